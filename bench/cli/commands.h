@@ -1,0 +1,12 @@
+// The commands of the program. Each function adds its subcommand to the parser; parsing then calls its callback, which
+// leaves the exit code in `exit_code`: 0 fine, 1 berth failed, 2 usage or bad input, 3 mismatch or regression, 4
+// unclear.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace berth::cli {
+
+void add_conform(CLI::App& app, int& exit_code);
+
+}  // namespace berth::cli

@@ -1,0 +1,19 @@
+#include <cstdio>
+
+#include "cli/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("berth: Nomad's scheduling semantics as an in-process engine, and a benchmark", "berth");
+  app.require_subcommand(1);
+  int exit_code = 0;
+  berth::cli::add_conform(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "berth: %s\n", error.what());
+    return 1;
+  }
+  return exit_code;
+}

@@ -1,0 +1,16 @@
+// `{"base": "job_bases/X", "edits": {pointer: value}}` in component vectors (FORMAT-components.md, "Jobs by
+// reference").
+#pragma once
+
+#include "berth/result.h"
+#include "conform/vector.h"
+
+namespace berth::conform {
+
+/// A job given whole, or by reference to a record of job_bases.jsonl(.gz) beside `vector_path` with edits applied.
+[[nodiscard]] Result<json::Value> resolve_job(const json::Value& job, const std::string& vector_path);
+
+/// Applies edits {JSON pointer: value, null removes}; pointers into lists that do not exist yet append.
+void apply_edits(json::Value& target, const json::Value& edits);
+
+}  // namespace berth::conform

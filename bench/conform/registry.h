@@ -1,0 +1,16 @@
+// Which function replays which kind of vector.
+#pragma once
+
+#include <span>
+
+#include "conform/vector.h"
+
+namespace berth::conform {
+
+/// The adapters of one area. Each area's file defines its own list; registry.cc joins them.
+[[nodiscard]] std::span<const Component> components();
+
+/// The replay function of component file `name` ("shuffle"), or null.
+[[nodiscard]] Replay find_component(std::string_view name);
+
+}  // namespace berth::conform

@@ -1,0 +1,171 @@
+#include "conform/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "conform/registry.h"
+#include "io/files.h"
+#include "io/json_parse.h"
+
+namespace berth::conform {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_vector_file(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.ends_with(".jsonl") || name.ends_with(".jsonl.gz");
+}
+
+/// "shuffle" of ".../components/shuffle.jsonl.gz".
+std::string stem(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  return name.substr(0, name.find('.'));
+}
+
+Result<std::vector<std::string>> files_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> out;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (fs::is_directory(path, error)) {
+      std::vector<std::string> found;
+      for (fs::recursive_directory_iterator it(path, error), end; !error && it != end; it.increment(error))
+        if (it->is_regular_file() && is_vector_file(it->path())) found.push_back(it->path().string());
+      if (found.empty())
+        return tl::unexpected(InputError{path, "", "holds no .jsonl or .jsonl.gz file", "name a folder of vectors"});
+      std::sort(found.begin(), found.end());
+      out.insert(out.end(), found.begin(), found.end());
+    } else if (fs::exists(path, error)) {
+      out.push_back(path);
+    } else {
+      return tl::unexpected(InputError{path, "", "does not exist", "name a file or folder of vectors"});
+    }
+  }
+  return out;
+}
+
+Outcome replay(const json::Value& line, const std::string& path, const std::string& kind) {
+  static const json::Value kNull;
+  const std::string& name = line["name"].as_string();
+  if (line.has("in")) {
+    const Replay replay = find_component(kind);
+    if (!replay) return Outcome::unsupported("component " + kind);
+    return replay({line, line["in"], line["out"], path, name});
+  }
+  if (line.has("eval") && line.has("state")) {
+    const Replay replay = find_component("@evaluation");
+    if (!replay) return Outcome::unsupported("evaluations");
+    return replay({line, line, line["expect"], path, name});
+  }
+  if (line.has("kind") && line.has("input")) {
+    const Replay replay = find_component("@reconcile");
+    if (!replay) return Outcome::unsupported("reconciler " + line["kind"].as_string());
+    return replay({line, line, line["expect"], path, name});
+  }
+  const Replay replay = find_component("@control");
+  if (!replay) return Outcome::unsupported("control script " + kind);
+  return replay({line, line, kNull, path, name});
+}
+
+}  // namespace
+
+Result<Report> run(const RunOptions& options) {
+  auto files = files_of(options.paths);
+  if (!files) return tl::unexpected(files.error());
+  Report report;
+  for (const std::string& path : *files) {
+    FileReport file{path, 0, 0, {}};
+    std::optional<InputError> error;
+    const std::string kind = stem(path);
+    auto done = io::read_lines(path, [&](std::string_view line, std::size_t number) {
+      auto value = io::parse_json(line, path, std::to_string(number));
+      if (!value) {
+        error = value.error();
+        return false;
+      }
+      if (options.step && (*value)["step"].as_string() != *options.step) return true;
+      const std::string& name = (*value)["name"].as_string();
+      if (!options.name.empty() && name.find(options.name) == std::string::npos) return true;
+      if (kind == "job_bases") return true;  // inputs of other files, nothing to decide
+      Outcome outcome = replay(*value, path, kind);
+      switch (outcome.kind) {
+        case Outcome::Kind::equal:
+          ++file.equal;
+          break;
+        case Outcome::Kind::unsupported:
+          ++file.unsupported[outcome.missing];
+          break;
+        case Outcome::Kind::differ:
+          ++file.differ;
+          if (report.kept.size() < options.diff_count)
+            report.kept.push_back({path, name, std::move(outcome.differences)});
+          break;
+      }
+      return true;
+    });
+    if (!done) return tl::unexpected(done.error());
+    if (error) return tl::unexpected(*error);
+    report.equal += file.equal;
+    report.differ += file.differ;
+    report.unsupported += file.unsupported_count();
+    if (file.equal + file.differ + file.unsupported_count() > 0) report.files.push_back(std::move(file));
+  }
+  return report;
+}
+
+std::string to_table(const Report& report) {
+  std::string out;
+  std::size_t width = 4;
+  for (const FileReport& file : report.files) width = std::max(width, file.path.size());
+  out += fmt::format("{:<{}}  {:>8}  {:>8}  {:>13}\n", "file", width, "equal", "differ", "not supported");
+  for (const FileReport& file : report.files) {
+    out += fmt::format("{:<{}}  {:>8}  {:>8}  {:>13}\n", file.path, width, file.equal, file.differ,
+                       file.unsupported_count());
+    for (const auto& [what, count] : file.unsupported)
+      out += fmt::format("    not supported yet: {} ({})\n", what, count);
+  }
+  for (const KeptDifference& kept : report.kept) {
+    out += fmt::format("\n{}  in {}\n", kept.name, kept.path);
+    for (const Difference& d : kept.differences)
+      out += fmt::format("  {}{}\n    expected {}\n    got      {}\n", d.place.empty() ? "/" : d.place,
+                         d.rule.empty() ? "" : "  (" + d.rule + ")", d.expected, d.got);
+  }
+  if (!report.kept.empty()) out += "\n";
+  out += fmt::format("{} equal, {} differ, {} not supported\n", report.equal, report.differ, report.unsupported);
+  return out;
+}
+
+json::Value to_json(const Report& report) {
+  json::Value out;
+  json::Value& files = out.set("files", json::Value::array());
+  for (const FileReport& file : report.files) {
+    json::Value entry;
+    entry.set("path", file.path);
+    entry.set("equal", static_cast<std::uint64_t>(file.equal));
+    entry.set("differ", static_cast<std::uint64_t>(file.differ));
+    json::Value& missing = entry.set("not_supported", json::Value::object());
+    for (const auto& [what, count] : file.unsupported) missing.set(what, static_cast<std::uint64_t>(count));
+    files.push(std::move(entry));
+  }
+  json::Value& kept = out.set("differences", json::Value::array());
+  for (const KeptDifference& k : report.kept) {
+    json::Value entry;
+    entry.set("path", k.path);
+    entry.set("name", k.name);
+    json::Value& list = entry.set("differences", json::Value::array());
+    for (const Difference& d : k.differences) {
+      json::Value item;
+      item.set("place", d.place), item.set("expected", d.expected), item.set("got", d.got), item.set("rule", d.rule);
+      list.push(std::move(item));
+    }
+    kept.push(std::move(entry));
+  }
+  out.set("equal", static_cast<std::uint64_t>(report.equal));
+  out.set("differ", static_cast<std::uint64_t>(report.differ));
+  out.set("not_supported", static_cast<std::uint64_t>(report.unsupported));
+  return out;
+}
+
+}  // namespace berth::conform

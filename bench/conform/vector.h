@@ -1,0 +1,49 @@
+// One recorded decision, and what replaying it gave.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+
+namespace berth::conform {
+
+/// One line of a vector file.
+struct Vector {
+  const json::Value& whole;  ///< the line
+  const json::Value& in;     ///< component vectors: `in`; else the whole line
+  const json::Value& out;    ///< component vectors: `out`; else `expect`
+  const std::string& path;   ///< the file it stands in
+  std::string_view name;     ///< its `name`
+};
+
+struct Difference {
+  std::string place;     ///< JSON pointer into the expected value
+  std::string expected;  ///< JSON text, shortened
+  std::string got;       ///< JSON text, shortened
+  std::string rule;      ///< rule numbers where known, else ""
+};
+
+struct Outcome {
+  enum class Kind : std::uint8_t { equal, differ, unsupported };
+  Kind kind = Kind::equal;
+  std::string missing;                  ///< unsupported: the name of the missing behaviour
+  std::vector<Difference> differences;  ///< differ: at least one
+
+  static Outcome unsupported(std::string what) { return {Kind::unsupported, std::move(what), {}}; }
+  static Outcome from(std::vector<Difference> differences) {
+    return {differences.empty() ? Kind::equal : Kind::differ, {}, std::move(differences)};
+  }
+  static Outcome failed(std::string problem) { return {Kind::differ, {}, {{"", "a result", std::move(problem), ""}}}; }
+};
+
+using Replay = Outcome (*)(const Vector&);
+
+/// One kind of component vectors: the name of the file without endings, and the function that replays one of them.
+struct Component {
+  std::string_view file;
+  Replay replay;
+};
+
+}  // namespace berth::conform

@@ -1,0 +1,24 @@
+# berth_add_folder(rank SOURCES a.cc b.cc PUBLIC berth::tables PRIVATE hwy::hwy): one static library per folder of engine/.
+function(berth_add_folder name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(berth_${name} STATIC ${ARG_SOURCES})
+  add_library(berth::${name} ALIAS berth_${name})
+  target_link_libraries(berth_${name} PUBLIC ${ARG_PUBLIC} PRIVATE $<BUILD_INTERFACE:berth_flags> ${ARG_PRIVATE})
+  target_include_directories(berth_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/engine>
+                                                  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                                  $<INSTALL_INTERFACE:include>)
+  set_target_properties(berth_${name} PROPERTIES EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY BERTH_LIBRARIES berth_${name})
+endfunction()
+
+# berth_add_test(rank SOURCES fit_test.cc LIBS berth::rank): one test program per folder of tests/, run by ctest.
+function(berth_add_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(test_${name} ${ARG_SOURCES})
+  target_link_libraries(test_${name} PRIVATE ${ARG_LIBS} berth_flags GTest::gtest GTest::gtest_main)
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(test_${name} PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                                                  BERTH_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND test_${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+endfunction()

@@ -1,0 +1,107 @@
+#include "io/cluster_json.h"
+
+namespace berth::io {
+namespace {
+
+using model::JobTable;
+
+template <class T>
+Result<void> read_list(const json::Value& list, std::vector<T>& out, const model::ReadOptions& base,
+                       const std::string& name) {
+  out.resize(list.items().size());
+  for (std::size_t i = 0; i < list.items().size(); ++i) {
+    model::ReadOptions options = base;
+    options.place += "/" + name + "/" + std::to_string(i);
+    if (auto done = model::from_json(list.items()[i], out[i], options); !done) return done;
+  }
+  return {};
+}
+
+Result<void> read_references(const json::Value& list, const JobTable& jobs, JobTable& out,
+                             const model::ReadOptions& base, const std::string& name) {
+  for (std::size_t i = 0; i < list.items().size(); ++i) {
+    const std::uint64_t index = list.items()[i].as_uint(~0ULL);
+    if (index >= jobs.size())
+      return tl::unexpected(InputError{base.path, base.place + "/" + name + "/" + std::to_string(i),
+                                       "is no index into the " + std::to_string(jobs.size()) + " jobs of the vector",
+                                       "use an index into `jobs`"});
+    out.push_back(jobs[index]);
+  }
+  return {};
+}
+
+Result<json::Value> expand_nodes(const json::Value& nodes, const model::ReadOptions& base) {
+  json::Array out;
+  out.reserve(nodes.items().size());
+  for (std::size_t i = 0; i < nodes.items().size(); ++i) {
+    const json::Value& entry = nodes.items()[i];
+    const json::Value* like = entry.find("_like");
+    if (!like) {
+      out.push_back(entry);
+      continue;
+    }
+    const std::uint64_t source = like->as_uint(~0ULL);
+    if (source >= nodes.items().size() || nodes.items()[source].has("_like"))
+      return tl::unexpected(InputError{base.path, base.place + "/Nodes/" + std::to_string(i) + "/_like",
+                                       "names no complete entry of the list", "name an entry without `_like`"});
+    json::Value copy = nodes.items()[source];
+    for (const json::Member& member : entry.members())
+      if (member.key != "_like") copy.set(member.key, member.value);
+    out.push_back(std::move(copy));
+  }
+  return json::Value(std::move(out));
+}
+
+}  // namespace
+
+Result<JobTable> read_job_table(const json::Value& jobs, const std::string& path, const std::string& place) {
+  JobTable table;
+  table.reserve(jobs.items().size());
+  for (std::size_t i = 0; i < jobs.items().size(); ++i) {
+    auto job = std::make_shared<model::Job>();
+    model::ReadOptions options;
+    options.path = path;
+    options.place = place + "/" + std::to_string(i);
+    if (auto done = model::from_json(jobs.items()[i], *job, options); !done) return tl::unexpected(done.error());
+    table.push_back(std::move(job));
+  }
+  return table;
+}
+
+Result<model::ClusterState> read_vector_state(const json::Value& state, const JobTable& jobs, const std::string& path,
+                                              const std::string& place) {
+  model::ClusterState out;
+  model::ReadOptions options;
+  options.path = path;
+  options.place = place;
+  options.jobs = &jobs;
+  out.index = state["Index"].as_uint();
+  if (const json::Value* config = state.find("SchedulerConfig"); config && !config->is_null()) {
+    model::ReadOptions here = options;
+    here.place += "/SchedulerConfig";
+    if (auto done = model::from_json(*config, out.scheduler_config.emplace(), here); !done)
+      return tl::unexpected(done.error());
+    if (const json::Value* preemption = config->find("PreemptionConfig"); !preemption || preemption->is_null())
+      out.scheduler_config->preemption_config = {false, false, false, false};
+    else if (!preemption->has("SystemSchedulerEnabled"))
+      out.scheduler_config->preemption_config.system_scheduler_enabled = false;
+  }
+  auto nodes = expand_nodes(state["Nodes"], options);
+  if (!nodes) return tl::unexpected(nodes.error());
+  Result<void> done = read_list(*nodes, out.nodes, options, "Nodes");
+  if (done) done = read_list(state["NodePools"], out.node_pools, options, "NodePools");
+  if (done) done = read_list(state["Namespaces"], out.namespaces, options, "Namespaces");
+  if (done) done = read_references(state["Jobs"], jobs, out.jobs, options, "Jobs");
+  if (done) done = read_references(state["JobVersions"], jobs, out.job_versions, options, "JobVersions");
+  if (done) done = read_list(state["Allocs"], out.allocs, options, "Allocs");
+  if (done) done = read_list(state["Evals"], out.evals, options, "Evals");
+  if (done) done = read_list(state["Deployments"], out.deployments, options, "Deployments");
+  if (done) done = read_list(state["HostVolumes"], out.host_volumes, options, "HostVolumes");
+  if (done) done = read_list(state["HostVolumeClaims"], out.host_volume_claims, options, "HostVolumeClaims");
+  if (done) done = read_list(state["CSIVolumes"], out.csi_volumes, options, "CSIVolumes");
+  if (done) done = read_list(state["CSIPlugins"], out.csi_plugins, options, "CSIPlugins");
+  if (!done) return tl::unexpected(done.error());
+  return out;
+}
+
+}  // namespace berth::io

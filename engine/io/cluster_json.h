@@ -1,0 +1,18 @@
+// Cluster states in JSON: the `state` of a recorded evaluation.
+#pragma once
+
+#include "berth/result.h"
+#include "model/codec.h"
+
+namespace berth::io {
+
+/// Reads the `state` object of an evaluation vector: jobs are indexes into `jobs`, entries of `Nodes` may abbreviate an
+/// earlier one by `_like`. Nothing is canonicalised or recomputed.
+[[nodiscard]] Result<model::ClusterState> read_vector_state(const json::Value& state, const model::JobTable& jobs,
+                                                            const std::string& path, const std::string& place);
+
+/// Reads a list of jobs into a table.
+[[nodiscard]] Result<model::JobTable> read_job_table(const json::Value& jobs, const std::string& path,
+                                                     const std::string& place);
+
+}  // namespace berth::io

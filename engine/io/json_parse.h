@@ -1,0 +1,16 @@
+// JSON text to json::Value, through simdjson.
+#pragma once
+
+#include <string_view>
+
+#include "base/json.h"
+#include "berth/result.h"
+
+namespace berth::io {
+
+/// Parses one document. Errors name `path` and the byte offset or the reason simdjson gives; nesting deeper than 1,024
+/// levels, invalid UTF-8 and numbers outside 64 bits are refused. Integers keep all 64 bits (R-MODEL-602).
+[[nodiscard]] Result<json::Value> parse_json(std::string_view text, std::string_view path = "-",
+                                             std::string_view place = "");
+
+}  // namespace berth::io

@@ -1,0 +1,76 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "base/uuid.h"
+
+namespace berth::base {
+namespace {
+
+TEST(ParseDouble, FollowsGosSyntax) {  // R-FEAS-613, example E8
+  EXPECT_EQ(parse_double("1_0"), 10.0);
+  EXPECT_EQ(parse_double("0x10p0"), 16.0);
+  EXPECT_EQ(parse_double("0x10"), std::nullopt);
+  EXPECT_EQ(parse_double("1e400"), std::nullopt);
+  EXPECT_EQ(parse_double("1e-400"), 0.0);
+  EXPECT_EQ(parse_double(".5"), 0.5);
+  EXPECT_EQ(parse_double("5."), 5.0);
+  EXPECT_EQ(parse_double("-Infinity"), -INFINITY);
+  EXPECT_TRUE(std::isnan(*parse_double("nan")));
+  EXPECT_EQ(parse_double("+nan"), std::nullopt);
+  EXPECT_EQ(parse_double(" 5"), std::nullopt);
+  EXPECT_EQ(parse_double("_5"), std::nullopt);
+}
+
+TEST(ParseInt64, TakesASignAndDigitsOnly) {  // R-FEAS-612
+  EXPECT_EQ(parse_int64("+5"), 5);
+  EXPECT_EQ(parse_int64("-05"), -5);
+  EXPECT_EQ(parse_int64("+-5"), std::nullopt);
+  EXPECT_EQ(parse_int64("9223372036854775807"), INT64_MAX);
+  EXPECT_EQ(parse_int64("9223372036854775808"), std::nullopt);
+  EXPECT_EQ(parse_int64(""), std::nullopt);
+}
+
+TEST(GoQuote, EscapesAsGoDoes) {  // R-FEAS-1009
+  EXPECT_EQ(go_quote("a\"b\\c\n"), "\"a\\\"b\\\\c\\n\"");
+  EXPECT_EQ(go_quote("\x01\x7f\xff"), "\"\\x01\\x7f\\xff\"");
+  EXPECT_EQ(go_quote("é"), "\"é\"");
+}
+
+TEST(GlobMatch, KnowsOnlyTheStar) {  // R-MODEL-287
+  EXPECT_TRUE(glob_match("dc*", "dc1"));
+  EXPECT_TRUE(glob_match("*a*b", "xaxb"));
+  EXPECT_FALSE(glob_match("a*a", "a"));
+  EXPECT_TRUE(glob_match("", ""));
+  EXPECT_FALSE(glob_match("", "x"));
+  EXPECT_FALSE(glob_match("d?1", "dc1"));
+}
+
+TEST(Time, RoundTripsRfc3339) {
+  const auto time = parse_rfc3339("2026-11-22T00:48:00.5+01:00");
+  ASSERT_TRUE(time);
+  EXPECT_EQ(to_rfc3339(*time), "2026-11-21T23:48:00.5Z");
+  EXPECT_TRUE(parse_rfc3339("0001-01-01T00:00:00Z")->is_zero());
+  EXPECT_FALSE(parse_rfc3339("2026-13-01T00:00:00Z"));
+  EXPECT_EQ(duration_text(90 * kSecond), "1m30s");
+}
+
+TEST(Uuid, OrdersAsItsText) {
+  const auto a = parse_uuid("8c1f0c1e-2b5d-4b37-9c0a-0123456789ab");
+  ASSERT_TRUE(a);
+  EXPECT_EQ(to_text(*a), "8c1f0c1e-2b5d-4b37-9c0a-0123456789ab");
+  EXPECT_FALSE(parse_uuid("8c1f0c1e-2b5d-4b37-9c0a-0123456789a"));
+}
+
+TEST(Json, WritesShortestDoubles) {  // R-MODEL-603
+  EXPECT_EQ(json::double_text(18), "18.0");
+  EXPECT_EQ(json::double_text(0.1), "0.1");
+  EXPECT_EQ(json::double_text(1e-7), "1e-07");
+}
+
+}  // namespace
+}  // namespace berth::base
