@@ -1,0 +1,100 @@
+// Operands of constraints and affinities on node texts (R-FEAS-601 to 652), and compiled constraints.
+//
+// Three ways to ask, from fast to general:
+//   Matcher        right side fixed; parsed once, then applied to each distinct left value of a column
+//   Constraint     a whole constraint, compiled: two targets, operand, and the Matcher where the right side is fixed
+//   evaluate()     both sides vary; what the right side compiles to is remembered in a Patterns
+// Threads: a Matcher and a Constraint are read-only after construction and may be shared; a Patterns belongs to one
+// thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "match/regexp.h"
+#include "match/target.h"
+#include "match/version.h"
+
+namespace berth::match {
+
+enum class Operand : std::uint8_t {
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  is_set,
+  is_not_set,
+  version,
+  semver,
+  regexp,
+  set_contains_all,  ///< also spelled set_contains (R-FEAS-608)
+  set_contains_any,
+  distinct_hosts,     ///< true here; enforced by its own stage (R-FEAS-602)
+  distinct_property,  ///< true here; enforced by its own stage
+  unknown,            ///< false (R-FEAS-601)
+};
+
+/// Spellings are exact; anything else is `unknown`.
+[[nodiscard]] Operand parse_operand(std::string_view text);
+
+/// What right sides of `version`, `semver` and `regexp` compile to, each text once. Null = malformed, so false.
+class Patterns {
+ public:
+  [[nodiscard]] std::shared_ptr<const Regexp> regexp(std::string_view expression);
+  [[nodiscard]] std::shared_ptr<const VersionConstraints> version(std::string_view list);
+  [[nodiscard]] std::shared_ptr<const VersionConstraints> semver(std::string_view list);
+
+ private:
+  std::unordered_map<std::string, std::shared_ptr<const Regexp>> regexps_;
+  std::unordered_map<std::string, std::shared_ptr<const VersionConstraints>> versions_, semvers_;
+};
+
+/// An operand with its right side, ready for many left sides. Owns all it needs.
+class Matcher {
+ public:
+  Matcher(Operand operand, Side right, Patterns& patterns);
+  [[nodiscard]] bool operator()(Side left) const;
+
+ private:
+  Operand operand_;
+  bool right_found_;
+  std::string right_;
+  std::optional<std::int64_t> right_int_;           // ordered comparison, R-FEAS-611
+  std::optional<double> right_double_;              // likewise
+  std::shared_ptr<const Regexp> regexp_;            // regexp
+  std::shared_ptr<const VersionConstraints> list_;  // version, semver
+  std::vector<std::string> set_;                    // set_contains_*: trimmed elements of the right side
+};
+
+/// One evaluation with both sides varying. Prefer Matcher where the right side stays.
+[[nodiscard]] bool evaluate(Operand operand, Side left, Side right, Patterns& patterns);
+
+/// The elements of a set text: split on commas, Unicode white space trimmed, empty ones kept (R-FEAS-651).
+[[nodiscard]] std::vector<std::string_view> set_elements(std::string_view text);
+
+/// set_contains_all and set_contains_any on set texts (R-FEAS-652).
+[[nodiscard]] bool set_contains(Operand operand, std::string_view left, std::string_view right);
+
+/// A constraint or an affinity, compiled.
+struct Constraint {
+  Target left, right;
+  Operand operand = Operand::unknown;
+  std::optional<Matcher> fixed;  ///< present iff right.is_fixed()
+};
+
+[[nodiscard]] Constraint compile(std::string_view ltarget, std::string_view operand, std::string_view rtarget,
+                                 Patterns& patterns);
+
+/// Whether the constraint holds for sides already resolved. `right` is ignored where the right side is fixed.
+[[nodiscard]] bool holds(const Constraint& constraint, Side left, Side right, Patterns& patterns);
+/// Whether the constraint holds on `node`.
+[[nodiscard]] bool holds(const Constraint& constraint, const model::Node& node, Patterns& patterns);
+
+}  // namespace berth::match
