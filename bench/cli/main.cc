@@ -1,10 +1,12 @@
 #include <cstdio>
 
+#include "base/build_info.h"
 #include "cli/commands.h"
 
 int main(int argc, char** argv) {
   CLI::App app("berth: Nomad's scheduling semantics as an in-process engine, and a benchmark", "berth");
   app.require_subcommand(1);
+  app.set_version_flag("--version", berth::base::version_text(), "print version, commit, compiler and ISA paths");
   int exit_code = 0;
   berth::cli::add_conform(app, exit_code);
   try {

@@ -11,14 +11,22 @@ function(berth_add_folder name)
   set_property(GLOBAL APPEND PROPERTY BERTH_LIBRARIES berth_${name})
 endfunction()
 
-# berth_add_test(rank SOURCES fit_test.cc LIBS berth::rank): one test program per folder of tests/, run by ctest.
+# berth_add_test(rank SOURCES fit_test.cc LIBS berth::rank LABELS threads): one test program per folder of tests/, run by
+# ctest. The targets unit_tests and thread_tests build all of them and those labelled `threads`: CI runs the first under
+# the address and undefined behaviour sanitizers (but for those labelled `slow`) and the second under the thread sanitizer.
+add_custom_target(unit_tests)
+add_custom_target(thread_tests)
 function(berth_add_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;LABELS" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})
   target_link_libraries(test_${name} PRIVATE ${ARG_LIBS} berth_flags GTest::gtest GTest::gtest_main)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(test_${name} PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                                   BERTH_BINARY_DIR="${PROJECT_BINARY_DIR}")
   add_test(NAME ${name} COMMAND test_${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "unit;${ARG_LABELS}")
+  add_dependencies(unit_tests test_${name})
+  if("threads" IN_LIST ARG_LABELS)
+    add_dependencies(thread_tests test_${name})
+  endif()
 endfunction()

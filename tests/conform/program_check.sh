@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# `berth conform` as a user calls it: exit codes, the last line, the JSON report.
+#   tests/conform/program_check.sh BERTH GOLDEN_DIR
+set -uo pipefail
+berth=$1 golden=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+expect() {  # expect TEXT CONDITION...
+  local text=$1
+  shift
+  "$@" || { echo "not so: $text" >&2; failures=$((failures + 1)); }
+}
+
+"$berth" conform "$work/missing.jsonl" 2> "$work/error"
+expect "a missing file exits with 2" [ $? -eq 2 ]
+expect "a missing file is named with a remedy" grep -q "missing.jsonl: does not exist; name " "$work/error"
+
+printf '{"name": "a", "in": {' > "$work/broken.jsonl"
+"$berth" conform "$work/broken.jsonl" 2> "$work/error"
+expect "broken JSON exits with 2" [ $? -eq 2 ]
+expect "broken JSON names file and line" grep -q "broken.jsonl:1: " "$work/error"
+
+printf '{"name": "no_such_kind/a#0", "in": {}, "out": {}}\n' > "$work/no_such_kind.jsonl"
+"$berth" conform "$work/no_such_kind.jsonl" --json "$work/report.json" > "$work/table"
+expect "an unsupported vector exits with 3" [ $? -eq 3 ]
+expect "the last line counts" [ "$(tail -n 1 "$work/table")" = "0 equal, 0 differ, 1 not supported" ]
+expect "the JSON report counts too" grep -q '"not_supported": 1' "$work/report.json"
+
+# A file that supported.txt lists: the program agrees with the library.
+listed=$(sed 's/#.*//' "$golden/supported.txt" | awk 'NF == 1 && /^components\// {print $1; exit}')
+if [ -n "$listed" ]; then
+  "$berth" conform "$golden/$listed.jsonl.gz" > "$work/table"
+  expect "$listed exits with 0" [ $? -eq 0 ]
+  # The same vectors with another answer must be found to differ.
+  zcat "$golden/$listed.jsonl.gz" | sed -E 's/"out":\{.*$/"out":{"no_such_answer":true}}/' > "$work/$(basename "$listed").jsonl"
+  "$berth" conform "$work/$(basename "$listed").jsonl" --diff 1 > "$work/table"
+  expect "wrong answers exit with 3" [ $? -eq 3 ]
+  expect "wrong answers are counted as different" grep -Eq '^0 equal, [1-9][0-9]* differ' <(tail -n 1 "$work/table")
+fi
+exit $((failures > 0))

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# House rules that no compiler checks: what README.md names exists, the list of packages agrees with the build and with
+# README.md, folders explain themselves, no file names a path of somebody's machine.
+#   tests/house/check.sh SOURCE_DIR BERTH
+set -uo pipefail
+cd "$1" || exit 1
+berth=$2
+failures=0
+broken() { echo "$1" >&2; failures=$((failures + 1)); }
+
+# The files of the project: what git tracks or would track; without git everything outside build/.
+if git rev-parse --show-toplevel > /dev/null 2>&1; then
+  mapfile -t files < <(git ls-files --cached --others --exclude-standard | while read -r f; do [ -f "$f" ] && echo "$f"; done)
+else
+  mapfile -t files < <(find . -path ./build -prune -o -type f -print | sed 's|^\./||')
+fi
+[ ${#files[@]} -gt 20 ] || broken "only ${#files[@]} files found: the check looks at the wrong folder"
+
+# 1. The top level has these entries and no others.
+allowed=' CMakeLists.txt CMakePresets.json LICENSE CHANGELOG.md README.md engine bench datasets include tests profiles '
+for entry in $(printf '%s\n' "${files[@]}" | cut -d/ -f1 | sort -u); do
+  case "$entry" in .*) continue ;; esac
+  [[ $allowed == *" $entry "* ]] || broken "$entry: does not belong at the top level"
+done
+
+# 2. Every path in README.md, engine/README.md and tests/golden/README.md exists; build/ and files a run writes do not count.
+for readme in README.md engine/README.md tests/golden/README.md; do
+  [ -f "$readme" ] || { broken "$readme: missing"; continue; }
+  while read -r path; do
+    [ -e "$path" ] || [ -e "$(dirname "$readme")/$path" ] || broken "$readme: names $path, which does not exist"
+  done < <(grep -oE '(\.ci|bench|datasets|engine|include|profiles|tests|components|control|evals)/[A-Za-z0-9_./-]*[A-Za-z0-9_/]|\]\([^):#]+\)' "$readme" |
+    sed -E 's/^\]\((.*)\)$/\1/' | grep -v -E '^(build|https?)' | sort -u)
+done
+
+# 3. Every command `berth X` in README.md's code is a command of the program.
+while read -r command; do
+  "$berth" "$command" --help > /dev/null 2>&1 || broken "README.md: names 'berth $command', which the program does not know"
+done < <(grep -oE 'build/release/berth [a-z]+' README.md | awk '{print $2}' | sort -u)
+"$berth" --help | grep -q -- '--version' || broken "berth --help does not mention --version"
+while read -r command; do
+  help=$("$berth" "$command" --help 2>&1) || broken "berth $command --help fails"
+  [ "$(wc -l <<< "$help")" -ge 3 ] || broken "berth $command --help says next to nothing"
+done < <("$berth" --help | awk '/^Subcommands:/ {on = 1; next} on && NF > 1 && /^  [a-z]/ {print $1}')
+
+# 4. Packages: bench/packages.txt against README.md's table and against what the build asks for.
+listed=$(awk '!/^#/ && NF {print $2}' bench/packages.txt | sort)
+while read -r group package purpose; do
+  grep -qF "| \`$package\` | $purpose |" README.md || broken "README.md: has no row '| \`$package\` | $purpose |' as in bench/packages.txt"
+  case "$group" in tools | libraries | checks) ;; *) broken "bench/packages.txt: $package is in the unknown group $group" ;; esac
+done < <(grep -v '^#' bench/packages.txt)
+for package in $(grep -oE '^\| `[a-z0-9.+-]+` \|' README.md | tr -d '|` '); do
+  grep -qx -- "$package" <<< "$listed" || broken "README.md: lists the package $package, bench/packages.txt does not"
+done
+for package in $(sed -nE 's/^ *berth_require\([^ ]+ ([^ )]+)\).*/\1/p' engine/cmake/BerthPackages.cmake); do
+  grep -qx -- "$package" <<< "$listed" || broken "bench/packages.txt: lacks $package, which BerthPackages.cmake asks for"
+done
+
+# 5. Every folder of engine/ that is built says what it is, and has a test folder or a reason in engine/README.md's map.
+for folder in engine/*/; do
+  [ -f "$folder/CMakeLists.txt" ] || continue
+  [ -f "$folder/README.md" ] || broken "$folder: has a CMakeLists.txt and no README.md"
+  name=$(basename "$folder")
+  grep -q "\`$name\`" engine/README.md || broken "engine/README.md: does not mention $name"
+done
+
+# 6. Layers: a folder of engine/ includes only lower ones.
+layer() {
+  case "$1" in
+    base) echo 0 ;; model) echo 1 ;; tables | io | match) echo 2 ;; feasible | rank) echo 3 ;;
+    preempt | reconcile | broker | plan) echo 4 ;; sched | lifecycle) echo 5 ;; api | sim) echo 6 ;; *) echo none ;;
+  esac
+}
+for folder in engine/*/; do
+  name=$(basename "$folder")
+  [ "$name" = cmake ] && continue
+  own=$(layer "$name")
+  [ "$own" != none ] || { broken "$folder: is in no layer (engine/README.md)"; continue; }
+  while IFS=: read -r file include; do
+    other=$(layer "$include")
+    [ "$other" = none ] && continue
+    [ "$include" = "$name" ] || [ "$other" -lt "$own" ] || broken "$file: includes $include/, which is not below $name/"
+  done < <(grep -rnoE '^#include "[a-z_]+/' --include='*.h' --include='*.cc' "$folder" | sed -E 's/^([^:]+):[0-9]+:#include "([a-z_]+)\//\1:\2/')
+done
+
+# 7. No file names a path of the machine it was written on. (Letters in brackets keep this line from finding itself.)
+violations=$(mktemp)
+for file in "${files[@]}"; do
+  case "$file" in *.gz | *.png) continue ;; esac
+  grep -nIE '/wor[k]/|/tmp/bash_job[s]|/home/[a-z]+/|/roo[t]/|BRIEF\.m[d]' "$file" | sed "s|^|$file:|" | head -n 3 >> "$violations"
+done
+if [ -s "$violations" ]; then
+  cat "$violations" >&2
+  broken "the lines above name a path of one machine"
+fi
+rm -f "$violations"
+
+[ "$failures" -eq 0 ] && echo "house: all rules hold over ${#files[@]} files"
+exit $((failures > 0))
