@@ -137,6 +137,15 @@ struct Plan {
   std::uint64_t snapshot_index = 0;
 };
 
+/// What the plan applier made of a plan (R-MODEL-197).
+struct PlanResult {
+  std::map<std::string, std::vector<Allocation>> node_update, node_allocation, node_preemptions;
+  std::optional<Deployment> deployment;
+  std::vector<DeploymentStatusUpdate> deployment_updates;
+  std::vector<std::string> rejected_nodes, ineligible_nodes;
+  std::uint64_t refresh_index = 0, alloc_index = 0;
+};
+
 struct PreemptionConfig {
   bool system_scheduler_enabled = true, sysbatch_scheduler_enabled = false, batch_scheduler_enabled = false,
        service_scheduler_enabled = false;

@@ -1,0 +1,113 @@
+// Yes-or-no questions and time arithmetic on nodes, jobs and allocations (R-MODEL-181, 204, 205, 280 to 308, 340 to
+// 362).
+//
+// Pure functions of plain values; every instant is handed in. Times are nanoseconds since 1970, `Time{}` is no time
+// (R-MODEL-5). Loops over many allocations read columns instead (reconcile); these are the definitions they follow.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/eval.h"
+#include "model/node.h"
+#include "model/status.h"
+
+namespace berth::model {
+
+// Nodes.
+[[nodiscard]] bool is_ready(const Node& node);                                                     ///< R-MODEL-280
+[[nodiscard]] bool is_in_pool(const Node& node, std::string_view pool);                            ///< R-MODEL-281
+[[nodiscard]] bool is_down(const Node& node);                                                      ///< R-MODEL-282
+[[nodiscard]] bool is_unresponsive(std::string_view status);                                       ///< R-MODEL-284
+[[nodiscard]] bool needs_evaluation_on_entering(std::string_view status);                          ///< R-MODEL-283
+[[nodiscard]] bool is_in_datacenters(const Node& node, std::span<const std::string> datacenters);  ///< R-MODEL-286
+
+struct DrainDeadline {
+  bool infinite = false;
+  base::Time at;  ///< zero when infinite, and when the drain is to be forced now
+};
+[[nodiscard]] DrainDeadline drain_deadline(const DrainStrategy* strategy);  ///< R-MODEL-285
+
+// Jobs; an absent job is a null pointer.
+[[nodiscard]] bool is_stopped(const Job* job);                                       ///< R-MODEL-290
+[[nodiscard]] bool is_periodic(const Job& job);                                      ///< R-MODEL-291
+[[nodiscard]] bool is_parameterized(const Job& job);                                 ///< R-MODEL-291
+[[nodiscard]] bool is_active_periodic(const Job& job);                               ///< R-MODEL-291
+[[nodiscard]] bool has_update_strategy(const TaskGroup& group);                      ///< R-MODEL-292
+[[nodiscard]] bool replaces_on_disconnect(const TaskGroup* group);                   ///< R-MODEL-294
+[[nodiscard]] Duration lost_after(const TaskGroup& group);                           ///< R-MODEL-294; 0 = feature off
+[[nodiscard]] std::optional<Duration> stop_on_client_after(const TaskGroup& group);  ///< R-MODEL-294
+
+// Evaluations and deployments.
+[[nodiscard]] bool is_terminal_evaluation(std::string_view status);    ///< R-MODEL-181
+[[nodiscard]] bool is_active_deployment(std::string_view status);      ///< R-MODEL-204
+[[nodiscard]] bool requires_promotion(const Deployment& deployment);   ///< R-MODEL-205
+[[nodiscard]] bool has_auto_promote(const Deployment& deployment);     ///< R-MODEL-205
+[[nodiscard]] bool has_placed_canaries(const Deployment& deployment);  ///< R-MODEL-205
+
+// Allocations: status (R-MODEL-300 to 305).
+[[nodiscard]] bool is_server_terminal(const Allocation& alloc);
+[[nodiscard]] bool is_client_terminal(const Allocation& alloc);
+[[nodiscard]] bool is_terminal(const Allocation& alloc);
+[[nodiscard]] bool ran_successfully(const Allocation& alloc);
+/// Its group in its own version of the job, or null.
+[[nodiscard]] const TaskGroup* group_of(const Allocation& alloc);
+[[nodiscard]] bool should_migrate_data(const Allocation& alloc);
+[[nodiscard]] bool is_set(const std::optional<bool>& flag);  ///< present and true (R-MODEL-153, 303, 304)
+[[nodiscard]] bool has_health(const Allocation& alloc);
+[[nodiscard]] bool is_healthy(const Allocation& alloc);
+[[nodiscard]] bool is_unhealthy(const Allocation& alloc);
+[[nodiscard]] bool is_canary(const Allocation& alloc);
+/// Absent when the client sets no limit on this allocation.
+[[nodiscard]] std::optional<Duration> max_run_duration(const Allocation& alloc);
+[[nodiscard]] bool max_run_expired(const Allocation& alloc, std::int64_t now);
+
+/// Live ones in list order; terminal ones the newest per (node ID, name) (R-MODEL-306). Positions in `allocs`.
+struct LiveAndTerminal {
+  std::vector<std::size_t> live;
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> terminal;
+};
+[[nodiscard]] LiveAndTerminal split_by_terminal(std::span<const Allocation> allocs);
+
+// Rescheduling (R-MODEL-340 to 349).
+[[nodiscard]] base::Time last_event_time(const Allocation& alloc);
+[[nodiscard]] const ReschedulePolicy* reschedule_policy_of(const Allocation& alloc);
+[[nodiscard]] Duration next_delay(const Allocation& alloc);
+
+struct Attempts {
+  std::int64_t attempted = 0, allowed = 0;
+};
+[[nodiscard]] Attempts count_attempts(const Allocation& alloc, const ReschedulePolicy* policy, base::Time fail_time);
+[[nodiscard]] bool is_reschedule_eligible(const Allocation& alloc, const ReschedulePolicy* policy,
+                                          base::Time fail_time);
+[[nodiscard]] bool should_reschedule(const Allocation& alloc, const ReschedulePolicy* policy, base::Time fail_time);
+[[nodiscard]] bool last_reschedule_failed(const Allocation& alloc);
+
+struct NextReschedule {
+  base::Time at;
+  bool eligible = false;
+};
+[[nodiscard]] NextReschedule next_reschedule(const Allocation& alloc);                           ///< R-MODEL-347
+[[nodiscard]] NextReschedule next_reschedule_by_time(const Allocation& alloc, base::Time time);  ///< R-MODEL-349
+
+/// The tracker of a replacement placed at `now` for `previous` (R-MODEL-350).
+[[nodiscard]] RescheduleTracker replacement_tracker(const Allocation& previous, std::int64_t now);
+
+// Disconnects (R-MODEL-355 to 362).
+[[nodiscard]] bool should_client_stop(const Allocation& alloc);
+[[nodiscard]] base::Time wait_client_stop(const Allocation& alloc, std::int64_t now);
+[[nodiscard]] std::int64_t disconnect_timeout(const Allocation& alloc, std::int64_t now);
+[[nodiscard]] base::Time last_unknown(const Allocation& alloc);
+[[nodiscard]] bool is_expired(const Allocation& alloc, std::int64_t now);
+[[nodiscard]] bool needs_to_reconnect(const Allocation& alloc);
+[[nodiscard]] bool replaces_on_disconnect(const Allocation& alloc);
+/// Follow-up evaluation to cancel when the client reports `status` again (R-MODEL-361); "" when none.
+[[nodiscard]] std::string_view followup_to_cancel(const Allocation& alloc, std::string_view status);
+/// R-MODEL-362; `task` may have no state.
+[[nodiscard]] base::Time last_start(const Allocation& alloc, const std::string& task);
+
+}  // namespace berth::model

@@ -1,0 +1,43 @@
+// The statuses of an allocation as one byte each, for columns and hot loops; the model keeps the texts (R-MODEL-25,
+// 26).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace berth::model {
+
+/// What the server wants. Any other text than the listed ones is `other`, the empty text is `none`.
+enum class DesiredStatus : std::uint8_t { none, run, stop, evict, other };
+
+/// What the client reports. Any other text than the listed ones is `other`, the empty text is `none`.
+enum class ClientStatus : std::uint8_t { none, pending, running, complete, failed, lost, unknown, other };
+
+[[nodiscard]] constexpr DesiredStatus parse_desired_status(std::string_view text) {
+  if (text == "run") return DesiredStatus::run;
+  if (text == "stop") return DesiredStatus::stop;
+  if (text == "evict") return DesiredStatus::evict;
+  return text.empty() ? DesiredStatus::none : DesiredStatus::other;
+}
+
+[[nodiscard]] constexpr ClientStatus parse_client_status(std::string_view text) {
+  if (text == "running") return ClientStatus::running;
+  if (text == "pending") return ClientStatus::pending;
+  if (text == "complete") return ClientStatus::complete;
+  if (text == "failed") return ClientStatus::failed;
+  if (text == "lost") return ClientStatus::lost;
+  if (text == "unknown") return ClientStatus::unknown;
+  return text.empty() ? ClientStatus::none : ClientStatus::other;
+}
+
+/// Server terminal (R-MODEL-300): wanted stopped, whatever the client does.
+[[nodiscard]] constexpr bool is_server_terminal(DesiredStatus status) {
+  return status == DesiredStatus::stop || status == DesiredStatus::evict;
+}
+
+/// Client terminal (R-MODEL-300): the client is done. `unknown` is not; only these free resources (R-RANK-503).
+[[nodiscard]] constexpr bool is_client_terminal(ClientStatus status) {
+  return status == ClientStatus::complete || status == ClientStatus::failed || status == ClientStatus::lost;
+}
+
+}  // namespace berth::model
