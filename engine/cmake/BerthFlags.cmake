@@ -27,3 +27,5 @@ endif()
 target_include_directories(berth_flags INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/engine> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated> $<INSTALL_INTERFACE:include>)
+# Vector kernels are compiled for scalar code, SSE4, AVX2 and AVX-512 and chosen when the program runs.
+target_compile_definitions(berth_flags INTERFACE HWY_DISABLED_TARGETS=HWY_SSSE3)

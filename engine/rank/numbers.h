@@ -1,0 +1,27 @@
+// exp and 10^y of the reference platform, operation by operation (R-RANK-105, 106; R-MODEL-455, 456).
+//
+// They are not the C library's functions: about 45 % of the results differ in the last bits, which changes ties. Every
+// entry point gives the same bits on every machine and instruction set. Fused multiply-adds are part of the definition:
+// hardware ones where the processor has them (asked once, when the program starts), the C library's exact fma
+// elsewhere.
+//
+// Rough cost on a 2023 server core: scalar 12 to 15 ns; arrays 2 ns per value with AVX2, 1 ns with AVX-512.
+#pragma once
+
+#include <span>
+
+namespace berth::rank {
+
+/// e^x as R-RANK-106 computes it, whole domain.
+[[nodiscard]] double exact_exp(double x) noexcept;
+
+/// 10^y as R-RANK-105 computes it, whole domain.
+[[nodiscard]] double exact_pow10(double y) noexcept;
+
+/// out[i] = exact_exp(x[i]); equal sizes; `out` may be `x`.
+void exact_exp(std::span<const double> x, std::span<double> out) noexcept;
+
+/// out[i] = exact_pow10(y[i]); equal sizes; `out` may be `y`. Arguments in [-1, 1] go at vector speed.
+void exact_pow10(std::span<const double> y, std::span<double> out) noexcept;
+
+}  // namespace berth::rank

@@ -1,0 +1,158 @@
+#include "rank/order.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace berth::rank {
+namespace {
+
+/// R-RANK-307: the last 8 bytes of the text, big-endian, a shorter text padded with zero bytes on the left.
+std::uint64_t mix_seed(std::string_view eval_id, std::uint64_t index) {
+  std::uint64_t tail = 0;
+  for (const char c : eval_id.substr(eval_id.size() < 8 ? 0 : eval_id.size() - 8))
+    tail = tail << 8 | static_cast<unsigned char>(c);
+  return tail ^ index;
+}
+
+/// One draw of R-RANK-307; advances z.
+inline std::uint64_t draw(std::uint64_t& z) {
+  z += 0x9e3779b97f4a7c15;
+  std::uint64_t x = z;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
+
+/// Upper 64 bits of the 128-bit product.
+inline std::uint64_t scaled(std::uint64_t x, std::uint64_t n) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>(static_cast<Wide>(x) * n >> 64);
+}
+
+}  // namespace
+
+std::string_view to_text(OrderProvider provider) noexcept {
+  switch (provider) {
+    case OrderProvider::nomad:
+      return "nomad";
+    case OrderProvider::explicit_list:
+      return "explicit";
+    case OrderProvider::mix:
+      return "mix";
+    case OrderProvider::lazy:
+      return "lazy";
+    case OrderProvider::identity:
+      return "identity";
+  }
+  return "";
+}
+
+Result<std::vector<std::uint32_t>> explicit_positions(std::span<const std::string_view> list,
+                                                      std::span<const std::string_view> candidates) {
+  std::vector<std::uint32_t> out;
+  out.reserve(candidates.size());
+  std::vector<bool> listed(candidates.size());
+  for (const std::string_view id : list) {
+    const auto found = std::lower_bound(candidates.begin(), candidates.end(), id);
+    if (found == candidates.end() || *found != id) continue;
+    const auto position = static_cast<std::size_t>(found - candidates.begin());
+    if (listed[position])
+      return tl::unexpected(InputError{"", "", "the visiting order lists node " + std::string(id) + " twice",
+                                       "list each node once (R-RANK-306)"});
+    listed[position] = true;
+    out.push_back(static_cast<std::uint32_t>(position));
+  }
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (!listed[i])
+      return tl::unexpected(InputError{"", "", "the visiting order lacks candidate " + std::string(candidates[i]),
+                                       "list every candidate (R-RANK-306)"});
+  return out;
+}
+
+void VisitingOrder::grow(std::size_t n) {
+  if (order_.size() < n) order_.resize(n);
+}
+
+void VisitingOrder::fill_ascending() {
+  grow(size_);
+  std::iota(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(size_), 0u);
+}
+
+Result<void> VisitingOrder::set(OrderProvider provider, std::string_view eval_id, std::uint64_t index, std::size_t n) {
+  BERTH_ASSERT(provider != OrderProvider::explicit_list && n < (std::size_t{1} << 30));
+  std::uint64_t seed = 0;
+  if (provider == OrderProvider::nomad) {
+    if (eval_id.size() < 8)
+      return tl::unexpected(InputError{"", "", "evaluation ID " + std::string(eval_id) + " has fewer than 8 bytes",
+                                       "provider nomad needs 8 (R-RANK-306)"});
+    seed = static_cast<std::uint64_t>(base::shuffle_seed(eval_id, index));
+  } else if (provider != OrderProvider::identity) {
+    seed = mix_seed(eval_id, index);
+  }
+  if (provider == provider_ && seed == seed_ && n == size_) return {};
+  provider_ = provider, seed_ = seed, size_ = n, fixed_ = n;
+  switch (provider) {
+    case OrderProvider::nomad:
+      fill_ascending();
+      if (n > 1) {  // a list of one takes no draw, so it needs no seeding either (R-FEAS-206)
+        rand_.reseed(static_cast<std::int64_t>(seed));
+        rand_.shuffle(std::span(order_).first(n));
+      }
+      break;
+    case OrderProvider::mix: {
+      fill_ascending();
+      std::uint64_t z = seed;
+      for (std::size_t i = n; i-- > 1;) std::swap(order_[i], order_[scaled(draw(z), i + 1)]);
+      break;
+    }
+    case OrderProvider::lazy:
+      grow(n);
+      if (moved_.size() < n) moved_.resize(n, Moved{0, 0});
+      if (++stamp_ == 0) {  // once in 2^32 orders the old stamps could be mistaken for new ones
+        std::fill(moved_.begin(), moved_.end(), Moved{0, 0});
+        stamp_ = 1;
+      }
+      state_ = seed, fixed_ = 0;
+      break;
+    case OrderProvider::identity:
+      grow(n);
+      fixed_ = 0;
+      break;
+    case OrderProvider::explicit_list:
+      break;
+  }
+  return {};
+}
+
+void VisitingOrder::set_explicit(std::span<const std::uint32_t> positions) {
+  provider_ = OrderProvider::explicit_list;
+  size_ = fixed_ = positions.size();
+  seed_ = 0;
+  grow(size_);
+  std::copy(positions.begin(), positions.end(), order_.begin());
+}
+
+void VisitingOrder::extend(std::size_t count) noexcept {
+  BERTH_ASSERT(count <= size_);
+  if (provider_ != OrderProvider::lazy) {
+    for (; fixed_ < count; ++fixed_) order_[fixed_] = static_cast<std::uint32_t>(fixed_);
+    return;
+  }
+  // Entry k is final once drawn, so only the entry it is swapped with needs to be remembered.
+  const auto entry = [&](std::size_t i) {
+    return moved_[i].stamp == stamp_ ? moved_[i].position : static_cast<std::uint32_t>(i);
+  };
+  for (; fixed_ < count; ++fixed_) {
+    const std::size_t k = fixed_;
+    const std::size_t j = k + 1 == size_ ? k : k + scaled(draw(state_), size_ - k);
+    const std::uint32_t displaced = entry(k);
+    order_[k] = entry(j);
+    moved_[j] = {stamp_, displaced};
+  }
+}
+
+}  // namespace berth::rank

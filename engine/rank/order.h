@@ -1,0 +1,83 @@
+// The visiting order of the candidates of a generic-stack evaluation (R-RANK-301 to 307).
+//
+// A VisitingOrder is set to one permutation per node list and then read by cursor: at(k) is the position, in the
+// candidate list (ascending node ID), of the k-th node to visit. `order_` holds the entries that are fixed so far:
+//   nomad, mix, explicit   all n when the order is set
+//   lazy, identity         as far as at() has asked; setting one costs nothing per node
+// Setting the same (provider, seed, n) again keeps the permutation: within an attempt equal lists get equal orders
+// (R-RANK-304), and Nomad's seed often survives to the next (R-RANK-303). Memory grows to the largest n and stays.
+// An object belongs to one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/go_rand.h"
+#include "berth/result.h"
+
+namespace berth::rank {
+
+/// Who decides the order. A result records its provider (R-RANK-305).
+enum class OrderProvider : std::uint8_t {
+  nomad,          ///< the reference's shuffle, so a recorded run is repeated exactly (R-RANK-302, 306)
+  explicit_list,  ///< given, as a vector does (R-RANK-306)
+  mix,            ///< full shuffle by a cheap generator (R-RANK-307)
+  lazy,           ///< the same, forwards and on demand: costs what is visited, not n (R-RANK-307)
+  identity,       ///< ascending ID, for debugging
+};
+
+[[nodiscard]] std::string_view to_text(OrderProvider provider) noexcept;  ///< "nomad", "explicit", "mix", ...
+
+/// The position in `candidates` of each listed candidate, in list order; listed IDs that are no candidates are left
+/// out. `candidates` ascend. Error: a candidate that the list lacks or a list that names one twice (R-RANK-306).
+[[nodiscard]] Result<std::vector<std::uint32_t>> explicit_positions(std::span<const std::string_view> list,
+                                                                    std::span<const std::string_view> candidates);
+
+class VisitingOrder {
+ public:
+  /// Sets the order of n candidates. Any provider but explicit_list. `index` is the snapshot's latest index.
+  /// Error: provider nomad and an evaluation ID of fewer than 8 bytes.
+  [[nodiscard]] Result<void> set(OrderProvider provider, std::string_view eval_id, std::uint64_t index, std::size_t n);
+
+  /// Sets a given permutation of 0..n-1 (explicit_positions gives one).
+  void set_explicit(std::span<const std::uint32_t> positions);
+
+  [[nodiscard]] OrderProvider provider() const noexcept { return provider_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  /// Candidate position of visiting index k < size().
+  [[nodiscard]] std::uint32_t at(std::size_t k) noexcept {
+    if (k >= fixed_) extend(k + 1);
+    return order_[k];
+  }
+
+  /// The whole order; makes a lazy one complete. Valid until the next set.
+  [[nodiscard]] std::span<const std::uint32_t> all() noexcept {
+    if (fixed_ < size_) extend(size_);
+    return {order_.data(), size_};
+  }
+
+ private:
+  // Entry i of a lazy permutation that a swap moved; a stamp of an earlier order means "still i".
+  struct Moved {
+    std::uint32_t stamp, position;
+  };
+
+  void extend(std::size_t count) noexcept;
+  void fill_ascending();
+  void grow(std::size_t n);
+
+  OrderProvider provider_ = OrderProvider::identity;
+  std::size_t size_ = 0, fixed_ = 0;
+  std::uint64_t seed_ = 0;   // of the order that is set: Nomad's shuffle seed, or z of R-RANK-307 before any draw
+  std::uint64_t state_ = 0;  // lazy: z after the draws so far
+  std::vector<std::uint32_t> order_;
+  std::vector<Moved> moved_;  // lazy only
+  std::uint32_t stamp_ = 0;
+  base::GoRand rand_;
+};
+
+}  // namespace berth::rank

@@ -1,0 +1,88 @@
+#include "rank/order.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace berth::rank {
+namespace {
+
+constexpr std::string_view kEval = "8a2f3c4d-1111-2222-3333-0123456789ab";
+
+std::string letters(VisitingOrder& order) {
+  std::string out;
+  for (std::size_t k = 0; k < order.size(); ++k) out += static_cast<char>('a' + order.at(k));
+  return out;
+}
+
+std::string letters(OrderProvider provider, std::uint64_t index) {
+  VisitingOrder order;
+  EXPECT_TRUE(order.set(provider, kEval, index, 8));
+  return letters(order);
+}
+
+TEST(VisitingOrder, GivesExamplesE14AndE15) {
+  EXPECT_EQ(letters(OrderProvider::mix, 1000), "bdacghfe");
+  EXPECT_EQ(letters(OrderProvider::mix, 1001), "cfbaehgd");
+  EXPECT_EQ(letters(OrderProvider::lazy, 1000), "egbhcfad");
+  EXPECT_EQ(letters(OrderProvider::lazy, 1001), "dhfbegca");
+  EXPECT_EQ(letters(OrderProvider::nomad, 1000), "cfedghab");
+  EXPECT_EQ(letters(OrderProvider::nomad, 1001), "cfedghab");  // R-RANK-303
+  EXPECT_EQ(letters(OrderProvider::identity, 1000), "abcdefgh");
+}
+
+TEST(VisitingOrder, LazyDoesNotDependOnHowFarEarlierOrdersWereWalked) {
+  VisitingOrder order;
+  for (std::uint64_t index = 0; index < 200; ++index) {
+    const std::size_t n = 1 + index * 37 % 70;
+    ASSERT_TRUE(order.set(OrderProvider::lazy, kEval, index, n));
+    for (std::size_t k = 0; k < index % 5 && k < n; ++k) static_cast<void>(order.at(k));
+    VisitingOrder fresh;
+    ASSERT_TRUE(fresh.set(OrderProvider::lazy, kEval, index, n));
+    const auto a = order.all(), b = fresh.all();
+    ASSERT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << "index " << index;
+    std::vector<std::uint32_t> sorted(a.begin(), a.end());
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(sorted[k], k) << "not a permutation";
+  }
+}
+
+TEST(VisitingOrder, SwitchesProvidersOnOneObject) {
+  VisitingOrder order;
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_TRUE(order.set(OrderProvider::nomad, kEval, 1000, 8));
+    EXPECT_EQ(letters(order), "cfedghab");
+    ASSERT_TRUE(order.set(OrderProvider::lazy, kEval, 1000, 8));
+    EXPECT_EQ(letters(order), "egbhcfad");
+    ASSERT_TRUE(order.set(OrderProvider::lazy, kEval, 1000, 8));  // the same again
+    EXPECT_EQ(letters(order), "egbhcfad");
+    order.set_explicit(std::vector<std::uint32_t>{2, 0, 1});
+    EXPECT_EQ(letters(order), "cab");
+    ASSERT_TRUE(order.set(OrderProvider::identity, kEval, 0, 3));
+    EXPECT_EQ(letters(order), "abc");
+    ASSERT_TRUE(order.set(OrderProvider::mix, kEval, 1000, 8));
+    EXPECT_EQ(letters(order), "bdacghfe");
+  }
+}
+
+TEST(VisitingOrder, RefusesShortIdsOnlyForNomad) {  // R-RANK-306, 307
+  VisitingOrder order;
+  EXPECT_FALSE(order.set(OrderProvider::nomad, "1234567", 1, 3));
+  EXPECT_TRUE(order.set(OrderProvider::mix, "1234567", 1, 3));
+  EXPECT_TRUE(order.set(OrderProvider::lazy, "", 1, 0));
+}
+
+TEST(ExplicitPositions, IgnoreStrangersAndReportGaps) {  // R-RANK-306
+  const std::vector<std::string_view> candidates = {"a", "c", "e"};
+  const std::vector<std::string_view> list = {"e", "b", "a", "c"}, short_list = {"e", "a"},
+                                      twice = {"a", "c", "e", "a"};
+  EXPECT_EQ(*explicit_positions(list, candidates), (std::vector<std::uint32_t>{2, 0, 1}));
+  const auto gap = explicit_positions(short_list, candidates);
+  ASSERT_FALSE(gap);
+  EXPECT_NE(gap.error().problem.find("lacks candidate c"), std::string::npos);
+  EXPECT_FALSE(explicit_positions(twice, candidates));
+}
+
+}  // namespace
+}  // namespace berth::rank

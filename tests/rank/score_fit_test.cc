@@ -1,0 +1,80 @@
+#include "rank/score_fit.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "on_every_target.h"
+#include "rank/numbers.h"
+
+namespace berth::rank {
+namespace {
+
+std::uint64_t bits_of(double v) { return std::isnan(v) ? 0x7ff8000000000001u : std::bit_cast<std::uint64_t>(v); }
+
+struct ScoreCase {
+  const char* name;
+  std::int64_t cpu, memory, cpu_reserved, memory_reserved, cpu_used, memory_used;
+  double binpack, spread;  // components
+};
+class FitScore : public ::testing::TestWithParam<ScoreCase> {};
+
+TEST_P(FitScore, FollowsTheFormula) {  // R-RANK-651, 652; examples E1 to E3
+  const ScoreCase& c = GetParam();
+  const double cpu = fit_capacity(c.cpu, c.cpu_reserved), memory = fit_capacity(c.memory, c.memory_reserved);
+  EXPECT_EQ(fit_component(FitAlgorithm::binpack, c.cpu_used, cpu, c.memory_used, memory), c.binpack);
+  EXPECT_EQ(fit_component(FitAlgorithm::spread, c.cpu_used, cpu, c.memory_used, memory), c.spread);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Examples, FitScore,
+    ::testing::Values(ScoreCase{"E1", 4096, 4096, 1024, 1024, 1024, 1024, 0.59537901848746899, 0.40462098151253101},
+                      ScoreCase{"E2", 4000, 8192, 0, 0, 500, 256, 0.17751874985435853, 0.82248125014564144},
+                      ScoreCase{"E2b", 4000, 8192, 0, 0, 1500, 1280, 0.48915161761752862, 0.51084838238247132},
+                      ScoreCase{"E3Empty", 4000, 5120, 0, 0, 0, 0, 0, 1},
+                      ScoreCase{"E3Full", 4000, 5120, 0, 0, 4000, 5120, 1, 0},
+                      ScoreCase{"E3Over", 4000, 5120, 0, 0, 5000, 7168, 1, 0}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(FitScoreEdges, NanPassesTheClampsAndNoCapacityCountsAsFull) {  // R-RANK-104, R-MODEL-454
+  EXPECT_TRUE(std::isnan(fit_component(FitAlgorithm::binpack, 0, 0.0, 10, 100.0)));
+  // free_cpu = -inf gives 10^free = 0; free_memory = 0 gives 1; 20 - 1 is clamped to 18.
+  EXPECT_EQ(fit_component(FitAlgorithm::binpack, 5, 0.0, 100, 100.0), 1);
+  EXPECT_EQ(fit_component(FitAlgorithm::spread, 5, 0.0, 100, 100.0), 0);
+}
+
+TEST(FitComponents, HaveTheScalarBitsOnEveryInstructionSet) {
+  on_every_target([] {
+    for (const std::size_t n : {0u, 1u, 63u, 64u, 65u, 4096u, 4097u}) {
+      std::mt19937_64 random(n);
+      std::vector<std::int64_t> cpu_used(n), memory_used(n);
+      std::vector<double> cpu(n), memory(n), component(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        cpu[i] = static_cast<double>(random() % 64 * 500), memory[i] = static_cast<double>(random() % 64 * 1024);
+        // Mostly within capacity and often exactly half or full; sometimes over it, sometimes 0 of 0.
+        cpu_used[i] = static_cast<std::int64_t>(cpu[i]) * static_cast<std::int64_t>(random() % 17) / 16;
+        memory_used[i] = static_cast<std::int64_t>(random() % 16 == 0 ? memory[i] * 1.3 : memory[i] / 2);
+        if (random() % 2) memory_used[i] = static_cast<std::int64_t>(random() % 30000);
+      }
+      for (const FitAlgorithm algorithm : {FitAlgorithm::binpack, FitAlgorithm::spread}) {
+        fit_components(algorithm, {cpu_used, memory_used, cpu, memory}, component);
+        for (std::size_t i = 0; i < n; ++i) {
+          const double total = exact_pow10(1 - static_cast<double>(cpu_used[i]) / cpu[i]) +
+                               exact_pow10(1 - static_cast<double>(memory_used[i]) / memory[i]);
+          double score = algorithm == FitAlgorithm::binpack ? 20 - total : total - 2;
+          if (score > 18) score = 18;
+          if (score < 0) score = 0;
+          ASSERT_EQ(bits_of(component[i]), bits_of(score / 18)) << i << " of " << n;
+          ASSERT_EQ(bits_of(fit_component(algorithm, cpu_used[i], cpu[i], memory_used[i], memory[i])),
+                    bits_of(component[i]))
+              << i << " of " << n;
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace berth::rank
