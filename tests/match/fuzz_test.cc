@@ -4,6 +4,7 @@
 #include <random>
 #include <span>
 
+#include "match/device_attribute.h"
 #include "match/operand.h"
 
 namespace berth::match {
@@ -103,6 +104,26 @@ TEST(Fuzz, OrderRelationsComplementEachOther) {  // R-FEAS-611, 614
     EXPECT_NE(asks(Operand::equal), asks(Operand::not_equal)) << left << " | " << right;
   }
   EXPECT_GT(unordered, 10u);
+}
+
+TEST(Fuzz, DeviceNumbersCompareAntisymmetrically) {  // R-FEAS-932, all but bools and NaN
+  constexpr std::string_view kPieces[] = {
+      "1",   "0",   "9",  ".",  "-",  "e",    "e300", "e-320", "9223372036854775807",
+      "inf", "nan", " W", "mW", "GW", " EiB", " kB",  " MB/s", "GHz"};
+  Texts texts(kSeed + 4);
+  std::size_t ordered = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    const std::string l = texts.next(kPieces, 4), r = texts.next(kPieces, 4);
+    const auto left = parse_device_literal(l), right = parse_device_literal(r);
+    if (left.bool_value) continue;
+    const DeviceOrder forth = compare(left, right), back = compare(right, left);
+    const auto mirrored = [](DeviceOrder o) {
+      return o == DeviceOrder::less ? DeviceOrder::greater : o == DeviceOrder::greater ? DeviceOrder::less : o;
+    };
+    EXPECT_EQ(forth, mirrored(back)) << l << " | " << r;
+    ordered += left.float_value && (forth == DeviceOrder::less || forth == DeviceOrder::greater);
+  }
+  EXPECT_GT(ordered, 300u);
 }
 
 }  // namespace

@@ -1,0 +1,15 @@
+// Computed class of a node: the hash by which nodes that no unescaped constraint can tell apart share verdicts
+// (R-MODEL-540 to 544, R-FEAS-401 to 404).
+#pragma once
+
+#include <string>
+
+#include "model/node.h"
+
+namespace berth::model {
+
+/// `v1:` and a decimal 64-bit hash over datacenter, pool, class, attributes, meta and device groups; keys beginning
+/// with `unique.` are left out. Costs one pass over the node's maps (R-MODEL-543).
+[[nodiscard]] std::string computed_class(const Node& node);
+
+}  // namespace berth::model
