@@ -10,6 +10,8 @@
 #include "model/plan_predicates.h"
 #include "model/port_ranges.h"
 #include "model/predicates.h"
+#include "rank/fit.h"
+#include "rank/network_index.h"
 
 namespace berth::conform {
 namespace {
@@ -161,14 +163,155 @@ Outcome alloc_times(const Vector& v) {
   return Outcome::from(compare(v.out, out, {.rule = "R-MODEL-300 to 305, 340 to 362"}));
 }
 
+Outcome allocs_fit(const Vector& v) {
+  BERTH_READ(Node, node, v.in["node"]);
+  std::vector<model::Allocation> allocs(v.in["allocs"].size());
+  std::vector<const model::Allocation*> list;
+  for (std::size_t i = 0; i < allocs.size(); ++i) {
+    if (auto done = model::from_json(v.in["allocs"][i], allocs[i]); !done) return Outcome::failed(done.error().line());
+    list.push_back(&allocs[i]);
+  }
+  rank::NetworkIndex index;
+  const rank::Fit fit = rank::allocs_fit(node, list, v.in["check_devices"].as_bool(), index);
+  Value out = Value::object();
+  out.set("fit", fit.fits()), out.set("dimension", fit.text()), out.set("used", used_json(fit.used));
+  if (fit.dimension == rank::Dimension::max_allocs) out.set("error", "plan exceeds max allocation");
+  return Outcome::from(compare(v.out, out, {.rule = "R-MODEL-400"}));
+}
+
+Value texts_json(const std::vector<std::string>& texts) {
+  Value out = Value::array();
+  for (const std::string& text : texts) out.push(text);
+  return out;
+}
+
+/// The text `dynamic` in a recorded offer stands for any port that was free; ours is checked against the index.
+class NetworkScript {
+ public:
+  /// One op; the answer as recorded, or an empty text in `problem` replaced by what went wrong.
+  Value run(const Value& op, std::string& problem) {
+    const std::string& name = op["op"].as_string();
+    Value out = Value::object();
+    if (name == "set_node") {
+      model::Node node;
+      if (!read(op["node"], node, problem)) return out;
+      ports_ = rank::read_node_ports(node);
+      index_.start(ports_);
+      if (!ports_.error.empty()) out.set("error", ports_.error);
+    } else if (name == "add_allocs") {
+      bool collided = false;
+      std::string reason;
+      for (const Value& item : op["allocs"].items()) {
+        model::Allocation alloc;
+        if (!read(item, alloc, problem)) return out;
+        if (model::is_client_terminal(alloc) || !alloc.allocated_resources) continue;
+        collided |= index_.add(*alloc.allocated_resources, alloc.id, &reason);
+      }
+      out.set("collision", collided), out.set("reason", reason);
+    } else if (name == "add_network") {
+      model::NetworkResource network;
+      if (!read(op["network"], network, problem)) return out;
+      std::vector<std::string> reasons;
+      out.set("collision", index_.add_network(network, &reasons)), out.set("reasons", texts_json(reasons));
+    } else if (name == "add_ports") {
+      std::vector<model::AllocatedPort> ports(op["ports"].size());
+      for (std::size_t i = 0; i < ports.size(); ++i) {
+        const Value& port = op["ports"][i];
+        ports[i] = {port["Label"].as_string(), port["Value"].as_int(), port["To"].as_int(), port["HostIP"].as_string(),
+                    port["IgnoreCollision"].as_bool()};
+      }
+      std::vector<std::string> reasons;
+      out.set("collision", index_.add_ports(ports, &reasons)), out.set("reasons", texts_json(reasons));
+    } else if (name == "assign_ports") {
+      model::NetworkResource ask;
+      if (!read(op["ask"], ask, problem)) return out;
+      std::vector<model::AllocatedPort> offer;
+      if (const auto done = index_.assign_ports(ask, offer); !done) {
+        out.set("error", done.error().text());
+        return out;
+      }
+      Value& list = out.set("offer", Value::array());
+      for (std::size_t i = 0; i < offer.size(); ++i) {
+        Value item = model_port(offer[i]);
+        if (i >= ask.reserved_ports.size()) {
+          const model::Port& asked = ask.dynamic_ports[i - ask.reserved_ports.size()];
+          check_dynamic(offer[i].value, offer[i].host_ip, problem);
+          hide_dynamic(asked, item);
+        }
+        list.push(std::move(item));
+      }
+    } else if (name == "assign_task_network") {
+      model::NetworkResource ask, offer;
+      if (!read(op["ask"], ask, problem)) return out;
+      if (const auto done = index_.assign_task_network(ask, offer); !done) {
+        out.set("error", done.error().text());
+        return out;
+      }
+      Value item = model::to_json(offer, model::WriteMode::sparse);
+      for (std::size_t i = 0; i < ask.dynamic_ports.size(); ++i) {
+        check_dynamic(offer.dynamic_ports[i].value, offer.ip, problem);
+        hide_dynamic(ask.dynamic_ports[i], item.find("DynamicPorts")->items()[i]);
+      }
+      out.set("offer", std::move(item));
+    } else {
+      problem = "unknown op " + name;
+    }
+    return out;
+  }
+
+ private:
+  template <class T>
+  static bool read(const Value& value, T& out, std::string& problem) {
+    auto done = model::from_json(value, out);
+    if (!done) problem = done.error().line();
+    return done.has_value();
+  }
+  static Value model_port(const model::AllocatedPort& port) {
+    Value out = Value::object();
+    out.set("Label", port.label), out.set("Value", port.value), out.set("To", port.to), out.set("HostIP", port.host_ip);
+    out.set("IgnoreCollision", port.ignore_collision);
+    return out;
+  }
+  void check_dynamic(std::int64_t value, const std::string& ip, std::string& problem) const {
+    const auto last = std::max(ports_.dynamic_min, ports_.dynamic_max);
+    if (value < ports_.dynamic_min || value > last || index_.is_used(ip, static_cast<std::uint32_t>(value)))
+      problem = "port " + std::to_string(value) + " on " + ip + " is not free or not dynamic";
+  }
+  static void hide_dynamic(const model::Port& asked, Value& item) {
+    item.set("Value", "dynamic");
+    if (asked.to == -1) item.set("To", "dynamic");
+  }
+
+  rank::NodePorts ports_;
+  rank::NetworkIndex index_;
+};
+
+Outcome network(const Vector& v) {
+  NetworkScript script;
+  Value out = Value::object();
+  Value& results = out.set("results", Value::array());
+  std::string problem;
+  for (const Value& op : v.in["ops"].items()) {
+    results.push(script.run(op, problem));
+    if (!problem.empty()) return Outcome::failed(problem);
+  }
+  return Outcome::from(compare(v.out, out, {.rule = "R-MODEL-470 to 497"}));
+}
+
 #undef BERTH_READ
 
 }  // namespace
 
 std::span<const Component> resources_components() {
   static constexpr Component kComponents[] = {
-      {"flatten", flatten}, {"port_ranges", port_ranges}, {"node_canonicalize", node_canonicalize},
-      {"names", names},     {"plan_commit", plan_commit}, {"alloc_times", alloc_times},
+      {"flatten", flatten},
+      {"allocs_fit", allocs_fit},
+      {"network", network},
+      {"port_ranges", port_ranges},
+      {"node_canonicalize", node_canonicalize},
+      {"names", names},
+      {"plan_commit", plan_commit},
+      {"alloc_times", alloc_times},
   };
   return kComponents;
 }

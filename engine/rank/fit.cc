@@ -1,0 +1,167 @@
+#include "rank/fit.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/wrap.h"
+#include "model/node_canonical.h"
+#include "model/predicates.h"
+
+namespace berth::rank {
+namespace {
+
+using model::FlatResources;
+
+/// Some healthy instance is named more than once (R-MODEL-520, 522).
+bool devices_collide(const model::Node& node, std::span<const model::Allocation* const> allocs) {
+  using GroupId = std::tuple<std::string_view, std::string_view, std::string_view>;
+  if (!node.node_resources || node.node_resources->devices.empty()) return false;
+  std::map<GroupId, std::map<std::string_view, int>> uses;
+  for (const model::NodeDevice& group : node.node_resources->devices) {
+    auto& instances = uses[{group.vendor, group.type, group.name}];
+    instances.clear();  // a repeated group replaces the earlier one
+    for (const model::DeviceInstance& instance : group.instances)
+      if (instance.healthy) instances.emplace(instance.id, 0);
+  }
+  bool collided = false;
+  for (const model::Allocation* alloc : allocs) {
+    if (model::is_client_terminal(*alloc) || !alloc->allocated_resources) continue;
+    for (const auto& [name, task] : alloc->allocated_resources->tasks)
+      for (const model::AllocatedDevice& device : task.devices) {
+        const auto group = uses.find({device.vendor, device.type, device.name});
+        if (group == uses.end()) continue;
+        for (const std::string& id : device.device_ids)
+          if (const auto instance = group->second.find(id); instance != group->second.end())
+            collided |= instance->second++ != 0;
+      }
+  }
+  return collided;
+}
+
+/// A source that some request wants for a single writer is claimed more than once (R-MODEL-403, 407).
+bool volumes_collide(std::span<const model::Allocation* const> allocs) {
+  std::map<std::string_view, int> claims;
+  std::set<std::string_view> exclusive;
+  for (const model::Allocation* alloc : allocs) {
+    if (model::is_client_terminal(*alloc)) continue;
+    const model::TaskGroup* group = model::group_of(*alloc);
+    if (!group) continue;
+    for (const auto& [name, request] : group->volumes) {
+      if (!request) continue;
+      ++claims[request->source];
+      if (request->access_mode == "single-node-single-writer") exclusive.insert(request->source);
+    }
+  }
+  return std::any_of(exclusive.begin(), exclusive.end(), [&](std::string_view source) { return claims[source] > 1; });
+}
+
+}  // namespace
+
+std::string_view dimension_text(Dimension dimension) {
+  switch (dimension) {
+    case Dimension::none:
+      return "";
+    case Dimension::cpu:
+      return "cpu";
+    case Dimension::cores:
+      return "cores";
+    case Dimension::memory:
+      return "memory";
+    case Dimension::disk:
+      return "disk";
+    case Dimension::max_allocs:
+      return "max allocation exceeded";
+    case Dimension::node_ports:
+      return "reserved node port collision: ";
+    case Dimension::alloc_ports:
+      return "reserved alloc port collision: ";
+    case Dimension::devices:
+      return "device oversubscribed";
+    case Dimension::volumes:
+      return "conflicting claims for host volume with single-writer";
+  }
+  return "";
+}
+
+NodeFit read_node_fit(const model::Node& node) { return {model::available(node), node.node_max_allocs}; }
+
+Dimension uncovered(const FlatResources& available, const FlatResources& used) {
+  if (available.cpu_mhz < used.cpu_mhz) return Dimension::cpu;
+  if (!available.cores.empty() &&
+      !std::includes(available.cores.begin(), available.cores.end(), used.cores.begin(), used.cores.end()))
+    return Dimension::cores;
+  if (available.memory_mb < used.memory_mb) return Dimension::memory;
+  if (available.disk_mb < used.disk_mb) return Dimension::disk;
+  return Dimension::none;
+}
+
+void FitSum::clear() {
+  used_.clear();
+  listed_ = 0;
+  cores_overlap_ = false;
+}
+
+void FitSum::add(const FlatResources* use) {
+  ++listed_;
+  if (!use) return;
+  if (!use->cores.empty() && model::cores_overlap(used_.cores, use->cores)) cores_overlap_ = true;
+  used_.add(*use);
+}
+
+Dimension FitSum::judge(const NodeFit& node) {
+  if (node.max_allocs != 0 && node.max_allocs < listed_) {
+    used_.clear();
+    return Dimension::max_allocs;
+  }
+  return cores_overlap_ ? Dimension::cores : uncovered(node.available, used_);
+}
+
+Fit allocs_fit(const model::Node& node, std::span<const model::Allocation* const> allocs, bool check_claims,
+               NetworkIndex& index) {
+  Fit out;
+  FitSum sum;
+  FlatResources use;
+  for (const model::Allocation* alloc : allocs) {
+    const bool counts = !model::is_client_terminal(*alloc) && alloc->allocated_resources;
+    if (counts) model::flatten(*alloc->allocated_resources, use);
+    sum.add(counts ? &use : nullptr);
+  }
+  out.dimension = sum.judge(read_node_fit(node));
+  out.used = sum.used();
+  if (!out.fits()) return out;
+
+  const NodePorts ports = read_node_ports(node);
+  if (!ports.error.empty()) {
+    out.dimension = Dimension::node_ports;
+    out.detail = ports.error;
+    return out;
+  }
+  index.start(ports);
+  for (const model::Allocation* alloc : allocs)
+    if (!model::is_client_terminal(*alloc) && alloc->allocated_resources &&
+        index.add(*alloc->allocated_resources, alloc->id, &out.detail))
+      out.dimension = Dimension::alloc_ports;  // the text of the last collision stays
+  if (!out.fits() || !check_claims) return out;
+
+  if (devices_collide(node, allocs))
+    out.dimension = Dimension::devices;
+  else if (volumes_collide(allocs))
+    out.dimension = Dimension::volumes;
+  return out;
+}
+
+bool assign_cores(const model::Topology& topology, const std::vector<std::uint16_t>& consumed, std::int64_t count,
+                  std::vector<std::uint16_t>& cores, std::int64_t& cpu_mhz) {
+  cores.clear();
+  cpu_mhz = 0;
+  for (const model::Core& core : topology.cores) {  // ascending by id, as the import requires (R-MODEL-442)
+    if (static_cast<std::int64_t>(cores.size()) == count) break;
+    if (core.disable || std::binary_search(consumed.begin(), consumed.end(), core.id)) continue;
+    cores.push_back(core.id);
+    cpu_mhz = base::wrap_add(cpu_mhz, static_cast<std::int64_t>(model::core_speed_mhz(core)));
+  }
+  return static_cast<std::int64_t>(cores.size()) == count;
+}
+
+}  // namespace berth::rank

@@ -1,0 +1,85 @@
+// Does a list of allocations fit on a node? (R-MODEL-400 to 412, R-RANK-531 to 535); which cores a task gets
+// (R-MODEL-440 to 443, R-RANK-641 to 643).
+//
+// Ranking and the plan applier share the steps but not the inputs. Ranking asks about resources that are flattened
+// already (FitSum); ports and devices were settled by its own offers. The applier asks about whole allocations and
+// tests ports, devices and volume claims as well (allocs_fit). Units: MHz and MiB.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/alloc.h"
+#include "model/flatten.h"
+#include "model/node.h"
+#include "rank/network_index.h"
+
+namespace berth::rank {
+
+/// What was too scarce; the texts are those of R-MODEL-412 and the plan applier's.
+enum class Dimension : std::uint8_t {
+  none,
+  cpu,
+  cores,
+  memory,
+  disk,
+  max_allocs,
+  node_ports,   ///< `reserved node port collision: ...`
+  alloc_ports,  ///< `reserved alloc port collision: ...`
+  devices,      ///< `device oversubscribed`
+  volumes,      ///< `conflicting claims for host volume with single-writer`
+};
+
+/// The fixed text of a dimension, or what precedes the detail for the two port ones; "" for none.
+[[nodiscard]] std::string_view dimension_text(Dimension dimension);
+
+/// The part of a node that fit reads; computed once per version of the node.
+struct NodeFit {
+  model::FlatResources available;  ///< capacity minus reservation, components may be negative (R-RANK-523)
+  std::int64_t max_allocs = 0;     ///< 0 = unlimited
+};
+[[nodiscard]] NodeFit read_node_fit(const model::Node& node);
+
+/// First component in which `available` falls short of `used`, or none. No available core at all switches the core test
+/// off (R-MODEL-384, 385, R-RANK-524).
+[[nodiscard]] Dimension uncovered(const model::FlatResources& available, const model::FlatResources& used);
+
+/// Sums the use of the allocations of one node and judges it (R-RANK-531 to 535). Reusable; allocates only for cores.
+class FitSum {
+ public:
+  void clear();
+  /// Counts an entry of the list; pass null for a client-terminal one, which uses nothing (R-RANK-532, 533).
+  void add(const model::FlatResources* use);
+  /// After too many entries `used` is all zero, otherwise it keeps the sum (R-MODEL-401, 410).
+  [[nodiscard]] Dimension judge(const NodeFit& node);
+  [[nodiscard]] const model::FlatResources& used() const { return used_; }
+
+ private:
+  model::FlatResources used_;
+  std::int64_t listed_ = 0;
+  bool cores_overlap_ = false;
+};
+
+/// The plan applier's answer. `used` holds what was summed before the failing step.
+struct Fit {
+  Dimension dimension = Dimension::none;
+  std::string detail;  ///< of the two port dimensions: the collision or the parse error
+  model::FlatResources used;
+  [[nodiscard]] bool fits() const { return dimension == Dimension::none; }
+  [[nodiscard]] std::string text() const { return std::string(dimension_text(dimension)) + detail; }
+};
+
+/// All steps, with a network index built from the node (R-MODEL-400 to 408). `allocs` in the order of R-CTRL-612;
+/// `check_claims` switches the tests of devices and volumes. `index` is scratch.
+[[nodiscard]] Fit allocs_fit(const model::Node& node, std::span<const model::Allocation* const> allocs,
+                             bool check_claims, NetworkIndex& index);
+
+/// Gives a task `count` cores: the smallest ids that are usable and not in `consumed` (ascending), into `cores`, and
+/// the sum of their speeds into `cpu_mhz`. False when too few are left (R-MODEL-440 to 443).
+[[nodiscard]] bool assign_cores(const model::Topology& topology, const std::vector<std::uint16_t>& consumed,
+                                std::int64_t count, std::vector<std::uint16_t>& cores, std::int64_t& cpu_mhz);
+
+}  // namespace berth::rank

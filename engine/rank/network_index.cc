@@ -1,0 +1,450 @@
+#include "rank/network_index.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/wrap.h"
+
+namespace berth::rank {
+namespace {
+
+using base::wrap_add;
+using model::PortRange;
+
+bool is_port(std::int64_t value) { return value >= 0 && value < model::kPortCount; }  // R-MODEL-471
+
+bool contains(const std::vector<PortRange>& ranges, std::uint32_t port) {
+  return std::any_of(ranges.begin(), ranges.end(), [&](PortRange r) { return r.begin <= port && port <= r.end; });
+}
+
+std::uint32_t add_address(NodePorts& out, const std::string& ip) {
+  for (std::size_t i = 0; i < out.addresses.size(); ++i)
+    if (out.addresses[i].ip == ip) return static_cast<std::uint32_t>(i);
+  out.addresses.push_back({ip, {}});
+  return static_cast<std::uint32_t>(out.addresses.size() - 1);
+}
+
+NodePorts::Alias& add_alias(NodePorts& out, const std::string& name) {
+  for (NodePorts::Alias& alias : out.aliases)
+    if (alias.name == name) return alias;
+  out.aliases.push_back({name, {}});
+  return out.aliases.back();
+}
+
+void set_available(NodePorts& out, const std::string& device, std::int64_t mbits) {
+  for (NodePorts::Bandwidth& bandwidth : out.available)
+    if (bandwidth.device == device) {
+      bandwidth.mbits = mbits;
+      return;
+    }
+  out.available.push_back({device, mbits});
+}
+
+void find_host_ip(const model::NodeResources& resources, NodePorts& out) {  // R-MODEL-488
+  if (resources.node_networks && !resources.node_networks->empty()) {
+    for (const model::NodeNetworkResource& network : *resources.node_networks) {
+      if (network.mode != "host") continue;
+      if (network.addresses.empty())
+        out.host_without_address = true;
+      else
+        out.host_ip = network.addresses.front().address;
+      return;
+    }
+    return;
+  }
+  for (const model::NetworkResource& network : resources.networks)
+    if (network.mode == "host") out.host_ip = network.ip;
+}
+
+std::string reasons_text(const std::vector<std::string>& reasons) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    if (i > 0) out += ' ';
+    out += reasons[i];
+  }
+  return out + "]";
+}
+
+std::string in_use_text(std::int64_t port) { return "port " + std::to_string(port) + " already in use"; }
+std::string invalid_text(std::int64_t port) { return "invalid port " + std::to_string(port); }
+
+}  // namespace
+
+void PortSet::insert(PortRange range) {
+  const std::uint32_t end = std::min(range.end, model::kPortCount - 1);
+  for (std::uint32_t port = range.begin; port <= end;) {
+    const std::uint32_t word_end = std::min(end, port | 63);
+    const std::uint64_t ones = ~std::uint64_t{0} >> (63 - (word_end - port));
+    words_[port / 64] |= ones << (port % 64);
+    touched_[port / 4096] |= std::uint64_t{1} << (port / 64 % 64);
+    port = word_end + 1;
+  }
+}
+
+void PortSet::clear() {
+  for (std::size_t block = 0; block < touched_.size(); ++block) {
+    for (std::uint64_t bits = touched_[block]; bits != 0; bits &= bits - 1)
+      words_[block * 64 + static_cast<std::size_t>(std::countr_zero(bits))] = 0;
+    touched_[block] = 0;
+  }
+}
+
+std::uint32_t PortSet::first_free(std::uint32_t from, std::uint32_t to) const {
+  for (std::uint32_t port = from; port <= to && port < model::kPortCount;) {
+    const std::uint64_t free = ~words_[port / 64] >> (port % 64);
+    if (free != 0) {
+      const std::uint32_t found = port + static_cast<std::uint32_t>(std::countr_zero(free));
+      return found <= to ? found : kNoPort;
+    }
+    port = (port | 63) + 1;
+  }
+  return kNoPort;
+}
+
+const NodePorts::Alias* NodePorts::alias(std::string_view name) const {
+  for (const Alias& alias : aliases)
+    if (alias.name == name) return &alias;
+  return nullptr;
+}
+
+std::int64_t NodePorts::available_mbits(std::string_view device) const {
+  for (const Bandwidth& bandwidth : available)
+    if (bandwidth.device == device) return bandwidth.mbits;
+  return 0;
+}
+
+NodePorts read_node_ports(const model::Node& node) {
+  NodePorts out;
+  if (node.reserved_resources) {
+    auto ranges = model::parse_port_ranges(node.reserved_resources->networks.reserved_host_ports);
+    if (!ranges) {
+      out.error = "error parsing reserved_ports: " + ranges.error();
+      return out;
+    }
+    out.reserved = std::move(*ranges);
+  }
+  if (!node.node_resources) return out;
+  const model::NodeResources& resources = *node.node_resources;
+  for (const model::NetworkResource& network : resources.networks) {
+    if (network.device.empty()) continue;
+    out.task_networks.push_back({network.mode, network.device, network.cidr, network.ip, parse_cidr(network.cidr)});
+    set_available(out, network.device, network.mbits);
+    add_address(out, network.ip);
+  }
+  if (resources.node_networks)
+    for (const model::NodeNetworkResource& network : *resources.node_networks)
+      for (const model::NodeNetworkAddress& address : network.addresses) {
+        const std::uint32_t position = add_address(out, address.address);
+        add_alias(out, address.alias).addresses.push_back(position);
+        auto ranges = model::parse_port_ranges(address.reserved_ports);
+        if (!ranges) {
+          out.error = "error parsing reserved_ports for network \"" + address.alias + "\": " + ranges.error();
+          return out;
+        }
+        auto& own = out.addresses[position].reserved;
+        own.insert(own.end(), ranges->begin(), ranges->end());
+      }
+  // Bounds above 65535 are refused at import (R-MODEL-473); the index only has to stay within its bitmaps.
+  const auto bound = [](std::int64_t value, std::uint32_t fallback) {
+    return value > 0 ? static_cast<std::uint32_t>(std::min<std::int64_t>(value, model::kPortCount - 1)) : fallback;
+  };
+  out.dynamic_min = bound(resources.min_dynamic_port, out.dynamic_min);
+  out.dynamic_max = bound(resources.max_dynamic_port, out.dynamic_max);
+  find_host_ip(resources, out);
+  return out;
+}
+
+std::string PortFailure::text() const {
+  switch (kind) {
+    case Kind::invalid_port:
+      return "invalid port " + std::to_string(port) + " (out of range)";
+    case Kind::reserved_port_collision:
+      return "reserved port collision " + std::string(name) + "=" + std::to_string(port);
+    case Kind::no_addresses:
+      return "no addresses available for " + std::string(name) + " network";
+    case Kind::dynamic_ports:
+      return "dynamic port selection failed";
+    case Kind::no_networks:
+      return "no networks available";
+    case Kind::bandwidth:
+      return "bandwidth exceeded";
+  }
+  return {};
+}
+
+NetworkIndex::NetworkIndex() {
+  static const NodePorts kNothing;
+  node_ = &kNothing;
+}
+
+void NetworkIndex::start(const NodePorts& node) {
+  node_ = &node;
+  for (std::size_t i = 0; i < pool_used_; ++i) pool_[i]->clear();
+  pool_used_ = foreign_count_ = use_count_ = 0;
+  slot_ports_.assign(node.addresses.size(), nullptr);
+}
+
+std::size_t NetworkIndex::find_slot(std::string_view ip) const {
+  for (std::size_t i = 0; i < node_->addresses.size(); ++i)
+    if (node_->addresses[i].ip == ip) return i;
+  for (std::size_t i = 0; i < foreign_count_; ++i)
+    if (foreign_[i] == ip) return node_->addresses.size() + i;
+  return kNoSlot;
+}
+
+std::size_t NetworkIndex::slot(std::string_view ip) {
+  if (const std::size_t found = find_slot(ip); found != kNoSlot) return found;
+  if (foreign_count_ == foreign_.size()) foreign_.emplace_back();
+  foreign_[foreign_count_++] = ip;
+  slot_ports_.push_back(nullptr);
+  return slot_ports_.size() - 1;
+}
+
+PortSet& NetworkIndex::ports_of(std::size_t slot) {
+  if (slot_ports_[slot]) return *slot_ports_[slot];
+  if (pool_used_ == pool_.size()) pool_.push_back(std::make_unique<PortSet>());
+  PortSet& ports = *pool_[pool_used_++];
+  if (slot < node_->addresses.size()) {
+    for (const PortRange range : node_->reserved) ports.insert(range);
+    for (const PortRange range : node_->addresses[slot].reserved) ports.insert(range);
+  }
+  slot_ports_[slot] = &ports;
+  return ports;
+}
+
+bool NetworkIndex::is_used(std::size_t slot, std::uint32_t port) const {
+  if (slot == kNoSlot) return false;
+  if (slot_ports_[slot]) return slot_ports_[slot]->contains(port);
+  if (slot >= node_->addresses.size()) return false;
+  return contains(node_->reserved, port) || contains(node_->addresses[slot].reserved, port);
+}
+
+bool NetworkIndex::is_used(std::string_view ip, std::uint32_t port) const { return is_used(find_slot(ip), port); }
+
+/// Smallest port of the dynamic range from `from` on that is free on the address (R-MODEL-491).
+std::uint32_t NetworkIndex::first_free(std::size_t slot, std::uint32_t from) const {
+  const std::uint32_t last = std::max(node_->dynamic_min, node_->dynamic_max);
+  if (slot != kNoSlot && slot_ports_[slot]) return slot_ports_[slot]->first_free(from, last);
+  std::uint32_t port = from;
+  if (slot < node_->addresses.size()) {  // behind every reserved range that holds the port, until none does
+    const auto skip = [&](const std::vector<PortRange>& ranges) {
+      bool moved = false;
+      for (const PortRange range : ranges)
+        if (range.begin <= port && port <= range.end) port = range.end + 1, moved = true;
+      return moved;
+    };
+    while (skip(node_->reserved) | skip(node_->addresses[slot].reserved)) continue;
+  }
+  return port <= last ? port : kNoPort;
+}
+
+std::int64_t NetworkIndex::used_mbits(std::string_view device) const {
+  for (std::size_t i = 0; i < use_count_; ++i)
+    if (use_[i].device == device) return use_[i].mbits;
+  return 0;
+}
+
+bool NetworkIndex::add_network(const model::NetworkResource& network, std::vector<std::string>* reasons) {
+  bool collided = false;
+  PortSet* ports = nullptr;
+  for (const auto* list : {&network.reserved_ports, &network.dynamic_ports})
+    for (const model::Port& port : *list) {
+      if (!is_port(port.value)) {  // the reasons found so far are dropped, and the bandwidth is not added
+        if (reasons) reasons->assign(1, invalid_text(port.value));
+        return true;
+      }
+      if (!ports) ports = &ports_of(slot(network.ip));
+      const auto value = static_cast<std::uint32_t>(port.value);
+      if (ports->contains(value)) {
+        collided = true;
+        if (reasons) reasons->push_back(in_use_text(port.value));
+      } else {
+        ports->insert(value);
+      }
+    }
+  for (std::size_t i = 0; i < use_count_; ++i)
+    if (use_[i].device == network.device) {
+      use_[i].mbits = wrap_add(use_[i].mbits, network.mbits);
+      return collided;
+    }
+  if (use_count_ == use_.size()) use_.emplace_back();
+  use_[use_count_].device = network.device;
+  use_[use_count_++].mbits = network.mbits;
+  return collided;
+}
+
+bool NetworkIndex::add_ports(std::span<const model::AllocatedPort> ports, std::vector<std::string>* reasons) {
+  bool collided = false;
+  for (const model::AllocatedPort& port : ports) {
+    if (!is_port(port.value)) {
+      if (reasons) reasons->assign(1, invalid_text(port.value));
+      return true;
+    }
+    PortSet& used = ports_of(slot(port.host_ip));
+    const auto value = static_cast<std::uint32_t>(port.value);
+    if (!used.contains(value)) {
+      used.insert(value);
+    } else if (!port.ignore_collision) {
+      collided = true;
+      if (reasons) reasons->push_back(in_use_text(port.value));
+    }
+  }
+  return collided;
+}
+
+bool NetworkIndex::add(const model::AllocatedResources& resources, std::string_view alloc_id, std::string* reason) {
+  std::vector<std::string> reasons;
+  std::vector<std::string>* wanted = reason ? &reasons : nullptr;
+  const auto note = [&](std::string where) {
+    if (reason) *reason = std::move(where.append(alloc_id).append(": ").append(reasons_text(reasons)));
+    reasons.clear();
+  };
+  if (!resources.shared.ports.empty()) {  // hides every other network use of the allocation
+    if (!add_ports(resources.shared.ports, wanted)) return false;
+    note("collision when reserving port for alloc ");
+    return true;
+  }
+  bool collided = false;
+  for (const model::NetworkResource& network : resources.shared.networks) {
+    if (!add_network(network, wanted)) continue;
+    collided = true;
+    note("collision when reserving port for network " + network.ip + " in alloc ");
+  }
+  for (const auto& [name, task] : resources.tasks) {
+    if (task.networks.empty() || !add_network(task.networks.front(), wanted)) continue;
+    collided = true;
+    note("collision when reserving port for network " + task.networks.front().ip + " in task " + name + " of alloc ");
+  }
+  return collided;
+}
+
+Result<void, PortFailure> NetworkIndex::assign_ports(const model::NetworkResource& ask,
+                                                     std::vector<model::AllocatedPort>& offer) const {
+  using Kind = PortFailure::Kind;
+  offer.clear();
+  for (const model::Port& port : ask.reserved_ports) {
+    const NodePorts::Alias* alias = node_->alias(port.host_network);
+    PortFailure failure{Kind::no_addresses, port.host_network, 0};
+    bool offered = false;
+    for (std::size_t i = 0; alias && i < alias->addresses.size() && !offered; ++i) {
+      const std::size_t slot = alias->addresses[i];
+      if (!is_port(port.value)) return tl::unexpected(PortFailure{Kind::invalid_port, {}, port.value});
+      if (!port.ignore_collision && is_used(slot, static_cast<std::uint32_t>(port.value))) {
+        failure = {Kind::reserved_port_collision, port.label, port.value};
+        continue;
+      }
+      offer.push_back({port.label, port.value, port.to, node_->addresses[slot].ip, port.ignore_collision});
+      offered = true;
+    }
+    if (!offered) return tl::unexpected(failure);
+  }
+  for (const model::Port& port : ask.dynamic_ports) {
+    const NodePorts::Alias* alias = node_->alias(port.host_network);
+    PortFailure failure{Kind::no_addresses, port.host_network, 0};
+    // Values of the offer are excluded on every address, reserved ones of this ask on their host network (R-MODEL-490).
+    const auto excluded = [&](std::uint32_t value) {
+      return std::any_of(offer.begin(), offer.end(), [&](const auto& taken) { return taken.value == value; }) ||
+             std::any_of(ask.reserved_ports.begin(), ask.reserved_ports.end(), [&](const model::Port& reserved) {
+               return reserved.value == value && reserved.host_network == port.host_network;
+             });
+    };
+    bool offered = false;
+    for (std::size_t i = 0; alias && i < alias->addresses.size() && !offered; ++i) {
+      const std::size_t slot = alias->addresses[i];
+      std::uint32_t value = first_free(slot, node_->dynamic_min);
+      while (value != kNoPort && excluded(value)) value = first_free(slot, value + 1);
+      if (value == kNoPort) {
+        failure = {Kind::dynamic_ports, {}, 0};
+        continue;
+      }
+      offer.push_back({port.label, value, port.to == -1 ? value : port.to, node_->addresses[slot].ip, false});
+      offered = true;
+    }
+    if (!offered) return tl::unexpected(failure);
+  }
+  return {};
+}
+
+/// One address of R-MODEL-495; on success the ports and the address stand in `offer`.
+bool NetworkIndex::try_address(const IpAddress& address, const model::NetworkResource& ask, std::size_t slot,
+                               PortFailure& failure, model::NetworkResource& offer) const {
+  using Kind = PortFailure::Kind;
+  for (const model::Port& port : ask.reserved_ports) {
+    if (!is_port(port.value)) {
+      failure = {Kind::invalid_port, {}, port.value};
+      return false;
+    }
+    if (is_used(slot, static_cast<std::uint32_t>(port.value))) {
+      failure = {Kind::reserved_port_collision, port.label, port.value};
+      return false;
+    }
+  }
+  offer.dynamic_ports = ask.dynamic_ports;
+  std::uint32_t value = node_->dynamic_min;
+  for (model::Port& port : offer.dynamic_ports) {
+    const auto excluded = [&](std::uint32_t candidate) {
+      return std::any_of(ask.reserved_ports.begin(), ask.reserved_ports.end(),
+                         [&](const model::Port& reserved) { return reserved.value == candidate; });
+    };
+    value = first_free(slot, value);
+    while (value != kNoPort && excluded(value)) value = first_free(slot, value + 1);
+    if (value == kNoPort) {
+      failure = {Kind::dynamic_ports, {}, 0};
+      return false;
+    }
+    port.value = value;
+    if (port.to == -1) port.to = value;
+    ++value;  // ports are drawn in ascending order, so those drawn before lie below
+  }
+  offer.ip = to_text(address);
+  return true;
+}
+
+Result<void, PortFailure> NetworkIndex::assign_task_network(const model::NetworkResource& ask,
+                                                            model::NetworkResource& offer) const {
+  PortFailure failure;
+  offer = {};
+  for (const NodePorts::TaskNetwork& network : node_->task_networks) {
+    if (!network.cidr) continue;
+    if (wrap_add(used_mbits(network.device), ask.mbits) > node_->available_mbits(network.device)) {
+      failure = {PortFailure::Kind::bandwidth, {}, 0};  // the same for every address of the block
+      continue;
+    }
+    for (IpAddress address = network.cidr->first;; address = next(address)) {
+      const std::size_t slot = find_slot(to_text(address));
+      if (try_address(address, ask, slot, failure, offer)) {
+        offer.mode = ask.mode;
+        offer.device = network.device;
+        offer.mbits = ask.mbits;
+        offer.dns = ask.dns;
+        offer.reserved_ports = ask.reserved_ports;
+        return {};
+      }
+      if (address == network.cidr->last) break;
+      if (slot == kNoSlot) {
+        // Where nothing is recorded the ask cannot be met, so it cannot be met on any address; the last one names why.
+        const std::size_t last = find_slot(to_text(network.cidr->last));
+        static_cast<void>(try_address(network.cidr->last, ask, last, failure, offer));
+        break;
+      }
+    }
+  }
+  return tl::unexpected(failure);
+}
+
+Result<void, Error> fill_group_network(const NodePorts& node, std::span<const model::AllocatedPort> offer,
+                                       model::NetworkResource& network) {
+  for (model::Port& port : network.dynamic_ports)
+    for (const model::AllocatedPort& offered : offer)
+      if (offered.label == port.label) {
+        port.value = offered.value;
+        port.to = offered.to;
+        break;
+      }
+  if (node.host_without_address)
+    return tl::unexpected(Error{Errc::processing_failed, 0, "the node's host network has no address"});
+  if (node.host_ip) network.ip = *node.host_ip;
+  return {};
+}
+
+}  // namespace berth::rank

@@ -1,0 +1,158 @@
+// Which ports and how much bandwidth are taken on one node, and offers for an ask (R-MODEL-470 to 497, R-RANK-601 to
+// 624).
+//
+// Two objects. NodePorts is what a node's fingerprint says: addresses, aliases, reserved ports, the dynamic range;
+// parsed once per version of the node and never written afterwards, so every thread may read it. NetworkIndex adds what
+// allocations use and what was offered during one visit of the node; one thread owns it and starts it anew for each
+// node. A port set is 8 KiB and exists only for addresses on which a port was marked; starting anew costs as much as
+// the previous visit marked, and allocates nothing once the largest visit was seen.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/result.h"
+#include "model/alloc.h"
+#include "model/node.h"
+#include "model/port_ranges.h"
+#include "rank/cidr.h"
+
+namespace berth::rank {
+
+inline constexpr std::uint32_t kNoPort = model::kPortCount;
+
+/// A set of ports 0..65535: one bit each, and one bit per touched word so that clearing costs what was touched.
+class PortSet {
+ public:
+  [[nodiscard]] bool contains(std::uint32_t port) const { return words_[port / 64] >> (port % 64) & 1; }
+  void insert(std::uint32_t port) {
+    words_[port / 64] |= std::uint64_t{1} << (port % 64);
+    touched_[port / 4096] |= std::uint64_t{1} << (port / 64 % 64);
+  }
+  void insert(model::PortRange range);  ///< ports above 65535 are left out
+  void clear();
+  /// Smallest port of [from, to] that is not in the set, or kNoPort.
+  [[nodiscard]] std::uint32_t first_free(std::uint32_t from, std::uint32_t to) const;
+
+ private:
+  std::array<std::uint64_t, 1024> words_{};
+  std::array<std::uint64_t, 16> touched_{};
+};
+
+/// Ports and networks of a node as fingerprinted (R-MODEL-474, R-RANK-602 to 605).
+struct NodePorts {
+  struct Address {
+    std::string ip;
+    std::vector<model::PortRange> reserved;  ///< its own, besides the node-wide ones
+  };
+  struct Alias {
+    std::string name;
+    std::vector<std::uint32_t> addresses;  ///< positions in `addresses`, in node order, repetitions kept
+  };
+  struct TaskNetwork {
+    std::string mode, device, cidr_text, ip;
+    std::optional<CidrBlock> cidr;  ///< absent when the text does not parse
+  };
+  struct Bandwidth {
+    std::string device;
+    std::int64_t mbits = 0;
+  };
+
+  std::vector<model::PortRange> reserved;  ///< node-wide, on every address below
+  std::vector<Address> addresses;          ///< distinct, in order of appearance
+  std::vector<Alias> aliases;
+  std::vector<TaskNetwork> task_networks;
+  std::vector<Bandwidth> available;  ///< per device of a task network
+  std::uint32_t dynamic_min = 20000, dynamic_max = 32000;
+  std::optional<std::string> host_ip;  ///< what a group network gets as IP (R-MODEL-488)
+  bool host_without_address = false;   ///< the case in which the reference crashes (R-RANK-618)
+  std::string error;                   ///< not empty: the node is invalid (R-RANK-604)
+
+  [[nodiscard]] const Alias* alias(std::string_view name) const;
+  [[nodiscard]] std::int64_t available_mbits(std::string_view device) const;  ///< 0 for an unknown device
+};
+
+/// Parses a node. A port text that does not parse leaves `error`, the reference's text, and what was read before it.
+[[nodiscard]] NodePorts read_node_ports(const model::Node& node);
+
+/// Why an ask could not be offered; `name` refers into the ask. Its text is what follows `network: ` (R-RANK-661).
+struct PortFailure {
+  enum class Kind : std::uint8_t {
+    invalid_port,
+    reserved_port_collision,
+    no_addresses,
+    dynamic_ports,
+    no_networks,
+    bandwidth,
+  };
+  Kind kind = Kind::no_networks;
+  std::string_view name;  ///< label of a port, or name of a host network
+  std::int64_t port = 0;
+  [[nodiscard]] std::string text() const;
+};
+
+class NetworkIndex {
+ public:
+  NetworkIndex();  ///< of a node without addresses and networks
+  /// Forgets everything and turns to `node`, which must outlive the visit.
+  void start(const NodePorts& node);
+  [[nodiscard]] const NodePorts& node() const { return *node_; }
+
+  /// Marks what an allocation holds, whatever its status: the caller leaves out client-terminal ones (R-MODEL-480).
+  /// Returns whether a port collided; then `reason`, when given, becomes the text of the last collision.
+  bool add(const model::AllocatedResources& resources, std::string_view alloc_id, std::string* reason = nullptr);
+  /// R-MODEL-481. Returns whether a port collided; `reasons`, when given, gets one text per collision.
+  bool add_network(const model::NetworkResource& network, std::vector<std::string>* reasons = nullptr);
+  /// R-MODEL-482, likewise.
+  bool add_ports(std::span<const model::AllocatedPort> ports, std::vector<std::string>* reasons = nullptr);
+
+  /// Offers the ports of a group network whose host networks are resolved (R-MODEL-485, R-RANK-613 to 616) into
+  /// `offer`, reserved ports first. Marks nothing. Dynamic ports are the smallest free ones (R-MODEL-491).
+  [[nodiscard]] Result<void, PortFailure> assign_ports(const model::NetworkResource& ask,
+                                                       std::vector<model::AllocatedPort>& offer) const;
+
+  /// Offers a deprecated task network (R-MODEL-495, R-RANK-623) into `offer`. Marks nothing. The walk over a block ends
+  /// with the first address on which nothing is recorded, so its size does not matter.
+  [[nodiscard]] Result<void, PortFailure> assign_task_network(const model::NetworkResource& ask,
+                                                              model::NetworkResource& offer) const;
+
+  [[nodiscard]] bool is_used(std::string_view ip, std::uint32_t port) const;
+  [[nodiscard]] std::int64_t used_mbits(std::string_view device) const;
+
+ private:
+  static constexpr std::size_t kNoSlot = ~std::size_t{0};
+  [[nodiscard]] std::size_t find_slot(std::string_view ip) const;
+  [[nodiscard]] std::size_t slot(std::string_view ip);
+  [[nodiscard]] bool is_used(std::size_t slot, std::uint32_t port) const;
+  [[nodiscard]] std::uint32_t first_free(std::size_t slot, std::uint32_t from) const;
+  [[nodiscard]] PortSet& ports_of(std::size_t slot);
+  [[nodiscard]] bool try_address(const IpAddress& address, const model::NetworkResource& ask, std::size_t slot,
+                                 PortFailure& failure, model::NetworkResource& offer) const;
+
+  struct DeviceUse {
+    std::string device;
+    std::int64_t mbits = 0;
+  };
+  const NodePorts* node_;
+  // A slot is an address: the node's own first, then foreign ones that allocations name.
+  std::vector<PortSet*> slot_ports_;  // null until a port is marked there
+  std::vector<std::string> foreign_;  // the first foreign_count_ are in use
+  std::size_t foreign_count_ = 0;
+  std::vector<std::unique_ptr<PortSet>> pool_;  // the first pool_used_ are in use, the others are empty
+  std::size_t pool_used_ = 0;
+  std::vector<DeviceUse> use_;  // the first use_count_ are in use
+  std::size_t use_count_ = 0;
+};
+
+/// Turns `network`, a copy of the ask, into what is recorded with the allocation: dynamic values from `offer` by label,
+/// and the node's address (R-MODEL-488, R-RANK-618). An error is the case in which the reference crashes.
+[[nodiscard]] Result<void, Error> fill_group_network(const NodePorts& node, std::span<const model::AllocatedPort> offer,
+                                                     model::NetworkResource& network);
+
+}  // namespace berth::rank
