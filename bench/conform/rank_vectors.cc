@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "conform/compare.h"
+#include "conform/rank_chain_vectors.h"
 #include "conform/vector.h"
 #include "rank/numbers.h"
 #include "rank/order.h"
@@ -84,10 +85,8 @@ Outcome replay_shuffle(const Vector& v) {
 
 std::span<const Component> rank_components() {
   static constexpr Component kComponents[] = {
-      {"numbers", replay_numbers},
-      {"score_fit", replay_score_fit},
-      {"top_scores", replay_top_scores},
-      {"shuffle", replay_shuffle},
+      {"numbers", replay_numbers}, {"score_fit", replay_score_fit},     {"top_scores", replay_top_scores},
+      {"shuffle", replay_shuffle}, {"even_spread", replay_even_spread}, {"score_chain", replay_score_chain},
   };
   return kComponents;
 }

@@ -1,0 +1,252 @@
+#include "rank/spread.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/assert.h"
+
+namespace berth::rank {
+namespace {
+
+constexpr std::string_view kStar = "*";
+constexpr double kNoDesired = std::numeric_limits<double>::quiet_NaN();
+
+/// Code of a value, or kNoValue.
+std::uint32_t find_code(std::span<const std::string_view> text, std::span<const std::uint32_t> ascending,
+                        std::string_view value) {
+  const auto found = std::lower_bound(ascending.begin(), ascending.end(), value,
+                                      [&](std::uint32_t code, std::string_view v) { return text[code] < v; });
+  return found != ascending.end() && text[*found] == value ? *found : kNoValue;
+}
+
+/// R-RANK-817.
+std::uint32_t netted(std::uint32_t proposed, std::uint32_t cleared) {
+  return proposed > 0 && cleared > 1 ? cleared - 1 : cleared;
+}
+
+}  // namespace
+
+double even_boost(std::uint64_t current, std::uint64_t min, std::uint64_t max) noexcept {
+  const auto least = static_cast<double>(min);
+  if (current != min) return min == 0 ? -1.0 : (least - static_cast<double>(current)) / least;
+  if (min == max) return -1.0;
+  if (min == 0) return 1.0;
+  return (static_cast<double>(max) - least) / least;
+}
+
+PropertySet::PropertySet(const SpreadProperty& property, std::span<const model::SpreadTarget> targets)
+    : code_of_row_(property.code_of_row), ascending_codes_(property.ascending), text_(property.text) {
+  BERTH_ASSERT(property.ascending.size() == property.text.size());
+  const std::size_t code_count = text_.size();
+  if (targets.empty()) {
+    counts_.resize(code_count);
+  } else {
+    for (const model::SpreadTarget& target : targets)
+      if (std::find(key_text_.begin(), key_text_.end(), target.value) == key_text_.end())
+        key_text_.push_back(target.value);
+    star_key_ = static_cast<std::uint32_t>(std::find(key_text_.begin(), key_text_.end(), kStar) - key_text_.begin());
+    if (star_key_ == key_text_.size()) key_text_.push_back(kStar);
+    key_of_code_.assign(code_count, star_key_);
+    for (std::uint32_t key = 0; key < key_text_.size(); ++key)
+      if (const std::uint32_t code = find_code(text_, ascending_codes_, key_text_[key]); code != kNoValue)
+        key_of_code_[code] = key;
+    star_code_ = find_code(text_, ascending_codes_, kStar);
+    ascending_keys_.resize(key_text_.size());
+    for (std::uint32_t key = 0; key < key_text_.size(); ++key) ascending_keys_[key] = key;
+    std::sort(ascending_keys_.begin(), ascending_keys_.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return key_text_[a] < key_text_[b]; });
+    counts_.resize(key_text_.size());
+    unmapped_.resize(code_count);
+  }
+  combined_.assign(counts_.size(), kAbsent);
+}
+
+void PropertySet::set_entry(std::int64_t weight, std::span<const Desired> desired) {
+  weight_ = weight;
+  even_ = desired.empty();
+  if (even_) return;
+  double star = kNoDesired;
+  for (const Desired& d : desired)
+    if (d.value == kStar) star = d.count;
+  desired_.assign(counts_.size(), star);
+  for (const Desired& d : desired) {
+    if (key_text_.empty()) {
+      if (const std::uint32_t code = find_code(text_, ascending_codes_, d.value); code != kNoValue)
+        desired_[code] = d.count;
+    } else if (const auto key = std::find(key_text_.begin(), key_text_.end(), d.value); key != key_text_.end()) {
+      desired_[static_cast<std::size_t>(key - key_text_.begin())] = d.count;
+    }
+  }
+  cells_.resize(counts_.size());
+}
+
+void PropertySet::change(std::uint32_t row, std::uint32_t Counts::*counter, int amount) {
+  const std::uint32_t code = code_of_row_[row];
+  if (code == kNoValue) return;  // R-RANK-815
+  const std::uint32_t key = key_of_code_.empty() ? code : key_of_code_[code];
+  Counts& counts = counts_[key];
+  const auto change = static_cast<std::uint32_t>(amount);  // modulo 2^32: adding -1 subtracts
+  counts.*counter += change;
+  if (!unmapped_.empty()) {
+    if (counter == &Counts::proposed) unmapped_[code].proposed += change;
+    if (counter == &Counts::cleared) unmapped_[code].cleared += change;
+  }
+  if (phase_ == Phase::mapped) recombine(key, netted(counts.proposed, counts.cleared));
+}
+
+void PropertySet::count_existing(std::uint32_t row) {
+  BERTH_ASSERT(phase_ == Phase::filling);  // R-RANK-813: once, at creation
+  change(row, &Counts::existing, 1);
+}
+void PropertySet::count_proposed(std::uint32_t row, int amount) { change(row, &Counts::proposed, amount); }
+void PropertySet::count_cleared(std::uint32_t row, int amount) { change(row, &Counts::cleared, amount); }
+
+void PropertySet::recombine(std::uint32_t key, std::uint32_t cleared) {
+  const Counts& counts = counts_[key];
+  const std::uint32_t sum = counts.existing + counts.proposed;
+  const std::uint32_t now = sum == 0 ? kAbsent : sum > cleared ? sum - cleared : 0;  // R-RANK-818
+  const std::uint32_t before = combined_[key];
+  if (now == before) return;
+  combined_[key] = now;
+  stale_ = true;
+  if (!even_) return;  // only even spread asks for the extremes
+  if (before != kAbsent) --histogram_[before], --occurring_;
+  if (now != kAbsent) {
+    if (histogram_.size() <= now) histogram_.resize(now + std::size_t{16});
+    ++histogram_[now], ++occurring_;
+  }
+}
+
+void PropertySet::recombine_all() {
+  histogram_.assign(histogram_.size(), 0);
+  occurring_ = 0;
+  std::fill(combined_.begin(), combined_.end(), kAbsent);
+  if (phase_ == Phase::first_select && !unmapped_.empty()) {  // R-RANK-816: netted before the values are mapped
+    std::vector<std::uint32_t> cleared(counts_.size(), 0);
+    for (std::size_t code = 0; code < unmapped_.size(); ++code)
+      cleared[key_of_code_[code]] += netted(unmapped_[code].proposed, unmapped_[code].cleared);
+    for (std::uint32_t key = 0; key < counts_.size(); ++key) recombine(key, cleared[key]);
+  } else {
+    for (std::uint32_t key = 0; key < counts_.size(); ++key)
+      recombine(key, netted(counts_[key].proposed, counts_[key].cleared));
+  }
+  stale_ = true;
+}
+
+void PropertySet::begin_select(std::int64_t weight_sum) {
+  if (phase_ == Phase::filling) {
+    phase_ = Phase::first_select;
+    recombine_all();
+  } else if (phase_ == Phase::first_select) {
+    phase_ = Phase::mapped;
+    recombine_all();
+    unmapped_ = {};
+  }
+  if (even_) {
+    if (stale_) find_extremes();
+  } else if (stale_ || weight_sum != cells_weight_sum_) {
+    fill_cells(weight_sum);
+  }
+  stale_ = false;
+}
+
+void PropertySet::find_extremes() noexcept {
+  min_ = max_ = 0;
+  if (occurring_ == 0) return;
+  for (max_ = static_cast<std::uint32_t>(histogram_.size() - 1); histogram_[max_] == 0;) --max_;
+  if (histogram_[0] == 0) {
+    while (histogram_[min_] == 0) ++min_;
+    return;
+  }
+  // R-RANK-835: a value replaces min when min is 0 or the value is smaller, so with a 0 in the map the order decides.
+  const std::span<const std::uint32_t> scan = key_of_code_.empty() ? ascending_codes_ : std::span(ascending_keys_);
+  for (const std::uint32_t key : scan)
+    if (combined_[key] != kAbsent && (min_ == 0 || combined_[key] < min_)) min_ = combined_[key];
+}
+
+void PropertySet::fill_cells(std::int64_t weight_sum) {
+  cells_weight_sum_ = weight_sum;
+  const double share = static_cast<double>(weight_) / static_cast<double>(weight_sum);
+  for (std::uint32_t key = 0; key < cells_.size(); ++key) {
+    const double desired = desired_[key];
+    if (std::isnan(desired)) {
+      cells_[key] = {-1.0, Cell::Kind::untargeted};
+    } else if (desired == 0) {
+      cells_[key] = {0, Cell::Kind::lowest};
+    } else {
+      const double use = static_cast<double>(used(key)) + 1;
+      cells_[key] = {((desired - use) / desired) * share, Cell::Kind::boost};
+    }
+  }
+}
+
+double PropertySet::even_score(std::uint32_t code, std::uint32_t key) const noexcept {
+  if (occurring_ == 0) return 0;
+  // R-RANK-834 looks the node's own value up, which a set with targets has folded into `*` unless it is listed.
+  const std::uint32_t current = key == star_key_ && code != star_code_ ? 0 : used(key);
+  return even_boost(current, min_, max_);
+}
+
+void SpreadGroup::count_existing(std::uint32_t row) {
+  for (PropertySet& set : sets_) set.count_existing(row);
+}
+void SpreadGroup::count_proposed(std::uint32_t row, int change) {
+  for (PropertySet& set : sets_) set.count_proposed(row, change);
+}
+void SpreadGroup::count_cleared(std::uint32_t row, int change) {
+  for (PropertySet& set : sets_) set.count_cleared(row, change);
+}
+
+void SpreadState::reset() noexcept {
+  groups_.clear();
+  weight_sum_ = 0;
+  lowest_boost_ = -1.0;
+}
+
+SpreadGroup* SpreadState::find(std::uint32_t group) noexcept {
+  for (const Prepared& prepared : groups_)
+    if (prepared.group == group) return prepared.sets.get();
+  return nullptr;
+}
+
+SpreadGroup& SpreadState::prepare(std::uint32_t group, std::span<const model::Spread> job_spreads,
+                                  std::span<const model::Spread> group_spreads, std::int64_t group_count,
+                                  std::span<const SpreadProperty> properties) {
+  BERTH_ASSERT(find(group) == nullptr && properties.size() == job_spreads.size() + group_spreads.size());
+  groups_.push_back({group, std::make_unique<SpreadGroup>()});
+  std::vector<PropertySet>& sets = groups_.back().sets->sets_;
+  sets.reserve(properties.size());
+  const auto spread = [&](std::size_t i) -> const model::Spread& {
+    return i < job_spreads.size() ? job_spreads[i] : group_spreads[i - job_spreads.size()];
+  };
+  for (std::size_t i = 0; i < properties.size(); ++i) sets.emplace_back(properties[i], spread(i).targets);
+
+  // The target table (R-RANK-821): group-level spreads, then job-level ones; a later one of the same attribute wins.
+  const std::size_t first_group_spread = job_spreads.size();
+  for (std::size_t n = 0; n < properties.size(); ++n) {
+    const std::size_t i = (first_group_spread + n) % properties.size();
+    const model::Spread& entry = spread(i);
+    weight_sum_ += entry.weight;
+    std::vector<PropertySet::Desired> desired;
+    double sum = 0;
+    for (const model::SpreadTarget& target : entry.targets) {
+      const double count = (static_cast<double>(target.percent) / 100) * static_cast<double>(group_count);
+      desired.push_back({target.value, count});
+      sum += count;
+    }
+    if (sum > 0 && sum < static_cast<double>(group_count)) {  // R-RANK-822: replaces an explicit `*`
+      std::erase_if(desired, [](const PropertySet::Desired& d) { return d.value == kStar; });
+      desired.push_back({kStar, static_cast<double>(group_count) - sum});
+    }
+    for (std::size_t k = 0; k < sets.size(); ++k)
+      if (spread(k).attribute == entry.attribute) sets[k].set_entry(entry.weight, desired);
+  }
+  return *groups_.back().sets;
+}
+
+void SpreadState::begin_select(SpreadGroup& group) {
+  for (PropertySet& set : group.sets_) set.begin_select(weight_sum_);
+}
+
+}  // namespace berth::rank

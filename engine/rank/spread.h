@@ -1,0 +1,194 @@
+// Spread: property sets, target tables and the `allocation-spread` component (R-RANK-811 to 836).
+//
+// Values are integers here. The caller has, per attribute target, a column node row -> code (kNoValue where the target
+// does not resolve) and the texts of the codes. A set folds codes into *keys*: with explicit targets there is one key
+// per target value and one for `*`, which stands for all other values (R-RANK-816); without targets a key is a code.
+//
+//   per attempt   SpreadState   weight sum and lowest boost, which outlive groups and Selects, and the groups
+//   per group     SpreadGroup   its property sets, job-level ones first (R-RANK-811)
+//   per set       by code: key_of_code; by key: counts (existing, proposed, cleared, combined), desired, cell
+//
+// Life of a group within one attempt:
+//   group = state.find(g)                      or, at the first Select of the group:
+//   group = state.prepare(g, ...)              then count_existing per alloc of the job (R-RANK-813) and count_proposed
+//   /
+//                                              count_cleared per plan entry so far
+//   state.begin_select(*group)                 once per Select, the preferred-node pass included (R-RANK-212)
+//   state.score(*group, row)                   once per node that reaches the stage, in visiting order
+//   plan changes between Selects:              group->count_proposed(row, +1 or -1), count_cleared(row, +1 or -1)
+// A plan change costs O(1) per set, a Select O(targets), a node one look-up per set. The one exception is R-RANK-835
+// with a count of 0 in the map: the minimum then depends on a scan of all values, done once per Select. An object
+// belongs to one evaluation; nothing here is shared between threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "model/resources.h"
+
+namespace berth::rank {
+
+inline constexpr std::uint32_t kNoValue = UINT32_MAX;  ///< the node lacks the attribute
+
+/// The values of one attribute target over all nodes of the snapshot; the spans outlive the attempt.
+struct SpreadProperty {
+  std::span<const std::uint32_t> code_of_row;  ///< node row -> code, or kNoValue
+  std::span<const std::string_view> text;      ///< code -> value
+  std::span<const std::uint32_t> ascending;    ///< every code once, in ascending byte order of its text
+};
+
+/// Even-spread boost of a value used `current` times where the least used value has `min` and the most used `max` uses
+/// (R-RANK-834); `min` as R-RANK-835 finds it.
+[[nodiscard]] double even_boost(std::uint64_t current, std::uint64_t min, std::uint64_t max) noexcept;
+
+/// The use counts and targets of one spread block.
+class PropertySet {
+ public:
+  PropertySet(const SpreadProperty& property, std::span<const model::SpreadTarget> targets);
+
+  void count_existing(std::uint32_t row);
+  void count_proposed(std::uint32_t row, int change);
+  void count_cleared(std::uint32_t row, int change);
+
+  /// The entry of the target table for this set's attribute: (value, desired count) pairs; none means even spread.
+  struct Desired {
+    std::string_view value;
+    double count;
+  };
+  void set_entry(std::int64_t weight, std::span<const Desired> desired);
+
+  /// Combined counts of R-RANK-818 become current, cells follow the weight sum.
+  void begin_select(std::int64_t weight_sum);
+
+  /// What a node adds to the total (R-RANK-831 steps 1 to 7); lowers `lowest_boost` as step 7 says.
+  [[nodiscard]] double score(std::uint32_t row, double& lowest_boost) const noexcept {
+    const std::uint32_t code = code_of_row_[row];
+    if (code == kNoValue) return -1.0;
+    const std::uint32_t key = key_of_code_.empty() ? code : key_of_code_[code];
+    if (even_) return even_score(code, key);
+    const Cell& cell = cells_[key];
+    if (cell.kind == Cell::Kind::boost) {
+      if (cell.value < lowest_boost) lowest_boost = cell.value;
+      return cell.value;
+    }
+    return cell.kind == Cell::Kind::lowest ? lowest_boost : -1.0;
+  }
+
+  /// Combined use of the key of `code`, 0 if absent; for explanations and tests.
+  [[nodiscard]] std::uint64_t combined_use(std::uint32_t code) const noexcept {
+    return used(key_of_code_.empty() ? code : key_of_code_[code]);
+  }
+
+ private:
+  struct Cell {
+    enum class Kind : std::uint8_t { untargeted, lowest, boost };
+    double value = 0;
+    Kind kind = Kind::untargeted;
+  };
+  // By key. A key occurs in the combined map iff existing + proposed > 0 (R-RANK-818).
+  struct Counts {
+    std::uint32_t existing = 0, proposed = 0, cleared = 0;
+  };
+  // By code, only until the second Select of a set with targets: R-RANK-816 nets the first one unmapped.
+  struct Unmapped {
+    std::uint32_t proposed = 0, cleared = 0;
+  };
+  enum class Phase : std::uint8_t { filling, first_select, mapped };
+
+  static constexpr std::uint32_t kAbsent = UINT32_MAX;  // combined_: the key does not occur in the map
+
+  [[nodiscard]] std::uint32_t used(std::uint32_t key) const noexcept {
+    return combined_[key] == kAbsent ? 0 : combined_[key];
+  }
+  [[nodiscard]] double even_score(std::uint32_t code, std::uint32_t key) const noexcept;
+  void change(std::uint32_t row, std::uint32_t Counts::*counter, int amount);
+  void recombine(std::uint32_t key, std::uint32_t cleared);
+  void recombine_all();
+  void find_extremes() noexcept;
+  void fill_cells(std::int64_t weight_sum);
+
+  std::span<const std::uint32_t> code_of_row_;
+  std::span<const std::uint32_t> ascending_codes_;  // scan order without targets
+  std::vector<std::uint32_t> key_of_code_;          // empty: a key is a code
+  std::span<const std::string_view> text_;          // by code
+  std::vector<std::string_view> key_text_;          // with targets: by key
+  std::vector<std::uint32_t> ascending_keys_;       // scan order with targets
+  std::uint32_t star_key_ = kNoValue;               // with targets
+  std::uint32_t star_code_ = kNoValue;              // a node value that is itself "*"
+
+  std::vector<Counts> counts_;
+  std::vector<Unmapped> unmapped_;
+  std::vector<std::uint32_t> combined_;   // or kAbsent
+  std::vector<std::uint32_t> histogram_;  // count -> keys of the map with that combined count
+  std::uint32_t occurring_ = 0;           // keys of the map
+  std::uint32_t min_ = 0, max_ = 0;       // as R-RANK-835 finds them
+  Phase phase_ = Phase::filling;
+
+  bool even_ = true;
+  bool stale_ = true;  // a count changed since cells, or min and max, were computed
+  std::int64_t weight_ = 0, cells_weight_sum_ = 0;
+  std::vector<double> desired_;  // by key; NaN where neither the value nor `*` has one
+  std::vector<Cell> cells_;
+};
+
+/// The property sets of one group.
+class SpreadGroup {
+ public:
+  /// Counts one alloc of this group on node `row`, by every set. R-RANK-813 says which are *existing* (counted once,
+  /// after prepare), R-RANK-814 which plan entries are *proposed* and *cleared*.
+  void count_existing(std::uint32_t row);
+  void count_proposed(std::uint32_t row, int change);
+  void count_cleared(std::uint32_t row, int change);
+
+  [[nodiscard]] bool empty() const noexcept { return sets_.empty(); }
+  [[nodiscard]] std::span<const PropertySet> sets() const noexcept { return sets_; }
+
+ private:
+  friend class SpreadState;
+  std::vector<PropertySet> sets_;
+};
+
+/// What spread remembers over one attempt (R-RANK-214, 215, 823, 832).
+class SpreadState {
+ public:
+  /// A new attempt: no groups, weight sum 0, lowest boost -1.
+  void reset() noexcept;
+  /// Another job version was given: groups are dropped, weight sum and lowest boost stay (R-RANK-215).
+  void drop_groups() noexcept { groups_.clear(); }
+
+  /// The group prepared under `group` (the caller's number for a group name), or null.
+  [[nodiscard]] SpreadGroup* find(std::uint32_t group) noexcept;
+
+  /// Builds sets and target table of a group and adds its weights to the weight sum (R-RANK-811, 821 to 823).
+  /// `properties`: one per job-level spread, then one per group-level spread. `group_count` is the group's Count.
+  SpreadGroup& prepare(std::uint32_t group, std::span<const model::Spread> job_spreads,
+                       std::span<const model::Spread> group_spreads, std::int64_t group_count,
+                       std::span<const SpreadProperty> properties);
+
+  void begin_select(SpreadGroup& group);
+
+  /// The total of R-RANK-831 for a node; appended and logged iff it is not exactly 0 (R-RANK-833).
+  [[nodiscard]] double score(const SpreadGroup& group, std::uint32_t row) noexcept {
+    double total = 0.0;
+    for (const PropertySet& set : group.sets_) total += set.score(row, lowest_boost_);
+    return total;
+  }
+
+  [[nodiscard]] double lowest_boost() const noexcept { return lowest_boost_; }
+  [[nodiscard]] std::int64_t weight_sum() const noexcept { return weight_sum_; }
+
+ private:
+  struct Prepared {
+    std::uint32_t group;
+    std::unique_ptr<SpreadGroup> sets;
+  };
+  std::vector<Prepared> groups_;  // few: one per group with a Select in this attempt
+  std::int64_t weight_sum_ = 0;
+  double lowest_boost_ = -1.0;
+};
+
+}  // namespace berth::rank

@@ -1,0 +1,50 @@
+#include "rank/components.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace berth::rank {
+namespace {
+
+TEST(AntiAffinity, DividesCollisionsPlusOneByTheCount) {  // R-RANK-711, example E9
+  EXPECT_EQ(anti_affinity(1, 4), -0.5);
+  EXPECT_EQ(anti_affinity(1, 1), -2);
+  EXPECT_EQ(anti_affinity(2, 10), -0.29999999999999999);
+  EXPECT_EQ(anti_affinity(1, 0), -INFINITY);
+}
+
+TEST(ScoreMean, GivesExampleE7) {
+  ScoreMean mean;
+  mean.append(0.48915161761752862);
+  mean.append(anti_affinity(1, 4));
+  mean.append(kReschedulePenalty);
+  AffinitySum affinity;
+  affinity.add(50, true);
+  affinity.add(25, false);
+  EXPECT_EQ(affinity.component(), 0.66666666666666663);
+  mean.append(affinity.component());
+  mean.append(0.33333333333333331);
+  EXPECT_EQ(mean.final_score(), -0.0021696764764942977);
+}
+
+TEST(ScoreMean, IsPulledDownByASilentAffinity) {  // example E8
+  AffinitySum affinity;
+  affinity.add(-50, false);
+  ScoreMean mean;
+  mean.append(0.48915161761752862);
+  EXPECT_EQ(mean.final_score(), 0.48915161761752862);
+  mean.append(affinity.component());
+  EXPECT_EQ(mean.final_score(), 0.24457580880876431);
+}
+
+TEST(PreemptionScore, IsOneHalfAt2048) {  // R-PREEMPT-701, 702
+  EXPECT_EQ(preemption_score(2048), 0.5);
+  EXPECT_EQ(net_priority(std::vector<std::int64_t>{60, 50, 10}), 62);
+  EXPECT_GT(preemption_score(62), 0.9998);
+  EXPECT_LT(preemption_score(5000), 1e-5);
+}
+
+}  // namespace
+}  // namespace berth::rank
