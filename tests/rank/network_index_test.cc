@@ -1,0 +1,181 @@
+// Port offers, marking, and the walk over address blocks, against examples and against a slow obvious set.
+#include "rank/network_index.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+namespace berth::rank {
+namespace {
+
+model::Node node_with(std::vector<std::string> addresses, std::int64_t dynamic_min, std::int64_t dynamic_max) {
+  model::Node node;
+  auto& resources = node.node_resources.emplace();
+  resources.min_dynamic_port = dynamic_min, resources.max_dynamic_port = dynamic_max;
+  auto& network = resources.node_networks.emplace().emplace_back();
+  network.mode = "host";
+  for (std::string& address : addresses) {
+    auto& entry = network.addresses.emplace_back();
+    entry.alias = "two";
+    entry.address = std::move(address);
+  }
+  return node;
+}
+
+model::Port port(const char* label, std::int64_t value, std::int64_t to = 0) {
+  return {label, value, to, "two", false};
+}
+
+TEST(NetworkIndex, TakesTheNextAddressOfTheAlias) {  // W-14
+  const NodePorts ports = read_node_ports(node_with({"10.0.0.1", "10.0.0.2"}, 0, 0));
+  NetworkIndex index;
+  index.start(ports);
+  model::NetworkResource ask;
+  ask.reserved_ports = {port("static", 7000)};
+  std::vector<model::AllocatedPort> offer;
+  index.add_ports(std::vector<model::AllocatedPort>{{"x", 7000, 0, "10.0.0.1", false}});
+  ASSERT_TRUE(index.assign_ports(ask, offer));
+  EXPECT_EQ(offer[0].host_ip, "10.0.0.2");
+  index.add_ports(offer);
+  const auto failed = index.assign_ports(ask, offer);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().text(), "reserved port collision static=7000");
+}
+
+TEST(NetworkIndex, DynamicPortsAreTheSmallestFreeOnes) {  // W-14, R-MODEL-491
+  model::NetworkResource ask;
+  ask.dynamic_ports = {port("a", 0, -1), port("b", 0)};
+  std::vector<model::AllocatedPort> offer;
+  NetworkIndex index;
+  const NodePorts one = read_node_ports(node_with({"10.0.0.1"}, 20000, 20000));
+  index.start(one);
+  const auto failed = index.assign_ports(ask, offer);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().text(), "dynamic port selection failed");
+  const NodePorts two = read_node_ports(node_with({"10.0.0.1"}, 20000, 20001));
+  index.start(two);
+  ASSERT_TRUE(index.assign_ports(ask, offer));
+  EXPECT_EQ(offer[0].value, 20000);
+  EXPECT_EQ(offer[0].to, 20000);
+  EXPECT_EQ(offer[1].value, 20001);
+  model::NetworkResource recorded = ask;
+  ASSERT_TRUE(fill_group_network(two, offer, recorded));  // R-MODEL-488
+  EXPECT_EQ(recorded.dynamic_ports[1].value, 20001);
+  EXPECT_EQ(recorded.ip, "10.0.0.1");
+}
+
+TEST(NetworkIndex, StartingAnewForgetsEverything) {
+  model::Node node = node_with({"10.0.0.1"}, 0, 0);
+  node.reserved_resources.emplace().networks.reserved_host_ports = "20000-20063,20065";
+  const NodePorts ports = read_node_ports(node);
+  NetworkIndex index;
+  for (int round = 0; round < 3; ++round) {
+    index.start(ports);
+    EXPECT_TRUE(index.is_used("10.0.0.1", 20063));
+    EXPECT_FALSE(index.is_used("10.0.0.1", 20064));
+    EXPECT_EQ(index.used_mbits("eth0"), 0);
+    model::NetworkResource network;
+    network.ip = "10.0.0.1", network.device = "eth0", network.mbits = 7;
+    network.reserved_ports = {port("a", 20064), port("b", 65535)};
+    EXPECT_FALSE(index.add_network(network));
+    EXPECT_TRUE(index.add_network(network));
+    EXPECT_EQ(index.used_mbits("eth0"), 14);
+    network.ip = "192.0.2.9";  // an address the node does not have
+    EXPECT_FALSE(index.add_network(network));
+    model::NetworkResource ask;
+    ask.dynamic_ports = {port("d", 0)};
+    std::vector<model::AllocatedPort> offer;
+    ASSERT_TRUE(index.assign_ports(ask, offer));
+    EXPECT_EQ(offer[0].value, 20066);
+  }
+}
+
+TEST(NetworkIndex, AHugeBlockDoesNotBlock) {  // R-MODEL-495: a /8 has 16 million addresses
+  model::Node node;
+  auto& networks = node.node_resources.emplace().networks;
+  networks.resize(2);
+  networks[0].device = "eth0", networks[0].cidr = "10.0.0.0/8", networks[0].ip = "10.0.0.0", networks[0].mbits = 10;
+  networks[1].device = "eth1", networks[1].cidr = "2001:db8::/32",
+  networks[1].ip = "2001:db8::", networks[1].mbits = 10;
+  const NodePorts ports = read_node_ports(node);
+  NetworkIndex index;
+  index.start(ports);
+  model::NetworkResource ask, offer;
+  ask.mbits = 11;
+  EXPECT_EQ(index.assign_task_network(ask, offer).error().text(), "bandwidth exceeded");
+  ask.mbits = 1;
+  ask.reserved_ports = {{"s", 80, 0, "", false}};
+  model::NetworkResource taken;
+  taken.reserved_ports = ask.reserved_ports;
+  for (const char* ip : {"10.0.0.0", "10.0.0.1"}) {
+    taken.ip = ip;
+    index.add_network(taken);
+  }
+  ASSERT_TRUE(index.assign_task_network(ask, offer));
+  EXPECT_EQ(offer.ip, "10.0.0.2");
+  EXPECT_EQ(offer.device, "eth0");
+  ask.dynamic_ports.resize(12002);  // more than the range holds: no address at all can give them
+  EXPECT_EQ(index.assign_task_network(ask, offer).error().text(), "dynamic port selection failed");
+}
+
+TEST(PortSet, AgreesWithASetOfNumbers) {
+  constexpr std::uint32_t kSeed = 470;
+  std::mt19937 engine(kSeed);
+  const auto random = [&] { return static_cast<std::uint32_t>(engine()); };
+  PortSet ports;
+  for (int round = 0; round < 200; ++round) {
+    ports.clear();
+    std::set<std::uint32_t> oracle;
+    for (int i = 0; i < 20; ++i) {
+      const std::uint32_t begin = random() % 300 + (random() % 2 ? 65250 : 0);
+      const std::uint32_t end = std::min(65536U, begin + random() % 130);
+      ports.insert(model::PortRange{begin, end});
+      for (std::uint32_t p = begin; p <= end && p < 65536; ++p) oracle.insert(p);
+    }
+    for (int i = 0; i < 50; ++i) {
+      const std::uint32_t from = random() % 2 ? random() % 500 : 65200 + random() % 336;
+      const std::uint32_t to = std::min(65535U, from + random() % 200);
+      std::uint32_t expected = from;
+      while (expected <= to && oracle.contains(expected)) ++expected;
+      EXPECT_EQ(ports.first_free(from, to), expected <= to ? expected : kNoPort) << "seed " << kSeed;
+      EXPECT_EQ(ports.contains(from), oracle.contains(from)) << "seed " << kSeed;
+    }
+  }
+}
+
+TEST(Cidr, NamesAddressesAsGoDoes) {
+  EXPECT_EQ(to_text(parse_cidr("10.1.2.3/24")->first), "10.1.2.0");
+  EXPECT_EQ(to_text(parse_cidr("10.1.2.3/24")->last), "10.1.2.255");
+  EXPECT_EQ(to_text(parse_cidr("10.1.2.3/32")->last), "10.1.2.3");
+  EXPECT_EQ(to_text(parse_cidr("2001:db8:0:0:1::1/128")->first), "2001:db8::1:0:0:1");
+  EXPECT_EQ(to_text(parse_cidr("::/0")->first), "::");
+  EXPECT_EQ(to_text(parse_cidr("1::/16")->first), "1::");
+  EXPECT_EQ(to_text(parse_cidr("::ffff:10.0.0.1/128")->first), "10.0.0.1");
+  EXPECT_EQ(to_text(parse_cidr("::1.2.3.4/128")->first), "::102:304");
+  EXPECT_EQ(to_text(next(parse_cidr("10.0.255.255/32")->first)), "10.1.0.0");
+  for (const char* text : {"", "10.0.0.1", "10.0.0.1/", "10.0.0.1/33", "10.0.0/8", "10.0.0.01/8", "a/8", "10.0.0.1/-1",
+                           "fe80::1%eth0/64", "10.0.0.1/8 ", "10.0.0.1/99999999999999999999", "::1/129"})
+    EXPECT_FALSE(parse_cidr(text)) << text;
+}
+
+TEST(Cidr, AnyTextIsABlockOrNothing) {
+  constexpr std::uint32_t kSeed = 495;
+  std::mt19937 random(kSeed);
+  constexpr std::string_view kAlphabet = "0012589.:/abf";
+  int parsed = 0;
+  for (int round = 0; round < 50000; ++round) {
+    std::string text = random() % 2 ? "10.0." : "fe80:";
+    for (std::uint32_t length = random() % 12; length > 0; --length) text += kAlphabet[random() % kAlphabet.size()];
+    const auto block = parse_cidr(text);
+    if (!block) continue;
+    ++parsed;
+    // Both ends, printed and read again as single addresses, are the same addresses.
+    for (const IpAddress& end : {block->first, block->last})
+      EXPECT_EQ(parse_cidr(to_text(end) + (end.v4 ? "/32" : "/128"))->first, end) << "seed " << kSeed << " " << text;
+  }
+  EXPECT_GT(parsed, 0);
+}
+
+}  // namespace
+}  // namespace berth::rank
