@@ -1,0 +1,130 @@
+#include "sched/scratch.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace berth::sched {
+
+using tables::kNoRow;
+using tables::NodeRow;
+using tables::Snapshot;
+
+Reasons::Reasons() {
+  static constexpr const char* kTexts[kFixedReasons] = {
+      "",        "computed class ineligible", "missing drivers",
+      "missing devices",    "missing network", "missing secrets provider",
+      "missing compatible host volumes",       "distinct_hosts",
+      "cpu",     "cores",                     "memory",
+      "disk",    "max allocation exceeded",   "network: invalid node",
+      "network: port collision"};
+  for (const char* text : kTexts) {
+    ids_.emplace(text, static_cast<std::uint32_t>(texts_.size()));
+    texts_.emplace_back(text);
+  }
+}
+
+std::uint32_t Reasons::id(std::string_view text) {
+  std::string key(text);
+  if (const auto found = ids_.find(key); found != ids_.end()) return found->second;
+  const auto id = static_cast<std::uint32_t>(texts_.size());
+  texts_.push_back(key);
+  ids_.emplace(std::move(key), id);
+  return id;
+}
+
+match::Side resolve(const Snapshot& snapshot, const tables::ColumnTarget& target, NodeRow row, std::string& id_text) {
+  if (target.column != tables::kNoColumn) {
+    const std::string* text = snapshot.value_text(target.column, row);
+    return text ? match::Side{*text, true} : match::Side{};
+  }
+  if (target.target.kind == match::TargetKind::node_id) {
+    id_text = base::to_text(snapshot.nodes.id(row));
+    return {id_text, true};
+  }
+  return match::fixed_side(target.target);
+}
+
+bool Verdicts::evaluate(const Snapshot& snapshot, const tables::CompiledConstraint& c, NodeRow row) {
+  std::string left_id, right_id;
+  const match::Side left = resolve(snapshot, {c.test.left, c.left}, row, left_id);
+  const match::Side right = resolve(snapshot, {c.test.right, c.right}, row, right_id);
+  return match::holds(c.test, left, right, patterns_);
+}
+
+bool Verdicts::holds(const Snapshot& snapshot, tables::ConstraintId id, NodeRow row) {
+  const tables::CompiledConstraint& c = *snapshot.constraints[id];
+  const bool left_varies = !c.test.left.is_fixed();
+  if (!c.test.right.is_fixed() || (left_varies && c.left == tables::kNoColumn)) return evaluate(snapshot, c, row);
+  if (id >= by_code_.size()) by_code_.resize(snapshot.constraints.size());
+  std::vector<std::uint8_t>& known = by_code_[id];
+  const std::uint32_t code = left_varies ? snapshot.nodes.code(c.left, row) : 0;
+  if (code >= known.size())
+    known.resize(left_varies ? snapshot.nodes.column(c.left).values.size() + 1 : 1, kUnknown);
+  if (known[code] == kUnknown) known[code] = evaluate(snapshot, c, row) ? kYes : kNo;
+  return known[code] == kYes;
+}
+
+void Scratch::start_attempt(const Snapshot& snapshot) {
+  if (marks.size() < snapshot.nodes.size()) marks.resize(snapshot.nodes.size());
+  overlays.clear();
+  if (++epoch == 0) {
+    std::fill(marks.begin(), marks.end(), NodeMark{});
+    epoch = 1;
+  }
+}
+
+NodeOverlay& Scratch::own_overlay(NodeRow row) {
+  NodeMark& m = mark(row);
+  if (m.overlay == kNoRow) {
+    m.overlay = static_cast<std::uint32_t>(overlays.size());
+    overlays.emplace_back().row = row;
+  }
+  return overlays[m.overlay];
+}
+
+const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t base_set) {
+  if (ready.size() <= base_set) ready.resize(base_set + 1);
+  ReadyNodes& out = ready[base_set];
+  if (out.epoch == snapshot.nodes.epoch) return out;
+  out.epoch = snapshot.nodes.epoch;
+  out.rows.clear();
+  out.available.clear();
+  const tables::BaseSetKey& key = *snapshot.base_sets[base_set];
+  const tables::NodeTable& nodes = snapshot.nodes;
+  // Decided once per distinct datacenter and pool, then looked up by code.
+  const tables::KeyedColumn& datacenters = nodes.column(tables::kDatacenterColumn);
+  const tables::KeyedColumn& pools = nodes.column(tables::kPoolColumn);
+  std::vector<std::int32_t> count(datacenters.values.size() + 1, -1);  // -1 = no pattern matches
+  for (std::size_t code = 1; code < count.size(); ++code)
+    for (const std::string& pattern : key.datacenters)
+      if (base::glob_match(pattern, snapshot.text(datacenters.value(static_cast<std::uint32_t>(code))))) {
+        count[code] = 0;
+        break;
+      }
+  const bool every_pool = key.pool == "all" || key.pool.empty();
+  std::uint32_t pool_code = 0;
+  for (std::size_t code = 1; code <= pools.values.size(); ++code)
+    if (snapshot.text(pools.value(static_cast<std::uint32_t>(code))) == key.pool)
+      pool_code = static_cast<std::uint32_t>(code);
+  for (const NodeRow row : *nodes.fixed->by_id) {
+    if (!nodes.ready(row)) continue;
+    if (!every_pool && nodes.code(tables::kPoolColumn, row) != pool_code) continue;
+    std::int32_t& seen = count[nodes.code(tables::kDatacenterColumn, row)];
+    if (seen < 0) continue;
+    ++seen;
+    out.rows.push_back(row);
+  }
+  for (std::size_t code = 1; code < count.size(); ++code)
+    if (count[code] > 0) out.available.push_back({static_cast<std::uint32_t>(code), count[code]});
+  return out;
+}
+
+std::uint32_t Scratch::reason_of(const Snapshot& snapshot, tables::ConstraintId id) {
+  if (constraint_reason.size() <= id) constraint_reason.resize(snapshot.constraints.size());
+  std::uint32_t& reason = constraint_reason[id];
+  if (reason == 0) reason = reasons.id(snapshot.text(snapshot.constraints[id]->reason));
+  return reason;
+}
+
+}  // namespace berth::sched

@@ -1,0 +1,160 @@
+// A worker's own memory, reused from evaluation to evaluation: nothing here is allocated in the steady state.
+//
+//   Arena         bump memory of one evaluation's results; reset when the next evaluation starts
+//   Reasons       texts of filter reasons and exhausted dimensions, as ids
+//   Verdicts      per constraint and column code: does it hold? evaluated at most once per distinct value
+//   ReadyNodes    per (datacenters, pool): rows of ready nodes ascending by ID, until the node table changes
+//   NodeMarks     per node row: this attempt's overlay and position, valid when its epoch is the attempt's
+// Threads: one worker.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sched/metrics.h"
+
+namespace berth::sched {
+
+class Arena {
+ public:
+  /// Uninitialised memory for `count` objects of a trivially destructible type; lives until reset().
+  template <class T>
+  std::span<T> take(std::size_t count) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    if (count == 0) return {};
+    const std::size_t bytes = (count * sizeof(T) + 63) & ~std::size_t{63};
+    while (block_ < blocks_.size() && used_ + bytes > blocks_[block_].size) next_block();
+    if (block_ == blocks_.size()) add_block(bytes);
+    auto* at = reinterpret_cast<T*>(blocks_[block_].memory.get() + used_);
+    used_ += bytes;
+    return {at, count};
+  }
+  template <class T>
+  std::span<const T> copy(std::span<const T> from) {
+    const std::span<T> to = take<T>(from.size());
+    std::copy(from.begin(), from.end(), to.begin());
+    return to;
+  }
+  void reset() { block_ = 0, used_ = 0; }
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  struct Block {
+    std::unique_ptr<std::byte[], void (*)(std::byte*)> memory;
+    std::size_t size;
+  };
+  void next_block() { ++block_, used_ = 0; }
+  void add_block(std::size_t at_least) {
+    const std::size_t size = std::max<std::size_t>(at_least, std::size_t{1} << 20);
+    auto* memory = static_cast<std::byte*>(::operator new[](size, std::align_val_t{64}));
+    blocks_.push_back({{memory, [](std::byte* p) { ::operator delete[](p, std::align_val_t{64}); }}, size});
+    block_ = blocks_.size() - 1;
+    used_ = 0;
+  }
+  std::vector<Block> blocks_;
+  std::size_t block_ = 0, used_ = 0;
+};
+
+/// Texts of reasons and dimensions. Ids below kFixed are known beforehand.
+enum FixedReason : std::uint32_t {
+  kReasonNone,  ///< counted, but without a text
+  kReasonClassIneligible,
+  kReasonDrivers,
+  kReasonDevices,
+  kReasonNetwork,
+  kReasonSecrets,
+  kReasonHostVolumes,
+  kReasonDistinctHosts,
+  kDimensionCpu,
+  kDimensionCores,
+  kDimensionMemory,
+  kDimensionDisk,
+  kDimensionMaxAllocs,
+  kDimensionInvalidNode,
+  kDimensionPortCollision,
+  kFixedReasons,
+};
+
+class Reasons {
+ public:
+  Reasons();
+  std::uint32_t id(std::string_view text);
+  [[nodiscard]] const std::string& text(std::uint32_t id) const { return texts_[id]; }
+
+ private:
+  std::vector<std::string> texts_;
+  tsl::robin_map<std::string, std::uint32_t> ids_;
+};
+
+/// Rows of the ready nodes a job may use, ascending by ID, and how many per datacenter (R-FEAS-102 to 108).
+struct ReadyNodes {
+  std::uint64_t epoch = ~0ULL;  ///< node table epoch it was made from
+  std::vector<tables::NodeRow> rows;
+  std::vector<Count> available;  ///< code of the datacenter column -> nodes
+};
+
+/// This attempt's change to one node, made by the plan so far.
+struct NodeOverlay {
+  tables::NodeRow row = tables::kNoRow;
+  std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;  ///< added to the table's use
+  std::int32_t allocs = 0;                               ///< proposed allocations more or less than the table's
+  std::int32_t complex_allocs = 0;                       ///< planned ones that hold ports, devices or cores
+  std::uint32_t first_alloc = tables::kNoRow;            ///< planned allocations on the node, in plan order
+  std::uint32_t last_alloc = tables::kNoRow;
+  std::uint32_t first_stop = tables::kNoRow;             ///< planned stops and preemptions on the node
+  std::uint32_t first_own = tables::kNoRow;              ///< counts of the job's own proposed allocations by group
+};
+
+struct NodeMark {
+  std::uint32_t epoch = 0;
+  std::uint32_t overlay = tables::kNoRow;  ///< index into overlays
+  std::uint32_t position = tables::kNoRow; ///< in the visiting order
+};
+
+class Verdicts {
+ public:
+  /// Whether constraint `id` holds on node `row`; remembers the answer per value of the left column.
+  bool holds(const tables::Snapshot& snapshot, tables::ConstraintId id, tables::NodeRow row);
+
+ private:
+  bool evaluate(const tables::Snapshot& snapshot, const tables::CompiledConstraint& constraint, tables::NodeRow row);
+  enum : std::uint8_t { kUnknown, kNo, kYes };
+  std::vector<std::vector<std::uint8_t>> by_code_;  // [constraint][code of the left column]
+  match::Patterns patterns_;
+};
+
+/// The side of a target on a node row, read from the columns.
+[[nodiscard]] match::Side resolve(const tables::Snapshot& snapshot, const tables::ColumnTarget& target,
+                                  tables::NodeRow row, std::string& id_text);
+
+struct Scratch {
+  Arena arena;
+  Reasons reasons;
+  Verdicts verdicts;
+  std::vector<ReadyNodes> ready;  ///< by base set id
+  std::vector<NodeMark> marks;    ///< by node row
+  std::vector<NodeOverlay> overlays;
+  std::uint32_t epoch = 0;
+  std::vector<std::uint32_t> constraint_reason;  ///< reason id by constraint id; 0 = not yet
+
+  /// Starts an attempt: forgets marks and overlays in O(1) (O(nodes) once every 2^32 attempts).
+  void start_attempt(const tables::Snapshot& snapshot);
+  [[nodiscard]] NodeMark& mark(tables::NodeRow row) {
+    NodeMark& m = marks[row];
+    if (m.epoch != epoch) m = {epoch, tables::kNoRow, tables::kNoRow};
+    return m;
+  }
+  [[nodiscard]] const NodeOverlay* overlay(tables::NodeRow row) const {
+    const NodeMark& m = marks[row];
+    return m.epoch == epoch && m.overlay != tables::kNoRow ? &overlays[m.overlay] : nullptr;
+  }
+  [[nodiscard]] NodeOverlay& own_overlay(tables::NodeRow row);
+  /// Ready nodes of a base set, from the cache or made anew.
+  const ReadyNodes& ready_nodes(const tables::Snapshot& snapshot, std::uint32_t base_set);
+  std::uint32_t reason_of(const tables::Snapshot& snapshot, tables::ConstraintId id);
+};
+
+}  // namespace berth::sched

@@ -1,0 +1,74 @@
+// AllocTable: one row per allocation, by column; rows are appended and never move.
+//
+//   column         bytes  what                                             written by
+//   id                16  UUID                                             insert
+//   node, job          8  node row; job version row (kNoRow = none)        insert; in-place update
+//   group              4  symbol of the task group                         insert
+//   name_index         4  index in the standard name, kOddName = see cold  insert
+//   desired, client    2  statuses                                         plan applier; client updates
+//   flags              2  kHas... bits below                               insert, updates
+//   shape              4  resource shape (what it holds)                   insert; in-place update
+//   next/prev_on_node  8  chain of the node's allocations                  insert
+//   next_of_job        4  chain of the job's allocations, newest first     insert
+//   create_index       8  index of the commit that made it                 insert
+//   modify_index       8  index of the last change                         every change
+//   cold               8  rest of the API object, null for plain ones      insert, updates
+//
+// What an allocation holds is a *resource shape*: allocations of one group without ports, devices or cores share one.
+// 10,000,000 plain allocations take about 80 bytes each. Threads as NodeTable.
+#pragma once
+
+#include "model/alloc.h"
+#include "tables/node_table.h"
+
+namespace berth::tables {
+
+using JobRow = std::uint32_t;    ///< one version of a job
+using JobKeyRow = std::uint32_t; ///< a job: (namespace, ID)
+using ShapeId = std::uint32_t;
+
+enum class Desired : std::uint8_t { run, stop, evict };
+enum class Client : std::uint8_t { pending, running, complete, failed, lost, unknown };
+
+[[nodiscard]] constexpr bool server_terminal(Desired d) { return d != Desired::run; }                    // R-MODEL-300
+[[nodiscard]] constexpr bool client_terminal(Client c) { return c >= Client::complete && c <= Client::lost; }
+
+inline constexpr std::uint32_t kOddName = ~0u;
+
+/// What one allocation holds, flattened over the task life cycle (R-MODEL-380). Shared and immutable.
+struct ResourceShape {
+  std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
+  std::vector<std::uint16_t> cores;
+  bool ports = false;    ///< holds networks or ports
+  bool devices = false;  ///< holds devices
+  std::shared_ptr<const model::AllocatedResources> resources;  ///< null only for allocations without any
+};
+
+struct AllocTable {
+  CowVector<base::Uuid, 1024> id;
+  CowVector<NodeRow, 1024> node;
+  CowVector<JobRow, 1024> job;
+  CowVector<JobKeyRow, 1024> job_key;
+  CowVector<Symbol, 1024> group;
+  CowVector<std::uint32_t, 1024> name_index;
+  CowVector<Desired, 1024> desired;
+  CowVector<Client, 1024> client;
+  CowVector<ShapeId, 1024> shape;
+  CowVector<AllocRow, 1024> next_on_node, prev_on_node, next_of_job;
+  CowVector<std::uint64_t, 1024> create_index, modify_index;
+  CowVector<std::shared_ptr<const model::Allocation>, 1024> cold;
+  CowVector<std::shared_ptr<const ResourceShape>> shapes;
+
+  [[nodiscard]] std::size_t size() const { return id.size(); }
+  [[nodiscard]] bool terminal(AllocRow row) const {
+    return server_terminal(desired[row]) || client_terminal(client[row]);
+  }
+  [[nodiscard]] const ResourceShape& shape_of(AllocRow row) const { return *shapes[shape[row]]; }
+};
+
+[[nodiscard]] const char* to_text(Desired desired);
+[[nodiscard]] const char* to_text(Client client);
+[[nodiscard]] std::optional<Desired> parse_desired(std::string_view text);
+[[nodiscard]] std::optional<Client> parse_client(std::string_view text);
+
+}  // namespace berth::tables

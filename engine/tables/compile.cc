@@ -1,0 +1,197 @@
+// Compiling a job version: strings become symbols, targets columns, asks numbers. Runs once, at registration.
+#include <algorithm>
+#include <limits>
+
+#include "base/text.h"
+#include "tables/state.h"
+
+namespace berth::tables {
+namespace {
+
+std::int64_t add_saturating(std::int64_t a, std::int64_t b) {  // R-MODEL-374
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
+
+/// Enabled iff the first distinct_hosts of the list is (R-FEAS-1311).
+bool distinct_hosts_enabled(const std::vector<model::Constraint>& constraints) {
+  for (const model::Constraint& c : constraints)
+    if (c.operand == "distinct_hosts") return base::parse_bool(c.rtarget).value_or(true);
+  return false;
+}
+
+/// R-FEAS-1402: the allowed count, or the error text every node is filtered with.
+void set_allowed(CompiledDistinctProperty& out, const std::string& rtarget) {
+  if (rtarget.empty()) return;
+  if (const auto value = base::parse_uint64(rtarget)) {
+    out.allowed = *value;
+    return;
+  }
+  const bool digits = std::all_of(rtarget.begin(), rtarget.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const std::string quoted = base::go_quote(rtarget);
+  out.error = "failed to convert RTarget " + quoted + " to uint64: strconv.ParseUint: parsing " + quoted +
+              (digits ? ": value out of range" : ": invalid syntax");
+}
+
+}  // namespace
+
+ColumnId StateStore::column_of(const match::Target& target) {
+  switch (target.kind) {
+    case match::TargetKind::datacenter: return kDatacenterColumn;
+    case match::TargetKind::node_name: return kNameColumn;
+    case match::TargetKind::node_class: return kClassColumn;
+    case match::TargetKind::node_pool: return kPoolColumn;
+    case match::TargetKind::attribute: return column_for(KeyKind::attribute, target.key);
+    case match::TargetKind::meta: return column_for(KeyKind::meta, target.key);
+    case match::TargetKind::literal:
+    case match::TargetKind::node_id:
+    case match::TargetKind::unresolved: break;
+  }
+  return kNoColumn;
+}
+
+ColumnTarget StateStore::column_target(std::string_view target) {
+  ColumnTarget out{match::parse_target(target), kNoColumn};
+  out.column = column_of(out.target);
+  return out;
+}
+
+ConstraintId StateStore::constraint_id(const std::string& ltarget, const std::string& operand,
+                                       const std::string& rtarget) {
+  std::string key = ltarget;
+  key += '\0';
+  key += operand;
+  key += '\0';
+  key += rtarget;
+  if (const auto found = constraint_ids_.find(key); found != constraint_ids_.end()) return found->second;
+  auto compiled = std::make_shared<CompiledConstraint>();
+  compiled->test = match::compile(ltarget, operand, rtarget, patterns_);
+  compiled->left = column_of(compiled->test.left);
+  compiled->right = column_of(compiled->test.right);
+  compiled->reason = symbols_.intern(ltarget + " " + operand + " " + rtarget);
+  model::Constraint raw;
+  raw.ltarget = ltarget;
+  raw.rtarget = rtarget;
+  raw.operand = operand;
+  compiled->escapes = match::escapes_class(raw);
+  const auto id = static_cast<ConstraintId>(current_.constraints.size());
+  current_.constraints.push_back(std::move(compiled));
+  constraint_ids_.emplace(std::move(key), id);
+  return id;
+}
+
+std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<const model::Job>& job) {
+  auto out = std::make_shared<CompiledJob>();
+  out->spec = job;
+  out->key = job_key(job->namespace_, job->id);
+  out->job_id = symbols_.intern(job->id);
+  out->job_namespace = symbols_.intern(job->namespace_);
+  out->priority = job->priority;
+  out->batch = job->type == "batch";
+  out->system = job->type == "system";
+  out->sysbatch = job->type == "sysbatch";
+  out->stopped = job->stop;
+  out->version = job->version;
+  out->base_set = base_set_id(*job);
+
+  auto constraints = [&](const std::vector<model::Constraint>& list, std::vector<ConstraintId>& ids, bool& escapes) {
+    for (const model::Constraint& c : list) {
+      const ConstraintId id = constraint_id(c.ltarget, c.operand, c.rtarget);
+      ids.push_back(id);
+      escapes = escapes || current_.constraints[id]->escapes;
+    }
+  };
+  auto affinities = [&](const std::vector<model::Affinity>& list, std::vector<CompiledAffinity>& ids) {
+    for (const model::Affinity& a : list)
+      ids.push_back({constraint_id(a.ltarget, a.operand, a.rtarget), a.weight});
+  };
+  auto spreads = [&](const std::vector<model::Spread>& list, std::vector<CompiledSpread>& compiled) {
+    for (const model::Spread& s : list) {
+      CompiledSpread& spread = compiled.emplace_back();
+      spread.attribute = symbols_.intern(s.attribute);
+      spread.target = column_target(s.attribute);
+      spread.weight = s.weight;
+      for (const model::SpreadTarget& t : s.targets) spread.targets.push_back({symbols_.intern(t.value), t.percent});
+    }
+  };
+  auto distinct = [&](const std::vector<model::Constraint>& list, std::vector<CompiledDistinctProperty>& compiled) {
+    for (const model::Constraint& c : list) {
+      if (c.operand != "distinct_property") continue;
+      CompiledDistinctProperty& property = compiled.emplace_back();
+      property.target = column_target(c.ltarget);
+      property.target_text = symbols_.intern(c.ltarget);
+      set_allowed(property, c.rtarget);
+    }
+  };
+
+  constraints(job->constraints, out->constraints, out->escapes);
+  spreads(job->spreads, out->spreads);
+  distinct(job->constraints, out->distinct_properties);
+  out->distinct_hosts = distinct_hosts_enabled(job->constraints);
+
+  out->groups.reserve(job->task_groups.size());
+  for (const model::TaskGroup& spec : job->task_groups) {
+    CompiledGroup& group = out->groups.emplace_back();
+    group.spec = &spec;
+    group.name = symbols_.intern(spec.name);
+    group.count = spec.count;
+    constraints(spec.constraints, group.constraints, group.escapes);
+    affinities(job->affinities, group.affinities);
+    affinities(spec.affinities, group.affinities);
+    spreads(spec.spreads, group.spreads);
+    distinct(spec.constraints, group.distinct_properties);
+    group.distinct_hosts = distinct_hosts_enabled(spec.constraints);
+    group.has_network = !spec.networks.empty();
+    for (const auto& [alias, volume] : spec.volumes) {
+      if (!volume) continue;
+      group.has_host_volumes = group.has_host_volumes || volume->type == "host";
+      group.has_csi_volumes = group.has_csi_volumes || volume->type == "csi";
+    }
+    group.escapes = group.escapes || group.has_csi_volumes;  // R-FEAS-406
+    auto plain = std::make_shared<model::AllocatedResources>();
+    plain->shared.disk_mb = spec.ephemeral_disk ? spec.ephemeral_disk->size_mb : 0;
+    auto oversubscribed = std::make_shared<model::AllocatedResources>();
+    oversubscribed->shared.disk_mb = plain->shared.disk_mb;
+    for (const model::Task& task : spec.tasks) {
+      constraints(task.constraints, group.constraints, group.escapes);
+      affinities(task.affinities, group.affinities);
+      group.drivers.push_back(task.driver);
+      for (const json::Value& secret : task.secrets.items()) group.secrets.push_back(secret["Provider"].as_string());
+      CompiledTask& compiled = group.tasks.emplace_back();
+      model::AllocatedTask allocated, allocated_over;
+      if (task.resources) {
+        const model::Resources& r = *task.resources;
+        compiled.cpu_mhz = r.cpu;
+        compiled.memory_mb = add_saturating(r.memory_mb, r.secrets_mb);
+        compiled.memory_max_mb = r.memory_max_mb > 0 ? add_saturating(r.memory_max_mb, r.secrets_mb)
+                                                     : (r.memory_max_mb == -1 ? -1 : 0);  // R-MODEL-375
+        compiled.cores = static_cast<std::uint32_t>(std::max<std::int64_t>(r.cores, 0));
+        compiled.network = !r.networks.empty();
+        compiled.devices = !r.devices.empty();
+      }
+      group.has_task_network = group.has_task_network || compiled.network;
+      group.has_devices = group.has_devices || compiled.devices;
+      group.has_cores = group.has_cores || compiled.cores > 0;
+      allocated.cpu.cpu_shares = compiled.cpu_mhz;
+      allocated.memory.memory_mb = compiled.memory_mb;
+      allocated_over = allocated;
+      allocated_over.memory.memory_max_mb = compiled.memory_max_mb;
+      plain->tasks[task.name] = allocated;
+      oversubscribed->tasks[task.name] = allocated_over;
+      plain->task_lifecycles[task.name] = task.lifecycle;
+      oversubscribed->task_lifecycles[task.name] = task.lifecycle;
+    }
+    std::sort(group.drivers.begin(), group.drivers.end());
+    group.drivers.erase(std::unique(group.drivers.begin(), group.drivers.end()), group.drivers.end());
+    std::sort(group.secrets.begin(), group.secrets.end());
+    group.secrets.erase(std::unique(group.secrets.begin(), group.secrets.end()), group.secrets.end());
+    group.shape = make_shape(plain);
+    group.shape_oversubscribed = make_shape(oversubscribed);
+    group.cpu_mhz = group.shape->cpu_mhz;
+    group.memory_mb = group.shape->memory_mb;
+    group.disk_mb = group.shape->disk_mb;
+  }
+  return out;
+}
+
+}  // namespace berth::tables

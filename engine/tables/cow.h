@@ -1,0 +1,138 @@
+// CowVector<T>: a chunked vector whose copies are O(1) and share chunks until one side writes.
+//
+// Layout: root -> pages of 64 chunk pointers -> chunks of kChunk elements. Copying the vector copies one reference to
+// the root. A write copies the root, one page and one chunk, each only if somebody else still holds it, so a commit
+// costs O(rows changed), whatever the table's size; with no snapshot alive it writes in place.
+//   read      three dependent loads, or chunk_at() for a contiguous span of a whole chunk
+//   append    never copies a chunk: rows past a snapshot's size() are invisible to it, so the shared tail chunk is
+//             extended in place (distinct memory locations; the snapshot never reads them)
+//   threads   one writer per vector; any number of readers each holding a copy. Reference counts are atomic: a reader's
+//             last release (acq_rel) pairs with the writer's acquire load in unique(), so the writer sees all reads done.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/assert.h"
+
+namespace berth::tables {
+
+/// Intrusive reference to an object with `std::atomic<std::uint32_t> references`.
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(T* owned) : object_(owned) {}  ///< takes over one reference
+  Ref(const Ref& other) : object_(other.object_) {
+    if (object_) object_->references.fetch_add(1, std::memory_order_relaxed);
+  }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() {
+    // Release our reads and writes; the last owner acquires everybody's before it frees.
+    if (object_ && object_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete object_;
+  }
+  [[nodiscard]] T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  /// True if nobody else holds the object; pairs with the release in ~Ref() of the last other holder.
+  [[nodiscard]] bool unique() const { return object_->references.load(std::memory_order_acquire) == 1; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+template <class T, std::size_t kChunk = 256>
+class CowVector {
+  static_assert((kChunk & (kChunk - 1)) == 0);
+  static constexpr std::size_t kFan = 64;
+
+  struct Chunk {
+    std::atomic<std::uint32_t> references{1};
+    alignas(64) T data[kChunk];
+    Chunk() : data{} {}
+    Chunk(const Chunk& other) { std::copy(other.data, other.data + kChunk, data); }
+  };
+  struct Page {
+    std::atomic<std::uint32_t> references{1};
+    Ref<Chunk> chunks[kFan];
+    Page() = default;
+    Page(const Page& other) { std::copy(other.chunks, other.chunks + kFan, chunks); }
+  };
+  struct Root {
+    std::atomic<std::uint32_t> references{1};
+    std::vector<Ref<Page>> pages;
+    Root() = default;
+    Root(const Root& other) : pages(other.pages) {}
+  };
+
+ public:
+  static constexpr std::size_t kChunkRows = kChunk;
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  const T& operator[](std::size_t row) const {
+    BERTH_ASSERT(row < size_);
+    return root_->pages[row / (kChunk * kFan)]->chunks[row / kChunk % kFan]->data[row % kChunk];
+  }
+  /// The rows [index * kChunk, ...) of chunk `index` that exist.
+  [[nodiscard]] std::span<const T> chunk_at(std::size_t index) const {
+    const Chunk& chunk = *root_->pages[index / kFan]->chunks[index % kFan];
+    return {chunk.data, std::min(kChunk, size_ - index * kChunk)};
+  }
+  [[nodiscard]] std::size_t chunk_count() const { return (size_ + kChunk - 1) / kChunk; }
+
+  /// The element for writing; copies what is shared on the way to it.
+  T& edit(std::size_t row) {
+    BERTH_ASSERT(row < size_);
+    return own_chunk(row / kChunk).data[row % kChunk];
+  }
+  void push_back(T value) {
+    const std::size_t index = size_ / kChunk;
+    if (size_ % kChunk == 0) {
+      Root& root = own_root();
+      if (index % kFan == 0) root.pages.emplace_back(new Page());
+      own_page(root, index / kFan).chunks[index % kFan] = Ref<Chunk>(new Chunk());
+    }
+    root_->pages[index / kFan]->chunks[index % kFan]->data[size_ % kChunk] = std::move(value);
+    ++size_;
+  }
+  void resize(std::size_t size) {
+    BERTH_ASSERT(size >= size_);
+    while (size_ < size) push_back(T{});
+  }
+  [[nodiscard]] std::size_t bytes() const { return chunk_count() * sizeof(Chunk); }
+
+ private:
+  Root& own_root() {
+    if (!root_)
+      root_ = Ref<Root>(new Root());
+    else if (!root_.unique())
+      root_ = Ref<Root>(new Root(*root_));
+    return *root_;
+  }
+  static Page& own_page(Root& root, std::size_t index) {
+    Ref<Page>& page = root.pages[index];
+    if (!page.unique()) page = Ref<Page>(new Page(*page));
+    return *page;
+  }
+  Chunk& own_chunk(std::size_t index) {
+    Ref<Chunk>& chunk = own_page(own_root(), index / kFan).chunks[index % kFan];
+    if (!chunk.unique()) chunk = Ref<Chunk>(new Chunk(*chunk));
+    return *chunk;
+  }
+
+  Ref<Root> root_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace berth::tables

@@ -1,0 +1,107 @@
+// JobTable: one row per job version, compiled once at registration so that an evaluation touches no string.
+//
+// A compiled job holds its asks as numbers, its constraints as ids into the ConstraintTable and its targets as column
+// ids. The rows are immutable; a job's key row says which version is current and chains the job's allocations.
+#pragma once
+
+#include "match/operand.h"
+#include "match/target.h"
+#include "model/eval.h"
+#include "tables/alloc_table.h"
+
+namespace berth::tables {
+
+using ConstraintId = std::uint32_t;
+
+/// A target with the column that holds it: kNoColumn for literals, the node's ID and what no node resolves.
+struct ColumnTarget {
+  match::Target target;
+  ColumnId column = kNoColumn;
+};
+
+/// A constraint or affinity test (left, operand, right), interned: equal triples share one id and one verdict cache.
+struct CompiledConstraint {
+  match::Constraint test;
+  ColumnId left = kNoColumn, right = kNoColumn;  ///< columns of the two targets, where they have one
+  Symbol reason = kEmptySymbol;                  ///< `LTarget Operand RTarget` (R-FEAS-701)
+  bool escapes = false;                          ///< R-FEAS-405
+};
+
+struct CompiledAffinity {
+  ConstraintId constraint = 0;
+  std::int8_t weight = 0;
+};
+
+struct CompiledSpreadTarget {
+  Symbol value = kEmptySymbol;
+  std::uint8_t percent = 0;
+};
+
+struct CompiledSpread {
+  Symbol attribute = kEmptySymbol;  ///< the target text, key of the target table (R-RANK-821)
+  ColumnTarget target;
+  std::int8_t weight = 0;
+  std::vector<CompiledSpreadTarget> targets;
+};
+
+struct CompiledDistinctProperty {
+  ColumnTarget target;
+  Symbol target_text = kEmptySymbol;
+  std::uint64_t allowed = 1;
+  std::string error;  ///< RTarget is no number (R-FEAS-1402)
+};
+
+struct CompiledTask {
+  std::int64_t cpu_mhz = 0, memory_mb = 0, memory_max_mb = 0;  ///< memory includes secrets (R-MODEL-374, 375)
+  std::uint32_t cores = 0;
+  bool network = false, devices = false;
+};
+
+struct CompiledGroup {
+  const model::TaskGroup* spec = nullptr;
+  Symbol name = kEmptySymbol;
+  std::int64_t count = 0;
+  std::vector<ConstraintId> constraints;  ///< group's, then each task's (R-FEAS-308)
+  std::vector<CompiledAffinity> affinities;  ///< job, group, tasks (R-RANK-731)
+  std::vector<CompiledSpread> spreads;    ///< group level; the job's stand in the job
+  std::vector<CompiledDistinctProperty> distinct_properties;
+  bool distinct_hosts = false;
+  bool escapes = false;                   ///< R-FEAS-406
+  std::vector<std::string> drivers;       ///< distinct, ascending
+  std::vector<std::string> secrets;
+  bool has_network = false, has_task_network = false, has_devices = false, has_cores = false, has_host_volumes = false,
+       has_csi_volumes = false;
+  /// What a placement holds when it asks no ports, devices or cores: flattened, and the shared shape.
+  std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
+  std::shared_ptr<const ResourceShape> shape, shape_oversubscribed;  ///< memory_max only with oversubscription
+  std::vector<CompiledTask> tasks;
+};
+
+struct CompiledJob {
+  std::shared_ptr<const model::Job> spec;
+  JobKeyRow key = kNoRow;
+  Symbol job_id = kEmptySymbol, job_namespace = kEmptySymbol;
+  std::int64_t priority = 0;
+  bool batch = false, system = false, sysbatch = false, stopped = false;
+  std::uint64_t version = 0;
+  std::vector<ConstraintId> constraints;
+  std::vector<CompiledSpread> spreads;
+  std::vector<CompiledDistinctProperty> distinct_properties;
+  bool distinct_hosts = false, escapes = false;
+  std::uint32_t base_set = 0;  ///< interned (datacenters, pool): key of the ready-node list cache
+  std::vector<CompiledGroup> groups;
+};
+
+struct JobKey {
+  Symbol job_namespace = kEmptySymbol, job_id = kEmptySymbol;
+  JobRow current = kNoRow;        ///< kNoRow: no such job in state
+  AllocRow alloc_head = kNoRow;   ///< newest first
+  JobKeyRow next_same_id = kNoRow;  ///< another namespace's job with this ID (R-RANK-711 ignores the namespace)
+};
+
+struct JobTable {
+  CowVector<std::shared_ptr<const CompiledJob>> versions;  ///< by JobRow
+  CowVector<JobKey> keys;                                   ///< by JobKeyRow
+};
+
+}  // namespace berth::tables

@@ -1,0 +1,138 @@
+// NodeTable: one row per client node. Rows are stable for ever; a removed node leaves a row marked gone.
+//
+//   column          unit        bytes  read by                    written by
+//   capacity        see below      64  rank (sampled), plan       node upsert
+//   use             see below      64  rank (sampled), plan       plan applier, client updates
+//   id              UUID           16  reports, order by id       node upsert
+//   name            symbol          4  reports, targets           node upsert
+//   spec            pointer        16  cold checks, export        node upsert
+//   state           bits            1  base set                   node status changes
+//   keyed columns   code            4  constraints, spread, ...   node upsert
+//
+// `capacity` and `use` are rows of one cache line on purpose, not columns: Nomad's sampled mode looks at a dozen nodes in
+// random order and needs every figure of each; at 1,000,000 nodes a column per figure costs eight misses a node, a row
+// two. The exhaustive scan reads nodes in order and has columns of its own (FitColumns).
+//
+// A keyed column is one attribute, meta key, or node field (datacenter, pool, class, computed class) as dictionary
+// codes: 0 = missing, code c = the c-th distinct value seen. Constraints, affinities and spreads are evaluated per code.
+// Threads: one writer (StateStore); readers hold a Snapshot's copy.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/uuid.h"
+#include "model/node.h"
+#include "tables/cow.h"
+#include "tables/symbols.h"
+
+namespace berth::tables {
+
+using NodeRow = std::uint32_t;
+using AllocRow = std::uint32_t;
+inline constexpr std::uint32_t kNoRow = ~0u;
+
+enum class NodeStatus : std::uint8_t { initializing, ready, down, disconnected };
+
+/// What a node offers, after reservations (R-RANK-521 to 523). One cache line.
+struct alignas(64) NodeCapacity {
+  std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;  ///< capacity - reserved; may be negative
+  double cpu_score = 0, memory_score = 0;                ///< f64(capacity) - f64(reserved) (R-RANK-651)
+  std::uint32_t max_allocs = 0;                          ///< 0 = unlimited
+  std::uint32_t class_code = 0;                          ///< code in the node class column
+  std::uint32_t computed_class_code = 0;
+  std::uint8_t network_invalid = 0;  ///< reserved port text does not parse (R-RANK-604)
+  std::uint8_t has_cores = 0;        ///< some usable core is left after reservations (R-RANK-524)
+};
+static_assert(sizeof(NodeCapacity) == 64);
+
+/// What runs on a node: sums over its allocations that are not client-terminal (R-RANK-533). One cache line.
+struct alignas(64) NodeUse {
+  std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
+  std::uint32_t alloc_head = kNoRow;  ///< first of all allocations on the node, terminal ones included
+  std::uint32_t alloc_count = 0;      ///< not client-terminal
+  std::uint32_t port_allocs = 0;      ///< of these, with networks or ports
+  std::uint32_t device_allocs = 0;    ///< of these, with devices
+  std::uint32_t core_allocs = 0;      ///< of these, with reserved cores
+};
+static_assert(sizeof(NodeUse) == 64);
+
+/// Everything about a node that placement reads rarely. Shared by all nodes of one shape in generated clusters.
+struct NodeSpec {
+  model::Node node;     ///< canonical; of a shared spec the fields that differ per node are those of the first node
+  bool shared = false;  ///< id, name and keyed columns of the row override `node`
+  std::vector<std::uint16_t> cores;        ///< usable core ids minus reserved, ascending
+  std::vector<std::uint32_t> core_speeds;  ///< MHz, beside `usable_core_ids`
+  std::vector<std::uint16_t> usable_core_ids;
+};
+
+/// Columns of the exhaustive scan: single-precision mirrors of what is free and its scale, one element per row.
+struct FitColumns {
+  CowVector<float> cpu_free, memory_free, disk_free;  ///< capacity - use, MHz and MiB
+  CowVector<float> cpu_scale, memory_scale;           ///< 1 / capacity; 0 when the capacity is not positive
+};
+
+enum class KeyKind : std::uint8_t { datacenter, pool, node_class, computed_class, name, attribute, meta };
+
+/// One keyed column: codes per row and the distinct values behind them.
+struct KeyedColumn {
+  KeyKind kind = KeyKind::attribute;
+  Symbol key = kEmptySymbol;         ///< attribute or meta key
+  CowVector<std::uint32_t, 1024> codes;  ///< 0 = missing; rows past size() are missing as well
+  CowVector<Symbol> values;          ///< values[code - 1]
+
+  [[nodiscard]] std::uint32_t code(NodeRow row) const { return row < codes.size() ? codes[row] : 0; }
+  [[nodiscard]] Symbol value(std::uint32_t code) const { return values[code - 1]; }
+};
+
+using ColumnId = std::uint32_t;
+inline constexpr ColumnId kDatacenterColumn = 0, kPoolColumn = 1, kClassColumn = 2, kComputedClassColumn = 3,
+                          kNameColumn = 4, kFirstKeyColumn = 5;
+inline constexpr ColumnId kNoColumn = ~0u;
+
+/// The part of the table that changes only when nodes are registered.
+struct NodeStatic {
+  std::atomic<std::uint32_t> references{1};
+  CowVector<base::Uuid> id;
+  CowVector<std::shared_ptr<const NodeSpec>> spec;
+  CowVector<NodeCapacity> capacity;
+  std::vector<KeyedColumn> columns;
+  std::shared_ptr<const std::vector<NodeRow>> by_id;  ///< existing rows, ascending ID (R-FEAS-103)
+
+  NodeStatic() = default;
+  NodeStatic(const NodeStatic& o) : id(o.id), spec(o.spec), capacity(o.capacity), columns(o.columns), by_id(o.by_id) {}
+};
+
+/// Bits of the state column.
+inline constexpr std::uint8_t kStatusMask = 3, kEligible = 4, kDraining = 8, kGone = 16;
+
+struct NodeTable {
+  Ref<NodeStatic> fixed;
+  CowVector<std::uint8_t, 1024> state;
+  CowVector<NodeUse> use;
+  FitColumns fit;
+  std::uint64_t epoch = 0;  ///< changes whenever the set of ready nodes or a static column changes
+
+  [[nodiscard]] std::size_t size() const { return state.size(); }
+  [[nodiscard]] NodeStatus status(NodeRow row) const { return static_cast<NodeStatus>(state[row] & kStatusMask); }
+  [[nodiscard]] bool exists(NodeRow row) const { return row < size() && !(state[row] & kGone); }
+  /// Status ready, no drain, eligible (R-FEAS-104).
+  [[nodiscard]] bool ready(NodeRow row) const {
+    return (state[row] & (kStatusMask | kEligible | kDraining | kGone)) ==
+           (static_cast<std::uint8_t>(NodeStatus::ready) | kEligible);
+  }
+  [[nodiscard]] const NodeCapacity& capacity(NodeRow row) const { return fixed->capacity[row]; }
+  [[nodiscard]] const NodeSpec& spec(NodeRow row) const { return *fixed->spec[row]; }
+  [[nodiscard]] base::Uuid id(NodeRow row) const { return fixed->id[row]; }
+  [[nodiscard]] const KeyedColumn& column(ColumnId id) const { return fixed->columns[id]; }
+  [[nodiscard]] std::uint32_t code(ColumnId id, NodeRow row) const { return fixed->columns[id].code(row); }
+};
+
+/// Lower case name of a status, and back.
+[[nodiscard]] const char* to_text(NodeStatus status);
+[[nodiscard]] std::optional<NodeStatus> parse_node_status(std::string_view text);
+
+}  // namespace berth::tables

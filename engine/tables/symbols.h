@@ -1,0 +1,57 @@
+// Interned strings: every name that enters the engine becomes a 32-bit symbol at the border.
+//
+// Threads: one writer interns; any thread may read the text of a symbol it was given. Texts never move: segments double
+// in size and are published by an atomic pointer (release store in intern(), acquire load in text()).
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <array>
+#include <bit>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace berth::tables {
+
+using Symbol = std::uint32_t;
+inline constexpr Symbol kEmptySymbol = 0;  ///< ""
+
+class SymbolTable {
+ public:
+  SymbolTable();
+  ~SymbolTable();
+  SymbolTable(const SymbolTable&) = delete;
+  SymbolTable& operator=(const SymbolTable&) = delete;
+
+  Symbol intern(std::string_view text);
+  /// The symbol of a text that was interned before, or kUnknown. Writer's side only.
+  [[nodiscard]] Symbol find(std::string_view text) const;
+  [[nodiscard]] const std::string& text(Symbol symbol) const {
+    const auto [segment, offset] = locate(symbol);
+    return segments_[segment].load(std::memory_order_acquire)[offset];
+  }
+  [[nodiscard]] std::uint32_t size() const { return size_; }
+
+  static constexpr Symbol kUnknown = ~0u;
+
+ private:
+  static constexpr std::uint32_t kFirst = 1024;
+  struct Place {
+    std::uint32_t segment, offset;
+  };
+  // Segment 0 holds [0, kFirst), segment s >= 1 holds [kFirst << (s - 1), kFirst << s).
+  static Place locate(Symbol symbol) {
+    if (symbol < kFirst) return {0, symbol};
+    const auto segment = static_cast<std::uint32_t>(std::bit_width(symbol / kFirst));
+    return {segment, symbol - (kFirst << (segment - 1))};
+  }
+
+  std::array<std::atomic<std::string*>, 23> segments_{};
+  std::uint32_t size_ = 0;
+  tsl::robin_map<std::string_view, Symbol> index_;
+};
+
+}  // namespace berth::tables
