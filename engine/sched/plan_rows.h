@@ -1,0 +1,32 @@
+// A plan as rows: what one attempt proposes, in numbers (R-MODEL-190, R-SCHED-22).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sched/metrics.h"
+
+namespace berth::sched {
+
+/// One new allocation. Its name is `<job ID>.<group>[<name_index>]`.
+struct PlannedAlloc {
+  base::Uuid id;
+  tables::NodeRow node = tables::kNoRow;
+  std::uint32_t group = 0;       ///< position in the job's group list
+  std::uint32_t name_index = 0;
+  double score = 0;              ///< final score of the node when it was chosen
+  SelectMetrics metrics;
+  std::shared_ptr<const tables::ResourceShape> shape;
+  std::uint32_t next_on_node = tables::kNoRow;  ///< next planned allocation on the same node
+};
+
+struct PlanRows {
+  std::vector<PlannedAlloc> allocs;  ///< in plan order
+  bool has_deployment = false;       ///< a new deployment goes with the plan
+  void clear() {
+    allocs.clear();
+    has_deployment = false;
+  }
+};
+
+}  // namespace berth::sched

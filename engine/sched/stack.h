@@ -1,0 +1,147 @@
+// The generic stack: one Select finds a node for one allocation of a task group (R-FEAS-3xx, R-RANK-2xx).
+//
+// Everything that a Select needs of a node is kept by *position* in the visiting order, because the cursor walks positions
+// one after the other: the row and classes of the node (Position), and per group what was decided about it (Cell). A cell
+// stays valid for the whole attempt, as the snapshot does not change, until the plan touches its node: then its fit is
+// decided again. So a node is checked and scored once per change, however many Selects look at it.
+//
+//   Position  16 B  row, class codes, job checks              filled when the cursor first reaches the position
+//   Cell      48 B  group checks, fit or dimension, scores    filled when a Select of the group first reaches it
+//
+// Which verdict a node gets also depends on its computed class and on who was visited first (R-FEAS-409 to 415): the
+// class verdicts are arrays by class code and are consulted at every visit.
+// Threads: a stack belongs to one worker and one attempt at a time.
+#pragma once
+
+#include "rank/order.h"
+#include "rank/score_fit.h"
+#include "rank/top_scores.h"
+#include "sched/plan_rows.h"
+#include "sched/scratch.h"
+
+namespace berth::sched {
+
+struct StackConfig {
+  rank::FitAlgorithm algorithm = rank::FitAlgorithm::binpack;
+  bool memory_oversubscription = false;
+  std::int64_t node_limit = 100;  ///< F of R-RANK-403
+  rank::OrderProvider provider = rank::OrderProvider::nomad;
+};
+
+/// What the scheduler configuration says for a job, its pool's settings laid over it (R-SCHED-36, R-RANK-216).
+[[nodiscard]] StackConfig stack_config(const tables::Snapshot& snapshot, const tables::CompiledJob& job,
+                                       rank::OrderProvider provider);
+
+struct SelectOptions {
+  std::uint32_t name_index = 0;                            ///< of the allocation, for per-allocation volumes
+  std::span<const tables::NodeRow> penalty_nodes;          ///< R-RANK-1105
+};
+
+/// The node a Select found.
+struct Selected {
+  tables::NodeRow node = tables::kNoRow;
+  double score = 0;
+  /// What the allocation will hold; the group's own shape unless ports, devices or cores were assigned.
+  std::shared_ptr<const tables::ResourceShape> shape;
+};
+
+class GenericStack {
+ public:
+  explicit GenericStack(Scratch& scratch) : scratch_(scratch) {}
+
+  /// A new attempt on `snapshot`: fresh class cache, limit, cursor. `plan` is the attempt's plan, empty at the start.
+  void start(const tables::Snapshot& snapshot, const PlanRows& plan);
+  /// No-op when the version is the one given last (R-FEAS-310, R-RANK-215).
+  void set_job(const tables::CompiledJob& job, const StackConfig& config);
+  /// The candidates in ascending ID; shuffled by the order provider (R-FEAS-202, R-RANK-304). Rewinds the cursor.
+  [[nodiscard]] Result<void> set_nodes(const ReadyNodes& nodes, std::uint32_t base_set, std::string_view eval_id);
+
+  /// One Select for the group at position `group` of the job's list. Metrics of the Select are in metrics().
+  [[nodiscard]] std::optional<Selected> select(std::uint32_t group, const SelectOptions& options);
+
+  /// Metrics of the last Select, copied into the attempt's arena.
+  [[nodiscard]] SelectMetrics take_metrics();
+
+  /// Tells the stack that a planned allocation was appended to the plan on its node.
+  void placed(const PlannedAlloc& alloc);
+
+  /// Class verdicts merged over job and groups (R-FEAS-1701): code of the computed class column -> eligible.
+  void class_map(std::vector<std::pair<std::uint32_t, bool>>& out) const;
+  [[nodiscard]] bool has_escaped() const;  ///< R-FEAS-408
+  [[nodiscard]] const std::vector<std::string>& missing_resources() const { return missing_resources_; }
+  [[nodiscard]] std::uint32_t port_collision_events() const { return port_events_; }
+
+ private:
+  struct Position {
+    tables::NodeRow row;
+    std::uint32_t computed_class, node_class;
+    std::uint8_t job_checks;  // kUnknown, kPass, kFail
+  };
+  struct Cell {
+    double binpack, devices, anti_affinity, affinity;
+    double prefix;            // sum of the appended components before spread, in stage order (R-RANK-901)
+    std::uint32_t dimension;  // reason id when exhausted; kReasonNone: dropped without a metric (R-RANK-612)
+    std::uint8_t group_checks, fit, appended;
+    bool has_devices;
+  };
+  enum : std::uint8_t { kUnknown, kPass, kFail };
+  enum : std::uint8_t { kEligible = 1, kIneligible = 2 };
+
+  struct GroupView {
+    const tables::CompiledGroup* group = nullptr;
+    std::span<Cell> cells;               // by position; valid below frontier_
+    std::vector<std::uint8_t> verdicts;  // by computed class code
+  };
+
+  GroupView& view(std::uint32_t group);
+  void reach(std::uint32_t position);
+  bool feasible(std::uint32_t position, GroupView& view);
+  bool job_checks(Position& position);
+  bool group_checks(const Position& position, GroupView& view, Cell& cell);
+  bool available(const Position& position, const GroupView& view);
+  bool rank(std::uint32_t position, GroupView& view, double& final_score);
+  void decide_fit(const Position& position, const GroupView& view, Cell& cell);
+  void decide_fit_special(const Position& position, const GroupView& view, Cell& cell);
+  void score(const Position& position, const GroupView& view, Cell& cell, std::int64_t cpu, std::int64_t memory);
+  void filter(const Position& position, std::uint32_t reason);
+  void exhaust(const Position& position, std::uint32_t dimension);
+  void load_own_allocs();
+  [[nodiscard]] std::int32_t collisions(tables::NodeRow row, tables::Symbol group) const;
+
+  struct OwnCount {
+    tables::Symbol group = 0;
+    std::int32_t any_namespace = 0, own_namespace = 0;
+    std::uint32_t next = tables::kNoRow;
+  };
+  OwnCount& own_count(tables::NodeRow row, tables::Symbol group);
+
+  Scratch& scratch_;
+  const tables::Snapshot* snapshot_ = nullptr;
+  const PlanRows* plan_ = nullptr;
+  const tables::CompiledJob* job_ = nullptr;
+  StackConfig config_;
+
+  const ReadyNodes* nodes_ = nullptr;
+  std::uint32_t base_set_ = 0;
+  rank::VisitingOrder order_;
+  std::span<Position> positions_;
+  std::uint32_t size_ = 0, offset_ = 0, frontier_ = 0;
+  std::int64_t limit_ = 2;
+
+  std::vector<std::uint8_t> job_verdicts_;
+  bool job_escapes_ = false;
+  std::vector<GroupView> views_;
+  std::vector<OwnCount> own_counts_;
+  std::vector<std::string> missing_resources_;
+  std::uint32_t port_events_ = 0;
+
+  // The Select under way.
+  SelectOptions options_;
+  std::int32_t evaluated_ = 0, filtered_ = 0, exhausted_ = 0;
+  std::vector<Count> reasons_, classes_filtered_, dimensions_, classes_exhausted_;
+  rank::TopScores top_;
+  std::vector<ScoredNode> top_list_;
+  GroupView* current_ = nullptr;
+};
+
+}  // namespace berth::sched
