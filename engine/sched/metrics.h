@@ -1,7 +1,8 @@
 // What one Select counted and scored, in numbers (R-MODEL-560 to 569, R-RANK-1001 to 1011).
 //
 // A placement keeps its metrics as this record: no string and no map. Words come when somebody reads them (to_model.h).
-// Counts live in a few small lists because a Select meets few distinct reasons; the lists are spans of the attempt's arena.
+// Counts live in a few small lists because a Select meets few distinct reasons; the lists are spans of the attempt's
+// arena.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ namespace berth::sched {
 enum class Component : std::uint8_t { binpack, devices, anti_affinity, penalty, affinity, spread, preemption };
 inline constexpr std::size_t kComponents = 7;
 inline constexpr const char* kComponentNames[kComponents] = {
-    "binpack", "devices", "job-anti-affinity", "node-reschedule-penalty", "node-affinity", "allocation-spread",
-    "preemption"};
+    "binpack",       "devices",           "job-anti-affinity", "node-reschedule-penalty",
+    "node-affinity", "allocation-spread", "preemption"};
 
 /// One node of the top list: its logged components and final score. 72 bytes.
 struct ScoredNode {
@@ -39,7 +40,7 @@ struct SelectMetrics {
   bool has_pool = false;                             ///< NodesInPool, NodesAvailable and NodePool were set
   std::span<const Count> reasons, classes_filtered;  ///< ids of Reasons; codes of the class column
   std::span<const Count> dimensions, classes_exhausted;
-  std::span<const ScoredNode> top;                   ///< best first (R-RANK-1006 to 1008)
+  std::span<const ScoredNode> top;  ///< best first (R-RANK-1006 to 1008)
 };
 
 }  // namespace berth::sched

@@ -12,9 +12,9 @@ namespace berth::sched {
 struct PlannedAlloc {
   base::Uuid id;
   tables::NodeRow node = tables::kNoRow;
-  std::uint32_t group = 0;       ///< position in the job's group list
+  std::uint32_t group = 0;  ///< position in the job's group list
   std::uint32_t name_index = 0;
-  double score = 0;              ///< final score of the node when it was chosen
+  double score = 0;  ///< final score of the node when it was chosen
   SelectMetrics metrics;
   std::shared_ptr<const tables::ResourceShape> shape;
   std::uint32_t next_on_node = tables::kNoRow;  ///< next planned allocation on the same node

@@ -11,13 +11,21 @@ using tables::NodeRow;
 using tables::Snapshot;
 
 Reasons::Reasons() {
-  static constexpr const char* kTexts[kFixedReasons] = {
-      "",        "computed class ineligible", "missing drivers",
-      "missing devices",    "missing network", "missing secrets provider",
-      "missing compatible host volumes",       "distinct_hosts",
-      "cpu",     "cores",                     "memory",
-      "disk",    "max allocation exceeded",   "network: invalid node",
-      "network: port collision"};
+  static constexpr const char* kTexts[kFixedReasons] = {"",
+                                                        "computed class ineligible",
+                                                        "missing drivers",
+                                                        "missing devices",
+                                                        "missing network",
+                                                        "missing secrets provider",
+                                                        "missing compatible host volumes",
+                                                        "distinct_hosts",
+                                                        "cpu",
+                                                        "cores",
+                                                        "memory",
+                                                        "disk",
+                                                        "max allocation exceeded",
+                                                        "network: invalid node",
+                                                        "network: port collision"};
   for (const char* text : kTexts) {
     ids_.emplace(text, static_cast<std::uint32_t>(texts_.size()));
     texts_.emplace_back(text);
@@ -59,8 +67,7 @@ bool Verdicts::holds(const Snapshot& snapshot, tables::ConstraintId id, NodeRow 
   if (id >= by_code_.size()) by_code_.resize(snapshot.constraints.size());
   std::vector<std::uint8_t>& known = by_code_[id];
   const std::uint32_t code = left_varies ? snapshot.nodes.code(c.left, row) : 0;
-  if (code >= known.size())
-    known.resize(left_varies ? snapshot.nodes.column(c.left).values.size() + 1 : 1, kUnknown);
+  if (code >= known.size()) known.resize(left_varies ? snapshot.nodes.column(c.left).values.size() + 1 : 1, kUnknown);
   if (known[code] == kUnknown) known[code] = evaluate(snapshot, c, row) ? kYes : kNo;
   return known[code] == kYes;
 }

@@ -104,14 +104,14 @@ struct NodeOverlay {
   std::int32_t complex_allocs = 0;                       ///< planned ones that hold ports, devices or cores
   std::uint32_t first_alloc = tables::kNoRow;            ///< planned allocations on the node, in plan order
   std::uint32_t last_alloc = tables::kNoRow;
-  std::uint32_t first_stop = tables::kNoRow;             ///< planned stops and preemptions on the node
-  std::uint32_t first_own = tables::kNoRow;              ///< counts of the job's own proposed allocations by group
+  std::uint32_t first_stop = tables::kNoRow;  ///< planned stops and preemptions on the node
+  std::uint32_t first_own = tables::kNoRow;   ///< counts of the job's own proposed allocations by group
 };
 
 struct NodeMark {
   std::uint32_t epoch = 0;
-  std::uint32_t overlay = tables::kNoRow;  ///< index into overlays
-  std::uint32_t position = tables::kNoRow; ///< in the visiting order
+  std::uint32_t overlay = tables::kNoRow;   ///< index into overlays
+  std::uint32_t position = tables::kNoRow;  ///< in the visiting order
 };
 
 class Verdicts {

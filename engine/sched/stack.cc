@@ -164,15 +164,16 @@ bool GenericStack::feasible(std::uint32_t index, GroupView& v) {  // R-FEAS-410
 void GenericStack::load_own_allocs() {
   const tables::AllocTable& allocs = snapshot_->allocs;
   // Every job with this ID, whatever its namespace: anti-affinity does not compare namespaces (R-RANK-711).
-  for (tables::JobKeyRow key = scratch_.newest_key_with_id(*snapshot_, job_->key); key != kNoRow;
-       key = snapshot_->jobs.keys[key].next_same_id) {
+  tables::JobKeyRow key = job_->key;
+  do {
     for (tables::AllocRow row = snapshot_->jobs.keys[key].alloc_head; row != kNoRow; row = allocs.next_of_job[row]) {
       if (tables::client_terminal(allocs.client[row]) || allocs.node[row] == kNoRow) continue;
       OwnCount& own = own_count(allocs.node[row], allocs.group[row]);
       ++own.any_namespace;
       if (key == job_->key) ++own.own_namespace;
     }
-  }
+    key = snapshot_->jobs.keys[key].next_same_id;
+  } while (key != job_->key);
 }
 
 GenericStack::OwnCount& GenericStack::own_count(NodeRow row, tables::Symbol group) {

@@ -1,9 +1,9 @@
 // The generic stack: one Select finds a node for one allocation of a task group (R-FEAS-3xx, R-RANK-2xx).
 //
-// Everything that a Select needs of a node is kept by *position* in the visiting order, because the cursor walks positions
-// one after the other: the row and classes of the node (Position), and per group what was decided about it (Cell). A cell
-// stays valid for the whole attempt, as the snapshot does not change, until the plan touches its node: then its fit is
-// decided again. So a node is checked and scored once per change, however many Selects look at it.
+// Everything that a Select needs of a node is kept by *position* in the visiting order, because the cursor walks
+// positions one after the other: the row and classes of the node (Position), and per group what was decided about it
+// (Cell). A cell stays valid for the whole attempt, as the snapshot does not change, until the plan touches its node:
+// then its fit is decided again. So a node is checked and scored once per change, however many Selects look at it.
 //
 //   Position  16 B  row, class codes, job checks              filled when the cursor first reaches the position
 //   Cell      48 B  group checks, fit or dimension, scores    filled when a Select of the group first reaches it
@@ -33,8 +33,8 @@ struct StackConfig {
                                        rank::OrderProvider provider);
 
 struct SelectOptions {
-  std::uint32_t name_index = 0;                            ///< of the allocation, for per-allocation volumes
-  std::span<const tables::NodeRow> penalty_nodes;          ///< R-RANK-1105
+  std::uint32_t name_index = 0;                    ///< of the allocation, for per-allocation volumes
+  std::span<const tables::NodeRow> penalty_nodes;  ///< R-RANK-1105
 };
 
 /// The node a Select found.

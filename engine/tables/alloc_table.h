@@ -23,14 +23,14 @@
 
 namespace berth::tables {
 
-using JobRow = std::uint32_t;    ///< one version of a job
-using JobKeyRow = std::uint32_t; ///< a job: (namespace, ID)
+using JobRow = std::uint32_t;     ///< one version of a job
+using JobKeyRow = std::uint32_t;  ///< a job: (namespace, ID)
 using ShapeId = std::uint32_t;
 
 enum class Desired : std::uint8_t { run, stop, evict };
 enum class Client : std::uint8_t { pending, running, complete, failed, lost, unknown };
 
-[[nodiscard]] constexpr bool server_terminal(Desired d) { return d != Desired::run; }                    // R-MODEL-300
+[[nodiscard]] constexpr bool server_terminal(Desired d) { return d != Desired::run; }  // R-MODEL-300
 [[nodiscard]] constexpr bool client_terminal(Client c) { return c >= Client::complete && c <= Client::lost; }
 
 inline constexpr std::uint32_t kOddName = ~0u;
@@ -39,8 +39,8 @@ inline constexpr std::uint32_t kOddName = ~0u;
 struct ResourceShape {
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
   std::vector<std::uint16_t> cores;
-  bool ports = false;    ///< holds networks or ports
-  bool devices = false;  ///< holds devices
+  bool ports = false;                                          ///< holds networks or ports
+  bool devices = false;                                        ///< holds devices
   std::shared_ptr<const model::AllocatedResources> resources;  ///< null only for allocations without any
 };
 

@@ -37,15 +37,22 @@ void set_allowed(CompiledDistinctProperty& out, const std::string& rtarget) {
 
 ColumnId StateStore::column_of(const match::Target& target) {
   switch (target.kind) {
-    case match::TargetKind::datacenter: return kDatacenterColumn;
-    case match::TargetKind::node_name: return kNameColumn;
-    case match::TargetKind::node_class: return kClassColumn;
-    case match::TargetKind::node_pool: return kPoolColumn;
-    case match::TargetKind::attribute: return column_for(KeyKind::attribute, target.key);
-    case match::TargetKind::meta: return column_for(KeyKind::meta, target.key);
+    case match::TargetKind::datacenter:
+      return kDatacenterColumn;
+    case match::TargetKind::node_name:
+      return kNameColumn;
+    case match::TargetKind::node_class:
+      return kClassColumn;
+    case match::TargetKind::node_pool:
+      return kPoolColumn;
+    case match::TargetKind::attribute:
+      return column_for(KeyKind::attribute, target.key);
+    case match::TargetKind::meta:
+      return column_for(KeyKind::meta, target.key);
     case match::TargetKind::literal:
     case match::TargetKind::node_id:
-    case match::TargetKind::unresolved: break;
+    case match::TargetKind::unresolved:
+      break;
   }
   return kNoColumn;
 }
@@ -102,8 +109,7 @@ std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<con
     }
   };
   auto affinities = [&](const std::vector<model::Affinity>& list, std::vector<CompiledAffinity>& ids) {
-    for (const model::Affinity& a : list)
-      ids.push_back({constraint_id(a.ltarget, a.operand, a.rtarget), a.weight});
+    for (const model::Affinity& a : list) ids.push_back({constraint_id(a.ltarget, a.operand, a.rtarget), a.weight});
   };
   auto spreads = [&](const std::vector<model::Spread>& list, std::vector<CompiledSpread>& compiled) {
     for (const model::Spread& s : list) {

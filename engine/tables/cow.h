@@ -7,7 +7,8 @@
 //   append    never copies a chunk: rows past a snapshot's size() are invisible to it, so the shared tail chunk is
 //             extended in place (distinct memory locations; the snapshot never reads them)
 //   threads   one writer per vector; any number of readers each holding a copy. Reference counts are atomic: a reader's
-//             last release (acq_rel) pairs with the writer's acquire load in unique(), so the writer sees all reads done.
+//             last release (acq_rel) pairs with the writer's acquire load in unique(), so the writer sees all reads
+//             done.
 #pragma once
 
 #include <algorithm>

@@ -61,13 +61,13 @@ struct CompiledGroup {
   const model::TaskGroup* spec = nullptr;
   Symbol name = kEmptySymbol;
   std::int64_t count = 0;
-  std::vector<ConstraintId> constraints;  ///< group's, then each task's (R-FEAS-308)
+  std::vector<ConstraintId> constraints;     ///< group's, then each task's (R-FEAS-308)
   std::vector<CompiledAffinity> affinities;  ///< job, group, tasks (R-RANK-731)
-  std::vector<CompiledSpread> spreads;    ///< group level; the job's stand in the job
+  std::vector<CompiledSpread> spreads;       ///< group level; the job's stand in the job
   std::vector<CompiledDistinctProperty> distinct_properties;
   bool distinct_hosts = false;
-  bool escapes = false;                   ///< R-FEAS-406
-  std::vector<std::string> drivers;       ///< distinct, ascending
+  bool escapes = false;              ///< R-FEAS-406
+  std::vector<std::string> drivers;  ///< distinct, ascending
   std::vector<std::string> secrets;
   bool has_network = false, has_task_network = false, has_devices = false, has_cores = false, has_host_volumes = false,
        has_csi_volumes = false;
@@ -94,14 +94,14 @@ struct CompiledJob {
 
 struct JobKey {
   Symbol job_namespace = kEmptySymbol, job_id = kEmptySymbol;
-  JobRow current = kNoRow;        ///< kNoRow: no such job in state
-  AllocRow alloc_head = kNoRow;   ///< newest first
-  JobKeyRow next_same_id = kNoRow;  ///< another namespace's job with this ID (R-RANK-711 ignores the namespace)
+  JobRow current = kNoRow;          ///< kNoRow: no such job in state
+  AllocRow alloc_head = kNoRow;     ///< newest first
+  JobKeyRow next_same_id = kNoRow;  ///< ring of the jobs with this ID in all namespaces (R-RANK-711)
 };
 
 struct JobTable {
   CowVector<std::shared_ptr<const CompiledJob>> versions;  ///< by JobRow
-  CowVector<JobKey> keys;                                   ///< by JobKeyRow
+  CowVector<JobKey> keys;                                  ///< by JobKeyRow
 };
 
 }  // namespace berth::tables

@@ -9,13 +9,13 @@
 //   state           bits            1  base set                   node status changes
 //   keyed columns   code            4  constraints, spread, ...   node upsert
 //
-// `capacity` and `use` are rows of one cache line on purpose, not columns: Nomad's sampled mode looks at a dozen nodes in
-// random order and needs every figure of each; at 1,000,000 nodes a column per figure costs eight misses a node, a row
-// two. The exhaustive scan reads nodes in order and has columns of its own (FitColumns).
+// `capacity` and `use` are rows of one cache line on purpose, not columns: Nomad's sampled mode looks at a dozen nodes
+// in random order and needs every figure of each; at 1,000,000 nodes a column per figure costs eight misses a node, a
+// row two. The exhaustive scan reads nodes in order and has columns of its own (FitColumns).
 //
 // A keyed column is one attribute, meta key, or node field (datacenter, pool, class, computed class) as dictionary
-// codes: 0 = missing, code c = the c-th distinct value seen. Constraints, affinities and spreads are evaluated per code.
-// Threads: one writer (StateStore); readers hold a Snapshot's copy.
+// codes: 0 = missing, code c = the c-th distinct value seen. Constraints, affinities and spreads are evaluated per
+// code. Threads: one writer (StateStore); readers hold a Snapshot's copy.
 #pragma once
 
 #include <memory>
@@ -80,9 +80,9 @@ enum class KeyKind : std::uint8_t { datacenter, pool, node_class, computed_class
 /// One keyed column: codes per row and the distinct values behind them.
 struct KeyedColumn {
   KeyKind kind = KeyKind::attribute;
-  Symbol key = kEmptySymbol;         ///< attribute or meta key
+  Symbol key = kEmptySymbol;             ///< attribute or meta key
   CowVector<std::uint32_t, 1024> codes;  ///< 0 = missing; rows past size() are missing as well
-  CowVector<Symbol> values;          ///< values[code - 1]
+  CowVector<Symbol> values;              ///< values[code - 1]
 
   [[nodiscard]] std::uint32_t code(NodeRow row) const { return row < codes.size() ? codes[row] : 0; }
   [[nodiscard]] Symbol value(std::uint32_t code) const { return values[code - 1]; }

@@ -3,20 +3,13 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "model/node_canonical.h"
 
 namespace berth::tables {
 namespace {
 
-constexpr std::uint64_t pair(std::uint32_t high, std::uint32_t low) { return static_cast<std::uint64_t>(high) << 32 | low; }
-
-std::uint64_t total_compute(const model::NodeResources& resources) {  // R-MODEL-433
-  if (!resources.processors || !resources.processors->topology) return 0;
-  const model::Topology& topology = *resources.processors->topology;
-  if (topology.override_total_compute > 0) return topology.override_total_compute;
-  std::uint64_t sum = 0;
-  for (const model::Core& core : topology.cores)
-    sum += core.base_speed > 0 ? core.base_speed : core.max_speed > 0 ? core.max_speed : core.guess_speed;
-  return sum;
+constexpr std::uint64_t pair(std::uint32_t high, std::uint32_t low) {
+  return static_cast<std::uint64_t>(high) << 32 | low;
 }
 
 std::uint8_t state_bits(NodeStatus status, bool eligible, bool draining) {
@@ -103,19 +96,16 @@ std::shared_ptr<const NodeSpec> StateStore::make_spec(const model::Node& node, b
   auto spec = std::make_shared<NodeSpec>();
   spec->node = node;
   spec->shared = shared;
-  if (node.node_resources && node.node_resources->processors && node.node_resources->processors->topology) {
+  if (const model::Topology* topology = model::topology_of(node)) {
     std::vector<std::pair<std::uint16_t, std::uint32_t>> cores;
-    for (const model::Core& core : node.node_resources->processors->topology->cores)
-      if (!core.disable)
-        cores.emplace_back(core.id, static_cast<std::uint32_t>(core.base_speed > 0  ? core.base_speed
-                                                               : core.max_speed > 0 ? core.max_speed
-                                                                                    : core.guess_speed));
+    for (const model::Core& core : topology->cores)
+      if (!core.disable) cores.emplace_back(core.id, static_cast<std::uint32_t>(model::core_speed_mhz(core)));
     std::sort(cores.begin(), cores.end());
     for (const auto& [id, speed] : cores) {
       spec->usable_core_ids.push_back(id);
       spec->core_speeds.push_back(speed);
-      const auto reserved = node.reserved_resources ? node.reserved_resources->cpu.reserved_cpu_cores
-                                                    : std::vector<std::uint16_t>{};
+      const auto reserved =
+          node.reserved_resources ? node.reserved_resources->cpu.reserved_cpu_cores : std::vector<std::uint16_t>{};
       if (std::find(reserved.begin(), reserved.end(), id) == reserved.end()) spec->cores.push_back(id);
     }
   }
@@ -124,8 +114,9 @@ std::shared_ptr<const NodeSpec> StateStore::make_spec(const model::Node& node, b
 
 void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& spec, const NodeVariant* variant) {
   const model::Node& node = spec->node;
-  set_code(kDatacenterColumn, row,
-           code_for(kDatacenterColumn, variant && !variant->datacenter.empty() ? variant->datacenter : node.datacenter));
+  set_code(
+      kDatacenterColumn, row,
+      code_for(kDatacenterColumn, variant && !variant->datacenter.empty() ? variant->datacenter : node.datacenter));
   set_code(kPoolColumn, row, code_for(kPoolColumn, node.node_pool));
   set_code(kClassColumn, row, code_for(kClassColumn, node.node_class));
   set_code(kComputedClassColumn, row, code_for(kComputedClassColumn, node.computed_class));
@@ -155,7 +146,8 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
   NodeCapacity capacity;
   if (node.node_resources) {
     const model::NodeResources& r = *node.node_resources;
-    const auto cpu = static_cast<std::int64_t>(total_compute(r));
+    const model::Topology* topology = model::topology_of(node);
+    const auto cpu = static_cast<std::int64_t>(topology ? model::total_compute_mhz(*topology) : 0);
     std::int64_t reserved_cpu = 0, reserved_memory = 0, reserved_disk = 0;
     if (node.reserved_resources) {
       reserved_cpu = node.reserved_resources->cpu.cpu_shares;
@@ -257,11 +249,14 @@ JobKeyRow StateStore::job_key(std::string_view job_namespace, std::string_view j
   const Symbol ns = symbols_.intern(job_namespace), id = symbols_.intern(job_id);
   if (const auto found = job_keys_.find(pair(ns, id)); found != job_keys_.end()) return found->second;
   const auto row = static_cast<JobKeyRow>(current_.jobs.keys.size());
-  JobKey key{ns, id, kNoRow, kNoRow, kNoRow};
-  // Jobs of one ID in several namespaces are chained; they are rare, so the chain is found by a scan of namespaces only
-  // when the ID symbol was seen before.
-  if (const auto same = same_id_.find(id); same != same_id_.end()) key.next_same_id = same->second;
-  same_id_[id] = row;
+  JobKey key{ns, id, kNoRow, kNoRow, row};
+  if (const auto same = same_id_.find(id); same != same_id_.end()) {
+    JobKey& other = current_.jobs.keys.edit(same->second);
+    key.next_same_id = other.next_same_id;
+    other.next_same_id = row;
+  } else {
+    same_id_.emplace(id, row);
+  }
   current_.jobs.keys.push_back(key);
   job_keys_.emplace(pair(ns, id), row);
   return row;
@@ -352,8 +347,8 @@ AllocRow StateStore::append_alloc(base::Uuid id, NodeRow node, JobRow job, JobKe
 AllocRow StateStore::insert_plain(const PlainAlloc& alloc, std::uint64_t index) {
   const CompiledJob& job = *current_.jobs.versions[alloc.job];
   const CompiledGroup& group = job.groups[alloc.group];
-  return append_alloc(alloc.id, alloc.node, alloc.job, job.key, group.name, alloc.name_index, Desired::run, alloc.client,
-                      shape_id(alloc.shape ? alloc.shape : group.shape), index, index, alloc.cold);
+  return append_alloc(alloc.id, alloc.node, alloc.job, job.key, group.name, alloc.name_index, Desired::run,
+                      alloc.client, shape_id(alloc.shape ? alloc.shape : group.shape), index, index, alloc.cold);
 }
 
 AllocRow StateStore::insert_alloc(const model::Allocation& alloc) {

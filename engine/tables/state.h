@@ -1,8 +1,8 @@
 // StateStore: all tables, and the only writer of them. Snapshot: an immutable view of all tables at one commit.
 //
 // Taking a snapshot copies a fixed number of references, whatever the tables' size; committing copies only the chunks
-// that a commit touches and only while a snapshot holds them (cow.h). Reading a snapshot needs no lock; taking one holds
-// the store's mutex for the copy, and a commit holds it while it edits, so a snapshot never shows half a commit.
+// that a commit touches and only while a snapshot holds them (cow.h). Reading a snapshot needs no lock; taking one
+// holds the store's mutex for the copy, and a commit holds it while it edits, so a snapshot never shows half a commit.
 #pragma once
 
 #include <mutex>
@@ -90,8 +90,8 @@ struct PlainAlloc {
   std::uint32_t group = 0;  ///< position in the job's group list
   std::uint32_t name_index = 0;
   Client client = Client::pending;
-  std::shared_ptr<const ResourceShape> shape;            ///< null: the group's own shape
-  std::shared_ptr<const model::Allocation> cold;         ///< null for plain ones
+  std::shared_ptr<const ResourceShape> shape;     ///< null: the group's own shape
+  std::shared_ptr<const model::Allocation> cold;  ///< null for plain ones
 };
 
 class StateStore {
@@ -165,13 +165,13 @@ class StateStore {
   Snapshot current_;
   tsl::robin_map<base::Uuid, NodeRow, base::UuidHash> node_rows_;
   tsl::robin_map<base::Uuid, AllocRow, base::UuidHash> alloc_rows_;
-  tsl::robin_map<std::uint64_t, JobKeyRow, PairHash> job_keys_;             // namespace symbol << 32 | id symbol
-  tsl::robin_map<Symbol, JobKeyRow> same_id_;                               // job ID -> newest key row with it
-  tsl::robin_map<const model::Job*, JobRow> job_rows_;                      // versions by identity
-  tsl::robin_map<std::uint64_t, ColumnId, PairHash> column_ids_;            // kind << 32 | key symbol
-  std::vector<tsl::robin_map<Symbol, std::uint32_t>> codes_;                // per column: value symbol -> code
-  tsl::robin_map<std::string, ConstraintId> constraint_ids_;                // "left\0operand\0right"
-  match::Patterns patterns_;                                                // compiled regexps and versions of constraints
+  tsl::robin_map<std::uint64_t, JobKeyRow, PairHash> job_keys_;   // namespace symbol << 32 | id symbol
+  tsl::robin_map<Symbol, JobKeyRow> same_id_;                     // job ID -> newest key row with it
+  tsl::robin_map<const model::Job*, JobRow> job_rows_;            // versions by identity
+  tsl::robin_map<std::uint64_t, ColumnId, PairHash> column_ids_;  // kind << 32 | key symbol
+  std::vector<tsl::robin_map<Symbol, std::uint32_t>> codes_;      // per column: value symbol -> code
+  tsl::robin_map<std::string, ConstraintId> constraint_ids_;      // "left\0operand\0right"
+  match::Patterns patterns_;                                      // compiled regexps and versions of constraints
   tsl::robin_map<const ResourceShape*, ShapeId> shape_ids_;
   std::vector<std::shared_ptr<const BaseSetKey>> base_sets_;
   bool sorted_ = true;

@@ -7,8 +7,8 @@
 #include <tsl/robin_map.h>
 
 #include <array>
-#include <bit>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,0 +1,31 @@
+// Comparing everything one evaluation did with what was recorded: order-free lists, fresh IDs, dynamic ports
+// (FORMAT-evals.md, sections 4 and 5).
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "conform/vector.h"
+#include "model/codec.h"
+
+namespace berth::conform {
+
+/// What the planner saw, in API objects.
+struct Recording {
+  struct Attempt {
+    model::Plan plan;
+    bool full = true, refused = false;
+    std::vector<std::string> refused_nodes;
+  };
+  std::vector<Attempt> attempts;
+  std::vector<model::Evaluation> created, updated, reblocked;
+  std::size_t port_collision_events = 0;
+  std::string error;
+  std::set<std::string> fresh_ids;  ///< IDs generated while processing
+};
+
+[[nodiscard]] std::vector<Difference> compare_recording(const json::Value& expect, const Recording& recording,
+                                                        const model::JobTable& jobs);
+
+}  // namespace berth::conform
