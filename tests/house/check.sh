@@ -66,8 +66,9 @@ done
 # 6. Layers: a folder of engine/ includes only lower ones.
 layer() {
   case "$1" in
-    base) echo 0 ;; model) echo 1 ;; tables | io | match) echo 2 ;; feasible | rank) echo 3 ;;
-    preempt | reconcile | broker | plan) echo 4 ;; sched | lifecycle) echo 5 ;; api | sim) echo 6 ;; *) echo none ;;
+    base) echo 0 ;; model) echo 1 ;; io | match) echo 2 ;; tables) echo 3 ;; feasible | rank) echo 4 ;;
+    preempt | reconcile | broker | plan) echo 5 ;; sched | lifecycle) echo 6 ;; api | sim) echo 7 ;;
+    *) echo none ;;
   esac
 }
 for folder in engine/*/; do
