@@ -1,0 +1,74 @@
+// ClassCache: verdicts of one scheduling attempt, shared by the nodes of a computed class (R-FEAS-405 to 415, 1701).
+//
+// Classes and task groups are small integers. The caller numbers classes over the snapshot, and groups by *name* over
+// the attempt, because verdicts and flags of a name outlive a switch to another job version (R-FEAS-408, 413).
+//   array     index                      bytes  meaning
+//   job_      class                          1  Verdict of the job's constraints
+//   group_    group * class_count + class    1  Verdict of the group's checks
+//   touched_  -                              4  classes with any verdict, so that clearing costs what was stored
+// Threads: owned by one worker.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/job.h"
+
+namespace berth::feasible {
+
+enum class ClassStatus : std::uint8_t { unknown, eligible, ineligible, escaped };
+
+/// Whether a job-level constraint escapes the computed class (R-FEAS-406).
+[[nodiscard]] bool job_escapes(const model::Job& job);
+/// Whether a constraint of the group or of its tasks escapes, or the group asks for a CSI volume (R-FEAS-406).
+[[nodiscard]] bool group_escapes(const model::TaskGroup& group);
+
+class ClassCache {
+ public:
+  /// An empty cache for a new attempt; memory is kept. Costs what the last attempt stored, unless the sizes grow.
+  void begin_attempt(std::uint32_t class_count, std::uint32_t group_count);
+
+  /// Job verdicts, group verdicts and *group* escape flags; the job flag survives. Every Select of the system stack
+  /// starts with this (R-FEAS-412).
+  void clear_for_system_select();
+
+  void set_job_escapes(bool escapes) { job_escapes_ = escapes; }
+  void set_group_escapes(std::uint32_t group, bool escapes) { group_escapes_[group] = escapes; }
+  [[nodiscard]] bool has_escaped() const;  ///< the job's flag or that of any group (R-FEAS-408)
+
+  /// A raised flag hides what is stored (R-FEAS-409).
+  [[nodiscard]] ClassStatus job_status(std::uint32_t class_id) const {
+    return job_escapes_ ? ClassStatus::escaped : static_cast<ClassStatus>(job_[class_id]);
+  }
+  [[nodiscard]] ClassStatus group_status(std::uint32_t group, std::uint32_t class_id) const {
+    return group_escapes_[group] ? ClassStatus::escaped : static_cast<ClassStatus>(group_[index(group, class_id)]);
+  }
+
+  /// Stores whether or not the level escaped; the class-cached wrapper does not call these then (R-FEAS-410).
+  void set_job(std::uint32_t class_id, bool eligible);
+  void set_group(std::uint32_t group, std::uint32_t class_id, bool eligible);
+
+  struct ClassVerdict {
+    std::uint32_t class_id;
+    bool eligible;
+  };
+  /// What a blocked evaluation records: every class with any verdict, in order of first verdict (R-FEAS-1701).
+  [[nodiscard]] std::vector<ClassVerdict> class_map() const;
+
+ private:
+  using Verdict = std::uint8_t;  // unknown, eligible or ineligible of ClassStatus
+  [[nodiscard]] std::size_t index(std::uint32_t group, std::uint32_t class_id) const {
+    return std::size_t{group} * class_count_ + class_id;
+  }
+  void touch(std::uint32_t class_id);
+  void clear_verdicts();
+
+  std::uint32_t class_count_ = 0;
+  bool job_escapes_ = false;
+  std::vector<Verdict> job_, group_;
+  std::vector<std::uint8_t> group_escapes_, is_touched_;
+  std::vector<std::uint32_t> touched_;
+};
+
+}  // namespace berth::feasible

@@ -1,0 +1,123 @@
+// distinct_hosts and distinct_property (R-FEAS-1311 to 1315, 1401 to 1412).
+//
+// A PropertySet counts allocations per value of its target. Values are codes of the dictionary of the target's column;
+// kNoValue stands for a node that is gone or does not resolve the target. Which allocations count is the caller's
+// scan (R-FEAS-1405), what the counts mean is decided here.
+//   array       index  bytes  meaning
+//   existing_   code       4  allocations of the snapshot
+//   proposed_   code       4  allocations of the plan
+//   cleared_    code       4  stops of the plan
+// Threads: owned by one worker.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "match/target.h"
+#include "model/resources.h"
+
+namespace berth::feasible {
+
+/// Whether a constraint list of a job or a group activates distinct_hosts: the first such constraint decides, enabled
+/// unless its RTarget is a false boolean text (R-FEAS-1311).
+[[nodiscard]] bool has_distinct_hosts(std::span<const model::Constraint> constraints);
+
+/// The two levels of distinct_hosts for one task group.
+struct DistinctHosts {
+  bool job = false, group = false;
+
+  /// Whether a node is filtered, reason `distinct_hosts`. The counts are those of the node's proposed allocations
+  /// (R-FEAS-1301) with the job's namespace and ID, and of those among them in the current task group (R-FEAS-1313).
+  [[nodiscard]] bool filters(std::uint32_t job_allocs, std::uint32_t group_allocs) const {
+    return (job && job_allocs > 0) || (group && group_allocs > 0);
+  }
+};
+
+class PropertySet {
+ public:
+  static constexpr std::uint32_t kNoValue = 0xFFFFFFFF;
+  static constexpr std::uint32_t kWholeJob = 0xFFFFFFFF;
+
+  /// `group` is the number of the task group whose allocations count, or kWholeJob (R-FEAS-1412). The allowed count is
+  /// RTarget; a text that is no number makes every node fail with error() (R-FEAS-1402).
+  PropertySet(const model::Constraint& constraint, std::uint32_t group);
+
+  [[nodiscard]] const match::Target& target() const { return target_; }
+  [[nodiscard]] std::uint32_t group() const { return group_; }
+  [[nodiscard]] bool counts_group(std::uint32_t group) const { return group_ == kWholeJob || group_ == group; }
+
+  /// Once, when the set is built: one allocation of the job in the snapshot (R-FEAS-1405).
+  void add_existing(std::uint32_t code);
+  /// At every Select: begin_plan(), then each plan allocation and each plan stop, then end_plan().
+  void begin_plan();
+  void add_proposed(std::uint32_t code);
+  void add_cleared(std::uint32_t code);
+  void end_plan();  ///< the netting of R-FEAS-1407
+
+  /// Allocations using the value now (R-FEAS-1408).
+  [[nodiscard]] std::uint64_t used(std::uint32_t code) const;
+  /// Whether a node with this value passes (R-FEAS-1410).
+  [[nodiscard]] bool passes(std::uint32_t code) const {
+    return error_.empty() && is_counted(code) && used(code) < allowed_;
+  }
+  /// Why a node that does not pass is filtered. `value` is the text of `code`.
+  [[nodiscard]] std::string reason(std::uint32_t code, std::string_view value) const;
+
+ private:
+  /// An empty LTarget resolves to nothing for this purpose, although it is a literal (R-FEAS-1406, 1410).
+  [[nodiscard]] bool is_counted(std::uint32_t code) const { return code != kNoValue && !ltarget_.empty(); }
+  void make_room(std::uint32_t code);
+
+  std::string ltarget_;
+  match::Target target_;
+  std::uint32_t group_;
+  std::uint64_t allowed_ = 1;
+  std::string error_;
+  std::vector<std::uint32_t> existing_, proposed_, cleared_;
+  std::vector<std::uint32_t> in_plan_;  // codes with a proposed or cleared count, each once
+};
+
+/// The property sets of one attempt (R-FEAS-1403, 1404, 1411).
+class PropertySets {
+ public:
+  void begin_attempt(std::uint32_t group_count);
+
+  /// Appends the sets of a job version; sets of earlier versions stay in force (R-FEAS-1403). Returns the new ones,
+  /// whose existing counts the caller fills in.
+  [[nodiscard]] std::span<PropertySet> add_job(std::span<const model::Constraint> constraints);
+  /// Builds the sets of a task group, if it has such constraints and was never built (R-FEAS-1404). Returns the new
+  /// ones.
+  [[nodiscard]] std::span<PropertySet> add_group(std::uint32_t group, std::span<const model::Constraint> constraints);
+
+  [[nodiscard]] bool empty() const { return set_count_ == 0; }
+  template <class F>
+  void for_each(F f) {
+    for (PropertySet& set : job_) f(set);
+    for (auto& sets : groups_)
+      for (PropertySet& set : sets) f(set);
+  }
+
+  /// First set that a node fails for a task group: the job's sets, then the group's, in list order; null if it passes.
+  /// `code_of(set)` is the node's code in the dictionary of the set's target.
+  template <class CodeOf>
+  [[nodiscard]] const PropertySet* first_failing(std::uint32_t group, CodeOf code_of) const {
+    for (const PropertySet& set : job_)
+      if (!set.passes(code_of(set))) return &set;
+    for (const PropertySet& set : groups_[group])
+      if (!set.passes(code_of(set))) return &set;
+    return nullptr;
+  }
+
+ private:
+  std::span<PropertySet> append(std::vector<PropertySet>& sets, std::span<const model::Constraint> constraints,
+                                std::uint32_t group);
+
+  std::vector<PropertySet> job_;
+  std::vector<std::vector<PropertySet>> groups_;  // by group number
+  std::size_t set_count_ = 0;
+};
+
+}  // namespace berth::feasible

@@ -1,0 +1,151 @@
+#include "rank/devices.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <tuple>
+
+#include "model/predicates.h"
+
+namespace berth::rank {
+namespace {
+
+template <class Device>
+auto key(const Device& device) {
+  return std::tie(device.vendor, device.type, device.name);
+}
+
+/// The constraints of which one side is `${device.ids}` choose among instances, besides choosing groups (R-RANK-634).
+class InstanceFilter {
+ public:
+  InstanceFilter(const match::DeviceRequest& request, const model::NodeDevice& group) {
+    for (const match::DeviceConstraint& constraint : request.constraints) {
+      const match::DeviceTarget* other = nullptr;
+      if (constraint.left.kind == match::DeviceTargetKind::ids)
+        other = &constraint.right;
+      else if (constraint.right.kind == match::DeviceTargetKind::ids)
+        other = &constraint.left;
+      if (!other) continue;
+      model::Attribute scratch;
+      const model::Attribute* value = match::resolve(*other, group, scratch);
+      // A side that did not resolve counts as found, and is comparable with nothing.
+      tests_.push_back({constraint.operand, value ? *value : model::Attribute{}});
+    }
+  }
+
+  Result<bool, match::NotANumber> passes(std::string_view instance_id, match::Patterns& patterns) const {
+    if (tests_.empty()) return true;
+    model::Attribute id;
+    id.string_value = std::string(instance_id);
+    for (const Test& test : tests_) {
+      const auto result = match::evaluate_device(test.operand, &test.left, &id, patterns);
+      if (!result || !*result) return result;
+    }
+    return true;
+  }
+
+ private:
+  struct Test {
+    match::Operand operand;
+    model::Attribute left;
+  };
+  std::vector<Test> tests_;
+};
+
+}  // namespace
+
+std::size_t DeviceAccounter::Group::free_count() const {
+  return static_cast<std::size_t>(
+      std::count_if(instances.begin(), instances.end(), [](const Instance& i) { return i.use_count == 0; }));
+}
+
+DeviceAccounter::DeviceAccounter(std::span<const model::NodeDevice> devices) {
+  for (const model::NodeDevice& device : devices) {
+    const auto at = std::lower_bound(groups_.begin(), groups_.end(), device,
+                                     [](const Group& g, const auto& d) { return key(*g.device) < key(d); });
+    Group group{&device, {}};
+    for (const model::DeviceInstance& instance : device.instances)
+      if (instance.healthy) group.instances.push_back({instance.id, 0});
+    std::sort(group.instances.begin(), group.instances.end(),
+              [](const Instance& a, const Instance& b) { return a.id < b.id; });
+    // An ID given twice is one instance.
+    const auto repeated = std::unique(group.instances.begin(), group.instances.end(),
+                                      [](const Instance& a, const Instance& b) { return a.id == b.id; });
+    group.instances.erase(repeated, group.instances.end());
+    if (at != groups_.end() && key(*at->device) == key(device))
+      *at = std::move(group);
+    else
+      groups_.insert(at, std::move(group));
+  }
+}
+
+bool DeviceAccounter::add(const model::AllocatedDevice& reserved) {
+  const auto group = std::lower_bound(groups_.begin(), groups_.end(), reserved,
+                                      [](const Group& g, const auto& r) { return key(*g.device) < key(r); });
+  if (group == groups_.end() || key(*group->device) != key(reserved)) return false;
+  bool collides = false;
+  for (const std::string& id : reserved.device_ids) {
+    const auto instance = std::lower_bound(group->instances.begin(), group->instances.end(), id,
+                                           [](const Instance& i, const std::string& wanted) { return i.id < wanted; });
+    if (instance == group->instances.end() || instance->id != id) continue;
+    collides |= instance->use_count > 0;
+    ++instance->use_count;
+  }
+  return collides;
+}
+
+bool DeviceAccounter::add(const model::Allocation& alloc) {
+  if (!alloc.allocated_resources || model::is_client_terminal(alloc)) return false;
+  bool collides = false;
+  for (const auto& [name, task] : alloc.allocated_resources->tasks)
+    for (const model::AllocatedDevice& device : task.devices) collides |= add(device);
+  return collides;
+}
+
+double total_affinity_weight(const match::DeviceRequest& request) {
+  double total = 0;
+  for (const match::DeviceAffinity& affinity : request.affinities) total += std::abs(affinity.weight);
+  return total;
+}
+
+Result<DeviceOffer, DeviceProblem> DeviceAccounter::offer(const match::DeviceRequest& request,
+                                                          match::Patterns& patterns) const {
+  constexpr DeviceProblem kNotANumber{"", true};
+  if (groups_.empty()) return tl::unexpected(DeviceProblem{"no devices available"});
+  if (request.count == 0) return tl::unexpected(DeviceProblem{"invalid request of zero devices"});
+
+  const double total_weight = total_affinity_weight(request);
+  std::optional<DeviceOffer> best;
+  double best_score = 0;
+  for (const Group& group : groups_) {
+    const auto fits = match::matches(request, *group.device, patterns);
+    if (!fits) return tl::unexpected(kNotANumber);
+    if (!*fits) continue;
+
+    DeviceOffer offered{{group.device->vendor, group.device->type, group.device->name, {}}, 0};
+    const InstanceFilter filter(request, *group.device);
+    for (const Instance& instance : group.instances) {
+      if (instance.use_count > 0) continue;
+      const auto passes = filter.passes(instance.id, patterns);
+      if (!passes) return tl::unexpected(kNotANumber);
+      if (!*passes) continue;
+      offered.device.device_ids.emplace_back(instance.id);
+      if (offered.device.device_ids.size() == request.count) break;
+    }
+    if (offered.device.device_ids.size() < request.count) continue;
+
+    for (const match::DeviceAffinity& affinity : request.affinities) {
+      const auto holds = match::holds(affinity.constraint, *group.device, patterns);
+      if (!holds) return tl::unexpected(kNotANumber);
+      if (*holds) offered.matched_weight += affinity.weight;
+    }
+    const double score = request.affinities.empty() ? 0 : offered.matched_weight / total_weight;
+    if (best && score < best_score) continue;  // among equals the last one wins (R-RANK-633)
+    best = std::move(offered);
+    best_score = score;
+  }
+  if (!best) return tl::unexpected(DeviceProblem{"no devices match request"});
+  return std::move(*best);
+}
+
+}  // namespace berth::rank

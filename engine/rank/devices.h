@@ -1,0 +1,66 @@
+// Which device instances a task gets: accounting of a node's devices, and the offer for one request
+// (R-MODEL-520 to 526, R-RANK-631 to 637).
+//
+// An Accounter is rebuilt per candidate node of a task group with device requests and nowhere else; it may allocate.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "match/device_match.h"
+#include "model/alloc.h"
+
+namespace berth::rank {
+
+/// A served request: what the task holds, and the sum of the weights of the satisfied affinities (R-RANK-636).
+struct DeviceOffer {
+  model::AllocatedDevice device;
+  double matched_weight = 0;
+};
+
+/// Why a request cannot be served: a verbatim text (R-MODEL-526), or a compared NaN that fails the evaluation.
+struct DeviceProblem {
+  std::string_view text;
+  bool not_a_number = false;
+};
+
+class DeviceAccounter {
+ public:
+  struct Instance {
+    std::string_view id;
+    std::uint32_t use_count = 0;
+  };
+  struct Group {
+    const model::NodeDevice* device;
+    std::vector<Instance> instances;  ///< the healthy ones, ascending by ID
+    [[nodiscard]] std::size_t free_count() const;
+  };
+
+  /// Every healthy instance unused. A group with the (vendor, type, name) of an earlier one replaces it
+  /// (R-MODEL-520). The devices must outlive the accounter.
+  explicit DeviceAccounter(std::span<const model::NodeDevice> devices);
+
+  /// Counts what the allocation's tasks hold, unless it is client-terminal. True when an instance was already used:
+  /// a collision (R-MODEL-522). Unknown groups and instances are ignored.
+  bool add(const model::Allocation& alloc);
+  /// One reservation, as above (R-MODEL-523).
+  bool add(const model::AllocatedDevice& reserved);
+
+  /// Instances for one request; nothing is marked as used (R-RANK-633 to 635).
+  [[nodiscard]] Result<DeviceOffer, DeviceProblem> offer(const match::DeviceRequest& request,
+                                                         match::Patterns& patterns) const;
+
+  /// Ascending by (vendor, type, name).
+  [[nodiscard]] std::span<const Group> groups() const { return groups_; }
+
+ private:
+  std::vector<Group> groups_;
+};
+
+/// Sum of the absolute affinity weights of a request, the W of R-RANK-636.
+[[nodiscard]] double total_affinity_weight(const match::DeviceRequest& request);
+
+}  // namespace berth::rank
