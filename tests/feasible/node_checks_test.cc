@@ -1,0 +1,119 @@
+// Constraints, drivers, secrets, devices and network of one node.
+#include <gtest/gtest.h>
+
+#include "feasible/constraints.h"
+#include "feasible/devices.h"
+#include "feasible/drivers.h"
+#include "feasible/network_check.h"
+
+namespace berth::feasible {
+namespace {
+
+TEST(Constraints, NameTheFirstThatFails) {  // R-FEAS-308, 701
+  model::TaskGroup group;
+  group.constraints = {{"${attr.kernel.name}", "linux", "="}};
+  group.tasks.emplace_back().constraints = {{"${attr.foo}", "", "is_set"}, {"${attr.bar}", "", "is_set"}};
+  match::Patterns patterns;
+  const ConstraintList list = compile_group(group, patterns);
+  model::Node node;
+  node.attributes = {{"kernel.name", "linux"}};
+  EXPECT_EQ(first_failing(list, node, patterns), 1u);
+  EXPECT_EQ(list.reasons[1], "${attr.foo} is_set ");
+  node.attributes.insert({{"foo", ""}, {"bar", "x"}});
+  EXPECT_EQ(first_failing(list, node, patterns), std::nullopt);
+}
+
+TEST(Drivers, PreferTheMapToTheAttribute) {  // R-FEAS-801, 802
+  model::Node node;
+  node.attributes = {{"driver.exec", "1"}, {"driver.docker", "true"}, {"driver.java", "yes"}};
+  EXPECT_TRUE(has_drivers(node, {"exec", "docker"}));
+  EXPECT_FALSE(has_driver(node, "java"));
+  EXPECT_FALSE(has_driver(node, "qemu"));
+  node.drivers["exec"] = std::nullopt;
+  EXPECT_FALSE(has_driver(node, "exec"));
+  node.drivers["exec"].emplace().detected = true;
+  EXPECT_FALSE(has_driver(node, "exec"));
+  node.drivers["exec"]->healthy = true;
+  EXPECT_TRUE(has_driver(node, "exec"));
+  node.attributes["plugins.secrets.vault.version"] = std::string();
+  EXPECT_TRUE(has_secret_providers(node, {"vault"}));
+  EXPECT_FALSE(has_secret_providers(node, {"vault", "nomad"}));
+}
+
+model::NodeDevice gpu(std::string name, std::size_t healthy) {
+  model::NodeDevice out;
+  out.vendor = std::string("nvidia"), out.type = std::string("gpu"), out.name = std::move(name);
+  for (std::size_t i = 0; i < healthy; ++i) out.instances.push_back({std::to_string(i), true, "", std::nullopt});
+  out.instances.push_back({std::string("broken"), false, "", std::nullopt});
+  return out;
+}
+std::vector<match::DeviceRequest> asks(std::initializer_list<std::pair<const char*, std::uint64_t>> requests) {
+  std::vector<match::DeviceRequest> out;
+  for (const auto& [name, count] : requests) out.push_back(match::compile_device({name, count, {}, {}}));
+  return out;
+}
+
+TEST(Devices, ServeRequestsGreedilyOverGroups) {  // R-FEAS-901 to 908
+  match::Patterns patterns;
+  const std::vector<model::NodeDevice> groups = {gpu("b", 1), gpu("a", 2), gpu("c", 0)};
+  const auto serves = [&](const auto& requests) { return *has_devices(groups, requests, patterns); };
+  EXPECT_TRUE(serves(asks({})));
+  EXPECT_FALSE(*has_devices({}, asks({{"gpu", 1}}), patterns));
+  EXPECT_TRUE(serves(asks({{"gpu", 3}})));  // two models together
+  EXPECT_FALSE(serves(asks({{"gpu", 4}})));
+  EXPECT_FALSE(serves(asks({{"nvidia/gpu/c", 1}})));  // unhealthy only
+  EXPECT_FALSE(serves(asks({{"nvidia/gpu/c", 0}})));
+  EXPECT_TRUE(serves(asks({{"gpu", 0}})));
+  EXPECT_FALSE(serves(asks({{"gpu", 3}, {"gpu", 0}})));           // nothing remains to be visited
+  EXPECT_FALSE(serves(asks({{"gpu", 2}, {"nvidia/gpu/a", 1}})));  // `a` is visited first and used up
+  EXPECT_TRUE(serves(asks({{"nvidia/gpu/a", 1}, {"gpu", 2}})));
+}
+
+model::TaskGroup group_with(model::NetworkResource network) {
+  model::TaskGroup group;
+  group.networks = {std::move(network)};
+  return group;
+}
+
+TEST(Network, TellsWhatIsMissing) {  // R-FEAS-1001 to 1009
+  model::Node node;
+  EXPECT_EQ(network_failure(NetworkAsk{}, node), "missing network");
+  node.node_resources.emplace().networks.emplace_back();
+  EXPECT_EQ(network_failure(NetworkAsk{}, node), std::nullopt);
+  model::NetworkResource network;
+  network.mode = std::string("none");
+  EXPECT_EQ(network_failure(*compile_network(group_with(network)), model::Node{}), std::nullopt);
+
+  network.mode = std::string("host");
+  network.reserved_ports = {{"r", 80, 0, "${meta.net}", false}};
+  network.dynamic_ports = {{"plain", 0, 0, "", false}, {"d\"q", 0, 0, "public", false}};
+  const NetworkAsk ask = *compile_network(group_with(network));
+  EXPECT_EQ(network_failure(ask, node), "missing host network \"public\" for port \"d\\\"q\"");
+  auto& aliases = node.node_resources->node_networks.emplace();
+  aliases.emplace_back().addresses.emplace_back().alias = std::string("public");
+  EXPECT_EQ(network_failure(ask, node), "invalid host network \"${meta.net}\" template for port \"r\"");
+  node.meta["net"] = std::string("private");
+  EXPECT_EQ(network_failure(ask, node), "missing host network \"private\" for port \"r\"");
+  node.meta["net"] = std::string("public");
+  EXPECT_EQ(network_failure(ask, node), std::nullopt);
+}
+
+TEST(Network, ForgivesOldClientsWithoutBridge) {  // R-FEAS-1005
+  model::NetworkResource network;
+  network.mode = std::string("bridge");
+  network.dynamic_ports = {{"p", 0, 0, "nowhere", false}};  // not tested then
+  const NetworkAsk ask = *compile_network(group_with(network));
+  const auto failure = [&](const char* version) {
+    model::Node node;
+    if (*version) node.attributes["nomad.version"] = std::string(version);
+    return network_failure(ask, node);
+  };
+  EXPECT_EQ(failure("0.11.8"), std::nullopt);
+  EXPECT_EQ(failure("0.12.0"), "missing network");
+  EXPECT_EQ(failure("0.11.0-dev"), "missing network");
+  EXPECT_EQ(failure("0.11rc1"), "missing network");
+  EXPECT_EQ(failure(""), "missing network");
+}
+
+}  // namespace
+}  // namespace berth::feasible

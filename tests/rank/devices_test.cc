@@ -1,0 +1,85 @@
+#include "rank/devices.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::rank {
+namespace {
+
+model::NodeDevice group(std::string name, std::initializer_list<const char*> healthy) {
+  model::NodeDevice out;
+  out.vendor = std::string("nvidia"), out.type = std::string("gpu"), out.name = std::move(name);
+  for (const char* id : healthy) out.instances.push_back({id, true, "", std::nullopt});
+  out.instances.push_back({std::string("broken"), false, "", std::nullopt});
+  return out;
+}
+
+model::RequestedDevice request(std::string name, std::uint64_t count) { return {std::move(name), count, {}, {}}; }
+
+TEST(DeviceAccounter, CountsHealthyInstancesOnly) {  // R-MODEL-520 to 524
+  const std::vector<model::NodeDevice> devices = {group("b", {"2", "1"}), group("a", {"x"}), group("b", {"3", "4"})};
+  DeviceAccounter accounter(devices);
+  ASSERT_EQ(accounter.groups().size(), 2u);  // the second `b` replaced the first
+  EXPECT_EQ(accounter.groups()[1].free_count(), 2u);
+  EXPECT_FALSE(accounter.add(model::AllocatedDevice{"nvidia", "gpu", "b", {"3", "broken", "1"}}));
+  EXPECT_EQ(accounter.groups()[1].free_count(), 1u);
+  EXPECT_FALSE(accounter.add(model::AllocatedDevice{"nvidia", "gpu", "gone", {"3"}}));
+  EXPECT_TRUE(accounter.add(model::AllocatedDevice{"nvidia", "gpu", "b", {"3"}}));
+  EXPECT_EQ(accounter.groups()[1].instances[0].use_count, 2u);
+}
+
+TEST(DeviceAccounter, OffersInOrderOfIds) {  // R-RANK-633, 635; R-MODEL-526
+  const std::vector<model::NodeDevice> devices = {group("a", {"a2", "a1"}), group("b", {"b3", "b1", "b2"})};
+  DeviceAccounter accounter(devices);
+  match::Patterns patterns;
+  const auto offer = [&](const model::RequestedDevice& ask) {
+    return accounter.offer(match::compile_device(ask), patterns);
+  };
+  using Ids = std::vector<std::string>;
+  EXPECT_EQ(offer(request("gpu", 2))->device.device_ids, (Ids{"b1", "b2"}));  // among equals the last group wins
+  EXPECT_EQ(offer(request("nvidia/gpu/a", 2))->device.device_ids, (Ids{"a1", "a2"}));
+  EXPECT_EQ(offer(request("gpu", 4)).error().text, "no devices match request");  // not from two groups
+  EXPECT_EQ(offer(request("gpu", 0)).error().text, "invalid request of zero devices");
+  EXPECT_EQ(DeviceAccounter({}).offer(match::compile_device(request("gpu", 0)), patterns).error().text,
+            "no devices available");
+
+  model::RequestedDevice liked = request("gpu", 1);
+  liked.affinities = {{"${device.model}", "a", "=", 50}, {"${device.model}", "b", "=", -50}};
+  const auto chosen = offer(liked);
+  EXPECT_EQ(chosen->device.name, "a");
+  EXPECT_EQ(chosen->matched_weight, 50);
+  EXPECT_EQ(total_affinity_weight(match::compile_device(liked)), 100);
+
+  accounter.add(model::AllocatedDevice{"nvidia", "gpu", "b", {"b1", "b2"}});
+  EXPECT_EQ(offer(request("gpu", 2))->device.device_ids, (Ids{"a1", "a2"}));
+}
+
+TEST(DeviceAccounter, ChoosesInstancesById) {  // R-RANK-634
+  const std::vector<model::NodeDevice> devices = {group("a", {"a1", "a2", "a3"})};
+  const DeviceAccounter accounter(devices);
+  match::Patterns patterns;
+  const auto ids = [&](model::Constraint constraint) {
+    model::RequestedDevice ask = request("gpu", 1);
+    ask.constraints = {std::move(constraint)};
+    const auto offer = accounter.offer(match::compile_device(ask), patterns);
+    return offer ? offer->device.device_ids.front() : std::string(offer.error().text);
+  };
+  // The group check compares the list with all IDs `a1,a2,a3,broken`, the instance check with each ID.
+  EXPECT_EQ(ids({"${device.ids}", "a2", "set_contains"}), "a2");
+  EXPECT_EQ(ids({"a3,b", "${device.ids}", "set_contains_any"}), "a3");
+  EXPECT_EQ(ids({"${device.ids}", "a9", "set_contains"}), "no devices match request");
+  EXPECT_EQ(ids({"${device.ids}", "${device.attr.gone}", "!="}), "no devices match request");
+}
+
+TEST(DeviceAccounter, ReportsAComparedNaN) {  // R-FEAS-933
+  std::vector<model::NodeDevice> devices = {group("a", {"a1"})};
+  devices[0].attributes["speed"] = match::parse_device_literal("1.5");
+  match::Patterns patterns;
+  model::RequestedDevice ask = request("gpu", 1);
+  ask.constraints = {{"${device.attr.speed}", "nan", "<"}};
+  const auto offer = DeviceAccounter(devices).offer(match::compile_device(ask), patterns);
+  ASSERT_FALSE(offer);
+  EXPECT_TRUE(offer.error().not_a_number);
+}
+
+}  // namespace
+}  // namespace berth::rank
