@@ -1,0 +1,57 @@
+#include "sim/arrivals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+namespace berth::sim {
+namespace {
+
+/// Nanoseconds from a double, held below 292 years.
+std::int64_t to_ns(double ns) { return static_cast<std::int64_t>(std::llround(std::min(ns, 9.2e18))); }
+
+}  // namespace
+
+void set_due_times(JobStream& stream, const ArrivalSpec& spec, std::uint64_t seed) {
+  switch (spec.process) {
+    case Process::backlog:
+      for (JobArrival& arrival : stream.arrivals) arrival.due_ns = 0;
+      return;
+    case Process::fixed:
+      for (std::size_t i = 0; i < stream.arrivals.size(); ++i)
+        stream.arrivals[i].due_ns = to_ns(static_cast<double>(i) * 1e9 / spec.rate_per_s);
+      return;
+    case Process::poisson: {
+      Random random(seed, "arrivals");
+      double due_ns = 0;
+      for (JobArrival& arrival : stream.arrivals)
+        arrival.due_ns = to_ns(due_ns += random.exponential(1e9 / spec.rate_per_s));
+      return;
+    }
+    case Process::trace: {
+      std::sort(stream.arrivals.begin(), stream.arrivals.end(), [](const JobArrival& a, const JobArrival& b) {
+        return a.due_ns != b.due_ns ? a.due_ns < b.due_ns : a.number < b.number;
+      });
+      const std::int64_t first = stream.arrivals.empty() ? 0 : stream.arrivals.front().due_ns;
+      for (JobArrival& arrival : stream.arrivals) {
+        arrival.due_ns = to_ns(static_cast<double>(arrival.due_ns - first) / spec.speed);
+        if (arrival.run_time_ns != kNeverEnds)
+          arrival.run_time_ns = to_ns(static_cast<double>(arrival.run_time_ns) / spec.speed);
+      }
+      return;
+    }
+  }
+}
+
+void RunClock::idle_until(std::int64_t due_ns, std::int64_t max_sleep_ns) {
+  const std::int64_t gap = due_ns - now_ns();
+  if (gap <= 0) return;
+  if (kind_ == Clock::skip) {
+    skipped_ns_ += gap;
+  } else if (gap > 200'000) {
+    // A sleeping thread wakes up about 60 us late; the last stretch is spent polling instead.
+    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(gap - 150'000, max_sleep_ns)));
+  }
+}
+
+}  // namespace berth::sim

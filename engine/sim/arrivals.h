@@ -1,0 +1,41 @@
+// When jobs arrive, and the clock of a run.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "sim/job_stream.h"
+#include "sim/workload.h"
+
+namespace berth::sim {
+
+/// Sets the due time of every arrival: 0 for a backlog, i / rate for a fixed rate, sums of exponential gaps for a
+/// Poisson process; recorded times are shifted to start at 0 and divided by `speed`, and so are run times. Keeps the
+/// order of the stream except for recorded times, which it sorts by (time, number).
+void set_due_times(JobStream& stream, const ArrivalSpec& spec, std::uint64_t seed);
+
+/// The clock of a run, in ns since its start. It runs with the machine's monotonic clock while there is work. When
+/// there is none until `due`, Clock::skip jumps there and Clock::wait lets the caller sleep: either way an evaluation
+/// that was due while berth was busy has waited since its due time (no coordinated omission). Not shared between
+/// threads.
+class RunClock {
+ public:
+  explicit RunClock(Clock kind) : kind_(kind), start_(std::chrono::steady_clock::now()) {}
+
+  [[nodiscard]] std::int64_t now_ns() const { return elapsed_ns() + skipped_ns_; }
+  /// Measured time since the start, without what was skipped.
+  [[nodiscard]] std::int64_t elapsed_ns() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start_).count();
+  }
+  [[nodiscard]] std::int64_t skipped_ns() const { return skipped_ns_; }
+  /// Nothing to do before `due_ns`: skips to it, or sleeps towards it for at most `max_sleep_ns`, so that the caller
+  /// can look after its signals and progress bar.
+  void idle_until(std::int64_t due_ns, std::int64_t max_sleep_ns);
+
+ private:
+  Clock kind_;
+  std::chrono::steady_clock::time_point start_;
+  std::int64_t skipped_ns_ = 0;
+};
+
+}  // namespace berth::sim

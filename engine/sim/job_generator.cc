@@ -1,0 +1,231 @@
+#include "sim/job_generator.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "io/files.h"
+#include "io/json_parse.h"
+#include "model/codec.h"
+
+namespace berth::sim {
+namespace {
+
+constexpr model::Duration kMinute = 60 * base::kSecond, kHour = 60 * kMinute;
+
+bool hit(Random& random, std::int64_t percent) {
+  // Always one draw, so that changing a percentage leaves the other draws alone.
+  return static_cast<std::int64_t>(random.below(100)) < percent;
+}
+
+const std::string& draw_value(Random& random, const RuleSpec& rule) {
+  return rule.values[static_cast<std::size_t>(random.below(rule.values.size()))];
+}
+
+std::vector<model::Constraint> draw_constraints(Random& random, const std::vector<RuleSpec>& rules) {
+  std::vector<model::Constraint> out;
+  for (const RuleSpec& rule : rules) {
+    const std::string& value = draw_value(random, rule);
+    if (hit(random, rule.percent)) out.push_back({rule.attribute, value, rule.operand});
+  }
+  return out;
+}
+
+std::vector<model::Affinity> draw_affinities(Random& random, const std::vector<RuleSpec>& rules) {
+  std::vector<model::Affinity> out;
+  for (const RuleSpec& rule : rules) {
+    const std::string& value = draw_value(random, rule);
+    if (hit(random, rule.percent))
+      out.push_back({rule.attribute, value, rule.operand, static_cast<std::int8_t>(rule.weight)});
+  }
+  return out;
+}
+
+model::Job draw_template(Random& random, const JobKindSpec& kind, std::int64_t index) {
+  model::Job job = registered_job(fmt::format("{}-t{}", kind.name, index), kind.type, kind.priority.draw(random));
+  job.datacenters = kind.datacenters;
+  job.node_pool = kind.pool;
+  job.constraints = draw_constraints(random, kind.constraints);
+  if (kind.distinct_hosts) job.constraints.push_back({"", "true", "distinct_hosts"});
+  job.affinities = draw_affinities(random, kind.affinities);
+  for (const SpreadSpec& spec : kind.spreads) {
+    if (!hit(random, spec.percent)) continue;
+    model::Spread spread{.attribute = spec.attribute, .weight = static_cast<std::int8_t>(spec.weight), .targets = {}};
+    for (const auto& [value, percent] : spec.targets)
+      spread.targets.push_back({value, static_cast<std::uint8_t>(percent)});
+    job.spreads.push_back(std::move(spread));
+  }
+  const std::int64_t groups = kind.groups.draw(random);
+  for (std::int64_t g = 0; g < groups; ++g) {
+    const bool per_node = kind.type == "system" || kind.type == "sysbatch";
+    model::TaskGroup group =
+        registered_group(kind.type, "g" + std::to_string(g), per_node ? 1 : kind.count.draw(random), kind.driver,
+                         kind.cpu_mhz.draw(random), kind.memory_mb.draw(random), kind.disk_mb.draw(random));
+    const std::int64_t ports = kind.ports.draw(random);
+    if (ports > 0) {
+      model::NetworkResource network;
+      network.mode = "host";
+      for (std::int64_t p = 0; p < ports; ++p)
+        network.dynamic_ports.push_back({.label = "p" + std::to_string(p), .host_network = "default"});
+      group.networks.push_back(std::move(network));
+    }
+    for (const DeviceAskSpec& spec : kind.devices) {
+      model::RequestedDevice ask{.name = spec.name,
+                                 .count = static_cast<std::uint64_t>(spec.count.draw(random)),
+                                 .constraints = draw_constraints(random, spec.constraints),
+                                 .affinities = draw_affinities(random, spec.affinities)};
+      if (hit(random, spec.percent)) group.tasks.front().resources->devices.push_back(std::move(ask));
+    }
+    const std::int64_t tasks = kind.tasks.draw(random);
+    for (std::int64_t t = 1; t < tasks; ++t) {
+      model::Task task = group.tasks.front();
+      task.name += "-" + std::to_string(t);
+      task.resources->devices.clear();
+      task.resources->cpu = kind.cpu_mhz.draw(random);
+      task.resources->memory_mb = kind.memory_mb.draw(random);
+      group.tasks.push_back(std::move(task));
+    }
+    job.task_groups.push_back(std::move(group));
+  }
+  return job;
+}
+
+}  // namespace
+
+model::Job registered_job(const std::string& id, const std::string& type, std::int64_t priority) {
+  model::Job job;
+  job.region = "global", job.namespace_ = "default", job.node_pool = "default";
+  job.id = job.name = id;
+  job.type = type;
+  job.priority = priority;
+  job.datacenters = {"*"};
+  job.status = "pending";
+  // Update blocks have max_parallel 0: no deployment, as in Nomad's own benchmark. A deployment would make every later
+  // evaluation of the job wait for health reports that nobody sends here.
+  return job;
+}
+
+model::TaskGroup registered_group(const std::string& type, const std::string& name, std::int64_t count,
+                                  const std::string& driver, std::int64_t cpu_mhz, std::int64_t memory_mb,
+                                  std::int64_t disk_mb) {
+  const bool long_lived = type == "service" || type == "system";
+  model::TaskGroup group;
+  group.name = name;
+  group.count = count;
+  group.restart_policy =
+      long_lived
+          ? model::RestartPolicy{.attempts = 2, .interval = 30 * kMinute, .delay = 15 * base::kSecond, .mode = "fail"}
+          : model::RestartPolicy{.attempts = 3, .interval = 24 * kHour, .delay = 15 * base::kSecond, .mode = "fail"};
+  if (type == "service") {
+    group.reschedule_policy = model::ReschedulePolicy{
+        .delay = 30 * base::kSecond, .delay_function = "exponential", .max_delay = kHour, .unlimited = true};
+    group.migrate = model::MigrateStrategy{.max_parallel = 1,
+                                           .health_check = "checks",
+                                           .min_healthy_time = 10 * base::kSecond,
+                                           .healthy_deadline = 5 * kMinute};
+  } else if (type == "batch") {
+    group.reschedule_policy = model::ReschedulePolicy{
+        .attempts = 1, .interval = 24 * kHour, .delay = 5 * base::kSecond, .delay_function = "constant"};
+  }
+  group.ephemeral_disk = model::EphemeralDisk{.size_mb = disk_mb};
+  model::Task task;
+  task.name = name;
+  task.driver = driver;
+  task.resources = model::Resources{.cpu = cpu_mhz, .memory_mb = memory_mb};
+  task.restart_policy = group.restart_policy;
+  task.kill_timeout = 5 * base::kSecond;
+  task.log_config = model::LogConfig{.max_files = 10, .max_file_size_mb = 10};
+  group.tasks.push_back(std::move(task));
+  return group;
+}
+
+JobStream generate_jobs(const JobsSpec& spec, std::uint64_t seed) {
+  JobStream out;
+  Random templates(seed, "templates"), arrivals(seed, "jobs");
+  std::vector<std::int64_t> index, first;
+  std::vector<double> weights;
+  for (const JobKindSpec& kind : spec.kinds) {
+    index.push_back(static_cast<std::int64_t>(index.size()));
+    first.push_back(static_cast<std::int64_t>(out.templates.size()));
+    weights.push_back(kind.weight);
+    for (std::int64_t i = 0; i < kind.templates; ++i)
+      out.templates.push_back(std::make_shared<model::Job>(draw_template(templates, kind, i)));
+  }
+  out.single.assign(out.templates.size(), false);
+  const Quantity pick = Quantity::choices(index, weights);
+  out.arrivals.resize(static_cast<std::size_t>(spec.count));
+  for (std::size_t number = 0; number < out.arrivals.size(); ++number) {
+    const auto k = static_cast<std::size_t>(pick.draw(arrivals));
+    const JobKindSpec& kind = spec.kinds[k];
+    JobArrival& arrival = out.arrivals[number];
+    arrival.number = static_cast<std::uint32_t>(number);
+    arrival.template_index = static_cast<std::uint32_t>(
+        first[k] + static_cast<std::int64_t>(arrivals.below(static_cast<std::uint64_t>(kind.templates))));
+    if (kind.run_time_s) arrival.run_time_ns = kind.run_time_s->draw(arrivals) * base::kSecond;
+    arrival.fails = hit(arrivals, kind.fail_percent);
+  }
+  return out;
+}
+
+std::shared_ptr<const model::Job> grid_job(int cell, std::uint32_t racks, std::int64_t allocs, bool spread) {
+  auto job = std::make_shared<model::Job>(registered_job("grid-" + std::to_string(cell), "service", 50));
+  job->datacenters = {"dc-1", "dc-2"};
+  std::string half;
+  for (std::uint32_t rack = 0; rack < racks / 2; ++rack) half += (rack == 0 ? "r" : ",r") + std::to_string(rack);
+  job->constraints.push_back({"${meta.rack}", half, "set_contains_any"});
+  if (spread) job->spreads.push_back({.attribute = "${meta.rack}", .weight = 0, .targets = {}});
+  model::TaskGroup group = registered_group("service", "web", allocs, "exec", 6'000, 6'000, 150);
+  group.reschedule_policy = model::ReschedulePolicy{
+      .attempts = 2, .interval = 10 * kMinute, .delay = 5 * base::kSecond, .delay_function = "constant"};
+  const model::Constraint consul{"${attr.consul.version}", ">= 1.8.0", "semver"};
+  group.constraints.push_back(consul);
+  group.tasks.front().constraints.push_back(consul);
+  group.update = model::UpdateStrategy{};
+  job->task_groups.push_back(std::move(group));
+  return job;
+}
+
+Result<JobStream> read_jobs_file(const std::string& path) {
+  auto text = io::read_file(path);
+  if (!text) return tl::unexpected(text.error());
+  auto parsed = io::parse_json(*text, path);
+  if (!parsed) return tl::unexpected(parsed.error());
+  const json::Value* list = parsed->is_array() ? &*parsed : parsed->find("Jobs");
+  const std::string prefix = parsed->is_array() ? "" : "/Jobs";
+  if (!list || !list->is_array() || list->size() == 0)
+    return tl::unexpected(InputError{path, prefix, "holds no list of jobs",
+                                     "write a JSON list of jobs in registered form (GET /v1/job/ID)"});
+  JobStream out;
+  std::set<std::pair<std::string, std::string>> seen;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const std::string place = prefix + "/" + std::to_string(i);
+    auto job = std::make_shared<model::Job>();
+    if (auto read = model::from_json((*list)[i], *job, {.path = path, .place = place}); !read)
+      return tl::unexpected(read.error());
+    if (job->id.empty()) return tl::unexpected(InputError{path, place + "/ID", "is missing", "give every job its ID"});
+    if (job->type.empty() || job->task_groups.empty() || job->datacenters.empty() || job->priority == 0)
+      return tl::unexpected(InputError{path, place, "is not in registered form",
+                                       "export it from Nomad (GET /v1/job/ID), which fills in the defaults"});
+    if (job->namespace_.empty()) job->namespace_ = "default";
+    if (job->node_pool.empty()) job->node_pool = "default";
+    if (!seen.emplace(job->namespace_, job->id).second)
+      return tl::unexpected(InputError{path, place + "/ID", "is the ID of an earlier job", "remove one of them"});
+    for (std::size_t g = 0; g < job->task_groups.size(); ++g) {
+      const model::TaskGroup& group = job->task_groups[g];
+      const std::string at = fmt::format("{}/TaskGroups/{}", place, g);
+      if (group.count < 0 || group.count > 10'000'000)
+        return tl::unexpected(InputError{path, at + "/Count", "is out of range", "use 0 to 10000000"});
+      if (group.tasks.empty()) return tl::unexpected(InputError{path, at + "/Tasks", "is empty", "add a task"});
+      for (std::size_t t = 0; t < group.tasks.size(); ++t)
+        if (!group.tasks[t].resources)
+          return tl::unexpected(InputError{path, fmt::format("{}/Tasks/{}/Resources", at, t), "is missing",
+                                           "export the job from Nomad, which fills in the defaults"});
+    }
+    out.arrivals.push_back({.template_index = static_cast<std::uint32_t>(i), .number = static_cast<std::uint32_t>(i)});
+    out.templates.push_back(std::move(job));
+  }
+  out.single.assign(out.templates.size(), true);
+  return out;
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,39 @@
+// The jobs of a run as templates and arrivals: what differs between two jobs of a template is the ID and the times.
+//
+//   templates    whole jobs in registered form; the ID is a stem
+//   arrivals     in order of due_ns, ties in order of number: template, number, due time, run time (32 bytes)
+//
+// A job's ID and name are "<template's ID>-<number>", unless the template stands for one job only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/job.h"
+
+namespace berth::sim {
+
+inline constexpr std::int64_t kNeverEnds = -1;
+
+struct JobArrival {
+  std::int64_t due_ns = 0;                ///< registration, counted from the start of the run
+  std::int64_t run_time_ns = kNeverEnds;  ///< from the placement of an allocation to its end
+  std::uint32_t template_index = 0;
+  std::uint32_t number = 0;  ///< unique within the stream
+  bool fails = false;        ///< its allocations end as failed, not complete
+};
+
+struct JobStream {
+  std::vector<std::shared_ptr<const model::Job>> templates;
+  std::vector<bool> single;  ///< per template: it is one job, whose ID has no number
+  std::vector<JobArrival> arrivals;
+
+  /// The job that arrives: a copy of the template under its own ID.
+  [[nodiscard]] std::shared_ptr<const model::Job> job(const JobArrival& arrival) const;
+  /// Sum of the counts of the groups of all arrivals; system and sysbatch groups count as 1.
+  [[nodiscard]] std::uint64_t asked_allocs() const;
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,290 @@
+#include "sim/toml_section.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace berth::sim {
+namespace {
+
+/// Edit distance, for "did you mean"; both texts are short.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+const char* kind_of(const toml::node& node) {
+  if (node.is_string()) return "a text";
+  if (node.is_integer()) return "a whole number";
+  if (node.is_floating_point()) return "a number with a fraction";
+  if (node.is_boolean()) return "true or false";
+  if (node.is_array()) return "a list";
+  if (node.is_table()) return "a table";
+  return "a date or time";
+}
+
+/// At most 40 bytes of a text from the file, without control characters, for messages of one line.
+std::string shown(std::string_view text) {
+  std::string out(text.substr(0, 40));
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return text.size() > 40 ? out + "..." : out;
+}
+
+}  // namespace
+
+void TomlReader::fail(std::size_t line, std::string problem, std::string remedy) {
+  if (!error) error = InputError{path, line == 0 ? "" : std::to_string(line), std::move(problem), std::move(remedy)};
+}
+
+TomlSection::TomlSection(TomlReader& reader, const toml::table* table, std::string name, std::size_t line)
+    : reader_(reader), table_(table), name_(std::move(name)), line_(line) {
+  if (table_ && table_->source().begin.line != 0) line_ = table_->source().begin.line;
+}
+
+bool TomlSection::has(std::string_view key) const { return table_ && table_->contains(key); }
+
+std::size_t TomlSection::line(std::string_view key) const {
+  if (table_ && !key.empty())
+    if (const toml::node* node = table_->get(key); node && node->source().begin.line != 0)
+      return node->source().begin.line;
+  return line_;
+}
+
+void TomlSection::fail(std::string_view key, std::string problem, std::string remedy) {
+  reader_.fail(line(key), std::move(problem), std::move(remedy));
+}
+
+const toml::node* TomlSection::take(std::string_view key) {
+  known_.emplace_back(key);
+  return table_ ? table_->get(key) : nullptr;
+}
+
+std::optional<std::int64_t> TomlSection::whole(const toml::node& node) const {
+  return node.is_integer() ? node.value_exact<std::int64_t>() : std::nullopt;
+}
+
+std::int64_t TomlSection::integer(std::string_view key, std::int64_t fallback, std::int64_t min, std::int64_t max) {
+  const toml::node* node = take(key);
+  if (!node) return fallback;
+  const auto value = whole(*node);
+  if (!value) {
+    fail(key, fmt::format("'{}' is {}", key, kind_of(*node)), "write a whole number");
+    return fallback;
+  }
+  if (*value < min || *value > max) {
+    fail(key, fmt::format("'{}' is {}", key, *value), fmt::format("use {} to {}", min, max));
+    return fallback;
+  }
+  return *value;
+}
+
+double TomlSection::number(std::string_view key, double fallback, double min, double max) {
+  const toml::node* node = take(key);
+  if (!node) return fallback;
+  if (!node->is_number()) {
+    fail(key, fmt::format("'{}' is {}", key, kind_of(*node)), "write a number");
+    return fallback;
+  }
+  const double value = *node->value<double>();
+  if (!(value >= min && value <= max)) {  // NaN included
+    fail(key, fmt::format("'{}' is {}", key, value), fmt::format("use {} to {}", min, max));
+    return fallback;
+  }
+  return value;
+}
+
+bool TomlSection::boolean(std::string_view key, bool fallback) {
+  const toml::node* node = take(key);
+  if (!node) return fallback;
+  if (!node->is_boolean()) fail(key, fmt::format("'{}' is {}", key, kind_of(*node)), "write true or false");
+  return node->value_or(fallback);
+}
+
+std::string TomlSection::text(std::string_view key, std::string fallback) {
+  const toml::node* node = take(key);
+  if (!node) return fallback;
+  const auto value = node->value_exact<std::string>();
+  if (!value) {
+    fail(key, fmt::format("'{}' is {}", key, kind_of(*node)), "write a text in quotes");
+    return fallback;
+  }
+  if (value->find('\0') != std::string::npos) {
+    fail(key, fmt::format("'{}' holds a zero byte", key), "remove it");
+    return fallback;
+  }
+  return *value;
+}
+
+std::vector<std::string> TomlSection::texts(std::string_view key) {
+  const toml::node* node = take(key);
+  if (!node) return {};
+  if (const auto one = node->value_exact<std::string>()) return {*one};
+  std::vector<std::string> out;
+  if (const toml::array* list = node->as_array()) {
+    for (const toml::node& item : *list) {
+      const auto value = item.value_exact<std::string>();
+      if (!value) {
+        fail(key, fmt::format("'{}' holds {}", key, kind_of(item)), "write texts in quotes");
+        return {};
+      }
+      out.push_back(*value);
+    }
+    if (out.empty()) fail(key, fmt::format("'{}' is an empty list", key), "leave it out or name something");
+    return out;
+  }
+  fail(key, fmt::format("'{}' is {}", key, kind_of(*node)), "write a text or a list of texts");
+  return {};
+}
+
+Quantity TomlSection::quantity(std::string_view key, Quantity fallback, std::int64_t min, std::int64_t max) {
+  const toml::node* node = take(key);
+  if (!node) return fallback;
+  const auto in_range = [&](std::int64_t value) {
+    if (value >= min && value <= max) return true;
+    fail(key, fmt::format("'{}' holds {}", key, value), fmt::format("use {} to {}", min, max));
+    return false;
+  };
+  const auto misshapen = [&](std::string problem) {
+    fail(key, fmt::format("'{}' {}", key, problem),
+         "write n, [min, max], {values = [...], weights = [...]} or {quantiles = [[0.0, n], ..., [1.0, n]]}");
+    return fallback;
+  };
+  if (const auto value = whole(*node)) return in_range(*value) ? Quantity(*value) : fallback;
+  if (const toml::array* range = node->as_array()) {
+    if (range->size() != 2) return misshapen("is a list of " + std::to_string(range->size()));
+    const auto low = whole((*range)[0]), high = whole((*range)[1]);
+    if (!low || !high) return misshapen("holds something that is not a whole number");
+    if (*low > *high) return misshapen(fmt::format("goes down from {} to {}", *low, *high));
+    return in_range(*low) && in_range(*high) ? Quantity::uniform(*low, *high) : fallback;
+  }
+  const toml::table* table = node->as_table();
+  if (!table) return misshapen(std::string("is ") + kind_of(*node));
+  for (const auto& [name, value] : *table)
+    if (name != "values" && name != "weights" && name != "quantiles")
+      return misshapen("has the unknown part '" + shown(name.str()) + "'");
+  const toml::node* quantile_node = table->get("quantiles");
+  if (quantile_node) {
+    if (table->size() != 1) return misshapen("has quantiles and values");
+    const toml::array* points = quantile_node->as_array();
+    if (!points || points->size() < 2) return misshapen("has fewer than two quantiles");
+    std::vector<double> cumulative;
+    std::vector<std::int64_t> values;
+    for (const toml::node& point : *points) {
+      const toml::array* pair = point.as_array();
+      if (!pair || pair->size() != 2 || !(*pair)[0].is_number()) return misshapen("has a quantile that is no pair");
+      const double q = *(*pair)[0].value<double>();
+      const auto value = whole((*pair)[1]);
+      if (!value) return misshapen("has a quantile whose value is not a whole number");
+      if (!in_range(*value)) return fallback;
+      if (!cumulative.empty() && (!(q > cumulative.back()) || *value < values.back()))
+        return misshapen("has quantiles that do not rise");
+      cumulative.push_back(q), values.push_back(*value);
+    }
+    if (cumulative.front() != 0 || cumulative.back() != 1) return misshapen("has quantiles not going from 0 to 1");
+    return Quantity::quantiles(std::move(cumulative), std::move(values));
+  }
+  const toml::node* value_node = table->get("values");
+  const toml::array* value_list = value_node ? value_node->as_array() : nullptr;
+  if (!value_list || value_list->empty()) return misshapen("has no values");
+  std::vector<std::int64_t> values;
+  for (const toml::node& item : *value_list) {
+    const auto value = whole(item);
+    if (!value) return misshapen("has a value that is not a whole number");
+    if (!in_range(*value)) return fallback;
+    values.push_back(*value);
+  }
+  std::vector<double> weights(values.size(), 1.0);
+  if (const toml::node* weight_node = table->get("weights")) {
+    const toml::array* list = weight_node->as_array();
+    if (!list || list->size() != values.size()) return misshapen("has not as many weights as values");
+    double sum = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      weights[i] = (*list)[i].is_number() ? *(*list)[i].value<double>() : -1;
+      if (!(weights[i] >= 0 && weights[i] <= 1e12)) return misshapen("has a weight that is not 0 to 1e12");
+      sum += weights[i];
+    }
+    if (sum == 0) return misshapen("has only weights of 0");
+  }
+  return Quantity::choices(std::move(values), weights);
+}
+
+std::map<std::string, std::vector<std::string>> TomlSection::text_map(std::string_view key) {
+  std::map<std::string, std::vector<std::string>> out;
+  const toml::node* node = take(key);
+  if (!node) return out;
+  const toml::table* table = node->as_table();
+  if (!table) {
+    fail(key, fmt::format("'{}' is {}", key, kind_of(*node)), "write a table of names and texts");
+    return out;
+  }
+  TomlSection inner(reader_, table, name_ + "." + std::string(key), line(key));
+  for (const auto& [name, value] : *table) out[std::string(name.str())] = inner.texts(name.str());
+  return out;
+}
+
+const toml::table* TomlSection::table(std::string_view key) {
+  const toml::node* node = take(key);
+  if (!node) return nullptr;
+  if (!node->is_table()) fail(key, fmt::format("'{}' is {}", key, kind_of(*node)), "write a table");
+  return node->as_table();
+}
+
+std::vector<const toml::table*> TomlSection::tables(std::string_view key) {
+  const toml::node* node = take(key);
+  if (!node) return {};
+  const toml::array* list = node->as_array();
+  std::vector<const toml::table*> out;
+  if (list)
+    for (const toml::node& item : *list) out.push_back(item.as_table());
+  if (!list || std::find(out.begin(), out.end(), nullptr) != out.end()) {
+    fail(key, fmt::format("'{}' is not a list of tables", key), "write [[...]] tables or a list of {...}");
+    return {};
+  }
+  return out;
+}
+
+void TomlSection::finish() {
+  if (!table_) return;
+  std::size_t first_line = 0;
+  std::optional<std::string> found;
+  for (const auto& [key, value] : *table_) {
+    if (std::find(known_.begin(), known_.end(), key.str()) != known_.end()) continue;
+    const std::size_t at = key.source().begin.line != 0 ? key.source().begin.line : value.source().begin.line;
+    if (!found || at < first_line) first_line = at, found = key.str();
+  }
+  if (!found) return;
+  const std::string first = *found;
+  const auto nearest = std::min_element(known_.begin(), known_.end(), [&](const auto& a, const auto& b) {
+    return distance(first.substr(0, 64), a) < distance(first.substr(0, 64), b);
+  });
+  std::string remedy = "remove it; bench/macro/README.md lists the keys";
+  if (nearest != known_.end() && distance(first.substr(0, 64), *nearest) <= 2)
+    remedy = "did you mean '" + *nearest + "'?";
+  reader_.fail(first_line, fmt::format("unknown key '{}' in {}", shown(first), name_), remedy);
+}
+
+void merge_toml(toml::table& base, toml::table&& changes) {
+  for (auto&& [key, change] : changes) {
+    toml::table* old = base.get_as<toml::table>(key.str());
+    if (old && change.is_table()) {
+      merge_toml(*old, std::move(*change.as_table()));
+      continue;
+    }
+    // Erased first, so that the key's line is the one of the change; moved, because copies lose their lines.
+    base.erase(key.str());
+    change.visit([&, &name = key](auto& node) { base.insert(name, std::move(node)); });
+  }
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,161 @@
+// A workload: what `berth run` replays, as plain values, and its reader. The file format is documented in
+// bench/macro/README.md; every key here has the same name there.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/result.h"
+#include "sim/quantity.h"
+
+namespace berth::sim {
+
+enum class Mode : std::uint8_t { sampled, exhaustive };
+enum class Algorithm : std::uint8_t { binpack, spread };
+enum class Order : std::uint8_t { nomad, mix, lazy, identity };  ///< order providers, R-RANK-305 to 307
+enum class Source : std::uint8_t { mix, nomad_grid, openb, openb_like, files };
+enum class Process : std::uint8_t { backlog, fixed, poisson, trace };
+enum class Clock : std::uint8_t {
+  skip,  ///< idle time is skipped: the clock jumps to the next event when there is nothing to do
+  wait,  ///< idle time is waited for
+};
+
+struct DeviceSpec {
+  std::string vendor, type, name;
+  std::int64_t count = 1;  ///< healthy instances per node
+  std::map<std::string, std::string> attributes;
+};
+
+/// One kind of node of a mixed cluster. Units: MHz, MiB, Mbit/s.
+struct ShapeSpec {
+  std::string name;   ///< also the node class unless node_class says otherwise
+  double weight = 1;  ///< share of the nodes, relative to the other shapes
+  std::int64_t variants = 1;
+  std::int64_t cores = 0, mhz_per_core = 0, memory_mb = 0, disk_mb = 0, network_mbits = 0;
+  std::int64_t reserved_cpu_mhz = 0, reserved_memory_mb = 0, reserved_disk_mb = 0;
+  std::string reserved_ports, node_class, pool = "default";
+  /// Per attribute one or several values; variant v of the shape has value v mod their number.
+  std::map<std::string, std::vector<std::string>> attributes, meta;
+  std::vector<std::string> drivers;
+  std::vector<DeviceSpec> devices;
+};
+
+/// Allocations that are there before the run starts.
+struct LoadSpec {
+  Quantity percent = 0;  ///< of the usable cpu or memory of a node, whichever is reached first
+  Quantity cpu_mhz = 500, memory_mb = 512, disk_mb = 150, priority = 50;
+  std::int64_t jobs = 16;  ///< distinct asks
+};
+
+struct ClusterSpec {
+  Source source = Source::mix;
+  std::int64_t nodes = 0, racks = 0;
+  std::vector<std::string> datacenters;
+  std::vector<ShapeSpec> shapes;
+  std::optional<LoadSpec> load;
+  std::string nodes_file;       ///< source files: a JSON array of nodes, from the workload's folder
+  std::string list;             ///< source openb: which node list, "gpu_node" or "all_node"
+  std::int64_t gpu_shares = 1;  ///< instances one physical GPU is split into
+};
+
+/// A constraint, an affinity (weight not 0) or a device constraint that a percentage of the templates carries.
+struct RuleSpec {
+  std::string attribute, operand;
+  std::vector<std::string> values;  ///< a template draws one
+  std::int64_t weight = 0, percent = 100;
+};
+
+struct SpreadSpec {
+  std::string attribute;
+  std::int64_t weight = 50, percent = 100;
+  std::vector<std::pair<std::string, std::int64_t>> targets;  ///< value, percent
+};
+
+struct DeviceAskSpec {
+  std::string name;
+  Quantity count = 1;
+  std::int64_t percent = 100;  ///< of the templates
+  std::vector<RuleSpec> constraints, affinities;
+};
+
+/// One kind of job of a mix. Quantities are drawn once per template; run times once per arrival.
+struct JobKindSpec {
+  std::string name, type = "service", pool = "default", driver = "exec";
+  double weight = 1;
+  std::int64_t templates = 16;
+  Quantity priority = 50, count = 1, groups = 1, tasks = 1;
+  Quantity cpu_mhz = 100, memory_mb = 300, disk_mb = 300, ports = 0;
+  std::optional<Quantity> run_time_s;  ///< absent: never ends
+  std::int64_t fail_percent = 0;
+  bool distinct_hosts = false;
+  std::vector<std::string> datacenters = {"*"};
+  std::vector<RuleSpec> constraints, affinities;
+  std::vector<SpreadSpec> spreads;
+  std::vector<DeviceAskSpec> devices;
+};
+
+struct JobsSpec {
+  Source source = Source::mix;
+  std::int64_t count = 0;  ///< arrivals; 0 = all that the source has
+  std::vector<JobKindSpec> kinds;
+  std::string file;  ///< source files: a JSON array of jobs, from the workload's folder
+  std::string list;  ///< source openb: default, cpu050, gpushare40, gpuspec33, multigpu20
+};
+
+struct ArrivalSpec {
+  Process process = Process::backlog;
+  Clock clock = Clock::skip;
+  double rate_per_s = 0;  ///< processes fixed and poisson: jobs per second
+  double speed = 1;       ///< process trace: recorded seconds per second; run times are divided by it too
+};
+
+struct LimitSpec {
+  std::int64_t placements = 0;  ///< 0 = none
+  double seconds = 0;           ///< of the run, not counting the set-up; 0 = none
+};
+
+struct GridSpec {
+  std::int64_t first_cell = 1, last_cell = 120, repetitions = 5;
+};
+
+struct Preemption {
+  bool system = true, sysbatch = false, batch = false, service = false;  ///< Nomad's defaults (R-PREEMPT-101)
+};
+
+struct Workload {
+  std::string path, name, description;
+  std::vector<std::string> labels;
+  std::string label;  ///< the one that was asked for
+  std::uint64_t seed = 1;
+  Mode mode = Mode::sampled;
+  Algorithm algorithm = Algorithm::binpack;
+  std::string strategy = "nomad";
+  Order order = Order::nomad;
+  std::int64_t workers = 1;
+  bool departures = false;  ///< allocations end when their run time is over
+  Preemption preemption;
+  ClusterSpec cluster;
+  JobsSpec jobs;
+  ArrivalSpec arrivals;
+  LimitSpec limits;
+  GridSpec grid;
+};
+
+[[nodiscard]] const char* to_text(Mode);
+[[nodiscard]] const char* to_text(Algorithm);
+[[nodiscard]] const char* to_text(Order);
+[[nodiscard]] const char* to_text(Source);
+[[nodiscard]] const char* to_text(Process);
+[[nodiscard]] const char* to_text(Clock);
+
+/// Reads a workload file and applies the changes of `label`. Errors name the file, the line, the problem and a remedy;
+/// unknown keys and labels, values out of range and settings that contradict each other are errors.
+[[nodiscard]] Result<Workload> read_workload(const std::string& path, const std::string& label = "full");
+/// The same from text; `path` is for errors and for the relative files the workload names.
+[[nodiscard]] Result<Workload> parse_workload(std::string_view text, const std::string& path,
+                                              const std::string& label = "full");
+
+}  // namespace berth::sim
