@@ -2,6 +2,8 @@
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
+# What the sanitizer presets build: assertions on, and little optimisation, which instrumented code compiles slowly with.
+set(CMAKE_CXX_FLAGS_CHECKED "-O1 -g1")
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)

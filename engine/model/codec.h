@@ -36,18 +36,18 @@ template <class T>
 template <class T>
 [[nodiscard]] json::Value to_json(const T& value, WriteMode mode = WriteMode::api, const JobTable* jobs = nullptr);
 
-#define BERTH_MODEL_TYPES(X)                                                                                           \
-  X(Constraint)                                                                                                        \
-  X(Affinity) X(Spread) X(SpreadTarget) X(Port) X(NetworkResource) X(RequestedDevice) X(Resources) X(Lifecycle)        \
-      X(AllocatedTask) X(AllocatedPort) X(AllocatedDevice) X(AllocatedResources) X(Topology) X(NodeNetworkResource)    \
-          X(Attribute) X(DeviceInstance) X(NodeDevice) X(NodeResources) X(NodeReserved) X(DriverInfo) X(DrainStrategy) \
-              X(Node) X(NodePool) X(UpdateStrategy) X(ReschedulePolicy) X(RestartPolicy) X(MigrateStrategy)            \
-                  X(DisconnectStrategy) X(EphemeralDisk) X(VolumeRequest) X(Task) X(TaskGroup) X(Job) X(ScoreMeta)     \
-                      X(AllocMetric) X(DesiredTransition) X(TaskState) X(AllocState) X(DeploymentStatus)               \
-                          X(RescheduleEvent) X(RescheduleTracker) X(Allocation) X(DesiredUpdates) X(PlanAnnotations)   \
-                              X(Evaluation) X(DeploymentState) X(Deployment) X(DeploymentStatusUpdate)                 \
-                                  X(SchedulerConfiguration) X(HostVolume) X(HostVolumeClaim) X(CsiVolume) X(CsiPlugin) \
-                                      X(Namespace) X(PeriodicConfig) X(ParameterizedJob) X(LogConfig) X(Scaling)
+// clang-format off
+#define BERTH_MODEL_TYPES(X) \
+  X(Constraint) X(Affinity) X(Spread) X(SpreadTarget) X(Port) X(NetworkResource) X(RequestedDevice) X(Resources) \
+  X(Lifecycle) X(AllocatedTask) X(AllocatedPort) X(AllocatedDevice) X(AllocatedResources) X(Topology) \
+  X(NodeNetworkResource) X(Attribute) X(DeviceInstance) X(NodeDevice) X(NodeResources) X(NodeReserved) X(DriverInfo) \
+  X(DrainStrategy) X(Node) X(NodePool) X(UpdateStrategy) X(ReschedulePolicy) X(RestartPolicy) X(MigrateStrategy) \
+  X(DisconnectStrategy) X(EphemeralDisk) X(VolumeRequest) X(Task) X(TaskGroup) X(Job) X(ScoreMeta) X(AllocMetric) \
+  X(DesiredTransition) X(TaskState) X(AllocState) X(DeploymentStatus) X(RescheduleEvent) X(RescheduleTracker) \
+  X(Allocation) X(DesiredUpdates) X(PlanAnnotations) X(Evaluation) X(DeploymentState) X(Deployment) \
+  X(DeploymentStatusUpdate) X(SchedulerConfiguration) X(HostVolume) X(HostVolumeClaim) X(CsiVolume) X(CsiPlugin) \
+  X(Namespace) X(PeriodicConfig) X(ParameterizedJob) X(LogConfig) X(Scaling)
+// clang-format on
 
 #define BERTH_X(T)                                                                                      \
   extern template Result<void> from_json<T>(const json::Value& value, T& out, const ReadOptions& opts); \

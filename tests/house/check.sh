@@ -32,15 +32,17 @@ for readme in README.md engine/README.md tests/golden/README.md; do
     sed -E 's/^\]\((.*)\)$/\1/' | grep -v -E '^(build|https?)' | sort -u)
 done
 
-# 3. Every command `berth X` in README.md's code is a command of the program.
+# 3. Every command `berth X` in README.md's code is a command of the program, and every command has a help text.
+commands=$("$berth" --help | awk '/^Subcommands:/ {on = 1; next} on && /^  [a-z]/ {print $1}')
+[ -n "$commands" ] || broken "berth --help lists no command"
 while read -r command; do
-  "$berth" "$command" --help > /dev/null 2>&1 || broken "README.md: names 'berth $command', which the program does not know"
+  grep -qx -- "$command" <<< "$commands" || broken "README.md: names 'berth $command', which the program does not know"
 done < <(grep -oE 'build/release/berth [a-z]+' README.md | awk '{print $2}' | sort -u)
 "$berth" --help | grep -q -- '--version' || broken "berth --help does not mention --version"
-while read -r command; do
+for command in $commands; do
   help=$("$berth" "$command" --help 2>&1) || broken "berth $command --help fails"
-  [ "$(wc -l <<< "$help")" -ge 3 ] || broken "berth $command --help says next to nothing"
-done < <("$berth" --help | awk '/^Subcommands:/ {on = 1; next} on && NF > 1 && /^  [a-z]/ {print $1}')
+  grep -q '^Usage: ' <<< "$help" || broken "berth $command --help shows no usage"
+done
 
 # 4. Packages: bench/packages.txt against README.md's table and against what the build asks for.
 listed=$(awk '!/^#/ && NF {print $2}' bench/packages.txt | sort)
