@@ -1,0 +1,40 @@
+// Host volumes, static and dynamic, with sticky claims (R-FEAS-1101 to 1114).
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "feasible/volume_state.h"
+
+namespace berth::feasible {
+
+inline constexpr std::string_view kMissingHostVolumes = "missing compatible host volumes";  // R-FEAS-1102
+
+/// The check of one Select. Not a pure function of the node: examining a node for a sticky volume may use up claims,
+/// whatever becomes of the node (R-FEAS-1112), so it must run for the nodes in visiting order.
+class HostVolumeCheck {
+ public:
+  /// `job` and `group` are what is placed, `alloc_name` the new allocation's name; all must outlive the check.
+  HostVolumeCheck(const model::Job& job, const model::TaskGroup& group, std::string_view alloc_name,
+                  const VolumeState& state);
+
+  /// True when the group asks for no host volume.
+  [[nodiscard]] bool is_trivial() const { return requests_.empty(); }
+
+  /// Whether every request is satisfied on `node`; uses up claims of sticky volumes.
+  [[nodiscard]] bool passes(const model::Node& node);
+
+ private:
+  [[nodiscard]] bool satisfies(const model::Node& node, const NamedVolumeRequest& wanted);
+  [[nodiscard]] bool satisfies_dynamic(const model::HostVolume& volume, const model::VolumeRequest& request,
+                                       std::string_view node_id);
+  [[nodiscard]] bool has_other_writer(const model::HostVolume& volume, std::string_view node_id) const;
+  void list_unmet_claims();
+
+  const model::Job& job_;
+  const VolumeState& state_;
+  std::vector<NamedVolumeRequest> requests_;
+  std::vector<std::string_view> unmet_claims_;  // volume IDs
+};
+
+}  // namespace berth::feasible

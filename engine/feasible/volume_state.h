@@ -1,0 +1,60 @@
+// What the volume checks read besides the node at hand: look-ups into one snapshot and one plan.
+//
+// Volumes are rare, so these are plain functions the caller binds to its tables, and allocations are handed over as
+// small views made on demand. Groups without volume requests never get here.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "model/job.h"
+#include "model/volume.h"
+
+namespace berth::feasible {
+
+/// An allocation as the volume checks see it. The texts belong to the tables or the plan.
+struct AllocView {
+  std::string_view id, namespace_, job_id, task_group, name, node_id;
+  bool desired_run = false;                 ///< desired status `run`
+  bool client_running = false;              ///< client status `running`
+  bool is_terminal = false;                 ///< R-FEAS-1305
+  const model::TaskGroup* group = nullptr;  ///< in the allocation's own job version; null when it has none
+};
+
+struct VolumeState {
+  std::span<const model::HostVolumeClaim> claims;
+
+  // Each gives null, nothing or an empty list for what the snapshot does not have.
+  std::function<const model::HostVolume*(std::string_view job_namespace, std::string_view id)> host_volume;
+  std::function<const model::CsiVolume*(std::string_view job_namespace, std::string_view id)> csi_volume;
+  std::function<const model::CsiPlugin*(std::string_view id)> csi_plugin;
+  /// The current version of a job.
+  std::function<const model::Job*(std::string_view job_namespace, std::string_view id)> job;
+  /// An allocation of the snapshot.
+  std::function<std::optional<AllocView>(std::string_view id)> alloc;
+  /// The snapshot's allocations on a node, ascending by ID.
+  std::function<std::vector<AllocView>(std::string_view node_id)> node_allocs;
+  /// The proposed allocations of a node (R-FEAS-1301) in the order of R-RANK-504.
+  std::function<std::vector<AllocView>(std::string_view node_id)> proposed;
+};
+
+/// Binds the four look-ups of volumes, plugins and claims to lists, searched linearly. The lists must outlive it.
+void bind_volume_lists(VolumeState& state, std::span<const model::HostVolume> host_volumes,
+                       std::span<const model::HostVolumeClaim> claims, std::span<const model::CsiVolume> csi_volumes,
+                       std::span<const model::CsiPlugin> csi_plugins);
+
+/// A volume request with its source resolved: per-allocation sources get the index of the allocation's name as suffix
+/// (R-FEAS-1101).
+struct NamedVolumeRequest {
+  std::string source;
+  const model::VolumeRequest* request;
+};
+
+/// The group's requests of one type, `host` or `csi`, ascending by alias (R-FEAS-1113, 1206).
+[[nodiscard]] std::vector<NamedVolumeRequest> volume_requests(const model::TaskGroup& group, std::string_view type,
+                                                              std::string_view alloc_name);
+
+}  // namespace berth::feasible
