@@ -7,35 +7,19 @@
 #include "base/wrap.h"
 #include "model/node_canonical.h"
 #include "model/predicates.h"
+#include "rank/devices.h"
 
 namespace berth::rank {
 namespace {
 
 using model::FlatResources;
 
-/// Some healthy instance is named more than once (R-MODEL-520, 522).
+/// Some healthy instance is named more than once (R-MODEL-522).
 bool devices_collide(const model::Node& node, std::span<const model::Allocation* const> allocs) {
-  using GroupId = std::tuple<std::string_view, std::string_view, std::string_view>;
   if (!node.node_resources || node.node_resources->devices.empty()) return false;
-  std::map<GroupId, std::map<std::string_view, int>> uses;
-  for (const model::NodeDevice& group : node.node_resources->devices) {
-    auto& instances = uses[{group.vendor, group.type, group.name}];
-    instances.clear();  // a repeated group replaces the earlier one
-    for (const model::DeviceInstance& instance : group.instances)
-      if (instance.healthy) instances.emplace(instance.id, 0);
-  }
+  DeviceAccounter accounter(node.node_resources->devices);
   bool collided = false;
-  for (const model::Allocation* alloc : allocs) {
-    if (model::is_client_terminal(*alloc) || !alloc->allocated_resources) continue;
-    for (const auto& [name, task] : alloc->allocated_resources->tasks)
-      for (const model::AllocatedDevice& device : task.devices) {
-        const auto group = uses.find({device.vendor, device.type, device.name});
-        if (group == uses.end()) continue;
-        for (const std::string& id : device.device_ids)
-          if (const auto instance = group->second.find(id); instance != group->second.end())
-            collided |= instance->second++ != 0;
-      }
-  }
+  for (const model::Allocation* alloc : allocs) collided |= accounter.add(*alloc);
   return collided;
 }
 

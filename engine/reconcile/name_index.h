@@ -1,0 +1,50 @@
+// Which indexes of a group's allocation names are taken (R-RECON-157 to 164).
+//
+// A bitmap in words of 64. Its nominal size, a multiple of 8, is part of the recorded behaviour; indexes are numbers
+// here, and become names (`job.group[3]`) only where somebody prints them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace berth::reconcile {
+
+class NameIndex {
+ public:
+  /// Larger indexes of malformed names share the last bit, so that no text can ask for gigabytes.
+  static constexpr std::uint32_t kMaxIndex = (1U << 26) - 1;
+
+  NameIndex() = default;
+  /// From the indexes in use, repetitions included, and the group's count (R-RECON-157 to 159).
+  NameIndex(std::span<const std::uint32_t> used, std::uint32_t count);
+
+  [[nodiscard]] std::uint32_t size_bits() const { return size_bits_; }
+  [[nodiscard]] std::uint32_t count() const { return count_; }
+  [[nodiscard]] bool is_used(std::uint32_t index) const;
+  [[nodiscard]] std::vector<std::uint32_t> used() const;  ///< ascending
+  [[nodiscard]] const std::map<std::uint32_t, std::uint32_t>& duplicates() const { return duplicates_; }
+  [[nodiscard]] bool is_duplicate(std::uint32_t index) const { return duplicates_.contains(index); }
+
+  /// Takes the n highest used indexes out, highest first (R-RECON-160).
+  std::vector<std::uint32_t> highest(std::size_t n);
+  /// Takes n free indexes below the count, then 0, 1, ... although used (R-RECON-161).
+  std::vector<std::uint32_t> next(std::size_t n);
+  /// R-RECON-162.
+  void unset(std::uint32_t index);
+  /// n indexes for canaries, passing over `existing` (ascending): those of allocations to be replaced first, then free
+  /// ones, then above the count (R-RECON-164).
+  std::vector<std::uint32_t> next_canaries(std::size_t n, std::span<const std::uint32_t> existing,
+                                           std::span<const std::uint32_t> destructive);
+
+ private:
+  void set(std::uint32_t index);
+  void clear(std::uint32_t index);
+
+  std::vector<std::uint64_t> words_;
+  std::map<std::uint32_t, std::uint32_t> duplicates_;
+  std::uint32_t size_bits_ = 0, count_ = 0;
+};
+
+}  // namespace berth::reconcile
