@@ -1,0 +1,69 @@
+// The fit score. One item is one node.
+#include <random>
+#include <vector>
+
+#include "micro/micro.h"
+#include "rank/score_fit.h"
+
+namespace berth::micro {
+namespace {
+
+struct Rows {
+  std::vector<std::int64_t> cpu_used, memory_used;
+  std::vector<double> cpu, memory;
+  explicit Rows(std::size_t n) : cpu_used(n), memory_used(n), cpu(n), memory(n) {
+    std::mt19937_64 random(6);
+    for (std::size_t i = 0; i < n; ++i) {
+      cpu[i] = static_cast<double>(4000 + random() % 60000), memory[i] = static_cast<double>(8192 + random() % 500000);
+      cpu_used[i] = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(cpu[i]));
+      memory_used[i] = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(memory[i]));
+    }
+  }
+  [[nodiscard]] double component(std::size_t i) const {
+    return rank::fit_component(rank::FitAlgorithm::binpack, cpu_used[i], cpu[i], memory_used[i], memory[i]);
+  }
+};
+
+/// Nodes scored one by one, each independent of the last: what a Select over a few nodes pays.
+void BM_FitScalar(benchmark::State& state) {
+  const Rows rows(1024);
+  if (rank::fit_component(rank::FitAlgorithm::binpack, 1024, 3072, 1024, 3072) != 0.59537901848746899)
+    return wrong_answer(state, "differs from example E1");
+  for (auto _ : state) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 1024; ++i) sum += rows.component(i);
+    benchmark::DoNotOptimize(sum);
+  }
+  state.SetItemsProcessed(state.iterations() * 1024);
+}
+BENCHMARK(BM_FitScalar);
+
+/// As above, but each score decides what is scored next: the whole latency of one score.
+void BM_FitScalarLatency(benchmark::State& state) {
+  const Rows rows(1024);
+  std::size_t i = 0;
+  for (auto _ : state) i = (i + 1 + static_cast<std::size_t>(rows.component(i) * 0.5)) & 1023;
+  benchmark::DoNotOptimize(i);
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_FitScalarLatency);
+
+void BM_FitArray(benchmark::State& state) {
+  const Rows rows(static_cast<std::size_t>(state.range(0)));
+  std::vector<double> out(rows.cpu.size());
+  const rank::FitColumns columns{rows.cpu_used, rows.memory_used, rows.cpu, rows.memory};
+  rank::fit_components(rank::FitAlgorithm::binpack, columns, out);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (out[i] != rows.component(i)) return wrong_answer(state, "differs from the scalar form");
+  for (auto _ : state) {
+    rank::fit_components(rank::FitAlgorithm::binpack, columns, out);
+    benchmark::DoNotOptimize(out.data());
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+  state.SetBytesProcessed(state.iterations() * state.range(0) * 40);
+}
+BENCHMARK(BM_FitArray)->ArgName("nodes")->Arg(16)->Arg(1000)->Arg(10'000)->Arg(1'000'000);
+
+}  // namespace
+}  // namespace berth::micro
