@@ -18,6 +18,8 @@
 #include "rank/exhaustive.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 
 #include "base/assert.h"
@@ -155,24 +157,33 @@ std::optional<ScanBest> ExhaustiveScan::best(FitAlgorithm algorithm, const ScanC
   best.fitting = static_cast<std::uint32_t>(fitting);
   bool found = false;
   std::uint32_t best_rank = 0;
-  std::int64_t cpu_scored = 0, memory_scored = 0;  // what the last exact score was for
-  double cpu_capacity_scored = -1, memory_capacity_scored = -1, component = 0;
+  // Nodes near the best are often equal to one of a few others: their scores are remembered by what they depend on.
+  struct Scored {
+    std::int64_t cpu_used = -1, memory_used = -1;
+    std::uint64_t cpu_capacity = 0, memory_capacity = 0;  // bits
+    double component = 0;
+  };
+  constexpr std::uint64_t kSpreadBits = 0x9e3779b97f4a7c15;  // odd; its product's top bits depend on all of x
+  std::array<Scored, 16> memo;
   for (std::size_t block = 0; block < blocks; ++block) {
     if (block_min_[block] > threshold) continue;
     for (std::size_t row = block * kBlock; row < (block + 1) * kBlock; ++row) {
       if (keys_[row] > threshold) continue;
+      const std::uint32_t rank = visit_rank.empty() ? static_cast<std::uint32_t>(row) : visit_rank[row];
       const std::int64_t cpu = nodes.fit.cpu_used_mhz[row], memory = nodes.fit.memory_used_mb[row];
       const double cpu_capacity = nodes.fit.cpu_capacity_mhz[row], memory_capacity = nodes.fit.memory_capacity_mb[row];
-      if (cpu != cpu_scored || memory != memory_scored || cpu_capacity != cpu_capacity_scored ||
-          memory_capacity != memory_capacity_scored) {
-        cpu_scored = cpu, memory_scored = memory;
-        cpu_capacity_scored = cpu_capacity, memory_capacity_scored = memory_capacity;
-        component = fit_component(algorithm, cpu + ask.cpu_mhz, cpu_capacity, memory + ask.memory_mb, memory_capacity);
-      }
-      const std::uint32_t rank = visit_rank.empty() ? static_cast<std::uint32_t>(row) : visit_rank[row];
-      if (!found || component > best.component || (component == best.component && rank < best_rank)) {
+      const auto cpu_bits = std::bit_cast<std::uint64_t>(cpu_capacity);
+      const auto memory_bits = std::bit_cast<std::uint64_t>(memory_capacity);
+      const std::uint64_t mixed = static_cast<std::uint64_t>(cpu) ^ (static_cast<std::uint64_t>(memory) << 20) ^
+                                  (cpu_bits >> 24) ^ (memory_bits >> 12);
+      Scored& scored = memo[mixed * kSpreadBits >> 60];
+      if ((scored.cpu_used ^ cpu) | (scored.memory_used ^ memory) |
+          static_cast<std::int64_t>((scored.cpu_capacity ^ cpu_bits) | (scored.memory_capacity ^ memory_bits)))
+        scored = {cpu, memory, cpu_bits, memory_bits,
+                  fit_component(algorithm, cpu + ask.cpu_mhz, cpu_capacity, memory + ask.memory_mb, memory_capacity)};
+      if (!found || scored.component > best.component || (scored.component == best.component && rank < best_rank)) {
         found = true;
-        best.row = static_cast<std::uint32_t>(row), best.component = component, best_rank = rank;
+        best.row = static_cast<std::uint32_t>(row), best.component = scored.component, best_rank = rank;
       }
     }
   }
