@@ -37,9 +37,9 @@ class GoRand {
 
  private:
   static constexpr std::size_t kPadding = 16;  // a vector pass may read and write past the end
-  alignas(64) std::array<std::uint64_t, kWords + kPadding> history_;
-  alignas(64) std::array<std::uint32_t, kWords + kPadding> picks_;  // shuffle: the j of a block
-  std::size_t next_ = 0;                                            // history_[next_] is the next output
+  alignas(64) std::array<std::uint64_t, kWords + kPadding> history_{};
+  alignas(64) std::array<std::uint32_t, kWords + kPadding> picks_{};  // shuffle: the j of a block
+  std::size_t next_ = 0;                                              // history_[next_] is the next output
 };
 
 /// Seed of Nomad's visiting order: the last 8 bytes of the evaluation ID text, big-endian, XOR the snapshot's latest

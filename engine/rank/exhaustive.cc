@@ -43,6 +43,19 @@ struct BlockColumns {
   const float *cpu_inverse, *memory_inverse;
 };
 
+/// Columns of pass 1 of the best row so far. Rows equal in all four have the same score, see inverses_tell_apart().
+struct Reference {
+  std::int32_t cpu_free, memory_free;
+  float cpu_inverse, memory_inverse;
+  std::uint32_t visit_rank;
+};
+
+/// Whether equal free amounts and equal binary32 inverses imply equal use and capacity: capacities are integers, and
+/// below 2^22 the inverses of two neighbours differ by more than 2^-22 of their value, so they round differently.
+inline bool inverses_tell_apart(double cpu_capacity, double memory_capacity) {
+  return cpu_capacity < 0x1p22 && memory_capacity < 0x1p22;
+}
+
 // 10^f on [0, 1]: interpolation at the Chebyshev nodes, lowest power first.
 inline constexpr float kPow10[] = {0x1.ffffc6p-1f, 0x1.26c256p+1f, 0x1.52bbf8p+1f,  0x1.090da0p+1f,
                                    0x1.08a746p+0f, 0x1.a31886p-1f, -0x1.87ab80p-4f, 0x1.c97a56p-3f};
@@ -112,6 +125,39 @@ std::size_t scan(bool spread, const BlockColumns& c, const ScanAsk& ask, const s
                 : scan_keys<false>(c, ask, feasible, block_count, keys, block_min);
 }
 
+/// Pass 2: the first row from `row` on, below block_count * 64, whose key is at most `threshold` and which could
+/// replace the best so far: rows equal to `best` could only by being visited earlier. block_count * 64 if there is
+/// none.
+std::size_t next_candidate(const BlockColumns& c, const std::uint32_t* HWY_RESTRICT visit_rank,
+                           const float* HWY_RESTRICT keys, const float* HWY_RESTRICT block_min, float threshold,
+                           const Reference& best, std::size_t row, std::size_t block_count) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const std::size_t lanes = hn::Lanes(d), end = block_count * kBlock;
+  const auto limit = hn::Set(d, threshold);
+  const auto cpu_free = hn::Set(di, best.cpu_free), memory_free = hn::Set(di, best.memory_free);
+  const auto cpu_inverse = hn::Set(d, best.cpu_inverse), memory_inverse = hn::Set(d, best.memory_inverse);
+  const auto best_rank = hn::Set(du, best.visit_rank);
+  while (row < end) {
+    const std::size_t skip = row % lanes, i = row - skip;
+    if (block_min[row / kBlock] > threshold) {
+      row = (row / kBlock + 1) * kBlock;
+      continue;
+    }
+    auto same = hn::And(hn::Eq(hn::LoadU(d, c.cpu_inverse + i), cpu_inverse),
+                        hn::Eq(hn::LoadU(d, c.memory_inverse + i), memory_inverse));
+    same = hn::And(same, hn::RebindMask(d, hn::Eq(hn::LoadU(di, c.cpu_free + i), cpu_free)));
+    same = hn::And(same, hn::RebindMask(d, hn::Eq(hn::LoadU(di, c.memory_free + i), memory_free)));
+    if (visit_rank) same = hn::AndNot(hn::RebindMask(d, hn::Gt(best_rank, hn::LoadU(du, visit_rank + i))), same);
+    auto candidates = hn::AndNot(same, hn::Le(hn::LoadU(d, keys + i), limit));
+    if (skip != 0) candidates = hn::AndNot(hn::FirstN(d, skip), candidates);
+    if (!hn::AllFalse(d, candidates)) return i + static_cast<std::size_t>(hn::FindFirstTrue(d, candidates));
+    row = i + lanes;
+  }
+  return end;
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace berth::rank
 HWY_AFTER_NAMESPACE();
@@ -120,6 +166,7 @@ HWY_AFTER_NAMESPACE();
 namespace berth::rank {
 
 HWY_EXPORT(scan);
+HWY_EXPORT(next_candidate);
 
 std::optional<ScanBest> ExhaustiveScan::best(FitAlgorithm algorithm, const ScanColumns& nodes, const ScanAsk& ask,
                                              std::span<const std::uint64_t> feasible,
@@ -131,11 +178,10 @@ std::optional<ScanBest> ExhaustiveScan::best(FitAlgorithm algorithm, const ScanC
   keys_.resize(blocks * kBlock);
   block_min_.resize(blocks);
   const bool spread = algorithm == FitAlgorithm::spread;
+  const BlockColumns columns{nodes.cpu_free_mhz.data(), nodes.memory_free_mb.data(), nodes.disk_free_mb.data(),
+                             nodes.cpu_inverse.data(), nodes.memory_inverse.data()};
   std::size_t fitting =
-      HWY_DYNAMIC_DISPATCH(scan)(spread,
-                                 {nodes.cpu_free_mhz.data(), nodes.memory_free_mb.data(), nodes.disk_free_mb.data(),
-                                  nodes.cpu_inverse.data(), nodes.memory_inverse.data()},
-                                 ask, feasible.data(), whole, keys_.data(), block_min_.data());
+      HWY_DYNAMIC_DISPATCH(scan)(spread, columns, ask, feasible.data(), whole, keys_.data(), block_min_.data());
   if (whole < blocks) {  // the last rows, padded to a block that no column has
     std::int32_t cpu[kBlock] = {}, memory[kBlock] = {}, disk[kBlock] = {};
     float cpu_inverse[kBlock] = {}, memory_inverse[kBlock] = {};
@@ -157,6 +203,8 @@ std::optional<ScanBest> ExhaustiveScan::best(FitAlgorithm algorithm, const ScanC
   best.fitting = static_cast<std::uint32_t>(fitting);
   bool found = false;
   std::uint32_t best_rank = 0;
+  constexpr float kNoInverse = std::numeric_limits<float>::quiet_NaN();  // equals no row's
+  Reference reference{0, 0, kNoInverse, kNoInverse, 0};
   // Nodes near the best are often equal to one of a few others: their scores are remembered by what they depend on.
   struct Scored {
     std::int64_t cpu_used = -1, memory_used = -1;
@@ -165,28 +213,35 @@ std::optional<ScanBest> ExhaustiveScan::best(FitAlgorithm algorithm, const ScanC
   };
   constexpr std::uint64_t kSpreadBits = 0x9e3779b97f4a7c15;  // odd; its product's top bits depend on all of x
   std::array<Scored, 16> memo;
-  for (std::size_t block = 0; block < blocks; ++block) {
-    if (block_min_[block] > threshold) continue;
-    for (std::size_t row = block * kBlock; row < (block + 1) * kBlock; ++row) {
-      if (keys_[row] > threshold) continue;
-      const std::uint32_t rank = visit_rank.empty() ? static_cast<std::uint32_t>(row) : visit_rank[row];
-      const std::int64_t cpu = nodes.fit.cpu_used_mhz[row], memory = nodes.fit.memory_used_mb[row];
-      const double cpu_capacity = nodes.fit.cpu_capacity_mhz[row], memory_capacity = nodes.fit.memory_capacity_mb[row];
-      const auto cpu_bits = std::bit_cast<std::uint64_t>(cpu_capacity);
-      const auto memory_bits = std::bit_cast<std::uint64_t>(memory_capacity);
-      const std::uint64_t mixed = static_cast<std::uint64_t>(cpu) ^ (static_cast<std::uint64_t>(memory) << 20) ^
-                                  (cpu_bits >> 24) ^ (memory_bits >> 12);
-      Scored& scored = memo[mixed * kSpreadBits >> 60];
-      if ((scored.cpu_used ^ cpu) | (scored.memory_used ^ memory) |
-          static_cast<std::int64_t>((scored.cpu_capacity ^ cpu_bits) | (scored.memory_capacity ^ memory_bits)))
-        scored = {cpu, memory, cpu_bits, memory_bits,
-                  fit_component(algorithm, cpu + ask.cpu_mhz, cpu_capacity, memory + ask.memory_mb, memory_capacity)};
-      if (!found || scored.component > best.component || (scored.component == best.component && rank < best_rank)) {
-        found = true;
-        best.row = static_cast<std::uint32_t>(row), best.component = scored.component, best_rank = rank;
-      }
-    }
+  const auto consider = [&](std::size_t row) {
+    const std::uint32_t rank = visit_rank.empty() ? static_cast<std::uint32_t>(row) : visit_rank[row];
+    const std::int64_t cpu = nodes.fit.cpu_used_mhz[row], memory = nodes.fit.memory_used_mb[row];
+    const double cpu_capacity = nodes.fit.cpu_capacity_mhz[row], memory_capacity = nodes.fit.memory_capacity_mb[row];
+    const auto cpu_bits = std::bit_cast<std::uint64_t>(cpu_capacity);
+    const auto memory_bits = std::bit_cast<std::uint64_t>(memory_capacity);
+    const std::uint64_t mixed = static_cast<std::uint64_t>(cpu) ^ (static_cast<std::uint64_t>(memory) << 20) ^
+                                (cpu_bits >> 24) ^ (memory_bits >> 12);
+    Scored& scored = memo[mixed * kSpreadBits >> 60];
+    if (scored.cpu_used != cpu || scored.memory_used != memory || scored.cpu_capacity != cpu_bits ||
+        scored.memory_capacity != memory_bits)
+      scored = {cpu, memory, cpu_bits, memory_bits,
+                fit_component(algorithm, cpu + ask.cpu_mhz, cpu_capacity, memory + ask.memory_mb, memory_capacity)};
+    if (found && !(scored.component > best.component) && !(scored.component == best.component && rank < best_rank))
+      return;
+    found = true;
+    best.row = static_cast<std::uint32_t>(row), best.component = scored.component, best_rank = rank;
+    reference = {nodes.cpu_free_mhz[row], nodes.memory_free_mb[row], nodes.cpu_inverse[row], nodes.memory_inverse[row],
+                 visit_rank.empty() ? 0 : rank};
+    if (!inverses_tell_apart(cpu_capacity, memory_capacity)) reference.cpu_inverse = kNoInverse;
+  };
+  for (std::size_t row = 0;; ++row) {
+    row = HWY_DYNAMIC_DISPATCH(next_candidate)(columns, visit_rank.empty() ? nullptr : visit_rank.data(), keys_.data(),
+                                               block_min_.data(), threshold, reference, row, whole);
+    if (row == whole * kBlock) break;
+    consider(row);
   }
+  for (std::size_t row = whole * kBlock; row < n; ++row)
+    if (keys_[row] <= threshold) consider(row);
   return best;
 }
 

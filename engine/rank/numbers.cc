@@ -149,14 +149,19 @@ __attribute__((target("avx,fma"))) double exp_fma(double x) { return exp_any(x);
 __attribute__((target("avx,fma"))) double pow10_fma(double y) { return pow10_any(y); }
 double exp_exact_soft(double x) { return exp_any(x); }
 double pow10_exact_soft(double y) { return pow10_any(y); }
-const bool kHasFma = __builtin_cpu_supports("avx") && __builtin_cpu_supports("fma");
 #endif
 
 }  // namespace
 
+#if defined(__x86_64__)
+bool detail::hardware_fma = __builtin_cpu_supports("avx") && __builtin_cpu_supports("fma");
+#else
+bool detail::hardware_fma = true;  // __builtin_fma is an instruction there
+#endif
+
 double exact_exp(double x) noexcept {
 #if defined(__x86_64__)
-  return kHasFma ? exp_fma(x) : exp_exact_soft(x);
+  return detail::hardware_fma ? exp_fma(x) : exp_exact_soft(x);
 #else
   return exp_any(x);
 #endif
@@ -164,7 +169,7 @@ double exact_exp(double x) noexcept {
 
 double exact_pow10(double y) noexcept {
 #if defined(__x86_64__)
-  return kHasFma ? pow10_fma(y) : pow10_exact_soft(y);
+  return detail::hardware_fma ? pow10_fma(y) : pow10_exact_soft(y);
 #else
   return pow10_any(y);
 #endif

@@ -24,4 +24,10 @@ void exact_exp(std::span<const double> x, std::span<double> out) noexcept;
 /// out[i] = exact_pow10(y[i]); equal sizes; `out` may be `y`. Arguments in [-1, 1] go at vector speed.
 void exact_pow10(std::span<const double> y, std::span<double> out) noexcept;
 
+namespace detail {
+/// Whether the scalar forms, those of score_fit.h included, use fused multiply-add instructions. Set when the program
+/// starts; tests clear it to check that the other path gives the same bits.
+extern bool hardware_fma;
+}  // namespace detail
+
 }  // namespace berth::rank

@@ -76,8 +76,6 @@ inline double clamped(FitAlgorithm algorithm, double total) {
 }
 
 #if defined(__x86_64__)
-const bool kHasFma = __builtin_cpu_supports("avx") && __builtin_cpu_supports("fma");
-
 // Both axes side by side in one 128-bit register, operation by operation as pow10_unit (numbers-inl.h) does it.
 __attribute__((target("avx,fma"))) bool fit_total_fma(double free_cpu, double free_memory, double& total) {
   namespace c = constants;
@@ -118,7 +116,8 @@ double fit_score(FitAlgorithm algorithm, std::int64_t cpu_used, double cpu_capac
   const double free_memory = free_fraction(memory_used, memory_capacity);
   double total = 0;
 #if defined(__x86_64__)
-  if (__builtin_expect(kHasFma, 1) && fit_total_fma(free_cpu, free_memory, total)) return clamped(algorithm, total);
+  if (__builtin_expect(detail::hardware_fma, 1) && fit_total_fma(free_cpu, free_memory, total))
+    return clamped(algorithm, total);
 #endif
   total = exact_pow10(free_cpu) + exact_pow10(free_memory);
   return clamped(algorithm, total);

@@ -9,6 +9,7 @@
 
 #include "on_every_target.h"
 #include "rank/numbers_constants.h"
+#include "rank/score_fit.h"
 
 namespace berth::rank {
 namespace {
@@ -96,6 +97,20 @@ TEST(ExactNumbers, FollowTheRulesStepByStep) {  // R-RANK-105, 106
       ASSERT_EQ(bits_of(exact_exp(x)), bits_of(plain_exp(x))) << x;
       ASSERT_EQ(bits_of(exact_pow10(x)), bits_of(plain_pow10(x))) << x;
     }
+}
+
+TEST(ExactNumbers, DoNotDependOnHardwareFma) {  // R-RANK-107
+  const bool hardware = detail::hardware_fma;
+  for (const double x : arguments(13, -1.0, 1.0)) {
+    const std::int64_t use = std::fabs(x) <= 2 ? static_cast<std::int64_t>(x * 5000) : 0;
+    const double e = exact_exp(x), p = exact_pow10(x);
+    const double fit = fit_component(FitAlgorithm::binpack, use, 5000, 1234, 5678);
+    detail::hardware_fma = false;
+    EXPECT_EQ(bits_of(exact_exp(x)), bits_of(e)) << x;
+    EXPECT_EQ(bits_of(exact_pow10(x)), bits_of(p)) << x;
+    EXPECT_EQ(bits_of(fit_component(FitAlgorithm::binpack, use, 5000, 1234, 5678)), bits_of(fit));
+    detail::hardware_fma = hardware;
+  }
 }
 
 TEST(ExactNumbers, ArraysHaveTheScalarBitsOnEveryInstructionSet) {
