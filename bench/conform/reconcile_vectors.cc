@@ -1,13 +1,18 @@
 // Adapters from recorded vectors to berth: the reconciler for service and batch jobs and its leaf functions.
 #include <algorithm>
+#include <map>
 #include <span>
+#include <unordered_map>
 
+#include "base/text.h"
 #include "conform/compare.h"
 #include "conform/vector.h"
+#include "io/cluster_json.h"
 #include "model/codec.h"
 #include "model/names.h"
 #include "model/predicates.h"
 #include "reconcile/alloc_facts.h"
+#include "reconcile/cluster.h"
 #include "reconcile/name_index.h"
 #include "reconcile/reconnect.h"
 #include "reconcile/reschedule.h"
@@ -133,6 +138,219 @@ Outcome reconnect_pick(const Vector& v) {
   return Outcome::from(compare(v.out, out, {.rule = "R-RECON-128 to 134"}));
 }
 
+/// Identifiers as the vectors name them: numbered tokens.
+class TokenSource : public reconcile::IdSource {
+ public:
+  std::string next_eval_id() override { return "new-eval-" + std::to_string(evals_++); }
+  std::string next_deployment_id() override { return "new-deployment-" + std::to_string(deployments_++); }
+
+ private:
+  int evals_ = 0, deployments_ = 0;
+};
+
+/// The recorded answers of the update function.
+class RecordedUpdates : public reconcile::UpdateJudge {
+ public:
+  RecordedUpdates(const Value& answers, const std::vector<model::Allocation>& allocs) : allocs_(allocs) {
+    for (const json::Member& member : answers.members()) answers_[member.key] = member.value.as_string();
+  }
+  void judge(std::span<const std::uint32_t> rows, std::span<reconcile::UpdateKind> kinds) override {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::string& answer = answers_[allocs_[rows[i]].id];
+      kinds[i] = answer == "destructive" ? reconcile::UpdateKind::destructive
+                 : answer == "inplace"   ? reconcile::UpdateKind::inplace
+                                         : reconcile::UpdateKind::ignore;
+    }
+  }
+
+ private:
+  const std::vector<model::Allocation>& allocs_;
+  std::unordered_map<std::string, std::string> answers_;
+};
+
+reconcile::NodeTaint taint_of_entry(const Value* entry) {
+  if (!entry) return reconcile::NodeTaint::none;
+  return (*entry)["Gone"].as_bool() ? reconcile::NodeTaint::gone : taint_of_text((*entry)["Status"].as_string());
+}
+
+Value names_json(const reconcile::NameIndex& index) {
+  Value out = Value::object();
+  out.set("count", static_cast<std::int64_t>(index.count()));
+  out.set("size", static_cast<std::int64_t>(index.size_bits()));
+  Value& used = out.set("used", Value::array());
+  for (const std::uint32_t i : index.used()) used.push(static_cast<std::int64_t>(i));
+  Value& duplicates = out.set("duplicates", Value::object());
+  for (const auto& [i, n] : index.duplicates()) duplicates.set(std::to_string(i), static_cast<std::int64_t>(n));
+  return out;
+}
+
+Value update_json(const model::Allocation& alloc) {
+  Value out = Value::object();
+  out.set("alloc", alloc.id), out.set("client_status", alloc.client_status);
+  out.set("client_description", alloc.client_description), out.set("followup", alloc.followup_eval_id);
+  Value& states = out.set("alloc_states", Value::array());
+  for (const model::AllocState& state : alloc.alloc_states)
+    states.push(model::to_json(state, model::WriteMode::sparse));
+  return out;
+}
+
+/// The result in the form of FORMAT-reconcile.md, section 3.
+class ClusterPrinter {
+ public:
+  ClusterPrinter(const reconcile::ClusterInput& input, const reconcile::ClusterResult& result)
+      : input_(input), result_(result) {}
+
+  Value print() const {
+    Value out = Value::object();
+    if (result_.deployment) out.set("deployment", model::to_json(*result_.deployment, model::WriteMode::sparse));
+    Value& updates = out.set("deployment_updates", Value::array());
+    for (const auto& update : result_.deployment_updates) {
+      Value item = Value::object();
+      item.set("deployment", update.deployment_id), item.set("status", update.status);
+      item.set("description", update.status_description);
+      updates.push(std::move(item));
+    }
+    print_lists(out);
+    Value& counters = out.set("desired_tg_updates", Value::object());
+    Value& names = out.set("alloc_name_indexes", Value::object());
+    for (const auto& group : result_.groups) {
+      counters.set(group.name, model::to_json(group.updates, model::WriteMode::api));
+      if (group.names) names.set(group.name, names_json(*group.names));
+    }
+    Value& evals = out.set("followup_evals", Value::array());
+    for (const auto& followup : result_.followups) {
+      Value item = Value::object();
+      item.set("group", result_.groups[followup.group].name);
+      item.set("eval", model::to_json(followup.eval, model::WriteMode::sparse));
+      evals.push(std::move(item));
+    }
+    return out;
+  }
+
+ private:
+  const model::Allocation& alloc(std::uint32_t row) const { return *input_.allocs[row].alloc; }
+  std::string followup_id(std::int32_t followup) const {
+    return followup == reconcile::kNoFollowup ? "" : result_.followups[static_cast<std::size_t>(followup)].eval.id;
+  }
+
+  void print_lists(Value& out) const {
+    std::map<std::uint32_t, const reconcile::ClusterResult::Update*> disconnects, in_alloc;
+    for (const auto& update : result_.disconnect_updates) disconnects[update.row] = &update;
+    for (const auto& update : result_.followups_in_alloc) in_alloc[update.row] = &update;
+    Value& place = out.set("place", Value::array());
+    for (const auto& p : result_.place) {
+      Value item = Value::object();
+      item.set("name", reconcile::place_name(input_, result_, p)), item.set("group", result_.groups[p.group].name);
+      item.set("canary", p.canary), item.set("reschedule", p.reschedule), item.set("lost", p.lost);
+      item.set("downgrade", p.downgrade), item.set("min_version", p.min_job_version);
+      if (p.previous != reconcile::kNoRow) {
+        const model::Allocation previous = p.previous_disconnects
+                                               ? reconcile::disconnected(input_, result_, *disconnects.at(p.previous))
+                                               : alloc(p.previous);
+        item.set("previous", previous.id), item.set("previous_client_status", previous.client_status);
+        item.set("previous_followup", in_alloc.contains(p.previous) ? followup_id(in_alloc.at(p.previous)->followup)
+                                                                    : previous.followup_eval_id);
+      }
+      place.push(std::move(item));
+    }
+    Value& destructive = out.set("destructive_update", Value::array());
+    for (const auto& update : result_.destructive_update) {
+      Value item = Value::object();
+      item.set("name", alloc(update.row).name), item.set("group", result_.groups[update.group].name);
+      item.set("stop", alloc(update.row).id), item.set("description", reconcile::kUpdating);
+      destructive.push(std::move(item));
+    }
+    Value& inplace = out.set("inplace_update", Value::array());
+    for (const std::uint32_t row : result_.inplace_update) inplace.push(alloc(row).id);
+    Value& stop = out.set("stop", Value::array());
+    for (const auto& s : result_.stop) {
+      Value item = Value::object();
+      item.set("alloc", alloc(s.row).id), item.set("description", s.description);
+      item.set("client_status", s.client_status == model::ClientStatus::lost     ? "lost"
+                                : s.client_status == model::ClientStatus::failed ? "failed"
+                                                                                 : "");
+      item.set("followup", followup_id(s.followup));
+      item.set("alloc_followup",
+               in_alloc.contains(s.row) ? followup_id(in_alloc.at(s.row)->followup) : alloc(s.row).followup_eval_id);
+      stop.push(std::move(item));
+    }
+    Value& attributes = out.set("attribute_updates", Value::array());
+    for (const auto& u : result_.attribute_updates)
+      attributes.push(update_json(reconcile::with_followup(input_, result_, u)));
+    Value& disconnected = out.set("disconnect_updates", Value::array());
+    for (const auto& u : result_.disconnect_updates)
+      disconnected.push(update_json(reconcile::disconnected(input_, result_, u)));
+    Value& reconnected = out.set("reconnect_updates", Value::array());
+    for (const auto& u : result_.reconnect_updates) reconnected.push(update_json(reconcile::reconnected(input_, u)));
+  }
+
+  const reconcile::ClusterInput& input_;
+  const reconcile::ClusterResult& result_;
+};
+
+/// A group that is there on one side only is a difference, although all its counters may be 0.
+void compare_keys(const Value& expected, const Value& got, const char* key, std::vector<Difference>& out) {
+  const auto list = [](const Value& object) {
+    std::vector<std::string> keys;
+    for (const json::Member& member : object.members()) keys.push_back(member.key);
+    std::sort(keys.begin(), keys.end());
+    return base::join(keys, ", ");
+  };
+  if (list(expected[key]) != list(got[key]))
+    out.push_back({std::string("/") + key, list(expected[key]), list(got[key]), "R-RECON-33, 35"});
+}
+
+Outcome reconcile_cluster(const Vector& v) {
+  if (v.whole["kind"].as_string() != "cluster")
+    return Outcome::unsupported("reconciler " + v.whole["kind"].as_string());
+  auto jobs = io::read_job_table(v.whole["jobs"], v.path, "/jobs");
+  if (!jobs) return Outcome::failed(jobs.error().line());
+  const Value& in = v.whole["input"];
+  model::ReadOptions options;
+  options.jobs = &*jobs;
+  // Sets are keyed by ID: of several allocations with one ID, which no state can hold, the last one stays.
+  std::unordered_map<std::string_view, std::size_t> last_of;
+  for (std::size_t i = 0; i < in["allocs"].size(); ++i) last_of[in["allocs"][i]["ID"].as_string()] = i;
+  std::vector<model::Allocation> allocs;
+  for (std::size_t i = 0; i < in["allocs"].size(); ++i)
+    if (last_of[in["allocs"][i]["ID"].as_string()] == i)
+      if (auto done = model::from_json(in["allocs"][i], allocs.emplace_back(), options); !done)
+        return Outcome::failed(done.error().line());
+  std::optional<model::Deployment> deployment;
+  if (!in["deployment"].is_null())
+    if (auto done = model::from_json(in["deployment"], deployment.emplace()); !done)
+      return Outcome::failed(done.error().line());
+
+  std::vector<std::string> group_names;
+  std::vector<reconcile::AllocFacts> facts;
+  for (const model::Allocation& alloc : allocs) {
+    auto group = std::find(group_names.begin(), group_names.end(), alloc.task_group);
+    if (group == group_names.end()) group = group_names.insert(group, alloc.task_group);
+    facts.push_back(reconcile::read_facts(alloc, static_cast<std::uint32_t>(group - group_names.begin()),
+                                          taint_of_entry(in["tainted"].find(alloc.node_id)),
+                                          deployment ? deployment->id : std::string_view()));
+  }
+  reconcile::ClusterInput input;
+  if (!in["job"].is_null()) input.job = (*jobs)[in["job"].as_uint()].get();
+  input.job_id = in["job_id"].as_string();
+  input.is_batch = in["batch"].as_bool();
+  input.deployment = deployment ? &*deployment : nullptr;
+  input.allocs = facts;
+  input.group_names = group_names;
+  input.eval_id = in["eval_id"].as_string();
+  input.eval_priority = in["eval_priority"].as_int();
+  input.now = v.whole["now"].as_int();
+  RecordedUpdates updates(in["updates"], allocs);
+  TokenSource ids;
+  reconcile::ClusterReconciler reconciler;
+  const reconcile::ClusterResult result = reconciler.run(input, updates, ids);
+  const Value out = ClusterPrinter(input, result).print();
+  auto differences = compare(v.out, out, {.rule = "R-RECON"});
+  compare_keys(v.out, out, "desired_tg_updates", differences);
+  compare_keys(v.out, out, "alloc_name_indexes", differences);
+  return Outcome::from(std::move(differences));
+}
+
 #undef BERTH_READ
 
 }  // namespace
@@ -143,6 +361,7 @@ std::span<const Component> reconcile_components() {
       {"reschedulable", reschedulable},
       {"name_index", name_index},
       {"reconnect_pick", reconnect_pick},
+      {"@reconcile", reconcile_cluster},
   };
   return kComponents;
 }

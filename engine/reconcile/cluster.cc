@@ -1,0 +1,890 @@
+#include "reconcile/cluster.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/assert.h"
+#include "model/names.h"
+#include "model/predicates.h"
+#include "reconcile/reconnect.h"
+#include "reconcile/reschedule.h"
+
+namespace berth::reconcile {
+namespace {
+
+using model::ClientStatus;
+using model::DeploymentState;
+
+// Sets of section 6 of part 05, as bits.
+constexpr std::uint16_t kAll = 1, kUntainted = 2, kMigrate = 4, kLost = 8, kDisconnecting = 16, kReconnecting = 32,
+                        kExpiring = 64, kIgnored = 128, kCanary = 256, kNow = 512, kStopped = 1024, kDestructive = 2048,
+                        kInplace = 4096, kWorking = 8192, kReconnectStop = 16384, kKnownCanary = 32768;
+constexpr std::uint16_t kClasses =
+    kUntainted | kMigrate | kLost | kDisconnecting | kReconnecting | kExpiring | kIgnored;
+
+std::uint16_t bit_of(AllocClass alloc_class) {
+  switch (alloc_class) {
+    case AllocClass::untainted:
+      return kUntainted;
+    case AllocClass::migrate:
+      return kMigrate;
+    case AllocClass::lost:
+      return kLost;
+    case AllocClass::disconnecting:
+      return kDisconnecting;
+    case AllocClass::reconnecting:
+      return kReconnecting;
+    case AllocClass::ignore:
+      return kIgnored;
+    case AllocClass::expiring:
+      return kExpiring;
+  }
+  return 0;
+}
+
+bool is_multiregion(const model::Job& job) { return !job.multiregion.is_null(); }
+
+/// A count as the name index takes it; larger ones name no more allocations than it can.
+std::uint32_t index_count(std::int64_t count) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(count, 0, NameIndex::kMaxIndex));
+}
+
+/// Order K (R-RECON-7).
+bool before(const AllocFacts& a, const AllocFacts& b) {
+  return a.name_index != b.name_index ? a.name_index < b.name_index : a.alloc->id < b.alloc->id;
+}
+
+struct Timed {
+  base::Time at;
+  std::uint32_t position;
+};
+
+/// What the groups of one run share.
+struct Run {
+  const ClusterInput& input;
+  UpdateJudge& updates;
+  IdSource& ids;
+  ClusterResult& result;
+  std::optional<model::Deployment> current;
+  bool current_is_input = false;                 ///< the current deployment came from state
+  bool returned = false;                         ///< the deployment is a result (R-RECON-208, 211)
+  bool paused = false, failed = false;           // R-RECON-79, 80; fixed at the start
+  std::vector<std::string_view> stale_canaries;  // R-RECON-100, sorted
+  std::vector<std::string_view> canaries;        // of the current deployment, sorted
+};
+
+void add_canaries(const model::Deployment& deployment, bool only_unpromoted, std::vector<std::string_view>& out) {
+  for (const auto& [name, state] : deployment.task_groups)
+    if (state && !(only_unpromoted && state->promoted))
+      out.insert(out.end(), state->placed_canaries.begin(), state->placed_canaries.end());
+}
+
+}  // namespace
+
+/// The algorithm of section 6 for one group. Positions count the group's allocations in order K.
+class GroupRun {
+ public:
+  GroupRun(ClusterReconciler& scratch, Run& run, std::span<const std::uint32_t> rows, std::uint32_t group,
+           const model::TaskGroup* task_group)
+      : scratch_(scratch), run_(run), rows_(rows), group_(group), task_group_(task_group) {
+    scratch_.sets_.assign(rows.size(), 0);
+    scratch_.followup_of_.assign(rows.size(), kNoFollowup);
+  }
+
+  void stop_for_stopped_job();  // section 5.2
+  bool run();                   // whether the group is complete
+
+ private:
+  [[nodiscard]] const AllocFacts& facts(std::uint32_t position) const { return run_.input.allocs[rows_[position]]; }
+  [[nodiscard]] std::uint16_t& sets(std::uint32_t position) { return scratch_.sets_[position]; }
+  [[nodiscard]] bool in(std::uint32_t position, std::uint16_t set) const {
+    return (scratch_.sets_[position] & set) != 0;
+  }
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(rows_.size()); }
+  [[nodiscard]] std::int64_t count(std::uint16_t set) const {
+    return std::count_if(scratch_.sets_.begin(), scratch_.sets_.end(),
+                         [set](std::uint16_t bits) { return (bits & set) != 0; });
+  }
+  void add(std::uint32_t position, std::uint16_t set) {
+    sets(position) = static_cast<std::uint16_t>(sets(position) | set);
+  }
+  void remove(std::uint32_t position, std::uint16_t set) {
+    sets(position) = static_cast<std::uint16_t>(sets(position) & ~set);
+  }
+  /// Visits the members of a set in order K; `visit` may change sets.
+  template <class Visit>
+  void each(std::uint16_t set, Visit visit) {
+    for (std::uint32_t position = 0; position < size(); ++position)
+      if (in(position, set)) visit(position);
+  }
+  [[nodiscard]] model::DesiredUpdates& counters() { return run_.result.groups[group_].updates; }
+  [[nodiscard]] const std::string& name() const { return run_.result.groups[group_].name; }
+  void stop(std::uint32_t position, std::string_view description, ClientStatus client_status = ClientStatus::none,
+            std::int32_t followup = kNoFollowup) {
+    run_.result.stop.push_back({rows_[position], client_status, description, followup});
+  }
+
+  void classify_all();
+  void stop_classified();
+  void take_canaries();
+  void judge(std::uint16_t set, bool disconnecting, bool keeps);
+  void reconnect();
+  [[nodiscard]] std::vector<std::uint32_t> replacements(std::uint32_t position);
+  void disconnect();
+  void wait_for_clients();
+  void annotate_later();
+  std::vector<std::int32_t> make_followups(std::vector<Timed>& timed, std::string_view trigger,
+                                           std::string_view later_trigger, std::string_view description,
+                                           std::string_view later_description);
+  void index_names();
+  void select_stops();
+  void stop_surplus(std::int64_t remove);
+  void update();
+  void place_canaries();
+  [[nodiscard]] std::int64_t destructive_limit();
+  void place_missing();
+  void place_ungated(const std::vector<ClusterResult::Place>& missing);
+  void update_destructively();
+  void migrate();
+  void attach_deployment();
+  [[nodiscard]] bool is_complete();
+
+  [[nodiscard]] bool of_current_deployment(std::uint32_t position) const {
+    return run_.current && run_.current_is_input && facts(position).has(AllocFacts::kOfDeployment);
+  }
+  [[nodiscard]] bool canarying() const { return dst_->desired_canaries != 0 && !dst_->promoted; }
+  [[nodiscard]] bool has_standard_name(std::uint32_t position) const {
+    return facts(position).alloc->name == model::alloc_name(run_.input.job_id, name(), facts(position).name_index);
+  }
+  [[nodiscard]] ClusterResult::Place replacing(std::uint32_t position) const {
+    const AllocFacts& f = facts(position);
+    ClusterResult::Place out{};
+    out.group = group_;
+    out.name_index = f.name_index;
+    out.previous = rows_[position];
+    out.canary = f.has(AllocFacts::kCanary);
+    out.downgrade = canarying2_ && !out.canary;
+    out.previous_disconnects = in(position, kDisconnecting);
+    out.min_job_version = f.job_version;
+    return out;
+  }
+  void collect_indexes(std::uint16_t set, std::vector<std::uint32_t>& out) {
+    out.clear();
+    each(set, [&](std::uint32_t position) { out.push_back(facts(position).name_index); });
+  }
+
+  ClusterReconciler& scratch_;
+  Run& run_;
+  std::span<const std::uint32_t> rows_;
+  std::uint32_t group_;
+  const model::TaskGroup* task_group_;
+
+  const model::UpdateStrategy* strategy_ = nullptr;  // null when absent; it may be empty (R-RECON-98)
+  bool strategy_is_empty_ = true;
+  bool existing_ = false;
+  DeploymentState fresh_;
+  DeploymentState* dst_ = nullptr;
+  bool canarying1_ = false, canarying2_ = false, needs_canaries_ = false, clients_stop_later_ = false;
+  std::vector<Timed> later_;
+  std::unordered_map<std::string_view, std::uint32_t> by_id_;  // ALL; filled only when something reconnects
+  std::size_t place_begin_ = 0, disconnect_begin_ = 0;
+  std::int64_t place_limit_ = 0;  // LIM
+};
+
+void GroupRun::classify_all() {
+  const std::int64_t now = run_.input.now;
+  each(kAll, [&](std::uint32_t position) { add(position, bit_of(classify(facts(position), now))); });
+}
+
+void GroupRun::stop_classified() {  // R-RECON-76, 77
+  for (const std::uint16_t set : {kUntainted, kMigrate, kLost, kDisconnecting, kReconnecting, kIgnored, kExpiring})
+    each(set, [&](std::uint32_t position) {
+      if (set == kLost)
+        stop(position, kLostNode, ClientStatus::lost);
+      else if ((set != kIgnored && set != kExpiring) || facts(position).client == ClientStatus::unknown)
+        stop(position, kNotNeeded);
+    });
+}
+
+void GroupRun::stop_for_stopped_job() {
+  for (std::uint32_t position = 0; position < size(); ++position)
+    if (!facts(position).terminal()) add(position, kAll);
+  classify_all();
+  stop_classified();
+  counters().stop = static_cast<std::uint64_t>(count(kAll));
+}
+
+bool GroupRun::run() {
+  const ClusterInput& input = run_.input;
+  const model::Job& job = *input.job;
+  place_begin_ = run_.result.place.size();
+  disconnect_begin_ = run_.result.disconnect_updates.size();
+
+  // 6.1: what the server stopped is invisible, but finished work of batch jobs is not redone.
+  for (std::uint32_t position = 0; position < size(); ++position) {
+    const AllocFacts& f = facts(position);
+    if (!f.server_terminal() || (f.has(AllocFacts::kBatchJob) && !f.wants(AllocFacts::kReschedule)))
+      add(position, kAll);
+  }
+  if (!task_group_ || task_group_->count == 0) {  // 6.2
+    classify_all();
+    stop_classified();
+    counters().stop += static_cast<std::uint64_t>(count(kAll));
+    return true;
+  }
+
+  // 6.3
+  strategy_ = task_group_->update ? &*task_group_->update : nullptr;
+  strategy_is_empty_ = !strategy_ || strategy_->empty();
+  if (run_.current) {
+    const auto entry = run_.current->task_groups.find(name());
+    if (entry != run_.current->task_groups.end()) {
+      existing_ = true;
+      if (!entry->second) entry->second.emplace();
+      dst_ = &*entry->second;
+    }
+  }
+  if (!existing_) {
+    dst_ = &fresh_;
+    if (!strategy_is_empty_) {
+      fresh_.auto_revert = strategy_->auto_revert;
+      fresh_.auto_promote = strategy_->auto_promote;
+      fresh_.progress_deadline = strategy_->progress_deadline;
+    }
+  }
+  if (input.is_batch)
+    each(kAll, [&](std::uint32_t position) {
+      const AllocFacts& f = facts(position);
+      if (!f.terminal() || (f.job_version >= job.version && f.job_create_index >= job.create_index)) return;
+      remove(position, kAll);
+      ++counters().ignore;
+    });
+
+  take_canaries();
+  classify_all();
+  counters().ignore += static_cast<std::uint64_t>(count(kIgnored));
+
+  // 6.6
+  judge(kUntainted, false, true);
+  judge(kMigrate, false, false);
+  if (count(kReconnecting) > 0) reconnect();
+  each(kExpiring, [&](std::uint32_t position) { add(position, kLost); });
+  if (count(kDisconnecting) > 0) disconnect();
+  if (count(kLost) > 0) wait_for_clients();
+  if (!later_.empty()) annotate_later();
+
+  index_names();
+  select_stops();
+  update();
+  place_canaries();
+  place_missing();
+  update_destructively();
+  migrate();
+  attach_deployment();
+
+  // R-RECON-212
+  auto& place = run_.result.place;
+  if (static_cast<std::int64_t>(place.size() - place_begin_) > task_group_->count) {
+    place.resize(place_begin_ + static_cast<std::size_t>(task_group_->count));
+    counters().place = static_cast<std::uint64_t>(task_group_->count);
+  }
+  return is_complete();
+}
+
+void GroupRun::take_canaries() {  // 6.4
+  const auto listed = [&](const std::vector<std::string_view>& ids, std::uint32_t position) {
+    return std::binary_search(ids.begin(), ids.end(), std::string_view(facts(position).alloc->id));
+  };
+  if (!run_.stale_canaries.empty())
+    each(kAll, [&](std::uint32_t position) {
+      if (!listed(run_.stale_canaries, position)) return;
+      stop(position, kNotNeeded);
+      remove(position, kAll);
+      ++counters().stop;
+    });
+  if (!run_.current || run_.canaries.empty()) return;
+  each(kAll, [&](std::uint32_t position) {
+    if (listed(run_.canaries, position))
+      add(position, static_cast<std::uint16_t>(kKnownCanary | bit_of(classify(facts(position), run_.input.now))));
+  });
+  each(kKnownCanary, [&](std::uint32_t position) {
+    if (in(position, kMigrate)) stop(position, kMigrating);
+  });
+  each(kKnownCanary, [&](std::uint32_t position) {
+    if (in(position, kLost)) stop(position, kLostNode, ClientStatus::lost);
+  });
+  each(kKnownCanary, [&](std::uint32_t position) {
+    if (in(position, kUntainted)) add(position, kCanary);
+    if (in(position, kMigrate | kLost)) remove(position, kAll);
+    remove(position, kClasses | kKnownCanary);
+  });
+}
+
+/// RF(set, disconnecting) of R-RECON-112. Kept ones go to U if `keeps`.
+void GroupRun::judge(std::uint16_t set, bool disconnecting, bool keeps) {
+  const ClusterInput& input = run_.input;
+  const RescheduleContext context{
+      input.now, input.eval_id, input.is_batch,
+      run_.current && run_.current_is_input && model::is_active_deployment(run_.current->status)};
+  using When = RescheduleAnswer::When;
+  each(set, [&](std::uint32_t position) {
+    const RescheduleAnswer answer = judge_reschedule(facts(position), context, disconnecting);
+    if (keeps) {
+      if (answer.when == When::kept || answer.when == When::later)
+        add(position, kUntainted);
+      else
+        remove(position, kUntainted);
+    }
+    if (answer.when == When::now) add(position, kNow);
+    if (answer.when == When::later) later_.push_back({answer.at, position});
+  });
+}
+
+std::vector<std::uint32_t> GroupRun::replacements(std::uint32_t position) {  // R-RECON-122
+  std::vector<std::uint32_t> out;
+  const model::Allocation* at = facts(position).alloc;
+  for (std::size_t steps = by_id_.size(); steps > 0 && !at->next_allocation.empty(); --steps) {
+    const auto next = by_id_.find(at->next_allocation);
+    if (next == by_id_.end()) break;
+    at = facts(next->second).alloc;
+    if (!facts(next->second).server_terminal()) out.push_back(next->second);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void GroupRun::reconnect() {  // 6.7
+  const model::Job& job = *run_.input.job;
+  each(kAll, [&](std::uint32_t position) { by_id_.emplace(facts(position).alloc->id, position); });
+  const std::string strategy = task_group_->disconnect ? task_group_->disconnect->reconcile : std::string();
+  each(kReconnecting, [&](std::uint32_t position) {
+    const AllocFacts& r = facts(position);
+    if (!r.server_terminal() && r.client == ClientStatus::failed) {
+      stop(position, kRescheduled, ClientStatus::failed);
+      return add(position, kReconnectStop);
+    }
+    if (r.desired != model::DesiredStatus::run ||
+        r.wants(AllocFacts::kMigrate | AllocFacts::kReschedule | AllocFacts::kForceReschedule) ||
+        r.job_version < job.version || r.job_create_index < job.create_index) {
+      stop(position, kNotNeeded);
+      return add(position, kReconnectStop);
+    }
+    for (const std::uint32_t replacement : replacements(position)) {
+      const bool replaced = prefers_replacement(*r.alloc, *facts(replacement).alloc, strategy, run_.input.now);
+      const std::uint32_t loser = replaced ? position : replacement;
+      if (in(loser, kReconnectStop)) continue;
+      stop(loser, replaced ? kNotNeeded : kReconnected);
+      add(loser, kReconnectStop);
+    }
+  });
+  counters().stop += static_cast<std::uint64_t>(count(kReconnectStop));
+  each(kReconnectStop,
+       [&](std::uint32_t position) { remove(position, kUntainted | kMigrate | kLost | kDisconnecting); });
+  each(kReconnecting, [&](std::uint32_t position) {
+    if (in(position, kReconnectStop)) return;
+    add(position, kUntainted);
+    if (facts(position).client != ClientStatus::running) return;
+    run_.result.reconnect_updates.push_back({rows_[position]});
+    ++counters().reconnect;
+  });
+}
+
+/// One evaluation per batch of times less than 5 s apart (R-RECON-150 to 153); the follow-up of each entry of `timed`,
+/// which is sorted by time.
+std::vector<std::int32_t> GroupRun::make_followups(std::vector<Timed>& timed, std::string_view trigger,
+                                                   std::string_view later_trigger, std::string_view description,
+                                                   std::string_view later_description) {
+  static constexpr std::int64_t kWindow = 5 * base::kSecond;
+  std::stable_sort(timed.begin(), timed.end(),
+                   [](const Timed& a, const Timed& b) { return a.at != b.at ? a.at < b.at : a.position < b.position; });
+  const model::Job& job = *run_.input.job;
+  std::vector<std::int32_t> out;
+  base::Time batch;
+  for (const Timed& entry : timed) {
+    const bool first = out.empty();
+    if (first || (entry.at != batch && (batch.is_zero() || entry.at.ns - batch.ns >= kWindow))) {
+      batch = entry.at;
+      model::Evaluation eval;
+      eval.id = run_.ids.next_eval_id();
+      eval.namespace_ = job.namespace_;
+      eval.priority = run_.input.eval_priority;
+      eval.type = job.type;
+      eval.triggered_by = first ? trigger : later_trigger;
+      eval.job_id = job.id;
+      eval.job_modify_index = job.modify_index;
+      eval.status = "pending";
+      eval.status_description = first ? description : later_description;
+      eval.wait_until = batch;
+      run_.result.followups.push_back({group_, std::move(eval)});
+    }
+    out.push_back(static_cast<std::int32_t>(run_.result.followups.size()) - 1);
+  }
+  return out;
+}
+
+void GroupRun::disconnect() {  // 6.8
+  std::vector<Timed> timed;
+  each(kDisconnecting, [&](std::uint32_t position) {
+    timed.push_back({base::Time{model::disconnect_timeout(*facts(position).alloc, run_.input.now)}, position});
+  });
+  judge(kDisconnecting, true, true);
+  static constexpr std::string_view kTrigger = "max-disconnect-timeout";
+  static constexpr std::string_view kDescription = "created for delayed disconnect timeout";
+  const auto followups = make_followups(timed, kTrigger, kTrigger, kDescription, kDescription);
+  for (std::size_t i = 0; i < timed.size(); ++i) scratch_.followup_of_[timed[i].position] = followups[i];
+  each(kDisconnecting, [&](std::uint32_t position) {
+    run_.result.disconnect_updates.push_back({rows_[position], scratch_.followup_of_[position]});
+    scratch_.followup_of_[position] = kNoFollowup;
+  });
+  counters().disconnect = static_cast<std::uint64_t>(count(kDisconnecting));
+  counters().reschedule_now = static_cast<std::uint64_t>(count(kNow));
+  counters().reschedule_later = later_.size();
+}
+
+void GroupRun::wait_for_clients() {  // 6.9
+  std::vector<Timed> timed;
+  each(kLost, [&](std::uint32_t position) {
+    const model::Allocation& alloc = *facts(position).alloc;
+    if (!model::should_client_stop(alloc)) return;
+    const base::Time at = model::wait_client_stop(alloc, run_.input.now);
+    if (at > base::Time{run_.input.now}) timed.push_back({at, position});
+  });
+  if (timed.empty()) return;
+  clients_stop_later_ = true;
+  const auto followups =
+      make_followups(timed, "alloc-failure", "alloc-failure", "created for delayed rescheduling", "");
+  for (std::size_t i = 0; i < timed.size(); ++i) scratch_.followup_of_[timed[i].position] = followups[i];
+}
+
+void GroupRun::annotate_later() {  // 6.10
+  const auto followups =
+      make_followups(later_, "alloc-reschedule", "alloc-failure", "created for delayed rescheduling", "");
+  std::vector<std::pair<std::uint32_t, std::int32_t>> by_position;
+  for (std::size_t i = 0; i < later_.size(); ++i) by_position.emplace_back(later_[i].position, followups[i]);
+  std::sort(by_position.begin(), by_position.end());
+  std::size_t update = disconnect_begin_;
+  for (const auto& [position, followup] : by_position) {
+    const std::uint32_t row = rows_[position];
+    auto& disconnects = run_.result.disconnect_updates;
+    if (in(position, kDisconnecting)) {
+      while (disconnects[update].row != row) ++update;  // both in order K
+      disconnects[update].followup = followup;
+    } else if (in(position, kMigrate)) {
+      run_.result.followups_in_alloc.push_back({row, followup});
+    } else {
+      run_.result.attribute_updates.push_back({row, followup});
+    }
+  }
+  counters().reschedule_later = later_.size();
+}
+
+void GroupRun::index_names() {  // 6.11
+  collect_indexes(kUntainted | kMigrate | kNow | kLost, scratch_.indexes_);
+  run_.result.groups[group_].names.emplace(scratch_.indexes_, index_count(task_group_->count));
+}
+
+void GroupRun::select_stops() {  // 6.12
+  canarying1_ = canarying();
+  each(kLost, [&](std::uint32_t position) {
+    stop(position, kLostNode, ClientStatus::lost, scratch_.followup_of_[position]);
+    add(position, kStopped);
+  });
+  std::int64_t surplus = count(kMigrate) - task_group_->count;
+  each(kUntainted, [&](std::uint32_t position) {
+    if (canarying1_ && in(position, kCanary)) return;
+    if (facts(position).client != ClientStatus::unknown) ++surplus;
+    if (!facts(position).server_terminal()) add(position, kWorking);
+  });
+  if (surplus > 0) stop_surplus(surplus);
+  counters().stop += static_cast<std::uint64_t>(count(kStopped));
+  each(kStopped, [&](std::uint32_t position) { remove(position, kUntainted); });
+}
+
+/// The four loops (R-RECON-169 to 173), each in reverse K, until nothing is left to remove.
+void GroupRun::stop_surplus(std::int64_t surplus) {
+  const auto each_reversed = [&](std::uint16_t set, auto visit) {
+    for (std::uint32_t position = size(); position > 0 && surplus > 0; --position)
+      if (in(position - 1, set)) visit(position - 1);
+  };
+  const auto take = [&](std::uint32_t position) {
+    stop(position, kNotNeeded);
+    add(position, kStopped);
+    remove(position, kWorking);
+    --surplus;
+  };
+  NameIndex& names = *run_.result.groups[group_].names;
+
+  if (!canarying1_ && count(kCanary) > 0) {
+    std::unordered_set<std::string_view> canary_names;
+    each(kCanary, [&](std::uint32_t position) { canary_names.insert(facts(position).alloc->name); });
+    each_reversed(kWorking, [&](std::uint32_t position) {
+      if (!in(position, kCanary) && canary_names.contains(facts(position).alloc->name)) take(position);
+    });
+    if (surplus == 0) return;
+  }
+  const auto is_among = [&](std::vector<std::uint32_t>& highest) {  // whose name is one of those indexes' names
+    std::sort(highest.begin(), highest.end());
+    return [&](std::uint32_t position) {
+      return std::binary_search(highest.begin(), highest.end(), facts(position).name_index) &&
+             has_standard_name(position);
+    };
+  };
+  if (count(kMigrate) > 0) {
+    collect_indexes(kMigrate, scratch_.other_indexes_);
+    NameIndex migrating(scratch_.other_indexes_, index_count(task_group_->count));
+    auto highest = migrating.highest(static_cast<std::size_t>(surplus));
+    const auto chosen = is_among(highest);
+    each_reversed(kMigrate, [&](std::uint32_t position) {
+      if (!chosen(position)) return;
+      take(position);
+      remove(position, kMigrate);
+      names.unset(facts(position).name_index);
+    });
+    if (surplus == 0) return;
+  }
+  auto highest = names.highest(static_cast<std::size_t>(surplus));
+  const auto chosen = is_among(highest);
+  each_reversed(kWorking, [&](std::uint32_t position) {
+    if (chosen(position)) take(position);
+  });
+  each_reversed(kWorking, take);
+}
+
+void GroupRun::update() {  // 6.13
+  auto& rows = scratch_.asked_;
+  rows.clear();
+  each(kUntainted, [&](std::uint32_t position) { rows.push_back(rows_[position]); });
+  auto& answers = scratch_.answers_;
+  answers.assign(rows.size(), UpdateKind::ignore);
+  if (!rows.empty()) run_.updates.judge(rows, answers);
+  std::size_t i = 0;
+  each(kUntainted, [&](std::uint32_t position) {
+    switch (answers[i++]) {
+      case UpdateKind::ignore:
+        ++counters().ignore;
+        break;
+      case UpdateKind::inplace:
+        add(position, kInplace);
+        run_.result.inplace_update.push_back(rows_[position]);
+        ++counters().in_place_update;
+        break;
+      case UpdateKind::destructive:
+        add(position, kDestructive);
+        break;
+    }
+  });
+  if (!existing_) dst_->desired_total += count(kDestructive | kInplace);
+  if (canarying1_) each(kCanary, [&](std::uint32_t position) { remove(position, kUntainted); });
+}
+
+void GroupRun::place_canaries() {  // 6.14
+  const std::int64_t placed = count(kCanary);
+  needs_canaries_ = strategy_ && count(kDestructive) > 0 && placed < strategy_->canary && !dst_->promoted;
+  if (needs_canaries_) dst_->desired_canaries = strategy_->canary;
+  canarying2_ = canarying();
+  if (!needs_canaries_ || run_.paused || run_.failed) return;
+  const std::int64_t missing = strategy_->canary - placed;
+  counters().canary += static_cast<std::uint64_t>(missing);
+  auto& existing = scratch_.indexes_;
+  existing.clear();
+  each(kCanary, [&](std::uint32_t position) {
+    if (has_standard_name(position)) existing.push_back(facts(position).name_index);
+  });
+  collect_indexes(kDestructive, scratch_.other_indexes_);
+  NameIndex& names = *run_.result.groups[group_].names;
+  for (const std::uint32_t index :
+       names.next_canaries(static_cast<std::size_t>(missing), existing, scratch_.other_indexes_)) {
+    ClusterResult::Place place{};
+    place.group = group_;
+    place.name_index = index;
+    place.previous = kNoRow;
+    place.canary = true;
+    run_.result.place.push_back(place);
+  }
+}
+
+std::int64_t GroupRun::destructive_limit() {  // R-RECON-183
+  if (strategy_is_empty_ || count(kDestructive | kMigrate) == 0) return task_group_->count;
+  if (!run_.current) return strategy_->max_parallel;
+  if (run_.paused || run_.failed || canarying2_) return 0;
+  std::int64_t limit = strategy_->max_parallel;
+  bool any_unhealthy = false;
+  each(kUntainted, [&](std::uint32_t position) {
+    if (!of_current_deployment(position)) return;
+    if (facts(position).has(AllocFacts::kUnhealthy)) any_unhealthy = true;
+    if (!facts(position).has(AllocFacts::kHealthy)) --limit;
+  });
+  return any_unhealthy ? 0 : std::max<std::int64_t>(limit, 0);
+}
+
+void GroupRun::place_missing() {  // 6.15
+  place_limit_ = destructive_limit();
+  std::vector<ClusterResult::Place> missing;
+  if (!clients_stop_later_) {
+    each(kNow, [&](std::uint32_t position) {
+      missing.push_back(replacing(position));
+      missing.back().reschedule = true;
+    });
+    std::int64_t have = count(kUntainted) + count(kMigrate) + count(kNow);
+    each(kLost, [&](std::uint32_t position) {
+      if (have >= task_group_->count) return;
+      ++have;
+      missing.push_back(replacing(position));
+      missing.back().lost = true;
+      missing.back().previous_disconnects = false;
+    });
+    if (have < task_group_->count)
+      for (const std::uint32_t index :
+           run_.result.groups[group_].names->next(static_cast<std::size_t>(task_group_->count - have))) {
+        ClusterResult::Place place{};
+        place.group = group_;
+        place.name_index = index;
+        place.previous = kNoRow;
+        place.downgrade = canarying2_;
+        missing.push_back(place);
+      }
+    if (!existing_) dst_->desired_total += static_cast<std::int64_t>(missing.size());
+  }
+  if (run_.paused || run_.failed || canarying2_) return place_ungated(missing);
+  counters().place += missing.size();
+  run_.result.place.insert(run_.result.place.end(), missing.begin(), missing.end());
+  each(kNow, [&](std::uint32_t position) {
+    if (in(position, kDisconnecting | kMigrate) || facts(position).client == ClientStatus::unknown) return;
+    stop(position, kRescheduled);
+    ++counters().stop;
+  });
+  place_limit_ -= std::min(static_cast<std::int64_t>(missing.size()), place_limit_);
+}
+
+/// While paused, failed or with canaries out, only what was lost or failed is replaced (R-RECON-193 to 196).
+void GroupRun::place_ungated(const std::vector<ClusterResult::Place>& missing) {
+  const auto lost = static_cast<std::size_t>(count(kLost));
+  const std::size_t first = std::min(lost, missing.size());  // whatever their kind (R-RECON-195)
+  run_.result.place.insert(run_.result.place.end(), missing.begin(),
+                           missing.begin() + static_cast<std::ptrdiff_t>(first));
+  counters().place += first;
+  std::uint32_t position = 0;
+  for (const ClusterResult::Place& place : missing) {
+    if (!place.reschedule) continue;
+    while (rows_[position] != place.previous) ++position;  // both in order K
+    if (run_.failed && of_current_deployment(position)) continue;
+    run_.result.place.push_back(place);
+    ++counters().place;
+    if (in(position, kDisconnecting)) continue;
+    stop(position, kRescheduled);
+    ++counters().stop;
+  }
+}
+
+void GroupRun::update_destructively() {  // R-RECON-197, 198
+  const std::int64_t destructive = count(kDestructive);
+  const bool ready = !run_.paused && !run_.failed && !canarying2_;
+  const std::int64_t n = ready ? std::min(destructive, place_limit_) : 0;
+  counters().destructive_update += static_cast<std::uint64_t>(n);
+  counters().ignore += static_cast<std::uint64_t>(destructive - n);
+  std::int64_t taken = 0;
+  each(kDestructive, [&](std::uint32_t position) {
+    if (taken < n) run_.result.destructive_update.push_back({group_, rows_[position]}), ++taken;
+  });
+}
+
+void GroupRun::migrate() {  // R-RECON-199 to 202
+  counters().migrate += static_cast<std::uint64_t>(count(kMigrate));
+  each(kMigrate, [&](std::uint32_t position) {
+    const AllocFacts& f = facts(position);
+    stop(position, kMigrating);
+    if (f.has(AllocFacts::kBatchJob) && f.wants(AllocFacts::kReschedule | AllocFacts::kMigrateDisablePlacement)) return;
+    run_.result.place.push_back(replacing(position));
+  });
+}
+
+void GroupRun::attach_deployment() {  // 6.16
+  const model::Job& job = *run_.input.job;
+  const bool wanted = !existing_ && !strategy_is_empty_ && dst_->desired_total != 0;
+  bool had_running = false;
+  each(kAll, [&](std::uint32_t position) {
+    const AllocFacts& f = facts(position);
+    had_running |= f.job_version == job.version && f.job_create_index == job.create_index;
+  });
+  const bool changes = count(kDestructive) > 0 || counters().in_place_update != 0;
+  if (wanted && (!had_running || changes)) {
+    if (!run_.current) {
+      model::Deployment& created = run_.current.emplace();
+      created.id = run_.ids.next_deployment_id();
+      created.namespace_ = job.namespace_;
+      created.job_id = job.id;
+      created.job_version = job.version;
+      created.job_modify_index = job.modify_index;
+      created.job_spec_modify_index = job.job_modify_index;
+      created.job_create_index = job.create_index;
+      created.is_multiregion = is_multiregion(job);
+      created.status = "running";
+      created.status_description = "Deployment is running";
+      created.eval_priority = run_.input.eval_priority;
+      created.create_time = run_.input.now;
+      run_.current_is_input = false;
+      run_.returned = true;
+    }
+    auto& state = run_.current->task_groups[name()];
+    state = fresh_;
+    dst_ = &*state;
+  }
+  if (run_.current && run_.current->status == "initializing") run_.returned = true;
+}
+
+bool GroupRun::is_complete() {  // R-RECON-213, 214
+  if (count(kDestructive | kInplace | kMigrate | kNow) > 0 || run_.result.place.size() > place_begin_ ||
+      !later_.empty() || needs_canaries_ || !run_.current)
+    return false;
+  const auto entry = run_.current->task_groups.find(name());
+  if (entry == run_.current->task_groups.end() || !entry->second) return true;
+  const DeploymentState& state = *entry->second;
+  return state.healthy_allocs >= std::max(state.desired_total, state.desired_canaries) &&
+         (state.desired_canaries <= 0 || state.promoted);
+}
+
+std::string place_name(const ClusterInput& input, const ClusterResult& result, const ClusterResult::Place& place) {
+  if (place.previous != kNoRow) return input.allocs[place.previous].alloc->name;
+  return model::alloc_name(input.job_id, result.groups[place.group].name, place.name_index);
+}
+
+model::Allocation with_followup(const ClusterInput& input, const ClusterResult& result,
+                                const ClusterResult::Update& update) {
+  model::Allocation out = *input.allocs[update.row].alloc;
+  if (update.followup != kNoFollowup)
+    out.followup_eval_id = result.followups[static_cast<std::size_t>(update.followup)].eval.id;
+  return out;
+}
+
+model::Allocation disconnected(const ClusterInput& input, const ClusterResult& result,
+                               const ClusterResult::Update& update) {
+  model::Allocation out = with_followup(input, result, update);
+  out.client_status = "unknown";
+  out.client_description = kUnknownNode;
+  out.alloc_states.push_back({0, "unknown", base::Time{input.now}});
+  return out;
+}
+
+model::Allocation reconnected(const ClusterInput& input, const ClusterResult::Update& update) {
+  model::Allocation out = *input.allocs[update.row].alloc;
+  out.alloc_states.push_back({0, "running", base::Time{input.now}});
+  return out;
+}
+
+namespace {
+
+/// Section 5.1: which deployment is current, which is old, and what becomes of it.
+const model::Deployment* sort_out_deployments(Run& run) {
+  const ClusterInput& input = run.input;
+  const model::Deployment* latest = input.deployment;
+  const auto cancel = [&](const char* description) {
+    if (latest && model::is_active_deployment(latest->status))
+      run.result.deployment_updates.push_back({latest->id, "cancelled", description, 0});
+  };
+  if (model::is_stopped(input.job)) {
+    cancel("Cancelled because job is stopped");
+    return latest;
+  }
+  if (!latest) return nullptr;
+  if (latest->job_create_index != input.job->create_index || latest->job_version != input.job->version) {
+    cancel("Cancelled due to newer version of job");
+    return latest;
+  }
+  if (latest->status == "successful") return latest;
+  run.current = *latest;
+  run.current_is_input = true;
+  return nullptr;
+}
+
+void conclude(Run& run, bool complete) {  // section 5.4
+  if (run.current && complete) {
+    const model::Deployment& current = *run.current;
+    if (!is_multiregion(*run.input.job))
+      run.result.deployment_updates.push_back({current.id, "successful", "Deployment completed successfully", 0});
+    else if (current.status != "unblocking" && current.status != "successful")
+      run.result.deployment_updates.push_back(
+          {current.id, "blocked", "Deployment is complete but waiting for peer region", 0});
+  }
+  if (!run.current) return;
+  if (run.current->status == "initializing")
+    run.result.deployment_updates.push_back(
+        {run.current->id, "pending", "Deployment is pending, waiting for peer region", 0});
+  if (!run.returned) return;
+  model::Deployment& deployment = run.result.deployment.emplace(*run.current);
+  if (model::requires_promotion(deployment))  // R-RECON-86
+    deployment.status_description = model::has_auto_promote(deployment)
+                                        ? "Deployment is running pending automatic promotion"
+                                        : "Deployment is running but requires manual promotion";
+}
+
+}  // namespace
+
+ClusterResult ClusterReconciler::run(const ClusterInput& input, UpdateJudge& updates, IdSource& ids) {
+  ClusterResult result;
+  Run run{input, updates, ids, result, {}, false, false, false, false, {}, {}};
+  const model::Deployment* old = sort_out_deployments(run);
+  if (run.current) {
+    const std::string& status = run.current->status;
+    run.paused = status == "paused" || status == "pending" || status == "initializing";
+    run.failed = status == "failed";
+  }
+  // The ids refer to the caller's deployment, which nobody changes during the run.
+  if (old) add_canaries(*old, true, run.stale_canaries);
+  if (run.failed) add_canaries(*input.deployment, true, run.stale_canaries);
+  if (run.current) add_canaries(*input.deployment, false, run.canaries);
+  std::sort(run.stale_canaries.begin(), run.stale_canaries.end());
+  std::sort(run.canaries.begin(), run.canaries.end());
+
+  // Rows by group, each group in order K.
+  std::vector<std::uint32_t> begins(input.group_names.size() + 1);
+  for (const AllocFacts& f : input.allocs) {
+    BERTH_ASSERT(f.group < input.group_names.size());
+    ++begins[f.group + 1];
+  }
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  rows_.resize(input.allocs.size());
+  std::vector<std::uint32_t> ends(begins.begin(), begins.end() - 1);
+  for (std::uint32_t row = 0; row < input.allocs.size(); ++row) rows_[ends[input.allocs[row].group]++] = row;
+  const auto rows_of = [&](std::size_t group) {
+    const auto rows = std::span(rows_).subspan(begins[group], begins[group + 1] - begins[group]);
+    const auto in_order = [&](std::uint32_t a, std::uint32_t b) { return before(input.allocs[a], input.allocs[b]); };
+    if (!std::is_sorted(rows.begin(), rows.end(), in_order)) std::sort(rows.begin(), rows.end(), in_order);
+    return rows;
+  };
+
+  const bool stopped = model::is_stopped(input.job);
+  bool complete = true;
+  const auto visit = [&](const std::string& name, const model::TaskGroup* task_group, std::size_t group) {
+    result.groups.push_back({name, {}, {}});
+    const auto position = static_cast<std::uint32_t>(result.groups.size() - 1);
+    const auto rows = group < input.group_names.size() ? rows_of(group) : std::span<std::uint32_t>();
+    GroupRun group_run(*this, run, rows, position, task_group);
+    if (stopped)
+      group_run.stop_for_stopped_job();
+    else
+      complete &= group_run.run();
+  };
+  std::vector<bool> visited(input.group_names.size());
+  if (input.job)
+    for (const model::TaskGroup& task_group : input.job->task_groups) {
+      if (input.job->group(task_group.name) != &task_group) continue;  // a later one of that name (R-RECON-6)
+      std::size_t group = 0;
+      while (group < input.group_names.size() && input.group_names[group] != task_group.name) ++group;
+      if (group < visited.size()) visited[group] = true;
+      visit(task_group.name, &task_group, group);
+    }
+  std::vector<std::size_t> others;
+  for (std::size_t group = 0; group < visited.size(); ++group)
+    if (!visited[group] && begins[group] != begins[group + 1]) others.push_back(group);
+  std::sort(others.begin(), others.end(),
+            [&](std::size_t a, std::size_t b) { return input.group_names[a] < input.group_names[b]; });
+  for (const std::size_t group : others) visit(input.group_names[group], nullptr, group);
+
+  if (!stopped) conclude(run, complete);
+  return result;
+}
+
+}  // namespace berth::reconcile
