@@ -407,7 +407,9 @@ TEST(Cluster, InvariantsHoldAndTheOrderOfTheInputDoesNotMatter) {  // R-RECON-7,
     EXPECT_LE(counters.place, count) << where;
     EXPECT_LE(w.result.place.size(), count) << where;
     EXPECT_LE(counters.ignore + counters.in_place_update + counters.destructive_update, w.allocs.size()) << where;
-    if (count == 0) EXPECT_TRUE(w.result.place.empty() && w.result.stop.size() <= counters.stop) << where;
+    if (count == 0) {
+      EXPECT_TRUE(w.result.place.empty() && w.result.stop.size() <= counters.stop) << where;
+    }
     for (const auto& update : w.result.destructive_update)
       for (const auto& stop : w.result.stop) EXPECT_NE(update.row, stop.row) << where;
     with_stops += !w.result.stop.empty();
