@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "rank/spread.h"
 
 namespace berth::sched {
 
@@ -124,6 +125,45 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
   }
   for (std::size_t code = 1; code < count.size(); ++code)
     if (count[code] > 0) out.available.push_back({static_cast<std::uint32_t>(code), count[code]});
+  return out;
+}
+
+const ColumnMirror& Scratch::mirror(const Snapshot& snapshot, const tables::ColumnTarget& target) {
+  const bool by_column = target.column != tables::kNoColumn;
+  ColumnMirror& out = mirrors_[by_column ? std::to_string(target.column)
+                                         : std::to_string(static_cast<int>(target.target.kind)) + target.target.key];
+  if (out.epoch == snapshot.nodes.static_epoch) return out;
+  out.epoch = snapshot.nodes.static_epoch;
+  const std::size_t nodes = snapshot.nodes.size();
+  out.code_of_row.assign(nodes, rank::kNoValue);
+  out.text.clear();
+  if (by_column) {
+    const tables::KeyedColumn& column = snapshot.nodes.column(target.column);
+    for (NodeRow row = 0; row < nodes; ++row)
+      if (const std::uint32_t code = column.code(row); code != 0 && snapshot.nodes.exists(row))
+        out.code_of_row[row] = code - 1;
+    for (std::size_t code = 1; code <= column.values.size(); ++code)
+      out.text.emplace_back(snapshot.text(column.value(static_cast<std::uint32_t>(code))));
+  } else {
+    id_texts_.clear();
+    std::string id;
+    for (NodeRow row = 0; row < nodes; ++row) {
+      if (!snapshot.nodes.exists(row)) continue;
+      const match::Side side = resolve(snapshot, target, row, id);
+      if (!side.found) continue;
+      if (target.target.kind == match::TargetKind::node_id) {
+        out.code_of_row[row] = static_cast<std::uint32_t>(out.text.size());
+        out.text.emplace_back(id_texts_.emplace_back(side.text));
+      } else {
+        out.code_of_row[row] = 0;
+        if (out.text.empty()) out.text.emplace_back(match::fixed_side(target.target).text);
+      }
+    }
+  }
+  out.ascending.resize(out.text.size());
+  for (std::uint32_t i = 0; i < out.ascending.size(); ++i) out.ascending[i] = i;
+  std::sort(out.ascending.begin(), out.ascending.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return out.text[a] < out.text[b]; });
   return out;
 }
 

@@ -8,10 +8,14 @@
 // Threads: one worker.
 #pragma once
 
+#include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "rank/fit.h"
+#include "rank/network_index.h"
 #include "sched/metrics.h"
 
 namespace berth::sched {
@@ -130,6 +134,14 @@ class Verdicts {
 [[nodiscard]] match::Side resolve(const tables::Snapshot& snapshot, const tables::ColumnTarget& target,
                                   tables::NodeRow row, std::string& id_text);
 
+/// A keyed column as dense arrays by node row, for spread scoring; made anew when nodes were registered.
+struct ColumnMirror {
+  std::uint64_t epoch = ~0ULL;
+  std::vector<std::uint32_t> code_of_row;  ///< code - 1, or rank::kNoValue
+  std::vector<std::string_view> text;      ///< by code - 1
+  std::vector<std::uint32_t> ascending;    ///< codes - 1 in byte order of their texts
+};
+
 struct Scratch {
   Arena arena;
   Reasons reasons;
@@ -155,6 +167,21 @@ struct Scratch {
   /// Ready nodes of a base set, from the cache or made anew.
   const ReadyNodes& ready_nodes(const tables::Snapshot& snapshot, std::uint32_t base_set);
   std::uint32_t reason_of(const tables::Snapshot& snapshot, tables::ConstraintId id);
+  const ColumnMirror& mirror(const tables::Snapshot& snapshot, const tables::ColumnTarget& target);
+  const rank::NodePorts& node_ports(const std::shared_ptr<const tables::NodeSpec>& spec);
+
+  rank::NetworkIndex network_index;
+  rank::FitSum fit;
+  match::Patterns patterns;
+
+ private:
+  struct SpecPorts {
+    std::shared_ptr<const tables::NodeSpec> spec;
+    std::unique_ptr<rank::NodePorts> ports;
+  };
+  tsl::robin_map<const tables::NodeSpec*, SpecPorts> ports_;
+  std::deque<std::string> id_texts_;
+  std::map<std::string, ColumnMirror> mirrors_;  ///< by column or fixed target; nodes of the map never move
 };
 
 }  // namespace berth::sched

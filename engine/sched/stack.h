@@ -13,8 +13,14 @@
 // Threads: a stack belongs to one worker and one attempt at a time.
 #pragma once
 
+#include "feasible/class_cache.h"
+#include "feasible/devices.h"
+#include "feasible/distinct.h"
+#include "feasible/network_check.h"
+#include "rank/devices.h"
 #include "rank/order.h"
 #include "rank/score_fit.h"
+#include "rank/spread.h"
 #include "rank/top_scores.h"
 #include "sched/plan_rows.h"
 #include "sched/scratch.h"
@@ -67,7 +73,9 @@ class GenericStack {
 
   /// Class verdicts merged over job and groups (R-FEAS-1701): code of the computed class column -> eligible.
   void class_map(std::vector<std::pair<std::uint32_t, bool>>& out) const;
-  [[nodiscard]] bool has_escaped() const;  ///< R-FEAS-408
+  [[nodiscard]] bool has_escaped() const { return classes_.has_escaped(); }  ///< R-FEAS-408
+  /// Why processing must end (R-FEAS-933, R-RANK-618); empty when nothing happened.
+  [[nodiscard]] const std::string& error() const { return error_; }
   [[nodiscard]] const std::vector<std::string>& missing_resources() const { return missing_resources_; }
   [[nodiscard]] std::uint32_t port_collision_events() const { return port_events_; }
 
@@ -85,12 +93,20 @@ class GenericStack {
     bool has_devices;
   };
   enum : std::uint8_t { kUnknown, kPass, kFail };
-  enum : std::uint8_t { kEligible = 1, kIneligible = 2 };
 
   struct GroupView {
     const tables::CompiledGroup* group = nullptr;
-    std::span<Cell> cells;               // by position; valid below frontier_
-    std::vector<std::uint8_t> verdicts;  // by computed class code
+    std::span<Cell> cells;                             // by position; valid below frontier_
+    std::vector<match::DeviceRequest> devices;         // of all tasks, compiled
+    std::optional<feasible::NetworkAsk> network;       // absent: the group has no network
+    bool distinct_built = false;
+  };
+  /// What a placement on one node would hold, built step by step where ports, devices or cores are involved.
+  struct Option {
+    model::AllocatedResources resources;
+    std::int64_t cpu_mhz = 0, memory_mb = 0;  ///< use of the node with it
+    double device_weight = 0, device_matched = 0;
+    std::uint32_t dimension = kReasonNone;
   };
 
   GroupView& view(std::uint32_t group);
@@ -102,6 +118,12 @@ class GenericStack {
   bool rank(std::uint32_t position, GroupView& view, double& final_score);
   void decide_fit(const Position& position, const GroupView& view, Cell& cell);
   void decide_fit_special(const Position& position, const GroupView& view, Cell& cell);
+  bool build_option(const Position& position, const GroupView& view, Option& option);
+  void proposed(tables::NodeRow row, std::vector<const tables::ResourceShape*>& out);
+  bool distinct(const Position& position, std::uint32_t group);
+  void prepare_distinct(std::uint32_t group, GroupView& view);
+  [[nodiscard]] std::uint32_t property_code(const match::Target& target, tables::NodeRow row) const;
+  void prepare_spread(std::uint32_t group, GroupView& view);
   void score(const Position& position, const GroupView& view, Cell& cell, std::int64_t cpu, std::int64_t memory);
   void filter(const Position& position, std::uint32_t reason);
   void exhaust(const Position& position, std::uint32_t dimension);
@@ -128,8 +150,11 @@ class GenericStack {
   std::uint32_t size_ = 0, offset_ = 0, frontier_ = 0;
   std::int64_t limit_ = 2;
 
-  std::vector<std::uint8_t> job_verdicts_;
-  bool job_escapes_ = false;
+  feasible::ClassCache classes_;
+  feasible::PropertySets properties_;
+  feasible::NetworkAsk network_ask_;  // of the last group that had a network (R-FEAS-309)
+  rank::SpreadState spread_;
+  rank::SpreadGroup* spread_group_ = nullptr;  // of the Select under way; null without spreads
   std::vector<GroupView> views_;
   std::vector<OwnCount> own_counts_;
   std::vector<std::string> missing_resources_;
@@ -141,7 +166,12 @@ class GenericStack {
   std::vector<Count> reasons_, classes_filtered_, dimensions_, classes_exhausted_;
   rank::TopScores top_;
   std::vector<ScoredNode> top_list_;
+  std::vector<double> spread_total_;  // by position, of the nodes scored in this Select
   GroupView* current_ = nullptr;
+  Option option_;
+  std::vector<const tables::ResourceShape*> proposed_;
+  std::vector<tables::AllocRow> by_id_;
+  std::string error_;
 };
 
 }  // namespace berth::sched

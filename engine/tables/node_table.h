@@ -114,7 +114,8 @@ struct NodeTable {
   CowVector<std::uint8_t, 1024> state;
   CowVector<NodeUse> use;
   FitColumns fit;
-  std::uint64_t epoch = 0;  ///< changes whenever the set of ready nodes or a static column changes
+  std::uint64_t epoch = 0;         ///< changes whenever the set of ready nodes or a static column changes
+  std::uint64_t static_epoch = 0;  ///< changes whenever a static column changes
 
   [[nodiscard]] std::size_t size() const { return state.size(); }
   [[nodiscard]] NodeStatus status(NodeRow row) const { return static_cast<NodeStatus>(state[row] & kStatusMask); }

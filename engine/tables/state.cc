@@ -175,6 +175,7 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
                  node.scheduling_eligibility == "eligible", node.drain_strategy.has_value());
   refresh_fit(row);
   ++current_.nodes.epoch;
+  ++current_.nodes.static_epoch;
 }
 
 void StateStore::refresh_fit(NodeRow row) {

@@ -1,0 +1,191 @@
+// Fit of groups that ask for ports, devices or cores, and on nodes where such things are held: the bin-pack stage
+// written out step by step over the node's proposed allocations (R-RANK-601 to 662). Slower than the column path and
+// taken only where needed; its verdict is kept in the cell like any other.
+#include <algorithm>
+
+#include "base/text.h"
+#include "model/flatten.h"
+#include "rank/fit.h"
+#include "sched/stack.h"
+
+namespace berth::sched {
+
+using tables::CompiledGroup;
+using tables::kNoRow;
+using tables::NodeRow;
+
+const rank::NodePorts& Scratch::node_ports(const std::shared_ptr<const tables::NodeSpec>& spec) {
+  auto& entry = ports_[spec.get()];
+  if (!entry.spec) {
+    entry.spec = spec;  // pins the spec, so the key stays its own
+    entry.ports = std::make_unique<rank::NodePorts>(rank::read_node_ports(spec->node));
+  }
+  return *entry.ports;
+}
+
+void GenericStack::proposed(NodeRow row, std::vector<const tables::ResourceShape*>& out) {  // R-RANK-501 to 504
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  by_id_.clear();
+  for (tables::AllocRow a = snapshot_->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a])
+    if (!tables::client_terminal(allocs.client[a])) by_id_.push_back(a);
+  std::sort(by_id_.begin(), by_id_.end(),
+            [&](tables::AllocRow a, tables::AllocRow b) { return allocs.id[a] < allocs.id[b]; });
+  out.clear();
+  for (const tables::AllocRow a : by_id_) out.push_back(&allocs.shape_of(a));
+  if (const NodeOverlay* overlay = scratch_.overlay(row))
+    for (std::uint32_t i = overlay->first_alloc; i != kNoRow; i = plan_->allocs[i].next_on_node)
+      out.push_back(plan_->allocs[i].shape.get());
+}
+
+bool GenericStack::build_option(const Position& position, const GroupView& v, Option& option) {
+  const std::shared_ptr<const tables::NodeSpec>& spec = snapshot_->nodes.fixed->spec[position.row];
+  const model::Node& node = spec->node;
+  const CompiledGroup& group = *v.group;
+  const rank::NodePorts& ports = scratch_.node_ports(spec);
+  option.resources = {};
+  option.dimension = kReasonNone;
+  option.device_weight = option.device_matched = 0;
+  auto fail = [&](std::uint32_t dimension) {
+    option.dimension = dimension;
+    return false;
+  };
+  auto fail_text = [&](std::string_view prefix, std::string_view text) {
+    return fail(scratch_.reasons.id(std::string(prefix) + std::string(text)));
+  };
+
+  if (!ports.error.empty()) return fail(kDimensionInvalidNode);  // R-RANK-604
+  proposed(position.row, proposed_);
+  rank::NetworkIndex& index = scratch_.network_index;
+  index.start(ports);
+  bool collision = false;
+  for (const tables::ResourceShape* shape : proposed_)
+    if (shape->ports) collision = index.add(*shape->resources, "") || collision;
+  if (collision) return fail(kDimensionPortCollision);  // R-RANK-607
+
+  model::AllocatedResources& resources = option.resources;
+  resources.shared.disk_mb = group.disk_mb;
+  if (group.has_network) {  // R-RANK-611 to 618
+    model::NetworkResource network = group.spec->networks.front();
+    for (auto* list : {&network.dynamic_ports, &network.reserved_ports})
+      for (model::Port& port : *list) {
+        if (port.host_network.empty()) continue;
+        const match::Target target = match::parse_target(port.host_network);
+        const match::Side side = match::resolve(target, node);
+        if (!side.found) return false;  // dropped without a metric (R-RANK-612)
+        port.host_network = std::string(side.text);
+      }
+    std::vector<model::AllocatedPort> offer;
+    if (auto done = index.assign_ports(network, offer); !done) return fail_text("network: ", done.error().text());
+    if (auto done = rank::fill_group_network(ports, offer, network); !done) {
+      error_ = done.error().text;
+      return false;
+    }
+    // What is recorded is the ask as written, with host networks resolved and dynamic values filled in.
+    index.add_ports(offer);
+    resources.shared.networks.push_back(std::move(network));
+    resources.shared.ports = std::move(offer);
+  }
+
+  std::optional<rank::DeviceAccounter> accounter;
+  if (group.has_devices) {
+    accounter.emplace(node.node_resources ? std::span<const model::NodeDevice>(node.node_resources->devices)
+                                          : std::span<const model::NodeDevice>());
+    for (const tables::ResourceShape* shape : proposed_)
+      if (shape->devices)
+        for (const auto& [name, task] : shape->resources->tasks)
+          for (const model::AllocatedDevice& device : task.devices) accounter->add(device);
+  }
+  std::vector<std::uint16_t> consumed;
+  if (group.has_cores)
+    for (const tables::ResourceShape* shape : proposed_) model::merge_cores(consumed, shape->cores);
+
+  std::size_t request_index = 0;
+  for (std::size_t t = 0; t < group.tasks.size(); ++t) {
+    const model::Task& task = group.spec->tasks[t];
+    const tables::CompiledTask& ask = group.tasks[t];
+    model::AllocatedTask allocated;
+    allocated.cpu.cpu_shares = ask.cpu_mhz;
+    allocated.memory.memory_mb = ask.memory_mb;
+    if (config_.memory_oversubscription) allocated.memory.memory_max_mb = ask.memory_max_mb;
+    if (ask.network) {  // R-RANK-623, 624
+      model::NetworkResource offer;
+      if (auto done = index.assign_task_network(task.resources->networks.front(), offer); !done)
+        return fail_text("network: ", done.error().text());
+      index.add_network(offer);
+      allocated.networks.push_back(std::move(offer));
+    }
+    if (ask.devices) {  // R-RANK-631 to 637
+      for (std::size_t i = 0; i < task.resources->devices.size(); ++i) {
+        const match::DeviceRequest& request = v.devices[request_index++];
+        auto offer = accounter->offer(request, scratch_.patterns);
+        if (!offer) {
+          if (offer.error().not_a_number) {
+            error_ = offer.error().text;
+            return false;
+          }
+          return fail_text("devices: ", offer.error().text);
+        }
+        accounter->add(offer->device);
+        if (!request.affinities.empty()) {
+          option.device_weight += rank::total_affinity_weight(request);
+          option.device_matched += offer->matched_weight;
+        }
+        allocated.devices.push_back(std::move(offer->device));
+      }
+    }
+    if (ask.cores > 0) {  // R-RANK-641, 642
+      const model::Topology* topology = model::topology_of(node);
+      if (!topology || !rank::assign_cores(*topology, consumed, ask.cores, allocated.cpu.reserved_cores,
+                                           allocated.cpu.cpu_shares))
+        return fail(kDimensionCores);
+      model::merge_cores(consumed, allocated.cpu.reserved_cores);
+    }
+    resources.task_lifecycles[task.name] = task.lifecycle;
+    resources.tasks[task.name] = std::move(allocated);
+  }
+
+  rank::FitSum& fit = scratch_.fit;  // R-RANK-645
+  fit.clear();
+  model::FlatResources flat;
+  for (const tables::ResourceShape* shape : proposed_) {
+    flat.cpu_mhz = shape->cpu_mhz;
+    flat.memory_mb = shape->memory_mb;
+    flat.disk_mb = shape->disk_mb;
+    flat.cores = shape->cores;
+    fit.add(&flat);
+  }
+  flat = model::flatten(resources);
+  fit.add(&flat);
+  const tables::NodeCapacity& capacity = snapshot_->nodes.capacity(position.row);
+  rank::NodeFit room;
+  room.available.cpu_mhz = capacity.cpu_mhz;
+  room.available.memory_mb = capacity.memory_mb;
+  room.available.disk_mb = capacity.disk_mb;
+  room.available.cores = spec->cores;
+  room.max_allocs = capacity.max_allocs;
+  const rank::Dimension dimension = fit.judge(room);
+  if (dimension != rank::Dimension::none) return fail(scratch_.reasons.id(rank::dimension_text(dimension)));
+  option.cpu_mhz = fit.used().cpu_mhz;
+  option.memory_mb = fit.used().memory_mb;
+  return true;
+}
+
+void GenericStack::decide_fit_special(const Position& position, const GroupView& v, Cell& cell) {
+  cell.fit = kFail;
+  if (!build_option(position, v, option_)) {
+    cell.dimension = option_.dimension;
+    return;
+  }
+  score(position, v, cell, option_.cpu_mhz, option_.memory_mb);
+  if (option_.device_weight != 0) {  // R-RANK-654
+    cell.has_devices = true;
+    cell.devices = option_.device_matched / option_.device_weight;
+    // In stage order devices follows binpack: the prefix sum is formed anew.
+    cell.prefix = cell.binpack + cell.devices;
+    cell.appended = 2;
+    if (cell.anti_affinity != 0) cell.prefix += cell.anti_affinity, ++cell.appended;
+    if (!v.group->affinities.empty()) cell.prefix += cell.affinity, ++cell.appended;
+  }
+}
+
+}  // namespace berth::sched
