@@ -124,7 +124,11 @@ void sort_lists(json::Value& v) {
       sort_lists(m.value);
       if (!m.value.is_array() || std::find(kUnordered.begin(), kUnordered.end(), m.key) == kUnordered.end()) continue;
       std::vector<std::pair<std::string, json::Value>> keyed;
-      for (json::Value& item : m.value.items()) keyed.emplace_back(blanked(json::to_text(item)), std::move(item));
+      for (json::Value& item : m.value.items()) {
+        // By name first: when one entry differs, the others still stand opposite each other.
+        std::string key = blanked(item["Name"].as_string() + ' ' + json::to_text(item));
+        keyed.emplace_back(std::move(key), std::move(item));
+      }
       std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
       json::Array items;
       for (auto& [key, item] : keyed) items.push_back(std::move(item));

@@ -120,11 +120,20 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
       }
       SelectOptions options;
       options.name_index = i;
-      const auto selected = stack_.select(g, options);
+      auto selected = stack_.select(g, options);
+      if (!stack_.error().empty()) {  // R-SCHED-5, R-FEAS-933
+        result.status = EvalStatus::error;
+        result.description = "failed to process eval: " + stack_.error();
+        return;
+      }
       if (!selected) {
-        if (preemption_enabled(snapshot, job)) {
-          result.unsupported = "preemption";
-          return;
+        if (preemption_enabled(snapshot, job)) {  // R-SCHED-97: the second pass replaces the metrics of the first
+          options.evict = true;
+          selected = stack_.select(g, options);
+          if (stack_.victims_needed()) {
+            result.unsupported = "preemption";
+            return;
+          }
         }
         group.failed = any_failed = true;
         group.failure = stack_.take_metrics();

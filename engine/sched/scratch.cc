@@ -42,22 +42,23 @@ std::uint32_t Reasons::id(std::string_view text) {
   return id;
 }
 
-match::Side resolve(const Snapshot& snapshot, const tables::ColumnTarget& target, NodeRow row, std::string& id_text) {
-  if (target.column != tables::kNoColumn) {
-    const std::string* text = snapshot.value_text(target.column, row);
+match::Side resolve(const Snapshot& snapshot, const match::Target& target, tables::ColumnId column, NodeRow row,
+                    std::string& id_text) {
+  if (column != tables::kNoColumn) {
+    const std::string* text = snapshot.value_text(column, row);
     return text ? match::Side{*text, true} : match::Side{};
   }
-  if (target.target.kind == match::TargetKind::node_id) {
+  if (target.kind == match::TargetKind::node_id) {
     id_text = base::to_text(snapshot.nodes.id(row));
     return {id_text, true};
   }
-  return match::fixed_side(target.target);
+  return match::fixed_side(target);
 }
 
 bool Verdicts::evaluate(const Snapshot& snapshot, const tables::CompiledConstraint& c, NodeRow row) {
   std::string left_id, right_id;
-  const match::Side left = resolve(snapshot, {c.test.left, c.left}, row, left_id);
-  const match::Side right = resolve(snapshot, {c.test.right, c.right}, row, right_id);
+  const match::Side left = resolve(snapshot, c.test.left, c.left, row, left_id);
+  const match::Side right = resolve(snapshot, c.test.right, c.right, row, right_id);
   return match::holds(c.test, left, right, patterns_);
 }
 
@@ -149,7 +150,7 @@ const ColumnMirror& Scratch::mirror(const Snapshot& snapshot, const tables::Colu
     std::string id;
     for (NodeRow row = 0; row < nodes; ++row) {
       if (!snapshot.nodes.exists(row)) continue;
-      const match::Side side = resolve(snapshot, target, row, id);
+      const match::Side side = resolve(snapshot, target.target, target.column, row, id);
       if (!side.found) continue;
       if (target.target.kind == match::TargetKind::node_id) {
         out.code_of_row[row] = static_cast<std::uint32_t>(out.text.size());

@@ -131,8 +131,9 @@ class Verdicts {
 };
 
 /// The side of a target on a node row, read from the columns.
-[[nodiscard]] match::Side resolve(const tables::Snapshot& snapshot, const tables::ColumnTarget& target,
-                                  tables::NodeRow row, std::string& id_text);
+/// The side's text belongs to the snapshot, to `target`, or to `id_text`.
+[[nodiscard]] match::Side resolve(const tables::Snapshot& snapshot, const match::Target& target,
+                                  tables::ColumnId column, tables::NodeRow row, std::string& id_text);
 
 /// A keyed column as dense arrays by node row, for spread scoring; made anew when nodes were registered.
 struct ColumnMirror {

@@ -45,17 +45,19 @@ StackConfig stack_config(const Snapshot& snapshot, const CompiledJob& job, rank:
   return out;
 }
 
-void GenericStack::start(const Snapshot& snapshot, const PlanRows& plan) {
+void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   snapshot_ = &snapshot;
   plan_ = &plan;
   job_ = nullptr;
   nodes_ = nullptr;
   size_ = offset_ = frontier_ = 0;
   limit_ = 2;
-  job_escapes_ = false;
-  const std::size_t classes = snapshot.nodes.column(tables::kComputedClassColumn).values.size() + 1;
-  job_verdicts_.assign(classes, kUnknown);
   for (GroupView& v : views_) v.group = nullptr;
+  properties_.begin_attempt(0);
+  network_ask_ = {};
+  spread_.reset();
+  spread_group_ = nullptr;
+  error_.clear();
   own_counts_.clear();
   missing_resources_.clear();
   port_events_ = 0;
@@ -66,8 +68,125 @@ void GenericStack::set_job(const CompiledJob& job, const StackConfig& config) {
   if (job_ && job_->version == job.version) return;
   job_ = &job;
   config_ = config;
-  job_escapes_ = job.escapes;
+  const auto classes =
+      static_cast<std::uint32_t>(snapshot_->nodes.column(tables::kComputedClassColumn).values.size() + 1);
+  const auto groups = static_cast<std::uint32_t>(job.groups.size());
+  classes_.begin_attempt(classes, groups);
+  classes_.set_job_escapes(job.escapes);
+  for (std::uint32_t g = 0; g < groups; ++g) classes_.set_group_escapes(g, job.groups[g].escapes);
+  properties_.begin_attempt(groups);
+  if (!job.distinct_properties.empty()) {
+    for (feasible::PropertySet& set : properties_.add_job(job.spec->constraints)) count_existing(set);
+  }
   load_own_allocs();
+}
+
+std::uint32_t GenericStack::property_code(const match::Target& target, NodeRow row) const {
+  switch (target.kind) {
+    case match::TargetKind::literal: return 0;
+    case match::TargetKind::unresolved: return feasible::PropertySet::kNoValue;
+    case match::TargetKind::node_id: return row;
+    default: break;
+  }
+  const std::uint32_t code = snapshot_->nodes.code(column_of(target), row);
+  return code == 0 ? feasible::PropertySet::kNoValue : code;
+}
+
+tables::ColumnId GenericStack::column_of(const match::Target& target) const {
+  // Every target of a job version was given its column at registration, in the list the property sets are made from.
+  for (const tables::CompiledDistinctProperty& p : job_->distinct_properties)
+    if (p.target.target == target) return p.target.column;
+  for (const CompiledGroup& group : job_->groups)
+    for (const tables::CompiledDistinctProperty& p : group.distinct_properties)
+      if (p.target.target == target) return p.target.column;
+  BERTH_ASSERT(false);
+  return tables::kNameColumn;
+}
+
+void GenericStack::count_existing(feasible::PropertySet& set) {  // R-FEAS-1405, 1406
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  for (tables::AllocRow row = snapshot_->jobs.keys[job_->key].alloc_head; row != kNoRow; row = allocs.next_of_job[row]) {
+    if (allocs.terminal(row) || allocs.node[row] == kNoRow) continue;
+    if (allocs.job[row] != kNoRow &&
+        snapshot_->jobs.versions[allocs.job[row]]->spec->create_index != job_->spec->create_index)
+      continue;
+    std::uint32_t group = 0;
+    while (group < job_->groups.size() && job_->groups[group].name != allocs.group[row]) ++group;
+    if (!set.counts_group(group)) continue;
+    const std::uint32_t code = property_code(set.target(), allocs.node[row]);
+    if (code != feasible::PropertySet::kNoValue) set.add_existing(code);
+  }
+}
+
+void GenericStack::prepare_distinct(std::uint32_t group, GroupView& v) {
+  if (!v.distinct_built && !v.group->distinct_properties.empty()) {
+    v.distinct_built = true;
+    for (feasible::PropertySet& set : properties_.add_group(group, v.group->spec->constraints)) count_existing(set);
+  }
+  if (properties_.empty()) return;
+  properties_.for_each([&](feasible::PropertySet& set) {
+    set.begin_plan();
+    for (const PlannedAlloc& alloc : plan_->allocs) {
+      if (!set.counts_group(alloc.group)) continue;
+      const std::uint32_t code = property_code(set.target(), alloc.node);
+      if (code != feasible::PropertySet::kNoValue) set.add_proposed(code);
+    }
+    set.end_plan();
+  });
+}
+
+bool GenericStack::distinct(const Position& position, std::uint32_t group_index) {  // R-FEAS-1313, 1410
+  const CompiledGroup& group = job_->groups[group_index];
+  if (job_->distinct_hosts || group.distinct_hosts) {
+    std::uint32_t of_job = 0, of_group = 0;
+    if (const NodeOverlay* overlay = scratch_.overlay(position.row))
+      for (std::uint32_t i = overlay->first_own; i != kNoRow; i = own_counts_[i].next) {
+        of_job += static_cast<std::uint32_t>(own_counts_[i].own_namespace);
+        if (own_counts_[i].group == group.name) of_group += static_cast<std::uint32_t>(own_counts_[i].own_namespace);
+      }
+    if (feasible::DistinctHosts{job_->distinct_hosts, group.distinct_hosts}.filters(of_job, of_group)) {
+      filter(position, kReasonDistinctHosts);
+      return false;
+    }
+  }
+  if (properties_.empty()) return true;
+  const feasible::PropertySet* failing = properties_.first_failing(
+      group_index, [&](const feasible::PropertySet& set) { return property_code(set.target(), position.row); });
+  if (!failing) return true;
+  std::string id;
+  const match::Target& target = failing->target();
+  const bool has_column = !target.is_fixed() && target.kind != match::TargetKind::node_id;
+  const match::Side side =
+      resolve(*snapshot_, target, has_column ? column_of(target) : tables::kNoColumn, position.row, id);
+  filter(position, scratch_.reasons.id(failing->reason(property_code(failing->target(), position.row), side.text)));
+  return false;
+}
+
+void GenericStack::prepare_spread(std::uint32_t group_index, GroupView& v) {
+  spread_group_ = nullptr;
+  const CompiledGroup& group = *v.group;
+  if (job_->spreads.empty() && group.spreads.empty()) return;
+  spread_group_ = spread_.find(group_index);
+  if (!spread_group_) {
+    spread_properties_.clear();
+    for (const auto* list : {&job_->spreads, &group.spreads})
+      for (const tables::CompiledSpread& spread : *list) {
+        const ColumnMirror& mirror = scratch_.mirror(*snapshot_, spread.target);
+        spread_properties_.push_back({mirror.code_of_row, mirror.text, mirror.ascending});
+      }
+    spread_group_ = &spread_.prepare(group_index, job_->spec->spreads, group.spec->spreads, group.count,
+                                     spread_properties_);
+    const tables::AllocTable& allocs = snapshot_->allocs;
+    for (tables::AllocRow row = snapshot_->jobs.keys[job_->key].alloc_head; row != kNoRow;
+         row = allocs.next_of_job[row])  // R-RANK-813
+      if (allocs.group[row] == group.name && !allocs.terminal(row) && allocs.node[row] != kNoRow &&
+          (allocs.job[row] == kNoRow ||
+           snapshot_->jobs.versions[allocs.job[row]]->spec->create_index == job_->spec->create_index))
+        spread_group_->count_existing(allocs.node[row]);
+    for (const PlannedAlloc& alloc : plan_->allocs)
+      if (alloc.group == group_index) spread_group_->count_proposed(alloc.node, 1);
+  }
+  spread_.begin_select(*spread_group_);
 }
 
 Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base_set, std::string_view eval_id) {
@@ -91,7 +210,9 @@ GenericStack::GroupView& GenericStack::view(std::uint32_t group) {
     v.group = &job_->groups[group];
     v.cells = scratch_.arena.take<Cell>(size_);
     for (std::uint32_t i = 0; i < frontier_; ++i) v.cells[i].group_checks = v.cells[i].fit = kUnknown;
-    v.verdicts.assign(job_verdicts_.size(), kUnknown);
+    v.distinct_built = false;
+    v.devices = v.group->has_devices ? feasible::compile_devices(*v.group->spec) : std::vector<match::DeviceRequest>();
+    v.network = feasible::compile_network(*v.group->spec);
   }
   return v;
 }
@@ -113,6 +234,15 @@ void GenericStack::filter(const Position& position, std::uint32_t reason) {  // 
   if (reason != kReasonNone) count(reasons_, reason);
 }
 
+bool GenericStack::has_preemptible(NodeRow row) const {  // R-PREEMPT-202 to 204
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  for (tables::AllocRow a = snapshot_->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a]) {
+    if (tables::client_terminal(allocs.client[a]) || allocs.job_key[a] == job_->key || allocs.job[a] == kNoRow) continue;
+    if (job_->priority - snapshot_->jobs.versions[allocs.job[a]]->priority >= kPreemptionMinDelta) return true;
+  }
+  return false;
+}
+
 void GenericStack::exhaust(const Position& position, std::uint32_t dimension) {  // R-RANK-1002
   ++exhausted_;
   if (!snapshot_->text(snapshot_->nodes.column(tables::kClassColumn).value(position.node_class)).empty())
@@ -131,32 +261,33 @@ bool GenericStack::job_checks(Position& position) {
   return true;
 }
 
-bool GenericStack::feasible(std::uint32_t index, GroupView& v) {  // R-FEAS-410
+bool GenericStack::feasible(std::uint32_t index, std::uint32_t group, GroupView& v) {  // R-FEAS-410
+  using feasible::ClassStatus;
   Position& position = positions_[index];
-  std::uint8_t& job_verdict = job_verdicts_[position.computed_class];
-  if (!job_escapes_ && job_verdict == kIneligible) {
+  const std::uint32_t class_id = position.computed_class;
+  const ClassStatus job_status = classes_.job_status(class_id);
+  if (job_status == ClassStatus::ineligible) {
     filter(position, kReasonClassIneligible);
     return false;
   }
   // The job checks are a pure function of the node; a node that failed them before fails again, reason included.
   if (position.job_checks != kPass && !job_checks(position)) {
-    if (!job_escapes_) job_verdict = kIneligible;
+    if (job_status != ClassStatus::escaped) classes_.set_job(class_id, false);
     return false;
   }
-  if (!job_escapes_ && job_verdict == kUnknown) job_verdict = kEligible;
-  std::uint8_t& group_verdict = v.verdicts[position.computed_class];
-  const bool escapes = v.group->escapes;
-  if (!escapes && group_verdict == kIneligible) {
+  if (job_status == ClassStatus::unknown) classes_.set_job(class_id, true);
+  const ClassStatus group_status = classes_.group_status(group, class_id);
+  if (group_status == ClassStatus::ineligible) {
     filter(position, kReasonClassIneligible);
     return false;
   }
-  if (escapes || group_verdict == kUnknown) {
+  if (group_status != ClassStatus::eligible) {
     Cell& cell = v.cells[index];
     if (cell.group_checks != kPass && !group_checks(position, v, cell)) {
-      if (!escapes) group_verdict = kIneligible;
+      if (group_status != ClassStatus::escaped) classes_.set_group(group, class_id, false);
       return false;
     }
-    if (!escapes) group_verdict = kEligible;
+    if (group_status == ClassStatus::unknown) classes_.set_group(group, class_id, true);
   }
   return available(position, v);
 }
@@ -193,15 +324,20 @@ std::int32_t GenericStack::collisions(NodeRow row, tables::Symbol group) const {
   return 0;
 }
 
+bool GenericStack::is_special(NodeRow row, const CompiledGroup& group) const {
+  if (group.has_network || group.has_task_network || group.has_devices || group.has_cores) return true;
+  const tables::NodeUse& use = snapshot_->nodes.use[row];
+  if (use.port_allocs || use.core_allocs || snapshot_->nodes.capacity(row).network_invalid) return true;
+  const NodeOverlay* overlay = scratch_.overlay(row);
+  return overlay && overlay->complex_allocs;
+}
+
 void GenericStack::decide_fit(const Position& position, const GroupView& v, Cell& cell) {
+  const CompiledGroup& group = *v.group;
+  if (is_special(position.row, group)) return decide_fit_special(position, v, cell);
   const tables::NodeUse& use = snapshot_->nodes.use[position.row];
   const tables::NodeCapacity& capacity = snapshot_->nodes.capacity(position.row);
   const NodeOverlay* overlay = scratch_.overlay(position.row);
-  const CompiledGroup& group = *v.group;
-  const bool special = group.has_network || group.has_task_network || group.has_devices || group.has_cores ||
-                       capacity.network_invalid || use.port_allocs || use.core_allocs ||
-                       (overlay && overlay->complex_allocs);
-  if (special) return decide_fit_special(position, v, cell);
   std::int64_t cpu = use.cpu_mhz + group.cpu_mhz, memory = use.memory_mb + group.memory_mb,
                disk = use.disk_mb + group.disk_mb;
   std::int64_t allocs = static_cast<std::int64_t>(use.alloc_count) + 1;
@@ -255,15 +391,25 @@ bool GenericStack::rank(std::uint32_t index, GroupView& v, double& final_score) 
   Cell& cell = v.cells[index];
   if (cell.fit == kUnknown) decide_fit(position, v, cell);
   if (cell.fit == kFail) {
+    if (options_.evict && !victims_needed_) victims_needed_ = has_preemptible(position.row);
+    if (cell.dimension == kDimensionInvalidNode || cell.dimension == kDimensionPortCollision) ++port_events_;
     if (cell.dimension != kReasonNone) exhaust(position, cell.dimension);
     return false;
   }
-  final_score = cell.prefix / static_cast<double>(cell.appended);
+  double sum = cell.prefix;
+  std::uint32_t appended = cell.appended;
+  if (spread_group_) {
+    const double spread = spread_.score(*spread_group_, position.row);
+    spread_total_[index] = spread;
+    if (spread != 0.0) sum += spread, ++appended;  // R-RANK-833
+  }
+  final_score = sum / static_cast<double>(appended);
   return true;
 }
 
 std::optional<Selected> GenericStack::select(std::uint32_t group_index, const SelectOptions& options) {
   options_ = options;
+  victims_needed_ = false;
   evaluated_ = filtered_ = exhausted_ = 0;
   reasons_.clear();
   classes_filtered_.clear();
@@ -275,6 +421,11 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
   const CompiledGroup& group = *v.group;
   if (!group.affinities.empty() || !group.spreads.empty() || !job_->spreads.empty())
     limit_ = group.count < config_.node_limit ? config_.node_limit : group.count;  // R-RANK-403; stays raised
+  if (v.network) network_ask_ = *v.network;
+  prepare_distinct(group_index, v);
+  prepare_spread(group_index, v);
+  if (spread_group_ && spread_total_.size() < size_) spread_total_.resize(size_);
+  const bool check_distinct = job_->distinct_hosts || group.distinct_hosts || !properties_.empty();
 
   std::uint32_t skipped[3], skip_count = 0, best = kNoRow;
   double skipped_score[3], best_score = 0;
@@ -288,9 +439,13 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
     const std::uint32_t position = offset_++;
     ++evaluated_;
     if (position >= frontier_) reach(position);
-    if (!feasible(position, v)) continue;
+    if (!feasible(position, group_index, v)) continue;
+    if (check_distinct && !distinct(positions_[position], group_index)) continue;
     double value;
-    if (!rank(position, v, value)) continue;
+    if (!rank(position, v, value)) {
+      if (!error_.empty()) return std::nullopt;
+      continue;
+    }
     top_.push(position, value);
     if (value <= 0.0 && skip_count < 3) {  // R-RANK-411, 412
       skipped[skip_count] = position;
@@ -304,7 +459,14 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
   Selected out;
   out.node = positions_[best].row;
   out.score = best_score;
-  out.shape = config_.memory_oversubscription ? group.shape_oversubscribed : group.shape;
+  const Position& position = positions_[best];
+  if (is_special(position.row, group)) {
+    [[maybe_unused]] const bool built = build_option(position, v, option_);
+    BERTH_ASSERT(built);
+    out.shape = tables::make_shape(std::make_shared<const model::AllocatedResources>(std::move(option_.resources)));
+  } else {
+    out.shape = config_.memory_oversubscription ? group.shape_oversubscribed : group.shape;
+  }
   return out;
 }
 
@@ -339,6 +501,7 @@ SelectMetrics GenericStack::take_metrics() {
     log(Component::anti_affinity, cell.anti_affinity);
     log(Component::penalty, 0);
     log(Component::affinity, cell.affinity);
+    if (spread_group_ && spread_total_[best[i].id] != 0.0) log(Component::spread, spread_total_[best[i].id]);
   }
   out.top = list;
   return out;
@@ -346,6 +509,13 @@ SelectMetrics GenericStack::take_metrics() {
 
 void GenericStack::placed(const PlannedAlloc& alloc) {
   NodeOverlay& overlay = scratch_.own_overlay(alloc.node);
+  const auto index = static_cast<std::uint32_t>(&alloc - plan_->allocs.data());
+  if (overlay.first_alloc == kNoRow)
+    overlay.first_alloc = index;
+  else
+    plan_->allocs[overlay.last_alloc].next_on_node = index;
+  overlay.last_alloc = index;
+  if (rank::SpreadGroup* group = spread_.find(alloc.group)) group->count_proposed(alloc.node, 1);
   const tables::ResourceShape& shape = *alloc.shape;
   overlay.cpu_mhz += shape.cpu_mhz;
   overlay.memory_mb += shape.memory_mb;
@@ -363,25 +533,7 @@ void GenericStack::placed(const PlannedAlloc& alloc) {
 
 void GenericStack::class_map(std::vector<std::pair<std::uint32_t, bool>>& out) const {  // R-FEAS-1701
   out.clear();
-  for (std::uint32_t code = 0; code < job_verdicts_.size(); ++code) {
-    bool eligible = false, ineligible = false;
-    for (const GroupView& v : views_) {
-      if (!v.group) continue;
-      eligible = eligible || v.verdicts[code] == kEligible;
-      ineligible = ineligible || v.verdicts[code] == kIneligible;
-    }
-    if (job_verdicts_[code] == kIneligible)
-      out.emplace_back(code, false);
-    else if (eligible || ineligible)
-      out.emplace_back(code, eligible);
-    else if (job_verdicts_[code] == kEligible)
-      out.emplace_back(code, true);
-  }
-}
-
-bool GenericStack::has_escaped() const {
-  if (job_escapes_) return true;
-  return std::any_of(job_->groups.begin(), job_->groups.end(), [](const CompiledGroup& g) { return g.escapes; });
+  for (const feasible::ClassCache::ClassVerdict& v : classes_.class_map()) out.emplace_back(v.class_id, v.eligible);
 }
 
 }  // namespace berth::sched

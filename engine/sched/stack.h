@@ -41,6 +41,7 @@ struct StackConfig {
 struct SelectOptions {
   std::uint32_t name_index = 0;                    ///< of the allocation, for per-allocation volumes
   std::span<const tables::NodeRow> penalty_nodes;  ///< R-RANK-1105
+  bool evict = false;                              ///< the second pass of R-PREEMPT-105
 };
 
 /// The node a Select found.
@@ -51,12 +52,15 @@ struct Selected {
   std::shared_ptr<const tables::ResourceShape> shape;
 };
 
+/// A job may evict allocations whose priority is at least this much lower (R-PREEMPT-204).
+inline constexpr std::int64_t kPreemptionMinDelta = 10;
+
 class GenericStack {
  public:
   explicit GenericStack(Scratch& scratch) : scratch_(scratch) {}
 
   /// A new attempt on `snapshot`: fresh class cache, limit, cursor. `plan` is the attempt's plan, empty at the start.
-  void start(const tables::Snapshot& snapshot, const PlanRows& plan);
+  void start(const tables::Snapshot& snapshot, PlanRows& plan);
   /// No-op when the version is the one given last (R-FEAS-310, R-RANK-215).
   void set_job(const tables::CompiledJob& job, const StackConfig& config);
   /// The candidates in ascending ID; shuffled by the order provider (R-FEAS-202, R-RANK-304). Rewinds the cursor.
@@ -64,6 +68,9 @@ class GenericStack {
 
   /// One Select for the group at position `group` of the job's list. Metrics of the Select are in metrics().
   [[nodiscard]] std::optional<Selected> select(std::uint32_t group, const SelectOptions& options);
+
+  /// After a Select with `evict`: some node without room runs allocations that could be evicted for the job.
+  [[nodiscard]] bool victims_needed() const { return victims_needed_; }
 
   /// Metrics of the last Select, copied into the attempt's arena.
   [[nodiscard]] SelectMetrics take_metrics();
@@ -111,10 +118,14 @@ class GenericStack {
 
   GroupView& view(std::uint32_t group);
   void reach(std::uint32_t position);
-  bool feasible(std::uint32_t position, GroupView& view);
+  bool feasible(std::uint32_t position, std::uint32_t group, GroupView& view);
+  [[nodiscard]] bool is_special(tables::NodeRow row, const tables::CompiledGroup& group) const;
+  void count_existing(feasible::PropertySet& set);
+  [[nodiscard]] tables::ColumnId column_of(const match::Target& target) const;
   bool job_checks(Position& position);
   bool group_checks(const Position& position, GroupView& view, Cell& cell);
   bool available(const Position& position, const GroupView& view);
+  [[nodiscard]] bool has_preemptible(tables::NodeRow row) const;
   bool rank(std::uint32_t position, GroupView& view, double& final_score);
   void decide_fit(const Position& position, const GroupView& view, Cell& cell);
   void decide_fit_special(const Position& position, const GroupView& view, Cell& cell);
@@ -139,7 +150,7 @@ class GenericStack {
 
   Scratch& scratch_;
   const tables::Snapshot* snapshot_ = nullptr;
-  const PlanRows* plan_ = nullptr;
+  PlanRows* plan_ = nullptr;
   const tables::CompiledJob* job_ = nullptr;
   StackConfig config_;
 
@@ -166,12 +177,14 @@ class GenericStack {
   std::vector<Count> reasons_, classes_filtered_, dimensions_, classes_exhausted_;
   rank::TopScores top_;
   std::vector<ScoredNode> top_list_;
+  std::vector<rank::SpreadProperty> spread_properties_;
   std::vector<double> spread_total_;  // by position, of the nodes scored in this Select
   GroupView* current_ = nullptr;
   Option option_;
   std::vector<const tables::ResourceShape*> proposed_;
   std::vector<tables::AllocRow> by_id_;
   std::string error_;
+  bool victims_needed_ = false;
 };
 
 }  // namespace berth::sched

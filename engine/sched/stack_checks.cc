@@ -1,30 +1,18 @@
 // The checks of one node that the wrapper of R-FEAS-410 asks for: drivers, constraints, devices, network, secrets,
 // volumes.
-#include "base/text.h"
+#include "feasible/drivers.h"
 #include "sched/stack.h"
 
 namespace berth::sched {
 
 using tables::CompiledGroup;
 
-namespace {
-
-/// R-FEAS-801, 802: the driver map decides when it knows the driver, else the attribute `driver.<D>`.
-bool has_driver(const model::Node& node, const std::string& driver) {
-  if (const auto found = node.drivers.find(driver); found != node.drivers.end())
-    return found->second && found->second->detected && found->second->healthy;
-  const auto attribute = node.attributes.find("driver." + driver);
-  return attribute != node.attributes.end() && base::parse_bool(attribute->second).value_or(false);
-}
-
-}  // namespace
-
 bool GenericStack::group_checks(const Position& position, GroupView& v, Cell& cell) {  // R-FEAS-304
   const CompiledGroup& group = *v.group;
   const model::Node& node = snapshot_->nodes.spec(position.row).node;
   cell.group_checks = kFail;
   for (const std::string& driver : group.drivers)
-    if (!has_driver(node, driver)) {
+    if (!feasible::has_driver(node, driver)) {
       filter(position, kReasonDrivers);
       return false;
     }
@@ -33,6 +21,22 @@ bool GenericStack::group_checks(const Position& position, GroupView& v, Cell& ce
       filter(position, scratch_.reason_of(*snapshot_, id));
       return false;
     }
+  if (group.has_devices) {
+    const auto& devices = node.node_resources->devices;
+    auto found = feasible::has_devices(devices, v.devices, scratch_.patterns);
+    if (!found) {
+      error_ = "a device attribute is not a number";  // R-FEAS-933
+      return false;
+    }
+    if (!*found) {
+      filter(position, kReasonDevices);
+      return false;
+    }
+  }
+  if (const auto reason = feasible::network_failure(network_ask_, node)) {
+    filter(position, scratch_.reasons.id(*reason));
+    return false;
+  }
   for (const std::string& provider : group.secrets)
     if (!node.attributes.contains("plugins.secrets." + provider + ".version")) {
       filter(position, kReasonSecrets);
@@ -43,10 +47,5 @@ bool GenericStack::group_checks(const Position& position, GroupView& v, Cell& ce
 }
 
 bool GenericStack::available(const Position&, const GroupView&) { return true; }
-
-void GenericStack::decide_fit_special(const Position&, const GroupView&, Cell& cell) {
-  cell.fit = kFail;
-  cell.dimension = kReasonNone;
-}
 
 }  // namespace berth::sched

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "model/flatten.h"
+#include "model/node_canonical.h"
 #include "rank/fit.h"
 #include "sched/stack.h"
 
