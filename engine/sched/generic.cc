@@ -78,6 +78,7 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
     }
   if (key.current == kNoRow) return;  // purged, and nothing left of it: nothing to do (R-SCHED-37)
   const CompiledJob& job = *snapshot.jobs.versions[key.current];
+  result.plan.job = key.current;
   result.groups.reserve(job.groups.size());
   std::int64_t wanted = 0;
   for (const CompiledGroup& group : job.groups) {
@@ -99,6 +100,8 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
   stack_.start(snapshot, result.plan);
   if (wanted == 0) {  // R-SCHED-50
     for (GroupResult& group : result.groups) group.has_queued = true;
+    result.submitted = eval.annotate;  // R-SCHED-39: an empty plan is submitted only for its annotations
+    if (result.submitted) ++result.attempts;
     return;
   }
   for (GroupResult& group : result.groups)

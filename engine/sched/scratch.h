@@ -14,11 +14,20 @@
 #include <string>
 #include <vector>
 
+#include "plan/plan_rows.h"
 #include "rank/fit.h"
 #include "rank/network_index.h"
-#include "sched/metrics.h"
 
 namespace berth::sched {
+
+using plan::Component;
+using plan::Count;
+using plan::kComponentNames;
+using plan::kComponents;
+using plan::PlannedAlloc;
+using plan::PlanRows;
+using plan::ScoredNode;
+using plan::SelectMetrics;
 
 class Arena {
  public:

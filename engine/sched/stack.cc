@@ -83,10 +83,14 @@ void GenericStack::set_job(const CompiledJob& job, const StackConfig& config) {
 
 std::uint32_t GenericStack::property_code(const match::Target& target, NodeRow row) const {
   switch (target.kind) {
-    case match::TargetKind::literal: return 0;
-    case match::TargetKind::unresolved: return feasible::PropertySet::kNoValue;
-    case match::TargetKind::node_id: return row;
-    default: break;
+    case match::TargetKind::literal:
+      return 0;
+    case match::TargetKind::unresolved:
+      return feasible::PropertySet::kNoValue;
+    case match::TargetKind::node_id:
+      return row;
+    default:
+      break;
   }
   const std::uint32_t code = snapshot_->nodes.code(column_of(target), row);
   return code == 0 ? feasible::PropertySet::kNoValue : code;
@@ -105,7 +109,8 @@ tables::ColumnId GenericStack::column_of(const match::Target& target) const {
 
 void GenericStack::count_existing(feasible::PropertySet& set) {  // R-FEAS-1405, 1406
   const tables::AllocTable& allocs = snapshot_->allocs;
-  for (tables::AllocRow row = snapshot_->jobs.keys[job_->key].alloc_head; row != kNoRow; row = allocs.next_of_job[row]) {
+  for (tables::AllocRow row = snapshot_->jobs.keys[job_->key].alloc_head; row != kNoRow;
+       row = allocs.next_of_job[row]) {
     if (allocs.terminal(row) || allocs.node[row] == kNoRow) continue;
     if (allocs.job[row] != kNoRow &&
         snapshot_->jobs.versions[allocs.job[row]]->spec->create_index != job_->spec->create_index)
@@ -174,8 +179,8 @@ void GenericStack::prepare_spread(std::uint32_t group_index, GroupView& v) {
         const ColumnMirror& mirror = scratch_.mirror(*snapshot_, spread.target);
         spread_properties_.push_back({mirror.code_of_row, mirror.text, mirror.ascending});
       }
-    spread_group_ = &spread_.prepare(group_index, job_->spec->spreads, group.spec->spreads, group.count,
-                                     spread_properties_);
+    spread_group_ =
+        &spread_.prepare(group_index, job_->spec->spreads, group.spec->spreads, group.count, spread_properties_);
     const tables::AllocTable& allocs = snapshot_->allocs;
     for (tables::AllocRow row = snapshot_->jobs.keys[job_->key].alloc_head; row != kNoRow;
          row = allocs.next_of_job[row])  // R-RANK-813
@@ -237,7 +242,8 @@ void GenericStack::filter(const Position& position, std::uint32_t reason) {  // 
 bool GenericStack::has_preemptible(NodeRow row) const {  // R-PREEMPT-202 to 204
   const tables::AllocTable& allocs = snapshot_->allocs;
   for (tables::AllocRow a = snapshot_->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a]) {
-    if (tables::client_terminal(allocs.client[a]) || allocs.job_key[a] == job_->key || allocs.job[a] == kNoRow) continue;
+    if (tables::client_terminal(allocs.client[a]) || allocs.job_key[a] == job_->key || allocs.job[a] == kNoRow)
+      continue;
     if (job_->priority - snapshot_->jobs.versions[allocs.job[a]]->priority >= kPreemptionMinDelta) return true;
   }
   return false;
@@ -289,7 +295,7 @@ bool GenericStack::feasible(std::uint32_t index, std::uint32_t group, GroupView&
     }
     if (group_status == ClassStatus::unknown) classes_.set_group(group, class_id, true);
   }
-  return available(position, v);
+  return available(position);
 }
 
 void GenericStack::load_own_allocs() {
@@ -423,6 +429,7 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
     limit_ = group.count < config_.node_limit ? config_.node_limit : group.count;  // R-RANK-403; stays raised
   if (v.network) network_ask_ = *v.network;
   prepare_distinct(group_index, v);
+  prepare_volumes(v);
   prepare_spread(group_index, v);
   if (spread_group_ && spread_total_.size() < size_) spread_total_.resize(size_);
   const bool check_distinct = job_->distinct_hosts || group.distinct_hosts || !properties_.empty();
@@ -510,6 +517,7 @@ SelectMetrics GenericStack::take_metrics() {
 void GenericStack::placed(const PlannedAlloc& alloc) {
   NodeOverlay& overlay = scratch_.own_overlay(alloc.node);
   const auto index = static_cast<std::uint32_t>(&alloc - plan_->allocs.data());
+  plan_->allocs[index].first_on_node = overlay.first_alloc == kNoRow;
   if (overlay.first_alloc == kNoRow)
     overlay.first_alloc = index;
   else

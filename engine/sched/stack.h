@@ -13,16 +13,20 @@
 // Threads: a stack belongs to one worker and one attempt at a time.
 #pragma once
 
+#include <deque>
+
 #include "feasible/class_cache.h"
+#include "feasible/csi_volumes.h"
 #include "feasible/devices.h"
 #include "feasible/distinct.h"
+#include "feasible/host_volumes.h"
 #include "feasible/network_check.h"
+#include "plan/plan_rows.h"
 #include "rank/devices.h"
 #include "rank/order.h"
 #include "rank/score_fit.h"
 #include "rank/spread.h"
 #include "rank/top_scores.h"
-#include "sched/plan_rows.h"
 #include "sched/scratch.h"
 
 namespace berth::sched {
@@ -103,9 +107,9 @@ class GenericStack {
 
   struct GroupView {
     const tables::CompiledGroup* group = nullptr;
-    std::span<Cell> cells;                             // by position; valid below frontier_
-    std::vector<match::DeviceRequest> devices;         // of all tasks, compiled
-    std::optional<feasible::NetworkAsk> network;       // absent: the group has no network
+    std::span<Cell> cells;                        // by position; valid below frontier_
+    std::vector<match::DeviceRequest> devices;    // of all tasks, compiled
+    std::optional<feasible::NetworkAsk> network;  // absent: the group has no network
     bool distinct_built = false;
   };
   /// What a placement on one node would hold, built step by step where ports, devices or cores are involved.
@@ -124,7 +128,12 @@ class GenericStack {
   [[nodiscard]] tables::ColumnId column_of(const match::Target& target) const;
   bool job_checks(Position& position);
   bool group_checks(const Position& position, GroupView& view, Cell& cell);
-  bool available(const Position& position, const GroupView& view);
+  bool available(const Position& position);
+  void prepare_volumes(const GroupView& view);
+  std::string_view keep(std::string text);
+  feasible::AllocView alloc_view(tables::AllocRow row);
+  std::vector<feasible::AllocView> node_views(tables::NodeRow row, bool proposed_only);
+  [[nodiscard]] tables::NodeRow row_of(std::string_view node_id) const;
   [[nodiscard]] bool has_preemptible(tables::NodeRow row) const;
   bool rank(std::uint32_t position, GroupView& view, double& final_score);
   void decide_fit(const Position& position, const GroupView& view, Cell& cell);
@@ -183,6 +192,10 @@ class GenericStack {
   Option option_;
   std::vector<const tables::ResourceShape*> proposed_;
   std::vector<tables::AllocRow> by_id_;
+  feasible::VolumeState volume_state_;
+  std::optional<feasible::HostVolumeCheck> host_volumes_;
+  std::optional<feasible::CsiVolumeCheck> csi_volumes_;
+  std::deque<std::string> kept_texts_;  // what the views of this Select point to
   std::string error_;
   bool victims_needed_ = false;
 };

@@ -46,6 +46,4 @@ bool GenericStack::group_checks(const Position& position, GroupView& v, Cell& ce
   return true;
 }
 
-bool GenericStack::available(const Position&, const GroupView&) { return true; }
-
 }  // namespace berth::sched

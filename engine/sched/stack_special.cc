@@ -136,8 +136,8 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
     }
     if (ask.cores > 0) {  // R-RANK-641, 642
       const model::Topology* topology = model::topology_of(node);
-      if (!topology || !rank::assign_cores(*topology, consumed, ask.cores, allocated.cpu.reserved_cores,
-                                           allocated.cpu.cpu_shares))
+      if (!topology ||
+          !rank::assign_cores(*topology, consumed, ask.cores, allocated.cpu.reserved_cores, allocated.cpu.cpu_shares))
         return fail(kDimensionCores);
       model::merge_cores(consumed, allocated.cpu.reserved_cores);
     }

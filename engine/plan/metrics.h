@@ -10,7 +10,7 @@
 
 #include "tables/state.h"
 
-namespace berth::sched {
+namespace berth::plan {
 
 /// Score components in stage order (R-RANK-201).
 enum class Component : std::uint8_t { binpack, devices, anti_affinity, penalty, affinity, spread, preemption };
@@ -43,4 +43,4 @@ struct SelectMetrics {
   std::span<const ScoredNode> top;  ///< best first (R-RANK-1006 to 1008)
 };
 
-}  // namespace berth::sched
+}  // namespace berth::plan

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "sched/metrics.h"
+#include "plan/metrics.h"
 
-namespace berth::sched {
+namespace berth::plan {
 
 /// One new allocation. Its name is `<job ID>.<group>[<name_index>]`.
 struct PlannedAlloc {
@@ -18,15 +18,18 @@ struct PlannedAlloc {
   SelectMetrics metrics;
   std::shared_ptr<const tables::ResourceShape> shape;
   std::uint32_t next_on_node = tables::kNoRow;  ///< next planned allocation on the same node
+  bool first_on_node = false;                   ///< no earlier planned allocation is on its node
 };
 
 struct PlanRows {
-  std::vector<PlannedAlloc> allocs;  ///< in plan order
-  bool has_deployment = false;       ///< a new deployment goes with the plan
+  tables::JobRow job = tables::kNoRow;  ///< the job version of every planned allocation
+  std::vector<PlannedAlloc> allocs;     ///< in plan order
+  bool has_deployment = false;          ///< a new deployment goes with the plan
   void clear() {
+    job = tables::kNoRow;
     allocs.clear();
     has_deployment = false;
   }
 };
 
-}  // namespace berth::sched
+}  // namespace berth::plan
