@@ -1,0 +1,66 @@
+// Cron specifications and time zones of periodic jobs (R-MODEL-117, R-CTRL-1302).
+//
+// Fields: [second] minute hour day-of-month month day-of-week [year]; five fields are minute to day of week, six add
+// the year. Each takes `*`, `?`, lists, ranges and `/step`; months and days of week also names; the day of month `L`,
+// `LW` and `15W`; the day of week `5L` and `5#3`. When both days are restricted, a day matching either of them counts.
+// `@yearly`, `@annually`, `@monthly`, `@weekly`, `@daily` and `@hourly` abbreviate.
+#pragma once
+
+#include <bitset>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "base/time.h"
+#include "model/job.h"
+
+namespace berth::model {
+
+struct Cron {
+  std::bitset<60> seconds, minutes;
+  std::bitset<24> hours;
+  std::bitset<32> days_of_month;  ///< bits 1 to 31
+  std::bitset<13> months;         ///< bits 1 to 12
+  std::bitset<7> days_of_week;    ///< 0 = Sunday
+  std::bitset<200> years;         ///< bit 0 = 1970
+  bool any_day_of_month = true, any_day_of_week = true;
+  bool last_day = false, last_workday = false;
+  std::bitset<32> workdays_near;               ///< `15W`
+  std::bitset<7> last_of_week;                 ///< `5L`
+  std::vector<std::pair<int, int>> nth_of_week;  ///< `5#3` = {5, 3}
+};
+
+/// The error is the reason alone, as registration prints it.
+[[nodiscard]] tl::expected<Cron, std::string> parse_cron(std::string_view text);
+
+/// Offsets from UTC over time, read from the system's time zone files (TZDIR, else /usr/share/zoneinfo).
+class TimeZone {
+ public:
+  /// Null when there is no such zone. "" and "UTC" are always known.
+  [[nodiscard]] static std::shared_ptr<const TimeZone> load(const std::string& name);
+  /// Seconds to add to UTC at `utc_s` (Unix seconds) to get local time.
+  [[nodiscard]] std::int64_t offset_s(std::int64_t utc_s) const;
+  /// Unix seconds of a local wall clock given as if it were UTC; a time that a change of the clock skips moves on by
+  /// the gap, one that happens twice is the first of the two.
+  [[nodiscard]] std::int64_t to_utc_s(std::int64_t local_s) const;
+
+ private:
+  struct Change {
+    std::int64_t at_s, offset_s;
+  };
+  std::vector<Change> changes_;  // ascending; the first entry holds from the beginning of time
+  std::string rule_;             // POSIX rule for what lies after the last change, "" when none
+};
+
+[[nodiscard]] bool is_time_zone(const std::string& name);
+
+/// First match strictly after `after`, to the second; the zero time when there is none before 2100.
+[[nodiscard]] base::Time next_match(const Cron& cron, base::Time after, const TimeZone& zone);
+
+/// Next launch of a periodic job strictly after `after` (R-CTRL-1302): the earliest over its specs, where a spec
+/// without a match makes the result so far none. The zero time when disabled, malformed or never.
+[[nodiscard]] base::Time next_launch(const PeriodicConfig& periodic, base::Time after);
+
+}  // namespace berth::model

@@ -1,0 +1,15 @@
+// Does a change of the job force allocations to be replaced (R-SCHED-103 to 107)?
+#pragma once
+
+#include <string>
+
+#include "model/job.h"
+
+namespace berth::model {
+
+/// True when group `group` differs between the two versions in something that a running allocation cannot take over.
+/// False means that only the in-place part of the decision is left (R-SCHED-108 ff.). A group that is missing on either
+/// side counts as changed. Cold: runs once per job version, group and evaluation; cache the answer.
+[[nodiscard]] bool tasks_updated(const Job& old_job, const Job& new_job, const std::string& group);
+
+}  // namespace berth::model
