@@ -62,12 +62,8 @@ Value default_reschedule(const std::string& type) {
                    {"DelayFunction", "constant"},
                    {"MaxDelay", 0},
                    {"Unlimited", false}});
-  return object({{"Attempts", 0},
-                 {"Interval", 0},
-                 {"Delay", 0},
-                 {"DelayFunction", ""},
-                 {"MaxDelay", 0},
-                 {"Unlimited", false}});
+  return object(
+      {{"Attempts", 0}, {"Interval", 0}, {"Delay", 0}, {"DelayFunction", ""}, {"MaxDelay", 0}, {"Unlimited", false}});
 }
 
 Value default_restart(const std::string& type) {

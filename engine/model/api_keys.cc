@@ -23,9 +23,9 @@ struct Shape {
   std::span<const Key> keys;
 };
 
-#define BERTH_SHAPE(name, ...)                  \
-  constexpr Key name##Keys[] = {__VA_ARGS__};   \
-  constexpr Shape name{name##Keys}
+#define BERTH_SHAPE(name, ...)                \
+  constexpr Key name##Keys[] = {__VA_ARGS__}; \
+  constexpr Shape name { name##Keys }
 
 BERTH_SHAPE(kConstraint, {"LTarget"}, {"RTarget"}, {"Operand"});
 BERTH_SHAPE(kAffinity, {"LTarget"}, {"RTarget"}, {"Operand"}, {"Weight"});
@@ -60,10 +60,10 @@ BERTH_SHAPE(kIdentity, {"Name"}, {"Audience"}, {"ChangeMode"}, {"ChangeSignal"},
             {"ServiceName"}, {"TTL"}, {"ExtraClaims"});
 BERTH_SHAPE(kCheckRestart, {"Limit"}, {"Grace"}, {"IgnoreWarnings"});
 BERTH_SHAPE(kCheck, {"Name"}, {"Type"}, {"Command"}, {"Args"}, {"Path"}, {"Protocol"}, {"PortLabel"}, {"Expose"},
-            {"AddressMode"}, {"Advertise"}, {"Interval"}, {"Timeout"}, {"InitialStatus"}, {"Notes"},
-            {"TLSServerName"}, {"TLSSkipVerify"}, {"Header"}, {"Method"},
-            {"CheckRestart", How::object, &kCheckRestart}, {"GRPCService"}, {"GRPCUseTLS"}, {"TaskName"},
-            {"SuccessBeforePassing"}, {"FailuresBeforeCritical"}, {"FailuresBeforeWarning"}, {"Body"}, {"OnUpdate"});
+            {"AddressMode"}, {"Advertise"}, {"Interval"}, {"Timeout"}, {"InitialStatus"}, {"Notes"}, {"TLSServerName"},
+            {"TLSSkipVerify"}, {"Header"}, {"Method"}, {"CheckRestart", How::object, &kCheckRestart}, {"GRPCService"},
+            {"GRPCUseTLS"}, {"TaskName"}, {"SuccessBeforePassing"}, {"FailuresBeforeCritical"},
+            {"FailuresBeforeWarning"}, {"Body"}, {"OnUpdate"});
 // Connect blocks are not expanded (R-MODEL-246) and keep whatever stands in them.
 BERTH_SHAPE(kService, {"Name"}, {"Tags"}, {"CanaryTags"}, {"EnableTagOverride"}, {"PortLabel"}, {"AddressMode"},
             {"Address"}, {"Checks", How::list, &kCheck}, {"CheckRestart", How::object, &kCheckRestart}, {"Connect"},
@@ -84,24 +84,24 @@ BERTH_SHAPE(kSecret, {"Name"}, {"Provider"}, {"Path"}, {"Config"}, {"Env"});
 BERTH_SHAPE(kCsiPlugin, {"ID"}, {"Type"}, {"MountDir"}, {"StagePublishBaseDir"}, {"HealthTimeout"});
 BERTH_SHAPE(kDispatchPayload, {"File"});
 BERTH_SHAPE(kTask, {"Name"}, {"Driver"}, {"User"}, {"Config"}, {"Env"}, {"Services", How::list, &kService},
-            {"Vault", How::object, &kVault}, {"Consul", How::object, &kConsul},
-            {"Templates", How::list, &kTemplate}, {"Secrets", How::list, &kSecret},
-            {"Constraints", How::list, &kConstraint}, {"Affinities", How::list, &kAffinity},
-            {"Resources", How::object, &kResources}, {"RestartPolicy", How::object, &kRestart},
-            {"DispatchPayload", How::object, &kDispatchPayload}, {"Lifecycle", How::object, &kLifecycle}, {"Meta"},
-            {"KillTimeout"}, {"LogConfig", How::object, &kLog}, {"Artifacts", How::list, &kArtifact}, {"Leader"},
-            {"ShutdownDelay"}, {"VolumeMounts", How::list, &kMount}, {"ScalingPolicies", How::list, &kScaling},
-            {"CSIPluginConfig", How::object, &kCsiPlugin}, {"KillSignal"}, {"Kind"},
-            {"Identity", How::object, &kIdentity}, {"Identities", How::list, &kIdentity}, {"Actions"}, {"Schedule"});
+            {"Vault", How::object, &kVault}, {"Consul", How::object, &kConsul}, {"Templates", How::list, &kTemplate},
+            {"Secrets", How::list, &kSecret}, {"Constraints", How::list, &kConstraint},
+            {"Affinities", How::list, &kAffinity}, {"Resources", How::object, &kResources},
+            {"RestartPolicy", How::object, &kRestart}, {"DispatchPayload", How::object, &kDispatchPayload},
+            {"Lifecycle", How::object, &kLifecycle}, {"Meta"}, {"KillTimeout"}, {"LogConfig", How::object, &kLog},
+            {"Artifacts", How::list, &kArtifact}, {"Leader"}, {"ShutdownDelay"}, {"VolumeMounts", How::list, &kMount},
+            {"ScalingPolicies", How::list, &kScaling}, {"CSIPluginConfig", How::object, &kCsiPlugin}, {"KillSignal"},
+            {"Kind"}, {"Identity", How::object, &kIdentity}, {"Identities", How::list, &kIdentity}, {"Actions"},
+            {"Schedule"});
 BERTH_SHAPE(kGroup, {"Name"}, {"Count"}, {"Constraints", How::list, &kConstraint},
-            {"Affinities", How::list, &kAffinity}, {"Spreads", How::list, &kSpread},
-            {"Tasks", How::list, &kTask}, {"RestartPolicy", How::object, &kRestart},
-            {"ReschedulePolicy", How::object, &kReschedule}, {"EphemeralDisk", How::object, &kDisk},
-            {"Update", How::object, &kUpdate}, {"Migrate", How::object, &kMigrate},
-            {"Disconnect", How::object, &kDisconnect}, {"Networks", How::list, &kNetwork}, {"Meta"},
-            {"Services", How::list, &kService}, {"Consul", How::object, &kConsul},
-            {"Volumes", How::map, &kVolume}, {"ShutdownDelay"}, {"MaxRunDuration"}, {"Scaling", How::object, &kScaling},
-            {"StopAfterClientDisconnect"}, {"MaxClientDisconnect"}, {"PreventRescheduleOnLost"});
+            {"Affinities", How::list, &kAffinity}, {"Spreads", How::list, &kSpread}, {"Tasks", How::list, &kTask},
+            {"RestartPolicy", How::object, &kRestart}, {"ReschedulePolicy", How::object, &kReschedule},
+            {"EphemeralDisk", How::object, &kDisk}, {"Update", How::object, &kUpdate},
+            {"Migrate", How::object, &kMigrate}, {"Disconnect", How::object, &kDisconnect},
+            {"Networks", How::list, &kNetwork}, {"Meta"}, {"Services", How::list, &kService},
+            {"Consul", How::object, &kConsul}, {"Volumes", How::map, &kVolume}, {"ShutdownDelay"}, {"MaxRunDuration"},
+            {"Scaling", How::object, &kScaling}, {"StopAfterClientDisconnect"}, {"MaxClientDisconnect"},
+            {"PreventRescheduleOnLost"});
 BERTH_SHAPE(kPeriodic, {"Enabled"}, {"Spec"}, {"Specs"}, {"SpecType"}, {"ProhibitOverlap"}, {"TimeZone"});
 BERTH_SHAPE(kParameterized, {"Payload"}, {"MetaRequired"}, {"MetaOptional"});
 BERTH_SHAPE(kLink, {"Label"}, {"Url"});
@@ -109,14 +109,14 @@ BERTH_SHAPE(kUi, {"Description"}, {"Links", How::list, &kLink});
 BERTH_SHAPE(kVersionTag, {"Name"}, {"Description"}, {"TaggedTime"});
 BERTH_SHAPE(kJob, {"ID"}, {"Name"}, {"Namespace"}, {"Region"}, {"ParentID"}, {"Type"}, {"Priority"}, {"AllAtOnce"},
             {"Datacenters"}, {"NodePool"}, {"Constraints", How::list, &kConstraint},
-            {"Affinities", How::list, &kAffinity}, {"Spreads", How::list, &kSpread},
-            {"TaskGroups", How::list, &kGroup}, {"Update", How::object, &kUpdate},
-            {"Reschedule", How::object, &kReschedule}, {"Migrate", How::object, &kMigrate},
-            {"Periodic", How::object, &kPeriodic}, {"ParameterizedJob", How::object, &kParameterized},
-            {"Multiregion"}, {"Dispatched"}, {"DispatchIdempotencyToken"}, {"Payload"}, {"Meta"}, {"Stop"},
-            {"ConsulNamespace"}, {"VaultNamespace"}, {"NomadTokenID"}, {"Status"}, {"StatusDescription"}, {"Stable"},
-            {"Version"}, {"SubmitTime"}, {"CreateIndex"}, {"ModifyIndex"}, {"JobModifyIndex"},
-            {"UI", How::object, &kUi}, {"VersionTag", How::object, &kVersionTag});
+            {"Affinities", How::list, &kAffinity}, {"Spreads", How::list, &kSpread}, {"TaskGroups", How::list, &kGroup},
+            {"Update", How::object, &kUpdate}, {"Reschedule", How::object, &kReschedule},
+            {"Migrate", How::object, &kMigrate}, {"Periodic", How::object, &kPeriodic},
+            {"ParameterizedJob", How::object, &kParameterized}, {"Multiregion"}, {"Dispatched"},
+            {"DispatchIdempotencyToken"}, {"Payload"}, {"Meta"}, {"Stop"}, {"ConsulNamespace"}, {"VaultNamespace"},
+            {"NomadTokenID"}, {"Status"}, {"StatusDescription"}, {"Stable"}, {"Version"}, {"SubmitTime"},
+            {"CreateIndex"}, {"ModifyIndex"}, {"JobModifyIndex"}, {"UI", How::object, &kUi},
+            {"VersionTag", How::object, &kVersionTag});
 
 #undef BERTH_SHAPE
 

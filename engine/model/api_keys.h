@@ -6,8 +6,8 @@
 
 namespace berth::model {
 
-/// Rewrites `job` so that every known key stands in its own spelling, once, and not null; unknown keys go. Fails where a
-/// list or an object is wanted and something else stands. `place` is the JSON pointer of `job`, for the error.
+/// Rewrites `job` so that every known key stands in its own spelling, once, and not null; unknown keys go. Fails where
+/// a list or an object is wanted and something else stands. `place` is the JSON pointer of `job`, for the error.
 [[nodiscard]] Result<json::Value> normalise_job_keys(const json::Value& job, const std::string& path,
                                                      const std::string& place);
 

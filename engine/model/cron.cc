@@ -49,9 +49,9 @@ std::optional<int> read_value(const FieldShape& shape, std::string_view text) {
       return std::nullopt;
     return static_cast<int>(*number);
   }
-  static constexpr std::array kLong = {"january", "february",  "march",   "april",    "may",      "june",  "july",
-                                       "august",  "september", "october", "november", "december", "sunday", "monday",
-                                       "tuesday", "wednesday", "thursday", "friday",  "saturday"};
+  static constexpr std::array kLong = {"january", "february",  "march",    "april",    "may",      "june",   "july",
+                                       "august",  "september", "october",  "november", "december", "sunday", "monday",
+                                       "tuesday", "wednesday", "thursday", "friday",   "saturday"};
   for (std::size_t i = 0; i < shape.names.size(); ++i) {
     if (text == shape.names[i]) return shape.min + static_cast<int>(i);
     if (text.size() > 3 && text.starts_with(shape.names[i]) &&
@@ -125,9 +125,11 @@ std::string read_weekdays(std::string_view text, Cron& cron) {
       const auto nth = base::parse_uint64(piece.substr(hash + 1));
       if (!day || !nth || *nth < 1 || *nth > 5) return bad(kWeekdayField, piece);
       cron.any_day_of_week = false, cron.nth_of_week.emplace_back(*day % 7, static_cast<int>(*nth));
-    } else if (piece.size() > 1 && piece.ends_with('l') && read_value(kWeekdayField, piece.substr(0, piece.size() - 1))) {
+    } else if (piece.size() > 1 && piece.ends_with('l') &&
+               read_value(kWeekdayField, piece.substr(0, piece.size() - 1))) {
       cron.any_day_of_week = false;
-      cron.last_of_week.set(static_cast<std::size_t>(*read_value(kWeekdayField, piece.substr(0, piece.size() - 1)) % 7));
+      cron.last_of_week.set(
+          static_cast<std::size_t>(*read_value(kWeekdayField, piece.substr(0, piece.size() - 1)) % 7));
     } else if (!read_piece(kWeekdayField, piece,
                            [&](int day) { cron.days_of_week.set(static_cast<std::size_t>(day % 7)); })) {
       return bad(kWeekdayField, piece);
@@ -176,9 +178,12 @@ bool day_matches(const Cron& cron, std::chrono::year_month_day date) {
 
 tl::expected<Cron, std::string> parse_cron(std::string_view text) {
   std::string spec = lower(base::trim_space(text));
-  for (const auto& [name, meaning] :
-       {std::pair{"@annually", "0 0 0 1 1 * *"}, {"@yearly", "0 0 0 1 1 * *"}, {"@monthly", "0 0 0 1 * * *"},
-        {"@weekly", "0 0 0 * * 0 *"}, {"@daily", "0 0 0 * * * *"}, {"@hourly", "0 0 * * * * *"}})
+  for (const auto& [name, meaning] : {std::pair{"@annually", "0 0 0 1 1 * *"},
+                                      {"@yearly", "0 0 0 1 1 * *"},
+                                      {"@monthly", "0 0 0 1 * * *"},
+                                      {"@weekly", "0 0 0 * * 0 *"},
+                                      {"@daily", "0 0 0 * * * *"},
+                                      {"@hourly", "0 0 * * * * *"}})
     if (spec == name) spec = meaning;
   std::vector<std::string_view> fields;
   for (const char separator : {'\t', '\n', '\r'}) std::replace(spec.begin(), spec.end(), separator, ' ');

@@ -27,8 +27,8 @@ struct Cron {
   std::bitset<200> years;         ///< bit 0 = 1970
   bool any_day_of_month = true, any_day_of_week = true;
   bool last_day = false, last_workday = false;
-  std::bitset<32> workdays_near;               ///< `15W`
-  std::bitset<7> last_of_week;                 ///< `5L`
+  std::bitset<32> workdays_near;                 ///< `15W`
+  std::bitset<7> last_of_week;                   ///< `5L`
   std::vector<std::pair<int, int>> nth_of_week;  ///< `5#3` = {5, 3}
 };
 

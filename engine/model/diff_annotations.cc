@@ -35,9 +35,7 @@ Result<std::string> count_annotation(const json::Value& field) {
   return std::string(*before < *after ? kForcesCreate : *after < *before ? kForcesDestroy : "");
 }
 
-bool is_none(const json::Value& diff) {
-  return diff["Type"].as_string().empty() || diff["Type"].as_string() == "None";
-}
+bool is_none(const json::Value& diff) { return diff["Type"].as_string().empty() || diff["Type"].as_string() == "None"; }
 
 /// A change that the display heuristic calls destructive (R-SCHED-199).
 bool destructive(const json::Value& task) {
@@ -50,7 +48,7 @@ bool destructive(const json::Value& task) {
     if (std::find(kMild.begin(), kMild.end(), name) != kMild.end()) continue;
     if (name != "LogConfig") return true;
     for (const json::Value& field : object["Fields"].items())
-      if (!is_none(field) && field["Name"].as_string() == "Disabled") return true;
+      if (field["Name"].as_string() == "Disabled") return true;  // listed is enough, edited or not
   }
   return false;
 }

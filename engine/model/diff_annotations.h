@@ -19,7 +19,7 @@ struct GroupAnnotations {
 
 /// One entry per group of the difference, in its order. `diff` is {Type, ID, TaskGroups: [{Type, Name, Fields, Tasks}]}
 /// as the plan endpoint gives it. Fails when a Count is not a number.
-[[nodiscard]] Result<std::vector<GroupAnnotations>> annotate_diff(
-    const json::Value& diff, const std::map<std::string, DesiredUpdates>& updates);
+[[nodiscard]] Result<std::vector<GroupAnnotations>> annotate_diff(const json::Value& diff,
+                                                                  const std::map<std::string, DesiredUpdates>& updates);
 
 }  // namespace berth::model

@@ -45,10 +45,8 @@ void canonicalize_group(const Job& job, TaskGroup& group) {
 
 std::optional<ReschedulePolicy> default_reschedule_policy(const std::string& job_type) {
   if (job_type == "service")
-    return ReschedulePolicy{.delay = 30 * kSecond,
-                            .delay_function = "exponential",
-                            .max_delay = 3600 * kSecond,
-                            .unlimited = true};
+    return ReschedulePolicy{
+        .delay = 30 * kSecond, .delay_function = "exponential", .max_delay = 3600 * kSecond, .unlimited = true};
   if (job_type == "batch")
     return ReschedulePolicy{
         .attempts = 1, .interval = 24 * 3600 * kSecond, .delay = 5 * kSecond, .delay_function = "constant"};
@@ -64,10 +62,8 @@ std::optional<RestartPolicy> default_restart_policy(const std::string& job_type)
 }
 
 MigrateStrategy default_migrate_strategy() {
-  return {.max_parallel = 1,
-          .health_check = "checks",
-          .min_healthy_time = 10 * kSecond,
-          .healthy_deadline = 300 * kSecond};
+  return {
+      .max_parallel = 1, .health_check = "checks", .min_healthy_time = 10 * kSecond, .healthy_deadline = 300 * kSecond};
 }
 
 void canonicalize(Job& job) {

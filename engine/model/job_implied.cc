@@ -53,8 +53,8 @@ void add_signals(TaskGroup& group) {
       if (entry["ChangeMode"].as_string() == "signal") signals.insert(entry["ChangeSignal"].as_string());
   }
   if (signals.empty()) return;
-  add(group.constraints,
-      {"${attr.os.signals}", base::join({signals.begin(), signals.end()}, ","), "set_contains"}, Match::full);
+  add(group.constraints, {"${attr.os.signals}", base::join({signals.begin(), signals.end()}, ","), "set_contains"},
+      Match::full);
 }
 
 void add_services(TaskGroup& group) {
@@ -119,8 +119,8 @@ void add_implied_constraints(Job& job) {
     add_signals(group);
     add_services(group);
     add_networks(group);
-    const bool schedule = std::any_of(group.tasks.begin(), group.tasks.end(),
-                                      [](const Task& task) { return task.schedule.is_object(); });
+    const bool schedule =
+        std::any_of(group.tasks.begin(), group.tasks.end(), [](const Task& task) { return task.schedule.is_object(); });
     if (schedule) add(group.constraints, semver("${attr.nomad.version}", "1.8.0-dev"), Match::left);
   }
 }

@@ -60,6 +60,7 @@ Result<Registration> register_job(const json::Value& input, const RegistrationRe
   if (!api) return tl::unexpected(api.error());
   fill_api_defaults(*api);
   if (auto done = from_json(*api, job, read); !done) return tl::unexpected(done.error());
+  job.dispatched = false;  // read-only for clients, as the rest of these (R-MODEL-622)
   job.parent_id.clear(), job.status.clear(), job.status_description.clear();
   job.stable = false;
   job.submit_time = 0;

@@ -8,7 +8,7 @@
 namespace berth::model {
 
 struct RegistrationRequest {
-  std::string path = "-";         ///< file named in errors
+  std::string path = "-";          ///< file named in errors
   std::string region, name_space;  ///< query parameters or fields of the request, "" = not given (R-MODEL-222)
   RegistrationLimits limits;
   const std::vector<Namespace>* namespaces = nullptr;  ///< when set, the namespace must be one of them

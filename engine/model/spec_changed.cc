@@ -20,7 +20,15 @@ Job without_bookkeeping(const Job& job) {
 
 }  // namespace
 
-bool spec_changed(const Job& stored, const Job& submitted) {
+bool spec_changed(const Job& stored, const Job& submitted, const EmptyContainers& stored_empty,
+                  EmptyContainers submitted_empty) {
+  std::erase_if(submitted_empty, [](const std::string& place) {
+    for (const char* list :
+         {"/Constraints", "/Affinities", "/Spreads", "/SpreadTarget", "/VolumeMounts", "/Resources/Networks"})
+      if (place.ends_with(list)) return true;
+    return false;
+  });
+  if (stored_empty != submitted_empty) return true;
   const Job a = without_bookkeeping(stored), b = without_bookkeeping(submitted);
   if (a == b) return false;
   // Members of retained blocks may come in another order, which means nothing.

@@ -1,12 +1,15 @@
 // Did a submitted job change the specification (R-MODEL-276)?
 #pragma once
 
+#include "model/empty_containers.h"
 #include "model/job.h"
 
 namespace berth::model {
 
-/// True unless the two jobs are equal in everything but status, stability, version, indexes and submit time. Empty and
-/// absent are the same wherever the model keeps lists and maps; in retained blocks they differ.
-[[nodiscard]] bool spec_changed(const Job& stored, const Job& submitted);
+/// True unless the two jobs are equal in everything but status, stability, version, indexes and submit time. Of the
+/// empty containers of the submitted job those that R-MODEL-276 names count as absent; the two sets are needed only
+/// where a job is not canonical.
+[[nodiscard]] bool spec_changed(const Job& stored, const Job& submitted, const EmptyContainers& stored_empty = {},
+                                EmptyContainers submitted_empty = {});
 
 }  // namespace berth::model

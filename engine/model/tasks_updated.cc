@@ -54,8 +54,9 @@ bool same_exactly(const Value& a, const Value& b, Keys fields) {
 }
 
 bool same_template(const Value& a, const Value& b) {
-  return same_block(a, b, {"SourcePath", "DestPath", "EmbeddedTmpl", "ChangeMode", "ChangeSignal", "Once", "Splay",
-                           "Perms", "LeftDelim", "RightDelim", "Envvars", "VaultGrace", "ErrMissingKey"}) &&
+  return same_block(a, b,
+                    {"SourcePath", "DestPath", "EmbeddedTmpl", "ChangeMode", "ChangeSignal", "Once", "Splay", "Perms",
+                     "LeftDelim", "RightDelim", "Envvars", "VaultGrace", "ErrMissingKey"}) &&
          same_exactly(a, b, {"Uid", "Gid"}) &&
          same_block(a["ChangeScript"], b["ChangeScript"],
                     {"Command", "Args", "Timeout", "FailOnError", "RunOnFirstRender"}) &&
@@ -105,9 +106,8 @@ bool same_networks(const std::vector<NetworkResource>& a, const std::vector<Netw
   };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const NetworkResource& x, const NetworkResource& y) {
     return x.mode == y.mode && x.mbits == y.mbits && x.hostname == y.hostname &&
-           same_block(x.dns, y.dns, {"Servers", "Searches", "Options"}) &&
-           x.cni.is_object() == y.cni.is_object() && same_map(x.cni["Args"], y.cni["Args"]) &&
-           same_ports(ports(x), ports(y), true);
+           same_block(x.dns, y.dns, {"Servers", "Searches", "Options"}) && x.cni.is_object() == y.cni.is_object() &&
+           same_map(x.cni["Args"], y.cni["Args"]) && same_ports(ports(x), ports(y), true);
   });
 }
 
@@ -185,18 +185,17 @@ bool same_connect(const Value& old_services, const Value& new_services) {  // R-
 }
 
 bool same_volumes(const TaskGroup& a, const TaskGroup& b) {
-  return std::equal(a.volumes.begin(), a.volumes.end(), b.volumes.begin(), b.volumes.end(),
-                    [](const auto& x, const auto& y) {
-                      if (x.first != y.first || x.second.has_value() != y.second.has_value()) return false;
-                      if (!x.second) return true;
-                      VolumeRequest v = *x.second, w = *y.second;
-                      const Value options_v = std::exchange(v.mount_options, Value());
-                      const Value options_w = std::exchange(w.mount_options, Value());
-                      if (v != w || !same_block(options_v, options_w, {"FSType"})) return false;
-                      const json::Array &flags_v = options_v["MountFlags"].items(),
-                                        &flags_w = options_w["MountFlags"].items();
-                      return std::is_permutation(flags_v.begin(), flags_v.end(), flags_w.begin(), flags_w.end());
-                    });
+  return std::equal(
+      a.volumes.begin(), a.volumes.end(), b.volumes.begin(), b.volumes.end(), [](const auto& x, const auto& y) {
+        if (x.first != y.first || x.second.has_value() != y.second.has_value()) return false;
+        if (!x.second) return true;
+        VolumeRequest v = *x.second, w = *y.second;
+        const Value options_v = std::exchange(v.mount_options, Value());
+        const Value options_w = std::exchange(w.mount_options, Value());
+        if (v != w || !same_block(options_v, options_w, {"FSType"})) return false;
+        const json::Array &flags_v = options_v["MountFlags"].items(), &flags_w = options_w["MountFlags"].items();
+        return std::is_permutation(flags_v.begin(), flags_v.end(), flags_w.begin(), flags_w.end());
+      });
 }
 
 }  // namespace

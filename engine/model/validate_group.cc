@@ -67,9 +67,8 @@ void validate_csi_volume(const TaskGroup& group, const VolumeRequest& v, ErrorLi
   } else if (mode == "multi-node-single-writer") {
     if (!v.read_only && group.count > 1 && !v.per_alloc)
       errors.add("volume with " + mode + " access mode allows only one writer: use per_alloc or read_only");
-  } else if (mode != "multi-node-multi-writer") {
-    errors.add("CSI volumes cannot be mounted with " + mode + " access mode");
   }
+  // Other modes are let through: the recorded registrations accept even a host volume's mode here.
 }
 
 void validate_volumes(const Job& job, const TaskGroup& group, ErrorList& errors) {
@@ -105,7 +104,7 @@ void validate_task_names(const TaskGroup& group, ErrorList& errors) {
       errors.add("Task " + std::to_string(i + 1) + " redefines '" + task.name + "' from task " +
                  std::to_string(at->second));
     leaders += task.leader;
-    main_tasks += !task.lifecycle;
+    main_tasks += !task.lifecycle || task.lifecycle->hook.empty();
   }
   if (!group.tasks.empty() && main_tasks == 0)
     errors.add("Task group " + group.name + " must have at least one main task");
@@ -114,7 +113,8 @@ void validate_task_names(const TaskGroup& group, ErrorList& errors) {
 
 }  // namespace
 
-ErrorList validate_group(const Job& job, const TaskGroup& group) {
+ErrorList validate_group(const Job& job, const TaskGroup& group, const std::string& place,
+                         const EmptyContainers& empty) {
   ErrorList errors;
   const std::string quoted_type = base::go_quote(job.type);
   if (group.name.empty()) errors.add("Missing task group name");
@@ -122,23 +122,25 @@ ErrorList validate_group(const Job& job, const TaskGroup& group) {
   if (group.count < 0) errors.add("Task group count can't be negative");
   if (group.tasks.empty()) errors.add("Missing tasks for task group");
   if (group.shutdown_delay && *group.shutdown_delay < 0) errors.add("ShutdownDelay must be a positive value");
+  if (group.max_run_duration) {
+    if (*group.max_run_duration <= 0) errors.add("MaxRunDuration must be greater than zero");
+    if (!is_batch(job.type)) errors.add("Job type " + quoted_type + " does not allow max_run_duration");
+  }
   if (group.disconnect) validate_disconnect(job, *group.disconnect, errors);
   validate_constraints(group.constraints, errors);
   if (job.type == "system") {
-    if (!group.affinities.empty()) errors.add("System jobs may not have an affinity block");
+    if (!group.affinities.empty() || empty.contains(place + "/Affinities"))
+      errors.add("System jobs may not have an affinity block");
   } else {
     validate_affinities(group.affinities, errors);
-  }
-  if (group.max_run_duration) {
-    if (!is_batch(job.type)) errors.add("Job type " + quoted_type + " does not allow max_run_duration");
-    if (*group.max_run_duration <= 0) errors.add("MaxRunDuration must be greater than zero");
   }
   if (!group.restart_policy)
     errors.add("Task Group " + group.name + " should have a restart policy");
   else
     errors.append(validate_restart(*group.restart_policy));
   if (job.type == "system") {
-    if (!group.spreads.empty()) errors.add("System jobs may not have a spread block");
+    if (!group.spreads.empty() || empty.contains(place + "/Spreads"))
+      errors.add("System jobs may not have a spread block");
   } else {
     validate_spreads(group.spreads, errors);
   }
@@ -166,8 +168,9 @@ ErrorList validate_group(const Job& job, const TaskGroup& group) {
   validate_volumes(job, group, errors);
   errors.add_nested("Task group network validation failed: ", validate_networks(group));
   if (group.scaling) errors.add_nested("Task group scaling policy validation failed: ", validate_scaling(group));
-  for (const Task& task : group.tasks)
-    errors.add_nested("Task " + task.name + " validation failed: ", validate_task(job, group, task));
+  for (std::size_t i = 0; i < group.tasks.size(); ++i)
+    errors.add_nested("Task " + group.tasks[i].name + " validation failed: ",
+                      validate_task(job, group, group.tasks[i], place + "/Tasks/" + std::to_string(i), empty));
   return errors;
 }
 

@@ -35,12 +35,13 @@ void validate_identity(const Job& job, ErrorList& errors) {
     errors.add("Job datacenter must be non-empty string");
 }
 
-void validate_groups(const Job& job, ErrorList& errors) {
+void validate_groups(const Job& job, const EmptyContainers& empty, ErrorList& errors) {
   if (job.task_groups.empty()) errors.add("Missing job task groups");
   validate_constraints(job.constraints, errors);
   if (job.type == "system") {
-    if (!job.affinities.empty()) errors.add("System jobs may not have an affinity block");
-    if (!job.spreads.empty()) errors.add("System jobs may not have a spread block");
+    if (!job.affinities.empty() || empty.contains("/Affinities"))
+      errors.add("System jobs may not have an affinity block");
+    if (!job.spreads.empty() || empty.contains("/Spreads")) errors.add("System jobs may not have a spread block");
   } else {
     validate_affinities(job.affinities, errors);
     validate_spreads(job.spreads, errors);
@@ -57,8 +58,9 @@ void validate_groups(const Job& job, ErrorList& errors) {
       errors.add("Job task group " + group.name + " has count " + number(group.count) +
                  ". Count cannot exceed 1 with system scheduler");
   }
-  for (const TaskGroup& group : job.task_groups)
-    errors.add_nested("Task group " + group.name + " validation failed: ", validate_group(job, group));
+  for (std::size_t i = 0; i < job.task_groups.size(); ++i)
+    errors.add_nested("Task group " + job.task_groups[i].name + " validation failed: ",
+                      validate_group(job, job.task_groups[i], "/TaskGroups/" + std::to_string(i), empty));
 }
 
 ErrorList validate_periodic(const PeriodicConfig& periodic) {
@@ -69,8 +71,7 @@ ErrorList validate_periodic(const PeriodicConfig& periodic) {
   else if (!periodic.spec.empty() && !periodic.specs.empty())
     errors.add("Only cron or crons may be used");
   if (!is_time_zone(periodic.time_zone))
-    errors.add("Invalid time zone " + base::go_quote(periodic.time_zone) + ": unknown time zone " +
-               periodic.time_zone);
+    errors.add("Invalid time zone " + base::go_quote(periodic.time_zone) + ": unknown time zone " + periodic.time_zone);
   if (periodic.spec_type == "cron") {
     std::vector<std::string> specs = periodic.specs;
     if (!periodic.spec.empty()) specs.insert(specs.begin(), periodic.spec);
@@ -92,8 +93,9 @@ ErrorList validate_parameterized(const ParameterizedJob& job) {
     if (std::find(job.meta_required.begin(), job.meta_required.end(), key) != job.meta_required.end())
       both.push_back(key);
   std::sort(both.begin(), both.end());
-  if (!both.empty()) errors.add("Required and optional meta keys should be disjoint. Following keys exist in both: [" +
-                                base::join(both, " ") + "]");
+  if (!both.empty())
+    errors.add("Required and optional meta keys should be disjoint. Following keys exist in both: [" +
+               base::join(both, " ") + "]");
   return errors;
 }
 
@@ -109,21 +111,20 @@ bool allows(const json::Value& capabilities, std::string_view enabled, std::stri
 
 }  // namespace
 
-ErrorList validate(const Job& job) {
+ErrorList validate(const Job& job, const EmptyContainers& empty) {
   ErrorList errors;
   validate_identity(job, errors);
-  validate_groups(job, errors);
+  validate_groups(job, empty, errors);
   const bool batch = job.type == "batch" || job.type == "sysbatch";
   if (job.periodic && job.periodic->enabled) {
     if (!batch) errors.add("Periodic can only be used with \"batch\" or \"sysbatch\" scheduler");
-    errors.append(validate_periodic(*job.periodic));
+    errors.add_nested("", validate_periodic(*job.periodic));
   }
   if (job.parameterized_job) {
     if (!batch) errors.add("Parameterized job can only be used with \"batch\" or \"sysbatch\" scheduler");
-    errors.append(validate_parameterized(*job.parameterized_job));
+    errors.add_nested("", validate_parameterized(*job.parameterized_job));
   }
-  if (job.ui["Description"].as_string().size() > 1000)
-    errors.add("UI description must be under 1000 characters");
+  if (job.ui["Description"].as_string().size() > 1000) errors.add("UI description must be under 1000 characters");
   if (job.version_tag["Description"].as_string().size() > 1000)
     errors.add("Tagged version description must be under 1000 characters");
   return errors;
@@ -151,11 +152,10 @@ ErrorList validate_limits(const Job& job, const RegistrationLimits& limits) {
   return errors;
 }
 
-ErrorList validate_names(const Job& job, const std::vector<Namespace>& namespaces,
-                         const std::vector<NodePool>& pools) {
+ErrorList validate_names(const Job& job, const std::vector<Namespace>& namespaces, const std::vector<NodePool>& pools) {
   ErrorList errors;
-  const auto space = std::find_if(namespaces.begin(), namespaces.end(),
-                                  [&](const Namespace& n) { return n.name == job.namespace_; });
+  const auto space =
+      std::find_if(namespaces.begin(), namespaces.end(), [&](const Namespace& n) { return n.name == job.namespace_; });
   if (space == namespaces.end() && job.namespace_ != "default")  // `default` always exists (R-MODEL-32)
     errors.add("nonexistent namespace " + base::go_quote(job.namespace_));
   const bool built_in = job.node_pool == "default" || job.node_pool == "all";
@@ -194,8 +194,7 @@ ErrorList validate_update(const Job* stored, const Job& submitted) {
   const auto periodic = [](const Job& job) { return job.periodic.has_value(); };
   const auto parameterized = [](const Job& job) { return job.parameterized_job.has_value() && !job.dispatched; };
   if (stored->type != submitted.type)
-    errors.add("cannot update job from type " + base::go_quote(stored->type) + " to " +
-               base::go_quote(submitted.type));
+    errors.add("cannot update job from type " + base::go_quote(stored->type) + " to " + base::go_quote(submitted.type));
   if (periodic(*stored) && !periodic(submitted)) errors.add("cannot update periodic job to being non-periodic");
   if (!periodic(*stored) && periodic(submitted)) errors.add("cannot update non-periodic job to being periodic");
   if (parameterized(*stored) && !parameterized(submitted))

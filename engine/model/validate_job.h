@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "model/cluster.h"
+#include "model/empty_containers.h"
 #include "model/error_list.h"
 
 namespace berth::model {
@@ -29,8 +30,9 @@ struct RegistrationLimits {
   std::string region = "global";
 };
 
-/// The rules that look only at the job. `region` of R-MODEL-222 is already set.
-[[nodiscard]] ErrorList validate(const Job& job);
+/// The rules that look only at the job. `region` of R-MODEL-222 is already set. `empty` matters only for a job that is
+/// not canonical.
+[[nodiscard]] ErrorList validate(const Job& job, const EmptyContainers& empty = {});
 /// Priority, total count and what only the enterprise edition accepts (R-MODEL-250, last rows).
 [[nodiscard]] ErrorList validate_limits(const Job& job, const RegistrationLimits& limits);
 /// Namespace and node pool exist, and the namespace allows the drivers and network modes (R-MODEL-215, 250).
@@ -46,9 +48,12 @@ struct RegistrationLimits {
 [[nodiscard]] std::string warnings_text(const std::vector<std::string>& warnings);
 
 // Parts, each listed in the file named above.
-[[nodiscard]] ErrorList validate_group(const Job& job, const TaskGroup& group);
+// `place` is the JSON pointer of the group or task within the job, where `empty` names its lists.
+[[nodiscard]] ErrorList validate_group(const Job& job, const TaskGroup& group, const std::string& place,
+                                       const EmptyContainers& empty);
 [[nodiscard]] ErrorList validate_networks(const TaskGroup& group);
-[[nodiscard]] ErrorList validate_task(const Job& job, const TaskGroup& group, const Task& task);
+[[nodiscard]] ErrorList validate_task(const Job& job, const TaskGroup& group, const Task& task,
+                                      const std::string& place, const EmptyContainers& empty);
 [[nodiscard]] ErrorList validate_resources(const Resources& resources);
 [[nodiscard]] ErrorList validate_restart(const RestartPolicy& policy);
 [[nodiscard]] ErrorList validate_reschedule(const ReschedulePolicy& policy);

@@ -26,23 +26,20 @@ class StaticPorts {
   std::map<std::string, std::map<std::int64_t, std::string>> taken_;
 };
 
-void check_label(const Port& port, const char* owner, std::map<std::string, std::string>& labels,
-                 ErrorList& errors) {
+void check_label(const Port& port, const char* owner, std::map<std::string, std::string>& labels, ErrorList& errors) {
   const auto [at, fresh] = labels.emplace(port.label, owner);
   if (!fresh) errors.add("Port label " + port.label + " already in use by " + at->second);
 }
 
 void check_values(const NetworkResource& network, const Port& port, bool is_static, ErrorList& errors) {
+  if (port.value > kPortMax)
+    errors.add("Port " + port.label + " (" + std::to_string(port.value) + ") cannot be greater than 65535");
   if (port.to < -1)
-    errors.add("Port " + base::go_quote(port.label) + " cannot be mapped to negative value " +
-               std::to_string(port.to));
+    errors.add("Port " + base::go_quote(port.label) + " cannot be mapped to negative value " + std::to_string(port.to));
   else if (port.to > kPortMax)
     errors.add("Port " + base::go_quote(port.label) + " cannot be mapped to a port (" + std::to_string(port.to) +
                ") greater than 65535");
-  if (!port.ignore_collision) return;
-  if (!is_static)
-    errors.add("Port " + base::go_quote(port.label) + " cannot use ignore_collision: it is not a static port");
-  else if (!network.mode.empty() && network.mode != "host")
+  if (is_static && port.ignore_collision && !network.mode.empty() && network.mode != "host")
     errors.add("Port " + base::go_quote(port.label) + " cannot use ignore_collision with network mode " +
                base::go_quote(network.mode));
 }
@@ -60,19 +57,15 @@ void check_cni(const NetworkResource& network, ErrorList& errors) {
 }  // namespace
 
 ErrorList validate_networks(const TaskGroup& group) {
-  static const RE2 host_name(
-      R"(([a-zA-Z0-9_][a-zA-Z0-9_-]{0,62}))"
-      R"((\.[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62})*\.?)");
+  static const RE2 host_name(R"(([a-zA-Z0-9_][a-zA-Z0-9_-]{0,62}))"
+                             R"((\.[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62})*\.?)");
   ErrorList errors;
   std::map<std::string, std::string> labels;
   StaticPorts ports;
   for (const NetworkResource& network : group.networks) {
     for (const Port& port : network.reserved_ports) {
       check_label(port, "taskgroup network", labels, errors);
-      if (port.value > kPortMax)
-        errors.add("Port " + port.label + " (" + std::to_string(port.value) + ") cannot be greater than 65535");
-      else
-        ports.take(port, "taskgroup network:" + port.label, port.ignore_collision, errors);
+      if (port.value <= kPortMax) ports.take(port, "taskgroup network:" + port.label, port.ignore_collision, errors);
       check_values(network, port, true, errors);
     }
     for (const Port& port : network.dynamic_ports) {

@@ -101,8 +101,8 @@ ErrorList validate_reschedule(const ReschedulePolicy& policy) {
   if (policy.attempts > 0) {
     if (policy.interval <= 0) errors.add("Interval must be a non zero value if Attempts > 0");
     if (policy.unlimited) {
-      errors.add("Reschedule Policy with Attempts = " + number(policy.attempts) + ", Interval = " +
-                 duration_text(policy.interval) + ", and Unlimited = true is ambiguous");
+      errors.add("Reschedule Policy with Attempts = " + number(policy.attempts) +
+                 ", Interval = " + duration_text(policy.interval) + ", and Unlimited = true is ambiguous");
       errors.add("If Attempts >0, Unlimited cannot also be set to true");
     }
   }
@@ -163,8 +163,8 @@ ErrorList validate_update_strategy(const UpdateStrategy& u) {
   if (u.progress_deadline < 0)
     errors.add("Progress deadline must be zero or greater: " + duration_text(u.progress_deadline));
   if (u.min_healthy_time >= u.healthy_deadline)
-    errors.add("Minimum healthy time must be less than healthy deadline: " + duration_text(u.min_healthy_time) +
-               " > " + duration_text(u.healthy_deadline));
+    errors.add("Minimum healthy time must be less than healthy deadline: " + duration_text(u.min_healthy_time) + " > " +
+               duration_text(u.healthy_deadline));
   if (u.progress_deadline != 0 && u.healthy_deadline >= u.progress_deadline)
     errors.add("Healthy deadline must be less than progress deadline: " + duration_text(u.healthy_deadline) + " > " +
                duration_text(u.progress_deadline));

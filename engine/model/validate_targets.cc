@@ -68,10 +68,9 @@ bool is_version_constraint(std::string_view text) {
 }
 
 bool is_semver_constraint(std::string_view text) {
-  static const RE2 piece(
-      R"([\t\n\f\r ]*(?:=|!=|>|<|>=|<=)?[\t\n\f\r ]*v?[0-9]+(?:\.[0-9]+)*)"
-      R"((?:-[0-9A-Za-z~-]+(?:\.[0-9A-Za-z~-]+)*)?)"
-      R"((?:\+[0-9A-Za-z~-]+(?:\.[0-9A-Za-z~-]+)*)?[\t\n\f\r ]*)");
+  static const RE2 piece(R"([\t\n\f\r ]*(?:=|!=|>|<|>=|<=)?[\t\n\f\r ]*v?[0-9]+(?:\.[0-9]+)*)"
+                         R"((?:-[0-9A-Za-z~-]+(?:\.[0-9A-Za-z~-]+)*)?)"
+                         R"((?:\+[0-9A-Za-z~-]+(?:\.[0-9A-Za-z~-]+)*)?[\t\n\f\r ]*)");
   const auto pieces = base::split(text, ',');
   return std::all_of(pieces.begin(), pieces.end(), [](std::string_view p) { return RE2::FullMatch(p, piece); });
 }
@@ -108,8 +107,8 @@ ErrorList validate_constraint(const Constraint& c) {
 ErrorList validate_affinity(const Affinity& a) {
   ErrorList errors;
   if (a.operand.empty()) errors.add("Missing affinity operand");
-  if (any_of(kComparisons, a.operand) || any_of(kSets, a.operand) || a.operand == "regexp" ||
-      a.operand == "version" || a.operand == "semver")
+  if (any_of(kComparisons, a.operand) || any_of(kSets, a.operand) || a.operand == "regexp" || a.operand == "version" ||
+      a.operand == "semver")
     check_rtarget(a.operand, a.rtarget, errors);
   else
     errors.add("Unknown affinity operator " + base::go_quote(a.operand));
@@ -124,16 +123,14 @@ ErrorList validate_affinity(const Affinity& a) {
 ErrorList validate_spread(const Spread& spread) {
   ErrorList errors;
   if (spread.attribute.empty()) errors.add("Missing spread attribute");
-  if (spread.weight <= 0 || spread.weight > 100)
-    errors.add("Spread block must have a positive weight from 0 to 100");
+  if (spread.weight <= 0 || spread.weight > 100) errors.add("Spread block must have a positive weight from 0 to 100");
   std::set<std::string> seen;
   int sum = 0;
   for (const SpreadTarget& target : spread.targets) {
     if (!seen.insert(target.value).second)
       errors.add("Spread target value " + base::go_quote(target.value) + " already defined");
     if (target.percent > 100)
-      errors.add("Spread target percentage for value " + base::go_quote(target.value) +
-                 " must be between 0 and 100");
+      errors.add("Spread target percentage for value " + base::go_quote(target.value) + " must be between 0 and 100");
     sum += target.percent;
   }
   if (sum > 100)

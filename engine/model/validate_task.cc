@@ -24,7 +24,7 @@ ErrorList validate_device(const RequestedDevice& device) {
   return errors;
 }
 
-ErrorList validate_log_config(const std::optional<LogConfig>& log, const EphemeralDisk& disk) {
+ErrorList validate_log_config(const std::optional<LogConfig>& log, const std::optional<EphemeralDisk>& disk) {
   ErrorList errors;
   if (!log) {
     errors.add("Missing Log Config");
@@ -35,9 +35,9 @@ ErrorList validate_log_config(const std::optional<LogConfig>& log, const Ephemer
   std::int64_t storage;
   if (__builtin_mul_overflow(log->max_files, log->max_file_size_mb, &storage))
     storage = std::numeric_limits<std::int64_t>::max();
-  if (disk.size_mb <= storage)
+  if (disk && disk->size_mb <= storage)
     errors.add("log storage (" + number(storage) + " MB) must be less than requested disk capacity (" +
-               number(disk.size_mb) + " MB)");
+               number(disk->size_mb) + " MB)");
   return errors;
 }
 
@@ -93,7 +93,8 @@ ErrorList validate_resources(const Resources& r) {
   return errors;
 }
 
-ErrorList validate_task(const Job& job, const TaskGroup& group, const Task& task) {
+ErrorList validate_task(const Job& job, const TaskGroup& group, const Task& task, const std::string& place,
+                        const EmptyContainers& empty) {
   ErrorList errors;
   if (task.name.empty()) errors.add("Missing task name");
   if (task.name.find_first_of("/\\") != std::string::npos) errors.add("Task name cannot include slashes");
@@ -105,23 +106,24 @@ ErrorList validate_task(const Job& job, const TaskGroup& group, const Task& task
   else if (job.type == "service" && group.update && group.update->progress_deadline > 0 &&
            task.kill_timeout > group.update->progress_deadline)
     errors.add("KillTimout (" + base::duration_text(task.kill_timeout) +
-               ") longer than the group's ProgressDeadline (" +
-               base::duration_text(group.update->progress_deadline) + ")");
+               ") longer than the group's ProgressDeadline (" + base::duration_text(group.update->progress_deadline) +
+               ")");
   if (task.shutdown_delay < 0) errors.add("ShutdownDelay must be a positive value");
   if (!task.resources)
     errors.add("Missing task resources");
   else
     errors.add_nested("", validate_resources(*task.resources));
-  errors.add_nested("", validate_log_config(task.log_config, group.ephemeral_disk.value_or(EphemeralDisk{})));
+  errors.add_nested("", validate_log_config(task.log_config, group.ephemeral_disk));
   for (std::size_t i = 0; i < task.constraints.size(); ++i) {
     const Constraint& constraint = task.constraints[i];
-    const std::string place = "Constraint " + number(static_cast<std::int64_t>(i) + 1);
-    errors.add_nested(place + " validation failed: ", validate_constraint(constraint));
+    const std::string which = "Constraint " + number(static_cast<std::int64_t>(i) + 1);
+    errors.add_nested(which + " validation failed: ", validate_constraint(constraint));
     if (constraint.operand == "distinct_hosts" || constraint.operand == "distinct_property")
-      errors.add(place + " has disallowed Operand at task level: " + constraint.operand);
+      errors.add(which + " has disallowed Operand at task level: " + constraint.operand);
   }
   if (job.type == "system") {
-    if (!task.affinities.empty()) errors.add("System jobs may not have an affinity block");
+    if (!task.affinities.empty() || empty.contains(place + "/Affinities"))
+      errors.add("System jobs may not have an affinity block");
   } else {
     validate_affinities(task.affinities, errors);
   }

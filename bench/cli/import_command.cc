@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "io/export_import.h"
+
+namespace berth::cli {
+
+void add_import(CLI::App& app, int& exit_code) {
+  struct Arguments {
+    std::string from, to;
+    io::ImportOptions options;
+  };
+  constexpr std::size_t kWarningsShown = 20;
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand(
+      "import", "read a cluster from an export or from answers of Nomad's API and write it as CLUSTER.json");
+  command
+      ->add_option("export", arguments->from,
+                   "an object {path: answer}, a folder or file of API answers, or a CLUSTER.json; plain or gzip")
+      ->required();
+  command->add_option("-o,--output", arguments->to, "the CLUSTER.json to write")->required();
+  command->add_flag("--strict", arguments->options.strict, "refuse an export that contradicts itself");
+  command->callback([arguments, &exit_code] {
+    auto imported = io::import_cluster(arguments->from, arguments->options);
+    if (!imported) {
+      fmt::print(stderr, "{}\n", imported.error().line());
+      exit_code = 2;
+      return;
+    }
+    const auto& warnings = imported->warnings;
+    for (std::size_t i = 0; i < warnings.size() && i < kWarningsShown; ++i)
+      fmt::print(stderr, "warning: {}\n", warnings[i]);
+    if (warnings.size() > kWarningsShown)
+      fmt::print(stderr, "warning: and {} more\n", warnings.size() - kWarningsShown);
+    if (auto done = io::write_cluster(imported->state, arguments->to); !done) {
+      fmt::print(stderr, "{}\n", done.error().line());
+      exit_code = 1;
+      return;
+    }
+    const model::ClusterState& state = imported->state;
+    fmt::print("{}: {} nodes, {} jobs, {} allocations, {} evaluations, {} deployments at index {}\n", arguments->to,
+               state.nodes.size(), state.jobs.size(), state.allocs.size(), state.evals.size(), state.deployments.size(),
+               state.index);
+    exit_code = 0;
+  });
+}
+
+}  // namespace berth::cli

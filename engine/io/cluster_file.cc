@@ -1,0 +1,270 @@
+// CLUSTER.json: a cluster state as one object.
+//
+//   Index            latest index of the state
+//   SchedulerConfig  scheduler configuration, absent when there is no record (R-MODEL-210)
+//   Nodes            full nodes (R-MODEL-60)
+//   NodePools, Namespaces
+//   Jobs             the current version of every job, in the registered form
+//   JobVersions      the stored older versions
+//   AllocJobs        versions that are no longer stored and that some allocation still carries
+//   Allocs           allocations without their job: JobVersion says which version of (Namespace, JobID) they carry, and
+//                    JobCreateIndex which registration, where one of that number exists more than once; `Job` stands
+//                    there in full only where it differs from every listed version
+//   Evals, Deployments, HostVolumes, HostVolumeClaims, CSIVolumes, CSIPlugins
+//
+// Entries have the keys of Nomad's API; what is zero, empty or absent is left out.
+#include <algorithm>
+#include <set>
+
+#include "io/cluster_parts.h"
+#include "io/files.h"
+#include "model/job_canonical.h"
+#include "model/register_job.h"
+#include "model/spec_changed.h"
+
+namespace berth::io {
+namespace {
+
+using model::Allocation;
+using model::Job;
+using JobPtr = std::shared_ptr<const Job>;
+
+template <class T>
+json::Value write_list(const std::vector<T>& list) {
+  json::Array out;
+  out.reserve(list.size());
+  for (const T& item : list) out.push_back(model::to_json(item, model::WriteMode::sparse));
+  return json::Value(std::move(out));
+}
+
+json::Value write_jobs(const std::vector<JobPtr>& jobs) {
+  json::Array out;
+  for (const JobPtr& job : jobs) out.push_back(model::to_json(*job, model::WriteMode::sparse));
+  return json::Value(std::move(out));
+}
+
+/// The list under `key`, null when absent; an error when it is something else.
+Result<const json::Array*> list_at(const json::Value& document, const char* key, const std::string& path) {
+  const json::Value* list = document.find(key);
+  if (!list || list->is_null()) return nullptr;
+  if (!list->is_array())
+    return tl::unexpected(InputError{path, std::string("/") + key, std::string("expected a list, got ") + list->kind(),
+                                     "correct the value"});
+  return &list->items();
+}
+
+model::ReadOptions options_at(const std::string& path, const char* key, std::size_t index) {
+  model::ReadOptions options;
+  options.path = path;
+  options.place = std::string("/") + key + "/" + std::to_string(index);
+  return options;
+}
+
+template <class T>
+Result<void> read_values(const json::Value& document, const char* key, const std::string& path, std::vector<T>& out) {
+  auto list = list_at(document, key, path);
+  if (!list) return tl::unexpected(list.error());
+  if (!*list) return {};
+  out.resize((*list)->size());
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (auto done = model::from_json((**list)[i], out[i], options_at(path, key, i)); !done) return done;
+  return {};
+}
+
+Result<void> read_jobs(const json::Value& document, const char* key, const std::string& path,
+                       std::vector<JobPtr>& out) {
+  auto list = list_at(document, key, path);
+  if (!list) return tl::unexpected(list.error());
+  if (!*list) return {};
+  for (std::size_t i = 0; i < (*list)->size(); ++i) {
+    auto job = read_stored_job((**list)[i], options_at(path, key, i));
+    if (!job) return tl::unexpected(job.error());
+    out.push_back(std::move(*job));
+  }
+  return {};
+}
+
+/// Versions by the number that an allocation names.
+class JobIndex {
+ public:
+  void add(const std::vector<JobPtr>& jobs) {
+    for (const JobPtr& job : jobs) by_version_[{job->namespace_, job->id, job->version}].push_back(job);
+  }
+  /// `create_index` absent: the latest registration.
+  [[nodiscard]] JobPtr find(const std::string& name_space, const std::string& id, std::uint64_t version,
+                            std::optional<std::uint64_t> create_index) const {
+    const auto found = by_version_.find({name_space, id, version});
+    if (found == by_version_.end()) return nullptr;
+    JobPtr best;
+    for (const JobPtr& job : found->second)
+      if (create_index ? job->create_index == *create_index : !best || job->create_index > best->create_index)
+        best = job;
+    return best;
+  }
+  [[nodiscard]] std::size_t count(const Job& job) const {
+    const auto found = by_version_.find({job.namespace_, job.id, job.version});
+    return found == by_version_.end() ? 0 : found->second.size();
+  }
+
+ private:
+  std::map<std::tuple<std::string, std::string, std::uint64_t>, std::vector<JobPtr>> by_version_;
+};
+
+Result<void> read_allocs(const json::Value& document, const std::string& path, const JobIndex& jobs,
+                         std::vector<Allocation>& out) {
+  auto list = list_at(document, "Allocs", path);
+  if (!list) return tl::unexpected(list.error());
+  if (!*list) return {};
+  out.resize((*list)->size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    Allocation& alloc = out[i];
+    const json::Value& entry = (**list)[i];
+    if (auto done = model::from_json(entry, alloc, options_at(path, "Allocs", i)); !done) return done;
+    alloc.extra.erase("JobVersion");
+    alloc.extra.erase("JobCreateIndex");
+    if (alloc.extra.size() == 0) alloc.extra = json::Value();
+    if (alloc.namespace_.empty()) alloc.namespace_ = "default";
+    const json::Value& version = entry["JobVersion"];
+    if (alloc.job || !version.is_int()) continue;
+    const json::Value& create_index = entry["JobCreateIndex"];
+    alloc.job = jobs.find(alloc.namespace_, alloc.job_id, version.as_uint(),
+                          create_index.is_int() ? std::optional(create_index.as_uint()) : std::nullopt);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_cluster_file(const json::Value& document) {
+  return document["Nodes"].is_array() || document["Jobs"].is_array() || document["Allocs"].is_array();
+}
+
+Result<model::ClusterState> read_cluster_file(const json::Value& document, const std::string& path,
+                                              Warnings& warnings) {
+  static const std::set<std::string_view> known = {"Index",
+                                                   "SchedulerConfig",
+                                                   "Nodes",
+                                                   "NodePools",
+                                                   "Namespaces",
+                                                   "Jobs",
+                                                   "JobVersions",
+                                                   "AllocJobs",
+                                                   "Allocs",
+                                                   "Evals",
+                                                   "Deployments",
+                                                   "HostVolumes",
+                                                   "HostVolumeClaims",
+                                                   "CSIVolumes",
+                                                   "CSIPlugins"};
+  for (const json::Member& member : document.members())
+    if (!known.contains(member.key)) warnings.push_back("/" + shortened(member.key) + ": unknown key, ignored");
+  model::ClusterState state;
+  state.index = document["Index"].as_uint();
+  if (const json::Value* config = document.find("SchedulerConfig"); config && !config->is_null()) {
+    model::ReadOptions options;
+    options.path = path;
+    options.place = "/SchedulerConfig";
+    auto read = read_scheduler_config(*config, options);
+    if (!read) return tl::unexpected(read.error());
+    state.scheduler_config = std::move(*read);
+  }
+  std::vector<JobPtr> older, of_allocs;
+  Result<void> done = read_values(document, "Nodes", path, state.nodes);
+  if (done) done = read_values(document, "NodePools", path, state.node_pools);
+  if (done) done = read_values(document, "Namespaces", path, state.namespaces);
+  if (done) done = read_jobs(document, "Jobs", path, state.jobs);
+  if (done) done = read_jobs(document, "JobVersions", path, older);
+  if (done) done = read_jobs(document, "AllocJobs", path, of_allocs);
+  if (!done) return tl::unexpected(done.error());
+  state.job_versions = state.jobs;
+  state.job_versions.insert(state.job_versions.end(), older.begin(), older.end());
+  JobIndex index;
+  index.add(state.job_versions);
+  index.add(of_allocs);
+  done = read_allocs(document, path, index, state.allocs);
+  if (done) done = read_values(document, "Evals", path, state.evals);
+  if (done) done = read_values(document, "Deployments", path, state.deployments);
+  if (done) done = read_values(document, "HostVolumes", path, state.host_volumes);
+  if (done) done = read_values(document, "HostVolumeClaims", path, state.host_volume_claims);
+  if (done) done = read_values(document, "CSIVolumes", path, state.csi_volumes);
+  if (done) done = read_values(document, "CSIPlugins", path, state.csi_plugins);
+  if (!done) return tl::unexpected(done.error());
+  return state;
+}
+
+json::Value cluster_to_json(const model::ClusterState& state) {
+  json::Value out = json::Value::object();
+  out.set("Index", state.index);
+  if (state.scheduler_config)
+    out.set("SchedulerConfig", model::to_json(*state.scheduler_config, model::WriteMode::sparse));
+  out.set("Nodes", write_list(state.nodes));
+  out.set("NodePools", write_list(state.node_pools));
+  out.set("Namespaces", write_list(state.namespaces));
+  out.set("Jobs", write_jobs(state.jobs));
+
+  std::map<JobKey, JobPtr> listed;
+  JobIndex index;
+  std::vector<JobPtr> older, of_allocs;
+  for (const JobPtr& job : state.jobs) listed.emplace(key_of(*job), job);
+  for (const JobPtr& job : state.job_versions)
+    if (listed.emplace(key_of(*job), job).second) older.push_back(job);
+  for (const Allocation& alloc : state.allocs)
+    if (alloc.job && listed.emplace(key_of(*alloc.job), alloc.job).second) of_allocs.push_back(alloc.job);
+  index.add(state.jobs), index.add(older), index.add(of_allocs);
+  out.set("JobVersions", write_jobs(older));
+  if (!of_allocs.empty()) out.set("AllocJobs", write_jobs(of_allocs));
+
+  json::Array allocs;
+  allocs.reserve(state.allocs.size());
+  for (const Allocation& alloc : state.allocs) {
+    Allocation bare = alloc;
+    bare.job.reset();
+    json::Value entry = model::to_json(bare, model::WriteMode::sparse);
+    if (alloc.job) {
+      const JobPtr& known = listed.at(key_of(*alloc.job));
+      // Found again by the allocation's own namespace and job ID, so these must agree.
+      const bool findable = alloc.namespace_ == alloc.job->namespace_ && alloc.job_id == alloc.job->id;
+      if (findable && (known == alloc.job || !model::spec_changed(*known, *alloc.job))) {
+        entry.set("JobVersion", alloc.job->version);
+        if (index.count(*alloc.job) > 1) entry.set("JobCreateIndex", alloc.job->create_index);
+      } else {
+        entry.set("Job", model::to_json(*alloc.job, model::WriteMode::sparse));
+      }
+    }
+    allocs.push_back(std::move(entry));
+  }
+  out.set("Allocs", json::Value(std::move(allocs)));
+  out.set("Evals", write_list(state.evals));
+  out.set("Deployments", write_list(state.deployments));
+  out.set("HostVolumes", write_list(state.host_volumes));
+  out.set("HostVolumeClaims", write_list(state.host_volume_claims));
+  out.set("CSIVolumes", write_list(state.csi_volumes));
+  out.set("CSIPlugins", write_list(state.csi_plugins));
+  return out;
+}
+
+Result<void> write_cluster(const model::ClusterState& state, const std::string& path) {
+  // One entry a line keeps the file readable by line tools at hardly any cost.
+  const json::Value document = cluster_to_json(state);
+  std::string text = "{";
+  for (const json::Member& member : document.members()) {
+    if (text.size() > 1) text += ',';
+    text += "\n";
+    json::append_quoted(text, member.key);
+    text += ": ";
+    if (!member.value.is_array()) {
+      json::append_text(text, member.value);
+      continue;
+    }
+    text += "[";
+    for (std::size_t i = 0; i < member.value.items().size(); ++i) {
+      text += i == 0 ? "\n" : ",\n";
+      json::append_text(text, member.value.items()[i]);
+    }
+    text += "]";
+  }
+  text += "\n}\n";
+  return write_file_atomically(path, text);
+}
+
+}  // namespace berth::io

@@ -1,0 +1,508 @@
+// Answers of Nomad's API gathered into one cluster state (R-MODEL-610 to 615).
+//
+// An object may come several times: as an entry of a list, alone, and on its node. The fullest answer wins; of two that
+// are equally full and differ, the one with the higher ModifyIndex, with a warning.
+#include <algorithm>
+#include <set>
+
+#include "io/cluster_parts.h"
+#include "model/job_canonical.h"
+#include "model/register_job.h"
+#include "model/spec_changed.h"
+
+namespace berth::io {
+namespace {
+
+using model::Allocation;
+using model::Job;
+using JobPtr = std::shared_ptr<const Job>;
+
+enum class Kind : std::uint8_t {
+  ignored,
+  node,
+  node_stub,
+  alloc,         // full, with its job
+  alloc_single,  // full, with the port mappings that the single endpoint makes up (R-MODEL-612)
+  alloc_stub,
+  job,
+  job_stub,
+  versions,
+  eval,
+  deployment,
+  pool,
+  name_space,
+  config,
+  host_volume,
+  host_volume_stub,
+  claim,
+  csi_volume,
+  csi_volume_stub,
+  csi_plugin,
+};
+
+/// What the answer of a request path holds. Paths that are not listed hold nothing that a state needs.
+Kind kind_of_path(std::string_view path) {
+  const std::size_t question = path.find('?');
+  const std::string_view query = question == path.npos ? "" : path.substr(question + 1);
+  path = path.substr(0, question);
+  if (!path.starts_with("/v1/")) return Kind::ignored;
+  path.remove_prefix(4);
+  std::vector<std::string_view> parts;
+  while (!path.empty()) {
+    const std::size_t slash = path.find('/');
+    parts.push_back(path.substr(0, slash));
+    path = slash == path.npos ? "" : path.substr(slash + 1);
+  }
+  const std::size_t n = parts.size();
+  const auto is = [&](std::size_t i, std::string_view text) { return i < n && parts[i] == text; };
+  if (is(0, "nodes") && n == 1) return Kind::node_stub;
+  if (is(0, "node") && is(1, "pools") && n == 2) return Kind::pool;
+  if (is(0, "node") && is(1, "pool")) return n == 3 ? Kind::pool : Kind::ignored;
+  if (is(0, "node")) return n == 2 ? Kind::node : n == 3 && is(2, "allocations") ? Kind::alloc : Kind::ignored;
+  if (is(0, "allocations") && n == 1) return Kind::alloc_stub;
+  if (is(0, "allocation") && n == 2) return Kind::alloc_single;
+  if (is(0, "jobs") && n == 1) return Kind::job_stub;
+  if (is(0, "job")) {
+    if (n == 2) return Kind::job;
+    if (n != 3) return Kind::ignored;
+    if (is(2, "versions")) return Kind::versions;
+    if (is(2, "allocations")) return Kind::alloc_stub;
+    if (is(2, "evaluations")) return Kind::eval;
+    if (is(2, "deployments")) return Kind::deployment;
+    return Kind::ignored;
+  }
+  if ((is(0, "evaluations") && n == 1) || (is(0, "evaluation") && n == 2)) return Kind::eval;
+  if ((is(0, "deployments") && n == 1) || (is(0, "deployment") && n == 2)) return Kind::deployment;
+  if (is(0, "operator") && is(1, "scheduler") && is(2, "configuration")) return Kind::config;
+  if ((is(0, "namespaces") && n == 1) || (is(0, "namespace") && n == 2)) return Kind::name_space;
+  if (is(0, "volumes") && is(1, "claims")) return Kind::claim;
+  if (is(0, "volumes") && n == 1)
+    return query.find("type=host") != query.npos ? Kind::host_volume_stub : Kind::csi_volume_stub;
+  if (is(0, "volume") && n == 3)
+    return is(1, "host") ? Kind::host_volume : is(1, "csi") ? Kind::csi_volume : Kind::ignored;
+  if ((is(0, "plugins") && n == 1) || (is(0, "plugin") && n == 3)) return Kind::csi_plugin;
+  return Kind::ignored;
+}
+
+/// What an object is, by the keys that only its kind has. `in_list` tells the two endpoints of full allocations apart.
+std::optional<Kind> kind_of_object(const json::Value& v, bool in_list) {
+  if (v.has("Versions")) return Kind::versions;
+  if (v.has("SchedulerConfig") || v.has("SchedulerAlgorithm")) return Kind::config;
+  if (v.has("TriggeredBy")) return Kind::eval;
+  if (v.has("VolumeName") && v.has("VolumeID")) return Kind::claim;
+  if (v.has("JobID") && v.has("NodeID") && v.has("TaskGroup")) {
+    if (v["Job"].is_object()) return in_list ? Kind::alloc : Kind::alloc_single;
+    return Kind::alloc_stub;
+  }
+  if (v.has("JobSummary")) return Kind::job_stub;
+  if (v["TaskGroups"].is_object() && v.has("JobID")) return Kind::deployment;
+  if (v.has("TaskGroups") || v["Job"].is_object()) return Kind::job;
+  if (v.has("Attributes") && v.has("Drivers") && v.has("Meta")) return Kind::node;
+  if (v.has("NodeResources") && v.has("ID")) return Kind::node;
+  if (v.has("Datacenter") && v.has("SchedulingEligibility")) return Kind::node_stub;
+  if (v.has("ControllersHealthy") && v.has("NodesHealthy"))
+    return v.has("ReadAllocs") ? Kind::csi_volume : Kind::csi_plugin;
+  if (v.has("ReadAllocs") || v.has("WriteAllocs")) return Kind::csi_volume;
+  if (v.has("PluginID") && v.has("NodeID") && v.has("State")) return Kind::host_volume;
+  if (v.has("NodeIdentityTTL") || (v.has("Name") && v.has("SchedulerConfiguration"))) return Kind::pool;
+  if (v.has("Name") && (v.has("Capabilities") || v.has("Quota"))) return Kind::name_space;
+  return std::nullopt;
+}
+
+template <class T>
+std::uint64_t modify_index_of(const T& value) {
+  if constexpr (requires { value.modify_index; })
+    return value.modify_index;
+  else
+    return 0;
+}
+
+template <class T>
+bool same_contents(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, Allocation>) {
+    if (!a.job != !b.job || (a.job && key_of(*a.job) != key_of(*b.job))) return false;
+    Allocation x = a, y = b;
+    x.job.reset(), y.job.reset();
+    return json::equal_ignoring_member_order(model::to_json(x), model::to_json(y));
+  } else {
+    return a == b;
+  }
+}
+
+/// Objects by key; a lower rank is a fuller answer.
+template <class T>
+struct Table {
+  struct Entry {
+    int rank;
+    T value;
+  };
+  std::map<std::string, Entry> entries;
+
+  /// True when an equally full answer said something else.
+  bool put(const std::string& key, int rank, T value) {
+    const auto found = entries.find(key);
+    if (found == entries.end()) {
+      entries.emplace(key, Entry{rank, std::move(value)});
+      return false;
+    }
+    Entry& entry = found->second;
+    if (rank > entry.rank) return false;
+    const bool contradicts = rank == entry.rank && !same_contents(entry.value, value);
+    if (rank < entry.rank || (contradicts && modify_index_of(value) >= modify_index_of(entry.value)))
+      entry = Entry{rank, std::move(value)};
+    return contradicts;
+  }
+};
+
+std::string joined(const std::string& a, const std::string& b) { return a + '\0' + b; }
+
+/// Takes back what the single-allocation endpoint adds: mappings whose label belongs to a task network (R-MODEL-612).
+void drop_made_up_ports(Allocation& alloc) {
+  if (!alloc.allocated_resources) return;
+  model::AllocatedResources& resources = *alloc.allocated_resources;
+  std::set<std::string> of_tasks, of_group;
+  const auto collect = [](const std::vector<model::NetworkResource>& networks, std::set<std::string>& labels) {
+    for (const model::NetworkResource& network : networks)
+      for (const auto* ports : {&network.reserved_ports, &network.dynamic_ports})
+        for (const model::Port& port : *ports) labels.insert(port.label);
+  };
+  for (const auto& [name, task] : resources.tasks) collect(task.networks, of_tasks);
+  collect(resources.shared.networks, of_group);
+  std::erase_if(resources.shared.ports, [&](const model::AllocatedPort& port) {
+    return of_tasks.contains(port.label) && !of_group.contains(port.label);
+  });
+}
+
+}  // namespace
+
+Result<model::SchedulerConfiguration> read_scheduler_config(const json::Value& value,
+                                                            const model::ReadOptions& options) {
+  model::SchedulerConfiguration config;
+  if (auto done = model::from_json(value, config, options); !done) return tl::unexpected(done.error());
+  const json::Value* preemption = value.find("PreemptionConfig");
+  if (!preemption || preemption->is_null())
+    config.preemption_config = {false, false, false, false};
+  else if (!preemption->has("SystemSchedulerEnabled"))
+    config.preemption_config.system_scheduler_enabled = false;
+  return config;
+}
+
+Result<std::shared_ptr<Job>> read_stored_job(const json::Value& value, const model::ReadOptions& options) {
+  auto job = std::make_shared<Job>();
+  if (auto done = model::from_json(value, *job, options); !done) return tl::unexpected(done.error());
+  model::canonicalize(*job);
+  model::fill_server_defaults(*job);
+  return job;
+}
+
+bool is_export(const json::Value& document) {
+  return document.size() > 0 && document.is_object() && document.members()[0].key.starts_with("/v1/");
+}
+
+struct ExportCollector::Tables {
+  Table<model::Node> nodes;
+  Table<Allocation> allocs;
+  Table<model::Evaluation> evals;
+  Table<model::Deployment> deployments;
+  Table<model::NodePool> pools;
+  Table<model::Namespace> namespaces;
+  Table<model::HostVolume> host_volumes;
+  Table<model::HostVolumeClaim> claims;
+  Table<model::CsiVolume> csi_volumes;
+  Table<model::CsiPlugin> csi_plugins;
+  std::optional<model::SchedulerConfiguration> config;
+  std::map<JobKey, JobPtr> current, versions;
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> stub_versions;  // alloc ID -> version, create index
+  std::set<std::string> node_stubs;
+  std::set<std::pair<std::string, std::string>> job_stubs;
+  std::vector<std::shared_ptr<Job>> new_jobs;
+  std::uint64_t index = 0;
+  Warnings warnings;
+
+  void note(std::uint64_t modify_index) { index = std::max(index, modify_index); }
+
+  Result<void> bad(const model::ReadOptions& options, std::string problem, std::string remedy) {
+    return tl::unexpected(InputError{options.path, options.place, std::move(problem), std::move(remedy)});
+  }
+
+  template <class T>
+  Result<void> put(Table<T>& table, const json::Value& value, const model::ReadOptions& options, int rank,
+                   const char* what, std::string T::*id, std::string T::*scope = nullptr) {
+    T item;
+    if (auto done = model::from_json(value, item, options); !done) return done;
+    return put_value(table, std::move(item), options, rank, what, id, scope);
+  }
+
+  template <class T>
+  Result<void> put_value(Table<T>& table, T item, const model::ReadOptions& options, int rank, const char* what,
+                         std::string T::*id, std::string T::*scope) {
+    const std::string name = item.*id;
+    if (name.empty()) return bad(options, std::string("a ") + what + " without a name", "give it one");
+    if (name.size() > kNameBytesMax)
+      return bad(options, std::string("the name of this ") + what + " has " + std::to_string(name.size()) + " bytes",
+                 "use at most " + std::to_string(kNameBytesMax));
+    if constexpr (!std::is_same_v<T, Allocation>) note(modify_index_of(item));
+    const std::string key = scope ? joined(item.*scope, name) : name;
+    if (table.put(key, rank, std::move(item)))
+      warnings.push_back(options.place + ": " + what + " " + shortened(name) +
+                         " comes twice with different contents; the newer one is kept");
+    return {};
+  }
+
+  Result<void> add_job(const json::Value& given, model::ReadOptions options, bool is_current) {
+    const json::Value* wrapped = given.find("Job");
+    if (wrapped) options.place += "/Job";
+    const json::Value& value = wrapped ? *wrapped : given;
+    if (!value.is_object())
+      return bad(options, std::string("expected a job, got ") + value.kind(), "correct the value");
+    if (!model::is_registered_form(value) && !value.has("Version")) return add_new_job(value, options);
+    auto job = read_stored_job(value, options);
+    if (!job) return tl::unexpected(job.error());
+    if ((*job)->id.empty() || (*job)->id.size() > kNameBytesMax)
+      return bad(options, "the ID of this job has " + std::to_string((*job)->id.size()) + " bytes",
+                 "use 1 to " + std::to_string(kNameBytesMax));
+    note((*job)->modify_index);
+    const JobKey key = key_of(**job);
+    const auto [at, fresh] = versions.emplace(key, *job);
+    if (!fresh && model::spec_changed(*at->second, **job)) {
+      warnings.push_back(options.place + ": version " + std::to_string((*job)->version) + " of job " +
+                         shortened((*job)->id) + " comes twice with different contents; the newer one is kept");
+      if ((*job)->modify_index >= at->second->modify_index) at->second = *job;
+    } else if (!fresh && is_current) {
+      at->second = *job;
+    }
+    if (is_current) current[{(*job)->namespace_, (*job)->id, 0, 0}] = at->second;
+    return {};
+  }
+
+  /// A job file among the answers: registered as it would be over HTTP (R-MODEL-621).
+  Result<void> add_new_job(const json::Value& value, const model::ReadOptions& options) {
+    model::RegistrationRequest request;
+    request.path = options.path;
+    auto done = model::register_job(value, request);
+    if (!done) return tl::unexpected(done.error());
+    if (!done->job) {
+      std::string text = done->error;
+      std::replace_if(
+          text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+      return bad(options, "the job is refused: " + shortened(text, 400), "correct the job");
+    }
+    new_jobs.push_back(std::move(done->job));
+    return {};
+  }
+
+  Result<void> add_alloc(const json::Value& value, const model::ReadOptions& options, Kind kind) {
+    Allocation alloc;
+    if (auto done = model::from_json(value, alloc, options); !done) return done;
+    if (alloc.namespace_.empty()) alloc.namespace_ = "default";
+    int rank = kind == Kind::alloc ? 0 : 1;
+    if (alloc.job) {
+      auto job = std::make_shared<Job>(*alloc.job);
+      model::canonicalize(*job);
+      model::fill_server_defaults(*job);
+      alloc.job = std::move(job);
+    } else {
+      rank = alloc.allocated_resources ? 2 : 3;
+      const json::Value& version = value["JobVersion"];
+      if (version.is_int()) stub_versions[alloc.id] = {version.as_uint(), alloc.create_index};
+      for (const char* key : {"JobVersion", "JobType"}) alloc.extra.erase(key);
+      if (alloc.extra.size() == 0) alloc.extra = json::Value();
+    }
+    if (kind == Kind::alloc_single) drop_made_up_ports(alloc);
+    note(std::max(alloc.modify_index, alloc.alloc_modify_index));
+    return put_value<Allocation>(allocs, std::move(alloc), options, rank, "allocation", &Allocation::id, nullptr);
+  }
+
+  Result<void> add_object(const json::Value& value, Kind kind, const model::ReadOptions& options) {
+    using namespace model;
+    if (kind == Kind::ignored || value.is_null()) return {};
+    if (!value.is_object())
+      return bad(options, std::string("expected an object, got ") + value.kind(), "correct the value");
+    if (value["Index"].is_int()) note(value["Index"].as_uint());
+    switch (kind) {
+      case Kind::node:
+        return put<Node>(nodes, value, options, 0, "node", &Node::id);
+      case Kind::node_stub:
+        node_stubs.insert(value["ID"].as_string());
+        return {};
+      case Kind::alloc:
+      case Kind::alloc_single:
+      case Kind::alloc_stub:
+        return add_alloc(value, options, kind);
+      case Kind::job:
+        return add_job(value, options, true);
+      case Kind::job_stub:
+        job_stubs.emplace(value["Namespace"].as_string(), value["ID"].as_string());
+        return {};
+      case Kind::versions: {
+        const json::Array& list = value["Versions"].items();
+        for (std::size_t i = 0; i < list.size(); ++i) {
+          ReadOptions here = options;
+          here.place += "/Versions/" + std::to_string(i);
+          if (auto done = add_job(list[i], here, false); !done) return done;
+        }
+        return {};
+      }
+      case Kind::eval:
+        return put<Evaluation>(evals, value, options, 0, "evaluation", &Evaluation::id);
+      case Kind::deployment:
+        return put<Deployment>(deployments, value, options, 0, "deployment", &Deployment::id);
+      case Kind::pool:
+        return put<NodePool>(pools, value, options, 0, "node pool", &NodePool::name);
+      case Kind::name_space:
+        return put<Namespace>(namespaces, value, options, 0, "namespace", &Namespace::name);
+      case Kind::config: {
+        const json::Value* inner = value.find("SchedulerConfig");
+        if (inner && inner->is_null()) return {};
+        auto read = read_scheduler_config(inner ? *inner : value, options);
+        if (!read) return tl::unexpected(read.error());
+        note(read->modify_index);
+        config = std::move(*read);
+        return {};
+      }
+      case Kind::host_volume:
+      case Kind::host_volume_stub:
+        return put<HostVolume>(host_volumes, without(value, {"Allocations", "Writers"}), options,
+                               kind == Kind::host_volume ? 0 : 1, "host volume", &HostVolume::id,
+                               &HostVolume::namespace_);
+      case Kind::claim:
+        return put<HostVolumeClaim>(claims, value, options, 0, "volume claim", &HostVolumeClaim::id);
+      case Kind::csi_volume:
+      case Kind::csi_volume_stub:
+        return put<CsiVolume>(csi_volumes, without(value, {"Allocations"}), options, kind == Kind::csi_volume ? 0 : 1,
+                              "CSI volume", &CsiVolume::id, &CsiVolume::namespace_);
+      case Kind::csi_plugin:
+        return put<CsiPlugin>(csi_plugins, without(value, {"Allocations"}), options, 0, "CSI plugin", &CsiPlugin::id);
+      case Kind::ignored:
+        break;
+    }
+    return {};
+  }
+
+  /// Views of other objects that an answer adds are no part of the object.
+  static json::Value without(json::Value value, std::initializer_list<const char*> keys) {
+    for (const char* key : keys) value.erase(key);
+    return value;
+  }
+
+  /// A list or a single object, of the given kind or told by its keys.
+  Result<void> add_answer(const json::Value& answer, std::optional<Kind> kind, const model::ReadOptions& options) {
+    const auto each = [&](const json::Value& value, const model::ReadOptions& here, bool in_list) -> Result<void> {
+      if (kind) return add_object(value, *kind, here);
+      if (!value.is_object())
+        return bad(here, std::string("expected an object of Nomad's API, got ") + value.kind(), "correct the value");
+      const auto told = kind_of_object(value, in_list);
+      if (!told) {
+        warnings.push_back((here.place.empty() ? here.path : here.path + ":" + here.place) +
+                           ": no object of Nomad's API, ignored");
+        return {};
+      }
+      return add_object(value, *told, here);
+    };
+    if (!answer.is_array()) return each(answer, options, false);
+    for (std::size_t i = 0; i < answer.items().size(); ++i) {
+      model::ReadOptions here = options;
+      here.place += "/" + std::to_string(i);
+      if (auto done = each(answer.items()[i], here, true); !done) return done;
+    }
+    return {};
+  }
+};
+
+ExportCollector::ExportCollector() : tables_(std::make_unique<Tables>()) {}
+ExportCollector::~ExportCollector() = default;
+
+Result<void> ExportCollector::add(const json::Value& document, const std::string& path) {
+  model::ReadOptions options;
+  options.path = path;
+  if (!is_export(document)) return tables_->add_answer(document, std::nullopt, options);
+  for (const json::Member& member : document.members()) {
+    const Kind kind = kind_of_path(member.key);
+    if (kind == Kind::ignored) continue;
+    options.place = "[" + shortened(member.key) + "]";
+    // The versions endpoint answers an object of lists, or in older servers the bare list.
+    if (kind == Kind::versions && member.value.is_array()) {
+      if (auto done = tables_->add_answer(member.value[0], Kind::job, options); !done) return done;
+      continue;
+    }
+    if (auto done = tables_->add_answer(member.value, kind, options); !done) return done;
+  }
+  return {};
+}
+
+Result<model::ClusterState> ExportCollector::finish(const std::string& path, Warnings& warnings) {
+  Tables& t = *tables_;
+  warnings.insert(warnings.end(), t.warnings.begin(), t.warnings.end());
+  model::ClusterState state;
+  const auto move_into = [](auto& table, auto& list) {
+    for (auto& [key, entry] : table.entries) list.push_back(std::move(entry.value));
+  };
+  for (const std::string& id : t.node_stubs)
+    if (!t.nodes.entries.contains(id))
+      warnings.push_back("node " + shortened(id) + " comes only as a list entry and is left out: add /v1/node/" +
+                         shortened(id));
+  move_into(t.nodes, state.nodes);
+  move_into(t.pools, state.node_pools);
+  move_into(t.namespaces, state.namespaces);
+  move_into(t.evals, state.evals);
+  move_into(t.deployments, state.deployments);
+  move_into(t.host_volumes, state.host_volumes);
+  move_into(t.claims, state.host_volume_claims);
+  move_into(t.csi_volumes, state.csi_volumes);
+  move_into(t.csi_plugins, state.csi_plugins);
+  state.scheduler_config = std::move(t.config);
+
+  for (const auto& job : t.new_jobs) {
+    t.current[{job->namespace_, job->id, 0, 0}] = job;
+    t.versions[key_of(*job)] = job;
+  }
+  std::set<std::pair<std::string, std::string>> have;
+  for (const auto& [key, job] : t.current) {
+    const auto newest = t.versions.find(key_of(*job));
+    state.jobs.push_back(newest == t.versions.end() ? job : newest->second);
+    have.emplace(job->namespace_, job->id);
+  }
+  // Only versions, without the job itself: the latest of them is the current one.
+  std::map<std::pair<std::string, std::string>, JobPtr> latest;
+  for (const auto& [key, job] : t.versions) latest[{job->namespace_, job->id}] = job;  // ascending by index, version
+  for (const auto& [name, job] : latest)
+    if (have.insert(name).second) state.jobs.push_back(job);
+  for (const auto& [key, job] : t.versions) state.job_versions.push_back(job);
+  for (const auto& [name_space, id] : t.job_stubs)
+    if (!have.contains({name_space, id}))
+      warnings.push_back("job " + shortened(id) + " comes only as a list entry and is left out: add /v1/job/" +
+                         shortened(id));
+
+  std::map<JobKey, std::vector<JobPtr>> carried;  // versions that only allocations know
+  std::map<std::tuple<std::string, std::string, std::uint64_t>, JobPtr> by_version;
+  for (const auto& [key, job] : t.versions) by_version[{job->namespace_, job->id, job->version}] = job;
+  for (auto& [id, entry] : t.allocs.entries) {
+    Allocation alloc = std::move(entry.value);
+    if (alloc.job) {
+      const JobKey key = key_of(*alloc.job);
+      if (const auto stored = t.versions.find(key);
+          stored != t.versions.end() && !model::spec_changed(*stored->second, *alloc.job)) {
+        alloc.job = stored->second;
+      } else {
+        std::vector<JobPtr>& same_key = carried[key];
+        const auto same = std::find_if(same_key.begin(), same_key.end(),
+                                       [&](const JobPtr& job) { return !model::spec_changed(*job, *alloc.job); });
+        if (same == same_key.end())
+          same_key.push_back(alloc.job);
+        else
+          alloc.job = *same;
+      }
+    } else if (const auto version = t.stub_versions.find(id); version != t.stub_versions.end()) {
+      const auto found = by_version.find({alloc.namespace_, alloc.job_id, version->second.first});
+      if (found != by_version.end()) alloc.job = found->second;
+    }
+    state.allocs.push_back(std::move(alloc));
+  }
+  state.index = t.index;
+  if (state.nodes.empty() && state.jobs.empty() && state.allocs.empty() && state.node_pools.empty())
+    return tl::unexpected(InputError{path, "", "holds neither nodes nor jobs nor allocations",
+                                     "name an export of Nomad's API, answers of it, or a CLUSTER.json"});
+  return state;
+}
+
+}  // namespace berth::io
