@@ -148,6 +148,9 @@ Result<void> complete_state(model::ClusterState& state, const std::string& path,
   for (model::Node& node : state.nodes) {
     const std::string place = "node " + shortened(node.id);
     if (node.id.empty()) return tl::unexpected(InputError{path, "", "a node without an ID", "give it one"});
+    // Twice: cores that the first pass derives from the legacy mirror complete that mirror in the second, as they would
+    // when the node registers again; so what is written is what is read.
+    model::canonicalize(node);
     model::canonicalize(node);
     if (auto done = model::check_node(node, path, place); !done) return done;
     if (node.computed_class.empty()) node.computed_class = model::computed_class(node);

@@ -157,7 +157,7 @@ Result<model::ClusterState> read_cluster_file(const json::Value& document, const
                                                    "CSIVolumes",
                                                    "CSIPlugins"};
   for (const json::Member& member : document.members())
-    if (!known.contains(member.key)) warnings.push_back("/" + shortened(member.key) + ": unknown key, ignored");
+    if (!known.contains(member.key)) warnings.push_back("unknown key " + shortened(member.key) + ", ignored");
   model::ClusterState state;
   state.index = document["Index"].as_uint();
   if (const json::Value* config = document.find("SchedulerConfig"); config && !config->is_null()) {

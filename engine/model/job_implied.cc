@@ -1,6 +1,7 @@
 // Constraints that follow from what a group uses (R-MODEL-244, 245, R-FEAS-1801).
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "model/job_canonical.h"
@@ -86,7 +87,7 @@ void add_networks(TaskGroup& group) {
   if (bridge)
     for (const char* plugin : {"bridge", "firewall", "host-local", "loopback", "portmap"})
       add(group.constraints, semver("${attr.plugins.cni.version." + std::string(plugin) + "}", "0.4.0"), Match::left);
-  for (const json::Value& service : group.services.items())
+  for (const json::Value& service : std::as_const(group.services).items())
     if (service["Connect"]["SidecarService"]["Proxy"]["TransparentProxy"].is_object()) {
       add(group.constraints, semver("${attr.plugins.cni.version.consul-cni}", "1.4.2"), Match::left);
       add(group.constraints, semver("${attr.nomad.version}", "1.8.0-dev"), Match::left);

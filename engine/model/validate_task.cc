@@ -24,16 +24,12 @@ ErrorList validate_device(const RequestedDevice& device) {
   return errors;
 }
 
-ErrorList validate_log_config(const std::optional<LogConfig>& log, const std::optional<EphemeralDisk>& disk) {
+ErrorList validate_log_config(const LogConfig& log, const std::optional<EphemeralDisk>& disk) {
   ErrorList errors;
-  if (!log) {
-    errors.add("Missing Log Config");
-    return errors;
-  }
-  if (log->max_files < 1) errors.add("minimum number of files is 1; got " + number(log->max_files));
-  if (log->max_file_size_mb < 1) errors.add("minimum file size is 1MB; got " + number(log->max_file_size_mb));
+  if (log.max_files < 1) errors.add("minimum number of files is 1; got " + number(log.max_files));
+  if (log.max_file_size_mb < 1) errors.add("minimum file size is 1MB; got " + number(log.max_file_size_mb));
   std::int64_t storage;
-  if (__builtin_mul_overflow(log->max_files, log->max_file_size_mb, &storage))
+  if (__builtin_mul_overflow(log.max_files, log.max_file_size_mb, &storage))
     storage = std::numeric_limits<std::int64_t>::max();
   if (disk && disk->size_mb <= storage)
     errors.add("log storage (" + number(storage) + " MB) must be less than requested disk capacity (" +
@@ -113,7 +109,10 @@ ErrorList validate_task(const Job& job, const TaskGroup& group, const Task& task
     errors.add("Missing task resources");
   else
     errors.add_nested("", validate_resources(*task.resources));
-  errors.add_nested("", validate_log_config(task.log_config, group.ephemeral_disk));
+  if (!task.log_config)
+    errors.add("Missing Log Config");
+  else
+    errors.add_nested("", validate_log_config(*task.log_config, group.ephemeral_disk));
   for (std::size_t i = 0; i < task.constraints.size(); ++i) {
     const Constraint& constraint = task.constraints[i];
     const std::string which = "Constraint " + number(static_cast<std::int64_t>(i) + 1);

@@ -1,0 +1,139 @@
+// Seeded mutations of a small export and of a CLUSTER.json: whatever comes, the importer gives a state that it can
+// write and read again, or one line that says why not.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "io/export_import.h"
+#include "io/json_parse.h"
+#include "io/small_export.h"
+
+namespace berth::io {
+namespace {
+
+constexpr int kRoundsPerDocument = 4000;
+
+std::vector<json::Value*> values_of(json::Value& value) {
+  std::vector<json::Value*> out{&value};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i]->is_array())
+      for (json::Value& item : out[i]->items()) out.push_back(&item);
+    else if (out[i]->is_object())
+      for (json::Member& member : out[i]->members()) out.push_back(&member.value);
+  }
+  return out;
+}
+
+json::Value odd_value(std::mt19937_64& random) {
+  switch (random() % 12) {
+    case 0:
+      return {};
+    case 1:
+      return json::Value(true);
+    case 2:
+      return json::Value(std::int64_t{-1});
+    case 3:
+      return json::Value(INT64_MAX);
+    case 4:
+      return json::Value(INT64_MIN);
+    case 5:
+      return json::Value(UINT64_MAX);
+    case 6:
+      return json::Value(1e300);
+    case 7:
+      return json::Value("");
+    case 8:
+      return json::Value(std::string(5000, 'y'));
+    case 9:
+      return json::Value::array();
+    case 10:
+      return json::Value::object();
+    default:
+      return json::Value("0001-01-01T00:00:00Z");
+  }
+}
+
+void mutate(json::Value& document, std::mt19937_64& random) {
+  const auto values = values_of(document);
+  json::Value& target = *values[random() % values.size()];
+  switch (random() % 4) {
+    case 0:
+      target = odd_value(random);
+      break;
+    case 1:  // another value of the document
+      target = json::Value(*values[random() % values.size()]);
+      break;
+    case 2:  // something goes
+      if (target.is_object() && target.size() > 0)
+        target.members().erase(target.members().begin() + static_cast<std::ptrdiff_t>(random() % target.size()));
+      else if (target.is_array() && target.size() > 0)
+        target.items().erase(target.items().begin() + static_cast<std::ptrdiff_t>(random() % target.size()));
+      break;
+    default:  // something comes twice
+      if (target.is_array() && target.size() > 0)
+        target.push(json::Value(target.items()[random() % target.size()]));
+      else if (target.is_object() && target.size() > 0)
+        target.members().push_back({target.members()[random() % target.size()].key, odd_value(random)});
+  }
+}
+
+void check(const json::Value& document, std::uint64_t seed, int& accepted) {
+  const auto done = import_cluster_json(document, "fuzz", {});
+  if (!done) {
+    ASSERT_EQ(done.error().line().find('\n'), std::string::npos) << "seed " << seed;
+    ASSERT_FALSE(done.error().problem.empty()) << "seed " << seed;
+    return;
+  }
+  ++accepted;
+  const json::Value written = cluster_to_json(done->state);
+  const auto again = import_cluster_json(written, "again", {});
+  ASSERT_TRUE(again) << "seed " << seed << ": " << again.error().line();
+  ASSERT_EQ(json::to_text(cluster_to_json(again->state)), json::to_text(written)) << "seed " << seed;
+}
+
+void fuzz(const json::Value& original, std::uint64_t seed_begin) {
+  int accepted = 0;
+  for (int round = 0; round < kRoundsPerDocument; ++round) {
+    const std::uint64_t seed = seed_begin + static_cast<std::uint64_t>(round);
+    std::mt19937_64 random(seed);
+    json::Value document = original;
+    const std::uint64_t count = 1 + random() % 3;
+    for (std::uint64_t i = 0; i < count; ++i) mutate(document, random);
+    check(document, seed, accepted);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+  EXPECT_GT(accepted, kRoundsPerDocument / 10);  // else the mutations only ever break the outermost layer
+  EXPECT_LT(accepted, kRoundsPerDocument);
+}
+
+TEST(ImportFuzz, SurvivesMutatedExports) { fuzz(parse_json(berth::testing::kSmallExport).value(), 1); }
+
+TEST(ImportFuzz, SurvivesMutatedClusterFiles) {
+  const auto done = import_cluster_json(parse_json(berth::testing::kSmallExport).value(), "small", {});
+  ASSERT_TRUE(done);
+  fuzz(cluster_to_json(done->state), 1'000'000);
+}
+
+TEST(ImportFuzz, SurvivesMutatedText) {
+  const std::string original = berth::testing::kSmallExport;
+  int parsed = 0, accepted = 0;
+  for (std::uint64_t seed = 1; seed <= kRoundsPerDocument; ++seed) {
+    std::mt19937_64 random(seed);
+    std::string text = original;
+    for (std::uint64_t i = 0; i < 1 + seed % 4; ++i) text[random() % text.size()] = static_cast<char>(random() % 256);
+    if (seed % 7 == 0) text.resize(random() % text.size());
+    const auto document = parse_json(text);
+    if (!document) {
+      ASSERT_EQ(document.error().line().find('\n'), std::string::npos) << "seed " << seed;
+      continue;
+    }
+    ++parsed;
+    check(*document, seed, accepted);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+  EXPECT_GT(parsed, 100);
+  EXPECT_GT(accepted, 50);
+}
+
+}  // namespace
+}  // namespace berth::io

@@ -1,0 +1,254 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "io/export_import.h"
+#include "io/files.h"
+#include "io/json_parse.h"
+#include "io/small_export.h"
+#include "model/codec.h"
+#include "support/shared_data.h"
+
+namespace berth::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+json::Value small_export() { return parse_json(berth::testing::kSmallExport).value(); }
+
+ClusterImport imported(const json::Value& document, bool strict = false) {
+  auto done = import_cluster_json(document, "test", {strict});
+  EXPECT_TRUE(done) << (done ? "" : done.error().line());
+  return done ? std::move(*done) : ClusterImport{};
+}
+
+const model::Allocation* alloc_of(const model::ClusterState& state, const char* id) {
+  for (const auto& alloc : state.allocs)
+    if (alloc.id == id) return &alloc;
+  return nullptr;
+}
+
+struct Scratch {
+  fs::path path = fs::path(BERTH_BINARY_DIR) / "import_test";
+  Scratch() {
+    fs::remove_all(path);
+    fs::create_directories(path);
+  }
+  ~Scratch() { fs::remove_all(path); }
+  std::string file(const char* name, std::string_view text) const {
+    std::ofstream((path / name).string()) << text;
+    return (path / name).string();
+  }
+};
+
+TEST(Import, GathersAnExport) {  // R-MODEL-610 to 613
+  const ClusterImport done = imported(small_export(), true);
+  const model::ClusterState& state = done.state;
+  EXPECT_TRUE(done.warnings.empty()) << done.warnings[0];
+  ASSERT_EQ(state.nodes.size(), 2u);
+  EXPECT_EQ(state.nodes[0].id, "n1");
+  EXPECT_FALSE(state.nodes[1].computed_class.empty());
+  EXPECT_TRUE(state.nodes[1].node_resources->processors);  // from the legacy mirror (R-MODEL-615, 431)
+  EXPECT_EQ(state.node_pools.size(), 3u);                  // all, batch, default
+  ASSERT_EQ(state.jobs.size(), 1u);
+  EXPECT_EQ(state.jobs[0]->version, 1u);
+  EXPECT_EQ(state.job_versions.size(), 2u);
+  ASSERT_EQ(state.allocs.size(), 3u);
+  EXPECT_EQ(state.evals.size(), 1u);
+  EXPECT_EQ(state.deployments.size(), 1u);
+  EXPECT_EQ(state.host_volume_claims.size(), 1u);
+  EXPECT_EQ(state.scheduler_config->scheduler_algorithm, "binpack");
+  EXPECT_EQ(state.index, 32u);
+}
+
+TEST(Import, SharesJobVersions) {
+  const model::ClusterState state = imported(small_export()).state;
+  EXPECT_EQ(alloc_of(state, "a1")->job, state.job_versions[0]);
+  EXPECT_EQ(alloc_of(state, "a2")->job, state.jobs[0]);
+  EXPECT_EQ(alloc_of(state, "a3")->job, state.job_versions[0]);  // a list entry: found by its JobVersion
+}
+
+TEST(Import, DropsPortMappingsThatOnlyTheSingleEndpointShows) {  // R-MODEL-612
+  const model::ClusterState state = imported(small_export()).state;
+  EXPECT_TRUE(alloc_of(state, "a2")->allocated_resources->shared.ports.empty());
+  EXPECT_EQ(alloc_of(state, "a2")->allocated_resources->tasks.at("main").networks.size(), 1u);
+}
+
+TEST(Import, WritesWhatItReadsAgain) {
+  const model::ClusterState state = imported(small_export()).state;
+  const json::Value written = cluster_to_json(state);
+  const ClusterImport again = imported(written, true);
+  EXPECT_EQ(again.state.index, state.index);
+  EXPECT_EQ(again.state.nodes, state.nodes);
+  EXPECT_EQ(again.state.evals, state.evals);
+  EXPECT_EQ(again.state.deployments, state.deployments);
+  EXPECT_EQ(again.state.scheduler_config, state.scheduler_config);
+  ASSERT_EQ(again.state.allocs.size(), state.allocs.size());
+  for (std::size_t i = 0; i < state.allocs.size(); ++i) {
+    EXPECT_EQ(model::to_json(again.state.allocs[i]), model::to_json(state.allocs[i]));
+    EXPECT_EQ(*again.state.allocs[i].job, *state.allocs[i].job);
+  }
+  EXPECT_TRUE(alloc_of(again.state, "a1")->reschedule_tracker->events);  // present and empty (R-MODEL-347)
+  EXPECT_EQ(json::to_text(cluster_to_json(again.state)), json::to_text(written));
+}
+
+TEST(Import, KeepsJobsThatDifferFromTheirStoredVersion) {
+  model::ClusterState state = imported(small_export()).state;
+  auto purged = std::make_shared<model::Job>(*state.jobs[0]);
+  purged->create_index = 3;  // an earlier registration of the same name
+  auto odd = std::make_shared<model::Job>(*state.jobs[0]);
+  odd->priority = 77;
+  state.allocs[0].job = purged;
+  state.allocs[1].job = odd;
+  const ClusterImport again = imported(cluster_to_json(state));
+  EXPECT_EQ(*again.state.allocs[0].job, *purged);
+  EXPECT_EQ(*again.state.allocs[1].job, *odd);
+  EXPECT_EQ(again.state.job_versions.size(), 2u);
+}
+
+TEST(Import, ReadsFoldersAndSingleAnswers) {  // R-MODEL-611, 615
+  const Scratch scratch;
+  const json::Value all = small_export();
+  const auto text = [&](const char* path) { return json::to_text(all[path]); };
+  scratch.file("n1.json", text("/v1/node/n1"));
+  scratch.file("n2.json", text("/v1/node/n2"));
+  scratch.file("allocs.json", text("/v1/node/n1/allocations"));
+  scratch.file("job.json", text("/v1/job/web"));
+  scratch.file("versions.json", text("/v1/job/web/versions"));
+  scratch.file("config.json", text("/v1/operator/scheduler/configuration"));
+  scratch.file("other.json", R"({"Nothing":1})");
+  scratch.file("notes.txt", "not read");
+  const auto done = import_cluster(scratch.path.string());
+  ASSERT_TRUE(done) << done.error().line();
+  EXPECT_EQ(done->state.nodes.size(), 2u);
+  EXPECT_EQ(done->state.allocs.size(), 1u);
+  EXPECT_EQ(done->state.job_versions.size(), 2u);
+  EXPECT_EQ(done->warnings.size(), 2u);  // other.json, and pool batch that only a node names
+  const auto single = import_cluster((scratch.path / "n1.json").string());
+  ASSERT_TRUE(single) << single.error().line();
+  EXPECT_EQ(single->state.nodes.size(), 1u);
+}
+
+TEST(Import, RegistersAJobFile) {  // R-MODEL-620
+  const ClusterImport done = imported(
+      parse_json(R"({"Job":{"ID":"j","TaskGroups":[{"Name":"g","Tasks":[{"Name":"t","Driver":"exec"}]}]}})").value());
+  ASSERT_EQ(done.state.jobs.size(), 1u);
+  EXPECT_EQ(done.state.jobs[0]->priority, 50);
+}
+
+/// The small export with one value replaced; null removes the member.
+json::Value edited(const char* path, std::initializer_list<const char*> keys, const json::Value& value) {
+  json::Value all = small_export();
+  json::Value* at = all.find(path);
+  for (auto key = keys.begin(); key + 1 != keys.end(); ++key)
+    at = at->is_array() ? &at->items()[static_cast<std::size_t>(std::stoul(*key))] : at->find(*key);
+  const char* last = *(keys.end() - 1);
+  if (value.is_null())
+    at->erase(last);
+  else
+    at->set(last, value);
+  return all;
+}
+
+struct BadCase {
+  const char* name;
+  json::Value document;
+  bool is_error;     // else a warning
+  const char* text;  // part of the message
+};
+
+TEST(Import, NamesEveryContradiction) {  // R-MODEL-9, 211, 614
+  const char *node = "/v1/node/n1", *alloc = "/v1/allocation/a2", *allocs = "/v1/node/n1/allocations";
+  json::Value twice = cluster_to_json(imported(small_export()).state);
+  json::Value copy = twice["Nodes"][0];
+  copy.set("NodeClass", "other");
+  twice.find("Nodes")->push(copy);
+  json::Value array = json::Value::array();
+  array.push(1);
+  const std::vector<BadCase> cases = {
+      {"no resources", edited(node, {"NodeResources"}, {}), true, "n1"},
+      {"mistyped", edited(node, {"NodeResources", "Memory", "MemoryMB"}, "8 GiB"), true,
+       "/NodeResources/Memory/MemoryMB"},
+      {"fraction", edited(node, {"NodeResources", "Memory", "MemoryMB"}, 0.5), true, "expected an integer"},
+      {"node is a list", edited(node, {"Attributes"}, array), true, "/Attributes"},
+      {"algorithm", edited("/v1/operator/scheduler/configuration", {"SchedulerConfig", "SchedulerAlgorithm"}, "best"),
+       true, "invalid scheduler algorithm: best"},
+      {"long id", edited(node, {"ID"}, std::string(10'000'000, 'x')), true, "bytes"},
+      {"no id", edited(node, {"ID"}, {}), true, "without a name"},
+      {"index", edited(node, {"ModifyIndex"}, -1), true, "outside"},
+      {"time", edited(allocs, {"0", "TaskStates", "main", "StartedAt"}, "yesterday"), true, "RFC 3339"},
+      {"port range", edited(node, {"NodeResources", "MaxDynamicPort"}, 70000), true, "port"},
+      {"negative node", edited(node, {"NodeResources", "Memory", "MemoryMB"}, -5), false, "negative"},
+      {"negative alloc", edited(alloc, {"AllocatedResources", "Tasks", "main", "Memory", "MemoryMB"}, -5), false,
+       "negative"},
+      {"over-committed", edited(alloc, {"AllocatedResources", "Tasks", "main", "Cpu", "CpuShares"}, 9000), false,
+       "node n1: its allocations use 9500 MHz of 3900"},
+      {"no job", edited(alloc, {"Job"}, {}), false, "allocation a2: its job is not there; left out"},
+      {"no group", edited(alloc, {"TaskGroup"}, "gone"), false, "no group gone"},
+      {"unknown node", edited(alloc, {"NodeID"}, "n9"), false, "its node n9 is not there"},
+      {"stub only", edited("/v1/nodes", {"0", "ID"}, "n7"), false, "node n7 comes only as a list entry"},
+      {"pending eval", edited("/v1/evaluations?namespace=*", {"0", "JobID"}, "gone"), false, ""},
+      {"unknown status", edited(node, {"Status"}, "asleep"), false, "unknown status 'asleep'"},
+      {"node twice", twice, false, "node n1 is listed twice"},
+      {"empty", parse_json("{}").value(), true, "neither nodes nor jobs"},
+      {"number", parse_json("5").value(), true, "expected an object"},
+  };
+  for (const BadCase& c : cases) {
+    SCOPED_TRACE(c.name);
+    const auto done = import_cluster_json(c.document, "test", {});
+    if (c.is_error) {
+      ASSERT_FALSE(done);
+      EXPECT_NE(done.error().line().find(c.text), std::string::npos) << done.error().line();
+      EXPECT_EQ(done.error().line().find('\n'), std::string::npos);
+      EXPECT_LT(done.error().line().size(), 1000u);
+      continue;
+    }
+    ASSERT_TRUE(done) << done.error().line();
+    if (!*c.text) {
+      EXPECT_TRUE(done->warnings.empty());
+      continue;
+    }
+    bool found = false;
+    for (const std::string& warning : done->warnings) found = found || warning.find(c.text) != std::string::npos;
+    EXPECT_TRUE(found) << (done->warnings.empty() ? "no warning" : done->warnings[0]);
+    EXPECT_FALSE(import_cluster_json(c.document, "test", {.strict = true}));
+  }
+}
+
+TEST(Import, RefusesDamagedFiles) {
+  const Scratch scratch;
+  std::string deep(5000, '[');
+  for (const auto& [name, text] :
+       {std::pair<const char*, std::string>{"cut.json", std::string(berth::testing::kSmallExport).substr(0, 900)},
+        {"nan.json", R"({"/v1/node/n1":{"ID":"n1","NodeMaxAllocs":NaN}})"},
+        {"deep.json", deep},
+        {"empty.json", ""},
+        {"large.json", R"({"/v1/node/n1":{"ID":"n1","NodeMaxAllocs":99999999999999999999}})"},
+        {"gzip.json.gz", std::string("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\x4c", 12)}}) {
+    const auto done = import_cluster(scratch.file(name, text));
+    ASSERT_FALSE(done) << name;
+    EXPECT_EQ(done.error().line().find('\n'), std::string::npos);
+  }
+  EXPECT_FALSE(import_cluster((scratch.path / "missing.json").string()));
+}
+
+TEST(Import, ReadsARealExport) {
+  const auto shared = berth::testing::shared_dir();
+  if (!shared || !fs::exists(*shared / "datasets" / "nomad-export" / "stage-05.json.gz"))
+    GTEST_SKIP() << "no shared/datasets/nomad-export";
+  const auto done = import_cluster((*shared / "datasets" / "nomad-export" / "stage-05.json.gz").string());
+  ASSERT_TRUE(done) << done.error().line();
+  EXPECT_TRUE(done->warnings.empty()) << done->warnings[0];
+  EXPECT_EQ(done->state.nodes.size(), 8u);
+  EXPECT_EQ(done->state.jobs.size(), 25u);
+  EXPECT_EQ(done->state.allocs.size(), 169u);
+  EXPECT_EQ(done->state.evals.size(), 122u);
+  EXPECT_EQ(done->state.deployments.size(), 21u);
+  EXPECT_EQ(done->state.index, 562u);
+  const json::Value written = cluster_to_json(done->state);
+  EXPECT_EQ(json::to_text(cluster_to_json(imported(written, true).state)), json::to_text(written));
+}
+
+}  // namespace
+}  // namespace berth::io

@@ -1,0 +1,277 @@
+// Jobs as input: defaults, canonical form, implied constraints, validation, cron, change detection. Whole registrations
+// are compared in the recorded decisions; here are the single rules, by hand.
+#include <gtest/gtest.h>
+
+#include "io/json_parse.h"
+#include "model/cron.h"
+#include "model/job_canonical.h"
+#include "model/register_job.h"
+#include "model/spec_changed.h"
+#include "model/tasks_updated.h"
+
+namespace berth::model {
+namespace {
+
+constexpr const char* kMinimal = R"({"ID":"j","TaskGroups":[{"Name":"g","Tasks":[{"Name":"t","Driver":"exec"}]}]})";
+
+json::Value parsed(std::string_view text) { return io::parse_json(text).value(); }
+
+Registration registered(const json::Value& job) {
+  auto done = register_job(job);
+  EXPECT_TRUE(done) << (done ? "" : done.error().line());
+  return done ? *done : Registration{};
+}
+
+/// The minimal job with one more member in the job, its group and its task, each JSON text or "".
+Registration with(const std::string& job, const std::string& group = "", const std::string& task = "") {
+  const auto more = [](const std::string& text) { return text.empty() ? "" : "," + text; };
+  return registered(parsed(R"({"ID":"j","TaskGroups":[{"Name":"g","Tasks":[{"Name":"t","Driver":"exec")" + more(task) +
+                           "}]" + more(group) + "}]" + more(job) + "}"));
+}
+
+TEST(Registration, FillsTheDefaultsOfAServiceJob) {  // R-MODEL-222 to 231, 240 to 243
+  const Registration done = registered(parsed(kMinimal));
+  ASSERT_TRUE(done.job) << done.error;
+  const Job& job = *done.job;
+  EXPECT_EQ(job.name, "j");
+  EXPECT_EQ(job.type, "service");
+  EXPECT_EQ(job.priority, 50);
+  EXPECT_EQ(job.region, "global");
+  EXPECT_EQ(job.node_pool, "default");
+  EXPECT_EQ(job.datacenters, std::vector<std::string>{"*"});
+  EXPECT_EQ(job.status, "pending");
+  EXPECT_TRUE(done.creates_eval);
+  const TaskGroup& group = job.task_groups.at(0);
+  EXPECT_EQ(group.count, 1);
+  EXPECT_EQ(group.ephemeral_disk->size_mb, 300);
+  EXPECT_TRUE(group.reschedule_policy->unlimited);
+  EXPECT_EQ(group.restart_policy->attempts, 2);
+  EXPECT_EQ(group.update->max_parallel, 1);
+  EXPECT_EQ(group.migrate->max_parallel, 1);
+  const Task& task = group.tasks.at(0);
+  EXPECT_EQ(task.resources->cpu, 100);
+  EXPECT_EQ(task.resources->memory_mb, 300);
+  EXPECT_EQ(task.kill_timeout, 5 * base::kSecond);
+  EXPECT_EQ(task.log_config->max_files, 10);
+}
+
+TEST(Registration, KeepsExplicitZeros) {  // R-MODEL-220, trap 25
+  const Registration done = with(R"("Priority":0)", R"("Count":0)");
+  ASSERT_TRUE(done.job) << done.error;
+  EXPECT_EQ(done.job->priority, 50);
+  EXPECT_EQ(done.job->task_groups[0].count, 0);
+  EXPECT_NE(with("", "", R"("Resources":{"Cores":0})").error.find("minimum CPU value is 1; got 0"), std::string::npos);
+}
+
+TEST(Registration, MatchesKeysWithoutCaseAsAFallback) {  // R-MODEL-608
+  const Registration done = registered(parsed(
+      R"({"Job":{"id":"j","PRIORITY":70,"Unknown":1,"taskgroups":[{"name":"g","tasks":[{"NAME":"t","driver":"exec"}]}]}})"));
+  ASSERT_TRUE(done.job) << done.error;
+  EXPECT_EQ(done.job->priority, 70);
+  EXPECT_EQ(done.job->task_groups[0].tasks[0].driver, "exec");
+  EXPECT_TRUE(done.job->extra.is_null());
+}
+
+TEST(Registration, TellsTheRegisteredFormApart) {  // R-MODEL-621
+  json::Value job = parsed(kMinimal);
+  job.set("Version", 3), job.set("JobModifyIndex", 20), job.set("CreateIndex", 10);
+  const Registration done = registered(job);
+  ASSERT_TRUE(done.job);
+  EXPECT_TRUE(done.registered_form);
+  EXPECT_EQ(done.job->version, 3u);
+  EXPECT_EQ(done.job->job_modify_index, 20u);
+  job.set("JobModifyIndex", 0);
+  EXPECT_FALSE(is_registered_form(job));
+}
+
+struct RejectCase {
+  const char* name;
+  const char *job, *group, *task, *text;
+};
+class Rejects : public ::testing::TestWithParam<RejectCase> {};
+
+TEST_P(Rejects, WithNomadsText) {  // R-MODEL-250 to 256
+  const RejectCase& c = GetParam();
+  const Registration done = with(c.job, c.group, c.task);
+  EXPECT_FALSE(done.job);
+  EXPECT_NE(done.error.find(c.text), std::string::npos) << done.error;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Jobs, Rejects,
+    ::testing::Values(
+        RejectCase{"Type", R"("Type":"other")", "", "", "Invalid job type: \"other\""},
+        RejectCase{"Core", R"("Type":"_core")", "", "", "Job type cannot be core"},
+        RejectCase{"Priority", R"("Priority":101)", "", "", "job priority must be between [1, 100]"},
+        RejectCase{"Payload", R"("Payload":"aGk=")", "", "", "payload"},
+        RejectCase{"TotalCount", "", R"("Count":50001)", "", "job_max_count"},
+        RejectCase{"SystemCount", R"("Type":"system")", R"("Count":2)", "",
+                   "Job task group g has count 2. Count cannot exceed 1 with system scheduler"},
+        RejectCase{"SystemScaling", R"("Type":"system")", R"("Scaling":{"Max":1})", "", "scaling"},
+        RejectCase{"Cron", R"("Type":"batch","Periodic":{"Spec":"bad"})", "", "",
+                   "Invalid cron spec \"bad\": missing field(s)"},
+        RejectCase{"TimeZone", R"("Type":"batch","Periodic":{"Spec":"@daily","TimeZone":"Nowhere/X"})", "", "",
+                   "Invalid time zone \"Nowhere/X\": unknown time zone Nowhere/X"},
+        RejectCase{"NegativeCount", "", R"("Count":-1)", "", "Task group count can't be negative"},
+        RejectCase{"NoTasks", R"("TaskGroups":[{"Name":"g"}])", "", "", "Missing tasks for task group"},
+        RejectCase{"Ambiguous", "", R"("ReschedulePolicy":{"Attempts":3,"Interval":3600000000000})", "",
+                   "Unlimited = true is ambiguous"},
+        RejectCase{"PortValue", "", R"("Networks":[{"ReservedPorts":[{"Label":"p","Value":70000}]}])", "",
+                   "Port p (70000) cannot be greater than 65535"},
+        RejectCase{"PortTwice", "",
+                   R"("Networks":[{"ReservedPorts":[{"Label":"p","Value":80},{"Label":"q","Value":80}]}])", "",
+                   "Static port 80 already reserved by taskgroup network:p"},
+        RejectCase{"Canary", "", R"("Update":{"AutoPromote":true})", "",
+                   "Auto Promote requires a Canary count greater than zero"},
+        RejectCase{"CpuAndCores", "", "", R"("Resources":{"CPU":100,"Cores":1})",
+                   "Task can only ask for 'cpu' or 'cores' resource, not both."},
+        RejectCase{"Memory", "", "", R"("Resources":{"MemoryMB":5})", "minimum MemoryMB value is 10; got 5"},
+        RejectCase{"DistinctOnTask", "", "", R"("Constraints":[{"Operand":"distinct_hosts"}])",
+                   "Constraint 1 has disallowed Operand at task level: distinct_hosts"},
+        RejectCase{"Regexp", R"("Constraints":[{"LTarget":"${meta.a}","RTarget":"(","Operand":"regexp"}])", "", "",
+                   "Constraint 1 validation failed"},
+        RejectCase{"Version", R"("Constraints":[{"LTarget":"${meta.a}","RTarget":"x","Operand":"version"}])", "", "",
+                   "Constraint 1 validation failed"},
+        RejectCase{"Brace", R"("Constraints":[{"LTarget":"$bad","RTarget":"x","Operand":"="}])", "", "",
+                   "attribute \"$bad\" is missing an opening brace"}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Registration, NamesThePlaceOfAMistypedValue) {  // R-MODEL-608: a text is no duration
+  const auto done = register_job(parsed(
+      R"({"Job":{"ID":"j","TaskGroups":[{"Name":"g","Tasks":[{"Name":"t","Driver":"exec","KillTimeout":"30s"}]}]}})"));
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().place, "/Job/TaskGroups/0/Tasks/0/KillTimeout");
+  EXPECT_FALSE(register_job(parsed(R"({"ID":"j","TaskGroups":5})")));
+  EXPECT_FALSE(register_job(parsed(R"([1,2])")));
+}
+
+TEST(Reschedule, CountsTheAttemptsThatFit) {  // W-10
+  const auto text = [](ReschedulePolicy policy) { return validate_reschedule(policy).text(); };
+  ReschedulePolicy policy{.attempts = 10,
+                          .interval = 3600 * base::kSecond,
+                          .delay = 30 * base::kSecond,
+                          .delay_function = "exponential",
+                          .max_delay = 3600 * base::kSecond};
+  EXPECT_NE(text(policy).find("can only make 7 attempts"), std::string::npos) << text(policy);
+  EXPECT_NE(text(policy).find("at least 3h32m0s"), std::string::npos) << text(policy);  // 12720 s
+  policy = {.attempts = 3, .interval = 60 * base::kSecond, .delay = 30 * base::kSecond, .delay_function = "constant"};
+  EXPECT_NE(text(policy).find("can only make 2 attempts"), std::string::npos);
+  EXPECT_NE(text(policy).find("at least 1m30s"), std::string::npos);
+  policy.interval = 90 * base::kSecond;
+  EXPECT_EQ(text(policy), "");
+  policy.delay_function = "exponential", policy.max_delay = INT64_MAX;
+  policy.attempts = INT64_MAX;  // any number of attempts is judged at once
+  EXPECT_NE(text(policy), "");
+  policy.delay_function = "fibonacci", policy.max_delay = 30 * base::kSecond;
+  EXPECT_NE(text(policy), "");
+}
+
+TEST(ImpliedConstraints, AreAddedOnce) {  // R-MODEL-244
+  Job job = *with("", R"("Networks":[{"Mode":"bridge"}])", R"("KillSignal":"SIGINT")").job;
+  const auto before = job.task_groups[0].constraints;
+  ASSERT_EQ(before.size(), 6u);
+  EXPECT_EQ(before[0].text(), "${attr.os.signals} set_contains SIGINT");
+  EXPECT_EQ(before[1].text(), "${attr.plugins.cni.version.bridge} semver >= 0.4.0");
+  add_implied_constraints(job);
+  EXPECT_EQ(job.task_groups[0].constraints, before);
+  EXPECT_TRUE(job.task_groups[0].services.is_null());
+}
+
+TEST(Names, MustExist) {  // R-MODEL-215, 250
+  Job job = *registered(parsed(kMinimal)).job;
+  Namespace team;
+  team.name = "team";
+  team.capabilities = parsed(R"({"EnabledTaskDrivers":["docker"],"DisabledNetworkModes":["host"]})");
+  EXPECT_TRUE(validate_names(job, {team}, {}).empty());
+  job.namespace_ = "team";
+  EXPECT_EQ(validate_names(job, {team}, {}).items().size(), 1u);  // exec is not enabled
+  job.task_groups[0].networks.emplace_back();
+  EXPECT_EQ(validate_names(job, {team}, {}).items().size(), 2u);  // and mode "" is host
+  job.namespace_ = "other", job.node_pool = "gone";
+  EXPECT_EQ(validate_names(job, {team}, {}).items().size(), 2u);
+}
+
+TEST(EnforcedIndex, MustBeTheStoredOne) {  // R-MODEL-259
+  Job job;
+  job.job_modify_index = 7;
+  EXPECT_EQ(check_enforced_index(&job, 7), "");
+  EXPECT_EQ(check_enforced_index(nullptr, 0), "");
+  for (const auto& [stored, index] : {std::pair<const Job*, std::uint64_t>{&job, 0}, {&job, 6}, {nullptr, 7}})
+    EXPECT_TRUE(check_enforced_index(stored, index).starts_with("Enforcing job modify index"));
+}
+
+TEST(SpecChanged, IgnoresBookkeeping) {  // R-MODEL-276
+  const Job stored = *registered(parsed(kMinimal)).job;
+  Job other = stored;
+  other.version = 4, other.stable = true, other.status = "dead", other.submit_time = 5, other.job_modify_index = 9;
+  EXPECT_FALSE(spec_changed(stored, other));
+  other.priority = 51;
+  EXPECT_TRUE(spec_changed(stored, other));
+}
+
+TEST(TasksUpdated, SeparatesInPlaceFromDestructive) {  // R-SCHED-103, 107
+  const Job stored = *with(R"("Meta":{"a":"1"})").job;
+  Job other = stored;
+  other.task_groups[0].count = 5;
+  other.priority = 80;
+  EXPECT_FALSE(tasks_updated(stored, other, "g"));
+  other.task_groups[0].tasks[0].meta["a"] = "1";  // merged meta stays the same
+  EXPECT_FALSE(tasks_updated(stored, other, "g"));
+  other.meta["a"] = "2";  // the task's own entry wins
+  EXPECT_FALSE(tasks_updated(stored, other, "g"));
+  other.meta["b"] = "2";
+  EXPECT_TRUE(tasks_updated(stored, other, "g"));
+  EXPECT_TRUE(tasks_updated(stored, stored, "missing"));
+}
+
+struct CronCase {
+  const char *name, *spec, *after, *zone, *next;
+};
+class NextMatch : public ::testing::TestWithParam<CronCase> {};
+
+TEST_P(NextMatch, IsStrictlyLater) {  // R-MODEL-117
+  const CronCase& c = GetParam();
+  const auto cron = parse_cron(c.spec);
+  ASSERT_TRUE(cron) << cron.error();
+  const auto zone = TimeZone::load(c.zone);
+  ASSERT_TRUE(zone);
+  const base::Time next = next_match(*cron, *base::parse_rfc3339(c.after), *zone);
+  EXPECT_EQ(next.is_zero() ? "never" : base::to_rfc3339(next), c.next);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cron, NextMatch,
+    ::testing::Values(
+        CronCase{"EveryFive", "*/5 * * * *", "2026-11-22T00:05:00Z", "UTC", "2026-11-22T00:10:00Z"},
+        CronCase{"Fraction", "*/5 * * * *", "2026-11-22T00:04:59.5Z", "UTC", "2026-11-22T00:05:00Z"},
+        CronCase{"Seconds", "30 0 12 * * * *", "2026-11-22T12:00:30Z", "UTC", "2026-11-23T12:00:30Z"},
+        CronCase{"Daily", "@daily", "2026-12-31T12:00:00Z", "UTC", "2027-01-01T00:00:00Z"},
+        CronCase{"EitherDay", "0 0 13 * fri", "2026-11-22T00:00:00Z", "UTC", "2026-11-27T00:00:00Z"},
+        CronCase{"LastDay", "0 0 L 2 *", "2027-03-01T00:00:00Z", "UTC", "2028-02-29T00:00:00Z"},
+        CronCase{"ThirdFriday", "0 0 * * 5#3", "2026-11-22T00:00:00Z", "UTC", "2026-12-18T00:00:00Z"},
+        CronCase{"LastMonday", "0 0 * * 1L", "2026-11-22T00:00:00Z", "UTC", "2026-11-30T00:00:00Z"},
+        CronCase{"WorkdayNear", "0 0 15W * *", "2026-11-01T00:00:00Z", "UTC", "2026-11-16T00:00:00Z"},
+        CronCase{"Year", "0 0 1 1 * 2030", "2026-11-22T00:00:00Z", "UTC", "2030-01-01T00:00:00Z"},
+        CronCase{"Past", "0 0 1 1 * 2020", "2026-11-22T00:00:00Z", "UTC", "never"},
+        CronCase{"NoSuchDay", "0 0 30 2 *", "2026-11-22T00:00:00Z", "UTC", "never"},
+        CronCase{"Berlin", "0 9 * * *", "2026-07-01T00:00:00Z", "Europe/Berlin", "2026-07-01T07:00:00Z"},
+        CronCase{"BerlinWinter", "0 9 * * *", "2026-12-01T00:00:00Z", "Europe/Berlin", "2026-12-01T08:00:00Z"},
+        CronCase{"AfterTheTable", "0 9 * * *", "2060-07-01T00:00:00Z", "Europe/Berlin", "2060-07-01T07:00:00Z"}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Cron, RefusesWhatIsNoSpecification) {
+  for (const char* text : {"", "bad", "* * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8",
+                           "*/0 * * * *", "5-1 * * * *", "a * * * *", "* * * * * * * *", "1,,2 * * * *"})
+    EXPECT_FALSE(parse_cron(text)) << text;
+}
+
+TEST(Cron, ASpecWithoutAMatchMakesTheResultNone) {  // R-CTRL-1302
+  PeriodicConfig periodic{.enabled = true, .specs = {"@daily", "0 0 30 2 *"}, .spec_type = "cron", .time_zone = "UTC"};
+  const base::Time now = *base::parse_rfc3339("2026-11-22T01:00:00Z");
+  EXPECT_TRUE(next_launch(periodic, now).is_zero());
+  std::swap(periodic.specs[0], periodic.specs[1]);
+  EXPECT_EQ(base::to_rfc3339(next_launch(periodic, now)), "2026-11-23T00:00:00Z");
+}
+
+}  // namespace
+}  // namespace berth::model
