@@ -22,7 +22,7 @@ class GoRand {
   GoRand() noexcept : GoRand(1) {}
   explicit GoRand(std::int64_t seed) noexcept { reseed(seed); }
 
-  /// Starts the sequence of `seed` anew. Well below a microsecond (bench/micro/shuffle_bench.cc).
+  /// Starts the sequence of `seed` anew. Cost: bench/micro/order_bench.cc.
   void reseed(std::int64_t seed) noexcept;
 
   /// The next 64-bit output (R-FEAS-205).

@@ -46,7 +46,7 @@ struct FitColumns {
 
 /// component[i] = fit_component of row i, the same bits as the scalar form.
 ///   rows   n, any n; use below 2^51 in magnitude (an int64 of MHz or MiB beyond that is no node)
-///   cost   reads 32 B per row; about 2.5 ns per row with AVX-512, 4 ns with AVX2
+///   cost   reads 32 B per row; bench/micro/score_fit_bench.cc (three divisions per row are the floor)
 void fit_components(FitAlgorithm algorithm, const FitColumns& rows, std::span<double> component) noexcept;
 
 }  // namespace berth::rank
