@@ -9,5 +9,6 @@ namespace berth::cli {
 
 void add_conform(CLI::App& app, int& exit_code);
 void add_import(CLI::App& app, int& exit_code);
+void add_run(CLI::App& app, int& exit_code);
 
 }  // namespace berth::cli

@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", berth::base::version_text(), "print version, commit, compiler and ISA paths");
   int exit_code = 0;
+  berth::cli::add_run(app, exit_code);
   berth::cli::add_conform(app, exit_code);
   berth::cli::add_import(app, exit_code);
   try {

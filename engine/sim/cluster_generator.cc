@@ -14,8 +14,6 @@
 namespace berth::sim {
 namespace {
 
-constexpr std::uint32_t kNodeKind = 1;
-
 model::Node node_of(const ShapeSpec& shape, std::size_t variant) {
   model::Node node = ready_node(shape.cores, shape.mhz_per_core, shape.memory_mb, shape.disk_mb, shape.network_mbits);
   node.node_class = shape.node_class;

@@ -3,15 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/assert.h"
-#include "sim/random.h"
 
 namespace berth::sim {
-namespace {
-
-constexpr std::uint32_t kLoadAllocKind = 3;  // kinds 1 and 2 are the nodes and evaluations of generated_id
-
-}  // namespace
-
 std::string GeneratedCluster::node_name(std::size_t node) const {
   return names.empty() ? name_prefix + std::to_string(node) : names[node];
 }

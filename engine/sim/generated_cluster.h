@@ -19,8 +19,12 @@
 #include "base/uuid.h"
 #include "model/alloc.h"
 #include "model/node.h"
+#include "sim/random.h"
 
 namespace berth::sim {
+
+// Kinds of generated_id.
+inline constexpr std::uint32_t kNodeKind = 1, kEvalKind = 2, kLoadAllocKind = 3;
 
 struct NodeRecord {
   base::Uuid id;

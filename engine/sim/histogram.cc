@@ -34,12 +34,13 @@ std::uint64_t high_of(std::size_t bucket) {
 
 Histogram::Histogram() : counts_(kBuckets, 0) {}
 
-void Histogram::record(std::int64_t value) {
+void Histogram::record(std::int64_t value, std::uint64_t times) {
+  if (times == 0) return;
   value = std::max<std::int64_t>(0, value);
-  ++counts_[bucket_of(static_cast<std::uint64_t>(value))];
-  ++count_;
+  counts_[bucket_of(static_cast<std::uint64_t>(value))] += times;
+  count_ += times;
   min_ = std::min(min_, value), max_ = std::max(max_, value);
-  sum_ += static_cast<double>(value);
+  sum_ += static_cast<double>(value) * static_cast<double>(times);
 }
 
 void Histogram::add(const Histogram& other) {

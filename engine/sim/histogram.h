@@ -17,8 +17,8 @@ class Histogram {
  public:
   Histogram();
 
-  /// Counts one value in ns; negative values count as 0.
-  void record(std::int64_t value);
+  /// Counts a value in ns `times` times; negative values count as 0.
+  void record(std::int64_t value, std::uint64_t times = 1);
   void add(const Histogram& other);
 
   [[nodiscard]] std::uint64_t count() const { return count_; }

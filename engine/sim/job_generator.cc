@@ -171,7 +171,7 @@ std::shared_ptr<const model::Job> grid_job(int cell, std::uint32_t racks, std::i
   auto job = std::make_shared<model::Job>(registered_job("grid-" + std::to_string(cell), "service", 50));
   job->datacenters = {"dc-1", "dc-2"};
   std::string half;
-  for (std::uint32_t rack = 0; rack < racks / 2; ++rack) half += (rack == 0 ? "r" : ",r") + std::to_string(rack);
+  for (std::uint32_t rack = 0; rack < racks / 2; ++rack) half += fmt::format("{}r{}", rack == 0 ? "" : ",", rack);
   job->constraints.push_back({"${meta.rack}", half, "set_contains_any"});
   if (spread) job->spreads.push_back({.attribute = "${meta.rack}", .weight = 0, .targets = {}});
   model::TaskGroup group = registered_group("service", "web", allocs, "exec", 6'000, 6'000, 150);

@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.h"
+#include "io/files.h"
+#include "run/interrupt.h"
+#include "run/report.h"
+#include "run/runner.h"
+#include "sim/datasets.h"
+
+namespace berth::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string workload, label = "full", json, csv, hdr;
+  std::optional<std::int64_t> seed;
+  bool list = false, quiet = false;
+};
+
+void report_error(const InputError& error, int code, int& exit_code) {
+  fmt::print(stderr, "{}\n", error.line());
+  exit_code = code;
+}
+
+int list_workloads() {
+  const auto one = sim::find_workload("quickstart");
+  if (!one) {
+    fmt::print(stderr, "bench/macro: is not there; run berth in a checkout or below one\n");
+    return 2;
+  }
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(fs::path(*one).parent_path()))
+    if (entry.path().extension() == ".toml") paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  int code = 0;
+  for (const fs::path& path : paths) {
+    const auto workload = sim::read_workload(path.string());
+    if (!workload) {
+      report_error(workload.error(), 2, code);
+      continue;
+    }
+    std::string labels;
+    for (const std::string& label : workload->labels) labels += (labels.empty() ? "" : ", ") + label;
+    fmt::print("{:<14} {} [{}]\n", workload->name, workload->description, labels);
+  }
+  return code;
+}
+
+/// A report that could not be written is found out before the run, not after it.
+Result<void> check_output(const std::string& path) {
+  if (path.empty()) return {};
+  std::error_code error;
+  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+  if (!fs::is_directory(folder, error))
+    return tl::unexpected(InputError{path, "", "its folder does not exist", "create it or name another file"});
+  if (fs::is_directory(path, error)) return tl::unexpected(InputError{path, "", "is a folder", "name a file"});
+  return {};
+}
+
+void run(const Arguments& arguments, int& exit_code) {
+  if (arguments.list) {
+    exit_code = list_workloads();
+    return;
+  }
+  if (arguments.workload.empty())
+    return report_error({"berth run", "", "no workload was named", "name one, or see `berth run --list`"}, 2,
+                        exit_code);
+  const auto path = sim::find_workload(arguments.workload);
+  if (!path) return report_error(path.error(), 2, exit_code);
+  auto workload = sim::read_workload(*path, arguments.label);
+  if (!workload) return report_error(workload.error(), 2, exit_code);
+  if (arguments.seed) workload->seed = static_cast<std::uint64_t>(*arguments.seed);
+  for (const std::string& output : {arguments.json, arguments.csv, arguments.hdr})
+    if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2, exit_code);
+
+  const run::InterruptGuard guard;
+  const auto result = run::run_workload(*workload, {.quiet = arguments.quiet});
+  if (!result) return report_error(result.error(), 2, exit_code);
+  fmt::print("{}", run::to_table(*result));
+  exit_code = 0;
+  const auto write = [&](const std::string& file, const std::string& content) {
+    if (file.empty()) return;
+    if (auto done = io::write_file_atomically(file, content); !done) report_error(done.error(), 1, exit_code);
+  };
+  write(arguments.json, json::to_text(run::to_json(*result), 2) + "\n");
+  write(arguments.csv, run::to_csv(*result));
+  write(arguments.hdr, run::to_hdr(*result));
+  if (std::fflush(stdout) != 0) exit_code = 1;
+  if (exit_code != 0) return;
+  // Decisions that differ from Nomad's are a mismatch, evaluations that were not processed a failure.
+  for (const run::CellResult& cell : result->cells)
+    if (!cell.decisions_equal) exit_code = 3;
+  if (!result->unsupported_reasons.empty()) exit_code = 1;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("run", "replay a workload and measure it");
+  command->add_option("workload", arguments->workload, "a file, or the name of one in bench/macro");
+  command->add_option("--label", arguments->label, "size of the workload: smoke, full or what its file lists")
+      ->capture_default_str();
+  command->add_option("--seed", arguments->seed, "use this seed instead of the file's")->check(CLI::NonNegativeNumber);
+  command->add_option("--json", arguments->json,
+                      "write the report to this file (bench/macro/README.md has the format)");
+  command->add_option("--csv", arguments->csv, "write one line per run, for nomad-grid per cell, to this file");
+  command->add_option("--hdr", arguments->hdr, "write the latency in HdrHistogram's percentile format to this file");
+  command->add_flag("--list", arguments->list, "list the workloads of bench/macro");
+  command->add_flag("--quiet", arguments->quiet, "no progress");
+  command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 decisions differ from Nomad's.");
+  command->callback([arguments, &exit_code] { run(*arguments, exit_code); });
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,37 @@
+// Progress of long work on standard error: a bar with rate and estimate on a terminal, a plain line every ten seconds
+// elsewhere. Nothing at all for work that ends within a second.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace berth::run {
+
+class Progress {
+ public:
+  /// `what` names the items, e.g. "evaluations"; `quiet` shows nothing.
+  Progress(std::string what, std::uint64_t total, bool quiet);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// Cheap to call often: looks at the clock every 64th time or when `force` says so.
+  void update(std::uint64_t done, bool force = false);
+  /// Removes the bar from the terminal.
+  void finish();
+
+ private:
+  void show(std::uint64_t done, double elapsed_s);
+
+  std::string what_;
+  std::uint64_t total_;
+  bool quiet_, terminal_, shown_ = false;
+  std::uint32_t calls_ = 0;
+  std::chrono::steady_clock::time_point start_, last_;
+};
+
+/// "3.2 s", "4 min 10 s", "2 h 5 min".
+[[nodiscard]] std::string duration_words(double seconds);
+
+}  // namespace berth::run

@@ -1,0 +1,350 @@
+#include "run/report.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include "base/build_info.h"
+#include "run/progress.h"
+#include "sim/digest.h"
+
+namespace berth::run {
+namespace {
+
+struct Machine {
+  std::string cpu = "unknown", system = "unknown";
+  std::int64_t cores = 0;
+  std::uint64_t memory_bytes = 0;
+};
+
+Machine machine() {
+  Machine out;
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);)
+    if (line.starts_with("model name")) {
+      const std::size_t colon = line.find(": ");
+      if (colon != std::string::npos) out.cpu = line.substr(colon + 2);
+      break;
+    }
+  struct utsname name {};
+  if (uname(&name) == 0) out.system = fmt::format("{} {} {}", name.sysname, name.release, name.machine);
+  out.cores = sysconf(_SC_NPROCESSORS_ONLN);
+  out.memory_bytes =
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return out;
+}
+
+/// "812 ns", "1.23 us", "4.56 ms", "7.89 s".
+std::string time_words(std::int64_t ns) {
+  const auto value = static_cast<double>(ns);
+  if (ns < 1'000) return fmt::format("{} ns", ns);
+  if (ns < 1'000'000) return fmt::format("{:.2f} us", value / 1e3);
+  if (ns < 1'000'000'000) return fmt::format("{:.2f} ms", value / 1e6);
+  return fmt::format("{:.2f} s", value / 1e9);
+}
+
+std::string bytes_words(std::uint64_t bytes) {
+  return bytes < (1ULL << 30) ? fmt::format("{:.0f} MiB", static_cast<double>(bytes) / (1 << 20))
+                              : fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1ULL << 30));
+}
+
+/// "12,345,678".
+std::string grouped(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), ",");
+  return digits;
+}
+
+double share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+struct GridSummary {
+  double ratio_geometric_mean = 0, ratio_min = 0, ratio_max = 0;
+  std::int64_t nomad_ns = 0, berth_ns = 0;
+  std::size_t equal = 0;
+};
+
+double ratio_of(const CellResult& cell) {
+  return static_cast<double>(cell.nomad_ns) / static_cast<double>(std::max<std::int64_t>(1, cell.berth_ns));
+}
+
+GridSummary summary_of(const std::vector<CellResult>& cells) {
+  GridSummary out;
+  double logs = 0;
+  for (const CellResult& cell : cells) {
+    const double ratio = ratio_of(cell);
+    logs += std::log(ratio);
+    if (out.ratio_min == 0 || ratio < out.ratio_min) out.ratio_min = ratio;
+    out.ratio_max = std::max(out.ratio_max, ratio);
+    out.nomad_ns += cell.nomad_ns, out.berth_ns += cell.berth_ns;
+    out.equal += cell.decisions_equal;
+  }
+  if (!cells.empty()) out.ratio_geometric_mean = std::exp(logs / static_cast<double>(cells.size()));
+  return out;
+}
+
+json::Value percentiles(const sim::Histogram& histogram) {
+  json::Value out = json::Value::object();
+  out.set("p50", histogram.percentile(50));
+  out.set("p90", histogram.percentile(90));
+  out.set("p99", histogram.percentile(99));
+  out.set("p999", histogram.percentile(99.9));
+  out.set("max", histogram.max());
+  return out;
+}
+
+json::Value counts(const std::map<std::string, std::uint64_t>& from) {
+  json::Value out = json::Value::object();
+  for (const auto& [reason, count] : from) out.set(reason, count);
+  return out;
+}
+
+json::Value amounts(const sim::Amounts& from) {
+  json::Value out = json::Value::object();
+  out.set("cpu_mhz", from.cpu_mhz);
+  out.set("memory_mb", from.memory_mb);
+  out.set("disk_mb", from.disk_mb);
+  out.set("devices", from.devices);
+  return out;
+}
+
+void latency_line(std::string& out, const char* name, const sim::Histogram& histogram) {
+  out += fmt::format("  {:<11} {:>11} {:>11} {:>11} {:>11} {:>11}\n", name, time_words(histogram.percentile(50)),
+                     time_words(histogram.percentile(90)), time_words(histogram.percentile(99)),
+                     time_words(histogram.percentile(99.9)), time_words(histogram.max()));
+}
+
+void grid_table(std::string& out, const RunResult& result) {
+  out += fmt::format("\n  {:>4} {:>6} {:>5} {:>6} {:>6} {:>11} {:>11} {:>11} {:>9}  {}\n", "cell", "nodes", "racks",
+                     "allocs", "spread", "Nomad", "berth", "first", "ratio", "decisions");
+  for (const CellResult& cell : result.cells)
+    out += fmt::format("  {:>4} {:>6} {:>5} {:>6} {:>6} {:>11} {:>11} {:>11} {:>8.1f}x  {}\n", cell.cell, cell.nodes,
+                       cell.racks, cell.allocs, cell.spread ? "yes" : "no", time_words(cell.nomad_ns),
+                       time_words(cell.berth_ns), time_words(cell.berth_first_ns), ratio_of(cell),
+                       cell.decisions_equal ? "equal" : "DIFFER: " + cell.difference);
+  const GridSummary summary = summary_of(result.cells);
+  out += fmt::format(
+      "\n  {} of {} cells decide as Nomad did, to the last score bit\n"
+      "  Nomad / berth: geometric mean {:.1f}x, least {:.1f}x, most {:.1f}x; all cells {} / {}\n"
+      "  Nomad's times were recorded on 2 vCPU of an AMD EPYC (Zen 5): a ratio counts on machines of one kind\n",
+      summary.equal, result.cells.size(), summary.ratio_geometric_mean, summary.ratio_min, summary.ratio_max,
+      time_words(summary.nomad_ns), time_words(summary.berth_ns));
+}
+
+}  // namespace
+
+std::string to_table(const RunResult& r) {
+  const sim::Workload& w = r.workload;
+  const Machine here = machine();
+  const base::BuildInfo& build = base::build_info();
+  std::string out;
+  if (r.partial) out += fmt::format("PARTIAL: {}; the numbers are of what was done until then\n", r.ended);
+  out += fmt::format("{} ({}), seed {}\n", w.name, w.label, w.seed);
+  out += fmt::format("  machine     {}, {} cores, {}; ISA path {}\n", here.cpu, here.cores,
+                     bytes_words(here.memory_bytes), base::isa_path_used());
+  out += fmt::format("  build       {} {}, commit {}{}\n", build.compiler, build.build_type, build.commit.substr(0, 12),
+                     build.commit.ends_with("-dirty") ? "-dirty" : "");
+  if (build.build_type == "Debug" || !build.sanitize.empty())
+    out += "  WARNING     a debug or sanitizer build: its times say nothing\n";
+  out +=
+      fmt::format("  settings    {} mode, strategy {}, {}, order {}, {} worker{}\n", sim::to_text(w.mode), w.strategy,
+                  sim::to_text(w.algorithm), sim::to_text(w.order), w.workers, w.workers == 1 ? "" : "s");
+  out += fmt::format("  cluster     {} nodes, {} allocations there before\n", grouped(r.nodes), grouped(r.load_allocs));
+  const bool grid = !r.cells.empty();
+  out += fmt::format("  replayed    {} of {} {}, {} evaluations in {} ({} busy, set-up {})\n", grouped(r.jobs),
+                     grouped(r.arrivals), grid ? "cells" : "jobs", grouped(r.evaluations), duration_words(r.elapsed_s),
+                     duration_words(r.busy_s), duration_words(r.setup_s));
+  out += fmt::format("\n  throughput  {} placements/s, {} evaluations/s\n",
+                     grouped(static_cast<std::uint64_t>(r.placements_per_second())),
+                     grouped(static_cast<std::uint64_t>(r.evaluations_per_second())));
+  out += fmt::format("  placed      {} of {} ({:.2f} %), failed {}\n", grouped(r.placed), grouped(r.asked),
+                     100 * share(r.placed, r.asked), grouped(r.failed));
+  if (!grid)
+    out +=
+        fmt::format("  blocked     {} evaluations, {} retries, {} at the end; {} allocations departed\n",
+                    grouped(r.blocked_evaluations), grouped(r.retries), grouped(r.blocked_at_end), grouped(r.departed));
+  for (const auto& [reason, count] : r.failed_reasons) out += fmt::format("    {:>9} {}\n", grouped(count), reason);
+  for (const auto& [reason, count] : r.unsupported_reasons)
+    out += fmt::format("  NOT DONE    {} evaluations: this build lacks {}\n", grouped(count), reason);
+
+  out += fmt::format("\n  {:<11} {:>11} {:>11} {:>11} {:>11} {:>11}\n", "latency", "p50", "p90", "p99", "p99.9", "max");
+  if (!grid) {
+    latency_line(out, "placement", r.latency.total);
+    latency_line(out, "  queue", r.latency.queue);
+    latency_line(out, "  schedule", r.latency.schedule);
+    latency_line(out, "  commit", r.latency.commit);
+  }
+  latency_line(out, "evaluation", r.evaluation_latency);
+
+  if (!grid) {
+    const sim::Packing& p = r.packing;
+    out += fmt::format("\n  packing     cpu {:.1f} %, memory {:.1f} %, disk {:.1f} %, devices {:.1f} %\n",
+                       100 * p.cpu_utilisation(), 100 * p.memory_utilisation(), 100 * p.disk_utilisation(),
+                       100 * p.device_utilisation());
+    out += fmt::format(
+        "              {} of {} nodes used, fragmentation {:.1f} %, stranded cpu {:.1f} %, memory {:.1f} %\n",
+        grouped(p.nodes_used), grouped(p.nodes), 100 * p.fragmentation,
+        100 * sim::Packing::share(p.stranded.cpu_mhz, p.usable.cpu_mhz),
+        100 * sim::Packing::share(p.stranded.memory_mb, p.usable.memory_mb));
+  }
+  out +=
+      fmt::format("  memory      {} at most, tables {}\n", bytes_words(r.peak_rss_bytes), bytes_words(r.table_bytes));
+  out += fmt::format("  decisions   {}\n", r.decisions_digest);
+  if (grid) grid_table(out, r);
+  return out;
+}
+
+json::Value to_json(const RunResult& r) {
+  const sim::Workload& w = r.workload;
+  const Machine here = machine();
+  const base::BuildInfo& build = base::build_info();
+  json::Value out = json::Value::object();
+  out.set("format", "berth-run");
+  out.set("version", kReportVersion);
+  out.set("workload", w.name);
+  out.set("label", w.label);
+  out.set("partial", r.partial);
+  out.set("ended", r.ended);
+
+  json::Value settings = json::Value::object();
+  settings.set("seed", w.seed);
+  settings.set("mode", sim::to_text(w.mode));
+  settings.set("strategy", w.strategy);
+  settings.set("algorithm", sim::to_text(w.algorithm));
+  settings.set("order", sim::to_text(w.order));
+  settings.set("workers", w.workers);
+  settings.set("cluster", sim::to_text(w.cluster.source));
+  settings.set("jobs", sim::to_text(w.jobs.source));
+  settings.set("process", sim::to_text(w.arrivals.process));
+  settings.set("clock", sim::to_text(w.arrivals.clock));
+  out.set("settings", std::move(settings));
+
+  json::Value made = json::Value::object();
+  made.set("version", build.version);
+  made.set("commit", build.commit);
+  made.set("compiler", build.compiler);
+  made.set("flags", build.flags);
+  made.set("build_type", build.build_type);
+  made.set("sanitize", build.sanitize);
+  made.set("isa_path", base::isa_path_used());
+  out.set("build", std::move(made));
+
+  json::Value machine_value = json::Value::object();
+  machine_value.set("cpu", here.cpu);
+  machine_value.set("cores", here.cores);
+  machine_value.set("memory_bytes", here.memory_bytes);
+  machine_value.set("system", here.system);
+  out.set("machine", std::move(machine_value));
+
+  out.set("nodes", static_cast<std::uint64_t>(r.nodes));
+  out.set("load_allocs", static_cast<std::uint64_t>(r.load_allocs));
+  out.set("jobs_total", static_cast<std::uint64_t>(r.arrivals));
+  out.set("jobs", r.jobs);
+  out.set("evaluations", r.evaluations);
+  out.set("retries", r.retries);
+  out.set("blocked_evaluations", r.blocked_evaluations);
+  out.set("blocked_at_end", r.blocked_at_end);
+  out.set("departed", r.departed);
+  out.set("asked", r.asked);
+  out.set("placed", r.placed);
+  out.set("failed", r.failed);
+  out.set("placed_share", share(r.placed, r.asked));
+  out.set("failed_reasons", counts(r.failed_reasons));
+  out.set("unsupported", counts(r.unsupported_reasons));
+
+  out.set("setup_seconds", r.setup_s);
+  out.set("elapsed_seconds", r.elapsed_s);
+  out.set("busy_seconds", r.busy_s);
+  out.set("virtual_seconds", r.virtual_s);
+  out.set("placements_per_second", r.placements_per_second());
+  out.set("evaluations_per_second", r.evaluations_per_second());
+  out.set("latency_ns", percentiles(r.latency.total));
+  out.set("queue_ns", percentiles(r.latency.queue));
+  out.set("schedule_ns", percentiles(r.latency.schedule));
+  out.set("commit_ns", percentiles(r.latency.commit));
+  out.set("evaluation_latency_ns", percentiles(r.evaluation_latency));
+
+  if (r.cells.empty()) {
+    const sim::Packing& p = r.packing;
+    json::Value packing = json::Value::object();
+    packing.set("cpu_utilisation", p.cpu_utilisation());
+    packing.set("memory_utilisation", p.memory_utilisation());
+    packing.set("disk_utilisation", p.disk_utilisation());
+    packing.set("device_utilisation", p.device_utilisation());
+    packing.set("nodes_used", p.nodes_used);
+    packing.set("fragmentation", p.fragmentation);
+    packing.set("usable", amounts(p.usable));
+    packing.set("used", amounts(p.used));
+    packing.set("stranded", amounts(p.stranded));
+    packing.set("reference_ask", amounts(p.reference));
+    out.set("packing", std::move(packing));
+  }
+  out.set("peak_rss_bytes", r.peak_rss_bytes);
+  out.set("table_bytes", r.table_bytes);
+  out.set("decisions_digest", r.decisions_digest);
+  out.set("decisions_digest_version", sim::DecisionDigest::kVersion);
+
+  if (!r.cells.empty()) {
+    json::Value cells = json::Value::array();
+    for (const CellResult& cell : r.cells) {
+      json::Value item = json::Value::object();
+      item.set("cell", cell.cell);
+      item.set("nodes", static_cast<std::int64_t>(cell.nodes));
+      item.set("racks", static_cast<std::int64_t>(cell.racks));
+      item.set("allocs", cell.allocs);
+      item.set("spread", cell.spread);
+      item.set("placed", cell.placed);
+      item.set("nomad_ns", cell.nomad_ns);
+      item.set("berth_ns", cell.berth_ns);
+      item.set("berth_first_ns", cell.berth_first_ns);
+      item.set("ratio", ratio_of(cell));
+      item.set("decisions_equal", cell.decisions_equal);
+      item.set("difference", cell.difference.empty() ? json::Value() : json::Value(cell.difference));
+      cells.push(std::move(item));
+    }
+    out.set("cells", std::move(cells));
+    const GridSummary summary = summary_of(r.cells);
+    json::Value grid = json::Value::object();
+    grid.set("cells_equal", static_cast<std::uint64_t>(summary.equal));
+    grid.set("ratio_geometric_mean", summary.ratio_geometric_mean);
+    grid.set("ratio_min", summary.ratio_min);
+    grid.set("ratio_max", summary.ratio_max);
+    out.set("grid", std::move(grid));
+  }
+  return out;
+}
+
+std::string to_csv(const RunResult& r) {
+  // One line per run; for nomad-grid one line per cell.
+  if (!r.cells.empty()) {
+    std::string out = "cell,nodes,racks,allocs,spread,placed,nomad_ns,berth_ns,berth_first_ns,ratio,decisions_equal\n";
+    for (const CellResult& cell : r.cells)
+      out += fmt::format("{},{},{},{},{},{},{},{},{},{:.3f},{}\n", cell.cell, cell.nodes, cell.racks, cell.allocs,
+                         cell.spread, cell.placed, cell.nomad_ns, cell.berth_ns, cell.berth_first_ns, ratio_of(cell),
+                         cell.decisions_equal);
+    return out;
+  }
+  const sim::Histogram& latency = r.latency.total;
+  const sim::Packing& p = r.packing;
+  return fmt::format(
+      "workload,label,seed,commit,isa_path,partial,nodes,jobs,evaluations,asked,placed,failed,placements_per_second,"
+      "evaluations_per_second,latency_p50_ns,latency_p90_ns,latency_p99_ns,latency_p999_ns,latency_max_ns,"
+      "cpu_utilisation,memory_utilisation,disk_utilisation,device_utilisation,fragmentation,nodes_used,"
+      "peak_rss_bytes,decisions_digest\n"
+      "{},{},{},{},{},{},{},{},{},{},{},{},{:.1f},{:.1f},{},{},{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{},{}\n",
+      r.workload.name, r.workload.label, r.workload.seed, base::build_info().commit, base::isa_path_used(), r.partial,
+      r.nodes, r.jobs, r.evaluations, r.asked, r.placed, r.failed, r.placements_per_second(),
+      r.evaluations_per_second(), latency.percentile(50), latency.percentile(90), latency.percentile(99),
+      latency.percentile(99.9), latency.max(), p.cpu_utilisation(), p.memory_utilisation(), p.disk_utilisation(),
+      p.device_utilisation(), p.fragmentation, p.nodes_used, r.peak_rss_bytes, r.decisions_digest);
+}
+
+std::string to_hdr(const RunResult& r) { return r.latency.total.percentile_text(); }
+
+}  // namespace berth::run

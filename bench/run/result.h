@@ -1,0 +1,64 @@
+// What a run measured: plain values, filled by the runner and turned into tables and files by report.h.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/histogram.h"
+#include "sim/packing.h"
+#include "sim/workload.h"
+
+namespace berth::run {
+
+/// One cell of Nomad's grid.
+struct CellResult {
+  int cell = 0;
+  std::uint32_t nodes = 0, racks = 0;
+  std::int64_t allocs = 0, placed = 0;
+  bool spread = false;
+  std::int64_t nomad_ns = 0;        ///< Nomad's fastest repetition
+  std::int64_t berth_ns = 0;        ///< berth's fastest repetition, with a worker that has run before
+  std::int64_t berth_first_ns = 0;  ///< with a new worker, whose memory and caches are empty
+  bool decisions_equal = false;     ///< every node and every score bit
+  std::string difference;           ///< the first difference in words
+};
+
+struct Latencies {
+  sim::Histogram total, queue, schedule, commit;  ///< ns; one value per placement
+};
+
+struct RunResult {
+  sim::Workload workload;
+  std::size_t nodes = 0, templates = 0, load_allocs = 0;
+  std::size_t arrivals = 0;  ///< jobs that the workload has
+
+  std::string ended;     ///< "complete", or what ended the run before
+  bool partial = false;  ///< not everything was replayed
+  double setup_s = 0;    ///< reading, generating and loading
+  double elapsed_s = 0;  ///< of the replay, on the machine's clock
+  double busy_s = 0;     ///< of these, not waiting for arrivals
+  double virtual_s = 0;  ///< of the workload's own time, idle time included
+
+  std::uint64_t jobs = 0;         ///< registered
+  std::uint64_t evaluations = 0;  ///< processed, retries of blocked ones included
+  std::uint64_t retries = 0, blocked_evaluations = 0, blocked_at_end = 0, departed = 0;
+  std::uint64_t asked = 0, placed = 0, failed = 0;           ///< placements; failed = asked and not placed at the end
+  std::map<std::string, std::uint64_t> failed_reasons;       ///< failed placements by what ruled out most nodes
+  std::map<std::string, std::uint64_t> unsupported_reasons;  ///< evaluations this build cannot process
+
+  Latencies latency;
+  sim::Histogram evaluation_latency;  ///< one value per evaluation, ns
+  sim::Packing packing;
+  std::uint64_t peak_rss_bytes = 0, table_bytes = 0;
+  std::string decisions_digest;
+  std::vector<CellResult> cells;  ///< nomad-grid only
+
+  [[nodiscard]] double placements_per_second() const { return busy_s <= 0 ? 0 : static_cast<double>(placed) / busy_s; }
+  [[nodiscard]] double evaluations_per_second() const {
+    return busy_s <= 0 ? 0 : static_cast<double>(evaluations) / busy_s;
+  }
+};
+
+}  // namespace berth::run

@@ -1,0 +1,20 @@
+// `berth run`: replays a workload with one worker and measures it.
+//
+// One loop, one thread. Events (arrivals and departures) are handled in the order of their due times, at equal times
+// departures first, then by priority, then by number: so the decisions depend on the workload only, not on the speed of
+// the machine, and their digest can be compared. Latency is measured all the same: the clock runs while berth works, an
+// evaluation that was due meanwhile has waited since its due time.
+#pragma once
+
+#include "run/result.h"
+
+namespace berth::run {
+
+struct RunOptions {
+  bool quiet = false;  ///< no progress
+};
+
+/// Replays a workload that was read. Errors are those of its data: file, place, problem, remedy.
+[[nodiscard]] Result<RunResult> run_workload(const sim::Workload& workload, const RunOptions& options);
+
+}  // namespace berth::run

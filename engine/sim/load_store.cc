@@ -1,0 +1,105 @@
+#include "sim/load_store.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <tuple>
+
+#include "model/computed_class.h"
+#include "model/node_canonical.h"
+
+namespace berth::sim {
+namespace {
+
+std::int64_t healthy_instances(const model::Node& node) {
+  std::int64_t count = 0;
+  if (node.node_resources)
+    for (const model::NodeDevice& device : node.node_resources->devices)
+      for (const model::DeviceInstance& instance : device.instances) count += instance.healthy;
+  return count;
+}
+
+std::int64_t held_instances(const tables::ResourceShape& shape) {
+  std::int64_t count = 0;
+  if (shape.devices && shape.resources)
+    for (const auto& [name, task] : shape.resources->tasks)
+      for (const model::AllocatedDevice& device : task.devices)
+        count += static_cast<std::int64_t>(device.device_ids.size());
+  return count;
+}
+
+}  // namespace
+
+void load_store(tables::StateStore& store, const GeneratedCluster& cluster) {
+  model::ClusterState pools;
+  pools.index = 1;
+  pools.node_pools = cluster.pools;
+  store.load(pools);
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::shared_ptr<const tables::NodeSpec>> specs;
+  for (std::size_t i = 0; i < cluster.nodes.size(); ++i) {
+    const NodeRecord& record = cluster.nodes[i];
+    auto& spec = specs[{record.shape, record.datacenter, record.rack}];
+    if (!spec) {
+      model::Node node = cluster.node(i);
+      node.attributes.erase("unique.advertise.address");  // the record's, not the spec's
+      model::canonicalize(node);
+      node.computed_class = model::computed_class(node);
+      spec = store.make_spec(node, true);
+    }
+    const std::string name = cluster.node_name(i);
+    tables::NodeVariant variant{.id = record.id, .name = name, .datacenter = {}, .attributes = {}, .meta = {}};
+    const std::string address = cluster.names.empty() ? fmt::format("192.168.{}.{}", i % 10, i % 120) : std::string();
+    if (!address.empty()) variant.attributes.emplace_back("unique.advertise.address", address);
+    store.add_variant(spec, variant);
+  }
+  store.sort_nodes();
+  if (cluster.load.empty()) return;
+  std::vector<tables::JobRow> jobs;
+  for (const auto& job : cluster.load_jobs) jobs.push_back(store.upsert_job(job, true));
+  for (std::size_t i = 0; i < cluster.load.size(); ++i) {
+    const LoadRecord& record = cluster.load[i];
+    store.insert_plain({.id = generated_id(kLoadAllocKind, static_cast<std::uint32_t>(i)),
+                        .node = record.node,
+                        .job = jobs[record.job],
+                        .group = 0,
+                        .name_index = record.name_index,
+                        .client = tables::Client::running,
+                        .shape = nullptr,
+                        .cold = nullptr},
+                       1);
+  }
+}
+
+PackingTable::PackingTable(const tables::Snapshot& snapshot) {
+  for (tables::NodeRow row = 0; row < snapshot.nodes.size(); ++row) {
+    if (!snapshot.nodes.ready(row)) continue;
+    const tables::NodeCapacity& capacity = snapshot.nodes.capacity(row);
+    const tables::NodeUse& use = snapshot.nodes.use[row];
+    cpu_usable_mhz.push_back(capacity.cpu_mhz), cpu_used_mhz.push_back(use.cpu_mhz);
+    memory_usable_mb.push_back(capacity.memory_mb), memory_used_mb.push_back(use.memory_mb);
+    disk_usable_mb.push_back(capacity.disk_mb), disk_used_mb.push_back(use.disk_mb);
+    alloc_count.push_back(use.alloc_count);
+    devices_usable.push_back(healthy_instances(snapshot.nodes.spec(row).node));
+    std::int64_t held = 0;
+    if (use.device_allocs > 0)
+      for (tables::AllocRow alloc = use.alloc_head; alloc != tables::kNoRow;
+           alloc = snapshot.allocs.next_on_node[alloc])
+        if (!tables::client_terminal(snapshot.allocs.client[alloc]))
+          held += held_instances(snapshot.allocs.shape_of(alloc));
+    devices_used.push_back(held);
+  }
+}
+
+PackingColumns PackingTable::columns() const {
+  return {.cpu_usable_mhz = cpu_usable_mhz,
+          .cpu_used_mhz = cpu_used_mhz,
+          .memory_usable_mb = memory_usable_mb,
+          .memory_used_mb = memory_used_mb,
+          .disk_usable_mb = disk_usable_mb,
+          .disk_used_mb = disk_used_mb,
+          .devices_usable = devices_usable,
+          .devices_used = devices_used,
+          .alloc_count = alloc_count};
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,25 @@
+// A generated cluster into the tables.
+#pragma once
+
+#include "sim/generated_cluster.h"
+#include "sim/packing.h"
+#include "tables/state.h"
+
+namespace berth::sim {
+
+/// Adds all nodes, pools and allocations of the load; node i gets row i. Nodes of one shape, datacenter and rack share
+/// one spec, so a million of them cost their columns and no API object. The store must be empty.
+void load_store(tables::StateStore& store, const GeneratedCluster& cluster);
+
+/// The columns of all ready nodes of a snapshot, for measure_packing. Costs one pass over nodes, and over the
+/// allocations of nodes with devices.
+struct PackingTable {
+  std::vector<std::int64_t> cpu_usable_mhz, cpu_used_mhz, memory_usable_mb, memory_used_mb, disk_usable_mb,
+      disk_used_mb, devices_usable, devices_used;
+  std::vector<std::uint32_t> alloc_count;
+
+  explicit PackingTable(const tables::Snapshot& snapshot);
+  [[nodiscard]] PackingColumns columns() const;
+};
+
+}  // namespace berth::sim
