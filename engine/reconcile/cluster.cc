@@ -1,6 +1,7 @@
 #include "reconcile/cluster.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
@@ -18,10 +19,10 @@ namespace {
 using model::ClientStatus;
 using model::DeploymentState;
 
-// Sets of section 6 of part 05, as bits.
+// Sets of section 6 of part 05, as bits. kCalm: runs undisturbed on a fine node, so untainted and kept without a look.
 constexpr std::uint16_t kAll = 1, kUntainted = 2, kMigrate = 4, kLost = 8, kDisconnecting = 16, kReconnecting = 32,
                         kExpiring = 64, kIgnored = 128, kCanary = 256, kNow = 512, kStopped = 1024, kDestructive = 2048,
-                        kInplace = 4096, kWorking = 8192, kReconnectStop = 16384, kKnownCanary = 32768;
+                        kInplace = 4096, kWorking = 8192, kReconnectStop = 16384, kCalm = 32768;
 constexpr std::uint16_t kClasses =
     kUntainted | kMigrate | kLost | kDisconnecting | kReconnecting | kExpiring | kIgnored;
 
@@ -89,7 +90,12 @@ class GroupRun {
  public:
   GroupRun(ClusterReconciler& scratch, Run& run, std::span<const std::uint32_t> rows, std::uint32_t group,
            const model::TaskGroup* task_group)
-      : scratch_(scratch), run_(run), rows_(rows), group_(group), task_group_(task_group) {
+      : scratch_(scratch),
+        run_(run),
+        rows_(rows),
+        allocs_(run.input.allocs.data()),
+        group_(group),
+        task_group_(task_group) {
     scratch_.sets_.assign(rows.size(), 0);
     scratch_.followup_of_.assign(rows.size(), kNoFollowup);
   }
@@ -98,27 +104,52 @@ class GroupRun {
   bool run();                   // whether the group is complete
 
  private:
-  [[nodiscard]] const AllocFacts& facts(std::uint32_t position) const { return run_.input.allocs[rows_[position]]; }
+  [[nodiscard]] const AllocFacts& facts(std::uint32_t position) const { return allocs_[rows_[position]]; }
   [[nodiscard]] std::uint16_t& sets(std::uint32_t position) { return scratch_.sets_[position]; }
   [[nodiscard]] bool in(std::uint32_t position, std::uint16_t set) const {
     return (scratch_.sets_[position] & set) != 0;
   }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(rows_.size()); }
+  /// Size of a union of sets; sets that never had a member cost nothing.
   [[nodiscard]] std::int64_t count(std::uint16_t set) const {
-    return std::count_if(scratch_.sets_.begin(), scratch_.sets_.end(),
-                         [set](std::uint16_t bits) { return (bits & set) != 0; });
+    if ((ever_ & set) == 0) return 0;
+    constexpr std::size_t kBlock = 32768;  // what a 16-bit lane can count, so that the loop keeps 16-bit lanes
+    const std::span<const std::uint16_t> all = scratch_.sets_;
+    std::int64_t out = 0;
+    for (std::size_t begin = 0; begin < all.size(); begin += kBlock) {
+      std::uint16_t in_block = 0;
+      for (const std::uint16_t bits : all.subspan(begin, std::min(kBlock, all.size() - begin)))
+        in_block = static_cast<std::uint16_t>(in_block + ((bits & set) != 0));
+      out += in_block;
+    }
+    return out;
   }
   void add(std::uint32_t position, std::uint16_t set) {
     sets(position) = static_cast<std::uint16_t>(sets(position) | set);
+    ever_ = static_cast<std::uint16_t>(ever_ | set);
   }
   void remove(std::uint32_t position, std::uint16_t set) {
     sets(position) = static_cast<std::uint16_t>(sets(position) & ~set);
   }
-  /// Visits the members of a set in order K; `visit` may change sets.
+  /// Visits the members of a union of sets in order K; `visit` may change sets.
   template <class Visit>
   void each(std::uint16_t set, Visit visit) {
-    for (std::uint32_t position = 0; position < size(); ++position)
-      if (in(position, set)) visit(position);
+    if ((ever_ & set) == 0) return;
+    const std::uint16_t* const all = scratch_.sets_.data();
+    const std::uint64_t four = set * std::uint64_t{0x0001000100010001};
+    for (std::uint32_t position = 0; position < size();) {
+      std::uint64_t word = 0;
+      if (position + 4 <= size()) {
+        std::memcpy(&word, all + position, sizeof word);
+        if ((word & four) == 0) {  // members are rare in most sets
+          position += 4;
+          continue;
+        }
+      }
+      const std::uint32_t end = std::min(position + 4, size());
+      for (; position < end; ++position)
+        if ((all[position] & set) != 0) visit(position);
+    }
   }
   [[nodiscard]] model::DesiredUpdates& counters() { return run_.result.groups[group_].updates; }
   [[nodiscard]] const std::string& name() const { return run_.result.groups[group_].name; }
@@ -173,14 +204,17 @@ class GroupRun {
   }
   void collect_indexes(std::uint16_t set, std::vector<std::uint32_t>& out) {
     out.clear();
+    out.reserve(size());
     each(set, [&](std::uint32_t position) { out.push_back(facts(position).name_index); });
   }
 
   ClusterReconciler& scratch_;
   Run& run_;
   std::span<const std::uint32_t> rows_;
+  const AllocFacts* allocs_;
   std::uint32_t group_;
   const model::TaskGroup* task_group_;
+  std::uint16_t ever_ = 0;  // sets that ever had a member
 
   const model::UpdateStrategy* strategy_ = nullptr;  // null when absent; it may be empty (R-RECON-98)
   bool strategy_is_empty_ = true;
@@ -196,7 +230,9 @@ class GroupRun {
 
 void GroupRun::classify_all() {
   const std::int64_t now = run_.input.now;
-  each(kAll, [&](std::uint32_t position) { add(position, bit_of(classify(facts(position), now))); });
+  each(kAll, [&](std::uint32_t position) {
+    add(position, in(position, kCalm) ? kUntainted : bit_of(classify(facts(position), now)));
+  });
 }
 
 void GroupRun::stop_classified() {  // R-RECON-76, 77
@@ -226,7 +262,9 @@ bool GroupRun::run() {
   // 6.1: what the server stopped is invisible, but finished work of batch jobs is not redone.
   for (std::uint32_t position = 0; position < size(); ++position) {
     const AllocFacts& f = facts(position);
-    if (!f.server_terminal() || (f.has(AllocFacts::kBatchJob) && !f.wants(AllocFacts::kReschedule)))
+    if (f.taint == NodeTaint::none && f.is_calm())
+      add(position, kAll | kCalm);
+    else if (!f.server_terminal() || (f.has(AllocFacts::kBatchJob) && !f.wants(AllocFacts::kReschedule)))
       add(position, kAll);
   }
   if (!task_group_ || task_group_->count == 0) {  // 6.2
@@ -307,19 +345,19 @@ void GroupRun::take_canaries() {  // 6.4
     });
   if (!run_.current || run_.canaries.empty()) return;
   each(kAll, [&](std::uint32_t position) {
-    if (listed(run_.canaries, position))
-      add(position, static_cast<std::uint16_t>(kKnownCanary | bit_of(classify(facts(position), run_.input.now))));
+    if (!listed(run_.canaries, position)) return;
+    add(position, kCanary);
+    add(position, bit_of(classify(facts(position), run_.input.now)));
   });
-  each(kKnownCanary, [&](std::uint32_t position) {
+  each(kCanary, [&](std::uint32_t position) {
     if (in(position, kMigrate)) stop(position, kMigrating);
   });
-  each(kKnownCanary, [&](std::uint32_t position) {
+  each(kCanary, [&](std::uint32_t position) {
     if (in(position, kLost)) stop(position, kLostNode, ClientStatus::lost);
   });
-  each(kKnownCanary, [&](std::uint32_t position) {
-    if (in(position, kUntainted)) add(position, kCanary);
+  each(kCanary, [&](std::uint32_t position) {
     if (in(position, kMigrate | kLost)) remove(position, kAll);
-    remove(position, kClasses | kKnownCanary);
+    remove(position, in(position, kUntainted) ? kClasses : kClasses | kCanary);
   });
 }
 
@@ -331,6 +369,7 @@ void GroupRun::judge(std::uint16_t set, bool disconnecting, bool keeps) {
       run_.current && run_.current_is_input && model::is_active_deployment(run_.current->status)};
   using When = RescheduleAnswer::When;
   each(set, [&](std::uint32_t position) {
+    if (in(position, kCalm)) return;  // kept, and in U already
     const RescheduleAnswer answer = judge_reschedule(facts(position), context, disconnecting);
     if (keeps) {
       if (answer.when == When::kept || answer.when == When::later)
@@ -556,26 +595,26 @@ void GroupRun::stop_surplus(std::int64_t surplus) {
 void GroupRun::update() {  // 6.13
   auto& rows = scratch_.asked_;
   rows.clear();
+  rows.reserve(size());
   each(kUntainted, [&](std::uint32_t position) { rows.push_back(rows_[position]); });
   auto& answers = scratch_.answers_;
   answers.assign(rows.size(), UpdateKind::ignore);
   if (!rows.empty()) run_.updates.judge(rows, answers);
-  std::size_t i = 0;
-  each(kUntainted, [&](std::uint32_t position) {
-    switch (answers[i++]) {
-      case UpdateKind::ignore:
-        ++counters().ignore;
-        break;
-      case UpdateKind::inplace:
+  const auto ignored = std::count(answers.begin(), answers.end(), UpdateKind::ignore);
+  counters().ignore += static_cast<std::uint64_t>(ignored);
+  if (static_cast<std::size_t>(ignored) < answers.size()) {
+    std::size_t i = 0;
+    each(kUntainted, [&](std::uint32_t position) {
+      const UpdateKind answer = answers[i++];
+      if (answer == UpdateKind::inplace) {
         add(position, kInplace);
         run_.result.inplace_update.push_back(rows_[position]);
         ++counters().in_place_update;
-        break;
-      case UpdateKind::destructive:
+      } else if (answer == UpdateKind::destructive) {
         add(position, kDestructive);
-        break;
-    }
-  });
+      }
+    });
+  }
   if (!existing_) dst_->desired_total += count(kDestructive | kInplace);
   if (canarying1_) each(kCanary, [&](std::uint32_t position) { remove(position, kUntainted); });
 }
@@ -650,13 +689,16 @@ void GroupRun::place_missing() {  // 6.15
   }
   if (run_.paused || run_.failed || canarying2_) return place_ungated(missing);
   counters().place += missing.size();
-  run_.result.place.insert(run_.result.place.end(), missing.begin(), missing.end());
+  place_limit_ -= std::min(static_cast<std::int64_t>(missing.size()), place_limit_);
+  if (run_.result.place.empty())
+    run_.result.place = std::move(missing);
+  else
+    run_.result.place.insert(run_.result.place.end(), missing.begin(), missing.end());
   each(kNow, [&](std::uint32_t position) {
     if (in(position, kDisconnecting | kMigrate) || facts(position).client == ClientStatus::unknown) return;
     stop(position, kRescheduled);
     ++counters().stop;
   });
-  place_limit_ -= std::min(static_cast<std::int64_t>(missing.size()), place_limit_);
 }
 
 /// While paused, failed or with canaries out, only what was lost or failed is replaced (R-RECON-193 to 196).
@@ -704,13 +746,16 @@ void GroupRun::migrate() {  // R-RECON-199 to 202
 void GroupRun::attach_deployment() {  // 6.16
   const model::Job& job = *run_.input.job;
   const bool wanted = !existing_ && !strategy_is_empty_ && dst_->desired_total != 0;
-  bool had_running = false;
-  each(kAll, [&](std::uint32_t position) {
-    const AllocFacts& f = facts(position);
-    had_running |= f.job_version == job.version && f.job_create_index == job.create_index;
-  });
   const bool changes = count(kDestructive) > 0 || counters().in_place_update != 0;
-  if (wanted && (!had_running || changes)) {
+  const auto had_running = [&] {  // R-RECON-206
+    bool found = false;
+    each(kAll, [&](std::uint32_t position) {
+      const AllocFacts& f = facts(position);
+      found |= f.job_version == job.version && f.job_create_index == job.create_index;
+    });
+    return found;
+  };
+  if (wanted && (changes || !had_running())) {
     if (!run_.current) {
       model::Deployment& created = run_.current.emplace();
       created.id = run_.ids.next_deployment_id();
@@ -840,14 +885,19 @@ ClusterResult ClusterReconciler::run(const ClusterInput& input, UpdateJudge& upd
 
   // Rows by group, each group in order K.
   std::vector<std::uint32_t> begins(input.group_names.size() + 1);
-  for (const AllocFacts& f : input.allocs) {
-    BERTH_ASSERT(f.group < input.group_names.size());
-    ++begins[f.group + 1];
-  }
-  std::partial_sum(begins.begin(), begins.end(), begins.begin());
   rows_.resize(input.allocs.size());
-  std::vector<std::uint32_t> ends(begins.begin(), begins.end() - 1);
-  for (std::uint32_t row = 0; row < input.allocs.size(); ++row) rows_[ends[input.allocs[row].group]++] = row;
+  if (input.group_names.size() == 1) {
+    begins[1] = static_cast<std::uint32_t>(rows_.size());
+    std::iota(rows_.begin(), rows_.end(), 0U);
+  } else {
+    for (const AllocFacts& f : input.allocs) {
+      BERTH_ASSERT(f.group < input.group_names.size());
+      ++begins[f.group + 1];
+    }
+    std::partial_sum(begins.begin(), begins.end(), begins.begin());
+    std::vector<std::uint32_t> ends(begins.begin(), begins.end() - 1);
+    for (std::uint32_t row = 0; row < input.allocs.size(); ++row) rows_[ends[input.allocs[row].group]++] = row;
+  }
   const auto rows_of = [&](std::size_t group) {
     const auto rows = std::span(rows_).subspan(begins[group], begins[group + 1] - begins[group]);
     const auto in_order = [&](std::uint32_t a, std::uint32_t b) { return before(input.allocs[a], input.allocs[b]); };

@@ -18,10 +18,10 @@ NameIndex::NameIndex(std::span<const std::uint32_t> used, std::uint32_t count) :
   words_.resize((size_bits_ + 63) / 64);
   for (std::uint32_t index : used) {
     index = std::min(index, kMaxIndex);
-    if (is_used(index))
-      ++duplicates_[index];
-    else
-      set(index);
+    std::uint64_t& word = words_[index / 64];
+    const std::uint64_t bit = std::uint64_t{1} << (index % 64);
+    if ((word & bit) != 0) ++duplicates_[index];
+    word |= bit;
   }
 }
 
