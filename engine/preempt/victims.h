@@ -1,0 +1,66 @@
+// Whom to evict from one node (part 04 of the specification).
+//
+// Three attempts, one per kind of shortage. Each gets the node's candidates in candidate order (R-RANK-504) and appends
+// the chosen ones to `victims` as positions in that list. An unchanged list means that nobody can be evicted, and that
+// the node stays unfit. The attempts know nothing of each other: what one chose, the caller leaves out of the next
+// one's candidates (R-PREEMPT-303).
+//
+// Threads: a Scratch belongs to one worker; everything else is read only.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "match/device_match.h"
+#include "preempt/candidate.h"
+#include "rank/devices.h"
+#include "rank/network_index.h"
+
+namespace berth::preempt {
+
+using Victims = std::vector<std::uint32_t>;
+
+/// Memory that is used again; nothing in it outlives a call.
+struct Scratch {
+  struct Ranked {
+    std::uint32_t candidate;
+    double key;
+  };
+  /// A candidate with networks.
+  struct NetworkUser {
+    std::uint32_t candidate;
+    std::vector<model::NetworkResource> networks;  ///< merged by device; the first decides whose list it is in
+  };
+  /// A candidate's entry for a device group.
+  struct DeviceUser {
+    std::uint32_t group, candidate;
+    std::size_t instances;
+  };
+  model::FlatResources need, room;
+  std::vector<std::uint32_t> preemptible;
+  std::vector<Ranked> ranked;
+  std::vector<NetworkUser> network_users;
+  std::vector<std::uint32_t> listed;  ///< positions in network_users
+  std::vector<DeviceUser> device_users;
+  std::vector<std::int64_t> counts;  ///< instances by candidate
+};
+
+/// Cpu, memory, disk and cores for `ask`, what the new allocation uses at its peak. `room` is the node's capacity
+/// minus its reservation, candidates not yet subtracted (R-PREEMPT-401 to 424).
+void choose_for_resources(std::int64_t job_priority, const model::FlatResources& room, const model::FlatResources& ask,
+                          std::span<const Candidate> candidates, Scratch& scratch, Victims& victims);
+
+/// Bandwidth and reserved ports of `ask`, group or task network, on one device of the node's index (R-PREEMPT-501 to
+/// 512). A candidate that holds two of the ports is listed twice (R-PREEMPT-516).
+void choose_for_network(std::int64_t job_priority, const model::NetworkResource& ask, const rank::NetworkIndex& index,
+                        std::span<const Candidate> candidates, Scratch& scratch, Victims& victims);
+
+/// Device instances for `request`, from one group of `accounter` (R-PREEMPT-603 to 606). A candidate holding two
+/// entries of the group may be listed twice. An error is a compared NaN, which fails the evaluation (R-FEAS-933).
+[[nodiscard]] Result<void, match::NotANumber> choose_for_device(
+    std::int64_t job_priority, const match::DeviceRequest& request, const rank::DeviceAccounter& accounter,
+    std::span<const Candidate> candidates, match::Patterns& patterns, Scratch& scratch, Victims& victims);
+
+}  // namespace berth::preempt
