@@ -172,6 +172,7 @@ std::string to_table(const RunResult& r) {
     out +=
         fmt::format("  blocked     {} evaluations, {} retries, {} at the end; {} allocations departed\n",
                     grouped(r.blocked_evaluations), grouped(r.retries), grouped(r.blocked_at_end), grouped(r.departed));
+  if (r.refused > 0) out += fmt::format("  REFUSED     {} placements by the plan applier\n", grouped(r.refused));
   for (const auto& [reason, count] : r.failed_reasons) out += fmt::format("    {:>9} {}\n", grouped(count), reason);
   for (const auto& [reason, count] : r.unsupported_reasons)
     out += fmt::format("  NOT DONE    {} evaluations: this build lacks {}\n", grouped(count), reason);
@@ -257,6 +258,7 @@ json::Value to_json(const RunResult& r) {
   out.set("asked", r.asked);
   out.set("placed", r.placed);
   out.set("failed", r.failed);
+  out.set("refused", r.refused);
   out.set("placed_share", share(r.placed, r.asked));
   out.set("failed_reasons", counts(r.failed_reasons));
   out.set("unsupported", counts(r.unsupported_reasons));

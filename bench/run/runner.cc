@@ -10,6 +10,7 @@
 #include <queue>
 
 #include "io/files.h"
+#include "plan/apply.h"
 #include "run/grid_run.h"
 #include "run/interrupt.h"
 #include "run/progress.h"
@@ -230,6 +231,7 @@ class Replay {
   sched::GenericScheduler scheduler_;
   sched::IdStream ids_;
   sched::EvalResult decided_;
+  plan::ApplyResult applied_;
   sim::DecisionDigest digest_;
   sim::RunClock clock_{sim::Clock::skip};
   std::deque<std::shared_ptr<const model::Job>> prepared_;
@@ -404,7 +406,7 @@ void Replay::evaluate(Ticket ticket) {
   commit(*job, ticket);
   committed_ns = clock_.now_ns();
 
-  const std::size_t placed = decided_.plan.allocs.size();
+  const std::size_t placed = applied_.committed;
   result_.placed += placed;
   result_.latency.total.record(committed_ns - ticket.due_ns, placed);
   result_.latency.queue.record(started_ns - ticket.due_ns, placed);
@@ -433,25 +435,14 @@ void Replay::evaluate(Ticket ticket) {
 }
 
 void Replay::commit(const tables::CompiledJob& job, const Ticket& ticket) {
+  applied_.committed = 0;
   if (decided_.plan.allocs.empty()) return;
-  const std::uint64_t index = store_.index() + 1;
-  const tables::JobRow version = store_.current().jobs.keys[job.key].current;
   const auto first = static_cast<tables::AllocRow>(store_.current().allocs.size());
-  for (const sched::PlannedAlloc& alloc : decided_.plan.allocs)
-    store_.insert_plain({.id = alloc.id,
-                         .node = alloc.node,
-                         .job = version,
-                         .group = alloc.group,
-                         .name_index = alloc.name_index,
-                         .client = tables::Client::running,
-                         .shape = alloc.shape,
-                         .cold = nullptr},
-                        index);
-  store_.set_index(index);
+  plan::apply(store_, decided_.plan, store_.index() + 1, job.spec->all_at_once, applied_);
+  result_.refused += applied_.refused;  // one worker plans on the newest state: anything else than 0 is a defect
   if (workload_.departures && ticket.run_time_ns != sim::kNeverEnds)
     // From the due time, not from the commit, so that the speed of the machine does not change the decisions.
-    departures_.push({ticket.due_ns + ticket.run_time_ns, first,
-                      static_cast<tables::AllocRow>(decided_.plan.allocs.size()), ticket.fails});
+    departures_.push({ticket.due_ns + ticket.run_time_ns, first, applied_.committed, ticket.fails});
 }
 
 /// Every failed placement counts once, under what ruled out most nodes.

@@ -43,8 +43,10 @@ std::string shown(std::string_view text) {
 
 }  // namespace
 
-void TomlReader::fail(std::size_t line, std::string problem, std::string remedy) {
-  if (!error) error = InputError{path, line == 0 ? "" : std::to_string(line), std::move(problem), std::move(remedy)};
+void TomlReader::fail(std::size_t line, std::string problem, std::string remedy, bool is_missing) {
+  if (error && (is_missing || !missing)) return;
+  missing = is_missing;
+  error = InputError{path, line == 0 ? "" : std::to_string(line), std::move(problem), std::move(remedy)};
 }
 
 TomlSection::TomlSection(TomlReader& reader, const toml::table* table, std::string name, std::size_t line)
@@ -62,7 +64,7 @@ std::size_t TomlSection::line(std::string_view key) const {
 }
 
 void TomlSection::fail(std::string_view key, std::string problem, std::string remedy) {
-  reader_.fail(line(key), std::move(problem), std::move(remedy));
+  reader_.fail(line(key), std::move(problem), std::move(remedy), !has(key));
 }
 
 const toml::node* TomlSection::take(std::string_view key) {

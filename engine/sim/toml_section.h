@@ -1,5 +1,6 @@
 // Strict reading of TOML tables: each key is taken once with its type and range, and what nobody took is an error with
-// its line. The first error wins; reading goes on with defaults, so callers check once at the end.
+// its line. The first error wins, except that a wrong key wins over a missing one: a misspelt key is both. Reading goes
+// on with defaults, so callers check once at the end.
 #pragma once
 
 #define TOML_ENABLE_FORMATTERS 0
@@ -20,8 +21,9 @@ namespace berth::sim {
 struct TomlReader {
   std::string path;
   std::optional<InputError> error;
+  bool missing = false;  ///< `error` says that something is missing
 
-  void fail(std::size_t line, std::string problem, std::string remedy);
+  void fail(std::size_t line, std::string problem, std::string remedy, bool is_missing = false);
 };
 
 class TomlSection {

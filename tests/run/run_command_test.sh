@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# `berth run` from outside: exit codes, one line per error, output files whole or not at all, Ctrl-C.
+#   tests/run/run_command_test.sh BERTH
+set -uo pipefail
+berth=$1
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+broken() { echo "$1" >&2; failures=$((failures + 1)); }
+
+# expect CODE PATTERN ARGUMENTS...: exit code, and exactly one line on standard error that matches.
+expect() {
+  local code=$1 pattern=$2 status=0
+  shift 2
+  "$berth" run --quiet "$@" > "$scratch/out" 2> "$scratch/err" || status=$?
+  [ "$status" -eq "$code" ] || broken "berth run $*: exit code $status instead of $code"
+  [ "$(wc -l < "$scratch/err")" -eq 1 ] || broken "berth run $*: not one line on standard error"
+  grep -qE -- "$pattern" "$scratch/err" || broken "berth run $*: '$(cat "$scratch/err")' does not match '$pattern'"
+  [ ! -s "$scratch/out" ] || [ "$code" -eq 1 ] || broken "berth run $*: wrote a report in spite of bad input"
+}
+
+small="$scratch/small.toml"
+cat > "$small" << 'EOF'
+name = "small"
+[cluster]
+nodes = 50
+[[cluster.shapes]]
+name = "std"
+[jobs]
+count = 20
+[[jobs.mix]]
+name = "web"
+count = 3
+EOF
+
+# Bad input: file, place, problem and remedy in one line; nothing written.
+expect 2 'no-such: there is no such file' no-such --json "$scratch/none.json"
+expect 2 'no workload was named'
+expect 2 'is a folder|is not a workload' "$scratch"
+expect 2 '/dev/zero: is not a workload file' /dev/zero
+sed 's/nodes = 50/nodez = 50/' "$small" > "$scratch/key.toml"
+expect 2 "key.toml:3: unknown key 'nodez'.*did you mean 'nodes'" "$scratch/key.toml" --json "$scratch/none.json"
+head -c 60 "$small" > "$scratch/cut.toml"
+expect 2 'cut.toml:' "$scratch/cut.toml"
+head -c 5000 /dev/urandom > "$scratch/noise.toml"
+expect 2 'noise.toml:' "$scratch/noise.toml"
+chmod 000 "$scratch/noise.toml"
+[ "$(id -u)" -eq 0 ] || expect 2 'noise.toml: ' "$scratch/noise.toml"
+expect 2 "there is no label 'huge'" "$small" --label huge
+printf 'name = "f"\n[cluster]\ngenerator = "files"\nfile = "nodes.json"\n[jobs]\ngenerator = "files"\nfile = "jobs.json"\n' > "$scratch/files.toml"
+expect 2 'nodes.json: No such file' "$scratch/files.toml"
+printf '[{"ID": "x"}]' > "$scratch/nodes.json"
+expect 2 'nodes.json:/0/ID: is not a UUID' "$scratch/files.toml"
+expect 2 'none/a.json: its folder does not exist' "$small" --json "$scratch/none/a.json"
+[ ! -e "$scratch/none.json" ] || broken "a report was written in spite of bad input"
+
+# A good run: exit 0 and three files.
+"$berth" run --quiet "$small" --json "$scratch/a.json" --csv "$scratch/a.csv" --hdr "$scratch/a.hdr" > "$scratch/out" ||
+  broken "a good run failed with $?"
+for file in a.json a.csv a.hdr; do [ -s "$scratch/$file" ] || broken "$file was not written"; done
+grep -q '"placed": 60' "$scratch/a.json" || broken "a.json does not say that 60 were placed"
+grep -q 'placements/s' "$scratch/out" || broken "the table has no throughput"
+
+# No room for the report: exit 1, the old file intact, no half file left. A file size limit of 0 stands for a full disk.
+cp "$scratch/a.json" "$scratch/before.json"
+(trap '' XFSZ; ulimit -f 0; "$berth" run --quiet "$small" --json "$scratch/a.json" > /dev/null 2> /dev/null)
+[ $? -eq 1 ] || broken "a full disk does not give exit code 1"
+cmp -s "$scratch/a.json" "$scratch/before.json" || broken "a full disk changed the old report"
+[ "$(find "$scratch" -name '*.part*' | wc -l)" -eq 0 ] || broken "a half report was left behind"
+
+# Ctrl-C: a report of what was measured, marked partial.
+sed 's/count = 20/count = 1000/' "$small" > "$scratch/slow.toml"
+printf '[arrivals]\nprocess = "fixed"\nrate_per_s = 10\nclock = "wait"\n' >> "$scratch/slow.toml"
+"$berth" run --quiet "$scratch/slow.toml" --json "$scratch/partial.json" > "$scratch/out" 2> "$scratch/err" &
+pid=$!
+sleep 1
+kill -INT "$pid"
+wait "$pid" || broken "an interrupted run failed with $?"
+grep -q 'PARTIAL: interrupted' "$scratch/out" || broken "an interrupted run does not say so"
+grep -q '"partial": true' "$scratch/partial.json" || broken "partial.json is not marked"
+
+"$berth" run --list | grep -q '^quickstart' || broken "--list does not name quickstart"
+
+# datasets/fetch.sh: usage and unknown names.
+datasets/fetch.sh > "$scratch/out" || broken "datasets/fetch.sh without a name failed"
+grep -q openb "$scratch/out" || broken "datasets/fetch.sh does not list openb"
+status=0
+datasets/fetch.sh no-such > /dev/null 2>&1 || status=$?
+[ "$status" -eq 2 ] || broken "datasets/fetch.sh no-such: exit code $status instead of 2"
+
+[ "$failures" -eq 0 ] && echo "berth run: all checks hold"
+exit $((failures > 0))

@@ -1,0 +1,236 @@
+// The runner and its reports: small workloads whose results can be counted by hand or must hold whatever the machine.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <sstream>
+
+#include "base/text.h"
+#include "io/json_parse.h"
+#include "run/interrupt.h"
+#include "run/report.h"
+#include "run/runner.h"
+#include "sim/datasets.h"
+
+namespace berth::run {
+namespace {
+
+// 4 nodes of 2,000 MHz and 4,000 MiB; jobs of 3 allocations of 1,000 MHz and 1,000 MiB: 8 allocations fit.
+const std::string kSmall = R"(
+name = "small"
+[cluster]
+nodes = 4
+[[cluster.shapes]]
+name = "std"
+cores = 2
+mhz_per_core = 1000
+memory_mb = 4000
+[jobs]
+count = 4
+[[jobs.mix]]
+name = "web"
+count = 3
+cpu_mhz = 1000
+memory_mb = 1000
+run_time_s = 10
+)";
+
+RunResult run(const std::string& text, std::int64_t seed = -1) {
+  auto workload = sim::parse_workload(text, "small.toml");
+  EXPECT_TRUE(workload) << workload.error().line();
+  if (seed >= 0) workload->seed = static_cast<std::uint64_t>(seed);
+  auto result = run_workload(*workload, {.quiet = true});
+  EXPECT_TRUE(result) << result.error().line();
+  return *result;
+}
+
+/// Keys before the first table of kSmall.
+std::string with_top(const std::string& keys) {
+  std::string text = kSmall;
+  return text.insert(text.find("[cluster]"), keys + "\n");
+}
+
+TEST(Run, FillsTheClusterAndCountsTheRest) {
+  const RunResult result = run(kSmall);
+  EXPECT_EQ(result.jobs, 4U);
+  EXPECT_EQ(result.asked, 12U);
+  EXPECT_EQ(result.placed, 8U);
+  EXPECT_EQ(result.failed, 4U);
+  EXPECT_EQ(result.refused, 0U);
+  // 3 + 3 + 2 of 3 + 0 of 3.
+  EXPECT_EQ(result.blocked_evaluations, 2U);
+  EXPECT_EQ(result.blocked_at_end, 2U);
+  EXPECT_EQ(result.failed_reasons, (std::map<std::string, std::uint64_t>{{"exhausted: cpu", 4}}));
+  EXPECT_EQ(result.packing.nodes, 4U);
+  EXPECT_EQ(result.packing.nodes_used, 4U);
+  EXPECT_DOUBLE_EQ(result.packing.cpu_utilisation(), 1.0);
+  EXPECT_DOUBLE_EQ(result.packing.memory_utilisation(), 0.5);
+  EXPECT_EQ(result.packing.stranded.memory_mb, 8000);
+  EXPECT_EQ(result.latency.total.count(), 8U);
+  EXPECT_EQ(result.evaluation_latency.count(), 4U);
+  EXPECT_EQ(result.ended, "complete");
+  EXPECT_FALSE(result.partial);
+}
+
+TEST(Run, DeparturesMakeRoomForBlockedJobs) {
+  // One allocation per job, 10 jobs at once, 8 fit; after 10 s the first leave and the two blocked ones run.
+  std::string text = with_top("departures = true");
+  text.replace(text.find("count = 4"), 9, "count = 10");
+  text.replace(text.find("count = 3"), 9, "count = 1");
+  const RunResult result = run(text);
+  EXPECT_EQ(result.asked, 10U);
+  EXPECT_EQ(result.placed, 10U);
+  EXPECT_EQ(result.failed, 0U);
+  EXPECT_EQ(result.blocked_evaluations, 2U);
+  EXPECT_EQ(result.retries, 2U);
+  EXPECT_EQ(result.blocked_at_end, 0U);
+  EXPECT_EQ(result.departed, 8U);
+  EXPECT_GE(result.virtual_s, 10);
+  EXPECT_LT(result.elapsed_s, 5);
+}
+
+TEST(Run, DecisionsDependOnTheSeedOnly) {
+  const auto smoke = sim::find_workload(BERTH_SOURCE_DIR "/bench/macro/quickstart.toml");
+  ASSERT_TRUE(smoke);
+  auto workload = sim::read_workload(*smoke, "smoke");
+  ASSERT_TRUE(workload) << workload.error().line();
+  const auto first = run_workload(*workload, {.quiet = true}), second = run_workload(*workload, {.quiet = true});
+  workload->seed = 99;
+  const auto third = run_workload(*workload, {.quiet = true});
+  ASSERT_TRUE(first && second && third);
+  EXPECT_GT(first->placed, 100U);
+  EXPECT_EQ(first->decisions_digest, second->decisions_digest);
+  EXPECT_NE(first->decisions_digest, third->decisions_digest);
+  EXPECT_EQ(first->placed, second->placed);
+  EXPECT_EQ(first->refused, 0U);
+}
+
+TEST(Run, LatencyCountsFromTheDueTime) {
+  // A backlog: everything is due at 0, so the last placement has waited for the whole run and the median for half of
+  // it.
+  std::string text = kSmall;
+  text.replace(text.find("nodes = 4"), 9, "nodes = 500");
+  text.replace(text.find("count = 4"), 9, "count = 300");
+  const RunResult result = run(text);
+  EXPECT_EQ(result.placed, 900U);
+  const auto elapsed_ns = static_cast<std::int64_t>(result.elapsed_s * 1e9);
+  EXPECT_GT(result.latency.total.max(), elapsed_ns / 2);
+  EXPECT_LE(result.latency.total.max(), elapsed_ns);
+  EXPECT_GT(result.latency.total.percentile(50), elapsed_ns / 20);
+  EXPECT_LT(result.latency.schedule.percentile(50), result.latency.total.percentile(50));
+  EXPECT_GE(result.latency.total.max(), result.latency.queue.max());
+}
+
+TEST(Run, LimitsAndSignalsEndItEarly) {
+  std::string text = kSmall;
+  text.replace(text.find("nodes = 4"), 9, "nodes = 500");
+  text.replace(text.find("count = 4"), 9, "count = 300");
+  const RunResult limited = run(text + "[limits]\nplacements = 90\n");
+  EXPECT_TRUE(limited.partial);
+  EXPECT_EQ(limited.ended, "limit of placements");
+  EXPECT_GE(limited.placed, 90U);
+  EXPECT_LT(limited.placed, 93U);
+  {
+    const InterruptGuard guard;
+    EXPECT_FALSE(interrupted());
+    std::raise(SIGINT);
+    EXPECT_TRUE(interrupted());
+    const RunResult stopped = run(text);
+    EXPECT_TRUE(stopped.partial);
+    EXPECT_EQ(stopped.ended, "interrupted");
+    EXPECT_EQ(stopped.placed, 0U);
+    EXPECT_NE(to_table(stopped).find("PARTIAL: interrupted"), std::string::npos);
+    EXPECT_TRUE(to_json(stopped)["partial"].as_bool());
+  }
+  const InterruptGuard fresh;
+  EXPECT_FALSE(interrupted());
+}
+
+TEST(Run, WhatTheBuildLacksIsRefused) {
+  for (const char* key : {"mode = \"exhaustive\"", "workers = 2", "strategy = \"nope\""}) {
+    const auto workload = sim::parse_workload(with_top(key), "small.toml");
+    ASSERT_TRUE(workload) << workload.error().line();
+    const auto result = run_workload(*workload, {.quiet = true});
+    ASSERT_FALSE(result) << key;
+    EXPECT_EQ(result.error().path, "small.toml");
+    EXPECT_FALSE(result.error().remedy.empty());
+  }
+}
+
+TEST(Run, MissingDataNameTheCommand) {
+  const auto path = sim::fetched_data("", "no-such-dataset", "file.csv");
+  ASSERT_FALSE(path);
+  EXPECT_EQ(path.error().line(),
+            "datasets/data/no-such-dataset/file.csv: is not there; run datasets/fetch.sh no-such-dataset");
+}
+
+TEST(Run, TheFirstCellsOfTheGridDecideAsNomad) {
+  auto workload = sim::read_workload(BERTH_SOURCE_DIR "/bench/macro/nomad-grid.toml", "smoke");
+  ASSERT_TRUE(workload) << workload.error().line();
+  const auto result = run_workload(*workload, {.quiet = true});
+  ASSERT_TRUE(result) << result.error().line();
+  ASSERT_EQ(result->cells.size(), 20U);
+  for (const CellResult& cell : result->cells) {
+    EXPECT_TRUE(cell.decisions_equal) << "cell " << cell.cell << ": " << cell.difference;
+    EXPECT_GT(cell.berth_ns, 0);
+    EXPECT_GT(cell.berth_first_ns, 0);
+  }
+}
+
+/// The kind of a JSON value, or "missing".
+std::string kind_at(const json::Value& value, const std::string& key) {
+  const json::Value* found = value.find(key);
+  return found ? found->kind() : "missing";
+}
+
+TEST(Report, JsonHasTheDocumentedKeys) {
+  const json::Value report = to_json(run(kSmall));
+  auto again = io::parse_json(json::to_text(report, 2));
+  ASSERT_TRUE(again) << again.error().line();
+  EXPECT_EQ((*again)["format"].as_string(), "berth-run");
+  EXPECT_EQ((*again)["version"].as_int(), 1);
+  for (const char* key : {"evaluations", "asked", "placed", "failed", "peak_rss_bytes"})
+    EXPECT_TRUE((*again)[key].is_int()) << key << " is " << kind_at(*again, key);
+  for (const char* key : {"placements_per_second", "evaluations_per_second", "placed_share"})
+    EXPECT_TRUE((*again)[key].is_number()) << key;
+  for (const char* key : {"latency_ns", "queue_ns", "schedule_ns", "commit_ns"})
+    for (const char* part : {"p50", "p90", "p99", "p999", "max"})
+      EXPECT_TRUE((*again)[key][part].is_int()) << key << "/" << part;
+  EXPECT_EQ((*again)["placed"].as_int(), 8);
+  EXPECT_EQ((*again)["failed_reasons"]["exhausted: cpu"].as_int(), 4);
+  EXPECT_EQ((*again)["decisions_digest"].as_string().size(), 16U);
+  EXPECT_GT((*again)["peak_rss_bytes"].as_int(), 1 << 20);
+  EXPECT_FALSE(again->has("cells"));
+  for (const char* key : {"commit", "compiler", "isa_path", "build_type"})
+    EXPECT_FALSE((*again)["build"][key].as_string().empty()) << key;
+}
+
+TEST(Report, CsvLinesHaveTheFieldsOfTheHeader) {
+  auto workload = sim::read_workload(BERTH_SOURCE_DIR "/bench/macro/nomad-grid.toml", "smoke");
+  ASSERT_TRUE(workload);
+  workload->grid.last_cell = 3;
+  const auto grid = run_workload(*workload, {.quiet = true});
+  ASSERT_TRUE(grid);
+  for (const auto& [csv, lines] : {std::pair(to_csv(run(kSmall)), 2), std::pair(to_csv(*grid), 4)}) {
+    std::istringstream in(csv);
+    std::string line;
+    std::size_t fields = 0;
+    int count = 0;
+    while (std::getline(in, line)) {
+      const std::size_t here = base::split(line, ',').size();
+      if (count++ == 0) fields = here;
+      EXPECT_EQ(here, fields) << line;
+    }
+    EXPECT_EQ(count, lines);
+  }
+  const json::Value report = to_json(*grid);
+  ASSERT_EQ(report["cells"].size(), 3U);
+  for (const char* key : {"nodes", "racks", "allocs", "nomad_ns", "berth_ns"})
+    EXPECT_TRUE(report["cells"][0][key].is_int()) << key;
+  EXPECT_TRUE(report["cells"][0]["spread"].is_bool());
+  EXPECT_TRUE(report["cells"][0]["decisions_equal"].is_bool());
+  EXPECT_TRUE(report["cells"][0]["ratio"].is_double());
+}
+
+}  // namespace
+}  // namespace berth::run
