@@ -31,6 +31,7 @@ struct World : UpdateJudge, IdSource {
   ClusterResult result;
 
   explicit World(const char* type, std::int64_t count) {
+    allocs.reserve(64);  // references that add() returns stay valid
     job->id = old_job->id = "j";
     job->type = old_job->type = type;
     job->version = 2;
