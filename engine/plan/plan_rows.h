@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "plan/metrics.h"
@@ -21,14 +22,25 @@ struct PlannedAlloc {
   bool first_on_node = false;                   ///< no earlier planned allocation is on its node
 };
 
+/// One allocation that the plan ends on the server's side.
+struct PlannedStop {
+  tables::AllocRow alloc = tables::kNoRow;
+  bool evict = false;                    ///< a preemption: desired `evict` instead of `stop`
+  std::optional<tables::Client> client;  ///< client status written with it, as for lost allocations (R-CTRL-626)
+};
+
 struct PlanRows {
-  tables::JobRow job = tables::kNoRow;  ///< the job version of every planned allocation
-  std::vector<PlannedAlloc> allocs;     ///< in plan order
-  bool has_deployment = false;          ///< a new deployment goes with the plan
+  tables::JobRow job = tables::kNoRow;                  ///< the job version of every planned allocation
+  std::vector<PlannedAlloc> allocs;                     ///< in plan order
+  std::vector<PlannedStop> stops;                       ///< stops and preemptions, in plan order
+  bool has_deployment = false;                          ///< a new deployment goes with the plan
+  std::shared_ptr<const model::Deployment> deployment;  ///< written with the commit; null: by somebody else, or none
   void clear() {
     job = tables::kNoRow;
     allocs.clear();
+    stops.clear();
     has_deployment = false;
+    deployment.reset();
   }
 };
 

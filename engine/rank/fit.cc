@@ -15,23 +15,25 @@ namespace {
 using model::FlatResources;
 
 /// Some healthy instance is named more than once (R-MODEL-522).
-bool devices_collide(const model::Node& node, std::span<const model::Allocation* const> allocs) {
+bool devices_collide(const model::Node& node, std::span<const FitEntry> allocs) {
   if (!node.node_resources || node.node_resources->devices.empty()) return false;
   DeviceAccounter accounter(node.node_resources->devices);
   bool collided = false;
-  for (const model::Allocation* alloc : allocs) collided |= accounter.add(*alloc);
+  for (const FitEntry& alloc : allocs) {
+    if (!alloc.resources) continue;
+    for (const auto& [name, task] : alloc.resources->tasks)
+      for (const model::AllocatedDevice& device : task.devices) collided |= accounter.add(device);
+  }
   return collided;
 }
 
 /// A source that some request wants for a single writer is claimed more than once (R-MODEL-403, 407).
-bool volumes_collide(std::span<const model::Allocation* const> allocs) {
+bool volumes_collide(std::span<const FitEntry> allocs) {
   std::map<std::string_view, int> claims;
   std::set<std::string_view> exclusive;
-  for (const model::Allocation* alloc : allocs) {
-    if (model::is_client_terminal(*alloc)) continue;
-    const model::TaskGroup* group = model::group_of(*alloc);
-    if (!group) continue;
-    for (const auto& [name, request] : group->volumes) {
+  for (const FitEntry& alloc : allocs) {
+    if (!alloc.group) continue;
+    for (const auto& [name, request] : alloc.group->volumes) {
       if (!request) continue;
       ++claims[request->source];
       if (request->access_mode == "single-node-single-writer") exclusive.insert(request->source);
@@ -103,28 +105,39 @@ Dimension FitSum::judge(const NodeFit& node) {
 
 Fit allocs_fit(const model::Node& node, std::span<const model::Allocation* const> allocs, bool check_claims,
                NetworkIndex& index) {
+  std::vector<FitEntry> entries;
+  entries.reserve(allocs.size());
+  for (const model::Allocation* alloc : allocs) {
+    FitEntry& entry = entries.emplace_back();
+    if (model::is_client_terminal(*alloc)) continue;
+    if (alloc->allocated_resources) entry.resources = &*alloc->allocated_resources;
+    entry.id = alloc->id;
+    entry.group = model::group_of(*alloc);
+  }
+  return allocs_fit(node, read_node_ports(node), entries, check_claims, index);
+}
+
+Fit allocs_fit(const model::Node& node, const NodePorts& ports, std::span<const FitEntry> allocs, bool check_claims,
+               NetworkIndex& index) {
   Fit out;
   FitSum sum;
   FlatResources use;
-  for (const model::Allocation* alloc : allocs) {
-    const bool counts = !model::is_client_terminal(*alloc) && alloc->allocated_resources;
-    if (counts) model::flatten(*alloc->allocated_resources, use);
-    sum.add(counts ? &use : nullptr);
+  for (const FitEntry& alloc : allocs) {
+    if (alloc.resources) model::flatten(*alloc.resources, use);
+    sum.add(alloc.resources ? &use : nullptr);
   }
   out.dimension = sum.judge(read_node_fit(node));
   out.used = sum.used();
   if (!out.fits()) return out;
 
-  const NodePorts ports = read_node_ports(node);
   if (!ports.error.empty()) {
     out.dimension = Dimension::node_ports;
     out.detail = ports.error;
     return out;
   }
   index.start(ports);
-  for (const model::Allocation* alloc : allocs)
-    if (!model::is_client_terminal(*alloc) && alloc->allocated_resources &&
-        index.add(*alloc->allocated_resources, alloc->id, &out.detail))
+  for (const FitEntry& alloc : allocs)
+    if (alloc.resources && index.add(*alloc.resources, alloc.id, &out.detail))
       out.dimension = Dimension::alloc_ports;  // the text of the last collision stays
   if (!out.fits() || !check_claims) return out;
 

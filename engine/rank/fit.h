@@ -77,6 +77,16 @@ struct Fit {
 [[nodiscard]] Fit allocs_fit(const model::Node& node, std::span<const model::Allocation* const> allocs,
                              bool check_claims, NetworkIndex& index);
 
+/// One allocation as the fit reads it, wherever it is stored.
+struct FitEntry {
+  const model::AllocatedResources* resources = nullptr;  ///< null: it uses nothing, but counts for the limit
+  std::string_view id;                                   ///< for collision texts
+  const model::TaskGroup* group = nullptr;               ///< whose volumes it claims; null: none
+};
+/// As above with the node's ports parsed beforehand.
+[[nodiscard]] Fit allocs_fit(const model::Node& node, const NodePorts& ports, std::span<const FitEntry> allocs,
+                             bool check_claims, NetworkIndex& index);
+
 /// Gives a task `count` cores: the smallest ids that are usable and not in `consumed` (ascending), into `cores`, and
 /// the sum of their speeds into `cpu_mhz`. False when too few are left (R-MODEL-440 to 443).
 [[nodiscard]] bool assign_cores(const model::Topology& topology, const std::vector<std::uint16_t>& consumed,

@@ -47,8 +47,10 @@ std::vector<feasible::AllocView> GenericStack::node_views(NodeRow row, bool prop
   if (row == kNoRow) return out;
   const tables::AllocTable& allocs = snapshot_->allocs;
   std::vector<tables::AllocRow> rows;
-  for (tables::AllocRow a = snapshot_->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a])
-    if (!proposed_only || !tables::client_terminal(allocs.client[a])) rows.push_back(a);
+  const tables::NodeUse& use = snapshot_->nodes.use[row];
+  for (tables::AllocRow a = use.alloc_head; a != kNoRow; a = allocs.next_on_node[a]) rows.push_back(a);
+  if (!proposed_only)
+    for (tables::AllocRow a = use.ended_head; a != kNoRow; a = allocs.next_on_node[a]) rows.push_back(a);
   std::sort(rows.begin(), rows.end(),
             [&](tables::AllocRow a, tables::AllocRow b) { return allocs.id[a] < allocs.id[b]; });
   for (const tables::AllocRow a : rows) out.push_back(alloc_view(a));

@@ -8,7 +8,7 @@
 //   desired, client    2  statuses                                         plan applier; client updates
 //   flags              2  kHas... bits below                               insert, updates
 //   shape              4  resource shape (what it holds)                   insert; in-place update
-//   next/prev_on_node  8  chain of the node's allocations                  insert
+//   next/prev_on_node  8  chain of the node's live or ended allocations    insert; end of the allocation
 //   next_of_job        4  chain of the job's allocations, newest first     insert
 //   create_index       8  index of the commit that made it                 insert
 //   modify_index       8  index of the last change                         every change
@@ -58,6 +58,7 @@ struct AllocTable {
   CowVector<std::uint64_t, 1024> create_index, modify_index;
   CowVector<std::shared_ptr<const model::Allocation>, 1024> cold;
   CowVector<std::shared_ptr<const ResourceShape>> shapes;
+  std::uint64_t index = 0;  ///< of the last commit that changed an allocation (R-CTRL-617)
 
   [[nodiscard]] std::size_t size() const { return id.size(); }
   [[nodiscard]] bool terminal(AllocRow row) const {

@@ -90,7 +90,7 @@ ConstraintId StateStore::constraint_id(const std::string& ltarget, const std::st
 std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<const model::Job>& job) {
   auto out = std::make_shared<CompiledJob>();
   out->spec = job;
-  out->key = job_key(job->namespace_, job->id);
+  out->key = key_row(job->namespace_, job->id);
   out->job_id = symbols_.intern(job->id);
   out->job_namespace = symbols_.intern(job->namespace_);
   out->priority = job->priority;
@@ -193,6 +193,8 @@ std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<con
     group.secrets.erase(std::unique(group.secrets.begin(), group.secrets.end()), group.secrets.end());
     group.shape = make_shape(plain);
     group.shape_oversubscribed = make_shape(oversubscribed);
+    group.shape_id = shape_id(group.shape);
+    group.shape_oversubscribed_id = shape_id(group.shape_oversubscribed);
     group.cpu_mhz = group.shape->cpu_mhz;
     group.memory_mb = group.shape->memory_mb;
     group.disk_mb = group.shape->disk_mb;

@@ -4,11 +4,12 @@
 // the root. A write copies the root, one page and one chunk, each only if somebody else still holds it, so a commit
 // costs O(rows changed), whatever the table's size; with no snapshot alive it writes in place.
 //   read      three dependent loads, or chunk_at() for a contiguous span of a whole chunk
-//   append    never copies a chunk: rows past a snapshot's size() are invisible to it, so the shared tail chunk is
-//             extended in place (distinct memory locations; the snapshot never reads them)
-//   threads   one writer per vector; any number of readers each holding a copy. Reference counts are atomic: a reader's
-//             last release (acq_rel) pairs with the writer's acquire load in unique(), so the writer sees all reads
-//             done.
+//   append    one store: rows past a copy's size() are invisible to it, so the shared tail chunk is extended in place
+//             (distinct memory locations; no copy reads them). Only the vector that made the chunk does so; a copy that
+//             is appended to first takes a chunk of its own.
+//   threads   one thread per vector object; copies may live on any number of threads. Reference counts are atomic: the
+//             last release of another holder (acq_rel) pairs with the acquire load in unique(), so whoever writes in
+//             place sees all reads done.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +62,8 @@ class CowVector {
     std::atomic<std::uint32_t> references{1};
     alignas(64) T data[kChunk];
     Chunk() : data{} {}
-    Chunk(const Chunk& other) { std::copy(other.data, other.data + kChunk, data); }
+    // The rows past the copying vector's size may be under construction by another one.
+    Chunk(const Chunk& other, std::size_t rows) : data{} { std::copy(other.data, other.data + rows, data); }
   };
   struct Page {
     std::atomic<std::uint32_t> references{1};
@@ -78,6 +80,24 @@ class CowVector {
 
  public:
   static constexpr std::size_t kChunkRows = kChunk;
+
+  CowVector() = default;
+  CowVector(const CowVector& other) : root_(other.root_), size_(other.size_) {}
+  CowVector(CowVector&& other) noexcept
+      : root_(std::move(other.root_)),
+        size_(std::exchange(other.size_, 0)),
+        tail_(std::exchange(other.tail_, nullptr)) {}
+  CowVector& operator=(const CowVector& other) {
+    if (this != &other) root_ = other.root_, size_ = other.size_, tail_ = nullptr;
+    return *this;
+  }
+  CowVector& operator=(CowVector&& other) noexcept {
+    root_ = std::move(other.root_);
+    size_ = std::exchange(other.size_, 0);
+    tail_ = std::exchange(other.tail_, nullptr);
+    return *this;
+  }
+  ~CowVector() = default;
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
@@ -98,20 +118,21 @@ class CowVector {
     return own_chunk(row / kChunk).data[row % kChunk];
   }
   void push_back(T value) {
-    const std::size_t index = size_ / kChunk;
-    if (size_ % kChunk == 0) {
-      Root& root = own_root();
-      if (index % kFan == 0) root.pages.emplace_back(new Page());
-      own_page(root, index / kFan).chunks[index % kFan] = Ref<Chunk>(new Chunk());
-    }
-    root_->pages[index / kFan]->chunks[index % kFan]->data[size_ % kChunk] = std::move(value);
+    if (size_ % kChunk == 0)
+      add_chunk();
+    else if (!tail_)
+      own_chunk(size_ / kChunk);
+    tail_[size_ % kChunk] = std::move(value);
     ++size_;
   }
   void resize(std::size_t size) {
     BERTH_ASSERT(size >= size_);
     while (size_ < size) push_back(T{});
   }
-  [[nodiscard]] std::size_t bytes() const { return chunk_count() * sizeof(Chunk); }
+  /// Memory of chunks and pages; what copies share is counted in each of them.
+  [[nodiscard]] std::size_t bytes() const {
+    return chunk_count() * sizeof(Chunk) + (chunk_count() + kFan - 1) / kFan * sizeof(Page);
+  }
 
  private:
   Root& own_root() {
@@ -128,12 +149,22 @@ class CowVector {
   }
   Chunk& own_chunk(std::size_t index) {
     Ref<Chunk>& chunk = own_page(own_root(), index / kFan).chunks[index % kFan];
-    if (!chunk.unique()) chunk = Ref<Chunk>(new Chunk(*chunk));
+    if (!chunk.unique()) chunk = Ref<Chunk>(new Chunk(*chunk, std::min(kChunk, size_ - index * kChunk)));
+    if (index == size_ / kChunk) tail_ = chunk->data;  // the chunk that the next append goes to
     return *chunk;
+  }
+  void add_chunk() {
+    const std::size_t index = size_ / kChunk;
+    Root& root = own_root();
+    if (index % kFan == 0) root.pages.emplace_back(new Page());
+    Ref<Chunk>& chunk = own_page(root, index / kFan).chunks[index % kFan];
+    chunk = Ref<Chunk>(new Chunk());
+    tail_ = chunk->data;
   }
 
   Ref<Root> root_;
   std::size_t size_ = 0;
+  T* tail_ = nullptr;  ///< data of the chunk that holds row size(), if this vector may extend it in place
 };
 
 }  // namespace berth::tables

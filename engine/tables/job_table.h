@@ -74,6 +74,7 @@ struct CompiledGroup {
   /// What a placement holds when it asks no ports, devices or cores: flattened, and the shared shape.
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
   std::shared_ptr<const ResourceShape> shape, shape_oversubscribed;  ///< memory_max only with oversubscription
+  ShapeId shape_id = 0, shape_oversubscribed_id = 0;
   std::vector<CompiledTask> tasks;
 };
 
@@ -101,7 +102,8 @@ struct JobKey {
 
 struct JobTable {
   CowVector<std::shared_ptr<const CompiledJob>> versions;  ///< by JobRow
-  CowVector<JobKey> keys;                                  ///< by JobKeyRow
+  CowVector<std::uint8_t, 1024> stored;  ///< by JobRow: listed as a version, not only carried by allocs
+  CowVector<JobKey> keys;                ///< by JobKeyRow
 };
 
 }  // namespace berth::tables

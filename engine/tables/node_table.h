@@ -41,7 +41,7 @@ enum class NodeStatus : std::uint8_t { initializing, ready, down, disconnected }
 struct alignas(64) NodeCapacity {
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;  ///< capacity - reserved; may be negative
   double cpu_score = 0, memory_score = 0;                ///< f64(capacity) - f64(reserved) (R-RANK-651)
-  std::uint32_t max_allocs = 0;                          ///< 0 = unlimited
+  std::int32_t max_allocs = 0;                           ///< 0 = unlimited; a negative limit admits nothing
   std::uint32_t class_code = 0;                          ///< code in the node class column
   std::uint32_t computed_class_code = 0;
   std::uint8_t network_invalid = 0;  ///< reserved port text does not parse (R-RANK-604)
@@ -50,13 +50,16 @@ struct alignas(64) NodeCapacity {
 static_assert(sizeof(NodeCapacity) == 64);
 
 /// What runs on a node: sums over its allocations that are not client-terminal (R-RANK-533). One cache line.
+/// Ended allocations have a chain of their own, so that walking what runs costs what runs, however long the history.
 struct alignas(64) NodeUse {
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
-  std::uint32_t alloc_head = kNoRow;  ///< first of all allocations on the node, terminal ones included
+  std::uint32_t alloc_head = kNoRow;  ///< first of the allocations on the node that are not client-terminal
+  std::uint32_t ended_head = kNoRow;  ///< first of the client-terminal ones
   std::uint32_t alloc_count = 0;      ///< not client-terminal
   std::uint32_t port_allocs = 0;      ///< of these, with networks or ports
   std::uint32_t device_allocs = 0;    ///< of these, with devices
   std::uint32_t core_allocs = 0;      ///< of these, with reserved cores
+  std::uint32_t claim_allocs = 0;     ///< of these, whose group asks for volumes
 };
 static_assert(sizeof(NodeUse) == 64);
 
@@ -109,6 +112,11 @@ struct NodeStatic {
 /// Bits of the state column.
 inline constexpr std::uint8_t kStatusMask = 3, kEligible = 4, kDraining = 8, kGone = 16;
 
+[[nodiscard]] constexpr std::uint8_t state_bits(NodeStatus status, bool eligible, bool draining) {
+  return static_cast<std::uint8_t>(static_cast<unsigned>(status) | (eligible ? kEligible : 0u) |
+                                   (draining ? kDraining : 0u));
+}
+
 struct NodeTable {
   Ref<NodeStatic> fixed;
   CowVector<std::uint8_t, 1024> state;
@@ -116,6 +124,7 @@ struct NodeTable {
   FitColumns fit;
   std::uint64_t epoch = 0;         ///< changes whenever the set of ready nodes or a static column changes
   std::uint64_t static_epoch = 0;  ///< changes whenever a static column changes
+  std::uint64_t index = 0;         ///< of the last commit that changed a node (R-CTRL-617)
 
   [[nodiscard]] std::size_t size() const { return state.size(); }
   [[nodiscard]] NodeStatus status(NodeRow row) const { return static_cast<NodeStatus>(state[row] & kStatusMask); }

@@ -1,9 +1,12 @@
 #include "tables/state.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/text.h"
+#include "model/computed_class.h"
 #include "model/node_canonical.h"
+#include "tables/commit.h"
 
 namespace berth::tables {
 namespace {
@@ -12,14 +15,10 @@ constexpr std::uint64_t pair(std::uint32_t high, std::uint32_t low) {
   return static_cast<std::uint64_t>(high) << 32 | low;
 }
 
-std::uint8_t state_bits(NodeStatus status, bool eligible, bool draining) {
-  return static_cast<std::uint8_t>(static_cast<unsigned>(status) | (eligible ? kEligible : 0u) |
-                                   (draining ? kDraining : 0u));
-}
-
 }  // namespace
 
-StateStore::StateStore() {
+StateStore::StateStore()
+    : alloc_rows_(current_.allocs.id), deployment_rows_(current_.deployments.id), eval_rows_(current_.evals.id) {
   current_.symbols = &symbols_;
   current_.nodes.fixed = Ref<NodeStatic>(new NodeStatic());
   current_.nodes.fixed->by_id = std::make_shared<std::vector<NodeRow>>();
@@ -29,10 +28,13 @@ StateStore::StateStore() {
     column_for(kind, "");
 }
 
-Snapshot StateStore::snapshot() const {
+SnapshotRef StateStore::snapshot() const {
   const std::lock_guard lock(mutex_);
-  return current_;
+  if (!published_) published_ = std::make_shared<const Snapshot>(current_);
+  return SnapshotRef(published_);
 }
+
+Commit StateStore::begin_commit(std::uint64_t index) { return Commit(*this, index); }
 
 // ---------------------------------------------------------------- nodes
 
@@ -88,7 +90,6 @@ NodeRow StateStore::new_node_row(base::Uuid id) {
   current_.nodes.fit.cpu_scale.push_back(0);
   current_.nodes.fit.memory_scale.push_back(0);
   node_rows_[id] = row;
-  sorted_ = false;
   return row;
 }
 
@@ -119,7 +120,8 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
       code_for(kDatacenterColumn, variant && !variant->datacenter.empty() ? variant->datacenter : node.datacenter));
   set_code(kPoolColumn, row, code_for(kPoolColumn, node.node_pool));
   set_code(kClassColumn, row, code_for(kClassColumn, node.node_class));
-  set_code(kComputedClassColumn, row, code_for(kComputedClassColumn, node.computed_class));
+  set_code(kComputedClassColumn, row,
+           code_for(kComputedClassColumn, variant ? variant_class(spec, *variant) : node.computed_class));
   set_code(kNameColumn, row, code_for(kNameColumn, variant ? variant->name : std::string_view(node.name)));
   for (ColumnId column = kFirstKeyColumn; column < current_.nodes.fixed->columns.size(); ++column)
     set_code(column, row, 0);
@@ -164,7 +166,9 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
       capacity.memory_score -= static_cast<double>(reserved_memory);
     }
   }
-  capacity.max_allocs = static_cast<std::uint32_t>(node.node_max_allocs);
+  using Limit = std::numeric_limits<std::int32_t>;
+  capacity.max_allocs =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(node.node_max_allocs, Limit::min(), Limit::max()));
   capacity.class_code = current_.nodes.code(kClassColumn, row);
   capacity.computed_class_code = current_.nodes.code(kComputedClassColumn, row);
   capacity.has_cores = !spec->cores.empty();
@@ -173,49 +177,83 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
   current_.nodes.state.edit(row) =
       state_bits(parse_node_status(node.status).value_or(NodeStatus::initializing),
                  node.scheduling_eligibility == "eligible", node.drain_strategy.has_value());
-  refresh_fit(row);
+  refresh_scale(row);
+  refresh_free(row, current_.nodes.use[row]);
   ++current_.nodes.epoch;
   ++current_.nodes.static_epoch;
 }
 
-void StateStore::refresh_fit(NodeRow row) {
+void StateStore::refresh_scale(NodeRow row) {
   const NodeCapacity& capacity = current_.nodes.capacity(row);
-  const NodeUse& use = current_.nodes.use[row];
+  FitColumns& fit = current_.nodes.fit;
+  fit.cpu_scale.edit(row) = capacity.cpu_score > 0 ? static_cast<float>(1.0 / capacity.cpu_score) : 0.0f;
+  fit.memory_scale.edit(row) = capacity.memory_score > 0 ? static_cast<float>(1.0 / capacity.memory_score) : 0.0f;
+}
+
+void StateStore::refresh_free(NodeRow row, const NodeUse& use) {
+  const NodeCapacity& capacity = current_.nodes.capacity(row);
   FitColumns& fit = current_.nodes.fit;
   fit.cpu_free.edit(row) = static_cast<float>(capacity.cpu_mhz - use.cpu_mhz);
   fit.memory_free.edit(row) = static_cast<float>(capacity.memory_mb - use.memory_mb);
   fit.disk_free.edit(row) = static_cast<float>(capacity.disk_mb - use.disk_mb);
-  const float cpu_scale = capacity.cpu_score > 0 ? static_cast<float>(1.0 / capacity.cpu_score) : 0.0f;
-  const float memory_scale = capacity.memory_score > 0 ? static_cast<float>(1.0 / capacity.memory_score) : 0.0f;
-  if (fit.cpu_scale[row] != cpu_scale) fit.cpu_scale.edit(row) = cpu_scale;
-  if (fit.memory_scale[row] != memory_scale) fit.memory_scale.edit(row) = memory_scale;
 }
 
-NodeRow StateStore::upsert_node(const model::Node& node) {
-  const std::lock_guard lock(mutex_);
-  const base::Uuid id = base::parse_uuid(node.id).value_or(base::Uuid{});
-  const auto found = node_rows_.find(id);
-  const NodeRow row = found == node_rows_.end() ? new_node_row(id) : found->second;
-  fill_node(row, make_spec(node, false), nullptr);
-  if (found == node_rows_.end()) {
-    // One node at a time keeps the order by a sorted insert; bulk loading sorts once in sort_nodes().
-    auto by_id = std::make_shared<std::vector<NodeRow>>(*current_.nodes.fixed->by_id);
-    const auto at = std::lower_bound(by_id->begin(), by_id->end(), id,
-                                     [&](NodeRow r, base::Uuid wanted) { return current_.nodes.id(r) < wanted; });
-    by_id->insert(at, row);
-    own_static().by_id = std::move(by_id);
+std::string StateStore::variant_class(const std::shared_ptr<const NodeSpec>& spec, const NodeVariant& variant) {
+  if (!variant.computed_class.empty()) return std::string(variant.computed_class);
+  // Attributes and meta named `unique.` are no part of the class (R-MODEL-541): most variants share theirs.
+  std::string key = std::to_string(reinterpret_cast<std::uintptr_t>(spec.get()));
+  key += '\0';
+  key += variant.datacenter;
+  for (const auto* list : {&variant.attributes, &variant.meta}) {
+    key += '\0';
+    for (const auto& [name, value] : *list) {
+      if (name.starts_with("unique.")) continue;
+      key += name;
+      key += '\1';
+      key += value;
+      key += '\1';
+    }
   }
-  return row;
+  if (const auto found = variant_classes_.find(key); found != variant_classes_.end()) return found->second;
+  model::Node node = spec->node;
+  if (!variant.datacenter.empty()) node.datacenter = variant.datacenter;
+  for (const auto& [name, value] : variant.attributes) node.attributes[std::string(name)] = value;
+  for (const auto& [name, value] : variant.meta) node.meta[std::string(name)] = value;
+  std::string computed = model::computed_class(node);
+  variant_classes_.emplace(std::move(key), computed);
+  return computed;
+}
+
+void StateStore::list_node(NodeRow row) {
+  // One node at a time keeps the order by a sorted insert; bulk loading sorts once in sort_nodes().
+  auto by_id = std::make_shared<std::vector<NodeRow>>(*current_.nodes.fixed->by_id);
+  const auto at = std::lower_bound(by_id->begin(), by_id->end(), current_.nodes.id(row),
+                                   [&](NodeRow r, base::Uuid wanted) { return current_.nodes.id(r) < wanted; });
+  by_id->insert(at, row);
+  own_static().by_id = std::move(by_id);
+}
+
+void StateStore::unlist_node(NodeRow row) {
+  auto by_id = std::make_shared<std::vector<NodeRow>>(*current_.nodes.fixed->by_id);
+  std::erase(*by_id, row);
+  own_static().by_id = std::move(by_id);
 }
 
 NodeRow StateStore::add_variant(const std::shared_ptr<const NodeSpec>& spec, const NodeVariant& variant) {
+  Commit commit = begin_commit();
+  commit.touch();
   const NodeRow row = new_node_row(variant.id);
   fill_node(row, spec, &variant);
   return row;
 }
 
 void StateStore::sort_nodes() {
-  const std::lock_guard lock(mutex_);
+  Commit commit = begin_commit();
+  commit.touch();
+  sort_rows();
+}
+
+void StateStore::sort_rows() {
   auto by_id = std::make_shared<std::vector<NodeRow>>();
   by_id->reserve(current_.nodes.size());
   for (NodeRow row = 0; row < current_.nodes.size(); ++row)
@@ -223,12 +261,6 @@ void StateStore::sort_nodes() {
   std::sort(by_id->begin(), by_id->end(),
             [&](NodeRow a, NodeRow b) { return current_.nodes.id(a) < current_.nodes.id(b); });
   own_static().by_id = std::move(by_id);
-  ++current_.nodes.epoch;
-}
-
-void StateStore::set_node_state(NodeRow row, NodeStatus status, bool eligible, bool draining) {
-  const std::lock_guard lock(mutex_);
-  current_.nodes.state.edit(row) = state_bits(status, eligible, draining);
   ++current_.nodes.epoch;
 }
 
@@ -246,7 +278,7 @@ JobKeyRow StateStore::find_job_key(std::string_view job_namespace, std::string_v
   return found == job_keys_.end() ? kNoRow : found->second;
 }
 
-JobKeyRow StateStore::job_key(std::string_view job_namespace, std::string_view job_id) {
+JobKeyRow StateStore::key_row(std::string_view job_namespace, std::string_view job_id) {
   const Symbol ns = symbols_.intern(job_namespace), id = symbols_.intern(job_id);
   if (const auto found = job_keys_.find(pair(ns, id)); found != job_keys_.end()) return found->second;
   const auto row = static_cast<JobKeyRow>(current_.jobs.keys.size());
@@ -272,8 +304,7 @@ std::uint32_t StateStore::base_set_id(const model::Job& job) {
   return static_cast<std::uint32_t>(base_sets_.size() - 1);
 }
 
-JobRow StateStore::upsert_job(const std::shared_ptr<const model::Job>& job, bool current) {
-  const std::lock_guard lock(mutex_);
+JobRow StateStore::job_row(const std::shared_ptr<const model::Job>& job, bool current, bool stored) {
   JobRow row;
   if (const auto found = job_rows_.find(job.get()); found != job_rows_.end()) {
     row = found->second;
@@ -281,8 +312,10 @@ JobRow StateStore::upsert_job(const std::shared_ptr<const model::Job>& job, bool
     auto compiled = compile(job);
     row = static_cast<JobRow>(current_.jobs.versions.size());
     current_.jobs.versions.push_back(std::move(compiled));
+    current_.jobs.stored.push_back(0);
     job_rows_.emplace(job.get(), row);
   }
+  if (stored && !current_.jobs.stored[row]) current_.jobs.stored.edit(row) = 1;
   if (current) current_.jobs.keys.edit(current_.jobs.versions[row]->key).current = row;
   return row;
 }
@@ -297,8 +330,7 @@ ShapeId StateStore::shape_id(const std::shared_ptr<const ResourceShape>& shape) 
   return id;
 }
 
-void StateStore::add_use(NodeRow row, const ResourceShape& shape, int sign) {
-  NodeUse& use = current_.nodes.use.edit(row);
+void StateStore::count_use(NodeUse& use, const ResourceShape& shape, bool claims, int sign) {
   use.cpu_mhz += sign * shape.cpu_mhz;
   use.memory_mb += sign * shape.memory_mb;
   use.disk_mb += sign * shape.disk_mb;
@@ -307,179 +339,149 @@ void StateStore::add_use(NodeRow row, const ResourceShape& shape, int sign) {
   if (shape.ports) use.port_allocs += step;
   if (shape.devices) use.device_allocs += step;
   if (!shape.cores.empty()) use.core_allocs += step;
-  refresh_fit(row);
+  if (claims) use.claim_allocs += step;
 }
 
-AllocRow StateStore::append_alloc(base::Uuid id, NodeRow node, JobRow job, JobKeyRow key, Symbol group,
-                                  std::uint32_t name_index, Desired desired, Client client, ShapeId shape,
-                                  std::uint64_t create_index, std::uint64_t modify_index,
-                                  std::shared_ptr<const model::Allocation> cold) {
+/// Puts the row at the head of the node's chain of live or of ended allocations.
+void StateStore::link_on_node(NodeUse& use, AllocRow row, bool ended) {
+  AllocTable& a = current_.allocs;
+  std::uint32_t& head = ended ? use.ended_head : use.alloc_head;
+  a.next_on_node.edit(row) = head;
+  a.prev_on_node.edit(row) = kNoRow;
+  if (head != kNoRow) a.prev_on_node.edit(head) = row;
+  head = row;
+}
+
+void StateStore::unlink_on_node(NodeUse& use, AllocRow row) {
+  AllocTable& a = current_.allocs;
+  const AllocRow next = a.next_on_node[row], prev = a.prev_on_node[row];
+  if (next != kNoRow) a.prev_on_node.edit(next) = prev;
+  if (prev != kNoRow)
+    a.next_on_node.edit(prev) = next;
+  else if (use.alloc_head == row)
+    use.alloc_head = next;
+  else
+    use.ended_head = next;
+}
+
+bool StateStore::claims_volumes(JobRow job, Symbol group) const {
+  if (job == kNoRow) return false;
+  for (const CompiledGroup& g : current_.jobs.versions[job]->groups)
+    if (g.name == group) return g.has_host_volumes || g.has_csi_volumes;
+  return false;
+}
+
+AllocRow StateStore::append_alloc(const NewAlloc& alloc, std::shared_ptr<const model::Allocation> cold) {
   AllocTable& a = current_.allocs;
   const auto row = static_cast<AllocRow>(a.size());
-  a.id.push_back(id);
-  a.node.push_back(node);
-  a.job.push_back(job);
-  a.job_key.push_back(key);
-  a.group.push_back(group);
-  a.name_index.push_back(name_index);
-  a.desired.push_back(desired);
-  a.client.push_back(client);
-  a.shape.push_back(shape);
-  a.create_index.push_back(create_index);
-  a.modify_index.push_back(modify_index);
+  a.id.push_back(alloc.id);
+  a.node.push_back(alloc.node);
+  a.job.push_back(alloc.job);
+  a.job_key.push_back(alloc.key);
+  a.group.push_back(alloc.group);
+  a.name_index.push_back(alloc.name_index);
+  a.desired.push_back(alloc.desired);
+  a.client.push_back(alloc.client);
+  a.shape.push_back(alloc.shape_id);
+  a.create_index.push_back(alloc.create_index);
+  a.modify_index.push_back(alloc.modify_index);
   a.cold.push_back(std::move(cold));
   a.prev_on_node.push_back(kNoRow);
-  if (node != kNoRow) {
-    NodeUse& use = current_.nodes.use.edit(node);
-    a.next_on_node.push_back(use.alloc_head);
-    if (use.alloc_head != kNoRow) a.prev_on_node.edit(use.alloc_head) = row;
-    use.alloc_head = row;
-    if (!client_terminal(client)) add_use(node, *a.shapes[shape], 1);
+  if (alloc.node != kNoRow) {
+    NodeUse& use = current_.nodes.use.edit(alloc.node);
+    const bool ended = client_terminal(alloc.client);
+    std::uint32_t& head = ended ? use.ended_head : use.alloc_head;
+    a.next_on_node.push_back(head);
+    if (head != kNoRow) a.prev_on_node.edit(head) = row;
+    head = row;
+    if (!ended) {
+      count_use(use, *alloc.shape, alloc.claims, 1);
+      refresh_free(alloc.node, use);
+    }
   } else {
     a.next_on_node.push_back(kNoRow);
   }
-  JobKey& job_key = current_.jobs.keys.edit(key);
+  JobKey& job_key = current_.jobs.keys.edit(alloc.key);
   a.next_of_job.push_back(job_key.alloc_head);
   job_key.alloc_head = row;
-  if (index_allocs_) alloc_rows_[id] = row;
   return row;
 }
 
-AllocRow StateStore::insert_plain(const PlainAlloc& alloc, std::uint64_t index) {
-  const CompiledJob& job = *current_.jobs.versions[alloc.job];
-  const CompiledGroup& group = job.groups[alloc.group];
-  return append_alloc(alloc.id, alloc.node, alloc.job, job.key, group.name, alloc.name_index, Desired::run,
-                      alloc.client, shape_id(alloc.shape ? alloc.shape : group.shape), index, index, alloc.cold);
-}
+AllocRow StateStore::find_alloc(base::Uuid id) { return alloc_rows_.find(id, kNoRow); }
 
-AllocRow StateStore::insert_alloc(const model::Allocation& alloc) {
-  JobRow job = kNoRow;
-  if (alloc.job) job = upsert_job(alloc.job, false);
-  const std::lock_guard lock(mutex_);
-  const JobKeyRow key = job_key(alloc.namespace_, alloc.job_id);
-  std::shared_ptr<const ResourceShape> shape;
-  if (alloc.allocated_resources) {
-    shape = make_shape(std::make_shared<const model::AllocatedResources>(*alloc.allocated_resources));
-  } else {
-    static const auto kNothing = std::make_shared<const ResourceShape>();
-    shape = kNothing;
-  }
-  std::uint32_t name_index = kOddName;
-  const std::string prefix = alloc.job_id + "." + alloc.task_group + "[";
-  if (alloc.name.starts_with(prefix) && alloc.name.ends_with("]")) {
-    const std::string_view digits =
-        std::string_view(alloc.name).substr(prefix.size(), alloc.name.size() - prefix.size() - 1);
-    const auto value = base::parse_uint64(digits);
-    if (value && *value < kOddName && std::to_string(*value) == digits) name_index = static_cast<std::uint32_t>(*value);
-  }
-  const NodeRow node = find_node(base::parse_uuid(alloc.node_id).value_or(base::Uuid{}));
-  return append_alloc(base::parse_uuid(alloc.id).value_or(base::Uuid{}), node, job, key,
-                      symbols_.intern(alloc.task_group), name_index,
-                      parse_desired(alloc.desired_status).value_or(Desired::run),
-                      parse_client(alloc.client_status).value_or(Client::pending), shape_id(shape), alloc.create_index,
-                      alloc.modify_index, std::make_shared<const model::Allocation>(alloc));
-}
-
-void StateStore::set_client_status(AllocRow row, Client status, std::uint64_t index) {
-  const std::lock_guard lock(mutex_);
-  AllocTable& a = current_.allocs;
-  const bool before = client_terminal(a.client[row]), after = client_terminal(status);
-  a.client.edit(row) = status;
-  a.modify_index.edit(row) = index;
-  if (before != after && a.node[row] != kNoRow) add_use(a.node[row], a.shape_of(row), after ? -1 : 1);
-  current_.index = std::max(current_.index, index);
-}
-
-void StateStore::set_desired_status(AllocRow row, Desired status, std::uint64_t index) {
-  const std::lock_guard lock(mutex_);
-  current_.allocs.desired.edit(row) = status;
-  current_.allocs.modify_index.edit(row) = index;
-  current_.index = std::max(current_.index, index);
-}
-
-AllocRow StateStore::find_alloc(base::Uuid id) const {
-  const auto found = alloc_rows_.find(id);
-  return found == alloc_rows_.end() ? kNoRow : found->second;
-}
-
-// ---------------------------------------------------------------- the rest
-
-void StateStore::insert_deployment(const model::Deployment& deployment) {
-  const std::lock_guard lock(mutex_);
-  DeploymentTable& d = current_.deployments;
-  d.id.push_back(base::parse_uuid(deployment.id).value_or(base::Uuid{}));
-  d.job_key.push_back(job_key(deployment.namespace_, deployment.job_id));
-  d.job_version.push_back(deployment.job_version);
-  d.create_index.push_back(deployment.create_index);
-  const std::string& s = deployment.status;
-  d.active.push_back(s == "running" || s == "paused" || s == "blocked" || s == "unblocking" || s == "initializing" ||
-                     s == "pending");
-  d.object.push_back(std::make_shared<const model::Deployment>(deployment));
-}
-
-void StateStore::insert_eval(const model::Evaluation& eval) {
-  const std::lock_guard lock(mutex_);
-  EvalTable& e = current_.evals;
-  e.id.push_back(base::parse_uuid(eval.id).value_or(base::Uuid{}));
-  e.job_key.push_back(job_key(eval.namespace_, eval.job_id));
-  e.priority.push_back(static_cast<std::int32_t>(eval.priority));
-  std::uint8_t status = 1;
-  for (std::uint8_t i = 0; i < std::size(kEvalStatuses); ++i)
-    if (eval.status == kEvalStatuses[i]) status = i;
-  e.status.push_back(status);
-  e.create_index.push_back(eval.create_index);
-  e.modify_index.push_back(eval.modify_index);
-  e.object.push_back(std::make_shared<const model::Evaluation>(eval));
-}
-
-void StateStore::set_scheduler_config(std::optional<model::SchedulerConfiguration> config) {
-  const std::lock_guard lock(mutex_);
-  auto cold = std::make_shared<ColdState>(*current_.cold);
-  cold->scheduler_config = std::move(config);
-  current_.cold = std::move(cold);
-}
-
-void StateStore::set_index(std::uint64_t index) {
-  const std::lock_guard lock(mutex_);
-  current_.index = index;
-}
+// ---------------------------------------------------------------- loading and commits of one change
 
 void StateStore::load(const model::ClusterState& state) {
-  {
-    const std::lock_guard lock(mutex_);
-    auto cold = std::make_shared<ColdState>();
-    cold->scheduler_config = state.scheduler_config;
-    cold->node_pools = state.node_pools;
-    cold->namespaces = state.namespaces;
-    cold->host_volumes = state.host_volumes;
-    cold->host_volume_claims = state.host_volume_claims;
-    cold->csi_volumes = state.csi_volumes;
-    cold->csi_plugins = state.csi_plugins;
-    current_.cold = std::move(cold);
-    for (const model::Node& node : state.nodes) {
-      const base::Uuid id = base::parse_uuid(node.id).value_or(base::Uuid{});
-      const auto found = node_rows_.find(id);
-      fill_node(found == node_rows_.end() ? new_node_row(id) : found->second, make_spec(node, false), nullptr);
-    }
+  Commit commit = begin_commit();
+  commit.touch();
+  auto cold = std::make_shared<ColdState>();
+  cold->scheduler_config = state.scheduler_config;
+  cold->node_pools = state.node_pools;
+  cold->namespaces = state.namespaces;
+  cold->host_volumes = state.host_volumes;
+  cold->host_volume_claims = state.host_volume_claims;
+  cold->csi_volumes = state.csi_volumes;
+  cold->csi_plugins = state.csi_plugins;
+  current_.cold = std::move(cold);
+  for (const model::Node& node : state.nodes) {
+    const base::Uuid id = base::parse_uuid(node.id).value_or(base::Uuid{});
+    const NodeRow known = find_node(id);
+    fill_node(known == kNoRow ? new_node_row(id) : known, make_spec(node, false), nullptr);
+    current_.nodes.index = std::max(current_.nodes.index, node.modify_index);
   }
-  sort_nodes();
-  for (const auto& job : state.job_versions) upsert_job(job, false);
-  for (const auto& job : state.jobs) upsert_job(job, true);
-  for (const model::Allocation& alloc : state.allocs) insert_alloc(alloc);
-  for (const model::Deployment& deployment : state.deployments) insert_deployment(deployment);
-  for (const model::Evaluation& eval : state.evals) insert_eval(eval);
-  set_index(state.index);
+  sort_rows();
+  for (const auto& job : state.job_versions) job_row(job, false, true);
+  for (const auto& job : state.jobs) job_row(job, true, false);
+  for (const model::Allocation& alloc : state.allocs) {
+    commit.insert_alloc(alloc);
+    current_.allocs.index = std::max(current_.allocs.index, alloc.modify_index);
+  }
+  for (const model::Deployment& deployment : state.deployments) commit.upsert_deployment(deployment);
+  for (const model::Evaluation& eval : state.evals) commit.upsert_eval(eval);
+  commit.set_index(state.index);
+}
+
+NodeRow StateStore::upsert_node(const model::Node& node) { return begin_commit().upsert_node(node); }
+void StateStore::set_scheduler_config(std::optional<model::SchedulerConfiguration> config) {
+  begin_commit().set_scheduler_config(std::move(config));
+}
+JobRow StateStore::upsert_job(const std::shared_ptr<const model::Job>& job, bool current) {
+  return begin_commit().upsert_job(job, current);
+}
+AllocRow StateStore::insert_alloc(const model::Allocation& alloc) { return begin_commit().insert_alloc(alloc); }
+AllocRow StateStore::insert_plain(const PlainAlloc& alloc, std::uint64_t index) {
+  return begin_commit(index).insert_plain(alloc);
+}
+void StateStore::insert_deployment(const model::Deployment& deployment) {
+  begin_commit().upsert_deployment(deployment);
+}
+void StateStore::insert_eval(const model::Evaluation& eval) { begin_commit().upsert_eval(eval); }
+void StateStore::set_index(std::uint64_t index) { begin_commit().set_index(index); }
+void StateStore::set_node_state(NodeRow row, NodeStatus status, bool eligible, bool draining, std::uint64_t index) {
+  begin_commit(index).set_node_state(row, status, eligible, draining);
+}
+void StateStore::set_client_status(AllocRow row, Client status, std::uint64_t index) {
+  begin_commit(index).set_client_status(row, status);
+}
+void StateStore::set_desired_status(AllocRow row, Desired status, std::uint64_t index) {
+  begin_commit(index).set_desired_status(row, status);
+}
+JobKeyRow StateStore::job_key(std::string_view job_namespace, std::string_view job_id) {
+  return begin_commit().job_key(job_namespace, job_id);
 }
 
 std::size_t StateStore::bytes() const {
   const NodeTable& n = current_.nodes;
   const AllocTable& a = current_.allocs;
   std::size_t out = n.state.bytes() + n.use.bytes() + n.fixed->id.bytes() + n.fixed->spec.bytes() +
-                    n.fixed->capacity.bytes() + n.fit.cpu_free.bytes() * 5;
+                    n.fixed->capacity.bytes() + n.fit.cpu_free.bytes() * 5 +
+                    n.fixed->by_id->capacity() * sizeof(NodeRow);
   for (const KeyedColumn& column : n.fixed->columns) out += column.codes.bytes() + column.values.bytes();
   out += a.id.bytes() + a.node.bytes() + a.job.bytes() + a.job_key.bytes() + a.group.bytes() + a.name_index.bytes() +
          a.desired.bytes() + a.client.bytes() + a.shape.bytes() + a.next_on_node.bytes() + a.prev_on_node.bytes() +
-         a.next_of_job.bytes() + a.create_index.bytes() + a.modify_index.bytes() + a.cold.bytes();
+         a.next_of_job.bytes() + a.create_index.bytes() + a.modify_index.bytes() + a.cold.bytes() + a.shapes.bytes();
+  out += node_rows_.bucket_count() * 32 + alloc_rows_.bytes() + symbols_.bytes();
+  for (const auto& codes : codes_) out += codes.bucket_count() * 12;
   return out;
 }
 

@@ -1,14 +1,17 @@
 // StateStore: all tables, and the only writer of them. Snapshot: an immutable view of all tables at one commit.
 //
-// Taking a snapshot copies a fixed number of references, whatever the tables' size; committing copies only the chunks
-// that a commit touches and only while a snapshot holds them (cow.h). Reading a snapshot needs no lock; taking one
-// holds the store's mutex for the copy, and a commit holds it while it edits, so a snapshot never shows half a commit.
+// Reading a snapshot needs no lock. The first snapshot() after a commit copies one reference per column (44 of them);
+// until the next commit every further one shares that copy. Committing copies only the chunks that it touches, and only
+// while a snapshot holds them (cow.h). All changes go through a Commit (commit.h), which holds the store's mutex from
+// its beginning to its end, so a snapshot never shows half a commit.
+// Threads: snapshot() from any thread; everything else belongs to the writer's thread.
 #pragma once
 
 #include <mutex>
 #include <vector>
 
 #include "model/cluster.h"
+#include "tables/id_index.h"
 #include "tables/job_table.h"
 
 namespace berth::tables {
@@ -73,6 +76,22 @@ struct Snapshot {
   }
 };
 
+/// A shared hold on the tables of one commit. Copies cost one reference; the store must outlive them.
+class SnapshotRef {
+ public:
+  SnapshotRef() = default;
+  explicit SnapshotRef(std::shared_ptr<const Snapshot> tables) : tables_(std::move(tables)) {}
+  const Snapshot& operator*() const { return *tables_; }
+  const Snapshot* operator->() const { return tables_.get(); }
+  operator const Snapshot&() const { return *tables_; }  // NOLINT: it is one, held
+  explicit operator bool() const { return tables_ != nullptr; }
+  /// Lets go. A commit that nobody looks over the shoulder of writes in place.
+  void reset() { tables_.reset(); }
+
+ private:
+  std::shared_ptr<const Snapshot> tables_;
+};
+
 /// The overrides of a node that shares its spec with others (generated clusters).
 struct NodeVariant {
   base::Uuid id;
@@ -80,6 +99,7 @@ struct NodeVariant {
   std::string_view datacenter;                                            ///< empty: the spec's
   std::vector<std::pair<std::string_view, std::string_view>> attributes;  ///< added to or replacing the spec's
   std::vector<std::pair<std::string_view, std::string_view>> meta;
+  std::string_view computed_class;  ///< empty: computed from the spec and the overrides (R-MODEL-540)
 };
 
 /// A plain allocation for bulk loading and for the applier: no API object behind it.
@@ -94,21 +114,28 @@ struct PlainAlloc {
   std::shared_ptr<const model::Allocation> cold;  ///< null for plain ones
 };
 
+class Commit;
+
 class StateStore {
  public:
   StateStore();
   StateStore(const StateStore&) = delete;
   StateStore& operator=(const StateStore&) = delete;
 
-  [[nodiscard]] Snapshot snapshot() const;
+  [[nodiscard]] SnapshotRef snapshot() const;
+
+  /// Starts a commit at `index`; 0 leaves the latest index as it is. One at a time: it holds the mutex.
+  [[nodiscard]] Commit begin_commit(std::uint64_t index = 0);
 
   // --- loading; nothing is canonicalised, recomputed or validated here ---
   void load(const model::ClusterState& state);
-  NodeRow upsert_node(const model::Node& node);
   /// Adds many nodes that share a spec; much cheaper than upsert_node for each. Call sort_nodes() after the last one.
-  std::shared_ptr<const NodeSpec> make_spec(const model::Node& node, bool shared);
+  [[nodiscard]] static std::shared_ptr<const NodeSpec> make_spec(const model::Node& node, bool shared);
   NodeRow add_variant(const std::shared_ptr<const NodeSpec>& spec, const NodeVariant& variant);
   void sort_nodes();
+
+  // --- commits of one change; see commit.h for what they do ---
+  NodeRow upsert_node(const model::Node& node);
   void set_scheduler_config(std::optional<model::SchedulerConfiguration> config);
   JobRow upsert_job(const std::shared_ptr<const model::Job>& job, bool current);
   AllocRow insert_alloc(const model::Allocation& alloc);
@@ -116,37 +143,61 @@ class StateStore {
   void insert_deployment(const model::Deployment& deployment);
   void insert_eval(const model::Evaluation& eval);
   void set_index(std::uint64_t index);
-
-  // --- changes of single facts ---
-  void set_node_state(NodeRow row, NodeStatus status, bool eligible, bool draining);
+  void set_node_state(NodeRow row, NodeStatus status, bool eligible, bool draining, std::uint64_t index = 0);
   void set_client_status(AllocRow row, Client status, std::uint64_t index);
   void set_desired_status(AllocRow row, Desired status, std::uint64_t index);
+  JobKeyRow job_key(std::string_view job_namespace, std::string_view job_id);
 
   // --- look-ups at the border ---
-  [[nodiscard]] NodeRow find_node(base::Uuid id) const;
-  [[nodiscard]] AllocRow find_alloc(base::Uuid id) const;
+  [[nodiscard]] NodeRow find_node(base::Uuid id) const;  ///< kNoRow: no such node
+  [[nodiscard]] AllocRow find_alloc(base::Uuid id);      ///< kNoRow: no such allocation; see IdIndex for the cost
   [[nodiscard]] JobKeyRow find_job_key(std::string_view job_namespace, std::string_view job_id) const;
-  JobKeyRow job_key(std::string_view job_namespace, std::string_view job_id);
   [[nodiscard]] std::uint64_t index() const { return current_.index; }
   SymbolTable& symbols() { return symbols_; }
 
-  /// The tables as they are now, for the writer's own thread.
+  /// The tables as they are now, for the writer's own thread: costs nothing and makes no commit copy anything.
   [[nodiscard]] const Snapshot& current() const { return current_; }
+  /// Memory of the tables' columns and indexes; API objects (specs, jobs, cold allocations) are not counted.
   [[nodiscard]] std::size_t bytes() const;
 
  private:
+  friend class Commit;
+
+  // What follows expects the mutex to be held.
   NodeStatic& own_static();
   ColumnId column_for(KeyKind kind, std::string_view key);
   std::uint32_t code_for(ColumnId column, std::string_view value);
   void set_code(ColumnId column, NodeRow row, std::uint32_t code);
   NodeRow new_node_row(base::Uuid id);
   void fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& spec, const NodeVariant* variant);
-  void refresh_fit(NodeRow row);
-  void add_use(NodeRow row, const ResourceShape& shape, int sign);
-  AllocRow append_alloc(base::Uuid id, NodeRow node, JobRow job, JobKeyRow key, Symbol group, std::uint32_t name_index,
-                        Desired desired, Client client, ShapeId shape, std::uint64_t create_index,
-                        std::uint64_t modify_index, std::shared_ptr<const model::Allocation> cold);
+  std::string variant_class(const std::shared_ptr<const NodeSpec>& spec, const NodeVariant& variant);
+  void list_node(NodeRow row);
+  void unlist_node(NodeRow row);
+  void sort_rows();
+  void refresh_scale(NodeRow row);
+  void refresh_free(NodeRow row, const NodeUse& use);
+  void count_use(NodeUse& use, const ResourceShape& shape, bool claims, int sign);
+  void link_on_node(NodeUse& use, AllocRow row, bool ended);
+  void unlink_on_node(NodeUse& use, AllocRow row);
+  [[nodiscard]] bool claims_volumes(JobRow job, Symbol group) const;
+  struct NewAlloc {
+    base::Uuid id;
+    NodeRow node;
+    JobRow job;
+    JobKeyRow key;
+    Symbol group;
+    std::uint32_t name_index;
+    Desired desired;
+    Client client;
+    ShapeId shape_id;
+    const ResourceShape* shape;
+    bool claims;
+    std::uint64_t create_index, modify_index;
+  };
+  AllocRow append_alloc(const NewAlloc& alloc, std::shared_ptr<const model::Allocation> cold);
   ShapeId shape_id(const std::shared_ptr<const ResourceShape>& shape);
+  JobKeyRow key_row(std::string_view job_namespace, std::string_view job_id);
+  JobRow job_row(const std::shared_ptr<const model::Job>& job, bool current, bool stored);
   std::shared_ptr<const CompiledJob> compile(const std::shared_ptr<const model::Job>& job);
   ColumnTarget column_target(std::string_view target);
   ColumnId column_of(const match::Target& target);
@@ -163,19 +214,21 @@ class StateStore {
   mutable std::mutex mutex_;
   SymbolTable symbols_;
   Snapshot current_;
+  mutable std::shared_ptr<const Snapshot> published_;  // copy of current_ that snapshots share; null after a change
   tsl::robin_map<base::Uuid, NodeRow, base::UuidHash> node_rows_;
-  tsl::robin_map<base::Uuid, AllocRow, base::UuidHash> alloc_rows_;
+  IdIndex<decltype(AllocTable::id)> alloc_rows_;
+  IdIndex<decltype(DeploymentTable::id)> deployment_rows_;
+  IdIndex<decltype(EvalTable::id)> eval_rows_;
   tsl::robin_map<std::uint64_t, JobKeyRow, PairHash> job_keys_;   // namespace symbol << 32 | id symbol
-  tsl::robin_map<Symbol, JobKeyRow> same_id_;                     // job ID -> newest key row with it
+  tsl::robin_map<Symbol, JobKeyRow> same_id_;                     // job ID -> oldest key row with it
   tsl::robin_map<const model::Job*, JobRow> job_rows_;            // versions by identity
   tsl::robin_map<std::uint64_t, ColumnId, PairHash> column_ids_;  // kind << 32 | key symbol
   std::vector<tsl::robin_map<Symbol, std::uint32_t>> codes_;      // per column: value symbol -> code
+  tsl::robin_map<std::string, std::string> variant_classes_;      // spec and overrides -> computed class
   tsl::robin_map<std::string, ConstraintId> constraint_ids_;      // "left\0operand\0right"
   match::Patterns patterns_;                                      // compiled regexps and versions of constraints
   tsl::robin_map<const ResourceShape*, ShapeId> shape_ids_;
   std::vector<std::shared_ptr<const BaseSetKey>> base_sets_;
-  bool sorted_ = true;
-  bool index_allocs_ = true;
 };
 
 /// True when a reserved-port text of the node does not parse, so that no port index can be built (R-RANK-604).

@@ -34,6 +34,12 @@ class SymbolTable {
     return segments_[segment].load(std::memory_order_acquire)[offset];
   }
   [[nodiscard]] std::uint32_t size() const { return size_; }
+  /// Memory of the texts and the index, without what texts of more than 15 bytes hold outside.
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t texts = kFirst;
+    while (texts < size_) texts *= 2;
+    return texts * sizeof(std::string) + index_.bucket_count() * (sizeof(std::string_view) + 16);
+  }
 
   static constexpr Symbol kUnknown = ~0u;
 

@@ -1,0 +1,284 @@
+#include "tables/check.h"
+
+#include <fmt/format.h>
+#include <tsl/robin_set.h>
+
+#include <algorithm>
+
+namespace berth::tables {
+namespace {
+
+using Problems = std::vector<std::string>;
+
+template <class... Args>
+void add(Problems& problems, fmt::format_string<Args...> format, Args&&... args) {
+  problems.push_back(fmt::format(format, std::forward<Args>(args)...));
+}
+
+bool claims(const Snapshot& state, AllocRow row) {
+  if (state.allocs.job[row] == kNoRow) return false;
+  for (const CompiledGroup& group : state.jobs.versions[state.allocs.job[row]]->groups)
+    if (group.name == state.allocs.group[row]) return group.has_host_volumes || group.has_csi_volumes;
+  return false;
+}
+
+/// Adds a chain of a node to `use`; false when it does not end within the table's size.
+bool walk(const Snapshot& state, NodeRow node, AllocRow head, bool ended, NodeUse& use, Problems& problems) {
+  const AllocTable& a = state.allocs;
+  AllocRow previous = kNoRow;
+  std::size_t steps = 0;
+  for (AllocRow row = head; row != kNoRow; previous = row, row = a.next_on_node[row]) {
+    if (row >= a.size() || ++steps > a.size()) {
+      add(problems, "node row {}: its {} chain does not end", node, ended ? "ended" : "live");
+      return false;
+    }
+    if (a.node[row] != node) add(problems, "node row {}: its chain holds alloc row {} of another node", node, row);
+    if (a.prev_on_node[row] != previous) add(problems, "alloc row {}: its predecessor on the node is wrong", row);
+    if (client_terminal(a.client[row]) != ended)
+      add(problems, "alloc row {}: client status {} on the wrong chain", row, to_text(a.client[row]));
+    if (ended) continue;
+    const ResourceShape& shape = a.shape_of(row);
+    use.cpu_mhz += shape.cpu_mhz;
+    use.memory_mb += shape.memory_mb;
+    use.disk_mb += shape.disk_mb;
+    ++use.alloc_count;
+    use.port_allocs += shape.ports;
+    use.device_allocs += shape.devices;
+    use.core_allocs += !shape.cores.empty();
+    use.claim_allocs += claims(state, row);
+  }
+  return true;
+}
+
+template <class Column>
+void check_length(const char* table, const char* column, const Column& values, std::size_t size, Problems& problems) {
+  if (values.size() != size) add(problems, "{}: column {} has {} rows, not {}", table, column, values.size(), size);
+}
+
+}  // namespace
+
+void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
+  const NodeTable& n = state.nodes;
+  const NodeUse& use = n.use[row];
+  NodeUse sum;
+  if (!walk(state, row, use.alloc_head, false, sum, problems)) return;
+  if (!walk(state, row, use.ended_head, true, sum, problems)) return;
+  auto same = [&](const char* what, auto table, auto counted) {
+    if (table != counted) add(problems, "node row {}: {} is {} and should be {}", row, what, table, counted);
+  };
+  same("cpu_mhz", use.cpu_mhz, sum.cpu_mhz);
+  same("memory_mb", use.memory_mb, sum.memory_mb);
+  same("disk_mb", use.disk_mb, sum.disk_mb);
+  same("alloc_count", use.alloc_count, sum.alloc_count);
+  same("port_allocs", use.port_allocs, sum.port_allocs);
+  same("device_allocs", use.device_allocs, sum.device_allocs);
+  same("core_allocs", use.core_allocs, sum.core_allocs);
+  same("claim_allocs", use.claim_allocs, sum.claim_allocs);
+  const NodeCapacity& capacity = n.capacity(row);
+  same("fit.cpu_free", n.fit.cpu_free[row], static_cast<float>(capacity.cpu_mhz - use.cpu_mhz));
+  same("fit.memory_free", n.fit.memory_free[row], static_cast<float>(capacity.memory_mb - use.memory_mb));
+  same("fit.disk_free", n.fit.disk_free[row], static_cast<float>(capacity.disk_mb - use.disk_mb));
+  same("fit.cpu_scale", n.fit.cpu_scale[row],
+       capacity.cpu_score > 0 ? static_cast<float>(1.0 / capacity.cpu_score) : 0.0f);
+  same("fit.memory_scale", n.fit.memory_scale[row],
+       capacity.memory_score > 0 ? static_cast<float>(1.0 / capacity.memory_score) : 0.0f);
+  same("class_code", capacity.class_code, n.code(kClassColumn, row));
+  same("computed_class_code", capacity.computed_class_code, n.code(kComputedClassColumn, row));
+}
+
+Problems check_node_table(const Snapshot& state) {
+  Problems problems;
+  const NodeTable& n = state.nodes;
+  const std::size_t size = n.size();
+  check_length("nodes", "id", n.fixed->id, size, problems);
+  check_length("nodes", "spec", n.fixed->spec, size, problems);
+  check_length("nodes", "capacity", n.fixed->capacity, size, problems);
+  check_length("nodes", "use", n.use, size, problems);
+  for (const auto* column :
+       {&n.fit.cpu_free, &n.fit.memory_free, &n.fit.disk_free, &n.fit.cpu_scale, &n.fit.memory_scale})
+    check_length("nodes", "fit", *column, size, problems);
+  if (!problems.empty()) return problems;
+
+  std::size_t existing = 0, on_chains = 0, with_node = 0;
+  for (NodeRow row = 0; row < size; ++row) {
+    existing += n.exists(row);
+    check_node(state, row, problems);
+    if (!problems.empty()) return problems;  // a chain that does not end would be walked again below
+    for (AllocRow a = n.use[row].alloc_head; a != kNoRow; a = state.allocs.next_on_node[a]) ++on_chains;
+    for (AllocRow a = n.use[row].ended_head; a != kNoRow; a = state.allocs.next_on_node[a]) ++on_chains;
+  }
+  for (AllocRow row = 0; row < state.allocs.size(); ++row) with_node += state.allocs.node[row] != kNoRow;
+  // Chains are acyclic and hold only their node's rows, so equal counts mean that each row is on one.
+  if (on_chains != with_node) add(problems, "nodes: {} allocations on chains, {} have a node", on_chains, with_node);
+
+  const std::vector<NodeRow>& by_id = *n.fixed->by_id;
+  if (by_id.size() != existing) add(problems, "nodes: by_id lists {} of {} nodes", by_id.size(), existing);
+  for (std::size_t i = 0; i < by_id.size(); ++i) {
+    if (!n.exists(by_id[i])) add(problems, "nodes: by_id lists row {}, which is gone", by_id[i]);
+    if (i > 0 && !(n.id(by_id[i - 1]) < n.id(by_id[i]))) add(problems, "nodes: by_id is not ascending at {}", i);
+  }
+
+  for (ColumnId id = 0; id < n.fixed->columns.size(); ++id) {
+    const KeyedColumn& column = n.column(id);
+    if (column.codes.size() > size) add(problems, "column {}: more rows than nodes", id);
+    for (NodeRow row = 0; row < column.codes.size(); ++row)
+      if (column.codes[row] > column.values.size())
+        add(problems, "column {}: node row {} has code {} of {}", id, row, column.codes[row], column.values.size());
+    tsl::robin_set<Symbol> distinct;
+    for (std::size_t i = 0; i < column.values.size(); ++i)
+      if (!distinct.insert(column.values[i]).second) add(problems, "column {}: a value has two codes", id);
+  }
+  return problems;
+}
+
+Problems check_alloc_table(const Snapshot& state) {
+  Problems problems;
+  const AllocTable& a = state.allocs;
+  const std::size_t size = a.size();
+  check_length("allocs", "node", a.node, size, problems);
+  check_length("allocs", "job", a.job, size, problems);
+  check_length("allocs", "job_key", a.job_key, size, problems);
+  check_length("allocs", "group", a.group, size, problems);
+  check_length("allocs", "name_index", a.name_index, size, problems);
+  check_length("allocs", "desired", a.desired, size, problems);
+  check_length("allocs", "client", a.client, size, problems);
+  check_length("allocs", "shape", a.shape, size, problems);
+  check_length("allocs", "next_on_node", a.next_on_node, size, problems);
+  check_length("allocs", "prev_on_node", a.prev_on_node, size, problems);
+  check_length("allocs", "next_of_job", a.next_of_job, size, problems);
+  check_length("allocs", "create_index", a.create_index, size, problems);
+  check_length("allocs", "modify_index", a.modify_index, size, problems);
+  check_length("allocs", "cold", a.cold, size, problems);
+  if (!problems.empty()) return problems;
+  for (AllocRow row = 0; row < size; ++row) {
+    if (a.node[row] != kNoRow && a.node[row] >= state.nodes.size())
+      add(problems, "alloc row {}: node row {} does not exist", row, a.node[row]);
+    if (a.shape[row] >= a.shapes.size()) add(problems, "alloc row {}: its shape does not exist", row);
+    if (a.job_key[row] >= state.jobs.keys.size()) add(problems, "alloc row {}: its job key does not exist", row);
+    if (a.next_on_node[row] != kNoRow && (a.next_on_node[row] >= size || a.prev_on_node[a.next_on_node[row]] != row))
+      add(problems, "alloc row {}: its successor on the node does not point back", row);
+    if (a.next_of_job[row] != kNoRow && a.next_of_job[row] >= row)
+      add(problems, "alloc row {}: its successor in the job is not older", row);
+    if (a.job[row] == kNoRow) {
+      if (!a.cold[row]) add(problems, "alloc row {}: neither a job nor an object", row);
+      continue;
+    }
+    if (a.job[row] >= state.jobs.versions.size()) {
+      add(problems, "alloc row {}: its job version does not exist", row);
+      continue;
+    }
+    const CompiledJob& job = *state.jobs.versions[a.job[row]];
+    const bool known = std::any_of(job.groups.begin(), job.groups.end(),
+                                   [&](const CompiledGroup& group) { return group.name == a.group[row]; });
+    if (!a.cold[row] && (!known || job.key != a.job_key[row]))
+      add(problems, "alloc row {}: not an allocation of its job", row);
+  }
+  return problems;
+}
+
+Problems check_job_table(const Snapshot& state) {
+  Problems problems;
+  const JobTable& jobs = state.jobs;
+  check_length("jobs", "stored", jobs.stored, jobs.versions.size(), problems);
+  for (JobRow row = 0; row < jobs.versions.size(); ++row) {
+    const CompiledJob& job = *jobs.versions[row];
+    if (job.key >= jobs.keys.size() || jobs.keys[job.key].job_id != job.job_id ||
+        jobs.keys[job.key].job_namespace != job.job_namespace)
+      add(problems, "job row {}: not of its key", row);
+    if (job.groups.size() != job.spec->task_groups.size()) {
+      add(problems, "job row {}: {} groups compiled of {}", row, job.groups.size(), job.spec->task_groups.size());
+      continue;
+    }
+    for (std::size_t g = 0; g < job.groups.size(); ++g) {
+      const CompiledGroup& group = job.groups[g];
+      if (group.spec != &job.spec->task_groups[g]) add(problems, "job row {}: group {} is another's", row, g);
+      if (state.text(group.name) != group.spec->name) add(problems, "job row {}: group {} is misnamed", row, g);
+      if (group.shape_id >= state.allocs.shapes.size() || state.allocs.shapes[group.shape_id] != group.shape)
+        add(problems, "job row {}: the shape of group {} is not interned", row, g);
+      for (const ConstraintId id : group.constraints)
+        if (id >= state.constraints.size()) add(problems, "job row {}: constraint {} does not exist", row, id);
+    }
+    if (job.base_set >= state.base_sets.size()) add(problems, "job row {}: its base set does not exist", row);
+  }
+  std::size_t on_chains = 0;
+  for (JobKeyRow row = 0; row < jobs.keys.size(); ++row) {
+    const JobKey& key = jobs.keys[row];
+    if (key.current != kNoRow && (key.current >= jobs.versions.size() || jobs.versions[key.current]->key != row))
+      add(problems, "job key {}: its current version is another job's", row);
+    AllocRow newest = kNoRow;
+    for (AllocRow a = key.alloc_head; a != kNoRow; a = state.allocs.next_of_job[a]) {
+      if (a >= state.allocs.size() || a >= newest) {
+        add(problems, "job key {}: its chain is not newest first", row);
+        return problems;
+      }
+      newest = a;
+      ++on_chains;
+      if (state.allocs.job_key[a] != row) add(problems, "job key {}: its chain holds another job's allocation", row);
+    }
+    // Walking the ring from each of its keys costs the square of the namespaces that share an ID, which are few.
+    std::size_t steps = 0;
+    JobKeyRow other = key.next_same_id;
+    for (; other != row && other < jobs.keys.size() && steps <= jobs.keys.size(); ++steps) {
+      if (jobs.keys[other].job_id != key.job_id) add(problems, "job key {}: its ring has another ID", row);
+      other = jobs.keys[other].next_same_id;
+    }
+    if (other != row) add(problems, "job key {}: its ring does not close", row);
+  }
+  if (on_chains != state.allocs.size())
+    add(problems, "jobs: {} allocations on chains of {}", on_chains, state.allocs.size());
+  return problems;
+}
+
+Problems check_eval_table(const Snapshot& state) {
+  Problems problems;
+  const EvalTable& e = state.evals;
+  const std::size_t size = e.size();
+  check_length("evals", "job_key", e.job_key, size, problems);
+  check_length("evals", "priority", e.priority, size, problems);
+  check_length("evals", "status", e.status, size, problems);
+  check_length("evals", "create_index", e.create_index, size, problems);
+  check_length("evals", "modify_index", e.modify_index, size, problems);
+  check_length("evals", "object", e.object, size, problems);
+  if (!problems.empty()) return problems;
+  for (std::size_t row = 0; row < size; ++row) {
+    if (e.job_key[row] >= state.jobs.keys.size()) add(problems, "eval row {}: its job key does not exist", row);
+    if (e.status[row] >= std::size(kEvalStatuses)) add(problems, "eval row {}: unknown status", row);
+    if (!e.object[row])
+      add(problems, "eval row {}: no object", row);
+    else if (e.object[row]->priority != e.priority[row] || e.object[row]->modify_index != e.modify_index[row])
+      add(problems, "eval row {}: columns and object differ", row);
+  }
+  return problems;
+}
+
+Problems check_deployment_table(const Snapshot& state) {
+  Problems problems;
+  const DeploymentTable& d = state.deployments;
+  const std::size_t size = d.size();
+  check_length("deployments", "job_key", d.job_key, size, problems);
+  check_length("deployments", "job_version", d.job_version, size, problems);
+  check_length("deployments", "create_index", d.create_index, size, problems);
+  check_length("deployments", "active", d.active, size, problems);
+  check_length("deployments", "object", d.object, size, problems);
+  if (!problems.empty()) return problems;
+  for (std::size_t row = 0; row < size; ++row) {
+    if (d.job_key[row] >= state.jobs.keys.size()) add(problems, "deployment row {}: its job key does not exist", row);
+    if (!d.object[row])
+      add(problems, "deployment row {}: no object", row);
+    else if (d.object[row]->job_version != d.job_version[row])
+      add(problems, "deployment row {}: columns and object differ", row);
+  }
+  return problems;
+}
+
+Problems check_tables(const Snapshot& state) {
+  Problems all;
+  for (auto* check : {check_alloc_table, check_node_table, check_job_table, check_eval_table, check_deployment_table}) {
+    Problems some = check(state);
+    all.insert(all.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
+    if (!all.empty()) return all;  // later checks follow links that the earlier ones vouch for
+  }
+  return all;
+}
+
+}  // namespace berth::tables

@@ -1,0 +1,30 @@
+// The tables' invariants as functions: each returns one line per problem, nothing when all holds.
+//
+// They read everything (O(rows), some with a sort or a hash set), for tests after every commit and for debug builds.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tables/state.h"
+
+namespace berth::tables {
+
+/// Use sums and counts equal those over the allocations of each node that are not client-terminal; chains hold each
+/// allocation once, on the right list; by_id is sorted and complete; codes lie in their dictionaries and values are
+/// distinct; FitColumns and capacities mirror what they are made from.
+[[nodiscard]] std::vector<std::string> check_node_table(const Snapshot& state);
+/// Columns of one length; nodes, jobs, groups and shapes exist; previous and next of a node's chain agree.
+[[nodiscard]] std::vector<std::string> check_alloc_table(const Snapshot& state);
+/// Current versions belong to their key; the job chain holds each allocation of the job once, newest first; jobs with
+/// one ID form one ring; compiled groups agree with the specification and their shapes are interned.
+[[nodiscard]] std::vector<std::string> check_job_table(const Snapshot& state);
+[[nodiscard]] std::vector<std::string> check_eval_table(const Snapshot& state);
+[[nodiscard]] std::vector<std::string> check_deployment_table(const Snapshot& state);
+/// All of the above.
+[[nodiscard]] std::vector<std::string> check_tables(const Snapshot& state);
+
+/// The part of check_node_table that concerns one node: sums, counts, chains, mirrors. Costs what ran on the node.
+void check_node(const Snapshot& state, NodeRow row, std::vector<std::string>& problems);
+
+}  // namespace berth::tables

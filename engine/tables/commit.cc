@@ -1,0 +1,219 @@
+#include "tables/commit.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace berth::tables {
+
+Commit::Commit(StateStore& store, std::uint64_t index) : store_(store), lock_(store.mutex_), index_(index) {}
+
+Commit::~Commit() {
+  if (changed_) store_.current_.index = std::max(store_.current_.index, index_);
+}
+
+// ---------------------------------------------------------------- nodes
+
+NodeRow Commit::upsert_node(const model::Node& node) {
+  touch();
+  const base::Uuid id = base::parse_uuid(node.id).value_or(base::Uuid{});
+  NodeRow row = store_.find_node(id);
+  if (row == kNoRow) row = store_.new_node_row(id);
+  const bool listed = store_.current_.nodes.exists(row);
+  store_.fill_node(row, StateStore::make_spec(node, false), nullptr);
+  if (!listed) store_.list_node(row);
+  store_.current_.nodes.index = std::max(store_.current_.nodes.index, index_);
+  return row;
+}
+
+void Commit::remove_node(NodeRow row) {
+  NodeTable& nodes = store_.current_.nodes;
+  if (!nodes.exists(row)) return;
+  touch();
+  nodes.state.edit(row) = kGone;
+  store_.unlist_node(row);
+  ++nodes.epoch;
+  nodes.index = std::max(nodes.index, index_);
+}
+
+void Commit::set_node_state(NodeRow row, NodeStatus status, bool eligible, bool draining) {
+  NodeTable& nodes = store_.current_.nodes;
+  BERTH_ASSERT(nodes.exists(row));
+  touch();
+  nodes.state.edit(row) = state_bits(status, eligible, draining);
+  ++nodes.epoch;
+  nodes.index = std::max(nodes.index, index_);
+}
+
+// ---------------------------------------------------------------- jobs
+
+JobRow Commit::upsert_job(const std::shared_ptr<const model::Job>& job, bool current) {
+  touch();
+  return store_.job_row(job, current, current);
+}
+
+void Commit::purge_job(JobKeyRow key) {
+  touch();
+  store_.current_.jobs.keys.edit(key).current = kNoRow;
+}
+
+JobKeyRow Commit::job_key(std::string_view job_namespace, std::string_view job_id) {
+  if (const JobKeyRow known = store_.find_job_key(job_namespace, job_id); known != kNoRow) return known;
+  touch();
+  return store_.key_row(job_namespace, job_id);
+}
+
+// ---------------------------------------------------------------- allocations
+
+AllocRow Commit::insert_plain(const PlainAlloc& alloc) { return insert_plain(alloc, alloc.shape); }
+
+AllocRow Commit::insert_plain(const PlainAlloc& alloc, const std::shared_ptr<const ResourceShape>& shape) {
+  touch_allocs();
+  const CompiledJob& job = *store_.current_.jobs.versions[alloc.job];
+  const CompiledGroup& group = job.groups[alloc.group];
+  const ResourceShape* held = shape ? shape.get() : group.shape.get();
+  ShapeId id;
+  if (held == group.shape.get())
+    id = group.shape_id;
+  else if (held == group.shape_oversubscribed.get())
+    id = group.shape_oversubscribed_id;
+  else
+    id = store_.shape_id(shape);
+  return store_.append_alloc({alloc.id, alloc.node, alloc.job, job.key, group.name, alloc.name_index, Desired::run,
+                              alloc.client, id, held, group.has_host_volumes || group.has_csi_volumes, index_, index_},
+                             alloc.cold);
+}
+
+AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
+  touch_allocs();
+  const auto cold = std::make_shared<const model::Allocation>(alloc);
+  const JobRow job = alloc.job ? store_.job_row(alloc.job, false, false) : kNoRow;
+  const JobKeyRow key = store_.key_row(alloc.namespace_, alloc.job_id);
+  std::shared_ptr<const ResourceShape> shape;
+  if (alloc.allocated_resources) {
+    // The shape points into the cold object, which it keeps alive.
+    shape = make_shape(std::shared_ptr<const model::AllocatedResources>(cold, &*cold->allocated_resources));
+  } else {
+    static const auto kNothing = std::make_shared<const ResourceShape>();
+    shape = kNothing;
+  }
+  std::uint32_t name_index = kOddName;
+  const std::string prefix = alloc.job_id + "." + alloc.task_group + "[";
+  if (alloc.name.starts_with(prefix) && alloc.name.ends_with("]")) {
+    const std::string_view digits =
+        std::string_view(alloc.name).substr(prefix.size(), alloc.name.size() - prefix.size() - 1);
+    const auto value = base::parse_uint64(digits);
+    if (value && *value < kOddName && std::to_string(*value) == digits) name_index = static_cast<std::uint32_t>(*value);
+  }
+  const Symbol group = store_.symbols_.intern(alloc.task_group);
+  const NodeRow node = store_.find_node(base::parse_uuid(alloc.node_id).value_or(base::Uuid{}));
+  return store_.append_alloc({base::parse_uuid(alloc.id).value_or(base::Uuid{}), node, job, key, group, name_index,
+                              parse_desired(alloc.desired_status).value_or(Desired::run),
+                              parse_client(alloc.client_status).value_or(Client::pending), store_.shape_id(shape),
+                              shape.get(), store_.claims_volumes(job, group), alloc.create_index, alloc.modify_index},
+                             cold);
+}
+
+void Commit::set_desired_status(AllocRow row, Desired status) {
+  touch_allocs();
+  AllocTable& a = store_.current_.allocs;
+  a.desired.edit(row) = status;
+  if (index_ != 0) a.modify_index.edit(row) = index_;
+}
+
+void Commit::set_client_status(AllocRow row, Client status) {
+  touch_allocs();
+  AllocTable& a = store_.current_.allocs;
+  const bool before = client_terminal(a.client[row]), after = client_terminal(status);
+  a.client.edit(row) = status;
+  if (index_ != 0) a.modify_index.edit(row) = index_;
+  const NodeRow node = a.node[row];
+  if (before == after || node == kNoRow) return;
+  NodeUse& use = store_.current_.nodes.use.edit(node);
+  const bool claims = (before || use.claim_allocs > 0) && store_.claims_volumes(a.job[row], a.group[row]);
+  store_.unlink_on_node(use, row);
+  store_.link_on_node(use, row, after);
+  store_.count_use(use, a.shape_of(row), claims, after ? -1 : 1);
+  store_.refresh_free(node, use);
+}
+
+std::uint32_t Commit::stop_job(JobKeyRow key) {
+  std::uint32_t stopped = 0;
+  const AllocTable& a = store_.current_.allocs;
+  for (AllocRow row = store_.current_.jobs.keys[key].alloc_head; row != kNoRow; row = a.next_of_job[row])
+    if (!a.terminal(row)) set_desired_status(row, Desired::stop), ++stopped;
+  return stopped;
+}
+
+std::uint32_t Commit::end_job(JobKeyRow key, Client status) {
+  BERTH_ASSERT(client_terminal(status));
+  std::uint32_t ended = 0;
+  const AllocTable& a = store_.current_.allocs;
+  for (AllocRow row = store_.current_.jobs.keys[key].alloc_head; row != kNoRow; row = a.next_of_job[row])
+    if (!client_terminal(a.client[row])) set_client_status(row, status), ++ended;
+  return ended;
+}
+
+// ---------------------------------------------------------------- the rest
+
+void Commit::upsert_deployment(const model::Deployment& deployment) {
+  touch();
+  DeploymentTable& d = store_.current_.deployments;
+  const base::Uuid id = base::parse_uuid(deployment.id).value_or(base::Uuid{});
+  std::uint32_t row = id.is_nil() ? kNoRow : store_.deployment_rows_.find(id, kNoRow);
+  if (row == kNoRow) {
+    row = static_cast<std::uint32_t>(d.size());
+    d.id.push_back(id);
+    d.job_key.push_back(kNoRow);
+    d.job_version.push_back(0);
+    d.create_index.push_back(0);
+    d.active.push_back(0);
+    d.object.push_back(nullptr);
+  }
+  const std::string& s = deployment.status;
+  d.job_key.edit(row) = store_.key_row(deployment.namespace_, deployment.job_id);
+  d.job_version.edit(row) = deployment.job_version;
+  d.create_index.edit(row) = deployment.create_index;
+  d.active.edit(row) =
+      s == "running" || s == "paused" || s == "blocked" || s == "unblocking" || s == "initializing" || s == "pending";
+  d.object.edit(row) = std::make_shared<const model::Deployment>(deployment);
+}
+
+void Commit::upsert_eval(const model::Evaluation& eval) {
+  touch();
+  EvalTable& e = store_.current_.evals;
+  const base::Uuid id = base::parse_uuid(eval.id).value_or(base::Uuid{});
+  std::uint32_t row = id.is_nil() ? kNoRow : store_.eval_rows_.find(id, kNoRow);
+  if (row == kNoRow) {
+    row = static_cast<std::uint32_t>(e.size());
+    e.id.push_back(id);
+    e.job_key.push_back(kNoRow);
+    e.priority.push_back(0);
+    e.status.push_back(0);
+    e.create_index.push_back(0);
+    e.modify_index.push_back(0);
+    e.object.push_back(nullptr);
+  }
+  e.job_key.edit(row) = store_.key_row(eval.namespace_, eval.job_id);
+  e.priority.edit(row) = static_cast<std::int32_t>(eval.priority);
+  const auto known = std::find(std::begin(kEvalStatuses), std::end(kEvalStatuses), eval.status);
+  e.status.edit(row) =
+      static_cast<std::uint8_t>(known == std::end(kEvalStatuses) ? 1 : known - std::begin(kEvalStatuses));
+  e.create_index.edit(row) = eval.create_index;
+  e.modify_index.edit(row) = eval.modify_index;
+  e.object.edit(row) = std::make_shared<const model::Evaluation>(eval);
+}
+
+void Commit::set_scheduler_config(std::optional<model::SchedulerConfiguration> config) {
+  touch();
+  auto cold = std::make_shared<ColdState>(*store_.current_.cold);
+  cold->scheduler_config = std::move(config);
+  store_.current_.cold = std::move(cold);
+}
+
+void Commit::set_index(std::uint64_t index) {
+  touch();
+  store_.current_.index = index;
+}
+
+}  // namespace berth::tables

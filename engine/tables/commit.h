@@ -1,0 +1,79 @@
+// Commit: one change of the state, however many rows it touches. It holds the store's mutex from begin_commit() to its
+// destruction, so that a snapshot shows all of it or nothing.
+//
+// What it changes is visible at once in StateStore::current() on the writer's thread. A commit that changes nothing
+// leaves the latest index alone. Costs are per row touched; a chunk that a living snapshot holds is copied once.
+#pragma once
+
+#include "tables/state.h"
+
+namespace berth::tables {
+
+class Commit {
+ public:
+  Commit(const Commit&) = delete;
+  Commit& operator=(const Commit&) = delete;
+  ~Commit();
+
+  // --- nodes ---
+  /// Registers or updates a node; a new one is put into ID order at O(nodes).
+  NodeRow upsert_node(const model::Node& node);
+  /// The row stays, marked gone; its allocations stay as well.
+  void remove_node(NodeRow row);
+  void set_node_state(NodeRow row, NodeStatus status, bool eligible, bool draining);
+
+  // --- jobs ---
+  /// Compiles the version unless this very object was handed in before; `current` makes it the job's current one.
+  JobRow upsert_job(const std::shared_ptr<const model::Job>& job, bool current);
+  /// The job has no current version any more (a purge); its allocations stay.
+  void purge_job(JobKeyRow key);
+  JobKeyRow job_key(std::string_view job_namespace, std::string_view job_id);
+
+  // --- allocations ---
+  AllocRow insert_alloc(const model::Allocation& alloc);
+  /// Without an API object: about 100 bytes and no heap allocation of its own.
+  AllocRow insert_plain(const PlainAlloc& alloc);
+  /// As insert_plain, for the applier: `shape` beside `alloc`, so that no reference is counted for the group's own.
+  AllocRow insert_plain(const PlainAlloc& alloc, const std::shared_ptr<const ResourceShape>& shape);
+  void set_desired_status(AllocRow row, Desired status);
+  /// Reaching or leaving a client-terminal status gives back or takes the node's resources.
+  void set_client_status(AllocRow row, Client status);
+  /// Desired `stop` for every allocation of the job that still runs or should run; how many that were.
+  std::uint32_t stop_job(JobKeyRow key);
+  /// The clients report `status` for every allocation of the job that was not client-terminal; how many that were.
+  std::uint32_t end_job(JobKeyRow key, Client status = Client::complete);
+
+  // --- the rest; an object whose ID is known is replaced ---
+  void upsert_deployment(const model::Deployment& deployment);
+  void upsert_eval(const model::Evaluation& eval);
+  void set_scheduler_config(std::optional<model::SchedulerConfiguration> config);
+  /// Makes the commit's index the latest one even if nothing else changed.
+  void raise_index() { touch(); }
+  /// Sets the latest index outright, lower ones included; for loading.
+  void set_index(std::uint64_t index);
+
+  [[nodiscard]] const Snapshot& current() const { return store_.current_; }
+  [[nodiscard]] std::uint64_t index() const { return index_; }
+  [[nodiscard]] bool changed() const { return changed_; }
+
+ private:
+  friend class StateStore;
+  Commit(StateStore& store, std::uint64_t index);
+  /// Called before every change: whoever takes a snapshot from now on needs a new copy.
+  void touch() {
+    if (changed_) return;
+    changed_ = true;
+    store_.published_.reset();
+  }
+  void touch_allocs() {
+    touch();
+    if (index_ > store_.current_.allocs.index) store_.current_.allocs.index = index_;
+  }
+
+  StateStore& store_;
+  const std::unique_lock<std::mutex> lock_;
+  const std::uint64_t index_;
+  bool changed_ = false;
+};
+
+}  // namespace berth::tables

@@ -1,0 +1,117 @@
+#include "tables/export.h"
+
+namespace berth::tables {
+
+model::Node to_node(const Snapshot& state, NodeRow row) {
+  const NodeTable& n = state.nodes;
+  const NodeSpec& spec = n.spec(row);
+  model::Node node = spec.node;
+  if (spec.shared) {
+    node.id = base::to_text(n.id(row));
+    node.attributes.clear();
+    node.meta.clear();
+    for (ColumnId id = 0; id < n.fixed->columns.size(); ++id) {
+      const std::string* value = state.value_text(id, row);
+      if (!value) continue;
+      const KeyedColumn& column = n.column(id);
+      switch (column.kind) {
+        case KeyKind::datacenter:
+          node.datacenter = *value;
+          break;
+        case KeyKind::pool:
+          node.node_pool = *value;
+          break;
+        case KeyKind::node_class:
+          node.node_class = *value;
+          break;
+        case KeyKind::computed_class:
+          node.computed_class = *value;
+          break;
+        case KeyKind::name:
+          node.name = *value;
+          break;
+        case KeyKind::attribute:
+          node.attributes[state.text(column.key)] = *value;
+          break;
+        case KeyKind::meta:
+          node.meta[state.text(column.key)] = *value;
+          break;
+      }
+    }
+  }
+  const std::uint8_t bits = n.state[row];
+  if (parse_node_status(node.status).value_or(NodeStatus::initializing) != n.status(row))
+    node.status = to_text(n.status(row));
+  if ((node.scheduling_eligibility == "eligible") != ((bits & kEligible) != 0))
+    node.scheduling_eligibility = bits & kEligible ? "eligible" : "ineligible";
+  if (node.drain_strategy.has_value() != ((bits & kDraining) != 0)) {
+    node.drain_strategy.reset();
+    if (bits & kDraining) node.drain_strategy.emplace();
+  }
+  return node;
+}
+
+std::string alloc_name(const Snapshot& state, AllocRow row) {
+  if (state.allocs.cold[row]) return state.allocs.cold[row]->name;
+  return state.text(state.jobs.keys[state.allocs.job_key[row]].job_id) + "." + state.text(state.allocs.group[row]) +
+         "[" + std::to_string(state.allocs.name_index[row]) + "]";
+}
+
+model::Allocation to_alloc(const Snapshot& state, AllocRow row) {
+  const AllocTable& a = state.allocs;
+  if (const auto& cold = a.cold[row]) {
+    model::Allocation out = *cold;
+    if (parse_desired(out.desired_status).value_or(Desired::run) != a.desired[row])
+      out.desired_status = to_text(a.desired[row]);
+    if (parse_client(out.client_status).value_or(Client::pending) != a.client[row])
+      out.client_status = to_text(a.client[row]);
+    out.create_index = a.create_index[row];
+    out.modify_index = a.modify_index[row];
+    return out;
+  }
+  model::Allocation out;
+  const CompiledJob& job = *state.jobs.versions[a.job[row]];
+  out.id = base::to_text(a.id[row]);
+  out.namespace_ = job.spec->namespace_;
+  out.job_id = job.spec->id;
+  out.job = job.spec;
+  out.task_group = state.text(a.group[row]);
+  out.name = alloc_name(state, row);
+  if (a.node[row] != kNoRow) {
+    out.node_id = base::to_text(state.nodes.id(a.node[row]));
+    if (const std::string* name = state.value_text(kNameColumn, a.node[row])) out.node_name = *name;
+  }
+  if (const auto& resources = a.shape_of(row).resources) out.allocated_resources = *resources;
+  out.desired_status = to_text(a.desired[row]);
+  out.client_status = to_text(a.client[row]);
+  out.create_index = a.create_index[row];
+  out.modify_index = a.modify_index[row];
+  return out;
+}
+
+model::ClusterState to_cluster(const Snapshot& state) {
+  model::ClusterState out;
+  out.index = state.index;
+  out.scheduler_config = state.cold->scheduler_config;
+  out.node_pools = state.cold->node_pools;
+  out.namespaces = state.cold->namespaces;
+  out.host_volumes = state.cold->host_volumes;
+  out.host_volume_claims = state.cold->host_volume_claims;
+  out.csi_volumes = state.cold->csi_volumes;
+  out.csi_plugins = state.cold->csi_plugins;
+  for (NodeRow row = 0; row < state.nodes.size(); ++row)
+    if (state.nodes.exists(row)) out.nodes.push_back(to_node(state, row));
+  for (JobKeyRow row = 0; row < state.jobs.keys.size(); ++row)
+    if (const JobRow current = state.jobs.keys[row].current; current != kNoRow)
+      out.jobs.push_back(state.jobs.versions[current]->spec);
+  for (JobRow row = 0; row < state.jobs.versions.size(); ++row)
+    if (state.jobs.stored[row]) out.job_versions.push_back(state.jobs.versions[row]->spec);
+  out.allocs.reserve(state.allocs.size());
+  for (AllocRow row = 0; row < state.allocs.size(); ++row) out.allocs.push_back(to_alloc(state, row));
+  for (std::size_t row = 0; row < state.deployments.size(); ++row)
+    out.deployments.push_back(*state.deployments.object[row]);
+  for (std::size_t row = 0; row < state.evals.size(); ++row) out.evals.push_back(*state.evals.object[row]);
+  return out;
+}
+
+}  // namespace berth::tables

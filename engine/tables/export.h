@@ -1,0 +1,19 @@
+// The tables as a ClusterState again: what an import would have to read to load the same tables.
+#pragma once
+
+#include "model/cluster.h"
+#include "tables/state.h"
+
+namespace berth::tables {
+
+/// Everything in row order, nodes that are gone left out. Objects that came in as objects come out as they were, with
+/// what changed since laid over them (statuses, eligibility, indexes); a node that shares its spec gets its own ID,
+/// name and keys, a plain allocation its name, node name and resources. Costs one copy of every object.
+[[nodiscard]] model::ClusterState to_cluster(const Snapshot& state);
+
+[[nodiscard]] model::Node to_node(const Snapshot& state, NodeRow row);
+[[nodiscard]] model::Allocation to_alloc(const Snapshot& state, AllocRow row);
+/// `<job ID>.<group>[<index>]`, or the name the allocation came with.
+[[nodiscard]] std::string alloc_name(const Snapshot& state, AllocRow row);
+
+}  // namespace berth::tables

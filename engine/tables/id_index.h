@@ -1,0 +1,51 @@
+// IdIndex: finds rows of a column of IDs. Rows are only ever appended, so the index catches up with the column when
+// somebody asks: commits pay nothing for it, and a bulk run in which nobody asks by ID never builds it.
+//
+// Layout: a hash set of row numbers with 32 bits of hash beside each (12 bytes a slot); the IDs stay in the column.
+// Threads: the writer's only.
+#pragma once
+
+#include <tsl/robin_set.h>
+
+#include "base/uuid.h"
+#include "tables/cow.h"
+
+namespace berth::tables {
+
+template <class Ids>
+class IdIndex {
+ public:
+  explicit IdIndex(const Ids& ids) : ids_(ids), rows_(0, Hash{&ids}, Equal{&ids}) { rows_.max_load_factor(0.7f); }
+
+  /// Row of the ID, the newest if several have it; `none` without one. Costs what was appended since the last call.
+  [[nodiscard]] std::uint32_t find(base::Uuid id, std::uint32_t none) {
+    for (; done_ < ids_.size(); ++done_)
+      if (const auto [at, added] = rows_.insert(done_); !added) {
+        rows_.erase(at);
+        rows_.insert(done_);
+      }
+    const auto found = rows_.find(id);
+    return found == rows_.end() ? none : *found;
+  }
+  [[nodiscard]] std::size_t bytes() const { return rows_.bucket_count() * 12; }
+
+ private:
+  struct Hash {
+    const Ids* ids;
+    std::size_t operator()(base::Uuid id) const { return base::UuidHash()(id); }
+    std::size_t operator()(std::uint32_t row) const { return base::UuidHash()((*ids)[row]); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    const Ids* ids;
+    bool operator()(std::uint32_t a, std::uint32_t b) const { return (*ids)[a] == (*ids)[b]; }
+    bool operator()(std::uint32_t row, base::Uuid id) const { return (*ids)[row] == id; }
+    bool operator()(base::Uuid id, std::uint32_t row) const { return (*ids)[row] == id; }
+  };
+
+  const Ids& ids_;
+  tsl::robin_set<std::uint32_t, Hash, Equal, std::allocator<std::uint32_t>, true> rows_;
+  std::uint32_t done_ = 0;
+};
+
+}  // namespace berth::tables

@@ -1,0 +1,60 @@
+#include "tables/symbols.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace berth::tables {
+namespace {
+
+TEST(SymbolTable, EmptyTextIsSymbolZero) {
+  SymbolTable table;
+  EXPECT_EQ(table.intern(""), kEmptySymbol);
+  EXPECT_EQ(table.text(kEmptySymbol), "");
+  EXPECT_EQ(table.size(), 1u);
+}
+
+TEST(SymbolTable, EqualTextsShareOneSymbol) {
+  SymbolTable table;
+  const Symbol a = table.intern("linux"), b = table.intern("windows");
+  EXPECT_NE(a, b);
+  EXPECT_EQ(table.intern(std::string("lin") + "ux"), a);
+  EXPECT_EQ(table.find("windows"), b);
+  EXPECT_EQ(table.find("plan9"), SymbolTable::kUnknown);
+  const Symbol zero_inside = table.intern(std::string_view("a\0b", 3));
+  EXPECT_EQ(table.find(std::string_view("a\0b", 3)), zero_inside);
+  EXPECT_NE(table.intern("a"), zero_inside);
+}
+
+TEST(SymbolTable, TextsStayAcrossSegments) {  // segments end at 1,024, 2,048, 4,096, ... symbols
+  SymbolTable table;
+  std::vector<const std::string*> places;
+  for (int i = 1; i < 10'000; ++i) {
+    const Symbol symbol = table.intern("text " + std::to_string(i));
+    ASSERT_EQ(symbol, static_cast<Symbol>(i));
+    places.push_back(&table.text(symbol));
+  }
+  for (int i = 1; i < 10'000; ++i) {
+    ASSERT_EQ(*places[static_cast<std::size_t>(i - 1)], "text " + std::to_string(i));
+    ASSERT_EQ(&table.text(static_cast<Symbol>(i)), places[static_cast<std::size_t>(i - 1)]);
+  }
+}
+
+TEST(SymbolTable, ReadersSeeEverySymbolTheyAreHanded) {
+  SymbolTable table;
+  std::atomic<Symbol> newest{0};
+  std::thread reader([&] {
+    for (Symbol seen = 0; seen < 5'000;) {
+      seen = newest.load(std::memory_order_acquire);  // pairs with the release store below
+      if (seen > 0) {
+        ASSERT_EQ(table.text(seen), std::to_string(seen));
+      }
+    }
+  });
+  for (Symbol i = 1; i <= 5'000; ++i) newest.store(table.intern(std::to_string(i)), std::memory_order_release);
+  reader.join();
+}
+
+}  // namespace
+}  // namespace berth::tables
