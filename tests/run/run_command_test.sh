@@ -80,6 +80,16 @@ wait "$pid" || broken "an interrupted run failed with $?"
 grep -q 'PARTIAL: interrupted' "$scratch/out" || broken "an interrupted run does not say so"
 grep -q '"partial": true' "$scratch/partial.json" || broken "partial.json is not marked"
 
+# The provided workloads in their smoke size (quickstart and nomad-grid run in run_test.cc).
+"$berth" run --quiet openb-like --label smoke > "$scratch/out" || broken "openb-like failed with $?"
+grep -qE 'placed +500 of 500 ' "$scratch/out" || broken "openb-like did not place its 500 tasks"
+if [ -f datasets/data/openb/openb_pod_list_default.csv ]; then
+  "$berth" run --quiet openb --label smoke > "$scratch/out" || broken "openb failed with $?"
+  grep -qE 'placed +300 of 300 ' "$scratch/out" || broken "openb did not place its 300 tasks"
+else
+  expect 2 'is not there; run datasets/fetch.sh openb' openb --label smoke
+fi
+
 "$berth" run --list | grep -q '^quickstart' || broken "--list does not name quickstart"
 
 # datasets/fetch.sh: usage and unknown names.
