@@ -47,7 +47,7 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
   std::int64_t cpu = use.cpu_mhz, memory = use.memory_mb, disk = use.disk_mb, allocs = use.alloc_count;
   bool special = capacity.network_invalid || (use.port_allocs | use.device_allocs | use.core_allocs | use.claim_allocs);
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
-    const tables::ResourceShape& shape = *plan.allocs[i].shape;
+    const tables::ResourceShape& shape = *plan.allocs[i].held;
     const tables::CompiledGroup& group = job.groups[plan.allocs[i].group];
     cpu += shape.cpu_mhz;
     memory += shape.memory_mb;
@@ -85,7 +85,7 @@ bool Applier::check_exactly(const Snapshot& state, const PlanRows& plan, std::ui
   }
   const tables::CompiledJob& job = *state.jobs.versions[plan.job];
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node)
-    enter(*plan.allocs[i].shape, plan.allocs[i].id, job.groups[plan.allocs[i].group].spec);
+    enter(*plan.allocs[i].held, plan.allocs[i].id, job.groups[plan.allocs[i].group].spec);
   for (std::size_t i = 0; i < ids_.size(); ++i) entries_[i].id = ids_[i];
 
   const auto& spec = state.nodes.fixed->spec[row];

@@ -17,7 +17,8 @@ struct PlannedAlloc {
   std::uint32_t name_index = 0;
   double score = 0;  ///< final score of the node when it was chosen
   SelectMetrics metrics;
-  std::shared_ptr<const tables::ResourceShape> shape;
+  const tables::ResourceShape* held = nullptr;  ///< what it holds
+  std::shared_ptr<const tables::ResourceShape> shape;  ///< owner of `held`; null where it is the group's own shape
   std::uint32_t next_on_node = tables::kNoRow;  ///< next planned allocation on the same node
   bool first_on_node = false;                   ///< no earlier planned allocation is on its node
 };

@@ -188,6 +188,20 @@ double PropertySet::even_score(std::uint32_t code, std::uint32_t key) const noex
   return even_boost(current, min_, max_);
 }
 
+bool PropertySet::table(std::vector<double>& by_code) const {
+  by_code.resize(text_.size());
+  for (std::uint32_t code = 0; code < by_code.size(); ++code) {
+    const std::uint32_t key = key_of_code_.empty() ? code : key_of_code_[code];
+    if (even_) {
+      by_code[code] = even_score(code, key);
+      continue;
+    }
+    if (cells_[key].kind == Cell::Kind::lowest) return false;
+    by_code[code] = cells_[key].kind == Cell::Kind::boost ? cells_[key].value : -1.0;
+  }
+  return true;
+}
+
 void SpreadGroup::count_existing(std::uint32_t row) {
   for (PropertySet& set : sets_) set.count_existing(row);
 }

@@ -148,7 +148,8 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
       alloc.group = g;
       alloc.name_index = i;
       alloc.score = selected->score;
-      alloc.shape = selected->shape;
+      alloc.held = selected->held;
+      alloc.shape = std::move(selected->shape);
       alloc.metrics = stack_.take_metrics();
       stack_.placed(alloc);
     }

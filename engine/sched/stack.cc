@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "base/text.h"
 
@@ -12,19 +13,6 @@ using tables::CompiledJob;
 using tables::kNoRow;
 using tables::NodeRow;
 using tables::Snapshot;
-
-namespace {
-
-void count(std::vector<Count>& counts, std::uint32_t what) {
-  for (Count& c : counts) {
-    if (c.what != what) continue;
-    ++c.count;
-    return;
-  }
-  counts.push_back({what, 1});
-}
-
-}  // namespace
 
 StackConfig stack_config(const Snapshot& snapshot, const CompiledJob& job, rank::OrderProvider provider) {
   StackConfig out;
@@ -45,6 +33,15 @@ StackConfig stack_config(const Snapshot& snapshot, const CompiledJob& job, rank:
   return out;
 }
 
+void GenericStack::count(std::vector<Count>& counts, std::uint32_t what, std::int32_t times) {
+  for (Count& c : counts) {
+    if (c.what != what) continue;
+    c.count += times;
+    return;
+  }
+  counts.push_back({what, times});
+}
+
 void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   snapshot_ = &snapshot;
   plan_ = &plan;
@@ -58,6 +55,8 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   spread_.reset();
   spread_group_ = nullptr;
   error_.clear();
+  plain_.active = plain_.left = false;
+  empty_class_ = snapshot.nodes.empty_class_code;
   own_counts_.clear();
   missing_resources_.clear();
   port_events_ = 0;
@@ -67,6 +66,7 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
 void GenericStack::set_job(const CompiledJob& job, const StackConfig& config) {
   if (job_ && job_->version == job.version) return;
   job_ = &job;
+  if (config.algorithm != config_.algorithm) fit_memo_valid_ = false;
   config_ = config;
   const auto classes =
       static_cast<std::uint32_t>(snapshot_->nodes.column(tables::kComputedClassColumn).values.size() + 1);
@@ -202,6 +202,7 @@ Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base
   if (auto done = order_.set(config_.provider, eval_id, snapshot_->index, size_); !done) return done;
   positions_ = scratch_.arena.take<Position>(size_);
   for (GroupView& v : views_) v.group = nullptr;
+  plain_.active = plain_.left = false;
   // R-FEAS-216: ceil(log2 n) is the bit length of n - 1.
   limit_ = 2;
   if (!job_->batch && size_ > 0) limit_ = std::max<std::int64_t>(2, std::bit_width(size_ - 1));
@@ -234,9 +235,8 @@ void GenericStack::reach(std::uint32_t position) {
 
 void GenericStack::filter(const Position& position, std::uint32_t reason) {  // R-FEAS-1602
   ++filtered_;
-  if (!snapshot_->text(snapshot_->nodes.column(tables::kClassColumn).value(position.node_class)).empty())
-    count(classes_filtered_, position.node_class);
-  if (reason != kReasonNone) count(reasons_, reason);
+  if (position.node_class != empty_class_) count(classes_filtered_, position.node_class, 1);
+  if (reason != kReasonNone) count(reasons_, reason, 1);
 }
 
 bool GenericStack::has_preemptible(NodeRow row) const {  // R-PREEMPT-202 to 204
@@ -251,9 +251,8 @@ bool GenericStack::has_preemptible(NodeRow row) const {  // R-PREEMPT-202 to 204
 
 void GenericStack::exhaust(const Position& position, std::uint32_t dimension) {  // R-RANK-1002
   ++exhausted_;
-  if (!snapshot_->text(snapshot_->nodes.column(tables::kClassColumn).value(position.node_class)).empty())
-    count(classes_exhausted_, position.node_class);
-  if (dimension != kReasonNone) count(dimensions_, dimension);
+  if (position.node_class != empty_class_) count(classes_exhausted_, position.node_class, 1);
+  if (dimension != kReasonNone) count(dimensions_, dimension, 1);
 }
 
 bool GenericStack::job_checks(Position& position) {
@@ -366,6 +365,23 @@ void GenericStack::decide_fit(const Position& position, const GroupView& v, Cell
     score(position, v, cell, cpu, memory);
 }
 
+double GenericStack::fit_component(std::int64_t cpu, double cpu_capacity, std::int64_t memory, double memory_capacity) {
+  const auto key = static_cast<std::uint64_t>(cpu) * 0x9e3779b97f4a7c15ULL ^
+                   static_cast<std::uint64_t>(memory) * 0xbf58476d1ce4e5b9ULL;
+  FitMemo& memo = fit_memo_[key >> 58];
+  if (fit_memo_valid_ && memo.cpu == cpu && memo.memory == memory && memo.cpu_capacity == cpu_capacity &&
+      memo.memory_capacity == memory_capacity)
+    return memo.component;
+  if (!fit_memo_valid_) {
+    // An entry that matches nothing: a capacity that is not equal to itself.
+    fit_memo_.fill({0, 0, std::numeric_limits<double>::quiet_NaN(), 0, 0});
+    fit_memo_valid_ = true;
+  }
+  memo = {cpu, memory, cpu_capacity, memory_capacity,
+          rank::fit_component(config_.algorithm, cpu, cpu_capacity, memory, memory_capacity)};
+  return memo.component;
+}
+
 void GenericStack::score(const Position& position, const GroupView& v, Cell& cell, std::int64_t cpu,
                          std::int64_t memory) {
   const tables::NodeCapacity& capacity = snapshot_->nodes.capacity(position.row);
@@ -373,7 +389,7 @@ void GenericStack::score(const Position& position, const GroupView& v, Cell& cel
   cell.fit = kPass;
   cell.has_devices = false;
   cell.devices = 0;
-  cell.binpack = rank::fit_component(config_.algorithm, cpu, capacity.cpu_score, memory, capacity.memory_score);
+  cell.binpack = fit_component(cpu, capacity.cpu_score, memory, capacity.memory_score);
   const std::int32_t same = collisions(position.row, group.name);
   // R-RANK-711: (-1 * (c + 1)) / Count.
   cell.anti_affinity = same > 0 ? (-1.0 * static_cast<double>(same + 1)) / static_cast<double>(group.count) : 0.0;
@@ -431,6 +447,8 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
   prepare_distinct(group_index, v);
   prepare_volumes(v);
   prepare_spread(group_index, v);
+  if (!plain_.left && plain_group(v, options) && (!spread_group_ || fill_spread_tables())) return select_plain(v);
+  if (plain_.active) leave_plain(v);
   if (spread_group_ && spread_total_.size() < size_) spread_total_.resize(size_);
   const bool check_distinct = job_->distinct_hosts || group.distinct_hosts || !properties_.empty();
 
@@ -463,17 +481,22 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
   }
   for (std::uint32_t i = 0; i < skip_count && returned < limit_; ++i) consider(skipped[i], skipped_score[i]);
   if (best == kNoRow) return std::nullopt;
+  return chosen(positions_[best].row, best_score, v, positions_[best]);
+}
+
+Selected GenericStack::chosen(NodeRow node, double score, const GroupView& v, const Position& position) {
+  const CompiledGroup& group = *v.group;
   Selected out;
-  out.node = positions_[best].row;
-  out.score = best_score;
-  const Position& position = positions_[best];
-  if (is_special(position.row, group)) {
+  out.node = node;
+  out.score = score;
+  if (is_special(node, group)) {
     [[maybe_unused]] const bool built = build_option(position, v, option_);
     BERTH_ASSERT(built);
     out.shape = tables::make_shape(std::make_shared<const model::AllocatedResources>(std::move(option_.resources)));
-  } else {
-    out.shape = config_.memory_oversubscription ? group.shape_oversubscribed : group.shape;
+  } else if (config_.memory_oversubscription) {
+    out.shape = group.shape_oversubscribed;
   }
+  out.held = out.shape ? out.shape.get() : group.shape.get();
   return out;
 }
 
@@ -493,6 +516,10 @@ SelectMetrics GenericStack::take_metrics() {
   const auto best = top_.take();
   const std::span<ScoredNode> list = arena.take<ScoredNode>(best.size());
   for (std::size_t i = 0; i < best.size(); ++i) {
+    if (plain_.active) {
+      plain_top(best[i].id, best[i].score, list[i]);
+      continue;
+    }
     const Position& position = positions_[best[i].id];
     const Cell& cell = current_->cells[best[i].id];
     ScoredNode& node = list[i];
@@ -524,7 +551,7 @@ void GenericStack::placed(const PlannedAlloc& alloc) {
     plan_->allocs[overlay.last_alloc].next_on_node = index;
   overlay.last_alloc = index;
   if (rank::SpreadGroup* group = spread_.find(alloc.group)) group->count_proposed(alloc.node, 1);
-  const tables::ResourceShape& shape = *alloc.shape;
+  const tables::ResourceShape& shape = *alloc.held;
   overlay.cpu_mhz += shape.cpu_mhz;
   overlay.memory_mb += shape.memory_mb;
   overlay.disk_mb += shape.disk_mb;
@@ -534,6 +561,10 @@ void GenericStack::placed(const PlannedAlloc& alloc) {
   ++own.any_namespace;
   ++own.own_namespace;
   const std::uint32_t position = scratch_.mark(alloc.node).position;
+  if (plain_.active) {
+    decide_entry(position, *current_);
+    return;
+  }
   if (position < frontier_)
     for (GroupView& v : views_)
       if (v.group) v.cells[position].fit = kUnknown;

@@ -13,6 +13,7 @@
 // Threads: a stack belongs to one worker and one attempt at a time.
 #pragma once
 
+#include <array>
 #include <deque>
 
 #include "feasible/class_cache.h"
@@ -52,7 +53,8 @@ struct SelectOptions {
 struct Selected {
   tables::NodeRow node = tables::kNoRow;
   double score = 0;
-  /// What the allocation will hold; the group's own shape unless ports, devices or cores were assigned.
+  const tables::ResourceShape* held = nullptr;  ///< what the allocation will hold
+  /// Owner of `held` where ports, devices or cores were assigned; null where it is the group's own shape.
   std::shared_ptr<const tables::ResourceShape> shape;
 };
 
@@ -148,6 +150,50 @@ class GenericStack {
   void filter(const Position& position, std::uint32_t reason);
   void exhaust(const Position& position, std::uint32_t dimension);
   void load_own_allocs();
+
+  // The plain path (stack_plain.cc).
+  struct PlainParts {
+    double binpack, devices, anti_affinity, affinity;
+    bool has_devices;
+  };
+  struct FirstReason {
+    std::uint32_t position, reason;
+  };
+  struct Plain {
+    bool active = false;
+    bool left = false;  // this attempt went over to the general path
+    std::uint32_t prepared = 0, count = 0, cursor = 0, visited = 0;
+    std::span<std::uint32_t> position;
+    std::span<tables::NodeRow> row;
+    std::span<double> prefix, appended, spread;
+    std::span<std::uint32_t> dimension, class_of;
+    std::span<PlainParts> parts;
+    std::span<std::uint8_t> passes;  // by position
+    std::vector<std::uint8_t> class_state;
+    std::vector<FirstReason> first_reasons;
+    std::size_t next_reason = 0;
+    bool one_class = true, exhausted_any = false, one_dimension = true;
+    std::uint32_t exhausted_dimension = kReasonNone;
+    std::size_t spread_sets = 0;
+    std::vector<std::span<std::uint32_t>> codes;
+    std::vector<std::vector<double>> tables;
+  };
+  [[nodiscard]] bool plain_group(const GroupView& view, const SelectOptions& options) const;
+  void start_plain();
+  void prepare_block(GroupView& view);
+  void decide_entry(std::uint32_t entry, GroupView& view);
+  bool fill_spread_tables();
+  [[nodiscard]] std::optional<Selected> select_plain(GroupView& view);
+  void count_window(std::uint32_t start, std::uint32_t end);
+  void count_exhausted(std::uint32_t start, std::uint32_t end, std::uint32_t exhausted);
+  void plain_top(std::uint32_t entry, double norm, ScoredNode& node) const;
+  void leave_plain(GroupView& view);
+  /// Reason id of the first check of job and group that the node fails, or kReasonNone.
+  std::uint32_t first_failing(tables::NodeRow row, GroupView& view);
+  std::uint32_t first_failing_group_check(tables::NodeRow row, GroupView& view);
+  double fit_component(std::int64_t cpu, double cpu_capacity, std::int64_t memory, double memory_capacity);
+  Selected chosen(tables::NodeRow node, double score, const GroupView& view, const Position& position);
+  static void count(std::vector<Count>& counts, std::uint32_t what, std::int32_t times);
   [[nodiscard]] std::int32_t collisions(tables::NodeRow row, tables::Symbol group) const;
 
   struct OwnCount {
@@ -198,6 +244,16 @@ class GenericStack {
   std::deque<std::string> kept_texts_;  // what the views of this Select point to
   std::string error_;
   bool victims_needed_ = false;
+  Plain plain_;
+  std::uint32_t empty_class_ = 0;  // code of the node class "", 0 if no node has it
+
+  /// Fit scores of node shapes met lately: clusters have few, and 10^y twice costs more than a look.
+  struct FitMemo {
+    std::int64_t cpu, memory;
+    double cpu_capacity, memory_capacity, component;
+  };
+  std::array<FitMemo, 64> fit_memo_{};
+  bool fit_memo_valid_ = false;
 };
 
 }  // namespace berth::sched

@@ -7,43 +7,39 @@ namespace berth::sched {
 
 using tables::CompiledGroup;
 
-bool GenericStack::group_checks(const Position& position, GroupView& v, Cell& cell) {  // R-FEAS-304
+bool GenericStack::group_checks(const Position& position, GroupView& v, Cell& cell) {
+  const std::uint32_t reason = first_failing_group_check(position.row, v);
+  if (!error_.empty()) return false;
+  cell.group_checks = reason == kReasonNone ? kPass : kFail;
+  if (reason != kReasonNone) filter(position, reason);
+  return reason == kReasonNone;
+}
+
+std::uint32_t GenericStack::first_failing(tables::NodeRow row, GroupView& v) {
+  for (const tables::ConstraintId id : job_->constraints)
+    if (!scratch_.verdicts.holds(*snapshot_, id, row)) return scratch_.reason_of(*snapshot_, id);
+  return first_failing_group_check(row, v);
+}
+
+std::uint32_t GenericStack::first_failing_group_check(tables::NodeRow row, GroupView& v) {  // R-FEAS-304
   const CompiledGroup& group = *v.group;
-  const model::Node& node = snapshot_->nodes.spec(position.row).node;
-  cell.group_checks = kFail;
+  const model::Node& node = snapshot_->nodes.spec(row).node;
   for (const std::string& driver : group.drivers)
-    if (!feasible::has_driver(node, driver)) {
-      filter(position, kReasonDrivers);
-      return false;
-    }
+    if (!feasible::has_driver(node, driver)) return kReasonDrivers;
   for (const tables::ConstraintId id : group.constraints)
-    if (!scratch_.verdicts.holds(*snapshot_, id, position.row)) {
-      filter(position, scratch_.reason_of(*snapshot_, id));
-      return false;
-    }
+    if (!scratch_.verdicts.holds(*snapshot_, id, row)) return scratch_.reason_of(*snapshot_, id);
   if (group.has_devices) {
-    const auto& devices = node.node_resources->devices;
-    auto found = feasible::has_devices(devices, v.devices, scratch_.patterns);
+    auto found = feasible::has_devices(node.node_resources->devices, v.devices, scratch_.patterns);
     if (!found) {
       error_ = "a device attribute is not a number";  // R-FEAS-933
-      return false;
+      return kReasonDevices;
     }
-    if (!*found) {
-      filter(position, kReasonDevices);
-      return false;
-    }
+    if (!*found) return kReasonDevices;
   }
-  if (const auto reason = feasible::network_failure(network_ask_, node)) {
-    filter(position, scratch_.reasons.id(*reason));
-    return false;
-  }
+  if (const auto reason = feasible::network_failure(network_ask_, node)) return scratch_.reasons.id(*reason);
   for (const std::string& provider : group.secrets)
-    if (!node.attributes.contains("plugins.secrets." + provider + ".version")) {
-      filter(position, kReasonSecrets);
-      return false;
-    }
-  cell.group_checks = kPass;
-  return true;
+    if (!node.attributes.contains("plugins.secrets." + provider + ".version")) return kReasonSecrets;
+  return kReasonNone;
 }
 
 }  // namespace berth::sched

@@ -35,7 +35,7 @@ void GenericStack::proposed(NodeRow row, std::vector<const tables::ResourceShape
   for (const tables::AllocRow a : by_id_) out.push_back(&allocs.shape_of(a));
   if (const NodeOverlay* overlay = scratch_.overlay(row))
     for (std::uint32_t i = overlay->first_alloc; i != kNoRow; i = plan_->allocs[i].next_on_node)
-      out.push_back(plan_->allocs[i].shape.get());
+      out.push_back(plan_->allocs[i].held);
 }
 
 bool GenericStack::build_option(const Position& position, const GroupView& v, Option& option) {

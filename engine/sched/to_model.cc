@@ -129,7 +129,7 @@ model::Plan to_model(const Naming& naming, const EvalResult& result, const model
     out.node_name = *naming.snapshot.value_text(tables::kNameColumn, alloc.node);
     out.job_id = job->spec->id;
     out.task_group = group.spec->name;
-    out.allocated_resources = *alloc.shape->resources;
+    out.allocated_resources = *alloc.held->resources;
     out.metrics = to_model(naming, alloc.metrics, job->spec->node_pool);
     out.desired_status = "run";
     out.client_status = "pending";

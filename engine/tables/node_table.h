@@ -122,9 +122,13 @@ struct NodeTable {
   CowVector<std::uint8_t, 1024> state;
   CowVector<NodeUse> use;
   FitColumns fit;
-  std::uint64_t epoch = 0;         ///< changes whenever the set of ready nodes or a static column changes
-  std::uint64_t static_epoch = 0;  ///< changes whenever a static column changes
-  std::uint64_t index = 0;         ///< of the last commit that changed a node (R-CTRL-617)
+  std::uint64_t epoch = 0;             ///< changes whenever the set of ready nodes or a static column changes
+  std::uint64_t static_epoch = 0;      ///< changes whenever a static column changes
+  std::uint32_t empty_class_code = 0;  ///< code of the node class ""; 0 if no node has it
+  /// Nodes of equal computed class agree on every non-unique keyed column, as classes computed at registration do
+  /// (R-FEAS-402). Imported states may carry stale classes; then no verdict may be taken over from class to node.
+  bool classes_exact = true;
+  std::uint64_t index = 0;             ///< of the last commit that changed a node (R-CTRL-617)
 
   [[nodiscard]] std::size_t size() const { return state.size(); }
   [[nodiscard]] NodeStatus status(NodeRow row) const { return static_cast<NodeStatus>(state[row] & kStatusMask); }

@@ -179,8 +179,24 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
                  node.scheduling_eligibility == "eligible", node.drain_strategy.has_value());
   refresh_scale(row);
   refresh_free(row, current_.nodes.use[row]);
+  if (node.node_class.empty()) current_.nodes.empty_class_code = capacity.class_code;
+  check_class(row, capacity.computed_class_code);
   ++current_.nodes.epoch;
   ++current_.nodes.static_epoch;
+}
+
+void StateStore::check_class(NodeRow row, std::uint32_t computed_class) {
+  if (class_sample_.size() <= computed_class) class_sample_.resize(computed_class + 1, kNoRow);
+  NodeRow& sample = class_sample_[computed_class];
+  if (sample == kNoRow) {
+    sample = row;
+    return;
+  }
+  const std::vector<KeyedColumn>& columns = current_.nodes.fixed->columns;
+  for (ColumnId id = 0; id < columns.size() && current_.nodes.classes_exact; ++id) {
+    if (id == kNameColumn || symbols_.text(columns[id].key).starts_with("unique.")) continue;
+    if (columns[id].code(row) != columns[id].code(sample)) current_.nodes.classes_exact = false;
+  }
 }
 
 void StateStore::refresh_scale(NodeRow row) {

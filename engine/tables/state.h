@@ -195,6 +195,7 @@ class StateStore {
     std::uint64_t create_index, modify_index;
   };
   AllocRow append_alloc(const NewAlloc& alloc, std::shared_ptr<const model::Allocation> cold);
+  void check_class(NodeRow row, std::uint32_t computed_class);
   ShapeId shape_id(const std::shared_ptr<const ResourceShape>& shape);
   JobKeyRow key_row(std::string_view job_namespace, std::string_view job_id);
   JobRow job_row(const std::shared_ptr<const model::Job>& job, bool current, bool stored);
@@ -229,6 +230,7 @@ class StateStore {
   match::Patterns patterns_;                                      // compiled regexps and versions of constraints
   tsl::robin_map<const ResourceShape*, ShapeId> shape_ids_;
   std::vector<std::shared_ptr<const BaseSetKey>> base_sets_;
+  std::vector<NodeRow> class_sample_;  // one node per computed class code
 };
 
 /// True when a reserved-port text of the node does not parse, so that no port index can be built (R-RANK-604).
