@@ -189,8 +189,9 @@ double PropertySet::even_score(std::uint32_t code, std::uint32_t key) const noex
 }
 
 bool PropertySet::table(std::vector<double>& by_code) const {
-  by_code.resize(text_.size());
-  for (std::uint32_t code = 0; code < by_code.size(); ++code) {
+  by_code.resize(text_.size() + 1);
+  by_code.back() = -1.0;  // the node lacks the attribute
+  for (std::uint32_t code = 0; code < text_.size(); ++code) {
     const std::uint32_t key = key_of_code_.empty() ? code : key_of_code_[code];
     if (even_) {
       by_code[code] = even_score(code, key);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -36,6 +37,10 @@ class TopScores {
       std::swap(heap_[i], heap_[parent]);
   }
 
+  /// A score must be above this to be kept; -infinity while there is room.
+  [[nodiscard]] double floor() const noexcept {
+    return size_ < kCapacity ? -std::numeric_limits<double>::infinity() : heap_[0].score;
+  }
   /// Would push() keep this score now? Lets the caller skip building a record.
   [[nodiscard]] bool would_keep(double score) const noexcept { return size_ < kCapacity || heap_[0].score < score; }
 

@@ -98,6 +98,8 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
   if (out.epoch == snapshot.nodes.epoch) return out;
   out.epoch = snapshot.nodes.epoch;
   out.rows.clear();
+  out.computed_class.clear();
+  out.node_class.clear();
   out.available.clear();
   const tables::BaseSetKey& key = *snapshot.base_sets[base_set];
   const tables::NodeTable& nodes = snapshot.nodes;
@@ -123,6 +125,8 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
     if (seen < 0) continue;
     ++seen;
     out.rows.push_back(row);
+    out.computed_class.push_back(nodes.code(tables::kComputedClassColumn, row));
+    out.node_class.push_back(nodes.code(tables::kClassColumn, row));
   }
   for (std::size_t code = 1; code < count.size(); ++code)
     if (count[code] > 0) out.available.push_back({static_cast<std::uint32_t>(code), count[code]});

@@ -106,7 +106,8 @@ class Reasons {
 struct ReadyNodes {
   std::uint64_t epoch = ~0ULL;  ///< node table epoch it was made from
   std::vector<tables::NodeRow> rows;
-  std::vector<Count> available;  ///< code of the datacenter column -> nodes
+  std::vector<std::uint32_t> computed_class, node_class;  ///< beside rows: column codes
+  std::vector<Count> available;                           ///< code of the datacenter column -> nodes
 };
 
 /// This attempt's change to one node, made by the plan so far.
@@ -179,6 +180,10 @@ struct Scratch {
   std::uint32_t reason_of(const tables::Snapshot& snapshot, tables::ConstraintId id);
   const ColumnMirror& mirror(const tables::Snapshot& snapshot, const tables::ColumnTarget& target);
   const rank::NodePorts& node_ports(const std::shared_ptr<const tables::NodeSpec>& spec);
+
+  /// Answers of checks that depend on a node's check profile only.
+  tsl::robin_map<std::uint64_t, bool> driver_answers;         ///< profile << 32 | driver symbol
+  tsl::robin_map<tables::Symbol, bool> host_network_answers;  ///< profile: passes the ask of a group without networks
 
   rank::NetworkIndex network_index;
   rank::FitSum fit;

@@ -560,11 +560,12 @@ void GenericStack::placed(const PlannedAlloc& alloc) {
   OwnCount& own = own_count(alloc.node, job_->groups[alloc.group].name);
   ++own.any_namespace;
   ++own.own_namespace;
-  const std::uint32_t position = scratch_.mark(alloc.node).position;
   if (plain_.active) {
-    decide_entry(position, *current_);
+    BERTH_ASSERT(plain_.row[plain_.chosen] == alloc.node);
+    decide_entry(plain_.chosen, *current_);
     return;
   }
+  const std::uint32_t position = scratch_.mark(alloc.node).position;
   if (position < frontier_)
     for (GroupView& v : views_)
       if (v.group) v.cells[position].fit = kUnknown;

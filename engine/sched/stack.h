@@ -172,6 +172,8 @@ class GenericStack {
     std::vector<std::uint8_t> class_state;
     std::vector<FirstReason> first_reasons;
     std::size_t next_reason = 0;
+    bool no_own_allocs = true;
+    std::uint32_t chosen = 0;  // entry of the last Select's node
     bool one_class = true, exhausted_any = false, one_dimension = true;
     std::uint32_t exhausted_dimension = kReasonNone;
     std::size_t spread_sets = 0;
@@ -181,6 +183,7 @@ class GenericStack {
   [[nodiscard]] bool plain_group(const GroupView& view, const SelectOptions& options) const;
   void start_plain();
   void prepare_block(GroupView& view);
+  void exhaust_entry(std::uint32_t entry, std::uint32_t dimension);
   void decide_entry(std::uint32_t entry, GroupView& view);
   bool fill_spread_tables();
   [[nodiscard]] std::optional<Selected> select_plain(GroupView& view);

@@ -23,9 +23,15 @@ std::uint32_t GenericStack::first_failing(tables::NodeRow row, GroupView& v) {
 
 std::uint32_t GenericStack::first_failing_group_check(tables::NodeRow row, GroupView& v) {  // R-FEAS-304
   const CompiledGroup& group = *v.group;
-  const model::Node& node = snapshot_->nodes.spec(row).node;
-  for (const std::string& driver : group.drivers)
-    if (!feasible::has_driver(node, driver)) return kReasonDrivers;
+  const tables::NodeSpec& spec = snapshot_->nodes.spec(row);
+  const model::Node& node = spec.node;
+  for (std::size_t i = 0; i < group.drivers.size(); ++i) {
+    const std::uint64_t key = static_cast<std::uint64_t>(spec.check_profile) << 32 | group.driver_symbols[i];
+    auto known = scratch_.driver_answers.find(key);
+    if (known == scratch_.driver_answers.end())
+      known = scratch_.driver_answers.emplace(key, feasible::has_driver(node, group.drivers[i])).first;
+    if (!known->second) return kReasonDrivers;
+  }
   for (const tables::ConstraintId id : group.constraints)
     if (!scratch_.verdicts.holds(*snapshot_, id, row)) return scratch_.reason_of(*snapshot_, id);
   if (group.has_devices) {
@@ -36,7 +42,16 @@ std::uint32_t GenericStack::first_failing_group_check(tables::NodeRow row, Group
     }
     if (!*found) return kReasonDevices;
   }
-  if (const auto reason = feasible::network_failure(network_ask_, node)) return scratch_.reasons.id(*reason);
+  if (network_ask_.ports.empty() && network_ask_.mode == "host") {
+    auto known = scratch_.host_network_answers.find(spec.check_profile);
+    if (known == scratch_.host_network_answers.end())
+      known = scratch_.host_network_answers
+                  .emplace(spec.check_profile, !feasible::network_failure(network_ask_, node).has_value())
+                  .first;
+    if (!known->second) return kReasonNetwork;
+  } else if (const auto reason = feasible::network_failure(network_ask_, node)) {
+    return scratch_.reasons.id(*reason);
+  }
   for (const std::string& provider : group.secrets)
     if (!node.attributes.contains("plugins.secrets." + provider + ".version")) return kReasonSecrets;
   return kReasonNone;

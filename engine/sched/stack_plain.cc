@@ -9,8 +9,8 @@
 //   by entry (a passing node, in visiting order):
 //   position   4 B   in the visiting order; ascending
 //   row        4 B   node row
-//   prefix     8 B   sum of the appended components before spread; NaN while the node is exhausted
-//   appended   8 B   how many these are, as double
+//   prefix     8 B   sum of the appended components before spread
+//   appended   8 B   how many these are, as double; 0 while the node is exhausted
 //   dimension  4 B   exhausted: reason id
 //   parts     32 B   binpack, devices, anti-affinity, affinity for the top list
 //   codes      4 B   per spread set: value code
@@ -18,9 +18,8 @@
 // Nodes are prepared in blocks ahead of the cursor. That a node was prepared is not visible: what counts as visited is
 // where the cursor has been, and leave_plain() rebuilds the general path's state from exactly that.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
+#include "rank/window.h"
 #include "sched/stack.h"
 
 namespace berth::sched {
@@ -32,7 +31,6 @@ using tables::NodeRow;
 namespace {
 
 constexpr std::uint32_t kBlock = 64;
-constexpr double kExhausted = std::numeric_limits<double>::quiet_NaN();
 
 enum : std::uint8_t { kClassUnknown, kClassPasses, kClassFails };
 
@@ -63,6 +61,7 @@ void GenericStack::start_plain() {
   p.class_of = arena.take<std::uint32_t>(size_);
   p.class_state.assign(snapshot_->nodes.column(tables::kComputedClassColumn).values.size() + 1, kClassUnknown);
   p.one_class = true;
+  p.no_own_allocs = own_counts_.empty();
   p.exhausted_any = false;
   p.one_dimension = true;
   p.spread_sets = spread_group_ ? spread_group_->sets().size() : 0;
@@ -76,28 +75,78 @@ void GenericStack::start_plain() {
 void GenericStack::prepare_block(GroupView& v) {
   Plain& p = plain_;
   const std::uint32_t end = std::min(size_, p.prepared + kBlock);
-  const tables::CowVector<tables::NodeCapacity>& capacities = snapshot_->nodes.fixed->capacity;
+  const std::uint32_t first_entry = p.count;
   for (std::uint32_t index = p.prepared; index < end; ++index) {
-    const NodeRow row = nodes_->rows[order_.at(index)];
-    const tables::NodeCapacity& capacity = capacities[row];
-    p.class_of[index] = capacity.class_code;
-    if (index > 0 && capacity.class_code != p.class_of[0]) p.one_class = false;
-    std::uint8_t& state = p.class_state[capacity.computed_class_code];
+    const std::uint32_t candidate = order_.at(index);
+    const NodeRow row = nodes_->rows[candidate];
+    const std::uint32_t node_class = nodes_->node_class[candidate];
+    p.class_of[index] = node_class;
+    p.one_class = p.one_class && node_class == p.class_of[0];
+    std::uint8_t& state = p.class_state[nodes_->computed_class[candidate]];
     if (state == kClassUnknown) {
       const std::uint32_t reason = first_failing(row, v);
       state = reason == kReasonNone ? kClassPasses : kClassFails;
       if (reason != kReasonNone) p.first_reasons.push_back({index, reason});
     }
-    p.passes[index] = state == kClassPasses;
-    if (state != kClassPasses) continue;
-    const std::uint32_t entry = p.count++;
-    p.position[entry] = index;
-    p.row[entry] = row;
-    scratch_.mark(row).position = entry;
-    for (std::size_t s = 0; s < p.spread_sets; ++s) p.codes[s][entry] = spread_group_->sets()[s].code_of_row(row);
-    decide_entry(entry, v);
+    // Appended always, kept only when it passes: which nodes pass is as good as random, a branch would be mispredicted.
+    const bool passes = state == kClassPasses;
+    p.passes[index] = passes;
+    p.position[p.count] = index;
+    p.row[p.count] = row;
+    p.count += passes;
   }
   p.prepared = end;
+  const tables::CowVector<tables::NodeCapacity>& capacities = snapshot_->nodes.fixed->capacity;
+  const tables::CowVector<tables::NodeUse>& uses = snapshot_->nodes.use;
+  for (std::uint32_t entry = first_entry; entry < p.count; ++entry) {
+    capacities.prefetch(p.row[entry]);
+    uses.prefetch(p.row[entry]);
+  }
+  for (std::size_t s = 0; s < p.spread_sets; ++s)
+    for (std::uint32_t entry = first_entry; entry < p.count; ++entry)
+      p.codes[s][entry] = std::min(spread_group_->sets()[s].code_of_row(p.row[entry]),
+                                   static_cast<std::uint32_t>(p.tables[s].size() - 1));
+  const CompiledGroup& group = *v.group;
+  const bool simple = !group.has_network && !group.has_task_network && !group.has_devices && !group.has_cores &&
+                      group.affinities.empty() && p.no_own_allocs;
+  for (std::uint32_t entry = first_entry; entry < p.count; ++entry) {
+    const tables::NodeUse& use = uses[p.row[entry]];
+    const tables::NodeCapacity& capacity = capacities[p.row[entry]];
+    if (!simple || (use.port_allocs | use.core_allocs | capacity.network_invalid) != 0) {
+      decide_entry(entry, v);
+      continue;
+    }
+    const std::int64_t cpu = use.cpu_mhz + group.cpu_mhz, memory = use.memory_mb + group.memory_mb;
+    std::uint32_t dimension = kReasonNone;
+    if (capacity.max_allocs != 0 && capacity.max_allocs <= use.alloc_count)
+      dimension = kDimensionMaxAllocs;
+    else if (capacity.cpu_mhz < cpu)
+      dimension = kDimensionCpu;
+    else if (capacity.memory_mb < memory)
+      dimension = kDimensionMemory;
+    else if (capacity.disk_mb < use.disk_mb + group.disk_mb)
+      dimension = kDimensionDisk;
+    if (dimension != kReasonNone) {
+      exhaust_entry(entry, dimension);
+      continue;
+    }
+    const double component = fit_component(cpu, capacity.cpu_score, memory, capacity.memory_score);
+    p.prefix[entry] = component;
+    p.appended[entry] = 1.0;
+    p.parts[entry] = {component, 0, 0, 0, false};
+  }
+}
+
+void GenericStack::exhaust_entry(std::uint32_t entry, std::uint32_t dimension) {
+  Plain& p = plain_;
+  p.prefix[entry] = 0;
+  p.appended[entry] = 0;
+  p.dimension[entry] = dimension;
+  if (p.exhausted_any && dimension != p.exhausted_dimension) p.one_dimension = false;
+  p.exhausted_any = true;
+  p.exhausted_dimension = dimension;
+  if (dimension == kReasonNone || dimension == kDimensionInvalidNode || dimension == kDimensionPortCollision)
+    p.one_dimension = false;  // counted one by one
 }
 
 void GenericStack::decide_entry(std::uint32_t entry, GroupView& v) {
@@ -105,17 +154,7 @@ void GenericStack::decide_entry(std::uint32_t entry, GroupView& v) {
   const Position position{p.row[entry], 0, p.class_of[p.position[entry]], kPass};
   Cell cell;
   decide_fit(position, v, cell);
-  if (cell.fit == kFail) {
-    p.prefix[entry] = kExhausted;
-    p.dimension[entry] = cell.dimension;
-    if (p.exhausted_any && cell.dimension != p.exhausted_dimension) p.one_dimension = false;
-    p.exhausted_any = true;
-    p.exhausted_dimension = cell.dimension;
-    if (cell.dimension == kReasonNone || cell.dimension == kDimensionInvalidNode ||
-        cell.dimension == kDimensionPortCollision)
-      p.one_dimension = false;  // counted one by one
-    return;
-  }
+  if (cell.fit == kFail) return exhaust_entry(entry, cell.dimension);
   p.prefix[entry] = cell.prefix;
   p.appended[entry] = static_cast<double>(cell.appended);
   p.parts[entry] = {cell.binpack, cell.devices, cell.anti_affinity, cell.affinity, cell.has_devices};
@@ -137,24 +176,20 @@ std::optional<Selected> GenericStack::select_plain(GroupView& v) {
   double skipped_score[3], best_score = 0;
   std::int64_t returned = 0;
   const std::size_t sets = p.spread_sets;
-  // One entry: its final score, or counted as exhausted. Returns false where nothing was scored.
+  // One entry: its final score, or counted as exhausted.
   auto visit = [&](std::uint32_t e) {
-    double sum = p.prefix[e];
-    if (std::isnan(sum)) {
+    double scores = p.prefix[e], appended = p.appended[e];
+    if (appended == 0) {
       ++exhausted;
       return;
     }
-    double count = p.appended[e];
     if (sets != 0) {
       double total = 0.0;
-      for (std::size_t s = 0; s < sets; ++s) {
-        const std::uint32_t code = p.codes[s][e];
-        total += code == rank::kNoValue ? -1.0 : p.tables[s][code];
-      }
+      for (std::size_t s = 0; s < sets; ++s) total += p.tables[s][p.codes[s][e]];
       p.spread[e] = total;
-      if (total != 0.0) sum += total, count += 1.0;
+      if (total != 0.0) scores += total, appended += 1.0;
     }
-    const double value = sum / count;
+    const double value = scores / appended;
     top_.push(e, value);
     if (value <= 0.0 && skip_count < 3) {
       skipped[skip_count] = e;
@@ -164,19 +199,41 @@ std::optional<Selected> GenericStack::select_plain(GroupView& v) {
     ++returned;
     if (best == kNoRow || value > best_score) best = e, best_score = value;
   };
+  // Entries [first, last), as many as the limit takes: runs without a decision by vector, the others one by one.
+  const rank::WindowColumns columns{p.prefix.data(), p.appended.data(), sets == 1 ? p.codes[0].data() : nullptr,
+                                    sets == 1 ? p.tables[0].data() : nullptr, sets == 1 ? p.spread.data() : nullptr};
+  const bool by_vector = sets <= 1 && limit_ >= 32;
+  auto visit_range = [&](std::uint32_t first, std::uint32_t last) {
+    while (first < last && returned < limit_) {
+      if (by_vector && best != kNoRow) {
+        const rank::WindowRun run = rank::score_run(columns, first, last, top_.floor(), skip_count < 3,
+                                                    static_cast<std::size_t>(limit_ - returned));
+        returned += static_cast<std::int64_t>(run.live);
+        exhausted += static_cast<std::uint32_t>(run.exhausted);
+        first = static_cast<std::uint32_t>(run.next);
+      }
+      for (std::uint32_t step = 0; step < 8 && first < last && returned < limit_; ++step) visit(first++);
+    }
+    return first;
+  };
 
   std::uint32_t e = p.cursor, entries = 0;
-  for (; returned < limit_; ++e, ++entries) {  // from the cursor to the end of the order
-    while (e == p.count && p.prepared < size_) prepare_block(v);
-    if (e == p.count) break;
-    visit(e);
+  for (;;) {  // from the cursor to the end of the order
+    const std::uint32_t reached = visit_range(e, p.count);
+    entries += reached - e;
+    e = reached;
+    if (returned == limit_ || p.prepared == size_) break;
+    prepare_block(v);
   }
   if (!error_.empty()) return std::nullopt;
   std::uint32_t end;  // one past the last visited position, counted from `start` on and past the wrap
   if (returned == limit_) {
     end = p.position[e - 1] + 1;
   } else {
-    for (e = 0; returned < limit_ && e < p.count && p.position[e] < start; ++e, ++entries) visit(e);
+    const auto wrapped = static_cast<std::uint32_t>(
+        std::lower_bound(p.position.begin(), p.position.begin() + p.count, start) - p.position.begin());
+    e = visit_range(0, wrapped);
+    entries += e;
     end = size_ + (returned == limit_ ? p.position[e - 1] + 1 : start);
   }
   for (std::uint32_t i = 0; i < skip_count && returned < limit_; ++i) {
@@ -202,6 +259,7 @@ std::optional<Selected> GenericStack::select_plain(GroupView& v) {
     leave_plain(v);
     return std::nullopt;
   }
+  p.chosen = best;
   return chosen(p.row[best], best_score, v, Position{p.row[best], 0, 0, kPass});
 }
 
@@ -237,7 +295,7 @@ void GenericStack::count_exhausted(std::uint32_t start, std::uint32_t end, std::
   for (std::uint32_t e = 0; e < p.count; ++e) {
     const std::uint32_t position = p.position[e];
     const bool in_window = (position >= start && position < end) || position + size_ < end;
-    if (!in_window || !std::isnan(p.prefix[e])) continue;
+    if (!in_window || p.appended[e] != 0) continue;
     const std::uint32_t dimension = p.dimension[e];
     if (dimension == kReasonNone) continue;  // dropped without a metric (R-RANK-612)
     if (dimension == kDimensionInvalidNode || dimension == kDimensionPortCollision) ++port_events_;

@@ -189,6 +189,7 @@ std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<con
     }
     std::sort(group.drivers.begin(), group.drivers.end());
     group.drivers.erase(std::unique(group.drivers.begin(), group.drivers.end()), group.drivers.end());
+    for (const std::string& driver : group.drivers) group.driver_symbols.push_back(symbols_.intern(driver));
     std::sort(group.secrets.begin(), group.secrets.end());
     group.secrets.erase(std::unique(group.secrets.begin(), group.secrets.end()), group.secrets.end());
     group.shape = make_shape(plain);

@@ -105,6 +105,10 @@ class CowVector {
     BERTH_ASSERT(row < size_);
     return root_->pages[row / (kChunk * kFan)]->chunks[row / kChunk % kFan]->data[row % kChunk];
   }
+  /// Asks for the cache line of an element that will be read soon.
+  void prefetch(std::size_t row) const {
+    __builtin_prefetch(&root_->pages[row / (kChunk * kFan)]->chunks[row / kChunk % kFan]->data[row % kChunk]);
+  }
   /// The rows [index * kChunk, ...) of chunk `index` that exist.
   [[nodiscard]] std::span<const T> chunk_at(std::size_t index) const {
     const Chunk& chunk = *root_->pages[index / kFan]->chunks[index % kFan];

@@ -66,7 +66,8 @@ struct CompiledGroup {
   std::vector<CompiledSpread> spreads;       ///< group level; the job's stand in the job
   std::vector<CompiledDistinctProperty> distinct_properties;
   bool distinct_hosts = false;
-  bool escapes = false;              ///< R-FEAS-406
+  bool escapes = false;  ///< R-FEAS-406
+  std::vector<Symbol> driver_symbols;
   std::vector<std::string> drivers;  ///< distinct, ascending
   std::vector<std::string> secrets;
   bool has_network = false, has_task_network = false, has_devices = false, has_cores = false, has_host_volumes = false,

@@ -65,9 +65,10 @@ static_assert(sizeof(NodeUse) == 64);
 
 /// Everything about a node that placement reads rarely. Shared by all nodes of one shape in generated clusters.
 struct NodeSpec {
-  model::Node node;     ///< canonical; of a shared spec the fields that differ per node are those of the first node
-  bool shared = false;  ///< id, name and keyed columns of the row override `node`
-  std::vector<std::uint16_t> cores;        ///< usable core ids minus reserved, ascending
+  model::Node node;  ///< canonical; of a shared spec the fields that differ per node are those of the first node
+  Symbol check_profile = 0;          ///< equal for specs with the same drivers, driver attributes and network modes
+  bool shared = false;               ///< id, name and keyed columns of the row override `node`
+  std::vector<std::uint16_t> cores;  ///< usable core ids minus reserved, ascending
   std::vector<std::uint32_t> core_speeds;  ///< MHz, beside `usable_core_ids`
   std::vector<std::uint16_t> usable_core_ids;
 };

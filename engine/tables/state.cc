@@ -97,6 +97,15 @@ std::shared_ptr<const NodeSpec> StateStore::make_spec(const model::Node& node, b
   auto spec = std::make_shared<NodeSpec>();
   spec->node = node;
   spec->shared = shared;
+  std::string profile;  // what the driver check and the default network check read, as one text
+  for (const auto& [name, driver] : node.drivers)
+    profile += name + (driver && driver->detected && driver->healthy ? "+\n" : "-\n");
+  for (auto at = node.attributes.lower_bound("driver.");
+       at != node.attributes.end() && at->first.starts_with("driver."); ++at)
+    profile += at->first + "=" + at->second + "\n";
+  if (node.node_resources)
+    for (const model::NetworkResource& network : node.node_resources->networks) profile += "net " + network.mode + "\n";
+  spec->check_profile = symbols_.intern(profile);
   if (const model::Topology* topology = model::topology_of(node)) {
     std::vector<std::pair<std::uint16_t, std::uint32_t>> cores;
     for (const model::Core& core : topology->cores)
