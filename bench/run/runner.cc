@@ -52,8 +52,6 @@ std::optional<InputError> refused(const sim::Workload& workload) {
   const auto error = [&](std::string problem, std::string remedy) {
     return InputError{workload.path, "", std::move(problem), std::move(remedy)};
   };
-  if (workload.mode != sim::Mode::sampled)
-    return error("mode \"exhaustive\" is not there yet", "use mode = \"sampled\"");
   if (workload.strategy != "nomad")
     return error("there is no strategy '" + workload.strategy + "'", "use strategy = \"nomad\"");
   if (workload.workers != 1) return error("more than one worker is not there yet", "use workers = 1");
@@ -187,6 +185,7 @@ class Replay {
       : workload_(workload), inputs_(std::move(inputs)), result_(result), scheduler_(scratch_), ids_(workload.seed) {
     sim::load_store(store_, inputs_.cluster);
     store_.set_scheduler_config(configuration_of(workload));
+    scheduler_.set_exhaustive(workload.mode == sim::Mode::exhaustive);
     store_.set_index(store_.index() + 1);
     result_.nodes = inputs_.cluster.nodes.size();
     result_.load_allocs = inputs_.cluster.load.size();

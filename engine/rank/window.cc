@@ -38,7 +38,7 @@ WindowRun run(const WindowColumns& c, std::size_t first, std::size_t last, doubl
     if (stop_at_nonpositive) decisive = hn::Or(decisive, hn::Le(value, zero));
     decisive = hn::And(decisive, has_room);
     const std::size_t live = hn::CountTrue(d, has_room);
-    if (!hn::AllFalse(d, decisive) || out.live + live > max_live) return out;
+    if (!hn::AllFalse(d, decisive) || out.live + live >= max_live) return out;
     out.live += live;
     out.exhausted += lanes - live;
   }

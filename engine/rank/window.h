@@ -26,7 +26,8 @@ struct WindowRun {
 };
 
 /// Looks at entries [first, last) in steps of a vector and stops before the first step that holds an entry with a final
-/// score above `threshold`, or, with `stop_at_nonpositive`, one of 0 or less, or that could exceed `max_live`.
+/// score above `threshold`, or, with `stop_at_nonpositive`, one of 0 or less, or that would reach `max_live`: the
+/// Select ends at its last candidate, not at the end of a step.
 [[nodiscard]] WindowRun score_run(const WindowColumns& columns, std::size_t first, std::size_t last, double threshold,
                                   bool stop_at_nonpositive, std::size_t max_live) noexcept;
 

@@ -107,7 +107,10 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
   for (GroupResult& group : result.groups)
     if (group.place > 0) group.has_queued = true, group.queued = static_cast<std::int64_t>(group.place);
 
-  stack_.set_job(job, stack_config(snapshot, job, provider));
+  StackConfig config = stack_config(snapshot, job, provider);
+  config.exhaustive = exhaustive_;
+  config.plain_path = plain_path_;
+  stack_.set_job(job, config);
   if (auto done = stack_.set_nodes(scratch_.ready_nodes(snapshot, job.base_set), job.base_set, eval.id_text); !done) {
     result.status = EvalStatus::error;
     result.description = done.error().problem;

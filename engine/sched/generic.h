@@ -76,6 +76,12 @@ class GenericScheduler {
  public:
   explicit GenericScheduler(Scratch& scratch) : scratch_(scratch), stack_(scratch) {}
 
+  /// Exhaustive mode: every Select takes the best of all nodes, ties to the first in visiting order, instead of
+  /// stopping after Nomad's limit. Same scores from the same code.
+  void set_exhaustive(bool exhaustive) { exhaustive_ = exhaustive; }
+  /// For tests: without the plain path every Select takes the general one; decisions and metrics must not differ.
+  void set_plain_path(bool plain) { plain_path_ = plain; }
+
   /// Processes one evaluation on `snapshot`. The plan is what would be submitted; the caller commits it.
   void process(const tables::Snapshot& snapshot, const EvalFacts& eval, rank::OrderProvider provider, IdStream& ids,
                EvalResult& result);
@@ -83,6 +89,8 @@ class GenericScheduler {
  private:
   Scratch& scratch_;
   GenericStack stack_;
+  bool exhaustive_ = false;
+  bool plain_path_ = true;
 };
 
 }  // namespace berth::sched

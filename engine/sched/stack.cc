@@ -443,6 +443,7 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
   const CompiledGroup& group = *v.group;
   if (!group.affinities.empty() || !group.spreads.empty() || !job_->spreads.empty())
     limit_ = group.count < config_.node_limit ? config_.node_limit : group.count;  // R-RANK-403; stays raised
+  if (config_.exhaustive) limit_ = std::numeric_limits<std::int64_t>::max();
   if (v.network) network_ask_ = *v.network;
   prepare_distinct(group_index, v);
   prepare_volumes(v);
@@ -452,8 +453,8 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
   if (spread_group_ && spread_total_.size() < size_) spread_total_.resize(size_);
   const bool check_distinct = job_->distinct_hosts || group.distinct_hosts || !properties_.empty();
 
-  std::uint32_t skipped[3], skip_count = 0, best = kNoRow;
-  double skipped_score[3], best_score = 0;
+  std::uint32_t skipped[kSetAside], skip_count = config_.exhaustive ? kSetAside : 0, best = kNoRow;
+  double skipped_score[kSetAside], best_score = 0;
   std::int64_t returned = 0;
   auto consider = [&](std::uint32_t position, double value) {  // R-RANK-421
     ++returned;
@@ -472,14 +473,15 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
       continue;
     }
     top_.push(position, value);
-    if (value <= 0.0 && skip_count < 3) {  // R-RANK-411, 412
+    if (value <= 0.0 && skip_count < kSetAside) {  // R-RANK-411, 412
       skipped[skip_count] = position;
       skipped_score[skip_count++] = value;
       continue;
     }
     consider(position, value);
   }
-  for (std::uint32_t i = 0; i < skip_count && returned < limit_; ++i) consider(skipped[i], skipped_score[i]);
+  for (std::uint32_t i = 0; !config_.exhaustive && i < skip_count && returned < limit_; ++i)
+    consider(skipped[i], skipped_score[i]);
   if (best == kNoRow) return std::nullopt;
   return chosen(positions_[best].row, best_score, v, positions_[best]);
 }

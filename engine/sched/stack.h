@@ -37,6 +37,8 @@ struct StackConfig {
   bool memory_oversubscription = false;
   std::int64_t node_limit = 100;  ///< F of R-RANK-403
   rank::OrderProvider provider = rank::OrderProvider::nomad;
+  bool plain_path = true;   ///< false: every Select takes the general path; for tests
+  bool exhaustive = false;  ///< no limit and nothing set aside: the best of all nodes
 };
 
 /// What the scheduler configuration says for a job, its pool's settings laid over it (R-SCHED-36, R-RANK-216).
@@ -57,6 +59,9 @@ struct Selected {
   /// Owner of `held` where ports, devices or cores were assigned; null where it is the group's own shape.
   std::shared_ptr<const tables::ResourceShape> shape;
 };
+
+/// Candidates with a score of 0 or less that one Select may put aside (R-RANK-411).
+inline constexpr std::uint32_t kSetAside = 3;
 
 /// A job may evict allocations whose priority is at least this much lower (R-PREEMPT-204).
 inline constexpr std::int64_t kPreemptionMinDelta = 10;

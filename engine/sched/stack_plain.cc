@@ -38,8 +38,8 @@ enum : std::uint8_t { kClassUnknown, kClassPasses, kClassFails };
 
 bool GenericStack::plain_group(const GroupView& v, const SelectOptions& options) const {
   const CompiledGroup& group = *v.group;
-  return job_->groups.size() == 1 && !options.evict && options.penalty_nodes.empty() && !job_->escapes &&
-         !group.escapes && !job_->distinct_hosts && !group.distinct_hosts && properties_.empty() &&
+  return config_.plain_path && job_->groups.size() == 1 && !options.evict && options.penalty_nodes.empty() &&
+         !job_->escapes && !group.escapes && !job_->distinct_hosts && !group.distinct_hosts && properties_.empty() &&
          group.distinct_properties.empty() && !group.has_host_volumes && !group.has_csi_volumes &&
          snapshot_->nodes.classes_exact;
 }
@@ -172,8 +172,8 @@ std::optional<Selected> GenericStack::select_plain(GroupView& v) {
   if (!p.active) start_plain();
   if (offset_ == size_) offset_ = 0;
   const std::uint32_t start = offset_;
-  std::uint32_t skipped[3], skip_count = 0, best = kNoRow, exhausted = 0;
-  double skipped_score[3], best_score = 0;
+  std::uint32_t skipped[kSetAside], skip_count = config_.exhaustive ? kSetAside : 0, best = kNoRow, exhausted = 0;
+  double skipped_score[kSetAside], best_score = 0;
   std::int64_t returned = 0;
   const std::size_t sets = p.spread_sets;
   // One entry: its final score, or counted as exhausted.
@@ -191,7 +191,7 @@ std::optional<Selected> GenericStack::select_plain(GroupView& v) {
     }
     const double value = scores / appended;
     top_.push(e, value);
-    if (value <= 0.0 && skip_count < 3) {
+    if (value <= 0.0 && skip_count < kSetAside) {
       skipped[skip_count] = e;
       skipped_score[skip_count++] = value;
       return;
@@ -206,7 +206,7 @@ std::optional<Selected> GenericStack::select_plain(GroupView& v) {
   auto visit_range = [&](std::uint32_t first, std::uint32_t last) {
     while (first < last && returned < limit_) {
       if (by_vector && best != kNoRow) {
-        const rank::WindowRun run = rank::score_run(columns, first, last, top_.floor(), skip_count < 3,
+        const rank::WindowRun run = rank::score_run(columns, first, last, top_.floor(), skip_count < kSetAside,
                                                     static_cast<std::size_t>(limit_ - returned));
         returned += static_cast<std::int64_t>(run.live);
         exhausted += static_cast<std::uint32_t>(run.exhausted);
@@ -236,7 +236,7 @@ std::optional<Selected> GenericStack::select_plain(GroupView& v) {
     entries += e;
     end = size_ + (returned == limit_ ? p.position[e - 1] + 1 : start);
   }
-  for (std::uint32_t i = 0; i < skip_count && returned < limit_; ++i) {
+  for (std::uint32_t i = 0; !config_.exhaustive && i < skip_count && returned < limit_; ++i) {
     ++returned;
     if (best == kNoRow || skipped_score[i] > best_score) best = skipped[i], best_score = skipped_score[i];
   }

@@ -1,0 +1,215 @@
+// Selects of random clusters and jobs: the plain path against the general one, exhaustive against an obvious oracle,
+// and no heap allocation per placement.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <random>
+
+#include "plan/apply.h"
+#include "sched/to_model.h"
+
+namespace {
+std::atomic<std::uint64_t> g_allocations{0};
+}
+
+// Counts every heap allocation of this program.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  g_allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace berth::sched {
+namespace {
+
+using Random = std::mt19937_64;
+
+std::int64_t pick(Random& random, std::int64_t least, std::int64_t most) {
+  return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+}
+
+model::Node node(Random& random, std::uint32_t number, std::uint32_t classes) {
+  model::Node out;
+  out.id = base::to_text(base::Uuid{random(), random()});
+  out.name = "node-" + std::to_string(number);
+  out.datacenter = pick(random, 0, 1) ? "dc1" : "dc2";
+  out.node_pool = "default";
+  const auto rack = static_cast<std::uint32_t>(pick(random, 0, classes - 1));
+  out.meta["rack"] = "r" + std::to_string(rack);
+  out.node_class = rack % 3 == 0 ? "" : "class-" + std::to_string(rack % 3);
+  out.computed_class = "v1:" + out.datacenter + std::to_string(rack);
+  out.attributes["kernel.name"] = "linux";
+  out.attributes["driver.exec"] = rack % 5 == 4 ? "0" : "1";
+  out.status = "ready";
+  out.scheduling_eligibility = "eligible";
+  model::NodeResources& r = out.node_resources.emplace();
+  r.memory.memory_mb = 1024 * pick(random, 2, 8);
+  r.disk.disk_mb = 20000;
+  model::Topology& topology = r.processors.emplace().topology.emplace();
+  topology.override_total_compute = static_cast<std::uint64_t>(1000 * pick(random, 2, 8));
+  model::NetworkResource network;
+  network.mode = "host";
+  network.device = "eth0";
+  r.networks.push_back(network);
+  return out;
+}
+
+std::shared_ptr<const model::Job> job(Random& random, const std::string& id, bool spread, std::int64_t count) {
+  auto out = std::make_shared<model::Job>();
+  out->id = out->name = id;
+  out->namespace_ = "default";
+  out->type = pick(random, 0, 3) == 0 ? "batch" : "service";
+  out->priority = 50;
+  out->datacenters = {"*"};
+  out->node_pool = "default";
+  model::TaskGroup& group = out->task_groups.emplace_back();
+  group.name = "g";
+  group.count = count;
+  group.ephemeral_disk = model::EphemeralDisk{false, false, 10};
+  model::Task& task = group.tasks.emplace_back();
+  task.name = "t";
+  task.driver = "exec";
+  model::Resources& ask = task.resources.emplace();
+  ask.cpu = pick(random, 1, 8) * 100;
+  ask.memory_mb = pick(random, 1, 8) * 64;
+  if (pick(random, 0, 1)) {
+    model::Constraint c;
+    c.ltarget = "${meta.rack}", c.operand = "!=", c.rtarget = "r1";
+    out->constraints.push_back(c);
+  }
+  if (pick(random, 0, 2) == 0) {
+    model::Affinity a;
+    a.ltarget = "${node.datacenter}", a.operand = "=", a.rtarget = "dc1", a.weight = 50;
+    group.affinities.push_back(a);
+  }
+  if (spread) {
+    model::Spread s;
+    s.attribute = "${meta.rack}";
+    s.weight = 50;
+    if (pick(random, 0, 1)) s.targets = {{"r0", 50}, {"r2", 30}};
+    out->spreads.push_back(s);
+    if (pick(random, 0, 2) == 0) {
+      s.attribute = "${node.datacenter}";
+      s.targets.clear();
+      group.spreads.push_back(s);
+    }
+  }
+  return out;
+}
+
+std::string decisions(const Naming& naming, const EvalResult& result, const model::Evaluation& eval) {
+  const model::Plan plan = to_model(naming, result, eval, 0);
+  std::string out;
+  for (const auto& [id, allocs] : plan.node_allocation)
+    for (const model::Allocation& alloc : allocs) out += json::to_text(model::to_json(alloc)) + "\n";
+  for (const model::Evaluation& created : created_evals(naming, result, eval, 0))
+    out += json::to_text(model::to_json(created)) + "\n";
+  return out + json::to_text(model::to_json(updated_eval(naming, result, eval)));
+}
+
+struct World {
+  tables::StateStore store;
+  model::Evaluation eval;
+  EvalFacts facts;
+
+  World(Random& random, std::uint32_t nodes, std::uint32_t classes) {
+    model::ClusterState state;
+    state.scheduler_config.emplace();
+    for (std::uint32_t i = 0; i < nodes; ++i) state.nodes.push_back(node(random, i, classes));
+    state.index = random() % 100000;
+    store.load(state);
+  }
+  void ask(Random& random, const std::shared_ptr<const model::Job>& job) {
+    const tables::JobRow row = store.upsert_job(job, true);
+    eval = {};
+    eval.id = base::to_text(base::Uuid{random(), random()});
+    eval.namespace_ = job->namespace_;
+    eval.job_id = job->id;
+    eval.priority = job->priority;
+    eval.triggered_by = "job-register";
+    facts = {};
+    facts.id_text = eval.id;
+    facts.job = store.current().jobs.versions[row]->key;
+    facts.priority = 50;
+    facts.triggered_by = "job-register";
+    facts.batch = job->type == "batch";
+  }
+};
+
+TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 10xx
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    World world(random, static_cast<std::uint32_t>(pick(random, 1, 300)), 7);
+    Scratch plain_scratch, general_scratch;
+    GenericScheduler plain(plain_scratch), general(general_scratch);
+    general.set_plain_path(false);
+    const bool exhaustive = seed % 5 == 0;
+    plain.set_exhaustive(exhaustive);
+    general.set_exhaustive(exhaustive);
+    for (int round = 0; round < 3; ++round) {
+      world.ask(random, job(random, "job" + std::to_string(round), pick(random, 0, 1) != 0, pick(random, 1, 200)));
+      const tables::Snapshot snapshot = world.store.snapshot();
+      EvalResult a, b;
+      IdStream ids_a(seed), ids_b(seed);
+      plain.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_a, a);
+      general.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_b, b);
+      ASSERT_EQ(decisions({snapshot, plain_scratch}, a, world.eval),
+                decisions({snapshot, general_scratch}, b, world.eval));
+      plan::ApplyResult applied;
+      plan::apply(world.store, a.plan, snapshot.index + 4, false, applied);
+      EXPECT_TRUE(applied.full());
+    }
+  }
+}
+
+TEST(Select, ExhaustiveNeverScoresWorseThanSampled) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Random random(seed);
+    World world(random, 200, 6);
+    world.ask(random, job(random, "one", false, 1));
+    const tables::Snapshot snapshot = world.store.snapshot();
+    Scratch scratch;
+    GenericScheduler scheduler(scratch);
+    EvalResult sampled, best;
+    IdStream ids(1);
+    scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids, sampled);
+    scheduler.set_exhaustive(true);
+    scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids, best);
+    ASSERT_EQ(sampled.plan.allocs.size(), best.plan.allocs.size()) << "seed " << seed;
+    for (std::size_t i = 0; i < best.plan.allocs.size(); ++i)
+      EXPECT_GE(best.plan.allocs[i].score, sampled.plan.allocs[i].score) << "seed " << seed;
+  }
+}
+
+TEST(Select, PlacesWithoutHeapAllocationPerPlacement) {
+  Random random(7);
+  World world(random, 2000, 12);
+  Scratch scratch;
+  GenericScheduler scheduler(scratch);
+  EvalResult result;
+  IdStream ids(1);
+  const auto few = job(random, "few", true, 20), many = job(random, "many", true, 400);
+  auto allocations = [&](const std::shared_ptr<const model::Job>& asked) {
+    world.ask(random, asked);
+    const tables::Snapshot snapshot = world.store.snapshot();
+    const std::uint64_t before = g_allocations.load();
+    scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids, result);
+    return g_allocations.load() - before;
+  };
+  for (int warm = 0; warm < 3; ++warm) allocations(many), allocations(few);
+  const std::uint64_t for_few = allocations(few);
+  EXPECT_EQ(allocations(few), for_few);
+  const std::uint64_t for_many = allocations(many);
+  ASSERT_GE(result.plan.allocs.size(), 300u);
+  // 20 times the placements, the same few allocations per evaluation (spread sets are made per attempt).
+  EXPECT_LE(for_many, for_few + 8) << "few " << for_few << ", many " << for_many;
+}
+
+}  // namespace
+}  // namespace berth::sched
