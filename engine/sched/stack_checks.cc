@@ -23,10 +23,10 @@ std::uint32_t GenericStack::first_failing(tables::NodeRow row, GroupView& v) {
 
 std::uint32_t GenericStack::first_failing_group_check(tables::NodeRow row, GroupView& v) {  // R-FEAS-304
   const CompiledGroup& group = *v.group;
-  const tables::NodeSpec& spec = snapshot_->nodes.spec(row);
-  const model::Node& node = spec.node;
+  const model::Node& node = snapshot_->nodes.spec(row).node;
+  const tables::Symbol profile = snapshot_->nodes.capacity(row).check_profile;
   for (std::size_t i = 0; i < group.drivers.size(); ++i) {
-    const std::uint64_t key = static_cast<std::uint64_t>(spec.check_profile) << 32 | group.driver_symbols[i];
+    const std::uint64_t key = static_cast<std::uint64_t>(profile) << 32 | group.driver_symbols[i];
     auto known = scratch_.driver_answers.find(key);
     if (known == scratch_.driver_answers.end())
       known = scratch_.driver_answers.emplace(key, feasible::has_driver(node, group.drivers[i])).first;
@@ -43,10 +43,9 @@ std::uint32_t GenericStack::first_failing_group_check(tables::NodeRow row, Group
     if (!*found) return kReasonDevices;
   }
   if (network_ask_.ports.empty() && network_ask_.mode == "host") {
-    auto known = scratch_.host_network_answers.find(spec.check_profile);
+    auto known = scratch_.host_network_answers.find(profile);
     if (known == scratch_.host_network_answers.end())
-      known = scratch_.host_network_answers
-                  .emplace(spec.check_profile, !feasible::network_failure(network_ask_, node).has_value())
+      known = scratch_.host_network_answers.emplace(profile, !feasible::network_failure(network_ask_, node).has_value())
                   .first;
     if (!known->second) return kReasonNetwork;
   } else if (const auto reason = feasible::network_failure(network_ask_, node)) {

@@ -44,6 +44,7 @@ struct alignas(64) NodeCapacity {
   std::int32_t max_allocs = 0;                           ///< 0 = unlimited; a negative limit admits nothing
   std::uint32_t class_code = 0;                          ///< code in the node class column
   std::uint32_t computed_class_code = 0;
+  Symbol check_profile = 0;          ///< equal for nodes that driver and network mode checks cannot tell apart
   std::uint8_t network_invalid = 0;  ///< reserved port text does not parse (R-RANK-604)
   std::uint8_t has_cores = 0;        ///< some usable core is left after reservations (R-RANK-524)
 };
@@ -66,9 +67,9 @@ static_assert(sizeof(NodeUse) == 64);
 /// Everything about a node that placement reads rarely. Shared by all nodes of one shape in generated clusters.
 struct NodeSpec {
   model::Node node;  ///< canonical; of a shared spec the fields that differ per node are those of the first node
-  Symbol check_profile = 0;          ///< equal for specs with the same drivers, driver attributes and network modes
-  bool shared = false;               ///< id, name and keyed columns of the row override `node`
-  std::vector<std::uint16_t> cores;  ///< usable core ids minus reserved, ascending
+  std::string check_profile;               ///< drivers, driver attributes and network modes, as one text
+  bool shared = false;                     ///< id, name and keyed columns of the row override `node`
+  std::vector<std::uint16_t> cores;        ///< usable core ids minus reserved, ascending
   std::vector<std::uint32_t> core_speeds;  ///< MHz, beside `usable_core_ids`
   std::vector<std::uint16_t> usable_core_ids;
 };
@@ -129,7 +130,7 @@ struct NodeTable {
   /// Nodes of equal computed class agree on every non-unique keyed column, as classes computed at registration do
   /// (R-FEAS-402). Imported states may carry stale classes; then no verdict may be taken over from class to node.
   bool classes_exact = true;
-  std::uint64_t index = 0;             ///< of the last commit that changed a node (R-CTRL-617)
+  std::uint64_t index = 0;  ///< of the last commit that changed a node (R-CTRL-617)
 
   [[nodiscard]] std::size_t size() const { return state.size(); }
   [[nodiscard]] NodeStatus status(NodeRow row) const { return static_cast<NodeStatus>(state[row] & kStatusMask); }

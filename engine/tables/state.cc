@@ -105,7 +105,7 @@ std::shared_ptr<const NodeSpec> StateStore::make_spec(const model::Node& node, b
     profile += at->first + "=" + at->second + "\n";
   if (node.node_resources)
     for (const model::NetworkResource& network : node.node_resources->networks) profile += "net " + network.mode + "\n";
-  spec->check_profile = symbols_.intern(profile);
+  spec->check_profile = std::move(profile);
   if (const model::Topology* topology = model::topology_of(node)) {
     std::vector<std::pair<std::uint16_t, std::uint32_t>> cores;
     for (const model::Core& core : topology->cores)
@@ -180,6 +180,7 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
       static_cast<std::int32_t>(std::clamp<std::int64_t>(node.node_max_allocs, Limit::min(), Limit::max()));
   capacity.class_code = current_.nodes.code(kClassColumn, row);
   capacity.computed_class_code = current_.nodes.code(kComputedClassColumn, row);
+  capacity.check_profile = symbols_.intern(spec->check_profile);
   capacity.has_cores = !spec->cores.empty();
   capacity.network_invalid = network_invalid(node);
   fixed.capacity.edit(row) = capacity;
