@@ -126,7 +126,7 @@ void sort_lists(json::Value& v) {
       std::vector<std::pair<std::string, json::Value>> keyed;
       for (json::Value& item : m.value.items()) {
         // By name first: when one entry differs, the others still stand opposite each other.
-        std::string key = blanked(item["Name"].as_string() + ' ' + json::to_text(item));
+        std::string key = blanked(item["Name"].as_string()) + ' ' + json::to_text(marked(item, blanked));
         keyed.emplace_back(std::move(key), std::move(item));
       }
       std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -47,7 +47,9 @@ Outcome replay_evaluation(const Vector& v) {
   Recording recording;
   if (result.submitted) recording.attempts.push_back({sched::to_model(naming, result, eval, now), true, false, {}});
   recording.created = sched::created_evals(naming, result, eval, now);
-  if (result.status != sched::EvalStatus::error)
+  if (result.reblocked)
+    recording.reblocked.push_back(sched::reblocked_eval(naming, result, eval));
+  else if (result.status != sched::EvalStatus::error)
     recording.updated.push_back(sched::updated_eval(naming, result, eval));
   else
     recording.error = result.description;

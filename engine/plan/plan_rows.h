@@ -28,6 +28,10 @@ struct PlannedStop {
   tables::AllocRow alloc = tables::kNoRow;
   bool evict = false;                    ///< a preemption: desired `evict` instead of `stop`
   std::optional<tables::Client> client;  ///< client status written with it, as for lost allocations (R-CTRL-626)
+  /// A preemption: position in `allocs` of the one it makes room for. Preemptions ascend by it, then stand in the order
+  /// of the choice; an allocation may stand there twice (R-PREEMPT-516).
+  std::uint32_t by = tables::kNoRow;
+  std::uint32_t next_on_node = tables::kNoRow;  ///< next planned stop on the same node
 };
 
 struct PlanRows {

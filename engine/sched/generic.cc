@@ -47,7 +47,7 @@ void EvalResult::clear() {
   description.clear();
   unsupported.clear();
   groups.clear();
-  has_queued = submitted = has_blocked = escaped = false;
+  has_queued = submitted = has_blocked = reblocked = escaped = false;
   attempts = blocked_coalesced = port_collision_events = 0;
   plan.clear();
   classes.clear();
@@ -136,15 +136,19 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
         if (preemption_enabled(snapshot, job)) {  // R-SCHED-97: the second pass replaces the metrics of the first
           options.evict = true;
           selected = stack_.select(g, options);
-          if (stack_.victims_needed()) {
-            result.unsupported = "preemption";
+          if (!stack_.error().empty()) {
+            result.status = EvalStatus::error;
+            result.description = "failed to process eval: " + stack_.error();
             return;
           }
         }
+      }
+      if (!selected) {
         group.failed = any_failed = true;
         group.failure = stack_.take_metrics();
         continue;
       }
+      stack_.preempt(*selected);
       PlannedAlloc& alloc = result.plan.allocs.emplace_back();
       alloc.id = ids.next();
       alloc.node = selected->node;
@@ -163,6 +167,13 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
     result.blocked_id = ids.next();
     result.escaped = stack_.has_escaped();
     if (!result.escaped) stack_.class_map(result.classes);
+  }
+  if (any_failed && eval.blocked) {  // R-SCHED-18
+    result.reblocked = true;
+    result.escaped = stack_.has_escaped();
+    stack_.class_map(result.classes);
+  }
+  if (any_failed) {
     result.missing_resources = stack_.missing_resources();
     std::sort(result.missing_resources.begin(), result.missing_resources.end());
   }

@@ -64,6 +64,7 @@ struct EvalResult {
   base::Uuid blocked_id;
   std::uint32_t blocked_coalesced = 0;
   bool escaped = false;
+  bool reblocked = false;  ///< the evaluation goes back to the blocked ones; no status update (R-SCHED-18)
   std::vector<std::pair<std::uint32_t, bool>> classes;  ///< class map of the blocked evaluation, by class code
   std::vector<std::string> missing_resources;
   base::Uuid deployment_id;                                               ///< nil: none

@@ -118,7 +118,7 @@ struct NodeOverlay {
   std::int32_t complex_allocs = 0;                       ///< planned ones that hold ports, devices or cores
   std::uint32_t first_alloc = tables::kNoRow;            ///< planned allocations on the node, in plan order
   std::uint32_t last_alloc = tables::kNoRow;
-  std::uint32_t first_stop = tables::kNoRow;  ///< planned stops and preemptions on the node
+  std::uint32_t first_stop = tables::kNoRow;  ///< planned stops and preemptions on the node, each allocation once
   std::uint32_t first_own = tables::kNoRow;   ///< counts of the job's own proposed allocations by group
 };
 

@@ -239,16 +239,6 @@ void GenericStack::filter(const Position& position, std::uint32_t reason) {  // 
   if (reason != kReasonNone) count(reasons_, reason, 1);
 }
 
-bool GenericStack::has_preemptible(NodeRow row) const {  // R-PREEMPT-202 to 204
-  const tables::AllocTable& allocs = snapshot_->allocs;
-  for (tables::AllocRow a = snapshot_->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a]) {
-    if (tables::client_terminal(allocs.client[a]) || allocs.job_key[a] == job_->key || allocs.job[a] == kNoRow)
-      continue;
-    if (job_->priority - snapshot_->jobs.versions[allocs.job[a]]->priority >= kPreemptionMinDelta) return true;
-  }
-  return false;
-}
-
 void GenericStack::exhaust(const Position& position, std::uint32_t dimension) {  // R-RANK-1002
   ++exhausted_;
   if (position.node_class != empty_class_) count(classes_exhausted_, position.node_class, 1);
@@ -410,10 +400,10 @@ void GenericStack::score(const Position& position, const GroupView& v, Cell& cel
 
 bool GenericStack::rank(std::uint32_t index, GroupView& v, double& final_score) {
   const Position& position = positions_[index];
-  Cell& cell = v.cells[index];
-  if (cell.fit == kUnknown) decide_fit(position, v, cell);
+  if (v.cells[index].fit == kUnknown) decide_fit(position, v, v.cells[index]);
+  const EvictOption* evicting = options_.evict ? &decide_evicting(index, v) : nullptr;
+  const Cell& cell = evicting ? evicting->cell : v.cells[index];
   if (cell.fit == kFail) {
-    if (options_.evict && !victims_needed_) victims_needed_ = has_preemptible(position.row);
     if (cell.dimension == kDimensionInvalidNode || cell.dimension == kDimensionPortCollision) ++port_events_;
     if (cell.dimension != kReasonNone) exhaust(position, cell.dimension);
     return false;
@@ -425,13 +415,14 @@ bool GenericStack::rank(std::uint32_t index, GroupView& v, double& final_score) 
     spread_total_[index] = spread;
     if (spread != 0.0) sum += spread, ++appended;  // R-RANK-833
   }
+  if (evicting && !evicting->victims.empty()) sum += evicting->preemption, ++appended;  // R-PREEMPT-703
   final_score = sum / static_cast<double>(appended);
   return true;
 }
 
 std::optional<Selected> GenericStack::select(std::uint32_t group_index, const SelectOptions& options) {
   options_ = options;
-  victims_needed_ = false;
+  evict_options_.clear();
   evaluated_ = filtered_ = exhausted_ = 0;
   reasons_.clear();
   classes_filtered_.clear();
@@ -483,17 +474,23 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
   for (std::uint32_t i = 0; !config_.exhaustive && i < skip_count && returned < limit_; ++i)
     consider(skipped[i], skipped_score[i]);
   if (best == kNoRow) return std::nullopt;
-  return chosen(positions_[best].row, best_score, v, positions_[best]);
+  std::span<const tables::AllocRow> victims;
+  if (options_.evict) victims = evict_option(best).victims;
+  return chosen(positions_[best].row, best_score, v, positions_[best], victims);
 }
 
-Selected GenericStack::chosen(NodeRow node, double score, const GroupView& v, const Position& position) {
+Selected GenericStack::chosen(NodeRow node, double score, const GroupView& v, const Position& position,
+                              std::span<const tables::AllocRow> victims) {
   const CompiledGroup& group = *v.group;
   Selected out;
   out.node = node;
   out.score = score;
+  out.victims = victims;
   if (is_special(node, group)) {
+    evicting_ = !victims.empty();
     [[maybe_unused]] const bool built = build_option(position, v, option_);
     BERTH_ASSERT(built);
+    evicting_ = false;
     out.shape = tables::make_shape(std::make_shared<const model::AllocatedResources>(std::move(option_.resources)));
   } else if (config_.memory_oversubscription) {
     out.shape = group.shape_oversubscribed;
@@ -523,7 +520,8 @@ SelectMetrics GenericStack::take_metrics() {
       continue;
     }
     const Position& position = positions_[best[i].id];
-    const Cell& cell = current_->cells[best[i].id];
+    const EvictOption* evicting = options_.evict ? &evict_option(best[i].id) : nullptr;
+    const Cell& cell = evicting ? evicting->cell : current_->cells[best[i].id];
     ScoredNode& node = list[i];
     node = {};
     node.node = position.row;
@@ -538,6 +536,7 @@ SelectMetrics GenericStack::take_metrics() {
     log(Component::penalty, 0);
     log(Component::affinity, cell.affinity);
     if (spread_group_ && spread_total_[best[i].id] != 0.0) log(Component::spread, spread_total_[best[i].id]);
+    if (evicting && !evicting->victims.empty()) log(Component::preemption, evicting->preemption);
   }
   out.top = list;
   return out;

@@ -23,6 +23,7 @@
 #include "feasible/host_volumes.h"
 #include "feasible/network_check.h"
 #include "plan/plan_rows.h"
+#include "preempt/victims.h"
 #include "rank/devices.h"
 #include "rank/order.h"
 #include "rank/score_fit.h"
@@ -58,13 +59,12 @@ struct Selected {
   const tables::ResourceShape* held = nullptr;  ///< what the allocation will hold
   /// Owner of `held` where ports, devices or cores were assigned; null where it is the group's own shape.
   std::shared_ptr<const tables::ResourceShape> shape;
+  /// Who must go for it, in order of choice (V of part 04); belongs to the attempt's arena.
+  std::span<const tables::AllocRow> victims;
 };
 
 /// Candidates with a score of 0 or less that one Select may put aside (R-RANK-411).
 inline constexpr std::uint32_t kSetAside = 3;
-
-/// A job may evict allocations whose priority is at least this much lower (R-PREEMPT-204).
-inline constexpr std::int64_t kPreemptionMinDelta = 10;
 
 class GenericStack {
  public:
@@ -80,12 +80,11 @@ class GenericStack {
   /// One Select for the group at position `group` of the job's list. Metrics of the Select are in metrics().
   [[nodiscard]] std::optional<Selected> select(std::uint32_t group, const SelectOptions& options);
 
-  /// After a Select with `evict`: some node without room runs allocations that could be evicted for the job.
-  [[nodiscard]] bool victims_needed() const { return victims_needed_; }
-
   /// Metrics of the last Select, copied into the attempt's arena.
   [[nodiscard]] SelectMetrics take_metrics();
 
+  /// Puts the victims of a Select into the plan, for the allocation that is appended next (R-PREEMPT-801).
+  void preempt(const Selected& selected);
   /// Tells the stack that a planned allocation was appended to the plan on its node.
   void placed(const PlannedAlloc& alloc);
 
@@ -141,12 +140,34 @@ class GenericStack {
   feasible::AllocView alloc_view(tables::AllocRow row);
   std::vector<feasible::AllocView> node_views(tables::NodeRow row, bool proposed_only);
   [[nodiscard]] tables::NodeRow row_of(std::string_view node_id) const;
-  [[nodiscard]] bool has_preemptible(tables::NodeRow row) const;
   bool rank(std::uint32_t position, GroupView& view, double& final_score);
   void decide_fit(const Position& position, const GroupView& view, Cell& cell);
   void decide_fit_special(const Position& position, const GroupView& view, Cell& cell);
   bool build_option(const Position& position, const GroupView& view, Option& option);
   void proposed(tables::NodeRow row, std::vector<const tables::ResourceShape*>& out);
+  bool serve_devices(std::span<const match::DeviceRequest> requests, const model::Node& node, bool evict,
+                     Option& option, model::AllocatedTask& allocated);
+
+  // Evict mode (stack_preempt.cc).
+  /// A node visited by the Select under way: an option, with or without victims, or none.
+  struct EvictOption {
+    std::uint32_t position = 0;
+    Cell cell;
+    std::span<const tables::AllocRow> victims;
+    double preemption = 0;  // score component; 0 without victims
+  };
+  const EvictOption& decide_evicting(std::uint32_t position, const GroupView& view);
+  [[nodiscard]] const EvictOption& evict_option(std::uint32_t position) const;
+  void evict_plain(const Position& position, const GroupView& view, Cell& cell);
+  [[nodiscard]] bool has_preemptible(tables::NodeRow row) const;
+  void collect_candidates();
+  bool take_victims();
+  bool evict_for_network(const model::NetworkResource& ask, const rank::NodePorts& ports);
+  bool evict_for_device(const match::DeviceRequest& request, const model::Node& node);
+  bool evict_for_resources(const model::FlatResources& ask, const model::FlatResources& room);
+  [[nodiscard]] bool leaves(tables::NodeRow row, tables::AllocRow alloc) const;  // stopped or preempted by the plan
+  void start_accounter(const model::Node& node);
+
   bool distinct(const Position& position, std::uint32_t group);
   void prepare_distinct(std::uint32_t group, GroupView& view);
   [[nodiscard]] std::uint32_t property_code(const match::Target& target, tables::NodeRow row) const;
@@ -200,7 +221,8 @@ class GenericStack {
   std::uint32_t first_failing(tables::NodeRow row, GroupView& view);
   std::uint32_t first_failing_group_check(tables::NodeRow row, GroupView& view);
   double fit_component(std::int64_t cpu, double cpu_capacity, std::int64_t memory, double memory_capacity);
-  Selected chosen(tables::NodeRow node, double score, const GroupView& view, const Position& position);
+  Selected chosen(tables::NodeRow node, double score, const GroupView& view, const Position& position,
+                  std::span<const tables::AllocRow> victims = {});
   static void count(std::vector<Count>& counts, std::uint32_t what, std::int32_t times);
   [[nodiscard]] std::int32_t collisions(tables::NodeRow row, tables::Symbol group) const;
 
@@ -251,7 +273,6 @@ class GenericStack {
   std::optional<feasible::CsiVolumeCheck> csi_volumes_;
   std::deque<std::string> kept_texts_;  // what the views of this Select point to
   std::string error_;
-  bool victims_needed_ = false;
   Plain plain_;
   std::uint32_t empty_class_ = 0;  // code of the node class "", 0 if no node has it
 
@@ -262,6 +283,16 @@ class GenericStack {
   };
   std::array<FitMemo, 64> fit_memo_{};
   bool fit_memo_valid_ = false;
+
+  std::optional<rank::DeviceAccounter> accounter_;  // of the option being built, for groups with devices
+
+  bool evicting_ = false;                   // the option being built may have victims
+  std::vector<EvictOption> evict_options_;  // of this Select, in visiting order
+  std::vector<tables::AllocRow> victims_;   // of the option being built (V)
+  std::vector<tables::AllocRow> candidate_rows_;
+  std::vector<preempt::Candidate> candidates_;
+  preempt::Victims chosen_;
+  preempt::Scratch preempt_scratch_;
 };
 
 }  // namespace berth::sched

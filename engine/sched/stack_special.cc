@@ -28,7 +28,7 @@ void GenericStack::proposed(NodeRow row, std::vector<const tables::ResourceShape
   const tables::AllocTable& allocs = snapshot_->allocs;
   by_id_.clear();
   for (tables::AllocRow a = snapshot_->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a])
-    if (!tables::client_terminal(allocs.client[a])) by_id_.push_back(a);
+    if (!tables::client_terminal(allocs.client[a]) && !leaves(row, a)) by_id_.push_back(a);
   std::sort(by_id_.begin(), by_id_.end(),
             [&](tables::AllocRow a, tables::AllocRow b) { return allocs.id[a] < allocs.id[b]; });
   out.clear();
@@ -46,6 +46,7 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
   option.resources = {};
   option.dimension = kReasonNone;
   option.device_weight = option.device_matched = 0;
+  victims_.clear();
   auto fail = [&](std::uint32_t dimension) {
     option.dimension = dimension;
     return false;
@@ -76,7 +77,9 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
         port.host_network = std::string(side.text);
       }
     std::vector<model::AllocatedPort> offer;
-    if (auto done = index.assign_ports(network, offer); !done) return fail_text("network: ", done.error().text());
+    auto offered = index.assign_ports(network, offer);
+    if (!offered && evicting_ && evict_for_network(network, ports)) offered = index.assign_ports(network, offer);
+    if (!offered) return fail_text("network: ", offered.error().text());
     if (auto done = rank::fill_group_network(ports, offer, network); !done) {
       error_ = done.error().text;
       return false;
@@ -87,15 +90,7 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
     resources.shared.ports = std::move(offer);
   }
 
-  std::optional<rank::DeviceAccounter> accounter;
-  if (group.has_devices) {
-    accounter.emplace(node.node_resources ? std::span<const model::NodeDevice>(node.node_resources->devices)
-                                          : std::span<const model::NodeDevice>());
-    for (const tables::ResourceShape* shape : proposed_)
-      if (shape->devices)
-        for (const auto& [name, task] : shape->resources->tasks)
-          for (const model::AllocatedDevice& device : task.devices) accounter->add(device);
-  }
+  if (group.has_devices) start_accounter(node);
   std::vector<std::uint16_t> consumed;
   if (group.has_cores)
     for (const tables::ResourceShape* shape : proposed_) model::merge_cores(consumed, shape->cores);
@@ -110,31 +105,40 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
     if (config_.memory_oversubscription) allocated.memory.memory_max_mb = ask.memory_max_mb;
     if (ask.network) {  // R-RANK-623, 624
       model::NetworkResource offer;
-      if (auto done = index.assign_task_network(task.resources->networks.front(), offer); !done)
-        return fail_text("network: ", done.error().text());
+      const model::NetworkResource& network = task.resources->networks.front();
+      auto offered = index.assign_task_network(network, offer);
+      if (!offered && evicting_ && evict_for_network(network, ports))
+        offered = index.assign_task_network(network, offer);
+      if (!offered) return fail_text("network: ", offered.error().text());
       index.add_network(offer);
       allocated.networks.push_back(std::move(offer));
     }
     if (ask.devices) {  // R-RANK-631 to 637
-      for (std::size_t i = 0; i < task.resources->devices.size(); ++i) {
-        const match::DeviceRequest& request = v.devices[request_index++];
-        auto offer = accounter->offer(request, scratch_.patterns);
-        if (!offer) {
-          if (offer.error().not_a_number) {
-            error_ = offer.error().text;
-            return false;
-          }
-          return fail_text("devices: ", offer.error().text);
+      const std::span<const match::DeviceRequest> requests =
+          std::span(v.devices).subspan(request_index, task.resources->devices.size());
+      request_index += requests.size();
+      if (!evicting_) {
+        if (!serve_devices(requests, node, false, option, allocated)) return false;
+      } else {  // R-PREEMPT-601
+        const rank::DeviceAccounter before = *accounter_;
+        const double weight = option.device_weight, matched = option.device_matched;
+        if (!serve_devices(requests, node, false, option, allocated)) {
+          if (!error_.empty()) return false;
+          *accounter_ = before;
+          allocated.devices.clear();
+          option.device_weight = weight;
+          option.device_matched = matched;
+          if (!serve_devices(requests, node, true, option, allocated)) return false;
         }
-        accounter->add(offer->device);
-        if (!request.affinities.empty()) {
-          option.device_weight += rank::total_affinity_weight(request);
-          option.device_matched += offer->matched_weight;
-        }
-        allocated.devices.push_back(std::move(offer->device));
+        option.dimension = kReasonNone;
       }
     }
-    if (ask.cores > 0) {  // R-RANK-641, 642
+    if (ask.cores > 0) {        // R-RANK-641, 642
+      if (!victims_.empty()) {  // what the victims so far held is free
+        consumed.clear();
+        for (const tables::ResourceShape* shape : proposed_) model::merge_cores(consumed, shape->cores);
+        for (const auto& [name, earlier] : resources.tasks) model::merge_cores(consumed, earlier.cpu.reserved_cores);
+      }
       const model::Topology* topology = model::topology_of(node);
       if (!topology ||
           !rank::assign_cores(*topology, consumed, ask.cores, allocated.cpu.reserved_cores, allocated.cpu.cpu_shares))
@@ -165,9 +169,42 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
   room.available.cores = spec->cores;
   room.max_allocs = capacity.max_allocs;
   const rank::Dimension dimension = fit.judge(room);
-  if (dimension != rank::Dimension::none) return fail(scratch_.reasons.id(rank::dimension_text(dimension)));
+  if (dimension != rank::Dimension::none && !(evicting_ && evict_for_resources(flat, room.available)))
+    return fail(scratch_.reasons.id(rank::dimension_text(dimension)));
   option.cpu_mhz = fit.used().cpu_mhz;
   option.memory_mb = fit.used().memory_mb;
+  return true;
+}
+
+void GenericStack::start_accounter(const model::Node& node) {
+  accounter_.emplace(node.node_resources ? std::span<const model::NodeDevice>(node.node_resources->devices)
+                                         : std::span<const model::NodeDevice>());
+  for (const tables::ResourceShape* shape : proposed_)
+    if (shape->devices)
+      for (const auto& [name, task] : shape->resources->tasks)
+        for (const model::AllocatedDevice& device : task.devices) accounter_->add(device);
+}
+
+bool GenericStack::serve_devices(std::span<const match::DeviceRequest> requests, const model::Node& node, bool evict,
+                                 Option& option, model::AllocatedTask& allocated) {
+  for (const match::DeviceRequest& request : requests) {
+    auto offer = accounter_->offer(request, scratch_.patterns);
+    if (!offer && !offer.error().not_a_number && evict && evict_for_device(request, node))
+      offer = accounter_->offer(request, scratch_.patterns);
+    if (!offer) {
+      if (offer.error().not_a_number)
+        error_ = offer.error().text;
+      else
+        option.dimension = scratch_.reasons.id("devices: " + std::string(offer.error().text));
+      return false;
+    }
+    accounter_->add(offer->device);
+    if (!request.affinities.empty()) {
+      option.device_weight += rank::total_affinity_weight(request);
+      option.device_matched += offer->matched_weight;
+    }
+    allocated.devices.push_back(std::move(offer->device));
+  }
   return true;
 }
 

@@ -48,7 +48,8 @@ std::vector<feasible::AllocView> GenericStack::node_views(NodeRow row, bool prop
   const tables::AllocTable& allocs = snapshot_->allocs;
   std::vector<tables::AllocRow> rows;
   const tables::NodeUse& use = snapshot_->nodes.use[row];
-  for (tables::AllocRow a = use.alloc_head; a != kNoRow; a = allocs.next_on_node[a]) rows.push_back(a);
+  for (tables::AllocRow a = use.alloc_head; a != kNoRow; a = allocs.next_on_node[a])
+    if (!proposed_only || !leaves(row, a)) rows.push_back(a);
   if (!proposed_only)
     for (tables::AllocRow a = use.ended_head; a != kNoRow; a = allocs.next_on_node[a]) rows.push_back(a);
   std::sort(rows.begin(), rows.end(),

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/codec.h"
+
 namespace berth::sched {
 
 using tables::CompiledJob;
@@ -20,10 +22,94 @@ const CompiledJob* current_job(const Snapshot& snapshot, const model::Evaluation
   return nullptr;
 }
 
+/// The allocation in a row as API object, as far as a list stub shows it; the statuses are those of the columns.
+model::Allocation listed(const Naming& naming, tables::AllocRow row) {
+  const Snapshot& snapshot = naming.snapshot;
+  const tables::AllocTable& allocs = snapshot.allocs;
+  model::Allocation out;
+  if (allocs.cold[row]) {
+    out = *allocs.cold[row];
+  } else {
+    const tables::JobKey& key = snapshot.jobs.keys[allocs.job_key[row]];
+    out.id = base::to_text(allocs.id[row]);
+    out.namespace_ = snapshot.text(key.job_namespace);
+    out.job_id = snapshot.text(key.job_id);
+    out.task_group = snapshot.text(allocs.group[row]);
+    out.name = out.job_id + "." + out.task_group + "[" + std::to_string(allocs.name_index[row]) + "]";
+    out.node_id = base::to_text(snapshot.nodes.id(allocs.node[row]));
+    out.node_name = *snapshot.value_text(tables::kNameColumn, allocs.node[row]);
+    out.create_index = allocs.create_index[row];
+  }
+  out.desired_status = tables::to_text(allocs.desired[row]);
+  out.client_status = tables::to_text(allocs.client[row]);
+  out.modify_index = allocs.modify_index[row];
+  return out;
+}
+
+/// R-SCHED-191: list stub of an allocation, without resources.
+json::Value stub(const Naming& naming, tables::AllocRow row) {
+  static constexpr const char* kKeys[] = {"ID",
+                                          "EvalID",
+                                          "Name",
+                                          "Namespace",
+                                          "NodeID",
+                                          "NodeName",
+                                          "JobID",
+                                          "TaskGroup",
+                                          "DesiredStatus",
+                                          "DesiredDescription",
+                                          "DesiredTransition",
+                                          "ClientStatus",
+                                          "ClientDescription",
+                                          "TaskStates",
+                                          "DeploymentStatus",
+                                          "FollowupEvalID",
+                                          "NextAllocation",
+                                          "RescheduleTracker",
+                                          "PreemptedAllocations",
+                                          "PreemptedByAllocation",
+                                          "CreateIndex",
+                                          "ModifyIndex",
+                                          "CreateTime",
+                                          "ModifyTime"};
+  const json::Value whole = model::to_json(listed(naming, row));
+  json::Value out = json::Value::object();
+  for (const char* key : kKeys)
+    if (const json::Value* value = whole.find(key)) out.set(key, *value);
+  const tables::JobRow job = naming.snapshot.allocs.job[row];
+  if (job != kNoRow) {
+    out.set("JobType", naming.snapshot.jobs.versions[job]->spec->type);
+    out.set("JobVersion", naming.snapshot.jobs.versions[job]->spec->version);
+  }
+  return out;
+}
+
+/// R-PREEMPT-802: what the plan says of a victim.
+model::Allocation evicted(const Naming& naming, tables::AllocRow row, const std::string& by) {
+  const tables::AllocTable& allocs = naming.snapshot.allocs;
+  const tables::JobKey& key = naming.snapshot.jobs.keys[allocs.job_key[row]];
+  model::Allocation out;
+  out.id = base::to_text(allocs.id[row]);
+  out.namespace_ = naming.snapshot.text(key.job_namespace);
+  out.job_id = naming.snapshot.text(key.job_id);
+  out.desired_status = "evict";
+  out.desired_description = "Preempted by alloc ID " + by;
+  out.preempted_by_allocation = by;
+  if (const auto& resources = allocs.shape_of(row).resources) out.allocated_resources = *resources;
+  return out;
+}
+
 model::PlanAnnotations annotations(const Naming& naming, const EvalResult& result) {
   model::PlanAnnotations out;
   for (const GroupResult& group : result.groups)
     out.desired_tg_updates[naming.snapshot.text(group.name)].place = group.place;
+  for (const plan::PlannedStop& stop : result.plan.stops) {  // R-SCHED-102
+    if (!stop.evict) continue;
+    const CompiledJob& job = *naming.snapshot.jobs.versions[result.plan.job];
+    ++out.desired_tg_updates[job.groups[result.plan.allocs[stop.by].group].spec->name].preemptions;
+    if (out.preempted_allocs.is_null()) out.preempted_allocs = json::Value::array();
+    out.preempted_allocs.push(stub(naming, stop.alloc));
+  }
   return out;
 }
 
@@ -118,6 +204,7 @@ model::Plan to_model(const Naming& naming, const EvalResult& result, const model
       state.desired_total = desired_total;
     }
   }
+  auto stop = result.plan.stops.begin();
   for (const PlannedAlloc& alloc : result.plan.allocs) {
     const tables::CompiledGroup& group = job->groups[alloc.group];
     model::Allocation out;
@@ -134,6 +221,12 @@ model::Plan to_model(const Naming& naming, const EvalResult& result, const model
     out.desired_status = "run";
     out.client_status = "pending";
     out.deployment_id = deployment_id;
+    const auto position = static_cast<std::uint32_t>(&alloc - result.plan.allocs.data());
+    for (; stop != result.plan.stops.end() && (!stop->evict || stop->by == position); ++stop) {
+      if (!stop->evict) continue;
+      out.preempted_allocations.push_back(base::to_text(naming.snapshot.allocs.id[stop->alloc]));
+      plan.node_preemptions[out.node_id].push_back(evicted(naming, stop->alloc, out.id));
+    }
     plan.node_allocation[out.node_id].push_back(std::move(out));
   }
   if (eval.annotate_plan) plan.annotations = annotations(naming, result);
@@ -164,6 +257,17 @@ std::vector<model::Evaluation> created_evals(const Naming& naming, const EvalRes
   }
   blocked.missing_non_node_resources = result.missing_resources;
   blocked.create_time = blocked.modify_time = now;
+  return out;
+}
+
+model::Evaluation reblocked_eval(const Naming& naming, const EvalResult& result, const model::Evaluation& eval) {
+  model::Evaluation out = eval;
+  out.escaped_computed_class = result.escaped;
+  auto& classes = out.class_eligibility.emplace();
+  const tables::KeyedColumn& column = naming.snapshot.nodes.column(tables::kComputedClassColumn);
+  for (const auto& [code, eligible] : result.classes) classes[naming.snapshot.text(column.value(code))] = eligible;
+  out.quota_limit_reached.clear();
+  out.missing_non_node_resources = result.missing_resources;
   return out;
 }
 

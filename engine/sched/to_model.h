@@ -24,6 +24,9 @@ struct Naming {
 /// The evaluations written: the created blocked one, if any, and the final update of `eval` (R-SCHED-12 to 15).
 [[nodiscard]] std::vector<model::Evaluation> created_evals(const Naming& naming, const EvalResult& result,
                                                            const model::Evaluation& eval, std::int64_t now);
+/// The evaluation as it goes back to the blocked ones (R-SCHED-18); only when `reblocked`.
+[[nodiscard]] model::Evaluation reblocked_eval(const Naming& naming, const EvalResult& result,
+                                               const model::Evaluation& eval);
 [[nodiscard]] model::Evaluation updated_eval(const Naming& naming, const EvalResult& result,
                                              const model::Evaluation& eval);
 

@@ -1,0 +1,174 @@
+// Evict mode of a Select (R-PREEMPT-101 to 109, 301 to 305, 703): what happens on a node on which the group does not
+// fit, and what becomes of the victims of the chosen node.
+//
+// A node's shared cell says whether the group fits as things are; it stays as it is. Where it does not, the bin-pack
+// stage is gone through again with `evicting_` set: each attempt that fails takes victims from the node's proposed
+// allocations and is made again. What came out is kept for this Select only.
+#include <algorithm>
+
+#include "rank/components.h"
+#include "sched/stack.h"
+
+namespace berth::sched {
+
+using tables::AllocRow;
+using tables::kNoRow;
+using tables::NodeRow;
+
+bool GenericStack::leaves(NodeRow row, AllocRow alloc) const {
+  const NodeOverlay* overlay = scratch_.overlay(row);
+  if (!overlay) return false;
+  for (std::uint32_t i = overlay->first_stop; i != kNoRow; i = plan_->stops[i].next_on_node)
+    if (plan_->stops[i].alloc == alloc) return true;
+  return false;
+}
+
+bool GenericStack::has_preemptible(NodeRow row) const {  // R-PREEMPT-202 to 204
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  for (AllocRow a = snapshot_->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a]) {
+    if (allocs.job_key[a] == job_->key || allocs.job[a] == kNoRow) continue;
+    if (job_->priority - snapshot_->jobs.versions[allocs.job[a]]->priority >= preempt::kMinPriorityDelta &&
+        !leaves(row, a))
+      return true;
+  }
+  return false;
+}
+
+/// Candidates from the proposed allocations as they are now (R-PREEMPT-202, 305). What the plan places belongs to the
+/// job itself, so only rows of the snapshot come into question.
+void GenericStack::collect_candidates() {
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  candidates_.clear();
+  candidate_rows_.clear();
+  for (const AllocRow a : by_id_) {
+    if (allocs.job_key[a] == job_->key) continue;
+    const tables::ResourceShape& shape = allocs.shape_of(a);
+    preempt::Candidate& c = candidates_.emplace_back();
+    c.cpu_mhz = shape.cpu_mhz;
+    c.memory_mb = shape.memory_mb;
+    c.disk_mb = shape.disk_mb;
+    c.cores = &shape.cores;
+    c.resources = shape.resources.get();
+    c.has_job = allocs.job[a] != kNoRow;
+    if (c.has_job) c.priority = snapshot_->jobs.versions[allocs.job[a]]->priority;
+    candidate_rows_.push_back(a);
+  }
+}
+
+/// Appends the chosen candidates to V and takes them out of the proposed allocations (R-PREEMPT-303).
+bool GenericStack::take_victims() {
+  if (chosen_.empty()) return false;
+  for (const std::uint32_t c : chosen_) victims_.push_back(candidate_rows_[c]);
+  std::size_t kept = 0;
+  const std::size_t rows = by_id_.size();
+  for (std::size_t i = 0; i < proposed_.size(); ++i) {
+    if (i < rows && std::find(victims_.begin(), victims_.end(), by_id_[i]) != victims_.end()) continue;
+    if (i < rows) by_id_[kept] = by_id_[i];
+    proposed_[kept++] = proposed_[i];
+  }
+  by_id_.resize(rows - (proposed_.size() - kept));
+  proposed_.resize(kept);
+  return true;
+}
+
+bool GenericStack::evict_for_network(const model::NetworkResource& ask, const rank::NodePorts& ports) {
+  collect_candidates();
+  chosen_.clear();
+  rank::NetworkIndex& index = scratch_.network_index;
+  preempt::choose_for_network(job_->priority, ask, index, candidates_, preempt_scratch_, chosen_);
+  if (!take_victims()) return false;
+  index.start(ports);  // R-PREEMPT-515: without what this option had reserved
+  for (const tables::ResourceShape* shape : proposed_)
+    if (shape->ports) index.add(*shape->resources, "");
+  return true;
+}
+
+bool GenericStack::evict_for_device(const match::DeviceRequest& request, const model::Node& node) {
+  collect_candidates();
+  chosen_.clear();
+  if (!preempt::choose_for_device(job_->priority, request, *accounter_, candidates_, scratch_.patterns,
+                                  preempt_scratch_, chosen_))
+    return false;  // a compared NaN: the offer before met it, too
+  if (!take_victims()) return false;
+  start_accounter(node);  // R-PREEMPT-607, 608
+  return true;
+}
+
+bool GenericStack::evict_for_resources(const model::FlatResources& ask, const model::FlatResources& room) {
+  collect_candidates();
+  chosen_.clear();
+  preempt::choose_for_resources(job_->priority, room, ask, candidates_, preempt_scratch_, chosen_);
+  for (const std::uint32_t c : chosen_) victims_.push_back(candidate_rows_[c]);
+  return !chosen_.empty();
+}
+
+/// As decide_fit for a group without ports, devices and cores on a node where nobody holds any.
+void GenericStack::evict_plain(const Position& position, const GroupView& v, Cell& cell) {
+  const tables::NodeCapacity& capacity = snapshot_->nodes.capacity(position.row);
+  proposed(position.row, proposed_);
+  victims_.clear();
+  model::FlatResources room, ask;
+  room.cpu_mhz = capacity.cpu_mhz, room.memory_mb = capacity.memory_mb, room.disk_mb = capacity.disk_mb;
+  ask.cpu_mhz = v.group->cpu_mhz, ask.memory_mb = v.group->memory_mb, ask.disk_mb = v.group->disk_mb;
+  if (!evict_for_resources(ask, room)) return;
+  // R-RANK-647: the use that did not fit, victims included; after too many allocations it was never summed.
+  std::int64_t cpu = 0, memory = 0;
+  if (cell.dimension != kDimensionMaxAllocs) {
+    cpu = ask.cpu_mhz, memory = ask.memory_mb;
+    for (const tables::ResourceShape* shape : proposed_) cpu += shape->cpu_mhz, memory += shape->memory_mb;
+  }
+  score(position, v, cell, cpu, memory);
+}
+
+const GenericStack::EvictOption& GenericStack::decide_evicting(std::uint32_t index, const GroupView& v) {
+  const Position& position = positions_[index];
+  EvictOption& option = evict_options_.emplace_back();
+  option.position = index;
+  option.cell = v.cells[index];
+  if (option.cell.fit != kFail || !error_.empty() || !has_preemptible(position.row)) return option;
+  if (is_special(position.row, *v.group)) {
+    evicting_ = true;
+    decide_fit_special(position, v, option.cell);
+    evicting_ = false;
+  } else {
+    evict_plain(position, v, option.cell);
+  }
+  if (option.cell.fit == kFail || victims_.empty()) return option;
+  option.victims = scratch_.arena.copy(std::span<const AllocRow>(victims_));
+  std::vector<std::int64_t>& priorities = preempt_scratch_.counts;
+  priorities.clear();
+  for (const AllocRow a : option.victims)
+    priorities.push_back(snapshot_->jobs.versions[snapshot_->allocs.job[a]]->priority);
+  option.preemption = rank::preemption_score(rank::net_priority(priorities));
+  return option;
+}
+
+const GenericStack::EvictOption& GenericStack::evict_option(std::uint32_t position) const {
+  const auto found = std::find_if(evict_options_.begin(), evict_options_.end(),
+                                  [&](const EvictOption& option) { return option.position == position; });
+  BERTH_ASSERT(found != evict_options_.end());
+  return *found;
+}
+
+void GenericStack::preempt(const Selected& selected) {
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  for (const AllocRow victim : selected.victims) {
+    const auto index = static_cast<std::uint32_t>(plan_->stops.size());
+    const bool again = leaves(selected.node, victim);  // R-PREEMPT-516
+    plan_->stops.push_back({.alloc = victim, .evict = true, .by = static_cast<std::uint32_t>(plan_->allocs.size())});
+    if (again) continue;
+    NodeOverlay& overlay = scratch_.own_overlay(selected.node);
+    plan_->stops[index].next_on_node = overlay.first_stop;
+    overlay.first_stop = index;
+    const tables::ResourceShape& shape = allocs.shape_of(victim);
+    overlay.cpu_mhz -= shape.cpu_mhz;
+    overlay.memory_mb -= shape.memory_mb;
+    overlay.disk_mb -= shape.disk_mb;
+    --overlay.allocs;
+    // Never the job's own, but anti-affinity counts jobs of the same ID in other namespaces (R-RANK-711).
+    if (snapshot_->jobs.keys[allocs.job_key[victim]].job_id == job_->job_id)
+      --own_count(selected.node, allocs.group[victim]).any_namespace;
+  }
+}
+
+}  // namespace berth::sched
