@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/codec.h"
+#include "tables/export.h"
 
 namespace berth::sched {
 
@@ -20,30 +21,6 @@ const CompiledJob* current_job(const Snapshot& snapshot, const model::Evaluation
       return &job;
   }
   return nullptr;
-}
-
-/// The allocation in a row as API object, as far as a list stub shows it; the statuses are those of the columns.
-model::Allocation listed(const Naming& naming, tables::AllocRow row) {
-  const Snapshot& snapshot = naming.snapshot;
-  const tables::AllocTable& allocs = snapshot.allocs;
-  model::Allocation out;
-  if (allocs.cold[row]) {
-    out = *allocs.cold[row];
-  } else {
-    const tables::JobKey& key = snapshot.jobs.keys[allocs.job_key[row]];
-    out.id = base::to_text(allocs.id[row]);
-    out.namespace_ = snapshot.text(key.job_namespace);
-    out.job_id = snapshot.text(key.job_id);
-    out.task_group = snapshot.text(allocs.group[row]);
-    out.name = out.job_id + "." + out.task_group + "[" + std::to_string(allocs.name_index[row]) + "]";
-    out.node_id = base::to_text(snapshot.nodes.id(allocs.node[row]));
-    out.node_name = *snapshot.value_text(tables::kNameColumn, allocs.node[row]);
-    out.create_index = allocs.create_index[row];
-  }
-  out.desired_status = tables::to_text(allocs.desired[row]);
-  out.client_status = tables::to_text(allocs.client[row]);
-  out.modify_index = allocs.modify_index[row];
-  return out;
 }
 
 /// R-SCHED-191: list stub of an allocation, without resources.
@@ -72,7 +49,7 @@ json::Value stub(const Naming& naming, tables::AllocRow row) {
                                           "ModifyIndex",
                                           "CreateTime",
                                           "ModifyTime"};
-  const json::Value whole = model::to_json(listed(naming, row));
+  const json::Value whole = model::to_json(tables::to_alloc(naming.snapshot, row));
   json::Value out = json::Value::object();
   for (const char* key : kKeys)
     if (const json::Value* value = whole.find(key)) out.set(key, *value);
