@@ -1,6 +1,7 @@
 #include "sched/scratch.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/text.h"
 #include "rank/spread.h"
@@ -62,16 +63,16 @@ bool Verdicts::evaluate(const Snapshot& snapshot, const tables::CompiledConstrai
   return match::holds(c.test, left, right, patterns_);
 }
 
-bool Verdicts::holds(const Snapshot& snapshot, tables::ConstraintId id, NodeRow row) {
+bool Verdicts::ask(const Snapshot& snapshot, tables::ConstraintId id, NodeRow row) {
   const tables::CompiledConstraint& c = *snapshot.constraints[id];
-  const bool left_varies = !c.test.left.is_fixed();
-  if (!c.test.right.is_fixed() || (left_varies && c.left == tables::kNoColumn)) return evaluate(snapshot, c, row);
-  if (id >= by_code_.size()) by_code_.resize(snapshot.constraints.size());
-  std::vector<std::uint8_t>& known = by_code_[id];
-  const std::uint32_t code = left_varies ? snapshot.nodes.code(c.left, row) : 0;
-  if (code >= known.size()) known.resize(left_varies ? snapshot.nodes.column(c.left).values.size() + 1 : 1, kUnknown);
-  if (known[code] == kUnknown) known[code] = evaluate(snapshot, c, row) ? kYes : kNo;
-  return known[code] == kYes;
+  if (!c.test.right.is_fixed() || c.left == tables::kNoColumn) return evaluate(snapshot, c, row);
+  if (id >= entries_.size()) entries_.resize(snapshot.constraints.size());
+  Entry& entry = entries_[id];
+  entry.column = c.left;
+  const std::uint32_t code = snapshot.nodes.code(c.left, row);
+  if (code >= entry.known.size()) entry.known.resize(snapshot.nodes.column(c.left).values.size() + 1, kUnknown);
+  entry.known[code] = evaluate(snapshot, c, row) ? kYes : kNo;
+  return entry.known[code] == kYes;
 }
 
 void Scratch::start_attempt(const Snapshot& snapshot) {
@@ -100,6 +101,9 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
   out.rows.clear();
   out.computed_class.clear();
   out.node_class.clear();
+  out.capacity.clear();
+  out.capacities.clear();
+  capacity_ids_.clear();
   out.available.clear();
   const tables::BaseSetKey& key = *snapshot.base_sets[base_set];
   const tables::NodeTable& nodes = snapshot.nodes;
@@ -127,6 +131,14 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
     out.rows.push_back(row);
     out.computed_class.push_back(nodes.code(tables::kComputedClassColumn, row));
     out.node_class.push_back(nodes.code(tables::kClassColumn, row));
+    const tables::NodeCapacity& capacity = nodes.capacity(row);
+    const CapacityKey figures{capacity.cpu_mhz,        capacity.memory_mb,
+                          capacity.disk_mb,        std::bit_cast<std::int64_t>(capacity.cpu_score),
+                          capacity.max_allocs,     std::bit_cast<std::int64_t>(capacity.memory_score),
+                          capacity.network_invalid};
+    const auto [known, added] = capacity_ids_.emplace(figures, static_cast<std::uint32_t>(out.capacities.size()));
+    if (added) out.capacities.push_back(capacity);
+    out.capacity.push_back(known->second);
   }
   for (std::size_t code = 1; code < count.size(); ++code)
     if (count[code] > 0) out.available.push_back({static_cast<std::uint32_t>(code), count[code]});

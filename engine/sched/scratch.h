@@ -8,6 +8,7 @@
 // Threads: one worker.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -107,6 +108,8 @@ struct ReadyNodes {
   std::uint64_t epoch = ~0ULL;  ///< node table epoch it was made from
   std::vector<tables::NodeRow> rows;
   std::vector<std::uint32_t> computed_class, node_class;  ///< beside rows: column codes
+  std::vector<std::uint32_t> capacity;                    ///< beside rows: position in `capacities`
+  std::vector<tables::NodeCapacity> capacities;           ///< distinct in the figures that fit and score read
   std::vector<Count> available;                           ///< code of the datacenter column -> nodes
 };
 
@@ -131,12 +134,25 @@ struct NodeMark {
 class Verdicts {
  public:
   /// Whether constraint `id` holds on node `row`; remembers the answer per value of the left column.
-  bool holds(const tables::Snapshot& snapshot, tables::ConstraintId id, tables::NodeRow row);
+  bool holds(const tables::Snapshot& snapshot, tables::ConstraintId id, tables::NodeRow row) {
+    if (id < entries_.size() && entries_[id].column != tables::kNoColumn) {
+      const Entry& entry = entries_[id];
+      const std::uint32_t code = snapshot.nodes.code(entry.column, row);
+      if (code < entry.known.size() && entry.known[code] != kUnknown) return entry.known[code] == kYes;
+    }
+    return ask(snapshot, id, row);
+  }
 
  private:
   bool evaluate(const tables::Snapshot& snapshot, const tables::CompiledConstraint& constraint, tables::NodeRow row);
+  bool ask(const tables::Snapshot& snapshot, tables::ConstraintId id, tables::NodeRow row);
   enum : std::uint8_t { kUnknown, kNo, kYes };
-  std::vector<std::vector<std::uint8_t>> by_code_;  // [constraint][code of the left column]
+  /// What a look-up touches, kept apart from the compiled constraint.
+  struct Entry {
+    tables::ColumnId column = tables::kNoColumn;  ///< kNoColumn: ask() decides
+    std::vector<std::uint8_t> known;              ///< by code of the column
+  };
+  std::vector<Entry> entries_;  // by constraint id
   match::Patterns patterns_;
 };
 
@@ -190,6 +206,8 @@ struct Scratch {
   match::Patterns patterns;
 
  private:
+  using CapacityKey = std::array<std::int64_t, 7>;
+  std::map<CapacityKey, std::uint32_t> capacity_ids_;  ///< scratch of ready_nodes()
   struct SpecPorts {
     std::shared_ptr<const tables::NodeSpec> spec;
     std::unique_ptr<rank::NodePorts> ports;

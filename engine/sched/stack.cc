@@ -508,10 +508,19 @@ SelectMetrics GenericStack::take_metrics() {
   out.base_set = base_set_;
   out.has_pool = true;
   Arena& arena = scratch_.arena;
-  out.reasons = arena.copy(std::span<const Count>(reasons_));
-  out.classes_filtered = arena.copy(std::span<const Count>(classes_filtered_));
-  out.dimensions = arena.copy(std::span<const Count>(dimensions_));
-  out.classes_exhausted = arena.copy(std::span<const Count>(classes_exhausted_));
+  // One piece of memory for all four lists of counts.
+  std::span<Count> counts =
+      arena.take<Count>(reasons_.size() + classes_filtered_.size() + dimensions_.size() + classes_exhausted_.size());
+  auto put = [&](const std::vector<Count>& list) {
+    std::copy(list.begin(), list.end(), counts.begin());
+    const std::span<const Count> out_list = counts.first(list.size());
+    counts = counts.subspan(list.size());
+    return out_list;
+  };
+  out.reasons = put(reasons_);
+  out.classes_filtered = put(classes_filtered_);
+  out.dimensions = put(dimensions_);
+  out.classes_exhausted = put(classes_exhausted_);
   const auto best = top_.take();
   const std::span<ScoredNode> list = arena.take<ScoredNode>(best.size());
   for (std::size_t i = 0; i < best.size(); ++i) {

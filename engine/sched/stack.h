@@ -185,6 +185,11 @@ class GenericStack {
   struct FirstReason {
     std::uint32_t position, reason;
   };
+  /// The last fit score of a capacity: most nodes of one capacity are used alike, empty ones above all.
+  struct CapacityMemo {
+    std::int64_t cpu = -1, memory = -1;  // with the ask; -1: none yet
+    double component = 0;
+  };
   struct Plain {
     bool active = false;
     bool left = false;  // this attempt went over to the general path
@@ -194,8 +199,10 @@ class GenericStack {
     std::span<double> prefix, appended, spread;
     std::span<std::uint32_t> dimension, class_of;
     std::span<PlainParts> parts;
-    std::span<std::uint8_t> passes;  // by position
+    std::span<std::uint32_t> capacity;  // position in ReadyNodes::capacities
+    std::span<std::uint8_t> passes;     // by position
     std::vector<std::uint8_t> class_state;
+    std::vector<CapacityMemo> memo;  // by position in ReadyNodes::capacities
     std::vector<FirstReason> first_reasons;
     std::size_t next_reason = 0;
     bool no_own_allocs = true;

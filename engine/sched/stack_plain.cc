@@ -12,6 +12,7 @@
 //   prefix     8 B   sum of the appended components before spread
 //   appended   8 B   how many these are, as double; 0 while the node is exhausted
 //   dimension  4 B   exhausted: reason id
+//   capacity   4 B   which of the few distinct capacities
 //   parts     32 B   binpack, devices, anti-affinity, affinity for the top list
 //   codes      4 B   per spread set: value code
 //
@@ -57,6 +58,8 @@ void GenericStack::start_plain() {
   p.appended = arena.take<double>(size_);
   p.dimension = arena.take<std::uint32_t>(size_);
   p.parts = arena.take<PlainParts>(size_);
+  p.capacity = arena.take<std::uint32_t>(size_);
+  p.memo.assign(nodes_->capacities.size(), {});
   p.passes = arena.take<std::uint8_t>(size_);
   p.class_of = arena.take<std::uint32_t>(size_);
   p.class_state.assign(snapshot_->nodes.column(tables::kComputedClassColumn).values.size() + 1, kClassUnknown);
@@ -93,15 +96,12 @@ void GenericStack::prepare_block(GroupView& v) {
     p.passes[index] = passes;
     p.position[p.count] = index;
     p.row[p.count] = row;
+    p.capacity[p.count] = nodes_->capacity[candidate];
     p.count += passes;
   }
   p.prepared = end;
-  const tables::CowVector<tables::NodeCapacity>& capacities = snapshot_->nodes.fixed->capacity;
   const tables::CowVector<tables::NodeUse>& uses = snapshot_->nodes.use;
-  for (std::uint32_t entry = first_entry; entry < p.count; ++entry) {
-    capacities.prefetch(p.row[entry]);
-    uses.prefetch(p.row[entry]);
-  }
+  for (std::uint32_t entry = first_entry; entry < p.count; ++entry) uses.prefetch(p.row[entry]);
   for (std::size_t s = 0; s < p.spread_sets; ++s)
     for (std::uint32_t entry = first_entry; entry < p.count; ++entry)
       p.codes[s][entry] = std::min(spread_group_->sets()[s].code_of_row(p.row[entry]),
@@ -111,14 +111,14 @@ void GenericStack::prepare_block(GroupView& v) {
                       group.affinities.empty() && p.no_own_allocs;
   for (std::uint32_t entry = first_entry; entry < p.count; ++entry) {
     const tables::NodeUse& use = uses[p.row[entry]];
-    const tables::NodeCapacity& capacity = capacities[p.row[entry]];
+    const tables::NodeCapacity& capacity = nodes_->capacities[p.capacity[entry]];
     if (!simple || (use.port_allocs | use.core_allocs | capacity.network_invalid) != 0) {
       decide_entry(entry, v);
       continue;
     }
     const std::int64_t cpu = use.cpu_mhz + group.cpu_mhz, memory = use.memory_mb + group.memory_mb;
     std::uint32_t dimension = kReasonNone;
-    if (capacity.max_allocs != 0 && capacity.max_allocs <= use.alloc_count)
+    if (capacity.max_allocs != 0 && capacity.max_allocs <= static_cast<std::int64_t>(use.alloc_count))
       dimension = kDimensionMaxAllocs;
     else if (capacity.cpu_mhz < cpu)
       dimension = kDimensionCpu;
@@ -130,7 +130,10 @@ void GenericStack::prepare_block(GroupView& v) {
       exhaust_entry(entry, dimension);
       continue;
     }
-    const double component = fit_component(cpu, capacity.cpu_score, memory, capacity.memory_score);
+    CapacityMemo& memo = p.memo[p.capacity[entry]];
+    if (memo.cpu != cpu || memo.memory != memory)
+      memo = {cpu, memory, fit_component(cpu, capacity.cpu_score, memory, capacity.memory_score)};
+    const double component = memo.component;
     p.prefix[entry] = component;
     p.appended[entry] = 1.0;
     p.parts[entry] = {component, 0, 0, 0, false};
