@@ -45,8 +45,9 @@ class Device {
     if (enough()) return true;
     s_.ranked.clear();
     for (const std::uint32_t i : s_.listed)
-      s_.ranked.push_back({i, network_distance(ask_.mbits, first(i).mbits) +
-                                  penalty(candidate(i).max_parallel, candidate(i).preempted)});
+      s_.ranked.push_back(
+          {i, 0,
+           network_distance(ask_.mbits, first(i).mbits) + penalty(candidate(i).max_parallel, candidate(i).preempted)});
     // Stable, and an ask of 0 Mbit/s has no comparable keys: those keep their order.
     std::stable_sort(s_.ranked.begin(), s_.ranked.end(), [&](const Scratch::Ranked& a, const Scratch::Ranked& b) {
       const std::int64_t qa = candidate(a.candidate).priority, qb = candidate(b.candidate).priority;

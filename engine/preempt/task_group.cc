@@ -39,8 +39,10 @@ void choose_for_resources(std::int64_t job_priority, const FlatResources& room, 
   s.preemptible.clear();
   for (std::uint32_t i = 0; i < candidates.size(); ++i)
     if (candidates[i].preemptible_by(job_priority)) s.preemptible.push_back(i);
-  std::stable_sort(s.preemptible.begin(), s.preemptible.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return candidates[a].priority < candidates[b].priority; });
+  std::sort(s.preemptible.begin(), s.preemptible.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const std::int64_t qa = candidates[a].priority, qb = candidates[b].priority;
+    return qa != qb ? qa < qb : a < b;
+  });
 
   take_all_out();
   s.need = ask;
@@ -62,7 +64,7 @@ void choose_for_resources(std::int64_t job_priority, const FlatResources& room, 
       const std::uint32_t chosen = s.preemptible[nearest];
       add(s.room, candidates[chosen]);
       met = covers(s.room, ask);
-      s.ranked.push_back({chosen, distance(ask, candidates[chosen])});
+      s.ranked.push_back({chosen, static_cast<std::uint32_t>(s.ranked.size()), distance(ask, candidates[chosen])});
       s.preemptible[nearest] = s.preemptible[last - 1];
       subtract(s.need, candidates[chosen]);
     }
@@ -71,8 +73,9 @@ void choose_for_resources(std::int64_t job_priority, const FlatResources& room, 
   if (!met) return;
 
   // R-PREEMPT-421: the largest first, as far as needed.
-  std::stable_sort(s.ranked.begin(), s.ranked.end(),
-                   [](const Scratch::Ranked& a, const Scratch::Ranked& b) { return a.key > b.key; });
+  std::sort(s.ranked.begin(), s.ranked.end(), [](const Scratch::Ranked& a, const Scratch::Ranked& b) {
+    return a.key != b.key ? a.key > b.key : a.order < b.order;
+  });
   take_all_out();
   for (const Scratch::Ranked& x : s.ranked) {
     victims.push_back(x.candidate);

@@ -24,8 +24,9 @@ using Victims = std::vector<std::uint32_t>;
 
 /// Memory that is used again; nothing in it outlives a call.
 struct Scratch {
+  /// `order` settles ties where the sort itself is not stable (R-PREEMPT-423).
   struct Ranked {
-    std::uint32_t candidate;
+    std::uint32_t candidate, order;
     double key;
   };
   /// A candidate with networks.
