@@ -145,6 +145,8 @@ class GenericStack {
   void decide_fit_special(const Position& position, const GroupView& view, Cell& cell);
   bool build_option(const Position& position, const GroupView& view, Option& option);
   void proposed(tables::NodeRow row, std::vector<const tables::ResourceShape*>& out);
+  void proposed_special(tables::NodeRow row, std::vector<const tables::ResourceShape*>& out);
+  void sum_others(tables::NodeRow row, bool count_each);
   bool serve_devices(std::span<const match::DeviceRequest> requests, const model::Node& node, bool evict,
                      Option& option, model::AllocatedTask& allocated);
 

@@ -38,6 +38,58 @@ void GenericStack::proposed(NodeRow row, std::vector<const tables::ResourceShape
       out.push_back(plan_->allocs[i].held);
 }
 
+/// The proposed allocations that hold ports, devices or cores; the others matter only by their sums, which the columns
+/// have. The walk ends when all of them were met.
+void GenericStack::proposed_special(NodeRow row, std::vector<const tables::ResourceShape*>& out) {
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  const tables::NodeUse& use = snapshot_->nodes.use[row];
+  out.clear();
+  by_id_.clear();
+  bool in_order = false;
+  std::uint32_t ports = use.port_allocs, devices = use.device_allocs, cores = use.core_allocs;
+  for (tables::AllocRow a = use.alloc_head; a != kNoRow && (ports | devices | cores) != 0; a = allocs.next_on_node[a]) {
+    const tables::ResourceShape& shape = allocs.shape_of(a);
+    ports -= shape.ports;
+    devices -= shape.devices;
+    cores -= !shape.cores.empty();
+    if (!shape.special() || leaves(row, a)) continue;
+    in_order = in_order || shape.shares_ports;
+    by_id_.push_back(a);
+  }
+  if (in_order)  // R-RANK-504: which of two holders of a port comes first matters only here
+    std::sort(by_id_.begin(), by_id_.end(),
+              [&](tables::AllocRow a, tables::AllocRow b) { return allocs.id[a] < allocs.id[b]; });
+  for (const tables::AllocRow a : by_id_) out.push_back(&allocs.shape_of(a));
+  if (const NodeOverlay* overlay = scratch_.overlay(row); overlay && overlay->complex_allocs > 0)
+    for (std::uint32_t i = overlay->first_alloc; i != kNoRow; i = plan_->allocs[i].next_on_node)
+      if (plan_->allocs[i].held->special()) out.push_back(plan_->allocs[i].held);
+}
+
+/// Enters what proposed_special() left out into the fit sum: one entry with their sums, and, where the number of
+/// allocations is limited, empty ones for the rest of them.
+void GenericStack::sum_others(NodeRow row, bool count_each) {
+  const tables::NodeUse& use = snapshot_->nodes.use[row];
+  model::FlatResources rest;
+  rest.cpu_mhz = use.cpu_mhz;
+  rest.memory_mb = use.memory_mb;
+  rest.disk_mb = use.disk_mb;
+  std::int64_t entries = static_cast<std::int64_t>(use.alloc_count) - static_cast<std::int64_t>(proposed_.size());
+  if (const NodeOverlay* overlay = scratch_.overlay(row)) {
+    rest.cpu_mhz += overlay->cpu_mhz;
+    rest.memory_mb += overlay->memory_mb;
+    rest.disk_mb += overlay->disk_mb;
+    entries += overlay->allocs;
+  }
+  for (const tables::ResourceShape* shape : proposed_) {
+    rest.cpu_mhz -= shape->cpu_mhz;
+    rest.memory_mb -= shape->memory_mb;
+    rest.disk_mb -= shape->disk_mb;
+  }
+  if (entries <= 0) return;
+  scratch_.fit.add(&rest);
+  for (std::int64_t i = 1; count_each && i < entries; ++i) scratch_.fit.add(nullptr);
+}
+
 bool GenericStack::build_option(const Position& position, const GroupView& v, Option& option) {
   const std::shared_ptr<const tables::NodeSpec>& spec = snapshot_->nodes.fixed->spec[position.row];
   const model::Node& node = spec->node;
@@ -56,7 +108,11 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
   };
 
   if (!ports.error.empty()) return fail(kDimensionInvalidNode);  // R-RANK-604
-  proposed(position.row, proposed_);
+  // Choosing victims needs every allocation, everything else only those that hold ports, devices or cores.
+  if (evicting_)
+    proposed(position.row, proposed_);
+  else
+    proposed_special(position.row, proposed_);
   rank::NetworkIndex& index = scratch_.network_index;
   index.start(ports);
   bool collision = false;
@@ -151,6 +207,7 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
 
   rank::FitSum& fit = scratch_.fit;  // R-RANK-645
   fit.clear();
+  if (!evicting_) sum_others(position.row, snapshot_->nodes.capacity(position.row).max_allocs != 0);
   model::FlatResources flat;
   for (const tables::ResourceShape* shape : proposed_) {
     flat.cpu_mhz = shape->cpu_mhz;

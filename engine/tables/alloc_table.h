@@ -39,8 +39,10 @@ inline constexpr std::uint32_t kOddName = ~0u;
 struct ResourceShape {
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
   std::vector<std::uint16_t> cores;
-  bool ports = false;                                          ///< holds networks or ports
-  bool devices = false;                                        ///< holds devices
+  bool ports = false;         ///< holds networks or ports
+  bool devices = false;       ///< holds devices
+  bool shares_ports = false;  ///< some port mapping ignores collisions: the order of allocations decides (R-MODEL-411)
+  [[nodiscard]] bool special() const { return ports || devices || !cores.empty(); }
   std::shared_ptr<const model::AllocatedResources> resources;  ///< null only for allocations without any
 };
 

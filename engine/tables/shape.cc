@@ -16,6 +16,8 @@ std::shared_ptr<const ResourceShape> make_shape(const std::shared_ptr<const mode
     out->ports = out->ports || !task.networks.empty();
     out->devices = out->devices || !task.devices.empty();
   }
+  for (const model::AllocatedPort& port : resources->shared.ports)
+    out->shares_ports = out->shares_ports || port.ignore_collision;
   out->resources = resources;
   return out;
 }
