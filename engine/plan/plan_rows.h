@@ -17,10 +17,10 @@ struct PlannedAlloc {
   std::uint32_t name_index = 0;
   double score = 0;  ///< final score of the node when it was chosen
   SelectMetrics metrics;
-  const tables::ResourceShape* held = nullptr;  ///< what it holds
+  const tables::ResourceShape* held = nullptr;         ///< what it holds
   std::shared_ptr<const tables::ResourceShape> shape;  ///< owner of `held`; null where it is the group's own shape
-  std::uint32_t next_on_node = tables::kNoRow;  ///< next planned allocation on the same node
-  bool first_on_node = false;                   ///< no earlier planned allocation is on its node
+  std::uint32_t next_on_node = tables::kNoRow;         ///< next planned allocation on the same node
+  bool first_on_node = false;                          ///< no earlier planned allocation is on its node
 };
 
 /// One allocation that the plan ends on the server's side.

@@ -78,8 +78,9 @@ class PropertySet {
     return cell.kind == Cell::Kind::lowest ? lowest_boost : -1.0;
   }
 
-  /// What a node adds, by code and last for a node without the attribute, as far as it does not depend on the nodes scored before: false when some value's score
-  /// is the lowest boost so far (R-RANK-831 step 6), and `by_code` is then incomplete.
+  /// What a node adds, by code and last for a node without the attribute, as far as it does not depend on the nodes
+  /// scored before: false when some value's score is the lowest boost so far (R-RANK-831 step 6), and `by_code` is then
+  /// incomplete.
   [[nodiscard]] bool table(std::vector<double>& by_code) const;
   [[nodiscard]] std::uint32_t code_of_row(std::uint32_t row) const noexcept { return code_of_row_[row]; }
 

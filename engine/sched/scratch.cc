@@ -133,9 +133,9 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
     out.node_class.push_back(nodes.code(tables::kClassColumn, row));
     const tables::NodeCapacity& capacity = nodes.capacity(row);
     const CapacityKey figures{capacity.cpu_mhz,        capacity.memory_mb,
-                          capacity.disk_mb,        std::bit_cast<std::int64_t>(capacity.cpu_score),
-                          capacity.max_allocs,     std::bit_cast<std::int64_t>(capacity.memory_score),
-                          capacity.network_invalid};
+                              capacity.disk_mb,        std::bit_cast<std::int64_t>(capacity.cpu_score),
+                              capacity.max_allocs,     std::bit_cast<std::int64_t>(capacity.memory_score),
+                              capacity.network_invalid};
     const auto [known, added] = capacity_ids_.emplace(figures, static_cast<std::uint32_t>(out.capacities.size()));
     if (added) out.capacities.push_back(capacity);
     out.capacity.push_back(known->second);
