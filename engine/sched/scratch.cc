@@ -99,9 +99,7 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
   if (out.epoch == snapshot.nodes.epoch) return out;
   out.epoch = snapshot.nodes.epoch;
   out.rows.clear();
-  out.computed_class.clear();
-  out.node_class.clear();
-  out.capacity.clear();
+  out.candidates.clear();
   out.capacities.clear();
   capacity_ids_.clear();
   out.available.clear();
@@ -129,8 +127,6 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
     if (seen < 0) continue;
     ++seen;
     out.rows.push_back(row);
-    out.computed_class.push_back(nodes.code(tables::kComputedClassColumn, row));
-    out.node_class.push_back(nodes.code(tables::kClassColumn, row));
     const tables::NodeCapacity& capacity = nodes.capacity(row);
     const CapacityKey figures{capacity.cpu_mhz,        capacity.memory_mb,
                               capacity.disk_mb,        std::bit_cast<std::int64_t>(capacity.cpu_score),
@@ -138,7 +134,7 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
                               capacity.network_invalid};
     const auto [known, added] = capacity_ids_.emplace(figures, static_cast<std::uint32_t>(out.capacities.size()));
     if (added) out.capacities.push_back(capacity);
-    out.capacity.push_back(known->second);
+    out.candidates.push_back({row, capacity.computed_class_code, capacity.class_code, known->second});
   }
   for (std::size_t code = 1; code < count.size(); ++code)
     if (count[code] > 0) out.available.push_back({static_cast<std::uint32_t>(code), count[code]});

@@ -107,10 +107,15 @@ class Reasons {
 struct ReadyNodes {
   std::uint64_t epoch = ~0ULL;  ///< node table epoch it was made from
   std::vector<tables::NodeRow> rows;
-  std::vector<std::uint32_t> computed_class, node_class;  ///< beside rows: column codes
-  std::vector<std::uint32_t> capacity;                    ///< beside rows: position in `capacities`
-  std::vector<tables::NodeCapacity> capacities;           ///< distinct in the figures that fit and score read
-  std::vector<Count> available;                           ///< code of the datacenter column -> nodes
+  /// Beside rows, and the row again: what preparing a node reads of it, in one place as nodes are met in random order.
+  struct Candidate {
+    tables::NodeRow row;
+    std::uint32_t computed_class, node_class;  ///< column codes
+    std::uint32_t capacity;                    ///< position in `capacities`
+  };
+  std::vector<Candidate> candidates;
+  std::vector<tables::NodeCapacity> capacities;  ///< distinct in the figures that fit and score read
+  std::vector<Count> available;                  ///< code of the datacenter column -> nodes
 };
 
 /// This attempt's change to one node, made by the plan so far.

@@ -80,12 +80,12 @@ void GenericStack::prepare_block(GroupView& v) {
   const std::uint32_t end = std::min(size_, p.prepared + kBlock);
   const std::uint32_t first_entry = p.count;
   for (std::uint32_t index = p.prepared; index < end; ++index) {
-    const std::uint32_t candidate = order_.at(index);
-    const NodeRow row = nodes_->rows[candidate];
-    const std::uint32_t node_class = nodes_->node_class[candidate];
+    const ReadyNodes::Candidate& candidate = nodes_->candidates[order_.at(index)];
+    const NodeRow row = candidate.row;
+    const std::uint32_t node_class = candidate.node_class;
     p.class_of[index] = node_class;
     p.one_class = p.one_class && node_class == p.class_of[0];
-    std::uint8_t& state = p.class_state[nodes_->computed_class[candidate]];
+    std::uint8_t& state = p.class_state[candidate.computed_class];
     if (state == kClassUnknown) {
       const std::uint32_t reason = first_failing(row, v);
       state = reason == kReasonNone ? kClassPasses : kClassFails;
@@ -96,7 +96,7 @@ void GenericStack::prepare_block(GroupView& v) {
     p.passes[index] = passes;
     p.position[p.count] = index;
     p.row[p.count] = row;
-    p.capacity[p.count] = nodes_->capacity[candidate];
+    p.capacity[p.count] = candidate.capacity;
     p.count += passes;
   }
   p.prepared = end;
