@@ -41,14 +41,14 @@ struct Worker {
   std::int64_t time(const tables::StateStore& store, tables::JobKeyRow job, std::string_view eval_id,
                     rank::OrderProvider provider) {
     const auto start = Steady::now();
-    const tables::Snapshot snapshot = store.snapshot();
+    const tables::SnapshotRef snapshot = store.snapshot();
     sched::EvalFacts facts;
     facts.id = base::parse_uuid(eval_id).value_or(base::Uuid{});
     facts.id_text = eval_id;
     facts.job = job;
     facts.priority = 50;
     facts.triggered_by = "job-register";
-    scheduler.process(snapshot, facts, provider, ids, result);
+    scheduler.process(*snapshot, facts, provider, ids, result);
     return ns_since(start);
   }
 };

@@ -230,6 +230,7 @@ class Replay {
   sched::GenericScheduler scheduler_;
   sched::IdStream ids_;
   sched::EvalResult decided_;
+  plan::Applier applier_{store_};
   plan::ApplyResult applied_;
   sim::DecisionDigest digest_;
   sim::RunClock clock_{sim::Clock::skip};
@@ -380,7 +381,8 @@ void Replay::evaluate(Ticket ticket) {
   std::int64_t decided_ns, committed_ns;
   std::shared_ptr<const tables::CompiledJob> job;
   {
-    const tables::Snapshot snapshot = store_.snapshot();
+    const tables::SnapshotRef held = store_.snapshot();
+    const tables::Snapshot& snapshot = *held;
     job = snapshot.jobs.versions[snapshot.jobs.keys[ticket.job].current];
     sched::EvalFacts facts;
     facts.id = ticket.id;
@@ -437,7 +439,7 @@ void Replay::commit(const tables::CompiledJob& job, const Ticket& ticket) {
   applied_.committed = 0;
   if (decided_.plan.allocs.empty()) return;
   const auto first = static_cast<tables::AllocRow>(store_.current().allocs.size());
-  plan::apply(store_, decided_.plan, store_.index() + 1, job.spec->all_at_once, applied_);
+  applier_.apply(decided_.plan, store_.index() + 1, job.spec->all_at_once, applied_);
   result_.refused += applied_.refused;  // one worker plans on the newest state: anything else than 0 is a defect
   if (workload_.departures && ticket.run_time_ns != sim::kNeverEnds)
     // From the due time, not from the commit, so that the speed of the machine does not change the decisions.

@@ -127,6 +127,12 @@ void Applier::apply(const PlanRows& plan, std::uint64_t index, bool all_at_once,
       if (all_at_once) break;  // R-CTRL-618
     }
     result.refresh_index = std::max(state.nodes.index, state.allocs.index);
+    if (result.refresh_index == 0) result.refresh_index = state.index;  // tables filled without an index
+    if (result.refresh_index == 0) {
+      result.error = "partialCommit with RefreshIndex of 0";
+      result.refused = static_cast<std::uint32_t>(plan.allocs.size());
+      return;
+    }
     if (all_at_once) {
       result.refused = static_cast<std::uint32_t>(plan.allocs.size());
       return;

@@ -227,6 +227,11 @@ void StateStore::refresh_free(NodeRow row, const NodeUse& use) {
 std::string StateStore::variant_class(const std::shared_ptr<const NodeSpec>& spec, const NodeVariant& variant) {
   if (!variant.computed_class.empty()) return std::string(variant.computed_class);
   // Attributes and meta named `unique.` are no part of the class (R-MODEL-541): most variants share theirs.
+  const auto unique = [](const auto& entry) { return entry.first.starts_with("unique."); };
+  if (variant.datacenter.empty() && !spec->node.computed_class.empty() &&
+      std::all_of(variant.attributes.begin(), variant.attributes.end(), unique) &&
+      std::all_of(variant.meta.begin(), variant.meta.end(), unique))
+    return spec->node.computed_class;
   std::string key = std::to_string(reinterpret_cast<std::uintptr_t>(spec.get()));
   key += '\0';
   key += variant.datacenter;

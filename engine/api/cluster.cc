@@ -1,0 +1,310 @@
+#include "berth/cluster.h"
+
+#include <algorithm>
+
+#include "api/impl.h"
+#include "base/text.h"
+#include "io/export_import.h"
+#include "io/json_parse.h"
+#include "model/computed_class.h"
+#include "model/node_canonical.h"
+#include "model/register_job.h"
+#include "model/spec_changed.h"
+#include "sched/to_model.h"
+
+namespace berth {
+
+using tables::kNoRow;
+
+namespace {
+
+rank::OrderProvider provider_of(Order order) {
+  switch (order) {
+    case Order::nomad:
+      return rank::OrderProvider::nomad;
+    case Order::mix:
+      return rank::OrderProvider::mix;
+    case Order::lazy:
+      return rank::OrderProvider::lazy;
+    case Order::identity:
+      return rank::OrderProvider::identity;
+  }
+  return rank::OrderProvider::nomad;
+}
+
+Error unknown(std::string text) { return {Errc::unknown_object, 0, std::move(text)}; }
+
+Metrics to_metrics(const tables::Snapshot& state, const model::AllocMetric& metric) {
+  Metrics out;
+  out.nodes_evaluated = metric.nodes_evaluated;
+  out.nodes_filtered = metric.nodes_filtered;
+  out.nodes_exhausted = metric.nodes_exhausted;
+  out.nodes_in_pool = metric.nodes_in_pool;
+  out.nodes_available = metric.nodes_available;
+  out.filtered_by = metric.constraint_filtered;
+  out.exhausted_by = metric.dimension_exhausted;
+  const auto& by_id = *state.nodes.fixed->by_id;
+  for (const model::ScoreMeta& meta : metric.score_meta_data) {
+    ScoredNode& node = out.best.emplace_back();
+    node.node_id = meta.node_id;
+    node.score = meta.norm_score;
+    node.components = meta.scores;
+    const base::Uuid id = base::parse_uuid(meta.node_id).value_or(base::Uuid{});
+    const auto at = std::lower_bound(by_id.begin(), by_id.end(), id, [&](tables::NodeRow row, base::Uuid wanted) {
+      return state.nodes.id(row) < wanted;
+    });
+    if (at != by_id.end() && state.nodes.id(*at) == id)
+      if (const std::string* name = state.value_text(tables::kNameColumn, *at)) node.node_name = *name;
+  }
+  return out;
+}
+
+std::vector<std::string> reasons_of(const Metrics& metrics) {
+  if (metrics.nodes_in_pool == 0) return {"no ready node in the job's datacenters and node pool"};
+  std::vector<std::pair<std::int64_t, std::string>> counted;
+  for (const auto& [reason, count] : metrics.filtered_by) counted.emplace_back(count, "filtered: " + reason);
+  for (const auto& [dimension, count] : metrics.exhausted_by) counted.emplace_back(count, "exhausted: " + dimension);
+  std::stable_sort(counted.begin(), counted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> out;
+  for (const auto& [count, text] : counted)
+    out.push_back(text + " on " + std::to_string(count) + (count == 1 ? " node" : " nodes"));
+  return out;
+}
+
+}  // namespace
+
+void Cluster::Impl::load(const model::ClusterState& state) {
+  store.load(state);
+  if (config.algorithm == Algorithm::from_cluster) return;
+  auto record = state.scheduler_config;
+  if (!record) {
+    // Without a record preemption is on for everybody (R-PREEMPT-103); the one made here keeps that.
+    record.emplace();
+    record->preemption_config = {true, true, true, true};
+  }
+  record->scheduler_algorithm = config.algorithm == Algorithm::binpack ? "binpack" : "spread";
+  store.set_scheduler_config(std::move(record));
+}
+
+tables::JobKeyRow Cluster::Impl::find_job(std::string_view job_namespace, std::string_view job_id) const {
+  const tables::JobKeyRow key = store.find_job_key(job_namespace, job_id);
+  return key != kNoRow && store.current().jobs.keys[key].current != kNoRow ? key : kNoRow;
+}
+
+Cluster::Cluster(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Cluster::Cluster(Cluster&&) noexcept = default;
+Cluster& Cluster::operator=(Cluster&&) noexcept = default;
+Cluster::~Cluster() = default;
+
+Cluster::Cluster(const Config& config) : impl_(std::make_shared<Impl>()) {
+  impl_->config = config;
+  impl_->ids = sched::IdStream(config.seed);
+  model::ClusterState state;
+  state.index = 1;
+  for (const char* pool : {"all", "default"}) state.node_pools.emplace_back().name = pool;
+  state.namespaces.emplace_back().name = "default";
+  state.scheduler_config.emplace().scheduler_algorithm = "binpack";  // what a new Nomad cluster has (R-MODEL-210)
+  impl_->load(state);
+}
+
+Result<Cluster> Cluster::from_file(const std::string& path, const Config& config) {
+  auto imported = io::import_cluster(path);
+  if (!imported) return tl::unexpected(imported.error());
+  Cluster out(config);
+  out.impl_->warnings = std::move(imported->warnings);
+  out.impl_->load(imported->state);
+  return out;
+}
+
+Result<Cluster> Cluster::from_json(std::string_view text, const Config& config) {
+  auto value = io::parse_json(text);
+  if (!value) return tl::unexpected(value.error());
+  auto imported = io::import_cluster_json(*value, "-");
+  if (!imported) return tl::unexpected(imported.error());
+  Cluster out(config);
+  out.impl_->warnings = std::move(imported->warnings);
+  out.impl_->load(imported->state);
+  return out;
+}
+
+const std::vector<std::string>& Cluster::load_warnings() const { return impl_->warnings; }
+
+Result<void> Cluster::add_node(std::string_view json) {
+  auto value = io::parse_json(json);
+  if (!value) return tl::unexpected(value.error());
+  model::Node node;
+  if (auto done = model::from_json(*value, node, {}); !done) return done;
+  if (!base::parse_uuid(node.id))
+    return tl::unexpected(InputError{"-", "/ID", "\"" + node.id + "\" is no node ID", "give a UUID"});
+  model::canonicalize(node);
+  if (auto done = model::check_node(node); !done) return done;
+  node.computed_class = model::computed_class(node);
+  impl_->store.begin_commit(impl_->store.index() + 1).upsert_node(node);
+  return {};
+}
+
+Result<void, Error> Cluster::set_node(std::string_view node_id, std::string_view status, bool eligible, bool draining) {
+  const auto id = base::parse_uuid(node_id);
+  const tables::NodeRow row = id ? impl_->store.find_node(*id) : kNoRow;
+  if (row == kNoRow || !impl_->store.current().nodes.exists(row))
+    return tl::unexpected(unknown("no node " + std::string(node_id)));
+  const auto parsed = tables::parse_node_status(status);
+  if (!parsed) return tl::unexpected(unknown("no node status " + std::string(status)));
+  impl_->store.set_node_state(row, *parsed, eligible, draining, impl_->store.index() + 1);
+  return {};
+}
+
+Result<void> Cluster::register_job(const Job& job) {
+  const tables::Snapshot& state = impl_->store.current();
+  const tables::JobKeyRow key = impl_->find_job(job.job_namespace(), job.id());
+  const model::Job* stored = key == kNoRow ? nullptr : state.jobs.versions[state.jobs.keys[key].current]->spec.get();
+  model::RegistrationRequest request;
+  request.path = job.impl_->path;
+  request.namespaces = &state.cold->namespaces;
+  request.pools = &state.cold->node_pools;
+  request.stored = stored;
+  if (const auto& config = state.cold->scheduler_config)
+    request.limits.memory_oversubscription = config->memory_oversubscription_enabled;
+  auto registered = model::register_job(job.impl_->input, request);
+  if (!registered) return tl::unexpected(registered.error());
+  if (!registered->job) return tl::unexpected(InputError{job.impl_->path, "", registered->error, "correct the job"});
+  const std::uint64_t index = impl_->store.index() + 1;
+  model::Job& added = *registered->job;
+  if (stored && !model::spec_changed(*stored, added)) return {};
+  added.create_index = stored ? stored->create_index : index;
+  added.modify_index = added.job_modify_index = index;
+  added.version = stored ? stored->version + 1 : 0;
+  impl_->store.begin_commit(index).upsert_job(registered->job, true);
+  return {};
+}
+
+Result<std::uint32_t, Error> Cluster::remove_job(std::string_view job_namespace, std::string_view job_id) {
+  const tables::JobKeyRow key = impl_->find_job(job_namespace, job_id);
+  if (key == kNoRow) return tl::unexpected(unknown("no job " + std::string(job_id)));
+  tables::Commit commit = impl_->store.begin_commit(impl_->store.index() + 1);
+  commit.stop_job(key);
+  commit.purge_job(key);
+  return commit.end_job(key);
+}
+
+Result<Plan, Error> Cluster::schedule(std::string_view job_namespace, std::string_view job_id, std::int64_t now_ns) {
+  Impl& impl = *impl_;
+  const tables::JobKeyRow key = impl.find_job(job_namespace, job_id);
+  if (key == kNoRow) return tl::unexpected(unknown("no job " + std::string(job_id)));
+  const tables::Snapshot& state = impl.store.current();  // nobody writes meanwhile: one thread owns the cluster
+  const auto job = state.jobs.versions[state.jobs.keys[key].current];
+  if (job->system || job->sysbatch)
+    return tl::unexpected(Error{Errc::not_supported, 0, "this build does not schedule system and sysbatch jobs"});
+  model::Evaluation eval;
+  sched::EvalFacts facts;
+  facts.id = impl.ids.next();
+  eval.id = base::to_text(facts.id);
+  eval.namespace_ = job_namespace;
+  eval.job_id = job_id;
+  eval.priority = job->priority;
+  eval.triggered_by = "job-register";
+  facts.id_text = eval.id;
+  facts.job = key;
+  facts.priority = eval.priority;
+  facts.triggered_by = eval.triggered_by;
+  facts.batch = job->batch;
+  sched::EvalResult& result = impl.decided;
+  impl.scheduler.process(state, facts, provider_of(impl.config.order), impl.ids, result);
+  if (!result.unsupported.empty())
+    return tl::unexpected(Error{Errc::not_supported, 0, "this build lacks: " + result.unsupported});
+  if (result.status != sched::EvalStatus::complete)
+    return tl::unexpected(Error{Errc::processing_failed, 0, result.description});
+
+  const sched::Naming naming{state, impl.scratch};
+  const std::string& pool = job->spec->node_pool;
+  Plan out;
+  out.eval_id = eval.id;
+  out.job_id = job_id;
+  out.job_namespace = job_namespace;
+  for (const plan::PlannedAlloc& alloc : result.plan.allocs) {
+    Placement& p = out.placements.emplace_back();
+    const std::string& group = job->groups[alloc.group].spec->name;
+    p.alloc_id = base::to_text(alloc.id);
+    p.name = job->spec->id + "." + group + "[" + std::to_string(alloc.name_index) + "]";
+    p.task_group = group;
+    p.node_id = base::to_text(state.nodes.id(alloc.node));
+    if (const std::string* name = state.value_text(tables::kNameColumn, alloc.node)) p.node_name = *name;
+    p.score = alloc.score;
+    p.metrics = to_metrics(state, sched::to_model(naming, alloc.metrics, pool));
+  }
+  for (std::size_t g = 0; g < result.groups.size(); ++g) {
+    if (!result.groups[g].failed) continue;
+    Failure& f = out.failures.emplace_back();
+    f.task_group = state.text(result.groups[g].name);
+    f.count = result.groups[g].failure.coalesced + 1;
+    f.metrics = to_metrics(state, sched::to_model(naming, result.groups[g].failure, pool));
+    f.reasons = reasons_of(f.metrics);
+    impl.stats.failures += static_cast<std::uint64_t>(f.count);
+  }
+  out.rows = std::make_shared<Plan::Rows>();
+  out.rows->owner = &impl;
+  out.rows->all_at_once = job->spec->all_at_once;
+  out.rows->plan = result.plan;
+  for (plan::PlannedAlloc& alloc : out.rows->plan.allocs) alloc.metrics = {};
+  if (result.plan.has_deployment)
+    if (auto deployment = sched::to_model(naming, result, eval, now_ns).deployment)
+      out.rows->plan.deployment = std::make_shared<const model::Deployment>(std::move(*deployment));
+  ++impl.stats.evaluations;
+  impl.stats.placements += out.placements.size();
+  return out;
+}
+
+Result<CommitResult, Error> Cluster::commit(const Plan& plan) {
+  Impl& impl = *impl_;
+  if (!plan.rows || plan.rows->used || plan.rows->owner != &impl)
+    return tl::unexpected(
+        Error{Errc::already_used, 0, "the plan was committed before or is not of this cluster; schedule again"});
+  plan.rows->used = true;
+  plan::PlanRows& rows = plan.rows->plan;
+  const std::uint64_t index = impl.store.index() + 1;
+  if (rows.deployment) {
+    model::Deployment deployment = *rows.deployment;
+    deployment.create_index = deployment.modify_index = index;
+    rows.deployment = std::make_shared<const model::Deployment>(std::move(deployment));
+  }
+  impl.applier.apply(rows, index, plan.rows->all_at_once, impl.applied);
+  const plan::ApplyResult& applied = impl.applied;
+  impl.stats.refused += applied.refused;
+  if (!applied.error.empty()) return tl::unexpected(Error{Errc::processing_failed, 0, applied.error});
+  impl.stats.committed += applied.committed;
+  impl.stats.commits += applied.index != 0;
+  CommitResult out;
+  out.index = applied.index;
+  out.committed = applied.committed;
+  out.refused = applied.refused;
+  const tables::Snapshot& state = impl.store.current();
+  for (std::size_t i = 0; i < applied.rejected_nodes.size(); ++i) {
+    RejectedNode& node = out.rejected.emplace_back();
+    node.node_id = base::to_text(state.nodes.id(applied.rejected_nodes[i]));
+    if (const std::string* name = state.value_text(tables::kNameColumn, applied.rejected_nodes[i]))
+      node.node_name = *name;
+    node.reason = applied.reasons[i];
+  }
+  return out;
+}
+
+Result<void, Error> Cluster::set_alloc_status(std::string_view alloc_id, std::string_view status) {
+  const auto id = base::parse_uuid(alloc_id);
+  const tables::AllocRow row = id ? impl_->store.find_alloc(*id) : kNoRow;
+  if (row == kNoRow) return tl::unexpected(unknown("no allocation " + std::string(alloc_id)));
+  const auto parsed = tables::parse_client(status);
+  if (!parsed) return tl::unexpected(unknown("no allocation status " + std::string(status)));
+  impl_->store.set_client_status(row, *parsed, impl_->store.index() + 1);
+  return {};
+}
+
+View Cluster::view() const {
+  auto impl = std::make_shared<View::Impl>();
+  impl->owner = impl_;
+  impl->state = impl_->store.snapshot();
+  return View(std::move(impl));
+}
+
+const Stats& Cluster::stats() const { return impl_->stats; }
+
+}  // namespace berth

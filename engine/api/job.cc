@@ -1,0 +1,43 @@
+#include "berth/job.h"
+
+#include "api/impl.h"
+#include "io/files.h"
+#include "io/json_parse.h"
+#include "model/register_job.h"
+
+namespace berth {
+
+Result<Job> Job::from_json(std::string_view text, const std::string& path) {
+  auto value = io::parse_json(text, path);
+  if (!value) return tl::unexpected(value.error());
+  model::RegistrationRequest request;
+  request.path = path;
+  auto registered = model::register_job(*value, request);
+  if (!registered) return tl::unexpected(registered.error());
+  if (!registered->job) return tl::unexpected(InputError{path, "", registered->error, "correct the job"});
+  auto impl = std::make_shared<Impl>();
+  impl->input = std::move(*value);
+  impl->path = path;
+  impl->job = std::move(registered->job);
+  impl->warnings = std::move(registered->warnings);
+  return Job(std::move(impl));
+}
+
+Result<Job> Job::from_file(const std::string& path) {
+  auto text = io::read_file(path);
+  if (!text) return tl::unexpected(text.error());
+  return from_json(*text, path);
+}
+
+const std::string& Job::id() const { return impl_->job->id; }
+const std::string& Job::job_namespace() const { return impl_->job->namespace_; }
+const std::string& Job::type() const { return impl_->job->type; }
+std::int64_t Job::priority() const { return impl_->job->priority; }
+std::int64_t Job::count() const {
+  std::int64_t count = 0;
+  for (const model::TaskGroup& group : impl_->job->task_groups) count += group.count;
+  return count;
+}
+const std::vector<std::string>& Job::warnings() const { return impl_->warnings; }
+
+}  // namespace berth

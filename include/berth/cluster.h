@@ -1,0 +1,122 @@
+// A cluster in memory: nodes, jobs, allocations. Load it, register a job, schedule it, read why, commit, repeat.
+//
+//   auto cluster = berth::Cluster::from_file("cluster.json");
+//   auto job = berth::Job::from_file("job.json");
+//   cluster->register_job(*job);
+//   auto plan = cluster->schedule(*job);
+//   std::puts(plan->explain().c_str());
+//   cluster->commit(*plan);
+//
+// Threads: a Cluster belongs to one thread at a time. Views may go to any thread and stay as they are while the cluster
+// changes. Nothing here reads a clock, prints, or throws on input.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/config.h"
+#include "berth/job.h"
+#include "berth/plan.h"
+#include "berth/result.h"
+#include "berth/stats.h"
+
+namespace berth {
+
+/// A node as a View shows it.
+struct NodeInfo {
+  std::string id, name, datacenter, pool, node_class;
+  std::string status;                                     ///< initializing, ready, down or disconnected
+  bool ready = false;                                     ///< status ready, eligible, not draining
+  std::uint32_t allocs = 0;                               ///< that have not ended
+  std::int64_t cpu_usable_mhz = 0, cpu_used_mhz = 0;      ///< usable: without what the node keeps for itself
+  std::int64_t memory_usable_mb = 0, memory_used_mb = 0;  ///< MiB
+  std::int64_t disk_usable_mb = 0, disk_used_mb = 0;      ///< MiB
+};
+
+/// An allocation as a View shows it.
+struct AllocInfo {
+  std::string id, name, job_namespace, job_id, task_group;
+  std::string node_id;         ///< "" when its node is unknown
+  std::string desired_status;  ///< run, stop or evict
+  std::string client_status;   ///< pending, running, complete, failed, lost or unknown
+  std::uint64_t create_index = 0, modify_index = 0;
+};
+
+/// The cluster as it was at one moment. Taking one costs the same for any size; holding one makes later changes copy
+/// the blocks they touch.
+class View {
+ public:
+  [[nodiscard]] std::uint64_t index() const;          ///< of the last change
+  [[nodiscard]] Counts counts() const;                ///< O(nodes + jobs + allocations)
+  [[nodiscard]] std::vector<NodeInfo> nodes() const;  ///< ascending by ID
+  /// Allocations of a job, oldest first; empty for an unknown job. O(jobs + its allocations).
+  [[nodiscard]] std::vector<AllocInfo> allocs_of(std::string_view job_namespace, std::string_view job_id) const;
+  /// The whole state as CLUSTER.json, which from_file() and `berth import` read. Costs a copy of everything.
+  [[nodiscard]] std::string to_json() const;
+
+ private:
+  friend class Cluster;
+  struct Impl;
+  explicit View(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<const Impl> impl_;
+};
+
+class Cluster {
+ public:
+  /// An empty cluster.
+  explicit Cluster(const Config& config = {});
+  /// Reads CLUSTER.json, an export of Nomad's API, or a folder of such files, plain or gzip. Errors name the place.
+  [[nodiscard]] static Result<Cluster> from_file(const std::string& path, const Config& config = {});
+  /// As from_file, for JSON text.
+  [[nodiscard]] static Result<Cluster> from_json(std::string_view text, const Config& config = {});
+
+  Cluster(Cluster&&) noexcept;
+  Cluster& operator=(Cluster&&) noexcept;
+  ~Cluster();
+
+  /// What the loader remarked: contradictions in the input and what became of them, one line each.
+  [[nodiscard]] const std::vector<std::string>& load_warnings() const;
+
+  /// Adds or replaces one node, given as Nomad's API prints it. Errors: no JSON, a mistyped field, no or a bad ID, what
+  /// the scheduler could not place on. O(nodes): load many from one file instead.
+  [[nodiscard]] Result<void> add_node(std::string_view json);
+  /// Sets a node's status, eligibility and drain mark. Error unknown_object: no such node.
+  [[nodiscard]] Result<void, Error> set_node(std::string_view node_id, std::string_view status, bool eligible = true,
+                                             bool draining = false);
+
+  /// Registers a job, or a new version of it when its specification changed. The error's problem is Nomad's text when
+  /// the rules refuse the job against what this cluster has (unknown namespace or pool, change of type, ...).
+  [[nodiscard]] Result<void> register_job(const Job& job);
+  /// Removes a job: its allocations are told to stop and end as complete. Returns how many ran. Error unknown_object.
+  [[nodiscard]] Result<std::uint32_t, Error> remove_job(std::string_view job_namespace, std::string_view job_id);
+
+  /// Decides where the job's missing allocations go. `now_ns` is the time of the decision, ns since 1970. Errors:
+  /// unknown_object (not registered), processing_failed, not_supported (the text says what this build lacks).
+  [[nodiscard]] Result<Plan, Error> schedule(std::string_view job_namespace, std::string_view job_id,
+                                             std::int64_t now_ns = 0);
+  [[nodiscard]] Result<Plan, Error> schedule(const Job& job, std::int64_t now_ns = 0) {
+    return schedule(job.job_namespace(), job.id(), now_ns);
+  }
+  /// Commits what still fits of a plan; each node's share is taken whole or not at all. Errors: already_used, or
+  /// processing_failed when the whole plan was refused (a node's allocation limit).
+  [[nodiscard]] Result<CommitResult, Error> commit(const Plan& plan);
+
+  /// Reports what an allocation does: pending, running, complete, failed, lost or unknown. The first that ends it frees
+  /// its resources. Errors: unknown_object (no such allocation, no such status).
+  [[nodiscard]] Result<void, Error> set_alloc_status(std::string_view alloc_id, std::string_view status);
+
+  [[nodiscard]] View view() const;
+  [[nodiscard]] const Stats& stats() const;
+
+ private:
+  friend class View;
+  struct Impl;
+  explicit Cluster(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace berth

@@ -1,0 +1,31 @@
+// How a Cluster schedules. Every option has a default that decides as Nomad does.
+#pragma once
+
+#include <cstdint>
+
+namespace berth {
+
+/// In which order candidate nodes are looked at. A service or batch placement looks at a few nodes only, so the order
+/// decides among which nodes the best is taken.
+enum class Order : std::uint8_t {
+  nomad,     ///< Nomad's shuffle, seeded by the evaluation's ID and the latest index: repeats its decisions exactly
+  mix,       ///< a full shuffle by a cheaper generator
+  lazy,      ///< as `mix`, drawn while nodes are visited: fastest on large clusters
+  identity,  ///< ascending node ID, for debugging
+};
+
+/// How a node's fit is scored.
+enum class Algorithm : std::uint8_t {
+  from_cluster,  ///< what the cluster's scheduler configuration says; binpack if it says nothing
+  binpack,       ///< prefer full nodes
+  spread,        ///< prefer empty nodes
+};
+
+struct Config {
+  Order order = Order::nomad;
+  Algorithm algorithm = Algorithm::from_cluster;  ///< a node pool's own configuration still takes precedence
+  /// Makes the IDs of evaluations, allocations and deployments; equal seeds and calls give equal IDs and decisions.
+  std::uint64_t seed = 1;
+};
+
+}  // namespace berth

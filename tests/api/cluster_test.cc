@@ -1,0 +1,277 @@
+// The public interface as a user meets it: load, register, schedule, read why, commit, repeat.
+#include "berth/cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <optional>
+#include <thread>
+
+namespace berth {
+namespace {
+
+std::string filled(const char* format, ...) {
+  char text[2048];
+  va_list values;
+  va_start(values, format);
+  std::vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  return text;
+}
+
+std::string node_json(int number) {
+  return filled(R"({"ID": "%08x-0000-4000-8000-000000000000", "Name": "node-%d", "Datacenter": "dc1",
+    "NodePool": "default", "Status": "ready", "SchedulingEligibility": "eligible",
+    "Attributes": {"kernel.name": "linux", "driver.exec": "1"},
+    "Drivers": {"exec": {"Detected": true, "Healthy": true}},
+    "NodeResources": {"Memory": {"MemoryMB": 4096}, "Disk": {"DiskMB": 20000},
+      "Networks": [{"Mode": "host", "Device": "eth0", "IP": "10.0.0.1", "CIDR": "10.0.0.1/32", "MBits": 1000}],
+      "Processors": {"Topology": {"Cores": [{"ID": 0, "BaseSpeed": 4000}]}}}})",
+                number, number);
+}
+
+std::string job_json(const char* id, int count, const char* type = "batch", const char* extra = "") {
+  return filled(R"({"Job": {"ID": "%s", "Name": "%s", "Type": "%s", "Datacenters": ["dc1"], %s
+    "TaskGroups": [{"Name": "work", "Count": %d, "EphemeralDisk": {"SizeMB": 300}, "Tasks": [{"Name": "main",
+    "Driver": "exec", "Config": {"command": "/bin/true"}, "Resources": {"CPU": 1000, "MemoryMB": 512}}]}]}})",
+                id, id, type, extra, count);
+}
+
+Job make_job(const std::string& text) {
+  auto job = Job::from_json(text);
+  if (!job) ADD_FAILURE() << job.error().line();
+  return job.value();
+}
+
+Cluster cluster_of(int nodes, const Config& config = {}) {
+  Cluster cluster(config);
+  for (int i = 1; i <= nodes; ++i) {
+    const auto done = cluster.add_node(node_json(i));
+    if (!done) ADD_FAILURE() << done.error().line();
+  }
+  return cluster;
+}
+
+TEST(Cluster, SchedulesAndCommits) {
+  Cluster cluster = cluster_of(3);
+  const Job job = make_job(job_json("web", 2, "service"));
+  EXPECT_EQ(job.id(), "web");
+  EXPECT_EQ(job.job_namespace(), "default");
+  EXPECT_EQ(job.priority(), 50);
+  EXPECT_EQ(job.count(), 2);
+  ASSERT_TRUE(cluster.register_job(job));
+  const auto plan = cluster.schedule(job);
+  ASSERT_TRUE(plan) << plan.error().text;
+  ASSERT_EQ(plan->placements.size(), 2u) << plan->explain();
+  EXPECT_TRUE(plan->complete()) << plan->explain();
+  const Placement& first = plan->placements[0];
+  EXPECT_EQ(first.name, "web.work[0]");
+  ASSERT_FALSE(first.metrics.best.empty());
+  // Equal nodes: the one visited first wins, whatever the order of the list.
+  EXPECT_TRUE(std::any_of(first.metrics.best.begin(), first.metrics.best.end(),
+                          [&](const ScoredNode& node) { return node.node_id == first.node_id; }));
+  EXPECT_EQ(first.metrics.best[0].score, first.score);
+  EXPECT_TRUE(first.metrics.best[0].components.contains("binpack"));
+  EXPECT_EQ(first.metrics.nodes_in_pool, 3);
+  EXPECT_EQ(first.metrics.nodes_available.at("dc1"), 3);
+  EXPECT_NE(plan->explain().find("web.work[0] on node-"), std::string::npos);
+
+  EXPECT_EQ(cluster.view().counts().allocs, 0u);  // a plan changes nothing
+  const auto result = cluster.commit(*plan);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->committed, 2u);
+  EXPECT_TRUE(result->full());
+  EXPECT_EQ(result->index, cluster.view().index());
+  const auto allocs = cluster.view().allocs_of("default", "web");
+  ASSERT_EQ(allocs.size(), 2u);
+  EXPECT_EQ(allocs[0].id, first.alloc_id);
+  EXPECT_EQ(allocs[0].node_id, first.node_id);
+  EXPECT_EQ(allocs[0].client_status, "pending");
+  EXPECT_EQ(allocs[0].create_index, result->index);
+}
+
+TEST(Cluster, SaysWhyNothingFits) {
+  Cluster cluster = cluster_of(2);  // 4 allocations of 1,000 MHz each
+  const Job job = make_job(job_json("big", 11));
+  ASSERT_TRUE(cluster.register_job(job));
+  const auto plan = cluster.schedule(job);
+  ASSERT_TRUE(plan) << plan.error().text;
+  EXPECT_EQ(plan->placements.size(), 8u);
+  ASSERT_EQ(plan->failures.size(), 1u);
+  const Failure& failure = plan->failures[0];
+  EXPECT_EQ(failure.task_group, "work");
+  EXPECT_EQ(failure.count, 3);
+  EXPECT_EQ(failure.metrics.exhausted_by.at("cpu"), 2);
+  EXPECT_EQ(failure.reasons, std::vector<std::string>{"exhausted: cpu on 2 nodes"});
+  EXPECT_NE(plan->explain().find("3 without a node"), std::string::npos);
+}
+
+TEST(Cluster, SaysWhichConstraintFilters) {
+  Cluster cluster = cluster_of(2);
+  const Job job = make_job(job_json(
+      "odd", 1, "batch",
+      "\"Constraints\": [{\"LTarget\": \"${attr.kernel.name}\", \"Operand\": \"=\", \"RTarget\": \"plan9\"}], "));
+  ASSERT_TRUE(cluster.register_job(job));
+  const auto plan = cluster.schedule(job);
+  ASSERT_TRUE(plan) << plan.error().text;
+  ASSERT_EQ(plan->failures.size(), 1u);
+  ASSERT_FALSE(plan->failures[0].reasons.empty());
+  EXPECT_NE(plan->failures[0].reasons[0].find("${attr.kernel.name} = plan9"), std::string::npos);
+}
+
+TEST(Cluster, EqualSeedsGiveEqualDecisions) {
+  auto decide = [](std::uint64_t seed) {
+    Cluster cluster = cluster_of(20, {.seed = seed});
+    std::string out;
+    for (const char* id : {"a", "b", "c"}) {
+      const Job job = make_job(job_json(id, 4, "service"));
+      EXPECT_TRUE(cluster.register_job(job));
+      const auto plan = cluster.schedule(job);
+      if (!plan || !cluster.commit(*plan)) return std::string("failed");
+      for (const Placement& p : plan->placements) out += p.alloc_id + p.node_id + std::to_string(p.score);
+    }
+    return out;
+  };
+  EXPECT_EQ(decide(7), decide(7));
+  EXPECT_NE(decide(7), decide(8));
+}
+
+TEST(Cluster, RefusesAPlanWhoseNodeFilledUpMeanwhile) {
+  Cluster cluster = cluster_of(1);
+  const Job a = make_job(job_json("a", 3)), b = make_job(job_json("b", 3));
+  ASSERT_TRUE(cluster.register_job(a));
+  ASSERT_TRUE(cluster.register_job(b));
+  const auto plan_a = cluster.schedule(a), plan_b = cluster.schedule(b);
+  ASSERT_TRUE(plan_a && plan_b);
+  EXPECT_EQ(cluster.commit(*plan_a)->committed, 3u);
+  const auto refused = cluster.commit(*plan_b);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->committed, 0u);
+  EXPECT_EQ(refused->refused, 3u);
+  EXPECT_EQ(refused->index, 0u);
+  ASSERT_EQ(refused->rejected.size(), 1u);
+  EXPECT_EQ(refused->rejected[0].reason, "cpu");
+  EXPECT_EQ(refused->rejected[0].node_name, "node-1");
+  EXPECT_EQ(cluster.stats().refused, 3u);
+}
+
+TEST(Cluster, TakesAPlanOnce) {
+  Cluster cluster = cluster_of(2), other = cluster_of(2);
+  const Job job = make_job(job_json("a", 1));
+  ASSERT_TRUE(cluster.register_job(job));
+  const auto plan = cluster.schedule(job);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(other.commit(*plan).error().code, Errc::already_used);
+  EXPECT_TRUE(cluster.commit(*plan));
+  EXPECT_EQ(cluster.commit(*plan).error().code, Errc::already_used);
+  EXPECT_EQ(cluster.commit(Plan{}).error().code, Errc::already_used);
+  EXPECT_EQ(cluster.view().counts().allocs, 1u);
+}
+
+TEST(Cluster, EndedAllocationsFreeTheirNode) {
+  Cluster cluster = cluster_of(1);
+  const Job job = make_job(job_json("a", 4));
+  ASSERT_TRUE(cluster.register_job(job));
+  const auto plan = cluster.schedule(job);
+  ASSERT_TRUE(plan);
+  ASSERT_TRUE(cluster.commit(*plan));
+  EXPECT_EQ(cluster.view().nodes()[0].cpu_used_mhz, 4000);
+  ASSERT_TRUE(cluster.set_alloc_status(plan->placements[0].alloc_id, "complete"));
+  EXPECT_EQ(cluster.view().nodes()[0].cpu_used_mhz, 3000);
+  EXPECT_EQ(cluster.set_alloc_status(plan->placements[0].alloc_id, "sleeping").error().code, Errc::unknown_object);
+  EXPECT_EQ(cluster.set_alloc_status("nothing", "complete").error().code, Errc::unknown_object);
+  EXPECT_EQ(cluster.remove_job("default", "a").value_or(0), 3u);
+  const Counts counts = cluster.view().counts();
+  EXPECT_EQ(counts.cpu_used_mhz, 0);
+  EXPECT_EQ(counts.live_allocs, 0u);
+  EXPECT_EQ(counts.jobs, 0u);
+  EXPECT_EQ(cluster.remove_job("default", "a").error().code, Errc::unknown_object);
+}
+
+TEST(Cluster, ViewsStayAsTheyWere) {
+  std::optional<View> before;
+  std::string text;
+  {
+    Cluster cluster = cluster_of(3);
+    before = cluster.view();
+    const Job job = make_job(job_json("a", 4));
+    ASSERT_TRUE(cluster.register_job(job));
+    const auto plan = cluster.schedule(job);
+    ASSERT_TRUE(plan);
+    std::thread reader([view = *before] {
+      for (int i = 0; i < 100; ++i) EXPECT_EQ(view.counts().cpu_used_mhz, 0);
+    });
+    ASSERT_TRUE(cluster.commit(*plan));
+    reader.join();
+    EXPECT_EQ(cluster.view().counts().cpu_used_mhz, 4000);
+    text = cluster.view().to_json();
+  }
+  EXPECT_EQ(before->counts().nodes, 3u);  // outlives its cluster
+  EXPECT_EQ(before->counts().allocs, 0u);
+
+  const auto again = Cluster::from_json(text);
+  ASSERT_TRUE(again) << again.error().line();
+  EXPECT_EQ(again->view().counts().cpu_used_mhz, 4000);
+  EXPECT_EQ(again->view().allocs_of("default", "a").size(), 4u);
+  const std::string sorted = again->view().to_json();  // reading puts lists into order; then nothing changes any more
+  EXPECT_EQ(sorted.size(), text.size());
+  const auto third = Cluster::from_json(sorted);
+  ASSERT_TRUE(third);
+  EXPECT_EQ(third->view().to_json(), sorted);
+}
+
+TEST(Cluster, NodesThatAreNotReadyGetNothing) {
+  Cluster cluster = cluster_of(2);
+  ASSERT_TRUE(cluster.set_node("00000001-0000-4000-8000-000000000000", "down"));
+  ASSERT_TRUE(cluster.set_node("00000002-0000-4000-8000-000000000000", "ready", false));
+  EXPECT_FALSE(cluster.set_node("00000002-0000-4000-8000-000000000000", "asleep"));
+  EXPECT_FALSE(cluster.set_node("00000003-0000-4000-8000-000000000000", "down"));
+  const Job job = make_job(job_json("a", 1));
+  ASSERT_TRUE(cluster.register_job(job));
+  const auto plan = cluster.schedule(job);
+  ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->failures.size(), 1u);
+  EXPECT_EQ(plan->failures[0].reasons[0], "no ready node in the job's datacenters and node pool");
+}
+
+TEST(Cluster, TheAlgorithmDecidesBetweenFullAndEmptyNodes) {
+  for (const Algorithm algorithm : {Algorithm::binpack, Algorithm::spread}) {
+    Cluster cluster = cluster_of(2, {.algorithm = algorithm});
+    std::string first;
+    for (const char* id : {"a", "b"}) {
+      const Job job = make_job(job_json(id, 1));
+      ASSERT_TRUE(cluster.register_job(job));
+      const auto plan = cluster.schedule(job);
+      ASSERT_TRUE(plan && cluster.commit(*plan));
+      if (first.empty())
+        first = plan->placements[0].node_id;
+      else
+        EXPECT_EQ(plan->placements[0].node_id == first, algorithm == Algorithm::binpack);
+    }
+  }
+}
+
+TEST(Cluster, ErrorsNameThePlace) {
+  Cluster cluster;
+  EXPECT_FALSE(cluster.add_node("{"));
+  EXPECT_NE(cluster.add_node(R"({"ID": "x"})").error().line().find("/ID"), std::string::npos);
+  EXPECT_FALSE(Cluster::from_json("[1, 2]"));
+  EXPECT_FALSE(Cluster::from_file("no/such/file.json"));
+  EXPECT_FALSE(Job::from_file("no/such/file.json"));
+  EXPECT_NE(Job::from_json(job_json("a b", 1)).error().problem.find("space"), std::string::npos);
+  EXPECT_EQ(cluster.schedule("default", "none").error().code, Errc::unknown_object);
+  const Job elsewhere = make_job(job_json("a", 1, "batch", "\"Namespace\": \"nowhere\", "));
+  EXPECT_FALSE(cluster.register_job(elsewhere));
+}
+
+TEST(Cluster, SystemJobsAreSaidToBeMissing) {
+  Cluster cluster = cluster_of(1);
+  const Job job = make_job(job_json("agent", 0, "system"));
+  ASSERT_TRUE(cluster.register_job(job));
+  EXPECT_EQ(cluster.schedule(job).error().code, Errc::not_supported);
+}
+
+}  // namespace
+}  // namespace berth

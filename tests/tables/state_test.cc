@@ -1,0 +1,366 @@
+// The state store: random commits against the tables' invariants and a slow oracle, snapshots under a writer, recorded
+// states loaded and exported again, memory per row.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "io/cluster_json.h"
+#include "io/files.h"
+#include "io/json_parse.h"
+#include "model/codec.h"
+#include "support/shared_data.h"
+#include "tables/check.h"
+#include "tables/commit.h"
+#include "tables/export.h"
+
+namespace berth::tables {
+namespace {
+
+base::Uuid uuid(std::uint64_t kind, std::uint64_t number) { return {kind << 32, number * 0x9e3779b97f4a7c15ULL + 1}; }
+
+model::Node node_of(std::uint64_t number) {
+  model::Node node;
+  node.id = base::to_text(uuid(1, number));
+  node.name = "node-" + std::to_string(number);
+  node.datacenter = "dc" + std::to_string(number % 3);
+  node.node_pool = "default";
+  node.status = "ready";
+  node.scheduling_eligibility = "eligible";
+  node.attributes = {{"arch", number % 2 ? "x86" : "arm"}};
+  node.node_resources.emplace();
+  node.node_resources->memory.memory_mb = 8'000;
+  node.node_resources->disk.disk_mb = 100'000;
+  return node;
+}
+
+std::shared_ptr<model::Job> job_of(const std::string& id, std::int64_t cpu_mhz = 100) {
+  auto job = std::make_shared<model::Job>();
+  job->id = job->name = id;
+  job->namespace_ = "default";
+  job->type = "batch";
+  job->priority = 50;
+  job->datacenters = {"*"};
+  job->node_pool = "default";
+  model::TaskGroup& group = job->task_groups.emplace_back();
+  group.name = "g";
+  group.count = 1;
+  model::Task& task = group.tasks.emplace_back();
+  task.name = "t";
+  task.driver = "exec";
+  task.resources.emplace();
+  task.resources->cpu = cpu_mhz;
+  task.resources->memory_mb = 64;
+  return job;
+}
+
+void expect_sound(const Snapshot& state) {
+  for (const std::string& problem : check_tables(state)) ADD_FAILURE() << problem;
+}
+
+TEST(StateStore, RandomCommitsKeepTheInvariants) {
+  for (std::uint32_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    StateStore store;
+    struct Alloc {
+      NodeRow node;
+      JobKeyRow key;
+      std::int64_t cpu_mhz;
+      Client client = Client::pending;
+      Desired desired = Desired::run;
+    };
+    std::vector<Alloc> oracle;  // by alloc row
+    std::vector<JobRow> jobs;
+    std::vector<SnapshotRef> held;
+    for (std::uint64_t i = 0; i < 5; ++i) store.upsert_node(node_of(i));
+    for (int step = 1; step <= 300; ++step) {
+      for (std::uint32_t changes = random() % 4 + 1; changes > 0; --changes) {
+        Commit commit = store.begin_commit(static_cast<std::uint64_t>(step));
+        const auto nodes = static_cast<std::uint32_t>(commit.current().nodes.size());
+        switch (random() % 8) {
+          case 0:
+            commit.upsert_node(node_of(random() % 40));
+            break;
+          case 1:
+            jobs.push_back(commit.upsert_job(job_of(std::string("job-") += static_cast<char>('a' + random() % 10),
+                                                    static_cast<std::int64_t>(random() % 500)),
+                                             true));
+            break;
+          case 2:
+            if (const NodeRow row = random() % nodes; commit.current().nodes.exists(row))
+              commit.set_node_state(row, NodeStatus::down, false, random() % 2);
+            break;
+          case 3:
+            if (random() % 4 == 0) commit.remove_node(random() % nodes);
+            break;
+          case 4:
+            if (!oracle.empty()) {
+              const auto row = static_cast<AllocRow>(random() % oracle.size());
+              oracle[row].client = static_cast<Client>(random() % 6);  // any order: ended ones may come back
+              commit.set_client_status(row, oracle[row].client);
+            }
+            break;
+          case 5:
+            if (!jobs.empty() && random() % 4 == 0) {
+              const JobKeyRow key = commit.current().jobs.versions[jobs[random() % jobs.size()]]->key;
+              std::uint32_t stops = 0, ends = 0;
+              for (Alloc& a : oracle) {
+                if (a.key != key) continue;
+                if (!server_terminal(a.desired) && !client_terminal(a.client)) a.desired = Desired::stop, ++stops;
+                if (!client_terminal(a.client)) a.client = Client::complete, ++ends;
+              }
+              EXPECT_EQ(commit.stop_job(key), stops);
+              EXPECT_EQ(commit.end_job(key), ends);
+            }
+            break;
+          default:
+            if (!jobs.empty()) {
+              const JobRow job = jobs[random() % jobs.size()];
+              PlainAlloc alloc;
+              alloc.id = uuid(2, oracle.size());
+              alloc.node = random() % nodes;
+              alloc.job = job;
+              const CompiledJob& compiled = *commit.current().jobs.versions[job];
+              oracle.push_back({alloc.node, compiled.key, compiled.groups[0].cpu_mhz});
+              EXPECT_EQ(commit.insert_plain(alloc), oracle.size() - 1);
+            }
+        }
+      }
+      if (random() % 3 == 0 && !held.empty()) held.erase(held.begin() + static_cast<long>(random() % held.size()));
+      if (random() % 2) held.push_back(store.snapshot());
+      const Snapshot& state = store.current();
+      expect_sound(state);
+      std::map<NodeRow, std::int64_t> cpu;
+      for (AllocRow row = 0; row < oracle.size(); ++row) {
+        ASSERT_EQ(state.allocs.client[row], oracle[row].client);
+        ASSERT_EQ(state.allocs.desired[row], oracle[row].desired);
+        if (!client_terminal(oracle[row].client)) cpu[oracle[row].node] += oracle[row].cpu_mhz;
+      }
+      for (NodeRow row = 0; row < state.nodes.size(); ++row) ASSERT_EQ(state.nodes.use[row].cpu_mhz, cpu[row]);
+      ASSERT_FALSE(HasFailure());
+    }
+    for (AllocRow row = 0; row < oracle.size(); ++row) EXPECT_EQ(store.find_alloc(uuid(2, row)), row);
+    for (const SnapshotRef& snapshot : held) expect_sound(*snapshot);  // as sound as on the day they were taken
+  }
+}
+
+TEST(StateStore, AnEmptyCommitLeavesTheIndexAlone) {
+  StateStore store;
+  store.set_index(5);
+  { const Commit commit = store.begin_commit(9); }
+  EXPECT_EQ(store.index(), 5u);
+  store.begin_commit(9).job_key("default", "a");
+  EXPECT_EQ(store.index(), 9u);
+  store.begin_commit(7).job_key("default", "b");  // an older index never takes the latest back
+  EXPECT_EQ(store.index(), 9u);
+}
+
+TEST(StateStore, ReadersNeverSeeHalfACommit) {
+  StateStore store;
+  for (std::uint64_t i = 0; i < 600; ++i) store.upsert_node(node_of(i));
+  const JobRow job = store.upsert_job(job_of("a"), true);
+  constexpr std::uint64_t kCommits = 300, kPerCommit = 7;
+  std::atomic<bool> done{false};
+  std::vector<std::thread> readers;
+  for (int r = 0; r < 3; ++r)
+    readers.emplace_back([&] {
+      std::uint64_t last = 0;
+      while (!done.load(std::memory_order_acquire)) {
+        const SnapshotRef state = store.snapshot();
+        // Every commit inserts seven and ends the seven of the commit before.
+        ASSERT_EQ(state->allocs.size() % kPerCommit, 0u);
+        ASSERT_EQ(state->allocs.size() / kPerCommit, state->index);
+        ASSERT_GE(state->index, last);
+        last = state->index;
+        std::int64_t cpu = 0;
+        for (NodeRow row = 0; row < state->nodes.size(); ++row) cpu += state->nodes.use[row].cpu_mhz;
+        ASSERT_EQ(cpu, state->index == 0 ? 0 : static_cast<std::int64_t>(kPerCommit) * 100);
+        std::uint64_t live = 0;
+        for (AllocRow row = 0; row < state->allocs.size(); ++row) live += !client_terminal(state->allocs.client[row]);
+        ASSERT_EQ(live, state->index == 0 ? 0 : kPerCommit);
+      }
+    });
+  std::mt19937 random(1);
+  for (std::uint64_t c = 1; c <= kCommits; ++c) {
+    Commit commit = store.begin_commit(c);
+    const auto first = static_cast<AllocRow>(commit.current().allocs.size());
+    for (std::uint64_t i = 0; i < kPerCommit; ++i) {
+      if (c > 1) commit.set_client_status(static_cast<AllocRow>(first - kPerCommit + i), Client::complete);
+      PlainAlloc alloc;
+      alloc.id = uuid(2, first + i);
+      alloc.node = random() % 600;
+      alloc.job = job;
+      commit.insert_plain(alloc);
+    }
+  }
+  done.store(true, std::memory_order_release);
+  for (std::thread& reader : readers) reader.join();
+  expect_sound(store.current());
+}
+
+TEST(StateStore, EndedAllocationsLeaveTheLiveChain) {
+  StateStore store;
+  const NodeRow node = store.upsert_node(node_of(1));
+  const JobRow job = store.upsert_job(job_of("a"), true);
+  for (std::uint64_t i = 0; i < 3; ++i)
+    store.insert_plain({.id = uuid(2, i), .node = node, .job = job, .shape = nullptr, .cold = nullptr}, 1);
+  store.set_client_status(1, Client::failed, 2);
+  const Snapshot& state = store.current();
+  EXPECT_EQ(state.nodes.use[node].alloc_head, 2u);
+  EXPECT_EQ(state.allocs.next_on_node[2], 0u);
+  EXPECT_EQ(state.nodes.use[node].ended_head, 1u);
+  store.set_client_status(1, Client::running, 3);  // a client may come back
+  EXPECT_EQ(store.current().nodes.use[node].alloc_head, 1u);
+  EXPECT_EQ(store.current().nodes.use[node].ended_head, kNoRow);
+  expect_sound(store.current());
+}
+
+TEST(Check, FindsWhatIsWrong) {
+  StateStore store;
+  const NodeRow node = store.upsert_node(node_of(1));
+  const JobRow job = store.upsert_job(job_of("a"), true);
+  for (std::uint64_t i = 0; i < 2; ++i)
+    store.insert_plain({.id = uuid(2, i), .node = node, .job = job, .shape = nullptr, .cold = nullptr}, 1);
+  const auto broken = [&](auto change) {
+    Snapshot copy = store.current();
+    change(copy);
+    return !check_tables(copy).empty();
+  };
+  EXPECT_FALSE(broken([](Snapshot&) {}));
+  EXPECT_TRUE(broken([&](Snapshot& s) { s.nodes.use.edit(node).cpu_mhz += 1; }));
+  EXPECT_TRUE(broken([&](Snapshot& s) { s.nodes.use.edit(node).port_allocs += 1; }));
+  EXPECT_TRUE(broken([&](Snapshot& s) { s.nodes.fit.disk_free.edit(node) += 1; }));
+  EXPECT_TRUE(broken([&](Snapshot& s) { s.nodes.use.edit(node).alloc_head = kNoRow; }));
+  EXPECT_TRUE(broken([&](Snapshot& s) { s.allocs.next_on_node.edit(0) = 1; }));  // a cycle
+  EXPECT_TRUE(broken([&](Snapshot& s) { s.allocs.client.edit(0) = Client::lost; }));
+  EXPECT_TRUE(broken([&](Snapshot& s) { s.allocs.next_of_job.edit(0) = 1; }));
+  EXPECT_TRUE(broken([&](Snapshot& s) { s.allocs.shape.edit(0) = 99; }));
+  EXPECT_TRUE(broken([&](Snapshot& s) { s.jobs.keys.edit(0).next_same_id = 7; }));
+  EXPECT_TRUE(broken([&](Snapshot& s) { s.jobs.keys.edit(0).current = 7; }));
+}
+
+/// The lists whose order the tables do not keep, by ID and version.
+json::Value comparable(model::ClusterState state) {
+  const auto key = [](const auto& job) { return std::tie(job->namespace_, job->id, job->version, job->create_index); };
+  for (auto* list : {&state.jobs, &state.job_versions})
+    std::sort(list->begin(), list->end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  json::Array out;
+  const auto append = [&](const auto& list) {
+    for (const auto& item : list) out.push_back(model::to_json(item, model::WriteMode::sparse));
+  };
+  out.push_back(json::Value(static_cast<std::int64_t>(state.index)));
+  if (state.scheduler_config) out.push_back(model::to_json(*state.scheduler_config, model::WriteMode::sparse));
+  append(state.nodes), append(state.node_pools), append(state.namespaces), append(state.allocs), append(state.evals);
+  append(state.deployments), append(state.host_volumes), append(state.host_volume_claims), append(state.csi_volumes);
+  append(state.csi_plugins);
+  for (const auto* list : {&state.jobs, &state.job_versions})
+    for (const auto& job : *list) out.push_back(model::to_json(*job, model::WriteMode::sparse));
+  return json::Value(std::move(out));
+}
+
+class RecordedStates : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RecordedStates, ComeOutAsTheyWentIn) {
+  const std::string path = (testing::golden_dir() / "evals" / GetParam()).string();
+  int states = 0;
+  const auto done = io::read_lines(path, [&](std::string_view line, std::size_t number) {
+    if (number % 97 != 1) return true;
+    const auto vector = io::parse_json(line, path);
+    EXPECT_TRUE(vector);
+    const auto jobs = io::read_job_table((*vector)["jobs"], path, "jobs");
+    if (!jobs || !(*vector)["state"].is_object()) return true;  // the line that describes the file
+    const auto state = io::read_vector_state((*vector)["state"], *jobs, path, "state");
+    EXPECT_TRUE(state);
+    StateStore store;
+    store.load(*state);
+    expect_sound(store.current());
+    EXPECT_EQ(json::to_text(comparable(to_cluster(store.current()))), json::to_text(comparable(*state)))
+        << path << " line " << number;
+    return ++states < 8 && !::testing::Test::HasFailure();
+  });
+  ASSERT_TRUE(done);
+  EXPECT_GE(states, 3);
+}
+INSTANTIATE_TEST_SUITE_P(Evaluations, RecordedStates,
+                         ::testing::Values("place/feas.jsonl.gz", "place/preempt.jsonl.gz", "place/system.jsonl.gz",
+                                           "life/life-00.jsonl.gz", "life/life-05.jsonl.gz"));
+
+TEST(Export, MaterialisesNodesAndPlainAllocations) {
+  StateStore store;
+  model::Node shape = node_of(1);
+  const auto spec = StateStore::make_spec(shape, true);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    const std::string name = "n" + std::to_string(i), rack = "r" + std::to_string(i);
+    store.add_variant(spec, {.id = uuid(3, i),
+                             .name = name,
+                             .datacenter = "dc9",
+                             .attributes = {},
+                             .meta = {{"rack", rack}},
+                             .computed_class = {}});
+  }
+  store.sort_nodes();
+  const JobRow job = store.upsert_job(job_of("a", 250), true);
+  store.insert_plain({.id = uuid(2, 1), .node = 2, .job = job, .name_index = 4, .shape = nullptr, .cold = nullptr}, 8);
+  store.set_node_state(1, NodeStatus::down, false, true, 9);
+  const model::ClusterState state = to_cluster(store.current());
+  ASSERT_EQ(state.nodes.size(), 3u);
+  EXPECT_EQ(state.nodes[2].id, base::to_text(uuid(3, 2)));
+  EXPECT_EQ(state.nodes[2].name, "n2");
+  EXPECT_EQ(state.nodes[2].datacenter, "dc9");
+  EXPECT_EQ(state.nodes[2].meta.at("rack"), "r2");
+  EXPECT_EQ(state.nodes[2].attributes.at("arch"), "x86");
+  EXPECT_NE(state.nodes[1].computed_class, state.nodes[2].computed_class);  // racks are part of it
+  EXPECT_EQ(state.nodes[1].status, "down");
+  EXPECT_EQ(state.nodes[1].scheduling_eligibility, "ineligible");
+  EXPECT_TRUE(state.nodes[1].drain_strategy);
+  ASSERT_EQ(state.allocs.size(), 1u);
+  EXPECT_EQ(state.allocs[0].name, "a.g[4]");
+  EXPECT_EQ(state.allocs[0].node_name, "n2");
+  EXPECT_EQ(state.allocs[0].create_index, 8u);
+  ASSERT_TRUE(state.allocs[0].allocated_resources);
+  EXPECT_EQ(state.allocs[0].allocated_resources->tasks.at("t").cpu.cpu_shares, 250);
+  expect_sound(store.current());
+}
+
+TEST(Memory, AMillionNodesAndTenMillionAllocationsFitInFourGiB) {
+  constexpr std::uint64_t kNodes = 100'000, kAllocs = 1'000'000;
+  StateStore store;
+  const auto spec = StateStore::make_spec(node_of(1), true);
+  for (std::uint64_t i = 0; i < kNodes; ++i) {
+    const std::string name = "node-" + std::to_string(i), rack = "r" + std::to_string(i % 500);
+    store.add_variant(spec, {.id = uuid(3, i),
+                             .name = name,
+                             .datacenter = {},
+                             .attributes = {},
+                             .meta = {{"rack", rack}},
+                             .computed_class = {}});
+  }
+  store.sort_nodes();
+  const std::size_t node_bytes = store.bytes();
+  const JobRow job = store.upsert_job(job_of("a"), true);
+  {
+    Commit commit = store.begin_commit(1);
+    PlainAlloc alloc;
+    alloc.job = job;
+    for (std::uint64_t i = 0; i < kAllocs; ++i) {
+      alloc.id = uuid(2, i);
+      alloc.node = static_cast<NodeRow>(i % kNodes);
+      alloc.name_index = static_cast<std::uint32_t>(i);
+      commit.insert_plain(alloc);
+    }
+  }
+  EXPECT_EQ(store.find_alloc(uuid(2, 999'999)), 999'999u);  // the index by ID counts as well
+  const double per_node = static_cast<double>(node_bytes) / kNodes;
+  const double per_alloc = static_cast<double>(store.bytes() - node_bytes) / kAllocs;
+  RecordProperty("bytes_per_node", static_cast<int>(per_node));
+  RecordProperty("bytes_per_alloc", static_cast<int>(per_alloc));
+  std::printf("%.0f bytes per node, %.0f per allocation\n", per_node, per_alloc);
+  EXPECT_LT(per_node * 1e6 + per_alloc * 1e7, 4.0 * (1u << 30));
+  EXPECT_GT(per_alloc, 80);  // or bytes() forgot columns
+}
+
+}  // namespace
+}  // namespace berth::tables
