@@ -36,8 +36,8 @@ struct Cluster {
     spec_of_job->id = "job";
     spec_of_job->type = "batch";
     model::TaskGroup& group = spec_of_job->task_groups.emplace_back();
-    group.name = "g";
-    group.tasks.emplace_back().name = "t";
+    group.name.assign(1, 'g');
+    group.tasks.emplace_back().name.assign(1, 't');
     group.tasks[0].resources.emplace();
     group.tasks[0].resources->cpu = 100;
     job = store.upsert_job(spec_of_job, true);
@@ -62,6 +62,7 @@ struct Cluster {
       alloc.id = uuid(2, next++);
       alloc.node = static_cast<tables::NodeRow>((start + std::uint64_t{i} * (nodes / count)) % nodes);
       alloc.shape = shape;
+      alloc.held = alloc.shape.get();
       alloc.first_on_node = true;
     }
   }

@@ -77,6 +77,7 @@ class Apply : public ::testing::Test {
     alloc.id = uuid(2, next_++);
     alloc.node = node;
     alloc.shape = shape ? std::move(shape) : store_.current().jobs.versions[job_]->groups[0].shape;
+    alloc.held = alloc.shape.get();
     alloc.first_on_node = true;
     for (std::uint32_t i = index; i-- > 0;)
       if (plan_.allocs[i].node == node) {
@@ -292,6 +293,7 @@ TEST_F(Apply, AllocatesPerChunkNotPerPlacement) {
       alloc.id = uuid(2, c * kPerCommit + i);
       alloc.node = (c % 10) * 100 + i;
       alloc.shape = shape;
+      alloc.held = alloc.shape.get();
       alloc.first_on_node = true;
     }
     const std::uint64_t before = allocations.load();

@@ -24,8 +24,8 @@ base::Uuid uuid(std::uint64_t kind, std::uint64_t number) { return {kind << 32, 
 model::Node node_of(std::uint64_t number) {
   model::Node node;
   node.id = base::to_text(uuid(1, number));
-  node.name = "node-" + std::to_string(number);
-  node.datacenter = "dc" + std::to_string(number % 3);
+  node.name = std::string("node-").append(std::to_string(number));
+  node.datacenter = std::string("dc").append(std::to_string(number % 3));
   node.node_pool = "default";
   node.status = "ready";
   node.scheduling_eligibility = "eligible";
@@ -293,7 +293,8 @@ TEST(Export, MaterialisesNodesAndPlainAllocations) {
   model::Node shape = node_of(1);
   const auto spec = StateStore::make_spec(shape, true);
   for (std::uint64_t i = 0; i < 3; ++i) {
-    const std::string name = "n" + std::to_string(i), rack = "r" + std::to_string(i);
+    const std::string name = std::string("n").append(std::to_string(i)),
+                      rack = std::string("r").append(std::to_string(i));
     store.add_variant(spec, {.id = uuid(3, i),
                              .name = name,
                              .datacenter = "dc9",
@@ -330,7 +331,8 @@ TEST(Memory, AMillionNodesAndTenMillionAllocationsFitInFourGiB) {
   StateStore store;
   const auto spec = StateStore::make_spec(node_of(1), true);
   for (std::uint64_t i = 0; i < kNodes; ++i) {
-    const std::string name = "node-" + std::to_string(i), rack = "r" + std::to_string(i % 500);
+    const std::string name = std::string("node-").append(std::to_string(i)),
+                      rack = std::string("r").append(std::to_string(i % 500));
     store.add_variant(spec, {.id = uuid(3, i),
                              .name = name,
                              .datacenter = {},
