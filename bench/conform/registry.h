@@ -10,7 +10,7 @@ namespace berth::conform {
 /// The adapters of one area. Each area's file defines its own list; registry.cc joins them.
 [[nodiscard]] std::span<const Component> components();
 
-/// The replay function of component file `name` ("shuffle"), or null.
+/// The replay function of the component or control file `name` ("shuffle", "broker"), or null.
 [[nodiscard]] Replay find_component(std::string_view name);
 
 }  // namespace berth::conform

@@ -64,7 +64,7 @@ Outcome replay(const json::Value& line, const std::string& path, const std::stri
     if (!replay) return Outcome::unsupported("reconciler " + line["kind"].as_string());
     return replay({line, line, line["expect"], path, name});
   }
-  const Replay replay = find_component("@control");
+  const Replay replay = find_component(kind);
   if (!replay) return Outcome::unsupported("control script " + kind);
   return replay({line, line, kNull, path, name});
 }
