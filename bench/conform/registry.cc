@@ -3,7 +3,8 @@
 namespace berth::conform {
 
 // Each area's adapter file defines one of these.
-#define BERTH_CONFORM_AREAS(X) X(rank) X(matching) X(resources) X(jobs) X(reconcile) X(evaluation) X(preempt)
+#define BERTH_CONFORM_AREAS(X) \
+  X(rank) X(matching) X(resources) X(jobs) X(reconcile) X(evaluation) X(preempt) X(control_broker)
 
 #define BERTH_X(area) std::span<const Component> area##_components();
 BERTH_CONFORM_AREAS(BERTH_X)

@@ -1,0 +1,777 @@
+// The evaluation broker's code; broker.h says what it does. Included by broker.cc, and by tests that put their own
+// atomics in place of std::atomic.
+//
+// One evaluation's state is one word; whoever changes it by compare-exchange to the next stage owns the evaluation:
+//   bits  0..31  serial of the last delivery; never reset, so a token of an earlier one matches nothing again
+//   bits 32..51  deliveries since it became known (R-CTRL-326)
+//   bit      52  known: in `evals` of the specification
+//   bit      53  outstanding: handed out, neither acked nor nacked
+//   bit      54  the nack timer runs
+//   bit      55  being acked: no longer outstanding, job not yet released
+//   bit      56  cancelled: taken from the cancelable list and still known (R-CTRL-335)
+//
+//   enqueue  unknown -> known                      owner: puts it where it waits, pends or is ready
+//   dequeue  popped from a ready queue             owner by having popped it; -> outstanding, timer runs, serial + 1
+//   ack      outstanding -> being acked            owner: releases the job, -> unknown, then looks for a requeue
+//   nack     outstanding -> known                  owner: puts it where it waits or is ready
+//   others   outstanding -> outstanding            timer bit only
+//
+// A job's word names its holder (evaluation row + 1) and a stack of pending evaluations. Only the ack of the holder
+// takes the stack, as a whole (R-CTRL-333), so pushing onto it needs no protection against reuse: while the word's
+// holder is the same, nodes are only added. The heap of R-CTRL-312 is rebuilt from the stack in the order of arrival
+// when it is needed: at the ack.
+//
+// Requeue against ack (R-CTRL-316, 333): the enqueuer writes the requeue word, then loads the state; the acker writes
+// the state (unknown), then loads the requeue word; all sequentially consistent, so one of them sees the other. Whoever
+// exchanges the requeue word away owns its node.
+#pragma once
+
+#include <algorithm>
+
+#include "broker/broker.h"
+#include "broker/heap.h"
+
+namespace berth::broker {
+
+namespace state {
+inline constexpr std::uint64_t kSerial = 0xffffffff, kDelivery = std::uint64_t{1} << 32,
+                               kDeliveries = std::uint64_t{0xfffff} << 32, kKnown = std::uint64_t{1} << 52,
+                               kOutstanding = std::uint64_t{1} << 53, kTimer = std::uint64_t{1} << 54,
+                               kAcking = std::uint64_t{1} << 55, kCancelled = std::uint64_t{1} << 56;
+constexpr std::uint32_t serial(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
+constexpr std::uint32_t deliveries(std::uint64_t word) {
+  return static_cast<std::uint32_t>((word & kDeliveries) >> 32);
+}
+}  // namespace state
+
+constexpr std::uint32_t index_of(EvalRow row) { return static_cast<std::uint32_t>(row); }
+constexpr std::uint32_t index_of(JobRow job) { return static_cast<std::uint32_t>(job); }
+constexpr Token make_token(EvalRow row, std::uint32_t serial) {
+  return static_cast<Token>(static_cast<std::uint64_t>(index_of(row)) << 32 | serial);
+}
+constexpr std::uint32_t token_row(Token token) {
+  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(token) >> 32);
+}
+constexpr std::uint32_t token_serial(Token token) { return static_cast<std::uint32_t>(token); }
+constexpr std::uint32_t index_of(Queue queue) { return static_cast<std::uint32_t>(queue); }
+
+/// The calling thread's number, for choosing its counters.
+std::uint32_t thread_number();
+
+template <template <class> class Atomic>
+BasicBroker<Atomic>::BasicBroker(const Config& config)
+    : config_(config),
+      exact_(config.order == ReadyOrder::exact),
+      rows_(std::make_unique<Row[]>(config.evals)),
+      nack_deadlines_(std::make_unique<Atomic<std::int64_t>[]>(config.evals)),
+      jobs_(std::make_unique<Atomic<std::uint64_t>[]>(config.jobs)),
+      stripes_(std::make_unique<Stripe[]>(kStripes)),
+      random_state_(config.type_seed.value_or(0)) {
+  if (exact_) return;
+  for (auto& queue : ready_)
+    queue = std::make_unique<BasicReadyQueue<Atomic>>(static_cast<std::uint32_t>(config.priority_max) + 2);
+}
+
+template <template <class> class Atomic>
+BasicBroker<Atomic>::~BasicBroker() = default;
+
+template <template <class> class Atomic>
+typename BasicBroker<Atomic>::Stripe& BasicBroker<Atomic>::stripe() const {
+  return stripes_[thread_number() % kStripes];
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::count(Queue queue, std::int32_t ready, std::int32_t unacked) {
+  const auto both = (static_cast<std::uint64_t>(static_cast<std::int64_t>(unacked)) << 32) +
+                    static_cast<std::uint64_t>(static_cast<std::int64_t>(ready));
+  stripe().queues[index_of(queue)].fetch_add(both, std::memory_order_relaxed);
+}
+
+template <template <class> class Atomic>
+tl::unexpected<Fault> BasicBroker<Atomic>::fault(Fault fault) {
+  faults_[static_cast<std::size_t>(fault)].fetch_add(1, std::memory_order_relaxed);
+  return tl::unexpected(fault);
+}
+
+template <template <class> class Atomic>
+std::uint32_t BasicBroker<Atomic>::level(std::int32_t priority) const {
+  return static_cast<std::uint32_t>(std::clamp(priority, 0, config_.priority_max + 1));
+}
+
+template <template <class> class Atomic>
+Eval BasicBroker<Atomic>::eval_of(EvalRow row) {
+  const Facts& f = row_of(row).facts;
+  return {row, f.job, f.job_id, f.priority, f.type, f.create_index, f.modify_index, f.wait_ns, f.wait_until_ns, {}};
+}
+
+// --- enqueue
+// ----------------------------------------------------------------------------------------------------------
+
+template <template <class> class Atomic>
+tl::expected<void, Fault> BasicBroker<Atomic>::enqueue(std::span<const Eval> evals, std::int64_t now_ns) {
+  if (!enabled()) return {};
+  for (const Eval& eval : evals)
+    if (index_of(eval.row) >= config_.evals || index_of(eval.job) >= config_.jobs) return fault(Fault::full);
+  for (const Eval& eval : evals) enqueue_one(eval, now_ns);
+  return {};
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::enqueue_one(const Eval& eval, std::int64_t now_ns) {
+  Row& row = row_of(eval.row);
+  std::uint64_t word = row.state.load(std::memory_order_acquire);
+  for (;;) {
+    if (word & state::kKnown) {
+      const bool delivered = (word & (state::kOutstanding | state::kAcking)) &&
+                             eval.token == make_token(eval.row, state::serial(word)) && eval.token != Token::none;
+      if (!delivered || store_requeue(eval, word)) return;
+      word = row.state.load(std::memory_order_acquire);
+    } else if (row.state.compare_exchange_weak(word, (word | state::kKnown) & ~state::kDeliveries,
+                                               std::memory_order_acq_rel, std::memory_order_acquire)) {
+      break;
+    }
+  }
+  stripe().totals[kAccepted].fetch_add(1, std::memory_order_relaxed);
+  admit(eval, now_ns);
+}
+
+/// False: the delivery ended meanwhile and nobody took the copy.
+template <template <class> class Atomic>
+bool BasicBroker<Atomic>::store_requeue(const Eval& eval, std::uint64_t word) {
+  Row& row = row_of(eval.row);
+  const std::uint32_t node = nodes_.take();
+  nodes_[node].eval = eval;
+  const std::uint64_t mine = static_cast<std::uint64_t>(state::serial(word)) << 32 | (node + 1);
+  std::uint64_t before = row.requeue.load(std::memory_order_acquire);
+  while (!row.requeue.compare_exchange_weak(before, mine, std::memory_order_seq_cst, std::memory_order_acquire)) {
+  }
+  if (before) nodes_.put(static_cast<std::uint32_t>(before) - 1);
+  const std::uint64_t now = row.state.load(std::memory_order_seq_cst);  // after the exchange; pairs with ack
+  if (state::serial(now) == state::serial(word) && (now & (state::kOutstanding | state::kAcking))) return true;
+  std::uint64_t expected = mine;
+  if (!row.requeue.compare_exchange_strong(expected, 0, std::memory_order_acq_rel, std::memory_order_relaxed))
+    return true;  // the acker has it, or a later copy has replaced it
+  nodes_.put(node);
+  return false;
+}
+
+/// R-CTRL-333, 337: requeue[token] is deleted, whatever evaluation the caller named beside the token.
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::drop_requeue(Token token) {
+  if (token == Token::none || token_row(token) >= config_.evals) return;
+  Row& row = rows_[token_row(token)];
+  std::uint64_t stored = row.requeue.load(std::memory_order_seq_cst);
+  while (stored && static_cast<std::uint32_t>(stored >> 32) == token_serial(token)) {
+    if (!row.requeue.compare_exchange_weak(stored, 0, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
+    nodes_.put(static_cast<std::uint32_t>(stored) - 1);
+    return;
+  }
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::admit(const Eval& eval, std::int64_t now_ns) {  // R-CTRL-317
+  if (eval.wait_ns > 0)
+    wait(eval, now_ns + eval.wait_ns, false);
+  else if (eval.wait_until_ns != 0)
+    wait(eval, eval.wait_until_ns, true);
+  else
+    make_ready(eval, eval.type);
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::wait(const Eval& eval, std::int64_t due_ns, bool delayed) {
+  const std::uint32_t index = nodes_.take();
+  Node& node = nodes_[index];
+  node.eval = eval, node.due_ns = due_ns, node.delayed = delayed;
+  stripe().waiting.fetch_add(1, std::memory_order_relaxed);
+  std::uint32_t head = arrivals_.load(std::memory_order_relaxed);
+  do node.next.store(head, std::memory_order_relaxed);
+  while (!arrivals_.compare_exchange_weak(head, index + 1, std::memory_order_release, std::memory_order_relaxed));
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::make_ready(const Eval& eval, Queue queue) {  // R-CTRL-319
+  Atomic<std::uint64_t>& job = jobs_[index_of(eval.job)];
+  const std::uint64_t self = static_cast<std::uint64_t>(index_of(eval.row)) + 1;
+  std::uint32_t node = kNone;
+  std::uint64_t word = job.load(std::memory_order_acquire);
+  for (;;) {
+    if (word >> 32 == 0) {
+      if (!job.compare_exchange_weak(word, self << 32 | (word & 0xffffffff), std::memory_order_acq_rel,
+                                     std::memory_order_acquire))
+        continue;
+      break;
+    }
+    if (word >> 32 == self) break;
+    if (node == kNone) {
+      node = nodes_.take();
+      nodes_[node].eval = eval;
+    }
+    nodes_[node].next.store(static_cast<std::uint32_t>(word), std::memory_order_relaxed);
+    // Release: pairs with the acquire in release_job(), which reads the nodes.
+    if (job.compare_exchange_weak(word, (word & ~std::uint64_t{0xffffffff}) | (node + 1), std::memory_order_acq_rel,
+                                  std::memory_order_acquire)) {
+      stripe().pending.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+  }
+  if (node != kNone) nodes_.put(node);
+  push_ready(eval, queue);
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::push_ready(const Eval& eval, Queue queue) {
+  const auto bit = only(queue);
+  if (!(queues_used_.load(std::memory_order_relaxed) & bit)) queues_used_.fetch_or(bit, std::memory_order_relaxed);
+  count(queue, 1, 0);
+  if (exact_) {
+    heap::push(heaps_[index_of(queue)], eval, [this](const Eval& a, const Eval& b) { return ready_less(a, b); });
+    return;
+  }
+  // Before the push, whose release publishes them to the one who pops.
+  row_of(eval.row).facts = {eval.job,          eval.job_id,       eval.priority, eval.type,
+                            eval.create_index, eval.modify_index, eval.wait_ns,  eval.wait_until_ns};
+  ready_[index_of(queue)]->push(level(eval.priority), index_of(eval.row));
+}
+
+// --- dequeue
+// ----------------------------------------------------------------------------------------------------------
+
+template <template <class> class Atomic>
+bool BasicBroker<Atomic>::ready_less(const Eval& a, const Eval& b) const {  // R-CTRL-311
+  const bool other_job = config_.compat == Compat::nomad ? a.job_id != b.job_id : a.job != b.job;
+  if (other_job && a.priority != b.priority) return a.priority > b.priority;
+  return a.create_index < b.create_index;
+}
+
+template <template <class> class Atomic>
+bool BasicBroker<Atomic>::pending_less(const Eval& a, const Eval& b) {  // R-CTRL-312
+  if (a.priority != b.priority) return a.priority > b.priority;
+  return !(a.modify_index < b.modify_index);
+}
+
+template <template <class> class Atomic>
+std::uint64_t BasicBroker<Atomic>::draw() {  // splitmix64
+  std::uint64_t x = random_state_ += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+template <template <class> class Atomic>
+std::optional<std::pair<EvalRow, Queue>> BasicBroker<Atomic>::pop_exact(QueueSet queues) {  // R-CTRL-324
+  std::array<Queue, kQueueCount> best{};
+  std::uint32_t best_count = 0;
+  std::int32_t priority = 0;
+  for (std::uint32_t q = 0; q < kQueueCount; ++q) {
+    const std::vector<Eval>& items = heaps_[q];
+    if (!(queues >> q & 1) || items.empty()) continue;
+    const Eval& peeked = config_.compat == Compat::nomad ? items.back() : items.front();  // R-CTRL-314
+    if (best_count && peeked.priority < priority) continue;
+    if (!best_count || peeked.priority > priority) best_count = 0;
+    priority = peeked.priority;
+    best[best_count++] = static_cast<Queue>(q);
+  }
+  if (best_count == 0) return std::nullopt;
+  const Queue queue = best[best_count > 1 && config_.type_seed ? draw() % best_count : 0];
+  const Eval eval =
+      heap::pop(heaps_[index_of(queue)], [this](const Eval& a, const Eval& b) { return ready_less(a, b); });
+  row_of(eval.row).facts = {eval.job,          eval.job_id,       eval.priority, eval.type,
+                            eval.create_index, eval.modify_index, eval.wait_ns,  eval.wait_until_ns};
+  return std::pair(eval.row, queue);
+}
+
+template <template <class> class Atomic>
+std::optional<std::pair<EvalRow, Queue>> BasicBroker<Atomic>::pop_concurrent(QueueSet queues) {
+  std::uint32_t row = 0;
+  if (std::has_single_bit(queues)) {
+    const auto q = static_cast<std::uint32_t>(std::countr_zero(queues));
+    if (!ready_[q]->pop(row)) return std::nullopt;
+    return std::pair(static_cast<EvalRow>(row), static_cast<Queue>(q));
+  }
+  // Between the look at all queues and the pop of one, others may change; the pop itself is exact within its queue.
+  // Types of equal priority take turns by thread and delivery only if drawing is asked for; else the first.
+  for (;;) {
+    std::array<std::uint32_t, kQueueCount> best{};
+    std::uint32_t best_count = 0;
+    std::int32_t top = -1;
+    for (std::uint32_t q = 0; q < kQueueCount; ++q) {
+      if (!(queues >> q & 1)) continue;
+      const std::int32_t at = ready_[q]->top_level();
+      if (at < 0 || at < top) continue;
+      if (at > top) top = at, best_count = 0;
+      best[best_count++] = q;
+    }
+    if (best_count == 0) return std::nullopt;
+    std::uint32_t q = best[0];
+    if (best_count > 1 && config_.type_seed) {
+      const std::uint64_t x =
+          (*config_.type_seed ^ stripe().totals[kDelivered].load(std::memory_order_relaxed)) * 0x9e3779b97f4a7c15ULL;
+      q = best[(x >> 33) % best_count];
+    }
+    if (ready_[q]->pop(row)) return std::pair(static_cast<EvalRow>(row), static_cast<Queue>(q));
+  }
+}
+
+template <template <class> class Atomic>
+tl::expected<std::optional<Delivery>, Fault> BasicBroker<Atomic>::dequeue(QueueSet queues, std::int64_t now_ns) {
+  if (!enabled()) return fault(Fault::disabled);
+  const auto popped = exact_ ? pop_exact(queues) : pop_concurrent(queues);
+  if (!popped) return std::optional<Delivery>();
+  const auto [eval, queue] = *popped;
+  Row& row = row_of(eval);
+  const std::uint64_t before = row.state.load(std::memory_order_relaxed);  // the pop has synchronised
+  const std::uint32_t serial = state::serial(before) + 1;
+  const std::int64_t deadline = now_ns + config_.nack_timeout_ns;
+  nack_deadlines_[index_of(eval)].store(deadline, std::memory_order_relaxed);  // published by the state
+  for (std::uint32_t used = rows_used_.load(std::memory_order_relaxed); used <= index_of(eval);)
+    rows_used_.compare_exchange_weak(used, index_of(eval) + 1, std::memory_order_seq_cst);
+  const Delivery delivery{eval, make_token(eval, serial), queue, row.facts.wait_ns};
+  // The state, then the earliest deadline; scan_nack_deadlines() the other way round: one of them sees the other.
+  row.state.exchange(
+      ((before & state::kDeliveries) + state::kDelivery) | serial | state::kKnown | state::kOutstanding | state::kTimer,
+      std::memory_order_seq_cst);
+  for (std::int64_t earliest = nack_earliest_ns_.load(std::memory_order_seq_cst); deadline < earliest;)
+    nack_earliest_ns_.compare_exchange_weak(earliest, deadline, std::memory_order_seq_cst);
+  count(queue, -1, 1);
+  stripe().totals[kDelivered].fetch_add(1, std::memory_order_relaxed);
+  return std::optional<Delivery>(delivery);
+}
+
+// --- ack and nack
+// -----------------------------------------------------------------------------------------------------
+
+template <template <class> class Atomic>
+tl::expected<void, Fault> BasicBroker<Atomic>::ack(EvalRow eval, Token token, std::int64_t now_ns) {
+  const auto refuse = [&](Fault why) {
+    drop_requeue(token);
+    return fault(why);
+  };
+  if (index_of(eval) >= config_.evals) return refuse(Fault::not_found);
+  Row& row = row_of(eval);
+  std::uint64_t word = row.state.load(std::memory_order_acquire);
+  do {
+    if (!(word & state::kOutstanding)) return refuse(Fault::not_found);
+    if (make_token(eval, state::serial(word)) != token) return refuse(Fault::wrong_token);
+    if (!(word & state::kTimer)) return refuse(Fault::timer_stopped);
+  } while (!row.state.compare_exchange_weak(word, (word & ~(state::kOutstanding | state::kTimer)) | state::kAcking,
+                                            std::memory_order_acq_rel, std::memory_order_acquire));
+  // The evaluation is ours until it is unknown.
+  count(state::deliveries(word) > config_.delivery_limit ? Queue::failed : row.facts.type, 0, -1);
+  stripe().totals[kAcked].fetch_add(1, std::memory_order_relaxed);
+  release_job(row.facts.job);
+  row.state.exchange(word & state::kSerial, std::memory_order_seq_cst);  // then the requeue; pairs with store_requeue()
+  std::uint64_t stored = row.requeue.load(std::memory_order_seq_cst);
+  while (stored && static_cast<std::uint32_t>(stored >> 32) == token_serial(token)) {
+    if (!row.requeue.compare_exchange_weak(stored, 0, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
+    const std::uint32_t node = static_cast<std::uint32_t>(stored) - 1;
+    Eval again = nodes_[node].eval;
+    nodes_.put(node);
+    again.token = Token::none;
+    enqueue_one(again, now_ns);
+    break;
+  }
+  return {};
+}
+
+/// R-CTRL-333: the best pending evaluation becomes the holder and ready, the others cancelable in the heap's order.
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::release_job(JobRow job_row) {
+  Atomic<std::uint64_t>& job = jobs_[index_of(job_row)];
+  std::uint64_t word = job.load(std::memory_order_acquire);
+  for (;;) {
+    if (static_cast<std::uint32_t>(word) == 0) {
+      if (job.compare_exchange_weak(word, 0, std::memory_order_acq_rel, std::memory_order_acquire)) return;
+      continue;
+    }
+    // Kept by the thread: acks of jobs with pending evaluations allocate only when a job has more than ever before.
+    thread_local std::vector<std::uint32_t> order, waiting;
+    order.clear(), waiting.clear();
+    for (std::uint32_t at = static_cast<std::uint32_t>(word); at != 0;
+         at = nodes_[at - 1].next.load(std::memory_order_relaxed))
+      order.push_back(at - 1);
+    const auto less = [this](std::uint32_t a, std::uint32_t b) { return pending_less(nodes_[a].eval, nodes_[b].eval); };
+    for (std::size_t i = order.size(); i-- > 0;) heap::push(waiting, order[i], less);
+    const std::uint32_t best = heap::pop(waiting, less);
+    const Eval next = nodes_[best].eval;
+    if (!job.compare_exchange_weak(word, (static_cast<std::uint64_t>(index_of(next.row)) + 1) << 32,
+                                   std::memory_order_acq_rel, std::memory_order_acquire))
+      continue;  // another evaluation of the job arrived
+    Stripe& mine = stripe();
+    mine.pending.fetch_sub(order.size(), std::memory_order_relaxed);
+    mine.cancelable.fetch_add(waiting.size(), std::memory_order_relaxed);
+    for (const std::uint32_t node : waiting) cancelable_.push(index_of(nodes_[node].eval.row));
+    for (const std::uint32_t node : order) nodes_.put(node);
+    push_ready(next, next.type);
+    return;
+  }
+}
+
+template <template <class> class Atomic>
+tl::expected<void, Fault> BasicBroker<Atomic>::nack(EvalRow eval, Token token, std::int64_t now_ns) {
+  const auto refuse = [&](Fault why) {
+    drop_requeue(token);
+    return fault(why);
+  };
+  if (index_of(eval) >= config_.evals) return refuse(Fault::not_found);
+  Row& row = row_of(eval);
+  std::uint64_t word = row.state.load(std::memory_order_acquire);
+  do {
+    if (!(word & state::kOutstanding)) return refuse(Fault::not_found);
+    if (make_token(eval, state::serial(word)) != token) return refuse(Fault::wrong_token);
+  } while (!row.state.compare_exchange_weak(word, word & ~(state::kOutstanding | state::kTimer),
+                                            std::memory_order_seq_cst, std::memory_order_acquire));
+  // The evaluation is ours until it waits or is ready.
+  drop_requeue(token);
+  count(row.facts.type, 0, -1);
+  stripe().totals[kNacked].fetch_add(1, std::memory_order_relaxed);
+  const std::uint32_t deliveries = state::deliveries(word);
+  Eval again = eval_of(eval);
+  if (deliveries >= config_.delivery_limit) {
+    make_ready(again, Queue::failed);
+    return {};
+  }
+  again.wait_ns = deliveries == 0   ? 0  // R-CTRL-338
+                  : deliveries == 1 ? config_.initial_nack_delay_ns
+                                    : static_cast<std::int64_t>(deliveries - 1) * config_.subsequent_nack_delay_ns;
+  if (again.wait_ns > 0)
+    wait(again, now_ns + again.wait_ns, false);
+  else
+    make_ready(again, again.type);
+  return {};
+}
+
+// --- the nack timer
+// ---------------------------------------------------------------------------------------------------
+
+template <template <class> class Atomic>
+tl::expected<void, Fault> BasicBroker<Atomic>::change_timer(EvalRow eval, Token token, std::int64_t now_ns, bool run,
+                                                            bool must_run) {
+  if (index_of(eval) >= config_.evals) return fault(Fault::not_outstanding);
+  Row& row = row_of(eval);
+  const std::int64_t deadline = now_ns + config_.nack_timeout_ns;
+  std::uint64_t word = row.state.load(std::memory_order_acquire);
+  do {
+    if (!(word & state::kOutstanding)) return fault(Fault::not_outstanding);
+    if (make_token(eval, state::serial(word)) != token) return fault(Fault::token_differs);
+    // Whoever holds the token is the only one to move the deadline of a running delivery.
+    if (run) nack_deadlines_[index_of(eval)].store(deadline, std::memory_order_relaxed);
+  } while (!row.state.compare_exchange_weak(word, run ? word | state::kTimer : word & ~state::kTimer,
+                                            std::memory_order_seq_cst, std::memory_order_acquire));
+  if (run)
+    for (std::int64_t earliest = nack_earliest_ns_.load(std::memory_order_seq_cst); deadline < earliest;)
+      nack_earliest_ns_.compare_exchange_weak(earliest, deadline, std::memory_order_seq_cst);
+  if (must_run && !(word & state::kTimer)) return fault(Fault::timeout_reached);
+  return {};
+}
+
+template <template <class> class Atomic>
+tl::expected<void, Fault> BasicBroker<Atomic>::reset(EvalRow eval, Token token, std::int64_t now_ns) {
+  return change_timer(eval, token, now_ns, true, true);
+}
+
+template <template <class> class Atomic>
+tl::expected<void, Fault> BasicBroker<Atomic>::pause(EvalRow eval, Token token) {
+  return change_timer(eval, token, 0, false, true);
+}
+
+template <template <class> class Atomic>
+tl::expected<void, Fault> BasicBroker<Atomic>::resume(EvalRow eval, Token token, std::int64_t now_ns) {
+  return change_timer(eval, token, now_ns, true, false);
+}
+
+template <template <class> class Atomic>
+std::optional<Token> BasicBroker<Atomic>::outstanding(EvalRow eval) const {
+  if (index_of(eval) >= config_.evals) return std::nullopt;
+  const std::uint64_t word = rows_[index_of(eval)].state.load(std::memory_order_acquire);
+  if (!(word & state::kOutstanding)) return std::nullopt;
+  return make_token(eval, state::serial(word));
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::take_cancelable(std::uint32_t max, std::vector<EvalRow>& out) {
+  for (std::uint32_t row; max > 0 && cancelable_.pop(row); --max) {
+    Row& r = rows_[row];
+    const std::uint64_t word = r.state.load(std::memory_order_relaxed);
+    // R-CTRL-335 keeps the ID known until the next flush.
+    r.state.exchange(config_.compat == Compat::nomad ? word | state::kCancelled : word & state::kSerial,
+                     std::memory_order_acq_rel);
+    stripe().cancelable.fetch_sub(1, std::memory_order_relaxed);
+    stripe().totals[kCancelled].fetch_add(1, std::memory_order_relaxed);
+    out.push_back(static_cast<EvalRow>(row));
+  }
+}
+
+// --- the clock's thread
+// -----------------------------------------------------------------------------------------------
+
+namespace waiting_order {
+struct Due {
+  template <class Waiting>
+  bool operator()(const Waiting& a, const Waiting& b) const {
+    return a.due_ns != b.due_ns ? a.due_ns < b.due_ns : a.sequence < b.sequence;
+  }
+};
+struct Until {  // R-CTRL-313; ties as they fall
+  template <class Waiting>
+  bool operator()(const Waiting& a, const Waiting& b) const {
+    return a.due_ns < b.due_ns;
+  }
+};
+}  // namespace waiting_order
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::take_arrivals() {
+  if (arrivals_.load(std::memory_order_relaxed) == 0) return;
+  std::uint32_t at = arrivals_.exchange(0, std::memory_order_acquire), reversed = 0;
+  while (at != 0) {
+    Node& node = nodes_[at - 1];
+    const std::uint32_t next = node.next.load(std::memory_order_relaxed);
+    node.next.store(reversed, std::memory_order_relaxed);
+    reversed = at, at = next;
+  }
+  while (reversed != 0) {
+    const Node& node = nodes_[reversed - 1];
+    const Waiting waiting{node.due_ns, sequence_++, node.eval};
+    if (node.delayed) {
+      heap::push(delayed_, waiting, waiting_order::Until());
+      look_at_delay_root();
+    } else {
+      heap::push(time_wait_, waiting, waiting_order::Due());
+    }
+    const std::uint32_t next = node.next.load(std::memory_order_relaxed);
+    nodes_.put(reversed - 1);
+    reversed = next;
+  }
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::look_at_delay_root() {
+  delay_root_.reset();
+  if (!delayed_.empty()) delay_root_ = delayed_.front();
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::drop_waiting(EvalRow eval) {  // R-CTRL-321
+  take_arrivals();
+  if (index_of(eval) >= config_.evals) return;
+  Row& row = row_of(eval);
+  std::uint64_t word = row.state.load(std::memory_order_relaxed);
+  if (!(word & state::kKnown)) return;
+  const auto found =
+      std::find_if(delayed_.begin(), delayed_.end(), [&](const Waiting& w) { return w.eval.row == eval; });
+  const bool nomad = config_.compat == Compat::nomad && exact_;
+  if (found != delayed_.end())
+    heap::remove(delayed_, static_cast<std::size_t>(found - delayed_.begin()), waiting_order::Until());
+  else if (!nomad)
+    return;
+  if (!nomad) look_at_delay_root();
+  row.state.store(word & ~(state::kKnown | state::kDeliveries), std::memory_order_release);
+  stripe().totals[kDropped].fetch_add(1, std::memory_order_relaxed);
+  stripe().waiting.fetch_sub(1, std::memory_order_relaxed);  // even for one that no longer waits (R-CTRL-347)
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::scan_nack_deadlines(std::int64_t now_ns) {
+  fired_.clear();
+  if (nack_earliest_ns_.load(std::memory_order_acquire) > now_ns) return;
+  nack_earliest_ns_.exchange(kNever, std::memory_order_seq_cst);  // then the states; pairs with dequeue()
+  std::int64_t earliest = kNever;
+  const std::uint32_t used = rows_used_.load(std::memory_order_seq_cst);
+  for (std::uint32_t i = 0; i < used; ++i) {
+    const std::uint64_t word = rows_[i].state.load(std::memory_order_seq_cst);
+    if ((word & (state::kOutstanding | state::kTimer)) != (state::kOutstanding | state::kTimer)) continue;
+    const std::int64_t deadline = nack_deadlines_[i].load(std::memory_order_relaxed);
+    if (deadline <= now_ns)
+      fired_.push_back({deadline, static_cast<EvalRow>(i), make_token(static_cast<EvalRow>(i), state::serial(word))});
+    else
+      earliest = std::min(earliest, deadline);
+  }
+  for (std::int64_t known = nack_earliest_ns_.load(std::memory_order_seq_cst); earliest < known;)
+    nack_earliest_ns_.compare_exchange_weak(known, earliest, std::memory_order_seq_cst);
+  std::sort(fired_.begin(), fired_.end(),
+            [](const Fired& a, const Fired& b) { return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.row < b.row; });
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::advance(std::int64_t now_ns) {
+  take_arrivals();
+  scan_nack_deadlines(now_ns);
+  for (std::size_t next_fired = 0;;) {
+    const std::int64_t wait = time_wait_.empty() ? kNever : time_wait_.front().due_ns;
+    const std::int64_t delay = delay_root_ ? delay_root_->due_ns : kNever;
+    const std::int64_t timeout = next_fired < fired_.size() ? fired_[next_fired].at_ns : kNever;
+    const std::int64_t at = std::min({wait, delay, timeout});
+    if (at == kNever || at > now_ns) return;
+    if (at == wait) {
+      const Waiting waiting = heap::pop(time_wait_, waiting_order::Due());
+      stripe().waiting.fetch_sub(1, std::memory_order_relaxed);
+      make_ready(waiting.eval, waiting.eval.type);
+    } else if (at == delay) {
+      const Waiting waiting = *delay_root_;
+      const auto found = std::find_if(delayed_.begin(), delayed_.end(),
+                                      [&](const Waiting& w) { return w.eval.row == waiting.eval.row; });
+      if (found != delayed_.end())
+        heap::remove(delayed_, static_cast<std::size_t>(found - delayed_.begin()), waiting_order::Until());
+      look_at_delay_root();
+      stripe().waiting.fetch_sub(1, std::memory_order_relaxed);
+      make_ready(waiting.eval, waiting.eval.type);
+    } else {
+      const Fired& fired = fired_[next_fired++];
+      // A delivery that ended since the scan is left alone.
+      if (outstanding(fired.row) == fired.token) static_cast<void>(nack(fired.row, fired.token, fired.at_ns));
+      take_arrivals();
+    }
+  }
+}
+
+template <template <class> class Atomic>
+std::optional<std::int64_t> BasicBroker<Atomic>::next_deadline() {
+  take_arrivals();
+  std::int64_t at = nack_earliest_ns_.load(std::memory_order_acquire);
+  if (!time_wait_.empty()) at = std::min(at, time_wait_.front().due_ns);
+  if (delay_root_) at = std::min(at, delay_root_->due_ns);
+  if (at == kNever) return std::nullopt;
+  return at;
+}
+
+// --- on, off, and looking in
+// ------------------------------------------------------------------------------------------
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::enable() {
+  enabled_.store(true, std::memory_order_release);
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::disable() {  // R-CTRL-344
+  enabled_.store(false, std::memory_order_release);
+  take_arrivals();
+  time_wait_.clear(), delayed_.clear(), delay_root_.reset();
+  std::uint64_t flushed = 0;
+  for (std::uint32_t i = 0; i < config_.evals; ++i) {
+    Row& row = rows_[i];
+    const std::uint64_t word = row.state.load(std::memory_order_relaxed);
+    if ((word & (state::kKnown | state::kCancelled)) == state::kKnown) ++flushed;
+    if (word & ~state::kSerial) row.state.store(word & state::kSerial, std::memory_order_relaxed);
+    // Nomad forgets to drop these; they do nothing but wait for their token, which no delivery will have again.
+    if (exact_ && config_.compat == Compat::nomad) continue;
+    if (const std::uint64_t stored = row.requeue.exchange(0, std::memory_order_relaxed))
+      nodes_.put(static_cast<std::uint32_t>(stored) - 1);
+  }
+  for (std::uint32_t i = 0; i < config_.jobs; ++i) {
+    std::uint32_t at = static_cast<std::uint32_t>(jobs_[i].load(std::memory_order_relaxed));
+    jobs_[i].store(0, std::memory_order_relaxed);
+    while (at != 0) {
+      const std::uint32_t next = nodes_[at - 1].next.load(std::memory_order_relaxed);
+      nodes_.put(at - 1);
+      at = next;
+    }
+  }
+  std::uint32_t row = 0;
+  for (auto& queue : ready_)
+    while (queue && queue->pop(row)) {
+    }
+  for (auto& items : heaps_) items.clear();
+  while (cancelable_.pop(row)) {
+  }
+  for (std::uint32_t i = 0; i < kStripes; ++i) {
+    Stripe& s = stripes_[i];
+    for (auto& both : s.queues) both.store(0, std::memory_order_relaxed);
+    s.waiting.store(0, std::memory_order_relaxed), s.pending.store(0, std::memory_order_relaxed);
+    s.cancelable.store(0, std::memory_order_relaxed);
+  }
+  stripe().totals[kFlushed].fetch_add(flushed, std::memory_order_relaxed);
+  queues_used_.store(0, std::memory_order_relaxed);
+  nack_earliest_ns_.store(kNever, std::memory_order_relaxed);
+}
+
+template <template <class> class Atomic>
+Stats BasicBroker<Atomic>::stats() const {
+  Stats out;
+  std::array<std::uint64_t, kQueueCount> queues{};
+  std::uint64_t waiting = 0, pending = 0, cancelable = 0;
+  for (std::uint32_t i = 0; i < kStripes; ++i) {
+    const Stripe& s = stripes_[i];
+    for (std::uint32_t q = 0; q < kQueueCount; ++q) queues[q] += s.queues[q].load(std::memory_order_relaxed);
+    waiting += s.waiting.load(std::memory_order_relaxed);
+    pending += s.pending.load(std::memory_order_relaxed);
+    cancelable += s.cancelable.load(std::memory_order_relaxed);
+  }
+  for (std::uint32_t q = 0; q < kQueueCount; ++q) {
+    auto& queue = out.queues[q];
+    queue.ready = static_cast<std::int32_t>(queues[q]);
+    queue.unacked = static_cast<std::int64_t>(queues[q] - static_cast<std::uint64_t>(queue.ready)) >> 32;
+    queue.used = queues_used_.load(std::memory_order_relaxed) >> q & 1;
+    out.ready += queue.ready, out.unacked += queue.unacked;
+  }
+  out.waiting = static_cast<std::int64_t>(waiting), out.pending = static_cast<std::int64_t>(pending);
+  out.cancelable = static_cast<std::int64_t>(cancelable);
+  return out;
+}
+
+template <template <class> class Atomic>
+Totals BasicBroker<Atomic>::totals() const {
+  std::array<std::uint64_t, kTotalCount> sums{};
+  for (std::uint32_t i = 0; i < kStripes; ++i)
+    for (std::uint32_t t = 0; t < kTotalCount; ++t) sums[t] += stripes_[i].totals[t].load(std::memory_order_relaxed);
+  Totals out{sums[kAccepted],  sums[kDelivered], sums[kAcked],   sums[kNacked],
+             sums[kCancelled], sums[kDropped],   sums[kFlushed], {}};
+  for (std::uint32_t i = 0; i < kFaultCount; ++i) out.faults[i] = faults_[i].load(std::memory_order_relaxed);
+  return out;
+}
+
+template <template <class> class Atomic>
+std::uint32_t BasicBroker<Atomic>::ring_count() const {
+  std::uint32_t count = cancelable_.ring_count();
+  for (const auto& queue : ready_) count += queue ? queue->ring_count() : 0;
+  return count;
+}
+
+template <template <class> class Atomic>
+Contents BasicBroker<Atomic>::contents() {
+  take_arrivals();
+  Contents out;
+  for (std::uint32_t i = 0; i < config_.evals; ++i) {
+    const auto row = static_cast<EvalRow>(i);
+    const std::uint64_t word = rows_[i].state.load(std::memory_order_acquire);
+    if (word & state::kKnown) out.known.push_back({row, state::deliveries(word)});
+    if (word & state::kOutstanding)
+      out.outstanding.push_back({row, make_token(row, state::serial(word)), (word & state::kTimer) != 0,
+                                 nack_deadlines_[i].load(std::memory_order_relaxed)});
+    if (const std::uint64_t stored = rows_[i].requeue.load(std::memory_order_acquire))
+      out.requeue.emplace_back(make_token(row, static_cast<std::uint32_t>(stored >> 32)), row);
+  }
+  for (std::uint32_t i = 0; i < config_.jobs; ++i) {
+    const auto job = static_cast<JobRow>(i);
+    const std::uint64_t word = jobs_[i].load(std::memory_order_acquire);
+    if (word >> 32) out.holders.emplace_back(job, static_cast<EvalRow>((word >> 32) - 1));
+    std::vector<Eval> arrived, items;
+    for (std::uint32_t at = static_cast<std::uint32_t>(word); at != 0;
+         at = nodes_[at - 1].next.load(std::memory_order_relaxed))
+      arrived.push_back(nodes_[at - 1].eval);
+    for (std::size_t k = arrived.size(); k-- > 0;) heap::push(items, arrived[k], &pending_less);
+    if (items.empty()) continue;
+    auto& list = out.pending.emplace_back(job, std::vector<EvalRow>()).second;
+    for (const Eval& eval : items) list.push_back(eval.row);
+  }
+  // Nothing else runs, so taking everything out and putting it back in order changes nothing.
+  const auto look = [](auto& queue, auto&& put_back, std::vector<EvalRow>& list) {
+    std::uint32_t row = 0;
+    while (queue.pop(row)) list.push_back(static_cast<EvalRow>(row));
+    for (const EvalRow r : list) put_back(r);
+  };
+  for (std::uint32_t q = 0; q < kQueueCount; ++q) {
+    for (const Eval& eval : heaps_[q]) out.ready[q].push_back(eval.row);
+    if (ready_[q])
+      look(
+          *ready_[q], [&](EvalRow r) { ready_[q]->push(level(row_of(r).facts.priority), index_of(r)); }, out.ready[q]);
+  }
+  look(
+      cancelable_, [&](EvalRow r) { cancelable_.push(index_of(r)); }, out.cancelable);
+  for (const Waiting& w : time_wait_) out.time_wait.push_back(w.eval.row);
+  for (const Waiting& w : delayed_) out.delayed.push_back(w.eval.row);
+  return out;
+}
+
+}  // namespace berth::broker

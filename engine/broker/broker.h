@@ -1,0 +1,287 @@
+// The evaluation broker: who may run next, who runs, who waits for whom (R-CTRL-301 to 347).
+//
+// An evaluation is in one place at a time: waiting (for a delay or an instant), pending (behind another evaluation of
+// its job), ready, outstanding (handed out, until its ack or nack), or cancelable. One evaluation per job is ready or
+// outstanding: the holder. Time is handed in by the caller, in nanoseconds; no call reads a clock, waits or prints.
+//
+// Data. All of it is rows and columns made by the constructor; evaluations and jobs are the caller's rows.
+//   column            bytes  per         written by
+//   state                 8  evaluation  every operation, by compare-exchange: last token, deliveries, known,
+//   outstanding requeue               8  evaluation  an enqueue with a token, the ack and nack of that delivery
+//   (R-CTRL-316) facts                48  evaluation  whoever makes it ready, before it is in a queue nack deadline 8
+//   evaluation  the delivery's owner; scanned by advance() when the earliest may have passed job                   8
+//   job         holder and stack of pending evaluations in one word ready queue       levels  queue      ReadyQueue, or
+//   the literal heaps of R-CTRL-310 nodes                88  pending,    NodePool: copies of evaluations that are
+//   pending, waiting or to be requeued
+//                            waiting
+//   counters             64  stripe      relaxed additions; a thread adds to its own stripe
+//
+// Threads. With `ReadyOrder::concurrent` enqueue, dequeue, ack, nack, reset, pause, resume, outstanding,
+// take_cancelable and stats may be called by any number of threads; all are lock-free. advance, next_deadline and
+// drop_waiting belong to one thread at a time (the one that owns the clock) and may run beside them. enable, disable
+// and contents need that nothing else is running. With `ReadyOrder::exact` everything belongs to one thread at a time.
+//
+// Order. `exact` is Nomad's to the last swap: heaps by (priority, create index) with their ties, and the choice of the
+// type by the last leaf (R-CTRL-310 to 314). `concurrent` is by priority, then in the order in which evaluations became
+// ready; a set given to enqueue becomes visible one by one (R-CTRL-320 is the caller's: it hands them in in order).
+//
+// Accounting. Every evaluation that was accepted is acked, cancelled (taken by take_cancelable), dropped, or still
+// held: totals() counts the first, contents() lists the last, and nothing that fails changes either.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "broker/eval.h"
+#include "broker/pool.h"
+#include "broker/ready_queue.h"
+
+namespace berth::broker {
+
+/// What the world did wrong. Each is counted (Totals::faults) and leaves everything as it was.
+enum class Fault : std::uint8_t {
+  disabled,         ///< dequeue from a disabled broker (R-CTRL-322)
+  not_found,        ///< ack, nack: not outstanding: never handed out, acked already, or its timer ran out (R-CTRL-329)
+  wrong_token,      ///< ack, nack: outstanding, but this token is another delivery's (R-CTRL-329)
+  timer_stopped,    ///< ack while the nack timer is paused; the delivery stays outstanding (R-CTRL-329)
+  not_outstanding,  ///< reset, pause, resume (R-CTRL-331)
+  token_differs,    ///< reset, pause, resume (R-CTRL-331)
+  timeout_reached,  ///< reset, pause: the nack timer does not run (R-CTRL-331, 332)
+  full,             ///< enqueue: an evaluation's or job's row is not below the configured capacity; nothing is enqueued
+};
+inline constexpr std::uint32_t kFaultCount = 8;
+[[nodiscard]] std::string_view fault_text(Fault fault);  ///< verbatim where a rule fixes the text
+
+enum class ReadyOrder : std::uint8_t { exact, concurrent };
+enum class Compat : std::uint8_t {
+  nomad,  ///< with its quirks: last leaf, ignored namespaces, dropped ones that still fire, cancelled ones that stay
+          ///< known
+  fixed,  ///< without them
+};
+
+struct Config {
+  ReadyOrder order = ReadyOrder::concurrent;
+  Compat compat = Compat::nomad;
+  std::uint32_t evals = 1u << 16;                          ///< rows of evaluations: 72 bytes each
+  std::uint32_t jobs = 1u << 16;                           ///< rows of jobs: 8 bytes each
+  std::int64_t nack_timeout_ns = 60'000'000'000;           ///< R-CTRL-301
+  std::uint32_t delivery_limit = 3;                        ///< R-CTRL-302
+  std::int64_t initial_nack_delay_ns = 1'000'000'000;      ///< R-CTRL-303
+  std::int64_t subsequent_nack_delay_ns = 20'000'000'000;  ///< R-CTRL-304
+  std::int32_t priority_max = 100;         ///< `concurrent`: priorities above it (core's 32767) share one level above
+  std::optional<std::uint64_t> type_seed;  ///< draws among types of equal priority (R-CTRL-324); none = the first type
+};
+
+struct Delivery {
+  EvalRow row;
+  Token token;
+  Queue queue;           ///< the one it came from
+  std::int64_t wait_ns;  ///< the evaluation's `Wait` as delivered (R-CTRL-339)
+};
+
+/// R-CTRL-347. Exact with one thread at a time and `Compat::fixed`; otherwise a sum taken while others count.
+struct Stats {
+  std::int64_t ready = 0, unacked = 0, pending = 0, waiting = 0, cancelable = 0;
+  struct PerQueue {
+    std::int64_t ready = 0, unacked = 0;
+    bool used = false;  ///< since the last flush
+  };
+  std::array<PerQueue, kQueueCount> queues;
+};
+
+struct Totals {
+  std::uint64_t accepted = 0;   ///< enqueued as new, requeues after an ack included
+  std::uint64_t delivered = 0;  ///< dequeues
+  std::uint64_t acked = 0, nacked = 0;
+  std::uint64_t cancelled = 0;  ///< taken from the cancelable list
+  std::uint64_t dropped = 0;    ///< taken back while waiting
+  std::uint64_t flushed = 0;    ///< held when the broker was disabled
+  std::array<std::uint64_t, kFaultCount> faults{};
+};
+
+/// Everything the broker holds, for checks and reports; the order of lists is theirs (heap arrays are heap arrays).
+struct Contents {
+  struct Held {
+    EvalRow row;
+    std::uint32_t deliveries;
+  };
+  struct Outstanding {
+    EvalRow row;
+    Token token;
+    bool timer_runs;
+    std::int64_t nack_deadline_ns;
+  };
+  std::vector<Held> known;  ///< ascending row
+  std::vector<std::pair<JobRow, EvalRow>> holders;
+  std::array<std::vector<EvalRow>, kQueueCount> ready;  ///< `exact`: heap arrays; `concurrent`: as they would come out
+  std::vector<std::pair<JobRow, std::vector<EvalRow>>> pending;
+  std::vector<EvalRow> cancelable, time_wait, delayed;
+  std::vector<Outstanding> outstanding;  ///< ascending row
+  std::vector<std::pair<Token, EvalRow>> requeue;
+};
+
+template <template <class> class Atomic>
+class BasicBroker {
+ public:
+  template <class T>
+  using Expected = tl::expected<T, Fault>;
+
+  explicit BasicBroker(const Config& config);
+  ~BasicBroker();
+  BasicBroker(const BasicBroker&) = delete;
+  BasicBroker& operator=(const BasicBroker&) = delete;
+
+  /// A new broker is disabled and ignores what is enqueued (R-CTRL-315). Enabling an enabled one does nothing.
+  void enable();
+  /// Drops every queue, timer and count; tokens given before stay invalid (R-CTRL-344).
+  void disable();
+  [[nodiscard]] bool enabled() const { return enabled_.load(std::memory_order_acquire); }
+
+  /// Enqueues in the given order (R-CTRL-316, 317, 320: the caller sorts by create index, then ID). A row that is known
+  /// already is ignored, or requeued after its ack when it carries its outstanding token. Fault: full.
+  Expected<void> enqueue(std::span<const Eval> evals, std::int64_t now_ns);
+
+  /// Hands out the best evaluation of `queues` and starts its nack timer; nothing when none is ready (R-CTRL-324 to
+  /// 326). Fault: disabled. Cost: a few atomic operations; no allocation.
+  Expected<std::optional<Delivery>> dequeue(QueueSet queues, std::int64_t now_ns);
+
+  /// The delivery is done: the job is released, its best pending evaluation becomes ready, its others cancelable
+  /// (R-CTRL-333). Faults: not_found, wrong_token, timer_stopped.
+  Expected<void> ack(EvalRow row, Token token, std::int64_t now_ns);
+  /// The delivery failed: again after a delay, or to the failed queue (R-CTRL-337). Faults: not_found, wrong_token.
+  Expected<void> nack(EvalRow row, Token token, std::int64_t now_ns);
+
+  /// Restarts the nack timer (R-CTRL-331). Faults: not_outstanding, token_differs, timeout_reached (the timer runs
+  /// again).
+  Expected<void> reset(EvalRow row, Token token, std::int64_t now_ns);
+  /// Stops the nack timer (R-CTRL-332). Faults as reset, but a stopped timer stays stopped.
+  Expected<void> pause(EvalRow row, Token token);
+  /// Starts it with the full time. Faults: not_outstanding, token_differs.
+  Expected<void> resume(EvalRow row, Token token, std::int64_t now_ns);
+  /// The token of the evaluation's delivery, if it is outstanding.
+  [[nodiscard]] std::optional<Token> outstanding(EvalRow row) const;
+
+  /// Appends up to `max` cancelable evaluations to `out`; the caller writes them `canceled` (R-CTRL-336).
+  void take_cancelable(std::uint32_t max, std::vector<EvalRow>& out);
+  /// Takes a delayed evaluation back (R-CTRL-321).
+  void drop_waiting(EvalRow row);
+
+  /// Fires every timer up to `now_ns`, in the order of their instants: waits end, deliveries time out.
+  void advance(std::int64_t now_ns);
+  /// No timer fires before this instant; advance() at it moves it on. None when no timer runs. A lower bound: the
+  /// delivery that set it may have been acked.
+  [[nodiscard]] std::optional<std::int64_t> next_deadline();
+
+  [[nodiscard]] Stats stats() const;
+  [[nodiscard]] Totals totals() const;
+  [[nodiscard]] Contents contents();
+  /// How often the ready queues had to grow; it stands still in the steady state.
+  [[nodiscard]] std::uint32_t ring_count() const;
+
+ private:
+  static constexpr std::uint32_t kNone = 0xffffffff;
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::uint32_t kStripes = 16;
+
+  struct Facts {  // an Eval without row and token
+    JobRow job{};
+    std::uint32_t job_id = 0;
+    std::int32_t priority = 0;
+    Queue type{};
+    std::uint64_t create_index = 0, modify_index = 0;
+    std::int64_t wait_ns = 0, wait_until_ns = 0;
+  };
+  struct alignas(kCacheLineBytes) Row {
+    Atomic<std::uint64_t> state{0};    // see state_* in broker-inl.h
+    Atomic<std::uint64_t> requeue{0};  // serial of the delivery << 32 | node + 1; 0 = none
+    Facts facts;                       // owned by whoever made the evaluation ready or was handed it
+  };
+  struct Node {
+    Eval eval;
+    std::int64_t due_ns = 0;        // waiting: when
+    bool delayed = false;           // waiting: by WaitUntil, not by Wait
+    Atomic<std::uint32_t> next{0};  // the stack it stands in: node + 1, 0 = end
+  };
+  struct Waiting {
+    std::int64_t due_ns;
+    std::uint64_t sequence;
+    Eval eval;
+  };
+  struct Fired {
+    std::int64_t at_ns;
+    EvalRow row;
+    Token token;
+  };
+  enum Total : std::uint32_t { kAccepted, kDelivered, kAcked, kNacked, kCancelled, kDropped, kFlushed, kTotalCount };
+  // One thread's counters, mostly: threads share stripes when there are more than kStripes.
+  struct alignas(kCacheLineBytes) Stripe {
+    Atomic<std::uint64_t> queues[kQueueCount];  // two sums in one word: unacked << 32 + ready
+    Atomic<std::uint64_t> waiting{0}, pending{0}, cancelable{0};
+    Atomic<std::uint64_t> totals[kTotalCount];
+  };
+
+  Row& row_of(EvalRow row) { return rows_[static_cast<std::uint32_t>(row)]; }
+  Eval eval_of(EvalRow row);
+  Stripe& stripe() const;
+  void count(Queue queue, std::int32_t ready, std::int32_t unacked);
+  tl::unexpected<Fault> fault(Fault fault);
+  [[nodiscard]] std::uint32_t level(std::int32_t priority) const;
+
+  void enqueue_one(const Eval& eval, std::int64_t now_ns);
+  bool store_requeue(const Eval& eval, std::uint64_t state);
+  void drop_requeue(Token token);
+  void admit(const Eval& eval, std::int64_t now_ns);
+  void wait(const Eval& eval, std::int64_t due_ns, bool delayed);
+  void make_ready(const Eval& eval, Queue queue);
+  void push_ready(const Eval& eval, Queue queue);
+  void release_job(JobRow job);
+  std::optional<std::pair<EvalRow, Queue>> pop_exact(QueueSet queues);
+  std::optional<std::pair<EvalRow, Queue>> pop_concurrent(QueueSet queues);
+  Expected<void> change_timer(EvalRow row, Token token, std::int64_t now_ns, bool run, bool must_run);
+
+  [[nodiscard]] bool ready_less(const Eval& a, const Eval& b) const;
+  static bool pending_less(const Eval& a, const Eval& b);
+  void take_arrivals();
+  void look_at_delay_root();
+  void scan_nack_deadlines(std::int64_t now_ns);
+  std::uint64_t draw();
+
+  const Config config_;
+  const bool exact_;
+  Atomic<bool> enabled_{false};
+  std::unique_ptr<Row[]> rows_;
+  std::unique_ptr<Atomic<std::int64_t>[]> nack_deadlines_;
+  std::unique_ptr<Atomic<std::uint64_t>[]> jobs_;  // holder + 1 << 32 | newest pending node + 1
+  std::array<std::unique_ptr<BasicReadyQueue<Atomic>>, kQueueCount> ready_;  // concurrent
+  std::array<std::vector<Eval>, kQueueCount> heaps_;                         // exact
+  NodePool<Node, Atomic> nodes_;
+  BasicFifo<Atomic> cancelable_;
+  std::unique_ptr<Stripe[]> stripes_;
+  Atomic<std::uint64_t> faults_[kFaultCount];
+  Atomic<std::uint8_t> queues_used_{0};
+
+  alignas(kCacheLineBytes) Atomic<std::uint32_t> arrivals_{0};              // stack of nodes that begin to wait
+  alignas(kCacheLineBytes) Atomic<std::int64_t> nack_earliest_ns_{kNever};  // no nack timer ends before it
+  Atomic<std::uint32_t> rows_used_{0};                                      // rows at or above were never handed out
+
+  // The clock's thread.
+  std::vector<Waiting> time_wait_;     // heap by (due, sequence)
+  std::vector<Waiting> delayed_;       // heap of R-CTRL-313
+  std::optional<Waiting> delay_root_;  // what the delay timer was set for (R-CTRL-321)
+  std::vector<Fired> fired_;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t random_state_ = 0;
+};
+
+using Broker = BasicBroker<std::atomic>;
+extern template class BasicBroker<std::atomic>;
+
+}  // namespace berth::broker
