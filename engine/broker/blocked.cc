@@ -1,0 +1,282 @@
+#include "broker/blocked.h"
+
+#include <algorithm>
+
+namespace berth::broker {
+namespace {
+
+constexpr std::int64_t kMinute = 60'000'000'000;
+constexpr std::int64_t kPruneEvery = 5 * kMinute, kPruneOlder = 15 * kMinute;  // R-CTRL-813
+
+bool contains(const std::vector<Symbol>& list, Symbol symbol) {
+  return std::find(list.begin(), list.end(), symbol) != list.end();
+}
+
+const ClassVerdict* verdict(const BlockedEval& blocked, Symbol node_class) {
+  for (const ClassVerdict& v : blocked.classes)
+    if (v.node_class == node_class) return &v;
+  return nullptr;
+}
+
+void sort_released(std::vector<Eval>& released, std::size_t from) {  // R-CTRL-320 up to the order of rows
+  std::sort(released.begin() + static_cast<std::ptrdiff_t>(from), released.end(), [](const Eval& a, const Eval& b) {
+    return a.create_index != b.create_index ? a.create_index < b.create_index : a.row < b.row;
+  });
+}
+
+}  // namespace
+
+void BlockedTracker::enable(std::int64_t now_ns) {
+  if (enabled_) return;
+  enabled_ = true;
+  next_prune_ns_ = now_ns + kPruneEvery;
+}
+
+void BlockedTracker::disable() {
+  enabled_ = false;
+  captured_.clear(), escaped_.clear(), jobs_.clear(), unblocks_.clear(), system_by_node_.clear();
+  system_by_job_.clear(), duplicates_.clear(), by_job_.clear(), by_class_.clear();
+  stats_ = {};
+}
+
+bool BlockedTracker::missed_unblock(const BlockedEval& blocked) const {  // R-CTRL-810
+  std::uint64_t newest = 0;
+  for (const auto& [key, unblock] : unblocks_) {
+    newest = std::max(newest, unblock.index);
+    const bool later = blocked.snapshot_index < unblock.index;
+    if (blocked.quota != tables::kEmptySymbol) {
+      if (blocked.quota != key) continue;
+      return later;
+    }
+    if (contains(blocked.missing_resources, key)) return later;
+    const ClassVerdict* known = verdict(blocked, key);
+    if (later && (!known || known->eligible)) return true;
+  }
+  return blocked.escaped && blocked.snapshot_index < newest;
+}
+
+void BlockedTracker::book(const BlockedEval& blocked, int sign, std::int64_t now_ns) {  // R-CTRL-830
+  const auto add = [&](Booked& row, std::int64_t cpu, std::int64_t memory) {
+    row.cpu_mhz += sign * cpu, row.memory_mb += sign * memory, row.changed_ns = now_ns;
+  };
+  add(by_job_[blocked.eval.job], blocked.cpu_mhz, blocked.memory_mb);
+  for (const Lack& lack : blocked.lacks)
+    add(by_class_[{lack.datacenter, lack.node_class, lack.pool}], lack.cpu_mhz, lack.memory_mb);
+}
+
+/// Takes an evaluation out of the counts.
+void BlockedTracker::forget(const BlockedEval& blocked, std::int64_t now_ns) {
+  --stats_.blocked;
+  if (blocked.quota != tables::kEmptySymbol) --stats_.quota_limited;
+  book(blocked, -1, now_ns);
+}
+
+/// R-CTRL-803, 804: whether `blocked` itself is the duplicate.
+bool BlockedTracker::replace_duplicate(const BlockedEval& blocked, std::int64_t now_ns) {
+  const auto job = jobs_.find(blocked.eval.job);
+  if (job == jobs_.end()) return false;
+  const auto latest = [](const BlockedEval& b) { return std::max(b.eval.create_index, b.snapshot_index); };
+  const EvalRow existing = job->second;
+  if (const auto at = captured_.find(existing); at != captured_.end()) {
+    if (latest(at->second) > latest(blocked)) {
+      duplicates_.push_back(blocked.eval.row);
+      return true;
+    }
+    forget(at->second, now_ns);
+    captured_.erase(at);
+    duplicates_.push_back(existing);
+  } else if (const auto escaped = escaped_.find(existing); escaped != escaped_.end()) {
+    if (latest(escaped->second) > latest(blocked)) {
+      duplicates_.push_back(blocked.eval.row);
+      return true;
+    }
+    --stats_.escaped;  // and nothing else (R-CTRL-831)
+    escaped_.erase(escaped);
+    duplicates_.push_back(existing);
+  } else {
+    jobs_.erase(job);
+  }
+  return false;  // an entry of a replaced one stays when the new one is released at once: R-CTRL-804 deals with it
+}
+
+void BlockedTracker::block(const BlockedEval& blocked, std::int64_t now_ns, std::vector<Eval>& released) {
+  if (!enabled_) return;
+  if (replace_duplicate(blocked, now_ns)) return;
+  if (missed_unblock(blocked)) {  // R-CTRL-805
+    released.push_back(blocked.eval);
+    return;
+  }
+  const EvalRow row = blocked.eval.row;
+  jobs_[blocked.eval.job] = row;
+  ++stats_.blocked;
+  if (blocked.quota != tables::kEmptySymbol) ++stats_.quota_limited;
+  book(blocked, 1, now_ns);
+  if (blocked.escaped) {
+    escaped_.insert_or_assign(row, blocked);
+    ++stats_.escaped;
+    return;
+  }
+  captured_.insert_or_assign(row, blocked);
+  if (blocked.eval.type != Queue::system) return;
+  const auto [at, added] = system_by_job_[blocked.eval.job].try_emplace(blocked.node, row);
+  if (!added) {
+    system_by_node_[blocked.node].erase(at->second);
+    at->second = row;
+  }
+  system_by_node_[blocked.node].insert_or_assign(row, blocked);
+}
+
+void BlockedTracker::untrack(JobRow job, std::int64_t now_ns) {  // R-CTRL-820
+  if (!enabled_) return;
+  if (const auto seen = system_by_job_.find(job); seen != system_by_job_.end()) {
+    for (const auto& [node, row] : seen->second) {
+      const auto at = system_by_node_.find(node);
+      if (at == system_by_node_.end()) continue;
+      if (const auto held = at->second.find(row); held != at->second.end()) {
+        forget(held->second, now_ns);
+        at->second.erase(held);
+      }
+      if (at->second.empty()) system_by_node_.erase(at);
+    }
+    seen->second.clear();
+    return;
+  }
+  const auto tracked = jobs_.find(job);
+  if (tracked == jobs_.end()) return;
+  if (const auto at = captured_.find(tracked->second); at != captured_.end()) {
+    forget(at->second, now_ns);
+    captured_.erase(at);
+    jobs_.erase(tracked);
+  } else if (const auto escaped = escaped_.find(tracked->second); escaped != escaped_.end()) {
+    forget(escaped->second, now_ns);
+    --stats_.escaped;
+    escaped_.erase(escaped);
+    jobs_.erase(tracked);
+  }
+}
+
+void BlockedTracker::note(Symbol key, std::uint64_t index, std::int64_t now_ns) { unblocks_[key] = {index, now_ns}; }
+
+void BlockedTracker::release(Symbol node_class, Symbol quota, std::int64_t now_ns, std::vector<Eval>& released) {
+  const std::size_t from = released.size();
+  const auto take = [&](Tracked& set, auto&& wanted) {
+    for (auto at = set.begin(); at != set.end();) {
+      if (!wanted(at->second)) {
+        ++at;
+        continue;
+      }
+      jobs_.erase(at->second.eval.job);
+      forget(at->second, now_ns);
+      released.push_back(at->second.eval);
+      at = set.erase(at);
+    }
+  };
+  if (node_class != tables::kEmptySymbol) take(escaped_, [](const BlockedEval&) { return true; });
+  take(captured_, [&](const BlockedEval& b) {
+    // R-CTRL-815; with class and quota, both have to agree.
+    if (quota != tables::kEmptySymbol && b.quota != tables::kEmptySymbol && b.quota != quota) return false;
+    if (node_class == tables::kEmptySymbol) return quota != tables::kEmptySymbol;
+    const ClassVerdict* known = verdict(b, node_class);  // R-CTRL-814
+    return !known || known->eligible;
+  });
+  if (released.size() > from) stats_.escaped = 0;  // R-CTRL-831
+  sort_released(released, from);
+}
+
+void BlockedTracker::unblock_class(Symbol node_class, std::uint64_t index, std::int64_t now_ns,
+                                   std::vector<Eval>& released) {
+  if (!enabled_) return;
+  note(node_class, index, now_ns);
+  release(node_class, tables::kEmptySymbol, now_ns, released);
+}
+
+void BlockedTracker::unblock_quota(Symbol quota, std::uint64_t index, std::int64_t now_ns,
+                                   std::vector<Eval>& released) {
+  if (!enabled_ || quota == tables::kEmptySymbol) return;
+  note(quota, index, now_ns);
+  release(tables::kEmptySymbol, quota, now_ns, released);
+}
+
+void BlockedTracker::unblock_class_and_quota(Symbol node_class, Symbol quota, std::uint64_t index, std::int64_t now_ns,
+                                             std::vector<Eval>& released) {
+  if (!enabled_) return;
+  if (quota != tables::kEmptySymbol) note(quota, index, now_ns);
+  note(node_class, index, now_ns);
+  release(node_class, quota, now_ns, released);
+}
+
+void BlockedTracker::unblock_node(Symbol node, std::int64_t now_ns, std::vector<Eval>& released) {  // R-CTRL-816
+  if (!enabled_) return;
+  const auto at = system_by_node_.find(node);
+  if (at == system_by_node_.end()) return;
+  const std::size_t from = released.size();
+  for (const auto& [row, blocked] : at->second) {
+    system_by_job_[blocked.eval.job].erase(node);
+    forget(blocked, now_ns);
+    released.push_back(blocked.eval);
+  }
+  system_by_node_.erase(at);
+  stats_.escaped = 0;
+  sort_released(released, from);
+}
+
+void BlockedTracker::unblock_resources(std::span<const Symbol> resources, std::uint64_t index, std::int64_t now_ns,
+                                       std::vector<Eval>& released) {  // R-CTRL-817
+  if (!enabled_) return;
+  for (const Symbol resource : resources) note(resource, index, now_ns);
+  const std::size_t from = released.size();
+  for (auto at = escaped_.begin(); at != escaped_.end();) {
+    const bool wanted = std::any_of(resources.begin(), resources.end(),
+                                    [&](Symbol r) { return contains(at->second.missing_resources, r); });
+    if (!wanted) {
+      ++at;
+      continue;
+    }
+    jobs_.erase(at->second.eval.job);
+    forget(at->second, now_ns);
+    released.push_back(at->second.eval);
+    at = escaped_.erase(at);
+  }
+  if (released.size() > from) stats_.escaped = 0;
+  sort_released(released, from);
+}
+
+void BlockedTracker::unblock_failed(std::int64_t now_ns, std::vector<Eval>& released) {  // R-CTRL-819
+  if (!enabled_) return;
+  const std::size_t from = released.size();
+  for (Tracked* set : {&captured_, &escaped_}) {
+    for (auto at = set->begin(); at != set->end();) {
+      if (!at->second.max_plan_attempts) {
+        ++at;
+        continue;
+      }
+      jobs_.erase(at->second.eval.job);
+      forget(at->second, now_ns);
+      if (set == &escaped_) --stats_.escaped;
+      released.push_back(at->second.eval);
+      at = set->erase(at);
+    }
+  }
+  sort_released(released, from);
+}
+
+void BlockedTracker::take_duplicates(std::vector<EvalRow>& out) {
+  out.insert(out.end(), duplicates_.begin(), duplicates_.end());
+  duplicates_.clear();
+}
+
+void BlockedTracker::advance(std::int64_t now_ns) {
+  if (!enabled_) return;
+  for (; next_prune_ns_ <= now_ns; next_prune_ns_ += kPruneEvery) {
+    const std::int64_t oldest = next_prune_ns_ - kPruneOlder;
+    std::erase_if(unblocks_, [&](const auto& entry) { return entry.second.at_ns < oldest; });
+    const auto idle = [&](const auto& entry) {
+      const Booked& row = entry.second;
+      return row.cpu_mhz == 0 && row.memory_mb == 0 && row.changed_ns < oldest;
+    };
+    std::erase_if(by_job_, idle);
+    std::erase_if(by_class_, idle);
+  }
+}
+
+}  // namespace berth::broker

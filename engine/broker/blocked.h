@@ -1,0 +1,144 @@
+// The tracker of blocked evaluations: who waits for capacity, and who may run again when some appears (R-CTRL-801 to
+// 831).
+//
+// An evaluation that could not place everything is blocked until a change of the cluster may help it: a node of a class
+// it has not seen or found eligible, its own node (system jobs), a volume, a quota. At most one evaluation per job is
+// tracked; an older one becomes a duplicate that the caller cancels. Releases are handed to the caller, who enqueues
+// them into the broker with their tokens: an evaluation that is still outstanding is then requeued after its ack
+// (R-CTRL-316).
+//
+// Data. One Tracked per evaluation in `captured`, `escaped` and, for system jobs, once more in `system`; all keyed by
+// the caller's rows. Classes, nodes, quotas, volumes, datacenters and pools are symbols; their text is only read to put
+// unblock keys into bytewise order (R-CTRL-812). Time is handed in.
+//
+// Threads: one at a time, in the order of the requests (R-CTRL-801).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "broker/eval.h"
+#include "tables/symbols.h"
+
+namespace berth::broker {
+
+using tables::Symbol;
+
+struct ClassVerdict {
+  Symbol node_class = 0;
+  bool eligible = false;
+};
+
+/// What an evaluation lacks in one (datacenter, exhausted node class, pool): statistics only (R-CTRL-830).
+struct Lack {
+  Symbol datacenter = 0, node_class = 0, pool = 0;
+  std::int64_t cpu_mhz = 0, memory_mb = 0;
+};
+
+struct BlockedEval {
+  Eval eval;                         ///< its token: that of a delivery which re-blocks it, else none (R-CTRL-408)
+  std::uint64_t snapshot_index = 0;  ///< of the state the scheduler saw
+  bool escaped = false;              ///< EscapedComputedClass
+  bool max_plan_attempts = false;    ///< triggered by exhausted plan attempts (R-CTRL-819)
+  Symbol quota = 0;                  ///< QuotaLimitReached; the empty symbol when none was
+  Symbol node = 0;                   ///< NodeID of a system evaluation
+  std::vector<ClassVerdict> classes;
+  std::vector<Symbol> missing_resources;
+  std::int64_t cpu_mhz = 0, memory_mb = 0;  ///< sum over the failed groups (R-CTRL-830)
+  std::vector<Lack> lacks;
+};
+
+class BlockedTracker {
+ public:
+  /// Symbols must outlive the tracker.
+  explicit BlockedTracker(const tables::SymbolTable& symbols) : symbols_(symbols), unblocks_(ByText{&symbols}) {}
+
+  /// A new tracker is disabled and ignores everything (R-CTRL-802). Pruning starts to count here (R-CTRL-813).
+  void enable(std::int64_t now_ns);
+  /// Empties all state.
+  void disable();
+  [[nodiscard]] bool enabled() const { return enabled_; }
+
+  /// Tracks an evaluation, or releases it at once when an unblock since its snapshot may help it (R-CTRL-803 to 811).
+  /// Releases of this and the next functions are appended to `released`, ascending (create index, row).
+  void block(const BlockedEval& blocked, std::int64_t now_ns, std::vector<Eval>& released);
+  /// An evaluation of the job placed everything (R-CTRL-820).
+  void untrack(JobRow job, std::int64_t now_ns);
+  void unblock_class(Symbol node_class, std::uint64_t index, std::int64_t now_ns, std::vector<Eval>& released);
+  void unblock_quota(Symbol quota, std::uint64_t index, std::int64_t now_ns, std::vector<Eval>& released);
+  void unblock_class_and_quota(Symbol node_class, Symbol quota, std::uint64_t index, std::int64_t now_ns,
+                               std::vector<Eval>& released);
+  void unblock_node(Symbol node, std::int64_t now_ns, std::vector<Eval>& released);
+  void unblock_resources(std::span<const Symbol> resources, std::uint64_t index, std::int64_t now_ns,
+                         std::vector<Eval>& released);
+  /// Those that ran out of plan attempts; called every 60 s (R-CTRL-819).
+  void unblock_failed(std::int64_t now_ns, std::vector<Eval>& released);
+
+  /// Appends and forgets the duplicates, which the caller writes `canceled` (R-CTRL-807).
+  void take_duplicates(std::vector<EvalRow>& out);
+  /// Removes what is older than 15 minutes, at every fifth minute since enable() (R-CTRL-813, 830).
+  void advance(std::int64_t now_ns);
+  /// When advance() has something to do next; none while disabled.
+  [[nodiscard]] std::optional<std::int64_t> next_deadline() const {
+    return enabled_ ? std::optional(next_prune_ns_) : std::nullopt;
+  }
+
+  /// R-CTRL-831: the counts drift as Nomad's do.
+  struct Stats {
+    std::int64_t blocked = 0, escaped = 0, quota_limited = 0;
+  };
+  [[nodiscard]] const Stats& stats() const { return stats_; }
+
+  struct Booked {
+    std::int64_t cpu_mhz = 0, memory_mb = 0, changed_ns = 0;
+  };
+  struct LackKey {
+    Symbol datacenter = 0, node_class = 0, pool = 0;
+    friend auto operator<=>(const LackKey&, const LackKey&) = default;
+  };
+  struct Unblock {
+    std::uint64_t index = 0;
+    std::int64_t at_ns = 0;
+  };
+  struct ByText {
+    const tables::SymbolTable* symbols;
+    bool operator()(Symbol a, Symbol b) const { return symbols->text(a) < symbols->text(b); }
+  };
+  using Tracked = std::map<EvalRow, BlockedEval>;
+  // What is held, for checks and reports.
+  [[nodiscard]] const Tracked& captured() const { return captured_; }
+  [[nodiscard]] const Tracked& escaped() const { return escaped_; }
+  [[nodiscard]] const std::map<JobRow, EvalRow>& jobs() const { return jobs_; }
+  [[nodiscard]] const std::map<Symbol, Unblock, ByText>& unblocks() const { return unblocks_; }
+  [[nodiscard]] const std::map<Symbol, Tracked>& system_by_node() const { return system_by_node_; }
+  [[nodiscard]] const std::map<JobRow, std::map<Symbol, EvalRow>>& system_by_job() const { return system_by_job_; }
+  [[nodiscard]] const std::map<JobRow, Booked>& booked_by_job() const { return by_job_; }
+  [[nodiscard]] const std::map<LackKey, Booked>& booked_by_class() const { return by_class_; }
+
+ private:
+  [[nodiscard]] bool missed_unblock(const BlockedEval& blocked) const;
+  bool replace_duplicate(const BlockedEval& blocked, std::int64_t now_ns);
+  void note(Symbol key, std::uint64_t index, std::int64_t now_ns);
+  void release(Symbol node_class, Symbol quota, std::int64_t now_ns, std::vector<Eval>& released);
+  void book(const BlockedEval& blocked, int sign, std::int64_t now_ns);
+  void forget(const BlockedEval& blocked, std::int64_t now_ns);
+
+  const tables::SymbolTable& symbols_;
+  bool enabled_ = false;
+  Tracked captured_, escaped_;
+  std::map<JobRow, EvalRow> jobs_;
+  std::map<Symbol, Unblock, ByText> unblocks_;
+  std::map<Symbol, Tracked> system_by_node_;
+  std::map<JobRow, std::map<Symbol, EvalRow>> system_by_job_;  // an empty entry means: seen before (R-CTRL-820)
+  std::vector<EvalRow> duplicates_;
+  std::map<JobRow, Booked> by_job_;
+  std::map<LackKey, Booked> by_class_;
+  Stats stats_;
+  std::int64_t next_prune_ns_ = 0;
+};
+
+}  // namespace berth::broker
