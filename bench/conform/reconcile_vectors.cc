@@ -1,6 +1,8 @@
 // Adapters from recorded vectors to berth: the reconciler for service and batch jobs and its leaf functions.
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <set>
 #include <span>
 #include <unordered_map>
 
@@ -14,6 +16,7 @@
 #include "reconcile/alloc_facts.h"
 #include "reconcile/cluster.h"
 #include "reconcile/name_index.h"
+#include "reconcile/node.h"
 #include "reconcile/reconnect.h"
 #include "reconcile/reschedule.h"
 
@@ -300,9 +303,150 @@ void compare_keys(const Value& expected, const Value& got, const char* key, std:
     out.push_back({std::string("/") + key, list(expected[key]), list(got[key]), "R-RECON-33, 35"});
 }
 
+/// The inputs of a vector of kind `node` or `node-one` as the node reconciler takes them.
+struct NodeCase {
+  model::JobTable jobs;
+  std::deque<model::Allocation> objects;  ///< by handle of NodeAlloc
+  std::vector<std::string> node_ids;      ///< by handle of NodeVisit
+  std::optional<model::Deployment> deployment, old;
+  std::vector<reconcile::RequiredName> required;
+  std::vector<reconcile::NodeVisit> visits;
+  std::vector<reconcile::NodeAlloc> allocs;
+  reconcile::NodeInput input;
+};
+
+Result<void> read_node_case(const Vector& v, NodeCase& out) {
+  const Value& in = v.whole["input"];
+  auto jobs = io::read_job_table(v.whole["jobs"], v.path, "/jobs");
+  if (!jobs) return tl::unexpected(jobs.error());
+  out.jobs = std::move(*jobs);
+  model::ReadOptions options;
+  options.jobs = &out.jobs;
+  const bool one = v.whole["kind"].as_string() == "node-one";
+  std::map<std::string, std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>> of_node;  // live, terminal
+  const auto read = [&](const Value& value) -> Result<std::uint32_t> {
+    if (auto done = model::from_json(value, out.objects.emplace_back(), options); !done)
+      return tl::unexpected(done.error());
+    return static_cast<std::uint32_t>(out.objects.size() - 1);
+  };
+  if (one) of_node[in["node"].as_string()];
+  for (const Value& value : in["live"].items()) {
+    auto alloc = read(value);
+    if (!alloc) return tl::unexpected(alloc.error());
+    of_node[one ? in["node"].as_string() : value["NodeID"].as_string()].first.push_back(*alloc);
+  }
+  std::set<std::string> ready, not_ready;
+  for (const Value& node : in["ready_nodes"].items()) {
+    ready.insert(node["ID"].as_string());
+    if (!one) of_node[node["ID"].as_string()];
+    out.input.old_servers |= reconcile::is_before_deployments(node["NomadVersion"].as_string());
+  }
+  for (const Value& node : in["not_ready_nodes"].items()) not_ready.insert(node.as_string());
+  for (const Value& value : in["terminal"].items()) {
+    const auto node = of_node.find(value["node"].as_string());
+    if (node == of_node.end()) continue;
+    auto alloc = read(value["alloc"]);
+    if (!alloc) return tl::unexpected(alloc.error());
+    out.objects[*alloc].name = value["name"].as_string();
+    node->second.second.push_back(*alloc);
+  }
+  const std::int64_t now = v.whole["now"].as_int();
+  const model::Job* job = in["job"].is_null() ? nullptr : out.jobs[in["job"].as_uint()].get();
+  reconcile::required_names(job, out.required);
+  for (const auto& [id, rows] : of_node) {
+    reconcile::NodeVisit& visit = out.visits.emplace_back();
+    visit.handle = static_cast<std::uint32_t>(out.node_ids.size());
+    out.node_ids.push_back(id);
+    visit.taint = taint_of_entry(in["tainted"].find(id));
+    visit.candidate = ready.contains(id);
+    visit.not_ready = not_ready.contains(id);
+    visit.live_begin = static_cast<std::uint32_t>(out.allocs.size());
+    for (const auto* list : {&rows.first, &rows.second}) {
+      for (const std::uint32_t handle : *list) {
+        const model::Allocation& alloc = out.objects[handle];
+        out.allocs.push_back(reconcile::read_node_alloc(alloc, model::parse_desired_status(alloc.desired_status),
+                                                        model::parse_client_status(alloc.client_status), job,
+                                                        out.required, now));
+        out.allocs.back().handle = handle;
+      }
+      (list == &rows.first ? visit.live_end : visit.terminal_end) = static_cast<std::uint32_t>(out.allocs.size());
+    }
+  }
+  const auto deployment = [&](const char* key, std::optional<model::Deployment>& d) -> Result<void> {
+    if (in[key].is_null()) return {};
+    if (auto done = model::from_json(in[key], d.emplace()); !done) return tl::unexpected(done.error());
+    return {};
+  };
+  if (auto done = deployment("deployment", out.deployment); !done) return done;
+  if (auto done = deployment("deployment_old", out.old); !done) return done;
+  out.input.job = job;
+  out.input.required = out.required;
+  out.input.visits = out.visits;
+  out.input.allocs = out.allocs;
+  out.input.deployment = out.deployment ? &*out.deployment : nullptr;
+  out.input.old_deployment = out.old ? &*out.old : nullptr;
+  out.input.conclude = !one;
+  out.input.now = now;
+  return {};
+}
+
+/// The result in the form of FORMAT-reconcile.md, section 5.
+Value node_result_json(const NodeCase& c, const reconcile::NodeResult& result) {
+  using reconcile::NodeTuple;
+  enum class Copy { none, disconnected, reconnected };
+  Value out = Value::object();
+  const auto put = [&](const char* key, const std::vector<NodeTuple>& tuples, Copy copy) {
+    Value& list = out.set(key, Value::array());
+    for (const NodeTuple& tuple : tuples) {
+      Value item = Value::object();
+      item.set("node", c.node_ids[c.visits[tuple.visit].handle]);
+      if (tuple.required != reconcile::kNoRow) {
+        const reconcile::RequiredName& name = c.required[tuple.required];
+        const std::string& group = c.input.job->task_groups[name.group].name;
+        item.set("group", group), item.set("name", model::alloc_name(c.input.job->name, group, name.index));
+      }
+      item.set("canary", tuple.canary);
+      if (tuple.alloc != reconcile::kNoRow) {
+        model::Allocation alloc = c.objects[c.allocs[tuple.alloc].handle];
+        if (copy == Copy::disconnected) alloc = reconcile::node_disconnected(alloc, c.input.now);
+        if (copy == Copy::reconnected) alloc = reconcile::node_reconnected(alloc, c.input.now);
+        const Value states = update_json(alloc);
+        item.set("name", alloc.name), item.set("node", alloc.node_id);
+        for (const char* copied : {"alloc", "client_status", "client_description", "alloc_states"})
+          item.set(copied, states[copied]);
+      }
+      list.push(std::move(item));
+    }
+  };
+  put("place", result.place, Copy::none), put("update", result.update, Copy::none);
+  put("migrate", result.migrate, Copy::none), put("stop", result.stop, Copy::none);
+  put("ignore", result.ignore, Copy::none), put("lost", result.lost, Copy::none);
+  put("disconnecting", result.disconnecting, Copy::disconnected);
+  put("reconnecting", result.reconnecting, Copy::reconnected);
+  if (result.deployment) out.set("deployment", model::to_json(*result.deployment, model::WriteMode::sparse));
+  out.set("deployment_old", result.old_deployment);
+  Value& updates = out.set("deployment_updates", Value::array());
+  for (const auto& update : result.deployment_updates) {
+    Value item = Value::object();
+    item.set("deployment", update.created ? result.created_id : c.deployment->id);
+    item.set("status", update.status), item.set("description", update.description);
+    updates.push(std::move(item));
+  }
+  out.set("same_version", result.same_version);
+  return out;
+}
+
+Outcome reconcile_node(const Vector& v) {
+  NodeCase c;
+  if (auto done = read_node_case(v, c); !done) return Outcome::failed(done.error().line());
+  TokenSource ids;
+  reconcile::NodeReconciler reconciler;
+  return Outcome::from(
+      compare(v.out, node_result_json(c, reconciler.run(c.input, ids)), {.rule = "R-SCHED-127 to 147"}));
+}
+
 Outcome reconcile_cluster(const Vector& v) {
-  if (v.whole["kind"].as_string() != "cluster")
-    return Outcome::unsupported("reconciler " + v.whole["kind"].as_string());
+  if (v.whole["kind"].as_string() != "cluster") return reconcile_node(v);
   auto jobs = io::read_job_table(v.whole["jobs"], v.path, "/jobs");
   if (!jobs) return Outcome::failed(jobs.error().line());
   const Value& in = v.whole["input"];
