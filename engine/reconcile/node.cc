@@ -1,5 +1,6 @@
 #include "reconcile/node.h"
 
+#include "base/wrap.h"
 #include "match/version.h"
 #include "model/names.h"
 #include "model/predicates.h"
@@ -24,30 +25,35 @@ std::uint32_t required_position(const model::Job& job, std::span<const RequiredN
   return kNoRow;
 }
 
+std::uint8_t flags_of(const model::Allocation& alloc, ClientStatus client, std::int64_t now) {
+  std::uint8_t out = model::is_set(alloc.desired_transition.migrate) ? NodeAlloc::kMigrate : 0;
+  if (!alloc.alloc_states.empty() && (client == ClientStatus::unknown || client == ClientStatus::running) &&
+      model::needs_to_reconnect(alloc)) {
+    out |= NodeAlloc::kReconnects;
+    const model::TaskGroup* group = model::group_of(alloc);
+    const base::Time since = model::last_unknown(alloc);
+    if (client == ClientStatus::unknown && group && !since.is_zero() &&
+        base::wrap_add(since.ns, model::lost_after(*group)) <= now)
+      out |= NodeAlloc::kExpired;
+  }
+  if (model::ran_successfully(alloc)) out |= NodeAlloc::kSuccessful;
+  return out;
+}
+
 NodeAlloc read_node_alloc(const model::Allocation& alloc, DesiredStatus desired, ClientStatus client,
                           const model::Job* job, std::span<const RequiredName> required, std::int64_t now) {
   NodeAlloc out;
   out.desired = desired;
   out.client = client;
-  if (job) out.required = required_position(*job, required, alloc.name);
-  const auto flag = [&](bool set, std::uint8_t bit) {
-    if (set) out.flags |= bit;
-  };
-  flag(model::is_set(alloc.desired_transition.migrate), NodeAlloc::kMigrate);
-  if (alloc.job) {
-    flag(job && alloc.job->job_modify_index == job->job_modify_index, NodeAlloc::kSameSpec);
-    flag(job && alloc.job->id == job->id && alloc.job->version == job->version &&
-             alloc.job->create_index == job->create_index,
-         NodeAlloc::kSameVersion);
-    flag(alloc.job->type == "sysbatch", NodeAlloc::kSysbatchJob);
-  }
-  if (!alloc.alloc_states.empty()) {
-    const bool reconnects =
-        (client == ClientStatus::unknown || client == ClientStatus::running) && model::needs_to_reconnect(alloc);
-    flag(reconnects, NodeAlloc::kReconnects);
-    flag(reconnects && client == ClientStatus::unknown && model::is_expired(alloc, now), NodeAlloc::kExpired);
-  }
-  flag(model::ran_successfully(alloc), NodeAlloc::kSuccessful);
+  out.flags = flags_of(alloc, client, now);
+  if (!job) return out;
+  out.required = required_position(*job, required, alloc.name);
+  if (!alloc.job) return out;
+  const model::Job& own = *alloc.job;
+  if (own.job_modify_index == job->job_modify_index) out.flags |= NodeAlloc::kSameSpec;
+  if (own.id == job->id && own.version == job->version && own.create_index == job->create_index)
+    out.flags |= NodeAlloc::kSameVersion;
+  if (own.type == "sysbatch") out.flags |= NodeAlloc::kSysbatchJob;
   return out;
 }
 

@@ -57,6 +57,10 @@ struct NodeAlloc {
   [[nodiscard]] bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
 };
 
+/// The flags that come from the allocation alone: kMigrate, kReconnects, kExpired, kSuccessful. `client` may be newer
+/// than the status written in `alloc`.
+[[nodiscard]] std::uint8_t flags_of(const model::Allocation& alloc, model::ClientStatus client, std::int64_t now);
+
 /// Reads an allocation for the current `job` (null = purged) at `now`. `desired` and `client` may be newer than those
 /// written in `alloc`.
 [[nodiscard]] NodeAlloc read_node_alloc(const model::Allocation& alloc, model::DesiredStatus desired,

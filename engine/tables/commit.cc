@@ -98,7 +98,8 @@ AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
     shape = kNothing;
   }
   std::uint32_t name_index = kOddName;
-  const std::string prefix = alloc.job_id + "." + alloc.task_group + "[";
+  const std::string& base = job == kNoRow ? alloc.job_id : store_.current_.jobs.versions[job]->name_base();
+  const std::string prefix = base + "." + alloc.task_group + "[";
   if (alloc.name.starts_with(prefix) && alloc.name.ends_with("]")) {
     const std::string_view digits =
         std::string_view(alloc.name).substr(prefix.size(), alloc.name.size() - prefix.size() - 1);

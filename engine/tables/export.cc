@@ -53,8 +53,8 @@ model::Node to_node(const Snapshot& state, NodeRow row) {
 
 std::string alloc_name(const Snapshot& state, AllocRow row) {
   if (state.allocs.cold[row]) return state.allocs.cold[row]->name;
-  return state.text(state.jobs.keys[state.allocs.job_key[row]].job_id) + "." + state.text(state.allocs.group[row]) +
-         "[" + std::to_string(state.allocs.name_index[row]) + "]";
+  return state.jobs.versions[state.allocs.job[row]]->name_base() + "." + state.text(state.allocs.group[row]) + "[" +
+         std::to_string(state.allocs.name_index[row]) + "]";
 }
 
 model::Allocation to_alloc(const Snapshot& state, AllocRow row) {

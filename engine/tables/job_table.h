@@ -92,6 +92,10 @@ struct CompiledJob {
   bool distinct_hosts = false, escapes = false;
   std::uint32_t base_set = 0;  ///< interned (datacenters, pool): key of the ready-node list cache
   std::vector<CompiledGroup> groups;
+
+  /// What the names of its allocations begin with: the job's Name for system and sysbatch, else its ID (R-MODEL-591,
+  /// 592, R-SCHED-127).
+  [[nodiscard]] const std::string& name_base() const { return system || sysbatch ? spec->name : spec->id; }
 };
 
 struct JobKey {
