@@ -35,11 +35,12 @@ check() { [ -f "$1" ] && [ "$(sha256sum <"$1" | cut -d ' ' -f 1)" = "$2" ]; }
 
 mkdir -p "$here/data/$name"
 part=$here/data/$name/.part.$$
-trap 'rm -f "$part"' EXIT INT TERM
+trap 'rm -f "$part" "$part.kept"' EXIT INT TERM
 # The list goes into the loop by a here-document, so that a failure inside ends the script.
-while read -r dataset file sum rows licence address; do
+while read -r dataset file sum rows licence address keep; do
   [ "$dataset" = "$name" ] || continue
   target=$here/data/$name/$file
+  mkdir -p "$(dirname "$target")"
   if check "$target" "$sum"; then echo "$file: there already"; continue; fi
   if [ -n "$shared" ] && [ -f "$shared/$file" ]; then
     cp "$shared/$file" "$part"
@@ -49,6 +50,9 @@ while read -r dataset file sum rows licence address; do
       echo "$file: cannot be fetched from $address; check the network, or put the file there by hand: $target" >&2
       exit 1
     }
+    if [ -n "$keep" ]; then
+      { head -n 1 "$part" && tail -n +2 "$part" | grep -E "${keep#keep=}"; } >"$part.kept" && mv "$part.kept" "$part"
+    fi
     from=$address
   else
     echo "$file: curl is missing; apt-get install curl, or put the file there by hand: $target" >&2

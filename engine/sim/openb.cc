@@ -104,9 +104,9 @@ class CsvRows {
 
 /// R-STRAT-103: what a row may say about GPUs.
 const char* gpu_contradiction(std::int64_t gpus, std::int64_t gpu_milli) {
-  if (gpus == 0 && gpu_milli != 0) return "asks a share of no GPU";
   if (gpus > 0 && gpu_milli <= 0) return "asks nothing of its GPUs";
   if (gpus > 1 && gpu_milli < 1000) return "asks parts of several GPUs";
+  if (gpus > 1 && gpu_milli > 1000) return "asks more than the whole of several GPUs";
   return nullptr;
 }
 
@@ -202,14 +202,15 @@ Result<std::vector<OpenbNode>> parse_openb_nodes(std::string_view text, const st
   return out;
 }
 
-Result<std::vector<OpenbTask>> parse_openb_tasks(std::string_view text, const std::string& path) {
+Result<std::vector<OpenbTask>> parse_openb_tasks(std::string_view text, const std::string& path, bool times) {
   CsvRows rows(text, path);
   const std::size_t name = rows.column("name"), cpu = rows.column("cpu_milli"), memory = rows.column("memory_mib"),
                     gpus = rows.column("num_gpu"), milli = rows.column("gpu_milli");
   // One published list has only the first five columns.
-  const std::size_t spec = rows.column("gpu_spec", false), qos = rows.column("qos", false),
-                    phase = rows.column("pod_phase", false), created = rows.column("creation_time", false),
-                    deleted = rows.column("deletion_time", false), scheduled = rows.column("scheduled_time", false);
+  const auto timed = [&](const char* column) { return times ? rows.column(column, false) : SIZE_MAX; };
+  const std::size_t spec = rows.column("gpu_spec", false), qos = timed("qos"), phase = timed("pod_phase"),
+                    created = timed("creation_time"), deleted = timed("deletion_time"),
+                    scheduled = timed("scheduled_time");
   if (rows.has(created) != rows.has(deleted))
     rows.fail("", "has one of the columns creation_time and deletion_time only", "fetch the file again");
   std::vector<OpenbTask> out;
@@ -220,10 +221,12 @@ Result<std::vector<OpenbTask>> parse_openb_tasks(std::string_view text, const st
     task.cpu_milli = rows.integer(cpu, 0, 60'000'000);
     task.memory_mib = rows.integer(memory, 0, kMaxAmount);
     task.gpus = rows.integer(gpus, 0, kMaxGpus);
-    task.gpu_milli = rows.integer(milli, 0, 1000);
+    task.gpu_milli = rows.integer(milli, 0, 1'000'000);
     if (const char* problem = gpu_contradiction(task.gpus, task.gpu_milli))
       rows.fail("gpu_milli", problem, "1 to 999 goes with one GPU, 1000 with any number, 0 with none");
     if (rows.has(spec)) task.gpu_spec = rows.text(spec);
+    task.gpu_milli = std::min<std::int64_t>(task.gpu_milli, 1000);
+    if (task.gpus == 0) task.gpu_milli = 0, task.gpu_spec.clear();
     if (rows.has(qos)) task.qos = rows.text(qos);
     if (rows.has(phase)) task.phase = rows.text(phase);
     if (rows.has(created)) {

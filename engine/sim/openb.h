@@ -29,7 +29,9 @@ struct OpenbTask {
 /// Reads a node or task list. Columns are bound by their header; errors name file, line and column. `text` is the
 /// content of `path`.
 [[nodiscard]] Result<std::vector<OpenbNode>> parse_openb_nodes(std::string_view text, const std::string& path);
-[[nodiscard]] Result<std::vector<OpenbTask>> parse_openb_tasks(std::string_view text, const std::string& path);
+/// Without `times` the columns of times, QoS and phase are not read.
+[[nodiscard]] Result<std::vector<OpenbTask>> parse_openb_tasks(std::string_view text, const std::string& path,
+                                                               bool times = true);
 
 [[nodiscard]] GeneratedCluster openb_cluster(const std::vector<OpenbNode>& nodes, std::int64_t gpu_shares,
                                              std::uint64_t seed);

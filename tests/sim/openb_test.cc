@@ -78,7 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
                       BadCsv{"CutLine", ",LS,Failed,10,4000,15", "", "tasks.csv:3: has 6 fields instead of 11"},
                       BadCsv{"ExtraField", "Running,0,600,2", "Running,0,600,2,7", "tasks.csv:2: has 12 fields"},
                       BadCsv{"PartsOfTwo", "2,1000,V1", "2,500,V1", "tasks.csv:3:gpu_milli: asks parts of several"},
-                      BadCsv{"ShareOfNone", "0,0,,LS", "0,30,,LS", "tasks.csv:4:gpu_milli: asks a share of no GPU"},
+                      BadCsv{"MoreThanTwo", "2,1000,V1", "2,1500,V1",
+                             "tasks.csv:3:gpu_milli: asks more than the whole"},
                       BadCsv{"NothingOfOne", "1,470", "1,0", "tasks.csv:2:gpu_milli: asks nothing"},
                       BadCsv{"Twice", "t-1", "t-0", "tasks.csv:3:name: 't-0' occurs twice"},
                       BadCsv{"NoColumn", "memory_mib", "memory", "tasks.csv:1: has no column 'memory_mib'"},
@@ -88,6 +89,16 @@ INSTANTIATE_TEST_SUITE_P(
                       BadCsv{"Quoted", "t-2", "\"t-2\"", "tasks.csv:4:name"},
                       BadCsv{"Escape", "t-2", "t\x1b[31m", "tasks.csv:4:name: 't?[31m'"}),
     [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Openb, OddGpuAmountsAreReadAsTheyAreMeant) {  // R-STRAT-103
+  const auto tasks = parse_openb_tasks(
+      "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time\na,1,1,0,30,T4,x\nb,1,1,1,1500,T4,\n",
+      "t.csv", false);
+  ASSERT_TRUE(tasks) << tasks.error().line();
+  EXPECT_EQ(tasks->at(0).gpu_milli, 0);
+  EXPECT_EQ(tasks->at(0).gpu_spec, "");
+  EXPECT_EQ(tasks->at(1).gpu_milli, 1000);
+}
 
 TEST(Openb, ListsWithoutTimesAndByteOrderMarksAreRead) {
   const auto tasks =

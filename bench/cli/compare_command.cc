@@ -1,0 +1,244 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "base/build_info.h"
+#include "cli/commands.h"
+#include "compare/experiment.h"
+#include "compare/seeds.h"
+#include "io/files.h"
+#include "run/interrupt.h"
+#include "sim/datasets.h"
+
+namespace berth::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string workload, experiment, seeds, pods, nodes, json, csv, markdown;
+  std::vector<std::string> strategies, lists;
+  std::size_t threads = 0;
+  double tune = 1.3;
+  bool placements_digest = false, list_strategies = false, quiet = false;
+};
+
+int report_error(const InputError& error, int code) {
+  fmt::print(stderr, "{}\n", error.line());
+  return code;
+}
+
+Result<void> check_output(const std::string& path) {
+  if (path.empty()) return {};
+  std::error_code error;
+  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+  if (!fs::is_directory(folder, error))
+    return tl::unexpected(InputError{path, "", "its folder does not exist", "create it or name another file"});
+  if (fs::is_directory(path, error)) return tl::unexpected(InputError{path, "", "is a folder", "name a file"});
+  return {};
+}
+
+int list_strategies() {
+  for (const strategy::StrategyInfo* info : strategy::registry().all()) {
+    fmt::print("{}\n  {}\n  source: {}; cost: {}\n", info->name, info->formula, info->source, info->cost);
+    for (const strategy::ParameterInfo& p : info->parameters) {
+      std::string values;
+      for (const std::string& choice : p.choices) values += (values.empty() ? "" : "|") + choice;
+      fmt::print("  :{}={}  {}{}\n", p.name, p.fallback, p.meaning, values.empty() ? "" : fmt::format(" ({})", values));
+    }
+  }
+  return 0;
+}
+
+Result<std::vector<strategy::StrategySpec>> parse_strategies(const std::vector<std::string>& texts) {
+  std::vector<strategy::StrategySpec> out;
+  for (const std::string& text : texts) {
+    auto spec = strategy::registry().parse(compare::from_published_name(text));
+    if (!spec) return tl::unexpected(spec.error());
+    for (const auto& other : out)
+      if (other.text() == spec->text())
+        return tl::unexpected(InputError{"--strategies", "", fmt::format("'{}' is named twice", text), "remove one"});
+    out.push_back(std::move(*spec));
+  }
+  return out;
+}
+
+/// A pod list by its short name or by its file.
+struct List {
+  std::string name, path;
+};
+
+Result<std::vector<List>> lists_of(const Arguments& arguments) {
+  std::vector<List> out;
+  if (!arguments.pods.empty()) {
+    out.push_back({fs::path(arguments.pods).stem().string(), arguments.pods});
+    return out;
+  }
+  for (const std::string& name :
+       arguments.lists.empty() ? std::vector<std::string>{"default", "cpu050"} : arguments.lists) {
+    const std::string file = "openb_pod_list_" + name;
+    auto path = sim::fetched_data("", "openb", file + ".csv");
+    if (!path) return tl::unexpected(path.error());
+    out.push_back({file, *path});
+  }
+  return out;
+}
+
+/// The published rows; absent files give none, broken ones an error.
+Result<std::vector<compare::PublishedRow>> published(const std::string& file) {
+  const auto path = sim::fetched_data("", "openb", "expected/" + file);
+  if (!path) return std::vector<compare::PublishedRow>{};
+  const auto text = io::read_file(*path);
+  if (!text) return tl::unexpected(text.error());
+  return compare::parse_published(*text, *path);
+}
+
+int run_experiment(const Arguments& arguments) {
+  if (arguments.experiment != "openb-atc23")
+    return report_error(
+        {"--experiment", "", fmt::format("there is no experiment '{}'", arguments.experiment.substr(0, 40)),
+         "valid: openb-atc23"},
+        2);
+  if (!arguments.workload.empty())
+    return report_error({"berth compare", "", "names a workload and an experiment", "name one of them"}, 2);
+  for (const std::string& output : {arguments.json, arguments.csv, arguments.markdown})
+    if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
+  std::vector<std::string> names = arguments.strategies;
+  if (names.empty()) names = {"random", "dot-product", "gpu-clustering", "gpu-packing", "gpu-best-fit", "fgd"};
+  const auto specs = parse_strategies(names);
+  if (!specs) return report_error(specs.error(), 2);
+  const auto seeds = compare::parse_seeds(arguments.seeds.empty() ? "42..51" : arguments.seeds, 42);
+  if (!seeds) return report_error(seeds.error(), 2);
+  const auto lists = lists_of(arguments);
+  if (!lists) return report_error(lists.error(), 2);
+  std::string nodes_path = arguments.nodes;
+  if (nodes_path.empty()) {
+    const auto found = sim::fetched_data("", "openb", "openb_node_list_gpu_node.csv");
+    if (!found) return report_error(found.error(), 2);
+    nodes_path = *found;
+  }
+  const auto nodes_text = io::read_file(nodes_path);
+  if (!nodes_text) return report_error(nodes_text.error(), 2);
+  const auto nodes = sim::parse_openb_nodes(*nodes_text, nodes_path);
+  if (!nodes) return report_error(nodes.error(), 2);
+  const auto allocation = published("analysis_allo_discrete.csv");
+  if (!allocation) return report_error(allocation.error(), 2);
+  const auto ratio = published("analysis_frag_ratio_discrete.csv");
+  if (!ratio) return report_error(ratio.error(), 2);
+
+  const run::InterruptGuard guard;
+  json::Value report = json::Value::object();
+  report.set("kind", "berth-compare-experiment");
+  report.set("version", 1);
+  report.set("experiment", arguments.experiment);
+  report.set("commit", std::string(base::build_info().commit));
+  json::Value results = json::Value::array();
+  std::string curves, markdown;
+  std::vector<compare::Agreement> agreement;
+  bool partial = false;
+  for (const List& list : *lists) {
+    const auto text = io::read_file(list.path);
+    if (!text) return report_error(text.error(), 2);
+    auto tasks = sim::parse_openb_tasks(*text, list.path, false);
+    if (!tasks) return report_error(tasks.error(), 2);
+    const auto input = sim::openb_input(*nodes, nodes_path, std::move(*tasks));
+    if (!input) return report_error(input.error(), 2);
+    const auto result = compare::run_experiment(*input, list.name,
+                                                {.strategies = *specs,
+                                                 .seeds = *seeds,
+                                                 .tune_milli = static_cast<std::int64_t>(arguments.tune * 1000 + 0.5),
+                                                 .threads = arguments.threads,
+                                                 .quiet = arguments.quiet});
+    if (!result) return report_error(result.error(), 2);
+    partial |= result->partial;
+    if (arguments.placements_digest)
+      fmt::print("{}", compare::digest_lines(*result));
+    else
+      fmt::print("{}\n", compare::experiment_table(*result));
+    // A list of somebody's own may be called like a published one: only the fetched lists are held against the rows.
+    std::vector<compare::Agreement> here;
+    if (arguments.pods.empty() && arguments.nodes.empty() && arguments.tune == 1.3 && !result->partial)
+      here = compare::check_published(*result, *allocation, *ratio);
+    results.push(compare::experiment_json(*result));
+    curves += curves.empty() ? compare::curves_csv(*result)
+                             : compare::curves_csv(*result).substr(compare::curves_csv(*result).find('\n') + 1);
+    markdown += compare::experiment_markdown(*result, here) + "\n";
+    agreement.insert(agreement.end(), here.begin(), here.end());
+    if (partial) break;
+  }
+  std::size_t rows = 0;
+  bool holds = true;
+  for (const compare::Agreement& a : agreement) rows += a.rows, holds &= a.holds();
+  if (!arguments.placements_digest && !agreement.empty()) {
+    fmt::print("{}", compare::agreement_table(agreement));
+    if (rows == 0)
+      fmt::print("  no published rows are there; run datasets/fetch.sh openb\n");
+    else
+      fmt::print("  {}\n",
+                 holds ? "full agreement with the published rows" : "NOT in agreement with the published rows");
+  }
+  report.set("results", std::move(results));
+  json::Value checks = json::Value::array();
+  for (const compare::Agreement& a : agreement) {
+    json::Value one = json::Value::object();
+    one.set("list", a.list);
+    one.set("strategy", a.strategy);
+    one.set("holds", a.holds());
+    one.set("rows", a.rows);
+    one.set("rows_equal", a.rows_equal);
+    one.set("columns", a.columns);
+    one.set("columns_equal", a.columns_equal);
+    one.set("digests", a.digests);
+    one.set("digests_equal", a.digests - a.digests_wrong.size());
+    checks.push(std::move(one));
+  }
+  report.set("published", std::move(checks));
+  for (const auto& [path, content] : {std::pair{arguments.json, json::to_text(report, 2) + "\n"},
+                                      {arguments.csv, curves},
+                                      {arguments.markdown, markdown}})
+    if (!path.empty())
+      if (auto done = io::write_file_atomically(path, content); !done) return report_error(done.error(), 1);
+  if (std::fflush(stdout) != 0) return 1;
+  if (partial) return 4;
+  return holds ? 0 : 3;
+}
+
+int compare_command(const Arguments& arguments) {
+  if (arguments.list_strategies) return list_strategies();
+  if (!arguments.experiment.empty()) return run_experiment(arguments);
+  return report_error(
+      {"berth compare", "", "no workload or experiment was named", "name one, e.g. --experiment openb-atc23"}, 2);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("compare", "compare strategies side by side, with their spread over seeds");
+  command->add_option("--experiment", arguments->experiment, "a published experiment: openb-atc23");
+  command->add_option("--strategies", arguments->strategies, "names, e.g. fgd,best-fit:norm=max; see --list-strategies")
+      ->delimiter(',');
+  command->add_option("--seeds", arguments->seeds, "a number of seeds, a range 42..51, or a list 1,5,9");
+  command->add_option("--list", arguments->lists, "openb lists: default, cpu050, gpushare40, gpuspec33, multigpu20")
+      ->delimiter(',');
+  command->add_option("--pods", arguments->pods, "a task list of openb's format instead");
+  command->add_option("--nodes", arguments->nodes, "a node list of openb's format instead");
+  command->add_option("--tune", arguments->tune, "arrived GPU demand in parts of the capacity; 0 = the list as it is")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 100.0));
+  command->add_flag("--placements-digest", arguments->placements_digest,
+                    "print only: list, strategy, seed, SHA-256 (16 digits) of all placements");
+  command->add_option("--threads", arguments->threads, "cores to use; 0 = all")->check(CLI::Range(0, 1024));
+  command->add_option("--json", arguments->json, "write the report to this file");
+  command->add_option("--csv", arguments->csv, "write the curves to this file");
+  command->add_option("--markdown", arguments->markdown, "write a table for a pull request to this file");
+  command->add_flag("--list-strategies", arguments->list_strategies,
+                    "list the strategies with formula, source and cost");
+  command->add_flag("--quiet", arguments->quiet, "no progress");
+  command->footer(
+      "Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 differs from the published rows, 4 interrupted.");
+  command->callback([arguments, &exit_code] { exit_code = compare_command(*arguments); });
+}
+
+}  // namespace berth::cli

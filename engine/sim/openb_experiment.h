@@ -1,0 +1,96 @@
+// The published openb experiment of Weng et al., USENIX ATC 2023 (R-STRAT-401 to 508): tasks arrive one by one on an
+// empty cluster until they have asked for 130 % of its GPUs; nobody leaves, nobody is retried. One run = one strategy
+// and one seed; the seed gives the order of arrivals, the tasks that are cloned and the visiting order of the nodes.
+//
+//   OpenbInput       a node list and a task list, sorted by name, tasks in classes; read by all runs
+//   OpenbOrder       what a seed makes of it, the same for every strategy
+//   OpenbRun         what one run gave: series over the arrived percentage, counts, a digest of all placements
+//
+// GPU amounts are thousandths. Everything here is pure: same input, strategy and seed, same run, on any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/go_rand.h"
+#include "berth/strategy.h"
+#include "sim/histogram.h"
+#include "sim/openb.h"
+#include "strategy/fragments.h"
+
+namespace berth::sim {
+
+struct OpenbInput {
+  std::vector<OpenbNode> nodes;  ///< by name, bytewise
+  std::vector<OpenbTask> tasks;  ///< by name, bytewise
+  std::vector<std::string> models;
+  std::vector<std::uint16_t> node_model;  ///< per node, into models
+  std::vector<std::uint32_t> task_class;  ///< per task, into classes
+  std::vector<std::uint32_t> classes;     ///< a task of each class: equal cpu, memory, GPUs, spec
+  std::int64_t gpus = 0;
+  std::shared_ptr<const strategy::FragmentTables> fragments;
+  strategy::Context context;  ///< without draws
+
+  [[nodiscard]] std::int64_t capacity_milli() const { return gpus * 1000; }
+};
+
+/// Sorts, groups, measures the typical workload (from the list as it is: R-STRAT-201). Fails on lists the experiment
+/// has no meaning for: no GPU at all, a node with more than 64.
+[[nodiscard]] Result<OpenbInput> openb_input(std::vector<OpenbNode> nodes, const std::string& nodes_path,
+                                             std::vector<OpenbTask> tasks);
+
+struct OpenbOrder {
+  std::vector<std::uint32_t> arrivals;  ///< tasks
+  std::int64_t demand_milli = 0;        ///< of all arrivals
+  std::vector<std::uint32_t> rank;      ///< per node: its position in the visiting order
+  base::GoRand stream;                  ///< continues where the policy's own draws begin
+};
+
+/// R-STRAT-403 to 409. `tune_milli` is the arrived demand wanted, in thousandths of the GPU capacity; 0 = the list as
+/// it is. A list that asks for no GPU is not cloned. Fails when cloning would need more than 20 million arrivals.
+[[nodiscard]] Result<OpenbOrder> openb_order(const OpenbInput& input, std::int64_t seed,
+                                             std::int64_t tune_milli = 1300);
+
+/// Columns 0..percent_max: arrived GPU demand in percent of the capacity (R-STRAT-506). NaN where no arrival came near.
+struct OpenbSeries {
+  std::vector<double> allocation;       ///< % of the GPU capacity, 2 decimals
+  std::vector<double> fragment_amount;  ///< % of the GPU capacity, 2 decimals
+  std::vector<double> fragment_ratio;   ///< % of what is unallocated
+};
+
+struct OpenbRun {
+  std::string strategy;
+  std::int64_t seed = 0;
+  std::uint64_t arrivals = 0, placed = 0;
+  std::map<std::string, std::uint64_t> failed;  ///< per kind: "cpu", "part", "1", "2", ... devices
+  std::int64_t allocated_milli = 0, idle_milli = 0, arrived_milli = 0;
+  std::int64_t cpu_used = 0, cpu_capacity = 0, memory_used = 0, memory_capacity = 0;
+  std::uint64_t devices_used = 0, nodes_used = 0;
+  double fragment = 0;              ///< F of the last row, unrounded
+  strategy::FragmentCases cases{};  ///< of the last row
+  OpenbSeries series;
+  std::string digest;   ///< R-STRAT-608, 16 hex digits
+  double decide_s = 0;  ///< time in choosing and placing
+  Histogram latency;    ///< ns per arrival
+
+  [[nodiscard]] std::uint64_t failed_count() const { return arrivals - placed; }
+};
+
+/// One run (R-STRAT-410, 411). `keep_latency` = false leaves the histogram empty.
+[[nodiscard]] Result<OpenbRun> openb_run(const OpenbInput& input, const OpenbOrder& order, std::int64_t seed,
+                                         const strategy::Registry& strategies, const strategy::StrategySpec& spec,
+                                         bool keep_latency = true);
+
+/// Rounded to two decimals from the exact binary value, ties to even, as printf does it (R-STRAT-505).
+[[nodiscard]] double rounded_to_cents(double value);
+/// numpy's pairwise summation (R-STRAT-506).
+[[nodiscard]] double pairwise_sum(std::span<const double> values);
+
+/// First 16 hex digits of SHA-256 over the arrival names, and over the permutation (R-STRAT-608).
+[[nodiscard]] std::string arrivals_digest(const OpenbInput& input, const OpenbOrder& order);
+[[nodiscard]] std::string permutation_digest(const OpenbOrder& order);
+
+}  // namespace berth::sim

@@ -1,0 +1,331 @@
+#include "strategy/builtin.h"
+
+#include <fmt/format.h>
+
+#include "strategy/classic.h"
+#include "strategy/gpu_policies.h"
+#include "strategy/sampling.h"
+
+namespace berth::strategy {
+namespace {
+
+using Made = Result<std::unique_ptr<Ranker>>;
+
+const char* const kWeng = "Weng et al., USENIX ATC 2023";
+const char* const kPanigrahy = "Panigrahy, Talwar, Uyeda, Wieder, Microsoft Research 2011";
+const char* const kKubernetes = "Kubernetes, NodeResourcesFit";
+
+ParameterInfo device_parameter() {
+  return {"device", "best", "which device a task with part of a GPU takes", {"best", "worst", "first"}};
+}
+DeviceRule device_rule(const Parameters& p) {
+  const std::string& word = p.word("device");
+  return word == "worst" ? DeviceRule::worst : word == "first" ? DeviceRule::first : DeviceRule::best;
+}
+
+void append_scale(std::vector<ParameterInfo>& to, const char* norm) {
+  to.push_back({"norm",
+                norm,
+                "amounts are divided by the node's, the greatest, or the reference capacity",
+                {"node", "max", "reference"}});
+  for (const char* name : {"cpu", "memory", "disk", "gpu"})
+    to.push_back(
+        {fmt::format("w-{}", name), "-1", "weight of the dimension; -1 = 1 / number of dimensions", {}, -1, 1e9});
+}
+/// Default weights are 1 / |D|, D the dimensions in which any node has capacity.
+Scale scale_of(const Context& context, const Parameters& p, bool unit_weights = false) {
+  Scale out;
+  const std::string& norm = p.word("norm");
+  out.norm = norm == "max" ? Scale::Norm::max : norm == "reference" ? Scale::Norm::reference : Scale::Norm::node;
+  double dimensions = 0;
+  for (std::size_t d = 0; d < kDimensions; ++d) {
+    dimensions += context.capacity_max[d] > 0;
+    out.fixed[d] =
+        out.norm == Scale::Norm::reference && context.reference[d] > 0 ? context.reference[d] : context.capacity_max[d];
+  }
+  static const char* const kNames[] = {"w-cpu", "w-memory", "w-disk", "w-gpu"};
+  for (std::size_t d = 0; d < kDimensions; ++d) {
+    const double weight = p.number(kNames[d]);
+    out.weight[d] = weight >= 0 ? weight : unit_weights ? 1 : dimensions > 0 ? 1 / dimensions : 0;
+  }
+  return out;
+}
+
+template <class Make>
+void add_scaled(Registry& into, const char* name, const char* formula, const char* source, Make make) {
+  StrategyInfo info{.name = name, .formula = formula, .source = source, .cost = "O(dimensions) per changed node"};
+  append_scale(info.parameters, "node");
+  info.parameters.push_back(device_parameter());
+  info.make = [make](const Context& context, const Parameters& p, const Registry&) -> Made {
+    return make(scale_of(context, p), device_rule(p));
+  };
+  into.add(std::move(info));
+}
+
+template <class S>
+void add_plain(Registry& into, const char* name, const char* formula, const char* source, const char* cost,
+               S strategy) {
+  into.add(StrategyInfo{.name = name,
+                        .formula = formula,
+                        .source = source,
+                        .cost = cost,
+                        .parameters = {device_parameter()},
+                        .make = [strategy](const Context&, const Parameters& p, const Registry&) -> Made {
+                          return make_ranker(strategy, device_rule(p));
+                        }});
+}
+
+Result<Draw> draw_of(const Context& context, const char* name) {
+  if (context.draw) return context.draw;
+  return tl::unexpected(InputError{fmt::format("strategy '{}'", name), "", "draws random numbers and has no source",
+                                   "set Context::draw"});
+}
+
+void add_gpu_policies(Registry& into) {
+  into.add(StrategyInfo{.name = "random",
+                        .formula = "a feasible node uniformly, then a fitting device uniformly",
+                        .source = kWeng,
+                        .cost = "O(nodes)",
+                        .samples = true,
+                        .make = [](const Context& context, const Parameters&, const Registry&) -> Made {
+                          auto draw = draw_of(context, "random");
+                          if (!draw) return tl::unexpected(draw.error());
+                          return make_random(std::move(*draw));
+                        }});
+  into.add(StrategyInfo{
+      .name = "dot-product",
+      .formula = "trunc(100 (1 - d/2)), d = free . ask over cpu and GPU by their references; least d first",
+      .source = kWeng,
+      .cost = "O(1) per changed node; methods other than merge O(devices)",
+      .parameters = {{"method", "merge", "how devices become dimensions", {"merge", "share", "divide", "extend"}},
+                     {"norm", "max", "what vectors are divided by", {"max", "node", "pod"}},
+                     device_parameter()},
+      .make = [](const Context&, const Parameters& p, const Registry&) -> Made {
+        if (p.word("method") == "merge" && p.word("norm") == "max") return make_ranker(DotProduct{}, device_rule(p));
+        using By = DotProductBy;
+        const auto method = p.word("method") == "share"    ? By::Method::share
+                            : p.word("method") == "divide" ? By::Method::divide
+                            : p.word("method") == "extend" ? By::Method::extend
+                                                           : By::Method::merge;
+        const auto norm = p.word("norm") == "node"  ? By::Norm::node
+                          : p.word("norm") == "pod" ? By::Norm::pod
+                                                    : By::Norm::max;
+        return make_ranker(By(method, norm), device_rule(p));
+      }});
+  add_plain(into, "gpu-clustering",
+            "25 (8000 - I) div 8000, + 75 on nodes with tasks of the same GPU kind only, 50 among others, 25 on unused",
+            kWeng, "O(1) per changed node", GpuClustering{});
+  add_plain(into, "gpu-packing", "devices in use before free devices before free nodes", kWeng,
+            "O(devices) per changed node", GpuPacking{});
+  add_plain(into, "gpu-best-fit", "trunc(100 (1 - r)), r = mean of what is left of cpu / 128 and GPU / 8", kWeng,
+            "O(1) per changed node", GpuBestFit{});
+  into.add(StrategyInfo{
+      .name = "fgd",
+      .formula = "trunc(100 sigmoid((F - F') / 1000)), F = idle GPU that a typical task cannot use",
+      .source = kWeng,
+      .cost = "O(devices^2) per changed node by tables, exact sums over the typical classes near a step",
+      .make = [](const Context& context, const Parameters&, const Registry&) -> Made {
+        if (!context.fragments)
+          return tl::unexpected(InputError{"strategy 'fgd'", "", "has no typical workload", "set Context::fragments"});
+        return make_ranker(Fgd(context.fragments));
+      }});
+}
+
+void add_classic(Registry& into) {
+  add_plain(into, "first-fit", "the first feasible node in visiting order", "Johnson et al., SIAM J. Comput. 3, 1974",
+            "O(blocks of 64 nodes)", FirstFit{});
+  into.add(StrategyInfo{.name = "next-fit",
+                        .formula = "as first-fit, from the node of the previous placement on",
+                        .source = "Johnson et al., SIAM J. Comput. 3, 1974",
+                        .cost = "O(nodes walked)",
+                        .parameters = {device_parameter()},
+                        .make = [](const Context&, const Parameters& p, const Registry&) -> Made {
+                          return make_next_fit(device_rule(p));
+                        }});
+  into.add(StrategyInfo{.name = "random-fit",
+                        .formula = "uniform over the feasible nodes by one reservoir pass",
+                        .source = "folklore",
+                        .cost = "a draw per feasible node",
+                        .parameters = {device_parameter()},
+                        .samples = true,
+                        .make = [](const Context& context, const Parameters& p, const Registry&) -> Made {
+                          auto draw = draw_of(context, "random-fit");
+                          if (!draw) return tl::unexpected(draw.error());
+                          return make_random_fit(std::move(*draw), device_rule(p));
+                        }});
+  const char* const folklore = "Johnson et al., SIAM J. Comput. 3, 1974; several dimensions: folklore";
+  add_scaled(into, "best-fit", "min sum w (F - a) / N", folklore,
+             [](Scale s, DeviceRule r) { return make_ranker(BestFit{s}, r); });
+  add_scaled(into, "worst-fit", "max sum w (F - a) / N", folklore,
+             [](Scale s, DeviceRule r) { return make_ranker(WorstFit{s}, r); });
+  add_plain(into, "least-max", "min of the greatest (U + a) / C", "folklore: least loaded",
+            "O(dimensions) per changed node", LeastMax{});
+  add_scaled(into, "tetris", "max sum w (a / N)(F / N)", "Grandl et al., SIGCOMM 2014",
+             [](Scale s, DeviceRule r) { return make_ranker(Tetris{s}, r); });
+  add_scaled(into, "cosine", "max (a . F) / (|a| |F|) over a / N, F / N", kPanigrahy,
+             [](Scale s, DeviceRule r) { return make_ranker(Cosine{s}, r); });
+  {
+    StrategyInfo info{.name = "l2",
+                      .formula = "min sum w ((F - a) / N)^2",
+                      .source = kPanigrahy,
+                      .cost = "O(dimensions) per changed node"};
+    append_scale(info.parameters, "node");
+    info.parameters.push_back(
+        {"weights", "demand", "without w-...: the workload's mean ask / N, or 1", {"demand", "one"}});
+    info.parameters.push_back(device_parameter());
+    info.make = [](const Context& context, const Parameters& p, const Registry&) -> Made {
+      Scale scale = scale_of(context, p, true);
+      static const char* const kNames[] = {"w-cpu", "w-memory", "w-disk", "w-gpu"};
+      if (p.word("weights") == "demand")
+        for (std::size_t d = 0; d < kDimensions; ++d)
+          if (p.number(kNames[d]) < 0 && context.capacity_max[d] > 0)
+            scale.weight[d] = context.demand_mean[d] / context.capacity_max[d];
+      return make_ranker(L2{scale}, device_rule(p));
+    };
+    into.add(std::move(info));
+  }
+  add_plain(into, "dominating-share", "max of the greatest a / (C - a), x100 rounded; ignores use", "open-simulator",
+            "O(dimensions) per changed node", DominatingShare{});
+  add_plain(into, "nomad-binpack", "clamp(20 - 10^free_cpu - 10^free_memory, 0, 18) / 18", "Nomad, scoring of nodes",
+            "two powers of ten per changed node", NomadFit<rank::FitAlgorithm::binpack>{});
+  add_plain(into, "nomad-spread", "clamp(10^free_cpu + 10^free_memory - 2, 0, 18) / 18", "Nomad, scoring of nodes",
+            "two powers of ten per changed node", NomadFit<rank::FitAlgorithm::spread>{});
+}
+
+std::vector<ParameterInfo> kubernetes_parameters() {
+  std::vector<ParameterInfo> out;
+  for (const char* name : {"w-cpu", "w-memory", "w-disk", "w-gpu"})
+    out.push_back({name,
+                   name == std::string("w-cpu") || name == std::string("w-memory") ? "1" : "0",
+                   "weight of the resource",
+                   {},
+                   0,
+                   1000});
+  out.push_back({"version", "current", "1.20 counts resources without capacity", {"current", "1.20"}});
+  out.push_back(device_parameter());
+  return out;
+}
+KubernetesResources kubernetes_resources(const Parameters& p) {
+  KubernetesResources out;
+  static const char* const kNames[] = {"w-cpu", "w-memory", "w-disk", "w-gpu"};
+  for (std::size_t d = 0; d < kDimensions; ++d) out.weight[d] = static_cast<std::int32_t>(p.number(kNames[d]));
+  out.old = p.word("version") == "1.20";
+  return out;
+}
+template <class S>
+void add_kubernetes(Registry& into, const char* name, const char* formula) {
+  into.add(StrategyInfo{.name = name,
+                        .formula = formula,
+                        .source = kKubernetes,
+                        .cost = "O(dimensions) per changed node",
+                        .parameters = kubernetes_parameters(),
+                        .make = [](const Context&, const Parameters& p, const Registry&) -> Made {
+                          return make_ranker(S{kubernetes_resources(p)}, device_rule(p));
+                        }});
+}
+
+/// Strategies that have scores, hence can be sampled or summed.
+const std::vector<std::string> kInner = {"best-fit",
+                                         "worst-fit",
+                                         "least-max",
+                                         "tetris",
+                                         "cosine",
+                                         "l2",
+                                         "dominating-share",
+                                         "nomad-binpack",
+                                         "nomad-spread",
+                                         "first-fit",
+                                         "least-allocated",
+                                         "most-allocated",
+                                         "balanced-allocation",
+                                         "requested-to-capacity",
+                                         "kubernetes-default",
+                                         "gpu-best-fit",
+                                         "gpu-packing",
+                                         "gpu-clustering",
+                                         "dot-product",
+                                         "fgd"};
+
+void add_sampling(Registry& into) {
+  into.add(StrategyInfo{.name = "power-of-k",
+                        .formula = "the inner strategy among k feasible nodes drawn without replacement",
+                        .source = "Mitzenmacher, IEEE TPDS 12, 2001; Ousterhout et al., SOSP 2013",
+                        .cost = "inner, plus draws until k feasible ones are seen",
+                        .parameters = {{"k", "2", "feasible nodes drawn", {}, 1, 1e9},
+                                       {"inner", "least-max", "the strategy among them", kInner}},
+                        .samples = true,
+                        .make = [](const Context& context, const Parameters& p, const Registry& all) -> Made {
+                          auto draw = draw_of(context, "power-of-k");
+                          if (!draw) return tl::unexpected(draw.error());
+                          auto inner = all.make({p.word("inner"), {}}, context);
+                          if (!inner) return inner;
+                          return make_power_of_k(static_cast<std::size_t>(p.number("k")), *draw, std::move(*inner));
+                        }});
+  into.add(StrategyInfo{.name = "nomad-limit",
+                        .formula = "the inner strategy among the first L feasible nodes of a shuffled order",
+                        .source = "Nomad, selection of nodes",
+                        .cost = "inner, plus draws until L feasible ones are seen",
+                        .parameters = {{"limit", "0", "L; 0 = max(2, ceil(log2 n)), batch jobs use 2", {}, 0, 1e9},
+                                       {"inner", "nomad-binpack", "the strategy among them", kInner}},
+                        .samples = true,
+                        .make = [](const Context& context, const Parameters& p, const Registry& all) -> Made {
+                          auto draw = draw_of(context, "nomad-limit");
+                          if (!draw) return tl::unexpected(draw.error());
+                          auto inner = all.make({p.word("inner"), {}}, context);
+                          if (!inner) return inner;
+                          return make_nomad_limit(static_cast<std::size_t>(p.number("limit")), *draw,
+                                                  std::move(*inner));
+                        }});
+  into.add(StrategyInfo{.name = "kubernetes-sampling",
+                        .formula = "the inner strategy among the next max(100, q % of n) feasible nodes, round-robin",
+                        .source = "Kubernetes, percentageOfNodesToScore",
+                        .cost = "inner, plus the nodes walked",
+                        .parameters = {{"percent", "0", "q; 0 = max(5, 50 - n / 125)", {}, 0, 100},
+                                       {"inner", "kubernetes-default", "the strategy among them", kInner}},
+                        .make = [](const Context& context, const Parameters& p, const Registry& all) -> Made {
+                          auto inner = all.make({p.word("inner"), {}}, context);
+                          if (!inner) return inner;
+                          return make_kubernetes_sampling(static_cast<std::size_t>(p.number("percent")),
+                                                          std::move(*inner));
+                        }});
+  into.add(StrategyInfo{
+      .name = "sum",
+      .formula = "sum of weight * score of the named strategies, e.g. sum:cosine=1:best-fit=0.5",
+      .source = "weighted sum of components",
+      .cost = "O(nodes) per component",
+      .parameters = {{"rescale", "no", "stretch each component over the feasible nodes to 0..1 first", {"no", "yes"}},
+                     device_parameter()},
+      .open_parameters = true,
+      .make = [](const Context& context, const Parameters& p, const Registry& all) -> Made {
+        std::vector<SumComponent> components;
+        for (const auto& [name, value] : p.all()) {
+          if (name == "rescale" || name == "device") continue;
+          if (std::find(kInner.begin(), kInner.end(), name) == kInner.end() && all.find(name)->source != "user")
+            return tl::unexpected(InputError{"strategy 'sum'", "", fmt::format("'{}' has no scores to add", name),
+                                             "use a strategy that scores every node"});
+          auto inner = all.make({name, {}}, context);
+          if (!inner) return inner;
+          components.push_back({std::move(*inner), p.number(name), name == "gpu-best-fit"});
+        }
+        if (components.empty())
+          return tl::unexpected(
+              InputError{"strategy 'sum'", "", "has no components", "write e.g. sum:cosine=1:best-fit=0.5"});
+        return make_sum(std::move(components), p.word("rescale") == "yes", device_rule(p));
+      }});
+}
+
+}  // namespace
+
+void add_builtin(Registry& into) {
+  add_gpu_policies(into);
+  add_classic(into);
+  add_kubernetes<LeastAllocated>(into, "least-allocated", "weighted mean of ((C - R) 100) div C");
+  add_kubernetes<MostAllocated>(into, "most-allocated", "weighted mean of (min(R, C) 100) div C");
+  add_kubernetes<BalancedAllocation>(into, "balanced-allocation", "trunc(100 (1 - deviation of R / C))");
+  add_kubernetes<RequestedToCapacityRatio>(into, "requested-to-capacity",
+                                           "a line over utilisation: 0 to 0, 100 to 100");
+  add_kubernetes<KubernetesDefault>(into, "kubernetes-default", "least-allocated + balanced-allocation");
+  add_sampling(into);
+}
+
+}  // namespace berth::strategy

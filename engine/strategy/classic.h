@@ -1,0 +1,187 @@
+// The classic ranking formulas (R-STRAT-704 to 713) and Kubernetes' scores (R-STRAT-721 to 725). All are O(dimensions).
+//
+// Notation: F free, C capacity, U = C - F used before, a ask, N normaliser. A dimension with N = 0 is skipped. "min X"
+// is score = -X. Example of every formula with numbers: tests/strategy/classic_test.cc.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "berth/strategy.h"
+#include "rank/score_fit.h"
+
+namespace berth::strategy {
+
+/// What amounts are divided by, and what the dimensions weigh.
+struct Scale {
+  enum class Norm : std::uint8_t {
+    node,       ///< the node's capacity
+    max,        ///< the greatest capacity of any node
+    reference,  ///< fixed amounts
+  };
+  Norm norm = Norm::node;
+  Amounts fixed{};                           ///< N of max and reference
+  std::array<double, kDimensions> weight{};  ///< 0 = the dimension does not count
+
+  /// Calls f(dimension, N, weight) for every dimension that counts on this node.
+  template <class F>
+  void each(const Node& node, F f) const {
+    for (std::size_t d = 0; d < kDimensions; ++d) {
+      const std::int32_t n = norm == Norm::node ? node.state.capacity[d] : fixed[d];
+      if (n > 0 && weight[d] != 0) f(d, static_cast<double>(n), weight[d]);
+    }
+  }
+};
+
+/// R-STRAT-704: min sum w (F - a) / N: what is left, least first.
+struct BestFit {
+  Scale scale;
+  double score(const Node& node, const TaskClass& task) const {
+    double left = 0;
+    scale.each(node, [&](std::size_t d, double n, double w) { left += w * ((node.state.free[d] - task.ask[d]) / n); });
+    return -left;
+  }
+};
+/// R-STRAT-705: max sum w (F - a) / N.
+struct WorstFit {
+  Scale scale;
+  double score(const Node& node, const TaskClass& task) const { return -BestFit{scale}.score(node, task); }
+};
+/// R-STRAT-706: min over nodes of the greatest (U + a) / C. The load-balancing rule.
+struct LeastMax {
+  double score(const Node& node, const TaskClass& task) const {
+    double most = 0;
+    for (std::size_t d = 0; d < kDimensions; ++d)
+      if (const double c = node.state.capacity[d]; c > 0)
+        most = std::max(most, (c - node.state.free[d] + task.ask[d]) / c);
+    return -most;
+  }
+};
+/// R-STRAT-708: max sum w (a / N)(F / N), F before the placement. Tetris' alignment; the reverse of DotProduct.
+struct Tetris {
+  Scale scale;
+  double score(const Node& node, const TaskClass& task) const {
+    double sum = 0;
+    scale.each(node,
+               [&](std::size_t d, double n, double w) { sum += w * (task.ask[d] / n) * (node.state.free[d] / n); });
+    return sum;
+  }
+};
+/// R-STRAT-709: max (a . F) / (|a| |F|) over a / N and F / N; a zero vector scores -1. Shape only: ties need best-fit.
+struct Cosine {
+  Scale scale;
+  double score(const Node& node, const TaskClass& task) const {
+    double product = 0, asked = 0, free = 0;
+    scale.each(node, [&](std::size_t d, double n, double) {
+      const double a = task.ask[d] / n, f = node.state.free[d] / n;
+      product += a * f, asked += a * a, free += f * f;
+    });
+    return asked == 0 || free == 0 ? -1 : product / (std::sqrt(asked) * std::sqrt(free));
+  }
+};
+/// R-STRAT-710: min sum w ((F - a) / N)^2.
+struct L2 {
+  Scale scale;
+  double score(const Node& node, const TaskClass& task) const {
+    double sum = 0;
+    scale.each(node, [&](std::size_t d, double n, double w) {
+      const double left = (node.state.free[d] - task.ask[d]) / n;
+      sum += w * left * left;
+    });
+    return -sum;
+  }
+};
+/// R-STRAT-711: the greatest a / (C - a) over the capacities, times 100, rounded half away from zero. Looks at no use:
+/// it prefers the smallest node shape that fits. The reference's rescaling to 0..100 keeps the order and is left out.
+struct DominatingShare {
+  std::int32_t score(const Node& node, const TaskClass& task) const {
+    double most = 0;
+    for (std::size_t d = 0; d < kDimensions; ++d) {
+      const double a = task.ask[d], rest = node.state.capacity[d] - a;
+      most = std::max(most, rest == 0 ? (a == 0 ? 0.0 : 1.0) : a / rest);
+    }
+    return static_cast<std::int32_t>(std::round(std::min(most, 1e7) * 100));
+  }
+};
+/// R-STRAT-712, 713: Nomad's fit component over cpu and memory, with Nomad's own bits (rank/score_fit.h).
+template <rank::FitAlgorithm algorithm>
+struct NomadFit {
+  double score(const Node& node, const TaskClass& task) const {
+    return rank::fit_component(algorithm, node.used(kCpu) + task.ask[kCpu], node.capacity(kCpu),
+                               node.used(kMemory) + task.ask[kMemory], node.capacity(kMemory));
+  }
+};
+
+// Kubernetes. R = used + ask over the resources; integers 0..100. `old` = version 1.20.
+
+/// Weights per dimension; 0 = the resource is not looked at.
+struct KubernetesResources {
+  std::array<std::int32_t, kDimensions> weight{1, 1, 0, 0};
+  bool old = false;
+  /// A task without request counts this much (R-STRAT-721 to 724, not for the balance).
+  static constexpr std::int32_t kCpuDefault = 100, kMemoryDefault = 200;
+  [[nodiscard]] static std::int64_t request(const TaskClass& task, std::size_t d) {
+    if (task.ask[d] == 0 && d == kCpu) return kCpuDefault;
+    if (task.ask[d] == 0 && d == kMemory) return kMemoryDefault;
+    return task.ask[d];
+  }
+  /// f(C, R) in integers per resource, weighted mean by integer division.
+  template <class F>
+  [[nodiscard]] std::int32_t weighted(const Node& node, const TaskClass& task, F f) const {
+    std::int64_t sum = 0, weights = 0;
+    for (std::size_t d = 0; d < kDimensions; ++d) {
+      const std::int64_t c = node.state.capacity[d], r = c - node.state.free[d] + request(task, d);
+      if (weight[d] == 0 || (c == 0 && !old)) continue;
+      sum += c == 0 ? 0 : weight[d] * f(c, r);
+      weights += weight[d];
+    }
+    return weights == 0 ? 0 : static_cast<std::int32_t>(sum / weights);
+  }
+};
+/// R-STRAT-721: ((C - R) 100) div C, 0 if R > C.
+struct LeastAllocated {
+  KubernetesResources resources;
+  std::int32_t score(const Node& node, const TaskClass& task) const {
+    return resources.weighted(node, task, [](std::int64_t c, std::int64_t r) { return r > c ? 0 : (c - r) * 100 / c; });
+  }
+};
+/// R-STRAT-722: (min(R, C) 100) div C; in 1.20 0 if R > C.
+struct MostAllocated {
+  KubernetesResources resources;
+  std::int32_t score(const Node& node, const TaskClass& task) const {
+    return resources.weighted(node, task, [this](std::int64_t c, std::int64_t r) {
+      return r > c && resources.old ? 0 : std::min(r, c) * 100 / c;
+    });
+  }
+};
+/// R-STRAT-723: trunc(100 (1 - sigma)) over f = min(R / C, 1); 1.20: trunc(100 (1 - |fcpu - fmem|)), 0 if one is full.
+struct BalancedAllocation {
+  KubernetesResources resources;
+  std::int32_t score(const Node& node, const TaskClass& task) const;
+};
+/// R-STRAT-724: a broken line over utilisation (points 0..100 to scores 0..10, times 10), integer interpolation.
+struct RequestedToCapacityRatio {
+  KubernetesResources resources;
+  std::vector<std::pair<std::int32_t, std::int32_t>> points{{0, 0}, {100, 10}};  ///< utilisation ascending, score
+  std::int32_t score(const Node& node, const TaskClass& task) const;
+};
+/// R-STRAT-725: LeastAllocated + BalancedAllocation.
+struct KubernetesDefault {
+  KubernetesResources resources;
+  std::int32_t score(const Node& node, const TaskClass& task) const {
+    return LeastAllocated{resources}.score(node, task) + BalancedAllocation{resources}.score(node, task);
+  }
+};
+
+/// R-STRAT-707: the order in which tasks are packed off-line, greatest first; then first-fit. Ties keep their order.
+enum class OfflineOrder : std::uint8_t {
+  arrival,  ///< as they come
+  sum,      ///< FFDSum: sum of w a, w = total demand / total capacity
+  product,  ///< FFDProd: product of a over the dimensions that anybody asks
+  max,      ///< the greatest a / N, N the greatest capacity of any node
+};
+/// Sorts `tasks` (classes of `fleet`) in place; stable.
+void sort_for_packing(const Fleet& fleet, OfflineOrder order, std::vector<ClassId>& tasks);
+
+}  // namespace berth::strategy

@@ -1,0 +1,351 @@
+// Ranking strategies: which node, and which of its devices, for the next task. Comparable because everything but the
+// formula is shared: feasibility (Fleet::feasible), the visiting order (rows), and the tie rule (lowest row).
+//
+// A strategy is a value with one pure function, and optionally a second one:
+//
+//   struct MostFreeMemory {
+//     double score(const Node& node, const TaskClass&) const { return node.free(kMemory); }     // greater is better
+//     DeviceMask devices(const Node& node, const TaskClass& task) const { ... }                 // default: best_device
+//   };
+//   auto ranker = berth::strategy::make_ranker(MostFreeMemory{});
+//   if (auto choice = ranker->choose(fleet, task)) fleet.place(choice->row, task, choice->devices);
+//
+// score() returns double or std::int32_t and is compiled into the scan: no virtual call per node. It sees the node
+// before the placement and may depend on nothing else but the task class and the strategy's own constants, because
+// scores are kept: per class one column of scores, and a query re-evaluates only the nodes that changed since the class
+// was last asked for (Fleet::changes), then takes the greatest of blocks of 64 (R-STRAT-001 to 006). Integer scores
+// stay integers: their coarse steps are part of a policy (R-STRAT-004). A NaN counts as the lowest score of a feasible
+// node.
+//
+// By name and parameters, at run time: registry(). A user's strategy is added to it with Registry::add() and is then as
+// selectable as berth's own.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "berth/fleet.h"
+#include "berth/result.h"
+
+namespace berth::strategy {
+
+/// Where a task goes.
+struct Choice {
+  Row row = 0;
+  DeviceMask devices = 0;
+  double score = 0;  ///< of the strategy; 0 for those without scores
+};
+
+/// Rows that one decision may not use, e.g. those that run another task of the same job; bit = row.
+using Exclusion = std::span<const std::uint64_t>;
+[[nodiscard]] inline bool excluded(Exclusion rows, Row row) noexcept {
+  return !rows.empty() && (rows[row / 64] >> (row % 64) & 1) != 0;
+}
+
+/// One strategy at work on one fleet. It remembers scores, so it serves one Fleet from the fleet's first change on.
+class Ranker {
+ public:
+  virtual ~Ranker() = default;
+  /// The node and devices for one task of `task`; nothing when no node is feasible. The fleet is not changed.
+  [[nodiscard]] virtual std::optional<Choice> choose(const Fleet& fleet, ClassId task, Exclusion without = {}) = 0;
+  /// The scores of all rows for `task`, infeasible ones kNoScore; empty when the strategy has no scores (first-fit and
+  /// the like). Valid until the next call. What weighted sums are made of.
+  [[nodiscard]] virtual std::span<const double> scores(const Fleet& fleet, ClassId task) {
+    static_cast<void>(fleet), static_cast<void>(task);
+    return {};
+  }
+};
+inline constexpr double kNoScore = -std::numeric_limits<double>::infinity();
+
+/// Which device a task with a part of a GPU takes (R-STRAT-304).
+enum class DeviceRule : std::uint8_t {
+  best,   ///< the fullest one that still has enough
+  worst,  ///< the emptiest one
+  first,  ///< the first that has enough
+};
+
+/// R-STRAT-303: the first `gpus` devices that nobody uses; fewer bits when there are fewer.
+[[nodiscard]] inline DeviceMask whole_devices(const Node& node, std::int32_t gpus) noexcept {
+  DeviceMask mask = 0;
+  for (std::size_t i = 0; i < node.devices.size() && gpus > 0; ++i)
+    if (node.devices[i] >= kWholeDevice) mask |= DeviceMask{1} << i, --gpus;
+  return mask;
+}
+/// R-STRAT-304; lowest index among equals. 0 when none has `milli` left.
+[[nodiscard]] inline DeviceMask part_device(const Node& node, std::int32_t milli, DeviceRule rule) noexcept {
+  std::size_t best = node.devices.size();
+  for (std::size_t i = 0; i < node.devices.size(); ++i) {
+    if (node.devices[i] < milli) continue;
+    if (best == node.devices.size() || (rule == DeviceRule::best && node.devices[i] < node.devices[best]) ||
+        (rule == DeviceRule::worst && node.devices[i] > node.devices[best]))
+      best = i;
+  }
+  return best == node.devices.size() ? 0 : DeviceMask{1} << best;
+}
+[[nodiscard]] inline DeviceMask choose_devices(const Node& node, const TaskClass& task, DeviceRule rule) noexcept {
+  if (task.gpu_milli == 0) return 0;
+  return task.gpu_milli == kWholeDevice ? whole_devices(node, task.gpus) : part_device(node, task.gpu_milli, rule);
+}
+
+template <class S>
+concept Ranking = requires(const S& strategy, const Node& node, const TaskClass& task) {
+  requires std::is_same_v<decltype(strategy.score(node, task)), double> ||
+      std::is_same_v<decltype(strategy.score(node, task)), std::int32_t>;
+};
+template <class S>
+concept ChoosesDevices = requires(const S& strategy, const Node& node, const TaskClass& task) {
+  { strategy.devices(node, task) } -> std::same_as<DeviceMask>;
+};
+
+/// Kept scores of all classes, one column each.
+///   scores      n, kNone where infeasible
+///   block_best  greatest of 64 rows each
+///   cost of a refresh: one score per node that changed since this class was asked for last (each once), and 64
+///   comparisons per block with such a node. Memory: classes x nodes x sizeof(Score), at most kBytesMax: then the
+///   column that was not used for the longest time goes.
+template <Ranking S>
+class ScoreColumns {
+ public:
+  using Score = decltype(std::declval<const S&>().score(std::declval<const Node&>(), std::declval<const TaskClass&>()));
+  static constexpr Score kNone =
+      std::is_floating_point_v<Score> ? static_cast<Score>(kNoScore) : std::numeric_limits<Score>::lowest();
+  static constexpr std::size_t kBlock = 64, kBytesMax = std::size_t{256} << 20;
+
+  struct Column {
+    std::vector<Score> scores, block_best;
+    std::size_t seen = 0;  ///< changes of the fleet that are in
+    std::uint64_t used = 0;
+  };
+
+  const Column& refresh(const Fleet& fleet, const S& strategy, ClassId id) {
+    if (id >= columns_.size()) columns_.resize(fleet.class_count());
+    if (!columns_[id]) return fill(fleet, strategy, id);
+    Column& column = *columns_[id];
+    column.used = ++ticks_;
+    const std::vector<Row>& changes = fleet.changes();
+    const TaskClass& task = fleet.task_class(id);
+    if (column.seen == changes.size()) return column;
+    if (++stamp_ == 0) std::fill(stamps_.begin(), stamps_.end(), 0), stamp_ = 1;
+    for (std::size_t i = column.seen; i < changes.size(); ++i) {
+      const Row row = changes[i];
+      if (stamps_[row] == stamp_) continue;
+      stamps_[row] = stamp_;
+      if (!task.may_run_on(row)) continue;
+      column.scores[row] = evaluate(fleet, strategy, task, row);
+      dirty_[row / kBlock / 64] |= std::uint64_t{1} << (row / kBlock % 64);
+    }
+    column.seen = changes.size();
+    for (std::size_t word = 0; word < dirty_.size(); ++word)
+      for (; dirty_[word] != 0; dirty_[word] &= dirty_[word] - 1)
+        rate(column, word * 64 + static_cast<std::size_t>(std::countr_zero(dirty_[word])));
+    return column;
+  }
+
+  /// The row with the greatest score, the lowest among equals; size() when none is feasible.
+  [[nodiscard]] static std::size_t best(const Column& column, Exclusion without) {
+    const std::size_t n = column.scores.size();
+    Score greatest = kNone;
+    if (!without.empty()) {
+      std::size_t found = n;
+      for (std::size_t row = 0; row < n; ++row)
+        if (column.scores[row] > greatest && !excluded(without, static_cast<Row>(row)))
+          greatest = column.scores[row], found = row;
+      return found;
+    }
+    std::size_t block = 0;
+    for (std::size_t b = 0; b < column.block_best.size(); ++b)
+      if (column.block_best[b] > greatest) greatest = column.block_best[b], block = b;
+    if (greatest == kNone) return n;
+    std::size_t row = block * kBlock;
+    while (column.scores[row] != greatest) ++row;
+    return row;
+  }
+
+ private:
+  static Score evaluate(const Fleet& fleet, const S& strategy, const TaskClass& task, Row row) {
+    if (!fleet.holds(row, task)) return kNone;
+    const Score score = strategy.score(fleet.node(row), task);
+    // Also turns a NaN into the lowest score of a feasible node.
+    return score > kLowest ? score : kLowest;
+  }
+  static constexpr Score kLowest =
+      std::is_floating_point_v<Score> ? std::numeric_limits<Score>::lowest() : std::numeric_limits<Score>::lowest() + 1;
+
+  static void rate(Column& column, std::size_t block) {
+    const std::size_t begin = block * kBlock, end = std::min(begin + kBlock, column.scores.size());
+    Score best[4] = {kNone, kNone, kNone, kNone};  // four chains: the comparison's latency, not its rate, would count
+    std::size_t row = begin;
+    for (; row + 4 <= end; row += 4)
+      for (std::size_t lane = 0; lane < 4; ++lane)
+        best[lane] = column.scores[row + lane] > best[lane] ? column.scores[row + lane] : best[lane];
+    for (; row < end; ++row) best[0] = std::max(best[0], column.scores[row]);
+    column.block_best[block] = std::max(std::max(best[0], best[1]), std::max(best[2], best[3]));
+  }
+
+  const Column& fill(const Fleet& fleet, const S& strategy, ClassId id) {
+    const std::size_t n = fleet.size(), blocks = (n + kBlock - 1) / kBlock;
+    stamps_.resize(n), dirty_.resize((blocks + 63) / 64);
+    const std::size_t kept_max = std::max<std::size_t>(2, kBytesMax / std::max<std::size_t>(1, n * sizeof(Score)));
+    if (kept_ >= kept_max) {
+      auto oldest = columns_.end();
+      for (auto column = columns_.begin(); column != columns_.end(); ++column)
+        if (*column && (oldest == columns_.end() || (*column)->used < (*oldest)->used)) oldest = column;
+      oldest->reset(), --kept_;
+    }
+    columns_[id] = std::make_unique<Column>(), ++kept_;
+    Column& column = *columns_[id];
+    column.scores.resize(n), column.block_best.resize(blocks);
+    const TaskClass& task = fleet.task_class(id);
+    for (std::size_t row = 0; row < n; ++row)
+      column.scores[row] =
+          task.may_run_on(static_cast<Row>(row)) ? evaluate(fleet, strategy, task, static_cast<Row>(row)) : kNone;
+    for (std::size_t block = 0; block < blocks; ++block) rate(column, block);
+    column.seen = fleet.changes().size(), column.used = ++ticks_;
+    return column;
+  }
+
+  std::vector<std::unique_ptr<Column>> columns_;
+  std::vector<std::uint32_t> stamps_;
+  std::vector<std::uint64_t> dirty_;
+  std::uint32_t stamp_ = 0;
+  std::uint64_t ticks_ = 0;
+  std::size_t kept_ = 0;
+};
+
+/// Every feasible node, greatest score, lowest row among equals (R-STRAT-002).
+template <Ranking S>
+class ScanRanker final : public Ranker {
+ public:
+  ScanRanker(S strategy, DeviceRule rule) : strategy_(std::move(strategy)), rule_(rule) {}
+
+  std::optional<Choice> choose(const Fleet& fleet, ClassId id, Exclusion without) override {
+    const auto& column = columns_.refresh(fleet, strategy_, id);
+    const std::size_t row = ScoreColumns<S>::best(column, without);
+    if (row == fleet.size()) return std::nullopt;
+    const TaskClass& task = fleet.task_class(id);
+    const Node node = fleet.node(static_cast<Row>(row));
+    DeviceMask devices = 0;
+    if constexpr (ChoosesDevices<S>)
+      devices = strategy_.devices(node, task);
+    else
+      devices = choose_devices(node, task, rule_);
+    return Choice{static_cast<Row>(row), devices, static_cast<double>(column.scores[row])};
+  }
+
+  std::span<const double> scores(const Fleet& fleet, ClassId id) override {
+    const auto& column = columns_.refresh(fleet, strategy_, id);
+    if constexpr (std::is_same_v<typename ScoreColumns<S>::Score, double>) {
+      return column.scores;
+    } else {
+      as_double_.resize(column.scores.size());
+      for (std::size_t row = 0; row < as_double_.size(); ++row)
+        as_double_[row] =
+            column.scores[row] == ScoreColumns<S>::kNone ? kNoScore : static_cast<double>(column.scores[row]);
+      return as_double_;
+    }
+  }
+
+ private:
+  S strategy_;
+  DeviceRule rule_;
+  ScoreColumns<S> columns_;
+  std::vector<double> as_double_;
+};
+
+template <Ranking S>
+[[nodiscard]] std::unique_ptr<Ranker> make_ranker(S strategy, DeviceRule rule = DeviceRule::best) {
+  return std::make_unique<ScanRanker<S>>(std::move(strategy), rule);
+}
+
+class FragmentTables;  // engine/strategy/fragments.h: the typical workload and the fragment measure
+
+/// What strategies may share, read-only, and the draws of those that sample.
+struct Context {
+  Amounts capacity_max{};                            ///< greatest capacity of any node
+  Amounts reference{128'000, 0, 0, 8'000};           ///< R-STRAT-301; 0 = the greatest of any node
+  std::array<double, kDimensions> demand_mean{};     ///< mean ask of the workload
+  std::shared_ptr<const FragmentTables> fragments;   ///< needed by fgd
+  std::function<std::uint32_t(std::uint32_t)> draw;  ///< uniform in [0, bound): needed by strategies that sample
+};
+
+/// Parameters as they were written, e.g. {"k", "2"}, in the order of writing.
+using Arguments = std::vector<std::pair<std::string, std::string>>;
+
+struct ParameterInfo {
+  std::string name, fallback, meaning;
+  std::vector<std::string> choices{};  ///< words it can be; empty = a number in [min, max]
+  double min = 0, max = 1e9;
+};
+
+/// Read access to arguments that were checked against the strategy's ParameterInfo.
+class Parameters {
+ public:
+  explicit Parameters(std::map<std::string, std::string> values) : values_(std::move(values)) {}
+  [[nodiscard]] const std::string& word(const std::string& name) const { return values_.at(name); }
+  [[nodiscard]] double number(const std::string& name) const;
+  [[nodiscard]] const std::map<std::string, std::string>& all() const { return values_; }
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+class Registry;
+
+struct StrategyInfo {
+  std::string name;
+  std::string formula, source, cost;
+  std::vector<ParameterInfo> parameters{};
+  bool samples = false;          ///< draws random numbers
+  bool open_parameters = false;  ///< takes the names of other strategies as parameters (sum)
+  /// The registry is the one that is asked: for strategies made of others.
+  std::function<Result<std::unique_ptr<Ranker>>(const Context&, const Parameters&, const Registry&)> make;
+};
+
+/// A chosen strategy: name and arguments.
+struct StrategySpec {
+  std::string name;
+  Arguments arguments{};
+  [[nodiscard]] std::string text() const;  ///< "name:key=value:..."
+};
+
+class Registry {
+ public:
+  /// Adds or replaces.
+  void add(StrategyInfo info);
+  /// Adds a strategy without parameters, e.g. a user's own.
+  template <Ranking S>
+  void add(std::string name, std::string formula, S strategy) {
+    add(StrategyInfo{.name = std::move(name),
+                     .formula = std::move(formula),
+                     .source = "user",
+                     .cost = "one score per changed node",
+                     .make = [strategy](const Context&, const Parameters&, const Registry&)
+                         -> Result<std::unique_ptr<Ranker>> { return make_ranker(strategy); }});
+  }
+  [[nodiscard]] const StrategyInfo* find(std::string_view name) const;
+  [[nodiscard]] std::vector<const StrategyInfo*> all() const;  ///< by name
+
+  /// Reads "name:key=value:key=value" and checks it. Errors name the nearest known name and list the valid ones.
+  [[nodiscard]] Result<StrategySpec> parse(std::string_view text) const;
+  [[nodiscard]] Result<std::unique_ptr<Ranker>> make(const StrategySpec& spec, const Context& context) const;
+
+ private:
+  [[nodiscard]] Result<Parameters> check(const StrategyInfo& info, const StrategySpec& spec) const;
+  std::map<std::string, StrategyInfo, std::less<>> infos_;
+};
+
+/// The strategies of this program: berth's own, and what was added. Not for concurrent changes.
+[[nodiscard]] Registry& registry();
+
+}  // namespace berth::strategy
