@@ -3,16 +3,67 @@
 
 #include "conform/evaluation_compare.h"
 #include "io/cluster_json.h"
+#include "sched/generic.h"
 #include "sched/to_model.h"
 
 namespace berth::conform {
 namespace {
 
+/// Records what processing hands out, and answers as the vector's planner does.
+class RecordingPlanner final : public sched::Planner {
+ public:
+  enum class Kind : std::uint8_t { apply, nosubmit, reject };
+  RecordingPlanner(Kind kind, const model::Evaluation& eval, std::int64_t now, const sched::Scratch& scratch,
+                   Recording& recording)
+      : kind_(kind), eval_(eval), now_(now), scratch_(scratch), recording_(recording) {}
+
+  sched::Submission submit(const sched::EvalResult& result) override {
+    Recording::Attempt& attempt = recording_.attempts.emplace_back();
+    attempt.plan = to_model(naming(result), result, eval_, now_);
+    std::size_t placed = 0;
+    for (const auto& [node, allocs] : attempt.plan.node_allocation) placed += allocs.size();
+    for (const sched::PlannedAlloc& alloc : result.plan.allocs) add_fresh(alloc.id);
+    for (const base::Uuid id : result.plan.followups) add_fresh(id);
+    if (attempt.plan.deployment && !is_stored(*result.state, attempt.plan.deployment->id))
+      recording_.fresh_ids.insert(attempt.plan.deployment->id);
+    sched::Submission out;
+    if (kind_ == Kind::reject) {
+      attempt.full = placed == 0;
+      attempt.refused = !attempt.full;
+      out.nothing_committed = true;
+      out.refreshed = result.state;  // the same state, unchanged
+    }
+    out.stored = kind_ != Kind::nosubmit;
+    return out;
+  }
+
+  std::string create(const sched::EvalResult& result, const sched::CreatedEval& created) override {
+    recording_.created.push_back(created_eval(naming(result), result, created, eval_, now_));
+    add_fresh(created.id);
+    return {};
+  }
+
+ private:
+  [[nodiscard]] sched::Naming naming(const sched::EvalResult& result) const { return {*result.state, scratch_}; }
+  void add_fresh(base::Uuid id) { recording_.fresh_ids.insert(base::to_text(id)); }
+  static bool is_stored(const tables::Snapshot& state, const std::string& deployment) {
+    for (std::size_t row = 0; row < state.deployments.size(); ++row)
+      if (state.deployments.object[row]->id == deployment) return true;
+    return false;
+  }
+
+  const Kind kind_;
+  const model::Evaluation& eval_;
+  const std::int64_t now_;
+  const sched::Scratch& scratch_;
+  Recording& recording_;
+};
+
 Outcome replay_evaluation(const Vector& v) {
   const std::string& scheduler = v.whole["scheduler"].as_string();
   if (scheduler == "system" || scheduler == "sysbatch") return Outcome::unsupported(scheduler + " scheduler");
-  const std::string& planner = v.whole["planner"].as_string();
-  if (planner != "apply" && planner != "nosubmit") return Outcome::unsupported("refused plans");
+  const std::string& planner_name = v.whole["planner"].as_string();
+  if (planner_name == "partial") return Outcome::unsupported("partly refused plans");
 
   auto jobs = io::read_job_table(v.whole["jobs"], v.path, std::string(v.name) + "/jobs");
   if (!jobs) return Outcome::failed(jobs.error().line());
@@ -34,29 +85,30 @@ Outcome replay_evaluation(const Vector& v) {
   facts.blocked = eval.status == "blocked";
   facts.annotate = eval.annotate_plan;
   facts.wait_until = eval.wait_until;
+  facts.now_ns = now;
 
-  const tables::Snapshot snapshot = store.snapshot();
+  const tables::SnapshotRef snapshot = store.snapshot();
   sched::Scratch scratch;
-  sched::GenericScheduler generic(scratch);
   sched::IdStream ids(1);
   sched::EvalResult result;
-  generic.process(snapshot, facts, rank::OrderProvider::nomad, ids, result);
+  Recording recording;
+  RecordingPlanner planner(planner_name == "nosubmit" ? RecordingPlanner::Kind::nosubmit
+                           : planner_name == "reject" ? RecordingPlanner::Kind::reject
+                                                      : RecordingPlanner::Kind::apply,
+                           eval, now, scratch, recording);
+  sched::GenericScheduler generic(scratch);
+  generic.process(*snapshot, facts, rank::OrderProvider::nomad, ids, planner, result);
   if (!result.unsupported.empty()) return Outcome::unsupported(result.unsupported);
 
-  const sched::Naming naming{snapshot, scratch};
-  Recording recording;
-  if (result.submitted) recording.attempts.push_back({sched::to_model(naming, result, eval, now), true, false, {}});
-  recording.created = sched::created_evals(naming, result, eval, now);
-  if (result.reblocked)
-    recording.reblocked.push_back(sched::reblocked_eval(naming, result, eval));
-  else if (result.status != sched::EvalStatus::error)
-    recording.updated.push_back(sched::updated_eval(naming, result, eval));
-  else
-    recording.error = result.description;
-  recording.port_collision_events = result.port_collision_events;
-  for (const auto& alloc : result.plan.allocs) recording.fresh_ids.insert(base::to_text(alloc.id));
+  const sched::Naming naming{*result.state, scratch};
   if (result.has_blocked) recording.fresh_ids.insert(base::to_text(result.blocked_id));
-  if (!result.deployment_id.is_nil()) recording.fresh_ids.insert(base::to_text(result.deployment_id));
+  if (result.status == sched::EvalStatus::error)
+    recording.error = result.description;
+  else if (result.reblocked)
+    recording.reblocked.push_back(sched::reblocked_eval(naming, result, eval));
+  else
+    recording.updated.push_back(sched::updated_eval(naming, result, eval));
+  recording.port_collision_events = result.port_collision_events;
   return Outcome::from(compare_recording(v.out, recording, *jobs));
 }
 

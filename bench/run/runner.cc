@@ -430,8 +430,8 @@ void Replay::evaluate(Ticket ticket) {
     ++result_.blocked_evaluations;
     ticket.id = decided_.blocked_id;
   }
-  ticket.escaped = decided_.escaped || !decided_.has_blocked;  // a retry keeps no class map of its own yet
-  ticket.classes = decided_.classes;
+  ticket.escaped = decided_.eligibility.escaped || !decided_.has_blocked;  // a retry keeps no class map of its own yet
+  ticket.classes = decided_.eligibility.classes;
   blocked_.push_back(std::move(ticket));
 }
 

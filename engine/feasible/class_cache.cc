@@ -34,6 +34,12 @@ void ClassCache::begin_attempt(std::uint32_t class_count, std::uint32_t group_co
   group_escapes_.assign(group_count, 0);
 }
 
+void ClassCache::add_groups(std::uint32_t group_count) {
+  if (group_count <= group_escapes_.size()) return;
+  group_.resize(std::max(group_.size(), std::size_t{group_count} * class_count_));
+  group_escapes_.resize(group_count);
+}
+
 void ClassCache::clear_for_system_select() {
   clear_verdicts();
   std::fill(group_escapes_.begin(), group_escapes_.end(), std::uint8_t{0});

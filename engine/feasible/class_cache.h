@@ -29,6 +29,9 @@ class ClassCache {
   /// An empty cache for a new attempt; memory is kept. Costs what the last attempt stored, unless the sizes grow.
   void begin_attempt(std::uint32_t class_count, std::uint32_t group_count);
 
+  /// Makes room for more groups; what is stored stays. No-op when there is room.
+  void add_groups(std::uint32_t group_count);
+
   /// Job verdicts, group verdicts and *group* escape flags; the job flag survives. Every Select of the system stack
   /// starts with this (R-FEAS-412).
   void clear_for_system_select();

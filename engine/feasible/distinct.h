@@ -10,6 +10,7 @@
 // Threads: owned by one worker.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -84,6 +85,8 @@ class PropertySet {
 class PropertySets {
  public:
   void begin_attempt(std::uint32_t group_count);
+
+  void add_groups(std::uint32_t group_count) { groups_.resize(std::max<std::size_t>(groups_.size(), group_count)); }
 
   /// Appends the sets of a job version; sets of earlier versions stay in force (R-FEAS-1403). Returns the new ones,
   /// whose existing counts the caller fills in.

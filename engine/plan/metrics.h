@@ -37,7 +37,8 @@ struct SelectMetrics {
   std::int32_t evaluated = 0, filtered = 0, exhausted = 0, coalesced = 0;
   std::int32_t in_pool = 0;                          ///< ready nodes in matching datacenters (R-FEAS-115)
   std::uint32_t base_set = 0;                        ///< whose per-datacenter counts apply; see ReadyNodes
-  bool has_pool = false;                             ///< NodesInPool, NodesAvailable and NodePool were set
+  bool has_pool = false;                             ///< NodesInPool and NodesAvailable were set
+  bool names_pool = true;                            ///< and NodePool with them (not by system jobs, R-SCHED-165)
   std::span<const Count> reasons, classes_filtered;  ///< ids of Reasons; codes of the class column
   std::span<const Count> dimensions, classes_exhausted;
   std::span<const ScoredNode> top;  ///< best first (R-RANK-1006 to 1008)

@@ -1,12 +1,21 @@
 #include "sched/generic.h"
 
 #include <algorithm>
+#include <limits>
+
+#include "base/text.h"
+#include "model/names.h"
+#include "model/predicates.h"
+#include "sched/in_place.h"
 
 namespace berth::sched {
 
+using reconcile::ClusterResult;
 using tables::CompiledGroup;
 using tables::CompiledJob;
+using tables::Description;
 using tables::kNoRow;
+using tables::NodeRow;
 using tables::Snapshot;
 
 namespace {
@@ -33,6 +42,8 @@ bool accepts(std::string_view trigger) {
   return std::find(std::begin(kAccepted), std::end(kAccepted), trigger) != std::end(kAccepted);
 }
 
+constexpr std::uint32_t kServiceAttempts = 5, kBatchAttempts = 2;  // R-SCHED-6
+
 bool preemption_enabled(const Snapshot& snapshot, const CompiledJob& job) {  // R-SCHED-98, R-PREEMPT-103
   const auto& config = snapshot.cold->scheduler_config;
   if (!config) return true;
@@ -40,117 +51,263 @@ bool preemption_enabled(const Snapshot& snapshot, const CompiledJob& job) {  // 
                    : config->preemption_config.service_scheduler_enabled;
 }
 
+/// Whether two datacenter lists count as the same set: short lists are compared one way only (R-SCHED-70).
+bool same_datacenters(const std::vector<std::string>& of_old, const std::vector<std::string>& of_new) {
+  static constexpr std::size_t kShort = 10;
+  const auto contains = [](const std::vector<std::string>& list, const std::string& text) {
+    return std::find(list.begin(), list.end(), text) != list.end();
+  };
+  const auto all_in = [&](const std::vector<std::string>& a, const std::vector<std::string>& b) {
+    return std::all_of(a.begin(), a.end(), [&](const std::string& text) { return contains(b, text); });
+  };
+  if (of_old.size() <= kShort && of_new.size() <= kShort)
+    return of_old.size() == of_new.size() && all_in(of_old, of_new);
+  return all_in(of_old, of_new) && all_in(of_new, of_old);
+}
+
+/// Position of a group in the list of a job version, or kNoRow.
+std::uint32_t group_position(const CompiledJob& job, tables::Symbol name) {
+  for (std::uint32_t g = 0; g < job.groups.size(); ++g)
+    if (job.groups[g].name == name) return g;
+  return kNoRow;
+}
+
+Description description_of(std::string_view text) {
+  for (const Description d : {Description::not_needed, Description::reconnected, Description::migrating,
+                              Description::updating, Description::lost, Description::rescheduled})
+    if (to_text(d) == text) return d;
+  return Description::none;
+}
+
+std::string_view status_text(const std::string& text) {  // texts of R-MODEL-28 with static lifetime
+  for (const std::string_view known :
+       {"cancelled", "successful", "blocked", "pending", "running", "paused", "failed", "unblocking", "initializing"})
+    if (known == text) return known;
+  return "";
+}
+
+std::string_view status_description(const std::string& text) {
+  for (const std::string_view known :
+       {"Cancelled because job is stopped", "Cancelled due to newer version of job",
+        "Deployment completed successfully", "Deployment is complete but waiting for peer region",
+        "Deployment is pending, waiting for peer region"})
+    if (known == text) return known;
+  return "";
+}
+
+class StreamIds final : public reconcile::IdSource {
+ public:
+  explicit StreamIds(IdStream& ids) : ids_(ids) {}
+  std::string next_eval_id() override { return base::to_text(ids_.next()); }
+  std::string next_deployment_id() override { return base::to_text(ids_.next()); }
+
+ private:
+  IdStream& ids_;
+};
+
+base::Uuid uuid(const std::string& text) { return base::parse_uuid(text).value_or(base::Uuid{}); }
+
 }  // namespace
 
-void EvalResult::clear() {
-  status = EvalStatus::complete;
-  description.clear();
-  unsupported.clear();
-  groups.clear();
-  has_queued = submitted = has_blocked = reblocked = escaped = false;
-  attempts = blocked_coalesced = port_collision_events = 0;
-  plan.clear();
-  classes.clear();
-  missing_resources.clear();
-  deployment_id = {};
-  deployment_groups.clear();
-}
+/// One placement to make: of `place` or `destructive_update` of the reconciler.
+struct GenericScheduler::Missing {
+  std::uint32_t group;  // position in the reconciler's groups, and in result.groups
+  std::uint32_t name_index;
+  std::uint32_t previous;  // position in allocs_, or kNoRow
+  bool destructive = false, canary = false, reschedule = false, downgrade = false;
+  bool previous_disconnects = false;
+  std::uint64_t min_job_version = 0;
+};
+
+/// The update function of R-SCHED-108 to 114.
+class GenericScheduler::Updates final : public reconcile::UpdateJudge {
+ public:
+  explicit Updates(GenericScheduler& scheduler)
+      : scheduler_(scheduler), check_(*scheduler.state_, *scheduler.job_, scheduler.stack_, scheduler.result_->plan) {}
+
+  void judge(std::span<const std::uint32_t> positions, std::span<reconcile::UpdateKind> kinds) override {
+    using reconcile::UpdateKind;
+    const auto rows = scheduler_.allocs_.rows();
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      const tables::AllocRow row = rows[positions[i]];
+      InPlaceCheck::Answer answer = check_.same_spec(row) ? InPlaceCheck::Answer::ignore : check_.judge(row);
+      kinds[i] = answer == InPlaceCheck::Answer::ignore     ? UpdateKind::ignore
+                 : answer == InPlaceCheck::Answer::in_place ? UpdateKind::inplace
+                                                            : UpdateKind::destructive;
+      if (kinds[i] == UpdateKind::inplace) scheduler_.in_place_.emplace_back(check_.held(), check_.take_shape());
+    }
+  }
+
+ private:
+  GenericScheduler& scheduler_;
+  InPlaceCheck check_;
+};
+
+// ---------------------------------------------------------------- the evaluation
 
 void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, rank::OrderProvider provider,
                                IdStream& ids, EvalResult& result) {
+  NoPlanner planner;
+  process(snapshot, eval, provider, ids, planner, result);
+}
+
+void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, rank::OrderProvider provider,
+                               IdStream& ids, Planner& planner, EvalResult& result) {
   result.clear();
+  result.state = &snapshot;
   scratch_.arena.reset();
-  if (!accepts(eval.triggered_by)) {  // R-SCHED-4
-    result.status = EvalStatus::failed;
-    result.description = "scheduler cannot handle '" + std::string(eval.triggered_by) + "' evaluation reason";
+  if (!accepts(eval.triggered_by)) return refuse_trigger(eval, result);
+  state_ = &snapshot;
+  eval_ = &eval;
+  provider_ = provider;
+  ids_ = &ids;
+  result_ = &result;
+  written_followups_.clear();
+
+  const bool served =
+      run_attempts(eval.batch ? kBatchAttempts : kServiceAttempts, result, [&] { return attempt(planner); });
+  if (result.status == EvalStatus::error) return;
+  if (!served) {  // R-SCHED-17
+    write_eligibility();
+    result.blocked_id = ids.next();
+    const std::string error =
+        create_blocked(planner, result, result.blocked_id, "max-plan-attempts", "created due to placement conflicts");
+    result.has_blocked = true;
+    if (!error.empty()) result.status = EvalStatus::error, result.description = error;
     return;
   }
-  result.has_queued = true;
-  const tables::JobKey& key = snapshot.jobs.keys[eval.job];
-  if (key.alloc_head != kNoRow) {
-    result.unsupported = "reconciling existing allocations";
-    return;
-  }
-  for (std::size_t row = 0; row < snapshot.deployments.size(); ++row)
-    if (snapshot.deployments.job_key[row] == eval.job) {
-      result.unsupported = "reconciling existing deployments";
-      return;
-    }
-  if (key.current == kNoRow) return;  // purged, and nothing left of it: nothing to do (R-SCHED-37)
-  const CompiledJob& job = *snapshot.jobs.versions[key.current];
+  result.reblocked = eval.blocked && result.any_failed();  // R-SCHED-18
+}
+
+void GenericScheduler::write_eligibility() {
+  Eligibility& out = result_->eligibility;
+  out.escaped = stack_.has_escaped();
+  stack_.class_map(out.classes);
+  out.missing_resources = stack_.missing_resources();
+  std::sort(out.missing_resources.begin(), out.missing_resources.end());
+}
+
+bool GenericScheduler::failed_to_process() {  // R-SCHED-5, R-FEAS-933
+  if (stack_.error().empty()) return false;
+  result_->description = "failed to process eval: " + stack_.error();
+  return true;
+}
+
+AttemptEnd GenericScheduler::attempt(Planner& planner) {  // R-SCHED-38
+  EvalResult& result = *result_;
+  result.begin_attempt(*state_);
+  const tables::JobKey& key = state_->jobs.keys[eval_->job];
+  job_ = key.current == kNoRow ? nullptr : state_->jobs.versions[key.current].get();
   result.plan.job = key.current;
+  reconciled_.followups.clear();
+  stack_.start(*state_, result.plan);
+
+  const bool is_new = job_ && key.alloc_head == kNoRow && key.deployment_head == kNoRow && !always_reconcile_;
+  const bool decided = is_new ? place_new() : reconcile_job();
+  result.port_collision_events += stack_.port_collision_events();
+  if (!decided) return AttemptEnd::error;
+
+  if (result.any_failed()) {
+    write_eligibility();
+    const bool may_wait = !reconciled_.followups.empty() && eval_->now_ns <= eval_->wait_until.ns;
+    if (!eval_->blocked && !result.has_blocked && !may_wait) {  // R-SCHED-51
+      result.blocked_id = ids_->next();
+      result.description =
+          create_blocked(planner, result, result.blocked_id, "queued-allocs", "created to place remaining allocations");
+      if (!result.description.empty()) return AttemptEnd::error;
+      result.has_blocked = true;
+    }
+  }
+  result.plan.drop_taken_back();
+  if (result.plan.is_no_op() && !eval_->annotate) return AttemptEnd::done;  // R-SCHED-39
+  if (eval_->wait_until.is_zero())                                          // R-SCHED-54
+    for (std::size_t i = 0; i < reconciled_.followups.size(); ++i) {
+      CreatedEval created;
+      created.id = result.plan.followups[i];
+      created.followup = &reconciled_.followups[i].eval;
+      result.next_eval = created.id;
+      result.description = planner.create(result, created);
+      if (!result.description.empty()) return AttemptEnd::error;
+    }
+  const AttemptEnd end = submit_plan(planner, state_, result, true);
+  if (end != AttemptEnd::done) result.deployment_id = {};  // R-SCHED-43
+  return end;
+}
+
+StackConfig GenericScheduler::config_for(const CompiledJob& job) const {
+  StackConfig out = stack_config(*state_, job, provider_);
+  out.exhaustive = exhaustive_;
+  out.plain_path = plain_path_;
+  return out;
+}
+
+/// Gives a job version to the stack, and its candidates if `reload` (R-SCHED-58, 70).
+bool GenericScheduler::use_version(const CompiledJob& job, bool reload) {
+  stack_.set_job(job, config_for(job));
+  if (!reload) return true;
+  auto done = stack_.set_nodes(scratch_.ready_nodes(*state_, job.base_set), job.base_set, eval_->id_text);
+  if (!done) result_->description = done.error().problem;
+  return done.has_value();
+}
+
+// ---------------------------------------------------------------- a job that has nothing yet
+
+/// What the reconciler answers for such a job, without asking it: place every group's count, under a new deployment
+/// where a group has an update strategy (R-RECON-205 to 208). False: an error stands in the result.
+bool GenericScheduler::place_new() {
+  EvalResult& result = *result_;
+  const CompiledJob& job = *job_;
   result.groups.reserve(job.groups.size());
   std::int64_t wanted = 0;
   for (const CompiledGroup& group : job.groups) {
     GroupResult& out = result.groups.emplace_back();
     out.name = group.name;
     out.in_job = true;
-    if (!job.stopped && group.count > 0) out.place = static_cast<std::uint64_t>(group.count), wanted += group.count;
+    if (!job.stopped && group.count > 0)
+      out.updates.place = static_cast<std::uint64_t>(group.count), wanted += group.count;
   }
-  // R-RECON-205 to 208: a new deployment holds every group with an update strategy and something to place.
-  if (!eval.batch && !job.stopped)
+  if (!eval_->batch && !job.stopped)
     for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
       const auto& update = job.groups[g].spec->update;
       if (job.groups[g].count <= 0 || !update || update->empty()) continue;
-      if (result.deployment_id.is_nil()) result.deployment_id = ids.next();
+      if (result.deployment_id.is_nil()) result.deployment_id = ids_->next();
       result.deployment_groups.emplace_back(g, job.groups[g].count);
     }
   result.plan.has_deployment = !result.deployment_id.is_nil();
+  result.plan.deployment_ids.front() = result.deployment_id;
 
-  stack_.start(snapshot, result.plan);
   if (wanted == 0) {  // R-SCHED-50
     for (GroupResult& group : result.groups) group.has_queued = true;
-    result.submitted = eval.annotate;  // R-SCHED-39: an empty plan is submitted only for its annotations
-    if (result.submitted) ++result.attempts;
-    return;
+    return true;
   }
   for (GroupResult& group : result.groups)
-    if (group.place > 0) group.has_queued = true, group.queued = static_cast<std::int64_t>(group.place);
+    if (group.updates.place > 0) group.has_queued = true, group.queued = static_cast<std::int64_t>(group.updates.place);
 
-  StackConfig config = stack_config(snapshot, job, provider);
-  config.exhaustive = exhaustive_;
-  config.plain_path = plain_path_;
-  stack_.set_job(job, config);
-  if (auto done = stack_.set_nodes(scratch_.ready_nodes(snapshot, job.base_set), job.base_set, eval.id_text); !done) {
-    result.status = EvalStatus::error;
-    result.description = done.error().problem;
-    return;
-  }
-  bool any_failed = false;
+  if (!use_version(job, true)) return false;
+  const bool preempts = preemption_enabled(*state_, job);
   for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
     GroupResult& group = result.groups[g];
-    for (std::uint32_t i = 0; i < group.place; ++i) {
+    for (std::uint32_t i = 0; i < group.updates.place; ++i) {
       if (group.failed) {  // R-SCHED-63
-        ++group.failure.coalesced;
+        group.coalesce(job.groups[g].spec);
         continue;
       }
       SelectOptions options;
       options.name_index = i;
       auto selected = stack_.select(g, options);
-      if (!stack_.error().empty()) {  // R-SCHED-5, R-FEAS-933
-        result.status = EvalStatus::error;
-        result.description = "failed to process eval: " + stack_.error();
-        return;
+      if (failed_to_process()) return false;
+      if (!selected && preempts) {  // R-SCHED-97: the second pass replaces the metrics of the first
+        options.evict = true;
+        selected = stack_.select(g, options);
+        if (failed_to_process()) return false;
       }
       if (!selected) {
-        if (preemption_enabled(snapshot, job)) {  // R-SCHED-97: the second pass replaces the metrics of the first
-          options.evict = true;
-          selected = stack_.select(g, options);
-          if (!stack_.error().empty()) {
-            result.status = EvalStatus::error;
-            result.description = "failed to process eval: " + stack_.error();
-            return;
-          }
-        }
-      }
-      if (!selected) {
-        group.failed = any_failed = true;
-        group.failure = stack_.take_metrics();
+        group.fail(stack_.take_metrics(), job.groups[g].spec);
         continue;
       }
       stack_.preempt(*selected);
       PlannedAlloc& alloc = result.plan.allocs.emplace_back();
-      alloc.id = ids.next();
+      alloc.id = ids_->next();
       alloc.node = selected->node;
       alloc.group = g;
       alloc.name_index = i;
@@ -161,25 +318,373 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
       stack_.placed(alloc);
     }
   }
-  result.port_collision_events = stack_.port_collision_events();
-  if (any_failed && !eval.blocked) {  // R-SCHED-51, 52
-    result.has_blocked = true;
-    result.blocked_id = ids.next();
-    result.escaped = stack_.has_escaped();
-    if (!result.escaped) stack_.class_map(result.classes);
+  return true;
+}
+
+// ---------------------------------------------------------------- a job with allocations
+
+void GenericScheduler::stop(std::uint32_t position, Description description, std::optional<tables::Client> client,
+                            std::uint32_t followup) {
+  std::vector<plan::PlannedStop>& stops = result_->plan.stops;
+  plan::PlannedStop& out = stops.emplace_back();
+  out.alloc = allocs_.rows()[position];
+  out.description = description;
+  out.client = client;
+  out.followup = followup;
+  stack_.stopped(static_cast<std::uint32_t>(stops.size() - 1));
+}
+
+/// R-SCHED-46. False: an error stands in the result.
+bool GenericScheduler::reconcile_job() {
+  EvalResult& result = *result_;
+  deployment_ = eval_->batch ? nullptr : latest_deployment(*state_, eval_->job);
+  if (job_ && !job_->stopped) stack_.set_job(*job_, config_for(*job_));
+  allocs_.read(*state_, eval_->job, deployment_ ? uuid(deployment_->id) : base::Uuid{});
+  for (const auto& [row, id] : written_followups_) allocs_.write_followup(row, base::to_text(id));
+
+  finish_lost(*state_, allocs_, [&](std::uint32_t position) {  // R-SCHED-35
+    stop(position, Description::lost, tables::Client::lost);
+  });
+
+  const tables::JobKey& key = state_->jobs.keys[eval_->job];
+  reconcile::ClusterInput input;
+  input.job = job_ ? job_->spec.get() : nullptr;
+  input.job_id = state_->text(key.job_id);
+  input.is_batch = eval_->batch;
+  input.deployment = deployment_.get();
+  input.allocs = allocs_.facts();
+  input.group_names = allocs_.group_names();
+  input.eval_id = eval_->id_text;
+  input.eval_priority = eval_->priority;
+  input.now = eval_->now_ns;
+  in_place_.clear();
+  StreamIds ids(*ids_);
+  if (job_) {
+    Updates updates(*this);
+    reconciled_ = reconciler_.run(input, updates, ids);
+  } else {
+    struct Never final : reconcile::UpdateJudge {
+      void judge(std::span<const std::uint32_t>, std::span<reconcile::UpdateKind>) override {}
+    } never;
+    reconciled_ = reconciler_.run(input, never, ids);
   }
-  if (any_failed && eval.blocked) {  // R-SCHED-18
-    result.reblocked = true;
-    result.escaped = stack_.has_escaped();
-    stack_.class_map(result.classes);
+  if (failed_to_process()) return false;
+  apply_result();
+
+  const ClusterResult& r = reconciled_;
+  if (r.place.empty() && r.destructive_update.empty()) {  // R-SCHED-50
+    if (job_)
+      for (GroupResult& group : result.groups) group.has_queued = group.in_job;
+    return true;
   }
-  if (any_failed) {
-    result.missing_resources = stack_.missing_resources();
-    std::sort(result.missing_resources.begin(), result.missing_resources.end());
+  const auto queue = [&](std::uint32_t group) {
+    result.groups[group].has_queued = true;
+    ++result.groups[group].queued;
+  };
+  for (const auto& destructive : r.destructive_update) queue(destructive.group);
+  for (const auto& place : r.place) queue(place.group);
+  return place_all();
+}
+
+/// The reconciler's lists into the plan (R-SCHED-47).
+void GenericScheduler::apply_result() {
+  EvalResult& result = *result_;
+  PlanRows& plan = result.plan;
+  ClusterResult& r = reconciled_;
+  for (const ClusterResult::Group& group : r.groups) {
+    GroupResult& out = result.groups.emplace_back();
+    const auto names = allocs_.group_names();
+    const auto at = std::find(names.begin(), names.end(), group.name);
+    out.name = allocs_.groups()[static_cast<std::size_t>(at - names.begin())];
+    out.in_job = job_ && group_position(*job_, out.name) != kNoRow;
+    out.updates = group.updates;
   }
-  const bool no_op = result.plan.allocs.empty() && !result.plan.has_deployment;
-  result.submitted = !no_op || eval.annotate;  // R-SCHED-39
-  if (result.submitted) ++result.attempts;
+  for (const ClusterResult::Followup& followup : r.followups) plan.followups.push_back(uuid(followup.eval.id));
+
+  // The current deployment: the result's, else the copy of state, whatever became of it (R-SCHED-49).
+  deployment_is_active_ = false;
+  if (r.deployment) {
+    plan.has_deployment = true;
+    plan.deployment = std::make_shared<const model::Deployment>(*r.deployment);
+    result.deployment_id = uuid(r.deployment->id);
+    deployment_is_active_ = model::is_active_deployment(r.deployment->status);
+  } else if (deployment_) {
+    result.deployment_id = uuid(deployment_->id);
+    deployment_is_active_ = model::is_active_deployment(deployment_->status);
+  }
+  plan.deployment_ids.front() = result.deployment_id;
+  for (const model::DeploymentStatusUpdate& update : r.deployment_updates)
+    plan.deployment_updates.push_back(
+        {uuid(update.deployment_id), status_text(update.status), status_description(update.status_description)});
+
+  const auto rows = allocs_.rows();
+  const auto facts = allocs_.facts();
+  for (const ClusterResult::Update& update : r.followups_in_alloc)
+    written_followups_.emplace_back(rows[update.row], plan.followups[static_cast<std::size_t>(update.followup)]);
+  const auto followup_of = [](std::int32_t followup) {
+    return followup == reconcile::kNoFollowup ? kNoRow : static_cast<std::uint32_t>(followup);
+  };
+  for (const ClusterResult::Stop& s : r.stop) {
+    std::optional<tables::Client> client;
+    if (s.client_status == model::ClientStatus::lost) client = tables::Client::lost;
+    if (s.client_status == model::ClientStatus::failed) client = tables::Client::failed;
+    std::uint32_t followup = followup_of(s.followup);
+    if (followup == kNoRow)
+      for (const auto& [row, id] : written_followups_)
+        if (row == rows[s.row]) {
+          followup = static_cast<std::uint32_t>(plan.followups.size());
+          plan.followups.push_back(id);
+        }
+    stop(s.row, description_of(s.description), client, followup);
+  }
+  const auto update_row = [&](std::uint32_t position, plan::PlannedUpdate::Kind kind, std::int32_t followup) {
+    plan::PlannedUpdate& out = plan.updates.emplace_back();
+    out.alloc = rows[position];
+    out.kind = kind;
+    out.followup = followup_of(followup);
+    return &out;
+  };
+  const auto tell = [&] { stack_.updated(static_cast<std::uint32_t>(plan.updates.size() - 1)); };
+  using Kind = plan::PlannedUpdate::Kind;
+  for (const auto& update : r.disconnect_updates) update_row(update.row, Kind::unknown, update.followup), tell();
+  for (const auto& update : r.reconnect_updates)
+    update_row(update.row, Kind::reconnects, reconcile::kNoFollowup), tell();
+  for (std::size_t i = 0; i < r.inplace_update.size(); ++i) {
+    plan::PlannedUpdate* out = update_row(r.inplace_update[i], Kind::in_place, reconcile::kNoFollowup);
+    out->held = in_place_[i].first;
+    out->shape = std::move(in_place_[i].second);
+    const std::string& theirs = facts[r.inplace_update[i]].alloc->deployment_id;  // R-SCHED-48
+    out->to_deployment =
+        theirs.empty() != result.deployment_id.is_nil() || (!theirs.empty() && uuid(theirs) != result.deployment_id);
+    tell();
+  }
+  for (const auto& update : r.attribute_updates) update_row(update.row, Kind::annotated, update.followup), tell();
+}
+
+// ---------------------------------------------------------------- placements
+
+/// R-SCHED-58 to 62. False: an error stands in the result.
+bool GenericScheduler::place_all() {
+  PlanRows& plan = result_->plan;
+  if (!use_version(*job_, true)) return false;
+  if (!deployment_is_active_ && !result_->deployment_id.is_nil()) {  // R-SCHED-59
+    placing_deployment_ = static_cast<std::uint16_t>(plan.deployment_ids.size());
+    plan.deployment_ids.emplace_back();
+  } else {
+    placing_deployment_ = 0;
+  }
+  const auto facts = allocs_.facts();
+  for (const ClusterResult::Destructive& destructive : reconciled_.destructive_update) {
+    Missing missing{};
+    missing.group = destructive.group;
+    missing.name_index = facts[destructive.row].name_index;
+    missing.previous = destructive.row;
+    missing.destructive = true;
+    if (!place(missing)) return false;
+  }
+  for (const ClusterResult::Place& place_row : reconciled_.place) {
+    Missing missing{};
+    missing.group = place_row.group;
+    missing.name_index = place_row.name_index;
+    missing.previous = place_row.previous;
+    missing.canary = place_row.canary;
+    missing.reschedule = place_row.reschedule;
+    missing.downgrade = place_row.downgrade;
+    missing.previous_disconnects = place_row.previous_disconnects;
+    missing.min_job_version = place_row.min_job_version;
+    if (!place(missing)) return false;
+  }
+  return true;
+}
+
+/// The version that a placement beside unpromoted canaries gets, and its deployment (R-SCHED-68 to 70); null: the
+/// current one.
+const CompiledJob* GenericScheduler::older_version(const Missing& missing, base::Uuid& deployment) const {
+  const tables::DeploymentTable& table = state_->deployments;
+  const std::string& group = reconciled_.groups[missing.group].name;
+  const auto version_row = [&](std::uint64_t version) -> const CompiledJob* {
+    if (job_->version == version) return job_;
+    const CompiledJob* found = nullptr;
+    for (std::size_t row = 0; row < state_->jobs.versions.size(); ++row)
+      if (state_->jobs.stored[row] && state_->jobs.versions[row]->key == eval_->job &&
+          state_->jobs.versions[row]->version == version)
+        found = state_->jobs.versions[row].get();
+    return found;
+  };
+  std::uint32_t best = kNoRow;
+  for (std::uint32_t row = state_->jobs.keys[eval_->job].deployment_head; row != kNoRow; row = table.next_of_job[row]) {
+    const model::Deployment& d = *table.object[row];
+    if (d.job_create_index != job_->spec->create_index) continue;
+    const auto entry = d.task_groups.find(group);
+    if (entry == d.task_groups.end() || !entry->second) continue;
+    if (!entry->second->promoted && entry->second->desired_canaries != 0) continue;
+    if (best == kNoRow || table.job_version[row] > table.job_version[best] ||
+        (table.job_version[row] == table.job_version[best] && table.id[row] < table.id[best]))
+      best = row;
+  }
+  const CompiledJob* out = nullptr;
+  deployment = {};
+  if (best != kNoRow) {
+    out = version_row(table.job_version[best]);
+    deployment = table.id[best];
+  } else {
+    out = version_row(missing.min_job_version);
+    if (out && !out->spec->update.empty()) out = nullptr;
+  }
+  if (!out || out->version < missing.min_job_version || !out->spec->group(group)) return nullptr;
+  return out;
+}
+
+NodeRow GenericScheduler::preferred_node(const Missing& missing) const {  // R-SCHED-74 to 76
+  if (missing.previous == kNoRow) return kNoRow;
+  const tables::AllocRow row = allocs_.rows()[missing.previous];
+  const tables::JobRow version = state_->allocs.job[row];
+  if (version == kNoRow) return kNoRow;
+  const model::Job& theirs = *state_->jobs.versions[version]->spec;
+  if (theirs.node_pool != job_->spec->node_pool || theirs.datacenters != job_->spec->datacenters) return kNoRow;
+  const std::uint32_t position = group_position(*job_, result_->groups[missing.group].name);
+  if (position == kNoRow) return kNoRow;
+  const auto& disk = job_->groups[position].spec->ephemeral_disk;
+  if (!disk || !(disk->sticky || disk->migrate)) return kNoRow;
+  const NodeRow node = state_->allocs.node[row];
+  return node != kNoRow && state_->nodes.exists(node) && state_->nodes.ready(node) ? node : kNoRow;
+}
+
+std::optional<Selected> GenericScheduler::select(std::uint32_t group, SelectOptions& options, NodeRow preferred) {
+  if (preferred != kNoRow) {  // R-SCHED-77, 78
+    auto selected = stack_.select_one(preferred, group, options);
+    stack_.rewind();
+    if (selected || !stack_.error().empty()) return selected;
+  }
+  return stack_.select(group, options);
+}
+
+/// R-SCHED-62. False: an error stands in the result.
+bool GenericScheduler::place(const Missing& missing) {
+  PlanRows& plan = result_->plan;
+  GroupResult& group = result_->groups[missing.group];
+  const auto facts = allocs_.facts();
+
+  const CompiledJob* version = job_;
+  if (missing.downgrade) {
+    base::Uuid deployment;
+    if (const CompiledJob* older = older_version(missing, deployment)) {
+      version = older;
+      placing_deployment_ = static_cast<std::uint16_t>(plan.deployment_ids.size());  // R-SCHED-72: from here on
+      plan.deployment_ids.push_back(deployment);
+    }
+  }
+  const std::uint32_t position = group_position(*version, group.name);
+  const CompiledGroup& compiled = version->groups[position];
+  if (group.failed) {  // R-SCHED-63
+    group.coalesce(compiled.spec);
+    return true;
+  }
+  const bool downgraded = version != job_;
+  const bool reload = downgraded && (version->spec->node_pool != job_->spec->node_pool ||
+                                     !same_datacenters(version->spec->datacenters, job_->spec->datacenters));
+  if (downgraded && !use_version(*version, reload)) return false;
+
+  SelectOptions options;
+  options.name_index = missing.name_index;
+  penalty_nodes_.clear();
+  if (missing.previous != kNoRow) {
+    const model::Allocation& previous = *facts[missing.previous].alloc;
+    name_ = previous.name;
+    options.name = name_;
+    const NodeRow node = state_->allocs.node[allocs_.rows()[missing.previous]];
+    if (facts[missing.previous].client == model::ClientStatus::failed && node != kNoRow)  // R-SCHED-79
+      penalty_nodes_.push_back(node);
+    if (previous.reschedule_tracker && previous.reschedule_tracker->events)
+      for (const model::RescheduleEvent& event : *previous.reschedule_tracker->events)
+        if (const NodeRow before = find_node(*state_, event.prev_node_id); before != kNoRow)
+          penalty_nodes_.push_back(before);
+    options.penalty_nodes = penalty_nodes_;
+  }
+  const NodeRow preferred = preferred_node(missing);
+  if (missing.destructive) stop(missing.previous, Description::updating);
+
+  auto selected = select(position, options, preferred);
+  if (failed_to_process()) return false;
+  if (!selected && preemption_enabled(*state_, *job_)) {  // R-SCHED-97
+    options.evict = true;
+    selected = select(position, options, preferred);
+    if (failed_to_process()) return false;
+  }
+  const SelectMetrics metrics = stack_.take_metrics();
+
+  if (selected) {
+    stack_.preempt(*selected);
+    PlannedAlloc& alloc = plan.allocs.emplace_back();
+    alloc.id = ids_->next();
+    alloc.node = selected->node;
+    alloc.group = position;
+    alloc.name_index = missing.name_index;
+    alloc.score = selected->score;
+    alloc.held = selected->held;
+    alloc.shape = std::move(selected->shape);
+    alloc.metrics = metrics;
+    alloc.job = downgraded ? version_of(*version) : kNoRow;
+    alloc.deployment = placing_deployment_;
+    alloc.canary = missing.canary && !result_->deployment_id.is_nil();  // R-SCHED-86
+    if (missing.previous != kNoRow) {
+      alloc.previous = allocs_.rows()[missing.previous];
+      alloc.keeps_name = true;
+    }
+    auto& names = reconciled_.groups[missing.group].names;
+    if (names && names->is_duplicate(missing.name_index)) {  // R-SCHED-83
+      alloc.name_index = names->next(1).front();
+      alloc.keeps_name = false;
+      names->unset(missing.name_index);
+    }
+    if (missing.reschedule && missing.previous != kNoRow) {  // R-SCHED-88 to 94
+      alloc.tracker = static_cast<std::uint32_t>(plan.trackers.size());
+      plan.trackers.push_back(model::replacement_tracker(*facts[missing.previous].alloc, eval_->now_ns));
+      note_replaced(missing.previous);
+    }
+    stack_.placed(alloc);
+  }
+  if (downgraded && !use_version(*job_, reload)) return false;
+  if (!selected) {  // R-SCHED-66
+    group.fail(metrics, compiled.spec);
+    if (missing.destructive) stack_.pop_stop(allocs_.rows()[missing.previous]);
+    if (missing.reschedule && missing.previous != kNoRow) mark_not_placed(missing);
+  }
+  return true;
+}
+
+/// The row of a version of the job.
+tables::JobRow GenericScheduler::version_of(const CompiledJob& job) const {
+  for (std::size_t row = 0; row < state_->jobs.versions.size(); ++row)
+    if (state_->jobs.versions[row].get() == &job) return static_cast<tables::JobRow>(row);
+  return kNoRow;
+}
+
+/// The plan's entry for an allocation that got its replacement becomes a copy of it with a noted tracker (R-SCHED-94).
+void GenericScheduler::note_replaced(std::uint32_t position) {
+  PlanRows& plan = result_->plan;
+  const tables::AllocRow row = allocs_.rows()[position];
+  for (plan::PlannedStop& stop : plan.stops)
+    if (stop.alloc == row && !stop.evict && !stop.dropped) {
+      stop.replaced = true;
+      return;
+    }
+  if (plan::PlannedUpdate* update = stack_.update_of(row)) update->note = plan::PlannedUpdate::Note::ok;
+}
+
+void GenericScheduler::mark_not_placed(const Missing& missing) {  // R-SCHED-96
+  PlanRows& plan = result_->plan;
+  const tables::AllocRow row = allocs_.rows()[missing.previous];
+  stack_.pop_stop(row);
+  if (plan::PlannedUpdate* update = stack_.update_of(row)) {
+    update->note = plan::PlannedUpdate::Note::no_placement;
+    return;
+  }
+  plan::PlannedUpdate& update = plan.updates.emplace_back();
+  update.alloc = row;
+  update.kind = plan::PlannedUpdate::Kind::not_placed;
+  update.note = plan::PlannedUpdate::Note::no_placement;
+  stack_.updated(static_cast<std::uint32_t>(plan.updates.size() - 1));
 }
 
 }  // namespace berth::sched

@@ -1,77 +1,15 @@
 // The service and batch scheduler: one evaluation from snapshot to plan and status (part 06 of the specification).
+//
+// An attempt compares the job with its allocations (reconcile), puts stops and updates into the plan and places what
+// is missing, one Select each. A job that has nothing yet skips the comparison: its placements are its groups' counts.
 #pragma once
 
+#include "reconcile/cluster.h"
+#include "sched/evaluation.h"
+#include "sched/in_place.h"
 #include "sched/stack.h"
 
 namespace berth::sched {
-
-/// What the scheduler needs to know of an evaluation.
-struct EvalFacts {
-  base::Uuid id;
-  std::string_view id_text;  ///< as it is written: seed of the visiting order
-  tables::JobKeyRow job = tables::kNoRow;
-  std::int64_t priority = 0;
-  std::string_view triggered_by;
-  bool batch = false;
-  bool blocked = false;   ///< its status is `blocked`
-  bool annotate = false;  ///< AnnotatePlan
-  base::Time wait_until;
-};
-
-/// IDs of what an evaluation creates, in order of creation (R-MODEL-590, R-RECON-12): splitmix64 of a seed.
-class IdStream {
- public:
-  explicit IdStream(std::uint64_t seed) : state_(seed) {}
-  base::Uuid next() {
-    const std::uint64_t hi = draw();
-    return {hi, draw()};
-  }
-
- private:
-  std::uint64_t draw() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15ULL;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-    return z ^ z >> 31;
-  }
-  std::uint64_t state_;
-};
-
-/// Per task group: what was asked, what failed.
-struct GroupResult {
-  tables::Symbol name = 0;
-  bool in_job = false;  ///< the job has the group (queued counts exist for it)
-  std::int64_t queued = 0;
-  bool has_queued = false;
-  std::uint64_t place = 0;  ///< annotation Place (R-RECON-33)
-  bool failed = false;
-  SelectMetrics failure;  ///< of the first failed placement; coalesced counts the others
-};
-
-enum class EvalStatus : std::uint8_t { complete, failed, error };
-
-/// Everything one evaluation decided. The plan's metrics live in the scratch arena until the next evaluation starts.
-struct EvalResult {
-  EvalStatus status = EvalStatus::complete;
-  std::string description;          ///< of a failed one, or the processing error
-  std::string unsupported;          ///< name of the behaviour this build lacks; nothing else is valid then
-  std::vector<GroupResult> groups;  ///< R-RECON-9 order
-  bool has_queued = false;
-  std::uint32_t attempts = 0;  ///< submitted plans
-  bool submitted = false;
-  PlanRows plan;
-  bool has_blocked = false;  ///< a blocked evaluation was created
-  base::Uuid blocked_id;
-  std::uint32_t blocked_coalesced = 0;
-  bool escaped = false;
-  bool reblocked = false;  ///< the evaluation goes back to the blocked ones; no status update (R-SCHED-18)
-  std::vector<std::pair<std::uint32_t, bool>> classes;  ///< class map of the blocked evaluation, by class code
-  std::vector<std::string> missing_resources;
-  base::Uuid deployment_id;                                               ///< nil: none
-  std::vector<std::pair<std::uint32_t, std::int64_t>> deployment_groups;  ///< group position, desired total
-  std::uint32_t port_collision_events = 0;
-  void clear();
-};
 
 class GenericScheduler {
  public:
@@ -82,16 +20,65 @@ class GenericScheduler {
   void set_exhaustive(bool exhaustive) { exhaustive_ = exhaustive; }
   /// For tests: without the plain path every Select takes the general one; decisions and metrics must not differ.
   void set_plain_path(bool plain) { plain_path_ = plain; }
+  /// For tests: reconciles also jobs that have nothing yet; decisions must not differ.
+  void set_always_reconcile(bool always) { always_reconcile_ = always; }
 
-  /// Processes one evaluation on `snapshot`. The plan is what would be submitted; the caller commits it.
+  /// Processes one evaluation on `snapshot`; plans and created evaluations go to `planner`. A refused plan is made anew
+  /// on the state that the planner answers with.
+  void process(const tables::Snapshot& snapshot, const EvalFacts& eval, rank::OrderProvider provider, IdStream& ids,
+               Planner& planner, EvalResult& result);
+  /// Likewise without a planner: the plan is what would be submitted, and the caller commits it.
   void process(const tables::Snapshot& snapshot, const EvalFacts& eval, rank::OrderProvider provider, IdStream& ids,
                EvalResult& result);
 
  private:
+  class Updates;
+  struct Missing;
+
+  AttemptEnd attempt(Planner& planner);
+  bool place_new();
+  bool reconcile_job();
+  void apply_result();
+  bool place_all();
+  bool place(const Missing& missing);
+  [[nodiscard]] std::optional<Selected> select(std::uint32_t group, SelectOptions& options, tables::NodeRow preferred);
+  [[nodiscard]] const tables::CompiledJob* older_version(const Missing& missing, base::Uuid& deployment) const;
+  [[nodiscard]] tables::NodeRow preferred_node(const Missing& missing) const;
+  void stop(std::uint32_t position, tables::Description description, std::optional<tables::Client> client = {},
+            std::uint32_t followup = tables::kNoRow);
+  void mark_not_placed(const Missing& missing);
+  void note_replaced(std::uint32_t position);
+  [[nodiscard]] tables::JobRow version_of(const tables::CompiledJob& job) const;
+  bool use_version(const tables::CompiledJob& job, bool reload);
+  bool failed_to_process();
+  void write_eligibility();
+  [[nodiscard]] StackConfig config_for(const tables::CompiledJob& job) const;
+
   Scratch& scratch_;
   GenericStack stack_;
   bool exhaustive_ = false;
   bool plain_path_ = true;
+  bool always_reconcile_ = false;
+
+  // The evaluation under way.
+  const tables::Snapshot* state_ = nullptr;
+  const EvalFacts* eval_ = nullptr;
+  rank::OrderProvider provider_ = rank::OrderProvider::nomad;
+  IdStream* ids_ = nullptr;
+  EvalResult* result_ = nullptr;
+  std::vector<std::pair<tables::AllocRow, base::Uuid>> written_followups_;  // R-RECON-154; outlives attempts
+
+  // The attempt under way.
+  const tables::CompiledJob* job_ = nullptr;             // null: purged
+  std::shared_ptr<const model::Deployment> deployment_;  // the latest in state
+  bool deployment_is_active_ = false;                    // of the current one
+  JobAllocs allocs_;
+  reconcile::ClusterReconciler reconciler_;
+  reconcile::ClusterResult reconciled_;
+  std::vector<std::pair<const tables::ResourceShape*, std::shared_ptr<const tables::ResourceShape>>> in_place_;
+  std::uint16_t placing_deployment_ = 0;  // position in the plan's deployment_ids (R-SCHED-59, 72)
+  std::vector<tables::NodeRow> penalty_nodes_;
+  std::string name_;
 };
 
 }  // namespace berth::sched

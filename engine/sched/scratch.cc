@@ -94,7 +94,8 @@ NodeOverlay& Scratch::own_overlay(NodeRow row) {
 }
 
 const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t base_set) {
-  if (ready.size() <= base_set) ready.resize(base_set + 1);
+  // All at once: a stack that goes over to another base set and back holds on to the first one.
+  if (ready.size() < snapshot.base_sets.size()) ready.resize(snapshot.base_sets.size());
   ReadyNodes& out = ready[base_set];
   if (out.epoch == snapshot.nodes.epoch) return out;
   out.epoch = snapshot.nodes.epoch;

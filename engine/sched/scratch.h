@@ -126,8 +126,10 @@ struct NodeOverlay {
   std::int32_t complex_allocs = 0;                       ///< planned ones that hold ports, devices or cores
   std::uint32_t first_alloc = tables::kNoRow;            ///< planned allocations on the node, in plan order
   std::uint32_t last_alloc = tables::kNoRow;
-  std::uint32_t first_stop = tables::kNoRow;  ///< planned stops and preemptions on the node, each allocation once
-  std::uint32_t first_own = tables::kNoRow;   ///< counts of the job's own proposed allocations by group
+  std::uint32_t first_stop = tables::kNoRow;    ///< planned stops and preemptions on the node, newest first
+  std::uint32_t first_update = tables::kNoRow;  ///< planned updates on the node, newest first
+  std::int32_t relisted = 0;                    ///< client-terminal allocations that the plan lists again
+  std::uint32_t first_own = tables::kNoRow;     ///< counts of the job's own proposed allocations by group
 };
 
 struct NodeMark {

@@ -45,10 +45,15 @@ void GenericStack::count(std::vector<Count>& counts, std::uint32_t what, std::in
 void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   snapshot_ = &snapshot;
   plan_ = &plan;
-  job_ = nullptr;
+  job_ = spread_job_ = nullptr;
+  given_.clear();
+  names_.clear();
+  numbers_.clear();
+  probed_ = false;
   nodes_ = nullptr;
   size_ = offset_ = frontier_ = 0;
   limit_ = 2;
+  positions_ = scratch_.arena.take<Position>(1);
   for (GroupView& v : views_) v.group = nullptr;
   properties_.begin_attempt(0);
   network_ask_ = {};
@@ -63,22 +68,50 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   scratch_.start_attempt(snapshot);
 }
 
+std::uint32_t GenericStack::number_of(tables::Symbol name) {
+  for (std::uint32_t number = 0; number < names_.size(); ++number)
+    if (names_[number] == name) return number;
+  names_.push_back(name);
+  return static_cast<std::uint32_t>(names_.size() - 1);
+}
+
+std::uint32_t GenericStack::number_in_plan(const PlannedAlloc& alloc) {
+  if (alloc.job == kNoRow && given_.size() == 1) return numbers_[alloc.group];
+  return number_of(snapshot_->jobs.versions[alloc.job == kNoRow ? plan_->job : alloc.job]->groups[alloc.group].name);
+}
+
 void GenericStack::set_job(const CompiledJob& job, const StackConfig& config) {
   if (job_ && job_->version == job.version) return;
+  const bool first = !job_;
+  if (plain_.active) leave_plain(*current_);
   job_ = &job;
+  if (std::find(given_.begin(), given_.end(), &job) == given_.end()) given_.push_back(&job);
   if (config.algorithm != config_.algorithm) fit_memo_valid_ = false;
   config_ = config;
-  const auto classes =
-      static_cast<std::uint32_t>(snapshot_->nodes.column(tables::kComputedClassColumn).values.size() + 1);
-  const auto groups = static_cast<std::uint32_t>(job.groups.size());
-  classes_.begin_attempt(classes, groups);
+  numbers_.clear();
+  for (const CompiledGroup& group : job.groups) numbers_.push_back(number_of(group.name));
+  const auto names = static_cast<std::uint32_t>(names_.size());
+  if (first) {
+    const auto classes =
+        static_cast<std::uint32_t>(snapshot_->nodes.column(tables::kComputedClassColumn).values.size() + 1);
+    classes_.begin_attempt(classes, names);
+    properties_.begin_attempt(names);
+  } else {
+    plain_.left = true;
+    classes_.add_groups(names);
+    properties_.add_groups(names);
+    for (std::uint32_t i = 0; i < frontier_; ++i) positions_[i].job_checks = kUnknown;
+    for (GroupView& v : views_) v.group = nullptr;
+    spread_.drop_groups();
+    spread_group_ = nullptr;
+  }
   classes_.set_job_escapes(job.escapes);
-  for (std::uint32_t g = 0; g < groups; ++g) classes_.set_group_escapes(g, job.groups[g].escapes);
-  properties_.begin_attempt(groups);
+  for (std::uint32_t g = 0; g < job.groups.size(); ++g) classes_.set_group_escapes(numbers_[g], job.groups[g].escapes);
+  if (!job.spreads.empty()) spread_job_ = &job;  // R-RANK-215: a version without any leaves the list as it was
   if (!job.distinct_properties.empty()) {
     for (feasible::PropertySet& set : properties_.add_job(job.spec->constraints)) count_existing(set);
   }
-  load_own_allocs();
+  if (first) load_own_allocs();
 }
 
 std::uint32_t GenericStack::property_code(const match::Target& target, NodeRow row) const {
@@ -98,11 +131,13 @@ std::uint32_t GenericStack::property_code(const match::Target& target, NodeRow r
 
 tables::ColumnId GenericStack::column_of(const match::Target& target) const {
   // Every target of a job version was given its column at registration, in the list the property sets are made from.
-  for (const tables::CompiledDistinctProperty& p : job_->distinct_properties)
-    if (p.target.target == target) return p.target.column;
-  for (const CompiledGroup& group : job_->groups)
-    for (const tables::CompiledDistinctProperty& p : group.distinct_properties)
+  for (const CompiledJob* job : given_) {
+    for (const tables::CompiledDistinctProperty& p : job->distinct_properties)
       if (p.target.target == target) return p.target.column;
+    for (const CompiledGroup& group : job->groups)
+      for (const tables::CompiledDistinctProperty& p : group.distinct_properties)
+        if (p.target.target == target) return p.target.column;
+  }
   BERTH_ASSERT(false);
   return tables::kNameColumn;
 }
@@ -115,33 +150,53 @@ void GenericStack::count_existing(feasible::PropertySet& set) {  // R-FEAS-1405,
     if (allocs.job[row] != kNoRow &&
         snapshot_->jobs.versions[allocs.job[row]]->spec->create_index != job_->spec->create_index)
       continue;
-    std::uint32_t group = 0;
-    while (group < job_->groups.size() && job_->groups[group].name != allocs.group[row]) ++group;
-    if (!set.counts_group(group)) continue;
+    if (!set.counts_group(number_of(allocs.group[row]))) continue;
     const std::uint32_t code = property_code(set.target(), allocs.node[row]);
     if (code != feasible::PropertySet::kNoValue) set.add_existing(code);
   }
 }
 
-void GenericStack::prepare_distinct(std::uint32_t group, GroupView& v) {
+/// Calls visit(number of the group, node, +1 for a live allocation placed or written anew, -1 for a stop) for each
+/// entry of the plan that spread and distinct_property count (R-FEAS-1405, R-RANK-814): preemptions are none of them.
+template <class Visit>
+void GenericStack::each_plan_entry(Visit visit) {
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  for (const PlannedAlloc& alloc : plan_->allocs) visit(number_in_plan(alloc), alloc.node, 1);
+  for (const plan::PlannedUpdate& update : plan_->updates)
+    if (!update.dropped && allocs.node[update.alloc] != kNoRow && !allocs.terminal(update.alloc))
+      visit(number_of(allocs.group[update.alloc]), allocs.node[update.alloc], 1);
+  for (const plan::PlannedStop& stop : plan_->stops)
+    if (!stop.evict && !stop.dropped && allocs.node[stop.alloc] != kNoRow)
+      visit(number_of(allocs.group[stop.alloc]), allocs.node[stop.alloc], -1);
+}
+
+void GenericStack::prepare_distinct(GroupView& v) {
   if (!v.distinct_built && !v.group->distinct_properties.empty()) {
     v.distinct_built = true;
-    for (feasible::PropertySet& set : properties_.add_group(group, v.group->spec->constraints)) count_existing(set);
+    for (feasible::PropertySet& set : properties_.add_group(v.number, v.group->spec->constraints)) count_existing(set);
   }
   if (properties_.empty()) return;
   properties_.for_each([&](feasible::PropertySet& set) {
     set.begin_plan();
-    for (const PlannedAlloc& alloc : plan_->allocs) {
-      if (!set.counts_group(alloc.group)) continue;
-      const std::uint32_t code = property_code(set.target(), alloc.node);
-      if (code != feasible::PropertySet::kNoValue) set.add_proposed(code);
-    }
+    each_plan_entry([&](std::uint32_t group, NodeRow node, int change) {
+      if (!set.counts_group(group)) return;
+      const std::uint32_t code = property_code(set.target(), node);
+      if (code == feasible::PropertySet::kNoValue) return;
+      if (change > 0)
+        set.add_proposed(code);
+      else
+        set.add_cleared(code);
+    });
     set.end_plan();
   });
 }
 
-bool GenericStack::distinct(const Position& position, std::uint32_t group_index) {  // R-FEAS-1313, 1410
-  const CompiledGroup& group = job_->groups[group_index];
+bool GenericStack::checks_distinct(const GroupView& v) const {
+  return job_->distinct_hosts || v.group->distinct_hosts || !properties_.empty();
+}
+
+bool GenericStack::distinct(const Position& position, const GroupView& v) {  // R-FEAS-1313, 1410
+  const CompiledGroup& group = *v.group;
   if (job_->distinct_hosts || group.distinct_hosts) {
     std::uint32_t of_job = 0, of_group = 0;
     if (const NodeOverlay* overlay = scratch_.overlay(position.row))
@@ -156,7 +211,7 @@ bool GenericStack::distinct(const Position& position, std::uint32_t group_index)
   }
   if (properties_.empty()) return true;
   const feasible::PropertySet* failing = properties_.first_failing(
-      group_index, [&](const feasible::PropertySet& set) { return property_code(set.target(), position.row); });
+      v.number, [&](const feasible::PropertySet& set) { return property_code(set.target(), position.row); });
   if (!failing) return true;
   std::string id;
   const match::Target& target = failing->target();
@@ -167,20 +222,22 @@ bool GenericStack::distinct(const Position& position, std::uint32_t group_index)
   return false;
 }
 
-void GenericStack::prepare_spread(std::uint32_t group_index, GroupView& v) {
+void GenericStack::prepare_spread(GroupView& v) {
   spread_group_ = nullptr;
   const CompiledGroup& group = *v.group;
-  if (job_->spreads.empty() && group.spreads.empty()) return;
-  spread_group_ = spread_.find(group_index);
+  if (!spread_job_ && group.spreads.empty()) return;
+  spread_group_ = spread_.find(v.number);
   if (!spread_group_) {
+    static const std::vector<tables::CompiledSpread> kNone;
+    static const std::vector<model::Spread> kNoSpecs;
     spread_properties_.clear();
-    for (const auto* list : {&job_->spreads, &group.spreads})
+    for (const auto* list : {spread_job_ ? &spread_job_->spreads : &kNone, &group.spreads})
       for (const tables::CompiledSpread& spread : *list) {
         const ColumnMirror& mirror = scratch_.mirror(*snapshot_, spread.target);
         spread_properties_.push_back({mirror.code_of_row, mirror.text, mirror.ascending});
       }
-    spread_group_ =
-        &spread_.prepare(group_index, job_->spec->spreads, group.spec->spreads, group.count, spread_properties_);
+    spread_group_ = &spread_.prepare(v.number, spread_job_ ? spread_job_->spec->spreads : kNoSpecs, group.spec->spreads,
+                                     group.count, spread_properties_);
     const tables::AllocTable& allocs = snapshot_->allocs;
     for (tables::AllocRow row = snapshot_->jobs.keys[job_->key].alloc_head; row != kNoRow;
          row = allocs.next_of_job[row])  // R-RANK-813
@@ -188,8 +245,13 @@ void GenericStack::prepare_spread(std::uint32_t group_index, GroupView& v) {
           (allocs.job[row] == kNoRow ||
            snapshot_->jobs.versions[allocs.job[row]]->spec->create_index == job_->spec->create_index))
         spread_group_->count_existing(allocs.node[row]);
-    for (const PlannedAlloc& alloc : plan_->allocs)
-      if (alloc.group == group_index) spread_group_->count_proposed(alloc.node, 1);
+    each_plan_entry([&](std::uint32_t number, NodeRow node, int change) {
+      if (number != v.number) return;
+      if (change > 0)
+        spread_group_->count_proposed(node, 1);
+      else
+        spread_group_->count_cleared(node, 1);
+    });
   }
   spread_.begin_select(*spread_group_);
 }
@@ -200,7 +262,7 @@ Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base
   size_ = static_cast<std::uint32_t>(nodes.rows.size());
   offset_ = frontier_ = 0;
   if (auto done = order_.set(config_.provider, eval_id, snapshot_->index, size_); !done) return done;
-  positions_ = scratch_.arena.take<Position>(size_);
+  positions_ = scratch_.arena.take<Position>(size_ + 1);
   for (GroupView& v : views_) v.group = nullptr;
   plain_.active = plain_.left = false;
   // R-FEAS-216: ceil(log2 n) is the bit length of n - 1.
@@ -214,7 +276,8 @@ GenericStack::GroupView& GenericStack::view(std::uint32_t group) {
   GroupView& v = views_[group];
   if (v.group != &job_->groups[group]) {
     v.group = &job_->groups[group];
-    v.cells = scratch_.arena.take<Cell>(size_);
+    v.number = numbers_[group];
+    v.cells = scratch_.arena.take<Cell>(size_ + 1);
     for (std::uint32_t i = 0; i < frontier_; ++i) v.cells[i].group_checks = v.cells[i].fit = kUnknown;
     v.distinct_built = false;
     v.devices = v.group->has_devices ? feasible::compile_devices(*v.group->spec) : std::vector<match::DeviceRequest>();
@@ -256,7 +319,7 @@ bool GenericStack::job_checks(Position& position) {
   return true;
 }
 
-bool GenericStack::feasible(std::uint32_t index, std::uint32_t group, GroupView& v) {  // R-FEAS-410
+bool GenericStack::feasible(std::uint32_t index, GroupView& v) {  // R-FEAS-410
   using feasible::ClassStatus;
   Position& position = positions_[index];
   const std::uint32_t class_id = position.computed_class;
@@ -271,7 +334,7 @@ bool GenericStack::feasible(std::uint32_t index, std::uint32_t group, GroupView&
     return false;
   }
   if (job_status == ClassStatus::unknown) classes_.set_job(class_id, true);
-  const ClassStatus group_status = classes_.group_status(group, class_id);
+  const ClassStatus group_status = classes_.group_status(v.number, class_id);
   if (group_status == ClassStatus::ineligible) {
     filter(position, kReasonClassIneligible);
     return false;
@@ -279,10 +342,10 @@ bool GenericStack::feasible(std::uint32_t index, std::uint32_t group, GroupView&
   if (group_status != ClassStatus::eligible) {
     Cell& cell = v.cells[index];
     if (cell.group_checks != kPass && !group_checks(position, v, cell)) {
-      if (group_status != ClassStatus::escaped) classes_.set_group(group, class_id, false);
+      if (group_status != ClassStatus::escaped) classes_.set_group(v.number, class_id, false);
       return false;
     }
-    if (group_status == ClassStatus::unknown) classes_.set_group(group, class_id, true);
+    if (group_status == ClassStatus::unknown) classes_.set_group(v.number, class_id, true);
   }
   return available(position);
 }
@@ -383,6 +446,7 @@ void GenericStack::score(const Position& position, const GroupView& v, Cell& cel
   const std::int32_t same = collisions(position.row, group.name);
   // R-RANK-711: (-1 * (c + 1)) / Count.
   cell.anti_affinity = same > 0 ? (-1.0 * static_cast<double>(same + 1)) / static_cast<double>(group.count) : 0.0;
+  cell.collides = same > 0;
   cell.affinity = 0;
   cell.prefix = cell.binpack;
   cell.appended = 1;
@@ -410,6 +474,14 @@ bool GenericStack::rank(std::uint32_t index, GroupView& v, double& final_score) 
   }
   double sum = cell.prefix;
   std::uint32_t appended = cell.appended;
+  if (is_penalised(position.row)) {  // R-RANK-721; in stage order it stands before affinity
+    sum = cell.binpack;
+    if (cell.has_devices) sum += cell.devices;
+    if (cell.collides) sum += cell.anti_affinity;
+    sum += -1.0;
+    if (!v.group->affinities.empty()) sum += cell.affinity;
+    ++appended;
+  }
   if (spread_group_) {
     const double spread = spread_.score(*spread_group_, position.row);
     spread_total_[index] = spread;
@@ -420,7 +492,7 @@ bool GenericStack::rank(std::uint32_t index, GroupView& v, double& final_score) 
   return true;
 }
 
-std::optional<Selected> GenericStack::select(std::uint32_t group_index, const SelectOptions& options) {
+GenericStack::GroupView& GenericStack::begin_select(std::uint32_t group_index, const SelectOptions& options) {
   options_ = options;
   evict_options_.clear();
   evaluated_ = filtered_ = exhausted_ = 0;
@@ -430,19 +502,46 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
   classes_exhausted_.clear();
   top_.clear();
   GroupView& v = view(group_index);
-  current_ = &v;
   const CompiledGroup& group = *v.group;
-  if (!group.affinities.empty() || !group.spreads.empty() || !job_->spreads.empty())
+  if (!group.affinities.empty() || !group.spreads.empty() || spread_job_)
     limit_ = group.count < config_.node_limit ? config_.node_limit : group.count;  // R-RANK-403; stays raised
   if (config_.exhaustive) limit_ = std::numeric_limits<std::int64_t>::max();
   if (v.network) network_ask_ = *v.network;
-  prepare_distinct(group_index, v);
+  prepare_distinct(v);
   prepare_volumes(v);
-  prepare_spread(group_index, v);
-  if (!plain_.left && plain_group(v, options) && (!spread_group_ || fill_spread_tables())) return select_plain(v);
+  prepare_spread(v);
+  return v;
+}
+
+std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t group_index, const SelectOptions& options) {
+  if (plain_.active) leave_plain(*current_);
+  probed_ = true;
+  GroupView& v = begin_select(group_index, options);
+  current_ = &v;
+  if (spread_group_ && spread_total_.size() <= size_) spread_total_.resize(size_ + 1);
+  // The node stands behind the candidates, in a position and a cell of its own that are decided anew every time.
+  const tables::NodeCapacity& capacity = snapshot_->nodes.capacity(row);
+  positions_[size_] = {row, capacity.computed_class_code, capacity.class_code, kUnknown};
+  v.cells[size_].group_checks = v.cells[size_].fit = kUnknown;
+  evaluated_ = 1;
+  double value;
+  if (!feasible(size_, v) || (checks_distinct(v) && !distinct(positions_[size_], v)) || !rank(size_, v, value))
+    return std::nullopt;
+  top_.push(size_, value);
+  return chosen(row, value, v, positions_[size_],
+                options_.evict ? evict_option(size_).victims : std::span<const tables::AllocRow>());
+}
+
+std::optional<Selected> GenericStack::select(std::uint32_t group_index, const SelectOptions& options) {
+  GroupView& v = begin_select(group_index, options);
+  if (!plain_.left && plain_group(v, options) && (!spread_group_ || fill_spread_tables())) {
+    current_ = &v;
+    return select_plain(v);
+  }
   if (plain_.active) leave_plain(v);
-  if (spread_group_ && spread_total_.size() < size_) spread_total_.resize(size_);
-  const bool check_distinct = job_->distinct_hosts || group.distinct_hosts || !properties_.empty();
+  current_ = &v;
+  if (spread_group_ && spread_total_.size() <= size_) spread_total_.resize(size_ + 1);
+  const bool check_distinct = checks_distinct(v);
 
   std::uint32_t skipped[kSetAside], skip_count = config_.exhaustive ? kSetAside : 0, best = kNoRow;
   double skipped_score[kSetAside], best_score = 0;
@@ -456,8 +555,8 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
     const std::uint32_t position = offset_++;
     ++evaluated_;
     if (position >= frontier_) reach(position);
-    if (!feasible(position, group_index, v)) continue;
-    if (check_distinct && !distinct(positions_[position], group_index)) continue;
+    if (!feasible(position, v)) continue;
+    if (check_distinct && !distinct(positions_[position], v)) continue;
     double value;
     if (!rank(position, v, value)) {
       if (!error_.empty()) return std::nullopt;
@@ -542,7 +641,7 @@ SelectMetrics GenericStack::take_metrics() {
     log(Component::binpack, cell.binpack);
     if (cell.has_devices) log(Component::devices, cell.devices);
     log(Component::anti_affinity, cell.anti_affinity);
-    log(Component::penalty, 0);
+    log(Component::penalty, is_penalised(position.row) ? -1 : 0);
     log(Component::affinity, cell.affinity);
     if (spread_group_ && spread_total_[best[i].id] != 0.0) log(Component::spread, spread_total_[best[i].id]);
     if (evicting && !evicting->victims.empty()) log(Component::preemption, evicting->preemption);
@@ -551,37 +650,12 @@ SelectMetrics GenericStack::take_metrics() {
   return out;
 }
 
-void GenericStack::placed(const PlannedAlloc& alloc) {
-  NodeOverlay& overlay = scratch_.own_overlay(alloc.node);
-  const auto index = static_cast<std::uint32_t>(&alloc - plan_->allocs.data());
-  plan_->allocs[index].first_on_node = overlay.first_alloc == kNoRow;
-  if (overlay.first_alloc == kNoRow)
-    overlay.first_alloc = index;
-  else
-    plan_->allocs[overlay.last_alloc].next_on_node = index;
-  overlay.last_alloc = index;
-  if (rank::SpreadGroup* group = spread_.find(alloc.group)) group->count_proposed(alloc.node, 1);
-  const tables::ResourceShape& shape = *alloc.held;
-  overlay.cpu_mhz += shape.cpu_mhz;
-  overlay.memory_mb += shape.memory_mb;
-  overlay.disk_mb += shape.disk_mb;
-  ++overlay.allocs;
-  if (shape.ports || shape.devices || !shape.cores.empty()) ++overlay.complex_allocs;
-  OwnCount& own = own_count(alloc.node, job_->groups[alloc.group].name);
-  ++own.any_namespace;
-  ++own.own_namespace;
-  if (plain_.active) {
-    BERTH_ASSERT(plain_.row[plain_.chosen] == alloc.node);
-    decide_entry(plain_.chosen, *current_);
-    return;
-  }
-  const std::uint32_t position = scratch_.mark(alloc.node).position;
-  if (position < frontier_)
-    for (GroupView& v : views_)
-      if (v.group) v.cells[position].fit = kUnknown;
+bool GenericStack::is_penalised(NodeRow row) const {
+  return std::find(options_.penalty_nodes.begin(), options_.penalty_nodes.end(), row) != options_.penalty_nodes.end();
 }
 
-void GenericStack::class_map(std::vector<std::pair<std::uint32_t, bool>>& out) const {  // R-FEAS-1701
+void GenericStack::class_map(std::vector<std::pair<std::uint32_t, bool>>& out) {  // R-FEAS-1701
+  if (plain_.active) leave_plain(*current_);
   out.clear();
   for (const feasible::ClassCache::ClassVerdict& v : classes_.class_map()) out.emplace_back(v.class_id, v.eligible);
 }

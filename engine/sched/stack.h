@@ -48,6 +48,7 @@ struct StackConfig {
 
 struct SelectOptions {
   std::uint32_t name_index = 0;                    ///< of the allocation, for per-allocation volumes
+  std::string_view name;                           ///< its whole name where it is not made of the index
   std::span<const tables::NodeRow> penalty_nodes;  ///< R-RANK-1105
   bool evict = false;                              ///< the second pass of R-PREEMPT-105
 };
@@ -72,13 +73,20 @@ class GenericStack {
 
   /// A new attempt on `snapshot`: fresh class cache, limit, cursor. `plan` is the attempt's plan, empty at the start.
   void start(const tables::Snapshot& snapshot, PlanRows& plan);
-  /// No-op when the version is the one given last (R-FEAS-310, R-RANK-215).
+  /// No-op when the version is the one given last (R-FEAS-310, R-RANK-215). Another one keeps the class verdicts and
+  /// distinct_property sets of the attempt, by group name (R-FEAS-413, 1403, 1404).
   void set_job(const tables::CompiledJob& job, const StackConfig& config);
   /// The candidates in ascending ID; shuffled by the order provider (R-FEAS-202, R-RANK-304). Rewinds the cursor.
   [[nodiscard]] Result<void> set_nodes(const ReadyNodes& nodes, std::uint32_t base_set, std::string_view eval_id);
 
   /// One Select for the group at position `group` of the job's list. Metrics of the Select are in metrics().
   [[nodiscard]] std::optional<Selected> select(std::uint32_t group, const SelectOptions& options);
+
+  /// One Select among the node `row` alone, which need not be a candidate (R-FEAS-213, R-SCHED-112). The candidates'
+  /// cursor is where it was; whoever prefers a node rewinds it.
+  [[nodiscard]] std::optional<Selected> select_one(tables::NodeRow row, std::uint32_t group,
+                                                   const SelectOptions& options);
+  void rewind() { offset_ = 0; }  ///< R-FEAS-212
 
   /// Metrics of the last Select, copied into the attempt's arena.
   [[nodiscard]] SelectMetrics take_metrics();
@@ -87,9 +95,18 @@ class GenericStack {
   void preempt(const Selected& selected);
   /// Tells the stack that a planned allocation was appended to the plan on its node.
   void placed(const PlannedAlloc& alloc);
+  /// Tells it that an allocation of the job, plan.stops[index] or plan.updates[index], was appended to the plan.
+  void stopped(std::uint32_t index);
+  void updated(std::uint32_t index);
+  /// Takes back the stop of `alloc` if it is the last one on its node (R-SCHED-27); false if it is not.
+  bool pop_stop(tables::AllocRow alloc);
+  /// Takes the last stop out of the plan and of its node's chain; it was popped before.
+  void forget_last_stop();
+  /// The plan's entry for an existing allocation, or null.
+  [[nodiscard]] plan::PlannedUpdate* update_of(tables::AllocRow alloc);
 
   /// Class verdicts merged over job and groups (R-FEAS-1701): code of the computed class column -> eligible.
-  void class_map(std::vector<std::pair<std::uint32_t, bool>>& out) const;
+  void class_map(std::vector<std::pair<std::uint32_t, bool>>& out);
   [[nodiscard]] bool has_escaped() const { return classes_.has_escaped(); }  ///< R-FEAS-408
   /// Why processing must end (R-FEAS-933, R-RANK-618); empty when nothing happened.
   [[nodiscard]] const std::string& error() const { return error_; }
@@ -108,12 +125,14 @@ class GenericStack {
     std::uint32_t dimension;  // reason id when exhausted; kReasonNone: dropped without a metric (R-RANK-612)
     std::uint8_t group_checks, fit, appended;
     bool has_devices;
+    bool collides;  // anti-affinity is appended
   };
   enum : std::uint8_t { kUnknown, kPass, kFail };
 
   struct GroupView {
     const tables::CompiledGroup* group = nullptr;
-    std::span<Cell> cells;                        // by position; valid below frontier_
+    std::uint32_t number = 0;                     // of its name in this attempt
+    std::span<Cell> cells;                        // by position, valid below frontier_; then the one of select_one()
     std::vector<match::DeviceRequest> devices;    // of all tasks, compiled
     std::optional<feasible::NetworkAsk> network;  // absent: the group has no network
     bool distinct_built = false;
@@ -127,8 +146,19 @@ class GenericStack {
   };
 
   GroupView& view(std::uint32_t group);
+  GroupView& begin_select(std::uint32_t group, const SelectOptions& options);
+  [[nodiscard]] bool is_penalised(tables::NodeRow row) const;
+  [[nodiscard]] bool checks_distinct(const GroupView& view) const;
+  std::uint32_t number_of(tables::Symbol name);
+  [[nodiscard]] std::uint32_t number_in_plan(const PlannedAlloc& alloc);
+  void touch(tables::NodeRow row);
+  void change_use(tables::NodeRow row, const tables::ResourceShape& shape, int sign);
+  [[nodiscard]] bool is_own(tables::AllocRow alloc) const;
+  void count_own(tables::AllocRow alloc, int sign);
+  template <class Visit>
+  void each_plan_entry(Visit visit);
   void reach(std::uint32_t position);
-  bool feasible(std::uint32_t position, std::uint32_t group, GroupView& view);
+  bool feasible(std::uint32_t position, GroupView& view);
   [[nodiscard]] bool is_special(tables::NodeRow row, const tables::CompiledGroup& group) const;
   void count_existing(feasible::PropertySet& set);
   [[nodiscard]] tables::ColumnId column_of(const match::Target& target) const;
@@ -168,12 +198,15 @@ class GenericStack {
   bool evict_for_device(const match::DeviceRequest& request, const model::Node& node);
   bool evict_for_resources(const model::FlatResources& ask, const model::FlatResources& room);
   [[nodiscard]] bool leaves(tables::NodeRow row, tables::AllocRow alloc) const;  // stopped or preempted by the plan
+  [[nodiscard]] bool stays(const NodeOverlay* overlay, tables::AllocRow alloc) const;  // proposed: there after the plan
+  [[nodiscard]] const plan::PlannedUpdate* update_on(const NodeOverlay* overlay, tables::AllocRow alloc) const;
+  [[nodiscard]] const tables::ResourceShape& shape_after(const NodeOverlay* overlay, tables::AllocRow alloc) const;
   void start_accounter(const model::Node& node);
 
-  bool distinct(const Position& position, std::uint32_t group);
-  void prepare_distinct(std::uint32_t group, GroupView& view);
+  bool distinct(const Position& position, const GroupView& view);
+  void prepare_distinct(GroupView& view);
   [[nodiscard]] std::uint32_t property_code(const match::Target& target, tables::NodeRow row) const;
-  void prepare_spread(std::uint32_t group, GroupView& view);
+  void prepare_spread(GroupView& view);
   void score(const Position& position, const GroupView& view, Cell& cell, std::int64_t cpu, std::int64_t memory);
   void filter(const Position& position, std::uint32_t reason);
   void exhaust(const Position& position, std::uint32_t dimension);
@@ -246,6 +279,11 @@ class GenericStack {
   const tables::Snapshot* snapshot_ = nullptr;
   PlanRows* plan_ = nullptr;
   const tables::CompiledJob* job_ = nullptr;
+  const tables::CompiledJob* spread_job_ = nullptr;  // whose job-level spreads are in force (R-RANK-215)
+  std::vector<const tables::CompiledJob*> given_;    // versions given in this attempt
+  std::vector<tables::Symbol> names_;                // group names of them, by number
+  std::vector<std::uint32_t> numbers_;               // of the groups of job_
+  bool probed_ = false;  // verdicts were stored by select_one(): the plain path does not know them
   StackConfig config_;
 
   const ReadyNodes* nodes_ = nullptr;

@@ -39,10 +39,10 @@ enum : std::uint8_t { kClassUnknown, kClassPasses, kClassFails };
 
 bool GenericStack::plain_group(const GroupView& v, const SelectOptions& options) const {
   const CompiledGroup& group = *v.group;
-  return config_.plain_path && job_->groups.size() == 1 && !options.evict && options.penalty_nodes.empty() &&
-         !job_->escapes && !group.escapes && !job_->distinct_hosts && !group.distinct_hosts && properties_.empty() &&
-         group.distinct_properties.empty() && !group.has_host_volumes && !group.has_csi_volumes &&
-         snapshot_->nodes.classes_exact;
+  return config_.plain_path && !probed_ && job_->groups.size() == 1 && !options.evict &&
+         options.penalty_nodes.empty() && !job_->escapes && !group.escapes && !job_->distinct_hosts &&
+         !group.distinct_hosts && properties_.empty() && group.distinct_properties.empty() && !group.has_host_volumes &&
+         !group.has_csi_volumes && snapshot_->nodes.classes_exact;
 }
 
 void GenericStack::start_plain() {

@@ -15,14 +15,6 @@ using tables::AllocRow;
 using tables::kNoRow;
 using tables::NodeRow;
 
-bool GenericStack::leaves(NodeRow row, AllocRow alloc) const {
-  const NodeOverlay* overlay = scratch_.overlay(row);
-  if (!overlay) return false;
-  for (std::uint32_t i = overlay->first_stop; i != kNoRow; i = plan_->stops[i].next_on_node)
-    if (plan_->stops[i].alloc == alloc) return true;
-  return false;
-}
-
 bool GenericStack::has_preemptible(NodeRow row) const {  // R-PREEMPT-202 to 204
   const tables::AllocTable& allocs = snapshot_->allocs;
   for (AllocRow a = snapshot_->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a]) {
@@ -42,7 +34,7 @@ void GenericStack::collect_candidates() {
   candidate_rows_.clear();
   for (const AllocRow a : by_id_) {
     if (allocs.job_key[a] == job_->key) continue;
-    const tables::ResourceShape& shape = allocs.shape_of(a);
+    const tables::ResourceShape& shape = allocs.shape_of(a);  // never the job's own: as stored
     preempt::Candidate& c = candidates_.emplace_back();
     c.cpu_mhz = shape.cpu_mhz;
     c.memory_mb = shape.memory_mb;

@@ -26,16 +26,19 @@ const rank::NodePorts& Scratch::node_ports(const std::shared_ptr<const tables::N
 
 void GenericStack::proposed(NodeRow row, std::vector<const tables::ResourceShape*>& out) {  // R-RANK-501 to 504
   const tables::AllocTable& allocs = snapshot_->allocs;
+  const NodeOverlay* const overlay = scratch_.overlay(row);
   by_id_.clear();
   for (tables::AllocRow a = snapshot_->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a])
-    if (!tables::client_terminal(allocs.client[a]) && !leaves(row, a)) by_id_.push_back(a);
+    if (!tables::client_terminal(allocs.client[a]) && stays(overlay, a)) by_id_.push_back(a);
   std::sort(by_id_.begin(), by_id_.end(),
             [&](tables::AllocRow a, tables::AllocRow b) { return allocs.id[a] < allocs.id[b]; });
   out.clear();
-  for (const tables::AllocRow a : by_id_) out.push_back(&allocs.shape_of(a));
-  if (const NodeOverlay* overlay = scratch_.overlay(row))
-    for (std::uint32_t i = overlay->first_alloc; i != kNoRow; i = plan_->allocs[i].next_on_node)
-      out.push_back(plan_->allocs[i].held);
+  for (const tables::AllocRow a : by_id_) out.push_back(&shape_after(overlay, a));
+  if (!overlay) return;
+  static const tables::ResourceShape kNothing;
+  for (std::int32_t i = 0; i < overlay->relisted; ++i) out.push_back(&kNothing);
+  for (std::uint32_t i = overlay->first_alloc; i != kNoRow; i = plan_->allocs[i].next_on_node)
+    out.push_back(plan_->allocs[i].held);
 }
 
 /// The proposed allocations that hold ports, devices or cores; the others matter only by their sums, which the columns
@@ -43,6 +46,7 @@ void GenericStack::proposed(NodeRow row, std::vector<const tables::ResourceShape
 void GenericStack::proposed_special(NodeRow row, std::vector<const tables::ResourceShape*>& out) {
   const tables::AllocTable& allocs = snapshot_->allocs;
   const tables::NodeUse& use = snapshot_->nodes.use[row];
+  const NodeOverlay* const overlay = scratch_.overlay(row);
   out.clear();
   by_id_.clear();
   bool in_order = false;
@@ -52,15 +56,15 @@ void GenericStack::proposed_special(NodeRow row, std::vector<const tables::Resou
     ports -= shape.ports;
     devices -= shape.devices;
     cores -= !shape.cores.empty();
-    if (!shape.special() || leaves(row, a)) continue;
+    if (!shape.special() || !stays(overlay, a)) continue;
     in_order = in_order || shape.shares_ports;
     by_id_.push_back(a);
   }
   if (in_order)  // R-RANK-504: which of two holders of a port comes first matters only here
     std::sort(by_id_.begin(), by_id_.end(),
               [&](tables::AllocRow a, tables::AllocRow b) { return allocs.id[a] < allocs.id[b]; });
-  for (const tables::AllocRow a : by_id_) out.push_back(&allocs.shape_of(a));
-  if (const NodeOverlay* overlay = scratch_.overlay(row); overlay && overlay->complex_allocs > 0)
+  for (const tables::AllocRow a : by_id_) out.push_back(&shape_after(overlay, a));
+  if (overlay && overlay->complex_allocs > 0)
     for (std::uint32_t i = overlay->first_alloc; i != kNoRow; i = plan_->allocs[i].next_on_node)
       if (plan_->allocs[i].held->special()) out.push_back(plan_->allocs[i].held);
 }
@@ -278,7 +282,7 @@ void GenericStack::decide_fit_special(const Position& position, const GroupView&
     // In stage order devices follows binpack: the prefix sum is formed anew.
     cell.prefix = cell.binpack + cell.devices;
     cell.appended = 2;
-    if (cell.anti_affinity != 0) cell.prefix += cell.anti_affinity, ++cell.appended;
+    if (cell.collides) cell.prefix += cell.anti_affinity, ++cell.appended;
     if (!v.group->affinities.empty()) cell.prefix += cell.affinity, ++cell.appended;
   }
 }

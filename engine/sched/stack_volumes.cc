@@ -49,7 +49,7 @@ std::vector<feasible::AllocView> GenericStack::node_views(NodeRow row, bool prop
   std::vector<tables::AllocRow> rows;
   const tables::NodeUse& use = snapshot_->nodes.use[row];
   for (tables::AllocRow a = use.alloc_head; a != kNoRow; a = allocs.next_on_node[a])
-    if (!proposed_only || !leaves(row, a)) rows.push_back(a);
+    if (!proposed_only || stays(scratch_.overlay(row), a)) rows.push_back(a);
   if (!proposed_only)
     for (tables::AllocRow a = use.ended_head; a != kNoRow; a = allocs.next_on_node[a]) rows.push_back(a);
   std::sort(rows.begin(), rows.end(),
@@ -59,13 +59,14 @@ std::vector<feasible::AllocView> GenericStack::node_views(NodeRow row, bool prop
   if (const NodeOverlay* overlay = scratch_.overlay(row))
     for (std::uint32_t i = overlay->first_alloc; i != kNoRow; i = plan_->allocs[i].next_on_node) {
       const PlannedAlloc& planned = plan_->allocs[i];
-      const tables::CompiledGroup& group = job_->groups[planned.group];
+      const tables::CompiledJob& of = *snapshot_->jobs.versions[planned.job == kNoRow ? plan_->job : planned.job];
+      const tables::CompiledGroup& group = of.groups[planned.group];
       feasible::AllocView& view = out.emplace_back();
       view.id = keep(base::to_text(planned.id));
-      view.namespace_ = job_->spec->namespace_;
-      view.job_id = job_->spec->id;
+      view.namespace_ = of.spec->namespace_;
+      view.job_id = of.spec->id;
       view.task_group = group.spec->name;
-      view.name = keep(job_->spec->id + "." + group.spec->name + "[" + std::to_string(planned.name_index) + "]");
+      view.name = keep(of.spec->id + "." + group.spec->name + "[" + std::to_string(planned.name_index) + "]");
       view.node_id = keep(base::to_text(snapshot_->nodes.id(row)));
       view.desired_run = true;
       view.group = group.spec;
@@ -100,7 +101,9 @@ void GenericStack::prepare_volumes(const GroupView& v) {
   volume_state_.node_allocs = [this](std::string_view node_id) { return node_views(row_of(node_id), false); };
   volume_state_.proposed = [this](std::string_view node_id) { return node_views(row_of(node_id), true); };
   const std::string_view name =
-      keep(job_->spec->id + "." + v.group->spec->name + "[" + std::to_string(options_.name_index) + "]");
+      !options_.name.empty()
+          ? options_.name
+          : keep(job_->spec->id + "." + v.group->spec->name + "[" + std::to_string(options_.name_index) + "]");
   if (v.group->has_host_volumes) host_volumes_.emplace(*job_->spec, *v.group->spec, name, volume_state_);
   if (v.group->has_csi_volumes) csi_volumes_.emplace(*job_->spec, *v.group->spec, name, volume_state_);
 }

@@ -13,14 +13,8 @@ using tables::Snapshot;
 
 namespace {
 
-const CompiledJob* current_job(const Snapshot& snapshot, const model::Evaluation& eval) {
-  for (std::size_t i = 0; i < snapshot.jobs.versions.size(); ++i) {
-    const CompiledJob& job = *snapshot.jobs.versions[i];
-    if (job.spec->id == eval.job_id && job.spec->namespace_ == eval.namespace_ &&
-        snapshot.jobs.keys[job.key].current == i)
-      return &job;
-  }
-  return nullptr;
+const CompiledJob* job_of(const Naming& naming, const PlanRows& plan) {
+  return plan.job == kNoRow ? nullptr : naming.snapshot.jobs.versions[plan.job].get();
 }
 
 /// R-SCHED-191: list stub of an allocation, without resources.
@@ -76,28 +70,123 @@ model::Allocation evicted(const Naming& naming, tables::AllocRow row, const std:
   return out;
 }
 
-model::PlanAnnotations annotations(const Naming& naming, const EvalResult& result) {
+std::string id_text(base::Uuid id) { return id.is_nil() ? std::string() : base::to_text(id); }
+
+/// `asked`: system jobs tell of preemptions only in plans made for their annotations (R-SCHED-102).
+model::PlanAnnotations annotations(const Naming& naming, const EvalResult& result, bool asked) {
   model::PlanAnnotations out;
   for (const GroupResult& group : result.groups)
-    out.desired_tg_updates[naming.snapshot.text(group.name)].place = group.place;
-  for (const plan::PlannedStop& stop : result.plan.stops) {  // R-SCHED-102
+    if (group.has_updates) out.desired_tg_updates[naming.snapshot.text(group.name)] = group.updates;
+  const CompiledJob* job = job_of(naming, result.plan);
+  if (!job || ((job->system || job->sysbatch) && !asked)) return out;
+  for (const plan::PlannedStop& stop : result.plan.stops) {
     if (!stop.evict) continue;
-    const CompiledJob& job = *naming.snapshot.jobs.versions[result.plan.job];
-    ++out.desired_tg_updates[job.groups[result.plan.allocs[stop.by].group].spec->name].preemptions;
+    const PlannedAlloc& alloc = result.plan.allocs[stop.by];
+    const CompiledJob& of = alloc.job == kNoRow ? *job : *naming.snapshot.jobs.versions[alloc.job];
+    ++out.desired_tg_updates[of.groups[alloc.group].spec->name].preemptions;
     if (out.preempted_allocs.is_null()) out.preempted_allocs = json::Value::array();
     out.preempted_allocs.push(stub(naming, stop.alloc));
   }
   return out;
 }
 
-std::map<std::string, model::AllocMetric> failures(const Naming& naming, const EvalResult& result,
-                                                   const CompiledJob* job) {
+std::map<std::string, model::AllocMetric> failures(const Naming& naming, const EvalResult& result) {
   std::map<std::string, model::AllocMetric> out;
-  if (!job) return out;
-  for (std::size_t g = 0; g < result.groups.size(); ++g)
-    if (result.groups[g].failed)
-      out[naming.snapshot.text(result.groups[g].name)] =
-          failure_metric(naming, result.groups[g], job->groups[g], job->spec->node_pool);
+  const CompiledJob* job = job_of(naming, result.plan);
+  for (const GroupResult& group : result.groups)
+    if (group.failed)
+      out[naming.snapshot.text(group.name)] = failure_metric(naming, group, job ? job->spec->node_pool : std::string());
+  return out;
+}
+
+void note_in_tracker(model::Allocation& alloc, const char* note) {
+  if (!alloc.reschedule_tracker) alloc.reschedule_tracker.emplace();
+  alloc.reschedule_tracker->last_reschedule = note;
+}
+
+/// A new deployment of which only the groups are known.
+model::Deployment new_deployment(const EvalResult& result, const CompiledJob& job, std::int64_t priority,
+                                 std::int64_t now) {
+  model::Deployment d;
+  d.id = base::to_text(result.deployment_id);
+  d.namespace_ = job.spec->namespace_;
+  d.job_id = job.spec->id;
+  d.job_version = job.spec->version;
+  d.job_modify_index = job.spec->modify_index;
+  d.job_spec_modify_index = job.spec->job_modify_index;
+  d.job_create_index = job.spec->create_index;
+  d.is_multiregion = !job.spec->multiregion.is_null();
+  d.status = "running";
+  d.status_description = "Deployment is running";
+  d.eval_priority = priority;
+  d.create_time = now;
+  for (const auto& [group, desired_total] : result.deployment_groups) {
+    const model::UpdateStrategy& update = *job.groups[group].spec->update;
+    model::DeploymentState& state = d.task_groups[job.groups[group].spec->name].emplace();
+    state.auto_revert = update.auto_revert;
+    state.auto_promote = update.auto_promote;
+    state.progress_deadline = update.progress_deadline;
+    state.desired_total = desired_total;
+  }
+  return d;
+}
+
+/// An entry of NodeUpdate (R-SCHED-23, 94).
+model::Allocation stopped(const Naming& naming, const PlanRows& plan, const plan::PlannedStop& stop, std::int64_t now) {
+  model::Allocation out = tables::to_alloc(naming.snapshot, stop.alloc);
+  if (stop.replaced) {
+    note_in_tracker(out, "ok");
+    return out;
+  }
+  out.job.reset();
+  out.resources = {};
+  out.desired_status = "stop";
+  out.desired_description = to_text(stop.description);
+  if (stop.client) {
+    out.client_status = to_text(*stop.client);
+    out.alloc_states.push_back({0, out.client_status, base::Time{now}});
+  }
+  if (stop.followup != kNoRow) out.followup_eval_id = base::to_text(plan.followups[stop.followup]);
+  return out;
+}
+
+/// An existing allocation in NodeAllocation.
+model::Allocation updated(const Naming& naming, const PlanRows& plan, const plan::PlannedUpdate& update,
+                          const model::Evaluation& eval, std::int64_t now) {
+  using Kind = plan::PlannedUpdate::Kind;
+  using Note = plan::PlannedUpdate::Note;
+  model::Allocation out = tables::to_alloc(naming.snapshot, update.alloc);
+  if (update.followup != kNoRow) out.followup_eval_id = base::to_text(plan.followups[update.followup]);
+  switch (update.kind) {
+    case Kind::in_place:
+      out.eval_id = eval.id;
+      out.resources = {};
+      if (update.held) out.allocated_resources = *update.held->resources;
+      if (update.to_deployment) {
+        out.deployment_id = id_text(plan.deployment_ids.front());
+        out.deployment_status.reset();
+      }
+      if (update.metrics) out.metrics = to_model(naming, *update.metrics, "");
+      out.job.reset();
+      break;
+    case Kind::unknown:
+      out.resources = {};
+      out.client_status = "unknown";
+      out.client_description = "alloc is unknown since its node is disconnected";
+      out.alloc_states.push_back({0, "unknown", base::Time{now}});
+      break;
+    case Kind::reconnects:
+      out.alloc_states.push_back({0, out.client_status, base::Time{now}});
+      out.job.reset();
+      break;
+    case Kind::annotated:
+      out.job.reset();
+      break;
+    case Kind::not_placed:
+      if (const CompiledJob* job = job_of(naming, plan)) out.job = job->spec;
+      break;
+  }
+  if (update.note != Note::none) note_in_tracker(out, update.note == Note::ok ? "ok" : "no placement");
   return out;
 }
 
@@ -112,7 +201,7 @@ model::AllocMetric to_model(const Naming& naming, const SelectMetrics& metrics, 
   out.coalesced_failures = metrics.coalesced;
   if (metrics.has_pool) {
     out.nodes_in_pool = metrics.in_pool;
-    out.node_pool = pool;
+    if (metrics.names_pool) out.node_pool = pool;
     const tables::KeyedColumn& datacenters = snapshot.nodes.column(tables::kDatacenterColumn);
     for (const Count& c : naming.scratch.ready[metrics.base_set].available)
       out.nodes_available[snapshot.text(datacenters.value(c.what))] = c.count;
@@ -132,119 +221,147 @@ model::AllocMetric to_model(const Naming& naming, const SelectMetrics& metrics, 
   return out;
 }
 
-model::AllocMetric failure_metric(const Naming& naming, const GroupResult& result, const tables::CompiledGroup& group,
-                                  const std::string& pool) {
+model::AllocMetric failure_metric(const Naming& naming, const GroupResult& result, const std::string& pool) {
   model::AllocMetric out = to_model(naming, result.failure, pool);
   if (out.dimension_exhausted.empty()) return out;
   const bool memory = out.dimension_exhausted.contains("memory"), cpu = out.dimension_exhausted.contains("cpu");
-  const std::int64_t times = result.failure.coalesced + 1;
-  for (const model::Task& task : group.spec->tasks) {
-    model::Resources& sum = out.resources_exhausted[task.name];
-    if (!task.resources) continue;
-    if (memory) sum.memory_mb += times * task.resources->memory_mb;
-    if (cpu) sum.cpu += times * task.resources->cpu;
-  }
+  for (const GroupResult::Exhausted& exhausted : result.exhausted)
+    for (const model::Task& task : exhausted.group->tasks) {
+      model::Resources& sum = out.resources_exhausted[task.name];
+      if (!task.resources) continue;
+      if (memory) sum.memory_mb += exhausted.times * task.resources->memory_mb;
+      if (cpu) sum.cpu += exhausted.times * task.resources->cpu;
+    }
   return out;
 }
 
+std::string planned_name(const tables::Snapshot& snapshot, const PlanRows& plan, const PlannedAlloc& alloc) {
+  if (alloc.keeps_name) return tables::alloc_name(snapshot, alloc.previous);
+  const CompiledJob& job = *snapshot.jobs.versions[alloc.job == kNoRow ? plan.job : alloc.job];
+  return (job.system || job.sysbatch ? job.spec->name : job.spec->id) + "." + job.groups[alloc.group].spec->name + "[" +
+         std::to_string(alloc.name_index) + "]";
+}
+
+std::optional<model::Deployment> planned_deployment(const Naming& naming, const EvalResult& result,
+                                                    const model::Evaluation& eval, std::int64_t now) {
+  if (!result.plan.has_deployment) return std::nullopt;
+  if (result.plan.deployment) return *result.plan.deployment;
+  return new_deployment(result, *job_of(naming, result.plan), eval.priority, now);
+}
+
 model::Plan to_model(const Naming& naming, const EvalResult& result, const model::Evaluation& eval, std::int64_t now) {
+  const PlanRows& rows = result.plan;
+  const Snapshot& snapshot = naming.snapshot;
   model::Plan plan;
   plan.eval_id = eval.id;
   plan.priority = eval.priority;
-  const CompiledJob* job = current_job(naming.snapshot, eval);
-  if (!job) return plan;
-  plan.job = job->spec;
-  plan.all_at_once = job->spec->all_at_once;
-  plan.job_namespace = job->spec->namespace_;
-  plan.job_id = job->spec->id;
-  const std::string deployment_id = result.deployment_id.is_nil() ? "" : base::to_text(result.deployment_id);
-  if (!deployment_id.empty()) {
-    model::Deployment& d = plan.deployment.emplace();
-    d.id = deployment_id;
-    d.namespace_ = job->spec->namespace_;
-    d.job_id = job->spec->id;
-    d.job_version = job->spec->version;
-    d.job_modify_index = job->spec->modify_index;
-    d.job_spec_modify_index = job->spec->job_modify_index;
-    d.job_create_index = job->spec->create_index;
-    d.is_multiregion = !job->spec->multiregion.is_null();
-    d.status = "running";
-    d.status_description = "Deployment is running";
-    d.eval_priority = eval.priority;
-    d.create_time = now;
-    for (const auto& [group, desired_total] : result.deployment_groups) {
-      const model::UpdateStrategy& update = *job->groups[group].spec->update;
-      model::DeploymentState& state = d.task_groups[job->groups[group].spec->name].emplace();
-      state.auto_revert = update.auto_revert;
-      state.auto_promote = update.auto_promote;
-      state.progress_deadline = update.progress_deadline;
-      state.desired_total = desired_total;
-    }
+  const CompiledJob* job = job_of(naming, rows);
+  if (job) {
+    plan.job = job->spec;
+    plan.all_at_once = job->spec->all_at_once;
+    plan.job_namespace = job->spec->namespace_;
+    plan.job_id = job->spec->id;
   }
-  auto stop = result.plan.stops.begin();
-  for (const PlannedAlloc& alloc : result.plan.allocs) {
-    const tables::CompiledGroup& group = job->groups[alloc.group];
+  plan.deployment = planned_deployment(naming, result, eval, now);
+  for (const plan::PlannedStatus& update : rows.deployment_updates)
+    plan.deployment_updates.push_back(
+        {base::to_text(update.deployment), std::string(update.status), std::string(update.description), 0});
+  for (const plan::PlannedStop& stop : rows.stops) {
+    if (stop.evict || stop.dropped) continue;
+    const tables::JobRow version = snapshot.allocs.job[stop.alloc];
+    if (plan.job_id.empty() && version != kNoRow) {  // R-SCHED-23
+      plan.job = snapshot.jobs.versions[version]->spec;
+      plan.job_namespace = plan.job->namespace_;
+      plan.job_id = plan.job->id;
+    }
+    model::Allocation out = stopped(naming, rows, stop, now);
+    auto& list = plan.node_update[out.node_id];
+    list.push_back(std::move(out));
+  }
+  for (const plan::PlannedUpdate& update : rows.updates) {
+    if (update.dropped) continue;
+    model::Allocation out = updated(naming, rows, update, eval, now);
+    auto& list = plan.node_allocation[out.node_id];
+    list.push_back(std::move(out));
+  }
+  auto stop = rows.stops.begin();
+  for (const PlannedAlloc& alloc : rows.allocs) {
+    const CompiledJob& of = alloc.job == kNoRow ? *job : *snapshot.jobs.versions[alloc.job];
     model::Allocation out;
     out.id = base::to_text(alloc.id);
     out.namespace_ = job->spec->namespace_;
     out.eval_id = eval.id;
-    out.name = job->spec->id + "." + group.spec->name + "[" + std::to_string(alloc.name_index) + "]";
-    out.node_id = base::to_text(naming.snapshot.nodes.id(alloc.node));
-    out.node_name = *naming.snapshot.value_text(tables::kNameColumn, alloc.node);
+    out.name = planned_name(snapshot, rows, alloc);
+    out.node_id = base::to_text(snapshot.nodes.id(alloc.node));
+    out.node_name = *snapshot.value_text(tables::kNameColumn, alloc.node);
     out.job_id = job->spec->id;
-    out.task_group = group.spec->name;
+    if (alloc.job != kNoRow) out.job = of.spec;
+    out.task_group = of.groups[alloc.group].spec->name;
     out.allocated_resources = *alloc.held->resources;
     out.metrics = to_model(naming, alloc.metrics, job->spec->node_pool);
     out.desired_status = "run";
     out.client_status = "pending";
-    out.deployment_id = deployment_id;
-    const auto position = static_cast<std::uint32_t>(&alloc - result.plan.allocs.data());
-    for (; stop != result.plan.stops.end() && (!stop->evict || stop->by == position); ++stop) {
+    out.deployment_id = id_text(rows.deployment_ids[alloc.deployment]);
+    if (alloc.canary) out.deployment_status.emplace().canary = true;
+    if (alloc.previous != kNoRow) out.previous_allocation = base::to_text(snapshot.allocs.id[alloc.previous]);
+    if (alloc.tracker != kNoRow) out.reschedule_tracker = rows.trackers[alloc.tracker];
+    const auto position = static_cast<std::uint32_t>(&alloc - rows.allocs.data());
+    for (; stop != rows.stops.end() && (!stop->evict || stop->by == position); ++stop) {
       if (!stop->evict) continue;
-      out.preempted_allocations.push_back(base::to_text(naming.snapshot.allocs.id[stop->alloc]));
+      out.preempted_allocations.push_back(base::to_text(snapshot.allocs.id[stop->alloc]));
       plan.node_preemptions[out.node_id].push_back(evicted(naming, stop->alloc, out.id));
     }
     plan.node_allocation[out.node_id].push_back(std::move(out));
   }
-  if (eval.annotate_plan) plan.annotations = annotations(naming, result);
+  if (eval.annotate_plan) plan.annotations = annotations(naming, result, true);
   return plan;
 }
 
-std::vector<model::Evaluation> created_evals(const Naming& naming, const EvalResult& result,
-                                             const model::Evaluation& eval, std::int64_t now) {
-  std::vector<model::Evaluation> out;
-  if (!result.has_blocked) return out;
-  model::Evaluation& blocked = out.emplace_back();  // R-SCHED-52
-  blocked.id = base::to_text(result.blocked_id);
-  blocked.namespace_ = eval.namespace_;
-  blocked.priority = eval.priority;
-  blocked.type = eval.type;
-  blocked.job_id = eval.job_id;
-  blocked.job_modify_index = eval.job_modify_index;
-  blocked.triggered_by = "queued-allocs";
-  blocked.status = "blocked";
-  blocked.status_description = "created to place remaining allocations";
-  blocked.previous_eval = eval.id;
-  blocked.failed_tg_allocs = failures(naming, result, current_job(naming.snapshot, eval));
-  blocked.escaped_computed_class = result.escaped;
-  if (!result.escaped) {
-    auto& classes = blocked.class_eligibility.emplace();
+namespace {
+
+void write_eligibility(const Naming& naming, const Eligibility& eligibility, bool always, model::Evaluation& out) {
+  out.escaped_computed_class = eligibility.escaped;
+  if (always || !eligibility.escaped) {
+    auto& classes = out.class_eligibility.emplace();
     const tables::KeyedColumn& column = naming.snapshot.nodes.column(tables::kComputedClassColumn);
-    for (const auto& [code, eligible] : result.classes) classes[naming.snapshot.text(column.value(code))] = eligible;
+    for (const auto& [code, eligible] : eligibility.classes)
+      classes[naming.snapshot.text(column.value(code))] = eligible;
   }
-  blocked.missing_non_node_resources = result.missing_resources;
-  blocked.create_time = blocked.modify_time = now;
+  out.missing_non_node_resources = eligibility.missing_resources;
+}
+
+}  // namespace
+
+model::Evaluation created_eval(const Naming& naming, const EvalResult& result, const CreatedEval& created,
+                               const model::Evaluation& eval, std::int64_t now) {
+  model::Evaluation out;
+  if (created.followup) {
+    out = *created.followup;
+    out.previous_eval = eval.id;
+    return out;
+  }
+  out.id = base::to_text(created.id);  // R-SCHED-52
+  out.namespace_ = eval.namespace_;
+  out.priority = eval.priority;
+  out.type = eval.type;
+  out.job_id = eval.job_id;
+  out.job_modify_index = eval.job_modify_index;
+  out.triggered_by = created.triggered_by;
+  out.status = "blocked";
+  out.status_description = created.description;
+  out.previous_eval = eval.id;
+  out.failed_tg_allocs = failures(naming, result);
+  write_eligibility(naming, *created.eligibility, false, out);
+  if (created.node != kNoRow) out.node_id = base::to_text(naming.snapshot.nodes.id(created.node));
+  out.create_time = out.modify_time = now;
   return out;
 }
 
 model::Evaluation reblocked_eval(const Naming& naming, const EvalResult& result, const model::Evaluation& eval) {
   model::Evaluation out = eval;
-  out.escaped_computed_class = result.escaped;
-  auto& classes = out.class_eligibility.emplace();
-  const tables::KeyedColumn& column = naming.snapshot.nodes.column(tables::kComputedClassColumn);
-  for (const auto& [code, eligible] : result.classes) classes[naming.snapshot.text(column.value(code))] = eligible;
+  if (!result.next_eval.is_nil()) out.next_eval = base::to_text(result.next_eval);
+  write_eligibility(naming, result.eligibility, true, out);
   out.quota_limit_reached.clear();
-  out.missing_non_node_resources = result.missing_resources;
   return out;
 }
 
@@ -252,20 +369,17 @@ model::Evaluation updated_eval(const Naming& naming, const EvalResult& result, c
   model::Evaluation out = eval;
   out.status = result.status == EvalStatus::complete ? "complete" : "failed";
   out.status_description = result.description;
-  out.deployment_id = result.deployment_id.is_nil() ? "" : base::to_text(result.deployment_id);
-  out.failed_tg_allocs = failures(naming, result, current_job(naming.snapshot, eval));
+  out.deployment_id = id_text(result.deployment_id);
+  out.failed_tg_allocs = failures(naming, result);
   out.plan_annotations.reset();
   if (result.has_queued) {
-    out.plan_annotations = annotations(naming, result);
+    out.plan_annotations = annotations(naming, result, eval.annotate_plan);
     auto& queued = out.queued_allocations.emplace();
     for (const GroupResult& group : result.groups)
       if (group.has_queued) queued[naming.snapshot.text(group.name)] = group.queued;
-    // R-SCHED-45: what the plan placed is no longer queued.
-    const CompiledJob* job = current_job(naming.snapshot, eval);
-    if (result.submitted && job)
-      for (const PlannedAlloc& alloc : result.plan.allocs) --queued[job->groups[alloc.group].spec->name];
   }
   if (result.has_blocked) out.blocked_eval = base::to_text(result.blocked_id);
+  if (!result.next_eval.is_nil()) out.next_eval = base::to_text(result.next_eval);
   return out;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/codec.h"
-#include "sched/generic.h"
+#include "sched/evaluation.h"
 
 namespace berth::sched {
 
@@ -16,17 +16,27 @@ struct Naming {
 
 /// The failure record of a group: its metrics with the exhausted resources of all its failed placements (R-SCHED-65).
 [[nodiscard]] model::AllocMetric failure_metric(const Naming& naming, const GroupResult& result,
-                                                const tables::CompiledGroup& group, const std::string& pool);
+                                                const std::string& pool);
 
+/// The name of a planned allocation (R-MODEL-591, 592).
+[[nodiscard]] std::string planned_name(const tables::Snapshot& snapshot, const PlanRows& plan,
+                                       const PlannedAlloc& alloc);
+
+/// The deployment that goes with the plan, if any.
+[[nodiscard]] std::optional<model::Deployment> planned_deployment(const Naming& naming, const EvalResult& result,
+                                                                  const model::Evaluation& eval, std::int64_t now);
+
+/// The plan of the last attempt, of any scheduler. `now` in ns.
 [[nodiscard]] model::Plan to_model(const Naming& naming, const EvalResult& result, const model::Evaluation& eval,
                                    std::int64_t now);
 
-/// The evaluations written: the created blocked one, if any, and the final update of `eval` (R-SCHED-12 to 15).
-[[nodiscard]] std::vector<model::Evaluation> created_evals(const Naming& naming, const EvalResult& result,
-                                                           const model::Evaluation& eval, std::int64_t now);
+/// An evaluation that a planner is asked to create; to be called at that moment, as the failures still change.
+[[nodiscard]] model::Evaluation created_eval(const Naming& naming, const EvalResult& result, const CreatedEval& created,
+                                             const model::Evaluation& eval, std::int64_t now);
 /// The evaluation as it goes back to the blocked ones (R-SCHED-18); only when `reblocked`.
 [[nodiscard]] model::Evaluation reblocked_eval(const Naming& naming, const EvalResult& result,
                                                const model::Evaluation& eval);
+/// The final update (R-SCHED-12 to 15).
 [[nodiscard]] model::Evaluation updated_eval(const Naming& naming, const EvalResult& result,
                                              const model::Evaluation& eval);
 

@@ -30,6 +30,19 @@ using ShapeId = std::uint32_t;
 enum class Desired : std::uint8_t { run, stop, evict };
 enum class Client : std::uint8_t { pending, running, complete, failed, lost, unknown };
 
+/// Why the server ended an allocation: the desired descriptions that schedulers write (R-MODEL-44).
+enum class Description : std::uint8_t {
+  none,
+  not_needed,
+  reconnected,
+  migrating,
+  updating,
+  lost,
+  rescheduled,
+  node_tainted,
+};
+[[nodiscard]] std::string_view to_text(Description description);
+
 [[nodiscard]] constexpr bool server_terminal(Desired d) { return d != Desired::run; }  // R-MODEL-300
 [[nodiscard]] constexpr bool client_terminal(Client c) { return c >= Client::complete && c <= Client::lost; }
 

@@ -170,6 +170,9 @@ void Commit::upsert_deployment(const model::Deployment& deployment) {
     d.create_index.push_back(0);
     d.active.push_back(0);
     d.object.push_back(nullptr);
+    JobKey& key = store_.current_.jobs.keys.edit(store_.key_row(deployment.namespace_, deployment.job_id));
+    d.next_of_job.push_back(key.deployment_head);
+    key.deployment_head = row;
   }
   const std::string& s = deployment.status;
   d.job_key.edit(row) = store_.key_row(deployment.namespace_, deployment.job_id);

@@ -100,9 +100,10 @@ struct CompiledJob {
 
 struct JobKey {
   Symbol job_namespace = kEmptySymbol, job_id = kEmptySymbol;
-  JobRow current = kNoRow;          ///< kNoRow: no such job in state
-  AllocRow alloc_head = kNoRow;     ///< newest first
-  JobKeyRow next_same_id = kNoRow;  ///< ring of the jobs with this ID in all namespaces (R-RANK-711)
+  JobRow current = kNoRow;                 ///< kNoRow: no such job in state
+  AllocRow alloc_head = kNoRow;            ///< newest first
+  std::uint32_t deployment_head = kNoRow;  ///< newest first
+  JobKeyRow next_same_id = kNoRow;         ///< ring of the jobs with this ID in all namespaces (R-RANK-711)
 };
 
 struct JobTable {

@@ -313,7 +313,7 @@ JobKeyRow StateStore::key_row(std::string_view job_namespace, std::string_view j
   const Symbol ns = symbols_.intern(job_namespace), id = symbols_.intern(job_id);
   if (const auto found = job_keys_.find(pair(ns, id)); found != job_keys_.end()) return found->second;
   const auto row = static_cast<JobKeyRow>(current_.jobs.keys.size());
-  JobKey key{ns, id, kNoRow, kNoRow, row};
+  JobKey key{ns, id, kNoRow, kNoRow, kNoRow, row};
   if (const auto same = same_id_.find(id); same != same_id_.end()) {
     JobKey& other = current_.jobs.keys.edit(same->second);
     key.next_same_id = other.next_same_id;

@@ -21,7 +21,8 @@ struct DeploymentTable {
   CowVector<base::Uuid> id;
   CowVector<JobKeyRow> job_key;
   CowVector<std::uint64_t> job_version, create_index;
-  CowVector<std::uint8_t> active;  ///< R-MODEL-204
+  CowVector<std::uint8_t> active;        ///< R-MODEL-204
+  CowVector<std::uint32_t> next_of_job;  ///< chain of the job's deployments, newest row first
   CowVector<std::shared_ptr<const model::Deployment>> object;
   [[nodiscard]] std::size_t size() const { return id.size(); }
 };

@@ -7,6 +7,14 @@ namespace {
 
 constexpr std::array kNodeStatuses = {"initializing", "ready", "down", "disconnected"};
 constexpr std::array kDesired = {"run", "stop", "evict"};
+constexpr std::array<std::string_view, 8> kDescriptions = {"",
+                                                           "alloc not needed due to job update",
+                                                           "alloc not needed due to disconnected client reconnect",
+                                                           "alloc is being migrated",
+                                                           "alloc is being updated due to job update",
+                                                           "alloc is lost since its node is down",
+                                                           "alloc was rescheduled because it failed",
+                                                           "alloc not needed as node is tainted"};
 constexpr std::array kClient = {"pending", "running", "complete", "failed", "lost", "unknown"};
 
 template <class Enum, std::size_t N>
@@ -22,6 +30,7 @@ const char* to_text(NodeStatus status) { return kNodeStatuses[static_cast<std::s
 std::optional<NodeStatus> parse_node_status(std::string_view text) { return parse<NodeStatus>(kNodeStatuses, text); }
 const char* to_text(Desired desired) { return kDesired[static_cast<std::size_t>(desired)]; }
 const char* to_text(Client client) { return kClient[static_cast<std::size_t>(client)]; }
+std::string_view to_text(Description description) { return kDescriptions[static_cast<std::size_t>(description)]; }
 std::optional<Desired> parse_desired(std::string_view text) { return parse<Desired>(kDesired, text); }
 std::optional<Client> parse_client(std::string_view text) { return parse<Client>(kClient, text); }
 

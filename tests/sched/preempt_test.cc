@@ -5,6 +5,7 @@
 #include <set>
 
 #include "plan/apply.h"
+#include "sched/generic.h"
 #include "sched/to_model.h"
 
 namespace berth::sched {

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "plan/apply.h"
+#include "sched/generic.h"
 #include "sched/to_model.h"
 
 namespace {
@@ -112,8 +113,13 @@ std::string decisions(const Naming& naming, const EvalResult& result, const mode
   std::string out;
   for (const auto& [id, allocs] : plan.node_allocation)
     for (const model::Allocation& alloc : allocs) out += json::to_text(model::to_json(alloc)) + "\n";
-  for (const model::Evaluation& created : created_evals(naming, result, eval, 0))
-    out += json::to_text(model::to_json(created)) + "\n";
+  if (result.has_blocked) {
+    CreatedEval created;
+    created.id = result.blocked_id;
+    created.triggered_by = "queued-allocs";
+    created.eligibility = &result.eligibility;
+    out += json::to_text(model::to_json(created_eval(naming, result, created, eval, 0))) + "\n";
+  }
   return out + json::to_text(model::to_json(updated_eval(naming, result, eval)));
 }
 

@@ -1,0 +1,205 @@
+// One evaluation: what goes in, what comes out, who takes the plans, and the loop around the attempts (R-SCHED-4 to
+// 45, 51 to 54). Shared by all schedulers; generic.h and the system scheduler do one attempt each.
+//
+//   process()                          the scheduler
+//     run_attempts(limit, ...)         until done, failed, or out of attempts without progress
+//       one attempt                    fills result.plan and result.groups anew on the newest state
+//         create(...)                  blocked and follow-up evaluations, handed to the planner at once
+//         submit_plan(...)             hands the plan to the planner, adjusts the queued counts
+//   result                             the final status; the caller writes it (to_model.h has it as an API object)
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sched/scratch.h"
+
+namespace berth::sched {
+
+/// What the scheduler needs to know of an evaluation.
+struct EvalFacts {
+  base::Uuid id;
+  std::string_view id_text;  ///< as it is written: seed of the visiting order
+  tables::JobKeyRow job = tables::kNoRow;
+  std::int64_t priority = 0;
+  std::string_view triggered_by;
+  bool batch = false;
+  bool blocked = false;   ///< its status is `blocked`
+  bool annotate = false;  ///< AnnotatePlan
+  base::Time wait_until;
+  std::int64_t now_ns = 0;  ///< the one reading of the clock
+};
+
+/// IDs of what an evaluation creates, in order of creation (R-MODEL-590, R-RECON-12): splitmix64 of a seed.
+class IdStream {
+ public:
+  explicit IdStream(std::uint64_t seed) : state_(seed) {}
+  base::Uuid next() {
+    const std::uint64_t hi = draw();
+    return {hi, draw()};
+  }
+
+ private:
+  std::uint64_t draw() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15ULL;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+    return z ^ z >> 31;
+  }
+  std::uint64_t state_;
+};
+
+/// Per task group, in the order of R-RECON-9: what was asked, what failed.
+struct GroupResult {
+  tables::Symbol name = 0;
+  bool in_job = false;  ///< the job has the group
+  std::int64_t queued = 0;
+  bool has_queued = false;        ///< a queued count exists for it
+  model::DesiredUpdates updates;  ///< annotation; has_updates says whether the group has an entry (R-SCHED-192)
+  bool has_updates = true;
+  bool failed = false;
+  SelectMetrics failure;  ///< of the first failed placement; `coalesced` counts the others
+  /// R-SCHED-65: whose resources the failure record adds up, and how often; the definition of the job's own version
+  /// unless a downgraded placement failed.
+  struct Exhausted {
+    const model::TaskGroup* group;
+    std::int64_t times;
+  };
+  std::vector<Exhausted> exhausted;
+
+  /// One more failed placement of a group that failed before (R-SCHED-63).
+  void coalesce(const model::TaskGroup* group) {
+    ++failure.coalesced;
+    exhaust(group);
+  }
+  /// The first one (R-SCHED-66).
+  void fail(const SelectMetrics& metrics, const model::TaskGroup* group) {
+    failed = true;
+    failure = metrics;
+    exhaust(group);
+  }
+
+ private:
+  void exhaust(const model::TaskGroup* group) {
+    if (exhausted.empty() || exhausted.back().group != group) exhausted.push_back({group, 0});
+    ++exhausted.back().times;
+  }
+};
+
+enum class EvalStatus : std::uint8_t { complete, failed, error };
+
+/// What a blocked evaluation remembers of the feasibility checks (R-FEAS-1701 to 1706).
+struct Eligibility {
+  bool escaped = false;
+  std::vector<std::pair<std::uint32_t, bool>> classes;  ///< by code of the computed class
+  std::vector<std::string> missing_resources;           ///< sorted
+};
+
+/// An evaluation that processing creates: blocked or delayed.
+struct CreatedEval {
+  base::Uuid id;
+  const model::Evaluation* followup = nullptr;  ///< a delayed one, complete but for PreviousEval; null: a blocked one
+  std::string_view triggered_by, description;   ///< of a blocked one
+  tables::NodeRow node = tables::kNoRow;        ///< system jobs: the node without room (R-SCHED-163)
+  const Eligibility* eligibility = nullptr;
+};
+
+/// Everything one evaluation decided. The plan's metrics live in the scratch arena until the next evaluation starts.
+struct EvalResult {
+  EvalStatus status = EvalStatus::complete;
+  std::string description;                  ///< of a failed one, or the processing error
+  std::string unsupported;                  ///< name of the behaviour this build lacks; nothing else is valid then
+  const tables::Snapshot* state = nullptr;  ///< the state of the last attempt
+  std::uint32_t attempts = 0;               ///< submitted plans
+
+  // Of the last attempt.
+  std::vector<GroupResult> groups;  ///< R-RECON-9 order
+  bool has_queued = false;
+  bool submitted = false;
+  PlanRows plan;
+  base::Uuid deployment_id;                                               ///< the current deployment's; nil: none
+  std::vector<std::pair<std::uint32_t, std::int64_t>> deployment_groups;  ///< a new one: group position, desired total
+  Eligibility eligibility;                                                ///< when some group failed
+  std::uint32_t port_collision_events = 0;                                ///< of all attempts
+
+  bool has_blocked = false;  ///< a blocked evaluation was created, and the evaluation refers to it
+  base::Uuid blocked_id;
+  bool reblocked = false;  ///< the evaluation goes back to the blocked ones; no status update (R-SCHED-18)
+  base::Uuid next_eval;    ///< the last follow-up created (R-SCHED-54); nil: none
+
+  void clear();
+  void begin_attempt(const tables::Snapshot& snapshot);
+  [[nodiscard]] bool any_failed() const;
+  [[nodiscard]] GroupResult* group(tables::Symbol name);
+};
+
+/// What became of a submitted plan.
+struct Submission {
+  std::string error;                            ///< R-SCHED-41
+  const tables::Snapshot* refreshed = nullptr;  ///< newer state to go on with; outlives process()
+  bool nothing_committed = false;
+  std::span<const tables::NodeRow> refused_nodes;  ///< which lost their stops, placements and preemptions
+  bool stored = true;                              ///< false: a dry run; indexes did not move (R-SCHED-45)
+};
+
+/// Takes what processing hands out, in order. A caller that commits the plan itself afterwards needs none.
+class Planner {
+ public:
+  virtual ~Planner() = default;
+  /// Submits result.plan, made on result.state.
+  virtual Submission submit(const EvalResult& result) = 0;
+  /// Creates an evaluation; the failed groups are those of result.groups at this moment. An error text, or "".
+  virtual std::string create(const EvalResult& result, const CreatedEval& eval) = 0;
+};
+
+/// Accepts everything and does nothing.
+class NoPlanner final : public Planner {
+ public:
+  Submission submit(const EvalResult&) override { return {}; }
+  std::string create(const EvalResult&, const CreatedEval&) override { return {}; }
+};
+
+enum class AttemptEnd : std::uint8_t { done, again, again_with_progress, error };  // error: result.description
+
+/// Submits the plan of an attempt, adjusts the queued counts by what was placed and adopts refreshed state into
+/// `state` (R-SCHED-41 to 45, 121). `needs_refresh`: a partial commit without newer state is an error (R-SCHED-44).
+AttemptEnd submit_plan(Planner& planner, const tables::Snapshot*& state, EvalResult& result, bool needs_refresh);
+
+/// Creates a blocked evaluation from the failures so far (R-SCHED-52); an error text, or "".
+std::string create_blocked(Planner& planner, const EvalResult& result, base::Uuid id, std::string_view triggered_by,
+                           std::string_view description, tables::NodeRow node = tables::kNoRow,
+                           const Eligibility* eligibility = nullptr);
+
+/// The loop of R-SCHED-7. `attempt()` does one attempt and says how it ended. True when the evaluation was served,
+/// false when the attempts ran out; errors stand in the result.
+template <class Attempt>
+bool run_attempts(std::uint32_t limit, EvalResult& result, Attempt attempt) {
+  for (std::uint32_t used = 0; used < limit;) {
+    switch (attempt()) {
+      case AttemptEnd::done:
+        return true;
+      case AttemptEnd::error:
+        result.status = EvalStatus::error;
+        return true;
+      case AttemptEnd::again_with_progress:
+        used = 0;
+        break;
+      case AttemptEnd::again:
+        ++used;
+        break;
+    }
+  }
+  result.status = EvalStatus::failed;
+  result.description = "maximum attempts reached (" + std::to_string(limit) + ")";
+  return false;
+}
+
+/// Fails an evaluation whose trigger the scheduler does not know (R-SCHED-4).
+void refuse_trigger(const EvalFacts& eval, EvalResult& result);
+
+/// The newest deployment of a job, of whatever version (R-SCHED-38, R-RECON-16); null without one.
+[[nodiscard]] std::shared_ptr<const model::Deployment> latest_deployment(const tables::Snapshot& state,
+                                                                         tables::JobKeyRow job);
+
+}  // namespace berth::sched

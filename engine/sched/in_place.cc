@@ -1,0 +1,136 @@
+#include "sched/in_place.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "model/codec.h"
+#include "model/predicates.h"
+#include "model/tasks_updated.h"
+
+namespace berth::sched {
+
+using tables::AllocRow;
+using tables::kNoRow;
+using tables::NodeRow;
+
+NodeRow find_node(const tables::Snapshot& snapshot, std::string_view id) {
+  const auto wanted = base::parse_uuid(id);
+  if (!wanted) return kNoRow;
+  const auto& by_id = *snapshot.nodes.fixed->by_id;
+  const auto at = std::lower_bound(by_id.begin(), by_id.end(), *wanted,
+                                   [&](NodeRow row, base::Uuid key) { return snapshot.nodes.id(row) < key; });
+  return at != by_id.end() && snapshot.nodes.id(*at) == *wanted ? *at : kNoRow;
+}
+
+bool InPlaceCheck::same_spec(AllocRow alloc) {
+  const tables::JobRow version = snapshot_.allocs.job[alloc];
+  if (version == kNoRow) return true;  // R-RECON-40 keeps such allocations out
+  if (version != last_version_) {
+    last_version_ = version;
+    last_same_ = snapshot_.jobs.versions[version]->spec->job_modify_index == job_.spec->job_modify_index;
+  }
+  return last_same_;
+}
+
+const InPlaceCheck::Verdict& InPlaceCheck::verdict(AllocRow alloc) {
+  const tables::JobRow version = snapshot_.allocs.job[alloc];
+  const tables::Symbol group = snapshot_.allocs.group[alloc];
+  const auto is_it = [&](const Verdict& v) { return v.version == version && v.group == group; };
+  if (last_verdict_ < verdicts_.size() && is_it(verdicts_[last_verdict_])) return verdicts_[last_verdict_];
+  auto found = std::find_if(verdicts_.begin(), verdicts_.end(), is_it);
+  if (found == verdicts_.end()) {
+    const auto& theirs = snapshot_.jobs.versions[version]->spec;
+    Verdict v{version, group, model::tasks_updated(*theirs, *job_.spec, snapshot_.text(group)), false, kNoRow};
+    model::Allocation of;
+    of.job = theirs;
+    of.task_group = snapshot_.text(group);
+    v.run_limited = model::max_run_duration(of).has_value();
+    for (std::uint32_t g = 0; g < job_.groups.size() && v.position == kNoRow; ++g)
+      if (job_.groups[g].name == group) v.position = g;
+    found = verdicts_.insert(verdicts_.end(), v);
+  }
+  last_verdict_ = static_cast<std::size_t>(found - verdicts_.begin());
+  return *found;
+}
+
+bool InPlaceCheck::on_target(NodeRow node) {
+  if (node == kNoRow || !snapshot_.nodes.exists(node)) return false;
+  const auto known = [&](std::vector<std::int8_t>& answers, tables::ColumnId id, auto decide) {
+    const tables::KeyedColumn& column = snapshot_.nodes.column(id);
+    answers.resize(column.values.size() + 1, -1);
+    const std::uint32_t code = column.code(node);
+    if (answers[code] < 0) answers[code] = decide(code == 0 ? std::string() : snapshot_.text(column.value(code)));
+    return answers[code] != 0;
+  };
+  return known(datacenter_fits_, tables::kDatacenterColumn,
+               [&](const std::string& text) {
+                 return std::any_of(job_.spec->datacenters.begin(), job_.spec->datacenters.end(),
+                                    [&](const std::string& pattern) { return base::glob_match(pattern, text); });
+               }) &&
+         known(pool_fits_, tables::kPoolColumn,
+               [&](const std::string& text) { return job_.spec->node_pool == "all" || job_.spec->node_pool == text; });
+}
+
+InPlaceCheck::Answer InPlaceCheck::judge(AllocRow alloc) {
+  held_ = nullptr;
+  shape_.reset();
+  const Verdict& v = verdict(alloc);
+  if (v.must_replace) return Answer::destructive;
+  if (snapshot_.allocs.terminal(alloc)) return Answer::ignore;
+  const NodeRow node = snapshot_.allocs.node[alloc];
+  if (!on_target(node)) return Answer::destructive;
+  if (v.run_limited) return Answer::in_place;  // R-SCHED-111
+  const std::uint32_t group = v.position;
+  plan::PlannedStop& probe = plan_.stops.emplace_back();  // R-SCHED-112, 113
+  probe.alloc = alloc;
+  stack_.stopped(static_cast<std::uint32_t>(plan_.stops.size() - 1));
+  SelectOptions options;
+  options.name_index = snapshot_.allocs.name_index[alloc];
+  const auto& cold = snapshot_.allocs.cold[alloc];
+  if (cold) options.name = cold->name;
+  auto selected = stack_.select_one(node, group, options);
+  stack_.pop_stop(alloc);
+  stack_.forget_last_stop();
+  if (!selected) return Answer::destructive;
+  merge(alloc, group, std::move(*selected), true);
+  return Answer::in_place;
+}
+
+void InPlaceCheck::merge(AllocRow alloc, std::uint32_t group, Selected selected, bool keeps_cores) {
+  const tables::ResourceShape& before = snapshot_.allocs.shape_of(alloc);
+  const tables::CompiledGroup& compiled = job_.groups[group];
+  const bool plain = !before.special() && before.resources && !selected.held->special() && !compiled.has_network &&
+                     !compiled.has_task_network && !compiled.has_devices && !compiled.has_cores;
+  if (plain) {
+    held_ = selected.held;
+    shape_ = std::move(selected.shape);
+    return;
+  }
+  auto resources = std::make_shared<model::AllocatedResources>(*selected.held->resources);
+  const auto& old = before.resources;
+  for (auto& [name, task] : resources->tasks) {
+    task.networks.clear();
+    task.devices.clear();
+    if (keeps_cores) task.cpu.reserved_cores.clear();
+    if (old) {
+      const auto theirs = old->tasks.find(name);
+      if (theirs == old->tasks.end()) continue;
+      task.networks = theirs->second.networks;
+      task.devices = theirs->second.devices;
+      if (keeps_cores) task.cpu.reserved_cores = theirs->second.cpu.reserved_cores;
+    } else if (const auto& cold = snapshot_.allocs.cold[alloc]) {
+      if (const json::Value* legacy = cold->task_resources.find(name))
+        for (const json::Value& network : (*legacy)["Networks"].items()) {
+          model::NetworkResource read;
+          if (model::from_json(network, read)) task.networks.push_back(std::move(read));
+        }
+    }
+  }
+  resources->shared.networks = old ? old->shared.networks : std::vector<model::NetworkResource>();
+  resources->shared.ports = old ? old->shared.ports : std::vector<model::AllocatedPort>();
+  resources->shared.disk_mb = compiled.disk_mb;
+  shape_ = tables::make_shape(std::move(resources));
+  held_ = shape_.get();
+}
+
+}  // namespace berth::sched

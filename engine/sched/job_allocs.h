@@ -1,0 +1,44 @@
+// The allocations of one job as the reconcilers read them.
+//
+// Found through the job's chain in the allocation table, so an evaluation costs what its job has, not what the cluster
+// has. Memory is kept from evaluation to evaluation. Threads: one worker.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "reconcile/alloc_facts.h"
+#include "tables/state.h"
+
+namespace berth::sched {
+
+/// What is wrong with a node (R-SCHED-33); kNoRow and nodes that left the state are gone.
+[[nodiscard]] reconcile::NodeTaint taint_of(const tables::Snapshot& snapshot, tables::NodeRow node);
+
+class JobAllocs {
+ public:
+  /// Reads all allocations of `key`. `deployment_id` is the latest deployment's, nil without one.
+  void read(const tables::Snapshot& snapshot, tables::JobKeyRow key, base::Uuid deployment_id);
+
+  /// Writes a follow-up evaluation into what is read of an allocation, as if it stood in state.
+  void write_followup(tables::AllocRow row, const std::string& eval_id);
+
+  [[nodiscard]] std::size_t size() const { return rows_.size(); }
+  /// By position, in order of creation.
+  [[nodiscard]] std::span<const tables::AllocRow> rows() const { return rows_; }
+  [[nodiscard]] std::span<reconcile::AllocFacts> facts() { return facts_; }
+  [[nodiscard]] std::span<const reconcile::AllocFacts> facts() const { return facts_; }
+  /// By AllocFacts::group: the groups of the current job version first.
+  [[nodiscard]] std::span<const std::string> group_names() const { return group_names_; }
+  [[nodiscard]] std::span<const tables::Symbol> groups() const { return groups_; }
+
+ private:
+  std::vector<tables::AllocRow> rows_;
+  std::vector<reconcile::AllocFacts> facts_;
+  std::vector<std::string> group_names_;
+  std::vector<tables::Symbol> groups_;
+  std::deque<model::Allocation> made_;  // of rows without an API object of their own
+};
+
+}  // namespace berth::sched
