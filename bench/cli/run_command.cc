@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <memory>
 
+#include "base/build_info.h"
 #include "cli/commands.h"
 #include "io/files.h"
 #include "run/interrupt.h"
@@ -16,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-  std::string workload, label = "full", json, csv, hdr;
+  std::string workload, label = "full", json, csv, hdr, isa;
   std::optional<std::int64_t> seed;
   bool list = false, quiet = false;
 };
@@ -69,6 +71,11 @@ void run(const Arguments& arguments, int& exit_code) {
   if (arguments.workload.empty())
     return report_error({"berth run", "", "no workload was named", "name one, or see `berth run --list`"}, 2,
                         exit_code);
+  if (!arguments.isa.empty() && !base::use_isa_path(arguments.isa))
+    return report_error(
+        {"berth run", "--isa", fmt::format("'{}' is not an ISA path of this build and machine", arguments.isa),
+         fmt::format("name one of {}", fmt::join(base::isa_paths_usable(), ", "))},
+        2, exit_code);
   const auto path = sim::find_workload(arguments.workload);
   if (!path) return report_error(path.error(), 2, exit_code);
   auto workload = sim::read_workload(*path, arguments.label);
@@ -110,6 +117,8 @@ void add_run(CLI::App& app, int& exit_code) {
                       "write the report to this file (bench/macro/README.md has the format)");
   command->add_option("--csv", arguments->csv, "write one line per run, for nomad-grid per cell, to this file");
   command->add_option("--hdr", arguments->hdr, "write the latency in HdrHistogram's percentile format to this file");
+  command->add_option("--isa", arguments->isa,
+                      "take this instruction set path (berth --version lists them), not the best");
   command->add_flag("--list", arguments->list, "list the workloads of bench/macro");
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 decisions differ from Nomad's.");

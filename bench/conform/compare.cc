@@ -5,7 +5,6 @@
 #include <cmath>
 
 namespace berth::conform {
-namespace {
 
 bool is_zero(const json::Value& v) {
   if (v.is_null()) return true;
@@ -14,6 +13,8 @@ bool is_zero(const json::Value& v) {
   if (v.is_string()) return v.as_string().empty();
   return v.size() == 0;
 }
+
+namespace {
 
 std::string shortened(const json::Value& v) {
   std::string text = json::to_text(v);

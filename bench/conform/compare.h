@@ -16,6 +16,9 @@ struct CompareOptions {
   std::string_view rule = "";   ///< put into each difference
 };
 
+/// Absent, null, false, 0, "", [] or {}.
+[[nodiscard]] bool is_zero(const json::Value& value);
+
 /// Every place where `got` is not `expected`; numbers exactly, -0.0 equal to 0.0, member order ignored.
 [[nodiscard]] std::vector<Difference> compare(const json::Value& expected, const json::Value& got,
                                               const CompareOptions& options = {});

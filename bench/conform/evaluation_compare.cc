@@ -19,14 +19,6 @@ bool is_name_map(std::string_view key) {
   return std::find(kMaps.begin(), kMaps.end(), key) != kMaps.end();
 }
 
-bool is_zero(const json::Value& v) {
-  if (v.is_null()) return true;
-  if (v.is_bool()) return !v.as_bool();
-  if (v.is_number()) return v.as_double() == 0;
-  if (v.is_string()) return v.as_string().empty();
-  return v.size() == 0;
-}
-
 /// Drops fields that are not compared and fields of zero value, from the leaves up.
 json::Value simplified(const json::Value& v, bool name_map) {
   if (v.is_array()) {

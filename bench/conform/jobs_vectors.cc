@@ -1,6 +1,7 @@
 // Adapters from recorded vectors to berth: registration of jobs, change detection, annotations (FORMAT-components.md).
+#include <re2/re2.h>
+
 #include <array>
-#include <regex>
 #include <span>
 
 #include "conform/compare.h"
@@ -24,18 +25,18 @@ Result<model::Job> read_job(const json::Value& value) {
 
 /// Whether a recorded text reports on a block whose validation berth leaves out: its wording cannot be compared.
 bool reports_opaque_block(const std::string& text) {
-  static const std::regex opaque(
+  static const re2::RE2 opaque(
       "Template [0-9]+ validation|Artifact [0-9]+ validation|Identity \"|Vault validation|service\\[|"
       "service \"|group service validation|referenced by services|Service [a-z_]+ must|CSIPluginConfig|Action ");
-  return std::regex_search(text, opaque);
+  return re2::RE2::PartialMatch(text, opaque);
 }
 
 /// The recorded list names the entries of an unnamed nested list one by one.
 void push_leaves(std::string_view text, json::Value& list) {
-  static const std::regex header("^[0-9]+ errors? occurred:");
-  std::cmatch match;
-  if (!std::regex_search(text.data(), text.data() + text.size(), match, header)) return list.push(std::string(text));
-  text.remove_prefix(static_cast<std::size_t>(match.length()));
+  static const re2::RE2 header("[0-9]+ errors? occurred:");
+  re2::StringPiece rest(text);
+  if (!re2::RE2::Consume(&rest, header)) return list.push(std::string(text));
+  text.remove_prefix(text.size() - rest.size());
   while (text.ends_with('\n')) text.remove_suffix(1);
   constexpr std::string_view kBullet = "\n\t* ";
   for (std::size_t at = text.find(kBullet); at != std::string_view::npos;) {

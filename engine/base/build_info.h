@@ -20,8 +20,14 @@ struct BuildInfo {
 
 /// The instruction set paths of the SIMD kernels, Highway's names, best first ("AVX3_ZEN4", "AVX2", ...).
 [[nodiscard]] std::vector<std::string> isa_paths_compiled();
+/// Those of them that the processor of this machine has, best first.
+[[nodiscard]] std::vector<std::string> isa_paths_usable();
 /// The path that this machine takes: the best one that is compiled in and that the processor has.
 [[nodiscard]] std::string isa_path_used();
+/// From now on kernels take the path `name` (as isa_paths_compiled names it) and no better one; "" lifts that. Every
+/// path decides the same; this is for comparing them. False, and back to the best path, when it is not compiled in or
+/// the processor lacks it. Not while another thread runs a kernel.
+[[nodiscard]] bool use_isa_path(std::string_view name);
 
 /// All of it as the lines that `berth --version` prints, without a final newline.
 [[nodiscard]] std::string version_text();

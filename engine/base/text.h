@@ -21,6 +21,8 @@ namespace berth::base {
 
 /// Double-quoted as Go's %q does it (R-FEAS-1009).
 [[nodiscard]] std::string go_quote(std::string_view text);
+/// At most 40 bytes of a text from a file, others than printable ASCII as `?`, for messages of one line.
+[[nodiscard]] std::string shown(std::string_view text);
 /// Without leading and trailing Unicode white space (R-FEAS-651).
 [[nodiscard]] std::string_view trim_space(std::string_view text);
 /// At every occurrence of `separator`; "" gives one empty piece.

@@ -7,8 +7,8 @@
 namespace berth::model {
 namespace {
 
+using base::kSecond;
 using json::Value;
-constexpr std::int64_t kSecond = base::kSecond;
 
 void fill(Value& object, std::string_view key, Value value) {
   if (!object.has(key)) object.set(key, std::move(value));

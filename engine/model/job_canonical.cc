@@ -3,7 +3,7 @@
 namespace berth::model {
 namespace {
 
-constexpr Duration kSecond = base::kSecond;
+using base::kSecond;
 
 void canonicalize_ports(std::vector<NetworkResource>& networks) {
   for (NetworkResource& network : networks)

@@ -7,7 +7,6 @@
 namespace berth::model {
 namespace {
 
-std::string number(std::int64_t value) { return std::to_string(value); }
 bool is_system(const std::string& type) { return type == "system" || type == "sysbatch"; }
 bool is_batch(const std::string& type) { return type == "batch" || type == "sysbatch"; }
 
@@ -154,7 +153,7 @@ ErrorList validate_group(const Job& job, const TaskGroup& group, const std::stri
   if (!group.ephemeral_disk)
     errors.add("Task Group " + group.name + " should have an ephemeral disk object");
   else if (group.ephemeral_disk->size_mb < 10)
-    errors.add("minimum DiskMB value is 10; got " + number(group.ephemeral_disk->size_mb));
+    errors.add("minimum DiskMB value is 10; got " + std::to_string(group.ephemeral_disk->size_mb));
   if (group.update) {
     if (job.type != "service" && job.type != "system")
       errors.add("Job type " + quoted_type + " does not allow update block");

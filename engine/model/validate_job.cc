@@ -9,8 +9,6 @@
 namespace berth::model {
 namespace {
 
-std::string number(std::int64_t value) { return std::to_string(value); }
-
 void validate_identity(const Job& job, ErrorList& errors) {
   if (job.region.empty()) errors.add("Missing job region");
   if (job.id.empty())
@@ -55,7 +53,7 @@ void validate_groups(const Job& job, const EmptyContainers& empty, ErrorList& er
       errors.add("Job task group " + std::to_string(i + 1) + " redefines '" + group.name + "' from group " +
                  std::to_string(at->second));
     if (job.type == "system" && group.count > 1)
-      errors.add("Job task group " + group.name + " has count " + number(group.count) +
+      errors.add("Job task group " + group.name + " has count " + std::to_string(group.count) +
                  ". Count cannot exceed 1 with system scheduler");
   }
   for (std::size_t i = 0; i < job.task_groups.size(); ++i)
@@ -135,13 +133,13 @@ ErrorList validate_limits(const Job& job, const RegistrationLimits& limits) {
   if (!job.multiregion.is_null()) errors.add("Multiregion jobs are unlicensed");
   if (!job.payload.empty()) errors.add("job can't be submitted with a payload");
   if (job.priority < 1 || job.priority > limits.priority_max)
-    errors.add("job priority must be between [1, " + number(limits.priority_max) + "]");
+    errors.add("job priority must be between [1, " + std::to_string(limits.priority_max) + "]");
   std::int64_t total = 0;
   for (const TaskGroup& group : job.task_groups)
     if (__builtin_add_overflow(total, group.count, &total)) total = std::numeric_limits<std::int64_t>::max();
   if (limits.job_count_max > 0 && total > limits.job_count_max)
-    errors.add("total count was greater than configured job_max_count: " + number(total) + " > " +
-               number(limits.job_count_max));
+    errors.add("total count was greater than configured job_max_count: " + std::to_string(total) + " > " +
+               std::to_string(limits.job_count_max));
   for (const TaskGroup& group : job.task_groups)
     for (const Task& task : group.tasks) {
       if (task.resources && task.resources->numa && !task.resources->numa->affinity.empty() &&

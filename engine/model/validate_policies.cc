@@ -8,10 +8,8 @@
 namespace berth::model {
 namespace {
 
-constexpr Duration kSecond = base::kSecond;
 using base::duration_text;
-
-std::string number(std::int64_t value) { return std::to_string(value); }
+using base::kSecond;
 
 Duration saturating_add(Duration a, Duration b) {
   Duration sum;
@@ -85,12 +83,12 @@ ErrorList validate_restart(const RestartPolicy& policy) {
     return errors;
   }
   if (policy.attempts == 0 && policy.mode != "fail")
-    errors.add("Restart policy " + base::go_quote(policy.mode) + " with " + number(policy.attempts) +
+    errors.add("Restart policy " + base::go_quote(policy.mode) + " with " + std::to_string(policy.attempts) +
                " attempts is ambiguous");
   if (policy.interval < 5 * kSecond)
     errors.add("Interval can not be less than 5s (got " + duration_text(policy.interval) + ")");
   if (saturating_mul(policy.attempts, policy.delay) > policy.interval)
-    errors.add("Nomad can't restart the TaskGroup " + number(policy.attempts) + " times in an interval of " +
+    errors.add("Nomad can't restart the TaskGroup " + std::to_string(policy.attempts) + " times in an interval of " +
                duration_text(policy.interval) + " with a delay of " + duration_text(policy.delay));
   return errors;
 }
@@ -101,7 +99,7 @@ ErrorList validate_reschedule(const ReschedulePolicy& policy) {
   if (policy.attempts > 0) {
     if (policy.interval <= 0) errors.add("Interval must be a non zero value if Attempts > 0");
     if (policy.unlimited) {
-      errors.add("Reschedule Policy with Attempts = " + number(policy.attempts) +
+      errors.add("Reschedule Policy with Attempts = " + std::to_string(policy.attempts) +
                  ", Interval = " + duration_text(policy.interval) + ", and Unlimited = true is ambiguous");
       errors.add("If Attempts >0, Unlimited cannot also be set to true");
     }
@@ -136,8 +134,8 @@ ErrorList validate_reschedule(const ReschedulePolicy& policy) {
   if (!delays_good) return errors;
   const AttemptFit fit = attempts_that_fit(policy);
   if (fit.fits) return errors;
-  std::string text = "Nomad can only make " + number(fit.possible) + " attempts in " + duration_text(policy.interval) +
-                     " with initial delay " + duration_text(policy.delay);
+  std::string text = "Nomad can only make " + std::to_string(fit.possible) + " attempts in " +
+                     duration_text(policy.interval) + " with initial delay " + duration_text(policy.delay);
   if (policy.delay_function == "constant")
     text += " and delay function " + base::go_quote(policy.delay_function);
   else
@@ -145,7 +143,7 @@ ErrorList validate_reschedule(const ReschedulePolicy& policy) {
             duration_text(policy.max_delay);
   errors.add(std::move(text));
   errors.add("Set the interval to at least " + duration_text(fit.recommended) + " to accommodate " +
-             number(policy.attempts) + " attempts");
+             std::to_string(policy.attempts) + " attempts");
   return errors;
 }
 
@@ -153,8 +151,9 @@ ErrorList validate_update_strategy(const UpdateStrategy& u) {
   ErrorList errors;
   if (u.health_check != "checks" && u.health_check != "task_states" && u.health_check != "manual")
     errors.add("Invalid health check given: " + base::go_quote(u.health_check));
-  if (u.max_parallel < 0) errors.add("Max parallel can not be less than zero: " + number(u.max_parallel) + " < 0");
-  if (u.canary < 0) errors.add("Canary count can not be less than zero: " + number(u.canary) + " < 0");
+  if (u.max_parallel < 0)
+    errors.add("Max parallel can not be less than zero: " + std::to_string(u.max_parallel) + " < 0");
+  if (u.canary < 0) errors.add("Canary count can not be less than zero: " + std::to_string(u.canary) + " < 0");
   if (u.canary == 0 && u.auto_promote) errors.add("Auto Promote requires a Canary count greater than zero");
   if (u.min_healthy_time < 0)
     errors.add("Minimum healthy time may not be less than zero: " + duration_text(u.min_healthy_time));
@@ -174,7 +173,7 @@ ErrorList validate_update_strategy(const UpdateStrategy& u) {
 
 ErrorList validate_migrate(const MigrateStrategy& m) {
   ErrorList errors;
-  if (m.max_parallel < 0) errors.add("MaxParallel must be >= 0 but found " + number(m.max_parallel));
+  if (m.max_parallel < 0) errors.add("MaxParallel must be >= 0 but found " + std::to_string(m.max_parallel));
   if (m.health_check.empty()) {
     if (m.max_parallel > 0) errors.add("Missing HealthCheck");
   } else if (m.health_check != "checks" && m.health_check != "task_states") {

@@ -7,15 +7,13 @@
 namespace berth::model {
 namespace {
 
-std::string number(std::int64_t value) { return std::to_string(value); }
-
 ErrorList validate_device(const RequestedDevice& device) {
   ErrorList errors;
   if (device.name.empty())
     errors.add("device name must be given as one of the following: type, vendor/type, or vendor/type/name");
   for (std::size_t i = 0; i < device.constraints.size(); ++i) {
     const Constraint& constraint = device.constraints[i];
-    const std::string place = "Constraint " + number(static_cast<std::int64_t>(i) + 1);
+    const std::string place = "Constraint " + std::to_string(static_cast<std::int64_t>(i) + 1);
     if (constraint.operand == "distinct_hosts" || constraint.operand == "distinct_property")
       errors.add(place + " has disallowed Operand: " + constraint.operand);
     errors.add_nested(place + " validation failed: ", validate_constraint(constraint));
@@ -26,21 +24,21 @@ ErrorList validate_device(const RequestedDevice& device) {
 
 ErrorList validate_log_config(const LogConfig& log, const std::optional<EphemeralDisk>& disk) {
   ErrorList errors;
-  if (log.max_files < 1) errors.add("minimum number of files is 1; got " + number(log.max_files));
-  if (log.max_file_size_mb < 1) errors.add("minimum file size is 1MB; got " + number(log.max_file_size_mb));
+  if (log.max_files < 1) errors.add("minimum number of files is 1; got " + std::to_string(log.max_files));
+  if (log.max_file_size_mb < 1) errors.add("minimum file size is 1MB; got " + std::to_string(log.max_file_size_mb));
   std::int64_t storage;
   if (__builtin_mul_overflow(log.max_files, log.max_file_size_mb, &storage))
     storage = std::numeric_limits<std::int64_t>::max();
   if (disk && disk->size_mb <= storage)
-    errors.add("log storage (" + number(storage) + " MB) must be less than requested disk capacity (" +
-               number(disk->size_mb) + " MB)");
+    errors.add("log storage (" + std::to_string(storage) + " MB) must be less than requested disk capacity (" +
+               std::to_string(disk->size_mb) + " MB)");
   return errors;
 }
 
 void validate_mounts(const TaskGroup& group, const Task& task, ErrorList& errors) {
   const json::Array& mounts = task.volume_mounts.items();
   for (std::size_t i = 0; i < mounts.size(); ++i) {
-    const std::string place = "Volume Mount (" + number(static_cast<std::int64_t>(i)) + ")";
+    const std::string place = "Volume Mount (" + std::to_string(static_cast<std::int64_t>(i)) + ")";
     const std::string& volume = mounts[i]["Volume"].as_string();
     if (!group.volumes.contains(volume)) errors.add(place + " references undefined volume " + volume);
     ErrorList inner;
@@ -60,15 +58,15 @@ void validate_mounts(const TaskGroup& group, const Task& task, ErrorList& errors
 ErrorList validate_resources(const Resources& r) {
   ErrorList errors;
   if (r.cores > 0 && r.cpu > 0) errors.add("Task can only ask for 'cpu' or 'cores' resource, not both.");
-  if (r.cores < 0) errors.add("cores value (" + number(r.cores) + ") cannot be negative");
+  if (r.cores < 0) errors.add("cores value (" + std::to_string(r.cores) + ") cannot be negative");
   ErrorList least;
-  if (r.cores == 0 && r.cpu < 1) least.add("minimum CPU value is 1; got " + number(r.cpu));
-  if (r.memory_mb < 10) least.add("minimum MemoryMB value is 10; got " + number(r.memory_mb));
+  if (r.cores == 0 && r.cpu < 1) least.add("minimum CPU value is 1; got " + std::to_string(r.cpu));
+  if (r.memory_mb < 10) least.add("minimum MemoryMB value is 10; got " + std::to_string(r.memory_mb));
   errors.add_nested("", least);
   if (r.disk_mb > 0)
     errors.add("Task can't ask for disk resources, they have to be specified at the task group level.");
   for (std::size_t i = 0; i < r.devices.size(); ++i)
-    errors.add_nested("device " + number(static_cast<std::int64_t>(i) + 1) + " failed validation: ",
+    errors.add_nested("device " + std::to_string(static_cast<std::int64_t>(i) + 1) + " failed validation: ",
                       validate_device(r.devices[i]));
   if (r.numa) {
     const std::string& affinity = r.numa->affinity;
@@ -80,12 +78,12 @@ ErrorList validate_resources(const Resources& r) {
         errors.add("numa device " + base::go_quote(name) + " not requested as task resource");
   }
   if (r.memory_max_mb != 0 && r.memory_max_mb != -1 && r.memory_max_mb < r.memory_mb)
-    errors.add("MemoryMaxMB value (" + number(r.memory_max_mb) + ") should be larger than MemoryMB value (" +
-               number(r.memory_mb) + ")");
+    errors.add("MemoryMaxMB value (" + std::to_string(r.memory_max_mb) + ") should be larger than MemoryMB value (" +
+               std::to_string(r.memory_mb) + ")");
   if (r.secrets_mb > r.memory_mb)
-    errors.add("SecretsMB value (" + number(r.secrets_mb) + ") cannot be larger than MemoryMB value (" +
-               number(r.memory_mb) + ")");
-  if (r.secrets_mb < 0) errors.add("SecretsMB value (" + number(r.secrets_mb) + ") cannot be negative");
+    errors.add("SecretsMB value (" + std::to_string(r.secrets_mb) + ") cannot be larger than MemoryMB value (" +
+               std::to_string(r.memory_mb) + ")");
+  if (r.secrets_mb < 0) errors.add("SecretsMB value (" + std::to_string(r.secrets_mb) + ") cannot be negative");
   return errors;
 }
 
@@ -115,7 +113,7 @@ ErrorList validate_task(const Job& job, const TaskGroup& group, const Task& task
     errors.add_nested("", validate_log_config(*task.log_config, group.ephemeral_disk));
   for (std::size_t i = 0; i < task.constraints.size(); ++i) {
     const Constraint& constraint = task.constraints[i];
-    const std::string which = "Constraint " + number(static_cast<std::int64_t>(i) + 1);
+    const std::string which = "Constraint " + std::to_string(static_cast<std::int64_t>(i) + 1);
     errors.add_nested(which + " validation failed: ", validate_constraint(constraint));
     if (constraint.operand == "distinct_hosts" || constraint.operand == "distinct_property")
       errors.add(which + " has disallowed Operand at task level: " + constraint.operand);

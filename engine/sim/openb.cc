@@ -14,15 +14,8 @@
 namespace berth::sim {
 namespace {
 
-constexpr std::int64_t kMaxSeconds = 9'000'000'000, kMaxAmount = 1'000'000'000, kMaxGpus = 1'024;
+constexpr std::int64_t kMaxSeconds = 9'000'000'000, kMaxGpus = 1'024;
 constexpr std::int64_t kDiskMb = 1 << 20;
-
-std::string shown(std::string_view text) {
-  std::string out(text.substr(0, 40));
-  for (char& c : out)
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
-  return text.size() > 40 ? out + "..." : out;
-}
 
 /// A comma separated file with a header and no quoting. Fields of the current row are read by column name; the first
 /// problem is kept.
@@ -61,13 +54,13 @@ class CsvRows {
     const std::string_view field = fields_[column];
     const bool plain = std::all_of(field.begin(), field.end(), [](char c) { return c > 0x20 && c < 0x7f && c != '"'; });
     if (!plain || field.size() > max_bytes)
-      fail(header_[column], "'" + shown(field) + "' is not a plain word", "fetch the file again");
+      fail(header_[column], "'" + base::shown(field) + "' is not a plain word", "fetch the file again");
     return std::string(field);
   }
   std::int64_t integer(std::size_t column, std::int64_t min, std::int64_t max) {
     const auto value = base::parse_int64(fields_[column]);
     if (!value || *value < min || *value > max) {
-      fail(header_[column], "'" + shown(fields_[column]) + "' is not a whole number in range",
+      fail(header_[column], "'" + base::shown(fields_[column]) + "' is not a whole number in range",
            fmt::format("use {} to {}", min, max));
       return min;
     }
@@ -77,7 +70,7 @@ class CsvRows {
   void fail(std::string_view column, std::string problem, std::string remedy) {
     if (error_) return;
     std::string place = line_ == 0 ? "" : std::to_string(line_);
-    if (!column.empty()) place += ":" + shown(column);
+    if (!column.empty()) place += ":" + base::shown(column);
     error_ = InputError{path_, std::move(place), std::move(problem), std::move(remedy)};
   }
   [[nodiscard]] const std::optional<InputError>& error() const { return error_; }
@@ -194,7 +187,7 @@ Result<std::vector<OpenbNode>> parse_openb_nodes(std::string_view text, const st
     if (node.name.empty()) rows.fail("sn", "is empty", "give every node a name");
     if (node.model.empty() != (node.gpus == 0))
       rows.fail("model", "contradicts the number of GPUs", "a model is named exactly when there are GPUs");
-    if (!seen.insert(node.name).second) rows.fail("sn", "'" + shown(node.name) + "' occurs twice", "rename one");
+    if (!seen.insert(node.name).second) rows.fail("sn", "'" + base::shown(node.name) + "' occurs twice", "rename one");
     out.push_back(std::move(node));
   }
   if (!rows.error() && out.empty()) rows.fail("", "holds no nodes", "fetch the file again");
@@ -237,7 +230,8 @@ Result<std::vector<OpenbTask>> parse_openb_tasks(std::string_view text, const st
       if (task.deleted_s < task.created_s) rows.fail("deletion_time", "is before creation_time", "correct the line");
     }
     if (task.name.empty()) rows.fail("name", "is empty", "give every task a name");
-    if (!seen.insert(task.name).second) rows.fail("name", "'" + shown(task.name) + "' occurs twice", "rename one");
+    if (!seen.insert(task.name).second)
+      rows.fail("name", "'" + base::shown(task.name) + "' occurs twice", "rename one");
     out.push_back(std::move(task));
   }
   if (!rows.error() && out.empty()) rows.fail("", "holds no tasks", "fetch the file again");

@@ -8,6 +8,9 @@
 
 namespace berth::sim {
 
+/// Amounts of cpu (MHz), memory and disk (MiB) in workloads and traces stay below it.
+inline constexpr std::int64_t kMaxAmount = 1'000'000'000;
+
 /// An integer drawn by inverting its cumulative distribution. Value semantics; drawing allocates nothing.
 class Quantity {
  public:

@@ -33,14 +33,6 @@ const char* kind_of(const toml::node& node) {
   return "a date or time";
 }
 
-/// At most 40 bytes of a text from the file, without control characters, for messages of one line.
-std::string shown(std::string_view text) {
-  std::string out(text.substr(0, 40));
-  for (char& c : out)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return text.size() > 40 ? out + "..." : out;
-}
-
 }  // namespace
 
 void TomlReader::fail(std::size_t line, std::string problem, std::string remedy, bool is_missing) {
@@ -174,7 +166,7 @@ Quantity TomlSection::quantity(std::string_view key, Quantity fallback, std::int
   if (!table) return misshapen(std::string("is ") + kind_of(*node));
   for (const auto& [name, value] : *table)
     if (name != "values" && name != "weights" && name != "quantiles")
-      return misshapen("has the unknown part '" + shown(name.str()) + "'");
+      return misshapen("has the unknown part '" + base::shown(name.str()) + "'");
   const toml::node* quantile_node = table->get("quantiles");
   if (quantile_node) {
     if (table->size() != 1) return misshapen("has quantiles and values");
@@ -273,7 +265,7 @@ void TomlSection::finish() {
   std::string remedy = "remove it; bench/macro/README.md lists the keys";
   if (nearest != known_.end() && distance(first.substr(0, 64), *nearest) <= 2)
     remedy = "did you mean '" + *nearest + "'?";
-  reader_.fail(first_line, fmt::format("unknown key '{}' in {}", shown(first), name_), remedy);
+  reader_.fail(first_line, fmt::format("unknown key '{}' in {}", base::shown(first), name_), remedy);
 }
 
 void merge_toml(toml::table& base, toml::table&& changes) {

@@ -12,7 +12,7 @@ namespace berth::sim {
 namespace {
 
 constexpr std::int64_t kMaxWorkloadBytes = 4 << 20;
-constexpr std::int64_t kMaxNodes = 10'000'000, kMaxJobs = 100'000'000, kMaxAmount = 1'000'000'000;
+constexpr std::int64_t kMaxNodes = 10'000'000, kMaxJobs = 100'000'000;
 
 constexpr std::pair<const char*, Mode> kModes[] = {{"sampled", Mode::sampled}, {"exhaustive", Mode::exhaustive}};
 constexpr std::pair<const char*, Algorithm> kAlgorithms[] = {{"binpack", Algorithm::binpack},

@@ -9,7 +9,7 @@
 namespace berth::model {
 namespace {
 
-constexpr std::int64_t kSecond = base::kSecond;
+using base::kSecond;
 
 /// Seconds between failure and restart for `count` failures in a row, each `runs_s` after the restart before.
 std::vector<std::int64_t> delays_s(const ReschedulePolicy& policy, std::int64_t runs_s, std::size_t count) {

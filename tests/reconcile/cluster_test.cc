@@ -13,7 +13,7 @@
 namespace berth::reconcile {
 namespace {
 
-constexpr std::int64_t kSecond = base::kSecond;
+using base::kSecond;
 constexpr std::int64_t kNow = 1'000'000 * kSecond;
 
 /// One job `j` with the group `web`, and what there is of it.

@@ -47,6 +47,7 @@ head -c 5000 /dev/urandom > "$scratch/noise.toml"
 expect 2 'noise.toml:' "$scratch/noise.toml"
 chmod 000 "$scratch/noise.toml"
 [ "$(id -u)" -eq 0 ] || expect 2 'noise.toml: ' "$scratch/noise.toml"
+expect 2 "'Z80' is not an ISA path .*name one of" "$small" --isa Z80
 expect 2 "there is no label 'huge'" "$small" --label huge
 printf 'name = "f"\n[cluster]\ngenerator = "files"\nfile = "nodes.json"\n[jobs]\ngenerator = "files"\nfile = "jobs.json"\n' > "$scratch/files.toml"
 expect 2 'nodes.json: No such file' "$scratch/files.toml"

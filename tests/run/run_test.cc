@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/build_info.h"
 #include "base/text.h"
 #include "io/json_parse.h"
 #include "run/interrupt.h"
@@ -203,6 +204,30 @@ TEST(Report, JsonHasTheDocumentedKeys) {
   EXPECT_FALSE(again->has("cells"));
   for (const char* key : {"commit", "compiler", "isa_path", "build_type"})
     EXPECT_FALSE((*again)["build"][key].as_string().empty()) << key;
+}
+
+TEST(Run, DecidesTheSameOnEveryInstructionSetPath) {
+  for (const char* name : {"quickstart", "openb-like"}) {
+    for (const char* mode : {"sampled", "exhaustive"}) {
+      auto workload = sim::read_workload(std::string(BERTH_SOURCE_DIR "/bench/macro/") + name + ".toml", "smoke");
+      ASSERT_TRUE(workload) << workload.error().line();
+      workload->mode = std::string_view(mode) == "sampled" ? sim::Mode::sampled : sim::Mode::exhaustive;
+      workload->jobs.count = std::min<std::int64_t>(workload->jobs.count, 60);
+      std::string first;
+      for (const std::string& path : base::isa_paths_usable()) {
+        ASSERT_TRUE(base::use_isa_path(path));
+        EXPECT_EQ(base::isa_path_used(), path);
+        const auto result = run_workload(*workload, {.quiet = true});
+        ASSERT_TRUE(result) << result.error().line();
+        EXPECT_GT(result->placed, 0U);
+        const std::string digest = to_json(*result)["decisions_digest"].as_string();
+        if (first.empty()) first = digest;
+        EXPECT_EQ(digest, first) << name << ", " << mode << ", " << path;
+      }
+      EXPECT_TRUE(base::use_isa_path(""));
+    }
+  }
+  EXPECT_FALSE(base::use_isa_path("Z80"));
 }
 
 TEST(Report, CsvLinesHaveTheFieldsOfTheHeader) {
