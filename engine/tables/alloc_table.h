@@ -76,6 +76,8 @@ struct AllocTable {
   std::uint64_t index = 0;  ///< of the last commit that changed an allocation (R-CTRL-617)
 
   [[nodiscard]] std::size_t size() const { return id.size(); }
+  /// False for a row whose allocation was removed (a purge, garbage collection).
+  [[nodiscard]] bool exists(AllocRow row) const { return job_key[row] != ~0u; }
   [[nodiscard]] bool terminal(AllocRow row) const {
     return server_terminal(desired[row]) || client_terminal(client[row]);
   }

@@ -52,6 +52,11 @@ JobRow Commit::upsert_job(const std::shared_ptr<const model::Job>& job, bool cur
   return store_.job_row(job, current, current);
 }
 
+void Commit::alias_job(const std::shared_ptr<const model::Job>& job, JobRow row) {
+  if (!store_.job_rows_.emplace(job.get(), row).second) return;
+  store_.job_aliases_.push_back(job);  // keeps the address its own
+}
+
 void Commit::purge_job(JobKeyRow key) {
   touch();
   store_.current_.jobs.keys.edit(key).current = kNoRow;
@@ -113,6 +118,64 @@ AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
                               parse_client(alloc.client_status).value_or(Client::pending), store_.shape_id(shape),
                               shape.get(), store_.claims_volumes(job, group), alloc.create_index, alloc.modify_index},
                              cold);
+}
+
+void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation> alloc) {
+  touch_allocs();
+  AllocTable& a = store_.current_.allocs;
+  const NodeRow node = a.node[row];
+  BERTH_ASSERT(node == store_.find_node(base::parse_uuid(alloc->node_id).value_or(base::Uuid{})));
+  const JobRow job = alloc->job ? store_.job_row(alloc->job, false, false) : a.job[row];
+  const ResourceShape& held = a.shape_of(row);
+  ShapeId shape = a.shape[row];
+  const bool same = alloc->allocated_resources ? held.resources && *held.resources == *alloc->allocated_resources
+                                               : held.resources == nullptr;
+  if (!same)
+    shape = store_.shape_id(alloc->allocated_resources ? make_shape(std::shared_ptr<const model::AllocatedResources>(
+                                                             alloc, &*alloc->allocated_resources))
+                                                       : std::make_shared<const ResourceShape>());
+  const Client client = parse_client(alloc->client_status).value_or(Client::pending);
+  const bool ended = client_terminal(a.client[row]), ends = client_terminal(client);
+  if (node != kNoRow) {
+    NodeUse& use = store_.current_.nodes.use.edit(node);
+    if (!ended) store_.count_use(use, a.shape_of(row), store_.claims_volumes(a.job[row], a.group[row]), -1);
+    if (ended != ends) {
+      store_.unlink_on_node(use, row);
+      store_.link_on_node(use, row, ends);
+    }
+    if (!ends) store_.count_use(use, *a.shapes[shape], store_.claims_volumes(job, a.group[row]), 1);
+    store_.refresh_free(node, use);
+  }
+  a.job.edit(row) = job;
+  a.shape.edit(row) = shape;
+  a.client.edit(row) = client;
+  a.desired.edit(row) = parse_desired(alloc->desired_status).value_or(Desired::run);
+  a.create_index.edit(row) = alloc->create_index;
+  a.modify_index.edit(row) = alloc->modify_index;
+  a.cold.edit(row) = std::move(alloc);
+}
+
+void Commit::remove_alloc(AllocRow row) {
+  touch_allocs();
+  AllocTable& a = store_.current_.allocs;
+  if (const NodeRow node = a.node[row]; node != kNoRow) {
+    NodeUse& use = store_.current_.nodes.use.edit(node);
+    if (!client_terminal(a.client[row]))
+      store_.count_use(use, a.shape_of(row), store_.claims_volumes(a.job[row], a.group[row]), -1);
+    store_.unlink_on_node(use, row);
+    store_.refresh_free(node, use);
+  }
+  JobKey& key = store_.current_.jobs.keys.edit(a.job_key[row]);
+  if (key.alloc_head == row) {
+    key.alloc_head = a.next_of_job[row];
+  } else {
+    AllocRow at = key.alloc_head;
+    while (a.next_of_job[at] != row) at = a.next_of_job[at];
+    a.next_of_job.edit(at) = a.next_of_job[row];
+  }
+  a.node.edit(row) = kNoRow;
+  a.job_key.edit(row) = kNoRow;  // AllocTable::exists()
+  a.cold.edit(row) = nullptr;
 }
 
 void Commit::set_desired_status(AllocRow row, Desired status) {
@@ -183,6 +246,14 @@ void Commit::upsert_deployment(const model::Deployment& deployment) {
   d.object.edit(row) = std::make_shared<const model::Deployment>(deployment);
 }
 
+void Commit::remove_deployment(std::uint32_t row) {
+  touch();
+  DeploymentTable& d = store_.current_.deployments;
+  d.job_key.edit(row) = kNoRow;
+  d.active.edit(row) = 0;
+  d.object.edit(row) = nullptr;
+}
+
 void Commit::upsert_eval(const model::Evaluation& eval) {
   touch();
   EvalTable& e = store_.current_.evals;
@@ -213,6 +284,11 @@ void Commit::set_scheduler_config(std::optional<model::SchedulerConfiguration> c
   auto cold = std::make_shared<ColdState>(*store_.current_.cold);
   cold->scheduler_config = std::move(config);
   store_.current_.cold = std::move(cold);
+}
+
+void Commit::set_table_index(bool nodes, std::uint64_t index) {
+  touch();
+  (nodes ? store_.current_.nodes.index : store_.current_.allocs.index) = index;
 }
 
 void Commit::set_index(std::uint64_t index) {

@@ -25,6 +25,8 @@ class Commit {
   // --- jobs ---
   /// Compiles the version unless this very object was handed in before; `current` makes it the job's current one.
   JobRow upsert_job(const std::shared_ptr<const model::Job>& job, bool current);
+  /// Another object of a stored version, such as one with a new status: allocations may carry either.
+  void alias_job(const std::shared_ptr<const model::Job>& job, JobRow row);
   /// The job has no current version any more (a purge); its allocations stay.
   void purge_job(JobKeyRow key);
   JobKeyRow job_key(std::string_view job_namespace, std::string_view job_id);
@@ -35,6 +37,11 @@ class Commit {
   AllocRow insert_plain(const PlainAlloc& alloc);
   /// As insert_plain, for the applier: `shape` beside `alloc`, so that no reference is counted for the group's own.
   AllocRow insert_plain(const PlainAlloc& alloc, const std::shared_ptr<const ResourceShape>& shape);
+  /// Writes a stored allocation anew, API object and columns; its node must be the same. Resources and client status
+  /// may differ: the node's use follows. `alloc` brings its own indexes.
+  void replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation> alloc);
+  /// Takes it out of its job and its node; the row stays behind, unused. O(allocations of the job).
+  void remove_alloc(AllocRow row);
   void set_desired_status(AllocRow row, Desired status);
   /// Reaching or leaving a client-terminal status gives back or takes the node's resources.
   void set_client_status(AllocRow row, Client status);
@@ -46,9 +53,13 @@ class Commit {
   // --- the rest; an object whose ID is known is replaced ---
   void upsert_deployment(const model::Deployment& deployment);
   void upsert_eval(const model::Evaluation& eval);
+  /// The row stays behind without an object and without a job.
+  void remove_deployment(std::uint32_t row);
   void set_scheduler_config(std::optional<model::SchedulerConfiguration> config);
   /// Makes the commit's index the latest one even if nothing else changed.
   void raise_index() { touch(); }
+  /// Last index that wrote the nodes, or else the allocations (R-CTRL-617); for entries that write neither row.
+  void set_table_index(bool nodes, std::uint64_t index);
   /// Sets the latest index outright, lower ones included; for loading.
   void set_index(std::uint64_t index);
 

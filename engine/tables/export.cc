@@ -107,9 +107,10 @@ model::ClusterState to_cluster(const Snapshot& state) {
   for (JobRow row = 0; row < state.jobs.versions.size(); ++row)
     if (state.jobs.stored[row]) out.job_versions.push_back(state.jobs.versions[row]->spec);
   out.allocs.reserve(state.allocs.size());
-  for (AllocRow row = 0; row < state.allocs.size(); ++row) out.allocs.push_back(to_alloc(state, row));
+  for (AllocRow row = 0; row < state.allocs.size(); ++row)
+    if (state.allocs.exists(row)) out.allocs.push_back(to_alloc(state, row));
   for (std::size_t row = 0; row < state.deployments.size(); ++row)
-    out.deployments.push_back(*state.deployments.object[row]);
+    if (state.deployments.object[row]) out.deployments.push_back(*state.deployments.object[row]);
   for (std::size_t row = 0; row < state.evals.size(); ++row) out.evals.push_back(*state.evals.object[row]);
   return out;
 }

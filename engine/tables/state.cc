@@ -438,7 +438,17 @@ AllocRow StateStore::append_alloc(const NewAlloc& alloc, std::shared_ptr<const m
   return row;
 }
 
-AllocRow StateStore::find_alloc(base::Uuid id) { return alloc_rows_.find(id, kNoRow); }
+AllocRow StateStore::find_alloc(base::Uuid id) {
+  const AllocRow row = alloc_rows_.find(id, kNoRow);
+  return row == kNoRow || !current_.allocs.exists(row) ? kNoRow : row;
+}
+
+std::uint32_t StateStore::find_eval(base::Uuid id) { return eval_rows_.find(id, kNoRow); }
+
+std::uint32_t StateStore::find_deployment(base::Uuid id) {
+  const std::uint32_t row = deployment_rows_.find(id, kNoRow);
+  return row == kNoRow || !current_.deployments.object[row] ? kNoRow : row;
+}
 
 // ---------------------------------------------------------------- loading and commits of one change
 

@@ -150,8 +150,10 @@ class StateStore {
   JobKeyRow job_key(std::string_view job_namespace, std::string_view job_id);
 
   // --- look-ups at the border ---
-  [[nodiscard]] NodeRow find_node(base::Uuid id) const;  ///< kNoRow: no such node
-  [[nodiscard]] AllocRow find_alloc(base::Uuid id);      ///< kNoRow: no such allocation; see IdIndex for the cost
+  [[nodiscard]] NodeRow find_node(base::Uuid id) const;        ///< kNoRow: no such node
+  [[nodiscard]] AllocRow find_alloc(base::Uuid id);            ///< kNoRow: no such allocation; see IdIndex for the cost
+  [[nodiscard]] std::uint32_t find_eval(base::Uuid id);        ///< row, or kNoRow
+  [[nodiscard]] std::uint32_t find_deployment(base::Uuid id);  ///< row, or kNoRow
   [[nodiscard]] JobKeyRow find_job_key(std::string_view job_namespace, std::string_view job_id) const;
   [[nodiscard]] std::uint64_t index() const { return current_.index; }
   SymbolTable& symbols() { return symbols_; }
@@ -224,6 +226,7 @@ class StateStore {
   tsl::robin_map<std::uint64_t, JobKeyRow, PairHash> job_keys_;   // namespace symbol << 32 | id symbol
   tsl::robin_map<Symbol, JobKeyRow> same_id_;                     // job ID -> oldest key row with it
   tsl::robin_map<const model::Job*, JobRow> job_rows_;            // versions by identity
+  std::vector<std::shared_ptr<const model::Job>> job_aliases_;    // further objects of versions, kept for job_rows_
   tsl::robin_map<std::uint64_t, ColumnId, PairHash> column_ids_;  // kind << 32 | key symbol
   std::vector<tsl::robin_map<Symbol, std::uint32_t>> codes_;      // per column: value symbol -> code
   tsl::robin_map<std::string, std::string> variant_classes_;      // spec and overrides -> computed class

@@ -68,7 +68,7 @@ done
 # 6. Layers: a folder of engine/ includes only lower ones.
 layer() {
   case "$1" in
-    base) echo 0 ;; model) echo 1 ;; io | match) echo 2 ;; tables) echo 3 ;; feasible | rank) echo 4 ;;
+    base) echo 0 ;; model) echo 1 ;; io | match) echo 2 ;; tables) echo 3 ;; feasible | rank | log) echo 4 ;;
     preempt | reconcile | broker | plan) echo 5 ;; sched | lifecycle | strategy) echo 6 ;; api | sim) echo 7 ;;
     *) echo none ;;
   esac

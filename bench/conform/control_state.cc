@@ -1,0 +1,377 @@
+#include "conform/control_state.h"
+
+#include <fmt/format.h>
+
+namespace berth::conform {
+
+using json::Value;
+
+namespace {
+
+template <class T>
+tl::expected<std::vector<T>, std::string> read_list(const Value& list, const model::ReadOptions& options) {
+  std::vector<T> out(list.size());
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (auto done = model::from_json(list[i], out[i], options); !done) return tl::unexpected(done.error().line());
+  return out;
+}
+
+template <class T>
+tl::expected<std::optional<T>, std::string> read_optional(const Value& value, const model::ReadOptions& options) {
+  std::optional<T> out;
+  if (value.is_null()) return out;
+  if (auto done = model::from_json(value, out.emplace(), options); !done) return tl::unexpected(done.error().line());
+  return out;
+}
+
+std::vector<std::string> texts(const Value& list) {
+  std::vector<std::string> out;
+  for (const Value& item : list.items()) out.push_back(item.as_string());
+  return out;
+}
+
+Value summary_to_json(const std::string& name_space, const std::string& job_id, const log::JobSummary& summary) {
+  Value out;
+  out.set("Namespace", name_space), out.set("JobID", job_id);
+  out.set("CreateIndex", summary.create_index);
+  Value& children = out.set("Children", Value::object());
+  children.set("Pending", summary.children_pending), children.set("Running", summary.children_running);
+  children.set("Dead", summary.children_dead);
+  Value& groups = out.set("Summary", Value::object());
+  for (const auto& [name, group] : summary.groups) {
+    Value& entry = groups.set(name, Value::object());
+    for (std::size_t bin = 0; bin < log::kBins; ++bin) entry.set(log::kBinNames[bin], group.counts[bin]);
+  }
+  return out;
+}
+
+log::JobSummary read_summary(const Value& value) {
+  log::JobSummary out;
+  out.create_index = value["CreateIndex"].as_uint(), out.modify_index = value["ModifyIndex"].as_uint();
+  const Value& children = value["Children"];
+  out.children_pending = children["Pending"].as_int(), out.children_running = children["Running"].as_int();
+  out.children_dead = children["Dead"].as_int();
+  for (const json::Member& group : value["Summary"].members())
+    for (std::size_t bin = 0; bin < log::kBins; ++bin)
+      out.groups[group.key].counts[bin] = group.value[log::kBinNames[bin]].as_int();
+  return out;
+}
+
+bool is_zero_of_a_field(const Value& value) {
+  return value.is_null() || (value.is_bool() && !value.as_bool()) || (value.is_int() && value.as_int() == 0) ||
+         (value.is_string() && value.as_string().empty()) || ((value.is_array() || value.is_object()) && !value.size());
+}
+
+/// Member of a changed object: fields whose value became another one, null where it became zero.
+Value changed_fields(const Value& before, const Value& after) {
+  Value out = Value::object();
+  const CompareOptions options;
+  for (const json::Member& field : after.members())
+    if (!compare(before[field.key], field.value, options).empty()) out.set(field.key, field.value);
+  for (const json::Member& field : before.members())
+    if (!after.has(field.key) && !is_zero_of_a_field(field.value)) out.set(field.key, nullptr);
+  return out;
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- reading
+
+model::ReadOptions ScriptState::read_options() const {
+  model::ReadOptions options;
+  options.jobs = &jobs_;
+  return options;
+}
+
+std::shared_ptr<const model::Job> ScriptState::job(const Value& index) const {
+  if (!index.is_int() || index.as_uint() >= jobs_.size()) return nullptr;
+  return jobs_[index.as_uint()];
+}
+
+tl::expected<std::unique_ptr<ScriptState>, std::string> ScriptState::read(const Value& vector) {
+  auto out = std::unique_ptr<ScriptState>(new ScriptState());
+  for (const Value& job : vector["jobs"].items()) {
+    auto object = std::make_shared<model::Job>();
+    if (auto done = model::from_json(job, *object); !done) return tl::unexpected(done.error().line());
+    out->jobs_.push_back(std::move(object));
+  }
+  const Value& state = vector["state"];
+  const model::ReadOptions options = out->read_options();
+  model::ClusterState cluster;
+  for (const Value& index : state["Jobs"].items())
+    if (auto job = out->job(index)) cluster.jobs.push_back(std::move(job));
+  for (const Value& index : state["JobVersions"].items())
+    if (auto job = out->job(index)) cluster.job_versions.push_back(std::move(job));
+  auto nodes = read_list<model::Node>(state["Nodes"], options);
+  auto allocs = read_list<model::Allocation>(state["Allocs"], options);
+  auto evals = read_list<model::Evaluation>(state["Evals"], options);
+  auto deployments = read_list<model::Deployment>(state["Deployments"], options);
+  if (!nodes) return tl::unexpected(nodes.error());
+  if (!allocs) return tl::unexpected(allocs.error());
+  if (!evals) return tl::unexpected(evals.error());
+  if (!deployments) return tl::unexpected(deployments.error());
+  cluster.nodes = std::move(*nodes), cluster.allocs = std::move(*allocs), cluster.evals = std::move(*evals);
+  cluster.deployments = std::move(*deployments);
+  if (!state.has("Namespaces")) cluster.namespaces.emplace_back().name = "default";
+  for (const Value& name : state["Namespaces"].items()) cluster.namespaces.emplace_back().name = name.as_string();
+  for (const Value& name : state["NodePools"].items()) cluster.node_pools.emplace_back().name = name.as_string();
+  std::uint64_t index = 0;
+  for (const Value& table : state["TableIndexes"].items()) index = std::max(index, table["Index"].as_uint());
+  cluster.index = index;
+  out->store_.load(cluster);
+  out->log_.load(cluster);
+  for (const Value& table : state["TableIndexes"].items())
+    for (std::size_t i = 0; i < log::kTables; ++i)
+      if (table["Table"].as_string() == log::kTableNames[i])
+        out->log_.set_table_index(static_cast<log::Table>(i), table["Index"].as_uint());
+  for (const Value& summary : state["JobSummaries"].items())
+    out->log_.set_summary(summary["Namespace"].as_string(), summary["JobID"].as_string(), read_summary(summary));
+  // The log may have gone on without writing a table; where the first entry says so, that index is the next one.
+  std::uint64_t first = 0;
+  for (const Value& answer : vector["out"].items())
+    if (answer["entries"].size() > 0) {
+      first = answer["entries"][0]["index"].as_uint();
+      break;
+    }
+  if (first > 0) out->log_.seen(first - 1);
+  out->printed_ = out->print();
+  return out;
+}
+
+// ---------------------------------------------------------------- printing
+
+Value ScriptState::job_reference(const std::shared_ptr<const model::Job>& job) const {
+  if (!job) return nullptr;
+  for (std::size_t i = 0; i < jobs_.size(); ++i)
+    if (jobs_[i] == job) return static_cast<std::uint64_t>(i);
+  for (std::size_t i = 0; i < jobs_.size(); ++i)
+    if (*jobs_[i] == *job) return static_cast<std::uint64_t>(i);
+  return model::to_json(*job, model::WriteMode::sparse);
+}
+
+ScriptState::Tables ScriptState::print() const {
+  constexpr auto kSparse = model::WriteMode::sparse;
+  Tables out;
+  const model::ClusterState state = log_.state();
+  for (const model::Node& node : state.nodes) out["Nodes"][node.id] = model::to_json(node, kSparse);
+  for (const auto& job : state.jobs) out["Jobs"][job->namespace_ + "/" + job->id] = job_reference(job);
+  for (const auto& job : state.job_versions)
+    out["JobVersions"][job->namespace_ + "/" + job->id + "@" + std::to_string(job->version)] = job_reference(job);
+  for (const auto& job : state.job_versions)
+    if (const log::JobRecord* record = log_.record(job->namespace_, job->id); record && record->summary)
+      out["JobSummaries"][job->namespace_ + "/" + job->id] =
+          summary_to_json(job->namespace_, job->id, *record->summary);
+  for (const model::Allocation& alloc : state.allocs) {
+    model::Allocation printed = alloc;
+    printed.job = nullptr;
+    printed.metrics.reset();
+    Value& value = out["Allocs"][alloc.id] = model::to_json(printed, kSparse);
+    value.erase("Resources"), value.erase("SharedResources"), value.erase("TaskResources");
+    if (alloc.job) value.set("Job", job_reference(alloc.job));
+  }
+  for (const model::Evaluation& eval : state.evals) out["Evals"][eval.id] = model::to_json(eval, kSparse);
+  for (const model::Deployment& deployment : state.deployments)
+    out["Deployments"][deployment.id] = model::to_json(deployment, kSparse);
+  for (std::size_t i = 0; i < log::kTables; ++i) {
+    Value& entry = out["TableIndexes"][log::kTableNames[i]];
+    entry.set("Index", log_.table_index(static_cast<log::Table>(i))), entry.set("Table", log::kTableNames[i]);
+  }
+  return out;
+}
+
+Value ScriptState::take_diff() {
+  Tables now = print();
+  Value out = Value::object();
+  const auto differs = [](const Value& a, const Value& b) { return !compare(a, b, {}).empty(); };
+  for (const auto& [name, rows] : now) {
+    Value table = Value::object();
+    const auto& before = printed_[name];
+    for (const auto& [key, value] : rows) {
+      const auto known = before.find(key);
+      if (known == before.end()) {
+        table.set(key, value);
+      } else if (differs(known->second, value)) {
+        if (name == "TableIndexes" || !value.is_object() || !known->second.is_object()) {
+          table.set(key, value);
+        } else {
+          Value entry;
+          entry.set("changed", changed_fields(known->second, value));
+          table.set(key, std::move(entry));
+        }
+      }
+    }
+    if (table.size() > 0) out.set(name, std::move(table));
+  }
+  for (const auto& [name, rows] : printed_)
+    for (const auto& [key, value] : rows)
+      if (!now[name].contains(key)) {
+        Value* table = out.find(name);
+        (table ? *table : out.set(name, Value::object())).set(key, nullptr);
+      }
+  printed_ = std::move(now);
+  return out;
+}
+
+void ScriptState::put_calls(const log::Hooks& hooks, Value& got) const {
+  Value& calls = got.set("calls", Value::array());
+  for (const log::Hook& hook : hooks) {
+    Value call = Value::array();
+    switch (hook.kind) {
+      case log::HookKind::enqueue:
+        call.push("enqueue"), call.push(hook.eval->id);
+        break;
+      case log::HookKind::block:
+        call.push("block"), call.push(hook.eval->id);
+        break;
+      case log::HookKind::untrack:
+        call.push("untrack"), call.push(hook.name_space), call.push(hook.id);
+        break;
+      case log::HookKind::unblock:
+        call.push("unblock"), call.push(hook.id), call.push(hook.index);
+        break;
+      case log::HookKind::unblock_class_and_quota:
+        call.push("unblock_class_and_quota"), call.push(hook.id), call.push(""), call.push(hook.index);
+        break;
+      case log::HookKind::unblock_node:
+        call.push("unblock_node"), call.push(hook.id);
+        break;
+      case log::HookKind::drop_waiting:
+        call.push("drop_waiting"), call.push(hook.eval->id);
+        break;
+    }
+    calls.push(std::move(call));
+  }
+}
+
+void ScriptState::put_entry(std::uint64_t index, const char* kind, const std::string& error, Value& got) {
+  Value entry;
+  entry.set("index", index), entry.set("kind", kind);
+  if (!error.empty()) entry.set("error", error);
+  Value* entries = got.find("entries");
+  (entries ? *entries : got.set("entries", Value::array())).push(std::move(entry));
+  got.set("error", error);
+}
+
+void ScriptState::put_answer(const log::Answer& answer, Value& got) const {
+  for (const log::Answer::Entry& entry : answer.entries) put_entry(entry.index, entry.kind, entry.error, got);
+  got.set("error", answer.error);
+  put_calls(answer.hooks, got);
+}
+
+// ---------------------------------------------------------------- operations
+
+tl::expected<bool, std::string> ScriptState::carry_out(const Value& step, DrawnIds& ids, Value& got) {
+  const std::string& op = step["op"].as_string();
+  const std::int64_t at = step["at"].as_int(), now = kScriptStartNs + at;
+  const model::ReadOptions options = read_options();
+  log::Requests requests(log_, [&] { return std::string(ids.next()); });
+  auto eval = read_optional<model::Evaluation>(step["eval"], options);
+  if (!eval) return tl::unexpected(eval.error());
+  const auto read_update = [&]() -> tl::expected<std::optional<model::DeploymentStatusUpdate>, std::string> {
+    return read_optional<model::DeploymentStatusUpdate>(step["update"], options);
+  };
+  if (op == "plan_entry") {
+    log::PlanEntry entry;
+    entry.job = job(step["job"]);
+    entry.eval_id = step["EvalID"].as_string();
+    entry.updated_at = step["UpdatedAt"].as_int();
+    entry.ineligible_at = entry.updated_at;  // recorded entries state it in ns
+    entry.ineligible_nodes = texts(step["IneligibleNodes"]);
+    auto updated = read_list<model::Allocation>(step["AllocsUpdated"], options);
+    auto stopped = read_list<model::Allocation>(step["AllocsStopped"], options);
+    auto preempted = read_list<model::Allocation>(step["AllocsPreempted"], options);
+    auto evals = read_list<model::Evaluation>(step["PreemptionEvals"], options);
+    auto deployment = read_optional<model::Deployment>(step["Deployment"], options);
+    auto updates = read_list<model::DeploymentStatusUpdate>(step["DeploymentUpdates"], options);
+    if (!updated || !stopped || !preempted || !evals || !deployment || !updates)
+      return tl::unexpected(std::string("a plan entry that cannot be read"));
+    entry.updated = std::move(*updated), entry.stopped = std::move(*stopped);
+    entry.preempted = std::move(*preempted), entry.preemption_evals = std::move(*evals);
+    entry.deployment = std::move(*deployment), entry.deployment_updates = std::move(*updates);
+    write_entry("plan_results", entry, got);
+  } else if (op == "eval_entry") {
+    auto evals = read_list<model::Evaluation>(step["evals"], options);
+    if (!evals) return tl::unexpected(evals.error());
+    write_entry("eval_update", *evals, got);
+  } else if (op == "transition_entry") {
+    log::TransitionEntry entry;
+    for (const json::Member& member : step["allocs"].members()) {
+      model::DesiredTransition transition;
+      if (auto done = model::from_json(member.value, transition); !done) return tl::unexpected(done.error().line());
+      entry.allocs.emplace_back(member.key, transition);
+    }
+    write_entry("alloc_transition", entry, got);
+  } else if (op == "deployment_status_entry") {
+    auto update = read_update();
+    if (!update || !*update) return tl::unexpected(std::string("a deployment update that cannot be read"));
+    write_entry("deployment_status", log::DeploymentStatusEntry{**update, job(step["job"]), *eval}, got);
+  } else if (op == "deployment_promote_entry") {
+    log::DeploymentPromoteEntry entry;
+    entry.deployment_id = step["deployment"].as_string();
+    entry.all = step["all"].as_bool();
+    entry.groups = texts(step["groups"]);
+    entry.promoted_at = step["promoted_at"].as_int();
+    entry.now = now;
+    entry.eval = *eval;
+    write_entry("deployment_promote", entry, got);
+  } else if (op == "deployment_health_entry") {
+    auto update = read_update();
+    if (!update) return tl::unexpected(update.error());
+    log::DeploymentHealthEntry entry;
+    entry.deployment_id = step["deployment"].as_string();
+    entry.healthy = texts(step["healthy"]), entry.unhealthy = texts(step["unhealthy"]);
+    entry.timestamp = base::parse_rfc3339(step["timestamp"].as_string()).value_or(base::Time{});
+    entry.update = *update;
+    entry.job = job(step["job"]);
+    entry.eval = *eval;
+    write_entry("deployment_health", entry, got);
+  } else if (op == "node_status_entry") {
+    write_entry("node_status",
+                log::NodeStatusEntry{step["node"].as_string(), step["status"].as_string(), now / base::kSecond}, got);
+  } else if (op == "job_upsert_entry") {
+    log::JobRegisterEntry entry;
+    entry.job = job(step["job"]);
+    if (!entry.job) return tl::unexpected(std::string("a job entry without a job"));
+    write_entry("job_register", entry, got);
+  } else if (op == "client_update") {
+    auto reports = read_list<model::Allocation>(step["allocs"], options);
+    if (!reports) return tl::unexpected(reports.error());
+    put_answer(requests.update_allocs(std::move(*reports), now, now + 50'000'000), got);
+  } else if (op == "alloc_stop") {
+    const log::Answer answer = requests.stop_alloc(step["alloc"].as_string(), step["reschedule"].as_bool(),
+                                                   step["no_shutdown_delay"].as_bool(), now);
+    put_answer(answer, got);
+    if (answer.error.empty()) got.set("reply", Value::object()).set("EvalID", answer.eval_id);
+  } else if (op == "job_register") {
+    log::RegisterJob request;
+    request.job = job(step["job"]);
+    if (!request.job) return tl::unexpected(std::string("a registration without a job"));
+    request.eval_priority = step["eval_priority"].as_int();
+    if (step.has("enforce_index")) request.enforce_index = step["enforce_index"].as_uint();
+    request.preserve_counts = step["preserve_counts"].as_bool();
+    request.preserve_resources = step["preserve_resources"].as_bool();
+    const log::Answer answer = requests.register_job(request, now);
+    put_answer(answer, got);
+    Value& reply = got.set("reply", Value::object());
+    reply.set("EvalID", answer.eval_id);
+    if (answer.error.empty()) {
+      reply.set("EvalCreateIndex", answer.eval_create_index);
+      reply.set("Index", answer.index), reply.set("JobModifyIndex", answer.job_modify_index);
+    }
+  } else if (op == "job_deregister") {
+    log::DeregisterJob request;
+    request.name_space = step["namespace"].as_string(), request.job_id = step["job"].as_string();
+    request.purge = step["purge"].as_bool(), request.no_shutdown_delay = step["no_shutdown_delay"].as_bool();
+    request.eval_priority = step["eval_priority"].as_int();
+    const log::Answer answer = requests.deregister_job(request, now);
+    put_answer(answer, got);
+    Value& reply = got.set("reply", Value::object());
+    reply.set("EvalID", answer.eval_id), reply.set("EvalCreateIndex", answer.eval_create_index);
+    reply.set("JobModifyIndex", answer.job_modify_index);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace berth::conform

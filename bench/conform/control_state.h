@@ -1,0 +1,58 @@
+// The stored state of a control vector: read from `jobs` and `state`, driven by operations, compared as differences
+// (FORMAT-control.md, "Log entries and state differences").
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "conform/control_script.h"
+#include "log/requests.h"
+#include "model/codec.h"
+
+namespace berth::conform {
+
+inline constexpr std::int64_t kScriptStartNs = 946'684'800'000'000'000;  // 2000-01-01T00:00:00Z
+
+class ScriptState {
+ public:
+  /// Reads the vector's `jobs` and `state`; an error says what could not be read.
+  [[nodiscard]] static tl::expected<std::unique_ptr<ScriptState>, std::string> read(const json::Value& vector);
+
+  [[nodiscard]] log::StateLog& log() { return log_; }
+  [[nodiscard]] tables::StateStore& store() { return store_; }
+  [[nodiscard]] const model::JobTable& jobs() const { return jobs_; }
+  /// Entry `index` of the job table, or null.
+  [[nodiscard]] std::shared_ptr<const model::Job> job(const json::Value& index) const;
+  [[nodiscard]] model::ReadOptions read_options() const;
+
+  /// Carries out an operation on the log that any scripted file may hold; false when `op` is none of them. `got` gets
+  /// `entries`, `error`, `reply` and `calls`; `ids` are the IDs that the recording drew.
+  [[nodiscard]] tl::expected<bool, std::string> carry_out(const json::Value& step, DrawnIds& ids, json::Value& got);
+  /// The difference since the last call (or since read()).
+  [[nodiscard]] json::Value take_diff();
+  /// An entry applied directly: fills `entries`, `error` and `calls`.
+  template <class Payload>
+  void write_entry(const char* kind, const Payload& payload, json::Value& got) {
+    const std::uint64_t index = log_.next_index();
+    log::Hooks hooks;
+    put_entry(index, kind, log_.apply(index, payload, hooks), got);
+    put_calls(hooks, got);
+  }
+  void put_calls(const log::Hooks& hooks, json::Value& got) const;
+
+ private:
+  using Tables = std::map<std::string, std::map<std::string, json::Value>>;
+
+  ScriptState() : log_(store_) {}
+  static void put_entry(std::uint64_t index, const char* kind, const std::string& error, json::Value& got);
+  void put_answer(const log::Answer& answer, json::Value& got) const;
+  [[nodiscard]] Tables print() const;
+  [[nodiscard]] json::Value job_reference(const std::shared_ptr<const model::Job>& job) const;
+
+  tables::StateStore store_;
+  log::StateLog log_;
+  model::JobTable jobs_;
+  Tables printed_;
+};
+
+}  // namespace berth::conform

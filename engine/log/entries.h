@@ -1,0 +1,82 @@
+// Payloads of log entries (R-CTRL-101, 626, 704, 744 to 749, 1214 to 1216): what one change of the state carries.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/eval.h"
+
+namespace berth::log {
+
+/// A plan's commit. Stops carry ID, DesiredDescription, ClientStatus, ModifyTime and FollowupEvalID; preemptions ID,
+/// PreemptedByAllocation and ModifyTime (R-CTRL-626); placements everything.
+struct PlanEntry {
+  std::shared_ptr<const model::Job> job;  ///< the job as it was stored when the plan was submitted; may be null
+  std::string eval_id;                    ///< "" or unknown: the entry fails where a rule says so (R-CTRL-704)
+  std::vector<model::Allocation> updated, stopped, preempted;
+  std::optional<model::Deployment> deployment;
+  std::vector<model::DeploymentStatusUpdate> deployment_updates;
+  std::vector<model::Evaluation> preemption_evals;
+  std::vector<std::string> ineligible_nodes;
+  std::int64_t updated_at = 0;     ///< unix ns
+  std::int64_t ineligible_at = 0;  ///< unix s: StatusUpdatedAt of the ineligible nodes
+};
+
+struct TransitionEntry {
+  std::vector<std::pair<std::string, model::DesiredTransition>> allocs;
+  std::vector<model::Evaluation> evals;
+};
+
+/// What clients report, merged over 50 ms (R-CTRL-749).
+struct ClientUpdateEntry {
+  std::vector<model::Allocation> allocs;
+  std::vector<model::Evaluation> evals;
+};
+
+struct JobRegisterEntry {
+  std::shared_ptr<const model::Job> job;
+  std::optional<model::Evaluation> eval;
+  std::optional<std::uint64_t> enforce_index;
+  bool preserve_counts = false, preserve_resources = false;
+};
+
+struct JobDeregisterEntry {
+  std::string name_space, job_id;
+  bool purge = false, no_shutdown_delay = false;
+  std::optional<model::Evaluation> eval;
+  std::int64_t submit_time = 0;  ///< unix ns
+};
+
+struct DeploymentStatusEntry {
+  model::DeploymentStatusUpdate update;
+  std::shared_ptr<const model::Job> job;
+  std::optional<model::Evaluation> eval;
+};
+
+struct DeploymentPromoteEntry {
+  std::string deployment_id;
+  bool all = false;
+  std::vector<std::string> groups;
+  std::int64_t promoted_at = 0;  ///< unix ns; 0: automatic
+  std::int64_t now = 0;          ///< unix ns: progress deadlines count from here
+  std::optional<model::Evaluation> eval;
+};
+
+struct DeploymentHealthEntry {
+  std::string deployment_id;
+  std::vector<std::string> healthy, unhealthy;
+  base::Time timestamp;
+  std::optional<model::DeploymentStatusUpdate> update;
+  std::shared_ptr<const model::Job> job;
+  std::optional<model::Evaluation> eval;
+};
+
+struct NodeStatusEntry {
+  std::string node_id, status;
+  std::int64_t updated_at = 0;  ///< unix s
+};
+
+}  // namespace berth::log

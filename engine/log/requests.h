@@ -1,0 +1,62 @@
+// Requests from outside, checked against the state and turned into log entries (R-CTRL-210 to 221, 746 to 765, 1101 to
+// 1106, 1120, 1121). What a server's endpoints do before and after the log.
+#pragma once
+
+#include <functional>
+
+#include "log/state_log.h"
+
+namespace berth::log {
+
+/// What a request wrote and answered.
+struct Answer {
+  struct Entry {
+    std::uint64_t index = 0;
+    const char* kind = "";
+    std::string error;
+  };
+  std::string error;           ///< "" when the request succeeded
+  std::vector<Entry> entries;  ///< in log order
+  Hooks hooks;
+  std::uint64_t index = 0, job_modify_index = 0, eval_create_index = 0;
+  std::string eval_id;
+};
+
+struct RegisterJob {
+  std::shared_ptr<const model::Job> job;  ///< in registered form
+  std::int64_t eval_priority = 0;         ///< <= 0: the job's
+  std::optional<std::uint64_t> enforce_index;
+  bool preserve_counts = false, preserve_resources = false;
+};
+
+struct DeregisterJob {
+  std::string name_space, job_id;
+  bool purge = false, no_shutdown_delay = false;
+  std::int64_t eval_priority = 0;
+};
+
+class Requests {
+ public:
+  /// `next_id` gives the IDs of new evaluations (R-CTRL-1705).
+  Requests(StateLog& log, std::function<std::string()> next_id) : log_(log), next_id_(std::move(next_id)) {}
+
+  // `now` in unix ns.
+  [[nodiscard]] Answer register_job(const RegisterJob& request, std::int64_t now);
+  [[nodiscard]] Answer deregister_job(const DeregisterJob& request, std::int64_t now);
+  [[nodiscard]] Answer stop_alloc(const std::string& alloc_id, bool reschedule, bool no_shutdown_delay,
+                                  std::int64_t now);
+  /// One client's report as a batch of its own: received at `now`, written at `flush`.
+  [[nodiscard]] Answer update_allocs(std::vector<model::Allocation> reports, std::int64_t now, std::int64_t flush);
+
+ private:
+  [[nodiscard]] model::Evaluation new_eval(const model::Job& job, std::string_view trigger, std::int64_t now);
+  /// The evaluation that a report asks for, if any (R-CTRL-760 to 765); its ID is not drawn yet.
+  [[nodiscard]] std::optional<model::Evaluation> eval_of_report(const model::Allocation& report, std::int64_t now);
+  template <class Payload>
+  void write(Answer& answer, const char* kind, const Payload& payload);
+
+  StateLog& log_;
+  std::function<std::string()> next_id_;
+};
+
+}  // namespace berth::log

@@ -1,0 +1,117 @@
+// StateLog: applies log entries to the tables with all the side effects the specification names (R-CTRL-101 to 108 and
+// section 7 of part 07), and keeps what no scheduler reads and the tables therefore do not hold.
+//
+//   here                     what                                                      rules
+//   job records, by job row  the stored job object with its status, its versions,      R-CTRL-716 to 720, 735 to 743
+//                            summary, evaluations and deployments
+//   node marks, by node row  LastAllocUpdateIndex                                       R-CTRL-769
+//   table indexes            last index that wrote each table                           R-CTRL-102
+// Everything else is in the tables. An entry is applied under one Commit: a snapshot shows all of it or nothing. An
+// entry that fails changes nothing, but its index is used up.
+// Cost: per object touched; allocations get an object of their own on their first change here. Plans of plain
+// placements do not come this way but through plan::Applier.
+// Threads: the writer's only.
+#pragma once
+
+#include <tsl/robin_map.h>
+#include <array>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "log/entries.h"
+#include "log/hooks.h"
+#include "log/job_summary.h"
+#include "tables/commit.h"
+
+namespace berth::log {
+
+enum class Table : std::uint8_t { nodes, jobs, allocs, evals, deployment, job_summary };
+inline constexpr const char* kTableNames[] = {"nodes", "jobs", "allocs", "evals", "deployment", "job_summary"};
+inline constexpr std::size_t kTables = 6;
+
+/// What is stored about one job beyond the tables.
+struct JobRecord {
+  std::shared_ptr<const model::Job> current;                ///< null: purged or never there
+  std::vector<std::shared_ptr<const model::Job>> versions;  ///< version descending (R-CTRL-104), the current one first
+  std::optional<JobSummary> summary;
+  std::vector<std::uint32_t> evals, deployments;  ///< rows; removed ones are skipped by their empty object
+};
+
+class StateLog {
+ public:
+  explicit StateLog(tables::StateStore& store);
+
+  // --- loading: after StateStore::load(state) ---
+  void load(const model::ClusterState& state);
+  void set_summary(std::string_view name_space, std::string_view job_id, JobSummary summary);
+  void set_table_index(Table table, std::uint64_t index);
+
+  // --- entries: "" or the error of a failed one; `hooks` gets what is due afterwards, in order ---
+  [[nodiscard]] std::string apply(std::uint64_t index, const PlanEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const std::vector<model::Evaluation>& evals, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const TransitionEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const ClientUpdateEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const JobRegisterEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const JobDeregisterEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentStatusEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentPromoteEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentHealthEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const NodeStatusEntry& entry, Hooks& hooks);
+
+  // --- reading ---
+  /// The stored object, or null.
+  [[nodiscard]] std::shared_ptr<const model::Job> job(std::string_view name_space, std::string_view job_id) const;
+  [[nodiscard]] const JobRecord* record(std::string_view name_space, std::string_view job_id) const;
+  [[nodiscard]] std::optional<model::Allocation> alloc(std::string_view id);
+  [[nodiscard]] std::shared_ptr<const model::Evaluation> eval(std::string_view id);
+  [[nodiscard]] std::shared_ptr<const model::Deployment> deployment(std::string_view id);
+  [[nodiscard]] std::optional<model::Node> node(std::string_view id) const;
+  /// Everything that is stored, in the orders of R-CTRL-104.
+  [[nodiscard]] model::ClusterState state() const;
+  [[nodiscard]] std::uint64_t table_index(Table table) const { return table_index_[static_cast<std::size_t>(table)]; }
+  /// Log index the next entry gets: one past the highest seen.
+  [[nodiscard]] std::uint64_t next_index() const { return last_index_ + 1; }
+  /// Says that an entry used up `index`, failed ones included.
+  void seen(std::uint64_t index) { last_index_ = std::max(last_index_, index); }
+  [[nodiscard]] tables::StateStore& store() { return store_; }
+  [[nodiscard]] const tables::StateStore& store() const { return store_; }
+
+ private:
+  struct Change;  // one entry while it is applied
+
+  JobRecord& record_of(tables::JobKeyRow key);
+  JobRecord* find_record(std::string_view name_space, std::string_view job_id);
+  model::Allocation stored_alloc(tables::AllocRow row) const;
+  tables::AllocRow alloc_row(std::string_view id);
+  std::vector<tables::AllocRow> allocs_of(tables::JobKeyRow key) const;
+
+  void touch(Change& change, Table table);
+  void store_alloc(Change& change, tables::AllocRow row, model::Allocation alloc);
+  void store_eval(Change& change, model::Evaluation eval);
+  void store_deployment(Change& change, model::Deployment deployment);
+  void store_job_object(Change& change, tables::JobKeyRow key, std::shared_ptr<const model::Job> job);
+
+  void upsert_alloc(Change& change, model::Allocation alloc, const std::shared_ptr<const model::Job>& plan_job);
+  void upsert_eval(Change& change, model::Evaluation eval);
+  void upsert_job(Change& change, model::Job job, bool keep_version);
+  void upsert_deployment(Change& change, model::Deployment deployment);
+  void update_deployment_status(Change& change, const model::DeploymentStatusUpdate& update);
+  [[nodiscard]] std::string check_status_update(const model::DeploymentStatusUpdate& update);
+  void count_in_deployment(Change& change, model::Allocation& alloc, const model::Allocation* before);
+  void count_in_summary(Change& change, const model::Allocation& alloc, const model::Allocation* before);
+  void set_job_status(Change& change, tables::JobKeyRow key, std::string_view forced, bool evals_deleted);
+  [[nodiscard]] std::string derive_status(tables::JobKeyRow key, bool evals_deleted) const;
+  void count_child(Change& change, const model::Job& child, std::string_view before, std::string_view after);
+  void mark_ineligible(Change& change, const std::string& node_id, const PlanEntry& entry);
+  void queue_hook(const model::Evaluation& eval, Hooks& hooks) const;
+
+  tables::StateStore& store_;
+  std::deque<JobRecord> records_;                                       // by JobKeyRow; references stay valid
+  tsl::robin_map<std::string, std::vector<tables::JobKeyRow>> folded_;  // namespace NUL lower-case job ID (R-CTRL-105)
+  std::vector<std::uint64_t> last_alloc_update_;                        // by NodeRow
+  std::array<std::uint64_t, kTables> table_index_{};
+  std::uint64_t last_index_ = 0;
+};
+
+}  // namespace berth::log

@@ -1,0 +1,82 @@
+#include "plan/plan_queue.h"
+
+#include <algorithm>
+
+#include "base/heap.h"
+
+namespace berth::plan {
+
+void Submission::answer() {
+  // Publish: pairs with the acquire load in wait(). Nothing of the submission is touched afterwards but the address to
+  // wake, because its worker may already be using it again.
+  answered_.store(1, std::memory_order_release);
+  answered_.notify_one();
+}
+
+void Submission::wait() { answered_.wait(0, std::memory_order_acquire); }
+
+void Submission::reset() {
+  error.clear();
+  answered_.store(0, std::memory_order_relaxed);
+}
+
+bool PlanQueue::before(const Submission* a, const Submission* b) {
+  if (a->priority != b->priority) return a->priority > b->priority;
+  if (a->enqueued_ns != b->enqueued_ns) return a->enqueued_ns < b->enqueued_ns;
+  return a->sequence_ < b->sequence_;  // R-CTRL-502
+}
+
+void PlanQueue::enable() {
+  const std::lock_guard lock(mutex_);
+  enabled_ = true;
+}
+
+void PlanQueue::disable() {
+  std::vector<Submission*> flushed;
+  {
+    const std::lock_guard lock(mutex_);
+    enabled_ = false;
+    flushed.swap(heap_);
+  }
+  changed_.notify_all();
+  std::sort(flushed.begin(), flushed.end(),
+            [](const Submission* a, const Submission* b) { return a->sequence_ < b->sequence_; });
+  for (Submission* plan : flushed) {
+    plan->error = kQueueFlushed;
+    plan->answer();
+  }
+}
+
+bool PlanQueue::enqueue(Submission& plan) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!enabled_) {
+      plan.error = kQueueDisabled;
+      return false;
+    }
+    plan.sequence_ = ++sequence_;
+    base::heap_push(heap_, &plan, before);
+  }
+  changed_.notify_one();
+  return true;
+}
+
+PlanQueue::Dequeued PlanQueue::dequeue() {
+  const std::lock_guard lock(mutex_);
+  if (!enabled_ || heap_.empty()) return {nullptr, enabled_};
+  return {base::heap_pop(heap_, before), true};
+}
+
+PlanQueue::Dequeued PlanQueue::wait_dequeue() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !enabled_ || !heap_.empty(); });
+  if (!enabled_) return {nullptr, false};
+  return {base::heap_pop(heap_, before), true};
+}
+
+std::size_t PlanQueue::depth() const {
+  const std::lock_guard lock(mutex_);
+  return heap_.size();
+}
+
+}  // namespace berth::plan
