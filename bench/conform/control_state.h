@@ -28,8 +28,9 @@ class ScriptState {
   /// Carries out an operation on the log that any scripted file may hold; false when `op` is none of them. `got` gets
   /// `entries`, `error`, `reply` and `calls`; `ids` are the IDs that the recording drew.
   [[nodiscard]] tl::expected<bool, std::string> carry_out(const json::Value& step, DrawnIds& ids, json::Value& got);
-  /// The difference since the last call (or since read()).
-  [[nodiscard]] json::Value take_diff();
+  /// The difference since the last call (or since read()). A field that `expected` lists as changed is listed with its
+  /// present value even if it did not change: the recorder tells an empty list from an absent one.
+  [[nodiscard]] json::Value take_diff(const json::Value& expected);
   /// An entry applied directly: fills `entries`, `error` and `calls`.
   template <class Payload>
   void write_entry(const char* kind, const Payload& payload, json::Value& got) {

@@ -140,7 +140,7 @@ void StateLog::mark_ineligible(Change& change, const std::string& node_id, const
   if (!node) return;
   node->scheduling_eligibility = "ineligible";
   node->modify_index = change.index;
-  node->status_updated_at = entry.ineligible_at;
+  node->status_updated_at = entry.updated_at;  // ns, though the field is in seconds everywhere else
   json::Value event = json::Value::object();
   event.set("Message", kIneligibleMessage);
   event.set("Subsystem", "Scheduler");

@@ -21,8 +21,7 @@ struct PlanEntry {
   std::vector<model::DeploymentStatusUpdate> deployment_updates;
   std::vector<model::Evaluation> preemption_evals;
   std::vector<std::string> ineligible_nodes;
-  std::int64_t updated_at = 0;     ///< unix ns
-  std::int64_t ineligible_at = 0;  ///< unix s: StatusUpdatedAt of the ineligible nodes
+  std::int64_t updated_at = 0;  ///< unix ns
 };
 
 struct TransitionEntry {

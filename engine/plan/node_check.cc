@@ -1,0 +1,83 @@
+#include "plan/node_check.h"
+
+#include <algorithm>
+
+#include "model/predicates.h"
+
+namespace berth::plan {
+
+using tables::AllocRow;
+using tables::Client;
+using tables::kNoRow;
+using tables::NodeStatus;
+
+const rank::NodePorts& NodeCheck::node_ports(const std::shared_ptr<const tables::NodeSpec>& spec) {
+  SpecPorts& entry = ports_[spec.get()];
+  if (!entry.spec) {
+    entry.spec = spec;
+    entry.ports = std::make_unique<rank::NodePorts>(rank::read_node_ports(spec->node));
+  }
+  return *entry.ports;
+}
+
+NodeVerdict NodeCheck::check(const tables::Snapshot& state, tables::NodeRow row, std::span<const NodeEntry> entries,
+                             std::span<const base::Uuid> leaving) {
+  const auto reject = [](std::string reason) { return NodeVerdict{false, std::move(reason), {}}; };
+  const auto all = [&](auto accepts) { return std::all_of(entries.begin(), entries.end(), accepts); };
+  if (row == kNoRow || !state.nodes.exists(row)) return reject("node does not exist");
+  switch (state.nodes.status(row)) {
+    case NodeStatus::disconnected:
+      if (all([](const NodeEntry& e) { return e.client == Client::unknown; })) return {};
+      return reject("node is disconnected and contains invalid updates");
+    case NodeStatus::down:
+      if (all([](const NodeEntry& e) {
+            return e.client == Client::lost ||
+                   (e.client == Client::unknown && !model::replaces_on_disconnect(e.group));  // R-CTRL-611
+          }))
+        return {};
+      return reject("node is down and contains invalid updates");
+    case NodeStatus::initializing:
+      return reject("node is not ready for placements");
+    case NodeStatus::ready:
+      break;
+  }
+  const tables::AllocTable& allocs = state.allocs;
+  const tables::NodeUse& use = state.nodes.use[row];
+  rows_.clear();
+  for (AllocRow a = use.alloc_head; a != kNoRow; a = allocs.next_on_node[a])
+    if (!allocs.terminal(a)) rows_.push_back(a);
+  const bool only_updates = all([&](const NodeEntry& e) {
+    return std::any_of(rows_.begin(), rows_.end(), [&](AllocRow a) { return allocs.id[a] == e.id; });
+  });
+  if (only_updates) return {};
+  if (!(state.nodes.state[row] & tables::kEligible)) return reject("node is not eligible");
+
+  std::erase_if(rows_, [&](AllocRow a) {  // R-CTRL-612
+    return std::find(leaving.begin(), leaving.end(), allocs.id[a]) != leaving.end() ||
+           std::any_of(entries.begin(), entries.end(), [&](const NodeEntry& e) { return e.id == allocs.id[a]; });
+  });
+  std::sort(rows_.begin(), rows_.end(), [&](AllocRow a, AllocRow b) { return allocs.id[a] < allocs.id[b]; });
+  fit_entries_.clear();
+  ids_.clear();
+  for (const AllocRow a : rows_) {
+    const tables::JobRow version = allocs.job[a];
+    ids_.push_back(base::to_text(allocs.id[a]));
+    fit_entries_.push_back(
+        {allocs.shape_of(a).resources.get(),
+         {},
+         version == kNoRow ? nullptr : state.jobs.versions[version]->spec->group(state.text(allocs.group[a]))});
+  }
+  for (const NodeEntry& entry : entries) {
+    ids_.push_back(base::to_text(entry.id));
+    fit_entries_.push_back({entry.consumes ? entry.resources : nullptr, {}, entry.consumes ? entry.group : nullptr});
+  }
+  for (std::size_t i = 0; i < ids_.size(); ++i) fit_entries_[i].id = ids_[i];
+  const auto& spec = state.nodes.fixed->spec[row];
+  const rank::Fit fit = rank::allocs_fit(spec->node, node_ports(spec), fit_entries_, true, network_index_);
+  if (fit.fits()) return {};
+  NodeVerdict out = reject(fit.text());
+  if (fit.dimension == rank::Dimension::max_allocs) out.error = "plan exceeds max allocation";
+  return out;
+}
+
+}  // namespace berth::plan
