@@ -4,6 +4,7 @@
 #include "conform/evaluation_compare.h"
 #include "io/cluster_json.h"
 #include "sched/generic.h"
+#include "sched/system.h"
 #include "sched/to_model.h"
 
 namespace berth::conform {
@@ -23,6 +24,7 @@ class RecordingPlanner final : public sched::Planner {
     std::size_t placed = 0;
     for (const auto& [node, allocs] : attempt.plan.node_allocation) placed += allocs.size();
     for (const sched::PlannedAlloc& alloc : result.plan.allocs) add_fresh(alloc.id);
+    for (const plan::DroppedAlloc& dropped : result.plan.dropped) add_fresh(dropped.id);
     for (const base::Uuid id : result.plan.followups) add_fresh(id);
     if (attempt.plan.deployment && !is_stored(*result.state, attempt.plan.deployment->id))
       recording_.fresh_ids.insert(attempt.plan.deployment->id);
@@ -61,7 +63,6 @@ class RecordingPlanner final : public sched::Planner {
 
 Outcome replay_evaluation(const Vector& v) {
   const std::string& scheduler = v.whole["scheduler"].as_string();
-  if (scheduler == "system" || scheduler == "sysbatch") return Outcome::unsupported(scheduler + " scheduler");
   const std::string& planner_name = v.whole["planner"].as_string();
   if (planner_name == "partial") return Outcome::unsupported("partly refused plans");
 
@@ -81,7 +82,7 @@ Outcome replay_evaluation(const Vector& v) {
   facts.job = store.job_key(eval.namespace_, eval.job_id);
   facts.priority = eval.priority;
   facts.triggered_by = eval.triggered_by;
-  facts.batch = scheduler == "batch";
+  facts.batch = scheduler == "batch" || scheduler == "sysbatch";
   facts.blocked = eval.status == "blocked";
   facts.annotate = eval.annotate_plan;
   facts.wait_until = eval.wait_until;
@@ -96,8 +97,13 @@ Outcome replay_evaluation(const Vector& v) {
                            : planner_name == "reject" ? RecordingPlanner::Kind::reject
                                                       : RecordingPlanner::Kind::apply,
                            eval, now, scratch, recording);
-  sched::GenericScheduler generic(scratch);
-  generic.process(*snapshot, facts, rank::OrderProvider::nomad, ids, planner, result);
+  if (scheduler == "system" || scheduler == "sysbatch") {
+    sched::SystemScheduler system(scratch);
+    system.process(*snapshot, facts, ids, planner, result);
+  } else {
+    sched::GenericScheduler generic(scratch);
+    generic.process(*snapshot, facts, rank::OrderProvider::nomad, ids, planner, result);
+  }
   if (!result.unsupported.empty()) return Outcome::unsupported(result.unsupported);
 
   const sched::Naming naming{*result.state, scratch};

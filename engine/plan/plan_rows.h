@@ -50,6 +50,7 @@ struct PlannedUpdate {
   Note note = Note::none;      ///< in its tracker: whether a replacement was placed (R-SCHED-94, 96)
   bool to_deployment = false;  ///< in place: it joins deployment 0 of the plan, its health is forgotten (R-SCHED-48)
   bool dropped = false;        ///< taken back
+  bool came_back = false;      ///< in place, system jobs: its node was disconnected; the return is noted in its states
   std::uint32_t followup = tables::kNoRow;             ///< position in PlanRows::followups; kNoRow: as it is
   const tables::ResourceShape* held = nullptr;         ///< in place: what it holds; null: what it held before
   std::shared_ptr<const tables::ResourceShape> shape;  ///< owner of `held`; null where it is the group's own shape
@@ -64,6 +65,7 @@ struct PlannedStop {
   bool evict = false;     ///< a preemption: desired `evict` instead of `stop`
   bool replaced = false;  ///< the entry is the stored allocation with a noted tracker (R-SCHED-94)
   bool dropped = false;   ///< taken back (R-SCHED-27)
+  bool came_back = false;                ///< as in PlannedUpdate
   tables::Description description = tables::Description::none;
   std::optional<tables::Client> client;  ///< client status written with it, as for lost allocations (R-CTRL-626)
   /// A preemption: position in `allocs` of the one it makes room for. Preemptions ascend by it, then stand in the order
@@ -72,6 +74,14 @@ struct PlannedStop {
   std::uint32_t followup = tables::kNoRow;      ///< position in PlanRows::followups; kNoRow: as it is
   std::uint32_t next_on_node = tables::kNoRow;  ///< next planned stop on the same node
 };
+
+/// A canary that was placed and trimmed again (R-SCHED-180). What it would have evicted stays in the plan (R-SCHED-181)
+/// and names it: `by` is kDroppedBy + its position in PlanRows::dropped.
+struct DroppedAlloc {
+  base::Uuid id;
+  std::uint32_t group = 0;
+};
+inline constexpr std::uint32_t kDroppedBy = 1U << 31;
 
 /// A change of a deployment's status that goes with the plan.
 struct PlannedStatus {
@@ -84,6 +94,7 @@ struct PlanRows {
   std::vector<PlannedAlloc> allocs;     ///< in plan order
   std::vector<PlannedUpdate> updates;   ///< in plan order; before all `allocs`, but those of kind not_placed
   std::vector<PlannedStop> stops;       ///< stops and preemptions, in plan order
+  std::vector<DroppedAlloc> dropped;     ///< of a system job's canaries, those too many
   bool has_deployment = false;          ///< a deployment goes with the plan
   std::shared_ptr<const model::Deployment> deployment;  ///< written with the commit; null: by somebody else, or none
   std::vector<PlannedStatus> deployment_updates;
@@ -112,6 +123,7 @@ struct PlanRows {
     allocs.clear();
     updates.clear();
     stops.clear();
+    dropped.clear();
     has_deployment = has_empty_list = false;
     deployment.reset();
     deployment_updates.clear();

@@ -66,6 +66,7 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   missing_resources_.clear();
   port_events_ = 0;
   scratch_.start_attempt(snapshot);
+  system_ = false;
 }
 
 std::uint32_t GenericStack::number_of(tables::Symbol name) {
@@ -111,7 +112,7 @@ void GenericStack::set_job(const CompiledJob& job, const StackConfig& config) {
   if (!job.distinct_properties.empty()) {
     for (feasible::PropertySet& set : properties_.add_job(job.spec->constraints)) count_existing(set);
   }
-  if (first) load_own_allocs();
+  if (first && !system_) load_own_allocs();
 }
 
 std::uint32_t GenericStack::property_code(const match::Target& target, NodeRow row) const {
@@ -443,13 +444,15 @@ void GenericStack::score(const Position& position, const GroupView& v, Cell& cel
   cell.has_devices = false;
   cell.devices = 0;
   cell.binpack = fit_component(cpu, capacity.cpu_score, memory, capacity.memory_score);
+  cell.affinity = cell.anti_affinity = 0;
+  cell.collides = false;
+  cell.prefix = cell.binpack;
+  cell.appended = 1;
+  if (system_) return;  // R-RANK-202
   const std::int32_t same = collisions(position.row, group.name);
   // R-RANK-711: (-1 * (c + 1)) / Count.
   cell.anti_affinity = same > 0 ? (-1.0 * static_cast<double>(same + 1)) / static_cast<double>(group.count) : 0.0;
   cell.collides = same > 0;
-  cell.affinity = 0;
-  cell.prefix = cell.binpack;
-  cell.appended = 1;
   if (same > 0) cell.prefix += cell.anti_affinity, ++cell.appended;
   if (!group.affinities.empty()) {  // R-RANK-732
     double sum = 0, matched = 0;

@@ -88,6 +88,23 @@ class GenericStack {
                                                    const SelectOptions& options);
   void rewind() { offset_ = 0; }  ///< R-FEAS-212
 
+  // The system stack (stack_system.cc): no limit, no wishes, one named node a Select.
+  /// A new attempt of a system or sysbatch job; set_job() follows as usual. `evict`: every Select may have victims.
+  void start_system(const tables::Snapshot& snapshot, PlanRows& plan, bool evict);
+  /// Whose counts go into the metrics; the lists stay with the caller.
+  void set_candidates(const ReadyNodes& nodes, std::uint32_t base_set);
+  /// One Select on `row` for the name `<job Name>.<group>[<name_index>]`.
+  [[nodiscard]] std::optional<Selected> select_node(tables::NodeRow row, std::uint32_t group, std::uint32_t name_index);
+  [[nodiscard]] bool was_filtered() const { return filtered_ > 0; }  ///< the last Select's node failed a check
+  /// What the last select_node() counted; the lists are valid until the next one.
+  [[nodiscard]] SelectMetrics counted() const;
+  /// Likewise, in the attempt's arena.
+  [[nodiscard]] SelectMetrics take_node_metrics();
+  /// R-FEAS-116: adds the candidates' counts, and the pool's name if `names_pool`.
+  void add_candidates(SelectMetrics& metrics, bool names_pool) const;
+  /// Adds the score record of the node just selected (R-RANK-902, 1006).
+  void add_score(SelectMetrics& metrics, double final_score);
+
   /// Metrics of the last Select, copied into the attempt's arena.
   [[nodiscard]] SelectMetrics take_metrics();
 
@@ -332,6 +349,24 @@ class GenericStack {
   bool fit_memo_valid_ = false;
 
   std::optional<rank::DeviceAccounter> accounter_;  // of the option being built, for groups with devices
+
+  // The system stack.
+  struct SystemVerdict {
+    const tables::CompiledGroup* group = nullptr;
+    std::uint32_t computed_class = 0;
+    tables::Symbol check_profile = 0;
+    std::uint32_t reason = kReasonNone;  // of the first check that nodes of this kind fail
+    [[nodiscard]] bool is_for(const SystemVerdict& other) const {
+      return group == other.group && computed_class == other.computed_class && check_profile == other.check_profile;
+    }
+  };
+  std::uint32_t first_failing_known(const Position& position, GroupView& view);
+  bool system_ = false, system_evict_ = false;
+  std::vector<SystemVerdict> system_verdicts_;
+  SystemVerdict last_verdict_;
+  const tables::CompiledGroup* network_group_ = nullptr;  // whose network network_ask_ holds
+  const Cell* node_cell_ = nullptr;                       // of the last select_node()
+  std::span<ScoredNode> node_scores_;                     // room for score records
 
   bool evicting_ = false;                   // the option being built may have victims
   std::vector<EvictOption> evict_options_;  // of this Select, in visiting order

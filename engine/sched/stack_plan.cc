@@ -45,7 +45,7 @@ bool GenericStack::is_own(AllocRow alloc) const {
 
 /// Anti-affinity counts jobs of the same ID in all namespaces, distinct_hosts only the job's own (R-RANK-711).
 void GenericStack::count_own(AllocRow alloc, int sign) {
-  if (!is_own(alloc)) return;
+  if (system_ || !is_own(alloc)) return;
   const tables::AllocTable& allocs = snapshot_->allocs;
   OwnCount& own = own_count(allocs.node[alloc], allocs.group[alloc]);
   own.any_namespace += sign;
@@ -181,6 +181,7 @@ void GenericStack::placed(const PlannedAlloc& alloc) {
   overlay.disk_mb += shape.disk_mb;
   ++overlay.allocs;
   if (shape.ports || shape.devices || !shape.cores.empty()) ++overlay.complex_allocs;
+  if (system_) return;
   OwnCount& own = own_count(alloc.node, job_->groups[alloc.group].name);
   ++own.any_namespace;
   ++own.own_namespace;

@@ -283,7 +283,7 @@ void GenericStack::decide_fit_special(const Position& position, const GroupView&
     cell.prefix = cell.binpack + cell.devices;
     cell.appended = 2;
     if (cell.collides) cell.prefix += cell.anti_affinity, ++cell.appended;
-    if (!v.group->affinities.empty()) cell.prefix += cell.affinity, ++cell.appended;
+    if (!system_ && !v.group->affinities.empty()) cell.prefix += cell.affinity, ++cell.appended;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sched/stack.h"
+#include "tables/export.h"
 
 namespace berth::sched {
 
@@ -22,8 +23,7 @@ feasible::AllocView GenericStack::alloc_view(tables::AllocRow row) {
   if (const auto& cold = allocs.cold[row])
     out.name = cold->name;
   else
-    out.name = keep(std::string(out.job_id) + "." + std::string(out.task_group) + "[" +
-                    std::to_string(allocs.name_index[row]) + "]");
+    out.name = keep(tables::alloc_name(*snapshot_, row));
   if (allocs.node[row] != kNoRow) out.node_id = keep(base::to_text(snapshot_->nodes.id(allocs.node[row])));
   out.desired_run = allocs.desired[row] == tables::Desired::run;
   out.client_running = allocs.client[row] == tables::Client::running;
@@ -66,7 +66,7 @@ std::vector<feasible::AllocView> GenericStack::node_views(NodeRow row, bool prop
       view.namespace_ = of.spec->namespace_;
       view.job_id = of.spec->id;
       view.task_group = group.spec->name;
-      view.name = keep(of.spec->id + "." + group.spec->name + "[" + std::to_string(planned.name_index) + "]");
+      view.name = keep(of.name_base() + "." + group.spec->name + "[" + std::to_string(planned.name_index) + "]");
       view.node_id = keep(base::to_text(snapshot_->nodes.id(row)));
       view.desired_run = true;
       view.group = group.spec;
@@ -103,7 +103,7 @@ void GenericStack::prepare_volumes(const GroupView& v) {
   const std::string_view name =
       !options_.name.empty()
           ? options_.name
-          : keep(job_->spec->id + "." + v.group->spec->name + "[" + std::to_string(options_.name_index) + "]");
+          : keep(job_->name_base() + "." + v.group->spec->name + "[" + std::to_string(options_.name_index) + "]");
   if (v.group->has_host_volumes) host_volumes_.emplace(*job_->spec, *v.group->spec, name, volume_state_);
   if (v.group->has_csi_volumes) csi_volumes_.emplace(*job_->spec, *v.group->spec, name, volume_state_);
 }

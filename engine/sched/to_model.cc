@@ -81,11 +81,15 @@ model::PlanAnnotations annotations(const Naming& naming, const EvalResult& resul
   if (!job || ((job->system || job->sysbatch) && !asked)) return out;
   for (const plan::PlannedStop& stop : result.plan.stops) {
     if (!stop.evict) continue;
+    if (out.preempted_allocs.is_null()) out.preempted_allocs = json::Value::array();
+    out.preempted_allocs.push(stub(naming, stop.alloc));
+    if (stop.by >= plan::kDroppedBy) {
+      ++out.desired_tg_updates[job->groups[result.plan.dropped[stop.by - plan::kDroppedBy].group].spec->name].preemptions;
+      continue;
+    }
     const PlannedAlloc& alloc = result.plan.allocs[stop.by];
     const CompiledJob& of = alloc.job == kNoRow ? *job : *naming.snapshot.jobs.versions[alloc.job];
     ++out.desired_tg_updates[of.groups[alloc.group].spec->name].preemptions;
-    if (out.preempted_allocs.is_null()) out.preempted_allocs = json::Value::array();
-    out.preempted_allocs.push(stub(naming, stop.alloc));
   }
   return out;
 }
@@ -142,6 +146,7 @@ model::Allocation stopped(const Naming& naming, const PlanRows& plan, const plan
   out.resources = {};
   out.desired_status = "stop";
   out.desired_description = to_text(stop.description);
+  if (stop.came_back) out.alloc_states.push_back({0, out.client_status, base::Time{now}});
   if (stop.client) {
     out.client_status = to_text(*stop.client);
     out.alloc_states.push_back({0, out.client_status, base::Time{now}});
@@ -166,6 +171,7 @@ model::Allocation updated(const Naming& naming, const PlanRows& plan, const plan
         out.deployment_id = id_text(plan.deployment_ids.front());
         out.deployment_status.reset();
       }
+      if (update.came_back) out.alloc_states.push_back({0, out.client_status, base::Time{now}});
       if (update.metrics) out.metrics = to_model(naming, *update.metrics, "");
       out.job.reset();
       break;
@@ -238,7 +244,7 @@ model::AllocMetric failure_metric(const Naming& naming, const GroupResult& resul
 std::string planned_name(const tables::Snapshot& snapshot, const PlanRows& plan, const PlannedAlloc& alloc) {
   if (alloc.keeps_name) return tables::alloc_name(snapshot, alloc.previous);
   const CompiledJob& job = *snapshot.jobs.versions[alloc.job == kNoRow ? plan.job : alloc.job];
-  return (job.system || job.sysbatch ? job.spec->name : job.spec->id) + "." + job.groups[alloc.group].spec->name + "[" +
+  return job.name_base() + "." + job.groups[alloc.group].spec->name + "[" +
          std::to_string(alloc.name_index) + "]";
 }
 
@@ -285,6 +291,17 @@ model::Plan to_model(const Naming& naming, const EvalResult& result, const model
     list.push_back(std::move(out));
   }
   auto stop = rows.stops.begin();
+  // The evictions up to those of the allocation at `position`; they ascend but for those of dropped ones.
+  const auto evict_until = [&](std::uint32_t position, model::Allocation* by) {
+    for (; stop != rows.stops.end() && (!stop->evict || stop->by >= plan::kDroppedBy || stop->by == position); ++stop) {
+      if (!stop->evict) continue;
+      if (by && stop->by == position) by->preempted_allocations.push_back(base::to_text(snapshot.allocs.id[stop->alloc]));
+      plan.node_preemptions[base::to_text(snapshot.nodes.id(snapshot.allocs.node[stop->alloc]))].push_back(
+          evicted(naming, stop->alloc,
+                  by && stop->by == position ? by->id
+                                             : base::to_text(rows.dropped[stop->by - plan::kDroppedBy].id)));
+    }
+  };
   for (const PlannedAlloc& alloc : rows.allocs) {
     const CompiledJob& of = alloc.job == kNoRow ? *job : *snapshot.jobs.versions[alloc.job];
     model::Allocation out;
@@ -306,13 +323,10 @@ model::Plan to_model(const Naming& naming, const EvalResult& result, const model
     if (alloc.previous != kNoRow) out.previous_allocation = base::to_text(snapshot.allocs.id[alloc.previous]);
     if (alloc.tracker != kNoRow) out.reschedule_tracker = rows.trackers[alloc.tracker];
     const auto position = static_cast<std::uint32_t>(&alloc - rows.allocs.data());
-    for (; stop != rows.stops.end() && (!stop->evict || stop->by == position); ++stop) {
-      if (!stop->evict) continue;
-      out.preempted_allocations.push_back(base::to_text(snapshot.allocs.id[stop->alloc]));
-      plan.node_preemptions[out.node_id].push_back(evicted(naming, stop->alloc, out.id));
-    }
+    evict_until(position, &out);
     plan.node_allocation[out.node_id].push_back(std::move(out));
   }
+  evict_until(kNoRow, nullptr);
   if (eval.annotate_plan) plan.annotations = annotations(naming, result, true);
   return plan;
 }

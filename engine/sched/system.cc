@@ -1,0 +1,375 @@
+#include "sched/system.h"
+
+#include <algorithm>
+
+#include "model/predicates.h"
+#include "sched/in_place.h"
+
+namespace berth::sched {
+
+using plan::PlannedStop;
+using plan::PlannedUpdate;
+using reconcile::NodeAlloc;
+using reconcile::NodeVisit;
+using tables::AllocRow;
+using tables::kNoRow;
+using tables::NodeRow;
+using tables::Snapshot;
+
+namespace {
+
+/// Triggers that the two schedulers accept (R-SCHED-3).
+bool accepts(std::string_view trigger, bool sysbatch) {
+  static constexpr std::string_view kAccepted[] = {
+      "job-register",  "job-deregister",     "node-drain",       "node-update", "alloc-stop",  "rolling-update",
+      "queued-allocs", "deployment-watcher", "failed-follow-up", "preemption",  "job-scaling", "reconnect"};
+  return std::find(std::begin(kAccepted), std::end(kAccepted), trigger) != std::end(kAccepted) ||
+         (sysbatch && trigger == "periodic-job");
+}
+
+bool may_preempt(const Snapshot& snapshot, bool sysbatch) {  // R-SCHED-122, R-PREEMPT-103
+  const auto& config = snapshot.cold->scheduler_config;
+  if (!config) return true;
+  return sysbatch ? config->preemption_config.sysbatch_scheduler_enabled
+                  : config->preemption_config.system_scheduler_enabled;
+}
+
+/// Deployment IDs for the reconciler.
+class DeploymentIds final : public reconcile::IdSource {
+ public:
+  explicit DeploymentIds(IdStream& ids) : ids_(ids) {}
+  std::string next_eval_id() override { return base::to_text(ids_.next()); }
+  std::string next_deployment_id() override { return base::to_text(ids_.next()); }
+
+ private:
+  IdStream& ids_;
+};
+
+void add_counts(std::vector<Count>& sum, std::span<const Count> more) {
+  for (const Count& c : more) {
+    const auto known = std::find_if(sum.begin(), sum.end(), [&](const Count& other) { return other.what == c.what; });
+    if (known == sum.end())
+      sum.push_back(c);
+    else
+      known->count += c.count;
+  }
+}
+
+}  // namespace
+
+void SystemScheduler::Group::clear() {
+  candidates = canaries = destructive = limit = 0;
+  has_candidates = exists = has_filtered = reported = false;
+  filtered = {};
+  reasons.clear();
+  classes.clear();
+}
+
+void SystemScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, IdStream& ids, Planner& planner,
+                              EvalResult& result) {
+  result.clear();
+  scratch_.arena.reset();
+  if (!accepts(eval.triggered_by, eval.batch)) return refuse_trigger(eval, result);
+  eval_ = &eval;
+  ids_ = &ids;
+  planner_ = &planner;
+  result_ = &result;
+  result.state = state_ = &snapshot;
+  ready_ = nullptr;
+  static constexpr std::uint32_t kSystemAttempts = 5, kSysbatchAttempts = 2;  // R-SCHED-6
+  run_attempts(eval.batch ? kSysbatchAttempts : kSystemAttempts, result, [this] {
+    const AttemptEnd end = attempt();
+    result_->port_collision_events += stack_.port_collision_events();
+    return end;
+  });
+}
+
+AttemptEnd SystemScheduler::attempt() {
+  EvalResult& result = *result_;
+  const Snapshot& state = *state_;
+  result.begin_attempt(state);
+  const tables::JobKey& key = state.jobs.keys[eval_->job];
+  job_ = key.current == kNoRow ? nullptr : state.jobs.versions[key.current].get();
+  stopped_ = !job_ || job_->stopped;
+  result.plan.job = key.current;
+  if (!stopped_) ready_ = &scratch_.ready_nodes(state, job_->base_set);
+  stored_deployment_ = eval_->batch ? nullptr : latest_deployment(state, eval_->job);
+  stack_.start_system(state, result.plan, may_preempt(state, eval_->batch));
+  if (!stopped_) {
+    stack_.set_job(*job_, stack_config(state, *job_, rank::OrderProvider::identity));
+    stack_.set_candidates(*ready_, job_->base_set);
+  }
+
+  reconcile::NodeInput& input = gatherer_.gather(state, eval_->job, job_, ready_, eval_->now_ns);
+  input.deployment = stored_deployment_.get();
+  if (!eval_->batch && !input.deployment && !stopped_) input.old_servers = gatherer_.has_old_server(state, *ready_);
+  DeploymentIds deployment_ids(*ids_);
+  input_ = &input;
+  diff_ = &reconciler_.run(input, deployment_ids);
+  deployment_.reset();
+  if (!eval_->batch) {  // R-SCHED-147
+    if (diff_->deployment)
+      deployment_ = *diff_->deployment;
+    else if (stored_deployment_)
+      deployment_ = *stored_deployment_;
+  }
+  deployment_id_ = deployment_ ? base::parse_uuid(deployment_->id).value_or(base::Uuid{}) : base::Uuid{};
+  result.deployment_id = deployment_id_;
+  // In-place updates join the current deployment, placements only an active one (R-SCHED-118, 155).
+  result.plan.deployment_ids.front() = deployment_id_;
+  placing_deployment_ = 0;
+  if (deployment_ && !model::is_active_deployment(deployment_->status)) {
+    result.plan.deployment_ids.emplace_back();
+    placing_deployment_ = 1;
+  }
+  add_groups();
+
+  for (const AllocRow row : gatherer_.finish_lost()) stop(row, tables::Description::lost, tables::Client::lost);
+  stop_tuples(diff_->stop, tables::Description::not_needed);
+  stop_tuples(diff_->migrate, tables::Description::node_tainted);
+  stop_tuples(diff_->lost, tables::Description::lost, tables::Client::lost);
+  for (const Tuple& tuple : diff_->disconnecting) {
+    result.plan.updates.push_back({.alloc = row_of(tuple), .kind = PlannedUpdate::Kind::unknown});
+    stack_.updated(static_cast<std::uint32_t>(result.plan.updates.size() - 1));
+  }
+  update_in_place();
+  count_updates();
+  limit_updates();
+  if (!place()) return AttemptEnd::error;
+  if (!eval_->batch) deploy();
+  result.plan.drop_taken_back();
+  if (result.plan.is_no_op() && !eval_->annotate) return AttemptEnd::done;  // R-SCHED-39
+  return submit_plan(*planner_, state_, result, false);
+}
+
+void SystemScheduler::add_groups() {
+  const std::size_t count = job_ ? job_->groups.size() : 0;
+  groups_.resize(count);
+  for (Group& group : groups_) group.clear();
+  for (std::size_t g = 0; g < count; ++g) {
+    GroupResult& out = result_->groups.emplace_back();
+    out.name = job_->groups[g].name;
+    out.in_job = true;
+    out.has_updates = false;
+  }
+  for (const Tuple& tuple : diff_->stop) {  // groups that the job has no longer
+    const tables::Symbol name = state_->allocs.group[row_of(tuple)];
+    if (result_->group(name)) continue;
+    GroupResult& out = result_->groups.emplace_back();
+    out.name = name;
+    out.has_updates = false;
+  }
+  std::sort(result_->groups.begin() + static_cast<std::ptrdiff_t>(count), result_->groups.end(),
+            [this](const GroupResult& a, const GroupResult& b) { return state_->text(a.name) < state_->text(b.name); });
+}
+
+void SystemScheduler::stop(AllocRow row, tables::Description description, std::optional<tables::Client> client) {
+  result_->plan.stops.push_back({.alloc = row, .description = description, .client = client});
+  stack_.stopped(static_cast<std::uint32_t>(result_->plan.stops.size() - 1));
+}
+
+void SystemScheduler::stop_tuples(const std::vector<Tuple>& tuples, tables::Description description,
+                                  std::optional<tables::Client> client) {
+  for (const Tuple& tuple : tuples) stop(row_of(tuple), description, client);
+}
+
+void SystemScheduler::update_in_place() {  // R-SCHED-115
+  updates_ = diff_->update;
+  updates_.insert(updates_.end(), diff_->reconnecting.begin(), diff_->reconnecting.end());
+  std::size_t i = 0, end = updates_.size();
+  destructive_count_ = 0;
+  if (end == 0) return;
+  InPlaceCheck check(*state_, *job_, stack_, result_->plan);
+  while (i < end) {
+    if (try_in_place(updates_[i], check))
+      std::swap(updates_[i], updates_[--end]);
+    else
+      ++i;
+  }
+  destructive_count_ = end;
+}
+
+bool SystemScheduler::try_in_place(const Tuple& tuple, InPlaceCheck& check) {  // R-SCHED-116 to 119
+  const AllocRow row = row_of(tuple);
+  const std::uint32_t group = name_of(tuple).group;
+  if (check.must_replace(row)) return false;
+  if (state_->allocs.terminal(row)) return true;
+  const NodeRow node = input_->visits[tuple.visit].handle;
+  if (!check.on_target(node)) return false;
+  stop(row, tables::Description::none, std::nullopt);
+  auto selected = stack_.select_node(node, group, name_of(tuple).index);
+  stack_.pop_stop(row);
+  stack_.forget_last_stop();
+  if (!selected) return false;
+  check.merge(row, group, std::move(*selected), false);
+  PlannedUpdate& update = result_->plan.updates.emplace_back();
+  update.alloc = row;
+  update.held = check.held();
+  update.shape = check.take_shape();
+  update.to_deployment = true;
+  update.came_back = is_reconnecting(tuple);
+  update.metrics = stack_.take_node_metrics();
+  stack_.updated(static_cast<std::uint32_t>(result_->plan.updates.size() - 1));
+  return true;
+}
+
+void SystemScheduler::count_updates() {  // R-SCHED-126, 148, 192
+  const auto updates = [&](std::uint32_t group) -> model::DesiredUpdates& {
+    result_->groups[group].has_updates = true;
+    return result_->groups[group].updates;
+  };
+  const auto group_of = [&](const Tuple& tuple) { return name_of(tuple).group; };
+  const auto candidate = [&](std::uint32_t group) {
+    ++groups_[group].candidates;
+    groups_[group].has_candidates = true;
+  };
+  for (const Tuple& tuple : diff_->stop) {
+    GroupResult& out = *result_->group(state_->allocs.group[row_of(tuple)]);
+    out.has_updates = true;
+    ++out.updates.stop;
+  }
+  for (const Tuple& tuple : diff_->place) ++updates(group_of(tuple)).place, candidate(group_of(tuple));
+  for (const Tuple& tuple : diff_->ignore) {
+    const std::uint32_t group = group_of(tuple);
+    ++updates(group).ignore;
+    candidate(group);
+    groups_[group].exists = true;
+    if (const model::Allocation* alloc = cold(row_of(tuple)); alloc && model::is_canary(*alloc))
+      ++groups_[group].canaries;
+  }
+  for (const Tuple& tuple : diff_->migrate) ++updates(group_of(tuple)).migrate;
+  for (std::size_t i = 0; i < updates_.size(); ++i) {
+    const std::uint32_t group = group_of(updates_[i]);
+    candidate(group);
+    if (i < destructive_count_) {
+      ++updates(group).destructive_update;
+      ++groups_[group].destructive;
+    } else {
+      ++updates(group).in_place_update;
+      groups_[group].exists = true;
+    }
+  }
+  for (const Tuple& tuple : diff_->disconnecting) ++updates(group_of(tuple)).disconnect;
+  for (const Tuple& tuple : diff_->reconnecting) ++updates(group_of(tuple)).reconnect;
+}
+
+void SystemScheduler::limit_updates() {  // R-SCHED-149 to 152
+  place_ = diff_->place;
+  if (stopped_) return;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const auto& own = job_->groups[g].spec->update;
+    const model::UpdateStrategy& of_job = job_->spec->update;
+    groups_[g].limit = own && own->max_parallel > 0         ? own->max_parallel
+                       : of_job.max_parallel > 0 ? of_job.max_parallel
+                                                            : static_cast<std::int64_t>(destructive_count_);
+  }
+  if (deployment_)
+    for (const Tuple& tuple : diff_->ignore) {  // R-SCHED-150
+      const model::Allocation* alloc = cold(row_of(tuple));
+      if (alloc && alloc->deployment_id == deployment_->id && !model::has_health(*alloc))
+        --groups_[name_of(tuple).group].limit;
+    }
+  for (std::size_t i = 0; i < destructive_count_; ++i) {
+    const Tuple& tuple = updates_[i];
+    Group& group = groups_[name_of(tuple).group];
+    if (group.limit <= 0) continue;
+    stop(row_of(tuple), tables::Description::updating, std::nullopt);
+    result_->plan.stops.back().came_back = is_reconnecting(tuple);
+    place_.push_back(tuple);
+    if (!tuple.canary) --group.limit;
+  }
+}
+
+bool SystemScheduler::place() {  // R-SCHED-154, 156
+  for (std::size_t g = 0; g < groups_.size(); ++g)
+    result_->groups[g].has_queued = !stopped_ && (!eval_->batch || place_.empty());
+  for (const Tuple& tuple : place_) {
+    GroupResult& group = result_->groups[name_of(tuple).group];
+    group.has_queued = true;
+    ++group.queued;
+  }
+  result_->plan.allocs.reserve(place_.size());
+  for (const Tuple& tuple : place_)
+    if (input_->visits[tuple.visit].candidate && !place_one(tuple)) return false;
+  return true;
+}
+
+bool SystemScheduler::place_one(const Tuple& tuple) {
+  const NodeRow node = input_->visits[tuple.visit].handle;
+  const auto [group, index] = name_of(tuple);
+  auto selected = stack_.select_node(node, group, index);
+  if (!stack_.error().empty()) {  // R-SCHED-5, R-FEAS-933
+    result_->description = "failed to process eval: " + stack_.error();
+    return false;
+  }
+  if (!selected) {
+    no_option(tuple, group);
+    return true;
+  }
+  stack_.preempt(*selected);
+  PlannedAlloc& alloc = result_->plan.allocs.emplace_back();
+  alloc.id = ids_->next();
+  alloc.node = node;
+  alloc.group = group;
+  alloc.name_index = index;
+  alloc.score = selected->score;
+  alloc.previous = row_of(tuple);
+  alloc.deployment = placing_deployment_;
+  alloc.canary = tuple.canary && deployment_ && !eval_->batch;
+  alloc.held = selected->held;
+  alloc.shape = std::move(selected->shape);
+  alloc.metrics = stack_.take_node_metrics();
+  stack_.add_candidates(alloc.metrics, false);
+  stack_.add_score(alloc.metrics, alloc.score);
+  stack_.placed(alloc);
+  return true;
+}
+
+void SystemScheduler::no_option(const Tuple& tuple, std::uint32_t g) {
+  Group& group = groups_[g];
+  GroupResult& out = result_->groups[g];
+  if (!eval_->batch) {  // R-SCHED-157
+    --group.candidates;
+    if (tuple.alloc != reconcile::kNoRow) --group.destructive;
+  }
+  if (stack_.was_filtered()) return add_filtered(out, group);
+  if (out.failed) return out.coalesce(job_->groups[g].spec);  // R-SCHED-163
+  SelectMetrics metrics = stack_.take_node_metrics();
+  stack_.add_candidates(metrics, true);
+  out.fail(metrics, job_->groups[g].spec);
+  Eligibility& eligibility = result_->eligibility;  // R-SCHED-164, R-FEAS-1705
+  eligibility.escaped = job_->escapes;
+  const NodeRow node = input_->visits[tuple.visit].handle;
+  eligibility.classes.assign(1, {state_->nodes.capacity(node).computed_class_code, true});
+  eligibility.missing_resources = stack_.missing_resources();
+  std::sort(eligibility.missing_resources.begin(), eligibility.missing_resources.end());
+  static_cast<void>(create_blocked(*planner_, *result_, ids_->next(), "queued-allocs",
+                                   "created to place remaining allocations", node));
+}
+
+void SystemScheduler::add_filtered(GroupResult& out, Group& group) {  // R-SCHED-158, 159, 161
+  --out.queued;
+  const SelectMetrics metrics = stack_.counted();
+  if (!group.has_filtered) {
+    group.has_filtered = true;
+    group.filtered = metrics;
+    group.filtered.dimensions = scratch_.arena.copy(metrics.dimensions);
+    group.filtered.classes_exhausted = scratch_.arena.copy(metrics.classes_exhausted);
+  } else {
+    group.filtered.evaluated += metrics.evaluated;
+    group.filtered.filtered += metrics.filtered;
+  }
+  add_counts(group.reasons, metrics.reasons);
+  add_counts(group.classes, metrics.classes_filtered);
+  if (out.queued <= 0 && !group.exists) {
+    if (!group.reported) out.exhausted.clear();
+    group.filtered.coalesced = group.reported ? out.failure.coalesced : 0;
+    group.filtered.reasons = scratch_.arena.copy(std::span<const Count>(group.reasons));
+    group.filtered.classes_filtered = scratch_.arena.copy(std::span<const Count>(group.classes));
+    out.failed = group.reported = true;
+    out.failure = group.filtered;
+  }
+  if (eval_->batch) --out.updates.place;
+}
+
+}  // namespace berth::sched

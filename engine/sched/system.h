@@ -1,0 +1,104 @@
+// The system and sysbatch schedulers: one evaluation from snapshot to plan and status (sections 13.3 to 16 of part 06).
+//
+// Stages of an attempt, each over flat lists:
+//   gather     nodes to visit and what is on them               system_input.h
+//   reconcile  every allocation or missing name into a bucket   reconcile/node.h
+//   stop       stops, marks, in-place updates to the plan       R-SCHED-124, 115 to 118
+//   limit      how many destructive updates may go              R-SCHED-149 to 152
+//   place      one Select per tuple on its own node             R-SCHED-156 to 167, stack_system.cc
+//   deploy     deployment, canaries, completion                 R-SCHED-168 to 189, system_deployment.cc
+// Threads: one worker.
+#pragma once
+
+#include "reconcile/node.h"
+#include "sched/evaluation.h"
+#include "sched/stack.h"
+#include "sched/system_input.h"
+
+namespace berth::sched {
+
+class InPlaceCheck;
+
+class SystemScheduler {
+ public:
+  explicit SystemScheduler(Scratch& scratch) : scratch_(scratch), stack_(scratch) {}
+
+  /// Processes one evaluation on `snapshot`; EvalFacts::batch says sysbatch. `planner` takes plans and created
+  /// evaluations; state it refreshes to must outlive the call.
+  void process(const tables::Snapshot& snapshot, const EvalFacts& eval, IdStream& ids, Planner& planner,
+               EvalResult& result);
+
+ private:
+  using Tuple = reconcile::NodeTuple;
+  /// What an attempt counts per group of the job.
+  struct Group {
+    std::int64_t candidates = 0;          // R-SCHED-148
+    std::int64_t canaries = 0;            // running ones, that the reconciler ignores
+    std::int64_t destructive = 0;         // destructive updates
+    std::int64_t limit = 0;               // R-SCHED-149
+    bool has_candidates = false;          // some tuple counted
+    bool exists = false;                  // an allocation of it stays (R-SCHED-126)
+    SelectMetrics filtered;               // sum of the filtered placements (R-SCHED-158)
+    std::vector<Count> reasons, classes;  // its counts as they grow
+    bool has_filtered = false, reported = false;
+    void clear();
+  };
+
+  AttemptEnd attempt();
+  void add_groups();
+  void stop_tuples(const std::vector<Tuple>& tuples, tables::Description description,
+                   std::optional<tables::Client> client = std::nullopt);
+  void stop(tables::AllocRow row, tables::Description description, std::optional<tables::Client> client);
+  void update_in_place();
+  bool try_in_place(const Tuple& tuple, InPlaceCheck& check);
+  void count_updates();
+  void limit_updates();
+  bool place();
+  bool place_one(const Tuple& tuple);
+  void no_option(const Tuple& tuple, std::uint32_t group);
+  void add_filtered(GroupResult& out, Group& group);
+  void deploy();
+  void trim_canaries(std::int64_t required, std::uint32_t group, std::vector<std::string>& canaries);
+  void drop_trimmed();
+
+  [[nodiscard]] const reconcile::RequiredName& name_of(const Tuple& tuple) const {
+    return input_->required[tuple.required];
+  }
+  [[nodiscard]] tables::AllocRow row_of(const Tuple& tuple) const {
+    return tuple.alloc == reconcile::kNoRow ? tables::kNoRow : input_->allocs[tuple.alloc].handle;
+  }
+  [[nodiscard]] bool is_reconnecting(const Tuple& tuple) const {  // of the tuples to update
+    return input_->allocs[tuple.alloc].has(reconcile::NodeAlloc::kReconnects);
+  }
+  [[nodiscard]] const model::Allocation* cold(tables::AllocRow row) const { return state_->allocs.cold[row].get(); }
+
+  Scratch& scratch_;
+  GenericStack stack_;
+  SystemInput gatherer_;
+  reconcile::NodeReconciler reconciler_;
+
+  // The evaluation at hand.
+  const EvalFacts* eval_ = nullptr;
+  IdStream* ids_ = nullptr;
+  Planner* planner_ = nullptr;
+  EvalResult* result_ = nullptr;
+  const tables::Snapshot* state_ = nullptr;
+  const ReadyNodes* ready_ = nullptr;  // of the last attempt in which the job was not stopped
+
+  // The attempt at hand.
+  const tables::CompiledJob* job_ = nullptr;  // null: purged
+  bool stopped_ = false;
+  const reconcile::NodeInput* input_ = nullptr;
+  const reconcile::NodeResult* diff_ = nullptr;
+  std::shared_ptr<const model::Deployment> stored_deployment_;
+  std::optional<model::Deployment> deployment_;  // current one (R-SCHED-147)
+  base::Uuid deployment_id_;
+  std::uint16_t placing_deployment_ = 0;  // position in plan.deployment_ids
+  std::vector<Group> groups_;                    // by position in the job's list
+  std::vector<Tuple> updates_;                   // destructive ones, then those done in place
+  std::size_t destructive_count_ = 0;
+  std::vector<Tuple> place_;
+  std::vector<std::uint8_t> trimmed_;  // by position in plan.allocs: a canary too many
+};
+
+}  // namespace berth::sched

@@ -1,0 +1,180 @@
+// Deployments of system jobs after placing: totals, canaries, completion (R-SCHED-168 to 189).
+#include <algorithm>
+#include <cmath>
+
+#include "model/predicates.h"
+#include "sched/system.h"
+
+namespace berth::sched {
+
+using plan::PlannedUpdate;
+using tables::AllocRow;
+using tables::kNoRow;
+using tables::NodeRow;
+
+namespace {
+
+/// R-SCHED-173; the double arithmetic of the rule, which is exact for realistic sizes.
+std::int64_t required_canaries(const model::UpdateStrategy& update, std::int64_t updates) {
+  const double share = static_cast<double>(update.canary) * static_cast<double>(updates) / 100.0;
+  return std::min(static_cast<std::int64_t>(std::ceil(share)), update.max_parallel);
+}
+
+}  // namespace
+
+void SystemScheduler::deploy() {
+  EvalResult& result = *result_;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    if (!groups_[g].has_candidates) continue;
+    result.groups[g].has_updates = true;
+    result.groups[g].updates.place = static_cast<std::uint64_t>(groups_[g].candidates);
+  }
+  if (!deployment_) return;
+  model::Deployment& deployment = *deployment_;
+  bool complete = true;
+  trimmed_.assign(result.plan.allocs.size(), 0);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const model::TaskGroup& spec = *job_->groups[g].spec;
+    const Group& group = groups_[g];
+    if (group.candidates < 1) {  // R-SCHED-169
+      if (deployment.status == "successful") deployment.task_groups[spec.name].reset();
+      continue;
+    }
+    const auto entry = deployment.task_groups.find(spec.name);
+    if (entry == deployment.task_groups.end() || !entry->second) continue;
+    model::DeploymentState& state = *entry->second;
+    state.desired_total = group.candidates;
+    const bool canarying = model::has_update_strategy(spec) && spec.update->canary > 0 && !state.promoted &&
+                           job_->version != 0 && group.destructive > 0;  // R-SCHED-172
+    if (canarying) {
+      state.desired_canaries = required_canaries(*spec.update, group.destructive + group.canaries);
+      state.placed_canaries.clear();
+      trim_canaries(state.desired_canaries, static_cast<std::uint32_t>(g), state.placed_canaries);
+      result.groups[g].updates.canary = state.placed_canaries.size();
+    }
+    if (canarying || state.healthy_allocs < state.desired_total) complete = false;  // R-SCHED-182
+  }
+
+  if (std::find(trimmed_.begin(), trimmed_.end(), 1) != trimmed_.end()) drop_trimmed();
+
+  for (const auto& update : diff_->deployment_updates)
+    result.plan.deployment_updates.push_back({update.created
+                                                  ? base::parse_uuid(diff_->created_id).value_or(base::Uuid{})
+                                                  : base::parse_uuid(stored_deployment_->id).value_or(base::Uuid{}),
+                                              update.status, update.description});
+  if (model::requires_promotion(deployment)) {  // R-SCHED-183
+    deployment.status_description = model::has_auto_promote(deployment)
+                                        ? "Deployment is running pending automatic promotion"
+                                        : "Deployment is running but requires manual promotion";
+  } else if (complete) {
+    result.plan.deployment_updates.push_back({deployment_id_, "successful", "Deployment completed successfully"});
+  }
+  const bool empty = std::none_of(deployment.task_groups.begin(), deployment.task_groups.end(),
+                                  [](const auto& group) { return group.second.has_value(); });
+  if (empty) {  // R-SCHED-185
+    result.plan.deployment_updates.clear();
+    result.deployment_id = {};
+    return;
+  }
+  result.plan.has_deployment = true;
+  result.plan.deployment = std::make_shared<const model::Deployment>(deployment);
+}
+
+void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, std::vector<std::string>& canaries) {
+  if (required == 0) return;
+  PlanRows& plan = result_->plan;
+  const auto canary_of_group = [&](AllocRow row) -> const model::Allocation* {
+    const model::Allocation* alloc = row == kNoRow ? nullptr : cold(row);
+    return alloc && model::is_canary(*alloc) && state_->allocs.group[row] == job_->groups[group].name ? alloc : nullptr;
+  };
+  std::int64_t left = required;
+  // F and P of R-SCHED-175: who replaces a canary of a failed deployment; of all groups.
+  std::vector<AllocRow> replaced;
+  for (const Tuple& tuple : place_)
+    if (const AllocRow row = row_of(tuple); row != kNoRow)
+      if (const model::Allocation* alloc = cold(row); alloc && model::is_canary(*alloc)) replaced.push_back(row);
+  std::sort(replaced.begin(), replaced.end());
+  const auto is_preferred = [&](const PlannedAlloc& alloc) {
+    return alloc.previous != kNoRow && std::binary_search(replaced.begin(), replaced.end(), alloc.previous);
+  };
+  for (const PlannedAlloc& alloc : plan.allocs) left -= is_preferred(alloc);
+  for (const Tuple& tuple : diff_->ignore) {  // R-SCHED-176
+    if (name_of(tuple).group != group) continue;
+    const model::Allocation* alloc = cold(row_of(tuple));
+    if (!alloc || !model::is_canary(*alloc)) continue;
+    canaries.push_back(alloc->id);
+    --left;
+  }
+
+  // The canaries among the plan's entries, node by node in ascending ID: marks of disconnecting ones, then new ones.
+  struct Entry {
+    base::Uuid node;
+    bool is_new;
+    std::uint32_t index;  // in plan.updates, plan.allocs
+  };
+  std::vector<Entry> entries;
+  for (std::uint32_t i = 0; i < diff_->disconnecting.size(); ++i)
+    if (canary_of_group(plan.updates[i].alloc) && !plan.updates[i].dropped)
+      entries.push_back({state_->nodes.id(input_->visits[diff_->disconnecting[i].visit].handle), false, i});
+  for (std::uint32_t i = 0; i < plan.allocs.size(); ++i)
+    if (plan.allocs[i].canary && plan.allocs[i].group == group)
+      entries.push_back({state_->nodes.id(plan.allocs[i].node), true, i});
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.node < b.node; });
+  std::vector<AllocRow> kept_running;
+  for (const Entry& entry : entries) {
+    const bool preferred = entry.is_new && is_preferred(plan.allocs[entry.index]);
+    const bool not_ready =
+        !entry.is_new && input_->visits[diff_->disconnecting[entry.index].visit].not_ready;  // R-SCHED-178
+    if (!not_ready && (left > 0 || preferred)) {                                             // R-SCHED-179
+      --left;
+      canaries.push_back(entry.is_new ? base::to_text(plan.allocs[entry.index].id)
+                                      : cold(plan.updates[entry.index].alloc)->id);
+      continue;
+    }
+    plan.has_empty_list = true;  // R-SCHED-180, 181
+    if (!entry.is_new) {
+      plan.updates[entry.index].dropped = true;
+      continue;
+    }
+    trimmed_[entry.index] = 1;
+    if (plan.allocs[entry.index].previous != kNoRow) kept_running.push_back(plan.allocs[entry.index].previous);
+  }
+  std::sort(kept_running.begin(), kept_running.end());
+  for (plan::PlannedStop& stop : plan.stops)
+    if (!stop.evict && std::binary_search(kept_running.begin(), kept_running.end(), stop.alloc)) stop.dropped = true;
+}
+
+/// Takes the trimmed canaries out of the plan. What they would have evicted stays in it (R-SCHED-181).
+void SystemScheduler::drop_trimmed() {
+  PlanRows& plan = result_->plan;
+  std::vector<std::uint32_t> moved(plan.allocs.size());
+  std::uint32_t kept = 0;
+  for (std::uint32_t i = 0; i < plan.allocs.size(); ++i) {
+    PlannedAlloc& alloc = plan.allocs[i];
+    scratch_.own_overlay(alloc.node).first_alloc = kNoRow;
+    if (trimmed_[i]) {
+      moved[i] = plan::kDroppedBy + static_cast<std::uint32_t>(plan.dropped.size());
+      plan.dropped.push_back({alloc.id, alloc.group});
+      continue;
+    }
+    moved[i] = kept;
+    if (kept != i) plan.allocs[kept] = std::move(alloc);
+    ++kept;
+  }
+  plan.allocs.resize(kept);
+  for (plan::PlannedStop& stop : plan.stops)
+    if (stop.evict) stop.by = moved[stop.by];
+  for (std::uint32_t i = 0; i < kept; ++i) {  // the chains by node again
+    PlannedAlloc& alloc = plan.allocs[i];
+    NodeOverlay& overlay = scratch_.own_overlay(alloc.node);
+    alloc.next_on_node = kNoRow;
+    alloc.first_on_node = overlay.first_alloc == kNoRow;
+    if (alloc.first_on_node)
+      overlay.first_alloc = i;
+    else
+      plan.allocs[overlay.last_alloc].next_on_node = i;
+    overlay.last_alloc = i;
+  }
+}
+
+}  // namespace berth::sched

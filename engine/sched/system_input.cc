@@ -1,0 +1,247 @@
+#include "sched/system_input.h"
+
+#include <algorithm>
+
+#include "model/names.h"
+#include "tables/export.h"
+
+namespace berth::sched {
+
+using reconcile::NodeAlloc;
+using reconcile::NodeTaint;
+using tables::AllocRow;
+using tables::kNoRow;
+using tables::NodeRow;
+using tables::Snapshot;
+
+namespace {
+
+model::DesiredStatus widened(tables::Desired desired) {
+  static constexpr model::DesiredStatus kAll[] = {model::DesiredStatus::run, model::DesiredStatus::stop,
+                                                  model::DesiredStatus::evict};
+  return kAll[static_cast<std::size_t>(desired)];
+}
+
+model::ClientStatus widened(tables::Client client) {
+  using model::ClientStatus;
+  static constexpr ClientStatus kAll[] = {ClientStatus::pending, ClientStatus::running, ClientStatus::complete,
+                                          ClientStatus::failed,  ClientStatus::lost,    ClientStatus::unknown};
+  return kAll[static_cast<std::size_t>(client)];
+}
+
+}  // namespace
+
+void SystemInput::rank_nodes(const Snapshot& snapshot) {
+  if (ranked_ == snapshot.nodes.fixed->by_id) return;
+  ranked_ = snapshot.nodes.fixed->by_id;
+  place_.assign(snapshot.nodes.size(), kNoRow);
+  for (std::uint32_t place = 0; place < ranked_->size(); ++place) place_[(*ranked_)[place]] = place;
+}
+
+NodeTaint SystemInput::taint_of(NodeRow row) const {  // R-SCHED-33
+  if (row == kNoRow || !snapshot_->nodes.exists(row)) return NodeTaint::gone;
+  const tables::NodeStatus status = snapshot_->nodes.status(row);
+  if (status == tables::NodeStatus::down) return NodeTaint::down;
+  if (status == tables::NodeStatus::disconnected) return NodeTaint::disconnected;
+  if ((snapshot_->nodes.state[row] & tables::kDraining) == 0) return NodeTaint::none;
+  return status == tables::NodeStatus::initializing ? NodeTaint::initializing : NodeTaint::ready;
+}
+
+const SystemInput::Version& SystemInput::version(tables::JobRow job) {
+  for (const Version& known : versions_)
+    if (known.job == job) return known;
+  Version& out = versions_.emplace_back(Version{job, 0, false});
+  if (job == kNoRow || !job_) return out;
+  const tables::CompiledJob& own = *snapshot_->jobs.versions[job];
+  const model::Job& current = *job_->spec;
+  if (own.spec->job_modify_index == current.job_modify_index) out.flags |= NodeAlloc::kSameSpec;
+  if (own.spec->id == current.id && own.version == job_->version && own.spec->create_index == current.create_index)
+    out.flags |= NodeAlloc::kSameVersion;
+  if (own.sysbatch) out.flags |= NodeAlloc::kSysbatchJob;
+  out.same_name = own.name_base() == job_->name_base();
+  return out;
+}
+
+std::uint32_t SystemInput::required_of(AllocRow row, const Version& version) {
+  if (required_.empty()) return kNoRow;
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  const std::uint32_t index = allocs.name_index[row];
+  if (index != tables::kOddName && version.same_name) {
+    for (std::size_t g = 0; g < job_->groups.size(); ++g)
+      if (job_->groups[g].name == allocs.group[row])
+        return static_cast<std::int64_t>(index) < job_->groups[g].count ? first_required_[g] + index : kNoRow;
+    // Another group's name may still read the same: `a.b` + `c` and `a` + `b.c`.
+  }
+  if (required_texts_.empty())
+    for (const reconcile::RequiredName& name : required_)
+      required_texts_.push_back(model::alloc_name(job_->name_base(), job_->groups[name.group].spec->name, name.index));
+  const std::string name = tables::alloc_name(*snapshot_, row);
+  const auto found = std::find(required_texts_.begin(), required_texts_.end(), name);
+  return found == required_texts_.end() ? kNoRow : static_cast<std::uint32_t>(found - required_texts_.begin());
+}
+
+NodeAlloc SystemInput::read(AllocRow row, bool live) {
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  const Version& own = version(allocs.job[row]);
+  NodeAlloc out;
+  out.handle = row;
+  out.desired = widened(allocs.desired[row]);
+  out.client = widened(allocs.client[row]);
+  out.flags = own.flags;
+  if (live)
+    if (const auto& cold = allocs.cold[row]) out.flags |= reconcile::flags_of(*cold, out.client, now_);
+  out.required = required_of(row, own);
+  return out;
+}
+
+void SystemInput::add_visit(NodeRow row, bool candidate, NodeTaint taint, std::span<const AllocRow> rows) {
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  reconcile::NodeVisit visit;
+  visit.handle = row;
+  visit.taint = taint;
+  visit.candidate = candidate;
+  visit.live_begin = static_cast<std::uint32_t>(allocs_.size());
+  const bool lost = taint == NodeTaint::gone || taint == NodeTaint::down;
+  for (const AllocRow a : rows) {
+    if (!allocs.terminal(a)) allocs_.push_back(read(a, true));
+    if (lost && tables::server_terminal(allocs.desired[a]) &&
+        (allocs.client[a] == tables::Client::running || allocs.client[a] == tables::Client::pending))
+      finish_lost_.push_back(a);
+  }
+  visit.live_end = static_cast<std::uint32_t>(allocs_.size());
+  if (visit.live_end == visit.live_begin && !candidate) return;
+  // The newest terminal one of every name (R-MODEL-306).
+  for (const AllocRow a : rows) {
+    if (!allocs.terminal(a)) continue;
+    const NodeAlloc entry = read(a, false);
+    const auto same = std::find_if(allocs_.begin() + visit.live_end, allocs_.end(), [&](const NodeAlloc& known) {
+      return known.required == entry.required &&
+             (entry.required != kNoRow ||
+              tables::alloc_name(*snapshot_, known.handle) == tables::alloc_name(*snapshot_, a));
+    });
+    if (same == allocs_.end())
+      allocs_.push_back(entry);
+    else if (allocs.create_index[a] > allocs.create_index[same->handle])
+      *same = entry;
+  }
+  visit.terminal_end = static_cast<std::uint32_t>(allocs_.size());
+  if (row != kNoRow && snapshot_->nodes.exists(row) && job_) {  // R-SCHED-31: no datacenter test
+    const std::string& pool = job_->spec->node_pool;
+    visit.not_ready = !snapshot_->nodes.ready(row) &&
+                      (pool == "all" || pool.empty() || *snapshot_->value_text(tables::kPoolColumn, row) == pool);
+  }
+  visits_.push_back(visit);
+}
+
+reconcile::NodeInput& SystemInput::gather(const Snapshot& snapshot, tables::JobKeyRow key,
+                                          const tables::CompiledJob* job, const ReadyNodes* ready, std::int64_t now) {
+  snapshot_ = &snapshot;
+  job_ = job;
+  now_ = now;
+  visits_.clear();
+  allocs_.clear();
+  finish_lost_.clear();
+  versions_.clear();
+  required_texts_.clear();
+  reconcile::required_names(job ? job->spec.get() : nullptr, required_);
+  first_required_.assign(job ? job->groups.size() : 0, 0);
+  for (std::uint32_t r = static_cast<std::uint32_t>(required_.size()); r-- > 0;)
+    first_required_[required_[r].group] = r;
+
+  const tables::AllocTable& allocs = snapshot.allocs;
+  entries_.clear();
+  rank_nodes(snapshot);
+  const auto nodes = static_cast<std::uint32_t>(ranked_->size());
+  for (AllocRow row = snapshot.jobs.keys[key].alloc_head; row != kNoRow; row = allocs.next_of_job[row]) {
+    const NodeRow node = allocs.node[row];
+    const std::uint32_t place = node == kNoRow ? kNoRow : place_[node];
+    entries_.push_back({place == kNoRow ? nodes : place, row});
+  }
+  if (entries_.empty()) {
+    if (ready)
+      for (const NodeRow row : ready->rows) visits_.push_back({.handle = row, .candidate = true});
+  } else {
+    starts_.assign(nodes + 2, 0);
+    for (const Entry& entry : entries_) ++starts_[entry.place + 1];
+    for (std::uint32_t place = 0; place <= nodes; ++place) starts_[place + 1] += starts_[place];
+    rows_.resize(entries_.size());
+    for (const Entry& entry : entries_) rows_[starts_[entry.place]++] = entry.row;  // now starts_[p] is the end of p
+    const auto by_id = [&](AllocRow a, AllocRow b) { return allocs.id[a] < allocs.id[b]; };
+    // Nodes that are not in state, by the ID they had; merged into the order of the others.
+    const auto home = [&](AllocRow a) {
+      if (allocs.node[a] != kNoRow) return snapshot.nodes.id(allocs.node[a]);
+      const auto& cold = allocs.cold[a];
+      return cold ? base::parse_uuid(cold->node_id).value_or(base::Uuid{}) : base::Uuid{};
+    };
+    const std::span<AllocRow> gone = std::span(rows_).subspan(nodes == 0 ? 0 : starts_[nodes - 1],
+                                                              starts_[nodes] - (nodes == 0 ? 0 : starts_[nodes - 1]));
+    std::sort(gone.begin(), gone.end(), [&](AllocRow a, AllocRow b) {
+      const base::Uuid left = home(a), right = home(b);
+      return left == right ? allocs.id[a] < allocs.id[b] : left < right;
+    });
+    std::size_t next_gone = 0;
+    const auto visit_gone = [&](const base::Uuid* before) {
+      while (next_gone < gone.size() && (!before || home(gone[next_gone]) < *before)) {
+        std::size_t end = next_gone + 1;
+        while (end < gone.size() && home(gone[end]) == home(gone[next_gone])) ++end;
+        add_visit(kNoRow, false, NodeTaint::gone, gone.subspan(next_gone, end - next_gone));
+        next_gone = end;
+      }
+    };
+    std::size_t next_ready = 0;
+    for (std::uint32_t place = 0; place < nodes; ++place) {
+      const NodeRow row = (*ranked_)[place];
+      const bool candidate = ready && next_ready < ready->rows.size() && ready->rows[next_ready] == row;
+      next_ready += candidate;
+      const std::uint32_t begin = place == 0 ? 0 : starts_[place - 1], end = starts_[place];
+      if (next_gone < gone.size() && (candidate || begin != end)) {
+        const base::Uuid id = snapshot.nodes.id(row);
+        visit_gone(&id);
+      }
+      if (begin == end) {
+        if (candidate) {
+          visits_.push_back({.handle = row, .candidate = true});
+          visits_.back().live_begin = visits_.back().live_end = visits_.back().terminal_end =
+              static_cast<std::uint32_t>(allocs_.size());
+        }
+        continue;
+      }
+      const std::span<AllocRow> rows = std::span(rows_).subspan(begin, end - begin);
+      if (rows.size() > 1) std::sort(rows.begin(), rows.end(), by_id);
+      add_visit(row, candidate, taint_of(row), rows);
+    }
+    visit_gone(nullptr);
+  }
+  input_ = {};
+  input_.job = job ? job->spec.get() : nullptr;
+  input_.required = required_;
+  input_.visits = visits_;
+  input_.allocs = allocs_;
+  input_.now = now;
+  return input_;
+}
+
+bool SystemInput::has_old_server(const Snapshot& snapshot, const ReadyNodes& ready) {
+  const tables::NodeTable& nodes = snapshot.nodes;
+  if (old_epoch_ != nodes.static_epoch) {
+    old_epoch_ = nodes.static_epoch;
+    version_column_ = tables::kNoColumn;
+    old_codes_.clear();
+    some_old_ = false;
+    for (tables::ColumnId id = tables::kFirstKeyColumn; id < nodes.fixed->columns.size(); ++id)
+      if (nodes.column(id).kind == tables::KeyKind::attribute && snapshot.text(nodes.column(id).key) == "nomad.version")
+        version_column_ = id;
+    if (version_column_ == tables::kNoColumn) return false;
+    const tables::KeyedColumn& column = nodes.column(version_column_);
+    old_codes_.push_back(0);
+    for (std::uint32_t code = 1; code <= column.values.size(); ++code) {
+      old_codes_.push_back(reconcile::is_before_deployments(snapshot.text(column.value(code))));
+      some_old_ = some_old_ || old_codes_.back() != 0;
+    }
+  }
+  if (!some_old_) return false;
+  return std::any_of(ready.rows.begin(), ready.rows.end(),
+                     [&](NodeRow row) { return old_codes_[nodes.code(version_column_, row)] != 0; });
+}
+
+}  // namespace berth::sched
