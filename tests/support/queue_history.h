@@ -1,0 +1,98 @@
+// Histories of a priority queue and the question whether one order of its operations explains all answers.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace berth::testing {
+
+/// One operation: called at `begin`, over at `end` (moments of one clock).
+struct QueueOp {
+  std::uint64_t begin = 0, end = 0;
+  bool is_push = false;
+  std::uint32_t level = 0;             ///< push
+  std::optional<std::uint32_t> value;  ///< push: what; pop: what came, or nothing
+  std::uint32_t thread = 0;
+};
+
+/// Whether the operations can be put in an order that respects time (one that ended before another began stands before
+/// it) and in which a plain priority queue, first in first out within a level, gives exactly these answers. Exhaustive
+/// search with a memory of failed states; meant for some 20 operations, at most 64.
+class Linearizer {
+ public:
+  explicit Linearizer(const std::vector<QueueOp>& ops) : ops_(ops) {
+    // The search tries operations in this order: pops as they came, pushes as their values came out, which is nearly
+    // always the answer. It changes how long a search takes and never what it finds.
+    std::map<std::uint32_t, std::uint64_t> popped;
+    for (const QueueOp& op : ops)
+      if (!op.is_push && op.value) popped[*op.value] = op.begin;
+    const auto rank = [&](const QueueOp& op) {
+      if (!op.is_push) return std::pair(0, op.begin);
+      const auto at = popped.find(*op.value);
+      return std::pair(1, at == popped.end() ? ~std::uint64_t{0} : at->second);
+    };
+    std::stable_sort(ops_.begin(), ops_.end(), [&](const QueueOp& a, const QueueOp& b) { return rank(a) < rank(b); });
+  }
+  bool check() { return search(0); }
+
+ private:
+  bool search(std::uint64_t done) {
+    if (done == (ops_.size() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << ops_.size()) - 1)) return true;
+    if (!failed_.insert(key(done)).second) return false;
+    std::uint64_t first_end = ~std::uint64_t{0};
+    for (std::size_t i = 0; i < ops_.size(); ++i)
+      if (!(done >> i & 1)) first_end = std::min(first_end, ops_[i].end);
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      if (done >> i & 1 || ops_[i].begin > first_end) continue;
+      const QueueOp& op = ops_[i];
+      if (op.is_push) {
+        levels_[op.level].push_back(*op.value);
+        if (search(done | std::uint64_t{1} << i)) return true;
+        auto& level = levels_[op.level];
+        level.pop_back();
+        if (level.empty()) levels_.erase(op.level);
+      } else if (!op.value) {
+        if (levels_.empty() && search(done | std::uint64_t{1} << i)) return true;
+      } else if (!levels_.empty() && levels_.rbegin()->second.front() == *op.value) {
+        const std::uint32_t at = levels_.rbegin()->first;
+        levels_[at].pop_front();
+        if (levels_[at].empty()) levels_.erase(at);
+        if (search(done | std::uint64_t{1} << i)) return true;
+        levels_[at].push_front(*op.value);
+      }
+    }
+    return false;
+  }
+  std::string key(std::uint64_t done) const {
+    std::string out(reinterpret_cast<const char*>(&done), sizeof done);
+    for (const auto& [level, values] : levels_)
+      for (const std::uint32_t v : values) out.append(reinterpret_cast<const char*>(&v), sizeof v);
+    return out;
+  }
+
+  std::vector<QueueOp> ops_;
+  std::map<std::uint32_t, std::deque<std::uint32_t>> levels_;
+  std::set<std::string> failed_;
+};
+
+inline std::string to_text(const std::vector<QueueOp>& ops) {
+  std::string out;
+  for (const QueueOp& op : ops) {
+    out +=
+        "thread " + std::to_string(op.thread) + " [" + std::to_string(op.begin) + ", " + std::to_string(op.end) + "] ";
+    if (op.is_push)
+      out += "push " + std::to_string(*op.value) + " at level " + std::to_string(op.level);
+    else
+      out += op.value ? "pop -> " + std::to_string(*op.value) : std::string("pop -> nothing");
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace berth::testing
