@@ -8,20 +8,22 @@
 // slot a step forward, so a compare-exchange that was prepared long ago fails instead of hitting a later lap (no ABA
 // until a slot has been through 2^30 laps while one thread stood still).
 //
-// Algorithm. The slots are the truth; `head` and `tail` are positions that lag behind by at most the operations in
-// flight and that everybody who finds them lagging moves on.
-//   push   at position t = tail: slot is `empty, turn(t)` -> compare-exchange to `item, turn(t)`; that is the moment of
-//          the push. Then tail t -> t+1.
-//   pop    at position h = head: slot is `item, turn(h)` -> compare-exchange to `empty, turn(h)+1`; then head h -> h+1.
-//          `empty, turn(h)`: nothing was ever pushed at h, and positions fill in order, so the Fifo is empty at that
-//          very load.
+// Algorithm. The slots are the truth; `head` and `tail` are hints, positions at or before the true ones, stored without
+// compare-exchange: a late store may set them back, which costs the next operation a few steps and nothing else.
+//   push   walks from tail to the first position t that was never filled: its slot is `empty, turn(t)`. One
+//          compare-exchange to `item, turn(t)` is the push. Then tail = t+1.
+//   pop    walks from head to the first position h that was not emptied: its slot is `item, turn(h)`. One
+//          compare-exchange to `empty, turn(h)+1` is the pop. Then head = h+1. If the slot is `empty, turn(h)`, nothing
+//          was ever pushed at h; positions fill and empty in order, so the Fifo was empty at that very load.
+//   walk   A slot whose turn is ahead of the position's was emptied in turn - 1, and so was everything before it: the
+//          walk goes on behind that position, laps included.
 //   grow   A push fills slot t only after it saw slot t+1 free for position t+1. Where it is not, the ring is full but
 //          for t: the push makes the next ring (twice the slots), links it, and writes `closed, turn(t)` into slot t,
 //          in competition with other pushes for the same slot. Producers that meet `closed` go on in the next ring, and
 //          so do consumers, who have then emptied this one. A ring that was closed is never used again.
 //
-// Progress. Lock-free: a compare-exchange of a slot fails only because another one succeeded there, and a lagging head
-// or tail is moved on by whoever sees it. A thread that stops anywhere delays nobody.
+// Progress. Lock-free: a compare-exchange of a slot fails only because another one succeeded there, and every step of a
+// walk passes a position that another operation has finished with. A thread that stops anywhere delays nobody.
 //
 // Memory. Rings are freed with the Fifo and not before, so a consumer may stand on an old ring for as long as it likes:
 // no hazard pointers, no epochs. Rings double, so old ones together are smaller than the one in use; a Fifo that has
@@ -29,8 +31,10 @@
 //
 // Memory orders. A slot's compare-exchange of push (release) pairs with the slot loads of pop (acquire): whoever sees
 // the item sees what its producer wrote before pushing. The exchange of pop (release) pairs with the slot loads of push
-// one lap later (acquire). `next` is published by a compare-exchange (release) before `closed` is; readers of `closed`
-// (acquire) therefore find it. Slot accesses are sequentially consistent where ReadyQueue needs them so; see there.
+// one lap later (acquire). `tail` and `head` are stored with release and loaded with acquire, so that whoever starts at
+// t sees slot t at least as its predecessor saw it: never a lap behind. `next` is published by a compare-exchange
+// (release) before `closed` is; readers of `closed` (acquire) therefore find it. Slot exchanges and the loads of peek()
+// are sequentially consistent because ReadyQueue needs them so; see there.
 //
 // Checked by tests/broker: histories of seeded interleavings and of real threads, ThreadSanitizer, and a Promela model.
 #pragma once
@@ -40,6 +44,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 
 #include "base/assert.h"
 
@@ -49,8 +54,8 @@ inline constexpr std::size_t kCacheLineBytes = 64;
 
 /// `Atomic` is std::atomic; tests put one in its place that hands control to another thread at every access.
 template <template <class> class Atomic>
-class BasicFifo {
-  struct Ring;
+class alignas(kCacheLineBytes) BasicFifo {
+  class Ring;
 
  public:
   /// A value that was seen at the head; take() makes it the caller's unless somebody was faster.
@@ -60,46 +65,46 @@ class BasicFifo {
     [[nodiscard]] std::uint32_t value() const { return static_cast<std::uint32_t>(word); }
   };
 
-  /// `slots_first` (a power of two, at least 2) sizes the first ring, which is made at the first push.
-  explicit BasicFifo(std::uint32_t slots_first = 64) : slots_first_(slots_first) {
-    BERTH_ASSERT(std::has_single_bit(slots_first) && slots_first >= 2);
-  }
+  static constexpr std::uint32_t kSlotsFirst = 64;
+
+  BasicFifo() = default;
   ~BasicFifo() {
     for (Ring* ring = first_.load(std::memory_order_relaxed); ring;) {
       Ring* const next = ring->next.load(std::memory_order_relaxed);
-      delete ring;
+      Ring::destroy(ring);
       ring = next;
     }
   }
   BasicFifo(const BasicFifo&) = delete;
   BasicFifo& operator=(const BasicFifo&) = delete;
 
-  void push(std::uint32_t value) {
+  /// `slots_first` (a power of two, at least 2) sizes the first ring, if this push has to make it.
+  void push(std::uint32_t value, std::uint32_t slots_first = kSlotsFirst) {
     Ring* ring = push_ring_.load(std::memory_order_acquire);
-    if (!ring) ring = start();
+    if (!ring) ring = start(slots_first);
+    std::uint64_t t = ring->tail.load(std::memory_order_acquire);
     for (;;) {
-      std::uint64_t t = ring->tail.load(std::memory_order_acquire);
       Atomic<std::uint64_t>& slot = ring->slot(t);
       std::uint64_t word = slot.load(std::memory_order_acquire);
-      const std::uint64_t free = make_word(ring->turn(t), kEmpty, 0);
-      if (word == free) {
-        const std::uint64_t after = ring->slot(t + 1).load(std::memory_order_acquire);
-        if (turn_of(after) == (ring->turn(t + 1) & kTurnMask)) {
-          // The moment of the push. seq_cst: ReadyQueue::show() loads the flags after it, see there.
-          if (slot.compare_exchange_strong(word, make_word(ring->turn(t), kItem, value), std::memory_order_seq_cst,
-                                           std::memory_order_relaxed)) {
-            ring->tail.compare_exchange_strong(t, t + 1, std::memory_order_release, std::memory_order_relaxed);
-            return;
-          }
-        } else {
-          close(ring, t);
-        }
-      } else if (word == make_word(ring->turn(t), kClosed, 0)) {
+      const std::uint64_t turn = ring->turn(t);
+      if (turn_of(word) != turn) {
+        t = ring->behind_emptied(t, turn_of(word));
+      } else if (tag_of(word) == kItem) {
+        ++t;
+      } else if (tag_of(word) == kClosed) {
         Ring* const next = ring->next.load(std::memory_order_acquire);
         push_ring_.compare_exchange_strong(ring, next, std::memory_order_acq_rel, std::memory_order_acquire);
         ring = next;
-      } else {  // position t is filled already: its producer has yet to move the tail
-        ring->tail.compare_exchange_strong(t, t + 1, std::memory_order_release, std::memory_order_relaxed);
+        t = ring->tail.load(std::memory_order_acquire);
+      } else if (turn_of(ring->slot(t + 1).load(std::memory_order_acquire)) == ring->turn(t + 1)) {
+        // The moment of the push. seq_cst: ReadyQueue::show() loads the flags after it, see there.
+        if (slot.compare_exchange_strong(word, make_word(turn, kItem, value), std::memory_order_seq_cst,
+                                         std::memory_order_relaxed)) {
+          ring->tail.store(t + 1, std::memory_order_release);
+          return;
+        }
+      } else {
+        close(ring, t);
       }
     }
   }
@@ -109,12 +114,12 @@ class BasicFifo {
   bool peek(Ticket& out) {
     Ring* ring = pop_ring_.load(std::memory_order_seq_cst);
     if (!ring) return false;  // no push is over yet: start() sets it before the first item is written
+    std::uint64_t h = ring->head.load(std::memory_order_acquire);
     for (;;) {
-      std::uint64_t h = ring->head.load(std::memory_order_acquire);
       // seq_cst: the emptiness check of ReadyQueue::hide() comes after its claim in the one order of all such accesses.
       const std::uint64_t word = ring->slot(h).load(std::memory_order_seq_cst);
-      if (turn_of(word) != (ring->turn(h) & kTurnMask)) {  // taken already: its consumer has yet to move the head
-        ring->head.compare_exchange_strong(h, h + 1, std::memory_order_release, std::memory_order_relaxed);
+      if (turn_of(word) != ring->turn(h)) {
+        h = ring->behind_emptied(h, turn_of(word));
         continue;
       }
       switch (tag_of(word)) {
@@ -127,6 +132,7 @@ class BasicFifo {
           Ring* const next = ring->next.load(std::memory_order_acquire);
           pop_ring_.compare_exchange_strong(ring, next, std::memory_order_acq_rel, std::memory_order_acquire);
           ring = next;
+          h = ring->head.load(std::memory_order_acquire);
         }
       }
     }
@@ -134,12 +140,12 @@ class BasicFifo {
 
   /// False: somebody else took it.
   bool take(const Ticket& ticket) {
-    std::uint64_t word = ticket.word, h = ticket.position;
+    std::uint64_t word = ticket.word;
     const std::uint64_t emptied = make_word(turn_of(word) + 1, kEmpty, 0);
-    if (!ticket.ring->slot(h).compare_exchange_strong(word, emptied, std::memory_order_seq_cst,
-                                                      std::memory_order_relaxed))
+    if (!ticket.ring->slot(ticket.position)
+             .compare_exchange_strong(word, emptied, std::memory_order_seq_cst, std::memory_order_relaxed))
       return false;
-    ticket.ring->head.compare_exchange_strong(h, h + 1, std::memory_order_release, std::memory_order_relaxed);
+    ticket.ring->head.store(ticket.position + 1, std::memory_order_release);
     return true;
   }
 
@@ -171,31 +177,50 @@ class BasicFifo {
   static std::uint64_t turn_of(std::uint64_t word) { return word >> 34; }
   static Tag tag_of(std::uint64_t word) { return static_cast<Tag>(word >> 32 & 3); }
 
-  // What never changes, what producers write and what consumers write lie on three cache lines.
-  struct Ring {
-    explicit Ring(std::uint32_t slot_count)
-        : shift(static_cast<std::uint32_t>(std::countr_zero(slot_count))),
-          mask(slot_count - 1),
-          slots(std::make_unique<Atomic<std::uint64_t>[]>(slot_count)) {}
-    Atomic<std::uint64_t>& slot(std::uint64_t position) { return slots[position & mask]; }
-    [[nodiscard]] std::uint64_t turn(std::uint64_t position) const { return position >> shift; }
+  // What producers write and what consumers write lie on two cache lines, each with what its side reads beside it; the
+  // slots follow behind the second.
+  class alignas(kCacheLineBytes) Ring {
+   public:
+    static Ring* make(std::uint32_t slot_count) {
+      BERTH_ASSERT(std::has_single_bit(slot_count) && slot_count >= 2);
+      void* const memory =
+          ::operator new (sizeof(Ring) + slot_count * sizeof(Atomic<std::uint64_t>), std::align_val_t{kCacheLineBytes});
+      Ring* const ring = new (memory) Ring(slot_count);
+      for (std::uint32_t i = 0; i < slot_count; ++i) new (ring->slots() + i) Atomic<std::uint64_t>(0);
+      return ring;
+    }
+    static void destroy(Ring* ring) {  // atomics need no destructor
+      ring->~Ring();
+      ::operator delete (static_cast<void*>(ring), std::align_val_t{kCacheLineBytes});
+    }
+    Atomic<std::uint64_t>& slot(std::uint64_t position) { return slots()[position & mask()]; }
+    [[nodiscard]] std::uint64_t turn(std::uint64_t position) const { return position >> shift & kTurnMask; }
+    /// The slot of `position` is `ahead` turns further: the position behind the one that was emptied last there.
+    [[nodiscard]] std::uint64_t behind_emptied(std::uint64_t position, std::uint64_t turn_found) const {
+      const std::uint64_t laps = (turn_found - turn(position)) & kTurnMask;
+      return position + ((laps - 1) << shift) + 1;
+    }
+
+    Atomic<std::uint64_t> tail{0};
     const std::uint32_t shift;
-    const std::uint64_t mask;
-    const std::unique_ptr<Atomic<std::uint64_t>[]> slots;
     Atomic<Ring*> next{nullptr};
-    alignas(kCacheLineBytes) Atomic<std::uint64_t> tail{0};
     alignas(kCacheLineBytes) Atomic<std::uint64_t> head{0};
+
+   private:
+    explicit Ring(std::uint32_t slot_count) : shift(static_cast<std::uint32_t>(std::countr_zero(slot_count))) {}
+    [[nodiscard]] std::uint64_t mask() const { return (std::uint64_t{1} << shift) - 1; }
+    Atomic<std::uint64_t>* slots() { return reinterpret_cast<Atomic<std::uint64_t>*>(this + 1); }
   };
 
   /// Makes the first ring; consumers find it before any producer returns from push.
-  Ring* start() {
+  Ring* start(std::uint32_t slots_first) {
     Ring* first = first_.load(std::memory_order_acquire);
     if (!first) {
-      auto* made = new Ring(slots_first_);
+      Ring* const made = Ring::make(slots_first);
       if (first_.compare_exchange_strong(first, made, std::memory_order_acq_rel, std::memory_order_acquire))
         first = made;
       else
-        delete made;
+        Ring::destroy(made);
     }
     Ring* none = nullptr;
     pop_ring_.compare_exchange_strong(none, first, std::memory_order_seq_cst, std::memory_order_relaxed);
@@ -206,20 +231,18 @@ class BasicFifo {
 
   void close(Ring* ring, std::uint64_t t) {
     if (!ring->next.load(std::memory_order_acquire)) {
-      auto* made = new Ring(2u << ring->shift);
+      Ring* const made = Ring::make(2u << ring->shift);
       Ring* none = nullptr;
       if (!ring->next.compare_exchange_strong(none, made, std::memory_order_acq_rel, std::memory_order_relaxed))
-        delete made;
+        Ring::destroy(made);
     }
     std::uint64_t free = make_word(ring->turn(t), kEmpty, 0);
     ring->slot(t).compare_exchange_strong(free, make_word(ring->turn(t), kClosed, 0), std::memory_order_seq_cst,
                                           std::memory_order_relaxed);
   }
 
-  // Read by everybody, written when the Fifo grows: one line of its own.
-  alignas(kCacheLineBytes) Atomic<Ring*> push_ring_{nullptr};
-  Atomic<Ring*> pop_ring_{nullptr}, first_{nullptr};
-  const std::uint32_t slots_first_;
+  // One cache line, read by everybody, written when the Fifo grows.
+  Atomic<Ring*> push_ring_{nullptr}, pop_ring_{nullptr}, first_{nullptr};
 };
 
 using Fifo = BasicFifo<std::atomic>;

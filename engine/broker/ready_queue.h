@@ -35,7 +35,6 @@
 #pragma once
 
 #include <limits>
-#include <vector>
 
 #include "broker/fifo.h"
 
@@ -47,10 +46,10 @@ class BasicReadyQueue {
   /// Levels 0 to level_count-1, the highest first out. `slots_first`: size of a level's first ring.
   explicit BasicReadyQueue(std::uint32_t level_count, std::uint32_t slots_first = 64)
       : level_count_(level_count),
-        levels_(level_count),
+        slots_first_(slots_first),
+        levels_(std::make_unique<Level[]>(level_count)),
         lines_(std::make_unique<Line[]>((level_count + kFlags * kWordsPerLine - 1) / (kFlags * kWordsPerLine))) {
     BERTH_ASSERT(level_count > 0);
-    for (auto& level : levels_) level = std::make_unique<Level>(slots_first);
   }
 
   [[nodiscard]] std::uint32_t level_count() const { return level_count_; }
@@ -58,7 +57,7 @@ class BasicReadyQueue {
   /// Adds `value` behind what waits in `level`.
   void push(std::uint32_t level, std::uint32_t value) {
     BERTH_ASSERT(level < level_count_);
-    levels_[level]->push(value);
+    levels_[level].push(value, slots_first_);
     show(level);
   }
 
@@ -73,12 +72,12 @@ class BasicReadyQueue {
         continue;
       }
       typename Level::Ticket ticket;
-      if (!levels_[first.level]->peek(ticket)) {
+      if (!levels_[first.level].peek(ticket)) {
         hide(first.level);
         continue;
       }
       if (!nothing_above(first)) continue;
-      if (levels_[first.level]->take(ticket)) {
+      if (levels_[first.level].take(ticket)) {
         value = ticket.value();
         return true;
       }
@@ -94,7 +93,7 @@ class BasicReadyQueue {
   /// How many rings the levels have together; it grows only while some level reaches a new peak.
   [[nodiscard]] std::uint32_t ring_count() const {
     std::uint32_t count = 0;
-    for (const auto& level : levels_) count += level->ring_count();
+    for (std::uint32_t i = 0; i < level_count_; ++i) count += levels_[i].ring_count();
     return count;
   }
 
@@ -175,13 +174,14 @@ class BasicReadyQueue {
       level = level / kFlags * kFlags + static_cast<std::uint32_t>((word & kClaimMask) >> 16) - 16;
     }
     typename Level::Ticket ticket;
-    const bool empty = !levels_[level]->peek(ticket);  // after the claim: the second half of the pair
+    const bool empty = !levels_[level].peek(ticket);  // after the claim: the second half of the pair
     const std::uint64_t done = (word & ~kClaimMask & ~(empty ? flag(level) : 0)) + kVersion;
     shared.compare_exchange_strong(word, done, std::memory_order_seq_cst);
   }
 
   const std::uint32_t level_count_;
-  std::vector<std::unique_ptr<Level>> levels_;
+  const std::uint32_t slots_first_;
+  const std::unique_ptr<Level[]> levels_;
   // Read by every pop and push, written when a level becomes empty or stops being so.
   const std::unique_ptr<Line[]> lines_;
   Atomic<std::uint32_t> words_used_{0};  // only grows, and only with the highest level ever used
