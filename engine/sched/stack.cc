@@ -542,6 +542,7 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
     return select_plain(v);
   }
   if (plain_.active) leave_plain(v);
+  plain_.left = true;  // the cursor moves on without it
   current_ = &v;
   if (spread_group_ && spread_total_.size() <= size_) spread_total_.resize(size_ + 1);
   const bool check_distinct = checks_distinct(v);

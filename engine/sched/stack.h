@@ -217,6 +217,8 @@ class GenericStack {
   [[nodiscard]] bool leaves(tables::NodeRow row, tables::AllocRow alloc) const;  // stopped or preempted by the plan
   [[nodiscard]] bool stays(const NodeOverlay* overlay, tables::AllocRow alloc) const;  // proposed: there after the plan
   [[nodiscard]] const plan::PlannedUpdate* update_on(const NodeOverlay* overlay, tables::AllocRow alloc) const;
+  template <class Visit>
+  void each_relisted(tables::NodeRow row, Visit visit) const;
   [[nodiscard]] const tables::ResourceShape& shape_after(const NodeOverlay* overlay, tables::AllocRow alloc) const;
   void start_accounter(const model::Node& node);
 
@@ -376,5 +378,16 @@ class GenericStack {
   preempt::Victims chosen_;
   preempt::Scratch preempt_scratch_;
 };
+
+/// The finished allocations of a node that the plan lists again: they hold cores and volumes, nothing else
+/// (R-RANK-641, R-FEAS-1109).
+template <class Visit>
+void GenericStack::each_relisted(tables::NodeRow row, Visit visit) const {
+  const NodeOverlay* overlay = scratch_.overlay(row);
+  if (!overlay || overlay->relisted == 0) return;
+  for (std::uint32_t i = overlay->first_update; i != tables::kNoRow; i = plan_->updates[i].next_on_node)
+    if (!plan_->updates[i].dropped && tables::client_terminal(snapshot_->allocs.client[plan_->updates[i].alloc]))
+      visit(plan_->updates[i].alloc);
+}
 
 }  // namespace berth::sched

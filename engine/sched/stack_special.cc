@@ -152,8 +152,14 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
 
   if (group.has_devices) start_accounter(node);
   std::vector<std::uint16_t> consumed;
-  if (group.has_cores)
+  const auto consume = [&] {
+    consumed.clear();
     for (const tables::ResourceShape* shape : proposed_) model::merge_cores(consumed, shape->cores);
+    each_relisted(position.row, [&](tables::AllocRow a) {
+      model::merge_cores(consumed, snapshot_->allocs.shape_of(a).cores);
+    });
+  };
+  if (group.has_cores) consume();
 
   std::size_t request_index = 0;
   for (std::size_t t = 0; t < group.tasks.size(); ++t) {
@@ -195,8 +201,7 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
     }
     if (ask.cores > 0) {        // R-RANK-641, 642
       if (!victims_.empty()) {  // what the victims so far held is free
-        consumed.clear();
-        for (const tables::ResourceShape* shape : proposed_) model::merge_cores(consumed, shape->cores);
+        consume();
         for (const auto& [name, earlier] : resources.tasks) model::merge_cores(consumed, earlier.cpu.reserved_cores);
       }
       const model::Topology* topology = model::topology_of(node);

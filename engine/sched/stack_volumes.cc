@@ -56,6 +56,7 @@ std::vector<feasible::AllocView> GenericStack::node_views(NodeRow row, bool prop
             [&](tables::AllocRow a, tables::AllocRow b) { return allocs.id[a] < allocs.id[b]; });
   for (const tables::AllocRow a : rows) out.push_back(alloc_view(a));
   if (!proposed_only) return out;
+  each_relisted(row, [&](tables::AllocRow a) { out.push_back(alloc_view(a)); });
   if (const NodeOverlay* overlay = scratch_.overlay(row))
     for (std::uint32_t i = overlay->first_alloc; i != kNoRow; i = plan_->allocs[i].next_on_node) {
       const PlannedAlloc& planned = plan_->allocs[i];
