@@ -1,20 +1,25 @@
+# Several files of a target compiled as one, which more than halves the time of a build from nothing; -DBERTH_UNITY=OFF is
+# for those who edit. A file that Highway includes again per target stays alone.
+function(berth_unity target)
+  if(NOT BERTH_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  target_compile_options(${target} PRIVATE -Wno-subobject-linkage)  # anonymous namespaces of the other files
+  foreach(source IN LISTS ARGN)
+    file(STRINGS ${source} again REGEX "HWY_TARGET_INCLUDE" LIMIT_COUNT 1)
+    if(again)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+endfunction()
+
 # berth_add_folder(rank SOURCES a.cc b.cc PUBLIC berth::tables PRIVATE hwy::hwy): one static library per folder of engine/.
 function(berth_add_folder name)
   cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(berth_${name} STATIC ${ARG_SOURCES})
   add_library(berth::${name} ALIAS berth_${name})
-  # The sanitizers check instead of measure: there, several files of a folder are compiled as one, which halves the time.
-  # A file that Highway includes again per target stays alone.
-  if(BERTH_SANITIZE)
-    set_target_properties(berth_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    target_compile_options(berth_${name} PRIVATE -Wno-subobject-linkage)  # anonymous namespaces of the other files
-    foreach(source IN LISTS ARG_SOURCES)
-      file(STRINGS ${source} again REGEX "HWY_TARGET_INCLUDE" LIMIT_COUNT 1)
-      if(again)
-        set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-      endif()
-    endforeach()
-  endif()
+  berth_unity(berth_${name} ${ARG_SOURCES})
   target_link_libraries(berth_${name} PUBLIC ${ARG_PUBLIC} PRIVATE $<BUILD_INTERFACE:berth_flags> ${ARG_PRIVATE})
   target_include_directories(berth_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/engine>
                                                   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
@@ -31,6 +36,8 @@ add_custom_target(thread_tests)
 function(berth_add_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;LABELS" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})
+  berth_unity(test_${name} ${ARG_SOURCES})
+  target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # it checks and is not measured
   target_link_libraries(test_${name} PRIVATE ${ARG_LIBS} berth_flags GTest::gtest GTest::gtest_main)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(test_${name} PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
