@@ -193,10 +193,11 @@ Outcome replay_blocked(const Vector& v) {
       v, [&](const Value& step, std::size_t i) { return script.step(step, answers[i].has("state")); }, options);
 }
 
-constexpr Component kComponents[] = {{"blocked", replay_blocked}};
-
 }  // namespace
 
-std::span<const Component> control_blocked_components() { return kComponents; }
+std::span<const Component> control_blocked_components() {
+  static constexpr Component kComponents[] = {{"blocked", replay_blocked}};
+  return kComponents;
+}
 
 }  // namespace berth::conform

@@ -8,10 +8,9 @@
 
 #include "base/json.h"
 #include "broker/eval.h"
+#include "conform/control_script.h"
 
 namespace berth::conform {
-
-inline constexpr std::int64_t kScriptStartNs = 946'684'800'000'000'000;  ///< 2000-01-01, where script clocks start
 
 /// "_core" -> Queue::core; an unknown name is service.
 [[nodiscard]] broker::Queue queue_of(std::string_view name);

@@ -167,11 +167,12 @@ Outcome replay_broker(const Vector& v) {
   return Outcome::from(std::move(differences));
 }
 
-constexpr Component kComponents[] = {{"broker", replay_broker}};
-
 }  // namespace
 
-std::span<const Component> control_broker_components() { return kComponents; }
+std::span<const Component> control_broker_components() {
+  static constexpr Component kComponents[] = {{"broker", replay_broker}};
+  return kComponents;
+}
 
 Queue queue_of(std::string_view name) {
   for (std::uint32_t q = 0; q < broker::kQueueCount; ++q)

@@ -238,14 +238,15 @@ Outcome replay_plan_nodes(const Vector& vector) {
   return Outcome::from(compare(vector.out, got, {.rule = "R-CTRL-609 to 613"}));
 }
 
-constexpr Component kComponents[] = {
-    {"plan_apply", replay_plan_apply},
-    {"plan_nodes", replay_plan_nodes},
-    {"state_effects", replay_state_effects},
-};
-
 }  // namespace
 
-std::span<const Component> control_log_components() { return kComponents; }
+std::span<const Component> control_log_components() {
+  static constexpr Component kComponents[] = {
+      {"plan_apply", replay_plan_apply},
+      {"plan_nodes", replay_plan_nodes},
+      {"state_effects", replay_state_effects},
+  };
+  return kComponents;
+}
 
 }  // namespace berth::conform

@@ -75,13 +75,14 @@ Outcome replay_rejection_tracker(const Vector& vector) {
   return Outcome::from(compare(vector.whole["out"], got, {.rule = "R-CTRL-630"}));
 }
 
-constexpr Component kComponents[] = {
-    {"plan_queue", replay_plan_queue},
-    {"rejection_tracker", replay_rejection_tracker},
-};
-
 }  // namespace
 
-std::span<const Component> control_plan_components() { return kComponents; }
+std::span<const Component> control_plan_components() {
+  static constexpr Component kComponents[] = {
+      {"plan_queue", replay_plan_queue},
+      {"rejection_tracker", replay_rejection_tracker},
+  };
+  return kComponents;
+}
 
 }  // namespace berth::conform

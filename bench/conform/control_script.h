@@ -6,6 +6,7 @@
 // `control script NAME` among what is not supported.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -16,6 +17,8 @@
 #include "conform/vector.h"
 
 namespace berth::conform {
+
+inline constexpr std::int64_t kScriptStartNs = 946'684'800'000'000'000;  ///< 2000-01-01, where script clocks start
 
 /// Carries out script[index] and returns what out[index] should be. An error names an operation that is not supported.
 using ScriptStep = std::function<tl::expected<json::Value, std::string>(const json::Value& step, std::size_t index)>;

@@ -11,8 +11,6 @@
 
 namespace berth::conform {
 
-inline constexpr std::int64_t kScriptStartNs = 946'684'800'000'000'000;  // 2000-01-01T00:00:00Z
-
 class ScriptState {
  public:
   /// Reads the vector's `jobs` and `state`; an error says what could not be read.

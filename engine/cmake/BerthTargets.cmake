@@ -15,11 +15,17 @@ function(berth_unity target)
 endfunction()
 
 # berth_add_folder(rank SOURCES a.cc b.cc PUBLIC berth::tables PRIVATE hwy::hwy): one static library per folder of engine/.
+# BORDER: no placement runs through it; -O2, and -O1 for CHECKS, what compares decisions, keep a build from nothing short.
 function(berth_add_folder name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "BORDER;CHECKS" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(berth_${name} STATIC ${ARG_SOURCES})
   add_library(berth::${name} ALIAS berth_${name})
   berth_unity(berth_${name} ${ARG_SOURCES})
+  if(ARG_BORDER)
+    target_compile_options(berth_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
+  elseif(ARG_CHECKS)
+    target_compile_options(berth_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   target_link_libraries(berth_${name} PUBLIC ${ARG_PUBLIC} PRIVATE $<BUILD_INTERFACE:berth_flags> ${ARG_PRIVATE})
   target_include_directories(berth_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/engine>
                                                   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>

@@ -7,15 +7,15 @@
 namespace berth::match {
 namespace {
 
-struct OrderCase {
+struct AttributeOrderCase {
   const char *left, *right;
   DeviceOrder order;
 };
 
 TEST(DeviceCompare, FollowsTheWorkedExample) {  // E10
   using enum DeviceOrder;
-  for (const OrderCase& c : {
-           OrderCase{"11 GiB", "11264 MiB", equal},
+  for (const AttributeOrderCase& c : {
+           AttributeOrderCase{"11 GiB", "11264 MiB", equal},
            {"995 MiB/s", ".98   GiB/s", less},
            {"500 mW", "0 W", equal},
            {"1500mW", "1 W", equal},  // both int: truncated to whole watts

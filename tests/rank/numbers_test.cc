@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -13,8 +12,6 @@
 
 namespace berth::rank {
 namespace {
-
-std::uint64_t bits_of(double v) { return std::isnan(v) ? 0x7ff8000000000001u : std::bit_cast<std::uint64_t>(v); }
 
 /// R-RANK-106, one line per step, with the C library's correctly rounded fma.
 double plain_exp(double x) {

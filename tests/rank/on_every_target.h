@@ -4,7 +4,14 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
 namespace berth::rank {
+
+/// The bits of a double, with one pattern for every NaN.
+inline std::uint64_t bits_of(double v) { return std::isnan(v) ? 0x7ff8000000000001u : std::bit_cast<std::uint64_t>(v); }
 
 template <class Body>
 void on_every_target(const Body& body) {

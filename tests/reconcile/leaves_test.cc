@@ -8,7 +8,7 @@
 namespace berth::reconcile {
 namespace {
 
-constexpr std::int64_t kNow = 1'000'000 * base::kSecond;
+constexpr std::int64_t kLeavesNow = 1'000'000 * base::kSecond;
 
 /// One row of the table of R-RECON-107, one letter per column: ok, draining, initializing and draining, disconnected,
 /// down, gone.
@@ -34,11 +34,11 @@ TEST_P(Classes, FollowTheTable) {
   model::Allocation alloc;
   alloc.job = job, alloc.task_group = "web", alloc.desired_status = "run", alloc.client_status = row.client;
   if (row.reconnects)
-    alloc.alloc_states.push_back({0, "unknown", base::Time{kNow - row.unknown_for_s * base::kSecond}});
+    alloc.alloc_states.push_back({0, "unknown", base::Time{kLeavesNow - row.unknown_for_s * base::kSecond}});
   std::string classes;
   for (const NodeTaint taint : {NodeTaint::none, NodeTaint::ready, NodeTaint::initializing, NodeTaint::disconnected,
                                 NodeTaint::down, NodeTaint::gone})
-    classes += "UMLDRIX"[static_cast<std::size_t>(classify(read_facts(alloc, 0, taint, ""), kNow))];
+    classes += "UMLDRIX"[static_cast<std::size_t>(classify(read_facts(alloc, 0, taint, ""), kLeavesNow))];
   EXPECT_EQ(classes, row.classes);
 }
 INSTANTIATE_TEST_SUITE_P(Table, Classes,
@@ -68,17 +68,17 @@ TEST(Reschedule, TheWindowIsOneSecondInclusive) {  // R-RECON-65, 116
   model::Allocation alloc;
   alloc.job = job, alloc.task_group = "web", alloc.desired_status = "run", alloc.client_status = "failed";
   using When = RescheduleAnswer::When;
-  const RescheduleContext context{kNow, "this-eval", false, false};
+  const RescheduleContext context{kLeavesNow, "this-eval", false, false};
   const auto when = [&](std::int64_t failed_at) {
     alloc.modify_time = failed_at;
     return judge_reschedule(read_facts(alloc, 0, NodeTaint::none, ""), context, false).when;
   };
-  EXPECT_EQ(when(kNow - 29 * base::kSecond), When::now);
-  EXPECT_EQ(when(kNow - 29 * base::kSecond + 1), When::later);
+  EXPECT_EQ(when(kLeavesNow - 29 * base::kSecond), When::now);
+  EXPECT_EQ(when(kLeavesNow - 29 * base::kSecond + 1), When::later);
   alloc.followup_eval_id = "other-eval";
-  EXPECT_EQ(when(kNow - 29 * base::kSecond + 1), When::kept);  // waits for its own evaluation already
+  EXPECT_EQ(when(kLeavesNow - 29 * base::kSecond + 1), When::kept);  // waits for its own evaluation already
   alloc.followup_eval_id = "this-eval";
-  EXPECT_EQ(when(kNow - 29 * base::kSecond + 1), When::now);
+  EXPECT_EQ(when(kLeavesNow - 29 * base::kSecond + 1), When::now);
 }
 
 TEST(NameIndex, OverlapsWhenNamesRunOut) {  // worked example 6

@@ -12,7 +12,7 @@ namespace {
 using model::ClientStatus;
 using model::DesiredStatus;
 
-constexpr std::int64_t kNow = 1'000'000 * base::kSecond;
+constexpr std::int64_t kNodeNow = 1'000'000 * base::kSecond;
 
 class Ids final : public IdSource {
  public:
@@ -28,7 +28,7 @@ class Ids final : public IdSource {
 };
 
 /// A job `j` called "name" with one group `g`, on nodes that the test lists.
-struct World {
+struct NodeWorld {
   std::shared_ptr<model::Job> job = std::make_shared<model::Job>();
   std::vector<RequiredName> required;
   std::vector<NodeVisit> visits;
@@ -37,7 +37,7 @@ struct World {
   NodeInput input;
   NodeReconciler reconciler;
 
-  explicit World(const char* type = "system", std::int64_t count = 1) {
+  explicit NodeWorld(const char* type = "system", std::int64_t count = 1) {
     job->id = "j";
     job->name = "name";
     job->type = type;
@@ -86,7 +86,7 @@ struct World {
     input.visits = visits;
     input.allocs = allocs;
     input.deployment = deployment ? &*deployment : nullptr;
-    input.now = kNow;
+    input.now = kNodeNow;
     Ids ids;
     return reconciler.run(input, ids);
   }
@@ -131,7 +131,7 @@ class LiveTable : public ::testing::TestWithParam<LiveCase> {};
 
 TEST_P(LiveTable, DecidesByTheFirstMatchingRow) {  // R-SCHED-129
   const LiveCase& c = GetParam();
-  World world;
+  NodeWorld world;
   world.node(c.candidate, c.taint, c.not_ready);
   world.live(c.flags, c.required, c.client);
   const NodeResult& result = world.run();
@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(NodeReconciler, MissingNamesArePlacedOnCandidatesOnly) {  // R-SCHED-132 rows 3 to 5
-  World world("system", 2);
+  NodeWorld world("system", 2);
   world.node();
   world.node(false, NodeTaint::none, true).candidate = false;
   world.node(true, NodeTaint::down);
@@ -185,7 +185,7 @@ TEST(NodeReconciler, MissingNamesArePlacedOnCandidatesOnly) {  // R-SCHED-132 ro
 }
 
 TEST(NodeReconciler, TerminalSystemAllocationsAreReplacedAtOnce) {  // R-SCHED-132 row 5, 133
-  World world;
+  NodeWorld world;
   world.node();
   world.terminal(kCurrent);
   const NodeResult& result = world.run();
@@ -194,7 +194,7 @@ TEST(NodeReconciler, TerminalSystemAllocationsAreReplacedAtOnce) {  // R-SCHED-1
 }
 
 TEST(NodeReconciler, TerminalSysbatchAllocationsRunAgainOnlyAfterAChange) {  // R-SCHED-132 rows 1 and 2, 133
-  World world("sysbatch");
+  NodeWorld world("sysbatch");
   world.node();
   world.terminal(kCurrent);
   world.node();
@@ -206,7 +206,7 @@ TEST(NodeReconciler, TerminalSysbatchAllocationsRunAgainOnlyAfterAChange) {  // 
 }
 
 TEST(NodeReconciler, StoppedJobsRequireNothing) {  // R-SCHED-127
-  World world("system", 3);
+  NodeWorld world("system", 3);
   world.job->stop = true;
   world.node();
   world.live(kCurrent, kNoRow);
@@ -214,7 +214,7 @@ TEST(NodeReconciler, StoppedJobsRequireNothing) {  // R-SCHED-127
 }
 
 TEST(NodeReconciler, NamesBeginWithTheJobsName) {  // R-SCHED-127, trap
-  World world("system", 2);
+  NodeWorld world("system", 2);
   required_names(world.job.get(), world.required);
   EXPECT_EQ(required_position(*world.job, world.required, "name.g[1]"), 1U);
   EXPECT_EQ(required_position(*world.job, world.required, "j.g[1]"), kNoRow);
@@ -222,7 +222,7 @@ TEST(NodeReconciler, NamesBeginWithTheJobsName) {  // R-SCHED-127, trap
 }
 
 TEST(NodeReconciler, ANewDeploymentHoldsTheGroupsWithAnUpdateBlock) {  // R-SCHED-140, 142, 143
-  World world;
+  NodeWorld world;
   world.update().auto_revert = true;
   world.job->task_groups[0].update->progress_deadline = 7;
   world.node();
@@ -238,7 +238,7 @@ TEST(NodeReconciler, ANewDeploymentHoldsTheGroupsWithAnUpdateBlock) {  // R-SCHE
 }
 
 TEST(NodeReconciler, SettledJobsStartNoDeployment) {  // R-SCHED-141, 144
-  World world;
+  NodeWorld world;
   world.update();
   world.node();
   world.live(kCurrent);
@@ -249,7 +249,7 @@ TEST(NodeReconciler, SettledJobsStartNoDeployment) {  // R-SCHED-141, 144
 }
 
 TEST(NodeReconciler, OldServersStartNoDeployment) {  // R-SCHED-145, 146
-  World world;
+  NodeWorld world;
   world.update();
   world.node();
   world.input.old_servers = true;
@@ -263,7 +263,7 @@ TEST(NodeReconciler, OldServersStartNoDeployment) {  // R-SCHED-145, 146
 }
 
 TEST(NodeReconciler, AStoppedJobCancelsOncePerNode) {  // R-SCHED-135, 188
-  World world;
+  NodeWorld world;
   world.update();
   world.job->stop = true;
   world.running_deployment();
@@ -278,7 +278,7 @@ TEST(NodeReconciler, AStoppedJobCancelsOncePerNode) {  // R-SCHED-135, 188
 }
 
 TEST(NodeReconciler, AnotherVersionsDeploymentIsCancelledAndSetAside) {  // R-SCHED-136
-  World world;
+  NodeWorld world;
   world.update();
   world.running_deployment().job_version = 2;
   world.node();
@@ -293,7 +293,7 @@ TEST(NodeReconciler, AnotherVersionsDeploymentIsCancelledAndSetAside) {  // R-SC
 }
 
 TEST(NodeReconciler, AFailedDeploymentOfAnotherVersionStaysAndBlocksANewOne) {  // R-SCHED-138
-  World world;
+  NodeWorld world;
   world.update();
   model::Deployment& d = world.running_deployment("failed");
   d.job_version = 2;
@@ -308,7 +308,7 @@ TEST(NodeReconciler, AFailedDeploymentOfAnotherVersionStaysAndBlocksANewOne) {  
 TEST(NodeReconciler, CanaryFlagFollowsThePromotion) {  // R-SCHED-130
   for (const auto& [promoted, has_entry, canary] :
        {std::tuple{false, true, true}, std::tuple{true, true, false}, std::tuple{false, false, false}}) {
-    World world;
+    NodeWorld world;
     world.update().canary = 50;
     model::Deployment& d = world.running_deployment("paused");  // adds no group (R-SCHED-139)
     if (has_entry) d.task_groups["g"].emplace().promoted = promoted;
@@ -323,18 +323,18 @@ TEST(NodeReconciler, CanaryFlagFollowsThePromotion) {  // R-SCHED-130
 TEST(NodeReconciler, UnknownMarksAreRecordedInTheCopy) {  // R-SCHED-129 row 7
   model::Allocation alloc;
   alloc.client_status = "running";
-  const model::Allocation copy = node_disconnected(alloc, kNow);
+  const model::Allocation copy = node_disconnected(alloc, kNodeNow);
   EXPECT_EQ(copy.client_status, "unknown");
   EXPECT_EQ(copy.client_description, kUnknownNode);
   ASSERT_EQ(copy.alloc_states.size(), 1U);
   EXPECT_EQ(copy.alloc_states[0].value, "unknown");
-  EXPECT_EQ(copy.alloc_states[0].time.ns, kNow);
+  EXPECT_EQ(copy.alloc_states[0].time.ns, kNodeNow);
 }
 
 TEST(NodeReconciler, EveryLiveAllocationGoesIntoExactlyOneBucket) {
   std::mt19937_64 random(20251122);
   for (int round = 0; round < 300; ++round) {
-    World world(round % 2 ? "system" : "sysbatch", static_cast<std::int64_t>(random() % 4));
+    NodeWorld world(round % 2 ? "system" : "sysbatch", static_cast<std::int64_t>(random() % 4));
     if (random() % 2) world.update().canary = static_cast<std::int64_t>(random() % 3) * 40;
     if (random() % 2) world.running_deployment(random() % 2 ? "running" : "successful");
     const auto count = static_cast<std::uint32_t>(world.job->task_groups[0].count);
