@@ -10,12 +10,16 @@
 //   shape              4  resource shape (what it holds)                   insert; in-place update
 //   next/prev_on_node  8  chain of the node's live or ended allocations    insert; end of the allocation
 //   next_of_job        4  chain of the job's allocations, newest first     insert
+//   links             32  replaced and replacing allocation, evictor, deployment, description, score; see AllocLinks
 //   create_index       8  index of the commit that made it                 insert
 //   modify_index       8  index of the last change                         every change
 //   cold               8  rest of the API object, null for plain ones      insert, updates
 //
 // What an allocation holds is a *resource shape*: allocations of one group without ports, devices or cores share one.
-// 10,000,000 plain allocations take about 80 bytes each. Threads as NodeTable.
+// 10,000,000 plain allocations take about 110 bytes each. Threads as NodeTable.
+//
+// A row with a cold object is that object, but for the statuses, indexes, node and shape, which are always the columns';
+// links are those of rows without one. What no column holds (alloc states, trackers, task states) makes a row cold.
 #pragma once
 
 #include "model/alloc.h"
@@ -59,6 +63,18 @@ struct ResourceShape {
   std::shared_ptr<const model::AllocatedResources> resources;  ///< null only for allocations without any
 };
 
+/// How an allocation without an API object stands to others and to its roll-out.
+struct AllocLinks {
+  AllocRow previous = kNoRow, next = kNoRow;  ///< the one it replaces, and the one that replaces it
+  AllocRow preempted_by = kNoRow;
+  std::uint32_t deployment = kNoRow;  ///< row in the deployment table
+  double score = 0;                   ///< final score of its node when it was placed; 0 = not known
+  Description description = Description::none;
+  std::uint8_t health = 0;  ///< bits below
+  static constexpr std::uint8_t kHasStatus = 1, kCanary = 2, kHealthy = 4, kUnhealthy = 8;
+};
+static_assert(sizeof(AllocLinks) == 32);
+
 struct AllocTable {
   CowVector<base::Uuid, 1024> id;
   CowVector<NodeRow, 1024> node;
@@ -70,6 +86,7 @@ struct AllocTable {
   CowVector<Client, 1024> client;
   CowVector<ShapeId, 1024> shape;
   CowVector<AllocRow, 1024> next_on_node, prev_on_node, next_of_job;
+  CowVector<AllocLinks, 1024> links;
   CowVector<std::uint64_t, 1024> create_index, modify_index;
   CowVector<std::shared_ptr<const model::Allocation>, 1024> cold;
   CowVector<std::shared_ptr<const ResourceShape>> shapes;

@@ -86,7 +86,7 @@ AllocRow Commit::insert_plain(const PlainAlloc& alloc, const std::shared_ptr<con
     id = store_.shape_id(shape);
   return store_.append_alloc({alloc.id, alloc.node, alloc.job, job.key, group.name, alloc.name_index, Desired::run,
                               alloc.client, id, held, group.has_host_volumes || group.has_csi_volumes, index_, index_},
-                             alloc.cold);
+                             alloc.links, alloc.cold);
 }
 
 AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
@@ -117,7 +117,38 @@ AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
                               parse_desired(alloc.desired_status).value_or(Desired::run),
                               parse_client(alloc.client_status).value_or(Client::pending), store_.shape_id(shape),
                               shape.get(), store_.claims_volumes(job, group), alloc.create_index, alloc.modify_index},
-                             cold);
+                             {}, cold);
+}
+
+/// The node's use follows from what the row held to what it holds.
+void Commit::set_shape(AllocRow row, JobRow job, const std::shared_ptr<const ResourceShape>& shape, bool claims) {
+  AllocTable& a = store_.current_.allocs;
+  const NodeRow node = a.node[row];
+  const bool counts = node != kNoRow && !client_terminal(a.client[row]);
+  NodeUse* use = counts ? &store_.current_.nodes.use.edit(node) : nullptr;
+  if (use) store_.count_use(*use, a.shape_of(row), store_.claims_volumes(a.job[row], a.group[row]), -1);
+  a.job.edit(row) = job;
+  if (shape) a.shape.edit(row) = store_.shape_id(shape);
+  if (!use) return;
+  store_.count_use(*use, a.shape_of(row), claims, 1);
+  store_.refresh_free(node, *use);
+}
+
+void Commit::update_in_place(AllocRow row, JobRow job, const std::shared_ptr<const ResourceShape>& shape) {
+  touch_allocs();
+  AllocTable& a = store_.current_.allocs;
+  set_shape(row, job, shape, store_.claims_volumes(job, a.group[row]));
+  if (index_ != 0) a.modify_index.edit(row) = index_;
+}
+
+void Commit::set_links(AllocRow row, const AllocLinks& links) {
+  touch_allocs();
+  store_.current_.allocs.links.edit(row) = links;
+}
+
+void Commit::set_modify_index(AllocRow row) {
+  touch_allocs();
+  if (index_ != 0) store_.current_.allocs.modify_index.edit(row) = index_;
 }
 
 void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation> alloc) {

@@ -43,6 +43,12 @@ class Commit {
   /// Takes it out of its job and its node; the row stays behind, unused. O(allocations of the job).
   void remove_alloc(AllocRow row);
   void set_desired_status(AllocRow row, Desired status);
+  /// Another version of the job; `shape` null: what it holds stays. The new version must have the row's group.
+  void update_in_place(AllocRow row, JobRow job, const std::shared_ptr<const ResourceShape>& shape);
+  /// Links of a row without an API object.
+  void set_links(AllocRow row, const AllocLinks& links);
+  /// Only the index of the last change.
+  void set_modify_index(AllocRow row);
   /// Reaching or leaving a client-terminal status gives back or takes the node's resources.
   void set_client_status(AllocRow row, Client status);
   /// Desired `stop` for every allocation of the job that still runs or should run; how many that were.
@@ -69,6 +75,7 @@ class Commit {
 
  private:
   friend class StateStore;
+  void set_shape(AllocRow row, JobRow job, const std::shared_ptr<const ResourceShape>& shape, bool claims);
   Commit(StateStore& store, std::uint64_t index);
   /// Called before every change: whoever takes a snapshot from now on needs a new copy.
   void touch() {

@@ -86,6 +86,27 @@ model::Allocation to_alloc(const Snapshot& state, AllocRow row) {
   out.client_status = to_text(a.client[row]);
   out.create_index = a.create_index[row];
   out.modify_index = a.modify_index[row];
+  const AllocLinks& links = a.links[row];
+  const auto id_of = [&](AllocRow other) { return other == kNoRow ? std::string() : base::to_text(a.id[other]); };
+  out.previous_allocation = id_of(links.previous);
+  out.next_allocation = id_of(links.next);
+  out.desired_description = to_text(links.description);
+  if (links.preempted_by != kNoRow) {
+    out.preempted_by_allocation = id_of(links.preempted_by);
+    out.desired_description = "Preempted by alloc ID " + out.preempted_by_allocation;
+  }
+  if (links.deployment != kNoRow) out.deployment_id = state.deployments.object[links.deployment]->id;
+  if (links.health & AllocLinks::kHasStatus) {
+    model::DeploymentStatus& status = out.deployment_status.emplace();
+    status.canary = links.health & AllocLinks::kCanary;
+    if (links.health & (AllocLinks::kHealthy | AllocLinks::kUnhealthy))
+      status.healthy = (links.health & AllocLinks::kHealthy) != 0;
+  }
+  if (links.score != 0) {
+    model::ScoreMeta& score = out.metrics.emplace().score_meta_data.emplace_back();
+    score.node_id = out.node_id;
+    score.norm_score = links.score;
+  }
   return out;
 }
 

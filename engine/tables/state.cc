@@ -402,7 +402,8 @@ bool StateStore::claims_volumes(JobRow job, Symbol group) const {
   return false;
 }
 
-AllocRow StateStore::append_alloc(const NewAlloc& alloc, std::shared_ptr<const model::Allocation> cold) {
+AllocRow StateStore::append_alloc(const NewAlloc& alloc, const AllocLinks& links,
+                                  std::shared_ptr<const model::Allocation> cold) {
   AllocTable& a = current_.allocs;
   const auto row = static_cast<AllocRow>(a.size());
   a.id.push_back(alloc.id);
@@ -416,6 +417,7 @@ AllocRow StateStore::append_alloc(const NewAlloc& alloc, std::shared_ptr<const m
   a.shape.push_back(alloc.shape_id);
   a.create_index.push_back(alloc.create_index);
   a.modify_index.push_back(alloc.modify_index);
+  a.links.push_back(links);
   a.cold.push_back(std::move(cold));
   a.prev_on_node.push_back(kNoRow);
   if (alloc.node != kNoRow) {
@@ -520,7 +522,8 @@ std::size_t StateStore::bytes() const {
   for (const KeyedColumn& column : n.fixed->columns) out += column.codes.bytes() + column.values.bytes();
   out += a.id.bytes() + a.node.bytes() + a.job.bytes() + a.job_key.bytes() + a.group.bytes() + a.name_index.bytes() +
          a.desired.bytes() + a.client.bytes() + a.shape.bytes() + a.next_on_node.bytes() + a.prev_on_node.bytes() +
-         a.next_of_job.bytes() + a.create_index.bytes() + a.modify_index.bytes() + a.cold.bytes() + a.shapes.bytes();
+         a.next_of_job.bytes() + a.create_index.bytes() + a.modify_index.bytes() + a.cold.bytes() + a.links.bytes() +
+         a.shapes.bytes();
   out += node_rows_.bucket_count() * 32 + alloc_rows_.bytes() + symbols_.bytes();
   for (const auto& codes : codes_) out += codes.bucket_count() * 12;
   return out;

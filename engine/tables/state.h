@@ -111,6 +111,7 @@ struct PlainAlloc {
   std::uint32_t group = 0;  ///< position in the job's group list
   std::uint32_t name_index = 0;
   Client client = Client::pending;
+  AllocLinks links;
   std::shared_ptr<const ResourceShape> shape;     ///< null: the group's own shape
   std::shared_ptr<const model::Allocation> cold;  ///< null for plain ones
 };
@@ -197,7 +198,7 @@ class StateStore {
     bool claims;
     std::uint64_t create_index, modify_index;
   };
-  AllocRow append_alloc(const NewAlloc& alloc, std::shared_ptr<const model::Allocation> cold);
+  AllocRow append_alloc(const NewAlloc& alloc, const AllocLinks& links, std::shared_ptr<const model::Allocation> cold);
   void check_class(NodeRow row, std::uint32_t computed_class);
   ShapeId shape_id(const std::shared_ptr<const ResourceShape>& shape);
   JobKeyRow key_row(std::string_view job_namespace, std::string_view job_id);
