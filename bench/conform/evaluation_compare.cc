@@ -208,13 +208,22 @@ json::Value flat(const std::map<std::string, std::vector<model::Allocation>>& by
   return out;
 }
 
+/// Position of a job in the vector's table; of one that a commit wrote anew, that of its equal. The size without one.
+std::size_t job_index(const model::Job& job, const model::JobTable& jobs) {
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (jobs[i].get() == &job) return i;
+  const json::Value text = model::to_json(job);
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (jobs[i]->modify_index == job.modify_index && model::to_json(*jobs[i]) == text) return i;
+  return jobs.size();
+}
+
 json::Value plan_json(const model::Plan& plan, const model::JobTable& jobs, const std::set<std::string>& fresh) {
   json::Value out = json::Value::object();
   out.set("EvalID", plan.eval_id);
   out.set("Priority", plan.priority);
   out.set("AllAtOnce", plan.all_at_once);
-  for (std::size_t i = 0; i < jobs.size(); ++i)
-    if (plan.job && jobs[i] == plan.job) out.set("Job", static_cast<std::uint64_t>(i + 1));  // +1: index 0 is no zero
+  if (plan.job) out.set("Job", static_cast<std::uint64_t>(job_index(*plan.job, jobs) + 1));  // +1: index 0 is no zero
   if (!plan.job_id.empty()) {
     json::Value info;
     info.set("ID", plan.job_id), info.set("Namespace", plan.job_namespace);

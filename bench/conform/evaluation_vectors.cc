@@ -3,6 +3,7 @@
 
 #include "conform/evaluation_compare.h"
 #include "io/cluster_json.h"
+#include "plan/apply_model.h"
 #include "sched/generic.h"
 #include "sched/system.h"
 #include "sched/to_model.h"
@@ -13,14 +14,19 @@ namespace {
 /// Records what processing hands out, and answers as the vector's planner does.
 class RecordingPlanner final : public sched::Planner {
  public:
-  enum class Kind : std::uint8_t { apply, nosubmit, reject };
+  enum class Kind : std::uint8_t { apply, nosubmit, reject, partial };
   RecordingPlanner(Kind kind, const model::Evaluation& eval, std::int64_t now, const sched::Scratch& scratch,
-                   Recording& recording)
-      : kind_(kind), eval_(eval), now_(now), scratch_(scratch), recording_(recording) {}
+                   log::StateLog& log, Recording& recording)
+      : kind_(kind), eval_(eval), now_(now), scratch_(scratch), log_(log), recording_(recording) {}
 
   sched::Submission submit(const sched::EvalResult& result) override {
     Recording::Attempt& attempt = recording_.attempts.emplace_back();
     attempt.plan = to_model(naming(result), result, eval_, now_);
+    // The commit may have given the job a new status; the tables keep the version's first object.
+    if (partial_ && attempt.plan.job)
+      if (const auto stored = log_.job(attempt.plan.job->namespace_, attempt.plan.job->id);
+          stored && stored->version == attempt.plan.job->version)
+        attempt.plan.job = stored;
     std::size_t placed = 0;
     for (const auto& [node, allocs] : attempt.plan.node_allocation) placed += allocs.size();
     for (const sched::PlannedAlloc& alloc : result.plan.allocs) add_fresh(alloc.id);
@@ -35,6 +41,7 @@ class RecordingPlanner final : public sched::Planner {
       out.nothing_committed = true;
       out.refreshed = result.state;  // the same state, unchanged
     }
+    if (kind_ == Kind::partial && !partial_ && placed > 0) refuse_one(attempt, out);
     out.stored = kind_ != Kind::nosubmit;
     return out;
   }
@@ -47,6 +54,22 @@ class RecordingPlanner final : public sched::Planner {
 
  private:
   [[nodiscard]] sched::Naming naming(const sched::EvalResult& result) const { return {*result.state, scratch_}; }
+  /// The first plan loses the node with the smallest ID of those that get allocations; the rest is committed.
+  void refuse_one(Recording::Attempt& attempt, sched::Submission& out) {
+    const std::string refused = attempt.plan.node_allocation.begin()->first;
+    model::Plan plan = attempt.plan;
+    if (!log_.eval(plan.eval_id)) plan.eval_id.clear();
+    plan::ModelApplier applier(log_, [] { return base::to_text(base::Uuid{~0ULL, 1}); });
+    const plan::ModelApplyResult applied = applier.apply_without(std::move(plan), refused, now_);
+    out.error = applied.error;
+    partial_ = log_.store().snapshot();
+    out.refreshed = &*partial_;
+    refused_ = log_.store().find_node(base::parse_uuid(refused).value_or(base::Uuid{}));
+    out.refused_nodes = {&refused_, 1};
+    attempt.full = false;
+    attempt.refused = true;
+    attempt.refused_nodes.push_back(refused);
+  }
   void add_fresh(base::Uuid id) { recording_.fresh_ids.insert(base::to_text(id)); }
   static bool is_stored(const tables::Snapshot& state, const std::string& deployment) {
     for (std::size_t row = 0; row < state.deployments.size(); ++row)
@@ -58,14 +81,15 @@ class RecordingPlanner final : public sched::Planner {
   const model::Evaluation& eval_;
   const std::int64_t now_;
   const sched::Scratch& scratch_;
+  log::StateLog& log_;
+  tables::SnapshotRef partial_;  // the state after a partial commit
+  tables::NodeRow refused_ = tables::kNoRow;
   Recording& recording_;
 };
 
 Outcome replay_evaluation(const Vector& v) {
   const std::string& scheduler = v.whole["scheduler"].as_string();
   const std::string& planner_name = v.whole["planner"].as_string();
-  if (planner_name == "partial") return Outcome::unsupported("partly refused plans");
-
   auto jobs = io::read_job_table(v.whole["jobs"], v.path, std::string(v.name) + "/jobs");
   if (!jobs) return Outcome::failed(jobs.error().line());
   auto state = io::read_vector_state(v.whole["state"], *jobs, v.path, std::string(v.name) + "/state");
@@ -76,6 +100,11 @@ Outcome replay_evaluation(const Vector& v) {
 
   tables::StateStore store;
   store.load(*state);
+  log::StateLog log(store);
+  if (planner_name == "partial") {
+    log.load(*state);
+    log.seen(v.whole["next_index"].as_uint() - 1);
+  }
   sched::EvalFacts facts;
   facts.id = base::parse_uuid(eval.id).value_or(base::Uuid{});
   facts.id_text = eval.id;
@@ -93,10 +122,11 @@ Outcome replay_evaluation(const Vector& v) {
   sched::IdStream ids(1);
   sched::EvalResult result;
   Recording recording;
-  RecordingPlanner planner(planner_name == "nosubmit" ? RecordingPlanner::Kind::nosubmit
-                           : planner_name == "reject" ? RecordingPlanner::Kind::reject
-                                                      : RecordingPlanner::Kind::apply,
-                           eval, now, scratch, recording);
+  RecordingPlanner planner(planner_name == "nosubmit"  ? RecordingPlanner::Kind::nosubmit
+                           : planner_name == "reject"  ? RecordingPlanner::Kind::reject
+                           : planner_name == "partial" ? RecordingPlanner::Kind::partial
+                                                       : RecordingPlanner::Kind::apply,
+                           eval, now, scratch, log, recording);
   if (scheduler == "system" || scheduler == "sysbatch") {
     sched::SystemScheduler system(scratch);
     system.process(*snapshot, facts, ids, planner, result);

@@ -36,17 +36,18 @@ AllocRow ModelApplier::row_in_view(std::string_view id) {
   return row != kNoRow && row < view_->allocs.size() && view_->allocs.exists(row) ? row : kNoRow;
 }
 
-ModelApplyResult ModelApplier::apply(model::Plan plan, std::int64_t now) {
-  ModelApplyResult out;
-  model::normalize(plan);
-  // R-CTRL-503: the job as it is stored now.
+bool ModelApplier::resolve_job(model::Plan& plan, ModelApplyResult& out) const {  // R-CTRL-503: as it is stored now
   const std::string name_space = plan.job ? plan.job->namespace_ : plan.job_namespace;
   const std::string job_id = plan.job ? plan.job->id : plan.job_id;
   plan.job = log_.job(name_space, job_id);
-  if (!plan.job) {
-    out.error = "job \"" + job_id + "\" in namespace \"" + name_space + "\" not found";
-    return out;
-  }
+  if (!plan.job) out.error = "job \"" + job_id + "\" in namespace \"" + name_space + "\" not found";
+  return plan.job != nullptr;
+}
+
+ModelApplyResult ModelApplier::apply(model::Plan plan, std::int64_t now) {
+  ModelApplyResult out;
+  model::normalize(plan);
+  if (!resolve_job(plan, out)) return out;
   renew(plan.snapshot_index);
   out.error = verify(plan, now, out);
   if (!out.error.empty()) {
@@ -55,6 +56,23 @@ ModelApplyResult ModelApplier::apply(model::Plan plan, std::int64_t now) {
   }
   if (model::is_no_op(out.result)) return out;  // R-CTRL-621
   commit(plan, now, out);
+  return out;
+}
+
+ModelApplyResult ModelApplier::apply_without(model::Plan plan, const std::string& refused, std::int64_t now) {
+  ModelApplyResult out;
+  model::normalize(plan);
+  if (!resolve_job(plan, out)) return out;
+  renew(plan.snapshot_index);
+  for (NodeAllocs* lists : {&plan.node_update, &plan.node_allocation, &plan.node_preemptions}) lists->erase(refused);
+  out.result.node_update = plan.node_update;
+  out.result.node_allocation = plan.node_allocation;
+  out.result.node_preemptions = plan.node_preemptions;
+  out.result.deployment = plan.deployment;
+  out.result.deployment_updates = plan.deployment_updates;
+  if (!refused.empty()) out.result.rejected_nodes.push_back(refused);
+  commit(plan, now, out);
+  out.result.refresh_index = out.result.alloc_index;
   return out;
 }
 

@@ -38,8 +38,12 @@ class ModelApplier {
 
   /// Takes a plan as a scheduler made it: normalises, resolves its job, checks and commits. `now` in unix ns.
   [[nodiscard]] ModelApplyResult apply(model::Plan plan, std::int64_t now);
+  /// The same, but the caller decides instead of the checks: everything is accepted but what the plan has for node
+  /// `refused` (R-CTRL-615), "" for none. For replays of recorded refusals.
+  [[nodiscard]] ModelApplyResult apply_without(model::Plan plan, const std::string& refused, std::int64_t now);
 
  private:
+  [[nodiscard]] bool resolve_job(model::Plan& plan, ModelApplyResult& out) const;
   [[nodiscard]] std::string verify(const model::Plan& plan, std::int64_t now, ModelApplyResult& out);
   [[nodiscard]] NodeVerdict check_node(const model::Plan& plan, const std::string& node_id);
   void commit(const model::Plan& plan, std::int64_t now, ModelApplyResult& out);

@@ -513,6 +513,7 @@ const CompiledJob* GenericScheduler::older_version(const Missing& missing, base:
   };
   std::uint32_t best = kNoRow;
   for (std::uint32_t row = state_->jobs.keys[eval_->job].deployment_head; row != kNoRow; row = table.next_of_job[row]) {
+    if (!table.object[row]) continue;  // removed
     const model::Deployment& d = *table.object[row];
     if (d.job_create_index != job_->spec->create_index) continue;
     const auto entry = d.task_groups.find(group);

@@ -95,7 +95,7 @@ model::Allocation to_alloc(const Snapshot& state, AllocRow row) {
     out.preempted_by_allocation = id_of(links.preempted_by);
     out.desired_description = "Preempted by alloc ID " + out.preempted_by_allocation;
   }
-  if (links.deployment != kNoRow) out.deployment_id = state.deployments.object[links.deployment]->id;
+  if (links.deployment != kNoRow) out.deployment_id = base::to_text(state.deployments.id[links.deployment]);
   if (links.health & AllocLinks::kHasStatus) {
     model::DeploymentStatus& status = out.deployment_status.emplace();
     status.canary = links.health & AllocLinks::kCanary;
