@@ -18,8 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-  std::string workload, label = "full", json, csv, hdr, isa;
-  std::optional<std::int64_t> seed;
+  std::string workload, label = "full", json, csv, hdr, isa, commits;
+  std::optional<std::int64_t> seed, workers;
   bool list = false, quiet = false;
 };
 
@@ -81,6 +81,9 @@ void run(const Arguments& arguments, int& exit_code) {
   auto workload = sim::read_workload(*path, arguments.label);
   if (!workload) return report_error(workload.error(), 2, exit_code);
   if (arguments.seed) workload->seed = static_cast<std::uint64_t>(*arguments.seed);
+  if (arguments.workers) workload->workers = *arguments.workers;
+  if (!arguments.commits.empty())
+    workload->commits = arguments.commits == "free" ? sim::CommitOrder::free : sim::CommitOrder::deterministic;
   for (const std::string& output : {arguments.json, arguments.csv, arguments.hdr})
     if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2, exit_code);
 
@@ -101,7 +104,7 @@ void run(const Arguments& arguments, int& exit_code) {
   // Decisions that differ from Nomad's are a mismatch, evaluations that were not processed a failure.
   for (const run::CellResult& cell : result->cells)
     if (!cell.decisions_equal) exit_code = 3;
-  if (!result->unsupported_reasons.empty()) exit_code = 1;
+  if (!result->unsupported_reasons.empty() || result->parallel.lost != 0) exit_code = 1;
 }
 
 }  // namespace
@@ -113,6 +116,15 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("--label", arguments->label, "size of the workload: smoke, full or what its file lists")
       ->capture_default_str();
   command->add_option("--seed", arguments->seed, "use this seed instead of the file's")->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--workers", arguments->workers,
+                   "this many workers instead of the file's; more than cores are allowed")
+      ->check(CLI::Range(1, 1024));
+  command
+      ->add_option("--order", arguments->commits,
+                   "how plans of several workers are committed: free (as they come, like Nomad) or deterministic "
+                   "(the decisions of one worker)")
+      ->check(CLI::IsMember({"free", "deterministic"}));
   command->add_option("--json", arguments->json,
                       "write the report to this file (bench/macro/README.md has the format)");
   command->add_option("--csv", arguments->csv, "write one line per run, for nomad-grid per cell, to this file");

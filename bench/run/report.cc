@@ -123,6 +123,33 @@ void latency_line(std::string& out, const char* name, const sim::Histogram& hist
                      time_words(histogram.percentile(99.9)), time_words(histogram.max()));
 }
 
+double utilisation(std::int64_t busy_ns, const RunResult& r) {
+  return r.busy_s <= 0 ? 0 : static_cast<double>(busy_ns) / 1e9 / r.busy_s;
+}
+
+void workers_table(std::string& out, const RunResult& r) {
+  const ParallelResult& p = r.parallel;
+  out += "\n  workers     utilisation";
+  for (const std::int64_t busy_ns : p.busy_ns) out += fmt::format(" {:.0f} %", 100 * utilisation(busy_ns, r));
+  if (r.workload.commits == sim::CommitOrder::deterministic) {
+    out += fmt::format("\n  ahead       {} decisions used, {} made anew, {} made in their turn\n",
+                       grouped(p.ahead_used), grouped(p.ahead_redone), grouped(p.ahead_inline));
+    return;
+  }
+  out += fmt::format("; applier {:.0f} %\n", 100 * utilisation(p.apply_ns, r));
+  out +=
+      fmt::format("  plans       {}: {} conflicts, {} partial commits, {} retries, {} evaluations gave up\n",
+                  grouped(p.plans), grouped(p.conflicts), grouped(p.partial), grouped(p.retries), grouped(p.gave_up));
+  out += fmt::format("  snapshots   behind by p50 {}, p99 {}, at most {} state indexes; applied after p50 {}, p99 {}\n",
+                     p.snapshot_age.percentile(50), p.snapshot_age.percentile(99), p.snapshot_age.max(),
+                     time_words(p.submit_wait.percentile(50)), time_words(p.submit_wait.percentile(99)));
+  if (p.exceptions + p.plan_errors + p.failed > 0)
+    out += fmt::format("  FAULTS      {} exceptions, {} failed plans, {} evaluations at their delivery limit\n",
+                       grouped(p.exceptions), grouped(p.plan_errors), grouped(p.failed));
+  if (p.left > 0) out += fmt::format("  LEFT        {} evaluations are still queued\n", grouped(p.left));
+  if (p.lost != 0) out += fmt::format("  LOST        {} evaluations: a defect of berth\n", p.lost);
+}
+
 void grid_table(std::string& out, const RunResult& result) {
   out += fmt::format("\n  {:>4} {:>6} {:>5} {:>6} {:>6} {:>11} {:>11} {:>11} {:>9}  {}\n", "cell", "nodes", "racks",
                      "allocs", "spread", "Nomad", "berth", "first", "ratio", "decisions");
@@ -155,9 +182,9 @@ std::string to_table(const RunResult& r) {
                      build.commit.ends_with("-dirty") ? "-dirty" : "");
   if (build.build_type == "Debug" || !build.sanitize.empty())
     out += "  WARNING     a debug or sanitizer build: its times say nothing\n";
-  out +=
-      fmt::format("  settings    {} mode, strategy {}, {}, order {}, {} worker{}\n", sim::to_text(w.mode), w.strategy,
-                  sim::to_text(w.algorithm), sim::to_text(w.order), w.workers, w.workers == 1 ? "" : "s");
+  out += fmt::format("  settings    {} mode, strategy {}, {}, order {}, {} worker{}, {} commits\n",
+                     sim::to_text(w.mode), w.strategy, sim::to_text(w.algorithm), sim::to_text(w.order), w.workers,
+                     w.workers == 1 ? "" : "s", sim::to_text(w.commits));
   out += fmt::format("  cluster     {} nodes, {} allocations there before\n", grouped(r.nodes), grouped(r.load_allocs));
   const bool grid = !r.cells.empty();
   out += fmt::format("  replayed    {} of {} {}, {} evaluations in {} ({} busy, set-up {})\n", grouped(r.jobs),
@@ -185,6 +212,7 @@ std::string to_table(const RunResult& r) {
     latency_line(out, "  commit", r.latency.commit);
   }
   latency_line(out, "evaluation", r.evaluation_latency);
+  if (!grid && (w.workers > 1 || w.commits == sim::CommitOrder::free)) workers_table(out, r);
 
   if (!grid) {
     const sim::Packing& p = r.packing;
@@ -223,6 +251,7 @@ json::Value to_json(const RunResult& r) {
   settings.set("algorithm", sim::to_text(w.algorithm));
   settings.set("order", sim::to_text(w.order));
   settings.set("workers", w.workers);
+  settings.set("commits", sim::to_text(w.commits));
   settings.set("cluster", sim::to_text(w.cluster.source));
   settings.set("jobs", sim::to_text(w.jobs.source));
   settings.set("process", sim::to_text(w.arrivals.process));
@@ -276,6 +305,28 @@ json::Value to_json(const RunResult& r) {
   out.set("evaluation_latency_ns", percentiles(r.evaluation_latency));
 
   if (r.cells.empty()) {
+    const ParallelResult& parallel = r.parallel;
+    json::Value workers = json::Value::object();
+    json::Value busy = json::Value::array();
+    for (const std::int64_t busy_ns : parallel.busy_ns) busy.push(utilisation(busy_ns, r));
+    workers.set("utilisation", std::move(busy));
+    workers.set("applier_utilisation", utilisation(parallel.apply_ns, r));
+    workers.set("plans", parallel.plans);
+    workers.set("conflicts", parallel.conflicts);
+    workers.set("partial_commits", parallel.partial);
+    workers.set("retries", parallel.retries);
+    workers.set("gave_up", parallel.gave_up);
+    workers.set("exceptions", parallel.exceptions);
+    workers.set("plan_errors", parallel.plan_errors);
+    workers.set("failed", parallel.failed);
+    workers.set("left", parallel.left);
+    workers.set("lost", parallel.lost);
+    workers.set("ahead_used", parallel.ahead_used);
+    workers.set("ahead_redone", parallel.ahead_redone);
+    workers.set("ahead_inline", parallel.ahead_inline);
+    workers.set("snapshot_age", percentiles(parallel.snapshot_age));
+    workers.set("submit_to_applied_ns", percentiles(parallel.submit_wait));
+    out.set("workers", std::move(workers));
     const sim::Packing& p = r.packing;
     json::Value packing = json::Value::object();
     packing.set("cpu_utilisation", p.cpu_utilisation());
@@ -341,13 +392,17 @@ std::string to_csv(const RunResult& r) {
       "workload,label,seed,commit,isa_path,partial,nodes,jobs,evaluations,asked,placed,failed,placements_per_second,"
       "evaluations_per_second,latency_p50_ns,latency_p90_ns,latency_p99_ns,latency_p999_ns,latency_max_ns,"
       "cpu_utilisation,memory_utilisation,disk_utilisation,device_utilisation,fragmentation,nodes_used,"
-      "peak_rss_bytes,decisions_digest\n"
-      "{},{},{},{},{},{},{},{},{},{},{},{},{:.1f},{:.1f},{},{},{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{},{}\n",
+      "peak_rss_bytes,decisions_digest,workers,commits,conflicts,partial_commits,retries,ahead_used,ahead_redone,"
+      "applier_utilisation\n"
+      "{},{},{},{},{},{},{},{},{},{},{},{},{:.1f},{:.1f},{},{},{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{},{},{},"
+      "{},{},{},{},{},{},{:.6f}\n",
       r.workload.name, r.workload.label, r.workload.seed, base::build_info().commit, base::isa_path_used(), r.partial,
       r.nodes, r.jobs, r.evaluations, r.asked, r.placed, r.failed, r.placements_per_second(),
       r.evaluations_per_second(), latency.percentile(50), latency.percentile(90), latency.percentile(99),
       latency.percentile(99.9), latency.max(), p.cpu_utilisation(), p.memory_utilisation(), p.disk_utilisation(),
-      p.device_utilisation(), p.fragmentation, p.nodes_used, r.peak_rss_bytes, r.decisions_digest);
+      p.device_utilisation(), p.fragmentation, p.nodes_used, r.peak_rss_bytes, r.decisions_digest, r.workload.workers,
+      sim::to_text(r.workload.commits), r.parallel.conflicts, r.parallel.partial, r.parallel.retries,
+      r.parallel.ahead_used, r.parallel.ahead_redone, utilisation(r.parallel.apply_ns, r));
 }
 
 std::string to_hdr(const RunResult& r) { return r.latency.total.percentile_text(); }

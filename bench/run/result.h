@@ -29,6 +29,28 @@ struct Latencies {
   sim::Histogram total, queue, schedule, commit;  ///< ns; one value per placement
 };
 
+/// What several workers did to each other.
+struct ParallelResult {
+  // Commits as they come.
+  std::uint64_t plans = 0;        ///< submitted
+  std::uint64_t conflicts = 0;    ///< plans of which some node was refused
+  std::uint64_t partial = 0;      ///< of these, committed in part
+  std::uint64_t retries = 0;      ///< attempts after a refusal
+  std::uint64_t gave_up = 0;      ///< evaluations whose attempts ran out
+  std::uint64_t exceptions = 0;   ///< evaluations whose worker threw
+  std::uint64_t plan_errors = 0;  ///< plans that failed as a whole
+  std::uint64_t failed = 0;       ///< evaluations that reached the delivery limit
+  std::uint64_t left = 0;         ///< evaluations still in the broker at the end
+  std::int64_t lost = 0;          ///< evaluations that nobody can account for; 0 unless berth is wrong
+  // Commits in turn.
+  std::uint64_t ahead_used = 0, ahead_redone = 0, ahead_inline = 0;  ///< decisions made ahead of their turn
+  // Both.
+  std::int64_t apply_ns = 0;          ///< in the applier
+  std::vector<std::int64_t> busy_ns;  ///< per worker
+  sim::Histogram snapshot_age;        ///< state indexes between snapshot and commit, one value per plan
+  sim::Histogram submit_wait;         ///< ns from decided to applied, one value per plan
+};
+
 struct RunResult {
   sim::Workload workload;
   std::size_t nodes = 0, templates = 0, load_allocs = 0;
@@ -49,6 +71,7 @@ struct RunResult {
   std::map<std::string, std::uint64_t> failed_reasons;       ///< failed placements by what ruled out most nodes
   std::map<std::string, std::uint64_t> unsupported_reasons;  ///< evaluations this build cannot process
 
+  ParallelResult parallel;
   Latencies latency;
   sim::Histogram evaluation_latency;  ///< one value per evaluation, ns
   sim::Packing packing;

@@ -22,6 +22,8 @@
 #include "sim/job_generator.h"
 #include "sim/load_store.h"
 #include "sim/openb.h"
+#include "sim/speculation.h"
+#include "sim/workers.h"
 
 namespace berth::run {
 namespace {
@@ -54,7 +56,6 @@ std::optional<InputError> refused(const sim::Workload& workload) {
   };
   if (workload.strategy != "nomad")
     return error("there is no strategy '" + workload.strategy + "'", "use strategy = \"nomad\"");
-  if (workload.workers != 1) return error("more than one worker is not there yet", "use workers = 1");
   return std::nullopt;
 }
 
@@ -178,14 +179,15 @@ model::SchedulerConfiguration configuration_of(const sim::Workload& workload) {
   return config;
 }
 
-/// The replay of one workload: state, worker, events and what was measured.
-class Replay {
+/// The replay of one workload: state, workers, events and what was measured. With several workers and free commits the
+/// host functions run on their threads: decide() without the writer's lock, all others under it.
+class Replay : public sim::WorkerHost {
  public:
   Replay(const sim::Workload& workload, Inputs inputs, RunResult& result)
-      : workload_(workload), inputs_(std::move(inputs)), result_(result), scheduler_(scratch_), ids_(workload.seed) {
+      : workload_(workload), inputs_(std::move(inputs)), result_(result) {
     sim::load_store(store_, inputs_.cluster);
     store_.set_scheduler_config(configuration_of(workload));
-    scheduler_.set_exhaustive(workload.mode == sim::Mode::exhaustive);
+    tickets_.resize(inputs_.jobs.arrivals.size());
     store_.set_index(store_.index() + 1);
     result_.nodes = inputs_.cluster.nodes.size();
     result_.load_allocs = inputs_.cluster.load.size();
@@ -194,6 +196,17 @@ class Replay {
   }
 
   void run(const RunOptions& options);
+
+  // --- sim::WorkerHost; an evaluation's row is the position of its job among the arrivals ---
+  void decide(broker::EvalRow eval, const tables::Snapshot& state, sim::Lane& lane) override {
+    decide(tickets_[static_cast<std::uint32_t>(eval)], state, 0, lane);
+  }
+  bool has_plan(const sim::Lane& lane) const override { return decided(lane) && commits(lane); }
+  void apply(broker::EvalRow eval, sim::Lane& lane) override;
+  void served(broker::EvalRow eval, sim::Lane& lane) override;
+  void gave_up(broker::EvalRow eval, sim::Lane& lane) override;
+  void failed(broker::EvalRow eval) override;
+  std::int64_t now_ns() const override { return clock_.now_ns(); }
 
  private:
   struct Departure {
@@ -210,35 +223,48 @@ class Replay {
     base::Uuid id;
     std::uint64_t sequence = 0;
     bool retry = false, fails = false;
+    bool registered = false;                              // before its turn, for a worker that decides ahead
     bool escaped = false;                                 // R-CTRL-8xx: may any change unblock it?
     std::vector<std::pair<std::uint32_t, bool>> classes;  // computed class code -> eligible
   };
 
   void prepare();
-  void arrive(const sim::JobArrival& arrival);
+  std::shared_ptr<const model::Job> next_job();
+  Ticket& register_job(std::size_t arrival);
+  void run_in_turn(Progress& progress);
+  void run_free(Progress& progress);
+  void arrive(std::size_t arrival);
+  void post_ahead();
+  void end_allocs(std::int64_t due_ns, std::vector<std::uint32_t>& due);
   void depart(std::int64_t due_ns);
-  void evaluate(Ticket ticket);
-  void commit(const tables::CompiledJob& job, const Ticket& ticket);
-  void count_failures();
-  [[nodiscard]] bool over_limit() const;
+  void evaluate(Ticket& ticket);
+  void decide(const Ticket& ticket, const tables::Snapshot& state, std::uint64_t order_index, sim::Lane& lane) const;
+  [[nodiscard]] static bool decided(const sim::Lane& lane) {
+    return lane.result.unsupported.empty() && lane.result.status == sched::EvalStatus::complete;
+  }
+  [[nodiscard]] static bool commits(const sim::Lane& lane) {
+    return !lane.result.plan.allocs.empty() || !lane.result.plan.stops.empty();
+  }
+  void settle(Ticket& ticket, sim::Lane& lane, bool exhausted);
+  [[nodiscard]] broker::Eval queued(const Ticket& ticket) const;
+  void count_failures(const sim::Lane& lane);
+  [[nodiscard]] bool over_limit();
+  void finish();
 
   const sim::Workload& workload_;
   Inputs inputs_;
   RunResult& result_;
   tables::StateStore store_;
-  sched::Scratch scratch_;
-  sched::GenericScheduler scheduler_;
-  sched::IdStream ids_;
-  sched::EvalResult decided_;
   plan::Applier applier_{store_};
-  plan::ApplyResult applied_;
   sim::DecisionDigest digest_;
   sim::RunClock clock_{sim::Clock::skip};
   std::deque<std::shared_ptr<const model::Job>> prepared_;
-  std::size_t next_arrival_ = 0, next_prepared_ = 0;
+  std::size_t next_arrival_ = 0, next_prepared_ = 0, next_registered_ = 0;
   std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
-  std::vector<Ticket> blocked_;
-  std::uint64_t sequence_ = 0;
+  std::vector<Ticket> tickets_;         // by arrival; its length never changes, so workers may read it
+  std::vector<std::uint32_t> blocked_;  // tickets
+  std::optional<sim::Speculation> ahead_;  // commits in turn, several workers
+  sim::Lane lane_;                         // of the run's thread
   std::int64_t waited_ns_ = 0;
 };
 
@@ -248,7 +274,14 @@ void Replay::prepare() {
     prepared_.push_back(inputs_.jobs.job(inputs_.jobs.arrivals[next_prepared_++]));
 }
 
-bool Replay::over_limit() const {
+std::shared_ptr<const model::Job> Replay::next_job() {
+  if (prepared_.empty()) return inputs_.jobs.job(inputs_.jobs.arrivals[next_prepared_++]);
+  auto job = std::move(prepared_.front());
+  prepared_.pop_front();
+  return job;
+}
+
+bool Replay::over_limit() {
   if (workload_.limits.placements > 0 && result_.placed >= static_cast<std::uint64_t>(workload_.limits.placements)) {
     result_.ended = "limit of placements";
     return true;
@@ -268,6 +301,22 @@ void Replay::run(const RunOptions& options) {
   Progress progress("jobs", inputs_.jobs.arrivals.size(), options.quiet);
   prepare();
   clock_ = sim::RunClock(workload_.arrivals.clock);
+  if (workload_.commits == sim::CommitOrder::free)
+    run_free(progress);
+  else
+    run_in_turn(progress);
+  progress.finish();
+  finish();
+}
+
+// ---------------------------------------------------------------- commits in turn
+
+/// One event after the other. With several workers, threads decide coming evaluations ahead of their turn.
+void Replay::run_in_turn(Progress& progress) {
+  if (workload_.workers > 1)
+    ahead_.emplace(store_, static_cast<std::uint32_t>(workload_.workers),
+                   [this](std::uint32_t ticket, const tables::Snapshot& state, std::uint64_t order_index,
+                          sim::Lane& lane) { decide(tickets_[ticket], state, order_index, lane); });
   while (true) {
     constexpr std::int64_t kNone = INT64_MAX;
     const bool more = next_arrival_ < inputs_.jobs.arrivals.size();
@@ -295,40 +344,63 @@ void Replay::run(const RunOptions& options) {
     if (departure_ns <= arrival_ns)
       depart(departure_ns);
     else
-      arrive(inputs_.jobs.arrivals[next_arrival_++]);
+      arrive(next_arrival_++);
     progress.update(next_arrival_);
   }
-  progress.finish();
-  result_.elapsed_s = static_cast<double>(clock_.elapsed_ns()) / 1e9;
-  result_.busy_s = static_cast<double>(clock_.elapsed_ns() - waited_ns_) / 1e9;
-  result_.virtual_s = static_cast<double>(clock_.now_ns()) / 1e9;
-  result_.blocked_at_end = blocked_.size();
-  result_.failed = result_.asked - std::min(result_.asked, result_.placed);
-  result_.decisions_digest = digest_.text();
-  result_.table_bytes = store_.bytes();
-  const sim::PackingTable packing(store_.current());
-  result_.packing = sim::measure_packing(packing.columns(), typical_ask(inputs_.jobs));
+  if (!ahead_) return;
+  const sim::Speculation::Stats stats = ahead_->stats();
+  result_.parallel.ahead_used = stats.used, result_.parallel.ahead_redone = stats.redone;
+  result_.parallel.ahead_inline = stats.inline_;
+  result_.parallel.busy_ns = stats.busy_ns;
+  ahead_.reset();
 }
 
-void Replay::arrive(const sim::JobArrival& arrival) {
-  if (prepared_.empty()) prepared_.push_back(inputs_.jobs.job(inputs_.jobs.arrivals[next_prepared_++]));
-  auto job = std::move(prepared_.front());
-  prepared_.pop_front();
-  const tables::JobRow row = store_.upsert_job(job, true);
+/// Registers the job of an arrival, unless that was done ahead of its turn.
+Replay::Ticket& Replay::register_job(std::size_t arrival) {
+  Ticket& ticket = tickets_[arrival];
+  if (ticket.registered) return ticket;
+  ticket.registered = true;
+  const sim::JobArrival& from = inputs_.jobs.arrivals[arrival];
+  const tables::JobRow row = store_.upsert_job(next_job(), true);
+  ticket.job = store_.current().jobs.versions[row]->key;
+  ticket.due_ns = from.due_ns, ticket.run_time_ns = from.run_time_ns, ticket.fails = from.fails;
+  ticket.sequence = arrival + 1;
+  ticket.id =
+      sim::generated_id(sim::kEvalKind, static_cast<std::uint32_t>(ticket.sequence), sim::mix64(workload_.seed));
+  return ticket;
+}
+
+void Replay::post_ahead() {
+  // The state index an evaluation will see when its turn comes, if no allocation ends before: each job and each
+  // evaluation takes one.
+  std::uint64_t order_index = store_.index() + 2 * ahead_->posted();
+  for (std::size_t next = std::max(next_registered_, next_arrival_);
+       ahead_->wants_more() && next < inputs_.jobs.arrivals.size(); ++next) {
+    if (next != next_arrival_ + ahead_->posted()) break;
+    const Ticket& ticket = register_job(next);
+    next_registered_ = next + 1;
+    ahead_->post(static_cast<std::uint32_t>(ticket.sequence - 1), ++order_index);
+    ++order_index;
+  }
+}
+
+void Replay::arrive(std::size_t arrival) {
+  if (ahead_) {
+    --next_arrival_;  // this one is the first that may be decided ahead
+    post_ahead();
+    ++next_arrival_;
+  }
+  Ticket& ticket = register_job(arrival);
   store_.set_index(store_.index() + 1);
-  const tables::CompiledJob& compiled = *store_.current().jobs.versions[row];
+  const tables::CompiledJob& compiled = *store_.current().jobs.versions[store_.current().jobs.keys[ticket.job].current];
   ++result_.jobs;
   for (const tables::CompiledGroup& group : compiled.groups)
     result_.asked += compiled.system || compiled.sysbatch ? 0 : static_cast<std::uint64_t>(group.count);
-  Ticket ticket;
-  ticket.job = compiled.key;
-  ticket.due_ns = arrival.due_ns, ticket.run_time_ns = arrival.run_time_ns, ticket.fails = arrival.fails;
-  ticket.id = sim::generated_id(sim::kEvalKind, static_cast<std::uint32_t>(++sequence_), sim::mix64(workload_.seed));
-  ticket.sequence = sequence_;
-  evaluate(std::move(ticket));
+  evaluate(ticket);
 }
 
-void Replay::depart(std::int64_t due_ns) {
+/// Ends the allocations that are due, and lists the blocked evaluations that this concerns, best priority first.
+void Replay::end_allocs(std::int64_t due_ns, std::vector<std::uint32_t>& due) {
   std::vector<std::uint32_t> classes;  // computed classes of the nodes that got room
   while (!departures_.empty() && departures_.top().due_ns == due_ns) {
     const Departure departure = departures_.top();
@@ -338,6 +410,7 @@ void Replay::depart(std::int64_t due_ns) {
       if (store_.current().allocs.terminal(row)) continue;
       const tables::NodeRow node = store_.current().allocs.node[row];
       store_.set_client_status(row, departure.fails ? tables::Client::failed : tables::Client::complete, index);
+      if (ahead_) ahead_->changed(node);
       classes.push_back(store_.current().nodes.capacity(node).computed_class_code);
       ++result_.departed;
     }
@@ -346,120 +419,295 @@ void Replay::depart(std::int64_t due_ns) {
   std::sort(classes.begin(), classes.end());
   classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
   // A blocked evaluation runs again when a class that it may use, or never saw, got room.
-  std::vector<Ticket> due;
-  std::erase_if(blocked_, [&](Ticket& ticket) {
+  std::erase_if(blocked_, [&](std::uint32_t row) {
+    const Ticket& ticket = tickets_[row];
     const bool concerned = ticket.escaped || std::any_of(classes.begin(), classes.end(), [&](std::uint32_t code) {
                              const auto known = std::find_if(ticket.classes.begin(), ticket.classes.end(),
                                                              [&](const auto& entry) { return entry.first == code; });
                              return known == ticket.classes.end() || known->second;
                            });
-    if (concerned) due.push_back(std::move(ticket));
+    if (concerned) due.push_back(row);
     return concerned;
   });
   const auto priority = [&](const Ticket& ticket) {
     const auto& jobs = store_.current().jobs;
     return jobs.versions[jobs.keys[ticket.job].current]->priority;
   };
-  std::sort(due.begin(), due.end(), [&](const Ticket& a, const Ticket& b) {
-    return priority(a) != priority(b) ? priority(a) > priority(b) : a.sequence < b.sequence;
+  std::sort(due.begin(), due.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const std::int64_t of_a = priority(tickets_[a]), of_b = priority(tickets_[b]);
+    return of_a != of_b ? of_a > of_b : a < b;
   });
+  for (const std::uint32_t row : due) {
+    tickets_[row].due_ns = due_ns;
+    tickets_[row].retry = true;
+  }
+  result_.retries += due.size();
+}
+
+void Replay::depart(std::int64_t due_ns) {
+  std::vector<std::uint32_t> due;
+  end_allocs(due_ns, due);
   for (std::size_t i = 0; i < due.size(); ++i) {
     if (interrupted()) {  // the others stay blocked
-      for (; i < due.size(); ++i) blocked_.push_back(std::move(due[i]));
+      blocked_.insert(blocked_.end(), due.begin() + static_cast<std::ptrdiff_t>(i), due.end());
+      result_.retries -= due.size() - i;
       return;
     }
-    due[i].due_ns = due_ns;
-    due[i].retry = true;
-    ++result_.retries;
-    evaluate(std::move(due[i]));
+    evaluate(tickets_[due[i]]);
   }
 }
 
-void Replay::evaluate(Ticket ticket) {
+void Replay::evaluate(Ticket& ticket) {
+  const std::uint64_t order_index = store_.index();
+  const auto row = static_cast<std::uint32_t>(ticket.sequence - 1);
+  sim::Lane* lane = &lane_;
+  if (ahead_ && !ticket.retry && ahead_->posted() > 0) {
+    const std::int64_t turn_ns = clock_.now_ns();
+    lane = &ahead_->take(row, order_index);
+    lane->started_ns = turn_ns;  // its turn waited from here
+    lane->decided_ns = clock_.now_ns();
+  } else {
+    lane_.started_ns = clock_.now_ns();
+    {
+      const tables::SnapshotRef held = store_.snapshot();
+      lane_.snapshot_index = held->index;
+      decide(ticket, held, order_index, lane_);
+    }  // The snapshot ends before the commit: with one worker the tables are then written in place.
+    lane_.decided_ns = clock_.now_ns();
+  }
+  lane->attempts = 1;
+  lane->applied.committed = 0;
+  if (decided(*lane) && commits(*lane)) apply(broker::EvalRow{row}, *lane);
+  settle(ticket, *lane, false);
+  if (store_.index() == order_index) store_.set_index(order_index + 1);  // the update of the evaluation itself
+  if (lane != &lane_) ahead_->release();
+}
+
+// ---------------------------------------------------------------- free commits
+
+broker::Eval Replay::queued(const Ticket& ticket) const {
+  const auto& jobs = store_.current().jobs;
+  const tables::CompiledJob& job = *jobs.versions[jobs.keys[ticket.job].current];
+  broker::Eval out;
+  out.row = broker::EvalRow{static_cast<std::uint32_t>(ticket.sequence - 1)};
+  out.job = broker::JobRow{ticket.job};
+  out.job_id = job.job_id;
+  out.priority = static_cast<std::int32_t>(job.priority);
+  out.type = job.batch ? broker::Queue::batch : broker::Queue::service;
+  out.create_index = out.modify_index = store_.index();
+  return out;
+}
+
+/// Nomad's optimistic concurrency: the run's thread registers jobs and ends allocations, workers do the rest.
+void Replay::run_free(Progress& progress) {
+  sim::WorkerConfig config;
+  config.workers = static_cast<std::uint32_t>(workload_.workers);
+  config.broker.evals = static_cast<std::uint32_t>(std::max<std::size_t>(1, tickets_.size()));
+  config.broker.jobs = static_cast<std::uint32_t>(tickets_.size() + store_.current().jobs.keys.size() + 1);
+  sim::Workers workers(store_, *this, config);
+  std::vector<std::uint32_t> due;
+  std::vector<broker::Eval> evals;
+  while (true) {
+    constexpr std::int64_t kNone = INT64_MAX;
+    std::int64_t arrival_ns = kNone, departure_ns = kNone;
+    const bool more = next_arrival_ < inputs_.jobs.arrivals.size();
+    if (more) arrival_ns = inputs_.jobs.arrivals[next_arrival_].due_ns;
+    const bool idle = workers.idle();
+    {
+      const sim::Workers::Writer writer(workers);
+      if (over_limit()) {
+        result_.partial = true;
+        break;
+      }
+      if (!departures_.empty() && (more || !blocked_.empty() || !idle)) departure_ns = departures_.top().due_ns;
+      if (!more && idle && (departures_.empty() || blocked_.empty())) {
+        result_.ended = "complete";
+        break;
+      }
+    }
+    const std::int64_t due_ns = std::min(arrival_ns, departure_ns), now = clock_.now_ns();
+    if (now < due_ns) {
+      prepare();
+      progress.update(next_arrival_, true);
+      if (!idle) {
+        workers.wait_idle(std::min(kMaxSleepNs, due_ns - now));
+        workers.tick();
+      } else {
+        const std::int64_t before = clock_.elapsed_ns();
+        clock_.idle_until(due_ns, kMaxSleepNs);
+        waited_ns_ += clock_.elapsed_ns() - before;
+      }
+      continue;
+    }
+    evals.clear();
+    if (departure_ns <= arrival_ns) {
+      const sim::Workers::Writer writer(workers);
+      due.clear();
+      end_allocs(departure_ns, due);
+      for (const std::uint32_t row : due) evals.push_back(queued(tickets_[row]));
+    } else {
+      prepare();
+      const sim::Workers::Writer writer(workers);
+      const Ticket& ticket = register_job(next_arrival_++);
+      store_.set_index(store_.index() + 1);
+      const tables::CompiledJob& job = *store_.current().jobs.versions[store_.current().jobs.keys[ticket.job].current];
+      ++result_.jobs;
+      for (const tables::CompiledGroup& group : job.groups)
+        result_.asked += job.system || job.sysbatch ? 0 : static_cast<std::uint64_t>(group.count);
+      evals.push_back(queued(ticket));
+    }
+    if (!evals.empty() && !workers.enqueue(evals)) {
+      result_.unsupported_reasons["a broker with room for so many evaluations"] += evals.size();
+      break;
+    }
+    progress.update(next_arrival_);
+  }
+  workers.stop();
+  const sim::WorkerStats stats = workers.stats();
+  ParallelResult& out = result_.parallel;
+  out.plans = stats.plans, out.conflicts = stats.conflicts, out.partial = stats.partial, out.retries = stats.retries;
+  out.gave_up = stats.gave_up, out.exceptions = stats.exceptions, out.plan_errors = stats.plan_errors;
+  out.failed = stats.failed, out.apply_ns = stats.apply_ns, out.busy_ns = stats.busy_ns;
+  out.left = workers.broker().contents().known.size();
+  out.lost = workers.lost();
+}
+
+void Replay::served(broker::EvalRow eval, sim::Lane& lane) {
+  settle(tickets_[static_cast<std::uint32_t>(eval)], lane, false);
+  if (lane.applied.index == 0) store_.set_index(store_.index() + 1);  // the update of the evaluation itself
+  lane.applied.index = 0;
+}
+
+void Replay::gave_up(broker::EvalRow eval, sim::Lane& lane) {
+  settle(tickets_[static_cast<std::uint32_t>(eval)], lane, true);
+  lane.applied.index = 0;
+}
+
+void Replay::failed(broker::EvalRow) { ++result_.unsupported_reasons["an evaluation reached its delivery limit"]; }
+
+// ---------------------------------------------------------------- both
+
+void Replay::decide(const Ticket& ticket, const tables::Snapshot& state, std::uint64_t order_index,
+                    sim::Lane& lane) const {
+  const tables::JobRow version = state.jobs.keys[ticket.job].current;
+  const tables::CompiledJob& job = *state.jobs.versions[version];
   const auto id_text = base::to_text(ticket.id);
-  const std::int64_t started_ns = clock_.now_ns();
-  std::int64_t decided_ns, committed_ns;
-  std::shared_ptr<const tables::CompiledJob> job;
-  {
-    const tables::SnapshotRef held = store_.snapshot();
-    const tables::Snapshot& snapshot = *held;
-    job = snapshot.jobs.versions[snapshot.jobs.keys[ticket.job].current];
-    sched::EvalFacts facts;
-    facts.id = ticket.id;
-    facts.id_text = id_text;
-    facts.job = ticket.job;
-    facts.priority = job->priority;
-    facts.triggered_by = ticket.retry ? "queued-allocs" : "job-register";
-    facts.batch = job->batch;
-    facts.blocked = ticket.retry;
-    decided_.clear();
-    if (job->system || job->sysbatch)
-      decided_.unsupported = "system jobs";
-    else
-      scheduler_.process(snapshot, facts, provider_of(workload_.order), ids_, decided_);
-    decided_ns = clock_.now_ns();
-  }  // The snapshot ends before the commit: with one worker the tables are then written in place.
-  ++result_.evaluations;
-  if (!decided_.unsupported.empty() || decided_.status != sched::EvalStatus::complete) {
-    ++result_.unsupported_reasons[decided_.unsupported.empty() ? decided_.description : decided_.unsupported];
+  sched::EvalFacts facts;
+  facts.id = ticket.id;
+  facts.id_text = id_text;
+  facts.job = ticket.job;
+  facts.priority = job.priority;
+  facts.triggered_by = ticket.retry ? "queued-allocs" : "job-register";
+  facts.batch = job.batch;
+  facts.blocked = ticket.retry;
+  lane.result.clear();
+  lane.applied.index = 0;
+  if (job.system || job.sysbatch) {
+    lane.result.unsupported = "system jobs";
     return;
   }
-  commit(*job, ticket);
-  committed_ns = clock_.now_ns();
+  lane.scheduler.set_exhaustive(workload_.mode == sim::Mode::exhaustive);
+  lane.scheduler.set_order_index(order_index);
+  // A stream per evaluation and state: what an evaluation draws does not depend on who ran before it.
+  sched::IdStream ids(sim::mix64(
+      workload_.seed ^ sim::mix64(ticket.sequence ^ sim::mix64(order_index != 0 ? order_index : state.index))));
+  lane.scheduler.process(state, facts, provider_of(workload_.order), ids, lane.result);
+}
 
-  const std::size_t placed = applied_.committed;
-  result_.placed += placed;
+void Replay::apply(broker::EvalRow eval, sim::Lane& lane) {
+  const Ticket& ticket = tickets_[static_cast<std::uint32_t>(eval)];
+  const tables::JobKey& key = store_.current().jobs.keys[ticket.job];
+  lane.applied.index = 0;
+  lane.applied.rejected_nodes.clear();
+  if (key.current == tables::kNoRow) {  // R-CTRL-503
+    lane.applied.error = "job not found";
+    return;
+  }
+  const auto first = static_cast<tables::AllocRow>(store_.current().allocs.size());
+  const bool all_at_once = store_.current().jobs.versions[key.current]->spec->all_at_once;
+  const std::uint64_t behind = store_.index() - std::min(store_.index(), lane.snapshot_index);
+  applier_.apply(lane.result.plan, store_.index() + 1, all_at_once, lane.applied);
+  result_.parallel.snapshot_age.record(static_cast<std::int64_t>(behind));
+  result_.parallel.submit_wait.record(clock_.now_ns() - lane.decided_ns);
+  if (!lane.applied.error.empty()) return;
+  result_.refused += lane.applied.refused;
+  result_.placed += lane.applied.committed;
+  if (workload_.departures && ticket.run_time_ns != sim::kNeverEnds && lane.applied.committed > 0)
+    // From the due time, not from the commit, so that the speed of the machine does not change the decisions.
+    departures_.push({ticket.due_ns + ticket.run_time_ns, first, lane.applied.committed, ticket.fails});
+  if (ahead_) {
+    for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs) ahead_->changed(alloc.node);
+    for (const plan::PlannedStop& stop : lane.result.plan.stops)
+      ahead_->changed(store_.current().allocs.node[stop.alloc]);
+  }
+  const std::int64_t committed_ns = clock_.now_ns();
+  const std::size_t placed = lane.applied.committed;
   result_.latency.total.record(committed_ns - ticket.due_ns, placed);
-  result_.latency.queue.record(started_ns - ticket.due_ns, placed);
-  result_.latency.schedule.record(decided_ns - started_ns, placed);
-  result_.latency.commit.record(committed_ns - decided_ns, placed);
-  result_.evaluation_latency.record(committed_ns - ticket.due_ns);
+  result_.latency.queue.record(lane.started_ns - ticket.due_ns, placed);
+  result_.latency.schedule.record(lane.decided_ns - lane.started_ns, placed);
+  result_.latency.commit.record(committed_ns - lane.decided_ns, placed);
 
   digest_.begin_evaluation(ticket.sequence);
-  for (const sched::PlannedAlloc& alloc : decided_.plan.allocs)
-    digest_.placement(store_.current().nodes.id(alloc.node), alloc.name_index, alloc.score);
-  bool failed = false;
-  for (const sched::GroupResult& group : decided_.groups) {
+  for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs)
+    if (lane.applied.rejected_nodes.empty() ||
+        std::find(lane.applied.rejected_nodes.begin(), lane.applied.rejected_nodes.end(), alloc.node) ==
+            lane.applied.rejected_nodes.end())
+      digest_.placement(store_.current().nodes.id(alloc.node), alloc.name_index, alloc.score);
+}
+
+/// What an evaluation leaves behind once its plan is committed: latency, failures, a blocked evaluation.
+void Replay::settle(Ticket& ticket, sim::Lane& lane, bool exhausted) {
+  ++result_.evaluations;
+  if (!decided(lane)) {
+    ++result_.unsupported_reasons[lane.result.unsupported.empty() ? lane.result.description : lane.result.unsupported];
+    return;
+  }
+  result_.evaluation_latency.record(clock_.now_ns() - ticket.due_ns);
+  if (!commits(lane)) digest_.begin_evaluation(ticket.sequence);
+  bool failed = exhausted;
+  for (const sched::GroupResult& group : lane.result.groups) {
     if (!group.failed) continue;
     failed = true;
     digest_.failure(store_.symbols().text(group.name), 1 + static_cast<std::uint64_t>(group.failure.coalesced));
   }
   if (!failed) return;
   if (!ticket.retry) {
-    count_failures();
+    count_failures(lane);
     ++result_.blocked_evaluations;
-    ticket.id = decided_.blocked_id;
+    if (lane.result.has_blocked) ticket.id = lane.result.blocked_id;
   }
-  ticket.escaped = decided_.eligibility.escaped || !decided_.has_blocked;  // a retry keeps no class map of its own yet
-  ticket.classes = decided_.eligibility.classes;
-  blocked_.push_back(std::move(ticket));
-}
-
-void Replay::commit(const tables::CompiledJob& job, const Ticket& ticket) {
-  applied_.committed = 0;
-  if (decided_.plan.allocs.empty()) return;
-  const auto first = static_cast<tables::AllocRow>(store_.current().allocs.size());
-  applier_.apply(decided_.plan, store_.index() + 1, job.spec->all_at_once, applied_);
-  result_.refused += applied_.refused;  // one worker plans on the newest state: anything else than 0 is a defect
-  if (workload_.departures && ticket.run_time_ns != sim::kNeverEnds)
-    // From the due time, not from the commit, so that the speed of the machine does not change the decisions.
-    departures_.push({ticket.due_ns + ticket.run_time_ns, first, applied_.committed, ticket.fails});
+  // A retry keeps no class map of its own yet, and refused plans say nothing about classes.
+  ticket.escaped = exhausted || lane.result.eligibility.escaped || !lane.result.has_blocked;
+  ticket.classes = lane.result.eligibility.classes;
+  blocked_.push_back(static_cast<std::uint32_t>(ticket.sequence - 1));
 }
 
 /// Every failed placement counts once, under what ruled out most nodes.
-void Replay::count_failures() {
-  for (const sched::GroupResult& group : decided_.groups) {
+void Replay::count_failures(const sim::Lane& lane) {
+  for (const sched::GroupResult& group : lane.result.groups) {
     if (!group.failed) continue;
     std::string reason = group.failure.evaluated == 0 ? "no node in the datacenters and pool" : "no reason given";
     std::int32_t most = 0;
     const auto look = [&](std::span<const sched::Count> counts, const char* kind) {
       for (const sched::Count& count : counts)
-        if (count.count > most) most = count.count, reason = kind + scratch_.reasons.text(count.what);
+        if (count.count > most) most = count.count, reason = kind + lane.scratch.reasons.text(count.what);
     };
     look(group.failure.dimensions, "exhausted: ");
     look(group.failure.reasons, "filtered: ");
     result_.failed_reasons[reason] += 1 + static_cast<std::uint64_t>(group.failure.coalesced);
   }
+}
+
+void Replay::finish() {
+  result_.elapsed_s = static_cast<double>(clock_.elapsed_ns()) / 1e9;
+  result_.busy_s = static_cast<double>(clock_.elapsed_ns() - waited_ns_) / 1e9;
+  result_.virtual_s = static_cast<double>(clock_.now_ns()) / 1e9;
+  result_.blocked_at_end = blocked_.size();
+  result_.failed = result_.asked - std::min(result_.asked, result_.placed);
+  result_.decisions_digest = digest_.text();
+  result_.table_bytes = store_.bytes();
+  const sim::PackingTable packing(store_.current());
+  result_.packing = sim::measure_packing(packing.columns(), typical_ask(inputs_.jobs));
 }
 
 }  // namespace

@@ -58,6 +58,23 @@ constexpr std::uint32_t index_of(Queue queue) { return static_cast<std::uint32_t
 /// The calling thread's number, for choosing its counters.
 std::uint32_t thread_number();
 
+/// Memory for sorting a job's pending evaluations, lent by the thread and kept for its next ack: acks allocate only
+/// when a job has more pending evaluations than any before.
+class PendingScratch {
+ public:
+  struct Lists {
+    std::vector<std::uint32_t> arrived, items;
+  };
+  PendingScratch();
+  ~PendingScratch();
+  PendingScratch(const PendingScratch&) = delete;
+  PendingScratch& operator=(const PendingScratch&) = delete;
+  Lists* operator->() { return lists_.get(); }
+
+ private:
+  std::unique_ptr<Lists> lists_;
+};
+
 template <template <class> class Atomic>
 BasicBroker<Atomic>::BasicBroker(const Config& config)
     : config_(config),
@@ -384,8 +401,9 @@ void BasicBroker<Atomic>::release_job(JobRow job_row) {
       if (job.compare_exchange_weak(word, 0, std::memory_order_acq_rel, std::memory_order_acquire)) return;
       continue;
     }
-    // Kept by the thread: acks of jobs with pending evaluations allocate only when a job has more than ever before.
-    thread_local std::vector<std::uint32_t> order, waiting;
+    PendingScratch scratch;
+    auto& order = scratch->arrived;
+    auto& waiting = scratch->items;
     order.clear(), waiting.clear();
     for (std::uint32_t at = static_cast<std::uint32_t>(word); at != 0;
          at = nodes_[at - 1].next.load(std::memory_order_relaxed))

@@ -35,6 +35,25 @@ std::uint32_t thread_number() {
   return mine;
 }
 
+namespace {
+std::vector<std::unique_ptr<PendingScratch::Lists>>& free_lists() {
+  thread_local std::vector<std::unique_ptr<PendingScratch::Lists>> lists;
+  return lists;
+}
+}  // namespace
+
+PendingScratch::PendingScratch() {
+  auto& free = free_lists();
+  if (free.empty()) {
+    lists_ = std::make_unique<Lists>();
+    return;
+  }
+  lists_ = std::move(free.back());
+  free.pop_back();
+}
+
+PendingScratch::~PendingScratch() { free_lists().push_back(std::move(lists_)); }
+
 template class BasicBroker<std::atomic>;
 
 }  // namespace berth::broker

@@ -154,6 +154,7 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
 void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, rank::OrderProvider provider,
                                IdStream& ids, Planner& planner, EvalResult& result) {
   result.clear();
+  was_new_ = false;
   result.state = &snapshot;
   scratch_.arena.reset();
   if (!accepts(eval.triggered_by)) return refuse_trigger(eval, result);
@@ -203,6 +204,7 @@ AttemptEnd GenericScheduler::attempt(Planner& planner) {  // R-SCHED-38
   stack_.start(*state_, result.plan);
 
   const bool is_new = job_ && key.alloc_head == kNoRow && key.deployment_head == kNoRow && !always_reconcile_;
+  was_new_ = is_new;
   const bool decided = is_new ? place_new() : reconcile_job();
   result.port_collision_events += stack_.port_collision_events();
   if (!decided) return AttemptEnd::error;

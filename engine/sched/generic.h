@@ -23,6 +23,12 @@ class GenericScheduler {
   /// For tests: reconciles also jobs that have nothing yet; decisions must not differ.
   void set_always_reconcile(bool always) { always_reconcile_ = always; }
 
+  /// State index that seeds the visiting order (R-FEAS-202), for evaluations that are decided ahead of their turn; 0:
+  /// the snapshot's own.
+  void set_order_index(std::uint64_t index) { stack_.set_order_index(index); }
+  /// Appends the rows of the nodes whose use the last evaluation looked at; false when that may be any node.
+  [[nodiscard]] bool rows_read(std::vector<tables::NodeRow>& out) const { return was_new_ && stack_.rows_read(out); }
+
   /// Processes one evaluation on `snapshot`; plans and created evaluations go to `planner`. A refused plan is made anew
   /// on the state that the planner answers with.
   void process(const tables::Snapshot& snapshot, const EvalFacts& eval, rank::OrderProvider provider, IdStream& ids,
@@ -59,6 +65,7 @@ class GenericScheduler {
   bool exhaustive_ = false;
   bool plain_path_ = true;
   bool always_reconcile_ = false;
+  bool was_new_ = false;  // the job of the last attempt had nothing yet
 
   // The evaluation under way.
   const tables::Snapshot* state_ = nullptr;

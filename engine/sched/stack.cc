@@ -262,14 +262,26 @@ Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base
   base_set_ = base_set;
   size_ = static_cast<std::uint32_t>(nodes.rows.size());
   offset_ = frontier_ = 0;
-  if (auto done = order_.set(config_.provider, eval_id, snapshot_->index, size_); !done) return done;
+  if (auto done = order_.set(config_.provider, eval_id, order_index_ != 0 ? order_index_ : snapshot_->index, size_);
+      !done)
+    return done;
   positions_ = scratch_.arena.take<Position>(size_ + 1);
   for (GroupView& v : views_) v.group = nullptr;
   plain_.active = plain_.left = false;
+  plain_.count = 0;
   // R-FEAS-216: ceil(log2 n) is the bit length of n - 1.
   limit_ = 2;
   if (!job_->batch && size_ > 0) limit_ = std::max<std::int64_t>(2, std::bit_width(size_ - 1));
   return {};
+}
+
+bool GenericStack::rows_read(std::vector<NodeRow>& out) const {
+  if (!job_ || config_.exhaustive) return false;
+  for (const CompiledGroup& group : job_->groups)
+    if (group.has_host_volumes || group.has_csi_volumes) return false;  // claims of other nodes count
+  for (std::uint32_t i = 0; i < frontier_; ++i) out.push_back(positions_[i].row);
+  for (std::uint32_t i = 0; i < plain_.count; ++i) out.push_back(plain_.row[i]);
+  return true;
 }
 
 GenericStack::GroupView& GenericStack::view(std::uint32_t group) {

@@ -105,6 +105,11 @@ class GenericStack {
   /// Adds the score record of the node just selected (R-RANK-902, 1006).
   void add_score(SelectMetrics& metrics, double final_score);
 
+  /// State index that seeds the visiting order from the next set_nodes() on; 0: the snapshot's.
+  void set_order_index(std::uint64_t index) { order_index_ = index; }
+  /// Appends the rows of the nodes whose use this attempt looked at; false when that may be any node.
+  [[nodiscard]] bool rows_read(std::vector<tables::NodeRow>& out) const;
+
   /// Metrics of the last Select, copied into the attempt's arena.
   [[nodiscard]] SelectMetrics take_metrics();
 
@@ -308,6 +313,7 @@ class GenericStack {
   const ReadyNodes* nodes_ = nullptr;
   std::uint32_t base_set_ = 0;
   rank::VisitingOrder order_;
+  std::uint64_t order_index_ = 0;
   std::span<Position> positions_;
   std::uint32_t size_ = 0, offset_ = 0, frontier_ = 0;
   std::int64_t limit_ = 2;

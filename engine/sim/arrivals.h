@@ -1,6 +1,7 @@
 // When jobs arrive, and the clock of a run.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 
@@ -17,17 +18,23 @@ void set_due_times(JobStream& stream, const ArrivalSpec& spec, std::uint64_t see
 /// The clock of a run, in ns since its start. It runs with the machine's monotonic clock while there is work. When
 /// there is none until `due`, Clock::skip jumps there and Clock::wait lets the caller sleep: either way an evaluation
 /// that was due while berth was busy has waited since its due time (no coordinated omission). Not shared between
-/// threads.
+/// threads, but for now_ns() and elapsed_ns().
 class RunClock {
  public:
   explicit RunClock(Clock kind) : kind_(kind), start_(std::chrono::steady_clock::now()) {}
+  RunClock(const RunClock& other) : kind_(other.kind_), start_(other.start_), skipped_ns_(other.skipped_ns()) {}
+  RunClock& operator=(const RunClock& other) {
+    kind_ = other.kind_, start_ = other.start_;
+    skipped_ns_.store(other.skipped_ns(), std::memory_order_relaxed);
+    return *this;
+  }
 
-  [[nodiscard]] std::int64_t now_ns() const { return elapsed_ns() + skipped_ns_; }
+  [[nodiscard]] std::int64_t now_ns() const { return elapsed_ns() + skipped_ns(); }
   /// Measured time since the start, without what was skipped.
   [[nodiscard]] std::int64_t elapsed_ns() const {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start_).count();
   }
-  [[nodiscard]] std::int64_t skipped_ns() const { return skipped_ns_; }
+  [[nodiscard]] std::int64_t skipped_ns() const { return skipped_ns_.load(std::memory_order_relaxed); }
   /// Nothing to do before `due_ns`: skips to it, or sleeps towards it for at most `max_sleep_ns`, so that the caller
   /// can look after its signals and progress bar.
   void idle_until(std::int64_t due_ns, std::int64_t max_sleep_ns);
@@ -35,7 +42,7 @@ class RunClock {
  private:
   Clock kind_;
   std::chrono::steady_clock::time_point start_;
-  std::int64_t skipped_ns_ = 0;
+  std::atomic<std::int64_t> skipped_ns_{0};
 };
 
 }  // namespace berth::sim

@@ -26,6 +26,8 @@ constexpr std::pair<const char*, Source> kSources[] = {{"mix", Source::mix},
                                                        {"files", Source::files}};
 constexpr std::pair<const char*, Process> kProcesses[] = {
     {"backlog", Process::backlog}, {"fixed", Process::fixed}, {"poisson", Process::poisson}, {"trace", Process::trace}};
+constexpr std::pair<const char*, CommitOrder> kCommits[] = {{"deterministic", CommitOrder::deterministic},
+                                                            {"free", CommitOrder::free}};
 constexpr std::pair<const char*, Clock> kClocks[] = {{"skip", Clock::skip}, {"wait", Clock::wait}};
 
 template <class E, std::size_t N>
@@ -351,6 +353,7 @@ const char* to_text(Order v) { return word_of(kOrders, v); }
 const char* to_text(Source v) { return word_of(kSources, v); }
 const char* to_text(Process v) { return word_of(kProcesses, v); }
 const char* to_text(Clock v) { return word_of(kClocks, v); }
+const char* to_text(CommitOrder v) { return word_of(kCommits, v); }
 
 Result<Workload> parse_workload(std::string_view text, const std::string& path, const std::string& label) {
   TomlReader reader{path, {}};
@@ -415,6 +418,7 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
   check_name(in, "strategy", out.strategy);
   out.order = in.choice("order", out.order, list_of(kOrders));
   out.workers = in.integer("workers", 1, 1, 1024);
+  out.commits = in.choice("commits", out.commits, list_of(kCommits));
   out.departures = in.boolean("departures", false);
   {
     TomlSection part(reader, in.table("preemption"), "[preemption]", 0);

@@ -18,6 +18,11 @@ enum class Algorithm : std::uint8_t { binpack, spread };
 enum class Order : std::uint8_t { nomad, mix, lazy, identity };  ///< order providers, R-RANK-305 to 307
 enum class Source : std::uint8_t { mix, nomad_grid, openb, openb_like, files };
 enum class Process : std::uint8_t { backlog, fixed, poisson, trace };
+/// How the plans of several workers are committed.
+enum class CommitOrder : std::uint8_t {
+  deterministic,  ///< in turn: the decisions of one worker, whatever the number of workers
+  free,           ///< as they come: Nomad's optimistic concurrency, with refusals and retries
+};
 enum class Clock : std::uint8_t {
   skip,  ///< idle time is skipped: the clock jumps to the next event when there is nothing to do
   wait,  ///< idle time is waited for
@@ -135,6 +140,7 @@ struct Workload {
   std::string strategy = "nomad";
   Order order = Order::nomad;
   std::int64_t workers = 1;
+  CommitOrder commits = CommitOrder::deterministic;
   bool departures = false;  ///< allocations end when their run time is over
   Preemption preemption;
   ClusterSpec cluster;
@@ -150,6 +156,7 @@ struct Workload {
 [[nodiscard]] const char* to_text(Source);
 [[nodiscard]] const char* to_text(Process);
 [[nodiscard]] const char* to_text(Clock);
+[[nodiscard]] const char* to_text(CommitOrder);
 
 /// Reads a workload file and applies the changes of `label`. Errors name the file, the line, the problem and a remedy;
 /// unknown keys and labels, values out of range and settings that contradict each other are errors.

@@ -148,7 +148,7 @@ TEST(Run, LimitsAndSignalsEndItEarly) {
 }
 
 TEST(Run, WhatTheBuildLacksIsRefused) {
-  for (const char* key : {"workers = 2", "strategy = \"nope\""}) {
+  for (const char* key : {"strategy = \"nope\""}) {
     const auto workload = sim::parse_workload(with_top(key), "small.toml");
     ASSERT_TRUE(workload) << workload.error().line();
     const auto result = run_workload(*workload, {.quiet = true});

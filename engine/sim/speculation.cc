@@ -1,0 +1,165 @@
+#include "sim/speculation.h"
+
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+
+#include <chrono>
+
+namespace berth::sim {
+
+namespace {
+
+constexpr std::uint32_t kSlotsPerThread = 4;
+// Posting pauses when more than this many of so many decisions were redone.
+constexpr std::uint32_t kWindow = 32, kRedoneMax = 16;
+constexpr std::uint64_t kPause = 256;
+
+std::int64_t steady_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+struct Speculation::Arena {
+  explicit Arena(std::uint32_t threads)
+      : limit(tbb::global_control::max_allowed_parallelism, threads + 1), arena(static_cast<int>(threads), 0) {}
+  tbb::global_control limit;
+  tbb::task_arena arena;
+  tbb::task_group group;
+};
+
+Speculation::Speculation(tables::StateStore& store, std::uint32_t threads, Decide decide)
+    : store_(store), decide_(std::move(decide)) {
+  for (std::uint32_t i = 0; i < threads * kSlotsPerThread; ++i) slots_.push_back(std::make_unique<Slot>());
+  for (std::uint32_t i = 0; i < threads; ++i) threads_.push_back(std::make_unique<Thread>());
+  // Publish: pairs with the acquire load at the start of loop().
+  running_.store(threads, std::memory_order_release);
+  arena_ = std::make_unique<Arena>(threads);
+  arena_->arena.execute([&] {
+    for (auto& thread : threads_) arena_->group.run([this, &thread = *thread] { loop(thread); });
+  });
+}
+
+Speculation::~Speculation() {
+  stopping_.store(true, std::memory_order_release);
+  posted_.fetch_add(1, std::memory_order_release);  // wakes; nobody looks at the slot any more
+  posted_.notify_all();
+  for (std::uint32_t left; (left = running_.load(std::memory_order_acquire)) > 0;) running_.wait(left);
+  arena_->arena.execute([&] { arena_->group.wait(); });
+}
+
+bool Speculation::wants_more() const {
+  return pause_ == 0 && posted_.load(std::memory_order_relaxed) - taken_ < slots_.size();
+}
+
+void Speculation::post(std::uint32_t eval, std::uint64_t order_index) {
+  const std::uint64_t n = posted_.load(std::memory_order_relaxed);
+  Slot& slot = *slots_[n % slots_.size()];
+  slot.eval = eval;
+  slot.order_index = order_index;
+  slot.done.store(0, std::memory_order_relaxed);
+  // Publish: pairs with the acquire load of posted_ in loop() and take().
+  posted_.store(n + 1, std::memory_order_release);
+  posted_.notify_one();
+}
+
+void Speculation::loop(Thread& thread) {
+  if (running_.load(std::memory_order_acquire) == 0) return;
+  while (true) {
+    const std::uint64_t posted = posted_.load(std::memory_order_acquire);
+    if (stopping_.load(std::memory_order_acquire)) break;
+    std::uint64_t n = claimed_.load(std::memory_order_relaxed);
+    if (n >= posted) {
+      posted_.wait(posted, std::memory_order_acquire);
+      continue;
+    }
+    if (!claimed_.compare_exchange_strong(n, n + 1, std::memory_order_acq_rel)) continue;
+    Slot& slot = *slots_[n % slots_.size()];
+    const std::int64_t began = steady_ns();
+    run(slot);
+    thread.busy_ns.fetch_add(steady_ns() - began, std::memory_order_relaxed);
+    // Publish: pairs with the acquire in take().
+    slot.done.store(1, std::memory_order_release);
+    slot.done.notify_one();
+  }
+  if (running_.fetch_sub(1, std::memory_order_acq_rel) >= 1) running_.notify_all();
+}
+
+void Speculation::run(Slot& slot) {
+  slot.failed = nullptr;
+  slot.rows.clear();
+  // Read before the snapshot is taken: a commit between the two counts as a change that was not seen.
+  slot.change = change_.load(std::memory_order_acquire);
+  const tables::SnapshotRef state = store_.snapshot();
+  slot.epoch = state->nodes.epoch;
+  slot.lane.started_ns = steady_ns();
+  slot.lane.snapshot_index = state->index;
+  try {
+    decide_(slot.eval, state, slot.order_index, slot.lane);
+  } catch (...) {
+    slot.failed = std::current_exception();
+  }
+  slot.lane.decided_ns = steady_ns();
+  slot.reads_all = !slot.lane.scheduler.rows_read(slot.rows);
+}
+
+bool Speculation::valid(const Slot& slot, std::uint64_t order_index) const {
+  if (slot.failed || slot.order_index != order_index || slot.epoch != store_.current().nodes.epoch) return false;
+  if (slot.reads_all) return slot.change == change_.load(std::memory_order_relaxed);
+  for (const tables::NodeRow row : slot.rows)
+    if (row < last_change_.size() && last_change_[row] > slot.change) return false;
+  return true;
+}
+
+Lane& Speculation::take(std::uint32_t eval, std::uint64_t order_index) {
+  Slot& slot = *slots_[taken_ % slots_.size()];
+  BERTH_ASSERT(posted() > 0 && slot.eval == eval);
+  if (pause_ > 0) --pause_;
+  std::uint64_t n = taken_;
+  bool decide = false;
+  if (claimed_.compare_exchange_strong(n, taken_ + 1, std::memory_order_acq_rel)) {
+    ++stats_.inline_;
+    decide = true;
+  } else {
+    slot.done.wait(0, std::memory_order_acquire);
+    ++recent_;
+    if (valid(slot, order_index)) {
+      ++stats_.used;
+    } else {
+      ++stats_.redone;
+      ++recent_redone_;
+      decide = true;
+    }
+    if (recent_ == kWindow) {
+      if (recent_redone_ > kRedoneMax) pause_ = kPause;
+      recent_ = recent_redone_ = 0;
+    }
+  }
+  if (decide) {
+    slot.eval = eval;
+    slot.order_index = order_index;
+    run(slot);
+    if (slot.failed) std::rethrow_exception(slot.failed);
+  }
+  return slot.lane;
+}
+
+void Speculation::release() { ++taken_; }
+
+void Speculation::changed(tables::NodeRow row) {
+  // One number per call is enough: a decision is valid if no row it read has a number above the one it saw.
+  const std::uint64_t change = change_.load(std::memory_order_relaxed) + 1;
+  if (row >= last_change_.size()) last_change_.resize(store_.current().nodes.size());
+  last_change_[row] = change;
+  change_.store(change, std::memory_order_release);
+}
+
+Speculation::Stats Speculation::stats() const {
+  Stats out = stats_;
+  for (const auto& thread : threads_) out.busy_ns.push_back(thread->busy_ns.load(std::memory_order_relaxed));
+  return out;
+}
+
+}  // namespace berth::sim

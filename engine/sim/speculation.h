@@ -1,0 +1,91 @@
+// Deterministic parallel runs: evaluations are decided ahead of their turn, in parallel, on whatever state there is,
+// and committed in their turn. What looked at a row that changed meanwhile is decided again in its turn. So the
+// decisions are those of one worker, whatever the number of threads and however they are scheduled.
+//
+//   post(n)    the run says which evaluation comes n-th and which state index it will see (seed of the visiting order)
+//   threads    decide posted ones in order, each on the newest snapshot, and note the node rows they looked at
+//   take(n)    the run's thread gets the n-th decision: as it is, if nothing it looked at changed; else decided anew
+//
+// A decision depends on the job, the nodes' static columns, the set of ready nodes, the use of the rows it looked at
+// and the order index; valid() compares all of them. Decisions that look at every node are valid only while nothing
+// changes. When most decisions have to be made anew, posting pauses for a while: then speculation only costs. Threads:
+// everything but the decisions belongs to the run's thread.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "sim/lane.h"
+
+namespace berth::sim {
+
+class Speculation {
+ public:
+  /// Decides evaluation `eval` on `state` into `lane`, seeding its visiting order with `order_index`. Any thread.
+  using Decide =
+      std::function<void(std::uint32_t eval, const tables::Snapshot& state, std::uint64_t order_index, Lane& lane)>;
+
+  Speculation(tables::StateStore& store, std::uint32_t threads, Decide decide);
+  ~Speculation();
+  Speculation(const Speculation&) = delete;
+  Speculation& operator=(const Speculation&) = delete;
+
+  /// Whether another evaluation may be posted now.
+  [[nodiscard]] bool wants_more() const;
+  void post(std::uint32_t eval, std::uint64_t order_index);
+  [[nodiscard]] std::uint64_t posted() const { return posted_.load(std::memory_order_relaxed) - taken_; }
+
+  /// The decision on the oldest posted evaluation, which is `eval`; decided now unless a valid one is there. Valid
+  /// until release(). The snapshot it was made on is gone.
+  Lane& take(std::uint32_t eval, std::uint64_t order_index);
+  void release();
+
+  /// The use of a node's row changed, or the set of ready nodes.
+  void changed(tables::NodeRow row);
+
+  struct Stats {
+    std::uint64_t used = 0;     ///< speculative decisions that were still valid
+    std::uint64_t redone = 0;   ///< decided again
+    std::uint64_t inline_ = 0;  ///< decided in their turn, because no thread had begun
+    std::vector<std::int64_t> busy_ns;
+  };
+  [[nodiscard]] Stats stats() const;
+
+ private:
+  struct alignas(64) Slot {
+    Lane lane;
+    std::uint32_t eval = 0;
+    std::uint64_t order_index = 0, change = 0, epoch = 0;
+    bool reads_all = false;
+    std::vector<tables::NodeRow> rows;
+    std::exception_ptr failed;
+    std::atomic<std::uint32_t> done{0};
+  };
+  struct Arena;
+  struct alignas(64) Thread {
+    std::atomic<std::int64_t> busy_ns{0};
+  };
+
+  void loop(Thread& thread);
+  void run(Slot& slot);
+  [[nodiscard]] bool valid(const Slot& slot, std::uint64_t order_index) const;
+
+  tables::StateStore& store_;
+  const Decide decide_;
+  std::vector<std::unique_ptr<Slot>> slots_;  // a ring: the n-th posted stands in n % size
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::vector<std::uint64_t> last_change_;  // by node row: number of the change
+  std::uint64_t taken_ = 0;
+  Stats stats_;
+  std::uint32_t recent_redone_ = 0, recent_ = 0;
+  std::uint64_t pause_ = 0;                            // takes until posting goes on
+  alignas(64) std::atomic<std::uint64_t> posted_{0};   // written by the run's thread; threads wait on it
+  alignas(64) std::atomic<std::uint64_t> claimed_{0};  // next to be decided; by compare-exchange
+  alignas(64) std::atomic<std::uint64_t> change_{0};   // commits so far
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::uint32_t> running_{0};
+  std::unique_ptr<Arena> arena_;
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,220 @@
+#include "sim/workers.h"
+
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+
+#include <chrono>
+
+namespace berth::sim {
+
+struct Workers::Arena {
+  explicit Arena(std::uint32_t workers)
+      : limit(tbb::global_control::max_allowed_parallelism, workers + 1), arena(static_cast<int>(workers), 0) {}
+  tbb::global_control limit;  // more workers than cores are allowed: each gets a thread
+  tbb::task_arena arena;
+  tbb::task_group group;
+};
+
+Workers::Workers(tables::StateStore& store, WorkerHost& host, const WorkerConfig& config)
+    : store_(store), host_(host), config_(config), broker_(config.broker) {
+  BERTH_ASSERT(config.workers > 0);
+  broker_.enable();
+  plans_.enable();
+  for (std::uint32_t i = 0; i < config.workers; ++i) workers_.push_back(std::make_unique<Worker>());
+  // Publish: the acquire load at the start of loop() pairs with this store, so a worker sees everything above.
+  running_.store(config.workers, std::memory_order_release);
+  arena_ = std::make_unique<Arena>(config.workers);
+  arena_->arena.execute([&] {
+    for (auto& worker : workers_) arena_->group.run([this, &worker = *worker] { loop(worker); });
+  });
+}
+
+Workers::~Workers() { stop(); }
+
+void Workers::stop() {
+  if (!arena_) return;
+  stopping_.store(true, std::memory_order_release);
+  work_.fetch_add(1, std::memory_order_release);
+  work_.notify_all();
+  for (std::uint32_t left; (left = running_.load(std::memory_order_acquire)) > 0;) running_.wait(left);
+  arena_->arena.execute([&] { arena_->group.wait(); });
+  arena_.reset();
+}
+
+bool Workers::enqueue(std::span<const broker::Eval> evals) {
+  // Counted before they can be taken, so that idle() is never true too early.
+  in_flight_.fetch_add(static_cast<std::int64_t>(evals.size()), std::memory_order_relaxed);
+  if (!broker_.enqueue(evals, host_.now_ns())) {
+    in_flight_.fetch_sub(static_cast<std::int64_t>(evals.size()), std::memory_order_relaxed);
+    return false;
+  }
+  work_.fetch_add(1, std::memory_order_release);
+  evals.size() == 1 ? work_.notify_one() : work_.notify_all();
+  return true;
+}
+
+void Workers::leave() {
+  if (in_flight_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  { const std::lock_guard lock(idle_mutex_); }
+  idle_changed_.notify_all();
+}
+
+bool Workers::wait_idle(std::int64_t timeout_ns) {
+  std::unique_lock lock(idle_mutex_);
+  return idle_changed_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), [this] { return idle(); });
+}
+
+void Workers::tick() {
+  broker_.advance(host_.now_ns());
+  while (true) {  // R-CTRL-341
+    const auto delivery = broker_.dequeue(broker::only(broker::Queue::failed), host_.now_ns());
+    if (!delivery || !*delivery) break;
+    {
+      const Writer writer(*this);
+      host_.failed((*delivery)->row);
+    }
+    counters_.failed.fetch_add(1, std::memory_order_relaxed);
+    if (broker_.ack((*delivery)->row, (*delivery)->token, host_.now_ns())) leave();
+  }
+  work_.fetch_add(1, std::memory_order_release);
+  work_.notify_all();
+}
+
+// ---------------------------------------------------------------- one worker
+
+void Workers::loop(Worker& worker) {
+  if (running_.load(std::memory_order_acquire) == 0) return;
+  while (!stopping_.load(std::memory_order_acquire)) {
+    const std::uint32_t seen = work_.load(std::memory_order_acquire);
+    const std::int64_t now = host_.now_ns();
+    const auto delivery = broker_.dequeue(broker::kSchedulers, now);
+    if (!delivery) break;  // disabled
+    if (!*delivery) {
+      if (!stopping_.load(std::memory_order_acquire)) work_.wait(seen, std::memory_order_acquire);
+      continue;
+    }
+    run(worker, **delivery);
+    worker.busy_ns.fetch_add(host_.now_ns() - now, std::memory_order_relaxed);
+  }
+  // Pairs with the acquire load in stop(): whoever sees 0 sees all that workers wrote.
+  if (running_.fetch_sub(1, std::memory_order_acq_rel) >= 1) running_.notify_all();
+}
+
+void Workers::run(Worker& worker, const broker::Delivery& delivery) {
+  Message& message = worker.message;
+  message.lane = &worker.lane;
+  message.eval = delivery.row;
+  worker.lane.attempts = 0;
+  bool fine = true;
+  try {
+    for (bool done = false; !done;) {
+      ++worker.lane.attempts;
+      {
+        const tables::SnapshotRef state = store_.snapshot();
+        worker.lane.started_ns = host_.now_ns();
+        worker.lane.snapshot_index = state->index;
+        host_.decide(delivery.row, state, worker.lane);
+        worker.lane.decided_ns = host_.now_ns();
+      }  // Let go: a commit that nobody looks over the shoulder of writes in place.
+      submit(message);
+      if (!message.error.empty()) {
+        counters_.plan_errors.fetch_add(1, std::memory_order_relaxed);
+        fine = false;
+        break;
+      }
+      done = message.done;
+      if (!done) counters_.retries.fetch_add(1, std::memory_order_relaxed);
+    }
+  } catch (...) {
+    counters_.exceptions.fetch_add(1, std::memory_order_relaxed);
+    fine = false;
+  }
+  const std::int64_t now = host_.now_ns();
+  if (fine) {
+    if (broker_.ack(delivery.row, delivery.token, now)) leave();
+  } else {
+    // The run's thread delivers it again when its delay is over, or from the failed queue. A fault means that its
+    // timer was faster; then it is on its way already.
+    (void)broker_.nack(delivery.row, delivery.token, now);
+  }
+}
+
+// ---------------------------------------------------------------- the applier
+
+void Workers::submit(Message& message) {
+  message.reset();
+  message.done = false;
+  message.enqueued_ns = message.lane->decided_ns;
+  if (!plans_.enqueue(message)) return;
+  serve();
+  message.wait();
+}
+
+/// Serves the plan queue unless somebody else does. Whoever leaves looks once more: a plan that came while the lock was
+/// held and whose worker found it taken is never left behind.
+void Workers::serve() {
+  while (plans_.depth() > 0) {
+    const std::unique_lock lock(writer_, std::try_to_lock);
+    if (!lock) return;  // its holder looks again after letting go
+    while (plan::Submission* next = plans_.dequeue().plan) {
+      try {
+        settle(static_cast<Message&>(*next));
+      } catch (const std::exception& problem) {  // the plan's worker must hear of it, or it waits for ever
+        next->error = problem.what();
+      } catch (...) {
+        next->error = "the applier threw";
+      }
+      next->answer();
+    }
+  }
+}
+
+void Workers::settle(Message& message) {
+  const std::int64_t began = host_.now_ns();
+  Lane& lane = *message.lane;
+  message.done = true;
+  if (host_.has_plan(lane)) {
+    counters_.plans.fetch_add(1, std::memory_order_relaxed);
+    host_.apply(message.eval, lane);
+    message.error = lane.applied.error;
+    if (!lane.applied.rejected_nodes.empty()) {
+      counters_.conflicts.fetch_add(1, std::memory_order_relaxed);
+      if (lane.applied.index != 0) counters_.partial.fetch_add(1, std::memory_order_relaxed);
+      if (lane.applied.committed > 0) lane.attempts = 0;  // progress (R-SCHED-7)
+    }
+    if (message.error.empty() && !lane.applied.rejected_nodes.empty()) {
+      message.done = lane.attempts >= config_.attempts;
+      if (message.done) {
+        counters_.gave_up.fetch_add(1, std::memory_order_relaxed);
+        host_.gave_up(message.eval, lane);
+      }
+      counters_.apply_ns.fetch_add(host_.now_ns() - began, std::memory_order_relaxed);
+      return;
+    }
+  }
+  if (message.error.empty()) host_.served(message.eval, lane);
+  counters_.apply_ns.fetch_add(host_.now_ns() - began, std::memory_order_relaxed);
+}
+
+// ---------------------------------------------------------------- accounts
+
+WorkerStats Workers::stats() const {
+  const auto read = [](const auto& counter) { return counter.load(std::memory_order_relaxed); };
+  WorkerStats out;
+  out.plans = read(counters_.plans), out.conflicts = read(counters_.conflicts), out.partial = read(counters_.partial);
+  out.retries = read(counters_.retries), out.gave_up = read(counters_.gave_up);
+  out.exceptions = read(counters_.exceptions), out.plan_errors = read(counters_.plan_errors);
+  out.failed = read(counters_.failed), out.apply_ns = read(counters_.apply_ns);
+  for (const auto& worker : workers_) out.busy_ns.push_back(read(worker->busy_ns));
+  return out;
+}
+
+std::int64_t Workers::lost() {
+  const broker::Totals totals = broker_.totals();
+  const auto held = static_cast<std::int64_t>(broker_.contents().known.size());
+  const auto gone = totals.acked + totals.cancelled + totals.dropped + totals.flushed;
+  return static_cast<std::int64_t>(totals.accepted) - static_cast<std::int64_t>(gone) - held;
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,363 @@
+// The broker by hand, its faults and accounts, its memory, and its protocol under seeded interleavings. Its exact order
+// is checked by recorded scripts (tests/golden/control/broker).
+#include "broker/broker.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <random>
+
+#include "broker/broker-inl.h"
+#include "support/interleave.h"
+
+namespace {
+std::atomic<std::uint64_t> g_allocations{0};
+}
+
+// Counts every heap allocation of this program.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  g_allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  g_allocations.fetch_add(1, std::memory_order_relaxed);
+  return std::malloc(size);
+}
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t align) {
+  g_allocations.fetch_add(1, std::memory_order_relaxed);
+  const auto a = static_cast<std::size_t>(align);
+  if (void* memory = std::aligned_alloc(a, (size + a - 1) / a * a)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace berth::broker {
+namespace {
+
+using testing::Interleaver;
+using testing::StepAtomic;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+Eval eval(std::uint32_t row, std::uint32_t job, std::int32_t priority = 50, Token token = Token::none) {
+  Eval out;
+  out.row = static_cast<EvalRow>(row), out.job = static_cast<JobRow>(job), out.job_id = job;
+  out.priority = priority, out.create_index = out.modify_index = 10 + row, out.token = token;
+  return out;
+}
+
+Config small(ReadyOrder order = ReadyOrder::concurrent) {
+  Config out;
+  out.order = order, out.compat = Compat::fixed, out.evals = 64, out.jobs = 16;
+  return out;
+}
+
+/// R-CTRL-344 ff.: everything accepted is acked, cancelled, dropped, flushed or still held.
+template <class AnyBroker>
+void expect_accounts_balance(AnyBroker& broker) {
+  const Totals t = broker.totals();
+  const Contents c = broker.contents();
+  EXPECT_EQ(t.accepted, t.acked + t.cancelled + t.dropped + t.flushed + c.known.size());
+  // And what is held stands in exactly one place.
+  std::map<EvalRow, int> places;
+  for (const auto& list : c.ready)
+    for (const EvalRow r : list) ++places[r];
+  for (const auto& [job, list] : c.pending)
+    for (const EvalRow r : list) ++places[r];
+  for (const auto* list : {&c.cancelable, &c.time_wait, &c.delayed})
+    for (const EvalRow r : *list) ++places[r];
+  for (const auto& o : c.outstanding) ++places[o.row];
+  EXPECT_EQ(places.size(), c.known.size());
+  for (const auto& held : c.known) EXPECT_EQ(places[held.row], 1) << "row " << static_cast<std::uint32_t>(held.row);
+}
+
+class EitherOrder : public ::testing::TestWithParam<ReadyOrder> {};
+
+TEST_P(EitherOrder, OneEvaluationPerJobAndTheBestOfThePendingNext) {  // R-CTRL-319, 333, 334
+  Broker broker(small(GetParam()));
+  broker.enable();
+  const std::vector<Eval> evals = {eval(0, 7), eval(1, 7), eval(2, 7, 80), eval(3, 7), eval(4, 8, 20)};
+  ASSERT_TRUE(broker.enqueue(evals, 0));
+  const auto first = broker.dequeue(kSchedulers, 0);
+  ASSERT_TRUE(first && *first);
+  EXPECT_EQ((*first)->row, EvalRow{0});
+  const auto second = broker.dequeue(kSchedulers, 0);
+  ASSERT_TRUE(second && *second);
+  EXPECT_EQ((*second)->row, EvalRow{4});  // job 7 is held
+  EXPECT_FALSE(*broker.dequeue(kSchedulers, 0));
+  ASSERT_TRUE(broker.ack((*first)->row, (*first)->token, 0));
+  const auto third = broker.dequeue(kSchedulers, 0);
+  ASSERT_TRUE(third && *third);
+  EXPECT_EQ((*third)->row, EvalRow{2});
+  std::vector<EvalRow> cancelled;
+  broker.take_cancelable(10, cancelled);
+  EXPECT_EQ(cancelled, (std::vector<EvalRow>{EvalRow{3}, EvalRow{1}}));
+  expect_accounts_balance(broker);
+}
+
+TEST_P(EitherOrder, FaultsAreNamedCountedAndChangeNothing) {  // R-CTRL-329, 331, 332
+  Broker broker(small(GetParam()));
+  const auto count = [&](Fault f) { return broker.totals().faults[static_cast<std::size_t>(f)]; };
+  const auto fails = [&](const auto& result, Fault expected, const char* text) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error(), expected);
+    EXPECT_EQ(fault_text(expected), text);
+    expect_accounts_balance(broker);
+  };
+  fails(broker.dequeue(kSchedulers, 0), Fault::disabled, "eval broker disabled");
+  broker.enable();
+  const std::vector<Eval> beyond = {eval(1, 1), eval(64, 1)};
+  fails(broker.enqueue(beyond, 0), Fault::full, "eval broker full");
+  EXPECT_EQ(broker.totals().accepted, 0u);  // nothing of the set
+  const std::vector<Eval> one = {eval(1, 1)};
+  ASSERT_TRUE(broker.enqueue(one, 0));
+  fails(broker.ack(EvalRow{1}, make_token(EvalRow{1}, 1), 0), Fault::not_found, "Evaluation ID not found");
+  const auto first = *broker.dequeue(kSchedulers, 0);
+  ASSERT_TRUE(first);
+  fails(broker.nack(EvalRow{1}, make_token(EvalRow{1}, 7), 0), Fault::wrong_token,
+        "Token does not match for Evaluation ID");
+  fails(broker.ack(EvalRow{63}, first->token, 0), Fault::not_found, "Evaluation ID not found");
+  fails(broker.ack(EvalRow{4000}, first->token, 0), Fault::not_found, "Evaluation ID not found");
+  ASSERT_TRUE(broker.pause(EvalRow{1}, first->token));
+  fails(broker.pause(EvalRow{1}, first->token), Fault::timeout_reached, "evaluation nack timeout reached");
+  fails(broker.ack(EvalRow{1}, first->token, 0), Fault::timer_stopped,
+        "Evaluation ID Ack'd after Nack timer expiration");
+  ASSERT_TRUE(broker.resume(EvalRow{1}, first->token, 0));
+  // The delivery times out and the evaluation is handed out again: the first token is an earlier delivery's.
+  broker.advance(60 * kSecond);
+  broker.advance(61 * kSecond);
+  const auto second = *broker.dequeue(kSchedulers, 61 * kSecond);
+  ASSERT_TRUE(second);
+  EXPECT_NE(second->token, first->token);
+  fails(broker.ack(EvalRow{1}, first->token, 0), Fault::wrong_token, "Token does not match for Evaluation ID");
+  fails(broker.reset(EvalRow{1}, first->token, 0), Fault::token_differs, "evaluation token does not match");
+  ASSERT_TRUE(broker.ack(EvalRow{1}, second->token, 0));
+  fails(broker.ack(EvalRow{1}, second->token, 0), Fault::not_found, "Evaluation ID not found");  // twice
+  fails(broker.resume(EvalRow{1}, second->token, 0), Fault::not_outstanding, "evaluation is not outstanding");
+  EXPECT_EQ(count(Fault::not_found), 4u);
+  EXPECT_EQ(count(Fault::wrong_token), 2u);
+  EXPECT_EQ(count(Fault::full), 1u);
+  EXPECT_EQ(broker.totals().acked, 1u);
+}
+
+TEST_P(EitherOrder, ARequeuedEvaluationRunsAgainAfterItsAck) {  // R-CTRL-316, 333
+  Broker broker(small(GetParam()));
+  broker.enable();
+  const std::vector<Eval> one = {eval(3, 1)};
+  ASSERT_TRUE(broker.enqueue(one, 0));
+  const auto first = *broker.dequeue(kSchedulers, 0);
+  const std::vector<Eval> again = {eval(3, 1, 60, first->token)};
+  ASSERT_TRUE(broker.enqueue(again, 0));
+  EXPECT_FALSE(*broker.dequeue(kSchedulers, 0));
+  ASSERT_TRUE(broker.ack(EvalRow{3}, first->token, 0));
+  const auto second = *broker.dequeue(kSchedulers, 0);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->row, EvalRow{3});
+  expect_accounts_balance(broker);
+}
+
+/// Random operations by one thread: the accounts balance after each phase, and in the end everything comes out.
+TEST_P(EitherOrder, NothingIsLostInRandomUse) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    std::mt19937_64 random(seed);
+    Config config = small(GetParam());
+    config.nack_timeout_ns = 30 * kSecond;
+    Broker broker(config);
+    broker.enable();
+    std::vector<Delivery> held;
+    std::vector<EvalRow> cancelled;
+    std::int64_t now = 0;
+    for (int i = 0; i < 300; ++i) {
+      const auto roll = random() % 10;
+      if (roll < 4) {
+        Eval e = eval(random() % 64, random() % 16, static_cast<std::int32_t>(random() % 130));
+        e.job = static_cast<JobRow>(static_cast<std::uint32_t>(e.row) % 16);
+        if (random() % 5 == 0) e.wait_ns = static_cast<std::int64_t>(random() % 20) * kSecond;
+        if (random() % 5 == 0) e.wait_until_ns = now + static_cast<std::int64_t>(random() % 20) * kSecond + 1;
+        if (!held.empty() && random() % 3 == 0) e.row = held.back().row, e.token = held.back().token;
+        e.job = static_cast<JobRow>(static_cast<std::uint32_t>(e.row) % 16);
+        ASSERT_TRUE(broker.enqueue({&e, 1}, now));
+      } else if (roll < 7) {
+        const auto got = broker.dequeue(random() % 4 ? kSchedulers : only(Queue::failed), now);
+        if (*got) held.push_back(**got);
+      } else if (roll < 9 && !held.empty()) {
+        const Delivery d = held[random() % held.size()];
+        if (random() % 3)
+          static_cast<void>(broker.ack(d.row, d.token, now));
+        else
+          static_cast<void>(broker.nack(d.row, d.token, now));
+        if (random() % 4 == 0) static_cast<void>(broker.pause(d.row, d.token));
+        if (random() % 4 == 0) static_cast<void>(broker.resume(d.row, d.token, now));
+      } else {
+        now += static_cast<std::int64_t>(random() % 10) * kSecond;
+        broker.advance(now);
+        if (random() % 3 == 0) broker.drop_waiting(static_cast<EvalRow>(random() % 64));
+        broker.take_cancelable(2, cancelled);
+      }
+      if (i % 50 == 0) expect_accounts_balance(broker);
+    }
+    for (bool more = true; more;) {
+      more = false;
+      now += 1000 * kSecond;
+      for (const auto& o : broker.contents().outstanding)
+        static_cast<void>(broker.resume(o.row, o.token, now)), more = true;
+      broker.advance(now + 500 * kSecond);
+      for (const Queue q : {Queue::service, Queue::failed})
+        while (const auto got = *broker.dequeue(only(q), now)) ASSERT_TRUE(broker.ack(got->row, got->token, now));
+      broker.take_cancelable(100, cancelled);
+      more = more || !broker.contents().known.empty();
+    }
+    const Totals t = broker.totals();
+    ASSERT_EQ(t.accepted, t.acked + t.cancelled + t.dropped) << "seed " << seed;
+    const Stats s = broker.stats();  // exact without Nomad's quirks, but for nacks from the failed queue (R-CTRL-347)
+    EXPECT_EQ(s.ready, 0);
+    EXPECT_EQ(s.unacked, 0);
+    EXPECT_EQ(s.pending, 0);
+    EXPECT_EQ(s.waiting, 0);
+    EXPECT_EQ(s.cancelable, 0);
+    if (::testing::Test::HasFailure()) FAIL() << "seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, EitherOrder, ::testing::Values(ReadyOrder::exact, ReadyOrder::concurrent),
+                         [](const auto& test) { return test.param == ReadyOrder::exact ? "Exact" : "Concurrent"; });
+
+TEST(Broker, AllocatesNothingInTheSteadyState) {
+  Config config = small();
+  config.evals = 1024, config.jobs = 256;
+  Broker broker(config);
+  broker.enable();
+  std::vector<EvalRow> cancelled;
+  cancelled.reserve(10'000);
+  std::mt19937_64 random(3);
+  std::int64_t now = 0;
+  std::uint32_t next = 0;
+  const auto round = [&] {
+    for (std::uint32_t i = 0; i < 100; ++i) {
+      Eval e = eval(next % 1024, next % 48, static_cast<std::int32_t>(1 + random() % 100));  // many pend
+      ++next;
+      static_cast<void>(broker.enqueue({&e, 1}, now));
+    }
+    while (const auto got = *broker.dequeue(kSchedulers, now)) {
+      if (random() % 8 == 0)
+        static_cast<void>(broker.nack(got->row, got->token, now));
+      else
+        static_cast<void>(broker.ack(got->row, got->token, now));
+    }
+    while (const auto got = *broker.dequeue(only(Queue::failed), now))
+      static_cast<void>(broker.ack(got->row, got->token, now));
+    now += 25 * kSecond;
+    broker.advance(now);
+    cancelled.clear();
+    broker.take_cancelable(1000, cancelled);
+  };
+  for (int i = 0; i < 300; ++i) round();  // warm-up: levels, nodes and lists reach their sizes
+  const std::uint64_t before = g_allocations.load();
+  const Totals totals = broker.totals();
+  for (int i = 0; i < 100; ++i) round();
+  EXPECT_EQ(g_allocations.load() - before, 0u)
+      << "for " << broker.totals().accepted - totals.accepted << " evaluations";
+  EXPECT_GT(broker.totals().accepted - totals.accepted, 5'000u);
+}
+
+// --- seeded interleavings
+// ---------------------------------------------------------------------------------------------
+
+using StepBroker = BasicBroker<StepAtomic>;
+
+/// Producers, workers and the clock at once. Checks while they run that no job runs twice at a time, and afterwards
+/// that every evaluation has come to its end.
+void run_interleaved(std::uint64_t seed, bool freeze, bool timeouts) {
+  std::mt19937_64 random(seed);
+  Config config;
+  config.compat = Compat::fixed, config.evals = 16, config.jobs = 3, config.priority_max = 3;
+  config.nack_timeout_ns = timeouts ? 2 * kSecond : 1'000'000 * kSecond;
+  StepBroker broker(config);
+  broker.enable();
+  std::array<int, 3> running{};
+  std::vector<std::uint32_t> choices(200);
+  for (auto& c : choices) c = static_cast<std::uint32_t>(random());
+  std::int64_t now = 0;
+  std::vector<std::function<void()>> bodies;
+  for (std::uint32_t p = 0; p < 2; ++p)
+    bodies.push_back([&, p] {
+      for (std::uint32_t i = 0; i < 4; ++i) {
+        const std::uint32_t row = p * 4 + i, c = choices[row];
+        Eval e = eval(row, row % 3, static_cast<std::int32_t>(1 + c % 3));
+        if (c >> 8 & 1) e.wait_ns = kSecond;
+        static_cast<void>(broker.enqueue({&e, 1}, now));
+        if (c >> 9 & 1) static_cast<void>(broker.enqueue({&e, 1}, now));  // known: ignored, unless it is over already
+      }
+    });
+  for (std::uint32_t w = 0; w < 2; ++w)
+    bodies.push_back([&, w] {
+      for (std::uint32_t i = 0; i < 6; ++i) {
+        const std::uint32_t c = choices[20 + w * 20 + i];
+        const auto got = *broker.dequeue(kSchedulers, now);
+        if (!got) continue;
+        const std::uint32_t row = static_cast<std::uint32_t>(got->row), job = row % 3;
+        EXPECT_EQ(running[job]++, 0) << "job " << job << " runs twice";
+        Interleaver::step();
+        if (c % 5 == 1) {  // re-blocked and released while it runs
+          Eval e = eval(row, job, 2, got->token);
+          static_cast<void>(broker.enqueue({&e, 1}, now));
+        }
+        if (c % 5 == 2) static_cast<void>(broker.pause(got->row, got->token));
+        if (c % 5 == 2) static_cast<void>(broker.resume(got->row, got->token, now));
+        --running[job];
+        if (c % 5 == 3) {
+          static_cast<void>(broker.nack(got->row, got->token, now));
+        } else {
+          const bool acked = broker.ack(got->row, got->token, now).has_value();
+          EXPECT_TRUE(acked || timeouts);
+          EXPECT_FALSE(broker.ack(got->row, got->token, now)) << "acked twice";
+        }
+      }
+    });
+  bodies.push_back([&] {
+    for (int i = 0; i < 5; ++i) broker.advance(now += kSecond);
+    std::vector<EvalRow> cancelled;
+    broker.take_cancelable(1, cancelled);
+  });
+  Interleaver::Options options;
+  options.stay = std::array{2u, 6u, 30u}[random() % 3];
+  options.steps_max = 100'000;
+  if (freeze) options.frozen = static_cast<std::int32_t>(random() % bodies.size()), options.frozen_at = random() % 80;
+  ASSERT_TRUE(Interleaver::run(seed, bodies, options)) << "no end, seed " << seed;
+  expect_accounts_balance(broker);
+  std::vector<EvalRow> cancelled;
+  for (int round = 0; round < 20 && !broker.contents().known.empty(); ++round) {
+    broker.advance(now += 3'000'000 * kSecond);
+    for (const Queue q : {Queue::service, Queue::failed})
+      while (const auto got = *broker.dequeue(only(q), now)) ASSERT_TRUE(broker.ack(got->row, got->token, now));
+    broker.take_cancelable(100, cancelled);
+  }
+  const Totals t = broker.totals();
+  EXPECT_TRUE(broker.contents().known.empty()) << "something never came out";
+  EXPECT_TRUE(broker.contents().holders.empty()) << "a job is held for ever";
+  EXPECT_TRUE(broker.contents().requeue.empty());
+  EXPECT_EQ(t.accepted, t.acked + t.cancelled);
+  if (::testing::Test::HasFailure()) FAIL() << "seed " << seed;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || !defined(NDEBUG)
+constexpr std::uint64_t kSeeds = 200;
+#else
+constexpr std::uint64_t kSeeds = 3'000;
+#endif
+
+TEST(BrokerInterleavings, NoJobRunsTwiceAndNothingIsLost) {
+  for (std::uint64_t seed = 0; seed < kSeeds && !HasFatalFailure(); ++seed) run_interleaved(seed, false, false);
+}
+TEST(BrokerInterleavings, AThreadThatStopsAnywhereDelaysNobody) {
+  for (std::uint64_t seed = 0; seed < kSeeds && !HasFatalFailure(); ++seed) run_interleaved(seed, true, false);
+}
+
+}  // namespace
+}  // namespace berth::broker
