@@ -196,9 +196,9 @@ std::string to_table(const RunResult& r) {
   out += fmt::format("  placed      {} of {} ({:.2f} %), failed {}\n", grouped(r.placed), grouped(r.asked),
                      100 * share(r.placed, r.asked), grouped(r.failed));
   if (!grid)
-    out +=
-        fmt::format("  blocked     {} evaluations, {} retries, {} at the end; {} allocations departed\n",
-                    grouped(r.blocked_evaluations), grouped(r.retries), grouped(r.blocked_at_end), grouped(r.departed));
+    out += fmt::format("  blocked     {} evaluations, {} retries, {} at the end; {} allocations departed{}\n",
+                       grouped(r.blocked_evaluations), grouped(r.retries), grouped(r.blocked_at_end),
+                       grouped(r.departed), r.joined > 0 ? fmt::format(", {} nodes joined", grouped(r.joined)) : "");
   if (r.refused > 0) out += fmt::format("  REFUSED     {} placements by the plan applier\n", grouped(r.refused));
   for (const auto& [reason, count] : r.failed_reasons) out += fmt::format("    {:>9} {}\n", grouped(count), reason);
   for (const auto& [reason, count] : r.unsupported_reasons)
@@ -284,6 +284,7 @@ json::Value to_json(const RunResult& r) {
   out.set("blocked_evaluations", r.blocked_evaluations);
   out.set("blocked_at_end", r.blocked_at_end);
   out.set("departed", r.departed);
+  out.set("nodes_joined", r.joined);
   out.set("asked", r.asked);
   out.set("placed", r.placed);
   out.set("failed", r.failed);

@@ -66,6 +66,7 @@ struct RunResult {
   std::uint64_t jobs = 0;         ///< registered
   std::uint64_t evaluations = 0;  ///< processed, retries of blocked ones included
   std::uint64_t retries = 0, blocked_evaluations = 0, blocked_at_end = 0, departed = 0;
+  std::uint64_t joined = 0;                                  ///< nodes that joined during the run
   std::uint64_t asked = 0, placed = 0, failed = 0;           ///< placements; failed = asked and not placed at the end
   std::uint64_t refused = 0;                                 ///< placements that the plan applier refused
   std::map<std::string, std::uint64_t> failed_reasons;       ///< failed placements by what ruled out most nodes

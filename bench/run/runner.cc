@@ -22,8 +22,8 @@
 #include "sim/job_generator.h"
 #include "sim/load_store.h"
 #include "sim/openb.h"
-#include "sim/speculation.h"
-#include "sim/workers.h"
+#include "worker/speculation.h"
+#include "worker/workers.h"
 
 namespace berth::run {
 namespace {
@@ -179,15 +179,30 @@ model::SchedulerConfiguration configuration_of(const sim::Workload& workload) {
   return config;
 }
 
+/// What a worker decides an evaluation in.
+struct EvalLane final : worker::Lane {
+  sched::Scratch scratch;
+  sched::GenericScheduler scheduler{scratch};
+  sched::EvalResult result;
+};
+
+EvalLane& own(worker::Lane& lane) { return static_cast<EvalLane&>(lane); }
+
 /// The replay of one workload: state, workers, events and what was measured. With several workers and free commits the
 /// host functions run on their threads: decide() without the writer's lock, all others under it.
-class Replay : public sim::WorkerHost {
+class Replay : public worker::WorkerHost {
  public:
   Replay(const sim::Workload& workload, Inputs inputs, RunResult& result)
       : workload_(workload), inputs_(std::move(inputs)), result_(result) {
     sim::load_store(store_, inputs_.cluster);
     store_.set_scheduler_config(configuration_of(workload));
     tickets_.resize(inputs_.jobs.arrivals.size());
+    // The last nodes of the cluster join during the run.
+    const auto rows = static_cast<std::int64_t>(store_.current().nodes.size());
+    for (std::int64_t row = rows - std::min(rows, workload.cluster.joins.nodes); row < rows; ++row) {
+      joining_.push_back(static_cast<tables::NodeRow>(row));
+      store_.set_node_state(joining_.back(), tables::NodeStatus::down, true, false);
+    }
     store_.set_index(store_.index() + 1);
     result_.nodes = inputs_.cluster.nodes.size();
     result_.load_allocs = inputs_.cluster.load.size();
@@ -197,14 +212,18 @@ class Replay : public sim::WorkerHost {
 
   void run(const RunOptions& options);
 
-  // --- sim::WorkerHost; an evaluation's row is the position of its job among the arrivals ---
-  void decide(broker::EvalRow eval, const tables::Snapshot& state, sim::Lane& lane) override {
-    decide(tickets_[static_cast<std::uint32_t>(eval)], state, 0, lane);
+  // --- worker::WorkerHost; rows of evaluations: see row_of() ---
+  std::unique_ptr<worker::Lane> make_lane() override { return std::make_unique<EvalLane>(); }
+  void decide(broker::EvalRow eval, const tables::Snapshot& state, worker::Lane& lane) override {
+    decide(ticket_of(eval), state, 0, own(lane));
   }
-  bool has_plan(const sim::Lane& lane) const override { return decided(lane) && commits(lane); }
-  void apply(broker::EvalRow eval, sim::Lane& lane) override;
-  void served(broker::EvalRow eval, sim::Lane& lane) override;
-  void gave_up(broker::EvalRow eval, sim::Lane& lane) override;
+  bool has_plan(const worker::Lane& lane) const override {
+    const auto& mine = static_cast<const EvalLane&>(lane);
+    return decided(mine) && commits(mine);
+  }
+  void apply(broker::EvalRow eval, worker::Lane& lane) override { apply(ticket_of(eval), own(lane)); }
+  void served(broker::EvalRow eval, worker::Lane& lane) override;
+  void gave_up(broker::EvalRow eval, worker::Lane& lane) override;
   void failed(broker::EvalRow eval) override;
   std::int64_t now_ns() const override { return clock_.now_ns(); }
 
@@ -224,6 +243,7 @@ class Replay : public sim::WorkerHost {
     std::uint64_t sequence = 0;
     bool retry = false, fails = false;
     bool registered = false;                              // before its turn, for a worker that decides ahead
+    std::uint32_t round = 0;                              // how often it was unblocked
     bool escaped = false;                                 // R-CTRL-8xx: may any change unblock it?
     std::vector<std::pair<std::uint32_t, bool>> classes;  // computed class code -> eligible
   };
@@ -235,19 +255,28 @@ class Replay : public sim::WorkerHost {
   void run_free(Progress& progress);
   void arrive(std::size_t arrival);
   void post_ahead();
-  void end_allocs(std::int64_t due_ns, std::vector<std::uint32_t>& due);
-  void depart(std::int64_t due_ns);
+  [[nodiscard]] std::int64_t next_release_ns() const;
+  void make_room(std::int64_t due_ns, std::vector<std::uint32_t>& due);
+  void end_allocs(std::int64_t due_ns);
+  void join_nodes(std::int64_t due_ns);
+  void release(std::int64_t due_ns);
   void evaluate(Ticket& ticket);
-  void decide(const Ticket& ticket, const tables::Snapshot& state, std::uint64_t order_index, sim::Lane& lane) const;
-  [[nodiscard]] static bool decided(const sim::Lane& lane) {
+  void decide(const Ticket& ticket, const tables::Snapshot& state, std::uint64_t order_index, EvalLane& lane) const;
+  [[nodiscard]] static bool decided(const EvalLane& lane) {
     return lane.result.unsupported.empty() && lane.result.status == sched::EvalStatus::complete;
   }
-  [[nodiscard]] static bool commits(const sim::Lane& lane) {
+  [[nodiscard]] static bool commits(const EvalLane& lane) {
     return !lane.result.plan.allocs.empty() || !lane.result.plan.stops.empty();
   }
-  void settle(Ticket& ticket, sim::Lane& lane, bool exhausted);
+  void apply(const Ticket& ticket, EvalLane& lane);
+  void settle(Ticket& ticket, EvalLane& lane, bool exhausted);
+  /// Two rows per arrival, in turns: an evaluation may be unblocked before its last run is acked.
+  [[nodiscard]] static broker::EvalRow row_of(const Ticket& ticket) {
+    return broker::EvalRow{static_cast<std::uint32_t>(2 * (ticket.sequence - 1) + ticket.round % 2)};
+  }
+  [[nodiscard]] Ticket& ticket_of(broker::EvalRow row) { return tickets_[static_cast<std::uint32_t>(row) / 2]; }
   [[nodiscard]] broker::Eval queued(const Ticket& ticket) const;
-  void count_failures(const sim::Lane& lane);
+  void count_failures(const EvalLane& lane);
   [[nodiscard]] bool over_limit();
   void finish();
 
@@ -261,10 +290,13 @@ class Replay : public sim::WorkerHost {
   std::deque<std::shared_ptr<const model::Job>> prepared_;
   std::size_t next_arrival_ = 0, next_prepared_ = 0, next_registered_ = 0;
   std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
-  std::vector<Ticket> tickets_;         // by arrival; its length never changes, so workers may read it
-  std::vector<std::uint32_t> blocked_;  // tickets
-  std::optional<sim::Speculation> ahead_;  // commits in turn, several workers
-  sim::Lane lane_;                         // of the run's thread
+  std::vector<Ticket> tickets_;               // by arrival; its length never changes, so workers may read it
+  std::vector<std::uint32_t> blocked_;        // tickets
+  std::optional<worker::Speculation> ahead_;  // commits in turn, several workers
+  std::vector<tables::NodeRow> joining_;      // rows of the nodes that join during the run, in order
+  std::size_t next_join_ = 0;
+  std::vector<std::uint32_t> classes_;
+  EvalLane lane_;  // of the run's thread
   std::int64_t waited_ns_ = 0;
 };
 
@@ -314,17 +346,20 @@ void Replay::run(const RunOptions& options) {
 /// One event after the other. With several workers, threads decide coming evaluations ahead of their turn.
 void Replay::run_in_turn(Progress& progress) {
   if (workload_.workers > 1)
-    ahead_.emplace(store_, static_cast<std::uint32_t>(workload_.workers),
-                   [this](std::uint32_t ticket, const tables::Snapshot& state, std::uint64_t order_index,
-                          sim::Lane& lane) { decide(tickets_[ticket], state, order_index, lane); });
+    ahead_.emplace(
+        store_, static_cast<std::uint32_t>(workload_.workers), [this] { return make_lane(); },
+        [this](std::uint32_t ticket, const tables::Snapshot& state, std::uint64_t order_index, worker::Lane& lane,
+               worker::Speculation::Reads& reads) {
+          decide(tickets_[ticket], state, order_index, own(lane));
+          reads.all = !own(lane).scheduler.rows_read(reads.rows);
+        });
   while (true) {
     constexpr std::int64_t kNone = INT64_MAX;
     const bool more = next_arrival_ < inputs_.jobs.arrivals.size();
     const std::int64_t arrival_ns = more ? inputs_.jobs.arrivals[next_arrival_].due_ns : kNone;
-    // After the last arrival departures matter only to those that wait for capacity.
-    const bool departing = !departures_.empty() && (more || !blocked_.empty());
-    const std::int64_t departure_ns = departing ? departures_.top().due_ns : kNone;
-    const std::int64_t due_ns = std::min(arrival_ns, departure_ns);
+    // After the last arrival room matters only to those that wait for it.
+    const std::int64_t release_ns = more || !blocked_.empty() ? next_release_ns() : kNone;
+    const std::int64_t due_ns = std::min(arrival_ns, release_ns);
     if (due_ns == kNone) {
       result_.ended = "complete";
       break;
@@ -341,14 +376,14 @@ void Replay::run_in_turn(Progress& progress) {
       waited_ns_ += clock_.elapsed_ns() - before;
       if (clock_.now_ns() < due_ns) continue;  // slept a part of it: look for signals and limits
     }
-    if (departure_ns <= arrival_ns)
-      depart(departure_ns);
+    if (release_ns <= arrival_ns)
+      release(release_ns);
     else
       arrive(next_arrival_++);
     progress.update(next_arrival_);
   }
   if (!ahead_) return;
-  const sim::Speculation::Stats stats = ahead_->stats();
+  const worker::Speculation::Stats stats = ahead_->stats();
   result_.parallel.ahead_used = stats.used, result_.parallel.ahead_redone = stats.redone;
   result_.parallel.ahead_inline = stats.inline_;
   result_.parallel.busy_ns = stats.busy_ns;
@@ -399,9 +434,14 @@ void Replay::arrive(std::size_t arrival) {
   evaluate(ticket);
 }
 
-/// Ends the allocations that are due, and lists the blocked evaluations that this concerns, best priority first.
-void Replay::end_allocs(std::int64_t due_ns, std::vector<std::uint32_t>& due) {
-  std::vector<std::uint32_t> classes;  // computed classes of the nodes that got room
+/// When allocations end or nodes join next; INT64_MAX: never.
+std::int64_t Replay::next_release_ns() const {
+  std::int64_t at = departures_.empty() ? INT64_MAX : departures_.top().due_ns;
+  if (next_join_ < joining_.size()) at = std::min(at, workload_.cluster.joins.due_ns(next_join_));
+  return at;
+}
+
+void Replay::end_allocs(std::int64_t due_ns) {
   while (!departures_.empty() && departures_.top().due_ns == due_ns) {
     const Departure departure = departures_.top();
     departures_.pop();
@@ -411,10 +451,28 @@ void Replay::end_allocs(std::int64_t due_ns, std::vector<std::uint32_t>& due) {
       const tables::NodeRow node = store_.current().allocs.node[row];
       store_.set_client_status(row, departure.fails ? tables::Client::failed : tables::Client::complete, index);
       if (ahead_) ahead_->changed(node);
-      classes.push_back(store_.current().nodes.capacity(node).computed_class_code);
+      classes_.push_back(store_.current().nodes.capacity(node).computed_class_code);
       ++result_.departed;
     }
   }
+}
+
+void Replay::join_nodes(std::int64_t due_ns) {
+  for (; next_join_ < joining_.size() && workload_.cluster.joins.due_ns(next_join_) == due_ns; ++next_join_) {
+    const tables::NodeRow node = joining_[next_join_];
+    store_.set_node_state(node, tables::NodeStatus::ready, true, false, store_.index() + 1);
+    classes_.push_back(store_.current().nodes.capacity(node).computed_class_code);
+    ++result_.joined;
+  }
+}
+
+/// Ends allocations and lets nodes join that are due, and lists the blocked evaluations that this concerns, best
+/// priority first.
+void Replay::make_room(std::int64_t due_ns, std::vector<std::uint32_t>& due) {
+  auto& classes = classes_;  // computed classes of the nodes that got room
+  classes.clear();
+  end_allocs(due_ns);
+  join_nodes(due_ns);
   if (blocked_.empty()) return;
   std::sort(classes.begin(), classes.end());
   classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
@@ -440,13 +498,14 @@ void Replay::end_allocs(std::int64_t due_ns, std::vector<std::uint32_t>& due) {
   for (const std::uint32_t row : due) {
     tickets_[row].due_ns = due_ns;
     tickets_[row].retry = true;
+    ++tickets_[row].round;
   }
   result_.retries += due.size();
 }
 
-void Replay::depart(std::int64_t due_ns) {
+void Replay::release(std::int64_t due_ns) {
   std::vector<std::uint32_t> due;
-  end_allocs(due_ns, due);
+  make_room(due_ns, due);
   for (std::size_t i = 0; i < due.size(); ++i) {
     if (interrupted()) {  // the others stay blocked
       blocked_.insert(blocked_.end(), due.begin() + static_cast<std::ptrdiff_t>(i), due.end());
@@ -460,13 +519,14 @@ void Replay::depart(std::int64_t due_ns) {
 void Replay::evaluate(Ticket& ticket) {
   const std::uint64_t order_index = store_.index();
   const auto row = static_cast<std::uint32_t>(ticket.sequence - 1);
-  sim::Lane* lane = &lane_;
+  EvalLane* lane = &lane_;
   if (ahead_ && !ticket.retry && ahead_->posted() > 0) {
     const std::int64_t turn_ns = clock_.now_ns();
-    lane = &ahead_->take(row, order_index);
+    lane = &own(ahead_->take(row, order_index));
     lane->started_ns = turn_ns;  // its turn waited from here
     lane->decided_ns = clock_.now_ns();
   } else {
+    if (ahead_) ahead_->skip();
     lane_.started_ns = clock_.now_ns();
     {
       const tables::SnapshotRef held = store_.snapshot();
@@ -477,7 +537,7 @@ void Replay::evaluate(Ticket& ticket) {
   }
   lane->attempts = 1;
   lane->applied.committed = 0;
-  if (decided(*lane) && commits(*lane)) apply(broker::EvalRow{row}, *lane);
+  if (decided(*lane) && commits(*lane)) apply(ticket, *lane);
   settle(ticket, *lane, false);
   if (store_.index() == order_index) store_.set_index(order_index + 1);  // the update of the evaluation itself
   if (lane != &lane_) ahead_->release();
@@ -489,7 +549,7 @@ broker::Eval Replay::queued(const Ticket& ticket) const {
   const auto& jobs = store_.current().jobs;
   const tables::CompiledJob& job = *jobs.versions[jobs.keys[ticket.job].current];
   broker::Eval out;
-  out.row = broker::EvalRow{static_cast<std::uint32_t>(ticket.sequence - 1)};
+  out.row = row_of(ticket);
   out.job = broker::JobRow{ticket.job};
   out.job_id = job.job_id;
   out.priority = static_cast<std::int32_t>(job.priority);
@@ -500,32 +560,32 @@ broker::Eval Replay::queued(const Ticket& ticket) const {
 
 /// Nomad's optimistic concurrency: the run's thread registers jobs and ends allocations, workers do the rest.
 void Replay::run_free(Progress& progress) {
-  sim::WorkerConfig config;
+  worker::WorkerConfig config;
   config.workers = static_cast<std::uint32_t>(workload_.workers);
-  config.broker.evals = static_cast<std::uint32_t>(std::max<std::size_t>(1, tickets_.size()));
+  config.broker.evals = static_cast<std::uint32_t>(std::max<std::size_t>(1, 2 * tickets_.size()));
   config.broker.jobs = static_cast<std::uint32_t>(tickets_.size() + store_.current().jobs.keys.size() + 1);
-  sim::Workers workers(store_, *this, config);
+  worker::Workers workers(store_, *this, config);
   std::vector<std::uint32_t> due;
   std::vector<broker::Eval> evals;
   while (true) {
     constexpr std::int64_t kNone = INT64_MAX;
-    std::int64_t arrival_ns = kNone, departure_ns = kNone;
+    std::int64_t arrival_ns = kNone, release_ns = kNone;
     const bool more = next_arrival_ < inputs_.jobs.arrivals.size();
     if (more) arrival_ns = inputs_.jobs.arrivals[next_arrival_].due_ns;
     const bool idle = workers.idle();
     {
-      const sim::Workers::Writer writer(workers);
+      const worker::Workers::Writer writer(workers);
       if (over_limit()) {
         result_.partial = true;
         break;
       }
-      if (!departures_.empty() && (more || !blocked_.empty() || !idle)) departure_ns = departures_.top().due_ns;
-      if (!more && idle && (departures_.empty() || blocked_.empty())) {
+      if (more || !blocked_.empty() || !idle) release_ns = next_release_ns();
+      if (!more && idle && release_ns == kNone) {
         result_.ended = "complete";
         break;
       }
     }
-    const std::int64_t due_ns = std::min(arrival_ns, departure_ns), now = clock_.now_ns();
+    const std::int64_t due_ns = std::min(arrival_ns, release_ns), now = clock_.now_ns();
     if (now < due_ns) {
       prepare();
       progress.update(next_arrival_, true);
@@ -540,14 +600,14 @@ void Replay::run_free(Progress& progress) {
       continue;
     }
     evals.clear();
-    if (departure_ns <= arrival_ns) {
-      const sim::Workers::Writer writer(workers);
+    if (release_ns <= arrival_ns) {
+      const worker::Workers::Writer writer(workers);
       due.clear();
-      end_allocs(departure_ns, due);
+      make_room(release_ns, due);
       for (const std::uint32_t row : due) evals.push_back(queued(tickets_[row]));
     } else {
       prepare();
-      const sim::Workers::Writer writer(workers);
+      const worker::Workers::Writer writer(workers);
       const Ticket& ticket = register_job(next_arrival_++);
       store_.set_index(store_.index() + 1);
       const tables::CompiledJob& job = *store_.current().jobs.versions[store_.current().jobs.keys[ticket.job].current];
@@ -563,7 +623,7 @@ void Replay::run_free(Progress& progress) {
     progress.update(next_arrival_);
   }
   workers.stop();
-  const sim::WorkerStats stats = workers.stats();
+  const worker::WorkerStats stats = workers.stats();
   ParallelResult& out = result_.parallel;
   out.plans = stats.plans, out.conflicts = stats.conflicts, out.partial = stats.partial, out.retries = stats.retries;
   out.gave_up = stats.gave_up, out.exceptions = stats.exceptions, out.plan_errors = stats.plan_errors;
@@ -572,14 +632,14 @@ void Replay::run_free(Progress& progress) {
   out.lost = workers.lost();
 }
 
-void Replay::served(broker::EvalRow eval, sim::Lane& lane) {
-  settle(tickets_[static_cast<std::uint32_t>(eval)], lane, false);
+void Replay::served(broker::EvalRow eval, worker::Lane& lane) {
+  settle(ticket_of(eval), own(lane), false);
   if (lane.applied.index == 0) store_.set_index(store_.index() + 1);  // the update of the evaluation itself
   lane.applied.index = 0;
 }
 
-void Replay::gave_up(broker::EvalRow eval, sim::Lane& lane) {
-  settle(tickets_[static_cast<std::uint32_t>(eval)], lane, true);
+void Replay::gave_up(broker::EvalRow eval, worker::Lane& lane) {
+  settle(ticket_of(eval), own(lane), true);
   lane.applied.index = 0;
 }
 
@@ -588,7 +648,7 @@ void Replay::failed(broker::EvalRow) { ++result_.unsupported_reasons["an evaluat
 // ---------------------------------------------------------------- both
 
 void Replay::decide(const Ticket& ticket, const tables::Snapshot& state, std::uint64_t order_index,
-                    sim::Lane& lane) const {
+                    EvalLane& lane) const {
   const tables::JobRow version = state.jobs.keys[ticket.job].current;
   const tables::CompiledJob& job = *state.jobs.versions[version];
   const auto id_text = base::to_text(ticket.id);
@@ -614,8 +674,7 @@ void Replay::decide(const Ticket& ticket, const tables::Snapshot& state, std::ui
   lane.scheduler.process(state, facts, provider_of(workload_.order), ids, lane.result);
 }
 
-void Replay::apply(broker::EvalRow eval, sim::Lane& lane) {
-  const Ticket& ticket = tickets_[static_cast<std::uint32_t>(eval)];
+void Replay::apply(const Ticket& ticket, EvalLane& lane) {
   const tables::JobKey& key = store_.current().jobs.keys[ticket.job];
   lane.applied.index = 0;
   lane.applied.rejected_nodes.clear();
@@ -656,7 +715,7 @@ void Replay::apply(broker::EvalRow eval, sim::Lane& lane) {
 }
 
 /// What an evaluation leaves behind once its plan is committed: latency, failures, a blocked evaluation.
-void Replay::settle(Ticket& ticket, sim::Lane& lane, bool exhausted) {
+void Replay::settle(Ticket& ticket, EvalLane& lane, bool exhausted) {
   ++result_.evaluations;
   if (!decided(lane)) {
     ++result_.unsupported_reasons[lane.result.unsupported.empty() ? lane.result.description : lane.result.unsupported];
@@ -683,7 +742,7 @@ void Replay::settle(Ticket& ticket, sim::Lane& lane, bool exhausted) {
 }
 
 /// Every failed placement counts once, under what ruled out most nodes.
-void Replay::count_failures(const sim::Lane& lane) {
+void Replay::count_failures(const EvalLane& lane) {
   for (const sched::GroupResult& group : lane.result.groups) {
     if (!group.failed) continue;
     std::string reason = group.failure.evaluated == 0 ? "no node in the datacenters and pool" : "no reason given";

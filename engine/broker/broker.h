@@ -5,16 +5,15 @@
 // outstanding: the holder. Time is handed in by the caller, in nanoseconds; no call reads a clock, waits or prints.
 //
 // Data. All of it is rows and columns made by the constructor; evaluations and jobs are the caller's rows.
-//   column            bytes  per         written by
-//   state                 8  evaluation  every operation, by compare-exchange: last token, deliveries, known,
-//   outstanding requeue               8  evaluation  an enqueue with a token, the ack and nack of that delivery
-//   (R-CTRL-316) facts                48  evaluation  whoever makes it ready, before it is in a queue nack deadline 8
-//   evaluation  the delivery's owner; scanned by advance() when the earliest may have passed job                   8
-//   job         holder and stack of pending evaluations in one word ready queue       levels  queue      ReadyQueue, or
-//   the literal heaps of R-CTRL-310 nodes                88  pending,    NodePool: copies of evaluations that are
-//   pending, waiting or to be requeued
-//                            waiting
-//   counters             64  stripe      relaxed additions; a thread adds to its own stripe
+//   column         bytes  per         written by
+//   state              8  evaluation  every operation, by compare-exchange: last token, deliveries, known, outstanding
+//   requeue            8  evaluation  an enqueue with a token, the ack and nack of that delivery (R-CTRL-316)
+//   facts             48  evaluation  whoever makes it ready, before it is in a queue
+//   nack deadline      8  evaluation  the delivery's owner; scanned by advance() when the earliest may have passed
+//   job                8  job         holder and stack of pending evaluations in one word
+//   ready queue   levels  queue       ReadyQueue, or the literal heaps of R-CTRL-310
+//   nodes             88  pending or waiting copies of evaluations, those to be requeued included: NodePool
+//   counters          64  stripe      relaxed additions; a thread adds to its own stripe
 //
 // Threads. With `ReadyOrder::concurrent` enqueue, dequeue, ack, nack, reset, pause, resume, outstanding,
 // take_cancelable and stats may be called by any number of threads; all are lock-free. advance, next_deadline and

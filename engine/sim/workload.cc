@@ -173,6 +173,18 @@ LoadSpec read_load(TomlReader& reader, const toml::table* table) {
   return out;
 }
 
+JoinSpec read_joins(TomlReader& reader, const toml::table* table, std::int64_t nodes) {
+  TomlSection in(reader, table, "[cluster.joins]", 0);
+  JoinSpec out;
+  out.nodes = in.integer("nodes", 0, 1, kMaxNodes);
+  out.start_s = in.number("start_s", 0, 0, 1e9);
+  out.rate_per_s = in.number("rate_per_s", 1, 1e-6, 1e9);
+  if (out.nodes == 0) in.fail("", "[cluster.joins] has no 'nodes'", "write e.g. nodes = 10");
+  if (out.nodes >= nodes) in.fail("nodes", "all nodes of the cluster would join later", "keep some at the start");
+  in.finish();
+  return out;
+}
+
 /// "all of these keys belong to another source": reports the first one that is set.
 void refuse(TomlSection& in, std::initializer_list<const char*> keys, const std::string& why) {
   for (const char* key : keys)
@@ -189,10 +201,11 @@ ClusterSpec read_cluster(TomlReader& reader, const toml::table* table, std::size
   out.datacenters = in.texts("datacenters");
   for (const toml::table* shape : in.tables("shapes")) out.shapes.push_back(read_shape(reader, shape));
   if (const toml::table* load = in.table("load")) out.load = read_load(reader, load);
+  if (const toml::table* joins = in.table("joins")) out.joins = read_joins(reader, joins, out.nodes);
   out.nodes_file = in.text("file", "");
   out.list = in.choice<std::string>("list", "gpu_node", {{"gpu_node", "gpu_node"}, {"all_node", "all_node"}});
   out.gpu_shares = in.choice<std::int64_t>("gpu_sharing", 1, {{"whole", 1}, {"tenths", 10}, {"hundredths", 100}});
-  if (out.source != Source::mix) refuse(in, {"shapes", "load", "datacenters"}, why);
+  if (out.source != Source::mix) refuse(in, {"shapes", "load", "joins", "datacenters"}, why);
   if (out.source != Source::mix && out.source != Source::openb_like) refuse(in, {"nodes", "racks"}, why);
   if (out.source != Source::files) refuse(in, {"file"}, why);
   if (out.source != Source::openb) refuse(in, {"list"}, why);

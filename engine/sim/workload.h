@@ -55,12 +55,22 @@ struct LoadSpec {
   std::int64_t jobs = 16;  ///< distinct asks
 };
 
+/// Nodes that are not there at the start: the last ones of the cluster, one after the other.
+struct JoinSpec {
+  std::int64_t nodes = 0;
+  double start_s = 0, rate_per_s = 1;
+  [[nodiscard]] std::int64_t due_ns(std::size_t n) const {
+    return static_cast<std::int64_t>((start_s + static_cast<double>(n) / rate_per_s) * 1e9);
+  }
+};
+
 struct ClusterSpec {
   Source source = Source::mix;
   std::int64_t nodes = 0, racks = 0;
   std::vector<std::string> datacenters;
   std::vector<ShapeSpec> shapes;
   std::optional<LoadSpec> load;
+  JoinSpec joins;
   std::string nodes_file;       ///< source files: a JSON array of nodes, from the workload's folder
   std::string list;             ///< source openb: which node list, "gpu_node" or "all_node"
   std::int64_t gpu_shares = 1;  ///< instances one physical GPU is split into

@@ -21,7 +21,7 @@ search() {
   shift
   spin -a "$@" "$model" > "$name.spin" 2>&1 || { cat "$name.spin" >&2; return 1; }
   # COLLAPSE and no hashing of states away: every state is kept, so the search is complete.
-  ${CC:-cc} -O2 -w -DSAFETY -DCOLLAPSE -DMEMLIM=4000 -o "$name" pan.c || return 1
+  ${CC:-cc} -O1 -w -DSAFETY -DCOLLAPSE -DMEMLIM=4000 -o "$name" pan.c || return 1
   "./$name" -m2000000 > "$name.log" 2>&1
   return 0
 }

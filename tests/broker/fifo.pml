@@ -153,8 +153,7 @@ next:
 }
 
 init {
-  byte i, left;
-  bit r;
+  byte i, r, left;  /* r counts to 2: a bit never ends */
   atomic {
     for (i : 1 .. PRODUCERS) { run Producer() }
     for (i : 1 .. CONSUMERS) { run Consumer() }

@@ -56,6 +56,9 @@ expect 2 'nodes.json:/0/ID: is not a UUID' "$scratch/files.toml"
 expect 2 'none/a.json: its folder does not exist' "$small" --json "$scratch/none/a.json"
 [ ! -e "$scratch/none.json" ] || broken "a report was written in spite of bad input"
 
+for workers in 0 -1 2000 two; do expect 2 '--workers' "$small" --workers "$workers"; done
+expect 2 '--order' "$small" --order soonest
+
 # A good run: exit 0 and three files.
 "$berth" run --quiet "$small" --json "$scratch/a.json" --csv "$scratch/a.csv" --hdr "$scratch/a.hdr" > "$scratch/out" ||
   broken "a good run failed with $?"
@@ -80,6 +83,15 @@ kill -INT "$pid"
 wait "$pid" || broken "an interrupted run failed with $?"
 grep -q 'PARTIAL: interrupted' "$scratch/out" || broken "an interrupted run does not say so"
 grep -q '"partial": true' "$scratch/partial.json" || broken "partial.json is not marked"
+
+# The same with workers on whatever comes first: they finish what they have, and the report accounts for the rest.
+"$berth" run --quiet "$scratch/slow.toml" --workers 3 --order free --json "$scratch/partial.json" > "$scratch/out" &
+pid=$!
+sleep 1
+kill -INT "$pid"
+wait "$pid" || broken "an interrupted run of several workers failed with $?"
+grep -q 'PARTIAL: interrupted' "$scratch/out" || broken "an interrupted run of several workers does not say so"
+grep -q '"lost": 0' "$scratch/partial.json" || broken "an interrupted run of several workers lost evaluations"
 
 # The provided workloads in their smoke size (quickstart and nomad-grid run in run_test.cc).
 "$berth" run --quiet openb-like --label smoke > "$scratch/out" || broken "openb-like failed with $?"

@@ -106,6 +106,46 @@ TEST(Run, DecisionsDependOnTheSeedOnly) {
   EXPECT_EQ(first->refused, 0U);
 }
 
+TEST(Run, DecisionsDoNotDependOnTheNumberOfWorkers) {
+  for (const char* name : {"quickstart", "openb-like", "contention", "storm"}) {
+    auto workload = sim::read_workload(std::string(BERTH_SOURCE_DIR "/bench/macro/") + name + ".toml", "smoke");
+    ASSERT_TRUE(workload) << workload.error().line();
+    workload->commits = sim::CommitOrder::deterministic;
+    std::string digest;
+    for (const std::int64_t workers : {1, 2, 3, 8}) {
+      workload->workers = workers;
+      const auto result = run_workload(*workload, {.quiet = true});
+      ASSERT_TRUE(result) << result.error().line();
+      EXPECT_GT(result->placed, 50U);
+      EXPECT_EQ(result->refused, 0U);
+      if (workers == 1) digest = result->decisions_digest;
+      EXPECT_EQ(result->decisions_digest, digest) << name << ", " << workers << " workers";
+    }
+  }
+}
+
+TEST(Run, FreeCommitsAccountForEveryEvaluation) {
+  for (const char* name : {"quickstart", "contention", "storm"})
+    for (const std::int64_t workers : {1, 3}) {
+      auto workload = sim::read_workload(std::string(BERTH_SOURCE_DIR "/bench/macro/") + name + ".toml", "smoke");
+      ASSERT_TRUE(workload) << workload.error().line();
+      workload->commits = sim::CommitOrder::free;
+      workload->workers = workers;
+      const auto result = run_workload(*workload, {.quiet = true});
+      ASSERT_TRUE(result) << result.error().line();
+      const ParallelResult& p = result->parallel;
+      EXPECT_EQ(p.lost, 0) << name;
+      EXPECT_EQ(p.left, 0U);
+      EXPECT_EQ(p.exceptions + p.plan_errors + p.failed, 0U);
+      EXPECT_EQ(result->evaluations, result->jobs + result->retries);
+      EXPECT_EQ(p.busy_ns.size(), static_cast<std::size_t>(workers));
+      if (workers == 1) {
+        EXPECT_EQ(p.conflicts, 0U) << name;
+      }
+      EXPECT_NE(to_table(*result).find("applier"), std::string::npos);
+    }
+}
+
 TEST(Run, LatencyCountsFromTheDueTime) {
   // A backlog: everything is due at 0, so the last placement has waited for the whole run and the median for half of
   // it.

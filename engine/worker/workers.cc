@@ -1,45 +1,39 @@
-#include "sim/workers.h"
-
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
-#include <tbb/task_group.h>
+#include "worker/workers.h"
 
 #include <chrono>
 
-namespace berth::sim {
+namespace berth::worker {
 
-struct Workers::Arena {
-  explicit Arena(std::uint32_t workers)
-      : limit(tbb::global_control::max_allowed_parallelism, workers + 1), arena(static_cast<int>(workers), 0) {}
-  tbb::global_control limit;  // more workers than cores are allowed: each gets a thread
-  tbb::task_arena arena;
-  tbb::task_group group;
-};
+namespace {
+
+/// For measuring: the host's clock may jump over idle time.
+std::int64_t measured_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
 
 Workers::Workers(tables::StateStore& store, WorkerHost& host, const WorkerConfig& config)
     : store_(store), host_(host), config_(config), broker_(config.broker) {
   BERTH_ASSERT(config.workers > 0);
   broker_.enable();
   plans_.enable();
-  for (std::uint32_t i = 0; i < config.workers; ++i) workers_.push_back(std::make_unique<Worker>());
-  // Publish: the acquire load at the start of loop() pairs with this store, so a worker sees everything above.
-  running_.store(config.workers, std::memory_order_release);
-  arena_ = std::make_unique<Arena>(config.workers);
-  arena_->arena.execute([&] {
-    for (auto& worker : workers_) arena_->group.run([this, &worker = *worker] { loop(worker); });
-  });
+  for (std::uint32_t i = 0; i < config.workers; ++i) {
+    workers_.push_back(std::make_unique<Worker>());
+    workers_.back()->lane = host.make_lane();
+  }
+  team_.emplace(config.workers, [this](std::uint32_t i) { loop(*workers_[i]); });
 }
 
 Workers::~Workers() { stop(); }
 
 void Workers::stop() {
-  if (!arena_) return;
+  if (!team_) return;
   stopping_.store(true, std::memory_order_release);
   work_.fetch_add(1, std::memory_order_release);
   work_.notify_all();
-  for (std::uint32_t left; (left = running_.load(std::memory_order_acquire)) > 0;) running_.wait(left);
-  arena_->arena.execute([&] { arena_->group.wait(); });
-  arena_.reset();
+  team_.reset();
 }
 
 bool Workers::enqueue(std::span<const broker::Eval> evals) {
@@ -77,6 +71,10 @@ void Workers::tick() {
     counters_.failed.fetch_add(1, std::memory_order_relaxed);
     if (broker_.ack((*delivery)->row, (*delivery)->token, host_.now_ns())) leave();
   }
+  cancelled_.clear();
+  broker_.take_cancelable(1u << 16, cancelled_);  // R-CTRL-336
+  counters_.cancelled.fetch_add(cancelled_.size(), std::memory_order_relaxed);
+  for (std::size_t i = 0; i < cancelled_.size(); ++i) leave();
   work_.fetch_add(1, std::memory_order_release);
   work_.notify_all();
 }
@@ -84,7 +82,6 @@ void Workers::tick() {
 // ---------------------------------------------------------------- one worker
 
 void Workers::loop(Worker& worker) {
-  if (running_.load(std::memory_order_acquire) == 0) return;
   while (!stopping_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = work_.load(std::memory_order_acquire);
     const std::int64_t now = host_.now_ns();
@@ -94,28 +91,28 @@ void Workers::loop(Worker& worker) {
       if (!stopping_.load(std::memory_order_acquire)) work_.wait(seen, std::memory_order_acquire);
       continue;
     }
+    const std::int64_t began = measured_ns();
     run(worker, **delivery);
-    worker.busy_ns.fetch_add(host_.now_ns() - now, std::memory_order_relaxed);
+    worker.busy_ns.fetch_add(measured_ns() - began, std::memory_order_relaxed);
   }
-  // Pairs with the acquire load in stop(): whoever sees 0 sees all that workers wrote.
-  if (running_.fetch_sub(1, std::memory_order_acq_rel) >= 1) running_.notify_all();
 }
 
 void Workers::run(Worker& worker, const broker::Delivery& delivery) {
   Message& message = worker.message;
-  message.lane = &worker.lane;
+  Lane& lane = *worker.lane;
+  message.lane = &lane;
   message.eval = delivery.row;
-  worker.lane.attempts = 0;
+  lane.attempts = 0;
   bool fine = true;
   try {
     for (bool done = false; !done;) {
-      ++worker.lane.attempts;
+      ++lane.attempts;
       {
         const tables::SnapshotRef state = store_.snapshot();
-        worker.lane.started_ns = host_.now_ns();
-        worker.lane.snapshot_index = state->index;
-        host_.decide(delivery.row, state, worker.lane);
-        worker.lane.decided_ns = host_.now_ns();
+        lane.started_ns = host_.now_ns();
+        lane.snapshot_index = state->index;
+        host_.decide(delivery.row, state, lane);
+        lane.decided_ns = host_.now_ns();
       }  // Let go: a commit that nobody looks over the shoulder of writes in place.
       submit(message);
       if (!message.error.empty()) {
@@ -171,7 +168,7 @@ void Workers::serve() {
 }
 
 void Workers::settle(Message& message) {
-  const std::int64_t began = host_.now_ns();
+  const std::int64_t began = measured_ns();
   Lane& lane = *message.lane;
   message.done = true;
   if (host_.has_plan(lane)) {
@@ -189,12 +186,12 @@ void Workers::settle(Message& message) {
         counters_.gave_up.fetch_add(1, std::memory_order_relaxed);
         host_.gave_up(message.eval, lane);
       }
-      counters_.apply_ns.fetch_add(host_.now_ns() - began, std::memory_order_relaxed);
+      counters_.apply_ns.fetch_add(measured_ns() - began, std::memory_order_relaxed);
       return;
     }
   }
   if (message.error.empty()) host_.served(message.eval, lane);
-  counters_.apply_ns.fetch_add(host_.now_ns() - began, std::memory_order_relaxed);
+  counters_.apply_ns.fetch_add(measured_ns() - began, std::memory_order_relaxed);
 }
 
 // ---------------------------------------------------------------- accounts
@@ -205,7 +202,8 @@ WorkerStats Workers::stats() const {
   out.plans = read(counters_.plans), out.conflicts = read(counters_.conflicts), out.partial = read(counters_.partial);
   out.retries = read(counters_.retries), out.gave_up = read(counters_.gave_up);
   out.exceptions = read(counters_.exceptions), out.plan_errors = read(counters_.plan_errors);
-  out.failed = read(counters_.failed), out.apply_ns = read(counters_.apply_ns);
+  out.failed = read(counters_.failed), out.cancelled = read(counters_.cancelled),
+  out.apply_ns = read(counters_.apply_ns);
   for (const auto& worker : workers_) out.busy_ns.push_back(read(worker->busy_ns));
   return out;
 }
@@ -217,4 +215,4 @@ std::int64_t Workers::lost() {
   return static_cast<std::int64_t>(totals.accepted) - static_cast<std::int64_t>(gone) - held;
 }
 
-}  // namespace berth::sim
+}  // namespace berth::worker

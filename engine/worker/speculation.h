@@ -15,18 +15,26 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 
-#include "sim/lane.h"
+#include "worker/lane.h"
+#include "worker/team.h"
 
-namespace berth::sim {
+namespace berth::worker {
 
 class Speculation {
  public:
-  /// Decides evaluation `eval` on `state` into `lane`, seeding its visiting order with `order_index`. Any thread.
-  using Decide =
-      std::function<void(std::uint32_t eval, const tables::Snapshot& state, std::uint64_t order_index, Lane& lane)>;
+  /// What a decision looked at.
+  struct Reads {
+    std::vector<tables::NodeRow> rows;  ///< nodes whose use it read
+    bool all = false;                   ///< it may have read any
+  };
+  /// Decides evaluation `eval` on `state` into `lane`, seeding its visiting order with `order_index`. Any thread; may
+  /// throw.
+  using Decide = std::function<void(std::uint32_t eval, const tables::Snapshot& state, std::uint64_t order_index,
+                                    Lane& lane, Reads& reads)>;
 
-  Speculation(tables::StateStore& store, std::uint32_t threads, Decide decide);
+  Speculation(tables::StateStore& store, std::uint32_t threads, const MakeLane& make_lane, Decide decide);
   ~Speculation();
   Speculation(const Speculation&) = delete;
   Speculation& operator=(const Speculation&) = delete;
@@ -40,6 +48,10 @@ class Speculation {
   /// until release(). The snapshot it was made on is gone.
   Lane& take(std::uint32_t eval, std::uint64_t order_index);
   void release();
+  /// An evaluation was decided in its turn without having been posted.
+  void skip() {
+    if (pause_ > 0) --pause_;
+  }
 
   /// The use of a node's row changed, or the set of ready nodes.
   void changed(tables::NodeRow row);
@@ -54,15 +66,13 @@ class Speculation {
 
  private:
   struct alignas(64) Slot {
-    Lane lane;
+    std::unique_ptr<Lane> lane;
     std::uint32_t eval = 0;
     std::uint64_t order_index = 0, change = 0, epoch = 0;
-    bool reads_all = false;
-    std::vector<tables::NodeRow> rows;
+    Reads reads;
     std::exception_ptr failed;
     std::atomic<std::uint32_t> done{0};
   };
-  struct Arena;
   struct alignas(64) Thread {
     std::atomic<std::int64_t> busy_ns{0};
   };
@@ -79,13 +89,12 @@ class Speculation {
   std::uint64_t taken_ = 0;
   Stats stats_;
   std::uint32_t recent_redone_ = 0, recent_ = 0;
-  std::uint64_t pause_ = 0;                            // takes until posting goes on
+  std::uint64_t pause_ = 0;                            // evaluations until posting goes on
   alignas(64) std::atomic<std::uint64_t> posted_{0};   // written by the run's thread; threads wait on it
   alignas(64) std::atomic<std::uint64_t> claimed_{0};  // next to be decided; by compare-exchange
   alignas(64) std::atomic<std::uint64_t> change_{0};   // commits so far
   std::atomic<bool> stopping_{false};
-  std::atomic<std::uint32_t> running_{0};
-  std::unique_ptr<Arena> arena_;
+  std::optional<Team> team_;
 };
 
-}  // namespace berth::sim
+}  // namespace berth::worker

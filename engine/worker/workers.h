@@ -18,21 +18,26 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "broker/broker.h"
-#include "sim/lane.h"
+#include "plan/plan_queue.h"
+#include "worker/lane.h"
+#include "worker/team.h"
 
-namespace berth::sim {
+namespace berth::worker {
 
 /// What the pool asks of the run it works for.
 class WorkerHost {
  public:
   virtual ~WorkerHost() = default;
-  /// Decides the evaluation on `state` into lane.result. On a worker's thread, without the lock; may throw.
+  /// The memory of one worker.
+  virtual std::unique_ptr<Lane> make_lane() = 0;
+  /// Decides the evaluation on `state` into the lane. On a worker's thread, without the lock; may throw.
   virtual void decide(broker::EvalRow eval, const tables::Snapshot& state, Lane& lane) = 0;
-  /// True when the plan of lane.result is to be submitted to apply(); false when there is nothing to commit.
+  /// Whether the lane holds a plan for apply(); false when there is nothing to commit.
   virtual bool has_plan(const Lane& lane) const = 0;
-  /// Commits lane.result.plan into lane.applied. Under the writer's lock.
+  /// Checks and commits the lane's plan; the outcome goes to lane.applied. Under the writer's lock.
   virtual void apply(broker::EvalRow eval, Lane& lane) = 0;
   /// The evaluation was served: everything it planned is committed, or it planned nothing. Under the writer's lock.
   virtual void served(broker::EvalRow eval, Lane& lane) = 0;
@@ -60,6 +65,7 @@ struct WorkerStats {
   std::uint64_t exceptions = 0;       ///< evaluations whose worker threw; nacked
   std::uint64_t plan_errors = 0;      ///< plans that failed as a whole; nacked
   std::uint64_t failed = 0;           ///< evaluations that reached the delivery limit
+  std::uint64_t cancelled = 0;        ///< evaluations that a newer one of their job made superfluous (R-CTRL-336)
   std::int64_t apply_ns = 0;          ///< in the applier, all threads
   std::vector<std::int64_t> busy_ns;  ///< per worker: from dequeue to ack
 };
@@ -87,9 +93,10 @@ class Workers {
     std::unique_lock<std::mutex> lock_;
   };
 
-  /// False when the broker is full: the evaluation was not taken.
+  /// False when the broker is full: none of the evaluations was taken. Rows that the broker knows already must not be
+  /// handed in.
   [[nodiscard]] bool enqueue(std::span<const broker::Eval> evals);
-  /// Fires the broker's timers and serves the failed queue.
+  /// Fires the broker's timers, serves the failed queue and collects cancelled evaluations.
   void tick();
   /// Waits until nothing is ready or outstanding, at most until `timeout_ns` from now; true when nothing is.
   bool wait_idle(std::int64_t timeout_ns);
@@ -110,16 +117,15 @@ class Workers {
     bool done = false;  // the evaluation is settled
   };
   struct alignas(64) Worker {
-    Lane lane;
+    std::unique_ptr<Lane> lane;
     Message message;
     std::atomic<std::int64_t> busy_ns{0};
   };
   struct Counters {  // relaxed sums
     std::atomic<std::uint64_t> plans{0}, conflicts{0}, partial{0}, retries{0}, gave_up{0}, exceptions{0},
-        plan_errors{0}, failed{0};
+        plan_errors{0}, failed{0}, cancelled{0};
     std::atomic<std::int64_t> apply_ns{0};
   };
-  struct Arena;  // oneTBB's, kept out of this header
 
   void loop(Worker& worker);
   void run(Worker& worker, const broker::Delivery& delivery);
@@ -141,8 +147,8 @@ class Workers {
   alignas(64) std::atomic<std::int64_t> in_flight_{0};  // accepted and neither acked nor failed
   std::mutex idle_mutex_;
   std::condition_variable idle_changed_;
-  std::atomic<std::uint32_t> running_{0};
-  std::unique_ptr<Arena> arena_;
+  std::vector<broker::EvalRow> cancelled_;  // the run's thread
+  std::optional<Team> team_;
 };
 
-}  // namespace berth::sim
+}  // namespace berth::worker

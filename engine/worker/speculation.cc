@@ -1,16 +1,13 @@
-#include "sim/speculation.h"
-
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
-#include <tbb/task_group.h>
+#include "worker/speculation.h"
 
 #include <chrono>
 
-namespace berth::sim {
+namespace berth::worker {
 
 namespace {
 
-constexpr std::uint32_t kSlotsPerThread = 4;
+// Decided ahead: what the threads work on and one more. A longer queue would be decided on older state.
+constexpr std::uint32_t kSpareSlots = 1;
 // Posting pauses when more than this many of so many decisions were redone.
 constexpr std::uint32_t kWindow = 32, kRedoneMax = 16;
 constexpr std::uint64_t kPause = 256;
@@ -22,32 +19,21 @@ std::int64_t steady_ns() {
 
 }  // namespace
 
-struct Speculation::Arena {
-  explicit Arena(std::uint32_t threads)
-      : limit(tbb::global_control::max_allowed_parallelism, threads + 1), arena(static_cast<int>(threads), 0) {}
-  tbb::global_control limit;
-  tbb::task_arena arena;
-  tbb::task_group group;
-};
-
-Speculation::Speculation(tables::StateStore& store, std::uint32_t threads, Decide decide)
+Speculation::Speculation(tables::StateStore& store, std::uint32_t threads, const MakeLane& make_lane, Decide decide)
     : store_(store), decide_(std::move(decide)) {
-  for (std::uint32_t i = 0; i < threads * kSlotsPerThread; ++i) slots_.push_back(std::make_unique<Slot>());
+  for (std::uint32_t i = 0; i < threads + kSpareSlots; ++i) {
+    slots_.push_back(std::make_unique<Slot>());
+    slots_.back()->lane = make_lane();
+  }
   for (std::uint32_t i = 0; i < threads; ++i) threads_.push_back(std::make_unique<Thread>());
-  // Publish: pairs with the acquire load at the start of loop().
-  running_.store(threads, std::memory_order_release);
-  arena_ = std::make_unique<Arena>(threads);
-  arena_->arena.execute([&] {
-    for (auto& thread : threads_) arena_->group.run([this, &thread = *thread] { loop(thread); });
-  });
+  team_.emplace(threads, [this](std::uint32_t i) { loop(*threads_[i]); });
 }
 
 Speculation::~Speculation() {
   stopping_.store(true, std::memory_order_release);
   posted_.fetch_add(1, std::memory_order_release);  // wakes; nobody looks at the slot any more
   posted_.notify_all();
-  for (std::uint32_t left; (left = running_.load(std::memory_order_acquire)) > 0;) running_.wait(left);
-  arena_->arena.execute([&] { arena_->group.wait(); });
+  team_.reset();
 }
 
 bool Speculation::wants_more() const {
@@ -66,7 +52,6 @@ void Speculation::post(std::uint32_t eval, std::uint64_t order_index) {
 }
 
 void Speculation::loop(Thread& thread) {
-  if (running_.load(std::memory_order_acquire) == 0) return;
   while (true) {
     const std::uint64_t posted = posted_.load(std::memory_order_acquire);
     if (stopping_.load(std::memory_order_acquire)) break;
@@ -84,31 +69,30 @@ void Speculation::loop(Thread& thread) {
     slot.done.store(1, std::memory_order_release);
     slot.done.notify_one();
   }
-  if (running_.fetch_sub(1, std::memory_order_acq_rel) >= 1) running_.notify_all();
 }
 
 void Speculation::run(Slot& slot) {
   slot.failed = nullptr;
-  slot.rows.clear();
+  slot.reads.rows.clear();
+  slot.reads.all = false;
   // Read before the snapshot is taken: a commit between the two counts as a change that was not seen.
   slot.change = change_.load(std::memory_order_acquire);
   const tables::SnapshotRef state = store_.snapshot();
   slot.epoch = state->nodes.epoch;
-  slot.lane.started_ns = steady_ns();
-  slot.lane.snapshot_index = state->index;
+  slot.lane->started_ns = steady_ns();
+  slot.lane->snapshot_index = state->index;
   try {
-    decide_(slot.eval, state, slot.order_index, slot.lane);
+    decide_(slot.eval, state, slot.order_index, *slot.lane, slot.reads);
   } catch (...) {
     slot.failed = std::current_exception();
   }
-  slot.lane.decided_ns = steady_ns();
-  slot.reads_all = !slot.lane.scheduler.rows_read(slot.rows);
+  slot.lane->decided_ns = steady_ns();
 }
 
 bool Speculation::valid(const Slot& slot, std::uint64_t order_index) const {
   if (slot.failed || slot.order_index != order_index || slot.epoch != store_.current().nodes.epoch) return false;
-  if (slot.reads_all) return slot.change == change_.load(std::memory_order_relaxed);
-  for (const tables::NodeRow row : slot.rows)
+  if (slot.reads.all) return slot.change == change_.load(std::memory_order_relaxed);
+  for (const tables::NodeRow row : slot.reads.rows)
     if (row < last_change_.size() && last_change_[row] > slot.change) return false;
   return true;
 }
@@ -143,7 +127,7 @@ Lane& Speculation::take(std::uint32_t eval, std::uint64_t order_index) {
     run(slot);
     if (slot.failed) std::rethrow_exception(slot.failed);
   }
-  return slot.lane;
+  return *slot.lane;
 }
 
 void Speculation::release() { ++taken_; }
@@ -162,4 +146,4 @@ Speculation::Stats Speculation::stats() const {
   return out;
 }
 
-}  // namespace berth::sim
+}  // namespace berth::worker
