@@ -56,8 +56,13 @@ expect 2 'nodes.json:/0/ID: is not a UUID' "$scratch/files.toml"
 expect 2 'none/a.json: its folder does not exist' "$small" --json "$scratch/none/a.json"
 [ ! -e "$scratch/none.json" ] || broken "a report was written in spite of bad input"
 
-for workers in 0 -1 2000 two; do expect 2 '--workers' "$small" --workers "$workers"; done
-expect 2 '--order' "$small" --order soonest
+for bad in "--workers 0" "--workers -1" "--workers 2000" "--workers two" "--order soonest"; do
+  status=0
+  # shellcheck disable=SC2086  # two words
+  "$berth" run --quiet "$small" $bad > "$scratch/out" 2> "$scratch/err" || status=$?
+  [ "$status" -eq 2 ] || broken "berth run $bad: exit code $status instead of 2"
+  grep -q -- "${bad% *}" "$scratch/err" || broken "berth run $bad: '$(cat "$scratch/err")' does not name the option"
+done
 
 # A good run: exit 0 and three files.
 "$berth" run --quiet "$small" --json "$scratch/a.json" --csv "$scratch/a.csv" --hdr "$scratch/a.hdr" > "$scratch/out" ||
