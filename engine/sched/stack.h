@@ -24,6 +24,7 @@
 #include "feasible/network_check.h"
 #include "plan/plan_rows.h"
 #include "preempt/victims.h"
+#include "rank/best_index.h"
 #include "rank/devices.h"
 #include "rank/order.h"
 #include "rank/score_fit.h"
@@ -268,6 +269,11 @@ class GenericStack {
     std::uint32_t chosen = 0;  // entry of the last Select's node
     bool one_class = true, exhausted_any = false, one_dimension = true;
     std::uint32_t exhausted_dimension = kReasonNone;
+    // Exhaustive, without spreads: the final scores of all entries by an index (select_indexed).
+    enum class Indexed : std::uint8_t { not_yet, yes, never } indexed = Indexed::not_yet;
+    std::uint32_t exhausted_count = 0;
+    rank::BestIndex index;
+    std::vector<double> scores;  // scratch of its making
     std::size_t spread_sets = 0;
     std::vector<std::span<std::uint32_t>> codes;
     std::vector<std::vector<double>> tables;
@@ -279,6 +285,9 @@ class GenericStack {
   void decide_entry(std::uint32_t entry, GroupView& view);
   bool fill_spread_tables();
   [[nodiscard]] std::optional<Selected> select_plain(GroupView& view);
+  [[nodiscard]] bool build_index(GroupView& view);
+  void reindex(std::uint32_t entry);
+  [[nodiscard]] std::optional<Selected> select_indexed(GroupView& view);
   void count_window(std::uint32_t start, std::uint32_t end);
   void count_exhausted(std::uint32_t start, std::uint32_t end, std::uint32_t exhausted);
   void plain_top(std::uint32_t entry, double norm, ScoredNode& node) const;

@@ -19,6 +19,7 @@
 // Nodes are prepared in blocks ahead of the cursor. That a node was prepared is not visible: what counts as visited is
 // where the cursor has been, and leave_plain() rebuilds the general path's state from exactly that.
 #include <algorithm>
+#include <cmath>
 
 #include "rank/window.h"
 #include "sched/stack.h"
@@ -67,6 +68,7 @@ void GenericStack::start_plain() {
   p.no_own_allocs = own_counts_.empty();
   p.exhausted_any = false;
   p.one_dimension = true;
+  p.indexed = Plain::Indexed::not_yet;
   p.spread_sets = spread_group_ ? spread_group_->sets().size() : 0;
   if (spread_group_) {
     p.codes.resize(p.spread_sets);
@@ -174,6 +176,8 @@ std::optional<Selected> GenericStack::select_plain(GroupView& v) {
   Plain& p = plain_;
   if (!p.active) start_plain();
   if (offset_ == size_) offset_ = 0;
+  if (config_.exhaustive && p.spread_sets == 0 && offset_ == 0 && p.indexed != Plain::Indexed::never && build_index(v))
+    return select_indexed(v);
   const std::uint32_t start = offset_;
   std::uint32_t skipped[kSetAside], skip_count = config_.exhaustive ? kSetAside : 0, best = kNoRow, exhausted = 0;
   double skipped_score[kSetAside], best_score = 0;
@@ -264,6 +268,65 @@ std::optional<Selected> GenericStack::select_plain(GroupView& v) {
   }
   p.chosen = best;
   return chosen(p.row[best], best_score, v, Position{p.row[best], 0, 0, kPass});
+}
+
+// ---------------------------------------------------------------- the best of all, by an index
+
+/// Decides every entry, once per attempt, and indexes their final scores. False when they cannot be indexed: a score is
+/// not finite, as on a node without capacity (R-RANK-104), and comparisons with it depend on the order of visits.
+bool GenericStack::build_index(GroupView& v) {
+  Plain& p = plain_;
+  if (p.indexed == Plain::Indexed::yes) return true;
+  while (p.prepared < size_) prepare_block(v);
+  p.exhausted_count = 0;
+  p.scores.resize(p.count);
+  p.indexed = Plain::Indexed::never;
+  for (std::uint32_t e = 0; e < p.count; ++e) {
+    p.scores[e] = rank::BestIndex::kAbsent;
+    if (p.appended[e] == 0) {
+      ++p.exhausted_count;
+      continue;
+    }
+    p.scores[e] = p.prefix[e] / p.appended[e];
+    if (!std::isfinite(p.scores[e])) return false;
+  }
+  p.index.build(p.scores);
+  p.indexed = Plain::Indexed::yes;
+  return true;
+}
+
+/// After a placement changed an entry.
+void GenericStack::reindex(std::uint32_t entry) {
+  Plain& p = plain_;
+  if (p.indexed != Plain::Indexed::yes) return;
+  if (p.index[entry] == rank::BestIndex::kAbsent) --p.exhausted_count;
+  double score = rank::BestIndex::kAbsent;
+  if (p.appended[entry] == 0)
+    ++p.exhausted_count;
+  else if (score = p.prefix[entry] / p.appended[entry]; !std::isfinite(score))
+    p.indexed = Plain::Indexed::never;
+  if (p.indexed == Plain::Indexed::yes) p.index.set(entry, score);
+}
+
+/// select_plain() when every node is taken: the same node, counts and list of the best, without looking at each.
+std::optional<Selected> GenericStack::select_indexed(GroupView& v) {
+  Plain& p = plain_;
+  if (!error_.empty()) return std::nullopt;
+  top_ = p.index.top();
+  evaluated_ = static_cast<std::int32_t>(size_);
+  filtered_ = static_cast<std::int32_t>(size_ - p.count);
+  exhausted_ = static_cast<std::int32_t>(p.exhausted_count);
+  count_window(0, size_);
+  if (p.exhausted_count > 0) count_exhausted(0, size_, p.exhausted_count);
+  p.visited = size_;
+  p.cursor = 0;
+  const rank::BestIndex::Best best = p.index.best();
+  if (best.i == p.index.size()) {
+    leave_plain(v);
+    return std::nullopt;
+  }
+  p.chosen = best.i;
+  return chosen(p.row[best.i], best.score, v, Position{p.row[best.i], 0, 0, kPass});
 }
 
 void GenericStack::count_window(std::uint32_t start, std::uint32_t end) {

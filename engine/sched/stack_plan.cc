@@ -188,6 +188,7 @@ void GenericStack::placed(const PlannedAlloc& alloc) {
   if (plain_.active) {
     BERTH_ASSERT(plain_.row[plain_.chosen] == alloc.node);
     decide_entry(plain_.chosen, *current_);
+    reindex(plain_.chosen);
     return;
   }
   const std::uint32_t position = scratch_.mark(alloc.node).position;
