@@ -79,7 +79,9 @@ Result<Report> run(const RunOptions& options) {
     FileReport file{path, 0, 0, {}};
     std::optional<InputError> error;
     const std::string kind = stem(path);
+    std::size_t lines = 0;
     auto done = io::read_lines(path, [&](std::string_view line, std::size_t number) {
+      if (lines++ % options.every != 0) return true;
       auto value = io::parse_json(line, path, std::to_string(number));
       if (!value) {
         error = value.error();

@@ -15,6 +15,7 @@ struct RunOptions {
   std::vector<std::string> paths;   ///< files, or folders searched for .jsonl and .jsonl.gz
   std::optional<std::string> step;  ///< only vectors of that step (evaluation vectors)
   std::string name;                 ///< only vectors whose name contains this text
+  std::size_t every = 1;            ///< only the first of each so many vectors of a file
   std::size_t diff_count = 0;       ///< how many differing vectors to keep in full
 };
 

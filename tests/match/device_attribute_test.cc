@@ -70,24 +70,24 @@ TEST(ParseDeviceLiteral, TypesTheText) {  // R-FEAS-921 to 923
   EXPECT_EQ(parse_device_literal("").string_value, "");
 }
 
-Result<bool, NotANumber> asks(const char* operand, const char* left, const char* right) {
+Result<bool, NotANumber> device_asks(const char* operand, const char* left, const char* right) {
   Patterns patterns;
   const auto l = parse_device_literal(left), r = parse_device_literal(right);
   return evaluate_device(parse_operand(operand), &l, &r, patterns);
 }
 
-TEST(DeviceOperand, FollowsTheTable) {    // R-FEAS-934, 935
-  EXPECT_FALSE(*asks("!=", "abc", "5"));  // not comparable
-  EXPECT_FALSE(*asks("=", "abc", "5"));
-  EXPECT_TRUE(*asks(">=", "false", "true"));
-  EXPECT_TRUE(*asks(">", "false", "true"));
-  EXPECT_FALSE(*asks("version", "1.2.3", "1.0"));  // the literal is a double
-  EXPECT_TRUE(*asks("version", "1.2.3", ">= 1.0"));
-  EXPECT_TRUE(*asks("version", "7", "> 6.5.1"));
-  EXPECT_FALSE(*asks("regexp", "5", "abc"));
-  EXPECT_TRUE(*asks("set_contains_any", "a,b", "c, b"));
-  EXPECT_FALSE(asks("<", "nan", "1").has_value());  // R-FEAS-933
-  EXPECT_FALSE(asks("!=", "1", "nan").has_value());
+TEST(DeviceOperand, FollowsTheTable) {           // R-FEAS-934, 935
+  EXPECT_FALSE(*device_asks("!=", "abc", "5"));  // not comparable
+  EXPECT_FALSE(*device_asks("=", "abc", "5"));
+  EXPECT_TRUE(*device_asks(">=", "false", "true"));
+  EXPECT_TRUE(*device_asks(">", "false", "true"));
+  EXPECT_FALSE(*device_asks("version", "1.2.3", "1.0"));  // the literal is a double
+  EXPECT_TRUE(*device_asks("version", "1.2.3", ">= 1.0"));
+  EXPECT_TRUE(*device_asks("version", "7", "> 6.5.1"));
+  EXPECT_FALSE(*device_asks("regexp", "5", "abc"));
+  EXPECT_TRUE(*device_asks("set_contains_any", "a,b", "c, b"));
+  EXPECT_FALSE(device_asks("<", "nan", "1").has_value());  // R-FEAS-933
+  EXPECT_FALSE(device_asks("!=", "1", "nan").has_value());
   Patterns patterns;
   const auto one = parse_device_literal("1");
   EXPECT_TRUE(*evaluate_device(Operand::not_equal, &one, nullptr, patterns));

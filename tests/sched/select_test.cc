@@ -11,6 +11,7 @@
 #include "plan/apply.h"
 #include "sched/generic.h"
 #include "sched/to_model.h"
+#include "support/sanitized.h"
 
 namespace {
 std::atomic<std::uint64_t> g_allocations{0};
@@ -153,7 +154,7 @@ struct World {
 };
 
 TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 10xx
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::rounds(150); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     World world(random, static_cast<std::uint32_t>(pick(random, 1, 300)), 7);
@@ -180,7 +181,7 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
 }
 
 TEST(Select, ExhaustiveNeverScoresWorseThanSampled) {
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::rounds(40, 4); ++seed) {
     Random random(seed);
     World world(random, 200, 6);
     world.ask(random, job(random, "one", false, 1));
