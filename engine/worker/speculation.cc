@@ -1,5 +1,6 @@
 #include "worker/speculation.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace berth::worker {
@@ -10,7 +11,7 @@ namespace {
 constexpr std::uint32_t kSpareSlots = 1;
 // Posting pauses when more than this many of so many decisions were redone.
 constexpr std::uint32_t kWindow = 32, kRedoneMax = 16;
-constexpr std::uint64_t kPause = 256;
+constexpr std::uint64_t kPauseMin = 256, kPauseMax = 16'384;
 
 std::int64_t steady_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -117,7 +118,11 @@ Lane& Speculation::take(std::uint32_t eval, std::uint64_t order_index) {
       decide = true;
     }
     if (recent_ == kWindow) {
-      if (recent_redone_ > kRedoneMax) pause_ = kPause;
+      if (recent_redone_ > kRedoneMax) {  // longer each time it does not pay
+        pause_ = pause_length_ = std::clamp(2 * pause_length_, kPauseMin, kPauseMax);
+      } else {
+        pause_length_ = 0;
+      }
       recent_ = recent_redone_ = 0;
     }
   }

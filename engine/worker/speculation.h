@@ -89,6 +89,7 @@ class Speculation {
   std::uint64_t taken_ = 0;
   Stats stats_;
   std::uint32_t recent_redone_ = 0, recent_ = 0;
+  std::uint64_t pause_length_ = 0;                     // the last one
   std::uint64_t pause_ = 0;                            // evaluations until posting goes on
   alignas(64) std::atomic<std::uint64_t> posted_{0};   // written by the run's thread; threads wait on it
   alignas(64) std::atomic<std::uint64_t> claimed_{0};  // next to be decided; by compare-exchange
