@@ -138,13 +138,13 @@ class Interleavings : public ::testing::TestWithParam<InterleavingCase> {
 };
 
 #if defined(__SANITIZE_ADDRESS__) || !defined(NDEBUG)
-constexpr std::uint64_t kSeeds = 300;
+constexpr std::uint64_t kQueueSeeds = 300;
 #else
-constexpr std::uint64_t kSeeds = 8'000;
+constexpr std::uint64_t kQueueSeeds = 8'000;
 #endif
 
 TEST_P(Interleavings, AreLinearizable) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < kQueueSeeds; ++seed) {
     std::vector<QueueOp> history;
     ASSERT_TRUE(run(seed, false, history)) << "no end, seed " << seed;
     ASSERT_TRUE(Linearizer(history).check()) << "seed " << seed << "\n" << to_text(history);
@@ -152,7 +152,7 @@ TEST_P(Interleavings, AreLinearizable) {
 }
 
 TEST_P(Interleavings, AThreadThatStopsAnywhereDelaysNobody) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < kQueueSeeds; ++seed) {
     std::vector<QueueOp> history;
     ASSERT_TRUE(run(seed, true, history)) << "no end, seed " << seed;
     ASSERT_TRUE(Linearizer(history).check()) << "seed " << seed << "\n" << to_text(history);
