@@ -12,18 +12,17 @@ using tables::NodeRow;
 using tables::NodeStatus;
 using tables::Snapshot;
 
+namespace {
+
+const tables::CompiledGroup& planned_group(const Snapshot& state, const PlanRows& plan, const PlannedAlloc& alloc) {
+  return state.jobs.versions[alloc.job == kNoRow ? plan.job : alloc.job]->groups[alloc.group];
+}
+
+}  // namespace
+
 bool Applier::fail(NodeRow node, std::string reason, bool is_error) {
   failures_.push_back({node, std::move(reason), is_error});
   return false;
-}
-
-const rank::NodePorts& Applier::node_ports(const std::shared_ptr<const tables::NodeSpec>& spec) {
-  SpecPorts& entry = ports_[spec.get()];
-  if (!entry.spec) {
-    entry.spec = spec;
-    entry.ports = std::make_unique<rank::NodePorts>(rank::read_node_ports(spec->node));
-  }
-  return *entry.ports;
 }
 
 bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t first) {
@@ -43,12 +42,11 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
 
   const tables::NodeUse& use = state.nodes.use[row];
   const tables::NodeCapacity& capacity = state.nodes.capacity(row);
-  const tables::CompiledJob& job = *state.jobs.versions[plan.job];
   std::int64_t cpu = use.cpu_mhz, memory = use.memory_mb, disk = use.disk_mb, allocs = use.alloc_count;
   bool special = capacity.network_invalid || (use.port_allocs | use.device_allocs | use.core_allocs | use.claim_allocs);
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
     const tables::ResourceShape& shape = *plan.allocs[i].held;
-    const tables::CompiledGroup& group = job.groups[plan.allocs[i].group];
+    const tables::CompiledGroup& group = planned_group(state, plan, plan.allocs[i]);
     cpu += shape.cpu_mhz;
     memory += shape.memory_mb;
     disk += shape.disk_mb;
@@ -57,119 +55,110 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
   }
   const bool room = cpu <= capacity.cpu_mhz && memory <= capacity.memory_mb && disk <= capacity.disk_mb &&
                     (capacity.max_allocs == 0 || allocs <= capacity.max_allocs);
-  return (room && !special) || check_exactly(state, plan, first);
+  return (room && !special) || check_exactly(state, plan, row, first);
 }
 
-bool Applier::check_exactly(const Snapshot& state, const PlanRows& plan, std::uint32_t first) {
-  const NodeRow row = plan.allocs[first].node;
+bool Applier::check_exactly(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
   const tables::AllocTable& allocs = state.allocs;
-  rows_.clear();
-  for (AllocRow a = state.nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a]) {
-    if (allocs.terminal(a)) continue;
-    const bool leaves =
-        std::any_of(plan.stops.begin(), plan.stops.end(), [&](const PlannedStop& stop) { return stop.alloc == a; });
-    if (!leaves) rows_.push_back(a);
-  }
-  std::sort(rows_.begin(), rows_.end(), [&](AllocRow a, AllocRow b) { return allocs.id[a] < allocs.id[b]; });
-
   entries_.clear();
-  ids_.clear();
-  auto enter = [&](const tables::ResourceShape& shape, base::Uuid id, const model::TaskGroup* group) {
-    ids_.push_back(base::to_text(id));
-    entries_.push_back({shape.resources.get(), {}, group});
-  };
-  for (const AllocRow a : rows_) {
-    const tables::JobRow version = allocs.job[a];
-    enter(allocs.shape_of(a), allocs.id[a],
-          version == kNoRow ? nullptr : state.jobs.versions[version]->spec->group(state.text(allocs.group[a])));
+  leaving_.clear();
+  const auto of_node = std::lower_bound(updates_.begin(), updates_.end(), std::pair(node, 0U));
+  for (auto at = of_node; at != updates_.end() && at->first == node; ++at) {
+    const PlannedUpdate& update = plan.updates[at->second];
+    NodeEntry& entry = entries_.emplace_back();
+    entry.id = allocs.id[update.alloc];
+    entry.client = update.kind == PlannedUpdate::Kind::unknown ? tables::Client::unknown : allocs.client[update.alloc];
+    entry.consumes = !tables::client_terminal(entry.client);
+    entry.resources = (update.held ? *update.held : allocs.shape_of(update.alloc)).resources.get();
+    if (plan.job != kNoRow)
+      entry.group = state.jobs.versions[plan.job]->spec->group(state.text(allocs.group[update.alloc]));
   }
-  const tables::CompiledJob& job = *state.jobs.versions[plan.job];
-  for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node)
-    enter(*plan.allocs[i].held, plan.allocs[i].id, job.groups[plan.allocs[i].group].spec);
-  for (std::size_t i = 0; i < ids_.size(); ++i) entries_[i].id = ids_[i];
-
-  const auto& spec = state.nodes.fixed->spec[row];
-  const rank::Fit fit = rank::allocs_fit(spec->node, node_ports(spec), entries_, true, network_index_);
-  if (fit.fits()) return true;
-  if (fit.dimension == rank::Dimension::max_allocs)
-    return fail(row, "1 error occurred:\n\t* plan exceeds max allocation\n\n", true);
-  return fail(row, fit.text());
+  for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
+    NodeEntry& entry = entries_.emplace_back();
+    entry.id = plan.allocs[i].id;
+    entry.resources = plan.allocs[i].held->resources.get();
+    entry.group = planned_group(state, plan, plan.allocs[i]).spec;
+  }
+  for (const PlannedStop& stop : plan.stops)
+    if (!stop.dropped && allocs.node[stop.alloc] == node) leaving_.push_back(allocs.id[stop.alloc]);
+  NodeVerdict verdict = node_check_.check(state, node, entries_, leaving_);
+  if (verdict.fit) return true;
+  if (!verdict.error.empty()) return fail(node, "1 error occurred:\n\t* " + verdict.error + "\n\n", true);
+  return fail(node, std::move(verdict.reason));
 }
 
-void Applier::apply(const PlanRows& plan, std::uint64_t index, bool all_at_once, ApplyResult& result) {
+bool Applier::has_updates(NodeRow node) const {
+  const auto at = std::lower_bound(updates_.begin(), updates_.end(), std::pair(node, 0U));
+  return at != updates_.end() && at->first == node;
+}
+
+bool Applier::check_all(const Snapshot& state, const PlanRows& plan, const CommitFacts& facts, ApplyResult& result) {
+  failures_.clear();
+  updates_.clear();
+  std::uint32_t listed = static_cast<std::uint32_t>(plan.allocs.size());
+  for (std::uint32_t i = 0; i < plan.updates.size(); ++i)
+    if (!plan.updates[i].dropped) updates_.emplace_back(state.allocs.node[plan.updates[i].alloc], i), ++listed;
+  std::sort(updates_.begin(), updates_.end());
+  // Only the first planned allocation of a node has no predecessor in its chain; it stands for the node.
+  for (std::uint32_t i = 0; i < plan.allocs.size(); ++i) {
+    if (!plan.allocs[i].first_on_node) continue;
+    if (updates_.empty() || !has_updates(plan.allocs[i].node))
+      check(state, plan, i);
+    else
+      check_exactly(state, plan, plan.allocs[i].node, i);
+  }
+  for (std::size_t u = 0; u < updates_.size(); ++u) {
+    const NodeRow node = updates_[u].first;
+    if (u > 0 && updates_[u - 1].first == node) continue;
+    const bool done = std::any_of(plan.allocs.begin(), plan.allocs.end(),
+                                  [&](const PlannedAlloc& alloc) { return alloc.node == node; });
+    if (!done) check_exactly(state, plan, node, kNoRow);
+  }
+  if (failures_.empty()) return true;
+
+  auto id_of = [&](NodeRow row) { return row < state.nodes.size() ? state.nodes.id(row) : base::Uuid{}; };
+  std::sort(failures_.begin(), failures_.end(),
+            [&](const Failure& a, const Failure& b) { return id_of(a.node) < id_of(b.node); });
+  for (Failure& failure : failures_) {
+    if (failure.is_error) {  // R-CTRL-614, 620
+      result.error = std::move(failure.reason);
+      result.rejected_nodes.clear();
+      result.reasons.clear();
+      result.refused = listed;
+      return false;
+    }
+    result.rejected_nodes.push_back(failure.node);
+    result.reasons.push_back(std::move(failure.reason));
+    if (facts.all_at_once) break;  // R-CTRL-618
+  }
+  result.refresh_index = std::max(state.nodes.index, state.allocs.index);
+  if (result.refresh_index == 0) result.refresh_index = state.index;  // tables filled without an index
+  if (result.refresh_index == 0) result.error = "partialCommit with RefreshIndex of 0";
+  if (!result.error.empty() || facts.all_at_once) {
+    result.refused = listed;
+    return false;
+  }
+  return true;
+}
+
+void Applier::apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult& result) {
   result.index = result.refresh_index = 0;
   result.committed = result.refused = result.stopped = 0;
   result.rejected_nodes.clear();
   result.reasons.clear();
+  result.preempted_jobs.clear();
   result.error.clear();
-  failures_.clear();
 
-  tables::Commit commit = store_.begin_commit(index);
+  tables::Commit commit = store_.begin_commit(facts.index);
   const Snapshot& state = commit.current();
-  // Only the first planned allocation of a node has no predecessor in its chain; it stands for the node.
-  for (std::uint32_t i = 0; i < plan.allocs.size(); ++i)
-    if (plan.allocs[i].first_on_node) check(state, plan, i);
-
-  if (!failures_.empty()) {
-    auto id_of = [&](NodeRow row) { return row < state.nodes.size() ? state.nodes.id(row) : base::Uuid{}; };
-    std::sort(failures_.begin(), failures_.end(),
-              [&](const Failure& a, const Failure& b) { return id_of(a.node) < id_of(b.node); });
-    for (Failure& failure : failures_) {
-      if (failure.is_error) {  // R-CTRL-614, 620
-        result.error = std::move(failure.reason);
-        result.rejected_nodes.clear();
-        result.reasons.clear();
-        result.refused = static_cast<std::uint32_t>(plan.allocs.size());
-        return;
-      }
-      result.rejected_nodes.push_back(failure.node);
-      result.reasons.push_back(std::move(failure.reason));
-      if (all_at_once) break;  // R-CTRL-618
-    }
-    result.refresh_index = std::max(state.nodes.index, state.allocs.index);
-    if (result.refresh_index == 0) result.refresh_index = state.index;  // tables filled without an index
-    if (result.refresh_index == 0) {
-      result.error = "partialCommit with RefreshIndex of 0";
-      result.refused = static_cast<std::uint32_t>(plan.allocs.size());
-      return;
-    }
-    if (all_at_once) {
-      result.refused = static_cast<std::uint32_t>(plan.allocs.size());
-      return;
-    }
+  result.error = why_not(state, plan, facts);
+  if (!result.error.empty()) {
+    result.refused = static_cast<std::uint32_t>(plan.allocs.size());
+    return;
   }
-  auto rejected = [&](NodeRow row) {
-    return !result.rejected_nodes.empty() &&
-           std::find(result.rejected_nodes.begin(), result.rejected_nodes.end(), row) != result.rejected_nodes.end();
-  };
-
-  for (const PlannedStop& stop : plan.stops) {
-    if (rejected(state.allocs.node[stop.alloc])) continue;
-    if (stop.evict && state.allocs.terminal(stop.alloc)) continue;  // R-CTRL-616
-    commit.set_desired_status(stop.alloc, stop.evict ? tables::Desired::evict : tables::Desired::stop);
-    if (stop.client) commit.set_client_status(stop.alloc, *stop.client);
-    ++result.stopped;
-  }
-  tables::PlainAlloc alloc;
-  alloc.job = plan.job;
-  for (const PlannedAlloc& planned : plan.allocs) {
-    if (rejected(planned.node)) {
-      ++result.refused;
-      continue;
-    }
-    alloc.id = planned.id;
-    alloc.node = planned.node;
-    alloc.group = planned.group;
-    alloc.name_index = planned.name_index;
-    commit.insert_plain(alloc, planned.shape);
-    ++result.committed;
-  }
-  if (plan.deployment) commit.upsert_deployment(*plan.deployment);
-  if (result.committed > 0 || result.stopped > 0 || plan.has_deployment || plan.deployment) {
-    commit.raise_index();
-    result.index = index;
-    if (result.refresh_index != 0) result.refresh_index = std::max(result.refresh_index, index);
-  }
+  if (!check_all(state, plan, facts, result)) return;
+  Writing writing{commit, plan, facts, result, state};
+  write(writing);
 #ifndef NDEBUG
   std::vector<std::string> problems;
   if (state.nodes.size() + state.allocs.size() < 4096)

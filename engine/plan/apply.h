@@ -6,26 +6,41 @@
 // were told to stop but still run stand in them, R-CTRL-612), so what fits by them fits. Ports, devices, cores, volume
 // claims and nodes that look full go through rank::allocs_fit.
 //
-// In-place updates (R-CTRL-610 row 5), the rejected-node tracker and preemption evaluations (R-CTRL-627) are the
-// caller's: PlanRows does not hold the first, and the others need a clock and the broker.
+// Plain rows stay plain: links, descriptions and deployments are columns. What no column holds (trackers, alloc states,
+// follow-up evaluations, lists of victims, names of another form) makes a row an API object (see AllocTable). The
+// evaluation and the metrics of a placement are kept only there.
+//
+// The caller's: the tracker of rejected nodes and the evaluations of preempted jobs (they need the broker and IDs), and
+// job records (status, stable versions), which the tables do not hold.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "plan/node_check.h"
 #include "plan/plan_rows.h"
-#include "rank/fit.h"
 #include "tables/commit.h"
 
 namespace berth::plan {
 
+/// What a commit needs beside the plan.
+struct CommitFacts {
+  std::uint64_t index = 0;
+  bool all_at_once = false;
+  std::int64_t now_ns = 0;  ///< time of what is written (R-CTRL-625); 0: none is kept
+  base::Uuid eval;          ///< the plan's evaluation; its row, which must exist, gets the index. nil: none is stored
+  /// The deployment of a plan that says has_deployment and holds no object.
+  const model::Deployment* deployment = nullptr;
+};
+
 struct ApplyResult {
   std::uint64_t index = 0;                      ///< of the commit; 0 when nothing was committed (R-CTRL-621)
   std::uint64_t refresh_index = 0;              ///< of a partial plan: state the worker must see next (R-CTRL-617, 622)
-  std::uint32_t committed = 0, refused = 0;     ///< planned allocations
+  std::uint32_t committed = 0, refused = 0;     ///< planned allocations and updates
   std::uint32_t stopped = 0;                    ///< stops and preemptions that were written
   std::vector<tables::NodeRow> rejected_nodes;  ///< ascending node ID
   std::vector<std::string> reasons;             ///< beside rejected_nodes, verbatim (R-CTRL-610, 613)
+  std::vector<tables::JobKeyRow> preempted_jobs;  ///< to evaluate anew, ascending (namespace, ID) (R-CTRL-627)
   std::string error;  ///< not empty: the whole plan failed and the evaluation is nacked (R-CTRL-614, 620)
   [[nodiscard]] bool full() const { return refused == 0; }  ///< R-CTRL-624
 };
@@ -37,7 +52,13 @@ class Applier {
   /// Commits at `index` what passes. A rejected node loses all the plan had for it (R-CTRL-615); with `all_at_once` the
   /// first one empties the plan (R-CTRL-618). Cost: O(planned allocations and stops); no heap allocation in the steady
   /// state while the columns decide. In debug builds the tables are checked afterwards.
-  void apply(const PlanRows& plan, std::uint64_t index, bool all_at_once, ApplyResult& result);
+  void apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult& result);
+  void apply(const PlanRows& plan, std::uint64_t index, bool all_at_once, ApplyResult& result) {
+    CommitFacts facts;
+    facts.index = index;
+    facts.all_at_once = all_at_once;
+    apply(plan, facts, result);
+  }
 
  private:
   struct Failure {
@@ -45,23 +66,53 @@ class Applier {
     std::string reason;
     bool is_error;
   };
+  /// One commit while it is written.
+  struct Writing {
+    tables::Commit& commit;
+    const PlanRows& plan;
+    const CommitFacts& facts;
+    ApplyResult& result;
+    const tables::Snapshot& state;
+  };
   /// Whether the node of the planned allocation `first` takes what the plan has for it (R-CTRL-610 to 613).
   bool check(const tables::Snapshot& state, const PlanRows& plan, std::uint32_t first);
-  bool check_exactly(const tables::Snapshot& state, const PlanRows& plan, std::uint32_t first);
+  /// The same by the rules themselves; `first` kNoRow: the plan only updates on the node.
+  bool check_exactly(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node, std::uint32_t first);
   bool fail(tables::NodeRow node, std::string reason, bool is_error = false);
-  const rank::NodePorts& node_ports(const std::shared_ptr<const tables::NodeSpec>& spec);
+  /// Checks all nodes; false: the plan fails as a whole, or an all-at-once plan lost a node.
+  bool check_all(const tables::Snapshot& state, const PlanRows& plan, const CommitFacts& facts, ApplyResult& result);
+  [[nodiscard]] bool has_updates(tables::NodeRow node) const;
+
+  // plan/write.cc
+  [[nodiscard]] std::string why_not(const tables::Snapshot& state, const PlanRows& plan, const CommitFacts& facts);
+  void write(Writing& w);
+  void write_deployment(Writing& w, model::Deployment deployment);
+  void write_statuses(Writing& w);
+  void write_stop(Writing& w, const PlannedStop& stop);
+  void write_update(Writing& w, const PlannedUpdate& update);
+  tables::AllocRow write_alloc(Writing& w, const PlannedAlloc& planned, bool evicts);
+  void write_eviction(Writing& w, const PlannedStop& stop);
+  void write_counts(Writing& w);
+  void count_placed(std::uint32_t deployment, tables::Symbol group, tables::AllocRow canary);
+  [[nodiscard]] bool refuses(tables::NodeRow node) const;
 
   tables::StateStore& store_;
+  NodeCheck node_check_;
   std::vector<Failure> failures_;
-  std::vector<tables::AllocRow> rows_;
-  std::vector<std::string> ids_;
-  std::vector<rank::FitEntry> entries_;
-  rank::NetworkIndex network_index_;
-  struct SpecPorts {
-    std::shared_ptr<const tables::NodeSpec> spec;  // pins the spec, so that the key stays its own
-    std::unique_ptr<rank::NodePorts> ports;
+  std::vector<NodeEntry> entries_;
+  std::vector<base::Uuid> leaving_;
+  std::vector<std::pair<tables::NodeRow, std::uint32_t>> updates_;  // (node, position of the update), ascending
+  const std::vector<tables::NodeRow>* rejected_ = nullptr;
+  std::vector<std::uint32_t> evictions_;    // positions of the stops that evict
+  std::vector<tables::AllocRow> inserted_;  // by planned allocation; only for plans that evict
+  std::vector<std::uint32_t> deployments_;  // rows, by position in PlanRows::deployment_ids
+  struct Placed {
+    std::uint32_t deployment;
+    tables::Symbol group;
+    std::int64_t count;
+    std::vector<tables::AllocRow> canaries;
   };
-  tsl::robin_map<const tables::NodeSpec*, SpecPorts> ports_;
+  std::vector<Placed> placed_;
 };
 
 /// One plan, without keeping an Applier's memory.

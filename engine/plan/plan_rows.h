@@ -62,10 +62,10 @@ struct PlannedUpdate {
 /// One allocation that the plan ends on the server's side.
 struct PlannedStop {
   tables::AllocRow alloc = tables::kNoRow;
-  bool evict = false;     ///< a preemption: desired `evict` instead of `stop`
-  bool replaced = false;  ///< the entry is the stored allocation with a noted tracker (R-SCHED-94)
-  bool dropped = false;   ///< taken back (R-SCHED-27)
-  bool came_back = false;                ///< as in PlannedUpdate
+  bool evict = false;      ///< a preemption: desired `evict` instead of `stop`
+  bool replaced = false;   ///< the entry is the stored allocation with a noted tracker (R-SCHED-94)
+  bool dropped = false;    ///< taken back (R-SCHED-27)
+  bool came_back = false;  ///< as in PlannedUpdate
   tables::Description description = tables::Description::none;
   std::optional<tables::Client> client;  ///< client status written with it, as for lost allocations (R-CTRL-626)
   /// A preemption: position in `allocs` of the one it makes room for. Preemptions ascend by it, then stand in the order
@@ -94,7 +94,7 @@ struct PlanRows {
   std::vector<PlannedAlloc> allocs;     ///< in plan order
   std::vector<PlannedUpdate> updates;   ///< in plan order; before all `allocs`, but those of kind not_placed
   std::vector<PlannedStop> stops;       ///< stops and preemptions, in plan order
-  std::vector<DroppedAlloc> dropped;     ///< of a system job's canaries, those too many
+  std::vector<DroppedAlloc> dropped;    ///< of a system job's canaries, those too many
   bool has_deployment = false;          ///< a deployment goes with the plan
   std::shared_ptr<const model::Deployment> deployment;  ///< written with the commit; null: by somebody else, or none
   std::vector<PlannedStatus> deployment_updates;

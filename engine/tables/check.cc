@@ -150,7 +150,14 @@ Problems check_alloc_table(const Snapshot& state) {
   check_length("allocs", "modify_index", a.modify_index, size, problems);
   check_length("allocs", "cold", a.cold, size, problems);
   if (!problems.empty()) return problems;
-  for (AllocRow row = 0; row < size; ++row) {
+  check_length("allocs", "links", a.links, size, problems);
+  for (AllocRow row = 0; row < size && problems.empty(); ++row) {
+    if (!a.exists(row)) continue;
+    const AllocLinks& links = a.links[row];
+    for (const AllocRow other : {links.previous, links.next, links.preempted_by})
+      if (other != kNoRow && other >= size) add(problems, "alloc row {}: a link leads to row {}", row, other);
+    if (links.deployment != kNoRow && links.deployment >= state.deployments.size())
+      add(problems, "alloc row {}: its deployment does not exist", row);
     if (a.node[row] != kNoRow && a.node[row] >= state.nodes.size())
       add(problems, "alloc row {}: node row {} does not exist", row, a.node[row]);
     if (a.shape[row] >= a.shapes.size()) add(problems, "alloc row {}: its shape does not exist", row);
@@ -224,8 +231,9 @@ Problems check_job_table(const Snapshot& state) {
     }
     if (other != row) add(problems, "job key {}: its ring does not close", row);
   }
-  if (on_chains != state.allocs.size())
-    add(problems, "jobs: {} allocations on chains of {}", on_chains, state.allocs.size());
+  std::size_t existing = 0;
+  for (AllocRow a = 0; a < state.allocs.size(); ++a) existing += state.allocs.exists(a);
+  if (on_chains != existing) add(problems, "jobs: {} allocations on chains of {}", on_chains, existing);
   return problems;
 }
 
@@ -262,6 +270,7 @@ Problems check_deployment_table(const Snapshot& state) {
   check_length("deployments", "object", d.object, size, problems);
   if (!problems.empty()) return problems;
   for (std::size_t row = 0; row < size; ++row) {
+    if (!d.object[row] && d.job_key[row] == kNoRow) continue;  // removed
     if (d.job_key[row] >= state.jobs.keys.size()) add(problems, "deployment row {}: its job key does not exist", row);
     if (!d.object[row])
       add(problems, "deployment row {}: no object", row);

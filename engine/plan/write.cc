@@ -1,0 +1,418 @@
+// What an accepted plan writes into the tables (R-CTRL-616, 625 to 627, 701 to 714, 727 to 729).
+#include <algorithm>
+
+#include "model/predicates.h"
+#include "plan/apply.h"
+#include "tables/export.h"
+
+namespace berth::plan {
+
+using tables::AllocLinks;
+using tables::AllocRow;
+using tables::CompiledGroup;
+using tables::CompiledJob;
+using tables::Description;
+using tables::JobRow;
+using tables::kNoRow;
+using tables::NodeRow;
+using tables::Snapshot;
+
+namespace {
+
+/// Changes the API object of a row; a plain row gets one.
+template <class Edit>
+void edit_object(tables::Commit& commit, AllocRow row, const CommitFacts& facts, Edit edit) {
+  auto object = std::make_shared<model::Allocation>(tables::to_alloc(commit.current(), row));
+  edit(*object);
+  object->modify_index = object->alloc_modify_index = facts.index;
+  if (facts.now_ns != 0) object->modify_time = facts.now_ns;
+  commit.replace_alloc(row, std::move(object));
+}
+
+/// Who owns the resources of an update: itself, or a group of the plan's job.
+std::shared_ptr<const tables::ResourceShape> owner_of(const PlannedUpdate& update, const CompiledJob& job) {
+  if (!update.held || update.shape) return update.shape;
+  for (const CompiledGroup& group : job.groups)
+    for (const auto& shape : {group.shape, group.shape_oversubscribed})
+      if (shape.get() == update.held) return shape;
+  return nullptr;
+}
+
+const CompiledGroup* group_of(const CompiledJob& job, tables::Symbol name) {
+  for (const CompiledGroup& group : job.groups)
+    if (group.name == name) return &group;
+  return nullptr;
+}
+
+model::AllocState state_entry(const model::Allocation& alloc, std::int64_t now_ns) {
+  return {0, alloc.client_status, base::Time{now_ns}};
+}
+
+void note(model::Allocation& alloc, PlannedUpdate::Note note) {
+  if (note == PlannedUpdate::Note::none) return;
+  if (!alloc.reschedule_tracker) alloc.reschedule_tracker.emplace();
+  alloc.reschedule_tracker->last_reschedule = note == PlannedUpdate::Note::ok ? "ok" : "no placement";
+}
+
+}  // namespace
+
+bool Applier::refuses(NodeRow node) const {
+  return !rejected_->empty() && std::find(rejected_->begin(), rejected_->end(), node) != rejected_->end();
+}
+
+/// Why nothing of the plan can be committed, whatever its nodes say (R-CTRL-606, 704, 707); "" otherwise.
+std::string Applier::why_not(const Snapshot& state, const PlanRows& plan, const CommitFacts& facts) {
+  for (const PlannedStop& stop : plan.stops)
+    if (!stop.dropped && !state.allocs.exists(stop.alloc))
+      return "alloc " + base::to_text(state.allocs.id[stop.alloc]) + " doesn't exist";
+  if (!facts.eval.is_nil() && store_.find_eval(facts.eval) == kNoRow)
+    return "failed to get evaluation \"" + base::to_text(facts.eval) + "\"";
+  const model::Deployment* deployment = plan.deployment ? plan.deployment.get() : facts.deployment;
+  if (!plan.has_deployment || !deployment) return "";
+  const std::uint32_t row = store_.find_deployment(base::parse_uuid(deployment->id).value_or(base::Uuid{}));
+  if (row == kNoRow) return "";
+  for (const auto& [name, group] : state.deployments.object[row]->task_groups) {
+    const auto planned = deployment->task_groups.find(name);
+    if (group && group->promoted && planned != deployment->task_groups.end() &&
+        !(planned->second && planned->second->promoted))
+      return "deployment promotion cannot be undone";
+  }
+  return "";
+}
+
+void Applier::write(Writing& w) {
+  const PlanRows& plan = w.plan;
+  const Snapshot& state = w.state;
+  rejected_ = &w.result.rejected_nodes;
+  placed_.clear();
+  // Which preemptions count is decided on the state before the plan (R-CTRL-616).
+  evictions_.clear();
+  for (std::uint32_t i = 0; i < plan.stops.size(); ++i) {
+    const PlannedStop& stop = plan.stops[i];
+    if (!stop.evict || stop.dropped || refuses(state.allocs.node[stop.alloc]) || state.allocs.terminal(stop.alloc))
+      continue;
+    if (stop.by >= kDroppedBy) {  // nothing is placed for it; its node counts only with something else on it
+      const NodeRow node = state.allocs.node[stop.alloc];
+      const bool listed = has_updates(node) ||
+                          std::any_of(plan.allocs.begin(), plan.allocs.end(),
+                                      [&](const PlannedAlloc& alloc) { return alloc.node == node; }) ||
+                          std::any_of(plan.stops.begin(), plan.stops.end(), [&](const PlannedStop& other) {
+                            return !other.evict && !other.dropped && state.allocs.node[other.alloc] == node;
+                          });
+      if (!listed) continue;
+    }
+    evictions_.push_back(i);
+  }
+
+  const model::Deployment* deployment = plan.deployment ? plan.deployment.get() : w.facts.deployment;
+  if (plan.has_deployment && deployment) write_deployment(w, *deployment);
+  write_statuses(w);
+  deployments_.clear();
+  for (const base::Uuid id : plan.deployment_ids) deployments_.push_back(store_.find_deployment(id));
+
+  for (const PlannedStop& stop : plan.stops)
+    if (!stop.evict && !stop.dropped && !refuses(state.allocs.node[stop.alloc])) write_stop(w, stop);
+  for (const PlannedUpdate& update : plan.updates) {
+    if (update.dropped) continue;
+    if (refuses(state.allocs.node[update.alloc])) {
+      ++w.result.refused;
+      continue;
+    }
+    write_update(w, update);
+    ++w.result.committed;
+  }
+  if (!evictions_.empty()) inserted_.assign(plan.allocs.size(), kNoRow);
+  for (std::uint32_t i = 0; i < plan.allocs.size(); ++i) {
+    if (refuses(plan.allocs[i].node)) {
+      ++w.result.refused;
+      continue;
+    }
+    const bool evicts = !evictions_.empty() && std::any_of(evictions_.begin(), evictions_.end(),
+                                                           [&](std::uint32_t e) { return plan.stops[e].by == i; });
+    const AllocRow row = write_alloc(w, plan.allocs[i], evicts);
+    if (!evictions_.empty()) inserted_[i] = row;
+    ++w.result.committed;
+  }
+  for (const std::uint32_t i : evictions_) write_eviction(w, plan.stops[i]);
+  write_counts(w);
+
+  ApplyResult& result = w.result;
+  std::sort(result.preempted_jobs.begin(), result.preempted_jobs.end(), [&](auto a, auto b) {
+    const tables::JobKey &x = state.jobs.keys[a], &y = state.jobs.keys[b];
+    return std::pair(std::string_view(state.text(x.job_namespace)), std::string_view(state.text(x.job_id))) <
+           std::pair(std::string_view(state.text(y.job_namespace)), std::string_view(state.text(y.job_id)));
+  });
+  if (result.committed == 0 && result.stopped == 0 && !plan.has_deployment && !plan.deployment &&
+      plan.deployment_updates.empty())
+    return;  // R-CTRL-621
+  w.commit.raise_index();
+  result.index = w.facts.index;
+  if (result.refresh_index != 0) result.refresh_index = std::max(result.refresh_index, w.facts.index);
+  if (const std::uint32_t eval = store_.find_eval(w.facts.eval); eval != kNoRow) {
+    model::Evaluation changed = *state.evals.object[eval];
+    changed.modify_index = w.facts.index;
+    w.commit.upsert_eval(changed);
+  }
+}
+
+// ---------------------------------------------------------------- deployments
+
+void Applier::write_deployment(Writing& w, model::Deployment deployment) {
+  const std::uint32_t row = store_.find_deployment(base::parse_uuid(deployment.id).value_or(base::Uuid{}));
+  deployment.create_index = deployment.modify_index = w.facts.index;
+  if (row != kNoRow) {
+    const model::Deployment& before = *w.state.deployments.object[row];
+    deployment.create_index = before.create_index;
+    for (const auto& [name, stored] : before.task_groups) {  // R-CTRL-706
+      const auto planned = deployment.task_groups.find(name);
+      if (planned == deployment.task_groups.end()) {
+        deployment.task_groups.emplace(name, stored);
+      } else if (planned->second && stored) {
+        planned->second->placed_allocs = stored->placed_allocs;
+        planned->second->healthy_allocs = stored->healthy_allocs;
+        planned->second->unhealthy_allocs = stored->unhealthy_allocs;
+        planned->second->require_progress_by = stored->require_progress_by;
+      }
+    }
+  }
+  if (!rejected_->empty())  // R-CTRL-619
+    for (auto& [name, group] : deployment.task_groups) {
+      if (!group) continue;
+      std::erase_if(group->placed_canaries, [&](const std::string& id) {
+        return std::none_of(
+                   w.plan.allocs.begin(), w.plan.allocs.end(),
+                   [&](const PlannedAlloc& alloc) { return !refuses(alloc.node) && base::to_text(alloc.id) == id; }) &&
+               std::none_of(w.plan.updates.begin(), w.plan.updates.end(), [&](const PlannedUpdate& update) {
+                 return !update.dropped && !refuses(w.state.allocs.node[update.alloc]) &&
+                        base::to_text(w.state.allocs.id[update.alloc]) == id;
+               });
+      });
+    }
+  w.commit.upsert_deployment(deployment);
+}
+
+void Applier::write_statuses(Writing& w) {
+  for (const PlannedStatus& update : w.plan.deployment_updates) {
+    const std::uint32_t row = store_.find_deployment(update.deployment);
+    if (row == kNoRow || !model::is_active_deployment(w.state.deployments.object[row]->status)) return;  // R-CTRL-708
+    model::Deployment changed = *w.state.deployments.object[row];
+    changed.status = update.status;
+    changed.status_description = update.description;
+    changed.modify_time = w.facts.now_ns;
+    changed.modify_index = w.facts.index;
+    if (update.status == "running" || update.status == "paused")  // R-CTRL-1215
+      for (auto& [name, group] : changed.task_groups)
+        if (group && group->progress_deadline != 0)
+          group->require_progress_by = base::Time{w.facts.now_ns + group->progress_deadline};
+    w.commit.upsert_deployment(changed);
+  }
+}
+
+void Applier::count_placed(std::uint32_t deployment, tables::Symbol group, AllocRow canary) {
+  auto at = std::find_if(placed_.begin(), placed_.end(),
+                         [&](const Placed& p) { return p.deployment == deployment && p.group == group; });
+  if (at == placed_.end()) at = placed_.insert(at, {deployment, group, 0, {}});
+  ++at->count;
+  if (canary != kNoRow) at->canaries.push_back(canary);
+}
+
+/// R-CTRL-727 to 729, once per deployment and group.
+void Applier::write_counts(Writing& w) {
+  for (const Placed& placed : placed_) {
+    model::Deployment changed = *w.state.deployments.object[placed.deployment];
+    const auto listed = changed.task_groups.find(w.state.text(placed.group));
+    if (listed == changed.task_groups.end() || !listed->second) continue;
+    model::DeploymentState& group = *listed->second;
+    group.placed_allocs += placed.count;
+    for (const AllocRow row : placed.canaries) {
+      std::string id = base::to_text(w.state.allocs.id[row]);
+      if (std::find(group.placed_canaries.begin(), group.placed_canaries.end(), id) == group.placed_canaries.end())
+        group.placed_canaries.push_back(std::move(id));
+    }
+    if (group.progress_deadline != 0 && group.require_progress_by.is_zero())
+      group.require_progress_by = base::Time{w.facts.now_ns + group.progress_deadline};
+    changed.modify_index = w.facts.index;
+    changed.modify_time = w.facts.now_ns;
+    w.commit.upsert_deployment(changed);
+  }
+}
+
+// ---------------------------------------------------------------- allocations
+
+void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 702, 703
+  const tables::AllocTable& allocs = w.state.allocs;
+  const AllocRow row = stop.alloc;
+  ++w.result.stopped;
+  const bool tells = stop.client == tables::Client::lost || stop.client == tables::Client::unknown;
+  if (!allocs.cold[row] && stop.followup == kNoRow) {
+    AllocLinks links = allocs.links[row];
+    if (!stop.replaced) links.description = stop.description;
+    w.commit.set_links(row, links);
+    w.commit.set_desired_status(row, tables::Desired::stop);
+    if (tells && !stop.replaced) w.commit.set_client_status(row, *stop.client);
+    return;
+  }
+  edit_object(w.commit, row, w.facts, [&](model::Allocation& alloc) {
+    alloc.desired_status = "stop";
+    alloc.alloc_states.clear();
+    if (stop.replaced) return;  // the entry is the stored allocation (R-SCHED-94)
+    alloc.desired_description = to_text(stop.description);
+    if (tells) alloc.client_status = to_text(*stop.client);
+    if (stop.followup != kNoRow) alloc.followup_eval_id = base::to_text(w.plan.followups[stop.followup]);
+  });
+}
+
+void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL-703, 710, 713
+  using Kind = PlannedUpdate::Kind;
+  const Snapshot& state = w.state;
+  const AllocRow row = update.alloc;
+  const JobRow current = state.jobs.keys[state.allocs.job_key[row]].current;
+  const std::shared_ptr<const model::Job> job = current == kNoRow ? nullptr : state.jobs.versions[current]->spec;
+  std::shared_ptr<const tables::ResourceShape> shape;
+  std::uint32_t joins = kNoRow;
+  if (update.kind == Kind::in_place) {
+    if (w.plan.job != kNoRow) shape = owner_of(update, *state.jobs.versions[w.plan.job]);
+    if (update.to_deployment) joins = deployments_.front();
+    if (joins != kNoRow) count_placed(joins, state.allocs.group[row], kNoRow);
+  }
+  const bool plain = update.kind == Kind::in_place && !state.allocs.cold[row] && !update.came_back &&
+                     update.followup == kNoRow && update.note == PlannedUpdate::Note::none && job &&
+                     group_of(*state.jobs.versions[current], state.allocs.group[row]);
+  if (plain) {
+    w.commit.update_in_place(row, current, shape);
+    if (update.to_deployment) {
+      AllocLinks links = state.allocs.links[row];
+      links.deployment = joins;
+      links.health = 0;
+      w.commit.set_links(row, links);
+    }
+    return;
+  }
+  const bool ended = state.allocs.terminal(row);
+  edit_object(w.commit, row, w.facts, [&](model::Allocation& alloc) {
+    if (update.followup != kNoRow) alloc.followup_eval_id = base::to_text(w.plan.followups[update.followup]);
+    switch (update.kind) {
+      case Kind::in_place:
+        if (!w.facts.eval.is_nil()) alloc.eval_id = base::to_text(w.facts.eval);
+        if (update.held) alloc.allocated_resources = *update.held->resources;
+        if (update.to_deployment) {
+          const base::Uuid id = w.plan.deployment_ids.front();
+          alloc.deployment_id = id.is_nil() ? std::string() : base::to_text(id);
+          alloc.deployment_status.reset();
+        }
+        if (update.came_back) alloc.alloc_states.push_back(state_entry(alloc, w.facts.now_ns));
+        break;
+      case Kind::unknown:
+        alloc.client_status = "unknown";
+        alloc.client_description = "alloc is unknown since its node is disconnected";
+        alloc.alloc_states.push_back(state_entry(alloc, w.facts.now_ns));
+        break;
+      case Kind::reconnects:
+        alloc.alloc_states.push_back(state_entry(alloc, w.facts.now_ns));
+        break;
+      case Kind::annotated:
+        break;
+      case Kind::not_placed:
+        if (w.plan.job != kNoRow) alloc.job = state.jobs.versions[w.plan.job]->spec;
+        break;
+    }
+    if (update.kind != Kind::unknown && update.kind != Kind::not_placed && !ended && job) alloc.job = job;
+    note(alloc, update.note);
+  });
+}
+
+/// Row of the new allocation; kNoRow when its job is gone or stopped (R-CTRL-712).
+AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evicts) {
+  const Snapshot& state = w.state;
+  const JobRow version = planned.job == kNoRow ? w.plan.job : planned.job;
+  const CompiledJob& job = *state.jobs.versions[version];
+  const JobRow current = state.jobs.keys[job.key].current;
+  if (current == kNoRow || state.jobs.versions[current]->stopped) return kNoRow;
+
+  tables::PlainAlloc alloc;
+  alloc.id = planned.id;
+  alloc.node = planned.node;
+  alloc.job = version;
+  alloc.group = planned.group;
+  alloc.name_index = planned.name_index;
+  alloc.links.deployment = deployments_[planned.deployment];
+  alloc.links.score = planned.score;
+  if (planned.canary) alloc.links.health = AllocLinks::kHasStatus | AllocLinks::kCanary;
+  const tables::Symbol group = job.groups[planned.group].name;
+  const AllocRow previous = planned.previous;
+  std::string odd_name;
+  if (previous != kNoRow) {
+    alloc.links.previous = previous;
+    if (planned.keeps_name) {
+      const JobRow theirs = state.allocs.job[previous];
+      alloc.name_index = state.allocs.name_index[previous];
+      if (alloc.name_index == tables::kOddName || state.allocs.group[previous] != group || theirs == kNoRow ||
+          state.jobs.versions[theirs]->name_base() != job.name_base()) {
+        alloc.name_index = tables::kOddName;
+        odd_name = tables::alloc_name(state, previous);
+      }
+    }
+  }
+  const AllocRow row = w.commit.insert_plain(alloc, planned.shape);
+  // The job is taken as it is stored now (R-CTRL-503, 710), unless the plan names another version.
+  const bool moves = planned.job == kNoRow && current != version;
+  const CompiledJob& now = *state.jobs.versions[moves ? current : version];
+  const bool same_names = !moves || (group_of(now, group) && now.name_base() == job.name_base());
+  if (moves && same_names) w.commit.update_in_place(row, current, nullptr);
+  if (evicts || planned.tracker != kNoRow || !odd_name.empty() || !same_names)
+    edit_object(w.commit, row, w.facts, [&](model::Allocation& object) {
+      object.job = now.spec;
+      if (!odd_name.empty()) object.name = odd_name;
+      if (!w.facts.eval.is_nil()) object.eval_id = base::to_text(w.facts.eval);
+      object.create_time = w.facts.now_ns;
+      if (object.deployment_status) object.deployment_status->modify_index = w.facts.index;
+      if (planned.tracker != kNoRow) object.reschedule_tracker = w.plan.trackers[planned.tracker];
+      const auto position = static_cast<std::uint32_t>(&planned - w.plan.allocs.data());
+      for (const PlannedStop& stop : w.plan.stops)  // as the scheduler chose them, whatever became of them since
+        if (stop.evict && !stop.dropped && stop.by == position)
+          object.preempted_allocations.push_back(base::to_text(state.allocs.id[stop.alloc]));
+    });
+  if (alloc.links.deployment != kNoRow) count_placed(alloc.links.deployment, group, planned.canary ? row : kNoRow);
+  if (previous != kNoRow && state.allocs.exists(previous)) {  // R-CTRL-714
+    if (state.allocs.cold[previous]) {
+      auto object = std::make_shared<model::Allocation>(tables::to_alloc(state, previous));
+      object->next_allocation = base::to_text(planned.id);
+      object->modify_index = w.facts.index;
+      w.commit.replace_alloc(previous, std::move(object));
+    } else {
+      AllocLinks links = state.allocs.links[previous];
+      links.next = row;
+      w.commit.set_links(previous, links);
+      w.commit.set_modify_index(previous);
+    }
+  }
+  return row;
+}
+
+void Applier::write_eviction(Writing& w, const PlannedStop& stop) {  // R-CTRL-701
+  const Snapshot& state = w.state;
+  const AllocRow row = stop.alloc;
+  ++w.result.stopped;
+  const AllocRow by = stop.by < inserted_.size() ? inserted_[stop.by] : kNoRow;
+  if (by != kNoRow && !state.allocs.cold[row]) {
+    AllocLinks links = state.allocs.links[row];
+    links.preempted_by = by;
+    w.commit.set_links(row, links);
+    w.commit.set_desired_status(row, tables::Desired::evict);
+  } else {
+    edit_object(w.commit, row, w.facts, [&](model::Allocation& alloc) {
+      alloc.desired_status = "evict";
+      if (stop.by >= kDroppedBy && stop.by != kNoRow)
+        alloc.preempted_by_allocation = base::to_text(w.plan.dropped[stop.by - kDroppedBy].id);
+      else if (stop.by < w.plan.allocs.size())
+        alloc.preempted_by_allocation = base::to_text(w.plan.allocs[stop.by].id);
+      alloc.desired_description = "Preempted by alloc ID " + alloc.preempted_by_allocation;
+    });
+  }
+  const tables::JobKeyRow key = state.allocs.job_key[row];
+  std::vector<tables::JobKeyRow>& jobs = w.result.preempted_jobs;
+  if (state.jobs.keys[key].current != kNoRow && std::find(jobs.begin(), jobs.end(), key) == jobs.end())
+    jobs.push_back(key);
+}
+
+}  // namespace berth::plan
