@@ -1,26 +1,71 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
+#include "conform/life.h"
 #include "conform/run.h"
 #include "io/files.h"
 
 namespace berth::cli {
 
+namespace {
+
+/// Lives with the seeds `first`, `first` + 1, ... ; false when one broke an invariant, which is printed.
+bool run_lives(std::uint64_t first, std::uint64_t count, int steps) {
+  conform::LifeReport sum;
+  std::uint64_t broken = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const conform::LifeReport life = conform::run_life({.seed = seed, .steps = steps});
+    sum.evaluations += life.evaluations, sum.plans += life.plans, sum.refused_plans += life.refused_plans;
+    sum.allocations += life.allocations, sum.updates += life.updates, sum.stops += life.stops;
+    sum.preemptions += life.preemptions, sum.deployments += life.deployments;
+    if (!life.problems.empty() || count == 1) {
+      fmt::print("seed {}\n", seed);
+      for (const std::string& event : life.events) fmt::print("    {}\n", event);
+      for (const std::string& problem : life.problems) fmt::print("  broken: {}\n", problem);
+    }
+    broken += !life.problems.empty();
+  }
+  fmt::print(
+      "{} evaluations, {} plans ({} partly refused): {} allocations, {} updates, {} stops, {} preemptions, {} "
+      "deployments\n{} lives held, {} broke\n",
+      sum.evaluations, sum.plans, sum.refused_plans, sum.allocations, sum.updates, sum.stops, sum.preemptions,
+      sum.deployments, count - broken, broken);
+  return broken == 0;
+}
+
+}  // namespace
+
 void add_conform(CLI::App& app, int& exit_code) {
   struct Arguments {
     conform::RunOptions run;
     std::string step, json;
+    std::optional<std::uint64_t> seed;
+    std::uint64_t lives = 1;
+    int steps = 12;
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("conform", "replay recorded decisions and compare, to the last bit");
-  command->add_option("paths", arguments->run.paths, "vector files (.jsonl, .jsonl.gz) or folders of them")->required();
+  command->add_option("paths", arguments->run.paths, "vector files (.jsonl, .jsonl.gz) or folders of them");
+  command->add_option("--seed", arguments->seed, "instead of vectors: the random life with this seed, with its events");
+  command->add_option("--lives", arguments->lives, "so many lives, with ascending seeds");
+  command->add_option("--steps", arguments->steps, "events in a life");
   command->add_option("--step", arguments->step, "only vectors of this step of the specification: 1e, 2b, 3 or 4");
   command->add_option("--name", arguments->run.name, "only vectors whose name contains this text");
   command->add_option("--diff", arguments->run.diff_count, "show the first N differing vectors");
   command->add_option("--json", arguments->json, "write the report to this file");
   command->callback([arguments, &exit_code] {
+    if (arguments->seed) {
+      exit_code = run_lives(*arguments->seed, arguments->lives, arguments->steps) ? 0 : 3;
+      return;
+    }
+    if (arguments->run.paths.empty()) {
+      fmt::print(stderr, "paths: name vector files or folders of them, or --seed\n");
+      exit_code = 2;
+      return;
+    }
     if (!arguments->step.empty()) arguments->run.step = arguments->step;
     auto report = conform::run(arguments->run);
     if (!report) {

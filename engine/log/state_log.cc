@@ -123,6 +123,16 @@ std::optional<model::Node> StateLog::node(std::string_view id) const {
   return node;
 }
 
+void StateLog::adopt_deployments() {
+  const tables::DeploymentTable& deployments = store_.current().deployments;
+  for (; adopted_deployments_ < deployments.size(); ++adopted_deployments_) {
+    if (!deployments.object[adopted_deployments_]) continue;
+    std::vector<std::uint32_t>& known = record_of(deployments.job_key[adopted_deployments_]).deployments;
+    if (std::find(known.begin(), known.end(), adopted_deployments_) == known.end())
+      known.push_back(adopted_deployments_);
+  }
+}
+
 std::vector<AllocRow> StateLog::allocs_of(JobKeyRow key) const {
   const tables::Snapshot& now = store_.current();
   std::vector<AllocRow> rows;

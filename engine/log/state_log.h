@@ -74,6 +74,8 @@ class StateLog {
   [[nodiscard]] std::uint64_t next_index() const { return last_index_ + 1; }
   /// Says that an entry used up `index`, failed ones included.
   void seen(std::uint64_t index) { last_index_ = std::max(last_index_, index); }
+  /// Takes note of deployments that plan::Applier wrote beside the log.
+  void adopt_deployments();
   [[nodiscard]] tables::StateStore& store() { return store_; }
   [[nodiscard]] const tables::StateStore& store() const { return store_; }
 
@@ -112,6 +114,7 @@ class StateLog {
   std::vector<std::uint64_t> last_alloc_update_;                        // by NodeRow
   std::array<std::uint64_t, kTables> table_index_{};
   std::uint64_t last_index_ = 0;
+  std::uint32_t adopted_deployments_ = 0;  // rows
 };
 
 }  // namespace berth::log

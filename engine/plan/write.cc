@@ -218,7 +218,11 @@ void Applier::count_placed(std::uint32_t deployment, tables::Symbol group, Alloc
 
 /// R-CTRL-727 to 729, once per deployment and group.
 void Applier::write_counts(Writing& w) {
-  for (const Placed& placed : placed_) {
+  const tables::AllocTable& allocs = w.state.allocs;
+  for (Placed& placed : placed_) {
+    std::stable_sort(placed.canaries.begin(), placed.canaries.end(), [&](AllocRow a, AllocRow b) {  // R-CTRL-705
+      return w.state.nodes.id(allocs.node[a]) < w.state.nodes.id(allocs.node[b]);
+    });
     model::Deployment changed = *w.state.deployments.object[placed.deployment];
     const auto listed = changed.task_groups.find(w.state.text(placed.group));
     if (listed == changed.task_groups.end() || !listed->second) continue;

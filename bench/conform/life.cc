@@ -1,0 +1,696 @@
+#include "conform/life.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "conform/applier_check.h"
+#include "conform/life_checks.h"
+#include "log/requests.h"
+#include "model/computed_class.h"
+#include "model/predicates.h"
+#include "sched/generic.h"
+#include "sched/system.h"
+#include "sched/to_model.h"
+#include "sim/random.h"
+#include "tables/export.h"
+
+namespace berth::conform {
+namespace {
+
+using tables::AllocRow;
+using tables::kNoRow;
+using tables::NodeRow;
+using tables::Snapshot;
+
+constexpr std::int64_t kSecond = 1'000'000'000, kStart = 1'700'000'000 * kSecond;
+constexpr int kEvaluationsMax = 400;  // per step; more would be a chain that feeds itself
+
+base::Uuid uuid_of(const std::string& id) { return base::parse_uuid(id).value_or(base::Uuid{}); }
+
+class Life final : public sched::Planner {
+ public:
+  explicit Life(const LifeOptions& options) : options_(options), random_(options.seed, "life") {}
+
+  LifeReport run() {
+    build_cluster();
+    for (int step = 0; step < options_.steps && report_.problems.empty(); ++step) {
+      now_ += static_cast<std::int64_t>(1 + random_.below(40)) * kSecond;
+      happen();
+      evaluate_all();
+      if (report_.problems.empty()) check_rest();
+    }
+    return std::move(report_);
+  }
+
+  sched::Submission submit(const sched::EvalResult& result) override;
+  std::string create(const sched::EvalResult& result, const sched::CreatedEval& created) override;
+
+ private:
+  // --- drawing ---
+  bool chance(unsigned percent) { return random_.below(100) < percent; }
+  template <class T>
+  T one_of(std::initializer_list<T> values) {
+    return values.begin()[random_.below(values.size())];
+  }
+  std::string next_id() { return base::to_text({random_.next() | 1, random_.next()}); }
+  template <class... Args>
+  void tell(fmt::format_string<Args...> format, Args&&... args) {
+    report_.events.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  // --- events ---
+  void build_cluster();
+  std::shared_ptr<model::Job> new_job(const std::string& id);
+  void change_job(model::Job& job);
+  void happen();
+  void register_job();
+  void deregister_job();
+  void report_from(NodeRow node);
+  void change_node();
+  void drain(const model::Node& node, bool on);
+  void change_deployment();
+  void stop_alloc();
+  void let_time_pass();
+
+  // --- log ---
+  template <class Entry>
+  void write(const Entry& entry) {
+    log::Hooks hooks;
+    const std::string error = log_.apply(log_.next_index(), entry, hooks);
+    if (!error.empty()) tell("  refused: {}", error);
+    take(hooks);
+  }
+  void take(const log::Hooks& hooks);
+  void ask(const model::Job& job, std::string_view trigger, const std::string& node = {});
+  void ask_for_node(const std::string& node_id, std::string_view trigger);
+  std::vector<AllocRow> allocs_on(NodeRow node) const;
+  NodeRow any_node() { return static_cast<NodeRow>(random_.below(store_.current().nodes.size())); }
+  std::shared_ptr<const model::Job> any_job();
+
+  // --- evaluations ---
+  void evaluate_all();
+  void evaluate(const model::Evaluation& eval);
+  sched::EvalFacts facts_of(const model::Evaluation& eval);
+  void schedule(const Snapshot& snapshot, const sched::EvalFacts& facts, const std::string& type,
+                sched::Planner& planner, sched::EvalResult& result);
+  void check_exhaustive(const Snapshot& snapshot, const sched::EvalFacts& facts);
+  void check_rest();
+
+  LifeOptions options_;
+  sim::Random random_;
+  LifeReport report_;
+  std::int64_t now_ = kStart;
+  tables::StateStore store_;
+  log::StateLog log_{store_};
+  log::Requests requests_{log_, [this] { return next_id(); }};
+  plan::Applier applier_{store_};
+  plan::ApplyResult applied_;
+  sched::Scratch scratch_;
+  sched::GenericScheduler generic_{scratch_}, exhaustive_{scratch_};
+  sched::SystemScheduler system_{scratch_};
+  sched::IdStream ids_{options_.seed};
+  model::Evaluation eval_;  // under way
+  std::deque<tables::SnapshotRef> refreshed_;
+  std::deque<std::string> queue_;
+  std::vector<std::string> blocked_;
+  std::vector<std::pair<std::int64_t, std::string>> delayed_;
+  std::vector<std::string> nodes_to_evaluate_;  // that changed under a plan
+  bool partial_ = false;                        // some plan of this step was refused in part
+};
+
+// ---------------------------------------------------------------- the cluster
+
+void Life::build_cluster() {
+  model::ClusterState state;
+  state.index = 10;
+  model::PreemptionConfig& preemption = state.scheduler_config.emplace().preemption_config;
+  preemption.service_scheduler_enabled = chance(60);
+  preemption.batch_scheduler_enabled = chance(40);
+  preemption.sysbatch_scheduler_enabled = chance(40);
+  state.scheduler_config->scheduler_algorithm = chance(30) ? "spread" : "binpack";
+  const std::uint64_t count = 2 + random_.below(7);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    model::Node& node = state.nodes.emplace_back();
+    node.id = next_id();
+    node.name = "n" + std::to_string(i);
+    node.datacenter = chance(80) ? "dc1" : "dc2";
+    node.node_pool = "default";
+    node.node_class = chance(50) ? "a" : "b";
+    node.attributes = {{"driver.exec", "1"}, {"nomad.version", "2.0.5"}, {"kernel.name", "linux"}};
+    node.meta["rack"] = "r" + std::to_string(random_.below(3));
+    node.status = "ready";
+    node.scheduling_eligibility = "eligible";
+    model::NodeResources& r = node.node_resources.emplace();
+    model::Topology& topology = r.processors.emplace().topology.emplace();
+    for (std::uint16_t core = 0; core < 2; ++core) topology.cores.push_back({.id = core, .base_speed = 1000});
+    r.memory.memory_mb = one_of<std::int64_t>({1024, 2048, 4096});
+    r.disk.disk_mb = 10'000;
+    const std::string ip = "10.0.0." + std::to_string(i + 1);
+    model::NetworkResource& network = r.networks.emplace_back();
+    network.mode = "host", network.device = "eth0", network.cidr = ip + "/32", network.ip = ip, network.mbits = 1000;
+    model::NodeNetworkResource& host = r.node_networks.emplace().emplace_back();
+    host.mode = "host", host.device = "eth0", host.speed = 1000;
+    host.addresses.push_back({"ipv4", "default", ip, "", ""});
+    node.computed_class = model::computed_class(node);
+    node.create_index = node.modify_index = 5;
+  }
+  store_.load(state);
+  log_.load(state);
+  log_.set_table_index(log::Table::nodes, 5);
+  tell("{} nodes", count);
+}
+
+std::shared_ptr<model::Job> Life::new_job(const std::string& id) {
+  auto job = std::make_shared<model::Job>();
+  job->region = "global";
+  job->namespace_ = "default";
+  job->id = job->name = id;
+  job->type = one_of<const char*>({"service", "service", "service", "batch", "system", "sysbatch"});
+  job->priority = one_of<std::int64_t>({20, 50, 80});
+  job->all_at_once = chance(8);
+  job->datacenters = {chance(80) ? "*" : "dc1"};
+  job->node_pool = "default";
+  const bool service = job->type == "service", batch = job->type == "batch";
+  const std::uint64_t groups = 1 + random_.below(2);
+  for (std::uint64_t g = 0; g < groups; ++g) {
+    model::TaskGroup& group = job->task_groups.emplace_back();
+    group.name = g == 0 ? "web" : "db";
+    group.count = service || batch ? static_cast<std::int64_t>(random_.below(6)) : 1;
+    group.restart_policy.emplace().mode = "fail";
+    group.ephemeral_disk.emplace().size_mb = 100;
+    group.ephemeral_disk->sticky = chance(20);
+    if (service || batch) {
+      model::ReschedulePolicy& policy = group.reschedule_policy.emplace();
+      policy.unlimited = service && chance(70);
+      policy.attempts = policy.unlimited ? 0 : static_cast<std::int64_t>(random_.below(3));
+      policy.interval = 3600 * kSecond;
+      policy.delay = static_cast<std::int64_t>(5 + random_.below(30)) * kSecond;
+      policy.max_delay = 300 * kSecond;
+      policy.delay_function = one_of<const char*>({"constant", "exponential", "fibonacci"});
+      if (chance(40)) {
+        model::DisconnectStrategy& disconnect = group.disconnect.emplace();
+        disconnect.lost_after = 300 * kSecond;
+        disconnect.replace = chance(70);
+        disconnect.reconcile =
+            one_of<const char*>({"best_score", "keep_original", "keep_replacement", "longest_running"});
+      }
+    }
+    if (service) {
+      group.migrate.emplace().max_parallel = 1;
+      if (chance(30)) group.spreads.push_back({"${meta.rack}", 50, {}});
+    }
+    if ((service || job->type == "system") && chance(65)) {
+      model::UpdateStrategy& update = group.update.emplace();
+      update.max_parallel = static_cast<std::int64_t>(1 + random_.below(3));
+      update.health_check = "task_states";
+      update.progress_deadline = chance(80) ? 600 * kSecond : 0;
+      update.canary = chance(40) ? static_cast<std::int64_t>(1 + random_.below(service ? 2 : 60)) : 0;
+      update.auto_promote = update.canary > 0 && chance(30);
+    }
+    if (chance(30)) {
+      model::NetworkResource& network = group.networks.emplace_back();
+      network.mode = "host";
+      if (chance(50))
+        network.dynamic_ports.push_back({.label = "http", .host_network = "default"});
+      else
+        network.reserved_ports.push_back(
+            {.label = "http", .value = static_cast<std::int64_t>(8080 + random_.below(2)), .host_network = "default"});
+    }
+    model::Task& task = group.tasks.emplace_back();
+    task.name = "t";
+    task.driver = "exec";
+    task.restart_policy = group.restart_policy;
+    model::Resources& ask = task.resources.emplace();
+    ask.memory_mb = one_of<std::int64_t>({64, 256, 512});
+    if (chance(10))
+      ask.cores = 1;
+    else
+      ask.cpu = one_of<std::int64_t>({100, 300, 600});
+  }
+  return job;
+}
+
+/// One change of the kind people make: scaling, a new image, another amount, or what an update in place can do.
+void Life::change_job(model::Job& job) {
+  model::TaskGroup& group = job.task_groups[random_.below(job.task_groups.size())];
+  switch (random_.below(6)) {
+    case 0:
+    case 1:
+      if (job.type == "service" || job.type == "batch") group.count = static_cast<std::int64_t>(random_.below(8));
+      break;
+    case 2:
+      group.tasks[0].env = json::Value::object();
+      group.tasks[0].env.set("V", static_cast<std::uint64_t>(random_.below(1000)));
+      break;
+    case 3:
+      group.tasks[0].resources->memory_mb = one_of<std::int64_t>({64, 128, 256, 512});
+      break;
+    case 4:
+      job.priority = one_of<std::int64_t>({20, 50, 80});
+      break;
+    default:
+      group.restart_policy->attempts = static_cast<std::int64_t>(random_.below(5));
+      group.tasks[0].kill_timeout = static_cast<std::int64_t>(1 + random_.below(9)) * kSecond;
+  }
+}
+
+// ---------------------------------------------------------------- events
+
+void Life::happen() {
+  const std::uint64_t kind = random_.below(100);
+  partial_ = false;
+  if (report_.events.size() < 2 || kind < 22) return register_job();
+  if (kind < 25) return deregister_job();
+  if (kind < 62) {
+    for (NodeRow node = 0; node < store_.current().nodes.size(); ++node)
+      if (chance(75)) report_from(node);
+    return;
+  }
+  if (kind < 78) return change_node();
+  if (kind < 86) return change_deployment();
+  if (kind < 91) return stop_alloc();
+  let_time_pass();
+}
+
+std::shared_ptr<const model::Job> Life::any_job() {
+  std::vector<std::shared_ptr<const model::Job>> jobs;
+  for (int i = 0; i < 4; ++i)
+    if (auto job = log_.job("default", "job" + std::to_string(i))) jobs.push_back(std::move(job));
+  return jobs.empty() ? nullptr : jobs[random_.below(jobs.size())];
+}
+
+void Life::register_job() {
+  const std::string id = "job" + std::to_string(random_.below(4));
+  const auto stored = log_.job("default", id);
+  std::shared_ptr<model::Job> job;
+  if (!stored) {
+    job = new_job(id);
+  } else {
+    job = std::make_shared<model::Job>(*stored);
+    job->stop = false;
+    if (!stored->stop || chance(50)) change_job(*job);
+  }
+  const log::Answer answer = requests_.register_job({.job = job}, now_);
+  tell("register {} ({}, priority {}, group {} x {}) {}", id, job->type, job->priority, job->task_groups[0].name,
+       job->task_groups[0].count, answer.error);
+  take(answer.hooks);
+}
+
+void Life::deregister_job() {
+  const auto job = any_job();
+  if (!job) return;
+  const bool purge = chance(30);
+  tell("{} {}", purge ? "purge" : "stop", job->id);
+  take(requests_.deregister_job({.name_space = job->namespace_, .job_id = job->id, .purge = purge}, now_).hooks);
+}
+
+std::vector<AllocRow> Life::allocs_on(NodeRow node) const {
+  std::vector<AllocRow> rows;
+  const Snapshot& state = store_.current();
+  for (AllocRow a = state.nodes.use[node].alloc_head; a != kNoRow; a = state.allocs.next_on_node[a]) rows.push_back(a);
+  return rows;
+}
+
+void Life::report_from(NodeRow node) {
+  const Snapshot& state = store_.current();
+  if (state.nodes.status(node) != tables::NodeStatus::ready) return;
+  std::vector<model::Allocation> reports;
+  std::vector<std::string> watched;
+  for (const AllocRow row : allocs_on(node)) {
+    if (chance(30)) continue;
+    const model::Allocation alloc = tables::to_alloc(state, row);
+    model::Allocation out;
+    out.id = alloc.id;
+    out.namespace_ = alloc.namespace_;
+    out.job_id = alloc.job_id;
+    out.node_id = alloc.node_id;
+    out.task_states = alloc.task_states;
+    model::TaskState task;
+    if (const auto known = alloc.task_states.find("t"); known != alloc.task_states.end() && known->second)
+      task = *known->second;
+    const bool batch = alloc.job && (alloc.job->type == "batch" || alloc.job->type == "sysbatch");
+    if (alloc.desired_status != "run") {
+      out.client_status = "complete";
+    } else if (alloc.client_status == "pending" || alloc.client_status == "unknown") {
+      out.client_status = chance(88) ? "running" : "failed";
+    } else if (chance(batch ? 40 : 15)) {
+      out.client_status = batch && chance(60) ? "complete" : "failed";
+    } else {
+      out.client_status = "running";
+    }
+    task.state = out.client_status == "running" ? "running" : "dead";
+    if (out.client_status == "running" && task.started_at.is_zero()) task.started_at = base::Time{now_};
+    if (out.client_status != "running") task.finished_at = base::Time{now_};
+    task.failed = out.client_status == "failed";
+    out.task_states["t"] = task;
+    if (!alloc.deployment_id.empty() && !model::has_health(alloc) && out.client_status != "complete") {
+      model::DeploymentStatus& health = out.deployment_status.emplace();
+      if (alloc.deployment_status) health = *alloc.deployment_status;
+      health.healthy = out.client_status == "running";
+      health.timestamp = base::Time{now_};
+      watched.push_back(alloc.job_id);
+    }
+    if (out.client_status == alloc.client_status && !out.deployment_status) continue;
+    tell("  {} {} -> {}", alloc.name, alloc.client_status, out.client_status);
+    reports.push_back(std::move(out));
+  }
+  if (reports.empty()) return;
+  const log::Answer answer = requests_.update_allocs(std::move(reports), now_, now_ + kSecond / 20);
+  tell("report from {} {}", state.nodes.spec(node).node.name, answer.error);
+  take(answer.hooks);
+  for (const std::string& id : watched)
+    if (const auto job = log_.job("default", id)) ask(*job, "deployment-watcher");
+}
+
+void Life::change_node() {
+  const NodeRow row = any_node();
+  const model::Node node = *log_.node(base::to_text(store_.current().nodes.id(row)));
+  if (node.status != "ready") {
+    tell("{} is ready again", node.name);
+    write(log::NodeStatusEntry{node.id, "ready", now_ / kSecond});
+    return ask_for_node(node.id, "node-update");
+  }
+  if (node.drain_strategy) return drain(node, false);
+  switch (random_.below(4)) {
+    case 0:
+      return drain(node, true);
+    case 1: {
+      tell("{} is {}", node.name, node.scheduling_eligibility == "eligible" ? "ineligible" : "eligible");
+      model::Node changed = node;
+      changed.scheduling_eligibility = node.scheduling_eligibility == "eligible" ? "ineligible" : "eligible";
+      const std::uint64_t index = log_.next_index();
+      store_.begin_commit(index).upsert_node(changed);
+      log_.seen(index);
+      return ask_for_node(node.id, "node-update");
+    }
+    default: {
+      const std::string status = chance(60) ? "disconnected" : "down";
+      tell("{} is {}", node.name, status);
+      write(log::NodeStatusEntry{node.id, status, now_ / kSecond});
+      ask_for_node(node.id, "node-update");
+    }
+  }
+}
+
+void Life::drain(const model::Node& node, bool on) {
+  tell("{} {}", on ? "drain" : "end the drain of", node.name);
+  model::Node changed = node;
+  changed.drain_strategy.reset();
+  if (on) changed.drain_strategy.emplace().deadline = 3600 * kSecond;
+  changed.scheduling_eligibility = on ? "ineligible" : "eligible";
+  const std::uint64_t index = log_.next_index();
+  store_.begin_commit(index).upsert_node(changed);
+  log_.seen(index);
+  log::TransitionEntry entry;
+  for (const AllocRow row : allocs_on(store_.find_node(uuid_of(node.id)))) {
+    const model::Allocation alloc = tables::to_alloc(store_.current(), row);
+    if (!on || model::is_terminal(alloc) || !alloc.job || alloc.job->type == "batch" || alloc.job->type == "sysbatch")
+      continue;
+    model::DesiredTransition transition;
+    transition.migrate = true;
+    entry.allocs.emplace_back(alloc.id, transition);
+  }
+  if (!entry.allocs.empty()) write(entry);
+  ask_for_node(node.id, "node-drain");
+}
+
+void Life::change_deployment() {
+  std::vector<std::shared_ptr<const model::Deployment>> active;
+  for (const auto& deployment : deployments_of(store_.current()))
+    if (model::is_active_deployment(deployment->status)) active.push_back(deployment);
+  if (active.empty()) return let_time_pass();
+  const model::Deployment& deployment = *active[random_.below(active.size())];
+  const auto job = log_.job(deployment.namespace_, deployment.job_id);
+  if (chance(60)) {
+    tell("promote the deployment of {}", deployment.job_id);
+    log::DeploymentPromoteEntry entry;
+    entry.deployment_id = deployment.id;
+    entry.all = true;
+    entry.promoted_at = entry.now = now_;
+    write(entry);
+  } else {
+    log::DeploymentStatusEntry entry;
+    entry.update.deployment_id = deployment.id;
+    entry.update.status = deployment.status == "paused" ? "running" : one_of<const char*>({"failed", "paused"});
+    entry.update.status_description = "by hand";
+    entry.update.updated_at = now_;
+    tell("deployment of {}: {}", deployment.job_id, entry.update.status);
+    write(entry);
+  }
+  if (job) ask(*job, "deployment-watcher");
+}
+
+void Life::stop_alloc() {
+  const Snapshot& state = store_.current();
+  if (state.allocs.size() == 0) return;
+  const auto row = static_cast<AllocRow>(random_.below(state.allocs.size()));
+  if (!state.allocs.exists(row) || state.allocs.terminal(row)) return;
+  tell("stop allocation {}", tables::alloc_name(state, row));
+  take(requests_.stop_alloc(base::to_text(state.allocs.id[row]), chance(50), false, now_).hooks);
+}
+
+void Life::let_time_pass() {
+  now_ += static_cast<std::int64_t>(30 + random_.below(600)) * kSecond;
+  tell("time passes");
+}
+
+// ---------------------------------------------------------------- evaluations
+
+void Life::take(const log::Hooks& hooks) {
+  for (const log::Hook& hook : hooks) {
+    switch (hook.kind) {
+      case log::HookKind::enqueue:
+        if (!hook.eval->wait_until.is_zero())
+          delayed_.emplace_back(hook.eval->wait_until.ns, hook.eval->id);
+        else
+          queue_.push_back(hook.eval->id);
+        break;
+      case log::HookKind::block:
+        blocked_.push_back(hook.eval->id);
+        break;
+      case log::HookKind::unblock:
+      case log::HookKind::unblock_class_and_quota:
+      case log::HookKind::unblock_node:
+        queue_.insert(queue_.end(), blocked_.begin(), blocked_.end());
+        blocked_.clear();
+        break;
+      case log::HookKind::untrack:
+      case log::HookKind::drop_waiting:
+        break;  // their rows are terminal, which evaluate() sees
+    }
+  }
+}
+
+void Life::ask(const model::Job& job, std::string_view trigger, const std::string& node) {
+  model::Evaluation eval;
+  eval.id = next_id();
+  eval.namespace_ = job.namespace_;
+  eval.job_id = job.id;
+  eval.type = job.type;
+  eval.priority = job.priority;
+  eval.triggered_by = trigger;
+  eval.node_id = node;
+  eval.status = "pending";
+  eval.create_time = eval.modify_time = now_;
+  write(std::vector<model::Evaluation>{eval});
+}
+
+/// Every job with an allocation on the node, and every system job (R-CTRL-213).
+void Life::ask_for_node(const std::string& node_id, std::string_view trigger) {
+  const NodeRow row = store_.find_node(uuid_of(node_id));
+  const Snapshot& state = store_.current();
+  for (int i = 0; i < 4; ++i) {
+    const auto job = log_.job("default", "job" + std::to_string(i));
+    if (!job) continue;
+    bool concerned = job->type == "system" || job->type == "sysbatch";
+    for (AllocRow a = 0; a < state.allocs.size() && !concerned; ++a)
+      concerned = state.allocs.exists(a) && state.allocs.node[a] == row &&
+                  state.allocs.job_key[a] == store_.find_job_key(job->namespace_, job->id);
+    if (concerned) ask(*job, trigger, node_id);
+  }
+}
+
+void Life::evaluate_all() {
+  std::sort(delayed_.begin(), delayed_.end());
+  while (!delayed_.empty() && delayed_.front().first <= now_) {
+    queue_.push_back(delayed_.front().second);
+    delayed_.erase(delayed_.begin());
+  }
+  int left = kEvaluationsMax;
+  while (!queue_.empty() && report_.problems.empty()) {
+    const std::string id = queue_.front();
+    queue_.pop_front();
+    const auto eval = log_.eval(id);
+    if (!eval || model::is_terminal_evaluation(eval->status)) continue;
+    evaluate(*eval);
+    for (const std::string& node : nodes_to_evaluate_) ask_for_node(node, "node-update");
+    nodes_to_evaluate_.clear();
+    if (--left == 0) report_.problems.push_back("evaluations go on for ever");
+  }
+}
+
+sched::EvalFacts Life::facts_of(const model::Evaluation& eval) {
+  sched::EvalFacts facts;
+  facts.id = uuid_of(eval.id);
+  facts.id_text = eval.id;
+  facts.job = store_.job_key(eval.namespace_, eval.job_id);
+  facts.priority = eval.priority;
+  facts.triggered_by = eval.triggered_by;
+  facts.batch = eval.type == "batch" || eval.type == "sysbatch";
+  facts.blocked = eval.status == "blocked";
+  facts.wait_until = eval.wait_until;
+  facts.now_ns = now_;
+  return facts;
+}
+
+void Life::schedule(const Snapshot& snapshot, const sched::EvalFacts& facts, const std::string& type,
+                    sched::Planner& planner, sched::EvalResult& result) {
+  if (type == "system" || type == "sysbatch")
+    system_.process(snapshot, facts, ids_, planner, result);
+  else
+    generic_.process(snapshot, facts, rank::OrderProvider::nomad, ids_, planner, result);
+}
+
+void Life::evaluate(const model::Evaluation& eval) {
+  ++report_.evaluations;
+  eval_ = eval;
+  const sched::EvalFacts facts = facts_of(eval_);
+  const tables::SnapshotRef snapshot = store_.snapshot();
+  if ((eval.type == "service" || eval.type == "batch") && chance(15)) check_exhaustive(*snapshot, facts);
+  sched::EvalResult result;
+  schedule(*snapshot, facts, eval.type, *this, result);
+  if (!result.unsupported.empty()) report_.problems.push_back("not supported: " + result.unsupported);
+  if (result.status == sched::EvalStatus::error) {
+    report_.problems.push_back("evaluation of " + eval.job_id + ": " + result.description);
+    return;
+  }
+  const sched::Naming naming{*result.state, scratch_};
+  model::Evaluation done =
+      result.reblocked ? sched::reblocked_eval(naming, result, eval_) : sched::updated_eval(naming, result, eval_);
+  done.modify_time = now_;
+  write(std::vector<model::Evaluation>{done});
+  refreshed_.clear();
+}
+
+sched::Submission Life::submit(const sched::EvalResult& result) {
+  ++report_.plans;
+  // Sometimes a node goes away between snapshot and commit.
+  if (chance(6) && !result.plan.allocs.empty()) {
+    const NodeRow row = result.plan.allocs[random_.below(result.plan.allocs.size())].node;
+    const std::string id = base::to_text(store_.current().nodes.id(row));
+    tell("  meanwhile {} goes down", store_.current().nodes.spec(row).node.name);
+    write(log::NodeStatusEntry{id, "down", now_ / kSecond});
+    nodes_to_evaluate_.push_back(id);
+  }
+  const sched::Naming naming{*result.state, scratch_};
+  const model::Plan plan = to_model(naming, result, eval_, now_);
+  const auto deployment = planned_deployment(naming, result, eval_, now_);
+  model::ClusterState before_objects;
+  if (options_.compare_appliers) before_objects = tables::to_cluster(store_.current());
+  const tables::SnapshotRef before = store_.snapshot();
+  plan::CommitFacts facts;
+  facts.index = log_.next_index();
+  facts.all_at_once = plan.all_at_once;
+  facts.now_ns = now_;
+  facts.eval = uuid_of(eval_.id);
+  facts.deployment = deployment ? &*deployment : nullptr;
+  applier_.apply(result.plan, facts, applied_);
+  log_.seen(facts.index);
+  log_.adopt_deployments();
+  const Snapshot& after = store_.current();
+
+  for (const plan::PlannedStop& stop : result.plan.stops) ++(stop.evict ? report_.preemptions : report_.stops);
+  report_.allocations += result.plan.allocs.size();
+  report_.updates += result.plan.updates.size();
+  report_.deployments += result.plan.has_deployment;
+  report_.refused_plans += !applied_.rejected_nodes.empty();
+  tell("  plan of {} ({}): {} new, {} updated, {} stopped{}{}", eval_.job_id, eval_.triggered_by,
+       result.plan.allocs.size(), result.plan.updates.size(), result.plan.stops.size(),
+       result.plan.has_deployment ? ", deployment" : "", applied_.rejected_nodes.empty() ? "" : ", partly refused");
+  Problems& problems = report_.problems;
+  check_commit(after, result.plan, applied_, store_, problems);
+  check_change(*before, after, problems);
+  check_state(after, problems);
+  if (options_.compare_appliers && problems.empty())
+    problems = compare_appliers(before_objects, plan, now_, facts.index, after, applied_);
+
+  for (const tables::JobKeyRow key : applied_.preempted_jobs)
+    ask(*after.jobs.versions[after.jobs.keys[key].current]->spec, "preemption");
+  sched::Submission out;
+  out.error = applied_.error;
+  out.nothing_committed = facts.all_at_once && !applied_.rejected_nodes.empty();
+  out.refused_nodes = applied_.rejected_nodes;
+  if (applied_.refresh_index != 0) {
+    partial_ = true;
+    out.refreshed = &*refreshed_.emplace_back(store_.snapshot());
+  }
+  return out;
+}
+
+std::string Life::create(const sched::EvalResult& result, const sched::CreatedEval& created) {
+  write(std::vector<model::Evaluation>{created_eval({*result.state, scratch_}, result, created, eval_, now_)});
+  return {};
+}
+
+// ---------------------------------------------------------------- properties
+
+/// The first placement of the exhaustive mode scores at least what the sampled one's does, on the same state.
+void Life::check_exhaustive(const Snapshot& snapshot, const sched::EvalFacts& facts) {
+  sched::NoPlanner planner;
+  sched::EvalResult sampled, best;
+  const auto first_of = [&](sched::GenericScheduler& scheduler, sched::EvalResult& result) {
+    sched::IdStream ids(1);
+    scheduler.process(snapshot, facts, rank::OrderProvider::nomad, ids, planner, result);
+  };
+  exhaustive_.set_exhaustive(true);
+  first_of(generic_, sampled);
+  first_of(exhaustive_, best);
+  const auto evicts = [](const sched::EvalResult& result) {
+    return std::any_of(result.plan.stops.begin(), result.plan.stops.end(), [](const auto& s) { return s.evict; });
+  };
+  if (sampled.plan.allocs.empty() || evicts(sampled) || evicts(best)) return;
+  if (best.plan.allocs.empty()) {
+    report_.problems.push_back("the exhaustive mode finds no node where the sampled one does");
+    return;
+  }
+  const plan::PlannedAlloc &a = sampled.plan.allocs.front(), &b = best.plan.allocs.front();
+  if (a.group == b.group && a.name_index == b.name_index && b.score < a.score)
+    report_.problems.push_back(fmt::format("{}: exhaustive scores {}, sampled {}", eval_.job_id, b.score, a.score));
+}
+
+/// Nothing is waiting: names are unique, and evaluating a job once more changes nothing.
+void Life::check_rest() {
+  const Snapshot& state = store_.current();
+  if (!partial_) check_names(state, report_.problems);
+  const auto job = any_job();
+  if (!job || !report_.problems.empty()) return;
+  model::Evaluation eval;
+  eval.id = next_id();
+  eval.namespace_ = job->namespace_;
+  eval.job_id = job->id;
+  eval.type = job->type;
+  eval.priority = job->priority;
+  eval.triggered_by = "job-register";
+  const sched::EvalFacts facts = facts_of(eval);
+  const tables::SnapshotRef snapshot = store_.snapshot();
+  sched::NoPlanner planner;
+  for (int round = 0; round < 2; ++round) {
+    sched::EvalResult result;
+    schedule(*snapshot, facts, eval.type, planner, result);
+    if (result.attempts == 0 || result.any_failed()) return;
+    if (round == 0) {  // what the state had left to do, such as a rule that depends on the time, is done first
+      eval.status = "pending";
+      write(std::vector<model::Evaluation>{eval});
+      evaluate_all();
+      if (!report_.problems.empty()) return;
+    }
+  }
+}
+
+}  // namespace
+
+LifeReport run_life(const LifeOptions& options) { return Life(options).run(); }
+
+}  // namespace berth::conform

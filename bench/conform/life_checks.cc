@@ -1,0 +1,173 @@
+#include "conform/life_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "model/predicates.h"
+#include "rank/fit.h"
+#include "tables/check.h"
+#include "tables/export.h"
+
+namespace berth::conform {
+
+using tables::AllocRow;
+using tables::kNoRow;
+using tables::NodeRow;
+using tables::Snapshot;
+
+namespace {
+
+std::string named(const Snapshot& state, AllocRow row) {
+  return tables::alloc_name(state, row) + " " + base::to_text(state.allocs.id[row]).substr(0, 8);
+}
+
+void check_capacity(const Snapshot& state, Problems& problems) {
+  const tables::AllocTable& allocs = state.allocs;
+  rank::NetworkIndex index;
+  for (NodeRow node = 0; node < state.nodes.size(); ++node) {
+    if (!state.nodes.exists(node)) continue;
+    std::vector<AllocRow> rows;
+    for (AllocRow a = state.nodes.use[node].alloc_head; a != kNoRow; a = allocs.next_on_node[a])
+      if (!allocs.terminal(a)) rows.push_back(a);
+    std::sort(rows.begin(), rows.end(), [&](AllocRow a, AllocRow b) { return allocs.id[a] < allocs.id[b]; });
+    std::vector<std::string> ids;
+    for (const AllocRow a : rows) ids.push_back(base::to_text(allocs.id[a]));
+    std::vector<rank::FitEntry> entries;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      entries.push_back({allocs.shape_of(rows[i]).resources.get(), ids[i], nullptr});
+    const model::Node& spec = state.nodes.spec(node).node;
+    const rank::Fit fit = rank::allocs_fit(spec, rank::read_node_ports(spec), entries, true, index);
+    if (!fit.fits() && fit.dimension != rank::Dimension::max_allocs)
+      problems.push_back(fmt::format("R-CTRL-1720: node {} is over-committed: {}", spec.name, fit.text()));
+  }
+}
+
+void check_alloc(const Snapshot& state, AllocRow row, Problems& problems) {
+  const tables::AllocTable& allocs = state.allocs;
+  const model::Allocation alloc = tables::to_alloc(state, row);
+  if (alloc.create_index > alloc.modify_index || alloc.modify_index > state.index)
+    problems.push_back(fmt::format("R-CTRL-1730: {} has indexes {}, {} of {}", named(state, row), alloc.create_index,
+                                   alloc.modify_index, state.index));
+  // R-SCHED-94: the stop of a failed allocation that got its replacement loses its description.
+  if (tables::server_terminal(allocs.desired[row]) && alloc.desired_description.empty() &&
+      alloc.next_allocation.empty())
+    problems.push_back(fmt::format("{} was stopped without a reason", named(state, row)));
+  const auto find = [&](const std::string& id) {
+    const auto uuid = base::parse_uuid(id);
+    for (AllocRow other = 0; uuid && other < allocs.size(); ++other)
+      if (allocs.exists(other) && allocs.id[other] == *uuid) return other;
+    return kNoRow;
+  };
+  if (!alloc.next_allocation.empty()) {
+    const AllocRow next = find(alloc.next_allocation);
+    if (next == kNoRow)
+      problems.push_back(fmt::format("R-CTRL-1732: the successor of {} does not exist", named(state, row)));
+    else if (const model::Allocation after = tables::to_alloc(state, next);
+             after.previous_allocation != alloc.id && after.name != alloc.name)
+      problems.push_back(fmt::format("R-CTRL-1732: {} is no successor of {}", named(state, next), named(state, row)));
+  }
+  if (allocs.desired[row] == tables::Desired::evict) {
+    const AllocRow by = find(alloc.preempted_by_allocation);
+    if (by != kNoRow && allocs.job_key[by] == allocs.job_key[row])
+      problems.push_back(fmt::format("R-CTRL-1732: {} was evicted by its own job", named(state, row)));
+  }
+}
+
+void check_deployments(const Snapshot& state, Problems& problems) {
+  std::map<std::pair<std::string, std::uint64_t>, int> active;
+  for (const auto& deployment : deployments_of(state)) {
+    if (model::is_active_deployment(deployment->status) &&
+        ++active[{deployment->namespace_ + "/" + deployment->job_id, deployment->job_create_index}] == 2)
+      problems.push_back(fmt::format("R-CTRL-1734: job {} has two active deployments", deployment->job_id));
+    for (const auto& [name, group] : deployment->task_groups)
+      if (group && (group->healthy_allocs < 0 || group->unhealthy_allocs < 0 ||
+                    group->healthy_allocs + group->unhealthy_allocs > group->placed_allocs))
+        problems.push_back(fmt::format("R-CTRL-1734: deployment of {}, group {}: {} placed, {} healthy, {} unhealthy",
+                                       deployment->job_id, name, group->placed_allocs, group->healthy_allocs,
+                                       group->unhealthy_allocs));
+  }
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<const model::Deployment>> deployments_of(const Snapshot& state) {
+  std::vector<std::shared_ptr<const model::Deployment>> out;
+  for (std::size_t row = 0; row < state.deployments.size(); ++row)
+    if (state.deployments.object[row]) out.push_back(state.deployments.object[row]);
+  return out;
+}
+
+void check_state(const Snapshot& state, Problems& problems) {
+  for (std::string& problem : tables::check_tables(state)) problems.push_back(std::move(problem));
+  if (!problems.empty()) return;  // what follows walks the tables
+  check_capacity(state, problems);
+  for (AllocRow row = 0; row < state.allocs.size(); ++row)
+    if (state.allocs.exists(row)) check_alloc(state, row, problems);
+  check_deployments(state, problems);
+  for (NodeRow node = 0; node < state.nodes.size(); ++node)
+    if (const std::uint8_t bits = state.nodes.state[node];
+        state.nodes.exists(node) && (bits & tables::kDraining) && (bits & tables::kEligible))
+      problems.push_back(fmt::format("R-CTRL-1731: node row {} drains and is eligible", node));
+}
+
+void check_change(const Snapshot& before, const Snapshot& after, Problems& problems) {
+  const tables::AllocTable &a = before.allocs, &b = after.allocs;
+  for (AllocRow row = 0; row < a.size(); ++row) {
+    if (!a.exists(row) || !b.exists(row)) continue;
+    const tables::ResourceShape &held = a.shape_of(row), &holds = b.shape_of(row);
+    const bool same = a.id[row] == b.id[row] && a.node[row] == b.node[row] && a.job_key[row] == b.job_key[row] &&
+                      a.group[row] == b.group[row] && a.name_index[row] == b.name_index[row] &&
+                      held.cpu_mhz == holds.cpu_mhz && held.memory_mb == holds.memory_mb &&
+                      held.disk_mb == holds.disk_mb && held.cores == holds.cores;
+    if (!same) problems.push_back(fmt::format("R-CTRL-1723: {} is not what it was", named(after, row)));
+    if (tables::server_terminal(a.desired[row]) && !tables::server_terminal(b.desired[row]))
+      problems.push_back(fmt::format("R-CTRL-1723: {} was stopped and should run again", named(after, row)));
+  }
+}
+
+void check_commit(const Snapshot& after, const plan::PlanRows& plan, const plan::ApplyResult& result,
+                  tables::StateStore& store, Problems& problems) {
+  const auto rejected = [&](NodeRow node) {
+    return std::find(result.rejected_nodes.begin(), result.rejected_nodes.end(), node) != result.rejected_nodes.end();
+  };
+  for (const plan::PlannedAlloc& alloc : plan.allocs) {
+    const AllocRow row = store.find_alloc(alloc.id);
+    const bool stored = row != kNoRow;
+    if (stored == (rejected(alloc.node) || !result.error.empty()))
+      problems.push_back(fmt::format("R-CTRL-1733: a planned allocation is {}", stored ? "stored" : "missing"));
+    const std::uint8_t bits = after.nodes.state[alloc.node];
+    if (stored && (after.nodes.status(alloc.node) != tables::NodeStatus::ready || !(bits & tables::kEligible) ||
+                   (bits & tables::kDraining)))
+      problems.push_back(fmt::format("R-CTRL-1731: {} was placed on a node that takes nothing", named(after, row)));
+  }
+  for (const plan::PlannedStop& stop : plan.stops)
+    if (!stop.evict && !stop.dropped && result.error.empty() && !rejected(after.allocs.node[stop.alloc]) &&
+        !tables::server_terminal(after.allocs.desired[stop.alloc]))
+      problems.push_back(fmt::format("R-CTRL-1733: the stop of {} got lost", named(after, stop.alloc)));
+}
+
+void check_names(const Snapshot& state, Problems& problems) {
+  const tables::AllocTable& allocs = state.allocs;
+  std::map<std::pair<tables::JobKeyRow, std::string>, AllocRow> seen;
+  for (AllocRow row = 0; row < allocs.size(); ++row) {
+    if (!allocs.exists(row) || allocs.desired[row] != tables::Desired::run ||
+        tables::client_terminal(allocs.client[row]) || allocs.client[row] == tables::Client::unknown)
+      continue;
+    const NodeRow node = allocs.node[row];
+    if (node == kNoRow || !state.nodes.exists(node) || state.nodes.status(node) != tables::NodeStatus::ready) continue;
+    const model::Allocation alloc = tables::to_alloc(state, row);
+    if (model::is_canary(alloc)) continue;
+    const tables::JobRow version = allocs.job[row];
+    std::string name = alloc.name;
+    if (version != kNoRow && (state.jobs.versions[version]->system || state.jobs.versions[version]->sysbatch))
+      name += " " + alloc.node_id;
+    const auto [other, added] = seen.emplace(std::pair(allocs.job_key[row], name), row);
+    if (!added)
+      problems.push_back(
+          fmt::format("R-CTRL-1722: {} and {} have one name", named(state, row), named(state, other->second)));
+  }
+}
+
+}  // namespace berth::conform
