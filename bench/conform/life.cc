@@ -562,6 +562,8 @@ void Life::evaluate(const model::Evaluation& eval) {
   sched::EvalResult result;
   schedule(*snapshot, facts, eval.type, *this, result);
   if (!result.unsupported.empty()) report_.problems.push_back("not supported: " + result.unsupported);
+  // R-CTRL-707: a plan of a system job made before its deployment's promotion; the worker gives the evaluation back.
+  if (result.description == "deployment promotion cannot be undone") return;
   if (result.status == sched::EvalStatus::error) {
     report_.problems.push_back("evaluation of " + eval.job_id + ": " + result.description);
     return;

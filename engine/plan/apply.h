@@ -91,6 +91,9 @@ class Applier {
   void write_stop(Writing& w, const PlannedStop& stop);
   void write_update(Writing& w, const PlannedUpdate& update);
   tables::AllocRow write_alloc(Writing& w, const PlannedAlloc& planned, bool evicts);
+  void written(const tables::Snapshot& state, tables::AllocRow row);
+  void link_previous(Writing& w);
+  [[nodiscard]] bool overwritten(const PlanRows& plan, std::uint32_t update) const;
   void write_eviction(Writing& w, const PlannedStop& stop);
   void write_counts(Writing& w);
   void count_placed(std::uint32_t deployment, tables::Symbol group, tables::AllocRow canary);
@@ -103,6 +106,8 @@ class Applier {
   std::vector<base::Uuid> leaving_;
   std::vector<std::pair<tables::NodeRow, std::uint32_t>> updates_;  // (node, position of the update), ascending
   const std::vector<tables::NodeRow>* rejected_ = nullptr;
+  std::vector<tables::AllocRow> written_;   // rows with a predecessor, of one list of the plan
+  std::vector<tables::AllocRow> stopped_;   // rows with a stop, ascending; only for plans that update as well
   std::vector<std::uint32_t> evictions_;    // positions of the stops that evict
   std::vector<tables::AllocRow> inserted_;  // by planned allocation; only for plans that evict
   std::vector<std::uint32_t> deployments_;  // rows, by position in PlanRows::deployment_ids

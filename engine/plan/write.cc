@@ -112,28 +112,46 @@ void Applier::write(Writing& w) {
 
   for (const PlannedStop& stop : plan.stops)
     if (!stop.evict && !stop.dropped && !refuses(state.allocs.node[stop.alloc])) write_stop(w, stop);
-  for (const PlannedUpdate& update : plan.updates) {
+  stopped_.clear();
+  if (!plan.updates.empty())
+    for (const PlannedStop& stop : plan.stops)
+      if (!stop.evict && !stop.dropped) stopped_.push_back(stop.alloc);
+  std::sort(stopped_.begin(), stopped_.end());
+  for (std::uint32_t i = 0; i < plan.updates.size(); ++i) {
+    const PlannedUpdate& update = plan.updates[i];
     if (update.dropped) continue;
     if (refuses(state.allocs.node[update.alloc])) {
       ++w.result.refused;
       continue;
     }
-    write_update(w, update);
+    if (!overwritten(plan, i)) write_update(w, update);
+    written(state, update.alloc);
     ++w.result.committed;
   }
-  if (!evictions_.empty()) inserted_.assign(plan.allocs.size(), kNoRow);
+  const bool any_evicts =
+      std::any_of(plan.stops.begin(), plan.stops.end(), [](const PlannedStop& stop) { return stop.evict; });
+  if (any_evicts) inserted_.assign(plan.allocs.size(), kNoRow);
   for (std::uint32_t i = 0; i < plan.allocs.size(); ++i) {
     if (refuses(plan.allocs[i].node)) {
       ++w.result.refused;
       continue;
     }
-    const bool evicts = !evictions_.empty() && std::any_of(evictions_.begin(), evictions_.end(),
-                                                           [&](std::uint32_t e) { return plan.stops[e].by == i; });
+    const bool evicts = any_evicts && std::any_of(plan.stops.begin(), plan.stops.end(), [&](const PlannedStop& stop) {
+                          return stop.evict && !stop.dropped && stop.by == i;
+                        });
     const AllocRow row = write_alloc(w, plan.allocs[i], evicts);
-    if (!evictions_.empty()) inserted_[i] = row;
+    if (any_evicts) inserted_[i] = row;
     ++w.result.committed;
   }
-  for (const std::uint32_t i : evictions_) write_eviction(w, plan.stops[i]);
+  link_previous(w);
+  for (const PlannedStop& stop : plan.stops)
+    if (!stop.evict && !stop.dropped && !refuses(state.allocs.node[stop.alloc])) written(state, stop.alloc);
+  link_previous(w);
+  for (const std::uint32_t i : evictions_) {
+    write_eviction(w, plan.stops[i]);
+    written(state, plan.stops[i].alloc);
+  }
+  link_previous(w);
   write_counts(w);
 
   ApplyResult& result = w.result;
@@ -248,7 +266,7 @@ void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 
   const AllocRow row = stop.alloc;
   ++w.result.stopped;
   const bool tells = stop.client == tables::Client::lost || stop.client == tables::Client::unknown;
-  if (!allocs.cold[row] && stop.followup == kNoRow) {
+  if (!allocs.cold[row] && stop.followup == kNoRow && allocs.links[row].preempted_by == kNoRow) {
     AllocLinks links = allocs.links[row];
     if (!stop.replaced) links.description = stop.description;
     w.commit.set_links(row, links);
@@ -277,7 +295,11 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
   if (update.kind == Kind::in_place) {
     if (w.plan.job != kNoRow) shape = owner_of(update, *state.jobs.versions[w.plan.job]);
     if (update.to_deployment) joins = deployments_.front();
-    if (joins != kNoRow) count_placed(joins, state.allocs.group[row], kNoRow);
+    const auto& cold = state.allocs.cold[row];
+    const std::uint32_t theirs =
+        cold ? store_.find_deployment(base::parse_uuid(cold->deployment_id).value_or(base::Uuid{}))
+             : state.allocs.links[row].deployment;
+    if (joins != kNoRow && joins != theirs) count_placed(joins, state.allocs.group[row], kNoRow);  // R-CTRL-727
   }
   const bool plain = update.kind == Kind::in_place && !state.allocs.cold[row] && !update.came_back &&
                      update.followup == kNoRow && update.note == PlannedUpdate::Note::none && job &&
@@ -377,20 +399,50 @@ AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evic
           object.preempted_allocations.push_back(base::to_text(state.allocs.id[stop.alloc]));
     });
   if (alloc.links.deployment != kNoRow) count_placed(alloc.links.deployment, group, planned.canary ? row : kNoRow);
-  if (previous != kNoRow && state.allocs.exists(previous)) {  // R-CTRL-714
-    if (state.allocs.cold[previous]) {
-      auto object = std::make_shared<model::Allocation>(tables::to_alloc(state, previous));
-      object->next_allocation = base::to_text(planned.id);
+  written(state, row);
+  return row;
+}
+
+/// Whatever is written of an allocation, its predecessor learns of it (R-CTRL-714).
+void Applier::written(const Snapshot& state, AllocRow row) {
+  const auto& cold = state.allocs.cold[row];
+  if (cold ? !cold->previous_allocation.empty() : state.allocs.links[row].previous != kNoRow) written_.push_back(row);
+}
+
+/// Links what a list of the plan wrote, by ascending node (R-CTRL-705): the last one of a predecessor stays.
+void Applier::link_previous(Writing& w) {
+  const tables::AllocTable& allocs = w.state.allocs;
+  std::stable_sort(written_.begin(), written_.end(), [&](AllocRow a, AllocRow b) {
+    return w.state.nodes.id(allocs.node[a]) < w.state.nodes.id(allocs.node[b]);
+  });
+  for (const AllocRow row : written_) {
+    AllocRow previous = allocs.links[row].previous;
+    if (const auto& cold = allocs.cold[row])
+      previous = store_.find_alloc(base::parse_uuid(cold->previous_allocation).value_or(base::Uuid{}));
+    if (previous == kNoRow || !allocs.exists(previous)) continue;
+    if (allocs.cold[previous]) {
+      auto object = std::make_shared<model::Allocation>(tables::to_alloc(w.state, previous));
+      object->next_allocation = base::to_text(allocs.id[row]);
       object->modify_index = w.facts.index;
       w.commit.replace_alloc(previous, std::move(object));
     } else {
-      AllocLinks links = state.allocs.links[previous];
+      AllocLinks links = allocs.links[previous];
       links.next = row;
       w.commit.set_links(previous, links);
       w.commit.set_modify_index(previous);
     }
   }
-  return row;
+  written_.clear();
+}
+
+/// Entries are made from the stored allocation, so of several the last one counts: updates in plan order, then stops
+/// (R-CTRL-704).
+bool Applier::overwritten(const PlanRows& plan, std::uint32_t update) const {
+  const AllocRow row = plan.updates[update].alloc;
+  if (std::binary_search(stopped_.begin(), stopped_.end(), row)) return true;
+  for (std::uint32_t later = update + 1; later < plan.updates.size(); ++later)
+    if (!plan.updates[later].dropped && plan.updates[later].alloc == row) return true;
+  return false;
 }
 
 void Applier::write_eviction(Writing& w, const PlannedStop& stop) {  // R-CTRL-701

@@ -1,0 +1,40 @@
+// Random lives of small clusters: schedulers and applier together over many steps (R-CTRL-1720 to 1734, and the row
+// applier against the one of API objects). `berth conform --seed N` shows the life of a seed, event by event;
+// `--lives 10000` runs more of them.
+#include "conform/life.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::conform {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t kLives = 40;
+#else
+constexpr std::uint64_t kLives = 300;
+#endif
+
+TEST(Lives, HoldTheInvariants) {
+  LifeReport sum;
+  for (std::uint64_t seed = 1; seed <= kLives; ++seed) {
+    const LifeReport life = run_life({.seed = seed});
+    for (const std::string& problem : life.problems) ADD_FAILURE() << "seed " << seed << ": " << problem;
+    sum.plans += life.plans, sum.refused_plans += life.refused_plans, sum.allocations += life.allocations;
+    sum.updates += life.updates, sum.stops += life.stops, sum.preemptions += life.preemptions;
+    sum.deployments += life.deployments;
+  }
+  // Each kind of decision was put to the test.
+  EXPECT_GT(sum.plans, 4 * kLives);
+  EXPECT_GT(sum.allocations, 4 * kLives);
+  for (const std::uint64_t count : {sum.refused_plans, sum.updates, sum.stops, sum.preemptions, sum.deployments})
+    EXPECT_GT(count, 0u);
+}
+
+TEST(Lives, FollowFromTheSeed) {
+  const LifeReport one = run_life({.seed = 11}), other = run_life({.seed = 11, .compare_appliers = false});
+  EXPECT_EQ(one.events, other.events);
+  EXPECT_NE(one.events, run_life({.seed = 12}).events);
+}
+
+}  // namespace
+}  // namespace berth::conform
