@@ -51,10 +51,12 @@ void check_alloc(const Snapshot& state, AllocRow row, Problems& problems) {
   if (alloc.create_index > alloc.modify_index || alloc.modify_index > state.index)
     problems.push_back(fmt::format("R-CTRL-1730: {} has indexes {}, {} of {}", named(state, row), alloc.create_index,
                                    alloc.modify_index, state.index));
-  // R-SCHED-94: the stop of a failed allocation that got its replacement loses its description.
-  if (tables::server_terminal(allocs.desired[row]) && alloc.desired_description.empty() &&
-      alloc.next_allocation.empty())
-    problems.push_back(fmt::format("{} was stopped without a reason", named(state, row)));
+  // R-SCHED-94: the stop of an allocation that is rescheduled loses its description, also when the replacement is then
+  // refused (R-CTRL-615).
+  const bool rescheduled = alloc.client_status == "failed" || !alloc.next_allocation.empty() ||
+                           model::is_set(alloc.desired_transition.reschedule);
+  if (tables::server_terminal(allocs.desired[row]) && alloc.desired_description.empty() && !rescheduled)
+    problems.push_back(fmt::format("{} ({}) was stopped without a reason", named(state, row), alloc.client_status));
   const auto find = [&](const std::string& id) {
     const auto uuid = base::parse_uuid(id);
     for (AllocRow other = 0; uuid && other < allocs.size(); ++other)
@@ -157,15 +159,20 @@ void check_commit(const Snapshot& after, const plan::PlanRows& plan, const plan:
 void check_names(const Snapshot& state, Problems& problems) {
   const tables::AllocTable& allocs = state.allocs;
   // R-CTRL-1722 lets an unknown allocation and its replacement share a name; jobs that ever had one are left out.
-  std::set<tables::JobKeyRow> disconnected;
+  std::set<tables::JobKeyRow> excepted;
   for (AllocRow row = 0; row < allocs.size(); ++row)
     if (allocs.exists(row) && allocs.cold[row] && !allocs.cold[row]->alloc_states.empty())
-      disconnected.insert(allocs.job_key[row]);
+      excepted.insert(allocs.job_key[row]);
+  // So may canaries, their replacements and those they stand beside, until they are promoted.
+  for (std::uint32_t row = 0; row < state.deployments.size(); ++row)
+    if (const auto& deployment = state.deployments.object[row];
+        deployment && model::is_active_deployment(deployment->status) && model::requires_promotion(*deployment))
+      excepted.insert(state.deployments.job_key[row]);
   std::map<std::pair<tables::JobKeyRow, std::string>, AllocRow> seen;
   for (AllocRow row = 0; row < allocs.size(); ++row) {
     if (!allocs.exists(row) || allocs.desired[row] != tables::Desired::run ||
         tables::client_terminal(allocs.client[row]) || allocs.client[row] == tables::Client::unknown ||
-        disconnected.contains(allocs.job_key[row]))
+        excepted.contains(allocs.job_key[row]))
       continue;
     const NodeRow node = allocs.node[row];
     if (node == kNoRow || !state.nodes.exists(node) || state.nodes.status(node) != tables::NodeStatus::ready) continue;
