@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
 
 #include "conform/applier_check.h"
 #include "conform/life_checks.h"
@@ -26,6 +27,11 @@ using tables::Snapshot;
 
 constexpr std::int64_t kSecond = 1'000'000'000, kStart = 1'700'000'000 * kSecond;
 constexpr int kEvaluationsMax = 400;  // per step; more would be a chain that feeds itself
+
+/// R-SCHED-10: a plan that is refused in part for the same reason every time, yet counts as progress, is made anew
+/// without end. A worker's evaluation would time out then.
+constexpr int kSubmissionsMax = 20;
+constexpr const char* kGivesUp = "refused again and again";
 
 base::Uuid uuid_of(const std::string& id) { return base::parse_uuid(id).value_or(base::Uuid{}); }
 
@@ -112,12 +118,13 @@ class Life final : public sched::Planner {
   sched::SystemScheduler system_{scratch_};
   sched::IdStream ids_{options_.seed};
   model::Evaluation eval_;  // under way
+  int submitted_ = 0;       // plans of it
   std::deque<tables::SnapshotRef> refreshed_;
   std::deque<std::string> queue_;
   std::vector<std::string> blocked_;
   std::vector<std::pair<std::int64_t, std::string>> delayed_;
   std::vector<std::string> nodes_to_evaluate_;  // that changed under a plan
-  bool partial_ = false;                        // some plan of this step was refused in part
+  std::set<tables::JobKeyRow> refused_;         // jobs of which a plan was refused in part
 };
 
 // ---------------------------------------------------------------- the cluster
@@ -260,7 +267,6 @@ void Life::change_job(model::Job& job) {
 
 void Life::happen() {
   const std::uint64_t kind = random_.below(100);
-  partial_ = false;
   if (report_.events.size() < 2 || kind < 22) return register_job();
   if (kind < 25) return deregister_job();
   if (kind < 62) {
@@ -555,6 +561,7 @@ void Life::schedule(const Snapshot& snapshot, const sched::EvalFacts& facts, con
 
 void Life::evaluate(const model::Evaluation& eval) {
   ++report_.evaluations;
+  submitted_ = 0;
   eval_ = eval;
   const sched::EvalFacts facts = facts_of(eval_);
   const tables::SnapshotRef snapshot = store_.snapshot();
@@ -563,7 +570,7 @@ void Life::evaluate(const model::Evaluation& eval) {
   schedule(*snapshot, facts, eval.type, *this, result);
   if (!result.unsupported.empty()) report_.problems.push_back("not supported: " + result.unsupported);
   // R-CTRL-707: a plan of a system job made before its deployment's promotion; the worker gives the evaluation back.
-  if (result.description == "deployment promotion cannot be undone") return;
+  if (result.description == "deployment promotion cannot be undone" || result.description == kGivesUp) return;
   if (result.status == sched::EvalStatus::error) {
     report_.problems.push_back("evaluation of " + eval.job_id + ": " + result.description);
     return;
@@ -577,6 +584,11 @@ void Life::evaluate(const model::Evaluation& eval) {
 }
 
 sched::Submission Life::submit(const sched::EvalResult& result) {
+  if (++submitted_ > kSubmissionsMax) {
+    sched::Submission out;
+    out.error = kGivesUp;
+    return out;
+  }
   ++report_.plans;
   // Sometimes a node goes away between snapshot and commit.
   if (chance(6) && !result.plan.allocs.empty()) {
@@ -625,7 +637,7 @@ sched::Submission Life::submit(const sched::EvalResult& result) {
   out.nothing_committed = facts.all_at_once && !applied_.rejected_nodes.empty();
   out.refused_nodes = applied_.rejected_nodes;
   if (applied_.refresh_index != 0) {
-    partial_ = true;
+    refused_.insert(store_.job_key(eval_.namespace_, eval_.job_id));
     out.refreshed = &*refreshed_.emplace_back(store_.snapshot());
   }
   return out;
@@ -665,7 +677,7 @@ void Life::check_exhaustive(const Snapshot& snapshot, const sched::EvalFacts& fa
 /// Nothing is waiting: names are unique, and evaluating a job once more changes nothing.
 void Life::check_rest() {
   const Snapshot& state = store_.current();
-  if (!partial_) check_names(state, report_.problems);
+  check_names(state, refused_, report_.problems);
   const auto job = any_job();
   if (!job || !report_.problems.empty()) return;
   model::Evaluation eval;

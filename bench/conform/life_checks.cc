@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "model/predicates.h"
 #include "rank/fit.h"
@@ -85,8 +84,9 @@ void check_deployments(const Snapshot& state, Problems& problems) {
         ++active[{deployment->namespace_ + "/" + deployment->job_id, deployment->job_create_index}] == 2)
       problems.push_back(fmt::format("R-CTRL-1734: job {} has two active deployments", deployment->job_id));
     for (const auto& [name, group] : deployment->task_groups)
+      // Not their sum: an allocation that flips or is updated in place is counted again without being placed again.
       if (group && (group->healthy_allocs < 0 || group->unhealthy_allocs < 0 ||
-                    group->healthy_allocs + group->unhealthy_allocs > group->placed_allocs))
+                    group->healthy_allocs > group->placed_allocs || group->unhealthy_allocs > group->placed_allocs))
         problems.push_back(fmt::format("R-CTRL-1734: deployment of {}, group {}: {} placed, {} healthy, {} unhealthy",
                                        deployment->job_id, name, group->placed_allocs, group->healthy_allocs,
                                        group->unhealthy_allocs));
@@ -156,10 +156,10 @@ void check_commit(const Snapshot& after, const plan::PlanRows& plan, const plan:
       problems.push_back(fmt::format("R-CTRL-1733: the stop of {} got lost", named(after, stop.alloc)));
 }
 
-void check_names(const Snapshot& state, Problems& problems) {
+void check_names(const Snapshot& state, const std::set<tables::JobKeyRow>& refused, Problems& problems) {
   const tables::AllocTable& allocs = state.allocs;
   // R-CTRL-1722 lets an unknown allocation and its replacement share a name; jobs that ever had one are left out.
-  std::set<tables::JobKeyRow> excepted;
+  std::set<tables::JobKeyRow> excepted = refused;
   for (AllocRow row = 0; row < allocs.size(); ++row)
     if (allocs.exists(row) && allocs.cold[row] && !allocs.cold[row]->alloc_states.empty())
       excepted.insert(allocs.job_key[row]);

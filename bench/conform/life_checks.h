@@ -1,6 +1,7 @@
 // What must hold of the state after every step of a life (R-CTRL-1720 to 1734), whatever happened.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ void check_change(const tables::Snapshot& before, const tables::Snapshot& after,
 /// (R-CTRL-1731).
 void check_commit(const tables::Snapshot& after, const plan::PlanRows& plan, const plan::ApplyResult& result,
                   tables::StateStore& store, Problems& problems);
-/// Once nothing is waiting to be evaluated: names are unique but for the exceptions of R-CTRL-1722.
-void check_names(const tables::Snapshot& state, Problems& problems);
+/// Once nothing is waiting to be evaluated: names are unique but for the exceptions of R-CTRL-1722; `refused` are the
+/// jobs of which a plan was refused in part.
+void check_names(const tables::Snapshot& state, const std::set<tables::JobKeyRow>& refused, Problems& problems);
 
 }  // namespace berth::conform

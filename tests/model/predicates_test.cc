@@ -72,6 +72,86 @@ TEST(LastUnknown, IsTheOldestOfTheNewestRun) {  // R-MODEL-358
   EXPECT_FALSE(needs_to_reconnect(alloc));
 }
 
+/// A failed service allocation with past reschedules (second, delay in seconds); it failed at `failed_s`.
+Allocation rescheduled(const ReschedulePolicy& policy, std::int64_t failed_s,
+                       const std::vector<std::pair<std::int64_t, std::int64_t>>& events) {
+  auto job = std::make_shared<Job>();
+  job->type = "service";
+  job->task_groups.resize(1);
+  job->task_groups[0].name = "web";
+  job->task_groups[0].reschedule_policy = policy;
+  Allocation alloc;
+  alloc.job = job;
+  alloc.task_group = "web";
+  alloc.client_status = "failed";
+  alloc.desired_status = "run";
+  alloc.modify_time = failed_s * kSecond;
+  auto& list = alloc.reschedule_tracker.emplace().events.emplace();
+  for (const auto& [at_s, delay_s] : events) list.push_back({at_s * kSecond, "", "", delay_s * kSecond});
+  return alloc;
+}
+
+ReschedulePolicy limited(std::int64_t attempts, std::int64_t interval_s, std::int64_t delay_s) {
+  ReschedulePolicy out;
+  out.attempts = attempts;
+  out.interval = interval_s * kSecond;
+  out.delay = delay_s * kSecond;
+  out.delay_function = "constant";
+  return out;
+}
+
+TEST(NextDelay, OfAConstantSeriesIsNeverCapped) {  // R-RECON-57
+  EXPECT_EQ(next_delay(rescheduled(unlimited("constant", 90, 60), 1000, {{900, 90}})), 90 * kSecond);
+  EXPECT_EQ(next_delay(rescheduled(unlimited("exponential", 5, 60), 1000, {{990, 50}})), 60 * kSecond);
+}
+
+TEST(NextDelay, EqualToTheMaximumIsNeitherCappedNorReset) {  // R-RECON-58; the last reschedule is 900 s old
+  EXPECT_EQ(next_delay(rescheduled(unlimited("exponential", 5, 60), 1000, {{100, 30}})), 60 * kSecond);
+  EXPECT_EQ(next_delay(rescheduled(unlimited("exponential", 5, 60), 1000, {{100, 31}})), 5 * kSecond);
+}
+
+TEST(Attempts, AnEventOfExactlyOneIntervalAgoDoesNotCount) {  // R-RECON-59
+  const ReschedulePolicy policy = limited(3, 100, 5);
+  const Allocation alloc = rescheduled(policy, 1000, {{1005, 5}, {900, 5}, {901, 5}});
+  EXPECT_EQ(count_attempts(alloc, &policy, base::Time{1000 * kSecond}).attempted, 2);  // the later one counts
+}
+
+TEST(NextReschedule, TheDelayMustBeShorterThanTheInterval) {  // R-RECON-60
+  const base::Time at{1000 * kSecond};
+  EXPECT_TRUE(next_reschedule_by_time(rescheduled(limited(2, 31, 30), 1000, {}), at).eligible);
+  EXPECT_FALSE(next_reschedule_by_time(rescheduled(limited(2, 30, 30), 1000, {}), at).eligible);
+  Allocation untracked = rescheduled(limited(2, 30, 30), 1000, {});
+  untracked.reschedule_tracker.reset();  // without a tracker nobody asks
+  EXPECT_TRUE(next_reschedule_by_time(untracked, at).eligible);
+}
+
+TEST(NextReschedule, AStoppedOneOnlyAfterAFailedReschedule) {  // R-RECON-63
+  Allocation alloc = rescheduled(limited(2, 100, 5), 1000, {{950, 5}});
+  EXPECT_TRUE(next_reschedule(alloc).eligible);
+  EXPECT_EQ(next_reschedule(alloc).at.ns, 1005 * kSecond);
+  alloc.desired_status = "evict";
+  EXPECT_TRUE(next_reschedule(alloc).eligible);
+  alloc.desired_status = "stop";
+  EXPECT_FALSE(next_reschedule(alloc).eligible);
+  alloc.reschedule_tracker->last_reschedule = "no placement";
+  EXPECT_TRUE(next_reschedule(alloc).eligible);
+}
+
+TEST(ReplacementTracker, KeepsAnEventOfExactlyOneIntervalAgo) {  // R-SCHED-89
+  const Allocation alloc = rescheduled(limited(3, 100, 5), 1000, {{899, 5}, {900, 5}, {950, 5}});
+  const auto tracker = replacement_tracker(alloc, 1000 * kSecond);
+  ASSERT_EQ(tracker.events->size(), 3u);
+  EXPECT_EQ(tracker.events->front().reschedule_time, 900 * kSecond);
+}
+
+TEST(LastUnknown, EntriesAfterTheRunDoNotEndTheSearch) {  // R-RECON-48
+  Allocation alloc;
+  for (const auto& [status, at_s] : std::vector<std::pair<const char*, std::int64_t>>{
+           {"unknown", 10}, {"running", 20}, {"unknown", 30}, {"unknown", 40}, {"running", 50}})
+    alloc.alloc_states.push_back({0, status, base::Time{at_s * kSecond}});
+  EXPECT_EQ(last_unknown(alloc).ns, 30 * kSecond);
+}
+
 TEST(Names, IndexOfAName) {  // R-MODEL-593
   EXPECT_EQ(alloc_name("web", "cache", 12), "web.cache[12]");
   EXPECT_EQ(alloc_index("web.cache[12]", "web", "cache"), 12U);
