@@ -9,9 +9,9 @@ namespace berth::conform {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kLives = 40;
+constexpr std::uint64_t kLives = 12;
 #else
-constexpr std::uint64_t kLives = 300;
+constexpr std::uint64_t kLives = 120;
 #endif
 
 TEST(Lives, HoldTheInvariants) {
