@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "conform/plan_requests.h"
 #include "conform/registry.h"
 #include "io/files.h"
 #include "io/json_parse.h"
@@ -72,9 +73,21 @@ Outcome replay(const json::Value& line, const std::string& path, const std::stri
 }  // namespace
 
 Result<Report> run(const RunOptions& options) {
-  auto files = files_of(options.paths);
-  if (!files) return tl::unexpected(files.error());
   Report report;
+  std::vector<std::string> paths;
+  for (const std::string& path : options.paths) {
+    if (!has_plan_requests(path)) {
+      paths.push_back(path);
+      continue;
+    }
+    auto file = replay_plan_requests(path, options, report.kept);
+    if (!file) return tl::unexpected(file.error());
+    report.equal += file->equal;
+    report.differ += file->differ;
+    report.files.push_back(std::move(*file));
+  }
+  auto files = files_of(paths);
+  if (!files) return tl::unexpected(files.error());
   for (const std::string& path : *files) {
     FileReport file{path, 0, 0, {}};
     std::optional<InputError> error;

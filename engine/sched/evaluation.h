@@ -29,6 +29,9 @@ struct EvalFacts {
   bool annotate = false;  ///< AnnotatePlan
   base::Time wait_until;
   std::int64_t now_ns = 0;  ///< the one reading of the clock
+  /// System jobs take their nodes in ascending ID, one of the orders that Nomad may take (R-SCHED-204, 205); another
+  /// number than 0 draws another one.
+  std::uint64_t node_order = 0;
 };
 
 /// IDs of what an evaluation creates, in order of creation (R-MODEL-590, R-RECON-12): splitmix64 of a seed.

@@ -106,6 +106,7 @@ AttemptEnd SystemScheduler::attempt() {
   DeploymentIds deployment_ids(*ids_);
   input_ = &input;
   diff_ = &reconciler_.run(input, deployment_ids);
+  if (eval_->node_order != 0) shuffle_nodes();
   deployment_.reset();
   if (!eval_->batch) {  // R-SCHED-147
     if (diff_->deployment)
@@ -140,6 +141,17 @@ AttemptEnd SystemScheduler::attempt() {
   result.plan.drop_taken_back();
   if (result.plan.is_no_op() && !eval_->annotate) return AttemptEnd::done;  // R-SCHED-39
   return submit_plan(*planner_, state_, result, false);
+}
+
+void SystemScheduler::shuffle_nodes() {
+  shuffled_ = *diff_;
+  diff_ = &shuffled_;
+  IdStream random(eval_->node_order);
+  std::vector<std::uint64_t> rank(input_->visits.size());
+  for (std::uint64_t& r : rank) r = random.next().hi;
+  for (std::vector<Tuple>* list : {&shuffled_.place, &shuffled_.update, &shuffled_.reconnecting, &shuffled_.ignore})
+    std::stable_sort(list->begin(), list->end(),
+                     [&](const Tuple& a, const Tuple& b) { return rank[a.visit] < rank[b.visit]; });
 }
 
 void SystemScheduler::add_groups() {
@@ -259,9 +271,9 @@ void SystemScheduler::limit_updates() {  // R-SCHED-149 to 152
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const auto& own = job_->groups[g].spec->update;
     const model::UpdateStrategy& of_job = job_->spec->update;
-    groups_[g].limit = own && own->max_parallel > 0         ? own->max_parallel
-                       : of_job.max_parallel > 0 ? of_job.max_parallel
-                                                            : static_cast<std::int64_t>(destructive_count_);
+    groups_[g].limit = own && own->max_parallel > 0 ? own->max_parallel
+                       : of_job.max_parallel > 0    ? of_job.max_parallel
+                                                    : static_cast<std::int64_t>(destructive_count_);
   }
   if (deployment_)
     for (const Tuple& tuple : diff_->ignore) {  // R-SCHED-150

@@ -45,6 +45,7 @@ class SystemScheduler {
   };
 
   AttemptEnd attempt();
+  void shuffle_nodes();
   void add_groups();
   void stop_tuples(const std::vector<Tuple>& tuples, tables::Description description,
                    std::optional<tables::Client> client = std::nullopt);
@@ -90,6 +91,7 @@ class SystemScheduler {
   bool stopped_ = false;
   const reconcile::NodeInput* input_ = nullptr;
   const reconcile::NodeResult* diff_ = nullptr;
+  reconcile::NodeResult shuffled_;  // what diff_ is when EvalFacts::node_order draws another order
   std::shared_ptr<const model::Deployment> stored_deployment_;
   std::optional<model::Deployment> deployment_;  // current one (R-SCHED-147)
   base::Uuid deployment_id_;

@@ -1,0 +1,37 @@
+// A dry run as Nomad's `job plan` prints it (R-SCHED-200 to 202, R-PREEMPT-1002).
+//
+// Indentation, padding and blank lines follow recorded outputs. Lines that Nomad prints in the order of a map are
+// sorted here (R-SCHED-201).
+#pragma once
+
+#include <string>
+
+#include "sched/dry_run.h"
+
+namespace berth::dryrun {
+
+struct TextOptions {
+  std::string job_file;        ///< named in the hint how to submit
+  bool verbose = false;        ///< added and deleted jobs, groups and tasks are expanded
+  bool diff = true;            ///< print the difference
+  std::int64_t now_ns = 0;     ///< for the time left until the next launch
+  std::size_t id_length = 36;  ///< characters of allocation IDs (R-SEED-90)
+};
+
+/// The whole output. `type`: of the job.
+[[nodiscard]] std::string to_text(const sched::DryRunAnswer& answer, const std::string& type,
+                                  const TextOptions& options);
+
+/// The answer as the plan endpoint gives it.
+[[nodiscard]] json::Value to_json(const sched::DryRunAnswer& answer);
+
+/// Parts of the text.
+[[nodiscard]] std::string diff_text(const json::Value& diff, bool verbose);
+[[nodiscard]] std::string failures_text(const std::map<std::string, model::AllocMetric>& failed,
+                                        const std::string& type);
+[[nodiscard]] std::string preemptions_text(const json::Value& preempted, std::size_t id_length);
+
+/// A table as Nomad prints it: columns padded, two spaces between, `<none>` for an empty cell.
+[[nodiscard]] std::string table_text(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace berth::dryrun

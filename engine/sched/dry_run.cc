@@ -1,0 +1,300 @@
+#include "sched/dry_run.h"
+
+#include <algorithm>
+#include <set>
+
+#include "model/cron.h"
+#include "model/diff_annotations.h"
+#include "model/job_diff.h"
+#include "model/plan_predicates.h"
+#include "model/predicates.h"
+#include "model/spec_changed.h"
+#include "plan/apply_model.h"
+#include "sched/generic.h"
+#include "sched/system.h"
+
+namespace berth::sched {
+
+using tables::kNoRow;
+
+namespace {
+
+constexpr std::uint64_t kNewJobIndex = 100;  // R-SCHED-194
+
+std::shared_ptr<const model::Job> find_job(const model::ClusterState& state, const model::Job& job) {
+  for (const auto& stored : state.jobs)
+    if (stored->id == job.id && stored->namespace_ == job.namespace_) return stored;
+  return nullptr;
+}
+
+base::Uuid uuid_of(std::string_view id) { return base::parse_uuid(id).value_or(base::Uuid{}); }
+
+std::string node_name(const tables::Snapshot& tables, tables::NodeRow row) {
+  if (row == kNoRow) return "";
+  const std::string* name = tables.value_text(tables::kNameColumn, row);
+  return name ? *name : "";
+}
+
+}  // namespace
+
+bool DryRunAnswer::changes_allocs() const {
+  if (diff["Type"].as_string() == "None") return false;
+  return std::any_of(annotations.desired_tg_updates.begin(), annotations.desired_tg_updates.end(), [](const auto& of) {
+    const model::DesiredUpdates& u = of.second;
+    return u.stop + u.place + u.migrate + u.destructive_update + u.canary > 0;
+  });
+}
+
+/// Takes the plan down and commits nothing (R-SCHED-45).
+class DryRun::Recorder final : public Planner {
+ public:
+  Recorder(const model::Evaluation& eval, std::int64_t now, const Scratch& scratch, DryRunAnswer& answer)
+      : eval_(eval), now_(now), scratch_(scratch), answer_(answer) {}
+  Submission submit(const EvalResult& result) override {
+    ++plans_;
+    answer_.plan = to_model({*result.state, scratch_}, result, eval_, now_);
+    Submission out;
+    out.stored = false;
+    return out;
+  }
+  std::string create(const EvalResult& result, const CreatedEval& created) override {
+    answer_.created.push_back(created_eval({*result.state, scratch_}, result, created, eval_, now_));
+    return {};
+  }
+  [[nodiscard]] std::uint32_t plans() const { return plans_; }
+
+ private:
+  const model::Evaluation& eval_;
+  const std::int64_t now_;
+  const Scratch& scratch_;
+  DryRunAnswer& answer_;
+  std::uint32_t plans_ = 0;
+};
+
+/// Hands plans to the applier and answers with the state after it.
+class DryRun::Applying final : public Planner {
+ public:
+  Applying(const model::Evaluation& eval, std::int64_t now, const Scratch& scratch, log::StateLog& log,
+           std::uint32_t plans_max, Rehearsal& out)
+      : eval_(eval),
+        now_(now),
+        scratch_(scratch),
+        log_(log),
+        applier_(log, [this] { return base::to_text(ids_.next()); }),
+        plans_max_(plans_max),
+        out_(out) {}
+
+  Submission submit(const EvalResult& result) override {
+    Submission answer;
+    if (out_.plans == plans_max_) {
+      out_.end = Rehearsal::End::endless;
+      answer.error = "no end in sight";
+      return answer;
+    }
+    ++out_.plans;
+    const plan::ModelApplyResult applied =
+        applier_.apply(to_model({*result.state, scratch_}, result, eval_, now_), now_);
+    if (!applied.error.empty()) {
+      answer.error = applied.error;
+      return answer;
+    }
+    const tables::Snapshot& now = log_.store().current();
+    for (const auto& [node, allocs] : applied.result.node_allocation)
+      for (const model::Allocation& alloc : allocs) out_.placed += alloc.create_index == alloc.modify_index;
+    if (applied.result.rejected_nodes.empty()) return answer;
+    ++out_.refused;
+    out_.refusals.clear();
+    refused_.clear();
+    for (const plan::NamedVerdict& node : applied.nodes) {
+      if (node.verdict.fit) continue;
+      const tables::NodeRow row = log_.store().find_node(uuid_of(node.node_id));
+      refused_.push_back(row);
+      out_.refusals.push_back({node.node_id, node_name(now, row), node.verdict.reason});
+    }
+    answer.refused_nodes = refused_;
+    states_.push_back(log_.store().snapshot());
+    answer.refreshed = &*states_.back();
+    return answer;
+  }
+  std::string create(const EvalResult&, const CreatedEval& created) override {
+    out_.blocked += created.followup == nullptr;
+    return {};
+  }
+
+ private:
+  const model::Evaluation& eval_;
+  const std::int64_t now_;
+  const Scratch& scratch_;
+  log::StateLog& log_;
+  IdStream ids_{2};
+  plan::ModelApplier applier_;
+  const std::uint32_t plans_max_;
+  Rehearsal& out_;
+  std::vector<tables::NodeRow> refused_;
+  std::vector<tables::SnapshotRef> states_;
+};
+
+DryRun::DryRun(const model::ClusterState& state, const model::Registration& registration, std::int64_t now_ns)
+    : state_(state),
+      submitted_(registration.job),
+      job_(registration.job),
+      stored_(find_job(state, *registration.job)),
+      now_ns_(now_ns),
+      warnings_(model::warnings_text(registration.warnings)) {
+  store_.load(state);
+  changed_ = !stored_ || model::spec_changed(*stored_, *job_);
+  if (!changed_) {
+    job_ = stored_;
+  } else {  // R-SCHED-194, R-CTRL-736
+    index_ = stored_ ? stored_->job_modify_index + 1 : kNewJobIndex;
+    auto job = std::make_shared<model::Job>(*job_);
+    job->modify_index = job->job_modify_index = index_;
+    job->create_index = stored_ ? stored_->create_index : index_;
+    if (stored_ && job->version <= stored_->version) job->version = stored_->version + 1;
+    job_ = job;
+    store_.upsert_job(job_, true);
+  }
+  snapshot_ = store_.snapshot();
+}
+
+model::Evaluation DryRun::evaluation(std::uint64_t order) const {
+  model::Evaluation eval;
+  eval.id = base::to_text(IdStream(order).next());
+  eval.namespace_ = job_->namespace_;
+  eval.priority = job_->priority;
+  eval.type = job_->type;
+  eval.triggered_by = "job-register";
+  eval.job_id = job_->id;
+  eval.job_modify_index = changed_ && stored_ ? index_ : 0;
+  eval.status = "pending";
+  eval.annotate_plan = true;
+  eval.create_time = eval.modify_time = now_ns_;
+  return eval;
+}
+
+void DryRun::process(const tables::Snapshot& state, const model::Evaluation& eval, Planner& planner, std::uint64_t seed,
+                     EvalResult& result) {
+  EvalFacts facts;
+  facts.id = uuid_of(eval.id);
+  facts.id_text = eval.id;
+  facts.job = store_.find_job_key(eval.namespace_, eval.job_id);
+  facts.priority = eval.priority;
+  facts.triggered_by = eval.triggered_by;
+  facts.batch = eval.type == "batch" || eval.type == "sysbatch";
+  facts.annotate = eval.annotate_plan;
+  facts.now_ns = now_ns_;
+  facts.node_order = seed;
+  IdStream ids(~seed);
+  if (eval.type == "system" || eval.type == "sysbatch") {
+    SystemScheduler system(scratch_);
+    system.process(state, facts, ids, planner, result);
+  } else {
+    GenericScheduler generic(scratch_);
+    generic.process(state, facts, rank::OrderProvider::nomad, ids, planner, result);
+  }
+}
+
+DryRunAnswer DryRun::answer(std::uint64_t order) {
+  DryRunAnswer out;
+  const model::Evaluation eval = evaluation(order);
+  EvalResult result;
+  Recorder recorder(eval, now_ns_, scratch_, out);
+  process(*snapshot_, eval, recorder, order, result);
+  const auto failed = [&](std::string text) {
+    out.error = std::move(text);
+    return std::move(out);
+  };
+  if (!result.unsupported.empty()) return failed("not supported: " + result.unsupported);
+  if (result.status == EvalStatus::error) return failed(result.description);
+  if (recorder.plans() != 1)
+    return failed("scheduler resulted in an unexpected number of plans: " + std::to_string(recorder.plans()));
+  if (result.reblocked) return failed("scheduler resulted in an unexpected number of eval updates: 0");
+  const model::Evaluation updated = updated_eval({*result.state, scratch_}, result, eval);
+  out.failed = updated.failed_tg_allocs;
+  // The failures of a blocked evaluation are those of the evaluation itself, also what came after it was created.
+  for (model::Evaluation& created : out.created)
+    if (created.status == "blocked") created.failed_tg_allocs = out.failed;
+  if (out.plan.annotations) out.annotations = *out.plan.annotations;
+  out.job_modify_index = stored_ ? stored_->job_modify_index : 0;
+  out.warnings = warnings_;
+  if (job_->periodic) out.next_launch = model::next_launch(*job_->periodic, base::Time{now_ns_});
+  auto diff = model::job_diff(stored_.get(), submitted_.get());
+  if (!diff) return failed(diff.error());
+  out.diff = std::move(*diff);
+  if (auto done = model::write_annotations(out.diff, out.annotations.desired_tg_updates); !done)
+    return failed(done.error().problem);
+  out.refusals = refusals(out.plan);
+  return out;
+}
+
+std::vector<Refusal> DryRun::refusals(const model::Plan& submitted) const {  // R-CTRL-608 to 613
+  model::Plan plan = submitted;
+  model::normalize(plan);
+  std::vector<Refusal> out;
+  plan::NodeCheck check;
+  for (const auto& [node_id, placed] : plan.node_allocation) {
+    std::vector<plan::NodeEntry> entries;
+    std::vector<base::Uuid> leaving;
+    for (const model::Allocation& alloc : placed) {
+      const model::Job& job = alloc.job ? *alloc.job : *job_;
+      plan::NodeEntry& entry = entries.emplace_back();
+      entry.id = uuid_of(alloc.id);
+      entry.client = tables::parse_client(alloc.client_status).value_or(tables::Client::pending);
+      entry.consumes = !model::is_client_terminal(alloc);
+      entry.resources = alloc.allocated_resources ? &*alloc.allocated_resources : nullptr;
+      entry.group = job.group(alloc.task_group);
+    }
+    if (entries.empty()) continue;
+    for (const auto* lists : {&plan.node_update, &plan.node_preemptions})
+      if (const auto list = lists->find(node_id); list != lists->end())
+        for (const model::Allocation& alloc : list->second) leaving.push_back(uuid_of(alloc.id));
+    const tables::NodeRow row = store_.find_node(uuid_of(node_id));
+    const plan::NodeVerdict verdict = check.check(*snapshot_, row, entries, leaving);
+    if (!verdict.fit || !verdict.error.empty())
+      out.push_back({node_id, node_name(*snapshot_, row), verdict.error.empty() ? verdict.reason : verdict.error});
+  }
+  return out;
+}
+
+Rehearsal DryRun::rehearse(std::uint64_t order, std::uint32_t plans_max) {
+  Rehearsal out;
+  snapshot_.reset();
+  log::StateLog log(store_);
+  model::ClusterState state = state_;
+  if (changed_) {
+    std::erase(state.jobs, stored_);
+    state.jobs.push_back(job_);
+    state.job_versions.push_back(job_);
+    state.index = std::max(state.index, index_);
+  }
+  log.load(state);
+  model::Evaluation eval = evaluation(order);
+  eval.annotate_plan = false;
+  EvalResult result;
+  {
+    Applying planner(eval, now_ns_, scratch_, log, plans_max, out);
+    const tables::SnapshotRef before = store_.snapshot();
+    process(*before, eval, planner, order, result);
+    if (out.end == Rehearsal::End::endless) {
+    } else if (result.status != EvalStatus::complete) {
+      out.end = Rehearsal::End::failed;
+      out.description = result.description;
+    }
+  }
+  snapshot_ = store_.snapshot();
+  return out;
+}
+
+bool DryRun::restrict_to(std::string_view node_id) {
+  const tables::NodeRow row = store_.find_node(uuid_of(node_id));
+  if (row == kNoRow) return false;
+  snapshot_.reset();
+  for (tables::NodeRow other = 0; other < store_.current().nodes.size(); ++other)
+    if (other != row && store_.current().nodes.exists(other))
+      store_.set_node_state(other, store_.current().nodes.status(other), false,
+                            store_.current().nodes.state[other] & tables::kDraining);
+  snapshot_ = store_.snapshot();
+  return true;
+}
+
+}  // namespace berth::sched

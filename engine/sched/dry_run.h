@@ -1,0 +1,88 @@
+// The dry run: what would happen if a job were registered now (R-SCHED-194 to 196, R-PREEMPT-1001, R-CTRL-1111).
+//
+// A DryRun has tables of its own, loaded from a state, with the job put in where it is new or changed. Answering
+// changes nothing, so one object answers for as many visiting orders as asked; what real registration would come to,
+// refusals by the plan applier included, is rehearse()'s, and comes last. Threads: one owner.
+#pragma once
+
+#include "log/state_log.h"
+#include "model/register_job.h"
+#include "sched/to_model.h"
+
+namespace berth::sched {
+
+/// A node that would refuse its part of a plan.
+struct Refusal {
+  std::string node_id, node_name, reason;
+};
+
+struct DryRunAnswer {
+  std::string error;  ///< R-SCHED-195, or what processing failed with; "" when there is an answer
+  model::PlanAnnotations annotations;
+  std::map<std::string, model::AllocMetric> failed;  ///< by group
+  std::vector<model::Evaluation> created;            ///< blocked and follow-up ones
+  std::uint64_t job_modify_index = 0;                ///< of the stored job; 0: new
+  json::Value diff;                                  ///< annotated difference of stored and submitted job
+  base::Time next_launch;                            ///< of a periodic job
+  std::string warnings;                              ///< one text, as registration gives it
+  model::Plan plan;                                  ///< what would be submitted
+  std::vector<Refusal> refusals;                     ///< by the plan applier's check of that plan; ascending node ID
+
+  /// R-SCHED-203: whether some allocation would be created or destroyed.
+  [[nodiscard]] bool changes_allocs() const;
+};
+
+/// How the real evaluation would end, if nothing else happened meanwhile.
+struct Rehearsal {
+  enum class End : std::uint8_t { complete, failed, endless };
+  End end = End::complete;
+  std::string description;        ///< of a failed one
+  std::uint32_t plans = 0;        ///< submitted, of which
+  std::uint32_t refused = 0;      ///< lost at least one node
+  std::uint32_t placed = 0;       ///< allocations that were committed
+  std::uint32_t blocked = 0;      ///< blocked evaluations left behind
+  std::vector<Refusal> refusals;  ///< of the last refused plan
+};
+
+class DryRun {
+ public:
+  /// `registration` must hold an accepted job. `now_ns`: the clock of the evaluation.
+  DryRun(const model::ClusterState& state, const model::Registration& registration, std::int64_t now_ns);
+  DryRun(const DryRun&) = delete;
+  DryRun& operator=(const DryRun&) = delete;
+
+  /// `order` picks one of Nomad's random visiting orders.
+  [[nodiscard]] DryRunAnswer answer(std::uint64_t order = 0);
+
+  /// Registers the job for good and processes the evaluation against the plan applier, at most `plans_max` plans.
+  /// Answers given afterwards are about the state that this leaves.
+  [[nodiscard]] Rehearsal rehearse(std::uint64_t order = 0, std::uint32_t plans_max = 64);
+
+  /// All other nodes become ineligible, so that the answer tells of this one alone; false when there is no such node.
+  [[nodiscard]] bool restrict_to(std::string_view node_id);
+
+  [[nodiscard]] const tables::Snapshot& tables() const { return store_.current(); }
+  [[nodiscard]] const std::shared_ptr<const model::Job>& job() const { return job_; }        ///< as it would be stored
+  [[nodiscard]] const std::shared_ptr<const model::Job>& stored() const { return stored_; }  ///< null: new
+  [[nodiscard]] bool changed() const { return changed_; }
+
+ private:
+  class Recorder;
+  class Applying;
+  [[nodiscard]] model::Evaluation evaluation(std::uint64_t order) const;
+  void process(const tables::Snapshot& state, const model::Evaluation& eval, Planner& planner, std::uint64_t seed,
+               EvalResult& result);
+  [[nodiscard]] std::vector<Refusal> refusals(const model::Plan& plan) const;
+
+  tables::StateStore store_;
+  Scratch scratch_;
+  const model::ClusterState& state_;
+  std::shared_ptr<const model::Job> submitted_, job_, stored_;
+  bool changed_ = true;
+  std::uint64_t index_ = 0;  // at which the job is put in; 0: it is not
+  std::int64_t now_ns_ = 0;
+  std::string warnings_;
+  tables::SnapshotRef snapshot_;
+};
+
+}  // namespace berth::sched
