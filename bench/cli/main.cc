@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   berth::cli::add_compare(app, exit_code);
   berth::cli::add_conform(app, exit_code);
   berth::cli::add_import(app, exit_code);
+  berth::cli::add_plan(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "conform/compare.h"
+#include "dryrun/request.h"
 #include "dryrun/text.h"
 #include "io/export_import.h"
 #include "io/files.h"
@@ -132,18 +133,7 @@ struct Part {
 };
 
 Result<std::vector<Difference>> replay(const Request& request, const model::ClusterState& state) {
-  model::RegistrationRequest registration;
-  registration.path = request.stem + std::string(kRequest);
-  registration.name_space = request.name_space;
-  registration.namespaces = &state.namespaces;
-  registration.pools = &state.node_pools;
-  if (state.scheduler_config)
-    registration.limits.memory_oversubscription = state.scheduler_config->memory_oversubscription_enabled;
-  for (const auto& job : state.jobs)
-    if (job->id == request.job["Job"]["ID"].as_string() &&
-        (request.name_space.empty() || job->namespace_ == request.name_space))
-      registration.stored = job.get();
-  auto accepted = model::register_job(request.job, registration);
+  auto accepted = dryrun::read_job(state, request.job, request.stem + std::string(kRequest), request.name_space);
   if (!accepted) return tl::unexpected(accepted.error());
   if (!accepted->job) return std::vector<Difference>{{"", "an accepted job", accepted->error, ""}};
   sched::DryRun dry_run(state, *accepted, request.unix_ns);

@@ -132,6 +132,7 @@ bool equal_ignoring_member_order(const Value& a, const Value& b) {
   if (a.is_array() && b.is_array())
     return std::equal(a.items().begin(), a.items().end(), b.items().begin(), b.items().end(),
                       equal_ignoring_member_order);
+  if (a.is_number() && b.is_number() && a.is_double() != b.is_double()) return a.as_double() == b.as_double();
   return a == b;
 }
 

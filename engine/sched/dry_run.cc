@@ -270,6 +270,12 @@ Rehearsal DryRun::rehearse(std::uint64_t order, std::uint32_t plans_max) {
   log.load(state);
   model::Evaluation eval = evaluation(order);
   eval.annotate_plan = false;
+  log::Hooks hooks;
+  if (const std::string error = log.apply(log.next_index(), std::vector{eval}, hooks); !error.empty()) {
+    out.end = Rehearsal::End::failed;
+    out.description = error;
+    return out;
+  }
   EvalResult result;
   {
     Applying planner(eval, now_ns_, scratch_, log, plans_max, out);

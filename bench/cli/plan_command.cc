@@ -1,0 +1,268 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <memory>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/commands.h"
+#include "dryrun/advice.h"
+#include "dryrun/request.h"
+#include "dryrun/text.h"
+#include "io/files.h"
+#include "io/json_parse.h"
+#include "sched/dry_run.h"
+
+namespace berth::cli {
+namespace {
+
+struct PlanArguments {
+  std::string cluster, name_space, now, explain;
+  std::vector<std::string> jobs;
+  std::uint64_t order = 0, orders = 0;
+  std::size_t id_length = 36;
+  bool json = false, verbose = false, no_diff = false, nomad_exit_codes = false;
+};
+
+/// Least and most of a number over several orders.
+struct Range {
+  std::uint64_t least = ~std::uint64_t{0}, most = 0;
+  void add(std::uint64_t n) { least = std::min(least, n), most = std::max(most, n); }
+  [[nodiscard]] std::string text() const {
+    return least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
+  }
+  [[nodiscard]] json::Value json() const {
+    json::Value out = json::Value::object();
+    out.set("least", least), out.set("most", most);
+    return out;
+  }
+};
+
+struct GroupRanges {
+  Range place, destructive, in_place, stop, ignore, failed, preemptions;
+};
+
+/// What varies from one visiting order to the next.
+struct Orders {
+  std::uint64_t count = 0, refused = 0;
+  std::map<std::string, GroupRanges> groups;
+  std::string error;
+};
+
+Orders try_orders(sched::DryRun& dry_run, std::uint64_t count) {
+  Orders out;
+  out.count = count;
+  for (std::uint64_t order = 0; order < count; ++order) {
+    const sched::DryRunAnswer answer = dry_run.answer(order);
+    if (!answer.error.empty()) {
+      out.error = answer.error;
+      return out;
+    }
+    out.refused += !answer.refusals.empty();
+    for (const auto& [name, updates] : answer.annotations.desired_tg_updates) {
+      GroupRanges& g = out.groups[name];
+      g.place.add(updates.place), g.destructive.add(updates.destructive_update);
+      g.in_place.add(updates.in_place_update), g.stop.add(updates.stop), g.ignore.add(updates.ignore);
+      g.preemptions.add(updates.preemptions);
+      const auto failed = answer.failed.find(name);
+      g.failed.add(failed == answer.failed.end() ? 0
+                                                 : static_cast<std::uint64_t>(failed->second.coalesced_failures) + 1);
+    }
+  }
+  return out;
+}
+
+std::string orders_text(const Orders& orders) {
+  std::vector<std::vector<std::string>> rows = {
+      {"Task Group", "Place", "Destructive", "In-place", "Stop", "Ignore", "Failed", "Preemptions"}};
+  for (const auto& [name, g] : orders.groups)
+    rows.push_back({name, g.place.text(), g.destructive.text(), g.in_place.text(), g.stop.text(), g.ignore.text(),
+                    g.failed.text(), g.preemptions.text()});
+  std::string out = fmt::format("Over {} visiting orders:\n", orders.count) + dryrun::table_text(rows);
+  if (orders.refused > 0)
+    out += fmt::format("in {} of them the plan applier would refuse a part of the plan\n", orders.refused);
+  return out;
+}
+
+json::Value orders_json(const Orders& orders) {
+  json::Value out = json::Value::object();
+  out.set("count", orders.count), out.set("refused_plans", orders.refused);
+  json::Value& groups = out.set("groups", json::Value::object());
+  for (const auto& [name, g] : orders.groups) {
+    json::Value entry = json::Value::object();
+    entry.set("place", g.place.json()), entry.set("destructive_update", g.destructive.json());
+    entry.set("in_place_update", g.in_place.json()), entry.set("stop", g.stop.json());
+    entry.set("ignore", g.ignore.json()), entry.set("failed", g.failed.json());
+    entry.set("preemptions", g.preemptions.json());
+    groups.set(name, std::move(entry));
+  }
+  return out;
+}
+
+/// The plan applier would refuse what the dry run promises: what comes of it, from a rehearsal of the real evaluation.
+std::string refusal_text(const sched::DryRunAnswer& answer, const sched::Rehearsal& rehearsal) {
+  std::string out = answer.failed.empty()
+                        ? "Warning: Nomad reports success, but its plan applier would refuse this plan:\n"
+                        : "Warning: the plan applier would refuse a part of this plan:\n";
+  for (const sched::Refusal& refusal : answer.refusals)
+    out += fmt::format("  node \"{}\": {}\n", refusal.node_name.empty() ? refusal.node_id : refusal.node_name,
+                       refusal.reason);
+  switch (rehearsal.end) {
+    case sched::Rehearsal::End::complete:
+      out += fmt::format("Rehearsed, the evaluation completes after {} plans, {} of them refused in part; {} placed.\n",
+                         rehearsal.plans, rehearsal.refused, rehearsal.placed);
+      break;
+    case sched::Rehearsal::End::failed:
+      out += fmt::format("Rehearsed, the evaluation fails after {} plan{}: {}; {} placed.\n", rehearsal.plans,
+                         rehearsal.plans == 1 ? "" : "s", rehearsal.description, rehearsal.placed);
+      if (rehearsal.blocked > 0) out += "A blocked evaluation would try the same again whenever resources are freed.\n";
+      break;
+    case sched::Rehearsal::End::endless:
+      out += fmt::format(
+          "Rehearsed, the evaluation does not end: it was stopped after {} plans, each refused in part and made "
+          "anew.\n",
+          rehearsal.plans);
+      break;
+  }
+  return out;
+}
+
+json::Value refusal_json(const sched::DryRunAnswer& answer, const sched::Rehearsal& rehearsal) {
+  json::Value out = json::Value::object();
+  json::Value& nodes = out.set("nodes", json::Value::array());
+  for (const sched::Refusal& refusal : answer.refusals) {
+    json::Value node = json::Value::object();
+    node.set("id", refusal.node_id), node.set("name", refusal.node_name), node.set("reason", refusal.reason);
+    nodes.push(std::move(node));
+  }
+  static constexpr const char* kEnds[] = {"complete", "failed", "endless"};
+  out.set("end", kEnds[static_cast<std::size_t>(rehearsal.end)]);
+  out.set("description", rehearsal.description);
+  out.set("plans", static_cast<std::uint64_t>(rehearsal.plans));
+  out.set("refused_plans", static_cast<std::uint64_t>(rehearsal.refused));
+  out.set("placed", static_cast<std::uint64_t>(rehearsal.placed));
+  return out;
+}
+
+class PlanRun {
+ public:
+  explicit PlanRun(const PlanArguments& arguments) : arguments_(arguments) {}
+
+  int run() {
+    auto cluster = dryrun::read_cluster(arguments_.cluster);
+    if (!cluster) return bad_input(cluster.error().line());
+    for (const std::string& warning : cluster->warnings) fmt::print(stderr, "warning: {}\n", warning);
+    std::int64_t now = dryrun::newest_time(cluster->state);
+    if (!arguments_.now.empty()) {
+      const auto given = base::parse_rfc3339(arguments_.now);
+      if (!given) return bad_input("berth plan:--now: is not a time; write 2026-11-22T01:00:00Z");
+      now = given->ns;
+    } else if (now == 0) {
+      now = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+                .count();
+    }
+    int code = 0;
+    for (const std::string& job : arguments_.jobs) {
+      if (&job != &arguments_.jobs.front() && !arguments_.json) fmt::print("\n");
+      code = std::max(code, plan(cluster->state, job, now));
+    }
+    return code;
+  }
+
+ private:
+  [[nodiscard]] int bad_input(const std::string& line) const {
+    fmt::print(stderr, "{}\n", line);
+    return arguments_.nomad_exit_codes ? 255 : 2;
+  }
+
+  int plan(const model::ClusterState& state, const std::string& path, std::int64_t now) {
+    auto text = io::read_file(path);
+    if (!text) return bad_input(text.error().line());
+    auto document = io::parse_json(*text, path);
+    if (!document) return bad_input(document.error().line());
+    auto registration = dryrun::read_job(state, *document, path, arguments_.name_space);
+    if (!registration) return bad_input(registration.error().line());
+    if (!registration->job) return bad_input(path + ": " + std::string(base::trim_space(registration->error)));
+    static constexpr std::array<std::string_view, 4> kTypes = {"service", "batch", "system", "sysbatch"};
+    if (std::find(kTypes.begin(), kTypes.end(), registration->job->type) == kTypes.end())
+      return bad_input(path + ":/Job/Type: '" + base::shown(registration->job->type) + "' has no scheduler");
+
+    sched::DryRun dry_run(state, *registration, now);
+    const sched::DryRunAnswer answer = dry_run.answer(arguments_.order);
+    if (!answer.error.empty()) {
+      fmt::print(stderr, "{}: {}\n", path, answer.error);
+      return arguments_.nomad_exit_codes ? 255 : 1;
+    }
+    std::string explanation;
+    if (!arguments_.explain.empty()) {
+      auto explained = dryrun::explain(state, *registration, arguments_.explain, now, arguments_.order);
+      if (!explained) return bad_input("berth plan:--explain: " + explained.error());
+      explanation = std::move(*explained);
+    }
+    const auto advice = dryrun::advise(state, *registration, dry_run, answer, now, arguments_.order);
+    Orders orders;
+    if (arguments_.orders > 0) orders = try_orders(dry_run, arguments_.orders);
+    sched::Rehearsal rehearsal;
+    if (!answer.refusals.empty()) rehearsal = sched::DryRun(state, *registration, now).rehearse(arguments_.order);
+
+    if (arguments_.json) {
+      json::Value out = dryrun::to_json(answer);
+      json::Value more = json::Value::object();
+      more.set("order", arguments_.order), more.set("now", base::to_rfc3339(base::Time{now}));
+      more.set("advice", dryrun::to_json(advice));
+      if (!answer.refusals.empty()) more.set("applier", refusal_json(answer, rehearsal));
+      if (arguments_.orders > 0) more.set("orders", orders_json(orders));
+      if (!explanation.empty()) more.set("explanation", explanation);
+      out.set("Berth", std::move(more));
+      fmt::print("{}\n", json::to_text(out, 2));
+    } else {
+      dryrun::TextOptions options;
+      options.job_file = path;
+      options.verbose = arguments_.verbose;
+      options.diff = !arguments_.no_diff;
+      options.now_ns = now;
+      options.id_length = arguments_.id_length;
+      fmt::print("{}", dryrun::to_text(answer, dry_run.job()->type, options));
+      if (!advice.empty()) fmt::print("\n{}", dryrun::to_text(advice));
+      if (!answer.refusals.empty()) fmt::print("\n{}", refusal_text(answer, rehearsal));
+      if (arguments_.orders > 0) fmt::print("\n{}", orders_text(orders));
+      if (!explanation.empty()) fmt::print("\n{}", explanation);
+    }
+    if (std::fflush(stdout) != 0) return 1;
+    return arguments_.nomad_exit_codes && answer.changes_allocs() ? 1 : 0;
+  }
+
+  const PlanArguments& arguments_;
+};
+
+}  // namespace
+
+void add_plan(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<PlanArguments>();
+  CLI::App* command = app.add_subcommand("plan", "what would happen if a job were registered in a cluster now");
+  command
+      ->add_option("cluster", arguments->cluster,
+                   "a file or folder as `berth import` reads, or a workload with a generated cluster")
+      ->required();
+  command->add_option("jobs", arguments->jobs, "job files as JSON (`nomad job run -output FILE.hcl` makes them)")
+      ->required();
+  command->add_option("--namespace", arguments->name_space, "register there, whatever the job says");
+  command->add_option("--now", arguments->now,
+                      "the time of the dry run (RFC 3339); else the newest one in the cluster");
+  command->add_option("--order", arguments->order, "which of Nomad's random visiting orders")->capture_default_str();
+  command->add_option("--orders", arguments->orders, "also show what varies over the first N orders");
+  command->add_option("--explain", arguments->explain, "also show scores and reasons of this node (name or ID)");
+  command->add_option("--id-length", arguments->id_length, "characters of allocation IDs")->capture_default_str();
+  command->add_flag("--verbose", arguments->verbose, "expand what is added and deleted");
+  command->add_flag("--no-diff", arguments->no_diff, "leave out the difference");
+  command->add_flag("--json", arguments->json, "the answer of Nomad's plan endpoint, with berth's part under Berth");
+  command->add_flag("--nomad-exit-codes", arguments->nomad_exit_codes,
+                    "0 nothing created or destroyed, 1 something is, 255 error");
+  command->footer("Exit code: 0 fine, 1 berth failed, 2 usage, bad input or a job that Nomad refuses.");
+  command->callback([arguments, &exit_code] { exit_code = PlanRun(*arguments).run(); });
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,29 @@
+// A dry run's inputs: the cluster, the job, the clock.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/cluster.h"
+#include "model/register_job.h"
+
+namespace berth::dryrun {
+
+struct Cluster {
+  model::ClusterState state;
+  std::vector<std::string> warnings;  ///< of the import
+};
+
+/// `name`: a file or folder as `berth import` reads it, or a workload (its file, or the name of one in bench/macro)
+/// with a generated cluster, as it is before the workload's first job.
+[[nodiscard]] Result<Cluster> read_cluster(const std::string& name);
+
+/// The job of `document`, {"Job": ...} or the bare object, as the server of that cluster takes or refuses it.
+/// `name_space` "": the job's own.
+[[nodiscard]] Result<model::Registration> read_job(const model::ClusterState& state, const json::Value& document,
+                                                   const std::string& path, const std::string& name_space);
+
+/// The newest time that the state tells of, in unix ns; 0 when it tells of none.
+[[nodiscard]] std::int64_t newest_time(const model::ClusterState& state);
+
+}  // namespace berth::dryrun
