@@ -54,21 +54,21 @@ Result<Request> read_request(const fs::path& path) {
 }
 
 /// What of an answer can be compared: made-up IDs and times taken out.
-json::Value comparable(const json::Value& v) {
+json::Value without_made_up(const json::Value& v) {
   if (v.is_array()) {
     json::Value out = json::Value::array();
-    for (const json::Value& item : v.items()) out.push(comparable(item));
+    for (const json::Value& item : v.items()) out.push(without_made_up(item));
     return out;
   }
   if (!v.is_object()) return v;
   json::Value out = json::Value::object();
   for (const json::Member& m : v.members())
-    if (m.key != "AllocationTime") out.set(m.key, comparable(m.value));
+    if (m.key != "AllocationTime") out.set(m.key, without_made_up(m.value));
   return out;
 }
 
 json::Value comparable_answer(const json::Value& answer) {
-  json::Value out = comparable(answer);
+  json::Value out = without_made_up(answer);
   // Which of several equal victims goes is the order of a map (R-PREEMPT-1101); of which jobs they are is not.
   json::Value* annotations = out.find("Annotations");
   if (json::Value* stubs = annotations ? annotations->find("PreemptedAllocs") : nullptr; stubs && stubs->is_array()) {
@@ -132,7 +132,7 @@ struct Part {
   bool equal = false, tried = false;
 };
 
-Result<std::vector<Difference>> replay(const Request& request, const model::ClusterState& state) {
+Result<std::vector<Difference>> replay_request(const Request& request, const model::ClusterState& state) {
   auto accepted = dryrun::read_job(state, request.job, request.stem + std::string(kRequest), request.name_space);
   if (!accepted) return tl::unexpected(accepted.error());
   if (!accepted->job) return std::vector<Difference>{{"", "an accepted job", accepted->error, ""}};
@@ -211,7 +211,7 @@ Result<FileReport> replay_plan_requests(const std::string& folder, const RunOpti
       if (!imported) return tl::unexpected(imported.error());
       stage = std::make_unique<io::ClusterImport>(std::move(*imported));
     }
-    auto differences = replay(*request, stage->state);
+    auto differences = replay_request(*request, stage->state);
     if (!differences) return tl::unexpected(differences.error());
     if (differences->empty()) {
       ++report.equal;
