@@ -13,6 +13,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
+#include "berth/result.h"
 #include "model/eval.h"
 
 namespace berth::model {
