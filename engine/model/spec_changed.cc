@@ -54,7 +54,8 @@ json::Value without_zeros(const json::Value& block) {
   if (!block.is_object()) return block;
   json::Value out = json::Value::object();
   for (const json::Member& m : block.members())  // a template's user and group may be absent, and 0 is root
-    if (!is_zero(m.value) || ((m.key == "Uid" || m.key == "Gid") && !m.value.is_null())) out.set(m.key, without_zeros(m.value));
+    if (!is_zero(m.value) || ((m.key == "Uid" || m.key == "Gid") && !m.value.is_null()))
+      out.set(m.key, without_zeros(m.value));
   return out;
 }
 

@@ -12,8 +12,8 @@ namespace berth::model {
 [[nodiscard]] bool spec_changed(const Job& stored, const Job& submitted, const EmptyContainers& stored_empty = {},
                                 EmptyContainers submitted_empty = {});
 
-/// A block that the model retains as JSON, without the members that say nothing: null, "", 0 and false are what an absent
-/// field is, and a scaling policy's ID is the server's own. Empty lists and maps stay (R-MODEL-8).
+/// A block that the model retains as JSON, without the members that say nothing: null, "", 0 and false are what an
+/// absent field is, and a scaling policy's ID is the server's own. Empty lists and maps stay (R-MODEL-8).
 [[nodiscard]] json::Value without_zeros(const json::Value& block);
 
 }  // namespace berth::model

@@ -155,9 +155,8 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
   const auto consume = [&] {
     consumed.clear();
     for (const tables::ResourceShape* shape : proposed_) model::merge_cores(consumed, shape->cores);
-    each_relisted(position.row, [&](tables::AllocRow a) {
-      model::merge_cores(consumed, snapshot_->allocs.shape_of(a).cores);
-    });
+    each_relisted(position.row,
+                  [&](tables::AllocRow a) { model::merge_cores(consumed, snapshot_->allocs.shape_of(a).cores); });
   };
   if (group.has_cores) consume();
 

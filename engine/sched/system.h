@@ -96,8 +96,8 @@ class SystemScheduler {
   std::optional<model::Deployment> deployment_;  // current one (R-SCHED-147)
   base::Uuid deployment_id_;
   std::uint16_t placing_deployment_ = 0;  // position in plan.deployment_ids
-  std::vector<Group> groups_;                    // by position in the job's list
-  std::vector<Tuple> updates_;                   // destructive ones, then those done in place
+  std::vector<Group> groups_;             // by position in the job's list
+  std::vector<Tuple> updates_;            // destructive ones, then those done in place
   std::size_t destructive_count_ = 0;
   std::vector<Tuple> place_;
   std::vector<std::uint8_t> trimmed_;  // by position in plan.allocs: a canary too many

@@ -84,7 +84,8 @@ model::PlanAnnotations annotations(const Naming& naming, const EvalResult& resul
     if (out.preempted_allocs.is_null()) out.preempted_allocs = json::Value::array();
     out.preempted_allocs.push(stub(naming, stop.alloc));
     if (stop.by >= plan::kDroppedBy) {
-      ++out.desired_tg_updates[job->groups[result.plan.dropped[stop.by - plan::kDroppedBy].group].spec->name].preemptions;
+      ++out.desired_tg_updates[job->groups[result.plan.dropped[stop.by - plan::kDroppedBy].group].spec->name]
+            .preemptions;
       continue;
     }
     const PlannedAlloc& alloc = result.plan.allocs[stop.by];
@@ -244,8 +245,7 @@ model::AllocMetric failure_metric(const Naming& naming, const GroupResult& resul
 std::string planned_name(const tables::Snapshot& snapshot, const PlanRows& plan, const PlannedAlloc& alloc) {
   if (alloc.keeps_name) return tables::alloc_name(snapshot, alloc.previous);
   const CompiledJob& job = *snapshot.jobs.versions[alloc.job == kNoRow ? plan.job : alloc.job];
-  return job.name_base() + "." + job.groups[alloc.group].spec->name + "[" +
-         std::to_string(alloc.name_index) + "]";
+  return job.name_base() + "." + job.groups[alloc.group].spec->name + "[" + std::to_string(alloc.name_index) + "]";
 }
 
 std::optional<model::Deployment> planned_deployment(const Naming& naming, const EvalResult& result,
@@ -295,11 +295,11 @@ model::Plan to_model(const Naming& naming, const EvalResult& result, const model
   const auto evict_until = [&](std::uint32_t position, model::Allocation* by) {
     for (; stop != rows.stops.end() && (!stop->evict || stop->by >= plan::kDroppedBy || stop->by == position); ++stop) {
       if (!stop->evict) continue;
-      if (by && stop->by == position) by->preempted_allocations.push_back(base::to_text(snapshot.allocs.id[stop->alloc]));
+      if (by && stop->by == position)
+        by->preempted_allocations.push_back(base::to_text(snapshot.allocs.id[stop->alloc]));
       plan.node_preemptions[base::to_text(snapshot.nodes.id(snapshot.allocs.node[stop->alloc]))].push_back(
           evicted(naming, stop->alloc,
-                  by && stop->by == position ? by->id
-                                             : base::to_text(rows.dropped[stop->by - plan::kDroppedBy].id)));
+                  by && stop->by == position ? by->id : base::to_text(rows.dropped[stop->by - plan::kDroppedBy].id)));
     }
   };
   for (const PlannedAlloc& alloc : rows.allocs) {

@@ -18,8 +18,9 @@
 // What an allocation holds is a *resource shape*: allocations of one group without ports, devices or cores share one.
 // 10,000,000 plain allocations take about 110 bytes each. Threads as NodeTable.
 //
-// A row with a cold object is that object, but for the statuses, indexes, node and shape, which are always the columns';
-// links are those of rows without one. What no column holds (alloc states, trackers, task states) makes a row cold.
+// A row with a cold object is that object, but for the statuses, indexes, node and shape, which are always the
+// columns'; links are those of rows without one. What no column holds (alloc states, trackers, task states) makes a row
+// cold.
 #pragma once
 
 #include "model/alloc.h"
