@@ -35,8 +35,9 @@ function(berth_add_folder name)
 endfunction()
 
 # berth_add_test(rank SOURCES fit_test.cc LIBS berth::rank LABELS threads): one test program per folder of tests/, run by
-# ctest. The targets unit_tests and thread_tests build all of them and those labelled `threads`: CI runs the first under
-# the address and undefined behaviour sanitizers (but for those labelled `slow`) and the second under the thread sanitizer.
+# ctest. The targets unit_tests and thread_tests build those not labelled `slow` and those labelled `threads`: CI runs the
+# first under the address and undefined behaviour sanitizers and the second under the thread sanitizer. Labelled `slow` is
+# what takes long there and whose engine code other tests and the recorded decisions go through as well.
 add_custom_target(unit_tests)
 add_custom_target(thread_tests)
 function(berth_add_test name)
@@ -50,7 +51,9 @@ function(berth_add_test name)
                                                   BERTH_BINARY_DIR="${PROJECT_BINARY_DIR}")
   add_test(NAME ${name} COMMAND test_${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "unit;${ARG_LABELS}")
-  add_dependencies(unit_tests test_${name})
+  if(NOT "slow" IN_LIST ARG_LABELS)
+    add_dependencies(unit_tests test_${name})
+  endif()
   if("threads" IN_LIST ARG_LABELS)
     add_dependencies(thread_tests test_${name})
   endif()
