@@ -3,10 +3,11 @@
 namespace berth::conform {
 
 // Each area's adapter file defines one of these.
-#define BERTH_CONFORM_AREAS(X)                                                                                \
-  X(rank)                                                                                                     \
-  X(matching) X(resources) X(jobs) X(reconcile) X(evaluation) X(preempt) X(control_broker) X(control_blocked) \
-      X(control_log) X(control_plan)
+#define BERTH_CONFORM_AREAS(X) \
+  X(rank)                      \
+  X(matching)                  \
+  X(resources)                 \
+  X(jobs) X(reconcile) X(evaluation) X(preempt) X(control_broker) X(control_blocked) X(control_log) X(control_plan)
 
 #define BERTH_X(area) std::span<const Component> area##_components();
 BERTH_CONFORM_AREAS(BERTH_X)
