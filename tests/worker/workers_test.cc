@@ -134,6 +134,7 @@ class Host : public WorkerHost {
 WorkerConfig config_of(std::uint32_t workers) {
   WorkerConfig config;
   config.workers = workers;
+  config.attempts = 1'000'000;  // an unlucky worker may lose any number of races in a row
   config.broker.evals = config.broker.jobs = 512;
   config.broker.compat = broker::Compat::fixed;
   config.broker.initial_nack_delay_ns = config.broker.subsequent_nack_delay_ns = kMs;
@@ -222,7 +223,9 @@ TEST(Workers, APlanOfAVanishedJobFailsAsAWhole) {  // R-CTRL-503
 TEST(Workers, RefusalsWithoutProgressEndAfterSomeAttempts) {  // R-SCHED-7, 17
   Host host(1, 4, 4);
   host.stubborn = true;  // 4, 4, then 4 more that do not fit on the node
-  Workers workers(host.cluster.store, host, config_of(1));
+  WorkerConfig config = config_of(1);
+  config.attempts = 5;
+  Workers workers(host.cluster.store, host, config);
   auto all = evals(4, 4);
   ASSERT_TRUE(workers.enqueue(std::span(all).first(2)));
   ASSERT_TRUE(settle(workers));
