@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "model/job.h"
+#include "model/out_of_line.h"
 #include "model/resources.h"
 
 namespace berth::model {
@@ -21,6 +22,7 @@ struct ScoreMeta {
 };
 
 struct AllocMetric {
+  BERTH_DECLARE_COPIES(AllocMetric);
   std::int64_t nodes_evaluated = 0, nodes_filtered = 0, nodes_in_pool = 0;
   std::string node_pool;
   std::map<std::string, std::int64_t> nodes_available, class_filtered, constraint_filtered;
@@ -118,6 +120,7 @@ struct RescheduleTracker {
 };
 
 struct Allocation {
+  BERTH_DECLARE_COPIES(Allocation);
   static constexpr bool kOmitZero = true;
   std::string id, namespace_, eval_id, name, node_id, node_name, job_id;
   std::shared_ptr<const Job> job;  ///< the version it was placed with; shared, never written

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "model/eval.h"
+#include "model/out_of_line.h"
 #include "model/volume.h"
 
 namespace berth::model {
 
 struct ClusterState {
+  BERTH_DECLARE_COPIES(ClusterState);
   std::uint64_t index = 0;  ///< latest index of the state, seed of the visiting order (R-FEAS-202)
   std::optional<SchedulerConfiguration> scheduler_config;  ///< absent = no record at all (R-PREEMPT-103)
   std::vector<Node> nodes;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/alloc.h"
+#include "model/out_of_line.h"
 
 namespace berth::model {
 
@@ -29,6 +30,7 @@ struct PlanAnnotations {
 };
 
 struct Evaluation {
+  BERTH_DECLARE_COPIES(Evaluation);
   static constexpr bool kOmitZero = true;
   std::string id, namespace_;
   std::int64_t priority = 0;
@@ -90,6 +92,7 @@ struct DeploymentState {
 };
 
 struct Deployment {
+  BERTH_DECLARE_COPIES(Deployment);
   std::string id, namespace_, job_id;
   std::uint64_t job_version = 0, job_modify_index = 0, job_spec_modify_index = 0, job_create_index = 0;
   bool is_multiregion = false;
@@ -125,6 +128,7 @@ struct DeploymentStatusUpdate {
 
 /// What one attempt proposes (R-MODEL-190). The three maps go from node ID to allocations in the order of entry.
 struct Plan {
+  BERTH_DECLARE_COPIES(Plan);
   std::string eval_id, eval_token;
   std::int64_t priority = 0;
   bool all_at_once = false;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/time.h"
+#include "model/out_of_line.h"
 #include "model/resources.h"
 
 namespace berth::model {
@@ -130,6 +131,7 @@ struct Scaling {
 };
 
 struct Task {
+  BERTH_DECLARE_COPIES(Task);
   std::string name, driver, user;
   json::Value config, env, services, vault, consul, templates, secrets;
   std::vector<Constraint> constraints;
@@ -165,6 +167,7 @@ struct Task {
 };
 
 struct TaskGroup {
+  BERTH_DECLARE_COPIES(TaskGroup);
   std::string name;
   std::int64_t count = 0;
   std::optional<UpdateStrategy> update;
@@ -232,6 +235,7 @@ struct ParameterizedJob {
 };
 
 struct Job {
+  BERTH_DECLARE_COPIES(Job);
   bool stop = false;
   std::string region, namespace_, id, parent_id, name, type;
   std::int64_t priority = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/time.h"
+#include "model/out_of_line.h"
 #include "model/resources.h"
 
 namespace berth::model {
@@ -144,6 +145,7 @@ struct NodeDevice {
 };
 
 struct NodeResources {
+  BERTH_DECLARE_COPIES(NodeResources);
   NodeCpu cpu;
   std::optional<Processors> processors;
   NodeMemory memory;
@@ -271,6 +273,7 @@ struct DrainStrategy {
 };
 
 struct Node {
+  BERTH_DECLARE_COPIES(Node);
   std::string id, secret_id, name, datacenter, node_pool, node_class, computed_class;
   std::map<std::string, std::string> attributes, meta, links;
   std::string http_addr;

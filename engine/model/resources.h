@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "model/out_of_line.h"
 
 namespace berth::model {
 
@@ -111,6 +112,7 @@ struct Numa {
 
 /// The ask of one task (R-MODEL-103).
 struct Resources {
+  BERTH_DECLARE_COPIES(Resources);
   std::int64_t cpu = 0, cores = 0, memory_mb = 0, memory_max_mb = 0, secrets_mb = 0, disk_mb = 0, iops = 0;
   std::vector<NetworkResource> networks;
   std::vector<RequestedDevice> devices;
@@ -154,6 +156,7 @@ struct AllocatedDevice {
 };
 
 struct AllocatedTask {
+  BERTH_DECLARE_COPIES(AllocatedTask);
   AllocatedCpu cpu;
   AllocatedMemory memory;
   std::vector<NetworkResource> networks;
@@ -202,6 +205,7 @@ struct AllocatedShared {
 
 /// What one allocation holds (R-MODEL-151). A task without an entry in task_lifecycles, or with none, is a main task.
 struct AllocatedResources {
+  BERTH_DECLARE_COPIES(AllocatedResources);
   std::map<std::string, AllocatedTask> tasks;
   std::map<std::string, std::optional<Lifecycle>> task_lifecycles;
   AllocatedShared shared;

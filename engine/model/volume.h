@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/node.h"
+#include "model/out_of_line.h"
 
 namespace berth::model {
 
@@ -45,6 +46,7 @@ struct HostVolumeClaim {
 };
 
 struct CsiVolume {
+  BERTH_DECLARE_COPIES(CsiVolume);
   std::string id, name, namespace_, access_mode, attachment_mode, plugin_id;
   std::vector<std::optional<CsiTopology>> topologies;
   std::vector<HostVolumeCapability> requested_capabilities;
