@@ -17,7 +17,8 @@ void canonicalize_task(const Job& job, const TaskGroup& group, Task& task) {
   if (task.env.size() == 0) task.env = json::Value();
   if (task.volume_mounts.size() == 0) task.volume_mounts = json::Value();
   if (!task.resources) {
-    task.resources = Resources{.cpu = 100, .memory_mb = 300};
+    task.resources.emplace();
+    task.resources->cpu = 100, task.resources->memory_mb = 300;
   } else {
     canonicalize_ports(task.resources->networks);
     if (task.resources->numa && task.resources->numa->affinity.empty()) task.resources->numa->affinity = "none";

@@ -71,7 +71,8 @@ void add_load(GeneratedCluster& out, const LoadSpec& spec, std::uint64_t seed) {
     group.ephemeral_disk = model::EphemeralDisk{.size_mb = ask.disk_mb};
     model::Task task;
     task.name = "load", task.driver = "exec";
-    task.resources = model::Resources{.cpu = ask.cpu_mhz, .memory_mb = ask.memory_mb};
+    task.resources.emplace();
+    task.resources->cpu = ask.cpu_mhz, task.resources->memory_mb = ask.memory_mb;
     group.tasks.push_back(std::move(task));
     job->task_groups.push_back(std::move(group));
     out.load_jobs.push_back(std::move(job));

@@ -131,7 +131,8 @@ model::TaskGroup registered_group(const std::string& type, const std::string& na
   model::Task task;
   task.name = name;
   task.driver = driver;
-  task.resources = model::Resources{.cpu = cpu_mhz, .memory_mb = memory_mb};
+  task.resources.emplace();
+  task.resources->cpu = cpu_mhz, task.resources->memory_mb = memory_mb;
   task.restart_policy = group.restart_policy;
   task.kill_timeout = 5 * base::kSecond;
   task.log_config = model::LogConfig{.max_files = 10, .max_file_size_mb = 10};
