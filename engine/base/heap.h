@@ -52,4 +52,15 @@ auto heap_pop(Array& heap, Less less) {
   return out;
 }
 
+/// Removes element k.
+template <class Array, class Less>
+void heap_remove(Array& heap, std::size_t k, Less less) {
+  const std::size_t n = heap.size() - 1;
+  if (n != k) {
+    std::swap(heap[k], heap[n]);
+    if (!heap_down(heap, k, n, less)) heap_up(heap, k, less);
+  }
+  heap.pop_back();
+}
+
 }  // namespace berth::base

@@ -28,8 +28,8 @@
 
 #include <algorithm>
 
+#include "base/heap.h"
 #include "broker/broker.h"
-#include "broker/heap.h"
 
 namespace berth::broker {
 
@@ -242,7 +242,7 @@ void BasicBroker<Atomic>::push_ready(const Eval& eval, Queue queue) {
   if (!(queues_used_.load(std::memory_order_relaxed) & bit)) queues_used_.fetch_or(bit, std::memory_order_relaxed);
   count(queue, 1, 0);
   if (exact_) {
-    heap::push(heaps_[index_of(queue)], eval, [this](const Eval& a, const Eval& b) { return ready_less(a, b); });
+    base::heap_push(heaps_[index_of(queue)], eval, [this](const Eval& a, const Eval& b) { return ready_less(a, b); });
     return;
   }
   // Before the push, whose release publishes them to the one who pops.
@@ -292,7 +292,7 @@ std::optional<std::pair<EvalRow, Queue>> BasicBroker<Atomic>::pop_exact(QueueSet
   if (best_count == 0) return std::nullopt;
   const Queue queue = best[best_count > 1 && config_.type_seed ? draw() % best_count : 0];
   const Eval eval =
-      heap::pop(heaps_[index_of(queue)], [this](const Eval& a, const Eval& b) { return ready_less(a, b); });
+      base::heap_pop(heaps_[index_of(queue)], [this](const Eval& a, const Eval& b) { return ready_less(a, b); });
   row_of(eval.row).facts = {eval.job,          eval.job_id,       eval.priority, eval.type,
                             eval.create_index, eval.modify_index, eval.wait_ns,  eval.wait_until_ns};
   return std::pair(eval.row, queue);
@@ -409,8 +409,8 @@ void BasicBroker<Atomic>::release_job(JobRow job_row) {
          at = nodes_[at - 1].next.load(std::memory_order_relaxed))
       order.push_back(at - 1);
     const auto less = [this](std::uint32_t a, std::uint32_t b) { return pending_less(nodes_[a].eval, nodes_[b].eval); };
-    for (std::size_t i = order.size(); i-- > 0;) heap::push(waiting, order[i], less);
-    const std::uint32_t best = heap::pop(waiting, less);
+    for (std::size_t i = order.size(); i-- > 0;) base::heap_push(waiting, order[i], less);
+    const std::uint32_t best = base::heap_pop(waiting, less);
     const Eval next = nodes_[best].eval;
     if (!job.compare_exchange_weak(word, (static_cast<std::uint64_t>(index_of(next.row)) + 1) << 32,
                                    std::memory_order_acq_rel, std::memory_order_acquire))
@@ -552,10 +552,10 @@ void BasicBroker<Atomic>::take_arrivals() {
     const Node& node = nodes_[reversed - 1];
     const Waiting waiting{node.due_ns, sequence_++, node.eval};
     if (node.delayed) {
-      heap::push(delayed_, waiting, waiting_order::Until());
+      base::heap_push(delayed_, waiting, waiting_order::Until());
       look_at_delay_root();
     } else {
-      heap::push(time_wait_, waiting, waiting_order::Due());
+      base::heap_push(time_wait_, waiting, waiting_order::Due());
     }
     const std::uint32_t next = node.next.load(std::memory_order_relaxed);
     nodes_.put(reversed - 1);
@@ -580,7 +580,7 @@ void BasicBroker<Atomic>::drop_waiting(EvalRow eval) {  // R-CTRL-321
       std::find_if(delayed_.begin(), delayed_.end(), [&](const Waiting& w) { return w.eval.row == eval; });
   const bool nomad = config_.compat == Compat::nomad && exact_;
   if (found != delayed_.end())
-    heap::remove(delayed_, static_cast<std::size_t>(found - delayed_.begin()), waiting_order::Until());
+    base::heap_remove(delayed_, static_cast<std::size_t>(found - delayed_.begin()), waiting_order::Until());
   else if (!nomad)
     return;
   if (!nomad) look_at_delay_root();
@@ -622,7 +622,7 @@ void BasicBroker<Atomic>::advance(std::int64_t now_ns) {
     const std::int64_t at = std::min({wait, delay, timeout});
     if (at == kNever || at > now_ns) return;
     if (at == wait) {
-      const Waiting waiting = heap::pop(time_wait_, waiting_order::Due());
+      const Waiting waiting = base::heap_pop(time_wait_, waiting_order::Due());
       stripe().waiting.fetch_sub(1, std::memory_order_relaxed);
       make_ready(waiting.eval, waiting.eval.type);
     } else if (at == delay) {
@@ -630,7 +630,7 @@ void BasicBroker<Atomic>::advance(std::int64_t now_ns) {
       const auto found = std::find_if(delayed_.begin(), delayed_.end(),
                                       [&](const Waiting& w) { return w.eval.row == waiting.eval.row; });
       if (found != delayed_.end())
-        heap::remove(delayed_, static_cast<std::size_t>(found - delayed_.begin()), waiting_order::Until());
+        base::heap_remove(delayed_, static_cast<std::size_t>(found - delayed_.begin()), waiting_order::Until());
       look_at_delay_root();
       stripe().waiting.fetch_sub(1, std::memory_order_relaxed);
       make_ready(waiting.eval, waiting.eval.type);
@@ -768,7 +768,7 @@ Contents BasicBroker<Atomic>::contents() {
     for (std::uint32_t at = static_cast<std::uint32_t>(word); at != 0;
          at = nodes_[at - 1].next.load(std::memory_order_relaxed))
       arrived.push_back(nodes_[at - 1].eval);
-    for (std::size_t k = arrived.size(); k-- > 0;) heap::push(items, arrived[k], &pending_less);
+    for (std::size_t k = arrived.size(); k-- > 0;) base::heap_push(items, arrived[k], &pending_less);
     if (items.empty()) continue;
     auto& list = out.pending.emplace_back(job, std::vector<EvalRow>()).second;
     for (const Eval& eval : items) list.push_back(eval.row);

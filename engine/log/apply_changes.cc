@@ -128,7 +128,7 @@ std::string StateLog::apply(std::uint64_t index, const ClientUpdateEntry& entry,
 
 std::string StateLog::apply(std::uint64_t index, const DeploymentStatusEntry& entry, Hooks& hooks) {
   seen(index);
-  if (std::string error = check_status_update(entry.update); !error.empty()) return error;
+  if (std::string error = why_not_active(entry.update.deployment_id); !error.empty()) return error;
   Change change{store_.begin_commit(index), index};
   update_deployment_status(change, entry.update);
   if (entry.job) upsert_job(change, *entry.job, false);
@@ -140,10 +140,8 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentStatusEntry& en
 
 std::string StateLog::apply(std::uint64_t index, const DeploymentPromoteEntry& entry, Hooks& hooks) {  // R-CTRL-1214
   seen(index);
+  if (std::string error = why_not_active(entry.deployment_id); !error.empty()) return error;
   const auto stored = deployment(entry.deployment_id);
-  if (!stored) return "Deployment ID \"" + entry.deployment_id + "\" couldn't be updated as it does not exist";
-  if (!model::is_active_deployment(stored->status))
-    return "Deployment \"" + stored->id + "\" has terminal status \"" + stored->status + "\":";
   const auto in_scope = [&](const std::string& group) {
     return entry.all || std::find(entry.groups.begin(), entry.groups.end(), group) != entry.groups.end();
   };
@@ -191,10 +189,8 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentPromoteEntry& e
 
 std::string StateLog::apply(std::uint64_t index, const DeploymentHealthEntry& entry, Hooks& hooks) {  // R-CTRL-1216
   seen(index);
+  if (std::string error = why_not_active(entry.deployment_id); !error.empty()) return error;
   const auto stored = deployment(entry.deployment_id);
-  if (!stored) return "Deployment ID \"" + entry.deployment_id + "\" couldn't be updated as it does not exist";
-  if (!model::is_active_deployment(stored->status))
-    return "Deployment \"" + stored->id + "\" has terminal status \"" + stored->status + "\":";
   for (const auto* ids : {&entry.healthy, &entry.unhealthy})
     for (const std::string& id : *ids) {
       const auto listed = alloc(id);
@@ -203,7 +199,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentHealthEntry& en
         return "alloc \"" + id + "\" is not part of deployment \"" + entry.deployment_id + "\"";
     }
   if (entry.update)
-    if (std::string error = check_status_update(*entry.update); !error.empty()) return error;
+    if (std::string error = why_not_active(entry.update->deployment_id); !error.empty()) return error;
 
   Change change{store_.begin_commit(index), index};
   const auto mark = [&](const std::string& id, bool healthy) {

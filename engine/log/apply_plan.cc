@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "log/change.h"
+#include "model/plan_predicates.h"
 #include "model/predicates.h"
 
 namespace berth::log {
@@ -113,11 +114,11 @@ void StateLog::upsert_deployment(Change& change, model::Deployment deployment) {
   }
 }
 
-std::string StateLog::check_status_update(const model::DeploymentStatusUpdate& update) {  // R-CTRL-1217
-  const auto stored = deployment(update.deployment_id);
-  if (!stored) return "Deployment ID \"" + update.deployment_id + "\" couldn't be updated as it does not exist";
+std::string StateLog::why_not_active(const std::string& deployment_id) {
+  const auto stored = deployment(deployment_id);
+  if (!stored) return "Deployment ID \"" + deployment_id + "\" couldn't be updated as it does not exist";
   if (!model::is_active_deployment(stored->status))
-    return "Deployment \"" + update.deployment_id + "\" has terminal status \"" + stored->status + "\":";
+    return "Deployment \"" + deployment_id + "\" has terminal status \"" + stored->status + "\":";
   return "";
 }
 
@@ -221,13 +222,9 @@ std::string StateLog::apply(std::uint64_t index, const PlanEntry& entry, Hooks& 
     allocs.push_back(std::move(*stored));
   }
   if (entry.deployment)
-    if (const auto before = deployment(entry.deployment->id))
-      for (const auto& [name, group] : before->task_groups) {
-        const auto planned = entry.deployment->task_groups.find(name);
-        if (group && group->promoted && planned != entry.deployment->task_groups.end() &&
-            !(planned->second && planned->second->promoted))
-          return "deployment promotion cannot be undone";  // R-CTRL-707
-      }
+    if (const auto before = deployment(entry.deployment->id);
+        before && model::undoes_promotion(*entry.deployment, *before))
+      return std::string(model::kPromotionUndone);
   const auto plan_eval = eval(entry.eval_id);
   if (!entry.eval_id.empty() && !plan_eval) return "failed to get evaluation \"" + entry.eval_id + "\"";
 
@@ -235,22 +232,11 @@ std::string StateLog::apply(std::uint64_t index, const PlanEntry& entry, Hooks& 
   for (const std::string& node_id : entry.ineligible_nodes) mark_ineligible(change, node_id, entry);
   if (entry.deployment) {
     model::Deployment deployment = *entry.deployment;
-    if (const auto before = this->deployment(deployment.id))
-      for (const auto& [name, stored] : before->task_groups) {  // R-CTRL-706
-        const auto planned = deployment.task_groups.find(name);
-        if (planned == deployment.task_groups.end()) {
-          deployment.task_groups.emplace(name, stored);
-        } else if (planned->second && stored) {
-          planned->second->placed_allocs = stored->placed_allocs;
-          planned->second->healthy_allocs = stored->healthy_allocs;
-          planned->second->unhealthy_allocs = stored->unhealthy_allocs;
-          planned->second->require_progress_by = stored->require_progress_by;
-        }
-      }
+    if (const auto before = this->deployment(deployment.id)) model::keep_stored_counts(deployment, *before);
     upsert_deployment(change, std::move(deployment));
   }
   for (model::DeploymentStatusUpdate update : entry.deployment_updates) {
-    if (!check_status_update(update).empty()) break;  // R-CTRL-708
+    if (!why_not_active(update.deployment_id).empty()) break;  // R-CTRL-708
     update.updated_at = entry.updated_at;
     update_deployment_status(change, update);
   }

@@ -99,7 +99,8 @@ class StateLog {
   void upsert_job(Change& change, model::Job job, bool keep_version);
   void upsert_deployment(Change& change, model::Deployment deployment);
   void update_deployment_status(Change& change, const model::DeploymentStatusUpdate& update);
-  [[nodiscard]] std::string check_status_update(const model::DeploymentStatusUpdate& update);
+  /// Why the deployment can no longer change: unknown or terminal (R-CTRL-1217); "" when it can.
+  [[nodiscard]] std::string why_not_active(const std::string& deployment_id);
   void count_in_deployment(Change& change, model::Allocation& alloc, const model::Allocation* before);
   void count_in_summary(Change& change, const model::Allocation& alloc, const model::Allocation* before);
   void set_job_status(Change& change, tables::JobKeyRow key, std::string_view forced, bool evals_deleted);

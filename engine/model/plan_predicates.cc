@@ -74,6 +74,46 @@ Commit full_commit(const PlanResult& result, const Plan& plan) {
   return out;
 }
 
+Deployment new_deployment(const Job& job, std::string id, std::int64_t eval_priority, std::int64_t now) {
+  Deployment out;
+  out.id = std::move(id);
+  out.namespace_ = job.namespace_;
+  out.job_id = job.id;
+  out.job_version = job.version;
+  out.job_modify_index = job.modify_index;
+  out.job_spec_modify_index = job.job_modify_index;
+  out.job_create_index = job.create_index;
+  out.is_multiregion = !job.multiregion.is_null();
+  out.status = "running";
+  out.status_description = "Deployment is running";
+  out.eval_priority = eval_priority;
+  out.create_time = now;
+  return out;
+}
+
+void keep_stored_counts(Deployment& planned, const Deployment& stored) {
+  for (const auto& [name, before] : stored.task_groups) {
+    const auto group = planned.task_groups.find(name);
+    if (group == planned.task_groups.end()) {
+      planned.task_groups.emplace(name, before);
+    } else if (group->second && before) {
+      group->second->placed_allocs = before->placed_allocs;
+      group->second->healthy_allocs = before->healthy_allocs;
+      group->second->unhealthy_allocs = before->unhealthy_allocs;
+      group->second->require_progress_by = before->require_progress_by;
+    }
+  }
+}
+
+bool undoes_promotion(const Deployment& planned, const Deployment& stored) {
+  for (const auto& [name, before] : stored.task_groups) {
+    const auto group = planned.task_groups.find(name);
+    if (before && before->promoted && group != planned.task_groups.end() && !(group->second && group->second->promoted))
+      return true;
+  }
+  return false;
+}
+
 void normalize(Plan& plan) {
   for (auto& [node_id, allocs] : plan.node_update)
     for (Allocation& alloc : allocs) {

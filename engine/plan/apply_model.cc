@@ -76,27 +76,6 @@ ModelApplyResult ModelApplier::apply_without(model::Plan plan, const std::string
   return out;
 }
 
-NodeVerdict ModelApplier::check_node(const model::Plan& plan, const std::string& node_id) {
-  const auto placed = plan.node_allocation.find(node_id);
-  if (placed == plan.node_allocation.end() || placed->second.empty()) return {};  // R-CTRL-609
-  entries_.clear();
-  leaving_.clear();
-  for (const model::Allocation& alloc : placed->second) {
-    const model::Job* job = alloc.job ? alloc.job.get() : plan.job.get();
-    NodeEntry& entry = entries_.emplace_back();
-    entry.id = uuid_of(alloc.id);
-    entry.client = tables::parse_client(alloc.client_status).value_or(tables::Client::pending);
-    entry.consumes = !model::is_client_terminal(alloc);
-    entry.resources = alloc.allocated_resources ? &*alloc.allocated_resources : nullptr;
-    entry.group = job ? job->group(alloc.task_group) : nullptr;
-  }
-  for (const NodeAllocs* lists : {&plan.node_update, &plan.node_preemptions})
-    if (const auto list = lists->find(node_id); list != lists->end())
-      for (const model::Allocation& alloc : list->second) leaving_.push_back(uuid_of(alloc.id));
-  const tables::NodeRow row = log_.store().find_node(uuid_of(node_id));
-  return check_.check(*view_, row < view_->nodes.size() ? row : kNoRow, entries_, leaving_);
-}
-
 std::string ModelApplier::verify(const model::Plan& plan, std::int64_t now, ModelApplyResult& out) {
   for (const NodeAllocs* lists : {&plan.node_update, &plan.node_preemptions})  // R-CTRL-606
     for (const auto& [node_id, allocs] : *lists)
@@ -109,7 +88,8 @@ std::string ModelApplier::verify(const model::Plan& plan, std::int64_t now, Mode
   for (const auto& [node_id, allocs] : plan.node_update) nodes.insert(node_id);
   for (const auto& [node_id, allocs] : plan.node_allocation) nodes.insert(node_id);
   for (const std::string& node_id : nodes) {
-    NodeVerdict verdict = check_node(plan, node_id);
+    const tables::NodeRow row = log_.store().find_node(uuid_of(node_id));
+    NodeVerdict verdict = check_.check(*view_, row < view_->nodes.size() ? row : kNoRow, plan, node_id);
     const bool fit = verdict.fit;
     const std::string error = verdict.error;
     out.nodes.push_back({node_id, std::move(verdict)});

@@ -45,7 +45,6 @@ class ModelApplier {
  private:
   [[nodiscard]] bool resolve_job(model::Plan& plan, ModelApplyResult& out) const;
   [[nodiscard]] std::string verify(const model::Plan& plan, std::int64_t now, ModelApplyResult& out);
-  [[nodiscard]] NodeVerdict check_node(const model::Plan& plan, const std::string& node_id);
   void commit(const model::Plan& plan, std::int64_t now, ModelApplyResult& out);
   void renew(std::uint64_t snapshot_index);
   /// Row of an allocation that the view already holds; kNoRow otherwise.
@@ -58,8 +57,6 @@ class ModelApplier {
   tables::SnapshotRef view_;
   bool committed_since_ = false;
   std::uint64_t last_commit_ = 0;
-  std::vector<NodeEntry> entries_;
-  std::vector<base::Uuid> leaving_;
 };
 
 }  // namespace berth::plan

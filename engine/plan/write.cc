@@ -1,6 +1,7 @@
 // What an accepted plan writes into the tables (R-CTRL-616, 625 to 627, 701 to 714, 727 to 729).
 #include <algorithm>
 
+#include "model/plan_predicates.h"
 #include "model/predicates.h"
 #include "plan/apply.h"
 #include "tables/export.h"
@@ -71,13 +72,8 @@ std::string Applier::why_not(const Snapshot& state, const PlanRows& plan, const 
   if (!plan.has_deployment || !deployment) return "";
   const std::uint32_t row = store_.find_deployment(base::parse_uuid(deployment->id).value_or(base::Uuid{}));
   if (row == kNoRow) return "";
-  for (const auto& [name, group] : state.deployments.object[row]->task_groups) {
-    const auto planned = deployment->task_groups.find(name);
-    if (group && group->promoted && planned != deployment->task_groups.end() &&
-        !(planned->second && planned->second->promoted))
-      return "deployment promotion cannot be undone";
-  }
-  return "";
+  const bool undone = model::undoes_promotion(*deployment, *state.deployments.object[row]);
+  return std::string(undone ? model::kPromotionUndone : "");
 }
 
 void Applier::write(Writing& w) {
@@ -181,17 +177,7 @@ void Applier::write_deployment(Writing& w, model::Deployment deployment) {
   if (row != kNoRow) {
     const model::Deployment& before = *w.state.deployments.object[row];
     deployment.create_index = before.create_index;
-    for (const auto& [name, stored] : before.task_groups) {  // R-CTRL-706
-      const auto planned = deployment.task_groups.find(name);
-      if (planned == deployment.task_groups.end()) {
-        deployment.task_groups.emplace(name, stored);
-      } else if (planned->second && stored) {
-        planned->second->placed_allocs = stored->placed_allocs;
-        planned->second->healthy_allocs = stored->healthy_allocs;
-        planned->second->unhealthy_allocs = stored->unhealthy_allocs;
-        planned->second->require_progress_by = stored->require_progress_by;
-      }
-    }
+    model::keep_stored_counts(deployment, before);
   }
   if (!rejected_->empty())  // R-CTRL-619
     for (auto& [name, group] : deployment.task_groups) {

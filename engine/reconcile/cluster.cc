@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "model/names.h"
+#include "model/plan_predicates.h"
 #include "model/predicates.h"
 #include "reconcile/reconnect.h"
 #include "reconcile/reschedule.h"
@@ -757,19 +758,8 @@ void GroupRun::attach_deployment() {  // 6.16
   };
   if (wanted && (changes || !had_running())) {
     if (!run_.current) {
-      model::Deployment& created = run_.current.emplace();
-      created.id = run_.ids.next_deployment_id();
-      created.namespace_ = job.namespace_;
-      created.job_id = job.id;
-      created.job_version = job.version;
-      created.job_modify_index = job.modify_index;
-      created.job_spec_modify_index = job.job_modify_index;
-      created.job_create_index = job.create_index;
-      created.is_multiregion = is_multiregion(job);
-      created.status = "running";
-      created.status_description = "Deployment is running";
-      created.eval_priority = run_.input.eval_priority;
-      created.create_time = run_.input.now;
+      run_.current =
+          model::new_deployment(job, run_.ids.next_deployment_id(), run_.input.eval_priority, run_.input.now);
       run_.current_is_input = false;
       run_.returned = true;
     }

@@ -3,6 +3,7 @@
 #include "base/wrap.h"
 #include "match/version.h"
 #include "model/names.h"
+#include "model/plan_predicates.h"
 #include "model/predicates.h"
 
 namespace berth::reconcile {
@@ -223,20 +224,9 @@ void NodeReconciler::attach_state(std::uint32_t group) {  // R-SCHED-140 to 143
   result_.same_version = result_.same_version || live_seen_;
   if (node_seen_ && result_.update.size() == updates_before_) return;
   if (!result_.deployment) {
-    model::Deployment& created = result_.deployment.emplace();
     result_.deployment_created = true;
-    result_.created_id = created.id = ids_->next_deployment_id();
-    created.namespace_ = job.namespace_;
-    created.job_id = job.id;
-    created.job_version = job.version;
-    created.job_modify_index = job.modify_index;
-    created.job_spec_modify_index = job.job_modify_index;
-    created.job_create_index = job.create_index;
-    created.is_multiregion = !job.multiregion.is_null();
-    created.status = "running";
-    created.status_description = "Deployment is running";
-    created.eval_priority = job.priority;
-    created.create_time = input_->now;
+    result_.created_id = ids_->next_deployment_id();
+    result_.deployment = model::new_deployment(job, result_.created_id, job.priority, input_->now);
     result_.deployment_updates.push_back({true, "running", "Deployment is running"});
   }
   attaches_[group] = kAttached;

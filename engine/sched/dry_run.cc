@@ -230,26 +230,12 @@ DryRunAnswer DryRun::answer(std::uint64_t order) {
 std::vector<Refusal> DryRun::refusals(const model::Plan& submitted) const {  // R-CTRL-608 to 613
   model::Plan plan = submitted;
   model::normalize(plan);
+  if (!plan.job) plan.job = job_;
   std::vector<Refusal> out;
   plan::NodeCheck check;
   for (const auto& [node_id, placed] : plan.node_allocation) {
-    std::vector<plan::NodeEntry> entries;
-    std::vector<base::Uuid> leaving;
-    for (const model::Allocation& alloc : placed) {
-      const model::Job& job = alloc.job ? *alloc.job : *job_;
-      plan::NodeEntry& entry = entries.emplace_back();
-      entry.id = uuid_of(alloc.id);
-      entry.client = tables::parse_client(alloc.client_status).value_or(tables::Client::pending);
-      entry.consumes = !model::is_client_terminal(alloc);
-      entry.resources = alloc.allocated_resources ? &*alloc.allocated_resources : nullptr;
-      entry.group = job.group(alloc.task_group);
-    }
-    if (entries.empty()) continue;
-    for (const auto* lists : {&plan.node_update, &plan.node_preemptions})
-      if (const auto list = lists->find(node_id); list != lists->end())
-        for (const model::Allocation& alloc : list->second) leaving.push_back(uuid_of(alloc.id));
     const tables::NodeRow row = store_.find_node(uuid_of(node_id));
-    const plan::NodeVerdict verdict = check.check(*snapshot_, row, entries, leaving);
+    const plan::NodeVerdict verdict = check.check(*snapshot_, row, plan, node_id);
     if (!verdict.fit || !verdict.error.empty())
       out.push_back({node_id, node_name(*snapshot_, row), verdict.error.empty() ? verdict.reason : verdict.error});
   }
@@ -281,8 +267,7 @@ Rehearsal DryRun::rehearse(std::uint64_t order, std::uint32_t plans_max) {
     Applying planner(eval, now_ns_, scratch_, log, plans_max, out);
     const tables::SnapshotRef before = store_.snapshot();
     process(*before, eval, planner, order, result);
-    if (out.end == Rehearsal::End::endless) {
-    } else if (result.status != EvalStatus::complete) {
+    if (out.end != Rehearsal::End::endless && result.status != EvalStatus::complete) {
       out.end = Rehearsal::End::failed;
       out.description = result.description;
     }

@@ -7,6 +7,7 @@
 #include "model/names.h"
 #include "model/predicates.h"
 #include "sched/in_place.h"
+#include "sched/stream_ids.h"
 
 namespace berth::sched {
 
@@ -94,16 +95,6 @@ std::string_view status_description(const std::string& text) {
     if (known == text) return known;
   return "";
 }
-
-class StreamIds final : public reconcile::IdSource {
- public:
-  explicit StreamIds(IdStream& ids) : ids_(ids) {}
-  std::string next_eval_id() override { return base::to_text(ids_.next()); }
-  std::string next_deployment_id() override { return base::to_text(ids_.next()); }
-
- private:
-  IdStream& ids_;
-};
 
 base::Uuid uuid(const std::string& text) { return base::parse_uuid(text).value_or(base::Uuid{}); }
 

@@ -4,6 +4,7 @@
 
 #include "model/predicates.h"
 #include "sched/in_place.h"
+#include "sched/stream_ids.h"
 
 namespace berth::sched {
 
@@ -35,16 +36,6 @@ bool may_preempt(const Snapshot& snapshot, bool sysbatch) {  // R-SCHED-122, R-P
 }
 
 /// Deployment IDs for the reconciler.
-class DeploymentIds final : public reconcile::IdSource {
- public:
-  explicit DeploymentIds(IdStream& ids) : ids_(ids) {}
-  std::string next_eval_id() override { return base::to_text(ids_.next()); }
-  std::string next_deployment_id() override { return base::to_text(ids_.next()); }
-
- private:
-  IdStream& ids_;
-};
-
 void add_counts(std::vector<Count>& sum, std::span<const Count> more) {
   for (const Count& c : more) {
     const auto known = std::find_if(sum.begin(), sum.end(), [&](const Count& other) { return other.what == c.what; });
@@ -103,7 +94,7 @@ AttemptEnd SystemScheduler::attempt() {
   reconcile::NodeInput& input = gatherer_.gather(state, eval_->job, job_, ready_, eval_->now_ns);
   input.deployment = stored_deployment_.get();
   if (!eval_->batch && !input.deployment && !stopped_) input.old_servers = gatherer_.has_old_server(state, *ready_);
-  DeploymentIds deployment_ids(*ids_);
+  StreamIds deployment_ids(*ids_);
   input_ = &input;
   diff_ = &reconciler_.run(input, deployment_ids);
   if (eval_->node_order != 0) shuffle_nodes();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/codec.h"
+#include "model/plan_predicates.h"
 #include "tables/export.h"
 
 namespace berth::sched {
@@ -112,19 +113,7 @@ void note_in_tracker(model::Allocation& alloc, const char* note) {
 /// A new deployment of which only the groups are known.
 model::Deployment new_deployment(const EvalResult& result, const CompiledJob& job, std::int64_t priority,
                                  std::int64_t now) {
-  model::Deployment d;
-  d.id = base::to_text(result.deployment_id);
-  d.namespace_ = job.spec->namespace_;
-  d.job_id = job.spec->id;
-  d.job_version = job.spec->version;
-  d.job_modify_index = job.spec->modify_index;
-  d.job_spec_modify_index = job.spec->job_modify_index;
-  d.job_create_index = job.spec->create_index;
-  d.is_multiregion = !job.spec->multiregion.is_null();
-  d.status = "running";
-  d.status_description = "Deployment is running";
-  d.eval_priority = priority;
-  d.create_time = now;
+  model::Deployment d = model::new_deployment(*job.spec, base::to_text(result.deployment_id), priority, now);
   for (const auto& [group, desired_total] : result.deployment_groups) {
     const model::UpdateStrategy& update = *job.groups[group].spec->update;
     model::DeploymentState& state = d.task_groups[job.groups[group].spec->name].emplace();
