@@ -6,6 +6,7 @@
 #include "base/build_info.h"
 #include "cli/commands.h"
 #include "compare/experiment.h"
+#include "compare/grid.h"
 #include "compare/seeds.h"
 #include "io/files.h"
 #include "run/interrupt.h"
@@ -17,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-  std::string workload, experiment, seeds, pods, nodes, json, csv, markdown;
+  std::string workload, label = "full", resume, experiment, seeds, pods, nodes, json, csv, markdown;
   std::vector<std::string> strategies, lists;
   std::size_t threads = 0;
   double tune = 1.3;
@@ -92,6 +93,16 @@ Result<std::vector<compare::PublishedRow>> published(const std::string& file) {
   const auto text = io::read_file(*path);
   if (!text) return tl::unexpected(text.error());
   return compare::parse_published(*text, *path);
+}
+
+int write_reports(const Arguments& arguments, const json::Value& report, const std::string& csv,
+                  const std::string& markdown) {
+  for (const auto& [path, content] : {std::pair{arguments.json, json::to_text(report, 2) + "\n"},
+                                      {arguments.csv, csv},
+                                      {arguments.markdown, markdown}})
+    if (!path.empty())
+      if (auto done = io::write_file_atomically(path, content); !done) return report_error(done.error(), 1);
+  return std::fflush(stdout) != 0 ? 1 : 0;
 }
 
 int run_experiment(const Arguments& arguments) {
@@ -194,19 +205,77 @@ int run_experiment(const Arguments& arguments) {
     checks.push(std::move(one));
   }
   report.set("published", std::move(checks));
-  for (const auto& [path, content] : {std::pair{arguments.json, json::to_text(report, 2) + "\n"},
-                                      {arguments.csv, curves},
-                                      {arguments.markdown, markdown}})
-    if (!path.empty())
-      if (auto done = io::write_file_atomically(path, content); !done) return report_error(done.error(), 1);
-  if (std::fflush(stdout) != 0) return 1;
+  if (const int code = write_reports(arguments, report, curves, markdown); code != 0) return code;
   if (partial) return 4;
   return holds ? 0 : 3;
+}
+
+/// Sums that the workload file defines, and strategies by name.
+Result<std::vector<compare::NamedStrategy>> named_strategies(const sim::Workload& workload,
+                                                             const std::vector<std::string>& texts) {
+  std::vector<compare::NamedStrategy> out;
+  for (const std::string& text : texts) {
+    const auto sum = workload.strategies.find(text);
+    auto spec = strategy::registry().parse(sum == workload.strategies.end() ? text : sum->second);
+    if (!spec) {
+      InputError error = spec.error();
+      for (const auto& [name, unused] : workload.strategies)
+        error.remedy += fmt::format(
+            "{}{}", error.remedy.find("; in the workload: ") == std::string::npos ? "; in the workload: " : ", ", name);
+      return tl::unexpected(error);
+    }
+    for (const auto& other : out)
+      if (other.name == text || other.spec.text() == spec->text())
+        return tl::unexpected(InputError{"--strategies", "", fmt::format("'{}' is named twice", text), "remove one"});
+    out.push_back({text, std::move(*spec)});
+  }
+  return out;
+}
+
+Result<sim::Workload> workload_of(const Arguments& arguments, std::string& text) {
+  const auto path = sim::find_workload(arguments.workload);
+  if (!path) return tl::unexpected(path.error());
+  auto workload = sim::read_workload(*path, arguments.label);
+  if (!workload) return workload;
+  auto content = io::read_file(*path);
+  if (!content) return tl::unexpected(content.error());
+  text = std::move(*content);
+  return workload;
+}
+
+const std::vector<std::string> kDefaultStrategies = {"nomad-binpack", "best-fit",           "worst-fit", "tetris",
+                                                     "least-max",     "kubernetes-default", "first-fit", "random"};
+
+int run_workload_grid(const Arguments& arguments) {
+  for (const std::string& output : {arguments.json, arguments.csv, arguments.markdown})
+    if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
+  std::string text;
+  const auto workload = workload_of(arguments, text);
+  if (!workload) return report_error(workload.error(), 2);
+  const auto named =
+      named_strategies(*workload, arguments.strategies.empty() ? kDefaultStrategies : arguments.strategies);
+  if (!named) return report_error(named.error(), 2);
+  const auto seeds =
+      compare::parse_seeds(arguments.seeds.empty() ? "5" : arguments.seeds, static_cast<std::int64_t>(workload->seed));
+  if (!seeds) return report_error(seeds.error(), 2);
+  const run::InterruptGuard guard;
+  const auto result = compare::run_grid(*workload, text,
+                                        {.strategies = *named,
+                                         .seeds = *seeds,
+                                         .threads = arguments.threads,
+                                         .resume = arguments.resume,
+                                         .quiet = arguments.quiet});
+  if (!result) return report_error(result.error(), 2);
+  fmt::print("{}", compare::grid_table(*result));
+  const int code = write_reports(arguments, compare::grid_json(*result), compare::grid_csv(*result),
+                                 compare::grid_markdown(*result));
+  return code != 0 ? code : result->partial ? 4 : 0;
 }
 
 int compare_command(const Arguments& arguments) {
   if (arguments.list_strategies) return list_strategies();
   if (!arguments.experiment.empty()) return run_experiment(arguments);
+  if (!arguments.workload.empty()) return run_workload_grid(arguments);
   return report_error(
       {"berth compare", "", "no workload or experiment was named", "name one, e.g. --experiment openb-atc23"}, 2);
 }
@@ -216,6 +285,10 @@ int compare_command(const Arguments& arguments) {
 void add_compare(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("compare", "compare strategies side by side, with their spread over seeds");
+  command->add_option("workload", arguments->workload, "a file, or the name of one in bench/macro");
+  command->add_option("--label", arguments->label, "size of the workload: smoke, full or what its file lists")
+      ->capture_default_str();
+  command->add_option("--resume", arguments->resume, "folder of finished runs: read from there, and written there");
   command->add_option("--experiment", arguments->experiment, "a published experiment: openb-atc23");
   command->add_option("--strategies", arguments->strategies, "names, e.g. fgd,best-fit:norm=max; see --list-strategies")
       ->delimiter(',');

@@ -1,6 +1,7 @@
 #include "compare/experiment.h"
 
 #include <fmt/format.h>
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -141,6 +142,11 @@ Result<ExperimentResult> run_experiment(const sim::OpenbInput& input, std::strin
     const std::lock_guard lock(mutex);
     if (!error) error = std::move(problem);
   };
+  // More threads than cores are allowed, when asked for.
+  const tbb::global_control limit(
+      tbb::global_control::max_allowed_parallelism,
+      std::max<std::size_t>(options.threads,
+                            tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism)));
   tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
   arena.execute([&] {
     tbb::parallel_for(std::size_t{0}, seeds, [&](std::size_t seed) {

@@ -12,6 +12,7 @@
 #include "io/files.h"
 #include "plan/apply.h"
 #include "run/grid_run.h"
+#include "run/inputs.h"
 #include "run/interrupt.h"
 #include "run/progress.h"
 #include "sched/generic.h"
@@ -57,93 +58,6 @@ std::optional<InputError> refused(const sim::Workload& workload) {
   if (workload.strategy != "nomad")
     return error("there is no strategy '" + workload.strategy + "'", "use strategy = \"nomad\"");
   return std::nullopt;
-}
-
-struct Inputs {
-  sim::GeneratedCluster cluster;
-  sim::JobStream jobs;
-};
-
-Result<Inputs> make_inputs(const sim::Workload& workload) {
-  Inputs out;
-  const auto beside = [&](const std::string& file) {
-    return (std::filesystem::path(workload.path).parent_path() / file).string();
-  };
-  const auto text_of = [&](const std::string& file) -> Result<std::pair<std::string, std::string>> {
-    auto path = sim::fetched_data(workload.path, "openb", file);
-    if (!path) return tl::unexpected(path.error());
-    auto text = io::read_file(*path);
-    if (!text) return tl::unexpected(text.error());
-    return std::pair(std::move(*text), *path);
-  };
-  std::optional<sim::OpenbSummary> summary;
-  if (workload.cluster.source == sim::Source::openb_like || workload.jobs.source == sim::Source::openb_like) {
-    auto path = sim::committed_data(workload.path, "openb-summary.json");
-    if (!path) return tl::unexpected(path.error());
-    auto text = io::read_file(*path);
-    if (!text) return tl::unexpected(text.error());
-    auto parsed = sim::parse_openb_summary(*text, *path);
-    if (!parsed) return tl::unexpected(parsed.error());
-    summary = std::move(*parsed);
-  }
-  const std::int64_t shares = workload.cluster.gpu_shares;
-  switch (workload.cluster.source) {
-    case sim::Source::mix:
-      out.cluster = sim::generate_cluster(workload.cluster, workload.seed);
-      break;
-    case sim::Source::openb: {
-      auto text = text_of("openb_node_list_" + workload.cluster.list + ".csv");
-      if (!text) return tl::unexpected(text.error());
-      auto nodes = sim::parse_openb_nodes(text->first, text->second);
-      if (!nodes) return tl::unexpected(nodes.error());
-      out.cluster = sim::openb_cluster(*nodes, shares, workload.seed);
-      break;
-    }
-    case sim::Source::openb_like:
-      out.cluster =
-          sim::openb_like_cluster(*summary, workload.cluster.nodes, workload.cluster.racks, shares, workload.seed);
-      break;
-    case sim::Source::files: {
-      auto cluster = sim::read_cluster_file(beside(workload.cluster.nodes_file));
-      if (!cluster) return tl::unexpected(cluster.error());
-      out.cluster = std::move(*cluster);
-      break;
-    }
-    case sim::Source::nomad_grid:
-      break;
-  }
-  switch (workload.jobs.source) {
-    case sim::Source::mix:
-      out.jobs = sim::generate_jobs(workload.jobs, workload.seed);
-      break;
-    case sim::Source::openb: {
-      auto text = text_of("openb_pod_list_" + workload.jobs.list + ".csv");
-      if (!text) return tl::unexpected(text.error());
-      auto tasks = sim::parse_openb_tasks(text->first, text->second);
-      if (!tasks) return tl::unexpected(tasks.error());
-      out.jobs = sim::openb_jobs(*tasks, shares, workload.jobs.count);
-      break;
-    }
-    case sim::Source::openb_like:
-      out.jobs = sim::openb_like_jobs(*summary, static_cast<std::int64_t>(out.cluster.nodes.size()),
-                                      workload.jobs.count, shares, workload.seed);
-      break;
-    case sim::Source::files: {
-      auto jobs = sim::read_jobs_file(beside(workload.jobs.file));
-      if (!jobs) return tl::unexpected(jobs.error());
-      out.jobs = std::move(*jobs);
-      break;
-    }
-    case sim::Source::nomad_grid:
-      break;
-  }
-  sim::set_due_times(out.jobs, workload.arrivals, workload.seed);
-  // Order of events at equal times: priority, then number.
-  std::stable_sort(out.jobs.arrivals.begin(), out.jobs.arrivals.end(), [&](const auto& a, const auto& b) {
-    if (a.due_ns != b.due_ns) return a.due_ns < b.due_ns;
-    return out.jobs.templates[a.template_index]->priority > out.jobs.templates[b.template_index]->priority;
-  });
-  return out;
 }
 
 /// The ask that fragmentation and stranded capacity refer to: the mean over all asked allocations, rounded up.

@@ -430,6 +430,27 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
   out.strategy = in.text("strategy", "nomad");
   check_name(in, "strategy", out.strategy);
   out.order = in.choice("order", out.order, list_of(kOrders));
+  if (const toml::table* sums = in.table("strategies"))
+    for (const auto& [name, parts] : *sums) {
+      const auto line = static_cast<std::size_t>(name.source().begin.line);
+      const std::string shown(name.str().substr(0, 40));
+      std::string sum = "sum";
+      if (const toml::table* weights = parts.as_table(); weights && !weights->empty()) {
+        for (const auto& [component, weight] : *weights) {
+          if (const auto number = weight.value<double>())
+            sum += fmt::format(":{}={}", component.str().substr(0, 60), *number);
+          else if (const auto word = weight.value<std::string>())
+            sum += fmt::format(":{}={}", component.str().substr(0, 60), *word);
+          else
+            reader.fail(line, fmt::format("a weight of strategy '{}' is no number", shown), "write e.g. cosine = 0.5");
+        }
+      } else {
+        reader.fail(line, fmt::format("'strategies.{}' is not a table of weights", shown),
+                    "write e.g. mine = { cosine = 1.0, best-fit = 0.5 }");
+      }
+      check_name(in, "strategies", std::string(name.str()));
+      out.strategies.emplace(name.str(), sum);
+    }
   out.workers = in.integer("workers", 1, 1, 1024);
   out.commits = in.choice("commits", out.commits, list_of(kCommits));
   out.departures = in.boolean("departures", false);

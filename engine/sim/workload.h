@@ -148,6 +148,8 @@ struct Workload {
   Mode mode = Mode::sampled;
   Algorithm algorithm = Algorithm::binpack;
   std::string strategy = "nomad";
+  /// Sums of strategies for `berth compare`: name -> "sum:component=weight:...".
+  std::map<std::string, std::string> strategies;
   Order order = Order::nomad;
   std::int64_t workers = 1;
   CommitOrder commits = CommitOrder::deterministic;

@@ -1,0 +1,492 @@
+#include "compare/grid.h"
+
+#include <fmt/format.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <mutex>
+
+#include "base/build_info.h"
+#include "base/sha256.h"
+#include "io/files.h"
+#include "io/json_parse.h"
+#include "run/inputs.h"
+#include "run/interrupt.h"
+#include "run/progress.h"
+
+namespace berth::compare {
+namespace {
+
+using strategy::kCpu;
+using strategy::kDisk;
+using strategy::kGpu;
+using strategy::kMemory;
+
+enum MetricIndex : std::size_t {
+  kPlaced,
+  kPriorityPlaced,
+  kCpuUsed,
+  kMemoryUsed,
+  kDiskUsed,
+  kGpuUsed,
+  kFragmentation,
+  kGpuFragment,
+  kStrandedCpu,
+  kStrandedMemory,
+  kNodesUsed,
+  kBalance,
+  kDecisionsPerS,
+  kP50,
+  kP99,
+  kP999,
+};
+
+std::vector<double> values_of(const sim::PackingRun& run) {
+  const sim::PackingQuality& q = run.quality;
+  const auto decisions = static_cast<double>(run.latency.count());
+  return {run.placed_percent(),
+          run.priority_placed_percent,
+          q.used_percent[kCpu],
+          q.used_percent[kMemory],
+          q.used_percent[kDisk],
+          q.used_percent[kGpu],
+          q.fragmentation_percent,
+          q.gpu_fragment_percent,
+          q.stranded_percent[kCpu],
+          q.stranded_percent[kMemory],
+          q.nodes_used_percent,
+          q.balance,
+          run.decide_s == 0 ? 0 : decisions / run.decide_s,
+          static_cast<double>(run.latency.percentile(50)),
+          static_cast<double>(run.latency.percentile(99)),
+          static_cast<double>(run.latency.percentile(99.9))};
+}
+
+/// What a kept run must agree in to stand for a new one.
+std::string key_of(const sim::Workload& workload, const std::string& text, const std::string& strategy,
+                   std::int64_t seed) {
+  base::Sha256 digest;
+  digest.add(
+      fmt::format("{}\n{}\n{}\n{}\n{}\n", base::build_info().commit, workload.label, strategy, seed, text.size()));
+  digest.add(text);
+  if (workload.cluster.source == sim::Source::files || workload.jobs.source == sim::Source::files)
+    for (const std::string& file : {workload.cluster.nodes_file, workload.jobs.file})
+      if (const auto content = io::read_file((std::filesystem::path(workload.path).parent_path() / file).string());
+          !file.empty() && content)
+        digest.add(fmt::format("{}\n{}", content->size(), *content));
+  return digest.hex().substr(0, 32);
+}
+
+std::optional<GridRun> kept_run(const std::string& path, const std::string& key) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  const auto text = io::read_file(path);
+  if (!text) return std::nullopt;
+  const auto value = io::parse_json(*text, path);
+  if (!value || (*value)["key"].as_string() != key) return std::nullopt;
+  GridRun out{.done = true, .resumed = true, .values = {}, .digest = (*value)["digest"].as_string()};
+  for (const Metric& metric : metrics()) {
+    const json::Value* one = (*value)["metrics"].find(metric.name);
+    if (!one || !one->is_number()) return std::nullopt;
+    out.values.push_back(one->as_double());
+  }
+  return out;
+}
+
+json::Value run_json(const GridRun& run) {
+  json::Value out = json::Value::object();
+  out.set("digest", run.digest);
+  json::Value values = json::Value::object();
+  for (std::size_t m = 0; m < metrics().size(); ++m) values.set(metrics()[m].name, run.values[m]);
+  out.set("metrics", std::move(values));
+  return out;
+}
+
+/// Shown in every table: these, where the dimension is there at all.
+constexpr std::size_t kShown[] = {kPlaced,      kCpuUsed,   kMemoryUsed, kGpuUsed,       kFragmentation,
+                                  kGpuFragment, kNodesUsed, kBalance,    kDecisionsPerS, kP99};
+
+std::string plus_minus(const Summary& s, int digits, bool interval) {
+  if (s.count == 0) return "-";
+  if (s.count == 1) return fmt::format("{:.{}f}", s.mean, digits);
+  std::string out = fmt::format("{:.{}f} ± {:.{}f}", s.mean, digits, s.deviation, digits);
+  if (interval) out += fmt::format(" [{:.{}f}, {:.{}f}]", s.low, digits, s.high, digits);
+  return out;
+}
+
+bool anything(const GridResult& result, std::size_t metric) {
+  for (std::size_t s = 0; s < result.strategies.size(); ++s)
+    for (const double v : result.values(s, metric))
+      if (v != 0) return true;
+  return false;
+}
+
+/// No other strategy is at least as good in placed share, fragmentation and speed and better in one.
+std::vector<bool> front_of(const GridResult& result) {
+  std::vector<std::vector<double>> points;
+  for (std::size_t s = 0; s < result.strategies.size(); ++s)
+    points.push_back({summarise(result.values(s, kPlaced)).mean, -summarise(result.values(s, kFragmentation)).mean,
+                      summarise(result.values(s, kDecisionsPerS)).mean});
+  return pareto_front(points);
+}
+
+std::vector<std::vector<std::string>> summary_rows(const GridResult& result, bool interval) {
+  std::vector<std::size_t> shown;
+  for (const std::size_t metric : kShown)
+    if (anything(result, metric) || metric == kPlaced) shown.push_back(metric);
+  std::vector<std::vector<std::string>> rows(1, {"strategy"});
+  for (const std::size_t metric : shown) rows[0].push_back(metrics()[metric].title);
+  rows[0].push_back("front");
+  const auto front = front_of(result);
+  for (std::size_t s = 0; s < result.strategies.size(); ++s) {
+    auto& row = rows.emplace_back(1, result.strategies[s]);
+    for (const std::size_t metric : shown)
+      row.push_back(plus_minus(summarise(result.values(s, metric)), metrics()[metric].digits, interval));
+    row.push_back(front[s] ? "*" : "");
+  }
+  return rows;
+}
+
+/// What strategies are tested in; more would cost every test its power.
+constexpr std::size_t kTested[] = {kPlaced, kFragmentation, kGpuFragment, kNodesUsed, kBalance, kDecisionsPerS};
+
+struct Difference {
+  std::size_t strategy, metric;
+  PairedTest test;
+};
+/// Every strategy against the first, the p of all of them adjusted together.
+std::vector<Difference> differences_of(const GridResult& result) {
+  std::vector<PairedTest> tests;
+  std::vector<Difference> out;
+  if (result.seeds.size() < 2) return out;
+  for (std::size_t s = 1; s < result.strategies.size(); ++s)
+    for (const std::size_t metric : kTested)
+      if (anything(result, metric)) {
+        out.push_back({s, metric, {}});
+        tests.push_back(paired_test(result.values(s, metric), result.values(0, metric)));
+      }
+  adjust_for_many(tests);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].test = tests[i];
+  return out;
+}
+
+std::string p_words(double p) { return p < 1e-4 ? "<0.0001" : fmt::format("{:.4f}", p); }
+
+const char* verdict_of(const PairedTest& test, int direction) {
+  if (!test.shown) return "no difference shown";
+  return direction == 0 ? "differs" : test.difference * direction > 0 ? "better" : "worse";
+}
+
+std::vector<std::vector<std::string>> difference_rows(const GridResult& result) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Difference& d : differences_of(result)) {
+    if (rows.empty())
+      rows.push_back({fmt::format("against {}", result.strategies[0]), "metric", "difference", "95 % interval", "p",
+                      "ranks p", "effect", "verdict"});
+    const PairedTest& t = d.test;
+    const Metric& m = metrics()[d.metric];
+    const int digits = m.digits + 1;
+    rows.push_back({result.strategies[d.strategy], m.title, fmt::format("{:+.{}f}", t.difference, digits),
+                    fmt::format("{:+.{}f} to {:+.{}f}", t.low, digits, t.high, digits), p_words(t.p_adjusted),
+                    p_words(t.p_ranks), t.shown ? effect_words(t.effect) : "-", verdict_of(t, m.direction)});
+  }
+  return rows;
+}
+
+std::size_t shown_width(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+const std::vector<Metric>& metrics() {
+  static const std::vector<Metric> kMetrics = {{"placed_percent", "placed %", 1, false, 2},
+                                               {"priority_placed_percent", "by priority %", 1, false, 2},
+                                               {"cpu_percent", "cpu %", 0, false, 2},
+                                               {"memory_percent", "memory %", 0, false, 2},
+                                               {"disk_percent", "disk %", 0, false, 2},
+                                               {"gpu_percent", "gpu %", 0, false, 2},
+                                               {"fragmentation_percent", "fragmented %", -1, false, 2},
+                                               {"gpu_fragment_percent", "gpu fragments %", -1, false, 2},
+                                               {"stranded_cpu_percent", "stranded cpu %", -1, false, 2},
+                                               {"stranded_memory_percent", "stranded memory %", -1, false, 2},
+                                               {"nodes_used_percent", "nodes used %", 0, false, 2},
+                                               {"balance_points", "balance", -1, false, 2},
+                                               {"decisions_per_s", "decisions/s", 1, true, 0},
+                                               {"latency_p50_ns", "p50 ns", -1, true, 0},
+                                               {"latency_p99_ns", "p99 ns", -1, true, 0},
+                                               {"latency_p999_ns", "p99.9 ns", -1, true, 0}};
+  return kMetrics;
+}
+
+std::vector<double> GridResult::values(std::size_t strategy, std::size_t metric) const {
+  std::vector<double> out;
+  for (std::size_t seed = 0; seed < seeds.size(); ++seed) {
+    bool all = true;
+    for (std::size_t s = 0; s < strategies.size(); ++s) all &= run(s, seed).done;
+    if (all) out.push_back(run(strategy, seed).values[metric]);
+  }
+  return out;
+}
+
+std::string GridResult::digest() const {
+  base::Sha256 all;
+  for (std::size_t s = 0; s < strategies.size(); ++s)
+    for (std::size_t seed = 0; seed < seeds.size(); ++seed)
+      all.add(fmt::format("{} {} {}\n", strategies[s], seeds[seed], run(s, seed).digest));
+  return all.hex().substr(0, 16);
+}
+
+Result<sim::PackingProblem> problem_of(sim::Workload workload, std::int64_t seed) {
+  workload.seed = static_cast<std::uint64_t>(seed);
+  const auto inputs = run::make_inputs(workload);
+  if (!inputs) return tl::unexpected(inputs.error());
+  return sim::packing_problem(inputs->cluster, inputs->jobs, workload.cluster.gpu_shares, workload.path);
+}
+
+Result<GridResult> run_grid(const sim::Workload& workload, const std::string& text, const GridOptions& options) {
+  if (workload.cluster.source == sim::Source::nomad_grid)
+    return tl::unexpected(InputError{workload.path, "", "nomad-grid's cells are evaluations of their own",
+                                     "compare strategies on another workload"});
+  GridResult out;
+  out.workload = workload.name, out.label = workload.label, out.seeds = options.seeds;
+  for (const NamedStrategy& s : options.strategies) out.strategies.push_back(s.name);
+  const std::size_t strategies = out.strategies.size(), total = strategies * out.seeds.size();
+  out.runs.resize(total);
+  std::error_code error_code;
+  if (!options.resume.empty() && !std::filesystem::create_directories(options.resume, error_code) &&
+      !std::filesystem::is_directory(options.resume, error_code))
+    return tl::unexpected(InputError{options.resume, "", "cannot be a folder of results", "name another folder"});
+
+  struct Seed {
+    std::once_flag once;
+    std::optional<sim::PackingProblem> problem;
+    strategy::Context context;
+    std::vector<std::uint32_t> order;
+    std::atomic<std::size_t> left{0};
+  };
+  std::vector<Seed> seeds(out.seeds.size());
+  for (Seed& seed : seeds) seed.left = strategies;
+  std::mutex mutex;  // guards error, progress, left_out, nodes, asked
+  std::atomic<bool> failed{false};
+  std::optional<InputError> error;
+  const auto fail = [&](InputError problem) {
+    const std::lock_guard lock(mutex);
+    if (!error) error = std::move(problem);
+    failed = true;
+  };
+  run::Progress progress("runs", total, options.quiet);
+  std::atomic<std::uint64_t> done{0};
+  const auto begin = std::chrono::steady_clock::now();
+  const auto one = [&](std::size_t i) {
+    const std::size_t at = i / strategies, s = i % strategies;
+    Seed& seed = seeds[at];
+    if (run::interrupted() || failed) return;
+    GridRun& run = out.runs[s * out.seeds.size() + at];
+    const std::string key = key_of(workload, text, options.strategies[s].spec.text(), out.seeds[at]);
+    const std::string file =
+        options.resume.empty() ? "" : (std::filesystem::path(options.resume) / (key + ".json")).string();
+    if (!file.empty())
+      if (auto kept = kept_run(file, key)) run = std::move(*kept);
+    if (!run.done || at == 0)
+      std::call_once(seed.once, [&] {
+        auto problem = problem_of(workload, out.seeds[at]);
+        if (!problem) return fail(problem.error());
+        seed.problem = std::move(*problem);
+        seed.context = seed.problem->context();
+        seed.order = sim::visiting_order(seed.problem->nodes.size(), out.seeds[at]);
+        if (at != 0) return;
+        const std::lock_guard lock(mutex);
+        out.nodes = seed.problem->nodes.size(), out.asked = seed.problem->asked();
+        out.left_out.assign(seed.problem->left_out.begin(), seed.problem->left_out.end());
+      });
+    if (!run.done) {
+      if (!seed.problem) return;
+      auto result = sim::replay_packing(*seed.problem, seed.context, seed.order, out.seeds[at], workload.departures,
+                                        strategy::registry(), options.strategies[s].spec);
+      if (!result) return fail(result.error());
+      run = {.done = true, .resumed = false, .values = values_of(*result), .digest = result->digest};
+      if (!file.empty()) {
+        json::Value value = run_json(run);
+        value.set("key", key);
+        value.set("strategy", out.strategies[s]);
+        value.set("seed", out.seeds[at]);
+        if (auto written = io::write_file_atomically(file, json::to_text(value, 2) + "\n"); !written)
+          return fail(written.error());
+      }
+    }
+    if (--seed.left == 0) seed.problem.reset();
+    const std::uint64_t count = ++done;
+    const std::lock_guard lock(mutex);
+    progress.update(count, true);
+  };
+  // More threads than cores are allowed, when asked for.
+  const tbb::global_control limit(
+      tbb::global_control::max_allowed_parallelism,
+      std::max<std::size_t>(options.threads,
+                            tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism)));
+  tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
+  arena.execute([&] { tbb::parallel_for(std::size_t{0}, total, one, tbb::simple_partitioner()); });
+  progress.finish();
+  if (error) return tl::unexpected(*error);
+  out.partial = done != total;
+  out.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return out;
+}
+
+std::string text_table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows)
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (c >= widths.size()) widths.push_back(0);
+      widths[c] = std::max(widths[c], shown_width(row[c]));
+    }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line = " ";
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const std::string gap(widths[c] - shown_width(row[c]), ' ');
+      line += c == 0 ? fmt::format(" {}{}", row[c], gap) : fmt::format("  {}{}", gap, row[c]);
+    }
+    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return out;
+}
+
+std::string markdown_table(const std::vector<std::vector<std::string>>& rows) {
+  std::string out;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    out += "|";
+    for (const std::string& cell : rows[r]) out += fmt::format(" {} |", cell);
+    out += "\n";
+    if (r > 0) continue;
+    out += "|";
+    for (std::size_t c = 0; c < rows[0].size(); ++c) out += "---|";
+    out += "\n";
+  }
+  return out;
+}
+
+namespace {
+std::string headline(const GridResult& result) {
+  std::size_t resumed = 0;
+  for (const GridRun& run : result.runs) resumed += run.resumed;
+  std::string out = fmt::format("{} ({}): {} nodes, {} tasks (first seed), {} strategies x {} seeds{}\n",
+                                result.workload, result.label, result.nodes, result.asked, result.strategies.size(),
+                                result.seeds.size(), result.partial ? "; PARTIAL: interrupted" : "");
+  if (resumed > 0) out += fmt::format("{} of {} runs were finished before\n", resumed, result.runs.size());
+  if (!result.left_out.empty()) {
+    std::string all;
+    for (const std::string& one : result.left_out) all += fmt::format("{}{}", all.empty() ? "" : ", ", one);
+    out += fmt::format("not looked at: {}\n", all);
+  }
+  return out;
+}
+constexpr const char* kFrontWords =
+    "mean ± standard deviation over seeds; front *: no strategy is as good in placed, fragmented and decisions/s and "
+    "better in one\n";
+constexpr const char* kTestWords =
+    "p: paired t test over seeds, adjusted for all rows (Holm); ranks p: Wilcoxon's signed ranks, not adjusted;\n"
+    "effect: Cohen's d of the differences, from 0.2 small, 0.5 medium, 0.8 large\n";
+}  // namespace
+
+std::string grid_table(const GridResult& result) {
+  std::string out = headline(result) + "\n" + text_table(summary_rows(result, false)) + kFrontWords;
+  if (const auto rows = difference_rows(result); !rows.empty()) out += "\n" + text_table(rows) + kTestWords;
+  out += fmt::format("placements digest of all runs: {}\n{} runs in {:.2f} s\n", result.digest(), result.runs.size(),
+                     result.elapsed_s);
+  return out;
+}
+
+std::string grid_markdown(const GridResult& result) {
+  std::string out = headline(result) + "\n" + markdown_table(summary_rows(result, true)) + "\n" + kFrontWords +
+                    "[ ]: 95 % confidence interval of the mean\n";
+  if (const auto rows = difference_rows(result); !rows.empty()) out += "\n" + markdown_table(rows) + "\n" + kTestWords;
+  return out;
+}
+
+std::string grid_csv(const GridResult& result) {
+  std::string out = "workload,label,strategy,seed,digest";
+  for (const Metric& metric : metrics()) out += fmt::format(",{}", metric.name);
+  out += "\n";
+  for (std::size_t s = 0; s < result.strategies.size(); ++s)
+    for (std::size_t seed = 0; seed < result.seeds.size(); ++seed) {
+      const GridRun& run = result.run(s, seed);
+      if (!run.done) continue;
+      out += fmt::format("{},{},{},{},{}", result.workload, result.label, result.strategies[s], result.seeds[seed],
+                         run.digest);
+      for (const double value : run.values) out += fmt::format(",{}", value);
+      out += "\n";
+    }
+  return out;
+}
+
+json::Value grid_json(const GridResult& result) {
+  json::Value out = json::Value::object();
+  out.set("kind", "berth-compare");
+  out.set("version", 1);
+  out.set("commit", std::string(base::build_info().commit));
+  out.set("workload", result.workload);
+  out.set("label", result.label);
+  out.set("nodes", result.nodes);
+  out.set("asked", result.asked);
+  out.set("partial", result.partial);
+  out.set("elapsed_s", result.elapsed_s);
+  json::Value left_out = json::Value::array();
+  for (const std::string& one : result.left_out) left_out.push(one);
+  out.set("left_out", std::move(left_out));
+  out.set("digest", result.digest());
+  out.set("test", "paired t, two-sided, Holm over all tests; ranks: Wilcoxon signed rank");
+  const auto front = front_of(result);
+  const auto differences = differences_of(result);
+  json::Value strategies = json::Value::array();
+  for (std::size_t s = 0; s < result.strategies.size(); ++s) {
+    json::Value one = json::Value::object();
+    one.set("strategy", result.strategies[s]);
+    one.set("pareto", static_cast<bool>(front[s]));
+    json::Value summary = json::Value::object();
+    for (std::size_t m = 0; m < metrics().size(); ++m) {
+      const Summary v = summarise(result.values(s, m));
+      json::Value cell = json::Value::object();
+      cell.set("mean", v.mean);
+      cell.set("deviation", v.deviation);
+      cell.set("low95", v.low);
+      cell.set("high95", v.high);
+      for (const Difference& d : differences) {
+        if (d.strategy != s || d.metric != m) continue;
+        json::Value paired = json::Value::object();
+        paired.set("difference", d.test.difference);
+        paired.set("low95", d.test.low);
+        paired.set("high95", d.test.high);
+        paired.set("p", d.test.p);
+        paired.set("p_adjusted", d.test.p_adjusted);
+        paired.set("p_ranks", d.test.p_ranks);
+        paired.set("effect", std::isfinite(d.test.effect) ? json::Value(d.test.effect) : json::Value());
+        paired.set("verdict", verdict_of(d.test, metrics()[m].direction));
+        cell.set("against_first", std::move(paired));
+      }
+      summary.set(metrics()[m].name, std::move(cell));
+    }
+    one.set("summary", std::move(summary));
+    json::Value runs = json::Value::array();
+    for (std::size_t seed = 0; seed < result.seeds.size(); ++seed) {
+      if (!result.run(s, seed).done) continue;
+      json::Value run = run_json(result.run(s, seed));
+      run.set("seed", result.seeds[seed]);
+      runs.push(std::move(run));
+    }
+    one.set("runs", std::move(runs));
+    strategies.push(std::move(one));
+  }
+  out.set("strategies", std::move(strategies));
+  return out;
+}
+
+}  // namespace berth::compare

@@ -1,0 +1,86 @@
+// `berth compare WORKLOAD`: strategies x seeds on all cores, quality beside speed, with the spread over seeds.
+//
+// A seed makes its own cluster and jobs (where the workload draws them) and its own visiting order of the nodes, the
+// same for every strategy, so strategies are compared by the differences per seed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "compare/statistics.h"
+#include "sim/packing_replay.h"
+#include "sim/workload.h"
+
+namespace berth::compare {
+
+/// What is measured of one run, by name. `direction` +1: more is better, -1: less is better, 0: neither.
+struct Metric {
+  const char* name;   ///< key in JSON and CSV
+  const char* title;  ///< head of a column
+  int direction;
+  bool speed;  ///< depends on the machine: not part of what must be equal on every run
+  int digits;
+};
+[[nodiscard]] const std::vector<Metric>& metrics();
+
+struct NamedStrategy {
+  std::string name;  ///< as shown: the spec's text, or the name of a sum in the workload file
+  strategy::StrategySpec spec;
+};
+
+struct GridRun {
+  bool done = false;
+  bool resumed = false;        ///< read from a file of an earlier run
+  std::vector<double> values;  ///< one per metric
+  std::string digest;
+};
+
+struct GridOptions {
+  std::vector<NamedStrategy> strategies;
+  std::vector<std::int64_t> seeds;
+  std::size_t threads = 0;
+  std::string resume;  ///< folder of finished runs; "" = none
+  bool quiet = false;
+};
+
+struct GridResult {
+  std::string workload, label;
+  std::size_t nodes = 0;
+  std::uint64_t asked = 0;
+  std::vector<std::string> strategies, left_out;
+  std::vector<std::int64_t> seeds;
+  std::vector<GridRun> runs;  ///< strategies x seeds
+  double elapsed_s = 0;
+  bool partial = false;
+
+  [[nodiscard]] const GridRun& run(std::size_t strategy, std::size_t seed) const {
+    return runs[strategy * seeds.size() + seed];
+  }
+  /// 16 hex digits over the placements of every run: the same on every machine and for every number of threads.
+  [[nodiscard]] std::string digest() const;
+  /// One metric of one strategy over the seeds that were done by all strategies.
+  [[nodiscard]] std::vector<double> values(std::size_t strategy, std::size_t metric) const;
+};
+
+/// `text` is the workload file's content: what a resumed run must agree in. With --resume each run is written when it
+/// is done, whole or not at all, and not run again.
+[[nodiscard]] Result<GridResult> run_grid(const sim::Workload& workload, const std::string& text,
+                                          const GridOptions& options);
+
+/// The problem of one seed: inputs of the workload under that seed.
+[[nodiscard]] Result<sim::PackingProblem> problem_of(sim::Workload workload, std::int64_t seed);
+
+[[nodiscard]] std::string grid_table(const GridResult& result);
+[[nodiscard]] std::string grid_markdown(const GridResult& result);
+[[nodiscard]] std::string grid_csv(const GridResult& result);
+[[nodiscard]] json::Value grid_json(const GridResult& result);
+
+/// Rows and columns with a head, columns padded to their widest cell, the first to the left.
+[[nodiscard]] std::string text_table(const std::vector<std::vector<std::string>>& rows);
+[[nodiscard]] std::string markdown_table(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace berth::compare

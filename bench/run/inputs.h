@@ -1,0 +1,19 @@
+// What a workload file stands for: its cluster and its jobs in the order of their arrival.
+#pragma once
+
+#include "berth/result.h"
+#include "sim/generated_cluster.h"
+#include "sim/job_stream.h"
+#include "sim/workload.h"
+
+namespace berth::run {
+
+struct Inputs {
+  sim::GeneratedCluster cluster;
+  sim::JobStream jobs;
+};
+
+/// Generates, or reads the data of, everything but nomad-grid, which has neither. Errors are those of the data.
+[[nodiscard]] Result<Inputs> make_inputs(const sim::Workload& workload);
+
+}  // namespace berth::run

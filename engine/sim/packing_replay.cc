@@ -1,0 +1,208 @@
+#include "sim/packing_replay.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <queue>
+
+#include "base/go_rand.h"
+#include "strategy/fragments.h"
+
+namespace berth::sim {
+namespace {
+
+using strategy::kCpu;
+using strategy::kDimensions;
+using strategy::kGpu;
+using Steady = std::chrono::steady_clock;
+
+constexpr std::size_t kMoments = 20;
+
+void add_to_mean(PackingQuality& mean, const PackingQuality& one, double weight) {
+  for (std::size_t d = 0; d < kDimensions; ++d) {
+    mean.used_percent[d] += weight * one.used_percent[d];
+    mean.stranded_percent[d] += weight * one.stranded_percent[d];
+  }
+  mean.fragmentation_percent += weight * one.fragmentation_percent;
+  mean.gpu_fragment_percent += weight * one.gpu_fragment_percent;
+  mean.nodes_used_percent += weight * one.nodes_used_percent;
+  mean.balance += weight * one.balance;
+}
+
+}  // namespace
+
+PackingQuality measure_quality(const strategy::Fleet& fleet, const strategy::Context& context) {
+  PackingQuality out;
+  const std::size_t n = fleet.size();
+  if (n == 0) return out;
+  std::array<std::int64_t, kDimensions> reference{};
+  for (std::size_t d = 0; d < kDimensions; ++d)
+    reference[d] = static_cast<std::int64_t>(std::ceil(context.demand_mean[d]));
+  const auto fits = [&](const auto& free) {
+    std::int64_t count = INT64_MAX;
+    for (std::size_t d = 0; d < kDimensions; ++d)
+      if (reference[d] > 0) count = std::min<std::int64_t>(count, free[d] / reference[d]);
+    return count == INT64_MAX ? 0 : count;
+  };
+  const auto capacity = fleet.capacity_total(), free = fleet.free_total();
+  std::array<std::int64_t, kDimensions> stranded{};
+  std::int64_t fitting = 0;
+  double nodes_used = 0, fragments = 0, sum = 0, squares = 0;
+  for (std::size_t row = 0; row < n; ++row) {
+    const strategy::Node node = fleet.node(static_cast<strategy::Row>(row));
+    const std::int64_t here = fits(node.state.free);
+    fitting += here;
+    double most = 0;
+    for (std::size_t d = 0; d < kDimensions; ++d) {
+      if (here == 0) stranded[d] += node.state.free[d];
+      if (const double c = node.state.capacity[d]; c > 0) most = std::max(most, 100 * (c - node.state.free[d]) / c);
+    }
+    sum += most, squares += most * most;
+    nodes_used += node.state.tasks > 0;
+    if (context.fragments && !node.devices.empty())
+      fragments += context.fragments->exact(node.state.model, node.free(kCpu), node.devices);
+  }
+  const auto percent = [](double part, double whole) { return whole == 0 ? 0 : 100 * part / whole; };
+  for (std::size_t d = 0; d < kDimensions; ++d) {
+    const auto whole = static_cast<double>(capacity[d]);
+    out.used_percent[d] = percent(static_cast<double>(capacity[d] - free[d]), whole);
+    out.stranded_percent[d] = percent(static_cast<double>(stranded[d]), whole);
+  }
+  const std::int64_t pooled = fits(free);
+  out.fragmentation_percent = pooled == 0 ? 0 : 100 * (1 - static_cast<double>(fitting) / static_cast<double>(pooled));
+  out.gpu_fragment_percent = percent(fragments, static_cast<double>(capacity[kGpu]));
+  const auto count = static_cast<double>(n);
+  out.nodes_used_percent = percent(nodes_used, count);
+  out.balance = std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count)));
+  return out;
+}
+
+strategy::Context with_draws(strategy::Context context, std::int64_t seed) {
+  auto random = std::make_shared<base::GoRand>(seed);
+  context.draw = [random](std::uint32_t bound) { return random->bounded(bound); };
+  return context;
+}
+
+Result<PackingRun> replay_packing(const PackingProblem& problem, const strategy::Context& context,
+                                  const std::vector<std::uint32_t>& order, std::int64_t seed, bool departures,
+                                  const strategy::Registry& strategies, const strategy::StrategySpec& spec) {
+  auto made = strategies.make(spec, with_draws(context, seed));
+  if (!made) return tl::unexpected(made.error());
+  strategy::Ranker& ranker = **made;
+  strategy::Fleet fleet = fleet_of(problem, order);
+  struct End {
+    std::int64_t at_ns;
+    std::uint64_t number;
+    strategy::Row row;
+    strategy::ClassId task;
+    strategy::DeviceMask devices;
+    bool operator>(const End& other) const { return std::tie(at_ns, number) > std::tie(other.at_ns, other.number); }
+  };
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends;
+  PackingRun out;
+  std::uint64_t digest = mix64(1), decisions = 0, moments = 0;
+  const auto note = [&](std::uint64_t value) { digest = mix64(digest ^ value); };
+  double priority_asked = 0, priority_placed = 0;
+  std::vector<std::uint64_t> hosts;       // rows that run a task of the current job, for distinct_hosts
+  std::vector<strategy::Row> hosts_used;  // to clear them
+  std::uint32_t hosts_job = UINT32_MAX;
+  std::int64_t decide_ns = 0;
+  for (std::size_t i = 0; i < problem.arrivals.size(); ++i) {
+    const PackingArrival& arrival = problem.arrivals[i];
+    while (departures && !ends.empty() && ends.top().at_ns <= arrival.due_ns) {
+      const End end = ends.top();
+      ends.pop();
+      fleet.remove(end.row, end.task, end.devices);
+    }
+    if (arrival.distinct_hosts && hosts_job != arrival.job) {
+      hosts.resize((fleet.size() + 63) / 64);
+      for (const strategy::Row row : hosts_used) hosts[row / 64] = 0;
+      hosts_used.clear();
+      hosts_job = arrival.job;
+    }
+    const double priority = problem.classes[arrival.task].priority;
+    for (std::uint32_t k = 0; k < arrival.count; ++k) {
+      ++out.asked, priority_asked += priority;
+      const auto begin = Steady::now();
+      const auto choice = ranker.choose(fleet, arrival.task,
+                                        arrival.distinct_hosts ? strategy::Exclusion(hosts) : strategy::Exclusion{});
+      if (choice) fleet.place(choice->row, arrival.task, choice->devices);
+      const auto taken = std::chrono::duration_cast<std::chrono::nanoseconds>(Steady::now() - begin).count();
+      decide_ns += taken;
+      out.latency.record(taken);
+      ++decisions;
+      if (!choice) {
+        note(~std::uint64_t{0});
+        continue;
+      }
+      ++out.placed, priority_placed += priority;
+      note(order[choice->row]), note(choice->devices);
+      if (arrival.distinct_hosts) {
+        hosts[choice->row / 64] |= std::uint64_t{1} << (choice->row % 64);
+        hosts_used.push_back(choice->row);
+      }
+      if (departures && arrival.run_time_ns != kNeverEnds)
+        ends.push({arrival.due_ns + arrival.run_time_ns, decisions, choice->row, arrival.task, choice->devices});
+    }
+    // Evenly spaced over the arrivals, the last one included.
+    if (departures && (i + 1) * kMoments / problem.arrivals.size() > moments) {
+      const std::uint64_t now = (i + 1) * kMoments / problem.arrivals.size();
+      add_to_mean(out.quality, measure_quality(fleet, context), static_cast<double>(now - moments) / kMoments);
+      moments = now;
+    }
+  }
+  if (!departures || problem.arrivals.empty()) out.quality = measure_quality(fleet, context);
+  out.priority_placed_percent = priority_asked == 0 ? 100 : 100 * priority_placed / priority_asked;
+  out.decide_s = static_cast<double>(decide_ns) * 1e-9;
+  out.digest = fmt::format("{:016x}", digest);
+  return out;
+}
+
+Result<CapacityRun> measure_capacity(const PackingProblem& problem, strategy::Context context, strategy::Fleet fleet,
+                                     const strategy::TaskClass* task, std::int64_t seed,
+                                     const strategy::Registry& strategies, const strategy::StrategySpec& spec,
+                                     std::size_t misses_max) {
+  constexpr std::uint64_t kFittedMax = 100'000'000;
+  auto made = strategies.make(spec, with_draws(std::move(context), seed));
+  if (!made) return tl::unexpected(made.error());
+  strategy::Ranker& ranker = **made;
+  CapacityRun out;
+  const auto place = [&](strategy::ClassId id) {
+    const auto choice = ranker.choose(fleet, id);
+    if (choice) fleet.place(choice->row, id, choice->devices), ++out.fitted;
+    return choice.has_value();
+  };
+  const auto asks_nothing = [](const strategy::TaskClass& t) { return t.ask == strategy::Amounts{} && t.gpus == 0; };
+  if (task) {
+    // A task that asks nothing fits without end.
+    if (asks_nothing(*task))
+      return tl::unexpected(InputError{"--task", "", "asks nothing", "name an amount, e.g. cpu=1000"});
+    const strategy::ClassId id = fleet.add_class(*task);
+    while (place(id) && out.fitted < kFittedMax) {
+    }
+    out.until_first_miss = out.fitted;
+    return out;
+  }
+  std::vector<std::pair<std::uint64_t, strategy::ClassId>> cumulated;
+  std::uint64_t total = 0;
+  for (const PackingArrival& a : problem.arrivals)
+    if (a.count > 0 && !asks_nothing(problem.classes[a.task])) cumulated.emplace_back(total += a.count, a.task);
+  if (total == 0) return out;
+  Random random(static_cast<std::uint64_t>(seed), "capacity");
+  bool missed = false;
+  for (std::size_t misses = 0; misses < misses_max && out.fitted < kFittedMax;) {
+    const std::uint64_t at = random.below(total);
+    const auto drawn = std::upper_bound(cumulated.begin(), cumulated.end(), at,
+                                        [](std::uint64_t value, const auto& entry) { return value < entry.first; });
+    if (place(drawn->second)) {
+      misses = 0;
+      out.until_first_miss += !missed;
+    } else {
+      missed = true, ++misses;
+    }
+  }
+  return out;
+}
+
+}  // namespace berth::sim

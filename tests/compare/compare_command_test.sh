@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# `berth compare WORKLOAD` from outside: exit codes, one line per error, output files, resuming, Ctrl-C.
+#   tests/compare/compare_command_test.sh BERTH
+set -uo pipefail
+berth=$1
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+broken() { echo "$1" >&2; failures=$((failures + 1)); }
+
+# expect CODE PATTERN ARGUMENTS...: exit code, and exactly one line on standard error that matches.
+expect() {
+  local code=$1 pattern=$2 status=0
+  shift 2
+  "$berth" compare --quiet "$@" > "$scratch/out" 2> "$scratch/err" || status=$?
+  [ "$status" -eq "$code" ] || broken "berth compare $*: exit code $status instead of $code"
+  [ "$(wc -l < "$scratch/err")" -eq 1 ] || broken "berth compare $*: not one line on standard error"
+  grep -qE -- "$pattern" "$scratch/err" || broken "berth compare $*: '$(cat "$scratch/err")' does not match '$pattern'"
+}
+
+small="$scratch/small.toml"
+cat > "$small" << 'EOF'
+name = "small"
+[strategies]
+mine = { cosine = 1.0, best-fit = 0.5 }
+[cluster]
+nodes = 50
+[[cluster.shapes]]
+name = "std"
+[jobs]
+count = 40
+[[jobs.mix]]
+name = "web"
+count = 20
+cpu_mhz = [200, 3000]
+memory_mb = [200, 9000]
+EOF
+
+expect 2 "there is no such strategy.*did you mean 'best-fit'\? valid: .*worst-fit; in the workload: mine" "$small" --strategies bestfit
+expect 2 "there is no parameter 'nrom'.*did you mean 'norm'" "$small" --strategies best-fit:nrom=max
+expect 2 "is named twice" "$small" --strategies best-fit,best-fit
+expect 2 "has no scores to add" "$small" --strategies sum:random=1
+expect 2 "names no seeds" "$small" --seeds 0
+expect 2 'no-such: there is no such file' no-such
+expect 2 'its folder does not exist' "$small" --json "$scratch/none/a.json"
+sed 's/^mine = .*/mine = 3/' "$small" > "$scratch/flat.toml"
+expect 2 'is not a table of weights|no number' "$scratch/flat.toml"
+expect 2 'nomad-grid' nomad-grid
+expect 2 'names a workload and an experiment' "$small" --experiment openb-atc23
+: > "$scratch/file"
+expect 2 'cannot be a folder' "$small" --resume "$scratch/file"
+
+run() { "$berth" compare --quiet "$small" --strategies mine,first-fit,random --seeds 3 "$@"; }
+run --threads 1 --json "$scratch/a.json" --csv "$scratch/a.csv" --markdown "$scratch/a.md" > "$scratch/a" || broken "a good comparison failed with $?"
+run --threads 3 --resume "$scratch/kept" > "$scratch/b" || broken "three threads failed with $?"
+run --resume "$scratch/kept" > "$scratch/c" || broken "a resumed comparison failed with $?"
+for file in b c; do
+  cmp -s <(grep '^placements digest' "$scratch/a") <(grep '^placements digest' "$scratch/$file") || broken "the digests differ"
+done
+grep -q '^9 of 9 runs were finished before' "$scratch/c" || broken "a resumed comparison ran again"
+[ "$(wc -l < "$scratch/a.csv")" -eq 10 ] || broken "the CSV has not one line per run"
+grep -q '"verdict"' "$scratch/a.json" || broken "the JSON has no tests"
+grep -q '^| mine |' "$scratch/a.md" || broken "the Markdown has no row per strategy"
+
+# Ctrl-C: what was finished is reported, marked, kept, and not run again.
+sed 's/count = 40/count = 4000/; s/nodes = 50/nodes = 4000/' "$small" > "$scratch/long.toml"
+"$berth" compare --quiet "$scratch/long.toml" --strategies first-fit,random --seeds 40 --resume "$scratch/cut" > "$scratch/out" &
+pid=$!
+for _ in $(seq 300); do [ -n "$(ls "$scratch/cut" 2> /dev/null)" ] && break; sleep 0.1; done
+kill -INT "$pid"
+status=0
+wait "$pid" || status=$?
+[ "$status" -eq 4 ] || broken "an interrupted comparison ends with $status instead of 4"
+grep -q 'PARTIAL: interrupted' "$scratch/out" || broken "an interrupted comparison does not say so"
+[ "$(find "$scratch/cut" -name '*.part*' | wc -l)" -eq 0 ] || broken "a half result was left behind"
+
+[ "$failures" -eq 0 ] && echo "berth compare: all checks hold"
+exit $((failures > 0))

@@ -1,0 +1,231 @@
+// Grids of runs: what a problem is made of, what is measured of a run, and that a grid is the same on any number of
+// threads, interrupted or not.
+#include "compare/grid.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace berth::compare {
+namespace {
+
+namespace fs = std::filesystem;
+using strategy::kCpu;
+using strategy::kGpu;
+using strategy::kMemory;
+
+const char* const kWorkload = R"(name = "small"
+seed = 7
+[strategies]
+mine = { cosine = 1.0, best-fit = 0.5, rescale = "yes" }
+[cluster]
+nodes = 40
+[[cluster.shapes]]
+name = "std"
+weight = 3
+cores = 4
+mhz_per_core = 1000
+memory_mb = 8192
+[[cluster.shapes]]
+name = "gpu"
+cores = 8
+mhz_per_core = 1000
+memory_mb = 16384
+devices = [{ name = "nvidia/gpu/T4", count = 2 }]
+[jobs]
+count = 30
+[[jobs.mix]]
+name = "web"
+count = [2, 6]
+cpu_mhz = [500, 2500]
+memory_mb = [256, 6000]
+[[jobs.mix]]
+name = "train"
+count = 1
+cpu_mhz = 1000
+memory_mb = 1000
+devices = [{ name = "nvidia/gpu" }]
+)";
+
+sim::Workload workload_of(const std::string& text) {
+  auto workload = sim::parse_workload(text, "small.toml");
+  EXPECT_TRUE(workload) << workload.error().line();
+  return *workload;
+}
+
+GridOptions options_of(const sim::Workload& workload, std::vector<std::string> names, std::size_t threads = 1) {
+  GridOptions out;
+  for (std::string& name : names) {
+    const auto sum = workload.strategies.find(name);
+    auto spec = strategy::registry().parse(sum == workload.strategies.end() ? name : sum->second);
+    EXPECT_TRUE(spec) << spec.error().line();
+    out.strategies.push_back({std::move(name), *spec});
+  }
+  out.seeds = {7, 8, 9, 10};
+  out.threads = threads, out.quiet = true;
+  return out;
+}
+
+TEST(Problem, IsWhatTheWorkloadAsks) {
+  const auto problem = problem_of(workload_of(kWorkload), 7);
+  ASSERT_TRUE(problem) << problem.error().line();
+  ASSERT_EQ(problem->nodes.size(), 40U);
+  std::size_t with_gpus = 0;
+  for (std::size_t node = 0; node < 40; ++node) {
+    const auto& spec = problem->nodes[node];
+    const bool gpu = problem->node_classes[node] == "gpu";
+    with_gpus += gpu;
+    EXPECT_EQ(spec.capacity[kCpu], gpu ? 8000 : 4000);
+    EXPECT_EQ(spec.capacity[kMemory], gpu ? 16384 : 8192);
+    EXPECT_EQ(spec.devices, gpu ? 2 : 0);
+  }
+  EXPECT_GT(with_gpus, 0U);
+  EXPECT_EQ(problem->jobs, 30U);
+  for (const auto& arrival : problem->arrivals) {
+    const strategy::TaskClass& task = problem->classes[arrival.task];
+    if (task.gpus == 0) continue;
+    EXPECT_EQ(task.gpu_milli, 1000);
+    for (strategy::Row node = 0; node < 40; ++node)
+      EXPECT_EQ(task.may_run_on(node), problem->node_classes[node] == "gpu");
+  }
+  // Another seed, another problem: but the same one for the same seed.
+  EXPECT_EQ(problem_of(workload_of(kWorkload), 7)->asked(), problem->asked());
+}
+
+TEST(Quality, ByHand) {
+  // Two nodes of 4,000 MHz and 4,000 MiB; mean ask 1,000 and 1,000. One is empty (4 fit), one has 3,500 MHz used: 500
+  // and 4,000 are left, none fits, so these are stranded. Together 4,500 and 8,000 would hold 4.
+  const std::vector<strategy::Fleet::NodeSpec> specs(2, {{4000, 4000, 0, 0}, 0, 0});
+  strategy::Fleet fleet(specs);
+  strategy::TaskClass filler;
+  filler.ask = {3500, 0, 0, 0};
+  fleet.place(1, fleet.add_class(filler), 0);
+  strategy::Context context;
+  context.demand_mean = {1000, 1000, 0, 0};
+  const sim::PackingQuality q = sim::measure_quality(fleet, context);
+  EXPECT_DOUBLE_EQ(q.used_percent[kCpu], 43.75);
+  EXPECT_DOUBLE_EQ(q.used_percent[kMemory], 0);
+  EXPECT_DOUBLE_EQ(q.used_percent[kGpu], 0);  // no capacity: 0, not a NaN
+  EXPECT_DOUBLE_EQ(q.stranded_percent[kCpu], 6.25);
+  EXPECT_DOUBLE_EQ(q.stranded_percent[kMemory], 50);
+  EXPECT_DOUBLE_EQ(q.fragmentation_percent, 0);
+  EXPECT_DOUBLE_EQ(q.nodes_used_percent, 50);
+  EXPECT_DOUBLE_EQ(q.balance, 43.75);  // 0 and 87.5
+  // A mean ask of 2,500 MHz: one fits in 4,500, and one does on the empty node; with 2,000 two and two.
+  filler.ask = {1600, 0, 0, 0};
+  fleet.place(0, fleet.add_class(filler), 0);  // 2,400 and 500 left: 2,900 would hold one of 2,500, no node does
+  context.demand_mean = {2500, 0, 0, 0};
+  EXPECT_DOUBLE_EQ(sim::measure_quality(fleet, context).fragmentation_percent, 100);
+  EXPECT_EQ(sim::measure_quality(strategy::Fleet(std::span<const strategy::Fleet::NodeSpec>{}), context).balance, 0);
+}
+
+TEST(Replay, RespectsDistinctHostsAndDepartures) {
+  sim::PackingProblem problem;
+  problem.nodes.assign(3, {{1000, 1000, 0, 0}, 0, 0});
+  problem.node_classes.assign(3, "n");
+  problem.models = {""};
+  strategy::TaskClass small, whole;
+  small.ask = {100, 100, 0, 0}, whole.ask = {1000, 1000, 0, 0};
+  problem.classes = {small, whole};
+  problem.arrivals = {{.due_ns = 0, .run_time_ns = 10, .task = 0, .count = 4, .job = 0, .distinct_hosts = true},
+                      {.due_ns = 10, .run_time_ns = 10, .task = 1, .count = 3, .job = 1, .distinct_hosts = false}};
+  problem.jobs = 2;
+  const auto run = [&](bool departures) {
+    return *sim::replay_packing(problem, problem.context(), {0, 1, 2}, 1, departures, strategy::registry(),
+                                {"first-fit", {}});
+  };
+  EXPECT_EQ(run(false).placed, 3U);  // the fourth of the job has no host of its own, and no node is empty any more
+  EXPECT_EQ(run(true).placed, 6U);   // at 10 the first three are gone
+  EXPECT_NE(run(true).digest, run(false).digest);
+}
+
+TEST(Grid, IsTheSameOnAnyNumberOfThreads) {
+  const auto workload = workload_of(kWorkload);
+  const std::vector<std::string> names = {"first-fit", "random", "nomad-limit", "fgd", "mine"};
+  const auto one = run_grid(workload, kWorkload, options_of(workload, names, 1));
+  const auto four = run_grid(workload, kWorkload, options_of(workload, names, 4));
+  ASSERT_TRUE(one && four);
+  EXPECT_EQ(one->digest(), four->digest());
+  for (std::size_t i = 0; i < one->runs.size(); ++i) {
+    ASSERT_EQ(one->runs[i].digest, four->runs[i].digest);
+    for (std::size_t m = 0; m < metrics().size(); ++m)
+      if (!metrics()[m].speed) {
+        EXPECT_EQ(one->runs[i].values[m], four->runs[i].values[m]) << metrics()[m].name;
+      }
+  }
+  EXPECT_NE(one->run(0, 0).digest, one->run(0, 1).digest);
+  const auto csv = grid_csv(*one);
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 5 * 4);
+  const auto json = grid_json(*one);
+  EXPECT_EQ(json["strategies"].items().size(), 5U);
+  EXPECT_NE(grid_markdown(*one).find("| mine |"), std::string::npos);
+}
+
+TEST(Grid, SaysWhenNoDifferenceIsShown) {
+  const auto workload = workload_of(kWorkload);
+  const auto result = run_grid(workload, kWorkload, options_of(workload, {"best-fit", "best-fit:device=worst"}));
+  ASSERT_TRUE(result);
+  const json::Value report = grid_json(*result);
+  EXPECT_EQ(report["strategies"].items()[1]["summary"]["placed_percent"]["against_first"]["verdict"].as_string(),
+            "no difference shown");
+  EXPECT_NE(grid_table(*result).find("no difference shown"), std::string::npos);
+}
+
+TEST(Grid, ResumesFromWhatIsWhole) {
+  const auto workload = workload_of(kWorkload);
+  auto options = options_of(workload, {"first-fit", "random"});
+  const fs::path folder = fs::temp_directory_path() / ("berth-compare-" + std::to_string(::getpid()));
+  options.resume = folder.string();
+  const auto first = run_grid(workload, kWorkload, options);
+  ASSERT_TRUE(first) << first.error().line();
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
+  ASSERT_EQ(files.size(), 8U);
+  std::sort(files.begin(), files.end());
+  fs::remove(files[0]);
+  std::ofstream(files[1], std::ios::trunc) << "{\"key\": ";  // cut off
+  std::ofstream(files[2], std::ios::trunc) << "{\"key\": \"of another run\", \"digest\": \"\", \"metrics\": {}}";
+  const auto second = run_grid(workload, kWorkload, options);
+  ASSERT_TRUE(second);
+  std::size_t resumed = 0;
+  for (const GridRun& run : second->runs) resumed += run.resumed;
+  EXPECT_EQ(resumed, 5U);
+  EXPECT_EQ(second->digest(), first->digest());
+  // Another workload does not take these for its own.
+  const auto third = run_grid(workload, std::string(kWorkload) + "\n", options);
+  ASSERT_TRUE(third);
+  for (const GridRun& run : third->runs) EXPECT_FALSE(run.resumed);
+  fs::remove_all(folder);
+}
+
+TEST(Grid, EmptyWorkloadsAndNodesWithoutAmountsAreDefined) {
+  const auto workload = workload_of(kWorkload);
+  sim::PackingProblem problem;
+  problem.models = {""};
+  for (const std::size_t nodes : {0U, 2U}) {
+    problem.nodes.assign(nodes, {});
+    problem.node_classes.assign(nodes, "nothing");
+    problem.classes = {strategy::TaskClass{}};
+    for (const strategy::StrategyInfo* info : strategy::registry().all()) {
+      if (info->name == "sum") continue;
+      std::vector<std::uint32_t> order(nodes);
+      for (std::uint32_t i = 0; i < nodes; ++i) order[i] = i;
+      problem.arrivals.clear();
+      const auto none =
+          sim::replay_packing(problem, problem.context(), order, 1, true, strategy::registry(), {info->name, {}});
+      ASSERT_TRUE(none) << info->name;
+      EXPECT_EQ(none->placed_percent(), 100) << info->name;  // nothing was asked
+      problem.arrivals = {{.due_ns = 0, .run_time_ns = 1, .task = 0, .count = 3, .job = 0, .distinct_hosts = false}};
+      const auto some =
+          sim::replay_packing(problem, problem.context(), order, 1, false, strategy::registry(), {info->name, {}});
+      ASSERT_TRUE(some) << info->name;
+      EXPECT_EQ(some->placed, nodes == 0 ? 0U : 3U) << info->name;  // asks nothing: fits wherever a node is
+      for (const double used : some->quality.used_percent) EXPECT_EQ(used, 0) << info->name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth::compare
