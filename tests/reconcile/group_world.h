@@ -1,0 +1,149 @@
+// One job with one group, run through the cluster reconciler; what is to be done comes back as one line of text.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "reconcile/cluster.h"
+
+namespace berth::reconcile {
+
+inline constexpr std::int64_t kWorldNow = 1'000'000 * base::kSecond;
+
+/// One job `j` with the group `web`, and what there is of it.
+struct GroupWorld : UpdateJudge, IdSource {
+  std::shared_ptr<model::Job> job = std::make_shared<model::Job>();      ///< wanted
+  std::shared_ptr<model::Job> old_job = std::make_shared<model::Job>();  ///< version 1, of the allocations by default
+  std::vector<model::Allocation> allocs;
+  std::vector<NodeTaint> taints;
+  std::optional<model::Deployment> deployment;
+  bool is_batch = false;
+  std::string eval_id = "eval";
+  std::int64_t now = kWorldNow;
+  std::uint64_t destructive_below = 0;  ///< allocations of an older version are updated destructively
+  int evals = 0;
+  ClusterResult result;
+
+  GroupWorld(const char* type, std::int64_t count) {
+    allocs.reserve(64);  // references that add() returns stay valid
+    job->id = old_job->id = "j";
+    job->type = old_job->type = type;
+    job->version = 2;
+    old_job->version = 1;
+    is_batch = job->type == "batch";
+    for (auto* j : {job.get(), old_job.get()}) {
+      model::TaskGroup& group = j->task_groups.emplace_back();
+      group.name = "web";
+      group.count = count;
+      group.tasks.resize(1);
+      group.tasks[0].name = "t";
+    }
+  }
+  /// Changes the group in both versions.
+  template <class Change>
+  void each_group(Change change) {
+    change(job->task_groups[0]);
+    change(old_job->task_groups[0]);
+  }
+  void reschedules(const char* function, std::int64_t delay_s, std::int64_t attempts = 0, std::int64_t interval_s = 0) {
+    each_group([&](model::TaskGroup& group) {
+      auto& policy = group.reschedule_policy.emplace();
+      policy.delay_function = function;
+      policy.delay = delay_s * base::kSecond;
+      policy.attempts = attempts;
+      policy.interval = interval_s * base::kSecond;
+      policy.unlimited = attempts == 0;
+    });
+  }
+  void updates(std::int64_t max_parallel, std::int64_t canary = 0) {
+    auto& update = job->task_groups[0].update.emplace();
+    update.max_parallel = max_parallel;
+    update.canary = canary;
+    destructive_below = 2;
+  }
+  model::Allocation& add(std::uint64_t index, const char* client = "running", NodeTaint taint = NodeTaint::none,
+                         std::shared_ptr<model::Job> version = nullptr) {
+    model::Allocation& alloc = allocs.emplace_back();
+    alloc.id = "id-" + std::to_string(100 + allocs.size());
+    alloc.name = "j.web[" + std::to_string(index) + "]";
+    alloc.job_id = "j", alloc.task_group = "web";
+    alloc.desired_status = "run", alloc.client_status = client;
+    alloc.job = version ? version : job;
+    alloc.modify_time = now;
+    taints.push_back(taint);
+    return alloc;
+  }
+  void judge(std::span<const std::uint32_t> rows, std::span<UpdateKind> kinds) override {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      kinds[i] = facts[rows[i]].job_version < destructive_below ? UpdateKind::destructive : UpdateKind::ignore;
+  }
+  std::string next_eval_id() override { return "f" + std::to_string(evals++); }
+  std::string next_deployment_id() override { return "d-new"; }
+
+  std::vector<AllocFacts> facts;
+  std::vector<std::string> names = {"web"};
+  ClusterInput input;
+
+  /// Runs and tells what is to be done, in the order of the lists.
+  std::string run() {
+    evals = 0;
+    facts.clear();
+    for (std::size_t i = 0; i < allocs.size(); ++i)
+      facts.push_back(read_facts(allocs[i], 0, taints[i], deployment ? deployment->id : ""));
+    input = {.job = job.get(),
+             .job_id = "j",
+             .is_batch = is_batch,
+             .deployment = deployment ? &*deployment : nullptr,
+             .allocs = facts,
+             .group_names = names,
+             .eval_id = eval_id,
+             .eval_priority = 50,
+             .now = now};
+    ClusterReconciler reconciler;
+    result = reconciler.run(input, *this, *this);
+    std::vector<std::string> out;
+    const auto at = [&](std::uint32_t row) { return allocs[row].name.substr(5); };
+    const auto followup = [&](std::int32_t f) {
+      return f == kNoFollowup ? std::string() : " " + result.followups[static_cast<std::size_t>(f)].eval.id;
+    };
+    for (const auto& s : result.stop) {
+      const std::string why = s.description == kNotNeeded     ? "unneeded"
+                              : s.description == kReconnected ? "superfluous"
+                              : s.description == kMigrating   ? "migrates"
+                              : s.description == kLostNode    ? "lost"
+                                                              : "failed";
+      out.push_back("stop " + at(s.row) + " " + why + followup(s.followup));
+    }
+    for (const auto& p : result.place)
+      out.push_back("place " + place_name(input, result, p).substr(5) + (p.canary ? " canary" : "") +
+                    (p.reschedule ? " again" : "") + (p.lost ? " lost" : "") + (p.downgrade ? " downgrade" : "") +
+                    (p.min_job_version ? " min " + std::to_string(p.min_job_version) : "") +
+                    (p.previous != kNoRow ? " previous" : ""));
+    for (const auto& d : result.destructive_update) out.push_back("destroy " + at(d.row));
+    for (const auto& u : result.attribute_updates) out.push_back("annotate " + at(u.row) + followup(u.followup));
+    for (const auto& u : result.disconnect_updates) out.push_back("disconnect " + at(u.row) + followup(u.followup));
+    for (const auto& u : result.reconnect_updates) out.push_back("reconnect " + at(u.row));
+    for (const auto& u : result.followups_in_alloc) out.push_back("mark " + at(u.row) + followup(u.followup));
+    for (const auto& f : result.followups)
+      out.push_back(f.eval.id + " " + f.eval.triggered_by + " +" + base::duration_text(f.eval.wait_until.ns - now) +
+                    (f.eval.status_description.empty() ? " silent" : ""));
+    if (result.deployment)
+      for (const auto& [name, state] : result.deployment->task_groups)
+        out.push_back("deploy total " + std::to_string(state->desired_total) + " canaries " +
+                      std::to_string(state->desired_canaries) +
+                      (result.deployment->status_description == "Deployment is running" ? "" : " promotion"));
+    const model::DesiredUpdates& c = result.groups[0].updates;
+    const auto counter = [&](const char* name, std::uint64_t n) {
+      if (n != 0) out.push_back(std::string(name) + " " + std::to_string(n));
+    };
+    counter("Ignore", c.ignore), counter("Place", c.place), counter("Migrate", c.migrate), counter("Stop", c.stop);
+    counter("InPlace", c.in_place_update), counter("Destructive", c.destructive_update), counter("Canary", c.canary);
+    counter("Disconnect", c.disconnect), counter("Reconnect", c.reconnect);
+    counter("RescheduleNow", c.reschedule_now), counter("RescheduleLater", c.reschedule_later);
+    return base::join(out, "; ");
+  }
+};
+
+}  // namespace berth::reconcile

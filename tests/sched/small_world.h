@@ -1,0 +1,196 @@
+// A small state built by hand, and one evaluation on it: plans, created evaluations and the final status as API
+// objects.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sched/generic.h"
+#include "sched/system.h"
+#include "sched/to_model.h"
+
+namespace berth::sched {
+
+struct SmallWorld {
+  static constexpr std::int64_t kNow = 1'000'000 * base::kSecond;
+
+  model::ClusterState state;
+  model::Evaluation eval;
+
+  SmallWorld() {
+    state.index = 1000;
+    state.scheduler_config.emplace();
+    state.nodes.reserve(16), state.allocs.reserve(64), state.deployments.reserve(8);  // references stay valid
+    eval.id = id(9, 1);
+    eval.namespace_ = "default";
+    eval.priority = 50;
+    eval.job_id = "j";
+    eval.triggered_by = "job-register";
+    eval.status = "pending";
+  }
+  static std::string id(std::uint64_t kind, std::uint64_t number) { return base::to_text(base::Uuid{kind, number}); }
+
+  /// Nodes `n0`, `n1`, ... in ascending order of their IDs, 4000 MHz and 4096 MiB each.
+  model::Node& add_node(const char* datacenter = "dc1") {
+    model::Node& node = state.nodes.emplace_back();
+    node.id = id(1, state.nodes.size());
+    node.name = "n" + std::to_string(state.nodes.size() - 1);
+    node.datacenter = datacenter;
+    node.node_pool = "default";
+    node.computed_class = "v1:" + std::to_string(state.nodes.size());
+    node.attributes = {{"driver.exec", "1"}, {"nomad.version", "2.0.5"}};
+    node.status = "ready";
+    node.scheduling_eligibility = "eligible";
+    model::NodeResources& r = node.node_resources.emplace();
+    r.processors.emplace().topology.emplace().override_total_compute = 4000;
+    r.memory.memory_mb = 4096;
+    r.disk.disk_mb = 10'000;
+    model::NetworkResource& network = r.networks.emplace_back();
+    network.mode = "host", network.device = "eth0";
+    return node;
+  }
+
+  /// The job `j`, version `version` of it, changed at index 10 * version + 10; its groups ask 100 MHz and 64 MiB.
+  static std::shared_ptr<model::Job> job(const char* type, std::int64_t count, std::uint64_t version = 0,
+                                         std::initializer_list<const char*> groups = {"web"}) {
+    auto out = std::make_shared<model::Job>();
+    out->id = out->name = "j";
+    out->namespace_ = "default";
+    out->type = type;
+    out->priority = 50;
+    out->datacenters = {"dc1"};
+    out->node_pool = "default";
+    out->version = version;
+    out->create_index = 5;
+    out->modify_index = out->job_modify_index = 10 * version + 10;
+    for (const char* name : groups) {
+      model::TaskGroup& group = out->task_groups.emplace_back();
+      group.name = name;
+      group.count = count;
+      group.ephemeral_disk.emplace().size_mb = 10;
+      model::Task& task = group.tasks.emplace_back();
+      task.name = "t";
+      task.driver = "exec";
+      model::Resources& ask = task.resources.emplace();
+      ask.cpu = 100;
+      ask.memory_mb = 64;
+    }
+    return out;
+  }
+  /// Stores a version; the last one given is the current one.
+  void store(const std::shared_ptr<const model::Job>& job) {
+    state.job_versions.push_back(job);
+    for (auto& current : state.jobs)
+      if (current->id == job->id && current->namespace_ == job->namespace_) return static_cast<void>(current = job);
+    state.jobs.push_back(job);
+    eval.type = job->type;
+  }
+
+  model::Allocation& add(const std::shared_ptr<const model::Job>& job, std::size_t node, std::uint64_t index,
+                         const char* client = "running", const char* group = "web") {
+    model::Allocation& alloc = state.allocs.emplace_back();
+    alloc.id = id(2, state.allocs.size());
+    alloc.namespace_ = "default";
+    alloc.job_id = job->id;
+    alloc.job = job;
+    alloc.task_group = group;
+    alloc.name = job->id + "." + group + "[" + std::to_string(index) + "]";
+    if (node < state.nodes.size()) alloc.node_id = state.nodes[node].id, alloc.node_name = state.nodes[node].name;
+    alloc.desired_status = "run", alloc.client_status = client;
+    model::AllocatedResources& held = alloc.allocated_resources.emplace();
+    held.shared.disk_mb = 10;
+    held.tasks["t"].cpu.cpu_shares = 100;
+    held.tasks["t"].memory.memory_mb = 64;
+    alloc.create_index = 20, alloc.modify_index = 30;
+    alloc.modify_time = kNow - 3600 * base::kSecond;
+    return alloc;
+  }
+  model::Deployment& add_deployment(const std::shared_ptr<const model::Job>& job, const char* status) {
+    model::Deployment& d = state.deployments.emplace_back();
+    d.id = id(3, state.deployments.size());
+    d.namespace_ = "default", d.job_id = job->id;
+    d.job_version = job->version, d.job_create_index = job->create_index;
+    d.status = status;
+    d.create_index = 100 + state.deployments.size();
+    return d;
+  }
+
+  // What came out.
+  std::vector<model::Plan> plans;
+  std::vector<model::Evaluation> created;
+  std::vector<std::string> calls;  ///< `submit` and `create`, in order
+  model::Evaluation updated;
+  EvalResult result;
+  std::string error;  ///< of processing
+
+  /// Processes the evaluation; the first `refusals` plans are refused whole.
+  void run(int refusals = 0) {
+    struct Recorder final : Planner {
+      SmallWorld& world;
+      int refusals;
+      const Scratch& scratch;
+      Recorder(SmallWorld& w, int r, const Scratch& s) : world(w), refusals(r), scratch(s) {}
+      Submission submit(const EvalResult& result) override {
+        world.calls.emplace_back("submit");
+        world.plans.push_back(to_model({*result.state, scratch}, result, world.eval, kNow));
+        Submission out;
+        if (refusals-- > 0) out.nothing_committed = true, out.refreshed = result.state;
+        return out;
+      }
+      std::string create(const EvalResult& result, const CreatedEval& eval) override {
+        world.calls.emplace_back("create");
+        world.created.push_back(created_eval({*result.state, scratch}, result, eval, world.eval, kNow));
+        return {};
+      }
+    };
+    plans.clear(), created.clear(), calls.clear();
+    snapshot_.reset();
+    store_ = std::make_unique<tables::StateStore>();
+    store_->load(state);
+    EvalFacts facts;
+    facts.id = base::parse_uuid(eval.id).value_or(base::Uuid{});
+    facts.id_text = eval.id;
+    facts.job = store_->job_key(eval.namespace_, eval.job_id);
+    facts.priority = eval.priority;
+    facts.triggered_by = eval.triggered_by;
+    facts.batch = eval.type == "batch" || eval.type == "sysbatch";
+    facts.blocked = eval.status == "blocked";
+    facts.annotate = eval.annotate_plan;
+    facts.wait_until = eval.wait_until;
+    facts.now_ns = kNow;
+    snapshot_ = store_->snapshot();
+    scratch_ = std::make_unique<Scratch>();
+    Recorder planner(*this, refusals, *scratch_);
+    IdStream ids(1);
+    if (eval.type == "system" || eval.type == "sysbatch") {
+      SystemScheduler scheduler(*scratch_);
+      scheduler.process(*snapshot_, facts, ids, planner, result);
+    } else {
+      GenericScheduler scheduler(*scratch_);
+      scheduler.process(*snapshot_, facts, rank::OrderProvider::identity, ids, planner, result);
+    }
+    updated = updated_eval({*result.state, *scratch_}, result, eval);
+    error = result.status == EvalStatus::error ? result.description : "";
+  }
+  /// All entries of a plan's map, in the order of node IDs.
+  static std::vector<model::Allocation> entries(const std::map<std::string, std::vector<model::Allocation>>& lists) {
+    std::vector<model::Allocation> out;
+    for (const auto& [node, allocs] : lists) out.insert(out.end(), allocs.begin(), allocs.end());
+    return out;
+  }
+  [[nodiscard]] std::vector<model::Allocation> stops() const {
+    return plans.empty() ? std::vector<model::Allocation>() : entries(plans.back().node_update);
+  }
+  [[nodiscard]] std::vector<model::Allocation> placed() const {
+    return plans.empty() ? std::vector<model::Allocation>() : entries(plans.back().node_allocation);
+  }
+  [[nodiscard]] const tables::Snapshot& snapshot() const { return *snapshot_; }
+
+ private:
+  std::unique_ptr<tables::StateStore> store_;
+  std::unique_ptr<Scratch> scratch_;
+  tables::SnapshotRef snapshot_;
+};
+
+}  // namespace berth::sched

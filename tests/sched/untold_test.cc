@@ -1,0 +1,381 @@
+// Rules of part 06 that no recorded decision tells from their opposite: each case fails when its rule is turned round.
+#include <gtest/gtest.h>
+
+#include "sched/small_world.h"
+
+namespace berth::sched {
+namespace {
+
+using Counts = std::map<std::string, std::int64_t>;
+
+/// The entry of a list for an allocation, or null.
+const model::Allocation* entry_of(const std::vector<model::Allocation>& list, const std::string& id) {
+  for (const model::Allocation& alloc : list)
+    if (alloc.id == id) return &alloc;
+  return nullptr;
+}
+
+TEST(UntoldSched, TheBlockedEvalOfBeforeStays) {  // R-SCHED-13
+  SmallWorld w;
+  w.add_node();
+  w.store(SmallWorld::job("service", 1));
+  w.eval.blocked_eval = "of-before";
+  w.run();
+  EXPECT_EQ(w.updated.blocked_eval, "of-before");
+  w.state.nodes[0].status = "down";
+  w.run();
+  ASSERT_EQ(w.created.size(), 1U);
+  EXPECT_EQ(w.updated.blocked_eval, w.created[0].id);
+}
+
+TEST(UntoldSched, ThePlanOfAPurgedJobNamesTheJobOfItsFirstStop) {  // R-SCHED-23
+  for (const char* type : {"service", "system"}) {
+    SCOPED_TRACE(type);
+    SmallWorld w;
+    w.add_node();
+    w.add(SmallWorld::job(type, 1, 4), 0, 0);
+    w.add(SmallWorld::job(type, 1, 3), 0, 1);
+    w.eval.type = type;
+    w.run();
+    ASSERT_EQ(w.plans.size(), 1U);
+    ASSERT_TRUE(w.plans[0].job);
+    EXPECT_EQ(w.plans[0].job->version, 4U);
+    EXPECT_EQ(w.plans[0].job_id, "j");
+    EXPECT_EQ(w.plans[0].job_namespace, "default");
+    ASSERT_EQ(w.stops().size(), 2U);
+    EXPECT_FALSE(w.stops()[0].job);
+    w.store(SmallWorld::job(type, 0, 5));  // a job that is there stays the plan's
+    w.run();
+    EXPECT_EQ(w.plans[0].job->version, 5U);
+  }
+}
+
+TEST(UntoldSched, ANodeThatIsNotReadyIsNotAskedForItsDatacenter) {  // R-SCHED-31, rows 10 to 12 of 129
+  struct Case {
+    const char* name;
+    const char *datacenter, *pool;
+    bool eligible, changed, stopped;
+  };
+  for (const Case& c : {Case{"ready elsewhere", "dc2", "default", true, false, true},
+                        Case{"not ready elsewhere", "dc2", "default", false, false, false},
+                        Case{"not ready elsewhere, job changed", "dc2", "default", false, true, true},
+                        Case{"not ready in another pool", "dc1", "other", false, false, true},
+                        Case{"not ready here", "dc1", "default", false, false, false}}) {
+    SCOPED_TRACE(c.name);
+    SmallWorld w;
+    w.add_node();
+    w.add_node(c.datacenter).node_pool = c.pool;
+    if (!c.eligible) w.state.nodes[1].scheduling_eligibility = "ineligible";
+    const auto job = SmallWorld::job("system", 1, 1);
+    w.store(job);
+    w.add(job, 0, 0);
+    w.add(c.changed ? SmallWorld::job("system", 1, 0) : job, 1, 0);
+    w.run();
+    EXPECT_EQ(entry_of(w.stops(), w.state.allocs[1].id) != nullptr, c.stopped);
+    EXPECT_EQ(entry_of(w.stops(), w.state.allocs[0].id), nullptr);
+  }
+}
+
+/// One failed allocation of a service that is rescheduled after `delay_s`; it failed an hour ago.
+SmallWorld failed_world(std::int64_t delay_s, std::int64_t count = 1) {
+  SmallWorld w;
+  w.add_node();
+  const auto job = SmallWorld::job("service", count);
+  model::ReschedulePolicy& policy = job->task_groups[0].reschedule_policy.emplace();
+  policy.delay = delay_s * base::kSecond;
+  policy.delay_function = "constant";
+  policy.unlimited = true;
+  w.store(job);
+  for (std::int64_t i = 0; i < count; ++i) w.add(job, 0, static_cast<std::uint64_t>(i), "failed");
+  return w;
+}
+
+TEST(UntoldSched, EachAttemptMakesItsOwnFollowups) {  // R-SCHED-54, 55
+  SmallWorld w = failed_world(7200);
+  w.run(1);
+  EXPECT_EQ(w.calls, (std::vector<std::string>{"create", "submit", "create", "submit"}));
+  ASSERT_EQ(w.created.size(), 2U);
+  EXPECT_NE(w.created[0].id, w.created[1].id);
+  EXPECT_EQ(w.updated.next_eval, w.created[1].id);
+  EXPECT_EQ(SmallWorld::entries(w.plans[0].node_allocation).at(0).followup_eval_id, w.created[0].id);
+  EXPECT_EQ(SmallWorld::entries(w.plans[1].node_allocation).at(0).followup_eval_id, w.created[1].id);
+  w.eval.wait_until = base::Time{SmallWorld::kNow - 1};  // a delayed evaluation makes no second delay
+  w.run();
+  EXPECT_EQ(w.calls, std::vector<std::string>{"submit"});
+}
+
+TEST(UntoldSched, AReschedulingWithoutANodeIsWrittenBack) {  // R-SCHED-96, 27, 63
+  SmallWorld w = failed_world(30);
+  w.state.nodes[0].scheduling_eligibility = "ineligible";
+  w.run();
+  EXPECT_TRUE(w.stops().empty());
+  ASSERT_EQ(w.placed().size(), 1U);
+  EXPECT_EQ(w.placed()[0].id, w.state.allocs[0].id);
+  EXPECT_EQ(w.placed()[0].desired_status, "run");
+  EXPECT_EQ(w.placed()[0].client_status, "failed");
+  EXPECT_EQ(w.placed()[0].job, w.state.jobs[0]);
+  ASSERT_TRUE(w.placed()[0].reschedule_tracker);
+  EXPECT_EQ(w.placed()[0].reschedule_tracker->last_reschedule, "no placement");
+  EXPECT_FALSE(w.placed()[0].reschedule_tracker->events);  // absent, not empty
+
+  w = failed_world(30, 2);  // the first is not the last stop of its node: it stays stopped, and is written all the same
+  w.state.nodes[0].scheduling_eligibility = "ineligible";
+  w.run();
+  ASSERT_EQ(w.stops().size(), 2U);
+  ASSERT_EQ(w.placed().size(), 1U);
+  EXPECT_EQ(w.placed()[0].id, w.state.allocs[0].id);
+  EXPECT_EQ(w.updated.failed_tg_allocs.at("web").coalesced_failures, 1);
+}
+
+TEST(UntoldSched, AnUnknownMarkGetsTheNote) {  // R-SCHED-96: NodeAllocation holds the allocation already
+  SmallWorld w = failed_world(0);
+  auto job = std::make_shared<model::Job>(*w.state.jobs[0]);
+  job->task_groups[0].disconnect.emplace().lost_after = 600 * base::kSecond;
+  w.state.jobs[0] = w.state.job_versions[0] = job;
+  w.state.allocs[0].job = job;
+  w.state.allocs[0].client_status = "running";
+  w.state.nodes[0].status = "disconnected";
+  w.run();
+  EXPECT_TRUE(w.stops().empty());
+  ASSERT_EQ(w.placed().size(), 1U);
+  EXPECT_EQ(w.placed()[0].client_status, "unknown");
+  ASSERT_TRUE(w.placed()[0].reschedule_tracker);
+  EXPECT_EQ(w.placed()[0].reschedule_tracker->last_reschedule, "no placement");
+}
+
+/// A service at version 3 of which a canary is out; an allocation of version `lost_version` was lost, and the group
+/// `db` has room for one more.
+struct CanaryWorld : SmallWorld {
+  std::shared_ptr<model::Job> versions[4];
+  explicit CanaryWorld(std::size_t lost_version) {
+    add_node();
+    add_node().status = "down";
+    for (std::uint64_t v = 0; v < 4; ++v) {
+      versions[v] = SmallWorld::job("service", 1, v, {"web", "db"});
+      auto& update = versions[v]->task_groups[0].update.emplace();
+      update.max_parallel = 1, update.canary = 1;
+      store(versions[v]);
+    }
+    add(versions[lost_version], 1, 0);
+    model::Allocation& canary = add(versions[3], 0, 0);
+    canary.deployment_status.emplace().canary = true;
+    model::Deployment& d = add_deployment(versions[3], "running");
+    canary.deployment_id = d.id;
+    auto& web = d.task_groups["web"].emplace();
+    web.desired_canaries = 1, web.desired_total = 1, web.placed_canaries = {canary.id};
+    d.create_index = 999;
+  }
+  /// A deployment of an older version; with canaries unless it is promoted.
+  model::Deployment& older(std::size_t version, bool promoted, const char* status = "successful") {
+    model::Deployment& d = add_deployment(versions[version], status);
+    auto& web = d.task_groups["web"].emplace();
+    web.desired_canaries = 1, web.promoted = promoted;
+    return d;
+  }
+  /// "version deployment" of the placement of a group; "none" without one.
+  [[nodiscard]] std::string placed_as(const char* group) const {
+    for (const model::Allocation& alloc : placed())
+      if (alloc.task_group == group && alloc.client_status == "pending") {
+        std::string number = "-";
+        for (std::size_t i = 0; i < state.deployments.size(); ++i)
+          if (state.deployments[i].id == alloc.deployment_id) number = std::to_string(i);
+        return "v" + std::to_string(alloc.job ? alloc.job->version : 3) + " d" + number;
+      }
+    return "none";
+  }
+};
+
+TEST(UntoldSched, WhatIsLostBesideCanariesComesBackAsTheLatestPromotedVersion) {  // R-SCHED-68 to 71, 73
+  {
+    CanaryWorld w(0);
+    w.older(0, true), w.older(2, false), w.older(1, true, "failed");  // the status is not looked at
+    w.run();
+    EXPECT_EQ(w.placed_as("web"), "v1 d3");
+  }
+  {
+    CanaryWorld w(0);
+    w.older(0, true), w.older(2, false).task_groups["web"]->desired_canaries = 0;  // unpromoted, but without canaries
+    w.run();
+    EXPECT_EQ(w.placed_as("web"), "v2 d2");
+  }
+  {
+    CanaryWorld w(0);
+    w.older(0, true), w.older(2, true).job_create_index = 4;  // of an earlier job
+    w.run();
+    EXPECT_EQ(w.placed_as("web"), "v0 d1");
+  }
+  {
+    CanaryWorld w(0);
+    w.older(0, true), w.older(2, true);
+    std::erase(w.state.job_versions, std::shared_ptr<const model::Job>(w.versions[2]));  // it decides, and is gone
+    w.run();
+    EXPECT_EQ(w.placed_as("web"), "v3 d0");
+  }
+  {
+    CanaryWorld w(2);
+    w.older(1, true);  // below the version of what was lost
+    w.run();
+    EXPECT_EQ(w.placed_as("web"), "v3 d0");
+  }
+  {
+    CanaryWorld w(0);
+    w.older(1, true), w.older(1, true);  // the smaller ID
+    std::swap(w.state.deployments[1].id, w.state.deployments[2].id);
+    w.run();
+    EXPECT_EQ(w.placed_as("web"), "v1 d2");
+  }
+  {
+    CanaryWorld w(1);  // none is promoted: the version that was lost, unless its job-level update block says otherwise
+    w.run();
+    EXPECT_EQ(w.placed_as("web"), "v1 d-");
+    w.versions[1]->update.max_parallel = 1;
+    w.run();
+    EXPECT_EQ(w.placed_as("web"), "v3 d0");
+  }
+}
+
+TEST(UntoldSched, TheDeploymentOfADowngradeLeaks) {  // R-SCHED-72
+  CanaryWorld plain(0);
+  plain.state.nodes[1].status = "ready";  // nothing was lost
+  plain.run();
+  EXPECT_EQ(plain.placed_as("db"), "v3 d0");
+
+  CanaryWorld w(0);
+  w.older(1, true);
+  w.run();
+  EXPECT_EQ(w.placed_as("web"), "v1 d1");
+  EXPECT_EQ(w.placed_as("db"), "v3 d1");
+
+  w.versions[1]->task_groups[0].tasks[0].resources->memory_mb = 100'000;  // finds no node: it leaks all the same
+  w.run();
+  EXPECT_EQ(w.placed_as("web"), "none");
+  EXPECT_EQ(w.placed_as("db"), "v3 d1");
+  w.run(1);  // the next attempt starts anew, and comes to the same
+  EXPECT_EQ(w.plans.size(), 2U);
+  EXPECT_EQ(w.placed_as("db"), "v3 d1");
+
+  CanaryWorld without(1);  // R-SCHED-69: no deployment at all
+  without.run();
+  EXPECT_EQ(without.placed_as("db"), "v3 d-");
+}
+
+TEST(UntoldSched, AnUpdateInPlaceAsksWhereTheNodeIsAndNotHowItIs) {  // R-SCHED-110
+  struct Case {
+    const char* name;
+    void (*change)(model::Node&);
+    bool in_place;
+  };
+  for (const Case& c :
+       {Case{"ready", [](model::Node&) {}, true},
+        Case{"ineligible", [](model::Node& n) { n.scheduling_eligibility = "ineligible"; }, true},
+        Case{"initializing", [](model::Node& n) { n.status = "initializing"; }, true},
+        Case{"draining", [](model::Node& n) { n.drain_strategy.emplace(), n.scheduling_eligibility = "ineligible"; },
+             true},
+        Case{"another datacenter", [](model::Node& n) { n.datacenter = "dc2"; }, false},
+        Case{"another pool", [](model::Node& n) { n.node_pool = "other"; }, false}}) {
+    SCOPED_TRACE(c.name);
+    SmallWorld w;
+    c.change(w.add_node());
+    w.add_node();
+    const auto before = SmallWorld::job("service", 1, 0), after = SmallWorld::job("service", 1, 1);
+    after->priority = 60;
+    w.store(before), w.store(after);
+    w.add(before, 0, 0);
+    w.run();
+    ASSERT_EQ(w.plans.size(), 1U);
+    const model::DesiredUpdates& updates = w.updated.plan_annotations->desired_tg_updates.at("web");
+    EXPECT_EQ(updates.in_place_update, c.in_place ? 1U : 0U);
+    EXPECT_EQ(updates.destructive_update, c.in_place ? 0U : 1U);
+  }
+}
+
+TEST(UntoldSched, LimitedRunsAreUpdatedInPlaceWithoutALook) {  // R-SCHED-111
+  for (const bool limited_before : {true, false})
+    for (const bool limited_after : {true, false})
+      for (const char* type : {"batch", "service"}) {
+        SCOPED_TRACE(std::string(type) + (limited_before ? " limited before" : "") + (limited_after ? " after" : ""));
+        SmallWorld w;
+        w.add_node();
+        const auto before = SmallWorld::job(type, 1, 0), after = SmallWorld::job(type, 1, 1);
+        if (limited_before) before->task_groups[0].max_run_duration = 60 * base::kSecond;
+        if (limited_after) after->task_groups[0].max_run_duration = 90 * base::kSecond;
+        model::Constraint& constraint = after->constraints.emplace_back();  // the node does not hold it
+        constraint.ltarget = "${attr.none}", constraint.operand = "=", constraint.rtarget = "x";
+        w.store(before), w.store(after);
+        w.add(before, 0, 0);
+        w.run();
+        const model::DesiredUpdates& updates = w.updated.plan_annotations->desired_tg_updates.at("web");
+        const bool in_place = limited_before && std::string(type) == "batch";
+        EXPECT_EQ(updates.in_place_update, in_place ? 1U : 0U);
+        EXPECT_EQ(updates.destructive_update, in_place ? 0U : 1U);
+        if (!in_place) continue;
+        ASSERT_EQ(w.placed().size(), 1U);
+        EXPECT_EQ(w.placed()[0].eval_id, w.eval.id);
+        EXPECT_EQ(w.placed()[0].allocated_resources, w.state.allocs[0].allocated_resources);
+      }
+}
+
+TEST(UntoldSched, FilteredNodesAreAddedUp) {  // R-SCHED-158 to 160, 162
+  for (const char* type : {"system", "sysbatch"}) {
+    SCOPED_TRACE(type);
+    SmallWorld w;
+    for (int i = 0; i < 4; ++i) w.add_node().node_class = i < 3 ? "a" : "b";
+    w.state.nodes[1].attributes.erase("driver.exec");
+    const auto job = SmallWorld::job(type, 1);
+    model::Constraint& constraint = job->constraints.emplace_back();
+    constraint.ltarget = "${node.class}", constraint.operand = "=", constraint.rtarget = "a";
+    model::Constraint& second = job->task_groups[0].constraints.emplace_back();
+    second.ltarget = "${meta.no}", second.operand = "=", second.rtarget = "x";
+    w.store(job);
+    w.run();
+    EXPECT_TRUE(w.plans.empty());
+    EXPECT_TRUE(w.created.empty());
+    EXPECT_EQ(w.updated.queued_allocations->at("web"), 0);
+    const model::AllocMetric& metric = w.updated.failed_tg_allocs.at("web");
+    EXPECT_EQ(metric.nodes_evaluated, 4);
+    EXPECT_EQ(metric.nodes_filtered, 4);
+    EXPECT_EQ(metric.constraint_filtered,
+              (Counts{{"${node.class} = a", 1}, {"${meta.no} = x", 2}, {"missing drivers", 1}}));
+    EXPECT_EQ(metric.class_filtered, (Counts{{"a", 3}, {"b", 1}}));
+    EXPECT_TRUE(metric.nodes_available.empty());
+    EXPECT_EQ(metric.coalesced_failures, 0);
+  }
+}
+
+TEST(UntoldSched, CanariesOfSystemJobs) {  // R-SCHED-172, 173, 175
+  struct Case {
+    const char* name;
+    std::uint64_t version;
+    std::int64_t canary, max_parallel, nodes;
+    std::int64_t desired;
+    std::size_t placed;
+  };
+  for (const Case& c :
+       {Case{"half of four", 1, 50, 4, 4, 2, 2}, Case{"version 0 has none, so nothing is trimmed", 0, 50, 4, 4, 0, 4},
+        Case{"the smallest share is one", 1, 1, 4, 1, 1, 1}, Case{"capped", 1, 100, 2, 4, 2, 2},
+        Case{"no canaries", 1, 0, 2, 4, 0, 2}}) {
+    SCOPED_TRACE(c.name);
+    SmallWorld w;
+    const auto before = SmallWorld::job("system", 1, 0), after = SmallWorld::job("system", 1, c.version);
+    before->create_index = 4, before->job_modify_index = 4;  // of an earlier registration
+    auto& update = after->task_groups[0].update.emplace();
+    update.canary = c.canary, update.max_parallel = c.max_parallel;
+    after->task_groups[0].tasks[0].resources->memory_mb = 128;
+    w.store(after);
+    for (std::int64_t i = 0; i < c.nodes; ++i) {
+      w.add_node();
+      w.add(before, static_cast<std::size_t>(i), 0);
+    }
+    w.run();
+    ASSERT_EQ(w.plans.size(), 1U);
+    ASSERT_TRUE(w.plans[0].deployment);
+    const model::DeploymentState& state = *w.plans[0].deployment->task_groups.at("web");
+    EXPECT_EQ(state.desired_canaries, c.desired);
+    EXPECT_EQ(state.placed_canaries.size(), static_cast<std::size_t>(c.desired));
+    EXPECT_EQ(w.placed().size(), c.placed);
+    EXPECT_EQ(w.stops().size(), c.placed);
+  }
+}
+
+}  // namespace
+}  // namespace berth::sched
