@@ -94,11 +94,31 @@ void check_names(const model::ClusterState& state, Warnings& warnings) {
     if (model::is_active_deployment(deployment.status) && !jobs.contains({deployment.namespace_, deployment.job_id}))
       warnings.push_back("deployment " + shortened(deployment.id) + ": is active, but its job " +
                          shortened(deployment.job_id) + " is not there");
+  std::set<std::tuple<std::string, std::string, std::uint64_t, std::uint64_t>> versions;
+  for (const auto& job : state.job_versions) versions.insert(key_of(*job));
+  for (const model::Deployment& d : state.deployments)
+    if (model::is_active_deployment(d.status) && jobs.contains({d.namespace_, d.job_id}) &&
+        !versions.contains({d.namespace_, d.job_id, d.job_create_index, d.job_version}))
+      warnings.push_back("deployment " + shortened(d.id) + ": is active, but version " + std::to_string(d.job_version) +
+                         " of its job " + shortened(d.job_id) + " is not there");
   static const std::set<std::string_view> node_status = {"initializing", "ready", "down", "disconnected"};
   for (const model::Node& node : state.nodes)
     if (!node_status.contains(node.status))
       warnings.push_back("node " + shortened(node.id) + ": unknown status '" + shortened(node.status) +
                          "', takes no work");
+}
+
+/// Counts that no registration lets pass; an absurd one would be that many names.
+Result<void> check_counts(const model::ClusterState& state, const std::string& path) {
+  static constexpr std::int64_t kCountMax = 1 << 26;
+  for (const auto* jobs : {&state.jobs, &state.job_versions})
+    for (const auto& job : *jobs)
+      for (const model::TaskGroup& group : job->task_groups)
+        if (group.count < 0 || group.count > kCountMax)
+          return tl::unexpected(InputError{path, "job " + shortened(job->id) + ", group " + shortened(group.name),
+                                           "a count of " + std::to_string(group.count),
+                                           "a count is from 0 to " + std::to_string(kCountMax)});
+  return {};
 }
 
 /// Pools that always exist, and those that only nodes name.
@@ -189,6 +209,7 @@ Result<void> check_state(model::ClusterState& state, const std::string& path, Wa
                                        "invalid scheduler algorithm: " + shortened(algorithm),
                                        "use binpack or spread"});  // R-MODEL-211
   }
+  if (auto done = check_counts(state, path); !done) return done;
   check_allocs(state, warnings);
   check_sums(state, warnings);
   check_names(state, warnings);

@@ -55,6 +55,13 @@ void note(model::Allocation& alloc, PlannedUpdate::Note note) {
   alloc.reschedule_tracker->last_reschedule = note == PlannedUpdate::Note::ok ? "ok" : "no placement";
 }
 
+/// The node that an allocation names, which need not be there.
+base::Uuid home_of(const Snapshot& state, AllocRow row) {
+  if (const NodeRow node = state.allocs.node[row]; node != kNoRow) return state.nodes.id(node);
+  const auto& cold = state.allocs.cold[row];
+  return cold ? base::parse_uuid(cold->node_id).value_or(base::Uuid{}) : base::Uuid{};
+}
+
 }  // namespace
 
 bool Applier::refuses(NodeRow node) const {
@@ -222,10 +229,9 @@ void Applier::count_placed(std::uint32_t deployment, tables::Symbol group, Alloc
 
 /// R-CTRL-727 to 729, once per deployment and group.
 void Applier::write_counts(Writing& w) {
-  const tables::AllocTable& allocs = w.state.allocs;
   for (Placed& placed : placed_) {
     std::stable_sort(placed.canaries.begin(), placed.canaries.end(), [&](AllocRow a, AllocRow b) {  // R-CTRL-705
-      return w.state.nodes.id(allocs.node[a]) < w.state.nodes.id(allocs.node[b]);
+      return home_of(w.state, a) < home_of(w.state, b);
     });
     model::Deployment changed = *w.state.deployments.object[placed.deployment];
     const auto listed = changed.task_groups.find(w.state.text(placed.group));
@@ -398,9 +404,8 @@ void Applier::written(const Snapshot& state, AllocRow row) {
 /// Links what a list of the plan wrote, by ascending node (R-CTRL-705): the last one of a predecessor stays.
 void Applier::link_previous(Writing& w) {
   const tables::AllocTable& allocs = w.state.allocs;
-  std::stable_sort(written_.begin(), written_.end(), [&](AllocRow a, AllocRow b) {
-    return w.state.nodes.id(allocs.node[a]) < w.state.nodes.id(allocs.node[b]);
-  });
+  std::stable_sort(written_.begin(), written_.end(),
+                   [&](AllocRow a, AllocRow b) { return home_of(w.state, a) < home_of(w.state, b); });
   for (const AllocRow row : written_) {
     AllocRow previous = allocs.links[row].previous;
     if (const auto& cold = allocs.cold[row])

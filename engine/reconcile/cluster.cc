@@ -111,6 +111,8 @@ class GroupRun {
     return (scratch_.sets_[position] & set) != 0;
   }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(rows_.size()); }
+  /// The group's count. A negative one, which registration and import refuse, wants as little as none.
+  [[nodiscard]] std::int64_t wanted() const { return std::max<std::int64_t>(task_group_->count, 0); }
   /// Size of a union of sets; sets that never had a member cost nothing.
   [[nodiscard]] std::int64_t count(std::uint16_t set) const {
     if ((ever_ & set) == 0) return 0;
@@ -324,11 +326,11 @@ bool GroupRun::run() {
   migrate();
   attach_deployment();
 
-  // R-RECON-212
-  auto& place = run_.result.place;
-  if (static_cast<std::int64_t>(place.size() - place_begin_) > task_group_->count) {
-    place.resize(place_begin_ + static_cast<std::size_t>(task_group_->count));
-    counters().place = static_cast<std::uint64_t>(task_group_->count);
+  auto& place = run_.result.place;  // R-RECON-212
+  const auto most = static_cast<std::size_t>(wanted());
+  if (place.size() - place_begin_ > most) {
+    place.resize(place_begin_ + most);
+    counters().place = most;
   }
   return is_complete();
 }
@@ -384,15 +386,20 @@ void GroupRun::judge(std::uint16_t set, bool disconnecting, bool keeps) {
 }
 
 std::vector<std::uint32_t> GroupRun::replacements(std::uint32_t position) {  // R-RECON-122
+  // A chain that runs into itself is no chain of Nomad's making. It ends where it comes round, so nobody replaces
+  // itself; `mark` stands still for longer and longer and is met again in any circle (Brent).
   std::vector<std::uint32_t> out;
-  const model::Allocation* at = facts(position).alloc;
-  for (std::size_t steps = by_id_.size(); steps > 0 && !at->next_allocation.empty(); --steps) {
-    const auto next = by_id_.find(at->next_allocation);
+  std::uint32_t at = position, mark = position;
+  for (std::size_t steps = 0, stands = 1; !facts(at).alloc->next_allocation.empty(); ++steps) {
+    const auto next = by_id_.find(facts(at).alloc->next_allocation);
     if (next == by_id_.end()) break;
-    at = facts(next->second).alloc;
-    if (!facts(next->second).server_terminal()) out.push_back(next->second);
+    at = next->second;
+    if (at == mark || at == position) break;
+    if (steps == stands) mark = at, stands *= 2, steps = 0;
+    if (!facts(at).server_terminal()) out.push_back(at);
   }
   std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 
@@ -437,7 +444,7 @@ void GroupRun::reconnect() {  // 6.7
 std::vector<std::int32_t> GroupRun::make_followups(std::vector<Timed>& timed, std::string_view trigger,
                                                    std::string_view later_trigger, std::string_view description,
                                                    std::string_view later_description) {
-  static constexpr std::int64_t kWindow = 5 * base::kSecond;
+  static constexpr std::uint64_t kWindow = 5 * base::kSecond;
   std::stable_sort(timed.begin(), timed.end(),
                    [](const Timed& a, const Timed& b) { return a.at != b.at ? a.at < b.at : a.position < b.position; });
   const model::Job& job = *run_.input.job;
@@ -445,7 +452,9 @@ std::vector<std::int32_t> GroupRun::make_followups(std::vector<Timed>& timed, st
   base::Time batch;
   for (const Timed& entry : timed) {
     const bool first = out.empty();
-    if (first || (entry.at != batch && (batch.is_zero() || entry.at.ns - batch.ns >= kWindow))) {
+    // Times ascend; their difference may be more than a signed number holds.
+    const auto since_batch = static_cast<std::uint64_t>(entry.at.ns) - static_cast<std::uint64_t>(batch.ns);
+    if (first || (entry.at != batch && (batch.is_zero() || since_batch >= kWindow))) {
       batch = entry.at;
       model::Evaluation eval;
       eval.id = run_.ids.next_eval_id();
@@ -523,7 +532,7 @@ void GroupRun::annotate_later() {  // 6.10
 
 void GroupRun::index_names() {  // 6.11
   collect_indexes(kUntainted | kMigrate | kNow | kLost, scratch_.indexes_);
-  run_.result.groups[group_].names.emplace(scratch_.indexes_, index_count(task_group_->count));
+  run_.result.groups[group_].names.emplace(scratch_.indexes_, index_count(wanted()));
 }
 
 void GroupRun::select_stops() {  // 6.12
@@ -532,7 +541,7 @@ void GroupRun::select_stops() {  // 6.12
     stop(position, kLostNode, ClientStatus::lost, scratch_.followup_of_[position]);
     add(position, kStopped);
   });
-  std::int64_t surplus = count(kMigrate) - task_group_->count;
+  std::int64_t surplus = count(kMigrate) - wanted();
   each(kUntainted, [&](std::uint32_t position) {
     if (canarying1_ && in(position, kCanary)) return;
     if (facts(position).client != ClientStatus::unknown) ++surplus;
@@ -574,7 +583,7 @@ void GroupRun::stop_surplus(std::int64_t surplus) {
   };
   if (count(kMigrate) > 0) {
     collect_indexes(kMigrate, scratch_.other_indexes_);
-    NameIndex migrating(scratch_.other_indexes_, index_count(task_group_->count));
+    NameIndex migrating(scratch_.other_indexes_, index_count(wanted()));
     auto highest = migrating.highest(static_cast<std::size_t>(surplus));
     const auto chosen = is_among(highest);
     each_reversed(kMigrate, [&](std::uint32_t position) {
@@ -647,10 +656,10 @@ void GroupRun::place_canaries() {  // 6.14
 }
 
 std::int64_t GroupRun::destructive_limit() {  // R-RECON-183
-  if (strategy_is_empty_ || count(kDestructive | kMigrate) == 0) return task_group_->count;
-  if (!run_.current) return strategy_->max_parallel;
+  if (strategy_is_empty_ || count(kDestructive | kMigrate) == 0) return wanted();
+  if (!run_.current) return std::max<std::int64_t>(strategy_->max_parallel, 0);
   if (run_.paused || run_.failed || canarying2_) return 0;
-  std::int64_t limit = strategy_->max_parallel;
+  std::int64_t limit = std::max<std::int64_t>(strategy_->max_parallel, 0);
   bool any_unhealthy = false;
   each(kUntainted, [&](std::uint32_t position) {
     if (!of_current_deployment(position)) return;
@@ -670,15 +679,15 @@ void GroupRun::place_missing() {  // 6.15
     });
     std::int64_t have = count(kUntainted) + count(kMigrate) + count(kNow);
     each(kLost, [&](std::uint32_t position) {
-      if (have >= task_group_->count) return;
+      if (have >= wanted()) return;
       ++have;
       missing.push_back(replacing(position));
       missing.back().lost = true;
       missing.back().previous_disconnects = false;
     });
-    if (have < task_group_->count)
+    if (have < wanted())
       for (const std::uint32_t index :
-           run_.result.groups[group_].names->next(static_cast<std::size_t>(task_group_->count - have))) {
+           run_.result.groups[group_].names->next(static_cast<std::size_t>(wanted() - have))) {
         ClusterResult::Place place{};
         place.group = group_;
         place.name_index = index;

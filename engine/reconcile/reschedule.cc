@@ -11,7 +11,8 @@ using When = RescheduleAnswer::When;
 
 /// The window of R-RECON-65: due when at most this far ahead.
 bool is_due(base::Time time, std::int64_t now) {
-  return time.is_zero() || time.ns <= now || time.ns - now <= base::kSecond;
+  return time.is_zero() || time.ns <= now ||
+         static_cast<std::uint64_t>(time.ns) - static_cast<std::uint64_t>(now) <= base::kSecond;
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 //   result                             the final status; the caller writes it (to_model.h has it as an API object)
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +57,7 @@ class IdStream {
 
 /// Per task group, in the order of R-RECON-9: what was asked, what failed.
 struct GroupResult {
+  static constexpr std::int64_t kCountMax = std::numeric_limits<std::int32_t>::max();  ///< of coalesced failures
   tables::Symbol name = 0;
   bool in_job = false;  ///< the job has the group
   std::int64_t queued = 0;
@@ -71,22 +74,22 @@ struct GroupResult {
   };
   std::vector<Exhausted> exhausted;
 
-  /// One more failed placement of a group that failed before (R-SCHED-63).
-  void coalesce(const model::TaskGroup* group) {
-    ++failure.coalesced;
-    exhaust(group);
+  /// More failed placements of a group that failed before (R-SCHED-63).
+  void coalesce(const model::TaskGroup* group, std::int64_t times = 1) {
+    failure.coalesced = static_cast<std::int32_t>(std::min<std::int64_t>(failure.coalesced + times, kCountMax));
+    exhaust(group, times);
   }
   /// The first one (R-SCHED-66).
   void fail(const SelectMetrics& metrics, const model::TaskGroup* group) {
     failed = true;
     failure = metrics;
-    exhaust(group);
+    exhaust(group, 1);
   }
 
  private:
-  void exhaust(const model::TaskGroup* group) {
+  void exhaust(const model::TaskGroup* group, std::int64_t times) {
     if (exhausted.empty() || exhausted.back().group != group) exhausted.push_back({group, 0});
-    ++exhausted.back().times;
+    exhausted.back().times += times;
   }
 };
 

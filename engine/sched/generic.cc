@@ -282,8 +282,8 @@ bool GenericScheduler::place_new() {
     GroupResult& group = result.groups[g];
     for (std::uint32_t i = 0; i < group.updates.place; ++i) {
       if (group.failed) {  // R-SCHED-63
-        group.coalesce(job.groups[g].spec);
-        continue;
+        group.coalesce(job.groups[g].spec, static_cast<std::int64_t>(group.updates.place) - i);
+        break;
       }
       SelectOptions options;
       options.name_index = i;

@@ -39,6 +39,11 @@ const InPlaceCheck::Verdict& InPlaceCheck::verdict(AllocRow alloc) {
   if (last_verdict_ < verdicts_.size() && is_it(verdicts_[last_verdict_])) return verdicts_[last_verdict_];
   auto found = std::find_if(verdicts_.begin(), verdicts_.end(), is_it);
   if (found == verdicts_.end()) {
+    if (version == kNoRow) {  // no job to compare with; import keeps such allocations out (R-RECON-40)
+      last_verdict_ = verdicts_.size();
+      verdicts_.push_back({version, group, true, false, kNoRow});
+      return verdicts_[last_verdict_];
+    }
     const auto& theirs = snapshot_.jobs.versions[version]->spec;
     Verdict v{version, group, model::tasks_updated(*theirs, *job_.spec, snapshot_.text(group)), false, kNoRow};
     model::Allocation of;

@@ -164,6 +164,8 @@ TEST(Import, NamesEveryContradiction) {  // R-MODEL-9, 211, 614
   json::Value copy = twice["Nodes"][0];
   copy.set("NodeClass", "other");
   twice.find("Nodes")->push(copy);
+  json::Value lost_version = edited("/v1/deployments", {"0", "JobVersion"}, 9);
+  lost_version.find("/v1/deployments")->items()[0].set("Status", "running");
   json::Value array = json::Value::array();
   array.push(1);
   const std::vector<BadCase> cases = {
@@ -191,6 +193,10 @@ TEST(Import, NamesEveryContradiction) {  // R-MODEL-9, 211, 614
       {"pending eval", edited("/v1/evaluations?namespace=*", {"0", "JobID"}, "gone"), false, ""},
       {"unknown status", edited(node, {"Status"}, "asleep"), false, "unknown status 'asleep'"},
       {"node twice", twice, false, "node n1 is listed twice"},
+      {"negative count", edited("/v1/job/web", {"TaskGroups", "0", "Count"}, -1), true, "a count of -1"},
+      {"absurd count", edited("/v1/job/web", {"TaskGroups", "0", "Count"}, std::int64_t{1} << 40), true,
+       "job web, group"},
+      {"missing version", lost_version, false, "deployment d1: is active, but version 9 of its job web is not there"},
       {"empty", parse_json("{}").value(), true, "neither nodes nor jobs"},
       {"number", parse_json("5").value(), true, "expected an object"},
   };

@@ -124,18 +124,22 @@ struct SmallWorld {
   EvalResult result;
   std::string error;  ///< of processing
 
-  /// Processes the evaluation; the first `refusals` plans are refused whole.
-  void run(int refusals = 0) {
+  /// Processes the evaluation. Plan by plan, a letter of `answers` says what becomes of it: N, it is refused whole; P,
+  /// it is committed, yet the scheduler is told to look again; plans beyond the last letter are committed.
+  void run(std::string_view answers = "") {
     struct Recorder final : Planner {
       SmallWorld& world;
-      int refusals;
+      std::string_view answers;
       const Scratch& scratch;
-      Recorder(SmallWorld& w, int r, const Scratch& s) : world(w), refusals(r), scratch(s) {}
+      Recorder(SmallWorld& w, std::string_view a, const Scratch& s) : world(w), answers(a), scratch(s) {}
       Submission submit(const EvalResult& result) override {
         world.calls.emplace_back("submit");
         world.plans.push_back(to_model({*result.state, scratch}, result, world.eval, kNow));
         Submission out;
-        if (refusals-- > 0) out.nothing_committed = true, out.refreshed = result.state;
+        if (answers.empty()) return out;
+        out.nothing_committed = answers.front() == 'N';
+        out.refreshed = result.state;
+        answers.remove_prefix(1);
         return out;
       }
       std::string create(const EvalResult& result, const CreatedEval& eval) override {
@@ -161,7 +165,7 @@ struct SmallWorld {
     facts.now_ns = kNow;
     snapshot_ = store_->snapshot();
     scratch_ = std::make_unique<Scratch>();
-    Recorder planner(*this, refusals, *scratch_);
+    Recorder planner(*this, answers, *scratch_);
     IdStream ids(1);
     if (eval.type == "system" || eval.type == "sysbatch") {
       SystemScheduler scheduler(*scratch_);

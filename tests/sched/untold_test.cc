@@ -15,6 +15,26 @@ const model::Allocation* entry_of(const std::vector<model::Allocation>& list, co
   return nullptr;
 }
 
+TEST(UntoldSched, ProgressGivesAllAttemptsBack) {  // R-SCHED-6 to 8, 10, worked example 1
+  struct Case {
+    const char* type;
+    const char* answers;
+    std::size_t plans;
+    bool failed;
+  };
+  for (const Case& c : {Case{"service", "NNNNNNNN", 5, true}, Case{"service", "NNNNPNNNNNNN", 10, true},
+                        Case{"batch", "NPNNNN", 4, true}, Case{"batch", "PNPN", 5, false},
+                        Case{"system", "NNNNPNNNNNNN", 10, true}, Case{"sysbatch", "NPNNNN", 4, true}}) {
+    SCOPED_TRACE(std::string(c.type) + " " + c.answers);
+    SmallWorld w;
+    w.add_node();
+    w.store(SmallWorld::job(c.type, 1));
+    w.run(c.answers);
+    EXPECT_EQ(w.plans.size(), c.plans);
+    EXPECT_EQ(w.updated.status, c.failed ? "failed" : "complete");
+  }
+}
+
 TEST(UntoldSched, TheBlockedEvalOfBeforeStays) {  // R-SCHED-13
   SmallWorld w;
   w.add_node();
@@ -92,7 +112,7 @@ SmallWorld failed_world(std::int64_t delay_s, std::int64_t count = 1) {
 
 TEST(UntoldSched, EachAttemptMakesItsOwnFollowups) {  // R-SCHED-54, 55
   SmallWorld w = failed_world(7200);
-  w.run(1);
+  w.run("N");
   EXPECT_EQ(w.calls, (std::vector<std::string>{"create", "submit", "create", "submit"}));
   ASSERT_EQ(w.created.size(), 2U);
   EXPECT_NE(w.created[0].id, w.created[1].id);
@@ -250,7 +270,7 @@ TEST(UntoldSched, TheDeploymentOfADowngradeLeaks) {  // R-SCHED-72
   w.run();
   EXPECT_EQ(w.placed_as("web"), "none");
   EXPECT_EQ(w.placed_as("db"), "v3 d1");
-  w.run(1);  // the next attempt starts anew, and comes to the same
+  w.run("N");  // the next attempt starts anew, and comes to the same
   EXPECT_EQ(w.plans.size(), 2U);
   EXPECT_EQ(w.placed_as("db"), "v3 d1");
 
