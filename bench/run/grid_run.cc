@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "run/interrupt.h"
@@ -16,6 +19,7 @@
 #include "sim/grid.h"
 #include "sim/job_generator.h"
 #include "sim/load_store.h"
+#include "worker/team.h"
 
 namespace berth::run {
 namespace {
@@ -72,6 +76,109 @@ std::string difference(const sched::EvalResult& result, const sim::GridCell& cel
   return "";
 }
 
+/// What one cell gave: enough to count and digest it in the cells' order, whoever ran it.
+struct Outcome {
+  CellResult cell;
+  std::vector<std::int64_t> times_ns;  // by repetition
+  struct Placement {
+    base::Uuid node;
+    std::uint32_t name_index;
+    double score;
+  };
+  std::vector<Placement> placements;
+  std::vector<std::pair<std::string, std::uint64_t>> failures;  // group, how many
+  std::size_t table_bytes = 0;
+};
+
+/// What one thread keeps from cell to cell: a cluster and a worker that is warm.
+class Bench {
+ public:
+  Outcome run(const sim::GridCell& cell, const sim::Workload& workload) {
+    if (!store_ || nodes_ != cell.nodes || racks_ != cell.racks) load(cell, workload);
+    const auto job = sim::grid_job(cell.cell, cell.racks, cell.allocs, cell.spread);
+    const tables::JobKeyRow key = store_->current().jobs.versions[store_->upsert_job(job, true)]->key;
+    store_->set_index(cell.state_index);
+
+    Outcome out;
+    out.cell = {.cell = cell.cell,
+                .nodes = cell.nodes,
+                .racks = cell.racks,
+                .allocs = cell.allocs,
+                .placed = 0,
+                .spread = cell.spread,
+                .nomad_ns = cell.nomad_ns,
+                .berth_ns = 0,
+                .berth_first_ns = 0,
+                .decisions_equal = false,
+                .difference = ""};
+    {
+      Worker first;
+      out.cell.berth_first_ns = first.time(*store_, key, cell.eval, rank::OrderProvider::nomad);
+    }
+    for (std::int64_t repetition = 0; repetition < workload.grid.repetitions; ++repetition) {
+      // Another evaluation in between, so that no repetition finds the visiting order or the answers of the one before.
+      const std::string other =
+          base::to_text(sim::generated_id(sim::kEvalKind, 1'000'000U + static_cast<std::uint32_t>(repetition)));
+      static_cast<void>(worker_->time(*store_, key, other, rank::OrderProvider::nomad));
+      const std::int64_t ns = worker_->time(*store_, key, cell.eval, rank::OrderProvider::nomad);
+      out.times_ns.push_back(ns);
+      if (repetition == 0 || ns < out.cell.berth_ns) out.cell.berth_ns = ns;
+      const std::string different = difference(worker_->result, cell);
+      if (repetition == 0 || !different.empty()) out.cell.difference = different;
+      if (repetition == 0) note_decisions(out);
+    }
+    out.cell.decisions_equal = out.cell.difference.empty();
+    out.table_bytes = store_->bytes();
+    return out;
+  }
+
+ private:
+  void load(const sim::GridCell& cell, const sim::Workload& workload) {
+    nodes_ = cell.nodes, racks_ = cell.racks;
+    store_ = std::make_unique<tables::StateStore>();
+    worker_.emplace();
+    sim::load_store(*store_, sim::grid_cluster(nodes_, racks_));
+    model::SchedulerConfiguration config;
+    config.scheduler_algorithm = sim::to_text(workload.algorithm);
+    store_->set_scheduler_config(config);
+  }
+
+  void note_decisions(Outcome& out) const {
+    const sched::EvalResult& result = worker_->result;
+    out.cell.placed = static_cast<std::int64_t>(result.plan.allocs.size());
+    for (const sched::PlannedAlloc& alloc : result.plan.allocs)
+      out.placements.push_back({store_->current().nodes.id(alloc.node), alloc.name_index, alloc.score});
+    for (const sched::GroupResult& group : result.groups)
+      if (group.failed)
+        out.failures.emplace_back(store_->symbols().text(group.name),
+                                  1 + static_cast<std::uint64_t>(group.failure.coalesced));
+  }
+
+  std::unique_ptr<tables::StateStore> store_;
+  std::uint32_t nodes_ = 0, racks_ = 0;
+  std::optional<Worker> worker_;
+};
+
+void add(const Outcome& outcome, std::int64_t repetitions, sim::DecisionDigest& digest, RunResult& result) {
+  const auto placed = static_cast<std::size_t>(outcome.cell.placed);
+  for (const std::int64_t ns : outcome.times_ns) {
+    result.busy_s += static_cast<double>(ns) / 1e9;
+    ++result.evaluations;
+    result.placed += placed;
+    result.latency.total.record(ns, placed), result.latency.schedule.record(ns, placed);
+    result.latency.queue.record(0, placed), result.latency.commit.record(0, placed);
+    result.evaluation_latency.record(ns);
+  }
+  digest.begin_evaluation(static_cast<std::uint64_t>(outcome.cell.cell));
+  for (const Outcome::Placement& p : outcome.placements) digest.placement(p.node, p.name_index, p.score);
+  for (const auto& [group, count] : outcome.failures) digest.failure(group, count);
+  result.nodes = std::max(result.nodes, static_cast<std::size_t>(outcome.cell.nodes));
+  result.asked += static_cast<std::uint64_t>(outcome.cell.allocs * repetitions);
+  ++result.jobs;
+  result.table_bytes = std::max<std::uint64_t>(result.table_bytes, outcome.table_bytes);
+  result.cells.push_back(outcome.cell);
+}
+
 }  // namespace
 
 Result<void> run_grid(const sim::Workload& workload, const RunOptions& options, RunResult& result) {
@@ -92,84 +199,30 @@ Result<void> run_grid(const sim::Workload& workload, const RunOptions& options, 
 
   Progress progress("cells", cells->size(), options.quiet);
   const auto replay_start = Steady::now();
-  sim::DecisionDigest digest;
-  std::unique_ptr<tables::StateStore> store;
-  std::uint32_t nodes = 0, racks = 0;
-  std::optional<Worker> worker;
-  std::int64_t busy_ns = 0;
-  for (std::size_t c = 0; c < cells->size(); ++c) {
-    const sim::GridCell& cell = (*cells)[c];
-    progress.update(c, true);
-    if (interrupted()) {
-      result.partial = true, result.ended = "interrupted";
-      break;
+  std::vector<std::optional<Outcome>> outcomes(cells->size());
+  std::atomic<std::size_t> next{0}, done{0};
+  std::mutex showing;
+  const auto work = [&](std::uint32_t) {
+    Bench bench;
+    for (std::size_t c = next++; c < cells->size() && !interrupted(); c = next++) {
+      outcomes[c] = bench.run((*cells)[c], workload);
+      const std::scoped_lock lock(showing);
+      progress.update(++done, true);
     }
-    if (!store || nodes != cell.nodes || racks != cell.racks) {
-      nodes = cell.nodes, racks = cell.racks;
-      store = std::make_unique<tables::StateStore>();
-      worker.emplace();
-      sim::load_store(*store, sim::grid_cluster(nodes, racks));
-      model::SchedulerConfiguration config;
-      config.scheduler_algorithm = sim::to_text(workload.algorithm);
-      store->set_scheduler_config(config);
-      result.nodes = std::max<std::size_t>(result.nodes, nodes);
-    }
-    Worker& warm = *worker;
-    const auto job = sim::grid_job(cell.cell, cell.racks, cell.allocs, cell.spread);
-    const tables::JobKeyRow key = store->current().jobs.versions[store->upsert_job(job, true)]->key;
-    store->set_index(cell.state_index);
-
-    CellResult out{.cell = cell.cell,
-                   .nodes = cell.nodes,
-                   .racks = cell.racks,
-                   .allocs = cell.allocs,
-                   .placed = 0,
-                   .spread = cell.spread,
-                   .nomad_ns = cell.nomad_ns,
-                   .berth_ns = 0,
-                   .berth_first_ns = 0,
-                   .decisions_equal = false,
-                   .difference = ""};
-    {
-      Worker first;
-      out.berth_first_ns = first.time(*store, key, cell.eval, rank::OrderProvider::nomad);
-    }
-    for (std::int64_t repetition = 0; repetition < workload.grid.repetitions; ++repetition) {
-      // Another evaluation in between, so that no repetition finds the visiting order or the answers of the one before.
-      const std::string other =
-          base::to_text(sim::generated_id(sim::kEvalKind, 1'000'000U + static_cast<std::uint32_t>(repetition)));
-      static_cast<void>(warm.time(*store, key, other, rank::OrderProvider::nomad));
-      const std::int64_t ns = warm.time(*store, key, cell.eval, rank::OrderProvider::nomad);
-      if (repetition == 0 || ns < out.berth_ns) out.berth_ns = ns;
-      const std::string different = difference(warm.result, cell);
-      if (repetition == 0 || !different.empty()) out.difference = different;
-      busy_ns += ns;
-      ++result.evaluations;
-      const std::size_t placed = warm.result.plan.allocs.size();
-      result.placed += placed;
-      result.latency.total.record(ns, placed), result.latency.schedule.record(ns, placed);
-      result.latency.queue.record(0, placed), result.latency.commit.record(0, placed);
-      result.evaluation_latency.record(ns);
-      if (repetition > 0) continue;
-      out.placed = static_cast<std::int64_t>(placed);
-      digest.begin_evaluation(static_cast<std::uint64_t>(cell.cell));
-      for (const sched::PlannedAlloc& alloc : warm.result.plan.allocs)
-        digest.placement(store->current().nodes.id(alloc.node), alloc.name_index, alloc.score);
-      for (const sched::GroupResult& group : warm.result.groups)
-        if (group.failed)
-          digest.failure(store->symbols().text(group.name), 1 + static_cast<std::uint64_t>(group.failure.coalesced));
-    }
-    out.decisions_equal = out.difference.empty();
-    result.asked += static_cast<std::uint64_t>(cell.allocs * workload.grid.repetitions);
-    ++result.jobs;
-    result.table_bytes = std::max<std::uint64_t>(result.table_bytes, store->bytes());
-    result.cells.push_back(std::move(out));
+  };
+  if (workload.workers > 1) {
+    const worker::Team team(static_cast<std::uint32_t>(workload.workers), work);
+  } else {
+    work(0);
   }
+  if (done < cells->size()) result.partial = true, result.ended = "interrupted";
+  sim::DecisionDigest digest;
+  for (const std::optional<Outcome>& outcome : outcomes)
+    if (outcome) add(*outcome, workload.grid.repetitions, digest, result);
   progress.finish();
   if (!result.partial) result.ended = "complete";
   result.failed = result.asked - result.placed;
   result.elapsed_s = static_cast<double>(ns_since(replay_start)) / 1e9;
-  result.busy_s = static_cast<double>(busy_ns) / 1e9;
   result.virtual_s = result.elapsed_s;
   result.decisions_digest = digest.text();
   return {};

@@ -216,6 +216,14 @@ TEST(Run, TheFirstCellsOfTheGridDecideAsNomad) {
     EXPECT_GT(cell.berth_ns, 0);
     EXPECT_GT(cell.berth_first_ns, 0);
   }
+  for (const std::int64_t workers : {2, 3, 8}) {  // cells side by side: the same, in the same order
+    workload->workers = workers;
+    const auto again = run_workload(*workload, {.quiet = true});
+    ASSERT_TRUE(again) << again.error().line();
+    EXPECT_EQ(again->decisions_digest, result->decisions_digest) << workers << " workers";
+    ASSERT_EQ(again->cells.size(), 20U);
+    for (std::size_t c = 0; c < 20; ++c) EXPECT_EQ(again->cells[c].cell, result->cells[c].cell);
+  }
 }
 
 /// The kind of a JSON value, or "missing".
