@@ -1,9 +1,11 @@
-// Best node of all. One item is one node.
+// Best node of all: by a scan, where one item is one node, and for asks that differ from one to the next, with the
+// placement of each, by the scan and by the index: there one item is one placement.
 #include <random>
 #include <vector>
 
 #include "micro/micro.h"
 #include "rank/exhaustive.h"
+#include "rank/fit_index.h"
 
 namespace berth::micro {
 namespace {
@@ -58,6 +60,64 @@ void BM_ExhaustiveBest(benchmark::State& state) {
   state.SetBytesProcessed(state.iterations() * state.range(0) * 24);
 }
 BENCHMARK(BM_ExhaustiveBest)->ArgNames({"nodes", "equal"})->ArgsProduct({{1000, 10'000, 100'000, 1'000'000}, {0, 1}});
+
+/// Asks of many sizes, one after the other, each placed; a node that is nearly full starts over.
+struct Stream {
+  Cluster cluster;
+  std::mt19937_64 random{11};
+
+  explicit Stream(std::size_t n) : cluster(n, false) {}
+  void next() {
+    cluster.ask.cpu_mhz = static_cast<std::int32_t>(100 + random() % 2000);
+    cluster.ask.memory_mb = static_cast<std::int32_t>(64 + random() % 4096);
+  }
+  void place(std::uint32_t row) {
+    cluster.cpu_used[row] += cluster.ask.cpu_mhz, cluster.memory_used[row] += cluster.ask.memory_mb;
+    cluster.cpu_free[row] -= cluster.ask.cpu_mhz, cluster.memory_free[row] -= cluster.ask.memory_mb;
+    if (cluster.cpu_free[row] >= 100 && cluster.memory_free[row] >= 64) return;
+    cluster.cpu_free[row] += static_cast<std::int32_t>(cluster.cpu_used[row]), cluster.cpu_used[row] = 0;
+    cluster.memory_free[row] += static_cast<std::int32_t>(cluster.memory_used[row]), cluster.memory_used[row] = 0;
+  }
+};
+
+void BM_IndependentAsksIndex(benchmark::State& state) {
+  Stream stream(static_cast<std::size_t>(state.range(0)));
+  const auto columns = stream.cluster.columns();
+  rank::FitIndex index;
+  rank::ExhaustiveScan scan;
+  index.build(columns);
+  const auto place = [&](bool check) {
+    stream.next();
+    const auto best = index.best(rank::FitAlgorithm::binpack, columns, stream.cluster.ask, stream.cluster.feasible);
+    if (check) {
+      const auto other = scan.best(rank::FitAlgorithm::binpack, columns, stream.cluster.ask, stream.cluster.feasible);
+      if (!best || best->row != other->row || best->component != other->component) return false;
+    }
+    stream.place(best->row);
+    index.update(columns, best->row);
+    return true;
+  };
+  for (int i = 0; i < 200; ++i)
+    if (!place(true)) return wrong_answer(state, "differs from the scan");
+  const std::uint64_t before = index.looks();
+  for (auto _ : state) place(false);
+  state.SetItemsProcessed(state.iterations());
+  state.counters["looks"] =
+      benchmark::Counter(static_cast<double>(index.looks() - before), benchmark::Counter::kAvgIterations);
+}
+BENCHMARK(BM_IndependentAsksIndex)->ArgName("nodes")->Arg(1000)->Arg(10'000)->Arg(100'000)->Arg(1'000'000);
+
+void BM_IndependentAsksScan(benchmark::State& state) {
+  Stream stream(static_cast<std::size_t>(state.range(0)));
+  const auto columns = stream.cluster.columns();
+  rank::ExhaustiveScan scan;
+  for (auto _ : state) {
+    stream.next();
+    stream.place(scan.best(rank::FitAlgorithm::binpack, columns, stream.cluster.ask, stream.cluster.feasible)->row);
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_IndependentAsksScan)->ArgName("nodes")->Arg(1000)->Arg(10'000)->Arg(100'000)->Arg(1'000'000);
 
 }  // namespace
 }  // namespace berth::micro

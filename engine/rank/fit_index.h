@@ -1,0 +1,111 @@
+// The best node of all for asks that differ from one to the next, without looking at most nodes.
+//
+//   shape    nodes of equal capacity; at most kShapes of them, nodes of further shapes are looked at one by one
+//   tile     rectangle of free cpu x free memory of one shape, at most 64 x 64, edges at quantiles of what is free.
+//            Its corner bounds the score of whatever it holds: the fit score is monotone in both (R-RANK-651, 652).
+//   group    nodes of one shape with equal free cpu and memory: one score for all
+//   entry    32 B per group, side by side per tile: free amounts and the powers of ten that the score is made of
+//   rows     of a group: a heap by row; a row that left stays until it comes up or half of the heap is stale
+//
+// best() walks the tiles from the corner where the score is highest and stops at bounds below the best so far, less a
+// margin far above any rounding; so it does with entries. What is left is scored exactly, and the answer, ties
+// included, is ExhaustiveScan's.
+// update() moves one node between groups: O(1). Where queries look at many groups, because what is free has moved away
+// from the edges, the tiles are drawn anew; that costs as much as a constant number of looks per node.
+//
+// For clusters whose nodes differ, or asks that differ. For asks that are all equal, BestIndex (best_index.h).
+// One thread; memory grows to the largest n and stays: about 16 B per node and 128 B per group.
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "rank/exhaustive.h"
+
+namespace berth::rank {
+
+class FitIndex {
+ public:
+  static constexpr std::size_t kShapes = 64;
+
+  /// Takes over all rows; O(n log n). Of the columns only those of pass 2 and the free ones are read.
+  void build(const ScanColumns& nodes);
+
+  /// The columns of `row` changed: a commit placed or ended something there. Capacities do not change.
+  void update(const ScanColumns& nodes, std::uint32_t row);
+
+  struct Best {
+    std::uint32_t row = 0;
+    double component = 0;  ///< component `binpack` of that node with the ask on it (R-RANK-652)
+  };
+  /// The feasible, fitting node with the highest fit score, ties to the one visited first; or nothing. `nodes` as they
+  /// were at build() and the updates since; the other arguments as of ExhaustiveScan::best.
+  [[nodiscard]] std::optional<Best> best(FitAlgorithm algorithm, const ScanColumns& nodes, const ScanAsk& ask,
+                                         std::span<const std::uint64_t> feasible,
+                                         std::span<const std::uint32_t> visit_rank = {});
+
+  /// Entries and rows that all calls of best() compared: the measure of its work, for tests and benchmarks.
+  [[nodiscard]] std::uint64_t looks() const noexcept { return looks_; }
+
+ private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  struct Axis {
+    double capacity = 0;
+    std::vector<std::int32_t> edges;  // ascending, the first 0: stripe s holds [edges[s], edges[s + 1])
+    std::vector<double> power;        // 10^(edge / capacity), one more than stripes: 10 at the end
+    void draw(std::vector<std::int32_t>& free, std::size_t stripes);
+    [[nodiscard]] std::uint32_t stripe(std::int32_t free) const;
+  };
+  struct Entry {
+    double cpu_power, memory_power;  // 10^(free / capacity)
+    std::int32_t cpu_free, memory_free;
+    std::uint32_t group;
+  };
+  struct Shape {
+    Axis cpu, memory;
+    std::vector<std::vector<Entry>> tiles;  // [cpu stripe * 64 + memory stripe], in no order
+    std::vector<std::uint64_t> occupied;    // [cpu stripe] bit per memory stripe
+  };
+  struct Group {
+    std::int32_t cpu_free = 0, memory_free = 0;
+    std::uint32_t shape = 0, cpu_stripe = 0, memory_stripe = 0;
+    std::uint32_t slot = 0;           // its entry in the tile
+    std::uint32_t live = 0;           // rows that are there
+    std::vector<std::uint32_t> rows;  // heap, least row first; entries whose group_ is another one are stale
+  };
+  struct Key {
+    std::uint32_t shape;
+    std::int32_t cpu_free, memory_free;
+    bool operator==(const Key&) const = default;
+  };
+  struct HashKey {
+    std::size_t operator()(const Key& key) const noexcept;
+  };
+  struct Query;
+
+  void attach(const ScanColumns& nodes, std::uint32_t row);
+  void detach(std::uint32_t row);
+  void link(std::uint32_t group);
+  void unlink(std::uint32_t group);
+  void look_at(Query& query, std::uint32_t group);
+  void look_at_row(Query& query, std::uint32_t row) const;
+  void search(Query& query, const Shape& shape, double cpu_factor, double memory_factor);
+
+  std::vector<Shape> shapes_;
+  std::vector<std::uint32_t> shape_;  // by row; kNone: `odd_` or never the best
+  std::vector<std::uint32_t> odd_;    // rows of shapes beyond kShapes
+  std::vector<std::uint32_t> group_;  // by row; kNone: in no group
+  std::vector<Group> groups_;
+  std::vector<std::uint32_t> unused_;  // groups without rows
+  tsl::robin_map<Key, std::uint32_t, HashKey> known_;
+  std::vector<double> factors_;  // of one best(): 10^-(ask / capacity), per shape cpu and memory
+  std::uint64_t looks_ = 0;
+  std::uint64_t excess_ = 0;  // looks beyond what a query should need, since the tiles were drawn
+};
+
+}  // namespace berth::rank
