@@ -193,6 +193,10 @@ std::string to_table(const RunResult& r) {
   out += fmt::format("\n  throughput  {} placements/s, {} evaluations/s\n",
                      grouped(static_cast<std::uint64_t>(r.placements_per_second())),
                      grouped(static_cast<std::uint64_t>(r.evaluations_per_second())));
+  if (const double first = r.rate.rate(0, 0.1), last = r.rate.rate(0.9, 1); first > 0 && last > 0)
+    out += fmt::format("              {}/s for the first tenth of the placements, {}/s for the last: {:.2f}\n",
+                       grouped(static_cast<std::uint64_t>(first)), grouped(static_cast<std::uint64_t>(last)),
+                       last / first);
   out += fmt::format("  placed      {} of {} ({:.2f} %), failed {}\n", grouped(r.placed), grouped(r.asked),
                      100 * share(r.placed, r.asked), grouped(r.failed));
   if (!grid)
@@ -299,6 +303,15 @@ json::Value to_json(const RunResult& r) {
   out.set("virtual_seconds", r.virtual_s);
   out.set("placements_per_second", r.placements_per_second());
   out.set("evaluations_per_second", r.evaluations_per_second());
+  if (r.cells.empty()) {
+    json::Value rate = json::Value::array();
+    for (const sim::RateSeries::Point& point : r.rate.points()) {
+      json::Value pair = json::Value::array();
+      pair.push(point.seconds), pair.push(point.placed);
+      rate.push(std::move(pair));
+    }
+    out.set("placed_over_seconds", std::move(rate));
+  }
   out.set("latency_ns", percentiles(r.latency.total));
   out.set("queue_ns", percentiles(r.latency.queue));
   out.set("schedule_ns", percentiles(r.latency.schedule));

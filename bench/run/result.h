@@ -8,6 +8,7 @@
 
 #include "sim/histogram.h"
 #include "sim/packing.h"
+#include "sim/rate_series.h"
 #include "sim/workload.h"
 
 namespace berth::run {
@@ -73,6 +74,7 @@ struct RunResult {
   std::map<std::string, std::uint64_t> unsupported_reasons;  ///< evaluations this build cannot process
 
   ParallelResult parallel;
+  sim::RateSeries rate;  ///< placements over busy seconds; not for nomad-grid
   Latencies latency;
   sim::Histogram evaluation_latency;  ///< one value per evaluation, ns
   sim::Packing packing;

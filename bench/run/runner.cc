@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <filesystem>
@@ -210,8 +211,8 @@ class Replay : public worker::WorkerHost {
   std::vector<tables::NodeRow> joining_;      // rows of the nodes that join during the run, in order
   std::size_t next_join_ = 0;
   std::vector<std::uint32_t> classes_;
-  EvalLane lane_;  // of the run's thread
-  std::int64_t waited_ns_ = 0;
+  EvalLane lane_;                            // of the run's thread
+  std::atomic<std::int64_t> waited_ns_ = 0;  // for arrivals; written by the run's thread
 };
 
 /// Makes the job objects of coming arrivals while there is nothing else to do: a server gets them from its clients.
@@ -619,6 +620,7 @@ void Replay::apply(const Ticket& ticket, EvalLane& lane) {
   result_.latency.queue.record(lane.started_ns - ticket.due_ns, placed);
   result_.latency.schedule.record(lane.decided_ns - lane.started_ns, placed);
   result_.latency.commit.record(committed_ns - lane.decided_ns, placed);
+  result_.rate.add(static_cast<double>(clock_.elapsed_ns() - waited_ns_) / 1e9, result_.placed);
 
   digest_.begin_evaluation(ticket.sequence);
   for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs)

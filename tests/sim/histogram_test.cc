@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "sim/random.h"
+#include "sim/rate_series.h"
 
 namespace berth::sim {
 namespace {
@@ -102,6 +103,22 @@ TEST(Histogram, PercentileTextIsTheFormatOfHdrHistogram) {
   EXPECT_EQ(last_count, 1000U);
   EXPECT_GT(lines, 20);
   EXPECT_EQ(line.rfind("#[Mean    =      500.5", 0), 0U) << line;
+}
+
+TEST(RateSeries, KeepsTheRateOfEachPartWhateverIsThinnedOut) {
+  RateSeries series;
+  EXPECT_EQ(series.points().size(), 1U);
+  EXPECT_EQ(series.rate(0, 1), 0);
+  // 50,000 placements at 1,000/s, then 50,000 at 250/s.
+  double seconds = 0;
+  for (std::uint64_t placed = 5; placed <= 100'000; placed += 5)
+    series.add(seconds += 5 / (placed <= 50'000 ? 1000.0 : 250.0), placed);
+  EXPECT_LE(series.points().size(), RateSeries::kPoints);
+  EXPECT_GE(series.points().size(), RateSeries::kPoints / 3);
+  EXPECT_EQ(series.points().back().placed, 100'000U);
+  EXPECT_NEAR(series.rate(0, 0.1), 1000, 1e-6);
+  EXPECT_NEAR(series.rate(0.9, 1), 250, 1e-6);
+  EXPECT_NEAR(series.rate(0, 1), 100'000 / 250.0, 1e-6);
 }
 
 }  // namespace
