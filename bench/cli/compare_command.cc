@@ -8,6 +8,7 @@
 #include "compare/experiment.h"
 #include "compare/grid.h"
 #include "compare/seeds.h"
+#include "compare/sizing.h"
 #include "io/files.h"
 #include "run/interrupt.h"
 #include "sim/datasets.h"
@@ -18,11 +19,12 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-  std::string workload, label = "full", resume, experiment, seeds, pods, nodes, json, csv, markdown;
+  std::string workload, label = "full", resume, experiment, seeds, pods, nodes, json, csv, markdown, task,
+                        packing_order = "arrival";
   std::vector<std::string> strategies, lists;
   std::size_t threads = 0;
   double tune = 1.3;
-  bool placements_digest = false, list_strategies = false, quiet = false;
+  bool placements_digest = false, capacity = false, minimum_nodes = false, list_strategies = false, quiet = false;
 };
 
 int report_error(const InputError& error, int code) {
@@ -272,8 +274,60 @@ int run_workload_grid(const Arguments& arguments) {
   return code != 0 ? code : result->partial ? 4 : 0;
 }
 
+int run_sizing(const Arguments& arguments) {
+  for (const std::string& output : {arguments.json, arguments.csv, arguments.markdown})
+    if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
+  std::string text;
+  const auto workload = workload_of(arguments, text);
+  if (!workload) return report_error(workload.error(), 2);
+  std::vector<std::string> names = arguments.strategies;
+  if (names.empty()) names = {"nomad-binpack", "best-fit", "worst-fit", "tetris", "first-fit"};
+  const auto named = named_strategies(*workload, names);
+  if (!named) return report_error(named.error(), 2);
+  const auto seeds =
+      compare::parse_seeds(arguments.seeds.empty() ? "5" : arguments.seeds, static_cast<std::int64_t>(workload->seed));
+  if (!seeds) return report_error(seeds.error(), 2);
+  compare::SizingOptions options{
+      .strategies = *named, .seeds = *seeds, .threads = arguments.threads, .quiet = arguments.quiet};
+  if (!arguments.task.empty()) {
+    const auto task = compare::parse_task(arguments.task);
+    if (!task) return report_error(task.error(), 2);
+    options.task = *task, options.task_words = arguments.task;
+  }
+  using strategy::OfflineOrder;
+  options.order = arguments.packing_order == "sum"       ? OfflineOrder::sum
+                  : arguments.packing_order == "product" ? OfflineOrder::product
+                  : arguments.packing_order == "max"     ? OfflineOrder::max
+                                                         : OfflineOrder::arrival;
+  const run::InterruptGuard guard;
+  const auto report = [&](const auto& result, const auto& rows, const json::Value& json, const std::string& csv) {
+    fmt::print("{}\n{}", compare::headline(result), compare::text_table(rows(result, false)));
+    const int code = write_reports(arguments, json, csv,
+                                   compare::headline(result) + "\n" + compare::markdown_table(rows(result, true)));
+    return code != 0 ? code : result.partial ? 4 : 0;
+  };
+  if (arguments.capacity) {
+    const auto result = compare::measure_capacities(*workload, options);
+    if (!result) return report_error(result.error(), 2);
+    return report(*result, compare::capacity_rows, compare::capacity_json(*result), compare::capacity_csv(*result));
+  }
+  const auto result = compare::minimum_nodes(*workload, options);
+  if (!result) return report_error(result.error(), 2);
+  return report(*result, compare::minimum_rows, compare::minimum_json(*result), compare::minimum_csv(*result));
+}
+
 int compare_command(const Arguments& arguments) {
   if (arguments.list_strategies) return list_strategies();
+  if (arguments.capacity || arguments.minimum_nodes) {
+    if (arguments.capacity && arguments.minimum_nodes)
+      return report_error({"berth compare", "", "--capacity and --minimum-nodes at once", "name one of them"}, 2);
+    if (!arguments.experiment.empty() || arguments.workload.empty() || !arguments.resume.empty())
+      return report_error({"berth compare", "", "--capacity and --minimum-nodes are about a workload alone",
+                           "write e.g. berth compare quickstart --capacity"},
+                          2);
+    return run_sizing(arguments);
+  }
+  if (!arguments.task.empty()) return report_error({"--task", "", "is for --capacity", "add --capacity"}, 2);
   if (!arguments.experiment.empty()) return run_experiment(arguments);
   if (!arguments.workload.empty()) return run_workload_grid(arguments);
   return report_error(
@@ -289,6 +343,15 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_option("--label", arguments->label, "size of the workload: smoke, full or what its file lists")
       ->capture_default_str();
   command->add_option("--resume", arguments->resume, "folder of finished runs: read from there, and written there");
+  command->add_flag("--capacity", arguments->capacity, "how many more tasks fit behind the workload");
+  command->add_option("--task", arguments->task, "with --capacity: of this one, e.g. cpu=1000,memory=512,gpus=1");
+  command->add_flag("--minimum-nodes", arguments->minimum_nodes,
+                    "how few nodes of each class hold the workload, and what no strategy could do better");
+  command
+      ->add_option("--packing-order", arguments->packing_order,
+                   "with --minimum-nodes: in which tasks are packed; all but arrival sort them first, greatest first")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"arrival", "sum", "product", "max"}));
   command->add_option("--experiment", arguments->experiment, "a published experiment: openb-atc23");
   command->add_option("--strategies", arguments->strategies, "names, e.g. fgd,best-fit:norm=max; see --list-strategies")
       ->delimiter(',');

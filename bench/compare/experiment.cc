@@ -1,20 +1,15 @@
 #include "compare/experiment.h"
 
 #include <fmt/format.h>
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <mutex>
 
 #include "base/text.h"
+#include "compare/parallel.h"
 #include "compare/statistics.h"
-#include "run/interrupt.h"
-#include "run/progress.h"
+#include "compare/tables.h"
 
 namespace berth::compare {
 namespace {
@@ -77,12 +72,6 @@ std::vector<double> column_of(const ExperimentResult& result, std::size_t strate
   return out;
 }
 
-std::string plus_minus(const Summary& s, int digits) {
-  if (s.count == 0) return "-";
-  if (s.count == 1) return fmt::format("{:.{}f}", s.mean, digits);
-  return fmt::format("{:.{}f} ± {:.{}f}", s.mean, digits, s.deviation, digits);
-}
-
 std::string padded(const std::string& text, std::size_t width) {
   std::size_t shown = 0;
   for (const char c : text) shown += (static_cast<unsigned char>(c) & 0xc0) != 0x80;  // "±" is two bytes
@@ -134,47 +123,24 @@ Result<ExperimentResult> run_experiment(const sim::OpenbInput& input, std::strin
   out.runs.resize(total);
   const auto begin = std::chrono::steady_clock::now();
   std::vector<sim::OpenbOrder> orders(seeds);
-  std::mutex mutex;  // guards `error` and `progress`
-  std::optional<InputError> error;
-  run::Progress progress("runs", total, options.quiet);
-  std::atomic<std::uint64_t> done{0};
-  const auto failed = [&](InputError problem) {
-    const std::lock_guard lock(mutex);
-    if (!error) error = std::move(problem);
-  };
-  // More threads than cores are allowed, when asked for.
-  const tbb::global_control limit(
-      tbb::global_control::max_allowed_parallelism,
-      std::max<std::size_t>(options.threads,
-                            tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism)));
-  tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
-  arena.execute([&] {
-    tbb::parallel_for(std::size_t{0}, seeds, [&](std::size_t seed) {
-      auto order = sim::openb_order(input, out.seeds[seed], options.tune_milli);
-      if (order)
-        orders[seed] = std::move(*order);
-      else
-        failed(order.error());
-    });
-    if (error) return;
-    tbb::parallel_for(
-        std::size_t{0}, total,
-        [&](std::size_t i) {
-          if (run::interrupted()) return;
-          auto run = sim::openb_run(input, orders[i % seeds], out.seeds[i % seeds], strategy::registry(),
-                                    options.strategies[i / seeds]);
-          if (!run) return failed(run.error());
-          out.runs[i] = std::move(*run);
-          out.runs[i].strategy = out.strategies[i / seeds];
-          const std::uint64_t count = ++done;
-          const std::lock_guard lock(mutex);
-          progress.update(count, true);
-        },
-        tbb::simple_partitioner());
+  const auto prepared = run_all(seeds, options.threads, "seeds", true, [&](std::size_t seed) -> Result<void> {
+    auto order = sim::openb_order(input, out.seeds[seed], options.tune_milli);
+    if (!order) return tl::unexpected(order.error());
+    orders[seed] = std::move(*order);
+    return {};
   });
-  progress.finish();
-  if (error) return tl::unexpected(*error);
-  out.partial = done != total;
+  if (!prepared) return tl::unexpected(prepared.error());
+  const auto done = run_all(*prepared == seeds ? total : 0, options.threads, "runs", options.quiet,
+                            [&](std::size_t i) -> Result<void> {
+                              auto run = sim::openb_run(input, orders[i % seeds], out.seeds[i % seeds],
+                                                        strategy::registry(), options.strategies[i / seeds]);
+                              if (!run) return tl::unexpected(run.error());
+                              out.runs[i] = std::move(*run);
+                              out.runs[i].strategy = out.strategies[i / seeds];
+                              return {};
+                            });
+  if (!done) return tl::unexpected(done.error());
+  out.partial = *done != total;
   out.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return out;
 }

@@ -1,9 +1,6 @@
 #include "compare/grid.h"
 
 #include <fmt/format.h>
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,11 +11,11 @@
 
 #include "base/build_info.h"
 #include "base/sha256.h"
+#include "compare/parallel.h"
+#include "compare/tables.h"
 #include "io/files.h"
 #include "io/json_parse.h"
 #include "run/inputs.h"
-#include "run/interrupt.h"
-#include "run/progress.h"
 
 namespace berth::compare {
 namespace {
@@ -112,14 +109,6 @@ json::Value run_json(const GridRun& run) {
 constexpr std::size_t kShown[] = {kPlaced,      kCpuUsed,   kMemoryUsed, kGpuUsed,       kFragmentation,
                                   kGpuFragment, kNodesUsed, kBalance,    kDecisionsPerS, kP99};
 
-std::string plus_minus(const Summary& s, int digits, bool interval) {
-  if (s.count == 0) return "-";
-  if (s.count == 1) return fmt::format("{:.{}f}", s.mean, digits);
-  std::string out = fmt::format("{:.{}f} ± {:.{}f}", s.mean, digits, s.deviation, digits);
-  if (interval) out += fmt::format(" [{:.{}f}, {:.{}f}]", s.low, digits, s.high, digits);
-  return out;
-}
-
 bool anything(const GridResult& result, std::size_t metric) {
   for (std::size_t s = 0; s < result.strategies.size(); ++s)
     for (const double v : result.values(s, metric))
@@ -176,13 +165,6 @@ std::vector<Difference> differences_of(const GridResult& result) {
   return out;
 }
 
-std::string p_words(double p) { return p < 1e-4 ? "<0.0001" : fmt::format("{:.4f}", p); }
-
-const char* verdict_of(const PairedTest& test, int direction) {
-  if (!test.shown) return "no difference shown";
-  return direction == 0 ? "differs" : test.difference * direction > 0 ? "better" : "worse";
-}
-
 std::vector<std::vector<std::string>> difference_rows(const GridResult& result) {
   std::vector<std::vector<std::string>> rows;
   for (const Difference& d : differences_of(result)) {
@@ -197,11 +179,6 @@ std::vector<std::vector<std::string>> difference_rows(const GridResult& result) 
                     p_words(t.p_ranks), t.shown ? effect_words(t.effect) : "-", verdict_of(t, m.direction)});
   }
   return rows;
-}
-
-std::size_t shown_width(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 }  // namespace
@@ -268,27 +245,18 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
   struct Seed {
     std::once_flag once;
     std::optional<sim::PackingProblem> problem;
+    std::optional<InputError> error;
     strategy::Context context;
     std::vector<std::uint32_t> order;
     std::atomic<std::size_t> left{0};
   };
   std::vector<Seed> seeds(out.seeds.size());
   for (Seed& seed : seeds) seed.left = strategies;
-  std::mutex mutex;  // guards error, progress, left_out, nodes, asked
-  std::atomic<bool> failed{false};
-  std::optional<InputError> error;
-  const auto fail = [&](InputError problem) {
-    const std::lock_guard lock(mutex);
-    if (!error) error = std::move(problem);
-    failed = true;
-  };
-  run::Progress progress("runs", total, options.quiet);
-  std::atomic<std::uint64_t> done{0};
+  std::mutex mutex;  // guards left_out, nodes, asked
   const auto begin = std::chrono::steady_clock::now();
-  const auto one = [&](std::size_t i) {
+  const auto one = [&](std::size_t i) -> Result<void> {
     const std::size_t at = i / strategies, s = i % strategies;
     Seed& seed = seeds[at];
-    if (run::interrupted() || failed) return;
     GridRun& run = out.runs[s * out.seeds.size() + at];
     const std::string key = key_of(workload, text, options.strategies[s].spec.text(), out.seeds[at]);
     const std::string file =
@@ -298,7 +266,10 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
     if (!run.done || at == 0)
       std::call_once(seed.once, [&] {
         auto problem = problem_of(workload, out.seeds[at]);
-        if (!problem) return fail(problem.error());
+        if (!problem) {
+          seed.error = problem.error();
+          return;
+        }
         seed.problem = std::move(*problem);
         seed.context = seed.problem->context();
         seed.order = sim::visiting_order(seed.problem->nodes.size(), out.seeds[at]);
@@ -308,69 +279,27 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
         out.left_out.assign(seed.problem->left_out.begin(), seed.problem->left_out.end());
       });
     if (!run.done) {
-      if (!seed.problem) return;
-      auto result = sim::replay_packing(*seed.problem, seed.context, seed.order, out.seeds[at], workload.departures,
+      if (seed.error) return tl::unexpected(*seed.error);
+      auto result = sim::replay_packing(*seed.problem, seed.context, seed.order,
+                                        {.seed = out.seeds[at], .departures = workload.departures},
                                         strategy::registry(), options.strategies[s].spec);
-      if (!result) return fail(result.error());
+      if (!result) return tl::unexpected(result.error());
       run = {.done = true, .resumed = false, .values = values_of(*result), .digest = result->digest};
       if (!file.empty()) {
         json::Value value = run_json(run);
         value.set("key", key);
         value.set("strategy", out.strategies[s]);
         value.set("seed", out.seeds[at]);
-        if (auto written = io::write_file_atomically(file, json::to_text(value, 2) + "\n"); !written)
-          return fail(written.error());
+        if (auto written = io::write_file_atomically(file, json::to_text(value, 2) + "\n"); !written) return written;
       }
     }
     if (--seed.left == 0) seed.problem.reset();
-    const std::uint64_t count = ++done;
-    const std::lock_guard lock(mutex);
-    progress.update(count, true);
+    return {};
   };
-  // More threads than cores are allowed, when asked for.
-  const tbb::global_control limit(
-      tbb::global_control::max_allowed_parallelism,
-      std::max<std::size_t>(options.threads,
-                            tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism)));
-  tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
-  arena.execute([&] { tbb::parallel_for(std::size_t{0}, total, one, tbb::simple_partitioner()); });
-  progress.finish();
-  if (error) return tl::unexpected(*error);
-  out.partial = done != total;
+  const auto done = run_all(total, options.threads, "runs", options.quiet, one);
+  if (!done) return tl::unexpected(done.error());
+  out.partial = *done != total;
   out.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return out;
-}
-
-std::string text_table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows)
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      if (c >= widths.size()) widths.push_back(0);
-      widths[c] = std::max(widths[c], shown_width(row[c]));
-    }
-  std::string out;
-  for (const auto& row : rows) {
-    std::string line = " ";
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      const std::string gap(widths[c] - shown_width(row[c]), ' ');
-      line += c == 0 ? fmt::format(" {}{}", row[c], gap) : fmt::format("  {}{}", gap, row[c]);
-    }
-    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return out;
-}
-
-std::string markdown_table(const std::vector<std::vector<std::string>>& rows) {
-  std::string out;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    out += "|";
-    for (const std::string& cell : rows[r]) out += fmt::format(" {} |", cell);
-    out += "\n";
-    if (r > 0) continue;
-    out += "|";
-    for (std::size_t c = 0; c < rows[0].size(); ++c) out += "---|";
-    out += "\n";
-  }
   return out;
 }
 
@@ -392,9 +321,6 @@ std::string headline(const GridResult& result) {
 constexpr const char* kFrontWords =
     "mean ± standard deviation over seeds; front *: no strategy is as good in placed, fragmented and decisions/s and "
     "better in one\n";
-constexpr const char* kTestWords =
-    "p: paired t test over seeds, adjusted for all rows (Holm); ranks p: Wilcoxon's signed ranks, not adjusted;\n"
-    "effect: Cohen's d of the differences, from 0.2 small, 0.5 medium, 0.8 large\n";
 }  // namespace
 
 std::string grid_table(const GridResult& result) {
@@ -454,23 +380,10 @@ json::Value grid_json(const GridResult& result) {
     json::Value summary = json::Value::object();
     for (std::size_t m = 0; m < metrics().size(); ++m) {
       const Summary v = summarise(result.values(s, m));
-      json::Value cell = json::Value::object();
-      cell.set("mean", v.mean);
-      cell.set("deviation", v.deviation);
-      cell.set("low95", v.low);
-      cell.set("high95", v.high);
+      json::Value cell = summary_json(v);
       for (const Difference& d : differences) {
         if (d.strategy != s || d.metric != m) continue;
-        json::Value paired = json::Value::object();
-        paired.set("difference", d.test.difference);
-        paired.set("low95", d.test.low);
-        paired.set("high95", d.test.high);
-        paired.set("p", d.test.p);
-        paired.set("p_adjusted", d.test.p_adjusted);
-        paired.set("p_ranks", d.test.p_ranks);
-        paired.set("effect", std::isfinite(d.test.effect) ? json::Value(d.test.effect) : json::Value());
-        paired.set("verdict", verdict_of(d.test, metrics()[m].direction));
-        cell.set("against_first", std::move(paired));
+        cell.set("against_first", test_json(d.test, metrics()[m].direction));
       }
       summary.set(metrics()[m].name, std::move(cell));
     }

@@ -79,8 +79,4 @@ struct GridResult {
 [[nodiscard]] std::string grid_csv(const GridResult& result);
 [[nodiscard]] json::Value grid_json(const GridResult& result);
 
-/// Rows and columns with a head, columns padded to their widest cell, the first to the left.
-[[nodiscard]] std::string text_table(const std::vector<std::vector<std::string>>& rows);
-[[nodiscard]] std::string markdown_table(const std::vector<std::vector<std::string>>& rows);
-
 }  // namespace berth::compare

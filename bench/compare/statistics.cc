@@ -42,11 +42,11 @@ PairedTest paired_test(std::span<const double> a, std::span<const double> b) {
   PairedTest out{.pairs = s.count, .difference = s.mean, .low = s.low, .high = s.high};
   out.p_ranks = wilcoxon_p(differences);
   if (s.count < 2) return out;
-  // Differences that are all the same up to rounding have no spread to test against.
+  // Differences that are all the same up to rounding have no spread to test against: the ranks decide.
   if (s.deviation <= 1e-12 * std::abs(s.mean) || s.deviation == 0) {
     if (s.mean == 0) return out;
-    out.p = out.p_adjusted = 0, out.effect = std::copysign(std::numeric_limits<double>::infinity(), s.mean);
-    out.shown = true;
+    out.p = out.p_adjusted = out.p_ranks, out.shown = out.p < kSignificance;
+    out.effect = std::copysign(std::numeric_limits<double>::infinity(), s.mean);
     return out;
   }
   out.effect = s.mean / s.deviation;

@@ -25,11 +25,11 @@ struct PairedTest {
   std::size_t pairs = 0;
   double difference = 0;     ///< mean of a - b
   double low = 0, high = 0;  ///< 95 % confidence interval of the difference
-  double p = 1;              ///< two-sided paired t test; 1 for fewer than two pairs or no difference at all
-  double effect = 0;         ///< Cohen's d of the differences: mean / deviation; +-inf when all differ alike
-  double p_ranks = 1;        ///< two-sided Wilcoxon signed rank test, see wilcoxon_p
-  double p_adjusted = 1;     ///< p after adjust_for_many; p itself before
-  bool shown = false;        ///< p_adjusted < kSignificance
+  double p = 1;        ///< two-sided paired t test, p_ranks when all differ alike; 1 for fewer than two pairs or none
+  double effect = 0;   ///< Cohen's d of the differences: mean / deviation; +-inf when all differ alike
+  double p_ranks = 1;  ///< two-sided Wilcoxon signed rank test, see wilcoxon_p
+  double p_adjusted = 1;  ///< p after adjust_for_many; p itself before
+  bool shown = false;     ///< p_adjusted < kSignificance
 };
 inline constexpr double kSignificance = 0.05;
 /// Values of the same seeds in the same order; pairs with a NaN are left out.

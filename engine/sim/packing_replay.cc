@@ -85,12 +85,13 @@ strategy::Context with_draws(strategy::Context context, std::int64_t seed) {
 }
 
 Result<PackingRun> replay_packing(const PackingProblem& problem, const strategy::Context& context,
-                                  const std::vector<std::uint32_t>& order, std::int64_t seed, bool departures,
+                                  const std::vector<std::uint32_t>& order, const ReplayOptions& options,
                                   const strategy::Registry& strategies, const strategy::StrategySpec& spec) {
-  auto made = strategies.make(spec, with_draws(context, seed));
+  const bool departures = options.departures;
+  auto made = strategies.make(spec, with_draws(context, options.seed));
   if (!made) return tl::unexpected(made.error());
   strategy::Ranker& ranker = **made;
-  strategy::Fleet fleet = fleet_of(problem, order);
+  strategy::Fleet fleet = fleet_of(problem, order, options.with_load);
   struct End {
     std::int64_t at_ns;
     std::uint64_t number;
@@ -133,6 +134,7 @@ Result<PackingRun> replay_packing(const PackingProblem& problem, const strategy:
       out.latency.record(taken);
       ++decisions;
       if (!choice) {
+        if (options.stop_at_miss) return out;
         note(~std::uint64_t{0});
         continue;
       }
@@ -146,16 +148,18 @@ Result<PackingRun> replay_packing(const PackingProblem& problem, const strategy:
         ends.push({arrival.due_ns + arrival.run_time_ns, decisions, choice->row, arrival.task, choice->devices});
     }
     // Evenly spaced over the arrivals, the last one included.
-    if (departures && (i + 1) * kMoments / problem.arrivals.size() > moments) {
+    if (departures && !options.stop_at_miss && (i + 1) * kMoments / problem.arrivals.size() > moments) {
       const std::uint64_t now = (i + 1) * kMoments / problem.arrivals.size();
       add_to_mean(out.quality, measure_quality(fleet, context), static_cast<double>(now - moments) / kMoments);
       moments = now;
     }
   }
+  if (options.stop_at_miss) return out;
   if (!departures || problem.arrivals.empty()) out.quality = measure_quality(fleet, context);
   out.priority_placed_percent = priority_asked == 0 ? 100 : 100 * priority_placed / priority_asked;
   out.decide_s = static_cast<double>(decide_ns) * 1e-9;
   out.digest = fmt::format("{:016x}", digest);
+  if (options.after) *options.after = std::move(fleet);
   return out;
 }
 
@@ -196,7 +200,6 @@ Result<CapacityRun> measure_capacity(const PackingProblem& problem, strategy::Co
     const auto drawn = std::upper_bound(cumulated.begin(), cumulated.end(), at,
                                         [](std::uint64_t value, const auto& entry) { return value < entry.first; });
     if (place(drawn->second)) {
-      misses = 0;
       out.until_first_miss += !missed;
     } else {
       missed = true, ++misses;

@@ -35,14 +35,22 @@ struct PackingRun {
   }
 };
 
-/// `seed` feeds strategies that draw. `departures`: tasks end after their run time.
+struct ReplayOptions {
+  std::int64_t seed = 1;             ///< of strategies that draw
+  bool departures = false;           ///< tasks end after their run time
+  bool with_load = true;             ///< place the problem's load first
+  bool stop_at_miss = false;         ///< end at the first task that fits nowhere, unmeasured: does all of it fit?
+  strategy::Fleet* after = nullptr;  ///< where to put the fleet after the last arrival
+};
+/// Rows of the fleet are the nodes in `order`, of which one may be named several times (copies of a node).
 [[nodiscard]] Result<PackingRun> replay_packing(const PackingProblem& problem, const strategy::Context& context,
-                                                const std::vector<std::uint32_t>& order, std::int64_t seed,
-                                                bool departures, const strategy::Registry& strategies,
+                                                const std::vector<std::uint32_t>& order, const ReplayOptions& options,
+                                                const strategy::Registry& strategies,
                                                 const strategy::StrategySpec& spec);
 
 /// How many more tasks fit: `task` repeated until it fits nowhere, or (nullptr) tasks drawn from the workload in
-/// proportion to their frequency, until `misses_max` in a row fit nowhere.
+/// proportion to their frequency, until `misses_max` of them found no room (then small ones go on filling gaps, which
+/// says nothing any more).
 struct CapacityRun {
   std::uint64_t fitted = 0;  ///< in all
   std::uint64_t until_first_miss = 0;

@@ -50,8 +50,9 @@ std::int32_t RequestedToCapacityRatio::score(const Node& node, const TaskClass& 
                       : static_cast<std::int32_t>(std::round(static_cast<double>(sum) / static_cast<double>(weights)));
 }
 
-void sort_for_packing(const Fleet& fleet, OfflineOrder order, std::vector<ClassId>& tasks) {
-  if (order == OfflineOrder::arrival) return;
+std::vector<double> packing_sizes(const Fleet& fleet, OfflineOrder order, std::span<const ClassId> tasks) {
+  std::vector<double> size(fleet.class_count(), 0);
+  if (order == OfflineOrder::arrival) return size;
   const auto capacity = fleet.capacity_total();
   std::array<double, kDimensions> demand{}, weight{}, most{};
   for (const ClassId id : tasks)
@@ -61,7 +62,6 @@ void sort_for_packing(const Fleet& fleet, OfflineOrder order, std::vector<ClassI
   for (std::size_t row = 0; row < fleet.size(); ++row)
     for (std::size_t d = 0; d < kDimensions; ++d)
       most[d] = std::max<double>(most[d], fleet.node(static_cast<Row>(row)).state.capacity[d]);
-  std::vector<double> size(fleet.class_count());
   for (ClassId id = 0; id < size.size(); ++id) {
     const Amounts& ask = fleet.task_class(id).ask;
     double sum = 0, product = 1, greatest = 0;
@@ -72,6 +72,11 @@ void sort_for_packing(const Fleet& fleet, OfflineOrder order, std::vector<ClassI
     }
     size[id] = order == OfflineOrder::sum ? sum : order == OfflineOrder::product ? product : greatest;
   }
+  return size;
+}
+
+void sort_for_packing(const Fleet& fleet, OfflineOrder order, std::vector<ClassId>& tasks) {
+  const std::vector<double> size = packing_sizes(fleet, order, tasks);
   std::stable_sort(tasks.begin(), tasks.end(), [&](ClassId a, ClassId b) { return size[a] > size[b]; });
 }
 

@@ -51,6 +51,12 @@ expect 2 'names a workload and an experiment' "$small" --experiment openb-atc23
 : > "$scratch/file"
 expect 2 'cannot be a folder' "$small" --resume "$scratch/file"
 
+expect 2 "'cup' is no amount.*valid: cpu, memory" "$small" --capacity --task cup=3
+expect 2 'nothing is asked' "$small" --capacity --task memory=0
+expect 2 'add --capacity' "$small" --task cpu=1
+expect 2 'name one of them' "$small" --capacity --minimum-nodes
+expect 2 'are about a workload alone' --capacity --experiment openb-atc23
+
 run() { "$berth" compare --quiet "$small" --strategies mine,first-fit,random --seeds 3 "$@"; }
 run --threads 1 --json "$scratch/a.json" --csv "$scratch/a.csv" --markdown "$scratch/a.md" > "$scratch/a" || broken "a good comparison failed with $?"
 run --threads 3 --resume "$scratch/kept" > "$scratch/b" || broken "three threads failed with $?"
@@ -62,6 +68,18 @@ grep -q '^9 of 9 runs were finished before' "$scratch/c" || broken "a resumed co
 [ "$(wc -l < "$scratch/a.csv")" -eq 10 ] || broken "the CSV has not one line per run"
 grep -q '"verdict"' "$scratch/a.json" || broken "the JSON has no tests"
 grep -q '^| mine |' "$scratch/a.md" || broken "the Markdown has no row per strategy"
+
+for mode in "--capacity" "--capacity --task cpu=700,memory=300" "--minimum-nodes" "--minimum-nodes --packing-order sum"; do
+  # shellcheck disable=SC2086  # two words
+  run $mode --threads 1 --json "$scratch/one.json" --csv "$scratch/one.csv" --markdown "$scratch/one.md" > "$scratch/one" ||
+    broken "$mode failed with $?"
+  # shellcheck disable=SC2086
+  run $mode --threads 3 > "$scratch/three" || broken "$mode on three threads failed with $?"
+  cmp -s "$scratch/one" "$scratch/three" || broken "$mode depends on the number of threads"
+  [ "$(wc -l < "$scratch/one.csv")" -eq 10 ] || broken "$mode: the CSV has not one line per run"
+  grep -q '"strategies"' "$scratch/one.json" || broken "$mode: no strategies in the JSON"
+  grep -q '| mine |' "$scratch/one.md" || broken "$mode: no strategies in the Markdown"
+done
 
 # Ctrl-C: what was finished is reported, marked, kept, and not run again.
 sed 's/count = 40/count = 4000/; s/nodes = 50/nodes = 4000/' "$small" > "$scratch/long.toml"

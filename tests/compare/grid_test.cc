@@ -133,7 +133,7 @@ TEST(Replay, RespectsDistinctHostsAndDepartures) {
                       {.due_ns = 10, .run_time_ns = 10, .task = 1, .count = 3, .job = 1, .distinct_hosts = false}};
   problem.jobs = 2;
   const auto run = [&](bool departures) {
-    return *sim::replay_packing(problem, problem.context(), {0, 1, 2}, 1, departures, strategy::registry(),
+    return *sim::replay_packing(problem, problem.context(), {0, 1, 2}, {.departures = departures}, strategy::registry(),
                                 {"first-fit", {}});
   };
   EXPECT_EQ(run(false).placed, 3U);  // the fourth of the job has no host of its own, and no node is empty any more
@@ -213,13 +213,13 @@ TEST(Grid, EmptyWorkloadsAndNodesWithoutAmountsAreDefined) {
       std::vector<std::uint32_t> order(nodes);
       for (std::uint32_t i = 0; i < nodes; ++i) order[i] = i;
       problem.arrivals.clear();
-      const auto none =
-          sim::replay_packing(problem, problem.context(), order, 1, true, strategy::registry(), {info->name, {}});
+      const auto none = sim::replay_packing(problem, problem.context(), order, {.departures = true},
+                                            strategy::registry(), {info->name, {}});
       ASSERT_TRUE(none) << info->name;
       EXPECT_EQ(none->placed_percent(), 100) << info->name;  // nothing was asked
       problem.arrivals = {{.due_ns = 0, .run_time_ns = 1, .task = 0, .count = 3, .job = 0, .distinct_hosts = false}};
       const auto some =
-          sim::replay_packing(problem, problem.context(), order, 1, false, strategy::registry(), {info->name, {}});
+          sim::replay_packing(problem, problem.context(), order, {}, strategy::registry(), {info->name, {}});
       ASSERT_TRUE(some) << info->name;
       EXPECT_EQ(some->placed, nodes == 0 ? 0U : 3U) << info->name;  // asks nothing: fits wherever a node is
       for (const double used : some->quality.used_percent) EXPECT_EQ(used, 0) << info->name;

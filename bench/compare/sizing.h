@@ -1,0 +1,101 @@
+// `berth compare WORKLOAD --capacity`: how many more tasks fit behind the workload, and `--minimum-nodes`: how few
+// nodes hold it, per strategy, with what no strategy could do better.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/grid.h"
+#include "compare/tables.h"
+#include "sim/packing_bounds.h"
+#include "strategy/classic.h"
+
+namespace berth::compare {
+
+/// "cpu=1000,memory=512,disk=0,gpus=1,gpu-milli=500" (MHz, MiB, MiB, devices, thousandths of each, 1000 when left out).
+[[nodiscard]] Result<strategy::TaskClass> parse_task(const std::string& text);
+
+struct SizingOptions {
+  std::vector<NamedStrategy> strategies;
+  std::vector<std::int64_t> seeds;
+  std::size_t threads = 0;
+  bool quiet = false;
+  std::optional<strategy::TaskClass> task;  ///< --capacity: repeated; without it tasks are drawn from the workload
+  std::string task_words = "the workload's tasks";
+  strategy::OfflineOrder order = strategy::OfflineOrder::arrival;  ///< --minimum-nodes: in which tasks are packed
+};
+
+struct CapacityCell {
+  bool done = false;
+  std::uint64_t asked = 0, placed = 0;  ///< of the workload itself
+  sim::CapacityRun more;
+  std::uint64_t pooled = 0;  ///< would fit if what is left were one node: no strategy adds more. With a task only
+};
+struct CapacityResult {
+  std::string workload, label, task;
+  bool drawn = true;  ///< tasks of the workload
+  std::size_t nodes = 0;
+  std::vector<std::string> strategies;
+  std::vector<std::int64_t> seeds;
+  std::vector<CapacityCell> cells;  ///< strategies x seeds
+  bool partial = false;
+};
+/// The workload is replayed without departures, then tasks are added until they fit nowhere (of drawn ones, 100 in a
+/// row).
+[[nodiscard]] Result<CapacityResult> measure_capacities(const sim::Workload& workload, const SizingOptions& options);
+
+/// The smallest number of nodes at the front of `nodes` (repeated from the start when they run out) that hold the whole
+/// problem. Doubling steps from the bound, then bisection, then four sizes below: more nodes do not always help a
+/// strategy, so a smaller size may hold the workload again further down; nothing between is claimed.
+struct SmallestCluster {
+  std::uint64_t nodes = 0;
+  std::uint64_t bound = 0;  ///< NodeBound::nodes()
+  std::uint64_t probes = 0;
+  bool interrupted = false;  ///< by Ctrl-C: nothing was found
+  std::string impossible;    ///< why no number of nodes will do; "" otherwise
+};
+[[nodiscard]] Result<SmallestCluster> smallest_cluster(const sim::PackingProblem& problem,
+                                                       const strategy::Context& context,
+                                                       const std::vector<std::uint32_t>& nodes,
+                                                       const sim::NodeBound& bound, bool departures, std::int64_t seed,
+                                                       const strategy::Registry& strategies,
+                                                       const strategy::StrategySpec& spec);
+
+/// A problem on the nodes of one class only ("" = all); the load becomes tasks that arrive first and never end.
+[[nodiscard]] sim::PackingProblem only_class(const sim::PackingProblem& problem, const std::string& node_class);
+
+/// Sorts the arrivals, greatest first.
+void sort_offline(sim::PackingProblem& problem, strategy::OfflineOrder order);
+
+struct MinimumCell {
+  bool done = false;
+  SmallestCluster found;
+  std::string bound_by;
+  std::vector<std::pair<std::string, std::uint64_t>> of_which;  ///< nodes per class
+};
+struct MinimumResult {
+  std::string workload, label, order;
+  std::vector<std::string> classes;  ///< "" = all classes as they are mixed in the cluster
+  std::vector<std::string> strategies;
+  std::vector<std::int64_t> seeds;
+  std::vector<MinimumCell> cells;  ///< classes x strategies x seeds
+  bool partial = false;
+
+  [[nodiscard]] const MinimumCell& cell(std::size_t c, std::size_t s, std::size_t seed) const {
+    return cells[(c * strategies.size() + s) * seeds.size() + seed];
+  }
+};
+[[nodiscard]] Result<MinimumResult> minimum_nodes(const sim::Workload& workload, const SizingOptions& options);
+
+/// Rows of a table with a head; numbers as `interval` of plus_minus.
+[[nodiscard]] TableRows capacity_rows(const CapacityResult& result, bool interval);
+[[nodiscard]] TableRows minimum_rows(const MinimumResult& result, bool interval);
+[[nodiscard]] std::string headline(const CapacityResult& result);
+[[nodiscard]] std::string headline(const MinimumResult& result);
+[[nodiscard]] std::string capacity_csv(const CapacityResult& result);
+[[nodiscard]] std::string minimum_csv(const MinimumResult& result);
+[[nodiscard]] json::Value capacity_json(const CapacityResult& result);
+[[nodiscard]] json::Value minimum_json(const MinimumResult& result);
+
+}  // namespace berth::compare

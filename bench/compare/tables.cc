@@ -1,0 +1,88 @@
+#include "compare/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace berth::compare {
+namespace {
+
+std::size_t shown_width(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+std::string text_table(const TableRows& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows)
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (c >= widths.size()) widths.push_back(0);
+      widths[c] = std::max(widths[c], shown_width(row[c]));
+    }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line = " ";
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const std::string gap(widths[c] - shown_width(row[c]), ' ');
+      line += c == 0 ? fmt::format(" {}{}", row[c], gap) : fmt::format("  {}{}", gap, row[c]);
+    }
+    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return out;
+}
+
+std::string markdown_table(const TableRows& rows) {
+  std::string out;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    out += "|";
+    for (const std::string& cell : rows[r]) out += fmt::format(" {} |", cell);
+    out += "\n";
+    if (r > 0) continue;
+    out += "|";
+    for (std::size_t c = 0; c < rows[0].size(); ++c) out += "---|";
+    out += "\n";
+  }
+  return out;
+}
+
+std::string plus_minus(const Summary& s, int digits, bool interval) {
+  if (s.count == 0) return "-";
+  if (s.count == 1) return fmt::format("{:.{}f}", s.mean, digits);
+  std::string out = fmt::format("{:.{}f} ± {:.{}f}", s.mean, digits, s.deviation, digits);
+  if (interval) out += fmt::format(" [{:.{}f}, {:.{}f}]", s.low, digits, s.high, digits);
+  return out;
+}
+
+std::string p_words(double p) { return p < 1e-4 ? "<0.0001" : fmt::format("{:.4f}", p); }
+
+const char* verdict_of(const PairedTest& test, int direction) {
+  if (!test.shown) return "no difference shown";
+  return direction == 0 ? "differs" : test.difference * direction > 0 ? "better" : "worse";
+}
+
+json::Value test_json(const PairedTest& test, int direction) {
+  json::Value out = json::Value::object();
+  out.set("difference", test.difference);
+  out.set("low95", test.low);
+  out.set("high95", test.high);
+  out.set("p", test.p);
+  out.set("p_adjusted", test.p_adjusted);
+  out.set("p_ranks", test.p_ranks);
+  out.set("effect", std::isfinite(test.effect) ? json::Value(test.effect) : json::Value());
+  out.set("verdict", verdict_of(test, direction));
+  return out;
+}
+
+json::Value summary_json(const Summary& s) {
+  json::Value out = json::Value::object();
+  out.set("mean", s.mean);
+  out.set("deviation", s.deviation);
+  out.set("low95", s.low);
+  out.set("high95", s.high);
+  return out;
+}
+
+}  // namespace berth::compare
