@@ -4,8 +4,7 @@
 #include "conform/evaluation_compare.h"
 #include "io/cluster_json.h"
 #include "plan/apply_model.h"
-#include "sched/generic.h"
-#include "sched/system.h"
+#include "sched/scheduler.h"
 #include "sched/to_model.h"
 
 namespace berth::conform {
@@ -127,14 +126,8 @@ Outcome replay_evaluation(const Vector& v) {
                            : planner_name == "partial" ? RecordingPlanner::Kind::partial
                                                        : RecordingPlanner::Kind::apply,
                            eval, now, scratch, log, recording);
-  if (scheduler == "system" || scheduler == "sysbatch") {
-    sched::SystemScheduler system(scratch);
-    system.process(*snapshot, facts, ids, planner, result);
-  } else {
-    sched::GenericScheduler generic(scratch);
-    generic.process(*snapshot, facts, rank::OrderProvider::nomad, ids, planner, result);
-  }
-  if (!result.unsupported.empty()) return Outcome::unsupported(result.unsupported);
+  const bool of_system = scheduler == "system" || scheduler == "sysbatch";
+  sched::Scheduler(scratch).process(*snapshot, facts, of_system, rank::OrderProvider::nomad, ids, planner, result);
 
   const sched::Naming naming{*result.state, scratch};
   if (result.has_blocked) recording.fresh_ids.insert(base::to_text(result.blocked_id));

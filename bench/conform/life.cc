@@ -568,7 +568,6 @@ void Life::evaluate(const model::Evaluation& eval) {
   if ((eval.type == "service" || eval.type == "batch") && chance(15)) check_exhaustive(*snapshot, facts);
   sched::EvalResult result;
   schedule(*snapshot, facts, eval.type, *this, result);
-  if (!result.unsupported.empty()) report_.problems.push_back("not supported: " + result.unsupported);
   // R-CTRL-707: a plan of a system job made before its deployment's promotion; the worker gives the evaluation back.
   if (result.description == "deployment promotion cannot be undone" || result.description == kGivesUp) return;
   if (result.status == sched::EvalStatus::error) {

@@ -59,7 +59,6 @@ struct Worker {
 
 /// The first difference between the plan and Nomad's placements, or "".
 std::string difference(const sched::EvalResult& result, const sim::GridCell& cell) {
-  if (!result.unsupported.empty()) return "this build lacks: " + result.unsupported;
   std::vector<std::int32_t> nodes(cell.placements.size(), -1);
   std::vector<double> scores(cell.placements.size(), 0);
   for (const sched::PlannedAlloc& alloc : result.plan.allocs) {

@@ -16,7 +16,7 @@
 #include "run/inputs.h"
 #include "run/interrupt.h"
 #include "run/progress.h"
-#include "sched/generic.h"
+#include "sched/scheduler.h"
 #include "sim/arrivals.h"
 #include "sim/cluster_generator.h"
 #include "sim/datasets.h"
@@ -97,9 +97,14 @@ model::SchedulerConfiguration configuration_of(const sim::Workload& workload) {
 /// What a worker decides an evaluation in.
 struct EvalLane final : worker::Lane {
   sched::Scratch scratch;
-  sched::GenericScheduler scheduler{scratch};
+  sched::Scheduler scheduler{scratch};
   sched::EvalResult result;
 };
+
+bool of_system(const tables::Snapshot& state, tables::JobKeyRow key) {
+  const tables::CompiledJob& job = *state.jobs.versions[state.jobs.keys[key].current];
+  return job.system || job.sysbatch;
+}
 
 EvalLane& own(worker::Lane& lane) { return static_cast<EvalLane&>(lane); }
 
@@ -177,9 +182,7 @@ class Replay : public worker::WorkerHost {
   void release(std::int64_t due_ns);
   void evaluate(Ticket& ticket);
   void decide(const Ticket& ticket, const tables::Snapshot& state, std::uint64_t order_index, EvalLane& lane) const;
-  [[nodiscard]] static bool decided(const EvalLane& lane) {
-    return lane.result.unsupported.empty() && lane.result.status == sched::EvalStatus::complete;
-  }
+  [[nodiscard]] static bool decided(const EvalLane& lane) { return lane.result.status == sched::EvalStatus::complete; }
   [[nodiscard]] static bool commits(const EvalLane& lane) {
     return !lane.result.plan.allocs.empty() || !lane.result.plan.stops.empty();
   }
@@ -191,6 +194,7 @@ class Replay : public worker::WorkerHost {
   }
   [[nodiscard]] Ticket& ticket_of(broker::EvalRow row) { return tickets_[static_cast<std::uint32_t>(row) / 2]; }
   [[nodiscard]] broker::Eval queued(const Ticket& ticket) const;
+  void count_asked(const tables::CompiledJob& job);
   void count_failures(const EvalLane& lane);
   [[nodiscard]] bool over_limit();
   void finish();
@@ -344,8 +348,7 @@ void Replay::arrive(std::size_t arrival) {
   store_.set_index(store_.index() + 1);
   const tables::CompiledJob& compiled = *store_.current().jobs.versions[store_.current().jobs.keys[ticket.job].current];
   ++result_.jobs;
-  for (const tables::CompiledGroup& group : compiled.groups)
-    result_.asked += compiled.system || compiled.sysbatch ? 0 : static_cast<std::uint64_t>(group.count);
+  count_asked(compiled);
   evaluate(ticket);
 }
 
@@ -527,8 +530,7 @@ void Replay::run_free(Progress& progress) {
       store_.set_index(store_.index() + 1);
       const tables::CompiledJob& job = *store_.current().jobs.versions[store_.current().jobs.keys[ticket.job].current];
       ++result_.jobs;
-      for (const tables::CompiledGroup& group : job.groups)
-        result_.asked += job.system || job.sysbatch ? 0 : static_cast<std::uint64_t>(group.count);
+      count_asked(job);
       evals.push_back(queued(ticket));
     }
     if (!evals.empty() && !workers.enqueue(evals)) {
@@ -573,20 +575,18 @@ void Replay::decide(const Ticket& ticket, const tables::Snapshot& state, std::ui
   facts.job = ticket.job;
   facts.priority = job.priority;
   facts.triggered_by = ticket.retry ? "queued-allocs" : "job-register";
-  facts.batch = job.batch;
+  facts.batch = job.batch || job.sysbatch;
   facts.blocked = ticket.retry;
   lane.result.clear();
   lane.applied.index = 0;
-  if (job.system || job.sysbatch) {
-    lane.result.unsupported = "system jobs";
-    return;
-  }
-  lane.scheduler.set_exhaustive(workload_.mode == sim::Mode::exhaustive);
-  lane.scheduler.set_order_index(order_index);
+  lane.scheduler.generic.set_exhaustive(workload_.mode == sim::Mode::exhaustive);
+  lane.scheduler.generic.set_order_index(order_index);
   // A stream per evaluation and state: what an evaluation draws does not depend on who ran before it.
   sched::IdStream ids(sim::mix64(
       workload_.seed ^ sim::mix64(ticket.sequence ^ sim::mix64(order_index != 0 ? order_index : state.index))));
-  lane.scheduler.process(state, facts, provider_of(workload_.order), ids, lane.result);
+  sched::NoPlanner planner;  // the applier's turn comes later
+  lane.scheduler.process(state, facts, job.system || job.sysbatch, provider_of(workload_.order), ids, planner,
+                         lane.result);
 }
 
 void Replay::apply(const Ticket& ticket, EvalLane& lane) {
@@ -634,15 +634,18 @@ void Replay::apply(const Ticket& ticket, EvalLane& lane) {
 void Replay::settle(Ticket& ticket, EvalLane& lane, bool exhausted) {
   ++result_.evaluations;
   if (!decided(lane)) {
-    ++result_.unsupported_reasons[lane.result.unsupported.empty() ? lane.result.description : lane.result.unsupported];
+    ++result_.unsupported_reasons[lane.result.description];
     return;
   }
   result_.evaluation_latency.record(clock_.now_ns() - ticket.due_ns);
   if (!commits(lane)) digest_.begin_evaluation(ticket.sequence);
   bool failed = exhausted;
+  const bool first_of_system = !ticket.retry && of_system(store_.current(), ticket.job);
+  if (first_of_system) result_.asked += lane.result.plan.allocs.size();
   for (const sched::GroupResult& group : lane.result.groups) {
     if (!group.failed) continue;
     failed = true;
+    if (first_of_system) result_.asked += 1 + static_cast<std::uint64_t>(group.failure.coalesced);
     digest_.failure(store_.symbols().text(group.name), 1 + static_cast<std::uint64_t>(group.failure.coalesced));
   }
   if (!failed) return;
@@ -655,6 +658,12 @@ void Replay::settle(Ticket& ticket, EvalLane& lane, bool exhausted) {
   ticket.escaped = exhausted || lane.result.eligibility.escaped || !lane.result.has_blocked;
   ticket.classes = lane.result.eligibility.classes;
   blocked_.push_back(static_cast<std::uint32_t>(ticket.sequence - 1));
+}
+
+/// What a job asks for. A system job asks for as many as there are nodes for it: its first evaluation knows.
+void Replay::count_asked(const tables::CompiledJob& job) {
+  if (job.system || job.sysbatch) return;
+  for (const tables::CompiledGroup& group : job.groups) result_.asked += static_cast<std::uint64_t>(group.count);
 }
 
 /// Every failed placement counts once, under what ruled out most nodes.

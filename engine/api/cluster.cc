@@ -11,6 +11,7 @@
 #include "model/register_job.h"
 #include "model/spec_changed.h"
 #include "sched/to_model.h"
+#include "tables/export.h"
 
 namespace berth {
 
@@ -33,6 +34,20 @@ rank::OrderProvider provider_of(Order order) {
 }
 
 Error unknown(std::string text) { return {Errc::unknown_object, 0, std::move(text)}; }
+
+Stop to_stop(const tables::Snapshot& state, const plan::PlannedStop& planned) {
+  const tables::AllocTable& allocs = state.allocs;
+  const tables::AllocRow row = planned.alloc;
+  Stop out;
+  out.alloc_id = base::to_text(allocs.id[row]);
+  out.alloc_name = tables::alloc_name(state, row);
+  if (allocs.job[row] != kNoRow) out.job_id = state.jobs.versions[allocs.job[row]]->spec->id;
+  out.task_group = state.text(allocs.group[row]);
+  if (allocs.node[row] != kNoRow) out.node_id = base::to_text(state.nodes.id(allocs.node[row]));
+  out.preempted = planned.evict;
+  out.reason = tables::to_text(planned.description);
+  return out;
+}
 
 Metrics to_metrics(const tables::Snapshot& state, const model::AllocMetric& metric) {
   Metrics out;
@@ -193,8 +208,6 @@ Result<Plan, Error> Cluster::schedule(std::string_view job_namespace, std::strin
   if (key == kNoRow) return tl::unexpected(unknown("no job " + std::string(job_id)));
   const tables::Snapshot& state = impl.store.current();  // nobody writes meanwhile: one thread owns the cluster
   const auto job = state.jobs.versions[state.jobs.keys[key].current];
-  if (job->system || job->sysbatch)
-    return tl::unexpected(Error{Errc::not_supported, 0, "this build does not schedule system and sysbatch jobs"});
   model::Evaluation eval;
   sched::EvalFacts facts;
   facts.id = impl.ids.next();
@@ -207,11 +220,12 @@ Result<Plan, Error> Cluster::schedule(std::string_view job_namespace, std::strin
   facts.job = key;
   facts.priority = eval.priority;
   facts.triggered_by = eval.triggered_by;
-  facts.batch = job->batch;
+  facts.batch = job->batch || job->sysbatch;
+  facts.now_ns = now_ns;
   sched::EvalResult& result = impl.decided;
-  impl.scheduler.process(state, facts, provider_of(impl.config.order), impl.ids, result);
-  if (!result.unsupported.empty())
-    return tl::unexpected(Error{Errc::not_supported, 0, "this build lacks: " + result.unsupported});
+  sched::NoPlanner planner;  // commit() is the caller's
+  impl.scheduler.process(state, facts, job->system || job->sysbatch, provider_of(impl.config.order), impl.ids, planner,
+                         result);
   if (result.status != sched::EvalStatus::complete)
     return tl::unexpected(Error{Errc::processing_failed, 0, result.description});
 
@@ -241,6 +255,10 @@ Result<Plan, Error> Cluster::schedule(std::string_view job_namespace, std::strin
     f.reasons = reasons_of(f.metrics);
     impl.stats.failures += static_cast<std::uint64_t>(f.count);
   }
+  for (const plan::PlannedStop& stop : result.plan.stops)
+    if (!stop.dropped) out.stops.push_back(to_stop(state, stop));
+  for (const plan::PlannedUpdate& update : result.plan.updates)
+    out.updated_in_place += !update.dropped && update.kind == plan::PlannedUpdate::Kind::in_place;
   out.rows = std::make_shared<Plan::Rows>();
   out.rows->owner = &impl;
   out.rows->all_at_once = job->spec->all_at_once;

@@ -5,7 +5,7 @@
 #include "berth/cluster.h"
 #include "model/cluster.h"
 #include "plan/apply.h"
-#include "sched/generic.h"
+#include "sched/scheduler.h"
 
 namespace berth {
 
@@ -21,7 +21,7 @@ struct Cluster::Impl {
   std::vector<std::string> warnings;
   tables::StateStore store;
   sched::Scratch scratch;
-  sched::GenericScheduler scheduler{scratch};
+  sched::Scheduler scheduler{scratch};
   sched::IdStream ids{1};
   sched::EvalResult decided;
   plan::Applier applier{store};

@@ -19,6 +19,10 @@ std::string Plan::explain() const {
     }
     out += fmt::format("; best of {} nodes looked at\n", p.metrics.nodes_evaluated);
   }
+  if (updated_in_place > 0) out += fmt::format("  {} updated in place\n", updated_in_place);
+  for (const Stop& stop : stops)
+    out += fmt::format("  {} on {} {}{}\n", stop.alloc_name, stop.node_id,
+                       stop.preempted ? "is preempted" : "stops: ", stop.reason);
   for (const Failure& f : failures) {
     out += fmt::format("  group {}: {} without a node; {} nodes looked at, {} filtered, {} exhausted\n", f.task_group,
                        f.count, f.metrics.nodes_evaluated, f.metrics.nodes_filtered, f.metrics.nodes_exhausted);

@@ -10,8 +10,7 @@
 #include "model/predicates.h"
 #include "model/spec_changed.h"
 #include "plan/apply_model.h"
-#include "sched/generic.h"
-#include "sched/system.h"
+#include "sched/scheduler.h"
 
 namespace berth::sched {
 
@@ -185,13 +184,8 @@ void DryRun::process(const tables::Snapshot& state, const model::Evaluation& eva
   facts.now_ns = now_ns_;
   facts.node_order = seed;
   IdStream ids(~seed);
-  if (eval.type == "system" || eval.type == "sysbatch") {
-    SystemScheduler system(scratch_);
-    system.process(state, facts, ids, planner, result);
-  } else {
-    GenericScheduler generic(scratch_);
-    generic.process(state, facts, rank::OrderProvider::nomad, ids, planner, result);
-  }
+  const bool of_system = eval.type == "system" || eval.type == "sysbatch";
+  Scheduler(scratch_).process(state, facts, of_system, rank::OrderProvider::nomad, ids, planner, result);
 }
 
 DryRunAnswer DryRun::answer(std::uint64_t order) {
@@ -204,7 +198,6 @@ DryRunAnswer DryRun::answer(std::uint64_t order) {
     out.error = std::move(text);
     return std::move(out);
   };
-  if (!result.unsupported.empty()) return failed("not supported: " + result.unsupported);
   if (result.status == EvalStatus::error) return failed(result.description);
   if (recorder.plans() != 1)
     return failed("scheduler resulted in an unexpected number of plans: " + std::to_string(recorder.plans()));

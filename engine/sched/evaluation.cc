@@ -11,7 +11,6 @@ using tables::Snapshot;
 void EvalResult::clear() {
   status = EvalStatus::complete;
   description.clear();
-  unsupported.clear();
   state = nullptr;
   attempts = port_collision_events = 0;
   groups.clear();

@@ -115,7 +115,6 @@ struct CreatedEval {
 struct EvalResult {
   EvalStatus status = EvalStatus::complete;
   std::string description;                  ///< of a failed one, or the processing error
-  std::string unsupported;                  ///< name of the behaviour this build lacks; nothing else is valid then
   const tables::Snapshot* state = nullptr;  ///< the state of the last attempt
   std::uint32_t attempts = 0;               ///< submitted plans
 

@@ -35,7 +35,6 @@ bool may_preempt(const Snapshot& snapshot, bool sysbatch) {  // R-SCHED-122, R-P
                   : config->preemption_config.system_scheduler_enabled;
 }
 
-/// Deployment IDs for the reconciler.
 void add_counts(std::vector<Count>& sum, std::span<const Count> more) {
   for (const Count& c : more) {
     const auto known = std::find_if(sum.begin(), sum.end(), [&](const Count& other) { return other.what == c.what; });

@@ -95,7 +95,7 @@ class Cluster {
   [[nodiscard]] Result<std::uint32_t, Error> remove_job(std::string_view job_namespace, std::string_view job_id);
 
   /// Decides where the job's missing allocations go. `now_ns` is the time of the decision, ns since 1970. Errors:
-  /// unknown_object (not registered), processing_failed, not_supported (the text says what this build lacks).
+  /// unknown_object (not registered), processing_failed.
   [[nodiscard]] Result<Plan, Error> schedule(std::string_view job_namespace, std::string_view job_id,
                                              std::int64_t now_ns = 0);
   [[nodiscard]] Result<Plan, Error> schedule(const Job& job, std::int64_t now_ns = 0) {

@@ -37,6 +37,14 @@ struct Placement {
   Metrics metrics;
 };
 
+/// An allocation that the plan ends.
+struct Stop {
+  std::string alloc_id, alloc_name;
+  std::string job_id, task_group, node_id;
+  bool preempted = false;  ///< evicted to make room for a placement of this plan
+  std::string reason;      ///< as Nomad describes it on the allocation; empty for a preemption
+};
+
 /// A task group of which some allocations found no node.
 struct Failure {
   std::string task_group;
@@ -51,6 +59,8 @@ struct Plan {
   std::string job_id, job_namespace;
   std::vector<Placement> placements;  ///< in order of decision
   std::vector<Failure> failures;
+  std::vector<Stop> stops;           ///< allocations that end: not needed, updated, migrated, lost, preempted
+  std::size_t updated_in_place = 0;  ///< allocations that stay and get the job's new version
 
   [[nodiscard]] bool complete() const { return failures.empty(); }
   /// Several lines for people: each placement with its node and score, each failure with its reasons.

@@ -7,6 +7,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <thread>
 
 namespace berth {
@@ -266,11 +267,46 @@ TEST(Cluster, ErrorsNameThePlace) {
   EXPECT_FALSE(cluster.register_job(elsewhere));
 }
 
-TEST(Cluster, SystemJobsAreSaidToBeMissing) {
-  Cluster cluster = cluster_of(1);
-  const Job job = make_job(job_json("agent", 0, "system"));
-  ASSERT_TRUE(cluster.register_job(job));
-  EXPECT_EQ(cluster.schedule(job).error().code, Errc::not_supported);
+TEST(Cluster, SystemJobsGetOneAllocationPerNode) {
+  for (const char* type : {"system", "sysbatch"}) {
+    Cluster cluster = cluster_of(3);
+    const Job job = make_job(job_json("agent", 1, type));
+    ASSERT_TRUE(cluster.register_job(job));
+    const auto plan = cluster.schedule(job);
+    ASSERT_TRUE(plan) << plan.error().text;
+    std::set<std::string> nodes;
+    for (const Placement& p : plan->placements) nodes.insert(p.node_id);
+    EXPECT_EQ(plan->placements.size(), 3U) << type;
+    EXPECT_EQ(nodes.size(), 3U) << type;
+    ASSERT_TRUE(cluster.commit(*plan));
+    const auto again = cluster.schedule(job);
+    ASSERT_TRUE(again);
+    EXPECT_TRUE(again->placements.empty() && again->stops.empty()) << again->explain();
+  }
+}
+
+TEST(Cluster, APlanNamesWhatItEndsAndUpdates) {
+  Cluster cluster = cluster_of(2);
+  ASSERT_TRUE(cluster.register_job(make_job(job_json("web", 3, "service"))));
+  const auto first = cluster.schedule("default", "web");
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(cluster.commit(*first));
+  ASSERT_TRUE(cluster.register_job(
+      make_job(job_json("web", 1, "service"))));  // a new count: one is updated, two are not needed
+  const auto fewer = cluster.schedule("default", "web");
+  ASSERT_TRUE(fewer);
+  EXPECT_TRUE(fewer->placements.empty());
+  EXPECT_EQ(fewer->updated_in_place, 1U);
+  ASSERT_EQ(fewer->stops.size(), 2U);
+  for (const Stop& stop : fewer->stops) {
+    EXPECT_EQ(stop.job_id, "web");
+    EXPECT_FALSE(stop.preempted);
+    EXPECT_EQ(stop.reason, "alloc not needed due to job update");
+    EXPECT_NE(fewer->explain().find(stop.alloc_name + " on " + stop.node_id + " stops: alloc not needed"),
+              std::string::npos);
+  }
+  ASSERT_TRUE(cluster.commit(*fewer));
+  EXPECT_TRUE(cluster.schedule("default", "web")->stops.empty());
 }
 
 }  // namespace

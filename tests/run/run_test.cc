@@ -106,6 +106,42 @@ TEST(Run, DecisionsDependOnTheSeedOnly) {
   EXPECT_EQ(first->refused, 0U);
 }
 
+TEST(Run, SystemJobsTakeOneAllocationPerNode) {
+  // 20 nodes of 2,000 MHz, 3 system and 2 sysbatch jobs of 500 MHz: the fifth finds every node full.
+  std::string text = kSmall;
+  text.replace(text.find("nodes = 4"), 9, "nodes = 20");
+  text = text.substr(0, text.find("[jobs]")) + R"([jobs]
+count = 5
+[[jobs.mix]]
+name = "agent"
+type = "system"
+templates = 1
+cpu_mhz = 500
+memory_mb = 100
+[[jobs.mix]]
+name = "sweep"
+type = "sysbatch"
+templates = 1
+cpu_mhz = 500
+memory_mb = 100
+)";
+  const RunResult one = run(text);
+  EXPECT_TRUE(one.unsupported_reasons.empty());
+  EXPECT_EQ(one.asked, 100U);
+  EXPECT_EQ(one.placed, 80U);
+  EXPECT_EQ(one.failed, 20U);
+  EXPECT_EQ(one.refused, 0U);
+  EXPECT_EQ(one.failed_reasons.at("exhausted: cpu"), 20U);
+  for (const char* workers : {"2", "3"}) {
+    std::string more = text;
+    more.insert(more.find("[cluster]"), std::string("workers = ") + workers + "\n");
+    const RunResult several = run(more);
+    EXPECT_EQ(several.decisions_digest, one.decisions_digest);
+    EXPECT_EQ(several.asked, 100U);
+    EXPECT_EQ(several.placed, 80U);
+  }
+}
+
 TEST(Run, DecisionsDoNotDependOnTheNumberOfWorkers) {
   for (const char* name : {"quickstart", "openb-like", "contention", "storm"}) {
     auto workload = sim::read_workload(std::string(BERTH_SOURCE_DIR "/bench/macro/") + name + ".toml", "smoke");

@@ -99,7 +99,6 @@ class DocumentedExample : public testing::Test {
     GenericScheduler scheduler(scratch_);
     IdStream ids(7);
     scheduler.process(store_.snapshot(), eval, rank::OrderProvider::identity, ids, result_);
-    EXPECT_EQ(result_.unsupported, "");
   }
   [[nodiscard]] model::AllocMetric failure() {
     const tables::Snapshot snapshot = store_.snapshot();
