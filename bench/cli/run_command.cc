@@ -6,6 +6,7 @@
 
 #include "base/build_info.h"
 #include "cli/commands.h"
+#include "cli/count_allocations.h"
 #include "io/files.h"
 #include "run/interrupt.h"
 #include "run/report.h"
@@ -88,7 +89,7 @@ void run(const Arguments& arguments, int& exit_code) {
     if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2, exit_code);
 
   const run::InterruptGuard guard;
-  const auto result = run::run_workload(*workload, {.quiet = arguments.quiet});
+  const auto result = run::run_workload(*workload, {.quiet = arguments.quiet, .allocations = count_allocations});
   if (!result) return report_error(result.error(), 2, exit_code);
   fmt::print("{}", run::to_table(*result));
   exit_code = 0;

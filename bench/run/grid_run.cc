@@ -12,6 +12,7 @@
 
 #include "run/interrupt.h"
 #include "run/progress.h"
+#include "run/work.h"
 #include "sched/generic.h"
 #include "sim/cluster_generator.h"
 #include "sim/datasets.h"
@@ -87,6 +88,7 @@ struct Outcome {
   std::vector<Placement> placements;
   std::vector<std::pair<std::string, std::uint64_t>> failures;  // group, how many
   std::size_t table_bytes = 0;
+  Work work;  // of the timed repetitions
 };
 
 /// What one thread keeps from cell to cell: a cluster and a worker that is warm.
@@ -99,6 +101,7 @@ class Bench {
     store_->set_index(cell.state_index);
 
     Outcome out;
+    const std::uint64_t evaluations_before = worker_->scratch.verdicts.evaluations();
     out.cell = {.cell = cell.cell,
                 .nodes = cell.nodes,
                 .racks = cell.racks,
@@ -121,6 +124,8 @@ class Bench {
       static_cast<void>(worker_->time(*store_, key, other, rank::OrderProvider::nomad));
       const std::int64_t ns = worker_->time(*store_, key, cell.eval, rank::OrderProvider::nomad);
       out.times_ns.push_back(ns);
+      ++out.work.snapshots;
+      add_nodes(worker_->result, out.work);
       if (repetition == 0 || ns < out.cell.berth_ns) out.cell.berth_ns = ns;
       const std::string different = difference(worker_->result, cell);
       if (repetition == 0 || !different.empty()) out.cell.difference = different;
@@ -128,6 +133,7 @@ class Bench {
     }
     out.cell.decisions_equal = out.cell.difference.empty();
     out.table_bytes = store_->bytes();
+    out.work.constraint_evaluations = worker_->scratch.verdicts.evaluations() - evaluations_before;
     return out;
   }
 
@@ -175,6 +181,7 @@ void add(const Outcome& outcome, std::int64_t repetitions, sim::DecisionDigest& 
   result.asked += static_cast<std::uint64_t>(outcome.cell.allocs * repetitions);
   ++result.jobs;
   result.table_bytes = std::max<std::uint64_t>(result.table_bytes, outcome.table_bytes);
+  add_work(outcome.work, result.work);
   result.cells.push_back(outcome.cell);
 }
 

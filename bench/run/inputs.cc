@@ -23,6 +23,7 @@ Result<Inputs> make_inputs(const sim::Workload& workload) {
     if (!path) return tl::unexpected(path.error());
     auto text = io::read_file(*path);
     if (!text) return tl::unexpected(text.error());
+    out.data_files.push_back(*path);
     return std::pair(std::move(*text), *path);
   };
   std::optional<sim::OpenbSummary> summary;
@@ -34,6 +35,7 @@ Result<Inputs> make_inputs(const sim::Workload& workload) {
     auto parsed = sim::parse_openb_summary(*text, *path);
     if (!parsed) return tl::unexpected(parsed.error());
     summary = std::move(*parsed);
+    out.data_files.push_back(*path);
   }
   const std::int64_t shares = workload.cluster.gpu_shares;
   switch (workload.cluster.source) {
@@ -56,6 +58,7 @@ Result<Inputs> make_inputs(const sim::Workload& workload) {
       auto cluster = sim::read_cluster_file(beside(workload.cluster.nodes_file));
       if (!cluster) return tl::unexpected(cluster.error());
       out.cluster = std::move(*cluster);
+      out.data_files.push_back(beside(workload.cluster.nodes_file));
       break;
     }
     case sim::Source::nomad_grid:
@@ -81,6 +84,7 @@ Result<Inputs> make_inputs(const sim::Workload& workload) {
       auto jobs = sim::read_jobs_file(beside(workload.jobs.file));
       if (!jobs) return tl::unexpected(jobs.error());
       out.jobs = std::move(*jobs);
+      out.data_files.push_back(beside(workload.jobs.file));
       break;
     }
     case sim::Source::nomad_grid:

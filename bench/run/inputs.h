@@ -1,6 +1,9 @@
 // What a workload file stands for: its cluster and its jobs in the order of their arrival.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "berth/result.h"
 #include "sim/generated_cluster.h"
 #include "sim/job_stream.h"
@@ -11,6 +14,7 @@ namespace berth::run {
 struct Inputs {
   sim::GeneratedCluster cluster;
   sim::JobStream jobs;
+  std::vector<std::string> data_files;  ///< read for them, in this order
 };
 
 /// Generates, or reads the data of, everything but nomad-grid, which has neither. Errors are those of the data.

@@ -99,6 +99,7 @@ json::Value percentiles(const sim::Histogram& histogram) {
   out.set("p99", histogram.percentile(99));
   out.set("p999", histogram.percentile(99.9));
   out.set("max", histogram.max());
+  out.set("mean", histogram.mean());
   return out;
 }
 
@@ -260,6 +261,8 @@ json::Value to_json(const RunResult& r) {
   settings.set("jobs", sim::to_text(w.jobs.source));
   settings.set("process", sim::to_text(w.arrivals.process));
   settings.set("clock", sim::to_text(w.arrivals.clock));
+  settings.set("workload_sha256", r.workload_sha256);
+  settings.set("data_sha256", r.data_sha256);
   out.set("settings", std::move(settings));
 
   json::Value made = json::Value::object();
@@ -317,6 +320,22 @@ json::Value to_json(const RunResult& r) {
   out.set("schedule_ns", percentiles(r.latency.schedule));
   out.set("commit_ns", percentiles(r.latency.commit));
   out.set("evaluation_latency_ns", percentiles(r.evaluation_latency));
+
+  json::Value work = json::Value::object();
+  work.set("nodes_evaluated", r.work.nodes_evaluated);
+  work.set("nodes_filtered", r.work.nodes_filtered);
+  work.set("nodes_exhausted", r.work.nodes_exhausted);
+  work.set("nodes_scored", r.work.nodes_scored);
+  work.set("constraint_evaluations", r.work.constraint_evaluations);
+  work.set("snapshots", r.work.snapshots);
+  work.set("preempted_allocs", r.work.preempted_allocs);
+  work.set("preempted_cpu_mhz", r.work.preempted_cpu_mhz);
+  work.set("preempted_memory_mb", r.work.preempted_memory_mb);
+  if (r.allocations) {
+    work.set("allocations", r.allocations->count);
+    work.set("allocated_bytes", r.allocations->bytes);
+  }
+  out.set("work", std::move(work));
 
   if (r.cells.empty()) {
     const ParallelResult& parallel = r.parallel;

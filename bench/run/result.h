@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,23 @@ struct ParallelResult {
   sim::Histogram submit_wait;         ///< ns from decided to applied, one value per plan
 };
 
+/// What deciding cost in counts: with one worker the same on every run of one build and one workload.
+struct Work {
+  std::uint64_t nodes_evaluated = 0;         ///< met by a placement, failed ones included (R-RANK-1001)
+  std::uint64_t nodes_filtered = 0;          ///< of these, ruled out by a check
+  std::uint64_t nodes_exhausted = 0;         ///< of these, without room
+  std::uint64_t nodes_scored = 0;            ///< of these, the others
+  std::uint64_t constraint_evaluations = 0;  ///< remembered answers not counted
+  std::uint64_t snapshots = 0;               ///< taken to decide on, retries and decisions made anew included
+  std::uint64_t preempted_allocs = 0;
+  std::int64_t preempted_cpu_mhz = 0, preempted_memory_mb = 0;
+};
+
+/// Calls of C++'s operator new, of all threads.
+struct AllocationCount {
+  std::uint64_t count = 0, bytes = 0;
+};
+
 struct RunResult {
   sim::Workload workload;
   std::size_t nodes = 0, templates = 0, load_allocs = 0;
@@ -73,6 +91,8 @@ struct RunResult {
   std::map<std::string, std::uint64_t> failed_reasons;       ///< failed placements by what ruled out most nodes
   std::map<std::string, std::uint64_t> unsupported_reasons;  ///< evaluations this build cannot process
 
+  Work work;
+  std::optional<AllocationCount> allocations;  ///< during the replay, where the program counts them
   ParallelResult parallel;
   sim::RateSeries rate;  ///< placements over busy seconds; not for nomad-grid
   Latencies latency;
@@ -80,6 +100,8 @@ struct RunResult {
   sim::Packing packing;
   std::uint64_t peak_rss_bytes = 0, table_bytes = 0;
   std::string decisions_digest;
+  std::string workload_sha256;    ///< of the workload's file
+  std::string data_sha256;        ///< of the data files it reads, in the order they are read; "" without any
   std::vector<CellResult> cells;  ///< nomad-grid only
 
   [[nodiscard]] double placements_per_second() const { return busy_s <= 0 ? 0 : static_cast<double>(placed) / busy_s; }

@@ -16,6 +16,7 @@
 #include "run/inputs.h"
 #include "run/interrupt.h"
 #include "run/progress.h"
+#include "run/work.h"
 #include "sched/scheduler.h"
 #include "sim/arrivals.h"
 #include "sim/cluster_generator.h"
@@ -99,6 +100,8 @@ struct EvalLane final : worker::Lane {
   sched::Scratch scratch;
   sched::Scheduler scheduler{scratch};
   sched::EvalResult result;
+  std::uint64_t snapshots = 0;               ///< since the last evaluation that was settled
+  std::uint64_t constraint_evaluations = 0;  ///< of the scratch, counted so far
 };
 
 bool of_system(const tables::Snapshot& state, tables::JobKeyRow key) {
@@ -579,6 +582,7 @@ void Replay::decide(const Ticket& ticket, const tables::Snapshot& state, std::ui
   facts.blocked = ticket.retry;
   lane.result.clear();
   lane.applied.index = 0;
+  ++lane.snapshots;
   lane.scheduler.generic.set_exhaustive(workload_.mode == sim::Mode::exhaustive);
   lane.scheduler.generic.set_order_index(order_index);
   // A stream per evaluation and state: what an evaluation draws does not depend on who ran before it.
@@ -606,6 +610,12 @@ void Replay::apply(const Ticket& ticket, EvalLane& lane) {
   if (!lane.applied.error.empty()) return;
   result_.refused += lane.applied.refused;
   result_.placed += lane.applied.committed;
+  for (const plan::PlannedStop& stop : lane.result.plan.stops) {
+    if (!stop.evict || stop.dropped) continue;
+    const tables::ResourceShape& held = store_.current().allocs.shape_of(stop.alloc);
+    ++result_.work.preempted_allocs;
+    result_.work.preempted_cpu_mhz += held.cpu_mhz, result_.work.preempted_memory_mb += held.memory_mb;
+  }
   if (workload_.departures && ticket.run_time_ns != sim::kNeverEnds && lane.applied.committed > 0)
     // From the due time, not from the commit, so that the speed of the machine does not change the decisions.
     departures_.push({ticket.due_ns + ticket.run_time_ns, first, lane.applied.committed, ticket.fails});
@@ -638,6 +648,10 @@ void Replay::settle(Ticket& ticket, EvalLane& lane, bool exhausted) {
     return;
   }
   result_.evaluation_latency.record(clock_.now_ns() - ticket.due_ns);
+  add_nodes(lane.result, result_.work);
+  result_.work.snapshots += std::exchange(lane.snapshots, 0);
+  const std::uint64_t evaluations = lane.scratch.verdicts.evaluations();
+  result_.work.constraint_evaluations += evaluations - std::exchange(lane.constraint_evaluations, evaluations);
   if (!commits(lane)) digest_.begin_evaluation(ticket.sequence);
   bool failed = exhausted;
   const bool first_of_system = !ticket.retry && of_system(store_.current(), ticket.job);
@@ -701,18 +715,33 @@ Result<RunResult> run_workload(const sim::Workload& workload, const RunOptions& 
   const auto start = Steady::now();
   RunResult result;
   result.workload = workload;
+  std::vector<std::string> data_files;
+  AllocationCount before;
+  const auto count_allocations = [&] {
+    if (!options.allocations) return;
+    const AllocationCount now = options.allocations();
+    result.allocations = AllocationCount{now.count - before.count, now.bytes - before.bytes};
+  };
   if (workload.cluster.source == sim::Source::nomad_grid) {
+    if (options.allocations) before = options.allocations();
     if (auto done = run_grid(workload, options, result); !done) return tl::unexpected(done.error());
+    count_allocations();
+    if (const auto path = sim::committed_data(workload.path, "nomad-grid.jsonl.gz")) data_files.push_back(*path);
   } else {
     auto inputs = make_inputs(workload);
     if (!inputs) return tl::unexpected(inputs.error());
+    data_files = std::move(inputs->data_files);
     Replay replay(workload, std::move(*inputs), result);
     result.setup_s = seconds_since(start);
+    if (options.allocations) before = options.allocations();
     replay.run(options);
+    count_allocations();
   }
   struct rusage usage {};
   getrusage(RUSAGE_SELF, &usage);
   result.peak_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  result.workload_sha256 = sha256_of_files({workload.path});
+  result.data_sha256 = sha256_of_files(data_files);
   return result;
 }
 

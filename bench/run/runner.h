@@ -12,6 +12,8 @@ namespace berth::run {
 
 struct RunOptions {
   bool quiet = false;  ///< no progress
+  /// Allocations of the program so far; null: the program does not count them.
+  AllocationCount (*allocations)() = nullptr;
 };
 
 /// Replays a workload that was read. Errors are those of its data: file, place, problem, remedy.

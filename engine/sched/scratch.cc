@@ -57,6 +57,7 @@ match::Side resolve(const Snapshot& snapshot, const match::Target& target, table
 }
 
 bool Verdicts::evaluate(const Snapshot& snapshot, const tables::CompiledConstraint& c, NodeRow row) {
+  ++evaluations_;
   std::string left_id, right_id;
   const match::Side left = resolve(snapshot, c.test.left, c.left, row, left_id);
   const match::Side right = resolve(snapshot, c.test.right, c.right, row, right_id);

@@ -149,6 +149,8 @@ class Verdicts {
     }
     return ask(snapshot, id, row);
   }
+  /// How often a constraint was evaluated, remembered answers not counted: the work that the answers cost.
+  [[nodiscard]] std::uint64_t evaluations() const { return evaluations_; }
 
  private:
   bool evaluate(const tables::Snapshot& snapshot, const tables::CompiledConstraint& constraint, tables::NodeRow row);
@@ -161,6 +163,7 @@ class Verdicts {
   };
   std::vector<Entry> entries_;  // by constraint id
   match::Patterns patterns_;
+  std::uint64_t evaluations_ = 0;
 };
 
 /// The side of a target on a node row, read from the columns.

@@ -73,6 +73,38 @@ TEST(Run, FillsTheClusterAndCountsTheRest) {
   EXPECT_FALSE(result.partial);
 }
 
+TEST(Run, CountsTheWorkOfDeciding) {
+  // With two candidates per Select (R-RANK-902) and no constraint. Job 1 meets 2 nodes per allocation; what later ones
+  // meet depends on the order, but every node is filtered, exhausted or scored, and what fails meets all four.
+  const RunResult result = run(kSmall);
+  const Work& work = result.work;
+  EXPECT_EQ(work.snapshots, result.evaluations);
+  EXPECT_EQ(work.nodes_filtered, 0U);
+  EXPECT_EQ(work.constraint_evaluations, 0U);
+  EXPECT_EQ(work.nodes_evaluated, work.nodes_exhausted + work.nodes_scored);
+  EXPECT_GE(work.nodes_scored, result.placed);
+  EXPECT_LE(work.nodes_scored, 2 * result.placed);
+  EXPECT_GE(work.nodes_exhausted, 2U * 4U);
+  EXPECT_EQ(work.preempted_allocs, 0U);
+  EXPECT_FALSE(result.allocations);  // tests do not count them
+  EXPECT_FALSE(to_json(result)["work"].has("allocations"));
+  // One constraint, one distinct value of the class on four nodes: asked once, remembered afterwards.
+  const RunResult asked = run(kSmall + R"(constraints = [{ attribute = "${node.class}", value = "std" }])");
+  EXPECT_EQ(asked.placed, 8U);
+  EXPECT_EQ(asked.work.constraint_evaluations, 1U);
+}
+
+TEST(Run, CountsPreemptedWork) {
+  // Eight allocations of priority 20 fill the cluster; a job of priority 90 takes the place of three of them.
+  std::string text = with_top("[preemption]\nservice = true");
+  text = text.replace(text.find("count = 4"), 9, "count = 40");
+  text = text.replace(text.find("run_time_s"), 0, "priority = { values = [20, 90], weights = [9, 1] }\n");
+  const RunResult result = run(text + "[arrivals]\nprocess = \"fixed\"\nrate_per_s = 10\n");
+  EXPECT_GT(result.work.preempted_allocs, 0U);
+  EXPECT_EQ(result.work.preempted_cpu_mhz, static_cast<std::int64_t>(1000 * result.work.preempted_allocs));
+  EXPECT_EQ(result.work.preempted_memory_mb, static_cast<std::int64_t>(1000 * result.work.preempted_allocs));
+}
+
 TEST(Run, DeparturesMakeRoomForBlockedJobs) {
   // One allocation per job, 10 jobs at once, 8 fit; after 10 s the first leave and the two blocked ones run.
   std::string text = with_top("departures = true");
@@ -103,6 +135,11 @@ TEST(Run, DecisionsDependOnTheSeedOnly) {
   EXPECT_EQ(first->decisions_digest, second->decisions_digest);
   EXPECT_NE(first->decisions_digest, third->decisions_digest);
   EXPECT_EQ(first->placed, second->placed);
+  EXPECT_EQ(json::to_text(to_json(*first)["work"]), json::to_text(to_json(*second)["work"]));
+  EXPECT_GT(first->work.nodes_scored, 1000U);
+  EXPECT_GT(first->work.constraint_evaluations, 0U);
+  EXPECT_EQ(first->workload_sha256.size(), 64U);
+  EXPECT_EQ(first->data_sha256, "");
   EXPECT_EQ(first->refused, 0U);
 }
 

@@ -1,0 +1,98 @@
+// operator new of the program: mimalloc's, with a counter in front. Under a sanitizer its own operator new stays and
+// nothing is counted.
+//
+// Layout: one cache line per thread; the owner stores, others load. Threads beyond kSlots share the last line and add
+// atomically. A line is never given back: the counts of a thread that ended stay.
+#include "cli/count_allocations.h"
+
+#include <mimalloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+
+namespace berth::cli {
+namespace {
+
+struct alignas(64) Slot {
+  std::atomic<std::uint64_t> count{0}, bytes{0};
+};
+constexpr std::size_t kSlots = 512;
+constinit Slot slots[kSlots];
+constinit std::atomic<std::size_t> slots_taken{0};
+constinit thread_local Slot* own_slot = nullptr;
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+void count(std::size_t bytes) noexcept {
+  // Relaxed: the reader wants the sum only, and reads it when the threads it cares about have ended (their join
+  // orders).
+  if (own_slot == nullptr) own_slot = &slots[std::min(slots_taken.fetch_add(1, std::memory_order_relaxed), kSlots - 1)];
+  Slot& slot = *own_slot;
+  if (&slot == &slots[kSlots - 1]) {
+    slot.count.fetch_add(1, std::memory_order_relaxed);
+    slot.bytes.fetch_add(bytes, std::memory_order_relaxed);
+    return;
+  }
+  slot.count.store(slot.count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  slot.bytes.store(slot.bytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+}
+#endif
+
+}  // namespace
+
+run::AllocationCount count_allocations() {
+  run::AllocationCount out;
+  const std::size_t taken = std::min(slots_taken.load(std::memory_order_relaxed), kSlots);
+  for (std::size_t i = 0; i < taken; ++i) {
+    out.count += slots[i].count.load(std::memory_order_relaxed);
+    out.bytes += slots[i].bytes.load(std::memory_order_relaxed);
+  }
+  return out;
+}
+
+}  // namespace berth::cli
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+void* operator new(std::size_t bytes) {
+  berth::cli::count(bytes);
+  return mi_new(bytes);
+}
+void* operator new[](std::size_t bytes) {
+  berth::cli::count(bytes);
+  return mi_new(bytes);
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  berth::cli::count(bytes);
+  return mi_new_nothrow(bytes);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  berth::cli::count(bytes);
+  return mi_new_nothrow(bytes);
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  berth::cli::count(bytes);
+  return mi_new_aligned(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  berth::cli::count(bytes);
+  return mi_new_aligned(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* p) noexcept { mi_free(p); }
+void operator delete[](void* p) noexcept { mi_free(p); }
+void operator delete(void* p, std::size_t bytes) noexcept { mi_free_size(p, bytes); }
+void operator delete[](void* p, std::size_t bytes) noexcept { mi_free_size(p, bytes); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { mi_free(p); }
+void operator delete[](void* p, const std::nothrow_t&) noexcept { mi_free(p); }
+void operator delete(void* p, std::align_val_t alignment) noexcept {
+  mi_free_aligned(p, static_cast<std::size_t>(alignment));
+}
+void operator delete[](void* p, std::align_val_t alignment) noexcept {
+  mi_free_aligned(p, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* p, std::size_t, std::align_val_t alignment) noexcept {
+  mi_free_aligned(p, static_cast<std::size_t>(alignment));
+}
+void operator delete[](void* p, std::size_t, std::align_val_t alignment) noexcept {
+  mi_free_aligned(p, static_cast<std::size_t>(alignment));
+}
+#endif
