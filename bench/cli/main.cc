@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   berth::cli::add_run(app, exit_code);
   berth::cli::add_compare(app, exit_code);
+  berth::cli::add_gate(app, exit_code);
   berth::cli::add_conform(app, exit_code);
   berth::cli::add_import(app, exit_code);
   berth::cli::add_plan(app, exit_code);

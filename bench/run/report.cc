@@ -303,6 +303,7 @@ json::Value to_json(const RunResult& r) {
   out.set("setup_seconds", r.setup_s);
   out.set("elapsed_seconds", r.elapsed_s);
   out.set("busy_seconds", r.busy_s);
+  out.set("cpu_seconds", r.cpu_s);
   out.set("virtual_seconds", r.virtual_s);
   out.set("placements_per_second", r.placements_per_second());
   out.set("evaluations_per_second", r.evaluations_per_second());

@@ -80,6 +80,7 @@ struct RunResult {
   double setup_s = 0;    ///< reading, generating and loading
   double elapsed_s = 0;  ///< of the replay, on the machine's clock
   double busy_s = 0;     ///< of these, not waiting for arrivals
+  double cpu_s = 0;      ///< processor time of all threads during the replay: what a busy machine disturbs least
   double virtual_s = 0;  ///< of the workload's own time, idle time included
 
   std::uint64_t jobs = 0;         ///< registered

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <deque>
 #include <filesystem>
 #include <optional>
@@ -34,6 +35,8 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 double seconds_since(Steady::time_point start) { return std::chrono::duration<double>(Steady::now() - start).count(); }
+
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 constexpr std::int64_t kMaxSleepNs = 20'000'000;  // so that a signal is noticed
 constexpr std::size_t kPreparedJobs = 256;
@@ -724,7 +727,9 @@ Result<RunResult> run_workload(const sim::Workload& workload, const RunOptions& 
   };
   if (workload.cluster.source == sim::Source::nomad_grid) {
     if (options.allocations) before = options.allocations();
+    const double cpu_before = cpu_seconds();
     if (auto done = run_grid(workload, options, result); !done) return tl::unexpected(done.error());
+    result.cpu_s = cpu_seconds() - cpu_before;
     count_allocations();
     if (const auto path = sim::committed_data(workload.path, "nomad-grid.jsonl.gz")) data_files.push_back(*path);
   } else {
@@ -734,7 +739,9 @@ Result<RunResult> run_workload(const sim::Workload& workload, const RunOptions& 
     Replay replay(workload, std::move(*inputs), result);
     result.setup_s = seconds_since(start);
     if (options.allocations) before = options.allocations();
+    const double cpu_before = cpu_seconds();
     replay.run(options);
+    result.cpu_s = cpu_seconds() - cpu_before;
     count_allocations();
   }
   struct rusage usage {};

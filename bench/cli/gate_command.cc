@@ -1,0 +1,392 @@
+// `berth gate`: reads the options, connects a session to processes, prints and writes what it found.
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "cli/commands.h"
+#include "gate/history.h"
+#include "gate/instructions.h"
+#include "gate/output.h"
+#include "gate/revision.h"
+#include "io/files.h"
+
+namespace berth::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct GateArguments {
+  std::string base, head, base_rev, baseline, label = "smoke", effect = "5%", json, markdown, history;
+  std::vector<std::string> workloads = {"quickstart"}, limits, metrics, allow;
+  std::optional<std::int64_t> repetitions, workload_seed;
+  std::int64_t seed = 1, repetitions_max = 40;
+  double alpha = 0.01, max_time = 300, timeout = 600;
+  bool instructions = false, no_pin = false, quiet = false, list_metrics = false;
+  bool workloads_named = false;
+  // record, show, compare, drift
+  std::string output, binary, shown, compare_base, compare_head, drift_file, least_change = "2%";
+};
+
+std::string own_program() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).string();
+}
+
+std::size_t cores_allowed() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<std::size_t>(CPU_COUNT(&set)) : 1;
+}
+
+/// A file that cannot be written is found out before anything is measured.
+gate::Outcome<void> check_writable(const std::string& path, const char* option) {
+  if (path.empty()) return {};
+  std::error_code error;
+  const fs::path parent = fs::path(path).parent_path();
+  if (!fs::is_directory(parent.empty() ? fs::path(".") : parent, error))
+    return gate::fail(gate::kUsage, path, "its folder does not exist", "create it or name another file", option);
+  if (fs::is_directory(path, error)) return gate::fail(gate::kUsage, path, "is a folder", "name a file", option);
+  return {};
+}
+
+gate::Outcome<void> write_output(const std::string& path, const std::string& content) {
+  if (path.empty()) return {};
+  if (auto done = io::write_file_atomically(path, content); !done)
+    return tl::unexpected(gate::Failure{gate::kOwnFailure, done.error()});
+  return {};
+}
+
+/// "quickstart", "quickstart:full", also several with commas.
+gate::Outcome<std::vector<gate::Case>> cases_of(const GateArguments& arguments) {
+  std::vector<gate::Case> out;
+  for (const std::string& text : arguments.workloads) {
+    const std::size_t colon = text.rfind(':');
+    const gate::Case one{text.substr(0, colon), colon == std::string::npos ? arguments.label : text.substr(colon + 1),
+                         arguments.workload_seed.value_or(-1)};
+    if (one.workload.empty() || one.label.empty())
+      return gate::fail(gate::kUsage, "berth gate", fmt::format("'{}' names no workload", text),
+                        "write NAME or NAME:LABEL; `berth run --list` has the names", "--workloads");
+    if (std::find(out.begin(), out.end(), one) == out.end()) out.push_back(one);
+  }
+  return out;
+}
+
+gate::Outcome<gate::SessionOptions> session_options(const GateArguments& arguments) {
+  gate::SessionOptions out;
+  const auto effect = gate::parse_share(arguments.effect);
+  if (!effect || *effect <= 0)
+    return gate::fail(gate::kUsage, "berth gate", fmt::format("'{}' is no share above 0", arguments.effect),
+                      "write a share such as 5% or 0.05", "--effect");
+  if (!(arguments.alpha > 0 && arguments.alpha < 0.5))
+    return gate::fail(gate::kUsage, "berth gate", "alpha is not between 0 and 0.5", "0.01 is usual", "--alpha");
+  if (arguments.repetitions && *arguments.repetitions < 1)
+    return gate::fail(gate::kUsage, "berth gate", fmt::format("{} repetitions measure nothing", *arguments.repetitions),
+                      "give at least 1, or leave it out: then there are as many as the test needs", "--repetitions");
+  if (!(arguments.max_time > 0))
+    return gate::fail(gate::kUsage, "berth gate", "there is no time to measure in", "give seconds above 0",
+                      "--max-time");
+  out.rules.effect = *effect, out.rules.alpha = arguments.alpha;
+  out.rules.seed = out.seed = static_cast<std::uint64_t>(arguments.seed);
+  for (const std::string& limit : arguments.limits)
+    if (auto fine = gate::parse_limit(limit, out.rules.limits); !fine) return tl::unexpected(fine.error());
+  for (const std::string& metric : arguments.metrics) {
+    if (auto fine = gate::check_metric(metric, "--metrics"); !fine) return tl::unexpected(fine.error());
+    out.rules.only.push_back(metric);
+  }
+  out.repetitions = static_cast<std::size_t>(arguments.repetitions.value_or(0));
+  out.repetitions_max = std::max<std::size_t>(
+      static_cast<std::size_t>(std::max<std::int64_t>(1, arguments.repetitions_max)), out.repetitions);
+  out.seconds_max = arguments.max_time;
+  return out;
+}
+
+/// The processes behind a session. Instructions are counted once per case and side, before the first repetition.
+class Processes {
+ public:
+  Processes(const GateArguments& arguments, std::optional<gate::Command> base, gate::Command head)
+      : arguments_(arguments), base_(std::move(base)), head_(std::move(head)) {}
+
+  gate::World world() {
+    gate::World out;
+    out.measure = [this](const gate::Case& what, gate::Side side) { return measure(what, side); };
+    out.elapsed_seconds = [start = std::chrono::steady_clock::now()] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    if (!arguments_.quiet) out.say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+    return out;
+  }
+
+ private:
+  gate::Outcome<json::Value> measure(const gate::Case& what, gate::Side side) {
+    const gate::Command& command = side == gate::Side::base && base_ ? *base_ : head_;
+    const gate::MeasureOptions options{.timeout_seconds = arguments_.timeout, .pin = !arguments_.no_pin};
+    const std::size_t workers = workers_[what.name()];
+    auto report = gate::measure_once(command, what, options, workers <= cores_allowed() ? workers : 0);
+    if (!report) return report;
+    workers_[what.name()] = static_cast<std::size_t>((*report)["settings"]["workers"].as_int(0));
+    if (!arguments_.instructions) return report;
+    const auto key = std::pair(what.name(), side);
+    if (!instructions_.contains(key)) {
+      auto count = gate::count_instructions(command, what, options);
+      if (!count) return tl::unexpected(count.error());
+      instructions_[key] = *count;
+    }
+    report->set(gate::kInstructions, instructions_[key]);
+    return report;
+  }
+
+  const GateArguments& arguments_;
+  std::optional<gate::Command> base_;
+  gate::Command head_;
+  std::map<std::string, std::size_t> workers_;  // of a case, known from its first report
+  std::map<std::pair<std::string, gate::Side>, double> instructions_;
+};
+
+gate::Outcome<int> print_verdict(const GateArguments& arguments, const gate::Described& what) {
+  fmt::print("{}", gate::to_terminal(what));
+  std::vector<std::pair<gate::Case, gate::Samples>> heads;
+  for (const gate::CasePair& pair : what.session->cases) heads.emplace_back(pair.what, pair.head);
+  if (auto done = write_output(arguments.json, json::to_text(gate::to_json(what), 2) + "\n"); !done)
+    return tl::unexpected(done.error());
+  if (auto done = write_output(arguments.markdown, gate::to_markdown(what)); !done) return tl::unexpected(done.error());
+  if (!arguments.history.empty())
+    if (auto done = gate::append_history(arguments.history, heads); !done) return tl::unexpected(done.error());
+  return what.session->verdict.exit_code();
+}
+
+gate::Outcome<void> check_outputs(const GateArguments& arguments) {
+  for (const auto& [path, option] : {std::pair(arguments.json, "--json"), std::pair(arguments.markdown, "--markdown"),
+                                     std::pair(arguments.history, "--history"), std::pair(arguments.output, "-o")})
+    if (auto fine = check_writable(path, option); !fine) return fine;
+  return {};
+}
+
+/// Both sides measured now, in turns.
+gate::Outcome<int> gate_sides(const GateArguments& arguments) {
+  const auto options = session_options(arguments);
+  if (!options) return tl::unexpected(options.error());
+  const auto cases = cases_of(arguments);
+  if (!cases) return tl::unexpected(cases.error());
+  const auto head = gate::Command::parse(arguments.head.empty() ? own_program() : arguments.head);
+  if (!head) return tl::unexpected(head.error());
+  std::string base_text = arguments.base;
+  if (!arguments.base_rev.empty()) {
+    const auto built = gate::build_revision(arguments.base_rev, [&](const std::string& line) {
+      if (!arguments.quiet) fmt::print(stderr, "{}\n", line);
+    });
+    if (!built) return tl::unexpected(built.error());
+    base_text = *built;
+  }
+  const auto base = gate::Command::parse(base_text);
+  if (!base) return tl::unexpected(base.error());
+  Processes processes(arguments, *base, *head);
+  const auto session = gate::run_session(*cases, *options, processes.world());
+  if (!session) return tl::unexpected(session.error());
+  return print_verdict(arguments, {base->text(), head->text(), &*session, options->rules, options->seed});
+}
+
+/// The head measured now against what was recorded. Suspects are measured once more.
+gate::Outcome<int> gate_baseline(const GateArguments& arguments) {
+  const auto options = session_options(arguments);
+  if (!options) return tl::unexpected(options.error());
+  const auto base = gate::read_baseline(arguments.baseline);
+  if (!base) return tl::unexpected(base.error());
+  const auto head = gate::Command::parse(arguments.head.empty() ? own_program() : arguments.head);
+  if (!head) return tl::unexpected(head.error());
+  std::vector<gate::Case> cases;
+  std::size_t most = 0;
+  if (arguments.workloads_named) {
+    auto named = cases_of(arguments);
+    if (!named) return tl::unexpected(named.error());
+    cases = std::move(*named);
+  }
+  for (const auto& [what, samples] : base->cases) {
+    if (!arguments.workloads_named) cases.push_back(what);
+    most = std::max(most, samples.repetitions());
+  }
+  const std::size_t repetitions = options->repetitions > 0 ? options->repetitions : most;
+  Processes processes(arguments, std::nullopt, *head);
+  const gate::World world = processes.world();
+  gate::Session session;
+  std::optional<gate::Verdict> first;
+  gate::Baseline measured;
+  for (int round = 0; round < 2; ++round) {
+    auto samples = gate::record_side(cases, gate::Side::head, repetitions, *options, world);
+    if (!samples) return tl::unexpected(samples.error());
+    measured.cases = std::move(*samples);
+    auto pairs = gate::pairs_of(*base, measured, arguments.allow, false);
+    if (!pairs) return tl::unexpected(pairs.error());
+    session.cases = std::move(*pairs);
+    session.verdict = gate::judge(session.cases, options->rules);
+    ++session.batches;
+    if (first) session.verdict = gate::confirmed(std::move(*first), session.verdict);
+    const bool suspect = std::any_of(session.verdict.findings.begin(), session.verdict.findings.end(),
+                                     [](const auto& f) { return f.result == gate::Judgement::regression && !f.exact; });
+    if (!suspect || first) break;
+    first = session.verdict;
+    if (world.say) world.say("suspects again");
+  }
+  session.seconds = world.elapsed_seconds();
+  return print_verdict(arguments, {arguments.baseline, head->text(), &session, options->rules, options->seed});
+}
+
+gate::Outcome<int> gate_record(const GateArguments& arguments) {
+  const auto options = session_options(arguments);
+  if (!options) return tl::unexpected(options.error());
+  const auto cases = cases_of(arguments);
+  if (!cases) return tl::unexpected(cases.error());
+  const auto command = gate::Command::parse(arguments.binary.empty() ? own_program() : arguments.binary);
+  if (!command) return tl::unexpected(command.error());
+  Processes processes(arguments, std::nullopt, *command);
+  constexpr std::size_t kRepetitions = 12;  // enough for a noise that deserves the name
+  auto samples =
+      gate::record_side(*cases, gate::Side::head, options->repetitions > 0 ? options->repetitions : kRepetitions,
+                        *options, processes.world());
+  if (!samples) return tl::unexpected(samples.error());
+  const gate::Baseline baseline{gate::time_text(), command->text(), std::move(*samples)};
+  if (auto done = write_output(arguments.output, gate::baseline_text(baseline)); !done)
+    return tl::unexpected(done.error());
+  if (!arguments.history.empty())
+    if (auto done = gate::append_history(arguments.history, baseline.cases); !done) return tl::unexpected(done.error());
+  for (const auto& [what, one] : baseline.cases)
+    fmt::print("{}: {} repetitions, decisions {}\n", what.name(), one.repetitions(), one.digests.front());
+  return gate::kPass;
+}
+
+gate::Outcome<int> gate_compare(const GateArguments& arguments) {
+  const auto options = session_options(arguments);
+  if (!options) return tl::unexpected(options.error());
+  const auto base = gate::read_baseline(arguments.compare_base), head = gate::read_baseline(arguments.compare_head);
+  if (!base) return tl::unexpected(base.error());
+  if (!head) return tl::unexpected(head.error());
+  auto pairs = gate::pairs_of(*base, *head, arguments.allow, false);
+  if (!pairs) return tl::unexpected(pairs.error());
+  gate::Session session;
+  session.cases = std::move(*pairs);
+  session.verdict = gate::judge(session.cases, options->rules);
+  return print_verdict(arguments,
+                       {arguments.compare_base, arguments.compare_head, &session, options->rules, options->seed});
+}
+
+gate::Outcome<int> gate_drift(const GateArguments& arguments) {
+  const auto least = gate::parse_share(arguments.least_change);
+  if (!least)
+    return gate::fail(gate::kUsage, "berth gate", fmt::format("'{}' is no share", arguments.least_change),
+                      "write a share such as 2%", "--least-change");
+  const auto text = gate::drift_text(arguments.drift_file, {.least_change = *least, .alpha = arguments.alpha});
+  if (!text) return tl::unexpected(text.error());
+  fmt::print("{}", *text);
+  return gate::kPass;
+}
+
+gate::Outcome<int> list_metrics() {
+  const auto row = [](std::string_view name, const char* kind, const char* better, const std::string& limit) {
+    fmt::print("{:<26} {:<8} {:<7} {}\n", name, kind, better, limit);
+  };
+  row("metric", "kind", "better", "limit");
+  row(gate::kDigest, "counter", "", "equal");
+  for (const gate::Metric& metric : gate::metrics()) {
+    const char* kind = metric.kind == gate::Kind::counter   ? "counter"
+                       : metric.kind == gate::Kind::quality ? "quality"
+                                                            : "time";
+    std::string limit;
+    if (metric.kind == gate::Kind::time)
+      limit = metric.limit == 1 ? "--effect" : fmt::format("{:g} x --effect", metric.limit);
+    else
+      limit =
+          metric.absolute ? fmt::format("{:g} points", 100 * metric.limit) : fmt::format("{:g} %", 100 * metric.limit);
+    row(metric.name, kind, metric.better == gate::Better::lower ? "lower" : "higher", limit);
+  }
+  return gate::kPass;
+}
+
+gate::Outcome<int> gate_by_options(const GateArguments& arguments) {
+  const int bases = static_cast<int>(!arguments.base.empty()) + static_cast<int>(!arguments.base_rev.empty()) +
+                    static_cast<int>(!arguments.baseline.empty());
+  if (bases != 1)
+    return gate::fail(gate::kUsage, "berth gate", bases == 0 ? "no base was named" : "more than one base was named",
+                      "name one of --base COMMAND, --base-rev REV, --baseline FILE");
+  return arguments.baseline.empty() ? gate_sides(arguments) : gate_baseline(arguments);
+}
+
+}  // namespace
+
+void add_gate(CLI::App& app, int& exit_code) {
+  auto a = std::make_shared<GateArguments>();
+  CLI::App* command = app.add_subcommand("gate", "fail a change that made scheduling slower, worse or different");
+  command->add_option("--base", a->base, "a program, or a command with options of `berth run`, or one with {json}");
+  command->add_option("--base-rev", a->base_rev, "build this commit in a work tree of its own and take it as base");
+  command->add_option("--baseline", a->baseline, "compare with what `berth gate record` wrote");
+  command->add_option("--head", a->head, "likewise; this program when left out");
+  CLI::Option* workloads =
+      command->add_option("--workloads", a->workloads, "workloads, NAME or NAME:LABEL, separated by commas")
+          ->delimiter(',')
+          ->capture_default_str();
+  command->add_option("--label", a->label, "label of workloads that name none")->capture_default_str();
+  command->add_option("--workload-seed", a->workload_seed, "seed of the workloads instead of their own")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--effect", a->effect, "smaller changes of times do not matter")->capture_default_str();
+  command->add_option("--limit", a->limits, "METRIC=CHANGE or METRIC=any, several with commas")->delimiter(',');
+  command->add_option("--metrics", a->metrics, "judge only these times, separated by commas")->delimiter(',');
+  command->add_flag("--list-metrics", a->list_metrics, "list metrics, directions and limits");
+  command->add_option("--alpha", a->alpha, "chance of a false regression among all tests")->capture_default_str();
+  command->add_option("--repetitions", a->repetitions, "to start with; as many as the test needs when left out");
+  command->add_option("--max-repetitions", a->repetitions_max, "per side and case")->capture_default_str();
+  command->add_option("--max-time", a->max_time, "seconds for all of it, building not counted")->capture_default_str();
+  command->add_option("--timeout", a->timeout, "seconds for one repetition")->capture_default_str();
+  command->add_flag("--instructions", a->instructions, "count instructions as well, through valgrind");
+  command->add_option("--seed", a->seed, "of the order and of the noise estimate")->capture_default_str();
+  command->add_flag("--no-pin", a->no_pin, "do not pin repetitions to cores");
+  command->add_option("--allow", a->allow, "fields of a fingerprint that may differ, separated by commas")
+      ->delimiter(',');
+  command->add_option("--json", a->json, "write the verdict to this file");
+  command->add_option("--markdown", a->markdown, "write it for a pull request to this file");
+  command->add_option("--history", a->history, "append one line per case to this file");
+  command->add_flag("--quiet", a->quiet, "no progress");
+
+  CLI::App* record = command->add_subcommand("record", "measure one program and write a baseline")->fallthrough();
+  record->add_option("-o,--output", a->output, "the baseline to write")->required();
+  record->add_option("--binary", a->binary, "a program or command as for --base; this program when left out");
+  CLI::App* show = command->add_subcommand("show", "print a baseline")->fallthrough();
+  show->add_option("file", a->shown, "a baseline")->required();
+  CLI::App* compare =
+      command->add_subcommand("compare", "compare two baselines or reports of `berth run` off-line")->fallthrough();
+  compare->add_option("base", a->compare_base, "a baseline or report")->required();
+  compare->add_option("head", a->compare_head, "a baseline or report")->required();
+  CLI::App* drift =
+      command->add_subcommand("drift", "find where a metric of a history changed its level")->fallthrough();
+  drift->add_option("file", a->drift_file, "a history")->required();
+  drift->add_option("--least-change", a->least_change, "leave out smaller steps")->capture_default_str();
+  command->require_subcommand(0, 1);
+  command->footer(
+      "Exit code: 0 pass, 1 the gate or a side failed, 2 usage or bad input, 3 regression, 4 inconclusive or not "
+      "comparable.");
+
+  command->callback([a, workloads, record, show, compare, drift, &exit_code] {
+    a->workloads_named = workloads->count() > 0;
+    const auto held = [&]() -> gate::Outcome<int> {
+      if (a->list_metrics) return list_metrics();
+      if (auto fine = check_outputs(*a); !fine) return tl::unexpected(fine.error());
+      if (record->parsed()) return gate_record(*a);
+      if (show->parsed()) {
+        const auto baseline = gate::read_baseline(a->shown);
+        if (!baseline) return tl::unexpected(baseline.error());
+        fmt::print("{}", gate::baseline_table(*baseline));
+        return gate::kPass;
+      }
+      if (compare->parsed()) return gate_compare(*a);
+      if (drift->parsed()) return gate_drift(*a);
+      return gate_by_options(*a);
+    }();
+    if (!held) fmt::print(stderr, "{}\n", held.error().error.line());
+    exit_code = held ? *held : held.error().exit_code;
+    if (std::fflush(stdout) != 0 && exit_code == 0) exit_code = gate::kOwnFailure;
+  });
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,176 @@
+#include "gate/metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "base/text.h"
+
+namespace berth::gate {
+namespace {
+
+constexpr Metric kMetrics[] = {
+    // Work: the same on every run of one build and one workload.
+    {"placements", "placed", Kind::counter, Better::higher, Unit::count, 0},
+    {"nodes_scored", "work.nodes_scored", Kind::counter, Better::lower, Unit::count, 0},
+    {"nodes_filtered", "work.nodes_filtered", Kind::counter, Better::lower, Unit::count, 0},
+    {"nodes_exhausted", "work.nodes_exhausted", Kind::counter, Better::lower, Unit::count, 0},
+    {"constraint_evaluations", "work.constraint_evaluations", Kind::counter, Better::lower, Unit::count, 0},
+    {"snapshots", "work.snapshots", Kind::counter, Better::lower, Unit::count, 0},
+    {"conflicts", "workers.conflicts", Kind::counter, Better::lower, Unit::count, 0},
+    {"refused", "refused", Kind::counter, Better::lower, Unit::count, 0},
+    {"cells_equal", "grid.cells_equal", Kind::counter, Better::higher, Unit::count, 0},
+    {"allocations", "work.allocations", Kind::counter, Better::lower, Unit::count, 0.01},
+    {"allocated_bytes", "work.allocated_bytes", Kind::counter, Better::lower, Unit::bytes, 0.01},
+    {"table_bytes", "table_bytes", Kind::counter, Better::lower, Unit::bytes, 0.01},
+    {kInstructions, kInstructions, Kind::counter, Better::lower, Unit::count, 0.01},
+    // Quality.
+    {"placed_share", "placed_share", Kind::quality, Better::higher, Unit::share, 0.001, true},
+    {"cpu_utilisation", "packing.cpu_utilisation", Kind::quality, Better::higher, Unit::share, 0.002, true},
+    {"memory_utilisation", "packing.memory_utilisation", Kind::quality, Better::higher, Unit::share, 0.002, true},
+    {"device_utilisation", "packing.device_utilisation", Kind::quality, Better::higher, Unit::share, 0.002, true},
+    {"fragmentation", "packing.fragmentation", Kind::quality, Better::lower, Unit::share, 0.005, true},
+    {"preempted_allocs", "work.preempted_allocs", Kind::quality, Better::lower, Unit::count, 0.01},
+    {"preempted_memory_mb", "work.preempted_memory_mb", Kind::quality, Better::lower, Unit::count, 0.01},
+    // Times, memory of the process with them. A percentile in the tail is given twice the effect.
+    {"busy_seconds", "busy_seconds", Kind::time, Better::lower, Unit::seconds, 1},
+    {"cpu_seconds", "cpu_seconds", Kind::time, Better::lower, Unit::seconds, 1},
+    {"schedule_ns.mean", "schedule_ns.mean", Kind::time, Better::lower, Unit::ns, 1, false, "schedule"},
+    {"schedule_ns.p50", "schedule_ns.p50", Kind::time, Better::lower, Unit::ns, 1},
+    {"schedule_ns.p99", "schedule_ns.p99", Kind::time, Better::lower, Unit::ns, 2},
+    {"commit_ns.mean", "commit_ns.mean", Kind::time, Better::lower, Unit::ns, 1, false, "commit"},
+    {"commit_ns.p99", "commit_ns.p99", Kind::time, Better::lower, Unit::ns, 2},
+    {"evaluation_latency_ns.p50", "evaluation_latency_ns.p50", Kind::time, Better::lower, Unit::ns, 1},
+    {"evaluation_latency_ns.p99", "evaluation_latency_ns.p99", Kind::time, Better::lower, Unit::ns, 2},
+    {"cell_ns", "cells.*.berth_ns", Kind::time, Better::lower, Unit::ns, 1},
+    {"cell_first_ns", "cells.*.berth_first_ns", Kind::time, Better::lower, Unit::ns, 1},
+    {"peak_rss_bytes", "peak_rss_bytes", Kind::time, Better::lower, Unit::bytes, 1},
+};
+
+std::size_t edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+std::string_view nearest_metric(std::string_view name) {
+  std::string_view best = kDigest;
+  for (const Metric& metric : kMetrics)
+    if (edits(name, metric.name) < edits(name, best)) best = metric.name;
+  return best;
+}
+
+std::optional<double> number_at(const json::Value& report, std::string_view path) {
+  const json::Value* at = &report;
+  for (const std::string_view part : base::split(path, '.')) {
+    at = at->find(part);
+    if (!at) return std::nullopt;
+  }
+  return at->is_number() ? std::optional(at->as_double()) : std::nullopt;
+}
+
+}  // namespace
+
+std::span<const Metric> metrics() { return kMetrics; }
+
+const Metric* find_metric(std::string_view name) {
+  const auto* const found =
+      std::find_if(std::begin(kMetrics), std::end(kMetrics), [&](const Metric& metric) { return metric.name == name; });
+  return found == std::end(kMetrics) ? nullptr : found;
+}
+
+std::optional<double> value_in(const json::Value& report, const Metric& metric) {
+  constexpr std::string_view kCells = "cells.*.";
+  if (!metric.path.starts_with(kCells)) {
+    // Grid cells are decided and not committed, and have no queue: their times stand in the cells.
+    if (metric.kind == Kind::time && metric.unit == Unit::ns && report.has("cells")) return std::nullopt;
+    return number_at(report, metric.path);
+  }
+  const json::Value* cells = report.find("cells");
+  if (!cells || cells->size() == 0) return std::nullopt;
+  double logs = 0;
+  for (const json::Value& cell : cells->items()) {
+    const auto value = number_at(cell, metric.path.substr(kCells.size()));
+    if (!value) return std::nullopt;
+    logs += std::log(std::max(1.0, *value));
+  }
+  return std::exp(logs / static_cast<double>(cells->size()));
+}
+
+std::optional<double> parse_share(std::string_view text) {
+  text = base::trim_space(text);
+  const bool percent = text.ends_with('%');
+  if (percent) text = base::trim_space(text.substr(0, text.size() - 1));
+  const auto value = base::parse_double(text);
+  if (!value || !std::isfinite(*value) || *value < 0) return std::nullopt;
+  return percent ? *value / 100 : *value;
+}
+
+Outcome<void> check_metric(std::string_view name, const std::string& option) {
+  if (name == kDigest || find_metric(name)) return {};
+  return fail(kUsage, "berth gate", fmt::format("there is no metric '{}'", base::shown(name)),
+              fmt::format("did you mean {}? `berth gate --list-metrics` has all", nearest_metric(name)), option);
+}
+
+Outcome<void> parse_limit(const std::string& text, Limits& into) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  if (equals == std::string::npos)
+    return fail(kUsage, "berth gate", fmt::format("'{}' has no '='", base::shown(text)),
+                "write METRIC=CHANGE, such as schedule_ns.p99=10%", "--limit");
+  if (auto known = check_metric(name, "--limit"); !known) return known;
+  const std::string value = text.substr(equals + 1);
+  if (value == "any") {
+    into[name] = {.change = 0, .off = true};
+    return {};
+  }
+  const auto share = name == kDigest ? std::nullopt : parse_share(value);
+  if (!share)
+    return fail(
+        kUsage, "berth gate", fmt::format("'{}' is no limit of {}", base::shown(value), name),
+        name == kDigest ? "decisions_digest=any accepts other decisions" : "write a share such as 5% or 0.05, or any",
+        "--limit");
+  into[name] = {.change = *share, .off = false};
+  return {};
+}
+
+std::string with_unit(double value, Unit unit) {
+  const double size = std::abs(value);
+  switch (unit) {
+    case Unit::share:
+      return fmt::format("{:.2f} %", 100 * value);
+    case Unit::seconds:
+      return with_unit(value * 1e9, Unit::ns);
+    case Unit::ns:
+      if (size < 1e3) return fmt::format("{:.0f} ns", value);
+      if (size < 1e6) return fmt::format("{:.2f} us", value / 1e3);
+      return size < 1e9 ? fmt::format("{:.2f} ms", value / 1e6) : fmt::format("{:.2f} s", value / 1e9);
+    case Unit::bytes:
+      if (size < 1 << 10) return fmt::format("{:.0f} B", value);
+      return size < 1 << 20 ? fmt::format("{:.1f} KiB", value / (1 << 10))
+                            : fmt::format("{:.2f} MiB", value / (1 << 20));
+    case Unit::count: {
+      if (value != std::floor(value)) return fmt::format("{:.1f}", value);
+      std::string digits = fmt::format("{:.0f}", size), out;
+      for (std::size_t i = 0; i < digits.size(); ++i) {
+        if (i > 0 && (digits.size() - i) % 3 == 0) out += ',';
+        out += digits[i];
+      }
+      return value < 0 ? "-" + out : out;
+    }
+  }
+  return "";
+}
+
+}  // namespace berth::gate

@@ -1,0 +1,24 @@
+// A verdict in words: lines for the terminal, Markdown for a pull request, JSON (bench/schema/berth-gate.json).
+#pragma once
+
+#include "gate/session.h"
+
+namespace berth::gate {
+
+inline constexpr int kGateVersion = 1;
+
+struct Described {
+  std::string base, head;  ///< commands, or files
+  const Session* session = nullptr;
+  Rules rules;
+  std::uint64_t seed = 0;
+};
+
+/// "case metric: got X, want <= Y (base Z, +D %, noise N %, n = K)" with the sign of at-most or at-least.
+[[nodiscard]] std::string finding_line(const Finding& finding);
+/// Machine and sides, every metric that is not a plain pass, stages, the verdict last.
+[[nodiscard]] std::string to_terminal(const Described& what);
+[[nodiscard]] std::string to_markdown(const Described& what);
+[[nodiscard]] json::Value to_json(const Described& what);
+
+}  // namespace berth::gate

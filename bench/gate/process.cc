@@ -1,0 +1,170 @@
+#include "gate/process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+#include "io/files.h"
+
+extern char** environ;
+
+namespace berth::gate {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+/// This thread's cores cut down to the last `count`; children inherit them. Back to all when it ends.
+class Pinned {
+ public:
+  explicit Pinned(std::size_t count) {
+    if (count == 0 || sched_getaffinity(0, sizeof before_, &before_) != 0) return;
+    cpu_set_t some;
+    CPU_ZERO(&some);
+    for (int cpu = CPU_SETSIZE - 1; cpu >= 0 && count > 0; --cpu)
+      if (CPU_ISSET(cpu, &before_)) CPU_SET(cpu, &some), --count;
+    active_ = count == 0 && sched_setaffinity(0, sizeof some, &some) == 0;
+  }
+  ~Pinned() {
+    if (active_) sched_setaffinity(0, sizeof before_, &before_);
+  }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+ private:
+  cpu_set_t before_{};
+  bool active_ = false;
+};
+
+/// Waits for the end of a process; true when it came in time.
+bool wait_for(pid_t pid, double timeout_seconds, int& status) {
+  if (timeout_seconds <= 0) {
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return true;
+  }
+  const auto end =
+      Steady::now() + std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(timeout_seconds));
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));  // -1 on old kernels: look every 5 ms
+  bool ended = false;
+  while (!(ended = waitpid(pid, &status, WNOHANG) == pid) && Steady::now() < end) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Steady::now()).count() + 1;
+    pollfd what{handle, POLLIN, 0};
+    poll(&what, handle < 0 ? 0 : 1, handle < 0 ? 5 : static_cast<int>(left));
+  }
+  if (handle >= 0) close(handle);
+  return ended;
+}
+
+}  // namespace
+
+std::string ProcessEnd::words() const {
+  if (timed_out) return "took too long and was ended";
+  if (signal != 0) return fmt::format("was killed by signal {} ({})", signal, strsignal(signal));
+  return fmt::format("ended with exit code {}", exit_code);
+}
+
+Outcome<ProcessEnd> run_process(const std::vector<std::string>& arguments, const ProcessOptions& options) {
+  std::vector<char*> argv;
+  for (const std::string& one : arguments) argv.push_back(const_cast<char*>(one.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  const char* log = options.log.empty() ? "/dev/null" : options.log.c_str();
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_APPEND, 0644);
+  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  if (!options.folder.empty()) posix_spawn_file_actions_addchdir_np(&files, options.folder.c_str());
+  pid_t pid = 0;
+  int error = 0;
+  {
+    const Pinned pinned(options.cores);
+    error = posix_spawnp(&pid, argv[0], &files, nullptr, argv.data(), environ);
+  }
+  posix_spawn_file_actions_destroy(&files);
+  if (error != 0)
+    return fail(kUsage, arguments.front(), fmt::format("cannot be run: {}", strerror(error)),
+                "name a program that exists and may be executed");
+  int status = 0;
+  ProcessEnd out;
+  if (!wait_for(pid, options.timeout_seconds, status)) {
+    out.timed_out = true;
+    kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+  }
+  if (WIFSIGNALED(status))
+    out.exit_code = -1, out.signal = WTERMSIG(status);
+  else
+    out.exit_code = WEXITSTATUS(status);
+  return out;
+}
+
+TemporaryFile::TemporaryFile() {
+  path_ = (std::filesystem::temp_directory_path() / "berth-gate-XXXXXX").string();
+  const int file = mkstemp(path_.data());
+  if (file >= 0) close(file);
+}
+
+TemporaryFile::~TemporaryFile() {
+  std::error_code ignored;
+  std::filesystem::remove(path_, ignored);
+}
+
+Outcome<Captured> capture(const std::vector<std::string>& arguments, const std::string& folder) {
+  const TemporaryFile log;
+  auto end = run_process(arguments, {.folder = folder, .log = log.path(), .timeout_seconds = 0, .cores = 0});
+  if (!end) return tl::unexpected(end.error());
+  Captured out{*end, io::read_file(log.path()).value_or("")};
+  while (!out.text.empty() && std::isspace(static_cast<unsigned char>(out.text.back())) != 0) out.text.pop_back();
+  return out;
+}
+
+Outcome<std::vector<std::string>> words_of(const std::string& command) {
+  std::vector<std::string> out;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
+    if (quote == 0 && std::isspace(static_cast<unsigned char>(c)) != 0) {
+      if (in_word) out.push_back(std::exchange(word, ""));
+      in_word = false;
+      continue;
+    }
+    in_word = true;
+    if (quote != 0 && c == quote)
+      quote = 0;
+    else if (quote == 0 && (c == '\'' || c == '"'))
+      quote = c;
+    else if (c == '\\' && quote != '\'' && i + 1 < command.size())
+      word += command[++i];
+    else
+      word += c;
+  }
+  if (quote != 0)
+    return fail(kUsage, "berth gate", fmt::format("the command {} has an open quote", command), "close it");
+  if (in_word) out.push_back(word);
+  if (out.empty()) return fail(kUsage, "berth gate", "a command is empty", "name the program to measure");
+  return out;
+}
+
+std::string last_line(const std::string& text) {
+  const std::size_t end = text.find_last_not_of(" \t\r\n");
+  if (end == std::string::npos) return "";
+  const std::size_t before = text.rfind('\n', end);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  return text.substr(begin, std::min<std::size_t>(200, end + 1 - begin));
+}
+
+}  // namespace berth::gate

@@ -1,0 +1,266 @@
+#include "gate/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "stats/noise.h"
+#include "stats/rank_test.h"
+#include "stats/summary.h"
+
+namespace berth::gate {
+namespace {
+
+bool constant(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [&](double value) { return value == values.front(); });
+}
+
+/// One run of each side is enough where runs repeat exactly.
+bool repeats(const Fingerprint& fingerprint) {
+  return fingerprint.get("commits") != "free" &&
+         (fingerprint.get("workers") == "1" || fingerprint.get("workers").empty());
+}
+
+double change_of(const Metric& metric, double base, double got) {
+  const double raw = metric.absolute ? got - base : stats::relative_difference(got, base);
+  return metric.better == Better::lower ? raw : -raw;
+}
+
+double worst_allowed(const Metric& metric, double base, double limit) {
+  const double room = metric.absolute ? limit : limit * std::abs(base);
+  return metric.better == Better::lower ? base + room : base - room;
+}
+
+double limit_of(const Metric& metric, const Rules& rules) {
+  const auto own = rules.limits.find(metric.name);
+  if (own != rules.limits.end()) return own->second.change;
+  return metric.kind == Kind::time ? metric.limit * rules.effect : metric.limit;
+}
+
+bool is_off(std::string_view name, const Rules& rules) {
+  const auto own = rules.limits.find(name);
+  return own != rules.limits.end() && own->second.off;
+}
+
+class Judge {
+ public:
+  explicit Judge(const Rules& rules) : rules_(rules) {}
+
+  void digests(const CasePair& pair) {
+    if (is_off(kDigest, rules_)) return;
+    const auto& base = pair.base.digests;
+    const auto& head = pair.head.digests;
+    if (base.empty() || head.empty()) return;
+    const auto varies = [](const std::vector<std::string>& all) {
+      return std::any_of(all.begin(), all.end(), [&](const std::string& one) { return one != all.front(); });
+    };
+    if (varies(base) || !repeats(pair.base.fingerprint)) {
+      if (pair.base.fingerprint.get("commits") == "free" || varies(base))
+        return out_.notes.push_back(pair.what.name() +
+                                    ": decisions of the base vary from run to run; their digest is not gated");
+    }
+    Finding& finding = add(pair, nullptr, kDigest);
+    finding.exact = true;
+    finding.n = std::min(base.size(), head.size());
+    finding.base_text = base.front();
+    const auto other = std::find_if(head.begin(), head.end(), [&](const auto& one) { return one != base.front(); });
+    finding.got_text = other == head.end() ? base.front() : *other;
+    if (other == head.end()) return;
+    finding.result = Judgement::regression;
+    finding.note = varies(head) ? "decisions vary from run to run" : "decisions changed";
+  }
+
+  void metric(const CasePair& pair, const Metric& metric) {
+    if (is_off(metric.name, rules_)) return;
+    if (metric.kind == Kind::time && !rules_.only.empty() &&
+        std::find(rules_.only.begin(), rules_.only.end(), metric.name) == rules_.only.end())
+      return;
+    const auto base = pair.base.values.find(metric.name), head = pair.head.values.find(metric.name);
+    const bool in_base = base != pair.base.values.end() && !base->second.empty();
+    const bool in_head = head != pair.head.values.end() && !head->second.empty();
+    if (!in_base && !in_head) return;
+    if (!in_base || !in_head)
+      return out_.notes.push_back(fmt::format("{}: the {} does not report {}; not gated", pair.what.name(),
+                                              in_base ? "head" : "base", metric.name));
+    const std::vector<double>&a = base->second, &b = head->second;
+    const std::size_t n = std::min(a.size(), b.size());
+    if (metric.kind == Kind::time) {
+      if (stats::median(a) > 0 || stats::median(b) > 0) statistical(pair, metric, a, b, limit_of(metric, rules_));
+      return;
+    }
+    const bool known = n >= 2 || repeats(pair.base.fingerprint);
+    if (known && constant(a) && constant(b)) return exact(pair, metric, a.front(), b.front(), n);
+    if (!known || !constant(a)) {
+      if (metric.kind == Kind::quality)
+        return statistical(pair, metric, a, b, std::max(limit_of(metric, rules_), metric.absolute ? 0 : rules_.effect));
+      return out_.notes.push_back(fmt::format("{}: {} of the base {}; not gated", pair.what.name(), metric.name,
+                                              known ? "varies from run to run" : "may vary, and there is one run"));
+    }
+    // The base repeats exactly, the head does not.
+    const auto worst = std::max_element(b.begin(), b.end(), [&](double x, double y) {
+      return change_of(metric, a.front(), x) < change_of(metric, a.front(), y);
+    });
+    exact(pair, metric, a.front(), *worst, n);
+    Finding& finding = out_.findings.back();
+    finding.note = "varies from run to run, the base does not";
+    if (metric.limit == 0) finding.result = Judgement::regression;
+  }
+
+  Verdict finish() {
+    std::vector<double> p;
+    for (const std::size_t i : tests_) p.push_back(out_.findings[i].p);
+    const std::vector<double> adjusted = stats::holm(p);
+    // Improvements are tested in the other direction, with a correction of their own.
+    const std::vector<double> better = stats::holm(p_better_);
+    for (std::size_t t = 0; t < tests_.size(); ++t) conclude(out_.findings[tests_[t]], adjusted[t], better[t], t);
+    for (const Finding& finding : out_.findings)
+      if (out_.result < finding.result) out_.result = finding.result;
+    return std::move(out_);
+  }
+
+  void stages(const CasePair& pair) {
+    for (const Metric& metric : metrics()) {
+      if (metric.stage.empty()) continue;
+      const auto base = pair.base.values.find(metric.name), head = pair.head.values.find(metric.name);
+      if (base == pair.base.values.end() || head == pair.head.values.end()) continue;
+      out_.stages.push_back(
+          {pair.what.name(), std::string(metric.stage), stats::median(base->second), stats::median(head->second)});
+    }
+  }
+
+ private:
+  Finding& add(const CasePair& pair, const Metric* about, std::string_view name) {
+    Finding& finding = out_.findings.emplace_back();
+    finding.case_name = pair.what.name();
+    finding.metric = name;
+    finding.about = about;
+    return finding;
+  }
+
+  void exact(const CasePair& pair, const Metric& metric, double base, double got, std::size_t n) {
+    const double limit = limit_of(metric, rules_);
+    Finding& finding = add(pair, &metric, metric.name);
+    finding.exact = true;
+    finding.base = base, finding.got = got, finding.n = n;
+    finding.want = worst_allowed(metric, base, limit);
+    finding.change = change_of(metric, base, got);
+    constexpr double kRounding = 1e-12;  // of a limit that is met exactly
+    if (finding.change > limit + kRounding) finding.result = Judgement::regression;
+    if (finding.change < -limit - kRounding) finding.result = Judgement::improved;
+  }
+
+  void statistical(const CasePair& pair, const Metric& metric, const std::vector<double>& a,
+                   const std::vector<double>& b, double limit) {
+    Finding& finding = add(pair, &metric, metric.name);
+    finding.n = std::min(a.size(), b.size());
+    finding.base = stats::median(a), finding.got = stats::median(b);
+    finding.want = worst_allowed(metric, finding.base, limit);
+    finding.change = change_of(metric, finding.base, finding.got);
+    const double noise =
+        std::max(stats::aa_noise(a, finding.n, rules_.seed), stats::aa_noise(b, finding.n, rules_.seed));
+    finding.noise = metric.absolute ? noise * std::abs(finding.base) : noise;
+    const stats::RankTest test = stats::rank_test(a, b);
+    const bool lower = metric.better == Better::lower;
+    finding.p = lower ? test.p_greater : test.p_less;
+    p_better_.push_back(lower ? test.p_less : test.p_greater);
+    limits_.push_back(limit);
+    // The best of each side: what a busy machine disturbs least.
+    const auto best = [&](const std::vector<double>& values) {
+      return lower ? *std::min_element(values.begin(), values.end()) : *std::max_element(values.begin(), values.end());
+    };
+    best_change_.push_back(change_of(metric, best(a), best(b)));
+    tests_.push_back(out_.findings.size() - 1);
+  }
+
+  void conclude(Finding& finding, double p, double p_better, std::size_t test) const {
+    const double limit = limits_[test], half = limit / 2;
+    finding.p = p;
+    const bool beyond_noise = std::abs(finding.change) > finding.noise;
+    if (finding.change > limit && p <= rules_.alpha && beyond_noise && best_change_[test] > half) {
+      finding.result = Judgement::regression;
+    } else if (finding.change < -limit && p_better <= rules_.alpha && beyond_noise && best_change_[test] < -half) {
+      finding.result = Judgement::improved;
+    } else if (finding.change > limit) {
+      finding.result = Judgement::inconclusive;
+      finding.note = "worse, but not beyond doubt";
+    } else if (finding.noise > limit) {
+      finding.result = Judgement::inconclusive;
+      finding.note = "the noise exceeds the effect asked for";
+    }
+  }
+
+  const Rules& rules_;
+  Verdict out_;
+  std::vector<std::size_t> tests_;                       // findings that statistics decide
+  std::vector<double> p_better_, limits_, best_change_;  // beside tests_
+};
+
+}  // namespace
+
+std::size_t Verdict::count(Judgement wanted) const {
+  return static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(),
+                                                [&](const Finding& finding) { return finding.result == wanted; }));
+}
+
+int Verdict::exit_code() const {
+  if (result == Judgement::regression) return kRegression;
+  return result == Judgement::inconclusive ? kInconclusive : kPass;
+}
+
+Verdict judge(const std::vector<CasePair>& cases, const Rules& rules) {
+  Judge judge(rules);
+  for (const Kind kind : {Kind::counter, Kind::quality, Kind::time})
+    for (const CasePair& pair : cases) {
+      if (kind == Kind::counter) judge.digests(pair);
+      for (const Metric& metric : metrics())
+        if (metric.kind == kind) judge.metric(pair, metric);
+    }
+  for (const CasePair& pair : cases) judge.stages(pair);
+  return judge.finish();
+}
+
+Verdict confirmed(Verdict verdict, const Verdict& fresh) {
+  verdict.result = Judgement::pass;
+  for (Finding& finding : verdict.findings) {
+    if (finding.result == Judgement::regression && !finding.exact) {
+      const auto again = std::find_if(fresh.findings.begin(), fresh.findings.end(), [&](const Finding& other) {
+        return other.case_name == finding.case_name && other.metric == finding.metric;
+      });
+      if (again != fresh.findings.end() && again->result != Judgement::regression) {
+        finding.result = Judgement::inconclusive;
+        finding.note = "not seen again in a second batch";
+      }
+    }
+    if (verdict.result < finding.result) verdict.result = finding.result;
+  }
+  return verdict;
+}
+
+std::string slower_stage(const Verdict& verdict, const std::string& case_name) {
+  const bool slower = std::any_of(verdict.findings.begin(), verdict.findings.end(), [&](const Finding& finding) {
+    return finding.result == Judgement::regression && finding.about && finding.about->kind == Kind::time &&
+           finding.case_name == case_name;
+  });
+  if (!slower) return "";
+  const StageShare* most = nullptr;
+  for (const StageShare& share : verdict.stages) {
+    if (share.case_name != case_name || share.head_ns <= share.base_ns) continue;
+    if (!most || share.head_ns - share.base_ns > most->head_ns - most->base_ns) most = &share;
+  }
+  if (!most) return "";
+  return fmt::format("{} ({:+.1f} %)", most->stage, 100 * stats::relative_difference(most->head_ns, most->base_ns));
+}
+
+std::size_t repetitions_needed(std::size_t cases, const Rules& rules) {
+  std::size_t times = 0;
+  for (const Metric& metric : metrics())
+    times += metric.kind == Kind::time && !is_off(metric.name, rules) &&
+             (rules.only.empty() || std::find(rules.only.begin(), rules.only.end(), metric.name) != rules.only.end());
+  const double needed = rules.alpha / static_cast<double>(std::max<std::size_t>(1, times * cases));
+  std::size_t n = 3;  // noise needs three
+  while (stats::smallest_p(n) > needed) ++n;
+  return n;
+}
+
+}  // namespace berth::gate

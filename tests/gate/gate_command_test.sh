@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# `berth gate` as people call it: exit codes, one-line errors, files. The sides are fake_berth.sh, so nothing depends on time;
+# one A/A run with the real program at the end asks only that it is no regression.
+#   gate_command_test.sh BERTH SOURCE_DIR
+set -uo pipefail
+berth=$1 source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+broken() { echo "$1" >&2; failures=$((failures + 1)); }
+export FAKE_COUNTER="$work/counter"
+fake="bash $source/tests/gate/fake_berth.sh"
+cat > "$work/berth" << WRAP
+#!/usr/bin/env bash
+exec $fake "\$@"
+WRAP
+chmod +x "$work/berth"
+fake="$work/berth"
+cd "$work" || exit 1
+
+# gate CODE TEXT ARGUMENT...: runs it, wants this exit code and this text (an extended regular expression) in what it says.
+gate() {
+  local want=$1 text=$2 status=0
+  shift 2
+  echo 0 > "$FAKE_COUNTER"
+  "$berth" gate "$@" --quiet > "$work/said" 2>&1 || status=$?
+  [ "$status" -eq "$want" ] || broken "gate $*: exit code $status instead of $want: $(tail -n 3 "$work/said")"
+  grep -qE -- "$text" "$work/said" || broken "gate $*: does not say '$text': $(tail -n 5 "$work/said")"
+}
+one_line() { [ "$(wc -l < "$work/said")" -eq 1 ] || broken "not one line: $(cat "$work/said")"; }
+
+# Verdicts.
+gate 0 '^pass: 0 regressions, 0 inconclusive' --base "$fake" --head "$fake"
+gate 3 'quickstart/smoke schedule_ns.mean: got 27[0-9.]+ us, want ≤ 26[0-9.]+ us \(base 25[0-9.]+ us, \+10\.[0-9] %, noise 0\.[0-9] %, n = [0-9]+\)' \
+  --base "$fake" --head "$fake --schedule 275000"
+grep -q 'the slower stage is schedule (+10' "$work/said" || broken "the slower stage is not named"
+gate 3 'the slower stage is commit' --base "$fake" --head "$fake --commit 170000"
+gate 3 'fragmentation: got 37.00 %, want ≤ 35.50 %' --base "$fake" --head "$fake --fragmentation 0.37"
+gate 3 'nodes_scored: got 26,100, want ≤ 26,000' --base "$fake" --head "$fake --scored 26100"
+gate 3 'decisions_digest: got 00, want 28189347284f1fe1' --base "$fake" --head "$fake --digest 00"
+gate 0 '1 improved' --base "$fake" --head "$fake --scored 20000"
+gate 0 '^pass' --base "$fake" --head "$fake --scored 26100 --digest 00" --limit nodes_scored=1%,decisions_digest=any
+gate 0 '^pass' --base "$fake" --head "$fake --schedule 275000" --effect 15%
+gate 0 '^pass' --base "$fake" --head "$fake" --workloads quickstart,storm:full --label smoke
+gate 3 '^regression: [0-9]+ regressions' --base "$fake" --head "$fake --schedule 300000 --scored 30000" \
+  --json verdict.json --markdown verdict.md --history history.jsonl
+grep -q '"result": "regression"' verdict.json || broken "verdict.json lacks the result"
+grep -q '| quickstart/smoke | nodes_scored | 26,000 | 30,000 |' verdict.md || broken "verdict.md lacks the regression"
+[ "$(wc -l < history.jsonl)" -eq 1 ] || broken "history.jsonl has not one line"
+gate 0 'evaluation_latency_ns.p99 +time' --list-metrics
+
+# Baselines.
+gate 0 'quickstart/smoke: 12 repetitions' record --binary "$fake" -o base.json
+gate 0 'quickstart/smoke: 8 repetitions' record --binary "$fake --schedule 275000" -o slow.json --repetitions 8
+gate 0 'schedule_ns.mean +25[0-9.]+ us' show base.json
+gate 0 '^pass' compare base.json base.json
+gate 3 'schedule_ns.mean' compare base.json slow.json
+gate 0 '^pass' --baseline base.json --head "$fake"
+gate 3 'schedule_ns.mean' --baseline base.json --head "$fake --schedule 275000"
+gate 0 'quickstart' record --binary "$fake --isa AVX2" -o avx2.json --repetitions 3
+gate 4 "isa_path: 'AVX3' against 'AVX2'" compare base.json avx2.json && one_line
+gate 4 "isa_path: 'AVX3' against 'AVX2'" --baseline base.json --head "$fake --isa AVX2" && one_line
+gate 0 '^pass|inconclusive' compare base.json base.json --allow isa_path
+gate 0 '0 change points in 1 line' drift history.jsonl
+
+# Bad input: one line, the right exit code, nothing overwritten.
+before=$(cat base.json verdict.json verdict.md history.jsonl | sha256sum)
+outputs="--json verdict.json --markdown verdict.md --history history.jsonl"
+gate 2 'no base was named' && one_line
+gate 2 'more than one base' --base "$fake" --baseline base.json && one_line
+gate 1 'was killed by signal 11' --base "$fake --crash" --head "$fake" $outputs && one_line
+gate 1 'wrote no report' --base "$fake" --head "$fake --silent" $outputs && one_line
+gate 1 'ended early \(limit of seconds\)' --base "$fake" --head "$fake --partial" $outputs && one_line
+gate 2 'cannot be run' --base "$work/none" $outputs && one_line
+gate 2 'no such workload' --base "$fake" --head "$fake" --workloads no-such $outputs && one_line
+gate 2 '0 repetitions measure nothing' --base "$fake" --head "$fake" --repetitions 0 $outputs && one_line
+gate 2 'are too little' --base "$fake" --head "$fake" --max-time 0.01 $outputs && one_line
+gate 2 'no time to measure in' --base "$fake" --head "$fake" --max-time 0 $outputs && one_line
+gate 2 'did you mean schedule_ns.p99' --base "$fake" --head "$fake" --limit schedule_ns.p98=5% $outputs && one_line
+gate 2 'did you mean busy_seconds' --base "$fake" --head "$fake" --metrics bussy_seconds $outputs && one_line
+gate 2 'is no share above 0' --base "$fake" --head "$fake" --effect none $outputs && one_line
+gate 2 'names no workload' --base "$fake" --head "$fake" --workloads : $outputs && one_line
+gate 2 'its folder does not exist' --base "$fake" --head "$fake" --json none/verdict.json && one_line
+head -c 300 base.json > truncated.json
+sed 's/"version": 1/"version": 9/' base.json > version.json
+gate 2 'truncated.json' compare truncated.json base.json $outputs && one_line
+gate 2 'has version 9 of the baseline format' compare base.json version.json $outputs && one_line
+gate 2 'has version 9' --baseline version.json --head "$fake" $outputs && one_line
+gate 2 'is no baseline' compare base.json verdict.json $outputs && one_line
+gate 1 'was killed by signal 11' record --binary "$fake --crash" -o base.json && one_line
+[ "$before" = "$(cat base.json verdict.json verdict.md history.jsonl | sha256sum)" ] || broken "a failed gate changed a file"
+
+# --base-rev: in a repository whose build makes the fake program, once good, once slow.
+if command -v cmake > /dev/null; then
+  mkdir repo && cd repo || exit 1
+  git init -q . && git config user.email gate@example.org && git config user.name gate
+  echo build/ > .gitignore
+  cp "$source/tests/gate/fake_berth.sh" fake.sh
+  cat > CMakeLists.txt << 'LISTS'
+cmake_minimum_required(VERSION 3.25)
+project(fake LANGUAGES NONE)
+add_custom_target(berth_program COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/fake.sh ${CMAKE_BINARY_DIR}/berth)
+LISTS
+  cat > CMakePresets.json << 'PRESETS'
+{"version": 6, "configurePresets": [{"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/release"}]}
+PRESETS
+  chmod +x fake.sh && git add -A && git commit -qm good
+  gate 0 '^pass' --base-rev HEAD --head "$fake"
+  [ -x "build/gate/$(git rev-parse HEAD | cut -c1-12)/berth" ] || broken "--base-rev keeps no program"
+  [ "$(git worktree list | wc -l)" -eq 1 ] || broken "--base-rev leaves a work tree"
+  gate 3 'schedule_ns.mean' --base-rev HEAD --head "$fake --schedule 280000" # taken from what was built before
+  gate 2 "there is no commit 'none'" --base-rev none && one_line
+  echo '# changed' >> fake.sh
+  gate 2 'changes that are not committed' --base-rev HEAD --head "$fake" && one_line
+  sed -i 's/berth_program/else/' CMakeLists.txt && git commit -qam 'does not build'
+  gate 1 'building HEAD failed' --base-rev HEAD --head "$fake" && one_line
+  [ "$(git worktree list | wc -l)" -eq 1 ] || broken "a failed build leaves a work tree"
+  cd "$work" || exit 1
+  gate 2 'in no git repository' --base-rev HEAD && one_line
+fi
+
+# --instructions: a plain statement without valgrind, counts with it.
+mkdir bin && for tool in bash cat; do ln -s "$(command -v "$tool")" bin/; done
+status=0
+env PATH="$work/bin" "$berth" gate --base "$fake" --head "$fake" --instructions --quiet > said 2>&1 || status=$?
+[ "$status" -eq 2 ] || broken "--instructions without valgrind: exit code $status instead of 2"
+grep -q 'valgrind is not installed; apt-get install valgrind' said || broken "--instructions without valgrind: $(cat said)"
+if command -v valgrind > /dev/null; then
+  # What is counted is the shell of the stand-in; what matters is that a count arrives on both sides.
+  shell="bash $source/tests/gate/fake_berth.sh run {workload} --label {label} --json {json}"
+  gate 0 '^pass' --base "$shell" --head "$shell" --instructions --limit instructions=50% --json counted.json
+  grep -q '"metric": "instructions"' counted.json || broken "--instructions: no count in the verdict"
+fi
+
+# The real program against itself: decisions and counters repeat. No time can be a hundred times worse by chance, so the
+# machine's load does not matter.
+cd "$source" || exit 1
+status=0
+"$berth" gate --base "$berth" --workloads quickstart,nomad-grid --repetitions 3 --metrics busy_seconds --effect 10000% \
+  --quiet > "$work/said" 2>&1 || status=$?
+[ "$status" -eq 0 ] || broken "A/A with the real program: exit code $status: $(cat "$work/said")"
+status=0
+"$berth" gate --base "$berth" --head "$berth --workload-is-unknown-option" --quiet > "$work/said" 2>&1 || status=$?
+[ "$status" -eq 2 ] || broken "an option that berth run does not know: exit code $status"
+
+[ "$failures" -eq 0 ] && echo "berth gate: all checks hold"
+exit $((failures > 0))

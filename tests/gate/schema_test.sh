@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# What the program writes follows the JSON Schemas of bench/schema. Exits with 77 (skipped) without the Debian package
+# python3-jsonschema.
+#   schema_test.sh BERTH SOURCE_DIR
+set -uo pipefail
+berth=$1
+cd "$2" || exit 1
+python3 -c 'import jsonschema' 2> /dev/null || { echo "skipped: python3-jsonschema is not installed"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+set -e
+for workload in quickstart storm nomad-grid; do
+  "$berth" run "$workload" --label smoke --quiet --json "$work/run-$workload.json" > /dev/null
+done
+"$berth" run contention --label smoke --quiet --workers 3 --json "$work/run-contention.json" > /dev/null
+"$berth" gate record -o "$work/baseline-1.json" --repetitions 3 --history "$work/history.jsonl" --quiet > /dev/null
+"$berth" gate compare "$work/baseline-1.json" "$work/run-quickstart.json" --json "$work/gate-1.json" > /dev/null || [ $? -eq 4 ]
+set +e
+python3 - "$work" << 'PYTHON'
+import glob, json, os, sys
+import jsonschema
+
+def check(kind, value, name, wanted=False):
+    schema = json.load(open(f"bench/schema/berth-{kind}.json"))
+    validator = jsonschema.validators.validator_for(schema)
+    validator.check_schema(schema)
+    problems = list(validator(schema).iter_errors(value))
+    for problem in [] if wanted else problems[:5]:
+        print(f"{name}: {'/'.join(map(str, problem.absolute_path))}: {problem.message[:200]}")
+    return len(problems)
+
+work, failed, files = sys.argv[1], 0, 0
+for kind in ["run", "baseline", "gate"]:
+    for path in glob.glob(f"{work}/{kind}-*.json"):
+        value = json.load(open(path))
+        failed += check(kind, value, os.path.basename(path))
+        files += 1
+        # A schema that accepts everything would be none.
+        for key in ["format", "version"]:
+            assert check(kind, {**value, key: "else"}, path, wanted=True) > 0, f"berth-{kind}.json accepts another {key}"
+for line in open(f"{work}/history.jsonl"):
+    failed += check("history", json.loads(line), "history.jsonl")
+    files += 1
+print(f"{files} files and lines follow their schemas" if failed == 0 else f"{failed} problems")
+sys.exit(failed > 0 or files < 7)
+PYTHON

@@ -1,0 +1,190 @@
+// The rules of a verdict, with samples that are made up by hand.
+#include "gate/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include "gate/output.h"
+#include "gate/simulated.h"
+
+namespace berth::gate {
+namespace {
+
+/// `n` repetitions of both sides without noise.
+CasePair pair_of(Simulation& simulation, std::size_t n) {
+  CasePair out{kOneCase.front(), {}, {}};
+  for (std::size_t i = 0; i < n; ++i)
+    for (const Side side : {Side::base, Side::head}) {
+      const auto added =
+          add_report(simulation.report(out.what, side), "simulation", side == Side::base ? out.base : out.head);
+      EXPECT_TRUE(added) << added.error().error.line();
+    }
+  return out;
+}
+
+const Finding& finding_of(const Verdict& verdict, std::string_view metric) {
+  static const Finding none;
+  for (const Finding& finding : verdict.findings)
+    if (finding.metric == metric) return finding;
+  ADD_FAILURE() << "no finding for " << metric;
+  return none;
+}
+
+TEST(Verdict, CountersNeedNoStatistics) {
+  Simulation simulation(1);
+  simulation.head.nodes_scored = 26'001;
+  simulation.head.allocations = 114'895 * 1.009;  // the limit is 1 %
+  const Verdict verdict = judge({pair_of(simulation, 3)}, {});
+  EXPECT_EQ(verdict.exit_code(), kRegression);
+  EXPECT_EQ(verdict.count(Judgement::regression), 1U);
+  const Finding& scored = finding_of(verdict, "nodes_scored");
+  EXPECT_EQ(finding_line(scored),
+            "quickstart/smoke nodes_scored: got 26,001, want ≤ 26,000 (base 26,000, +0.0 %, noise 0, n = 3)");
+  EXPECT_EQ(finding_of(verdict, "allocations").result, Judgement::pass);
+  // One run of each is enough for them, and fewer are an improvement.
+  simulation.head.nodes_scored = 20'000;
+  const Verdict single = judge({pair_of(simulation, 1)}, {});
+  EXPECT_EQ(finding_of(single, "nodes_scored").result, Judgement::improved);
+  EXPECT_EQ(finding_of(single, kDigest).result, Judgement::pass);
+  EXPECT_EQ(single.exit_code(), kInconclusive) << "times of one run each say nothing";
+}
+
+TEST(Verdict, OtherDecisionsAreARegressionUnlessAllowed) {
+  Simulation simulation(1);
+  simulation.head.digest = "0000000000000000";
+  const CasePair pair = pair_of(simulation, 8);
+  const Verdict verdict = judge({pair}, {});
+  EXPECT_EQ(verdict.exit_code(), kRegression);
+  EXPECT_EQ(
+      finding_line(finding_of(verdict, kDigest)),
+      "quickstart/smoke decisions_digest: got 0000000000000000, want 28189347284f1fe1 (n = 8): decisions changed");
+  Rules rules;
+  ASSERT_TRUE(parse_limit("decisions_digest=any", rules.limits));
+  EXPECT_EQ(judge({pair}, rules).count(Judgement::regression), 0U);
+}
+
+TEST(Verdict, QualityLossFailsWithoutASlowdown) {
+  Simulation simulation(2);
+  simulation.head.fragmentation = 0.36;
+  simulation.head.placed = 990;
+  const Verdict verdict = judge({pair_of(simulation, 8)}, {});
+  EXPECT_EQ(verdict.exit_code(), kRegression);
+  EXPECT_EQ(verdict.count(Judgement::regression), 3U);  // placements, placed_share, fragmentation
+  EXPECT_EQ(finding_line(finding_of(verdict, "fragmentation")),
+            "quickstart/smoke fragmentation: got 36.00 %, want ≤ 35.50 % (base 35.00 %, +1.00 points, noise 0, n = 8)");
+  EXPECT_EQ(finding_line(finding_of(verdict, "placed_share")),
+            "quickstart/smoke placed_share: got 99.00 %, want ≥ 99.90 % (base 100.00 %, -1.00 points, noise 0, n = 8)");
+  Rules rules;
+  for (const char* limit : {"fragmentation=0.01", "placed_share=any", "placements=1%"})
+    ASSERT_TRUE(parse_limit(limit, rules.limits));
+  EXPECT_EQ(judge({pair_of(simulation, 8)}, rules).count(Judgement::regression), 0U);
+}
+
+TEST(Verdict, CountersThatVaryInTheBaseAreNotGated) {
+  Simulation simulation(3);
+  simulation.commits = "free";
+  simulation.workers = 8;
+  simulation.base.digest_varies = simulation.head.digest_varies = true;
+  const Verdict verdict = judge({pair_of(simulation, 10)}, {});
+  EXPECT_EQ(verdict.count(Judgement::regression), 0U);
+  ASSERT_EQ(verdict.notes.size(), 2U);
+  EXPECT_NE(verdict.notes[0].find("digest is not gated"), std::string::npos) << verdict.notes[0];
+  EXPECT_NE(verdict.notes[1].find("conflicts of the base varies"), std::string::npos) << verdict.notes[1];
+}
+
+TEST(Verdict, WhatVariesInTheHeadOnlyIsARegression) {
+  Simulation simulation(3);
+  simulation.head.digest_varies = simulation.head.allocations_vary = true;
+  const Verdict verdict = judge({pair_of(simulation, 10)}, {});
+  EXPECT_EQ(finding_of(verdict, kDigest).note, "decisions vary from run to run");
+  EXPECT_EQ(finding_of(verdict, kDigest).result, Judgement::regression);
+  EXPECT_EQ(finding_of(verdict, "allocations").result, Judgement::regression);  // 4 % more at worst
+}
+
+TEST(Verdict, ASlowerStageFailsAndIsNamed) {
+  Simulation simulation(4);
+  simulation.head.commit_factor = 1.10;
+  const Verdict verdict = judge({pair_of(simulation, 12)}, {});
+  EXPECT_EQ(verdict.exit_code(), kRegression);
+  const Finding& commit = finding_of(verdict, "commit_ns.mean");
+  EXPECT_EQ(commit.result, Judgement::regression);
+  EXPECT_NEAR(commit.change, 0.10, 0.02);
+  EXPECT_LT(commit.noise, 0.03);
+  EXPECT_LE(commit.p, 0.01);
+  EXPECT_EQ(finding_of(verdict, "schedule_ns.mean").result, Judgement::pass);
+  EXPECT_EQ(slower_stage(verdict, "quickstart/smoke").substr(0, 8), "commit (");
+  // The other way round it is an improvement, and no stage is blamed.
+  CasePair turned = pair_of(simulation, 12);
+  std::swap(turned.base, turned.head);
+  const Verdict better = judge({turned}, {});
+  EXPECT_EQ(finding_of(better, "commit_ns.mean").result, Judgement::improved);
+  EXPECT_EQ(better.exit_code(), kPass);
+  EXPECT_EQ(slower_stage(better, "quickstart/smoke"), "");
+}
+
+TEST(Verdict, NoiseAboveTheEffectIsNeverAPass) {
+  Simulation simulation(5);
+  simulation.noise = 0.3;
+  const Verdict verdict = judge({pair_of(simulation, 8)}, {});
+  const Finding& schedule = finding_of(verdict, "schedule_ns.mean");
+  EXPECT_GT(schedule.noise, 0.05);
+  EXPECT_NE(schedule.result, Judgement::pass);
+  EXPECT_NE(schedule.result, Judgement::regression);
+  EXPECT_EQ(verdict.exit_code(), kInconclusive);
+  // A change far above the noise is seen all the same.
+  simulation.head.schedule_factor = 4;
+  EXPECT_EQ(finding_of(judge({pair_of(simulation, 12)}, {}), "schedule_ns.mean").result, Judgement::regression);
+}
+
+TEST(Verdict, RegressionsMustBeSeenTwice) {
+  Simulation slow(6), same(7);
+  slow.head.schedule_factor = 1.2;
+  const Verdict first = judge({pair_of(slow, 12)}, {});
+  ASSERT_EQ(finding_of(first, "schedule_ns.mean").result, Judgement::regression);
+  EXPECT_EQ(confirmed(first, judge({pair_of(slow, 12)}, {})).exit_code(), kRegression);
+  const Verdict once = confirmed(first, judge({pair_of(same, 12)}, {}));
+  EXPECT_EQ(finding_of(once, "schedule_ns.mean").result, Judgement::inconclusive);
+  EXPECT_EQ(once.exit_code(), kInconclusive);
+}
+
+TEST(Verdict, EnoughRepetitionsForTheCorrection) {
+  Rules rules;
+  rules.only = {"busy_seconds"};
+  EXPECT_EQ(repetitions_needed(1, rules), 5U);   // 1 / 252 <= 0.01
+  EXPECT_EQ(repetitions_needed(10, rules), 7U);  // 1 / 3432 <= 0.001
+  EXPECT_GT(repetitions_needed(10, {}), repetitions_needed(1, {}));
+  rules.alpha = 0.2;
+  EXPECT_EQ(repetitions_needed(1, rules), 3U);
+}
+
+TEST(Metrics, LimitsAreChecked) {
+  Limits limits;
+  ASSERT_TRUE(parse_limit("schedule_ns.p99=10%", limits));
+  ASSERT_TRUE(parse_limit("fragmentation = 0.01", limits).error().error.problem.find("no metric") != std::string::npos);
+  EXPECT_DOUBLE_EQ(limits["schedule_ns.p99"].change, 0.1);
+  for (const auto& [text, words] :
+       {std::pair("schedule_ns.p9=1%", "did you mean schedule_ns.p99?"),
+        std::pair("alocations=1%", "did you mean allocations?"),
+        std::pair("decision_digest=any", "did you mean decisions_digest?"), std::pair("allocations", "has no '='"),
+        std::pair("allocations=-1%", "is no limit"), std::pair("allocations=nan", "is no limit"),
+        std::pair("decisions_digest=5%", "accepts other decisions")}) {
+    const auto parsed = parse_limit(text, limits);
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_EQ(parsed.error().exit_code, kUsage);
+    EXPECT_NE(parsed.error().error.line().find(words), std::string::npos) << parsed.error().error.line();
+  }
+  EXPECT_EQ(parse_share(" 5 % "), 0.05);
+  EXPECT_EQ(parse_share("0.05"), 0.05);
+  EXPECT_FALSE(parse_share("five"));
+}
+
+TEST(Metrics, TextsHaveUnits) {
+  for (const auto& [value, unit, text] :
+       {std::tuple(812.0, Unit::ns, "812 ns"), std::tuple(1234.0, Unit::ns, "1.23 us"),
+        std::tuple(0.0045, Unit::seconds, "4.50 ms"), std::tuple(1234567.0, Unit::count, "1,234,567"),
+        std::tuple(-1234.0, Unit::count, "-1,234"), std::tuple(2.5, Unit::count, "2.5"),
+        std::tuple(3145728.0, Unit::bytes, "3.00 MiB"), std::tuple(0.353, Unit::share, "35.30 %")})
+    EXPECT_EQ(with_unit(value, unit), text);
+}
+
+}  // namespace
+}  // namespace berth::gate
