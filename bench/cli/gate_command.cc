@@ -27,7 +27,7 @@ struct GateArguments {
   std::optional<std::int64_t> repetitions, workload_seed;
   std::int64_t seed = 1, repetitions_max = 40;
   double alpha = 0.01, max_time = 300, timeout = 600;
-  bool instructions = false, no_pin = false, quiet = false, list_metrics = false;
+  bool instructions = false, no_pin = false, counters_only = false, quiet = false, list_metrics = false;
   bool workloads_named = false;
   // record, show, compare, drift
   std::string output, binary, shown, compare_base, compare_head, drift_file, least_change = "2%";
@@ -91,6 +91,7 @@ gate::Outcome<gate::SessionOptions> session_options(const GateArguments& argumen
     return gate::fail(gate::kUsage, "berth gate", "there is no time to measure in", "give seconds above 0",
                       "--max-time");
   out.rules.effect = *effect, out.rules.alpha = arguments.alpha;
+  out.rules.counters_only = arguments.counters_only;
   out.rules.seed = out.seed = static_cast<std::uint64_t>(arguments.seed);
   for (const std::string& limit : arguments.limits)
     if (auto fine = gate::parse_limit(limit, out.rules.limits); !fine) return tl::unexpected(fine.error());
@@ -243,11 +244,13 @@ gate::Outcome<int> gate_record(const GateArguments& arguments) {
   const auto command = gate::Command::parse(arguments.binary.empty() ? own_program() : arguments.binary);
   if (!command) return tl::unexpected(command.error());
   Processes processes(arguments, std::nullopt, *command);
-  constexpr std::size_t kRepetitions = 12;  // enough for a noise that deserves the name
+  const std::size_t repetitions = arguments.counters_only ? 2 : 12;  // enough for a noise that deserves the name
   auto samples =
-      gate::record_side(*cases, gate::Side::head, options->repetitions > 0 ? options->repetitions : kRepetitions,
+      gate::record_side(*cases, gate::Side::head, options->repetitions > 0 ? options->repetitions : repetitions,
                         *options, processes.world());
   if (!samples) return tl::unexpected(samples.error());
+  if (arguments.counters_only)
+    for (auto& [what, one] : *samples) gate::keep_counters(one);
   const gate::Baseline baseline{gate::time_text(), command->text(), std::move(*samples)};
   if (auto done = write_output(arguments.output, gate::baseline_text(baseline)); !done)
     return tl::unexpected(done.error());
@@ -349,6 +352,9 @@ void add_gate(CLI::App& app, int& exit_code) {
   command->add_option("--history", a->history, "append one line per case to this file");
   command->add_flag("--quiet", a->quiet, "no progress");
 
+  command->add_flag("--counters-only", a->counters_only,
+                    "judge counters and quality, no times: the same on every machine, in seconds");
+
   CLI::App* record = command->add_subcommand("record", "measure one program and write a baseline")->fallthrough();
   record->add_option("-o,--output", a->output, "the baseline to write")->required();
   record->add_option("--binary", a->binary, "a program or command as for --base; this program when left out");
@@ -369,6 +375,7 @@ void add_gate(CLI::App& app, int& exit_code) {
 
   command->callback([a, workloads, record, show, compare, drift, &exit_code] {
     a->workloads_named = workloads->count() > 0;
+    if (a->counters_only) a->allow.insert(a->allow.end(), gate::machine_fields().begin(), gate::machine_fields().end());
     const auto held = [&]() -> gate::Outcome<int> {
       if (a->list_metrics) return list_metrics();
       if (auto fine = check_outputs(*a); !fine) return tl::unexpected(fine.error());

@@ -110,6 +110,18 @@ Outcome<void> add_report(const json::Value& report, const std::string& source, S
   return {};
 }
 
+const std::vector<std::string>& machine_fields() {
+  static const std::vector<std::string> kFields = {"cpu", "cores", "isa_path", "compiler", "flags", "sanitize"};
+  return kFields;
+}
+
+void keep_counters(Samples& samples) {
+  std::erase_if(samples.values, [](const auto& entry) { return find_metric(entry.first)->kind == Kind::time; });
+  std::erase_if(samples.fingerprint.fields, [](const auto& field) {
+    return std::find(machine_fields().begin(), machine_fields().end(), field.first) != machine_fields().end();
+  });
+}
+
 void append(Samples& samples, const Samples& more) {
   if (samples.repetitions() == 0) samples.fingerprint = more.fingerprint;
   for (const auto& [name, values] : more.values) {

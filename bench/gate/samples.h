@@ -45,6 +45,11 @@ struct Samples {
 /// Adds a report of `berth run` as one repetition. `source` is named in errors: another format or version, a run that
 /// ended early, or one whose settings differ from the repetitions before.
 [[nodiscard]] Outcome<void> add_report(const json::Value& report, const std::string& source, Samples& samples);
+/// Fields of a fingerprint that say on what it ran; counters and quality do not depend on them.
+[[nodiscard]] const std::vector<std::string>& machine_fields();
+/// Leaves counters and quality, and of the fingerprint what they depend on: the same on every machine.
+void keep_counters(Samples& samples);
+
 /// Adds the repetitions of `more`.
 void append(Samples& samples, const Samples& more);
 

@@ -16,10 +16,12 @@ bool constant(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [&](double value) { return value == values.front(); });
 }
 
-/// One run of each side is enough where runs repeat exactly.
-bool repeats(const Fingerprint& fingerprint) {
-  return fingerprint.get("commits") != "free" &&
-         (fingerprint.get("workers") == "1" || fingerprint.get("workers").empty());
+/// Whether one run does exactly what another does: workers that race decide and count differently each time.
+bool repeats(const CasePair& pair) {
+  const auto alone = [](const Fingerprint& print) {
+    return print.get("commits") != "free" && print.get("workers") == "1";
+  };
+  return alone(pair.base.fingerprint) && alone(pair.head.fingerprint);
 }
 
 double change_of(const Metric& metric, double base, double got) {
@@ -55,11 +57,14 @@ class Judge {
     const auto varies = [](const std::vector<std::string>& all) {
       return std::any_of(all.begin(), all.end(), [&](const std::string& one) { return one != all.front(); });
     };
-    if (varies(base) || !repeats(pair.base.fingerprint)) {
-      if (pair.base.fingerprint.get("commits") == "free" || varies(base))
+    // Workers that take turns (commits = "deterministic") decide as one does.
+    for (const Samples* side : {&pair.base, &pair.head})
+      if (side->fingerprint.get("commits") == "free")
         return out_.notes.push_back(pair.what.name() +
-                                    ": decisions of the base vary from run to run; their digest is not gated");
-    }
+                                    ": workers race, so decisions and counters vary from run to run and are "
+                                    "not gated; quality and times are");
+    if (varies(base))
+      return out_.notes.push_back(pair.what.name() + ": decisions of the base vary from run to run; not gated");
     Finding& finding = add(pair, nullptr, kDigest);
     finding.exact = true;
     finding.n = std::min(base.size(), head.size());
@@ -72,7 +77,7 @@ class Judge {
   }
 
   void metric(const CasePair& pair, const Metric& metric) {
-    if (is_off(metric.name, rules_)) return;
+    if (is_off(metric.name, rules_) || (metric.kind == Kind::time && rules_.counters_only)) return;
     if (metric.kind == Kind::time && !rules_.only.empty() &&
         std::find(rules_.only.begin(), rules_.only.end(), metric.name) == rules_.only.end())
       return;
@@ -89,14 +94,15 @@ class Judge {
       if (stats::median(a) > 0 || stats::median(b) > 0) statistical(pair, metric, a, b, limit_of(metric, rules_));
       return;
     }
-    const bool known = n >= 2 || repeats(pair.base.fingerprint);
-    if (known && constant(a) && constant(b)) return exact(pair, metric, a.front(), b.front(), n);
-    if (!known || !constant(a)) {
+    if (!repeats(pair)) {  // digests() says so
       if (metric.kind == Kind::quality)
-        return statistical(pair, metric, a, b, std::max(limit_of(metric, rules_), metric.absolute ? 0 : rules_.effect));
-      return out_.notes.push_back(fmt::format("{}: {} of the base {}; not gated", pair.what.name(), metric.name,
-                                              known ? "varies from run to run" : "may vary, and there is one run"));
+        statistical(pair, metric, a, b, std::max(limit_of(metric, rules_), metric.absolute ? 0 : rules_.effect));
+      return;
     }
+    if (!constant(a))
+      return out_.notes.push_back(
+          fmt::format("{}: {} of the base varies from run to run; not gated", pair.what.name(), metric.name));
+    if (constant(b)) return exact(pair, metric, a.front(), b.front(), n);
     // The base repeats exactly, the head does not.
     const auto worst = std::max_element(b.begin(), b.end(), [&](double x, double y) {
       return change_of(metric, a.front(), x) < change_of(metric, a.front(), y);
@@ -253,6 +259,7 @@ std::string slower_stage(const Verdict& verdict, const std::string& case_name) {
 }
 
 std::size_t repetitions_needed(std::size_t cases, const Rules& rules) {
+  if (rules.counters_only) return 2;
   std::size_t times = 0;
   for (const Metric& metric : metrics())
     times += metric.kind == Kind::time && !is_off(metric.name, rules) &&

@@ -15,7 +15,7 @@ struct Rules {
   Limits limits;                  ///< by metric, in place of the table's
   std::vector<std::string> only;  ///< names of the times to judge; empty: all
   std::uint64_t seed = 1;         ///< of the noise estimate
-  bool same_session = true;       ///< both sides ran in turns; else only their own noise is known
+  bool counters_only = false;     ///< no times: what remains is the same on every machine
 };
 
 enum class Judgement : std::uint8_t { pass, improved, inconclusive, regression };

@@ -57,6 +57,10 @@ gate 0 '^pass' compare base.json base.json
 gate 3 'schedule_ns.mean' compare base.json slow.json
 gate 0 '^pass' --baseline base.json --head "$fake"
 gate 3 'schedule_ns.mean' --baseline base.json --head "$fake --schedule 275000"
+gate 0 'quickstart/smoke: 2 repetitions' record --binary "$fake" --counters-only -o counters.json
+! grep -q 'schedule_ns\|isa_path' counters.json || broken "a baseline of counters names times or the machine"
+gate 0 '^pass' --baseline counters.json --head "$fake --isa AVX2 --schedule 900000" --counters-only
+gate 3 'nodes_scored' --baseline counters.json --head "$fake --isa AVX2 --scored 27000" --counters-only
 gate 0 'quickstart' record --binary "$fake --isa AVX2" -o avx2.json --repetitions 3
 gate 4 "isa_path: 'AVX3' against 'AVX2'" compare base.json avx2.json && one_line
 gate 4 "isa_path: 'AVX3' against 'AVX2'" --baseline base.json --head "$fake --isa AVX2" && one_line
