@@ -148,6 +148,11 @@ class Processes {
   std::map<std::pair<std::string, gate::Side>, double> instructions_;
 };
 
+/// The path of this program differs between machines; what was recorded and printed does not.
+std::string shown_command(const std::string& given, const gate::Command& command) {
+  return given.empty() ? "this berth" : command.text();
+}
+
 gate::Outcome<int> print_verdict(const GateArguments& arguments, const gate::Described& what) {
   fmt::print("{}", gate::to_terminal(what));
   std::vector<std::pair<gate::Case, gate::Samples>> heads;
@@ -188,7 +193,8 @@ gate::Outcome<int> gate_sides(const GateArguments& arguments) {
   Processes processes(arguments, *base, *head);
   const auto session = gate::run_session(*cases, *options, processes.world());
   if (!session) return tl::unexpected(session.error());
-  return print_verdict(arguments, {base->text(), head->text(), &*session, options->rules, options->seed});
+  return print_verdict(arguments,
+                       {base->text(), shown_command(arguments.head, *head), &*session, options->rules, options->seed});
 }
 
 /// The head measured now against what was recorded. Suspects are measured once more.
@@ -233,7 +239,8 @@ gate::Outcome<int> gate_baseline(const GateArguments& arguments) {
     if (world.say) world.say("suspects again");
   }
   session.seconds = world.elapsed_seconds();
-  return print_verdict(arguments, {arguments.baseline, head->text(), &session, options->rules, options->seed});
+  return print_verdict(
+      arguments, {arguments.baseline, shown_command(arguments.head, *head), &session, options->rules, options->seed});
 }
 
 gate::Outcome<int> gate_record(const GateArguments& arguments) {
@@ -251,7 +258,7 @@ gate::Outcome<int> gate_record(const GateArguments& arguments) {
   if (!samples) return tl::unexpected(samples.error());
   if (arguments.counters_only)
     for (auto& [what, one] : *samples) gate::keep_counters(one);
-  const gate::Baseline baseline{gate::time_text(), command->text(), std::move(*samples)};
+  const gate::Baseline baseline{gate::time_text(), shown_command(arguments.binary, *command), std::move(*samples)};
   if (auto done = write_output(arguments.output, gate::baseline_text(baseline)); !done)
     return tl::unexpected(done.error());
   if (!arguments.history.empty())

@@ -45,9 +45,11 @@ std::string sides(const Described& what, const char* code) {
   if (what.session->cases.empty()) return out;
   const CasePair& first = what.session->cases.front();
   const auto side = [&](const char* name, const std::string& command, const Fingerprint& print) {
-    return fmt::format("{} {}{}{}, commit {}{}, {}, ISA path {}", name, code, command, code,
-                       print.get("commit").substr(0, 12), print.get("dirty") == "yes" ? "-dirty" : "",
-                       print.get("compiler"), print.get("isa_path"));
+    const std::string built = print.get("isa_path").empty()
+                                  ? ""
+                                  : fmt::format(", {}, ISA path {}", print.get("compiler"), print.get("isa_path"));
+    return fmt::format("{} {}{}{}, commit {}{}{}", name, code, command, code, print.get("commit").substr(0, 12),
+                       print.get("dirty") == "yes" ? "-dirty" : "", built);
   };
   return side("base", what.base, first.base.fingerprint) + "\n" + side("head", what.head, first.head.fingerprint) +
          "\n" +
