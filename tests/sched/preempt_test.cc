@@ -57,7 +57,7 @@ model::Allocation alloc(int number, const std::shared_ptr<model::Job>& of) {
 }
 
 /// One node full of cache, batch-analytics and email-marketing, and webapp at `priority` to be placed.
-class DocumentedExample : public testing::Test {
+class DocumentedExample : public ::testing::Test {
  protected:
   void load(std::int64_t priority, std::int64_t webapp_cpu, std::int64_t webapp_memory, std::int64_t count) {
     model::ClusterState state;
