@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/count_allocations.h"
 #include "io/files.h"
+#include "run/export.h"
 #include "run/interrupt.h"
 #include "run/report.h"
 #include "run/runner.h"
@@ -19,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-  std::string workload, label = "full", json, csv, hdr, isa, commits;
+  std::string workload, label = "full", json, csv, hdr, prometheus, google_benchmark, isa, commits;
   std::optional<std::int64_t> seed, workers;
   bool list = false, quiet = false;
 };
@@ -85,7 +86,8 @@ void run(const Arguments& arguments, int& exit_code) {
   if (arguments.workers) workload->workers = *arguments.workers;
   if (!arguments.commits.empty())
     workload->commits = arguments.commits == "free" ? sim::CommitOrder::free : sim::CommitOrder::deterministic;
-  for (const std::string& output : {arguments.json, arguments.csv, arguments.hdr})
+  for (const std::string& output :
+       {arguments.json, arguments.csv, arguments.hdr, arguments.prometheus, arguments.google_benchmark})
     if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2, exit_code);
 
   const run::InterruptGuard guard;
@@ -100,6 +102,8 @@ void run(const Arguments& arguments, int& exit_code) {
   write(arguments.json, json::to_text(run::to_json(*result), 2) + "\n");
   write(arguments.csv, run::to_csv(*result));
   write(arguments.hdr, run::to_hdr(*result));
+  write(arguments.prometheus, run::to_prometheus(*result));
+  write(arguments.google_benchmark, json::to_text(run::to_google_benchmark(*result), 2) + "\n");
   if (std::fflush(stdout) != 0) exit_code = 1;
   if (exit_code != 0) return;
   // Decisions that differ from Nomad's are a mismatch, evaluations that were not processed a failure.
@@ -130,6 +134,10 @@ void add_run(CLI::App& app, int& exit_code) {
                       "write the report to this file (bench/macro/README.md has the format)");
   command->add_option("--csv", arguments->csv, "write one line per run, for nomad-grid per cell, to this file");
   command->add_option("--hdr", arguments->hdr, "write the latency in HdrHistogram's percentile format to this file");
+  command->add_option("--prometheus", arguments->prometheus,
+                      "write the report in Prometheus' text format to this file");
+  command->add_option("--google-benchmark", arguments->google_benchmark,
+                      "write the times as google-benchmark's programs do to this file, for its compare.py");
   command->add_option("--isa", arguments->isa,
                       "take this instruction set path (berth --version lists them), not the best");
   command->add_flag("--list", arguments->list, "list the workloads of bench/macro");

@@ -8,6 +8,7 @@
 #include "base/build_info.h"
 #include "base/text.h"
 #include "io/json_parse.h"
+#include "run/export.h"
 #include "run/interrupt.h"
 #include "run/report.h"
 #include "run/runner.h"
@@ -349,6 +350,59 @@ TEST(Run, DecidesTheSameOnEveryInstructionSetPath) {
     }
   }
   EXPECT_FALSE(base::use_isa_path("Z80"));
+}
+
+TEST(Export, PrometheusLinesAreWellFormed) {
+  RunResult result = run(kSmall);
+  result.workload.label = "a \"b\" \\ c";
+  std::istringstream in(to_prometheus(result));
+  std::string family;
+  int samples = 0;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("# HELP ")) continue;
+    if (line.starts_with("# TYPE ")) {
+      family = std::string(base::split(line, ' ')[2]);
+      continue;
+    }
+    // name{labels} value: of the family announced last, in labels no bare quote, a number at the end.
+    const std::size_t brace = line.find('{'), end = line.rfind("} ");
+    ASSERT_TRUE(brace != std::string::npos && end != std::string::npos) << line;
+    const std::string name = line.substr(0, brace);
+    EXPECT_TRUE(name == family || name == family + "_sum" || name == family + "_count") << line;
+    EXPECT_NE(line.find(R"(label="a \"b\" \\ c")"), std::string::npos) << line;
+    EXPECT_TRUE(base::parse_double(line.substr(end + 2))) << line;
+    ++samples;
+  }
+  EXPECT_GT(samples, 40);
+  const std::string text = to_prometheus(run(kSmall));
+  const auto has = [&](const std::string& what) { return text.find(what) != std::string::npos; };
+  EXPECT_TRUE(has("outcome=\"placed\"} 8\n"));
+  EXPECT_TRUE(has("outcome=\"failed\"} 4\n"));
+  EXPECT_TRUE(has("resource=\"cpu\"} 1\n"));
+  EXPECT_TRUE(has("stage=\"total\"} 8\n")) << "the summary's count";
+}
+
+TEST(Export, GoogleBenchmarkHasWhatItsToolsRead) {
+  auto workload = sim::read_workload(BERTH_SOURCE_DIR "/bench/macro/nomad-grid.toml", "smoke");
+  ASSERT_TRUE(workload);
+  workload->grid.last_cell = 3;
+  const auto grid = run_workload(*workload, {.quiet = true});
+  ASSERT_TRUE(grid);
+  const json::Value small = to_google_benchmark(run(kSmall)), cells = to_google_benchmark(*grid);
+  for (const json::Value* report : {&small, &cells}) {
+    EXPECT_TRUE((*report)["context"]["date"].is_string());
+    EXPECT_TRUE((*report)["context"]["num_cpus"].is_int());
+    for (const json::Value& one : (*report)["benchmarks"].items()) {
+      for (const char* key : {"name", "run_name", "run_type", "time_unit"}) EXPECT_TRUE(one[key].is_string()) << key;
+      for (const char* key : {"real_time", "cpu_time"}) EXPECT_TRUE(one[key].is_double()) << key;
+      EXPECT_TRUE(one["iterations"].is_int());
+    }
+  }
+  EXPECT_EQ(small["benchmarks"][0]["name"].as_string(), "small/full/placement");
+  EXPECT_EQ(small["benchmarks"][0]["iterations"].as_int(), 8);
+  EXPECT_EQ(small["benchmarks"].size(), 1U + 4 * 5);
+  ASSERT_EQ(cells["benchmarks"].size(), 3U);
+  EXPECT_EQ(cells["benchmarks"][0]["real_time"].as_double(), static_cast<double>(grid->cells[0].berth_ns));
 }
 
 TEST(Report, CsvLinesHaveTheFieldsOfTheHeader) {
