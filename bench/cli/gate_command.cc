@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct GateArguments {
-  std::string base, head, base_rev, baseline, label = "smoke", effect = "5%", json, markdown, history;
+  std::string base, head, base_rev, baseline, label = "smoke", effect = "5%", json, markdown, history, profile;
   std::vector<std::string> workloads = {"quickstart"}, limits, metrics, allow;
   std::optional<std::int64_t> repetitions, workload_seed;
   std::int64_t seed = 1, repetitions_max = 40;
@@ -153,7 +153,12 @@ std::string shown_command(const std::string& given, const gate::Command& command
   return given.empty() ? "this berth" : command.text();
 }
 
-gate::Outcome<int> print_verdict(const GateArguments& arguments, const gate::Described& what) {
+gate::Outcome<int> print_verdict(const GateArguments& arguments, gate::Described what, const gate::Command* head) {
+  if (!arguments.profile.empty() && head)
+    for (const gate::CasePair& pair : what.session->cases)
+      if (gate::got_slower(what.session->verdict, pair.what.name()))
+        what.profiles.push_back(
+            gate::profile_once(*head, pair.what, {.timeout_seconds = arguments.timeout}, arguments.profile));
   fmt::print("{}", gate::to_terminal(what));
   std::vector<std::pair<gate::Case, gate::Samples>> heads;
   for (const gate::CasePair& pair : what.session->cases) heads.emplace_back(pair.what, pair.head);
@@ -166,6 +171,9 @@ gate::Outcome<int> print_verdict(const GateArguments& arguments, const gate::Des
 }
 
 gate::Outcome<void> check_outputs(const GateArguments& arguments) {
+  std::error_code error;
+  if (!arguments.profile.empty() && !fs::is_directory(arguments.profile, error))
+    return gate::fail(gate::kUsage, arguments.profile, "is no folder", "create it or name another", "--profile");
   for (const auto& [path, option] : {std::pair(arguments.json, "--json"), std::pair(arguments.markdown, "--markdown"),
                                      std::pair(arguments.history, "--history"), std::pair(arguments.output, "-o")})
     if (auto fine = check_writable(path, option); !fine) return fine;
@@ -194,7 +202,8 @@ gate::Outcome<int> gate_sides(const GateArguments& arguments) {
   const auto session = gate::run_session(*cases, *options, processes.world());
   if (!session) return tl::unexpected(session.error());
   return print_verdict(arguments,
-                       {base->text(), shown_command(arguments.head, *head), &*session, options->rules, options->seed});
+                       {base->text(), shown_command(arguments.head, *head), &*session, options->rules, options->seed},
+                       &*head);
 }
 
 /// The head measured now against what was recorded. Suspects are measured once more.
@@ -240,7 +249,8 @@ gate::Outcome<int> gate_baseline(const GateArguments& arguments) {
   }
   session.seconds = world.elapsed_seconds();
   return print_verdict(
-      arguments, {arguments.baseline, shown_command(arguments.head, *head), &session, options->rules, options->seed});
+      arguments, {arguments.baseline, shown_command(arguments.head, *head), &session, options->rules, options->seed},
+      &*head);
 }
 
 gate::Outcome<int> gate_record(const GateArguments& arguments) {
@@ -279,8 +289,8 @@ gate::Outcome<int> gate_compare(const GateArguments& arguments) {
   gate::Session session;
   session.cases = std::move(*pairs);
   session.verdict = gate::judge(session.cases, options->rules);
-  return print_verdict(arguments,
-                       {arguments.compare_base, arguments.compare_head, &session, options->rules, options->seed});
+  return print_verdict(
+      arguments, {arguments.compare_base, arguments.compare_head, &session, options->rules, options->seed}, nullptr);
 }
 
 gate::Outcome<int> gate_drift(const GateArguments& arguments) {
@@ -357,6 +367,7 @@ void add_gate(CLI::App& app, int& exit_code) {
   command->add_option("--json", a->json, "write the verdict to this file");
   command->add_option("--markdown", a->markdown, "write it for a pull request to this file");
   command->add_option("--history", a->history, "append one line per case to this file");
+  command->add_option("--profile", a->profile, "where times regress, profile the head with perf into this folder");
   command->add_flag("--quiet", a->quiet, "no progress");
 
   command->add_flag("--counters-only", a->counters_only,

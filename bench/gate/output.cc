@@ -92,6 +92,10 @@ std::string to_terminal(const Described& what) {
   for (const CasePair& pair : what.session->cases)
     if (const std::string stage = slower_stage(verdict, pair.what.name()); !stage.empty())
       extra += fmt::format("{}: the slower stage is {}\n", pair.what.name(), stage);
+  for (const Profile& profile : what.profiles)
+    extra += profile.file.empty()
+                 ? fmt::format("{}: {}\n", profile.case_name, profile.text)
+                 : fmt::format("{}: profile of the head in {}\n{}", profile.case_name, profile.file, profile.text);
   for (const std::string& note : verdict.notes) extra += "note: " + note + "\n";
   if (!extra.empty()) out += "\n" + extra;
   return out + "\n" + summary(what) + "\n";
@@ -130,6 +134,9 @@ std::string to_markdown(const Described& what) {
                          with_unit(s.head_ns, Unit::ns), 100 * stats::relative_difference(s.head_ns, s.base_ns));
     out += "\n";
   }
+  for (const Profile& profile : what.profiles)
+    out += fmt::format("<details><summary>{}: profile of the head</summary>\n\n```\n{}\n```\n\n</details>\n\n",
+                       profile.case_name, profile.text);
   for (const std::string& note : verdict.notes) out += "- " + note + "\n";
   if (!verdict.notes.empty()) out += "\n";
   out += "<details><summary>What passed</summary>\n\n";
@@ -205,6 +212,15 @@ json::Value to_json(const Described& what) {
     findings.push(std::move(one));
   }
   out.set("findings", std::move(findings));
+  json::Value profiles = json::Value::array();
+  for (const Profile& profile : what.profiles) {
+    json::Value one = json::Value::object();
+    one.set("case", profile.case_name);
+    one.set("file", profile.file.empty() ? json::Value() : json::Value(profile.file));
+    one.set("text", profile.text);
+    profiles.push(std::move(one));
+  }
+  out.set("profiles", std::move(profiles));
   json::Value notes = json::Value::array();
   for (const std::string& note : verdict.notes) notes.push(note);
   out.set("notes", std::move(notes));

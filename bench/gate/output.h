@@ -1,6 +1,7 @@
 // A verdict in words: lines for the terminal, Markdown for a pull request, JSON (bench/schema/berth-gate.json).
 #pragma once
 
+#include "gate/profile.h"
 #include "gate/session.h"
 
 namespace berth::gate {
@@ -12,6 +13,7 @@ struct Described {
   const Session* session = nullptr;
   Rules rules;
   std::uint64_t seed = 0;
+  std::vector<Profile> profiles = {};  ///< of heads that got slower
 };
 
 /// "case metric: got X, want <= Y (base Z, +D %, noise N %, n = K)" with the sign of at-most or at-least.

@@ -243,12 +243,15 @@ Verdict confirmed(Verdict verdict, const Verdict& fresh) {
   return verdict;
 }
 
-std::string slower_stage(const Verdict& verdict, const std::string& case_name) {
-  const bool slower = std::any_of(verdict.findings.begin(), verdict.findings.end(), [&](const Finding& finding) {
+bool got_slower(const Verdict& verdict, const std::string& case_name) {
+  return std::any_of(verdict.findings.begin(), verdict.findings.end(), [&](const Finding& finding) {
     return finding.result == Judgement::regression && finding.about && finding.about->kind == Kind::time &&
            finding.case_name == case_name;
   });
-  if (!slower) return "";
+}
+
+std::string slower_stage(const Verdict& verdict, const std::string& case_name) {
+  if (!got_slower(verdict, case_name)) return "";
   const StageShare* most = nullptr;
   for (const StageShare& share : verdict.stages) {
     if (share.case_name != case_name || share.head_ns <= share.base_ns) continue;

@@ -58,6 +58,9 @@ struct Verdict {
 /// become inconclusive. Cases that `fresh` does not have stay as they are.
 [[nodiscard]] Verdict confirmed(Verdict verdict, const Verdict& fresh);
 
+/// A time of the case regressed.
+[[nodiscard]] bool got_slower(const Verdict& verdict, const std::string& case_name);
+
 /// Of a case with a time that regressed: the stage whose time per placement grew most, in words: "schedule (+10.3 %)";
 /// "" for other cases and when no stage grew.
 [[nodiscard]] std::string slower_stage(const Verdict& verdict, const std::string& case_name);

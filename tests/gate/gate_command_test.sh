@@ -49,6 +49,27 @@ grep -q '| quickstart/smoke | nodes_scored | 26,000 | 30,000 |' verdict.md || br
 [ "$(wc -l < history.jsonl)" -eq 1 ] || broken "history.jsonl has not one line"
 gate 0 'evaluation_latency_ns.p99 +time' --list-metrics
 
+# A profile of the slower side: a stand-in for perf that runs the program, and none at all.
+mkdir tools profiles
+cat > tools/perf << 'PERF'
+#!/usr/bin/env bash
+if [ "$1" = record ]; then
+  while [ "$1" != -- ]; do [ "$1" = -o ] && data=$2; shift; done
+  shift && "$@" && echo data > "$data"
+else
+  printf '# comment\n\n    42.00%%  berth  [.] keep_fitting\n'
+fi
+PERF
+chmod +x tools/perf
+PATH="$work/tools:$PATH" gate 3 'profile of the head in profiles/quickstart-smoke.perf.data' --base "$fake" \
+  --head "$fake --schedule 300000" --profile profiles --json profiled.json
+grep -q '42.00%  berth' said && grep -q 'keep_fitting' profiled.json || broken "the profile is not in the outputs"
+[ -s profiles/quickstart-smoke.perf.data ] || broken "the profile's data are not kept"
+gate 0 '^pass' --base "$fake" --head "$fake" --profile profiles
+command -v perf > /dev/null ||
+  gate 3 'no profile: perf is not installed' --base "$fake" --head "$fake --schedule 300000" --profile profiles
+gate 2 'is no folder' --base "$fake" --head "$fake" --profile none && one_line
+
 # Baselines.
 gate 0 'quickstart/smoke: 12 repetitions' record --binary "$fake" -o base.json
 gate 0 'quickstart/smoke: 8 repetitions' record --binary "$fake --schedule 275000" -o slow.json --repetitions 8
