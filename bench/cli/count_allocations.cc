@@ -20,7 +20,7 @@ struct alignas(64) Slot {
 constexpr std::size_t kSlots = 512;
 constinit Slot slots[kSlots];
 constinit std::atomic<std::size_t> slots_taken{0};
-constinit thread_local Slot* own_slot = nullptr;
+[[maybe_unused]] constinit thread_local Slot* own_slot = nullptr;
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 void count(std::size_t bytes) noexcept {
