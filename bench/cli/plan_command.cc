@@ -21,9 +21,8 @@ namespace {
 
 struct PlanArguments {
   std::string cluster, name_space, now, explain;
-  std::vector<std::string> jobs;
+  std::vector<std::string> jobs, options;
   std::uint64_t order = 0, orders = 0;
-  std::size_t id_length = 36;
   bool json = false, verbose = false, no_diff = false, nomad_exit_codes = false;
 };
 
@@ -152,7 +151,10 @@ class PlanRun {
   explicit PlanRun(const PlanArguments& arguments) : arguments_(arguments) {}
 
   int run() {
-    auto cluster = dryrun::read_cluster(arguments_.cluster);
+    for (const std::string& assignment : arguments_.options)
+      if (auto done = model::set_option(options_, assignment); !done)
+        return bad_input("berth plan:--option: " + done.error());
+    auto cluster = dryrun::read_cluster(arguments_.cluster, options_);
     if (!cluster) return bad_input(cluster.error().line());
     for (const std::string& warning : cluster->warnings) fmt::print(stderr, "warning: {}\n", warning);
     std::int64_t now = dryrun::newest_time(cluster->state);
@@ -183,7 +185,7 @@ class PlanRun {
     if (!text) return bad_input(text.error().line());
     auto document = io::parse_json(*text, path);
     if (!document) return bad_input(document.error().line());
-    auto registration = dryrun::read_job(state, *document, path, arguments_.name_space);
+    auto registration = dryrun::read_job(state, *document, path, arguments_.name_space, options_);
     if (!registration) return bad_input(registration.error().line());
     if (!registration->job) return bad_input(path + ": " + std::string(base::trim_space(registration->error)));
     static constexpr std::array<std::string_view, 4> kTypes = {"service", "batch", "system", "sysbatch"};
@@ -216,6 +218,11 @@ class PlanRun {
       if (!answer.refusals.empty()) more.set("applier", refusal_json(answer, rehearsal));
       if (arguments_.orders > 0) more.set("orders", orders_json(orders));
       if (!explanation.empty()) more.set("explanation", explanation);
+      const auto changed = model::changed_options(options_);
+      if (!changed.empty()) {
+        json::Value& options = more.set("options", json::Value::object());
+        for (const auto& [name, value] : changed) options.set(name, value);
+      }
       out.set("Berth", std::move(more));
       fmt::print("{}\n", json::to_text(out, 2));
     } else {
@@ -224,18 +231,22 @@ class PlanRun {
       options.verbose = arguments_.verbose;
       options.diff = !arguments_.no_diff;
       options.now_ns = now;
-      options.id_length = arguments_.id_length;
+      options.id_length = static_cast<std::size_t>(options_.plan_id_length);
       fmt::print("{}", dryrun::to_text(answer, dry_run.job()->type, options));
       if (!advice.empty()) fmt::print("\n{}", dryrun::to_text(advice));
       if (!answer.refusals.empty()) fmt::print("\n{}", refusal_text(answer, rehearsal));
       if (arguments_.orders > 0) fmt::print("\n{}", orders_text(orders));
       if (!explanation.empty()) fmt::print("\n{}", explanation);
+      std::string changed;
+      for (const auto& [name, value] : model::changed_options(options_)) changed += " " + name + "=" + value;
+      if (!changed.empty()) fmt::print("\nDecided with options other than Nomad's of today:{}\n", changed);
     }
     if (std::fflush(stdout) != 0) return 1;
     return arguments_.nomad_exit_codes && answer.changes_allocs() ? 1 : 0;
   }
 
   const PlanArguments& arguments_;
+  model::SeedOptions options_;
 };
 
 }  // namespace
@@ -255,7 +266,8 @@ void add_plan(CLI::App& app, int& exit_code) {
   command->add_option("--order", arguments->order, "which of Nomad's random visiting orders")->capture_default_str();
   command->add_option("--orders", arguments->orders, "also show what varies over the first N orders");
   command->add_option("--explain", arguments->explain, "also show scores and reasons of this node (name or ID)");
-  command->add_option("--id-length", arguments->id_length, "characters of allocation IDs")->capture_default_str();
+  command->add_option("--option", arguments->options,
+                      "NAME=VALUE of an option for earlier behaviour (engine/model/seed_options.h); may be repeated");
   command->add_flag("--verbose", arguments->verbose, "expand what is added and deleted");
   command->add_flag("--no-diff", arguments->no_diff, "leave out the difference");
   command->add_flag("--json", arguments->json, "the answer of Nomad's plan endpoint, with berth's part under Berth");

@@ -35,20 +35,23 @@ Result<Cluster> generated(const std::string& path) {
 
 }  // namespace
 
-Result<Cluster> read_cluster(const std::string& name) {
+Result<Cluster> read_cluster(const std::string& name, const model::SeedOptions& options) {
   const auto slash = name.find('/'), dot = name.find('.');
   if (name.ends_with(".toml")) return generated(name);
   if (slash == std::string::npos && dot == std::string::npos)
     if (const auto workload = sim::find_workload(name)) return generated(*workload);
-  auto imported = io::import_cluster(name);
+  auto imported = io::import_cluster(
+      name, {.remote_tasks = options.remote_tasks, .legacy_disconnect_fields = options.legacy_disconnect_fields});
   if (!imported) return tl::unexpected(imported.error());
   return Cluster{std::move(imported->state), std::move(imported->warnings)};
 }
 
 Result<model::Registration> read_job(const model::ClusterState& state, const json::Value& document,
-                                     const std::string& path, const std::string& name_space) {
+                                     const std::string& path, const std::string& name_space,
+                                     const model::SeedOptions& options) {
   model::RegistrationRequest request;
   request.path = path;
+  request.options = options;
   request.name_space = name_space;
   std::vector<model::Namespace> namespaces = state.namespaces;
   if (namespaces.empty()) namespaces.emplace_back().name = "default";

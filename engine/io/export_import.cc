@@ -2,15 +2,50 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "io/cluster_parts.h"
 #include "io/files.h"
 #include "io/json_parse.h"
+#include "model/job_canonical.h"
+#include "model/seed_options.h"
 
 namespace berth::io {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// What older clusters wrote and an option asks for (R-SEED-10, 70).
+Result<void> take_older_fields(model::ClusterState& state, const std::string& path, const ImportOptions& options) {
+  if (!options.remote_tasks)
+    for (model::Allocation& alloc : state.allocs)
+      for (auto& [name, task] : alloc.task_states)
+        if (task) task->task_handle = {};
+  if (!options.legacy_disconnect_fields) return {};
+  std::map<const model::Job*, std::shared_ptr<const model::Job>> moved;  // allocations share the job they had
+  const auto move = [&](std::shared_ptr<const model::Job>& job) -> Result<void> {
+    if (!job) return {};
+    auto& now = moved[job.get()];
+    if (!now) {
+      auto changed = std::make_shared<model::Job>(*job);
+      for (model::TaskGroup& group : changed->task_groups)  // true is the default, and need not have been set
+        if (group.prevent_reschedule_on_lost && group.disconnect && group.disconnect->replace.value_or(false))
+          group.disconnect->replace.reset();
+      if (std::string refusal = model::take_legacy_disconnect_fields(*changed); !refusal.empty())
+        return tl::unexpected(InputError{path, "job " + shortened(job->id), std::move(refusal), "keep one of the two"});
+      model::canonicalize(*changed);
+      now = std::move(changed);
+    }
+    job = now;
+    return {};
+  };
+  for (auto* jobs : {&state.jobs, &state.job_versions})
+    for (auto& job : *jobs)
+      if (auto done = move(job); !done) return done;
+  for (model::Allocation& alloc : state.allocs)
+    if (auto done = move(alloc.job); !done) return done;
+  return {};
+}
 
 Result<ClusterImport> finished(Result<model::ClusterState> state, Warnings warnings, const std::string& path,
                                const ImportOptions& options) {
@@ -18,6 +53,7 @@ Result<ClusterImport> finished(Result<model::ClusterState> state, Warnings warni
   ClusterImport out;
   out.state = std::move(*state);
   out.warnings = std::move(warnings);
+  if (auto done = take_older_fields(out.state, path, options); !done) return tl::unexpected(done.error());
   if (auto done = complete_state(out.state, path, out.warnings); !done) return tl::unexpected(done.error());
   if (auto done = check_state(out.state, path, out.warnings); !done) return tl::unexpected(done.error());
   if (options.strict && !out.warnings.empty()) {

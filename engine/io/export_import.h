@@ -15,7 +15,9 @@
 namespace berth::io {
 
 struct ImportOptions {
-  bool strict = false;  ///< the first warning becomes the error
+  bool strict = false;                    ///< the first warning becomes the error
+  bool remote_tasks = false;              ///< keeps the handles of remote tasks (R-SEED-10)
+  bool legacy_disconnect_fields = false;  ///< R-SEED-70
 };
 
 struct ClusterImport {

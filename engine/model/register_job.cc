@@ -41,6 +41,7 @@ Result<Registration> register_job(const json::Value& input, const RegistrationRe
     return tl::unexpected(InputError{request.path, place, std::string("expected a job, got ") + given.kind(),
                                      "write {\"Job\": {...}} as `nomad job run -output` does"});
   Registration out;
+  out.options = request.options;
   out.registered_form = is_registered_form(given);
   out.job = std::make_shared<Job>();
   Job& job = *out.job;
@@ -50,6 +51,11 @@ Result<Registration> register_job(const json::Value& input, const RegistrationRe
   read.ignore_case = true;
   if (out.registered_form) {
     if (auto done = from_json(given, job, read); !done) return tl::unexpected(done.error());
+    if (request.options.legacy_disconnect_fields)
+      if (out.error = take_legacy_disconnect_fields(job); !out.error.empty()) {
+        out.job.reset();
+        return out;
+      }
     canonicalize(job);
     fill_server_defaults(job);
     out.creates_eval = !job.periodic && (!job.parameterized_job || job.dispatched);
@@ -58,7 +64,14 @@ Result<Registration> register_job(const json::Value& input, const RegistrationRe
 
   auto api = normalise_job_keys(given, request.path, place);
   if (!api) return tl::unexpected(api.error());
+  // The defaults drop the older fields and fill the block that they stand for (R-SEED-70).
+  const json::Value groups_given = request.options.legacy_disconnect_fields ? (*api)["TaskGroups"] : json::Value();
   fill_api_defaults(*api);
+  if (groups_given.is_array())
+    for (std::size_t g = 0; g < groups_given.items().size(); ++g)
+      for (const char* key : {"StopAfterClientDisconnect", "MaxClientDisconnect", "PreventRescheduleOnLost"})
+        if (const json::Value* value = groups_given.items()[g].find(key))
+          api->find("TaskGroups")->items()[g].set(key, *value);
   if (auto done = from_json(*api, job, read); !done) return tl::unexpected(done.error());
   job.dispatched = false;  // read-only for clients, as the rest of these (R-MODEL-622)
   job.parent_id.clear(), job.status.clear(), job.status_description.clear();
@@ -76,6 +89,12 @@ Result<Registration> register_job(const json::Value& input, const RegistrationRe
   };
   if (request.limits.reject_jobs) return reject("job registration, dispatch, and scale are disabled by the scheduler");
   if (std::string refusal = api_refusal(job); !refusal.empty()) return reject(std::move(refusal));
+  if (request.options.legacy_disconnect_fields) {
+    for (std::size_t g = 0; g < job.task_groups.size(); ++g)
+      if (job.task_groups[g].disconnect && groups_given.items()[g]["Disconnect"]["Replace"].is_null())
+        job.task_groups[g].disconnect->replace.reset();
+    if (std::string refusal = take_legacy_disconnect_fields(job); !refusal.empty()) return reject(std::move(refusal));
+  }
   canonicalize(job);
   fill_server_defaults(job);
   add_implied_constraints(job);

@@ -7,6 +7,7 @@
 // its own that the rows refer to by position. Words come when somebody reads them (sched/to_model.h).
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -29,6 +30,7 @@ struct PlannedAlloc {
   tables::JobRow job = tables::kNoRow;                 ///< another version than the plan's (a downgrade); kNoRow: none
   tables::AllocRow previous = tables::kNoRow;          ///< the one it replaces (R-SCHED-85)
   std::uint32_t tracker = tables::kNoRow;              ///< position in PlanRows::trackers
+  std::uint32_t task_states = tables::kNoRow;          ///< position in PlanRows::task_states
   std::uint16_t deployment = 0;                        ///< position in PlanRows::deployment_ids
   bool first_on_node = false;                          ///< no earlier planned allocation is on its node
   bool canary = false;                                 ///< R-SCHED-86
@@ -62,10 +64,11 @@ struct PlannedUpdate {
 /// One allocation that the plan ends on the server's side.
 struct PlannedStop {
   tables::AllocRow alloc = tables::kNoRow;
-  bool evict = false;      ///< a preemption: desired `evict` instead of `stop`
-  bool replaced = false;   ///< the entry is the stored allocation with a noted tracker (R-SCHED-94)
-  bool dropped = false;    ///< taken back (R-SCHED-27)
-  bool came_back = false;  ///< as in PlannedUpdate
+  bool evict = false;              ///< a preemption: desired `evict` instead of `stop`
+  bool replaced = false;           ///< the entry is the stored allocation with a noted tracker (R-SCHED-94)
+  bool dropped = false;            ///< taken back (R-SCHED-27)
+  bool came_back = false;          ///< as in PlannedUpdate
+  bool keeps_description = false;  ///< `replaced`, yet it says `stop` and why (R-SEED-75)
   tables::Description description = tables::Description::none;
   std::optional<tables::Client> client;  ///< client status written with it, as for lost allocations (R-CTRL-626)
   /// A preemption: position in `allocs` of the one it makes room for. Preemptions ascend by it, then stand in the order
@@ -101,6 +104,8 @@ struct PlanRows {
   std::vector<base::Uuid> deployment_ids{1};       ///< first the one that placements and updates join, nil: none
   std::vector<base::Uuid> followups;               ///< evaluations that stops and updates refer to
   std::vector<model::RescheduleTracker> trackers;  ///< of replacements
+  /// What replacements take over of remote tasks (R-SEED-15).
+  std::vector<std::map<std::string, std::optional<model::TaskState>>> task_states;
   /// A per-node list of the plan was emptied again and still counts as content (R-SCHED-28).
   bool has_empty_list = false;
 
@@ -130,6 +135,7 @@ struct PlanRows {
     deployment_ids.assign(1, {});
     followups.clear();
     trackers.clear();
+    task_states.clear();
   }
 };
 

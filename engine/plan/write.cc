@@ -260,7 +260,7 @@ void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 
   const bool tells = stop.client == tables::Client::lost || stop.client == tables::Client::unknown;
   if (!allocs.cold[row] && stop.followup == kNoRow && allocs.links[row].preempted_by == kNoRow) {
     AllocLinks links = allocs.links[row];
-    if (!stop.replaced) links.description = stop.description;
+    if (!stop.replaced || stop.keeps_description) links.description = stop.description;
     w.commit.set_links(row, links);
     w.commit.set_desired_status(row, tables::Desired::stop);
     if (tells && !stop.replaced) w.commit.set_client_status(row, *stop.client);
@@ -269,8 +269,8 @@ void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 
   edit_object(w.commit, row, w.facts, [&](model::Allocation& alloc) {
     alloc.desired_status = "stop";
     alloc.alloc_states.clear();
+    if (!stop.replaced || stop.keeps_description) alloc.desired_description = to_text(stop.description);
     if (stop.replaced) return;  // the entry is the stored allocation (R-SCHED-94)
-    alloc.desired_description = to_text(stop.description);
     if (tells) alloc.client_status = to_text(*stop.client);
     if (stop.followup != kNoRow) alloc.followup_eval_id = base::to_text(w.plan.followups[stop.followup]);
   });
@@ -377,7 +377,7 @@ AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evic
   const CompiledJob& now = *state.jobs.versions[moves ? current : version];
   const bool same_names = !moves || (group_of(now, group) && now.name_base() == job.name_base());
   if (moves && same_names) w.commit.update_in_place(row, current, nullptr);
-  if (evicts || planned.tracker != kNoRow || !odd_name.empty() || !same_names)
+  if (evicts || planned.tracker != kNoRow || planned.task_states != kNoRow || !odd_name.empty() || !same_names)
     edit_object(w.commit, row, w.facts, [&](model::Allocation& object) {
       object.job = now.spec;
       if (!odd_name.empty()) object.name = odd_name;
@@ -385,6 +385,7 @@ AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evic
       object.create_time = w.facts.now_ns;
       if (object.deployment_status) object.deployment_status->modify_index = w.facts.index;
       if (planned.tracker != kNoRow) object.reschedule_tracker = w.plan.trackers[planned.tracker];
+      if (planned.task_states != kNoRow) object.task_states = w.plan.task_states[planned.task_states];  // R-SEED-18
       const auto position = static_cast<std::uint32_t>(&planned - w.plan.allocs.data());
       for (const PlannedStop& stop : w.plan.stops)  // as the scheduler chose them, whatever became of them since
         if (stop.evict && !stop.dropped && stop.by == position)

@@ -56,9 +56,9 @@ std::string_view to_text(AllocClass alloc_class) {
   return kTexts[static_cast<std::size_t>(alloc_class)];
 }
 
-AllocClass classify_unusual(const AllocFacts& f, std::int64_t now) {  // R-RECON-105, 106
+AllocClass classify_unusual(const AllocFacts& f, std::int64_t now, bool disconnect_support) {  // R-RECON-105, 106
   const bool reconnects =
-      f.has(AllocFacts::kHasStates) &&
+      disconnect_support && f.has(AllocFacts::kHasStates) &&
       (f.client == ClientStatus::unknown || f.client == ClientStatus::running || f.client == ClientStatus::failed) &&
       model::needs_to_reconnect(*f.alloc);
   if (reconnects && f.desired == DesiredStatus::run && f.client == ClientStatus::failed)
@@ -73,6 +73,7 @@ AllocClass classify_unusual(const AllocFacts& f, std::int64_t now) {  // R-RECON
     return AllocClass::expiring;
   if (reconnects && f.client == ClientStatus::failed && f.desired == DesiredStatus::stop) return AllocClass::ignore;
   if (f.taint == NodeTaint::disconnected) {
+    if (!disconnect_support) return AllocClass::lost;
     if (f.client == ClientStatus::unknown) return AllocClass::untainted;
     if (f.client == ClientStatus::pending) return AllocClass::lost;
     return model::disconnect_timeout(*f.alloc, now) == now ? AllocClass::lost : AllocClass::disconnecting;

@@ -72,12 +72,13 @@ enum class AllocClass : std::uint8_t { untainted, migrate, lost, disconnecting, 
 [[nodiscard]] std::string_view to_text(AllocClass alloc_class);
 
 /// All rows of R-RECON-106.
-[[nodiscard]] AllocClass classify_unusual(const AllocFacts& facts, std::int64_t now);
+[[nodiscard]] AllocClass classify_unusual(const AllocFacts& facts, std::int64_t now, bool disconnect_support = true);
 
 /// The class of one allocation at `now`; about a nanosecond in the usual case, which reads five bytes.
-[[nodiscard]] inline AllocClass classify(const AllocFacts& facts, std::int64_t now) {
+/// Without `disconnect_support` nothing reconnects, and what is on a disconnected node is lost (R-SEED-61).
+[[nodiscard]] inline AllocClass classify(const AllocFacts& facts, std::int64_t now, bool disconnect_support = true) {
   if (facts.taint == NodeTaint::none && facts.is_calm()) return AllocClass::untainted;  // row 14
-  return classify_unusual(facts, now);
+  return classify_unusual(facts, now, disconnect_support);
 }
 
 }  // namespace berth::reconcile

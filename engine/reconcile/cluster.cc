@@ -234,7 +234,8 @@ class GroupRun {
 void GroupRun::classify_all() {
   const std::int64_t now = run_.input.now;
   each(kAll, [&](std::uint32_t position) {
-    add(position, in(position, kCalm) ? kUntainted : bit_of(classify(facts(position), now)));
+    add(position,
+        in(position, kCalm) ? kUntainted : bit_of(classify(facts(position), now, run_.input.disconnect_support)));
   });
 }
 
@@ -350,7 +351,7 @@ void GroupRun::take_canaries() {  // 6.4
   each(kAll, [&](std::uint32_t position) {
     if (!listed(run_.canaries, position)) return;
     add(position, kCanary);
-    add(position, bit_of(classify(facts(position), run_.input.now)));
+    add(position, bit_of(classify(facts(position), run_.input.now, run_.input.disconnect_support)));
   });
   each(kCanary, [&](std::uint32_t position) {
     if (in(position, kMigrate)) stop(position, kMigrating);

@@ -61,7 +61,8 @@ struct ClusterInput {
   std::span<const std::string> group_names;       ///< by AllocFacts::group
   std::string_view eval_id;
   std::int64_t eval_priority = 0;
-  std::int64_t now = 0;  ///< ns
+  std::int64_t now = 0;            ///< ns
+  bool disconnect_support = true;  ///< R-RECON-22, R-SEED-61
 };
 
 struct ClusterResult {

@@ -158,7 +158,7 @@ bool NodeReconciler::is_canary(std::uint32_t group) const {  // R-SCHED-130
 void NodeReconciler::decide_live(std::uint32_t v, std::uint32_t row) {  // R-SCHED-129
   const NodeVisit& visit = input_->visits[v];
   const NodeAlloc& a = input_->allocs[row];
-  const bool tainted = visit.taint != NodeTaint::none;
+  const bool tainted = visit.taint != NodeTaint::none, supports = input_->disconnect_support;
   NodeTuple tuple{v, row, a.required, false};
   if (a.required != kNoRow) live_of_[a.required] = v + 1;
   if (a.has(NodeAlloc::kSameVersion)) node_seen_ = live_seen_ = true;
@@ -170,15 +170,15 @@ void NodeReconciler::decide_live(std::uint32_t v, std::uint32_t row) {  // R-SCH
     result_.stop.push_back(tuple);
   else if (a.has(NodeAlloc::kMigrate))
     result_.migrate.push_back(tuple);
-  else if (a.has(NodeAlloc::kExpired))
+  else if (supports && a.has(NodeAlloc::kExpired))
     result_.lost.push_back(tuple);
-  else if (a.client == ClientStatus::unknown && a.desired == DesiredStatus::run)
+  else if (supports && a.client == ClientStatus::unknown && a.desired == DesiredStatus::run)
     result_.ignore.push_back(tuple);  // row 4: does not set the flag
-  else if (!tainted && a.has(NodeAlloc::kReconnects))
+  else if (supports && !tainted && a.has(NodeAlloc::kReconnects))
     result_.reconnecting.push_back(tuple);
   else if (tainted && a.has(NodeAlloc::kSysbatchJob) && a.has(NodeAlloc::kSuccessful))
     keep();
-  else if (visit.taint == NodeTaint::disconnected && a.client == ClientStatus::running)
+  else if (supports && visit.taint == NodeTaint::disconnected && a.client == ClientStatus::running)
     result_.disconnecting.push_back(tuple);
   else if (visit.taint == NodeTaint::gone || visit.taint == NodeTaint::down)
     result_.lost.push_back(tuple);

@@ -140,6 +140,7 @@ DryRun::DryRun(const model::ClusterState& state, const model::Registration& regi
       stored_(find_job(state, *registration.job)),
       now_ns_(now_ns),
       warnings_(model::warnings_text(registration.warnings)) {
+  scratch_.options = registration.options;
   store_.load(state);
   changed_ = !stored_ || model::spec_changed(*stored_, *job_);
   if (!changed_) {

@@ -46,7 +46,8 @@ struct Rehearsal {
 
 class DryRun {
  public:
-  /// `registration` must hold an accepted job. `now_ns`: the clock of the evaluation.
+  /// `registration` must hold an accepted job; its options hold for everything asked. `now_ns`: the clock of the
+  /// evaluation.
   DryRun(const model::ClusterState& state, const model::Registration& registration, std::int64_t now_ns);
   DryRun(const DryRun&) = delete;
   DryRun& operator=(const DryRun&) = delete;
@@ -65,6 +66,7 @@ class DryRun {
   [[nodiscard]] const std::shared_ptr<const model::Job>& job() const { return job_; }        ///< as it would be stored
   [[nodiscard]] const std::shared_ptr<const model::Job>& stored() const { return stored_; }  ///< null: new
   [[nodiscard]] bool changed() const { return changed_; }
+  [[nodiscard]] const model::SeedOptions& options() const { return scratch_.options; }
 
  private:
   class Recorder;

@@ -105,7 +105,7 @@ struct GenericScheduler::Missing {
   std::uint32_t group;  // position in the reconciler's groups, and in result.groups
   std::uint32_t name_index;
   std::uint32_t previous;  // position in allocs_, or kNoRow
-  bool destructive = false, canary = false, reschedule = false, downgrade = false;
+  bool destructive = false, canary = false, reschedule = false, lost = false, downgrade = false;
   bool previous_disconnects = false;
   std::uint64_t min_job_version = 0;
 };
@@ -344,6 +344,7 @@ bool GenericScheduler::reconcile_job() {
   input.job = job_ ? job_->spec.get() : nullptr;
   input.job_id = state_->text(key.job_id);
   input.is_batch = eval_->batch;
+  input.disconnect_support = scratch_.options.disconnect_support;
   input.deployment = deployment_.get();
   input.allocs = allocs_.facts();
   input.group_names = allocs_.group_names();
@@ -482,6 +483,7 @@ bool GenericScheduler::place_all() {
     missing.previous = place_row.previous;
     missing.canary = place_row.canary;
     missing.reschedule = place_row.reschedule;
+    missing.lost = place_row.lost;
     missing.downgrade = place_row.downgrade;
     missing.previous_disconnects = place_row.previous_disconnects;
     missing.min_job_version = place_row.min_job_version;
@@ -636,6 +638,7 @@ bool GenericScheduler::place(const Missing& missing) {
       plan.trackers.push_back(model::replacement_tracker(*facts[missing.previous].alloc, eval_->now_ns));
       note_replaced(missing.previous);
     }
+    if (scratch_.options.remote_tasks && missing.previous != kNoRow) take_over_tasks(missing, alloc);
     stack_.placed(alloc);
   }
   if (downgraded && !use_version(*job_, reload)) return false;
@@ -654,6 +657,21 @@ tables::JobRow GenericScheduler::version_of(const CompiledJob& job) const {
   return kNoRow;
 }
 
+/// The handles of remote tasks that go on while their allocation moves (R-SEED-14 to 16).
+void GenericScheduler::take_over_tasks(const Missing& missing, PlannedAlloc& alloc) {
+  const reconcile::AllocFacts& facts = allocs_.facts()[missing.previous];
+  if (facts.client_terminal() || !(missing.lost || facts.wants(reconcile::AllocFacts::kMigrate))) return;
+  PlanRows& plan = result_->plan;
+  alloc.task_states = static_cast<std::uint32_t>(plan.task_states.size());
+  auto& out = plan.task_states.emplace_back();
+  for (const auto& [task, state] : facts.alloc->task_states) {
+    if (!state || state->task_handle.is_null() || !alloc.held->resources->tasks.contains(task)) continue;
+    model::TaskState& fresh = out[task].emplace();
+    fresh.state = "pending";
+    fresh.task_handle = state->task_handle;
+  }
+}
+
 /// The plan's entry for an allocation that got its replacement becomes a copy of it with a noted tracker (R-SCHED-94).
 void GenericScheduler::note_replaced(std::uint32_t position) {
   PlanRows& plan = result_->plan;
@@ -661,6 +679,7 @@ void GenericScheduler::note_replaced(std::uint32_t position) {
   for (plan::PlannedStop& stop : plan.stops)
     if (stop.alloc == row && !stop.evict && !stop.dropped) {
       stop.replaced = true;
+      stop.keeps_description = scratch_.options.keep_stop_description;
       return;
     }
   if (plan::PlannedUpdate* update = stack_.update_of(row)) update->note = plan::PlannedUpdate::Note::ok;

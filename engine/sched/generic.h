@@ -54,6 +54,7 @@ class GenericScheduler {
             std::uint32_t followup = tables::kNoRow);
   void mark_not_placed(const Missing& missing);
   void note_replaced(std::uint32_t position);
+  void take_over_tasks(const Missing& missing, PlannedAlloc& alloc);
   [[nodiscard]] tables::JobRow version_of(const tables::CompiledJob& job) const;
   bool use_version(const tables::CompiledJob& job, bool reload);
   bool failed_to_process();

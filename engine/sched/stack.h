@@ -215,6 +215,7 @@ class GenericStack {
   [[nodiscard]] const EvictOption& evict_option(std::uint32_t position) const;
   void evict_plain(const Position& position, const GroupView& view, Cell& cell);
   [[nodiscard]] bool has_preemptible(tables::NodeRow row) const;
+  [[nodiscard]] std::int64_t evicting_priority() const;
   void collect_candidates();
   bool take_victims();
   bool evict_for_network(const model::NetworkResource& ask, const rank::NodePorts& ports);

@@ -15,11 +15,16 @@ using tables::AllocRow;
 using tables::kNoRow;
 using tables::NodeRow;
 
+/// The job's priority as the search for victims sees it, which knows only Nomad's delta (R-SEED-80).
+std::int64_t GenericStack::evicting_priority() const {
+  return job_->priority + preempt::kMinPriorityDelta - scratch_.options.preemption_min_delta;
+}
+
 bool GenericStack::has_preemptible(NodeRow row) const {  // R-PREEMPT-202 to 204
   const tables::AllocTable& allocs = snapshot_->allocs;
   for (AllocRow a = snapshot_->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a]) {
     if (allocs.job_key[a] == job_->key || allocs.job[a] == kNoRow) continue;
-    if (job_->priority - snapshot_->jobs.versions[allocs.job[a]]->priority >= preempt::kMinPriorityDelta &&
+    if (job_->priority - snapshot_->jobs.versions[allocs.job[a]]->priority >= scratch_.options.preemption_min_delta &&
         !leaves(row, a))
       return true;
   }
@@ -67,7 +72,7 @@ bool GenericStack::evict_for_network(const model::NetworkResource& ask, const ra
   collect_candidates();
   chosen_.clear();
   rank::NetworkIndex& index = scratch_.network_index;
-  preempt::choose_for_network(job_->priority, ask, index, candidates_, preempt_scratch_, chosen_);
+  preempt::choose_for_network(evicting_priority(), ask, index, candidates_, preempt_scratch_, chosen_);
   if (!take_victims()) return false;
   index.start(ports);  // R-PREEMPT-515: without what this option had reserved
   for (const tables::ResourceShape* shape : proposed_)
@@ -78,7 +83,7 @@ bool GenericStack::evict_for_network(const model::NetworkResource& ask, const ra
 bool GenericStack::evict_for_device(const match::DeviceRequest& request, const model::Node& node) {
   collect_candidates();
   chosen_.clear();
-  if (!preempt::choose_for_device(job_->priority, request, *accounter_, candidates_, scratch_.patterns,
+  if (!preempt::choose_for_device(evicting_priority(), request, *accounter_, candidates_, scratch_.patterns,
                                   preempt_scratch_, chosen_))
     return false;  // a compared NaN: the offer before met it, too
   if (!take_victims()) return false;
@@ -89,7 +94,7 @@ bool GenericStack::evict_for_device(const match::DeviceRequest& request, const m
 bool GenericStack::evict_for_resources(const model::FlatResources& ask, const model::FlatResources& room) {
   collect_candidates();
   chosen_.clear();
-  preempt::choose_for_resources(job_->priority, room, ask, candidates_, preempt_scratch_, chosen_);
+  preempt::choose_for_resources(evicting_priority(), room, ask, candidates_, preempt_scratch_, chosen_);
   for (const std::uint32_t c : chosen_) victims_.push_back(candidate_rows_[c]);
   return !chosen_.empty();
 }

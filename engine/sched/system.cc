@@ -83,7 +83,8 @@ AttemptEnd SystemScheduler::attempt() {
   stopped_ = !job_ || job_->stopped;
   result.plan.job = key.current;
   if (!stopped_) ready_ = &scratch_.ready_nodes(state, job_->base_set);
-  stored_deployment_ = eval_->batch ? nullptr : latest_deployment(state, eval_->job);
+  uses_deployments_ = !eval_->batch && !scratch_.options.staggered_system_updates;  // R-SEED-33
+  stored_deployment_ = uses_deployments_ ? latest_deployment(state, eval_->job) : nullptr;
   stack_.start_system(state, result.plan, may_preempt(state, eval_->batch));
   if (!stopped_) {
     stack_.set_job(*job_, stack_config(state, *job_, rank::OrderProvider::identity));
@@ -92,13 +93,15 @@ AttemptEnd SystemScheduler::attempt() {
 
   reconcile::NodeInput& input = gatherer_.gather(state, eval_->job, job_, ready_, eval_->now_ns);
   input.deployment = stored_deployment_.get();
-  if (!eval_->batch && !input.deployment && !stopped_) input.old_servers = gatherer_.has_old_server(state, *ready_);
+  if (scratch_.options.staggered_system_updates) input.use_deployments = false;
+  input.disconnect_support = scratch_.options.disconnect_support;
+  if (uses_deployments_ && !input.deployment && !stopped_) input.old_servers = gatherer_.has_old_server(state, *ready_);
   StreamIds deployment_ids(*ids_);
   input_ = &input;
   diff_ = &reconciler_.run(input, deployment_ids);
   if (eval_->node_order != 0) shuffle_nodes();
   deployment_.reset();
-  if (!eval_->batch) {  // R-SCHED-147
+  if (uses_deployments_) {  // R-SCHED-147
     if (diff_->deployment)
       deployment_ = *diff_->deployment;
     else if (stored_deployment_)
@@ -128,8 +131,11 @@ AttemptEnd SystemScheduler::attempt() {
   limit_updates();
   if (!place()) return AttemptEnd::error;
   if (!eval_->batch) deploy();
+  if (scratch_.options.seed_system_reporting && !eval_->annotate)  // R-SEED-86
+    for (GroupResult& group : result.groups) group.has_updates = false;
   result.plan.drop_taken_back();
   if (result.plan.is_no_op() && !eval_->annotate) return AttemptEnd::done;  // R-SCHED-39
+  if (limit_reached_ && !continue_later()) return AttemptEnd::error;
   return submit_plan(*planner_, state_, result, false);
 }
 
@@ -257,7 +263,9 @@ void SystemScheduler::count_updates() {  // R-SCHED-126, 148, 192
 
 void SystemScheduler::limit_updates() {  // R-SCHED-149 to 152
   place_ = diff_->place;
+  limit_reached_ = false;
   if (stopped_) return;
+  if (scratch_.options.staggered_system_updates) return limit_updates_of_job();
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const auto& own = job_->groups[g].spec->update;
     const model::UpdateStrategy& of_job = job_->spec->update;
@@ -275,16 +283,50 @@ void SystemScheduler::limit_updates() {  // R-SCHED-149 to 152
     const Tuple& tuple = updates_[i];
     Group& group = groups_[name_of(tuple).group];
     if (group.limit <= 0) continue;
-    stop(row_of(tuple), tables::Description::updating, std::nullopt);
-    result_->plan.stops.back().came_back = is_reconnecting(tuple);
-    place_.push_back(tuple);
+    evict_and_place(tuple);
     if (!tuple.canary) --group.limit;
   }
 }
 
+void SystemScheduler::evict_and_place(const Tuple& tuple) {  // R-SCHED-151
+  stop(row_of(tuple), tables::Description::updating, std::nullopt);
+  result_->plan.stops.back().came_back = is_reconnecting(tuple);
+  place_.push_back(tuple);
+}
+
+void SystemScheduler::limit_updates_of_job() {  // R-SEED-31, 32
+  const model::UpdateStrategy& update = job_->spec->update;
+  const bool rolling = update.stagger > 0 && update.max_parallel > 0;
+  const std::size_t limit =
+      rolling ? std::min(destructive_count_, static_cast<std::size_t>(update.max_parallel)) : destructive_count_;
+  for (std::size_t i = 0; i < limit; ++i) evict_and_place(updates_[i]);
+  limit_reached_ = limit < destructive_count_;
+}
+
+bool SystemScheduler::continue_later() {  // R-SEED-34, 35: once per evaluation
+  if (!result_->next_eval.is_nil()) return true;
+  CreatedEval created;
+  created.id = result_->next_eval = ids_->next();
+  model::Evaluation& next = continuation_;
+  next = {};
+  next.id = base::to_text(created.id);
+  next.namespace_ = job_->spec->namespace_;
+  next.priority = eval_->priority;
+  next.type = job_->spec->type;
+  next.triggered_by = "rolling-update";
+  next.job_id = job_->spec->id;
+  next.status = "pending";
+  next.wait = job_->spec->update.stagger;
+  next.create_time = next.modify_time = eval_->now_ns;
+  created.followup = &next;
+  result_->description = planner_->create(*result_, created);
+  return result_->description.empty();
+}
+
 bool SystemScheduler::place() {  // R-SCHED-154, 156
   for (std::size_t g = 0; g < groups_.size(); ++g)
-    result_->groups[g].has_queued = !stopped_ && (!eval_->batch || place_.empty());
+    result_->groups[g].has_queued =
+        !stopped_ && ((!eval_->batch && !scratch_.options.seed_system_reporting) || place_.empty());  // R-SEED-87
   for (const Tuple& tuple : place_) {
     GroupResult& group = result_->groups[name_of(tuple).group];
     group.has_queued = true;
@@ -351,6 +393,10 @@ void SystemScheduler::no_option(const Tuple& tuple, std::uint32_t g) {
 
 void SystemScheduler::add_filtered(GroupResult& out, Group& group) {  // R-SCHED-158, 159, 161
   --out.queued;
+  if (scratch_.options.seed_system_reporting) {  // R-SEED-85, 86
+    if (out.updates.place > 0) --out.updates.place;
+    return;
+  }
   const SelectMetrics metrics = stack_.counted();
   if (!group.has_filtered) {
     group.has_filtered = true;

@@ -54,6 +54,9 @@ class SystemScheduler {
   bool try_in_place(const Tuple& tuple, InPlaceCheck& check);
   void count_updates();
   void limit_updates();
+  void evict_and_place(const Tuple& tuple);
+  void limit_updates_of_job();
+  [[nodiscard]] bool continue_later();
   bool place();
   bool place_one(const Tuple& tuple);
   void no_option(const Tuple& tuple, std::uint32_t group);
@@ -89,6 +92,9 @@ class SystemScheduler {
   // The attempt at hand.
   const tables::CompiledJob* job_ = nullptr;  // null: purged
   bool stopped_ = false;
+  bool uses_deployments_ = true;    // of system jobs, but for R-SEED-33
+  bool limit_reached_ = false;      // R-SEED-32: some destructive updates are left for later
+  model::Evaluation continuation_;  // R-SEED-34
   const reconcile::NodeInput* input_ = nullptr;
   const reconcile::NodeResult* diff_ = nullptr;
   reconcile::NodeResult shuffled_;  // what diff_ is when EvalFacts::node_order draws another order

@@ -25,7 +25,7 @@ std::int64_t required_canaries(const model::UpdateStrategy& update, std::int64_t
 void SystemScheduler::deploy() {
   EvalResult& result = *result_;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    if (!groups_[g].has_candidates) continue;
+    if (!groups_[g].has_candidates || scratch_.options.seed_system_reporting) continue;  // R-SEED-86
     result.groups[g].has_updates = true;
     result.groups[g].updates.place = static_cast<std::uint64_t>(groups_[g].candidates);
   }

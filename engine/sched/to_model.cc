@@ -130,6 +130,7 @@ model::Allocation stopped(const Naming& naming, const PlanRows& plan, const plan
   model::Allocation out = tables::to_alloc(naming.snapshot, stop.alloc);
   if (stop.replaced) {
     note_in_tracker(out, "ok");
+    if (stop.keeps_description) out.desired_status = "stop", out.desired_description = to_text(stop.description);
     return out;
   }
   out.job.reset();
@@ -311,6 +312,7 @@ model::Plan to_model(const Naming& naming, const EvalResult& result, const model
     if (alloc.canary) out.deployment_status.emplace().canary = true;
     if (alloc.previous != kNoRow) out.previous_allocation = base::to_text(snapshot.allocs.id[alloc.previous]);
     if (alloc.tracker != kNoRow) out.reschedule_tracker = rows.trackers[alloc.tracker];
+    if (alloc.task_states != kNoRow) out.task_states = rows.task_states[alloc.task_states];
     const auto position = static_cast<std::uint32_t>(&alloc - rows.allocs.data());
     evict_until(position, &out);
     plan.node_allocation[out.node_id].push_back(std::move(out));
@@ -341,6 +343,7 @@ model::Evaluation created_eval(const Naming& naming, const EvalResult& result, c
   if (created.followup) {
     out = *created.followup;
     out.previous_eval = eval.id;
+    if (out.triggered_by == "rolling-update") out.job_modify_index = eval.job_modify_index;  // R-SEED-34
     return out;
   }
   out.id = base::to_text(created.id);  // R-SCHED-52

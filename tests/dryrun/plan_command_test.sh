@@ -74,6 +74,17 @@ says '"reason": "cpu"'
 expect 0 $here/small.json $here/jobs/urgent.json --no-diff
 silent '+ Job: "urgent"'
 
+# An option for earlier behaviour is named beside what was decided with it; one that does not exist is refused.
+expect 0 $here/small.json $here/jobs/urgent.json --option plan_id_length=8 --option preemption_min_delta=1000
+says 'Decided with options other than Nomad'"'"'s of today: preemption_min_delta=1000 plan_id_length=8'
+says 'failed to place'
+silent 'Preemptions:'
+expect 0 $here/small.json $here/jobs/urgent.json --option plan_id_length=8
+says 'aaaaaaaa  filler  fill'
+expect 0 $here/small.json $here/jobs/urgent.json --json --option system_reporting=seed
+says '"system_reporting": "seed"'
+refuses 2 "option 'nothing' is unknown" $here/small.json $here/jobs/low.json --option nothing=1
+
 # Several jobs; a workload's cluster.
 expect 0 $here/small.json $here/jobs/urgent.json $here/jobs/low.json
 [ "$(grep -c '^Scheduler dry-run:' "$scratch/out")" -eq 2 ] || broken "not two plans for two jobs"

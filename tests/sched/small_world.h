@@ -17,6 +17,7 @@ struct SmallWorld {
 
   model::ClusterState state;
   model::Evaluation eval;
+  model::SeedOptions options;
 
   SmallWorld() {
     state.index = 1000;
@@ -165,6 +166,7 @@ struct SmallWorld {
     facts.now_ns = kNow;
     snapshot_ = store_->snapshot();
     scratch_ = std::make_unique<Scratch>();
+    scratch_->options = options;
     Recorder planner(*this, answers, *scratch_);
     IdStream ids(1);
     if (eval.type == "system" || eval.type == "sysbatch") {
