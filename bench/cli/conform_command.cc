@@ -20,7 +20,7 @@ bool run_lives(std::uint64_t first, std::uint64_t count, int steps) {
     const conform::LifeReport life = conform::run_life({.seed = seed, .steps = steps});
     sum.evaluations += life.evaluations, sum.plans += life.plans, sum.refused_plans += life.refused_plans;
     sum.allocations += life.allocations, sum.updates += life.updates, sum.stops += life.stops;
-    sum.preemptions += life.preemptions, sum.deployments += life.deployments;
+    sum.preemptions += life.preemptions, sum.deployments += life.deployments, sum.at_rest += life.at_rest;
     if (!life.problems.empty() || count == 1) {
       fmt::print("seed {}\n", seed);
       for (const std::string& event : life.events) fmt::print("    {}\n", event);
@@ -30,9 +30,9 @@ bool run_lives(std::uint64_t first, std::uint64_t count, int steps) {
   }
   fmt::print(
       "{} evaluations, {} plans ({} partly refused): {} allocations, {} updates, {} stops, {} preemptions, {} "
-      "deployments\n{} lives held, {} broke\n",
+      "deployments, {} jobs at rest\n{} lives held, {} broke\n",
       sum.evaluations, sum.plans, sum.refused_plans, sum.allocations, sum.updates, sum.stops, sum.preemptions,
-      sum.deployments, count - broken, broken);
+      sum.deployments, sum.at_rest, count - broken, broken);
   return broken == 0;
 }
 

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <deque>
 #include <set>
+#include <utility>
 
 #include "conform/applier_check.h"
-#include "conform/life_checks.h"
+#include "conform/life_queue.h"
 #include "log/requests.h"
 #include "model/computed_class.h"
 #include "model/predicates.h"
@@ -88,7 +89,7 @@ class Life final : public sched::Planner {
     if (!error.empty()) tell("  refused: {}", error);
     take(hooks);
   }
-  void take(const log::Hooks& hooks);
+  void take(const log::Hooks& hooks) { queue_.take(hooks, now_); }
   void ask(const model::Job& job, std::string_view trigger, const std::string& node = {});
   void ask_for_node(const std::string& node_id, std::string_view trigger);
   std::vector<AllocRow> allocs_on(NodeRow node) const;
@@ -97,12 +98,15 @@ class Life final : public sched::Planner {
 
   // --- evaluations ---
   void evaluate_all();
-  void evaluate(const model::Evaluation& eval);
+  bool evaluate(const model::Evaluation& eval);  // false: it is given back (R-SCHED-5)
+  void cancel(const std::string& id);
+  void give_up(const model::Evaluation& eval);
   sched::EvalFacts facts_of(const model::Evaluation& eval);
   void schedule(const Snapshot& snapshot, const sched::EvalFacts& facts, const std::string& type,
                 sched::Planner& planner, sched::EvalResult& result);
   void check_exhaustive(const Snapshot& snapshot, const sched::EvalFacts& facts);
   void check_rest();
+  [[nodiscard]] bool only_repeats(const plan::PlanRows& plan);
 
   LifeOptions options_;
   sim::Random random_;
@@ -120,11 +124,13 @@ class Life final : public sched::Planner {
   model::Evaluation eval_;  // under way
   int submitted_ = 0;       // plans of it
   std::deque<tables::SnapshotRef> refreshed_;
-  std::deque<std::string> queue_;
-  std::vector<std::string> blocked_;
-  std::vector<std::pair<std::int64_t, std::string>> delayed_;
+  LifeQueue queue_{store_};
   std::vector<std::string> nodes_to_evaluate_;  // that changed under a plan
-  std::set<tables::JobKeyRow> refused_;         // jobs of which a plan was refused in part
+  std::set<tables::JobKeyRow> refused_;         // jobs of which a plan was refused in part and not made anew
+  // Jobs of which an allocation was renamed because its name stood twice in the index; the new name may be in use as
+  // well (R-SCHED-83, R-RECON-161).
+  std::set<tables::JobKeyRow> renamed_;
+  std::set<base::Uuid> replaced_;  // whose stop was written as a copy (R-SCHED-94)
 };
 
 // ---------------------------------------------------------------- the cluster
@@ -464,31 +470,6 @@ void Life::let_time_pass() {
 
 // ---------------------------------------------------------------- evaluations
 
-void Life::take(const log::Hooks& hooks) {
-  for (const log::Hook& hook : hooks) {
-    switch (hook.kind) {
-      case log::HookKind::enqueue:
-        if (!hook.eval->wait_until.is_zero())
-          delayed_.emplace_back(hook.eval->wait_until.ns, hook.eval->id);
-        else
-          queue_.push_back(hook.eval->id);
-        break;
-      case log::HookKind::block:
-        blocked_.push_back(hook.eval->id);
-        break;
-      case log::HookKind::unblock:
-      case log::HookKind::unblock_class_and_quota:
-      case log::HookKind::unblock_node:
-        queue_.insert(queue_.end(), blocked_.begin(), blocked_.end());
-        blocked_.clear();
-        break;
-      case log::HookKind::untrack:
-      case log::HookKind::drop_waiting:
-        break;  // their rows are terminal, which evaluate() sees
-    }
-  }
-}
-
 void Life::ask(const model::Job& job, std::string_view trigger, const std::string& node) {
   model::Evaluation eval;
   eval.id = next_id();
@@ -519,22 +500,69 @@ void Life::ask_for_node(const std::string& node_id, std::string_view trigger) {
 }
 
 void Life::evaluate_all() {
-  std::sort(delayed_.begin(), delayed_.end());
-  while (!delayed_.empty() && delayed_.front().first <= now_) {
-    queue_.push_back(delayed_.front().second);
-    delayed_.erase(delayed_.begin());
-  }
+  queue_.advance(now_);
   int left = kEvaluationsMax;
-  while (!queue_.empty() && report_.problems.empty()) {
-    const std::string id = queue_.front();
-    queue_.pop_front();
-    const auto eval = log_.eval(id);
-    if (!eval || model::is_terminal_evaluation(eval->status)) continue;
-    evaluate(*eval);
-    for (const std::string& node : nodes_to_evaluate_) ask_for_node(node, "node-update");
-    nodes_to_evaluate_.clear();
+  const auto cancel_duplicates = [&] {
+    for (const std::string& id : queue_.take_cancelled()) cancel(id);
+  };
+  for (cancel_duplicates(); report_.problems.empty();) {
+    const auto delivery = queue_.next(now_);
+    if (!delivery) break;
+    queue_.set_token(delivery->row, delivery->token);
+    const auto eval = log_.eval(delivery->eval_id);
+    if (!eval || model::is_terminal_evaluation(eval->status)) {
+      queue_.ack(*delivery, now_);
+      continue;
+    }
+    if (eval->wait_until.ns > now_) report_.problems.push_back("R-CTRL-1735: " + eval->id + " came before its time");
+    bool done = true;
+    if (delivery->failed)
+      give_up(*eval);
+    else
+      done = evaluate(*eval);
+    if (done)
+      queue_.ack(*delivery, now_);
+    else
+      queue_.nack(*delivery, now_);
+    for (const std::string& node : std::exchange(nodes_to_evaluate_, {})) ask_for_node(node, "node-update");
+    cancel_duplicates();
+    queue_.check(store_.current(), report_.problems);
     if (--left == 0) report_.problems.push_back("evaluations go on for ever");
   }
+}
+
+void Life::cancel(const std::string& id) {
+  const auto eval = log_.eval(id);
+  if (!eval || model::is_terminal_evaluation(eval->status)) return;
+  model::Evaluation cancelled = *eval;
+  cancelled.status = "canceled";
+  cancelled.status_description = "cancelled after more recent eval was processed";
+  cancelled.modify_time = now_;
+  write(std::vector<model::Evaluation>{cancelled});
+}
+
+/// R-SCHED-21.
+void Life::give_up(const model::Evaluation& eval) {
+  model::Evaluation failed = eval, followup;
+  failed.status = "failed";
+  failed.status_description = "evaluation reached delivery limit (3)";
+  failed.modify_time = now_;
+  std::vector<model::Evaluation> written;
+  if (log_.job(eval.namespace_, eval.job_id)) {
+    followup.id = failed.next_eval = next_id();
+    followup.namespace_ = eval.namespace_, followup.job_id = eval.job_id;
+    followup.type = eval.type, followup.priority = eval.priority;
+    followup.job_modify_index = eval.job_modify_index;
+    followup.triggered_by = "failed-follow-up";
+    followup.previous_eval = eval.id;
+    followup.status = "pending";
+    followup.wait = 60 * kSecond + static_cast<std::int64_t>(random_.below(300)) * kSecond;
+    followup.create_time = followup.modify_time = now_;
+    written.push_back(followup);
+  }
+  written.push_back(failed);
+  tell("  gave up {} of {}", eval.triggered_by, eval.job_id);
+  write(written);
 }
 
 sched::EvalFacts Life::facts_of(const model::Evaluation& eval) {
@@ -559,7 +587,7 @@ void Life::schedule(const Snapshot& snapshot, const sched::EvalFacts& facts, con
     generic_.process(snapshot, facts, rank::OrderProvider::nomad, ids_, planner, result);
 }
 
-void Life::evaluate(const model::Evaluation& eval) {
+bool Life::evaluate(const model::Evaluation& eval) {
   ++report_.evaluations;
   submitted_ = 0;
   eval_ = eval;
@@ -569,17 +597,25 @@ void Life::evaluate(const model::Evaluation& eval) {
   sched::EvalResult result;
   schedule(*snapshot, facts, eval.type, *this, result);
   // R-CTRL-707: a plan of a system job made before its deployment's promotion; the worker gives the evaluation back.
-  if (result.description == "deployment promotion cannot be undone" || result.description == kGivesUp) return;
+  if (result.description == "deployment promotion cannot be undone" || result.description == kGivesUp) {
+    tell("  given back: {}", result.description);
+    return false;
+  }
   if (result.status == sched::EvalStatus::error) {
     report_.problems.push_back("evaluation of " + eval.job_id + ": " + result.description);
-    return;
+    return false;
   }
   const sched::Naming naming{*result.state, scratch_};
   model::Evaluation done =
       result.reblocked ? sched::reblocked_eval(naming, result, eval_) : sched::updated_eval(naming, result, eval_);
   done.modify_time = now_;
+  // Made anew until all of it was taken, or given up: then a replacement stands beside what was not stopped
+  // (R-CTRL-615).
+  if (refused_.erase(facts.job) > 0 && done.status != "complete") renamed_.insert(facts.job);
+  done.snapshot_index = result.state->index;  // R-CTRL-235
   write(std::vector<model::Evaluation>{done});
   refreshed_.clear();
+  return true;
 }
 
 sched::Submission Life::submit(const sched::EvalResult& result) {
@@ -616,6 +652,8 @@ sched::Submission Life::submit(const sched::EvalResult& result) {
 
   for (const plan::PlannedStop& stop : result.plan.stops) ++(stop.evict ? report_.preemptions : report_.stops);
   report_.allocations += result.plan.allocs.size();
+  for (const plan::PlannedAlloc& alloc : result.plan.allocs)
+    if (alloc.previous != kNoRow && !alloc.keeps_name) renamed_.insert(store_.job_key(eval_.namespace_, eval_.job_id));
   report_.updates += result.plan.updates.size();
   report_.deployments += result.plan.has_deployment;
   report_.refused_plans += !applied_.rejected_nodes.empty();
@@ -625,7 +663,9 @@ sched::Submission Life::submit(const sched::EvalResult& result) {
   Problems& problems = report_.problems;
   check_commit(after, result.plan, applied_, store_, problems);
   check_change(*before, after, problems);
-  check_state(after, problems);
+  for (const plan::PlannedStop& stop : result.plan.stops)
+    if (stop.replaced) replaced_.insert(after.allocs.id[stop.alloc]);
+  check_state(after, replaced_, problems);
   if (options_.compare_appliers && problems.empty())
     problems = compare_appliers(before_objects, plan, now_, facts.index, after, applied_);
 
@@ -643,7 +683,9 @@ sched::Submission Life::submit(const sched::EvalResult& result) {
 }
 
 std::string Life::create(const sched::EvalResult& result, const sched::CreatedEval& created) {
-  write(std::vector<model::Evaluation>{created_eval({*result.state, scratch_}, result, created, eval_, now_)});
+  model::Evaluation eval = created_eval({*result.state, scratch_}, result, created, eval_, now_);
+  eval.snapshot_index = result.state->index;  // R-CTRL-235
+  write(std::vector<model::Evaluation>{eval});
   return {};
 }
 
@@ -673,32 +715,78 @@ void Life::check_exhaustive(const Snapshot& snapshot, const sched::EvalFacts& fa
     report_.problems.push_back(fmt::format("{}: exhaustive scores {}, sampled {}", eval_.job_id, b.score, a.score));
 }
 
-/// Nothing is waiting: names are unique, and evaluating a job once more changes nothing.
+/// What each evaluation plans anew: a deployment that ended otherwise is declared successful, and that is refused
+/// (R-RECON-83, R-CTRL-708); ended allocations of sysbatch jobs are stopped for a rerun that no node takes
+/// (R-SCHED-132, 167).
+bool Life::only_repeats(const plan::PlanRows& plan) {
+  if (!plan.allocs.empty() || !plan.updates.empty() || plan.has_deployment) return false;
+  for (const plan::PlannedStop& stop : plan.stops)
+    if (!store_.current().allocs.terminal(stop.alloc)) return false;
+  return std::none_of(plan.deployment_updates.begin(), plan.deployment_updates.end(), [&](const auto& update) {
+    const std::uint32_t row = store_.find_deployment(update.deployment);
+    return row != kNoRow && model::is_active_deployment(store_.current().deployments.object[row]->status);
+  });
+}
+
+/// Nothing is waiting to be evaluated: names are unique, nothing is missing, and evaluating a job once more, and again,
+/// changes nothing the second time.
 void Life::check_rest() {
   const Snapshot& state = store_.current();
-  check_names(state, refused_, report_.problems);
+  std::set<tables::JobKeyRow> unsettled = queue_.given_back();
+  unsettled.insert(refused_.begin(), refused_.end());
+  std::set<tables::JobKeyRow> excepted = unsettled;
+  excepted.insert(renamed_.begin(), renamed_.end());
+  check_names(state, excepted, report_.problems);
   const auto job = any_job();
   if (!job || !report_.problems.empty()) return;
-  model::Evaluation eval;
-  eval.id = next_id();
-  eval.namespace_ = job->namespace_;
-  eval.job_id = job->id;
-  eval.type = job->type;
-  eval.priority = job->priority;
-  eval.triggered_by = "job-register";
-  const sched::EvalFacts facts = facts_of(eval);
-  const tables::SnapshotRef snapshot = store_.snapshot();
-  sched::NoPlanner planner;
-  for (int round = 0; round < 2; ++round) {
+  // R-SCHED-187: with a deployment every evaluation of a system job submits a plan.
+  const tables::JobKeyRow key = store_.job_key(job->namespace_, job->id);
+  if (unsettled.contains(key) || (job->type == "system" && sched::latest_deployment(state, key))) return;
+  // A deployment ends in the evaluation after the last placement (R-RECON-213), and then what failed in it is
+  // rescheduled (R-RECON-116). An unknown allocation is not counted as too many but may be stopped for it, one per
+  // evaluation (R-RECON-167, 168).
+  int rounds = 3;
+  for (AllocRow row = 0; row < state.allocs.size(); ++row)
+    rounds += state.allocs.exists(row) && state.allocs.job_key[row] == key &&
+              state.allocs.client[row] == tables::Client::unknown;
+  for (int round = 0; round <= rounds; ++round) {
+    model::Evaluation eval;
+    eval.id = next_id();
+    eval.namespace_ = job->namespace_;
+    eval.job_id = job->id;
+    eval.type = job->type;
+    eval.priority = job->priority;
+    eval.triggered_by = "job-register";
+    sched::NoPlanner planner;
     sched::EvalResult result;
-    schedule(*snapshot, facts, eval.type, planner, result);
-    if (result.attempts == 0 || result.any_failed()) return;
-    if (round == 0) {  // what the state had left to do, such as a rule that depends on the time, is done first
-      eval.status = "pending";
-      write(std::vector<model::Evaluation>{eval});
-      evaluate_all();
-      if (!report_.problems.empty()) return;
+    const tables::SnapshotRef snapshot = store_.snapshot();
+    schedule(*snapshot, facts_of(eval), eval.type, planner, result);
+    if (result.attempts == 0 && !result.any_failed() && !queue_.waits(key)) {
+      const auto deployment = sched::latest_deployment(*snapshot, key);
+      if (!renamed_.contains(key) && (!deployment || deployment->status == "successful"))
+        check_counts(*snapshot, key, *job, report_.problems), ++report_.at_rest;
     }
+    if (result.attempts == 0 || result.any_failed() || only_repeats(result.plan)) return;
+    if (round == rounds) {
+      std::string what = result.plan.has_deployment ? " a deployment" : "";
+      for (const plan::PlannedStatus& update : result.plan.deployment_updates)
+        what += fmt::format(" deployment {}", update.status);
+      for (const plan::PlannedStop& stop : result.plan.stops)
+        what += fmt::format(" stop {} ({})", tables::alloc_name(*snapshot, stop.alloc), to_text(stop.description));
+      for (const plan::PlannedUpdate& update : result.plan.updates)
+        what += " update " + tables::alloc_name(*snapshot, update.alloc);
+      for (const plan::PlannedAlloc& alloc : result.plan.allocs)
+        what += " place " + sched::planned_name(*snapshot, result.plan, alloc);
+      report_.problems.push_back(job->id + " is not at rest:" + what);
+      return;
+    }
+    eval.status = "pending";  // what the state had left to do, such as a rule that depends on the time, is done first
+    write(std::vector<model::Evaluation>{eval});
+    evaluate_all();
+    // What the applier refuses again and again, such as a preemption that forgot the job's own use (R-PREEMPT-403),
+    // does not come to rest: the evaluation fails.
+    if (!report_.problems.empty() || queue_.given_back().contains(key) || log_.eval(eval.id)->status == "failed")
+      return;
   }
 }
 

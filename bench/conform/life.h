@@ -17,9 +17,9 @@ struct LifeOptions {
 
 struct LifeReport {
   std::uint64_t evaluations = 0, plans = 0, refused_plans = 0, allocations = 0, updates = 0, stops = 0, preemptions = 0,
-                deployments = 0;
-  std::vector<std::string> events;    ///< what happened, one line each
-  std::vector<std::string> problems;  ///< the life ends at the first step that has some
+                deployments = 0, at_rest = 0;  ///< the last: jobs found at rest with all they ask for
+  std::vector<std::string> events;             ///< what happened, one line each
+  std::vector<std::string> problems;           ///< the life ends at the first step that has some
 };
 
 [[nodiscard]] LifeReport run_life(const LifeOptions& options);

@@ -44,17 +44,14 @@ void check_capacity(const Snapshot& state, Problems& problems) {
   }
 }
 
-void check_alloc(const Snapshot& state, AllocRow row, Problems& problems) {
+void check_alloc(const Snapshot& state, AllocRow row, const std::set<base::Uuid>& replaced, Problems& problems) {
   const tables::AllocTable& allocs = state.allocs;
   const model::Allocation alloc = tables::to_alloc(state, row);
   if (alloc.create_index > alloc.modify_index || alloc.modify_index > state.index)
     problems.push_back(fmt::format("R-CTRL-1730: {} has indexes {}, {} of {}", named(state, row), alloc.create_index,
                                    alloc.modify_index, state.index));
-  // R-SCHED-94: the stop of an allocation that is rescheduled loses its description, also when the replacement is then
-  // refused (R-CTRL-615).
-  const bool rescheduled = alloc.client_status == "failed" || !alloc.next_allocation.empty() ||
-                           model::is_set(alloc.desired_transition.reschedule);
-  if (tables::server_terminal(allocs.desired[row]) && alloc.desired_description.empty() && !rescheduled)
+  if (tables::server_terminal(allocs.desired[row]) && alloc.desired_description.empty() &&
+      !replaced.contains(allocs.id[row]))
     problems.push_back(fmt::format("{} ({}) was stopped without a reason", named(state, row), alloc.client_status));
   const auto find = [&](const std::string& id) {
     const auto uuid = base::parse_uuid(id);
@@ -79,14 +76,22 @@ void check_alloc(const Snapshot& state, AllocRow row, Problems& problems) {
 
 void check_deployments(const Snapshot& state, Problems& problems) {
   std::map<std::pair<std::string, std::uint64_t>, int> active;
-  for (const auto& deployment : deployments_of(state)) {
+  for (std::uint32_t row = 0; row < state.deployments.size(); ++row) {
+    const auto& deployment = state.deployments.object[row];
+    if (!deployment) continue;
     if (model::is_active_deployment(deployment->status) &&
         ++active[{deployment->namespace_ + "/" + deployment->job_id, deployment->job_create_index}] == 2)
       problems.push_back(fmt::format("R-CTRL-1734: job {} has two active deployments", deployment->job_id));
+    const tables::JobKeyRow key = state.deployments.job_key[row];
+    const tables::JobRow version = state.jobs.keys[key].current;
+    const bool is_system = version != kNoRow && state.jobs.versions[version]->system;
     for (const auto& [name, group] : deployment->task_groups)
-      // Not their sum: an allocation that flips or is updated in place is counted again without being placed again.
+      // Not their sum: a flip counts an allocation on the other side without placing it (R-RECON-236). System jobs only
+      // from below: what is updated in place in the same deployment, as in a failed one that stays (R-SCHED-138), loses
+      // its health and gains it again (R-SCHED-118).
       if (group && (group->healthy_allocs < 0 || group->unhealthy_allocs < 0 ||
-                    group->healthy_allocs > group->placed_allocs || group->unhealthy_allocs > group->placed_allocs))
+                    (!is_system &&
+                     (group->healthy_allocs > group->placed_allocs || group->unhealthy_allocs > group->placed_allocs))))
         problems.push_back(fmt::format("R-CTRL-1734: deployment of {}, group {}: {} placed, {} healthy, {} unhealthy",
                                        deployment->job_id, name, group->placed_allocs, group->healthy_allocs,
                                        group->unhealthy_allocs));
@@ -102,12 +107,12 @@ std::vector<std::shared_ptr<const model::Deployment>> deployments_of(const Snaps
   return out;
 }
 
-void check_state(const Snapshot& state, Problems& problems) {
+void check_state(const Snapshot& state, const std::set<base::Uuid>& replaced, Problems& problems) {
   for (std::string& problem : tables::check_tables(state)) problems.push_back(std::move(problem));
   if (!problems.empty()) return;  // what follows walks the tables
   check_capacity(state, problems);
   for (AllocRow row = 0; row < state.allocs.size(); ++row)
-    if (state.allocs.exists(row)) check_alloc(state, row, problems);
+    if (state.allocs.exists(row)) check_alloc(state, row, replaced, problems);
   check_deployments(state, problems);
   for (NodeRow node = 0; node < state.nodes.size(); ++node)
     if (const std::uint8_t bits = state.nodes.state[node];
@@ -120,14 +125,15 @@ void check_change(const Snapshot& before, const Snapshot& after, Problems& probl
   for (AllocRow row = 0; row < a.size(); ++row) {
     if (!a.exists(row) || !b.exists(row)) continue;
     const tables::ResourceShape &held = a.shape_of(row), &holds = b.shape_of(row);
-    // Part 06, traps: an update in place on the system stack may give other cores, which have their own speed.
+    // R-SCHED-118: an update in place on the system stack may give other cores, here of the same speed.
     const tables::JobRow version = b.job[row];
     const bool other_cores = !held.cores.empty() && version != kNoRow &&
                              (after.jobs.versions[version]->system || after.jobs.versions[version]->sysbatch);
     const bool same = a.id[row] == b.id[row] && a.node[row] == b.node[row] && a.job_key[row] == b.job_key[row] &&
                       a.group[row] == b.group[row] && a.name_index[row] == b.name_index[row] &&
-                      (other_cores || held.cpu_mhz == holds.cpu_mhz) && held.memory_mb == holds.memory_mb &&
-                      held.disk_mb == holds.disk_mb && (other_cores || held.cores == holds.cores);
+                      held.cpu_mhz == holds.cpu_mhz && held.memory_mb == holds.memory_mb &&
+                      held.disk_mb == holds.disk_mb && held.cores.size() == holds.cores.size() &&
+                      (other_cores || held.cores == holds.cores);
     if (!same) problems.push_back(fmt::format("R-CTRL-1723: {} is not what it was", named(after, row)));
     if (tables::server_terminal(a.desired[row]) && !tables::server_terminal(b.desired[row]))
       problems.push_back(fmt::format("R-CTRL-1723: {} was stopped and should run again", named(after, row)));
@@ -156,23 +162,18 @@ void check_commit(const Snapshot& after, const plan::PlanRows& plan, const plan:
       problems.push_back(fmt::format("R-CTRL-1733: the stop of {} got lost", named(after, stop.alloc)));
 }
 
-void check_names(const Snapshot& state, const std::set<tables::JobKeyRow>& refused, Problems& problems) {
+void check_names(const Snapshot& state, const std::set<tables::JobKeyRow>& unsettled, Problems& problems) {
   const tables::AllocTable& allocs = state.allocs;
-  // R-CTRL-1722 lets an unknown allocation and its replacement share a name; jobs that ever had one are left out.
-  std::set<tables::JobKeyRow> excepted = refused;
-  for (AllocRow row = 0; row < allocs.size(); ++row)
-    if (allocs.exists(row) && allocs.cold[row] && !allocs.cold[row]->alloc_states.empty())
-      excepted.insert(allocs.job_key[row]);
-  // So may canaries, their replacements and those they stand beside, until they are promoted.
-  for (std::uint32_t row = 0; row < state.deployments.size(); ++row)
-    if (const auto& deployment = state.deployments.object[row];
-        deployment && model::is_active_deployment(deployment->status) && model::requires_promotion(*deployment))
-      excepted.insert(state.deployments.job_key[row]);
+  const auto was_unknown = [&](AllocRow row) {
+    const auto& cold = allocs.cold[row];
+    return cold && std::any_of(cold->alloc_states.begin(), cold->alloc_states.end(),
+                               [](const model::AllocState& entry) { return entry.value == "unknown"; });
+  };
   std::map<std::pair<tables::JobKeyRow, std::string>, AllocRow> seen;
   for (AllocRow row = 0; row < allocs.size(); ++row) {
     if (!allocs.exists(row) || allocs.desired[row] != tables::Desired::run ||
         tables::client_terminal(allocs.client[row]) || allocs.client[row] == tables::Client::unknown ||
-        excepted.contains(allocs.job_key[row]))
+        unsettled.contains(allocs.job_key[row]))
       continue;
     const NodeRow node = allocs.node[row];
     if (node == kNoRow || !state.nodes.exists(node) || state.nodes.status(node) != tables::NodeStatus::ready) continue;
@@ -183,9 +184,37 @@ void check_names(const Snapshot& state, const std::set<tables::JobKeyRow>& refus
     if (version != kNoRow && (state.jobs.versions[version]->system || state.jobs.versions[version]->sysbatch))
       name += " " + alloc.node_id;
     const auto [other, added] = seen.emplace(std::pair(allocs.job_key[row], name), row);
-    if (!added)
+    // R-RECON-122, trap 18: where a link of the chain was stopped, one that came back and its replacement both stay.
+    // R-RECON-195: while canaries are out, a rescheduled one may be placed twice.
+    const bool twins = !added && !alloc.previous_allocation.empty() &&
+                       alloc.previous_allocation == tables::to_alloc(state, other->second).previous_allocation;
+    if (!added && !twins && !was_unknown(row) && !was_unknown(other->second))
       problems.push_back(
           fmt::format("R-CTRL-1722: {} and {} have one name", named(state, row), named(state, other->second)));
+  }
+}
+
+void check_counts(const Snapshot& state, tables::JobKeyRow key, const model::Job& job, Problems& problems) {
+  if (job.stop || (job.type != "service" && job.type != "batch")) return;
+  const tables::AllocTable& allocs = state.allocs;
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> counts;  // by group: taken slots, working allocations
+  for (AllocRow row = 0; row < allocs.size(); ++row) {
+    if (!allocs.exists(row) || allocs.job_key[row] != key) continue;
+    const model::Allocation alloc = tables::to_alloc(state, row);
+    auto& [slots, working] = counts[alloc.task_group];
+    // What ended keeps its slot for a batch job (R-RECON-113), and what failed for a service when its attempts are used
+    // up or its time has not come (R-RECON-112). A drained batch allocation is not replaced (R-RECON-245).
+    const bool runs = alloc.desired_status == "run" && !model::is_client_terminal(alloc);
+    slots += runs || (alloc.desired_status == "run" && (job.type == "batch" || alloc.client_status == "failed")) ||
+             (job.type == "batch" && (model::is_set(alloc.desired_transition.migrate_disable_placement) ||
+                                      (alloc.desired_status == "stop" && model::ran_successfully(alloc))));
+    working += runs && alloc.client_status != "unknown";  // R-RECON-167
+  }
+  for (const model::TaskGroup& group : job.task_groups) {
+    const auto [slots, working] = counts[group.name];
+    if (slots < group.count || working > group.count)
+      problems.push_back(fmt::format("R-CTRL-1728: group {} of {} asks for {}, has {} and runs {}", group.name, job.id,
+                                     group.count, slots, working));
   }
 }
 

@@ -90,6 +90,7 @@ class Applier {
   void write_statuses(Writing& w);
   void write_stop(Writing& w, const PlannedStop& stop);
   void write_update(Writing& w, const PlannedUpdate& update);
+  void keep_unknown(Writing& w, const PlannedUpdate& update);
   tables::AllocRow write_alloc(Writing& w, const PlannedAlloc& planned, bool evicts);
   void written(const tables::Snapshot& state, tables::AllocRow row);
   void link_previous(Writing& w);

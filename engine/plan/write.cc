@@ -127,7 +127,10 @@ void Applier::write(Writing& w) {
       ++w.result.refused;
       continue;
     }
-    if (!overwritten(plan, i)) write_update(w, update);
+    if (!overwritten(plan, i))
+      write_update(w, update);
+    else if (update.kind == PlannedUpdate::Kind::unknown)
+      keep_unknown(w, update);
     written(state, update.alloc);
     ++w.result.committed;
   }
@@ -435,6 +438,19 @@ bool Applier::overwritten(const PlanRows& plan, std::uint32_t update) const {
   for (std::uint32_t later = update + 1; later < plan.updates.size(); ++later)
     if (!plan.updates[later].dropped && plan.updates[later].alloc == row) return true;
   return false;
+}
+
+/// What is told to stop as well becomes unknown all the same: a later entry keeps the status that is stored by then
+/// (R-CTRL-704, 713), unless it brings one of its own.
+void Applier::keep_unknown(Writing& w, const PlannedUpdate& update) {
+  for (const PlannedStop& stop : w.plan.stops)
+    if (stop.alloc == update.alloc && !stop.evict && !stop.dropped && !stop.replaced &&
+        (stop.client == tables::Client::lost || stop.client == tables::Client::unknown))
+      return;
+  edit_object(w.commit, update.alloc, w.facts, [](model::Allocation& alloc) {
+    alloc.client_status = "unknown";
+    alloc.client_description = "alloc is unknown since its node is disconnected";
+  });
 }
 
 void Applier::write_eviction(Writing& w, const PlannedStop& stop) {  // R-CTRL-701

@@ -1,6 +1,6 @@
-// Random lives of small clusters: schedulers and applier together over many steps (R-CTRL-1720 to 1734, and the row
-// applier against the one of API objects). `berth conform --seed N` shows the life of a seed, event by event;
-// `--lives 10000` runs more of them.
+// Random lives of small clusters: schedulers, applier, broker and tracker of blocked evaluations together over many
+// steps (R-CTRL-1720 to 1728, 1730 to 1735, and the row applier against the one of API objects). `berth conform --seed
+// N` shows the life of a seed, event by event; `--lives 10000` runs more of them.
 #include "conform/life.h"
 
 #include <gtest/gtest.h>
@@ -21,12 +21,13 @@ TEST(Lives, HoldTheInvariants) {
     for (const std::string& problem : life.problems) ADD_FAILURE() << "seed " << seed << ": " << problem;
     sum.plans += life.plans, sum.refused_plans += life.refused_plans, sum.allocations += life.allocations;
     sum.updates += life.updates, sum.stops += life.stops, sum.preemptions += life.preemptions;
-    sum.deployments += life.deployments;
+    sum.deployments += life.deployments, sum.at_rest += life.at_rest;
   }
   // Each kind of decision was put to the test.
   EXPECT_GT(sum.plans, 4 * kLives);
   EXPECT_GT(sum.allocations, 4 * kLives);
-  for (const std::uint64_t count : {sum.refused_plans, sum.updates, sum.stops, sum.preemptions, sum.deployments})
+  for (const std::uint64_t count :
+       {sum.refused_plans, sum.updates, sum.stops, sum.preemptions, sum.deployments, sum.at_rest})
     EXPECT_GT(count, 0u);
 }
 
