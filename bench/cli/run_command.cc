@@ -10,6 +10,7 @@
 #include "io/files.h"
 #include "run/export.h"
 #include "run/interrupt.h"
+#include "run/others_run.h"
 #include "run/report.h"
 #include "run/runner.h"
 #include "sim/datasets.h"
@@ -51,6 +52,8 @@ int list_workloads() {
     for (const std::string& label : workload->labels) labels += (labels.empty() ? "" : ", ") + label;
     fmt::print("{:<14} {} [{}]\n", workload->name, workload->description, labels);
   }
+  fmt::print("{:<14} {}\n", "nomad-others",
+             "Preemption, system jobs and one changing service job, next to Nomad's recorded times [smoke, full]");
   return code;
 }
 
@@ -63,6 +66,23 @@ Result<void> check_output(const std::string& path) {
     return tl::unexpected(InputError{path, "", "its folder does not exist", "create it or name another file"});
   if (fs::is_directory(path, error)) return tl::unexpected(InputError{path, "", "is a folder", "name a file"});
   return {};
+}
+
+/// What Nomad was timed at beside its grid; not a workload file, as its evaluations follow from one another.
+void run_others(const Arguments& arguments, int& exit_code) {
+  if (arguments.label != "full" && arguments.label != "smoke")
+    return report_error({"berth run", "--label", "nomad-others has the labels full and smoke", "name one of them"}, 2,
+                        exit_code);
+  if (auto fine = check_output(arguments.json); !fine) return report_error(fine.error(), 2, exit_code);
+  const std::vector<run::OtherCase> cases = run::run_others(arguments.label == "smoke");
+  fmt::print("{}", run::to_table(cases));
+  exit_code = 0;
+  if (!arguments.json.empty())
+    if (auto done = io::write_file_atomically(arguments.json, json::to_text(run::to_json(cases), 2) + "\n"); !done)
+      return report_error(done.error(), 1, exit_code);
+  for (const run::OtherCase& c : cases)
+    if (!c.as_nomad) exit_code = 3;  // decided otherwise
+  if (std::fflush(stdout) != 0) exit_code = 1;
 }
 
 void run(const Arguments& arguments, int& exit_code) {
@@ -78,6 +98,7 @@ void run(const Arguments& arguments, int& exit_code) {
         {"berth run", "--isa", fmt::format("'{}' is not an ISA path of this build and machine", arguments.isa),
          fmt::format("name one of {}", fmt::join(base::isa_paths_usable(), ", "))},
         2, exit_code);
+  if (arguments.workload == "nomad-others") return run_others(arguments, exit_code);
   const auto path = sim::find_workload(arguments.workload);
   if (!path) return report_error(path.error(), 2, exit_code);
   auto workload = sim::read_workload(*path, arguments.label);

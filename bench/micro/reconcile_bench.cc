@@ -10,9 +10,10 @@
 namespace berth::micro {
 namespace {
 
-struct NothingChanged : reconcile::UpdateJudge {
+struct SameForAll : reconcile::UpdateJudge {
+  reconcile::UpdateKind kind = reconcile::UpdateKind::ignore;
   void judge(std::span<const std::uint32_t>, std::span<reconcile::UpdateKind> kinds) override {
-    std::fill(kinds.begin(), kinds.end(), reconcile::UpdateKind::ignore);
+    std::fill(kinds.begin(), kinds.end(), kind);
   }
 };
 struct Numbers : reconcile::IdSource {
@@ -26,7 +27,7 @@ struct Service {
   std::vector<model::Allocation> allocs;
   std::vector<reconcile::AllocFacts> facts;
   std::vector<std::string> group_names = {"web"};
-  NothingChanged updates;
+  SameForAll updates;
   Numbers ids;
 
   explicit Service(std::size_t count) : allocs(count) {
@@ -53,22 +54,35 @@ struct Service {
   }
 };
 
-/// All run as wanted, or 1 of 100 stands on a node that is down, or nothing is there yet.
+/// All run as wanted; 1 of 100 stands on a node that is down; nothing is there yet; all are updated in place; a tenth
+/// at a time is replaced, none of it so far.
 void BM_ReconcileService(benchmark::State& state) {
-  enum { kSteady, kLost, kNew };
+  enum { kSteady, kLost, kNew, kInPlace, kRolling };
   const auto count = static_cast<std::size_t>(state.range(0));
+  const std::int64_t what = state.range(1);
   Service service(count);
-  if (state.range(1) == kLost)
+  if (what == kLost)
     for (std::size_t i = 0; i < count; i += 100) service.facts[i].taint = reconcile::NodeTaint::down;
-  const std::size_t expected = state.range(1) == kSteady ? 0 : state.range(1) == kLost ? (count + 99) / 100 : count;
+  if (what == kInPlace) service.updates.kind = reconcile::UpdateKind::inplace;
+  if (what == kRolling) {
+    service.updates.kind = reconcile::UpdateKind::destructive;
+    service.job->task_groups[0].update.emplace().max_parallel = static_cast<std::int64_t>(count / 10);
+  }
   reconcile::ClusterReconciler reconciler;
-  const bool with_allocs = state.range(1) != kNew;
-  if (service.run(reconciler, with_allocs).place.size() != expected)
-    return wrong_answer(state, "not as many placements as are missing");
+  const bool with_allocs = what != kNew;
+  const reconcile::ClusterResult first = service.run(reconciler, with_allocs);
+  if (first.place.size() != (what == kLost  ? (count + 99) / 100
+                             : what == kNew ? count
+                                            : 0) ||
+      first.inplace_update.size() != (what == kInPlace ? count : 0) ||
+      first.destructive_update.size() != (what == kRolling ? count / 10 : 0))
+    return wrong_answer(state, "not as many placements and updates as are due");
   for (auto _ : state) benchmark::DoNotOptimize(service.run(reconciler, with_allocs).place.data());
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK(BM_ReconcileService)->ArgNames({"allocs", "case"})->ArgsProduct({{10, 1'000, 100'000}, {0, 1, 2}});
+BENCHMARK(BM_ReconcileService)
+    ->ArgNames({"allocs", "case"})
+    ->ArgsProduct({{10, 1'000, 10'000, 100'000}, {0, 1, 2, 3, 4}});
 
 /// One visit of a node with 20 allocations of two ports each, and an offer of two ports.
 void BM_NetworkVisit(benchmark::State& state) {

@@ -1,0 +1,29 @@
+// The workload `nomad-others`: what Nomad was timed at beside its own benchmark, done by berth: preemption on full
+// nodes, system jobs on all nodes, and one service job that is placed, left alone, loses a node, and is replaced as a
+// whole.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace berth::run {
+
+struct OtherCase {
+  std::string name;
+  std::int64_t nomad_ns = 0, berth_ns = 0;  ///< of one evaluation, from its snapshot to the committed plan
+  std::string answer;                       ///< what was decided
+  bool as_nomad = true;                     ///< as many placements and plans as Nomad had
+
+  [[nodiscard]] double ratio() const { return static_cast<double>(nomad_ns) / static_cast<double>(berth_ns); }
+};
+
+/// Runs all cases, or with `smoke` those of 1,000 nodes and allocations. Nomad's times are those of its recording.
+[[nodiscard]] std::vector<OtherCase> run_others(bool smoke);
+
+[[nodiscard]] std::string to_table(const std::vector<OtherCase>& cases);
+[[nodiscard]] json::Value to_json(const std::vector<OtherCase>& cases);
+
+}  // namespace berth::run

@@ -1,0 +1,94 @@
+// A real evaluation that did not end: 22,412 refused plans in 29 seconds, recorded with a cluster's export. Each
+// attempt commits what one node does not refuse, which counts as progress, so that attempts never run out (R-SCHED-8,
+// 10).
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "io/export_import.h"
+#include "plan/apply_model.h"
+#include "sched/generic.h"
+#include "sched/to_model.h"
+#include "support/shared_data.h"
+
+namespace berth::conform {
+namespace {
+
+constexpr std::size_t kPlansMax = 25;
+
+/// Hands plans to the applier, and gives up after so many.
+struct Patient final : sched::Planner {
+  log::StateLog& log;
+  const model::Evaluation& eval;
+  const sched::Scratch& scratch;
+  std::int64_t now;
+  sched::IdStream ids{2};
+  plan::ModelApplier applier;
+  std::vector<tables::SnapshotRef> states;
+  std::vector<tables::NodeRow> refused;
+  std::vector<std::string> refusals;  ///< "node: reason" of each plan
+
+  Patient(log::StateLog& l, const model::Evaluation& e, const sched::Scratch& s, std::int64_t n)
+      : log(l), eval(e), scratch(s), now(n), applier(l, [this] { return base::to_text(ids.next()); }) {}
+  sched::Submission submit(const sched::EvalResult& result) override {
+    sched::Submission out;
+    if (refusals.size() == kPlansMax) {
+      out.error = "no end in sight";
+      return out;
+    }
+    const plan::ModelApplyResult applied =
+        applier.apply(sched::to_model({*result.state, scratch}, result, eval, now), now);
+    out.error = applied.error;
+    refused.clear();
+    std::string& told = refusals.emplace_back();
+    for (const plan::NamedVerdict& node : applied.nodes) {
+      if (node.verdict.fit) continue;
+      refused.push_back(log.store().find_node(base::parse_uuid(node.node_id).value_or(base::Uuid{})));
+      told += log.store().current().nodes.spec(refused.back()).node.name + ": " + node.verdict.reason;
+    }
+    if (refused.empty()) return out;
+    out.refused_nodes = refused;
+    out.refreshed = &*states.emplace_back(log.store().snapshot());
+    return out;
+  }
+  std::string create(const sched::EvalResult&, const sched::CreatedEval&) override { return {}; }
+};
+
+TEST(Endless, APreemptionThatForgetsItsOwnJobIsRefusedForEver) {  // R-PREEMPT-403, R-CTRL-610
+  const auto shared = berth::testing::shared_dir();
+  const auto file = shared ? *shared / "datasets" / "nomad-export" / "stage-09.json.gz" : std::filesystem::path();
+  if (!shared || !std::filesystem::exists(file)) GTEST_SKIP() << "no shared/datasets/nomad-export";
+  auto imported = io::import_cluster(file.string());
+  ASSERT_TRUE(imported) << imported.error().line();
+  const model::ClusterState& state = imported->state;
+  const model::Evaluation* eval = nullptr;
+  for (const model::Evaluation& e : state.evals)
+    if (e.id.starts_with("e1eb28b4")) eval = &e;
+  ASSERT_TRUE(eval);
+  tables::StateStore store;
+  store.load(state);
+  log::StateLog log(store);
+  log.load(state);
+  sched::EvalFacts facts;
+  facts.id = *base::parse_uuid(eval->id);
+  facts.id_text = eval->id;
+  facts.job = store.job_key(eval->namespace_, eval->job_id);
+  facts.priority = eval->priority;
+  facts.triggered_by = eval->triggered_by;
+  facts.wait_until = eval->wait_until;
+  facts.now_ns = eval->wait_until.ns + base::kSecond;
+  sched::Scratch scratch;
+  sched::GenericScheduler scheduler(scratch);
+  sched::IdStream ids(1);
+  sched::EvalResult result;
+  Patient planner(log, *eval, scratch, facts.now_ns);
+  const tables::SnapshotRef before = store.snapshot();
+  scheduler.process(*before, facts, rank::OrderProvider::nomad, ids, planner, result);
+  EXPECT_EQ(result.description, "no end in sight");
+  ASSERT_EQ(planner.refusals.size(), kPlansMax);
+  for (const std::string& refusal : planner.refusals)
+    EXPECT_EQ(refusal, "client-3: cpu");  // as the server's log has it
+}
+
+}  // namespace
+}  // namespace berth::conform
