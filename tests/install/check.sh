@@ -20,3 +20,4 @@ grep -q "^berth $version\$" "$work/version" || fail "berth --version does not sa
 grep -q "^berth_DIR:PATH=$work/prefix/" "$work/consumer/CMakeCache.txt" || fail "another installed berth was found"
 "$cmake" --build "$work/consumer" || fail "the consumer does not build"
 "$work/consumer/consumer" || fail "the consumer does not run"
+"$work/consumer/strategies" || fail "the strategy of the consumer does not run"
