@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 struct Arguments {
   std::string workload, label = "full", resume, experiment, seeds, pods, nodes, json, csv, markdown, task,
                         packing_order = "arrival";
-  std::vector<std::string> strategies, lists;
+  std::vector<std::string> strategies, lists, preemption;
+  std::string eligible = "nomad";
   std::size_t threads = 0;
   double tune = 1.3;
   bool placements_digest = false, capacity = false, minimum_nodes = false, list_strategies = false, quiet = false;
@@ -51,6 +52,9 @@ int list_strategies() {
       fmt::print("  :{}={}  {}{}\n", p.name, p.fallback, p.meaning, values.empty() ? "" : fmt::format(" ({})", values));
     }
   }
+  fmt::print("\nFor --preemption:\n");
+  for (const sim::PreemptionRule& rule : sim::preemption_rules())
+    fmt::print("{}\n  {}\n  source: {}\n", rule.name, rule.formula, rule.source);
   return 0;
 }
 
@@ -248,6 +252,28 @@ Result<sim::Workload> workload_of(const Arguments& arguments, std::string& text)
 const std::vector<std::string> kDefaultStrategies = {"nomad-binpack", "best-fit",           "worst-fit", "tetris",
                                                      "least-max",     "kubernetes-default", "first-fit", "random"};
 
+/// Preemption rules side by side, tasks placed by the one strategy.
+Result<std::vector<compare::NamedStrategy>> preemption_rules(const std::vector<compare::NamedStrategy>& placed_by,
+                                                             const std::vector<std::string>& names) {
+  if (placed_by.size() != 1)
+    return tl::unexpected(InputError{"--strategies", "", "preemption is compared with several strategies that place",
+                                     "name one, e.g. --strategies nomad-binpack"});
+  std::vector<std::string> valid;
+  for (const sim::PreemptionRule& rule : sim::preemption_rules()) valid.emplace_back(rule.name);
+  std::vector<compare::NamedStrategy> out;
+  for (const std::string& name : names) {
+    const sim::PreemptionRule* rule = sim::find_preemption_rule(name);
+    if (!rule)
+      return tl::unexpected(InputError{"--preemption", "", fmt::format("there is no rule '{}'", name.substr(0, 40)),
+                                       strategy::nearest_and_valid(name, valid)});
+    for (const auto& other : out)
+      if (other.rule == rule)
+        return tl::unexpected(InputError{"--preemption", "", fmt::format("'{}' is named twice", name), "remove one"});
+    out.push_back({name, placed_by.front().spec, rule});
+  }
+  return out;
+}
+
 int run_workload_grid(const Arguments& arguments) {
   for (const std::string& output : {arguments.json, arguments.csv, arguments.markdown})
     if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
@@ -255,18 +281,24 @@ int run_workload_grid(const Arguments& arguments) {
   const auto workload = workload_of(arguments, text);
   if (!workload) return report_error(workload.error(), 2);
   const auto named =
-      named_strategies(*workload, arguments.strategies.empty() ? kDefaultStrategies : arguments.strategies);
+      named_strategies(*workload, !arguments.strategies.empty()   ? arguments.strategies
+                                  : !arguments.preemption.empty() ? std::vector<std::string>{"nomad-binpack"}
+                                                                  : kDefaultStrategies);
   if (!named) return report_error(named.error(), 2);
   const auto seeds =
       compare::parse_seeds(arguments.seeds.empty() ? "5" : arguments.seeds, static_cast<std::int64_t>(workload->seed));
   if (!seeds) return report_error(seeds.error(), 2);
+  const auto compared = arguments.preemption.empty() ? named : preemption_rules(*named, arguments.preemption);
+  if (!compared) return report_error(compared.error(), 2);
   const run::InterruptGuard guard;
-  const auto result = compare::run_grid(*workload, text,
-                                        {.strategies = *named,
-                                         .seeds = *seeds,
-                                         .threads = arguments.threads,
-                                         .resume = arguments.resume,
-                                         .quiet = arguments.quiet});
+  const auto result = compare::run_grid(
+      *workload, text,
+      {.strategies = *compared,
+       .seeds = *seeds,
+       .eligible = arguments.eligible == "kubernetes" ? sim::Eligibility::kubernetes : sim::Eligibility::nomad,
+       .threads = arguments.threads,
+       .resume = arguments.resume,
+       .quiet = arguments.quiet});
   if (!result) return report_error(result.error(), 2);
   fmt::print("{}", compare::grid_table(*result));
   const int code = write_reports(arguments, compare::grid_json(*result), compare::grid_csv(*result),
@@ -321,7 +353,8 @@ int compare_command(const Arguments& arguments) {
   if (arguments.capacity || arguments.minimum_nodes) {
     if (arguments.capacity && arguments.minimum_nodes)
       return report_error({"berth compare", "", "--capacity and --minimum-nodes at once", "name one of them"}, 2);
-    if (!arguments.experiment.empty() || arguments.workload.empty() || !arguments.resume.empty())
+    if (!arguments.experiment.empty() || arguments.workload.empty() || !arguments.resume.empty() ||
+        !arguments.preemption.empty())
       return report_error({"berth compare", "", "--capacity and --minimum-nodes are about a workload alone",
                            "write e.g. berth compare quickstart --capacity"},
                           2);
@@ -343,6 +376,13 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_option("--label", arguments->label, "size of the workload: smoke, full or what its file lists")
       ->capture_default_str();
   command->add_option("--resume", arguments->resume, "folder of finished runs: read from there, and written there");
+  command
+      ->add_option("--preemption", arguments->preemption,
+                   "compare whom to evict instead, e.g. nomad,kubernetes,exact-lexicographic; see --list-strategies")
+      ->delimiter(',');
+  command->add_option("--eligible", arguments->eligible, "with --preemption: whom a task may evict")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"nomad", "kubernetes"}));
   command->add_flag("--capacity", arguments->capacity, "how many more tasks fit behind the workload");
   command->add_option("--task", arguments->task, "with --capacity: of this one, e.g. cpu=1000,memory=512,gpus=1");
   command->add_flag("--minimum-nodes", arguments->minimum_nodes,

@@ -44,6 +44,44 @@ enum MetricIndex : std::size_t {
   kP999,
 };
 
+enum PreemptionMetric : std::size_t {
+  kRunning,
+  kPriorityRunning,
+  kPreemptions,
+  kVictims,
+  kVictimsEach,
+  kVictimPriority,
+  kVictimHighest,
+  kLostCpu,
+  kLostMemory,
+  kOvershoot,
+  kCascades,
+  kCascadeDepth,
+  kAgain,
+  kLookP50,
+  kLookP99,
+};
+
+std::vector<double> values_of(const sim::PreemptionRun& run) {
+  const auto per = [](double a, double b) { return b == 0 ? 0 : a / b; };
+  const auto victims = static_cast<double>(run.victims), decisions = static_cast<double>(run.preemptions);
+  return {run.asked == 0 ? 100 : 100 * static_cast<double>(run.running) / static_cast<double>(run.asked),
+          run.priority_running_percent,
+          decisions,
+          victims,
+          per(victims, decisions),
+          per(static_cast<double>(run.victim_priorities), victims),
+          static_cast<double>(run.victim_priority_max),
+          run.lost_cpu_ghz_h,
+          run.lost_memory_gib_h,
+          100 * per(run.overshoot, decisions),
+          static_cast<double>(run.cascades),
+          static_cast<double>(run.cascade_depth_max),
+          run.victims == 0 ? 100 : 100 * static_cast<double>(run.placed_again) / victims,
+          static_cast<double>(run.latency.percentile(50)),
+          static_cast<double>(run.latency.percentile(99))};
+}
+
 std::vector<double> values_of(const sim::PackingRun& run) {
   const sim::PackingQuality& q = run.quality;
   const auto decisions = static_cast<double>(run.latency.count());
@@ -80,7 +118,7 @@ std::string key_of(const sim::Workload& workload, const std::string& text, const
   return digest.hex().substr(0, 32);
 }
 
-std::optional<GridRun> kept_run(const std::string& path, const std::string& key) {
+std::optional<GridRun> kept_run(const std::string& path, const std::string& key, const MetricSet& set) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::nullopt;
   const auto text = io::read_file(path);
@@ -88,7 +126,7 @@ std::optional<GridRun> kept_run(const std::string& path, const std::string& key)
   const auto value = io::parse_json(*text, path);
   if (!value || (*value)["key"].as_string() != key) return std::nullopt;
   GridRun out{.done = true, .resumed = true, .values = {}, .digest = (*value)["digest"].as_string()};
-  for (const Metric& metric : metrics()) {
+  for (const Metric& metric : set.all) {
     const json::Value* one = (*value)["metrics"].find(metric.name);
     if (!one || !one->is_number()) return std::nullopt;
     out.values.push_back(one->as_double());
@@ -96,18 +134,14 @@ std::optional<GridRun> kept_run(const std::string& path, const std::string& key)
   return out;
 }
 
-json::Value run_json(const GridRun& run) {
+json::Value run_json(const GridRun& run, const MetricSet& set) {
   json::Value out = json::Value::object();
   out.set("digest", run.digest);
   json::Value values = json::Value::object();
-  for (std::size_t m = 0; m < metrics().size(); ++m) values.set(metrics()[m].name, run.values[m]);
+  for (std::size_t m = 0; m < set.all.size(); ++m) values.set(set.all[m].name, run.values[m]);
   out.set("metrics", std::move(values));
   return out;
 }
-
-/// Shown in every table: these, where the dimension is there at all.
-constexpr std::size_t kShown[] = {kPlaced,      kCpuUsed,   kMemoryUsed, kGpuUsed,       kFragmentation,
-                                  kGpuFragment, kNodesUsed, kBalance,    kDecisionsPerS, kP99};
 
 bool anything(const GridResult& result, std::size_t metric) {
   for (std::size_t s = 0; s < result.strategies.size(); ++s)
@@ -116,34 +150,33 @@ bool anything(const GridResult& result, std::size_t metric) {
   return false;
 }
 
-/// No other strategy is at least as good in placed share, fragmentation and speed and better in one.
+/// No other strategy is at least as good in all of the front's metrics and better in one.
 std::vector<bool> front_of(const GridResult& result) {
   std::vector<std::vector<double>> points;
-  for (std::size_t s = 0; s < result.strategies.size(); ++s)
-    points.push_back({summarise(result.values(s, kPlaced)).mean, -summarise(result.values(s, kFragmentation)).mean,
-                      summarise(result.values(s, kDecisionsPerS)).mean});
+  for (std::size_t s = 0; s < result.strategies.size(); ++s) {
+    auto& point = points.emplace_back();
+    for (const std::size_t m : result.set->front)
+      point.push_back(result.set->all[m].direction * summarise(result.values(s, m)).mean);
+  }
   return pareto_front(points);
 }
 
 std::vector<std::vector<std::string>> summary_rows(const GridResult& result, bool interval) {
   std::vector<std::size_t> shown;
-  for (const std::size_t metric : kShown)
-    if (anything(result, metric) || metric == kPlaced) shown.push_back(metric);
+  for (const std::size_t metric : result.set->shown)
+    if (anything(result, metric) || metric == result.set->shown.front()) shown.push_back(metric);
   std::vector<std::vector<std::string>> rows(1, {"strategy"});
-  for (const std::size_t metric : shown) rows[0].push_back(metrics()[metric].title);
+  for (const std::size_t metric : shown) rows[0].push_back(result.set->all[metric].title);
   rows[0].push_back("front");
   const auto front = front_of(result);
   for (std::size_t s = 0; s < result.strategies.size(); ++s) {
     auto& row = rows.emplace_back(1, result.strategies[s]);
     for (const std::size_t metric : shown)
-      row.push_back(plus_minus(summarise(result.values(s, metric)), metrics()[metric].digits, interval));
+      row.push_back(plus_minus(summarise(result.values(s, metric)), result.set->all[metric].digits, interval));
     row.push_back(front[s] ? "*" : "");
   }
   return rows;
 }
-
-/// What strategies are tested in; more would cost every test its power.
-constexpr std::size_t kTested[] = {kPlaced, kFragmentation, kGpuFragment, kNodesUsed, kBalance, kDecisionsPerS};
 
 struct Difference {
   std::size_t strategy, metric;
@@ -155,7 +188,7 @@ std::vector<Difference> differences_of(const GridResult& result) {
   std::vector<Difference> out;
   if (result.seeds.size() < 2) return out;
   for (std::size_t s = 1; s < result.strategies.size(); ++s)
-    for (const std::size_t metric : kTested)
+    for (const std::size_t metric : result.set->tested)
       if (anything(result, metric)) {
         out.push_back({s, metric, {}});
         tests.push_back(paired_test(result.values(s, metric), result.values(0, metric)));
@@ -172,7 +205,7 @@ std::vector<std::vector<std::string>> difference_rows(const GridResult& result) 
       rows.push_back({fmt::format("against {}", result.strategies[0]), "metric", "difference", "95 % interval", "p",
                       "ranks p", "effect", "verdict"});
     const PairedTest& t = d.test;
-    const Metric& m = metrics()[d.metric];
+    const Metric& m = result.set->all[d.metric];
     const int digits = m.digits + 1;
     rows.push_back({result.strategies[d.strategy], m.title, fmt::format("{:+.{}f}", t.difference, digits),
                     fmt::format("{:+.{}f} to {:+.{}f}", t.low, digits, t.high, digits), p_words(t.p_adjusted),
@@ -183,24 +216,53 @@ std::vector<std::vector<std::string>> difference_rows(const GridResult& result) 
 
 }  // namespace
 
-const std::vector<Metric>& metrics() {
-  static const std::vector<Metric> kMetrics = {{"placed_percent", "placed %", 1, false, 2},
-                                               {"priority_placed_percent", "by priority %", 1, false, 2},
-                                               {"cpu_percent", "cpu %", 0, false, 2},
-                                               {"memory_percent", "memory %", 0, false, 2},
-                                               {"disk_percent", "disk %", 0, false, 2},
-                                               {"gpu_percent", "gpu %", 0, false, 2},
-                                               {"fragmentation_percent", "fragmented %", -1, false, 2},
-                                               {"gpu_fragment_percent", "gpu fragments %", -1, false, 2},
-                                               {"stranded_cpu_percent", "stranded cpu %", -1, false, 2},
-                                               {"stranded_memory_percent", "stranded memory %", -1, false, 2},
-                                               {"nodes_used_percent", "nodes used %", 0, false, 2},
-                                               {"balance_points", "balance", -1, false, 2},
-                                               {"decisions_per_s", "decisions/s", 1, true, 0},
-                                               {"latency_p50_ns", "p50 ns", -1, true, 0},
-                                               {"latency_p99_ns", "p99 ns", -1, true, 0},
-                                               {"latency_p999_ns", "p99.9 ns", -1, true, 0}};
-  return kMetrics;
+const MetricSet& packing_metrics() {
+  static const MetricSet kSet = {{{"placed_percent", "placed %", 1, false, 2},
+                                  {"priority_placed_percent", "by priority %", 1, false, 2},
+                                  {"cpu_percent", "cpu %", 0, false, 2},
+                                  {"memory_percent", "memory %", 0, false, 2},
+                                  {"disk_percent", "disk %", 0, false, 2},
+                                  {"gpu_percent", "gpu %", 0, false, 2},
+                                  {"fragmentation_percent", "fragmented %", -1, false, 2},
+                                  {"gpu_fragment_percent", "gpu fragments %", -1, false, 2},
+                                  {"stranded_cpu_percent", "stranded cpu %", -1, false, 2},
+                                  {"stranded_memory_percent", "stranded memory %", -1, false, 2},
+                                  {"nodes_used_percent", "nodes used %", 0, false, 2},
+                                  {"balance_points", "balance", -1, false, 2},
+                                  {"decisions_per_s", "decisions/s", 1, true, 0},
+                                  {"latency_p50_ns", "p50 ns", -1, true, 0},
+                                  {"latency_p99_ns", "p99 ns", -1, true, 0},
+                                  {"latency_p999_ns", "p99.9 ns", -1, true, 0}},
+                                 {kPlaced, kCpuUsed, kMemoryUsed, kGpuUsed, kFragmentation, kGpuFragment, kNodesUsed,
+                                  kBalance, kDecisionsPerS, kP99},
+                                 {kPlaced, kFragmentation, kGpuFragment, kNodesUsed, kBalance, kDecisionsPerS},
+                                 {kPlaced, kFragmentation, kDecisionsPerS},
+                                 "no strategy is as good in placed, fragmented and decisions/s and better in one"};
+  return kSet;
+}
+
+const MetricSet& preemption_metrics() {
+  static const MetricSet kSet = {{{"running_percent", "running %", 1, false, 2},
+                                  {"priority_running_percent", "by priority %", 1, false, 2},
+                                  {"preemptions", "preemptions", 0, false, 1},
+                                  {"victims", "victims", -1, false, 1},
+                                  {"victims_each", "each", -1, false, 2},
+                                  {"victim_priority_mean", "their priority", -1, false, 1},
+                                  {"victim_priority_highest", "highest", -1, false, 1},
+                                  {"lost_cpu_ghz_h", "lost GHz h", -1, false, 1},
+                                  {"lost_memory_gib_h", "lost GiB h", -1, false, 1},
+                                  {"overshoot_percent", "left over %", -1, false, 1},
+                                  {"cascades", "cascades", -1, false, 1},
+                                  {"cascade_depth", "depth", -1, false, 0},
+                                  {"placed_again_percent", "again %", 1, false, 1},
+                                  {"look_p50_ns", "p50 ns", -1, true, 0},
+                                  {"look_p99_ns", "p99 ns", -1, true, 0}},
+                                 {kPriorityRunning, kPreemptions, kVictims, kVictimPriority, kVictimHighest, kLostCpu,
+                                  kOvershoot, kCascades, kAgain, kLookP50, kLookP99},
+                                 {kPriorityRunning, kVictims, kVictimPriority, kLostCpu, kOvershoot, kAgain},
+                                 {kPriorityRunning, kVictims, kLostCpu, kLookP50},
+                                 "no rule is as good in by priority, victims, lost GHz h and p50 and better in one"};
+  return kSet;
 }
 
 std::vector<double> GridResult::values(std::size_t strategy, std::size_t metric) const {
@@ -235,6 +297,14 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
   GridResult out;
   out.workload = workload.name, out.label = workload.label, out.seeds = options.seeds;
   for (const NamedStrategy& s : options.strategies) out.strategies.push_back(s.name);
+  const bool preempts = !options.strategies.empty() && options.strategies.front().rule != nullptr;
+  if (preempts) {
+    out.set = &preemption_metrics();
+    out.how =
+        fmt::format("preemption: placed by {}; victims are {}", options.strategies.front().spec.text(),
+                    options.eligible == sim::Eligibility::nomad ? "at least 10 lower in priority and of other jobs"
+                                                                : "lower in priority");
+  }
   const std::size_t strategies = out.strategies.size(), total = strategies * out.seeds.size();
   out.runs.resize(total);
   std::error_code error_code;
@@ -258,11 +328,14 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
     const std::size_t at = i / strategies, s = i % strategies;
     Seed& seed = seeds[at];
     GridRun& run = out.runs[s * out.seeds.size() + at];
-    const std::string key = key_of(workload, text, options.strategies[s].spec.text(), out.seeds[at]);
+    const NamedStrategy& strategy = options.strategies[s];
+    const std::string key =
+        key_of(workload, text, preempts ? fmt::format("{} {}", strategy.rule->name, out.how) : strategy.spec.text(),
+               out.seeds[at]);
     const std::string file =
         options.resume.empty() ? "" : (std::filesystem::path(options.resume) / (key + ".json")).string();
     if (!file.empty())
-      if (auto kept = kept_run(file, key)) run = std::move(*kept);
+      if (auto kept = kept_run(file, key, *out.set)) run = std::move(*kept);
     if (!run.done || at == 0)
       std::call_once(seed.once, [&] {
         auto problem = problem_of(workload, out.seeds[at]);
@@ -280,13 +353,22 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
       });
     if (!run.done) {
       if (seed.error) return tl::unexpected(*seed.error);
-      auto result = sim::replay_packing(*seed.problem, seed.context, seed.order,
-                                        {.seed = out.seeds[at], .departures = workload.departures},
-                                        strategy::registry(), options.strategies[s].spec);
-      if (!result) return tl::unexpected(result.error());
-      run = {.done = true, .resumed = false, .values = values_of(*result), .digest = result->digest};
+      const auto keep = [&](const auto& result) -> Result<void> {
+        if (!result) return tl::unexpected(result.error());
+        run = {.done = true, .resumed = false, .values = values_of(*result), .digest = result->digest};
+        return {};
+      };
+      const auto ran =
+          preempts ? keep(sim::replay_preemption(
+                         *seed.problem, seed.context, seed.order,
+                         {.seed = out.seeds[at], .departures = workload.departures, .eligible = options.eligible},
+                         strategy::registry(), strategy.spec, *strategy.rule))
+                   : keep(sim::replay_packing(*seed.problem, seed.context, seed.order,
+                                              {.seed = out.seeds[at], .departures = workload.departures},
+                                              strategy::registry(), strategy.spec));
+      if (!ran) return ran;
       if (!file.empty()) {
-        json::Value value = run_json(run);
+        json::Value value = run_json(run, *out.set);
         value.set("key", key);
         value.set("strategy", out.strategies[s]);
         value.set("seed", out.seeds[at]);
@@ -310,6 +392,7 @@ std::string headline(const GridResult& result) {
   std::string out = fmt::format("{} ({}): {} nodes, {} tasks (first seed), {} strategies x {} seeds{}\n",
                                 result.workload, result.label, result.nodes, result.asked, result.strategies.size(),
                                 result.seeds.size(), result.partial ? "; PARTIAL: interrupted" : "");
+  if (!result.how.empty()) out += result.how + "\n";
   if (resumed > 0) out += fmt::format("{} of {} runs were finished before\n", resumed, result.runs.size());
   if (!result.left_out.empty()) {
     std::string all;
@@ -318,13 +401,13 @@ std::string headline(const GridResult& result) {
   }
   return out;
 }
-constexpr const char* kFrontWords =
-    "mean ± standard deviation over seeds; front *: no strategy is as good in placed, fragmented and decisions/s and "
-    "better in one\n";
+std::string front_words(const GridResult& result) {
+  return fmt::format("mean ± standard deviation over seeds; front *: {}\n", result.set->front_words);
+}
 }  // namespace
 
 std::string grid_table(const GridResult& result) {
-  std::string out = headline(result) + "\n" + text_table(summary_rows(result, false)) + kFrontWords;
+  std::string out = headline(result) + "\n" + text_table(summary_rows(result, false)) + front_words(result);
   if (const auto rows = difference_rows(result); !rows.empty()) out += "\n" + text_table(rows) + kTestWords;
   out += fmt::format("placements digest of all runs: {}\n{} runs in {:.2f} s\n", result.digest(), result.runs.size(),
                      result.elapsed_s);
@@ -332,7 +415,7 @@ std::string grid_table(const GridResult& result) {
 }
 
 std::string grid_markdown(const GridResult& result) {
-  std::string out = headline(result) + "\n" + markdown_table(summary_rows(result, true)) + "\n" + kFrontWords +
+  std::string out = headline(result) + "\n" + markdown_table(summary_rows(result, true)) + "\n" + front_words(result) +
                     "[ ]: 95 % confidence interval of the mean\n";
   if (const auto rows = difference_rows(result); !rows.empty()) out += "\n" + markdown_table(rows) + "\n" + kTestWords;
   return out;
@@ -340,7 +423,7 @@ std::string grid_markdown(const GridResult& result) {
 
 std::string grid_csv(const GridResult& result) {
   std::string out = "workload,label,strategy,seed,digest";
-  for (const Metric& metric : metrics()) out += fmt::format(",{}", metric.name);
+  for (const Metric& metric : result.set->all) out += fmt::format(",{}", metric.name);
   out += "\n";
   for (std::size_t s = 0; s < result.strategies.size(); ++s)
     for (std::size_t seed = 0; seed < result.seeds.size(); ++seed) {
@@ -360,6 +443,7 @@ json::Value grid_json(const GridResult& result) {
   out.set("version", 1);
   out.set("commit", std::string(base::build_info().commit));
   out.set("workload", result.workload);
+  if (!result.how.empty()) out.set("how", result.how);
   out.set("label", result.label);
   out.set("nodes", result.nodes);
   out.set("asked", result.asked);
@@ -378,20 +462,20 @@ json::Value grid_json(const GridResult& result) {
     one.set("strategy", result.strategies[s]);
     one.set("pareto", static_cast<bool>(front[s]));
     json::Value summary = json::Value::object();
-    for (std::size_t m = 0; m < metrics().size(); ++m) {
+    for (std::size_t m = 0; m < result.set->all.size(); ++m) {
       const Summary v = summarise(result.values(s, m));
       json::Value cell = summary_json(v);
       for (const Difference& d : differences) {
         if (d.strategy != s || d.metric != m) continue;
-        cell.set("against_first", test_json(d.test, metrics()[m].direction));
+        cell.set("against_first", test_json(d.test, result.set->all[m].direction));
       }
-      summary.set(metrics()[m].name, std::move(cell));
+      summary.set(result.set->all[m].name, std::move(cell));
     }
     one.set("summary", std::move(summary));
     json::Value runs = json::Value::array();
     for (std::size_t seed = 0; seed < result.seeds.size(); ++seed) {
       if (!result.run(s, seed).done) continue;
-      json::Value run = run_json(result.run(s, seed));
+      json::Value run = run_json(result.run(s, seed), *result.set);
       run.set("seed", result.seeds[seed]);
       runs.push(std::move(run));
     }

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "compare/statistics.h"
 #include "sim/packing_replay.h"
+#include "sim/preemption_replay.h"
 #include "sim/workload.h"
 
 namespace berth::compare {
@@ -25,11 +26,21 @@ struct Metric {
   bool speed;  ///< depends on the machine: not part of what must be equal on every run
   int digits;
 };
-[[nodiscard]] const std::vector<Metric>& metrics();
+/// What a kind of comparison measures; the lists are indices into `all`.
+struct MetricSet {
+  std::vector<Metric> all;
+  std::vector<std::size_t> shown;   ///< in tables, where any value is not 0
+  std::vector<std::size_t> tested;  ///< pairwise; more would cost every test its power
+  std::vector<std::size_t> front;   ///< of the Pareto front
+  const char* front_words;
+};
+[[nodiscard]] const MetricSet& packing_metrics();
+[[nodiscard]] const MetricSet& preemption_metrics();
 
 struct NamedStrategy {
-  std::string name;  ///< as shown: the spec's text, or the name of a sum in the workload file
-  strategy::StrategySpec spec;
+  std::string name;                           ///< as shown: the spec's text, or the name of a sum in the workload file
+  strategy::StrategySpec spec;                ///< how tasks are placed
+  const sim::PreemptionRule* rule = nullptr;  ///< with a rule: preemption is compared
 };
 
 struct GridRun {
@@ -40,15 +51,17 @@ struct GridRun {
 };
 
 struct GridOptions {
-  std::vector<NamedStrategy> strategies;
+  std::vector<NamedStrategy> strategies;  ///< all with a rule or all without
   std::vector<std::int64_t> seeds;
+  sim::Eligibility eligible = sim::Eligibility::nomad;
   std::size_t threads = 0;
   std::string resume;  ///< folder of finished runs; "" = none
   bool quiet = false;
 };
 
 struct GridResult {
-  std::string workload, label;
+  const MetricSet* set = &packing_metrics();
+  std::string workload, label, how;  ///< how: what is common to all runs, "" when there is nothing to say
   std::size_t nodes = 0;
   std::uint64_t asked = 0;
   std::vector<std::string> strategies, left_out;

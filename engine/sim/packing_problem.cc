@@ -36,9 +36,9 @@ using NodeKind = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
 NodeKind kind_of(const NodeRecord& record) { return {record.shape, record.datacenter, record.rack}; }
 
 /// One group of a job, compiled: everything that decides about a node but amounts.
-class Eligibility {
+class GroupEligibility {
  public:
-  Eligibility(const model::Job& job, const model::TaskGroup& group, match::Patterns& patterns)
+  GroupEligibility(const model::Job& job, const model::TaskGroup& group, match::Patterns& patterns)
       : job_(job),
         patterns_(patterns),
         of_job_(feasible::compile(job.constraints, patterns)),
@@ -238,7 +238,7 @@ Result<PackingProblem> packing_problem(const GeneratedCluster& cluster, const Jo
     }
     for (const model::TaskGroup& group : job->task_groups) {
       strategy::TaskClass task = ask_of(*job, group, gpu_shares, out.left_out);
-      const Eligibility eligible(*job, group, patterns);
+      const GroupEligibility eligible(*job, group, patterns);
       task.eligible.assign((n + 63) / 64, 0);
       std::size_t count = 0;
       const auto accept = [&](std::uint32_t node) {

@@ -31,8 +31,13 @@ std::string shown(std::string_view text) {
   return out;
 }
 
-/// "did you mean 'x'? valid: a, b, c".
-std::string remedy(std::string_view said, const std::vector<std::string>& valid) {
+InputError problem_with(std::string_view text, std::string problem, std::string what_to_do) {
+  return {fmt::format("strategy '{}'", shown(text)), "", std::move(problem), std::move(what_to_do)};
+}
+
+}  // namespace
+
+std::string nearest_and_valid(std::string_view said, const std::vector<std::string>& valid) {
   std::string all;
   const std::string* nearest = nullptr;
   std::size_t least = 1 + said.size() / 2;
@@ -44,12 +49,6 @@ std::string remedy(std::string_view said, const std::vector<std::string>& valid)
   const std::string list = all.empty() ? "there are none" : "valid: " + all;
   return nearest ? fmt::format("did you mean '{}'? {}", *nearest, list) : list;
 }
-
-InputError problem_with(std::string_view text, std::string problem, std::string what_to_do) {
-  return {fmt::format("strategy '{}'", shown(text)), "", std::move(problem), std::move(what_to_do)};
-}
-
-}  // namespace
 
 double Parameters::number(const std::string& name) const { return *base::parse_double(values_.at(name)); }
 
@@ -82,7 +81,7 @@ Result<StrategySpec> Registry::parse(std::string_view text) const {
   if (!info) {
     std::vector<std::string> names;
     for (const auto& [name, unused] : infos_) names.push_back(name);
-    return tl::unexpected(problem_with(text, "there is no such strategy", remedy(spec.name, names)));
+    return tl::unexpected(problem_with(text, "there is no such strategy", nearest_and_valid(spec.name, names)));
   }
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const std::size_t equals = parts[i].find('=');
@@ -116,8 +115,8 @@ Result<Parameters> Registry::check(const StrategyInfo& info, const StrategySpec&
         std::vector<std::string> valid = names;
         if (info.open_parameters)
           for (const auto& [name, unused] : infos_) valid.push_back(name);
-        return tl::unexpected(
-            problem_with(spec.text(), fmt::format("there is no parameter '{}'", shown(key)), remedy(key, valid)));
+        return tl::unexpected(problem_with(spec.text(), fmt::format("there is no parameter '{}'", shown(key)),
+                                           nearest_and_valid(key, valid)));
       }
       const auto weight = base::parse_double(value);
       if (!weight || !std::isfinite(*weight))
@@ -129,7 +128,7 @@ Result<Parameters> Registry::check(const StrategyInfo& info, const StrategySpec&
     if (!parameter->choices.empty()) {
       if (std::find(parameter->choices.begin(), parameter->choices.end(), value) == parameter->choices.end())
         return tl::unexpected(problem_with(spec.text(), fmt::format("'{}' cannot be '{}'", shown(key), shown(value)),
-                                           remedy(value, parameter->choices)));
+                                           nearest_and_valid(value, parameter->choices)));
     } else {
       const auto number = base::parse_double(value);
       if (!number || !(*number >= parameter->min && *number <= parameter->max))
@@ -146,7 +145,7 @@ Result<std::unique_ptr<Ranker>> Registry::make(const StrategySpec& spec, const C
   if (!info) {
     std::vector<std::string> names;
     for (const auto& [name, unused] : infos_) names.push_back(name);
-    return tl::unexpected(problem_with(spec.text(), "there is no such strategy", remedy(spec.name, names)));
+    return tl::unexpected(problem_with(spec.text(), "there is no such strategy", nearest_and_valid(spec.name, names)));
   }
   auto parameters = check(*info, spec);
   if (!parameters) return tl::unexpected(parameters.error());

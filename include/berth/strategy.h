@@ -348,4 +348,7 @@ class Registry {
 /// The strategies of this program: berth's own, and what was added. Not for concurrent changes.
 [[nodiscard]] Registry& registry();
 
+/// What to tell somebody who wrote `said`: "did you mean 'x'? valid: a, b, c".
+[[nodiscard]] std::string nearest_and_valid(std::string_view said, const std::vector<std::string>& valid);
+
 }  // namespace berth::strategy

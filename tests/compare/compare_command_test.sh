@@ -57,6 +57,10 @@ expect 2 'add --capacity' "$small" --task cpu=1
 expect 2 'name one of them' "$small" --capacity --minimum-nodes
 expect 2 'are about a workload alone' --capacity --experiment openb-atc23
 
+expect 2 "there is no rule 'nomat'.*did you mean 'nomad'\? valid: nomad, kubernetes" "$small" --preemption nomat
+expect 2 'several strategies that place' "$small" --preemption nomad --strategies best-fit,worst-fit
+expect 2 'are about a workload alone' "$small" --capacity --preemption nomad
+
 run() { "$berth" compare --quiet "$small" --strategies mine,first-fit,random --seeds 3 "$@"; }
 run --threads 1 --json "$scratch/a.json" --csv "$scratch/a.csv" --markdown "$scratch/a.md" > "$scratch/a" || broken "a good comparison failed with $?"
 run --threads 3 --resume "$scratch/kept" > "$scratch/b" || broken "three threads failed with $?"
@@ -80,6 +84,16 @@ for mode in "--capacity" "--capacity --task cpu=700,memory=300" "--minimum-nodes
   grep -q '"strategies"' "$scratch/one.json" || broken "$mode: no strategies in the JSON"
   grep -q '| mine |' "$scratch/one.md" || broken "$mode: no strategies in the Markdown"
 done
+
+sed 's/^name = "web"/&\npriority = [20, 90]/; s/nodes = 50/nodes = 8/' "$small" > "$scratch/full.toml"
+printf '[arrivals]\nprocess = "poisson"\nrate_per_s = 1\nclock = "skip"\n' >> "$scratch/full.toml"
+for threads in 1 3; do
+  "$berth" compare --quiet "$scratch/full.toml" --preemption nomad,kubernetes,exact-lexicographic --seeds 2 --threads $threads \
+    --csv "$scratch/evict$threads.csv" > "$scratch/evict$threads" || broken "--preemption failed with $?"
+done
+cmp -s <(grep '^placements digest' "$scratch/evict1") <(grep '^placements digest' "$scratch/evict3") || broken "--preemption depends on threads"
+grep -q '^  exact-lexicographic ' "$scratch/evict1" || broken "--preemption has no row per rule"
+[ "$(cut -d, -f8 "$scratch/evict1.csv" | tail -n +2 | grep -cv '^0$')" -gt 0 ] || broken "nobody was evicted from a full cluster"
 
 # Ctrl-C: what was finished is reported, marked, kept, and not run again.
 sed 's/count = 40/count = 4000/; s/nodes = 50/nodes = 4000/' "$small" > "$scratch/long.toml"

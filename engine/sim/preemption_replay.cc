@@ -1,0 +1,330 @@
+#include "sim/preemption_replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <queue>
+#include <set>
+#include <tuple>
+
+#include "rank/score_fit.h"
+#include "strategy/fragments.h"
+
+namespace berth::sim {
+namespace {
+
+using strategy::DeviceMask;
+using strategy::kCpu;
+using strategy::kDimensions;
+using strategy::kDisk;
+using strategy::kGpu;
+using strategy::kMemory;
+using strategy::Row;
+using strategy::TaskClass;
+using Steady = std::chrono::steady_clock;
+
+constexpr std::uint32_t kNobody = UINT32_MAX;
+
+/// One task that arrived.
+struct Task {
+  strategy::ClassId task = 0;
+  std::uint32_t job = 0;
+  bool distinct_hosts = false;
+  std::int64_t run_time_ns = kNeverEnds;
+  Row row = 0;
+  DeviceMask devices = 0;
+  bool placed = false, finished = false;
+  std::int64_t start_ns = 0;
+  std::uint32_t life = 0;  ///< which placement; ends of earlier ones are void
+};
+
+class Replay {
+ public:
+  Replay(const PackingProblem& problem, const strategy::Context& context, const std::vector<std::uint32_t>& order,
+         const PreemptionOptions& options, strategy::Ranker& ranker, const PreemptionRule& rule)
+      : problem_(problem),
+        context_(context),
+        order_(order),
+        options_(options),
+        ranker_(ranker),
+        rule_(rule),
+        fleet_(fleet_of(problem, order, false)),
+        on_row_(fleet_.size()) {}
+
+  PreemptionRun run() {
+    // The load is there from the start, as tasks that can be evicted.
+    std::vector<std::uint32_t> row_of(problem_.nodes.size(), kNobody);
+    for (Row row = 0; row < order_.size(); ++row) row_of[order_[row]] = row;
+    for (const PackingProblem::Load& load : problem_.load) {
+      const std::uint32_t row = row_of[load.node];
+      const TaskClass& task = fleet_.task_class(load.task);
+      if (row == kNobody || !fleet_.holds(row, task)) continue;
+      tasks_.push_back({.task = load.task, .job = problem_.jobs});
+      settle(static_cast<std::uint32_t>(tasks_.size() - 1),
+             {row, strategy::choose_devices(fleet_.node(row), task, strategy::DeviceRule::best), 0});
+    }
+    const std::size_t loaded = tasks_.size();
+    for (const PackingArrival& arrival : problem_.arrivals) {
+      leave_until(arrival.due_ns);
+      now_ns_ = arrival.due_ns;
+      for (std::uint32_t k = 0; k < arrival.count; ++k) {
+        tasks_.push_back({.task = arrival.task,
+                          .job = arrival.job,
+                          .distinct_hosts = arrival.distinct_hosts,
+                          .run_time_ns = arrival.run_time_ns});
+        place(static_cast<std::uint32_t>(tasks_.size() - 1));
+      }
+    }
+    double asked = 0, running = 0;
+    for (std::size_t i = loaded; i < tasks_.size(); ++i) {
+      const double priority = fleet_.task_class(tasks_[i].task).priority;
+      const bool there = tasks_[i].placed || tasks_[i].finished;
+      ++out_.asked, out_.running += there;
+      asked += priority, running += there ? priority : 0;
+    }
+    out_.priority_running_percent = asked == 0 ? 100 : 100 * running / asked;
+    out_.digest = fmt::format("{:016x}", digest_);
+    return std::move(out_);
+  }
+
+ private:
+  struct End {
+    std::int64_t at_ns;
+    std::uint32_t task, life;
+    bool operator>(const End& other) const { return std::tie(at_ns, task) > std::tie(other.at_ns, other.task); }
+  };
+  struct Decision {
+    Row row = 0;
+    DeviceMask devices = 0;
+    std::vector<std::uint32_t> victims;  ///< tasks
+    std::array<double, 4> key{};
+    EvictionCost cost;
+  };
+
+  void note(std::uint64_t value) { digest_ = mix64(digest_ ^ value); }
+
+  void settle(std::uint32_t id, const strategy::Choice& choice) {
+    Task& task = tasks_[id];
+    fleet_.place(choice.row, task.task, choice.devices);
+    task.row = choice.row, task.devices = choice.devices, task.placed = true, task.start_ns = now_ns_, ++task.life;
+    on_row_[choice.row].push_back(id);
+    if (task.distinct_hosts) hosts_[task.job].push_back(choice.row);
+    if (options_.departures && task.run_time_ns != kNeverEnds) ends_.push({now_ns_ + task.run_time_ns, id, task.life});
+    note(order_[choice.row]), note(choice.devices);
+  }
+  void remove(std::uint32_t id) {
+    Task& task = tasks_[id];
+    fleet_.remove(task.row, task.task, task.devices);
+    task.placed = false;
+    std::erase(on_row_[task.row], id);
+    if (task.distinct_hosts) {
+      auto& rows = hosts_[task.job];
+      rows.erase(std::find(rows.begin(), rows.end(), task.row));
+    }
+  }
+
+  void leave_until(std::int64_t now_ns) {
+    while (!ends_.empty() && ends_.top().at_ns <= now_ns) {
+      now_ns_ = ends_.top().at_ns;
+      bool any = false;
+      for (; !ends_.empty() && ends_.top().at_ns == now_ns_; ends_.pop()) {
+        const End end = ends_.top();
+        if (!tasks_[end.task].placed || tasks_[end.task].life != end.life) continue;
+        remove(end.task);
+        tasks_[end.task].finished = any = true;
+      }
+      if (any) try_waiting();
+    }
+  }
+
+  /// Those without a place: highest priority first, then by class, then in the order in which they came to wait. Where
+  /// one of a class fits nowhere the others do not either, unless they keep hosts apart.
+  void try_waiting() {
+    for (auto& [key, queue] : waiting_) {
+      std::size_t kept = 0, at = 0;
+      for (; at < queue.size(); ++at) {
+        const std::uint32_t id = queue[at];
+        if (const auto choice = ranked(tasks_[id])) {
+          settle(id, *choice);
+          if (evicted_.erase(id) > 0) ++out_.placed_again;
+          continue;
+        }
+        if (!tasks_[id].distinct_hosts) break;
+        queue[kept++] = id;
+      }
+      queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(kept), queue.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+  }
+
+  strategy::Exclusion exclusion_of(const Task& task) {
+    if (!task.distinct_hosts) return {};
+    excluded_.assign((fleet_.size() + 63) / 64, 0);
+    for (const Row row : hosts_[task.job]) excluded_[row / 64] |= std::uint64_t{1} << (row % 64);
+    return excluded_;
+  }
+  std::optional<strategy::Choice> ranked(const Task& task) {
+    return ranker_.choose(fleet_, task.task, exclusion_of(task));
+  }
+
+  /// Places a task, and after it those it evicts, those they evict, and so on. Priorities fall along such a chain, so
+  /// it ends.
+  void place(std::uint32_t first) {
+    std::deque<std::pair<std::uint32_t, std::uint32_t>> todo = {{first, 0}};  // task, depth
+    while (!todo.empty()) {
+      const auto [id, depth] = todo.front();
+      todo.pop_front();
+      if (const auto choice = ranked(tasks_[id])) {
+        settle(id, *choice);
+        if (depth > 0) ++out_.placed_again, evicted_.erase(id);
+        continue;
+      }
+      const auto begin = Steady::now();
+      auto decision = look_for_victims(tasks_[id]);
+      const auto taken = std::chrono::duration_cast<std::chrono::nanoseconds>(Steady::now() - begin).count();
+      out_.latency.record(taken), out_.decide_s += static_cast<double>(taken) * 1e-9;
+      if (!decision) {
+        note(~std::uint64_t{0});
+        const Task& task = tasks_[id];
+        waiting_[{-fleet_.task_class(task.task).priority, task.task, task.distinct_hosts}].push_back(id);
+        continue;
+      }
+      ++out_.preemptions, out_.cascades += depth > 0;
+      out_.cascade_depth_max = std::max(out_.cascade_depth_max, depth);
+      out_.overshoot += decision->cost.overshoot;
+      for (const std::uint32_t victim : decision->victims) {
+        const TaskClass& what = fleet_.task_class(tasks_[victim].task);
+        const double hours = static_cast<double>(now_ns_ - tasks_[victim].start_ns) / 3.6e12;
+        out_.lost_cpu_ghz_h += hours * what.ask[kCpu] / 1000,
+            out_.lost_memory_gib_h += hours * what.ask[kMemory] / 1024;
+        ++out_.victims, out_.victim_priorities += what.priority;
+        out_.victim_priority_max = std::max(out_.victim_priority_max, what.priority);
+        remove(victim);
+        evicted_.insert(victim);
+        note(victim);
+        todo.emplace_back(victim, depth + 1);
+      }
+      settle(id, {decision->row, decision->devices, 0});
+      if (depth > 0) ++out_.placed_again, evicted_.erase(id);
+    }
+  }
+
+  [[nodiscard]] bool eligible(const Task& asker, std::int32_t priority, const Task& other) const {
+    const std::int32_t theirs = fleet_.task_class(other.task).priority;
+    return options_.eligible == Eligibility::kubernetes ? theirs < priority
+                                                        : priority - theirs >= 10 && other.job != asker.job;
+  }
+
+  std::optional<Decision> look_for_victims(const Task& asker) {
+    const TaskClass& task = fleet_.task_class(asker.task);
+    const strategy::Exclusion without = exclusion_of(asker);
+    std::optional<Decision> best;
+    for (Row row = 0; row < fleet_.size(); ++row) {
+      if (!task.may_run_on(row) || strategy::excluded(without, row)) continue;
+      const strategy::Node node = fleet_.node(row);
+      if (task.gpus > node.state.device_count) continue;
+      ids_.clear();
+      for (const std::uint32_t id : on_row_[row])
+        if (eligible(asker, task.priority, tasks_[id])) ids_.push_back(id);
+      if (ids_.empty()) continue;
+      std::sort(ids_.begin(), ids_.end());
+      const double fit =
+          rank::fit_component(rank::FitAlgorithm::binpack, node.used(kCpu) + task.ask[kCpu], node.capacity(kCpu),
+                              node.used(kMemory) + task.ask[kMemory], node.capacity(kMemory));
+      each_device_set(node, task, [&](DeviceMask devices) {
+        auto decision = on_devices(row, node, task, devices);
+        if (!decision) return;
+        decision->key = node_key(rule_.node, decision->cost, fit);
+        if (!best || decision->key < best->key) best = std::move(decision);
+      });
+    }
+    return best;
+  }
+
+  /// R-STRAT-818: each device for a part of one, the least occupied devices for whole ones, none without GPUs.
+  template <class F>
+  void each_device_set(const strategy::Node& node, const TaskClass& task, F f) {
+    if (task.gpus == 0) return f(DeviceMask{0});
+    if (task.gpu_milli < strategy::kWholeDevice) {
+      for (std::size_t i = 0; i < node.devices.size(); ++i) f(DeviceMask{1} << i);
+      return;
+    }
+    std::vector<std::size_t> by_use(node.devices.size());
+    for (std::size_t i = 0; i < by_use.size(); ++i) by_use[i] = i;
+    std::stable_sort(by_use.begin(), by_use.end(),
+                     [&](std::size_t a, std::size_t b) { return node.devices[a] > node.devices[b]; });
+    DeviceMask mask = 0;
+    for (std::int32_t i = 0; i < task.gpus; ++i) mask |= DeviceMask{1} << by_use[static_cast<std::size_t>(i)];
+    f(mask);
+  }
+
+  std::optional<Decision> on_devices(Row row, const strategy::Node& node, const TaskClass& task, DeviceMask devices) {
+    Shortage shortage{.ask = task.ask, .free = node.state.free, .capacity = node.state.capacity, .candidates = {}};
+    shortage.free[kGpu] = 0;
+    for (std::size_t i = 0; i < node.devices.size(); ++i)
+      if ((devices >> i & 1) != 0) shortage.free[kGpu] += node.devices[i];
+    candidates_.clear();
+    for (const std::uint32_t id : ids_) {
+      const TaskClass& other = fleet_.task_class(tasks_[id].task);
+      Evictable candidate{.amounts = other.ask, .priority = other.priority, .start_ns = tasks_[id].start_ns};
+      candidate.amounts[kGpu] = std::popcount(tasks_[id].devices & devices) * other.gpu_milli;
+      if (rule_.victims == VictimRule::fragments)
+        candidate.fragment_gain = fragment_gain(node, other, tasks_[id].devices);
+      candidates_.push_back(candidate);
+    }
+    shortage.candidates = candidates_;
+    const auto victims = choose_victims(rule_.victims, shortage);
+    if (!victims || node.state.tasks - static_cast<std::int32_t>(victims->size()) >= fleet_.tasks_max())
+      return std::nullopt;
+    Decision out{.row = row, .devices = devices, .cost = cost_of(shortage, *victims, now_ns_)};
+    for (const std::uint32_t v : *victims) out.victims.push_back(ids_[v]);
+    return out;
+  }
+
+  double fragment_gain(const strategy::Node& node, const TaskClass& other, DeviceMask devices) {
+    if (!context_.fragments || node.devices.empty()) return 0;
+    after_.assign(node.devices.begin(), node.devices.end());
+    for (std::size_t i = 0; i < after_.size(); ++i)
+      if ((devices >> i & 1) != 0) after_[i] = static_cast<std::int16_t>(after_[i] + other.gpu_milli);
+    const auto& tables = *context_.fragments;
+    return tables.exact(node.state.model, node.free(kCpu), node.devices) -
+           tables.exact(node.state.model, node.free(kCpu) + other.ask[kCpu], after_);
+  }
+
+  const PackingProblem& problem_;
+  const strategy::Context& context_;
+  const std::vector<std::uint32_t>& order_;
+  const PreemptionOptions& options_;
+  strategy::Ranker& ranker_;
+  const PreemptionRule& rule_;
+  strategy::Fleet fleet_;
+  std::vector<Task> tasks_;
+  std::vector<std::vector<std::uint32_t>> on_row_;
+  std::map<std::uint32_t, std::vector<Row>> hosts_;  ///< of jobs with distinct hosts
+  /// By minus priority and class; distinct hosts apart from the others.
+  std::map<std::tuple<std::int32_t, strategy::ClassId, bool>, std::vector<std::uint32_t>> waiting_;
+  std::set<std::uint32_t> evicted_;  ///< now without a place
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  std::int64_t now_ns_ = 0;
+  std::uint64_t digest_ = mix64(2);
+  PreemptionRun out_;
+  std::vector<std::uint64_t> excluded_;
+  std::vector<std::uint32_t> ids_;
+  std::vector<Evictable> candidates_;
+  std::vector<std::int16_t> after_;
+};
+
+}  // namespace
+
+Result<PreemptionRun> replay_preemption(const PackingProblem& problem, const strategy::Context& context,
+                                        const std::vector<std::uint32_t>& order, const PreemptionOptions& options,
+                                        const strategy::Registry& strategies, const strategy::StrategySpec& spec,
+                                        const PreemptionRule& rule) {
+  auto ranker = strategies.make(spec, with_draws(context, options.seed));
+  if (!ranker) return tl::unexpected(ranker.error());
+  return Replay(problem, context, order, options, **ranker, rule).run();
+}
+
+}  // namespace berth::sim

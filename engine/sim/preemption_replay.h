@@ -1,0 +1,54 @@
+// A packing problem replayed with preemption: a task that fits nowhere evicts others of lower priority, by a rule.
+//
+// Tasks are placed one by one in the order of their arrival by a ranking strategy. Where that finds no node, every node
+// is looked at for victims, and the best node by the rule's own order takes the task. The evicted are placed again at
+// once, with the same strategy and rule (so they may evict in turn: a cascade); those that fit nowhere wait, and are
+// tried again whenever tasks have left, highest priority first.
+#pragma once
+
+#include <string>
+
+#include "sim/histogram.h"
+#include "sim/packing_replay.h"
+#include "sim/victims.h"
+
+namespace berth::sim {
+
+/// R-STRAT-802.
+enum class Eligibility : std::uint8_t {
+  nomad,       ///< priority at least 10 lower, and not of the same job
+  kubernetes,  ///< lower priority
+};
+
+struct PreemptionOptions {
+  std::int64_t seed = 1;
+  bool departures = false;
+  Eligibility eligible = Eligibility::nomad;
+};
+
+struct PreemptionRun {
+  std::uint64_t asked = 0;
+  std::uint64_t running = 0;            ///< have a place at the end, or had until their end
+  double priority_running_percent = 0;  ///< the same, each task weighted by its priority
+  std::uint64_t preemptions = 0;        ///< decisions that evicted
+  std::uint64_t victims = 0;            ///< evictions; a task evicted twice counts twice
+  std::int64_t victim_priorities = 0;
+  std::int32_t victim_priority_max = 0;
+  double lost_cpu_ghz_h = 0, lost_memory_gib_h = 0;  ///< run time of victims until then, times what they used
+  double overshoot = 0;                              ///< sum over decisions, in nodes: what was freed in vain
+  std::uint64_t cascades = 0;                        ///< decisions made for a task that had been evicted
+  std::uint32_t cascade_depth_max = 0;               ///< 1 = an evicted task evicted others
+  std::uint64_t placed_again = 0;                    ///< evictions whose task found a place again
+  Histogram latency;                                 ///< ns per decision that looked for victims
+  double decide_s = 0;
+  std::string digest;
+};
+
+/// Errors are those of the ranking strategy. Rows of the fleet are the nodes in `order`.
+[[nodiscard]] Result<PreemptionRun> replay_preemption(const PackingProblem& problem, const strategy::Context& context,
+                                                      const std::vector<std::uint32_t>& order,
+                                                      const PreemptionOptions& options,
+                                                      const strategy::Registry& strategies,
+                                                      const strategy::StrategySpec& spec, const PreemptionRule& rule);
+
+}  // namespace berth::sim

@@ -1,0 +1,366 @@
+#include "sim/victims.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <tuple>
+
+#include "preempt/victims.h"
+#include "rank/components.h"
+
+namespace berth::sim {
+namespace {
+
+using strategy::kCpu;
+using strategy::kDimensions;
+using strategy::kDisk;
+using strategy::kGpu;
+using strategy::kMemory;
+using Positions = std::vector<std::uint32_t>;
+using Wide = std::array<std::int64_t, kDimensions>;
+
+/// What is missing, negative where there is more than enough.
+Wide missing_of(const Shortage& s) {
+  Wide out{};
+  for (std::size_t d = 0; d < kDimensions; ++d) out[d] = std::int64_t{s.ask[d]} - s.free[d];
+  return out;
+}
+void subtract(Wide& from, const strategy::Amounts& amounts) {
+  for (std::size_t d = 0; d < kDimensions; ++d) from[d] -= amounts[d];
+}
+void add(Wide& to, const strategy::Amounts& amounts) {
+  for (std::size_t d = 0; d < kDimensions; ++d) to[d] += amounts[d];
+}
+bool met(const Wide& missing) {
+  return std::all_of(missing.begin(), missing.end(), [](std::int64_t m) { return m <= 0; });
+}
+
+/// How much of what is missing a candidate brings, in parts of the ask.
+double worth(const Shortage& s, const Wide& missing, const Evictable& candidate) {
+  double sum = 0;
+  for (std::size_t d = 0; d < kDimensions; ++d)
+    if (missing[d] > 0)
+      sum +=
+          static_cast<double>(std::min<std::int64_t>(candidate.amounts[d], missing[d])) / static_cast<double>(s.ask[d]);
+  return sum;
+}
+
+/// Positions in order of importance: higher priority, then earlier start, then earlier position.
+Positions by_importance(const Shortage& s, Positions positions) {
+  std::stable_sort(positions.begin(), positions.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const Evictable &x = s.candidates[a], &y = s.candidates[b];
+    return x.priority != y.priority ? x.priority > y.priority : x.start_ns < y.start_ns;
+  });
+  return positions;
+}
+
+Positions all_of(const Shortage& s) {
+  Positions out(s.candidates.size());
+  std::iota(out.begin(), out.end(), 0U);
+  return out;
+}
+
+/// Lets those go that are not needed, most important first; what stays is inclusion-minimal.
+Positions reprieve(const Shortage& s, const Positions& victims) {
+  Wide missing = missing_of(s);
+  for (const std::uint32_t v : victims) subtract(missing, s.candidates[v].amounts);
+  Positions out;
+  for (const std::uint32_t v : by_importance(s, victims)) {
+    add(missing, s.candidates[v].amounts);
+    if (met(missing)) continue;
+    subtract(missing, s.candidates[v].amounts);
+    out.push_back(v);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// Takes the candidate with the least `cost(candidate, worth)` of those that bring something, until it is enough.
+template <class Cost>
+Positions greedy(const Shortage& s, const Positions& from, Cost cost) {
+  Wide missing = missing_of(s);
+  Positions out, left = from;
+  while (!met(missing) && !left.empty()) {
+    std::size_t best = left.size();
+    double best_cost = 0;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      const Evictable& candidate = s.candidates[left[i]];
+      const double brings = worth(s, missing, candidate);
+      if (brings <= 0) continue;
+      if (const double c = cost(candidate, brings); best == left.size() || c < best_cost) best = i, best_cost = c;
+    }
+    if (best == left.size()) break;
+    subtract(missing, s.candidates[left[best]].amounts);
+    out.push_back(left[best]);
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(best));
+  }
+  return reprieve(s, out);
+}
+
+Positions greedy_fewest(const Shortage& s) {
+  return greedy(s, all_of(s), [](const Evictable&, double brings) { return -brings; });
+}
+Positions greedy_priority(const Shortage& s, const Positions& from) {
+  return greedy(s, from, [](const Evictable& c, double brings) { return (double(c.priority) + 1) / brings; });
+}
+Positions greedy_lexicographic(const Shortage& s) {
+  // The lowest priority up to which everybody together is enough.
+  Positions sorted = all_of(s);
+  std::stable_sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return s.candidates[a].priority < s.candidates[b].priority;
+  });
+  Wide missing = missing_of(s);
+  std::size_t taken = 0;
+  while (taken < sorted.size() && !met(missing)) subtract(missing, s.candidates[sorted[taken++]].amounts);
+  const std::int32_t highest = s.candidates[sorted[taken - 1]].priority;
+  while (taken < sorted.size() && s.candidates[sorted[taken]].priority == highest) ++taken;
+  sorted.resize(taken);
+  std::sort(sorted.begin(), sorted.end());
+  return greedy_priority(s, sorted);
+}
+
+Positions nomads(const Shortage& s) {
+  Positions out;
+  Wide missing = missing_of(s);
+  // Devices first, by priority; then what engine/preempt chooses for the other amounts.
+  Positions rest = all_of(s);
+  std::stable_sort(rest.begin(), rest.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return s.candidates[a].priority < s.candidates[b].priority;
+  });
+  for (std::size_t i = 0; i < rest.size() && missing[kGpu] > 0;) {
+    if (s.candidates[rest[i]].amounts[kGpu] == 0) {
+      ++i;
+      continue;
+    }
+    subtract(missing, s.candidates[rest[i]].amounts);
+    out.push_back(rest[i]);
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  if (!met(missing)) {
+    std::sort(rest.begin(), rest.end());
+    std::vector<preempt::Candidate> candidates;
+    model::FlatResources room, ask;
+    ask.cpu_mhz = s.ask[kCpu], ask.memory_mb = ask.memory_max_mb = s.ask[kMemory], ask.disk_mb = s.ask[kDisk];
+    Wide all{};
+    for (std::size_t d = 0; d < kDimensions; ++d) all[d] = s.ask[d] - missing[d];
+    std::int64_t highest = 0;
+    for (const std::uint32_t v : rest) {
+      const Evictable& from = s.candidates[v];
+      preempt::Candidate candidate;
+      candidate.cpu_mhz = from.amounts[kCpu], candidate.memory_mb = from.amounts[kMemory];
+      candidate.disk_mb = from.amounts[kDisk], candidate.priority = from.priority;
+      candidates.push_back(candidate);
+      add(all, from.amounts);
+      highest = std::max<std::int64_t>(highest, from.priority);
+    }
+    room.cpu_mhz = all[kCpu], room.memory_mb = room.memory_max_mb = all[kMemory], room.disk_mb = all[kDisk];
+    preempt::Scratch scratch;
+    preempt::Victims victims;
+    preempt::choose_for_resources(highest + preempt::kMinPriorityDelta, room, ask, candidates, scratch, victims);
+    for (const std::uint32_t v : victims) out.push_back(rest[v]);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Positions by_fragments(const Shortage& s) {
+  Positions order = all_of(s);
+  std::erase_if(order, [&](std::uint32_t v) { return !(s.candidates[v].fragment_gain > 0); });
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return s.candidates[a].fragment_gain > s.candidates[b].fragment_gain;
+  });
+  Wide missing = missing_of(s);
+  Positions out;
+  for (std::size_t i = 0; i < order.size() && !met(missing); ++i) {
+    subtract(missing, s.candidates[order[i]].amounts);
+    out.push_back(order[i]);
+  }
+  if (!met(missing)) return greedy_lexicographic(s);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+using Objective = std::tuple<double, double, double, double>;
+
+/// Depth-first over candidates by position, in or out, bounded by what the rest can still bring and by the best so far.
+class Exact {
+ public:
+  Exact(VictimRule rule, const Shortage& s) : rule_(rule), s_(s), rest_(s.candidates.size() + 1) {
+    for (std::size_t i = s.candidates.size(); i-- > 0;) {
+      rest_[i] = rest_[i + 1];
+      add(rest_[i], s.candidates[i].amounts);
+    }
+  }
+  /// `start`: a choice that is enough; its objective bounds the search where steps are limited.
+  Positions solve(Positions start) {
+    limited_ = s_.candidates.size() > kExactCandidates;
+    if (limited_) {
+      for (const std::uint32_t v : start) {
+        sum_ += s_.candidates[v].priority;
+        highest_ = std::max<double>(highest_, s_.candidates[v].priority);
+      }
+      taken_ = std::move(start);
+      best_ = taken_, best_objective_ = objective(cost_of(s_, taken_, 0).overshoot), found_ = true;
+      taken_.clear(), sum_ = 0, highest_ = 0;
+    }
+    walk(0, missing_of(s_));
+    return best_;
+  }
+
+ private:
+  /// Of the victims so far; without the overshoot, which is no lower bound before the end.
+  [[nodiscard]] Objective objective(double overshoot) const {
+    const auto count = static_cast<double>(taken_.size());
+    switch (rule_) {
+      case VictimRule::exact_fewest:
+        return {count, sum_, overshoot, 0};
+      case VictimRule::exact_priority:
+        return {sum_ + count, count, 0, 0};
+      default:
+        return {highest_, sum_, count, overshoot};
+    }
+  }
+  void walk(std::size_t i, const Wide& missing) {
+    if (limited_ && ++steps_ > kExactSteps) return;
+    if (found_ && !(objective(0) < best_objective_)) return;
+    if (met(missing)) {
+      double overshoot = 0;
+      for (std::size_t d = 0; d < kDimensions; ++d)
+        if (s_.capacity[d] > 0) overshoot += static_cast<double>(-missing[d]) / s_.capacity[d];
+      const Objective here = objective(overshoot);
+      if (!found_ || here < best_objective_) best_ = taken_, best_objective_ = here, found_ = true;
+      return;  // a victim more is never better
+    }
+    if (i == s_.candidates.size()) return;
+    for (std::size_t d = 0; d < kDimensions; ++d)
+      if (missing[d] > rest_[i][d]) return;
+    const Evictable& candidate = s_.candidates[i];
+    const double highest = highest_;
+    Wide less = missing;
+    subtract(less, candidate.amounts);
+    taken_.push_back(static_cast<std::uint32_t>(i)), sum_ += candidate.priority;
+    highest_ = std::max<double>(highest_, candidate.priority);
+    walk(i + 1, less);  // first with it: among equals the smallest list of positions is found first
+    taken_.pop_back(), sum_ -= candidate.priority, highest_ = highest;
+    walk(i + 1, missing);
+  }
+
+  VictimRule rule_;
+  const Shortage& s_;
+  std::vector<Wide> rest_;
+  Positions taken_, best_;
+  double sum_ = 0, highest_ = 0;
+  Objective best_objective_{};
+  bool found_ = false, limited_ = false;
+  std::uint64_t steps_ = 0;
+};
+
+constexpr PreemptionRule kRules[] = {
+    {"nomad", VictimRule::nomad, NodeRule::nomad, "lowest priorities, least distance to what is needed", "Nomad"},
+    {"kubernetes", VictimRule::kubernetes, NodeRule::kubernetes, "all, then back in order of importance",
+     "Kubernetes, DefaultPreemption"},
+    {"fewest", VictimRule::fewest, NodeRule::fewest, "greedy: most of what is needed first",
+     "greedy multidimensional covering"},
+    {"least-priority", VictimRule::least_priority, NodeRule::least_priority,
+     "greedy: least (priority + 1) per part of what is needed", "greedy weighted covering"},
+    {"lexicographic", VictimRule::lexicographic, NodeRule::lexicographic,
+     "no higher priority than needed, then as least-priority", "greedy"},
+    {"least-overshoot", VictimRule::lexicographic, NodeRule::overshoot,
+     "as lexicographic; node with least freed in vain", "greedy"},
+    {"least-run-time", VictimRule::lexicographic, NodeRule::run_time, "as lexicographic; node with least run time lost",
+     "greedy"},
+    {"fragments", VictimRule::fragments, NodeRule::lexicographic, "greatest gain in the fragment measure first",
+     "Weng et al., USENIX ATC 2023 (measure)"},
+    {"exact-fewest", VictimRule::exact_fewest, NodeRule::fewest, "optimum of (count, priorities, overshoot)",
+     "branch and bound"},
+    {"exact-priority", VictimRule::exact_priority, NodeRule::least_priority, "optimum of (sum of priority + 1, count)",
+     "branch and bound"},
+    {"exact-lexicographic", VictimRule::exact_lexicographic, NodeRule::lexicographic,
+     "optimum of (highest, priorities, count, overshoot)", "branch and bound"},
+};
+
+}  // namespace
+
+bool enough(const Shortage& s, std::span<const std::uint32_t> victims) {
+  Wide missing = missing_of(s);
+  for (const std::uint32_t v : victims) subtract(missing, s.candidates[v].amounts);
+  return met(missing);
+}
+
+std::optional<std::vector<std::uint32_t>> choose_victims(VictimRule rule, const Shortage& s) {
+  if (met(missing_of(s))) return Positions{};
+  if (!enough(s, all_of(s))) return std::nullopt;
+  switch (rule) {
+    case VictimRule::nomad:
+      return nomads(s);
+    case VictimRule::kubernetes:
+      return reprieve(s, all_of(s));
+    case VictimRule::fewest:
+      return greedy_fewest(s);
+    case VictimRule::least_priority:
+      return greedy_priority(s, all_of(s));
+    case VictimRule::lexicographic:
+      return greedy_lexicographic(s);
+    case VictimRule::fragments:
+      return by_fragments(s);
+    default:
+      return Exact(rule, s).solve(rule == VictimRule::exact_fewest     ? greedy_fewest(s)
+                                  : rule == VictimRule::exact_priority ? greedy_priority(s, all_of(s))
+                                                                       : greedy_lexicographic(s));
+  }
+}
+
+EvictionCost cost_of(const Shortage& s, std::span<const std::uint32_t> victims, std::int64_t now_ns) {
+  EvictionCost out;
+  Wide missing = missing_of(s);
+  out.count = victims.size();
+  for (const std::uint32_t v : victims) {
+    const Evictable& victim = s.candidates[v];
+    subtract(missing, victim.amounts);
+    out.priorities += victim.priority;
+    out.run_time_s += static_cast<double>(now_ns - victim.start_ns) * 1e-9;
+    if (out.highest < victim.priority || &victim == &s.candidates[victims.front()])
+      out.highest = victim.priority, out.latest_of_highest_ns = victim.start_ns;
+    else if (out.highest == victim.priority)
+      out.latest_of_highest_ns = std::min(out.latest_of_highest_ns, victim.start_ns);
+  }
+  for (std::size_t d = 0; d < kDimensions; ++d)
+    if (s.capacity[d] > 0) out.overshoot += static_cast<double>(std::max<std::int64_t>(0, -missing[d])) / s.capacity[d];
+  return out;
+}
+
+std::array<double, 4> node_key(NodeRule rule, const EvictionCost& cost, double fit_score) {
+  const auto count = static_cast<double>(cost.count), sum = static_cast<double>(cost.priorities);
+  const double highest = cost.highest;
+  switch (rule) {
+    case NodeRule::nomad: {
+      // R-PREEMPT-701: highest + sum / highest; without priorities above 0 there is nothing to divide by.
+      const double net = highest > 0 ? highest + sum / highest : 0;
+      return {-(fit_score + rank::preemption_score(net)) / 2, 0, 0, 0};
+    }
+    case NodeRule::kubernetes:
+      return {highest, sum + count * 2147483648.0, count, -static_cast<double>(cost.latest_of_highest_ns)};
+    case NodeRule::fewest:
+      return {count, sum, cost.overshoot, 0};
+    case NodeRule::least_priority:
+      return {sum + count, count, 0, 0};
+    case NodeRule::lexicographic:
+      return {highest, sum, count, cost.overshoot};
+    case NodeRule::overshoot:
+      return {cost.overshoot, highest, sum, count};
+    case NodeRule::run_time:
+      return {cost.run_time_s, highest, sum, count};
+  }
+  return {};
+}
+
+std::span<const PreemptionRule> preemption_rules() { return kRules; }
+
+const PreemptionRule* find_preemption_rule(const std::string& name) {
+  for (const PreemptionRule& rule : kRules)
+    if (name == rule.name) return &rule;
+  return nullptr;
+}
+
+}  // namespace berth::sim
