@@ -1,0 +1,89 @@
+// The classic formulas by hand, and what must hold of all of them.
+#include "strategy/classic.h"
+
+#include <gtest/gtest.h>
+
+#include "builders.h"
+
+namespace berth::strategy {
+namespace {
+
+struct FormulaCase {
+  const char* text;
+  double score;
+};
+class Formula : public ::testing::TestWithParam<FormulaCase> {};
+// A node of 1,000 MHz and 1,000 MiB with 600 and 400 free; 100 and 150 are asked: 500 and 250 are left, 0.5 and 0.25;
+// used with the ask 0.5 and 0.75.
+TEST_P(Formula, FollowsTheExample) {  // R-STRAT-704 to 725
+  const std::vector<Fleet::NodeSpec> specs = {{{1000, 1000, 0, 0}, 0, 0}};
+  Fleet fleet(specs);
+  TaskClass filler, task;
+  filler.ask = {400, 600, 0, 0}, task.ask = {100, 150, 0, 0};
+  fleet.place(0, fleet.add_class(filler), 0);
+  const ClassId id = fleet.add_class(task);
+  const auto spec = registry().parse(GetParam().text);
+  ASSERT_TRUE(spec) << spec.error().line();
+  auto ranker = registry().make(*spec, testing::context_of(fleet));
+  ASSERT_TRUE(ranker) << ranker.error().line();
+  EXPECT_NEAR((*ranker)->scores(fleet, id)[0], GetParam().score, 1e-8);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Classic, Formula,
+    ::testing::Values(FormulaCase{"best-fit", -0.375}, FormulaCase{"worst-fit", 0.375},
+                      FormulaCase{"best-fit:w-cpu=1:w-memory=0", -0.5}, FormulaCase{"least-max", -0.75},
+                      FormulaCase{"tetris", 0.06},               // (.1 * .6 + .15 * .4) / 2
+                      FormulaCase{"cosine", 0.12 / 0.13},        // |a| |F| = sqrt(.0325 * .52) = .13
+                      FormulaCase{"l2:weights=one", -0.3125},    // .25 + .0625
+                      FormulaCase{"dominating-share", 18},       // 150 / 850 = .176
+                      FormulaCase{"nomad-binpack", 0.83663572},  // (20 - 10^.5 - 10^.25) / 18
+                      FormulaCase{"nomad-spread", 0.16336428}, FormulaCase{"least-allocated", 37},  // (50 + 25) div 2
+                      FormulaCase{"most-allocated", 62}, FormulaCase{"balanced-allocation", 87},    // 1 - .25 / 2
+                      FormulaCase{"requested-to-capacity", 63},  // 62.5, half away from zero
+                      FormulaCase{"kubernetes-default", 124}, FormulaCase{"first-fit", 0}));
+
+TEST(Sampling, AllNodesAreTheInnerStrategy) {  // R-STRAT-715: k = all is exhaustive, ties by visiting order
+  for (const char* inner : {"best-fit", "least-max", "nomad-binpack", "first-fit"}) {
+    Fleet fleet = testing::random_fleet(9, 90, 8);
+    auto exhaustive = registry().make({inner, {}}, testing::context_of(fleet));
+    auto sampled = registry().make({"power-of-k", {{"k", "1000"}, {"inner", inner}}}, testing::context_of(fleet));
+    ASSERT_TRUE(exhaustive && sampled);
+    for (ClassId step = 0; step < 200; ++step) {
+      const ClassId id = step % 8;
+      const auto a = (*exhaustive)->choose(fleet, id), b = (*sampled)->choose(fleet, id);
+      ASSERT_EQ(a.has_value(), b.has_value()) << inner;
+      if (!a) continue;
+      ASSERT_EQ(a->row, b->row) << inner << " step " << step;
+      fleet.place(a->row, id, a->devices);
+    }
+  }
+}
+
+TEST(Classic, PackingPrefersTheFullerNodeAndBalancingTheEmptier) {  // monotone in what is free
+  for (const auto& [name, packs] : {std::pair{"best-fit", true},
+                                    {"l2", true},
+                                    {"nomad-binpack", true},
+                                    {"most-allocated", true},
+                                    {"worst-fit", false},
+                                    {"least-max", false},
+                                    {"nomad-spread", false},
+                                    {"least-allocated", false}}) {
+    const std::vector<Fleet::NodeSpec> specs(40, {{1000, 1000, 0, 0}, 0, 0});
+    Fleet fleet(specs);
+    for (Row row = 0; row < 40; ++row) {
+      TaskClass used;
+      used.ask = {static_cast<std::int32_t>(20 * row), static_cast<std::int32_t>(20 * row), 0, 0};
+      fleet.place(row, fleet.add_class(used), 0);
+    }
+    TaskClass task;
+    task.ask = {100, 100, 0, 0};
+    const ClassId id = fleet.add_class(task);
+    auto ranker = registry().make({name, {}}, testing::context_of(fleet));
+    const auto scores = (*ranker)->scores(fleet, id);
+    for (Row row = 1; row < 40; ++row)
+      EXPECT_TRUE(packs ? scores[row] >= scores[row - 1] : scores[row] <= scores[row - 1]) << name << " row " << row;
+  }
+}
+
+}  // namespace
+}  // namespace berth::strategy
