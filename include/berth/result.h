@@ -14,7 +14,6 @@ enum class Errc : std::uint8_t {
   unknown_object,     ///< subject = row or index that does not exist
   not_outstanding,    ///< subject = evaluation row; it was not handed out, or already acknowledged
   processing_failed,  ///< the evaluation ended with a processing error (R-SCHED-5); the text says why
-  not_supported,      ///< this build lacks a behaviour that the evaluation needs; the text names it
   already_used,       ///< a plan that was committed before, or one of another cluster
 };
 
