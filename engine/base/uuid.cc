@@ -2,15 +2,20 @@
 
 namespace berth::base {
 
-std::string to_text(Uuid id) {
+void write_text(Uuid id, std::string& out) {
   static constexpr char kHex[] = "0123456789abcdef";
-  std::string out;
-  out.reserve(36);
+  out.resize(36);
+  char* at = out.data();
   for (int nibble = 0; nibble < 32; ++nibble) {
-    if (nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20) out += '-';
+    if (nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20) *at++ = '-';
     const std::uint64_t half = nibble < 16 ? id.hi : id.lo;
-    out += kHex[half >> (60 - 4 * (nibble % 16)) & 15];
+    *at++ = kHex[half >> (60 - 4 * (nibble % 16)) & 15];
   }
+}
+
+std::string to_text(Uuid id) {
+  std::string out;
+  write_text(id, out);
   return out;
 }
 

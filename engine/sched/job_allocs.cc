@@ -44,6 +44,7 @@ void JobAllocs::read(const tables::Snapshot& snapshot, tables::JobKeyRow key, ba
   std::reverse(rows_.begin(), rows_.end());
   facts_.reserve(rows_.size());
   const std::string deployment_text = deployment_id.is_nil() ? std::string() : base::to_text(deployment_id);
+  std::size_t plains = 0;
   for (const AllocRow row : rows_) {
     const tables::Symbol name = allocs.group[row];
     std::uint32_t group = 0;
@@ -53,9 +54,15 @@ void JobAllocs::read(const tables::Snapshot& snapshot, tables::JobKeyRow key, ba
       group_names_.push_back(snapshot.text(name));
     }
     const model::Allocation* alloc = allocs.cold[row].get();
-    if (!alloc || tables::parse_desired(alloc->desired_status).value_or(tables::Desired::run) != allocs.desired[row] ||
-        tables::parse_client(alloc->client_status).value_or(tables::Client::pending) != allocs.client[row])
+    if (!alloc) {
+      if (plains == plain_.size()) plain_.emplace_back();
+      model::Allocation& plain = plain_[plains++];
+      tables::write_plain(snapshot, row, plain);
+      alloc = &plain;
+    } else if (tables::parse_desired(alloc->desired_status).value_or(tables::Desired::run) != allocs.desired[row] ||
+               tables::parse_client(alloc->client_status).value_or(tables::Client::pending) != allocs.client[row]) {
       alloc = &made_.emplace_back(tables::to_alloc(snapshot, row));
+    }
     facts_.push_back(reconcile::read_facts(*alloc, group, taint_of(snapshot, allocs.node[row]), deployment_text));
   }
 }

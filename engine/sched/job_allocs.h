@@ -38,7 +38,8 @@ class JobAllocs {
   std::vector<reconcile::AllocFacts> facts_;
   std::vector<std::string> group_names_;
   std::vector<tables::Symbol> groups_;
-  std::deque<model::Allocation> made_;  // of rows without an API object of their own
+  std::deque<model::Allocation> made_;   // of rows whose API object is not as the table has it
+  std::deque<model::Allocation> plain_;  // of rows without one; without resources, kept from one job to the next
 };
 
 }  // namespace berth::sched

@@ -1,5 +1,8 @@
 #include "tables/export.h"
 
+#include <charconv>
+#include <string>
+
 namespace berth::tables {
 
 model::Node to_node(const Snapshot& state, NodeRow row) {
@@ -57,6 +60,62 @@ std::string alloc_name(const Snapshot& state, AllocRow row) {
          std::to_string(state.allocs.name_index[row]) + "]";
 }
 
+void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out) {
+  const AllocTable& a = state.allocs;
+  const CompiledJob& job = *state.jobs.versions[a.job[row]];
+  const auto write_id = [&](std::string& text, AllocRow other) {
+    if (other == kNoRow)
+      text.clear();
+    else
+      base::write_text(a.id[other], text);
+  };
+  write_id(out.id, row);
+  out.namespace_ = job.spec->namespace_;
+  out.job_id = job.spec->id;
+  out.job = job.spec;
+  out.task_group = state.text(a.group[row]);
+  out.name = job.name_base();
+  out.name += '.';
+  out.name += out.task_group;
+  out.name += '[';
+  char digits[20];
+  out.name.append(digits, std::to_chars(digits, digits + sizeof digits, a.name_index[row]).ptr);
+  out.name += ']';
+  if (a.node[row] == kNoRow)
+    out.node_id.clear();
+  else
+    base::write_text(state.nodes.id(a.node[row]), out.node_id);
+  out.desired_status = to_text(a.desired[row]);
+  out.client_status = to_text(a.client[row]);
+  out.create_index = a.create_index[row];
+  out.modify_index = a.modify_index[row];
+  const AllocLinks& links = a.links[row];
+  write_id(out.previous_allocation, links.previous);
+  write_id(out.next_allocation, links.next);
+  write_id(out.preempted_by_allocation, links.preempted_by);
+  out.desired_description = to_text(links.description);
+  if (links.preempted_by != kNoRow) out.desired_description = "Preempted by alloc ID " + out.preempted_by_allocation;
+  if (links.deployment == kNoRow)
+    out.deployment_id.clear();
+  else
+    base::write_text(state.deployments.id[links.deployment], out.deployment_id);
+  out.deployment_status.reset();
+  if (links.health & AllocLinks::kHasStatus) {
+    model::DeploymentStatus& status = out.deployment_status.emplace();
+    status.canary = links.health & AllocLinks::kCanary;
+    if (links.health & (AllocLinks::kHealthy | AllocLinks::kUnhealthy))
+      status.healthy = (links.health & AllocLinks::kHealthy) != 0;
+  }
+  if (links.score == 0) {
+    out.metrics.reset();
+    return;
+  }
+  if (!out.metrics) out.metrics.emplace();
+  out.metrics->score_meta_data.resize(1);
+  out.metrics->score_meta_data.front().node_id = out.node_id;
+  out.metrics->score_meta_data.front().norm_score = links.score;
+}
+
 model::Allocation to_alloc(const Snapshot& state, AllocRow row) {
   const AllocTable& a = state.allocs;
   if (const auto& cold = a.cold[row]) {
@@ -70,43 +129,10 @@ model::Allocation to_alloc(const Snapshot& state, AllocRow row) {
     return out;
   }
   model::Allocation out;
-  const CompiledJob& job = *state.jobs.versions[a.job[row]];
-  out.id = base::to_text(a.id[row]);
-  out.namespace_ = job.spec->namespace_;
-  out.job_id = job.spec->id;
-  out.job = job.spec;
-  out.task_group = state.text(a.group[row]);
-  out.name = alloc_name(state, row);
-  if (a.node[row] != kNoRow) {
-    out.node_id = base::to_text(state.nodes.id(a.node[row]));
+  write_plain(state, row, out);
+  if (a.node[row] != kNoRow)
     if (const std::string* name = state.value_text(kNameColumn, a.node[row])) out.node_name = *name;
-  }
   if (const auto& resources = a.shape_of(row).resources) out.allocated_resources = *resources;
-  out.desired_status = to_text(a.desired[row]);
-  out.client_status = to_text(a.client[row]);
-  out.create_index = a.create_index[row];
-  out.modify_index = a.modify_index[row];
-  const AllocLinks& links = a.links[row];
-  const auto id_of = [&](AllocRow other) { return other == kNoRow ? std::string() : base::to_text(a.id[other]); };
-  out.previous_allocation = id_of(links.previous);
-  out.next_allocation = id_of(links.next);
-  out.desired_description = to_text(links.description);
-  if (links.preempted_by != kNoRow) {
-    out.preempted_by_allocation = id_of(links.preempted_by);
-    out.desired_description = "Preempted by alloc ID " + out.preempted_by_allocation;
-  }
-  if (links.deployment != kNoRow) out.deployment_id = base::to_text(state.deployments.id[links.deployment]);
-  if (links.health & AllocLinks::kHasStatus) {
-    model::DeploymentStatus& status = out.deployment_status.emplace();
-    status.canary = links.health & AllocLinks::kCanary;
-    if (links.health & (AllocLinks::kHealthy | AllocLinks::kUnhealthy))
-      status.healthy = (links.health & AllocLinks::kHealthy) != 0;
-  }
-  if (links.score != 0) {
-    model::ScoreMeta& score = out.metrics.emplace().score_meta_data.emplace_back();
-    score.node_id = out.node_id;
-    score.norm_score = links.score;
-  }
   return out;
 }
 

@@ -13,6 +13,9 @@ namespace berth::tables {
 
 [[nodiscard]] model::Node to_node(const Snapshot& state, NodeRow row);
 [[nodiscard]] model::Allocation to_alloc(const Snapshot& state, AllocRow row);
+/// What to_alloc() yields of an allocation without an API object, but for its node's name and its resources; into
+/// `out`, which nobody else wrote to, so that its memory is used again and again.
+void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out);
 /// `<job ID>.<group>[<index>]`, or the name the allocation came with.
 [[nodiscard]] std::string alloc_name(const Snapshot& state, AllocRow row);
 
