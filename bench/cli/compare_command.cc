@@ -5,6 +5,7 @@
 
 #include "base/build_info.h"
 #include "cli/commands.h"
+#include "cli/common.h"
 #include "compare/experiment.h"
 #include "compare/grid.h"
 #include "compare/seeds.h"
@@ -27,21 +28,6 @@ struct Arguments {
   double tune = 1.3;
   bool placements_digest = false, capacity = false, minimum_nodes = false, list_strategies = false, quiet = false;
 };
-
-int report_error(const InputError& error, int code) {
-  fmt::print(stderr, "{}\n", error.line());
-  return code;
-}
-
-Result<void> check_output(const std::string& path) {
-  if (path.empty()) return {};
-  std::error_code error;
-  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
-  if (!fs::is_directory(folder, error))
-    return tl::unexpected(InputError{path, "", "its folder does not exist", "create it or name another file"});
-  if (fs::is_directory(path, error)) return tl::unexpected(InputError{path, "", "is a folder", "name a file"});
-  return {};
-}
 
 int list_strategies() {
   for (const strategy::StrategyInfo* info : strategy::registry().all()) {

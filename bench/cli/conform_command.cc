@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/common.h"
 #include "conform/life.h"
 #include "conform/run.h"
 #include "io/files.h"
@@ -69,15 +70,13 @@ void add_conform(CLI::App& app, int& exit_code) {
     if (!arguments->step.empty()) arguments->run.step = arguments->step;
     auto report = conform::run(arguments->run);
     if (!report) {
-      fmt::print(stderr, "{}\n", report.error().line());
-      exit_code = 2;
+      exit_code = report_error(report.error(), 2);
       return;
     }
     if (!arguments->json.empty()) {
       if (auto done = io::write_file_atomically(arguments->json, json::to_text(conform::to_json(*report), 2) + "\n");
           !done) {
-        fmt::print(stderr, "{}\n", done.error().line());
-        exit_code = 1;
+        exit_code = report_error(done.error(), 1);
         return;
       }
     }

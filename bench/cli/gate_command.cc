@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/common.h"
 #include "gate/history.h"
 #include "gate/instructions.h"
 #include "gate/output.h"
@@ -41,17 +42,6 @@ std::string own_program() {
 std::size_t cores_allowed() {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<std::size_t>(CPU_COUNT(&set)) : 1;
-}
-
-/// A file that cannot be written is found out before anything is measured.
-gate::Outcome<void> check_writable(const std::string& path, const char* option) {
-  if (path.empty()) return {};
-  std::error_code error;
-  const fs::path parent = fs::path(path).parent_path();
-  if (!fs::is_directory(parent.empty() ? fs::path(".") : parent, error))
-    return gate::fail(gate::kUsage, path, "its folder does not exist", "create it or name another file", option);
-  if (fs::is_directory(path, error)) return gate::fail(gate::kUsage, path, "is a folder", "name a file", option);
-  return {};
 }
 
 gate::Outcome<void> write_output(const std::string& path, const std::string& content) {
@@ -176,7 +166,8 @@ gate::Outcome<void> check_outputs(const GateArguments& arguments) {
     return gate::fail(gate::kUsage, arguments.profile, "is no folder", "create it or name another", "--profile");
   for (const auto& [path, option] : {std::pair(arguments.json, "--json"), std::pair(arguments.markdown, "--markdown"),
                                      std::pair(arguments.history, "--history"), std::pair(arguments.output, "-o")})
-    if (auto fine = check_writable(path, option); !fine) return fine;
+    if (const auto fine = check_output(path); !fine)
+      return gate::fail(gate::kUsage, path, fine.error().problem, fine.error().remedy, option);
   return {};
 }
 

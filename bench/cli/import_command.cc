@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/common.h"
 #include "io/export_import.h"
 
 namespace berth::cli {
@@ -25,8 +26,7 @@ void add_import(CLI::App& app, int& exit_code) {
   command->callback([arguments, &exit_code] {
     auto imported = io::import_cluster(arguments->from, arguments->options);
     if (!imported) {
-      fmt::print(stderr, "{}\n", imported.error().line());
-      exit_code = 2;
+      exit_code = report_error(imported.error(), 2);
       return;
     }
     const auto& warnings = imported->warnings;
@@ -35,8 +35,7 @@ void add_import(CLI::App& app, int& exit_code) {
     if (warnings.size() > kWarningsShown)
       fmt::print(stderr, "warning: and {} more\n", warnings.size() - kWarningsShown);
     if (auto done = io::write_cluster(imported->state, arguments->to); !done) {
-      fmt::print(stderr, "{}\n", done.error().line());
-      exit_code = 1;
+      exit_code = report_error(done.error(), 1);
       return;
     }
     const model::ClusterState& state = imported->state;

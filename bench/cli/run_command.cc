@@ -6,6 +6,7 @@
 
 #include "base/build_info.h"
 #include "cli/commands.h"
+#include "cli/common.h"
 #include "cli/count_allocations.h"
 #include "io/files.h"
 #include "run/export.h"
@@ -26,11 +27,6 @@ struct Arguments {
   bool list = false, quiet = false;
 };
 
-void report_error(const InputError& error, int code, int& exit_code) {
-  fmt::print(stderr, "{}\n", error.line());
-  exit_code = code;
-}
-
 int list_workloads() {
   const auto one = sim::find_workload("quickstart");
   if (!one) {
@@ -45,7 +41,7 @@ int list_workloads() {
   for (const fs::path& path : paths) {
     const auto workload = sim::read_workload(path.string());
     if (!workload) {
-      report_error(workload.error(), 2, code);
+      code = report_error(workload.error(), 2);
       continue;
     }
     std::string labels;
@@ -57,68 +53,52 @@ int list_workloads() {
   return code;
 }
 
-/// A report that could not be written is found out before the run, not after it.
-Result<void> check_output(const std::string& path) {
-  if (path.empty()) return {};
-  std::error_code error;
-  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
-  if (!fs::is_directory(folder, error))
-    return tl::unexpected(InputError{path, "", "its folder does not exist", "create it or name another file"});
-  if (fs::is_directory(path, error)) return tl::unexpected(InputError{path, "", "is a folder", "name a file"});
-  return {};
-}
-
 /// What Nomad was timed at beside its grid; not a workload file, as its evaluations follow from one another.
-void run_others(const Arguments& arguments, int& exit_code) {
+int run_others(const Arguments& arguments) {
   if (arguments.label != "full" && arguments.label != "smoke")
-    return report_error({"berth run", "--label", "nomad-others has the labels full and smoke", "name one of them"}, 2,
-                        exit_code);
-  if (auto fine = check_output(arguments.json); !fine) return report_error(fine.error(), 2, exit_code);
+    return report_error({"berth run", "--label", "nomad-others has the labels full and smoke", "name one of them"}, 2);
+  if (auto fine = check_output(arguments.json); !fine) return report_error(fine.error(), 2);
   const std::vector<run::OtherCase> cases = run::run_others(arguments.label == "smoke");
   fmt::print("{}", run::to_table(cases));
-  exit_code = 0;
   if (!arguments.json.empty())
     if (auto done = io::write_file_atomically(arguments.json, json::to_text(run::to_json(cases), 2) + "\n"); !done)
-      return report_error(done.error(), 1, exit_code);
+      return report_error(done.error(), 1);
+  if (std::fflush(stdout) != 0) return 1;
   for (const run::OtherCase& c : cases)
-    if (!c.as_nomad) exit_code = 3;  // decided otherwise
-  if (std::fflush(stdout) != 0) exit_code = 1;
+    if (!c.as_nomad) return 3;  // decided otherwise
+  return 0;
 }
 
-void run(const Arguments& arguments, int& exit_code) {
-  if (arguments.list) {
-    exit_code = list_workloads();
-    return;
-  }
+int run(const Arguments& arguments) {
+  if (arguments.list) return list_workloads();
   if (arguments.workload.empty())
-    return report_error({"berth run", "", "no workload was named", "name one, or see `berth run --list`"}, 2,
-                        exit_code);
+    return report_error({"berth run", "", "no workload was named", "name one, or see `berth run --list`"}, 2);
   if (!arguments.isa.empty() && !base::use_isa_path(arguments.isa))
     return report_error(
         {"berth run", "--isa", fmt::format("'{}' is not an ISA path of this build and machine", arguments.isa),
          fmt::format("name one of {}", fmt::join(base::isa_paths_usable(), ", "))},
-        2, exit_code);
-  if (arguments.workload == "nomad-others") return run_others(arguments, exit_code);
+        2);
+  if (arguments.workload == "nomad-others") return run_others(arguments);
   const auto path = sim::find_workload(arguments.workload);
-  if (!path) return report_error(path.error(), 2, exit_code);
+  if (!path) return report_error(path.error(), 2);
   auto workload = sim::read_workload(*path, arguments.label);
-  if (!workload) return report_error(workload.error(), 2, exit_code);
+  if (!workload) return report_error(workload.error(), 2);
   if (arguments.seed) workload->seed = static_cast<std::uint64_t>(*arguments.seed);
   if (arguments.workers) workload->workers = *arguments.workers;
   if (!arguments.commits.empty())
     workload->commits = arguments.commits == "free" ? sim::CommitOrder::free : sim::CommitOrder::deterministic;
   for (const std::string& output :
        {arguments.json, arguments.csv, arguments.hdr, arguments.prometheus, arguments.google_benchmark})
-    if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2, exit_code);
+    if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
 
   const run::InterruptGuard guard;
   const auto result = run::run_workload(*workload, {.quiet = arguments.quiet, .allocations = count_allocations});
-  if (!result) return report_error(result.error(), 2, exit_code);
+  if (!result) return report_error(result.error(), 2);
   fmt::print("{}", run::to_table(*result));
-  exit_code = 0;
+  int exit_code = 0;
   const auto write = [&](const std::string& file, const std::string& content) {
     if (file.empty()) return;
-    if (auto done = io::write_file_atomically(file, content); !done) report_error(done.error(), 1, exit_code);
+    if (auto done = io::write_file_atomically(file, content); !done) exit_code = report_error(done.error(), 1);
   };
   write(arguments.json, json::to_text(run::to_json(*result), 2) + "\n");
   write(arguments.csv, run::to_csv(*result));
@@ -126,11 +106,12 @@ void run(const Arguments& arguments, int& exit_code) {
   write(arguments.prometheus, run::to_prometheus(*result));
   write(arguments.google_benchmark, json::to_text(run::to_google_benchmark(*result), 2) + "\n");
   if (std::fflush(stdout) != 0) exit_code = 1;
-  if (exit_code != 0) return;
+  if (exit_code != 0) return exit_code;
   // Decisions that differ from Nomad's are a mismatch, evaluations that were not processed a failure.
   for (const run::CellResult& cell : result->cells)
     if (!cell.decisions_equal) exit_code = 3;
   if (!result->unsupported_reasons.empty() || result->parallel.lost != 0) exit_code = 1;
+  return exit_code;
 }
 
 }  // namespace
@@ -164,7 +145,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_flag("--list", arguments->list, "list the workloads of bench/macro");
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 decisions differ from Nomad's.");
-  command->callback([arguments, &exit_code] { run(*arguments, exit_code); });
+  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 
 }  // namespace berth::cli

@@ -438,11 +438,7 @@ std::string grid_csv(const GridResult& result) {
 }
 
 json::Value grid_json(const GridResult& result) {
-  json::Value out = json::Value::object();
-  out.set("kind", "berth-compare");
-  out.set("version", 1);
-  out.set("commit", std::string(base::build_info().commit));
-  out.set("workload", result.workload);
+  json::Value out = report_head("berth-compare", result.workload);
   if (!result.how.empty()) out.set("how", result.how);
   out.set("label", result.label);
   out.set("nodes", result.nodes);

@@ -10,7 +10,6 @@
 #include <mutex>
 #include <set>
 
-#include "base/build_info.h"
 #include "base/text.h"
 #include "compare/parallel.h"
 #include "run/interrupt.h"
@@ -467,11 +466,7 @@ std::string minimum_csv(const MinimumResult& r) {
 }
 
 json::Value capacity_json(const CapacityResult& r) {
-  json::Value out = json::Value::object();
-  out.set("kind", "berth-compare-capacity");
-  out.set("version", 1);
-  out.set("commit", std::string(base::build_info().commit));
-  out.set("workload", r.workload);
+  json::Value out = report_head("berth-compare-capacity", r.workload);
   out.set("label", r.label);
   out.set("task", r.task);
   out.set("nodes", r.nodes);
@@ -505,11 +500,7 @@ json::Value capacity_json(const CapacityResult& r) {
 }
 
 json::Value minimum_json(const MinimumResult& r) {
-  json::Value out = json::Value::object();
-  out.set("kind", "berth-compare-minimum-nodes");
-  out.set("version", 1);
-  out.set("commit", std::string(base::build_info().commit));
-  out.set("workload", r.workload);
+  json::Value out = report_head("berth-compare-minimum-nodes", r.workload);
   out.set("label", r.label);
   out.set("order", r.order);
   out.set("partial", r.partial);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/build_info.h"
+
 namespace berth::compare {
 namespace {
 
@@ -61,6 +63,15 @@ std::string p_words(double p) { return p < 1e-4 ? "<0.0001" : fmt::format("{:.4f
 const char* verdict_of(const PairedTest& test, int direction) {
   if (!test.shown) return "no difference shown";
   return direction == 0 ? "differs" : test.difference * direction > 0 ? "better" : "worse";
+}
+
+json::Value report_head(const std::string& kind, const std::string& workload) {
+  json::Value out = json::Value::object();
+  out.set("kind", kind);
+  out.set("version", 1);
+  out.set("commit", std::string(base::build_info().commit));
+  out.set("workload", workload);
+  return out;
 }
 
 json::Value test_json(const PairedTest& test, int direction) {

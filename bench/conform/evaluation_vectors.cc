@@ -104,17 +104,8 @@ Outcome replay_evaluation(const Vector& v) {
     log.load(*state);
     log.seen(v.whole["next_index"].as_uint() - 1);
   }
-  sched::EvalFacts facts;
-  facts.id = base::parse_uuid(eval.id).value_or(base::Uuid{});
-  facts.id_text = eval.id;
-  facts.job = store.job_key(eval.namespace_, eval.job_id);
-  facts.priority = eval.priority;
-  facts.triggered_by = eval.triggered_by;
-  facts.batch = scheduler == "batch" || scheduler == "sysbatch";
-  facts.blocked = eval.status == "blocked";
-  facts.annotate = eval.annotate_plan;
-  facts.wait_until = eval.wait_until;
-  facts.now_ns = now;
+  sched::EvalFacts facts = sched::facts_of(eval, store.job_key(eval.namespace_, eval.job_id), now);
+  facts.batch = scheduler == "batch" || scheduler == "sysbatch";  // the vector's word for it
 
   const tables::SnapshotRef snapshot = store.snapshot();
   sched::Scratch scratch;

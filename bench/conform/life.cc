@@ -566,17 +566,7 @@ void Life::give_up(const model::Evaluation& eval) {
 }
 
 sched::EvalFacts Life::facts_of(const model::Evaluation& eval) {
-  sched::EvalFacts facts;
-  facts.id = uuid_of(eval.id);
-  facts.id_text = eval.id;
-  facts.job = store_.job_key(eval.namespace_, eval.job_id);
-  facts.priority = eval.priority;
-  facts.triggered_by = eval.triggered_by;
-  facts.batch = eval.type == "batch" || eval.type == "sysbatch";
-  facts.blocked = eval.status == "blocked";
-  facts.wait_until = eval.wait_until;
-  facts.now_ns = now_;
-  return facts;
+  return sched::facts_of(eval, store_.job_key(eval.namespace_, eval.job_id), now_);
 }
 
 void Life::schedule(const Snapshot& snapshot, const sched::EvalFacts& facts, const std::string& type,

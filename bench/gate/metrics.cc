@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/edit_distance.h"
 #include "base/text.h"
 
 namespace berth::gate {
@@ -50,24 +51,10 @@ constexpr Metric kMetrics[] = {
     {"peak_rss_bytes", "peak_rss_bytes", Kind::time, Better::lower, Unit::bytes, 1},
 };
 
-std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 std::string_view nearest_metric(std::string_view name) {
   std::string_view best = kDigest;
   for (const Metric& metric : kMetrics)
-    if (edits(name, metric.name) < edits(name, best)) best = metric.name;
+    if (base::edit_distance(name, metric.name) < base::edit_distance(name, best)) best = metric.name;
   return best;
 }
 

@@ -174,15 +174,7 @@ model::Evaluation DryRun::evaluation(std::uint64_t order) const {
 
 void DryRun::process(const tables::Snapshot& state, const model::Evaluation& eval, Planner& planner, std::uint64_t seed,
                      EvalResult& result) {
-  EvalFacts facts;
-  facts.id = uuid_of(eval.id);
-  facts.id_text = eval.id;
-  facts.job = store_.find_job_key(eval.namespace_, eval.job_id);
-  facts.priority = eval.priority;
-  facts.triggered_by = eval.triggered_by;
-  facts.batch = eval.type == "batch" || eval.type == "sysbatch";
-  facts.annotate = eval.annotate_plan;
-  facts.now_ns = now_ns_;
+  EvalFacts facts = facts_of(eval, store_.find_job_key(eval.namespace_, eval.job_id), now_ns_);
   facts.node_order = seed;
   IdStream ids(~seed);
   const bool of_system = eval.type == "system" || eval.type == "sysbatch";

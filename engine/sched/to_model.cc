@@ -189,6 +189,21 @@ model::Allocation updated(const Naming& naming, const PlanRows& plan, const plan
 
 }  // namespace
 
+EvalFacts facts_of(const model::Evaluation& eval, tables::JobKeyRow job, std::int64_t now) {
+  EvalFacts facts;
+  facts.id = base::parse_uuid(eval.id).value_or(base::Uuid{});
+  facts.id_text = eval.id;
+  facts.job = job;
+  facts.priority = eval.priority;
+  facts.triggered_by = eval.triggered_by;
+  facts.batch = eval.type == "batch" || eval.type == "sysbatch";
+  facts.blocked = eval.status == "blocked";
+  facts.annotate = eval.annotate_plan;
+  facts.wait_until = eval.wait_until;
+  facts.now_ns = now;
+  return facts;
+}
+
 model::AllocMetric to_model(const Naming& naming, const SelectMetrics& metrics, const std::string& pool) {
   const Snapshot& snapshot = naming.snapshot;
   model::AllocMetric out;

@@ -6,6 +6,9 @@
 
 namespace berth::sched {
 
+/// What a scheduler reads of an evaluation whose job is `job` (kNoRow: unknown); `eval` outlives it. `now` in ns.
+[[nodiscard]] EvalFacts facts_of(const model::Evaluation& eval, tables::JobKeyRow job, std::int64_t now);
+
 /// What turning rows into words needs.
 struct Naming {
   const tables::Snapshot& snapshot;

@@ -5,25 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/edit_distance.h"
 #include "base/text.h"
 
 namespace berth::sim {
 namespace {
-
-/// Edit distance, for "did you mean"; both texts are short.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
 
 const char* kind_of(const toml::node& node) {
   if (node.is_string()) return "a text";
@@ -262,10 +248,10 @@ void TomlSection::finish() {
   if (!found) return;
   const std::string first = *found;
   const auto nearest = std::min_element(known_.begin(), known_.end(), [&](const auto& a, const auto& b) {
-    return distance(first.substr(0, 64), a) < distance(first.substr(0, 64), b);
+    return base::edit_distance(first.substr(0, 64), a) < base::edit_distance(first.substr(0, 64), b);
   });
   std::string remedy = "remove it; bench/macro/README.md lists the keys";
-  if (nearest != known_.end() && distance(first.substr(0, 64), *nearest) <= 2)
+  if (nearest != known_.end() && base::edit_distance(first.substr(0, 64), *nearest) <= 2)
     remedy = "did you mean '" + *nearest + "'?";
   reader_.fail(first_line, fmt::format("unknown key '{}' in {}", base::shown(first), name_), remedy);
 }

@@ -2,27 +2,12 @@
 
 #include <cmath>
 
+#include "base/edit_distance.h"
 #include "base/text.h"
 #include "strategy/builtin.h"
 
 namespace berth::strategy {
 namespace {
-
-/// Edit distance with a limit that suits names: what a typing error is away.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
 
 std::string shown(std::string_view text) {
   std::string out(text.substr(0, 60));
@@ -43,7 +28,7 @@ std::string nearest_and_valid(std::string_view said, const std::vector<std::stri
   std::size_t least = 1 + said.size() / 2;
   for (const std::string& name : valid) {
     all += (all.empty() ? "" : ", ") + name;
-    if (const std::size_t d = distance(said.substr(0, 60), name); d < least || (d == least && !nearest))
+    if (const std::size_t d = base::edit_distance(said.substr(0, 60), name); d < least || (d == least && !nearest))
       least = d, nearest = &name;
   }
   const std::string list = all.empty() ? "there are none" : "valid: " + all;

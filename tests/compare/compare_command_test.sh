@@ -2,22 +2,9 @@
 # `berth compare WORKLOAD` from outside: exit codes, one line per error, output files, resuming, Ctrl-C.
 #   tests/compare/compare_command_test.sh BERTH
 set -uo pipefail
-berth=$1
-cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failures=0
-broken() { echo "$1" >&2; failures=$((failures + 1)); }
-
-# expect CODE PATTERN ARGUMENTS...: exit code, and exactly one line on standard error that matches.
-expect() {
-  local code=$1 pattern=$2 status=0
-  shift 2
-  "$berth" compare --quiet "$@" > "$scratch/out" 2> "$scratch/err" || status=$?
-  [ "$status" -eq "$code" ] || broken "berth compare $*: exit code $status instead of $code"
-  [ "$(wc -l < "$scratch/err")" -eq 1 ] || broken "berth compare $*: not one line on standard error"
-  grep -qE -- "$pattern" "$scratch/err" || broken "berth compare $*: '$(cat "$scratch/err")' does not match '$pattern'"
-}
+command=compare
+# shellcheck source=tests/support/command_test.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../support/command_test.sh"
 
 small="$scratch/small.toml"
 cat > "$small" << 'EOF'

@@ -2,23 +2,9 @@
 # `berth run` from outside: exit codes, one line per error, output files whole or not at all, Ctrl-C.
 #   tests/run/run_command_test.sh BERTH
 set -uo pipefail
-berth=$1
-cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failures=0
-broken() { echo "$1" >&2; failures=$((failures + 1)); }
-
-# expect CODE PATTERN ARGUMENTS...: exit code, and exactly one line on standard error that matches.
-expect() {
-  local code=$1 pattern=$2 status=0
-  shift 2
-  "$berth" run --quiet "$@" > "$scratch/out" 2> "$scratch/err" || status=$?
-  [ "$status" -eq "$code" ] || broken "berth run $*: exit code $status instead of $code"
-  [ "$(wc -l < "$scratch/err")" -eq 1 ] || broken "berth run $*: not one line on standard error"
-  grep -qE -- "$pattern" "$scratch/err" || broken "berth run $*: '$(cat "$scratch/err")' does not match '$pattern'"
-  [ ! -s "$scratch/out" ] || [ "$code" -eq 1 ] || broken "berth run $*: wrote a report in spite of bad input"
-}
+command=run
+# shellcheck source=tests/support/command_test.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../support/command_test.sh"
 
 small="$scratch/small.toml"
 cat > "$small" << 'EOF'
