@@ -3,13 +3,10 @@
 // 10).
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "io/export_import.h"
 #include "plan/apply_model.h"
 #include "sched/generic.h"
 #include "sched/to_model.h"
-#include "support/shared_data.h"
 
 namespace berth::conform {
 namespace {
@@ -55,10 +52,7 @@ struct Patient final : sched::Planner {
 };
 
 TEST(Endless, APreemptionThatForgetsItsOwnJobIsRefusedForEver) {  // R-PREEMPT-403, R-CTRL-610
-  const auto shared = berth::testing::shared_dir();
-  const auto file = shared ? *shared / "datasets" / "nomad-export" / "stage-09.json.gz" : std::filesystem::path();
-  if (!shared || !std::filesystem::exists(file)) GTEST_SKIP() << "no shared/datasets/nomad-export";
-  auto imported = io::import_cluster(file.string());
+  auto imported = io::import_cluster(BERTH_SOURCE_DIR "/tests/conform/endless-stage-09.json.gz");
   ASSERT_TRUE(imported) << imported.error().line();
   const model::ClusterState& state = imported->state;
   const model::Evaluation* eval = nullptr;
@@ -69,14 +63,8 @@ TEST(Endless, APreemptionThatForgetsItsOwnJobIsRefusedForEver) {  // R-PREEMPT-4
   store.load(state);
   log::StateLog log(store);
   log.load(state);
-  sched::EvalFacts facts;
-  facts.id = *base::parse_uuid(eval->id);
-  facts.id_text = eval->id;
-  facts.job = store.job_key(eval->namespace_, eval->job_id);
-  facts.priority = eval->priority;
-  facts.triggered_by = eval->triggered_by;
-  facts.wait_until = eval->wait_until;
-  facts.now_ns = eval->wait_until.ns + base::kSecond;
+  const sched::EvalFacts facts =
+      sched::facts_of(*eval, store.job_key(eval->namespace_, eval->job_id), eval->wait_until.ns + base::kSecond);
   sched::Scratch scratch;
   sched::GenericScheduler scheduler(scratch);
   sched::IdStream ids(1);

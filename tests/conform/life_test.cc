@@ -5,14 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "support/sanitized.h"
+
 namespace berth::conform {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kLives = 12;
-#else
-constexpr std::uint64_t kLives = 120;
-#endif
+constexpr std::uint64_t kLives = berth::testing::rounds(120);
 
 TEST(Lives, HoldTheInvariants) {
   LifeReport sum;
