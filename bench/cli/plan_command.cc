@@ -218,11 +218,9 @@ class PlanRun {
       if (!answer.refusals.empty()) more.set("applier", refusal_json(answer, rehearsal));
       if (arguments_.orders > 0) more.set("orders", orders_json(orders));
       if (!explanation.empty()) more.set("explanation", explanation);
-      const auto changed = model::changed_options(options_);
-      if (!changed.empty()) {
-        json::Value& options = more.set("options", json::Value::object());
-        for (const auto& [name, value] : changed) options.set(name, value);
-      }
+      json::Value& options = more.set("options", json::Value::object());
+      options.set("compat", "nomad");
+      for (const auto& [name, value] : model::changed_options(options_)) options.set(name, value);
       out.set("Berth", std::move(more));
       fmt::print("{}\n", json::to_text(out, 2));
     } else {
@@ -246,7 +244,7 @@ class PlanRun {
   }
 
   const PlanArguments& arguments_;
-  model::SeedOptions options_;
+  model::Options options_;
 };
 
 }  // namespace
@@ -267,7 +265,7 @@ void add_plan(CLI::App& app, int& exit_code) {
   command->add_option("--orders", arguments->orders, "also show what varies over the first N orders");
   command->add_option("--explain", arguments->explain, "also show scores and reasons of this node (name or ID)");
   command->add_option("--option", arguments->options,
-                      "NAME=VALUE of an option for earlier behaviour (engine/model/seed_options.h); may be repeated");
+                      "NAME=VALUE of an option for earlier behaviour (engine/model/options.h); may be repeated");
   command->add_flag("--verbose", arguments->verbose, "expand what is added and deleted");
   command->add_flag("--no-diff", arguments->no_diff, "leave out the difference");
   command->add_flag("--json", arguments->json, "the answer of Nomad's plan endpoint, with berth's part under Berth");

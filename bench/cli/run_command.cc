@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 
 struct Arguments {
   std::string workload, label = "full", json, csv, hdr, prometheus, google_benchmark, isa, commits;
+  std::vector<std::string> options;
   std::optional<std::int64_t> seed, workers;
   bool list = false, quiet = false;
 };
@@ -55,6 +56,9 @@ int list_workloads() {
 
 /// What Nomad was timed at beside its grid; not a workload file, as its evaluations follow from one another.
 int run_others(const Arguments& arguments) {
+  if (!arguments.options.empty())
+    return report_error(
+        {"berth run", "--option", "nomad-others compares with what Nomad decides today", "leave the options out"}, 2);
   if (arguments.label != "full" && arguments.label != "smoke")
     return report_error({"berth run", "--label", "nomad-others has the labels full and smoke", "name one of them"}, 2);
   if (auto fine = check_output(arguments.json); !fine) return report_error(fine.error(), 2);
@@ -85,6 +89,9 @@ int run(const Arguments& arguments) {
   if (!workload) return report_error(workload.error(), 2);
   if (arguments.seed) workload->seed = static_cast<std::uint64_t>(*arguments.seed);
   if (arguments.workers) workload->workers = *arguments.workers;
+  for (const std::string& assignment : arguments.options)
+    if (auto done = model::set_option(workload->options, assignment); !done)
+      return report_error({"berth run", "--option", done.error(), "engine/model/options.h lists names and values"}, 2);
   if (!arguments.commits.empty())
     workload->commits = arguments.commits == "free" ? sim::CommitOrder::free : sim::CommitOrder::deterministic;
   for (const std::string& output :
@@ -132,6 +139,9 @@ void add_run(CLI::App& app, int& exit_code) {
                    "how plans of several workers are committed: free (as they come, like Nomad) or deterministic "
                    "(the decisions of one worker)")
       ->check(CLI::IsMember({"free", "deterministic"}));
+  command->add_option("--option", arguments->options,
+                      "NAME=VALUE: compat=fixed decides without Nomad's quirks, others as earlier versions did "
+                      "(engine/model/options.h); may be repeated");
   command->add_option("--json", arguments->json,
                       "write the report to this file (bench/macro/README.md has the format)");
   command->add_option("--csv", arguments->csv, "write one line per run, for nomad-grid per cell, to this file");

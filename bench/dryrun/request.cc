@@ -35,7 +35,7 @@ Result<Cluster> generated(const std::string& path) {
 
 }  // namespace
 
-Result<Cluster> read_cluster(const std::string& name, const model::SeedOptions& options) {
+Result<Cluster> read_cluster(const std::string& name, const model::Options& options) {
   const auto slash = name.find('/'), dot = name.find('.');
   if (name.ends_with(".toml")) return generated(name);
   if (slash == std::string::npos && dot == std::string::npos)
@@ -48,7 +48,7 @@ Result<Cluster> read_cluster(const std::string& name, const model::SeedOptions& 
 
 Result<model::Registration> read_job(const model::ClusterState& state, const json::Value& document,
                                      const std::string& path, const std::string& name_space,
-                                     const model::SeedOptions& options) {
+                                     const model::Options& options) {
   model::RegistrationRequest request;
   request.path = path;
   request.options = options;

@@ -16,13 +16,13 @@ struct Cluster {
 
 /// `name`: a file or folder as `berth import` reads it, or a workload (its file, or the name of one in bench/macro)
 /// with a generated cluster, as it is before the workload's first job.
-[[nodiscard]] Result<Cluster> read_cluster(const std::string& name, const model::SeedOptions& options = {});
+[[nodiscard]] Result<Cluster> read_cluster(const std::string& name, const model::Options& options = {});
 
 /// The job of `document`, {"Job": ...} or the bare object, as the server of that cluster takes or refuses it.
 /// `name_space` "": the job's own.
 [[nodiscard]] Result<model::Registration> read_job(const model::ClusterState& state, const json::Value& document,
                                                    const std::string& path, const std::string& name_space,
-                                                   const model::SeedOptions& options = {});
+                                                   const model::Options& options = {});
 
 /// The newest time that the state tells of, in unix ns; 0 when it tells of none.
 [[nodiscard]] std::int64_t newest_time(const model::ClusterState& state);

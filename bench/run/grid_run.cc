@@ -191,6 +191,9 @@ Result<void> run_grid(const sim::Workload& workload, const RunOptions& options, 
   if (workload.order != sim::Order::nomad)
     return tl::unexpected(
         InputError{workload.path, "", "nomad-grid compares with Nomad's own visiting order", "use order = \"nomad\""});
+  if (workload.options != model::Options{})
+    return tl::unexpected(InputError{workload.path, "options", "nomad-grid compares with what Nomad decides today",
+                                     "leave the options out"});
   const auto start = Steady::now();
   auto path = sim::committed_data(workload.path, "nomad-grid.jsonl.gz");
   if (!path) return tl::unexpected(path.error());

@@ -186,6 +186,9 @@ std::string to_table(const RunResult& r) {
   out += fmt::format("  settings    {} mode, strategy {}, {}, order {}, {} worker{}, {} commits\n",
                      sim::to_text(w.mode), w.strategy, sim::to_text(w.algorithm), sim::to_text(w.order), w.workers,
                      w.workers == 1 ? "" : "s", sim::to_text(w.commits));
+  std::string changed;
+  for (const auto& [name, value] : model::changed_options(w.options)) changed += fmt::format(" {}={}", name, value);
+  if (!changed.empty()) out += "  options    " + changed + "\n";
   out += fmt::format("  cluster     {} nodes, {} allocations there before\n", grouped(r.nodes), grouped(r.load_allocs));
   const bool grid = !r.cells.empty();
   out += fmt::format("  replayed    {} of {} {}, {} evaluations in {} ({} busy, set-up {})\n", grouped(r.jobs),
@@ -261,6 +264,9 @@ json::Value to_json(const RunResult& r) {
   settings.set("jobs", sim::to_text(w.jobs.source));
   settings.set("process", sim::to_text(w.arrivals.process));
   settings.set("clock", sim::to_text(w.arrivals.clock));
+  json::Value& options = settings.set("options", json::Value::object());
+  options.set("compat", "nomad");
+  for (const auto& [name, value] : model::changed_options(w.options)) options.set(name, value);
   settings.set("workload_sha256", r.workload_sha256);
   settings.set("data_sha256", r.data_sha256);
   out.set("settings", std::move(settings));

@@ -100,6 +100,7 @@ model::SchedulerConfiguration configuration_of(const sim::Workload& workload) {
 
 /// What a worker decides an evaluation in.
 struct EvalLane final : worker::Lane {
+  explicit EvalLane(const model::Options& options) { scratch.options = options; }
   sched::Scratch scratch;
   sched::Scheduler scheduler{scratch};
   sched::EvalResult result;
@@ -139,7 +140,7 @@ class Replay : public worker::WorkerHost {
   void run(const RunOptions& options);
 
   // --- worker::WorkerHost; rows of evaluations: see row_of() ---
-  std::unique_ptr<worker::Lane> make_lane() override { return std::make_unique<EvalLane>(); }
+  std::unique_ptr<worker::Lane> make_lane() override { return std::make_unique<EvalLane>(workload_.options); }
   void decide(broker::EvalRow eval, const tables::Snapshot& state, worker::Lane& lane) override {
     decide(ticket_of(eval), state, 0, own(lane));
   }
@@ -221,7 +222,7 @@ class Replay : public worker::WorkerHost {
   std::vector<tables::NodeRow> joining_;      // rows of the nodes that join during the run, in order
   std::size_t next_join_ = 0;
   std::vector<std::uint32_t> classes_;
-  EvalLane lane_;                            // of the run's thread
+  EvalLane lane_{workload_.options};         // of the run's thread
   std::atomic<std::int64_t> waited_ns_ = 0;  // for arrivals; written by the run's thread
 };
 
@@ -486,6 +487,7 @@ broker::Eval Replay::queued(const Ticket& ticket) const {
 void Replay::run_free(Progress& progress) {
   worker::WorkerConfig config;
   config.workers = static_cast<std::uint32_t>(workload_.workers);
+  config.broker.compat = workload_.options.compat;
   config.broker.evals = static_cast<std::uint32_t>(std::max<std::size_t>(1, 2 * tickets_.size()));
   config.broker.jobs = static_cast<std::uint32_t>(tickets_.size() + store_.current().jobs.keys.size() + 1);
   worker::Workers workers(store_, *this, config);

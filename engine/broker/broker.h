@@ -42,6 +42,7 @@
 #include "broker/eval.h"
 #include "broker/pool.h"
 #include "broker/ready_queue.h"
+#include "model/compat.h"
 
 namespace berth::broker {
 
@@ -60,11 +61,9 @@ inline constexpr std::uint32_t kFaultCount = 8;
 [[nodiscard]] std::string_view fault_text(Fault fault);  ///< verbatim where a rule fixes the text
 
 enum class ReadyOrder : std::uint8_t { exact, concurrent };
-enum class Compat : std::uint8_t {
-  nomad,  ///< with its quirks: last leaf, ignored namespaces, dropped ones that still fire, cancelled ones that stay
-          ///< known
-  fixed,  ///< without them
-};
+/// `nomad` with its quirks: last leaf, ignored namespaces, dropped ones that still fire, cancelled ones that stay
+/// known.
+using model::Compat;
 
 struct Config {
   ReadyOrder order = ReadyOrder::concurrent;

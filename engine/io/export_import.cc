@@ -8,7 +8,7 @@
 #include "io/files.h"
 #include "io/json_parse.h"
 #include "model/job_canonical.h"
-#include "model/seed_options.h"
+#include "model/options.h"
 
 namespace berth::io {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "berth/result.h"
-#include "model/seed_options.h"
+#include "model/options.h"
 #include "model/validate_job.h"
 
 namespace berth::model {
@@ -15,7 +15,7 @@ struct RegistrationRequest {
   const std::vector<Namespace>* namespaces = nullptr;  ///< when set, the namespace must be one of them
   const std::vector<NodePool>* pools = nullptr;        ///< when set, the pool must be one of them or built in
   const Job* stored = nullptr;                         ///< current version, if there is one (R-MODEL-258)
-  SeedOptions options;                                 ///< R-SEED-70 counts here
+  Options options;                                     ///< R-SEED-70 counts here
 };
 
 struct Registration {
@@ -24,7 +24,7 @@ struct Registration {
   std::vector<std::string> warnings;  ///< remarks on an accepted job
   bool registered_form = false;       ///< came with its indexes and was not validated (R-MODEL-621)
   bool creates_eval = false;          ///< neither periodic nor parameterized (R-MODEL-270)
-  SeedOptions options;                ///< of the request; what is decided about the job is decided with them
+  Options options;                    ///< of the request; what is decided about the job is decided with them
 };
 
 /// Accepts {"Job": {...}} and the bare object. An InputError means that the JSON is not a job at all (mistyped, not an

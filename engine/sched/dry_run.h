@@ -66,7 +66,7 @@ class DryRun {
   [[nodiscard]] const std::shared_ptr<const model::Job>& job() const { return job_; }        ///< as it would be stored
   [[nodiscard]] const std::shared_ptr<const model::Job>& stored() const { return stored_; }  ///< null: new
   [[nodiscard]] bool changed() const { return changed_; }
-  [[nodiscard]] const model::SeedOptions& options() const { return scratch_.options; }
+  [[nodiscard]] const model::Options& options() const { return scratch_.options; }
 
  private:
   class Recorder;

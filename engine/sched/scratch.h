@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "model/seed_options.h"
+#include "model/options.h"
 #include "plan/plan_rows.h"
 #include "rank/fit.h"
 #include "rank/network_index.h"
@@ -181,7 +181,7 @@ struct ColumnMirror {
 };
 
 struct Scratch {
-  model::SeedOptions options;  ///< of every evaluation processed with this memory
+  model::Options options;  ///< of every evaluation processed with this memory
   Arena arena;
   Reasons reasons;
   Verdicts verdicts;

@@ -462,6 +462,15 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
     out.preemption.service = part.boolean("service", out.preemption.service);
     part.finish();
   }
+  if (const toml::table* options = in.table("options"))
+    for (const auto& [name, value] : *options) {
+      std::string word = value.is_string() ? *value.value<std::string>() : "";
+      if (const auto number = value.value_exact<std::int64_t>()) word = std::to_string(*number);
+      if (const auto truth = value.value_exact<bool>()) word = *truth ? "true" : "false";
+      if (auto done = model::set_option(out.options, fmt::format("{}={}", name.str(), word)); !done)
+        reader.fail(static_cast<std::size_t>(name.source().begin.line), done.error(),
+                    "see [options] in bench/macro/README.md");
+    }
   {
     TomlSection part(reader, in.table("limits"), "[limits]", 0);
     out.limits.placements = part.integer("placements", 0, 1, INT64_MAX);

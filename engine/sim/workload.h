@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "berth/result.h"
+#include "model/options.h"
 #include "sim/quantity.h"
 
 namespace berth::sim {
@@ -155,6 +156,7 @@ struct Workload {
   CommitOrder commits = CommitOrder::deterministic;
   bool departures = false;  ///< allocations end when their run time is over
   Preemption preemption;
+  model::Options options;  ///< [options]: compat and earlier behaviour
   ClusterSpec cluster;
   JobsSpec jobs;
   ArrivalSpec arrivals;

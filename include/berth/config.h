@@ -21,9 +21,16 @@ enum class Algorithm : std::uint8_t {
   spread,        ///< prefer empty nodes
 };
 
+/// Nomad's behaviour that looks like a defect: repeated, or corrected. README.md of the project tells them apart.
+enum class Compat : std::uint8_t {
+  nomad,  ///< as Nomad decides
+  fixed,  ///< without its known quirks
+};
+
 struct Config {
   Order order = Order::nomad;
   Algorithm algorithm = Algorithm::from_cluster;  ///< a node pool's own configuration still takes precedence
+  Compat compat = Compat::nomad;
   /// Makes the IDs of evaluations, allocations and deployments; equal seeds and calls give equal IDs and decisions.
   std::uint64_t seed = 1;
 };

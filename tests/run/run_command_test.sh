@@ -94,6 +94,15 @@ else
   expect 2 'is not there; run datasets/fetch.sh openb' openb --label smoke
 fi
 
+# Options: named by table and report, refused where decisions are compared with today's Nomad.
+"$berth" run --quiet quickstart --label smoke --option compat=fixed --json "$scratch/fixed.json" > "$scratch/out" ||
+  broken "--option compat=fixed failed with $?"
+grep -q 'options     compat=fixed' "$scratch/out" || broken "the report does not name compat=fixed"
+grep -q '"compat": "fixed"' "$scratch/fixed.json" || broken "the JSON does not name compat=fixed"
+expect 2 "option compat: 'both' is not nomad or fixed" quickstart --label smoke --option compat=both
+expect 2 'nomad-grid compares with what Nomad decides today' nomad-grid --label smoke --option compat=fixed
+expect 2 'nomad-others compares with what Nomad decides today' nomad-others --label smoke --option compat=fixed
+
 "$berth" run --list | grep -q '^quickstart' || broken "--list does not name quickstart"
 
 # datasets/fetch.sh: usage and unknown names.

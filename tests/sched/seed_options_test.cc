@@ -11,23 +11,24 @@ namespace berth::sched {
 namespace {
 
 TEST(SeedOptions, AreReadAndTold) {  // R-SEED-1
-  model::SeedOptions options;
+  model::Options options;
   EXPECT_TRUE(model::changed_options(options).empty());
   std::string told;
   for (const char* assignment :
-       {"remote_tasks=true", "remote_task_drivers=ecs,,other", "system_rolling_update=stagger",
+       {"compat=fixed", "remote_tasks=true", "remote_task_drivers=ecs,,other", "system_rolling_update=stagger",
         "disconnect_support=false", "legacy_disconnect_fields=true", "keep_stop_description=true",
         "preemption_min_delta=0", "system_reporting=seed", "plan_id_length=8"})
     EXPECT_TRUE(model::set_option(options, assignment)) << assignment;
   for (const auto& [name, value] : model::changed_options(options)) told += name + "=" + value + " ";
   EXPECT_EQ(told,
-            "remote_tasks=true remote_task_drivers=ecs,other system_rolling_update=stagger disconnect_support=false "
+            "compat=fixed remote_tasks=true remote_task_drivers=ecs,other system_rolling_update=stagger "
+            "disconnect_support=false "
             "legacy_disconnect_fields=true keep_stop_description=true preemption_min_delta=0 system_reporting=seed "
             "plan_id_length=8 ");
-  for (const char* bad :
-       {"", "remote_tasks", "remote_tasks=", "remote_tasks=yes", "nothing=1", "plan_id_length=0", "plan_id_length=37",
-        "preemption_min_delta=-1", "preemption_min_delta=1.5", "system_reporting=both", "strict_ready_updates=true"}) {
-    const model::SeedOptions before = options;
+  for (const char* bad : {"", "compat=both", "remote_tasks", "remote_tasks=", "remote_tasks=yes", "nothing=1",
+                          "plan_id_length=0", "plan_id_length=37", "preemption_min_delta=-1",
+                          "preemption_min_delta=1.5", "system_reporting=both", "strict_ready_updates=true"}) {
+    const model::Options before = options;
     const auto done = model::set_option(options, bad);
     ASSERT_FALSE(done) << bad;
     EXPECT_NE(done.error().find("option"), std::string::npos);

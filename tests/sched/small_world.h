@@ -17,7 +17,7 @@ struct SmallWorld {
 
   model::ClusterState state;
   model::Evaluation eval;
-  model::SeedOptions options;
+  model::Options options;
 
   SmallWorld() {
     state.index = 1000;

@@ -79,6 +79,22 @@ TEST(Workload, ReadsEveryPart) {
   EXPECT_EQ(workload->arrivals.process, Process::poisson);
   EXPECT_DOUBLE_EQ(workload->arrivals.rate_per_s, 20.5);
   EXPECT_EQ(workload->limits.placements, 1000);
+  EXPECT_EQ(workload->options, (model::Options{}));
+}
+
+TEST(Workload, OptionsAreReadByTheirNames) {  // R-SEED-1
+  const std::string options = "\n[options]\ncompat = \"fixed\"\npreemption_min_delta = 3\nremote_tasks = true\n";
+  const auto workload = parse_workload(kGood + options, "w.toml");
+  ASSERT_TRUE(workload) << workload.error().line();
+  EXPECT_EQ(workload->options.compat, model::Compat::fixed);
+  EXPECT_EQ(workload->options.preemption_min_delta, 3);
+  EXPECT_TRUE(workload->options.remote_tasks);
+  for (const char* bad :
+       {"compat = \"both\"", "compat = 1", "nothing = true", "remote_tasks = \"yes\"", "compat = []"}) {
+    const auto refused = parse_workload(kGood + "\n[options]\n" + bad + "\n", "w.toml");
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_NE(refused.error().problem.find("option"), std::string::npos) << bad;
+  }
 }
 
 TEST(Workload, LabelsChangeKeysAndKeepTheRest) {

@@ -1,4 +1,4 @@
-#include "model/seed_options.h"
+#include "model/options.h"
 
 #include <algorithm>
 #include <utility>
@@ -39,7 +39,7 @@ const char* text(bool value) { return value ? "true" : "false"; }
 
 }  // namespace
 
-Result<void, std::string> set_option(SeedOptions& o, std::string_view assignment) {
+Result<void, std::string> set_option(Options& o, std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos)
     return tl::unexpected("option '" + base::shown(assignment) + "': write NAME=VALUE");
@@ -49,6 +49,12 @@ Result<void, std::string> set_option(SeedOptions& o, std::string_view assignment
     return tl::unexpected("option " + std::string(name) + ": '" + base::shown(value) + "' is not " + values);
   };
   static constexpr const char* kBool = "true or false";
+  if (name == "compat") {
+    bool fixed = o.compat == Compat::fixed;
+    const bool ok = set_word(fixed, value, "nomad", "fixed");
+    o.compat = fixed ? Compat::fixed : Compat::nomad;
+    return checked(ok, "nomad or fixed");
+  }
   if (name == "remote_tasks") return checked(set_word(o.remote_tasks, value, "false", "true"), kBool);
   if (name == "remote_task_drivers") {
     o.remote_task_drivers = words(value);
@@ -71,9 +77,10 @@ Result<void, std::string> set_option(SeedOptions& o, std::string_view assignment
   return tl::unexpected("option '" + base::shown(name) + "' is unknown");
 }
 
-std::vector<std::pair<std::string, std::string>> changed_options(const SeedOptions& o) {
-  const SeedOptions defaults;
+std::vector<std::pair<std::string, std::string>> changed_options(const Options& o) {
+  const Options defaults;
   std::vector<std::pair<std::string, std::string>> out;
+  if (o.compat != defaults.compat) out.emplace_back("compat", "fixed");
   if (o.remote_tasks != defaults.remote_tasks) out.emplace_back("remote_tasks", text(o.remote_tasks));
   if (!o.remote_task_drivers.empty()) out.emplace_back("remote_task_drivers", base::join(o.remote_task_drivers, ","));
   if (o.staggered_system_updates) out.emplace_back("system_rolling_update", "stagger");
