@@ -3,13 +3,13 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/build_info.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "compare/experiment.h"
 #include "compare/grid.h"
 #include "compare/seeds.h"
 #include "compare/sizing.h"
+#include "compare/tables.h"
 #include "io/files.h"
 #include "run/interrupt.h"
 #include "sim/datasets.h"
@@ -131,11 +131,8 @@ int run_experiment(const Arguments& arguments) {
   if (!ratio) return report_error(ratio.error(), 2);
 
   const run::InterruptGuard guard;
-  json::Value report = json::Value::object();
-  report.set("kind", "berth-compare-experiment");
-  report.set("version", 1);
+  json::Value report = compare::report_head("berth-compare-experiment", arguments.experiment);
   report.set("experiment", arguments.experiment);
-  report.set("commit", std::string(base::build_info().commit));
   json::Value results = json::Value::array();
   std::string curves, markdown;
   std::vector<compare::Agreement> agreement;
@@ -194,6 +191,8 @@ int run_experiment(const Arguments& arguments) {
     one.set("columns_equal", a.columns_equal);
     one.set("digests", a.digests);
     one.set("digests_equal", a.digests - a.digests_wrong.size());
+    one.set("allocation_percent", compare::curve_json(a.allocation_published));
+    one.set("fragment_ratio_percent", compare::curve_json(a.ratio_published));
     checks.push(std::move(one));
   }
   report.set("published", std::move(checks));

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-  std::string workload, label = "full", json, csv, hdr, prometheus, google_benchmark, isa, commits;
+  std::string workload, label = "full", json, csv, hdr, hdr_log, prometheus, google_benchmark, isa, commits;
   std::vector<std::string> options;
   std::optional<std::int64_t> seed, workers;
   bool list = false, quiet = false;
@@ -94,12 +94,13 @@ int run(const Arguments& arguments) {
       return report_error({"berth run", "--option", done.error(), "engine/model/options.h lists names and values"}, 2);
   if (!arguments.commits.empty())
     workload->commits = arguments.commits == "free" ? sim::CommitOrder::free : sim::CommitOrder::deterministic;
-  for (const std::string& output :
-       {arguments.json, arguments.csv, arguments.hdr, arguments.prometheus, arguments.google_benchmark})
+  for (const std::string& output : {arguments.json, arguments.csv, arguments.hdr, arguments.hdr_log,
+                                    arguments.prometheus, arguments.google_benchmark})
     if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
 
   const run::InterruptGuard guard;
-  const auto result = run::run_workload(*workload, {.quiet = arguments.quiet, .allocations = count_allocations});
+  const auto result = run::run_workload(
+      *workload, {.quiet = arguments.quiet, .allocations = count_allocations, .hdr_log = !arguments.hdr_log.empty()});
   if (!result) return report_error(result.error(), 2);
   fmt::print("{}", run::to_table(*result));
   int exit_code = 0;
@@ -110,6 +111,7 @@ int run(const Arguments& arguments) {
   write(arguments.json, json::to_text(run::to_json(*result), 2) + "\n");
   write(arguments.csv, run::to_csv(*result));
   write(arguments.hdr, run::to_hdr(*result));
+  write(arguments.hdr_log, result->hdr_log);
   write(arguments.prometheus, run::to_prometheus(*result));
   write(arguments.google_benchmark, json::to_text(run::to_google_benchmark(*result), 2) + "\n");
   if (std::fflush(stdout) != 0) exit_code = 1;
@@ -146,6 +148,8 @@ void add_run(CLI::App& app, int& exit_code) {
                       "write the report to this file (bench/macro/README.md has the format)");
   command->add_option("--csv", arguments->csv, "write one line per run, for nomad-grid per cell, to this file");
   command->add_option("--hdr", arguments->hdr, "write the latency in HdrHistogram's percentile format to this file");
+  command->add_option("--hdr-log", arguments->hdr_log,
+                      "write the latency second by second as HdrHistogram's log to this file");
   command->add_option("--prometheus", arguments->prometheus,
                       "write the report in Prometheus' text format to this file");
   command->add_option("--google-benchmark", arguments->google_benchmark,

@@ -189,6 +189,19 @@ Result<std::vector<PublishedRow>> parse_published(std::string_view text, const s
   return out;
 }
 
+namespace {
+void add_to(std::vector<double>& sum, const std::vector<double>& values) {
+  sum.resize(values.size(), 0);
+  for (std::size_t i = 0; i < values.size(); ++i) sum[i] += values[i];
+}
+}  // namespace
+
+json::Value curve_json(const std::vector<double>& values) {
+  json::Value list = json::Value::array();
+  for (const double value : values) list.push(std::isnan(value) ? json::Value() : json::Value(value));
+  return list;
+}
+
 bool Agreement::holds() const {
   if (!digests_wrong.empty()) return false;
   if (deterministic) return rows_equal == rows;
@@ -205,6 +218,7 @@ std::vector<Agreement> check_published(const ExperimentResult& result, const std
     if (policy.empty()) continue;
     Agreement a{.list = result.list, .strategy = result.strategies[s], .deterministic = policy != "01-Random"};
     std::vector<double> own_100, own_final, published_100, published_final;
+    std::size_t ratio_rows = 0;
     for (std::size_t seed = 0; seed < result.seeds.size(); ++seed) {
       const sim::OpenbRun& run = result.run(s, seed);
       if (const char* known = known_digest(result.list, result.seeds[seed], result.strategies[s])) {
@@ -228,12 +242,18 @@ std::vector<Agreement> check_published(const ExperimentResult& result, const std
         }
       };
       compare(run.series.allocation, row->columns, 0, a.allocation_gap);
-      if (const PublishedRow* ratios = find_row(ratio, result.list, policy, result.seeds[seed]))
+      add_to(a.allocation_published, row->columns);
+      if (const PublishedRow* ratios = find_row(ratio, result.list, policy, result.seeds[seed])) {
         compare(run.series.fragment_ratio, ratios->columns, kSameRatio, a.ratio_gap);
+        add_to(a.ratio_published, ratios->columns);
+        ++ratio_rows;
+      }
       a.rows_equal += equal;
       own_100.push_back(run.series.allocation[100]), published_100.push_back(row->columns[100]);
       own_final.push_back(run.series.allocation[130]), published_final.push_back(row->columns[130]);
     }
+    for (double& value : a.allocation_published) value /= static_cast<double>(a.rows);
+    for (double& value : a.ratio_published) value /= static_cast<double>(ratio_rows);
     a.mean_100 = summarise(own_100).mean, a.mean_100_published = summarise(published_100).mean;
     a.mean_final = summarise(own_final).mean, a.mean_final_published = summarise(published_final).mean;
     out.push_back(std::move(a));
@@ -330,14 +350,9 @@ json::Value experiment_json(const ExperimentResult& result) {
     for (const auto& [name, percent] : {std::pair{"p50", 50.0}, {"p99", 99.0}, {"p999", 99.9}})
       latency.set(name, run.latency.percentile(percent));
     one.set("latency_ns", std::move(latency));
-    const auto series = [&](const char* name, const std::vector<double>& values) {
-      json::Value list = json::Value::array();
-      for (const double value : values) list.push(std::isnan(value) ? json::Value() : json::Value(value));
-      one.set(name, std::move(list));
-    };
-    series("allocation_percent", run.series.allocation);
-    series("fragment_amount_percent", run.series.fragment_amount);
-    series("fragment_ratio_percent", run.series.fragment_ratio);
+    one.set("allocation_percent", curve_json(run.series.allocation));
+    one.set("fragment_amount_percent", curve_json(run.series.fragment_amount));
+    one.set("fragment_ratio_percent", curve_json(run.series.fragment_ratio));
     runs.push(std::move(one));
   }
   out.set("runs", std::move(runs));

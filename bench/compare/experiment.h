@@ -62,6 +62,7 @@ struct Agreement {
   double mean_100 = 0, mean_100_published = 0, mean_final = 0, mean_final_published = 0;
   std::vector<std::string> digests_wrong;  ///< seeds whose placements digest differs from R-STRAT-608
   std::size_t digests = 0;                 ///< compared
+  std::vector<double> allocation_published, ratio_published;  ///< means of the rows at each percentage; empty: no rows
 
   [[nodiscard]] bool holds() const;
 };
@@ -75,6 +76,8 @@ struct Agreement {
 /// "list strategy seed digest" lines.
 [[nodiscard]] std::string digest_lines(const ExperimentResult& result);
 [[nodiscard]] json::Value experiment_json(const ExperimentResult& result);
+/// A list of numbers, null for what is none.
+[[nodiscard]] json::Value curve_json(const std::vector<double>& values);
 /// One line per strategy, seed and percentage: the curves.
 [[nodiscard]] std::string curves_csv(const ExperimentResult& result);
 /// One line per run, as a table for a pull request.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/build_info.h"
+#include "run/machine.h"
 
 namespace berth::compare {
 namespace {
@@ -70,6 +71,8 @@ json::Value report_head(const std::string& kind, const std::string& workload) {
   out.set("kind", kind);
   out.set("version", 1);
   out.set("commit", std::string(base::build_info().commit));
+  out.set("build", run::build_json());
+  out.set("machine", run::machine_json());
   out.set("workload", workload);
   return out;
 }

@@ -21,7 +21,7 @@ using TableRows = std::vector<std::vector<std::string>>;
 [[nodiscard]] std::string p_words(double p);
 /// "better", "worse", "differs" (direction 0), or "no difference shown". `direction` +1: more is better.
 [[nodiscard]] const char* verdict_of(const PairedTest& test, int direction);
-/// The head of a report: kind and version, the commit that made it, the workload.
+/// The head of a report: kind and version, the commit, build and machine that made it, the workload.
 [[nodiscard]] json::Value report_head(const std::string& kind, const std::string& workload);
 /// What is said of a test in a report.
 [[nodiscard]] json::Value test_json(const PairedTest& test, int direction);

@@ -1,42 +1,16 @@
 #include "run/report.h"
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
 #include "base/build_info.h"
+#include "run/machine.h"
 #include "run/progress.h"
 #include "sim/digest.h"
 
 namespace berth::run {
 namespace {
-
-struct Machine {
-  std::string cpu = "unknown", system = "unknown";
-  std::int64_t cores = 0;
-  std::uint64_t memory_bytes = 0;
-};
-
-Machine machine() {
-  Machine out;
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  for (std::string line; std::getline(cpuinfo, line);)
-    if (line.starts_with("model name")) {
-      const std::size_t colon = line.find(": ");
-      if (colon != std::string::npos) out.cpu = line.substr(colon + 2);
-      break;
-    }
-  struct utsname name {};
-  if (uname(&name) == 0) out.system = fmt::format("{} {} {}", name.sysname, name.release, name.machine);
-  out.cores = sysconf(_SC_NPROCESSORS_ONLN);
-  out.memory_bytes =
-      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  return out;
-}
 
 /// "812 ns", "1.23 us", "4.56 ms", "7.89 s".
 std::string time_words(std::int64_t ns) {
@@ -100,6 +74,76 @@ json::Value percentiles(const sim::Histogram& histogram) {
   out.set("p999", histogram.percentile(99.9));
   out.set("max", histogram.max());
   out.set("mean", histogram.mean());
+  return out;
+}
+
+/// Percentages at which latency is drawn: denser towards the end, as far as the counts reach.
+constexpr double kPercents[] = {0,    10, 20,   30, 40, 50,   60,   70,   75,    80,    85,     90,
+                                92.5, 95, 97.5, 98, 99, 99.5, 99.8, 99.9, 99.95, 99.99, 99.995, 99.999};
+
+json::Value latency_curves(const RunResult& r) {
+  json::Value out = json::Value::object();
+  json::Value percents = json::Value::array();
+  const bool grid = !r.cells.empty();
+  const sim::Histogram& most = grid ? r.evaluation_latency : r.latency.total;
+  const double resolved = most.count() == 0 ? 0 : 100 - 100 / static_cast<double>(most.count());
+  std::vector<double> at;
+  for (const double percent : kPercents)
+    if (percent <= resolved || percent == 0) at.push_back(percent), percents.push(percent);
+  out.set("percent", std::move(percents));
+  const auto curve = [&](const char* name, const sim::Histogram& histogram) {
+    json::Value values = json::Value::array();
+    for (const double percent : at) values.push(histogram.percentile(percent));
+    out.set(name, std::move(values));
+  };
+  if (!grid) {
+    curve("placement", r.latency.total);
+    curve("queue", r.latency.queue), curve("schedule", r.latency.schedule), curve("commit", r.latency.commit);
+  }
+  curve("evaluation", r.evaluation_latency);
+  return out;
+}
+
+/// Four digits: what is drawn needs no more.
+double rounded(double share) { return std::round(share * 1e4) / 1e4; }
+
+json::Value over_time(const RunResult& r) {
+  json::Value out = json::Value::object();
+  const auto column = [&](const char* name, auto&& value) {
+    json::Value values = json::Value::array();
+    for (const ClusterSample& sample : r.over_time) values.push(value(sample));
+    out.set(name, std::move(values));
+  };
+  column("seconds", [](const ClusterSample& s) { return s.seconds; });
+  column("workload_seconds", [](const ClusterSample& s) { return s.workload_seconds; });
+  column("placed", [](const ClusterSample& s) { return s.placed; });
+  column("cpu_utilisation", [](const ClusterSample& s) { return rounded(s.cpu); });
+  column("memory_utilisation", [](const ClusterSample& s) { return rounded(s.memory); });
+  column("disk_utilisation", [](const ClusterSample& s) { return rounded(s.disk); });
+  column("device_utilisation", [](const ClusterSample& s) { return rounded(s.devices); });
+  column("fragmentation", [](const ClusterSample& s) { return rounded(s.fragmentation); });
+  column("nodes_used", [](const ClusterSample& s) { return s.nodes_used; });
+  column("nodes_by_use", [](const ClusterSample& s) {
+    json::Value bins = json::Value::array();
+    for (const std::uint32_t count : s.nodes_by_use) bins.push(static_cast<std::int64_t>(count));
+    return bins;
+  });
+  return out;
+}
+
+json::Value node_map(const RunResult& r) {
+  json::Value out = json::Value::object();
+  out.set("nodes_per_cell", static_cast<std::uint64_t>(r.map.nodes_per_cell));
+  json::Value use = json::Value::array();
+  for (const double share : r.map.use) use.push(rounded(share));
+  out.set("use", std::move(use));
+  json::Value rows = json::Value::array();
+  for (const auto& row : r.map.by_cpu_and_memory) {
+    json::Value bins = json::Value::array();
+    for (const std::uint32_t count : row) bins.push(static_cast<std::int64_t>(count));
+    rows.push(std::move(bins));
+  }
+  out.set("by_cpu_and_memory", std::move(rows));
   return out;
 }
 
@@ -242,8 +286,6 @@ std::string to_table(const RunResult& r) {
 
 json::Value to_json(const RunResult& r) {
   const sim::Workload& w = r.workload;
-  const Machine here = machine();
-  const base::BuildInfo& build = base::build_info();
   json::Value out = json::Value::object();
   out.set("format", "berth-run");
   out.set("version", kReportVersion);
@@ -271,22 +313,8 @@ json::Value to_json(const RunResult& r) {
   settings.set("data_sha256", r.data_sha256);
   out.set("settings", std::move(settings));
 
-  json::Value made = json::Value::object();
-  made.set("version", build.version);
-  made.set("commit", build.commit);
-  made.set("compiler", build.compiler);
-  made.set("flags", build.flags);
-  made.set("build_type", build.build_type);
-  made.set("sanitize", build.sanitize);
-  made.set("isa_path", base::isa_path_used());
-  out.set("build", std::move(made));
-
-  json::Value machine_value = json::Value::object();
-  machine_value.set("cpu", here.cpu);
-  machine_value.set("cores", here.cores);
-  machine_value.set("memory_bytes", here.memory_bytes);
-  machine_value.set("system", here.system);
-  out.set("machine", std::move(machine_value));
+  out.set("build", build_json());
+  out.set("machine", machine_json());
 
   out.set("nodes", static_cast<std::uint64_t>(r.nodes));
   out.set("load_allocs", static_cast<std::uint64_t>(r.load_allocs));
@@ -327,6 +355,7 @@ json::Value to_json(const RunResult& r) {
   out.set("schedule_ns", percentiles(r.latency.schedule));
   out.set("commit_ns", percentiles(r.latency.commit));
   out.set("evaluation_latency_ns", percentiles(r.evaluation_latency));
+  out.set("latency_curves_ns", latency_curves(r));
 
   json::Value work = json::Value::object();
   work.set("nodes_evaluated", r.work.nodes_evaluated);
@@ -380,6 +409,8 @@ json::Value to_json(const RunResult& r) {
     packing.set("stranded", amounts(p.stranded));
     packing.set("reference_ask", amounts(p.reference));
     out.set("packing", std::move(packing));
+    out.set("over_time", over_time(r));
+    out.set("node_map", node_map(r));
   }
   out.set("peak_rss_bytes", r.peak_rss_bytes);
   out.set("table_bytes", r.table_bytes);

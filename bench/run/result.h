@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "run/cluster_samples.h"
 #include "sim/histogram.h"
 #include "sim/packing.h"
 #include "sim/rate_series.h"
@@ -99,6 +100,9 @@ struct RunResult {
   Latencies latency;
   sim::Histogram evaluation_latency;  ///< one value per evaluation, ns
   sim::Packing packing;
+  std::vector<ClusterSample> over_time;  ///< evenly over the arrivals; not for nomad-grid
+  NodeMap map;
+  std::string hdr_log;  ///< latency of placements by seconds of the run, HdrHistogram's log; "" when not asked for
   std::uint64_t peak_rss_bytes = 0, table_bytes = 0;
   std::string decisions_digest;
   std::string workload_sha256;    ///< of the workload's file

@@ -11,9 +11,12 @@
 #include <optional>
 #include <queue>
 
+#include "base/build_info.h"
 #include "io/files.h"
 #include "plan/apply.h"
+#include "run/cluster_samples.h"
 #include "run/grid_run.h"
+#include "run/hdr_log.h"
 #include "run/inputs.h"
 #include "run/interrupt.h"
 #include "run/progress.h"
@@ -98,6 +101,13 @@ model::SchedulerConfiguration configuration_of(const sim::Workload& workload) {
   return config;
 }
 
+HdrLog hdr_log_of(const sim::Workload& workload) {
+  const double now_s = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return {now_s, 1,
+          "placement latency in ns by `berth run`, workload " + workload.name + " (" + workload.label + "), seed " +
+              std::to_string(workload.seed) + ", commit " + std::string(base::build_info().commit)};
+}
+
 /// What a worker decides an evaluation in.
 struct EvalLane final : worker::Lane {
   explicit EvalLane(const model::Options& options) { scratch.options = options; }
@@ -135,6 +145,7 @@ class Replay : public worker::WorkerHost {
     result_.load_allocs = inputs_.cluster.load.size();
     result_.templates = inputs_.jobs.templates.size();
     result_.arrivals = inputs_.jobs.arrivals.size();
+    sampler_.emplace(store_.current(), typical_ask(inputs_.jobs), inputs_.jobs.arrivals.size());
   }
 
   void run(const RunOptions& options);
@@ -204,6 +215,7 @@ class Replay : public worker::WorkerHost {
   void count_asked(const tables::CompiledJob& job);
   void count_failures(const EvalLane& lane);
   [[nodiscard]] bool over_limit();
+  void look(bool exclusive);
   void finish();
 
   const sim::Workload& workload_;
@@ -222,7 +234,9 @@ class Replay : public worker::WorkerHost {
   std::vector<tables::NodeRow> joining_;      // rows of the nodes that join during the run, in order
   std::size_t next_join_ = 0;
   std::vector<std::uint32_t> classes_;
-  EvalLane lane_{workload_.options};         // of the run's thread
+  EvalLane lane_{workload_.options};  // of the run's thread
+  std::optional<ClusterSampler> sampler_;
+  std::optional<HdrLog> hdr_log_;
   std::atomic<std::int64_t> waited_ns_ = 0;  // for arrivals; written by the run's thread
 };
 
@@ -258,6 +272,7 @@ bool Replay::over_limit() {
 void Replay::run(const RunOptions& options) {
   Progress progress("jobs", inputs_.jobs.arrivals.size(), options.quiet);
   prepare();
+  if (options.hdr_log) hdr_log_.emplace(hdr_log_of(workload_));
   clock_ = sim::RunClock(workload_.arrivals.clock);
   if (workload_.commits == sim::CommitOrder::free)
     run_free(progress);
@@ -294,6 +309,7 @@ void Replay::run_in_turn(Progress& progress) {
       result_.partial = true;
       break;
     }
+    if (sampler_->due(next_arrival_)) look(true);
     const std::int64_t before = clock_.elapsed_ns();
     if (clock_.now_ns() < due_ns) {
       prepare();
@@ -376,6 +392,7 @@ void Replay::end_allocs(std::int64_t due_ns) {
       const tables::NodeRow node = store_.current().allocs.node[row];
       store_.set_client_status(row, departure.fails ? tables::Client::failed : tables::Client::complete, index);
       if (ahead_) ahead_->changed(node);
+      sampler_->changed(node);
       classes_.push_back(store_.current().nodes.capacity(node).computed_class_code);
       ++result_.departed;
     }
@@ -534,6 +551,7 @@ void Replay::run_free(Progress& progress) {
     } else {
       prepare();
       const worker::Workers::Writer writer(workers);
+      if (sampler_->due(next_arrival_)) look(false);
       const Ticket& ticket = register_job(next_arrival_++);
       store_.set_index(store_.index() + 1);
       const tables::CompiledJob& job = *store_.current().jobs.versions[store_.current().jobs.keys[ticket.job].current];
@@ -624,11 +642,12 @@ void Replay::apply(const Ticket& ticket, EvalLane& lane) {
   if (workload_.departures && ticket.run_time_ns != sim::kNeverEnds && lane.applied.committed > 0)
     // From the due time, not from the commit, so that the speed of the machine does not change the decisions.
     departures_.push({ticket.due_ns + ticket.run_time_ns, first, lane.applied.committed, ticket.fails});
-  if (ahead_) {
-    for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs) ahead_->changed(alloc.node);
-    for (const plan::PlannedStop& stop : lane.result.plan.stops)
-      ahead_->changed(store_.current().allocs.node[stop.alloc]);
-  }
+  const auto changed = [&](tables::NodeRow node) {
+    sampler_->changed(node);
+    if (ahead_) ahead_->changed(node);
+  };
+  for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs) changed(alloc.node);
+  for (const plan::PlannedStop& stop : lane.result.plan.stops) changed(store_.current().allocs.node[stop.alloc]);
   const std::int64_t committed_ns = clock_.now_ns();
   const std::size_t placed = lane.applied.committed;
   result_.latency.total.record(committed_ns - ticket.due_ns, placed);
@@ -636,6 +655,7 @@ void Replay::apply(const Ticket& ticket, EvalLane& lane) {
   result_.latency.schedule.record(lane.decided_ns - lane.started_ns, placed);
   result_.latency.commit.record(committed_ns - lane.decided_ns, placed);
   result_.rate.add(static_cast<double>(clock_.elapsed_ns() - waited_ns_) / 1e9, result_.placed);
+  if (hdr_log_) hdr_log_->record(static_cast<double>(clock_.elapsed_ns()) / 1e9, committed_ns - ticket.due_ns, placed);
 
   digest_.begin_evaluation(ticket.sequence);
   for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs)
@@ -701,7 +721,19 @@ void Replay::count_failures(const EvalLane& lane) {
   }
 }
 
+/// A look at the cluster. `exclusive`: no other thread uses the clock, which then leaves the look out.
+void Replay::look(bool exclusive) {
+  const std::int64_t before = clock_.elapsed_ns();
+  sampler_->look(store_.current(), static_cast<double>(before - waited_ns_) / 1e9,
+                 static_cast<double>(clock_.now_ns()) / 1e9, result_.placed);
+  if (!exclusive) return;
+  const std::int64_t took = clock_.elapsed_ns() - before;
+  waited_ns_ += took;
+  clock_.leave_out(took);
+}
+
 void Replay::finish() {
+  look(true);
   result_.elapsed_s = static_cast<double>(clock_.elapsed_ns()) / 1e9;
   result_.busy_s = static_cast<double>(clock_.elapsed_ns() - waited_ns_) / 1e9;
   result_.virtual_s = static_cast<double>(clock_.now_ns()) / 1e9;
@@ -711,6 +743,9 @@ void Replay::finish() {
   result_.table_bytes = store_.bytes();
   const sim::PackingTable packing(store_.current());
   result_.packing = sim::measure_packing(packing.columns(), typical_ask(inputs_.jobs));
+  result_.over_time = sampler_->samples();
+  result_.map = sampler_->map();
+  if (hdr_log_) result_.hdr_log = hdr_log_->finish(result_.elapsed_s);
 }
 
 }  // namespace
@@ -734,6 +769,11 @@ Result<RunResult> run_workload(const sim::Workload& workload, const RunOptions& 
     result.cpu_s = cpu_seconds() - cpu_before;
     count_allocations();
     if (const auto path = sim::committed_data(workload.path, "nomad-grid.jsonl.gz")) data_files.push_back(*path);
+    if (options.hdr_log) {  // its evaluations are timed side by side: one interval
+      HdrLog log = hdr_log_of(workload);
+      log.record_all(result.evaluation_latency);
+      result.hdr_log = log.finish(result.elapsed_s);
+    }
   } else {
     auto inputs = make_inputs(workload);
     if (!inputs) return tl::unexpected(inputs.error());

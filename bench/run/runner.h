@@ -14,6 +14,7 @@ struct RunOptions {
   bool quiet = false;  ///< no progress
   /// Allocations of the program so far; null: the program does not count them.
   AllocationCount (*allocations)() = nullptr;
+  bool hdr_log = false;  ///< keep RunResult::hdr_log
 };
 
 /// Replays a workload that was read. Errors are those of its data: file, place, problem, remedy.

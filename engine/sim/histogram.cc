@@ -50,6 +50,11 @@ void Histogram::add(const Histogram& other) {
   sum_ += other.sum_;
 }
 
+void Histogram::clear() {
+  std::fill(counts_.begin(), counts_.end(), 0);
+  count_ = 0, min_ = INT64_MAX, max_ = 0, sum_ = 0;
+}
+
 double Histogram::mean() const { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
 
 double Histogram::standard_deviation() const {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ class Histogram {
   /// The smallest value that at least `percent` of the values do not exceed, rounded up to its bucket's end and never
   /// above max(); 0 when nothing was recorded.
   [[nodiscard]] std::int64_t percentile(double percent) const;
+  /// One counter per bucket, in the order and number of HdrHistogram's counts array for three digits from 1 on.
+  [[nodiscard]] std::span<const std::uint64_t> counts() const { return counts_; }
+  void clear();
   /// HdrHistogram's percentile distribution as text, values in us, `ticks` lines per halving of the distance to 100 %.
   [[nodiscard]] std::string percentile_text(int ticks = 5) const;
 

@@ -9,7 +9,6 @@
 #include "model/node_canonical.h"
 
 namespace berth::sim {
-namespace {
 
 std::int64_t healthy_instances(const model::Node& node) {
   std::int64_t count = 0;
@@ -19,16 +18,19 @@ std::int64_t healthy_instances(const model::Node& node) {
   return count;
 }
 
-std::int64_t held_instances(const tables::ResourceShape& shape) {
+std::int64_t held_instances(const tables::Snapshot& snapshot, tables::NodeRow node) {
+  const tables::NodeUse& use = snapshot.nodes.use[node];
   std::int64_t count = 0;
-  if (shape.devices && shape.resources)
+  if (use.device_allocs == 0) return count;
+  for (tables::AllocRow alloc = use.alloc_head; alloc != tables::kNoRow; alloc = snapshot.allocs.next_on_node[alloc]) {
+    const tables::ResourceShape& shape = snapshot.allocs.shape_of(alloc);
+    if (tables::client_terminal(snapshot.allocs.client[alloc]) || !shape.devices || !shape.resources) continue;
     for (const auto& [name, task] : shape.resources->tasks)
       for (const model::AllocatedDevice& device : task.devices)
         count += static_cast<std::int64_t>(device.device_ids.size());
+  }
   return count;
 }
-
-}  // namespace
 
 void load_store(tables::StateStore& store, const GeneratedCluster& cluster) {
   model::ClusterState pools;
@@ -80,13 +82,7 @@ PackingTable::PackingTable(const tables::Snapshot& snapshot) {
     disk_usable_mb.push_back(capacity.disk_mb), disk_used_mb.push_back(use.disk_mb);
     alloc_count.push_back(use.alloc_count);
     devices_usable.push_back(healthy_instances(snapshot.nodes.spec(row).node));
-    std::int64_t held = 0;
-    if (use.device_allocs > 0)
-      for (tables::AllocRow alloc = use.alloc_head; alloc != tables::kNoRow;
-           alloc = snapshot.allocs.next_on_node[alloc])
-        if (!tables::client_terminal(snapshot.allocs.client[alloc]))
-          held += held_instances(snapshot.allocs.shape_of(alloc));
-    devices_used.push_back(held);
+    devices_used.push_back(held_instances(snapshot, row));
   }
 }
 

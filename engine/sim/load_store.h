@@ -11,6 +11,11 @@ namespace berth::sim {
 /// one spec, so a million of them cost their columns and no API object. The store must be empty.
 void load_store(tables::StateStore& store, const GeneratedCluster& cluster);
 
+/// Healthy device instances of a node.
+[[nodiscard]] std::int64_t healthy_instances(const model::Node& node);
+/// Device instances that the allocations of a node hold. Costs a walk over them.
+[[nodiscard]] std::int64_t held_instances(const tables::Snapshot& snapshot, tables::NodeRow node);
+
 /// The columns of all ready nodes of a snapshot, for measure_packing. Costs one pass over nodes, and over the
 /// allocations of nodes with devices.
 struct PackingTable {

@@ -50,11 +50,12 @@ for bad in "--workers 0" "--workers -1" "--workers 2000" "--workers two" "--orde
   grep -q -- "${bad% *}" "$scratch/err" || broken "berth run $bad: '$(cat "$scratch/err")' does not name the option"
 done
 
-# A good run: exit 0 and three files.
-"$berth" run --quiet "$small" --json "$scratch/a.json" --csv "$scratch/a.csv" --hdr "$scratch/a.hdr" > "$scratch/out" ||
+# A good run: exit 0 and its files.
+"$berth" run --quiet "$small" --json "$scratch/a.json" --csv "$scratch/a.csv" --hdr "$scratch/a.hdr" --hdr-log "$scratch/a.hlog" > "$scratch/out" ||
   broken "a good run failed with $?"
-for file in a.json a.csv a.hdr; do [ -s "$scratch/$file" ] || broken "$file was not written"; done
+for file in a.json a.csv a.hdr a.hlog; do [ -s "$scratch/$file" ] || broken "$file was not written"; done
 grep -q '"placed": 60' "$scratch/a.json" || broken "a.json does not say that 60 were placed"
+[ "$(grep -c '^0.000,[0-9.]*,[0-9.]*,HISTFAAA' "$scratch/a.hlog")" -eq 1 ] || broken "a.hlog has no line of one interval"
 grep -q 'placements/s' "$scratch/out" || broken "the table has no throughput"
 
 # No room for the report: exit 1, the old file intact, no half file left. A file size limit of 0 stands for a full disk.

@@ -432,5 +432,75 @@ TEST(Report, CsvLinesHaveTheFieldsOfTheHeader) {
   EXPECT_TRUE(report["cells"][0]["ratio"].is_double());
 }
 
+// The looks keep their own account of devices and joining nodes: the last must agree with a count from the tables.
+TEST(Run, LooksAtTheClusterAsItFills) {
+  const std::string devices = R"(
+name = "looks"
+departures = true
+[cluster]
+nodes = 40
+[[cluster.shapes]]
+name = "std"
+[[cluster.shapes]]
+name = "gpu"
+devices = [{ name = "nvidia/gpu/t4", count = 4 }]
+[cluster.joins]
+nodes = 10
+start_s = 1
+rate_per_s = 10
+[jobs]
+count = 200
+[[jobs.mix]]
+name = "web"
+count = 2
+cpu_mhz = 1500
+memory_mb = 700
+run_time_s = [1, 20]
+[[jobs.mix]]
+name = "train"
+type = "batch"
+run_time_s = [1, 5]
+devices = [{ name = "nvidia/gpu", count = 2 }]
+[arrivals]
+process = "fixed"
+rate_per_s = 20
+)";
+  for (const char* commits : {"deterministic", "free"}) {
+    std::string text = devices;
+    text.insert(text.find("departures"), std::string("workers = 2\ncommits = \"") + commits + "\"\n");
+    const RunResult result = run(text);
+    ASSERT_GT(result.over_time.size(), 16U) << commits;
+    ASSERT_LE(result.over_time.size(), 34U) << commits;
+    EXPECT_EQ(result.over_time.front().placed, 0U);
+    EXPECT_EQ(result.over_time.front().nodes_used, 0U);
+    double devices_most = 0;
+    std::uint32_t nodes = 0, nodes_before = 0;
+    for (std::size_t i = 0; i < result.over_time.size(); ++i) {
+      const ClusterSample& sample = result.over_time[i];
+      nodes = 0;
+      for (const std::uint32_t count : sample.nodes_by_use) nodes += count;
+      EXPECT_LE(nodes_before, nodes);  // nodes join and none leaves
+      nodes_before = nodes;
+      devices_most = std::max(devices_most, sample.devices);
+      if (i == 0) continue;
+      EXPECT_LE(result.over_time[i - 1].seconds, sample.seconds);
+      EXPECT_LE(result.over_time[i - 1].workload_seconds, sample.workload_seconds);
+    }
+    EXPECT_EQ(nodes, result.packing.nodes);
+    EXPECT_GT(devices_most, 0);
+    const ClusterSample& last = result.over_time.back();
+    EXPECT_EQ(last.placed, result.placed);
+    EXPECT_DOUBLE_EQ(last.cpu, result.packing.cpu_utilisation());
+    EXPECT_DOUBLE_EQ(last.memory, result.packing.memory_utilisation());
+    EXPECT_DOUBLE_EQ(last.disk, result.packing.disk_utilisation());
+    EXPECT_DOUBLE_EQ(last.devices, result.packing.device_utilisation());
+    EXPECT_DOUBLE_EQ(last.fragmentation, result.packing.fragmentation);
+    EXPECT_EQ(last.nodes_used, result.packing.nodes_used);
+    EXPECT_EQ(result.map.nodes_per_cell, 1U);
+    EXPECT_EQ(result.map.use.size(), 40U);
+    EXPECT_EQ(result.hdr_log, "");
+  }
+}
+
 }  // namespace
 }  // namespace berth::run

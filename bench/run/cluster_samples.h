@@ -1,0 +1,66 @@
+// What the cluster looked like while a run went on: a bounded number of looks at the nodes' use, between two events.
+//
+// A look costs one pass over the nodes (some 50 ns each) and no allocation; a run's clock leaves its time out, unless
+// workers run meanwhile. Devices are counted again only on nodes that changed. Threads: the run's thread, while nobody
+// else writes the tables.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/packing.h"
+#include "tables/state.h"
+
+namespace berth::run {
+
+inline constexpr std::size_t kUseBins = 20;     ///< 0 to 5 %, ... 95 to 100 %; more than 100 % is in the last
+inline constexpr std::size_t kMapCells = 1024;  ///< at most so many cells in the map of nodes
+
+/// A node's use is that of cpu or memory, whichever is fuller; only ready nodes count.
+struct ClusterSample {
+  double seconds = 0;           ///< busy
+  double workload_seconds = 0;  ///< of the workload's own time, idle included
+  std::uint64_t placed = 0;
+  double cpu = 0, memory = 0, disk = 0, devices = 0, fragmentation = 0;  ///< shares
+  std::uint64_t nodes_used = 0;
+  std::array<std::uint32_t, kUseBins> nodes_by_use{};
+};
+
+/// The nodes at the end.
+struct NodeMap {
+  std::size_t nodes_per_cell = 1;
+  std::vector<double> use;  ///< mean use of each cell's nodes, neighbours in the order of the cluster
+  std::array<std::array<std::uint32_t, kUseBins>, kUseBins> by_cpu_and_memory{};  ///< [cpu][memory]: nodes
+};
+
+class ClusterSampler {
+ public:
+  /// `reference` is what fragmentation refers to; looks are spread evenly over `arrivals`.
+  ClusterSampler(const tables::Snapshot& state, const sim::Amounts& reference, std::size_t arrivals);
+
+  /// Whether it is time for a look, `arrivals` having been handled.
+  [[nodiscard]] bool due(std::size_t arrivals) const { return arrivals >= next_; }
+  /// Allocations of this node came or went.
+  void changed(tables::NodeRow node) {
+    if (!changed_.empty()) changed_[node] = 1;
+  }
+  void look(const tables::Snapshot& state, double seconds, double workload_seconds, std::uint64_t placed);
+
+  [[nodiscard]] const std::vector<ClusterSample>& samples() const { return samples_; }
+  /// As of the last look.
+  [[nodiscard]] NodeMap map() const;
+
+ private:
+  std::vector<std::int64_t> cpu_usable_, cpu_used_, memory_usable_, memory_used_, disk_usable_, disk_used_,
+      devices_usable_, devices_used_;  ///< by node row; 0 for nodes that are not ready
+  std::vector<std::uint32_t> alloc_count_;
+  std::vector<std::uint8_t> changed_;  ///< empty: no node has devices
+  std::vector<std::int64_t> held_;     ///< devices, whatever the node's state
+  sim::Amounts reference_;
+  std::vector<ClusterSample> samples_;
+  std::size_t next_ = 0;
+  double stride_ = 1;
+};
+
+}  // namespace berth::run

@@ -1,0 +1,22 @@
+// On what and by what build something was measured: every report says it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/json.h"
+
+namespace berth::run {
+
+struct Machine {
+  std::string cpu = "unknown", system = "unknown";
+  std::int64_t cores = 0;
+  std::uint64_t memory_bytes = 0;
+};
+[[nodiscard]] Machine machine();
+
+/// `machine` and `build` of a report (bench/schema/berth-run.json).
+[[nodiscard]] json::Value machine_json();
+[[nodiscard]] json::Value build_json();
+
+}  // namespace berth::run
