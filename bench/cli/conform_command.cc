@@ -14,11 +14,11 @@ namespace berth::cli {
 namespace {
 
 /// Lives with the seeds `first`, `first` + 1, ... ; false when one broke an invariant, which is printed.
-bool run_lives(std::uint64_t first, std::uint64_t count, int steps) {
+bool run_lives(std::uint64_t first, std::uint64_t count, int steps, const model::Options& decisions) {
   conform::LifeReport sum;
   std::uint64_t broken = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    const conform::LifeReport life = conform::run_life({.seed = seed, .steps = steps});
+    const conform::LifeReport life = conform::run_life({.seed = seed, .steps = steps, .decisions = decisions});
     sum.evaluations += life.evaluations, sum.plans += life.plans, sum.refused_plans += life.refused_plans;
     sum.allocations += life.allocations, sum.updates += life.updates, sum.stops += life.stops;
     sum.preemptions += life.preemptions, sum.deployments += life.deployments, sum.at_rest += life.at_rest;
@@ -46,6 +46,7 @@ void add_conform(CLI::App& app, int& exit_code) {
     std::optional<std::uint64_t> seed;
     std::uint64_t lives = 1;
     int steps = 12;
+    std::vector<std::string> options;
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("conform", "replay recorded decisions and compare, to the last bit");
@@ -53,13 +54,28 @@ void add_conform(CLI::App& app, int& exit_code) {
   command->add_option("--seed", arguments->seed, "instead of vectors: the random life with this seed, with its events");
   command->add_option("--lives", arguments->lives, "so many lives, with ascending seeds");
   command->add_option("--steps", arguments->steps, "events in a life");
+  command->add_option(
+      "--option", arguments->options,
+      "with --seed: NAME=VALUE of an option other than Nomad's (engine/model/options.h); may be repeated");
   command->add_option("--step", arguments->step, "only vectors of this step of the specification: 1e, 2b, 3 or 4");
   command->add_option("--name", arguments->run.name, "only vectors whose name contains this text");
   command->add_option("--diff", arguments->run.diff_count, "show the first N differing vectors");
   command->add_option("--json", arguments->json, "write the report to this file");
   command->callback([arguments, &exit_code] {
     if (arguments->seed) {
-      exit_code = run_lives(*arguments->seed, arguments->lives, arguments->steps) ? 0 : 3;
+      model::Options decisions;
+      for (const std::string& assignment : arguments->options)
+        if (auto done = model::set_option(decisions, assignment); !done) {
+          fmt::print(stderr, "--option: {}\n", done.error());
+          exit_code = 2;
+          return;
+        }
+      exit_code = run_lives(*arguments->seed, arguments->lives, arguments->steps, decisions) ? 0 : 3;
+      return;
+    }
+    if (!arguments->options.empty()) {
+      fmt::print(stderr, "--option: recorded decisions are made with the defaults; only lives (--seed) take options\n");
+      exit_code = 2;
       return;
     }
     if (arguments->run.paths.empty()) {

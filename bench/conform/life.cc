@@ -38,7 +38,9 @@ base::Uuid uuid_of(const std::string& id) { return base::parse_uuid(id).value_or
 
 class Life final : public sched::Planner {
  public:
-  explicit Life(const LifeOptions& options) : options_(options), random_(options.seed, "life") {}
+  explicit Life(const LifeOptions& options) : options_(options), random_(options.seed, "life") {
+    scratch_.options = options.decisions;
+  }
 
   LifeReport run() {
     build_cluster();

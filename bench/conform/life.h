@@ -7,12 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "model/options.h"
+
 namespace berth::conform {
 
 struct LifeOptions {
   std::uint64_t seed = 1;
   int steps = 12;
   bool compare_appliers = true;  ///< the slower part
+  model::Options decisions;      ///< how they differ from Nomad's of today
 };
 
 struct LifeReport {

@@ -2,6 +2,7 @@
 // 246).
 #pragma once
 
+#include "model/compat.h"
 #include "model/job.h"
 
 namespace berth::model {
@@ -12,8 +13,9 @@ void canonicalize(Job& job);
 /// What registration adds after canonicalising: Priority 0 becomes 50, an empty pool `default` (R-MODEL-240, 243).
 void fill_server_defaults(Job& job);
 
-/// Constraints that follow from what groups use, appended where they are not there yet (R-MODEL-244, 245).
-void add_implied_constraints(Job& job);
+/// Constraints that follow from what groups use, appended where they are not there yet (R-MODEL-244). The secret
+/// providers of all groups bind every group (R-MODEL-245); fixed: its own ones only.
+void add_implied_constraints(Job& job, Compat compat = Compat::nomad);
 
 /// Defaults by job type (R-MODEL-225, 226); absent for types that have none.
 [[nodiscard]] std::optional<ReschedulePolicy> default_reschedule_policy(const std::string& job_type);

@@ -96,17 +96,21 @@ void add_networks(TaskGroup& group) {
 
 }  // namespace
 
-void add_implied_constraints(Job& job) {
-  // The providers of every group apply to every group; the group list gives the order (R-MODEL-245).
+void add_implied_constraints(Job& job, Compat compat) {
   std::vector<std::string> providers;
-  for (const TaskGroup& group : job.task_groups)
+  const auto collect = [&](const TaskGroup& group) {
     for (const Task& task : group.tasks)
       for (const json::Value& secret : task.secrets.items()) {
         const std::string& provider = secret["Provider"].as_string();
         if (std::find(providers.begin(), providers.end(), provider) == providers.end()) providers.push_back(provider);
       }
+  };
+  // The providers of every group apply to every group; the group list gives the order (R-MODEL-245).
+  if (compat == Compat::nomad)
+    for (const TaskGroup& group : job.task_groups) collect(group);
   for (TaskGroup& group : job.task_groups) {
     add_vault(group);
+    if (compat == Compat::fixed) providers.clear(), collect(group);
     for (const std::string& provider : providers)
       add(group.constraints, {"${attr.plugins.secrets." + provider + ".version}", "", "is_set"}, Match::left);
     const bool numa = std::any_of(group.tasks.begin(), group.tasks.end(), [](const Task& task) {

@@ -22,7 +22,8 @@ std::uint32_t group_of(const rank::DeviceAccounter& accounter, const model::Allo
 Result<void, match::NotANumber> choose_for_device(std::int64_t job_priority, const match::DeviceRequest& request,
                                                   const rank::DeviceAccounter& accounter,
                                                   std::span<const Candidate> candidates, match::Patterns& patterns,
-                                                  Scratch& s, Victims& victims) {
+                                                  Scratch& s, Victims& victims, model::Compat compat) {
+  const bool fixed = compat == model::Compat::fixed;
   const auto groups = accounter.groups();
   const auto wanted = static_cast<std::int64_t>(request.count);
   bool has_best = false;
@@ -46,7 +47,10 @@ Result<void, match::NotANumber> choose_for_device(std::int64_t job_priority, con
     for (const Scratch::DeviceUser& user : s.device_users) {
       if (user.group != g) continue;
       s.counts[user.candidate] += static_cast<std::int64_t>(user.instances);
-      if (candidates[user.candidate].preemptible_by(job_priority)) s.preemptible.push_back(user.candidate);
+      if (!candidates[user.candidate].preemptible_by(job_priority)) continue;
+      // One candidate's entries follow each other.
+      if (!fixed || s.preemptible.empty() || s.preemptible.back() != user.candidate)
+        s.preemptible.push_back(user.candidate);
     }
     std::stable_sort(s.preemptible.begin(), s.preemptible.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return candidates[a].priority < candidates[b].priority; });
@@ -60,12 +64,14 @@ Result<void, match::NotANumber> choose_for_device(std::int64_t job_priority, con
     }
     if (!reached) continue;
     s.preemptible.resize(used);
-    // R-PREEMPT-605: those with most instances first; free instances do not count here.
+    // R-PREEMPT-605: those with most instances first; free instances do not count here (fixed: they do, and still the
+    // first one goes, as without any the offer failed).
     std::stable_sort(s.preemptible.begin(), s.preemptible.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return s.counts[a] > s.counts[b]; });
-    taken = 0;
+    taken = fixed ? free : 0;
     used = 0;
-    while (used < s.preemptible.size() && taken < wanted) taken += s.counts[s.preemptible[used++]];
+    while (used < s.preemptible.size() && ((fixed && used == 0) || taken < wanted))
+      taken += s.counts[s.preemptible[used++]];
     s.preemptible.resize(used);
     std::int64_t net = 0;
     for (std::size_t i = 0; i < used; ++i) {

@@ -17,8 +17,8 @@ bool reserves(const model::NetworkResource& network, std::int64_t port) {
 class Device {
  public:
   Device(const std::string& name, std::int64_t job_priority, const model::NetworkResource& ask,
-         const rank::NetworkIndex& index, std::span<const Candidate> candidates, Scratch& scratch)
-      : name_(name), priority_(job_priority), ask_(ask), candidates_(candidates), s_(scratch) {
+         const rank::NetworkIndex& index, std::span<const Candidate> candidates, Scratch& scratch, bool fixed)
+      : name_(name), priority_(job_priority), ask_(ask), candidates_(candidates), s_(scratch), fixed_(fixed) {
     total_ = index.node().available_mbits(name);
     free_ = wrap_sub(total_, index.used_mbits(name));
   }
@@ -35,11 +35,13 @@ class Device {
         const auto& networks = s_.network_users[i].networks;
         return std::any_of(networks.begin(), networks.end(), [&](const auto& n) { return reserves(n, port.value); });
       });
-      if (holder != s_.listed.rend())
+      if (holder == s_.listed.rend()) {
+        if (blocked(port.value)) return false;
+      } else if (!fixed_ || std::find(chosen.begin(), chosen.end(), *holder) == chosen.end()) {
         take(*holder, chosen);
-      else if (blocked(port.value))
-        return false;
+      }
     }
+    holders_ = chosen.size();
     std::erase_if(s_.listed,
                   [&](std::uint32_t i) { return std::find(chosen.begin(), chosen.end(), i) != chosen.end(); });
     if (enough()) return true;
@@ -60,18 +62,19 @@ class Device {
     return false;
   }
 
-  /// Drops whom the bandwidth does not need (R-PREEMPT-511).
+  /// Drops whom the bandwidth does not need (R-PREEMPT-511); fixed: but no holder of an asked port.
   void eliminate(std::vector<std::uint32_t>& chosen) const {
     const std::int64_t ask = ask_.mbits;
     if (ask == 0) return;
-    std::stable_sort(chosen.begin(), chosen.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const std::size_t kept = fixed_ ? holders_ : 0;
+    std::stable_sort(chosen.begin() + static_cast<std::ptrdiff_t>(kept), chosen.end(), [&](auto a, auto b) {
       return network_distance(ask, first(a).mbits) > network_distance(ask, first(b).mbits);
     });
     std::int64_t sum = free_;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       for (const model::NetworkResource& network : s_.network_users[chosen[i]].networks)
         if (network.device == name_) sum = wrap_add(sum, network.mbits);
-      if (sum == 0 || sum < ask) continue;
+      if (i + 1 < kept || sum == 0 || sum < ask) continue;
       chosen.resize(i + 1);
       return;
     }
@@ -100,13 +103,15 @@ class Device {
   const model::NetworkResource& ask_;
   std::span<const Candidate> candidates_;
   Scratch& s_;
+  bool fixed_;
+  std::size_t holders_ = 0;  // of the chosen, the first ones: for the ports
   std::int64_t total_ = 0, free_ = 0, got_ = 0;
 };
 
 }  // namespace
 
 void choose_for_network(std::int64_t job_priority, const model::NetworkResource& ask, const rank::NetworkIndex& index,
-                        std::span<const Candidate> candidates, Scratch& s, Victims& victims) {
+                        std::span<const Candidate> candidates, Scratch& s, Victims& victims, model::Compat compat) {
   s.network_users.clear();
   std::vector<std::string> devices;  // of the lists, ascending (R-PREEMPT-1102)
   for (std::uint32_t i = 0; i < candidates.size(); ++i) {
@@ -121,7 +126,7 @@ void choose_for_network(std::int64_t job_priority, const model::NetworkResource&
   std::vector<std::uint32_t> chosen;
   for (const std::string& name : devices) {
     chosen.clear();
-    Device device(name, job_priority, ask, index, candidates, s);
+    Device device(name, job_priority, ask, index, candidates, s, compat == model::Compat::fixed);
     if (!device.choose(chosen)) continue;
     device.eliminate(chosen);
     for (const std::uint32_t user : chosen) victims.push_back(s.network_users[user].candidate);

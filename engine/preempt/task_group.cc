@@ -31,7 +31,7 @@ bool covers(const FlatResources& room, const FlatResources& ask) {
 }  // namespace
 
 void choose_for_resources(std::int64_t job_priority, const FlatResources& room, const FlatResources& ask,
-                          std::span<const Candidate> candidates, Scratch& s, Victims& victims) {
+                          std::span<const Candidate> candidates, Scratch& s, Victims& victims, std::int64_t fewest) {
   auto take_all_out = [&] {  // R-PREEMPT-403
     s.room = room;
     for (const Candidate& c : candidates) subtract(s.room, c);
@@ -47,7 +47,8 @@ void choose_for_resources(std::int64_t job_priority, const FlatResources& room, 
   take_all_out();
   s.need = ask;
   s.ranked.clear();
-  bool met = false;
+  bool met = fewest <= 0 && covers(s.room, ask);
+  if (met) return;
   for (std::size_t first = 0; first < s.preemptible.size() && !met;) {  // R-PREEMPT-405, 407
     std::size_t end = first;
     while (end < s.preemptible.size() &&
@@ -63,8 +64,8 @@ void choose_for_resources(std::int64_t job_priority, const FlatResources& room, 
       }
       const std::uint32_t chosen = s.preemptible[nearest];
       add(s.room, candidates[chosen]);
-      met = covers(s.room, ask);
       s.ranked.push_back({chosen, static_cast<std::uint32_t>(s.ranked.size()), distance(ask, candidates[chosen])});
+      met = static_cast<std::int64_t>(s.ranked.size()) >= fewest && covers(s.room, ask);
       s.preemptible[nearest] = s.preemptible[last - 1];
       subtract(s.need, candidates[chosen]);
     }
@@ -80,7 +81,7 @@ void choose_for_resources(std::int64_t job_priority, const FlatResources& room, 
   for (const Scratch::Ranked& x : s.ranked) {
     victims.push_back(x.candidate);
     add(s.room, candidates[x.candidate]);
-    if (covers(s.room, ask)) break;
+    if (--fewest <= 0 && covers(s.room, ask)) break;
   }
 }
 

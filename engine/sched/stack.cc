@@ -45,6 +45,7 @@ void GenericStack::count(std::vector<Count>& counts, std::uint32_t what, std::in
 void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   snapshot_ = &snapshot;
   plan_ = &plan;
+  fixed_ = scratch_.options.compat == model::Compat::fixed;
   job_ = spread_job_ = nullptr;
   given_.clear();
   names_.clear();

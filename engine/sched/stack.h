@@ -94,8 +94,12 @@ class GenericStack {
   void start_system(const tables::Snapshot& snapshot, PlanRows& plan, bool evict);
   /// Whose counts go into the metrics; the lists stay with the caller.
   void set_candidates(const ReadyNodes& nodes, std::uint32_t base_set);
-  /// One Select on `row` for the name `<job Name>.<group>[<name_index>]`.
-  [[nodiscard]] std::optional<Selected> select_node(tables::NodeRow row, std::uint32_t group, std::uint32_t name_index);
+  /// One Select on `row` for the name `<job Name>.<group>[<name_index>]`. `probe`: for an update in place, whose
+  /// victims nobody evicts (R-PREEMPT-807); fixed: it looks for none.
+  [[nodiscard]] std::optional<Selected> select_node(tables::NodeRow row, std::uint32_t group, std::uint32_t name_index,
+                                                    bool probe = false);
+  /// Whether a blocked evaluation has escaped: the groups' flags are lost (R-FEAS-412); fixed: kept.
+  [[nodiscard]] bool has_escaped_system() const { return fixed_ ? classes_.has_escaped() : job_->escapes; }
   [[nodiscard]] bool was_filtered() const { return filtered_ > 0; }  ///< the last Select's node failed a check
   /// What the last select_node() counted; the lists are valid until the next one.
   [[nodiscard]] SelectMetrics counted() const;
@@ -218,9 +222,12 @@ class GenericStack {
   [[nodiscard]] std::int64_t evicting_priority() const;
   void collect_candidates();
   bool take_victims();
-  bool evict_for_network(const model::NetworkResource& ask, const rank::NodePorts& ports);
-  bool evict_for_device(const match::DeviceRequest& request, const model::Node& node);
-  bool evict_for_resources(const model::FlatResources& ask, const model::FlatResources& room);
+  bool evict_for_network(const model::NetworkResource& ask, const rank::NodePorts& ports, const Option& option);
+  bool evict_for_device(const match::DeviceRequest& request, const model::Node& node, const Option& option,
+                        const model::AllocatedTask& task);
+  bool evict_for_resources(tables::NodeRow row, const model::FlatResources& ask, const model::FlatResources& room);
+  void sum_staying(std::int64_t& cpu, std::int64_t& memory) const;
+  void count_preempted(tables::AllocRow alloc, preempt::Candidate& candidate) const;
   [[nodiscard]] bool leaves(tables::NodeRow row, tables::AllocRow alloc) const;  // stopped or preempted by the plan
   [[nodiscard]] bool stays(const NodeOverlay* overlay, tables::AllocRow alloc) const;  // proposed: there after the plan
   [[nodiscard]] const plan::PlannedUpdate* update_on(const NodeOverlay* overlay, tables::AllocRow alloc) const;
@@ -312,6 +319,7 @@ class GenericStack {
   Scratch& scratch_;
   const tables::Snapshot* snapshot_ = nullptr;
   PlanRows* plan_ = nullptr;
+  bool fixed_ = false;  // compat = fixed: without the quirks of Nomad that the rules tell
   const tables::CompiledJob* job_ = nullptr;
   const tables::CompiledJob* spread_job_ = nullptr;  // whose job-level spreads are in force (R-RANK-215)
   std::vector<const tables::CompiledJob*> given_;    // versions given in this attempt

@@ -48,8 +48,22 @@ void GenericStack::collect_candidates() {
     c.resources = shape.resources.get();
     c.has_job = allocs.job[a] != kNoRow;
     if (c.has_job) c.priority = snapshot_->jobs.versions[allocs.job[a]]->priority;
+    if (fixed_ && c.has_job) count_preempted(a, c);
     candidate_rows_.push_back(a);
   }
+}
+
+/// What R-PREEMPT-413 asks of a candidate. In Nomad the plan's entries name no group, so nobody is ever over the limit
+/// (R-PREEMPT-414); here they count under the victim's group.
+void GenericStack::count_preempted(AllocRow alloc, preempt::Candidate& candidate) const {
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  const model::TaskGroup* group =
+      snapshot_->jobs.versions[allocs.job[alloc]]->spec->group(snapshot_->text(allocs.group[alloc]));
+  if (!group || !group->migrate || group->migrate->max_parallel <= 0) return;
+  candidate.max_parallel = group->migrate->max_parallel;
+  for (const plan::PlannedStop& stop : plan_->stops)
+    candidate.preempted += stop.evict && !stop.dropped && allocs.job_key[stop.alloc] == allocs.job_key[alloc] &&
+                           allocs.group[stop.alloc] == allocs.group[alloc];
 }
 
 /// Appends the chosen candidates to V and takes them out of the proposed allocations (R-PREEMPT-303).
@@ -68,35 +82,70 @@ bool GenericStack::take_victims() {
   return true;
 }
 
-bool GenericStack::evict_for_network(const model::NetworkResource& ask, const rank::NodePorts& ports) {
+bool GenericStack::evict_for_network(const model::NetworkResource& ask, const rank::NodePorts& ports,
+                                     const Option& option) {
   collect_candidates();
   chosen_.clear();
   rank::NetworkIndex& index = scratch_.network_index;
-  preempt::choose_for_network(evicting_priority(), ask, index, candidates_, preempt_scratch_, chosen_);
+  preempt::choose_for_network(evicting_priority(), ask, index, candidates_, preempt_scratch_, chosen_,
+                              scratch_.options.compat);
   if (!take_victims()) return false;
   index.start(ports);  // R-PREEMPT-515: without what this option had reserved
   for (const tables::ResourceShape* shape : proposed_)
     if (shape->ports) index.add(*shape->resources, "");
+  if (!fixed_) return true;
+  if (!option.resources.shared.ports.empty()) index.add_ports(option.resources.shared.ports);
+  for (const auto& [name, task] : option.resources.tasks)
+    for (const model::NetworkResource& network : task.networks) index.add_network(network);
   return true;
 }
 
-bool GenericStack::evict_for_device(const match::DeviceRequest& request, const model::Node& node) {
+bool GenericStack::evict_for_device(const match::DeviceRequest& request, const model::Node& node, const Option& option,
+                                    const model::AllocatedTask& task) {
   collect_candidates();
   chosen_.clear();
   if (!preempt::choose_for_device(evicting_priority(), request, *accounter_, candidates_, scratch_.patterns,
-                                  preempt_scratch_, chosen_))
+                                  preempt_scratch_, chosen_, scratch_.options.compat))
     return false;  // a compared NaN: the offer before met it, too
   if (!take_victims()) return false;
-  start_accounter(node);  // R-PREEMPT-607, 608
+  start_accounter(node);  // R-PREEMPT-607, 608: without what this option had reserved
+  if (!fixed_) return true;
+  for (const auto& [name, earlier] : option.resources.tasks)
+    for (const model::AllocatedDevice& device : earlier.devices) accounter_->add(device);
+  for (const model::AllocatedDevice& device : task.devices) accounter_->add(device);
   return true;
 }
 
-bool GenericStack::evict_for_resources(const model::FlatResources& ask, const model::FlatResources& room) {
+bool GenericStack::evict_for_resources(NodeRow row, const model::FlatResources& ask, const model::FlatResources& room) {
   collect_candidates();
   chosen_.clear();
-  preempt::choose_for_resources(evicting_priority(), room, ask, candidates_, preempt_scratch_, chosen_);
+  if (!fixed_) {
+    preempt::choose_for_resources(evicting_priority(), room, ask, candidates_, preempt_scratch_, chosen_);
+  } else {
+    // The job's own allocations use the room as well (R-PREEMPT-403), and nobody goes for nothing (R-PREEMPT-406): as
+    // many as are over the node's limit, none where all is covered.
+    model::FlatResources left = room;
+    for (std::size_t i = 0; i < proposed_.size(); ++i) {
+      if (i < by_id_.size() && snapshot_->allocs.job_key[by_id_[i]] != job_->key) continue;
+      left.cpu_mhz -= proposed_[i]->cpu_mhz;
+      left.memory_mb -= proposed_[i]->memory_mb;
+      left.disk_mb -= proposed_[i]->disk_mb;
+      model::remove_cores(left.cores, proposed_[i]->cores);
+    }
+    const std::int64_t limit = snapshot_->nodes.capacity(row).max_allocs;
+    const std::int64_t surplus = limit == 0 ? 0 : static_cast<std::int64_t>(proposed_.size()) + 1 - limit;
+    preempt::choose_for_resources(evicting_priority(), left, ask, candidates_, preempt_scratch_, chosen_, surplus);
+  }
   for (const std::uint32_t c : chosen_) victims_.push_back(candidate_rows_[c]);
   return !chosen_.empty();
+}
+
+/// Use of the node beside the option being built, once V has left: what R-RANK-647 does not compute.
+void GenericStack::sum_staying(std::int64_t& cpu, std::int64_t& memory) const {
+  for (std::size_t i = 0; i < proposed_.size(); ++i) {
+    if (i < by_id_.size() && std::find(victims_.begin(), victims_.end(), by_id_[i]) != victims_.end()) continue;
+    cpu += proposed_[i]->cpu_mhz, memory += proposed_[i]->memory_mb;
+  }
 }
 
 /// As decide_fit for a group without ports, devices and cores on a node where nobody holds any.
@@ -107,10 +156,13 @@ void GenericStack::evict_plain(const Position& position, const GroupView& v, Cel
   model::FlatResources room, ask;
   room.cpu_mhz = capacity.cpu_mhz, room.memory_mb = capacity.memory_mb, room.disk_mb = capacity.disk_mb;
   ask.cpu_mhz = v.group->cpu_mhz, ask.memory_mb = v.group->memory_mb, ask.disk_mb = v.group->disk_mb;
-  if (!evict_for_resources(ask, room)) return;
+  if (!evict_for_resources(position.row, ask, room)) return;
   // R-RANK-647: the use that did not fit, victims included; after too many allocations it was never summed.
   std::int64_t cpu = 0, memory = 0;
-  if (cell.dimension != kDimensionMaxAllocs) {
+  if (fixed_) {
+    cpu = ask.cpu_mhz, memory = ask.memory_mb;
+    sum_staying(cpu, memory);
+  } else if (cell.dimension != kDimensionMaxAllocs) {
     cpu = ask.cpu_mhz, memory = ask.memory_mb;
     for (const tables::ResourceShape* shape : proposed_) cpu += shape->cpu_mhz, memory += shape->memory_mb;
   }

@@ -138,7 +138,8 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
       }
     std::vector<model::AllocatedPort> offer;
     auto offered = index.assign_ports(network, offer);
-    if (!offered && evicting_ && evict_for_network(network, ports)) offered = index.assign_ports(network, offer);
+    if (!offered && evicting_ && evict_for_network(network, ports, option))
+      offered = index.assign_ports(network, offer);
     if (!offered) return fail_text("network: ", offered.error().text());
     if (auto done = rank::fill_group_network(ports, offer, network); !done) {
       error_ = done.error().text;
@@ -172,7 +173,7 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
       model::NetworkResource offer;
       const model::NetworkResource& network = task.resources->networks.front();
       auto offered = index.assign_task_network(network, offer);
-      if (!offered && evicting_ && evict_for_network(network, ports))
+      if (!offered && evicting_ && evict_for_network(network, ports, option))
         offered = index.assign_task_network(network, offer);
       if (!offered) return fail_text("network: ", offered.error().text());
       index.add_network(offer);
@@ -234,10 +235,14 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
   room.available.cores = spec->cores;
   room.max_allocs = capacity.max_allocs;
   const rank::Dimension dimension = fit.judge(room);
-  if (dimension != rank::Dimension::none && !(evicting_ && evict_for_resources(flat, room.available)))
+  if (dimension != rank::Dimension::none && !(evicting_ && evict_for_resources(position.row, flat, room.available)))
     return fail(scratch_.reasons.id(rank::dimension_text(dimension)));
   option.cpu_mhz = fit.used().cpu_mhz;
   option.memory_mb = fit.used().memory_mb;
+  if (fixed_ && dimension != rank::Dimension::none) {
+    option.cpu_mhz = flat.cpu_mhz, option.memory_mb = flat.memory_mb;
+    sum_staying(option.cpu_mhz, option.memory_mb);
+  }
   return true;
 }
 
@@ -254,7 +259,7 @@ bool GenericStack::serve_devices(std::span<const match::DeviceRequest> requests,
                                  Option& option, model::AllocatedTask& allocated) {
   for (const match::DeviceRequest& request : requests) {
     auto offer = accounter_->offer(request, scratch_.patterns);
-    if (!offer && !offer.error().not_a_number && evict && evict_for_device(request, node))
+    if (!offer && !offer.error().not_a_number && evict && evict_for_device(request, node, option, allocated))
       offer = accounter_->offer(request, scratch_.patterns);
     if (!offer) {
       if (offer.error().not_a_number)

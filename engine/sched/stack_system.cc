@@ -53,9 +53,10 @@ std::uint32_t GenericStack::first_failing_known(const Position& position, GroupV
   return last_verdict_.reason;
 }
 
-std::optional<Selected> GenericStack::select_node(NodeRow row, std::uint32_t group_index, std::uint32_t name_index) {
+std::optional<Selected> GenericStack::select_node(NodeRow row, std::uint32_t group_index, std::uint32_t name_index,
+                                                  bool probe) {
   options_.name_index = name_index;
-  options_.evict = system_evict_;
+  options_.evict = system_evict_ && !(probe && fixed_);
   evict_options_.clear();
   evaluated_ = 1;
   filtered_ = exhausted_ = 0;
@@ -67,7 +68,10 @@ std::optional<Selected> GenericStack::select_node(NodeRow row, std::uint32_t gro
   GroupView& v = view(group_index);
   current_ = &v;
   const CompiledGroup& group = *v.group;
-  if (v.network && network_group_ != v.group) network_ask_ = *v.network, network_group_ = v.group;
+  if (network_group_ != v.group && (v.network || fixed_)) {  // R-FEAS-309; fixed: every group its own
+    network_ask_ = v.network ? *v.network : feasible::NetworkAsk{};
+    network_group_ = v.group;
+  }
   prepare_distinct(v);
 
   const tables::NodeCapacity& capacity = snapshot_->nodes.capacity(row);

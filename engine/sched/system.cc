@@ -205,7 +205,7 @@ bool SystemScheduler::try_in_place(const Tuple& tuple, InPlaceCheck& check) {  /
   const NodeRow node = input_->visits[tuple.visit].handle;
   if (!check.on_target(node)) return false;
   stop(row, tables::Description::none, std::nullopt);
-  auto selected = stack_.select_node(node, group, name_of(tuple).index);
+  auto selected = stack_.select_node(node, group, name_of(tuple).index, true);
   stack_.pop_stop(row);
   stack_.forget_last_stop();
   if (!selected) return false;
@@ -382,7 +382,7 @@ void SystemScheduler::no_option(const Tuple& tuple, std::uint32_t g) {
   stack_.add_candidates(metrics, true);
   out.fail(metrics, job_->groups[g].spec);
   Eligibility& eligibility = result_->eligibility;  // R-SCHED-164, R-FEAS-1705
-  eligibility.escaped = job_->escapes;
+  eligibility.escaped = stack_.has_escaped_system();
   const NodeRow node = input_->visits[tuple.visit].handle;
   eligibility.classes.assign(1, {state_->nodes.capacity(node).computed_class_code, true});
   eligibility.missing_resources = stack_.missing_resources();

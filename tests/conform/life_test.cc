@@ -30,6 +30,14 @@ TEST(Lives, HoldTheInvariants) {
     EXPECT_GT(count, 0u);
 }
 
+TEST(Lives, HoldTheInvariantsWithoutNomadsQuirks) {
+  for (std::uint64_t seed = 1; seed <= kLives / 3; ++seed) {
+    LifeOptions options{.seed = seed, .compare_appliers = false};
+    options.decisions.compat = model::Compat::fixed;
+    for (const std::string& problem : run_life(options).problems) ADD_FAILURE() << "seed " << seed << ": " << problem;
+  }
+}
+
 TEST(Lives, FollowFromTheSeed) {
   const LifeReport one = run_life({.seed = 11}), other = run_life({.seed = 11, .compare_appliers = false});
   EXPECT_EQ(one.events, other.events);

@@ -11,6 +11,8 @@
 namespace berth::preempt {
 namespace {
 
+using model::Compat;
+
 /// Candidates by name, and the names of those chosen.
 class Node {
  public:
@@ -35,15 +37,22 @@ class Node {
     return *this;
   }
 
+  /// Another entry of the last one's device group.
+  Node& second_entry(std::vector<std::string> ids) {
+    auto& entries = held_.back().tasks["t"].devices;
+    entries.push_back({entries[0].vendor, entries[0].type, entries[0].name, std::move(ids)});
+    return *this;
+  }
+
   std::vector<std::string> for_resources(std::int64_t p, const model::FlatResources& room,
-                                         const model::FlatResources& ask) {
+                                         const model::FlatResources& ask, std::int64_t fewest = 1) {
     Victims victims;
-    choose_for_resources(p, room, ask, list_, scratch_, victims);
+    choose_for_resources(p, room, ask, list_, scratch_, victims, fewest);
     return names(victims);
   }
   /// Everything any candidate uses on eth0 and `others` Mbit/s besides are in use.
   std::vector<std::string> for_network(std::int64_t p, std::int64_t total, std::int64_t mbits,
-                                       const std::vector<std::int64_t>& ports) {
+                                       const std::vector<std::int64_t>& ports, Compat compat = Compat::nomad) {
     rank::NodePorts node;
     node.available.push_back({"eth0", total});
     rank::NetworkIndex index;
@@ -53,12 +62,13 @@ class Node {
     ask.mbits = mbits;
     for (const std::int64_t value : ports) ask.reserved_ports.emplace_back().value = value;
     Victims victims;
-    choose_for_network(p, ask, index, list_, scratch_, victims);
+    choose_for_network(p, ask, index, list_, scratch_, victims, compat);
     return names(victims);
   }
   /// Asks for `count` devices of any type; every group of `groups` has instances type + "1", type + "2", ...
   std::vector<std::string> for_devices(std::int64_t p, std::uint64_t count,
-                                       const std::vector<std::pair<std::string, int>>& groups) {
+                                       const std::vector<std::pair<std::string, int>>& groups,
+                                       Compat compat = Compat::nomad) {
     std::vector<model::NodeDevice> devices;
     for (const auto& [type, instances] : groups) {
       model::NodeDevice& device = devices.emplace_back();
@@ -77,7 +87,7 @@ class Node {
     request.count = count;
     match::Patterns patterns;
     Victims victims;
-    EXPECT_TRUE(choose_for_device(p, request, accounter, list_, patterns, scratch_, victims));
+    EXPECT_TRUE(choose_for_device(p, request, accounter, list_, patterns, scratch_, victims, compat));
     return names(victims);
   }
   [[nodiscard]] Candidate& last() { return list_.back(); }
@@ -188,6 +198,23 @@ TEST(Resources, OwnAllocationsAreNotSubtracted) {  // example E4: own use of 600
   EXPECT_EQ(node.for_resources(100, flat(0, 10000, 0), flat(0, 4000, 0)), Names{"x"});
 }
 
+TEST(Resources, FixedTakesNobodyWhereAllIsCovered) {  // R-PREEMPT-406
+  Node node;
+  node.use("x", 30, 100, 100, 0);
+  EXPECT_EQ(node.for_resources(90, flat(1000, 1000, 0), flat(100, 100, 0)), Names{"x"});
+  EXPECT_EQ(node.for_resources(90, flat(1000, 1000, 0), flat(100, 100, 0), 0), Names{});
+  EXPECT_EQ(node.for_resources(90, flat(150, 1000, 0), flat(100, 100, 0), 0), Names{"x"});  // 50 MHz are left
+}
+
+TEST(Resources, FixedTakesEnoughForTheAllocationLimit) {  // R-PREEMPT-406: two over the limit
+  Node node;
+  node.use("a", 30, 100, 0, 0).use("b", 30, 100, 0, 0).use("c", 40, 100, 0, 0);
+  EXPECT_EQ(node.for_resources(90, flat(1000, 0, 0), flat(100, 0, 0)), Names{"a"});
+  EXPECT_EQ(node.for_resources(90, flat(1000, 0, 0), flat(100, 0, 0), 2), (Names{"a", "b"}));
+  EXPECT_EQ(node.for_resources(90, flat(1000, 0, 0), flat(100, 0, 0), 3), (Names{"a", "b", "c"}));
+  EXPECT_EQ(node.for_resources(90, flat(1000, 0, 0), flat(100, 0, 0), 4), Names{});  // never under it
+}
+
 TEST(Resources, OpensTheNextPriorityOnlyWhenTheLowerIsUsedUp) {  // R-PREEMPT-407
   Node node;
   node.use("exact", 40, 0, 1000, 0).use("small", 10, 0, 300, 0).use("tiny", 10, 0, 100, 0);
@@ -226,12 +253,24 @@ TEST(Network, EliminationCanDropThePortHolder) {  // example E8, R-PREEMPT-514
   Node node;
   node.network("a1", 30, 10, {80}).network("a2", 30, 500);
   EXPECT_EQ(node.for_network(100, 510, 100, {80}), Names{"a2"});
+  EXPECT_EQ(node.for_network(100, 510, 100, {80}, Compat::fixed), (Names{"a1", "a2"}));
+}
+
+TEST(Network, FixedKeepsHoldersAndOnlyTheOthersThatAreNeeded) {  // R-PREEMPT-511, 514; free 0
+  Node node;
+  node.network("holder", 30, 60, {80}).network("small", 30, 20).network("large", 40, 90);
+  EXPECT_EQ(node.for_network(100, 170, 100, {80}), (Names{"small", "holder", "large"}));
+  EXPECT_EQ(node.for_network(100, 170, 100, {80}, Compat::fixed), (Names{"holder", "small", "large"}));
+  Node enough;
+  enough.network("holder", 30, 100, {80}).network("other", 30, 20);
+  EXPECT_EQ(enough.for_network(100, 120, 100, {80}, Compat::fixed), Names{"holder"});
 }
 
 TEST(Network, ListsTheHolderOfTwoPortsTwice) {  // example E9, R-PREEMPT-516
   Node node;
   node.network("A", 30, 0, {80, 443});
   EXPECT_EQ(node.for_network(100, 0, 0, {80, 443}), (Names{"A", "A"}));
+  EXPECT_EQ(node.for_network(100, 0, 0, {80, 443}, Compat::fixed), Names{"A"});
   EXPECT_EQ(rank::net_priority(std::vector<std::int64_t>{30, 30}), 32);
 }
 
@@ -268,6 +307,20 @@ TEST(Devices, FreeOnesAreNotCreditedInTheElimination) {  // example E11
   Node three;
   three.devices("A", 30, "g", {"g1"}).devices("B", 30, "g", {"g2"}).devices("C", 30, "g", {"g3"});
   EXPECT_EQ(three.for_devices(90, 4, {{"g", 5}}), (Names{"A", "B"}));
+}
+
+TEST(Devices, FixedCreditsFreeOnes) {  // R-PREEMPT-605: one is free, four are wanted
+  Node node;
+  node.devices("A", 10, "g", {"g1"}).devices("B", 20, "g", {"g2", "g3", "g4"});
+  EXPECT_EQ(node.for_devices(90, 4, {{"g", 5}}), (Names{"B", "A"}));
+  EXPECT_EQ(node.for_devices(90, 4, {{"g", 5}}, Compat::fixed), Names{"B"});
+}
+
+TEST(Devices, FixedListsTheHolderOfTwoEntriesOnce) {  // R-PREEMPT-603, 605
+  Node node;
+  node.devices("A", 30, "g", {"g1"}).second_entry({"g2"}).devices("B", 40, "g", {"g3"});
+  EXPECT_EQ(node.for_devices(90, 3, {{"g", 3}}), (Names{"A", "A"}));  // its two count twice, and B stays
+  EXPECT_EQ(node.for_devices(90, 3, {{"g", 3}}, Compat::fixed), (Names{"A", "B"}));
 }
 
 TEST(Penalty, GrowsWithEveryEvictionBeyondMaxParallel) {  // example E12, R-PREEMPT-413
