@@ -287,10 +287,11 @@ bool GenericScheduler::place_new() {
       }
       SelectOptions options;
       options.name_index = i;
+      options.then_evict = preempts;
       auto selected = stack_.select(g, options);
       if (failed_to_process()) return false;
       if (!selected && preempts) {  // R-SCHED-97: the second pass replaces the metrics of the first
-        options.evict = true;
+        options.evict = true, options.then_evict = false;
         selected = stack_.select(g, options);
         if (failed_to_process()) return false;
       }
@@ -600,10 +601,11 @@ bool GenericScheduler::place(const Missing& missing) {
   const NodeRow preferred = preferred_node(missing);
   if (missing.destructive) stop(missing.previous, Description::updating);
 
+  options.then_evict = preemption_enabled(*state_, *job_);
   auto selected = select(position, options, preferred);
   if (failed_to_process()) return false;
-  if (!selected && preemption_enabled(*state_, *job_)) {  // R-SCHED-97
-    options.evict = true;
+  if (!selected && options.then_evict) {  // R-SCHED-97
+    options.evict = true, options.then_evict = false;
     selected = select(position, options, preferred);
     if (failed_to_process()) return false;
   }

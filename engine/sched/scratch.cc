@@ -105,6 +105,9 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
   out.capacities.clear();
   capacity_ids_.clear();
   out.available.clear();
+  out.of_class.clear();
+  std::vector<bool> classes(snapshot.nodes.column(tables::kComputedClassColumn).values.size() + 1);
+  out.members.assign(snapshot.nodes.size() / 64 + 1, 0);
   const tables::BaseSetKey& key = *snapshot.base_sets[base_set];
   const tables::NodeTable& nodes = snapshot.nodes;
   // Decided once per distinct datacenter and pool, then looked up by code.
@@ -129,6 +132,7 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
     if (seen < 0) continue;
     ++seen;
     out.rows.push_back(row);
+    out.members[row / 64] |= std::uint64_t{1} << row % 64;
     const tables::NodeCapacity& capacity = nodes.capacity(row);
     const CapacityKey figures{capacity.cpu_mhz,        capacity.memory_mb,
                               capacity.disk_mb,        std::bit_cast<std::int64_t>(capacity.cpu_score),
@@ -137,6 +141,8 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
     const auto [known, added] = capacity_ids_.emplace(figures, static_cast<std::uint32_t>(out.capacities.size()));
     if (added) out.capacities.push_back(capacity);
     out.candidates.push_back({row, capacity.computed_class_code, capacity.class_code, known->second});
+    if (!classes[capacity.computed_class_code]) out.of_class.push_back(out.candidates.back());
+    classes[capacity.computed_class_code] = true;
   }
   for (std::size_t code = 1; code < count.size(); ++code)
     if (count[code] > 0) out.available.push_back({static_cast<std::uint32_t>(code), count[code]});

@@ -116,6 +116,8 @@ struct ReadyNodes {
   };
   std::vector<Candidate> candidates;
   std::vector<tables::NodeCapacity> capacities;  ///< distinct in the figures that fit and score read
+  std::vector<std::uint64_t> members;            ///< bit per node row: whether it is in `rows`
+  std::vector<Candidate> of_class;               ///< the first candidate of each computed class
   std::vector<Count> available;                  ///< code of the datacenter column -> nodes
 };
 

@@ -50,7 +50,7 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   given_.clear();
   names_.clear();
   numbers_.clear();
-  probed_ = false;
+  probed_ = all_read_ = false;
   nodes_ = nullptr;
   size_ = offset_ = frontier_ = 0;
   limit_ = 2;
@@ -277,7 +277,7 @@ Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base
 }
 
 bool GenericStack::rows_read(std::vector<NodeRow>& out) const {
-  if (!job_ || config_.exhaustive) return false;
+  if (!job_ || config_.exhaustive || all_read_) return false;
   for (const CompiledGroup& group : job_->groups)
     if (group.has_host_volumes || group.has_csi_volumes) return false;  // claims of other nodes count
   for (std::uint32_t i = 0; i < frontier_; ++i) out.push_back(positions_[i].row);
@@ -550,6 +550,7 @@ std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t grou
 
 std::optional<Selected> GenericStack::select(std::uint32_t group_index, const SelectOptions& options) {
   GroupView& v = begin_select(group_index, options);
+  if (options.then_evict && full(v)) return std::nullopt;
   if (!plain_.left && plain_group(v, options) && (!spread_group_ || fill_spread_tables())) {
     current_ = &v;
     return select_plain(v);

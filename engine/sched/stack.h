@@ -52,6 +52,7 @@ struct SelectOptions {
   std::string_view name;                           ///< its whole name where it is not made of the index
   std::span<const tables::NodeRow> penalty_nodes;  ///< R-RANK-1105
   bool evict = false;                              ///< the second pass of R-PREEMPT-105
+  bool then_evict = false;                         ///< a first pass: what it counts is dropped if it finds nothing
 };
 
 /// The node a Select found.
@@ -219,6 +220,8 @@ class GenericStack {
   [[nodiscard]] const EvictOption& evict_option(std::uint32_t position) const;
   void evict_plain(const Position& position, const GroupView& view, Cell& cell);
   [[nodiscard]] bool has_preemptible(tables::NodeRow row) const;
+  bool full(GroupView& view);
+  [[nodiscard]] bool plainly_fits(tables::NodeRow row, const tables::CompiledGroup& group) const;
   [[nodiscard]] std::int64_t evicting_priority() const;
   void collect_candidates();
   bool take_victims();
@@ -325,6 +328,7 @@ class GenericStack {
   std::vector<const tables::CompiledJob*> given_;    // versions given in this attempt
   std::vector<tables::Symbol> names_;                // group names of them, by number
   std::vector<std::uint32_t> numbers_;               // of the groups of job_
+  bool all_read_ = false;                            // what was decided depends on every node's use
   bool probed_ = false;  // verdicts were stored by select_one(): the plain path does not know them
   StackConfig config_;
 

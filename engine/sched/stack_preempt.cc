@@ -5,6 +5,7 @@
 // stage is gone through again with `evicting_` set: each attempt that fails takes victims from the node's proposed
 // allocations and is made again. What came out is kept for this Select only.
 #include <algorithm>
+#include <cmath>
 
 #include "rank/components.h"
 #include "sched/stack.h"
@@ -20,8 +21,74 @@ std::int64_t GenericStack::evicting_priority() const {
   return job_->priority + preempt::kMinPriorityDelta - scratch_.options.preemption_min_delta;
 }
 
+/// Whether the group fits on the node after the plan, where nobody holds ports or cores (R-RANK-532, 533).
+bool GenericStack::plainly_fits(NodeRow row, const tables::CompiledGroup& group) const {
+  const tables::NodeUse& use = snapshot_->nodes.use[row];
+  const tables::NodeCapacity& capacity = snapshot_->nodes.capacity(row);
+  static constexpr NodeOverlay kUntouched{};
+  const NodeOverlay* overlay = scratch_.overlay(row);
+  if (!overlay) overlay = &kUntouched;
+  const std::int64_t allocs = static_cast<std::int64_t>(use.alloc_count) + overlay->allocs;
+  return (capacity.max_allocs == 0 || allocs < static_cast<std::int64_t>(capacity.max_allocs)) &&
+         use.cpu_mhz + overlay->cpu_mhz + group.cpu_mhz <= capacity.cpu_mhz &&
+         use.memory_mb + overlay->memory_mb + group.memory_mb <= capacity.memory_mb &&
+         use.disk_mb + overlay->disk_mb + group.disk_mb <= capacity.disk_mb;
+}
+
+/// Whether it is plain to see that no candidate has room, from the columns of what is free. A pass without eviction
+/// then finds nothing, and all that it leaves behind for later Selects are the verdicts of the candidates' classes
+/// (R-FEAS-410), whose nodes cannot be told apart: they are given here, from one node of each. False says nothing.
+bool GenericStack::full(GroupView& v) {
+  const tables::CompiledGroup& group = *v.group;
+  const tables::NodeTable& nodes = snapshot_->nodes;
+  SelectOptions options = options_;
+  options.evict = false;
+  if (!plain_group(v, options) || !nodes.class_profiles_exact || group.has_devices || group.has_network ||
+      group.has_task_network || group.has_cores || nodes.special_allocs != 0 || nodes.invalid_nodes != 0)
+    return false;
+  const auto may_take = [&](NodeRow row) {
+    return (nodes_->members[row / 64] >> row % 64 & 1) != 0 && plainly_fits(row, group) &&
+           first_failing(row, v) == kReasonNone;
+  };
+  for (const NodeOverlay& overlay : scratch_.overlays)
+    if (may_take(overlay.row)) return false;
+  // Single precision may be off by 2^-24 of its value.
+  const auto least = [](std::int64_t ask) {
+    return static_cast<float>(ask) - (1.0f + 1e-6f * std::abs(static_cast<float>(ask)));
+  };
+  const float cpu = least(group.cpu_mhz), memory = least(group.memory_mb), disk = least(group.disk_mb);
+  const tables::FitColumns& fit = nodes.fit;
+  for (std::size_t chunk = 0; chunk < fit.cpu_free.chunk_count(); ++chunk) {
+    const std::span<const float> cpus = fit.cpu_free.chunk_at(chunk), memories = fit.memory_free.chunk_at(chunk),
+                                 disks = fit.disk_free.chunk_at(chunk);
+    std::uint32_t any = 0;  // by vector: most chunks of a full cluster have no node with room
+    for (std::size_t i = 0; i < cpus.size(); ++i)
+      any |= static_cast<std::uint32_t>(cpus[i] >= cpu) & static_cast<std::uint32_t>(memories[i] >= memory) &
+             static_cast<std::uint32_t>(disks[i] >= disk);
+    for (std::size_t i = 0; any != 0 && i < cpus.size(); ++i)
+      if (cpus[i] >= cpu && memories[i] >= memory && disks[i] >= disk &&
+          may_take(static_cast<NodeRow>(chunk * decltype(fit.cpu_free)::kChunkRows + i)))
+        return false;
+  }
+  all_read_ = true;
+  if (plain_.active) leave_plain(v);
+  for (const ReadyNodes::Candidate& candidate : nodes_->of_class) {
+    const std::uint32_t class_id = candidate.computed_class;
+    if (classes_.job_status(class_id) == feasible::ClassStatus::ineligible ||
+        classes_.group_status(v.number, class_id) != feasible::ClassStatus::unknown)
+      continue;
+    const bool job_passes =
+        std::all_of(job_->constraints.begin(), job_->constraints.end(),
+                    [&](tables::ConstraintId id) { return scratch_.verdicts.holds(*snapshot_, id, candidate.row); });
+    classes_.set_job(class_id, job_passes);
+    if (job_passes) classes_.set_group(v.number, class_id, first_failing_group_check(candidate.row, v) == kReasonNone);
+  }
+  return true;
+}
+
 bool GenericStack::has_preemptible(NodeRow row) const {  // R-PREEMPT-202 to 204
   const tables::AllocTable& allocs = snapshot_->allocs;
+  if (job_->priority - snapshot_->nodes.use[row].least_priority < scratch_.options.preemption_min_delta) return false;
   for (AllocRow a = snapshot_->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a]) {
     if (allocs.job_key[a] == job_->key || allocs.job[a] == kNoRow) continue;
     if (job_->priority - snapshot_->jobs.versions[allocs.job[a]]->priority >= scratch_.options.preemption_min_delta &&

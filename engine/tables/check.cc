@@ -46,6 +46,10 @@ bool walk(const Snapshot& state, NodeRow node, AllocRow head, bool ended, NodeUs
     use.device_allocs += shape.devices;
     use.core_allocs += !shape.cores.empty();
     use.claim_allocs += claims(state, row);
+    if (a.job[row] == kNoRow) continue;
+    const std::int64_t priority = state.jobs.versions[a.job[row]]->priority;
+    if (priority < use.least_priority) use.least_priority = static_cast<std::int32_t>(priority), use.least_count = 0;
+    use.least_count += priority == use.least_priority;
   }
   return true;
 }
@@ -74,6 +78,8 @@ void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
   same("device_allocs", use.device_allocs, sum.device_allocs);
   same("core_allocs", use.core_allocs, sum.core_allocs);
   same("claim_allocs", use.claim_allocs, sum.claim_allocs);
+  same("least_priority", use.least_priority, sum.least_priority);
+  if (sum.least_priority != kNoPriority) same("least_count", use.least_count, sum.least_count);
   const NodeCapacity& capacity = n.capacity(row);
   same("fit.cpu_free", n.fit.cpu_free[row], static_cast<float>(capacity.cpu_mhz - use.cpu_mhz));
   same("fit.memory_free", n.fit.memory_free[row], static_cast<float>(capacity.memory_mb - use.memory_mb));
@@ -99,17 +105,23 @@ Problems check_node_table(const Snapshot& state) {
     check_length("nodes", "fit", *column, size, problems);
   if (!problems.empty()) return problems;
 
-  std::size_t existing = 0, on_chains = 0, with_node = 0;
+  std::size_t existing = 0, on_chains = 0, with_node = 0, special = 0;
   for (NodeRow row = 0; row < size; ++row) {
     existing += n.exists(row);
     check_node(state, row, problems);
     if (!problems.empty()) return problems;  // a chain that does not end would be walked again below
-    for (AllocRow a = n.use[row].alloc_head; a != kNoRow; a = state.allocs.next_on_node[a]) ++on_chains;
+    for (AllocRow a = n.use[row].alloc_head; a != kNoRow; a = state.allocs.next_on_node[a]) {
+      ++on_chains;
+      special += state.allocs.shape_of(a).ports || !state.allocs.shape_of(a).cores.empty();
+    }
     for (AllocRow a = n.use[row].ended_head; a != kNoRow; a = state.allocs.next_on_node[a]) ++on_chains;
   }
   for (AllocRow row = 0; row < state.allocs.size(); ++row) with_node += state.allocs.node[row] != kNoRow;
   // Chains are acyclic and hold only their node's rows, so equal counts mean that each row is on one.
   if (on_chains != with_node) add(problems, "nodes: {} allocations on chains, {} have a node", on_chains, with_node);
+
+  if (special != n.special_allocs)
+    add(problems, "nodes: special_allocs is {} and should be {}", n.special_allocs, special);
 
   const std::vector<NodeRow>& by_id = *n.fixed->by_id;
   if (by_id.size() != existing) add(problems, "nodes: by_id lists {} of {} nodes", by_id.size(), existing);

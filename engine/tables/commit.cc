@@ -127,10 +127,12 @@ void Commit::set_shape(AllocRow row, JobRow job, const std::shared_ptr<const Res
   const bool counts = node != kNoRow && !client_terminal(a.client[row]);
   NodeUse* use = counts ? &store_.current_.nodes.use.edit(node) : nullptr;
   if (use) store_.count_use(*use, a.shape_of(row), store_.claims_volumes(a.job[row], a.group[row]), -1);
+  const JobRow before = a.job[row];
   a.job.edit(row) = job;
   if (shape) a.shape.edit(row) = store_.shape_id(shape);
   if (!use) return;
   store_.count_use(*use, a.shape_of(row), claims, 1);
+  store_.change_priority(*use, before, job);
   store_.refresh_free(node, *use);
 }
 
@@ -177,9 +179,19 @@ void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation
     if (!ends) store_.count_use(use, *a.shapes[shape], store_.claims_volumes(job, a.group[row]), 1);
     store_.refresh_free(node, use);
   }
+  const JobRow before = a.job[row];
   a.job.edit(row) = job;
   a.shape.edit(row) = shape;
   a.client.edit(row) = client;
+  if (node != kNoRow) {
+    NodeUse& use = store_.current_.nodes.use.edit(node);
+    if (!ended && !ends)
+      store_.change_priority(use, before, job);
+    else if (!ended)
+      store_.take_priority(use, before);
+    else if (!ends)
+      store_.add_priority(use, job);
+  }
   a.desired.edit(row) = parse_desired(alloc->desired_status).value_or(Desired::run);
   a.create_index.edit(row) = alloc->create_index;
   a.modify_index.edit(row) = alloc->modify_index;
@@ -191,9 +203,10 @@ void Commit::remove_alloc(AllocRow row) {
   AllocTable& a = store_.current_.allocs;
   if (const NodeRow node = a.node[row]; node != kNoRow) {
     NodeUse& use = store_.current_.nodes.use.edit(node);
-    if (!client_terminal(a.client[row]))
-      store_.count_use(use, a.shape_of(row), store_.claims_volumes(a.job[row], a.group[row]), -1);
+    const bool live = !client_terminal(a.client[row]);
+    if (live) store_.count_use(use, a.shape_of(row), store_.claims_volumes(a.job[row], a.group[row]), -1);
     store_.unlink_on_node(use, row);
+    if (live) store_.take_priority(use, a.job[row]);
     store_.refresh_free(node, use);
   }
   JobKey& key = store_.current_.jobs.keys.edit(a.job_key[row]);
@@ -229,6 +242,10 @@ void Commit::set_client_status(AllocRow row, Client status) {
   store_.unlink_on_node(use, row);
   store_.link_on_node(use, row, after);
   store_.count_use(use, a.shape_of(row), claims, after ? -1 : 1);
+  if (after)
+    store_.take_priority(use, a.job[row]);
+  else
+    store_.add_priority(use, a.job[row]);
   store_.refresh_free(node, use);
 }
 

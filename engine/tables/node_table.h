@@ -18,6 +18,7 @@
 // code. Threads: one writer (StateStore); readers hold a Snapshot's copy.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,17 +51,22 @@ struct alignas(64) NodeCapacity {
 };
 static_assert(sizeof(NodeCapacity) == 64);
 
+/// Above every job's priority (R-MODEL-231 has their range).
+inline constexpr std::int32_t kNoPriority = std::numeric_limits<std::int32_t>::max();
+
 /// What runs on a node: sums over its allocations that are not client-terminal (R-RANK-533). One cache line.
 /// Ended allocations have a chain of their own, so that walking what runs costs what runs, however long the history.
 struct alignas(64) NodeUse {
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
-  std::uint32_t alloc_head = kNoRow;  ///< first of the allocations on the node that are not client-terminal
-  std::uint32_t ended_head = kNoRow;  ///< first of the client-terminal ones
-  std::uint32_t alloc_count = 0;      ///< not client-terminal
-  std::uint32_t port_allocs = 0;      ///< of these, with networks or ports
-  std::uint32_t device_allocs = 0;    ///< of these, with devices
-  std::uint32_t core_allocs = 0;      ///< of these, with reserved cores
-  std::uint32_t claim_allocs = 0;     ///< of these, whose group asks for volumes
+  std::uint32_t alloc_head = kNoRow;          ///< first of the allocations on the node that are not client-terminal
+  std::uint32_t ended_head = kNoRow;          ///< first of the client-terminal ones
+  std::uint32_t alloc_count = 0;              ///< not client-terminal
+  std::uint32_t port_allocs = 0;              ///< of these, with networks or ports
+  std::uint32_t device_allocs = 0;            ///< of these, with devices
+  std::uint32_t core_allocs = 0;              ///< of these, with reserved cores
+  std::uint32_t claim_allocs = 0;             ///< of these, whose group asks for volumes
+  std::int32_t least_priority = kNoPriority;  ///< of these, of jobs that are known: bounds what could be evicted
+  std::uint32_t least_count = 0;              ///< how many of these have it
 };
 static_assert(sizeof(NodeUse) == 64);
 
@@ -130,7 +136,12 @@ struct NodeTable {
   /// Nodes of equal computed class agree on every non-unique keyed column, as classes computed at registration do
   /// (R-FEAS-402). Imported states may carry stale classes; then no verdict may be taken over from class to node.
   bool classes_exact = true;
-  std::uint64_t index = 0;  ///< of the last commit that changed a node (R-CTRL-617)
+  /// Nodes of equal computed class agree on `check_profile` as well: whichever of a class is looked at first, checks
+  /// that are decided once per class (R-FEAS-414) answer the same.
+  bool class_profiles_exact = true;
+  std::uint32_t invalid_nodes = 0;   ///< rows that had, or have, reserved ports that do not parse
+  std::uint32_t special_allocs = 0;  ///< live allocations on nodes that hold ports or cores
+  std::uint64_t index = 0;           ///< of the last commit that changed a node (R-CTRL-617)
 
   [[nodiscard]] std::size_t size() const { return state.size(); }
   [[nodiscard]] NodeStatus status(NodeRow row) const { return static_cast<NodeStatus>(state[row] & kStatusMask); }

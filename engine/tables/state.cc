@@ -184,6 +184,7 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
   capacity.has_cores = !spec->cores.empty();
   capacity.network_invalid = network_invalid(node);
   fixed.capacity.edit(row) = capacity;
+  current_.nodes.invalid_nodes += capacity.network_invalid;
   current_.nodes.state.edit(row) =
       state_bits(parse_node_status(node.status).value_or(NodeStatus::initializing),
                  node.scheduling_eligibility == "eligible", node.drain_strategy.has_value());
@@ -202,6 +203,8 @@ void StateStore::check_class(NodeRow row, std::uint32_t computed_class) {
     sample = row;
     return;
   }
+  if (current_.nodes.capacity(row).check_profile != current_.nodes.capacity(sample).check_profile)
+    current_.nodes.class_profiles_exact = false;
   const std::vector<KeyedColumn>& columns = current_.nodes.fixed->columns;
   for (ColumnId id = 0; id < columns.size() && current_.nodes.classes_exact; ++id) {
     if (id == kNameColumn || symbols_.text(columns[id].key).starts_with("unique.")) continue;
@@ -371,6 +374,32 @@ void StateStore::count_use(NodeUse& use, const ResourceShape& shape, bool claims
   if (shape.devices) use.device_allocs += step;
   if (!shape.cores.empty()) use.core_allocs += step;
   if (claims) use.claim_allocs += step;
+  if (shape.ports || !shape.cores.empty()) current_.nodes.special_allocs += step;
+}
+
+std::int32_t StateStore::priority_of(JobRow job) const {
+  return static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(current_.jobs.versions[job]->priority, -kNoPriority, kNoPriority - 1));
+}
+
+void StateStore::change_priority(NodeUse& use, JobRow before, JobRow after) const {
+  if (before == after) return;
+  add_priority(use, after);
+  take_priority(use, before);
+}
+
+void StateStore::add_priority(NodeUse& use, JobRow job) const {
+  if (job == kNoRow) return;
+  const std::int32_t priority = priority_of(job);
+  if (priority < use.least_priority) use.least_priority = priority, use.least_count = 0;
+  if (priority == use.least_priority) ++use.least_count;
+}
+
+void StateStore::take_priority(NodeUse& use, JobRow job) const {
+  if (job == kNoRow || priority_of(job) != use.least_priority || --use.least_count > 0) return;
+  use.least_priority = kNoPriority;
+  const AllocTable& a = current_.allocs;
+  for (AllocRow row = use.alloc_head; row != kNoRow; row = a.next_on_node[row]) add_priority(use, a.job[row]);
 }
 
 /// Puts the row at the head of the node's chain of live or of ended allocations.
@@ -429,6 +458,7 @@ AllocRow StateStore::append_alloc(const NewAlloc& alloc, const AllocLinks& links
     head = row;
     if (!ended) {
       count_use(use, *alloc.shape, alloc.claims, 1);
+      add_priority(use, alloc.job);
       refresh_free(alloc.node, use);
     }
   } else {

@@ -181,6 +181,11 @@ class StateStore {
   void refresh_scale(NodeRow row);
   void refresh_free(NodeRow row, const NodeUse& use);
   void count_use(NodeUse& use, const ResourceShape& shape, bool claims, int sign);
+  /// One allocation of `job` more or less on the node's chain of live ones, which holds what it is to hold by then.
+  void add_priority(NodeUse& use, JobRow job) const;
+  void take_priority(NodeUse& use, JobRow job) const;
+  void change_priority(NodeUse& use, JobRow before, JobRow after) const;
+  [[nodiscard]] std::int32_t priority_of(JobRow job) const;
   void link_on_node(NodeUse& use, AllocRow row, bool ended);
   void unlink_on_node(NodeUse& use, AllocRow row);
   [[nodiscard]] bool claims_volumes(JobRow job, Symbol group) const;
