@@ -1,12 +1,13 @@
 // What the reconcilers read of an allocation, and the class it falls into (R-RECON-19, 40 to 55, 105 to 110).
 //
-// AllocFacts: one per allocation of the job, 40 bytes, built from the tables or from a model value.
+// AllocFacts: one per allocation of the job, 48 bytes, built from the tables or from a model value.
 //   field               bytes  read
 //   desired .. flags        5  for every allocation: enough for the usual one (running, wanted, node fine)
 //   name_index, group       8  grouping, order K (R-RECON-7)
 //   job_version, ..        16  batch jobs, deployments, reconnects
-//   alloc                   8  only for the rest: states, tracker, task states, texts
-// Facts are written before a run and only read by it; any thread may read them.
+//   alloc                  16  only for the rest: states, tracker, task states, texts
+// Facts are written before a run and only read by it. Any thread may read those whose allocations are there; an
+// AllocRef that has its allocation made on demand belongs to one thread.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,35 @@ enum class NodeTaint : std::uint8_t {
 /// The taint of a node in state; null = gone.
 [[nodiscard]] NodeTaint taint_of(const model::Node* node);
 
+/// Writes out API objects of allocations that the tables hold by columns.
+class AllocSource {
+ public:
+  /// The object of `row`, valid as long as the facts that name the row.
+  [[nodiscard]] virtual const model::Allocation& make(std::uint32_t row) = 0;
+
+ protected:
+  ~AllocSource() = default;
+};
+
+/// An allocation that is there, or one that is made when first looked at: most never are.
+class AllocRef {
+ public:
+  AllocRef() = default;
+  AllocRef(const model::Allocation* alloc) : word_(reinterpret_cast<std::uintptr_t>(alloc)) {}  // NOLINT: refers to it
+  AllocRef(AllocSource& source, std::uint32_t row) : word_(std::uintptr_t{row} << 1 | kNotMade), source_(&source) {}
+  const model::Allocation& operator*() const {
+    if ((word_ & kNotMade) != 0)
+      word_ = reinterpret_cast<std::uintptr_t>(&source_->make(static_cast<std::uint32_t>(word_ >> 1)));
+    return *reinterpret_cast<const model::Allocation*>(word_);
+  }
+  const model::Allocation* operator->() const { return &**this; }
+
+ private:
+  static constexpr std::uintptr_t kNotMade = 1;  // no allocation has an odd address
+  mutable std::uintptr_t word_ = 0;              // the allocation, or its row and kNotMade
+  AllocSource* source_ = nullptr;
+};
+
 struct AllocFacts {
   // Bits of `transition` (R-MODEL-153): the flag is present and true.
   static constexpr std::uint8_t kMigrate = 1, kReschedule = 2, kForceReschedule = 4, kMigrateDisablePlacement = 8;
@@ -43,7 +73,7 @@ struct AllocFacts {
   static constexpr std::uint8_t kHasNext = 64;        ///< a replacement is named
   static constexpr std::uint8_t kOfDeployment = 128;  ///< belongs to the job's latest deployment
 
-  const model::Allocation* alloc = nullptr;
+  AllocRef alloc;
   std::uint64_t job_version = 0, job_create_index = 0;  ///< of the allocation's own job
   std::uint32_t name_index = 0;                         ///< R-RECON-41, larger values as the largest
   std::uint32_t group = 0;                              ///< position in the caller's list of group names

@@ -11,6 +11,18 @@ using reconcile::NodeTaint;
 using tables::AllocRow;
 using tables::kNoRow;
 
+namespace {
+
+constexpr model::DesiredStatus kDesired[] = {model::DesiredStatus::run, model::DesiredStatus::stop,
+                                             model::DesiredStatus::evict};
+static_assert(static_cast<int>(tables::Desired::run) == 0 && static_cast<int>(tables::Desired::evict) == 2);
+constexpr model::ClientStatus kClient[] = {model::ClientStatus::pending,  model::ClientStatus::running,
+                                           model::ClientStatus::complete, model::ClientStatus::failed,
+                                           model::ClientStatus::lost,     model::ClientStatus::unknown};
+static_assert(static_cast<int>(tables::Client::pending) == 0 && static_cast<int>(tables::Client::unknown) == 5);
+
+}  // namespace
+
 NodeTaint taint_of(const tables::Snapshot& snapshot, tables::NodeRow node) {
   if (node == kNoRow || !snapshot.nodes.exists(node)) return NodeTaint::gone;
   switch (snapshot.nodes.status(node)) {
@@ -26,12 +38,55 @@ NodeTaint taint_of(const tables::Snapshot& snapshot, tables::NodeRow node) {
   return NodeTaint::none;
 }
 
+const model::Allocation& JobAllocs::make(AllocRow row) {
+  if (plain_used_ == plain_.size()) plain_.emplace_back();
+  model::Allocation& plain = plain_[plain_used_++];
+  tables::write_plain(*snapshot_, row, plain);
+  return plain;
+}
+
+/// What read_facts() would read of make(row).
+AllocFacts JobAllocs::plain_facts(AllocRow row, std::uint32_t group) {
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  const tables::CompiledJob& job = *snapshot_->jobs.versions[allocs.job[row]];
+  // The index is read behind the job's ID, the name made of its name (R-RECON-41): of other lengths, it is another one.
+  if (job.name_base().size() != job.spec->id.size())
+    return reconcile::read_facts(make(row), group, taint_of(*snapshot_, allocs.node[row]), deployment_text_);
+  const tables::AllocLinks& links = allocs.links[row];
+  AllocFacts out;
+  out.alloc = {*this, row};
+  out.group = group;
+  out.taint = taint_of(*snapshot_, allocs.node[row]);
+  out.name_index = allocs.name_index[row];
+  out.desired = kDesired[static_cast<std::size_t>(allocs.desired[row])];
+  out.client = kClient[static_cast<std::size_t>(allocs.client[row])];
+  out.job_version = job.version;
+  out.job_create_index = job.spec->create_index;
+  const auto bit = [](bool set, std::uint8_t value) { return set ? value : std::uint8_t{0}; };
+  const auto health = [&](std::uint8_t one) {
+    return (links.health & tables::AllocLinks::kHasStatus) != 0 && (links.health & one) != 0;
+  };
+  out.flags = static_cast<std::uint8_t>(
+      bit(health(tables::AllocLinks::kCanary), AllocFacts::kCanary) |
+      bit(health(tables::AllocLinks::kHealthy), AllocFacts::kHealthy) |
+      bit(health(tables::AllocLinks::kUnhealthy) && !health(tables::AllocLinks::kHealthy), AllocFacts::kUnhealthy) |
+      bit(job.batch, AllocFacts::kBatchJob) | bit(links.next != kNoRow, AllocFacts::kHasNext) |
+      bit(links.deployment != kNoRow && !deployment_id_.is_nil() &&
+              snapshot_->deployments.id[links.deployment] == deployment_id_,
+          AllocFacts::kOfDeployment));
+  return out;
+}
+
 void JobAllocs::read(const tables::Snapshot& snapshot, tables::JobKeyRow key, base::Uuid deployment_id) {
+  snapshot_ = &snapshot;
+  deployment_id_ = deployment_id;
+  deployment_text_ = deployment_id.is_nil() ? std::string() : base::to_text(deployment_id);
   rows_.clear();
   facts_.clear();
   group_names_.clear();
   groups_.clear();
   made_.clear();
+  plain_used_ = 0;
   const tables::JobKey& job = snapshot.jobs.keys[key];
   if (job.current != kNoRow)
     for (const tables::CompiledGroup& group : snapshot.jobs.versions[job.current]->groups) {
@@ -43,8 +98,6 @@ void JobAllocs::read(const tables::Snapshot& snapshot, tables::JobKeyRow key, ba
   for (AllocRow row = job.alloc_head; row != kNoRow; row = allocs.next_of_job[row]) rows_.push_back(row);
   std::reverse(rows_.begin(), rows_.end());
   facts_.reserve(rows_.size());
-  const std::string deployment_text = deployment_id.is_nil() ? std::string() : base::to_text(deployment_id);
-  std::size_t plains = 0;
   for (const AllocRow row : rows_) {
     const tables::Symbol name = allocs.group[row];
     std::uint32_t group = 0;
@@ -55,15 +108,13 @@ void JobAllocs::read(const tables::Snapshot& snapshot, tables::JobKeyRow key, ba
     }
     const model::Allocation* alloc = allocs.cold[row].get();
     if (!alloc) {
-      if (plains == plain_.size()) plain_.emplace_back();
-      model::Allocation& plain = plain_[plains++];
-      tables::write_plain(snapshot, row, plain);
-      alloc = &plain;
-    } else if (tables::parse_desired(alloc->desired_status).value_or(tables::Desired::run) != allocs.desired[row] ||
-               tables::parse_client(alloc->client_status).value_or(tables::Client::pending) != allocs.client[row]) {
-      alloc = &made_.emplace_back(tables::to_alloc(snapshot, row));
+      facts_.push_back(plain_facts(row, group));
+      continue;
     }
-    facts_.push_back(reconcile::read_facts(*alloc, group, taint_of(snapshot, allocs.node[row]), deployment_text));
+    if (tables::parse_desired(alloc->desired_status).value_or(tables::Desired::run) != allocs.desired[row] ||
+        tables::parse_client(alloc->client_status).value_or(tables::Client::pending) != allocs.client[row])
+      alloc = &made_.emplace_back(tables::to_alloc(snapshot, row));
+    facts_.push_back(reconcile::read_facts(*alloc, group, taint_of(snapshot, allocs.node[row]), deployment_text_));
   }
 }
 

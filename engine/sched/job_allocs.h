@@ -16,9 +16,15 @@ namespace berth::sched {
 /// What is wrong with a node (R-SCHED-33); kNoRow and nodes that left the state are gone.
 [[nodiscard]] reconcile::NodeTaint taint_of(const tables::Snapshot& snapshot, tables::NodeRow node);
 
-class JobAllocs {
+/// The API object of a plain allocation is written when somebody looks at more of it than its facts.
+class JobAllocs final : private reconcile::AllocSource {
  public:
-  /// Reads all allocations of `key`. `deployment_id` is the latest deployment's, nil without one.
+  JobAllocs() = default;
+  JobAllocs(const JobAllocs&) = delete;  // facts refer to it
+  JobAllocs& operator=(const JobAllocs&) = delete;
+
+  /// Reads all allocations of `key`. `deployment_id` is the latest deployment's, nil without one. The snapshot must
+  /// outlive what is read.
   void read(const tables::Snapshot& snapshot, tables::JobKeyRow key, base::Uuid deployment_id);
 
   /// Writes a follow-up evaluation into what is read of an allocation, as if it stood in state.
@@ -34,12 +40,19 @@ class JobAllocs {
   [[nodiscard]] std::span<const tables::Symbol> groups() const { return groups_; }
 
  private:
+  [[nodiscard]] const model::Allocation& make(tables::AllocRow row) override;
+  [[nodiscard]] reconcile::AllocFacts plain_facts(tables::AllocRow row, std::uint32_t group);
+
+  const tables::Snapshot* snapshot_ = nullptr;
+  base::Uuid deployment_id_;
+  std::string deployment_text_;
   std::vector<tables::AllocRow> rows_;
   std::vector<reconcile::AllocFacts> facts_;
   std::vector<std::string> group_names_;
   std::vector<tables::Symbol> groups_;
   std::deque<model::Allocation> made_;   // of rows whose API object is not as the table has it
   std::deque<model::Allocation> plain_;  // of rows without one; without resources, kept from one job to the next
+  std::size_t plain_used_ = 0;
 };
 
 }  // namespace berth::sched
