@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 struct Arguments {
   std::string workload, label = "full", resume, experiment, seeds, pods, nodes, json, csv, markdown, task,
                         packing_order = "arrival";
-  std::vector<std::string> strategies, lists, preemption;
+  std::vector<std::string> strategies, lists, preemption, rebalance;
+  double ratio = 0.1;
   std::string eligible = "nomad";
   std::size_t threads = 0;
   double tune = 1.3;
@@ -38,6 +39,9 @@ int list_strategies() {
       fmt::print("  :{}={}  {}{}\n", p.name, p.fallback, p.meaning, values.empty() ? "" : fmt::format(" ({})", values));
     }
   }
+  fmt::print("\nFor --rebalance:\n");
+  for (const sim::RebalanceInfo& info : sim::rebalance_rules())
+    fmt::print("{}\n  {}\n  source: {}\n", info.name, info.formula, info.source);
   fmt::print("\nFor --preemption:\n");
   for (const sim::PreemptionRule& rule : sim::preemption_rules())
     fmt::print("{}\n  {}\n  source: {}\n", rule.name, rule.formula, rule.source);
@@ -259,21 +263,47 @@ Result<std::vector<compare::NamedStrategy>> preemption_rules(const std::vector<c
   return out;
 }
 
+/// Rules of what to move side by side, tasks placed by the one strategy.
+Result<std::vector<compare::NamedStrategy>> rebalance_rules(const std::vector<compare::NamedStrategy>& placed_by,
+                                                            const std::vector<std::string>& names) {
+  if (placed_by.size() != 1)
+    return tl::unexpected(InputError{"--strategies", "", "rebalancing is compared with several strategies that place",
+                                     "name one, e.g. --strategies best-fit"});
+  std::vector<std::string> valid;
+  for (const sim::RebalanceInfo& info : sim::rebalance_rules()) valid.emplace_back(info.name);
+  std::vector<compare::NamedStrategy> out;
+  for (const std::string& name : names) {
+    const sim::RebalanceInfo* info = sim::find_rebalance_rule(name);
+    if (!info)
+      return tl::unexpected(InputError{"--rebalance", "", fmt::format("there is no rule '{}'", name.substr(0, 40)),
+                                       strategy::nearest_and_valid(name, valid)});
+    for (const auto& other : out)
+      if (other.rebalance == info)
+        return tl::unexpected(InputError{"--rebalance", "", fmt::format("'{}' is named twice", name), "remove one"});
+    out.push_back({name, placed_by.front().spec, nullptr, info});
+  }
+  return out;
+}
+
 int run_workload_grid(const Arguments& arguments) {
   for (const std::string& output : {arguments.json, arguments.csv, arguments.markdown})
     if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
   std::string text;
   const auto workload = workload_of(arguments, text);
   if (!workload) return report_error(workload.error(), 2);
-  const auto named =
-      named_strategies(*workload, !arguments.strategies.empty()   ? arguments.strategies
-                                  : !arguments.preemption.empty() ? std::vector<std::string>{"nomad-binpack"}
-                                                                  : kDefaultStrategies);
+  const auto named = named_strategies(*workload, !arguments.strategies.empty() ? arguments.strategies
+                                                 : !arguments.preemption.empty() || !arguments.rebalance.empty()
+                                                     ? std::vector<std::string>{"nomad-binpack"}
+                                                     : kDefaultStrategies);
   if (!named) return report_error(named.error(), 2);
   const auto seeds =
       compare::parse_seeds(arguments.seeds.empty() ? "5" : arguments.seeds, static_cast<std::int64_t>(workload->seed));
   if (!seeds) return report_error(seeds.error(), 2);
-  const auto compared = arguments.preemption.empty() ? named : preemption_rules(*named, arguments.preemption);
+  if (!arguments.preemption.empty() && !arguments.rebalance.empty())
+    return report_error({"berth compare", "", "--preemption and --rebalance at once", "name one of them"}, 2);
+  const auto compared = !arguments.preemption.empty()  ? preemption_rules(*named, arguments.preemption)
+                        : !arguments.rebalance.empty() ? rebalance_rules(*named, arguments.rebalance)
+                                                       : named;
   if (!compared) return report_error(compared.error(), 2);
   const run::InterruptGuard guard;
   const auto result = compare::run_grid(
@@ -281,6 +311,7 @@ int run_workload_grid(const Arguments& arguments) {
       {.strategies = *compared,
        .seeds = *seeds,
        .eligible = arguments.eligible == "kubernetes" ? sim::Eligibility::kubernetes : sim::Eligibility::nomad,
+       .ratio = arguments.ratio,
        .threads = arguments.threads,
        .resume = arguments.resume,
        .quiet = arguments.quiet});
@@ -339,7 +370,7 @@ int compare_command(const Arguments& arguments) {
     if (arguments.capacity && arguments.minimum_nodes)
       return report_error({"berth compare", "", "--capacity and --minimum-nodes at once", "name one of them"}, 2);
     if (!arguments.experiment.empty() || arguments.workload.empty() || !arguments.resume.empty() ||
-        !arguments.preemption.empty())
+        !arguments.preemption.empty() || !arguments.rebalance.empty())
       return report_error({"berth compare", "", "--capacity and --minimum-nodes are about a workload alone",
                            "write e.g. berth compare quickstart --capacity"},
                           2);
@@ -368,6 +399,13 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_option("--eligible", arguments->eligible, "with --preemption: whom a task may evict")
       ->capture_default_str()
       ->check(CLI::IsMember({"nomad", "kubernetes"}));
+  command
+      ->add_option("--rebalance", arguments->rebalance,
+                   "compare which tasks to move once all are placed: cosine, fragments-one, fragments-many")
+      ->delimiter(',');
+  command->add_option("--ratio", arguments->ratio, "with --rebalance: how many of the placed tasks may be moved")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
   command->add_flag("--capacity", arguments->capacity, "how many more tasks fit behind the workload");
   command->add_option("--task", arguments->task, "with --capacity: of this one, e.g. cpu=1000,memory=512,gpus=1");
   command->add_flag("--minimum-nodes", arguments->minimum_nodes,

@@ -82,6 +82,39 @@ std::vector<double> values_of(const sim::PreemptionRun& run) {
           static_cast<double>(run.latency.percentile(99))};
 }
 
+enum RebalanceMetric : std::size_t {
+  kEvicted,
+  kPlacedAgain,
+  kMoved,
+  kPlacedAfter,
+  kGpuFragmentsBefore,
+  kGpuFragmentsAfter,
+  kFragmentedBefore,
+  kFragmentedAfter,
+  kStrandedCpuAfter,
+  kNodesUsedBefore,
+  kNodesUsedAfter,
+  kChooseEach,
+};
+
+std::vector<double> values_of(const sim::RebalanceRun& run) {
+  const auto percent = [](std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? 100 : 100 * static_cast<double>(part) / static_cast<double>(whole);
+  };
+  return {static_cast<double>(run.evicted),
+          percent(run.again, run.evicted),
+          run.again == 0 ? 0 : percent(run.moved, run.again),
+          percent(run.placed - run.evicted + run.again, run.asked),
+          run.before.gpu_fragment_percent,
+          run.after.gpu_fragment_percent,
+          run.before.fragmentation_percent,
+          run.after.fragmentation_percent,
+          run.after.stranded_percent[kCpu],
+          run.before.nodes_used_percent,
+          run.after.nodes_used_percent,
+          run.choose_us_each};
+}
+
 std::vector<double> values_of(const sim::PackingRun& run) {
   const sim::PackingQuality& q = run.quality;
   const auto decisions = static_cast<double>(run.latency.count());
@@ -265,6 +298,27 @@ const MetricSet& preemption_metrics() {
   return kSet;
 }
 
+const MetricSet& rebalance_metrics() {
+  static const MetricSet kSet = {{{"evicted", "evicted", 0, false, 1},
+                                  {"placed_again_percent", "again %", 1, false, 2},
+                                  {"moved_percent", "moved %", 0, false, 2},
+                                  {"placed_percent", "placed %", 1, false, 2},
+                                  {"gpu_fragment_before_percent", "gpu frag. %", 0, false, 2},
+                                  {"gpu_fragment_percent", "gpu frag. after", -1, false, 2},
+                                  {"fragmentation_before_percent", "frag. %", 0, false, 2},
+                                  {"fragmentation_percent", "frag. after", -1, false, 2},
+                                  {"stranded_cpu_percent", "stranded cpu %", -1, false, 2},
+                                  {"nodes_used_before_percent", "used %", 0, false, 2},
+                                  {"nodes_used_percent", "used after", -1, false, 2},
+                                  {"choose_us_each", "us each", -1, true, 1}},
+                                 {kEvicted, kPlacedAgain, kMoved, kPlacedAfter, kGpuFragmentsBefore, kGpuFragmentsAfter,
+                                  kFragmentedBefore, kFragmentedAfter, kStrandedCpuAfter, kNodesUsedAfter, kChooseEach},
+                                 {kPlacedAfter, kGpuFragmentsAfter, kFragmentedAfter, kStrandedCpuAfter},
+                                 {kPlacedAfter, kGpuFragmentsAfter, kChooseEach},
+                                 "no rule is as good in placed, gpu fragments and us each and better in one"};
+  return kSet;
+}
+
 std::vector<double> GridResult::values(std::size_t strategy, std::size_t metric) const {
   std::vector<double> out;
   for (std::size_t seed = 0; seed < seeds.size(); ++seed) {
@@ -305,6 +359,12 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
                     options.eligible == sim::Eligibility::nomad ? "at least 10 lower in priority and of other jobs"
                                                                 : "lower in priority");
   }
+  const bool rebalances = !options.strategies.empty() && options.strategies.front().rebalance != nullptr;
+  if (rebalances) {
+    out.set = &rebalance_metrics();
+    out.how = fmt::format("rebalancing: placed by {}; at most {} of the placed tasks are moved, once",
+                          options.strategies.front().spec.text(), options.ratio);
+  }
   const std::size_t strategies = out.strategies.size(), total = strategies * out.seeds.size();
   out.runs.resize(total);
   std::error_code error_code;
@@ -329,9 +389,11 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
     Seed& seed = seeds[at];
     GridRun& run = out.runs[s * out.seeds.size() + at];
     const NamedStrategy& strategy = options.strategies[s];
-    const std::string key =
-        key_of(workload, text, preempts ? fmt::format("{} {}", strategy.rule->name, out.how) : strategy.spec.text(),
-               out.seeds[at]);
+    const std::string key = key_of(workload, text,
+                                   preempts     ? fmt::format("{} {}", strategy.rule->name, out.how)
+                                   : rebalances ? fmt::format("{} {}", strategy.rebalance->name, out.how)
+                                                : strategy.spec.text(),
+                                   out.seeds[at]);
     const std::string file =
         options.resume.empty() ? "" : (std::filesystem::path(options.resume) / (key + ".json")).string();
     if (!file.empty())
@@ -359,13 +421,16 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
         return {};
       };
       const auto ran =
-          preempts ? keep(sim::replay_preemption(
-                         *seed.problem, seed.context, seed.order,
-                         {.seed = out.seeds[at], .departures = workload.departures, .eligible = options.eligible},
-                         strategy::registry(), strategy.spec, *strategy.rule))
-                   : keep(sim::replay_packing(*seed.problem, seed.context, seed.order,
-                                              {.seed = out.seeds[at], .departures = workload.departures},
-                                              strategy::registry(), strategy.spec));
+          preempts     ? keep(sim::replay_preemption(
+                             *seed.problem, seed.context, seed.order,
+                             {.seed = out.seeds[at], .departures = workload.departures, .eligible = options.eligible},
+                             strategy::registry(), strategy.spec, *strategy.rule))
+          : rebalances ? keep(sim::replay_rebalance(*seed.problem, seed.context, seed.order,
+                                                    {.seed = out.seeds[at], .ratio = options.ratio},
+                                                    strategy::registry(), strategy.spec, strategy.rebalance->rule))
+                       : keep(sim::replay_packing(*seed.problem, seed.context, seed.order,
+                                                  {.seed = out.seeds[at], .departures = workload.departures},
+                                                  strategy::registry(), strategy.spec));
       if (!ran) return ran;
       if (!file.empty()) {
         json::Value value = run_json(run, *out.set);

@@ -14,6 +14,7 @@
 #include "compare/statistics.h"
 #include "sim/packing_replay.h"
 #include "sim/preemption_replay.h"
+#include "sim/rebalance.h"
 #include "sim/workload.h"
 
 namespace berth::compare {
@@ -36,11 +37,13 @@ struct MetricSet {
 };
 [[nodiscard]] const MetricSet& packing_metrics();
 [[nodiscard]] const MetricSet& preemption_metrics();
+[[nodiscard]] const MetricSet& rebalance_metrics();
 
 struct NamedStrategy {
   std::string name;                           ///< as shown: the spec's text, or the name of a sum in the workload file
   strategy::StrategySpec spec;                ///< how tasks are placed
   const sim::PreemptionRule* rule = nullptr;  ///< with a rule: preemption is compared
+  const sim::RebalanceInfo* rebalance = nullptr;  ///< with one: moving tasks is compared
 };
 
 struct GridRun {
@@ -51,9 +54,10 @@ struct GridRun {
 };
 
 struct GridOptions {
-  std::vector<NamedStrategy> strategies;  ///< all with a rule or all without
+  std::vector<NamedStrategy> strategies;  ///< all with a rule of one kind, or all without
   std::vector<std::int64_t> seeds;
   sim::Eligibility eligible = sim::Eligibility::nomad;
+  double ratio = 0.1;  ///< of the placed tasks that rebalancing may move
   std::size_t threads = 0;
   std::string resume;  ///< folder of finished runs; "" = none
   bool quiet = false;

@@ -140,6 +140,8 @@ Result<PackingRun> replay_packing(const PackingProblem& problem, const strategy:
       }
       ++out.placed, priority_placed += priority;
       note(order[choice->row]), note(choice->devices);
+      if (options.placed)
+        options.placed->push_back({choice->row, arrival.task, choice->devices, arrival.job, arrival.distinct_hosts});
       if (arrival.distinct_hosts) {
         hosts[choice->row / 64] |= std::uint64_t{1} << (choice->row % 64);
         hosts_used.push_back(choice->row);

@@ -35,12 +35,22 @@ struct PackingRun {
   }
 };
 
+/// A task that the workload placed.
+struct PlacedTask {
+  strategy::Row row = 0;
+  strategy::ClassId task = 0;
+  strategy::DeviceMask devices = 0;
+  std::uint32_t job = 0;
+  bool distinct_hosts = false;
+};
+
 struct ReplayOptions {
   std::int64_t seed = 1;             ///< of strategies that draw
   bool departures = false;           ///< tasks end after their run time
   bool with_load = true;             ///< place the problem's load first
   bool stop_at_miss = false;         ///< end at the first task that fits nowhere, unmeasured: does all of it fit?
   strategy::Fleet* after = nullptr;  ///< where to put the fleet after the last arrival
+  std::vector<PlacedTask>* placed = nullptr;  ///< where to put what was placed, in this order
 };
 /// Rows of the fleet are the nodes in `order`, of which one may be named several times (copies of a node).
 [[nodiscard]] Result<PackingRun> replay_packing(const PackingProblem& problem, const strategy::Context& context,

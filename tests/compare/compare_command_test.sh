@@ -47,6 +47,9 @@ expect 2 'are about a workload alone' --capacity --experiment openb-atc23
 expect 2 "there is no rule 'nomat'.*did you mean 'nomad'\? valid: nomad, kubernetes" "$small" --preemption nomat
 expect 2 'several strategies that place' "$small" --preemption nomad --strategies best-fit,worst-fit
 expect 2 'are about a workload alone' "$small" --capacity --preemption nomad
+expect 2 "there is no rule 'cosin'.*did you mean 'cosine'" "$small" --rebalance cosin
+expect 2 'rebalance at once' "$small" --rebalance cosine --preemption nomad
+expect 2 'several strategies that place' "$small" --rebalance cosine --strategies best-fit,worst-fit
 
 run() { "$berth" compare --quiet "$small" --strategies mine,first-fit,random --seeds 3 "$@"; }
 run --threads 1 --json "$scratch/a.json" --csv "$scratch/a.csv" --markdown "$scratch/a.md" > "$scratch/a" || broken "a good comparison failed with $?"

@@ -1,0 +1,60 @@
+// Moving tasks that run to gather what is free: which to evict, and what placing them again brings (R-STRAT-831 to
+// 834).
+//
+// All victims leave first, then they are placed again in the order of eviction by the active ranking strategy; those
+// that fit nowhere are lost. The rules look at devices, so on clusters without any nothing is evicted. Ties: nodes by
+// their place in the cluster's list, tasks by the order in which they were placed.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/packing_replay.h"
+#include "strategy/fragments.h"
+
+namespace berth::sim {
+
+/// n nodes, m tasks, e evictions; F(node) is the fragment measure (R-STRAT-215).
+enum class RebalanceRule : std::uint8_t {
+  cosine,          ///< R-STRAT-832. O(m + n log n)
+  fragments_one,   ///< R-STRAT-833. O(m classes + n log n)
+  fragments_many,  ///< R-STRAT-834, on the state as it is by then. O((m + e tasks of a node) classes + e log n)
+};
+struct RebalanceInfo {
+  const char* name;
+  RebalanceRule rule;
+  const char *formula, *source;
+};
+[[nodiscard]] std::span<const RebalanceInfo> rebalance_rules();
+[[nodiscard]] const RebalanceInfo* find_rebalance_rule(const std::string& name);
+
+/// Positions in `placed` of at most `budget` victims, in order of eviction. `fleet` holds what is placed;
+/// `name_rank[row]` orders nodes that are equal otherwise. `fragments` may be null for `cosine`.
+[[nodiscard]] std::vector<std::uint32_t> choose_evictions(RebalanceRule rule, strategy::Fleet fleet,
+                                                          std::span<const PlacedTask> placed,
+                                                          const strategy::FragmentTables* fragments,
+                                                          std::span<const std::uint32_t> name_rank, std::size_t budget);
+
+struct RebalanceRun {
+  std::uint64_t asked = 0, placed = 0;              ///< before
+  std::uint64_t evicted = 0, again = 0, moved = 0;  ///< moved: of those placed again, to another node
+  PackingQuality before, after;
+  double choose_us_each = 0;  ///< time to choose the victims, per eviction
+  std::string digest;         ///< of all placements, those made again included
+};
+
+struct RebalanceOptions {
+  std::int64_t seed = 1;
+  double ratio = 0.1;  ///< of the placed tasks that may be evicted, rounded up (R-STRAT-831)
+};
+
+/// Packs the problem without departures, then rebalances once. Tasks of the problem's load stay where they are. Errors
+/// are those of the ranking strategy.
+[[nodiscard]] Result<RebalanceRun> replay_rebalance(const PackingProblem& problem, const strategy::Context& context,
+                                                    const std::vector<std::uint32_t>& order,
+                                                    const RebalanceOptions& options,
+                                                    const strategy::Registry& strategies,
+                                                    const strategy::StrategySpec& spec, RebalanceRule rule);
+
+}  // namespace berth::sim
