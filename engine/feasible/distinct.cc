@@ -78,7 +78,8 @@ void PropertySet::add_cleared(std::uint32_t code) {
   ++cleared_[code];
 }
 
-void PropertySet::end_plan() {
+void PropertySet::end_plan(model::Compat compat) {
+  if (compat == model::Compat::fixed) return;
   for (const std::uint32_t code : in_plan_)
     if (proposed_[code] > 0 && cleared_[code] > 1) --cleared_[code];
 }

@@ -20,9 +20,9 @@ std::uint32_t find_code(std::span<const std::string_view> text, std::span<const 
   return found != ascending.end() && text[*found] == value ? *found : kNoValue;
 }
 
-/// R-RANK-817.
-std::uint32_t netted(std::uint32_t proposed, std::uint32_t cleared) {
-  return proposed > 0 && cleared > 1 ? cleared - 1 : cleared;
+/// R-RANK-817; fixed: each stop counts.
+std::uint32_t netted(std::uint32_t proposed, std::uint32_t cleared, bool fixed) {
+  return proposed > 0 && cleared > 1 && !fixed ? cleared - 1 : cleared;
 }
 
 }  // namespace
@@ -35,8 +35,12 @@ double even_boost(std::uint64_t current, std::uint64_t min, std::uint64_t max) n
   return (static_cast<double>(max) - least) / least;
 }
 
-PropertySet::PropertySet(const SpreadProperty& property, std::span<const model::SpreadTarget> targets)
-    : code_of_row_(property.code_of_row), ascending_codes_(property.ascending), text_(property.text) {
+PropertySet::PropertySet(const SpreadProperty& property, std::span<const model::SpreadTarget> targets,
+                         model::Compat compat)
+    : code_of_row_(property.code_of_row),
+      ascending_codes_(property.ascending),
+      text_(property.text),
+      fixed_(compat == model::Compat::fixed) {
   BERTH_ASSERT(property.ascending.size() == property.text.size());
   const std::size_t code_count = text_.size();
   if (targets.empty()) {
@@ -92,7 +96,7 @@ void PropertySet::change(std::uint32_t row, std::uint32_t Counts::*counter, int 
     if (counter == &Counts::proposed) unmapped_[code].proposed += change;
     if (counter == &Counts::cleared) unmapped_[code].cleared += change;
   }
-  if (phase_ == Phase::mapped) recombine(key, netted(counts.proposed, counts.cleared));
+  if (phase_ == Phase::mapped) recombine(key, netted(counts.proposed, counts.cleared, fixed_));
 }
 
 void PropertySet::count_existing(std::uint32_t row) {
@@ -105,7 +109,8 @@ void PropertySet::count_cleared(std::uint32_t row, int amount) { change(row, &Co
 void PropertySet::recombine(std::uint32_t key, std::uint32_t cleared) {
   const Counts& counts = counts_[key];
   const std::uint32_t sum = counts.existing + counts.proposed;
-  const std::uint32_t now = sum == 0 ? kAbsent : sum > cleared ? sum - cleared : 0;  // R-RANK-818
+  const std::uint32_t none = fixed_ ? kAbsent : 0;
+  const std::uint32_t now = sum == 0 ? kAbsent : sum > cleared ? sum - cleared : none;  // R-RANK-818
   const std::uint32_t before = combined_[key];
   if (now == before) return;
   combined_[key] = now;
@@ -125,11 +130,11 @@ void PropertySet::recombine_all() {
   if (phase_ == Phase::first_select && !unmapped_.empty()) {  // R-RANK-816: netted before the values are mapped
     std::vector<std::uint32_t> cleared(counts_.size(), 0);
     for (std::size_t code = 0; code < unmapped_.size(); ++code)
-      cleared[key_of_code_[code]] += netted(unmapped_[code].proposed, unmapped_[code].cleared);
+      cleared[key_of_code_[code]] += netted(unmapped_[code].proposed, unmapped_[code].cleared, fixed_);
     for (std::uint32_t key = 0; key < counts_.size(); ++key) recombine(key, cleared[key]);
   } else {
     for (std::uint32_t key = 0; key < counts_.size(); ++key)
-      recombine(key, netted(counts_[key].proposed, counts_[key].cleared));
+      recombine(key, netted(counts_[key].proposed, counts_[key].cleared, fixed_));
   }
   stale_ = true;
 }
@@ -144,6 +149,7 @@ void PropertySet::begin_select(std::int64_t weight_sum) {
     unmapped_ = {};
   }
   if (even_) {
+    if (fixed_) even_share_ = static_cast<double>(weight_) / static_cast<double>(weight_sum);
     if (stale_) find_extremes();
   } else if (stale_ || weight_sum != cells_weight_sum_) {
     fill_cells(weight_sum);
@@ -185,7 +191,7 @@ double PropertySet::even_score(std::uint32_t code, std::uint32_t key) const noex
   if (occurring_ == 0) return 0;
   // R-RANK-834 looks the node's own value up, which a set with targets has folded into `*` unless it is listed.
   const std::uint32_t current = key == star_key_ && code != star_code_ ? 0 : used(key);
-  return even_boost(current, min_, max_);
+  return even_boost(current, min_, max_) * even_share_;
 }
 
 bool PropertySet::table(std::vector<double>& by_code) const {
@@ -213,7 +219,8 @@ void SpreadGroup::count_cleared(std::uint32_t row, int change) {
   for (PropertySet& set : sets_) set.count_cleared(row, change);
 }
 
-void SpreadState::reset() noexcept {
+void SpreadState::reset(model::Compat compat) noexcept {
+  compat_ = compat;
   groups_.clear();
   weight_sum_ = 0;
   lowest_boost_ = -1.0;
@@ -230,12 +237,13 @@ SpreadGroup& SpreadState::prepare(std::uint32_t group, std::span<const model::Sp
                                   std::span<const SpreadProperty> properties) {
   BERTH_ASSERT(find(group) == nullptr && properties.size() == job_spreads.size() + group_spreads.size());
   groups_.push_back({group, std::make_unique<SpreadGroup>()});
-  std::vector<PropertySet>& sets = groups_.back().sets->sets_;
+  SpreadGroup& out = *groups_.back().sets;
+  std::vector<PropertySet>& sets = out.sets_;
   sets.reserve(properties.size());
   const auto spread = [&](std::size_t i) -> const model::Spread& {
     return i < job_spreads.size() ? job_spreads[i] : group_spreads[i - job_spreads.size()];
   };
-  for (std::size_t i = 0; i < properties.size(); ++i) sets.emplace_back(properties[i], spread(i).targets);
+  for (std::size_t i = 0; i < properties.size(); ++i) sets.emplace_back(properties[i], spread(i).targets, compat_);
 
   // The target table (R-RANK-821): group-level spreads, then job-level ones; a later one of the same attribute wins.
   const std::size_t first_group_spread = job_spreads.size();
@@ -243,6 +251,7 @@ SpreadGroup& SpreadState::prepare(std::uint32_t group, std::span<const model::Sp
     const std::size_t i = (first_group_spread + n) % properties.size();
     const model::Spread& entry = spread(i);
     weight_sum_ += entry.weight;
+    out.weight_sum_ += entry.weight;
     std::vector<PropertySet::Desired> desired;
     double sum = 0;
     for (const model::SpreadTarget& target : entry.targets) {
@@ -257,11 +266,13 @@ SpreadGroup& SpreadState::prepare(std::uint32_t group, std::span<const model::Sp
     for (std::size_t k = 0; k < sets.size(); ++k)
       if (spread(k).attribute == entry.attribute) sets[k].set_entry(entry.weight, desired);
   }
-  return *groups_.back().sets;
+  return out;
 }
 
 void SpreadState::begin_select(SpreadGroup& group) {
-  for (PropertySet& set : group.sets_) set.begin_select(weight_sum_);
+  const bool fixed = compat_ == model::Compat::fixed;
+  if (fixed) lowest_boost_ = -1.0;
+  for (PropertySet& set : group.sets_) set.begin_select(fixed ? group.weight_sum_ : weight_sum_);
 }
 
 }  // namespace berth::rank

@@ -51,14 +51,15 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   names_.clear();
   numbers_.clear();
   probed_ = all_read_ = false;
+  for (OtherVersion& other : other_versions_) other.job = nullptr;
   nodes_ = nullptr;
   size_ = offset_ = frontier_ = 0;
-  limit_ = 2;
+  limit_ = list_limit_ = 2;
   positions_ = scratch_.arena.take<Position>(1);
   for (GroupView& v : views_) v.group = nullptr;
   properties_.begin_attempt(0);
   network_ask_ = {};
-  spread_.reset();
+  spread_.reset(scratch_.options.compat);
   spread_group_ = nullptr;
   error_.clear();
   plain_.active = plain_.left = false;
@@ -86,8 +87,10 @@ void GenericStack::set_job(const CompiledJob& job, const StackConfig& config) {
   if (job_ && job_->version == job.version) return;
   const bool first = !job_;
   if (plain_.active) leave_plain(*current_);
+  const bool met = std::find(given_.begin(), given_.end(), &job) != given_.end();
+  if (fixed_ && !first) change_version(*job_, job);
   job_ = &job;
-  if (std::find(given_.begin(), given_.end(), &job) == given_.end()) given_.push_back(&job);
+  if (!met) given_.push_back(&job);
   if (config.algorithm != config_.algorithm) fit_memo_valid_ = false;
   config_ = config;
   numbers_.clear();
@@ -110,10 +113,51 @@ void GenericStack::set_job(const CompiledJob& job, const StackConfig& config) {
   classes_.set_job_escapes(job.escapes);
   for (std::uint32_t g = 0; g < job.groups.size(); ++g) classes_.set_group_escapes(numbers_[g], job.groups[g].escapes);
   if (!job.spreads.empty()) spread_job_ = &job;  // R-RANK-215: a version without any leaves the list as it was
-  if (!job.distinct_properties.empty()) {
+  if (!job.distinct_properties.empty() && !(fixed_ && met)) {
     for (feasible::PropertySet& set : properties_.add_job(job.spec->constraints)) count_existing(set);
   }
   if (first && !system_) load_own_allocs();
+}
+
+/// fixed: puts what is known of one version away and takes out what is known of the other, nothing at first.
+void GenericStack::change_version(const CompiledJob& from, const CompiledJob& to) {
+  const auto slot = [&](const CompiledJob* job) {
+    return std::find_if(other_versions_.begin(), other_versions_.end(),
+                        [&](const OtherVersion& other) { return other.job == job; });
+  };
+  if (slot(&to) == other_versions_.end()) {
+    auto free = slot(nullptr);
+    if (free == other_versions_.end()) free = other_versions_.emplace(free);
+    free->job = &to;
+    free->classes.begin_attempt(
+        static_cast<std::uint32_t>(snapshot_->nodes.column(tables::kComputedClassColumn).values.size() + 1), 0);
+    free->properties.begin_attempt(0);
+  }
+  const auto other = slot(&to);
+  std::swap(other->classes, classes_);
+  std::swap(other->properties, properties_);
+  other->job = &from;
+}
+
+/// fixed: whether an allocation is one of the job's existing ones, which property sets and spreads count while it
+/// lives.
+bool GenericStack::counts_once(tables::AllocRow alloc) const {
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  return job_ && !allocs.terminal(alloc) && allocs.node[alloc] != kNoRow && allocs.job_key[alloc] == job_->key &&
+         (allocs.job[alloc] == kNoRow ||
+          snapshot_->jobs.versions[allocs.job[alloc]]->spec->create_index == job_->spec->create_index);
+}
+
+/// fixed: whether a stop of the plan is the one that ends an existing allocation.
+bool GenericStack::takes_away(std::uint32_t stop) const {
+  const plan::PlannedStop& planned = plan_->stops[stop];
+  if (planned.evict || planned.dropped || !counts_once(planned.alloc)) return false;
+  const NodeOverlay* overlay = scratch_.overlay(snapshot_->allocs.node[planned.alloc]);
+  if (!overlay || update_on(overlay, planned.alloc)) return false;
+  std::uint32_t newest = overlay->first_stop;
+  while (newest != kNoRow && (plan_->stops[newest].dropped || plan_->stops[newest].alloc != planned.alloc))
+    newest = plan_->stops[newest].next_on_node;
+  return newest == stop;
 }
 
 std::uint32_t GenericStack::property_code(const match::Target& target, NodeRow row) const {
@@ -164,6 +208,13 @@ template <class Visit>
 void GenericStack::each_plan_entry(Visit visit) {
   const tables::AllocTable& allocs = snapshot_->allocs;
   for (const PlannedAlloc& alloc : plan_->allocs) visit(number_in_plan(alloc), alloc.node, 1);
+  if (fixed_) {  // what exists was counted, updated or not; stops end it once
+    for (std::uint32_t i = 0; i < plan_->stops.size(); ++i) {
+      const tables::AllocRow alloc = plan_->stops[i].alloc;
+      if (takes_away(i)) visit(number_of(allocs.group[alloc]), allocs.node[alloc], -1);
+    }
+    return;
+  }
   for (const plan::PlannedUpdate& update : plan_->updates)
     if (!update.dropped && allocs.node[update.alloc] != kNoRow && !allocs.terminal(update.alloc))
       visit(number_of(allocs.group[update.alloc]), allocs.node[update.alloc], 1);
@@ -189,7 +240,7 @@ void GenericStack::prepare_distinct(GroupView& v) {
       else
         set.add_cleared(code);
     });
-    set.end_plan();
+    set.end_plan(scratch_.options.compat);
   });
 }
 
@@ -273,6 +324,7 @@ Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base
   // R-FEAS-216: ceil(log2 n) is the bit length of n - 1.
   limit_ = 2;
   if (!job_->batch && size_ > 0) limit_ = std::max<std::int64_t>(2, std::bit_width(size_ - 1));
+  list_limit_ = limit_;
   return {};
 }
 
@@ -353,7 +405,9 @@ bool GenericStack::feasible(std::uint32_t index, GroupView& v) {  // R-FEAS-410
     filter(position, kReasonClassIneligible);
     return false;
   }
-  if (group_status != ClassStatus::eligible) {
+  if (fixed_) {
+    if (!group_checks_by_node(position, v, v.cells[index], group_status)) return false;
+  } else if (group_status != ClassStatus::eligible) {
     Cell& cell = v.cells[index];
     if (cell.group_checks != kPass && !group_checks(position, v, cell)) {
       if (group_status != ClassStatus::escaped) classes_.set_group(v.number, class_id, false);
@@ -366,7 +420,8 @@ bool GenericStack::feasible(std::uint32_t index, GroupView& v) {  // R-FEAS-410
 
 void GenericStack::load_own_allocs() {
   const tables::AllocTable& allocs = snapshot_->allocs;
-  // Every job with this ID, whatever its namespace: anti-affinity does not compare namespaces (R-RANK-711).
+  // Every job with this ID, whatever its namespace: anti-affinity does not compare namespaces (R-RANK-711); fixed: it
+  // does, and only the job itself counts.
   tables::JobKeyRow key = job_->key;
   do {
     for (tables::AllocRow row = snapshot_->jobs.keys[key].alloc_head; row != kNoRow; row = allocs.next_of_job[row]) {
@@ -376,7 +431,7 @@ void GenericStack::load_own_allocs() {
       if (key == job_->key) ++own.own_namespace;
     }
     key = snapshot_->jobs.keys[key].next_same_id;
-  } while (key != job_->key);
+  } while (key != job_->key && !fixed_);
 }
 
 GenericStack::OwnCount& GenericStack::own_count(NodeRow row, tables::Symbol group) {
@@ -509,6 +564,11 @@ bool GenericStack::rank(std::uint32_t index, GroupView& v, double& final_score) 
 }
 
 GenericStack::GroupView& GenericStack::begin_select(std::uint32_t group_index, const SelectOptions& options) {
+  if (fixed_) {
+    if (options.evict && !options_.evict) first_pass_reasons_.swap(reasons_);
+    limit_ = list_limit_;
+    network_ask_ = {};
+  }
   options_ = options;
   evict_options_.clear();
   evaluated_ = filtered_ = exhausted_ = 0;
@@ -550,7 +610,7 @@ std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t grou
 
 std::optional<Selected> GenericStack::select(std::uint32_t group_index, const SelectOptions& options) {
   GroupView& v = begin_select(group_index, options);
-  if (options.then_evict && full(v)) return std::nullopt;
+  if (options.then_evict && !fixed_ && full(v)) return std::nullopt;  // fixed: its reasons are kept
   if (!plain_.left && plain_group(v, options) && (!spread_group_ || fill_spread_tables())) {
     current_ = &v;
     return select_plain(v);
@@ -590,7 +650,10 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
   }
   for (std::uint32_t i = 0; !config_.exhaustive && i < skip_count && returned < limit_; ++i)
     consider(skipped[i], skipped_score[i]);
-  if (best == kNoRow) return std::nullopt;
+  if (best == kNoRow) {
+    if (fixed_ && options_.evict) reasons_.swap(first_pass_reasons_);
+    return std::nullopt;
+  }
   std::span<const tables::AllocRow> victims;
   if (options_.evict) victims = evict_option(best).victims;
   return chosen(positions_[best].row, best_score, v, positions_[best], victims);
@@ -676,6 +739,16 @@ void GenericStack::class_map(std::vector<std::pair<std::uint32_t, bool>>& out) {
   if (plain_.active) leave_plain(*current_);
   out.clear();
   for (const feasible::ClassCache::ClassVerdict& v : classes_.class_map()) out.emplace_back(v.class_id, v.eligible);
+  for (const OtherVersion& other : other_versions_) {  // fixed: a class will do when it does for one of the versions
+    if (!other.job) continue;
+    for (const feasible::ClassCache::ClassVerdict& v : other.classes.class_map()) {
+      const auto known = std::find_if(out.begin(), out.end(), [&](const auto& c) { return c.first == v.class_id; });
+      if (known == out.end())
+        out.emplace_back(v.class_id, v.eligible);
+      else
+        known->second = known->second || v.eligible;
+    }
+  }
 }
 
 }  // namespace berth::sched

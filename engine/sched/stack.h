@@ -76,7 +76,7 @@ class GenericStack {
   /// A new attempt on `snapshot`: fresh class cache, limit, cursor. `plan` is the attempt's plan, empty at the start.
   void start(const tables::Snapshot& snapshot, PlanRows& plan);
   /// No-op when the version is the one given last (R-FEAS-310, R-RANK-215). Another one keeps the class verdicts and
-  /// distinct_property sets of the attempt, by group name (R-FEAS-413, 1403, 1404).
+  /// distinct_property sets of the attempt, by group name (R-FEAS-413, 1403, 1404); fixed: each version has its own.
   void set_job(const tables::CompiledJob& job, const StackConfig& config);
   /// The candidates in ascending ID; shuffled by the order provider (R-FEAS-202, R-RANK-304). Rewinds the cursor.
   [[nodiscard]] Result<void> set_nodes(const ReadyNodes& nodes, std::uint32_t base_set, std::string_view eval_id);
@@ -192,6 +192,10 @@ class GenericStack {
   [[nodiscard]] tables::ColumnId column_of(const match::Target& target) const;
   bool job_checks(Position& position);
   bool group_checks(const Position& position, GroupView& view, Cell& cell);
+  bool group_checks_by_node(const Position& position, GroupView& view, Cell& cell, feasible::ClassStatus status);
+  void change_version(const tables::CompiledJob& from, const tables::CompiledJob& to);
+  [[nodiscard]] bool counts_once(tables::AllocRow alloc) const;
+  [[nodiscard]] bool takes_away(std::uint32_t stop) const;
   bool available(const Position& position);
   void prepare_volumes(const GroupView& view);
   std::string_view keep(std::string text);
@@ -256,6 +260,9 @@ class GenericStack {
   struct FirstReason {
     std::uint32_t position, reason;
   };
+  struct NodeReason {
+    std::uint32_t position, reason, computed_class;
+  };
   /// The last fit score of a capacity: most nodes of one capacity are used alike, empty ones above all.
   struct CapacityMemo {
     std::int64_t cpu = -1, memory = -1;  // with the ask; -1: none yet
@@ -276,6 +283,7 @@ class GenericStack {
     std::vector<CapacityMemo> memo;  // by position in ReadyNodes::capacities
     std::vector<FirstReason> first_reasons;
     std::size_t next_reason = 0;
+    std::vector<NodeReason> node_reasons;  // fixed: of nodes that fail a check of their own, ascending
     bool no_own_allocs = true;
     std::uint32_t chosen = 0;  // entry of the last Select's node
     bool one_class = true, exhausted_any = false, one_dimension = true;
@@ -292,6 +300,10 @@ class GenericStack {
   [[nodiscard]] bool plain_group(const GroupView& view, const SelectOptions& options) const;
   void start_plain();
   void prepare_block(GroupView& view);
+  template <bool kFixed>
+  void find_entries(std::uint32_t end, GroupView& view);
+  bool passes_by_node(std::uint32_t position, tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
+  std::int32_t count_node_reasons(std::uint32_t start, std::uint32_t end);
   void exhaust_entry(std::uint32_t entry, std::uint32_t dimension);
   void decide_entry(std::uint32_t entry, GroupView& view);
   bool fill_spread_tables();
@@ -304,8 +316,11 @@ class GenericStack {
   void plain_top(std::uint32_t entry, double norm, ScoredNode& node) const;
   void leave_plain(GroupView& view);
   /// Reason id of the first check of job and group that the node fails, or kReasonNone.
-  std::uint32_t first_failing(tables::NodeRow row, GroupView& view);
-  std::uint32_t first_failing_group_check(tables::NodeRow row, GroupView& view);
+  /// `of_node`: whether it is one of those that a class does not decide (drivers, devices, network).
+  std::uint32_t first_failing(tables::NodeRow row, GroupView& view, bool* of_node = nullptr);
+  /// `class_passes`: what the class decides (constraints, secrets) was found to hold before.
+  std::uint32_t first_failing_group_check(tables::NodeRow row, GroupView& view, bool class_passes = false,
+                                          bool* of_node = nullptr);
   double fit_component(std::int64_t cpu, double cpu_capacity, std::int64_t memory, double memory_capacity);
   Selected chosen(tables::NodeRow node, double score, const GroupView& view, const Position& position,
                   std::span<const tables::AllocRow> victims = {});
@@ -338,10 +353,17 @@ class GenericStack {
   std::uint64_t order_index_ = 0;
   std::span<Position> positions_;
   std::uint32_t size_ = 0, offset_ = 0, frontier_ = 0;
-  std::int64_t limit_ = 2;
+  std::int64_t limit_ = 2, list_limit_ = 2;  // now, and as the list of candidates sets it
 
   feasible::ClassCache classes_;
   feasible::PropertySets properties_;
+  /// fixed: what the attempt knows of a version that was given before and is not now (R-FEAS-413, 1403, 1404).
+  struct OtherVersion {
+    const tables::CompiledJob* job = nullptr;
+    feasible::ClassCache classes;
+    feasible::PropertySets properties;
+  };
+  std::vector<OtherVersion> other_versions_;
   feasible::NetworkAsk network_ask_;  // of the last group that had a network (R-FEAS-309)
   rank::SpreadState spread_;
   rank::SpreadGroup* spread_group_ = nullptr;  // of the Select under way; null without spreads
@@ -354,6 +376,7 @@ class GenericStack {
   SelectOptions options_;
   std::int32_t evaluated_ = 0, filtered_ = 0, exhausted_ = 0;
   std::vector<Count> reasons_, classes_filtered_, dimensions_, classes_exhausted_;
+  std::vector<Count> first_pass_reasons_;  // fixed: of the pass before the evicting ones (R-FEAS-1605)
   rank::TopScores top_;
   std::vector<ScoredNode> top_list_;
   std::vector<rank::SpreadProperty> spread_properties_;

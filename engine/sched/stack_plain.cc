@@ -51,6 +51,7 @@ void GenericStack::start_plain() {
   p.active = true;
   p.prepared = p.count = p.cursor = p.visited = 0;
   p.first_reasons.clear();
+  p.node_reasons.clear();
   p.next_reason = 0;
   Arena& arena = scratch_.arena;
   p.position = arena.take<std::uint32_t>(size_);
@@ -77,30 +78,66 @@ void GenericStack::start_plain() {
   }
 }
 
-void GenericStack::prepare_block(GroupView& v) {
+/// fixed: as group_checks_by_node() would decide, each node once.
+bool GenericStack::passes_by_node(std::uint32_t index, NodeRow row, std::uint32_t computed_class, GroupView& v) {
   Plain& p = plain_;
-  const std::uint32_t end = std::min(size_, p.prepared + kBlock);
-  const std::uint32_t first_entry = p.count;
+  std::uint8_t& state = p.class_state[computed_class];
+  if (state == kClassFails) return false;
+  bool of_node = false;
+  const std::uint32_t reason =
+      state == kClassUnknown ? first_failing(row, v, &of_node) : first_failing_group_check(row, v, true, &of_node);
+  if (reason == kReasonNone) {
+    state = kClassPasses;
+    return true;
+  }
+  if (of_node) {
+    p.node_reasons.push_back({index, reason, computed_class});
+  } else {
+    state = kClassFails;
+    p.first_reasons.push_back({index, reason});
+  }
+  return false;
+}
+
+/// Looks at the classes of the nodes from `prepared` to `end` and appends those that pass.
+template <bool kFixed>
+void GenericStack::find_entries(std::uint32_t end, GroupView& v) {
+  Plain& p = plain_;
   for (std::uint32_t index = p.prepared; index < end; ++index) {
     const ReadyNodes::Candidate& candidate = nodes_->candidates[order_.at(index)];
     const NodeRow row = candidate.row;
     const std::uint32_t node_class = candidate.node_class;
     p.class_of[index] = node_class;
     p.one_class = p.one_class && node_class == p.class_of[0];
-    std::uint8_t& state = p.class_state[candidate.computed_class];
-    if (state == kClassUnknown) {
-      const std::uint32_t reason = first_failing(row, v);
-      state = reason == kReasonNone ? kClassPasses : kClassFails;
-      if (reason != kReasonNone) p.first_reasons.push_back({index, reason});
+    bool passes;
+    if constexpr (kFixed) {
+      passes = passes_by_node(index, row, candidate.computed_class, v);
+    } else {
+      std::uint8_t& state = p.class_state[candidate.computed_class];
+      if (state == kClassUnknown) {
+        const std::uint32_t reason = first_failing(row, v);
+        state = reason == kReasonNone ? kClassPasses : kClassFails;
+        if (reason != kReasonNone) p.first_reasons.push_back({index, reason});
+      }
+      passes = state == kClassPasses;
     }
     // Appended always, kept only when it passes: which nodes pass is as good as random, a branch would be mispredicted.
-    const bool passes = state == kClassPasses;
     p.passes[index] = passes;
     p.position[p.count] = index;
     p.row[p.count] = row;
     p.capacity[p.count] = candidate.capacity;
     p.count += passes;
   }
+}
+
+void GenericStack::prepare_block(GroupView& v) {
+  Plain& p = plain_;
+  const std::uint32_t end = std::min(size_, p.prepared + kBlock);
+  const std::uint32_t first_entry = p.count;
+  if (fixed_)
+    find_entries<true>(end, v);
+  else
+    find_entries<false>(end, v);
   p.prepared = end;
   const tables::CowVector<tables::NodeUse>& uses = snapshot_->nodes.use;
   for (std::uint32_t entry = first_entry; entry < p.count; ++entry) uses.prefetch(p.row[entry]);
@@ -339,6 +376,7 @@ void GenericStack::count_window(std::uint32_t start, std::uint32_t end) {
     ++p.next_reason;
     ++first;
   }
+  if (!p.node_reasons.empty()) first += count_node_reasons(start, end);
   if (filtered_ > first) count(reasons_, kReasonClassIneligible, filtered_ - first);
   if (p.one_class) {
     if (p.class_of[0] != empty_class_) count(classes_filtered_, p.class_of[0], filtered_);
@@ -348,6 +386,20 @@ void GenericStack::count_window(std::uint32_t start, std::uint32_t end) {
     const std::uint32_t position = i < size_ ? i : i - size_;
     if (!p.passes[position] && p.class_of[position] != empty_class_) count(classes_filtered_, p.class_of[position], 1);
   }
+}
+
+/// fixed: a node that fails a check of its own does so at every visit, unless its class was found to fail since the
+/// first one. What was prepared is visited for the second time only after all was for the first.
+std::int32_t GenericStack::count_node_reasons(std::uint32_t start, std::uint32_t end) {
+  const Plain& p = plain_;
+  std::int32_t counted = 0;
+  for (const NodeReason& node : p.node_reasons) {
+    if (!((node.position >= start && node.position < end) || node.position + size_ < end)) continue;
+    if (node.position < p.visited && p.class_state[node.computed_class] == kClassFails) continue;
+    count(reasons_, node.reason, 1);
+    ++counted;
+  }
+  return counted;
 }
 
 void GenericStack::count_exhausted(std::uint32_t start, std::uint32_t end, std::uint32_t exhausted) {
@@ -408,7 +460,10 @@ void GenericStack::leave_plain(GroupView& v) {
     classes_.set_job(class_id, job_passes);
     if (!job_passes) continue;
     position.job_checks = kPass;
-    if (p.class_state[class_id] == kClassPasses) v.cells[index].group_checks = kPass;
+    if (p.passes[index]) v.cells[index].group_checks = kPass;
+    const auto own = std::lower_bound(p.node_reasons.begin(), p.node_reasons.end(), index,
+                                      [](const NodeReason& node, std::uint32_t at) { return node.position < at; });
+    if (own != p.node_reasons.end() && own->position == index) continue;
     if (classes_.group_status(0, class_id) == feasible::ClassStatus::unknown)
       classes_.set_group(0, class_id, p.class_state[class_id] == kClassPasses);
   }

@@ -40,10 +40,13 @@ void GenericStack::change_use(NodeRow row, const tables::ResourceShape& shape, i
 }
 
 bool GenericStack::is_own(AllocRow alloc) const {
-  return job_ && snapshot_->jobs.keys[snapshot_->allocs.job_key[alloc]].job_id == job_->job_id;
+  if (!job_) return false;
+  const tables::JobKeyRow key = snapshot_->allocs.job_key[alloc];
+  return fixed_ ? key == job_->key : snapshot_->jobs.keys[key].job_id == job_->job_id;
 }
 
-/// Anti-affinity counts jobs of the same ID in all namespaces, distinct_hosts only the job's own (R-RANK-711).
+/// Anti-affinity counts jobs of the same ID in all namespaces, distinct_hosts only the job's own (R-RANK-711); fixed:
+/// both do.
 void GenericStack::count_own(AllocRow alloc, int sign) {
   if (system_ || !is_own(alloc)) return;
   const tables::AllocTable& allocs = snapshot_->allocs;
@@ -98,7 +101,8 @@ void GenericStack::stopped(std::uint32_t index) {
   NodeOverlay& overlay = scratch_.own_overlay(node);
   stop.next_on_node = overlay.first_stop;
   overlay.first_stop = index;
-  if (rank::SpreadGroup* group = spread_.find(number_of(allocs.group[stop.alloc]))) group->count_cleared(node, 1);
+  if (!fixed_ || (!again && !listed && counts_once(stop.alloc)))
+    if (rank::SpreadGroup* group = spread_.find(number_of(allocs.group[stop.alloc]))) group->count_cleared(node, 1);
   if (!again && !listed && !tables::client_terminal(allocs.client[stop.alloc])) {
     change_use(node, allocs.shape_of(stop.alloc), -1);
     --overlay.allocs;
@@ -122,7 +126,8 @@ bool GenericStack::pop_stop(AllocRow alloc) {
   if (!last || last->alloc != alloc) return false;
   last->dropped = true;
   if (node == kNoRow) return true;
-  if (rank::SpreadGroup* group = spread_.find(number_of(allocs.group[alloc]))) group->count_cleared(node, -1);
+  if (!fixed_ || (!leaves(node, alloc) && !update_on(scratch_.overlay(node), alloc) && counts_once(alloc)))
+    if (rank::SpreadGroup* group = spread_.find(number_of(allocs.group[alloc]))) group->count_cleared(node, -1);
   if (!leaves(node, alloc) && !update_on(scratch_.overlay(node), alloc) &&
       !tables::client_terminal(allocs.client[alloc])) {
     change_use(node, allocs.shape_of(alloc), 1);
@@ -148,11 +153,19 @@ void GenericStack::updated(std::uint32_t index) {
   if (node == kNoRow) return;
   const bool ended = tables::client_terminal(allocs.client[update.alloc]);
   const bool counted = !ended && !leaves(node, update.alloc);
+  // Stopped before by this plan, and listed again: it lives on.
+  const bool returns = fixed_ && leaves(node, update.alloc) && !update_on(scratch_.overlay(node), update.alloc) &&
+                       counts_once(update.alloc);
   NodeOverlay& overlay = scratch_.own_overlay(node);
   update.next_on_node = overlay.first_update;
   overlay.first_update = index;
-  if (!allocs.terminal(update.alloc))
-    if (rank::SpreadGroup* group = spread_.find(number_of(allocs.group[update.alloc]))) group->count_proposed(node, 1);
+  if (fixed_ ? returns : !allocs.terminal(update.alloc))
+    if (rank::SpreadGroup* group = spread_.find(number_of(allocs.group[update.alloc]))) {
+      if (fixed_)
+        group->count_cleared(node, -1);
+      else
+        group->count_proposed(node, 1);
+    }
   const tables::ResourceShape& before = allocs.shape_of(update.alloc);
   const tables::ResourceShape& after = ended ? nothing() : update.held ? *update.held : before;
   if (counted) change_use(node, before, -1);

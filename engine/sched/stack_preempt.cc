@@ -282,7 +282,7 @@ void GenericStack::preempt(const Selected& selected) {
     overlay.disk_mb -= shape.disk_mb;
     --overlay.allocs;
     // Never the job's own, but anti-affinity counts jobs of the same ID in other namespaces (R-RANK-711).
-    if (!system_ && snapshot_->jobs.keys[allocs.job_key[victim]].job_id == job_->job_id)
+    if (!system_ && !fixed_ && snapshot_->jobs.keys[allocs.job_key[victim]].job_id == job_->job_id)
       --own_count(selected.node, allocs.group[victim]).any_namespace;
   }
 }

@@ -76,11 +76,11 @@ model::HostVolume volume_of(std::string id, std::string node_id, std::string acc
 }
 
 bool passes(const World& world, const model::VolumeRequest& request, const model::Node& node,
-            std::string_view alloc_name = "") {
+            std::string_view alloc_name = "", model::Compat compat = model::Compat::nomad) {
   const model::Job job = job_of("j");
   const model::TaskGroup group = group_asking(request);
   const VolumeState state = world.state();
-  return HostVolumeCheck(job, group, alloc_name, state).passes(node);
+  return HostVolumeCheck(job, group, alloc_name, state, compat).passes(node);
 }
 
 TEST(HostVolumes, StaticOnesAskForReadOnlyAndNeverStick) {  // R-FEAS-1103, 1104
@@ -147,6 +147,30 @@ TEST(HostVolumes, ASingleWriterStaysAlone) {  // R-FEAS-1109
   EXPECT_TRUE(passes(world, request, node));
 }
 
+TEST(HostVolumes, FixedLetsReadersInAndForgetsTheVanished) {  // R-FEAS-1109
+  using model::Compat;
+  World world;
+  world.host_volumes = {volume_of("v", "n", "single-node-single-writer")};
+  model::VolumeRequest writes = request_of("host", false);
+  writes.access_mode = std::string("single-node-single-writer");
+  model::VolumeRequest reads = writes;
+  reads.read_only = true;
+  const model::Node node = node_with("n", "v");
+  AllocView other;
+  other.id = "a", other.namespace_ = "default", other.job_id = "k", other.task_group = "g", other.node_id = "n";
+  world.allocs = {other};
+  for (const Compat compat : {Compat::nomad, Compat::fixed}) {
+    const bool fixed = compat == Compat::fixed;
+    world.jobs.clear();
+    EXPECT_EQ(passes(world, writes, node, "", compat), fixed);  // its job is gone
+    world.jobs = {job_of("k")};
+    EXPECT_EQ(passes(world, writes, node, "", compat), fixed);  // its group is gone
+    world.jobs[0].task_groups = {group_asking(request_of("host", false))};
+    EXPECT_FALSE(passes(world, writes, node, "", compat));  // two writers
+    EXPECT_EQ(passes(world, reads, node, "", compat), fixed);
+  }
+}
+
 TEST(HostVolumes, StickyClaimsAreUsedUpInVisitingOrder) {  // E14, R-FEAS-1110 to 1112
   World world;
   world.host_volumes = {volume_of("v1", "F1"), volume_of("vC", "C"), volume_of("v2", "F2")};
@@ -162,15 +186,16 @@ TEST(HostVolumes, StickyClaimsAreUsedUpInVisitingOrder) {  // E14, R-FEAS-1110 t
   const model::Job job = job_of("j");
   const model::TaskGroup group = group_asking(request_of("host", false, true));
   const VolumeState state = world.state();
-  const auto verdicts = [&] {
-    HostVolumeCheck check(job, group, "", state);
+  const auto verdicts = [&](model::Compat compat = model::Compat::nomad) {
+    HostVolumeCheck check(job, group, "", state, compat);
     std::string out;
     for (const auto& [node, volume] : {std::pair("F1", "v1"), {"C", "vC"}, {"F2", "v2"}})
       out += check.passes(node_with(node, volume)) ? 'T' : 'F';
     return out;
   };
   EXPECT_EQ(verdicts(), "FTT");
-  world.allocs[0].is_terminal = false;  // met by the claimant itself
+  EXPECT_EQ(verdicts(model::Compat::fixed), "FTF");  // a look at C leaves its claim
+  world.allocs[0].is_terminal = false;               // met by the claimant itself
   EXPECT_EQ(verdicts(), "TTT");
   world.allocs[0].is_terminal = true;
   AllocView heir = old;

@@ -79,10 +79,17 @@ TEST(TargetedSpread, TakesTheLowestBoostSeenSoFar) {  // R-RANK-831 step 6, 832;
   EXPECT_EQ(state.score(group, 0), 0.8737373737373737);
   EXPECT_EQ(state.score(group, 1), -11.5);
   EXPECT_EQ(state.score(group, 2), -11.5);
+  state.begin_select(group);
+  EXPECT_EQ(state.lowest_boost(), -11.5);  // the next Select goes on with it
   state.drop_groups();
   EXPECT_EQ(state.lowest_boost(), -11.5);  // R-RANK-215
-  state.reset();
+  state.reset(model::Compat::fixed);
   EXPECT_EQ(state.lowest_boost(), -1);
+  SpreadGroup& anew = state.prepare(0, {}, spreads, 8, std::vector{dc.view()});
+  state.begin_select(anew);
+  EXPECT_EQ(state.score(anew, 1), -11.5);
+  state.begin_select(anew);
+  EXPECT_EQ(state.score(anew, 2), -1);  // fixed: every Select starts at -1
 }
 
 TEST(TargetedSpread, SharesTheWeightSumBetweenGroups) {  // R-RANK-823, example E11
@@ -99,6 +106,13 @@ TEST(TargetedSpread, SharesTheWeightSumBetweenGroups) {  // R-RANK-823, example 
   EXPECT_EQ(state.score(a, 0), 0.4);
   EXPECT_EQ(state.find(1), &b);
   EXPECT_EQ(state.find(2), nullptr);
+  state.reset(model::Compat::fixed);  // each group its own
+  SpreadGroup& c = state.prepare(0, {}, spreads, 5, std::vector{dc.view()});
+  SpreadGroup& d = state.prepare(1, {}, spreads, 5, std::vector{dc.view()});
+  for (SpreadGroup* group : {&c, &d, &c}) {
+    state.begin_select(*group);
+    EXPECT_EQ(state.score(*group, 0), 0.8);
+  }
 }
 
 TEST(EvenSpread, GivesExampleE13) {
@@ -122,8 +136,10 @@ TEST(EvenSpread, GivesExampleE13) {
 TEST(EvenSpread, ScansZeroCountsInByteOrder) {  // R-RANK-835
   const Column rack({"b", "a", "c"});
   const std::vector<model::Spread> spreads = {{"${meta.rack}", 50, {}}};
+  model::Compat compat = model::Compat::nomad;
   const auto score_of_c = [&](int a, int b, int c) {  // negative: one use, cleared
     SpreadState state;
+    state.reset(compat);
     SpreadGroup& group = state.prepare(0, spreads, {}, 10, std::vector{rack.view()});
     const int uses[] = {b, a, c};
     for (std::uint32_t row = 0; row < 3; ++row) {
@@ -136,6 +152,28 @@ TEST(EvenSpread, ScansZeroCountsInByteOrder) {  // R-RANK-835
   EXPECT_EQ(score_of_c(0, 4, 6), even_boost(6, 4, 6));  // min starts anew after the zero of a
   EXPECT_EQ(score_of_c(4, 6, 0), 1);                    // a zero met last is the minimum
   EXPECT_EQ(score_of_c(4, 0, 6), even_boost(6, 6, 6));
+  compat = model::Compat::fixed;  // without zero counts, wherever they stand
+  EXPECT_EQ(score_of_c(0, 4, 6), even_boost(6, 4, 6));
+  EXPECT_EQ(score_of_c(4, 6, 0), even_boost(0, 4, 6));
+  EXPECT_EQ(score_of_c(4, 0, 6), even_boost(6, 4, 6));
+}
+
+TEST(EvenSpread, FixedHasItsShareOfTheWeights) {  // R-RANK-831 step 4: 25 of 100
+  const Column dc({"dc1", "dc2", "dc3", ""});
+  const std::vector<model::Spread> spreads = {{"${node.datacenter}", 25, {}}, {"${meta.none}", 75, {}}};
+  const Column none({"x", "y", "z", ""});
+  for (const model::Compat compat : {model::Compat::nomad, model::Compat::fixed}) {
+    SpreadState state;
+    state.reset(compat);
+    SpreadGroup& group = state.prepare(0, spreads, {}, 10, std::vector{dc.view(), none.view()});
+    group.count_existing(3);  // nowhere
+    group.count_proposed(0, 1), group.count_proposed(0, 1);
+    state.begin_select(group);
+    const bool fixed = compat == model::Compat::fixed;
+    EXPECT_EQ(state.score(group, 0), fixed ? -0.25 - 0.75 : -2);
+    EXPECT_EQ(state.score(group, 1), fixed ? 0.25 + 0.75 : 2);
+    EXPECT_EQ(state.score(group, 3), -2);  // the attribute is missing: not weighted in either
+  }
 }
 
 // R-RANK-811 to 836 with maps of texts, recomputed from the lists at every Select, as the rules read.
@@ -150,6 +188,7 @@ class PlainSpread {
     std::map<std::string, std::uint64_t> existing, combined;
     bool created = false;
   };
+  explicit PlainSpread(bool fixed) : fixed_(fixed) {}
   void prepare(const std::vector<model::Spread>& job, const std::vector<model::Spread>& group, double count,
                const std::vector<const Column*>& columns) {
     for (std::size_t i = 0; i < columns.size(); ++i)
@@ -177,14 +216,16 @@ class PlainSpread {
       fill(proposed, placed, set.created), fill(cleared, stopped, set.created);
       set.created = true;
       for (const auto& [value, n] : proposed)
-        if (const auto c = cleared.find(value); c != cleared.end() && c->second > 1) --c->second;
+        if (const auto c = cleared.find(value); c != cleared.end() && c->second > 1 && !fixed_) --c->second;
       set.combined.clear();
       for (const auto& [value, n] : set.existing) set.combined[key(set, value)] += n;
       for (const auto& [value, n] : proposed) set.combined[key(set, value)] += n;
       for (const auto& [value, n] : cleared)
         if (const auto c = set.combined.find(key(set, value)); c != set.combined.end())
           c->second -= std::min(c->second, n);
+      if (fixed_) std::erase_if(set.combined, [](const auto& entry) { return entry.second == 0; });
     }
+    if (fixed_) lowest_boost_ = -1.0;
   }
   double score(std::uint32_t row) {
     double total = 0;
@@ -207,7 +248,8 @@ class PlainSpread {
           if (min == 0 || n < min) min = n;
           max = std::max(max, n);
         }
-        total += even_boost(use(own), min, max);
+        const double share = static_cast<double>(entry.weight) / static_cast<double>(weight_sum_);
+        total += fixed_ ? even_boost(use(own), min, max) * share : even_boost(use(own), min, max);
         continue;
       }
       auto desired = entry.desired.find(v);
@@ -238,6 +280,7 @@ class PlainSpread {
       if (t.value == v) return v;
     return "*";
   }
+  bool fixed_;
   std::vector<Set> sets_;
   std::map<std::string, Entry> table_;
   std::int64_t weight_sum_ = 0;
@@ -273,8 +316,10 @@ TEST(SpreadState, AgreesWithTheRulesOnRandomAttempts) {
         properties.push_back(columns[attribute]->view());
       }
     const std::int64_t count = 1 + below(9);
+    const bool fixed = seed % 3 == 0;
     SpreadState state;
-    PlainSpread plain;
+    state.reset(fixed ? model::Compat::fixed : model::Compat::nomad);
+    PlainSpread plain(fixed);
     SpreadGroup& fast = state.prepare(7, job, group, count, properties);
     plain.prepare(job, group, static_cast<double>(count), used);
     std::vector<PlainSpread::Alloc> existing_allocs, placed, stopped;

@@ -52,6 +52,10 @@ model::Node node(Random& random, std::uint32_t number, std::uint32_t classes) {
   out.computed_class = "v1:" + out.datacenter + std::to_string(rack);
   out.attributes["kernel.name"] = "linux";
   out.attributes["driver.exec"] = rack % 5 == 4 ? "0" : "1";
+  if (number % 7 == 3) {  // what a class does not tell
+    auto& driver = out.drivers["exec"].emplace();
+    driver.detected = true, driver.healthy = number % 2 == 0;
+  }
   out.status = "ready";
   out.scheduling_eligibility = "eligible";
   model::NodeResources& r = out.node_resources.emplace();
@@ -165,6 +169,8 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
     Scratch plain_scratch, general_scratch;
     GenericScheduler plain(plain_scratch), general(general_scratch);
     general.set_plain_path(false);
+    plain_scratch.options.compat = general_scratch.options.compat =
+        seed % 2 == 0 ? model::Compat::nomad : model::Compat::fixed;
     const bool exhaustive = seed % 5 == 0;
     plain.set_exhaustive(exhaustive);
     general.set_exhaustive(exhaustive);
