@@ -52,6 +52,7 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   numbers_.clear();
   probed_ = all_read_ = false;
   for (OtherVersion& other : other_versions_) other.job = nullptr;
+  preempted_.clear();
   nodes_ = nullptr;
   size_ = offset_ = frontier_ = 0;
   limit_ = list_limit_ = 2;

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <deque>
+#include <map>
 
 #include "feasible/class_cache.h"
 #include "feasible/csi_volumes.h"
@@ -427,6 +428,7 @@ class GenericStack {
   std::vector<tables::AllocRow> candidate_rows_;
   std::vector<preempt::Candidate> candidates_;
   preempt::Victims chosen_;
+  std::map<std::pair<tables::JobKeyRow, tables::Symbol>, std::int64_t> preempted_;  // fixed: by the plan, per group
   preempt::Scratch preempt_scratch_;
 };
 

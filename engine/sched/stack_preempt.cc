@@ -128,9 +128,8 @@ void GenericStack::count_preempted(AllocRow alloc, preempt::Candidate& candidate
       snapshot_->jobs.versions[allocs.job[alloc]]->spec->group(snapshot_->text(allocs.group[alloc]));
   if (!group || !group->migrate || group->migrate->max_parallel <= 0) return;
   candidate.max_parallel = group->migrate->max_parallel;
-  for (const plan::PlannedStop& stop : plan_->stops)
-    candidate.preempted += stop.evict && !stop.dropped && allocs.job_key[stop.alloc] == allocs.job_key[alloc] &&
-                           allocs.group[stop.alloc] == allocs.group[alloc];
+  const auto known = preempted_.find({allocs.job_key[alloc], allocs.group[alloc]});
+  if (known != preempted_.end()) candidate.preempted = known->second;
 }
 
 /// Appends the chosen candidates to V and takes them out of the proposed allocations (R-PREEMPT-303).
@@ -272,6 +271,7 @@ void GenericStack::preempt(const Selected& selected) {
     const auto index = static_cast<std::uint32_t>(plan_->stops.size());
     const bool again = leaves(selected.node, victim);  // R-PREEMPT-516
     plan_->stops.push_back({.alloc = victim, .evict = true, .by = static_cast<std::uint32_t>(plan_->allocs.size())});
+    if (fixed_) ++preempted_[{allocs.job_key[victim], allocs.group[victim]}];
     if (again) continue;
     NodeOverlay& overlay = scratch_.own_overlay(selected.node);
     plan_->stops[index].next_on_node = overlay.first_stop;
