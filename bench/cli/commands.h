@@ -12,6 +12,7 @@ void add_conform(CLI::App& app, int& exit_code);
 void add_gate(CLI::App& app, int& exit_code);
 void add_import(CLI::App& app, int& exit_code);
 void add_plan(CLI::App& app, int& exit_code);
+void add_report(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 
 }  // namespace berth::cli

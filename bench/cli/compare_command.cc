@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/html_output.h"
 #include "compare/experiment.h"
 #include "compare/grid.h"
 #include "compare/seeds.h"
@@ -20,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-  std::string workload, label = "full", resume, experiment, seeds, pods, nodes, json, csv, markdown, task,
+  std::string workload, label = "full", resume, experiment, seeds, pods, nodes, json, html, csv, markdown, task,
                         packing_order = "arrival";
   std::vector<std::string> strategies, lists, preemption, rebalance;
   double ratio = 0.1;
@@ -91,13 +92,14 @@ Result<std::vector<compare::PublishedRow>> published(const std::string& file) {
   return compare::parse_published(*text, *path);
 }
 
-int write_reports(const Arguments& arguments, const json::Value& report, const std::string& csv,
+int write_reports(const Arguments& arguments, const HtmlOutput& html, const json::Value& report, const std::string& csv,
                   const std::string& markdown) {
   for (const auto& [path, content] : {std::pair{arguments.json, json::to_text(report, 2) + "\n"},
                                       {arguments.csv, csv},
                                       {arguments.markdown, markdown}})
     if (!path.empty())
       if (auto done = io::write_file_atomically(path, content); !done) return report_error(done.error(), 1);
+  if (const int code = html.write(report, arguments.json); code != 0) return code;
   return std::fflush(stdout) != 0 ? 1 : 0;
 }
 
@@ -111,6 +113,8 @@ int run_experiment(const Arguments& arguments) {
     return report_error({"berth compare", "", "names a workload and an experiment", "name one of them"}, 2);
   for (const std::string& output : {arguments.json, arguments.csv, arguments.markdown})
     if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
+  const auto html = HtmlOutput::prepare(arguments.html);
+  if (!html) return report_error(html.error(), 2);
   std::vector<std::string> names = arguments.strategies;
   if (names.empty()) names = {"random", "dot-product", "gpu-clustering", "gpu-packing", "gpu-best-fit", "fgd"};
   const auto specs = parse_strategies(names);
@@ -200,7 +204,7 @@ int run_experiment(const Arguments& arguments) {
     checks.push(std::move(one));
   }
   report.set("published", std::move(checks));
-  if (const int code = write_reports(arguments, report, curves, markdown); code != 0) return code;
+  if (const int code = write_reports(arguments, *html, report, curves, markdown); code != 0) return code;
   if (partial) return 4;
   return holds ? 0 : 3;
 }
@@ -288,6 +292,8 @@ Result<std::vector<compare::NamedStrategy>> rebalance_rules(const std::vector<co
 int run_workload_grid(const Arguments& arguments) {
   for (const std::string& output : {arguments.json, arguments.csv, arguments.markdown})
     if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
+  const auto html = HtmlOutput::prepare(arguments.html);
+  if (!html) return report_error(html.error(), 2);
   std::string text;
   const auto workload = workload_of(arguments, text);
   if (!workload) return report_error(workload.error(), 2);
@@ -317,7 +323,7 @@ int run_workload_grid(const Arguments& arguments) {
        .quiet = arguments.quiet});
   if (!result) return report_error(result.error(), 2);
   fmt::print("{}", compare::grid_table(*result));
-  const int code = write_reports(arguments, compare::grid_json(*result), compare::grid_csv(*result),
+  const int code = write_reports(arguments, *html, compare::grid_json(*result), compare::grid_csv(*result),
                                  compare::grid_markdown(*result));
   return code != 0 ? code : result->partial ? 4 : 0;
 }
@@ -325,6 +331,8 @@ int run_workload_grid(const Arguments& arguments) {
 int run_sizing(const Arguments& arguments) {
   for (const std::string& output : {arguments.json, arguments.csv, arguments.markdown})
     if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
+  const auto html = HtmlOutput::prepare(arguments.html);
+  if (!html) return report_error(html.error(), 2);
   std::string text;
   const auto workload = workload_of(arguments, text);
   if (!workload) return report_error(workload.error(), 2);
@@ -350,7 +358,7 @@ int run_sizing(const Arguments& arguments) {
   const run::InterruptGuard guard;
   const auto report = [&](const auto& result, const auto& rows, const json::Value& json, const std::string& csv) {
     fmt::print("{}\n{}", compare::headline(result), compare::text_table(rows(result, false)));
-    const int code = write_reports(arguments, json, csv,
+    const int code = write_reports(arguments, *html, json, csv,
                                    compare::headline(result) + "\n" + compare::markdown_table(rows(result, true)));
     return code != 0 ? code : result.partial ? 4 : 0;
   };
@@ -430,6 +438,7 @@ void add_compare(CLI::App& app, int& exit_code) {
                     "print only: list, strategy, seed, SHA-256 (16 digits) of all placements");
   command->add_option("--threads", arguments->threads, "cores to use; 0 = all")->check(CLI::Range(0, 1024));
   command->add_option("--json", arguments->json, "write the report to this file");
+  command->add_option("--html", arguments->html, "write the report as one self-contained page to this file");
   command->add_option("--csv", arguments->csv, "write the curves to this file");
   command->add_option("--markdown", arguments->markdown, "write a table for a pull request to this file");
   command->add_flag("--list-strategies", arguments->list_strategies,

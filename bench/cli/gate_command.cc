@@ -11,11 +11,13 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/html_output.h"
 #include "gate/history.h"
 #include "gate/instructions.h"
 #include "gate/output.h"
 #include "gate/revision.h"
 #include "io/files.h"
+#include "report/kinds.h"
 
 namespace berth::cli {
 namespace {
@@ -23,13 +25,14 @@ namespace {
 namespace fs = std::filesystem;
 
 struct GateArguments {
-  std::string base, head, base_rev, baseline, label = "smoke", effect = "5%", json, markdown, history, profile;
+  std::string base, head, base_rev, baseline, label = "smoke", effect = "5%", json, html, markdown, history, profile;
   std::vector<std::string> workloads = {"quickstart"}, limits, metrics, allow;
   std::optional<std::int64_t> repetitions, workload_seed;
   std::int64_t seed = 1, repetitions_max = 40;
   double alpha = 0.01, max_time = 300, timeout = 600;
   bool instructions = false, no_pin = false, counters_only = false, quiet = false, list_metrics = false;
   bool workloads_named = false;
+  HtmlOutput page;  // of --html
   // record, show, compare, drift
   std::string output, binary, shown, compare_base, compare_head, drift_file, least_change = "2%";
 };
@@ -157,10 +160,11 @@ gate::Outcome<int> print_verdict(const GateArguments& arguments, gate::Described
   if (auto done = write_output(arguments.markdown, gate::to_markdown(what)); !done) return tl::unexpected(done.error());
   if (!arguments.history.empty())
     if (auto done = gate::append_history(arguments.history, heads); !done) return tl::unexpected(done.error());
+  if (arguments.page.write(gate::to_json(what), arguments.json) != 0) return gate::kOwnFailure;
   return what.session->verdict.exit_code();
 }
 
-gate::Outcome<void> check_outputs(const GateArguments& arguments) {
+gate::Outcome<void> check_outputs(GateArguments& arguments) {
   std::error_code error;
   if (!arguments.profile.empty() && !fs::is_directory(arguments.profile, error))
     return gate::fail(gate::kUsage, arguments.profile, "is no folder", "create it or name another", "--profile");
@@ -168,6 +172,9 @@ gate::Outcome<void> check_outputs(const GateArguments& arguments) {
                                      std::pair(arguments.history, "--history"), std::pair(arguments.output, "-o")})
     if (const auto fine = check_output(path); !fine)
       return gate::fail(gate::kUsage, path, fine.error().problem, fine.error().remedy, option);
+  auto page = HtmlOutput::prepare(arguments.html);
+  if (!page) return tl::unexpected(gate::Failure{gate::kUsage, page.error()});
+  arguments.page = std::move(*page);
   return {};
 }
 
@@ -292,7 +299,10 @@ gate::Outcome<int> gate_drift(const GateArguments& arguments) {
   const auto text = gate::drift_text(arguments.drift_file, {.least_change = *least, .alpha = arguments.alpha});
   if (!text) return tl::unexpected(text.error());
   fmt::print("{}", *text);
-  return gate::kPass;
+  if (arguments.html.empty()) return gate::kPass;
+  const auto history = report::read_input(arguments.drift_file);
+  if (!history) return tl::unexpected(gate::Failure{gate::kUsage, history.error()});
+  return arguments.page.write(report::make_document({*history})) == 0 ? gate::kPass : gate::kOwnFailure;
 }
 
 gate::Outcome<int> list_metrics() {
@@ -356,6 +366,7 @@ void add_gate(CLI::App& app, int& exit_code) {
   command->add_option("--allow", a->allow, "fields of a fingerprint that may differ, separated by commas")
       ->delimiter(',');
   command->add_option("--json", a->json, "write the verdict to this file");
+  command->add_option("--html", a->html, "write it as one self-contained page to this file");
   command->add_option("--markdown", a->markdown, "write it for a pull request to this file");
   command->add_option("--history", a->history, "append one line per case to this file");
   command->add_option("--profile", a->profile, "where times regress, profile the head with perf into this folder");

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   berth::cli::add_run(app, exit_code);
   berth::cli::add_compare(app, exit_code);
   berth::cli::add_gate(app, exit_code);
+  berth::cli::add_report(app, exit_code);
   berth::cli::add_conform(app, exit_code);
   berth::cli::add_import(app, exit_code);
   berth::cli::add_plan(app, exit_code);

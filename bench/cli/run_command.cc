@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/count_allocations.h"
+#include "cli/html_output.h"
 #include "io/files.h"
 #include "run/export.h"
 #include "run/interrupt.h"
@@ -22,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-  std::string workload, label = "full", json, csv, hdr, hdr_log, prometheus, google_benchmark, isa, commits;
+  std::string workload, label = "full", json, html, csv, hdr, hdr_log, prometheus, google_benchmark, isa, commits;
   std::vector<std::string> options;
   std::optional<std::int64_t> seed, workers;
   bool list = false, quiet = false;
@@ -62,11 +63,14 @@ int run_others(const Arguments& arguments) {
   if (arguments.label != "full" && arguments.label != "smoke")
     return report_error({"berth run", "--label", "nomad-others has the labels full and smoke", "name one of them"}, 2);
   if (auto fine = check_output(arguments.json); !fine) return report_error(fine.error(), 2);
+  const auto html = HtmlOutput::prepare(arguments.html);
+  if (!html) return report_error(html.error(), 2);
   const std::vector<run::OtherCase> cases = run::run_others(arguments.label == "smoke");
   fmt::print("{}", run::to_table(cases));
   if (!arguments.json.empty())
     if (auto done = io::write_file_atomically(arguments.json, json::to_text(run::to_json(cases), 2) + "\n"); !done)
       return report_error(done.error(), 1);
+  if (const int code = html->write(run::to_json(cases), arguments.json); code != 0) return code;
   if (std::fflush(stdout) != 0) return 1;
   for (const run::OtherCase& c : cases)
     if (!c.as_nomad) return 3;  // decided otherwise
@@ -97,6 +101,8 @@ int run(const Arguments& arguments) {
   for (const std::string& output : {arguments.json, arguments.csv, arguments.hdr, arguments.hdr_log,
                                     arguments.prometheus, arguments.google_benchmark})
     if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
+  const auto html = HtmlOutput::prepare(arguments.html);
+  if (!html) return report_error(html.error(), 2);
 
   const run::InterruptGuard guard;
   const auto result = run::run_workload(
@@ -114,6 +120,8 @@ int run(const Arguments& arguments) {
   write(arguments.hdr_log, result->hdr_log);
   write(arguments.prometheus, run::to_prometheus(*result));
   write(arguments.google_benchmark, json::to_text(run::to_google_benchmark(*result), 2) + "\n");
+  if (exit_code == 0)
+    exit_code = html->write(run::to_json(*result), arguments.json.empty() ? workload->name : arguments.json);
   if (std::fflush(stdout) != 0) exit_code = 1;
   if (exit_code != 0) return exit_code;
   // Decisions that differ from Nomad's are a mismatch, evaluations that were not processed a failure.
@@ -146,6 +154,7 @@ void add_run(CLI::App& app, int& exit_code) {
                       "(engine/model/options.h); may be repeated");
   command->add_option("--json", arguments->json,
                       "write the report to this file (bench/macro/README.md has the format)");
+  command->add_option("--html", arguments->html, "write the report as one self-contained page to this file");
   command->add_option("--csv", arguments->csv, "write one line per run, for nomad-grid per cell, to this file");
   command->add_option("--hdr", arguments->hdr, "write the latency in HdrHistogram's percentile format to this file");
   command->add_option("--hdr-log", arguments->hdr_log,

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "plan/apply.h"
+#include "run/machine.h"
 #include "sched/generic.h"
 #include "sched/system.h"
 
@@ -229,6 +230,10 @@ std::string to_table(const std::vector<OtherCase>& cases) {
 
 json::Value to_json(const std::vector<OtherCase>& cases) {
   json::Value out = json::Value::object();
+  out.set("format", "berth-others");
+  out.set("version", 1);
+  out.set("build", build_json());
+  out.set("machine", machine_json());
   json::Value& list = out.set("cases", json::Value::array());
   for (const OtherCase& c : cases) {
     json::Value entry = json::Value::object();

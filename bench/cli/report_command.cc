@@ -1,0 +1,58 @@
+// `berth report`: results of the other commands as tables for the terminal and as one page.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/html_output.h"
+#include "report/kinds.h"
+
+namespace berth::cli {
+namespace {
+
+struct ReportArguments {
+  std::vector<std::string> files;
+  std::string html;
+  bool quiet = false;
+};
+
+int report_files(const ReportArguments& arguments) {
+  if (arguments.files.empty())
+    return report_error({"berth report", "", "no file was named", "name results, e.g. what `berth run --json` wrote"},
+                        2);
+  auto html = HtmlOutput::prepare(arguments.html);
+  if (!html) return report_error(html.error(), 2);
+  std::vector<report::Input> inputs;
+  for (const std::string& file : arguments.files) {
+    if (std::count(arguments.files.begin(), arguments.files.end(), file) > 1)
+      return report_error({file, "", "is named twice", "name it once"}, 2);
+    auto input = report::read_input(file);
+    if (!input) return report_error(input.error(), 2);
+    inputs.push_back(std::move(*input));
+  }
+  const report::Document document = report::make_document(inputs);
+  if (!arguments.quiet) fmt::print("{}", report::to_terminal(document));
+  if (const int code = html->write(document); code != 0) return code;
+  return std::fflush(stdout) != 0 ? 1 : 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<ReportArguments>();
+  CLI::App* command = app.add_subcommand("report", "show results of the other commands, side by side, also as a page");
+  command->add_option("files", arguments->files,
+                      "what --json of run, compare and gate wrote, baselines, histories; runs of one workload are "
+                      "compared with the first");
+  command->add_option("--html", arguments->html, "write one self-contained page to this file");
+  command->add_flag("--quiet", arguments->quiet, "nothing on the terminal");
+  command->footer(
+      "Charts are Chart.js's, of Debian's package libjs-chart.js or the file that BERTH_CHART_JS names.\n"
+      "Exit code: 0 fine, 1 berth failed or the page could not be written, 2 usage or bad input.");
+  command->callback([arguments, &exit_code] { exit_code = report_files(*arguments); });
+}
+
+}  // namespace berth::cli

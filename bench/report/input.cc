@@ -1,0 +1,145 @@
+#include "report/input.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "io/files.h"
+#include "io/json_parse.h"
+#include "report/kinds.h"
+
+namespace berth::report {
+namespace {
+
+constexpr const char* kRemedy = "give a file that --json of berth run, compare or gate wrote, or a gate's history";
+
+tl::unexpected<InputError> bad(const std::string& path, std::string place, std::string problem,
+                               std::string remedy = kRemedy) {
+  return tl::unexpected(InputError{path, std::move(place), std::move(problem), std::move(remedy)});
+}
+
+bool fits(const json::Value& value, char kind) {
+  switch (kind) {
+    case 's':
+      return value.is_string();
+    case 'n':
+      return value.is_number();
+    case 'a':
+      return value.is_array() && value.size() > 0;
+    case 'l':
+      return value.is_array();
+    case 'o':
+      return value.is_object();
+    case 'b':
+      return value.is_bool();
+    default:
+      return false;
+  }
+}
+
+const char* words(char kind) {
+  switch (kind) {
+    case 's':
+      return "a text";
+    case 'n':
+      return "a number";
+    case 'a':
+      return "a list with something in it";
+    case 'l':
+      return "a list";
+    case 'o':
+      return "an object";
+    default:
+      return "true or false";
+  }
+}
+
+Result<void> check_one(const json::Value& value, const std::string& path, const std::string& at, std::string_view rest,
+                       char kind) {
+  if (rest.empty()) {
+    if (fits(value, kind)) return {};
+    const bool empty = kind == 'a' && value.is_array();
+    return bad(path, at,
+               value.is_null() ? "is missing"
+               : empty         ? "is empty"
+                               : fmt::format("is {}, not {}", value.kind(), words(kind)),
+               "write the file anew with this version of berth");
+  }
+  const std::size_t slash = rest.find('/');
+  const std::string_view key = rest.substr(0, slash);
+  rest = slash == std::string_view::npos ? "" : rest.substr(slash + 1);
+  if (key != "*") return check_one(value[key], path, fmt::format("{}/{}", at, key), rest, kind);
+  for (std::size_t i = 0; i < value.size(); ++i)
+    if (auto fine = check_one(value[i], path, fmt::format("{}/{}", at, i), rest, kind); !fine) return fine;
+  return {};
+}
+
+/// Format and version of one document.
+Result<std::string> kind_of(const json::Value& value, const std::string& path, const std::string& place) {
+  if (!value.is_object()) return bad(path, place, fmt::format("is {}, not a result of berth", value.kind()));
+  const bool has_format = value["format"].is_string();
+  const std::string& kind = has_format ? value["format"].as_string() : value["kind"].as_string();
+  if (kind.empty()) return bad(path, place, "names no format: not a result of berth");
+  if (!find_kind(kind))
+    return bad(path, place, fmt::format("is of the format '{}', which no report is made of", base::shown(kind)));
+  if (value["version"] != json::Value(1))
+    return bad(path, place.empty() ? "/version" : place,
+               fmt::format("is version {} of {}; this berth reads version 1",
+                           base::shown(json::to_text(value["version"])), kind),
+               "use the berth that wrote it, or write it anew");
+  return kind;
+}
+
+}  // namespace
+
+Result<void> check(const json::Value& value, const std::string& path, std::initializer_list<Need> needs) {
+  for (const Need& need : needs)
+    if (auto fine = check_one(value, path, "", need.path, need.kind); !fine) return fine;
+  return {};
+}
+
+Result<Input> as_input(json::Value value, const std::string& title) {
+  auto kind = kind_of(value, title, "");
+  if (!kind) return tl::unexpected(kind.error());
+  Input out{title, std::move(*kind), std::move(value)};
+  if (auto fine = find_kind(out.kind)->check(out); !fine) return tl::unexpected(fine.error());
+  return out;
+}
+
+Result<Input> read_input(const std::string& path) {
+  const auto text = io::read_file(path);
+  if (!text) return tl::unexpected(text.error());
+  if (base::trim_space(*text).empty()) return bad(path, "", "is empty");
+  // A history is one document per line, everything else one document.
+  const std::string_view first = std::string_view(*text).substr(0, text->find('\n'));
+  if (const auto line = io::parse_json(first, path, "1"); line && (*line)["format"].as_string() == "berth-history") {
+    Input out{path, "berth-history", {}};
+    std::size_t number = 0;
+    for (const std::string_view each : base::split(*text, '\n')) {
+      ++number;
+      if (base::trim_space(each).empty()) continue;
+      auto value = io::parse_json(each, path, std::to_string(number));
+      if (!value) return tl::unexpected(value.error());
+      if (const auto kind = kind_of(*value, path, std::to_string(number)); !kind) return tl::unexpected(kind.error());
+      if ((*value)["format"].as_string() != "berth-history")
+        return bad(path, std::to_string(number), "is no line of a history", "remove the line, or start a new history");
+      if (auto fine = check(*value, path, {{"case", 's'}, {"time", 's'}, {"commit", 's'}, {"medians", 'o'}}); !fine) {
+        InputError error = fine.error();
+        error.place = fmt::format("{}{}", number, error.place);
+        return tl::unexpected(error);
+      }
+      out.lines.push_back(std::move(*value));
+    }
+    return out;
+  }
+  auto value = io::parse_json(*text, path);
+  if (!value) {
+    InputError error = value.error();
+    if (error.remedy.empty()) error.remedy = "the file may be cut short: write it anew";
+    return tl::unexpected(error);
+  }
+  return as_input(std::move(*value), path);
+}
+
+}  // namespace berth::report

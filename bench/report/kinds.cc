@@ -1,0 +1,66 @@
+#include "report/kinds.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace berth::report {
+namespace {
+
+// In the order in which they stand in a report.
+constexpr Kind kKinds[] = {{"berth-run", check_run, run_sections},
+                           {"berth-others", check_others, others_sections},
+                           {"berth-compare", check_grid, grid_sections},
+                           {"berth-compare-capacity", check_capacity, capacity_sections},
+                           {"berth-compare-minimum-nodes", check_minimum, minimum_sections},
+                           {"berth-compare-experiment", check_experiment, experiment_sections},
+                           {"berth-gate", check_gate, gate_sections},
+                           {"berth-history", check_history, history_sections},
+                           {"berth-baseline", check_baseline, baseline_sections}};
+
+}  // namespace
+
+const Kind* find_kind(std::string_view name) {
+  for (const Kind& kind : kKinds)
+    if (kind.name == name) return &kind;
+  return nullptr;
+}
+
+std::string machine_words(const json::Value& value) {
+  const json::Value& machine = value["machine"];
+  if (!machine.is_object()) return "not recorded";
+  std::string out = fmt::format("{}, {} cores, {}", machine["cpu"].as_string(), machine["cores"].as_int(),
+                                shown(machine["memory_bytes"].as_double(), "bytes"));
+  if (const std::string& path = value["build"]["isa_path"].as_string(); !path.empty()) out += ", ISA path " + path;
+  return out;
+}
+
+std::string build_words(const json::Value& value) {
+  const json::Value& build = value["build"];
+  const std::string& commit = build.is_object() ? build["commit"].as_string() : value["commit"].as_string();
+  std::string out = "commit " + commit.substr(0, 12) + (commit.ends_with("-dirty") ? "-dirty" : "");
+  if (!build.is_object()) return out;
+  out += fmt::format(", {} {}", build["compiler"].as_string(), build["build_type"].as_string());
+  if (build["build_type"].as_string() == "Debug" || !build["sanitize"].as_string().empty())
+    out += ": a debug or sanitizer build, its times say nothing";
+  return out;
+}
+
+std::string short_name(const std::string& path) {
+  const std::filesystem::path file(path);
+  return file.extension() == ".json" ? file.stem().string() : file.filename().string();
+}
+
+Document make_document(const std::vector<Input>& inputs) {
+  Document out;
+  for (const Kind& kind : kKinds) {
+    std::vector<const Input*> of;
+    for (const Input& input : inputs)
+      if (input.kind == kind.name) of.push_back(&input);
+    if (!of.empty()) kind.sections(of, out);
+  }
+  out.title = out.sections.size() == 1 ? out.sections.front().title : fmt::format("{} results", out.sections.size());
+  return out;
+}
+
+}  // namespace berth::report

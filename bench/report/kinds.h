@@ -1,0 +1,51 @@
+// Every kind of result that a report is made of: what its files must hold, and how they become sections.
+#pragma once
+
+#include <string_view>
+
+#include "report/document.h"
+#include "report/input.h"
+
+namespace berth::report {
+
+struct Kind {
+  const char* name;
+  Result<void> (*check)(const Input& input);
+  /// Sections of all inputs of this kind, in their order. Those that are comparable stand side by side.
+  void (*sections)(const std::vector<const Input*>& inputs, Document& out);
+};
+
+/// Null when there is no such kind.
+[[nodiscard]] const Kind* find_kind(std::string_view name);
+
+[[nodiscard]] Document make_document(const std::vector<Input>& inputs);
+
+// One file per command that writes results.
+Result<void> check_run(const Input& input);
+void run_sections(const std::vector<const Input*>& inputs, Document& out);
+Result<void> check_others(const Input& input);
+void others_sections(const std::vector<const Input*>& inputs, Document& out);
+Result<void> check_grid(const Input& input);
+void grid_sections(const std::vector<const Input*>& inputs, Document& out);
+Result<void> check_capacity(const Input& input);
+void capacity_sections(const std::vector<const Input*>& inputs, Document& out);
+Result<void> check_minimum(const Input& input);
+void minimum_sections(const std::vector<const Input*>& inputs, Document& out);
+Result<void> check_experiment(const Input& input);
+void experiment_sections(const std::vector<const Input*>& inputs, Document& out);
+Result<void> check_gate(const Input& input);
+void gate_sections(const std::vector<const Input*>& inputs, Document& out);
+Result<void> check_history(const Input& input);
+void history_sections(const std::vector<const Input*>& inputs, Document& out);
+Result<void> check_baseline(const Input& input);
+void baseline_sections(const std::vector<const Input*>& inputs, Document& out);
+
+// Shared between them.
+/// "Intel(R) ..., 2 cores, ISA path AVX3" of `machine` and `build`.
+[[nodiscard]] std::string machine_words(const json::Value& value);
+/// "1d9c2a245bcd, GNU 12.2.0 Release".
+[[nodiscard]] std::string build_words(const json::Value& value);
+/// The file's name without folder and ".json".
+[[nodiscard]] std::string short_name(const std::string& path);
+
+}  // namespace berth::report

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# `berth report` from outside: every kind of result as tables, bad input, what a page holds, texts that try to be markup.
+# The page itself is looked at by browser_test.sh.
+#   tests/report/report_command_test.sh BERTH
+set -uo pipefail
+command=report
+# shellcheck source=tests/support/command_test.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../support/command_test.sh"
+# shellcheck source=tests/report/results.sh
+. tests/report/results.sh
+make_results
+
+# Every kind has its section, with what its figures need: machine, build, seed.
+"$berth" report "${results[@]}" > "$scratch/all.txt" || broken "a report of every kind failed with $?"
+for line in 'quickstart (smoke), 2 runs' 'contention (smoke)' 'nomad-grid (smoke)' 'nomad-others' \
+  'quickstart (smoke): 2 strategies compared' 'quickstart (smoke): how many more tasks fit' 'quickstart (smoke): fewest nodes' \
+  'openb-atc23: pods' 'Gate: inconclusive' 'History' 'Baseline'; do
+  grep -qF -- "$line" "$scratch/all.txt" || broken "the report has no section '$line'"
+done
+[ "$(grep -c '^  machine ' "$scratch/all.txt")" -ge 8 ] || broken "sections do not name their machine"
+# Runs side by side: the ratio is second over first, of the numbers in the files.
+ratio=$(sed -nE 's/^ +"nodes_evaluated": ([0-9]+),/\1/p' "$scratch/first.json" "$scratch/second.json" |
+  awk 'NR == 1 {first = $1} NR == 2 {printf "%.2fx", $1 / first}')
+grep -E '^  nodes evaluated ' "$scratch/all.txt" | head -n 1 | grep -qF " $ratio" || broken "nodes evaluated: no ratio $ratio"
+# One file alone: its numbers are those that berth run printed.
+"$berth" report "$scratch/first.json" > "$scratch/one.txt" || broken "a report of one run failed"
+digest=$(awk '/^  decisions / {print $2}' "$scratch/first.txt")
+grep -q "decisions *$digest" "$scratch/one.txt" || broken "a report of one run has another digest"
+grep -q 'ratio' "$scratch/one.txt" && broken "a report of one run has a ratio"
+
+# Bad input.
+expect 2 'no file was named'
+expect 2 'none.json: No such file' "$scratch/none.json"
+expect 2 'is named twice' "$scratch/first.json" "$scratch/first.json"
+expect 2 'Is a directory|is a folder|cannot be read' "$scratch"
+: > "$scratch/empty.json"
+expect 2 'empty.json: is empty' "$scratch/empty.json"
+echo '[]' > "$scratch/list.json"
+expect 2 'list.json: is a list, not a result of berth; give a file' "$scratch/list.json"
+echo '{}' > "$scratch/object.json"
+expect 2 'object.json: names no format' "$scratch/object.json"
+echo '{"format": "golden-eye", "version": 1}' > "$scratch/other.json"
+expect 2 "other.json: is of the format 'golden-eye'" "$scratch/other.json"
+sed 's/"version": 1,/"version": 2,/' "$scratch/first.json" > "$scratch/later.json"
+expect 2 'later.json:/version: is version 2 of berth-run; this berth reads version 1' "$scratch/later.json"
+sed 's/"placements_per_second": [0-9.]*/"placements_per_second": "many"/' "$scratch/first.json" > "$scratch/text.json"
+expect 2 'text.json:/placements_per_second: is a string, not a number' "$scratch/text.json"
+sed '/"decisions_digest":/d' "$scratch/first.json" > "$scratch/lacks.json"
+expect 2 'lacks.json:/decisions_digest: is missing' "$scratch/lacks.json"
+echo '{"kind": "berth-compare", "version": 1, "workload": "w", "strategies": []}' > "$scratch/nothing.json"
+echo '{"kind": "berth-compare", "version": 1, "workload": "w", "strategies": [{"strategy": "a", "summary": {}, "runs": []},
+  {"strategy": "b", "runs": []}]}' > "$scratch/half.json"
+expect 2 'nothing.json:/strategies: is empty' "$scratch/nothing.json"
+expect 2 'half.json:/strategies/1/summary: is missing' "$scratch/half.json"
+{ cat "$scratch/history.jsonl"; echo '{"format": "berth-history", "version": 7}'; } > "$scratch/mixed.jsonl"
+expect 2 'mixed.jsonl:4: is version 7' "$scratch/mixed.jsonl"
+{ cat "$scratch/history.jsonl"; echo '{"format": "berth-history", "version": 1, "case": 3}'; } > "$scratch/case.jsonl"
+expect 2 'case.jsonl:4/case: is an integer, not a text' "$scratch/case.jsonl"
+# Cut anywhere: never a crash, never half a report; one line that names the file.
+for file in first.json gate.json compared.json experiment.json; do
+  size=$(wc -c < "$scratch/$file")
+  for part in 1 2 7 30 50 71 90 99; do
+    head -c $((size * part / 100 + 1)) "$scratch/$file" > "$scratch/cut.json"
+    expect 2 'cut.json' "$scratch/cut.json"
+  done
+  head -c $((size - 2)) "$scratch/$file" > "$scratch/cut.json" # all but the closing brace
+  expect 2 'cut.json' "$scratch/cut.json"
+done
+
+# Pages.
+printf '/*! Chart.js v2.9.4 */' > "$scratch/old.js"
+export BERTH_CHART_JS="$scratch/nowhere.js"
+expect 2 'nowhere.js: Chart.js is not there.*apt-get install libjs-chart.js' "$scratch/first.json" --html "$scratch/page.html"
+BERTH_CHART_JS="$scratch/old.js" expect 2 'old.js: is not version 3 or 4 of Chart.js' "$scratch/first.json" --html "$scratch/page.html"
+command=run expect 2 'Chart.js is not there' quickstart --label smoke --html "$scratch/page.html"
+command=compare expect 2 'Chart.js is not there' quickstart --label smoke --html "$scratch/page.html"
+command=gate expect 2 'Chart.js is not there' --html "$scratch/page.html"
+[ ! -e "$scratch/page.html" ] || broken "a page was written in spite of bad input"
+# A stand-in of Chart.js is enough for what is in the file.
+printf '/*! Chart.js v3.0.0 */ "</script>";' > "$scratch/chart.js"
+export BERTH_CHART_JS="$scratch/chart.js"
+expect 2 'none/page.html: its folder does not exist' "$scratch/first.json" --html "$scratch/none/page.html"
+echo before > "$scratch/page.html"
+expect 2 'cut.json' "$scratch/cut.json" --html "$scratch/page.html"
+[ "$(cat "$scratch/page.html")" = before ] || broken "bad input overwrote a page"
+(trap '' XFSZ; ulimit -f 0; "$berth" report "$scratch/first.json" --html "$scratch/page.html" > /dev/null 2> /dev/null)
+[ $? -eq 1 ] || broken "a full disk does not give exit code 1"
+[ "$(cat "$scratch/page.html")" = before ] || broken "a full disk changed the old page"
+
+# Texts that try to be markup stay texts: in the page's data every < is written as an escape.
+evil='</script><script>alert(1)</script><img src=x onerror=alert(2)>'
+sed "s|\"workload\": \"quickstart\"|\"workload\": \"$evil\"|" "$scratch/first.json" > "$scratch/evil.json"
+"$berth" report "$scratch/evil.json" --html "$scratch/page.html" > "$scratch/out" || broken "a page of odd texts failed"
+grep -qF "$evil" "$scratch/page.html" && broken "a name became markup"
+grep -qF '\u003c/script>\u003cscript>alert(1)' "$scratch/page.html" || broken "the page's data lacks the name"
+grep -qF '<title>&lt;/script&gt;' "$scratch/page.html" || broken "the page's title lacks the name"
+grep -qF '"<\/script>"' "$scratch/page.html" || broken "a script's text could end the script"
+[ "$(grep -c '</script>' "$scratch/page.html")" -eq 3 ] || broken "the page has other than its three scripts"
+grep -qE '(src|href)="?(https?:)?//' "$scratch/page.html" && broken "the page asks the network for something"
+printf '{"format":"berth-run\\u001b[2J","version":1}' > "$scratch/escape.json"
+expect 2 "is of the format 'berth-run\?\[2J'" "$scratch/escape.json"
+
+# --html of the commands themselves.
+"$berth" run quickstart --label smoke --quiet --html "$scratch/run.html" > "$scratch/out" || broken "berth run --html failed"
+"$berth" compare quickstart --label smoke --seeds 2 --strategies best-fit --quiet --html "$scratch/compare.html" > "$scratch/out" ||
+  broken "berth compare --html failed"
+"$berth" gate compare "$scratch/baseline.json" "$scratch/first.json" --html "$scratch/gate.html" > "$scratch/out"
+"$berth" gate drift "$scratch/history.jsonl" --html "$scratch/drift.html" > "$scratch/out" || broken "berth gate drift --html failed"
+for page in run compare gate drift; do
+  grep -q '"sections":\[{"title":"' "$scratch/$page.html" || broken "$page.html holds no section"
+done
+
+[ "$failures" -eq 0 ] && echo "berth report: all checks hold"
+exit $((failures > 0))
