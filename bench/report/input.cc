@@ -12,7 +12,8 @@
 namespace berth::report {
 namespace {
 
-constexpr const char* kRemedy = "give a file that --json of berth run, compare or gate wrote, or a gate's history";
+constexpr const char* kRemedy =
+    "give a file that --json of berth run, compare, gate, profile or load wrote, or a gate's history";
 
 tl::unexpected<InputError> bad(const std::string& path, std::string place, std::string problem,
                                std::string remedy = kRemedy) {

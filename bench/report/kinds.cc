@@ -10,6 +10,8 @@ namespace {
 // In the order in which they stand in a report.
 constexpr Kind kKinds[] = {{"berth-run", check_run, run_sections},
                            {"berth-others", check_others, others_sections},
+                           {"berth-profile", check_profile, profile_sections},
+                           {"berth-load", check_load, load_sections},
                            {"berth-compare", check_grid, grid_sections},
                            {"berth-compare-capacity", check_capacity, capacity_sections},
                            {"berth-compare-minimum-nodes", check_minimum, minimum_sections},

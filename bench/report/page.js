@@ -254,7 +254,7 @@
     })},
     options: {
       interaction: c.kind === "points" ? {mode: "nearest", intersect: false} : {mode: "nearest", axis: "x", intersect: false},
-      scales: {x: axisOptions(c.x, c.kind === "points" ? {grace: "5%"} : {bounds: "data", ...(c.x.unit === "s" ? {min: 0} : {})}),
+      scales: {x: axisOptions(c.x, c.kind === "points" ? {grace: "5%"} : {bounds: "data", ...(["s", "/s"].includes(c.x.unit) && !c.x.log ? {min: 0} : {})}),
         y: axisOptions(c.y, c.y.log ? {} : {beginAtZero: true})},
       plugins: {legend: {display: c.series.length > 1}, tooltip: {callbacks: {
         title: (items) => (items.length && c.kind === "line" ? c.x.title + " " + onAxis(c.x, items[0].parsed.x) : ""),

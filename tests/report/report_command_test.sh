@@ -14,7 +14,7 @@ make_results
 "$berth" report "${results[@]}" > "$scratch/all.txt" || broken "a report of every kind failed with $?"
 for line in 'quickstart (smoke), 2 runs' 'contention (smoke)' 'nomad-grid (smoke)' 'nomad-others' \
   'quickstart (smoke): 2 strategies compared' 'quickstart (smoke): how many more tasks fit' 'quickstart (smoke): fewest nodes' \
-  'openb-atc23: pods' 'Gate: inconclusive' 'History' 'Baseline'; do
+  'openb-atc23: pods' 'w (smoke): profile' 'w (smoke): load' 'Gate: inconclusive' 'History' 'Baseline'; do
   grep -qF -- "$line" "$scratch/all.txt" || broken "the report has no section '$line'"
 done
 [ "$(grep -c '^  machine ' "$scratch/all.txt")" -ge 8 ] || broken "sections do not name their machine"
@@ -22,6 +22,8 @@ done
 ratio=$(sed -nE 's/^ +"nodes_evaluated": ([0-9]+),/\1/p' "$scratch/first.json" "$scratch/second.json" |
   awk 'NR == 1 {first = $1} NR == 2 {printf "%.2fx", $1 / first}')
 grep -E '^  nodes evaluated ' "$scratch/all.txt" | head -n 1 | grep -qF " $ratio" || broken "nodes evaluated: no ratio $ratio"
+grep -qE '^  rank +75.0 % +~300 ms +2.00 us +9.00 us' "$scratch/all.txt" || broken "the profile lacks its stage"
+grep -qE '^  1 +10 +20 +31.5 +found$' "$scratch/all.txt" || broken "the load lacks its knee"
 # One file alone: its numbers are those that berth run printed.
 "$berth" report "$scratch/first.json" > "$scratch/one.txt" || broken "a report of one run failed"
 digest=$(awk '/^  decisions / {print $2}' "$scratch/first.txt")
