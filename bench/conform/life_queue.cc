@@ -88,6 +88,9 @@ void LifeQueue::take(const log::Hooks& hooks, std::int64_t now) {
       case log::HookKind::drop_waiting:
         broker_.drop_waiting(read(*hook.eval).row);
         break;
+      case log::HookKind::drop:
+        broker_.drop(read(*hook.eval).row);
+        break;
     }
     if (!released.empty()) enqueue(std::move(released), now);
   }

@@ -222,7 +222,7 @@ class Replay : public worker::WorkerHost {
   Inputs inputs_;
   RunResult& result_;
   tables::StateStore store_;
-  plan::Applier applier_{store_};
+  plan::Applier applier_{store_, workload_.options.compat};
   sim::DecisionDigest digest_;
   sim::RunClock clock_{sim::Clock::skip};
   std::deque<std::shared_ptr<const model::Job>> prepared_;
@@ -620,6 +620,7 @@ void Replay::apply(const Ticket& ticket, EvalLane& lane) {
   const tables::JobKey& key = store_.current().jobs.keys[ticket.job];
   lane.applied.index = 0;
   lane.applied.rejected_nodes.clear();
+  lane.applied.placements_refused = false;
   if (key.current == tables::kNoRow) {  // R-CTRL-503
     lane.applied.error = "job not found";
     return;
@@ -659,7 +660,7 @@ void Replay::apply(const Ticket& ticket, EvalLane& lane) {
 
   digest_.begin_evaluation(ticket.sequence);
   for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs)
-    if (lane.applied.rejected_nodes.empty() ||
+    if (!lane.applied.placements_refused &&
         std::find(lane.applied.rejected_nodes.begin(), lane.applied.rejected_nodes.end(), alloc.node) ==
             lane.applied.rejected_nodes.end())
       digest_.placement(store_.current().nodes.id(alloc.node), alloc.name_index, alloc.score);

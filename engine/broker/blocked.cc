@@ -35,11 +35,34 @@ void BlockedTracker::enable(std::int64_t now_ns) {
 void BlockedTracker::disable() {
   enabled_ = false;
   captured_.clear(), escaped_.clear(), jobs_.clear(), unblocks_.clear(), system_by_node_.clear();
+  resource_unblocks_.clear();
   system_by_job_.clear(), duplicates_.clear(), by_job_.clear(), by_class_.clear();
   stats_ = {};
 }
 
+/// R-CTRL-810 with the keys of resources apart.
+bool BlockedTracker::missed_unblock_fixed(const BlockedEval& blocked) const {
+  std::uint64_t newest = 0;
+  for (const auto& [key, unblock] : unblocks_) {
+    newest = std::max(newest, unblock.index);
+    const bool later = blocked.snapshot_index < unblock.index;
+    if (blocked.quota != tables::kEmptySymbol) {
+      if (blocked.quota == key) return later;
+      continue;
+    }
+    const ClassVerdict* known = verdict(blocked, key);
+    if (later && (!known || known->eligible)) return true;
+  }
+  if (blocked.escaped && blocked.snapshot_index < newest) return true;
+  return blocked.quota == tables::kEmptySymbol &&
+         std::any_of(blocked.missing_resources.begin(), blocked.missing_resources.end(), [&](Symbol resource) {
+           const auto at = resource_unblocks_.find(resource);
+           return at != resource_unblocks_.end() && blocked.snapshot_index < at->second.index;
+         });
+}
+
 bool BlockedTracker::missed_unblock(const BlockedEval& blocked) const {  // R-CTRL-810
+  if (fixed_) return missed_unblock_fixed(blocked);
   std::uint64_t newest = 0;
   for (const auto& [key, unblock] : unblocks_) {
     newest = std::max(newest, unblock.index);
@@ -71,8 +94,55 @@ void BlockedTracker::forget(const BlockedEval& blocked, std::int64_t now_ns) {
   book(blocked, -1, now_ns);
 }
 
+/// Which evaluation is tracked in the place of `blocked`: that of its job, or of its job and node.
+EvalRow* BlockedTracker::tracked_of(const BlockedEval& blocked) {
+  if (!has_place_of_its_own(blocked)) {
+    const auto at = jobs_.find(blocked.eval.job);
+    return at == jobs_.end() ? nullptr : &at->second;
+  }
+  const auto nodes = system_by_job_.find(blocked.eval.job);
+  if (nodes == system_by_job_.end()) return nullptr;
+  const auto at = nodes->second.find(blocked.node);
+  return at == nodes->second.end() ? nullptr : &at->second;
+}
+
+/// Forgets the place of an evaluation that is taken out.
+void BlockedTracker::unlink(const BlockedEval& blocked) {
+  if (!has_place_of_its_own(blocked)) {
+    jobs_.erase(blocked.eval.job);
+    return;
+  }
+  if (const auto nodes = system_by_job_.find(blocked.eval.job); nodes != system_by_job_.end()) {
+    nodes->second.erase(blocked.node);
+    if (nodes->second.empty()) system_by_job_.erase(nodes);
+  }
+  if (const auto at = system_by_node_.find(blocked.node); at != system_by_node_.end()) {
+    at->second.erase(blocked.eval.row);
+    if (at->second.empty()) system_by_node_.erase(at);
+  }
+}
+
 /// R-CTRL-803, 804: whether `blocked` itself is the duplicate.
 bool BlockedTracker::replace_duplicate(const BlockedEval& blocked, std::int64_t now_ns) {
+  if (fixed_) {
+    const EvalRow* tracked = tracked_of(blocked);
+    if (!tracked) return false;
+    const auto captured = captured_.find(*tracked);
+    const BlockedEval existing = captured != captured_.end() ? captured->second : escaped_.at(*tracked);
+    const auto index = [](const BlockedEval& b) { return std::max(b.eval.create_index, b.snapshot_index); };
+    if (existing.eval.row == blocked.eval.row || index(existing) <= index(blocked)) {
+      unlink(existing);
+      forget(existing, now_ns);
+      if (captured != captured_.end())
+        captured_.erase(captured);
+      else
+        escaped_.erase(existing.eval.row), --stats_.escaped;
+      if (existing.eval.row != blocked.eval.row) duplicates_.push_back(existing.eval.row);
+      return false;
+    }
+    duplicates_.push_back(blocked.eval.row);
+    return true;
+  }
   const auto job = jobs_.find(blocked.eval.job);
   if (job == jobs_.end()) return false;
   const auto latest = [](const BlockedEval& b) { return std::max(b.eval.create_index, b.snapshot_index); };
@@ -107,7 +177,10 @@ void BlockedTracker::block(const BlockedEval& blocked, std::int64_t now_ns, std:
     return;
   }
   const EvalRow row = blocked.eval.row;
-  jobs_[blocked.eval.job] = row;
+  if (has_place_of_its_own(blocked))
+    system_by_job_[blocked.eval.job][blocked.node] = row;
+  else
+    jobs_[blocked.eval.job] = row;
   ++stats_.blocked;
   if (blocked.quota != tables::kEmptySymbol) ++stats_.quota_limited;
   book(blocked, 1, now_ns);
@@ -117,6 +190,11 @@ void BlockedTracker::block(const BlockedEval& blocked, std::int64_t now_ns, std:
     return;
   }
   captured_.insert_or_assign(row, blocked);
+  if (has_place_of_its_own(blocked)) {
+    system_by_node_[blocked.node].insert_or_assign(row, blocked);
+    return;
+  }
+  if (fixed_) return;
   if (blocked.eval.type != Queue::system) return;
   const auto [at, added] = system_by_job_[blocked.eval.job].try_emplace(blocked.node, row);
   if (!added) {
@@ -126,8 +204,26 @@ void BlockedTracker::block(const BlockedEval& blocked, std::int64_t now_ns, std:
   system_by_node_[blocked.node].insert_or_assign(row, blocked);
 }
 
+/// Takes out all evaluations of the job that have places by node.
+void BlockedTracker::untrack_nodes(JobRow job, std::int64_t now_ns) {
+  const auto nodes = system_by_job_.find(job);
+  if (nodes == system_by_job_.end()) return;
+  const std::map<Symbol, EvalRow> rows = nodes->second;
+  for (const auto& [node, row] : rows) {
+    const auto captured = captured_.find(row);
+    const BlockedEval blocked = captured != captured_.end() ? captured->second : escaped_.at(row);
+    unlink(blocked);
+    forget(blocked, now_ns);
+    if (captured != captured_.end())
+      captured_.erase(captured);
+    else
+      escaped_.erase(row), --stats_.escaped;
+  }
+}
+
 void BlockedTracker::untrack(JobRow job, std::int64_t now_ns) {  // R-CTRL-820
   if (!enabled_) return;
+  if (fixed_) untrack_nodes(job, now_ns);
   if (const auto seen = system_by_job_.find(job); seen != system_by_job_.end()) {
     for (const auto& [node, row] : seen->second) {
       const auto at = system_by_node_.find(node);
@@ -165,8 +261,9 @@ void BlockedTracker::release(Symbol node_class, Symbol quota, std::int64_t now_n
         ++at;
         continue;
       }
-      jobs_.erase(at->second.eval.job);
+      unlink(at->second);
       forget(at->second, now_ns);
+      if (fixed_ && &set == &escaped_) --stats_.escaped;
       released.push_back(at->second.eval);
       at = set.erase(at);
     }
@@ -179,7 +276,7 @@ void BlockedTracker::release(Symbol node_class, Symbol quota, std::int64_t now_n
     const ClassVerdict* known = verdict(b, node_class);  // R-CTRL-814
     return !known || known->eligible;
   });
-  if (released.size() > from) stats_.escaped = 0;  // R-CTRL-831
+  if (!fixed_ && released.size() > from) stats_.escaped = 0;  // R-CTRL-831
   sort_released(released, from);
 }
 
@@ -210,6 +307,16 @@ void BlockedTracker::unblock_node(Symbol node, std::int64_t now_ns, std::vector<
   const auto at = system_by_node_.find(node);
   if (at == system_by_node_.end()) return;
   const std::size_t from = released.size();
+  if (fixed_) {
+    const Tracked of_node = at->second;
+    for (const auto& [row, blocked] : of_node) {
+      unlink(blocked);
+      forget(blocked, now_ns);
+      captured_.erase(row);
+      released.push_back(blocked.eval);
+    }
+    return sort_released(released, from);
+  }
   for (const auto& [row, blocked] : at->second) {
     system_by_job_[blocked.eval.job].erase(node);
     forget(blocked, now_ns);
@@ -223,7 +330,12 @@ void BlockedTracker::unblock_node(Symbol node, std::int64_t now_ns, std::vector<
 void BlockedTracker::unblock_resources(std::span<const Symbol> resources, std::uint64_t index, std::int64_t now_ns,
                                        std::vector<Eval>& released) {  // R-CTRL-817
   if (!enabled_) return;
-  for (const Symbol resource : resources) note(resource, index, now_ns);
+  for (const Symbol resource : resources) {
+    if (fixed_)
+      resource_unblocks_[resource] = {index, now_ns};
+    else
+      note(resource, index, now_ns);
+  }
   const std::size_t from = released.size();
   for (auto at = escaped_.begin(); at != escaped_.end();) {
     const bool wanted = std::any_of(resources.begin(), resources.end(),
@@ -232,12 +344,13 @@ void BlockedTracker::unblock_resources(std::span<const Symbol> resources, std::u
       ++at;
       continue;
     }
-    jobs_.erase(at->second.eval.job);
+    unlink(at->second);
     forget(at->second, now_ns);
+    if (fixed_) --stats_.escaped;
     released.push_back(at->second.eval);
     at = escaped_.erase(at);
   }
-  if (released.size() > from) stats_.escaped = 0;
+  if (!fixed_ && released.size() > from) stats_.escaped = 0;
   sort_released(released, from);
 }
 
@@ -250,7 +363,7 @@ void BlockedTracker::unblock_failed(std::int64_t now_ns, std::vector<Eval>& rele
         ++at;
         continue;
       }
-      jobs_.erase(at->second.eval.job);
+      unlink(at->second);
       forget(at->second, now_ns);
       if (set == &escaped_) --stats_.escaped;
       released.push_back(at->second.eval);
@@ -269,7 +382,8 @@ void BlockedTracker::advance(std::int64_t now_ns) {
   if (!enabled_) return;
   for (; next_prune_ns_ <= now_ns; next_prune_ns_ += kPruneEvery) {
     const std::int64_t oldest = next_prune_ns_ - kPruneOlder;
-    std::erase_if(unblocks_, [&](const auto& entry) { return entry.second.at_ns < oldest; });
+    for (auto* unblocks : {&unblocks_, &resource_unblocks_})
+      std::erase_if(*unblocks, [&](const auto& entry) { return entry.second.at_ns < oldest; });
     const auto idle = [&](const auto& entry) {
       const Booked& row = entry.second;
       return row.cpu_mhz == 0 && row.memory_mb == 0 && row.changed_ns < oldest;

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "broker/eval.h"
+#include "model/compat.h"
 #include "tables/symbols.h"
 
 namespace berth::broker {
@@ -54,8 +55,14 @@ struct BlockedEval {
 
 class BlockedTracker {
  public:
-  /// Symbols must outlive the tracker.
-  explicit BlockedTracker(const tables::SymbolTable& symbols) : symbols_(symbols), unblocks_(ByText{&symbols}) {}
+  /// Symbols must outlive the tracker. With Compat::fixed evaluations that name a node are tracked one per job and
+  /// node instead of one per job (R-CTRL-803, 808, 821), classes and resources have unblock keys of their own
+  /// (R-CTRL-811), and the counts are exact (R-CTRL-831).
+  explicit BlockedTracker(const tables::SymbolTable& symbols, model::Compat compat = model::Compat::nomad)
+      : symbols_(symbols),
+        fixed_(compat == model::Compat::fixed),
+        unblocks_(ByText{&symbols}),
+        resource_unblocks_(ByText{&symbols}) {}
 
   /// A new tracker is disabled and ignores everything (R-CTRL-802). Pruning starts to count here (R-CTRL-813).
   void enable(std::int64_t now_ns);
@@ -87,7 +94,7 @@ class BlockedTracker {
     return enabled_ ? std::optional(next_prune_ns_) : std::nullopt;
   }
 
-  /// R-CTRL-831: the counts drift as Nomad's do.
+  /// R-CTRL-831: the counts drift as Nomad's do, but for Compat::fixed.
   struct Stats {
     std::int64_t blocked = 0, escaped = 0, quota_limited = 0;
   };
@@ -112,7 +119,7 @@ class BlockedTracker {
   // What is held, for checks and reports.
   [[nodiscard]] const Tracked& captured() const { return captured_; }
   [[nodiscard]] const Tracked& escaped() const { return escaped_; }
-  [[nodiscard]] const std::map<JobRow, EvalRow>& jobs() const { return jobs_; }
+  [[nodiscard]] const std::map<JobRow, EvalRow>& jobs() const { return jobs_; }  ///< `fixed`: those without a node
   [[nodiscard]] const std::map<Symbol, Unblock, ByText>& unblocks() const { return unblocks_; }
   [[nodiscard]] const std::map<Symbol, Tracked>& system_by_node() const { return system_by_node_; }
   [[nodiscard]] const std::map<JobRow, std::map<Symbol, EvalRow>>& system_by_job() const { return system_by_job_; }
@@ -121,6 +128,13 @@ class BlockedTracker {
 
  private:
   [[nodiscard]] bool missed_unblock(const BlockedEval& blocked) const;
+  [[nodiscard]] bool missed_unblock_fixed(const BlockedEval& blocked) const;
+  [[nodiscard]] bool has_place_of_its_own(const BlockedEval& blocked) const {
+    return fixed_ && blocked.node != tables::kEmptySymbol;
+  }
+  [[nodiscard]] EvalRow* tracked_of(const BlockedEval& blocked);
+  void unlink(const BlockedEval& blocked);
+  void untrack_nodes(JobRow job, std::int64_t now_ns);
   bool replace_duplicate(const BlockedEval& blocked, std::int64_t now_ns);
   void note(Symbol key, std::uint64_t index, std::int64_t now_ns);
   void release(Symbol node_class, Symbol quota, std::int64_t now_ns, std::vector<Eval>& released);
@@ -128,10 +142,12 @@ class BlockedTracker {
   void forget(const BlockedEval& blocked, std::int64_t now_ns);
 
   const tables::SymbolTable& symbols_;
+  const bool fixed_;
   bool enabled_ = false;
   Tracked captured_, escaped_;
   std::map<JobRow, EvalRow> jobs_;
   std::map<Symbol, Unblock, ByText> unblocks_;
+  std::map<Symbol, Unblock, ByText> resource_unblocks_;  // `fixed` only
   std::map<Symbol, Tracked> system_by_node_;
   std::map<JobRow, std::map<Symbol, EvalRow>> system_by_job_;  // an empty entry means: seen before (R-CTRL-820)
   std::vector<EvalRow> duplicates_;

@@ -9,6 +9,7 @@
 //   bit      54  the nack timer runs
 //   bit      55  being acked: no longer outstanding, job not yet released
 //   bit      56  cancelled: taken from the cancelable list and still known (R-CTRL-335)
+//   bit      57  dropped: whoever pops it from a ready queue forgets it; a delivery clears the bit
 //
 //   enqueue  unknown -> known                      owner: puts it where it waits, pends or is ready
 //   dequeue  popped from a ready queue             owner by having popped it; -> outstanding, timer runs, serial + 1
@@ -37,7 +38,8 @@ namespace state {
 inline constexpr std::uint64_t kSerial = 0xffffffff, kDelivery = std::uint64_t{1} << 32,
                                kDeliveries = std::uint64_t{0xfffff} << 32, kKnown = std::uint64_t{1} << 52,
                                kOutstanding = std::uint64_t{1} << 53, kTimer = std::uint64_t{1} << 54,
-                               kAcking = std::uint64_t{1} << 55, kCancelled = std::uint64_t{1} << 56;
+                               kAcking = std::uint64_t{1} << 55, kCancelled = std::uint64_t{1} << 56,
+                               kDropped = std::uint64_t{1} << 57;
 constexpr std::uint32_t serial(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 constexpr std::uint32_t deliveries(std::uint64_t word) {
   return static_cast<std::uint32_t>((word & kDeliveries) >> 32);
@@ -333,7 +335,9 @@ std::optional<std::pair<EvalRow, Queue>> BasicBroker<Atomic>::pop_concurrent(Que
 template <template <class> class Atomic>
 tl::expected<std::optional<Delivery>, Fault> BasicBroker<Atomic>::dequeue(QueueSet queues, std::int64_t now_ns) {
   if (!enabled()) return fault(Fault::disabled);
-  const auto popped = exact_ ? pop_exact(queues) : pop_concurrent(queues);
+  auto popped = exact_ ? pop_exact(queues) : pop_concurrent(queues);
+  while (popped && is_dropped(popped->first, popped->second))
+    popped = exact_ ? pop_exact(queues) : pop_concurrent(queues);
   if (!popped) return std::optional<Delivery>();
   const auto [eval, queue] = *popped;
   Row& row = row_of(eval);
@@ -587,6 +591,51 @@ void BasicBroker<Atomic>::drop_waiting(EvalRow eval) {  // R-CTRL-321
   row.state.store(word & ~(state::kKnown | state::kDeliveries), std::memory_order_release);
   stripe().totals[kDropped].fetch_add(1, std::memory_order_relaxed);
   stripe().waiting.fetch_sub(1, std::memory_order_relaxed);  // even for one that no longer waits (R-CTRL-347)
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::drop(EvalRow eval) {
+  take_arrivals();
+  if (index_of(eval) >= config_.evals) return;
+  const auto of_eval = [&](const Waiting& w) { return w.eval.row == eval; };
+  Row& row = row_of(eval);
+  const auto forget_waiting = [&] {
+    const std::uint64_t word = row.state.load(std::memory_order_relaxed);
+    row.state.store(word & state::kSerial, std::memory_order_release);
+    stripe().totals[kDropped].fetch_add(1, std::memory_order_relaxed);
+    stripe().waiting.fetch_sub(1, std::memory_order_relaxed);
+  };
+  if (const auto at = std::find_if(delayed_.begin(), delayed_.end(), of_eval); at != delayed_.end()) {
+    base::heap_remove(delayed_, static_cast<std::size_t>(at - delayed_.begin()), waiting_order::Until());
+    look_at_delay_root();
+    return forget_waiting();
+  }
+  if (const auto at = std::find_if(time_wait_.begin(), time_wait_.end(), of_eval); at != time_wait_.end()) {
+    // One that was given back holds its job; it goes when its turn comes.
+    if (state::deliveries(row.state.load(std::memory_order_relaxed)) == 0) {
+      base::heap_remove(time_wait_, static_cast<std::size_t>(at - time_wait_.begin()), waiting_order::Due());
+      return forget_waiting();
+    }
+  }
+  // A worker that is just taking it may write over the bit; then it gets an evaluation that finds no job.
+  for (std::uint64_t word = row.state.load(std::memory_order_relaxed);
+       (word & (state::kKnown | state::kCancelled)) == state::kKnown;)
+    if (row.state.compare_exchange_weak(word, word | state::kDropped, std::memory_order_acq_rel,
+                                        std::memory_order_relaxed))
+      return;
+}
+
+/// Whether what was popped from a ready queue is to be forgotten, which is done then: its job is released.
+template <template <class> class Atomic>
+bool BasicBroker<Atomic>::is_dropped(EvalRow eval, Queue queue) {
+  Row& row = row_of(eval);
+  const std::uint64_t word = row.state.load(std::memory_order_relaxed);  // the pop has synchronised
+  if (!(word & state::kDropped)) return false;
+  count(queue, -1, 0);
+  stripe().totals[kDropped].fetch_add(1, std::memory_order_relaxed);
+  release_job(row.facts.job);
+  row.state.exchange(word & state::kSerial, std::memory_order_seq_cst);
+  return true;
 }
 
 template <template <class> class Atomic>

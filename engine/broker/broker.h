@@ -171,6 +171,10 @@ class BasicBroker {
   void take_cancelable(std::uint32_t max, std::vector<EvalRow>& out);
   /// Takes a delayed evaluation back (R-CTRL-321).
   void drop_waiting(EvalRow row);
+  /// The evaluation is not to be handed out any more, as its job was purged (where Nomad leaves it queued,
+  /// R-CTRL-742): one that waits goes at once, one that is ready or pending when its turn comes. A delivery that has
+  /// begun goes on. Belongs to the clock's thread, as drop_waiting.
+  void drop(EvalRow row);
 
   /// Fires every timer up to `now_ns`, in the order of their instants: waits end, deliveries time out.
   void advance(std::int64_t now_ns);
@@ -241,6 +245,7 @@ class BasicBroker {
   void make_ready(const Eval& eval, Queue queue);
   void push_ready(const Eval& eval, Queue queue);
   void release_job(JobRow job);
+  bool is_dropped(EvalRow eval, Queue queue);
   std::optional<std::pair<EvalRow, Queue>> pop_exact(QueueSet queues);
   std::optional<std::pair<EvalRow, Queue>> pop_concurrent(QueueSet queues);
   Expected<void> change_timer(EvalRow row, Token token, std::int64_t now_ns, bool run, bool must_run);

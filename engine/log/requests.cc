@@ -88,7 +88,7 @@ Answer Requests::deregister_job(const DeregisterJob& request, std::int64_t now) 
   entry.submit_time = now;
   if (!model::is_periodic(*stored) && !model::is_parameterized(*stored)) {
     entry.eval = new_eval(*stored, "job-deregister", now);
-    entry.eval->type = "service";  // R-CTRL-211
+    if (log_.compat() == model::Compat::nomad) entry.eval->type = "service";  // R-CTRL-211, whatever the job's
     if (request.eval_priority > 0) entry.eval->priority = request.eval_priority;
     if (entry.eval->priority <= 0) entry.eval->priority = 50;
   }

@@ -28,7 +28,7 @@ base::Uuid uuid_of(std::string_view id) { return base::parse_uuid(id).value_or(b
 
 }  // namespace
 
-StateLog::StateLog(tables::StateStore& store) : store_(store) {}
+StateLog::StateLog(tables::StateStore& store, model::Compat compat) : store_(store), compat_(compat) {}
 
 // ---------------------------------------------------------------- loading and reading
 
@@ -248,7 +248,9 @@ void StateLog::upsert_eval(Change& change, model::Evaluation eval) {  // R-CTRL-
   if (eval.status == "complete" && eval.failed_tg_allocs.empty()) {  // R-CTRL-733; by the folded ID (R-CTRL-105)
     const auto same = folded_.find(folded_key(eval.namespace_, eval.job_id));
     if (same != folded_.end()) {
+      const JobKeyRow own = store_.find_job_key(eval.namespace_, eval.job_id);
       for (const JobKeyRow key : same->second) {
+        if (compat_ == model::Compat::fixed && key != own) continue;  // another job but for the case of its letters
         const std::vector<std::uint32_t> rows = records_[key].evals;
         for (const std::uint32_t row : rows) {
           const auto& other = store_.current().evals.object[row];

@@ -22,6 +22,7 @@
 #include "log/entries.h"
 #include "log/hooks.h"
 #include "log/job_summary.h"
+#include "model/compat.h"
 #include "tables/commit.h"
 
 namespace berth::log {
@@ -40,7 +41,8 @@ struct JobRecord {
 
 class StateLog {
  public:
-  explicit StateLog(tables::StateStore& store);
+  /// `compat` is also that of the requests and plans which are written through this log.
+  explicit StateLog(tables::StateStore& store, model::Compat compat = model::Compat::nomad);
 
   // --- loading: after StateStore::load(state) ---
   void load(const model::ClusterState& state);
@@ -76,6 +78,7 @@ class StateLog {
   void seen(std::uint64_t index) { last_index_ = std::max(last_index_, index); }
   /// Takes note of deployments that plan::Applier wrote beside the log.
   void adopt_deployments();
+  [[nodiscard]] model::Compat compat() const { return compat_; }
   [[nodiscard]] tables::StateStore& store() { return store_; }
   [[nodiscard]] const tables::StateStore& store() const { return store_; }
 
@@ -110,6 +113,7 @@ class StateLog {
   void queue_hook(const model::Evaluation& eval, Hooks& hooks) const;
 
   tables::StateStore& store_;
+  const model::Compat compat_;
   std::deque<JobRecord> records_;                                       // by JobKeyRow; references stay valid
   tsl::robin_map<std::string, std::vector<tables::JobKeyRow>> folded_;  // namespace NUL lower-case job ID (R-CTRL-105)
   std::vector<std::uint64_t> last_alloc_update_;                        // by NodeRow

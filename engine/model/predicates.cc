@@ -31,10 +31,11 @@ const std::vector<RescheduleEvent>* events_of(const Allocation& alloc) {
 }
 
 /// The second half of R-MODEL-347.
-NextReschedule reschedule_after(const Allocation& alloc, const ReschedulePolicy& policy, Time failed) {
+NextReschedule reschedule_after(const Allocation& alloc, const ReschedulePolicy& policy, Time failed, Compat compat) {
   const Duration delay = next_delay(alloc);
   NextReschedule out{plus(failed, delay), policy.unlimited || (policy.attempts > 0 && !alloc.reschedule_tracker)};
-  if (policy.attempts > 0 && events_of(alloc))
+  const bool has_list = events_of(alloc) || (compat == Compat::fixed && alloc.reschedule_tracker);
+  if (policy.attempts > 0 && has_list)
     out.eligible = count_attempts(alloc, &policy, failed).attempted < policy.attempts && delay < policy.interval;
   return out;
 }
@@ -220,7 +221,7 @@ bool last_reschedule_failed(const Allocation& alloc) {
   return !last.empty() && last != "ok";
 }
 
-NextReschedule next_reschedule(const Allocation& alloc) {  // R-MODEL-347
+NextReschedule next_reschedule(const Allocation& alloc, Compat compat) {  // R-MODEL-347
   const ReschedulePolicy* policy = reschedule_policy_of(alloc);
   if (!policy || (policy->attempts == 0 && !policy->unlimited)) return {};
   if (alloc.desired_status == "stop" && !last_reschedule_failed(alloc)) return {};
@@ -229,12 +230,12 @@ NextReschedule next_reschedule(const Allocation& alloc) {  // R-MODEL-347
     return {};
   const Time failed = last_event_time(alloc);
   if (failed.is_zero()) return {};
-  return reschedule_after(alloc, *policy, failed);
+  return reschedule_after(alloc, *policy, failed, compat);
 }
 
-NextReschedule next_reschedule_by_time(const Allocation& alloc, Time time) {
+NextReschedule next_reschedule_by_time(const Allocation& alloc, Time time, Compat compat) {
   const ReschedulePolicy* policy = reschedule_policy_of(alloc);
-  return policy ? reschedule_after(alloc, *policy, time) : NextReschedule{};
+  return policy ? reschedule_after(alloc, *policy, time, compat) : NextReschedule{};
 }
 
 RescheduleTracker replacement_tracker(const Allocation& previous, std::int64_t now) {  // R-MODEL-350

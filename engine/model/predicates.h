@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/compat.h"
 #include "model/eval.h"
 #include "model/node.h"
 #include "model/status.h"
@@ -91,8 +92,10 @@ struct NextReschedule {
   base::Time at;
   bool eligible = false;
 };
-[[nodiscard]] NextReschedule next_reschedule(const Allocation& alloc);                           ///< R-MODEL-347
-[[nodiscard]] NextReschedule next_reschedule_by_time(const Allocation& alloc, base::Time time);  ///< R-MODEL-349
+/// R-MODEL-347. Under a limited policy a tracker without a list of events is never eligible; `fixed` takes it as empty.
+[[nodiscard]] NextReschedule next_reschedule(const Allocation& alloc, Compat compat = Compat::nomad);
+[[nodiscard]] NextReschedule next_reschedule_by_time(const Allocation& alloc, base::Time time,
+                                                     Compat compat = Compat::nomad);  ///< R-MODEL-349
 
 /// The tracker of a replacement placed at `now` for `previous` (R-MODEL-350).
 [[nodiscard]] RescheduleTracker replacement_tracker(const Allocation& previous, std::int64_t now);

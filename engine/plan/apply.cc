@@ -148,6 +148,7 @@ void Applier::apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult&
   result.reasons.clear();
   result.preempted_jobs.clear();
   result.error.clear();
+  result.placements_refused = false;
 
   tables::Commit commit = store_.begin_commit(facts.index);
   const Snapshot& state = commit.current();
@@ -171,9 +172,9 @@ void Applier::apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult&
 #endif
 }
 
-void apply(tables::StateStore& store, const PlanRows& plan, std::uint64_t index, bool all_at_once,
-           ApplyResult& result) {
-  Applier(store).apply(plan, index, all_at_once, result);
+void apply(tables::StateStore& store, const PlanRows& plan, std::uint64_t index, bool all_at_once, ApplyResult& result,
+           model::Compat compat) {
+  Applier(store, compat).apply(plan, index, all_at_once, result);
 }
 
 }  // namespace berth::plan

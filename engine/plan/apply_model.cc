@@ -46,7 +46,7 @@ bool ModelApplier::resolve_job(model::Plan& plan, ModelApplyResult& out) const {
 
 ModelApplyResult ModelApplier::apply(model::Plan plan, std::int64_t now) {
   ModelApplyResult out;
-  model::normalize(plan);
+  model::normalize(plan, log_.compat());
   if (!resolve_job(plan, out)) return out;
   renew(plan.snapshot_index);
   out.error = verify(plan, now, out);
@@ -61,7 +61,7 @@ ModelApplyResult ModelApplier::apply(model::Plan plan, std::int64_t now) {
 
 ModelApplyResult ModelApplier::apply_without(model::Plan plan, const std::string& refused, std::int64_t now) {
   ModelApplyResult out;
-  model::normalize(plan);
+  model::normalize(plan, log_.compat());
   if (!resolve_job(plan, out)) return out;
   renew(plan.snapshot_index);
   for (NodeAllocs* lists : {&plan.node_update, &plan.node_allocation, &plan.node_preemptions}) lists->erase(refused);
@@ -114,8 +114,10 @@ std::string ModelApplier::verify(const model::Plan& plan, std::int64_t now, Mode
       for (const model::Allocation& alloc : preempted->second)  // R-CTRL-616
         if (!view_->allocs.terminal(row_in_view(alloc.id))) result.node_preemptions[node_id].push_back(alloc);
   }
-  if (result.rejected_nodes.empty()) return "";
+  if (log_.compat() == model::Compat::fixed && plan.job->stop) refuse_placements(out);
+  if (result.rejected_nodes.empty() && !out.placements_refused) return "";
   result.refresh_index = std::max(view_->nodes.index, view_->allocs.index);  // R-CTRL-617
+  if (out.placements_refused) result.refresh_index = std::max(result.refresh_index, plan.job->modify_index);
   if (result.refresh_index == 0) return "partialCommit with RefreshIndex of 0";
   if (result.deployment)  // R-CTRL-619
     for (auto& [name, group] : result.deployment->task_groups) {
@@ -128,6 +130,19 @@ std::string ModelApplier::verify(const model::Plan& plan, std::int64_t now, Mode
       });
     }
   return "";
+}
+
+/// Nomad drops what is new of a stopped job while it is written (R-CTRL-712), when the answer is given already.
+void ModelApplier::refuse_placements(ModelApplyResult& out) {
+  model::PlanResult& result = out.result;
+  for (auto node = result.node_allocation.begin(); node != result.node_allocation.end();) {
+    const auto refused = std::erase_if(node->second, [&](const model::Allocation& alloc) {
+      return log_.store().find_alloc(uuid_of(alloc.id)) == kNoRow;
+    });
+    out.placements_refused |= refused > 0;
+    node = node->second.empty() ? result.node_allocation.erase(node) : std::next(node);
+  }
+  if (out.placements_refused) result.node_preemptions.clear();  // they made room for nothing else
 }
 
 void ModelApplier::commit(const model::Plan& plan, std::int64_t now, ModelApplyResult& out) {
@@ -155,6 +170,9 @@ void ModelApplier::commit(const model::Plan& plan, std::int64_t now, ModelApplyR
       kept.followup_eval_id =
           !stop.followup_eval_id.empty() || !stored ? stop.followup_eval_id : stored->followup_eval_id;
       kept.modify_time = now;
+      if (log_.compat() == model::Compat::nomad) continue;
+      kept.alloc_states = stop.alloc_states;
+      kept.reschedule_tracker = stop.reschedule_tracker;
     }
   std::map<std::pair<std::string, std::string>, std::shared_ptr<const model::Job>> preempted_jobs;
   for (const auto& [node_id, allocs] : result.node_preemptions)

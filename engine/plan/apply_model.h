@@ -26,12 +26,14 @@ struct ModelApplyResult {
   model::PlanResult result;
   std::vector<NamedVerdict> nodes;  ///< ascending node ID; ends where checking ended
   bool committed = false;
-  log::PlanEntry entry;  ///< what was committed
+  bool placements_refused = false;  ///< as ApplyResult's
+  log::PlanEntry entry;             ///< what was committed
   log::Hooks hooks;
 };
 
 class ModelApplier {
  public:
+  /// What Nomad gets wrong goes by the log's setting (StateLog::compat).
   /// `next_id` gives the IDs of preemption evaluations. `limits` switches the tracker of rejected nodes on
   /// (R-CTRL-629).
   ModelApplier(log::StateLog& log, std::function<std::string()> next_id, std::optional<RejectionLimits> limits = {});
@@ -45,6 +47,7 @@ class ModelApplier {
  private:
   [[nodiscard]] bool resolve_job(model::Plan& plan, ModelApplyResult& out) const;
   [[nodiscard]] std::string verify(const model::Plan& plan, std::int64_t now, ModelApplyResult& out);
+  void refuse_placements(ModelApplyResult& out);
   void commit(const model::Plan& plan, std::int64_t now, ModelApplyResult& out);
   void renew(std::uint64_t snapshot_index);
   /// Row of an allocation that the view already holds; kNoRow otherwise.

@@ -88,11 +88,21 @@ void Applier::write(Writing& w) {
   const Snapshot& state = w.state;
   rejected_ = &w.result.rejected_nodes;
   placed_.clear();
+  placements_refused_ = false;
+  if (compat_ == model::Compat::fixed && !plan.allocs.empty()) {
+    const JobRow current = state.jobs.keys[state.jobs.versions[plan.job]->key].current;
+    placements_refused_ = current == kNoRow || state.jobs.versions[current]->stopped;
+  }
+  if (placements_refused_) {
+    w.result.placements_refused = true;
+    w.result.refresh_index = std::max(w.result.refresh_index, state.index);
+  }
   // Which preemptions count is decided on the state before the plan (R-CTRL-616).
   evictions_.clear();
   for (std::uint32_t i = 0; i < plan.stops.size(); ++i) {
     const PlannedStop& stop = plan.stops[i];
-    if (!stop.evict || stop.dropped || refuses(state.allocs.node[stop.alloc]) || state.allocs.terminal(stop.alloc))
+    if (!stop.evict || stop.dropped || placements_refused_ || refuses(state.allocs.node[stop.alloc]) ||
+        state.allocs.terminal(stop.alloc))
       continue;
     if (stop.by >= kDroppedBy) {  // nothing is placed for it; its node counts only with something else on it
       const NodeRow node = state.allocs.node[stop.alloc];
@@ -138,7 +148,7 @@ void Applier::write(Writing& w) {
       std::any_of(plan.stops.begin(), plan.stops.end(), [](const PlannedStop& stop) { return stop.evict; });
   if (any_evicts) inserted_.assign(plan.allocs.size(), kNoRow);
   for (std::uint32_t i = 0; i < plan.allocs.size(); ++i) {
-    if (refuses(plan.allocs[i].node)) {
+    if (refuses(plan.allocs[i])) {
       ++w.result.refused;
       continue;
     }
@@ -189,13 +199,13 @@ void Applier::write_deployment(Writing& w, model::Deployment deployment) {
     deployment.create_index = before.create_index;
     model::keep_stored_counts(deployment, before);
   }
-  if (!rejected_->empty())  // R-CTRL-619
+  if (!rejected_->empty() || placements_refused_)  // R-CTRL-619
     for (auto& [name, group] : deployment.task_groups) {
       if (!group) continue;
       std::erase_if(group->placed_canaries, [&](const std::string& id) {
         return std::none_of(
                    w.plan.allocs.begin(), w.plan.allocs.end(),
-                   [&](const PlannedAlloc& alloc) { return !refuses(alloc.node) && base::to_text(alloc.id) == id; }) &&
+                   [&](const PlannedAlloc& alloc) { return !refuses(alloc) && base::to_text(alloc.id) == id; }) &&
                std::none_of(w.plan.updates.begin(), w.plan.updates.end(), [&](const PlannedUpdate& update) {
                  return !update.dropped && !refuses(w.state.allocs.node[update.alloc]) &&
                         base::to_text(w.state.allocs.id[update.alloc]) == id;
@@ -261,7 +271,9 @@ void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 
   const AllocRow row = stop.alloc;
   ++w.result.stopped;
   const bool tells = stop.client == tables::Client::lost || stop.client == tables::Client::unknown;
-  if (!allocs.cold[row] && stop.followup == kNoRow && allocs.links[row].preempted_by == kNoRow) {
+  const bool fixed = compat_ == model::Compat::fixed;
+  const bool has_more = fixed && (stop.client || stop.came_back || stop.replaced);  // states, a tracker
+  if (!has_more && !allocs.cold[row] && stop.followup == kNoRow && allocs.links[row].preempted_by == kNoRow) {
     AllocLinks links = allocs.links[row];
     if (!stop.replaced || stop.keeps_description) links.description = stop.description;
     w.commit.set_links(row, links);
@@ -271,9 +283,15 @@ void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 
   }
   edit_object(w.commit, row, w.facts, [&](model::Allocation& alloc) {
     alloc.desired_status = "stop";
-    alloc.alloc_states.clear();
+    if (!fixed) alloc.alloc_states.clear();
     if (!stop.replaced || stop.keeps_description) alloc.desired_description = to_text(stop.description);
-    if (stop.replaced) return;  // the entry is the stored allocation (R-SCHED-94)
+    if (stop.replaced) {  // the entry is the stored allocation (R-SCHED-94)
+      if (fixed) note(alloc, PlannedUpdate::Note::ok);
+      return;
+    }
+    if (fixed && stop.came_back) alloc.alloc_states.push_back(state_entry(alloc, w.facts.now_ns));
+    if (fixed && stop.client)
+      alloc.alloc_states.push_back({0, std::string(to_text(*stop.client)), base::Time{w.facts.now_ns}});
     if (tells) alloc.client_status = to_text(*stop.client);
     if (stop.followup != kNoRow) alloc.followup_eval_id = base::to_text(w.plan.followups[stop.followup]);
   });

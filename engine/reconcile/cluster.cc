@@ -6,6 +6,7 @@
 #include <numeric>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/assert.h"
 #include "model/names.h"
@@ -99,6 +100,7 @@ class GroupRun {
         task_group_(task_group) {
     scratch_.sets_.assign(rows.size(), 0);
     scratch_.followup_of_.assign(rows.size(), kNoFollowup);
+    if (fixed_) scratch_.stopped_.assign(rows.size(), 0);
   }
 
   void stop_for_stopped_job();  // section 5.2
@@ -156,13 +158,23 @@ class GroupRun {
   }
   [[nodiscard]] model::DesiredUpdates& counters() { return run_.result.groups[group_].updates; }
   [[nodiscard]] const std::string& name() const { return run_.result.groups[group_].name; }
+  /// The scheduler has stopped it before the run (R-RECON-23).
+  [[nodiscard]] bool was_finished(std::uint32_t position) const {
+    const AllocFacts& f = facts(position);
+    return f.server_terminal() && (f.taint == NodeTaint::gone || f.taint == NodeTaint::down) &&
+           (f.client == ClientStatus::running || f.client == ClientStatus::pending);
+  }
+  /// With `fixed` an allocation gets one entry, whoever asks first.
   void stop(std::uint32_t position, std::string_view description, ClientStatus client_status = ClientStatus::none,
             std::int32_t followup = kNoFollowup) {
+    if (fixed_ && (was_finished(position) || std::exchange(scratch_.stopped_[position], 1) != 0)) return;
     run_.result.stop.push_back({rows_[position], client_status, description, followup});
   }
 
   void classify_all();
   void stop_classified();
+  void count_stops(std::size_t migrating);
+  void cut_places();
   void take_canaries();
   void judge(std::uint16_t set, bool disconnecting, bool keeps);
   void reconnect();
@@ -217,6 +229,8 @@ class GroupRun {
   const AllocFacts* allocs_;
   std::uint32_t group_;
   const model::TaskGroup* task_group_;
+  const bool fixed_ = run_.input.compat == model::Compat::fixed;
+  const std::size_t stop_begin_ = run_.result.stop.size();
   std::uint16_t ever_ = 0;  // sets that ever had a member
 
   const model::UpdateStrategy* strategy_ = nullptr;  // null when absent; it may be empty (R-RECON-98)
@@ -255,6 +269,12 @@ void GroupRun::stop_for_stopped_job() {
   classify_all();
   stop_classified();
   counters().stop = static_cast<std::uint64_t>(count(kAll));
+  if (fixed_) count_stops(0);
+}
+
+/// The Stop counter of `fixed`: what is stopped and does not migrate, entry by entry.
+void GroupRun::count_stops(std::size_t migrating) {
+  counters().stop = run_.result.stop.size() - stop_begin_ - migrating;
 }
 
 bool GroupRun::run() {
@@ -275,6 +295,7 @@ bool GroupRun::run() {
     classify_all();
     stop_classified();
     counters().stop += static_cast<std::uint64_t>(count(kAll));
+    if (fixed_) count_stops(0);
     return true;
   }
 
@@ -326,14 +347,27 @@ bool GroupRun::run() {
   update_destructively();
   migrate();
   attach_deployment();
+  cut_places();
+  return is_complete();
+}
 
-  auto& place = run_.result.place;  // R-RECON-212
+void GroupRun::cut_places() {  // R-RECON-212
+  auto& place = run_.result.place;
   const auto most = static_cast<std::size_t>(wanted());
-  if (place.size() - place_begin_ > most) {
+  if (place.size() - place_begin_ <= most) return;
+  if (!fixed_) {
     place.resize(place_begin_ + most);
     counters().place = most;
+    return;
   }
-  return is_complete();
+  // What has a predecessor stays, as that one is stopped; canaries and new ones go, the last first.
+  const auto is_new = [](const ClusterResult::Place& p) { return p.previous == kNoRow; };
+  std::size_t excess = place.size() - place_begin_ - most, begin = place.size();
+  while (begin > place_begin_ && excess > 0) excess -= is_new(place[--begin]);
+  const auto end = std::remove_if(place.begin() + static_cast<std::ptrdiff_t>(begin), place.end(), is_new);
+  if (end == place.end()) return;
+  place.erase(end, place.end());
+  counters().place = place.size() - place_begin_;
 }
 
 void GroupRun::take_canaries() {  // 6.4
@@ -370,7 +404,7 @@ void GroupRun::judge(std::uint16_t set, bool disconnecting, bool keeps) {
   const ClusterInput& input = run_.input;
   const RescheduleContext context{
       input.now, input.eval_id, input.is_batch,
-      run_.current && run_.current_is_input && model::is_active_deployment(run_.current->status)};
+      run_.current && run_.current_is_input && model::is_active_deployment(run_.current->status), input.compat};
   using When = RescheduleAnswer::When;
   each(set, [&](std::uint32_t position) {
     if (in(position, kCalm)) return;  // kept, and in U already
@@ -397,7 +431,7 @@ std::vector<std::uint32_t> GroupRun::replacements(std::uint32_t position) {  // 
     at = next->second;
     if (at == mark || at == position) break;
     if (steps == stands) mark = at, stands *= 2, steps = 0;
-    if (!facts(at).server_terminal()) out.push_back(at);
+    if (!facts(at).server_terminal() && (!fixed_ || in(at, kAll))) out.push_back(at);
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -406,7 +440,8 @@ std::vector<std::uint32_t> GroupRun::replacements(std::uint32_t position) {  // 
 
 void GroupRun::reconnect() {  // 6.7
   const model::Job& job = *run_.input.job;
-  each(kAll, [&](std::uint32_t position) { by_id_.emplace(facts(position).alloc->id, position); });
+  for (std::uint32_t position = 0; position < size(); ++position)  // with `fixed` also what the server stopped
+    if (fixed_ || in(position, kAll)) by_id_.emplace(facts(position).alloc->id, position);
   const std::string strategy = task_group_->disconnect ? task_group_->disconnect->reconcile : std::string();
   each(kReconnecting, [&](std::uint32_t position) {
     const AllocFacts& r = facts(position);
@@ -417,9 +452,10 @@ void GroupRun::reconnect() {  // 6.7
     if (r.desired != model::DesiredStatus::run ||
         r.wants(AllocFacts::kMigrate | AllocFacts::kReschedule | AllocFacts::kForceReschedule) ||
         r.job_version < job.version || r.job_create_index < job.create_index) {
-      stop(position, kNotNeeded);
+      if (!fixed_ || !r.server_terminal()) stop(position, kNotNeeded);  // `fixed` keeps states of what is stopped
       return add(position, kReconnectStop);
     }
+    if (fixed_ && r.client != ClientStatus::running) return;  // not heard of yet
     for (const std::uint32_t replacement : replacements(position)) {
       const bool replaced = prefers_replacement(*r.alloc, *facts(replacement).alloc, strategy, run_.input.now);
       const std::uint32_t loser = replaced ? position : replacement;
@@ -452,10 +488,10 @@ std::vector<std::int32_t> GroupRun::make_followups(std::vector<Timed>& timed, st
   std::vector<std::int32_t> out;
   base::Time batch;
   for (const Timed& entry : timed) {
-    const bool first = out.empty();
+    const bool first = out.empty() || fixed_;
     // Times ascend; their difference may be more than a signed number holds.
     const auto since_batch = static_cast<std::uint64_t>(entry.at.ns) - static_cast<std::uint64_t>(batch.ns);
-    if (first || (entry.at != batch && (batch.is_zero() || since_batch >= kWindow))) {
+    if (out.empty() || (entry.at != batch && (batch.is_zero() || since_batch >= kWindow))) {
       batch = entry.at;
       model::Evaluation eval;
       eval.id = run_.ids.next_eval_id();
@@ -545,8 +581,9 @@ void GroupRun::select_stops() {  // 6.12
   std::int64_t surplus = count(kMigrate) - wanted();
   each(kUntainted, [&](std::uint32_t position) {
     if (canarying1_ && in(position, kCanary)) return;
-    if (facts(position).client != ClientStatus::unknown) ++surplus;
-    if (!facts(position).server_terminal()) add(position, kWorking);
+    const bool unknown = facts(position).client == ClientStatus::unknown;
+    if (!unknown) ++surplus;
+    if (!facts(position).server_terminal() && !(fixed_ && unknown)) add(position, kWorking);
   });
   if (surplus > 0) stop_surplus(surplus);
   counters().stop += static_cast<std::uint64_t>(count(kStopped));
@@ -591,7 +628,7 @@ void GroupRun::stop_surplus(std::int64_t surplus) {
       if (!chosen(position)) return;
       take(position);
       remove(position, kMigrate);
-      names.unset(facts(position).name_index);
+      names.unset(facts(position).name_index, run_.input.compat);
     });
     if (surplus == 0) return;
   }
@@ -673,14 +710,16 @@ std::int64_t GroupRun::destructive_limit() {  // R-RECON-183
 void GroupRun::place_missing() {  // 6.15
   place_limit_ = destructive_limit();
   std::vector<ClusterResult::Place> missing;
-  if (!clients_stop_later_) {
+  if (!clients_stop_later_ || fixed_) {
     each(kNow, [&](std::uint32_t position) {
       missing.push_back(replacing(position));
       missing.back().reschedule = true;
     });
     std::int64_t have = count(kUntainted) + count(kMigrate) + count(kNow);
+    const auto waits = [&](std::uint32_t position) { return scratch_.followup_of_[position] != kNoFollowup; };
+    if (clients_stop_later_) each(kLost, [&](std::uint32_t position) { have += waits(position); });
     each(kLost, [&](std::uint32_t position) {
-      if (have >= wanted()) return;
+      if (have >= wanted() || waits(position)) return;
       ++have;
       missing.push_back(replacing(position));
       missing.back().lost = true;
@@ -714,7 +753,11 @@ void GroupRun::place_missing() {  // 6.15
 
 /// While paused, failed or with canaries out, only what was lost or failed is replaced (R-RECON-193 to 196).
 void GroupRun::place_ungated(const std::vector<ClusterResult::Place>& missing) {
-  const auto lost = static_cast<std::size_t>(count(kLost));
+  if (fixed_) {  // what is lost by its own placement, what is rescheduled once
+    for (const ClusterResult::Place& place : missing)
+      if (place.lost) run_.result.place.push_back(place), ++counters().place;
+  }
+  const auto lost = fixed_ ? 0 : static_cast<std::size_t>(count(kLost));
   const std::size_t first = std::min(lost, missing.size());  // whatever their kind (R-RECON-195)
   run_.result.place.insert(run_.result.place.end(), missing.begin(),
                            missing.begin() + static_cast<std::ptrdiff_t>(first));
@@ -726,7 +769,7 @@ void GroupRun::place_ungated(const std::vector<ClusterResult::Place>& missing) {
     if (run_.failed && of_current_deployment(position)) continue;
     run_.result.place.push_back(place);
     ++counters().place;
-    if (in(position, kDisconnecting)) continue;
+    if (in(position, kDisconnecting) || (fixed_ && in(position, kMigrate))) continue;
     stop(position, kRescheduled);
     ++counters().stop;
   }
@@ -746,12 +789,14 @@ void GroupRun::update_destructively() {  // R-RECON-197, 198
 
 void GroupRun::migrate() {  // R-RECON-199 to 202
   counters().migrate += static_cast<std::uint64_t>(count(kMigrate));
+  const std::size_t stops_before = run_.result.stop.size();
   each(kMigrate, [&](std::uint32_t position) {
     const AllocFacts& f = facts(position);
     stop(position, kMigrating);
     if (f.has(AllocFacts::kBatchJob) && f.wants(AllocFacts::kReschedule | AllocFacts::kMigrateDisablePlacement)) return;
     run_.result.place.push_back(replacing(position));
   });
+  if (fixed_) count_stops(run_.result.stop.size() - stops_before);
 }
 
 void GroupRun::attach_deployment() {  // 6.16
@@ -871,6 +916,7 @@ ClusterResult ClusterReconciler::run(const ClusterInput& input, UpdateJudge& upd
   ClusterResult result;
   Run run{input, updates, ids, result, {}, false, false, false, false, {}, {}};
   const model::Deployment* old = sort_out_deployments(run);
+  result.set_aside = old != nullptr;
   if (run.current) {
     const std::string& status = run.current->status;
     run.paused = status == "paused" || status == "pending" || status == "initializing";

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/compat.h"
 #include "model/eval.h"
 #include "reconcile/alloc_facts.h"
 #include "reconcile/name_index.h"
@@ -63,6 +64,7 @@ struct ClusterInput {
   std::int64_t eval_priority = 0;
   std::int64_t now = 0;            ///< ns
   bool disconnect_support = true;  ///< R-RECON-22, R-SEED-61
+  model::Compat compat = model::Compat::nomad;
 };
 
 struct ClusterResult {
@@ -107,6 +109,7 @@ struct ClusterResult {
   std::vector<Followup> followups;         ///< to create; the other lists refer to positions here
   std::optional<model::Deployment> deployment;
   std::vector<model::DeploymentStatusUpdate> deployment_updates;
+  bool set_aside = false;  ///< the input's deployment is not the current one (R-RECON-69, 71, 72)
 };
 
 /// Name of a placement (R-RECON-39).
@@ -130,6 +133,7 @@ class ClusterReconciler {
   std::vector<std::uint32_t> rows_;        // all rows, by group, each group in order K
   std::vector<std::uint16_t> sets_;        // per position of the group at work: in which sets it is
   std::vector<std::int32_t> followup_of_;  // per position of the group at work
+  std::vector<std::uint8_t> stopped_;      // likewise, with `fixed` only: there is a stop entry
   std::vector<std::uint32_t> asked_;       // rows handed to the update function
   std::vector<UpdateKind> answers_;
   std::vector<std::uint32_t> indexes_, other_indexes_;

@@ -74,13 +74,15 @@ std::vector<std::uint32_t> NameIndex::next(std::size_t n) {
   return out;
 }
 
-void NameIndex::unset(std::uint32_t index) {
+void NameIndex::unset(std::uint32_t index, model::Compat compat) {
   index = std::min(index, kMaxIndex);
   const auto entry = duplicates_.find(index);
   if (entry == duplicates_.end())
     clear(index);
-  else if (entry->second == 1)  // a count that stays above 0 is not stored
+  else if (entry->second == 1)
     duplicates_.erase(entry);
+  else if (compat == model::Compat::fixed)  // Nomad does not store a count that stays above 0
+    --entry->second;
 }
 
 std::vector<std::uint32_t> NameIndex::next_canaries(std::size_t n, std::span<const std::uint32_t> existing,

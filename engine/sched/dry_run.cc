@@ -100,7 +100,7 @@ class DryRun::Applying final : public Planner {
     const tables::Snapshot& now = log_.store().current();
     for (const auto& [node, allocs] : applied.result.node_allocation)
       for (const model::Allocation& alloc : allocs) out_.placed += alloc.create_index == alloc.modify_index;
-    if (applied.result.rejected_nodes.empty()) return answer;
+    if (applied.result.rejected_nodes.empty()) return answer;  // nobody stops the job meanwhile
     ++out_.refused;
     out_.refusals.clear();
     refused_.clear();
@@ -231,7 +231,7 @@ std::vector<Refusal> DryRun::refusals(const model::Plan& submitted) const {  // 
 Rehearsal DryRun::rehearse(std::uint64_t order, std::uint32_t plans_max) {
   Rehearsal out;
   snapshot_.reset();
-  log::StateLog log(store_);
+  log::StateLog log(store_, scratch_.options.compat);
   model::ClusterState state = state_;
   if (changed_) {
     std::erase(state.jobs, stored_);

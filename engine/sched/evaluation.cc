@@ -66,7 +66,7 @@ AttemptEnd submit_plan(Planner& planner, const Snapshot*& state, EvalResult& res
     if (GroupResult* of = result.group(group); of && of->has_queued) --of->queued;
   };
   for (const PlannedAlloc& alloc : result.plan.allocs) {
-    if (!committed(alloc.node)) {
+    if (done.placements_refused || !committed(alloc.node)) {
       full = false;
       continue;
     }

@@ -144,6 +144,7 @@ struct Submission {
   std::string error;                            ///< R-SCHED-41
   const tables::Snapshot* refreshed = nullptr;  ///< newer state to go on with; outlives process()
   bool nothing_committed = false;
+  bool placements_refused = false;                 ///< its new allocations: the job was stopped meanwhile
   std::span<const tables::NodeRow> refused_nodes;  ///< which lost their stops, placements and preemptions
   bool stored = true;                              ///< false: a dry run; indexes did not move (R-SCHED-45)
 };

@@ -114,7 +114,9 @@ struct GenericScheduler::Missing {
 class GenericScheduler::Updates final : public reconcile::UpdateJudge {
  public:
   explicit Updates(GenericScheduler& scheduler)
-      : scheduler_(scheduler), check_(*scheduler.state_, *scheduler.job_, scheduler.stack_, scheduler.result_->plan) {}
+      : scheduler_(scheduler),
+        check_(*scheduler.state_, *scheduler.job_, scheduler.stack_, scheduler.result_->plan,
+               scheduler.scratch_.options.compat) {}
 
   void judge(std::span<const std::uint32_t> positions, std::span<reconcile::UpdateKind> kinds) override {
     using reconcile::UpdateKind;
@@ -159,7 +161,7 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
   const bool served =
       run_attempts(eval.batch ? kBatchAttempts : kServiceAttempts, result, [&] { return attempt(planner); });
   if (result.status == EvalStatus::error) return;
-  if (!served) {  // R-SCHED-17
+  if (!served && !(fixed() && result.has_blocked)) {  // R-SCHED-17; `fixed` goes on with the one of an earlier attempt
     write_eligibility();
     result.blocked_id = ids.next();
     const std::string error =
@@ -334,6 +336,7 @@ bool GenericScheduler::reconcile_job() {
   deployment_ = eval_->batch ? nullptr : latest_deployment(*state_, eval_->job);
   if (job_ && !job_->stopped) stack_.set_job(*job_, config_for(*job_));
   allocs_.read(*state_, eval_->job, deployment_ ? uuid(deployment_->id) : base::Uuid{});
+  if (fixed()) written_followups_.clear();
   for (const auto& [row, id] : written_followups_) allocs_.write_followup(row, base::to_text(id));
 
   finish_lost(*state_, allocs_, [&](std::uint32_t position) {  // R-SCHED-35
@@ -346,6 +349,7 @@ bool GenericScheduler::reconcile_job() {
   input.job_id = state_->text(key.job_id);
   input.is_batch = eval_->batch;
   input.disconnect_support = scratch_.options.disconnect_support;
+  input.compat = scratch_.options.compat;
   input.deployment = deployment_.get();
   input.allocs = allocs_.facts();
   input.group_names = allocs_.group_names();
@@ -403,7 +407,7 @@ void GenericScheduler::apply_result() {
     plan.deployment = std::make_shared<const model::Deployment>(*r.deployment);
     result.deployment_id = uuid(r.deployment->id);
     deployment_is_active_ = model::is_active_deployment(r.deployment->status);
-  } else if (deployment_) {
+  } else if (deployment_ && !(fixed() && r.set_aside)) {
     result.deployment_id = uuid(deployment_->id);
     deployment_is_active_ = model::is_active_deployment(deployment_->status);
   }
@@ -414,10 +418,13 @@ void GenericScheduler::apply_result() {
 
   const auto rows = allocs_.rows();
   const auto facts = allocs_.facts();
+  // A delayed evaluation creates no follow-ups (R-SCHED-54); Nomad names them all the same (R-SCHED-56).
+  const bool names_followups = eval_->wait_until.is_zero() || !fixed();
+  if (!names_followups) r.attribute_updates.clear(), r.followups_in_alloc.clear();
   for (const ClusterResult::Update& update : r.followups_in_alloc)
     written_followups_.emplace_back(rows[update.row], plan.followups[static_cast<std::size_t>(update.followup)]);
-  const auto followup_of = [](std::int32_t followup) {
-    return followup == reconcile::kNoFollowup ? kNoRow : static_cast<std::uint32_t>(followup);
+  const auto followup_of = [&](std::int32_t followup) {
+    return followup == reconcile::kNoFollowup || !names_followups ? kNoRow : static_cast<std::uint32_t>(followup);
   };
   for (const ClusterResult::Stop& s : r.stop) {
     std::optional<tables::Client> client;
@@ -563,18 +570,21 @@ bool GenericScheduler::place(const Missing& missing) {
   const auto facts = allocs_.facts();
 
   const CompiledJob* version = job_;
+  std::uint16_t placing = placing_deployment_;
   if (missing.downgrade) {
     base::Uuid deployment;
     if (const CompiledJob* older = older_version(missing, deployment)) {
       version = older;
-      placing_deployment_ = static_cast<std::uint16_t>(plan.deployment_ids.size());  // R-SCHED-72: from here on
+      placing = static_cast<std::uint16_t>(plan.deployment_ids.size());
       plan.deployment_ids.push_back(deployment);
+      if (!fixed()) placing_deployment_ = placing;  // R-SCHED-72: from here on
     }
   }
   const std::uint32_t position = group_position(*version, group.name);
   const CompiledGroup& compiled = version->groups[position];
   if (group.failed) {  // R-SCHED-63
     group.coalesce(compiled.spec);
+    if (fixed() && missing.reschedule && missing.previous != kNoRow) mark_not_placed(missing);
     return true;
   }
   const bool downgraded = version != job_;
@@ -623,7 +633,7 @@ bool GenericScheduler::place(const Missing& missing) {
     alloc.shape = std::move(selected->shape);
     alloc.metrics = metrics;
     alloc.job = downgraded ? version_of(*version) : kNoRow;
-    alloc.deployment = placing_deployment_;
+    alloc.deployment = placing;
     alloc.canary = missing.canary && !result_->deployment_id.is_nil();  // R-SCHED-86
     if (missing.previous != kNoRow) {
       alloc.previous = allocs_.rows()[missing.previous];
@@ -633,7 +643,7 @@ bool GenericScheduler::place(const Missing& missing) {
     if (names && names->is_duplicate(missing.name_index)) {  // R-SCHED-83
       alloc.name_index = names->next(1).front();
       alloc.keeps_name = false;
-      names->unset(missing.name_index);
+      names->unset(missing.name_index, scratch_.options.compat);
     }
     if (missing.reschedule && missing.previous != kNoRow) {  // R-SCHED-88 to 94
       alloc.tracker = static_cast<std::uint32_t>(plan.trackers.size());
@@ -681,7 +691,7 @@ void GenericScheduler::note_replaced(std::uint32_t position) {
   for (plan::PlannedStop& stop : plan.stops)
     if (stop.alloc == row && !stop.evict && !stop.dropped) {
       stop.replaced = true;
-      stop.keeps_description = scratch_.options.keep_stop_description;
+      stop.keeps_description = scratch_.options.keep_stop_description || fixed();
       return;
     }
   if (plan::PlannedUpdate* update = stack_.update_of(row)) update->note = plan::PlannedUpdate::Note::ok;

@@ -59,6 +59,7 @@ class GenericScheduler {
   bool use_version(const tables::CompiledJob& job, bool reload);
   bool failed_to_process();
   void write_eligibility();
+  [[nodiscard]] bool fixed() const { return scratch_.options.compat == model::Compat::fixed; }
   [[nodiscard]] StackConfig config_for(const tables::CompiledJob& job) const;
 
   Scratch& scratch_;

@@ -45,11 +45,16 @@ const InPlaceCheck::Verdict& InPlaceCheck::verdict(AllocRow alloc) {
       return verdicts_[last_verdict_];
     }
     const auto& theirs = snapshot_.jobs.versions[version]->spec;
-    Verdict v{version, group, model::tasks_updated(*theirs, *job_.spec, snapshot_.text(group)), false, kNoRow};
+    Verdict v{version, group, model::tasks_updated(*theirs, *job_.spec, snapshot_.text(group), compat_), false, kNoRow};
     model::Allocation of;
     of.job = theirs;
     of.task_group = snapshot_.text(group);
-    v.run_limited = model::max_run_duration(of).has_value();
+    const auto limit = model::max_run_duration(of);
+    v.run_limited = limit.has_value();
+    if (compat_ == model::Compat::fixed) {  // only when that is what changes
+      of.job = job_.spec;
+      v.run_limited = limit && model::max_run_duration(of) != limit;
+    }
     for (std::uint32_t g = 0; g < job_.groups.size() && v.position == kNoRow; ++g)
       if (job_.groups[g].name == group) v.position = g;
     found = verdicts_.insert(verdicts_.end(), v);

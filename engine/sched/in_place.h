@@ -15,8 +15,9 @@ namespace berth::sched {
 class InPlaceCheck {
  public:
   /// `job` was given to `stack`. The plan is changed for the length of a test only.
-  InPlaceCheck(const tables::Snapshot& snapshot, const tables::CompiledJob& job, GenericStack& stack, PlanRows& plan)
-      : snapshot_(snapshot), job_(job), stack_(stack), plan_(plan) {}
+  InPlaceCheck(const tables::Snapshot& snapshot, const tables::CompiledJob& job, GenericStack& stack, PlanRows& plan,
+               model::Compat compat)
+      : snapshot_(snapshot), job_(job), stack_(stack), plan_(plan), compat_(compat) {}
 
   enum class Answer : std::uint8_t { ignore, in_place, destructive };
 
@@ -51,6 +52,7 @@ class InPlaceCheck {
   const tables::CompiledJob& job_;
   GenericStack& stack_;
   PlanRows& plan_;
+  const model::Compat compat_;
   std::vector<Verdict> verdicts_;
   std::size_t last_verdict_ = 0;
   tables::JobRow last_version_ = tables::kNoRow;

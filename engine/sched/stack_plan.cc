@@ -114,14 +114,18 @@ void GenericStack::stopped(std::uint32_t index) {
 bool GenericStack::pop_stop(AllocRow alloc) {
   const tables::AllocTable& allocs = snapshot_->allocs;
   const NodeRow node = allocs.node[alloc];
+  const bool by_id = scratch_.options.compat == model::Compat::fixed;  // Nomad takes back the last stop of a node only
+  const auto is_candidate = [&](const PlannedStop& stop) {
+    return !stop.evict && !stop.dropped && (!by_id || stop.alloc == alloc);
+  };
   PlannedStop* last = nullptr;
   if (node == kNoRow) {
     // Without a node row there is no chain: the nodes that are gone are few.
     for (PlannedStop& stop : plan_->stops)
-      if (!stop.evict && !stop.dropped && allocs.node[stop.alloc] == kNoRow) last = &stop;
+      if (allocs.node[stop.alloc] == kNoRow && is_candidate(stop)) last = &stop;
   } else if (const NodeOverlay* overlay = scratch_.overlay(node)) {
     for (std::uint32_t i = overlay->first_stop; i != kNoRow && !last; i = plan_->stops[i].next_on_node)
-      if (!plan_->stops[i].evict && !plan_->stops[i].dropped) last = &plan_->stops[i];
+      if (is_candidate(plan_->stops[i])) last = &plan_->stops[i];
   }
   if (!last || last->alloc != alloc) return false;
   last->dropped = true;

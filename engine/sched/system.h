@@ -62,9 +62,12 @@ class SystemScheduler {
   void no_option(const Tuple& tuple, std::uint32_t group);
   void add_filtered(GroupResult& out, Group& group);
   void deploy();
+  void add_status(base::Uuid deployment, std::string_view status, std::string_view description);
+  void add_statuses();
   void trim_canaries(std::int64_t required, std::uint32_t group, std::vector<std::string>& canaries);
   void drop_trimmed();
 
+  [[nodiscard]] bool fixed() const { return scratch_.options.compat == model::Compat::fixed; }
   [[nodiscard]] const reconcile::RequiredName& name_of(const Tuple& tuple) const {
     return input_->required[tuple.required];
   }
@@ -107,6 +110,7 @@ class SystemScheduler {
   std::size_t destructive_count_ = 0;
   std::vector<Tuple> place_;
   std::vector<std::uint8_t> trimmed_;  // by position in plan.allocs: a canary too many
+  std::vector<std::uint8_t> blocked_;  // by visit, with `fixed` only: its node has a blocked evaluation
 };
 
 }  // namespace berth::sched

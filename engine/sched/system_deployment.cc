@@ -29,7 +29,10 @@ void SystemScheduler::deploy() {
     result.groups[g].has_updates = true;
     result.groups[g].updates.place = static_cast<std::uint64_t>(groups_[g].candidates);
   }
-  if (!deployment_) return;
+  if (!deployment_) {
+    if (fixed() && stored_deployment_) add_statuses();  // of one that is set aside
+    return;
+  }
   model::Deployment& deployment = *deployment_;
   bool complete = true;
   trimmed_.assign(result.plan.allocs.size(), 0);
@@ -57,17 +60,17 @@ void SystemScheduler::deploy() {
 
   if (std::find(trimmed_.begin(), trimmed_.end(), 1) != trimmed_.end()) drop_trimmed();
 
-  for (const auto& update : diff_->deployment_updates)
-    result.plan.deployment_updates.push_back({update.created
-                                                  ? base::parse_uuid(diff_->created_id).value_or(base::Uuid{})
-                                                  : base::parse_uuid(stored_deployment_->id).value_or(base::Uuid{}),
-                                              update.status, update.description});
+  add_statuses();
   if (model::requires_promotion(deployment)) {  // R-SCHED-183
-    deployment.status_description = model::has_auto_promote(deployment)
-                                        ? "Deployment is running pending automatic promotion"
-                                        : "Deployment is running but requires manual promotion";
+    const std::string_view text = model::has_auto_promote(deployment)
+                                      ? "Deployment is running pending automatic promotion"
+                                      : "Deployment is running but requires manual promotion";
+    deployment.status_description = text;
+    if (fixed())  // R-SCHED-189 would write another text over it
+      for (plan::PlannedStatus& update : result.plan.deployment_updates)
+        if (update.deployment == deployment_id_ && update.status == "running") update.description = text;
   } else if (complete) {
-    result.plan.deployment_updates.push_back({deployment_id_, "successful", "Deployment completed successfully"});
+    add_status(deployment_id_, "successful", "Deployment completed successfully");
   }
   const bool empty = std::none_of(deployment.task_groups.begin(), deployment.task_groups.end(),
                                   [](const auto& group) { return group.second.has_value(); });
@@ -76,8 +79,32 @@ void SystemScheduler::deploy() {
     result.deployment_id = {};
     return;
   }
+  // R-SCHED-187: Nomad submits it always.
+  if (fixed() && stored_deployment_ && *stored_deployment_ == deployment) return;
   result.plan.has_deployment = true;
   result.plan.deployment = std::make_shared<const model::Deployment>(deployment);
+}
+
+/// The updates of the reconciler.
+void SystemScheduler::add_statuses() {
+  for (const auto& update : diff_->deployment_updates)
+    add_status(base::parse_uuid(update.created ? diff_->created_id : stored_deployment_->id).value_or(base::Uuid{}),
+               update.status, update.description);
+}
+
+/// With `fixed` a deployment that is over, or that the plan ends already, gets no further update: it would be refused
+/// (R-CTRL-708).
+void SystemScheduler::add_status(base::Uuid deployment, std::string_view status, std::string_view description) {
+  auto& updates = result_->plan.deployment_updates;
+  if (fixed()) {
+    const bool ended = stored_deployment_ && !model::is_active_deployment(stored_deployment_->status) &&
+                       base::parse_uuid(stored_deployment_->id) == deployment;
+    const bool ends = std::any_of(updates.begin(), updates.end(), [&](const plan::PlannedStatus& update) {
+      return update.deployment == deployment && !model::is_active_deployment(update.status);
+    });
+    if (ended || ends) return;
+  }
+  updates.push_back({deployment, status, description});
 }
 
 void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, std::vector<std::string>& canaries) {
@@ -90,9 +117,11 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
   std::int64_t left = required;
   // F and P of R-SCHED-175: who replaces a canary of a failed deployment; of all groups.
   std::vector<AllocRow> replaced;
-  for (const Tuple& tuple : place_)
+  for (const Tuple& tuple : place_) {
+    if (fixed() && name_of(tuple).group != group) continue;
     if (const AllocRow row = row_of(tuple); row != kNoRow)
       if (const model::Allocation* alloc = cold(row); alloc && model::is_canary(*alloc)) replaced.push_back(row);
+  }
   std::sort(replaced.begin(), replaced.end());
   const auto is_preferred = [&](const PlannedAlloc& alloc) {
     return alloc.previous != kNoRow && std::binary_search(replaced.begin(), replaced.end(), alloc.previous);
@@ -120,18 +149,28 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
     if (plan.allocs[i].canary && plan.allocs[i].group == group)
       entries.push_back({state_->nodes.id(plan.allocs[i].node), true, i});
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.node < b.node; });
+  if (fixed())  // marks stay, and count as the running canaries do
+    std::erase_if(entries, [&](const Entry& entry) {
+      if (entry.is_new) return false;
+      canaries.push_back(cold(plan.updates[entry.index].alloc)->id);
+      --left;
+      return true;
+    });
   std::vector<AllocRow> kept_running;
   for (const Entry& entry : entries) {
     const bool preferred = entry.is_new && is_preferred(plan.allocs[entry.index]);
     const bool not_ready =
         !entry.is_new && input_->visits[diff_->disconnecting[entry.index].visit].not_ready;  // R-SCHED-178
     if (!not_ready && (left > 0 || preferred)) {                                             // R-SCHED-179
-      --left;
+      if (!(fixed() && preferred)) --left;  // Nomad subtracts those a second time
       canaries.push_back(entry.is_new ? base::to_text(plan.allocs[entry.index].id)
                                       : cold(plan.updates[entry.index].alloc)->id);
       continue;
     }
-    plan.has_empty_list = true;  // R-SCHED-180, 181
+    if (fixed())
+      --result_->groups[group].queued;  // what it replaces goes on
+    else
+      plan.has_empty_list = true;  // R-SCHED-180, 181
     if (!entry.is_new) {
       plan.updates[entry.index].dropped = true;
       continue;
@@ -144,7 +183,7 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
     if (!stop.evict && std::binary_search(kept_running.begin(), kept_running.end(), stop.alloc)) stop.dropped = true;
 }
 
-/// Takes the trimmed canaries out of the plan. What they would have evicted stays in it (R-SCHED-181).
+/// Takes the trimmed canaries out of the plan. What they would have evicted stays in it (R-SCHED-181), but for `fixed`.
 void SystemScheduler::drop_trimmed() {
   PlanRows& plan = result_->plan;
   std::vector<std::uint32_t> moved(plan.allocs.size());
@@ -162,8 +201,11 @@ void SystemScheduler::drop_trimmed() {
     ++kept;
   }
   plan.allocs.resize(kept);
-  for (plan::PlannedStop& stop : plan.stops)
-    if (stop.evict) stop.by = moved[stop.by];
+  for (plan::PlannedStop& stop : plan.stops) {
+    if (!stop.evict) continue;
+    stop.by = moved[stop.by];
+    stop.dropped = stop.dropped || (fixed() && stop.by >= plan::kDroppedBy);
+  }
   for (std::uint32_t i = 0; i < kept; ++i) {  // the chains by node again
     PlannedAlloc& alloc = plan.allocs[i];
     NodeOverlay& overlay = scratch_.own_overlay(alloc.node);

@@ -175,12 +175,12 @@ void Workers::settle(Message& message) {
     counters_.plans.fetch_add(1, std::memory_order_relaxed);
     host_.apply(message.eval, lane);
     message.error = lane.applied.error;
-    if (!lane.applied.rejected_nodes.empty()) {
+    if (lane.applied.partial()) {
       counters_.conflicts.fetch_add(1, std::memory_order_relaxed);
       if (lane.applied.index != 0) counters_.partial.fetch_add(1, std::memory_order_relaxed);
       if (lane.applied.committed > 0) lane.attempts = 0;  // progress (R-SCHED-7)
     }
-    if (message.error.empty() && !lane.applied.rejected_nodes.empty()) {
+    if (message.error.empty() && lane.applied.partial()) {
       message.done = lane.attempts >= config_.attempts;
       if (message.done) {
         counters_.gave_up.fetch_add(1, std::memory_order_relaxed);
