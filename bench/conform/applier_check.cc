@@ -48,11 +48,11 @@ void compare_tables(const char* what, const Table& want, const Table& got, std::
 
 std::vector<std::string> compare_appliers(const model::ClusterState& before, const model::Plan& plan,
                                           std::int64_t now_ns, std::uint64_t index, const tables::Snapshot& after,
-                                          const plan::ApplyResult& reported) {
+                                          const plan::ApplyResult& reported, model::Compat compat) {
   std::vector<std::string> problems;
   tables::StateStore store;
   store.load(before);
-  log::StateLog log(store);
+  log::StateLog log(store, compat);
   log.load(before);
   log.set_table_index(log::Table::nodes, 1);  // only whether there is one matters here (R-CTRL-617)
   log.seen(index - 1);
@@ -66,6 +66,8 @@ std::vector<std::string> compare_appliers(const model::ClusterState& before, con
   if (rejected != done.result.rejected_nodes)
     problems.push_back(
         fmt::format("{} nodes are rejected and should be {}", rejected.size(), done.result.rejected_nodes.size()));
+  if (done.placements_refused != reported.placements_refused)
+    problems.push_back(fmt::format("placements are {}refused", done.placements_refused ? "not " : ""));
   if (evals != reported.preempted_jobs.size())
     problems.push_back(
         fmt::format("{} jobs are evaluated for preemptions and should be {}", reported.preempted_jobs.size(), evals));

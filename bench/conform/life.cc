@@ -115,9 +115,9 @@ class Life final : public sched::Planner {
   LifeReport report_;
   std::int64_t now_ = kStart;
   tables::StateStore store_;
-  log::StateLog log_{store_};
+  log::StateLog log_{store_, options_.decisions.compat};
   log::Requests requests_{log_, [this] { return next_id(); }};
-  plan::Applier applier_{store_};
+  plan::Applier applier_{store_, options_.decisions.compat};
   plan::ApplyResult applied_;
   sched::Scratch scratch_;
   sched::GenericScheduler generic_{scratch_}, exhaustive_{scratch_};
@@ -126,7 +126,7 @@ class Life final : public sched::Planner {
   model::Evaluation eval_;  // under way
   int submitted_ = 0;       // plans of it
   std::deque<tables::SnapshotRef> refreshed_;
-  LifeQueue queue_{store_};
+  LifeQueue queue_{store_, options_.decisions.compat};
   std::vector<std::string> nodes_to_evaluate_;  // that changed under a plan
   std::set<tables::JobKeyRow> refused_;         // jobs of which a plan was refused in part and not made anew
   // Jobs of which an allocation was renamed because its name stood twice in the index; the new name may be in use as
@@ -659,7 +659,7 @@ sched::Submission Life::submit(const sched::EvalResult& result) {
     if (stop.replaced) replaced_.insert(after.allocs.id[stop.alloc]);
   check_state(after, replaced_, problems);
   if (options_.compare_appliers && problems.empty())
-    problems = compare_appliers(before_objects, plan, now_, facts.index, after, applied_);
+    problems = compare_appliers(before_objects, plan, now_, facts.index, after, applied_, options_.decisions.compat);
 
   for (const tables::JobKeyRow key : applied_.preempted_jobs)
     ask(*after.jobs.versions[after.jobs.keys[key].current]->spec, "preemption");
@@ -667,6 +667,7 @@ sched::Submission Life::submit(const sched::EvalResult& result) {
   out.error = applied_.error;
   out.nothing_committed = facts.all_at_once && !applied_.rejected_nodes.empty();
   out.refused_nodes = applied_.rejected_nodes;
+  out.placements_refused = applied_.placements_refused;
   if (applied_.refresh_index != 0) {
     refused_.insert(store_.job_key(eval_.namespace_, eval_.job_id));
     out.refreshed = &*refreshed_.emplace_back(store_.snapshot());

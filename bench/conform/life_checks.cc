@@ -149,7 +149,7 @@ void check_commit(const Snapshot& after, const plan::PlanRows& plan, const plan:
   for (const plan::PlannedAlloc& alloc : plan.allocs) {
     const AllocRow row = store.find_alloc(alloc.id);
     const bool stored = row != kNoRow;
-    if (stored == (rejected(alloc.node) || nothing))
+    if (stored == (rejected(alloc.node) || nothing || result.placements_refused))
       problems.push_back(fmt::format("R-CTRL-1733: a planned allocation is {}", stored ? "stored" : "missing"));
     const std::uint8_t bits = after.nodes.state[alloc.node];
     if (stored && (after.nodes.status(alloc.node) != tables::NodeStatus::ready || !(bits & tables::kEligible) ||

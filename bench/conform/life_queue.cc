@@ -14,9 +14,10 @@ namespace {
 using broker::EvalRow;
 using broker::Token;
 
-broker::Config queue_config() {
+broker::Config queue_config(model::Compat compat) {
   broker::Config out;
   out.order = broker::ReadyOrder::exact;
+  out.compat = compat;
   out.evals = 1U << 15;
   out.jobs = 64;
   return out;
@@ -24,7 +25,8 @@ broker::Config queue_config() {
 
 }  // namespace
 
-LifeQueue::LifeQueue(tables::StateStore& store) : store_(store), broker_(queue_config()), tracker_(store.symbols()) {
+LifeQueue::LifeQueue(tables::StateStore& store, model::Compat compat)
+    : store_(store), broker_(queue_config(compat)), tracker_(store.symbols(), compat) {
   broker_.enable();
   tracker_.enable(0);
 }
