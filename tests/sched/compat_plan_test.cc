@@ -1,0 +1,386 @@
+// Rows of the compatibility table that the schedulers decide around feasibility and ranking: what Nomad does, and what
+// Compat::fixed does.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "model/tasks_updated.h"
+#include "plan/apply.h"
+#include "sched/small_world.h"
+#include "tables/export.h"
+
+namespace berth::sched {
+namespace {
+
+/// Builds a world anew for either side, decides it and hands it on.
+template <class Build, class Check>
+void on_both_sides(Build build, std::string_view answers, Check check) {
+  for (const bool fixed : {false, true}) {
+    SCOPED_TRACE(fixed ? "fixed" : "nomad");
+    SmallWorld w = build();
+    w.options.compat = fixed ? model::Compat::fixed : model::Compat::nomad;
+    w.run(answers);
+    check(w, fixed);
+  }
+}
+
+model::ReschedulePolicy& policy_of(model::Job& job, std::int64_t delay_s) {
+  model::ReschedulePolicy& policy = job.task_groups[0].reschedule_policy.emplace();
+  policy.delay = delay_s * base::kSecond;
+  policy.delay_function = "constant";
+  policy.unlimited = true;
+  return policy;
+}
+
+/// A service on two nodes whose `count` allocations on the first failed an hour ago.
+SmallWorld with_failed(std::int64_t delay_s, std::int64_t count) {
+  SmallWorld w;
+  w.add_node(), w.add_node();
+  const auto job = SmallWorld::job("service", count);
+  policy_of(*job, delay_s);
+  w.store(job);
+  for (std::int64_t i = 0; i < count; ++i) w.add(job, 0, static_cast<std::uint64_t>(i), "failed");
+  return w;
+}
+
+TEST(CompatPlan, OnlyCreatedFollowupsAreNamed) {  // R-RECON-154, 223, R-SCHED-56
+  const auto delayed = [] {
+    SmallWorld w = with_failed(7200, 1);
+    w.eval.wait_until = base::Time{SmallWorld::kNow - 1};
+    return w;
+  };
+  on_both_sides(delayed, "", [](const SmallWorld& w, bool fixed) {
+    EXPECT_TRUE(w.created.empty());
+    EXPECT_EQ(w.plans.size(), fixed ? 0U : 1U);
+    if (fixed) return;
+    EXPECT_NE(w.placed().at(0).followup_eval_id, "");
+  });
+  const auto stopped_by_hand = [] {
+    SmallWorld w;
+    w.add_node();
+    const auto job = SmallWorld::job("batch", 1);
+    policy_of(*job, 240);
+    w.store(job);
+    model::Allocation& alloc = w.add(job, 0, 0);
+    alloc.desired_transition.migrate = alloc.desired_transition.reschedule = true;
+    alloc.modify_time = SmallWorld::kNow - 10 * base::kSecond;
+    return w;
+  };
+  on_both_sides(stopped_by_hand, "N", [](const SmallWorld& w, bool fixed) {
+    ASSERT_EQ(w.plans.size(), 2U);
+    ASSERT_EQ(w.created.size(), fixed ? 2U : 1U);  // Nomad's second attempt finds the ID in the allocation
+    ASSERT_EQ(w.stops().size(), 1U);
+    EXPECT_EQ(w.stops()[0].followup_eval_id, w.created.back().id);
+  });
+}
+
+TEST(CompatPlan, TheDeploymentOfADowngradeIsItsOwn) {  // R-SCHED-72
+  const auto build = [] {
+    SmallWorld w;
+    w.add_node(), w.add_node().status = "down";
+    const auto before = SmallWorld::job("service", 1, 0, {"web", "db"});
+    const auto after = SmallWorld::job("service", 1, 1, {"web", "db"});
+    for (const auto& job : {before, after}) {
+      auto& update = job->task_groups[0].update.emplace();
+      update.max_parallel = 1, update.canary = 1;
+      w.store(job);
+    }
+    w.add(before, 1, 0);
+    w.add_deployment(before, "successful").task_groups["web"].emplace().promoted = true;
+    model::Deployment& d = w.add_deployment(after, "running");
+    model::Allocation& canary = w.add(after, 0, 0);
+    canary.deployment_status.emplace().canary = true, canary.deployment_id = d.id;
+    auto& web = d.task_groups["web"].emplace();
+    web.desired_canaries = 1, web.desired_total = 1, web.placed_canaries = {canary.id};
+    return w;
+  };
+  on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
+    std::map<std::string, std::string> deployments;
+    for (const model::Allocation& alloc : w.placed()) deployments[alloc.task_group] = alloc.deployment_id;
+    EXPECT_EQ(deployments.at("web"), w.state.deployments[0].id);
+    EXPECT_EQ(deployments.at("db"), w.state.deployments[fixed ? 1 : 0].id);
+  });
+}
+
+TEST(CompatPlan, ADeploymentThatIsSetAsideGivesNoId) {  // R-SCHED-49; R-SCHED-147 of system jobs likewise
+  for (const char* type : {"service", "system"}) {
+    SCOPED_TRACE(type);
+    const auto build = [type] {
+      SmallWorld w;
+      w.add_node();
+      const auto before = SmallWorld::job(type, 1, 0), after = SmallWorld::job(type, 1, 1);
+      after->priority = 60;
+      w.store(before), w.store(after);
+      w.add(before, 0, 0);
+      w.add_deployment(before, "running").task_groups["web"].emplace().desired_total = 1;
+      return w;
+    };
+    on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
+      const std::string expected = fixed ? "" : w.state.deployments[0].id;
+      EXPECT_EQ(w.updated.deployment_id, expected);
+      ASSERT_EQ(w.placed().size(), 1U);
+      EXPECT_EQ(w.placed()[0].deployment_id, expected);
+      ASSERT_EQ(w.plans[0].deployment_updates.size(), 1U);  // it is cancelled on both sides
+      EXPECT_EQ(w.plans[0].deployment_updates[0].status, "cancelled");
+    });
+  }
+}
+
+TEST(CompatPlan, ACoalescedFailureIsMarkedToo) {  // R-SCHED-27, 63, 96
+  const auto build = [] {
+    SmallWorld w = with_failed(30, 2);
+    for (model::Node& node : w.state.nodes) node.scheduling_eligibility = "ineligible";
+    return w;
+  };
+  on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
+    EXPECT_EQ(w.stops().size(), fixed ? 0U : 2U);
+    ASSERT_EQ(w.placed().size(), fixed ? 2U : 1U);
+    for (const model::Allocation& alloc : w.placed())
+      EXPECT_EQ(alloc.reschedule_tracker->last_reschedule, "no placement");
+    EXPECT_EQ(w.updated.failed_tg_allocs.at("web").coalesced_failures, 1);
+  });
+}
+
+TEST(CompatPlan, AReplacedAllocKeepsItsReasonAndTheNote) {  // R-SCHED-94, R-CTRL-703
+  on_both_sides([] { return with_failed(30, 1); }, "",
+                [](const SmallWorld& w, bool fixed) {
+                  const char* const reason = fixed ? "alloc was rescheduled because it failed" : "";
+                  ASSERT_EQ(w.stops().size(), 1U);
+                  EXPECT_EQ(w.stops()[0].desired_description, reason);
+                  tables::StateStore store;
+                  store.load(w.state);
+                  plan::ApplyResult applied;
+                  plan::apply(store, w.result.plan, w.state.index + 1, false, applied, w.options.compat);
+                  const tables::AllocRow row = store.find_alloc(*base::parse_uuid(w.state.allocs[0].id));
+                  const model::Allocation stored = tables::to_alloc(store.current(), row);
+                  EXPECT_EQ(stored.desired_status, "stop");
+                  EXPECT_EQ(stored.desired_description, reason);
+                  ASSERT_EQ(stored.reschedule_tracker.has_value(), fixed);
+                  if (!fixed) return;
+                  EXPECT_EQ(stored.reschedule_tracker->last_reschedule, "ok");
+                });
+}
+
+TEST(CompatPlan, ALimitedRunSkipsTheTestOnlyWhenTheLimitChanges) {  // R-SCHED-111, R-RECON-234
+  for (const std::int64_t limit_after : {60, 90}) {
+    SCOPED_TRACE(limit_after);
+    const auto build = [limit_after] {
+      SmallWorld w;
+      w.add_node();
+      const auto before = SmallWorld::job("batch", 1, 0), after = SmallWorld::job("batch", 1, 1);
+      before->task_groups[0].max_run_duration = 60 * base::kSecond;
+      after->task_groups[0].max_run_duration = limit_after * base::kSecond;
+      model::Constraint& constraint = after->constraints.emplace_back();  // the node does not hold it
+      constraint.ltarget = "${attr.none}", constraint.operand = "=", constraint.rtarget = "x";
+      w.store(before), w.store(after);
+      w.add(before, 0, 0);
+      return w;
+    };
+    on_both_sides(build, "", [limit_after](const SmallWorld& w, bool fixed) {
+      const bool in_place = !fixed || limit_after != 60;
+      const model::DesiredUpdates& updates = w.updated.plan_annotations->desired_tg_updates.at("web");
+      EXPECT_EQ(updates.in_place_update, in_place ? 1U : 0U);
+      EXPECT_EQ(updates.destructive_update, in_place ? 0U : 1U);
+    });
+  }
+}
+
+TEST(CompatPlan, DeviceRequestsAreComparedAsMultisets) {  // R-SCHED-103
+  struct Case {
+    std::vector<std::int64_t> before, after;
+    bool nomad, fixed;
+  };
+  for (const Case& c : {Case{{1}, {1}, false, false}, Case{{1}, {2}, true, true}, Case{{1, 2}, {1, 2}, true, false},
+                        Case{{1, 2}, {2, 1}, true, false}, Case{{1, 1}, {2, 1}, false, true}}) {
+    const auto with = [](const std::vector<std::int64_t>& counts) {
+      const auto job = SmallWorld::job("service", 1);
+      for (const std::int64_t count : counts) {
+        model::RequestedDevice& device = job->task_groups[0].tasks[0].resources->devices.emplace_back();
+        device.name = "gpu", device.count = count;
+      }
+      return job;
+    };
+    EXPECT_EQ(model::tasks_updated(*with(c.before), *with(c.after), "web"), c.nomad);
+    EXPECT_EQ(model::tasks_updated(*with(c.before), *with(c.after), "web", model::Compat::fixed), c.fixed);
+  }
+}
+
+TEST(CompatPlan, TheBlockedEvaluationOfAnEarlierAttemptIsReused) {  // R-SCHED-17
+  const auto build = [] {
+    SmallWorld w;
+    w.add_node();
+    const auto job = SmallWorld::job("service", 2);
+    job->task_groups[0].tasks[0].resources->memory_mb = 3000;  // one fits
+    w.store(job);
+    return w;
+  };
+  on_both_sides(build, "NNNNN", [](const SmallWorld& w, bool fixed) {
+    EXPECT_EQ(w.updated.status, "failed");
+    ASSERT_EQ(w.created.size(), fixed ? 1U : 2U);
+    EXPECT_EQ(w.created.back().triggered_by, fixed ? "queued-allocs" : "max-plan-attempts");
+    EXPECT_EQ(w.updated.blocked_eval, w.created.back().id);
+  });
+}
+
+/// A job of version 0 on `nodes` nodes, whose version 1 asks for more memory.
+SmallWorld with_update(const char* type, int nodes, std::int64_t memory_mb) {
+  SmallWorld w;
+  const auto before = SmallWorld::job(type, 1, 0), after = SmallWorld::job(type, 1, 1);
+  after->task_groups[0].tasks[0].resources->memory_mb = memory_mb;
+  w.store(before), w.store(after);
+  for (int i = 0; i < nodes; ++i) {
+    w.add_node();
+    w.add(before, static_cast<std::size_t>(i), 0);
+  }
+  return w;
+}
+
+TEST(CompatPlan, AnUpdateWithoutRoomIsTakenBack) {  // R-SCHED-167
+  on_both_sides([] { return with_update("system", 1, 100'000); }, "",
+                [](const SmallWorld& w, bool fixed) {
+                  EXPECT_EQ(w.stops().size(), fixed ? 0U : 1U);
+                  EXPECT_TRUE(w.placed().empty());
+                  EXPECT_EQ(w.updated.queued_allocations->at("web"), 1);
+                });
+}
+
+TEST(CompatPlan, DesiredPlacementsDoNotWrap) {  // R-SCHED-161
+  const auto build = [] {
+    SmallWorld w = with_update("sysbatch", 1, 128);
+    auto job = std::make_shared<model::Job>(*w.state.jobs[0]);
+    model::Constraint& constraint = job->constraints.emplace_back();
+    constraint.ltarget = "${attr.none}", constraint.operand = "=", constraint.rtarget = "x";
+    w.state.jobs[0] = w.state.job_versions.back() = job;
+    return w;
+  };
+  on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
+    EXPECT_EQ(w.updated.plan_annotations->desired_tg_updates.at("web").place, fixed ? 0U : ~std::uint64_t{0});
+    EXPECT_EQ(w.stops().size(), fixed ? 0U : 1U);
+  });
+}
+
+TEST(CompatPlan, PlacedSystemAllocsNameTheirPool) {  // R-SCHED-165, R-FEAS-116
+  const auto build = [] {
+    SmallWorld w;
+    w.add_node();
+    w.store(SmallWorld::job("system", 1));
+    return w;
+  };
+  on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
+    ASSERT_EQ(w.placed().size(), 1U);
+    EXPECT_EQ(w.placed()[0].metrics->node_pool, fixed ? "default" : "");
+    EXPECT_EQ(w.placed()[0].metrics->nodes_in_pool, 1);
+  });
+}
+
+/// Four nodes to be updated, canaries on half of them.
+SmallWorld with_canaries() {
+  SmallWorld w = with_update("system", 4, 128);
+  auto job = std::make_shared<model::Job>(*w.state.jobs[0]);
+  auto& update = job->task_groups[0].update.emplace();
+  update.canary = 50, update.max_parallel = 4;
+  job->task_groups[0].disconnect.emplace().lost_after = 600 * base::kSecond;
+  w.state.jobs[0] = w.state.job_versions.back() = job;
+  return w;
+}
+
+TEST(CompatPlan, TrimmedCanariesAreNoLongerQueued) {  // R-SCHED-181, 189
+  on_both_sides(with_canaries, "", [](const SmallWorld& w, bool fixed) {
+    EXPECT_EQ(w.placed().size(), 2U);
+    EXPECT_EQ(w.stops().size(), 2U);
+    EXPECT_EQ(w.updated.queued_allocations->at("web"), fixed ? 0 : 2);
+    ASSERT_EQ(w.plans[0].deployment_updates.size(), 1U);
+    EXPECT_EQ(w.plans[0].deployment_updates[0].status, "running");
+    EXPECT_EQ(w.plans[0].deployment_updates[0].status_description,
+              fixed ? "Deployment is running but requires manual promotion" : "Deployment is running");
+  });
+}
+
+TEST(CompatPlan, ACanaryThatIsReplacedCountsOnce) {  // R-SCHED-175, 179
+  const auto build = [] {
+    SmallWorld w = with_canaries();
+    w.state.allocs[0].deployment_status.emplace().canary = true;  // of the version before
+    return w;
+  };
+  on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
+    EXPECT_EQ(w.plans[0].deployment->task_groups.at("web")->desired_canaries, 2);
+    EXPECT_EQ(w.plans[0].deployment->task_groups.at("web")->placed_canaries.size(), fixed ? 2U : 1U);
+    EXPECT_EQ(w.placed().size(), fixed ? 2U : 1U);
+  });
+}
+
+TEST(CompatPlan, TheMarkOfADisconnectedCanaryStays) {  // R-SCHED-178
+  const auto build = [] {
+    SmallWorld w = with_canaries();
+    const auto job = w.state.jobs[0];
+    model::Deployment& d = w.add_deployment(job, "running");
+    d.task_groups["web"].emplace().desired_canaries = 2;
+    w.state.allocs[0].job = job;
+    w.state.allocs[0].deployment_id = d.id;
+    w.state.allocs[0].deployment_status.emplace().canary = true;
+    w.state.nodes[0].status = "disconnected";
+    return w;
+  };
+  on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
+    std::set<std::string> unknown;
+    for (const model::Allocation& alloc : w.placed())
+      if (alloc.client_status == "unknown") unknown.insert(alloc.id);
+    EXPECT_EQ(unknown.size(), fixed ? 1U : 0U);
+    const auto& canaries = w.plans[0].deployment->task_groups.at("web")->placed_canaries;
+    EXPECT_EQ(canaries.size(), 2U);
+    EXPECT_EQ(std::count(canaries.begin(), canaries.end(), w.state.allocs[0].id), fixed ? 1 : 0);
+  });
+}
+
+TEST(CompatPlan, AnUnchangedDeploymentIsNoPlan) {  // R-SCHED-187, 188
+  const auto build = [] {
+    SmallWorld w;
+    w.add_node();
+    const auto job = SmallWorld::job("system", 1);
+    job->task_groups[0].update.emplace().max_parallel = 1;
+    w.store(job);
+    model::Deployment& d = w.add_deployment(job, "running");
+    d.task_groups["web"].emplace().desired_total = 1;
+    w.add(job, 0, 0).deployment_id = d.id;
+    return w;
+  };
+  on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
+    EXPECT_EQ(w.plans.size(), fixed ? 0U : 1U);
+    EXPECT_EQ(w.updated.deployment_id, w.state.deployments[0].id);
+  });
+  const auto stopped = [build] {
+    SmallWorld w = build();
+    w.add_node();
+    auto job = std::make_shared<model::Job>(*w.state.jobs[0]);
+    job->stop = true;
+    w.state.jobs[0] = w.state.job_versions[0] = job;
+    w.add(job, 1, 0);
+    return w;
+  };
+  on_both_sides(stopped, "", [](const SmallWorld& w, bool fixed) {
+    EXPECT_EQ(w.stops().size(), 2U);
+    ASSERT_EQ(w.plans[0].deployment_updates.size(), fixed ? 1U : 3U);  // once per node, and then successful
+    EXPECT_EQ(w.plans[0].deployment_updates[0].status, "cancelled");
+  });
+}
+
+TEST(CompatPlan, EachNodeWithoutRoomHasABlockedEvaluation) {  // R-SCHED-164, R-FEAS-1705
+  const auto build = [] {
+    SmallWorld w;
+    for (int i = 0; i < 3; ++i) w.add_node();
+    const auto job = SmallWorld::job("system", 1, 0, {"web", "db"});
+    for (model::TaskGroup& group : job->task_groups) group.tasks[0].resources->memory_mb = 100'000;
+    w.store(job);
+    return w;
+  };
+  on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
+    std::set<std::string> nodes;
+    for (const model::Evaluation& eval : w.created) nodes.insert(eval.node_id);
+    EXPECT_EQ(w.created.size(), fixed ? 3U : 2U);  // Nomad: one per group, both on the first node
+    EXPECT_EQ(nodes.size(), fixed ? 3U : 1U);
+    EXPECT_EQ(w.updated.failed_tg_allocs.at("web").coalesced_failures, 2);
+  });
+}
+
+}  // namespace
+}  // namespace berth::sched
