@@ -379,7 +379,7 @@ void experiment_sections(const std::vector<const Input*>& inputs, Document& out)
               continue;
             Series published{strategies[s] + ", published", {}, true, static_cast<int>(s)};
             const json::Value& values = one[curve.key];
-            for (std::size_t i = 0; i < values.size(); i += 5)
+            for (std::size_t i = 0; i < values.size(); ++i)
               if (values[i].is_number()) published.points.push_back({static_cast<double>(i), values[i].as_double()});
             dashed |= !published.points.empty();
             if (!published.points.empty()) chart.series.push_back(std::move(published));

@@ -254,7 +254,7 @@
     })},
     options: {
       interaction: c.kind === "points" ? {mode: "nearest", intersect: false} : {mode: "nearest", axis: "x", intersect: false},
-      scales: {x: axisOptions(c.x, c.kind === "points" ? {grace: "5%"} : {bounds: "data", ...(["s", "/s"].includes(c.x.unit) && !c.x.log ? {min: 0} : {})}),
+      scales: {x: axisOptions(c.x, c.kind === "points" ? {grace: "5%"} : {max: Math.max(...c.series.flatMap((s) => s.points.map((p) => p[0]))), ...(["s", "/s"].includes(c.x.unit) && !c.x.log ? {min: 0} : {})}),
         y: axisOptions(c.y, c.y.log ? {} : {beginAtZero: true})},
       plugins: {legend: {display: c.series.length > 1}, tooltip: {callbacks: {
         title: (items) => (items.length && c.kind === "line" ? c.x.title + " " + onAxis(c.x, items[0].parsed.x) : ""),
@@ -268,7 +268,8 @@
     const c = entry.data;
     const config = c.kind === "heat" ? heatConfig(c) : c.kind === "bars" ? barConfig(c) : lineConfig(c);
     Object.assign(config.options, {responsive: true, maintainAspectRatio: false, animation: false});
-    config.options.plugins.legend.labels = {color: color("text"), boxWidth: 14, boxHeight: 3};
+    config.options.plugins.legend.labels = {color: color("text"), boxWidth: 14, boxHeight: 3,
+      filter: ({text}) => !text.endsWith(", published")};  // dashed, in the colour of its strategy
     if (c.kind !== "line") config.options.plugins.legend.labels.boxHeight = 10;
     entry.chart = new Chart(entry.canvas, config);
     if (entry.scale) entry.scale.replaceChildren(shown(0, c.heat_unit), el("i"), shown(config.high, c.heat_unit), " " + c.heat_what);
