@@ -652,6 +652,7 @@ sched::Submission Life::submit(const sched::EvalResult& result) {
   tell("  plan of {} ({}): {} new, {} updated, {} stopped{}{}", eval_.job_id, eval_.triggered_by,
        result.plan.allocs.size(), result.plan.updates.size(), result.plan.stops.size(),
        result.plan.has_deployment ? ", deployment" : "", applied_.rejected_nodes.empty() ? "" : ", partly refused");
+  for (const std::string& reason : applied_.reasons) tell("    refused: {}", reason);
   Problems& problems = report_.problems;
   check_commit(after, result.plan, applied_, store_, problems);
   check_change(*before, after, problems);
