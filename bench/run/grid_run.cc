@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "run/interrupt.h"
 #include "run/progress.h"
@@ -37,6 +38,8 @@ struct Worker {
   sched::GenericScheduler scheduler{scratch};
   sched::IdStream ids{1};
   sched::EvalResult result;
+  base::StageClock* stages = nullptr;  // of an observer
+  bool marked = false;                 // the next evaluation is
 
   Worker() = default;
   Worker(const Worker&) = delete;  // the scheduler refers to the scratch
@@ -45,7 +48,10 @@ struct Worker {
   /// Processes one evaluation and returns the time from taking the snapshot to the finished plan.
   std::int64_t time(const tables::StateStore& store, tables::JobKeyRow job, std::string_view eval_id,
                     rank::OrderProvider provider) {
+    const base::UseStageClock marks(marked ? stages : nullptr);
+    if (base::stage_clock) base::stage_clock->start(base::Stage::harness);
     const auto start = Steady::now();
+    const base::StageScope looking(base::Stage::snapshot);
     const tables::SnapshotRef snapshot = store.snapshot();
     sched::EvalFacts facts;
     facts.id = base::parse_uuid(eval_id).value_or(base::Uuid{});
@@ -94,6 +100,13 @@ struct Outcome {
 /// What one thread keeps from cell to cell: a cluster and a worker that is warm.
 class Bench {
  public:
+  /// `observing`: held while the observer, or null, is told of an evaluation.
+  Bench(Observer* observer, std::uint32_t number, std::mutex& observing)
+      : observer_(observer), number_(number), observing_(observing) {
+    const std::scoped_lock lock(observing_);
+    if (observer_) clock_ = observer_->new_clock();
+  }
+
   Outcome run(const sim::GridCell& cell, const sim::Workload& workload) {
     if (!store_ || nodes_ != cell.nodes || racks_ != cell.racks) load(cell, workload);
     const auto job = sim::grid_job(cell.cell, cell.racks, cell.allocs, cell.spread);
@@ -122,7 +135,10 @@ class Bench {
       const std::string other =
           base::to_text(sim::generated_id(sim::kEvalKind, 1'000'000U + static_cast<std::uint32_t>(repetition)));
       static_cast<void>(worker_->time(*store_, key, other, rank::OrderProvider::nomad));
+      const std::uint64_t asked_before = worker_->scratch.verdicts.evaluations();
+      begin(cell, repetition);
       const std::int64_t ns = worker_->time(*store_, key, cell.eval, rank::OrderProvider::nomad);
+      end(cell, repetition, ns, worker_->scratch.verdicts.evaluations() - asked_before);
       out.times_ns.push_back(ns);
       ++out.work.snapshots;
       add_nodes(worker_->result, out.work);
@@ -138,10 +154,44 @@ class Bench {
   }
 
  private:
+  void begin(const sim::GridCell& cell, std::int64_t repetition) {
+    if (!observer_) return;
+    clock_->set_detailed(
+        observer_->detailed(static_cast<std::uint64_t>(cell.cell), static_cast<std::uint32_t>(repetition)));
+    ticks_ = clock_->ticks(), marks_ = clock_->marks();
+    worker_->marked = observer_->begin();
+  }
+  void end(const sim::GridCell& cell, std::int64_t repetition, std::int64_t ns, std::uint64_t constraint_evaluations) {
+    if (!observer_) return;
+    observer_->end();
+    if (!std::exchange(worker_->marked, false)) return;
+    EvalRecord record;
+    record.number = static_cast<std::uint64_t>(cell.cell);
+    record.round = static_cast<std::uint32_t>(repetition);
+    record.lane = record.applier = number_;
+    record.done_ns = record.decided_ns = ns_since(began_);
+    record.due_ns = record.started_ns = record.done_ns - ns;
+    record.attempts = 1;
+    record.placed = static_cast<std::uint32_t>(worker_->result.plan.allocs.size());
+    record.failed = static_cast<std::uint32_t>(cell.allocs) - record.placed;
+    for (const sched::PlannedAlloc& alloc : worker_->result.plan.allocs)
+      record.candidates = std::max(record.candidates, static_cast<std::uint32_t>(alloc.metrics.in_pool));
+    record.detailed = clock_->detailed();
+    record.first_of_lane = !std::exchange(used_, true);
+    add_nodes(worker_->result, record.work);
+    record.work.constraint_evaluations = constraint_evaluations;
+    record.work.snapshots = 1;
+    for (std::size_t s = 0; s < base::kStages; ++s)
+      record.ticks[s] = clock_->ticks()[s] - ticks_[s], record.marks[s] = clock_->marks()[s] - marks_[s];
+    const std::scoped_lock lock(observing_);
+    observer_->evaluation(record);
+  }
+
   void load(const sim::GridCell& cell, const sim::Workload& workload) {
     nodes_ = cell.nodes, racks_ = cell.racks;
     store_ = std::make_unique<tables::StateStore>();
     worker_.emplace();
+    worker_->stages = clock_;
     sim::load_store(*store_, sim::grid_cluster(nodes_, racks_));
     model::SchedulerConfiguration config;
     config.scheduler_algorithm = sim::to_text(workload.algorithm);
@@ -159,6 +209,13 @@ class Bench {
                                   1 + static_cast<std::uint64_t>(group.failure.coalesced));
   }
 
+  Observer* const observer_;
+  const std::uint32_t number_;
+  std::mutex& observing_;
+  base::StageClock* clock_ = nullptr;  // the observer's
+  base::StageClock::Counts ticks_{}, marks_{};
+  const Steady::time_point began_ = Steady::now();
+  bool used_ = false;
   std::unique_ptr<tables::StateStore> store_;
   std::uint32_t nodes_ = 0, racks_ = 0;
   std::optional<Worker> worker_;
@@ -202,6 +259,7 @@ Result<void> run_grid(const sim::Workload& workload, const RunOptions& options, 
   std::erase_if(*cells, [&](const sim::GridCell& cell) {
     return cell.cell < workload.grid.first_cell || cell.cell > workload.grid.last_cell;
   });
+  if (options.arrivals_max > 0 && cells->size() > options.arrivals_max) cells->resize(options.arrivals_max);
   result.arrivals = cells->size();
   result.templates = cells->size();
   result.setup_s = static_cast<double>(ns_since(start)) / 1e9;
@@ -211,9 +269,13 @@ Result<void> run_grid(const sim::Workload& workload, const RunOptions& options, 
   std::vector<std::optional<Outcome>> outcomes(cells->size());
   std::atomic<std::size_t> next{0}, done{0};
   std::mutex showing;
-  const auto work = [&](std::uint32_t) {
-    Bench bench;
-    for (std::size_t c = next++; c < cells->size() && !interrupted(); c = next++) {
+  const auto work = [&](std::uint32_t thread) {
+    Bench bench(options.observer, thread, showing);
+    const auto enough = [&] {
+      const std::scoped_lock lock(showing);
+      return interrupted() || (options.observer && options.observer->finished());
+    };
+    for (std::size_t c = next++; c < cells->size() && !enough(); c = next++) {
       outcomes[c] = bench.run((*cells)[c], workload);
       const std::scoped_lock lock(showing);
       progress.update(++done, true);
@@ -224,7 +286,8 @@ Result<void> run_grid(const sim::Workload& workload, const RunOptions& options, 
   } else {
     work(0);
   }
-  if (done < cells->size()) result.partial = true, result.ended = "interrupted";
+  if (done < cells->size())
+    result.partial = true, result.ended = interrupted() ? "interrupted" : "limit of evaluations";
   sim::DecisionDigest digest;
   for (const std::optional<Outcome>& outcome : outcomes)
     if (outcome) add(*outcome, workload.grid.repetitions, digest, result);

@@ -10,9 +10,6 @@
 #include "sim/digest.h"
 
 namespace berth::run {
-namespace {
-
-/// "812 ns", "1.23 us", "4.56 ms", "7.89 s".
 std::string time_words(std::int64_t ns) {
   const auto value = static_cast<double>(ns);
   if (ns < 1'000) return fmt::format("{} ns", ns);
@@ -21,12 +18,6 @@ std::string time_words(std::int64_t ns) {
   return fmt::format("{:.2f} s", value / 1e9);
 }
 
-std::string bytes_words(std::uint64_t bytes) {
-  return bytes < (1ULL << 30) ? fmt::format("{:.0f} MiB", static_cast<double>(bytes) / (1 << 20))
-                              : fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1ULL << 30));
-}
-
-/// "12,345,678".
 std::string grouped(std::uint64_t number) {
   const std::string digits = std::to_string(number);
   std::string out;
@@ -35,6 +26,24 @@ std::string grouped(std::uint64_t number) {
     out += digits[i];
   }
   return out;
+}
+
+json::Value percentiles(const sim::Histogram& histogram) {
+  json::Value out = json::Value::object();
+  out.set("p50", histogram.percentile(50));
+  out.set("p90", histogram.percentile(90));
+  out.set("p99", histogram.percentile(99));
+  out.set("p999", histogram.percentile(99.9));
+  out.set("max", histogram.max());
+  out.set("mean", histogram.mean());
+  return out;
+}
+
+namespace {
+
+std::string bytes_words(std::uint64_t bytes) {
+  return bytes < (1ULL << 30) ? fmt::format("{:.0f} MiB", static_cast<double>(bytes) / (1 << 20))
+                              : fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1ULL << 30));
 }
 
 double share(std::uint64_t part, std::uint64_t whole) {
@@ -63,17 +72,6 @@ GridSummary summary_of(const std::vector<CellResult>& cells) {
     out.equal += cell.decisions_equal;
   }
   if (!cells.empty()) out.ratio_geometric_mean = std::exp(logs / static_cast<double>(cells.size()));
-  return out;
-}
-
-json::Value percentiles(const sim::Histogram& histogram) {
-  json::Value out = json::Value::object();
-  out.set("p50", histogram.percentile(50));
-  out.set("p90", histogram.percentile(90));
-  out.set("p99", histogram.percentile(99));
-  out.set("p999", histogram.percentile(99.9));
-  out.set("max", histogram.max());
-  out.set("mean", histogram.mean());
   return out;
 }
 
@@ -214,7 +212,7 @@ void grid_table(std::string& out, const RunResult& result) {
 
 }  // namespace
 
-std::string to_table(const RunResult& r) {
+std::string head_lines(const RunResult& r) {
   const sim::Workload& w = r.workload;
   const Machine here = machine();
   const base::BuildInfo& build = base::build_info();
@@ -234,6 +232,12 @@ std::string to_table(const RunResult& r) {
   for (const auto& [name, value] : model::changed_options(w.options)) changed += fmt::format(" {}={}", name, value);
   if (!changed.empty()) out += "  options    " + changed + "\n";
   out += fmt::format("  cluster     {} nodes, {} allocations there before\n", grouped(r.nodes), grouped(r.load_allocs));
+  return out;
+}
+
+std::string to_table(const RunResult& r) {
+  const sim::Workload& w = r.workload;
+  std::string out = head_lines(r);
   const bool grid = !r.cells.empty();
   out += fmt::format("  replayed    {} of {} {}, {} evaluations in {} ({} busy, set-up {})\n", grouped(r.jobs),
                      grouped(r.arrivals), grid ? "cells" : "jobs", grouped(r.evaluations), duration_words(r.elapsed_s),
@@ -284,11 +288,11 @@ std::string to_table(const RunResult& r) {
   return out;
 }
 
-json::Value to_json(const RunResult& r) {
+json::Value report_head(const RunResult& r, const std::string& format, int version) {
   const sim::Workload& w = r.workload;
   json::Value out = json::Value::object();
-  out.set("format", "berth-run");
-  out.set("version", kReportVersion);
+  out.set("format", format);
+  out.set("version", version);
   out.set("workload", w.name);
   out.set("label", w.label);
   out.set("partial", r.partial);
@@ -316,6 +320,11 @@ json::Value to_json(const RunResult& r) {
   out.set("build", build_json());
   out.set("machine", machine_json());
 
+  return out;
+}
+
+json::Value to_json(const RunResult& r) {
+  json::Value out = report_head(r, "berth-run", kReportVersion);
   out.set("nodes", static_cast<std::uint64_t>(r.nodes));
   out.set("load_allocs", static_cast<std::uint64_t>(r.load_allocs));
   out.set("jobs_total", static_cast<std::uint64_t>(r.arrivals));

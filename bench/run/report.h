@@ -17,4 +17,17 @@ inline constexpr int kReportVersion = 1;
 /// Latency of all placements, from due time to commit.
 [[nodiscard]] std::string to_hdr(const RunResult& result);
 
+// What reports of other commands share with it.
+
+/// `format` and `version`, then workload, label, partial, ended, settings, build and machine as in a run's report.
+[[nodiscard]] json::Value report_head(const RunResult& result, const std::string& format, int version);
+/// The same for the terminal: workload, machine, build, settings, cluster; with a first line for partial runs.
+[[nodiscard]] std::string head_lines(const RunResult& result);
+/// p50, p90, p99, p999, max and mean.
+[[nodiscard]] json::Value percentiles(const sim::Histogram& histogram);
+/// "812 ns", "1.23 us", "4.56 ms", "7.89 s".
+[[nodiscard]] std::string time_words(std::int64_t ns);
+/// "12,345,678".
+[[nodiscard]] std::string grouped(std::uint64_t number);
+
 }  // namespace berth::run

@@ -116,6 +116,15 @@ struct EvalLane final : worker::Lane {
   sched::EvalResult result;
   std::uint64_t snapshots = 0;               ///< since the last evaluation that was settled
   std::uint64_t constraint_evaluations = 0;  ///< of the scratch, counted so far
+
+  // For an observer.
+  std::uint32_t number = 0;         ///< of its clock
+  std::uint32_t applier = 0;        ///< of whose thread applied its plan
+  std::int64_t applying_ns = 0;     ///< when that began
+  bool used = false;                ///< its memory is not new
+  base::StageClock::Counts seen{};  ///< ticks that belong to evaluations before
+  base::StageClock::Counts marks_seen{};
+  base::StageClock::Counts elsewhere{};  ///< ticks of its plan on another lane's clock, modulo 2^64
 };
 
 bool of_system(const tables::Snapshot& state, tables::JobKeyRow key) {
@@ -129,8 +138,9 @@ EvalLane& own(worker::Lane& lane) { return static_cast<EvalLane&>(lane); }
 /// host functions run on their threads: decide() without the writer's lock, all others under it.
 class Replay : public worker::WorkerHost {
  public:
-  Replay(const sim::Workload& workload, Inputs inputs, RunResult& result)
-      : workload_(workload), inputs_(std::move(inputs)), result_(result) {
+  Replay(const sim::Workload& workload, Inputs inputs, Observer* observer, RunResult& result)
+      : workload_(workload), inputs_(std::move(inputs)), observer_(observer), result_(result) {
+    join_observed(lane_);
     sim::load_store(store_, inputs_.cluster);
     store_.set_scheduler_config(configuration_of(workload));
     tickets_.resize(inputs_.jobs.arrivals.size());
@@ -151,7 +161,11 @@ class Replay : public worker::WorkerHost {
   void run(const RunOptions& options);
 
   // --- worker::WorkerHost; rows of evaluations: see row_of() ---
-  std::unique_ptr<worker::Lane> make_lane() override { return std::make_unique<EvalLane>(workload_.options); }
+  std::unique_ptr<worker::Lane> make_lane() override {
+    auto lane = std::make_unique<EvalLane>(workload_.options);
+    join_observed(*lane);
+    return lane;
+  }
   void decide(broker::EvalRow eval, const tables::Snapshot& state, worker::Lane& lane) override {
     decide(ticket_of(eval), state, 0, own(lane));
   }
@@ -206,6 +220,9 @@ class Replay : public worker::WorkerHost {
   }
   void apply(const Ticket& ticket, EvalLane& lane);
   void settle(Ticket& ticket, EvalLane& lane, bool exhausted);
+  void join_observed(EvalLane& lane);
+  void observe_apply(EvalLane& lane, bool all_at_once);
+  void observe(const Ticket& ticket, EvalLane& lane, const Work& work);
   /// Two rows per arrival, in turns: an evaluation may be unblocked before its last run is acked.
   [[nodiscard]] static broker::EvalRow row_of(const Ticket& ticket) {
     return broker::EvalRow{static_cast<std::uint32_t>(2 * (ticket.sequence - 1) + ticket.round % 2)};
@@ -220,6 +237,8 @@ class Replay : public worker::WorkerHost {
 
   const sim::Workload& workload_;
   Inputs inputs_;
+  Observer* const observer_;
+  std::vector<EvalLane*> observed_;  // by number of their clocks
   RunResult& result_;
   tables::StateStore store_;
   plan::Applier applier_{store_, workload_.options.compat};
@@ -260,6 +279,10 @@ bool Replay::over_limit() {
   }
   if (workload_.limits.seconds > 0 && static_cast<double>(clock_.elapsed_ns()) / 1e9 >= workload_.limits.seconds) {
     result_.ended = "limit of seconds";
+    return true;
+  }
+  if (observer_ && observer_->finished()) {
+    result_.ended = "limit of evaluations";
     return true;
   }
   if (interrupted()) {
@@ -318,10 +341,15 @@ void Replay::run_in_turn(Progress& progress) {
       waited_ns_ += clock_.elapsed_ns() - before;
       if (clock_.now_ns() < due_ns) continue;  // slept a part of it: look for signals and limits
     }
-    if (release_ns <= arrival_ns)
-      release(release_ns);
-    else
-      arrive(next_arrival_++);
+    {
+      const base::UseStageClock marks(observer_ && observer_->begin() ? lane_.stages : nullptr);
+      if (base::stage_clock) base::stage_clock->start(base::Stage::harness);
+      if (release_ns <= arrival_ns)
+        release(release_ns);
+      else
+        arrive(next_arrival_++);
+    }
+    if (observer_) observer_->end();
     progress.update(next_arrival_);
   }
   if (!ahead_) return;
@@ -338,7 +366,9 @@ Replay::Ticket& Replay::register_job(std::size_t arrival) {
   if (ticket.registered) return ticket;
   ticket.registered = true;
   const sim::JobArrival& from = inputs_.jobs.arrivals[arrival];
-  const tables::JobRow row = store_.upsert_job(next_job(), true);
+  auto job = next_job();
+  const base::StageScope compiling(base::Stage::compile);
+  const tables::JobRow row = store_.upsert_job(std::move(job), true);
   ticket.job = store_.current().jobs.versions[row]->key;
   ticket.due_ns = from.due_ns, ticket.run_time_ns = from.run_time_ns, ticket.fails = from.fails;
   ticket.sequence = arrival + 1;
@@ -464,6 +494,7 @@ void Replay::evaluate(Ticket& ticket) {
   EvalLane* lane = &lane_;
   if (ahead_ && !ticket.retry && ahead_->posted() > 0) {
     const std::int64_t turn_ns = clock_.now_ns();
+    const base::StageScope waiting(base::Stage::wait);
     lane = &own(ahead_->take(row, order_index));
     lane->started_ns = turn_ns;  // its turn waited from here
     lane->decided_ns = clock_.now_ns();
@@ -471,6 +502,7 @@ void Replay::evaluate(Ticket& ticket) {
     if (ahead_) ahead_->skip();
     lane_.started_ns = clock_.now_ns();
     {
+      const base::StageScope looking(base::Stage::snapshot);
       const tables::SnapshotRef held = store_.snapshot();
       lane_.snapshot_index = held->index;
       decide(ticket, held, order_index, lane_);
@@ -508,6 +540,8 @@ void Replay::run_free(Progress& progress) {
   config.broker.evals = static_cast<std::uint32_t>(std::max<std::size_t>(1, 2 * tickets_.size()));
   config.broker.jobs = static_cast<std::uint32_t>(tickets_.size() + store_.current().jobs.keys.size() + 1);
   worker::Workers workers(store_, *this, config);
+  const base::UseStageClock marks(lane_.stages);
+  if (lane_.stages) lane_.stages->start(base::Stage::harness);
   std::vector<std::uint32_t> due;
   std::vector<broker::Eval> evals;
   while (true) {
@@ -532,6 +566,7 @@ void Replay::run_free(Progress& progress) {
     if (now < due_ns) {
       prepare();
       progress.update(next_arrival_, true);
+      const base::StageScope resting(base::Stage::idle);
       if (!idle) {
         workers.wait_idle(std::min(kMaxSleepNs, due_ns - now));
         workers.tick();
@@ -592,6 +627,8 @@ void Replay::failed(broker::EvalRow) { ++result_.unsupported_reasons["an evaluat
 
 void Replay::decide(const Ticket& ticket, const tables::Snapshot& state, std::uint64_t order_index,
                     EvalLane& lane) const {
+  const base::StageScope preparing(base::Stage::harness);
+  if (observer_ && lane.stages) lane.stages->set_detailed(observer_->detailed(ticket.sequence, ticket.round));
   const tables::JobRow version = state.jobs.keys[ticket.job].current;
   const tables::CompiledJob& job = *state.jobs.versions[version];
   const auto id_text = base::to_text(ticket.id);
@@ -628,7 +665,10 @@ void Replay::apply(const Ticket& ticket, EvalLane& lane) {
   const auto first = static_cast<tables::AllocRow>(store_.current().allocs.size());
   const bool all_at_once = store_.current().jobs.versions[key.current]->spec->all_at_once;
   const std::uint64_t behind = store_.index() - std::min(store_.index(), lane.snapshot_index);
-  applier_.apply(lane.result.plan, store_.index() + 1, all_at_once, lane.applied);
+  if (observer_)
+    observe_apply(lane, all_at_once);
+  else
+    applier_.apply(lane.result.plan, store_.index() + 1, all_at_once, lane.applied);
   result_.parallel.snapshot_age.record(static_cast<std::int64_t>(behind));
   result_.parallel.submit_wait.record(clock_.now_ns() - lane.decided_ns);
   if (!lane.applied.error.empty()) return;
@@ -669,15 +709,18 @@ void Replay::apply(const Ticket& ticket, EvalLane& lane) {
 /// What an evaluation leaves behind once its plan is committed: latency, failures, a blocked evaluation.
 void Replay::settle(Ticket& ticket, EvalLane& lane, bool exhausted) {
   ++result_.evaluations;
+  Work work;
+  add_nodes(lane.result, work);
+  work.snapshots = std::exchange(lane.snapshots, 0);
+  const std::uint64_t evaluations = lane.scratch.verdicts.evaluations();
+  work.constraint_evaluations = evaluations - std::exchange(lane.constraint_evaluations, evaluations);
+  if (observer_) observe(ticket, lane, work);
   if (!decided(lane)) {
     ++result_.unsupported_reasons[lane.result.description];
     return;
   }
   result_.evaluation_latency.record(clock_.now_ns() - ticket.due_ns);
-  add_nodes(lane.result, result_.work);
-  result_.work.snapshots += std::exchange(lane.snapshots, 0);
-  const std::uint64_t evaluations = lane.scratch.verdicts.evaluations();
-  result_.work.constraint_evaluations += evaluations - std::exchange(lane.constraint_evaluations, evaluations);
+  add_work(work, result_.work);
   if (!commits(lane)) digest_.begin_evaluation(ticket.sequence);
   bool failed = exhausted;
   const bool first_of_system = !ticket.retry && of_system(store_.current(), ticket.job);
@@ -698,6 +741,71 @@ void Replay::settle(Ticket& ticket, EvalLane& lane, bool exhausted) {
   ticket.escaped = exhausted || lane.result.eligibility.escaped || !lane.result.has_blocked;
   ticket.classes = lane.result.eligibility.classes;
   blocked_.push_back(static_cast<std::uint32_t>(ticket.sequence - 1));
+}
+
+// ---------------------------------------------------------------- an observer
+
+void Replay::join_observed(EvalLane& lane) {
+  if (!observer_) return;
+  lane.stages = observer_->new_clock();
+  lane.number = static_cast<std::uint32_t>(observed_.size());
+  observed_.push_back(&lane);
+}
+
+/// Applies the lane's plan. Its ticks belong to the evaluation, on whoever's clock they are counted.
+void Replay::observe_apply(EvalLane& lane, bool all_at_once) {
+  base::StageClock* const clock = base::stage_clock;
+  lane.applying_ns = clock_.now_ns();
+  lane.applier = lane.number;
+  if (!clock || clock == lane.stages) {
+    applier_.apply(lane.result.plan, store_.index() + 1, all_at_once, lane.applied);
+    return;
+  }
+  const base::StageClock::Counts before = clock->ticks();
+  applier_.apply(lane.result.plan, store_.index() + 1, all_at_once, lane.applied);
+  for (EvalLane* other : observed_) {
+    if (other->stages != clock) continue;
+    lane.applier = other->number;
+    for (const base::Stage stage : {base::Stage::check, base::Stage::commit}) {
+      const auto s = static_cast<std::size_t>(stage);
+      lane.elsewhere[s] += clock->ticks()[s] - before[s];
+      other->elsewhere[s] -= clock->ticks()[s] - before[s];
+    }
+  }
+}
+
+void Replay::observe(const Ticket& ticket, EvalLane& lane, const Work& work) {
+  if (base::stage_clock == lane.stages) lane.stages->flush();
+  EvalRecord record;
+  for (std::size_t s = 0; s < base::kStages; ++s) {
+    record.ticks[s] = lane.stages->ticks()[s] - lane.seen[s] + lane.elsewhere[s];
+    record.marks[s] = lane.stages->marks()[s] - lane.marks_seen[s];
+  }
+  lane.seen = lane.stages->ticks(), lane.marks_seen = lane.stages->marks();
+  lane.elsewhere = {};
+  record.number = ticket.sequence;
+  record.round = ticket.round;
+  record.lane = lane.number;
+  record.applier = lane.applier;
+  record.due_ns = ticket.due_ns, record.started_ns = lane.started_ns, record.decided_ns = lane.decided_ns;
+  record.applying_ns = std::exchange(lane.applying_ns, 0);
+  record.done_ns = clock_.now_ns();
+  record.attempts = std::max<std::uint32_t>(lane.attempts, static_cast<std::uint32_t>(work.snapshots));
+  record.placed = lane.applied.committed, record.refused = lane.applied.refused;
+  for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs)
+    record.candidates = std::max(record.candidates, static_cast<std::uint32_t>(alloc.metrics.in_pool));
+  for (const sched::GroupResult& group : lane.result.groups) {
+    if (!group.failed) continue;
+    record.failed += 1 + static_cast<std::uint32_t>(group.failure.coalesced);
+    record.candidates = std::max(record.candidates, static_cast<std::uint32_t>(group.failure.in_pool));
+  }
+  for (const plan::PlannedStop& stop : lane.result.plan.stops) record.evicted += stop.evict && !stop.dropped;
+  record.detailed = lane.stages->detailed();
+  record.first_of_lane = !std::exchange(lane.used, true);
+  record.ahead = &lane != &lane_ && ahead_.has_value();
+  record.work = work;
+  // In an event that is not marked nothing was counted.
+  if (base::stage_clock || lane.stages != lane_.stages) observer_->evaluation(record);
 }
 
 /// What a job asks for. A system job asks for as many as there are nodes for it: its first evaluation knows.
@@ -779,7 +887,9 @@ Result<RunResult> run_workload(const sim::Workload& workload, const RunOptions& 
     auto inputs = make_inputs(workload);
     if (!inputs) return tl::unexpected(inputs.error());
     data_files = std::move(inputs->data_files);
-    Replay replay(workload, std::move(*inputs), result);
+    std::vector<sim::JobArrival>& arrivals = inputs->jobs.arrivals;
+    if (options.arrivals_max > 0 && arrivals.size() > options.arrivals_max) arrivals.resize(options.arrivals_max);
+    Replay replay(workload, std::move(*inputs), options.observer, result);
     result.setup_s = seconds_since(start);
     if (options.allocations) before = options.allocations();
     const double cpu_before = cpu_seconds();

@@ -6,7 +6,7 @@
 // evaluation that was due meanwhile has waited since its due time.
 #pragma once
 
-#include "run/result.h"
+#include "run/observer.h"
 
 namespace berth::run {
 
@@ -15,6 +15,8 @@ struct RunOptions {
   /// Allocations of the program so far; null: the program does not count them.
   AllocationCount (*allocations)() = nullptr;
   bool hdr_log = false;  ///< keep RunResult::hdr_log
+  Observer* observer = nullptr;  ///< null: nobody looks on
+  std::size_t arrivals_max = 0;  ///< only the first so many jobs; 0: all
 };
 
 /// Replays a workload that was read. Errors are those of its data: file, place, problem, remedy.

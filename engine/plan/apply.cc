@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/stages.h"
 #include "tables/check.h"
 
 namespace berth::plan {
@@ -142,6 +143,8 @@ bool Applier::check_all(const Snapshot& state, const PlanRows& plan, const Commi
 }
 
 void Applier::apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult& result) {
+  base::StageClock* const clock = base::stage_clock;
+  const base::StageScope checking(clock, base::Stage::check);  // the commit ends inside
   result.index = result.refresh_index = 0;
   result.committed = result.refused = result.stopped = 0;
   result.rejected_nodes.clear();
@@ -158,6 +161,7 @@ void Applier::apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult&
     return;
   }
   if (!check_all(state, plan, facts, result)) return;
+  if (clock) clock->enter(base::Stage::commit);
   Writing writing{commit, plan, facts, result, state};
   write(writing);
 #ifndef NDEBUG

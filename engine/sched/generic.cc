@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/stages.h"
 #include "base/text.h"
 #include "model/names.h"
 #include "model/predicates.h"
@@ -146,6 +147,7 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
 
 void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, rank::OrderProvider provider,
                                IdStream& ids, Planner& planner, EvalResult& result) {
+  const base::StageScope planning(base::Stage::plan);  // what no other stage marks inside
   result.clear();
   was_new_ = false;
   result.state = &snapshot;
@@ -238,6 +240,7 @@ StackConfig GenericScheduler::config_for(const CompiledJob& job) const {
 
 /// Gives a job version to the stack, and its candidates if `reload` (R-SCHED-58, 70).
 bool GenericScheduler::use_version(const CompiledJob& job, bool reload) {
+  const base::StageScope ordering(base::Stage::order);
   stack_.set_job(job, config_for(job));
   if (!reload) return true;
   auto done = stack_.set_nodes(scratch_.ready_nodes(*state_, job.base_set), job.base_set, eval_->id_text);
@@ -279,6 +282,7 @@ bool GenericScheduler::place_new() {
     if (group.updates.place > 0) group.has_queued = true, group.queued = static_cast<std::int64_t>(group.updates.place);
 
   if (!use_version(job, true)) return false;
+  const base::StageScope placing(base::placing_stage());
   const bool preempts = preemption_enabled(*state_, job);
   for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
     GroupResult& group = result.groups[g];
@@ -293,6 +297,7 @@ bool GenericScheduler::place_new() {
       auto selected = stack_.select(g, options);
       if (failed_to_process()) return false;
       if (!selected && preempts) {  // R-SCHED-97: the second pass replaces the metrics of the first
+        const base::StageScope preempting(base::Stage::preempt);
         options.evict = true, options.then_evict = false;
         selected = stack_.select(g, options);
         if (failed_to_process()) return false;
@@ -332,6 +337,7 @@ void GenericScheduler::stop(std::uint32_t position, Description description, std
 
 /// R-SCHED-46. False: an error stands in the result.
 bool GenericScheduler::reconcile_job() {
+  const base::StageScope reconciling(base::Stage::reconcile);
   EvalResult& result = *result_;
   deployment_ = eval_->batch ? nullptr : latest_deployment(*state_, eval_->job);
   if (job_ && !job_->stopped) stack_.set_job(*job_, config_for(*job_));
@@ -469,6 +475,7 @@ void GenericScheduler::apply_result() {
 bool GenericScheduler::place_all() {
   PlanRows& plan = result_->plan;
   if (!use_version(*job_, true)) return false;
+  const base::StageScope placing(base::placing_stage());
   if (!deployment_is_active_ && !result_->deployment_id.is_nil()) {  // R-SCHED-59
     placing_deployment_ = static_cast<std::uint16_t>(plan.deployment_ids.size());
     plan.deployment_ids.emplace_back();
@@ -615,6 +622,7 @@ bool GenericScheduler::place(const Missing& missing) {
   auto selected = select(position, options, preferred);
   if (failed_to_process()) return false;
   if (!selected && options.then_evict) {  // R-SCHED-97
+    const base::StageScope preempting(base::Stage::preempt);
     options.evict = true, options.then_evict = false;
     selected = select(position, options, preferred);
     if (failed_to_process()) return false;

@@ -571,6 +571,7 @@ GenericStack::GroupView& GenericStack::begin_select(std::uint32_t group_index, c
     network_ask_ = {};
   }
   options_ = options;
+  detail_ = options.evict ? nullptr : base::detailed_clock();
   evict_options_.clear();
   evaluated_ = filtered_ = exhausted_ = 0;
   reasons_.clear();
@@ -586,6 +587,7 @@ GenericStack::GroupView& GenericStack::begin_select(std::uint32_t group_index, c
   if (v.network) network_ask_ = *v.network;
   prepare_distinct(v);
   prepare_volumes(v);
+  if (detail_) detail_->enter(base::Stage::rank);
   prepare_spread(v);
   return v;
 }
@@ -610,6 +612,7 @@ std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t grou
 }
 
 std::optional<Selected> GenericStack::select(std::uint32_t group_index, const SelectOptions& options) {
+  const base::StageScope selecting(options.evict ? nullptr : base::detailed_clock(), base::Stage::filter);
   GroupView& v = begin_select(group_index, options);
   if (options.then_evict && !fixed_ && full(v)) return std::nullopt;  // fixed: its reasons are kept
   if (!plain_.left && plain_group(v, options) && (!spread_group_ || fill_spread_tables())) {
@@ -618,6 +621,12 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
   }
   if (plain_.active) leave_plain(v);
   plain_.left = true;  // the cursor moves on without it
+  return detail_ ? select_general<true>(v) : select_general<false>(v);
+}
+
+/// The general path: node by node; with `kDetailed` marking where checks end and scores begin.
+template <bool kDetailed>
+std::optional<Selected> GenericStack::select_general(GroupView& v) {
   current_ = &v;
   if (spread_group_ && spread_total_.size() <= size_) spread_total_.resize(size_ + 1);
   const bool check_distinct = checks_distinct(v);
@@ -633,9 +642,11 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
     if (offset_ == size_) offset_ = 0;
     const std::uint32_t position = offset_++;
     ++evaluated_;
+    if constexpr (kDetailed) detail_->enter(base::Stage::filter);
     if (position >= frontier_) reach(position);
     if (!feasible(position, v)) continue;
     if (check_distinct && !distinct(positions_[position], v)) continue;
+    if constexpr (kDetailed) detail_->enter(base::Stage::rank);
     double value;
     if (!rank(position, v, value)) {
       if (!error_.empty()) return std::nullopt;

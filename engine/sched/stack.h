@@ -17,6 +17,7 @@
 #include <deque>
 #include <map>
 
+#include "base/stages.h"
 #include "feasible/class_cache.h"
 #include "feasible/csi_volumes.h"
 #include "feasible/devices.h"
@@ -299,6 +300,8 @@ class GenericStack {
     std::vector<std::vector<double>> tables;
   };
   [[nodiscard]] bool plain_group(const GroupView& view, const SelectOptions& options) const;
+  template <bool kDetailed>
+  [[nodiscard]] std::optional<Selected> select_general(GroupView& view);
   void start_plain();
   void prepare_block(GroupView& view);
   template <bool kFixed>
@@ -374,6 +377,7 @@ class GenericStack {
   std::uint32_t port_events_ = 0;
 
   // The Select under way.
+  base::StageClock* detail_ = nullptr;  // where its stages are marked; null: not inside
   SelectOptions options_;
   std::int32_t evaluated_ = 0, filtered_ = 0, exhausted_ = 0;
   std::vector<Count> reasons_, classes_filtered_, dimensions_, classes_exhausted_;

@@ -134,11 +134,13 @@ void GenericStack::prepare_block(GroupView& v) {
   Plain& p = plain_;
   const std::uint32_t end = std::min(size_, p.prepared + kBlock);
   const std::uint32_t first_entry = p.count;
+  if (detail_) detail_->enter(base::Stage::filter);
   if (fixed_)
     find_entries<true>(end, v);
   else
     find_entries<false>(end, v);
   p.prepared = end;
+  if (detail_) detail_->enter(base::Stage::rank);
   const tables::CowVector<tables::NodeUse>& uses = snapshot_->nodes.use;
   for (std::uint32_t entry = first_entry; entry < p.count; ++entry) uses.prefetch(p.row[entry]);
   for (std::size_t s = 0; s < p.spread_sets; ++s)

@@ -55,6 +55,8 @@ std::uint32_t GenericStack::first_failing_known(const Position& position, GroupV
 
 std::optional<Selected> GenericStack::select_node(NodeRow row, std::uint32_t group_index, std::uint32_t name_index,
                                                   bool probe) {
+  base::StageClock* const detail = base::detailed_clock();
+  const base::StageScope selecting(detail, base::Stage::filter);
   options_.name_index = name_index;
   options_.evict = system_evict_ && !(probe && fixed_);
   evict_options_.clear();
@@ -93,10 +95,12 @@ std::optional<Selected> GenericStack::select_node(NodeRow row, std::uint32_t gro
   }
   if (!properties_.empty() && !distinct(position, v)) return std::nullopt;
 
+  if (detail) detail->enter(base::Stage::rank);
   decide_fit(position, v, v.cells[0]);
   node_cell_ = &v.cells[0];
   std::span<const tables::AllocRow> victims;
   if (node_cell_->fit == kFail && options_.evict && error_.empty()) {
+    const base::StageScope preempting(base::Stage::preempt);
     const EvictOption& evicting = decide_evicting(0, v);
     node_cell_ = &evicting.cell;
     victims = evicting.victims;

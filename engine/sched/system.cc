@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/stages.h"
 #include "model/predicates.h"
 #include "sched/in_place.h"
 #include "sched/stream_ids.h"
@@ -58,6 +59,7 @@ void SystemScheduler::Group::clear() {
 
 void SystemScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, IdStream& ids, Planner& planner,
                               EvalResult& result) {
+  const base::StageScope planning(base::Stage::plan);  // what no other stage marks inside
   result.clear();
   scratch_.arena.reset();
   if (!accepts(eval.triggered_by, eval.batch)) return refuse_trigger(eval, result);
@@ -83,7 +85,10 @@ AttemptEnd SystemScheduler::attempt() {
   job_ = key.current == kNoRow ? nullptr : state.jobs.versions[key.current].get();
   stopped_ = !job_ || job_->stopped;
   result.plan.job = key.current;
-  if (!stopped_) ready_ = &scratch_.ready_nodes(state, job_->base_set);
+  if (!stopped_) {
+    const base::StageScope ordering(base::Stage::order);
+    ready_ = &scratch_.ready_nodes(state, job_->base_set);
+  }
   uses_deployments_ = !eval_->batch && !scratch_.options.staggered_system_updates;  // R-SEED-33
   stored_deployment_ = uses_deployments_ ? latest_deployment(state, eval_->job) : nullptr;
   stack_.start_system(state, result.plan, may_preempt(state, eval_->batch));
@@ -92,7 +97,11 @@ AttemptEnd SystemScheduler::attempt() {
     stack_.set_candidates(*ready_, job_->base_set);
   }
 
-  reconcile::NodeInput& input = gatherer_.gather(state, eval_->job, job_, ready_, eval_->now_ns);
+  const auto gather = [&]() -> reconcile::NodeInput& {
+    const base::StageScope reconciling(base::Stage::reconcile);
+    return gatherer_.gather(state, eval_->job, job_, ready_, eval_->now_ns);
+  };
+  reconcile::NodeInput& input = gather();
   input.deployment = stored_deployment_.get();
   if (scratch_.options.staggered_system_updates) input.use_deployments = false;
   input.disconnect_support = scratch_.options.disconnect_support;
@@ -100,7 +109,10 @@ AttemptEnd SystemScheduler::attempt() {
   if (uses_deployments_ && !input.deployment && !stopped_) input.old_servers = gatherer_.has_old_server(state, *ready_);
   StreamIds deployment_ids(*ids_);
   input_ = &input;
-  diff_ = &reconciler_.run(input, deployment_ids);
+  {
+    const base::StageScope reconciling(base::Stage::reconcile);
+    diff_ = &reconciler_.run(input, deployment_ids);
+  }
   if (eval_->node_order != 0) shuffle_nodes();
   deployment_.reset();
   if (uses_deployments_) {  // R-SCHED-147
@@ -334,6 +346,7 @@ bool SystemScheduler::place() {  // R-SCHED-154, 156
     group.has_queued = true;
     ++group.queued;
   }
+  const base::StageScope placing(base::placing_stage());
   result_->plan.allocs.reserve(place_.size());
   if (fixed()) blocked_.assign(input_->visits.size(), 0);
   for (const Tuple& tuple : place_)

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/stages.h"
 #include "plan/apply.h"
 
 namespace berth::worker {
@@ -17,6 +18,7 @@ struct Lane {
   std::int64_t started_ns = 0, decided_ns = 0;  ///< of the attempt, on the caller's clock
   std::uint64_t snapshot_index = 0;             ///< of the state it was decided on
   std::uint32_t attempts = 0;                   ///< of this evaluation, the present one included
+  base::StageClock* stages = nullptr;           ///< marked by whoever decides in the lane; null: nobody measures
 };
 
 using MakeLane = std::function<std::unique_ptr<Lane>()>;

@@ -73,6 +73,9 @@ void Speculation::loop(Thread& thread) {
 }
 
 void Speculation::run(Slot& slot) {
+  const base::UseStageClock marks(slot.lane->stages);
+  if (slot.lane->stages) slot.lane->stages->start(base::Stage::idle);
+  const base::StageScope looking(slot.lane->stages, base::Stage::snapshot);
   slot.failed = nullptr;
   slot.reads.rows.clear();
   slot.reads.all = false;

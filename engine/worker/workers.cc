@@ -82,12 +82,17 @@ void Workers::tick() {
 // ---------------------------------------------------------------- one worker
 
 void Workers::loop(Worker& worker) {
+  base::StageClock* const clock = worker.lane->stages;
+  const base::UseStageClock marks(clock);
+  if (clock) clock->start(base::Stage::idle);
   while (!stopping_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = work_.load(std::memory_order_acquire);
+    const base::StageScope dequeuing(clock, base::Stage::dequeue);
     const std::int64_t now = host_.now_ns();
     const auto delivery = broker_.dequeue(broker::kSchedulers, now);
     if (!delivery) break;  // disabled
     if (!*delivery) {
+      const base::StageScope resting(clock, base::Stage::idle);
       if (!stopping_.load(std::memory_order_acquire)) work_.wait(seen, std::memory_order_acquire);
       continue;
     }
@@ -108,6 +113,7 @@ void Workers::run(Worker& worker, const broker::Delivery& delivery) {
     for (bool done = false; !done;) {
       ++lane.attempts;
       {
+        const base::StageScope looking(lane.stages, base::Stage::snapshot);
         const tables::SnapshotRef state = store_.snapshot();
         lane.started_ns = host_.now_ns();
         lane.snapshot_index = state->index;
@@ -140,6 +146,8 @@ void Workers::run(Worker& worker, const broker::Delivery& delivery) {
 // ---------------------------------------------------------------- the applier
 
 void Workers::submit(Message& message) {
+  // Entered before the plan can be seen: from then on to its answer the lane's clock is read by whoever applies it.
+  const base::StageScope waiting(message.lane->stages, base::Stage::wait);
   message.reset();
   message.done = false;
   message.enqueued_ns = message.lane->decided_ns;
