@@ -156,9 +156,11 @@ class Bench {
  private:
   void begin(const sim::GridCell& cell, std::int64_t repetition) {
     if (!observer_) return;
-    clock_->set_detailed(
-        observer_->detailed(static_cast<std::uint64_t>(cell.cell), static_cast<std::uint32_t>(repetition)));
-    ticks_ = clock_->ticks(), marks_ = clock_->marks();
+    if (clock_) {
+      clock_->set_detailed(
+          observer_->detailed(static_cast<std::uint64_t>(cell.cell), static_cast<std::uint32_t>(repetition)));
+      ticks_ = clock_->ticks(), marks_ = clock_->marks();
+    }
     worker_->marked = observer_->begin();
   }
   void end(const sim::GridCell& cell, std::int64_t repetition, std::int64_t ns, std::uint64_t constraint_evaluations) {
@@ -176,13 +178,15 @@ class Bench {
     record.failed = static_cast<std::uint32_t>(cell.allocs) - record.placed;
     for (const sched::PlannedAlloc& alloc : worker_->result.plan.allocs)
       record.candidates = std::max(record.candidates, static_cast<std::uint32_t>(alloc.metrics.in_pool));
-    record.detailed = clock_->detailed();
     record.first_of_lane = !std::exchange(used_, true);
     add_nodes(worker_->result, record.work);
     record.work.constraint_evaluations = constraint_evaluations;
     record.work.snapshots = 1;
-    for (std::size_t s = 0; s < base::kStages; ++s)
-      record.ticks[s] = clock_->ticks()[s] - ticks_[s], record.marks[s] = clock_->marks()[s] - marks_[s];
+    if (clock_) {
+      record.detailed = clock_->detailed();
+      for (std::size_t s = 0; s < base::kStages; ++s)
+        record.ticks[s] = clock_->ticks()[s] - ticks_[s], record.marks[s] = clock_->marks()[s] - marks_[s];
+    }
     const std::scoped_lock lock(observing_);
     observer_->evaluation(record);
   }

@@ -29,8 +29,8 @@ struct EvalRecord {
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// The clock of a new lane; lives as long as the observer. Lanes are numbered in the order of these calls, from 0,
-  /// the run's own thread first.
+  /// The clock of a new lane, which lives as long as the observer; null: nothing is marked. Lanes are numbered in the
+  /// order of these calls, from 0, the run's own thread first.
   virtual base::StageClock* new_clock() = 0;
   /// Whether Selects of an evaluation are to be marked inside. Any thread.
   virtual bool detailed(std::uint64_t number, std::uint32_t round) = 0;

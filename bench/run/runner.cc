@@ -775,14 +775,17 @@ void Replay::observe_apply(EvalLane& lane, bool all_at_once) {
 }
 
 void Replay::observe(const Ticket& ticket, EvalLane& lane, const Work& work) {
-  if (base::stage_clock == lane.stages) lane.stages->flush();
   EvalRecord record;
-  for (std::size_t s = 0; s < base::kStages; ++s) {
-    record.ticks[s] = lane.stages->ticks()[s] - lane.seen[s] + lane.elsewhere[s];
-    record.marks[s] = lane.stages->marks()[s] - lane.marks_seen[s];
+  if (lane.stages) {
+    if (base::stage_clock == lane.stages) lane.stages->flush();
+    for (std::size_t s = 0; s < base::kStages; ++s) {
+      record.ticks[s] = lane.stages->ticks()[s] - lane.seen[s] + lane.elsewhere[s];
+      record.marks[s] = lane.stages->marks()[s] - lane.marks_seen[s];
+    }
+    lane.seen = lane.stages->ticks(), lane.marks_seen = lane.stages->marks();
+    lane.elsewhere = {};
+    record.detailed = lane.stages->detailed();
   }
-  lane.seen = lane.stages->ticks(), lane.marks_seen = lane.stages->marks();
-  lane.elsewhere = {};
   record.number = ticket.sequence;
   record.round = ticket.round;
   record.lane = lane.number;
@@ -800,12 +803,11 @@ void Replay::observe(const Ticket& ticket, EvalLane& lane, const Work& work) {
     record.candidates = std::max(record.candidates, static_cast<std::uint32_t>(group.failure.in_pool));
   }
   for (const plan::PlannedStop& stop : lane.result.plan.stops) record.evicted += stop.evict && !stop.dropped;
-  record.detailed = lane.stages->detailed();
   record.first_of_lane = !std::exchange(lane.used, true);
   record.ahead = &lane != &lane_ && ahead_.has_value();
   record.work = work;
   // In an event that is not marked nothing was counted.
-  if (base::stage_clock || lane.stages != lane_.stages) observer_->evaluation(record);
+  if (!lane.stages || base::stage_clock || lane.stages != lane_.stages) observer_->evaluation(record);
 }
 
 /// What a job asks for. A system job asks for as many as there are nodes for it: its first evaluation knows.

@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+#include <memory>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/workload_arguments.h"
+#include "io/files.h"
+#include "profile/load.h"
+#include "run/interrupt.h"
+
+namespace berth::cli {
+namespace {
+
+struct LoadArguments {
+  WorkloadArguments chosen;
+  std::string workers = "1", limit = "10ms", json;
+  double from = 0, to = 1e6, seconds = 2, max_time = 120, resolution = 5;
+  bool quiet = false;
+};
+
+template <class Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number out{};
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc() || at != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
+/// "500us", "10ms", "1.5s" in ns; nothing for anything else and for what is not above 0.
+std::optional<std::int64_t> duration_ns(std::string_view text) {
+  double unit = 0;
+  for (const auto& [suffix, ns] : {std::pair<std::string_view, double>{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}) {
+    if (!text.ends_with(suffix)) continue;
+    text.remove_suffix(suffix.size());
+    unit = ns;
+    break;
+  }
+  const auto value = number_of<double>(text);
+  if (unit == 0 || !value || !(*value > 0) || *value * unit > 9e18) return std::nullopt;
+  return static_cast<std::int64_t>(*value * unit);
+}
+
+int load(const LoadArguments& arguments) {
+  const auto refuse = [](const char* option, std::string problem, std::string remedy) {
+    return report_error({"berth load", option, std::move(problem), std::move(remedy)}, 2);
+  };
+  if (auto fine = check_output(arguments.json); !fine) return report_error(fine.error(), 2);
+  profile::LoadOptions options;
+  options.quiet = arguments.quiet;
+  options.workers.clear();
+  for (const std::string_view word : base::split(arguments.workers, ',')) {
+    const auto workers = number_of<std::int64_t>(word);
+    if (!workers || *workers < 1 || *workers > 1024)
+      return refuse("--workers", fmt::format("'{}' is not a number of workers", word),
+                    "write numbers from 1 to 1024, e.g. 1,2");
+    options.workers.push_back(*workers);
+  }
+  const auto limit = duration_ns(arguments.limit);
+  if (!limit)
+    return refuse("--limit", "'" + arguments.limit + "' is not a time above 0", "write e.g. 500us, 10ms or 1s");
+  options.limit_ns = *limit;
+  if (arguments.from > arguments.to)
+    return refuse("--from", "the first rate is above the highest, --to", "exchange them");
+  options.search.first_rate = arguments.from;
+  options.search.highest_rate = arguments.to;
+  options.search.resolution = arguments.resolution / 100;
+  options.trial_seconds = arguments.seconds;
+  options.max_seconds = arguments.max_time;
+  if (options.max_seconds < options.trial_seconds)
+    return refuse("--max-time", "is shorter than one trial (--seconds)", "give it at least ten times that");
+  const auto workload = arguments.chosen.read("berth load");
+  if (!workload) return report_error(workload.error(), 2);
+
+  const run::InterruptGuard guard;
+  const auto done = profile::run_load(*workload, options);
+  if (!done) return report_error(done.error(), 2);
+  if (done->trials.empty()) return refuse("", "interrupted before the first trial was over", "let it run longer");
+  fmt::print("{}", profile::to_table(*done));
+  int exit_code = done->complete() ? 0 : 4;
+  if (!arguments.json.empty())
+    if (auto written = io::write_file_atomically(arguments.json, json::to_text(profile::to_json(*done), 2) + "\n");
+        !written)
+      exit_code = report_error(written.error(), 1);
+  return std::fflush(stdout) == 0 ? exit_code : 1;
+}
+
+}  // namespace
+
+void add_load(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<LoadArguments>();
+  CLI::App* command = app.add_subcommand("load", "find the highest rate of arrivals that a workload's latency bears");
+  arguments->chosen.add_to(*command);
+  command->add_option("--workers", arguments->workers, "numbers of workers to search for, e.g. 1,2")
+      ->capture_default_str();
+  command->add_option("--limit", arguments->limit, "most that p99 of a placement, from its due time, may take")
+      ->capture_default_str();
+  command->add_option("--from", arguments->from, "first rate, jobs per second; default: a quarter of the workload's")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--to", arguments->to, "highest rate to try")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--seconds", arguments->seconds, "seconds of arrivals in one trial, at least 200 jobs")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--resolution", arguments->resolution, "percent between the two last rates")
+      ->check(CLI::Range(0.1, 100.0))
+      ->capture_default_str();
+  command->add_option("--max-time", arguments->max_time, "seconds for everything")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--json", arguments->json,
+                      "write the result to this file (bench/profile/README.md has the format)");
+  command->add_flag("--quiet", arguments->quiet, "no progress");
+  command->footer("Exit code: 0 found, 1 berth failed, 2 usage or bad input, 4 no time to find it.");
+  command->callback([arguments, &exit_code] { exit_code = load(*arguments); });
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/workload_arguments.h"
+#include "io/files.h"
+#include "profile/flame.h"
+#include "profile/report.h"
+#include "profile/trace.h"
+#include "run/interrupt.h"
+
+namespace berth::cli {
+namespace {
+
+struct ProfileArguments {
+  WorkloadArguments chosen;
+  std::optional<std::int64_t> workers;
+  std::string only, json, trace, flame;
+  std::int64_t slowest = 10, detail = 0, overhead_rounds = 3;
+  bool roofline = false, quiet = false;
+};
+
+/// "12" or "12.3": number and round of an evaluation.
+std::optional<std::pair<std::uint64_t, std::uint32_t>> parse_only(const std::string& text) {
+  std::pair<std::uint64_t, std::uint32_t> out{0, 0};
+  const char* end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, out.first);
+  if (error != std::errc() || out.first == 0) return std::nullopt;
+  if (at == end) return out;
+  if (*at != '.') return std::nullopt;
+  const auto [last, round_error] = std::from_chars(at + 1, end, out.second);
+  if (round_error != std::errc() || last != end) return std::nullopt;
+  return out;
+}
+
+int profile(const ProfileArguments& arguments) {
+  const std::string svg = arguments.flame.empty() ? "" : arguments.flame + ".svg";
+  for (const std::string& output : {arguments.json, arguments.trace, arguments.flame, svg})
+    if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
+  profile::Options options;
+  options.quiet = arguments.quiet;
+  options.slowest = static_cast<std::size_t>(arguments.slowest);
+  options.detail_every = static_cast<std::uint32_t>(arguments.detail);
+  options.overhead_rounds = static_cast<int>(arguments.overhead_rounds);
+  options.roofline = arguments.roofline;
+  options.keep_samples = !arguments.trace.empty();
+  options.flame = !arguments.flame.empty();
+  if (!arguments.only.empty()) {
+    options.only = parse_only(arguments.only);
+    if (!options.only)
+      return report_error({"berth profile", "--only", "'" + arguments.only + "' is not an evaluation",
+                           "write NUMBER or NUMBER.ROUND, as --slowest lists them"},
+                          2);
+  }
+  if (arguments.chosen.workload.empty() && arguments.roofline) {  // of the machine alone
+    fmt::print("{}", profile::roofline_lines(profile::measure_roofline()));
+    return std::fflush(stdout) == 0 ? 0 : 1;
+  }
+  auto workload = arguments.chosen.read("berth profile");
+  if (!workload) return report_error(workload.error(), 2);
+  if (arguments.workers) workload->workers = *arguments.workers;
+  if (options.only) {  // the same decisions, one after the other
+    workload->workers = 1;
+    workload->commits = sim::CommitOrder::deterministic;
+    workload->arrivals.clock = sim::Clock::skip;
+  }
+
+  const run::InterruptGuard guard;
+  const auto done = profile::profile_workload(*workload, options);
+  if (!done) return report_error(done.error(), 2);
+  fmt::print("{}", profile::to_table(*done));
+  int exit_code = 0;
+  const auto write = [&](const std::string& file, const std::string& content) {
+    if (file.empty()) return;
+    if (auto written = io::write_file_atomically(file, content); !written) exit_code = report_error(written.error(), 1);
+  };
+  write(arguments.json, json::to_text(profile::to_json(*done), 2) + "\n");
+  if (!arguments.trace.empty()) write(arguments.trace, profile::to_trace(*done));
+  if (!arguments.flame.empty()) {
+    write(arguments.flame, profile::to_text(done->stacks));
+    write(svg, profile::to_svg(done->stacks,
+                               fmt::format("berth profile {} ({}), {}; from {}", done->run.workload.name,
+                                           done->run.workload.label, done->stacks_unit, done->stacks_from),
+                               done->stacks_unit));
+  }
+  if (std::fflush(stdout) != 0) exit_code = 1;
+  if (!done->run.unsupported_reasons.empty() || done->run.parallel.lost != 0) exit_code = 1;
+  return exit_code;
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<ProfileArguments>();
+  CLI::App* command = app.add_subcommand("profile", "show where the time of a workload's evaluations goes");
+  arguments->chosen.add_to(*command);
+  command
+      ->add_option("--workers", arguments->workers,
+                   "this many workers instead of the file's; more than cores are allowed")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--slowest", arguments->slowest, "list so many of the slowest evaluations, and why they were")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command->add_option(
+      "--only", arguments->only,
+      "replay up to this evaluation, NUMBER or NUMBER.ROUND as --slowest lists them, and profile it alone");
+  command
+      ->add_option(
+          "--detail", arguments->detail,
+          "divide one evaluation in so many by filter, rank and plan; 1: all (more overhead); default: 4 to 32")
+      ->check(CLI::Range(1, 1'000'000));
+  command
+      ->add_option("--overhead-rounds", arguments->overhead_rounds,
+                   "measure in so many pairs of runs what profiling costs; 0: not")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  command->add_flag("--roofline", arguments->roofline,
+                    "measure this machine's memory and hold the stages against it; without a workload: that alone");
+  command->add_option("--json", arguments->json,
+                      "write the profile to this file (bench/profile/README.md has the format)");
+  command->add_option("--trace", arguments->trace,
+                      "write a trace of workers, applier and queue to this file, for ui.perfetto.dev");
+  command->add_option("--flame", arguments->flame,
+                      "write collapsed stacks to this file and a flame graph to FILE.svg; by perf where it can sample");
+  command->add_flag("--quiet", arguments->quiet, "no progress");
+  command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input.");
+  command->callback([arguments, &exit_code] { exit_code = profile(*arguments); });
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,48 @@
+#include "cli/workload_arguments.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/build_info.h"
+#include "model/options.h"
+#include "sim/datasets.h"
+
+namespace berth::cli {
+
+void WorkloadArguments::add_to(CLI::App& command) {
+  command.add_option("workload", workload, "a file, or the name of one in bench/macro");
+  command.add_option("--label", label, "size of the workload: smoke, full or what its file lists")
+      ->capture_default_str();
+  command.add_option("--seed", seed, "use this seed instead of the file's")->check(CLI::NonNegativeNumber);
+  command
+      .add_option("--order", commits,
+                  "how plans of several workers are committed: free (as they come, like Nomad) or deterministic "
+                  "(the decisions of one worker)")
+      ->check(CLI::IsMember({"free", "deterministic"}));
+  command.add_option("--option", options,
+                     "NAME=VALUE: decide as earlier versions of Nomad or its documentation (engine/model/options.h); "
+                     "may be repeated");
+  command.add_option("--isa", isa, "take this instruction set path (berth --version lists them), not the best");
+}
+
+Result<sim::Workload> WorkloadArguments::read(const std::string& command) const {
+  const auto error = [&](std::string place, std::string problem, std::string remedy) {
+    return tl::unexpected(InputError{command, std::move(place), std::move(problem), std::move(remedy)});
+  };
+  if (workload.empty()) return error("", "no workload was named", "name one, or see `berth run --list`");
+  if (!isa.empty() && !base::use_isa_path(isa))
+    return error("--isa", fmt::format("'{}' is not an ISA path of this build and machine", isa),
+                 fmt::format("name one of {}", fmt::join(base::isa_paths_usable(), ", ")));
+  const auto path = sim::find_workload(workload);
+  if (!path) return tl::unexpected(path.error());
+  auto out = sim::read_workload(*path, label);
+  if (!out) return out;
+  if (seed) out->seed = static_cast<std::uint64_t>(*seed);
+  for (const std::string& assignment : options)
+    if (auto done = model::set_option(out->options, assignment); !done)
+      return error("--option", done.error(), "engine/model/options.h lists names and values");
+  if (!commits.empty()) out->commits = commits == "free" ? sim::CommitOrder::free : sim::CommitOrder::deterministic;
+  return out;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,260 @@
+#include "profile/flame.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "base/text.h"
+#include "io/files.h"
+
+namespace berth::profile {
+
+using base::Stage;
+
+namespace {
+
+/// Runs a program to its end and returns what it printed; "" when that cannot be.
+std::string output_of(const std::vector<std::string>& words) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return "";
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    const int nothing = open("/dev/null", O_WRONLY);
+    dup2(nothing, STDERR_FILENO);
+    std::vector<char*> arguments;
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    execvp(arguments[0], arguments.data());
+    _exit(127);
+  }
+  close(ends[1]);
+  std::string out;
+  char buffer[1 << 16];
+  for (ssize_t n; child > 0 && (n = read(ends[0], buffer, sizeof buffer)) > 0;)
+    out.append(buffer, static_cast<std::size_t>(n));
+  close(ends[0]);
+  int status = 0;
+  if (child > 0) waitpid(child, &status, 0);
+  return out;
+}
+
+struct Frame {
+  std::string name;
+  std::uint64_t weight = 0;
+  std::map<std::string, Frame> children;
+};
+
+constexpr double kWidth = 1200, kRow = 17;
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::size_t depth_of(const Frame& frame) {
+  std::size_t depth = 0;
+  for (const auto& [name, child] : frame.children) depth = std::max(depth, depth_of(child));
+  return depth + 1;
+}
+
+void draw(std::string& out, const Frame& frame, double x, std::size_t level, std::size_t levels, std::uint64_t whole,
+          const std::string& unit) {
+  const double width = kWidth * static_cast<double>(frame.weight) / static_cast<double>(whole);
+  if (width < 0.3) return;
+  const double y = 40 + kRow * static_cast<double>(levels - 1 - level);
+  unsigned hash = 2166136261U;
+  for (const char c : frame.name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  const std::string name = escaped(frame.name);
+  out += fmt::format(
+      R"(<g><title>{} ({} {}, {:.2f} %)</title><rect x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{}" fill="hsl({},{}%,68%)"/>)",
+      name, frame.weight, unit, 100.0 * static_cast<double>(frame.weight) / static_cast<double>(whole), x, y, width, kRow - 1,
+      20 + hash % 40, 60 + hash / 64 % 30);
+  if (const auto letters = static_cast<std::size_t>(width / 6.6); letters >= 4)
+    out += fmt::format(R"(<text x="{:.2f}" y="{:.1f}">{}</text>)", x + 3, y + 12,
+                       frame.name.size() <= letters ? name : escaped(frame.name.substr(0, letters - 2)) + "..");
+  out += "</g>\n";
+  for (const auto& [key, child] : frame.children) {
+    draw(out, child, x, level + 1, levels, whole, unit);
+    x += kWidth * static_cast<double>(child.weight) / static_cast<double>(whole);
+  }
+}
+
+}  // namespace
+
+PerfSampler::PerfSampler() {
+  char name[] = "/tmp/berth-perf-XXXXXX";
+  const int file = mkstemp(name);
+  if (file < 0) {
+    why_ = "no temporary file for perf's samples";
+    return;
+  }
+  close(file);
+  file_ = name;
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    why_ = "no pipe to perf";
+    return;
+  }
+  const std::string pid = std::to_string(getpid());
+  child_ = fork();
+  if (child_ == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    const int nothing = open("/dev/null", O_WRONLY);
+    dup2(nothing, STDOUT_FILENO);
+    execlp("perf", "perf", "record", "-q", "-e", "cpu-clock", "-F", "499", "--call-graph", "dwarf,8192", "-o", name,
+           "-p", pid.c_str(), static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  close(ends[1]);
+  // perf that cannot sample ends at once and says why; one that can keeps the pipe open and silent.
+  std::string said;
+  for (int waited_ms = 0; waited_ms < 400 && child_ > 0; waited_ms += 20) {
+    int status = 0;
+    if (waitpid(child_, &status, WNOHANG) == child_) {
+      char buffer[512];
+      const ssize_t n = read(ends[0], buffer, sizeof buffer);
+      if (n > 0) said.assign(buffer, static_cast<std::size_t>(n));
+      why_ = WIFEXITED(status) && WEXITSTATUS(status) == 127
+                 ? "perf is not installed (apt-get install linux-perf)"
+                 : "perf cannot sample here: " + std::string(base::split(said, '\n').front());
+      child_ = -1;
+      break;
+    }
+    usleep(20'000);
+  }
+  close(ends[0]);
+}
+
+void PerfSampler::end() {
+  if (child_ > 0) {
+    kill(child_, SIGINT);  // writes its file and ends
+    int status = 0;
+    waitpid(child_, &status, 0);
+    child_ = -1;
+  }
+}
+
+PerfSampler::~PerfSampler() {
+  end();
+  if (!file_.empty()) unlink(file_.c_str());
+}
+
+Stacks PerfSampler::stop() {
+  if (child_ <= 0) return {};
+  end();
+  Stacks out = collapse_perf_script(output_of({"perf", "script", "-i", file_, "-F", "comm,ip,sym"}));
+  if (out.empty()) why_ = "perf took no samples";
+  return out;
+}
+
+Stacks collapse_perf_script(std::string_view text) {
+  Stacks out;
+  std::vector<std::string> frames;  // the innermost first
+  std::string command;
+  const auto close_stack = [&] {
+    if (!frames.empty()) {
+      std::string stack = command;
+      for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) stack += ";" + *frame;
+      ++out[stack];
+    }
+    frames.clear();
+  };
+  for (const std::string_view line : base::split(text, '\n')) {
+    const std::size_t begin = line.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) {
+      close_stack();
+      continue;
+    }
+    if (begin == 0) {  // a new sample: the name of the command
+      close_stack();
+      command = std::string(line.substr(0, line.find_last_not_of(" \t") + 1));
+      continue;
+    }
+    const std::size_t space = line.find(' ', begin);
+    std::string name(space == std::string_view::npos ? "[unknown]" : line.substr(space + 1));
+    for (char& c : name)
+      if (c == ';') c = ':';
+    frames.push_back(std::move(name));
+  }
+  close_stack();
+  return out;
+}
+
+Stacks collapse_stages(const Profile& profile) {
+  Stacks out;
+  for (const StageRow& row : profile.stages.rows) {
+    const char* parent = "berth;evaluation";
+    switch (row.stage) {
+      case Stage::compile:
+        parent = "berth;registration";
+        break;
+      case Stage::check:
+      case Stage::commit:
+        parent = "berth;applier";
+        break;
+      case Stage::place:
+      case Stage::filter:
+      case Stage::rank:
+      case Stage::plan:
+      case Stage::preempt:
+        parent = "berth;evaluation;placing";
+        break;
+      default:
+        break;
+    }
+    if (const auto us = static_cast<std::uint64_t>(row.ns / 1e3); us > 0)
+      out[fmt::format("{};{}", parent, base::to_text(row.stage))] = us;
+  }
+  return out;
+}
+
+std::string to_text(const Stacks& stacks) {
+  std::string out;
+  for (const auto& [stack, weight] : stacks) out += fmt::format("{} {}\n", stack, weight);
+  return out;
+}
+
+std::string to_svg(const Stacks& stacks, const std::string& title, const std::string& unit) {
+  Frame root;
+  root.name = "all";
+  for (const auto& [stack, weight] : stacks) {
+    root.weight += weight;
+    Frame* at = &root;
+    for (const std::string_view name : base::split(stack, ';')) {
+      at = &at->children[std::string(name)];
+      at->name = std::string(name);
+      at->weight += weight;
+    }
+  }
+  const std::size_t levels = depth_of(root);
+  const double height = 50 + kRow * static_cast<double>(levels);
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" width=\"100%\" "
+      "font-family=\"monospace\" "
+      "font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fdfdf8\"/>\n"
+      "<text x=\"6\" y=\"20\" font-size=\"14\">{}</text>\n",
+      kWidth, height, escaped(title));
+  if (root.weight > 0) draw(out, root, 0, 0, levels, root.weight, unit);
+  return out + "</svg>\n";
+}
+
+}  // namespace berth::profile

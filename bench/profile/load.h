@@ -1,0 +1,55 @@
+// `berth load`: raises the rate of arrivals of a workload until it is too much, per number of workers.
+#pragma once
+
+#include "base/json.h"
+#include "profile/knee.h"
+#include "profile/session.h"
+
+namespace berth::profile {
+
+struct LoadOptions {
+  bool quiet = false;
+  std::vector<std::int64_t> workers = {1};
+  std::int64_t limit_ns = 10'000'000;                          ///< of p99, from due time to commit, per placement
+  double trial_seconds = 2;                                    ///< of arrivals in one trial
+  double max_seconds = 120;                                    ///< of everything
+  SearchOptions search{.first_rate = 0, .highest_rate = 1e6};  ///< first rate 0: a quarter of the workload's, or 10/s
+};
+
+/// One trial; latencies in ns.
+struct LoadTrial {
+  std::int64_t workers = 1;
+  double rate = 0;      ///< evaluations of new jobs offered per second
+  std::string why_not;  ///< "": sustained
+  std::uint64_t evaluations = 0, asked = 0, placed = 0;
+  double seconds = 0, busy_s = 0;  ///< of arrivals and what was left of them; of these not idle
+  sim::Histogram latency, queue;   ///< per placement
+  Backlog backlog;
+};
+
+struct LoadKnee {
+  std::int64_t workers = 1;
+  SearchResult search;
+  std::shared_ptr<const Recorder> recorder;  ///< of a run at the knee; null without one
+  StageTable stages;
+  double knee_rate = 0;
+};
+
+struct Load {
+  run::RunResult head;  ///< of the last trial: what reports say about workload, build and machine
+  LoadOptions options;
+  std::vector<LoadTrial> trials;  ///< in their order
+  std::vector<LoadKnee> knees;    ///< per number of workers
+  double seconds = 0;
+  bool interrupted = false;
+  [[nodiscard]] bool complete() const;  ///< every search ended with an answer
+};
+
+/// Errors are those of the workload's data, and of workloads that have no arrivals.
+[[nodiscard]] Result<Load> run_load(const sim::Workload& workload, const LoadOptions& options);
+
+inline constexpr int kLoadVersion = 1;
+[[nodiscard]] std::string to_table(const Load& load);
+[[nodiscard]] json::Value to_json(const Load& load);
+
+}  // namespace berth::profile

@@ -1,0 +1,51 @@
+// What profiling costs: the same run, several times in one process, in which every other event is marked and recorded
+// and the others are not; in the next run it is the other way round. So both sides have the same events, take turns
+// within microseconds, and whatever else the machine does meets both. Compared is processor time of the run's thread,
+// per event the least of all rounds.
+#pragma once
+
+#include <vector>
+
+#include "profile/recorder.h"
+
+namespace berth::profile {
+
+struct Overhead {
+  double share = 0;                     ///< (marked - unmarked) / unmarked
+  double error = 0;                     ///< standard error of it
+  double marked_s = 0, unmarked_s = 0;  ///< processor time of the compared events
+  std::size_t events = 0;
+  int rounds = 0;  ///< runs per side
+};
+
+class OverheadMeter final : public run::Observer {
+ public:
+  OverheadMeter(const Calibration& calibration, const RecorderOptions& options)
+      : calibration_(calibration), options_(options) {}
+
+  /// A new run follows, with a recorder of its own.
+  void next_run();
+
+  base::StageClock* new_clock() override { return recorder_->new_clock(); }
+  bool detailed(std::uint64_t number, std::uint32_t round) override { return recorder_->detailed(number, round); }
+  bool begin() override;
+  void end() override;
+  void evaluation(const run::EvalRecord& record) override { recorder_->evaluation(record); }
+
+  [[nodiscard]] Overhead result() const;
+
+  /// For tests: one event took `ns` on a side.
+  void add(std::size_t event, bool marked, std::int64_t ns);
+
+ private:
+  const Calibration calibration_;
+  const RecorderOptions options_;
+  std::optional<Recorder> recorder_;
+  std::vector<std::array<std::int64_t, 2>> least_ns_;  // by event: unmarked, marked; -1: not yet
+  int runs_ = 0;
+  std::size_t event_ = 0;
+  bool marked_ = false;
+  std::int64_t began_ns_ = 0;
+};
+
+}  // namespace berth::profile

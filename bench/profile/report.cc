@@ -1,0 +1,235 @@
+#include "profile/report.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "run/progress.h"
+#include "run/report.h"
+
+namespace berth::profile {
+
+using base::Stage;
+using run::grouped;
+using run::time_words;
+
+namespace {
+
+std::string ns_words(double ns) { return time_words(static_cast<std::int64_t>(std::llround(ns))); }
+
+/// "12.3", three digits that count.
+std::string short_number(double value) {
+  return value >= 100  ? fmt::format("{:.0f}", value)
+         : value >= 10 ? fmt::format("{:.1f}", value)
+                       : fmt::format("{:.2f}", value);
+}
+
+void slow_lines(std::string& out, const Profile& p) {
+  if (p.recorder->slowest().empty()) return;
+  out += fmt::format(
+      "\n  slowest evaluations, by their time in berth (the wait for their turn beside it)\n  {:>10} {:>11} {:>11} "
+      "{:>7}  why\n",
+      "evaluation", "in berth", "waited", "placed");
+  for (const Sample& s : p.recorder->slowest())
+    out += fmt::format("  {:>10} {:>11} {:>11} {:>7}  {}\n", fmt::format("{}.{}", s.number, s.round),
+                       time_words(s.service_ns()), time_words(s.started_ns - s.due_ns), s.placed,
+                       slow_words(s, *p.recorder));
+  out += fmt::format("  again: {}\n", reproduce_words(p.recorder->slowest().front(), p.run.workload));
+}
+
+json::Value sample_json(const Sample& s, const Profile& p) {
+  json::Value out = json::Value::object();
+  out.set("evaluation", fmt::format("{}.{}", s.number, s.round));
+  out.set("number", static_cast<std::uint64_t>(s.number));
+  out.set("round", static_cast<std::uint64_t>(s.round));
+  out.set("worker", static_cast<std::uint64_t>(s.lane));
+  out.set("service_ns", s.service_ns());
+  out.set("queue_ns", s.started_ns - s.due_ns);
+  out.set("latency_ns", s.done_ns - s.due_ns);
+  out.set("placed", static_cast<std::uint64_t>(s.placed));
+  out.set("failed", static_cast<std::uint64_t>(s.failed));
+  out.set("refused", static_cast<std::uint64_t>(s.refused));
+  out.set("evicted", static_cast<std::uint64_t>(s.evicted));
+  out.set("attempts", static_cast<std::uint64_t>(s.attempts));
+  out.set("candidates", static_cast<std::uint64_t>(s.candidates));
+  out.set("nodes_evaluated", static_cast<std::uint64_t>(s.evaluated));
+  out.set("nodes_filtered", static_cast<std::uint64_t>(s.filtered));
+  out.set("nodes_exhausted", static_cast<std::uint64_t>(s.exhausted));
+  out.set("constraint_evaluations", static_cast<std::uint64_t>(s.constraint_evaluations));
+  out.set("first_of_worker", s.first_of_lane);
+  out.set("detailed", s.detailed);
+  out.set("dominated_by", base::to_text(dominating(s)));
+  out.set("why", slow_words(s, *p.recorder));
+  json::Value stages = json::Value::object();
+  for (std::size_t i = 0; i < base::kStages; ++i)
+    if (s.stage_ns[i] > 0) stages.set(base::to_text(static_cast<Stage>(i)), static_cast<double>(s.stage_ns[i]));
+  out.set("stages_ns", std::move(stages));
+  out.set("reproduce", reproduce_words(s, p.run.workload));
+  return out;
+}
+
+}  // namespace
+
+std::string stage_lines(const StageTable& table) {
+  bool roofline = false;
+  for (const StageRow& row : table.rows) roofline |= row.roofline_ns > 0;
+  std::string out =
+      fmt::format("  {:<10} {:>7} {:>10} {:>10} {:>10} {:>10} {:>10} {:>13} {:>9} {:<11} {:>8} {:>7}", "stage", "share",
+                  "time", "p50", "p90", "p99", "evals", "count", "ns per", "unit", "B per", "GB/s");
+  out += roofline ? fmt::format(" {:>9} {:>7}\n", "roofline", "times") : "\n";
+  for (const StageRow& row : table.rows) {
+    out += fmt::format("  {:<10} {:>5.1f} % {:>10} {:>10} {:>10} {:>10} {:>10} {:>13} {:>9} {:<11}",
+                       base::to_text(row.stage), 100 * row.share, (row.estimated ? "~" : "") + ns_words(row.ns),
+                       time_words(row.latency->percentile(50)), time_words(row.latency->percentile(90)),
+                       time_words(row.latency->percentile(99)), grouped(row.evaluations), grouped(row.count),
+                       short_number(row.ns_per_unit()), row.unit);
+    if (row.cost && row.count > 0)
+      out += fmt::format(" {:>8} {:>7}", short_number(row.cost->all_bytes()),
+                         short_number(row.cost->all_bytes() / row.ns_per_unit()));
+    else
+      out += fmt::format(" {:>8} {:>7}", "-", "-");
+    if (roofline && row.roofline_ns > 0 && row.count > 0)
+      out += fmt::format(" {:>6.1f} ns {:>7}", row.roofline_ns, short_number(row.ns_per_unit() / row.roofline_ns));
+    out += "\n";
+  }
+  out += fmt::format("  {:<10} {:>7} {:>10}   beside it: {} waiting, {} idle, {} in the run's own books\n", "all",
+                     "100 %", ns_words(table.engine_ns), ns_words(table.wait_ns), ns_words(table.idle_ns),
+                     ns_words(table.harness_ns));
+  return out;
+}
+
+std::string roofline_lines(const Roofline& roofline) {
+  std::string out = fmt::format("  memory of this machine, one core   {:>14} {:>18} {:>18}\n", "read in order",
+                                "line at random", "line after line");
+  for (const Roofline::Point& p : roofline.points) {
+    const std::string size =
+        p.bytes >= (1U << 20) ? fmt::format("{} MiB", p.bytes >> 20) : fmt::format("{} KiB", p.bytes >> 10);
+    out += fmt::format("    {:>8}                         {:>9.1f} GB/s {:>15.2f} ns {:>15.2f} ns\n", size,
+                       p.read_gb_per_s, p.line_ns, p.latency_ns);
+  }
+  return out;
+}
+
+std::string to_table(const Profile& p) {
+  std::string out = run::head_lines(p.run);
+  const Recorder::Sums& sums = p.recorder->sums();
+  out += fmt::format(
+      "  profiled    {} evaluations in {} ({} busy), 1 in {} in detail: {}; marks take {:.1f} ns, taken off\n",
+      grouped(sums.evaluations), run::duration_words(p.run.elapsed_s), run::duration_words(p.run.busy_s),
+      p.recorder->options().detail_every, grouped(sums.detailed), p.recorder->calibration().mark_ns);
+  if (p.overhead)
+    out += fmt::format(
+        "  overhead    {:+.2f} % ± {:.2f} of processor time (target 2 %), {} events, each {} times with and without\n",
+        100 * p.overhead->share, 100 * p.overhead->error, grouped(p.overhead->events), p.overhead->rounds);
+  else
+    out += fmt::format("  overhead    not measured: {}\n", p.no_overhead);
+  if (p.stages.detail_ratio > 0)
+    out += fmt::format("  detail      detailed evaluations place at {:.2f} times the time per node of the others\n",
+                       p.stages.detail_ratio);
+  if (!p.stacks_from.empty()) out += fmt::format("  flame       stacks from {}\n", p.stacks_from);
+  out += fmt::format("  decisions   {}\n\n", p.run.decisions_digest);
+  out += stage_lines(p.stages);
+  out += "  p50 to p99: per evaluation that has the stage; ~: divided as in the detailed evaluations\n";
+  bool bytes = false;
+  for (const StageRow& row : p.stages.rows) {
+    if (!row.cost) continue;
+    if (!bytes) out += "\n  bytes, from the sizes of table rows:\n";
+    bytes = true;
+    out += fmt::format("    {:<8} {}\n", base::to_text(row.stage), row.cost->from);
+  }
+  if (p.roofline) out += "\n" + roofline_lines(*p.roofline);
+  out += "\n  counters   ";
+  for (const auto& [name, value] : p.counters.values) out += fmt::format(" {} {}", name, grouped(value));
+  if (!p.counters.missing.empty()) out += fmt::format(" (not there: {})", p.counters.missing);
+  out += "\n";
+  slow_lines(out, p);
+  return out;
+}
+
+json::Value stages_json(const StageTable& table) {
+  json::Value out = json::Value::array();
+  for (const StageRow& row : table.rows) {
+    json::Value item = json::Value::object();
+    item.set("stage", base::to_text(row.stage));
+    item.set("what", stage_words(row.stage));
+    item.set("share", row.share);
+    item.set("seconds", row.ns / 1e9);
+    item.set("estimated", row.estimated);
+    item.set("evaluations", row.evaluations);
+    item.set("latency_ns", run::percentiles(*row.latency));
+    item.set("count", row.count);
+    item.set("unit", row.unit);
+    item.set("ns_per_unit", row.ns_per_unit());
+    item.set("bytes_per_unit", row.cost ? json::Value(row.cost->all_bytes()) : json::Value());
+    item.set("bytes_from", row.cost ? json::Value(row.cost->from) : json::Value());
+    item.set("roofline_ns_per_unit", row.roofline_ns > 0 ? json::Value(row.roofline_ns) : json::Value());
+    out.push(std::move(item));
+  }
+  return out;
+}
+
+json::Value to_json(const Profile& p) {
+  json::Value out = run::report_head(p.run, "berth-profile", kProfileVersion);
+  const Recorder::Sums& sums = p.recorder->sums();
+  out.set("nodes", static_cast<std::uint64_t>(p.run.nodes));
+  out.set("evaluations", sums.evaluations);
+  out.set("placed", p.run.placed);
+  out.set("elapsed_seconds", p.run.elapsed_s);
+  out.set("busy_seconds", p.run.busy_s);
+  out.set("cpu_seconds", p.run.cpu_s);
+  out.set("decisions_digest", p.run.decisions_digest);
+  json::Value sampler = json::Value::object();
+  sampler.set("detail_every", static_cast<std::uint64_t>(p.recorder->options().detail_every));
+  sampler.set("detailed_evaluations", sums.detailed);
+  sampler.set("detail_ratio", p.stages.detail_ratio > 0 ? json::Value(p.stages.detail_ratio) : json::Value());
+  sampler.set("ns_per_tick", p.recorder->calibration().ns_per_tick);
+  sampler.set("mark_ns", p.recorder->calibration().mark_ns);
+  out.set("sampler", std::move(sampler));
+  if (p.overhead) {
+    json::Value overhead = json::Value::object();
+    overhead.set("share", p.overhead->share);
+    overhead.set("error", p.overhead->error);
+    overhead.set("marked_cpu_seconds", p.overhead->marked_s);
+    overhead.set("unmarked_cpu_seconds", p.overhead->unmarked_s);
+    overhead.set("events", static_cast<std::uint64_t>(p.overhead->events));
+    overhead.set("rounds", p.overhead->rounds);
+    out.set("overhead", std::move(overhead));
+  } else {
+    out.set("overhead", json::Value());
+    out.set("no_overhead", p.no_overhead);
+  }
+  out.set("engine_seconds", p.stages.engine_ns / 1e9);
+  out.set("stages", stages_json(p.stages));
+  json::Value outside = json::Value::object();
+  outside.set("wait_seconds", p.stages.wait_ns / 1e9);
+  outside.set("idle_seconds", p.stages.idle_ns / 1e9);
+  outside.set("harness_seconds", p.stages.harness_ns / 1e9);
+  out.set("outside", std::move(outside));
+  out.set("service_ns", run::percentiles(p.recorder->service()));
+  json::Value slowest = json::Value::array();
+  for (const Sample& s : p.recorder->slowest()) slowest.push(sample_json(s, p));
+  out.set("slowest", std::move(slowest));
+  if (p.roofline) {
+    json::Value points = json::Value::array();
+    for (const Roofline::Point& point : p.roofline->points) {
+      json::Value item = json::Value::object();
+      item.set("bytes", point.bytes);
+      item.set("read_gb_per_s", point.read_gb_per_s);
+      item.set("random_line_ns", point.line_ns);
+      item.set("dependent_line_ns", point.latency_ns);
+      points.push(std::move(item));
+    }
+    out.set("roofline", std::move(points));
+  } else {
+    out.set("roofline", json::Value());
+  }
+  json::Value counters = json::Value::object();
+  json::Value values = json::Value::object();
+  for (const auto& [name, value] : p.counters.values) values.set(name, value);
+  counters.set("values", std::move(values));
+  counters.set("missing", p.counters.missing);
+  out.set("counters", std::move(counters));
+  return out;
+}
+
+}  // namespace berth::profile

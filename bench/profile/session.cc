@@ -1,0 +1,155 @@
+#include "profile/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "profile/flame.h"
+#include "run/interrupt.h"
+#include "run/report.h"
+
+namespace berth::profile {
+
+using base::Stage;
+
+namespace {
+
+/// How many evaluations a workload is about to have; 0: as many as its data.
+std::uint64_t expected_evaluations(const sim::Workload& w) {
+  if (w.cluster.source == sim::Source::nomad_grid)
+    return static_cast<std::uint64_t>((w.grid.last_cell - w.grid.first_cell + 1) * w.grid.repetitions);
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, w.jobs.count));
+}
+
+/// Few evaluations: more of them in detail, so that there are some; never so many that marks count.
+std::uint32_t detail_of(const sim::Workload& w) {
+  constexpr std::uint64_t kLeast = 4, kMost = 32, kWanted = 16;
+  const std::uint64_t evaluations = expected_evaluations(w);
+  return static_cast<std::uint32_t>(evaluations == 0 ? kMost : std::clamp(evaluations / kWanted, kLeast, kMost));
+}
+
+/// What is measured again and again takes about so long each time.
+constexpr double kOverheadRunSeconds = 1;
+
+}  // namespace
+
+Result<Profile> profile_workload(const sim::Workload& workload, const Options& options) {
+  Profile out;
+  const Calibration calibration = calibrate();
+  RecorderOptions recording;
+  recording.detail_every = options.detail_every > 0 ? options.detail_every : detail_of(workload);
+  recording.slowest = options.slowest;
+  recording.keep_samples = options.keep_samples;
+  recording.only = options.only;
+  const auto recorder = std::make_shared<Recorder>(calibration, recording);
+  {
+    const Counters counters;
+    run::RunOptions running;
+    running.quiet = options.quiet;
+    running.observer = recorder.get();
+    std::optional<PerfSampler> perf;
+    if (options.flame) perf.emplace();
+    auto result = run::run_workload(workload, running);
+    if (!result) return tl::unexpected(result.error());
+    out.counters = counters.read();
+    out.run = std::move(*result);
+    if (perf) {
+      out.stacks = perf->stop();
+      out.stacks_unit = "samples";
+      out.stacks_from = out.stacks.empty() ? "the stage sampler (" + perf->why() + ")" : "perf, 499 samples per second";
+    }
+  }
+  recorder->finish();
+  out.recorder = recorder;
+  if (options.only && recorder->sums().evaluations == 0)
+    return tl::unexpected(
+        InputError{"berth profile", "--only",
+                   fmt::format("the run has no evaluation {}.{}", options.only->first, options.only->second),
+                   "take one of those that --slowest lists"});
+  if (options.roofline) out.roofline = measure_roofline();
+  out.stages = stage_table(*recorder, out.run.jobs, out.run.nodes, out.roofline ? &*out.roofline : nullptr);
+  if (options.flame && out.stacks.empty()) out.stacks = collapse_stages(out), out.stacks_unit = "us";
+
+  if (options.overhead_rounds == 0 || options.only) {
+    out.no_overhead = options.only ? "one evaluation is too little to tell" : "not asked for";
+  } else if (out.run.partial) {
+    out.no_overhead = "the run ended early";
+  } else {
+    sim::Workload again = workload;
+    again.workers = 1;
+    again.commits = sim::CommitOrder::deterministic;
+    again.arrivals.clock = sim::Clock::skip;
+    run::RunOptions running;
+    running.quiet = true;
+    if (out.run.busy_s > kOverheadRunSeconds && out.run.arrivals > 0)
+      running.arrivals_max = std::max<std::size_t>(
+          1, static_cast<std::size_t>(static_cast<double>(out.run.arrivals) * kOverheadRunSeconds / out.run.busy_s));
+    recording.only.reset();
+    OverheadMeter meter(calibration, recording);
+    running.observer = &meter;
+    for (int run = 0; run < 2 * options.overhead_rounds && !run::interrupted(); ++run) {
+      meter.next_run();
+      if (auto done = run::run_workload(again, running); !done) return tl::unexpected(done.error());
+    }
+    out.overhead = meter.result();
+    if (out.overhead->events == 0) out.overhead.reset(), out.no_overhead = "interrupted";
+  }
+  return out;
+}
+
+base::Stage dominating(const Sample& s) {
+  std::size_t most = static_cast<std::size_t>(Stage::wait);
+  for (std::size_t i = 0; i < base::kStages; ++i) {
+    const auto stage = static_cast<Stage>(i);
+    if (stage != Stage::idle && stage != Stage::harness && s.stage_ns[i] > s.stage_ns[most]) most = i;
+  }
+  return static_cast<Stage>(most);
+}
+
+std::string slow_words(const Sample& s, const Recorder& recorder) {
+  const auto& sums = recorder.sums();
+  const Stage stage = dominating(s);
+  double all = 0;
+  for (std::size_t i = 0; i < base::kStages; ++i)
+    if (static_cast<Stage>(i) != Stage::idle && static_cast<Stage>(i) != Stage::harness)
+      all += static_cast<double>(s.stage_ns[i]);
+  std::string out =
+      fmt::format("{} {:.0f} %", base::to_text(stage), all <= 0 ? 0.0 : 100 * static_cast<double>(s.ns(stage)) / all);
+  const auto add = [&](const std::string& words) { out += "; " + words; };
+  const std::uint64_t results = s.placed + s.failed + s.refused;
+  const double mean_placements = static_cast<double>(sums.placed + sums.failed) /
+                                 static_cast<double>(std::max<std::uint64_t>(1, sums.evaluations));
+  const double mean_nodes = static_cast<double>(sums.evaluated) /
+                            static_cast<double>(std::max<std::uint64_t>(1, sums.placed + sums.failed + sums.refused));
+  const double nodes = static_cast<double>(s.evaluated) / static_cast<double>(std::max<std::uint64_t>(1, results));
+  if (static_cast<double>(results) > 2 * mean_placements)
+    add(fmt::format("{} placements (mean {:.1f})", run::grouped(results), mean_placements));
+  if (nodes > 2 * mean_nodes && s.evaluated > 0)
+    add(fmt::format("{:.0f} nodes met per placement (mean {:.0f})", nodes, mean_nodes));
+  if (s.filtered > 0 && 2 * s.filtered > s.evaluated)
+    add(fmt::format("{:.0f} % of them filtered", 100.0 * s.filtered / s.evaluated));
+  if (s.exhausted > 0 && 2 * s.exhausted > s.evaluated)
+    add(fmt::format("{:.0f} % of them exhausted", 100.0 * s.exhausted / s.evaluated));
+  if (s.failed > 0) add(fmt::format("{} not placed: every candidate was looked at", run::grouped(s.failed)));
+  if (s.evicted > 0) add(fmt::format("{} evicted", run::grouped(s.evicted)));
+  if (s.attempts > 1) add(fmt::format("{} attempts", s.attempts));
+  if (s.round > 0 && s.due_ns != s.started_ns) add(fmt::format("unblocked {} times", s.round));
+  if (s.first_of_lane) add("the worker's first: its memory and caches were empty");
+  // Time on the clock that no stage knows of: the thread did not run, or its books did.
+  const double elsewhere = static_cast<double>(s.service_ns()) - all;
+  if (elsewhere > 0.3 * static_cast<double>(s.service_ns()))
+    add(fmt::format("{:.0f} % outside all stages: the thread was not running",
+                    100 * elsewhere / static_cast<double>(s.service_ns())));
+  return out;
+}
+
+std::string reproduce_words(const Sample& s, const sim::Workload& w) {
+  // A workload of bench/macro goes by its name.
+  const std::filesystem::path path(w.path);
+  const bool provided = path.parent_path().filename() == "macro" && path.stem() == w.name;
+  return fmt::format("berth profile {} --label {} --seed {} --only {}.{}", provided ? w.name : w.path, w.label, w.seed,
+                     s.number, s.round);
+}
+
+}  // namespace berth::profile
