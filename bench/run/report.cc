@@ -1,6 +1,7 @@
 #include "run/report.h"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,6 +11,7 @@
 #include "sim/digest.h"
 
 namespace berth::run {
+
 std::string time_words(std::int64_t ns) {
   const auto value = static_cast<double>(ns);
   if (ns < 1'000) return fmt::format("{} ns", ns);
