@@ -85,9 +85,9 @@ void draw(std::string& out, const Frame& frame, double x, std::size_t level, std
   for (const char c : frame.name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   const std::string name = escaped(frame.name);
   out += fmt::format(
-      R"(<g><title>{} ({} {}, {:.2f} %)</title><rect x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{}" fill="hsl({},{}%,68%)"/>)",
-      name, frame.weight, unit, 100.0 * static_cast<double>(frame.weight) / static_cast<double>(whole), x, y, width, kRow - 1,
-      20 + hash % 40, 60 + hash / 64 % 30);
+      R"x(<g><title>{} ({} {}, {:.2f} %)</title><rect x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{}" fill="hsl({},{}%,68%)"/>)x",
+      name, frame.weight, unit, 100.0 * static_cast<double>(frame.weight) / static_cast<double>(whole), x, y, width,
+      kRow - 1, 20 + hash % 40, 60 + hash / 64 % 30);
   if (const auto letters = static_cast<std::size_t>(width / 6.6); letters >= 4)
     out += fmt::format(R"(<text x="{:.2f}" y="{:.1f}">{}</text>)", x + 3, y + 12,
                        frame.name.size() <= letters ? name : escaped(frame.name.substr(0, letters - 2)) + "..");

@@ -45,7 +45,8 @@ struct RecorderOptions {
   std::uint32_t detail_every = 32;  ///< one evaluation in so many is detailed, drawn by its number; 1: all
   std::size_t slowest = 0;          ///< so many are kept
   bool keep_samples = false;        ///< for a trace
-  std::optional<std::pair<std::uint64_t, std::uint32_t>> only;  ///< number and round: records nothing else, then ends
+  std::optional<std::pair<std::uint64_t, std::uint32_t>> only =
+      std::nullopt;  ///< number and round: records nothing else, then ends
 };
 
 class Recorder final : public run::Observer {

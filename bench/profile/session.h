@@ -22,7 +22,7 @@ struct Options {
   bool roofline = false;
   bool keep_samples = false;
   bool flame = false;  ///< with stacks, by perf where that can sample this process
-  std::optional<std::pair<std::uint64_t, std::uint32_t>> only;  ///< number and round of one evaluation
+  std::optional<std::pair<std::uint64_t, std::uint32_t>> only = std::nullopt;  ///< number and round of one evaluation
 };
 
 struct Profile {

@@ -111,7 +111,8 @@ const char* stage_words(Stage stage) {
 
 StageTable stage_table(const Recorder& recorder, std::uint64_t jobs, std::uint64_t nodes, const Roofline* roofline) {
   const Recorder::Sums& sums = recorder.sums();
-  std::array<double, base::kStages> ns = recorder.totals();
+  // One evaluation alone: its own stages, not those of all that were replayed before it.
+  std::array<double, base::kStages> ns = recorder.options().only ? sums.stage_ns : recorder.totals();
   StageTable out;
   out.wait_ns = ns[index_of(Stage::wait)], out.idle_ns = ns[index_of(Stage::idle)];
   out.harness_ns = ns[index_of(Stage::harness)];

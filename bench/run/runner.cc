@@ -118,11 +118,13 @@ struct EvalLane final : worker::Lane {
   std::uint64_t constraint_evaluations = 0;  ///< of the scratch, counted so far
 
   // For an observer.
-  std::uint32_t number = 0;         ///< of its clock
-  std::uint32_t applier = 0;        ///< of whose thread applied its plan
-  std::int64_t applying_ns = 0;     ///< when that began
-  bool used = false;                ///< its memory is not new
-  base::StageClock::Counts seen{};  ///< ticks that belong to evaluations before
+  std::uint32_t number = 0;               ///< of its clock
+  std::uint32_t applier = 0;              ///< of whose thread applied its plan
+  std::int64_t applying_ns = 0;           ///< when that began
+  bool used = false;                      ///< its memory is not new
+  std::int64_t began_ns = -1;             ///< of the first attempt; -1: none yet
+  std::uint32_t placed = 0, refused = 0;  ///< by all attempts
+  base::StageClock::Counts seen{};        ///< ticks that belong to evaluations before
   base::StageClock::Counts marks_seen{};
   base::StageClock::Counts elsewhere{};  ///< ticks of its plan on another lane's clock, modulo 2^64
 };
@@ -629,6 +631,7 @@ void Replay::decide(const Ticket& ticket, const tables::Snapshot& state, std::ui
                     EvalLane& lane) const {
   const base::StageScope preparing(base::Stage::harness);
   if (observer_ && lane.stages) lane.stages->set_detailed(observer_->detailed(ticket.sequence, ticket.round));
+  if (lane.began_ns < 0) lane.began_ns = lane.started_ns;
   const tables::JobRow version = state.jobs.keys[ticket.job].current;
   const tables::CompiledJob& job = *state.jobs.versions[version];
   const auto id_text = base::to_text(ticket.id);
@@ -672,6 +675,7 @@ void Replay::apply(const Ticket& ticket, EvalLane& lane) {
   result_.parallel.snapshot_age.record(static_cast<std::int64_t>(behind));
   result_.parallel.submit_wait.record(clock_.now_ns() - lane.decided_ns);
   if (!lane.applied.error.empty()) return;
+  lane.placed += lane.applied.committed, lane.refused += lane.applied.refused;
   result_.refused += lane.applied.refused;
   result_.placed += lane.applied.committed;
   for (const plan::PlannedStop& stop : lane.result.plan.stops) {
@@ -790,11 +794,13 @@ void Replay::observe(const Ticket& ticket, EvalLane& lane, const Work& work) {
   record.round = ticket.round;
   record.lane = lane.number;
   record.applier = lane.applier;
-  record.due_ns = ticket.due_ns, record.started_ns = lane.started_ns, record.decided_ns = lane.decided_ns;
+  const std::int64_t began_ns = std::exchange(lane.began_ns, -1);
+  record.due_ns = ticket.due_ns, record.decided_ns = lane.decided_ns;
+  record.started_ns = workload_.commits == sim::CommitOrder::free && began_ns >= 0 ? began_ns : lane.started_ns;
   record.applying_ns = std::exchange(lane.applying_ns, 0);
   record.done_ns = clock_.now_ns();
   record.attempts = std::max<std::uint32_t>(lane.attempts, static_cast<std::uint32_t>(work.snapshots));
-  record.placed = lane.applied.committed, record.refused = lane.applied.refused;
+  record.placed = std::exchange(lane.placed, 0), record.refused = std::exchange(lane.refused, 0);
   for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs)
     record.candidates = std::max(record.candidates, static_cast<std::uint32_t>(alloc.metrics.in_pool));
   for (const sched::GroupResult& group : lane.result.groups) {

@@ -571,7 +571,6 @@ GenericStack::GroupView& GenericStack::begin_select(std::uint32_t group_index, c
     network_ask_ = {};
   }
   options_ = options;
-  detail_ = options.evict ? nullptr : base::detailed_clock();
   evict_options_.clear();
   evaluated_ = filtered_ = exhausted_ = 0;
   reasons_.clear();
@@ -595,6 +594,7 @@ GenericStack::GroupView& GenericStack::begin_select(std::uint32_t group_index, c
 std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t group_index, const SelectOptions& options) {
   if (plain_.active) leave_plain(*current_);
   probed_ = true;
+  detail_ = nullptr;  // part of the stage that asks
   GroupView& v = begin_select(group_index, options);
   current_ = &v;
   if (spread_group_ && spread_total_.size() <= size_) spread_total_.resize(size_ + 1);
@@ -612,7 +612,8 @@ std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t grou
 }
 
 std::optional<Selected> GenericStack::select(std::uint32_t group_index, const SelectOptions& options) {
-  const base::StageScope selecting(options.evict ? nullptr : base::detailed_clock(), base::Stage::filter);
+  detail_ = options.evict ? nullptr : base::detailed_clock();
+  const base::StageScope selecting(detail_, base::Stage::filter);
   GroupView& v = begin_select(group_index, options);
   if (options.then_evict && !fixed_ && full(v)) return std::nullopt;  // fixed: its reasons are kept
   if (!plain_.left && plain_group(v, options) && (!spread_group_ || fill_spread_tables())) {

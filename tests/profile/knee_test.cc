@@ -70,8 +70,8 @@ TEST(Knee, AtRandomArrivalsComesBeforeTheServiceRate) {
       search_knee([&](double rate) { return model.judged(rate, 3'000'000); }, {.first_rate = 10});
   const SearchResult loose =
       search_knee([&](double rate) { return model.judged(rate, 30'000'000); }, {.first_rate = 10});
-  EXPECT_LT(*tight.sustained, 0.8 * 1000);  // queues of three are met before that
-  EXPECT_GT(*tight.sustained, 0.4 * 1000);
+  // M/D/1: 99 % wait at most two services when (1 - r)(e^2r - r e^r) = 0.99, at r = 0.32.
+  EXPECT_NEAR(*tight.sustained, 320, 40);
   EXPECT_GT(*loose.sustained, *tight.sustained);
   EXPECT_LT(*loose.sustained, 1000 * 1.02);
 }

@@ -70,7 +70,7 @@ expect 2 'is shorter than one trial' quickstart --label smoke --max-time 0.5
 option_refused --from 0
 option_refused --seconds 0
 option_refused --resolution 0
-"$berth" load quickstart --label smoke --quiet --limit 1000s --from 50 --to 100 --seconds 0.1 --workers 1,2 \
+"$berth" load quickstart --label smoke --quiet --limit 1000s --from 1 --to 2 --seconds 0.1 --workers 1,2 \
   --json "$scratch/load-1.json" > "$scratch/out" || broken "a good load failed with $?"
 [ "$(grep -c 'highest rate sustained' "$scratch/out")" -eq 2 ] || broken "load does not tell the rate of both numbers of workers"
 
