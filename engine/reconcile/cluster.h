@@ -131,6 +131,7 @@ class ClusterReconciler {
  private:
   friend class GroupRun;
   std::vector<std::uint32_t> rows_;        // all rows, by group, each group in order K
+  std::uint32_t counted_ = 0;              // rows_ begins with 0, 1, ... up to here
   std::vector<std::uint16_t> sets_;        // per position of the group at work: in which sets it is
   std::vector<std::int32_t> followup_of_;  // per position of the group at work
   std::vector<std::uint8_t> stopped_;      // likewise, with `fixed` only: there is a stop entry

@@ -25,6 +25,15 @@ NameIndex::NameIndex(std::span<const std::uint32_t> used, std::uint32_t count) :
   }
 }
 
+NameIndex NameIndex::first(std::uint32_t n) {
+  NameIndex out;
+  out.count_ = n;
+  out.size_bits_ = (n + 7) / 8 * 8;
+  out.words_.assign((n + 63) / 64, ~std::uint64_t{0});
+  if (n % 64 != 0) out.words_.back() = (std::uint64_t{1} << n % 64) - 1;
+  return out;
+}
+
 bool NameIndex::is_used(std::uint32_t index) const {
   return index < size_bits_ && (words_[index / 64] >> (index % 64) & 1) != 0;
 }

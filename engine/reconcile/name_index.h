@@ -22,6 +22,9 @@ class NameIndex {
   /// From the indexes in use, repetitions included, and the group's count (R-RECON-157 to 159).
   NameIndex(std::span<const std::uint32_t> used, std::uint32_t count);
 
+  /// Of the indexes 0 to n - 1 in use once each, as many as the group's count, which is not 0.
+  [[nodiscard]] static NameIndex first(std::uint32_t n);
+
   [[nodiscard]] std::uint32_t size_bits() const { return size_bits_; }
   [[nodiscard]] std::uint32_t count() const { return count_; }
   [[nodiscard]] bool is_used(std::uint32_t index) const;

@@ -8,7 +8,10 @@
 #include <array>
 #include <random>
 
+#include "base/json.h"
+#include "model/codec.h"
 #include "reconcile/group_world.h"
+#include "support/sanitized.h"
 
 namespace berth::reconcile {
 namespace {
@@ -295,6 +298,59 @@ TEST(Cluster, InvariantsHoldAndTheOrderOfTheInputDoesNotMatter) {  // R-RECON-7,
   }
   EXPECT_GT(with_stops, 1000);  // the inputs do reach the parts that are tested
   EXPECT_GT(with_places, 1000);
+}
+
+/// A group in which all runs undisturbed is seen in one pass, if its allocations come in the order of their names. From
+/// back to front they come to the same by the whole algorithm.
+TEST(Steady, IsWhatTheWholeAlgorithmComesTo) {  // section 6 of part 05
+  std::mt19937_64 random(3);
+  const auto below = [&](std::uint64_t n) { return random() % n; };
+  std::size_t nothing = 0;
+  const std::uint64_t rounds = berth::testing::rounds(3000);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    const std::uint64_t n = 1 + below(70);
+    GroupWorld w(below(3) == 0 ? "batch" : "service", static_cast<std::int64_t>(below(8) == 0 ? below(70) : n));
+    w.allocs.reserve(80);
+    if (below(2) != 0) w.updates(static_cast<std::int64_t>(below(3)), static_cast<std::int64_t>(below(2)));
+    w.destructive_below = below(4) == 0 ? 2 : 0;
+    const bool mixed = below(4) == 0;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      model::Allocation& alloc = w.add(i, below(5) == 0 ? "pending" : "running", NodeTaint::none,
+                                       mixed && below(3) == 0 ? w.old_job : nullptr);
+      if (below(3) == 0) alloc.deployment_id = "d";
+      if (below(4) == 0) alloc.deployment_status.emplace().healthy = below(2) != 0;
+      if (below(300) == 0) alloc.deployment_status.emplace().canary = true;
+    }
+    if (!w.is_batch && below(2) != 0) {
+      static constexpr const char* kStatus[] = {"running", "paused", "failed", "initializing", "successful", "pending"};
+      model::Deployment& d = w.deployment.emplace();
+      d.id = "d", d.status = kStatus[below(6)], d.job_version = below(4) == 0 ? 1 : 2;
+      if (below(3) != 0) {
+        model::DeploymentState& state = d.task_groups["web"].emplace();
+        state.desired_total = static_cast<std::int64_t>(below(n + 1));
+        state.healthy_allocs = static_cast<std::int64_t>(below(n + 1));
+        state.desired_canaries = static_cast<std::int64_t>(below(3) == 0 ? below(3) : 0);
+        state.promoted = below(2) != 0;
+        if (below(5) == 0) state.placed_canaries = {w.allocs[below(n)].id};
+      }
+    }
+    const auto told = [&](const std::string& done) {
+      std::string out =
+          done + "; deployment " + (w.result.deployment ? json::to_text(model::to_json(*w.result.deployment)) : "none");
+      for (const auto& u : w.result.deployment_updates) out += "; " + u.status + " " + u.status_description;
+      const NameIndex& names = *w.result.groups[0].names;
+      out += "; names " + std::to_string(names.size_bits()) + "/" + std::to_string(names.count()) + ":";
+      for (const std::uint32_t index : names.used()) out += " " + std::to_string(index);
+      return out + "; shared " + std::to_string(names.duplicates().size());
+    };
+    if (w.job->task_groups[0].count == 0) continue;  // no names then
+    const std::string forward = told(w.run());
+    nothing += forward.starts_with("Ignore");
+    std::reverse(w.allocs.begin(), w.allocs.end());
+    ASSERT_EQ(forward, told(w.run()));
+  }
+  EXPECT_GT(nothing, rounds / 6);
 }
 
 }  // namespace
