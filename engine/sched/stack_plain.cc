@@ -32,7 +32,7 @@ using tables::NodeRow;
 
 namespace {
 
-constexpr std::uint32_t kBlock = 64;
+constexpr std::uint32_t kBlock = 64, kDearBlock = 4;
 
 enum : std::uint8_t { kClassUnknown, kClassPasses, kClassFails };
 
@@ -132,7 +132,10 @@ void GenericStack::find_entries(std::uint32_t end, GroupView& v) {
 
 void GenericStack::prepare_block(GroupView& v) {
   Plain& p = plain_;
-  const std::uint32_t end = std::min(size_, p.prepared + kBlock);
+  // Where a node's fit is more than a look at its figures, no further ahead than a Select will hardly go.
+  const CompiledGroup& ask = *v.group;
+  const bool dear = ask.has_network || ask.has_task_network || ask.has_devices || ask.has_cores;
+  const std::uint32_t end = std::min(size_, p.prepared + (dear ? kDearBlock : kBlock));
   const std::uint32_t first_entry = p.count;
   if (detail_) detail_->enter(base::Stage::filter);
   if (fixed_)
