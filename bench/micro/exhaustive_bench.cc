@@ -10,7 +10,7 @@
 namespace berth::micro {
 namespace {
 
-struct Cluster {
+struct ScanCluster {
   std::vector<std::int32_t> cpu_free, memory_free, disk_free;
   std::vector<float> cpu_inverse, memory_inverse;
   std::vector<std::int64_t> cpu_used, memory_used;
@@ -19,7 +19,7 @@ struct Cluster {
   rank::ScanAsk ask{500, 256, 300};
 
   /// `equal`: ten thousand empty nodes of one shape, the worst case of pass 2; else random use of five shapes.
-  Cluster(std::size_t n, bool equal) : feasible((n + 63) / 64) {
+  ScanCluster(std::size_t n, bool equal) : feasible((n + 63) / 64) {
     std::mt19937_64 random(9);
     for (std::size_t i = 0; i < n; ++i) {
       const std::int64_t shape = equal ? 1 : 1 + static_cast<std::int64_t>(random() % 5);
@@ -41,7 +41,7 @@ struct Cluster {
 };
 
 void BM_ExhaustiveBest(benchmark::State& state) {
-  const Cluster c(static_cast<std::size_t>(state.range(0)), state.range(1) != 0);
+  const ScanCluster c(static_cast<std::size_t>(state.range(0)), state.range(1) != 0);
   rank::ExhaustiveScan scan;
   const auto columns = c.columns();
   const auto best = scan.best(rank::FitAlgorithm::binpack, columns, c.ask, c.feasible);
@@ -63,7 +63,7 @@ BENCHMARK(BM_ExhaustiveBest)->ArgNames({"nodes", "equal"})->ArgsProduct({{1000, 
 
 /// Asks of many sizes, one after the other, each placed; a node that is nearly full starts over.
 struct Stream {
-  Cluster cluster;
+  ScanCluster cluster;
   std::mt19937_64 random{11};
 
   explicit Stream(std::size_t n) : cluster(n, false) {}

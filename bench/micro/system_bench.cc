@@ -8,16 +8,16 @@ namespace {
 
 constexpr std::int64_t kNow = 1'000'000 * base::kSecond;
 
-base::Uuid uuid(std::uint64_t kind, std::uint64_t number) {
+base::Uuid system_uuid(std::uint64_t kind, std::uint64_t number) {
   return {number * 0x9e3779b97f4a7c15ULL | 1, kind};  // in no order, as those of real nodes
 }
 
 /// Nodes of three shapes in twenty classes, a few services on each, and a system job with two constraints.
-struct Cluster {
+struct SystemCluster {
   tables::StateStore store;
   tables::JobKeyRow job = tables::kNoRow;
 
-  explicit Cluster(std::uint64_t nodes, bool updates) {
+  explicit SystemCluster(std::uint64_t nodes, bool updates) {
     std::vector<std::shared_ptr<const tables::NodeSpec>> specs;
     for (std::uint64_t s = 0; s < 3; ++s) {
       model::Node shape;
@@ -40,7 +40,7 @@ struct Cluster {
     }
     for (std::uint64_t i = 0; i < nodes; ++i) {
       const std::string rack = std::to_string(i % 20);
-      store.add_variant(specs[i % 3], {.id = uuid(1, i),
+      store.add_variant(specs[i % 3], {.id = system_uuid(1, i),
                                        .name = "node",
                                        .datacenter = {},
                                        .attributes = {},
@@ -74,7 +74,7 @@ struct Cluster {
     alloc.job = store.upsert_job(service, true);
     alloc.client = tables::Client::running;
     for (std::uint64_t i = 0; i < nodes * 4; ++i) {
-      alloc.id = uuid(2, i);
+      alloc.id = system_uuid(2, i);
       alloc.node = static_cast<tables::NodeRow>(i * 31 % nodes);
       alloc.name_index = static_cast<std::uint32_t>(i);
       store.insert_plain(alloc, 5);
@@ -90,7 +90,7 @@ struct Cluster {
       alloc.job = store.upsert_job(system, true);
       alloc.name_index = 0;
       for (std::uint64_t i = 0; i < nodes; ++i) {
-        alloc.id = uuid(3, i);
+        alloc.id = system_uuid(3, i);
         alloc.node = static_cast<tables::NodeRow>(i);
         if (i % 20 != 7) store.insert_plain(alloc, 10);
       }
@@ -110,14 +110,14 @@ struct Cluster {
 
 void run(benchmark::State& state, bool updates) {
   const auto nodes = static_cast<std::uint64_t>(state.range(0));
-  Cluster cluster(nodes, updates);
+  SystemCluster cluster(nodes, updates);
   const tables::SnapshotRef snapshot = cluster.store.snapshot();
   sched::Scratch scratch;
   sched::SystemScheduler scheduler(scratch);
   sched::EvalResult result;
   sched::NoPlanner planner;
   sched::EvalFacts eval;
-  eval.id = uuid(4, 1);
+  eval.id = system_uuid(4, 1);
   eval.job = cluster.job;
   eval.triggered_by = "job-register";
   eval.now_ns = kNow;

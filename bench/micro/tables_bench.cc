@@ -8,17 +8,19 @@
 namespace berth::micro {
 namespace {
 
-base::Uuid uuid(std::uint64_t kind, std::uint64_t number) { return {kind << 32, number * 0x9e3779b97f4a7c15ULL + 1}; }
+base::Uuid tables_uuid(std::uint64_t kind, std::uint64_t number) {
+  return {kind << 32, number * 0x9e3779b97f4a7c15ULL + 1};
+}
 
 /// Nodes of one shape with room for everything, ten plain allocations on each.
-struct Cluster {
+struct TablesCluster {
   tables::StateStore store;
   tables::JobRow job = tables::kNoRow;
   std::uint64_t next = 0;
 
-  explicit Cluster(std::uint64_t nodes) {
+  explicit TablesCluster(std::uint64_t nodes) {
     model::Node shape;
-    shape.id = base::to_text(uuid(1, 0));
+    shape.id = base::to_text(tables_uuid(1, 0));
     shape.status = "ready";
     shape.scheduling_eligibility = "eligible";
     shape.node_resources.emplace();
@@ -28,9 +30,12 @@ struct Cluster {
     topology.override_total_compute = std::uint64_t{1} << 40;
     const auto spec = tables::StateStore::make_spec(shape, true);
     for (std::uint64_t i = 0; i < nodes; ++i)
-      store.add_variant(
-          spec,
-          {.id = uuid(1, i), .name = "node", .datacenter = {}, .attributes = {}, .meta = {}, .computed_class = "v1:1"});
+      store.add_variant(spec, {.id = tables_uuid(1, i),
+                               .name = "node",
+                               .datacenter = {},
+                               .attributes = {},
+                               .meta = {},
+                               .computed_class = "v1:1"});
     store.sort_nodes();
     auto spec_of_job = std::make_shared<model::Job>();
     spec_of_job->id = "job";
@@ -45,7 +50,7 @@ struct Cluster {
     tables::PlainAlloc alloc;
     alloc.job = job;
     for (std::uint64_t i = 0; i < nodes * 10; ++i) {
-      alloc.id = uuid(2, next++);
+      alloc.id = tables_uuid(2, next++);
       alloc.node = static_cast<tables::NodeRow>(i % nodes);
       commit.insert_plain(alloc);
     }
@@ -59,7 +64,7 @@ struct Cluster {
     const auto start = static_cast<std::uint32_t>(next * 7919 % nodes);
     for (std::uint32_t i = 0; i < count; ++i) {
       plan::PlannedAlloc& alloc = rows.allocs.emplace_back();
-      alloc.id = uuid(2, next++);
+      alloc.id = tables_uuid(2, next++);
       alloc.node = static_cast<tables::NodeRow>((start + std::uint64_t{i} * (nodes / count)) % nodes);
       alloc.shape = shape;
       alloc.held = alloc.shape.get();
@@ -70,7 +75,7 @@ struct Cluster {
 
 /// Every further snapshot between two commits.
 void BM_SnapshotShared(benchmark::State& state) {
-  Cluster cluster(static_cast<std::uint64_t>(state.range(0)));
+  TablesCluster cluster(static_cast<std::uint64_t>(state.range(0)));
   const tables::SnapshotRef held = cluster.store.snapshot();
   if (held->allocs.size() != cluster.next) return wrong_answer(state, "a snapshot lacks allocations");
   for (auto _ : state) benchmark::DoNotOptimize(cluster.store.snapshot());
@@ -80,7 +85,7 @@ BENCHMARK(BM_SnapshotShared)->ArgName("nodes")->Arg(1'000)->Arg(10'000)->Arg(100
 
 /// The first snapshot after a commit of one fact, that commit and the release included.
 void BM_SnapshotAfterCommit(benchmark::State& state) {
-  Cluster cluster(static_cast<std::uint64_t>(state.range(0)));
+  TablesCluster cluster(static_cast<std::uint64_t>(state.range(0)));
   std::uint64_t index = 1;
   for (auto _ : state) {
     cluster.store.set_index(++index);
@@ -93,7 +98,7 @@ BENCHMARK(BM_SnapshotAfterCommit)->ArgName("nodes")->Arg(1'000)->Arg(10'000)->Ar
 
 /// Plans of `placements` on as many nodes; `held` = 1 keeps a snapshot alive, so that what is touched is copied.
 void BM_Apply(benchmark::State& state) {
-  Cluster cluster(static_cast<std::uint64_t>(state.range(0)));
+  TablesCluster cluster(static_cast<std::uint64_t>(state.range(0)));
   const auto count = static_cast<std::uint32_t>(state.range(1));
   const bool held = state.range(2) != 0;
   plan::Applier applier(cluster.store);

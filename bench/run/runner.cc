@@ -211,6 +211,8 @@ class Replay : public worker::WorkerHost {
   void post_ahead();
   [[nodiscard]] std::int64_t next_release_ns() const;
   void make_room(std::int64_t due_ns, std::vector<std::uint32_t>& due);
+  void retry(std::int64_t due_ns, std::vector<std::uint32_t>& due);
+  [[nodiscard]] bool missed_room(const Ticket& ticket, std::uint64_t snapshot_index) const;
   void end_allocs(std::int64_t due_ns);
   void join_nodes(std::int64_t due_ns);
   void release(std::int64_t due_ns);
@@ -251,6 +253,8 @@ class Replay : public worker::WorkerHost {
   std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
   std::vector<Ticket> tickets_;               // by arrival; its length never changes, so workers may read it
   std::vector<std::uint32_t> blocked_;        // tickets
+  std::vector<std::uint32_t> missed_;         // tickets that blocked on a state that was out of date (R-CTRL-805)
+  std::vector<std::uint64_t> room_since_;     // by computed class: state index when nodes of it last got room
   std::optional<worker::Speculation> ahead_;  // commits in turn, several workers
   std::vector<tables::NodeRow> joining_;      // rows of the nodes that join during the run, in order
   std::size_t next_join_ = 0;
@@ -447,6 +451,10 @@ void Replay::make_room(std::int64_t due_ns, std::vector<std::uint32_t>& due) {
   classes.clear();
   end_allocs(due_ns);
   join_nodes(due_ns);
+  for (const std::uint32_t code : classes) {
+    if (room_since_.size() <= code) room_since_.resize(code + 1);
+    room_since_[code] = store_.index();
+  }
   if (blocked_.empty()) return;
   std::sort(classes.begin(), classes.end());
   classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
@@ -461,6 +469,22 @@ void Replay::make_room(std::int64_t due_ns, std::vector<std::uint32_t>& due) {
     if (concerned) due.push_back(row);
     return concerned;
   });
+  retry(due_ns, due);
+}
+
+/// Whether the evaluation was decided on a state from before a class that it may use got room (R-CTRL-810).
+bool Replay::missed_room(const Ticket& ticket, std::uint64_t snapshot_index) const {
+  const auto refuses = [&](std::uint32_t code) {
+    return std::any_of(ticket.classes.begin(), ticket.classes.end(),
+                       [&](const auto& entry) { return entry.first == code && !entry.second; });
+  };
+  for (std::uint32_t code = 0; code < room_since_.size(); ++code)
+    if (room_since_[code] > snapshot_index && (ticket.escaped || !refuses(code))) return true;
+  return false;
+}
+
+/// Prepares blocked evaluations that are due for another round, best priority first.
+void Replay::retry(std::int64_t due_ns, std::vector<std::uint32_t>& due) {
   const auto priority = [&](const Ticket& ticket) {
     const auto& jobs = store_.current().jobs;
     return jobs.versions[jobs.keys[ticket.job].current]->priority;
@@ -559,10 +583,20 @@ void Replay::run_free(Progress& progress) {
         break;
       }
       if (more || !blocked_.empty() || !idle) release_ns = next_release_ns();
-      if (!more && idle && release_ns == kNone) {
+      evals.clear();
+      if (!missed_.empty()) {
+        retry(clock_.now_ns(), missed_);
+        for (const std::uint32_t row : missed_) evals.push_back(queued(tickets_[row]));
+        missed_.clear();
+      } else if (!more && idle && release_ns == kNone) {
         result_.ended = "complete";
         break;
       }
+    }
+    if (!evals.empty()) {
+      if (workers.enqueue(evals)) continue;
+      result_.unsupported_reasons["a broker with room for so many evaluations"] += evals.size();
+      break;
     }
     const std::int64_t due_ns = std::min(arrival_ns, release_ns), now = clock_.now_ns();
     if (now < due_ns) {
@@ -744,7 +778,11 @@ void Replay::settle(Ticket& ticket, EvalLane& lane, bool exhausted) {
   // A retry keeps no class map of its own yet, and refused plans say nothing about classes.
   ticket.escaped = exhausted || lane.result.eligibility.escaped || !lane.result.has_blocked;
   ticket.classes = lane.result.eligibility.classes;
-  blocked_.push_back(static_cast<std::uint32_t>(ticket.sequence - 1));
+  const auto row = static_cast<std::uint32_t>(ticket.sequence - 1);
+  if (workload_.commits == sim::CommitOrder::free && missed_room(ticket, lane.snapshot_index))
+    missed_.push_back(row);
+  else
+    blocked_.push_back(row);
 }
 
 // ---------------------------------------------------------------- an observer
@@ -854,7 +892,7 @@ void Replay::finish() {
   result_.elapsed_s = static_cast<double>(clock_.elapsed_ns()) / 1e9;
   result_.busy_s = static_cast<double>(clock_.elapsed_ns() - waited_ns_) / 1e9;
   result_.virtual_s = static_cast<double>(clock_.now_ns()) / 1e9;
-  result_.blocked_at_end = blocked_.size();
+  result_.blocked_at_end = blocked_.size() + missed_.size();
   result_.failed = result_.asked - std::min(result_.asked, result_.placed);
   result_.decisions_digest = digest_.text();
   result_.table_bytes = store_.bytes();

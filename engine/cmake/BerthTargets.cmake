@@ -15,7 +15,8 @@ function(berth_unity target)
 endfunction()
 
 # berth_add_folder(rank SOURCES a.cc b.cc PUBLIC berth::tables PRIVATE hwy::hwy): one static library per folder of engine/.
-# BORDER: no placement runs through it; -O2, and -O1 for CHECKS, what compares decisions, keep a build from nothing short.
+# BORDER: no placement runs through it; -O2, and -O1 for CHECKS, what compares decisions or writes
+# about results, keep a build from nothing short.
 function(berth_add_folder name)
   cmake_parse_arguments(ARG "BORDER;CHECKS" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(berth_${name} STATIC ${ARG_SOURCES})

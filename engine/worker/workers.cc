@@ -1,6 +1,7 @@
 #include "worker/workers.h"
 
 #include <chrono>
+#include <thread>
 
 namespace berth::worker {
 
@@ -37,6 +38,10 @@ void Workers::stop() {
 }
 
 bool Workers::enqueue(std::span<const broker::Eval> evals) {
+  // A worker may stand still in the middle of an ack while others serve what follows in the job. Its row is still known
+  // then, and enqueueing it would do nothing: it is waited for, a few instructions of a thread that holds no lock.
+  for (const broker::Eval& eval : evals)
+    while (broker_.is_acking(eval.row)) std::this_thread::yield();
   // Counted before they can be taken, so that idle() is never true too early.
   in_flight_.fetch_add(static_cast<std::int64_t>(evals.size()), std::memory_order_relaxed);
   if (!broker_.enqueue(evals, host_.now_ns())) {

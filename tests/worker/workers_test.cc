@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "support/sanitized.h"
 #include "tables/check.h"
 #include "worker/speculation.h"
 
@@ -240,6 +241,28 @@ TEST(Workers, RefusalsWithoutProgressEndAfterSomeAttempts) {  // R-SCHED-7, 17
   EXPECT_EQ(workers.stats().conflicts, 5U);
   EXPECT_EQ(workers.stats().retries, 4U);
   EXPECT_EQ(workers.stats().partial, 0U);
+  EXPECT_EQ(workers.lost(), 0);
+}
+
+/// A job's next evaluation runs as soon as the ack before it has let go of the job, and may be over, and the one after
+/// it due, before that ack is through. Two rows in turn are enough for that.
+TEST(Workers, ARowIsHandedInAgainWhileItsAckIsUnderWay) {  // R-CTRL-333
+  Host host(4, 1, 0);
+  Workers workers(host.cluster.store, host, config_of(3));
+  const auto all = evals(2, 1);
+  const std::uint64_t rounds = berth::testing::rounds(3000);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    ASSERT_TRUE(workers.enqueue(std::span(all).subspan(round % 2, 1)));
+    const std::int64_t give_up_ns = host.now_ns() + 20'000 * kMs;
+    for (bool served = false; !served;) {
+      ASSERT_LT(host.now_ns(), give_up_ns) << "round " << round;
+      const Workers::Writer writer(workers);
+      served = host.served_count > round;
+    }
+  }
+  ASSERT_TRUE(settle(workers));
+  workers.stop();
+  EXPECT_EQ(host.served_count, rounds);
   EXPECT_EQ(workers.lost(), 0);
 }
 
