@@ -14,7 +14,7 @@ struct RunOptions {
   bool quiet = false;  ///< no progress
   /// Allocations of the program so far; null: the program does not count them.
   AllocationCount (*allocations)() = nullptr;
-  bool hdr_log = false;  ///< keep RunResult::hdr_log
+  bool hdr_log = false;          ///< keep RunResult::hdr_log
   Observer* observer = nullptr;  ///< null: nobody looks on
   std::size_t arrivals_max = 0;  ///< only the first so many jobs; 0: all
 };
