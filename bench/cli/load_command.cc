@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdio>
 #include <memory>
 
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/html_output.h"
 #include "cli/workload_arguments.h"
 #include "io/files.h"
 #include "profile/load.h"
@@ -17,18 +17,10 @@ namespace {
 
 struct LoadArguments {
   WorkloadArguments chosen;
-  std::string workers = "1", limit = "10ms", json;
+  std::string workers = "1", limit = "10ms", json, html;
   double from = 0, to = 1e6, seconds = 2, max_time = 120, resolution = 5;
   bool quiet = false;
 };
-
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number out{};
-  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc() || at != text.data() + text.size()) return std::nullopt;
-  return out;
-}
 
 /// "500us", "10ms", "1.5s" in ns; nothing for anything else and for what is not above 0.
 std::optional<std::int64_t> duration_ns(std::string_view text) {
@@ -39,7 +31,7 @@ std::optional<std::int64_t> duration_ns(std::string_view text) {
     unit = ns;
     break;
   }
-  const auto value = number_of<double>(text);
+  const auto value = base::parse_double(text);
   if (unit == 0 || !value || !(*value > 0) || *value * unit > 9e18) return std::nullopt;
   return static_cast<std::int64_t>(*value * unit);
 }
@@ -49,11 +41,13 @@ int load(const LoadArguments& arguments) {
     return report_error({"berth load", option, std::move(problem), std::move(remedy)}, 2);
   };
   if (auto fine = check_output(arguments.json); !fine) return report_error(fine.error(), 2);
+  const auto html = HtmlOutput::prepare(arguments.html);
+  if (!html) return report_error(html.error(), 2);
   profile::LoadOptions options;
   options.quiet = arguments.quiet;
   options.workers.clear();
   for (const std::string_view word : base::split(arguments.workers, ',')) {
-    const auto workers = number_of<std::int64_t>(word);
+    const auto workers = base::parse_int64(word);
     if (!workers || *workers < 1 || *workers > 1024)
       return refuse("--workers", fmt::format("'{}' is not a number of workers", word),
                     "write numbers from 1 to 1024, e.g. 1,2");
@@ -85,6 +79,10 @@ int load(const LoadArguments& arguments) {
     if (auto written = io::write_file_atomically(arguments.json, json::to_text(profile::to_json(*done), 2) + "\n");
         !written)
       exit_code = report_error(written.error(), 1);
+  if (exit_code == 0 || exit_code == 4)
+    if (const int code = html->write(profile::to_json(*done), arguments.json.empty() ? workload->name : arguments.json);
+        code != 0)
+      exit_code = code;
   return std::fflush(stdout) == 0 ? exit_code : 1;
 }
 
@@ -112,6 +110,7 @@ void add_load(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--json", arguments->json,
                       "write the result to this file (bench/profile/README.md has the format)");
+  command->add_option("--html", arguments->html, "write the result as one self-contained page to this file");
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer("Exit code: 0 found, 1 berth failed, 2 usage or bad input, 4 no time to find it.");
   command->callback([arguments, &exit_code] { exit_code = load(*arguments); });

@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdio>
 #include <memory>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/html_output.h"
 #include "cli/workload_arguments.h"
 #include "io/files.h"
 #include "profile/flame.h"
@@ -19,28 +20,31 @@ namespace {
 struct ProfileArguments {
   WorkloadArguments chosen;
   std::optional<std::int64_t> workers;
-  std::string only, json, trace, flame;
+  std::string only, json, html, trace, flame;
   std::int64_t slowest = 10, detail = 0, overhead_rounds = 3;
   bool roofline = false, quiet = false;
 };
 
 /// "12" or "12.3": number and round of an evaluation.
 std::optional<std::pair<std::uint64_t, std::uint32_t>> parse_only(const std::string& text) {
-  std::pair<std::uint64_t, std::uint32_t> out{0, 0};
-  const char* end = text.data() + text.size();
-  auto [at, error] = std::from_chars(text.data(), end, out.first);
-  if (error != std::errc() || out.first == 0) return std::nullopt;
-  if (at == end) return out;
-  if (*at != '.') return std::nullopt;
-  const auto [last, round_error] = std::from_chars(at + 1, end, out.second);
-  if (round_error != std::errc() || last != end) return std::nullopt;
-  return out;
+  const auto words = base::split(text, '.');
+  const auto number = base::parse_uint64(words.front()), round = base::parse_uint64(words.size() == 2 ? words[1] : "0");
+  if (words.size() > 2 || !number || *number == 0 || !round || *round > UINT32_MAX) return std::nullopt;
+  return std::pair(*number, static_cast<std::uint32_t>(*round));
 }
 
 int profile(const ProfileArguments& arguments) {
   const std::string svg = arguments.flame.empty() ? "" : arguments.flame + ".svg";
-  for (const std::string& output : {arguments.json, arguments.trace, arguments.flame, svg})
+  const bool machine_alone = arguments.chosen.workload.empty() && arguments.roofline;
+  for (const std::string& output : {arguments.json, arguments.html, arguments.trace, arguments.flame, svg}) {
+    if (machine_alone && !output.empty())
+      return report_error({"berth profile", "", "no workload was named, whose profile would be written",
+                           "name one, or leave the files out: --roofline alone prints this machine's memory"},
+                          2);
     if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
+  }
+  const auto html = HtmlOutput::prepare(arguments.html);
+  if (!html) return report_error(html.error(), 2);
   profile::Options options;
   options.quiet = arguments.quiet;
   options.slowest = static_cast<std::size_t>(arguments.slowest);
@@ -56,7 +60,7 @@ int profile(const ProfileArguments& arguments) {
                            "write NUMBER or NUMBER.ROUND, as --slowest lists them"},
                           2);
   }
-  if (arguments.chosen.workload.empty() && arguments.roofline) {  // of the machine alone
+  if (machine_alone) {
     fmt::print("{}", profile::roofline_lines(profile::measure_roofline()));
     return std::fflush(stdout) == 0 ? 0 : 1;
   }
@@ -79,6 +83,8 @@ int profile(const ProfileArguments& arguments) {
     if (auto written = io::write_file_atomically(file, content); !written) exit_code = report_error(written.error(), 1);
   };
   write(arguments.json, json::to_text(profile::to_json(*done), 2) + "\n");
+  if (exit_code == 0)
+    exit_code = html->write(profile::to_json(*done), arguments.json.empty() ? workload->name : arguments.json);
   if (!arguments.trace.empty()) write(arguments.trace, profile::to_trace(*done));
   if (!arguments.flame.empty()) {
     write(arguments.flame, profile::to_text(done->stacks));
@@ -98,10 +104,7 @@ void add_profile(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ProfileArguments>();
   CLI::App* command = app.add_subcommand("profile", "show where the time of a workload's evaluations goes");
   arguments->chosen.add_to(*command);
-  command
-      ->add_option("--workers", arguments->workers,
-                   "this many workers instead of the file's; more than cores are allowed")
-      ->check(CLI::Range(1, 1024));
+  add_workers(*command, arguments->workers);
   command->add_option("--slowest", arguments->slowest, "list so many of the slowest evaluations, and why they were")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
@@ -122,6 +125,7 @@ void add_profile(CLI::App& app, int& exit_code) {
                     "measure this machine's memory and hold the stages against it; without a workload: that alone");
   command->add_option("--json", arguments->json,
                       "write the profile to this file (bench/profile/README.md has the format)");
+  command->add_option("--html", arguments->html, "write the profile as one self-contained page to this file");
   command->add_option("--trace", arguments->trace,
                       "write a trace of workers, applier and queue to this file, for ui.perfetto.dev");
   command->add_option("--flame", arguments->flame,

@@ -1,14 +1,13 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <memory>
 
-#include "base/build_info.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/count_allocations.h"
 #include "cli/html_output.h"
+#include "cli/workload_arguments.h"
 #include "io/files.h"
 #include "run/export.h"
 #include "run/interrupt.h"
@@ -23,9 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-  std::string workload, label = "full", json, html, csv, hdr, hdr_log, prometheus, google_benchmark, isa, commits;
-  std::vector<std::string> options;
-  std::optional<std::int64_t> seed, workers;
+  WorkloadArguments chosen;
+  std::optional<std::int64_t> workers;
+  std::string json, html, csv, hdr, hdr_log, prometheus, google_benchmark;
   bool list = false, quiet = false;
 };
 
@@ -57,15 +56,16 @@ int list_workloads() {
 
 /// What Nomad was timed at beside its grid; not a workload file, as its evaluations follow from one another.
 int run_others(const Arguments& arguments) {
-  if (!arguments.options.empty())
+  if (!arguments.chosen.options.empty())
     return report_error(
         {"berth run", "--option", "nomad-others compares with what Nomad decides today", "leave the options out"}, 2);
-  if (arguments.label != "full" && arguments.label != "smoke")
+  const std::string& label = arguments.chosen.label;
+  if (label != "full" && label != "smoke")
     return report_error({"berth run", "--label", "nomad-others has the labels full and smoke", "name one of them"}, 2);
   if (auto fine = check_output(arguments.json); !fine) return report_error(fine.error(), 2);
   const auto html = HtmlOutput::prepare(arguments.html);
   if (!html) return report_error(html.error(), 2);
-  const std::vector<run::OtherCase> cases = run::run_others(arguments.label == "smoke");
+  const std::vector<run::OtherCase> cases = run::run_others(label == "smoke");
   fmt::print("{}", run::to_table(cases));
   if (!arguments.json.empty())
     if (auto done = io::write_file_atomically(arguments.json, json::to_text(run::to_json(cases), 2) + "\n"); !done)
@@ -79,25 +79,11 @@ int run_others(const Arguments& arguments) {
 
 int run(const Arguments& arguments) {
   if (arguments.list) return list_workloads();
-  if (arguments.workload.empty())
-    return report_error({"berth run", "", "no workload was named", "name one, or see `berth run --list`"}, 2);
-  if (!arguments.isa.empty() && !base::use_isa_path(arguments.isa))
-    return report_error(
-        {"berth run", "--isa", fmt::format("'{}' is not an ISA path of this build and machine", arguments.isa),
-         fmt::format("name one of {}", fmt::join(base::isa_paths_usable(), ", "))},
-        2);
-  if (arguments.workload == "nomad-others") return run_others(arguments);
-  const auto path = sim::find_workload(arguments.workload);
-  if (!path) return report_error(path.error(), 2);
-  auto workload = sim::read_workload(*path, arguments.label);
+  if (auto fine = arguments.chosen.begin("berth run"); !fine) return report_error(fine.error(), 2);
+  if (arguments.chosen.workload == "nomad-others") return run_others(arguments);
+  auto workload = arguments.chosen.read("berth run");
   if (!workload) return report_error(workload.error(), 2);
-  if (arguments.seed) workload->seed = static_cast<std::uint64_t>(*arguments.seed);
   if (arguments.workers) workload->workers = *arguments.workers;
-  for (const std::string& assignment : arguments.options)
-    if (auto done = model::set_option(workload->options, assignment); !done)
-      return report_error({"berth run", "--option", done.error(), "engine/model/options.h lists names and values"}, 2);
-  if (!arguments.commits.empty())
-    workload->commits = arguments.commits == "free" ? sim::CommitOrder::free : sim::CommitOrder::deterministic;
   for (const std::string& output : {arguments.json, arguments.csv, arguments.hdr, arguments.hdr_log,
                                     arguments.prometheus, arguments.google_benchmark})
     if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
@@ -136,22 +122,8 @@ int run(const Arguments& arguments) {
 void add_run(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("run", "replay a workload and measure it");
-  command->add_option("workload", arguments->workload, "a file, or the name of one in bench/macro");
-  command->add_option("--label", arguments->label, "size of the workload: smoke, full or what its file lists")
-      ->capture_default_str();
-  command->add_option("--seed", arguments->seed, "use this seed instead of the file's")->check(CLI::NonNegativeNumber);
-  command
-      ->add_option("--workers", arguments->workers,
-                   "this many workers instead of the file's; more than cores are allowed")
-      ->check(CLI::Range(1, 1024));
-  command
-      ->add_option("--order", arguments->commits,
-                   "how plans of several workers are committed: free (as they come, like Nomad) or deterministic "
-                   "(the decisions of one worker)")
-      ->check(CLI::IsMember({"free", "deterministic"}));
-  command->add_option("--option", arguments->options,
-                      "NAME=VALUE: compat=fixed decides without Nomad's quirks, others as earlier versions did "
-                      "(engine/model/options.h); may be repeated");
+  arguments->chosen.add_to(*command);
+  add_workers(*command, arguments->workers);
   command->add_option("--json", arguments->json,
                       "write the report to this file (bench/macro/README.md has the format)");
   command->add_option("--html", arguments->html, "write the report as one self-contained page to this file");
@@ -163,8 +135,6 @@ void add_run(CLI::App& app, int& exit_code) {
                       "write the report in Prometheus' text format to this file");
   command->add_option("--google-benchmark", arguments->google_benchmark,
                       "write the times as google-benchmark's programs do to this file, for its compare.py");
-  command->add_option("--isa", arguments->isa,
-                      "take this instruction set path (berth --version lists them), not the best");
   command->add_flag("--list", arguments->list, "list the workloads of bench/macro");
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 decisions differ from Nomad's.");

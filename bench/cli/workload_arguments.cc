@@ -20,19 +20,28 @@ void WorkloadArguments::add_to(CLI::App& command) {
                   "(the decisions of one worker)")
       ->check(CLI::IsMember({"free", "deterministic"}));
   command.add_option("--option", options,
-                     "NAME=VALUE: decide as earlier versions of Nomad or its documentation (engine/model/options.h); "
-                     "may be repeated");
+                     "NAME=VALUE: compat=fixed decides without Nomad's quirks, others as earlier versions did "
+                     "(engine/model/options.h); may be repeated");
   command.add_option("--isa", isa, "take this instruction set path (berth --version lists them), not the best");
 }
 
-Result<sim::Workload> WorkloadArguments::read(const std::string& command) const {
-  const auto error = [&](std::string place, std::string problem, std::string remedy) {
-    return tl::unexpected(InputError{command, std::move(place), std::move(problem), std::move(remedy)});
-  };
-  if (workload.empty()) return error("", "no workload was named", "name one, or see `berth run --list`");
+void add_workers(CLI::App& command, std::optional<std::int64_t>& workers) {
+  command.add_option("--workers", workers, "this many workers instead of the file's; more than cores are allowed")
+      ->check(CLI::Range(1, 1024));
+}
+
+Result<void> WorkloadArguments::begin(const std::string& command) const {
+  if (workload.empty())
+    return tl::unexpected(InputError{command, "", "no workload was named", "name one, or see `berth run --list`"});
   if (!isa.empty() && !base::use_isa_path(isa))
-    return error("--isa", fmt::format("'{}' is not an ISA path of this build and machine", isa),
-                 fmt::format("name one of {}", fmt::join(base::isa_paths_usable(), ", ")));
+    return tl::unexpected(InputError{command, "--isa",
+                                     fmt::format("'{}' is not an ISA path of this build and machine", isa),
+                                     fmt::format("name one of {}", fmt::join(base::isa_paths_usable(), ", "))});
+  return {};
+}
+
+Result<sim::Workload> WorkloadArguments::read(const std::string& command) const {
+  if (auto fine = begin(command); !fine) return tl::unexpected(fine.error());
   const auto path = sim::find_workload(workload);
   if (!path) return tl::unexpected(path.error());
   auto out = sim::read_workload(*path, label);
@@ -40,7 +49,8 @@ Result<sim::Workload> WorkloadArguments::read(const std::string& command) const 
   if (seed) out->seed = static_cast<std::uint64_t>(*seed);
   for (const std::string& assignment : options)
     if (auto done = model::set_option(out->options, assignment); !done)
-      return error("--option", done.error(), "engine/model/options.h lists names and values");
+      return tl::unexpected(
+          InputError{command, "--option", done.error(), "engine/model/options.h lists names and values"});
   if (!commits.empty()) out->commits = commits == "free" ? sim::CommitOrder::free : sim::CommitOrder::deterministic;
   return out;
 }

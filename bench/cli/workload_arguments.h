@@ -17,8 +17,13 @@ struct WorkloadArguments {
   std::optional<std::int64_t> seed;
 
   void add_to(CLI::App& command);
-  /// Reads the workload and lays the options over it; chooses the ISA path. Errors name `command`.
+  /// Chooses the ISA path; refuses no workload at all. Errors name `command`.
+  [[nodiscard]] Result<void> begin(const std::string& command) const;
+  /// begin(); then reads the workload and lays the options over it.
   [[nodiscard]] Result<sim::Workload> read(const std::string& command) const;
 };
+
+/// --workers of commands that run one number of them.
+void add_workers(CLI::App& command, std::optional<std::int64_t>& workers);
 
 }  // namespace berth::cli

@@ -83,7 +83,10 @@ Outcome<ProcessEnd> run_process(const std::vector<std::string>& arguments, const
   const char* log = options.log.empty() ? "/dev/null" : options.log.c_str();
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_APPEND, 0644);
-  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  if (options.errors)
+    posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  else
+    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   if (!options.folder.empty()) posix_spawn_file_actions_addchdir_np(&files, options.folder.c_str());
   pid_t pid = 0;
   int error = 0;
@@ -111,7 +114,7 @@ Outcome<ProcessEnd> run_process(const std::vector<std::string>& arguments, const
 }
 
 TemporaryFile::TemporaryFile() {
-  path_ = (std::filesystem::temp_directory_path() / "berth-gate-XXXXXX").string();
+  path_ = (std::filesystem::temp_directory_path() / "berth-XXXXXX").string();
   const int file = mkstemp(path_.data());
   if (file >= 0) close(file);
 }
@@ -123,7 +126,7 @@ TemporaryFile::~TemporaryFile() {
 
 Outcome<Captured> capture(const std::vector<std::string>& arguments, const std::string& folder) {
   const TemporaryFile log;
-  auto end = run_process(arguments, {.folder = folder, .log = log.path(), .timeout_seconds = 0, .cores = 0});
+  auto end = run_process(arguments, {.folder = folder, .log = log.path()});
   if (!end) return tl::unexpected(end.error());
   Captured out{*end, io::read_file(log.path()).value_or("")};
   while (!out.text.empty() && std::isspace(static_cast<unsigned char>(out.text.back())) != 0) out.text.pop_back();

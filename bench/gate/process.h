@@ -11,6 +11,7 @@ namespace berth::gate {
 struct ProcessOptions {
   std::string folder;          ///< current folder of the process; "": as here
   std::string log;             ///< takes its standard output and error; ""  drops them
+  bool errors = true;          ///< false: its standard error is dropped
   double timeout_seconds = 0;  ///< 0: none
   std::size_t cores = 0;       ///< pins it to so many of the cores this process may use, the last ones; 0: all
 };

@@ -6,44 +6,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
+#include <algorithm>
 #include <vector>
 
 #include "base/text.h"
 #include "io/files.h"
+#include "report/page.h"
 
 namespace berth::profile {
 
 using base::Stage;
+using report::escaped;
 
 namespace {
-
-/// Runs a program to its end and returns what it printed; "" when that cannot be.
-std::string output_of(const std::vector<std::string>& words) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return "";
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(ends[1], STDOUT_FILENO);
-    const int nothing = open("/dev/null", O_WRONLY);
-    dup2(nothing, STDERR_FILENO);
-    std::vector<char*> arguments;
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    execvp(arguments[0], arguments.data());
-    _exit(127);
-  }
-  close(ends[1]);
-  std::string out;
-  char buffer[1 << 16];
-  for (ssize_t n; child > 0 && (n = read(ends[0], buffer, sizeof buffer)) > 0;)
-    out.append(buffer, static_cast<std::size_t>(n));
-  close(ends[0]);
-  int status = 0;
-  if (child > 0) waitpid(child, &status, 0);
-  return out;
-}
 
 struct Frame {
   std::string name;
@@ -52,23 +27,6 @@ struct Frame {
 };
 
 constexpr double kWidth = 1200, kRow = 17;
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
 
 std::size_t depth_of(const Frame& frame) {
   std::size_t depth = 0;
@@ -101,14 +59,6 @@ void draw(std::string& out, const Frame& frame, double x, std::size_t level, std
 }  // namespace
 
 PerfSampler::PerfSampler() {
-  char name[] = "/tmp/berth-perf-XXXXXX";
-  const int file = mkstemp(name);
-  if (file < 0) {
-    why_ = "no temporary file for perf's samples";
-    return;
-  }
-  close(file);
-  file_ = name;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     why_ = "no pipe to perf";
@@ -120,8 +70,8 @@ PerfSampler::PerfSampler() {
     dup2(ends[1], STDERR_FILENO);
     const int nothing = open("/dev/null", O_WRONLY);
     dup2(nothing, STDOUT_FILENO);
-    execlp("perf", "perf", "record", "-q", "-e", "cpu-clock", "-F", "499", "--call-graph", "dwarf,8192", "-o", name,
-           "-p", pid.c_str(), static_cast<char*>(nullptr));
+    execlp("perf", "perf", "record", "-q", "-e", "cpu-clock", "-F", "499", "--call-graph", "dwarf,8192", "-o",
+           samples_.path().c_str(), "-p", pid.c_str(), static_cast<char*>(nullptr));
     _exit(127);
   }
   close(ends[1]);
@@ -153,15 +103,15 @@ void PerfSampler::end() {
   }
 }
 
-PerfSampler::~PerfSampler() {
-  end();
-  if (!file_.empty()) unlink(file_.c_str());
-}
+PerfSampler::~PerfSampler() { end(); }
 
 Stacks PerfSampler::stop() {
   if (child_ <= 0) return {};
   end();
-  Stacks out = collapse_perf_script(output_of({"perf", "script", "-i", file_, "-F", "comm,ip,sym"}));
+  const gate::TemporaryFile text;
+  const auto done = gate::run_process({"perf", "script", "--no-inline", "-i", samples_.path(), "-F", "comm,ip,sym"},
+                                      {.log = text.path(), .errors = false});
+  Stacks out = collapse_perf_script(done ? io::read_file(text.path()).value_or("") : "");
   if (out.empty()) why_ = "perf took no samples";
   return out;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "gate/process.h"
 #include "profile/session.h"
 
 namespace berth::profile {
@@ -25,7 +26,8 @@ class PerfSampler {
  private:
   void end();
   pid_t child_ = -1;
-  std::string file_, why_;
+  gate::TemporaryFile samples_;
+  std::string why_;
 };
 
 /// What `perf script -F comm,ip,sym` prints, collapsed.

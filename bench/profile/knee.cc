@@ -54,38 +54,34 @@ const char* to_text(SearchEnd end) {
 
 SearchResult search_knee(const Trial& trial, const SearchOptions& options) {
   SearchResult out;
-  bool timeless = false;
-  const auto sustains = [&](double rate) {
+  const auto sustains = [&](double rate) -> std::optional<bool> {  // nothing: no time
     for (int again = 0; again < 2; ++again) {
       const std::optional<std::string> why_not = trial(rate);
-      if (!why_not) {
-        timeless = true;
-        return false;
-      }
+      if (!why_not) return std::nullopt;
       out.attempts.push_back({rate, *why_not});
       if (why_not->empty()) return true;
     }
     return false;
   };
   const auto end_with = [&](SearchEnd end) {
-    out.end = timeless ? SearchEnd::out_of_time : end;
+    out.end = end;
     return out;
   };
   double rate = std::clamp(options.first_rate, options.lowest_rate, options.highest_rate);
   while (true) {  // up or down, until the knee is between two rates
-    const bool fine = sustains(rate);
-    if (timeless) return end_with(SearchEnd::out_of_time);
-    (fine ? out.sustained : out.not_sustained) = rate;
+    const std::optional<bool> fine = sustains(rate);
+    if (!fine) return end_with(SearchEnd::out_of_time);
+    (*fine ? out.sustained : out.not_sustained) = rate;
     if (out.sustained && out.not_sustained) break;
-    if (fine && rate >= options.highest_rate) return end_with(SearchEnd::highest_sustained);
-    if (!fine && rate <= options.lowest_rate) return end_with(SearchEnd::lowest_not_sustained);
-    rate = std::clamp(fine ? 2 * rate : rate / 2, options.lowest_rate, options.highest_rate);
+    if (*fine && rate >= options.highest_rate) return end_with(SearchEnd::highest_sustained);
+    if (!*fine && rate <= options.lowest_rate) return end_with(SearchEnd::lowest_not_sustained);
+    rate = std::clamp(*fine ? 2 * rate : rate / 2, options.lowest_rate, options.highest_rate);
   }
   while (*out.not_sustained > *out.sustained * (1 + options.resolution)) {
     const double middle = std::sqrt(*out.sustained * *out.not_sustained);
-    const bool fine = sustains(middle);
-    if (timeless) return end_with(SearchEnd::out_of_time);
-    (fine ? out.sustained : out.not_sustained) = middle;
+    const std::optional<bool> fine = sustains(middle);
+    if (!fine) return end_with(SearchEnd::out_of_time);
+    (*fine ? out.sustained : out.not_sustained) = middle;
   }
   return end_with(SearchEnd::found);
 }

@@ -8,6 +8,7 @@
 
 #include "profile/report.h"
 #include "run/interrupt.h"
+#include "run/progress.h"
 #include "run/report.h"
 
 namespace berth::profile {
@@ -17,8 +18,6 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::int64_t kJobsLeast = 200, kJobsMost = 50'000;  // of one trial: p99 needs some, memory bounds the rest
 constexpr double kPatience = 3;                               // a trial that takes so many times its arrivals is over
-
-double since(Steady::time_point start) { return std::chrono::duration<double>(Steady::now() - start).count(); }
 
 /// When evaluations were due and done; marks nothing.
 class Watch final : public run::Observer {
@@ -58,8 +57,8 @@ json::Value trial_json(const LoadTrial& t) {
   out.set("placed", t.placed);
   out.set("seconds", t.seconds);
   out.set("busy_seconds", t.busy_s);
-  out.set("placements_per_second", t.seconds <= 0 ? 0.0 : static_cast<double>(t.placed) / t.seconds);
-  out.set("busy_share", t.seconds <= 0 ? 0.0 : t.busy_s / t.seconds);
+  out.set("placements_per_second", t.placements_per_s());
+  out.set("busy_share", t.busy_share());
   out.set("latency_ns", run::percentiles(t.latency));
   out.set("queue_ns", run::percentiles(t.queue));
   out.set("backlog_early", t.backlog.early);
@@ -104,7 +103,7 @@ Result<Load> run_load(const sim::Workload& workload, const LoadOptions& options)
     const auto trial = [&](double rate) -> std::optional<std::string> {
       // A trial that would end after the budget is not begun; the first one of all always is.
       if (error || run::interrupted()) return std::nullopt;
-      if (!out.trials.empty() && since(start) + longest_s > options.max_seconds) return std::nullopt;
+      if (!out.trials.empty() && run::seconds_since(start) + longest_s > options.max_seconds) return std::nullopt;
       const auto began = Steady::now();
       Watch watch;
       run::RunOptions running;
@@ -124,7 +123,7 @@ Result<Load> run_load(const sim::Workload& workload, const LoadOptions& options)
       t.latency = result->latency.total, t.queue = result->latency.queue;
       t.backlog = backlog_of(std::move(watch.arrivals));
       t.why_not = judge(t.latency.percentile(99), options.limit_ns, t.backlog, !result->partial);
-      longest_s = std::max(longest_s, since(began));
+      longest_s = std::max(longest_s, run::seconds_since(began));
       if (!options.quiet)
         fmt::print(stderr, "{} workers, {:.1f} jobs/s: p99 {}{}\n", workers, rate,
                    run::time_words(t.latency.percentile(99)), t.why_not.empty() ? "" : ", not sustained: " + t.why_not);
@@ -138,21 +137,21 @@ Result<Load> run_load(const sim::Workload& workload, const LoadOptions& options)
     if (error) return tl::unexpected(*error);
     out.interrupted |= run::interrupted();
     if (knee.search.sustained && !out.interrupted) {  // once more, to see where the time goes
-      knee.knee_rate = *knee.search.sustained;
-      const auto recorder = std::make_shared<Recorder>(calibrate(), RecorderOptions{});
+      auto recorder = std::make_unique<Recorder>(calibrate(), RecorderOptions{});
       run::RunOptions running;
       running.quiet = true;
       running.observer = recorder.get();
-      auto result = run::run_workload(at_rate(workload, knee.knee_rate, workers, options.trial_seconds), running);
+      auto result =
+          run::run_workload(at_rate(workload, *knee.search.sustained, workers, options.trial_seconds), running);
       if (!result) return tl::unexpected(result.error());
       recorder->finish();
       knee.stages = stage_table(*recorder, result->jobs, result->nodes, nullptr);
-      knee.recorder = recorder;
+      knee.recorder = std::move(recorder);
     }
     out.knees.push_back(std::move(knee));
     if (out.interrupted) break;
   }
-  out.seconds = since(start);
+  out.seconds = run::seconds_since(start);
   return out;
 }
 
@@ -172,15 +171,13 @@ std::string to_table(const Load& load) {
       fmt::format("  {:>7} {:>10} {:>12} {:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8} {:>8}  {}\n", "workers",
                   "jobs/s", "placements/s", "busy", "p50", "p90", "p99", "max", "queue p99", "backlog", "placed", "");
   for (const LoadTrial* t : curve(load))
-    out += fmt::format(
-        "  {:>7} {:>10.1f} {:>12} {:>4.0f} % {:>10} {:>10} {:>10} {:>10} {:>10} {:>8} {:>6.1f} %  {}\n", t->workers,
-        t->rate,
-        run::grouped(static_cast<std::uint64_t>(t->seconds <= 0 ? 0 : static_cast<double>(t->placed) / t->seconds)),
-        t->seconds <= 0 ? 0 : 100 * t->busy_s / t->seconds, run::time_words(t->latency.percentile(50)),
-        run::time_words(t->latency.percentile(90)), run::time_words(t->latency.percentile(99)),
-        run::time_words(t->latency.max()), run::time_words(t->queue.percentile(99)), t->backlog.at_end,
-        t->asked == 0 ? 100.0 : 100.0 * static_cast<double>(t->placed) / static_cast<double>(t->asked),
-        t->why_not.empty() ? "sustained" : "NOT: " + t->why_not);
+    out += fmt::format("  {:>7} {:>10.1f} {:>12} {:>4.0f} % {:>10} {:>10} {:>10} {:>10} {:>10} {:>8} {:>6.1f} %  {}\n",
+                       t->workers, t->rate, run::grouped(static_cast<std::uint64_t>(t->placements_per_s())),
+                       100 * t->busy_share(), run::time_words(t->latency.percentile(50)),
+                       run::time_words(t->latency.percentile(90)), run::time_words(t->latency.percentile(99)),
+                       run::time_words(t->latency.max()), run::time_words(t->queue.percentile(99)), t->backlog.at_end,
+                       t->asked == 0 ? 100.0 : 100.0 * static_cast<double>(t->placed) / static_cast<double>(t->asked),
+                       t->why_not.empty() ? "sustained" : "NOT: " + t->why_not);
   for (const LoadKnee& k : load.knees) {
     if (k.search.sustained)
       out += fmt::format("\n  {} worker{}: {:.1f} jobs/s sustained{} ({})\n", k.workers, k.workers == 1 ? "" : "s",
@@ -219,7 +216,7 @@ json::Value to_json(const Load& load) {
     json::Value best;
     for (const LoadTrial& t : load.trials)
       if (t.workers == k.workers && k.search.sustained && t.rate == *k.search.sustained && t.why_not.empty())
-        best = json::Value(t.seconds <= 0 ? 0.0 : static_cast<double>(t.placed) / t.seconds);
+        best = json::Value(t.placements_per_s());
     item.set("sustained_placements_per_s", std::move(best));
     item.set("stages", k.recorder ? stages_json(k.stages) : json::Value());
     knees.push(std::move(item));

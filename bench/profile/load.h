@@ -25,14 +25,15 @@ struct LoadTrial {
   double seconds = 0, busy_s = 0;  ///< of arrivals and what was left of them; of these not idle
   sim::Histogram latency, queue;   ///< per placement
   Backlog backlog;
+  [[nodiscard]] double placements_per_s() const { return seconds <= 0 ? 0 : static_cast<double>(placed) / seconds; }
+  [[nodiscard]] double busy_share() const { return seconds <= 0 ? 0 : busy_s / seconds; }
 };
 
 struct LoadKnee {
   std::int64_t workers = 1;
   SearchResult search;
-  std::shared_ptr<const Recorder> recorder;  ///< of a run at the knee; null without one
+  std::unique_ptr<const Recorder> recorder;  ///< of a run at the knee; null without one
   StageTable stages;
-  double knee_rate = 0;
 };
 
 struct Load {

@@ -15,17 +15,9 @@ namespace {
 
 constexpr std::size_t kChunk = 4096;
 
-std::size_t at(Stage stage) { return static_cast<std::size_t>(stage); }
-
 bool slower(const Sample& a, const Sample& b) {
   if (a.service_ns() != b.service_ns()) return a.service_ns() > b.service_ns();
   return std::pair(a.number, a.round) < std::pair(b.number, b.round);
-}
-
-/// What placing takes, however it was marked.
-double placing_ns(const Sample& s) {
-  return static_cast<double>(s.ns(Stage::place)) + static_cast<double>(s.ns(Stage::filter)) +
-         static_cast<double>(s.ns(Stage::rank)) + static_cast<double>(s.ns(Stage::plan));
 }
 
 }  // namespace
@@ -78,7 +70,7 @@ void Recorder::evaluation(const run::EvalRecord& r) {
   Sample s;
   s.number = static_cast<std::uint32_t>(r.number), s.round = r.round;
   s.lane = static_cast<std::uint16_t>(r.lane), s.applier = static_cast<std::uint16_t>(r.applier);
-  s.detailed = r.detailed, s.first_of_lane = r.first_of_lane, s.ahead = r.ahead;
+  s.detailed = r.detailed, s.first_of_lane = r.first_of_lane;
   s.due_ns = r.due_ns, s.started_ns = r.started_ns, s.decided_ns = r.decided_ns;
   s.applying_ns = r.applying_ns, s.done_ns = r.done_ns;
   s.attempts = r.attempts, s.placed = r.placed, s.failed = r.failed, s.refused = r.refused, s.evicted = r.evicted;
@@ -122,19 +114,15 @@ void Recorder::fold(const std::vector<Sample>& samples) {
     sums_.reached += reached;
     if (s.evaluated > 0)
       sums_.reached_passed += static_cast<std::uint64_t>(reached) * (s.evaluated - s.filtered) / s.evaluated;
-    sums_.filtered += s.filtered, sums_.exhausted += s.exhausted;
-    sums_.constraint_evaluations += s.constraint_evaluations;
-    (s.detailed ? sums_.detailed_evaluated : sums_.coarse_evaluated) += s.evaluated;
-    if (!s.detailed) sums_.coarse_place_ns += placing_ns(s);
+    sums_.filtered += s.filtered;
+    if (s.detailed) sums_.detailed_evaluated += s.evaluated;
     service_.record(s.service_ns());
     for (std::size_t i = 0; i < kStages; ++i) {
       const float ns = s.stage_ns[i];
       sums_.stage_ns[i] += static_cast<double>(ns);
       if (s.detailed) sums_.detailed_ns[i] += static_cast<double>(ns);
       if (ns <= 0) continue;
-      ++sums_.with_stage[i];
-      const bool inside = i == at(Stage::filter) || i == at(Stage::rank) || i == at(Stage::plan);
-      if (!inside || s.detailed) latency_[i].record(static_cast<std::int64_t>(ns + 0.5F));
+      if (!inside_place(static_cast<Stage>(i)) || s.detailed) latency_[i].record(static_cast<std::int64_t>(ns + 0.5F));
     }
     if (options_.keep_samples && kept_.size() < kSamplesMax) kept_.push_back(s);
     if (options_.slowest == 0) continue;

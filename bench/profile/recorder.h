@@ -1,7 +1,7 @@
 // The stage sampler of a run: takes a record per evaluation and makes of all of them totals and percentiles.
 //
 //   clocks     one per lane; what was counted on them is the total per stage
-//   samples    one per evaluation, 160 B: stages in ticks, what was looked at; kept until the end, so that the run does
+//   samples    one per evaluation, 160 B: stages in ns, what was looked at; kept until the end, so that the run does
 //              nothing with them but append. Past kSamplesMax the oldest are folded into the percentiles at once.
 //
 // What marks cost is taken off: each of a stage's intervals holds one mark, whose cost is measured beforehand.
@@ -26,11 +26,20 @@ struct Calibration {
 /// Takes about 20 ms.
 [[nodiscard]] Calibration calibrate();
 
+/// Divided out of placing, which only the detailed evaluations do.
+[[nodiscard]] constexpr bool inside_place(base::Stage stage) {
+  return stage == base::Stage::filter || stage == base::Stage::rank || stage == base::Stage::plan;
+}
+/// Of an evaluation, its waits included; idle and the run's own books are not.
+[[nodiscard]] constexpr bool of_evaluation(base::Stage stage) {
+  return stage != base::Stage::idle && stage != base::Stage::harness;
+}
+
 /// One evaluation, compact. Stages in ns, without what marks cost.
 struct Sample {
   std::uint32_t number = 0, round = 0;
   std::uint16_t lane = 0, applier = 0;
-  bool detailed = false, first_of_lane = false, ahead = false;
+  bool detailed = false, first_of_lane = false;
   std::int64_t due_ns = 0, started_ns = 0, decided_ns = 0, applying_ns = 0, done_ns = 0;
   std::uint32_t attempts = 0, placed = 0, failed = 0, refused = 0, evicted = 0, candidates = 0;
   std::uint32_t evaluated = 0, filtered = 0, exhausted = 0, constraint_evaluations = 0;
@@ -68,12 +77,10 @@ class Recorder final : public run::Observer {
     std::uint64_t evaluations = 0, detailed = 0, attempts = 0, placed = 0, failed = 0, refused = 0, evicted = 0;
     std::uint64_t reached = 0;         ///< nodes met for the first time: each is decided about once in an evaluation
     std::uint64_t reached_passed = 0;  ///< of these, not filtered, if filtered as all nodes met were
-    std::uint64_t candidates = 0, evaluated = 0, filtered = 0, exhausted = 0, constraint_evaluations = 0;
-    std::array<double, base::kStages> stage_ns{};           ///< of all evaluations
-    std::array<double, base::kStages> detailed_ns{};        ///< of the detailed ones
-    std::array<std::uint64_t, base::kStages> with_stage{};  ///< evaluations in which it took any time
-    double coarse_place_ns = 0;                             ///< placing in the others, and the nodes they met
-    std::uint64_t coarse_evaluated = 0, detailed_evaluated = 0;
+    std::uint64_t candidates = 0, evaluated = 0, filtered = 0;
+    std::uint64_t detailed_evaluated = 0;             ///< of `evaluated`, in detailed evaluations
+    std::array<double, base::kStages> stage_ns{};     ///< of all evaluations
+    std::array<double, base::kStages> detailed_ns{};  ///< of the detailed ones
   };
   [[nodiscard]] const Sums& sums() const { return sums_; }
   /// Per evaluation in which the stage took any time; of filter, rank and plan the detailed ones.
@@ -91,10 +98,8 @@ class Recorder final : public run::Observer {
   [[nodiscard]] const RecorderOptions& options() const { return options_; }
   [[nodiscard]] std::size_t clocks() const { return clocks_.size(); }
 
-  /// For tests and for adding up recorders: counts a sample as evaluation() does.
-  void add(const Sample& sample);
-
  private:
+  void add(const Sample& sample);
   void fold(const std::vector<Sample>& samples);
 
   struct alignas(64) Clock {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "run/progress.h"
 #include "sim/random.h"
 
 namespace berth::profile {
@@ -18,8 +19,6 @@ struct alignas(kLine) Line {
   std::uint64_t words[kWords];
 };
 
-double seconds_of(Steady::time_point start) { return std::chrono::duration<double>(Steady::now() - start).count(); }
-
 /// Keeps the compiler from leaving out what computes `value`.
 void keep(std::uint64_t value) { asm volatile("" : : "r"(value) : "memory"); }
 
@@ -30,7 +29,7 @@ double least_seconds(Pass pass) {
   for (int i = 0; i < 3 || (all < 0.02 && i < 100'000); ++i) {
     const auto start = Steady::now();
     pass();
-    const double s = seconds_of(start);
+    const double s = run::seconds_since(start);
     least = std::min(least, s), all += s;
   }
   return least;
@@ -96,12 +95,10 @@ double Roofline::gb_per_s(double bytes) const {
 }
 
 Roofline measure_roofline() {
-  const auto start = Steady::now();
   Roofline out;
   for (const std::size_t bytes : {std::size_t{32} << 10, std::size_t{512} << 10, std::size_t{4} << 20,
                                   std::size_t{32} << 20, std::size_t{128} << 20})
     out.points.push_back(measure_point(bytes));
-  out.seconds = seconds_of(start);
   return out;
 }
 

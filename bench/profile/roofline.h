@@ -15,7 +15,6 @@ struct Roofline {
     double latency_ns = 0;     ///< per line in random order, each address read from the line before
   };
   std::vector<Point> points;  ///< from what fits into the first cache to what fits into none
-  double seconds = 0;         ///< what measuring took
 
   /// ns per line in random order over `bytes` of memory, between the points by the logarithm of the size.
   [[nodiscard]] double line_ns(double bytes) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "model/options.h"
 #include "profile/flame.h"
 #include "run/interrupt.h"
 #include "run/report.h"
@@ -42,7 +43,7 @@ Result<Profile> profile_workload(const sim::Workload& workload, const Options& o
   recording.slowest = options.slowest;
   recording.keep_samples = options.keep_samples;
   recording.only = options.only;
-  const auto recorder = std::make_shared<Recorder>(calibration, recording);
+  auto recorder = std::make_unique<Recorder>(calibration, recording);
   {
     const Counters counters;
     run::RunOptions running;
@@ -61,14 +62,14 @@ Result<Profile> profile_workload(const sim::Workload& workload, const Options& o
     }
   }
   recorder->finish();
-  out.recorder = recorder;
-  if (options.only && recorder->sums().evaluations == 0)
+  out.recorder = std::move(recorder);
+  if (options.only && out.recorder->sums().evaluations == 0)
     return tl::unexpected(
         InputError{"berth profile", "--only",
                    fmt::format("the run has no evaluation {}.{}", options.only->first, options.only->second),
                    "take one of those that --slowest lists"});
   if (options.roofline) out.roofline = measure_roofline();
-  out.stages = stage_table(*recorder, out.run.jobs, out.run.nodes, out.roofline ? &*out.roofline : nullptr);
+  out.stages = stage_table(*out.recorder, out.run.jobs, out.run.nodes, out.roofline ? &*out.roofline : nullptr);
   if (options.flame && out.stacks.empty()) out.stacks = collapse_stages(out), out.stacks_unit = "us";
 
   if (options.overhead_rounds == 0 || options.only) {
@@ -101,8 +102,7 @@ Result<Profile> profile_workload(const sim::Workload& workload, const Options& o
 base::Stage dominating(const Sample& s) {
   std::size_t most = static_cast<std::size_t>(Stage::wait);
   for (std::size_t i = 0; i < base::kStages; ++i) {
-    const auto stage = static_cast<Stage>(i);
-    if (stage != Stage::idle && stage != Stage::harness && s.stage_ns[i] > s.stage_ns[most]) most = i;
+    if (of_evaluation(static_cast<Stage>(i)) && s.stage_ns[i] > s.stage_ns[most]) most = i;
   }
   return static_cast<Stage>(most);
 }
@@ -112,8 +112,7 @@ std::string slow_words(const Sample& s, const Recorder& recorder) {
   const Stage stage = dominating(s);
   double all = 0;
   for (std::size_t i = 0; i < base::kStages; ++i)
-    if (static_cast<Stage>(i) != Stage::idle && static_cast<Stage>(i) != Stage::harness)
-      all += static_cast<double>(s.stage_ns[i]);
+    if (of_evaluation(static_cast<Stage>(i))) all += static_cast<double>(s.stage_ns[i]);
   std::string out =
       fmt::format("{} {:.0f} %", base::to_text(stage), all <= 0 ? 0.0 : 100 * static_cast<double>(s.ns(stage)) / all);
   const auto add = [&](const std::string& words) { out += "; " + words; };
@@ -148,8 +147,11 @@ std::string reproduce_words(const Sample& s, const sim::Workload& w) {
   // A workload of bench/macro goes by its name.
   const std::filesystem::path path(w.path);
   const bool provided = path.parent_path().filename() == "macro" && path.stem() == w.name;
-  return fmt::format("berth profile {} --label {} --seed {} --only {}.{}", provided ? w.name : w.path, w.label, w.seed,
-                     s.number, s.round);
+  std::string options;
+  for (const auto& [name, value] : model::changed_options(w.options))
+    options += fmt::format(" --option {}={}", name, value);
+  return fmt::format("berth profile {} --label {} --seed {}{} --only {}.{}", provided ? w.name : w.path, w.label,
+                     w.seed, options, s.number, s.round);
 }
 
 }  // namespace berth::profile

@@ -27,7 +27,7 @@ struct Options {
 
 struct Profile {
   run::RunResult run;
-  std::shared_ptr<const Recorder> recorder;
+  std::unique_ptr<const Recorder> recorder;
   std::optional<Roofline> roofline;
   StageTable stages;
   std::optional<Overhead> overhead;

@@ -120,15 +120,20 @@ StageTable stage_table(const Recorder& recorder, std::uint64_t jobs, std::uint64
   // Placing as a whole is exact; how it divides is known of the detailed evaluations.
   constexpr Stage kInside[] = {Stage::filter, Stage::rank, Stage::plan};
   double whole = ns[index_of(Stage::place)], known = 0;
-  for (const Stage stage : kInside) whole += ns[index_of(stage)], known += sums.detailed_ns[index_of(stage)];
+  double coarse = sums.stage_ns[index_of(Stage::place)] - sums.detailed_ns[index_of(Stage::place)];
+  for (const Stage stage : kInside) {
+    whole += ns[index_of(stage)], known += sums.detailed_ns[index_of(stage)];
+    coarse += sums.stage_ns[index_of(stage)] - sums.detailed_ns[index_of(stage)];
+  }
   const bool divided = known > 0;
   if (divided) {
     ns[index_of(Stage::place)] = 0;
     for (const Stage stage : kInside) ns[index_of(stage)] = whole * sums.detailed_ns[index_of(stage)] / known;
   }
-  if (divided && sums.coarse_evaluated > 0 && sums.detailed_evaluated > 0 && sums.coarse_place_ns > 0)
-    out.detail_ratio = known / static_cast<double>(sums.detailed_evaluated) /
-                       (sums.coarse_place_ns / static_cast<double>(sums.coarse_evaluated));
+  const std::uint64_t coarse_evaluated = sums.evaluated - sums.detailed_evaluated;
+  if (divided && coarse_evaluated > 0 && sums.detailed_evaluated > 0 && coarse > 0)
+    out.detail_ratio =
+        known / static_cast<double>(sums.detailed_evaluated) / (coarse / static_cast<double>(coarse_evaluated));
 
   for (std::size_t s = index_of(Stage::dequeue); s < base::kStages; ++s) {
     const auto stage = static_cast<Stage>(s);
@@ -137,8 +142,7 @@ StageTable stage_table(const Recorder& recorder, std::uint64_t jobs, std::uint64
     row.stage = stage;
     row.ns = ns[s];
     out.engine_ns += ns[s];
-    row.estimated = divided && sums.detailed < sums.evaluations &&
-                    (stage == Stage::filter || stage == Stage::rank || stage == Stage::plan);
+    row.estimated = divided && sums.detailed < sums.evaluations && inside_place(stage);
     row.latency = &recorder.latency(stage);
     row.evaluations = row.latency->count();
     row.cost = cost_of(stage, sums);
@@ -168,12 +172,13 @@ StageTable stage_table(const Recorder& recorder, std::uint64_t jobs, std::uint64
         row.count = sums.placed + sums.refused + sums.failed, row.unit = "placement";
         break;
       case Stage::check:
+        row.count = sums.placed + sums.refused, row.unit = "placement";
+        break;
       case Stage::commit:
-        row.count = stage == Stage::check ? sums.placed + sums.refused : sums.placed + sums.evicted,
-        row.unit = "placement";
+        row.count = sums.placed + sums.evicted, row.unit = "placement";
         break;
       default:
-        row.count = sums.with_stage[s], row.unit = "evaluation";
+        row.count = row.evaluations, row.unit = "evaluation";
         break;
     }
     if (row.cost && roofline) {

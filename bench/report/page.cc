@@ -22,8 +22,12 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
   return text;
 }
 
-/// For the text of an element.
-std::string escaped(const std::string& text) {
+/// JSON between script tags: `<` only occurs within strings, and as \u003c it neither ends nor begins anything.
+std::string data_text(const Document& document) { return replaced(json::to_text(to_json(document)), "<", "\\u003c"); }
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '&')
@@ -37,11 +41,6 @@ std::string escaped(const std::string& text) {
   }
   return out;
 }
-
-/// JSON between script tags: `<` only occurs within strings, and as \u003c it neither ends nor begins anything.
-std::string data_text(const Document& document) { return replaced(json::to_text(to_json(document)), "<", "\\u003c"); }
-
-}  // namespace
 
 Result<std::string> read_chart_js() {
   const char* named = std::getenv("BERTH_CHART_JS");

@@ -114,12 +114,16 @@
       color: color("soft"), maxRotation: 0, autoSkipPadding: 12, includeBounds: false,
       callback(value) {
         if (axis.unit === "s" && Math.abs(value) < 1e-3 * this.max) value = 0;
-        if (axis.log && !axis.percentile && Math.abs(Math.log10(value) % 1) > 1e-9) return "";  // powers of ten only
+        if (axis.log && !axis.percentile && axis.unit !== "bytes" && Math.abs(Math.log10(value) % 1) > 1e-9) return "";  // powers of ten only
         return onAxis(axis, value);
       },
     },
     ...(axis.percentile ? {afterBuildTicks: (scale) => {
       scale.ticks = [2, 10, 100, 1000, 1e4, 1e5, 1e6].filter((v) => v <= scale.max).map((value) => ({value}));
+    }} : {}),
+    ...(axis.log && axis.unit === "bytes" ? {afterBuildTicks: (scale) => {
+      scale.ticks = [...Array(64).keys()].map((i) => 2 ** i).filter((v, i) => i % 3 === 0 && v >= scale.min && v <= scale.max)
+        .map((value) => ({value}));
     }} : {}),
     ...(axis.max !== null ? {suggestedMax: axis.max} : {}),
     ...extra,

@@ -23,26 +23,110 @@ void add_head(const Input& input, const std::string& what, Section& out) {
                                settings["workers"].as_int() == 1 ? "" : "s", settings["commits"].as_string())}};
 }
 
+std::string workers_words(std::int64_t workers) { return fmt::format("{} worker{}", workers, workers == 1 ? "" : "s"); }
+
 std::string time_of(const json::Value& value, Unit unit) { return shown(value.as_double(kNone), unit); }
 
 /// Total time per stage, one series per list of stages.
 Chart stages_chart(const std::string& title) {
   Chart out{.kind = ChartKind::bars, .title = title};
-  out.about = "Time of all evaluations in each stage of a placement.";
+  out.about = "Time of all evaluations in each stage of a placement";
   out.x = {"time", "s"};
   return out;
 }
 
-void add_stages(const json::Value& stages, const std::string& name, Chart& chart) {
-  Series series{name, {}};
+/// `who`: whose they are; "" when nobody else's stand beside them.
+void add_stages(const json::Value& stages, const std::string& who, Chart& chart) {
+  Series series{who.empty() ? "time" : who, {}};
+  const json::Value* most = nullptr;
   for (const json::Value& stage : stages.items()) {
     const std::string& what = stage["stage"].as_string();
     const auto found = std::find(chart.categories.begin(), chart.categories.end(), what);
     const auto at = static_cast<double>(found - chart.categories.begin());
     if (found == chart.categories.end()) chart.categories.push_back(what);
     series.points.push_back({at, stage["seconds"].as_double(kNone)});
+    if (!most || stage["share"].as_double() > (*most)["share"].as_double()) most = &stage;
   }
+  if (most)
+    chart.about += fmt::format("; {}{}most in {}, {:.0f} %", who, who.empty() ? "" : ": ", (*most)["stage"].as_string(),
+                               100 * (*most)["share"].as_double());
   chart.series.push_back(std::move(series));
+}
+
+/// What a unit of a stage takes, beside the least that this machine's memory allows for what it touches.
+void add_against_memory(const json::Value& stages, Section& out) {
+  Chart chart{.kind = ChartKind::bars, .title = "Stages against this machine's memory"};
+  chart.about = "Time per unit, beside the least that the memory allows for the bytes it touches; logarithmic";
+  chart.x = {"per unit", "ns", true};
+  chart.series = {{"measured", {}, false, 0}, {"memory allows", {}, false, 2}};
+  for (const json::Value& stage : stages.items()) {
+    const double measured = stage["ns_per_unit"].as_double(), least = stage["roofline_ns_per_unit"].as_double();
+    if (!(measured > 0) || !(least > 0)) continue;
+    const auto at = static_cast<double>(chart.categories.size());
+    chart.categories.push_back(fmt::format("{}, per {}", stage["stage"].as_string(), stage["unit"].as_string()));
+    chart.series[0].points.push_back({at, measured});
+    chart.series[1].points.push_back({at, least});
+    chart.about +=
+        fmt::format("{} {} {} of it", at == 0 ? ":" : ",", stage["stage"].as_string(), shown(measured / least, "x"));
+  }
+  chart.about += ".";
+  if (!chart.categories.empty()) out.charts.push_back(std::move(chart));
+}
+
+void add_roofline(const json::Value& points, Section& out) {
+  if (points.size() < 2) return;
+  Table table{.title = "Memory of this machine, one core",
+              .head = {"wandered over", "read in order", "line at random", "line after line"},
+              .rows = {},
+              .note = "ns per line of 64 B; at random: addresses known beforehand; after: read from the line before",
+              .folded = true};
+  Chart chart{.title = "Memory of this machine, one core"};
+  chart.about = "Time per line of 64 B, by how much memory is wandered over; both axes logarithmic";
+  chart.x = {"memory", "bytes", true}, chart.y = {"per line", "ns", true};
+  chart.series = {{"in order", {}}, {"at random", {}}, {"line after line", {}}};
+  for (const json::Value& point : points.items()) {
+    const double bytes = point["bytes"].as_double(), rate = point["read_gb_per_s"].as_double(),
+                 random = point["random_line_ns"].as_double(), dependent = point["dependent_line_ns"].as_double();
+    table.rows.push_back({shown(bytes, "bytes"), shown(rate, "GB/s"), fmt::format("{:.2f} ns", random),
+                          fmt::format("{:.2f} ns", dependent)});
+    const std::pair<double, std::size_t> kSeries[] = {{64 / rate, 0}, {random, 1}, {dependent, 2}};
+    for (const auto& [ns, series] : kSeries)
+      if (bytes > 0 && ns > 0 && std::isfinite(ns)) chart.series[series].points.push_back({bytes, ns});
+    if (&point == &points.items().back())
+      chart.about += fmt::format(": at {} {:.1f} in order, {:.1f} at random, {:.1f} line after line.",
+                                 shown(bytes, "bytes"), 64 / rate, random, dependent);
+  }
+  out.tables.push_back(std::move(table));
+  out.charts.push_back(std::move(chart));
+}
+
+/// The slowest evaluations: what each spent its time on.
+void add_slowest(const json::Value& slowest, Section& out) {
+  Table table{.title = "Slowest evaluations",
+              .head = {"evaluation", "service", "queue", "placed", "most in", "why", "again"},
+              .rows = {}};
+  Chart chart{.kind = ChartKind::bars, .title = "Slowest evaluations by stage", .stacked = true};
+  chart.about = "Time of each by stage, without the wait for its turn";
+  chart.x = {"in berth", "ns"};
+  for (const json::Value& one : slowest.items()) {
+    const std::string& name = one["evaluation"].as_string();
+    table.rows.push_back({name, time_of(one["service_ns"], "ns"), time_of(one["queue_ns"], "ns"),
+                          time_of(one["placed"], ""), one["dominated_by"].as_string(), one["why"].as_string(),
+                          one["reproduce"].as_string()});
+    if (one["stages_ns"].members().empty() || chart.categories.size() == 20) continue;
+    if (chart.categories.empty())
+      chart.about += fmt::format(": {} at most, in {}.", time_of(one["service_ns"], "ns"), name);
+    const auto at = static_cast<double>(chart.categories.size());
+    chart.categories.push_back(name);
+    for (const json::Member& stage : one["stages_ns"].members()) {
+      auto found = std::find_if(chart.series.begin(), chart.series.end(),
+                                [&](const Series& series) { return series.name == stage.key; });
+      if (found == chart.series.end()) found = chart.series.insert(found, {stage.key, {}});
+      found->points.push_back({at, stage.value.as_double()});
+    }
+  }
+  out.tables.push_back(std::move(table));
+  if (!chart.categories.empty()) out.charts.push_back(std::move(chart));
 }
 
 }  // namespace
@@ -75,12 +159,32 @@ void profile_sections(const std::vector<const Input*>& inputs, Document& out) {
                                                          std::max(0.0, 100 * share.as_double())));
     section.facts.emplace_back("decisions", value["decisions_digest"].as_string());
 
+    const json::Value& outside = value["outside"];
+    if (outside.is_object())
+      section.facts.emplace_back(
+          "outside",
+          fmt::format("{} waiting, {} idle, {} in the run's own books", time_of(outside["wait_seconds"], "s"),
+                      time_of(outside["idle_seconds"], "s"), time_of(outside["harness_seconds"], "s")));
+    const json::Value& counters = value["counters"];
+    std::string counted;
+    for (const json::Member& counter : counters["values"].members())
+      counted += fmt::format("{}{} {}", counted.empty() ? "" : ", ", counter.key, time_of(counter.value, ""));
+    if (const std::string& missing = counters["missing"].as_string(); !missing.empty())
+      counted += fmt::format("{}not there: {}", counted.empty() ? "" : "; ", missing);
+    if (!counted.empty()) section.facts.emplace_back("counters", counted);
+
+    const bool bounded = std::any_of(value["stages"].items().begin(), value["stages"].items().end(),
+                                     [](const json::Value& s) { return s["roofline_ns_per_unit"].is_number(); });
     Table table{.title = "Stages",
-                .head = {"stage", "share", "time", "p50", "p99", "max", "evaluations", "per unit", "unit", "what"},
+                .head = {"stage", "share", "time", "p50", "p99", "max", "evaluations", "per unit", "unit", "touched"},
                 .rows = {},
-                .note = "latency per evaluation; ~: estimated from the evaluations that were looked at in detail"};
+                .note =
+                    "latency per evaluation; ~: estimated from the evaluations that were looked at in detail; touched: "
+                    "bytes per unit"};
+    if (bounded) table.head.insert(table.head.end(), {"memory allows", "times"});
+    table.head.emplace_back("what");
     Chart latency{.kind = ChartKind::bars, .title = "Latency by stage"};
-    latency.about = "Of evaluations, median and 99th percentile; logarithmic.";
+    latency.about = "Of the evaluations that have the stage, median and 99th percentile; logarithmic";
     latency.x = {"per evaluation", "ns", true};
     latency.series = {{"p50", {}, false, 0}, {"p99", {}, false, 1}};
     for (const json::Value& stage : value["stages"].items()) {
@@ -89,26 +193,31 @@ void profile_sections(const std::vector<const Input*>& inputs, Document& out) {
                             (stage["estimated"].as_bool() ? "~" : "") + time_of(stage["seconds"], "s"),
                             time_of(l["p50"], "ns"), time_of(l["p99"], "ns"), time_of(l["max"], "ns"),
                             time_of(stage["evaluations"], ""), time_of(stage["ns_per_unit"], "ns"),
-                            stage["unit"].as_string(), stage["what"].as_string()});
+                            stage["unit"].as_string(),
+                            stage["bytes_per_unit"].is_number() ? time_of(stage["bytes_per_unit"], "B") : "-"});
+      if (bounded) {
+        const double least = stage["roofline_ns_per_unit"].as_double(kNone);
+        table.rows.back().emplace_back(std::isfinite(least) ? fmt::format("{:.1f} ns", least) : "-");
+        table.rows.back().emplace_back(shown(stage["ns_per_unit"].as_double() / least, "x"));
+      }
+      table.rows.back().emplace_back(stage["what"].as_string());
       if (l["p50"].as_double() <= 0) continue;
       const auto at = static_cast<double>(latency.categories.size());
+      latency.about += fmt::format("{} {} {} and {}", at == 0 ? ":" : ",", stage["stage"].as_string(),
+                                   time_of(l["p50"], "ns"), time_of(l["p99"], "ns"));
       latency.categories.push_back(stage["stage"].as_string());
       latency.series[0].points.push_back({at, l["p50"].as_double()});
       latency.series[1].points.push_back({at, l["p99"].as_double()});
     }
     section.tables.push_back(std::move(table));
-    Table slowest{.title = "Slowest evaluations",
-                  .head = {"evaluation", "service", "queue", "placed", "most in", "why", "again"},
-                  .rows = {}};
-    for (const json::Value& one : value["slowest"].items())
-      slowest.rows.push_back({one["evaluation"].as_string(), time_of(one["service_ns"], "ns"),
-                              time_of(one["queue_ns"], "ns"), time_of(one["placed"], ""),
-                              one["dominated_by"].as_string(), one["why"].as_string(), one["reproduce"].as_string()});
-    section.tables.push_back(std::move(slowest));
     Chart stages = stages_chart("Where the time goes");
-    add_stages(value["stages"], "time", stages);
+    add_stages(value["stages"], "", stages);
+    stages.about += ".", latency.about += ".";
     section.charts.push_back(std::move(stages));
     if (!latency.categories.empty()) section.charts.push_back(std::move(latency));
+    add_slowest(value["slowest"], section);
+    add_against_memory(value["stages"], section);
+    add_roofline(value["roofline"], section);
   }
 }
 
@@ -142,12 +251,26 @@ void load_sections(const std::vector<const Input*>& inputs, Document& out) {
                 .head = {"workers", "jobs/s sustained", "jobs/s not", "placements/s", "ended"},
                 .rows = {}};
     Chart stages = stages_chart("Where the time goes at the knee");
+    Chart rates{.kind = ChartKind::bars, .title = "Highest rate sustained"};
+    rates.about =
+        "Jobs offered per second, by the number of workers: the highest sustained, the lowest above it that was not";
+    rates.x = {"jobs offered per second", "/s"};
+    rates.series = {{"sustained", {}, false, 0}, {"not sustained", {}, false, 1}};
     for (const json::Value& knee : value["knees"].items()) {
       knees.rows.push_back({std::to_string(knee["workers"].as_int()), time_of(knee["sustained_rate_per_s"], ""),
                             time_of(knee["not_sustained_rate_per_s"], ""),
                             time_of(knee["sustained_placements_per_s"], ""), knee["ended"].as_string()});
-      if (knee["stages"].size() > 0)
-        add_stages(knee["stages"], fmt::format("{} workers", knee["workers"].as_int()), stages);
+      const std::string workers = workers_words(knee["workers"].as_int());
+      if (knee["stages"].size() > 0) add_stages(knee["stages"], workers, stages);
+      const auto at = static_cast<double>(rates.categories.size());
+      rates.categories.push_back(workers);
+      rates.about +=
+          fmt::format("{} {} {}", at == 0 ? ":" : ",", workers,
+                      knee["sustained_rate_per_s"].is_number() ? time_of(knee["sustained_rate_per_s"], "/s") : "none");
+      const std::pair<const char*, std::size_t> kRates[] = {{"sustained_rate_per_s", 0},
+                                                            {"not_sustained_rate_per_s", 1}};
+      for (const auto& [key, series] : kRates)
+        if (knee[key].is_number()) rates.series[series].points.push_back({at, knee[key].as_double()});
     }
     section.tables.push_back(std::move(knees));
     Table trials{.title = "Trials",
@@ -156,7 +279,8 @@ void load_sections(const std::vector<const Input*>& inputs, Document& out) {
                  .note = {},
                  .folded = true};
     Chart curve{.title = "Latency against load"};
-    curve.about = "Placement latency at each offered rate; the dashed line is the limit.";
+    curve.about =
+        fmt::format("Placement latency at each offered rate; the dashed line is the limit, {}", shown(limit, "ns"));
     curve.x = {"jobs offered per second", "/s"}, curve.y = {"latency", "ns", true};
     double lowest = kNone, highest = kNone;
     for (const json::Value& trial : value["trials"].items()) {
@@ -170,8 +294,7 @@ void load_sections(const std::vector<const Input*>& inputs, Document& out) {
                              time_of(trial["backlog_at_end"], ""),
                              Cell(sustained ? "sustained" : trial["why_not"].as_string(), sustained ? "good" : "bad")});
       for (const char* percentile : {"p50", "p99"}) {
-        const std::string name = fmt::format("{} worker{}, {}", trial["workers"].as_int(),
-                                             trial["workers"].as_int() == 1 ? "" : "s", percentile);
+        const std::string name = workers_words(trial["workers"].as_int()) + ", " + percentile;
         auto found =
             std::find_if(curve.series.begin(), curve.series.end(), [&](const Series& s) { return s.name == name; });
         if (found == curve.series.end()) found = curve.series.insert(found, {name, {}});
@@ -181,9 +304,16 @@ void load_sections(const std::vector<const Input*>& inputs, Document& out) {
     for (Series& series : curve.series)
       std::sort(series.points.begin(), series.points.end(),
                 [](const Point& a, const Point& b) { return a.x != b.x ? a.x < b.x : a.y < b.y; });
+    for (const Series& series : curve.series)
+      if (!series.points.empty())
+        curve.about += fmt::format("; {}: {} at {}, {} at {}", series.name, shown(series.points.front().y, "ns"),
+                                   shown(series.points.front().x, "/s"), shown(series.points.back().y, "ns"),
+                                   shown(series.points.back().x, "/s"));
+    curve.about += ".", stages.about += ".", rates.about += ".";
     if (limit > 0 && lowest < highest) curve.series.push_back({"limit", {{lowest, limit}, {highest, limit}}, true, 3});
     section.tables.push_back(std::move(trials));
     if (!value["trials"].items().empty()) section.charts.push_back(std::move(curve));
+    if (!rates.categories.empty()) section.charts.push_back(std::move(rates));
     if (!stages.series.empty()) section.charts.push_back(std::move(stages));
   }
 }

@@ -319,6 +319,31 @@ void add_conflicts(const Runs& runs, const std::vector<std::string>& names, Sect
   out.charts.push_back(std::move(chart));
 }
 
+/// How many of the placements handed in between two looks the applier refused: optimistic workers decide on what others
+/// have changed meanwhile.
+void add_conflicts_over_time(const Runs& runs, const std::vector<std::string>& names, Section& out) {
+  Chart chart{.title = "Conflicts over time"};
+  chart.about = "Placements that the applier refused, as a share of those handed in, between two looks";
+  chart.x = {"workload time", "s"}, chart.y = {"refused", "%"};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const json::Value& over = runs[i]->value["over_time"];
+    const auto seconds = numbers_of(over["workload_seconds"]), placed = numbers_of(over["placed"]),
+               refused = numbers_of(over["refused"]);
+    if (refused.empty() || refused.back() <= 0 || placed.size() != refused.size() || seconds.size() != refused.size())
+      continue;
+    Series series{names[i], {}};
+    for (std::size_t k = 1; k < refused.size(); ++k) {
+      const double since = refused[k] - refused[k - 1], all = since + placed[k] - placed[k - 1];
+      if (all > 0) series.points.push_back({seconds[k], 100 * since / all});
+    }
+    chart.about += fmt::format("{} {} of {}", chart.series.empty() ? ": in all" : ",", shown(refused.back(), ""),
+                               shown(refused.back() + placed.back(), ""));
+    chart.series.push_back(std::move(series));
+  }
+  chart.about += ".";
+  if (!chart.series.empty()) out.charts.push_back(std::move(chart));
+}
+
 std::vector<std::vector<double>> rows_of(const json::Value& lists, double scale) {
   std::vector<std::vector<double>> out;
   for (const json::Value& list : lists.items()) {
@@ -462,6 +487,7 @@ void run_sections(const std::vector<const Input*>& inputs, Document& out) {
     add_packing(runs, names, section);
     add_stages(runs, names, section);
     add_conflicts(runs, names, section);
+    add_conflicts_over_time(runs, names, section);
     for (std::size_t i = 0; i < std::min<std::size_t>(4, runs.size()); ++i)
       add_heat(*runs[i], names[i], runs.size() > 1, section);
   }

@@ -39,8 +39,8 @@ ClusterSampler::ClusterSampler(const tables::Snapshot& state, const sim::Amounts
   samples_.reserve(looks + 2);
 }
 
-void ClusterSampler::look(const tables::Snapshot& state, double seconds, double workload_seconds,
-                          std::uint64_t placed) {
+void ClusterSampler::look(const tables::Snapshot& state, double seconds, double workload_seconds, std::uint64_t placed,
+                          std::uint64_t refused) {
   next_ = static_cast<std::size_t>(std::ceil(static_cast<double>(samples_.size() + 1) * stride_));
   if (samples_.size() == samples_.capacity()) samples_.pop_back();
   ClusterSample& out = samples_.emplace_back();
@@ -75,7 +75,7 @@ void ClusterSampler::look(const tables::Snapshot& state, double seconds, double 
                                                      .devices_used = devices_used_,
                                                      .alloc_count = alloc_count_},
                                                     reference_);
-  out.seconds = seconds, out.workload_seconds = workload_seconds, out.placed = placed;
+  out.seconds = seconds, out.workload_seconds = workload_seconds, out.placed = placed, out.refused = refused;
   out.cpu = packing.cpu_utilisation(), out.memory = packing.memory_utilisation();
   out.disk = packing.disk_utilisation(), out.devices = packing.device_utilisation();
   out.fragmentation = packing.fragmentation, out.nodes_used = packing.nodes_used;

@@ -19,9 +19,9 @@ inline constexpr std::size_t kMapCells = 1024;  ///< at most so many cells in th
 
 /// A node's use is that of cpu or memory, whichever is fuller; only ready nodes count.
 struct ClusterSample {
-  double seconds = 0;           ///< busy
-  double workload_seconds = 0;  ///< of the workload's own time, idle included
-  std::uint64_t placed = 0;
+  double seconds = 0;                     ///< busy
+  double workload_seconds = 0;            ///< of the workload's own time, idle included
+  std::uint64_t placed = 0, refused = 0;  ///< placements committed, and refused by the plan applier, so far
   double cpu = 0, memory = 0, disk = 0, devices = 0, fragmentation = 0;  ///< shares
   std::uint64_t nodes_used = 0;
   std::array<std::uint32_t, kUseBins> nodes_by_use{};
@@ -45,7 +45,8 @@ class ClusterSampler {
   void changed(tables::NodeRow node) {
     if (!changed_.empty()) changed_[node] = 1;
   }
-  void look(const tables::Snapshot& state, double seconds, double workload_seconds, std::uint64_t placed);
+  void look(const tables::Snapshot& state, double seconds, double workload_seconds, std::uint64_t placed,
+            std::uint64_t refused);
 
   [[nodiscard]] const std::vector<ClusterSample>& samples() const { return samples_; }
   /// As of the last look.

@@ -21,7 +21,6 @@ struct EvalRecord {
   std::uint32_t candidates = 0;  ///< nodes that its job may use
   bool detailed = false;
   bool first_of_lane = false;  ///< nothing was in the lane's memory yet
-  bool ahead = false;          ///< decided ahead of its turn
   Work work;
   base::StageClock::Counts ticks{}, marks{};
 };

@@ -31,6 +31,10 @@ class Progress {
   std::chrono::steady_clock::time_point start_, last_;
 };
 
+[[nodiscard]] inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 /// "3.2 s", "4 min 10 s", "2 h 5 min".
 [[nodiscard]] std::string duration_words(double seconds);
 

@@ -117,6 +117,7 @@ json::Value over_time(const RunResult& r) {
   column("seconds", [](const ClusterSample& s) { return s.seconds; });
   column("workload_seconds", [](const ClusterSample& s) { return s.workload_seconds; });
   column("placed", [](const ClusterSample& s) { return s.placed; });
+  column("refused", [](const ClusterSample& s) { return s.refused; });
   column("cpu_utilisation", [](const ClusterSample& s) { return rounded(s.cpu); });
   column("memory_utilisation", [](const ClusterSample& s) { return rounded(s.memory); });
   column("disk_utilisation", [](const ClusterSample& s) { return rounded(s.disk); });

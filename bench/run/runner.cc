@@ -37,8 +37,6 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-double seconds_since(Steady::time_point start) { return std::chrono::duration<double>(Steady::now() - start).count(); }
-
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 constexpr std::int64_t kMaxSleepNs = 20'000'000;  // so that a signal is noticed
@@ -848,7 +846,6 @@ void Replay::observe(const Ticket& ticket, EvalLane& lane, const Work& work) {
   }
   for (const plan::PlannedStop& stop : lane.result.plan.stops) record.evicted += stop.evict && !stop.dropped;
   record.first_of_lane = !std::exchange(lane.used, true);
-  record.ahead = &lane != &lane_ && ahead_.has_value();
   record.work = work;
   // In an event that is not marked nothing was counted.
   if (!lane.stages || base::stage_clock || lane.stages != lane_.stages) observer_->evaluation(record);
@@ -880,7 +877,7 @@ void Replay::count_failures(const EvalLane& lane) {
 void Replay::look(bool exclusive) {
   const std::int64_t before = clock_.elapsed_ns();
   sampler_->look(store_.current(), static_cast<double>(before - waited_ns_) / 1e9,
-                 static_cast<double>(clock_.now_ns()) / 1e9, result_.placed);
+                 static_cast<double>(clock_.now_ns()) / 1e9, result_.placed, result_.refused);
   if (!exclusive) return;
   const std::int64_t took = clock_.elapsed_ns() - before;
   waited_ns_ += took;

@@ -23,8 +23,8 @@ for entry in $(printf '%s\n' "${files[@]}" | cut -d/ -f1 | sort -u); do
   [[ $allowed == *" $entry "* ]] || broken "$entry: does not belong at the top level"
 done
 
-# 2. Every path in README.md, engine/README.md and tests/golden/README.md exists; build/ and files a run writes do not count.
-for readme in README.md engine/README.md tests/golden/README.md; do
+# 2. Every path in README.md, CHANGELOG.md, engine/README.md and tests/golden/README.md exists; build/ and files a run writes do not count.
+for readme in README.md CHANGELOG.md engine/README.md tests/golden/README.md; do
   [ -f "$readme" ] || { broken "$readme: missing"; continue; }
   while read -r path; do
     [ -e "$path" ] || [ -e "$(dirname "$readme")/$path" ] || broken "$readme: names $path, which does not exist"

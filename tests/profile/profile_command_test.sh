@@ -25,6 +25,8 @@ expect 2 'is a folder' quickstart --label smoke --flame "$scratch"
 expect 2 "'soon' is not an evaluation" quickstart --label smoke --only soon
 expect 2 "'0' is not an evaluation" quickstart --label smoke --only 0
 expect 2 'the run has no evaluation 12345.6' quickstart --label smoke --only 12345.6
+"$berth" profile --roofline --json "$scratch/none.json" > "$scratch/out" 2> "$scratch/err"
+[ $? -eq 2 ] || broken "berth profile --roofline --json without a workload: not refused"
 option_refused --slowest 0
 option_refused --detail 0
 option_refused --workers 0

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "io/json_parse.h"
+#include "model/options.h"
 #include "profile/flame.h"
 #include "profile/load.h"
 #include "profile/report.h"
@@ -22,7 +23,7 @@ Profile profiled(const sim::Workload& workload, Options options = {}) {
   options.overhead_rounds = 0;
   auto profile = profile_workload(workload, options);
   EXPECT_TRUE(profile) << profile.error().line();
-  return *profile;
+  return std::move(*profile);
 }
 
 json::Value parsed(const std::string& text) {
@@ -120,6 +121,18 @@ TEST(Profile, OneEvaluationAlone) {
   const auto none = profile_workload(workload, {.quiet = true, .only = std::pair(1'000'000, 0)});
   ASSERT_FALSE(none);
   EXPECT_NE(none.error().line().find("has no evaluation 1000000.0"), std::string::npos);
+}
+
+TEST(Profile, ReproducesWithTheOptionsOfTheRun) {
+  sim::Workload workload = smoke("quickstart");
+  workload.seed = 7;
+  ASSERT_TRUE(model::set_option(workload.options, "compat=fixed"));
+  ASSERT_TRUE(model::set_option(workload.options, "preemption_min_delta=3"));
+  Sample sample;
+  sample.number = 4, sample.round = 2;
+  EXPECT_EQ(reproduce_words(sample, workload),
+            "berth profile quickstart --label smoke --seed 7 --option compat=fixed --option preemption_min_delta=3 "
+            "--only 4.2");
 }
 
 TEST(Profile, TraceIsJsonWithTracksAndCounts) {
@@ -235,7 +248,7 @@ TEST(Load, TimeOfTheKneeIsDivided) {
   const auto load = run_load(smoke("quickstart"), options);
   ASSERT_TRUE(load);
   ASSERT_TRUE(load->knees[0].recorder);
-  EXPECT_EQ(load->knees[0].knee_rate, 2);
+  EXPECT_EQ(load->knees[0].search.sustained, 2);
   EXPECT_FALSE(to_json(*load)["knees"].items()[0]["stages"].items().empty());
 }
 

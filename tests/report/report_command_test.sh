@@ -14,7 +14,7 @@ make_results
 "$berth" report "${results[@]}" > "$scratch/all.txt" || broken "a report of every kind failed with $?"
 for line in 'quickstart (smoke), 2 runs' 'contention (smoke)' 'nomad-grid (smoke)' 'nomad-others' \
   'quickstart (smoke): 2 strategies compared' 'quickstart (smoke): how many more tasks fit' 'quickstart (smoke): fewest nodes' \
-  'openb-atc23: pods' 'w (smoke): profile' 'w (smoke): load' 'Gate: inconclusive' 'History' 'Baseline'; do
+  'openb-atc23: pods' 'w (smoke): profile' 'quickstart (smoke): profile' 'w (smoke): load' 'quickstart (smoke): load' 'Gate: inconclusive' 'History' 'Baseline'; do
   grep -qF -- "$line" "$scratch/all.txt" || broken "the report has no section '$line'"
 done
 [ "$(grep -c '^  machine ' "$scratch/all.txt")" -ge 8 ] || broken "sections do not name their machine"
@@ -22,7 +22,8 @@ done
 ratio=$(sed -nE 's/^ +"nodes_evaluated": ([0-9]+),/\1/p' "$scratch/first.json" "$scratch/second.json" |
   awk 'NR == 1 {first = $1} NR == 2 {printf "%.2fx", $1 / first}')
 grep -E '^  nodes evaluated ' "$scratch/all.txt" | head -n 1 | grep -qF " $ratio" || broken "nodes evaluated: no ratio $ratio"
-grep -qE '^  rank +75.0 % +~300 ms +2.00 us +9.00 us' "$scratch/all.txt" || broken "the profile lacks its stage"
+grep -qE '^  rank +75.0 % +~300 ms +2.00 us +9.00 us .* 86 B +2.5 ns +5.00x ' "$scratch/all.txt" || broken "the profile lacks its stage"
+grep -qE '^  128 MiB +8 GB/s +20.00 ns +110.00 ns' "$scratch/all.txt" || broken "the profile lacks this machine's memory"
 grep -qE '^  1 +10 +20 +31.5 +found$' "$scratch/all.txt" || broken "the load lacks its knee"
 # One file alone: its numbers are those that berth run printed.
 "$berth" report "$scratch/first.json" > "$scratch/one.txt" || broken "a report of one run failed"
@@ -76,6 +77,8 @@ expect 2 'nowhere.js: Chart.js is not there.*apt-get install libjs-chart.js' "$s
 BERTH_CHART_JS="$scratch/old.js" expect 2 'old.js: is not version 3 or 4 of Chart.js' "$scratch/first.json" --html "$scratch/page.html"
 command=run expect 2 'Chart.js is not there' quickstart --label smoke --html "$scratch/page.html"
 command=compare expect 2 'Chart.js is not there' quickstart --label smoke --html "$scratch/page.html"
+command=profile expect 2 'Chart.js is not there' quickstart --label smoke --html "$scratch/page.html"
+command=load expect 2 'Chart.js is not there' quickstart --label smoke --html "$scratch/page.html"
 command=gate expect 2 'Chart.js is not there' --html "$scratch/page.html"
 [ ! -e "$scratch/page.html" ] || broken "a page was written in spite of bad input"
 # A stand-in of Chart.js is enough for what is in the file.
@@ -108,7 +111,11 @@ expect 2 "is of the format 'berth-run\?\[2J'" "$scratch/escape.json"
   broken "berth compare --html failed"
 "$berth" gate compare "$scratch/baseline.json" "$scratch/first.json" --html "$scratch/gate.html" > "$scratch/out"
 "$berth" gate drift "$scratch/history.jsonl" --html "$scratch/drift.html" > "$scratch/out" || broken "berth gate drift --html failed"
-for page in run compare gate drift; do
+"$berth" profile quickstart --label smoke --quiet --overhead-rounds 0 --html "$scratch/profile.html" > "$scratch/out" ||
+  broken "berth profile --html failed"
+"$berth" load quickstart --label smoke --quiet --limit 1000s --from 1 --to 1 --seconds 0.1 --html "$scratch/load.html" > "$scratch/out" ||
+  broken "berth load --html failed"
+for page in run compare gate drift profile load; do
   grep -q '"sections":\[{"title":"' "$scratch/$page.html" || broken "$page.html holds no section"
 done
 

@@ -24,18 +24,25 @@ make_results() {
   done
   "$berth" gate compare "$scratch/baseline.json" "$scratch/first.json" --json "$scratch/gate.json" > "$scratch/out" || [ $? -eq 4 ] ||
     broken "berth gate compare failed"
-  # What berth profile and berth load write, by hand: their numbers take longer to measure than a test may.
+  "$berth" profile quickstart --label smoke --quiet --overhead-rounds 0 --roofline --json "$scratch/measured.json" > "$scratch/out" ||
+    broken "berth profile failed"
+  "$berth" load quickstart --label smoke --quiet --limit 1000s --from 1 --to 2 --seconds 0.1 --workers 1,2 \
+    --json "$scratch/loaded.json" > "$scratch/out" || broken "berth load failed"
+  # What these two write once more, by hand: with numbers that a test can look for.
   local head='"version": 1, "workload": "w", "label": "smoke", "partial": false, "ended": "complete",
     "settings": {"seed": 3, "mode": "sampled", "algorithm": "binpack", "workers": 1, "commits": "free"},
     "machine": {"cpu": "some cpu", "cores": 2, "memory_bytes": 4294967296}, "build": {"commit": "1a2b3c4", "compiler": "GNU 12.2.0"}'
   local latency='{"p50": 2000, "p90": 5000, "p99": 9000, "p999": 9900, "max": 12000, "mean": 2500}'
   local stages='[{"stage": "rank", "what": "scores", "share": 0.75, "seconds": 0.3, "estimated": true, "evaluations": 20,
-      "latency_ns": '$latency', "count": 100, "unit": "node", "ns_per_unit": 12.5},
+      "latency_ns": '$latency', "count": 100, "unit": "node", "ns_per_unit": 12.5,
+      "bytes_per_unit": 86, "roofline_ns_per_unit": 2.5},
     {"stage": "commit", "what": "into the tables", "share": 0.25, "seconds": 0.1, "estimated": false, "evaluations": 100,
       "latency_ns": '$latency', "count": 100, "unit": "placement", "ns_per_unit": 70}]'
   echo '{"format": "berth-profile", '"$head"', "evaluations": 100, "placed": 200, "busy_seconds": 0.4, "decisions_digest": "0f",
-    "overhead": {"share": 0.012}, "stages": '"$stages"', "slowest": [{"evaluation": "7.0", "service_ns": 12000, "queue_ns": 10,
-    "placed": 2, "dominated_by": "rank", "why": "rank 90 %", "reproduce": "berth profile w --only 7.0"}]}' > "$scratch/profile.json"
+    "overhead": {"share": 0.012}, "stages": '"$stages"', "roofline": [{"bytes": 32768, "read_gb_per_s": 64, "random_line_ns": 1.25,
+    "dependent_line_ns": 1.5}, {"bytes": 134217728, "read_gb_per_s": 8, "random_line_ns": 20, "dependent_line_ns": 110}], "slowest": [{"evaluation": "7.0", "service_ns": 12000, "queue_ns": 10,
+    "placed": 2, "dominated_by": "rank", "why": "rank 90 %", "reproduce": "berth profile w --only 7.0",
+    "stages_ns": {"rank": 10800, "commit": 900}}]}' > "$scratch/profile.json"
   local trial='"workers": 1, "busy_share": 0.5, "backlog_at_end": 0, "latency_ns": '$latency
   echo '{"format": "berth-load", '"$head"', "limit_ns": 8000, "percentile": 99, "trials": [
     {'"$trial"', "rate_per_s": 10, "sustained": true, "why_not": ""}, {'"$trial"', "rate_per_s": 20, "sustained": false, "why_not": "p99 9 us"}],
@@ -44,7 +51,7 @@ make_results() {
   results=()
   local name
   for name in first.json second.json contention.json grid.json others.json compared.json capacity.json minimum.json \
-    preempted.json experiment.json profile.json load.json gate.json history.jsonl baseline.json; do
+    preempted.json experiment.json profile.json measured.json load.json loaded.json gate.json history.jsonl baseline.json; do
     results+=("$scratch/$name")
   done
 }

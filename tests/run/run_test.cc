@@ -490,6 +490,7 @@ rate_per_s = 20
     EXPECT_GT(devices_most, 0);
     const ClusterSample& last = result.over_time.back();
     EXPECT_EQ(last.placed, result.placed);
+    EXPECT_EQ(last.refused, result.refused);
     EXPECT_DOUBLE_EQ(last.cpu, result.packing.cpu_utilisation());
     EXPECT_DOUBLE_EQ(last.memory, result.packing.memory_utilisation());
     EXPECT_DOUBLE_EQ(last.disk, result.packing.disk_utilisation());
