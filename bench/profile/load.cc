@@ -25,9 +25,12 @@ class Watch final : public run::Observer {
   base::StageClock* new_clock() override { return nullptr; }
   bool detailed(std::uint64_t, std::uint32_t) override { return false; }
   void evaluation(const run::EvalRecord& r) override {
-    if (r.round == 0) arrivals.emplace_back(r.due_ns, r.done_ns);
+    if (r.round != 0) return;
+    arrivals.emplace_back(r.due_ns, r.done_ns);
+    last_done_ns = std::max(last_done_ns, r.done_ns);
   }
   Arrivals arrivals;
+  std::int64_t last_done_ns = 0;
 };
 
 /// The workload at another rate, for so many seconds.
@@ -119,7 +122,8 @@ Result<Load> run_load(const sim::Workload& workload, const LoadOptions& options)
       t.workers = workers;
       t.rate = rate;
       t.evaluations = result->evaluations, t.asked = result->asked, t.placed = result->placed;
-      t.seconds = result->virtual_s, t.busy_s = result->busy_s;
+      // Without what blocked and came back: that waits for departures, however long they take.
+      t.seconds = static_cast<double>(watch.last_done_ns) / 1e9, t.busy_s = result->busy_s;
       t.latency = result->latency.total, t.queue = result->latency.queue;
       t.backlog = backlog_of(std::move(watch.arrivals));
       t.why_not = judge(t.latency.percentile(99), options.limit_ns, t.backlog, !result->partial);

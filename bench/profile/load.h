@@ -1,6 +1,8 @@
 // `berth load`: raises the rate of arrivals of a workload until it is too much, per number of workers.
 #pragma once
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "profile/knee.h"
 #include "profile/session.h"
@@ -22,11 +24,11 @@ struct LoadTrial {
   double rate = 0;      ///< evaluations of new jobs offered per second
   std::string why_not;  ///< "": sustained
   std::uint64_t evaluations = 0, asked = 0, placed = 0;
-  double seconds = 0, busy_s = 0;  ///< of arrivals and what was left of them; of these not idle
+  double seconds = 0, busy_s = 0;  ///< until every job was evaluated once; of the whole run, not idle
   sim::Histogram latency, queue;   ///< per placement
   Backlog backlog;
   [[nodiscard]] double placements_per_s() const { return seconds <= 0 ? 0 : static_cast<double>(placed) / seconds; }
-  [[nodiscard]] double busy_share() const { return seconds <= 0 ? 0 : busy_s / seconds; }
+  [[nodiscard]] double busy_share() const { return seconds <= 0 ? 0 : std::min(1.0, busy_s / seconds); }
 };
 
 struct LoadKnee {
