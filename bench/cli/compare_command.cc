@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <span>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/html_output.h"
@@ -25,7 +28,7 @@ struct Arguments {
                         packing_order = "arrival";
   std::vector<std::string> strategies, lists, preemption, rebalance;
   double ratio = 0.1;
-  std::string eligible = "nomad";
+  std::string eligible = "nomad", budget = "none";
   std::size_t threads = 0;
   double tune = 1.3;
   bool placements_digest = false, capacity = false, minimum_nodes = false, list_strategies = false, quiet = false;
@@ -40,12 +43,13 @@ int list_strategies() {
       fmt::print("  :{}={}  {}{}\n", p.name, p.fallback, p.meaning, values.empty() ? "" : fmt::format(" ({})", values));
     }
   }
-  fmt::print("\nFor --rebalance:\n");
-  for (const sim::RebalanceInfo& info : sim::rebalance_rules())
-    fmt::print("{}\n  {}\n  source: {}\n", info.name, info.formula, info.source);
-  fmt::print("\nFor --preemption:\n");
-  for (const sim::PreemptionRule& rule : sim::preemption_rules())
-    fmt::print("{}\n  {}\n  source: {}\n", rule.name, rule.formula, rule.source);
+  const auto list = [](const char* option, const auto& rules) {
+    fmt::print("\nFor {}:\n", option);
+    for (const auto& rule : rules)
+      fmt::print("{}\n  {}\n  source: {}; cost: {}\n", rule.name, rule.formula, rule.source, rule.cost);
+  };
+  list("--rebalance", sim::rebalance_rules());
+  list("--preemption", sim::preemption_rules());
   return 0;
 }
 
@@ -103,6 +107,13 @@ int write_reports(const Arguments& arguments, const HtmlOutput& html, const json
   return std::fflush(stdout) != 0 ? 1 : 0;
 }
 
+/// Whether all files can be written is found out before the work.
+Result<HtmlOutput> prepare_outputs(const Arguments& arguments) {
+  for (const std::string& output : {arguments.json, arguments.csv, arguments.markdown})
+    if (auto fine = check_output(output); !fine) return tl::unexpected(fine.error());
+  return HtmlOutput::prepare(arguments.html);
+}
+
 int run_experiment(const Arguments& arguments) {
   if (arguments.experiment != "openb-atc23")
     return report_error(
@@ -111,9 +122,7 @@ int run_experiment(const Arguments& arguments) {
         2);
   if (!arguments.workload.empty())
     return report_error({"berth compare", "", "names a workload and an experiment", "name one of them"}, 2);
-  for (const std::string& output : {arguments.json, arguments.csv, arguments.markdown})
-    if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
-  const auto html = HtmlOutput::prepare(arguments.html);
+  const auto html = prepare_outputs(arguments);
   if (!html) return report_error(html.error(), 2);
   std::vector<std::string> names = arguments.strategies;
   if (names.empty()) names = {"random", "dot-product", "gpu-clustering", "gpu-packing", "gpu-best-fit", "fgd"};
@@ -231,120 +240,113 @@ Result<std::vector<compare::NamedStrategy>> named_strategies(const sim::Workload
   return out;
 }
 
-Result<sim::Workload> workload_of(const Arguments& arguments, std::string& text) {
+/// What every comparison over a workload starts from.
+struct Prepared {
+  HtmlOutput html;
+  std::string text;  ///< of the workload file
+  sim::Workload workload;
+  std::vector<compare::NamedStrategy> strategies;
+  std::vector<std::int64_t> seeds;
+};
+Result<Prepared> prepare(const Arguments& arguments, const std::vector<std::string>& default_strategies) {
+  Prepared out;
+  auto html = prepare_outputs(arguments);
+  if (!html) return tl::unexpected(html.error());
   const auto path = sim::find_workload(arguments.workload);
   if (!path) return tl::unexpected(path.error());
   auto workload = sim::read_workload(*path, arguments.label);
-  if (!workload) return workload;
-  auto content = io::read_file(*path);
-  if (!content) return tl::unexpected(content.error());
-  text = std::move(*content);
-  return workload;
+  if (!workload) return tl::unexpected(workload.error());
+  auto text = io::read_file(*path);
+  if (!text) return tl::unexpected(text.error());
+  auto strategies =
+      named_strategies(*workload, arguments.strategies.empty() ? default_strategies : arguments.strategies);
+  if (!strategies) return tl::unexpected(strategies.error());
+  auto seeds =
+      compare::parse_seeds(arguments.seeds.empty() ? "5" : arguments.seeds, static_cast<std::int64_t>(workload->seed));
+  if (!seeds) return tl::unexpected(seeds.error());
+  return Prepared{std::move(*html), std::move(*text), std::move(*workload), std::move(*strategies), std::move(*seeds)};
 }
 
-const std::vector<std::string> kDefaultStrategies = {"nomad-binpack", "best-fit",           "worst-fit", "tetris",
-                                                     "least-max",     "kubernetes-default", "first-fit", "random"};
-
-/// Preemption rules side by side, tasks placed by the one strategy.
-Result<std::vector<compare::NamedStrategy>> preemption_rules(const std::vector<compare::NamedStrategy>& placed_by,
-                                                             const std::vector<std::string>& names) {
+/// Rules side by side, tasks placed by the one strategy; `rule` is where a comparison of this kind keeps its rule.
+template <class Rule>
+Result<std::vector<compare::NamedStrategy>> named_rules(const char* option, std::span<const Rule> rules,
+                                                        const Rule* compare::NamedStrategy::*rule,
+                                                        const std::vector<compare::NamedStrategy>& placed_by,
+                                                        const std::vector<std::string>& names) {
   if (placed_by.size() != 1)
-    return tl::unexpected(InputError{"--strategies", "", "preemption is compared with several strategies that place",
-                                     "name one, e.g. --strategies nomad-binpack"});
-  std::vector<std::string> valid;
-  for (const sim::PreemptionRule& rule : sim::preemption_rules()) valid.emplace_back(rule.name);
-  std::vector<compare::NamedStrategy> out;
-  for (const std::string& name : names) {
-    const sim::PreemptionRule* rule = sim::find_preemption_rule(name);
-    if (!rule)
-      return tl::unexpected(InputError{"--preemption", "", fmt::format("there is no rule '{}'", name.substr(0, 40)),
-                                       strategy::nearest_and_valid(name, valid)});
-    for (const auto& other : out)
-      if (other.rule == rule)
-        return tl::unexpected(InputError{"--preemption", "", fmt::format("'{}' is named twice", name), "remove one"});
-    out.push_back({name, placed_by.front().spec, rule});
-  }
-  return out;
-}
-
-/// Rules of what to move side by side, tasks placed by the one strategy.
-Result<std::vector<compare::NamedStrategy>> rebalance_rules(const std::vector<compare::NamedStrategy>& placed_by,
-                                                            const std::vector<std::string>& names) {
-  if (placed_by.size() != 1)
-    return tl::unexpected(InputError{"--strategies", "", "rebalancing is compared with several strategies that place",
+    return tl::unexpected(InputError{"--strategies", "",
+                                     fmt::format("{} is compared with several strategies that place", option),
                                      "name one, e.g. --strategies best-fit"});
   std::vector<std::string> valid;
-  for (const sim::RebalanceInfo& info : sim::rebalance_rules()) valid.emplace_back(info.name);
+  for (const Rule& one : rules) valid.emplace_back(one.name);
   std::vector<compare::NamedStrategy> out;
   for (const std::string& name : names) {
-    const sim::RebalanceInfo* info = sim::find_rebalance_rule(name);
-    if (!info)
-      return tl::unexpected(InputError{"--rebalance", "", fmt::format("there is no rule '{}'", name.substr(0, 40)),
+    const auto found = std::find_if(rules.begin(), rules.end(), [&](const Rule& one) { return one.name == name; });
+    if (found == rules.end())
+      return tl::unexpected(InputError{option, "", fmt::format("there is no rule '{}'", name.substr(0, 40)),
                                        strategy::nearest_and_valid(name, valid)});
+    compare::NamedStrategy named{name, placed_by.front().spec};
+    named.*rule = &*found;
     for (const auto& other : out)
-      if (other.rebalance == info)
-        return tl::unexpected(InputError{"--rebalance", "", fmt::format("'{}' is named twice", name), "remove one"});
-    out.push_back({name, placed_by.front().spec, nullptr, info});
+      if (other.*rule == named.*rule)
+        return tl::unexpected(InputError{option, "", fmt::format("'{}' is named twice", name), "remove one"});
+    out.push_back(std::move(named));
   }
   return out;
+}
+
+Result<sim::Budgets> parse_budget(const std::string& text) {
+  if (text == "none") return sim::Budgets{};
+  if (text == "migrate") return sim::Budgets{.by_migrate = true, .of_each = {}};
+  const auto number = base::parse_int64(text);
+  if (!number || *number < 0 || *number >= sim::kNoBudget)
+    return tl::unexpected(InputError{"--budget", "", fmt::format("'{}' is no budget", text.substr(0, 40)),
+                                     "write none, migrate, or how many tasks of a group may be away at a time"});
+  return sim::Budgets{.by_migrate = false, .of_each = static_cast<std::int32_t>(*number)};
 }
 
 int run_workload_grid(const Arguments& arguments) {
-  for (const std::string& output : {arguments.json, arguments.csv, arguments.markdown})
-    if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
-  const auto html = HtmlOutput::prepare(arguments.html);
-  if (!html) return report_error(html.error(), 2);
-  std::string text;
-  const auto workload = workload_of(arguments, text);
-  if (!workload) return report_error(workload.error(), 2);
-  const auto named = named_strategies(*workload, !arguments.strategies.empty() ? arguments.strategies
-                                                 : !arguments.preemption.empty() || !arguments.rebalance.empty()
-                                                     ? std::vector<std::string>{"nomad-binpack"}
-                                                     : kDefaultStrategies);
-  if (!named) return report_error(named.error(), 2);
-  const auto seeds =
-      compare::parse_seeds(arguments.seeds.empty() ? "5" : arguments.seeds, static_cast<std::int64_t>(workload->seed));
-  if (!seeds) return report_error(seeds.error(), 2);
-  if (!arguments.preemption.empty() && !arguments.rebalance.empty())
-    return report_error({"berth compare", "", "--preemption and --rebalance at once", "name one of them"}, 2);
-  const auto compared = !arguments.preemption.empty()  ? preemption_rules(*named, arguments.preemption)
-                        : !arguments.rebalance.empty() ? rebalance_rules(*named, arguments.rebalance)
-                                                       : named;
+  const bool preempts = !arguments.preemption.empty(), rebalances = !arguments.rebalance.empty();
+  const auto prepared =
+      prepare(arguments, preempts || rebalances
+                             ? std::vector<std::string>{"nomad-binpack"}
+                             : std::vector<std::string>{"nomad-binpack", "best-fit", "worst-fit", "tetris", "least-max",
+                                                        "kubernetes-default", "first-fit", "random"});
+  if (!prepared) return report_error(prepared.error(), 2);
+  using compare::NamedStrategy;
+  const auto compared = preempts     ? named_rules("--preemption", sim::preemption_rules(), &NamedStrategy::rule,
+                                                   prepared->strategies, arguments.preemption)
+                        : rebalances ? named_rules("--rebalance", sim::rebalance_rules(), &NamedStrategy::rebalance,
+                                                   prepared->strategies, arguments.rebalance)
+                                     : prepared->strategies;
   if (!compared) return report_error(compared.error(), 2);
+  const auto budgets = parse_budget(arguments.budget);
+  if (!budgets) return report_error(budgets.error(), 2);
   const run::InterruptGuard guard;
   const auto result = compare::run_grid(
-      *workload, text,
+      prepared->workload, prepared->text,
       {.strategies = *compared,
-       .seeds = *seeds,
+       .seeds = prepared->seeds,
        .eligible = arguments.eligible == "kubernetes" ? sim::Eligibility::kubernetes : sim::Eligibility::nomad,
+       .budgets = *budgets,
        .ratio = arguments.ratio,
        .threads = arguments.threads,
        .resume = arguments.resume,
        .quiet = arguments.quiet});
   if (!result) return report_error(result.error(), 2);
   fmt::print("{}", compare::grid_table(*result));
-  const int code = write_reports(arguments, *html, compare::grid_json(*result), compare::grid_csv(*result),
+  const int code = write_reports(arguments, prepared->html, compare::grid_json(*result), compare::grid_csv(*result),
                                  compare::grid_markdown(*result));
   return code != 0 ? code : result->partial ? 4 : 0;
 }
 
 int run_sizing(const Arguments& arguments) {
-  for (const std::string& output : {arguments.json, arguments.csv, arguments.markdown})
-    if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
-  const auto html = HtmlOutput::prepare(arguments.html);
-  if (!html) return report_error(html.error(), 2);
-  std::string text;
-  const auto workload = workload_of(arguments, text);
-  if (!workload) return report_error(workload.error(), 2);
-  std::vector<std::string> names = arguments.strategies;
-  if (names.empty()) names = {"nomad-binpack", "best-fit", "worst-fit", "tetris", "first-fit"};
-  const auto named = named_strategies(*workload, names);
-  if (!named) return report_error(named.error(), 2);
-  const auto seeds =
-      compare::parse_seeds(arguments.seeds.empty() ? "5" : arguments.seeds, static_cast<std::int64_t>(workload->seed));
-  if (!seeds) return report_error(seeds.error(), 2);
-  compare::SizingOptions options{
-      .strategies = *named, .seeds = *seeds, .threads = arguments.threads, .quiet = arguments.quiet};
+  const auto prepared = prepare(arguments, {"nomad-binpack", "best-fit", "worst-fit", "tetris", "first-fit"});
+  if (!prepared) return report_error(prepared.error(), 2);
+  compare::SizingOptions options{.strategies = prepared->strategies,
+                                 .seeds = prepared->seeds,
+                                 .threads = arguments.threads,
+                                 .quiet = arguments.quiet};
   if (!arguments.task.empty()) {
     const auto task = compare::parse_task(arguments.task);
     if (!task) return report_error(task.error(), 2);
@@ -358,37 +360,67 @@ int run_sizing(const Arguments& arguments) {
   const run::InterruptGuard guard;
   const auto report = [&](const auto& result, const auto& rows, const json::Value& json, const std::string& csv) {
     fmt::print("{}\n{}", compare::headline(result), compare::text_table(rows(result, false)));
-    const int code = write_reports(arguments, *html, json, csv,
+    const int code = write_reports(arguments, prepared->html, json, csv,
                                    compare::headline(result) + "\n" + compare::markdown_table(rows(result, true)));
     return code != 0 ? code : result.partial ? 4 : 0;
   };
   if (arguments.capacity) {
-    const auto result = compare::measure_capacities(*workload, options);
+    const auto result = compare::measure_capacities(prepared->workload, options);
     if (!result) return report_error(result.error(), 2);
     return report(*result, compare::capacity_rows, compare::capacity_json(*result), compare::capacity_csv(*result));
   }
-  const auto result = compare::minimum_nodes(*workload, options);
+  const auto result = compare::minimum_nodes(prepared->workload, options);
   if (!result) return report_error(result.error(), 2);
   return report(*result, compare::minimum_rows, compare::minimum_json(*result), compare::minimum_csv(*result));
 }
 
-int compare_command(const Arguments& arguments) {
-  if (arguments.list_strategies) return list_strategies();
-  if (arguments.capacity || arguments.minimum_nodes) {
-    if (arguments.capacity && arguments.minimum_nodes)
-      return report_error({"berth compare", "", "--capacity and --minimum-nodes at once", "name one of them"}, 2);
-    if (!arguments.experiment.empty() || arguments.workload.empty() || !arguments.resume.empty() ||
-        !arguments.preemption.empty() || !arguments.rebalance.empty())
-      return report_error({"berth compare", "", "--capacity and --minimum-nodes are about a workload alone",
-                           "write e.g. berth compare quickstart --capacity"},
-                          2);
-    return run_sizing(arguments);
+/// Options that choose what is compared, and those that say something with some of them only: who writes such an option
+/// beside another choice meant something by it.
+Result<void> check_together(const CLI::App& command) {
+  const auto given = [&](const char* option) { return command.get_option(option)->count() > 0; };
+  const char* chosen = nullptr;
+  for (const char* choice : {"--experiment", "--capacity", "--minimum-nodes", "--preemption", "--rebalance"}) {
+    if (!given(choice)) continue;
+    if (chosen)
+      return tl::unexpected(
+          InputError{"berth compare", "", fmt::format("{} and {} at once", chosen, choice), "name one of them"});
+    chosen = choice;
   }
-  if (!arguments.task.empty()) return report_error({"--task", "", "is for --capacity", "add --capacity"}, 2);
+  struct Belongs {
+    const char* option;
+    std::vector<std::string_view> with;  ///< "": with none of the choices
+  };
+  static const Belongs kBelongs[] = {{"--label", {"", "--capacity", "--minimum-nodes", "--preemption", "--rebalance"}},
+                                     {"--resume", {"", "--preemption", "--rebalance"}},
+                                     {"--eligible", {"--preemption"}},
+                                     {"--budget", {"--preemption"}},
+                                     {"--ratio", {"--rebalance"}},
+                                     {"--task", {"--capacity"}},
+                                     {"--packing-order", {"--minimum-nodes"}},
+                                     {"--list", {"--experiment"}},
+                                     {"--pods", {"--experiment"}},
+                                     {"--nodes", {"--experiment"}},
+                                     {"--tune", {"--experiment"}},
+                                     {"--placements-digest", {"--experiment"}}};
+  for (const Belongs& one : kBelongs)
+    if (given(one.option) && std::find(one.with.begin(), one.with.end(), chosen ? chosen : "") == one.with.end())
+      return tl::unexpected(
+          InputError{one.option, "",
+                     fmt::format("says nothing {} {}", chosen ? "with" : "without", chosen ? chosen : one.with.front()),
+                     one.with.front().empty() ? "leave it out" : fmt::format("add {}", one.with.front())});
+  if (given("--pods") && given("--list"))
+    return tl::unexpected(InputError{"berth compare", "", "--pods and --list at once", "name one of them"});
+  return {};
+}
+
+int compare_command(const Arguments& arguments, const CLI::App& command) {
+  if (arguments.list_strategies) return list_strategies();
+  if (const auto fine = check_together(command); !fine) return report_error(fine.error(), 2);
   if (!arguments.experiment.empty()) return run_experiment(arguments);
-  if (!arguments.workload.empty()) return run_workload_grid(arguments);
-  return report_error(
-      {"berth compare", "", "no workload or experiment was named", "name one, e.g. --experiment openb-atc23"}, 2);
+  if (arguments.workload.empty())
+    return report_error(
+        {"berth compare", "", "no workload or experiment was named", "name one, e.g. --experiment openb-atc23"}, 2);
+  return arguments.capacity || arguments.minimum_nodes ? run_sizing(arguments) : run_workload_grid(arguments);
 }
 
 }  // namespace
@@ -407,6 +439,11 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_option("--eligible", arguments->eligible, "with --preemption: whom a task may evict")
       ->capture_default_str()
       ->check(CLI::IsMember({"nomad", "kubernetes"}));
+  command
+      ->add_option("--budget", arguments->budget,
+                   "with --preemption: how many tasks of a group may be away at a time, for the rules of Kubernetes: "
+                   "none, migrate (as its migrate block says), or a number")
+      ->capture_default_str();
   command
       ->add_option("--rebalance", arguments->rebalance,
                    "compare which tasks to move once all are placed: cosine, fragments-one, fragments-many")
@@ -446,7 +483,7 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer(
       "Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 differs from the published rows, 4 interrupted.");
-  command->callback([arguments, &exit_code] { exit_code = compare_command(*arguments); });
+  command->callback([arguments, command, &exit_code] { exit_code = compare_command(*arguments, *command); });
 }
 
 }  // namespace berth::cli

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 
 #include "base/build_info.h"
@@ -19,122 +20,6 @@
 
 namespace berth::compare {
 namespace {
-
-using strategy::kCpu;
-using strategy::kDisk;
-using strategy::kGpu;
-using strategy::kMemory;
-
-enum MetricIndex : std::size_t {
-  kPlaced,
-  kPriorityPlaced,
-  kCpuUsed,
-  kMemoryUsed,
-  kDiskUsed,
-  kGpuUsed,
-  kFragmentation,
-  kGpuFragment,
-  kStrandedCpu,
-  kStrandedMemory,
-  kNodesUsed,
-  kBalance,
-  kDecisionsPerS,
-  kP50,
-  kP99,
-  kP999,
-};
-
-enum PreemptionMetric : std::size_t {
-  kRunning,
-  kPriorityRunning,
-  kPreemptions,
-  kVictims,
-  kVictimsEach,
-  kVictimPriority,
-  kVictimHighest,
-  kLostCpu,
-  kLostMemory,
-  kOvershoot,
-  kCascades,
-  kCascadeDepth,
-  kAgain,
-  kLookP50,
-  kLookP99,
-};
-
-std::vector<double> values_of(const sim::PreemptionRun& run) {
-  const auto per = [](double a, double b) { return b == 0 ? 0 : a / b; };
-  const auto victims = static_cast<double>(run.victims), decisions = static_cast<double>(run.preemptions);
-  return {run.asked == 0 ? 100 : 100 * static_cast<double>(run.running) / static_cast<double>(run.asked),
-          run.priority_running_percent,
-          decisions,
-          victims,
-          per(victims, decisions),
-          per(static_cast<double>(run.victim_priorities), victims),
-          static_cast<double>(run.victim_priority_max),
-          run.lost_cpu_ghz_h,
-          run.lost_memory_gib_h,
-          100 * per(run.overshoot, decisions),
-          static_cast<double>(run.cascades),
-          static_cast<double>(run.cascade_depth_max),
-          run.victims == 0 ? 100 : 100 * static_cast<double>(run.placed_again) / victims,
-          static_cast<double>(run.latency.percentile(50)),
-          static_cast<double>(run.latency.percentile(99))};
-}
-
-enum RebalanceMetric : std::size_t {
-  kEvicted,
-  kPlacedAgain,
-  kMoved,
-  kPlacedAfter,
-  kGpuFragmentsBefore,
-  kGpuFragmentsAfter,
-  kFragmentedBefore,
-  kFragmentedAfter,
-  kStrandedCpuAfter,
-  kNodesUsedBefore,
-  kNodesUsedAfter,
-  kChooseEach,
-};
-
-std::vector<double> values_of(const sim::RebalanceRun& run) {
-  const auto percent = [](std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? 100 : 100 * static_cast<double>(part) / static_cast<double>(whole);
-  };
-  return {static_cast<double>(run.evicted),
-          percent(run.again, run.evicted),
-          run.again == 0 ? 0 : percent(run.moved, run.again),
-          percent(run.placed - run.evicted + run.again, run.asked),
-          run.before.gpu_fragment_percent,
-          run.after.gpu_fragment_percent,
-          run.before.fragmentation_percent,
-          run.after.fragmentation_percent,
-          run.after.stranded_percent[kCpu],
-          run.before.nodes_used_percent,
-          run.after.nodes_used_percent,
-          run.choose_us_each};
-}
-
-std::vector<double> values_of(const sim::PackingRun& run) {
-  const sim::PackingQuality& q = run.quality;
-  const auto decisions = static_cast<double>(run.latency.count());
-  return {run.placed_percent(),
-          run.priority_placed_percent,
-          q.used_percent[kCpu],
-          q.used_percent[kMemory],
-          q.used_percent[kDisk],
-          q.used_percent[kGpu],
-          q.fragmentation_percent,
-          q.gpu_fragment_percent,
-          q.stranded_percent[kCpu],
-          q.stranded_percent[kMemory],
-          q.nodes_used_percent,
-          q.balance,
-          run.decide_s == 0 ? 0 : decisions / run.decide_s,
-          static_cast<double>(run.latency.percentile(50)),
-          static_cast<double>(run.latency.percentile(99)),
-          static_cast<double>(run.latency.percentile(99.9))};
-}
 
 /// What a kept run must agree in to stand for a new one.
 std::string key_of(const sim::Workload& workload, const std::string& text, const std::string& strategy,
@@ -151,6 +36,38 @@ std::string key_of(const sim::Workload& workload, const std::string& text, const
   return digest.hex().substr(0, 32);
 }
 
+/// Numbers of a list; nothing where it is none.
+std::optional<std::vector<double>> numbers_of(const json::Value& list) {
+  if (!list.is_array()) return std::nullopt;
+  std::vector<double> out;
+  for (const json::Value& one : list.items()) {
+    if (!one.is_number()) return std::nullopt;
+    out.push_back(one.as_double());
+  }
+  return out;
+}
+json::Value list_of(const std::vector<double>& numbers) {
+  json::Value out = json::Value::array();
+  for (const double number : numbers) out.push(number);
+  return out;
+}
+constexpr const char* kArrived = "arrived_percent";
+
+json::Value run_json(const GridRun& run, const MetricSet& set) {
+  json::Value out = json::Value::object();
+  out.set("digest", run.measured.digest);
+  json::Value values = json::Value::object();
+  for (std::size_t m = 0; m < set.all.size(); ++m) values.set(set.all[m].name, run.measured.values[m]);
+  out.set("metrics", std::move(values));
+  if (set.curves.empty()) return out;
+  json::Value curves = json::Value::object();
+  curves.set(kArrived, list_of(run.measured.arrived_percent));
+  for (std::size_t c = 0; c < set.curves.size(); ++c) curves.set(set.curves[c].name, list_of(run.measured.curves[c]));
+  out.set("curves", std::move(curves));
+  return out;
+}
+
+/// The run that an earlier command left in this file, if it is whole and the same run.
 std::optional<GridRun> kept_run(const std::string& path, const std::string& key, const MetricSet& set) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::nullopt;
@@ -158,21 +75,23 @@ std::optional<GridRun> kept_run(const std::string& path, const std::string& key,
   if (!text) return std::nullopt;
   const auto value = io::parse_json(*text, path);
   if (!value || (*value)["key"].as_string() != key) return std::nullopt;
-  GridRun out{.done = true, .resumed = true, .values = {}, .digest = (*value)["digest"].as_string()};
+  GridRun out{.done = true, .resumed = true, .measured = {}};
+  out.measured.digest = (*value)["digest"].as_string();
   for (const Metric& metric : set.all) {
     const json::Value* one = (*value)["metrics"].find(metric.name);
     if (!one || !one->is_number()) return std::nullopt;
-    out.values.push_back(one->as_double());
+    out.measured.values.push_back(one->as_double());
   }
-  return out;
-}
-
-json::Value run_json(const GridRun& run, const MetricSet& set) {
-  json::Value out = json::Value::object();
-  out.set("digest", run.digest);
-  json::Value values = json::Value::object();
-  for (std::size_t m = 0; m < set.all.size(); ++m) values.set(set.all[m].name, run.values[m]);
-  out.set("metrics", std::move(values));
+  if (set.curves.empty()) return out;
+  const json::Value& curves = (*value)["curves"];
+  auto arrived = numbers_of(curves[kArrived]);
+  if (!arrived) return std::nullopt;
+  out.measured.arrived_percent = std::move(*arrived);
+  for (const Curve& curve : set.curves) {
+    auto numbers = numbers_of(curves[curve.name]);
+    if (!numbers || numbers->size() != out.measured.arrived_percent.size()) return std::nullopt;
+    out.measured.curves.push_back(std::move(*numbers));
+  }
   return out;
 }
 
@@ -249,82 +168,12 @@ std::vector<std::vector<std::string>> difference_rows(const GridResult& result) 
 
 }  // namespace
 
-const MetricSet& packing_metrics() {
-  static const MetricSet kSet = {{{"placed_percent", "placed %", 1, false, 2},
-                                  {"priority_placed_percent", "by priority %", 1, false, 2},
-                                  {"cpu_percent", "cpu %", 0, false, 2},
-                                  {"memory_percent", "memory %", 0, false, 2},
-                                  {"disk_percent", "disk %", 0, false, 2},
-                                  {"gpu_percent", "gpu %", 0, false, 2},
-                                  {"fragmentation_percent", "fragmented %", -1, false, 2},
-                                  {"gpu_fragment_percent", "gpu fragments %", -1, false, 2},
-                                  {"stranded_cpu_percent", "stranded cpu %", -1, false, 2},
-                                  {"stranded_memory_percent", "stranded memory %", -1, false, 2},
-                                  {"nodes_used_percent", "nodes used %", 0, false, 2},
-                                  {"balance_points", "balance", -1, false, 2},
-                                  {"decisions_per_s", "decisions/s", 1, true, 0},
-                                  {"latency_p50_ns", "p50 ns", -1, true, 0},
-                                  {"latency_p99_ns", "p99 ns", -1, true, 0},
-                                  {"latency_p999_ns", "p99.9 ns", -1, true, 0}},
-                                 {kPlaced, kCpuUsed, kMemoryUsed, kGpuUsed, kFragmentation, kGpuFragment, kNodesUsed,
-                                  kBalance, kDecisionsPerS, kP99},
-                                 {kPlaced, kFragmentation, kGpuFragment, kNodesUsed, kBalance, kDecisionsPerS},
-                                 {kPlaced, kFragmentation, kDecisionsPerS},
-                                 "no strategy is as good in placed, fragmented and decisions/s and better in one"};
-  return kSet;
-}
-
-const MetricSet& preemption_metrics() {
-  static const MetricSet kSet = {{{"running_percent", "running %", 1, false, 2},
-                                  {"priority_running_percent", "by priority %", 1, false, 2},
-                                  {"preemptions", "preemptions", 0, false, 1},
-                                  {"victims", "victims", -1, false, 1},
-                                  {"victims_each", "each", -1, false, 2},
-                                  {"victim_priority_mean", "their priority", -1, false, 1},
-                                  {"victim_priority_highest", "highest", -1, false, 1},
-                                  {"lost_cpu_ghz_h", "lost GHz h", -1, false, 1},
-                                  {"lost_memory_gib_h", "lost GiB h", -1, false, 1},
-                                  {"overshoot_percent", "left over %", -1, false, 1},
-                                  {"cascades", "cascades", -1, false, 1},
-                                  {"cascade_depth", "depth", -1, false, 0},
-                                  {"placed_again_percent", "again %", 1, false, 1},
-                                  {"look_p50_ns", "p50 ns", -1, true, 0},
-                                  {"look_p99_ns", "p99 ns", -1, true, 0}},
-                                 {kPriorityRunning, kPreemptions, kVictims, kVictimPriority, kVictimHighest, kLostCpu,
-                                  kOvershoot, kCascades, kAgain, kLookP50, kLookP99},
-                                 {kPriorityRunning, kVictims, kVictimPriority, kLostCpu, kOvershoot, kAgain},
-                                 {kPriorityRunning, kVictims, kLostCpu, kLookP50},
-                                 "no rule is as good in by priority, victims, lost GHz h and p50 and better in one"};
-  return kSet;
-}
-
-const MetricSet& rebalance_metrics() {
-  static const MetricSet kSet = {{{"evicted", "evicted", 0, false, 1},
-                                  {"placed_again_percent", "again %", 1, false, 2},
-                                  {"moved_percent", "moved %", 0, false, 2},
-                                  {"placed_percent", "placed %", 1, false, 2},
-                                  {"gpu_fragment_before_percent", "gpu frag. %", 0, false, 2},
-                                  {"gpu_fragment_percent", "gpu frag. after", -1, false, 2},
-                                  {"fragmentation_before_percent", "frag. %", 0, false, 2},
-                                  {"fragmentation_percent", "frag. after", -1, false, 2},
-                                  {"stranded_cpu_percent", "stranded cpu %", -1, false, 2},
-                                  {"nodes_used_before_percent", "used %", 0, false, 2},
-                                  {"nodes_used_percent", "used after", -1, false, 2},
-                                  {"choose_us_each", "us each", -1, true, 1}},
-                                 {kEvicted, kPlacedAgain, kMoved, kPlacedAfter, kGpuFragmentsBefore, kGpuFragmentsAfter,
-                                  kFragmentedBefore, kFragmentedAfter, kStrandedCpuAfter, kNodesUsedAfter, kChooseEach},
-                                 {kPlacedAfter, kGpuFragmentsAfter, kFragmentedAfter, kStrandedCpuAfter},
-                                 {kPlacedAfter, kGpuFragmentsAfter, kChooseEach},
-                                 "no rule is as good in placed, gpu fragments and us each and better in one"};
-  return kSet;
-}
-
 std::vector<double> GridResult::values(std::size_t strategy, std::size_t metric) const {
   std::vector<double> out;
   for (std::size_t seed = 0; seed < seeds.size(); ++seed) {
     bool all = true;
     for (std::size_t s = 0; s < strategies.size(); ++s) all &= run(s, seed).done;
-    if (all) out.push_back(run(strategy, seed).values[metric]);
+    if (all) out.push_back(run(strategy, seed).measured.values[metric]);
   }
   return out;
 }
@@ -333,7 +182,7 @@ std::string GridResult::digest() const {
   base::Sha256 all;
   for (std::size_t s = 0; s < strategies.size(); ++s)
     for (std::size_t seed = 0; seed < seeds.size(); ++seed)
-      all.add(fmt::format("{} {} {}\n", strategies[s], seeds[seed], run(s, seed).digest));
+      all.add(fmt::format("{} {} {}\n", strategies[s], seeds[seed], run(s, seed).measured.digest));
   return all.hex().substr(0, 16);
 }
 
@@ -344,6 +193,74 @@ Result<sim::PackingProblem> problem_of(sim::Workload workload, std::int64_t seed
   return sim::packing_problem(inputs->cluster, inputs->jobs, workload.cluster.gpu_shares, workload.path);
 }
 
+namespace {
+
+/// One seed's inputs.
+struct SeedInputs {
+  const sim::PackingProblem& problem;
+  const strategy::Context& context;
+  const std::vector<std::uint32_t>& order;
+  std::int64_t seed;
+};
+/// What is compared: ranking strategies, rules of preemption or rules of rebalancing.
+struct Kind {
+  const MetricSet* set;
+  std::string how;
+  std::function<std::string(const NamedStrategy&)> what;  ///< what tells this run from others of the same seed
+  std::function<Result<Measured>(const SeedInputs&, const NamedStrategy&)> run;
+};
+
+template <class Run>
+Result<Measured> measured_or_error(const Result<Run>& run) {
+  if (!run) return tl::unexpected(run.error());
+  return measured(*run);
+}
+
+Kind preemption_kind(const sim::Workload& workload, const GridOptions& options) {
+  std::string how =
+      fmt::format("preemption: placed by {}; victims are {}", options.strategies.front().spec.text(),
+                  options.eligible == sim::Eligibility::nomad ? "at least 10 lower in priority and of other jobs"
+                                                              : "lower in priority");
+  if (options.budgets.of_each) how += fmt::format("; at most {} of a group away at a time", *options.budgets.of_each);
+  if (options.budgets.by_migrate) how += "; as many of a group away at a time as its migrate block says";
+  return {&preemption_metrics(), how,
+          [how](const NamedStrategy& one) { return fmt::format("{} {}", one.rule->name, how); },
+          [&workload, &options](const SeedInputs& in, const NamedStrategy& one) {
+            return measured_or_error(sim::replay_preemption(in.problem, in.context, in.order,
+                                                            {.seed = in.seed,
+                                                             .departures = workload.departures,
+                                                             .eligible = options.eligible,
+                                                             .budgets = options.budgets},
+                                                            strategy::registry(), one.spec, *one.rule));
+          }};
+}
+Kind rebalance_kind(const GridOptions& options) {
+  const std::string how = fmt::format("rebalancing: placed by {}; at most {} of the placed tasks are moved, once",
+                                      options.strategies.front().spec.text(), options.ratio);
+  return {&rebalance_metrics(), how,
+          [how](const NamedStrategy& one) { return fmt::format("{} {}", one.rebalance->name, how); },
+          [&options](const SeedInputs& in, const NamedStrategy& one) {
+            return measured_or_error(sim::replay_rebalance(in.problem, in.context, in.order,
+                                                           {.seed = in.seed, .ratio = options.ratio},
+                                                           strategy::registry(), one.spec, one.rebalance->rule));
+          }};
+}
+Kind packing_kind(const sim::Workload& workload) {
+  return {&packing_metrics(), "", [](const NamedStrategy& one) { return one.spec.text(); },
+          [&workload](const SeedInputs& in, const NamedStrategy& one) {
+            return measured_or_error(sim::replay_packing(
+                in.problem, in.context, in.order, {.seed = in.seed, .departures = workload.departures, .moments = true},
+                strategy::registry(), one.spec));
+          }};
+}
+Kind kind_of(const sim::Workload& workload, const GridOptions& options) {
+  if (options.strategies.empty() || (!options.strategies.front().rule && !options.strategies.front().rebalance))
+    return packing_kind(workload);
+  return options.strategies.front().rule ? preemption_kind(workload, options) : rebalance_kind(options);
+}
+
+}  // namespace
+
 Result<GridResult> run_grid(const sim::Workload& workload, const std::string& text, const GridOptions& options) {
   if (workload.cluster.source == sim::Source::nomad_grid)
     return tl::unexpected(InputError{workload.path, "", "nomad-grid's cells are evaluations of their own",
@@ -351,20 +268,8 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
   GridResult out;
   out.workload = workload.name, out.label = workload.label, out.seeds = options.seeds;
   for (const NamedStrategy& s : options.strategies) out.strategies.push_back(s.name);
-  const bool preempts = !options.strategies.empty() && options.strategies.front().rule != nullptr;
-  if (preempts) {
-    out.set = &preemption_metrics();
-    out.how =
-        fmt::format("preemption: placed by {}; victims are {}", options.strategies.front().spec.text(),
-                    options.eligible == sim::Eligibility::nomad ? "at least 10 lower in priority and of other jobs"
-                                                                : "lower in priority");
-  }
-  const bool rebalances = !options.strategies.empty() && options.strategies.front().rebalance != nullptr;
-  if (rebalances) {
-    out.set = &rebalance_metrics();
-    out.how = fmt::format("rebalancing: placed by {}; at most {} of the placed tasks are moved, once",
-                          options.strategies.front().spec.text(), options.ratio);
-  }
+  const Kind kind = kind_of(workload, options);
+  out.set = kind.set, out.how = kind.how;
   const std::size_t strategies = out.strategies.size(), total = strategies * out.seeds.size();
   out.runs.resize(total);
   std::error_code error_code;
@@ -389,11 +294,7 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
     Seed& seed = seeds[at];
     GridRun& run = out.runs[s * out.seeds.size() + at];
     const NamedStrategy& strategy = options.strategies[s];
-    const std::string key = key_of(workload, text,
-                                   preempts     ? fmt::format("{} {}", strategy.rule->name, out.how)
-                                   : rebalances ? fmt::format("{} {}", strategy.rebalance->name, out.how)
-                                                : strategy.spec.text(),
-                                   out.seeds[at]);
+    const std::string key = key_of(workload, text, kind.what(strategy), out.seeds[at]);
     const std::string file =
         options.resume.empty() ? "" : (std::filesystem::path(options.resume) / (key + ".json")).string();
     if (!file.empty())
@@ -415,23 +316,9 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
       });
     if (!run.done) {
       if (seed.error) return tl::unexpected(*seed.error);
-      const auto keep = [&](const auto& result) -> Result<void> {
-        if (!result) return tl::unexpected(result.error());
-        run = {.done = true, .resumed = false, .values = values_of(*result), .digest = result->digest};
-        return {};
-      };
-      const auto ran =
-          preempts     ? keep(sim::replay_preemption(
-                             *seed.problem, seed.context, seed.order,
-                             {.seed = out.seeds[at], .departures = workload.departures, .eligible = options.eligible},
-                             strategy::registry(), strategy.spec, *strategy.rule))
-          : rebalances ? keep(sim::replay_rebalance(*seed.problem, seed.context, seed.order,
-                                                    {.seed = out.seeds[at], .ratio = options.ratio},
-                                                    strategy::registry(), strategy.spec, strategy.rebalance->rule))
-                       : keep(sim::replay_packing(*seed.problem, seed.context, seed.order,
-                                                  {.seed = out.seeds[at], .departures = workload.departures},
-                                                  strategy::registry(), strategy.spec));
-      if (!ran) return ran;
+      auto ran = kind.run({*seed.problem, seed.context, seed.order, out.seeds[at]}, strategy);
+      if (!ran) return tl::unexpected(ran.error());
+      run = {.done = true, .resumed = false, .measured = std::move(*ran)};
       if (!file.empty()) {
         json::Value value = run_json(run, *out.set);
         value.set("key", key);
@@ -495,8 +382,8 @@ std::string grid_csv(const GridResult& result) {
       const GridRun& run = result.run(s, seed);
       if (!run.done) continue;
       out += fmt::format("{},{},{},{},{}", result.workload, result.label, result.strategies[s], result.seeds[seed],
-                         run.digest);
-      for (const double value : run.values) out += fmt::format(",{}", value);
+                         run.measured.digest);
+      for (const double value : run.measured.values) out += fmt::format(",{}", value);
       out += "\n";
     }
   return out;

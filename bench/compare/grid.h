@@ -11,33 +11,11 @@
 #include <vector>
 
 #include "base/json.h"
+#include "compare/metrics.h"
 #include "compare/statistics.h"
-#include "sim/packing_replay.h"
-#include "sim/preemption_replay.h"
-#include "sim/rebalance.h"
 #include "sim/workload.h"
 
 namespace berth::compare {
-
-/// What is measured of one run, by name. `direction` +1: more is better, -1: less is better, 0: neither.
-struct Metric {
-  const char* name;   ///< key in JSON and CSV
-  const char* title;  ///< head of a column
-  int direction;
-  bool speed;  ///< depends on the machine: not part of what must be equal on every run
-  int digits;
-};
-/// What a kind of comparison measures; the lists are indices into `all`.
-struct MetricSet {
-  std::vector<Metric> all;
-  std::vector<std::size_t> shown;   ///< in tables, where any value is not 0
-  std::vector<std::size_t> tested;  ///< pairwise; more would cost every test its power
-  std::vector<std::size_t> front;   ///< of the Pareto front
-  const char* front_words;
-};
-[[nodiscard]] const MetricSet& packing_metrics();
-[[nodiscard]] const MetricSet& preemption_metrics();
-[[nodiscard]] const MetricSet& rebalance_metrics();
 
 struct NamedStrategy {
   std::string name;                           ///< as shown: the spec's text, or the name of a sum in the workload file
@@ -48,15 +26,15 @@ struct NamedStrategy {
 
 struct GridRun {
   bool done = false;
-  bool resumed = false;        ///< read from a file of an earlier run
-  std::vector<double> values;  ///< one per metric
-  std::string digest;
+  bool resumed = false;  ///< read from a file of an earlier run
+  Measured measured;
 };
 
 struct GridOptions {
   std::vector<NamedStrategy> strategies;  ///< all with a rule of one kind, or all without
   std::vector<std::int64_t> seeds;
   sim::Eligibility eligible = sim::Eligibility::nomad;
+  sim::Budgets budgets{};
   double ratio = 0.1;  ///< of the placed tasks that rebalancing may move
   std::size_t threads = 0;
   std::string resume;  ///< folder of finished runs; "" = none

@@ -2,34 +2,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
-#include "compare/grid.h"
+#include "compare/metrics.h"
 #include "compare/tables.h"
 #include "report/kinds.h"
 
 namespace berth::report {
 namespace {
 
-/// What is known of a metric by its name: both kinds of comparison are looked through.
-const compare::Metric* metric_of(std::string_view name) {
-  for (const compare::MetricSet* set : {&compare::packing_metrics(), &compare::preemption_metrics()})
-    for (const compare::Metric& metric : set->all)
-      if (metric.name == name) return &metric;
-  return nullptr;
+/// The kind of comparison that has most of these metrics: files of earlier versions may lack some.
+const compare::MetricSet& set_of(const json::Value& summary) {
+  const auto known = [&](const compare::MetricSet* set) {
+    return std::count_if(set->all.begin(), set->all.end(),
+                         [&](const compare::Metric& metric) { return summary.has(metric.name); });
+  };
+  const compare::MetricSet* best = &compare::packing_metrics();
+  for (const auto* set : {&compare::preemption_metrics(), &compare::rebalance_metrics()})
+    if (known(set) > known(best)) best = set;
+  return *best;
 }
 
-bool tested(const compare::Metric& metric) {
-  for (const compare::MetricSet* set : {&compare::packing_metrics(), &compare::preemption_metrics()})
-    for (const std::size_t i : set->tested)
-      if (&set->all[i] == &metric) return true;
-  return false;
-}
-
-bool in_tables(const compare::Metric& metric) {
-  for (const compare::MetricSet* set : {&compare::packing_metrics(), &compare::preemption_metrics()})
-    for (const std::size_t i : set->shown)
-      if (&set->all[i] == &metric) return true;
-  return false;
+bool contains(const std::vector<std::size_t>& list, std::size_t index) {
+  return std::find(list.begin(), list.end(), index) != list.end();
 }
 
 Unit unit_of(const compare::Metric& metric) {
@@ -62,6 +57,29 @@ Series bars_of(const std::string& name, const json::Value& strategies, const cha
     out.points.push_back(point);
   }
   return out;
+}
+
+/// Means over seeds against the share of the arrivals; nothing where a curve is 0 all along or has not been kept.
+void add_curve(const compare::Curve& curve, const json::Value& strategies, Section& section) {
+  Chart chart{.title = curve.title};
+  chart.x = {"arrivals", "%"}, chart.y = {"", curve.unit};
+  chart.about = "Over the run, mean over seeds.";
+  bool any = false;
+  for (const json::Value& one : strategies.items()) {
+    std::map<double, std::pair<double, double>> sums;  // by share of the arrivals: sum, number
+    for (const json::Value& run : one["runs"].items()) {
+      const json::Value &arrived = run["curves"]["arrived_percent"], &values = run["curves"][curve.name];
+      for (std::size_t i = 0; i < std::min(arrived.size(), values.size()); ++i) {
+        auto& [sum, count] = sums[arrived[i].as_double()];
+        sum += values[i].as_double(), ++count;
+        any |= values[i].as_double() != 0;
+      }
+    }
+    Series& series = chart.series.emplace_back();
+    series.name = one["strategy"].as_string();
+    for (const auto& [at, sum] : sums) series.points.push_back({at, sum.first / sum.second});
+  }
+  if (any) section.charts.push_back(std::move(chart));
 }
 
 std::vector<std::string> names_of(const json::Value& strategies) {
@@ -116,17 +134,15 @@ void grid_sections(const std::vector<const Input*>& inputs, Document& out) {
                                            shown(input->value["asked"].as_double(), "")));
     section.facts.emplace_back("digest", input->value["digest"].as_string());
 
-    std::vector<const compare::Metric*> metrics;
-    for (const json::Member& member : strategies[0]["summary"].members()) {
-      const compare::Metric* metric = metric_of(member.key);
-      if (metric && std::any_of(strategies.items().begin(), strategies.items().end(), [&](const json::Value& one) {
-            return one["summary"][metric->name]["mean"].as_double() != 0;
-          }))
-        metrics.push_back(metric);
-    }
+    const compare::MetricSet& set = set_of(strategies[0]["summary"]);
+    std::vector<std::size_t> metrics;  // those that are anything
+    for (std::size_t m = 0; m < set.all.size(); ++m)
+      if (std::any_of(strategies.items().begin(), strategies.items().end(),
+                      [&](const json::Value& one) { return one["summary"][set.all[m].name]["mean"].as_double() != 0; }))
+        metrics.push_back(m);
     Table table{.title = "", .head = {"strategy"}, .rows = {}};
-    for (const compare::Metric* metric : metrics)
-      if (in_tables(*metric)) table.head.emplace_back(metric->title);
+    for (const std::size_t m : metrics)
+      if (contains(set.shown, m)) table.head.emplace_back(set.all[m].title);
     table.head.emplace_back("front");
     Table tests{.title = "Against " + strategies[0]["strategy"].as_string(),
                 .head = {"strategy", "metric", "difference", "95 % interval", "p", "verdict"},
@@ -135,9 +151,10 @@ void grid_sections(const std::vector<const Input*>& inputs, Document& out) {
                 .folded = true};
     for (const json::Value& one : strategies.items()) {
       std::vector<Cell> row(1, one["strategy"].as_string());
-      for (const compare::Metric* metric : metrics) {
+      for (const std::size_t m : metrics) {
+        const compare::Metric* const metric = &set.all[m];
         const json::Value& summary = one["summary"][metric->name];
-        if (in_tables(*metric)) row.emplace_back(plus_minus(summary, metric->digits));
+        if (contains(set.shown, m)) row.emplace_back(plus_minus(summary, metric->digits));
         const json::Value& test = summary["against_first"];
         if (!test.is_object()) continue;
         tests.rows.push_back({one["strategy"].as_string(), metric->title,
@@ -155,8 +172,9 @@ void grid_sections(const std::vector<const Input*>& inputs, Document& out) {
     section.tables.push_back(std::move(table));
     section.tables.push_back(std::move(tests));
 
-    for (const compare::Metric* metric : metrics) {
-      if (!tested(*metric)) continue;
+    for (const std::size_t m : metrics) {
+      if (!contains(set.tested, m)) continue;
+      const compare::Metric* const metric = &set.all[m];
       Chart chart{.kind = ChartKind::bars, .title = metric->title};
       chart.title[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(chart.title[0])));
       chart.about =
@@ -168,7 +186,8 @@ void grid_sections(const std::vector<const Input*>& inputs, Document& out) {
       chart.series.push_back(bars_of(metric->title, strategies, "summary", metric->name));
       section.charts.push_back(std::move(chart));
     }
-    if (metric_of("decisions_per_s") && strategies[0]["summary"].has("decisions_per_s")) {
+    for (const compare::Curve& curve : set.curves) add_curve(curve, strategies, section);
+    if (strategies[0]["summary"].has("decisions_per_s")) {
       Chart chart{.kind = ChartKind::points, .title = "Quality beside speed"};
       chart.about = "To the right and down is better: more decisions per second, less fragmentation.";
       chart.x = {"decisions per second", "/s", true}, chart.y = {"fragmented", "%"};

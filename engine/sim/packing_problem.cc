@@ -228,6 +228,7 @@ Result<PackingProblem> packing_problem(const GeneratedCluster& cluster, const Jo
     strategy::ClassId task;
     std::uint32_t count;
     bool distinct_hosts;
+    std::int32_t migrates;
   };
   std::vector<std::vector<Group>> templates;
   for (const auto& job : jobs.templates) {
@@ -258,13 +259,16 @@ Result<PackingProblem> packing_problem(const GeneratedCluster& cluster, const Jo
       if (count == n) task.eligible.clear();
       groups.push_back(
           {class_of(std::move(task)), static_cast<std::uint32_t>(std::clamp<std::int64_t>(group.count, 0, INT32_MAX)),
-           has_distinct(job->constraints, "distinct_hosts") || has_distinct(group.constraints, "distinct_hosts")});
+           has_distinct(job->constraints, "distinct_hosts") || has_distinct(group.constraints, "distinct_hosts"),
+           group.migrate
+               ? static_cast<std::int32_t>(std::clamp<std::int64_t>(group.migrate->max_parallel, 0, INT32_MAX))
+               : 0});
     }
   }
   for (const JobArrival& arrival : jobs.arrivals) {
     for (const Group& group : templates[arrival.template_index])
-      out.arrivals.push_back(
-          {arrival.due_ns, arrival.run_time_ns, group.task, group.count, out.jobs, group.distinct_hosts});
+      out.arrivals.push_back({arrival.due_ns, arrival.run_time_ns, group.task, group.count, out.jobs,
+                              group.distinct_hosts, group.migrates});
     ++out.jobs;
   }
   return out;

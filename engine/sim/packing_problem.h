@@ -30,6 +30,7 @@ struct PackingArrival {
   std::uint32_t count = 0;
   std::uint32_t job = 0;
   bool distinct_hosts = false;  ///< no two tasks of the job on one node
+  std::int32_t migrates = 0;    ///< max_parallel of the group's migrate block; 0 = it has none
 };
 
 struct PackingProblem {

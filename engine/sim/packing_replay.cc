@@ -150,9 +150,12 @@ Result<PackingRun> replay_packing(const PackingProblem& problem, const strategy:
         ends.push({arrival.due_ns + arrival.run_time_ns, decisions, choice->row, arrival.task, choice->devices});
     }
     // Evenly spaced over the arrivals, the last one included.
-    if (departures && !options.stop_at_miss && (i + 1) * kMoments / problem.arrivals.size() > moments) {
-      const std::uint64_t now = (i + 1) * kMoments / problem.arrivals.size();
-      add_to_mean(out.quality, measure_quality(fleet, context), static_cast<double>(now - moments) / kMoments);
+    if (const std::uint64_t now = (i + 1) * kMoments / problem.arrivals.size();
+        now > moments && (departures || options.moments) && !options.stop_at_miss) {
+      const PackingQuality quality = measure_quality(fleet, context);
+      if (departures) add_to_mean(out.quality, quality, static_cast<double>(now - moments) / kMoments);
+      if (options.moments)
+        out.moments.push_back({100.0 * static_cast<double>(now) / kMoments, out.placed_percent(), quality});
       moments = now;
     }
   }

@@ -23,13 +23,21 @@ struct PackingQuality {
 };
 [[nodiscard]] PackingQuality measure_quality(const strategy::Fleet& fleet, const strategy::Context& context);
 
+/// A look at a run: when so much of the arrivals had been dealt with.
+struct PackingMoment {
+  double arrived_percent = 0;
+  double placed_percent = 0;  ///< of the tasks that arrived
+  PackingQuality quality;
+};
+
 struct PackingRun {
   std::uint64_t asked = 0, placed = 0;
   double priority_placed_percent = 0;  ///< placed share, each task weighted by its priority
   PackingQuality quality;              ///< after the last arrival; with departures the mean of 20 moments
   std::string digest;                  ///< of all placements, 16 hex digits
   double decide_s = 0;
-  Histogram latency;  ///< ns per decision
+  Histogram latency;                   ///< ns per decision
+  std::vector<PackingMoment> moments;  ///< at most 20, evenly spaced over the arrivals, the last one included
   [[nodiscard]] double placed_percent() const {
     return asked == 0 ? 100 : 100 * static_cast<double>(placed) / static_cast<double>(asked);
   }
@@ -48,6 +56,7 @@ struct ReplayOptions {
   std::int64_t seed = 1;             ///< of strategies that draw
   bool departures = false;           ///< tasks end after their run time
   bool with_load = true;             ///< place the problem's load first
+  bool moments = false;              ///< look at the fleet on the way, too (with departures it is looked at anyway)
   bool stop_at_miss = false;         ///< end at the first task that fits nowhere, unmeasured: does all of it fit?
   strategy::Fleet* after = nullptr;  ///< where to put the fleet after the last arrival
   std::vector<PlacedTask>* placed = nullptr;  ///< where to put what was placed, in this order

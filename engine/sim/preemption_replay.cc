@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "rank/score_fit.h"
+#include "sim/random.h"
 #include "strategy/fragments.h"
 
 namespace berth::sim {
@@ -32,6 +33,7 @@ constexpr std::uint32_t kNobody = UINT32_MAX;
 struct Task {
   strategy::ClassId task = 0;
   std::uint32_t job = 0;
+  std::uint32_t group = kNobody;  ///< whose budget counts; kNobody = of none
   bool distinct_hosts = false;
   std::int64_t run_time_ns = kNeverEnds;
   Row row = 0;
@@ -52,7 +54,8 @@ class Replay {
         ranker_(ranker),
         rule_(rule),
         fleet_(fleet_of(problem, order, false)),
-        on_row_(fleet_.size()) {}
+        on_row_(fleet_.size()),
+        random_(static_cast<std::uint64_t>(options.seed), "preemption") {}
 
   PreemptionRun run() {
     // The load is there from the start, as tasks that can be evicted.
@@ -66,26 +69,30 @@ class Replay {
       settle(static_cast<std::uint32_t>(tasks_.size() - 1),
              {row, strategy::choose_devices(fleet_.node(row), task, strategy::DeviceRule::best), 0});
     }
-    const std::size_t loaded = tasks_.size();
-    for (const PackingArrival& arrival : problem_.arrivals) {
+    first_ = tasks_.size();
+    constexpr std::size_t kMoments = 20;
+    for (std::size_t i = 0, moments = 0; i < problem_.arrivals.size(); ++i) {
+      const PackingArrival& arrival = problem_.arrivals[i];
       leave_until(arrival.due_ns);
       now_ns_ = arrival.due_ns;
+      const std::uint32_t group = group_of(arrival);
+      if (group != kNobody) groups_[group].away = static_cast<std::int32_t>(arrival.count);
       for (std::uint32_t k = 0; k < arrival.count; ++k) {
         tasks_.push_back({.task = arrival.task,
                           .job = arrival.job,
+                          .group = group,
                           .distinct_hosts = arrival.distinct_hosts,
                           .run_time_ns = arrival.run_time_ns});
         place(static_cast<std::uint32_t>(tasks_.size() - 1));
       }
+      const std::size_t now = (i + 1) * kMoments / problem_.arrivals.size();
+      if (now == moments) continue;
+      moments = now;
+      out_.moments.push_back(
+          {100.0 * static_cast<double>(now) / kMoments, priority_running_percent(), out_.victims, out_.lost_cpu_ghz_h});
     }
-    double asked = 0, running = 0;
-    for (std::size_t i = loaded; i < tasks_.size(); ++i) {
-      const double priority = fleet_.task_class(tasks_[i].task).priority;
-      const bool there = tasks_[i].placed || tasks_[i].finished;
-      ++out_.asked, out_.running += there;
-      asked += priority, running += there ? priority : 0;
-    }
-    out_.priority_running_percent = asked == 0 ? 100 : 100 * running / asked;
+    for (std::size_t i = first_; i < tasks_.size(); ++i) ++out_.asked, out_.running += has_place(tasks_[i]);
+    out_.priority_running_percent = priority_running_percent();
     out_.digest = fmt::format("{:016x}", digest_);
     return std::move(out_);
   }
@@ -100,16 +107,46 @@ class Replay {
     Row row = 0;
     DeviceMask devices = 0;
     std::vector<std::uint32_t> victims;  ///< tasks
-    std::array<double, 4> key{};
+    NodeKey key{};
     EvictionCost cost;
   };
+  struct Group {
+    std::int32_t budget = 0;
+    std::int32_t away = 0;  ///< tasks that should run and do not
+  };
+
+  static bool has_place(const Task& task) { return task.placed || task.finished; }
+  [[nodiscard]] double priority_running_percent() const {
+    double asked = 0, running = 0;
+    for (std::size_t i = first_; i < tasks_.size(); ++i) {
+      const double priority = fleet_.task_class(tasks_[i].task).priority;
+      asked += priority, running += has_place(tasks_[i]) ? priority : 0;
+    }
+    return asked == 0 ? 100 : 100 * running / asked;
+  }
 
   void note(std::uint64_t value) { digest_ = mix64(digest_ ^ value); }
+
+  std::uint32_t group_of(const PackingArrival& arrival) {
+    const Budgets& budgets = options_.budgets;
+    if (!budgets.of_each && !(budgets.by_migrate && arrival.migrates > 0)) return kNobody;
+    groups_.push_back({.budget = budgets.of_each.value_or(arrival.migrates), .away = 0});
+    return static_cast<std::uint32_t>(groups_.size() - 1);
+  }
+  /// How many more tasks of its group may go.
+  [[nodiscard]] std::int32_t may_go(const Task& task) const {
+    if (task.group == kNobody) return kNoBudget;
+    return std::max(0, groups_[task.group].budget - groups_[task.group].away);
+  }
+  void count_away(const Task& task, std::int32_t change) {
+    if (task.group != kNobody) groups_[task.group].away += change;
+  }
 
   void settle(std::uint32_t id, const strategy::Choice& choice) {
     Task& task = tasks_[id];
     fleet_.place(choice.row, task.task, choice.devices);
     task.row = choice.row, task.devices = choice.devices, task.placed = true, task.start_ns = now_ns_, ++task.life;
+    count_away(task, -1);
     on_row_[choice.row].push_back(id);
     if (task.distinct_hosts) hosts_[task.job].push_back(choice.row);
     if (options_.departures && task.run_time_ns != kNeverEnds) ends_.push({now_ns_ + task.run_time_ns, id, task.life});
@@ -119,6 +156,7 @@ class Replay {
     Task& task = tasks_[id];
     fleet_.remove(task.row, task.task, task.devices);
     task.placed = false;
+    count_away(task, 1);
     std::erase(on_row_[task.row], id);
     if (task.distinct_hosts) {
       auto& rows = hosts_[task.job];
@@ -135,6 +173,7 @@ class Replay {
         if (!tasks_[end.task].placed || tasks_[end.task].life != end.life) continue;
         remove(end.task);
         tasks_[end.task].finished = any = true;
+        count_away(tasks_[end.task], -1);
       }
       if (any) try_waiting();
     }
@@ -182,9 +221,11 @@ class Replay {
         continue;
       }
       const auto begin = Steady::now();
+      unproven_ = false;
       auto decision = look_for_victims(tasks_[id]);
       const auto taken = std::chrono::duration_cast<std::chrono::nanoseconds>(Steady::now() - begin).count();
       out_.latency.record(taken), out_.decide_s += static_cast<double>(taken) * 1e-9;
+      ++out_.looked_for, out_.unproven += unproven_;
       if (!decision) {
         note(~std::uint64_t{0});
         const Task& task = tasks_[id];
@@ -201,6 +242,7 @@ class Replay {
             out_.lost_memory_gib_h += hours * what.ask[kMemory] / 1024;
         ++out_.victims, out_.victim_priorities += what.priority;
         out_.victim_priority_max = std::max(out_.victim_priority_max, what.priority);
+        out_.beyond_budget += may_go(tasks_[victim]) == 0;
         remove(victim);
         evicted_.insert(victim);
         note(victim);
@@ -220,26 +262,50 @@ class Replay {
   std::optional<Decision> look_for_victims(const Task& asker) {
     const TaskClass& task = fleet_.task_class(asker.task);
     const strategy::Exclusion without = exclusion_of(asker);
+    rows_.clear();
+    for (Row row = 0; row < fleet_.size(); ++row)
+      if (task.may_run_on(row) && !strategy::excluded(without, row) && may_help(row, task)) rows_.push_back(row);
+    const std::size_t n = rows_.size();
+    const bool sampled = rule_.search == NodeSearch::kubernetes;
+    const std::size_t from = sampled && n > 1 ? random_.below(n) : 0;
+    const std::size_t wanted = sampled ? kubernetes_candidates(n) : n;
     std::optional<Decision> best;
-    for (Row row = 0; row < fleet_.size(); ++row) {
-      if (!task.may_run_on(row) || strategy::excluded(without, row)) continue;
-      const strategy::Node node = fleet_.node(row);
-      if (task.gpus > node.state.device_count) continue;
-      ids_.clear();
-      for (const std::uint32_t id : on_row_[row])
-        if (eligible(asker, task.priority, tasks_[id])) ids_.push_back(id);
-      if (ids_.empty()) continue;
-      std::sort(ids_.begin(), ids_.end());
-      const double fit =
-          rank::fit_component(rank::FitAlgorithm::binpack, node.used(kCpu) + task.ask[kCpu], node.capacity(kCpu),
-                              node.used(kMemory) + task.ask[kMemory], node.capacity(kMemory));
-      each_device_set(node, task, [&](DeviceMask devices) {
-        auto decision = on_devices(row, node, task, devices);
-        if (!decision) return;
-        decision->key = node_key(rule_.node, decision->cost, fit);
-        if (!best || decision->key < best->key) best = std::move(decision);
-      });
+    std::size_t found = 0, within_budgets = 0;
+    for (std::size_t i = 0; i < n && !(sampled && found >= wanted && within_budgets > 0); ++i) {
+      auto decision = on_row(rows_[(from + i) % n], asker, task);
+      if (!decision) continue;
+      ++found, within_budgets += decision->cost.beyond_budget == 0;
+      if (!best || std::tie(decision->key, decision->row) < std::tie(best->key, best->row)) best = std::move(decision);
     }
+    return best;
+  }
+
+  /// Would the task run here, were nobody else?
+  [[nodiscard]] bool may_help(Row row, const TaskClass& task) const {
+    const strategy::NodeState& state = fleet_.node(row).state;
+    for (std::size_t d = 0; d < kDimensions; ++d)
+      if (state.capacity[d] < task.ask[d]) return false;
+    return task.gpus <= state.device_count;
+  }
+
+  /// The best of the sets of devices that the task could get on this node.
+  std::optional<Decision> on_row(Row row, const Task& asker, const TaskClass& task) {
+    ids_.clear();
+    for (const std::uint32_t id : on_row_[row])
+      if (eligible(asker, task.priority, tasks_[id])) ids_.push_back(id);
+    if (ids_.empty()) return std::nullopt;
+    std::sort(ids_.begin(), ids_.end());
+    const strategy::Node node = fleet_.node(row);
+    const double fit =
+        rank::fit_component(rank::FitAlgorithm::binpack, node.used(kCpu) + task.ask[kCpu], node.capacity(kCpu),
+                            node.used(kMemory) + task.ask[kMemory], node.capacity(kMemory));
+    std::optional<Decision> best;
+    each_device_set(node, task, [&](DeviceMask devices) {
+      auto decision = on_devices(row, node, task, devices);
+      if (!decision) return;
+      decision->key = node_key(rule_.node, decision->cost, fit);
+      if (!best || decision->key < best->key) best = std::move(decision);
+    });
     return best;
   }
 
@@ -268,14 +334,18 @@ class Replay {
     candidates_.clear();
     for (const std::uint32_t id : ids_) {
       const TaskClass& other = fleet_.task_class(tasks_[id].task);
-      Evictable candidate{.amounts = other.ask, .priority = other.priority, .start_ns = tasks_[id].start_ns};
+      Evictable candidate{.amounts = other.ask,
+                          .priority = other.priority,
+                          .start_ns = tasks_[id].start_ns,
+                          .group = tasks_[id].group,
+                          .may_go = may_go(tasks_[id])};
       candidate.amounts[kGpu] = std::popcount(tasks_[id].devices & devices) * other.gpu_milli;
       if (rule_.victims == VictimRule::fragments)
         candidate.fragment_gain = fragment_gain(node, other, tasks_[id].devices);
       candidates_.push_back(candidate);
     }
     shortage.candidates = candidates_;
-    const auto victims = choose_victims(rule_.victims, shortage);
+    const auto victims = choose_victims(rule_.victims, shortage, &unproven_);
     if (!victims || node.state.tasks - static_cast<std::int32_t>(victims->size()) >= fleet_.tasks_max())
       return std::nullopt;
     Decision out{.row = row, .devices = devices, .cost = cost_of(shortage, *victims, now_ns_)};
@@ -301,17 +371,22 @@ class Replay {
   const PreemptionRule& rule_;
   strategy::Fleet fleet_;
   std::vector<Task> tasks_;
+  std::size_t first_ = 0;  ///< of those that arrived; before it is what was there
   std::vector<std::vector<std::uint32_t>> on_row_;
   std::map<std::uint32_t, std::vector<Row>> hosts_;  ///< of jobs with distinct hosts
   /// By minus priority and class; distinct hosts apart from the others.
   std::map<std::tuple<std::int32_t, strategy::ClassId, bool>, std::vector<std::uint32_t>> waiting_;
   std::set<std::uint32_t> evicted_;  ///< now without a place
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  std::vector<Group> groups_;
+  Random random_;
   std::int64_t now_ns_ = 0;
   std::uint64_t digest_ = mix64(2);
+  bool unproven_ = false;
   PreemptionRun out_;
   std::vector<std::uint64_t> excluded_;
   std::vector<std::uint32_t> ids_;
+  std::vector<Row> rows_;
   std::vector<Evictable> candidates_;
   std::vector<std::int16_t> after_;
 };

@@ -6,7 +6,9 @@
 // tried again whenever tasks have left, highest priority first.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/histogram.h"
 #include "sim/packing_replay.h"
@@ -20,10 +22,26 @@ enum class Eligibility : std::uint8_t {
   kubernetes,  ///< lower priority
 };
 
+/// Disruption budgets: how many tasks of a group may be away, evicted or not yet placed, at a time. Kubernetes' rules
+/// spare who is beyond; the others do not look at them. What is there before the run has none.
+struct Budgets {
+  bool by_migrate = false;  ///< the group's migrate block says it with max_parallel; none where there is none
+  std::optional<std::int32_t> of_each;  ///< the same number for every group
+};
+
 struct PreemptionOptions {
   std::int64_t seed = 1;
   bool departures = false;
   Eligibility eligible = Eligibility::nomad;
+  Budgets budgets{};
+};
+
+/// A look at a run: when so much of the arrivals had been dealt with.
+struct PreemptionMoment {
+  double arrived_percent = 0;
+  double priority_running_percent = 0;
+  std::uint64_t victims = 0;  ///< so far
+  double lost_cpu_ghz_h = 0;  ///< so far
 };
 
 struct PreemptionRun {
@@ -39,8 +57,12 @@ struct PreemptionRun {
   std::uint64_t cascades = 0;                        ///< decisions made for a task that had been evicted
   std::uint32_t cascade_depth_max = 0;               ///< 1 = an evicted task evicted others
   std::uint64_t placed_again = 0;                    ///< evictions whose task found a place again
+  std::uint64_t beyond_budget = 0;                   ///< evictions from a group that was at its disruption budget
+  std::uint64_t looked_for = 0;                      ///< decisions that looked for victims
+  std::uint64_t unproven = 0;                        ///< of these, with an exact search that was cut off somewhere
   Histogram latency;                                 ///< ns per decision that looked for victims
   double decide_s = 0;
+  std::vector<PreemptionMoment> moments;  ///< at most 20, evenly spaced over the arrivals, the last one included
   std::string digest;
 };
 

@@ -22,13 +22,14 @@ constexpr std::int32_t kLittleCpu = 2000, kMuchOfADevice = 500;  // R-STRAT-832
 constexpr std::array<RebalanceInfo, 3> kRebalanceRules = {{
     {"cosine", RebalanceRule::cosine,
      "nodes with less than 2000 of cpu and more than half a device free: the task least like what it would leave free",
-     "R-STRAT-832; descheduler of Weng et al., USENIX ATC 2023"},
+     "R-STRAT-832; descheduler of Weng et al., USENIX ATC 2023", "O(m + n log n)"},
     {"fragments-one", RebalanceRule::fragments_one,
      "nodes by F, greatest first: the task with the greatest F - F after it left, one per node",
-     "R-STRAT-833; descheduler of Weng et al., USENIX ATC 2023"},
+     "R-STRAT-833; descheduler of Weng et al., USENIX ATC 2023", "O(n log n), and the fragment measure per task"},
     {"fragments-many", RebalanceRule::fragments_many,
      "the node with the greatest F again and again: its task with the greatest F - F after it left",
-     "R-STRAT-834; descheduler of Weng et al., USENIX ATC 2023"},
+     "R-STRAT-834; descheduler of Weng et al., USENIX ATC 2023",
+     "O(e log n), and the fragment measure per task and per task of a node after each eviction"},
 }};
 
 /// Tasks of every row, as positions in `placed`, ascending.
@@ -160,12 +161,6 @@ class Chooser {
 }  // namespace
 
 std::span<const RebalanceInfo> rebalance_rules() { return kRebalanceRules; }
-
-const RebalanceInfo* find_rebalance_rule(const std::string& name) {
-  const auto found = std::find_if(kRebalanceRules.begin(), kRebalanceRules.end(),
-                                  [&](const RebalanceInfo& info) { return info.name == name; });
-  return found == kRebalanceRules.end() ? nullptr : &*found;
-}
 
 std::vector<std::uint32_t> choose_evictions(RebalanceRule rule, Fleet fleet, std::span<const PlacedTask> placed,
                                             const strategy::FragmentTables* fragments,

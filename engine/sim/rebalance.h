@@ -24,10 +24,9 @@ enum class RebalanceRule : std::uint8_t {
 struct RebalanceInfo {
   const char* name;
   RebalanceRule rule;
-  const char *formula, *source;
+  const char *formula, *source, *cost;  ///< cost for n nodes, m tasks, e evictions
 };
 [[nodiscard]] std::span<const RebalanceInfo> rebalance_rules();
-[[nodiscard]] const RebalanceInfo* find_rebalance_rule(const std::string& name);
 
 /// Positions in `placed` of at most `budget` victims, in order of eviction. `fleet` holds what is placed;
 /// `name_rank[row]` orders nodes that are equal otherwise. `fragments` may be null for `cosine`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <tuple>
 
@@ -61,12 +62,12 @@ Positions all_of(const Shortage& s) {
   return out;
 }
 
-/// Lets those go that are not needed, most important first; what stays is inclusion-minimal.
-Positions reprieve(const Shortage& s, const Positions& victims) {
+/// Lets those go that are not needed, in this order; what stays is inclusion-minimal.
+Positions reprieve_in_order(const Shortage& s, const Positions& victims) {
   Wide missing = missing_of(s);
   for (const std::uint32_t v : victims) subtract(missing, s.candidates[v].amounts);
   Positions out;
-  for (const std::uint32_t v : by_importance(s, victims)) {
+  for (const std::uint32_t v : victims) {
     add(missing, s.candidates[v].amounts);
     if (met(missing)) continue;
     subtract(missing, s.candidates[v].amounts);
@@ -74,6 +75,18 @@ Positions reprieve(const Shortage& s, const Positions& victims) {
   }
   std::sort(out.begin(), out.end());
   return out;
+}
+
+/// The most important first.
+Positions reprieve(const Shortage& s, const Positions& victims) {
+  return reprieve_in_order(s, by_importance(s, victims));
+}
+
+Positions kubernetes(const Shortage& s) {
+  Positions order = by_importance(s, all_of(s));
+  if (const std::vector<bool> beyond = beyond_budget(s); !beyond.empty())
+    std::stable_partition(order.begin(), order.end(), [&](std::uint32_t v) { return beyond[v]; });
+  return reprieve_in_order(s, order);
 }
 
 /// Takes the candidate with the least `cost(candidate, worth)` of those that bring something, until it is enough.
@@ -183,72 +196,120 @@ Positions by_fragments(const Shortage& s) {
 
 using Objective = std::tuple<double, double, double, double>;
 
-/// Depth-first over candidates by position, in or out, bounded by what the rest can still bring and by the best so far.
+/// Depth-first over candidates by position, with each one first: the smallest list of positions comes first among
+/// equals. Left out are branches that cannot be enough, that cannot be better than the best so far, and those that take
+/// a candidate whose equal was left out before it.
 class Exact {
  public:
-  Exact(VictimRule rule, const Shortage& s) : rule_(rule), s_(s), rest_(s.candidates.size() + 1) {
+  Exact(VictimRule rule, const Shortage& s)
+      : rule_(rule), s_(s), rest_(s.candidates.size() + 1), equal_before_(s.candidates.size(), kNone) {
     for (std::size_t i = s.candidates.size(); i-- > 0;) {
       rest_[i] = rest_[i + 1];
-      add(rest_[i], s.candidates[i].amounts);
+      rest_[i].take(s.candidates[i], extra());
+      for (std::size_t j = i; j-- > 0 && equal_before_[i] == kNone;)
+        if (s.candidates[j].amounts == s.candidates[i].amounts && s.candidates[j].priority == s.candidates[i].priority)
+          equal_before_[i] = j;
     }
   }
-  /// `start`: a choice that is enough; its objective bounds the search where steps are limited.
+  /// `start`: a choice that is enough; its objective bounds the search.
   Positions solve(Positions start) {
     limited_ = s_.candidates.size() > kExactCandidates;
-    if (limited_) {
-      for (const std::uint32_t v : start) {
-        sum_ += s_.candidates[v].priority;
-        highest_ = std::max<double>(highest_, s_.candidates[v].priority);
-      }
-      taken_ = std::move(start);
-      best_ = taken_, best_objective_ = objective(cost_of(s_, taken_, 0).overshoot), found_ = true;
-      taken_.clear(), sum_ = 0, highest_ = 0;
-    }
+    for (const std::uint32_t v : start) take(v);
+    taken_ = std::move(start);
+    best_ = taken_, best_objective_ = objective(cost_of(s_, taken_, 0).overshoot);
+    taken_.clear(), sum_ = 0, highest_ = 0;
+    in_.assign(s_.candidates.size(), false);
     walk(0, missing_of(s_));
     return best_;
   }
+  [[nodiscard]] bool cut_off() const { return limited_ && steps_ > kExactSteps; }
 
  private:
-  /// Of the victims so far; without the overshoot, which is no lower bound before the end.
-  [[nodiscard]] Objective objective(double overshoot) const {
-    const auto count = static_cast<double>(taken_.size());
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  /// Of the candidates from one position on.
+  struct Rest {
+    Wide sum{}, most{};                            ///< amounts: all together, the greatest
+    std::array<double, kDimensions> least_cost{};  ///< per unit of the amount; infinite where nobody brings any
+    Rest() { least_cost.fill(std::numeric_limits<double>::infinity()); }
+    void take(const Evictable& candidate, double extra) {
+      for (std::size_t d = 0; d < kDimensions; ++d) {
+        const std::int64_t amount = candidate.amounts[d];
+        sum[d] += amount, most[d] = std::max(most[d], amount);
+        if (amount > 0)
+          least_cost[d] = std::min(least_cost[d], (candidate.priority + extra) / static_cast<double>(amount));
+      }
+    }
+  };
+  /// What a victim costs beside its priority.
+  [[nodiscard]] double extra() const { return rule_ == VictimRule::exact_priority ? 1 : 0; }
+
+  [[nodiscard]] Objective objective(double overshoot) const { return objective_of(0, 0, overshoot); }
+  /// Of the victims so far and at least `count` more, of at least `cost` more.
+  [[nodiscard]] Objective objective_of(double count, double cost, double overshoot) const {
+    count += static_cast<double>(taken_.size());
     switch (rule_) {
       case VictimRule::exact_fewest:
-        return {count, sum_, overshoot, 0};
+        return {count, sum_ + cost, overshoot, 0};
       case VictimRule::exact_priority:
-        return {sum_ + count, count, 0, 0};
+        return {sum_ + static_cast<double>(taken_.size()) + cost, count, 0, 0};
       default:
-        return {highest_, sum_, count, overshoot};
+        return {highest_, sum_ + cost, count, overshoot};
     }
   }
+  /// No choice that goes on from here is better than this. Without the overshoot, which is no lower bound before the
+  /// end. The cost is rounded down to whole priorities, which all costs are, a little above what rounding may add.
+  [[nodiscard]] Objective bound(const Rest& rest, const Wide& missing) const {
+    double count = 0, cost = 0;
+    for (std::size_t d = 0; d < kDimensions; ++d) {
+      if (missing[d] <= 0 || rest.most[d] <= 0) continue;
+      const auto need = static_cast<double>(missing[d]);
+      count = std::max(count, std::ceil(need / static_cast<double>(rest.most[d])));
+      cost = std::max(cost, std::ceil(need * rest.least_cost[d] - 1e-6));
+    }
+    return objective_of(count, cost, 0);
+  }
+  void take(std::uint32_t v) {
+    sum_ += s_.candidates[v].priority;
+    highest_ = std::max<double>(highest_, s_.candidates[v].priority);
+  }
+  /// Better than what there is, or, before the search has found anything itself, as good.
+  [[nodiscard]] bool improves(const Objective& here) const {
+    return found_ ? here < best_objective_ : here <= best_objective_;
+  }
+
   void walk(std::size_t i, const Wide& missing) {
     if (limited_ && ++steps_ > kExactSteps) return;
-    if (found_ && !(objective(0) < best_objective_)) return;
     if (met(missing)) {
       double overshoot = 0;
       for (std::size_t d = 0; d < kDimensions; ++d)
         if (s_.capacity[d] > 0) overshoot += static_cast<double>(-missing[d]) / s_.capacity[d];
-      const Objective here = objective(overshoot);
-      if (!found_ || here < best_objective_) best_ = taken_, best_objective_ = here, found_ = true;
+      if (const Objective here = objective(overshoot); improves(here))
+        best_ = taken_, best_objective_ = here, found_ = true;
       return;  // a victim more is never better
     }
-    if (i == s_.candidates.size()) return;
+    const Rest& rest = rest_[i];
     for (std::size_t d = 0; d < kDimensions; ++d)
-      if (missing[d] > rest_[i][d]) return;
+      if (missing[d] > rest.sum[d]) return;
+    if (!improves(bound(rest, missing))) return;
     const Evictable& candidate = s_.candidates[i];
-    const double highest = highest_;
-    Wide less = missing;
-    subtract(less, candidate.amounts);
-    taken_.push_back(static_cast<std::uint32_t>(i)), sum_ += candidate.priority;
-    highest_ = std::max<double>(highest_, candidate.priority);
-    walk(i + 1, less);  // first with it: among equals the smallest list of positions is found first
-    taken_.pop_back(), sum_ -= candidate.priority, highest_ = highest;
+    if (equal_before_[i] == kNone || in_[equal_before_[i]]) {
+      const double sum = sum_, highest = highest_;
+      Wide less = missing;
+      subtract(less, candidate.amounts);
+      const auto v = static_cast<std::uint32_t>(i);
+      taken_.push_back(v), in_[i] = true, take(v);
+      walk(i + 1, less);
+      taken_.pop_back(), in_[i] = false, sum_ = sum, highest_ = highest;
+    }
     walk(i + 1, missing);
   }
 
   VictimRule rule_;
   const Shortage& s_;
-  std::vector<Wide> rest_;
+  std::vector<Rest> rest_;
+  std::vector<std::size_t> equal_before_;
+  std::vector<bool> in_;
   Positions taken_, best_;
   double sum_ = 0, highest_ = 0;
   Objective best_objective_{};
@@ -256,28 +317,38 @@ class Exact {
   std::uint64_t steps_ = 0;
 };
 
+constexpr const char* kBranchAndBound = "optimum, by branch and bound";
+constexpr const char* kExponential =
+    "exponential in m; beyond 20 candidates 20,000 steps, then the best so far, counted as unproven";
+
 constexpr PreemptionRule kRules[] = {
-    {"nomad", VictimRule::nomad, NodeRule::nomad, "lowest priorities, least distance to what is needed", "Nomad"},
-    {"kubernetes", VictimRule::kubernetes, NodeRule::kubernetes, "all, then back in order of importance",
-     "Kubernetes, DefaultPreemption"},
-    {"fewest", VictimRule::fewest, NodeRule::fewest, "greedy: most of what is needed first",
-     "greedy multidimensional covering"},
-    {"least-priority", VictimRule::least_priority, NodeRule::least_priority,
-     "greedy: least (priority + 1) per part of what is needed", "greedy weighted covering"},
-    {"lexicographic", VictimRule::lexicographic, NodeRule::lexicographic,
-     "no higher priority than needed, then as least-priority", "greedy"},
-    {"least-overshoot", VictimRule::lexicographic, NodeRule::overshoot,
-     "as lexicographic; node with least freed in vain", "greedy"},
-    {"least-run-time", VictimRule::lexicographic, NodeRule::run_time, "as lexicographic; node with least run time lost",
-     "greedy"},
-    {"fragments", VictimRule::fragments, NodeRule::lexicographic, "greatest gain in the fragment measure first",
-     "Weng et al., USENIX ATC 2023 (measure)"},
-    {"exact-fewest", VictimRule::exact_fewest, NodeRule::fewest, "optimum of (count, priorities, overshoot)",
-     "branch and bound"},
-    {"exact-priority", VictimRule::exact_priority, NodeRule::least_priority, "optimum of (sum of priority + 1, count)",
-     "branch and bound"},
-    {"exact-lexicographic", VictimRule::exact_lexicographic, NodeRule::lexicographic,
-     "optimum of (highest, priorities, count, overshoot)", "branch and bound"},
+    {"nomad", VictimRule::nomad, NodeRule::nomad, NodeSearch::all,
+     "lowest priorities, least distance to what is needed", "Nomad", "O(m^2)"},
+    {"kubernetes", VictimRule::kubernetes, NodeRule::kubernetes, NodeSearch::all,
+     "all, then back in order of importance, those beyond their disruption budget first",
+     "Kubernetes, DefaultPreemption", "O(m log m)"},
+    {"kubernetes-sampled", VictimRule::kubernetes, NodeRule::kubernetes, NodeSearch::kubernetes,
+     "as kubernetes, of the first max(100, 10 %) nodes where it helps, from a random one on",
+     "Kubernetes, DefaultPreemption: minCandidateNodesAbsolute, minCandidateNodesPercentage", "O(m log m)"},
+    {"fewest", VictimRule::fewest, NodeRule::fewest, NodeSearch::all, "greedy: most of what is needed first",
+     "greedy multidimensional covering", "O(m^2)"},
+    {"least-priority", VictimRule::least_priority, NodeRule::least_priority, NodeSearch::all,
+     "greedy: least (priority + 1) per part of what is needed", "greedy weighted covering", "O(m^2)"},
+    {"lexicographic", VictimRule::lexicographic, NodeRule::lexicographic, NodeSearch::all,
+     "no higher priority than needed, then as least-priority", "greedy", "O(m^2)"},
+    {"least-overshoot", VictimRule::lexicographic, NodeRule::overshoot, NodeSearch::all,
+     "as lexicographic; node with least freed in vain", "greedy", "O(m^2)"},
+    {"least-run-time", VictimRule::lexicographic, NodeRule::run_time, NodeSearch::all,
+     "as lexicographic; node with least run time lost", "greedy", "O(m^2)"},
+    {"fragments", VictimRule::fragments, NodeRule::lexicographic, NodeSearch::all,
+     "greatest gain in the fragment measure first", "Weng et al., USENIX ATC 2023 (measure)",
+     "O(m log m), and the measure per candidate"},
+    {"exact-fewest", VictimRule::exact_fewest, NodeRule::fewest, NodeSearch::all,
+     "least (count, priorities, overshoot)", kBranchAndBound, kExponential},
+    {"exact-priority", VictimRule::exact_priority, NodeRule::least_priority, NodeSearch::all,
+     "least (sum of priority + 1, count)", kBranchAndBound, kExponential},
+    {"exact-lexicographic", VictimRule::exact_lexicographic, NodeRule::lexicographic, NodeSearch::all,
+     "least (highest, sum of priorities, count, overshoot)", kBranchAndBound, kExponential},
 };
 
 }  // namespace
@@ -288,14 +359,25 @@ bool enough(const Shortage& s, std::span<const std::uint32_t> victims) {
   return met(missing);
 }
 
-std::optional<std::vector<std::uint32_t>> choose_victims(VictimRule rule, const Shortage& s) {
+std::vector<bool> beyond_budget(const Shortage& s) {
+  const auto has_budget = [](const Evictable& candidate) { return candidate.may_go != kNoBudget; };
+  if (std::none_of(s.candidates.begin(), s.candidates.end(), has_budget)) return {};
+  std::vector<bool> out(s.candidates.size(), false);
+  std::map<std::uint32_t, std::int32_t> counted;  // of a group
+  for (const std::uint32_t v : by_importance(s, all_of(s)))
+    if (const Evictable& candidate = s.candidates[v]; has_budget(candidate))
+      out[v] = ++counted[candidate.group] > candidate.may_go;
+  return out;
+}
+
+std::optional<std::vector<std::uint32_t>> choose_victims(VictimRule rule, const Shortage& s, bool* unproven) {
   if (met(missing_of(s))) return Positions{};
   if (!enough(s, all_of(s))) return std::nullopt;
   switch (rule) {
     case VictimRule::nomad:
       return nomads(s);
     case VictimRule::kubernetes:
-      return reprieve(s, all_of(s));
+      return kubernetes(s);
     case VictimRule::fewest:
       return greedy_fewest(s);
     case VictimRule::least_priority:
@@ -304,10 +386,14 @@ std::optional<std::vector<std::uint32_t>> choose_victims(VictimRule rule, const 
       return greedy_lexicographic(s);
     case VictimRule::fragments:
       return by_fragments(s);
-    default:
-      return Exact(rule, s).solve(rule == VictimRule::exact_fewest     ? greedy_fewest(s)
-                                  : rule == VictimRule::exact_priority ? greedy_priority(s, all_of(s))
-                                                                       : greedy_lexicographic(s));
+    default: {
+      Exact search(rule, s);
+      Positions found = search.solve(rule == VictimRule::exact_fewest     ? greedy_fewest(s)
+                                     : rule == VictimRule::exact_priority ? greedy_priority(s, all_of(s))
+                                                                          : greedy_lexicographic(s));
+      if (unproven && search.cut_off()) *unproven = true;
+      return found;
+    }
   }
 }
 
@@ -315,8 +401,10 @@ EvictionCost cost_of(const Shortage& s, std::span<const std::uint32_t> victims, 
   EvictionCost out;
   Wide missing = missing_of(s);
   out.count = victims.size();
+  const std::vector<bool> beyond = beyond_budget(s);
   for (const std::uint32_t v : victims) {
     const Evictable& victim = s.candidates[v];
+    out.beyond_budget += !beyond.empty() && beyond[v];
     subtract(missing, victim.amounts);
     out.priorities += victim.priority;
     out.run_time_s += static_cast<double>(now_ns - victim.start_ns) * 1e-9;
@@ -330,21 +418,22 @@ EvictionCost cost_of(const Shortage& s, std::span<const std::uint32_t> victims, 
   return out;
 }
 
-std::array<double, 4> node_key(NodeRule rule, const EvictionCost& cost, double fit_score) {
+NodeKey node_key(NodeRule rule, const EvictionCost& cost, double fit_score) {
   const auto count = static_cast<double>(cost.count), sum = static_cast<double>(cost.priorities);
   const double highest = cost.highest;
   switch (rule) {
     case NodeRule::nomad: {
       // R-PREEMPT-701: highest + sum / highest; without priorities above 0 there is nothing to divide by.
       const double net = highest > 0 ? highest + sum / highest : 0;
-      return {-(fit_score + rank::preemption_score(net)) / 2, 0, 0, 0};
+      return {-(fit_score + rank::preemption_score(net)) / 2};
     }
     case NodeRule::kubernetes:
-      return {highest, sum + count * 2147483648.0, count, -static_cast<double>(cost.latest_of_highest_ns)};
+      return {static_cast<double>(cost.beyond_budget), highest, sum + count * 2147483648.0, count,
+              -static_cast<double>(cost.latest_of_highest_ns)};
     case NodeRule::fewest:
-      return {count, sum, cost.overshoot, 0};
+      return {count, sum, cost.overshoot};
     case NodeRule::least_priority:
-      return {sum + count, count, 0, 0};
+      return {sum + count, count};
     case NodeRule::lexicographic:
       return {highest, sum, count, cost.overshoot};
     case NodeRule::overshoot:

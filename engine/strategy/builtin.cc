@@ -322,8 +322,26 @@ void add_builtin(Registry& into) {
   add_kubernetes<LeastAllocated>(into, "least-allocated", "weighted mean of ((C - R) 100) div C");
   add_kubernetes<MostAllocated>(into, "most-allocated", "weighted mean of (min(R, C) 100) div C");
   add_kubernetes<BalancedAllocation>(into, "balanced-allocation", "trunc(100 (1 - deviation of R / C))");
-  add_kubernetes<RequestedToCapacityRatio>(into, "requested-to-capacity",
-                                           "a line over utilisation: 0 to 0, 100 to 100");
+  {
+    std::vector<ParameterInfo> parameters = kubernetes_parameters();
+    parameters.push_back({"points",
+                          "0-0/100-10",
+                          "utilisation-score points, utilisations of 0 to 100 ascending, scores of 0 to 10",
+                          {},
+                          0,
+                          0,
+                          [](const std::string& text) { return parse_points(text).has_value(); }});
+    into.add(StrategyInfo{.name = "requested-to-capacity",
+                          .formula = "weighted mean of a broken line over utilisation through points, times 10",
+                          .source = kKubernetes,
+                          .cost = "O(dimensions) per changed node",
+                          .parameters = std::move(parameters),
+                          .make = [](const Context&, const Parameters& p, const Registry&) -> Made {
+                            return make_ranker(
+                                RequestedToCapacityRatio{kubernetes_resources(p), *parse_points(p.word("points"))},
+                                device_rule(p));
+                          }});
+  }
   add_kubernetes<KubernetesDefault>(into, "kubernetes-default", "least-allocated + balanced-allocation");
   add_sampling(into);
 }

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "base/text.h"
+
 namespace berth::strategy {
 
 std::int32_t BalancedAllocation::score(const Node& node, const TaskClass& task) const {
@@ -26,6 +28,19 @@ std::int32_t BalancedAllocation::score(const Node& node, const TaskClass& task) 
     deviation = std::sqrt(deviation / n);
   }
   return static_cast<std::int32_t>(100 * (1 - deviation));
+}
+
+std::optional<UtilisationPoints> parse_points(std::string_view text) {
+  UtilisationPoints out;
+  for (const std::string_view part : base::split(text, '/')) {
+    const auto pair = base::split(part, '-');
+    if (pair.size() != 2) return std::nullopt;
+    const auto utilisation = base::parse_uint64(pair[0]), score = base::parse_uint64(pair[1]);
+    if (!utilisation || !score || *utilisation > 100 || *score > 10) return std::nullopt;
+    if (!out.empty() && out.back().first >= static_cast<std::int32_t>(*utilisation)) return std::nullopt;
+    out.emplace_back(static_cast<std::int32_t>(*utilisation), static_cast<std::int32_t>(*score));
+  }
+  return out;
 }
 
 std::int32_t RequestedToCapacityRatio::score(const Node& node, const TaskClass& task) const {

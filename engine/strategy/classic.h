@@ -1,4 +1,6 @@
-// The classic ranking formulas (R-STRAT-704 to 713) and Kubernetes' scores (R-STRAT-721 to 725). All are O(dimensions).
+// The classic ranking formulas (R-STRAT-704 to 713) and Kubernetes' scores (R-STRAT-721 to 725). Cost of all of them:
+// O(dimensions) per node that is scored; Nomad's two take two powers of ten. Names, parameters, formulas, sources and
+// costs for the reader of a terminal: builtin.cc (`berth compare --list-strategies`).
 //
 // Notation: F free, C capacity, U = C - F used before, a ask, N normaliser. A dimension with N = 0 is skipped. "min X"
 // is score = -X. Example of every formula with numbers: tests/strategy/classic_test.cc.
@@ -6,6 +8,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "berth/strategy.h"
@@ -34,7 +38,8 @@ struct Scale {
   }
 };
 
-/// R-STRAT-704: min sum w (F - a) / N: what is left, least first.
+/// R-STRAT-704: min sum w (F - a) / N: what is left, least first. Source: Johnson et al., SIAM J. Comput. 3, 1974; in
+/// several dimensions folklore.
 struct BestFit {
   Scale scale;
   double score(const Node& node, const TaskClass& task) const {
@@ -43,12 +48,12 @@ struct BestFit {
     return -left;
   }
 };
-/// R-STRAT-705: max sum w (F - a) / N.
+/// R-STRAT-705: max sum w (F - a) / N: the opposite of best-fit. Source: as best-fit.
 struct WorstFit {
   Scale scale;
   double score(const Node& node, const TaskClass& task) const { return -BestFit{scale}.score(node, task); }
 };
-/// R-STRAT-706: min over nodes of the greatest (U + a) / C. The load-balancing rule.
+/// R-STRAT-706: min over nodes of the greatest (U + a) / C. The load-balancing rule. Source: folklore, "least loaded".
 struct LeastMax {
   double score(const Node& node, const TaskClass& task) const {
     double most = 0;
@@ -58,7 +63,8 @@ struct LeastMax {
     return -most;
   }
 };
-/// R-STRAT-708: max sum w (a / N)(F / N), F before the placement. Tetris' alignment; the reverse of DotProduct.
+/// R-STRAT-708: max sum w (a / N)(F / N), F before the placement. Tetris' alignment; the reverse of DotProduct. Source:
+/// Grandl et al., SIGCOMM 2014.
 struct Tetris {
   Scale scale;
   double score(const Node& node, const TaskClass& task) const {
@@ -69,6 +75,7 @@ struct Tetris {
   }
 };
 /// R-STRAT-709: max (a . F) / (|a| |F|) over a / N and F / N; a zero vector scores -1. Shape only: ties need best-fit.
+/// Source: Panigrahy et al., Microsoft Research 2011.
 struct Cosine {
   Scale scale;
   double score(const Node& node, const TaskClass& task) const {
@@ -80,7 +87,7 @@ struct Cosine {
     return asked == 0 || free == 0 ? -1 : product / (std::sqrt(asked) * std::sqrt(free));
   }
 };
-/// R-STRAT-710: min sum w ((F - a) / N)^2.
+/// R-STRAT-710: min sum w ((F - a) / N)^2, norm-based greedy. Source: Panigrahy et al., Microsoft Research 2011.
 struct L2 {
   Scale scale;
   double score(const Node& node, const TaskClass& task) const {
@@ -94,6 +101,7 @@ struct L2 {
 };
 /// R-STRAT-711: the greatest a / (C - a) over the capacities, times 100, rounded half away from zero. Looks at no use:
 /// it prefers the smallest node shape that fits. The reference's rescaling to 0..100 keeps the order and is left out.
+/// Source: open-simulator.
 struct DominatingShare {
   std::int32_t score(const Node& node, const TaskClass& task) const {
     double most = 0;
@@ -104,7 +112,9 @@ struct DominatingShare {
     return static_cast<std::int32_t>(std::round(std::min(most, 1e7) * 100));
   }
 };
-/// R-STRAT-712, 713: Nomad's fit component over cpu and memory, with Nomad's own bits (rank/score_fit.h).
+/// R-STRAT-712, 713: Nomad's fit component over cpu and memory, with phi = 1 - (U + a) / C: clamp(20 - 10^phi_cpu -
+/// 10^phi_memory, 0, 18) / 18, for spread clamp(10^phi_cpu + 10^phi_memory - 2, 0, 18) / 18. Source: Nomad, with its
+/// own bits (rank/score_fit.h).
 template <rank::FitAlgorithm algorithm>
 struct NomadFit {
   double score(const Node& node, const TaskClass& task) const {
@@ -113,7 +123,8 @@ struct NomadFit {
   }
 };
 
-// Kubernetes. R = used + ask over the resources; integers 0..100. `old` = version 1.20.
+// Kubernetes. R = used + ask over the resources; integers 0..100. `old` = version 1.20. Source of the formulas:
+// kube-scheduler, NodeResourcesFit and NodeResourcesBalancedAllocation (its idea: Huang et al., IMIS 2013).
 
 /// Weights per dimension; 0 = the resource is not looked at.
 struct KubernetesResources {
@@ -139,14 +150,14 @@ struct KubernetesResources {
     return weights == 0 ? 0 : static_cast<std::int32_t>(sum / weights);
   }
 };
-/// R-STRAT-721: ((C - R) 100) div C, 0 if R > C.
+/// R-STRAT-721: weighted mean of ((C - R) 100) div C, 0 if R > C.
 struct LeastAllocated {
   KubernetesResources resources;
   std::int32_t score(const Node& node, const TaskClass& task) const {
     return resources.weighted(node, task, [](std::int64_t c, std::int64_t r) { return r > c ? 0 : (c - r) * 100 / c; });
   }
 };
-/// R-STRAT-722: (min(R, C) 100) div C; in 1.20 0 if R > C.
+/// R-STRAT-722: weighted mean of (min(R, C) 100) div C; in 1.20 0 if R > C.
 struct MostAllocated {
   KubernetesResources resources;
   std::int32_t score(const Node& node, const TaskClass& task) const {
@@ -160,13 +171,18 @@ struct BalancedAllocation {
   KubernetesResources resources;
   std::int32_t score(const Node& node, const TaskClass& task) const;
 };
-/// R-STRAT-724: a broken line over utilisation (points 0..100 to scores 0..10, times 10), integer interpolation.
+/// Utilisations 0..100, ascending, and their scores 0..10; at least one.
+using UtilisationPoints = std::vector<std::pair<std::int32_t, std::int32_t>>;
+/// "0-0/60-10/100-0"; nothing where it is no such list.
+[[nodiscard]] std::optional<UtilisationPoints> parse_points(std::string_view text);
+
+/// R-STRAT-724: a broken line over utilisation, constant outside its points, scores times 10, integer interpolation.
 struct RequestedToCapacityRatio {
   KubernetesResources resources;
-  std::vector<std::pair<std::int32_t, std::int32_t>> points{{0, 0}, {100, 10}};  ///< utilisation ascending, score
+  UtilisationPoints points{{0, 0}, {100, 10}};
   std::int32_t score(const Node& node, const TaskClass& task) const;
 };
-/// R-STRAT-725: LeastAllocated + BalancedAllocation.
+/// R-STRAT-725: LeastAllocated + BalancedAllocation, what of kube-scheduler's default profile has a counterpart.
 struct KubernetesDefault {
   KubernetesResources resources;
   std::int32_t score(const Node& node, const TaskClass& task) const {
@@ -175,6 +191,7 @@ struct KubernetesDefault {
 };
 
 /// R-STRAT-707: the order in which tasks are packed off-line, greatest first; then first-fit. Ties keep their order.
+/// Source: Panigrahy et al., Microsoft Research 2011. Cost: O(tasks log tasks) once.
 enum class OfflineOrder : std::uint8_t {
   arrival,  ///< as they come
   sum,      ///< FFDSum: sum of w a, w = total demand / total capacity

@@ -1,5 +1,6 @@
-// The GPU policies of Weng et al., USENIX ATC 2023, as the artifact defines them (R-STRAT-301 to 323): integer scores
-// 0..100 on the state before the placement. Random is in sampling.h.
+// The GPU policies of Weng et al., USENIX ATC 2023, as the artifact defines them (R-STRAT-301 to 323), which is the
+// source of all of them: integer scores 0..100 on the state before the placement. Random is in sampling.h. Costs are
+// per node that is scored.
 #pragma once
 
 #include <algorithm>

@@ -110,7 +110,11 @@ Result<Parameters> Registry::check(const StrategyInfo& info, const StrategySpec&
       values[key] = value;
       continue;
     }
-    if (!parameter->choices.empty()) {
+    if (parameter->reads) {
+      if (!parameter->reads(value))
+        return tl::unexpected(problem_with(spec.text(), fmt::format("'{}' cannot be '{}'", shown(key), shown(value)),
+                                           fmt::format("use {}", parameter->meaning)));
+    } else if (!parameter->choices.empty()) {
       if (std::find(parameter->choices.begin(), parameter->choices.end(), value) == parameter->choices.end())
         return tl::unexpected(problem_with(spec.text(), fmt::format("'{}' cannot be '{}'", shown(key), shown(value)),
                                            nearest_and_valid(value, parameter->choices)));

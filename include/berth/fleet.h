@@ -1,6 +1,6 @@
 // What ranking strategies decide about: nodes with free amounts and devices, and classes of equal tasks.
 //
-//   NodeState     one record of 48 bytes per node, in visiting order: row 0 is visited first and wins ties
+//   NodeState     one record of 44 bytes per node, in visiting order: row 0 is visited first and wins ties
 //   devices       n x device_stride int16: free thousandths per device; a device is 1000 when nobody uses it
 //   tag_tasks     n x tag_stride uint32: tasks with GPUs per affinity tag (R-STRAT-312)
 //   changes       rows in the order in which placements and removals touched them; caches of scores read its tail

@@ -286,6 +286,8 @@ struct ParameterInfo {
   std::string name, fallback, meaning;
   std::vector<std::string> choices{};  ///< words it can be; empty = a number in [min, max]
   double min = 0, max = 1e9;
+  /// A text of its own form instead, which `meaning` describes: can this one be read?
+  std::function<bool(const std::string&)> reads{};
 };
 
 /// Read access to arguments that were checked against the strategy's ParameterInfo.

@@ -40,13 +40,23 @@ expect 2 'cannot be a folder' "$small" --resume "$scratch/file"
 
 expect 2 "'cup' is no amount.*valid: cpu, memory" "$small" --capacity --task cup=3
 expect 2 'nothing is asked' "$small" --capacity --task memory=0
-expect 2 'add --capacity' "$small" --task cpu=1
 expect 2 'name one of them' "$small" --capacity --minimum-nodes
-expect 2 'are about a workload alone' --capacity --experiment openb-atc23
+expect 2 '--experiment and --capacity at once' --capacity --experiment openb-atc23
+
+# An option that would say nothing is not passed over in silence.
+for words in '--task cpu=1|add --capacity' '--ratio 0.2|add --rebalance' '--eligible kubernetes|add --preemption' '--budget 1|add --preemption' \
+  '--packing-order sum|add --minimum-nodes' '--pods p.csv|add --experiment' '--tune 1|add --experiment' \
+  "--capacity --resume $scratch|says nothing with --capacity; leave it out" '--rebalance cosine --budget 1|add --preemption'; do
+  # shellcheck disable=SC2086  # several words
+  expect 2 "${words#*|}" "$small" ${words%|*}
+done
+expect 2 'says nothing with --experiment' --experiment openb-atc23 --resume "$scratch"
+expect 2 '--pods and --list at once' --experiment openb-atc23 --pods p.csv --list default
 
 expect 2 "there is no rule 'nomat'.*did you mean 'nomad'\? valid: nomad, kubernetes" "$small" --preemption nomat
 expect 2 'several strategies that place' "$small" --preemption nomad --strategies best-fit,worst-fit
-expect 2 'are about a workload alone' "$small" --capacity --preemption nomad
+expect 2 '--capacity and --preemption at once' "$small" --capacity --preemption nomad
+expect 2 "'many' is no budget; write none, migrate" "$small" --preemption nomad --budget many
 expect 2 "there is no rule 'cosin'.*did you mean 'cosine'" "$small" --rebalance cosin
 expect 2 'rebalance at once' "$small" --rebalance cosine --preemption nomad
 expect 2 'several strategies that place' "$small" --rebalance cosine --strategies best-fit,worst-fit
@@ -78,12 +88,12 @@ done
 sed 's/^name = "web"/&\npriority = [20, 90]/; s/nodes = 50/nodes = 8/' "$small" > "$scratch/full.toml"
 printf '[arrivals]\nprocess = "poisson"\nrate_per_s = 1\nclock = "skip"\n' >> "$scratch/full.toml"
 for threads in 1 3; do
-  "$berth" compare --quiet "$scratch/full.toml" --preemption nomad,kubernetes,exact-lexicographic --seeds 2 --threads $threads \
+  "$berth" compare --quiet "$scratch/full.toml" --preemption nomad,kubernetes,kubernetes-sampled,exact-lexicographic --budget 1 --seeds 2 --threads $threads \
     --csv "$scratch/evict$threads.csv" > "$scratch/evict$threads" || broken "--preemption failed with $?"
 done
 cmp -s <(grep '^placements digest' "$scratch/evict1") <(grep '^placements digest' "$scratch/evict3") || broken "--preemption depends on threads"
 grep -q '^  exact-lexicographic ' "$scratch/evict1" || broken "--preemption has no row per rule"
-[ "$(cut -d, -f8 "$scratch/evict1.csv" | tail -n +2 | grep -cv '^0$')" -gt 0 ] || broken "nobody was evicted from a full cluster"
+[ "$(cut -d, -f9 "$scratch/evict1.csv" | tail -n +2 | grep -cv '^0$')" -gt 0 ] || broken "nobody was evicted from a full cluster"
 
 # Ctrl-C: what was finished is reported, marked, kept, and not run again.
 sed 's/count = 40/count = 4000/; s/nodes = 50/nodes = 4000/' "$small" > "$scratch/long.toml"

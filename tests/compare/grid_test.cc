@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -149,18 +150,39 @@ TEST(Grid, IsTheSameOnAnyNumberOfThreads) {
   ASSERT_TRUE(one && four);
   EXPECT_EQ(one->digest(), four->digest());
   for (std::size_t i = 0; i < one->runs.size(); ++i) {
-    ASSERT_EQ(one->runs[i].digest, four->runs[i].digest);
+    ASSERT_EQ(one->runs[i].measured.digest, four->runs[i].measured.digest);
+    EXPECT_EQ(one->runs[i].measured.curves, four->runs[i].measured.curves);
     for (std::size_t m = 0; m < packing_metrics().all.size(); ++m)
       if (!packing_metrics().all[m].speed) {
-        EXPECT_EQ(one->runs[i].values[m], four->runs[i].values[m]) << packing_metrics().all[m].name;
+        EXPECT_EQ(one->runs[i].measured.values[m], four->runs[i].measured.values[m]) << packing_metrics().all[m].name;
       }
   }
-  EXPECT_NE(one->run(0, 0).digest, one->run(0, 1).digest);
+  EXPECT_NE(one->run(0, 0).measured.digest, one->run(0, 1).measured.digest);
   const auto csv = grid_csv(*one);
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 5 * 4);
   const auto json = grid_json(*one);
   EXPECT_EQ(json["strategies"].items().size(), 5U);
   EXPECT_NE(grid_markdown(*one).find("| mine |"), std::string::npos);
+}
+
+TEST(Grid, CurvesEndWhereTheRunEnds) {
+  const auto workload = workload_of(kWorkload);
+  const auto result = run_grid(workload, kWorkload, options_of(workload, {"best-fit"}));
+  ASSERT_TRUE(result);
+  const MetricSet& set = packing_metrics();
+  for (const GridRun& run : result->runs) {
+    ASSERT_EQ(run.measured.curves.size(), set.curves.size());
+    ASSERT_EQ(run.measured.arrived_percent.size(), 20U);  // 30 jobs of one group
+    EXPECT_EQ(run.measured.arrived_percent.front(), 5);
+    EXPECT_EQ(run.measured.arrived_percent.back(), 100);
+    for (std::size_t c = 0; c < set.curves.size(); ++c)
+      for (std::size_t m = 0; m < set.all.size(); ++m)
+        if (std::string(set.all[m].name) == set.curves[c].name) {
+          EXPECT_EQ(run.measured.curves[c].back(), run.measured.values[m]) << set.all[m].name;
+        }
+    // Nobody leaves: what is in use never falls.
+    EXPECT_TRUE(std::is_sorted(run.measured.curves[1].begin(), run.measured.curves[1].end()));
+  }
 }
 
 TEST(Grid, SaysWhenNoDifferenceIsShown) {
@@ -193,6 +215,8 @@ TEST(Grid, ResumesFromWhatIsWhole) {
   for (const GridRun& run : second->runs) resumed += run.resumed;
   EXPECT_EQ(resumed, 5U);
   EXPECT_EQ(second->digest(), first->digest());
+  for (std::size_t i = 0; i < first->runs.size(); ++i)
+    EXPECT_EQ(first->runs[i].measured.curves, second->runs[i].measured.curves);
   // Another workload does not take these for its own.
   const auto third = run_grid(workload, std::string(kWorkload) + "\n", options);
   ASSERT_TRUE(third);

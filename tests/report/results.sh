@@ -12,6 +12,7 @@ make_results() {
   $compare --strategies best-fit,worst-fit --capacity --json "$scratch/capacity.json" > "$scratch/out" || broken "--capacity failed"
   $compare --strategies best-fit --minimum-nodes --json "$scratch/minimum.json" > "$scratch/out" || broken "--minimum-nodes failed"
   $compare --preemption nomad,kubernetes --json "$scratch/preempted.json" > "$scratch/out" || broken "--preemption failed"
+  $compare --rebalance cosine,fragments-one --json "$scratch/rebalanced.json" > "$scratch/out" || broken "--rebalance failed"
   # The experiment on a list of its own: two nodes, and tasks that ask for parts of a GPU.
   { echo "sn,cpu_milli,memory_mib,gpu,model"; for i in 1 2; do echo "n$i,32000,65536,2,T4"; done; } > "$scratch/nodes.csv"
   { echo "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time"
@@ -51,7 +52,7 @@ make_results() {
   results=()
   local name
   for name in first.json second.json contention.json grid.json others.json compared.json capacity.json minimum.json \
-    preempted.json experiment.json profile.json measured.json load.json loaded.json gate.json history.jsonl baseline.json; do
+    preempted.json rebalanced.json experiment.json profile.json measured.json load.json loaded.json gate.json history.jsonl baseline.json; do
     results+=("$scratch/$name")
   done
 }

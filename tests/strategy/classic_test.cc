@@ -1,4 +1,4 @@
-// The classic formulas by hand, and what must hold of all of them.
+// The classic formulas by hand.
 #include "strategy/classic.h"
 
 #include <gtest/gtest.h>
@@ -40,50 +40,11 @@ INSTANTIATE_TEST_SUITE_P(
                       FormulaCase{"nomad-spread", 0.16336428}, FormulaCase{"least-allocated", 37},  // (50 + 25) div 2
                       FormulaCase{"most-allocated", 62}, FormulaCase{"balanced-allocation", 87},    // 1 - .25 / 2
                       FormulaCase{"requested-to-capacity", 63},  // 62.5, half away from zero
-                      FormulaCase{"kubernetes-default", 124}, FormulaCase{"first-fit", 0}));
-
-TEST(Sampling, AllNodesAreTheInnerStrategy) {  // R-STRAT-715: k = all is exhaustive, ties by visiting order
-  for (const char* inner : {"best-fit", "least-max", "nomad-binpack", "first-fit"}) {
-    Fleet fleet = testing::random_fleet(9, 90, 8);
-    auto exhaustive = registry().make({inner, {}}, testing::context_of(fleet));
-    auto sampled = registry().make({"power-of-k", {{"k", "1000"}, {"inner", inner}}}, testing::context_of(fleet));
-    ASSERT_TRUE(exhaustive && sampled);
-    for (ClassId step = 0; step < 200; ++step) {
-      const ClassId id = step % 8;
-      const auto a = (*exhaustive)->choose(fleet, id), b = (*sampled)->choose(fleet, id);
-      ASSERT_EQ(a.has_value(), b.has_value()) << inner;
-      if (!a) continue;
-      ASSERT_EQ(a->row, b->row) << inner << " step " << step;
-      fleet.place(a->row, id, a->devices);
-    }
-  }
-}
-
-TEST(Classic, PackingPrefersTheFullerNodeAndBalancingTheEmptier) {  // monotone in what is free
-  for (const auto& [name, packs] : {std::pair{"best-fit", true},
-                                    {"l2", true},
-                                    {"nomad-binpack", true},
-                                    {"most-allocated", true},
-                                    {"worst-fit", false},
-                                    {"least-max", false},
-                                    {"nomad-spread", false},
-                                    {"least-allocated", false}}) {
-    const std::vector<Fleet::NodeSpec> specs(40, {{1000, 1000, 0, 0}, 0, 0});
-    Fleet fleet(specs);
-    for (Row row = 0; row < 40; ++row) {
-      TaskClass used;
-      used.ask = {static_cast<std::int32_t>(20 * row), static_cast<std::int32_t>(20 * row), 0, 0};
-      fleet.place(row, fleet.add_class(used), 0);
-    }
-    TaskClass task;
-    task.ask = {100, 100, 0, 0};
-    const ClassId id = fleet.add_class(task);
-    auto ranker = registry().make({name, {}}, testing::context_of(fleet));
-    const auto scores = (*ranker)->scores(fleet, id);
-    for (Row row = 1; row < 40; ++row)
-      EXPECT_TRUE(packs ? scores[row] >= scores[row - 1] : scores[row] <= scores[row - 1]) << name << " row " << row;
-  }
-}
+                      // At 50 and 75: 100 - 50 and 100 - 75; 100 50 / 60 and 100 - 100 15 / 40; the ends go on.
+                      FormulaCase{"requested-to-capacity:points=0-10/100-0", 38},
+                      FormulaCase{"requested-to-capacity:points=0-0/60-10/100-0", 73},
+                      FormulaCase{"requested-to-capacity:points=60-3/70-7", 50}, FormulaCase{"kubernetes-default", 124},
+                      FormulaCase{"first-fit", 0}));
 
 }  // namespace
 }  // namespace berth::strategy

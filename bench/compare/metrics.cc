@@ -1,0 +1,237 @@
+#include "compare/metrics.h"
+
+namespace berth::compare {
+namespace {
+
+using sim::PackingRun;
+using sim::PreemptionRun;
+using sim::RebalanceRun;
+using strategy::kCpu;
+using strategy::kDisk;
+using strategy::kGpu;
+using strategy::kMemory;
+
+enum Use : unsigned { kShown = 1, kTested = 2, kFront = 4 };
+
+template <class Run>
+struct MetricOf {
+  Metric metric;
+  unsigned uses;
+  double (*of)(const Run&);
+};
+template <class Run, class Moment>
+struct CurveOf {
+  Curve curve;
+  double (*of)(const Moment&);
+};
+
+double ratio_of(double part, double whole, double otherwise = 0) { return whole == 0 ? otherwise : part / whole; }
+double percent_of(std::uint64_t part, std::uint64_t whole) {
+  return 100 * ratio_of(static_cast<double>(part), static_cast<double>(whole), 1);
+}
+
+constexpr MetricOf<PackingRun> kPacking[] = {
+    {{"placed_percent", "placed %", 1, false, 2},
+     kShown | kTested | kFront,
+     [](const PackingRun& r) { return r.placed_percent(); }},
+    {{"priority_placed_percent", "by priority %", 1, false, 2},
+     0,
+     [](const PackingRun& r) { return r.priority_placed_percent; }},
+    {{"cpu_percent", "cpu %", 0, false, 2}, kShown, [](const PackingRun& r) { return r.quality.used_percent[kCpu]; }},
+    {{"memory_percent", "memory %", 0, false, 2},
+     kShown,
+     [](const PackingRun& r) { return r.quality.used_percent[kMemory]; }},
+    {{"disk_percent", "disk %", 0, false, 2}, 0, [](const PackingRun& r) { return r.quality.used_percent[kDisk]; }},
+    {{"gpu_percent", "gpu %", 0, false, 2}, kShown, [](const PackingRun& r) { return r.quality.used_percent[kGpu]; }},
+    {{"fragmentation_percent", "fragmented %", -1, false, 2},
+     kShown | kTested | kFront,
+     [](const PackingRun& r) { return r.quality.fragmentation_percent; }},
+    {{"gpu_fragment_percent", "gpu fragments %", -1, false, 2},
+     kShown | kTested,
+     [](const PackingRun& r) { return r.quality.gpu_fragment_percent; }},
+    {{"stranded_cpu_percent", "stranded cpu %", -1, false, 2},
+     0,
+     [](const PackingRun& r) { return r.quality.stranded_percent[kCpu]; }},
+    {{"stranded_memory_percent", "stranded memory %", -1, false, 2},
+     0,
+     [](const PackingRun& r) { return r.quality.stranded_percent[kMemory]; }},
+    {{"nodes_used_percent", "nodes used %", 0, false, 2},
+     kShown | kTested,
+     [](const PackingRun& r) { return r.quality.nodes_used_percent; }},
+    {{"balance_points", "balance", -1, false, 2},
+     kShown | kTested,
+     [](const PackingRun& r) { return r.quality.balance; }},
+    {{"decisions_per_s", "decisions/s", 1, true, 0},
+     kShown | kTested | kFront,
+     [](const PackingRun& r) { return ratio_of(static_cast<double>(r.latency.count()), r.decide_s); }},
+    {{"latency_p50_ns", "p50 ns", -1, true, 0},
+     0,
+     [](const PackingRun& r) { return double(r.latency.percentile(50)); }},
+    {{"latency_p99_ns", "p99 ns", -1, true, 0},
+     kShown,
+     [](const PackingRun& r) { return double(r.latency.percentile(99)); }},
+    {{"latency_p999_ns", "p99.9 ns", -1, true, 0}, 0, [](const PackingRun& r) {
+       return double(r.latency.percentile(99.9));
+     }}};
+
+constexpr CurveOf<PackingRun, sim::PackingMoment> kPackingCurves[] = {
+    {{"placed_percent", "Placed", "%"}, [](const sim::PackingMoment& m) { return m.placed_percent; }},
+    {{"cpu_percent", "Cpu in use", "%"}, [](const sim::PackingMoment& m) { return m.quality.used_percent[kCpu]; }},
+    {{"memory_percent", "Memory in use", "%"},
+     [](const sim::PackingMoment& m) { return m.quality.used_percent[kMemory]; }},
+    {{"gpu_percent", "GPUs in use", "%"}, [](const sim::PackingMoment& m) { return m.quality.used_percent[kGpu]; }},
+    {{"fragmentation_percent", "Fragmented", "%"},
+     [](const sim::PackingMoment& m) { return m.quality.fragmentation_percent; }},
+    {{"gpu_fragment_percent", "GPU fragments", "%"},
+     [](const sim::PackingMoment& m) { return m.quality.gpu_fragment_percent; }},
+    {{"nodes_used_percent", "Nodes used", "%"},
+     [](const sim::PackingMoment& m) { return m.quality.nodes_used_percent; }}};
+
+constexpr MetricOf<PreemptionRun> kPreemption[] = {
+    {{"running_percent", "running %", 1, false, 2},
+     0,
+     [](const PreemptionRun& r) { return percent_of(r.running, r.asked); }},
+    {{"priority_running_percent", "by priority %", 1, false, 2},
+     kShown | kTested | kFront,
+     [](const PreemptionRun& r) { return r.priority_running_percent; }},
+    {{"preemptions", "preemptions", 0, false, 1}, kShown, [](const PreemptionRun& r) { return double(r.preemptions); }},
+    {{"victims", "victims", -1, false, 1},
+     kShown | kTested | kFront,
+     [](const PreemptionRun& r) { return double(r.victims); }},
+    {{"victims_each", "each", -1, false, 2},
+     0,
+     [](const PreemptionRun& r) { return ratio_of(double(r.victims), double(r.preemptions)); }},
+    {{"victim_priority_mean", "their priority", -1, false, 1},
+     kShown | kTested,
+     [](const PreemptionRun& r) { return ratio_of(double(r.victim_priorities), double(r.victims)); }},
+    {{"victim_priority_highest", "highest", -1, false, 1},
+     kShown,
+     [](const PreemptionRun& r) { return double(r.victim_priority_max); }},
+    {{"lost_cpu_ghz_h", "lost GHz h", -1, false, 1},
+     kShown | kTested | kFront,
+     [](const PreemptionRun& r) { return r.lost_cpu_ghz_h; }},
+    {{"lost_memory_gib_h", "lost GiB h", -1, false, 1}, 0, [](const PreemptionRun& r) { return r.lost_memory_gib_h; }},
+    {{"overshoot_percent", "left over %", -1, false, 1},
+     kShown | kTested,
+     [](const PreemptionRun& r) { return 100 * ratio_of(r.overshoot, double(r.preemptions)); }},
+    {{"cascades", "cascades", -1, false, 1}, kShown, [](const PreemptionRun& r) { return double(r.cascades); }},
+    {{"cascade_depth", "depth", -1, false, 0}, 0, [](const PreemptionRun& r) { return double(r.cascade_depth_max); }},
+    {{"placed_again_percent", "again %", 1, false, 1},
+     kShown | kTested,
+     [](const PreemptionRun& r) { return percent_of(r.placed_again, r.victims); }},
+    {{"beyond_budget", "beyond budget", -1, false, 1},
+     kShown | kTested,
+     [](const PreemptionRun& r) { return double(r.beyond_budget); }},
+    {{"unproven_percent", "unproven %", 0, false, 1},
+     kShown,
+     [](const PreemptionRun& r) { return 100 * ratio_of(double(r.unproven), double(r.looked_for)); }},
+    {{"look_p50_ns", "p50 ns", -1, true, 0},
+     kShown | kFront,
+     [](const PreemptionRun& r) { return double(r.latency.percentile(50)); }},
+    {{"look_p99_ns", "p99 ns", -1, true, 0}, kShown, [](const PreemptionRun& r) {
+       return double(r.latency.percentile(99));
+     }}};
+
+constexpr CurveOf<PreemptionRun, sim::PreemptionMoment> kPreemptionCurves[] = {
+    {{"priority_running_percent", "Running, by priority", "%"},
+     [](const sim::PreemptionMoment& m) { return m.priority_running_percent; }},
+    {{"victims", "Victims so far", ""}, [](const sim::PreemptionMoment& m) { return double(m.victims); }},
+    {{"lost_cpu_ghz_h", "GHz h lost so far", ""}, [](const sim::PreemptionMoment& m) { return m.lost_cpu_ghz_h; }}};
+
+constexpr MetricOf<RebalanceRun> kRebalance[] = {
+    {{"evicted", "evicted", 0, false, 1}, kShown, [](const RebalanceRun& r) { return double(r.evicted); }},
+    {{"placed_again_percent", "again %", 1, false, 2},
+     kShown,
+     [](const RebalanceRun& r) { return percent_of(r.again, r.evicted); }},
+    {{"moved_percent", "moved %", 0, false, 2},
+     kShown,
+     [](const RebalanceRun& r) { return r.again == 0 ? 0 : percent_of(r.moved, r.again); }},
+    {{"placed_percent", "placed %", 1, false, 2},
+     kShown | kTested | kFront,
+     [](const RebalanceRun& r) { return percent_of(r.placed - r.evicted + r.again, r.asked); }},
+    {{"gpu_fragment_before_percent", "gpu frag. %", 0, false, 2},
+     kShown,
+     [](const RebalanceRun& r) { return r.before.gpu_fragment_percent; }},
+    {{"gpu_fragment_percent", "gpu frag. after", -1, false, 2},
+     kShown | kTested | kFront,
+     [](const RebalanceRun& r) { return r.after.gpu_fragment_percent; }},
+    {{"fragmentation_before_percent", "frag. %", 0, false, 2},
+     kShown,
+     [](const RebalanceRun& r) { return r.before.fragmentation_percent; }},
+    {{"fragmentation_percent", "frag. after", -1, false, 2},
+     kShown | kTested,
+     [](const RebalanceRun& r) { return r.after.fragmentation_percent; }},
+    {{"stranded_cpu_percent", "stranded cpu %", -1, false, 2},
+     kShown | kTested,
+     [](const RebalanceRun& r) { return r.after.stranded_percent[kCpu]; }},
+    {{"nodes_used_before_percent", "used %", 0, false, 2},
+     0,
+     [](const RebalanceRun& r) { return r.before.nodes_used_percent; }},
+    {{"nodes_used_percent", "used after", -1, false, 2},
+     kShown,
+     [](const RebalanceRun& r) { return r.after.nodes_used_percent; }},
+    {{"choose_us_each", "us each", -1, true, 1}, kShown | kFront, [](const RebalanceRun& r) {
+       return r.choose_us_each;
+     }}};
+
+template <class Table>
+MetricSet set_of(const Table& table, const char* front_words) {
+  MetricSet out{.front_words = front_words};
+  for (const auto& row : table) {
+    const std::size_t i = out.all.size();
+    out.all.push_back(row.metric);
+    if (row.uses & kShown) out.shown.push_back(i);
+    if (row.uses & kTested) out.tested.push_back(i);
+    if (row.uses & kFront) out.front.push_back(i);
+  }
+  return out;
+}
+template <class Table, class Curves>
+MetricSet set_of(const Table& table, const char* front_words, const Curves& curves) {
+  MetricSet out = set_of(table, front_words);
+  for (const auto& row : curves) out.curves.push_back(row.curve);
+  return out;
+}
+
+template <class Run, class Table>
+Measured values_of(const Run& run, const Table& table) {
+  Measured out;
+  for (const auto& row : table) out.values.push_back(row.of(run));
+  out.digest = run.digest;
+  return out;
+}
+template <class Run, class Table, class Curves>
+Measured values_of(const Run& run, const Table& table, const Curves& curves) {
+  Measured out = values_of(run, table);
+  for (const auto& moment : run.moments) out.arrived_percent.push_back(moment.arrived_percent);
+  for (const auto& row : curves) {
+    auto& curve = out.curves.emplace_back();
+    for (const auto& moment : run.moments) curve.push_back(row.of(moment));
+  }
+  return out;
+}
+
+}  // namespace
+
+const MetricSet& packing_metrics() {
+  static const MetricSet kSet = set_of(
+      kPacking, "no strategy is as good in placed, fragmented and decisions/s and better in one", kPackingCurves);
+  return kSet;
+}
+const MetricSet& preemption_metrics() {
+  static const MetricSet kSet =
+      set_of(kPreemption, "no rule is as good in by priority, victims, lost GHz h and p50 and better in one",
+             kPreemptionCurves);
+  return kSet;
+}
+const MetricSet& rebalance_metrics() {
+  static const MetricSet kSet =
+      set_of(kRebalance, "no rule is as good in placed, gpu fragments and us each and better in one");
+  return kSet;
+}
+
+Measured measured(const PackingRun& run) { return values_of(run, kPacking, kPackingCurves); }
+Measured measured(const PreemptionRun& run) { return values_of(run, kPreemption, kPreemptionCurves); }
+Measured measured(const RebalanceRun& run) { return values_of(run, kRebalance); }
+
+}  // namespace berth::compare
