@@ -17,8 +17,6 @@ using strategy::kDimensions;
 using strategy::kGpu;
 using Steady = std::chrono::steady_clock;
 
-constexpr std::size_t kMoments = 20;
-
 void add_to_mean(PackingQuality& mean, const PackingQuality& one, double weight) {
   for (std::size_t d = 0; d < kDimensions; ++d) {
     mean.used_percent[d] += weight * one.used_percent[d];

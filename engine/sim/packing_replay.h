@@ -23,7 +23,9 @@ struct PackingQuality {
 };
 [[nodiscard]] PackingQuality measure_quality(const strategy::Fleet& fleet, const strategy::Context& context);
 
-/// A look at a run: when so much of the arrivals had been dealt with.
+/// Looks at a run, evenly spaced over the arrivals, the last one included; fewer where fewer arrive.
+inline constexpr std::size_t kMoments = 20;
+/// One: when so much of the arrivals had been dealt with.
 struct PackingMoment {
   double arrived_percent = 0;
   double placed_percent = 0;  ///< of the tasks that arrived
@@ -37,7 +39,7 @@ struct PackingRun {
   std::string digest;                  ///< of all placements, 16 hex digits
   double decide_s = 0;
   Histogram latency;                   ///< ns per decision
-  std::vector<PackingMoment> moments;  ///< at most 20, evenly spaced over the arrivals, the last one included
+  std::vector<PackingMoment> moments;  ///< at most kMoments
   [[nodiscard]] double placed_percent() const {
     return asked == 0 ? 100 : 100 * static_cast<double>(placed) / static_cast<double>(asked);
   }

@@ -70,7 +70,6 @@ class Replay {
              {row, strategy::choose_devices(fleet_.node(row), task, strategy::DeviceRule::best), 0});
     }
     first_ = tasks_.size();
-    constexpr std::size_t kMoments = 20;
     for (std::size_t i = 0, moments = 0; i < problem_.arrivals.size(); ++i) {
       const PackingArrival& arrival = problem_.arrivals[i];
       leave_until(arrival.due_ns);

@@ -62,7 +62,7 @@ struct PreemptionRun {
   std::uint64_t unproven = 0;                        ///< of these, with an exact search that was cut off somewhere
   Histogram latency;                                 ///< ns per decision that looked for victims
   double decide_s = 0;
-  std::vector<PreemptionMoment> moments;  ///< at most 20, evenly spaced over the arrivals, the last one included
+  std::vector<PreemptionMoment> moments;  ///< at most kMoments
   std::string digest;
 };
 
