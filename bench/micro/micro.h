@@ -1,7 +1,13 @@
-// Shared by the micro benchmarks: how a kernel that gives a wrong answer makes the program fail.
+// Shared by the micro benchmarks: the sizes, and how a kernel that gives a wrong answer makes the program fail.
 #pragma once
 
 #include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
 
 namespace berth::micro {
 
@@ -12,6 +18,22 @@ inline int wrong_answers = 0;
 inline void wrong_answer(benchmark::State& state, const char* what) {
   ++wrong_answers;
   state.SkipWithError(what);
+}
+
+/// 100, 1,000, ... up to `most`, or to BERTH_MICRO_MOST of the environment where that is less: the tests set it.
+inline std::vector<std::int64_t> sizes(std::int64_t most = 1'000'000) {
+  const char* text = std::getenv("BERTH_MICRO_MOST");
+  const std::int64_t asked = text ? std::strtoll(text, nullptr, 10) : most;
+  std::vector<std::int64_t> out(1, 100);
+  while (out.back() * 10 <= std::min(most, asked)) out.push_back(out.back() * 10);
+  return out;
+}
+
+/// "node-17"; by += as GCC 12 warns of what it makes of + with a short text.
+inline std::string numbered(const char* prefix, std::uint64_t number) {
+  std::string out(prefix);
+  out += std::to_string(number);
+  return out;
 }
 
 }  // namespace berth::micro

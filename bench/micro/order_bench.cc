@@ -1,6 +1,7 @@
 // Visiting orders. One item is one candidate node.
 #include <algorithm>
 #include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ void BM_GoRandSeed(benchmark::State& state) {
     rand.reseed(++seed);
     benchmark::DoNotOptimize(rand);
   }
+  state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(BM_GoRandSeed);
 
@@ -51,7 +53,26 @@ void BM_NomadShuffle(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK(BM_NomadShuffle)->ArgName("nodes")->RangeMultiplier(10)->Range(100, 1'000'000);
+BENCHMARK(BM_NomadShuffle)->ArgName("nodes")->ArgsProduct({sizes()});
+
+/// Another order than Nomad's, by the C++ library.
+void BM_StdShuffle(benchmark::State& state) {
+  std::vector<std::uint32_t> items(static_cast<std::size_t>(state.range(0)));
+  std::uint64_t seed = 0;
+  const auto order = [&] {
+    std::iota(items.begin(), items.end(), 0u);
+    std::shuffle(items.begin(), items.end(), std::mt19937_64(++seed));
+  };
+  order();
+  if (!is_permutation_of_ascending(items)) return wrong_answer(state, "not a permutation");
+  for (auto _ : state) {
+    order();
+    benchmark::DoNotOptimize(items.data());
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_StdShuffle)->ArgName("nodes")->ArgsProduct({sizes()});
 
 /// Setting an order and visiting the first 14 nodes of it, as a service evaluation at 10,000 nodes does.
 void BM_VisitFourteen(benchmark::State& state) {
@@ -69,13 +90,14 @@ void BM_VisitFourteen(benchmark::State& state) {
     for (std::size_t k = 0; k < 14; ++k) sum += order.at(k);
     benchmark::DoNotOptimize(sum);
   }
+  state.SetItemsProcessed(state.iterations() * 14);
   state.SetLabel(std::string(rank::to_text(provider)));
 }
 BENCHMARK(BM_VisitFourteen)
     ->ArgNames({"provider", "nodes"})
     ->ArgsProduct({{static_cast<long>(rank::OrderProvider::nomad), static_cast<long>(rank::OrderProvider::mix),
                     static_cast<long>(rank::OrderProvider::lazy)},
-                   {10'000, 1'000'000}});
+                   sizes()});
 
 }  // namespace
 }  // namespace berth::micro

@@ -1,5 +1,6 @@
-// Choosing victims for cpu, memory and disk on one node. One item is one choice.
+// One node's ports, devices and victims. One item is one offer or one choice.
 #include <random>
+#include <string>
 
 #include "micro/micro.h"
 #include "preempt/victims.h"
@@ -53,7 +54,78 @@ void BM_PreemptVictims(benchmark::State& state) {
   state.counters["victims"] = static_cast<double>(victims.size());
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(BM_PreemptVictims)->ArgName("allocs")->Arg(10)->Arg(100);
+BENCHMARK(BM_PreemptVictims)->ArgName("allocs")->Arg(10)->Arg(100)->Arg(1000);  // what one node runs
+
+/// A node whose allocations of lower priority hold 100 Mbit/s and a port each, and half of its devices.
+struct HeldNode {
+  std::vector<model::AllocatedResources> held;
+  std::vector<preempt::Candidate> candidates;
+  std::vector<model::NodeDevice> devices;
+  rank::NodePorts ports;
+  rank::NetworkIndex index;
+
+  explicit HeldNode(std::size_t allocs) : held(allocs), candidates(allocs) {
+    model::NodeDevice& device = devices.emplace_back();
+    device.vendor = "nvidia", device.type = "gpu", device.name.assign(1, 'a');
+    for (std::size_t i = 0; i < 2 * allocs; ++i) {
+      model::DeviceInstance& instance = device.instances.emplace_back();
+      instance.id = numbered("gpu-", 10'000 + i);
+      instance.healthy = true;
+    }
+    ports.available.push_back({"eth0", static_cast<std::int64_t>(allocs) * 100});
+    index.start(ports);
+    for (std::size_t i = 0; i < allocs; ++i) {
+      model::AllocatedTask& task = held[i].tasks["task"];
+      model::NetworkResource& network = task.networks.emplace_back();
+      network.device = "eth0", network.mbits = 100;
+      network.reserved_ports.emplace_back().value = static_cast<std::int64_t>(20'000 + i);
+      task.devices.push_back({"nvidia", "gpu", "a", {devices[0].instances[i].id}});
+      index.add(held[i], "");
+      candidates[i].priority = 20 + static_cast<std::int64_t>(10 * (i % 3));
+      candidates[i].resources = &held[i];
+    }
+  }
+};
+
+void BM_PreemptNetwork(benchmark::State& state) {
+  const HeldNode node(static_cast<std::size_t>(state.range(0)));
+  model::NetworkResource ask;
+  ask.mbits = 250;
+  preempt::Scratch scratch;
+  preempt::Victims victims;
+  preempt::choose_for_network(90, ask, node.index, node.candidates, scratch, victims);
+  if (victims.size() != 3) return wrong_answer(state, "250 Mbit/s are those of three");
+  for (auto _ : state) {
+    victims.clear();
+    preempt::choose_for_network(90, ask, node.index, node.candidates, scratch, victims);
+    benchmark::DoNotOptimize(victims.data());
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_PreemptNetwork)->ArgName("allocs")->Arg(10)->Arg(100)->Arg(1000);
+
+/// The node's devices are counted, then four instances offered: per node of a group that asks for devices.
+void BM_DeviceOffer(benchmark::State& state) {
+  const HeldNode node(static_cast<std::size_t>(state.range(0)));
+  match::DeviceRequest request;
+  request.name.type = "gpu";
+  request.count = 4;
+  match::Patterns patterns;
+  const auto offer = [&] {
+    rank::DeviceAccounter accounter(node.devices);
+    for (const model::AllocatedResources& held : node.held)
+      for (const auto& [name, task] : held.tasks)
+        for (const model::AllocatedDevice& device : task.devices) accounter.add(device);
+    return accounter.offer(request, patterns);
+  };
+  const auto first = offer();
+  const std::string expected = node.devices[0].instances[node.held.size()].id;
+  if (!first || first->device.device_ids.size() != 4 || first->device.device_ids[0] != expected)
+    return wrong_answer(state, "not the first free instances");
+  for (auto _ : state) benchmark::DoNotOptimize(offer()->device.device_ids.data());
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_DeviceOffer)->ArgName("allocs")->Arg(4)->Arg(100);
 
 }  // namespace
 }  // namespace berth::micro

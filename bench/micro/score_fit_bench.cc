@@ -63,7 +63,7 @@ void BM_FitArray(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
   state.SetBytesProcessed(state.iterations() * state.range(0) * 40);
 }
-BENCHMARK(BM_FitArray)->ArgName("nodes")->Arg(16)->Arg(1000)->Arg(10'000)->Arg(1'000'000);
+BENCHMARK(BM_FitArray)->ArgName("nodes")->Arg(16)->ArgsProduct({sizes()});
 
 }  // namespace
 }  // namespace berth::micro

@@ -1,9 +1,13 @@
-// Snapshots and commits against the size of the tables. One item is one snapshot, one commit or one placement.
-#include <cstdio>
+// Snapshots, commits and the operations of the tables against their size. One item is one snapshot, one commit, one
+// placement, one row that is written or read.
+#include <numeric>
+#include <random>
+#include <shared_mutex>
 
 #include "micro/micro.h"
 #include "plan/apply.h"
 #include "tables/check.h"
+#include "tables/commit.h"
 
 namespace berth::micro {
 namespace {
@@ -12,7 +16,7 @@ base::Uuid tables_uuid(std::uint64_t kind, std::uint64_t number) {
   return {kind << 32, number * 0x9e3779b97f4a7c15ULL + 1};
 }
 
-/// Nodes of one shape with room for everything, ten plain allocations on each.
+/// Nodes of one shape with room for everything, ten plain allocations on each; a million allocations at most.
 struct TablesCluster {
   tables::StateStore store;
   tables::JobRow job = tables::kNoRow;
@@ -49,7 +53,8 @@ struct TablesCluster {
     tables::Commit commit = store.begin_commit(1);
     tables::PlainAlloc alloc;
     alloc.job = job;
-    for (std::uint64_t i = 0; i < nodes * 10; ++i) {
+    const std::uint64_t allocs = std::max(nodes, std::min<std::uint64_t>(nodes * 10, 1'000'000));
+    for (std::uint64_t i = 0; i < allocs; ++i) {
       alloc.id = tables_uuid(2, next++);
       alloc.node = static_cast<tables::NodeRow>(i % nodes);
       commit.insert_plain(alloc);
@@ -81,7 +86,7 @@ void BM_SnapshotShared(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(cluster.store.snapshot());
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(BM_SnapshotShared)->ArgName("nodes")->Arg(1'000)->Arg(10'000)->Arg(100'000);
+BENCHMARK(BM_SnapshotShared)->ArgName("nodes")->ArgsProduct({sizes()});
 
 /// The first snapshot after a commit of one fact, that commit and the release included.
 void BM_SnapshotAfterCommit(benchmark::State& state) {
@@ -94,7 +99,125 @@ void BM_SnapshotAfterCommit(benchmark::State& state) {
   if (cluster.store.snapshot()->index != index) return wrong_answer(state, "a snapshot is old");
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(BM_SnapshotAfterCommit)->ArgName("nodes")->Arg(1'000)->Arg(10'000)->Arg(100'000);
+BENCHMARK(BM_SnapshotAfterCommit)->ArgName("nodes")->ArgsProduct({sizes()});
+
+struct BySnapshot {
+  template <class Read>
+  static std::int64_t read(tables::StateStore& store, Read read) {
+    const tables::SnapshotRef held = store.snapshot();
+    return read(*held);
+  }
+};
+/// A lock that readers share while they look: no copies, but whoever commits waits for them, and they for each other.
+struct ByLock {
+  static inline std::shared_mutex mutex;
+  template <class Read>
+  static std::int64_t read(tables::StateStore& store, Read read) {
+    const std::shared_lock lock(mutex);
+    return read(store.current());
+  }
+};
+
+/// What a sampled Select reads: the use of fourteen nodes here and there. Several threads, nobody writes.
+template <class Access>
+void BM_ReadFourteen(benchmark::State& state) {
+  static std::unique_ptr<TablesCluster> cluster;
+  if (state.thread_index() == 0) {
+    cluster = std::make_unique<TablesCluster>(10'000);
+    const auto all = Access::read(cluster->store, [](const tables::Snapshot& s) {
+      std::int64_t sum = 0;
+      for (tables::NodeRow row = 0; row < s.nodes.size(); ++row) sum += s.nodes.use[row].cpu_mhz;
+      return sum;
+    });
+    if (all != 10'000 * 10 * 100) wrong_answer(state, "not what the allocations use");
+  }
+  std::uint32_t row = static_cast<std::uint32_t>(state.thread_index()) * 1000;
+  for (auto _ : state)
+    benchmark::DoNotOptimize(Access::read(cluster->store, [&](const tables::Snapshot& s) {
+      std::int64_t sum = 0;
+      for (int i = 0; i < 14; ++i) sum += s.nodes.use[row = (row + 7919) % 10'000].cpu_mhz;
+      return sum;
+    }));
+  state.SetItemsProcessed(state.iterations() * 14);
+  state.SetBytesProcessed(state.iterations() * 14 * static_cast<std::int64_t>(sizeof(tables::NodeUse)));
+  if (state.thread_index() == 0) cluster.reset();
+}
+BENCHMARK_TEMPLATE(BM_ReadFourteen, BySnapshot)->ThreadRange(1, 4)->UseRealTime();
+BENCHMARK_TEMPLATE(BM_ReadFourteen, ByLock)->ThreadRange(1, 4)->UseRealTime();
+
+/// One commit per operation, at nodes and allocations in random order.
+void BM_TableWrites(benchmark::State& state) {
+  enum { kNodeState, kEndAlloc, kInsertAlloc, kFindAlloc };
+  const std::int64_t what = state.range(1);
+  TablesCluster cluster(static_cast<std::uint64_t>(state.range(0)));
+  const auto nodes = static_cast<std::uint32_t>(cluster.store.current().nodes.size());
+  std::vector<tables::AllocRow> order(cluster.next);
+  std::iota(order.begin(), order.end(), 0U);
+  std::shuffle(order.begin(), order.end(), std::mt19937(18));
+  std::size_t turn = 0;
+  std::uint64_t index = 1;
+  bool found = cluster.store.find_alloc(tables_uuid(2, 0)) == 0;  // the index of IDs is made here
+  tables::PlainAlloc alloc;
+  alloc.job = cluster.job;
+  for (auto _ : state) {
+    const tables::AllocRow row = order[turn++ % order.size()];
+    switch (what) {
+      case kNodeState:
+        cluster.store.set_node_state(row % nodes, tables::NodeStatus::ready, turn % 2 == 0, false, ++index);
+        break;
+      case kEndAlloc:
+        cluster.store.set_client_status(
+            row, turn / order.size() % 2 == 0 ? tables::Client::complete : tables::Client::running, ++index);
+        break;
+      case kInsertAlloc:
+        alloc.id = tables_uuid(2, cluster.next++);
+        alloc.node = row % nodes;
+        cluster.store.insert_plain(alloc, ++index);
+        break;
+      default:
+        found &= cluster.store.find_alloc(tables_uuid(2, row)) == row;
+    }
+  }
+  if (!found) return wrong_answer(state, "an allocation is not found by its ID");
+  if (cluster.store.current().allocs.size() != cluster.next) return wrong_answer(state, "allocations are missing");
+  std::vector<std::string> problems;
+  for (tables::NodeRow row = 0; row < std::min(nodes, 100U); ++row)
+    tables::check_node(cluster.store.current(), row, problems);
+  if (!problems.empty()) return wrong_answer(state, "the invariants of a node do not hold");
+  state.SetItemsProcessed(state.iterations());
+  state.SetLabel(what == kNodeState     ? "node state"
+                 : what == kEndAlloc    ? "allocation ends"
+                 : what == kInsertAlloc ? "allocation enters"
+                                        : "allocation by ID");
+}
+BENCHMARK(BM_TableWrites)->ArgNames({"nodes", "case"})->ArgsProduct({sizes(), {0, 1, 2, 3}});
+
+/// Nodes that register: of one shape, each with its own ID, in random order of these.
+void BM_RegisterNodes(benchmark::State& state) {
+  const auto n = static_cast<std::uint64_t>(state.range(0));
+  model::Node shape;
+  shape.id = base::to_text(tables_uuid(1, 0));
+  shape.status = "ready";
+  shape.scheduling_eligibility = "eligible";
+  shape.attributes["kernel.name"] = "linux";
+  shape.node_resources.emplace().memory.memory_mb = 65'536;
+  const auto spec = tables::StateStore::make_spec(shape, true);
+  for (auto _ : state) {
+    tables::StateStore store;
+    for (std::uint64_t i = 0; i < n; ++i)
+      store.add_variant(spec, {.id = {i * 0x9e3779b97f4a7c15ULL | 1, 1},
+                               .name = "node",
+                               .datacenter = {},
+                               .attributes = {},
+                               .meta = {{"rack", i % 2 == 0 ? "even" : "odd"}},
+                               .computed_class = {}});
+    store.sort_nodes();
+    if (store.current().nodes.size() != n || !store.current().nodes.ready(static_cast<tables::NodeRow>(n - 1)))
+      return wrong_answer(state, "a node is missing or not ready");
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_RegisterNodes)->ArgName("nodes")->ArgsProduct({sizes()});
 
 /// Plans of `placements` on as many nodes; `held` = 1 keeps a snapshot alive, so that what is touched is copied.
 void BM_Apply(benchmark::State& state) {
@@ -117,7 +240,7 @@ void BM_Apply(benchmark::State& state) {
   if (cluster.store.current().allocs.size() != cluster.next) return wrong_answer(state, "allocations are missing");
   state.SetItemsProcessed(state.iterations() * count);
 }
-BENCHMARK(BM_Apply)->ArgNames({"nodes", "placements", "held"})->ArgsProduct({{1'000, 100'000}, {1, 100}, {0, 1}});
+BENCHMARK(BM_Apply)->ArgNames({"nodes", "placements", "held"})->ArgsProduct({sizes(), {1, 100}, {0, 1}});
 
 }  // namespace
 }  // namespace berth::micro
