@@ -13,6 +13,15 @@ for workload in quickstart storm nomad-grid; do
   "$berth" run "$workload" --label smoke --quiet --json "$work/run-$workload.json" > /dev/null
 done
 "$berth" run contention --label smoke --quiet --workers 3 --json "$work/run-contention.json" > /dev/null
+"$berth" run nomad-others --label smoke --quiet --json "$work/others-1.json" > /dev/null
+compare="$berth compare quickstart --label smoke --quiet --strategies best-fit,tetris --seeds 2"
+$compare --json "$work/compare-strategies.json" > /dev/null
+$compare --capacity --json "$work/compare-capacity.json" > /dev/null
+$compare --minimum-nodes --json "$work/compare-minimum.json" > /dev/null
+"$berth" compare saturated --label smoke --quiet --seeds 2 --preemption nomad,kubernetes --eligible nomad \
+  --json "$work/compare-preemption.json" > /dev/null
+"$berth" compare quickstart --label smoke --quiet --seeds 2 --strategies best-fit --rebalance cosine --ratio 0.1 \
+  --json "$work/compare-rebalance.json" > /dev/null
 "$berth" gate record -o "$work/baseline-1.json" --repetitions 3 --history "$work/history.jsonl" --quiet > /dev/null
 "$berth" gate compare "$work/baseline-1.json" "$work/run-quickstart.json" --json "$work/gate-1.json" > /dev/null || [ $? -eq 4 ]
 set +e
@@ -30,17 +39,17 @@ def check(kind, value, name, wanted=False):
     return len(problems)
 
 work, failed, files = sys.argv[1], 0, 0
-for kind in ["run", "baseline", "gate"]:
+for kind in ["run", "others", "compare", "baseline", "gate"]:
     for path in glob.glob(f"{work}/{kind}-*.json"):
         value = json.load(open(path))
         failed += check(kind, value, os.path.basename(path))
         files += 1
         # A schema that accepts everything would be none.
-        for key in ["format", "version"]:
+        for key in ["kind" if kind == "compare" else "format", "version"]:
             assert check(kind, {**value, key: "else"}, path, wanted=True) > 0, f"berth-{kind}.json accepts another {key}"
 for line in open(f"{work}/history.jsonl"):
     failed += check("history", json.loads(line), "history.jsonl")
     files += 1
 print(f"{files} files and lines follow their schemas" if failed == 0 else f"{failed} problems")
-sys.exit(failed > 0 or files < 7)
+sys.exit(failed > 0 or files < 13)
 PYTHON
