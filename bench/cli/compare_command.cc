@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <span>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -35,21 +34,22 @@ struct Arguments {
 };
 
 int list_strategies() {
-  for (const strategy::StrategyInfo* info : strategy::registry().all()) {
-    fmt::print("{}\n  {}\n  source: {}; cost: {}\n", info->name, info->formula, info->source, info->cost);
-    for (const strategy::ParameterInfo& p : info->parameters) {
+  const auto list = [](const auto& info) {
+    fmt::print("{}\n  {}\n  source: {}; cost: {}\n", info.name, info.formula, info.source, info.cost);
+  };
+  const auto list_parameters = [](const std::vector<strategy::ParameterInfo>& parameters) {
+    for (const strategy::ParameterInfo& p : parameters) {
       std::string values;
       for (const std::string& choice : p.choices) values += (values.empty() ? "" : "|") + choice;
       fmt::print("  :{}={}  {}{}\n", p.name, p.fallback, p.meaning, values.empty() ? "" : fmt::format(" ({})", values));
     }
-  }
-  const auto list = [](const char* option, const auto& rules) {
-    fmt::print("\nFor {}:\n", option);
-    for (const auto& rule : rules)
-      fmt::print("{}\n  {}\n  source: {}; cost: {}\n", rule.name, rule.formula, rule.source, rule.cost);
   };
-  list("--rebalance", sim::rebalance_rules());
-  list("--preemption", sim::preemption_rules());
+  for (const strategy::StrategyInfo* info : strategy::registry().all()) list(*info), list_parameters(info->parameters);
+  fmt::print("\nFor --rebalance:\n");
+  for (const sim::RebalanceInfo& info : sim::rebalance_rules()) list(info);
+  fmt::print("\nFor --preemption:\n");
+  for (const strategy::PreemptionInfo* info : strategy::preemption_registry().all())
+    list(*info), list_parameters(info->parameters);
   return 0;
 }
 
@@ -267,39 +267,50 @@ Result<Prepared> prepare(const Arguments& arguments, const std::vector<std::stri
   return Prepared{std::move(*html), std::move(*text), std::move(*workload), std::move(*strategies), std::move(*seeds)};
 }
 
-/// Rules side by side, tasks placed by the one strategy; `rule` is where a comparison of this kind keeps its rule.
-template <class Rule>
-Result<std::vector<compare::NamedStrategy>> named_rules(const char* option, std::span<const Rule> rules,
-                                                        const Rule* compare::NamedStrategy::*rule,
+/// Rules side by side, tasks placed by the one strategy. `find` puts the rule of a name where a comparison of its kind
+/// keeps it, or returns what is wrong.
+template <class Find>
+Result<std::vector<compare::NamedStrategy>> named_rules(const char* option,
                                                         const std::vector<compare::NamedStrategy>& placed_by,
-                                                        const std::vector<std::string>& names) {
+                                                        const std::vector<std::string>& names, Find find) {
   if (placed_by.size() != 1)
     return tl::unexpected(InputError{"--strategies", "",
                                      fmt::format("{} is compared with several strategies that place", option),
                                      "name one, e.g. --strategies best-fit"});
-  std::vector<std::string> valid;
-  for (const Rule& one : rules) valid.emplace_back(one.name);
   std::vector<compare::NamedStrategy> out;
   for (const std::string& name : names) {
-    const auto found = std::find_if(rules.begin(), rules.end(), [&](const Rule& one) { return one.name == name; });
-    if (found == rules.end())
-      return tl::unexpected(InputError{option, "", fmt::format("there is no rule '{}'", name.substr(0, 40)),
-                                       strategy::nearest_and_valid(name, valid)});
     compare::NamedStrategy named{name, placed_by.front().spec};
-    named.*rule = &*found;
+    if (const Result<void> found = find(name, named); !found) return tl::unexpected(found.error());
     for (const auto& other : out)
-      if (other.*rule == named.*rule)
+      if (other.name == name)
         return tl::unexpected(InputError{option, "", fmt::format("'{}' is named twice", name), "remove one"});
     out.push_back(std::move(named));
   }
   return out;
 }
 
+Result<void> find_preemption(const std::string& text, compare::NamedStrategy& named) {
+  auto spec = strategy::preemption_registry().parse(text);
+  if (!spec) return tl::unexpected(spec.error());
+  named.rule = std::move(*spec);
+  return {};
+}
+Result<void> find_rebalance(const std::string& name, compare::NamedStrategy& named) {
+  std::vector<std::string> valid;
+  for (const sim::RebalanceInfo& info : sim::rebalance_rules()) {
+    if (info.name == name) named.rebalance = &info;
+    valid.emplace_back(info.name);
+  }
+  if (named.rebalance) return {};
+  return tl::unexpected(InputError{"--rebalance", "", fmt::format("there is no rule '{}'", name.substr(0, 40)),
+                                   strategy::nearest_and_valid(name, valid)});
+}
+
 Result<sim::Budgets> parse_budget(const std::string& text) {
   if (text == "none") return sim::Budgets{};
   if (text == "migrate") return sim::Budgets{.by_migrate = true, .of_each = {}};
   const auto number = base::parse_int64(text);
-  if (!number || *number < 0 || *number >= sim::kNoBudget)
+  if (!number || *number < 0 || *number >= strategy::kNoBudget)
     return tl::unexpected(InputError{"--budget", "", fmt::format("'{}' is no budget", text.substr(0, 40)),
                                      "write none, migrate, or how many tasks of a group may be away at a time"});
   return sim::Budgets{.by_migrate = false, .of_each = static_cast<std::int32_t>(*number)};
@@ -313,12 +324,10 @@ int run_workload_grid(const Arguments& arguments) {
                              : std::vector<std::string>{"nomad-binpack", "best-fit", "worst-fit", "tetris", "least-max",
                                                         "kubernetes-default", "first-fit", "random"});
   if (!prepared) return report_error(prepared.error(), 2);
-  using compare::NamedStrategy;
-  const auto compared = preempts     ? named_rules("--preemption", sim::preemption_rules(), &NamedStrategy::rule,
-                                                   prepared->strategies, arguments.preemption)
-                        : rebalances ? named_rules("--rebalance", sim::rebalance_rules(), &NamedStrategy::rebalance,
-                                                   prepared->strategies, arguments.rebalance)
-                                     : prepared->strategies;
+  const auto compared =
+      preempts     ? named_rules("--preemption", prepared->strategies, arguments.preemption, find_preemption)
+      : rebalances ? named_rules("--rebalance", prepared->strategies, arguments.rebalance, find_rebalance)
+                   : prepared->strategies;
   if (!compared) return report_error(compared.error(), 2);
   const auto budgets = parse_budget(arguments.budget);
   if (!budgets) return report_error(budgets.error(), 2);

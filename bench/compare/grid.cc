@@ -224,14 +224,15 @@ Kind preemption_kind(const sim::Workload& workload, const GridOptions& options) 
   if (options.budgets.of_each) how += fmt::format("; at most {} of a group away at a time", *options.budgets.of_each);
   if (options.budgets.by_migrate) how += "; as many of a group away at a time as its migrate block says";
   return {&preemption_metrics(), how,
-          [how](const NamedStrategy& one) { return fmt::format("{} {}", one.rule->name, how); },
+          [how](const NamedStrategy& one) { return fmt::format("{} {}", one.rule->text(), how); },
           [&workload, &options](const SeedInputs& in, const NamedStrategy& one) {
             return measured_or_error(sim::replay_preemption(in.problem, in.context, in.order,
                                                             {.seed = in.seed,
                                                              .departures = workload.departures,
                                                              .eligible = options.eligible,
                                                              .budgets = options.budgets},
-                                                            strategy::registry(), one.spec, *one.rule));
+                                                            strategy::registry(), one.spec,
+                                                            strategy::preemption_registry(), *one.rule));
           }};
 }
 Kind rebalance_kind(const GridOptions& options) {

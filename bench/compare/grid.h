@@ -18,9 +18,9 @@
 namespace berth::compare {
 
 struct NamedStrategy {
-  std::string name;                           ///< as shown: the spec's text, or the name of a sum in the workload file
-  strategy::StrategySpec spec;                ///< how tasks are placed
-  const sim::PreemptionRule* rule = nullptr;  ///< with a rule: preemption is compared
+  std::string name;             ///< as shown: the spec's text, or the name of a sum in the workload file
+  strategy::StrategySpec spec;  ///< how tasks are placed
+  std::optional<strategy::StrategySpec> rule{};   ///< with a rule: preemption is compared
   const sim::RebalanceInfo* rebalance = nullptr;  ///< with one: moving tasks is compared
 };
 

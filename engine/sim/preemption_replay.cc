@@ -28,6 +28,7 @@ using strategy::TaskClass;
 using Steady = std::chrono::steady_clock;
 
 constexpr std::uint32_t kNobody = UINT32_MAX;
+constexpr std::size_t kBatch = 64;  // nodes a rule is asked about at once
 
 /// One task that arrived.
 struct Task {
@@ -46,13 +47,15 @@ struct Task {
 class Replay {
  public:
   Replay(const PackingProblem& problem, const strategy::Context& context, const std::vector<std::uint32_t>& order,
-         const PreemptionOptions& options, strategy::Ranker& ranker, const PreemptionRule& rule)
+         const PreemptionOptions& options, strategy::Ranker& ranker, const strategy::PreemptionInfo& rule,
+         const strategy::Evictor& evictor)
       : problem_(problem),
         context_(context),
         order_(order),
         options_(options),
         ranker_(ranker),
         rule_(rule),
+        evictor_(evictor),
         fleet_(fleet_of(problem, order, false)),
         on_row_(fleet_.size()),
         random_(static_cast<std::uint64_t>(options.seed), "preemption") {}
@@ -106,8 +109,14 @@ class Replay {
     Row row = 0;
     DeviceMask devices = 0;
     std::vector<std::uint32_t> victims;  ///< tasks
-    NodeKey key{};
-    EvictionCost cost;
+    strategy::NodeKey key{};
+    strategy::EvictionCost cost;
+  };
+  /// One set of devices of one node, about which the rule is asked.
+  struct Question {
+    Row row;
+    DeviceMask devices;
+    std::size_t first, count;  ///< of its candidates
   };
   struct Group {
     std::int32_t budget = 0;
@@ -134,7 +143,7 @@ class Replay {
   }
   /// How many more tasks of its group may go.
   [[nodiscard]] std::int32_t may_go(const Task& task) const {
-    if (task.group == kNobody) return kNoBudget;
+    if (task.group == kNobody) return strategy::kNoBudget;
     return std::max(0, groups_[task.group].budget - groups_[task.group].away);
   }
   void count_away(const Task& task, std::int32_t change) {
@@ -265,18 +274,45 @@ class Replay {
     for (Row row = 0; row < fleet_.size(); ++row)
       if (task.may_run_on(row) && !strategy::excluded(without, row) && may_help(row, task)) rows_.push_back(row);
     const std::size_t n = rows_.size();
-    const bool sampled = rule_.search == NodeSearch::kubernetes;
+    const bool sampled = rule_.search == strategy::NodeSearch::kubernetes;
     const std::size_t from = sampled && n > 1 ? random_.below(n) : 0;
-    const std::size_t wanted = sampled ? kubernetes_candidates(n) : n;
+    const std::size_t wanted = sampled ? strategy::kubernetes_candidates(n) : n;
     std::optional<Decision> best;
     std::size_t found = 0, within_budgets = 0;
-    for (std::size_t i = 0; i < n && !(sampled && found >= wanted && within_budgets > 0); ++i) {
-      auto decision = on_row(rows_[(from + i) % n], asker, task);
-      if (!decision) continue;
-      ++found, within_budgets += decision->cost.beyond_budget == 0;
-      if (!best || std::tie(decision->key, decision->row) < std::tie(best->key, best->row)) best = std::move(decision);
+    const auto enough = [&] { return sampled && found >= wanted && within_budgets > 0; };
+    for (std::size_t i = 0; i < n && !enough();) {
+      questions_.clear(), candidates_.clear(), ids_.clear(), shortages_.clear();
+      for (const std::size_t end = std::min(n, i + kBatch); i < end; ++i) ask(rows_[(from + i) % n], asker, task);
+      for (std::size_t q = 0; q < questions_.size(); ++q)
+        shortages_[q].candidates = std::span(candidates_).subspan(questions_[q].first, questions_[q].count);
+      answers_.resize(questions_.size());
+      evictor_.find(shortages_, answers_, &unproven_);
+      for (std::size_t q = 0; q < questions_.size() && !enough();) {
+        auto decision = best_of_row(q);
+        if (!decision) continue;
+        ++found, within_budgets += decision->cost.beyond_budget == 0;
+        if (!best || std::tie(decision->key, decision->row) < std::tie(best->key, best->row))
+          best = std::move(decision);
+      }
     }
     return best;
+  }
+
+  /// The best answer for the row of question `q`, which moves on to the next row.
+  std::optional<Decision> best_of_row(std::size_t& q) {
+    const Row row = questions_[q].row;
+    std::optional<std::size_t> best;
+    for (; q < questions_.size() && questions_[q].row == row; ++q) {
+      if (!answers_[q]) continue;
+      const auto victims = static_cast<std::int32_t>(answers_[q]->victims.size());
+      if (fleet_.node(row).state.tasks - victims >= fleet_.tasks_max()) continue;
+      if (!best || answers_[q]->key < answers_[*best]->key) best = q;
+    }
+    if (!best) return std::nullopt;
+    const strategy::Eviction& answer = *answers_[*best];
+    Decision out{.row = row, .devices = questions_[*best].devices, .key = answer.key, .cost = answer.cost};
+    for (const std::uint32_t v : answer.victims) out.victims.push_back(ids_[questions_[*best].first + v]);
+    return out;
   }
 
   /// Would the task run here, were nobody else?
@@ -287,25 +323,40 @@ class Replay {
     return task.gpus <= state.device_count;
   }
 
-  /// The best of the sets of devices that the task could get on this node.
-  std::optional<Decision> on_row(Row row, const Task& asker, const TaskClass& task) {
-    ids_.clear();
+  /// Adds the questions about one node: whom to evict, for each set of devices that the task could get there.
+  void ask(Row row, const Task& asker, const TaskClass& task) {
+    here_.clear();
     for (const std::uint32_t id : on_row_[row])
-      if (eligible(asker, task.priority, tasks_[id])) ids_.push_back(id);
-    if (ids_.empty()) return std::nullopt;
-    std::sort(ids_.begin(), ids_.end());
+      if (eligible(asker, task.priority, tasks_[id])) here_.push_back(id);
+    if (here_.empty()) return;
+    std::sort(here_.begin(), here_.end());
     const strategy::Node node = fleet_.node(row);
     const double fit =
         rank::fit_component(rank::FitAlgorithm::binpack, node.used(kCpu) + task.ask[kCpu], node.capacity(kCpu),
                             node.used(kMemory) + task.ask[kMemory], node.capacity(kMemory));
-    std::optional<Decision> best;
     each_device_set(node, task, [&](DeviceMask devices) {
-      auto decision = on_devices(row, node, task, devices);
-      if (!decision) return;
-      decision->key = node_key(rule_.node, decision->cost, fit);
-      if (!best || decision->key < best->key) best = std::move(decision);
+      strategy::Shortage& shortage = shortages_.emplace_back();
+      shortage.ask = task.ask, shortage.free = node.state.free, shortage.capacity = node.state.capacity;
+      shortage.now_ns = now_ns_, shortage.fit_score = fit;
+      shortage.free[kGpu] = 0;
+      for (std::size_t i = 0; i < node.devices.size(); ++i)
+        if ((devices >> i & 1) != 0) shortage.free[kGpu] += node.devices[i];
+      questions_.push_back({row, devices, candidates_.size(), here_.size()});
+      for (const std::uint32_t id : here_) candidates_.push_back(candidate_of(node, id, devices));
+      ids_.insert(ids_.end(), here_.begin(), here_.end());
     });
-    return best;
+  }
+
+  strategy::Evictable candidate_of(const strategy::Node& node, std::uint32_t id, DeviceMask devices) {
+    const TaskClass& task = fleet_.task_class(tasks_[id].task);
+    strategy::Evictable out{.amounts = task.ask,
+                            .priority = task.priority,
+                            .start_ns = tasks_[id].start_ns,
+                            .group = tasks_[id].group,
+                            .may_go = may_go(tasks_[id])};
+    out.amounts[kGpu] = std::popcount(tasks_[id].devices & devices) * task.gpu_milli;
+    if (rule_.fragments) out.fragment_gain = fragment_gain(node, task, tasks_[id].devices);
+    return out;
   }
 
   /// R-STRAT-818: each device for a part of one, the least occupied devices for whole ones, none without GPUs.
@@ -325,33 +376,6 @@ class Replay {
     f(mask);
   }
 
-  std::optional<Decision> on_devices(Row row, const strategy::Node& node, const TaskClass& task, DeviceMask devices) {
-    Shortage shortage{.ask = task.ask, .free = node.state.free, .capacity = node.state.capacity, .candidates = {}};
-    shortage.free[kGpu] = 0;
-    for (std::size_t i = 0; i < node.devices.size(); ++i)
-      if ((devices >> i & 1) != 0) shortage.free[kGpu] += node.devices[i];
-    candidates_.clear();
-    for (const std::uint32_t id : ids_) {
-      const TaskClass& other = fleet_.task_class(tasks_[id].task);
-      Evictable candidate{.amounts = other.ask,
-                          .priority = other.priority,
-                          .start_ns = tasks_[id].start_ns,
-                          .group = tasks_[id].group,
-                          .may_go = may_go(tasks_[id])};
-      candidate.amounts[kGpu] = std::popcount(tasks_[id].devices & devices) * other.gpu_milli;
-      if (rule_.victims == VictimRule::fragments)
-        candidate.fragment_gain = fragment_gain(node, other, tasks_[id].devices);
-      candidates_.push_back(candidate);
-    }
-    shortage.candidates = candidates_;
-    const auto victims = choose_victims(rule_.victims, shortage, &unproven_);
-    if (!victims || node.state.tasks - static_cast<std::int32_t>(victims->size()) >= fleet_.tasks_max())
-      return std::nullopt;
-    Decision out{.row = row, .devices = devices, .cost = cost_of(shortage, *victims, now_ns_)};
-    for (const std::uint32_t v : *victims) out.victims.push_back(ids_[v]);
-    return out;
-  }
-
   double fragment_gain(const strategy::Node& node, const TaskClass& other, DeviceMask devices) {
     if (!context_.fragments || node.devices.empty()) return 0;
     after_.assign(node.devices.begin(), node.devices.end());
@@ -367,7 +391,8 @@ class Replay {
   const std::vector<std::uint32_t>& order_;
   const PreemptionOptions& options_;
   strategy::Ranker& ranker_;
-  const PreemptionRule& rule_;
+  const strategy::PreemptionInfo& rule_;
+  const strategy::Evictor& evictor_;
   strategy::Fleet fleet_;
   std::vector<Task> tasks_;
   std::size_t first_ = 0;  ///< of those that arrived; before it is what was there
@@ -384,9 +409,14 @@ class Replay {
   bool unproven_ = false;
   PreemptionRun out_;
   std::vector<std::uint64_t> excluded_;
-  std::vector<std::uint32_t> ids_;
   std::vector<Row> rows_;
-  std::vector<Evictable> candidates_;
+  std::vector<std::uint32_t> here_;  ///< who may be evicted on one node
+  // One batch: questions, shortages and answers side by side; candidates and their tasks side by side.
+  std::vector<Question> questions_;
+  std::vector<strategy::Shortage> shortages_;
+  std::vector<std::optional<strategy::Eviction>> answers_;
+  std::vector<strategy::Evictable> candidates_;
+  std::vector<std::uint32_t> ids_;
   std::vector<std::int16_t> after_;
 };
 
@@ -395,10 +425,12 @@ class Replay {
 Result<PreemptionRun> replay_preemption(const PackingProblem& problem, const strategy::Context& context,
                                         const std::vector<std::uint32_t>& order, const PreemptionOptions& options,
                                         const strategy::Registry& strategies, const strategy::StrategySpec& spec,
-                                        const PreemptionRule& rule) {
+                                        const strategy::PreemptionRegistry& rules, const strategy::StrategySpec& rule) {
   auto ranker = strategies.make(spec, with_draws(context, options.seed));
   if (!ranker) return tl::unexpected(ranker.error());
-  return Replay(problem, context, order, options, **ranker, rule).run();
+  const auto evictor = rules.make(rule);
+  if (!evictor) return tl::unexpected(evictor.error());
+  return Replay(problem, context, order, options, **ranker, *rules.find(rule.name), **evictor).run();
 }
 
 }  // namespace berth::sim

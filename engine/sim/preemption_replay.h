@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "berth/preemption.h"
 #include "sim/histogram.h"
 #include "sim/packing_replay.h"
-#include "sim/victims.h"
 
 namespace berth::sim {
 
@@ -66,11 +66,10 @@ struct PreemptionRun {
   std::string digest;
 };
 
-/// Errors are those of the ranking strategy. Rows of the fleet are the nodes in `order`.
-[[nodiscard]] Result<PreemptionRun> replay_preemption(const PackingProblem& problem, const strategy::Context& context,
-                                                      const std::vector<std::uint32_t>& order,
-                                                      const PreemptionOptions& options,
-                                                      const strategy::Registry& strategies,
-                                                      const strategy::StrategySpec& spec, const PreemptionRule& rule);
+/// Errors are those of the ranking strategy and of the rule. Rows of the fleet are the nodes in `order`.
+[[nodiscard]] Result<PreemptionRun> replay_preemption(
+    const PackingProblem& problem, const strategy::Context& context, const std::vector<std::uint32_t>& order,
+    const PreemptionOptions& options, const strategy::Registry& strategies, const strategy::StrategySpec& spec,
+    const strategy::PreemptionRegistry& rules, const strategy::StrategySpec& rule);
 
 }  // namespace berth::sim

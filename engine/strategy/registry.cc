@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/edit_distance.h"
 #include "base/text.h"
 #include "strategy/builtin.h"
+#include "strategy/parsing.h"
 
 namespace berth::strategy {
 namespace {
@@ -16,8 +18,8 @@ std::string shown(std::string_view text) {
   return out;
 }
 
-InputError problem_with(std::string_view text, std::string problem, std::string what_to_do) {
-  return {fmt::format("strategy '{}'", shown(text)), "", std::move(problem), std::move(what_to_do)};
+InputError problem_with(const Names& names, std::string_view text, std::string problem, std::string what_to_do) {
+  return {fmt::format("{} '{}'", names.what, shown(text)), "", std::move(problem), std::move(what_to_do)};
 }
 
 }  // namespace
@@ -59,84 +61,88 @@ std::vector<const StrategyInfo*> Registry::all() const {
   return out;
 }
 
-Result<StrategySpec> Registry::parse(std::string_view text) const {
+InputError unknown_name(const Names& names, std::string_view text, std::string_view name) {
+  return problem_with(names, text, fmt::format("there is no such {}", names.what), nearest_and_valid(name, names.all));
+}
+
+Result<StrategySpec> split_spec(const Names& names, std::string_view text) {
   const auto parts = base::split(text, ':');
   StrategySpec spec{std::string(base::trim_space(parts[0])), {}};
-  const StrategyInfo* info = find(spec.name);
-  if (!info) {
-    std::vector<std::string> names;
-    for (const auto& [name, unused] : infos_) names.push_back(name);
-    return tl::unexpected(problem_with(text, "there is no such strategy", nearest_and_valid(spec.name, names)));
-  }
+  if (std::find(names.all.begin(), names.all.end(), spec.name) == names.all.end())
+    return tl::unexpected(unknown_name(names, text, spec.name));
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const std::size_t equals = parts[i].find('=');
     if (equals == std::string_view::npos || equals == 0)
       return tl::unexpected(
-          problem_with(text, fmt::format("'{}' is no parameter", shown(parts[i])), "write name:key=value"));
+          problem_with(names, text, fmt::format("'{}' is no parameter", shown(parts[i])), "write name:key=value"));
     spec.arguments.emplace_back(base::trim_space(parts[i].substr(0, equals)),
                                 base::trim_space(parts[i].substr(equals + 1)));
   }
-  if (auto checked = check(*info, spec); !checked) return tl::unexpected(checked.error());
   return spec;
 }
 
-Result<Parameters> Registry::check(const StrategyInfo& info, const StrategySpec& spec) const {
+Result<Parameters> check_parameters(const Names& names, const StrategySpec& spec,
+                                    const std::vector<ParameterInfo>& parameters, bool weights) {
   std::map<std::string, std::string> values;
-  std::vector<std::string> names;
-  for (const ParameterInfo& parameter : info.parameters) {
-    values[parameter.name] = parameter.fallback;
-    names.push_back(parameter.name);
-  }
+  for (const ParameterInfo& parameter : parameters) values[parameter.name] = parameter.fallback;
+  const auto bad = [&](std::string problem, std::string what_to_do) {
+    return tl::unexpected(problem_with(names, spec.text(), std::move(problem), std::move(what_to_do)));
+  };
   std::map<std::string, bool> given;
   for (const auto& [key, value] : spec.arguments) {
-    if (given[key])
-      return tl::unexpected(
-          problem_with(spec.text(), fmt::format("parameter '{}' is given twice", shown(key)), "remove one"));
+    if (given[key]) return bad(fmt::format("parameter '{}' is given twice", shown(key)), "remove one");
     given[key] = true;
-    const auto parameter = std::find_if(info.parameters.begin(), info.parameters.end(),
-                                        [&](const ParameterInfo& p) { return p.name == key; });
-    if (parameter == info.parameters.end()) {
-      if (!info.open_parameters || !find(key)) {
-        std::vector<std::string> valid = names;
-        if (info.open_parameters)
-          for (const auto& [name, unused] : infos_) valid.push_back(name);
-        return tl::unexpected(problem_with(spec.text(), fmt::format("there is no parameter '{}'", shown(key)),
-                                           nearest_and_valid(key, valid)));
+    const auto parameter =
+        std::find_if(parameters.begin(), parameters.end(), [&](const ParameterInfo& p) { return p.name == key; });
+    const auto cannot_be = [&](std::string what_to_do) {
+      return bad(fmt::format("'{}' cannot be '{}'", shown(key), shown(value)), std::move(what_to_do));
+    };
+    const auto number = base::parse_double(value);
+    if (parameter == parameters.end()) {
+      if (!weights || std::find(names.all.begin(), names.all.end(), key) == names.all.end()) {
+        std::vector<std::string> valid;
+        for (const ParameterInfo& p : parameters) valid.push_back(p.name);
+        if (weights) valid.insert(valid.end(), names.all.begin(), names.all.end());
+        return bad(fmt::format("there is no parameter '{}'", shown(key)), nearest_and_valid(key, valid));
       }
-      const auto weight = base::parse_double(value);
-      if (!weight || !std::isfinite(*weight))
-        return tl::unexpected(problem_with(spec.text(), fmt::format("'{}' is no weight", shown(value)),
-                                           fmt::format("write a number, e.g. {}=0.5", key)));
-      values[key] = value;
-      continue;
-    }
-    if (parameter->reads) {
-      if (!parameter->reads(value))
-        return tl::unexpected(problem_with(spec.text(), fmt::format("'{}' cannot be '{}'", shown(key), shown(value)),
-                                           fmt::format("use {}", parameter->meaning)));
+      if (!number || !std::isfinite(*number))
+        return bad(fmt::format("'{}' is no weight", shown(value)), fmt::format("write a number, e.g. {}=0.5", key));
+    } else if (parameter->reads) {
+      if (!parameter->reads(value)) return cannot_be(fmt::format("use {}", parameter->meaning));
     } else if (!parameter->choices.empty()) {
       if (std::find(parameter->choices.begin(), parameter->choices.end(), value) == parameter->choices.end())
-        return tl::unexpected(problem_with(spec.text(), fmt::format("'{}' cannot be '{}'", shown(key), shown(value)),
-                                           nearest_and_valid(value, parameter->choices)));
-    } else {
-      const auto number = base::parse_double(value);
-      if (!number || !(*number >= parameter->min && *number <= parameter->max))
-        return tl::unexpected(problem_with(spec.text(), fmt::format("'{}' cannot be '{}'", shown(key), shown(value)),
-                                           fmt::format("use {} to {}", parameter->min, parameter->max)));
+        return cannot_be(nearest_and_valid(value, parameter->choices));
+    } else if (!number || !(*number >= parameter->min && *number <= parameter->max)) {
+      return cannot_be(fmt::format("use {} to {}", parameter->min, parameter->max));
     }
     values[key] = value;
   }
   return Parameters(std::move(values));
 }
 
+namespace {
+Names names_of(const Registry& registry) {
+  Names out{"strategy", {}};
+  for (const StrategyInfo* info : registry.all()) out.all.push_back(info->name);
+  return out;
+}
+}  // namespace
+
+Result<StrategySpec> Registry::parse(std::string_view text) const {
+  const Names names = names_of(*this);
+  auto spec = split_spec(names, text);
+  if (!spec) return spec;
+  const StrategyInfo& info = *find(spec->name);
+  if (auto checked = check_parameters(names, *spec, info.parameters, info.open_parameters); !checked)
+    return tl::unexpected(checked.error());
+  return spec;
+}
+
 Result<std::unique_ptr<Ranker>> Registry::make(const StrategySpec& spec, const Context& context) const {
+  const Names names = names_of(*this);
   const StrategyInfo* info = find(spec.name);
-  if (!info) {
-    std::vector<std::string> names;
-    for (const auto& [name, unused] : infos_) names.push_back(name);
-    return tl::unexpected(problem_with(spec.text(), "there is no such strategy", nearest_and_valid(spec.name, names)));
-  }
-  auto parameters = check(*info, spec);
+  if (!info) return tl::unexpected(unknown_name(names, spec.text(), spec.name));
+  auto parameters = check_parameters(names, spec, info->parameters, info->open_parameters);
   if (!parameters) return tl::unexpected(parameters.error());
   return info->make(context, *parameters, *this);
 }

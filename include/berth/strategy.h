@@ -343,7 +343,6 @@ class Registry {
   [[nodiscard]] Result<std::unique_ptr<Ranker>> make(const StrategySpec& spec, const Context& context) const;
 
  private:
-  [[nodiscard]] Result<Parameters> check(const StrategyInfo& info, const StrategySpec& spec) const;
   std::map<std::string, StrategyInfo, std::less<>> infos_;
 };
 

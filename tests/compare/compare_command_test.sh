@@ -53,7 +53,7 @@ done
 expect 2 'says nothing with --experiment' --experiment openb-atc23 --resume "$scratch"
 expect 2 '--pods and --list at once' --experiment openb-atc23 --pods p.csv --list default
 
-expect 2 "there is no rule 'nomat'.*did you mean 'nomad'\? valid: nomad, kubernetes" "$small" --preemption nomat
+expect 2 "there is no such rule; did you mean 'nomad'\? valid: exact-fewest" "$small" --preemption nomat
 expect 2 'several strategies that place' "$small" --preemption nomad --strategies best-fit,worst-fit
 expect 2 '--capacity and --preemption at once' "$small" --capacity --preemption nomad
 expect 2 "'many' is no budget; write none, migrate" "$small" --preemption nomad --budget many
@@ -88,7 +88,7 @@ done
 sed 's/^name = "web"/&\npriority = [20, 90]/; s/nodes = 50/nodes = 8/' "$small" > "$scratch/full.toml"
 printf '[arrivals]\nprocess = "poisson"\nrate_per_s = 1\nclock = "skip"\n' >> "$scratch/full.toml"
 for threads in 1 3; do
-  "$berth" compare --quiet "$scratch/full.toml" --preemption nomad,kubernetes,kubernetes-sampled,exact-lexicographic --budget 1 --seeds 2 --threads $threads \
+  "$berth" compare --quiet "$scratch/full.toml" --preemption nomad,kubernetes,kubernetes-sampled,fewest:node=nomad,exact-lexicographic --budget 1 --seeds 2 --threads $threads \
     --csv "$scratch/evict$threads.csv" > "$scratch/evict$threads" || broken "--preemption failed with $?"
 done
 cmp -s <(grep '^placements digest' "$scratch/evict1") <(grep '^placements digest' "$scratch/evict3") || broken "--preemption depends on threads"

@@ -9,9 +9,26 @@
 #include <tuple>
 
 #include "sim/preemption_replay.h"
+#include "strategy/eviction_rules.h"
 
 namespace berth::sim {
 namespace {
+
+using strategy::choose_victims;
+using strategy::cost_of;
+using strategy::enough;
+using strategy::Evictable;
+using strategy::EvictionCost;
+using strategy::kExactCandidates;
+using strategy::kubernetes_candidates;
+using strategy::node_key;
+using strategy::NodeKey;
+using strategy::NodeRule;
+using strategy::NodeSearch;
+using strategy::preemption_rules;
+using strategy::PreemptionRule;
+using strategy::Shortage;
+using strategy::VictimRule;
 
 using Positions = std::vector<std::uint32_t>;
 using strategy::kGpu;
@@ -281,8 +298,10 @@ PreemptionRun replay(std::size_t nodes, const std::vector<Arrival>& arrivals, co
   problem.jobs = static_cast<std::uint32_t>(arrivals.size());
   std::vector<std::uint32_t> order(nodes);
   std::iota(order.begin(), order.end(), 0U);
+  const auto spec = strategy::preemption_registry().parse(rule);
+  EXPECT_TRUE(spec) << spec.error().line();
   auto run = replay_preemption(problem, problem.context(), order, options, strategy::registry(), {"first-fit", {}},
-                               *find_preemption_rule(rule));
+                               strategy::preemption_registry(), *spec);
   EXPECT_TRUE(run);
   return std::move(*run);
 }
@@ -358,10 +377,10 @@ struct Crowded {
     problem.classes.push_back(task);
     problem.load.push_back({node, static_cast<strategy::ClassId>(problem.classes.size() - 1)});
   }
-  [[nodiscard]] PreemptionRun evict(const PreemptionRule& rule, const std::vector<std::uint32_t>& order,
+  [[nodiscard]] PreemptionRun evict(const char* rule, const std::vector<std::uint32_t>& order,
                                     PreemptionOptions options = {}) const {
-    auto run =
-        replay_preemption(problem, problem.context(), order, options, strategy::registry(), {"first-fit", {}}, rule);
+    auto run = replay_preemption(problem, problem.context(), order, options, strategy::registry(), {"first-fit", {}},
+                                 strategy::preemption_registry(), {rule, {}});
     EXPECT_TRUE(run);
     return std::move(*run);
   }
@@ -388,10 +407,10 @@ TEST(PreemptionReplay, DoesNotDependOnTheOrderOfTheNodesAndGainsByMoreOfThem) { 
       // Nomad's scores of two nodes can be equal with other victims; a sample is one.
       if (rule.node == NodeRule::nomad || rule.search != NodeSearch::all) continue;
       SCOPED_TRACE(std::string(rule.name) + " round " + std::to_string(round));
-      const PreemptionRun run = crowd.evict(rule, order), other = crowd.evict(rule, shuffled);
+      const PreemptionRun run = crowd.evict(rule.name, order), other = crowd.evict(rule.name, shuffled);
       EXPECT_EQ(std::tie(run.victims, run.victim_priorities, run.victim_priority_max),
                 std::tie(other.victims, other.victim_priorities, other.victim_priority_max));
-      const PreemptionRun fewer = crowd.evict(rule, first_nodes(6));
+      const PreemptionRun fewer = crowd.evict(rule.name, first_nodes(6));
       const auto count = [](const PreemptionRun& r) { return static_cast<std::int64_t>(r.victims); };
       ASSERT_GT(run.victims, 0U);
       if (rule.victims == VictimRule::exact_fewest) {
@@ -409,8 +428,7 @@ TEST(PreemptionReplay, DoesNotDependOnTheOrderOfTheNodesAndGainsByMoreOfThem) { 
 TEST(PreemptionReplay, SamplesNodesAsKubernetesDoes) {  // R-STRAT-822
   static_assert(kubernetes_candidates(0) == 100 && kubernetes_candidates(1'009) == 100);
   static_assert(kubernetes_candidates(1'010) == 101 && kubernetes_candidates(5'000) == 500);
-  const PreemptionRule &all = *find_preemption_rule("kubernetes"),
-                       &sampled = *find_preemption_rule("kubernetes-sampled");
+  const char *const all = "kubernetes", *const sampled = "kubernetes-sampled";
   // One node of 300 has a victim of priority 12, the others of 20: 100 of them in a row are looked at.
   Crowded crowd(300);
   for (std::uint32_t node = 0; node < 300; ++node) crowd.load(node, 10, 1, node == 33 ? 12 : 20);
@@ -442,8 +460,8 @@ TEST(PreemptionReplay, SamplesOnUntilABudgetHolds) {
                             {.due_ns = 2, .task = 0, .count = 1, .job = 2}};
   crowd.problem.jobs = 3;
   for (std::int64_t seed = 1; seed <= 10; ++seed) {
-    const PreemptionRun run = crowd.evict(*find_preemption_rule("kubernetes-sampled"), first_nodes(250),
-                                          {.seed = seed, .budgets = {.by_migrate = true}});
+    const PreemptionRun run =
+        crowd.evict("kubernetes-sampled", first_nodes(250), {.seed = seed, .budgets = {.by_migrate = true}});
     EXPECT_EQ(run.victims, 1U);
     EXPECT_EQ(run.victim_priorities, 25);
     EXPECT_EQ(run.beyond_budget, 0U);
@@ -468,7 +486,7 @@ TEST(PreemptionReplay, KubernetesSparesWhoIsAtItsBudget) {
   problem.jobs = 4;
   const auto run = [&](const char* rule, Budgets budgets) {
     auto out = replay_preemption(problem, problem.context(), {0, 1, 2}, {.budgets = budgets}, strategy::registry(),
-                                 {"first-fit", {}}, *find_preemption_rule(rule));
+                                 {"first-fit", {}}, strategy::preemption_registry(), {rule, {}});
     EXPECT_TRUE(out);
     EXPECT_EQ(out->victims, 2U);
     return std::pair(out->victim_priorities, out->beyond_budget);
@@ -505,8 +523,8 @@ TEST(PreemptionReplay, FreesDevicesNotThousandths) {  // R-STRAT-818
                       {.due_ns = 2, .task = 2, .count = 1, .job = 2}};
   problem.jobs = 3;
   for (const PreemptionRule& rule : preemption_rules()) {
-    const auto run =
-        replay_preemption(problem, problem.context(), {0}, {}, strategy::registry(), {"first-fit", {}}, rule);
+    const auto run = replay_preemption(problem, problem.context(), {0}, {}, strategy::registry(), {"first-fit", {}},
+                                       strategy::preemption_registry(), {rule.name, {}});
     ASSERT_TRUE(run);
     EXPECT_EQ(run->victims, 2U) << rule.name;
     if (rule.node != NodeRule::run_time) {  // the 50 has run shorter
@@ -514,6 +532,70 @@ TEST(PreemptionReplay, FreesDevicesNotThousandths) {  // R-STRAT-818
     }
     EXPECT_EQ(run->running, 2U) << rule.name;
   }
+}
+
+struct YoungestFirst {
+  std::optional<strategy::Victims> victims(const Shortage& s) const {
+    std::vector<std::uint32_t> order(s.candidates.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return s.candidates[a].start_ns > s.candidates[b].start_ns;
+    });
+    strategy::Victims out;
+    for (std::size_t i = 0; i < order.size() && !enough(s, out); ++i) out.push_back(order[i]);
+    if (!enough(s, out)) return std::nullopt;
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+  NodeKey node_key(const Shortage&, const EvictionCost& cost) const { return {cost.run_time_s}; }
+};
+/// Names somebody who is not there.
+struct Careless {
+  std::optional<strategy::Victims> victims(const Shortage& s) const {
+    return strategy::Victims{static_cast<std::uint32_t>(s.candidates.size())};
+  }
+  NodeKey node_key(const Shortage&, const EvictionCost&) const { return {}; }
+};
+
+TEST(PreemptionRegistry, TakesRulesOfOnesOwn) {
+  strategy::PreemptionRegistry rules = strategy::preemption_registry();
+  rules.add("youngest-first", "latest start first", YoungestFirst{});
+  rules.add("careless", "", Careless{});
+  PackingProblem problem;
+  problem.models = {""};
+  problem.nodes.assign(1, {{10, 10, 0, 0}, 0, 0});
+  problem.node_classes = {"n"};
+  for (const std::int32_t priority : {10, 20, 60}) {
+    strategy::TaskClass task;
+    task.ask = {5, 1, 0, 0}, task.priority = priority;
+    problem.classes.push_back(task);
+  }
+  for (std::uint32_t i = 0; i < 3; ++i) problem.arrivals.push_back({.due_ns = i, .task = i, .count = 1, .job = i});
+  problem.jobs = 3;
+  const auto run = [&](const char* rule) {
+    return *replay_preemption(problem, problem.context(), {0}, {}, strategy::registry(), {"first-fit", {}}, rules,
+                              {rule, {}});
+  };
+  EXPECT_EQ(run("youngest-first").victim_priorities, 20 + 10);  // the 20 evicts the 10 in turn
+  EXPECT_EQ(run("lexicographic").victim_priorities, 10);
+  EXPECT_EQ(run("careless").victims, 0U);  // no answer: nobody is evicted
+}
+
+TEST(PreemptionRegistry, NamesTheNearestAndComparesNodesByAnyRule) {
+  const auto& rules = strategy::preemption_registry();
+  EXPECT_EQ(rules.all().size(), preemption_rules().size());
+  for (const auto& [text, words] : {std::pair{"nomat", "there is no such rule; did you mean 'nomad'? valid: exact-"},
+                                    {"fewest:nod=nomad", "did you mean 'node'? valid: node"},
+                                    {"fewest:node=fewer", "did you mean 'fewest'? valid: nomad, kubernetes"},
+                                    {"fewest:node", "write name:key=value"}}) {
+    const auto spec = rules.parse(text);
+    ASSERT_FALSE(spec) << text;
+    EXPECT_NE(spec.error().line().find(words), std::string::npos) << spec.error().line();
+  }
+  // The node with the fewest by its victims, and with the least run time by the node.
+  const std::vector<Arrival> arrivals = {{3, 10}, {3, 10}, {4, 30}, {10, 20}, {5, 60}};
+  EXPECT_EQ(replay(2, arrivals, "lexicographic").victims, 2U);
+  EXPECT_EQ(replay(2, arrivals, "lexicographic:node=least-run-time").victims, 1U);
 }
 
 }  // namespace

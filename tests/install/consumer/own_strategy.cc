@@ -1,6 +1,7 @@
 #include "own_strategy.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace {
 
@@ -26,7 +27,26 @@ struct OwnLeastMax {
   }
 };
 
+struct YoungestFirst {
+  std::optional<Victims> victims(const Shortage& shortage) const {
+    Victims order(shortage.candidates.size()), out;
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return shortage.candidates[a].start_ns > shortage.candidates[b].start_ns;
+    });
+    for (std::size_t i = 0; i < order.size() && !enough(shortage, out); ++i) out.push_back(order[i]);
+    if (!enough(shortage, out)) return std::nullopt;
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+  NodeKey node_key(const Shortage&, const EvictionCost& cost) const { return {cost.run_time_s}; }
+};
+
 }  // namespace
+
+void add_youngest_first(PreemptionRegistry& registry) {
+  registry.add("youngest-first", "latest start first; least run time lost", YoungestFirst{});
+}
 
 void add_own_least_max(Registry& registry) {
   registry.add("own-least-max", "min of the greatest share", OwnLeastMax{});

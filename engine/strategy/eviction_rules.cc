@@ -1,4 +1,4 @@
-#include "sim/victims.h"
+#include "strategy/eviction_rules.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,15 +10,10 @@
 #include "preempt/victims.h"
 #include "rank/components.h"
 
-namespace berth::sim {
+namespace berth::strategy {
 namespace {
 
-using strategy::kCpu;
-using strategy::kDimensions;
-using strategy::kDisk;
-using strategy::kGpu;
-using strategy::kMemory;
-using Positions = std::vector<std::uint32_t>;
+using Positions = Victims;
 using Wide = std::array<std::int64_t, kDimensions>;
 
 /// What is missing, negative where there is more than enough.
@@ -27,10 +22,10 @@ Wide missing_of(const Shortage& s) {
   for (std::size_t d = 0; d < kDimensions; ++d) out[d] = std::int64_t{s.ask[d]} - s.free[d];
   return out;
 }
-void subtract(Wide& from, const strategy::Amounts& amounts) {
+void subtract(Wide& from, const Amounts& amounts) {
   for (std::size_t d = 0; d < kDimensions; ++d) from[d] -= amounts[d];
 }
-void add(Wide& to, const strategy::Amounts& amounts) {
+void add(Wide& to, const Amounts& amounts) {
   for (std::size_t d = 0; d < kDimensions; ++d) to[d] += amounts[d];
 }
 bool met(const Wide& missing) {
@@ -370,7 +365,7 @@ std::vector<bool> beyond_budget(const Shortage& s) {
   return out;
 }
 
-std::optional<std::vector<std::uint32_t>> choose_victims(VictimRule rule, const Shortage& s, bool* unproven) {
+std::optional<Victims> choose_victims(VictimRule rule, const Shortage& s, bool* unproven) {
   if (met(missing_of(s))) return Positions{};
   if (!enough(s, all_of(s))) return std::nullopt;
   switch (rule) {
@@ -446,10 +441,4 @@ NodeKey node_key(NodeRule rule, const EvictionCost& cost, double fit_score) {
 
 std::span<const PreemptionRule> preemption_rules() { return kRules; }
 
-const PreemptionRule* find_preemption_rule(const std::string& name) {
-  for (const PreemptionRule& rule : kRules)
-    if (name == rule.name) return &rule;
-  return nullptr;
-}
-
-}  // namespace berth::sim
+}  // namespace berth::strategy

@@ -1,36 +1,16 @@
-// Whom to evict from one node, by interchangeable rules (R-STRAT-801 to 817), as pure functions over amounts.
-//
-// The fourth amount is thousandths of GPU on the devices that are asked about: which devices these are is the caller's
-// choice (R-STRAT-818). Candidates are eligible ones only, in the order of their ids; a lower position wins ties.
-// "Enough" means free + the victims' amounts >= ask in every dimension.
+// Berth's own preemption rules (R-STRAT-801 to 824): whom to evict from one node, as pure functions over amounts, and
+// how nodes compare. The contract is in berth/preemption.h; preemption_registry.cc pairs them by name.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "berth/fleet.h"
+#include "berth/preemption.h"
 
-namespace berth::sim {
-
-inline constexpr std::int32_t kNoBudget = INT32_MAX;
-
-struct Evictable {
-  strategy::Amounts amounts{};
-  std::int32_t priority = 0;
-  std::int64_t start_ns = 0;
-  double fragment_gain = 0;         ///< F(node) - F(node without it), for VictimRule::fragments
-  std::uint32_t group = 0;          ///< whose disruption budget it counts against
-  std::int32_t may_go = kNoBudget;  ///< how many more of the group its budget lets go now; the same for all of a group
-};
-
-struct Shortage {
-  strategy::Amounts ask{}, free{}, capacity{};  ///< free may be below ask, or below 0
-  std::span<const Evictable> candidates;
-};
+namespace berth::strategy {
 
 /// With up to kExactCandidates candidates the exact rules give the optimum, among equals the smallest list of
 /// positions, however long that takes. With more they look at no more than kExactSteps partial choices, in an order
@@ -55,29 +35,14 @@ enum class VictimRule : std::uint8_t {
   exact_lexicographic,  ///< of 815: (highest, sum of priorities, count, overshoot)
 };
 
-/// Positions of the victims, ascending; empty when nobody has to go; nothing when all of them are not enough.
-/// `unproven`, where given, is set when an exact rule was cut off, and left alone otherwise.
-[[nodiscard]] std::optional<std::vector<std::uint32_t>> choose_victims(VictimRule rule, const Shortage& shortage,
-                                                                       bool* unproven = nullptr);
+/// Empty when nobody has to go; nothing when all of them are not enough. `unproven`, where given, is set when an exact
+/// rule was cut off, and left alone otherwise.
+[[nodiscard]] std::optional<Victims> choose_victims(VictimRule rule, const Shortage& shortage,
+                                                    bool* unproven = nullptr);
 
 /// Per candidate: is it beyond its group's budget? A budget covers so many of the group's candidates, the most
 /// important first (R-STRAT-812). Empty when no candidate has a budget.
 [[nodiscard]] std::vector<bool> beyond_budget(const Shortage& shortage);
-
-/// What a choice costs (R-STRAT-801).
-struct EvictionCost {
-  std::size_t count = 0;
-  std::size_t beyond_budget = 0;  ///< victims beyond their disruption budget
-  std::int64_t priorities = 0;
-  std::int32_t highest = 0;               ///< 0 without victims
-  double overshoot = 0;                   ///< sum over dimensions of max(0, free + freed - ask) / capacity
-  double run_time_s = 0;                  ///< sum of now - start
-  std::int64_t latest_of_highest_ns = 0;  ///< earliest start among the victims of the highest priority
-};
-[[nodiscard]] EvictionCost cost_of(const Shortage& shortage, std::span<const std::uint32_t> victims,
-                                   std::int64_t now_ns);
-
-[[nodiscard]] bool enough(const Shortage& shortage, std::span<const std::uint32_t> victims);
 
 /// How one node is chosen among those where victims were found (R-STRAT-821 to 823); ties: the node visited first.
 enum class NodeRule : std::uint8_t {
@@ -90,20 +55,9 @@ enum class NodeRule : std::uint8_t {
   overshoot,       ///< least overshoot
   run_time,        ///< least run time lost
 };
-/// Smaller is better, compared in order.
-using NodeKey = std::array<double, 5>;
 [[nodiscard]] NodeKey node_key(NodeRule rule, const EvictionCost& cost, double fit_score);
 
-/// Which nodes are looked at for victims.
-enum class NodeSearch : std::uint8_t {
-  all,         ///< every node
-  kubernetes,  ///< R-STRAT-822: from a random one on, round-robin, until enough candidates were found
-};
-/// kube-scheduler's defaults: the search over n nodes that may help ends with max(10 % of n, 100) nodes on which
-/// evicting helps, one of them without going beyond a budget (minCandidateNodesPercentage, minCandidateNodesAbsolute).
-[[nodiscard]] constexpr std::size_t kubernetes_candidates(std::size_t n) { return n / 10 > 100 ? n / 10 : 100; }
-
-/// A preemption strategy by name.
+/// A pair of them by name.
 struct PreemptionRule {
   const char* name;
   VictimRule victims;
@@ -112,6 +66,5 @@ struct PreemptionRule {
   const char *formula, *source, *cost;  ///< cost per node that is looked at, m candidates there
 };
 [[nodiscard]] std::span<const PreemptionRule> preemption_rules();
-[[nodiscard]] const PreemptionRule* find_preemption_rule(const std::string& name);
 
-}  // namespace berth::sim
+}  // namespace berth::strategy
