@@ -229,10 +229,12 @@ TEST(Run, LatencyCountsFromTheDueTime) {
   const RunResult result = run(text);
   EXPECT_EQ(result.placed, 900U);
   const auto elapsed_ns = static_cast<std::int64_t>(result.elapsed_s * 1e9);
-  EXPECT_GT(result.latency.total.max(), elapsed_ns / 2);
+  // 300 evaluations of three placements, one after the other: the last one waits for all others to be decided.
+  const double decided_ns =
+      result.latency.schedule.mean() * 900 / 3 - static_cast<double>(result.latency.schedule.max());
+  EXPECT_GE(static_cast<double>(result.latency.queue.max()) * 1.01, decided_ns);
   EXPECT_LE(result.latency.total.max(), elapsed_ns);
-  EXPECT_GT(result.latency.total.percentile(50), elapsed_ns / 20);
-  EXPECT_LT(result.latency.schedule.percentile(50), result.latency.total.percentile(50));
+  EXPECT_LT(10 * result.latency.schedule.percentile(50), result.latency.total.percentile(50));
   EXPECT_GE(result.latency.total.max(), result.latency.queue.max());
 }
 
