@@ -78,10 +78,12 @@ std::string stage_lines(const StageTable& table) {
                   "time", "p50", "p90", "p99", "evals", "count", "ns per", "unit", "B per", "GB/s");
   out += roofline ? fmt::format(" {:>9} {:>7}\n", "roofline", "times") : "\n";
   for (const StageRow& row : table.rows) {
+    const auto latency = [&](double percent) {  // a job is compiled outside its evaluations
+      return row.evaluations == 0 ? "-" : time_words(row.latency->percentile(percent));
+    };
     out += fmt::format("  {:<10} {:>5.1f} % {:>10} {:>10} {:>10} {:>10} {:>10} {:>13} {:>9} {:<11}",
                        base::to_text(row.stage), 100 * row.share, (row.estimated ? "~" : "") + ns_words(row.ns),
-                       time_words(row.latency->percentile(50)), time_words(row.latency->percentile(90)),
-                       time_words(row.latency->percentile(99)), grouped(row.evaluations), grouped(row.count),
+                       latency(50), latency(90), latency(99), grouped(row.evaluations), grouped(row.count),
                        short_number(row.ns_per_unit()), row.unit);
     if (row.cost && row.count > 0)
       out += fmt::format(" {:>8} {:>7}", short_number(row.cost->all_bytes()),

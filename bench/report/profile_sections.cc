@@ -154,9 +154,12 @@ void profile_sections(const std::vector<const Input*>& inputs, Document& out) {
     section.facts.emplace_back("profiled",
                                fmt::format("{} evaluations, {} placements, {} busy", time_of(value["evaluations"], ""),
                                            time_of(value["placed"], ""), time_of(value["busy_seconds"], "s")));
-    if (const json::Value& share = value["overhead"]["share"]; share.is_number())
-      section.facts.emplace_back("overhead", fmt::format("{:.1f} % of the time is the profile's own, as measured",
-                                                         std::max(0.0, 100 * share.as_double())));
+    if (const json::Value& overhead = value["overhead"]; overhead["share"].is_number())
+      section.facts.emplace_back("overhead",
+                                 fmt::format("{:+.2f} % ± {:.2f} of processor time is the profile's own, as measured",
+                                             100 * overhead["share"].as_double(), 100 * overhead["error"].as_double()));
+    else if (value["no_overhead"].is_string())
+      section.facts.emplace_back("overhead", "not measured: " + value["no_overhead"].as_string());
     section.facts.emplace_back("decisions", value["decisions_digest"].as_string());
 
     const json::Value& outside = value["outside"];
@@ -189,11 +192,13 @@ void profile_sections(const std::vector<const Input*>& inputs, Document& out) {
     latency.series = {{"p50", {}, false, 0}, {"p99", {}, false, 1}};
     for (const json::Value& stage : value["stages"].items()) {
       const json::Value& l = stage["latency_ns"];
+      const auto latency_of = [&](const char* percentile) {  // a job is compiled outside its evaluations
+        return stage["evaluations"].as_int() == 0 ? "-" : time_of(l[percentile], "ns");
+      };
       table.rows.push_back({stage["stage"].as_string(), fmt::format("{:.1f} %", 100 * stage["share"].as_double()),
                             (stage["estimated"].as_bool() ? "~" : "") + time_of(stage["seconds"], "s"),
-                            time_of(l["p50"], "ns"), time_of(l["p99"], "ns"), time_of(l["max"], "ns"),
-                            time_of(stage["evaluations"], ""), time_of(stage["ns_per_unit"], "ns"),
-                            stage["unit"].as_string(),
+                            latency_of("p50"), latency_of("p99"), latency_of("max"), time_of(stage["evaluations"], ""),
+                            time_of(stage["ns_per_unit"], "ns"), stage["unit"].as_string(),
                             stage["bytes_per_unit"].is_number() ? time_of(stage["bytes_per_unit"], "B") : "-"});
       if (bounded) {
         const double least = stage["roofline_ns_per_unit"].as_double(kNone);

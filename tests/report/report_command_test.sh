@@ -23,6 +23,7 @@ ratio=$(sed -nE 's/^ +"nodes_evaluated": ([0-9]+),/\1/p' "$scratch/first.json" "
   awk 'NR == 1 {first = $1} NR == 2 {printf "%.2fx", $1 / first}')
 grep -E '^  nodes evaluated ' "$scratch/all.txt" | head -n 1 | grep -qF " $ratio" || broken "nodes evaluated: no ratio $ratio"
 grep -qE '^  rank +75.0 % +~300 ms +2.00 us +9.00 us .* 86 B +2.5 ns +5.00x ' "$scratch/all.txt" || broken "the profile lacks its stage"
+grep -qF '+1.20 % ± 0.40 of processor time' "$scratch/all.txt" || broken "the profile lacks its overhead"
 grep -qE '^  128 MiB +8 GB/s +20.00 ns +110.00 ns' "$scratch/all.txt" || broken "the profile lacks this machine's memory"
 grep -qE '^  1 +10 +20 +31.5 +found$' "$scratch/all.txt" || broken "the load lacks its knee"
 # One file alone: its numbers are those that berth run printed.

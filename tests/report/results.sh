@@ -40,7 +40,7 @@ make_results() {
     {"stage": "commit", "what": "into the tables", "share": 0.25, "seconds": 0.1, "estimated": false, "evaluations": 100,
       "latency_ns": '$latency', "count": 100, "unit": "placement", "ns_per_unit": 70}]'
   echo '{"format": "berth-profile", '"$head"', "evaluations": 100, "placed": 200, "busy_seconds": 0.4, "decisions_digest": "0f",
-    "overhead": {"share": 0.012}, "stages": '"$stages"', "roofline": [{"bytes": 32768, "read_gb_per_s": 64, "random_line_ns": 1.25,
+    "overhead": {"share": 0.012, "error": 0.004}, "stages": '"$stages"', "roofline": [{"bytes": 32768, "read_gb_per_s": 64, "random_line_ns": 1.25,
     "dependent_line_ns": 1.5}, {"bytes": 134217728, "read_gb_per_s": 8, "random_line_ns": 20, "dependent_line_ns": 110}], "slowest": [{"evaluation": "7.0", "service_ns": 12000, "queue_ns": 10,
     "placed": 2, "dominated_by": "rank", "why": "rank 90 %", "reproduce": "berth profile w --only 7.0",
     "stages_ns": {"rank": 10800, "commit": 900}}]}' > "$scratch/profile.json"
