@@ -79,6 +79,10 @@ Result<std::vector<List>> lists_of(const Arguments& arguments) {
   }
   for (const std::string& name :
        arguments.lists.empty() ? std::vector<std::string>{"default", "cpu050"} : arguments.lists) {
+    const std::vector<std::string> valid = {"default", "cpu050", "gpushare40", "gpuspec33", "multigpu20"};
+    if (std::find(valid.begin(), valid.end(), name) == valid.end())
+      return tl::unexpected(InputError{"--list", "", fmt::format("there is no list '{}'", name.substr(0, 40)),
+                                       strategy::nearest_and_valid(name, valid)});
     const std::string file = "openb_pod_list_" + name;
     auto path = sim::fetched_data("", "openb", file + ".csv");
     if (!path) return tl::unexpected(path.error());

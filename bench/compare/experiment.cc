@@ -72,12 +72,6 @@ std::vector<double> column_of(const ExperimentResult& result, std::size_t strate
   return out;
 }
 
-std::string padded(const std::string& text, std::size_t width) {
-  std::size_t shown = 0;
-  for (const char c : text) shown += (static_cast<unsigned char>(c) & 0xc0) != 0x80;  // "±" is two bytes
-  return shown >= width ? text : std::string(width - shown, ' ') + text;
-}
-
 double rate_of(const ExperimentResult& result, std::size_t strategy) {
   double arrivals = 0, seconds = 0;
   for (std::size_t seed = 0; seed < result.seeds.size(); ++seed) {
@@ -261,48 +255,53 @@ std::vector<Agreement> check_published(const ExperimentResult& result, const std
   return out;
 }
 
+namespace {
+/// Mean and deviation of one strategy at one percentage.
+std::string cell_of(const ExperimentResult& result, std::size_t strategy, std::size_t percent,
+                    std::vector<double> sim::OpenbSeries::*series) {
+  return plus_minus(summarise(column_of(result, strategy, percent, series)), 2);
+}
+}  // namespace
+
 std::string experiment_table(const ExperimentResult& result) {
   using Series = sim::OpenbSeries;
-  std::string out = fmt::format("{}{}: {} nodes, {} GPUs, {} tasks; {} seeds; mean ± standard deviation\n", result.list,
-                                result.partial ? " (PARTIAL: interrupted)" : "", result.nodes, result.gpus,
-                                result.tasks, result.seeds.size());
-  out += fmt::format("  {:<18}{:>16}{:>16}{:>16}{:>16}{:>12}{:>9}{:>9}\n", "strategy", "allocated 100", "allocated end",
-                     "fragments 50", "fragments 100", "decisions/s", "p50 us", "p99 us");
+  TableRows rows = {{"strategy", "allocated 100", "allocated end", "fragments 50", "fragments 100", "decisions/s",
+                     "p50 us", "p99 us"}};
   for (std::size_t s = 0; s < result.strategies.size(); ++s) {
     const sim::Histogram latency = latency_of(result, s);
-    const auto cell = [&](std::size_t percent, std::vector<double> Series::*series) {
-      return padded(plus_minus(summarise(column_of(result, s, percent, series)), 2), 16);
-    };
-    out += fmt::format("  {:<18}{}{}{}{}{:>12.0f}{:>9.2f}{:>9.2f}\n", result.strategies[s],
-                       cell(100, &Series::allocation), cell(130, &Series::allocation),
-                       cell(50, &Series::fragment_ratio), cell(100, &Series::fragment_amount), rate_of(result, s),
-                       static_cast<double>(latency.percentile(50)) / 1e3,
-                       static_cast<double>(latency.percentile(99)) / 1e3);
+    rows.push_back({result.strategies[s], cell_of(result, s, 100, &Series::allocation),
+                    cell_of(result, s, 130, &Series::allocation), cell_of(result, s, 50, &Series::fragment_ratio),
+                    cell_of(result, s, 100, &Series::fragment_amount), fmt::format("{:.0f}", rate_of(result, s)),
+                    fmt::format("{:.2f}", static_cast<double>(latency.percentile(50)) / 1e3),
+                    fmt::format("{:.2f}", static_cast<double>(latency.percentile(99)) / 1e3)});
   }
-  out +=
-      "  allocated: % of all GPUs when 100 % (and at the end 130 %) of them were asked for; fragments 50: % of the "
-      "idle\n"
-      "  GPU that a typical task cannot use at 50 %; fragments 100: the same at 100 % in % of all GPUs\n";
-  out += fmt::format("  {} runs in {:.2f} s\n", result.runs.size(), result.elapsed_s);
-  return out;
+  return fmt::format("{}{}: {} nodes, {} GPUs, {} tasks; {} seeds; mean ± standard deviation\n", result.list,
+                     result.partial ? " (PARTIAL: interrupted)" : "", result.nodes, result.gpus, result.tasks,
+                     result.seeds.size()) +
+         text_table(rows) +
+         "  allocated: % of all GPUs when 100 % (and at the end 130 %) of them were asked for; fragments 50: % of the "
+         "idle\n"
+         "  GPU that a typical task cannot use at 50 %; fragments 100: the same at 100 % in % of all GPUs\n" +
+         fmt::format("  {} runs in {:.2f} s\n", result.runs.size(), result.elapsed_s);
 }
 
 std::string agreement_table(const std::vector<Agreement>& agreement) {
-  std::string out = fmt::format("  {:<24}{:<18}{:>12}{:>16}{:>10}{:>12}  {}\n", "published rows", "strategy",
-                                "rows equal", "columns equal", "digests", "gap", "verdict");
+  TableRows rows = {{"published rows", "strategy", "rows equal", "columns equal", "digests", "gap", "verdict",
+                     "means at 100 and the end (published)"}};
   for (const Agreement& a : agreement) {
-    const std::string verdict = a.deterministic ? (a.holds() ? (a.rows > 0 ? "equal" : "no published rows") : "DIFFERS")
-                                : a.rows == 0   ? "no published rows"
-                                              : fmt::format("{}: means {:.2f} and {:.2f}, published {:.2f} and {:.2f}",
-                                                            a.holds() ? "within 0.5" : "DIFFERS", a.mean_100,
-                                                            a.mean_final, a.mean_100_published, a.mean_final_published);
-    out += fmt::format("  {:<24}{:<18}{:>12}{:>16}{:>10}{:>12.3g}  {}\n", a.list, a.strategy,
-                       a.deterministic ? fmt::format("{} of {}", a.rows_equal, a.rows) : "by mean",
-                       fmt::format("{} of {}", a.columns_equal, a.columns),
-                       a.digests == 0 ? "-" : fmt::format("{} of {}", a.digests - a.digests_wrong.size(), a.digests),
-                       std::max(a.allocation_gap, a.ratio_gap), verdict);
+    const char* const verdict = a.rows == 0 && a.holds() ? "no published rows"
+                                : !a.holds()             ? "DIFFERS"
+                                : a.deterministic        ? "equal"
+                                                         : "within 0.5";
+    rows.push_back({a.list, a.strategy, a.deterministic ? fmt::format("{} of {}", a.rows_equal, a.rows) : "by mean",
+                    fmt::format("{} of {}", a.columns_equal, a.columns),
+                    a.digests == 0 ? "-" : fmt::format("{} of {}", a.digests - a.digests_wrong.size(), a.digests),
+                    fmt::format("{:.3g}", std::max(a.allocation_gap, a.ratio_gap)), verdict,
+                    a.rows == 0 ? "-"
+                                : fmt::format("{:.2f}, {:.2f} ({:.2f}, {:.2f})", a.mean_100, a.mean_final,
+                                              a.mean_100_published, a.mean_final_published)});
   }
-  return out;
+  return text_table(rows);
 }
 
 std::string digest_lines(const ExperimentResult& result) {
@@ -373,22 +372,18 @@ std::string curves_csv(const ExperimentResult& result) {
 
 std::string experiment_markdown(const ExperimentResult& result, const std::vector<Agreement>& agreement) {
   using Series = sim::OpenbSeries;
-  std::string out =
-      fmt::format("| {} | allocated at 100 % | at the end | fragments at 50 % | published rows equal |\n", result.list);
-  out += "|---|---|---|---|---|\n";
+  TableRows rows = {{result.list, "allocated at 100 %", "at the end", "fragments at 50 %", "published rows equal"}};
   for (std::size_t s = 0; s < result.strategies.size(); ++s) {
-    std::string rows = "-";
+    std::string equal = "-";
     for (const Agreement& a : agreement)
       if (a.list == result.list && a.strategy == result.strategies[s])
-        rows = a.deterministic ? fmt::format("{} of {}", a.rows_equal, a.rows)
-                               : fmt::format("means {}", a.holds() ? "within 0.5" : "differ");
-    const auto cell = [&](std::size_t percent, std::vector<double> Series::*series) {
-      return plus_minus(summarise(column_of(result, s, percent, series)), 2);
-    };
-    out += fmt::format("| {} | {} | {} | {} | {} |\n", result.strategies[s], cell(100, &Series::allocation),
-                       cell(130, &Series::allocation), cell(50, &Series::fragment_ratio), rows);
+        equal = a.deterministic ? fmt::format("{} of {}", a.rows_equal, a.rows)
+                                : fmt::format("means {}", a.holds() ? "within 0.5" : "differ");
+    rows.push_back({result.strategies[s], cell_of(result, s, 100, &Series::allocation),
+                    cell_of(result, s, 130, &Series::allocation), cell_of(result, s, 50, &Series::fragment_ratio),
+                    equal});
   }
-  return out;
+  return markdown_table(rows);
 }
 
 }  // namespace berth::compare

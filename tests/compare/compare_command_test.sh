@@ -51,6 +51,7 @@ for words in '--task cpu=1|add --capacity' '--ratio 0.2|add --rebalance' '--elig
   expect 2 "${words#*|}" "$small" ${words%|*}
 done
 expect 2 'says nothing with --experiment' --experiment openb-atc23 --resume "$scratch"
+expect 2 "there is no list 'cpu05'; did you mean 'cpu050'" --experiment openb-atc23 --list cpu05
 expect 2 '--pods and --list at once' --experiment openb-atc23 --pods p.csv --list default
 
 expect 2 "there is no such rule; did you mean 'nomad'\? valid: exact-fewest" "$small" --preemption nomat

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <random>
 
 #include "strategy/builders.h"
 
@@ -79,6 +81,37 @@ TEST(Rebalance, TakesTheTaskWithTheGreatestGain) {  // R-STRAT-833, 834
   equal.names = {1, 0};
   EXPECT_EQ(equal.choose(RebalanceRule::fragments_one, 9, tables), (Positions{2, 0}));
   EXPECT_EQ(equal.choose(RebalanceRule::fragments_many, 9, tables), (Positions{2, 0, 3, 1}));  // F halves each time
+}
+
+TEST(Rebalance, DoesNotDependOnTheOrderOfTheNodesAndGoesOnWithAGreaterBudget) {
+  std::mt19937_64 random(3);
+  const auto below = [&](std::uint64_t n) { return static_cast<std::int32_t>(random() % n); };
+  std::size_t chosen = 0;
+  for (int round = 0; round < 20; ++round) {
+    Positions places(8);  // where each node stands
+    std::iota(places.begin(), places.end(), 0U);
+    Small here(8), there(8);
+    std::shuffle(places.begin(), places.end(), random);
+    for (Row node = 0; node < 8; ++node) there.names[places[node]] = node;
+    for (int i = 0; i < 24; ++i) {
+      const auto node = static_cast<Row>(below(8));
+      const auto task = task_of(500 * (1 + below(6)), 1, 100 * (1 + below(7)));
+      const strategy::Node state = here.fleet.node(node);
+      const DeviceMask device = strategy::part_device(state, task.gpu_milli, strategy::DeviceRule::worst);
+      if (state.free(kCpu) < task.ask[kCpu] || device == 0) continue;
+      here.place(node, task, device), there.place(places[node], task, device);
+    }
+    for (const RebalanceInfo& info : rebalance_rules()) {
+      SCOPED_TRACE(std::string(info.name) + " round " + std::to_string(round));
+      const Positions all = here.choose(info.rule, 99, whole_devices_wanted());
+      chosen += all.size();
+      EXPECT_EQ(all, there.choose(info.rule, 99, whole_devices_wanted()));
+      for (std::size_t budget = 0; budget <= all.size(); ++budget)
+        EXPECT_EQ(here.choose(info.rule, budget, whole_devices_wanted()),
+                  Positions(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(budget)));
+    }
+  }
+  EXPECT_GT(chosen, 100U);
 }
 
 /// A cluster that tasks with parts of devices and with whole ones fill up.
