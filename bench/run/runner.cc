@@ -679,6 +679,7 @@ void Replay::decide(const Ticket& ticket, const tables::Snapshot& state, std::ui
   lane.applied.index = 0;
   ++lane.snapshots;
   lane.scheduler.generic.set_exhaustive(workload_.mode == sim::Mode::exhaustive);
+  lane.scheduler.generic.set_defer_metrics(true);  // nobody reads those of placements
   lane.scheduler.generic.set_order_index(order_index);
   // A stream per evaluation and state: what an evaluation draws does not depend on who ran before it.
   sched::IdStream ids(sim::mix64(

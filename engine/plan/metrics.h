@@ -35,6 +35,9 @@ struct Count {
 
 struct SelectMetrics {
   std::int32_t evaluated = 0, filtered = 0, exhausted = 0, coalesced = 0;
+  /// Exhaustive mode on request: only in_pool and base_set are set, and `evaluated` says how many nodes were looked at;
+  /// the rest comes with GenericScheduler::complete_metrics().
+  bool deferred = false;
   std::int32_t in_pool = 0;                          ///< ready nodes in matching datacenters (R-FEAS-115)
   std::uint32_t base_set = 0;                        ///< whose per-datacenter counts apply; see ReadyNodes
   bool has_pool = false;                             ///< NodesInPool and NodesAvailable were set

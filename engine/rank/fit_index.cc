@@ -42,9 +42,10 @@ std::uint32_t FitIndex::Axis::stripe(std::int32_t free) const {
   return static_cast<std::uint32_t>(std::upper_bound(edges.begin() + 1, edges.end(), free) - edges.begin() - 1);
 }
 
-void FitIndex::build(const ScanColumns& nodes) {
+void FitIndex::build(const ScanColumns& nodes, std::span<const std::uint32_t> kinds) {
   const auto n = static_cast<std::uint32_t>(nodes.size());
-  BERTH_ASSERT(nodes.fit.size() == n);
+  BERTH_ASSERT(nodes.fit.size() == n && (kinds.empty() || kinds.size() == n));
+  kinds_ = kinds;
   shapes_.clear();
   shape_.assign(n, kNone);
   odd_.clear();
@@ -62,13 +63,17 @@ void FitIndex::build(const ScanColumns& nodes) {
     const double cpu = nodes.fit.cpu_capacity_mhz[row], memory = nodes.fit.memory_capacity_mb[row];
     if (!(cpu > 0) || !(memory > 0)) continue;  // no score (R-RANK-104)
     std::size_t s = 0;
-    while (s < shapes_.size() && (shapes_[s].cpu.capacity != cpu || shapes_[s].memory.capacity != memory)) ++s;
+    const std::uint32_t of_kind = kind(row);
+    while (s < shapes_.size() &&
+           (shapes_[s].cpu.capacity != cpu || shapes_[s].memory.capacity != memory || shapes_[s].kind != of_kind))
+      ++s;
     if (s == kShapes) {
       odd_.push_back(row);
       continue;
     }
     if (s == shapes_.size()) {
       shapes_.emplace_back();
+      shapes_.back().kind = of_kind;
       shapes_.back().cpu.capacity = cpu, shapes_.back().memory.capacity = memory;
       free.emplace_back();
     }
@@ -89,7 +94,7 @@ void FitIndex::build(const ScanColumns& nodes) {
 }
 
 void FitIndex::update(const ScanColumns& nodes, std::uint32_t row) {
-  if (excess_ > kBuildLooks * nodes.size() + 4096) return build(nodes);
+  if (excess_ > kBuildLooks * nodes.size() + 4096) return build(nodes, kinds_);
   detach(row);
   attach(nodes, row);
 }
@@ -160,6 +165,7 @@ struct FitIndex::Query {
   const ScanAsk& ask;
   std::span<const std::uint64_t> feasible;
   std::span<const std::uint32_t> visit_rank;
+  std::span<const std::uint8_t> kind_passes;
   std::uint64_t looks = 0;
   bool found = false;
   Best best;
@@ -169,8 +175,9 @@ struct FitIndex::Query {
 
   [[nodiscard]] std::uint32_t rank(std::uint32_t row) const { return visit_rank.empty() ? row : visit_rank[row]; }
   [[nodiscard]] bool takes(std::uint32_t row) const {  // what the group does not say
-    return (feasible[row / 64] >> row % 64 & 1) != 0 && nodes.disk_free_mb[row] >= ask.disk_mb;
+    return (feasible.empty() || (feasible[row / 64] >> row % 64 & 1) != 0) && nodes.disk_free_mb[row] >= ask.disk_mb;
   }
+  [[nodiscard]] bool passes(std::uint32_t kind) const { return kind_passes.empty() || kind_passes[kind] != 0; }
   [[nodiscard]] double component(std::uint32_t row) const {
     return fit_component(algorithm, nodes.fit.cpu_used_mhz[row] + ask.cpu_mhz, nodes.fit.cpu_capacity_mhz[row],
                          nodes.fit.memory_used_mb[row] + ask.memory_mb, nodes.fit.memory_capacity_mb[row]);
@@ -255,17 +262,20 @@ void FitIndex::search(Query& query, const Shape& shape, double cpu_factor, doubl
 
 std::optional<FitIndex::Best> FitIndex::best(FitAlgorithm algorithm, const ScanColumns& nodes, const ScanAsk& ask,
                                              std::span<const std::uint64_t> feasible,
-                                             std::span<const std::uint32_t> visit_rank) {
-  BERTH_ASSERT(nodes.size() == group_.size() && feasible.size() >= (nodes.size() + 63) / 64);
-  Query query{algorithm, nodes, ask, feasible, visit_rank};
+                                             std::span<const std::uint32_t> visit_rank,
+                                             std::span<const std::uint8_t> kind_passes) {
+  BERTH_ASSERT(nodes.size() == group_.size() && (feasible.empty() || feasible.size() >= (nodes.size() + 63) / 64));
+  Query query{algorithm, nodes, ask, feasible, visit_rank, kind_passes};
   factors_.clear();
   for (const Shape& shape : shapes_)
     for (const auto& [asked, capacity] :
          {std::pair(ask.cpu_mhz, shape.cpu.capacity), std::pair(ask.memory_mb, shape.memory.capacity)})
       factors_.push_back(-std::min(1.0, asked / capacity));
   exact_pow10(factors_, factors_);
-  for (std::size_t s = 0; s < shapes_.size(); ++s) search(query, shapes_[s], factors_[2 * s], factors_[2 * s + 1]);
-  for (const std::uint32_t row : odd_) look_at_row(query, row);
+  for (std::size_t s = 0; s < shapes_.size(); ++s)
+    if (query.passes(shapes_[s].kind)) search(query, shapes_[s], factors_[2 * s], factors_[2 * s + 1]);
+  for (const std::uint32_t row : odd_)
+    if (query.passes(kind(row))) look_at_row(query, row);
   looks_ += query.looks;
   if (query.looks > kFewLooks + odd_.size()) excess_ += query.looks - kFewLooks - odd_.size();
   if (!query.found) return std::nullopt;

@@ -1,7 +1,7 @@
 // The best node of all for asks that differ from one to the next, without looking at most nodes.
 //
-//   shape    nodes of equal capacity; at most kShapes of them, nodes of further shapes are looked at one by one
-//   tile     rectangle of free cpu x free memory of one shape, at most 64 x 64, edges at quantiles of what is free.
+//   shape    nodes of equal capacity and kind; at most kShapes of them, nodes of further shapes are looked at one by
+//   one tile     rectangle of free cpu x free memory of one shape, at most 64 x 64, edges at quantiles of what is free.
 //            Its corner bounds the score of whatever it holds: the fit score is monotone in both (R-RANK-651, 652).
 //   group    nodes of one shape with equal free cpu and memory: one score for all
 //   entry    32 B per group, side by side per tile: free amounts and the powers of ten that the score is made of
@@ -32,8 +32,11 @@ class FitIndex {
  public:
   static constexpr std::size_t kShapes = 64;
 
-  /// Takes over all rows; O(n log n). Of the columns only those of pass 2 and the free ones are read.
-  void build(const ScanColumns& nodes);
+  /// Takes over all rows; O(n log n). Of the columns only those of pass 2 and the free ones are read. A row with
+  /// negative free cpu or memory is there, but never the best.
+  ///   kinds  row -> which of few kinds of nodes that are feasible together; empty: all of one. Read until the next
+  ///   build().
+  void build(const ScanColumns& nodes, std::span<const std::uint32_t> kinds = {});
 
   /// The columns of `row` changed: a commit placed or ended something there. Capacities do not change.
   void update(const ScanColumns& nodes, std::uint32_t row);
@@ -43,10 +46,12 @@ class FitIndex {
     double component = 0;  ///< component `binpack` of that node with the ask on it (R-RANK-652)
   };
   /// The feasible, fitting node with the highest fit score, ties to the one visited first; or nothing. `nodes` as they
-  /// were at build() and the updates since; the other arguments as of ExhaustiveScan::best.
+  /// were at build() and the updates since; the other arguments as of ExhaustiveScan::best, but `feasible` may be
+  /// empty: all rows. `kind_passes`: by kind, whether such nodes are feasible; empty: all are.
   [[nodiscard]] std::optional<Best> best(FitAlgorithm algorithm, const ScanColumns& nodes, const ScanAsk& ask,
                                          std::span<const std::uint64_t> feasible,
-                                         std::span<const std::uint32_t> visit_rank = {});
+                                         std::span<const std::uint32_t> visit_rank = {},
+                                         std::span<const std::uint8_t> kind_passes = {});
 
   /// Entries and rows that all calls of best() compared: the measure of its work, for tests and benchmarks.
   [[nodiscard]] std::uint64_t looks() const noexcept { return looks_; }
@@ -67,6 +72,7 @@ class FitIndex {
     std::uint32_t group;
   };
   struct Shape {
+    std::uint32_t kind = 0;
     Axis cpu, memory;
     std::vector<std::vector<Entry>> tiles;  // [cpu stripe * 64 + memory stripe], in no order
     std::vector<std::uint64_t> occupied;    // [cpu stripe] bit per memory stripe
@@ -96,6 +102,9 @@ class FitIndex {
   void look_at_row(Query& query, std::uint32_t row) const;
   void search(Query& query, const Shape& shape, double cpu_factor, double memory_factor);
 
+  [[nodiscard]] std::uint32_t kind(std::uint32_t row) const { return kinds_.empty() ? 0 : kinds_[row]; }
+
+  std::span<const std::uint32_t> kinds_;
   std::vector<Shape> shapes_;
   std::vector<std::uint32_t> shape_;  // by row; kNone: `odd_` or never the best
   std::vector<std::uint32_t> odd_;    // rows of shapes beyond kShapes

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/stages.h"
 #include "base/text.h"
@@ -175,6 +176,22 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
   result.reblocked = eval.blocked && result.any_failed();  // R-SCHED-18
 }
 
+void GenericScheduler::complete_metrics(const EvalFacts& eval, rank::OrderProvider provider, EvalResult& result) {
+  std::vector<PlannedAlloc>& allocs = result.plan.allocs;
+  if (std::none_of(allocs.begin(), allocs.end(), [](const PlannedAlloc& a) { return a.metrics.deferred; })) return;
+  EvalResult again;
+  IdStream ids(0);  // nobody sees what it is asked for
+  const bool deferred = std::exchange(defer_metrics_, false);
+  process(*result.state, eval, provider, ids, again);
+  defer_metrics_ = deferred;
+  BERTH_ASSERT(again.plan.allocs.size() == allocs.size() && again.groups.size() == result.groups.size());
+  for (std::size_t i = 0; i < allocs.size(); ++i) {
+    BERTH_ASSERT(again.plan.allocs[i].node == allocs[i].node);
+    allocs[i].metrics = again.plan.allocs[i].metrics;
+  }
+  for (std::size_t g = 0; g < result.groups.size(); ++g) result.groups[g].failure = again.groups[g].failure;
+}
+
 void GenericScheduler::write_eligibility() {
   Eligibility& out = result_->eligibility;
   out.escaped = stack_.has_escaped();
@@ -234,6 +251,7 @@ AttemptEnd GenericScheduler::attempt(Planner& planner) {  // R-SCHED-38
 StackConfig GenericScheduler::config_for(const CompiledJob& job) const {
   StackConfig out = stack_config(*state_, job, provider_);
   out.exhaustive = exhaustive_;
+  out.defer_metrics = exhaustive_ && defer_metrics_;
   out.plain_path = plain_path_;
   return out;
 }

@@ -18,6 +18,13 @@ class GenericScheduler {
   /// Exhaustive mode: every Select takes the best of all nodes, ties to the first in visiting order, instead of
   /// stopping after Nomad's limit. Same scores from the same code.
   void set_exhaustive(bool exhaustive) { exhaustive_ = exhaustive; }
+  /// Exhaustive mode: metrics of placements may be left out (SelectMetrics::deferred), so that an index which outlives
+  /// evaluations can answer; complete_metrics() fills them in.
+  void set_defer_metrics(bool defer) { defer_metrics_ = defer; }
+  /// Makes the metrics of `result` what they would be without set_defer_metrics(), by deciding the last attempt again
+  /// on its state, which must still be there. `eval` and `provider` as given to process(); the metrics then live until
+  /// the next evaluation starts.
+  void complete_metrics(const EvalFacts& eval, rank::OrderProvider provider, EvalResult& result);
   /// For tests: without the plain path every Select takes the general one; decisions and metrics must not differ.
   void set_plain_path(bool plain) { plain_path_ = plain; }
   /// For tests: reconciles also jobs that have nothing yet; decisions must not differ.
@@ -65,6 +72,7 @@ class GenericScheduler {
   Scratch& scratch_;
   GenericStack stack_;
   bool exhaustive_ = false;
+  bool defer_metrics_ = false;
   bool plain_path_ = true;
   bool always_reconcile_ = false;
   bool was_new_ = false;  // the job of the last attempt had nothing yet

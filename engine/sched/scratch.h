@@ -4,6 +4,7 @@
 //   Reasons       texts of filter reasons and exhausted dimensions, as ids
 //   Verdicts      per constraint and column code: does it hold? evaluated at most once per distinct value
 //   ReadyNodes    per (datacenters, pool): rows of ready nodes ascending by ID, until the node table changes
+//   NodeIndex     per base set, exhaustive mode on request: the candidates by what they have free
 //   NodeMarks     per node row: this attempt's overlay and position, valid when its epoch is the attempt's
 // Threads: one worker.
 #pragma once
@@ -19,6 +20,7 @@
 #include "plan/plan_rows.h"
 #include "rank/fit.h"
 #include "rank/network_index.h"
+#include "sched/node_index.h"
 
 namespace berth::sched {
 
@@ -189,6 +191,7 @@ struct Scratch {
   Verdicts verdicts;
   std::vector<ReadyNodes> ready;  ///< by base set id
   std::vector<NodeMark> marks;    ///< by node row
+  std::deque<NodeIndex> indexes;  ///< by base set id, as far as asked for
   std::vector<NodeOverlay> overlays;
   std::uint32_t epoch = 0;
   std::vector<std::uint32_t> constraint_reason;  ///< reason id by constraint id; 0 = not yet

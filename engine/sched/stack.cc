@@ -64,6 +64,9 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   spread_group_ = nullptr;
   error_.clear();
   plain_.active = plain_.left = false;
+  indexed_.group = nullptr;
+  indexed_.nodes = nullptr;
+  indexed_.answered = false;
   empty_class_ = snapshot.nodes.empty_class_code;
   own_counts_.clear();
   missing_resources_.clear();
@@ -88,6 +91,7 @@ void GenericStack::set_job(const CompiledJob& job, const StackConfig& config) {
   if (job_ && job_->version == job.version) return;
   const bool first = !job_;
   if (plain_.active) leave_plain(*current_);
+  leave_index();
   const bool met = std::find(given_.begin(), given_.end(), &job) != given_.end();
   if (fixed_ && !first) change_version(*job_, job);
   job_ = &job;
@@ -322,6 +326,9 @@ Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base
   for (GroupView& v : views_) v.group = nullptr;
   plain_.active = plain_.left = false;
   plain_.count = 0;
+  indexed_.group = nullptr;
+  indexed_.nodes = nullptr;
+  indexed_.answered = false;
   // R-FEAS-216: ceil(log2 n) is the bit length of n - 1.
   limit_ = 2;
   if (!job_->batch && size_ > 0) limit_ = std::max<std::int64_t>(2, std::bit_width(size_ - 1));
@@ -572,6 +579,7 @@ GenericStack::GroupView& GenericStack::begin_select(std::uint32_t group_index, c
   }
   options_ = options;
   evict_options_.clear();
+  by_index_ = false;
   evaluated_ = filtered_ = exhausted_ = 0;
   reasons_.clear();
   classes_filtered_.clear();
@@ -593,6 +601,7 @@ GenericStack::GroupView& GenericStack::begin_select(std::uint32_t group_index, c
 
 std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t group_index, const SelectOptions& options) {
   if (plain_.active) leave_plain(*current_);
+  leave_index();
   probed_ = true;
   detail_ = nullptr;  // part of the stage that asks
   GroupView& v = begin_select(group_index, options);
@@ -615,6 +624,9 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
   detail_ = options.evict ? nullptr : base::detailed_clock();
   const base::StageScope selecting(detail_, base::Stage::filter);
   GroupView& v = begin_select(group_index, options);
+  if (index_serves(v))
+    if (auto found = select_by_index(v)) return found;  // else a pass counts why there is none
+  leave_index();
   if (options.then_evict && !fixed_ && full(v)) return std::nullopt;  // fixed: its reasons are kept
   if (!plain_.left && plain_group(v, options) && (!spread_group_ || fill_spread_tables())) {
     current_ = &v;
@@ -700,6 +712,8 @@ SelectMetrics GenericStack::take_metrics() {
   out.in_pool = static_cast<std::int32_t>(size_);
   out.base_set = base_set_;
   out.has_pool = true;
+  out.deferred = by_index_;
+  if (by_index_) return out;
   Arena& arena = scratch_.arena;
   // One piece of memory for all four lists of counts.
   std::span<Count> counts =
@@ -750,6 +764,7 @@ bool GenericStack::is_penalised(NodeRow row) const {
 
 void GenericStack::class_map(std::vector<std::pair<std::uint32_t, bool>>& out) {  // R-FEAS-1701
   if (plain_.active) leave_plain(*current_);
+  leave_index();
   out.clear();
   for (const feasible::ClassCache::ClassVerdict& v : classes_.class_map()) out.emplace_back(v.class_id, v.eligible);
   for (const OtherVersion& other : other_versions_) {  // fixed: a class will do when it does for one of the versions

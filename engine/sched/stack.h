@@ -41,8 +41,9 @@ struct StackConfig {
   bool memory_oversubscription = false;
   std::int64_t node_limit = 100;  ///< F of R-RANK-403
   rank::OrderProvider provider = rank::OrderProvider::nomad;
-  bool plain_path = true;   ///< false: every Select takes the general path; for tests
-  bool exhaustive = false;  ///< no limit and nothing set aside: the best of all nodes
+  bool plain_path = true;      ///< false: every Select takes the general path; for tests
+  bool exhaustive = false;     ///< no limit and nothing set aside: the best of all nodes
+  bool defer_metrics = false;  ///< exhaustive: metrics may be SelectMetrics::deferred
 };
 
 /// What the scheduler configuration says for a job, its pool's settings laid over it (R-SCHED-36, R-RANK-216).
@@ -315,6 +316,30 @@ class GenericStack {
   [[nodiscard]] bool build_index(GroupView& view);
   void reindex(std::uint32_t entry);
   [[nodiscard]] std::optional<Selected> select_indexed(GroupView& view);
+  // The best of all by an index that outlives evaluations (stack_indexed.cc).
+  struct Touched {
+    double score;
+    std::uint32_t position, overlay, stamp;
+  };
+  struct Indexed {
+    const tables::CompiledGroup* group = nullptr;  // what it was started for; null: not started
+    NodeIndex* nodes = nullptr;                    // null: does not serve them
+    rank::ScanAsk ask;
+    std::vector<std::uint8_t> class_passes;  // by place in ReadyNodes::of_class
+    std::vector<tables::NodeRow> changed;    // that the plan touched since the last Select
+    std::vector<std::uint32_t> stamp;        // by overlay: how often it was decided
+    std::vector<Touched> touched;  // heap of the nodes that the plan touched, best first; stale ones among them
+    std::vector<std::uint32_t> asked_of_classes;
+    GroupView* view = nullptr;
+    bool answered = false;                // a Select of `view`, and leave_index() was not called since
+    bool asked = false;                   // `rest` is known
+    std::optional<NodeIndex::Best> rest;  // the best of the other nodes
+  };
+  [[nodiscard]] bool index_serves(GroupView& view);
+  [[nodiscard]] std::optional<Selected> select_by_index(GroupView& view);
+  void decide_touched(tables::NodeRow row, GroupView& view);
+  void give_class_verdicts(GroupView& view);
+  void leave_index();
   void count_window(std::uint32_t start, std::uint32_t end);
   void count_exhausted(std::uint32_t start, std::uint32_t end, std::uint32_t exhausted);
   void plain_top(std::uint32_t entry, double norm, ScoredNode& node) const;
@@ -396,6 +421,8 @@ class GenericStack {
   std::deque<std::string> kept_texts_;  // what the views of this Select point to
   std::string error_;
   Plain plain_;
+  Indexed indexed_;
+  bool by_index_ = false;          // this Select was answered by it
   std::uint32_t empty_class_ = 0;  // code of the node class "", 0 if no node has it
 
   /// Fit scores of node shapes met lately: clusters have few, and 10^y twice costs more than a look.

@@ -24,6 +24,7 @@ const tables::ResourceShape& nothing() {
 /// The node's verdicts of this attempt hold no longer.
 void GenericStack::touch(NodeRow row) {
   if (!nodes_) return;  // no Select has looked at candidates yet
+  if (indexed_.nodes) indexed_.changed.push_back(row);
   if (plain_.active) leave_plain(*current_);
   plain_.left = true;
   const std::uint32_t position = scratch_.mark(row).position;
@@ -202,6 +203,7 @@ void GenericStack::placed(const PlannedAlloc& alloc) {
   OwnCount& own = own_count(alloc.node, job_->groups[alloc.group].name);
   ++own.any_namespace;
   ++own.own_namespace;
+  if (indexed_.nodes) indexed_.changed.push_back(alloc.node);
   if (plain_.active) {
     BERTH_ASSERT(plain_.row[plain_.chosen] == alloc.node);
     decide_entry(plain_.chosen, *current_);

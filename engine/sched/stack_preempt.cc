@@ -36,8 +36,7 @@ bool GenericStack::plainly_fits(NodeRow row, const tables::CompiledGroup& group)
 }
 
 /// Whether it is plain to see that no candidate has room, from the columns of what is free. A pass without eviction
-/// then finds nothing, and all that it leaves behind for later Selects are the verdicts of the candidates' classes
-/// (R-FEAS-410), whose nodes cannot be told apart: they are given here, from one node of each. False says nothing.
+/// then finds nothing, and all that it leaves behind is what give_class_verdicts() gives. False says nothing.
 bool GenericStack::full(GroupView& v) {
   const tables::CompiledGroup& group = *v.group;
   const tables::NodeTable& nodes = snapshot_->nodes;
@@ -72,6 +71,13 @@ bool GenericStack::full(GroupView& v) {
   }
   all_read_ = true;
   if (plain_.active) leave_plain(v);
+  give_class_verdicts(v);
+  return true;
+}
+
+/// What a pass over all candidates leaves behind for later Selects where the nodes of a class cannot be told apart: the
+/// verdicts of their classes (R-FEAS-410), from one node of each.
+void GenericStack::give_class_verdicts(GroupView& v) {
   for (const ReadyNodes::Candidate& candidate : nodes_->of_class) {
     const std::uint32_t class_id = candidate.computed_class;
     if (classes_.job_status(class_id) == feasible::ClassStatus::ineligible ||
@@ -83,7 +89,6 @@ bool GenericStack::full(GroupView& v) {
     classes_.set_job(class_id, job_passes);
     if (job_passes) classes_.set_group(v.number, class_id, first_failing_group_check(candidate.row, v) == kReasonNone);
   }
-  return true;
 }
 
 bool GenericStack::has_preemptible(NodeRow row) const {  // R-PREEMPT-202 to 204

@@ -28,6 +28,7 @@
 #include "base/uuid.h"
 #include "model/node.h"
 #include "tables/cow.h"
+#include "tables/row_log.h"
 #include "tables/symbols.h"
 
 namespace berth::tables {
@@ -112,9 +113,11 @@ struct NodeStatic {
   CowVector<NodeCapacity> capacity;
   std::vector<KeyedColumn> columns;
   std::shared_ptr<const std::vector<NodeRow>> by_id;  ///< existing rows, ascending ID (R-FEAS-103)
+  std::shared_ptr<RowLog> use_log;                    ///< rows whose use changed; room for half of all nodes or more
 
   NodeStatic() = default;
-  NodeStatic(const NodeStatic& o) : id(o.id), spec(o.spec), capacity(o.capacity), columns(o.columns), by_id(o.by_id) {}
+  NodeStatic(const NodeStatic& o)
+      : id(o.id), spec(o.spec), capacity(o.capacity), columns(o.columns), by_id(o.by_id), use_log(o.use_log) {}
 };
 
 /// Bits of the state column.
@@ -130,6 +133,7 @@ struct NodeTable {
   CowVector<std::uint8_t, 1024> state;
   CowVector<NodeUse> use;
   FitColumns fit;
+  std::uint64_t use_changes = 0;       ///< entries of `use_log` when this state was current
   std::uint64_t epoch = 0;             ///< changes whenever the set of ready nodes or a static column changes
   std::uint64_t static_epoch = 0;      ///< changes whenever a static column changes
   std::uint32_t empty_class_code = 0;  ///< code of the node class ""; 0 if no node has it

@@ -15,6 +15,8 @@ constexpr std::uint64_t pair(std::uint32_t high, std::uint32_t low) {
   return static_cast<std::uint64_t>(high) << 32 | low;
 }
 
+constexpr std::size_t kLeastUseLog = 1024;
+
 }  // namespace
 
 StateStore::StateStore()
@@ -22,6 +24,7 @@ StateStore::StateStore()
   current_.symbols = &symbols_;
   current_.nodes.fixed = Ref<NodeStatic>(new NodeStatic());
   current_.nodes.fixed->by_id = std::make_shared<std::vector<NodeRow>>();
+  current_.nodes.fixed->use_log = std::make_shared<RowLog>(kLeastUseLog, 0);
   current_.cold = std::make_shared<ColdState>();
   for (const KeyKind kind :
        {KeyKind::datacenter, KeyKind::pool, KeyKind::node_class, KeyKind::computed_class, KeyKind::name})
@@ -82,6 +85,8 @@ NodeRow StateStore::new_node_row(base::Uuid id) {
   fixed.id.push_back(id);
   fixed.spec.push_back(nullptr);
   fixed.capacity.push_back({});
+  if (fixed.capacity.size() > 2 * fixed.use_log->size())
+    fixed.use_log = std::make_shared<RowLog>(2 * fixed.use_log->size(), current_.nodes.use_changes);
   current_.nodes.state.push_back(kGone);
   current_.nodes.use.push_back({});
   current_.nodes.fit.cpu_free.push_back(0);
@@ -220,6 +225,8 @@ void StateStore::refresh_scale(NodeRow row) {
 }
 
 void StateStore::refresh_free(NodeRow row, const NodeUse& use) {
+  current_.nodes.fixed->use_log->append(row);
+  ++current_.nodes.use_changes;
   const NodeCapacity& capacity = current_.nodes.capacity(row);
   FitColumns& fit = current_.nodes.fit;
   fit.cpu_free.edit(row) = static_cast<float>(capacity.cpu_mhz - use.cpu_mhz);

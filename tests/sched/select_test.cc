@@ -40,7 +40,8 @@ std::int64_t pick(Random& random, std::int64_t least, std::int64_t most) {
   return std::uniform_int_distribution<std::int64_t>(least, most)(random);
 }
 
-model::Node node(Random& random, std::uint32_t number, std::uint32_t classes) {
+/// `alike`: a class tells everything that checks read.
+model::Node node(Random& random, std::uint32_t number, std::uint32_t classes, bool alike = false) {
   model::Node out;
   out.id = base::to_text(base::Uuid{random(), random()});
   out.name = "node-" + std::to_string(number);
@@ -52,7 +53,7 @@ model::Node node(Random& random, std::uint32_t number, std::uint32_t classes) {
   out.computed_class = "v1:" + out.datacenter + std::to_string(rack);
   out.attributes["kernel.name"] = "linux";
   out.attributes["driver.exec"] = rack % 5 == 4 ? "0" : "1";
-  if (number % 7 == 3) {  // what a class does not tell
+  if (number % 7 == 3 && !alike) {  // what a class does not tell
     auto& driver = out.drivers["exec"].emplace();
     driver.detected = true, driver.healthy = number % 2 == 0;
   }
@@ -63,6 +64,10 @@ model::Node node(Random& random, std::uint32_t number, std::uint32_t classes) {
   r.disk.disk_mb = 20000;
   model::Topology& topology = r.processors.emplace().topology.emplace();
   topology.override_total_compute = static_cast<std::uint64_t>(1000 * pick(random, 2, 8));
+  if (alike) {  // of few sizes
+    r.memory.memory_mb = number % 5 == 0 ? 8192 : 4096;
+    topology.override_total_compute = number % 5 == 0 ? 8000 : 4000 + number % 2 * 2000;
+  }
   model::NetworkResource network;
   network.mode = "host";
   network.device = "eth0";
@@ -134,10 +139,10 @@ struct World {
   model::Evaluation eval;
   EvalFacts facts;
 
-  World(Random& random, std::uint32_t nodes, std::uint32_t classes, bool preempts = false) {
+  World(Random& random, std::uint32_t nodes, std::uint32_t classes, bool preempts = false, bool alike = false) {
     model::ClusterState state;
     state.scheduler_config.emplace().preemption_config = {false, false, preempts, preempts};
-    for (std::uint32_t i = 0; i < nodes; ++i) state.nodes.push_back(node(random, i, classes));
+    for (std::uint32_t i = 0; i < nodes; ++i) state.nodes.push_back(node(random, i, classes, alike));
     state.index = random() % 100000;
     store.load(state);
   }
@@ -192,6 +197,55 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
     }
   }
   EXPECT_GT(evicted, 0U);
+}
+
+TEST(Select, TheIndexAnswersLikeAPassOverAllNodes) {
+  std::size_t deferred = 0, failed = 0, evicted = 0, replaced = 0;
+  for (std::uint64_t seed = 1; seed <= testing::rounds(60); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const bool preempts = seed % 3 == 0;
+    World world(random, static_cast<std::uint32_t>(pick(random, 60, preempts ? 200 : 600)), 7, preempts, true);
+    Scratch scratch, plain_scratch;
+    GenericScheduler scheduler(scratch), plain(plain_scratch);
+    scheduler.set_exhaustive(true);
+    scheduler.set_defer_metrics(true);
+    plain.set_exhaustive(true);
+    for (int round = 0; round < 12; ++round) {
+      // Now and then a job once more, larger or otherwise: its allocations are there, some are replaced.
+      const std::string id = "job" + std::to_string(pick(random, 0, 8));
+      auto asked =
+          std::make_shared<model::Job>(*job(random, id, false, pick(random, 1, 9), 10 + 10 * pick(random, 0, 8)));
+      if (pick(random, 0, 2) != 0) asked->task_groups.front().affinities.clear();
+      if (round % 2 == 0) {  // few nodes are large enough, or even none
+        asked->task_groups.front().tasks.front().resources->cpu = 7500;
+        asked->task_groups.front().tasks.front().resources->memory_mb = 1024 * pick(random, 6, 8);
+      }
+      asked->type = "service";
+      world.ask(random, asked);
+      if (pick(random, 0, 5) == 0)
+        world.store.set_node_state(static_cast<tables::NodeRow>(pick(random, 0, 59)), tables::NodeStatus::ready,
+                                   pick(random, 0, 1) != 0, false, world.store.index() + 1);
+      const tables::Snapshot snapshot = world.store.snapshot();
+      EvalResult a, b;
+      IdStream ids_a(seed), ids_b(seed);
+      scheduler.process(snapshot, world.facts, rank::OrderProvider::identity, ids_a, a);
+      plain.process(snapshot, world.facts, rank::OrderProvider::identity, ids_b, b);
+      for (const PlannedAlloc& alloc : a.plan.allocs) deferred += alloc.metrics.deferred;
+      failed += a.any_failed();
+      replaced += a.plan.stops.size();
+      scheduler.complete_metrics(world.facts, rank::OrderProvider::identity, a);
+      ASSERT_EQ(decisions({snapshot, scratch}, a, world.eval), decisions({snapshot, plain_scratch}, b, world.eval))
+          << "round " << round;
+      plan::ApplyResult applied;
+      plan::apply(world.store, a.plan, snapshot.index + 4, false, applied);
+      evicted += applied.stopped;
+    }
+  }
+  EXPECT_GT(deferred, 100U);
+  EXPECT_GT(failed, 0U);
+  EXPECT_GT(evicted, 0U);
+  EXPECT_GT(replaced, 0U);
 }
 
 TEST(Select, ExhaustiveNeverScoresWorseThanSampled) {

@@ -1,0 +1,53 @@
+// RowLog: which rows changed, in order. Whoever keeps something by row, such as an index over nodes, follows the table
+// from state to state without looking at rows that stayed.
+//
+//   ring   the last size() entries, 4 B each, size() a power of two; entry i stands at i modulo size()
+//   end    how many were ever appended
+// One writer appends; any number of readers copy entries meanwhile. A reader that fell behind by size() entries is told
+// so. Memory order: a store to the ring releases, so a reader that meets the entry of a later round also sees an `end`
+// of that round afterwards, and knows. Wait-free on both sides; entries are never freed before the log.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/assert.h"
+
+namespace berth::tables {
+
+class RowLog {
+ public:
+  /// Entries before `first` were appended to an earlier, smaller log.
+  RowLog(std::size_t size, std::uint64_t first) : ring_(size), first_(first), end_(first) {
+    BERTH_ASSERT(std::has_single_bit(size));
+  }
+
+  void append(std::uint32_t row) noexcept {
+    const std::uint64_t end = end_.load(std::memory_order_relaxed);
+    ring_[end & (ring_.size() - 1)].store(row, std::memory_order_release);  // pairs with the load in read()
+    end_.store(end + 1, std::memory_order_release);
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return ring_.size(); }
+  [[nodiscard]] std::uint64_t end() const noexcept { return end_.load(std::memory_order_acquire); }
+
+  /// Appends the entries [from, to) to `out`, oldest first; to <= end(). False when some are no longer, or never were,
+  /// in this log: then what was appended to `out` means nothing.
+  [[nodiscard]] bool read(std::uint64_t from, std::uint64_t to, std::vector<std::uint32_t>& out) const {
+    if (from < first_ || to < from || to - from > ring_.size()) return false;
+    for (std::uint64_t i = from; i < to; ++i)
+      out.push_back(ring_[i & (ring_.size() - 1)].load(std::memory_order_acquire));
+    // An entry of a later round, i + size(), is written before `end` passes it: one that was read shows here.
+    return from == to || end() < from + ring_.size();
+  }
+
+ private:
+  std::vector<std::atomic<std::uint32_t>> ring_;
+  std::uint64_t first_;
+  std::atomic<std::uint64_t> end_;
+};
+
+}  // namespace berth::tables

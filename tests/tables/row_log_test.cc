@@ -1,0 +1,63 @@
+// RowLog: a reader gets exactly the entries it asks for, or is told that it cannot.
+#include "tables/row_log.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "support/sanitized.h"
+
+namespace berth::tables {
+namespace {
+
+TEST(RowLog, KeepsTheLastEntries) {
+  RowLog log(8, 0);
+  std::vector<std::uint32_t> out;
+  EXPECT_TRUE(log.read(0, 0, out));
+  for (std::uint32_t i = 0; i < 8; ++i) log.append(10 + i);
+  EXPECT_EQ(log.end(), 8U);
+  ASSERT_TRUE(log.read(3, 6, out));
+  EXPECT_EQ(out, (std::vector<std::uint32_t>{13, 14, 15}));
+  log.append(18);  // where 10 stood
+  out.clear();
+  EXPECT_FALSE(log.read(0, 4, out));
+  out.clear();
+  // The entry after the last is being written as far as a reader can tell.
+  EXPECT_FALSE(log.read(1, 9, out));
+  out.clear();
+  ASSERT_TRUE(log.read(2, 9, out));
+  EXPECT_EQ(out, (std::vector<std::uint32_t>{12, 13, 14, 15, 16, 17, 18}));
+  out.clear();
+  EXPECT_FALSE(log.read(5, 4, out));  // a reader that is ahead, of another table
+}
+
+TEST(RowLog, ALargerLogHasWhatCameAfterTheSmallOne) {
+  RowLog log(8, 100);
+  log.append(1);
+  std::vector<std::uint32_t> out;
+  EXPECT_FALSE(log.read(99, 101, out));
+  EXPECT_TRUE(log.read(100, 101, out));
+  EXPECT_EQ(log.end(), 101U);
+}
+
+TEST(RowLog, AReaderMeetsNoEntryOfALaterRound) {
+  RowLog log(64, 0);
+  const std::uint64_t entries = testing::rounds(200'000);
+  std::jthread writer([&] {
+    for (std::uint64_t i = 0; i < entries; ++i) log.append(static_cast<std::uint32_t>(i));
+  });
+  std::vector<std::uint32_t> out;
+  for (std::uint64_t at = 0; at < entries;) {
+    const std::uint64_t end = log.end();
+    const std::uint64_t from = std::max(at, end - std::min<std::uint64_t>(end, 48));
+    out.clear();
+    if (log.read(from, end, out)) {
+      ASSERT_EQ(out.size(), end - from);
+      for (std::uint64_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], from + i);
+    }
+    at = end;
+  }
+}
+
+}  // namespace
+}  // namespace berth::tables
