@@ -22,17 +22,25 @@ inline constexpr std::uint64_t kExactSteps = 20'000;
 
 /// Formula, source and cost for m candidates and d dimensions.
 enum class VictimRule : std::uint8_t {
-  nomad,           ///< R-STRAT-811: by priority, then least distance to what is needed; Nomad, engine/preempt. O(m^2)
-  kubernetes,      ///< R-STRAT-812: all, then back in order of importance while the ask fits, those beyond their
-                   ///< disruption budget first; Kubernetes, DefaultPreemption. O(m log m + m d)
-  fewest,          ///< R-STRAT-813, greedy: most of what is needed first; multidimensional covering. O(m^2 d)
-  least_priority,  ///< R-STRAT-814, greedy: least (priority + 1) per part of what is needed; weighted covering. O(m^2
-                   ///< d)
-  lexicographic,   ///< R-STRAT-815: no higher priority than needed, then as least_priority. O(m^2 d)
-  fragments,       ///< R-STRAT-817: greatest gain in the fragment measure (Weng et al.), else lexicographic. O(m log m)
-  exact_fewest,    ///< R-STRAT-816 of 813: (count, priorities, overshoot), branch and bound. Exponential, see above
-  exact_priority,  ///< of 814: (sum of priority + 1, count)
-  exact_lexicographic,  ///< of 815: (highest, sum of priorities, count, overshoot)
+  /// R-STRAT-811: by priority, then least distance to what is needed. Nomad, engine/preempt. O(m^2)
+  nomad,
+  /// R-STRAT-812: all, then back in order of importance while the ask fits, those beyond their disruption budget first.
+  /// Kubernetes, DefaultPreemption. O(m log m + m d)
+  kubernetes,
+  /// R-STRAT-813, greedy: most of what is needed first. Multidimensional covering. O(m^2 d)
+  fewest,
+  /// R-STRAT-814, greedy: least (priority + 1) per part of what is needed. Weighted covering. O(m^2 d)
+  least_priority,
+  /// R-STRAT-815: no higher priority than needed, then as least_priority. O(m^2 d)
+  lexicographic,
+  /// R-STRAT-817: greatest gain in the fragment measure (Weng et al.) first, else lexicographic. O(m log m)
+  fragments,
+  /// R-STRAT-816 of 813: least (count, priorities, overshoot), by branch and bound. Exponential, see above
+  exact_fewest,
+  /// The same of 814: least (sum of priority + 1, count)
+  exact_priority,
+  /// The same of 815: least (highest, sum of priorities, count, overshoot)
+  exact_lexicographic,
 };
 
 /// Empty when nobody has to go; nothing when all of them are not enough. `unproven`, where given, is set when an exact
@@ -46,10 +54,9 @@ enum class VictimRule : std::uint8_t {
 
 /// How one node is chosen among those where victims were found (R-STRAT-821 to 823); ties: the node visited first.
 enum class NodeRule : std::uint8_t {
-  nomad,       ///< mean of the fit score, victims still counted, and 1 / (1 + e^(0.0048 (v - 2048)))
-  kubernetes,  ///< fewest beyond budgets, least highest priority, least sum of priority + 2^31, fewest, latest start
-               ///< of the highest
-  fewest,      ///< (count, priorities, overshoot)
+  nomad,           ///< mean of the fit score, victims still counted, and 1 / (1 + e^(0.0048 (v - 2048)))
+  kubernetes,      ///< (beyond budgets, highest priority, sum of priority + 2^31, count, latest start of the highest)
+  fewest,          ///< (count, priorities, overshoot)
   least_priority,  ///< (sum of priority + 1, count)
   lexicographic,   ///< (highest, priorities, count, overshoot)
   overshoot,       ///< least overshoot
