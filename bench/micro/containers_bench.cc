@@ -20,7 +20,7 @@
 namespace berth::micro {
 namespace {
 
-using Rows = tables::CowVector<tables::NodeUse>;
+using UseRows = tables::CowVector<tables::NodeUse>;
 
 /// A vector of which every snapshot is a copy: what CowVector stands for.
 struct CopiedRows {
@@ -33,8 +33,8 @@ struct CopiedRows {
   const tables::NodeUse& operator[](std::size_t row) const { return (*rows)[row]; }
 };
 struct SharedRows {
-  using Held = Rows;
-  Rows rows;
+  using Held = UseRows;
+  UseRows rows;
   void push_back(const tables::NodeUse& use) { rows.push_back(use); }
   [[nodiscard]] Held hold() const { return rows; }
   void own() {}

@@ -4,6 +4,7 @@
 
 #include "micro/micro.h"
 #include "preempt/victims.h"
+#include "rank/fit.h"
 
 namespace berth::micro {
 namespace {
@@ -103,6 +104,50 @@ void BM_PreemptNetwork(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(BM_PreemptNetwork)->ArgName("allocs")->Arg(10)->Arg(100)->Arg(1000);
+
+void BM_PreemptDevices(benchmark::State& state) {
+  HeldNode node(static_cast<std::size_t>(state.range(0)));
+  node.devices[0].instances.resize(node.held.size());  // all are held
+  rank::DeviceAccounter accounter(node.devices);
+  for (const model::AllocatedResources& held : node.held)
+    for (const model::AllocatedDevice& device : held.tasks.at("task").devices) accounter.add(device);
+  match::DeviceRequest request;
+  request.name.type = "gpu";
+  request.count = 4;
+  match::Patterns patterns;
+  preempt::Scratch scratch;
+  preempt::Victims victims;
+  const auto choose = [&] {
+    victims.clear();
+    return preempt::choose_for_device(90, request, accounter, node.candidates, patterns, scratch, victims).has_value();
+  };
+  if (!choose() || victims.size() != 4) return wrong_answer(state, "four instances are those of four");
+  for (auto _ : state) benchmark::DoNotOptimize(choose());
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_PreemptDevices)->ArgName("allocs")->Arg(10)->Arg(100);
+
+/// What the allocations of a node use, summed and held against what it has.
+void BM_FitSum(benchmark::State& state) {
+  std::vector<model::FlatResources> uses(static_cast<std::size_t>(state.range(0)));
+  rank::NodeFit node;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    uses[i].cpu_mhz = static_cast<std::int64_t>(100 + i), uses[i].memory_mb = 256, uses[i].disk_mb = 10;
+    node.available.cpu_mhz += uses[i].cpu_mhz, node.available.memory_mb += 256, node.available.disk_mb += 10;
+  }
+  rank::FitSum sum;
+  const auto judge = [&] {
+    sum.clear();
+    for (const model::FlatResources& use : uses) sum.add(&use);
+    return sum.judge(node);
+  };
+  const bool fits = judge() == rank::Dimension::none;
+  --node.available.memory_mb;
+  if (!fits || judge() != rank::Dimension::memory) return wrong_answer(state, "R-RANK-531");
+  for (auto _ : state) benchmark::DoNotOptimize(judge());
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_FitSum)->ArgName("allocs")->Arg(10)->Arg(100)->Arg(1000);
 
 /// The node's devices are counted, then four instances offered: per node of a group that asks for devices.
 void BM_DeviceOffer(benchmark::State& state) {
