@@ -155,6 +155,7 @@ if command -v valgrind > /dev/null; then
   shell="bash $source/tests/gate/fake_berth.sh run {workload} --label {label} --json {json}"
   gate 0 '^pass' --base "$shell" --head "$shell" --instructions --limit instructions=50% --json counted.json
   grep -q '"metric": "instructions"' counted.json || broken "--instructions: no count in the verdict"
+  valgrind --tool=none "$berth" --version > said 2>&1 || broken "the program does not start under valgrind: $(tail -n 3 said)"
 fi
 
 # The real program against itself: decisions and counters repeat. No time can be a hundred times worse by chance, so the
