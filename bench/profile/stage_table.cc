@@ -52,9 +52,11 @@ std::optional<UnitCost> cost_of(Stage stage, const Recorder::Sums& sums) {
       return c;
     }
     case Stage::plan:
-      c.bytes = sizeof(sched::PlannedAlloc) + 5 * sizeof(sched::ScoredNode) + sizeof(sched::NodeOverlay);
-      c.from = fmt::format("a planned allocation ({} B), five scored nodes ({} B each), the node's overlay ({} B)",
-                           sizeof(sched::PlannedAlloc), sizeof(sched::ScoredNode), sizeof(sched::NodeOverlay));
+      c.bytes =
+          sizeof(sched::PlannedAlloc) + 5 * (sizeof(sched::ScoredNode) + sizeof(double)) + sizeof(sched::NodeOverlay);
+      c.from = fmt::format(
+          "a planned allocation ({} B), five scored nodes ({} B each and 8 B a value), the node's overlay ({} B)",
+          sizeof(sched::PlannedAlloc), sizeof(sched::ScoredNode), sizeof(sched::NodeOverlay));
       return c;
     case Stage::check:
       c.bytes = sizeof(sched::PlannedAlloc), c.lines = 2;

@@ -5,6 +5,7 @@
 // arena.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -19,12 +20,23 @@ inline constexpr const char* kComponentNames[kComponents] = {
     "binpack",       "devices",           "job-anti-affinity", "node-reschedule-penalty",
     "node-affinity", "allocation-spread", "preemption"};
 
-/// One node of the top list: its logged components and final score. 72 bytes.
+/// One node of the top list: its final score and which components it logged. 16 bytes and 8 per value: most components
+/// of most nodes are 0, and a placement writes five of these.
 struct ScoredNode {
   tables::NodeRow node = tables::kNoRow;
   std::uint8_t logged = 0;  ///< bit c set: component c is in the score map (R-RANK-701)
+  std::uint8_t stored = 0;  ///< of these, the ones that are not +0: side by side in SelectMetrics::values, ascending
+  std::uint16_t first = 0;  ///< where they begin
   double norm = 0;
-  double value[kComponents] = {};
+
+  /// Logs a component, in ascending order; `values` are those stored so far, `count` how many.
+  void log(Component component, double value, double* values, std::uint16_t& count) {
+    const auto bit = static_cast<std::uint8_t>(1u << static_cast<unsigned>(component));
+    logged |= bit;
+    if (std::bit_cast<std::uint64_t>(value) == 0) return;
+    stored |= bit;
+    values[count++] = value;
+  }
 };
 
 /// A small counter: `what` is a reason id, a dimension id or a node class code.
@@ -45,6 +57,13 @@ struct SelectMetrics {
   std::span<const Count> reasons, classes_filtered;  ///< ids of Reasons; codes of the class column
   std::span<const Count> dimensions, classes_exhausted;
   std::span<const ScoredNode> top;  ///< best first (R-RANK-1006 to 1008)
+  const double* values = nullptr;   ///< of their components; see value()
+
+  /// What component `c` of a node of `top` logged.
+  [[nodiscard]] double value(const ScoredNode& node, std::size_t c) const {
+    if ((node.stored >> c & 1) == 0) return 0;
+    return values[node.first + std::popcount(static_cast<unsigned>(node.stored) & ((1u << c) - 1))];
+  }
 };
 
 }  // namespace berth::plan

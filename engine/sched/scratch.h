@@ -18,6 +18,7 @@
 
 #include "model/options.h"
 #include "plan/plan_rows.h"
+#include "rank/devices.h"
 #include "rank/fit.h"
 #include "rank/network_index.h"
 #include "sched/node_index.h"
@@ -213,6 +214,8 @@ struct Scratch {
   std::uint32_t reason_of(const tables::Snapshot& snapshot, tables::ConstraintId id);
   const ColumnMirror& mirror(const tables::Snapshot& snapshot, const tables::ColumnTarget& target);
   const rank::NodePorts& node_ports(const std::shared_ptr<const tables::NodeSpec>& spec);
+  /// The devices of a node, none of them used.
+  const rank::DeviceAccounter& node_devices(const std::shared_ptr<const tables::NodeSpec>& spec);
 
   /// Answers of checks that depend on a node's check profile only.
   tsl::robin_map<std::uint64_t, bool> driver_answers;         ///< profile << 32 | driver symbol
@@ -225,11 +228,13 @@ struct Scratch {
  private:
   using CapacityKey = std::array<std::int64_t, 7>;
   std::map<CapacityKey, std::uint32_t> capacity_ids_;  ///< scratch of ready_nodes()
-  struct SpecPorts {
-    std::shared_ptr<const tables::NodeSpec> spec;
+  struct OfSpec {
+    std::shared_ptr<const tables::NodeSpec> spec;  ///< pinned, so the key stays its own
     std::unique_ptr<rank::NodePorts> ports;
+    std::unique_ptr<rank::DeviceAccounter> devices;
   };
-  tsl::robin_map<const tables::NodeSpec*, SpecPorts> ports_;
+  OfSpec& of_spec(const std::shared_ptr<const tables::NodeSpec>& spec);
+  tsl::robin_map<const tables::NodeSpec*, OfSpec> of_specs_;
   std::deque<std::string> id_texts_;
   std::map<std::string, ColumnMirror> mirrors_;  ///< by column or fixed target; nodes of the map never move
 };

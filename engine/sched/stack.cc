@@ -730,22 +730,22 @@ SelectMetrics GenericStack::take_metrics() {
   out.classes_exhausted = put(classes_exhausted_);
   const auto best = top_.take();
   const std::span<ScoredNode> list = arena.take<ScoredNode>(best.size());
+  double values[rank::TopScores::kCapacity * kComponents];
+  std::uint16_t stored = 0;
   for (std::size_t i = 0; i < best.size(); ++i) {
+    ScoredNode& node = list[i];
+    node = {};
+    node.first = stored;
+    node.norm = best[i].score;
     if (plain_.active) {
-      plain_top(best[i].id, best[i].score, list[i]);
+      plain_top(best[i].id, node, values, stored);
       continue;
     }
     const Position& position = positions_[best[i].id];
     const EvictOption* evicting = options_.evict ? &evict_option(best[i].id) : nullptr;
     const Cell& cell = evicting ? evicting->cell : current_->cells[best[i].id];
-    ScoredNode& node = list[i];
-    node = {};
     node.node = position.row;
-    node.norm = best[i].score;
-    auto log = [&](Component c, double value) {
-      node.logged |= static_cast<std::uint8_t>(1u << static_cast<unsigned>(c));
-      node.value[static_cast<std::size_t>(c)] = value;
-    };
+    auto log = [&](Component c, double value) { node.log(c, value, values, stored); };
     log(Component::binpack, cell.binpack);
     if (cell.has_devices) log(Component::devices, cell.devices);
     log(Component::anti_affinity, cell.anti_affinity);
@@ -754,6 +754,7 @@ SelectMetrics GenericStack::take_metrics() {
     if (spread_group_ && spread_total_[best[i].id] != 0.0) log(Component::spread, spread_total_[best[i].id]);
     if (evicting && !evicting->victims.empty()) log(Component::preemption, evicting->preemption);
   }
+  out.values = arena.copy(std::span<const double>(values, stored)).data();
   out.top = list;
   return out;
 }

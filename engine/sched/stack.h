@@ -212,8 +212,8 @@ class GenericStack {
   void proposed(tables::NodeRow row, std::vector<const tables::ResourceShape*>& out);
   void proposed_special(tables::NodeRow row, std::vector<const tables::ResourceShape*>& out);
   void sum_others(tables::NodeRow row, bool count_each);
-  bool serve_devices(std::span<const match::DeviceRequest> requests, const model::Node& node, bool evict,
-                     Option& option, model::AllocatedTask& allocated);
+  bool serve_devices(std::span<const match::DeviceRequest> requests, tables::NodeRow row, bool evict, Option& option,
+                     model::AllocatedTask& allocated);
 
   // Evict mode (stack_preempt.cc).
   /// A node visited by the Select under way: an option, with or without victims, or none.
@@ -233,7 +233,7 @@ class GenericStack {
   void collect_candidates();
   bool take_victims();
   bool evict_for_network(const model::NetworkResource& ask, const rank::NodePorts& ports, const Option& option);
-  bool evict_for_device(const match::DeviceRequest& request, const model::Node& node, const Option& option,
+  bool evict_for_device(const match::DeviceRequest& request, tables::NodeRow row, const Option& option,
                         const model::AllocatedTask& task);
   bool evict_for_resources(tables::NodeRow row, const model::FlatResources& ask, const model::FlatResources& room);
   void sum_staying(std::int64_t& cpu, std::int64_t& memory) const;
@@ -244,7 +244,7 @@ class GenericStack {
   template <class Visit>
   void each_relisted(tables::NodeRow row, Visit visit) const;
   [[nodiscard]] const tables::ResourceShape& shape_after(const NodeOverlay* overlay, tables::AllocRow alloc) const;
-  void start_accounter(const model::Node& node);
+  void start_accounter(tables::NodeRow row);
 
   bool distinct(const Position& position, const GroupView& view);
   void prepare_distinct(GroupView& view);
@@ -342,7 +342,7 @@ class GenericStack {
   void leave_index();
   void count_window(std::uint32_t start, std::uint32_t end);
   void count_exhausted(std::uint32_t start, std::uint32_t end, std::uint32_t exhausted);
-  void plain_top(std::uint32_t entry, double norm, ScoredNode& node) const;
+  void plain_top(std::uint32_t entry, ScoredNode& node, double* values, std::uint16_t& count) const;
   void leave_plain(GroupView& view);
   /// Reason id of the first check of job and group that the node fails, or kReasonNone.
   /// `of_node`: whether it is one of those that a class does not decide (drivers, devices, network).
@@ -451,7 +451,11 @@ class GenericStack {
   SystemVerdict last_verdict_;
   const tables::CompiledGroup* network_group_ = nullptr;  // whose network network_ask_ holds
   const Cell* node_cell_ = nullptr;                       // of the last select_node()
-  std::span<ScoredNode> node_scores_;                     // room for score records
+  struct NodeScore {
+    ScoredNode node;
+    double values[2];
+  };
+  std::span<NodeScore> node_scores_;  // room for score records
 
   bool evicting_ = false;                   // the option being built may have victims
   std::vector<EvictOption> evict_options_;  // of this Select, in visiting order

@@ -426,26 +426,16 @@ void GenericStack::count_exhausted(std::uint32_t start, std::uint32_t end, std::
   }
 }
 
-void GenericStack::plain_top(std::uint32_t entry, double norm, ScoredNode& node) const {
+void GenericStack::plain_top(std::uint32_t entry, ScoredNode& node, double* values, std::uint16_t& count) const {
   const Plain& p = plain_;
   const PlainParts& parts = p.parts[entry];
   node.node = p.row[entry];
-  node.norm = norm;
-  node.logged = 1u << static_cast<unsigned>(Component::binpack) |
-                1u << static_cast<unsigned>(Component::anti_affinity) |
-                1u << static_cast<unsigned>(Component::penalty) | 1u << static_cast<unsigned>(Component::affinity);
-  node.value[static_cast<std::size_t>(Component::binpack)] = parts.binpack;
-  node.value[static_cast<std::size_t>(Component::anti_affinity)] = parts.anti_affinity;
-  node.value[static_cast<std::size_t>(Component::penalty)] = 0;
-  node.value[static_cast<std::size_t>(Component::affinity)] = parts.affinity;
-  if (parts.has_devices) {
-    node.logged |= 1u << static_cast<unsigned>(Component::devices);
-    node.value[static_cast<std::size_t>(Component::devices)] = parts.devices;
-  }
-  if (p.spread_sets != 0 && p.spread[entry] != 0.0) {
-    node.logged |= 1u << static_cast<unsigned>(Component::spread);
-    node.value[static_cast<std::size_t>(Component::spread)] = p.spread[entry];
-  }
+  node.log(Component::binpack, parts.binpack, values, count);
+  if (parts.has_devices) node.log(Component::devices, parts.devices, values, count);
+  node.log(Component::anti_affinity, parts.anti_affinity, values, count);
+  node.log(Component::penalty, 0, values, count);
+  node.log(Component::affinity, parts.affinity, values, count);
+  if (p.spread_sets != 0 && p.spread[entry] != 0.0) node.log(Component::spread, p.spread[entry], values, count);
 }
 
 void GenericStack::leave_plain(GroupView& v) {

@@ -171,7 +171,7 @@ bool GenericStack::evict_for_network(const model::NetworkResource& ask, const ra
   return true;
 }
 
-bool GenericStack::evict_for_device(const match::DeviceRequest& request, const model::Node& node, const Option& option,
+bool GenericStack::evict_for_device(const match::DeviceRequest& request, NodeRow row, const Option& option,
                                     const model::AllocatedTask& task) {
   collect_candidates();
   chosen_.clear();
@@ -179,7 +179,7 @@ bool GenericStack::evict_for_device(const match::DeviceRequest& request, const m
                                   preempt_scratch_, chosen_, scratch_.options.compat))
     return false;  // a compared NaN: the offer before met it, too
   if (!take_victims()) return false;
-  start_accounter(node);  // R-PREEMPT-607, 608: without what this option had reserved
+  start_accounter(row);  // R-PREEMPT-607, 608: without what this option had reserved
   if (!fixed_) return true;
   for (const auto& [name, earlier] : option.resources.tasks)
     for (const model::AllocatedDevice& device : earlier.devices) accounter_->add(device);

@@ -15,13 +15,26 @@ using tables::CompiledGroup;
 using tables::kNoRow;
 using tables::NodeRow;
 
+Scratch::OfSpec& Scratch::of_spec(const std::shared_ptr<const tables::NodeSpec>& spec) {
+  OfSpec& entry = of_specs_[spec.get()];
+  if (!entry.spec) entry.spec = spec;
+  return entry;
+}
+
 const rank::NodePorts& Scratch::node_ports(const std::shared_ptr<const tables::NodeSpec>& spec) {
-  auto& entry = ports_[spec.get()];
-  if (!entry.spec) {
-    entry.spec = spec;  // pins the spec, so the key stays its own
-    entry.ports = std::make_unique<rank::NodePorts>(rank::read_node_ports(spec->node));
-  }
+  OfSpec& entry = of_spec(spec);
+  if (!entry.ports) entry.ports = std::make_unique<rank::NodePorts>(rank::read_node_ports(spec->node));
   return *entry.ports;
+}
+
+const rank::DeviceAccounter& Scratch::node_devices(const std::shared_ptr<const tables::NodeSpec>& spec) {
+  OfSpec& entry = of_spec(spec);
+  if (!entry.devices) {
+    const std::optional<model::NodeResources>& resources = spec->node.node_resources;
+    entry.devices = std::make_unique<rank::DeviceAccounter>(resources ? std::span(resources->devices)
+                                                                      : std::span<const model::NodeDevice>());
+  }
+  return *entry.devices;
 }
 
 void GenericStack::proposed(NodeRow row, std::vector<const tables::ResourceShape*>& out) {  // R-RANK-501 to 504
@@ -151,7 +164,7 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
     resources.shared.ports = std::move(offer);
   }
 
-  if (group.has_devices) start_accounter(node);
+  if (group.has_devices) start_accounter(position.row);
   std::vector<std::uint16_t> consumed;
   const auto consume = [&] {
     consumed.clear();
@@ -184,17 +197,17 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
           std::span(v.devices).subspan(request_index, task.resources->devices.size());
       request_index += requests.size();
       if (!evicting_) {
-        if (!serve_devices(requests, node, false, option, allocated)) return false;
+        if (!serve_devices(requests, position.row, false, option, allocated)) return false;
       } else {  // R-PREEMPT-601
         const rank::DeviceAccounter before = *accounter_;
         const double weight = option.device_weight, matched = option.device_matched;
-        if (!serve_devices(requests, node, false, option, allocated)) {
+        if (!serve_devices(requests, position.row, false, option, allocated)) {
           if (!error_.empty()) return false;
           *accounter_ = before;
           allocated.devices.clear();
           option.device_weight = weight;
           option.device_matched = matched;
-          if (!serve_devices(requests, node, true, option, allocated)) return false;
+          if (!serve_devices(requests, position.row, true, option, allocated)) return false;
         }
         option.dimension = kReasonNone;
       }
@@ -246,20 +259,19 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
   return true;
 }
 
-void GenericStack::start_accounter(const model::Node& node) {
-  accounter_.emplace(node.node_resources ? std::span<const model::NodeDevice>(node.node_resources->devices)
-                                         : std::span<const model::NodeDevice>());
+void GenericStack::start_accounter(NodeRow row) {
+  accounter_ = scratch_.node_devices(snapshot_->nodes.fixed->spec[row]);
   for (const tables::ResourceShape* shape : proposed_)
     if (shape->devices)
       for (const auto& [name, task] : shape->resources->tasks)
         for (const model::AllocatedDevice& device : task.devices) accounter_->add(device);
 }
 
-bool GenericStack::serve_devices(std::span<const match::DeviceRequest> requests, const model::Node& node, bool evict,
+bool GenericStack::serve_devices(std::span<const match::DeviceRequest> requests, NodeRow row, bool evict,
                                  Option& option, model::AllocatedTask& allocated) {
   for (const match::DeviceRequest& request : requests) {
     auto offer = accounter_->offer(request, scratch_.patterns);
-    if (!offer && !offer.error().not_a_number && evict && evict_for_device(request, node, option, allocated))
+    if (!offer && !offer.error().not_a_number && evict && evict_for_device(request, row, option, allocated))
       offer = accounter_->offer(request, scratch_.patterns);
     if (!offer) {
       if (offer.error().not_a_number)

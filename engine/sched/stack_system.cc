@@ -146,19 +146,17 @@ void GenericStack::add_candidates(SelectMetrics& metrics, bool names_pool) const
 
 void GenericStack::add_score(SelectMetrics& metrics, double final_score) {
   static constexpr std::size_t kAtOnce = 64;
-  if (node_scores_.empty()) node_scores_ = scratch_.arena.take<ScoredNode>(kAtOnce);
-  ScoredNode& node = node_scores_.front();
-  metrics.top = node_scores_.first(1);
+  if (node_scores_.empty()) node_scores_ = scratch_.arena.take<NodeScore>(kAtOnce);
+  NodeScore& score = node_scores_.front();
   node_scores_ = node_scores_.subspan(1);
-  node = {};
+  ScoredNode& node = score.node = {};
+  metrics.top = {&node, 1};
+  metrics.values = score.values;
   node.node = positions_[0].row;
   node.norm = final_score;
-  node.logged = 1u << static_cast<unsigned>(Component::binpack);
-  node.value[static_cast<std::size_t>(Component::binpack)] = node_cell_->binpack;
-  if (node_cell_->has_devices) {
-    node.logged |= 1u << static_cast<unsigned>(Component::devices);
-    node.value[static_cast<std::size_t>(Component::devices)] = node_cell_->devices;
-  }
+  std::uint16_t count = 0;
+  node.log(Component::binpack, node_cell_->binpack, score.values, count);
+  if (node_cell_->has_devices) node.log(Component::devices, node_cell_->devices, score.values, count);
 }
 
 }  // namespace berth::sched

@@ -228,7 +228,7 @@ model::AllocMetric to_model(const Naming& naming, const SelectMetrics& metrics, 
     meta.node_id = base::to_text(snapshot.nodes.id(node.node));
     meta.norm_score = node.norm;
     for (std::size_t c = 0; c < kComponents; ++c)
-      if (node.logged >> c & 1) meta.scores[kComponentNames[c]] = node.value[c];
+      if (node.logged >> c & 1) meta.scores[kComponentNames[c]] = metrics.value(node, c);
   }
   return out;
 }
