@@ -40,8 +40,7 @@ void BlockedTracker::disable() {
   stats_ = {};
 }
 
-/// R-CTRL-810 with the keys of resources apart.
-bool BlockedTracker::missed_unblock_fixed(const BlockedEval& blocked) const {
+bool BlockedTracker::missed_unblock(const BlockedEval& blocked) const {  // R-CTRL-810
   std::uint64_t newest = 0;
   for (const auto& [key, unblock] : unblocks_) {
     newest = std::max(newest, unblock.index);
@@ -50,6 +49,7 @@ bool BlockedTracker::missed_unblock_fixed(const BlockedEval& blocked) const {
       if (blocked.quota == key) return later;
       continue;
     }
+    if (!fixed_ && contains(blocked.missing_resources, key)) return later;
     const ClassVerdict* known = verdict(blocked, key);
     if (later && (!known || known->eligible)) return true;
   }
@@ -59,23 +59,6 @@ bool BlockedTracker::missed_unblock_fixed(const BlockedEval& blocked) const {
            const auto at = resource_unblocks_.find(resource);
            return at != resource_unblocks_.end() && blocked.snapshot_index < at->second.index;
          });
-}
-
-bool BlockedTracker::missed_unblock(const BlockedEval& blocked) const {  // R-CTRL-810
-  if (fixed_) return missed_unblock_fixed(blocked);
-  std::uint64_t newest = 0;
-  for (const auto& [key, unblock] : unblocks_) {
-    newest = std::max(newest, unblock.index);
-    const bool later = blocked.snapshot_index < unblock.index;
-    if (blocked.quota != tables::kEmptySymbol) {
-      if (blocked.quota != key) continue;
-      return later;
-    }
-    if (contains(blocked.missing_resources, key)) return later;
-    const ClassVerdict* known = verdict(blocked, key);
-    if (later && (!known || known->eligible)) return true;
-  }
-  return blocked.escaped && blocked.snapshot_index < newest;
 }
 
 void BlockedTracker::book(const BlockedEval& blocked, int sign, std::int64_t now_ns) {  // R-CTRL-830
@@ -122,30 +105,48 @@ void BlockedTracker::unlink(const BlockedEval& blocked) {
   }
 }
 
+/// fixed: takes a tracked evaluation out, with its place and what is counted for it.
+BlockedEval BlockedTracker::take(EvalRow row, std::int64_t now_ns) {
+  auto entry = captured_.extract(row);
+  if (!entry) entry = escaped_.extract(row);
+  unlink(entry.mapped());
+  forget(entry.mapped(), now_ns);
+  return std::move(entry.mapped());
+}
+
+/// Releases those of the set that are wanted.
+template <class Wanted>
+void BlockedTracker::release_if(Tracked& set, std::int64_t now_ns, std::vector<Eval>& released, Wanted wanted) {
+  for (auto at = set.begin(); at != set.end();) {
+    if (!wanted(at->second)) {
+      ++at;
+      continue;
+    }
+    unlink(at->second);
+    forget(at->second, now_ns);
+    released.push_back(at->second.eval);
+    at = set.erase(at);
+  }
+}
+
 /// R-CTRL-803, 804: whether `blocked` itself is the duplicate.
 bool BlockedTracker::replace_duplicate(const BlockedEval& blocked, std::int64_t now_ns) {
+  const auto latest = [](const BlockedEval& b) { return std::max(b.eval.create_index, b.snapshot_index); };
   if (fixed_) {
     const EvalRow* tracked = tracked_of(blocked);
     if (!tracked) return false;
     const auto captured = captured_.find(*tracked);
-    const BlockedEval existing = captured != captured_.end() ? captured->second : escaped_.at(*tracked);
-    const auto index = [](const BlockedEval& b) { return std::max(b.eval.create_index, b.snapshot_index); };
-    if (existing.eval.row == blocked.eval.row || index(existing) <= index(blocked)) {
-      unlink(existing);
-      forget(existing, now_ns);
-      if (captured != captured_.end())
-        captured_.erase(captured);
-      else
-        escaped_.erase(existing.eval.row), --stats_.escaped;
-      if (existing.eval.row != blocked.eval.row) duplicates_.push_back(existing.eval.row);
-      return false;
+    const BlockedEval& existing = captured != captured_.end() ? captured->second : escaped_.at(*tracked);
+    if (existing.eval.row != blocked.eval.row && latest(existing) > latest(blocked)) {
+      duplicates_.push_back(blocked.eval.row);
+      return true;
     }
-    duplicates_.push_back(blocked.eval.row);
-    return true;
+    const EvalRow replaced = take(*tracked, now_ns).eval.row;
+    if (replaced != blocked.eval.row) duplicates_.push_back(replaced);
+    return false;
   }
   const auto job = jobs_.find(blocked.eval.job);
   if (job == jobs_.end()) return false;
-  const auto latest = [](const BlockedEval& b) { return std::max(b.eval.create_index, b.snapshot_index); };
   const EvalRow existing = job->second;
   if (const auto at = captured_.find(existing); at != captured_.end()) {
     if (latest(at->second) > latest(blocked)) {
@@ -209,16 +210,7 @@ void BlockedTracker::untrack_nodes(JobRow job, std::int64_t now_ns) {
   const auto nodes = system_by_job_.find(job);
   if (nodes == system_by_job_.end()) return;
   const std::map<Symbol, EvalRow> rows = nodes->second;
-  for (const auto& [node, row] : rows) {
-    const auto captured = captured_.find(row);
-    const BlockedEval blocked = captured != captured_.end() ? captured->second : escaped_.at(row);
-    unlink(blocked);
-    forget(blocked, now_ns);
-    if (captured != captured_.end())
-      captured_.erase(captured);
-    else
-      escaped_.erase(row), --stats_.escaped;
-  }
+  for (const auto& [node, row] : rows) take(row, now_ns);
 }
 
 void BlockedTracker::untrack(JobRow job, std::int64_t now_ns) {  // R-CTRL-820
@@ -255,28 +247,16 @@ void BlockedTracker::note(Symbol key, std::uint64_t index, std::int64_t now_ns) 
 
 void BlockedTracker::release(Symbol node_class, Symbol quota, std::int64_t now_ns, std::vector<Eval>& released) {
   const std::size_t from = released.size();
-  const auto take = [&](Tracked& set, auto&& wanted) {
-    for (auto at = set.begin(); at != set.end();) {
-      if (!wanted(at->second)) {
-        ++at;
-        continue;
-      }
-      unlink(at->second);
-      forget(at->second, now_ns);
-      if (fixed_ && &set == &escaped_) --stats_.escaped;
-      released.push_back(at->second.eval);
-      at = set.erase(at);
-    }
-  };
-  if (node_class != tables::kEmptySymbol) take(escaped_, [](const BlockedEval&) { return true; });
-  take(captured_, [&](const BlockedEval& b) {
+  if (node_class != tables::kEmptySymbol)
+    release_if(escaped_, now_ns, released, [](const BlockedEval&) { return true; });
+  release_if(captured_, now_ns, released, [&](const BlockedEval& b) {
     // R-CTRL-815; with class and quota, both have to agree.
     if (quota != tables::kEmptySymbol && b.quota != tables::kEmptySymbol && b.quota != quota) return false;
     if (node_class == tables::kEmptySymbol) return quota != tables::kEmptySymbol;
     const ClassVerdict* known = verdict(b, node_class);  // R-CTRL-814
     return !known || known->eligible;
   });
-  if (!fixed_ && released.size() > from) stats_.escaped = 0;  // R-CTRL-831
+  if (released.size() > from) stats_.escaped = 0;  // R-CTRL-831
   sort_released(released, from);
 }
 
@@ -309,12 +289,7 @@ void BlockedTracker::unblock_node(Symbol node, std::int64_t now_ns, std::vector<
   const std::size_t from = released.size();
   if (fixed_) {
     const Tracked of_node = at->second;
-    for (const auto& [row, blocked] : of_node) {
-      unlink(blocked);
-      forget(blocked, now_ns);
-      captured_.erase(row);
-      released.push_back(blocked.eval);
-    }
+    for (const auto& [row, blocked] : of_node) released.push_back(take(row, now_ns).eval);
     return sort_released(released, from);
   }
   for (const auto& [row, blocked] : at->second) {
@@ -337,39 +312,21 @@ void BlockedTracker::unblock_resources(std::span<const Symbol> resources, std::u
       note(resource, index, now_ns);
   }
   const std::size_t from = released.size();
-  for (auto at = escaped_.begin(); at != escaped_.end();) {
-    const bool wanted = std::any_of(resources.begin(), resources.end(),
-                                    [&](Symbol r) { return contains(at->second.missing_resources, r); });
-    if (!wanted) {
-      ++at;
-      continue;
-    }
-    unlink(at->second);
-    forget(at->second, now_ns);
-    if (fixed_) --stats_.escaped;
-    released.push_back(at->second.eval);
-    at = escaped_.erase(at);
-  }
-  if (!fixed_ && released.size() > from) stats_.escaped = 0;
+  release_if(escaped_, now_ns, released, [&](const BlockedEval& blocked) {
+    return std::any_of(resources.begin(), resources.end(),
+                       [&](Symbol resource) { return contains(blocked.missing_resources, resource); });
+  });
+  if (released.size() > from) stats_.escaped = 0;
   sort_released(released, from);
 }
 
 void BlockedTracker::unblock_failed(std::int64_t now_ns, std::vector<Eval>& released) {  // R-CTRL-819
   if (!enabled_) return;
   const std::size_t from = released.size();
-  for (Tracked* set : {&captured_, &escaped_}) {
-    for (auto at = set->begin(); at != set->end();) {
-      if (!at->second.max_plan_attempts) {
-        ++at;
-        continue;
-      }
-      unlink(at->second);
-      forget(at->second, now_ns);
-      if (set == &escaped_) --stats_.escaped;
-      released.push_back(at->second.eval);
-      at = set->erase(at);
-    }
-  }
+  const auto wanted = [](const BlockedEval& blocked) { return blocked.max_plan_attempts; };
+  const std::size_t escaped = escaped_.size();
+  for (Tracked* set : {&captured_, &escaped_}) release_if(*set, now_ns, released, wanted);
+  stats_.escaped -= static_cast<std::int64_t>(escaped - escaped_.size());
   sort_released(released, from);
 }
 

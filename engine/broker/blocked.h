@@ -98,7 +98,11 @@ class BlockedTracker {
   struct Stats {
     std::int64_t blocked = 0, escaped = 0, quota_limited = 0;
   };
-  [[nodiscard]] const Stats& stats() const { return stats_; }
+  [[nodiscard]] Stats stats() const {
+    Stats out = stats_;
+    if (fixed_) out.escaped = static_cast<std::int64_t>(escaped_.size());
+    return out;
+  }
 
   struct Booked {
     std::int64_t cpu_mhz = 0, memory_mb = 0, changed_ns = 0;
@@ -128,12 +132,14 @@ class BlockedTracker {
 
  private:
   [[nodiscard]] bool missed_unblock(const BlockedEval& blocked) const;
-  [[nodiscard]] bool missed_unblock_fixed(const BlockedEval& blocked) const;
   [[nodiscard]] bool has_place_of_its_own(const BlockedEval& blocked) const {
     return fixed_ && blocked.node != tables::kEmptySymbol;
   }
   [[nodiscard]] EvalRow* tracked_of(const BlockedEval& blocked);
   void unlink(const BlockedEval& blocked);
+  BlockedEval take(EvalRow row, std::int64_t now_ns);
+  template <class Wanted>
+  void release_if(Tracked& set, std::int64_t now_ns, std::vector<Eval>& released, Wanted wanted);
   void untrack_nodes(JobRow job, std::int64_t now_ns);
   bool replace_duplicate(const BlockedEval& blocked, std::int64_t now_ns);
   void note(Symbol key, std::uint64_t index, std::int64_t now_ns);
@@ -153,7 +159,7 @@ class BlockedTracker {
   std::vector<EvalRow> duplicates_;
   std::map<JobRow, Booked> by_job_;
   std::map<LackKey, Booked> by_class_;
-  Stats stats_;
+  Stats stats_;  // `fixed`: but for `escaped`, which is counted when asked for
   std::int64_t next_prune_ns_ = 0;
 };
 

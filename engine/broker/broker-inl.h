@@ -335,9 +335,9 @@ std::optional<std::pair<EvalRow, Queue>> BasicBroker<Atomic>::pop_concurrent(Que
 template <template <class> class Atomic>
 tl::expected<std::optional<Delivery>, Fault> BasicBroker<Atomic>::dequeue(QueueSet queues, std::int64_t now_ns) {
   if (!enabled()) return fault(Fault::disabled);
-  auto popped = exact_ ? pop_exact(queues) : pop_concurrent(queues);
-  while (popped && is_dropped(popped->first, popped->second))
-    popped = exact_ ? pop_exact(queues) : pop_concurrent(queues);
+  std::optional<std::pair<EvalRow, Queue>> popped;
+  do popped = exact_ ? pop_exact(queues) : pop_concurrent(queues);
+  while (popped && is_dropped(popped->first, popped->second));
   if (!popped) return std::optional<Delivery>();
   const auto [eval, queue] = *popped;
   Row& row = row_of(eval);
@@ -579,48 +579,51 @@ void BasicBroker<Atomic>::look_at_delay_root() {
   if (!delayed_.empty()) delay_root_ = delayed_.front();
 }
 
+/// Takes what waits for a point in time off the heap; false: it is not there. The root is looked at by the caller.
 template <template <class> class Atomic>
-void BasicBroker<Atomic>::drop_waiting(EvalRow eval) {  // R-CTRL-321
-  take_arrivals();
-  if (index_of(eval) >= config_.evals) return;
-  Row& row = row_of(eval);
-  std::uint64_t word = row.state.load(std::memory_order_relaxed);
-  if (!(word & state::kKnown)) return;
+bool BasicBroker<Atomic>::remove_delayed(EvalRow eval) {
   const auto found =
       std::find_if(delayed_.begin(), delayed_.end(), [&](const Waiting& w) { return w.eval.row == eval; });
-  const bool nomad = config_.compat == Compat::nomad && exact_;
-  if (found != delayed_.end())
-    base::heap_remove(delayed_, static_cast<std::size_t>(found - delayed_.begin()), waiting_order::Until());
-  else if (!nomad)
-    return;
-  if (!nomad) look_at_delay_root();
+  if (found == delayed_.end()) return false;
+  base::heap_remove(delayed_, static_cast<std::size_t>(found - delayed_.begin()), waiting_order::Until());
+  return true;
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::forget_waiting(Row& row) {
+  const std::uint64_t word = row.state.load(std::memory_order_relaxed);
   row.state.store(word & ~(state::kKnown | state::kDeliveries), std::memory_order_release);
   stripe().totals[kDropped].fetch_add(1, std::memory_order_relaxed);
   stripe().waiting.fetch_sub(1, std::memory_order_relaxed);  // even for one that no longer waits (R-CTRL-347)
 }
 
 template <template <class> class Atomic>
+void BasicBroker<Atomic>::drop_waiting(EvalRow eval) {  // R-CTRL-321
+  take_arrivals();
+  if (index_of(eval) >= config_.evals) return;
+  Row& row = row_of(eval);
+  if (!(row.state.load(std::memory_order_relaxed) & state::kKnown)) return;
+  const bool nomad = config_.compat == Compat::nomad && exact_;
+  if (!remove_delayed(eval) && !nomad) return;
+  if (!nomad) look_at_delay_root();
+  forget_waiting(row);
+}
+
+template <template <class> class Atomic>
 void BasicBroker<Atomic>::drop(EvalRow eval) {
   take_arrivals();
   if (index_of(eval) >= config_.evals) return;
-  const auto of_eval = [&](const Waiting& w) { return w.eval.row == eval; };
   Row& row = row_of(eval);
-  const auto forget_waiting = [&] {
-    const std::uint64_t word = row.state.load(std::memory_order_relaxed);
-    row.state.store(word & state::kSerial, std::memory_order_release);
-    stripe().totals[kDropped].fetch_add(1, std::memory_order_relaxed);
-    stripe().waiting.fetch_sub(1, std::memory_order_relaxed);
-  };
-  if (const auto at = std::find_if(delayed_.begin(), delayed_.end(), of_eval); at != delayed_.end()) {
-    base::heap_remove(delayed_, static_cast<std::size_t>(at - delayed_.begin()), waiting_order::Until());
+  if (remove_delayed(eval)) {
     look_at_delay_root();
-    return forget_waiting();
+    return forget_waiting(row);
   }
+  const auto of_eval = [&](const Waiting& w) { return w.eval.row == eval; };
   if (const auto at = std::find_if(time_wait_.begin(), time_wait_.end(), of_eval); at != time_wait_.end()) {
     // One that was given back holds its job; it goes when its turn comes.
     if (state::deliveries(row.state.load(std::memory_order_relaxed)) == 0) {
       base::heap_remove(time_wait_, static_cast<std::size_t>(at - time_wait_.begin()), waiting_order::Due());
-      return forget_waiting();
+      return forget_waiting(row);
     }
   }
   // A worker that is just taking it may write over the bit; then it gets an evaluation that finds no job.
@@ -682,10 +685,7 @@ void BasicBroker<Atomic>::advance(std::int64_t now_ns) {
       make_ready(waiting.eval, waiting.eval.type);
     } else if (at == delay) {
       const Waiting waiting = *delay_root_;
-      const auto found = std::find_if(delayed_.begin(), delayed_.end(),
-                                      [&](const Waiting& w) { return w.eval.row == waiting.eval.row; });
-      if (found != delayed_.end())
-        base::heap_remove(delayed_, static_cast<std::size_t>(found - delayed_.begin()), waiting_order::Until());
+      remove_delayed(waiting.eval.row);
       look_at_delay_root();
       stripe().waiting.fetch_sub(1, std::memory_order_relaxed);
       make_ready(waiting.eval, waiting.eval.type);

@@ -256,6 +256,8 @@ class BasicBroker {
   static bool pending_less(const Eval& a, const Eval& b);
   void take_arrivals();
   void look_at_delay_root();
+  bool remove_delayed(EvalRow eval);
+  void forget_waiting(Row& row);
   void scan_nack_deadlines(std::int64_t now_ns);
   std::uint64_t draw();
 
