@@ -46,8 +46,12 @@ bool walk(const Snapshot& state, NodeRow node, AllocRow head, bool ended, NodeUs
     use.device_allocs += shape.devices;
     use.core_allocs += !shape.cores.empty();
     use.claim_allocs += claims(state, row);
-    if (a.job[row] == kNoRow) continue;
+    if (a.job[row] == kNoRow) {
+      use.most_priority = kNoPriority;
+      continue;
+    }
     const std::int64_t priority = state.jobs.versions[a.job[row]]->priority;
+    use.most_priority = std::max(use.most_priority, static_cast<std::int32_t>(priority));
     if (priority < use.least_priority) use.least_priority = static_cast<std::int32_t>(priority), use.least_count = 0;
     use.least_count += priority == use.least_priority;
   }
@@ -80,6 +84,9 @@ void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
   same("claim_allocs", use.claim_allocs, sum.claim_allocs);
   same("least_priority", use.least_priority, sum.least_priority);
   if (sum.least_priority != kNoPriority) same("least_count", use.least_count, sum.least_count);
+  if (use.most_priority < sum.most_priority)
+    add(problems, "node row {}: an allocation has priority {}, at most {} is noted", row, sum.most_priority,
+        use.most_priority);
   const NodeCapacity& capacity = n.capacity(row);
   same("fit.cpu_free", n.fit.cpu_free[row], static_cast<float>(capacity.cpu_mhz - use.cpu_mhz));
   same("fit.memory_free", n.fit.memory_free[row], static_cast<float>(capacity.memory_mb - use.memory_mb));

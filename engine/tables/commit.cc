@@ -85,7 +85,7 @@ AllocRow Commit::insert_plain(const PlainAlloc& alloc, const std::shared_ptr<con
   else
     id = store_.shape_id(shape);
   return store_.append_alloc({alloc.id, alloc.node, alloc.job, job.key, group.name, alloc.name_index, Desired::run,
-                              alloc.client, id, held, group.has_host_volumes || group.has_csi_volumes, index_, index_},
+                              alloc.client, id, index_, index_},
                              alloc.links, alloc.cold);
 }
 
@@ -116,31 +116,23 @@ AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
   return store_.append_alloc({base::parse_uuid(alloc.id).value_or(base::Uuid{}), node, job, key, group, name_index,
                               parse_desired(alloc.desired_status).value_or(Desired::run),
                               parse_client(alloc.client_status).value_or(Client::pending), store_.shape_id(shape),
-                              shape.get(), store_.claims_volumes(job, group), alloc.create_index, alloc.modify_index},
+                              alloc.create_index, alloc.modify_index},
                              {}, cold);
-}
-
-/// The node's use follows from what the row held to what it holds.
-void Commit::set_shape(AllocRow row, JobRow job, const std::shared_ptr<const ResourceShape>& shape, bool claims) {
-  AllocTable& a = store_.current_.allocs;
-  const NodeRow node = a.node[row];
-  const bool counts = node != kNoRow && !client_terminal(a.client[row]);
-  NodeUse* use = counts ? &store_.current_.nodes.use.edit(node) : nullptr;
-  if (use) store_.count_use(*use, a.shape_of(row), store_.claims_volumes(a.job[row], a.group[row]), -1);
-  const JobRow before = a.job[row];
-  a.job.edit(row) = job;
-  if (shape) a.shape.edit(row) = store_.shape_id(shape);
-  if (!use) return;
-  store_.count_use(*use, a.shape_of(row), claims, 1);
-  store_.change_priority(*use, before, job);
-  store_.refresh_free(node, *use);
 }
 
 void Commit::update_in_place(AllocRow row, JobRow job, const std::shared_ptr<const ResourceShape>& shape) {
   touch_allocs();
   AllocTable& a = store_.current_.allocs;
-  set_shape(row, job, shape, store_.claims_volumes(job, a.group[row]));
+  const NodeRow node = a.node[row];
+  const bool counts = node != kNoRow && !client_terminal(a.client[row]);
+  NodeUse* use = counts ? &store_.current_.nodes.use.edit(node) : nullptr;
+  if (use) store_.count_use(*use, row, -1);
+  a.job.edit(row) = job;
+  if (shape) a.shape.edit(row) = store_.shape_id(shape);
   if (index_ != 0) a.modify_index.edit(row) = index_;
+  if (!use) return;
+  store_.count_use(*use, row, 1);
+  store_.refresh_free(node, *use);
 }
 
 void Commit::set_links(AllocRow row, const AllocLinks& links) {
@@ -169,28 +161,18 @@ void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation
                                                        : std::make_shared<const ResourceShape>());
   const Client client = parse_client(alloc->client_status).value_or(Client::pending);
   const bool ended = client_terminal(a.client[row]), ends = client_terminal(client);
-  if (node != kNoRow) {
-    NodeUse& use = store_.current_.nodes.use.edit(node);
-    if (!ended) store_.count_use(use, a.shape_of(row), store_.claims_volumes(a.job[row], a.group[row]), -1);
-    if (ended != ends) {
-      store_.unlink_on_node(use, row);
-      store_.link_on_node(use, row, ends);
-    }
-    if (!ends) store_.count_use(use, *a.shapes[shape], store_.claims_volumes(job, a.group[row]), 1);
-    store_.refresh_free(node, use);
-  }
-  const JobRow before = a.job[row];
+  NodeUse* use = node == kNoRow ? nullptr : &store_.current_.nodes.use.edit(node);
+  if (use && !ended) store_.count_use(*use, row, -1);
   a.job.edit(row) = job;
   a.shape.edit(row) = shape;
   a.client.edit(row) = client;
-  if (node != kNoRow) {
-    NodeUse& use = store_.current_.nodes.use.edit(node);
-    if (!ended && !ends)
-      store_.change_priority(use, before, job);
-    else if (!ended)
-      store_.take_priority(use, before);
-    else if (!ends)
-      store_.add_priority(use, job);
+  if (use) {
+    if (ended != ends) {
+      store_.unlink_on_node(*use, row);
+      store_.link_on_node(*use, row, ends);
+    }
+    if (!ends) store_.count_use(*use, row, 1);
+    store_.refresh_free(node, *use);
   }
   a.desired.edit(row) = parse_desired(alloc->desired_status).value_or(Desired::run);
   a.create_index.edit(row) = alloc->create_index;
@@ -203,10 +185,8 @@ void Commit::remove_alloc(AllocRow row) {
   AllocTable& a = store_.current_.allocs;
   if (const NodeRow node = a.node[row]; node != kNoRow) {
     NodeUse& use = store_.current_.nodes.use.edit(node);
-    const bool live = !client_terminal(a.client[row]);
-    if (live) store_.count_use(use, a.shape_of(row), store_.claims_volumes(a.job[row], a.group[row]), -1);
+    if (!client_terminal(a.client[row])) store_.count_use(use, row, -1);
     store_.unlink_on_node(use, row);
-    if (live) store_.take_priority(use, a.job[row]);
     store_.refresh_free(node, use);
   }
   JobKey& key = store_.current_.jobs.keys.edit(a.job_key[row]);
@@ -238,14 +218,9 @@ void Commit::set_client_status(AllocRow row, Client status) {
   const NodeRow node = a.node[row];
   if (before == after || node == kNoRow) return;
   NodeUse& use = store_.current_.nodes.use.edit(node);
-  const bool claims = (before || use.claim_allocs > 0) && store_.claims_volumes(a.job[row], a.group[row]);
   store_.unlink_on_node(use, row);
   store_.link_on_node(use, row, after);
-  store_.count_use(use, a.shape_of(row), claims, after ? -1 : 1);
-  if (after)
-    store_.take_priority(use, a.job[row]);
-  else
-    store_.add_priority(use, a.job[row]);
+  store_.count_use(use, row, after ? -1 : 1);
   store_.refresh_free(node, use);
 }
 

@@ -75,7 +75,6 @@ class Commit {
 
  private:
   friend class StateStore;
-  void set_shape(AllocRow row, JobRow job, const std::shared_ptr<const ResourceShape>& shape, bool claims);
   Commit(StateStore& store, std::uint64_t index);
   /// Called before every change: whoever takes a snapshot from now on needs a new copy.
   void touch() {

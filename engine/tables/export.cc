@@ -54,10 +54,29 @@ model::Node to_node(const Snapshot& state, NodeRow row) {
   return node;
 }
 
+namespace {
+
+/// The name of a row without an API object, which always is a standard one.
+void write_name(const Snapshot& state, AllocRow row, std::string& out) {
+  const AllocTable& a = state.allocs;
+  out = state.jobs.versions[a.job[row]]->name_base();
+  out += '.';
+  out += state.text(a.group[row]);
+  out += '[';
+  char digits[20];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, a.name_index[row]).ptr);
+  out += ']';
+}
+
+}  // namespace
+
 std::string alloc_name(const Snapshot& state, AllocRow row) {
-  if (state.allocs.cold[row]) return state.allocs.cold[row]->name;
-  return state.jobs.versions[state.allocs.job[row]]->name_base() + "." + state.text(state.allocs.group[row]) + "[" +
-         std::to_string(state.allocs.name_index[row]) + "]";
+  std::string out;
+  if (state.allocs.cold[row])
+    out = state.allocs.cold[row]->name;
+  else
+    write_name(state, row, out);
+  return out;
 }
 
 void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out) {
@@ -74,13 +93,7 @@ void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out) {
   out.job_id = job.spec->id;
   out.job = job.spec;
   out.task_group = state.text(a.group[row]);
-  out.name = job.name_base();
-  out.name += '.';
-  out.name += out.task_group;
-  out.name += '[';
-  char digits[20];
-  out.name.append(digits, std::to_chars(digits, digits + sizeof digits, a.name_index[row]).ptr);
-  out.name += ']';
+  write_name(state, row, out.name);
   if (a.node[row] == kNoRow)
     out.node_id.clear();
   else

@@ -52,7 +52,7 @@ struct alignas(64) NodeCapacity {
 };
 static_assert(sizeof(NodeCapacity) == 64);
 
-/// Above every job's priority (R-MODEL-231 has their range).
+/// Above every job's priority (R-MODEL-231 has their range); its negative is below.
 inline constexpr std::int32_t kNoPriority = std::numeric_limits<std::int32_t>::max();
 
 /// What runs on a node: sums over its allocations that are not client-terminal (R-RANK-533). One cache line.
@@ -68,6 +68,7 @@ struct alignas(64) NodeUse {
   std::uint32_t claim_allocs = 0;             ///< of these, whose group asks for volumes
   std::int32_t least_priority = kNoPriority;  ///< of these, of jobs that are known: bounds what could be evicted
   std::uint32_t least_count = 0;              ///< how many of these have it
+  std::int32_t most_priority = -kNoPriority;  ///< none is above; kNoPriority where the job of one is not known
 };
 static_assert(sizeof(NodeUse) == 64);
 

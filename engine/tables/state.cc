@@ -371,7 +371,23 @@ ShapeId StateStore::shape_id(const std::shared_ptr<const ResourceShape>& shape) 
   return id;
 }
 
-void StateStore::count_use(NodeUse& use, const ResourceShape& shape, bool claims, int sign) {
+std::int32_t StateStore::priority_of(JobRow job) const {
+  return static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(current_.jobs.versions[job]->priority, -kNoPriority, kNoPriority - 1));
+}
+
+void StateStore::add_priority(NodeUse& use, JobRow job) const {
+  const std::int32_t priority = job == kNoRow ? kNoPriority : priority_of(job);
+  use.most_priority = std::max(use.most_priority, priority);
+  if (job == kNoRow) return;
+  if (priority < use.least_priority) use.least_priority = priority, use.least_count = 0;
+  if (priority == use.least_priority) ++use.least_count;
+}
+
+void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
+  const AllocTable& a = current_.allocs;
+  const ResourceShape& shape = a.shape_of(row);
+  const JobRow job = a.job[row];
   use.cpu_mhz += sign * shape.cpu_mhz;
   use.memory_mb += sign * shape.memory_mb;
   use.disk_mb += sign * shape.disk_mb;
@@ -380,33 +396,15 @@ void StateStore::count_use(NodeUse& use, const ResourceShape& shape, bool claims
   if (shape.ports) use.port_allocs += step;
   if (shape.devices) use.device_allocs += step;
   if (!shape.cores.empty()) use.core_allocs += step;
-  if (claims) use.claim_allocs += step;
+  if ((sign > 0 || use.claim_allocs > 0) && claims_volumes(job, a.group[row])) use.claim_allocs += step;
   if (shape.ports || !shape.cores.empty()) current_.nodes.special_allocs += step;
-}
 
-std::int32_t StateStore::priority_of(JobRow job) const {
-  return static_cast<std::int32_t>(
-      std::clamp<std::int64_t>(current_.jobs.versions[job]->priority, -kNoPriority, kNoPriority - 1));
-}
-
-void StateStore::change_priority(NodeUse& use, JobRow before, JobRow after) const {
-  if (before == after) return;
-  add_priority(use, after);
-  take_priority(use, before);
-}
-
-void StateStore::add_priority(NodeUse& use, JobRow job) const {
-  if (job == kNoRow) return;
-  const std::int32_t priority = priority_of(job);
-  if (priority < use.least_priority) use.least_priority = priority, use.least_count = 0;
-  if (priority == use.least_priority) ++use.least_count;
-}
-
-void StateStore::take_priority(NodeUse& use, JobRow job) const {
+  if (sign > 0) return add_priority(use, job);
+  // The highest one is a bound: it is looked for anew only when the lowest one is.
   if (job == kNoRow || priority_of(job) != use.least_priority || --use.least_count > 0) return;
-  use.least_priority = kNoPriority;
-  const AllocTable& a = current_.allocs;
-  for (AllocRow row = use.alloc_head; row != kNoRow; row = a.next_on_node[row]) add_priority(use, a.job[row]);
+  use.least_priority = kNoPriority, use.most_priority = -kNoPriority;
+  for (AllocRow other = use.alloc_head; other != kNoRow; other = a.next_on_node[other])
+    if (other != row) add_priority(use, a.job[other]);
 }
 
 /// Puts the row at the head of the node's chain of live or of ended allocations.
@@ -464,8 +462,7 @@ AllocRow StateStore::append_alloc(const NewAlloc& alloc, const AllocLinks& links
     if (head != kNoRow) a.prev_on_node.edit(head) = row;
     head = row;
     if (!ended) {
-      count_use(use, *alloc.shape, alloc.claims, 1);
-      add_priority(use, alloc.job);
+      count_use(use, row, 1);
       refresh_free(alloc.node, use);
     }
   } else {

@@ -180,11 +180,9 @@ class StateStore {
   void sort_rows();
   void refresh_scale(NodeRow row);
   void refresh_free(NodeRow row, const NodeUse& use);
-  void count_use(NodeUse& use, const ResourceShape& shape, bool claims, int sign);
-  /// One allocation of `job` more or less on the node's chain of live ones, which holds what it is to hold by then.
+  /// One live allocation more (1) or less (-1) on its node, with what its row says; less: before the row changes.
+  void count_use(NodeUse& use, AllocRow row, int sign);
   void add_priority(NodeUse& use, JobRow job) const;
-  void take_priority(NodeUse& use, JobRow job) const;
-  void change_priority(NodeUse& use, JobRow before, JobRow after) const;
   [[nodiscard]] std::int32_t priority_of(JobRow job) const;
   void link_on_node(NodeUse& use, AllocRow row, bool ended);
   void unlink_on_node(NodeUse& use, AllocRow row);
@@ -199,8 +197,6 @@ class StateStore {
     Desired desired;
     Client client;
     ShapeId shape_id;
-    const ResourceShape* shape;
-    bool claims;
     std::uint64_t create_index, modify_index;
   };
   AllocRow append_alloc(const NewAlloc& alloc, const AllocLinks& links, std::shared_ptr<const model::Allocation> cold);
