@@ -73,6 +73,8 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   port_events_ = 0;
   scratch_.start_attempt(snapshot);
   system_ = false;
+  kind_verdicts_.clear();
+  last_verdict_ = {};
 }
 
 std::uint32_t GenericStack::number_of(tables::Symbol name) {
@@ -144,9 +146,9 @@ void GenericStack::change_version(const CompiledJob& from, const CompiledJob& to
   other->job = &from;
 }
 
-/// fixed: whether an allocation is one of the job's existing ones, which property sets and spreads count while it
-/// lives.
-bool GenericStack::counts_once(tables::AllocRow alloc) const {
+/// Whether an allocation is one of the job's existing ones, which property sets and spreads count (R-FEAS-1405, 1406,
+/// R-RANK-813).
+bool GenericStack::is_existing(tables::AllocRow alloc) const {
   const tables::AllocTable& allocs = snapshot_->allocs;
   return job_ && !allocs.terminal(alloc) && allocs.node[alloc] != kNoRow && allocs.job_key[alloc] == job_->key &&
          (allocs.job[alloc] == kNoRow ||
@@ -156,7 +158,7 @@ bool GenericStack::counts_once(tables::AllocRow alloc) const {
 /// fixed: whether a stop of the plan is the one that ends an existing allocation.
 bool GenericStack::takes_away(std::uint32_t stop) const {
   const plan::PlannedStop& planned = plan_->stops[stop];
-  if (planned.evict || planned.dropped || !counts_once(planned.alloc)) return false;
+  if (planned.evict || planned.dropped || !is_existing(planned.alloc)) return false;
   const NodeOverlay* overlay = scratch_.overlay(snapshot_->allocs.node[planned.alloc]);
   if (!overlay || update_on(overlay, planned.alloc)) return false;
   std::uint32_t newest = overlay->first_stop;
@@ -197,11 +199,7 @@ void GenericStack::count_existing(feasible::PropertySet& set) {  // R-FEAS-1405,
   const tables::AllocTable& allocs = snapshot_->allocs;
   for (tables::AllocRow row = snapshot_->jobs.keys[job_->key].alloc_head; row != kNoRow;
        row = allocs.next_of_job[row]) {
-    if (allocs.terminal(row) || allocs.node[row] == kNoRow) continue;
-    if (allocs.job[row] != kNoRow &&
-        snapshot_->jobs.versions[allocs.job[row]]->spec->create_index != job_->spec->create_index)
-      continue;
-    if (!set.counts_group(number_of(allocs.group[row]))) continue;
+    if (!is_existing(row) || !set.counts_group(number_of(allocs.group[row]))) continue;
     const std::uint32_t code = property_code(set.target(), allocs.node[row]);
     if (code != feasible::PropertySet::kNoValue) set.add_existing(code);
   }
@@ -298,11 +296,8 @@ void GenericStack::prepare_spread(GroupView& v) {
                                      group.count, spread_properties_);
     const tables::AllocTable& allocs = snapshot_->allocs;
     for (tables::AllocRow row = snapshot_->jobs.keys[job_->key].alloc_head; row != kNoRow;
-         row = allocs.next_of_job[row])  // R-RANK-813
-      if (allocs.group[row] == group.name && !allocs.terminal(row) && allocs.node[row] != kNoRow &&
-          (allocs.job[row] == kNoRow ||
-           snapshot_->jobs.versions[allocs.job[row]]->spec->create_index == job_->spec->create_index))
-        spread_group_->count_existing(allocs.node[row]);
+         row = allocs.next_of_job[row])
+      if (allocs.group[row] == group.name && is_existing(row)) spread_group_->count_existing(allocs.node[row]);
     each_plan_entry([&](std::uint32_t number, NodeRow node, int change) {
       if (number != v.number) return;
       if (change > 0)
@@ -473,26 +468,10 @@ void GenericStack::decide_fit(const Position& position, const GroupView& v, Cell
   const tables::NodeUse& use = snapshot_->nodes.use[position.row];
   const tables::NodeCapacity& capacity = snapshot_->nodes.capacity(position.row);
   const NodeOverlay* overlay = scratch_.overlay(position.row);
-  std::int64_t cpu = use.cpu_mhz + group.cpu_mhz, memory = use.memory_mb + group.memory_mb,
-               disk = use.disk_mb + group.disk_mb;
-  std::int64_t allocs = static_cast<std::int64_t>(use.alloc_count) + 1;
-  if (overlay) {
-    cpu += overlay->cpu_mhz;
-    memory += overlay->memory_mb;
-    disk += overlay->disk_mb;
-    allocs += overlay->allocs;
-  }
+  const PlainFit fit = plain_fit(capacity, use, overlay ? *overlay : kUntouched, group);
   cell.fit = kFail;
-  if (capacity.max_allocs != 0 && static_cast<std::int64_t>(capacity.max_allocs) < allocs)
-    cell.dimension = kDimensionMaxAllocs;  // R-RANK-532
-  else if (capacity.cpu_mhz < cpu)
-    cell.dimension = kDimensionCpu;
-  else if (capacity.memory_mb < memory)
-    cell.dimension = kDimensionMemory;
-  else if (capacity.disk_mb < disk)
-    cell.dimension = kDimensionDisk;
-  else
-    score(position, v, cell, cpu, memory);
+  cell.dimension = fit.dimension;
+  if (fit.dimension == kReasonNone) score(position, v, cell, fit.cpu_mhz, fit.memory_mb);
 }
 
 double GenericStack::fit_component(std::int64_t cpu, double cpu_capacity, std::int64_t memory, double memory_capacity) {
@@ -541,16 +520,9 @@ void GenericStack::score(const Position& position, const GroupView& v, Cell& cel
   }
 }
 
-bool GenericStack::rank(std::uint32_t index, GroupView& v, double& final_score) {
+/// The mean of what a node scores (R-RANK-901); `preemption` is null without victims.
+double GenericStack::final_of(std::uint32_t index, const GroupView& v, const Cell& cell, const double* preemption) {
   const Position& position = positions_[index];
-  if (v.cells[index].fit == kUnknown) decide_fit(position, v, v.cells[index]);
-  const EvictOption* evicting = options_.evict ? &decide_evicting(index, v) : nullptr;
-  const Cell& cell = evicting ? evicting->cell : v.cells[index];
-  if (cell.fit == kFail) {
-    if (cell.dimension == kDimensionInvalidNode || cell.dimension == kDimensionPortCollision) ++port_events_;
-    if (cell.dimension != kReasonNone) exhaust(position, cell.dimension);
-    return false;
-  }
   double sum = cell.prefix;
   std::uint32_t appended = cell.appended;
   if (is_penalised(position.row)) {  // R-RANK-721; in stage order it stands before affinity
@@ -566,8 +538,23 @@ bool GenericStack::rank(std::uint32_t index, GroupView& v, double& final_score) 
     spread_total_[index] = spread;
     if (spread != 0.0) sum += spread, ++appended;  // R-RANK-833
   }
-  if (evicting && !evicting->victims.empty()) sum += evicting->preemption, ++appended;  // R-PREEMPT-703
-  final_score = sum / static_cast<double>(appended);
+  if (preemption) sum += *preemption, ++appended;  // R-PREEMPT-703
+  return sum / static_cast<double>(appended);
+}
+
+/// False: nothing is placed there. The final score of one that is not among the best so far may be too high.
+bool GenericStack::rank(std::uint32_t index, GroupView& v, double& final_score) {
+  const Position& position = positions_[index];
+  if (v.cells[index].fit == kUnknown) decide_fit(position, v, v.cells[index]);
+  if (options_.evict && config_.exhaustive && is_outdone(index, v, final_score)) return true;
+  const EvictOption* evicting = options_.evict ? &decide_evicting(index, v) : nullptr;
+  const Cell& cell = evicting ? evicting->cell : v.cells[index];
+  if (cell.fit == kFail) {
+    if (cell.dimension == kDimensionInvalidNode || cell.dimension == kDimensionPortCollision) ++port_events_;
+    if (cell.dimension != kReasonNone) exhaust(position, cell.dimension);
+    return false;
+  }
+  final_score = final_of(index, v, cell, evicting && !evicting->victims.empty() ? &evicting->preemption : nullptr);
   return true;
 }
 
@@ -627,7 +614,7 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
   if (index_serves(v))
     if (auto found = select_by_index(v)) return found;  // else a pass counts why there is none
   leave_index();
-  if (options.then_evict && !fixed_ && full(v)) return std::nullopt;  // fixed: its reasons are kept
+  if (options.then_evict && full(v)) return std::nullopt;
   if (!plain_.left && plain_group(v, options) && (!spread_group_ || fill_spread_tables())) {
     current_ = &v;
     return select_plain(v);
@@ -656,6 +643,7 @@ std::optional<Selected> GenericStack::select_general(GroupView& v) {
     const std::uint32_t position = offset_++;
     ++evaluated_;
     if constexpr (kDetailed) detail_->enter(base::Stage::filter);
+    if (options_.evict) prefetch_evicting(position);
     if (position >= frontier_) reach(position);
     if (!feasible(position, v)) continue;
     if (check_distinct && !distinct(positions_[position], v)) continue;

@@ -197,7 +197,7 @@ class GenericStack {
   bool group_checks(const Position& position, GroupView& view, Cell& cell);
   bool group_checks_by_node(const Position& position, GroupView& view, Cell& cell, feasible::ClassStatus status);
   void change_version(const tables::CompiledJob& from, const tables::CompiledJob& to);
-  [[nodiscard]] bool counts_once(tables::AllocRow alloc) const;
+  [[nodiscard]] bool is_existing(tables::AllocRow alloc) const;
   [[nodiscard]] bool takes_away(std::uint32_t stop) const;
   bool available(const Position& position);
   void prepare_volumes(const GroupView& view);
@@ -206,6 +206,7 @@ class GenericStack {
   std::vector<feasible::AllocView> node_views(tables::NodeRow row, bool proposed_only);
   [[nodiscard]] tables::NodeRow row_of(std::string_view node_id) const;
   bool rank(std::uint32_t position, GroupView& view, double& final_score);
+  double final_of(std::uint32_t position, const GroupView& view, const Cell& cell, const double* preemption);
   void decide_fit(const Position& position, const GroupView& view, Cell& cell);
   void decide_fit_special(const Position& position, const GroupView& view, Cell& cell);
   bool build_option(const Position& position, const GroupView& view, Option& option);
@@ -214,6 +215,28 @@ class GenericStack {
   void sum_others(tables::NodeRow row, bool count_each);
   bool serve_devices(std::span<const match::DeviceRequest> requests, tables::NodeRow row, bool evict, Option& option,
                      model::AllocatedTask& allocated);
+
+  /// What a group makes of the use of a node on which nobody holds ports or cores, and the first figure that is short
+  /// (R-RANK-532, 533); kReasonNone: it fits.
+  struct PlainFit {
+    std::int64_t cpu_mhz, memory_mb;
+    std::uint32_t dimension;
+  };
+  static constexpr NodeOverlay kUntouched{};
+  static PlainFit plain_fit(const tables::NodeCapacity& capacity, const tables::NodeUse& use,
+                            const NodeOverlay& overlay, const tables::CompiledGroup& group) {
+    PlainFit out{use.cpu_mhz + overlay.cpu_mhz + group.cpu_mhz, use.memory_mb + overlay.memory_mb + group.memory_mb,
+                 kReasonNone};
+    if (capacity.max_allocs != 0 && capacity.max_allocs <= static_cast<std::int64_t>(use.alloc_count) + overlay.allocs)
+      out.dimension = kDimensionMaxAllocs;
+    else if (capacity.cpu_mhz < out.cpu_mhz)
+      out.dimension = kDimensionCpu;
+    else if (capacity.memory_mb < out.memory_mb)
+      out.dimension = kDimensionMemory;
+    else if (capacity.disk_mb < use.disk_mb + overlay.disk_mb + group.disk_mb)
+      out.dimension = kDimensionDisk;
+    return out;
+  }
 
   // Evict mode (stack_preempt.cc).
   /// A node visited by the Select under way: an option, with or without victims, or none.
@@ -224,12 +247,14 @@ class GenericStack {
     double preemption = 0;  // score component; 0 without victims
   };
   const EvictOption& decide_evicting(std::uint32_t position, const GroupView& view);
+  bool is_outdone(std::uint32_t position, const GroupView& view, double& bound);
   [[nodiscard]] const EvictOption& evict_option(std::uint32_t position) const;
   void evict_plain(const Position& position, const GroupView& view, Cell& cell);
   [[nodiscard]] bool has_preemptible(tables::NodeRow row) const;
   bool full(GroupView& view);
-  [[nodiscard]] bool plainly_fits(tables::NodeRow row, const tables::CompiledGroup& group) const;
   [[nodiscard]] std::int64_t evicting_priority() const;
+  void prefetch_alloc(tables::AllocRow alloc) const;
+  void prefetch_evicting(std::uint32_t position);
   void collect_candidates();
   bool take_victims();
   bool evict_for_network(const model::NetworkResource& ask, const rank::NodePorts& ports, const Option& option);
@@ -415,6 +440,7 @@ class GenericStack {
   Option option_;
   std::vector<const tables::ResourceShape*> proposed_;
   std::vector<tables::AllocRow> by_id_;
+  std::vector<std::pair<base::Uuid, tables::AllocRow>> ordered_;
   feasible::VolumeState volume_state_;
   std::optional<feasible::HostVolumeCheck> host_volumes_;
   std::optional<feasible::CsiVolumeCheck> csi_volumes_;
@@ -435,20 +461,22 @@ class GenericStack {
 
   std::optional<rank::DeviceAccounter> accounter_;  // of the option being built, for groups with devices
 
-  // The system stack.
-  struct SystemVerdict {
+  /// first_failing() of nodes of one kind.
+  struct KindVerdict {
     const tables::CompiledGroup* group = nullptr;
     std::uint32_t computed_class = 0;
     tables::Symbol check_profile = 0;
-    std::uint32_t reason = kReasonNone;  // of the first check that nodes of this kind fail
-    [[nodiscard]] bool is_for(const SystemVerdict& other) const {
+    std::uint32_t reason = kReasonNone;
+    [[nodiscard]] bool is_for(const KindVerdict& other) const {
       return group == other.group && computed_class == other.computed_class && check_profile == other.check_profile;
     }
   };
   std::uint32_t first_failing_known(const Position& position, GroupView& view);
+  std::vector<KindVerdict> kind_verdicts_;
+  KindVerdict last_verdict_;
+
+  // The system stack.
   bool system_ = false, system_evict_ = false;
-  std::vector<SystemVerdict> system_verdicts_;
-  SystemVerdict last_verdict_;
   const tables::CompiledGroup* network_group_ = nullptr;  // whose network network_ask_ holds
   const Cell* node_cell_ = nullptr;                       // of the last select_node()
   struct NodeScore {
@@ -465,6 +493,7 @@ class GenericStack {
   preempt::Victims chosen_;
   std::map<std::pair<tables::JobKeyRow, tables::Symbol>, std::int64_t> preempted_;  // fixed: by the plan, per group
   preempt::Scratch preempt_scratch_;
+  std::pair<std::int64_t, double> least_memo_{0, 0};  // priority of a single victim, and its preemption score
 };
 
 /// The finished allocations of a node that the plan lists again: they hold cores and volumes, nothing else

@@ -160,16 +160,7 @@ void GenericStack::prepare_block(GroupView& v) {
       decide_entry(entry, v);
       continue;
     }
-    const std::int64_t cpu = use.cpu_mhz + group.cpu_mhz, memory = use.memory_mb + group.memory_mb;
-    std::uint32_t dimension = kReasonNone;
-    if (capacity.max_allocs != 0 && capacity.max_allocs <= static_cast<std::int64_t>(use.alloc_count))
-      dimension = kDimensionMaxAllocs;
-    else if (capacity.cpu_mhz < cpu)
-      dimension = kDimensionCpu;
-    else if (capacity.memory_mb < memory)
-      dimension = kDimensionMemory;
-    else if (capacity.disk_mb < use.disk_mb + group.disk_mb)
-      dimension = kDimensionDisk;
+    const auto [cpu, memory, dimension] = plain_fit(capacity, use, kUntouched, group);
     if (dimension != kReasonNone) {
       exhaust_entry(entry, dimension);
       continue;

@@ -102,7 +102,7 @@ void GenericStack::stopped(std::uint32_t index) {
   NodeOverlay& overlay = scratch_.own_overlay(node);
   stop.next_on_node = overlay.first_stop;
   overlay.first_stop = index;
-  if (!fixed_ || (!again && !listed && counts_once(stop.alloc)))
+  if (!fixed_ || (!again && !listed && is_existing(stop.alloc)))
     if (rank::SpreadGroup* group = spread_.find(number_of(allocs.group[stop.alloc]))) group->count_cleared(node, 1);
   if (!again && !listed && !tables::client_terminal(allocs.client[stop.alloc])) {
     change_use(node, allocs.shape_of(stop.alloc), -1);
@@ -131,10 +131,10 @@ bool GenericStack::pop_stop(AllocRow alloc) {
   if (!last || last->alloc != alloc) return false;
   last->dropped = true;
   if (node == kNoRow) return true;
-  if (!fixed_ || (!leaves(node, alloc) && !update_on(scratch_.overlay(node), alloc) && counts_once(alloc)))
+  const bool returns = !leaves(node, alloc) && !update_on(scratch_.overlay(node), alloc);
+  if (!fixed_ || (returns && is_existing(alloc)))
     if (rank::SpreadGroup* group = spread_.find(number_of(allocs.group[alloc]))) group->count_cleared(node, -1);
-  if (!leaves(node, alloc) && !update_on(scratch_.overlay(node), alloc) &&
-      !tables::client_terminal(allocs.client[alloc])) {
+  if (returns && !tables::client_terminal(allocs.client[alloc])) {
     change_use(node, allocs.shape_of(alloc), 1);
     ++scratch_.own_overlay(node).allocs;
     count_own(alloc, 1);
@@ -157,10 +157,9 @@ void GenericStack::updated(std::uint32_t index) {
   const NodeRow node = allocs.node[update.alloc];
   if (node == kNoRow) return;
   const bool ended = tables::client_terminal(allocs.client[update.alloc]);
-  const bool counted = !ended && !leaves(node, update.alloc);
+  const bool left = leaves(node, update.alloc), counted = !ended && !left;
   // Stopped before by this plan, and listed again: it lives on.
-  const bool returns = fixed_ && leaves(node, update.alloc) && !update_on(scratch_.overlay(node), update.alloc) &&
-                       counts_once(update.alloc);
+  const bool returns = fixed_ && left && !update_on(scratch_.overlay(node), update.alloc) && is_existing(update.alloc);
   NodeOverlay& overlay = scratch_.own_overlay(node);
   update.next_on_node = overlay.first_update;
   overlay.first_update = index;

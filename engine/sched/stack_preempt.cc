@@ -5,7 +5,6 @@
 // stage is gone through again with `evicting_` set: each attempt that fails takes victims from the node's proposed
 // allocations and is made again. What came out is kept for this Select only.
 #include <algorithm>
-#include <cmath>
 
 #include "rank/components.h"
 #include "sched/stack.h"
@@ -13,26 +12,13 @@
 namespace berth::sched {
 
 using tables::AllocRow;
+using tables::CompiledGroup;
 using tables::kNoRow;
 using tables::NodeRow;
 
 /// The job's priority as the search for victims sees it, which knows only Nomad's delta (R-SEED-80).
 std::int64_t GenericStack::evicting_priority() const {
   return job_->priority + preempt::kMinPriorityDelta - scratch_.options.preemption_min_delta;
-}
-
-/// Whether the group fits on the node after the plan, where nobody holds ports or cores (R-RANK-532, 533).
-bool GenericStack::plainly_fits(NodeRow row, const tables::CompiledGroup& group) const {
-  const tables::NodeUse& use = snapshot_->nodes.use[row];
-  const tables::NodeCapacity& capacity = snapshot_->nodes.capacity(row);
-  static constexpr NodeOverlay kUntouched{};
-  const NodeOverlay* overlay = scratch_.overlay(row);
-  if (!overlay) overlay = &kUntouched;
-  const std::int64_t allocs = static_cast<std::int64_t>(use.alloc_count) + overlay->allocs;
-  return (capacity.max_allocs == 0 || allocs < static_cast<std::int64_t>(capacity.max_allocs)) &&
-         use.cpu_mhz + overlay->cpu_mhz + group.cpu_mhz <= capacity.cpu_mhz &&
-         use.memory_mb + overlay->memory_mb + group.memory_mb <= capacity.memory_mb &&
-         use.disk_mb + overlay->disk_mb + group.disk_mb <= capacity.disk_mb;
 }
 
 /// Whether it is plain to see that no candidate has room, from the columns of what is free. A pass without eviction
@@ -43,32 +29,43 @@ bool GenericStack::full(GroupView& v) {
   SelectOptions options = options_;
   options.evict = false;
   if (!plain_group(v, options) || !nodes.class_profiles_exact || group.has_devices || group.has_network ||
-      group.has_task_network || group.has_cores || nodes.special_allocs != 0 || nodes.invalid_nodes != 0)
+      group.has_task_network || group.has_cores || nodes.special_allocs != 0 || nodes.invalid_nodes != 0 ||
+      !network_ask_.ports.empty() || network_ask_.mode != "host")  // of another version's group (R-FEAS-309)
     return false;
   const auto may_take = [&](NodeRow row) {
-    return (nodes_->members[row / 64] >> row % 64 & 1) != 0 && plainly_fits(row, group) &&
-           first_failing(row, v) == kReasonNone;
+    if ((nodes_->members[row / 64] >> row % 64 & 1) == 0) return false;
+    const tables::NodeCapacity& capacity = nodes.capacity(row);
+    const NodeOverlay* overlay = scratch_.overlay(row);
+    if (plain_fit(capacity, nodes.use[row], overlay ? *overlay : kUntouched, group).dimension != kReasonNone)
+      return false;
+    return first_failing_known({row, capacity.computed_class_code, capacity.class_code, kUnknown}, v) == kReasonNone;
   };
   for (const NodeOverlay& overlay : scratch_.overlays)
     if (may_take(overlay.row)) return false;
-  // Single precision may be off by 2^-24 of its value.
-  const auto least = [](std::int64_t ask) {
-    return static_cast<float>(ask) - (1.0f + 1e-6f * std::abs(static_cast<float>(ask)));
+  // Rounding keeps the order: what is enough stays enough in single precision.
+  const auto cpu = static_cast<float>(group.cpu_mhz), memory = static_cast<float>(group.memory_mb),
+             disk = static_cast<float>(group.disk_mb);
+  // By vector, and in most chunks of a full cluster one column is enough.
+  const auto some_hold = [](std::span<const float> free, float ask) {
+    std::uint32_t some = 0;
+    for (const float f : free) some |= static_cast<std::uint32_t>(f >= ask);
+    return some != 0;
   };
-  const float cpu = least(group.cpu_mhz), memory = least(group.memory_mb), disk = least(group.disk_mb);
   const tables::FitColumns& fit = nodes.fit;
   for (std::size_t chunk = 0; chunk < fit.cpu_free.chunk_count(); ++chunk) {
     const std::span<const float> cpus = fit.cpu_free.chunk_at(chunk), memories = fit.memory_free.chunk_at(chunk),
                                  disks = fit.disk_free.chunk_at(chunk);
-    std::uint32_t any = 0;  // by vector: most chunks of a full cluster have no node with room
+    if (!some_hold(cpus, cpu) || !some_hold(memories, memory) || !some_hold(disks, disk)) continue;
     for (std::size_t i = 0; i < cpus.size(); ++i)
-      any |= static_cast<std::uint32_t>(cpus[i] >= cpu) & static_cast<std::uint32_t>(memories[i] >= memory) &
-             static_cast<std::uint32_t>(disks[i] >= disk);
-    for (std::size_t i = 0; any != 0 && i < cpus.size(); ++i)
       if (cpus[i] >= cpu && memories[i] >= memory && disks[i] >= disk &&
           may_take(static_cast<NodeRow>(chunk * decltype(fit.cpu_free)::kChunkRows + i)))
         return false;
   }
+  // fixed: what this pass would find failing is told by the next one as well (R-FEAS-1605).
+  if (fixed_ && std::any_of(nodes_->of_class.begin(), nodes_->of_class.end(), [&](const ReadyNodes::Candidate& c) {
+        return first_failing_known({c.row, c.computed_class, c.node_class, kUnknown}, v) != kReasonNone;
+      }))
+    return false;
   all_read_ = true;
   if (plain_.active) leave_plain(v);
   give_class_verdicts(v);
@@ -94,6 +91,8 @@ void GenericStack::give_class_verdicts(GroupView& v) {
 bool GenericStack::has_preemptible(NodeRow row) const {  // R-PREEMPT-202 to 204
   const tables::AllocTable& allocs = snapshot_->allocs;
   if (job_->priority - snapshot_->nodes.use[row].least_priority < scratch_.options.preemption_min_delta) return false;
+  // Without an overlay the plan stops nobody here, and nothing here is the job's own (load_own_allocs()).
+  if (!system_ && !scratch_.overlay(row)) return true;
   for (AllocRow a = snapshot_->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a]) {
     if (allocs.job_key[a] == job_->key || allocs.job[a] == kNoRow) continue;
     if (job_->priority - snapshot_->jobs.versions[allocs.job[a]]->priority >= scratch_.options.preemption_min_delta &&
@@ -103,15 +102,39 @@ bool GenericStack::has_preemptible(NodeRow row) const {  // R-PREEMPT-202 to 204
   return false;
 }
 
+/// Asks for what choosing victims reads of an allocation.
+void GenericStack::prefetch_alloc(AllocRow alloc) const {
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  allocs.id.prefetch(alloc);
+  allocs.shape.prefetch(alloc);
+  allocs.job.prefetch(alloc);
+  allocs.job_key.prefetch(alloc);
+}
+
+/// Asks for what the visits of the next nodes begin with.
+void GenericStack::prefetch_evicting(std::uint32_t position) {
+  const auto row_at = [&](std::uint32_t p) { return nodes_->rows[order_.at(p < size_ ? p : p - size_)]; };
+  if (size_ < 4) return;
+  const tables::NodeTable& nodes = snapshot_->nodes;
+  const NodeRow later = row_at(position + 2), next = row_at(position + 1);
+  nodes.use.prefetch(later);
+  nodes.fixed->capacity.prefetch(later);
+  if (const AllocRow head = nodes.use[next].alloc_head; head != kNoRow) {
+    snapshot_->allocs.next_on_node.prefetch(head);
+    prefetch_alloc(head);
+  }
+}
+
 /// Candidates from the proposed allocations as they are now (R-PREEMPT-202, 305). What the plan places belongs to the
 /// job itself, so only rows of the snapshot come into question.
 void GenericStack::collect_candidates() {
   const tables::AllocTable& allocs = snapshot_->allocs;
   candidates_.clear();
   candidate_rows_.clear();
-  for (const AllocRow a : by_id_) {
+  for (std::size_t i = 0; i < by_id_.size(); ++i) {
+    const AllocRow a = by_id_[i];
     if (allocs.job_key[a] == job_->key) continue;
-    const tables::ResourceShape& shape = allocs.shape_of(a);  // never the job's own: as stored
+    const tables::ResourceShape& shape = *proposed_[i];  // never the job's own: as stored
     preempt::Candidate& c = candidates_.emplace_back();
     c.cpu_mhz = shape.cpu_mhz;
     c.memory_mb = shape.memory_mb;
@@ -129,10 +152,11 @@ void GenericStack::collect_candidates() {
 /// (R-PREEMPT-414); here they count under the victim's group.
 void GenericStack::count_preempted(AllocRow alloc, preempt::Candidate& candidate) const {
   const tables::AllocTable& allocs = snapshot_->allocs;
-  const model::TaskGroup* group =
-      snapshot_->jobs.versions[allocs.job[alloc]]->spec->group(snapshot_->text(allocs.group[alloc]));
-  if (!group || !group->migrate || group->migrate->max_parallel <= 0) return;
-  candidate.max_parallel = group->migrate->max_parallel;
+  const auto& groups = snapshot_->jobs.versions[allocs.job[alloc]]->groups;
+  const auto group = std::find_if(groups.begin(), groups.end(),
+                                  [&](const tables::CompiledGroup& g) { return g.name == allocs.group[alloc]; });
+  if (group == groups.end() || !group->spec->migrate || group->spec->migrate->max_parallel <= 0) return;
+  candidate.max_parallel = group->spec->migrate->max_parallel;
   const auto known = preempted_.find({allocs.job_key[alloc], allocs.group[alloc]});
   if (known != preempted_.end()) candidate.preempted = known->second;
 }
@@ -238,6 +262,35 @@ void GenericStack::evict_plain(const Position& position, const GroupView& v, Cel
     for (const tables::ResourceShape* shape : proposed_) cpu += shape->cpu_mhz, memory += shape->memory_mb;
   }
   score(position, v, cell, cpu, memory);
+}
+
+/// Exhaustive mode: whether eviction is sure to make room on the node, and yet the option is behind those that are
+/// listed so far, whoever goes. Answered from the node's figures alone. `bound` is a score the option does not exceed:
+/// binpack counts the victims (R-RANK-647), and none is better to evict than a single one of the least priority.
+bool GenericStack::is_outdone(std::uint32_t index, const GroupView& v, double& bound) {
+  const Position& position = positions_[index];
+  const CompiledGroup& group = *v.group;
+  const tables::NodeUse& use = snapshot_->nodes.use[position.row];
+  const tables::NodeCapacity& capacity = snapshot_->nodes.capacity(position.row);
+  Cell cell = v.cells[index];
+  if (fixed_ || cell.fit != kFail || top_.size() < rank::TopScores::kCapacity || scratch_.overlay(position.row) ||
+      is_special(position.row, group))
+    return false;
+  // All may go, none is the job's own, and with all of them gone there is room (R-PREEMPT-403 to 405).
+  if (use.alloc_count == 0 || use.least_priority < 1 ||
+      job_->priority - use.most_priority < scratch_.options.preemption_min_delta || capacity.cpu_mhz < group.cpu_mhz ||
+      capacity.memory_mb < group.memory_mb || capacity.disk_mb < group.disk_mb)
+    return false;
+  if (cell.dimension == kDimensionMaxAllocs)
+    score(position, v, cell, 0, 0);
+  else
+    score(position, v, cell, use.cpu_mhz + group.cpu_mhz, use.memory_mb + group.memory_mb);
+  if (least_memo_.first != use.least_priority) {
+    const std::int64_t least = use.least_priority;
+    least_memo_ = {least, rank::preemption_score(rank::net_priority(std::span(&least, 1)))};
+  }
+  bound = final_of(index, v, cell, &least_memo_.second);
+  return !top_.would_keep(bound);
 }
 
 const GenericStack::EvictOption& GenericStack::decide_evicting(std::uint32_t index, const GroupView& v) {

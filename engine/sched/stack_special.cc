@@ -41,10 +41,14 @@ void GenericStack::proposed(NodeRow row, std::vector<const tables::ResourceShape
   const tables::AllocTable& allocs = snapshot_->allocs;
   const NodeOverlay* const overlay = scratch_.overlay(row);
   by_id_.clear();
-  for (tables::AllocRow a = snapshot_->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a])
-    if (!tables::client_terminal(allocs.client[a]) && stays(overlay, a)) by_id_.push_back(a);
-  std::sort(by_id_.begin(), by_id_.end(),
-            [&](tables::AllocRow a, tables::AllocRow b) { return allocs.id[a] < allocs.id[b]; });
+  for (tables::AllocRow a = snapshot_->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a]) {
+    prefetch_alloc(a);  // the chain is followed one after the other, the rest need not wait for it
+    if (stays(overlay, a)) by_id_.push_back(a);
+  }
+  ordered_.clear();
+  for (const tables::AllocRow a : by_id_) ordered_.emplace_back(allocs.id[a], a);
+  std::sort(ordered_.begin(), ordered_.end());
+  for (std::size_t i = 0; i < ordered_.size(); ++i) by_id_[i] = ordered_[i].second;
   out.clear();
   for (const tables::AllocRow a : by_id_) out.push_back(&shape_after(overlay, a));
   if (!overlay) return;

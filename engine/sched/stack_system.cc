@@ -19,8 +19,6 @@ void GenericStack::start_system(const tables::Snapshot& snapshot, PlanRows& plan
   start(snapshot, plan);
   system_ = true;
   system_evict_ = evict;
-  system_verdicts_.clear();
-  last_verdict_ = {};
   network_group_ = nullptr;
   node_scores_ = {};
   // The general parts work by position: the node of a Select stands in the only one.
@@ -38,17 +36,17 @@ std::uint32_t GenericStack::first_failing_known(const Position& position, GroupV
   if (!snapshot_->nodes.classes_exact || job_->escapes || v.group->escapes || !network_ask_.ports.empty() ||
       network_ask_.mode != "host")
     return first_failing(position.row, v);
-  const SystemVerdict key{v.group, position.computed_class, snapshot_->nodes.capacity(position.row).check_profile,
-                          kReasonNone};
+  const KindVerdict key{v.group, position.computed_class, snapshot_->nodes.capacity(position.row).check_profile,
+                        kReasonNone};
   if (last_verdict_.is_for(key)) return last_verdict_.reason;
-  const auto known = std::find_if(system_verdicts_.begin(), system_verdicts_.end(),
-                                  [&](const SystemVerdict& other) { return other.is_for(key); });
-  if (known != system_verdicts_.end()) {
+  const auto known = std::find_if(kind_verdicts_.begin(), kind_verdicts_.end(),
+                                  [&](const KindVerdict& other) { return other.is_for(key); });
+  if (known != kind_verdicts_.end()) {
     last_verdict_ = *known;
   } else {
     last_verdict_ = key;
     last_verdict_.reason = first_failing(position.row, v);
-    system_verdicts_.push_back(last_verdict_);
+    kind_verdicts_.push_back(last_verdict_);
   }
   return last_verdict_.reason;
 }

@@ -78,20 +78,11 @@ TEST(CompatPlan, TheDeploymentOfADowngradeIsItsOwn) {  // R-SCHED-72
   const auto build = [] {
     SmallWorld w;
     w.add_node(), w.add_node().status = "down";
-    const auto before = SmallWorld::job("service", 1, 0, {"web", "db"});
-    const auto after = SmallWorld::job("service", 1, 1, {"web", "db"});
-    for (const auto& job : {before, after}) {
-      auto& update = job->task_groups[0].update.emplace();
-      update.max_parallel = 1, update.canary = 1;
-      w.store(job);
-    }
+    const auto before = SmallWorld::canary_job(0), after = SmallWorld::canary_job(1);
+    w.store(before), w.store(after);
     w.add(before, 1, 0);
     w.add_deployment(before, "successful").task_groups["web"].emplace().promoted = true;
-    model::Deployment& d = w.add_deployment(after, "running");
-    model::Allocation& canary = w.add(after, 0, 0);
-    canary.deployment_status.emplace().canary = true, canary.deployment_id = d.id;
-    auto& web = d.task_groups["web"].emplace();
-    web.desired_canaries = 1, web.desired_total = 1, web.placed_canaries = {canary.id};
+    w.add_canary(after);
     return w;
   };
   on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {

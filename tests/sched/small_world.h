@@ -18,6 +18,8 @@ struct SmallWorld {
   model::ClusterState state;
   model::Evaluation eval;
   model::Options options;
+  rank::OrderProvider order = rank::OrderProvider::identity;
+  bool plain_path = true;  ///< StackConfig::plain_path
 
   SmallWorld() {
     state.index = 1000;
@@ -117,6 +119,24 @@ struct SmallWorld {
     return d;
   }
 
+  /// A service of groups `web`, which is updated behind a canary, and `db`.
+  static std::shared_ptr<model::Job> canary_job(std::uint64_t version) {
+    const auto out = job("service", 1, version, {"web", "db"});
+    auto& update = out->task_groups[0].update.emplace();
+    update.max_parallel = 1, update.canary = 1;
+    return out;
+  }
+  /// A running deployment of `newest`, the job's current version, whose canary is out on n0.
+  model::Deployment& add_canary(const std::shared_ptr<const model::Job>& newest) {
+    model::Allocation& canary = add(newest, 0, 0);
+    canary.deployment_status.emplace().canary = true;
+    model::Deployment& d = add_deployment(newest, "running");
+    canary.deployment_id = d.id;
+    auto& web = d.task_groups["web"].emplace();
+    web.desired_canaries = 1, web.desired_total = 1, web.placed_canaries = {canary.id};
+    return d;
+  }
+
   // What came out.
   std::vector<model::Plan> plans;
   std::vector<model::Evaluation> created;
@@ -174,7 +194,8 @@ struct SmallWorld {
       scheduler.process(*snapshot_, facts, ids, planner, result);
     } else {
       GenericScheduler scheduler(*scratch_);
-      scheduler.process(*snapshot_, facts, rank::OrderProvider::identity, ids, planner, result);
+      scheduler.set_plain_path(plain_path);
+      scheduler.process(*snapshot_, facts, order, ids, planner, result);
     }
     updated = updated_eval({*result.state, *scratch_}, result, eval);
     error = result.status == EvalStatus::error ? result.description : "";

@@ -171,19 +171,11 @@ struct CanaryWorld : SmallWorld {
     add_node();
     add_node().status = "down";
     for (std::uint64_t v = 0; v < 4; ++v) {
-      versions[v] = SmallWorld::job("service", 1, v, {"web", "db"});
-      auto& update = versions[v]->task_groups[0].update.emplace();
-      update.max_parallel = 1, update.canary = 1;
+      versions[v] = canary_job(v);
       store(versions[v]);
     }
     add(versions[lost_version], 1, 0);
-    model::Allocation& canary = add(versions[3], 0, 0);
-    canary.deployment_status.emplace().canary = true;
-    model::Deployment& d = add_deployment(versions[3], "running");
-    canary.deployment_id = d.id;
-    auto& web = d.task_groups["web"].emplace();
-    web.desired_canaries = 1, web.desired_total = 1, web.placed_canaries = {canary.id};
-    d.create_index = 999;
+    add_canary(versions[3]).create_index = 999;
   }
   /// A deployment of an older version; with canaries unless it is promoted.
   model::Deployment& older(std::size_t version, bool promoted, const char* status = "successful") {
