@@ -480,6 +480,8 @@ Outcome reconcile_cluster(const Vector& v) {
   input.is_batch = in["batch"].as_bool();
   input.deployment = deployment ? &*deployment : nullptr;
   input.allocs = facts;
+  const std::vector<std::uint32_t> slots = reconcile::slots_of(facts);
+  input.slots = slots;
   input.group_names = group_names;
   input.eval_id = in["eval_id"].as_string();
   input.eval_priority = in["eval_priority"].as_int();

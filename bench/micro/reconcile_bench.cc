@@ -26,6 +26,7 @@ struct Service {
   std::shared_ptr<model::Job> job = std::make_shared<model::Job>();
   std::vector<model::Allocation> allocs;
   std::vector<reconcile::AllocFacts> facts;
+  std::vector<std::uint32_t> slots;  // beside facts
   std::vector<std::string> group_names = {"web"};
   SameForAll updates;
   Numbers ids;
@@ -43,13 +44,15 @@ struct Service {
     }
   }
   reconcile::ClusterResult run(reconcile::ClusterReconciler& reconciler, bool with_allocs) {
-    const reconcile::ClusterInput input{.job = job.get(),
-                                        .job_id = "job",
-                                        .allocs = with_allocs ? std::span<const reconcile::AllocFacts>(facts)
-                                                              : std::span<const reconcile::AllocFacts>(),
-                                        .group_names = group_names,
-                                        .eval_id = "eval",
-                                        .now = 1000};
+    const reconcile::ClusterInput input{
+        .job = job.get(),
+        .job_id = "job",
+        .allocs =
+            with_allocs ? std::span<const reconcile::AllocFacts>(facts) : std::span<const reconcile::AllocFacts>(),
+        .slots = with_allocs ? std::span<const std::uint32_t>(slots) : std::span<const std::uint32_t>(),
+        .group_names = group_names,
+        .eval_id = "eval",
+        .now = 1000};
     return reconciler.run(input, updates, ids);
   }
 };
@@ -63,6 +66,7 @@ void BM_ReconcileService(benchmark::State& state) {
   Service service(count);
   if (what == kLost)
     for (std::size_t i = 0; i < count; i += 100) service.facts[i].taint = reconcile::NodeTaint::down;
+  service.slots = reconcile::slots_of(service.facts);
   if (what == kInPlace) service.updates.kind = reconcile::UpdateKind::inplace;
   if (what == kRolling) {
     service.updates.kind = reconcile::UpdateKind::destructive;

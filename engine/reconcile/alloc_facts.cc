@@ -50,6 +50,13 @@ AllocFacts read_facts(const model::Allocation& alloc, std::uint32_t group, NodeT
   return out;
 }
 
+std::vector<std::uint32_t> slots_of(std::span<const AllocFacts> allocs) {
+  std::vector<std::uint32_t> out;
+  out.reserve(allocs.size());
+  for (const AllocFacts& facts : allocs) out.push_back(facts.slot());
+  return out;
+}
+
 std::string_view to_text(AllocClass alloc_class) {
   static constexpr std::string_view kTexts[] = {"untainted",    "migrate", "lost",    "disconnecting",
                                                 "reconnecting", "ignore",  "expiring"};

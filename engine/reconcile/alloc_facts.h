@@ -11,6 +11,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "model/alloc.h"
 #include "model/node.h"
@@ -92,11 +94,17 @@ struct AllocFacts {
     return desired == model::DesiredStatus::run && transition == 0 && !has(kHasStates) &&
            (client == model::ClientStatus::running || client == model::ClientStatus::pending);
   }
+  /// Its name index where nothing can be due, the node included; else kUnsettled.
+  [[nodiscard]] std::uint32_t slot() const { return taint == NodeTaint::none && is_calm() ? name_index : kUnsettled; }
+  static constexpr std::uint32_t kUnsettled = ~0u;
 };
 
 /// Reads an allocation. `group` as in AllocFacts; `latest_deployment_id` "" when the job has none.
 [[nodiscard]] AllocFacts read_facts(const model::Allocation& alloc, std::uint32_t group, NodeTaint taint,
                                     std::string_view latest_deployment_id);
+
+/// The slot of each.
+[[nodiscard]] std::vector<std::uint32_t> slots_of(std::span<const AllocFacts> allocs);
 
 enum class AllocClass : std::uint8_t { untainted, migrate, lost, disconnecting, reconnecting, ignore, expiring };
 [[nodiscard]] std::string_view to_text(AllocClass alloc_class);

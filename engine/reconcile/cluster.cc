@@ -61,18 +61,14 @@ bool before(const AllocFacts& a, const AllocFacts& b) {
 }
 
 /// Whether the rows have the name indexes 0, 1, 2, ... in this order, which is order K then, and all run undisturbed on
-/// fine nodes. One look at each, none of it by chance: about what reading the facts costs.
-bool is_settled(std::span<const AllocFacts> allocs, std::span<const std::uint32_t> rows) {
+/// fine nodes. One look at each, none of it by chance: about what reading the slots costs.
+bool is_settled(std::span<const std::uint32_t> slots, std::span<const std::uint32_t> rows) {
   if (rows.empty() || rows.size() > NameIndex::kMaxIndex) return false;
   constexpr std::size_t kLook = 1024;  // rows between two questions whether to go on
   for (std::size_t begin = 0; begin < rows.size(); begin += kLook) {
     const std::size_t end = std::min(begin + kLook, rows.size());
     std::uint32_t unsettled = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      const AllocFacts& f = allocs[rows[i]];
-      unsettled |= (f.name_index ^ static_cast<std::uint32_t>(i)) | static_cast<std::uint32_t>(f.taint) |
-                   static_cast<std::uint32_t>(!f.is_calm());
-    }
+    for (std::size_t i = begin; i < end; ++i) unsettled |= slots[rows[i]] ^ static_cast<std::uint32_t>(i);
     if (unsettled != 0) return false;
   }
   return true;
@@ -964,6 +960,7 @@ void conclude(Run& run, bool complete) {  // section 5.4
 }  // namespace
 
 ClusterResult ClusterReconciler::run(const ClusterInput& input, UpdateJudge& updates, IdSource& ids) {
+  BERTH_ASSERT(input.slots.size() == input.allocs.size());
   ClusterResult result;
   Run run{input, updates, ids, result, {}, false, false, false, false, {}, {}};
   const model::Deployment* old = sort_out_deployments(run);
@@ -1015,7 +1012,7 @@ ClusterResult ClusterReconciler::run(const ClusterInput& input, UpdateJudge& upd
     std::span<std::uint32_t> rows;
     if (group < input.group_names.size())
       rows = std::span(rows_).subspan(begins[group], begins[group + 1] - begins[group]);
-    const bool settled = is_settled(input.allocs, rows);
+    const bool settled = is_settled(input.slots, rows);
     if (!settled) sort(rows);
     GroupRun group_run(*this, run, rows, position, task_group, settled);
     if (stopped)

@@ -376,6 +376,7 @@ bool GenericScheduler::reconcile_job() {
   input.compat = scratch_.options.compat;
   input.deployment = deployment_.get();
   input.allocs = allocs_.facts();
+  input.slots = allocs_.slots();
   input.group_names = allocs_.group_names();
   input.eval_id = eval_->id_text;
   input.eval_priority = eval_->priority;

@@ -7,36 +7,8 @@
 namespace berth::sched {
 
 using reconcile::AllocFacts;
-using reconcile::NodeTaint;
 using tables::AllocRow;
 using tables::kNoRow;
-
-namespace {
-
-constexpr model::DesiredStatus kDesired[] = {model::DesiredStatus::run, model::DesiredStatus::stop,
-                                             model::DesiredStatus::evict};
-static_assert(static_cast<int>(tables::Desired::run) == 0 && static_cast<int>(tables::Desired::evict) == 2);
-constexpr model::ClientStatus kClient[] = {model::ClientStatus::pending,  model::ClientStatus::running,
-                                           model::ClientStatus::complete, model::ClientStatus::failed,
-                                           model::ClientStatus::lost,     model::ClientStatus::unknown};
-static_assert(static_cast<int>(tables::Client::pending) == 0 && static_cast<int>(tables::Client::unknown) == 5);
-
-}  // namespace
-
-NodeTaint taint_of(const tables::Snapshot& snapshot, tables::NodeRow node) {
-  if (node == kNoRow || !snapshot.nodes.exists(node)) return NodeTaint::gone;
-  switch (snapshot.nodes.status(node)) {
-    case tables::NodeStatus::down:
-      return NodeTaint::down;
-    case tables::NodeStatus::disconnected:
-      return NodeTaint::disconnected;
-    case tables::NodeStatus::initializing:
-      return snapshot.nodes.state[node] & tables::kDraining ? NodeTaint::initializing : NodeTaint::none;
-    case tables::NodeStatus::ready:
-      return snapshot.nodes.state[node] & tables::kDraining ? NodeTaint::ready : NodeTaint::none;
-  }
-  return NodeTaint::none;
-}
 
 const model::Allocation& JobAllocs::make(AllocRow row) {
   if (plain_used_ == plain_.size()) plain_.emplace_back();
@@ -58,8 +30,8 @@ AllocFacts JobAllocs::plain_facts(AllocRow row, std::uint32_t group) {
   out.group = group;
   out.taint = taint_of(*snapshot_, allocs.node[row]);
   out.name_index = allocs.name_index[row];
-  out.desired = kDesired[static_cast<std::size_t>(allocs.desired[row])];
-  out.client = kClient[static_cast<std::size_t>(allocs.client[row])];
+  out.desired = widened(allocs.desired[row]);
+  out.client = widened(allocs.client[row]);
   out.job_version = job.version;
   out.job_create_index = job.spec->create_index;
   const auto bit = [](bool set, std::uint8_t value) { return set ? value : std::uint8_t{0}; };
@@ -83,6 +55,7 @@ void JobAllocs::read(const tables::Snapshot& snapshot, tables::JobKeyRow key, ba
   deployment_text_ = deployment_id.is_nil() ? std::string() : base::to_text(deployment_id);
   rows_.clear();
   facts_.clear();
+  slots_.clear();
   group_names_.clear();
   groups_.clear();
   made_.clear();
@@ -98,6 +71,7 @@ void JobAllocs::read(const tables::Snapshot& snapshot, tables::JobKeyRow key, ba
   for (AllocRow row = job.alloc_head; row != kNoRow; row = allocs.next_of_job[row]) rows_.push_back(row);
   std::reverse(rows_.begin(), rows_.end());
   facts_.reserve(rows_.size());
+  slots_.reserve(rows_.size());
   for (const AllocRow row : rows_) {
     const tables::Symbol name = allocs.group[row];
     std::uint32_t group = 0;
@@ -109,12 +83,14 @@ void JobAllocs::read(const tables::Snapshot& snapshot, tables::JobKeyRow key, ba
     const model::Allocation* alloc = allocs.cold[row].get();
     if (!alloc) {
       facts_.push_back(plain_facts(row, group));
+      slots_.push_back(facts_.back().slot());
       continue;
     }
     if (tables::parse_desired(alloc->desired_status).value_or(tables::Desired::run) != allocs.desired[row] ||
         tables::parse_client(alloc->client_status).value_or(tables::Client::pending) != allocs.client[row])
       alloc = &made_.emplace_back(tables::to_alloc(snapshot, row));
     facts_.push_back(reconcile::read_facts(*alloc, group, taint_of(snapshot, allocs.node[row]), deployment_text_));
+    slots_.push_back(facts_.back().slot());
   }
 }
 

@@ -14,7 +14,27 @@
 namespace berth::sched {
 
 /// What is wrong with a node (R-SCHED-33); kNoRow and nodes that left the state are gone.
-[[nodiscard]] reconcile::NodeTaint taint_of(const tables::Snapshot& snapshot, tables::NodeRow node);
+[[nodiscard]] inline reconcile::NodeTaint taint_of(const tables::Snapshot& snapshot, tables::NodeRow node) {
+  using reconcile::NodeTaint;
+  if (node == tables::kNoRow || !snapshot.nodes.exists(node)) return NodeTaint::gone;
+  const tables::NodeStatus status = snapshot.nodes.status(node);
+  if (status == tables::NodeStatus::down) return NodeTaint::down;
+  if (status == tables::NodeStatus::disconnected) return NodeTaint::disconnected;
+  if ((snapshot.nodes.state[node] & tables::kDraining) == 0) return NodeTaint::none;
+  return status == tables::NodeStatus::initializing ? NodeTaint::initializing : NodeTaint::ready;
+}
+
+/// The statuses of the columns among those that an API object may have, which begin with `none`.
+[[nodiscard]] constexpr model::DesiredStatus widened(tables::Desired desired) {
+  return static_cast<model::DesiredStatus>(static_cast<unsigned>(desired) + 1);
+}
+[[nodiscard]] constexpr model::ClientStatus widened(tables::Client client) {
+  return static_cast<model::ClientStatus>(static_cast<unsigned>(client) + 1);
+}
+static_assert(widened(tables::Desired::run) == model::DesiredStatus::run &&
+              widened(tables::Desired::evict) == model::DesiredStatus::evict &&
+              widened(tables::Client::pending) == model::ClientStatus::pending &&
+              widened(tables::Client::unknown) == model::ClientStatus::unknown);
 
 /// The API object of a plain allocation is written when somebody looks at more of it than its facts.
 class JobAllocs final : private reconcile::AllocSource {
@@ -35,6 +55,7 @@ class JobAllocs final : private reconcile::AllocSource {
   [[nodiscard]] std::span<const tables::AllocRow> rows() const { return rows_; }
   [[nodiscard]] std::span<reconcile::AllocFacts> facts() { return facts_; }
   [[nodiscard]] std::span<const reconcile::AllocFacts> facts() const { return facts_; }
+  [[nodiscard]] std::span<const std::uint32_t> slots() const { return slots_; }  ///< AllocFacts::slot() of each
   /// By AllocFacts::group: the groups of the current job version first.
   [[nodiscard]] std::span<const std::string> group_names() const { return group_names_; }
   [[nodiscard]] std::span<const tables::Symbol> groups() const { return groups_; }
@@ -48,6 +69,7 @@ class JobAllocs final : private reconcile::AllocSource {
   std::string deployment_text_;
   std::vector<tables::AllocRow> rows_;
   std::vector<reconcile::AllocFacts> facts_;
+  std::vector<std::uint32_t> slots_;
   std::vector<std::string> group_names_;
   std::vector<tables::Symbol> groups_;
   std::deque<model::Allocation> made_;   // of rows whose API object is not as the table has it

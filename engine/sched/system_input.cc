@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/names.h"
+#include "sched/job_allocs.h"
 #include "tables/export.h"
 
 namespace berth::sched {
@@ -14,37 +15,11 @@ using tables::kNoRow;
 using tables::NodeRow;
 using tables::Snapshot;
 
-namespace {
-
-model::DesiredStatus widened(tables::Desired desired) {
-  static constexpr model::DesiredStatus kAll[] = {model::DesiredStatus::run, model::DesiredStatus::stop,
-                                                  model::DesiredStatus::evict};
-  return kAll[static_cast<std::size_t>(desired)];
-}
-
-model::ClientStatus widened(tables::Client client) {
-  using model::ClientStatus;
-  static constexpr ClientStatus kAll[] = {ClientStatus::pending, ClientStatus::running, ClientStatus::complete,
-                                          ClientStatus::failed,  ClientStatus::lost,    ClientStatus::unknown};
-  return kAll[static_cast<std::size_t>(client)];
-}
-
-}  // namespace
-
 void SystemInput::rank_nodes(const Snapshot& snapshot) {
   if (ranked_ == snapshot.nodes.fixed->by_id) return;
   ranked_ = snapshot.nodes.fixed->by_id;
   place_.assign(snapshot.nodes.size(), kNoRow);
   for (std::uint32_t place = 0; place < ranked_->size(); ++place) place_[(*ranked_)[place]] = place;
-}
-
-NodeTaint SystemInput::taint_of(NodeRow row) const {  // R-SCHED-33
-  if (row == kNoRow || !snapshot_->nodes.exists(row)) return NodeTaint::gone;
-  const tables::NodeStatus status = snapshot_->nodes.status(row);
-  if (status == tables::NodeStatus::down) return NodeTaint::down;
-  if (status == tables::NodeStatus::disconnected) return NodeTaint::disconnected;
-  if ((snapshot_->nodes.state[row] & tables::kDraining) == 0) return NodeTaint::none;
-  return status == tables::NodeStatus::initializing ? NodeTaint::initializing : NodeTaint::ready;
 }
 
 const SystemInput::Version& SystemInput::version(tables::JobRow job) {
@@ -208,7 +183,7 @@ reconcile::NodeInput& SystemInput::gather(const Snapshot& snapshot, tables::JobK
       }
       const std::span<AllocRow> rows = std::span(rows_).subspan(begin, end - begin);
       if (rows.size() > 1) std::sort(rows.begin(), rows.end(), by_id);
-      add_visit(row, candidate, taint_of(row), rows);
+      add_visit(row, candidate, taint_of(snapshot, row), rows);
     }
     visit_gone(nullptr);
   }

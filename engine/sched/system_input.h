@@ -46,7 +46,6 @@ class SystemInput {
   [[nodiscard]] reconcile::NodeAlloc read(tables::AllocRow row, bool live);
   [[nodiscard]] const Version& version(tables::JobRow job);
   [[nodiscard]] std::uint32_t required_of(tables::AllocRow row, const Version& version);
-  [[nodiscard]] reconcile::NodeTaint taint_of(tables::NodeRow row) const;
 
   const tables::Snapshot* snapshot_ = nullptr;
   const tables::CompiledJob* job_ = nullptr;

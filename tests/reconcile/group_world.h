@@ -84,6 +84,7 @@ struct GroupWorld : UpdateJudge, IdSource {
   std::string next_deployment_id() override { return "d-new"; }
 
   std::vector<AllocFacts> facts;
+  std::vector<std::uint32_t> slots;
   std::vector<std::string> names = {"web"};
   ClusterInput input;
 
@@ -93,11 +94,13 @@ struct GroupWorld : UpdateJudge, IdSource {
     facts.clear();
     for (std::size_t i = 0; i < allocs.size(); ++i)
       facts.push_back(read_facts(allocs[i], 0, taints[i], deployment ? deployment->id : ""));
+    slots = slots_of(facts);
     input = {.job = job.get(),
              .job_id = "j",
              .is_batch = is_batch,
              .deployment = deployment ? &*deployment : nullptr,
              .allocs = facts,
+             .slots = slots,
              .group_names = names,
              .eval_id = eval_id,
              .eval_priority = 50,
