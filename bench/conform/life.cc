@@ -116,7 +116,7 @@ class Life final : public sched::Planner {
   std::int64_t now_ = kStart;
   tables::StateStore store_;
   log::StateLog log_{store_, options_.decisions.compat};
-  log::Requests requests_{log_, [this] { return next_id(); }};
+  log::Requests requests_{log_, [this] { return next_id(); }, options_.decisions.strict_ready_updates};
   plan::Applier applier_{store_, options_.decisions.compat};
   plan::ApplyResult applied_;
   sched::Scratch scratch_;
@@ -639,7 +639,7 @@ sched::Submission Life::submit(const sched::EvalResult& result) {
   facts.deployment = deployment ? &*deployment : nullptr;
   applier_.apply(result.plan, facts, applied_);
   log_.seen(facts.index);
-  log_.adopt_deployments();
+  log_.adopt_plan(*before);
   const Snapshot& after = store_.current();
 
   for (const plan::PlannedStop& stop : result.plan.stops) ++(stop.evict ? report_.preemptions : report_.stops);
@@ -659,6 +659,7 @@ sched::Submission Life::submit(const sched::EvalResult& result) {
   for (const plan::PlannedStop& stop : result.plan.stops)
     if (stop.replaced) replaced_.insert(after.allocs.id[stop.alloc]);
   check_state(after, replaced_, problems);
+  check_summaries(after, log_, problems);
   if (options_.compare_appliers && problems.empty())
     problems = compare_appliers(before_objects, plan, now_, facts.index, after, applied_, options_.decisions.compat);
 
@@ -726,6 +727,7 @@ bool Life::only_repeats(const plan::PlanRows& plan) {
 /// changes nothing the second time.
 void Life::check_rest() {
   const Snapshot& state = store_.current();
+  check_summaries(state, log_, report_.problems);
   std::set<tables::JobKeyRow> unsettled = queue_.given_back();
   unsettled.insert(refused_.begin(), refused_.end());
   std::set<tables::JobKeyRow> excepted = unsettled;

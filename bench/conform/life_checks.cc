@@ -120,6 +120,34 @@ void check_state(const Snapshot& state, const std::set<base::Uuid>& replaced, Pr
       problems.push_back(fmt::format("R-CTRL-1731: node row {} drains and is eligible", node));
 }
 
+void check_summaries(const Snapshot& state, const log::StateLog& log, Problems& problems) {
+  const tables::AllocTable& allocs = state.allocs;
+  for (tables::JobKeyRow key = 0; key < state.jobs.keys.size(); ++key) {
+    const std::string &name_space = state.text(state.jobs.keys[key].job_namespace),
+                      &job_id = state.text(state.jobs.keys[key].job_id);
+    const log::JobRecord* record = log.record(name_space, job_id);
+    if (!record || !record->current || !record->summary) continue;
+    std::map<std::string, log::GroupSummary> counted;
+    for (AllocRow row = state.jobs.keys[key].alloc_head; row != kNoRow; row = allocs.next_of_job[row]) {
+      const tables::JobRow version = allocs.job[row];
+      if (version == kNoRow || state.jobs.versions[version]->spec->create_index != record->summary->create_index)
+        continue;
+      static constexpr log::Bin kBins[] = {log::Bin::starting, log::Bin::running, log::Bin::complete,
+                                           log::Bin::failed,   log::Bin::lost,    log::Bin::unknown};
+      ++counted[state.text(allocs.group[row])][kBins[static_cast<std::size_t>(allocs.client[row])]];
+    }
+    for (const auto& [name, group] : record->summary->groups)
+      for (std::size_t bin = static_cast<std::size_t>(log::Bin::starting); bin < log::kBins; ++bin) {
+        const bool only_grows =
+            bin == static_cast<std::size_t>(log::Bin::failed) || bin == static_cast<std::size_t>(log::Bin::complete);
+        const std::int64_t told = group.counts[bin], stored = counted[name].counts[bin];
+        if (only_grows ? told < stored : told != stored)
+          problems.push_back(fmt::format("R-CTRL-1729: the summary of {}, group {}: {} {}, and {} are stored", job_id,
+                                         name, log::kBinNames[bin], told, stored));
+      }
+  }
+}
+
 void check_change(const Snapshot& before, const Snapshot& after, Problems& problems) {
   const tables::AllocTable &a = before.allocs, &b = after.allocs;
   for (AllocRow row = 0; row < a.size(); ++row) {

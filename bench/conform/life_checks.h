@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "log/state_log.h"
 #include "plan/apply.h"
 
 namespace berth::conform {
@@ -21,6 +22,8 @@ void check_state(const tables::Snapshot& state, const std::set<base::Uuid>& repl
 /// What a change may not touch: an allocation's node, job, group, name and amounts, and that the server's verdict is
 /// final (R-CTRL-1723).
 void check_change(const tables::Snapshot& before, const tables::Snapshot& after, Problems& problems);
+/// The job summaries count what is stored, and of what failed or ended at least that (R-CTRL-1729).
+void check_summaries(const tables::Snapshot& state, const log::StateLog& log, Problems& problems);
 /// Every node of a committed plan got all or nothing (R-CTRL-1733), and new allocations are on nodes that take some
 /// (R-CTRL-1731).
 void check_commit(const tables::Snapshot& after, const plan::PlanRows& plan, const plan::ApplyResult& result,

@@ -165,6 +165,8 @@ Answer Requests::update_allocs(std::vector<model::Allocation> reports, std::int6
   if (node_id.empty()) return refuse("missing node ID");
   const auto node = log_.node(node_id);
   if (!node) return refuse("node " + node_id + " not found");
+  if (strict_ready_updates_ && node->status != "ready")
+    return refuse("node " + node_id + " is " + node->status + ", not ready");
   if (node->status == "down" || node->status == "disconnected")
     return refuse("node " + node_id + " is not allowed to update allocs while in status " + node->status);
   ClientUpdateEntry entry;

@@ -37,8 +37,10 @@ struct DeregisterJob {
 
 class Requests {
  public:
-  /// `next_id` gives the IDs of new evaluations (R-CTRL-1705).
-  Requests(StateLog& log, std::function<std::string()> next_id) : log_(log), next_id_(std::move(next_id)) {}
+  /// `next_id` gives the IDs of new evaluations (R-CTRL-1705). `strict_ready_updates`: reports from nodes that are not
+  /// `ready` are refused (R-SEED-50), those of `initializing` ones as well; what makes nodes ready is the caller's.
+  Requests(StateLog& log, std::function<std::string()> next_id, bool strict_ready_updates = false)
+      : log_(log), next_id_(std::move(next_id)), strict_ready_updates_(strict_ready_updates) {}
 
   // `now` in unix ns.
   [[nodiscard]] Answer register_job(const RegisterJob& request, std::int64_t now);
@@ -57,6 +59,7 @@ class Requests {
 
   StateLog& log_;
   std::function<std::string()> next_id_;
+  bool strict_ready_updates_;
 };
 
 }  // namespace berth::log

@@ -123,13 +123,24 @@ std::optional<model::Node> StateLog::node(std::string_view id) const {
   return node;
 }
 
-void StateLog::adopt_deployments() {
+void StateLog::adopt_plan(const tables::Snapshot& before) {
   const tables::DeploymentTable& deployments = store_.current().deployments;
   for (; adopted_deployments_ < deployments.size(); ++adopted_deployments_) {
     if (!deployments.object[adopted_deployments_]) continue;
     std::vector<std::uint32_t>& known = record_of(deployments.job_key[adopted_deployments_]).deployments;
     if (std::find(known.begin(), known.end(), adopted_deployments_) == known.end())
       known.push_back(adopted_deployments_);
+  }
+  const tables::AllocTable &old = before.allocs, &now = store_.current().allocs;
+  Change change{store_.begin_commit(store_.index()), store_.index()};
+  for (AllocRow row = 0; row < now.size(); ++row) {
+    if (!now.exists(row)) continue;
+    if (row >= old.size()) {
+      count_in_summary(change, tables::to_alloc(store_.current(), row), nullptr);
+    } else if (now.client[row] != old.client[row]) {
+      const model::Allocation was = tables::to_alloc(before, row);
+      count_in_summary(change, tables::to_alloc(store_.current(), row), &was);
+    }
   }
 }
 

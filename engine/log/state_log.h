@@ -76,8 +76,9 @@ class StateLog {
   [[nodiscard]] std::uint64_t next_index() const { return last_index_ + 1; }
   /// Says that an entry used up `index`, failed ones included.
   void seen(std::uint64_t index) { last_index_ = std::max(last_index_, index); }
-  /// Takes note of deployments that plan::Applier wrote beside the log.
-  void adopt_deployments();
+  /// Takes note of what plan::Applier wrote beside the log since `before`: deployments, and in the summaries what
+  /// became of allocations. Costs a look at every allocation.
+  void adopt_plan(const tables::Snapshot& before);
   [[nodiscard]] model::Compat compat() const { return compat_; }
   [[nodiscard]] tables::StateStore& store() { return store_; }
   [[nodiscard]] const tables::StateStore& store() const { return store_; }

@@ -62,6 +62,7 @@ Result<void, std::string> set_option(Options& o, std::string_view assignment) {
   }
   if (name == "system_rolling_update")
     return checked(set_word(o.staggered_system_updates, value, "none", "stagger"), "none or stagger");
+  if (name == "strict_ready_updates") return checked(set_word(o.strict_ready_updates, value, "false", "true"), kBool);
   if (name == "disconnect_support") return checked(set_word(o.disconnect_support, value, "false", "true"), kBool);
   if (name == "legacy_disconnect_fields")
     return checked(set_word(o.legacy_disconnect_fields, value, "false", "true"), kBool);
@@ -72,8 +73,6 @@ Result<void, std::string> set_option(Options& o, std::string_view assignment) {
     return checked(set_word(o.seed_system_reporting, value, "today", "seed"), "today or seed");
   if (name == "plan_id_length")
     return checked(set_number(o.plan_id_length, value, 1, kIdLengthMax), "a number from 1 to 36");
-  if (name == "strict_ready_updates")
-    return tl::unexpected(std::string("option strict_ready_updates: not supported yet, as nodes are not simulated"));
   return tl::unexpected("option '" + base::shown(name) + "' is unknown");
 }
 
@@ -84,6 +83,7 @@ std::vector<std::pair<std::string, std::string>> changed_options(const Options& 
   if (o.remote_tasks != defaults.remote_tasks) out.emplace_back("remote_tasks", text(o.remote_tasks));
   if (!o.remote_task_drivers.empty()) out.emplace_back("remote_task_drivers", base::join(o.remote_task_drivers, ","));
   if (o.staggered_system_updates) out.emplace_back("system_rolling_update", "stagger");
+  if (o.strict_ready_updates) out.emplace_back("strict_ready_updates", text(true));
   if (o.disconnect_support != defaults.disconnect_support)
     out.emplace_back("disconnect_support", text(o.disconnect_support));
   if (o.legacy_disconnect_fields) out.emplace_back("legacy_disconnect_fields", text(true));

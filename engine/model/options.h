@@ -20,6 +20,7 @@ struct Options {
   bool remote_tasks = false;      ///< handles of remote tasks go with lost and migrating allocations (R-SEED-10 to 18)
   std::vector<std::string> remote_task_drivers;  ///< R-SEED-11
   bool staggered_system_updates = false;         ///< system_rolling_update = stagger (R-SEED-30 to 39)
+  bool strict_ready_updates = false;             ///< reports from ready nodes only (R-SEED-50 to 53)
   bool disconnect_support = true;                ///< R-SEED-60 to 63
   bool legacy_disconnect_fields = false;         ///< R-SEED-70 to 73
   bool keep_stop_description = false;            ///< R-SEED-75, 76

@@ -1,5 +1,5 @@
 // Random lives of small clusters: schedulers, applier, broker and tracker of blocked evaluations together over many
-// steps (R-CTRL-1720 to 1728, 1730 to 1735, and the row applier against the one of API objects). `berth conform --seed
+// steps (R-CTRL-1720 to 1735, and the row applier against the one of API objects). `berth conform --seed
 // N` shows the life of a seed, event by event; `--lives 10000` runs more of them.
 #include "conform/life.h"
 

@@ -183,6 +183,25 @@ model::Evaluation compat_eval(std::uint64_t number, const char* job, const char*
   return out;
 }
 
+TEST(SeedLog, StrictReadyUpdatesTakeReportsOfReadyNodesOnly) {  // R-SEED-50, 53, R-CTRL-746
+  for (const bool strict : {false, true})
+    for (const char* status : {"ready", "initializing", "down"}) {
+      CompatState s;
+      s.state.nodes[0].status = status;
+      CompatRun run(s, Compat::nomad);
+      log::Requests requests(
+          run.log, [] { return compat_id(9, 1); }, strict);
+      model::Allocation report;
+      report.id = s.state.allocs[0].id, report.node_id = s.state.nodes[0].id, report.client_status = "running";
+      const std::string error = requests.update_allocs({report}, kCompatNow, kCompatNow).error;
+      const std::string node = "node " + report.node_id + " is ", how = status;
+      const std::string refused =
+          strict ? node + how + ", not ready" : node + "not allowed to update allocs while in status " + how;
+      EXPECT_EQ(error, how == "ready" || (how == "initializing" && !strict) ? "" : refused);
+      EXPECT_EQ(run.log.alloc(report.id)->client_status, error.empty() ? "running" : "unknown");
+    }
+}
+
 TEST(CompatLog, CancellationComparesJobIdsExactly) {  // R-CTRL-105, 733
   for (const Compat compat : {Compat::nomad, Compat::fixed}) {
     const CompatState s;
