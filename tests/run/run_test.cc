@@ -10,6 +10,7 @@
 #include "io/json_parse.h"
 #include "run/export.h"
 #include "run/interrupt.h"
+#include "run/others_run.h"
 #include "run/report.h"
 #include "run/runner.h"
 #include "sim/datasets.h"
@@ -306,6 +307,28 @@ TEST(Run, TheFirstCellsOfTheGridDecideAsNomad) {
 std::string kind_at(const json::Value& value, const std::string& key) {
   const json::Value* found = value.find(key);
   return found ? found->kind() : "missing";
+}
+
+/// What is decided, that is; times are the machine's.
+TEST(Others, DecideAsNomadDid) {
+  const std::vector<OtherCase> cases = run_others(true);
+  std::string decided;
+  for (const OtherCase& c : cases) {
+    EXPECT_TRUE(c.as_nomad) << c.name;
+    EXPECT_GT(c.nomad_ns, 0) << c.name;
+    decided += c.name.substr(0, c.name.find(',')) + ": " + c.answer.substr(0, c.answer.find(", longest")) + "\n";
+  }
+  EXPECT_EQ(decided,
+            "preemption: 40 placed, 40 victims (Nomad 40)\n"
+            "preemption: 40 placed, 120 victims (Nomad 121)\n"
+            "preemption: 40 placed, 280 victims (Nomad 281)\n"
+            "system job: 1000 placed\n"
+            "system job: no plan\n"
+            "service job of 1000: 1000 placed\n"
+            "service job of 1000: no plan\n"
+            "service job of 1000: 1 lost, 1 placed\n"
+            "service job of 1000: 1000 placed\n");
+  EXPECT_EQ(to_json(cases)["cases"].size(), cases.size());
 }
 
 TEST(Report, JsonHasTheDocumentedKeys) {

@@ -440,7 +440,7 @@ TEST(CompatPreempt, OwnAllocationsAreNotSubtracted) {  // R-PREEMPT-403, example
 /// them in visiting order, not in that of their IDs (R-FEAS-309, 414).
 TEST(CompatPreempt, WhatAFullClusterLeavesBehindIsNotToldBeforeAnInheritedAsk) {
   std::size_t evicted = 0;
-  for (std::uint64_t order = 0; order < 16; ++order) {
+  for (std::uint64_t order = 0; order < 40; ++order) {
     Names decided[2];
     for (const bool plain : {false, true}) {
       CompatWorld w(Compat::nomad);
@@ -450,8 +450,8 @@ TEST(CompatPreempt, WhatAFullClusterLeavesBehindIsNotToldBeforeAnInheritedAsk) {
       w.eval.id = SmallWorld::id(9, order << 8);
       for (std::size_t i = 0; i < 7; ++i) {
         model::Node& node = w.add_node();
-        node.computed_class = i < 2 ? "v1:room" : "v1:full";
-        if (i != 2 && i != 4)
+        node.computed_class = i < 4 ? "v1:room" : "v1:full";
+        if (i != 4)
           node.node_resources->node_networks.emplace().emplace_back().addresses = {{"ipv4", "pub", "10.0.0.1", "", ""}};
       }
       w.state.nodes[6].status = "down";
@@ -463,8 +463,8 @@ TEST(CompatPreempt, WhatAFullClusterLeavesBehindIsNotToldBeforeAnInheritedAsk) {
         update.max_parallel = 1, update.canary = 1;
         w.store(job);
       }
-      for (std::size_t i = 0; i < 2; ++i) w.add_other("high", i, 3000, 50);
-      for (std::size_t i = 2; i < 6; ++i) w.add_other("low", i, 4000);
+      for (std::size_t i = 0; i < 4; ++i) w.add_other("high", i, 3000, 50);
+      for (std::size_t i = 4; i < 6; ++i) w.add_other("low", i, 4000);
       w.add(older, 6, 0), w.add(newer, 6, 1);
       w.add_canary(newer).create_index = 999;
       auto& promoted = w.add_deployment(older, "successful").task_groups["web"].emplace();
