@@ -20,6 +20,7 @@ struct NetworkAsk {
   };
   std::string mode = "host";
   std::vector<HostNetworkPort> ports;  ///< those that name a host network: dynamic ports, then reserved (R-FEAS-1006)
+  [[nodiscard]] bool is_default() const { return ports.empty() && mode == "host"; }  ///< of a group without networks
 };
 
 /// Nothing when the group has no network.

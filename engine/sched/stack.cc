@@ -64,9 +64,7 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   spread_group_ = nullptr;
   error_.clear();
   plain_.active = plain_.left = false;
-  indexed_.group = nullptr;
-  indexed_.nodes = nullptr;
-  indexed_.answered = false;
+  forget_index();
   empty_class_ = snapshot.nodes.empty_class_code;
   own_counts_.clear();
   missing_resources_.clear();
@@ -321,9 +319,7 @@ Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base
   for (GroupView& v : views_) v.group = nullptr;
   plain_.active = plain_.left = false;
   plain_.count = 0;
-  indexed_.group = nullptr;
-  indexed_.nodes = nullptr;
-  indexed_.answered = false;
+  forget_index();
   // R-FEAS-216: ceil(log2 n) is the bit length of n - 1.
   limit_ = 2;
   if (!job_->batch && size_ > 0) limit_ = std::max<std::int64_t>(2, std::bit_width(size_ - 1));

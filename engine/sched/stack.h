@@ -365,6 +365,8 @@ class GenericStack {
   void decide_touched(tables::NodeRow row, GroupView& view);
   void give_class_verdicts(GroupView& view);
   void leave_index();
+  void forget_index();
+  [[nodiscard]] bool is_plain_ask(const GroupView& view) const;
   void count_window(std::uint32_t start, std::uint32_t end);
   void count_exhausted(std::uint32_t start, std::uint32_t end, std::uint32_t exhausted);
   void plain_top(std::uint32_t entry, ScoredNode& node, double* values, std::uint16_t& count) const;

@@ -65,7 +65,7 @@ std::uint32_t GenericStack::first_failing_group_check(tables::NodeRow row, Group
     }
     if (!*found) return kReasonDevices;
   }
-  if (network_ask_.ports.empty() && network_ask_.mode == "host") {
+  if (network_ask_.is_default()) {
     auto known = scratch_.host_network_answers.find(profile);
     if (known == scratch_.host_network_answers.end())
       known = scratch_.host_network_answers.emplace(profile, !feasible::network_failure(network_ask_, node).has_value())

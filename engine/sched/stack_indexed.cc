@@ -29,7 +29,6 @@ bool is_small(std::int64_t asked) { return asked >= 0 && asked <= std::numeric_l
 /// Whether the index can answer the Select under way. Starts it at the first one of a group.
 bool GenericStack::index_serves(GroupView& v) {
   const CompiledGroup& group = *v.group;
-  const tables::NodeTable& nodes = snapshot_->nodes;
   if (!config_.defer_metrics || fixed_ || system_ || plain_.active ||
       config_.provider != rank::OrderProvider::identity || options_.evict || !options_.penalty_nodes.empty() ||
       spread_group_ || offset_ != 0 || static_cast<std::int64_t>(size_) < kNodesPerPlacement * group.count)
@@ -38,10 +37,8 @@ bool GenericStack::index_serves(GroupView& v) {
   indexed_.group = &group;
   indexed_.nodes = nullptr;
   if (job_->groups.size() != 1 || !group.secrets.empty() || job_->escapes || group.escapes || checks_distinct(v) ||
-      !group.affinities.empty() || group.has_host_volumes || group.has_csi_volumes || group.has_network ||
-      group.has_task_network || group.has_devices || group.has_cores || !network_ask_.ports.empty() ||
-      network_ask_.mode != "host" || !nodes.classes_exact || !nodes.class_profiles_exact || nodes.special_allocs != 0 ||
-      nodes.invalid_nodes != 0 || !is_small(group.cpu_mhz) || !is_small(group.memory_mb) || !is_small(group.disk_mb))
+      !group.affinities.empty() || group.has_host_volumes || group.has_csi_volumes || !is_plain_ask(v) ||
+      !is_small(group.cpu_mhz) || !is_small(group.memory_mb) || !is_small(group.disk_mb))
     return false;
   if (scratch_.indexes.size() <= base_set_) scratch_.indexes.resize(base_set_ + 1);
   NodeIndex& index = scratch_.indexes[base_set_];
@@ -93,6 +90,13 @@ void GenericStack::decide_touched(NodeRow row, GroupView& v) {
   std::push_heap(x.touched.begin(), x.touched.end(), kWorse);
 }
 
+/// Another job, another list of candidates: the next Select starts it anew.
+void GenericStack::forget_index() {
+  indexed_.group = nullptr;
+  indexed_.nodes = nullptr;
+  indexed_.answered = false;
+}
+
 /// Before a Select that the index does not answer: the verdicts of classes that its own would have left behind.
 void GenericStack::leave_index() {
   if (!std::exchange(indexed_.answered, false)) return;
@@ -103,8 +107,7 @@ void GenericStack::leave_index() {
 std::optional<Selected> GenericStack::select_by_index(GroupView& v) {
   Indexed& x = indexed_;
   current_ = x.view = &v;
-  const std::uint64_t looks = x.nodes->looks();
-  evaluated_ = static_cast<std::int32_t>(x.changed.size());
+  const std::uint64_t looks = x.nodes->looks() - x.changed.size();  // so far, those about to be decided taken off
   for (const NodeRow row : x.changed) decide_touched(row, v);
   x.changed.clear();
   while (!x.touched.empty() && x.stamp[x.touched.front().overlay] != x.touched.front().stamp) {
@@ -115,11 +118,8 @@ std::optional<Selected> GenericStack::select_by_index(GroupView& v) {
     x.rest = x.nodes->best(config_.algorithm, x.ask);
     x.asked = true;
   }
-  evaluated_ += static_cast<std::int32_t>(x.nodes->looks() - looks);
-  if (!x.rest && x.touched.empty()) {
-    evaluated_ = 0;
-    return std::nullopt;
-  }
+  if (!x.rest && x.touched.empty()) return std::nullopt;
+  evaluated_ = static_cast<std::int32_t>(x.nodes->looks() - looks);
   double score = 0;
   std::uint32_t position = kNoRow;
   if (x.rest) score = x.rest->component, position = x.rest->row;  // one component alone: its own mean (R-RANK-901)

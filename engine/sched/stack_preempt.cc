@@ -21,6 +21,15 @@ std::int64_t GenericStack::evicting_priority() const {
   return job_->priority + preempt::kMinPriorityDelta - scratch_.options.preemption_min_delta;
 }
 
+/// Whether checks tell no nodes of one computed class apart, and what fits follows from what a node has free alone.
+bool GenericStack::is_plain_ask(const GroupView& v) const {
+  const tables::CompiledGroup& group = *v.group;
+  const tables::NodeTable& nodes = snapshot_->nodes;
+  return !group.has_network && !group.has_task_network && !group.has_devices && !group.has_cores &&
+         network_ask_.is_default() &&  // another version's group may have left one (R-FEAS-309)
+         nodes.classes_exact && nodes.class_profiles_exact && nodes.special_allocs == 0 && nodes.invalid_nodes == 0;
+}
+
 /// Whether it is plain to see that no candidate has room, from the columns of what is free. A pass without eviction
 /// then finds nothing, and all that it leaves behind is what give_class_verdicts() gives. False says nothing.
 bool GenericStack::full(GroupView& v) {
@@ -28,10 +37,7 @@ bool GenericStack::full(GroupView& v) {
   const tables::NodeTable& nodes = snapshot_->nodes;
   SelectOptions options = options_;
   options.evict = false;
-  if (!plain_group(v, options) || !nodes.class_profiles_exact || group.has_devices || group.has_network ||
-      group.has_task_network || group.has_cores || nodes.special_allocs != 0 || nodes.invalid_nodes != 0 ||
-      !network_ask_.ports.empty() || network_ask_.mode != "host")  // of another version's group (R-FEAS-309)
-    return false;
+  if (!plain_group(v, options) || !is_plain_ask(v)) return false;
   const auto may_take = [&](NodeRow row) {
     if ((nodes_->members[row / 64] >> row % 64 & 1) == 0) return false;
     const tables::NodeCapacity& capacity = nodes.capacity(row);

@@ -33,8 +33,7 @@ void GenericStack::set_candidates(const ReadyNodes& nodes, std::uint32_t base_se
 std::uint32_t GenericStack::first_failing_known(const Position& position, GroupView& v) {
   // A check may read more of a node than its class and profile: where a target is unique to the node, where classes
   // are stale, and where network parameters of an earlier group are inherited (R-FEAS-309).
-  if (!snapshot_->nodes.classes_exact || job_->escapes || v.group->escapes || !network_ask_.ports.empty() ||
-      network_ask_.mode != "host")
+  if (!snapshot_->nodes.classes_exact || job_->escapes || v.group->escapes || !network_ask_.is_default())
     return first_failing(position.row, v);
   const KindVerdict key{v.group, position.computed_class, snapshot_->nodes.capacity(position.row).check_profile,
                         kReasonNone};
