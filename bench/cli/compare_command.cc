@@ -16,6 +16,7 @@
 #include "io/files.h"
 #include "run/interrupt.h"
 #include "sim/datasets.h"
+#include "sim/fit_strategy.h"
 
 namespace berth::cli {
 namespace {
@@ -227,15 +228,8 @@ Result<std::vector<compare::NamedStrategy>> named_strategies(const sim::Workload
                                                              const std::vector<std::string>& texts) {
   std::vector<compare::NamedStrategy> out;
   for (const std::string& text : texts) {
-    const auto sum = workload.strategies.find(text);
-    auto spec = strategy::registry().parse(sum == workload.strategies.end() ? text : sum->second);
-    if (!spec) {
-      InputError error = spec.error();
-      for (const auto& [name, unused] : workload.strategies)
-        error.remedy += fmt::format(
-            "{}{}", error.remedy.find("; in the workload: ") == std::string::npos ? "; in the workload: " : ", ", name);
-      return tl::unexpected(error);
-    }
+    auto spec = sim::named_strategy(workload, text);
+    if (!spec) return tl::unexpected(spec.error());
     for (const auto& other : out)
       if (other.name == text || other.spec.text() == spec->text())
         return tl::unexpected(InputError{"--strategies", "", fmt::format("'{}' is named twice", text), "remove one"});

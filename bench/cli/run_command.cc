@@ -56,9 +56,10 @@ int list_workloads() {
 
 /// What Nomad was timed at beside its grid; not a workload file, as its evaluations follow from one another.
 int run_others(const Arguments& arguments) {
-  if (!arguments.chosen.options.empty())
-    return report_error(
-        {"berth run", "--option", "nomad-others compares with what Nomad decides today", "leave the options out"}, 2);
+  if (!arguments.chosen.options.empty() || !arguments.chosen.strategy.empty())
+    return report_error({"berth run", arguments.chosen.options.empty() ? "--strategy" : "--option",
+                         "nomad-others compares with what Nomad decides today", "leave it out"},
+                        2);
   const std::string& label = arguments.chosen.label;
   if (label != "full" && label != "smoke")
     return report_error({"berth run", "--label", "nomad-others has the labels full and smoke", "name one of them"}, 2);

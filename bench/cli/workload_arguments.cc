@@ -6,6 +6,7 @@
 #include "base/build_info.h"
 #include "model/options.h"
 #include "sim/datasets.h"
+#include "sim/fit_strategy.h"
 
 namespace berth::cli {
 
@@ -19,6 +20,9 @@ void WorkloadArguments::add_to(CLI::App& command) {
                   "how plans of several workers are committed: free (as they come, like Nomad) or deterministic "
                   "(the decisions of one worker)")
       ->check(CLI::IsMember({"free", "deterministic"}));
+  command.add_option("--strategy", strategy,
+                     "score the fit of nodes by this ranking strategy, name or name:key=value (berth compare "
+                     "--list-strategies), and all else as Nomad; nomad: the fit as well");
   command.add_option("--option", options,
                      "NAME=VALUE: compat=fixed decides without Nomad's quirks, others as earlier versions did "
                      "(engine/model/options.h); may be repeated");
@@ -47,6 +51,9 @@ Result<sim::Workload> WorkloadArguments::read(const std::string& command) const 
   auto out = sim::read_workload(*path, label);
   if (!out) return out;
   if (seed) out->seed = static_cast<std::uint64_t>(*seed);
+  if (!strategy.empty() && strategy != "nomad")
+    if (const auto spec = sim::named_strategy(*out, strategy); !spec) return tl::unexpected(spec.error());
+  if (!strategy.empty()) out->strategy = strategy;
   for (const std::string& assignment : options)
     if (auto done = model::set_option(out->options, assignment); !done)
       return tl::unexpected(

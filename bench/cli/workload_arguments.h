@@ -12,7 +12,7 @@
 namespace berth::cli {
 
 struct WorkloadArguments {
-  std::string workload, label = "full", commits, isa;
+  std::string workload, label = "full", strategy, commits, isa;
   std::vector<std::string> options;
   std::optional<std::int64_t> seed;
 

@@ -14,6 +14,14 @@
 namespace berth::micro {
 namespace {
 
+/// Times one look at all nodes, or values, which counts those that pass.
+template <class Count>
+void time_passing(benchmark::State& state, std::size_t expected, const Count& count) {
+  if (count() != expected) return wrong_answer(state, "another number of them passes");
+  for (auto _ : state) benchmark::DoNotOptimize(count());
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
 // ---------------------------------------------------------------- final scores of a window
 
 struct Window {
@@ -105,7 +113,7 @@ void BM_ClassVerdicts(benchmark::State& state) {
   std::mt19937 random(14);
   std::size_t expected = 0;
   for (std::uint32_t& c : classes) expected += (c = random() % kClasses) % 3 != 0;
-  const auto attempt = [&] {
+  time_passing(state, expected, [&] {
     Cache cache(texts);
     std::size_t eligible = 0;
     for (const std::uint32_t c : classes) {
@@ -113,10 +121,7 @@ void BM_ClassVerdicts(benchmark::State& state) {
       eligible += cache.passes(c, texts[c]);
     }
     return eligible;
-  };
-  if (attempt() != expected) return wrong_answer(state, "another number of eligible nodes");
-  for (auto _ : state) benchmark::DoNotOptimize(attempt());
-  state.SetItemsProcessed(state.iterations() * state.range(0));
+  });
 }
 BENCHMARK_TEMPLATE(BM_ClassVerdicts, ClassesByNumber)->ArgName("nodes")->ArgsProduct({sizes()});
 BENCHMARK_TEMPLATE(BM_ClassVerdicts, ClassesByText)->ArgName("nodes")->ArgsProduct({sizes()});
@@ -159,14 +164,11 @@ void BM_DistinctProperty(benchmark::State& state) {
   std::mt19937 random(15);
   std::size_t expected = 0;
   for (std::uint32_t& rack : racks) expected += (rack = random() % kRacks) % 2 != 0;
-  const auto pass = [&] {
+  time_passing(state, expected, [&] {  // R-FEAS-1410
     std::size_t passing = 0;
     for (const std::uint32_t rack : racks) passing += set.passes(rack, texts[rack]);
     return passing;
-  };
-  if (pass() != expected) return wrong_answer(state, "R-FEAS-1410");
-  for (auto _ : state) benchmark::DoNotOptimize(pass());
-  state.SetItemsProcessed(state.iterations() * state.range(0));
+  });
 }
 BENCHMARK_TEMPLATE(BM_DistinctProperty, RacksByNumber)->ArgName("nodes")->ArgsProduct({sizes()});
 BENCHMARK_TEMPLATE(BM_DistinctProperty, RacksByText)->ArgName("nodes")->ArgsProduct({sizes()});
@@ -190,38 +192,44 @@ std::vector<std::string> values_of_nodes(std::int64_t n) {
   return out;
 }
 
-/// A right side compiled once, held against the value of every node.
-void BM_OperandCompiled(benchmark::State& state) {
+/// The right side of a case against the value of every node; `form(case, patterns)` makes what is asked per value.
+template <class Form>
+void time_operand(benchmark::State& state, const Form& form) {
   const OperandCase& c = kOperands[state.range(1)];
   const auto values = values_of_nodes(state.range(0));
   match::Patterns patterns;
-  const match::Matcher matcher(c.operand, {c.right, true}, patterns);
-  for (const std::string& value : values)
-    if (matcher({value, true}) != match::evaluate(c.operand, {value, true}, {c.right, true}, patterns))
-      return wrong_answer(state, "differs from the general form");
-  for (auto _ : state) {
-    std::size_t holding = 0;
-    for (const std::string& value : values) holding += matcher({value, true});
-    benchmark::DoNotOptimize(holding);
+  const auto holds = form(c, patterns);
+  std::size_t expected = 0;
+  for (const std::string& value : values) {
+    const bool general = match::evaluate(c.operand, {value, true}, {c.right, true}, patterns);
+    if (holds(value) != general) return wrong_answer(state, "differs from the general form");
+    expected += general;
   }
-  state.SetItemsProcessed(state.iterations() * state.range(0));
+  time_passing(state, expected, [&] {
+    std::size_t holding = 0;
+    for (const std::string& value : values) holding += holds(value);
+    return holding;
+  });
   state.SetLabel(c.right);
+}
+
+/// Compiled once.
+void BM_OperandCompiled(benchmark::State& state) {
+  time_operand(state, [](const OperandCase& c, match::Patterns& patterns) {
+    return [matcher = match::Matcher(c.operand, {c.right, true}, patterns)](const std::string& value) {
+      return matcher({value, true});
+    };
+  });
 }
 BENCHMARK(BM_OperandCompiled)->ArgNames({"values", "case"})->ArgsProduct({sizes(), {0, 1, 2, 3}});
 
-/// The same with the right side as a text that is looked up each time.
+/// As a text that is looked up each time.
 void BM_OperandGeneral(benchmark::State& state) {
-  const OperandCase& c = kOperands[state.range(1)];
-  const auto values = values_of_nodes(state.range(0));
-  match::Patterns patterns;
-  for (auto _ : state) {
-    std::size_t holding = 0;
-    for (const std::string& value : values)
-      holding += match::evaluate(c.operand, {value, true}, {c.right, true}, patterns);
-    benchmark::DoNotOptimize(holding);
-  }
-  state.SetItemsProcessed(state.iterations() * state.range(0));
-  state.SetLabel(c.right);
+  time_operand(state, [](const OperandCase& c, match::Patterns& patterns) {
+    return [&](const std::string& value) {
+      return match::evaluate(c.operand, {value, true}, {c.right, true}, patterns);
+    };
+  });
 }
 BENCHMARK(BM_OperandGeneral)->ArgNames({"values", "case"})->ArgsProduct({sizes(), {0, 1, 2, 3}});
 

@@ -228,9 +228,9 @@ std::string head_lines(const RunResult& r) {
                      build.commit.ends_with("-dirty") ? "-dirty" : "");
   if (build.build_type == "Debug" || !build.sanitize.empty())
     out += "  WARNING     a debug or sanitizer build: its times say nothing\n";
-  out += fmt::format("  settings    {} mode, strategy {}, {}, order {}, {} worker{}, {} commits\n",
-                     sim::to_text(w.mode), w.strategy, sim::to_text(w.algorithm), sim::to_text(w.order), w.workers,
-                     w.workers == 1 ? "" : "s", sim::to_text(w.commits));
+  out += fmt::format("  settings    {} mode, strategy {}, order {}, {} worker{}, {} commits\n", sim::to_text(w.mode),
+                     w.strategy == "nomad" ? fmt::format("nomad, {}", sim::to_text(w.algorithm)) : w.strategy,
+                     sim::to_text(w.order), w.workers, w.workers == 1 ? "" : "s", sim::to_text(w.commits));
   std::string changed;
   for (const auto& [name, value] : model::changed_options(w.options)) changed += fmt::format(" {}={}", name, value);
   if (!changed.empty()) out += "  options    " + changed + "\n";

@@ -26,6 +26,7 @@
 #include "sim/cluster_generator.h"
 #include "sim/datasets.h"
 #include "sim/digest.h"
+#include "sim/fit_strategy.h"
 #include "sim/job_generator.h"
 #include "sim/load_store.h"
 #include "sim/openb.h"
@@ -58,11 +59,9 @@ rank::OrderProvider provider_of(sim::Order order) {
 
 /// What the workload asks for and this build does not do.
 std::optional<InputError> refused(const sim::Workload& workload) {
-  const auto error = [&](std::string problem, std::string remedy) {
-    return InputError{workload.path, "", std::move(problem), std::move(remedy)};
-  };
-  if (workload.strategy != "nomad")
-    return error("there is no strategy '" + workload.strategy + "'", "use strategy = \"nomad\"");
+  if (workload.cluster.source == sim::Source::nomad_grid && workload.strategy != "nomad")
+    return InputError{workload.path, "strategy", "nomad-grid is compared with what Nomad decided",
+                      "leave out the strategy"};
   return std::nullopt;
 }
 
@@ -108,7 +107,10 @@ HdrLog hdr_log_of(const sim::Workload& workload) {
 
 /// What a worker decides an evaluation in.
 struct EvalLane final : worker::Lane {
-  explicit EvalLane(const model::Options& options) { scratch.options = options; }
+  EvalLane(const model::Options& options, const std::optional<sim::FitStrategy>& fit) {
+    scratch.options = options;
+    if (fit) scratch.strategy_fit.use(fit->ranker->fit(), fit->models, fit->device_shares);
+  }
   sched::Scratch scratch;
   sched::Scheduler scheduler{scratch};
   sched::EvalResult result;
@@ -138,8 +140,9 @@ EvalLane& own(worker::Lane& lane) { return static_cast<EvalLane&>(lane); }
 /// host functions run on their threads: decide() without the writer's lock, all others under it.
 class Replay : public worker::WorkerHost {
  public:
-  Replay(const sim::Workload& workload, Inputs inputs, Observer* observer, RunResult& result)
-      : workload_(workload), inputs_(std::move(inputs)), observer_(observer), result_(result) {
+  Replay(const sim::Workload& workload, Inputs inputs, std::optional<sim::FitStrategy> fit, Observer* observer,
+         RunResult& result)
+      : workload_(workload), inputs_(std::move(inputs)), fit_(std::move(fit)), observer_(observer), result_(result) {
     join_observed(lane_);
     sim::load_store(store_, inputs_.cluster);
     store_.set_scheduler_config(configuration_of(workload));
@@ -162,7 +165,7 @@ class Replay : public worker::WorkerHost {
 
   // --- worker::WorkerHost; rows of evaluations: see row_of() ---
   std::unique_ptr<worker::Lane> make_lane() override {
-    auto lane = std::make_unique<EvalLane>(workload_.options);
+    auto lane = std::make_unique<EvalLane>(workload_.options, fit_);
     join_observed(*lane);
     return lane;
   }
@@ -239,6 +242,7 @@ class Replay : public worker::WorkerHost {
 
   const sim::Workload& workload_;
   Inputs inputs_;
+  const std::optional<sim::FitStrategy> fit_;  // in place of Nomad's fit component
   Observer* const observer_;
   std::vector<EvalLane*> observed_;  // by number of their clocks
   RunResult& result_;
@@ -257,7 +261,7 @@ class Replay : public worker::WorkerHost {
   std::vector<tables::NodeRow> joining_;      // rows of the nodes that join during the run, in order
   std::size_t next_join_ = 0;
   std::vector<std::uint32_t> classes_;
-  EvalLane lane_{workload_.options};  // of the run's thread
+  EvalLane lane_{workload_.options, fit_};  // of the run's thread
   std::optional<ClusterSampler> sampler_;
   std::optional<HdrLog> hdr_log_;
   std::atomic<std::int64_t> waited_ns_ = 0;  // for arrivals; written by the run's thread
@@ -933,7 +937,13 @@ Result<RunResult> run_workload(const sim::Workload& workload, const RunOptions& 
     data_files = std::move(inputs->data_files);
     std::vector<sim::JobArrival>& arrivals = inputs->jobs.arrivals;
     if (options.arrivals_max > 0 && arrivals.size() > options.arrivals_max) arrivals.resize(options.arrivals_max);
-    Replay replay(workload, std::move(*inputs), options.observer, result);
+    std::optional<sim::FitStrategy> fit;
+    if (workload.strategy != "nomad") {
+      auto made = sim::fit_strategy(workload, inputs->cluster, inputs->jobs);
+      if (!made) return tl::unexpected(made.error());
+      fit = std::move(*made);
+    }
+    Replay replay(workload, std::move(*inputs), std::move(fit), options.observer, result);
     result.setup_s = seconds_since(start);
     if (options.allocations) before = options.allocations();
     const double cpu_before = cpu_seconds();

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "berth/cluster.h"
+#include "berth/strategy.h"
 #include "model/cluster.h"
 #include "plan/apply.h"
 #include "sched/scheduler.h"
@@ -26,6 +27,7 @@ struct Cluster::Impl {
   sched::EvalResult decided;
   plan::Applier applier{store};
   plan::ApplyResult applied;
+  std::shared_ptr<const strategy::Ranker> ranker;  ///< whose fit the scratch uses; null: Nomad's
   Stats stats;
 
   void load(const model::ClusterState& state);

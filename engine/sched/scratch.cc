@@ -79,6 +79,7 @@ bool Verdicts::ask(const Snapshot& snapshot, tables::ConstraintId id, NodeRow ro
 void Scratch::start_attempt(const Snapshot& snapshot) {
   if (marks.size() < snapshot.nodes.size()) marks.resize(snapshot.nodes.size());
   overlays.clear();
+  strategy_fit.start();
   if (++epoch == 0) {
     std::fill(marks.begin(), marks.end(), NodeMark{});
     epoch = 1;

@@ -5,6 +5,7 @@
 //   Verdicts      per constraint and column code: does it hold? evaluated at most once per distinct value
 //   ReadyNodes    per (datacenters, pool): rows of ready nodes ascending by ID, until the node table changes
 //   NodeIndex     per base set, exhaustive mode on request: the candidates by what they have free
+//   StrategyFit   nodes as a ranking strategy sees them, where one scores the fit
 //   NodeMarks     per node row: this attempt's overlay and position, valid when its epoch is the attempt's
 // Threads: one worker.
 #pragma once
@@ -22,6 +23,7 @@
 #include "rank/fit.h"
 #include "rank/network_index.h"
 #include "sched/node_index.h"
+#include "sched/strategy_fit.h"
 
 namespace berth::sched {
 
@@ -186,7 +188,8 @@ struct ColumnMirror {
 };
 
 struct Scratch {
-  model::Options options;  ///< of every evaluation processed with this memory
+  model::Options options;    ///< of every evaluation processed with this memory
+  StrategyFit strategy_fit;  ///< likewise: in place of the fit component, where one is used
   Arena arena;
   Reasons reasons;
   Verdicts verdicts;

@@ -467,7 +467,7 @@ void GenericStack::decide_fit(const Position& position, const GroupView& v, Cell
   const PlainFit fit = plain_fit(capacity, use, overlay ? *overlay : kUntouched, group);
   cell.fit = kFail;
   cell.dimension = fit.dimension;
-  if (fit.dimension == kReasonNone) score(position, v, cell, fit.cpu_mhz, fit.memory_mb);
+  if (fit.dimension == kReasonNone) score(position, v, cell, fit.use);
 }
 
 double GenericStack::fit_component(std::int64_t cpu, double cpu_capacity, std::int64_t memory, double memory_capacity) {
@@ -487,14 +487,34 @@ double GenericStack::fit_component(std::int64_t cpu, double cpu_capacity, std::i
   return memo.component;
 }
 
-void GenericStack::score(const Position& position, const GroupView& v, Cell& cell, std::int64_t cpu,
-                         std::int64_t memory) {
+/// The fit component of one node by the strategy (R-STRAT-007).
+double GenericStack::strategy_component(NodeRow row, const CompiledGroup& group, const FitUse& use,
+                                        bool proposed_known) {
+  StrategyFit& fit = scratch_.strategy_fit;
+  fit.begin(group, job_->priority);
+  if (group.has_cores) fit.set_ask_cpu(option_.ask_cpu_mhz);
+  const tables::NodeUse& stored = snapshot_->nodes.use[row];
+  const NodeOverlay* const overlay = scratch_.overlay(row);
+  const std::int64_t allocs = static_cast<std::int64_t>(stored.alloc_count) + (overlay ? overlay->allocs : 0);
+  if ((stored.device_allocs > 0 || (overlay && overlay->complex_allocs > 0)) && fit.devices(*snapshot_, row) > 0) {
+    if (!proposed_known) proposed_special(row, proposed_);
+    fit.add(*snapshot_, row, use, allocs, scratch_.node_devices(snapshot_->nodes.fixed->spec[row]), proposed_);
+  } else {
+    fit.add(*snapshot_, row, use, allocs);
+  }
+  return fit.take().front();
+}
+
+void GenericStack::score(const Position& position, const GroupView& v, Cell& cell, const FitUse& use,
+                         bool proposed_known) {
   const tables::NodeCapacity& capacity = snapshot_->nodes.capacity(position.row);
   const CompiledGroup& group = *v.group;
   cell.fit = kPass;
   cell.has_devices = false;
   cell.devices = 0;
-  cell.binpack = fit_component(cpu, capacity.cpu_score, memory, capacity.memory_score);
+  cell.binpack = scratch_.strategy_fit
+                     ? strategy_component(position.row, group, use, proposed_known)
+                     : fit_component(use.cpu_mhz, capacity.cpu_score, use.memory_mb, capacity.memory_score);
   cell.affinity = cell.anti_affinity = 0;
   cell.collides = false;
   cell.prefix = cell.binpack;

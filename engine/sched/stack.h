@@ -171,7 +171,8 @@ class GenericStack {
   /// What a placement on one node would hold, built step by step where ports, devices or cores are involved.
   struct Option {
     model::AllocatedResources resources;
-    std::int64_t cpu_mhz = 0, memory_mb = 0;  ///< use of the node with it
+    FitUse use;                    ///< of the node with it
+    std::int64_t ask_cpu_mhz = 0;  ///< its own part, cores included
     double device_weight = 0, device_matched = 0;
     std::uint32_t dimension = kReasonNone;
   };
@@ -219,21 +220,22 @@ class GenericStack {
   /// What a group makes of the use of a node on which nobody holds ports or cores, and the first figure that is short
   /// (R-RANK-532, 533); kReasonNone: it fits.
   struct PlainFit {
-    std::int64_t cpu_mhz, memory_mb;
+    FitUse use;
     std::uint32_t dimension;
   };
   static constexpr NodeOverlay kUntouched{};
   static PlainFit plain_fit(const tables::NodeCapacity& capacity, const tables::NodeUse& use,
                             const NodeOverlay& overlay, const tables::CompiledGroup& group) {
-    PlainFit out{use.cpu_mhz + overlay.cpu_mhz + group.cpu_mhz, use.memory_mb + overlay.memory_mb + group.memory_mb,
+    PlainFit out{{use.cpu_mhz + overlay.cpu_mhz + group.cpu_mhz, use.memory_mb + overlay.memory_mb + group.memory_mb,
+                  use.disk_mb + overlay.disk_mb + group.disk_mb},
                  kReasonNone};
     if (capacity.max_allocs != 0 && capacity.max_allocs <= static_cast<std::int64_t>(use.alloc_count) + overlay.allocs)
       out.dimension = kDimensionMaxAllocs;
-    else if (capacity.cpu_mhz < out.cpu_mhz)
+    else if (capacity.cpu_mhz < out.use.cpu_mhz)
       out.dimension = kDimensionCpu;
-    else if (capacity.memory_mb < out.memory_mb)
+    else if (capacity.memory_mb < out.use.memory_mb)
       out.dimension = kDimensionMemory;
-    else if (capacity.disk_mb < use.disk_mb + overlay.disk_mb + group.disk_mb)
+    else if (capacity.disk_mb < out.use.disk_mb)
       out.dimension = kDimensionDisk;
     return out;
   }
@@ -261,7 +263,7 @@ class GenericStack {
   bool evict_for_device(const match::DeviceRequest& request, tables::NodeRow row, const Option& option,
                         const model::AllocatedTask& task);
   bool evict_for_resources(tables::NodeRow row, const model::FlatResources& ask, const model::FlatResources& room);
-  void sum_staying(std::int64_t& cpu, std::int64_t& memory) const;
+  void sum_staying(FitUse& use) const;
   void count_preempted(tables::AllocRow alloc, preempt::Candidate& candidate) const;
   [[nodiscard]] bool leaves(tables::NodeRow row, tables::AllocRow alloc) const;  // stopped or preempted by the plan
   [[nodiscard]] bool stays(const NodeOverlay* overlay, tables::AllocRow alloc) const;  // proposed: there after the plan
@@ -275,7 +277,11 @@ class GenericStack {
   void prepare_distinct(GroupView& view);
   [[nodiscard]] std::uint32_t property_code(const match::Target& target, tables::NodeRow row) const;
   void prepare_spread(GroupView& view);
-  void score(const Position& position, const GroupView& view, Cell& cell, std::int64_t cpu, std::int64_t memory);
+  /// `proposed_known`: proposed_ holds at least those of the node's proposed allocations that hold devices.
+  void score(const Position& position, const GroupView& view, Cell& cell, const FitUse& use,
+             bool proposed_known = false);
+  double strategy_component(tables::NodeRow row, const tables::CompiledGroup& group, const FitUse& use,
+                            bool proposed_known);
   void filter(const Position& position, std::uint32_t reason);
   void exhaust(const Position& position, std::uint32_t dimension);
   void load_own_allocs();
@@ -330,6 +336,7 @@ class GenericStack {
   [[nodiscard]] std::optional<Selected> select_general(GroupView& view);
   void start_plain();
   void prepare_block(GroupView& view);
+  void score_by_strategy(std::uint32_t first_entry, GroupView& view, bool simple);
   template <bool kFixed>
   void find_entries(std::uint32_t end, GroupView& view);
   bool passes_by_node(std::uint32_t position, tables::NodeRow row, std::uint32_t computed_class, GroupView& view);

@@ -31,7 +31,8 @@ bool GenericStack::index_serves(GroupView& v) {
   const CompiledGroup& group = *v.group;
   if (!config_.defer_metrics || fixed_ || system_ || plain_.active ||
       config_.provider != rank::OrderProvider::identity || options_.evict || !options_.penalty_nodes.empty() ||
-      spread_group_ || offset_ != 0 || static_cast<std::int64_t>(size_) < kNodesPerPlacement * group.count)
+      spread_group_ || offset_ != 0 || static_cast<std::int64_t>(size_) < kNodesPerPlacement * group.count ||
+      scratch_.strategy_fit)  // it bounds Nomad's own fit
     return false;
   if (indexed_.group == &group) return indexed_.nodes != nullptr;
   indexed_.group = &group;

@@ -19,6 +19,7 @@
 // Nodes are prepared in blocks ahead of the cursor. That a node was prepared is not visible: what counts as visited is
 // where the cursor has been, and leave_plain() rebuilds the general path's state from exactly that.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "rank/window.h"
@@ -153,6 +154,7 @@ void GenericStack::prepare_block(GroupView& v) {
   const CompiledGroup& group = *v.group;
   const bool simple = !group.has_network && !group.has_task_network && !group.has_devices && !group.has_cores &&
                       group.affinities.empty() && p.no_own_allocs;
+  if (scratch_.strategy_fit) return score_by_strategy(first_entry, v, simple);
   for (std::uint32_t entry = first_entry; entry < p.count; ++entry) {
     const tables::NodeUse& use = uses[p.row[entry]];
     const tables::NodeCapacity& capacity = nodes_->capacities[p.capacity[entry]];
@@ -160,11 +162,12 @@ void GenericStack::prepare_block(GroupView& v) {
       decide_entry(entry, v);
       continue;
     }
-    const auto [cpu, memory, dimension] = plain_fit(capacity, use, kUntouched, group);
-    if (dimension != kReasonNone) {
-      exhaust_entry(entry, dimension);
+    const PlainFit fit = plain_fit(capacity, use, kUntouched, group);
+    if (fit.dimension != kReasonNone) {
+      exhaust_entry(entry, fit.dimension);
       continue;
     }
+    const std::int64_t cpu = fit.use.cpu_mhz, memory = fit.use.memory_mb;
     CapacityMemo& memo = p.memo[p.capacity[entry]];
     if (memo.cpu != cpu || memo.memory != memory)
       memo = {cpu, memory, fit_component(cpu, capacity.cpu_score, memory, capacity.memory_score)};
@@ -172,6 +175,45 @@ void GenericStack::prepare_block(GroupView& v) {
     p.prefix[entry] = component;
     p.appended[entry] = 1.0;
     p.parts[entry] = {component, 0, 0, 0, false};
+  }
+}
+
+/// The end of prepare_block() where a strategy scores the fit: all nodes of the block by one call of it, but for those
+/// that are decided one by one.
+void GenericStack::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool simple) {
+  static_assert(kBlock <= StrategyFit::kBlock);
+  Plain& p = plain_;
+  const CompiledGroup& group = *v.group;
+  std::array<std::uint32_t, kBlock> entries;
+  std::array<FitUse, kBlock> uses;
+  std::size_t count = 0;
+  for (std::uint32_t entry = first_entry; entry < p.count; ++entry) {
+    const tables::NodeUse& use = snapshot_->nodes.use[p.row[entry]];
+    const tables::NodeCapacity& capacity = nodes_->capacities[p.capacity[entry]];
+    if (!simple || (use.port_allocs | use.core_allocs | use.device_allocs | capacity.network_invalid) != 0) {
+      decide_entry(entry, v);
+      continue;
+    }
+    const PlainFit fit = plain_fit(capacity, use, kUntouched, group);
+    if (fit.dimension != kReasonNone) {
+      exhaust_entry(entry, fit.dimension);
+      continue;
+    }
+    entries[count] = entry;
+    uses[count++] = fit.use;
+  }
+  StrategyFit& strategy = scratch_.strategy_fit;
+  strategy.begin(group, job_->priority);
+  for (std::size_t i = 0; i < count; ++i) {
+    const NodeRow row = p.row[entries[i]];
+    strategy.add(*snapshot_, row, uses[i], snapshot_->nodes.use[row].alloc_count);
+  }
+  const std::span<const double> components = strategy.take();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t entry = entries[i];
+    p.prefix[entry] = components[i];
+    p.appended[entry] = 1.0;
+    p.parts[entry] = {components[i], 0, 0, 0, false};
   }
 }
 

@@ -242,10 +242,11 @@ bool GenericStack::evict_for_resources(NodeRow row, const model::FlatResources& 
 }
 
 /// Use of the node beside the option being built, once V has left: what R-RANK-647 does not compute.
-void GenericStack::sum_staying(std::int64_t& cpu, std::int64_t& memory) const {
+void GenericStack::sum_staying(FitUse& use) const {
   for (std::size_t i = 0; i < proposed_.size(); ++i) {
     if (i < by_id_.size() && std::find(victims_.begin(), victims_.end(), by_id_[i]) != victims_.end()) continue;
-    cpu += proposed_[i]->cpu_mhz, memory += proposed_[i]->memory_mb;
+    use.cpu_mhz += proposed_[i]->cpu_mhz, use.memory_mb += proposed_[i]->memory_mb;
+    use.disk_mb += proposed_[i]->disk_mb;
   }
 }
 
@@ -259,15 +260,16 @@ void GenericStack::evict_plain(const Position& position, const GroupView& v, Cel
   ask.cpu_mhz = v.group->cpu_mhz, ask.memory_mb = v.group->memory_mb, ask.disk_mb = v.group->disk_mb;
   if (!evict_for_resources(position.row, ask, room)) return;
   // R-RANK-647: the use that did not fit, victims included; after too many allocations it was never summed.
-  std::int64_t cpu = 0, memory = 0;
+  FitUse use;
   if (fixed_) {
-    cpu = ask.cpu_mhz, memory = ask.memory_mb;
-    sum_staying(cpu, memory);
+    use = {ask.cpu_mhz, ask.memory_mb, ask.disk_mb};
+    sum_staying(use);
   } else if (cell.dimension != kDimensionMaxAllocs) {
-    cpu = ask.cpu_mhz, memory = ask.memory_mb;
-    for (const tables::ResourceShape* shape : proposed_) cpu += shape->cpu_mhz, memory += shape->memory_mb;
+    use = {ask.cpu_mhz, ask.memory_mb, ask.disk_mb};
+    for (const tables::ResourceShape* shape : proposed_)
+      use.cpu_mhz += shape->cpu_mhz, use.memory_mb += shape->memory_mb, use.disk_mb += shape->disk_mb;
   }
-  score(position, v, cell, cpu, memory);
+  score(position, v, cell, use, true);
 }
 
 /// Exhaustive mode: whether eviction is sure to make room on the node, and yet the option is behind those that are
@@ -288,9 +290,10 @@ bool GenericStack::is_outdone(std::uint32_t index, const GroupView& v, double& b
       capacity.memory_mb < group.memory_mb || capacity.disk_mb < group.disk_mb)
     return false;
   if (cell.dimension == kDimensionMaxAllocs)
-    score(position, v, cell, 0, 0);
+    score(position, v, cell, {});
   else
-    score(position, v, cell, use.cpu_mhz + group.cpu_mhz, use.memory_mb + group.memory_mb);
+    score(position, v, cell,
+          {use.cpu_mhz + group.cpu_mhz, use.memory_mb + group.memory_mb, use.disk_mb + group.disk_mb});
   if (least_memo_.first != use.least_priority) {
     const std::int64_t least = use.least_priority;
     least_memo_ = {least, rank::preemption_score(rank::net_priority(std::span(&least, 1)))};

@@ -254,11 +254,11 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
   const rank::Dimension dimension = fit.judge(room);
   if (dimension != rank::Dimension::none && !(evicting_ && evict_for_resources(position.row, flat, room.available)))
     return fail(scratch_.reasons.id(rank::dimension_text(dimension)));
-  option.cpu_mhz = fit.used().cpu_mhz;
-  option.memory_mb = fit.used().memory_mb;
+  option.ask_cpu_mhz = flat.cpu_mhz;
+  option.use = {fit.used().cpu_mhz, fit.used().memory_mb, fit.used().disk_mb};
   if (fixed_ && dimension != rank::Dimension::none) {
-    option.cpu_mhz = flat.cpu_mhz, option.memory_mb = flat.memory_mb;
-    sum_staying(option.cpu_mhz, option.memory_mb);
+    option.use = {flat.cpu_mhz, flat.memory_mb, flat.disk_mb};
+    sum_staying(option.use);
   }
   return true;
 }
@@ -300,7 +300,7 @@ void GenericStack::decide_fit_special(const Position& position, const GroupView&
     cell.dimension = option_.dimension;
     return;
   }
-  score(position, v, cell, option_.cpu_mhz, option_.memory_mb);
+  score(position, v, cell, option_.use, true);
   if (option_.device_weight != 0) {  // R-RANK-654
     cell.has_devices = true;
     cell.devices = option_.device_matched / option_.device_weight;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "io/files.h"
+#include "sim/fit_strategy.h"
 #include "sim/toml_section.h"
 
 namespace berth::sim {
@@ -428,7 +429,6 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
   out.mode = in.choice("mode", out.mode, list_of(kModes));
   out.algorithm = in.choice("algorithm", out.algorithm, list_of(kAlgorithms));
   out.strategy = in.text("strategy", "nomad");
-  check_name(in, "strategy", out.strategy);
   out.order = in.choice("order", out.order, list_of(kOrders));
   if (const toml::table* sums = in.table("strategies"))
     for (const auto& [name, parts] : *sums) {
@@ -451,6 +451,10 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
       check_name(in, "strategies", std::string(name.str()));
       out.strategies.emplace(name.str(), sum);
     }
+  if (out.strategy != "nomad")
+    if (const auto spec = named_strategy(out, out.strategy); !spec)
+      in.fail("strategy", spec.error().path + ": " + spec.error().problem,
+              spec.error().remedy + "; or nomad, its own fit");
   out.workers = in.integer("workers", 1, 1, 1024);
   out.commits = in.choice("commits", out.commits, list_of(kCommits));
   out.departures = in.boolean("departures", false);

@@ -3,7 +3,9 @@
 // costs for the reader of a terminal: builtin.cc (`berth compare --list-strategies`).
 //
 // Notation: F free, C capacity, U = C - F used before, a ask, N normaliser. A dimension with N = 0 is skipped. "min X"
-// is score = -X. Example of every formula with numbers: tests/strategy/classic_test.cc.
+// is score = -X. component() is what a score is worth as the fit component of Nomad's scoring (R-STRAT-007), where it
+// is neither hundredths nor in 0..1 by itself: costs of 0..1 become 1 - cost, weights are divided by their sum. Example
+// of every formula with numbers: tests/strategy/classic_test.cc.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +27,16 @@ struct Scale {
     reference,  ///< fixed amounts
   };
   Norm norm = Norm::node;
-  Amounts fixed{};                           ///< N of max and reference
+  Amounts fixed{};                           ///< N of max and reference; 0 = no node has the dimension
   std::array<double, kDimensions> weight{};  ///< 0 = the dimension does not count
 
+  /// What weighted sums of shares are divided by to lie in 0..1 (R-STRAT-007): the weights of the dimensions that some
+  /// node has; 1 where nothing counts.
+  [[nodiscard]] double total() const {
+    double sum = 0;
+    for (std::size_t d = 0; d < kDimensions; ++d) sum += fixed[d] > 0 ? weight[d] : 0;
+    return sum > 0 ? sum : 1;
+  }
   /// Calls f(dimension, N, weight) for every dimension that counts on this node.
   template <class F>
   void each(const Node& node, F f) const {
@@ -47,11 +56,13 @@ struct BestFit {
     scale.each(node, [&](std::size_t d, double n, double w) { left += w * ((node.state.free[d] - task.ask[d]) / n); });
     return -left;
   }
+  double component(double score) const { return 1 + score / scale.total(); }  // the share that is in use
 };
 /// R-STRAT-705: max sum w (F - a) / N: the opposite of best-fit. Source: as best-fit.
 struct WorstFit {
   Scale scale;
   double score(const Node& node, const TaskClass& task) const { return -BestFit{scale}.score(node, task); }
+  double component(double score) const { return score / scale.total(); }
 };
 /// R-STRAT-706: min over nodes of the greatest (U + a) / C. The load-balancing rule. Source: folklore, "least loaded".
 struct LeastMax {
@@ -62,6 +73,7 @@ struct LeastMax {
         most = std::max(most, (c - node.state.free[d] + task.ask[d]) / c);
     return -most;
   }
+  double component(double score) const { return 1 + score; }
 };
 /// R-STRAT-708: max sum w (a / N)(F / N), F before the placement. Tetris' alignment; the reverse of DotProduct. Source:
 /// Grandl et al., SIGCOMM 2014.
@@ -73,6 +85,7 @@ struct Tetris {
                [&](std::size_t d, double n, double w) { sum += w * (task.ask[d] / n) * (node.state.free[d] / n); });
     return sum;
   }
+  double component(double score) const { return score / scale.total(); }
 };
 /// R-STRAT-709: max (a . F) / (|a| |F|) over a / N and F / N; a zero vector scores -1. Shape only: ties need best-fit.
 /// Source: Panigrahy et al., Microsoft Research 2011.
@@ -98,6 +111,7 @@ struct L2 {
     });
     return -sum;
   }
+  double component(double score) const { return 1 + score / scale.total(); }
 };
 /// R-STRAT-711: the greatest a / (C - a) over the capacities, times 100, rounded half away from zero. Looks at no use:
 /// it prefers the smallest node shape that fits. The reference's rescaling to 0..100 keeps the order and is left out.
@@ -111,6 +125,8 @@ struct DominatingShare {
     }
     return static_cast<std::int32_t>(std::round(std::min(most, 1e7) * 100));
   }
+  /// a / (C - a) has no greatest value: a / C, which has the same order.
+  double component(std::int32_t score) const { return score > 0 ? score / (100.0 + score) : 0; }
 };
 /// R-STRAT-712, 713: Nomad's fit component over cpu and memory, with phi = 1 - (U + a) / C: clamp(20 - 10^phi_cpu -
 /// 10^phi_memory, 0, 18) / 18, for spread clamp(10^phi_cpu + 10^phi_memory - 2, 0, 18) / 18. Source: Nomad, with its
@@ -188,6 +204,7 @@ struct KubernetesDefault {
   std::int32_t score(const Node& node, const TaskClass& task) const {
     return LeastAllocated{resources}.score(node, task) + BalancedAllocation{resources}.score(node, task);
   }
+  double component(std::int32_t score) const { return score / 200.0; }  // of two scores of 0..100
 };
 
 /// R-STRAT-707: the order in which tasks are packed off-line, greatest first; then first-fit. Ties keep their order.

@@ -13,6 +13,12 @@ struct Names {
   const char* what;  ///< "strategy", "rule": for errors
   std::vector<std::string> all;
 };
+template <class Info>
+[[nodiscard]] Names names_of(const char* what, const Catalogue<Info>& of) {
+  Names out{what, {}};
+  for (const Info* info : of.all()) out.all.push_back(info->name);
+  return out;
+}
 
 [[nodiscard]] InputError unknown_name(const Names& names, std::string_view text, std::string_view name);
 /// The parts of `text`; its name must be one of them. Parameters are not looked at.

@@ -45,32 +45,10 @@ PreemptionInfo info_of(const PreemptionRule& rule) {
           }};
 }
 
-Names names_of(const PreemptionRegistry& registry) {
-  Names out{"rule", {}};
-  for (const PreemptionInfo* info : registry.all()) out.all.push_back(info->name);
-  return out;
-}
-
 }  // namespace
 
-void PreemptionRegistry::add(PreemptionInfo info) {
-  std::string name = info.name;
-  infos_.insert_or_assign(std::move(name), std::move(info));
-}
-
-const PreemptionInfo* PreemptionRegistry::find(std::string_view name) const {
-  const auto found = infos_.find(name);
-  return found == infos_.end() ? nullptr : &found->second;
-}
-
-std::vector<const PreemptionInfo*> PreemptionRegistry::all() const {
-  std::vector<const PreemptionInfo*> out;
-  for (const auto& [name, info] : infos_) out.push_back(&info);
-  return out;
-}
-
 Result<StrategySpec> PreemptionRegistry::parse(std::string_view text) const {
-  const Names names = names_of(*this);
+  const Names names = names_of("rule", *this);
   auto spec = split_spec(names, text);
   if (!spec) return spec;
   if (auto checked = check_parameters(names, *spec, find(spec->name)->parameters, false); !checked)
@@ -79,7 +57,7 @@ Result<StrategySpec> PreemptionRegistry::parse(std::string_view text) const {
 }
 
 Result<std::unique_ptr<Evictor>> PreemptionRegistry::make(const StrategySpec& spec) const {
-  const Names names = names_of(*this);
+  const Names names = names_of("rule", *this);
   const PreemptionInfo* info = find(spec.name);
   if (!info) return tl::unexpected(unknown_name(names, spec.text(), spec.name));
   auto parameters = check_parameters(names, spec, info->parameters, false);

@@ -45,22 +45,6 @@ std::string StrategySpec::text() const {
   return out;
 }
 
-void Registry::add(StrategyInfo info) {
-  std::string name = info.name;
-  infos_.insert_or_assign(std::move(name), std::move(info));
-}
-
-const StrategyInfo* Registry::find(std::string_view name) const {
-  const auto found = infos_.find(name);
-  return found == infos_.end() ? nullptr : &found->second;
-}
-
-std::vector<const StrategyInfo*> Registry::all() const {
-  std::vector<const StrategyInfo*> out;
-  for (const auto& [name, info] : infos_) out.push_back(&info);
-  return out;
-}
-
 InputError unknown_name(const Names& names, std::string_view text, std::string_view name) {
   return problem_with(names, text, fmt::format("there is no such {}", names.what), nearest_and_valid(name, names.all));
 }
@@ -120,16 +104,8 @@ Result<Parameters> check_parameters(const Names& names, const StrategySpec& spec
   return Parameters(std::move(values));
 }
 
-namespace {
-Names names_of(const Registry& registry) {
-  Names out{"strategy", {}};
-  for (const StrategyInfo* info : registry.all()) out.all.push_back(info->name);
-  return out;
-}
-}  // namespace
-
 Result<StrategySpec> Registry::parse(std::string_view text) const {
-  const Names names = names_of(*this);
+  const Names names = names_of("strategy", *this);
   auto spec = split_spec(names, text);
   if (!spec) return spec;
   const StrategyInfo& info = *find(spec->name);
@@ -139,12 +115,22 @@ Result<StrategySpec> Registry::parse(std::string_view text) const {
 }
 
 Result<std::unique_ptr<Ranker>> Registry::make(const StrategySpec& spec, const Context& context) const {
-  const Names names = names_of(*this);
+  const Names names = names_of("strategy", *this);
   const StrategyInfo* info = find(spec.name);
   if (!info) return tl::unexpected(unknown_name(names, spec.text(), spec.name));
   auto parameters = check_parameters(names, spec, info->parameters, info->open_parameters);
   if (!parameters) return tl::unexpected(parameters.error());
   return info->make(context, *parameters, *this);
+}
+
+Result<std::unique_ptr<Ranker>> Registry::make_fit(const StrategySpec& spec, const Context& context) const {
+  const StrategyInfo* info = find(spec.name);
+  Result<std::unique_ptr<Ranker>> out;
+  if (!info || !info->samples) out = make(spec, context);
+  if (!out || (*out && (*out)->fit())) return out;
+  return tl::unexpected(problem_with({"strategy", {}}, spec.text(), "is not a score of each node for itself",
+                                     "a strategy that searches, draws or rescales cannot score the fit: use e.g. "
+                                     "best-fit"));
 }
 
 Registry& registry() {

@@ -1,6 +1,9 @@
 #include "strategy/sampling.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace berth::strategy {
@@ -280,7 +283,33 @@ class Sum final : public Ranker {
     return chosen(fleet, id, static_cast<Row>(best), rule_, totals[best]);
   }
 
+  FitFunction fit() const override {
+    const bool by_node = !rescale_ && std::all_of(components_.begin(), components_.end(), [](const SumComponent& c) {
+      return static_cast<bool>(c.ranker->fit());
+    });
+    return by_node ? FitFunction{&Sum::mean, this} : FitFunction{};
+  }
+
  private:
+  /// R-STRAT-007: the mean of the components' own fits by weight; a negative weight counts what a fit lacks to 1.
+  static void mean(const void* strategy, std::span<const Node> nodes, const TaskClass& task, std::span<double> out) {
+    const Sum& sum = *static_cast<const Sum*>(strategy);
+    double weights = 0;
+    for (const SumComponent& component : sum.components_) weights += std::abs(component.weight);
+    std::array<double, 64> fits;
+    for (std::size_t first = 0; first < nodes.size(); first += fits.size()) {
+      const std::size_t count = std::min(fits.size(), nodes.size() - first);
+      const std::span<double> means = out.subspan(first, count);
+      std::fill(means.begin(), means.end(), 0);
+      for (const SumComponent& component : sum.components_) {
+        component.ranker->fit()(nodes.subspan(first, count), task, std::span(fits).first(count));
+        for (std::size_t i = 0; i < count && weights > 0; ++i)
+          means[i] += std::abs(component.weight) / weights * (component.weight < 0 ? 1 - fits[i] : fits[i]);
+      }
+      for (double& m : means) m = m > 0 ? std::min(m, 1.0) : 0.0;
+    }
+  }
+
   std::vector<SumComponent> components_;
   bool rescale_;
   DeviceRule rule_;

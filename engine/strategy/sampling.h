@@ -49,7 +49,8 @@ struct FirstFit {
 /// R-STRAT-323, and sums of any strategies that have scores: total = sum of weight * score, in the order given. With
 /// `rescale` each component is first stretched over the feasible nodes to 0..1 (0 for all when all are equal);
 /// components marked `integer_steps` to 0..100 by integer division, as the reference does with BestFit. Devices: by the
-/// rule. Source: Weng et al., USENIX ATC 2023, combined policies. Cost: O(n) per component.
+/// rule. As a fit component (R-STRAT-007) the mean by weight of the components' own, not rescaled. Source: Weng et al.,
+/// USENIX ATC 2023, combined policies. Cost: O(n) per component.
 struct SumComponent {
   std::unique_ptr<Ranker> ranker;
   double weight = 1;

@@ -78,6 +78,13 @@ class Cluster {
   Cluster& operator=(Cluster&&) noexcept;
   ~Cluster();
 
+  /// Scores the fit of nodes by a ranking strategy (strategy.h), "name:key=value:...", and all else as ever
+  /// (R-STRAT-007); "nomad" is Nomad's own fit again. A strategy of one's own is added to strategy::registry() first.
+  /// What strategies compare with is taken from the cluster as it is now: greatest capacities of nodes, and mean ask
+  /// and typical workload of the jobs, by count; so load nodes and jobs first. O(nodes + jobs). Errors: no such
+  /// strategy or parameter, with the nearest names; one that is no score of each node for itself.
+  [[nodiscard]] Result<void> score_by(std::string_view strategy);
+
   /// What the loader remarked: contradictions in the input and what became of them, one line each.
   [[nodiscard]] const std::vector<std::string>& load_warnings() const;
 

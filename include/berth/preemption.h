@@ -17,7 +17,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/catalogue.h"
 #include "berth/fleet.h"
 #include "berth/result.h"
 #include "berth/strategy.h"
@@ -156,10 +156,9 @@ struct PreemptionInfo {
   std::function<Result<std::unique_ptr<Evictor>>(const Parameters&)> make;
 };
 
-class PreemptionRegistry {
+class PreemptionRegistry : public Catalogue<PreemptionInfo> {
  public:
-  /// Adds or replaces.
-  void add(PreemptionInfo info);
+  using Catalogue::add;
   /// Adds a rule without parameters, e.g. a user's own.
   template <PreemptionRuleLike R>
   void add(std::string name, std::string formula, R rule) {
@@ -170,15 +169,10 @@ class PreemptionRegistry {
         .cost = "the user's",
         .make = [rule](const Parameters&) -> Result<std::unique_ptr<Evictor>> { return make_evictor(rule); }});
   }
-  [[nodiscard]] const PreemptionInfo* find(std::string_view name) const;
-  [[nodiscard]] std::vector<const PreemptionInfo*> all() const;  ///< by name
 
   /// Reads "name:key=value" and checks it. Errors name the nearest known name and list the valid ones.
   [[nodiscard]] Result<StrategySpec> parse(std::string_view text) const;
   [[nodiscard]] Result<std::unique_ptr<Evictor>> make(const StrategySpec& spec) const;
-
- private:
-  std::map<std::string, PreemptionInfo, std::less<>> infos_;
 };
 
 /// The rules of this program: berth's own, and what was added. Not for concurrent changes.

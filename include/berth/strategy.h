@@ -17,6 +17,12 @@
 // stay integers: their coarse steps are part of a policy (R-STRAT-004). A NaN counts as the lowest score of a feasible
 // node.
 //
+// In place of the fit component of Nomad's own scoring (R-STRAT-007, fit.h; `berth run --strategy`, Cluster::score_by)
+// a score counts 0..1: an integer as hundredths, a double as it is, held to that range; a NaN counts 0. A strategy
+// whose scores lie elsewhere says what one is worth by a third function, which keeps their order:
+//
+//     double component(double score) const { return 1 + score; }  // a cost of 0..1, negated
+//
 // By name and parameters, at run time: registry(). A user's strategy is added to it with Registry::add() and is then as
 // selectable as berth's own.
 #pragma once
@@ -29,12 +35,15 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "berth/catalogue.h"
+#include "berth/fit.h"
 #include "berth/fleet.h"
 #include "berth/result.h"
 
@@ -65,6 +74,10 @@ class Ranker {
     static_cast<void>(fleet), static_cast<void>(task);
     return {};
   }
+  /// The strategy as the fit component of Nomad's scoring; empty for those whose decision is not a score of each node
+  /// for itself (searches, draws, sums that are rescaled over all nodes). Belongs to this object, reads it only, and
+  /// may be called from several threads.
+  [[nodiscard]] virtual FitFunction fit() const { return {}; }
 };
 inline constexpr double kNoScore = -std::numeric_limits<double>::infinity();
 
@@ -107,6 +120,27 @@ template <class S>
 concept ChoosesDevices = requires(const S& strategy, const Node& node, const TaskClass& task) {
   { strategy.devices(node, task) } -> std::same_as<DeviceMask>;
 };
+
+/// It says itself what a score is worth as a fit component.
+template <class S>
+concept SaysItsComponent = requires(const S& strategy) {
+  {
+    strategy.component(strategy.score(std::declval<const Node&>(), std::declval<const TaskClass&>()))
+    } -> std::same_as<double>;
+};
+/// R-STRAT-007: the score of a node as a fit component, 0..1.
+template <Ranking S>
+[[nodiscard]] double fit_component(const S& strategy, const Node& node, const TaskClass& task) {
+  const auto score = strategy.score(node, task);
+  double component = 0;
+  if constexpr (SaysItsComponent<S>)
+    component = strategy.component(score);
+  else if constexpr (std::is_same_v<decltype(score), const std::int32_t>)
+    component = static_cast<double>(score) / 100.0;
+  else
+    component = score;
+  return component > 0 ? std::min(component, 1.0) : 0.0;  // a NaN: 0
+}
 
 /// Kept scores of all classes, one column each.
 ///   scores      n, kNone where infeasible
@@ -256,7 +290,14 @@ class ScanRanker final : public Ranker {
     }
   }
 
+  FitFunction fit() const override { return {&ScanRanker::components, &strategy_}; }
+
  private:
+  static void components(const void* strategy, std::span<const Node> nodes, const TaskClass& task,
+                         std::span<double> out) {
+    const S& mine = *static_cast<const S*>(strategy);
+    for (std::size_t i = 0; i < nodes.size(); ++i) out[i] = fit_component(mine, nodes[i], task);
+  }
   S strategy_;
   DeviceRule rule_;
   ScoreColumns<S> columns_;
@@ -321,10 +362,9 @@ struct StrategySpec {
   [[nodiscard]] std::string text() const;  ///< "name:key=value:..."
 };
 
-class Registry {
+class Registry : public Catalogue<StrategyInfo> {
  public:
-  /// Adds or replaces.
-  void add(StrategyInfo info);
+  using Catalogue::add;
   /// Adds a strategy without parameters, e.g. a user's own.
   template <Ranking S>
   void add(std::string name, std::string formula, S strategy) {
@@ -335,15 +375,12 @@ class Registry {
                      .make = [strategy](const Context&, const Parameters&, const Registry&)
                          -> Result<std::unique_ptr<Ranker>> { return make_ranker(strategy); }});
   }
-  [[nodiscard]] const StrategyInfo* find(std::string_view name) const;
-  [[nodiscard]] std::vector<const StrategyInfo*> all() const;  ///< by name
 
   /// Reads "name:key=value:key=value" and checks it. Errors name the nearest known name and list the valid ones.
   [[nodiscard]] Result<StrategySpec> parse(std::string_view text) const;
   [[nodiscard]] Result<std::unique_ptr<Ranker>> make(const StrategySpec& spec, const Context& context) const;
-
- private:
-  std::map<std::string, StrategyInfo, std::less<>> infos_;
+  /// As make(), for its fit(): an error where a strategy has none.
+  [[nodiscard]] Result<std::unique_ptr<Ranker>> make_fit(const StrategySpec& spec, const Context& context) const;
 };
 
 /// The strategies of this program: berth's own, and what was added. Not for concurrent changes.

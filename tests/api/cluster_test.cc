@@ -10,6 +10,8 @@
 #include <set>
 #include <thread>
 
+#include "berth/strategy.h"
+
 namespace berth {
 namespace {
 
@@ -252,6 +254,42 @@ TEST(Cluster, TheAlgorithmDecidesBetweenFullAndEmptyNodes) {
         EXPECT_EQ(plan->placements[0].node_id == first, algorithm == Algorithm::binpack);
     }
   }
+}
+
+struct FullerCpu {  // the fuller node, by a formula of one's own
+  double score(const strategy::Node& node, const strategy::TaskClass&) const {
+    return 1 - static_cast<double>(node.free(strategy::kCpu)) / node.capacity(strategy::kCpu);
+  }
+};
+TEST(Cluster, AStrategyScoresTheFit) {  // R-STRAT-007
+  strategy::registry().add("fuller-cpu", "used share of cpu", FullerCpu{});
+  for (const auto& [name, same_node] : std::initializer_list<std::pair<const char*, bool>>{{"nomad", true},
+                                                                                           {"worst-fit", false},
+                                                                                           {"best-fit:norm=max", true},
+                                                                                           {"fuller-cpu", true},
+                                                                                           {"sum:fuller-cpu=-1", false},
+                                                                                           {"l2", true},
+                                                                                           {"fgd", true}}) {
+    SCOPED_TRACE(name);
+    Cluster cluster = cluster_of(2);
+    const Job first = make_job(job_json("a", 1));
+    ASSERT_TRUE(cluster.register_job(first));
+    ASSERT_TRUE(cluster.score_by("worst-fit") && cluster.score_by(name));
+    const auto plan = cluster.schedule(first);
+    ASSERT_TRUE(plan && cluster.commit(*plan));
+    const Job second = make_job(job_json("b", 1));
+    ASSERT_TRUE(cluster.register_job(second));
+    const auto next = cluster.schedule(second);
+    ASSERT_TRUE(next);
+    EXPECT_EQ(next->placements[0].node_id == plan->placements[0].node_id, same_node);
+  }
+  Cluster cluster = cluster_of(2);
+  const auto unknown = cluster.score_by("worstfit");
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().remedy.find("did you mean 'worst-fit'?"), std::string::npos);
+  EXPECT_NE(unknown.error().remedy.find("fuller-cpu"), std::string::npos);
+  for (const char* name : {"random", "next-fit", "sum:cosine=1:rescale=yes", "worst-fit:norm=nod"})
+    EXPECT_FALSE(cluster.score_by(name)) << name;
 }
 
 TEST(Cluster, ErrorsNameThePlace) {

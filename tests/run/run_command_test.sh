@@ -34,6 +34,12 @@ expect 2 'noise.toml:' "$scratch/noise.toml"
 chmod 000 "$scratch/noise.toml"
 [ "$(id -u)" -eq 0 ] || expect 2 'noise.toml: ' "$scratch/noise.toml"
 expect 2 "'Z80' is not an ISA path .*name one of" "$small" --isa Z80
+expect 2 "strategy 'bestfit': there is no such strategy; did you mean 'best-fit'" "$small" --strategy bestfit
+expect 2 "strategy 'random': is not a score of each node" "$small" --strategy random --json "$scratch/none.json"
+sed '1a strategy = "worst-fti"' "$small" > "$scratch/strategy.toml"
+expect 2 "strategy.toml:2: .*did you mean 'worst-fit'.*; or nomad" "$scratch/strategy.toml" --json "$scratch/none.json"
+"$berth" run "$scratch/strategy.toml" --quiet --strategy worst-fit > /dev/null 2>&1 && broken "a wrong strategy in the file passed"
+"$berth" run "$small" --quiet --strategy worst-fit | grep -q 'strategy worst-fit, order' || broken "the table does not name the strategy"
 expect 2 "there is no label 'huge'" "$small" --label huge
 printf 'name = "f"\n[cluster]\ngenerator = "files"\nfile = "nodes.json"\n[jobs]\ngenerator = "files"\nfile = "jobs.json"\n' > "$scratch/files.toml"
 expect 2 'nodes.json: No such file' "$scratch/files.toml"
@@ -103,6 +109,8 @@ grep -q '"compat": "fixed"' "$scratch/fixed.json" || broken "the JSON does not n
 expect 2 "option compat: 'both' is not nomad or fixed" quickstart --label smoke --option compat=both
 expect 2 'nomad-grid compares with what Nomad decides today' nomad-grid --label smoke --option compat=fixed
 expect 2 'nomad-others compares with what Nomad decides today' nomad-others --label smoke --option compat=fixed
+expect 2 'nomad-others compares with what Nomad decides today' nomad-others --label smoke --strategy best-fit
+expect 2 'nomad-grid is compared with what Nomad decided' nomad-grid --label smoke --strategy best-fit
 
 "$berth" run --list | grep -q '^quickstart' || broken "--list does not name quickstart"
 

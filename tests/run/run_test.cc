@@ -264,14 +264,57 @@ TEST(Run, LimitsAndSignalsEndItEarly) {
   EXPECT_FALSE(interrupted());
 }
 
-TEST(Run, WhatTheBuildLacksIsRefused) {
-  for (const char* key : {"strategy = \"nope\""}) {
-    const auto workload = sim::parse_workload(with_top(key), "small.toml");
+// R-STRAT-007: the fit by a strategy; by Nomad's own formulas as strategies nothing changes, whoever decides.
+TEST(Run, AStrategyScoresTheFit) {
+  const std::string text = [] {
+    std::string out = kSmall;
+    const auto replace = [&](const std::string& what, const std::string& by) {
+      out.replace(out.find(what), what.size(), by);
+    };
+    replace("nodes = 4", "nodes = 60");
+    replace("count = 4", "count = 60");
+    replace("cpu_mhz = 1000", "cpu_mhz = [100, 900]");
+    replace("memory_mb = 1000", "memory_mb = [100, 1900]");
+    return out;
+  }();
+  const auto with = [&](const std::string& keys) {
+    std::string out = text;
+    return run(out.insert(out.find("[cluster]"), keys + "\n")).decisions_digest;
+  };
+  for (const std::string& keys :
+       {std::string(), std::string("mode = \"exhaustive\"\n"),
+        std::string("mode = \"exhaustive\"\norder = \"identity\"\n"), std::string("workers = 3\n")}) {
+    SCOPED_TRACE(keys);
+    const std::string nomad = with(keys);
+    EXPECT_EQ(with(keys + "strategy = \"nomad-binpack\""), nomad);
+    EXPECT_EQ(with(keys + "strategy = \"nomad-spread\""), with(keys + "algorithm = \"spread\""));
+    const std::string other = with(keys + "strategy = \"worst-fit\"");
+    EXPECT_NE(other, nomad);
+    EXPECT_EQ(with(keys + "strategy = \"worst-fit:norm=node\""), other);
+    EXPECT_EQ(with(keys + "strategy = \"mine\"\n[strategies]\nmine = { worst-fit = 2 }\n"), other);
+  }
+}
+
+TEST(Run, StrategiesThatCannotScoreTheFitAreRefused) {
+  struct Case {
+    const char *strategy, *says;
+  };
+  for (const Case& c : {Case{"bestfit", "did you mean 'best-fit'?"}, Case{"best-fit:nrom=max", "did you mean 'norm'?"},
+                        Case{"mien", "in the workload: mine; or nomad"}}) {
+    const auto workload = sim::parse_workload(
+        with_top(std::string("strategy = \"") + c.strategy + "\"\n[strategies]\nmine = { cosine = 1 }"), "small.toml");
+    ASSERT_FALSE(workload) << c.strategy;
+    EXPECT_EQ(workload.error().path, "small.toml");
+    EXPECT_EQ(workload.error().place, "3");
+    EXPECT_NE(workload.error().remedy.find(c.says), std::string::npos) << workload.error().line();
+  }
+  for (const char* strategy :
+       {"random", "next-fit", "power-of-k", "nomad-limit", "kubernetes-sampling", "sum:cosine=1:rescale=yes"}) {
+    const auto workload = sim::parse_workload(with_top(std::string("strategy = \"") + strategy + "\""), "small.toml");
     ASSERT_TRUE(workload) << workload.error().line();
     const auto result = run_workload(*workload, {.quiet = true});
-    ASSERT_FALSE(result) << key;
-    EXPECT_EQ(result.error().path, "small.toml");
-    EXPECT_FALSE(result.error().remedy.empty());
+    ASSERT_FALSE(result) << strategy;
+    EXPECT_EQ(result.error().problem, "is not a score of each node for itself") << strategy;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <new>
 #include <random>
 
+#include "berth/strategy.h"
 #include "plan/apply.h"
 #include "sched/generic.h"
 #include "sched/to_model.h"
@@ -134,6 +135,15 @@ std::string decisions(const Naming& naming, const EvalResult& result, const mode
   return out + json::to_text(model::to_json(updated_eval(naming, result, eval)));
 }
 
+/// Nomad's bin-packing as a strategy of one's own.
+struct BinPack {
+  double score(const strategy::Node& node, const strategy::TaskClass& task) const {
+    using strategy::kCpu, strategy::kMemory;
+    return rank::fit_component(rank::FitAlgorithm::binpack, node.used(kCpu) + task.ask[kCpu], node.capacity(kCpu),
+                               node.used(kMemory) + task.ask[kMemory], node.capacity(kMemory));
+  }
+};
+
 struct World {
   tables::StateStore store;
   model::Evaluation eval;
@@ -177,6 +187,10 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
     plain_scratch.options.compat = general_scratch.options.compat =
         seed % 4 < 2 ? model::Compat::nomad : model::Compat::fixed;
     const bool exhaustive = seed % 5 == 0;
+    // R-STRAT-007: by strategy, whole blocks of nodes on one path and single ones on the other.
+    const auto ranker = strategy::make_ranker(BinPack{});
+    if (seed % 3 == 1) plain_scratch.strategy_fit.use(ranker->fit());
+    if (seed % 7 == 1) general_scratch.strategy_fit.use(ranker->fit());
     plain.set_exhaustive(exhaustive);
     general.set_exhaustive(exhaustive);
     for (int round = 0; round < (preempts ? 5 : 3); ++round) {
@@ -211,6 +225,8 @@ TEST(Select, TheIndexAnswersLikeAPassOverAllNodes) {
     scheduler.set_exhaustive(true);
     scheduler.set_defer_metrics(true);
     plain.set_exhaustive(true);
+    const auto ranker = strategy::make_ranker(BinPack{});
+    if (seed % 5 == 1) plain_scratch.strategy_fit.use(ranker->fit());  // R-STRAT-007: not by the index, and the same
     for (int round = 0; round < 12; ++round) {
       // Now and then a job once more, larger or otherwise: its allocations are there, some are replaced.
       const std::string id = "job" + std::to_string(pick(random, 0, 8));

@@ -20,6 +20,10 @@ struct SmallWorld {
   model::Options options;
   rank::OrderProvider order = rank::OrderProvider::identity;
   bool plain_path = true;  ///< StackConfig::plain_path
+  bool exhaustive = false, defer_metrics = false;
+  strategy::FitFunction fit;  ///< in place of the fit component
+  std::vector<std::string> fit_models;
+  std::int64_t fit_shares = 1;
 
   SmallWorld() {
     state.index = 1000;
@@ -187,6 +191,7 @@ struct SmallWorld {
     snapshot_ = store_->snapshot();
     scratch_ = std::make_unique<Scratch>();
     scratch_->options = options;
+    if (fit) scratch_->strategy_fit.use(fit, fit_models, fit_shares);
     Recorder planner(*this, answers, *scratch_);
     IdStream ids(1);
     if (eval.type == "system" || eval.type == "sysbatch") {
@@ -195,6 +200,8 @@ struct SmallWorld {
     } else {
       GenericScheduler scheduler(*scratch_);
       scheduler.set_plain_path(plain_path);
+      scheduler.set_exhaustive(exhaustive);
+      scheduler.set_defer_metrics(defer_metrics);
       scheduler.process(*snapshot_, facts, order, ids, planner, result);
     }
     updated = updated_eval({*result.state, *scratch_}, result, eval);

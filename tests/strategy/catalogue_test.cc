@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -14,10 +15,7 @@
 namespace berth::strategy {
 namespace {
 
-using testing::context_of;
-using testing::fleet_of;
-using testing::random_fleet;
-using testing::task_of;
+using namespace testing;  // builders.h
 
 enum class Nodes : std::uint8_t {
   plain,  ///< 1,000 MHz and 1,000 MiB each; free 600 and 400; 1,000 and 1,000; 400 and 300; 100 and 900
@@ -340,6 +338,101 @@ TEST(Catalogue, ScoresMoveOneWayAsNodesFillUp) {
       EXPECT_NE(scores.front(), scores.back()) << row.text;
     }
   }
+}
+
+// R-STRAT-007. The node of 1,000 MHz and 1,000 MiB has 400 and 600 free before a task of 100 and 200, so 300 and 400
+// after it; weights of best-fit and others are 1/2 each, or are divided by their sum.
+TEST(FitComponent, ByHand) {
+  Fleet fleet = fleet_of({{1000, 1000}});
+  fleet.place(0, fleet.add_class(task_of(600, 0, 0, 400)), 0);
+  const TaskClass task = task_of(100, 0, 0, 200);
+  const double phi = 20 - std::pow(10, 1 - .7) - std::pow(10, 1 - .6);
+  struct Case {
+    const char* text;
+    double component;
+  };
+  for (const Case& c :
+       std::initializer_list<Case>{{"best-fit", 1 - (.3 + .4) / 2},
+                                   {"best-fit:w-cpu=3:w-memory=1", 1 - (3 * .3 + .4) / 4},
+                                   {"worst-fit", (.3 + .4) / 2},
+                                   {"worst-fit:w-cpu=3:w-memory=1", (3 * .3 + .4) / 4},
+                                   {"least-max", 1 - .7},
+                                   {"tetris", (.1 * .4 + .2 * .6) / 2},
+                                   {"tetris:w-cpu=0:w-memory=0", 0},
+                                   {"cosine", (.1 * .4 + .2 * .6) / std::sqrt((.01 + .04) * (.16 + .36))},
+                                   {"l2:weights=one", 1 - (.09 + .16) / 2},
+                                   {"dominating-share", .25 / 1.25},  // 200 / 800: a quarter, of the whole a fifth
+                                   {"nomad-binpack", phi / 18},       //
+                                   {"nomad-spread", 1 - phi / 18},    //
+                                   {"first-fit", 0},                  //
+                                   {"least-allocated", .35},          // (30 + 40) / 2
+                                   {"most-allocated", .65},           //
+                                   {"balanced-allocation", .95},      // 100 (1 - |.7 - .6| / 2)
+                                   {"requested-to-capacity", .65},    //
+                                   {"kubernetes-default", (.35 + .95) / 2},  //
+                                   {"gpu-best-fit", .99},  // (400 - 100) / 128,000 are left of the reference
+                                   {"dot-product", .99},   // 400 * 100 / 128,000^2
+                                   {"gpu-packing", 0},     // without GPUs 0 everywhere
+                                   {"fgd", .5},            // no idle GPU, no change
+                                   {"sum:least-max=1:worst-fit=3", (.3 + 3 * .35) / 4},
+                                   {"sum:least-max=1:worst-fit=-3", (.3 + 3 * .65) / 4},
+                                   {"sum:least-max=0", 0}}) {
+    SCOPED_TRACE(c.text);
+    const auto ranker = ranker_of(c.text, context_of(fleet));
+    const FitFunction fit = ranker->fit();
+    ASSERT_TRUE(fit);
+    const Node node = fleet.node(0);
+    double component = -1;
+    fit({&node, 1}, task, {&component, 1});
+    EXPECT_NEAR(component, c.component, 1e-12);
+  }
+}
+
+TEST(FitComponent, LiesInOneAndKeepsTheOrderOfScores) {
+  Fleet fleet = random_fleet(41, 150, 12);
+  const auto filler = ranker_of("random-fit", context_of(fleet));
+  for (ClassId step = 0; step < 400; ++step)
+    if (const auto choice = filler->choose(fleet, step % 12)) fleet.place(choice->row, step % 12, choice->devices);
+  std::vector<Node> nodes;
+  for (Row row = 0; row < fleet.size(); ++row) nodes.push_back(fleet.node(row));
+  for (const Entry& row : catalogue()) {
+    SCOPED_TRACE(row.text);
+    const auto ranker = ranker_of(row.text, context_of(fleet));
+    const bool scored = row.order == Order::free || name_of(row) == "first-fit";
+    EXPECT_EQ(static_cast<bool>(ranker->fit()), scored);
+    const auto made = registry().make_fit(*registry().parse(row.text), context_of(fleet));
+    EXPECT_EQ(made.has_value(), scored);
+    if (!scored) continue;
+    for (ClassId id = 0; id < 12; ++id) {
+      std::vector<double> fits(nodes.size());
+      ranker->fit()(nodes, fleet.task_class(id), fits);
+      const auto scores = ranker->scores(fleet, id);
+      for (std::size_t a = 0; a < nodes.size(); ++a) {
+        ASSERT_GE(fits[a], 0);
+        ASSERT_LE(fits[a], 1);
+        const std::size_t b = (a * 7 + 1) % nodes.size();
+        if (scores[a] == kNoScore || scores[b] == kNoScore) continue;
+        ASSERT_EQ(scores[a] > scores[b] && fits[a] < fits[b], false) << scores[a] << " " << scores[b];
+        // Nothing is cut off: what a score tells apart, the component does, but for the rounding of a sum.
+        if (std::abs(scores[a] - scores[b]) > 1e-9) {
+          ASSERT_NE(fits[a], fits[b]) << scores[a] << " " << scores[b];
+        }
+      }
+    }
+  }
+}
+
+struct Strange {
+  double score(const Node& node, const TaskClass&) const {
+    const double scores[] = {std::nan(""), -1, 7, std::numeric_limits<double>::infinity(), .25};
+    return scores[node.state.model];
+  }
+};
+TEST(FitComponent, IsHeldToItsRange) {
+  const Fleet fleet = fleet_of({{1, 1, {}, 0}, {1, 1, {}, 1}, {1, 1, {}, 2}, {1, 1, {}, 3}, {1, 1, {}, 4}});
+  const double expected[] = {0, 0, 1, 1, .25};
+  for (Row row = 0; row < fleet.size(); ++row)
+    EXPECT_EQ(fit_component(Strange{}, fleet.node(row), TaskClass{}), expected[row]) << row;
 }
 
 TEST(KubernetesSampling, GoesOnWhereItEnded) {  // R-STRAT-717

@@ -7,9 +7,7 @@
 namespace berth::strategy {
 namespace {
 
-using testing::example_tables;
-using testing::fleet_of;
-using testing::task_of;
+using namespace testing;  // builders.h
 
 template <class S>
 std::int32_t score(const S& strategy, const testing::NodeCase& node, const TaskClass& task) {

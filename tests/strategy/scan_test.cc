@@ -14,10 +14,7 @@
 namespace berth::strategy {
 namespace {
 
-using testing::context_of;
-using testing::fleet_of;
-using testing::random_fleet;
-using testing::task_of;
+using namespace testing;  // builders.h
 
 TEST(Fleet, FitsAsTheRuleSays) {  // R-STRAT-106
   Fleet fleet = fleet_of({{1000, 64, {300, 1000}}});

@@ -1,5 +1,7 @@
 // A strategy of one's own beside berth's: by name with a parameter, in a weighted sum, and timed against a built-in
 // one; and a preemption rule of one's own.
+#include <berth/cluster.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -108,6 +110,11 @@ int main() {
     const auto choice = (*ranker)->choose(fleet, id);
     if (!choice || choice->row != c.row) return fail(std::string(c.text) + " chose another node");
   }
+
+  // As the fit component of Nomad's scoring, in a Cluster.
+  berth::Cluster cluster;
+  if (const auto done = cluster.score_by("keep-gpus:weight=2"); !done) return fail(done.error().line());
+  if (cluster.score_by("keep-gpus:weight=-1")) return fail("a weight out of range passed");
 
   // The same formula, once berth's and once one's own: the same choices, in about the same time. Taken in turns, the
   // fastest of five each: other work on the machine is not what is compared.

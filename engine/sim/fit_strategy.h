@@ -1,0 +1,28 @@
+// Which strategies a workload names, and one of them as the fit component of its run (R-STRAT-007).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/strategy.h"
+#include "sim/generated_cluster.h"
+#include "sim/job_stream.h"
+#include "sim/workload.h"
+
+namespace berth::sim {
+
+/// A sum that the workload file defines, or a strategy of the registry, "name:key=value". Errors list both.
+[[nodiscard]] Result<strategy::StrategySpec> named_strategy(const Workload& workload, const std::string& text);
+
+struct FitStrategy {
+  std::shared_ptr<const strategy::Ranker> ranker;  ///< its fit() is not empty
+  std::vector<std::string> models;                 ///< of device groups, behind NodeState::model; [0] = none
+  std::int64_t device_shares = 1;                  ///< instances that are one device
+};
+/// workload.strategy, which is not "nomad". What strategies compare with (greatest capacities, mean ask, typical
+/// workload) is that of the whole workload, as in `berth compare`.
+[[nodiscard]] Result<FitStrategy> fit_strategy(const Workload& workload, const GeneratedCluster& cluster,
+                                               const JobStream& jobs);
+
+}  // namespace berth::sim

@@ -1,0 +1,38 @@
+// Things known by a name: berth's own, and what was added. A user's entry is as selectable as one of berth's.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace berth::strategy {
+
+/// `Info` has a `name`. Pointers stay valid while the entry is there. Not for concurrent changes.
+template <class Info>
+class Catalogue {
+ public:
+  /// Adds or replaces.
+  void add(Info info) {
+    std::string name = info.name;
+    infos_.insert_or_assign(std::move(name), std::move(info));
+  }
+  /// Null where there is none.
+  [[nodiscard]] const Info* find(std::string_view name) const {
+    const auto found = infos_.find(name);
+    return found == infos_.end() ? nullptr : &found->second;
+  }
+  /// By name.
+  [[nodiscard]] std::vector<const Info*> all() const {
+    std::vector<const Info*> out;
+    for (const auto& [name, info] : infos_) out.push_back(&info);
+    return out;
+  }
+
+ private:
+  std::map<std::string, Info, std::less<>> infos_;
+};
+
+}  // namespace berth::strategy

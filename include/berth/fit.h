@@ -1,0 +1,28 @@
+// A ranking strategy in place of the fit component of Nomad's scoring (R-STRAT-007): of all that a node scores there
+// (fit, device affinity, anti-affinity, penalty of nodes where it failed before, affinity, spread, preemption) the fit
+// alone comes from the strategy, and the mean is taken as ever.
+//
+// What stands for a strategy is one function over an array of nodes, compiled together with the strategy's formula: one
+// call per block of nodes, none per node.
+#pragma once
+
+#include <span>
+
+#include "berth/fleet.h"
+
+namespace berth::strategy {
+
+struct FitFunction {
+  /// out[i] = fit of nodes[i], in 0..1, for one task of `task`. `out` is as long as `nodes`. Reads only.
+  using Call = void (*)(const void* strategy, std::span<const Node> nodes, const TaskClass& task,
+                        std::span<double> out);
+  Call call = nullptr;
+  const void* strategy = nullptr;  ///< whoever gave the function owns it
+
+  explicit operator bool() const noexcept { return call != nullptr; }
+  void operator()(std::span<const Node> nodes, const TaskClass& task, std::span<double> out) const {
+    call(strategy, nodes, task, out);
+  }
+};
+
+}  // namespace berth::strategy
