@@ -15,15 +15,10 @@
 namespace berth::sched {
 namespace {
 
-using strategy::kCpu;
-using strategy::kDisk;
-using strategy::kGpu;
-using strategy::kMemory;
-
 /// Hundredths of the node's memory that stay free: 98 on an empty node of SmallWorld for 64 of its 4,096 MiB.
 struct MemoryLeft {
   std::int32_t score(const strategy::Node& node, const strategy::TaskClass& task) const {
-    return 100 * (node.free(kMemory) - task.ask[kMemory]) / node.capacity(kMemory);
+    return 100 * (node.free(strategy::kMemory) - task.ask[strategy::kMemory]) / node.capacity(strategy::kMemory);
   }
 };
 
@@ -220,16 +215,17 @@ TEST(StrategyFit, CoresAreAskedByTheNode) {  // R-RANK-641
   world.store(job);
   world.run();
   ASSERT_EQ(world.placed().size(), 1U) << world.error;
-  EXPECT_EQ(seen.task.ask[kCpu], 3000);
-  EXPECT_EQ(seen.state.free[kCpu], 6000);
+  EXPECT_EQ(seen.task.ask[strategy::kCpu], 3000);
+  EXPECT_EQ(seen.state.free[strategy::kCpu], 6000);
 }
 
 /// Prefers what a hash says, so that no bound or order of Nomad's own fit helps; in 0..1.
 struct Hashed {
   double score(const strategy::Node& node, const strategy::TaskClass& task) const {
     std::uint64_t h = 1469598103934665603ULL;
-    for (const std::int32_t x : {node.state.free[kCpu], node.state.free[kMemory], node.state.free[kDisk],
-                                 node.state.tasks, task.ask[kCpu], task.ask[kMemory]})
+    for (const std::int32_t x :
+         {node.state.free[strategy::kCpu], node.state.free[strategy::kMemory], node.state.free[strategy::kDisk],
+          node.state.tasks, task.ask[strategy::kCpu], task.ask[strategy::kMemory]})
       h = (h ^ static_cast<std::uint32_t>(x)) * 1099511628211ULL, h ^= h >> 29;
     return static_cast<double>(h % 1000) / 1000;
   }
@@ -266,9 +262,9 @@ TEST(StrategyFit, TheBestOfAllIsTheObviousOne) {
       if (below(2) == 0) continue;
       auto& held = world.add(other, i, i).allocated_resources->tasks["t"];
       held.cpu.cpu_shares = 100 * below(40), held.memory.memory_mb = 100 * below(40);
-      node.state.free[kCpu] -= static_cast<std::int32_t>(held.cpu.cpu_shares);
-      node.state.free[kMemory] -= static_cast<std::int32_t>(held.memory.memory_mb);
-      node.state.free[kDisk] -= 10;
+      node.state.free[strategy::kCpu] -= static_cast<std::int32_t>(held.cpu.cpu_shares);
+      node.state.free[strategy::kMemory] -= static_cast<std::int32_t>(held.memory.memory_mb);
+      node.state.free[strategy::kDisk] -= 10;
       node.state.tasks = 1;
     }
     const std::int64_t count = 1 + below(seed % 4 == 0 ? 120 : 4);
@@ -276,8 +272,8 @@ TEST(StrategyFit, TheBestOfAllIsTheObviousOne) {
     strategy::TaskClass task;
     task.ask = {static_cast<std::int32_t>(100 * (1 + below(15))), static_cast<std::int32_t>(100 * (1 + below(15))), 10,
                 0};
-    job->task_groups[0].tasks[0].resources->cpu = task.ask[kCpu];
-    job->task_groups[0].tasks[0].resources->memory_mb = task.ask[kMemory];
+    job->task_groups[0].tasks[0].resources->cpu = task.ask[strategy::kCpu];
+    job->task_groups[0].tasks[0].resources->memory_mb = task.ask[strategy::kMemory];
     world.store(job);
     world.run();
 
@@ -288,14 +284,14 @@ TEST(StrategyFit, TheBestOfAllIsTheObviousOne) {
       for (std::size_t at = 0; at < n; ++at) {
         const Node& node = nodes[at];
         bool fits = true;
-        for (std::size_t d = 0; d < kGpu; ++d) fits = fits && node.state.free[d] >= task.ask[d];
+        for (std::size_t d = 0; d < strategy::kGpu; ++d) fits = fits && node.state.free[d] >= task.ask[d];
         if (!fits) continue;
         double score = Hashed{}.score({node.state, {}, {}}, task);
         if (node.own > 0) score = (score - static_cast<double>(node.own + 1) / static_cast<double>(count)) / 2;
         if (best == n || score > best_score) best = at, best_score = score;
       }
       if (best == n) break;
-      for (std::size_t d = 0; d < kGpu; ++d) nodes[best].state.free[d] -= task.ask[d];
+      for (std::size_t d = 0; d < strategy::kGpu; ++d) nodes[best].state.free[d] -= task.ask[d];
       ++nodes[best].state.tasks, ++nodes[best].own;
       expected["j.web[" + std::to_string(i) + "]"] = {best, best_score};
     }
