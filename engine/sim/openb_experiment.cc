@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -267,6 +269,10 @@ Result<OpenbRun> openb_run(const OpenbInput& input, const OpenbOrder& order, std
   rows.percent.reserve(order.arrivals.size());
   base::Sha256 digest;
   std::string line;
+  const auto append = [&line](std::size_t number) {
+    char digits[20];
+    line.append(digits, std::to_chars(digits, std::end(digits), number).ptr);
+  };
   double fragment = fragments.total();
   for (std::size_t k = 0; k < order.arrivals.size(); ++k) {
     const OpenbTask& task = input.tasks[order.arrivals[k]];
@@ -279,15 +285,18 @@ Result<OpenbRun> openb_run(const OpenbInput& input, const OpenbOrder& order, std
     if (keep_latency) out.latency.record(taken.count());
     out.arrived_milli += demand_of(task);
     line.clear();
-    fmt::format_to(std::back_inserter(line), "{},{},", k, task.name);
+    append(k);
+    line.append(1, ',').append(task.name).append(1, ',');
     if (choice) {
       ++out.placed;
       out.allocated_milli += demand_of(task);
       measure(choice->row);
       fragment = fragments.total();
-      fmt::format_to(std::back_inserter(line), "{},", input.nodes[node_at[choice->row]].name);
-      for (strategy::DeviceMask rest = choice->devices; rest != 0; rest &= rest - 1)
-        fmt::format_to(std::back_inserter(line), "{}{}", rest == choice->devices ? "" : "-", std::countr_zero(rest));
+      line.append(input.nodes[node_at[choice->row]].name).append(1, ',');
+      for (strategy::DeviceMask rest = choice->devices; rest != 0; rest &= rest - 1) {
+        if (rest != choice->devices) line += '-';
+        append(static_cast<std::size_t>(std::countr_zero(rest)));
+      }
       line += '\n';
     } else {
       ++out.failed[kind_of(task)];

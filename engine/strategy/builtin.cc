@@ -85,7 +85,7 @@ void add_gpu_policies(Registry& into) {
   into.add(StrategyInfo{.name = "random",
                         .formula = "a feasible node uniformly, then a fitting device uniformly",
                         .source = kWeng,
-                        .cost = "O(nodes)",
+                        .cost = "O(nodes / 64)",
                         .samples = true,
                         .make = [](const Context& context, const Parameters&, const Registry&) -> Made {
                           auto draw = draw_of(context, "random");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -32,34 +33,61 @@ class NextFit final : public Ranker {
   std::size_t cursor_ = 0;
 };
 
-/// The feasible rows of a class, kept like scores.
+/// The feasible rows of each class, a bit each, of which a query decides again those that changed.
 class FeasibleRows {
  public:
-  const std::vector<Row>& of(const Fleet& fleet, ClassId id, Exclusion without) {
-    const auto& column = columns_.refresh(fleet, FirstFit{}, id);
-    rows_.clear();
-    for (std::size_t block = 0; block < column.block_best.size(); ++block) {
-      if (column.block_best[block] < 0) continue;
-      const std::size_t end = std::min((block + 1) * ScoreColumns<FirstFit>::kBlock, column.scores.size());
-      for (std::size_t row = block * ScoreColumns<FirstFit>::kBlock; row < end; ++row)
-        if (column.scores[row] == 0 && !excluded(without, static_cast<Row>(row)))
-          rows_.push_back(static_cast<Row>(row));
+  /// Bits of rows; those past the last row are 0. Valid until the next call.
+  std::span<const std::uint64_t> of(const Fleet& fleet, ClassId id) {
+    if (id >= columns_.size()) columns_.resize(fleet.class_count());
+    const std::vector<Row>& changes = fleet.changes();
+    const std::size_t n = fleet.size(), words = (n + 63) / 64;
+    if (columns_[id].bits.empty() && (kept_ += words * sizeof(std::uint64_t)) > kBytesMax) {
+      for (Column& column : columns_) column = {};
+      kept_ = words * sizeof(std::uint64_t);
     }
-    return rows_;
+    Column& column = columns_[id];
+    const TaskClass& task = fleet.task_class(id);
+    const auto decide = [&](Row row) {
+      const std::uint64_t bit = std::uint64_t{1} << row % 64;
+      std::uint64_t& word = column.bits[row / 64];
+      word = fleet.feasible(row, task) ? word | bit : word & ~bit;
+    };
+    if (column.bits.empty() || changes.size() - column.seen > n) {
+      column.bits.resize(words);
+      for (Row row = 0; row < n; ++row) decide(row);
+    } else {
+      for (std::size_t i = column.seen; i < changes.size(); ++i) decide(changes[i]);
+    }
+    column.seen = changes.size();
+    return column.bits;
   }
 
  private:
-  ScoreColumns<FirstFit> columns_;
-  std::vector<Row> rows_;
+  static constexpr std::size_t kBytesMax = std::size_t{256} << 20;
+  struct Column {
+    std::vector<std::uint64_t> bits;
+    std::size_t seen = 0;  // changes of the fleet that are in
+  };
+  std::vector<Column> columns_;
+  std::size_t kept_ = 0;  // bytes
 };
 
 class Random final : public Ranker {
  public:
   explicit Random(Draw draw) : draw_(std::move(draw)) {}
   std::optional<Choice> choose(const Fleet& fleet, ClassId id, Exclusion without) override {
-    const std::vector<Row>& rows = feasible_.of(fleet, id, without);
-    if (rows.empty()) return std::nullopt;
-    const Row row = rows[rows.size() == 1 ? 0 : draw_(static_cast<std::uint32_t>(rows.size()))];
+    const std::span<const std::uint64_t> feasible = feasible_.of(fleet, id);
+    const auto word_at = [&](std::size_t w) { return feasible[w] & ~(without.empty() ? 0 : without[w]); };
+    std::uint32_t count = 0;
+    for (std::size_t w = 0; w < feasible.size(); ++w) count += static_cast<std::uint32_t>(std::popcount(word_at(w)));
+    if (count == 0) return std::nullopt;
+    std::uint32_t before = count == 1 ? 0 : draw_(count);  // feasible rows in front of the chosen one
+    std::size_t w = 0;
+    for (; before >= static_cast<std::uint32_t>(std::popcount(word_at(w))); ++w)
+      before -= static_cast<std::uint32_t>(std::popcount(word_at(w)));
+    std::uint64_t word = word_at(w);
+    for (; before > 0; --before) word &= word - 1;
+    const auto row = static_cast<Row>(w * 64 + static_cast<std::size_t>(std::countr_zero(word)));
     const TaskClass& task = fleet.task_class(id);
     if (task.gpu_milli == 0 || task.gpu_milli == kWholeDevice) return chosen(fleet, id, row, DeviceRule::first);
     const Node node = fleet.node(row);
@@ -79,13 +107,15 @@ class RandomFit final : public Ranker {
  public:
   RandomFit(Draw draw, DeviceRule rule) : draw_(std::move(draw)), rule_(rule) {}
   std::optional<Choice> choose(const Fleet& fleet, ClassId id, Exclusion without) override {
-    const std::vector<Row>& rows = feasible_.of(fleet, id, without);
-    if (rows.empty()) return std::nullopt;
-    Row kept = rows[0];
+    const std::span<const std::uint64_t> feasible = feasible_.of(fleet, id);
+    std::optional<Row> kept;
     std::uint32_t seen = 0;
-    for (const Row row : rows)
-      if (draw_(++seen) == 0) kept = row;
-    return chosen(fleet, id, kept, rule_);
+    for (std::size_t w = 0; w < feasible.size(); ++w)
+      for (std::uint64_t word = feasible[w] & ~(without.empty() ? 0 : without[w]); word != 0; word &= word - 1)
+        if (draw_(++seen) == 0 || !kept)
+          kept = static_cast<Row>(w * 64 + static_cast<std::size_t>(std::countr_zero(word)));
+    if (!kept) return std::nullopt;
+    return chosen(fleet, id, *kept, rule_);
   }
 
  private:

@@ -24,7 +24,7 @@ struct FirstFit {
 [[nodiscard]] std::unique_ptr<Ranker> make_next_fit(DeviceRule rule);
 
 /// R-STRAT-310: a feasible node uniformly (no draw when there is only one), then over the fitting devices of a partial
-/// task device number c is kept whenever draw(c) is 0. Source: Weng et al., USENIX ATC 2023. Cost: O(n) over kept
+/// task device number c is kept whenever draw(c) is 0. Source: Weng et al., USENIX ATC 2023. Cost: O(n / 64) over kept
 /// feasibility.
 [[nodiscard]] std::unique_ptr<Ranker> make_random(Draw draw);
 /// R-STRAT-703: uniform over the feasible nodes by one reservoir pass: node number c is kept whenever draw(c) is 0.
