@@ -353,6 +353,8 @@ int run_sizing(const Arguments& arguments) {
   compare::SizingOptions options{.strategies = prepared->strategies,
                                  .seeds = prepared->seeds,
                                  .threads = arguments.threads,
+                                 .resume = arguments.resume,
+                                 .workload_text = prepared->text,
                                  .quiet = arguments.quiet};
   if (!arguments.task.empty()) {
     const auto task = compare::parse_task(arguments.task);
@@ -398,7 +400,7 @@ Result<void> check_together(const CLI::App& command) {
     std::vector<std::string_view> with;  ///< "": with none of the choices
   };
   static const Belongs kBelongs[] = {{"--label", {"", "--capacity", "--minimum-nodes", "--preemption", "--rebalance"}},
-                                     {"--resume", {"", "--preemption", "--rebalance"}},
+                                     {"--resume", {"", "--capacity", "--minimum-nodes", "--preemption", "--rebalance"}},
                                      {"--eligible", {"--preemption"}},
                                      {"--budget", {"--preemption"}},
                                      {"--ratio", {"--rebalance"}},
@@ -483,7 +485,7 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_option("--threads", arguments->threads, "cores to use; 0 = all")->check(CLI::Range(0, 1024));
   command->add_option("--json", arguments->json, "write the report to this file");
   command->add_option("--html", arguments->html, "write the report as one self-contained page to this file");
-  command->add_option("--csv", arguments->csv, "write the curves to this file");
+  command->add_option("--csv", arguments->csv, "write one line per run to this file; of the experiment, its curves");
   command->add_option("--markdown", arguments->markdown, "write a table for a pull request to this file");
   command->add_flag("--list-strategies", arguments->list_strategies,
                     "list the strategies with formula, source and cost");

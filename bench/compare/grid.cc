@@ -6,35 +6,17 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <mutex>
 
-#include "base/build_info.h"
 #include "base/sha256.h"
+#include "compare/kept_runs.h"
 #include "compare/parallel.h"
 #include "compare/tables.h"
-#include "io/files.h"
-#include "io/json_parse.h"
 #include "run/inputs.h"
 
 namespace berth::compare {
 namespace {
-
-/// What a kept run must agree in to stand for a new one.
-std::string key_of(const sim::Workload& workload, const std::string& text, const std::string& strategy,
-                   std::int64_t seed) {
-  base::Sha256 digest;
-  digest.add(
-      fmt::format("{}\n{}\n{}\n{}\n{}\n", base::build_info().commit, workload.label, strategy, seed, text.size()));
-  digest.add(text);
-  if (workload.cluster.source == sim::Source::files || workload.jobs.source == sim::Source::files)
-    for (const std::string& file : {workload.cluster.nodes_file, workload.jobs.file})
-      if (const auto content = io::read_file((std::filesystem::path(workload.path).parent_path() / file).string());
-          !file.empty() && content)
-        digest.add(fmt::format("{}\n{}", content->size(), *content));
-  return digest.hex().substr(0, 32);
-}
 
 /// Numbers of a list; nothing where it is none.
 std::optional<std::vector<double>> numbers_of(const json::Value& list) {
@@ -67,23 +49,17 @@ json::Value run_json(const GridRun& run, const MetricSet& set) {
   return out;
 }
 
-/// The run that an earlier command left in this file, if it is whole and the same run.
-std::optional<GridRun> kept_run(const std::string& path, const std::string& key, const MetricSet& set) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::nullopt;
-  const auto text = io::read_file(path);
-  if (!text) return std::nullopt;
-  const auto value = io::parse_json(*text, path);
-  if (!value || (*value)["key"].as_string() != key) return std::nullopt;
+/// A run that an earlier command kept, if it has all that is measured now.
+std::optional<GridRun> kept_run(const json::Value& value, const MetricSet& set) {
   GridRun out{.done = true, .resumed = true, .measured = {}};
-  out.measured.digest = (*value)["digest"].as_string();
+  out.measured.digest = value["digest"].as_string();
   for (const Metric& metric : set.all) {
-    const json::Value* one = (*value)["metrics"].find(metric.name);
+    const json::Value* one = value["metrics"].find(metric.name);
     if (!one || !one->is_number()) return std::nullopt;
     out.measured.values.push_back(one->as_double());
   }
   if (set.curves.empty()) return out;
-  const json::Value& curves = (*value)["curves"];
+  const json::Value& curves = value["curves"];
   auto arrived = numbers_of(curves[kArrived]);
   if (!arrived) return std::nullopt;
   out.measured.arrived_percent = std::move(*arrived);
@@ -273,10 +249,8 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
   out.set = kind.set, out.how = kind.how;
   const std::size_t strategies = out.strategies.size(), total = strategies * out.seeds.size();
   out.runs.resize(total);
-  std::error_code error_code;
-  if (!options.resume.empty() && !std::filesystem::create_directories(options.resume, error_code) &&
-      !std::filesystem::is_directory(options.resume, error_code))
-    return tl::unexpected(InputError{options.resume, "", "cannot be a folder of results", "name another folder"});
+  const auto kept = KeptRuns::open(workload, text, options.resume);
+  if (!kept) return tl::unexpected(kept.error());
 
   struct Seed {
     std::once_flag once;
@@ -295,11 +269,9 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
     Seed& seed = seeds[at];
     GridRun& run = out.runs[s * out.seeds.size() + at];
     const NamedStrategy& strategy = options.strategies[s];
-    const std::string key = key_of(workload, text, kind.what(strategy), out.seeds[at]);
-    const std::string file =
-        options.resume.empty() ? "" : (std::filesystem::path(options.resume) / (key + ".json")).string();
-    if (!file.empty())
-      if (auto kept = kept_run(file, key, *out.set)) run = std::move(*kept);
+    const std::string what = kind.what(strategy);
+    if (const auto before = kept->find(what, out.seeds[at]))
+      if (auto same = kept_run(*before, *out.set)) run = std::move(*same);
     if (!run.done || at == 0)
       std::call_once(seed.once, [&] {
         auto problem = problem_of(workload, out.seeds[at]);
@@ -320,13 +292,9 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
       auto ran = kind.run({*seed.problem, seed.context, seed.order, out.seeds[at]}, strategy);
       if (!ran) return tl::unexpected(ran.error());
       run = {.done = true, .resumed = false, .measured = std::move(*ran)};
-      if (!file.empty()) {
-        json::Value value = run_json(run, *out.set);
-        value.set("key", key);
-        value.set("strategy", out.strategies[s]);
-        value.set("seed", out.seeds[at]);
-        if (auto written = io::write_file_atomically(file, json::to_text(value, 2) + "\n"); !written) return written;
-      }
+      json::Value value = run_json(run, *out.set);
+      value.set("strategy", out.strategies[s]);
+      if (auto done = kept->keep(what, out.seeds[at], std::move(value)); !done) return done;
     }
     if (--seed.left == 0) seed.problem.reset();
     return {};
@@ -346,7 +314,7 @@ std::string headline(const GridResult& result) {
                                 result.workload, result.label, result.nodes, result.asked, result.strategies.size(),
                                 result.seeds.size(), result.partial ? "; PARTIAL: interrupted" : "");
   if (!result.how.empty()) out += result.how + "\n";
-  if (resumed > 0) out += fmt::format("{} of {} runs were finished before\n", resumed, result.runs.size());
+  out += resumed_words(resumed, result.runs.size());
   if (!result.left_out.empty()) {
     std::string all;
     for (const std::string& one : result.left_out) all += fmt::format("{}{}", all.empty() ? "" : ", ", one);

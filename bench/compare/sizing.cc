@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "compare/kept_runs.h"
 #include "compare/parallel.h"
 #include "run/interrupt.h"
 
@@ -104,6 +105,53 @@ std::string test_words(const PairedTest& test, int direction, int digits) {
                      p_words(test.p_adjusted));
 }
 
+json::Value cell_json(const CapacityCell& c) {
+  json::Value out = json::Value::object();
+  out.set("asked", c.asked);
+  out.set("placed", c.placed);
+  out.set("more", c.more.fitted);
+  out.set("until_first_miss", c.more.until_first_miss);
+  out.set("pooled", c.pooled);
+  return out;
+}
+bool read_cell(const json::Value& from, CapacityCell& out) {
+  const auto asked = count_in(from, "asked"), placed = count_in(from, "placed"), more = count_in(from, "more"),
+             first_miss = count_in(from, "until_first_miss"), pooled = count_in(from, "pooled");
+  if (!asked || !placed || !more || !first_miss || !pooled) return false;
+  out = {.done = true, .asked = *asked, .placed = *placed, .more = {*more, *first_miss}, .pooled = *pooled};
+  return true;
+}
+
+json::Value cell_json(const MinimumCell& c) {
+  json::Value out = json::Value::object();
+  if (!c.found.impossible.empty()) {
+    out.set("impossible", c.found.impossible);
+    return out;
+  }
+  out.set("nodes", c.found.nodes);
+  out.set("bound", c.found.bound);
+  out.set("bound_by", c.bound_by);
+  json::Value which = json::Value::object();
+  for (const auto& [name, count] : c.of_which) which.set(name, count);
+  out.set("of_which", std::move(which));
+  return out;
+}
+/// `from` has "probes" as well.
+bool read_cell(const json::Value& from, MinimumCell& out) {
+  MinimumCell read{.done = true, .found = {}, .bound_by = from["bound_by"].as_string(), .of_which = {}};
+  read.found.impossible = from["impossible"].as_string();
+  if (read.found.impossible.empty()) {
+    const auto nodes = count_in(from, "nodes"), bound = count_in(from, "bound"), probes = count_in(from, "probes");
+    const json::Value* const which = from.find("of_which");
+    if (!nodes || !bound || !probes || !which || !which->is_object()) return false;
+    read.found.nodes = *nodes, read.found.bound = *bound, read.found.probes = *probes;
+    for (const auto& [name, count] : which->members())
+      read.of_which.emplace_back(name, static_cast<std::uint64_t>(count.as_double()));
+  }
+  out = std::move(read);
+  return true;
+}
+
 const char* class_words(const std::string& name) { return name.empty() ? "all classes" : name.c_str(); }
 
 }  // namespace
@@ -158,8 +206,18 @@ Result<CapacityResult> measure_capacities(const sim::Workload& workload, const S
     std::vector<std::uint32_t> order;
   };
   std::vector<Seed> seeds(out.seeds.size());
+  const auto kept = KeptRuns::open(workload, options.workload_text, options.resume);
+  if (!kept) return tl::unexpected(kept.error());
+  std::atomic<std::size_t> resumed{0};
   const auto done = run_all(total, options.threads, "runs", options.quiet, [&](std::size_t i) -> Result<void> {
     const std::size_t at = i / strategies, s = i % strategies;
+    const strategy::StrategySpec& spec = options.strategies[s].spec;
+    CapacityCell& cell = out.cells[s * out.seeds.size() + at];
+    const std::string what = fmt::format("capacity {} of {}", spec.text(), out.task);
+    const auto before = kept->find(what, out.seeds[at]);
+    const bool finished = before && read_cell(*before, cell);
+    resumed += finished;
+    if (finished && i > 0) return {};  // the first one says how many nodes there are
     Seed& seed = seeds[at];
     std::call_once(seed.once, [&] {
       seed.problem = problem_of(workload, out.seeds[at]);
@@ -169,13 +227,12 @@ Result<CapacityResult> measure_capacities(const sim::Workload& workload, const S
     });
     if (!seed.problem) return tl::unexpected(seed.problem.error());
     const sim::PackingProblem& problem = *seed.problem;
-    if (at == 0 && s == 0) out.nodes = problem.nodes.size();
-    const strategy::StrategySpec& spec = options.strategies[s].spec;
+    if (i == 0) out.nodes = problem.nodes.size();
+    if (finished) return {};
     strategy::Fleet fleet{std::span<const strategy::Fleet::NodeSpec>{}};
     const auto run = sim::replay_packing(problem, seed.context, seed.order, {.seed = out.seeds[at], .after = &fleet},
                                          strategy::registry(), spec);
     if (!run) return tl::unexpected(run.error());
-    CapacityCell& cell = out.cells[s * out.seeds.size() + at];
     cell.asked = run->asked, cell.placed = run->placed;
     if (options.task) cell.pooled = fits_pooled(fleet.free_total(), amounts_of(*options.task));
     const auto more =
@@ -183,10 +240,10 @@ Result<CapacityResult> measure_capacities(const sim::Workload& workload, const S
                               out.seeds[at], strategy::registry(), spec);
     if (!more) return tl::unexpected(more.error());
     cell.more = *more, cell.done = true;
-    return {};
+    return kept->keep(what, out.seeds[at], cell_json(cell));
   });
   if (!done) return tl::unexpected(done.error());
-  out.partial = *done != total;
+  out.partial = *done != total, out.resumed = resumed;
   return out;
 }
 
@@ -327,9 +384,20 @@ Result<MinimumResult> minimum_nodes(const sim::Workload& workload, const SizingO
   };
   std::vector<Cell> cells(out.seeds.size() * classes);
   for (Cell& cell : cells) cell.left = strategies;
+  const auto kept = KeptRuns::open(workload, options.workload_text, options.resume);
+  if (!kept) return tl::unexpected(kept.error());
+  std::atomic<std::size_t> resumed{0};
   const auto done = run_all(total, options.threads, "searches", options.quiet, [&](std::size_t i) -> Result<void> {
     const std::size_t at = i / strategies, s = i % strategies, seed = at / classes, c = at % classes;
     Cell& cell = cells[at];
+    MinimumCell& mine = out.cells[(c * strategies + s) * out.seeds.size() + seed];
+    const std::string what = fmt::format("minimum nodes {} of class '{}' in order of {}",
+                                         options.strategies[s].spec.text(), out.classes[c], out.order);
+    if (const auto before = kept->find(what, out.seeds[seed]); before && read_cell(*before, mine)) {
+      ++resumed;
+      if (--cell.left == 0) cell.problem.reset();
+      return {};
+    }
     std::call_once(cell.once, [&] {
       const auto whole = problem_of(workload, out.seeds[seed]);
       if (!whole) {
@@ -343,7 +411,6 @@ Result<MinimumResult> minimum_nodes(const sim::Workload& workload, const SizingO
       cell.bound = sim::bound_nodes(*cell.problem, cell.nodes, departures);
     });
     if (cell.error) return tl::unexpected(*cell.error);
-    MinimumCell& mine = out.cells[(c * strategies + s) * out.seeds.size() + seed];
     mine.bound_by = cell.bound.by();
     if (cell.nodes.empty()) {
       mine.done = true, mine.found.impossible = "there are no such nodes";
@@ -361,9 +428,12 @@ Result<MinimumResult> minimum_nodes(const sim::Workload& workload, const SizingO
               .of_which = {counts.begin(), counts.end()}};
     }
     if (--cell.left == 0) cell.problem.reset();
-    return {};
+    json::Value value = cell_json(mine);
+    value.set("probes", mine.found.probes);
+    return kept->keep(what, out.seeds[seed], std::move(value));
   });
   if (!done) return tl::unexpected(done.error());
+  out.resumed = resumed;
   for (const MinimumCell& cell : out.cells) out.partial |= !cell.done;
   return out;
 }
@@ -434,11 +504,13 @@ TableRows minimum_rows(const MinimumResult& r, bool interval) {
 std::string headline(const CapacityResult& r) {
   return fmt::format("{} ({}): how many more of {} fit behind it{}, {} nodes, {} seeds{}\n", r.workload, r.label,
                      r.task, r.drawn ? ", drawn until 100 of them found no room" : "", r.nodes, r.seeds.size(),
-                     r.partial ? "; PARTIAL: interrupted" : "");
+                     r.partial ? "; PARTIAL: interrupted" : "") +
+         resumed_words(r.resumed, r.cells.size());
 }
 std::string headline(const MinimumResult& r) {
   return fmt::format("{} ({}): fewest nodes that hold the workload, tasks in the order of {}, {} seeds{}\n", r.workload,
-                     r.label, r.order, r.seeds.size(), r.partial ? "; PARTIAL: interrupted" : "");
+                     r.label, r.order, r.seeds.size(), r.partial ? "; PARTIAL: interrupted" : "") +
+         resumed_words(r.resumed, r.cells.size());
 }
 
 std::string capacity_csv(const CapacityResult& r) {
@@ -483,13 +555,8 @@ json::Value capacity_json(const CapacityResult& r) {
     for (std::size_t i = 0; i < r.seeds.size(); ++i) {
       const CapacityCell& c = r.cells[s * r.seeds.size() + i];
       if (!c.done) continue;
-      json::Value run = json::Value::object();
+      json::Value run = cell_json(c);
       run.set("seed", r.seeds[i]);
-      run.set("asked", c.asked);
-      run.set("placed", c.placed);
-      run.set("more", c.more.fitted);
-      run.set("until_first_miss", c.more.until_first_miss);
-      run.set("pooled", c.pooled);
       runs.push(std::move(run));
     }
     one.set("runs", std::move(runs));
@@ -520,18 +587,8 @@ json::Value minimum_json(const MinimumResult& r) {
       for (std::size_t i = 0; i < r.seeds.size(); ++i) {
         const MinimumCell& cell = r.cell(c, s, i);
         if (!cell.done) continue;
-        json::Value run = json::Value::object();
+        json::Value run = cell_json(cell);
         run.set("seed", r.seeds[i]);
-        if (!cell.found.impossible.empty()) {
-          run.set("impossible", cell.found.impossible);
-        } else {
-          run.set("nodes", cell.found.nodes);
-          run.set("bound", cell.found.bound);
-          run.set("bound_by", cell.bound_by);
-          json::Value which = json::Value::object();
-          for (const auto& [name, count] : cell.of_which) which.set(name, count);
-          run.set("of_which", std::move(which));
-        }
         runs.push(std::move(run));
       }
       of.set("runs", std::move(runs));

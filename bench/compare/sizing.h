@@ -20,6 +20,8 @@ struct SizingOptions {
   std::vector<NamedStrategy> strategies;
   std::vector<std::int64_t> seeds;
   std::size_t threads = 0;
+  std::string resume;         ///< folder of finished runs; "" = none
+  std::string workload_text;  ///< the workload file's content: what a resumed run must agree in
   bool quiet = false;
   std::optional<strategy::TaskClass> task;  ///< --capacity: repeated; without it tasks are drawn from the workload
   std::string task_words = "the workload's tasks";
@@ -39,6 +41,7 @@ struct CapacityResult {
   std::vector<std::string> strategies;
   std::vector<std::int64_t> seeds;
   std::vector<CapacityCell> cells;  ///< strategies x seeds
+  std::size_t resumed = 0;          ///< cells of an earlier command
   bool partial = false;
 };
 /// The workload is replayed without departures, then tasks are added until they fit nowhere (of drawn ones, 100 in a
@@ -80,6 +83,7 @@ struct MinimumResult {
   std::vector<std::string> strategies;
   std::vector<std::int64_t> seeds;
   std::vector<MinimumCell> cells;  ///< classes x strategies x seeds
+  std::size_t resumed = 0;         ///< cells of an earlier command
   bool partial = false;
 
   [[nodiscard]] const MinimumCell& cell(std::size_t c, std::size_t s, std::size_t seed) const {

@@ -46,7 +46,7 @@ expect 2 '--experiment and --capacity at once' --capacity --experiment openb-atc
 # An option that would say nothing is not passed over in silence.
 for words in '--task cpu=1|add --capacity' '--ratio 0.2|add --rebalance' '--eligible kubernetes|add --preemption' '--budget 1|add --preemption' \
   '--packing-order sum|add --minimum-nodes' '--pods p.csv|add --experiment' '--tune 1|add --experiment' \
-  "--capacity --resume $scratch|says nothing with --capacity; leave it out" '--rebalance cosine --budget 1|add --preemption'; do
+  '--rebalance cosine --budget 1|add --preemption'; do
   # shellcheck disable=SC2086  # several words
   expect 2 "${words#*|}" "$small" ${words%|*}
 done
@@ -81,6 +81,18 @@ for mode in "--capacity" "--capacity --task cpu=700,memory=300" "--minimum-nodes
   # shellcheck disable=SC2086
   run $mode --threads 3 > "$scratch/three" || broken "$mode on three threads failed with $?"
   cmp -s "$scratch/one" "$scratch/three" || broken "$mode depends on the number of threads"
+  # Kept runs stand for new ones, what is cut off or gone is run again, and the report is the same.
+  rm -rf "$scratch/sized"
+  # shellcheck disable=SC2086
+  run $mode --resume "$scratch/sized" > /dev/null || broken "$mode: keeping runs failed with $?"
+  set -- "$scratch/sized"/*
+  [ $# -eq 9 ] || broken "$mode: $# kept runs, not 9"
+  rm "$1"; head -c 20 "$2" > "$scratch/head"; cp "$scratch/head" "$2"
+  # shellcheck disable=SC2086
+  run $mode --resume "$scratch/sized" --csv "$scratch/resumed.csv" > "$scratch/resumed" || broken "$mode: resuming failed with $?"
+  grep -q '^7 of 9 runs were finished before' "$scratch/resumed" || broken "$mode: kept runs were not used"
+  cmp -s "$scratch/one" <(grep -v 'finished before' "$scratch/resumed") || broken "$mode: a resumed report differs"
+  cmp -s "$scratch/one.csv" "$scratch/resumed.csv" || broken "$mode: resumed values differ"
   [ "$(wc -l < "$scratch/one.csv")" -eq 10 ] || broken "$mode: the CSV has not one line per run"
   grep -q '"strategies"' "$scratch/one.json" || broken "$mode: no strategies in the JSON"
   grep -q '| mine |' "$scratch/one.md" || broken "$mode: no strategies in the Markdown"
