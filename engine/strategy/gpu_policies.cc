@@ -7,12 +7,13 @@ std::int32_t GpuPacking::score(const Node& node, const TaskClass& task) const {
   const auto count = static_cast<std::int32_t>(node.devices.size());
   std::int32_t unused = 0;
   for (const std::int16_t g : node.devices) unused += g == kWholeDevice;
-  if (unused == count) return std::max(33 - unused, unused);
+  if (unused == count) return count < task.gpus ? 0 : std::max(33 - unused, unused);
   std::array<std::int16_t, kDevicesMax> fitting{};
   std::size_t fitting_count = 0;
   for (const std::int16_t g : node.devices)
     if (g >= task.gpu_milli) fitting[fitting_count++] = g;
-  const std::size_t wanted = std::min(fitting_count, static_cast<std::size_t>(task.gpus));
+  const auto wanted = static_cast<std::size_t>(task.gpus);
+  if (fitting_count < wanted) return 0;
   if (wanted == 1)
     std::iter_swap(fitting.begin(),
                    std::min_element(fitting.begin(), fitting.begin() + static_cast<std::ptrdiff_t>(fitting_count)));

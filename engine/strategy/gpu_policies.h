@@ -64,7 +64,9 @@ struct GpuClustering {
   }
 };
 
-/// GpuPacking (R-STRAT-313): fill devices in use before free ones on nodes in use before free nodes. Cost: O(devices).
+/// GpuPacking (R-STRAT-313): fill devices in use before free ones on nodes in use before free nodes. 0 where fewer
+/// devices fit than are asked, which is met in Nomad's pipeline only: it hands out shares of several devices. Cost:
+/// O(devices).
 struct GpuPacking {
   std::int32_t score(const Node& node, const TaskClass& task) const;
 };

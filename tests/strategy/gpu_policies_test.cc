@@ -71,6 +71,10 @@ TEST(GpuPacking, FollowsTheExamples) {  // R-STRAT-313
   EXPECT_EQ(score(GpuPacking{}, {1, 1, std::vector<std::int16_t>(8, 1000)}, task_of(0, 1, 200)), 25);
   EXPECT_EQ(score(GpuPacking{}, {1, 1, {1000}}, task_of(0, 1, 200)), 32);
   EXPECT_EQ(score(GpuPacking{}, node, task_of(5)), 0);
+  // Too few devices that fit, in use, free or not there.
+  EXPECT_EQ(score(GpuPacking{}, node, task_of(0, 3, 1000)), 0);
+  EXPECT_EQ(score(GpuPacking{}, {1, 1, std::vector<std::int16_t>(4, 1000)}, task_of(0, 5, 1000)), 0);
+  EXPECT_EQ(score(GpuPacking{}, {1, 1, {}}, task_of(0, 1, 200)), 0);
 }
 
 TEST(GpuBestFit, FollowsTheExample) {  // R-STRAT-314
