@@ -23,6 +23,7 @@ struct ProfileArguments {
   std::string only, json, html, trace, flame;
   std::int64_t slowest = 10, detail = 0, overhead_rounds = 3;
   bool roofline = false, quiet = false;
+  std::vector<std::string> counters;
 };
 
 /// "12" or "12.3": number and round of an evaluation.
@@ -43,6 +44,7 @@ int profile(const ProfileArguments& arguments) {
                           2);
     if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
   }
+  if (auto fine = profile::check_events(arguments.counters); !fine) return report_error(fine.error(), 2);
   const auto html = HtmlOutput::prepare(arguments.html);
   if (!html) return report_error(html.error(), 2);
   profile::Options options;
@@ -53,6 +55,7 @@ int profile(const ProfileArguments& arguments) {
   options.roofline = arguments.roofline;
   options.keep_samples = !arguments.trace.empty();
   options.flame = !arguments.flame.empty();
+  options.counters = arguments.counters;
   if (!arguments.only.empty()) {
     options.only = parse_only(arguments.only);
     if (!options.only)
@@ -130,6 +133,10 @@ void add_profile(CLI::App& app, int& exit_code) {
                       "write a trace of workers, applier and queue to this file, for ui.perfetto.dev");
   command->add_option("--flame", arguments->flame,
                       "write collapsed stacks to this file and a flame graph to FILE.svg; by perf where it can sample");
+  command
+      ->add_option("--counters", arguments->counters,
+                   "hardware events to count beside the usual ones, by libpfm's names, separated by commas")
+      ->delimiter(',');
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input.");
   command->callback([arguments, &exit_code] { exit_code = profile(*arguments); });

@@ -1,28 +1,74 @@
 #include "profile/counters.h"
 
+#if BERTH_WITH_LIBPFM
+#include <perfmon/pfmlib_perf_event.h>
+#else
 #include <linux/perf_event.h>
+#endif
+#include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "base/text.h"
+
 namespace berth::profile {
 namespace {
 
-struct Event {
+/// What is counted unasked. The kernel has the same numbers for these on every processor; libpfm knows them by `event`.
+struct Usual {
   const char* name;
+  const char* event;
   std::uint32_t type;
   std::uint64_t config;
 };
-constexpr Event kEvents[] = {
-    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
-    {"cache_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
-    {"branch_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
-    {"page_faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
-    {"context_switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
+constexpr std::uint64_t missed_read(std::uint64_t cache) {
+  return cache | (PERF_COUNT_HW_CACHE_OP_READ << 8) | (PERF_COUNT_HW_CACHE_RESULT_MISS << 16);
+}
+constexpr Usual kUsual[] = {
+    {"cycles", "perf::CPU-CYCLES", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+    {"instructions", "perf::INSTRUCTIONS", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+    {"cache_misses", "perf::CACHE-MISSES", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+    {"l1d_misses", "perf::L1-DCACHE-LOAD-MISSES", PERF_TYPE_HW_CACHE, missed_read(PERF_COUNT_HW_CACHE_L1D)},
+    {"dtlb_misses", "perf::DTLB-LOAD-MISSES", PERF_TYPE_HW_CACHE, missed_read(PERF_COUNT_HW_CACHE_DTLB)},
+    {"branch_misses", "perf::BRANCH-MISSES", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
+    {"page_faults", "perf::PAGE-FAULTS", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+    {"context_switches", "perf::CONTEXT-SWITCHES", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
 };
+
+#if BERTH_WITH_LIBPFM
+int ready() {
+  static const int result = pfm_initialize();
+  return result;
+}
+
+/// 0, or libpfm's error. Fills type and configuration.
+int encode(const char* event, perf_event_attr& attributes) {
+  if (ready() != PFM_SUCCESS) return ready();
+  pfm_perf_encode_arg_t arguments{};
+  arguments.size = sizeof arguments;
+  arguments.attr = &attributes;
+  return pfm_get_os_event_encoding(event, PFM_PLM3, PFM_OS_PERF_EVENT, &arguments);
+}
+#endif
+
+std::string source() {
+#if BERTH_WITH_LIBPFM
+  if (ready() == PFM_SUCCESS)
+    for (int i = 0; i < PFM_PMU_MAX; ++i) {
+      pfm_pmu_info_t pmu{};
+      pmu.size = sizeof pmu;
+      if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(i), &pmu) == PFM_SUCCESS && pmu.is_present &&
+          pmu.type == PFM_PMU_TYPE_CORE)
+        return fmt::format("libpfm ({})", pmu.desc);
+    }
+  return "libpfm";
+#else
+  return "the kernel";
+#endif
+}
 
 const char* reason(int error) {
   switch (error) {
@@ -42,27 +88,68 @@ const char* reason(int error) {
 
 }  // namespace
 
-Counters::Counters() {
-  std::string names;
-  int error = 0;
-  for (const Event& event : kEvents) {
+Result<void, InputError> check_events(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const auto error = [&](std::string problem, std::string remedy) {
+      return tl::unexpected(InputError{"berth profile", "--counters", std::move(problem), std::move(remedy)});
+    };
+#if BERTH_WITH_LIBPFM
     perf_event_attr attributes{};
+    if (const int bad = encode(name.c_str(), attributes); bad != PFM_SUCCESS)
+      return error(fmt::format("{} does not know '{}': {}", source(), base::shown(name), pfm_strerror(bad)),
+                   "name an event as libpfm writes it for this processor, such as perf::DTLB-LOAD-MISSES");
+#else
+    return error(fmt::format("this build has no libpfm, which would know '{}'", base::shown(name)),
+                 "apt-get install libpfm4-dev and build again, or leave the option out");
+#endif
+  }
+  return {};
+}
+
+Counters::Counters(const std::vector<std::string>& more) {
+  std::vector<std::pair<const char*, std::string>> absent;  // reason, names
+  const auto open = [&](std::string name, perf_event_attr attributes) {
     attributes.size = sizeof attributes;
-    attributes.type = event.type;
-    attributes.config = event.config;
+    attributes.disabled = 0;
     attributes.inherit = 1;
-    attributes.exclude_kernel = event.type == PERF_TYPE_HARDWARE;
+    attributes.exclude_kernel = attributes.type != PERF_TYPE_SOFTWARE;
     attributes.exclude_hv = 1;
     attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     const long file = syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (file >= 0) {
-      open_.push_back({event.name, static_cast<int>(file)});
+      open_.push_back({std::move(name), static_cast<int>(file)});
+      return;
+    }
+    const char* const why = reason(errno);
+    for (auto& [known, names] : absent)
+      if (std::strcmp(known, why) == 0) {
+        names += ", " + name;
+        return;
+      }
+    absent.emplace_back(why, std::move(name));
+  };
+  for (const Usual& one : kUsual) {
+    perf_event_attr attributes{};
+#if BERTH_WITH_LIBPFM
+    if (encode(one.event, attributes) == PFM_SUCCESS) {
+      open(one.name, attributes);
       continue;
     }
-    if (error == 0) error = errno;
-    names += (names.empty() ? "" : ", ") + std::string(event.name);
+    attributes = {};
+#endif
+    attributes.type = one.type;
+    attributes.config = one.config;
+    open(one.name, attributes);
   }
-  if (error != 0) missing_ = names + ": " + reason(error);
+#if BERTH_WITH_LIBPFM
+  for (const std::string& name : more) {
+    perf_event_attr attributes{};
+    if (encode(name.c_str(), attributes) == PFM_SUCCESS) open(name, attributes);
+  }
+#else
+  static_cast<void>(more);  // check_events() refuses them
+#endif
+  for (const auto& [why, names] : absent) missing_ += fmt::format("{}{}: {}", missing_.empty() ? "" : "; ", names, why);
 }
 
 Counters::~Counters() {
@@ -72,6 +159,7 @@ Counters::~Counters() {
 CounterValues Counters::read() const {
   CounterValues out;
   out.missing = missing_;
+  out.named_by = source();
   for (const Open& counter : open_) {
     std::uint64_t value[3] = {0, 0, 0};  // count, time enabled, time running
     if (::read(counter.file, value, sizeof value) != static_cast<ssize_t>(sizeof value)) continue;

@@ -1,4 +1,5 @@
-// The processor's own counters of this process, by perf_event_open where kernel and machine have them.
+// The processor's and the kernel's counters of this process, where machine and kernel have them: events by name through
+// libpfm where the program was built with it (Debian's libpfm4-dev), else a fixed few that the kernel has numbers for.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +7,26 @@
 #include <utility>
 #include <vector>
 
+#include "berth/result.h"
+
 namespace berth::profile {
 
 struct CounterValues {
   std::vector<std::pair<std::string, std::uint64_t>> values;  ///< name, count; scaled where the kernel took turns
-  std::string missing;                                        ///< why some or all are not there; "" = all are
+  std::string missing;                                        ///< which are not there and why; "" = all are
+  std::string named_by;                                       ///< "libpfm (Intel Icelake)"; "the kernel" without it
 };
 
-/// Counts cycles, instructions, cache and branch misses, and page faults of this thread and those it starts, from
-/// construction to read().
+/// Events that libpfm knows on this processor: "CYCLE_ACTIVITY:STALLS_L3_MISS", "perf::DTLB-LOAD-MISSES". Errors: one
+/// that it does not know, or any at all in a build without libpfm.
+[[nodiscard]] Result<void, InputError> check_events(const std::vector<std::string>& names);
+
+/// Counts events of this thread and those it starts, from construction to read(): cycles, instructions, misses of
+/// caches, TLB and branches, page faults, context switches, and `more`, which check_events() found fine. Instructions
+/// of the kernel do not count.
 class Counters {
  public:
-  Counters();
+  explicit Counters(const std::vector<std::string>& more = {});
   ~Counters();
   Counters(const Counters&) = delete;
   Counters& operator=(const Counters&) = delete;

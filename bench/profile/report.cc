@@ -142,8 +142,8 @@ std::string to_table(const Profile& p) {
   if (p.roofline) out += "\n" + roofline_lines(*p.roofline);
   out += "\n  counters   ";
   for (const auto& [name, value] : p.counters.values) out += fmt::format(" {} {}", name, grouped(value));
-  if (!p.counters.missing.empty()) out += fmt::format(" (not there: {})", p.counters.missing);
-  out += "\n";
+  if (!p.counters.missing.empty()) out += fmt::format("\n    not there {}", p.counters.missing);
+  out += fmt::format("\n    events as {} names them\n", p.counters.named_by);
   slow_lines(out, p);
   return out;
 }
@@ -230,6 +230,7 @@ json::Value to_json(const Profile& p) {
   for (const auto& [name, value] : p.counters.values) values.set(name, value);
   counters.set("values", std::move(values));
   counters.set("missing", p.counters.missing);
+  counters.set("named_by", p.counters.named_by);
   out.set("counters", std::move(counters));
   return out;
 }

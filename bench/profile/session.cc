@@ -45,7 +45,7 @@ Result<Profile> profile_workload(const sim::Workload& workload, const Options& o
   recording.only = options.only;
   auto recorder = std::make_unique<Recorder>(calibration, recording);
   {
-    const Counters counters;
+    const Counters counters(options.counters);
     run::RunOptions running;
     running.quiet = options.quiet;
     running.observer = recorder.get();

@@ -21,7 +21,8 @@ struct Options {
   int overhead_rounds = 3;  ///< runs per side; 0: not measured
   bool roofline = false;
   bool keep_samples = false;
-  bool flame = false;  ///< with stacks, by perf where that can sample this process
+  std::vector<std::string> counters = {};  ///< events beside the usual ones; check_events() found them fine
+  bool flame = false;                      ///< with stacks, by perf where that can sample this process
   std::optional<std::pair<std::uint64_t, std::uint32_t>> only = std::nullopt;  ///< number and round of one evaluation
 };
 

@@ -31,6 +31,9 @@ option_refused --slowest 0
 option_refused --detail 0
 option_refused --workers 0
 option_refused --overhead-rounds -1
+# Hardware events by name, where the program was built with libpfm; a plain statement where it was not.
+expect 2 "--counters: (libpfm.* does not know|this build has no libpfm, which would know) 'no-such-event'" quickstart \
+  --label smoke --counters no-such-event
 [ ! -e "$scratch/none.json" ] || broken "a report was written in spite of bad input"
 
 # Good ones: the digest of a run, all files.
@@ -39,6 +42,14 @@ option_refused --overhead-rounds -1
   --trace "$scratch/trace.json" --flame "$scratch/stacks" > "$scratch/out" || broken "a good profile failed with $?"
 digest=$(grep -o '"decisions_digest": "[0-9a-f]*"' "$scratch/run.json")
 grep -qF "$digest" "$scratch/profile-1.json" || broken "profiling changed the decisions"
+# Every counter is there or its absence is explained.
+python3 - "$scratch/profile-1.json" << 'PYTHON' || broken "counters are neither there nor explained"
+import json, sys
+counters = json.load(open(sys.argv[1]))["counters"]
+for name in ["cycles", "instructions", "cache_misses", "l1d_misses", "dtlb_misses", "branch_misses", "page_faults"]:
+    assert (name in counters["values"]) != (name in counters["missing"]), name
+assert counters["named_by"] == "the kernel" or counters["named_by"].startswith("libpfm"), counters
+PYTHON
 grep -q '^  overhead    .*% ± ' "$scratch/out" || broken "the overhead is not told"
 for file in trace.json stacks stacks.svg; do [ -s "$scratch/$file" ] || broken "$file was not written"; done
 grep -q '</svg>' "$scratch/stacks.svg" || broken "the flame graph is cut off"
