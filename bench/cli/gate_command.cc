@@ -30,7 +30,7 @@ struct GateArguments {
   std::optional<std::int64_t> repetitions, workload_seed;
   std::int64_t seed = 1, repetitions_max = 40;
   double alpha = 0.01, max_time = 300, timeout = 600;
-  bool instructions = false, no_pin = false, counters_only = false, quiet = false, list_metrics = false;
+  bool instructions = false, stages = false, no_pin = false, counters_only = false, quiet = false, list_metrics = false;
   bool workloads_named = false;
   HtmlOutput page;  // of --html
   // record, show, compare, drift
@@ -85,6 +85,7 @@ gate::Outcome<gate::SessionOptions> session_options(const GateArguments& argumen
                       "--max-time");
   out.rules.effect = *effect, out.rules.alpha = arguments.alpha;
   out.rules.counters_only = arguments.counters_only;
+  out.rules.stages = arguments.stages;
   out.rules.seed = out.seed = static_cast<std::uint64_t>(arguments.seed);
   for (const std::string& limit : arguments.limits)
     if (auto fine = gate::parse_limit(limit, out.rules.limits); !fine) return tl::unexpected(fine.error());
@@ -184,7 +185,7 @@ gate::Outcome<int> gate_sides(const GateArguments& arguments) {
   if (!options) return tl::unexpected(options.error());
   const auto cases = cases_of(arguments);
   if (!cases) return tl::unexpected(cases.error());
-  const auto head = gate::Command::parse(arguments.head.empty() ? own_program() : arguments.head);
+  const auto head = gate::Command::parse(arguments.head.empty() ? own_program() : arguments.head, arguments.stages);
   if (!head) return tl::unexpected(head.error());
   std::string base_text = arguments.base;
   if (!arguments.base_rev.empty()) {
@@ -194,7 +195,7 @@ gate::Outcome<int> gate_sides(const GateArguments& arguments) {
     if (!built) return tl::unexpected(built.error());
     base_text = *built;
   }
-  const auto base = gate::Command::parse(base_text);
+  const auto base = gate::Command::parse(base_text, arguments.stages);
   if (!base) return tl::unexpected(base.error());
   Processes processes(arguments, *base, *head);
   const auto session = gate::run_session(*cases, *options, processes.world());
@@ -210,7 +211,7 @@ gate::Outcome<int> gate_baseline(const GateArguments& arguments) {
   if (!options) return tl::unexpected(options.error());
   const auto base = gate::read_baseline(arguments.baseline);
   if (!base) return tl::unexpected(base.error());
-  const auto head = gate::Command::parse(arguments.head.empty() ? own_program() : arguments.head);
+  const auto head = gate::Command::parse(arguments.head.empty() ? own_program() : arguments.head, arguments.stages);
   if (!head) return tl::unexpected(head.error());
   std::vector<gate::Case> cases;
   std::size_t most = 0;
@@ -256,7 +257,8 @@ gate::Outcome<int> gate_record(const GateArguments& arguments) {
   if (!options) return tl::unexpected(options.error());
   const auto cases = cases_of(arguments);
   if (!cases) return tl::unexpected(cases.error());
-  const auto command = gate::Command::parse(arguments.binary.empty() ? own_program() : arguments.binary);
+  const auto command =
+      gate::Command::parse(arguments.binary.empty() ? own_program() : arguments.binary, arguments.stages);
   if (!command) return tl::unexpected(command.error());
   Processes processes(arguments, std::nullopt, *command);
   const std::size_t repetitions = arguments.counters_only ? 2 : 12;  // enough for a noise that deserves the name
@@ -360,6 +362,8 @@ void add_gate(CLI::App& app, int& exit_code) {
   command->add_option("--max-repetitions", a->repetitions_max, "per side and case")->capture_default_str();
   command->add_option("--max-time", a->max_time, "seconds for all of it, building not counted")->capture_default_str();
   command->add_option("--timeout", a->timeout, "seconds for one repetition")->capture_default_str();
+  command->add_flag("--stages", a->stages,
+                    "measure the time of each stage as well (--stages of `berth run`), and name the one that grew");
   command->add_flag("--instructions", a->instructions, "count instructions as well, through valgrind");
   command->add_option("--seed", a->seed, "of the order and of the noise estimate")->capture_default_str();
   command->add_flag("--no-pin", a->no_pin, "do not pin repetitions to cores");

@@ -9,12 +9,16 @@
 #include "cli/html_output.h"
 #include "cli/workload_arguments.h"
 #include "io/files.h"
+#include "profile/recorder.h"
 #include "run/export.h"
 #include "run/interrupt.h"
 #include "run/others_run.h"
 #include "run/report.h"
 #include "run/runner.h"
 #include "sim/datasets.h"
+#ifdef BERTH_TESTING_SLOWDOWN
+#include "cli/slowed_stage.h"
+#endif
 
 namespace berth::cli {
 namespace {
@@ -25,7 +29,10 @@ struct Arguments {
   WorkloadArguments chosen;
   std::optional<std::int64_t> workers;
   std::string json, html, csv, hdr, hdr_log, prometheus, google_benchmark;
-  bool list = false, quiet = false;
+  bool list = false, stages = false, quiet = false;
+#ifdef BERTH_TESTING_SLOWDOWN
+  std::string slowdown;
+#endif
 };
 
 int list_workloads() {
@@ -60,6 +67,8 @@ int run_others(const Arguments& arguments) {
     return report_error({"berth run", arguments.chosen.options.empty() ? "--strategy" : "--option",
                          "nomad-others compares with what Nomad decides today", "leave it out"},
                         2);
+  if (arguments.stages)
+    return report_error({"berth run", "--stages", "nomad-others times whole evaluations", "leave it out"}, 2);
   const std::string& label = arguments.chosen.label;
   if (label != "full" && label != "smoke")
     return report_error({"berth run", "--label", "nomad-others has the labels full and smoke", "name one of them"}, 2);
@@ -91,24 +100,49 @@ int run(const Arguments& arguments) {
   const auto html = HtmlOutput::prepare(arguments.html);
   if (!html) return report_error(html.error(), 2);
 
+  run::RunOptions options;
+  options.quiet = arguments.quiet;
+  options.allocations = count_allocations;
+  options.hdr_log = !arguments.hdr_log.empty();
+  std::optional<profile::Recorder> recorder;
+  if (arguments.stages) recorder.emplace(profile::calibrate(), profile::RecorderOptions{.detail_every = 1});
+  if (recorder) options.observer = &*recorder;
+#ifdef BERTH_TESTING_SLOWDOWN
+  std::optional<SlowedStage> slowed;
+  if (!arguments.slowdown.empty()) {
+    slowed.emplace(arguments.slowdown, recorder ? &*recorder : nullptr);
+    options.observer = &*slowed;
+  }
+#endif
+
   const run::InterruptGuard guard;
-  const auto result = run::run_workload(
-      *workload, {.quiet = arguments.quiet, .allocations = count_allocations, .hdr_log = !arguments.hdr_log.empty()});
+  const auto result = run::run_workload(*workload, options);
   if (!result) return report_error(result.error(), 2);
   fmt::print("{}", run::to_table(*result));
+  json::Value report = run::to_json(*result);
+  if (recorder) {
+    recorder->finish();
+    json::Value stages = json::Value::object();
+    fmt::print("  stages      per evaluation:");
+    for (const auto& [stage, ns] : recorder->mean_stages()) {
+      stages.set(base::to_text(stage), ns);
+      fmt::print(" {} {}", base::to_text(stage), run::time_words(static_cast<std::int64_t>(ns + 0.5)));
+    }
+    fmt::print("\n");
+    report.set("stages_ns", std::move(stages));
+  }
   int exit_code = 0;
   const auto write = [&](const std::string& file, const std::string& content) {
     if (file.empty()) return;
     if (auto done = io::write_file_atomically(file, content); !done) exit_code = report_error(done.error(), 1);
   };
-  write(arguments.json, json::to_text(run::to_json(*result), 2) + "\n");
+  write(arguments.json, json::to_text(report, 2) + "\n");
   write(arguments.csv, run::to_csv(*result));
   write(arguments.hdr, run::to_hdr(*result));
   write(arguments.hdr_log, result->hdr_log);
   write(arguments.prometheus, run::to_prometheus(*result));
   write(arguments.google_benchmark, json::to_text(run::to_google_benchmark(*result), 2) + "\n");
-  if (exit_code == 0)
-    exit_code = html->write(run::to_json(*result), arguments.json.empty() ? workload->name : arguments.json);
+  if (exit_code == 0) exit_code = html->write(report, arguments.json.empty() ? workload->name : arguments.json);
   if (std::fflush(stdout) != 0) exit_code = 1;
   if (exit_code != 0) return exit_code;
   // Decisions that differ from Nomad's are a mismatch, evaluations that were not processed a failure.
@@ -136,6 +170,12 @@ void add_run(CLI::App& app, int& exit_code) {
                       "write the report in Prometheus' text format to this file");
   command->add_option("--google-benchmark", arguments->google_benchmark,
                       "write the times as google-benchmark's programs do to this file, for its compare.py");
+  command->add_flag("--stages", arguments->stages,
+                    "report the time of each stage per evaluation; marks every evaluation inside, which costs a few "
+                    "percent (`berth profile` says more and costs less)");
+#ifdef BERTH_TESTING_SLOWDOWN
+  command->add_option("--testing-slowdown", arguments->slowdown)->group("");
+#endif
   command->add_flag("--list", arguments->list, "list the workloads of bench/macro");
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 decisions differ from Nomad's.");

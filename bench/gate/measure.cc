@@ -17,12 +17,13 @@ void replace_all(std::string& text, std::string_view what, const std::string& by
 
 }  // namespace
 
-Outcome<Command> Command::parse(const std::string& text) {
+Outcome<Command> Command::parse(const std::string& text, bool stages) {
   auto words = words_of(text);
   if (!words) return tl::unexpected(words.error());
   Command out;
   out.text_ = text;
   out.words_ = std::move(*words);
+  out.stages_ = stages;
   out.template_ = text.find("{json}") != std::string::npos;
   return out;
 }
@@ -44,6 +45,7 @@ std::vector<std::string> Command::arguments(const Case& what, const std::string&
     return out;
   }
   out = {words_.front(), "run", what.workload, "--label", what.label, "--quiet", "--json", json};
+  if (stages_) out.emplace_back("--stages");
   if (what.seed >= 0) out.insert(out.end(), {"--seed", std::to_string(what.seed)});
   out.insert(out.end(), words_.begin() + 1, words_.end());
   return out;

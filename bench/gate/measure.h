@@ -7,12 +7,11 @@
 namespace berth::gate {
 
 /// How a side is run. One word or a word with options of `berth run`: `PROGRAM run WORKLOAD --label L [--seed S]
-/// OPTIONS
-/// --quiet --json FILE`. A command that names {json} is run as it stands, with {workload}, {label}, {seed}, {json}
-/// replaced.
+/// OPTIONS --quiet --json FILE`, with `stages` also `--stages`. A command that names {json} is run as it stands, with
+/// {workload}, {label}, {seed}, {json} replaced.
 class Command {
  public:
-  static Outcome<Command> parse(const std::string& text);
+  static Outcome<Command> parse(const std::string& text, bool stages = false);
   [[nodiscard]] std::vector<std::string> arguments(const Case& what, const std::string& json) const;
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] bool is_template() const { return template_; }
@@ -21,7 +20,7 @@ class Command {
  private:
   std::string text_;
   std::vector<std::string> words_;
-  bool template_ = false;
+  bool template_ = false, stages_ = false;
 };
 
 struct MeasureOptions {

@@ -49,6 +49,18 @@ constexpr Metric kMetrics[] = {
     {"cell_ns", "cells.*.berth_ns", Kind::time, Better::lower, Unit::ns, 1},
     {"cell_first_ns", "cells.*.berth_first_ns", Kind::time, Better::lower, Unit::ns, 1},
     {"peak_rss_bytes", "peak_rss_bytes", Kind::time, Better::lower, Unit::bytes, 1},
+    // Of reports with stages (`berth run --stages`): mean time per evaluation.
+    {"stage.dequeue", "stages_ns.dequeue", Kind::time, Better::lower, Unit::ns, 1, false, "dequeue"},
+    {"stage.snapshot", "stages_ns.snapshot", Kind::time, Better::lower, Unit::ns, 1, false, "snapshot"},
+    {"stage.compile", "stages_ns.compile", Kind::time, Better::lower, Unit::ns, 1, false, "compile"},
+    {"stage.reconcile", "stages_ns.reconcile", Kind::time, Better::lower, Unit::ns, 1, false, "reconcile"},
+    {"stage.order", "stages_ns.order", Kind::time, Better::lower, Unit::ns, 1, false, "order"},
+    {"stage.filter", "stages_ns.filter", Kind::time, Better::lower, Unit::ns, 1, false, "filter"},
+    {"stage.rank", "stages_ns.rank", Kind::time, Better::lower, Unit::ns, 1, false, "rank"},
+    {"stage.preempt", "stages_ns.preempt", Kind::time, Better::lower, Unit::ns, 1, false, "preempt"},
+    {"stage.plan", "stages_ns.plan", Kind::time, Better::lower, Unit::ns, 1, false, "plan"},
+    {"stage.check", "stages_ns.check", Kind::time, Better::lower, Unit::ns, 1, false, "check"},
+    {"stage.commit", "stages_ns.commit", Kind::time, Better::lower, Unit::ns, 1, false, "commit"},
 };
 
 std::string_view nearest_metric(std::string_view name) {
@@ -81,7 +93,8 @@ std::optional<double> value_in(const json::Value& report, const Metric& metric) 
   constexpr std::string_view kCells = "cells.*.";
   if (!metric.path.starts_with(kCells)) {
     // Grid cells are decided and not committed, and have no queue: their times stand in the cells.
-    if (metric.kind == Kind::time && metric.unit == Unit::ns && report.has("cells")) return std::nullopt;
+    if (metric.kind == Kind::time && metric.unit == Unit::ns && !is_stage(metric) && report.has("cells"))
+      return std::nullopt;
     return number_at(report, metric.path);
   }
   const json::Value* cells = report.find("cells");

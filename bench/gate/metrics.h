@@ -38,6 +38,9 @@ struct Metric {
 inline constexpr std::string_view kDigest = "decisions_digest";  ///< a text, so not in the table
 inline constexpr std::string_view kInstructions = "instructions";
 
+/// The time of one stage per evaluation, "stage.rank", which only runs with `--stages` report.
+[[nodiscard]] inline bool is_stage(const Metric& metric) { return metric.name.starts_with("stage."); }
+
 /// The metric's value in a report; none when the report lacks it.
 [[nodiscard]] std::optional<double> value_in(const json::Value& report, const Metric& metric);
 

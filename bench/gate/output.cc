@@ -128,7 +128,7 @@ std::string to_markdown(const Described& what) {
   table(Judgement::inconclusive, "Inconclusive");
   table(Judgement::improved, "Improvements");
   if (!verdict.stages.empty()) {
-    out += "#### Time per placement by stage\n\n| case | stage | base | head | change |\n|---|---|--:|--:|--:|\n";
+    out += "#### Time by stage\n\n| case | stage | base | head | change |\n|---|---|--:|--:|--:|\n";
     for (const StageShare& s : verdict.stages)
       out += fmt::format("| {} | {} | {} | {} | {:+.1f} % |\n", s.case_name, s.stage, with_unit(s.base_ns, Unit::ns),
                          with_unit(s.head_ns, Unit::ns), 100 * stats::relative_difference(s.head_ns, s.base_ns));

@@ -54,6 +54,7 @@ Fingerprint fingerprint_of(const json::Value& report) {
     add(setting, text_of(settings[setting]));
   add("workload_sha256", text_of(settings["workload_sha256"]));
   add("data_sha256", text_of(settings["data_sha256"]));
+  add("stages", report.has("stages_ns") ? "yes" : "");
   add("digest_version", text_of(report["decisions_digest_version"]));
   return out;
 }

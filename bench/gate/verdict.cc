@@ -40,6 +40,25 @@ double limit_of(const Metric& metric, const Rules& rules) {
   return metric.kind == Kind::time ? metric.limit * rules.effect : metric.limit;
 }
 
+const std::vector<double>* values_of(const Samples& samples, const Metric& metric) {
+  const auto found = samples.values.find(metric.name);
+  return found == samples.values.end() || found->second.empty() ? nullptr : &found->second;
+}
+
+/// Of the engine's time on one side; 0: the samples have no stages.
+double stage_share(const Samples& samples, const Metric& wanted) {
+  double all = 0, own = 0;
+  for (const Metric& metric : metrics()) {
+    if (!is_stage(metric)) continue;
+    const std::vector<double>* const values = values_of(samples, metric);
+    if (!values) continue;
+    const double ns = stats::median(*values);
+    all += ns;
+    if (metric.name == wanted.name) own = ns;
+  }
+  return all > 0 ? own / all : 0;
+}
+
 bool is_off(std::string_view name, const Rules& rules) {
   const auto own = rules.limits.find(name);
   return own != rules.limits.end() && own->second.off;
@@ -81,14 +100,15 @@ class Judge {
     if (metric.kind == Kind::time && !rules_.only.empty() &&
         std::find(rules_.only.begin(), rules_.only.end(), metric.name) == rules_.only.end())
       return;
-    const auto base = pair.base.values.find(metric.name), head = pair.head.values.find(metric.name);
-    const bool in_base = base != pair.base.values.end() && !base->second.empty();
-    const bool in_head = head != pair.head.values.end() && !head->second.empty();
-    if (!in_base && !in_head) return;
-    if (!in_base || !in_head)
+    if (is_stage(metric) && stage_share(pair.base, metric) < kLeastStageShare &&
+        stage_share(pair.head, metric) < kLeastStageShare)
+      return;
+    const std::vector<double>*const base = values_of(pair.base, metric), *const head = values_of(pair.head, metric);
+    if (!base && !head) return;
+    if (!base || !head)
       return out_.notes.push_back(fmt::format("{}: the {} does not report {}; not gated", pair.what.name(),
-                                              in_base ? "head" : "base", metric.name));
-    const std::vector<double>&a = base->second, &b = head->second;
+                                              base ? "head" : "base", metric.name));
+    const std::vector<double>&a = *base, &b = *head;
     const std::size_t n = std::min(a.size(), b.size());
     if (metric.kind == Kind::time) {
       if (stats::median(a) > 0 || stats::median(b) > 0) statistical(pair, metric, a, b, limit_of(metric, rules_));
@@ -126,13 +146,16 @@ class Judge {
   }
 
   void stages(const CasePair& pair) {
+    std::vector<StageShare> coarse, fine;
     for (const Metric& metric : metrics()) {
       if (metric.stage.empty()) continue;
-      const auto base = pair.base.values.find(metric.name), head = pair.head.values.find(metric.name);
-      if (base == pair.base.values.end() || head == pair.head.values.end()) continue;
-      out_.stages.push_back(
-          {pair.what.name(), std::string(metric.stage), stats::median(base->second), stats::median(head->second)});
+      const std::vector<double>*const base = values_of(pair.base, metric), *const head = values_of(pair.head, metric);
+      if (!base || !head) continue;
+      (is_stage(metric) ? fine : coarse)
+          .push_back({pair.what.name(), std::string(metric.stage), stats::median(*base), stats::median(*head)});
     }
+    const std::vector<StageShare>& known = fine.empty() ? coarse : fine;
+    out_.stages.insert(out_.stages.end(), known.begin(), known.end());
   }
 
  private:
@@ -252,10 +275,17 @@ bool got_slower(const Verdict& verdict, const std::string& case_name) {
 
 std::string slower_stage(const Verdict& verdict, const std::string& case_name) {
   if (!got_slower(verdict, case_name)) return "";
+  const auto regressed = [&](const StageShare& share) {
+    return std::any_of(verdict.findings.begin(), verdict.findings.end(), [&](const Finding& finding) {
+      return finding.case_name == case_name && finding.result == Judgement::regression && finding.about &&
+             is_stage(*finding.about) && finding.about->stage == share.stage;
+    });
+  };
   const StageShare* most = nullptr;
   for (const StageShare& share : verdict.stages) {
     if (share.case_name != case_name || share.head_ns <= share.base_ns) continue;
-    if (!most || share.head_ns - share.base_ns > most->head_ns - most->base_ns) most = &share;
+    const auto rank = [&](const StageShare& one) { return std::pair(regressed(one), one.head_ns - one.base_ns); };
+    if (!most || rank(share) > rank(*most)) most = &share;
   }
   if (!most) return "";
   return fmt::format("{} ({:+.1f} %)", most->stage, 100 * stats::relative_difference(most->head_ns, most->base_ns));
@@ -265,7 +295,7 @@ std::size_t repetitions_needed(std::size_t cases, const Rules& rules) {
   if (rules.counters_only) return 2;
   std::size_t times = 0;
   for (const Metric& metric : metrics())
-    times += metric.kind == Kind::time && !is_off(metric.name, rules) &&
+    times += metric.kind == Kind::time && (rules.stages || !is_stage(metric)) && !is_off(metric.name, rules) &&
              (rules.only.empty() || std::find(rules.only.begin(), rules.only.end(), metric.name) != rules.only.end());
   const double needed = rules.alpha / static_cast<double>(std::max<std::size_t>(1, times * cases));
   std::size_t n = 3;  // noise needs three

@@ -16,6 +16,7 @@ struct Rules {
   std::vector<std::string> only;  ///< names of the times to judge; empty: all
   std::uint64_t seed = 1;         ///< of the noise estimate
   bool counters_only = false;     ///< no times: what remains is the same on every machine
+  bool stages = false;            ///< samples have times of stages
 };
 
 enum class Judgement : std::uint8_t { pass, improved, inconclusive, regression };
@@ -36,9 +37,12 @@ struct Finding {
   std::string note;                 ///< why, where the numbers do not say it
 };
 
+/// A stage with less of the engine's time is not judged: its own noise would decide, and nobody would feel it.
+inline constexpr double kLeastStageShare = 0.05;
+
 struct StageShare {
   std::string case_name, stage;
-  double base_ns = 0, head_ns = 0;  ///< mean time of a placement
+  double base_ns = 0, head_ns = 0;  ///< mean time of an evaluation; without stages in the samples of a placement
 };
 
 struct Verdict {
@@ -61,8 +65,9 @@ struct Verdict {
 /// A time of the case regressed.
 [[nodiscard]] bool got_slower(const Verdict& verdict, const std::string& case_name);
 
-/// Of a case with a time that regressed: the stage whose time per placement grew most, in words: "schedule (+10.3 %)";
-/// "" for other cases and when no stage grew.
+/// Of a case with a time that regressed: the stage that grew most, in words: "rank (+10.3 %)"; one whose own time is
+/// found to regress goes before others. Samples without times of stages know "schedule" and "commit". "" for other
+/// cases and when no stage grew.
 [[nodiscard]] std::string slower_stage(const Verdict& verdict, const std::string& case_name);
 
 /// The number of repetitions from which a test of one judgement can be significant at all.

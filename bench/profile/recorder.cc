@@ -146,4 +146,13 @@ std::array<double, kStages> Recorder::totals() const {
   return out;
 }
 
+std::vector<std::pair<base::Stage, double>> Recorder::mean_stages() const {
+  std::vector<std::pair<Stage, double>> out;
+  const auto ns = totals();
+  for (std::size_t i = 0; i < kStages; ++i)
+    if (const auto stage = static_cast<Stage>(i); of_evaluation(stage) && stage != Stage::wait && ns[i] > 0)
+      out.emplace_back(stage, ns[i] / static_cast<double>(std::max<std::uint64_t>(1, sums_.evaluations)));
+  return out;
+}
+
 }  // namespace berth::profile

@@ -90,6 +90,8 @@ class Recorder final : public run::Observer {
   [[nodiscard]] const sim::Histogram& service() const { return service_; }
   /// ns on all clocks, evaluations and what is between them, without what marks cost.
   [[nodiscard]] std::array<double, base::kStages> totals() const;
+  /// Of these, per evaluation, what belongs to the engine: no waits, no time between evaluations.
+  [[nodiscard]] std::vector<std::pair<base::Stage, double>> mean_stages() const;
   /// Longest service time first.
   [[nodiscard]] const std::vector<Sample>& slowest() const { return slowest_; }
   /// All of them, in the order of their ends, with keep_samples; the first kSamplesMax.

@@ -38,6 +38,26 @@ TEST(Session, TenPercentInOneStageFailAndNameIt) {
   }
 }
 
+TEST(Session, TenPercentInAStageInsideScheduleFailAndNameIt) {
+  // 10 % of rank are 5 % of the whole, which is within the effect: only the stage's own time shows it.
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    Simulation simulation(seed);
+    simulation.base.rank_factor = 1, simulation.head.rank_factor = 1.10;
+    SessionOptions options;
+    options.rules.stages = true;
+    const Session session = hold(simulation, options);
+    EXPECT_EQ(session.verdict.exit_code(), kRegression) << "seed " << seed;
+    EXPECT_EQ(session.verdict.count(Judgement::regression), 1U) << "seed " << seed;
+    EXPECT_EQ(slower_stage(session.verdict, "quickstart/smoke").substr(0, 6), "rank (") << "seed " << seed;
+    // What takes a hundredth of the time is shown and not judged; schedule and commit give way to the finer stages.
+    ASSERT_EQ(session.verdict.stages.size(), 4U);
+    EXPECT_EQ(session.verdict.stages[0].stage, "order");
+    for (const Finding& finding : session.verdict.findings) EXPECT_NE(finding.metric, "stage.order");
+    simulation.head.rank_factor = 1;
+    EXPECT_EQ(hold(simulation, options).verdict.exit_code(), kPass) << "seed " << seed;
+  }
+}
+
 TEST(Session, QualityLossAloneFails) {
   Simulation simulation(2);
   simulation.head.fragmentation = 0.37;

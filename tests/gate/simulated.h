@@ -11,6 +11,7 @@ namespace berth::gate {
 /// What one side of a simulation is like.
 struct SimulatedSide {
   double schedule_factor = 1, commit_factor = 1;  ///< on the time of the stage
+  double rank_factor = 0;                         ///< on that of rank; 0: reports have no stages
   double placed = 1000;                           ///< of 1000
   double fragmentation = 0.35;
   double nodes_scored = 26'000, allocations = 114'895;
@@ -85,6 +86,14 @@ class Simulation {
     out.set("schedule_ns", percentiles(schedule));
     out.set("commit_ns", percentiles(commit));
     out.set("evaluation_latency_ns", percentiles(schedule + commit));
+    if (side.rank_factor > 0) {  // half of the time is rank's, a hundredth order's, whose noise is five times as large
+      json::Value stages = json::Value::object();
+      stages.set("order", 4e3 * std::pow(around_one(), 5));
+      stages.set("filter", 96e3 * machine * around_one());
+      stages.set("rank", 200e3 * side.rank_factor * machine * around_one());
+      stages.set("commit", 100e3 * machine * around_one());
+      out.set("stages_ns", std::move(stages));
+    }
     out.set("decisions_digest", side.digest_varies ? std::to_string(repetitions_) : side.digest);
     return out;
   }

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Does `berth gate` find what it is for, with real runs? berth_slowed is the program with two hidden options: one stage made
+# slower by a share of its own time, and packing made worse. Times depend on the machine, so a slowdown may be inconclusive
+# (session_test.cc has the same on a simulated clock, where it must fail); it may never pass, nor be blamed on another stage.
+#   slowdown_test.sh BERTH BERTH_SLOWED
+set -uo pipefail
+berth=$1 slowed=$2
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+broken() { echo "$1" >&2; failures=$((failures + 1)); }
+
+# gate ALLOWED_CODES HEAD_OPTIONS OPTION...: the exit code must be one of these.
+gate() {
+  local allowed=" $1 " head=$2
+  shift 2
+  status=0
+  "$berth" gate --base "$slowed" --head "$slowed $head" --quiet "$@" > "$work/said" 2>&1 || status=$?
+  [[ $allowed == *" $status "* ]] || broken "head '$head': exit code $status, not one of$allowed: $(cat "$work/said")"
+}
+
+# The hidden options are no part of the program that is installed, and hidden where they are.
+for option in --testing-slowdown=rank=1 --testing-algorithm=spread; do
+  status=0
+  "$berth" run quickstart --label smoke --quiet "$option" > /dev/null 2>&1 || status=$?
+  [ "$status" -eq 2 ] || broken "the program knows $option"
+done
+! "$slowed" run --help | grep -q testing || broken "berth_slowed shows its hidden options"
+
+# Packed worse, at no cost in time: quality alone fails, on every machine.
+gate 3 '--testing-algorithm spread' --workloads saturated --counters-only --json "$work/quality.json" \
+  --limit decisions_digest=any,nodes_scored=any,nodes_filtered=any
+grep -q 'saturated/smoke fragmentation: got 66.67 %, want ≤ 33.83 %' "$work/said" || broken "quality loss: $(cat "$work/said")"
+grep -q '^regression: 1 regression, 0 inconclusive' "$work/said" || broken "not quality alone: $(cat "$work/said")"
+
+# One stage slower by 10 %, another by twice its own time: counters do not see it, times do.
+for slowdown in rank=0.1 check=2; do
+  stage=${slowdown%=*}
+  gate '3 4' "--testing-slowdown $slowdown" --stages --metrics stage.rank,stage.check --effect 3% --max-repetitions 8
+  echo "$slowdown: $(tail -n 1 "$work/said")"
+  [ "$status" -ne 3 ] || grep -q "quickstart/smoke: the slower stage is $stage (+" "$work/said" ||
+    broken "$slowdown: another stage is named: $(cat "$work/said")"
+  ! grep -qE 'nodes_scored|decisions_digest|fragmentation' "$work/said" || broken "$slowdown: counters differ: $(cat "$work/said")"
+done
+
+# The program against itself, while other processes come and go: never a regression.
+bash bench/ci/aa-trials.sh 3 "$berth" --metrics busy_seconds,schedule_ns.mean --max-repetitions 6 > "$work/said" 2>&1 ||
+  broken "trials against itself: $(cat "$work/said")"
+tail -n 1 "$work/said"
+
+[ "$failures" -eq 0 ] && echo "gate on real slowdowns: all checks hold"
+exit $((failures > 0))
