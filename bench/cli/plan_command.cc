@@ -19,6 +19,9 @@
 namespace berth::cli {
 namespace {
 
+/// Of what stands under "Berth"; a change of meaning raises it. The rest is Nomad's answer.
+constexpr int kPlanVersion = 1;
+
 struct PlanArguments {
   std::string cluster, name_space, now, explain;
   std::vector<std::string> jobs, options;
@@ -212,7 +215,8 @@ class PlanRun {
 
     if (arguments_.json) {
       json::Value out = dryrun::to_json(answer);
-      json::Value more = json::Value::object();
+      json::Value more = json::Value::object();  // bench/schema/berth-plan.json
+      more.set("format", "berth-plan"), more.set("version", kPlanVersion);
       more.set("order", arguments_.order), more.set("now", base::to_rfc3339(base::Time{now}));
       more.set("advice", dryrun::to_json(advice));
       if (!answer.refusals.empty()) more.set("applier", refusal_json(answer, rehearsal));

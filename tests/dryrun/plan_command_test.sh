@@ -71,6 +71,11 @@ says 'binpack'
 expect 0 $here/small.json $here/jobs/urgent.json --json
 says '"FailedTGAllocs": {}'
 says '"reason": "cpu"'
+cp "$scratch/out" "$scratch/plan-1.json"
+expect 0 $here/small.json $here/jobs/urgent.json --json --orders 3 --explain alone
+cp "$scratch/out" "$scratch/plan-2.json"
+expect 0 $here/small.json $here/jobs/low.json --json --no-diff
+cp "$scratch/out" "$scratch/plan-3.json"
 expect 0 $here/small.json $here/jobs/urgent.json --no-diff
 silent '+ Job: "urgent"'
 
@@ -100,6 +105,27 @@ refuses 255 'none.json: ' --nomad-exit-codes $scratch/none.json $here/jobs/low.j
 expect 2 $here/small.json $here/jobs/refused.json
 grep -q 'errors occurred' "$scratch/err" || broken "Nomad's validation errors are missing: $(cat "$scratch/err")"
 [ ! -s "$scratch/out" ] || broken "a refused job was planned"
+
+# The JSON follows its schema, which refuses another format, version and kind of end.
+if python3 -c 'import jsonschema' 2> /dev/null; then
+  python3 - "$scratch"/plan-*.json << 'PYTHON' || broken "the JSON of plan does not follow bench/schema/berth-plan.json"
+import json, sys
+import jsonschema
+
+schema = json.load(open("bench/schema/berth-plan.json"))
+jsonschema.Draft202012Validator.check_schema(schema)
+problems = lambda value: list(jsonschema.Draft202012Validator(schema).iter_errors(value))
+values = [json.load(open(path)) for path in sys.argv[1:]]
+for value in values:
+    for problem in problems(value):
+        sys.exit(f"{'/'.join(map(str, problem.absolute_path))}: {problem.message[:200]}")
+    for key in ["format", "version"]:
+        assert problems({**value, "Berth": {**value["Berth"], key: "else"}}), f"accepts another {key}"
+assert "applier" in values[0]["Berth"] and "orders" in values[1]["Berth"] and values[2]["Berth"]["advice"]
+values[0]["Berth"]["applier"]["end"] = "else"
+assert problems(values[0]), "accepts another end"
+PYTHON
+fi
 
 [ "$failures" -eq 0 ] && echo "plan: all checks passed"
 exit $((failures > 0))
