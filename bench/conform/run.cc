@@ -153,7 +153,8 @@ std::string to_table(const Report& report) {
 }
 
 json::Value to_json(const Report& report) {
-  json::Value out;
+  json::Value out;  // bench/schema/berth-conform.json
+  out.set("format", "berth-conform"), out.set("version", 1);
   json::Value& files = out.set("files", json::Value::array());
   for (const FileReport& file : report.files) {
     json::Value entry;

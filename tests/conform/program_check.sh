@@ -34,8 +34,26 @@ if [ -n "$listed" ]; then
   expect "$listed exits with 0" [ $? -eq 0 ]
   # The same vectors with another answer must be found to differ.
   zcat "$golden/$listed.jsonl.gz" | sed -E 's/"out":\{.*$/"out":{"no_such_answer":true}}/' > "$work/$(basename "$listed").jsonl"
-  "$berth" conform "$work/$(basename "$listed").jsonl" --diff 1 > "$work/table"
+  "$berth" conform "$work/$(basename "$listed").jsonl" --diff 1 --json "$work/differs.json" > "$work/table"
   expect "wrong answers exit with 3" [ $? -eq 3 ]
   expect "wrong answers are counted as different" grep -Eq '^0 equal, [1-9][0-9]* differ' <(tail -n 1 "$work/table")
+fi
+# The JSON follows its schema, which refuses another format and version.
+if python3 -c 'import jsonschema' 2> /dev/null; then
+  python3 - "$golden/../../bench/schema/berth-conform.json" "$work"/*.json << 'PYTHON'
+import json, sys
+import jsonschema
+
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft202012Validator.check_schema(schema)
+problems = lambda value: list(jsonschema.Draft202012Validator(schema).iter_errors(value))
+for path in sys.argv[2:]:
+    value = json.load(open(path))
+    for problem in problems(value):
+        sys.exit(f"{path}: {'/'.join(map(str, problem.absolute_path))}: {problem.message[:200]}")
+    for key in ["format", "version"]:
+        assert problems({**value, key: "else"}), f"accepts another {key}"
+PYTHON
+  expect "the JSON follows bench/schema/berth-conform.json" [ $? -eq 0 ]
 fi
 exit $((failures > 0))

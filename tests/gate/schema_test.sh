@@ -12,7 +12,7 @@ set -e
 for workload in quickstart storm nomad-grid; do
   "$berth" run "$workload" --label smoke --quiet --json "$work/run-$workload.json" > /dev/null
 done
-"$berth" run contention --label smoke --quiet --workers 3 --json "$work/run-contention.json" > /dev/null
+"$berth" run contention --label smoke --quiet --stages --workers 3 --json "$work/run-contention.json" > /dev/null
 "$berth" run nomad-others --label smoke --quiet --json "$work/others-1.json" > /dev/null
 compare="$berth compare quickstart --label smoke --quiet --strategies best-fit,tetris --seeds 2"
 $compare --json "$work/compare-strategies.json" > /dev/null
