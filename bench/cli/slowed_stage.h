@@ -30,10 +30,11 @@ class SlowedStage final : public run::Observer {
     if (owed_ticks_ > 0 && base::stage_clock) {
       const base::Stage before = base::stage_clock->enter(stage());
       const std::uint64_t began = base::read_ticks();
-      while (base::read_ticks() - began < owed_ticks_) {
-      }
+      // What was spent, not what was owed: a thread that is stopped here spends more, which is not the stage's own.
+      do paid_ticks_ = base::read_ticks() - began;
+      while (paid_ticks_ < owed_ticks_);
       base::stage_clock->enter(before);
-      paid_ticks_ = owed_ticks_, owed_ticks_ = 0;
+      owed_ticks_ = 0;
     }
     return next_ ? next_->detailed(number, round) : true;
   }

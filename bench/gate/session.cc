@@ -64,7 +64,7 @@ class Measuring {
     const double needed = world_.elapsed_seconds() + round_seconds_ * static_cast<double>(repetitions * sides);
     if (needed <= options_.seconds_max) return {};
     return fail(kUsage, "berth gate",
-                fmt::format("{:.0f} s are too little: {} repetitions take about {:.0f} s", options_.seconds_max,
+                fmt::format("{:g} s are too little: {} repetitions take about {:.0f} s", options_.seconds_max,
                             repetitions * sides, std::ceil(needed)),
                 fmt::format("give at least {:.0f}, or choose fewer or smaller workloads", std::ceil(1.2 * needed)),
                 "--max-time");
