@@ -214,6 +214,23 @@ std::uint32_t GoRand::bounded(std::uint32_t m) noexcept {
   }
 }
 
+std::size_t GoRand::draw_block(std::size_t m, std::uint32_t* picks) noexcept {
+  if (next_ == kWords) {
+    HWY_DYNAMIC_DISPATCH(advance_history)(history_.data());
+    next_ = 0;
+  }
+  const std::size_t count = std::min(kWords - next_, m - 1);
+  const std::size_t accepted =
+      HWY_DYNAMIC_DISPATCH(bounded_block)(history_.data() + next_, count, static_cast<std::uint32_t>(m), picks);
+  next_ += accepted + (accepted < count ? 1 : 0);  // a rejected draw is used up
+  return accepted;
+}
+
+void GoRand::shuffle_picks(std::span<std::uint32_t> picks) noexcept {
+  BERTH_ASSERT(picks.size() < (std::size_t{1} << 30) - 1);
+  for (std::size_t done = 0; done < picks.size();) done += draw_block(picks.size() + 1 - done, picks.data() + done);
+}
+
 void GoRand::shuffle(std::span<std::uint32_t> items) noexcept {
   BERTH_ASSERT(items.size() < (std::size_t{1} << 30));
   // Beyond this size the items leave the second-level cache and a swap waits for memory unless told ahead.
@@ -221,14 +238,7 @@ void GoRand::shuffle(std::span<std::uint32_t> items) noexcept {
   std::uint32_t* const data = items.data();
   std::size_t m = items.size();
   while (m > 1) {
-    if (next_ == kWords) {
-      HWY_DYNAMIC_DISPATCH(advance_history)(history_.data());
-      next_ = 0;
-    }
-    const std::size_t count = std::min(kWords - next_, m - 1);
-    const std::size_t accepted = HWY_DYNAMIC_DISPATCH(bounded_block)(history_.data() + next_, count,
-                                                                     static_cast<std::uint32_t>(m), picks_.data());
-    next_ += accepted + (accepted < count ? 1 : 0);  // a rejected draw is used up
+    const std::size_t accepted = draw_block(m, picks_.data());
     const std::uint32_t* const picks = picks_.data();
     std::uint32_t* const last = data + (m - 1);
     if (m >= kPrefetchFrom) {

@@ -35,8 +35,16 @@ class GoRand {
   /// and 1 items take no draw. The generator continues where the last draw left it.
   void shuffle(std::span<std::uint32_t> items) noexcept;
 
+  /// The draws of shuffle() without the swaps: picks[k] is what item n-1-k is swapped with, n-1 = picks.size(). Writes
+  /// kPadding elements past the end.
+  void shuffle_picks(std::span<std::uint32_t> picks) noexcept;
+
+  static constexpr std::size_t kPadding = 16;  ///< a vector pass may read and write that much past the end
+
  private:
-  static constexpr std::size_t kPadding = 16;  // a vector pass may read and write past the end
+  /// Draws for m, m - 1, ... into picks[0..count) until the history ends or one is rejected; gives how many it wrote.
+  std::size_t draw_block(std::size_t m, std::uint32_t* picks) noexcept;
+
   alignas(64) std::array<std::uint64_t, kWords + kPadding> history_{};
   alignas(64) std::array<std::uint32_t, kWords + kPadding> picks_{};  // shuffle: the j of a block
   std::size_t next_ = 0;                                              // history_[next_] is the next output

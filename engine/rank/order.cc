@@ -82,7 +82,8 @@ void VisitingOrder::fill_ascending() {
   std::iota(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(size_), 0u);
 }
 
-Result<void> VisitingOrder::set(OrderProvider provider, std::string_view eval_id, std::uint64_t index, std::size_t n) {
+Result<void> VisitingOrder::set(OrderProvider provider, std::string_view eval_id, std::uint64_t index, std::size_t n,
+                                std::size_t expected) {
   BERTH_ASSERT(provider != OrderProvider::explicit_list && n < (std::size_t{1} << 30));
   std::uint64_t seed = 0;
   if (provider == OrderProvider::nomad) {
@@ -97,18 +98,23 @@ Result<void> VisitingOrder::set(OrderProvider provider, std::string_view eval_id
   provider_ = provider, seed_ = seed, size_ = n, fixed_ = n;
   switch (provider) {
     case OrderProvider::nomad:
-      fill_ascending();
-      if (n > 1) {  // a list of one takes no draw, so it needs no seeding either (R-FEAS-206)
-        rand_.reseed(static_cast<std::int64_t>(seed));
-        rand_.shuffle(std::span(order_).first(n));
+    case OrderProvider::mix:
+      if (n <= 1) {  // takes no draw, so it needs no seeding either (R-FEAS-206)
+        fill_ascending();
+        break;
       }
+      grow(n);
+      fixed_ = 0;
+      if (picks_.size() < n + base::GoRand::kPadding) picks_.resize(n + base::GoRand::kPadding);
+      if (provider == OrderProvider::nomad) {
+        rand_.reseed(static_cast<std::int64_t>(seed));
+        rand_.shuffle_picks(std::span(picks_).first(n - 1));
+      } else {
+        std::uint64_t z = seed;
+        for (std::size_t k = 0; k + 1 < n; ++k) picks_[k] = static_cast<std::uint32_t>(scaled(draw(z), n - k));
+      }
+      if (expected > kPrefix) shuffle();
       break;
-    case OrderProvider::mix: {
-      fill_ascending();
-      std::uint64_t z = seed;
-      for (std::size_t i = n; i-- > 1;) std::swap(order_[i], order_[scaled(draw(z), i + 1)]);
-      break;
-    }
     case OrderProvider::lazy:
       grow(n);
       if (moved_.size() < n) moved_.resize(n, Moved{0, 0});
@@ -136,8 +142,21 @@ void VisitingOrder::set_explicit(std::span<const std::uint32_t> positions) {
   std::copy(positions.begin(), positions.end(), order_.begin());
 }
 
+void VisitingOrder::shuffle() noexcept {
+  fill_ascending();
+  std::uint32_t* const last = order_.data() + (size_ - 1);
+  for (std::size_t k = 0; k + 1 < size_; ++k) std::swap(last[-static_cast<std::ptrdiff_t>(k)], order_[picks_[k]]);
+  fixed_ = size_;
+}
+
 void VisitingOrder::extend(std::size_t count) noexcept {
   BERTH_ASSERT(count <= size_);
+  if (provider_ == OrderProvider::nomad || provider_ == OrderProvider::mix) {
+    if (fixed_ > 0 || count > kPrefix || size_ < 8 * kPrefix) return shuffle();
+    trace_back(std::span(picks_).first(size_ - 1), std::span(order_).first(kPrefix));
+    fixed_ = kPrefix;
+    return;
+  }
   if (provider_ != OrderProvider::lazy) {
     for (; fixed_ < count; ++fixed_) order_[fixed_] = static_cast<std::uint32_t>(fixed_);
     return;

@@ -2,8 +2,12 @@
 //
 // A VisitingOrder is set to one permutation per node list and then read by cursor: at(k) is the position, in the
 // candidate list (ascending node ID), of the k-th node to visit. `order_` holds the entries that are fixed so far:
-//   nomad, mix, explicit   all n when the order is set
-//   lazy, identity         as far as at() has asked; setting one costs nothing per node
+//   explicit         all n when the order is set
+//   nomad, mix       none when it is set; then the first kPrefix, then all n
+//   lazy, identity   as far as at() has asked; setting one costs nothing per node
+//
+// Most Selects look at few nodes, and the first entries of a shuffle are to be had for less than all of it (trace.h).
+// The draws stay for who asks for more.
 // Setting the same (provider, seed, n) again keeps the permutation: within an attempt equal lists get equal orders
 // (R-RANK-304), and Nomad's seed often survives to the next (R-RANK-303). Memory grows to the largest n and stays.
 // An object belongs to one thread.
@@ -17,6 +21,7 @@
 
 #include "base/go_rand.h"
 #include "berth/result.h"
+#include "rank/trace.h"
 
 namespace berth::rank {
 
@@ -39,8 +44,13 @@ enum class OrderProvider : std::uint8_t {
 class VisitingOrder {
  public:
   /// Sets the order of n candidates. Any provider but explicit_list. `index` is the snapshot's latest index.
-  /// Error: provider nomad and an evaluation ID of fewer than 8 bytes.
-  [[nodiscard]] Result<void> set(OrderProvider provider, std::string_view eval_id, std::uint64_t index, std::size_t n);
+  /// Error: provider nomad and an evaluation ID of fewer than 8 bytes. `expected` is a guess, for speed alone, at how
+  /// many entries will be asked for.
+  [[nodiscard]] Result<void> set(OrderProvider provider, std::string_view eval_id, std::uint64_t index, std::size_t n,
+                                 std::size_t expected = 0);
+
+  /// Entries of a shuffle that are found without doing all of it.
+  static constexpr std::size_t kPrefix = 20;
 
   /// Sets a given permutation of 0..n-1 (explicit_positions gives one).
   void set_explicit(std::span<const std::uint32_t> positions);
@@ -67,6 +77,7 @@ class VisitingOrder {
   };
 
   void extend(std::size_t count) noexcept;
+  void shuffle() noexcept;
   void fill_ascending();
   void grow(std::size_t n);
 
@@ -75,7 +86,8 @@ class VisitingOrder {
   std::uint64_t seed_ = 0;   // of the order that is set: Nomad's shuffle seed, or z of R-RANK-307 before any draw
   std::uint64_t state_ = 0;  // lazy: z after the draws so far
   std::vector<std::uint32_t> order_;
-  std::vector<Moved> moved_;  // lazy only
+  std::vector<std::uint32_t> picks_;  // nomad, mix: entry n-1-k is swapped with entry picks_[k], k ascending
+  std::vector<Moved> moved_;          // lazy only
   std::uint32_t stamp_ = 0;
   base::GoRand rand_;
 };

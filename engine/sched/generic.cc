@@ -256,12 +256,12 @@ StackConfig GenericScheduler::config_for(const CompiledJob& job) const {
   return out;
 }
 
-/// Gives a job version to the stack, and its candidates if `reload` (R-SCHED-58, 70).
-bool GenericScheduler::use_version(const CompiledJob& job, bool reload) {
+/// Gives a job version to the stack, and its candidates if `reload` (R-SCHED-58, 70). About so many placements follow.
+bool GenericScheduler::use_version(const CompiledJob& job, bool reload, std::size_t placements) {
   const base::StageScope ordering(base::Stage::order);
   stack_.set_job(job, config_for(job));
   if (!reload) return true;
-  auto done = stack_.set_nodes(scratch_.ready_nodes(*state_, job.base_set), job.base_set, eval_->id_text);
+  auto done = stack_.set_nodes(scratch_.ready_nodes(*state_, job.base_set), job.base_set, eval_->id_text, placements);
   if (!done) result_->description = done.error().problem;
   return done.has_value();
 }
@@ -299,7 +299,7 @@ bool GenericScheduler::place_new() {
   for (GroupResult& group : result.groups)
     if (group.updates.place > 0) group.has_queued = true, group.queued = static_cast<std::int64_t>(group.updates.place);
 
-  if (!use_version(job, true)) return false;
+  if (!use_version(job, true, static_cast<std::size_t>(wanted))) return false;
   const base::StageScope placing(base::placing_stage());
   const bool preempts = preemption_enabled(*state_, job);
   for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
@@ -493,7 +493,7 @@ void GenericScheduler::apply_result() {
 /// R-SCHED-58 to 62. False: an error stands in the result.
 bool GenericScheduler::place_all() {
   PlanRows& plan = result_->plan;
-  if (!use_version(*job_, true)) return false;
+  if (!use_version(*job_, true, reconciled_.destructive_update.size() + reconciled_.place.size())) return false;
   const base::StageScope placing(base::placing_stage());
   if (!deployment_is_active_ && !result_->deployment_id.is_nil()) {  // R-SCHED-59
     placing_deployment_ = static_cast<std::uint16_t>(plan.deployment_ids.size());
@@ -616,7 +616,7 @@ bool GenericScheduler::place(const Missing& missing) {
   const bool downgraded = version != job_;
   const bool reload = downgraded && (version->spec->node_pool != job_->spec->node_pool ||
                                      !same_datacenters(version->spec->datacenters, job_->spec->datacenters));
-  if (downgraded && !use_version(*version, reload)) return false;
+  if (downgraded && !use_version(*version, reload, 1)) return false;
 
   SelectOptions options;
   options.name_index = missing.name_index;
@@ -680,7 +680,7 @@ bool GenericScheduler::place(const Missing& missing) {
     if (scratch_.options.remote_tasks && missing.previous != kNoRow) take_over_tasks(missing, alloc);
     stack_.placed(alloc);
   }
-  if (downgraded && !use_version(*job_, reload)) return false;
+  if (downgraded && !use_version(*job_, reload, 1)) return false;
   if (!selected) {  // R-SCHED-66
     group.fail(metrics, compiled.spec);
     if (missing.destructive) stack_.pop_stop(allocs_.rows()[missing.previous]);

@@ -307,12 +307,18 @@ void GenericStack::prepare_spread(GroupView& v) {
   spread_.begin_select(*spread_group_);
 }
 
-Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base_set, std::string_view eval_id) {
+Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base_set, std::string_view eval_id,
+                                     std::size_t placements) {
   nodes_ = &nodes;
   base_set_ = base_set;
   size_ = static_cast<std::uint32_t>(nodes.rows.size());
   offset_ = frontier_ = 0;
-  if (auto done = order_.set(config_.provider, eval_id, order_index_ != 0 ? order_index_ : snapshot_->index, size_);
+  // R-FEAS-216: ceil(log2 n) is the bit length of n - 1.
+  limit_ = 2;
+  if (!job_->batch && size_ > 0) limit_ = std::max<std::int64_t>(2, std::bit_width(size_ - 1));
+  list_limit_ = limit_;
+  if (auto done = order_.set(config_.provider, eval_id, order_index_ != 0 ? order_index_ : snapshot_->index, size_,
+                             config_.exhaustive ? size_ : placements * static_cast<std::size_t>(limit_));
       !done)
     return done;
   positions_ = scratch_.arena.take<Position>(size_ + 1);
@@ -320,10 +326,6 @@ Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base
   plain_.active = plain_.left = false;
   plain_.count = 0;
   forget_index();
-  // R-FEAS-216: ceil(log2 n) is the bit length of n - 1.
-  limit_ = 2;
-  if (!job_->batch && size_ > 0) limit_ = std::max<std::int64_t>(2, std::bit_width(size_ - 1));
-  list_limit_ = limit_;
   return {};
 }
 

@@ -82,7 +82,8 @@ class GenericStack {
   /// distinct_property sets of the attempt, by group name (R-FEAS-413, 1403, 1404); fixed: each version has its own.
   void set_job(const tables::CompiledJob& job, const StackConfig& config);
   /// The candidates in ascending ID; shuffled by the order provider (R-FEAS-202, R-RANK-304). Rewinds the cursor.
-  [[nodiscard]] Result<void> set_nodes(const ReadyNodes& nodes, std::uint32_t base_set, std::string_view eval_id);
+  [[nodiscard]] Result<void> set_nodes(const ReadyNodes& nodes, std::uint32_t base_set, std::string_view eval_id,
+                                       std::size_t placements = 1);
 
   /// One Select for the group at position `group` of the job's list. Metrics of the Select are in metrics().
   [[nodiscard]] std::optional<Selected> select(std::uint32_t group, const SelectOptions& options);

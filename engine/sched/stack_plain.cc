@@ -34,6 +34,7 @@ using tables::NodeRow;
 namespace {
 
 constexpr std::uint32_t kBlock = 64, kDearBlock = 4;
+constexpr std::uint32_t kFirstBlock = rank::VisitingOrder::kPrefix;  // what is cheap to know of a shuffle
 
 enum : std::uint8_t { kClassUnknown, kClassPasses, kClassFails };
 
@@ -136,7 +137,8 @@ void GenericStack::prepare_block(GroupView& v) {
   // Where a node's fit is more than a look at its figures, no further ahead than a Select will hardly go.
   const CompiledGroup& ask = *v.group;
   const bool dear = ask.has_network || ask.has_task_network || ask.has_devices || ask.has_cores;
-  const std::uint32_t end = std::min(size_, p.prepared + (dear ? kDearBlock : kBlock));
+  const std::uint32_t block = dear ? kDearBlock : p.prepared == 0 ? kFirstBlock : kBlock;
+  const std::uint32_t end = std::min(size_, p.prepared + block);
   const std::uint32_t first_entry = p.count;
   if (detail_) detail_->enter(base::Stage::filter);
   if (fixed_)

@@ -48,6 +48,21 @@ TEST(VisitingOrder, LazyDoesNotDependOnHowFarEarlierOrdersWereWalked) {
   }
 }
 
+TEST(VisitingOrder, FirstEntriesOfAShuffleAreFoundWithoutTheOthers) {  // R-FEAS-203, R-RANK-307
+  constexpr std::size_t kPrefix = VisitingOrder::kPrefix;
+  VisitingOrder order, whole;
+  for (const OrderProvider provider : {OrderProvider::nomad, OrderProvider::mix})
+    for (const std::size_t n : {kPrefix, 8 * kPrefix - 1, 8 * kPrefix, 8 * kPrefix + 5, std::size_t{10'000}})
+      for (std::uint64_t index = 4; index < 40; index += 4) {
+        ASSERT_TRUE(whole.set(provider, kEval, index, n, n));
+        ASSERT_TRUE(order.set(provider, kEval, index, n));
+        for (std::size_t k = 0; k < kPrefix; ++k)
+          ASSERT_EQ(order.at(k), whole.at(k)) << "entry " << k << " of " << n << ", index " << index;
+        if (index % 8 != 0) continue;  // else the next order follows on one that nobody finished
+        for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(order.at(k), whole.at(k)) << "entry " << k << " of " << n;
+      }
+}
+
 TEST(VisitingOrder, SwitchesProvidersOnOneObject) {
   VisitingOrder order;
   for (int round = 0; round < 2; ++round) {
