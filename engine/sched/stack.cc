@@ -564,7 +564,7 @@ double GenericStack::final_of(std::uint32_t index, const GroupView& v, const Cel
 bool GenericStack::rank(std::uint32_t index, GroupView& v, double& final_score) {
   const Position& position = positions_[index];
   if (v.cells[index].fit == kUnknown) decide_fit(position, v, v.cells[index]);
-  if (options_.evict && config_.exhaustive && is_outdone(index, v, final_score)) return true;
+  if (options_.evict && is_outdone(index, v, final_score)) return true;
   const EvictOption* evicting = options_.evict ? &decide_evicting(index, v) : nullptr;
   const Cell& cell = evicting ? evicting->cell : v.cells[index];
   if (cell.fit == kFail) {

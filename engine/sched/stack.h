@@ -41,7 +41,7 @@ struct StackConfig {
   bool memory_oversubscription = false;
   std::int64_t node_limit = 100;  ///< F of R-RANK-403
   rank::OrderProvider provider = rank::OrderProvider::nomad;
-  bool plain_path = true;      ///< false: every Select takes the general path; for tests
+  bool plain_path = true;      ///< false: every Select takes the general path, and looks at every victim; for tests
   bool exhaustive = false;     ///< no limit and nothing set aside: the best of all nodes
   bool defer_metrics = false;  ///< exhaustive: metrics may be SelectMetrics::deferred
 };
@@ -503,7 +503,8 @@ class GenericStack {
   preempt::Victims chosen_;
   std::map<std::pair<tables::JobKeyRow, tables::Symbol>, std::int64_t> preempted_;  // fixed: by the plan, per group
   preempt::Scratch preempt_scratch_;
-  std::pair<std::int64_t, double> least_memo_{0, 0};  // priority of a single victim, and its preemption score
+  static constexpr std::size_t kVictimMemos = 64;
+  std::array<std::pair<std::int32_t, double>, kVictimMemos> single_victim_memo_{};  // priority and preemption score
 };
 
 /// The finished allocations of a node that the plan lists again: they hold cores and volumes, nothing else

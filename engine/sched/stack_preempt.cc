@@ -272,17 +272,18 @@ void GenericStack::evict_plain(const Position& position, const GroupView& v, Cel
   score(position, v, cell, use, true);
 }
 
-/// Exhaustive mode: whether eviction is sure to make room on the node, and yet the option is behind those that are
-/// listed so far, whoever goes. Answered from the node's figures alone. `bound` is a score the option does not exceed:
-/// binpack counts the victims (R-RANK-647), and none is better to evict than a single one of the least priority.
+/// Whether eviction is sure to make room on the node, and yet the option is behind those that are listed so far,
+/// whoever goes. Answered from the node's figures alone. `bound` is a score the option does not exceed: binpack counts
+/// the victims (R-RANK-647), and none is better to evict than a single one of the least priority. Where a score of 0 or
+/// less would be set aside (R-RANK-411), only for options that are sure to be above.
 bool GenericStack::is_outdone(std::uint32_t index, const GroupView& v, double& bound) {
   const Position& position = positions_[index];
   const CompiledGroup& group = *v.group;
   const tables::NodeUse& use = snapshot_->nodes.use[position.row];
   const tables::NodeCapacity& capacity = snapshot_->nodes.capacity(position.row);
   Cell cell = v.cells[index];
-  if (fixed_ || cell.fit != kFail || top_.size() < rank::TopScores::kCapacity || scratch_.overlay(position.row) ||
-      is_special(position.row, group))
+  if (fixed_ || !config_.plain_path || cell.fit != kFail || top_.size() < rank::TopScores::kCapacity ||
+      scratch_.overlay(position.row) || is_special(position.row, group))
     return false;
   // All may go, none is the job's own, and with all of them gone there is room (R-PREEMPT-403 to 405).
   if (use.alloc_count == 0 || use.least_priority < 1 ||
@@ -294,11 +295,14 @@ bool GenericStack::is_outdone(std::uint32_t index, const GroupView& v, double& b
   else
     score(position, v, cell,
           {use.cpu_mhz + group.cpu_mhz, use.memory_mb + group.memory_mb, use.disk_mb + group.disk_mb});
-  if (least_memo_.first != use.least_priority) {
-    const std::int64_t least = use.least_priority;
-    least_memo_ = {least, rank::preemption_score(rank::net_priority(std::span(&least, 1)))};
+  const bool sure_above_zero = cell.binpack > 0 && cell.appended == 1 && !spread_group_ && !is_penalised(position.row);
+  if (!config_.exhaustive && !sure_above_zero) return false;
+  auto& [of, preemption] = single_victim_memo_[static_cast<std::uint32_t>(use.least_priority) % kVictimMemos];
+  if (of != use.least_priority) {
+    const std::int64_t least = of = use.least_priority;
+    preemption = rank::preemption_score(rank::net_priority(std::span(&least, 1)));
   }
-  bound = final_of(index, v, cell, &least_memo_.second);
+  bound = final_of(index, v, cell, &preemption);
   return !top_.would_keep(bound);
 }
 
