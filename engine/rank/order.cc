@@ -10,6 +10,9 @@
 namespace berth::rank {
 namespace {
 
+/// Shuffles of fewer items cost less than their first entries alone (bench/micro/order_bench.cc).
+constexpr std::size_t kWorthTracing = 2048;
+
 /// R-RANK-307: the last 8 bytes of the text, big-endian, a shorter text padded with zero bytes on the left.
 std::uint64_t mix_seed(std::string_view eval_id, std::uint64_t index) {
   std::uint64_t tail = 0;
@@ -152,7 +155,7 @@ void VisitingOrder::shuffle() noexcept {
 void VisitingOrder::extend(std::size_t count) noexcept {
   BERTH_ASSERT(count <= size_);
   if (provider_ == OrderProvider::nomad || provider_ == OrderProvider::mix) {
-    if (fixed_ > 0 || count > kPrefix || size_ < 8 * kPrefix) return shuffle();
+    if (fixed_ > 0 || count > kPrefix || size_ < kWorthTracing) return shuffle();
     trace_back(std::span(picks_).first(size_ - 1), std::span(order_).first(kPrefix));
     fixed_ = kPrefix;
     return;

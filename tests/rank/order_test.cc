@@ -52,7 +52,8 @@ TEST(VisitingOrder, FirstEntriesOfAShuffleAreFoundWithoutTheOthers) {  // R-FEAS
   constexpr std::size_t kPrefix = VisitingOrder::kPrefix;
   VisitingOrder order, whole;
   for (const OrderProvider provider : {OrderProvider::nomad, OrderProvider::mix})
-    for (const std::size_t n : {kPrefix, 8 * kPrefix - 1, 8 * kPrefix, 8 * kPrefix + 5, std::size_t{10'000}})
+    for (const std::size_t n :
+         {kPrefix, std::size_t{2'047}, std::size_t{2'048}, std::size_t{2'053}, std::size_t{10'000}})
       for (std::uint64_t index = 4; index < 40; index += 4) {
         ASSERT_TRUE(whole.set(provider, kEval, index, n, n));
         ASSERT_TRUE(order.set(provider, kEval, index, n));
