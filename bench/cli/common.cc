@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/text.h"
+
 namespace berth::cli {
 
 namespace fs = std::filesystem;
@@ -22,6 +24,19 @@ Result<void> check_output(const std::string& path) {
     return tl::unexpected(InputError{path, "", "its folder does not exist", "create it or name another file"});
   if (fs::is_directory(path, error)) return tl::unexpected(InputError{path, "", "is a folder", "name a file"});
   return {};
+}
+
+std::optional<std::int64_t> duration_ns(std::string_view text) {
+  double unit = 0;
+  for (const auto& [suffix, ns] : {std::pair<std::string_view, double>{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}) {
+    if (!text.ends_with(suffix)) continue;
+    text.remove_suffix(suffix.size());
+    unit = ns;
+    break;
+  }
+  const auto value = base::parse_double(text);
+  if (unit == 0 || !value || !(*value > 0) || *value * unit > 9e18) return std::nullopt;
+  return static_cast<std::int64_t>(*value * unit);
 }
 
 }  // namespace berth::cli

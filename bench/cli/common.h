@@ -1,7 +1,10 @@
 // What the commands share: how an error is told, and that files can be written is found out before the work.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "berth/result.h"
 
@@ -12,5 +15,8 @@ int report_error(const InputError& error, int exit_code);
 
 /// Whether `path` can be a file to write: its folder exists and it is no folder itself. "" = nothing to write.
 [[nodiscard]] Result<void> check_output(const std::string& path);
+
+/// "500us", "10ms", "1.5s" in ns; nothing for anything else and for what is not above 0.
+[[nodiscard]] std::optional<std::int64_t> duration_ns(std::string_view text);
 
 }  // namespace berth::cli

@@ -22,20 +22,6 @@ struct LoadArguments {
   bool quiet = false;
 };
 
-/// "500us", "10ms", "1.5s" in ns; nothing for anything else and for what is not above 0.
-std::optional<std::int64_t> duration_ns(std::string_view text) {
-  double unit = 0;
-  for (const auto& [suffix, ns] : {std::pair<std::string_view, double>{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}) {
-    if (!text.ends_with(suffix)) continue;
-    text.remove_suffix(suffix.size());
-    unit = ns;
-    break;
-  }
-  const auto value = base::parse_double(text);
-  if (unit == 0 || !value || !(*value > 0) || *value * unit > 9e18) return std::nullopt;
-  return static_cast<std::int64_t>(*value * unit);
-}
-
 int load(const LoadArguments& arguments) {
   const auto refuse = [](const char* option, std::string problem, std::string remedy) {
     return report_error({"berth load", option, std::move(problem), std::move(remedy)}, 2);

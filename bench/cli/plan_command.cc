@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands.h"
+#include "cli/common.h"
 #include "dryrun/advice.h"
 #include "dryrun/request.h"
 #include "dryrun/text.h"
@@ -20,10 +21,10 @@ namespace berth::cli {
 namespace {
 
 /// Of what stands under "Berth"; a change of meaning raises it. The rest is Nomad's answer.
-constexpr int kPlanVersion = 1;
+constexpr int kPlanVersion = 2;
 
 struct PlanArguments {
-  std::string cluster, name_space, now, explain;
+  std::string cluster, name_space, at, now, explain;
   std::vector<std::string> jobs, options;
   std::uint64_t order = 0, orders = 0;
   bool json = false, verbose = false, no_diff = false, nomad_exit_codes = false;
@@ -157,7 +158,10 @@ class PlanRun {
     for (const std::string& assignment : arguments_.options)
       if (auto done = model::set_option(options_, assignment); !done)
         return bad_input("berth plan:--option: " + done.error());
-    auto cluster = dryrun::read_cluster(arguments_.cluster, options_);
+    std::optional<std::int64_t> at;
+    if (!arguments_.at.empty() && !(at = duration_ns(arguments_.at)))
+      return bad_input("berth plan:--at: '" + arguments_.at + "' is not a time above 0; write e.g. 500ms or 20s");
+    auto cluster = dryrun::read_cluster(arguments_.cluster, options_, at);
     if (!cluster) return bad_input(cluster.error().line());
     for (const std::string& warning : cluster->warnings) fmt::print(stderr, "warning: {}\n", warning);
     std::int64_t now = dryrun::newest_time(cluster->state);
@@ -207,7 +211,8 @@ class PlanRun {
       if (!explained) return bad_input("berth plan:--explain: " + explained.error());
       explanation = std::move(*explained);
     }
-    const auto advice = dryrun::advise(state, *registration, dry_run, answer, now, arguments_.order);
+    const auto advice = dryrun::advise({state, *document, path, arguments_.name_space, options_, now, arguments_.order},
+                                       *registration, dry_run, answer);
     Orders orders;
     if (arguments_.orders > 0) orders = try_orders(dry_run, arguments_.orders);
     sched::Rehearsal rehearsal;
@@ -258,11 +263,14 @@ void add_plan(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("plan", "what would happen if a job were registered in a cluster now");
   command
       ->add_option("cluster", arguments->cluster,
-                   "a file or folder as `berth import` reads, or a workload with a generated cluster")
+                   "a file or folder as `berth import` reads, or a workload, before its first job or --at a time")
       ->required();
-  command->add_option("jobs", arguments->jobs, "job files as JSON (`nomad job run -output FILE.hcl` makes them)")
+  command
+      ->add_option("jobs", arguments->jobs,
+                   "job files as JSON (`nomad job run -output FILE.hcl` makes them), each planned by itself")
       ->required();
   command->add_option("--namespace", arguments->name_space, "register there, whatever the job says");
+  command->add_option("--at", arguments->at, "the workload's cluster after so much of its time, e.g. 500ms or 20s");
   command->add_option("--now", arguments->now,
                       "the time of the dry run (RFC 3339); else the newest one in the cluster");
   command->add_option("--order", arguments->order, "which of Nomad's random visiting orders")->capture_default_str();

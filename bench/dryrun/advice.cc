@@ -3,20 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <limits>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "dryrun/text.h"
 #include "model/flatten.h"
+#include "model/predicates.h"
 
 namespace berth::dryrun {
 namespace {
 
-constexpr std::size_t kNearest = 3;
-
-model::FlatResources held_by(const model::Allocation& alloc) {
-  return alloc.allocated_resources ? model::flatten(*alloc.allocated_resources) : model::FlatResources{};
-}
+constexpr std::size_t kNearest = 3;    ///< nodes shown
+constexpr std::size_t kLookedAt = 16;  ///< nodes that the scheduler is asked about one by one
 
 bool in_datacenters(const model::Job& job, const model::Node& node) {
   return (job.node_pool == "all" || job.node_pool == node.node_pool) &&
@@ -24,204 +23,170 @@ bool in_datacenters(const model::Job& job, const model::Node& node) {
                      [&](const std::string& pattern) { return base::glob_match(pattern, node.datacenter); });
 }
 
-std::vector<Shortage> shortages(const sched::DryRun& dry_run, const sched::DryRunAnswer& answer,
-                                const tables::CompiledGroup& group) {
-  const tables::Snapshot& tables = dry_run.tables();
-  std::vector<std::pair<double, Shortage>> found;
-  for (tables::NodeRow row = 0; row < tables.nodes.size(); ++row) {
-    if (!tables.nodes.exists(row) || !tables.nodes.ready(row)) continue;
-    const model::Node& node = tables.nodes.spec(row).node;
-    if (!in_datacenters(*dry_run.job(), node)) continue;
-    const std::string id = base::to_text(tables.nodes.id(row));
-    const tables::NodeCapacity& capacity = tables.nodes.capacity(row);
-    const tables::NodeUse& use = tables.nodes.use[row];
-    std::int64_t cpu = capacity.cpu_mhz - use.cpu_mhz, memory = capacity.memory_mb - use.memory_mb,
-                 disk = capacity.disk_mb - use.disk_mb;
-    const auto change = [&](const std::map<std::string, std::vector<model::Allocation>>& lists, int sign) {
-      const auto list = lists.find(id);
+/// What the allocations of a node hold, and would hold after the plan.
+class PlannedUse {
+ public:
+  PlannedUse(const model::ClusterState& state, const model::Plan& plan) : plan_(plan) {
+    for (const model::Allocation& alloc : state.allocs)
+      if (!model::is_client_terminal(alloc)) on_node_[alloc.node_id].push_back(&alloc);
+  }
+
+  [[nodiscard]] model::FlatResources on(const std::string& node_id) const {
+    std::map<std::string_view, const model::Allocation*> allocs;
+    if (const auto list = on_node_.find(node_id); list != on_node_.end())
+      for (const model::Allocation* alloc : list->second) allocs[alloc->id] = alloc;
+    const auto planned = [&](const std::map<std::string, std::vector<model::Allocation>>& lists, bool stays) {
+      const auto list = lists.find(node_id);
       if (list == lists.end()) return;
       for (const model::Allocation& alloc : list->second) {
-        const model::FlatResources held = held_by(alloc);
-        cpu += sign * held.cpu_mhz, memory += sign * held.memory_mb, disk += sign * held.disk_mb;
+        if (stays)
+          allocs[alloc.id] = &alloc;  // an update in place takes the place of what is there
+        else
+          allocs.erase(alloc.id);
       }
     };
-    change(answer.plan.node_allocation, -1);
-    change(answer.plan.node_update, 1);
-    change(answer.plan.node_preemptions, 1);
-    Shortage s;
-    const std::string* name = tables.value_text(tables::kNameColumn, row);
-    s.node_name = name ? *name : id;
-    s.cpu_mhz = std::max<std::int64_t>(0, group.cpu_mhz - cpu);
-    s.memory_mb = std::max<std::int64_t>(0, group.memory_mb - memory);
-    s.disk_mb = std::max<std::int64_t>(0, group.disk_mb - disk);
-    const auto part = [](std::int64_t missing, std::int64_t ask) {
-      return missing == 0 ? 0.0 : static_cast<double>(missing) / static_cast<double>(ask);
-    };
-    const double all =
-        part(s.cpu_mhz, group.cpu_mhz) + part(s.memory_mb, group.memory_mb) + part(s.disk_mb, group.disk_mb);
-    if (all > 0) found.emplace_back(all, std::move(s));
-  }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Shortage> out;
-  for (std::size_t i = 0; i < std::min(found.size(), kNearest); ++i) out.push_back(std::move(found[i].second));
-  return out;
-}
-
-/// Tries changed jobs against one state.
-class Trial {
- public:
-  Trial(const model::ClusterState& state, const model::Registration& registration, std::int64_t now,
-        std::uint64_t order)
-      : state_(state), registration_(registration), now_(now), order_(order) {}
-
-  using Edit = std::function<void(model::Job&)>;
-  /// Whether the group is placed whole once `edit` was made.
-  [[nodiscard]] bool fits(const std::string& group, const Edit& edit) const { return fits_in(state_, group, edit); }
-
-  [[nodiscard]] bool fits_in(const model::ClusterState& state, const std::string& group, const Edit& edit) const {
-    model::Registration changed = registration_;
-    auto job = std::make_shared<model::Job>(*registration_.job);
-    edit(*job);
-    changed.job = std::move(job);
-    const sched::DryRunAnswer answer = sched::DryRun(state, changed, now_).answer(order_);
-    return answer.error.empty() && !answer.failed.contains(group);
+    planned(plan_.node_update, false);
+    planned(plan_.node_preemptions, false);
+    planned(plan_.node_allocation, true);
+    model::FlatResources out;
+    for (const auto& [id, alloc] : allocs)
+      if (alloc->allocated_resources) out.add(model::flatten(*alloc->allocated_resources));
+    return out;
   }
 
  private:
-  const model::ClusterState& state_;
-  const model::Registration& registration_;
-  std::int64_t now_;
-  std::uint64_t order_;
+  const model::Plan& plan_;
+  std::unordered_map<std::string_view, std::vector<const model::Allocation*>> on_node_;
 };
 
-model::TaskGroup* group_of(model::Job& job, const std::string& name) {
-  for (model::TaskGroup& group : job.task_groups)
-    if (group.name == name) return &group;
-  return nullptr;
+/// Why the scheduler refuses a node that it looks at alone; "" when it would take it.
+std::string refusal_of(const sched::DryRunAnswer& answer, const std::string& group) {
+  const auto failed = answer.failed.find(group);
+  if (failed == answer.failed.end()) return "";
+  for (const auto& [constraint, count] : failed->second.constraint_filtered) return constraint;
+  for (const auto& [dimension, count] : failed->second.dimension_exhausted) return dimension;
+  return "";
 }
 
-struct Dimension {
-  const char *name, *unit;
-  std::int64_t least;
-  std::function<std::int64_t*(model::TaskGroup&, std::size_t)> field;  ///< null when the group lacks it
-};
-
-/// The largest ask of one dimension, below the present one, with which the group fits.
-void try_resources(const Trial& trial, const model::TaskGroup& group, GroupAdvice& out) {
-  const auto of_task = [](auto member) {
-    return [member](model::TaskGroup& g, std::size_t task) -> std::int64_t* {
-      return task < g.tasks.size() && g.tasks[task].resources ? &((*g.tasks[task].resources).*member) : nullptr;
-    };
+std::vector<Shortage> shortages(const Question& question, const sched::DryRun& dry_run,
+                                const model::Registration& plain, const sched::DryRunAnswer& answer,
+                                const tables::CompiledGroup& group) {
+  struct Near {
+    double missing;
+    std::string id;
+    Shortage shortage;
   };
-  const Dimension dimensions[] = {{"cpu", "MHz", 1, of_task(&model::Resources::cpu)},
-                                  {"memory", "MiB", 10, of_task(&model::Resources::memory_mb)},
-                                  {"disk", "MiB", 10, [](model::TaskGroup& g, std::size_t) {
-                                     return g.ephemeral_disk ? &g.ephemeral_disk->size_mb : nullptr;
-                                   }}};
-  for (const Dimension& d : dimensions) {
-    model::TaskGroup copy = group;
-    std::size_t largest = 0;
-    for (std::size_t t = 0; t < copy.tasks.size(); ++t)
-      if (const std::int64_t* value = d.field(copy, t); value && *value > *d.field(copy, largest)) largest = t;
-    const std::int64_t* now = d.field(copy, largest);
-    if (!now || *now <= d.least) continue;
-    const std::int64_t present = *now;
-    const auto fits = [&](std::int64_t value) {
-      return trial.fits(group.name, [&](model::Job& job) { *d.field(*group_of(job, group.name), largest) = value; });
+  const tables::Snapshot& tables = dry_run.tables();
+  const PlannedUse uses(question.state, answer.plan);
+  std::int64_t cores_asked = 0;
+  for (const tables::CompiledTask& task : group.tasks) cores_asked += task.cores;
+  const auto part = [](std::int64_t missing, std::int64_t ask) {
+    return missing == 0 ? 0.0 : static_cast<double>(missing) / static_cast<double>(ask);
+  };
+  std::vector<Near> found;
+  for (tables::NodeRow row = 0; row < tables.nodes.size(); ++row) {
+    if (!tables.nodes.exists(row) || !tables.nodes.ready(row)) continue;
+    const tables::NodeSpec& spec = tables.nodes.spec(row);
+    if (!in_datacenters(*dry_run.job(), spec.node)) continue;
+    const tables::NodeCapacity& capacity = tables.nodes.capacity(row);
+    Near near;
+    near.id = base::to_text(tables.nodes.id(row));
+    const model::FlatResources use = uses.on(near.id);
+    Shortage& s = near.shortage;
+    const std::string* name = tables.value_text(tables::kNameColumn, row);
+    s.node_name = name ? *name : near.id;
+    const auto missing = [](std::int64_t ask, std::int64_t all, std::int64_t used) {
+      std::int64_t free = 0, out = 0;
+      if (__builtin_sub_overflow(all, used, &free) || __builtin_sub_overflow(ask, free, &out)) return ask;
+      return ask > 0 ? std::clamp<std::int64_t>(out, 0, std::numeric_limits<std::int64_t>::max()) : 0;
     };
-    if (!fits(d.least)) continue;
-    std::int64_t low = d.least, high = present;  // low fits, high does not
-    while (high - low > 1) {
-      const std::int64_t middle = low + (high - low) / 2;
-      (fits(middle) ? low : high) = middle;
-    }
-    out.changes.push_back(std::string(d.name) == "disk"
-                              ? fmt::format("disk of the group: {} instead of {} {}", low, present, d.unit)
-                              : fmt::format("{} of task \"{}\": {} instead of {} {}", d.name, copy.tasks[largest].name,
-                                            low, present, d.unit));
-  }
-}
-
-void try_constraints(const Trial& trial, const model::Job& job, const std::string& group, GroupAdvice& out) {
-  const auto without = [&](const model::Constraint& constraint) {
-    return trial.fits(group, [&](model::Job& changed) {
-      std::erase(changed.constraints, constraint);
-      model::TaskGroup* of = group_of(changed, group);
-      std::erase(of->constraints, constraint);
-      for (model::Task& task : of->tasks) std::erase(task.constraints, constraint);
+    s.cpu_mhz = missing(group.cpu_mhz, capacity.cpu_mhz, use.cpu_mhz);
+    s.memory_mb = missing(group.memory_mb, capacity.memory_mb, use.memory_mb);
+    s.disk_mb = missing(group.disk_mb, capacity.disk_mb, use.disk_mb);
+    const auto free_cores = std::count_if(spec.cores.begin(), spec.cores.end(), [&](std::uint16_t core) {
+      return !std::binary_search(use.cores.begin(), use.cores.end(), core);
     });
+    s.cores = missing(cores_asked, free_cores, 0);
+    near.missing = part(s.cpu_mhz, group.cpu_mhz) + part(s.memory_mb, group.memory_mb) +
+                   part(s.disk_mb, group.disk_mb) + part(s.cores, cores_asked);
+    found.push_back(std::move(near));
+  }
+  const auto sort = [&] {
+    std::stable_sort(found.begin(), found.end(), [](const Near& a, const Near& b) { return a.missing < b.missing; });
   };
-  std::vector<model::Constraint> all = job.constraints;
-  const model::TaskGroup* of = job.group(group);
-  all.insert(all.end(), of->constraints.begin(), of->constraints.end());
-  for (const model::Task& task : of->tasks) all.insert(all.end(), task.constraints.begin(), task.constraints.end());
-  for (const model::Constraint& constraint : all)
-    if (without(constraint)) out.changes.push_back("without the constraint \"" + constraint.text() + "\"");
+  sort();
+  if (found.size() > kLookedAt) found.resize(kLookedAt);
+  // Each by itself: what no number says, a port, a device, a constraint, counts as one whole thing missing.
+  sched::DryRun alone(question.state, plain, question.now_ns);
+  for (Near& near : found) {
+    if (!alone.restrict_to(near.id)) continue;
+    near.shortage.reason = refusal_of(alone.answer(question.order), std::string(group.spec->name));
+    const std::string& reason = near.shortage.reason;
+    const bool counted = reason == "cpu" || reason == "memory" || reason == "disk" || reason == "cores";
+    if (!reason.empty() && !(counted && near.missing > 0)) near.missing += 1;
+  }
+  sort();
+  std::vector<Shortage> out;
+  for (Near& near : found)
+    if (out.size() < kNearest && near.missing > 0) out.push_back(std::move(near.shortage));
+  return out;
 }
 
-void try_preemption(const Trial& trial, const model::ClusterState& state, const model::Job& job,
-                    const std::string& group, GroupAdvice& out) {
-  model::ClusterState changed = state;
-  auto& config = changed.scheduler_config ? *changed.scheduler_config : changed.scheduler_config.emplace();
-  model::PreemptionConfig& p = config.preemption_config;
-  bool& enabled = job.type == "batch"      ? p.batch_scheduler_enabled
-                  : job.type == "system"   ? p.system_scheduler_enabled
-                  : job.type == "sysbatch" ? p.sysbatch_scheduler_enabled
-                                           : p.service_scheduler_enabled;
-  if (enabled) return;
-  enabled = true;
-  if (trial.fits_in(changed, group, [](model::Job&) {}))
-    out.changes.push_back("preemption switched on for " + job.type + " jobs");
-}
-
-/// The constraint that filters most. After a second look with preemption the metrics only name the class as ineligible,
-/// so the group is tried alone and without preemption.
-void name_filter(const model::ClusterState& state, const model::Registration& registration, std::int64_t now,
-                 std::uint64_t order, GroupAdvice& out) {
-  model::ClusterState plain = state;
-  plain.scheduler_config = state.scheduler_config.value_or(model::SchedulerConfiguration{});
-  plain.scheduler_config->preemption_config = {false, false, false, false};
-  model::Registration alone = registration;
+/// The job with one group only. Of a node whose class was refused before, and in a second look with preemption, metrics
+/// only say that the class is ineligible; so a group is looked at by itself, without preemption, and where the filter
+/// is to be named, with classes of one node each.
+model::Registration only(const model::Registration& registration, const std::string& group) {
+  model::Registration out = registration;
   auto job = std::make_shared<model::Job>(*registration.job);
-  std::erase_if(job->task_groups, [&](const model::TaskGroup& group) { return group.name != out.group; });
-  alone.job = std::move(job);
-  const sched::DryRunAnswer answer = sched::DryRun(plain, alone, now).answer(order);
-  const auto failed = answer.failed.find(out.group);
-  if (!answer.error.empty() || failed == answer.failed.end()) return;
-  std::int64_t most = 0;
-  for (const auto& [constraint, count] : failed->second.constraint_filtered)
-    if (count > most) out.filtered_most = constraint, out.filtered_nodes = most = count;
+  std::erase_if(job->task_groups, [&](const model::TaskGroup& other) { return other.name != group; });
+  out.job = std::move(job);
+  return out;
+}
+
+model::ClusterState without_preemption(const model::ClusterState& state) {
+  model::ClusterState out = state;
+  if (!out.scheduler_config) out.scheduler_config.emplace();
+  out.scheduler_config->preemption_config = {false, false, false, false};
+  return out;
+}
+
+/// The constraint that filters most, and how many nodes.
+void name_filter(const std::map<std::string, std::int64_t>& filtered, GroupAdvice& out) {
+  out.filtered_nodes = 0;
+  for (const auto& [constraint, count] : filtered)
+    if (count > out.filtered_nodes) out.filtered_most = constraint, out.filtered_nodes = count;
 }
 
 }  // namespace
 
-std::vector<GroupAdvice> advise(const model::ClusterState& state, const model::Registration& registration,
-                                const sched::DryRun& dry_run, const sched::DryRunAnswer& answer, std::int64_t now_ns,
-                                std::uint64_t order) {
+std::vector<GroupAdvice> advise(const Question& question, const model::Registration& registration,
+                                const sched::DryRun& dry_run, const sched::DryRunAnswer& answer) {
   std::vector<GroupAdvice> out;
+  if (answer.failed.empty()) return out;
   const tables::Snapshot& tables = dry_run.tables();
   const model::Job& job = *registration.job;
-  const Trial trial(state, registration, now_ns, order);
+  const model::ClusterState plain_state = without_preemption(question.state);
+  Question plain = {plain_state,      question.document, question.path, question.name_space,
+                    question.options, question.now_ns,   question.order};
   for (const auto& [name, metric] : answer.failed) {
     GroupAdvice& advice = out.emplace_back();
     advice.group = name;
     advice.failed = metric.coalesced_failures + 1;
-    for (const auto& [constraint, count] : metric.constraint_filtered)
-      if (count > advice.filtered_nodes) advice.filtered_most = constraint, advice.filtered_nodes = count;
-    if (advice.filtered_nodes > 0) name_filter(state, registration, now_ns, order, advice);
-    const model::TaskGroup* group = job.group(name);
-    if (!group) continue;
+    name_filter(metric.constraint_filtered, advice);
+    if (!job.group(name)) continue;
+    const model::Registration alone = only(registration, name);
+    if (advice.filtered_nodes > 0) {
+      model::ClusterState named = plain_state;
+      for (model::Node& node : named.nodes) node.computed_class = node.id;
+      const sched::DryRunAnswer again = sched::DryRun(named, alone, question.now_ns).answer(question.order);
+      if (const auto failed = again.failed.find(name); again.error.empty() && failed != again.failed.end())
+        name_filter(failed->second.constraint_filtered, advice);
+    }
     for (std::size_t row = 0; row < tables.jobs.versions.size(); ++row)
       if (tables.jobs.versions[row]->spec == dry_run.job())
         for (const tables::CompiledGroup& compiled : tables.jobs.versions[row]->groups)
-          if (compiled.spec->name == name) advice.nearest = shortages(dry_run, answer, compiled);
-    if (const std::int64_t count = group->count - advice.failed;
-        count > 0 && job.type != "system" && job.type != "sysbatch" &&
-        trial.fits(name, [&](model::Job& changed) { group_of(changed, name)->count = count; }))
-      advice.changes.push_back(fmt::format("count: {} instead of {}", count, group->count));
-    try_resources(trial, *group, advice);
-    try_constraints(trial, job, name, advice);
-    try_preemption(trial, state, job, name, advice);
+          if (compiled.spec->name == name) advice.nearest = shortages(plain, dry_run, alone, answer, compiled);
+    advice.changes = changes_that_fit(question, job, name, advice.failed);
   }
   return out;
 }
@@ -235,18 +200,22 @@ std::string to_text(const std::vector<GroupAdvice>& advice) {
                          a.filtered_nodes == 1 ? "" : "s");
     if (!a.nearest.empty()) {
       std::vector<std::vector<std::string>> rows = {
-          {"  nearest node", "cpu missing", "memory missing", "disk missing"}};
+          {"  nearest node", "cpu missing", "memory missing", "disk missing", "cores missing", "refused for"}};
       const auto cell = [](std::int64_t missing, const char* unit) {
-        return missing == 0 ? std::string("-") : fmt::format("{} {}", missing, unit);
+        return missing == 0 ? std::string("-") : fmt::format("{}{}", missing, unit);
       };
       for (const Shortage& s : a.nearest)
-        rows.push_back({"  " + s.node_name, cell(s.cpu_mhz, "MHz"), cell(s.memory_mb, "MiB"), cell(s.disk_mb, "MiB")});
+        rows.push_back({"  " + s.node_name, cell(s.cpu_mhz, " MHz"), cell(s.memory_mb, " MiB"), cell(s.disk_mb, " MiB"),
+                        cell(s.cores, ""), s.reason.empty() ? "-" : s.reason});
       out += table_text(rows);
     }
     if (a.changes.empty())
-      out += "  no single change of count, cpu, memory, disk, constraints or preemption makes it fit\n";
+      out +=
+          "  no single change of count, resources, constraints, ports, volumes, datacenters, pool or preemption makes "
+          "it "
+          "fit\n";
     for (std::size_t i = 0; i < a.changes.size(); ++i)
-      out += fmt::format("  {} {}\n", i == 0 ? "would fit with" : "or with       ", a.changes[i]);
+      out += fmt::format("  {} {}\n", i == 0 ? "would fit with" : "or with       ", a.changes[i].text);
   }
   return out;
 }
@@ -262,10 +231,15 @@ json::Value to_json(const std::vector<GroupAdvice>& advice) {
       json::Value node = json::Value::object();
       node.set("node", s.node_name), node.set("cpu_missing_mhz", s.cpu_mhz);
       node.set("memory_missing_mb", s.memory_mb), node.set("disk_missing_mb", s.disk_mb);
+      node.set("cores_missing", s.cores), node.set("reason", s.reason);
       nearest.push(std::move(node));
     }
     json::Value& changes = entry.set("changes", json::Value::array());
-    for (const std::string& change : a.changes) changes.push(change);
+    for (const Change& change : a.changes) {
+      json::Value one = json::Value::object();
+      one.set("text", change.text), one.set("patch", change.patch);
+      changes.push(std::move(one));
+    }
     out.push(std::move(entry));
   }
   return out;

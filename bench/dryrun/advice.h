@@ -1,6 +1,9 @@
 // What Nomad's plan does not say of a group that cannot be placed: what is missing on the nearest nodes, what filtered
-// most, and which smallest changes would make it fit. Each change is tried by a dry run of the changed job, so it is
-// true for this state, not a guess.
+// most, and which smallest changes would make it fit. Each change is an edit of the job file and is tried by a dry run
+// of the file so edited, from its registration to the plan applier's check, so it is true for this state, not a guess.
+//
+//   advice.cc   what is missing, what filtered, explain(), text and JSON
+//   changes.cc  the changes
 #pragma once
 
 #include <string>
@@ -11,25 +14,48 @@
 
 namespace berth::dryrun {
 
+/// A dry run as it was asked for. What it refers to must outlive it.
+struct Question {
+  const model::ClusterState& state;
+  const json::Value& document;   ///< the job file
+  std::string path, name_space;  ///< of the file; "" or the namespace to register in
+  model::Options options;
+  std::int64_t now_ns = 0;
+  std::uint64_t order = 0;
+};
+
 /// What a node lacks for one more allocation of the group, after what the plan itself does there. MHz and MiB.
 struct Shortage {
   std::string node_name;
-  std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;  ///< 0: enough
+  std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0, cores = 0;  ///< 0: enough
+  std::string reason;  ///< why the scheduler refuses the node when it looks at it alone: a constraint or a dimension
+};
+
+/// One edit of the job file with which the group fits.
+struct Change {
+  std::string text;   ///< "cpu of task "x": 12000 instead of 16000 MHz", ...
+  json::Value patch;  ///< of the file as it was given, as JSON Patch (RFC 6902); null: not an edit of the job
 };
 
 struct GroupAdvice {
   std::string group;
-  std::int64_t failed = 0;           ///< allocations that found no node
-  std::string filtered_most;         ///< a constraint as the metrics name it; "" when nothing was filtered
-  std::int64_t filtered_nodes = 0;   ///< by it
-  std::vector<Shortage> nearest;     ///< at most 3, least missing first; only nodes that lack something
-  std::vector<std::string> changes;  ///< "cpu of task "x": 12000 instead of 16000 MHz", ...
+  std::int64_t failed = 0;          ///< allocations that found no node
+  std::string filtered_most;        ///< a constraint as the metrics name it; "" when nothing was filtered
+  std::int64_t filtered_nodes = 0;  ///< by it
+  std::vector<Shortage> nearest;    ///< at most 3, least missing first; only nodes that lack something
+  std::vector<Change> changes;      ///< numbers are the nearest to the present ones that do
 };
 
-/// One entry per failed group. `now_ns` and `order` as for the answer.
-[[nodiscard]] std::vector<GroupAdvice> advise(const model::ClusterState& state, const model::Registration& registration,
-                                              const sched::DryRun& dry_run, const sched::DryRunAnswer& answer,
-                                              std::int64_t now_ns, std::uint64_t order);
+/// One entry per failed group of `answer`, which `dry_run` gave to `question` of the accepted `registration`.
+[[nodiscard]] std::vector<GroupAdvice> advise(const Question& question, const model::Registration& registration,
+                                              const sched::DryRun& dry_run, const sched::DryRunAnswer& answer);
+
+/// Changes with which all allocations of `group` that the plan wants are placed and committed. changes.cc.
+[[nodiscard]] std::vector<Change> changes_that_fit(const Question& question, const model::Job& job,
+                                                   const std::string& group, std::int64_t failed);
+
+/// `document` after a JSON Patch of operations `add` and `remove`; null when a place is not there.
+[[nodiscard]] json::Value patched(const json::Value& document, const json::Value& patch);
 
 [[nodiscard]] std::string to_text(const std::vector<GroupAdvice>& advice);
 [[nodiscard]] json::Value to_json(const std::vector<GroupAdvice>& advice);

@@ -4,42 +4,35 @@
 
 #include "io/export_import.h"
 #include "model/computed_class.h"
-#include "sim/cluster_generator.h"
+#include "run/runner.h"
 #include "sim/datasets.h"
 #include "sim/workload.h"
 
 namespace berth::dryrun {
 namespace {
 
-Result<Cluster> generated(const std::string& path) {
+Result<Cluster> generated(const std::string& path, std::int64_t at_ns) {
   auto workload = sim::read_workload(path);
   if (!workload) return tl::unexpected(workload.error());
-  if (workload->cluster.source != sim::Source::mix)
-    return tl::unexpected(InputError{path, "cluster", "does not come from the generator of shapes",
-                                     "name a workload with [[cluster.shapes]], or a cluster file"});
-  const sim::GeneratedCluster cluster = sim::generate_cluster(workload->cluster, workload->seed);
-  Cluster out;
-  model::ClusterState& state = out.state;
-  state.index = 1;
-  for (std::size_t i = 0; i < cluster.nodes.size(); ++i) {
-    model::Node node = cluster.node(i);
+  auto state = run::state_at(*workload, at_ns);
+  if (!state) return tl::unexpected(state.error());
+  Cluster out{std::move(*state), {}};
+  for (model::Node& node : out.state.nodes)
     if (node.computed_class.empty()) node.computed_class = model::computed_class(node);
-    state.nodes.push_back(std::move(node));
-  }
-  std::sort(state.nodes.begin(), state.nodes.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-  state.node_pools = cluster.pools;
-  state.jobs = state.job_versions = cluster.load_jobs;
-  for (std::size_t i = 0; i < cluster.load.size(); ++i) state.allocs.push_back(cluster.load_alloc(i));
   return out;
 }
 
 }  // namespace
 
-Result<Cluster> read_cluster(const std::string& name, const model::Options& options) {
+Result<Cluster> read_cluster(const std::string& name, const model::Options& options,
+                             std::optional<std::int64_t> at_ns) {
   const auto slash = name.find('/'), dot = name.find('.');
-  if (name.ends_with(".toml")) return generated(name);
+  if (name.ends_with(".toml")) return generated(name, at_ns.value_or(-1));
   if (slash == std::string::npos && dot == std::string::npos)
-    if (const auto workload = sim::find_workload(name)) return generated(*workload);
+    if (const auto workload = sim::find_workload(name)) return generated(*workload, at_ns.value_or(-1));
+  if (at_ns)
+    return tl::unexpected(InputError{name, "", "is not a workload, so it has no state at another time",
+                                     "leave out --at, or name a workload"});
   auto imported = io::import_cluster(
       name, {.remote_tasks = options.remote_tasks, .legacy_disconnect_fields = options.legacy_disconnect_fields});
   if (!imported) return tl::unexpected(imported.error());

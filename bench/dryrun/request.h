@@ -1,6 +1,7 @@
 // A dry run's inputs: the cluster, the job, the clock.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ struct Cluster {
 };
 
 /// `name`: a file or folder as `berth import` reads it, or a workload (its file, or the name of one in bench/macro)
-/// with a generated cluster, as it is before the workload's first job.
-[[nodiscard]] Result<Cluster> read_cluster(const std::string& name, const model::Options& options = {});
+/// as it is when all that is due by `at_ns` of the workload's time has happened; absent: before its first job.
+[[nodiscard]] Result<Cluster> read_cluster(const std::string& name, const model::Options& options = {},
+                                           std::optional<std::int64_t> at_ns = {});
 
 /// The job of `document`, {"Job": ...} or the bare object, as the server of that cluster takes or refuses it.
 /// `name_space` "": the job's own.

@@ -30,6 +30,7 @@
 #include "sim/job_generator.h"
 #include "sim/load_store.h"
 #include "sim/openb.h"
+#include "tables/export.h"
 #include "worker/speculation.h"
 #include "worker/workers.h"
 
@@ -163,6 +164,16 @@ class Replay : public worker::WorkerHost {
 
   void run(const RunOptions& options);
 
+  /// As run(), up to the events due at `ns`, and the cluster as it is then.
+  model::ClusterState run_until(std::int64_t ns) {
+    until_ns_ = ns;
+    run({.quiet = true});
+    model::ClusterState out = tables::to_cluster(store_.current());
+    std::sort(out.nodes.begin(), out.nodes.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    std::sort(out.allocs.begin(), out.allocs.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    return out;
+  }
+
   // --- worker::WorkerHost; rows of evaluations: see row_of() ---
   std::unique_ptr<worker::Lane> make_lane() override {
     auto lane = std::make_unique<EvalLane>(workload_.options, fit_);
@@ -264,6 +275,7 @@ class Replay : public worker::WorkerHost {
   EvalLane lane_{workload_.options, fit_};  // of the run's thread
   std::optional<ClusterSampler> sampler_;
   std::optional<HdrLog> hdr_log_;
+  std::int64_t until_ns_ = INT64_MAX;        // no event that is due later
   std::atomic<std::int64_t> waited_ns_ = 0;  // for arrivals; written by the run's thread
 };
 
@@ -332,7 +344,7 @@ void Replay::run_in_turn(Progress& progress) {
     // After the last arrival room matters only to those that wait for it.
     const std::int64_t release_ns = more || !blocked_.empty() ? next_release_ns() : kNone;
     const std::int64_t due_ns = std::min(arrival_ns, release_ns);
-    if (due_ns == kNone) {
+    if (due_ns == kNone || due_ns > until_ns_) {
       result_.ended = "complete";
       break;
     }
@@ -957,6 +969,29 @@ Result<RunResult> run_workload(const sim::Workload& workload, const RunOptions& 
   result.workload_sha256 = sha256_of_files({workload.path});
   result.data_sha256 = sha256_of_files(data_files);
   return result;
+}
+
+Result<model::ClusterState> state_at(const sim::Workload& given, std::int64_t at_ns) {
+  sim::Workload workload = given;
+  workload.workers = 1;
+  workload.commits = sim::CommitOrder::deterministic;
+  workload.arrivals.clock = sim::Clock::skip;
+  workload.limits.seconds = 0;  // the state must not depend on the speed of the machine
+  if (auto problem = refused(workload)) return tl::unexpected(std::move(*problem));
+  if (workload.cluster.source == sim::Source::nomad_grid)
+    return tl::unexpected(
+        InputError{workload.path, "cluster", "has no cluster that lives on", "name another workload"});
+  auto inputs = make_inputs(workload);
+  if (!inputs) return tl::unexpected(inputs.error());
+  std::optional<sim::FitStrategy> fit;
+  if (workload.strategy != "nomad") {
+    auto made = sim::fit_strategy(workload, inputs->cluster, inputs->jobs);
+    if (!made) return tl::unexpected(made.error());
+    fit = std::move(*made);
+  }
+  RunResult result;
+  Replay replay(workload, std::move(*inputs), std::move(fit), nullptr, result);
+  return replay.run_until(at_ns);
 }
 
 }  // namespace berth::run

@@ -19,6 +19,10 @@ struct RunOptions {
   std::size_t arrivals_max = 0;  ///< only the first so many jobs; 0: all
 };
 
+/// The state of a workload's cluster when all events due by `at_ns` of its time have been handled, in turn and by one
+/// worker, so that it is the same wherever it is asked for. Not for nomad-grid, whose cells have clusters of their own.
+[[nodiscard]] Result<model::ClusterState> state_at(const sim::Workload& workload, std::int64_t at_ns);
+
 /// Replays a workload that was read. Errors are those of its data: file, place, problem, remedy.
 [[nodiscard]] Result<RunResult> run_workload(const sim::Workload& workload, const RunOptions& options);
 

@@ -110,14 +110,14 @@ void check_names(const model::ClusterState& state, Warnings& warnings) {
 
 /// Counts that no registration lets pass; an absurd one would be that many names.
 Result<void> check_counts(const model::ClusterState& state, const std::string& path) {
-  static constexpr std::int64_t kCountMax = 1 << 26;
   for (const auto* jobs : {&state.jobs, &state.job_versions})
     for (const auto& job : *jobs)
       for (const model::TaskGroup& group : job->task_groups)
-        if (group.count < 0 || group.count > kCountMax)
+        if (const std::string problem =
+                group.count < 0 ? "a count of " + std::to_string(group.count) : model::count_problem(group);
+            !problem.empty())
           return tl::unexpected(InputError{path, "job " + shortened(job->id) + ", group " + shortened(group.name),
-                                           "a count of " + std::to_string(group.count),
-                                           "a count is from 0 to " + std::to_string(kCountMax)});
+                                           problem, "a count is from 0 to " + std::to_string(model::kCountMax)});
   return {};
 }
 

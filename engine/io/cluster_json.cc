@@ -1,5 +1,7 @@
 #include "io/cluster_json.h"
 
+#include "model/predicates.h"
+
 namespace berth::io {
 namespace {
 
@@ -63,6 +65,10 @@ Result<JobTable> read_job_table(const json::Value& jobs, const std::string& path
     options.path = path;
     options.place = place + "/" + std::to_string(i);
     if (auto done = model::from_json(jobs.items()[i], *job, options); !done) return tl::unexpected(done.error());
+    for (std::size_t g = 0; g < job->task_groups.size(); ++g)
+      if (const std::string problem = model::count_problem(job->task_groups[g]); !problem.empty())
+        return tl::unexpected(InputError{path, options.place + "/TaskGroups/" + std::to_string(g), problem,
+                                         "a count is at most " + std::to_string(model::kCountMax)});
     table.push_back(std::move(job));
   }
   return table;

@@ -66,6 +66,12 @@ bool is_parameterized(const Job& job) { return job.parameterized_job.has_value()
 bool is_active_periodic(const Job& job) {
   return is_periodic(job) && job.periodic->enabled && !job.stop && !is_parameterized(job);
 }
+std::string count_problem(const TaskGroup& group) {
+  if (group.count > kCountMax) return "a count of " + std::to_string(group.count);
+  if (group.update && group.update->canary > kCountMax) return std::to_string(group.update->canary) + " canaries";
+  return "";
+}
+
 bool has_update_strategy(const TaskGroup& group) { return group.update && !group.update->empty(); }
 bool replaces_on_disconnect(const TaskGroup* group) {
   return !group || !group->disconnect || group->disconnect->replace.value_or(true);

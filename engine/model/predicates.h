@@ -34,10 +34,14 @@ struct DrainDeadline {
 [[nodiscard]] DrainDeadline drain_deadline(const DrainStrategy* strategy);  ///< R-MODEL-285
 
 // Jobs; an absent job is a null pointer.
-[[nodiscard]] bool is_stopped(const Job* job);                                       ///< R-MODEL-290
-[[nodiscard]] bool is_periodic(const Job& job);                                      ///< R-MODEL-291
-[[nodiscard]] bool is_parameterized(const Job& job);                                 ///< R-MODEL-291
-[[nodiscard]] bool is_active_periodic(const Job& job);                               ///< R-MODEL-291
+[[nodiscard]] bool is_stopped(const Job* job);          ///< R-MODEL-290
+[[nodiscard]] bool is_periodic(const Job& job);         ///< R-MODEL-291
+[[nodiscard]] bool is_parameterized(const Job& job);    ///< R-MODEL-291
+[[nodiscard]] bool is_active_periodic(const Job& job);  ///< R-MODEL-291
+/// Counts and canaries above it are refused wherever a job comes in: each would be a name and a placement.
+inline constexpr std::int64_t kCountMax = 10'000'000;
+/// What is wrong with the count or the canaries of the group; "" when nothing is.
+[[nodiscard]] std::string count_problem(const TaskGroup& group);
 [[nodiscard]] bool has_update_strategy(const TaskGroup& group);                      ///< R-MODEL-292
 [[nodiscard]] bool replaces_on_disconnect(const TaskGroup* group);                   ///< R-MODEL-294
 [[nodiscard]] Duration lost_after(const TaskGroup& group);                           ///< R-MODEL-294; 0 = feature off

@@ -4,9 +4,22 @@
 #include "model/api_keys.h"
 #include "model/codec.h"
 #include "model/job_canonical.h"
+#include "model/predicates.h"
 
 namespace berth::model {
 namespace {
+
+/// Where the counts of a job that may not have been validated cannot be carried out.
+std::optional<InputError> uncountable(const Job& job, const std::string& path, const std::string& place) {
+  for (std::size_t g = 0; g < job.task_groups.size(); ++g) {
+    const TaskGroup& group = job.task_groups[g];
+    std::string problem = group.count < 0 ? "a count of " + std::to_string(group.count) : count_problem(group);
+    if (!problem.empty())
+      return InputError{path, place + "/TaskGroups/" + std::to_string(g), std::move(problem),
+                        "a count is from 0 to " + std::to_string(kCountMax)};
+  }
+  return std::nullopt;
+}
 
 /// R-MODEL-233: refused before the server layer looks at the job.
 std::string api_refusal(const Job& job) {
@@ -58,6 +71,7 @@ Result<Registration> register_job(const json::Value& input, const RegistrationRe
       }
     canonicalize(job);
     fill_server_defaults(job);
+    if (auto problem = uncountable(job, request.path, place)) return tl::unexpected(std::move(*problem));
     out.creates_eval = !job.periodic && (!job.parameterized_job || job.dispatched);
     return out;
   }
@@ -103,6 +117,7 @@ Result<Registration> register_job(const json::Value& input, const RegistrationRe
   if (request.namespaces && request.pools) errors.append(validate_names(job, *request.namespaces, *request.pools));
   errors.append(validate_update(request.stored, job));
   if (!errors.empty()) return reject(errors.text());
+  if (auto problem = uncountable(job, request.path, place)) return tl::unexpected(std::move(*problem));
   out.warnings = job_warnings(job, request.limits);
   job.status = initial_status(job);
   out.creates_eval = !job.periodic && (!job.parameterized_job || job.dispatched);

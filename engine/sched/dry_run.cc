@@ -266,10 +266,20 @@ bool DryRun::restrict_to(std::string_view node_id) {
   const tables::NodeRow row = store_.find_node(uuid_of(node_id));
   if (row == kNoRow) return false;
   snapshot_.reset();
+  const auto set_eligible = [&](tables::NodeRow of, bool eligible) {
+    const tables::NodeTable& nodes = store_.current().nodes;
+    const tables::NodeStatus status = nodes.status(of);
+    const bool draining = nodes.state[of] & tables::kDraining;
+    store_.set_node_state(of, status, eligible, draining);
+  };
+  for (const tables::NodeRow other : made_ineligible_) set_eligible(other, true);
+  made_ineligible_.clear();
   for (tables::NodeRow other = 0; other < store_.current().nodes.size(); ++other)
-    if (other != row && store_.current().nodes.exists(other))
-      store_.set_node_state(other, store_.current().nodes.status(other), false,
-                            store_.current().nodes.state[other] & tables::kDraining);
+    if (other != row && store_.current().nodes.exists(other) &&
+        (store_.current().nodes.state[other] & tables::kEligible) != 0) {
+      set_eligible(other, false);
+      made_ineligible_.push_back(other);
+    }
   snapshot_ = store_.snapshot();
   return true;
 }

@@ -59,7 +59,8 @@ class DryRun {
   /// Answers given afterwards are about the state that this leaves.
   [[nodiscard]] Rehearsal rehearse(std::uint64_t order = 0, std::uint32_t plans_max = 64);
 
-  /// All other nodes become ineligible, so that the answer tells of this one alone; false when there is no such node.
+  /// All other nodes become ineligible, so that the answer tells of this one alone, until the next call; false when
+  /// there is no such node.
   [[nodiscard]] bool restrict_to(std::string_view node_id);
 
   [[nodiscard]] const tables::Snapshot& tables() const { return store_.current(); }
@@ -85,6 +86,7 @@ class DryRun {
   std::int64_t now_ns_ = 0;
   std::string warnings_;
   tables::SnapshotRef snapshot_;
+  std::vector<tables::NodeRow> made_ineligible_;  // by restrict_to
 };
 
 }  // namespace berth::sched

@@ -90,7 +90,26 @@ expect 0 $here/small.json $here/jobs/urgent.json --json --option system_reportin
 says '"system_reporting": "seed"'
 refuses 2 "option 'nothing' is unknown" $here/small.json $here/jobs/low.json --option nothing=1
 
-# Several jobs; a workload's cluster.
+# A workload's cluster after a while.
+expect 0 quickstart $here/jobs/low.json --no-diff --at 100ms
+grep -qE 'filtered most: "\$\{meta.rack\} = r2", [0-9]{4} nodes' "$scratch/out" ||
+  broken "the constraint that filters most is not named: $(cat "$scratch/out")"
+refuses 2 'is not a workload, so it has no state at another time' $here/small.json $here/jobs/low.json --at 2s
+refuses 2 "'soon' is not a time above 0" quickstart $here/jobs/low.json --at soon
+refuses 2 'nomad-grid.toml:cluster: has no cluster that lives on' nomad-grid $here/jobs/low.json
+
+# Counts that no cluster could carry out are refused where nothing validates them (R-MODEL-621), and canaries always.
+printf '{"ID": "big", "Name": "big", "Type": "service", "Version": 1, "JobModifyIndex": 30, "CreateIndex": 3,
+  "Datacenters": ["dc1"], "TaskGroups": [{"Name": "g", "Count": 2000000000, "Tasks": [{"Name": "t", "Driver": "exec"}]}]}' \
+  > "$scratch/big.json"
+refuses 2 'big.json:/TaskGroups/0: a count of 2000000000; a count is from 0 to 10000000' $here/small.json "$scratch/big.json"
+sed 's/"Version": 1, "JobModifyIndex": 30, "CreateIndex": 3,//; s/2000000000/1, "Update": {"Canary": 2000000000}/' \
+  "$scratch/big.json" > "$scratch/canaries.json"
+refuses 2 'canaries.json:/TaskGroups/0: 2000000000 canaries' $here/small.json "$scratch/canaries.json"
+sed 's/2000000000/-5/' "$scratch/big.json" > "$scratch/negative.json"
+refuses 2 'negative.json:/TaskGroups/0: a count of -5;' $here/small.json "$scratch/negative.json"
+
+# Several jobs, each by itself.
 expect 0 $here/small.json $here/jobs/urgent.json $here/jobs/low.json
 [ "$(grep -c '^Scheduler dry-run:' "$scratch/out")" -eq 2 ] || broken "not two plans for two jobs"
 
@@ -121,6 +140,8 @@ for value in values:
         sys.exit(f"{'/'.join(map(str, problem.absolute_path))}: {problem.message[:200]}")
     for key in ["format", "version"]:
         assert problems({**value, "Berth": {**value["Berth"], key: "else"}}), f"accepts another {key}"
+for change in (change for value in values for advice in value["Berth"]["advice"] for change in advice["changes"]):
+    assert change["patch"] is None or change["patch"], change
 assert "applier" in values[0]["Berth"] and "orders" in values[1]["Berth"] and values[2]["Berth"]["advice"]
 values[0]["Berth"]["applier"]["end"] = "else"
 assert problems(values[0]), "accepts another end"

@@ -221,6 +221,27 @@ TEST(Run, FreeCommitsAccountForEveryEvaluation) {
     }
 }
 
+TEST(Run, TheStateAtATimeIsTheSameAtEveryAsking) {
+  auto workload = sim::read_workload(BERTH_SOURCE_DIR "/bench/macro/contention.toml", "smoke");
+  ASSERT_TRUE(workload) << workload.error().line();
+  const auto before = state_at(*workload, -1);
+  ASSERT_TRUE(before) << before.error().line();
+  const std::size_t load = before->allocs.size();
+  const auto result = run_workload(*workload, {.quiet = true});
+  ASSERT_TRUE(result) << result.error().line();
+  EXPECT_EQ(before->nodes.size(), result->nodes);
+  EXPECT_EQ(load, result->load_allocs);
+  const auto after = state_at(*workload, INT64_MAX - 1), again = state_at(*workload, INT64_MAX - 1);
+  ASSERT_TRUE(after && again);
+  EXPECT_EQ(after->allocs.size(), load + result->placed);
+  EXPECT_EQ(after->jobs.size(), before->jobs.size() + result->jobs);
+  ASSERT_EQ(after->allocs.size(), again->allocs.size());
+  for (std::size_t i = 0; i < after->allocs.size(); ++i) {
+    EXPECT_EQ(after->allocs[i].id, again->allocs[i].id);
+    EXPECT_EQ(after->allocs[i].node_id, again->allocs[i].node_id);
+  }
+}
+
 TEST(Run, LatencyCountsFromTheDueTime) {
   // A backlog: everything is due at 0, so the last placement has waited for the whole run and the median for half of
   // it.
