@@ -7,6 +7,7 @@
 #include "cli/common.h"
 #include "cli/count_allocations.h"
 #include "cli/html_output.h"
+#include "cli/slowed_stage.h"
 #include "cli/workload_arguments.h"
 #include "io/files.h"
 #include "profile/recorder.h"
@@ -16,9 +17,6 @@
 #include "run/report.h"
 #include "run/runner.h"
 #include "sim/datasets.h"
-#ifdef BERTH_TESTING_SLOWDOWN
-#include "cli/slowed_stage.h"
-#endif
 
 namespace berth::cli {
 namespace {
@@ -30,9 +28,7 @@ struct Arguments {
   std::optional<std::int64_t> workers;
   std::string json, html, csv, hdr, hdr_log, prometheus, google_benchmark;
   bool list = false, stages = false, quiet = false;
-#ifdef BERTH_TESTING_SLOWDOWN
   std::string slowdown;
-#endif
 };
 
 int list_workloads() {
@@ -107,13 +103,8 @@ int run(const Arguments& arguments) {
   std::optional<profile::Recorder> recorder;
   if (arguments.stages) recorder.emplace(profile::calibrate(), profile::RecorderOptions{.detail_every = 1});
   if (recorder) options.observer = &*recorder;
-#ifdef BERTH_TESTING_SLOWDOWN
-  std::optional<SlowedStage> slowed;
-  if (!arguments.slowdown.empty()) {
-    slowed.emplace(arguments.slowdown, recorder ? &*recorder : nullptr);
-    options.observer = &*slowed;
-  }
-#endif
+  const auto slowed = slowed_stage(arguments.slowdown, options.observer);
+  if (slowed) options.observer = slowed.get();
 
   const run::InterruptGuard guard;
   const auto result = run::run_workload(*workload, options);
@@ -173,9 +164,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_flag("--stages", arguments->stages,
                     "report the time of each stage per evaluation; marks every evaluation inside, which costs a few "
                     "percent (`berth profile` says more and costs less)");
-#ifdef BERTH_TESTING_SLOWDOWN
-  command->add_option("--testing-slowdown", arguments->slowdown)->group("");
-#endif
+  add_slowdown(*command, arguments->slowdown);
   command->add_flag("--list", arguments->list, "list the workloads of bench/macro");
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 decisions differ from Nomad's.");
