@@ -96,4 +96,9 @@ std::optional<double> parse_bits(std::string_view text) {
   return std::bit_cast<double>(bits);
 }
 
+std::string same_nan(const json::Value& bits) {
+  const auto value = parse_bits(bits.as_string());
+  return value ? bits_text(*value) : bits.as_string();
+}
+
 }  // namespace berth::conform

@@ -27,4 +27,7 @@ struct CompareOptions {
 [[nodiscard]] std::string bits_text(double value);
 [[nodiscard]] std::optional<double> parse_bits(std::string_view text);
 
+/// Recorded bits as bits_text writes them: all NaN are equal, whatever their sign.
+[[nodiscard]] std::string same_nan(const json::Value& bits);
+
 }  // namespace berth::conform

@@ -12,12 +12,6 @@ namespace {
 
 using json::Value;
 
-/// Recorded bits as bits_text writes them: all NaN are equal, whatever their sign.
-std::string same_nan(const Value& bits) {
-  const auto value = parse_bits(bits.as_string());
-  return value ? bits_text(*value) : bits.as_string();
-}
-
 /// Allocations and the candidates made of them.
 struct Candidates {
   std::vector<model::Allocation> allocs;

@@ -15,9 +15,6 @@ namespace {
 
 double bits_of(const json::Value& text) { return parse_bits(text.as_string()).value_or(0); }
 
-/// The bits of a recorded double as bits_text writes them: all NaN are equal, whatever their sign.
-std::string same_nan(const json::Value& text) { return bits_text(bits_of(text)); }
-
 // R-RANK-105, 106; the array form must give the same bits as the scalar one.
 Outcome replay_numbers(const Vector& v) {
   const double x = bits_of(v.in["x"]);

@@ -16,7 +16,7 @@ namespace berth::model {
 namespace {
 
 using std::chrono::sys_days;
-constexpr std::int64_t kDay = 86'400;
+constexpr std::int64_t kDaySeconds = 86'400;
 
 std::int64_t big_endian(std::string_view data, std::size_t at, std::size_t bytes) {
   std::uint64_t value = 0;
@@ -100,7 +100,7 @@ struct RuleDate {
     const auto last = static_cast<std::int64_t>(
         static_cast<unsigned>(year_month_day_last(std::chrono::year(year), m / std::chrono::last).day()));
     while (day >= last) day -= 7;
-    return (first.time_since_epoch().count() + day) * kDay + at_s;
+    return (first.time_since_epoch().count() + day) * kDaySeconds + at_s;
   }
   static std::int64_t weekday_of(sys_days day) {
     return static_cast<std::int64_t>(std::chrono::weekday(day).c_encoding());
@@ -154,7 +154,7 @@ std::optional<Rule> read_rule(std::string_view text) {
 std::int64_t rule_offset(const Rule& rule, std::int64_t utc_s) {
   if (!rule.begin) return rule.standard_s;
   const std::int64_t local = utc_s + rule.standard_s;
-  const auto date = std::chrono::year_month_day(sys_days(std::chrono::days(local / kDay - (local % kDay < 0))));
+  const auto date = std::chrono::year_month_day(sys_days(std::chrono::days(local / kDaySeconds - (local % kDaySeconds < 0))));
   const int year = static_cast<int>(date.year());
   const std::int64_t begin = rule.begin->local_s(year) - rule.standard_s;
   const std::int64_t end = rule.end->local_s(year) - rule.summer_s;
@@ -220,7 +220,7 @@ std::int64_t TimeZone::offset_s(std::int64_t utc_s) const {
 
 std::int64_t TimeZone::to_utc_s(std::int64_t local_s) const {
   // The offsets a day earlier and later are the ones before and after a change near this time.
-  const std::int64_t before = offset_s(local_s - kDay), later = offset_s(local_s + kDay);
+  const std::int64_t before = offset_s(local_s - kDaySeconds), later = offset_s(local_s + kDaySeconds);
   if (before == later) return local_s - before;
   if (offset_s(local_s - before) == before) return local_s - before;
   if (offset_s(local_s - later) == later) return local_s - later;
