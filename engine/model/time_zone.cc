@@ -154,7 +154,8 @@ std::optional<Rule> read_rule(std::string_view text) {
 std::int64_t rule_offset(const Rule& rule, std::int64_t utc_s) {
   if (!rule.begin) return rule.standard_s;
   const std::int64_t local = utc_s + rule.standard_s;
-  const auto date = std::chrono::year_month_day(sys_days(std::chrono::days(local / kDaySeconds - (local % kDaySeconds < 0))));
+  const auto date =
+      std::chrono::year_month_day(sys_days(std::chrono::days(local / kDaySeconds - (local % kDaySeconds < 0))));
   const int year = static_cast<int>(date.year());
   const std::int64_t begin = rule.begin->local_s(year) - rule.standard_s;
   const std::int64_t end = rule.end->local_s(year) - rule.summer_s;
