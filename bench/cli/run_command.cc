@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct RunArguments {
   WorkloadArguments chosen;
   std::optional<std::int64_t> workers;
   std::string json, html, csv, hdr, hdr_log, prometheus, google_benchmark;
@@ -58,7 +58,7 @@ int list_workloads() {
 }
 
 /// What Nomad was timed at beside its grid; not a workload file, as its evaluations follow from one another.
-int run_others(const Arguments& arguments) {
+int run_others(const RunArguments& arguments) {
   if (!arguments.chosen.options.empty() || !arguments.chosen.strategy.empty())
     return report_error({"berth run", arguments.chosen.options.empty() ? "--strategy" : "--option",
                          "nomad-others compares with what Nomad decides today", "leave it out"},
@@ -83,7 +83,7 @@ int run_others(const Arguments& arguments) {
   return 0;
 }
 
-int run(const Arguments& arguments) {
+int run(const RunArguments& arguments) {
   if (arguments.list) return list_workloads();
   if (auto fine = arguments.chosen.begin("berth run"); !fine) return report_error(fine.error(), 2);
   if (arguments.chosen.workload == "nomad-others") return run_others(arguments);
@@ -146,7 +146,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_run(CLI::App& app, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RunArguments>();
   CLI::App* command = app.add_subcommand("run", "replay a workload and measure it");
   arguments->chosen.add_to(*command);
   add_workers(*command, arguments->workers);
