@@ -157,6 +157,34 @@ void name_filter(const std::map<std::string, std::int64_t>& filtered, GroupAdvic
     if (count > out.filtered_nodes) out.filtered_most = constraint, out.filtered_nodes = count;
 }
 
+std::string no_candidate(const model::Node& node) {
+  return fmt::format("    not a candidate: status {}, {}{}, pool {}, datacenter {}\n", node.status,
+                     node.scheduling_eligibility, node.drain_strategy ? ", draining" : "", node.node_pool,
+                     node.datacenter);
+}
+
+/// Why a node gets nothing of a group that fails nowhere: a system job passes over nodes that it may not use. A service
+/// job with this group alone is refused there for the same reason, and says it.
+std::string reason_alone(const model::ClusterState& state, const model::Registration& registration,
+                         const model::Node& node, const std::string& group, std::int64_t now_ns, std::uint64_t order) {
+  model::Registration alone = only(registration, group);
+  auto job = std::make_shared<model::Job>(*alone.job);
+  job->id += "/alone", job->type = "service";
+  job->task_groups[0].count = 1;
+  alone.job = std::move(job);
+  const model::ClusterState plain = without_preemption(state);
+  sched::DryRun dry_run(plain, alone, now_ns);
+  if (!dry_run.restrict_to(node.id)) return "";
+  const sched::DryRunAnswer answer = dry_run.answer(order);
+  const auto failed = answer.failed.find(group);
+  if (failed == answer.failed.end()) return "";
+  if (failed->second.nodes_evaluated == 0) return no_candidate(node);
+  std::string out;
+  for (const auto& [constraint, n] : failed->second.constraint_filtered)
+    out += fmt::format("    filtered: {}\n", constraint);
+  return out;
+}
+
 }  // namespace
 
 std::vector<GroupAdvice> advise(const Question& question, const model::Registration& registration,
@@ -290,11 +318,12 @@ tl::expected<std::string, std::string> explain(const model::ClusterState& state,
     if (failed != answer.failed.end()) {
       const model::AllocMetric& m = failed->second;
       out += fmt::format("  group \"{}\": refused{}\n", group.name, first ? " afterwards" : "");
-      if (m.nodes_evaluated == 0)
-        out += fmt::format("    not a candidate: status {}, {}{}, pool {}, datacenter {}\n", found->status,
-                           found->scheduling_eligibility, found->drain_strategy ? ", draining" : "", found->node_pool,
-                           found->datacenter);
-      for (const auto& [constraint, n] : m.constraint_filtered) out += fmt::format("    filtered: {}\n", constraint);
+      if (m.nodes_evaluated == 0) out += no_candidate(*found);
+      // With preemption the second look at the node only knows that its class was refused.
+      if (m.constraint_filtered.contains("computed class ineligible"))
+        out += reason_alone(state, registration, *found, group.name, now_ns, order);
+      else
+        for (const auto& [constraint, n] : m.constraint_filtered) out += fmt::format("    filtered: {}\n", constraint);
       for (const auto& [dimension, n] : m.dimension_exhausted) out += fmt::format("    exhausted: {}\n", dimension);
     }
     if (!first && failed == answer.failed.end()) {
@@ -302,6 +331,7 @@ tl::expected<std::string, std::string> explain(const model::ClusterState& state,
                         updates->second.place + updates->second.destructive_update + updates->second.canary > 0;
       out += fmt::format("  group \"{}\": {}\n", group.name,
                          asks ? "nothing is placed here" : "places nothing in this plan");
+      if (asks) out += reason_alone(state, registration, *found, group.name, now_ns, order);
     }
   }
   return out;

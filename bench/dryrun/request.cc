@@ -67,7 +67,10 @@ Result<model::Registration> read_job(const model::ClusterState& state, const jso
 
 std::int64_t newest_time(const model::ClusterState& state) {
   std::int64_t out = 0;
-  for (const model::Node& node : state.nodes) out = std::max(out, node.status_updated_at * base::kSecond);
+  for (const model::Node& node : state.nodes) {
+    std::int64_t at = 0;  // a time past the end of time is none
+    if (!__builtin_mul_overflow(node.status_updated_at, base::kSecond, &at)) out = std::max(out, at);
+  }
   for (const model::Allocation& alloc : state.allocs) out = std::max(out, alloc.modify_time);
   for (const model::Evaluation& eval : state.evals) out = std::max(out, eval.modify_time);
   return out;

@@ -79,6 +79,14 @@ cp "$scratch/out" "$scratch/plan-3.json"
 expect 0 $here/small.json $here/jobs/urgent.json --no-diff
 silent '+ Job: "urgent"'
 
+# Reasons of a node that is looked at alone: also where a second look with preemption only knows the class, and where a
+# system job passes over the node without a failure.
+expect 0 $here/small.json $here/jobs/low.json --no-diff --explain alone
+says '    filtered: ${meta.rack} = r2'
+sed 's/"service"/"system"/; s/"Count": [0-9]*/"Count": 1/' $here/jobs/low.json > "$scratch/system.json"
+expect 0 $here/small.json "$scratch/system.json" --no-diff --explain alone
+says '    filtered: ${meta.rack} = r2'
+
 # An option for earlier behaviour is named beside what was decided with it; one that does not exist is refused.
 expect 0 $here/small.json $here/jobs/urgent.json --option plan_id_length=8 --option preemption_min_delta=1000
 says 'Decided with options other than Nomad'"'"'s of today: preemption_min_delta=1000 plan_id_length=8'

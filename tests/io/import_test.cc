@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "io/cluster_json.h"
 #include "io/export_import.h"
 #include "io/files.h"
 #include "io/json_parse.h"
@@ -195,6 +196,8 @@ TEST(Import, NamesEveryContradiction) {  // R-MODEL-9, 211, 614
       {"negative count", edited("/v1/job/web", {"TaskGroups", "0", "Count"}, -1), true, "a count of -1"},
       {"absurd count", edited("/v1/job/web", {"TaskGroups", "0", "Count"}, std::int64_t{1} << 40), true,
        "job web, group"},
+      {"canaries", edited("/v1/job/web", {"TaskGroups", "0", "Update"}, parse_json(R"({"Canary":2000000000})").value()),
+       true, "2000000000 canaries"},
       {"missing version", lost_version, false, "deployment d1: is active, but version 9 of its job web is not there"},
       {"empty", parse_json("{}").value(), true, "neither nodes nor jobs"},
       {"number", parse_json("5").value(), true, "expected an object"},
@@ -253,6 +256,17 @@ TEST(Import, ReadsARealExport) {
   EXPECT_EQ(done->state.index, 21131u);
   const json::Value written = cluster_to_json(done->state);
   EXPECT_EQ(json::to_text(cluster_to_json(imported(written, true).state)), json::to_text(written));
+}
+
+TEST(JobTable, CountsThatNobodyCouldCarryOutAreRefused) {
+  const auto read = [](const char* group) {
+    return read_job_table(parse_json(std::string(R"([{"ID":"j","TaskGroups":[)") + group + "]}]").value(), "file",
+                          "jobs");
+  };
+  EXPECT_TRUE(read(R"({"Name":"g","Count":10000000})"));
+  const auto count = read(R"({"Name":"g","Count":10000001})");
+  ASSERT_FALSE(count);
+  EXPECT_EQ(count.error().line(), "file:jobs/0/TaskGroups/0: a count of 10000001; a count is at most 10000000");
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 // are compared in the recorded decisions; here are the single rules, by hand.
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "io/json_parse.h"
+#include "model/codec.h"
 #include "model/cron.h"
 #include "model/job_canonical.h"
 #include "model/register_job.h"
@@ -237,6 +239,97 @@ TEST(TasksUpdated, SeparatesInPlaceFromDestructive) {  // R-SCHED-103, 107
   other.meta["b"] = "2";
   EXPECT_TRUE(tasks_updated(stored, other, "g"));
   EXPECT_TRUE(tasks_updated(stored, stored, "missing"));
+}
+
+/// Every field that no recorded vector changes alone (section 6c of the specification).
+constexpr const char* kEverything = R"({"ID":"j","Type":"service","TaskGroups":[{"Name":"g","Count":1,
+  "Consul":{"Namespace":"n","Cluster":"c","Partition":"p"},
+  "Networks":[{"Mode":"bridge","Device":"eth0","IP":"10.0.0.1","Hostname":"h",
+    "DNS":{"Servers":["s"],"Searches":["t"],"Options":["o"]},"CNI":{"Args":{"a":"b"}},
+    "DynamicPorts":[{"Label":"http","Value":20001,"To":80,"HostNetwork":"default"}]}],
+  "Volumes":{"v":{"Name":"v","Type":"host","Source":"s","ReadOnly":false,"Sticky":false,"AccessMode":"a",
+    "AttachmentMode":"m","MountOptions":{"FSType":"ext4","MountFlags":["x","y"]},"PerAlloc":false}},
+  "Services":[{"Name":"web","PortLabel":"http","Cluster":"c","Connect":{"Native":false,
+    "Gateway":{"Proxy":{"ConnectTimeout":5},"Ingress":{"Listeners":[{"Port":1}]}},
+    "SidecarService":{"Port":"p"},
+    "SidecarTask":{"Name":"n","Driver":"d","User":"u","Config":{"a":1},"Env":{"a":"b"},"Meta":{"a":"b"},
+      "KillTimeout":1,"LogConfig":{"MaxFiles":1},"ShutdownDelay":1,"KillSignal":"s",
+      "VolumeMounts":[{"Volume":"v"}],"Identities":[{"Name":"i"}],"Resources":{"CPU":5}}}}],
+  "Tasks":[{"Name":"t","Driver":"exec","Consul":{"Namespace":"n","Cluster":"c","Partition":"p"},
+    "Vault":{"Role":"r","Namespace":"n","Cluster":"c","Env":false,"DisableFile":false,"ChangeMode":"m",
+      "ChangeSignal":"s","AllowTokenExpiration":false},
+    "Templates":[{"SourcePath":"s","DestPath":"d","EmbeddedTmpl":"t","ChangeMode":"m","ChangeSignal":"s","Once":false,
+      "Splay":1,"Perms":"6","Uid":1,"Gid":1,"LeftDelim":"l","RightDelim":"r","Envvars":false,"VaultGrace":1,
+      "ErrMissingKey":false,"Wait":{"Min":1,"Max":2},
+      "ChangeScript":{"Command":"c","Args":["a"],"Timeout":1,"FailOnError":false,"RunOnFirstRender":false}}],
+    "VolumeMounts":[{"Volume":"v","Destination":"d","ReadOnly":false,"PropagationMode":"p","SELinuxLabel":"z"}],
+    "CSIPluginConfig":{"ID":"i","Type":"node","MountDir":"m","StagePublishBaseDir":"s","HealthTimeout":1},
+    "Resources":{"CPU":1,"MemoryMB":1,"Devices":[{"Name":"gpu","Count":1,
+      "Constraints":[{"LTarget":"l","RTarget":"r","Operand":"="}]}]}}]}]})";
+
+void change_leaf(json::Value& value) {
+  if (value.is_bool())
+    value = !value.as_bool();
+  else if (value.is_number())
+    value = value.as_int() + 1;
+  else
+    value = value.as_string() + "x";
+}
+
+json::Value* leaf_at(json::Value& document, std::string_view path) {  // steps separated by blanks
+  json::Value* at = &document;
+  for (const std::string_view step : base::split(path, ' '))
+    at = at->is_array() ? &at->items()[static_cast<std::size_t>(*base::parse_int64(step))] : at->find(step);
+  return at;
+}
+
+std::size_t leaves_tried(const std::string& path, bool destructive) {  // 1, or one per leaf below the path
+  json::Value document = parsed(kEverything);
+  json::Value* at = leaf_at(document, path);
+  EXPECT_TRUE(at) << path;
+  if (!at) return 0;
+  const json::Value& value = *at;
+  std::size_t tried = 0;
+  for (const json::Member& member : value.members()) tried += leaves_tried(path + " " + member.key, destructive);
+  for (std::size_t i = 0; i < value.items().size(); ++i)
+    tried += leaves_tried(path + " " + std::to_string(i), destructive);
+  if (value.is_object() || value.is_array()) return tried;
+  Job stored, other;
+  EXPECT_TRUE(from_json(document, stored));
+  change_leaf(*at);
+  EXPECT_TRUE(from_json(document, other));
+  EXPECT_EQ(tasks_updated(stored, other, "g"), destructive) << path;
+  return 1;
+}
+
+TEST(TasksUpdated, EveryDetailCountsByItself) {  // R-SCHED-103 to 106
+  const std::string group = "TaskGroups 0 ", task = "TaskGroups 0 Tasks 0 ", network = group + "Networks 0 ";
+  std::size_t tried = 0;
+  for (const std::string& path :
+       {network + "DNS", network + "CNI Args", network + "Mode", network + "Hostname", network + "DynamicPorts 0 To",
+        network + "DynamicPorts 0 HostNetwork", group + "Volumes v", group + "Services 0 PortLabel",
+        group + "Services 0 Cluster", group + "Services 0 Connect", group + "Consul Partition",
+        group + "Consul Cluster", task + "Consul Partition", task + "Consul Cluster", task + "Vault",
+        task + "Templates 0", task + "VolumeMounts 0", task + "CSIPluginConfig", task + "Resources Devices 0"})
+    tried += leaves_tried(path, true);
+  EXPECT_GE(tried, 75U);
+}
+
+TEST(TasksUpdated, WhatIsNotComparedIsUpdatedInPlace) {  // R-SCHED-104, 105, 107
+  const std::string group = "TaskGroups 0 ", task = "TaskGroups 0 Tasks 0 ", network = group + "Networks 0 ";
+  for (const std::string& path : {network + "Device", network + "IP", network + "DynamicPorts 0 Value",
+                                  group + "Consul Namespace", task + "Consul Namespace", group + "Count"})
+    EXPECT_EQ(leaves_tried(path, false), 1U) << path;
+  json::Value document = parsed(kEverything);
+  Job stored, other;
+  ASSERT_TRUE(from_json(document, stored));
+  document.find("TaskGroups")->items()[0].erase("Consul");  // adding or removing the block is no difference
+  document.find("TaskGroups")->items()[0].find("Tasks")->items()[0].erase("Consul");
+  json::Value& flags = *leaf_at(document, group + "Volumes v MountOptions MountFlags");
+  std::swap(flags.items()[0], flags.items()[1]);  // a set
+  ASSERT_TRUE(from_json(document, other));
+  EXPECT_FALSE(tasks_updated(stored, other, "g"));
+  EXPECT_FALSE(tasks_updated(other, stored, "g"));
 }
 
 struct CronCase {
