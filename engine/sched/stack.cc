@@ -45,6 +45,7 @@ void GenericStack::count(std::vector<Count>& counts, std::uint32_t what, std::in
 void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   snapshot_ = &snapshot;
   plan_ = &plan;
+  full_group_ = nullptr;
   fixed_ = scratch_.options.compat == model::Compat::fixed;
   job_ = spread_job_ = nullptr;
   given_.clear();
@@ -353,13 +354,18 @@ GenericStack::GroupView& GenericStack::view(std::uint32_t group) {
   return v;
 }
 
-void GenericStack::reach(std::uint32_t position) {
+/// Nothing is known of the node there yet.
+void GenericStack::take_position(std::uint32_t position) {
   const NodeRow row = nodes_->rows[order_.at(position)];
   const tables::NodeCapacity& capacity = snapshot_->nodes.capacity(row);
   positions_[position] = {row, capacity.computed_class_code, capacity.class_code, kUnknown};
   scratch_.mark(row).position = position;
   for (GroupView& v : views_)
     if (v.group) v.cells[position].group_checks = v.cells[position].fit = kUnknown;
+}
+
+void GenericStack::reach(std::uint32_t position) {
+  take_position(position);
   frontier_ = position + 1;
 }
 
@@ -564,8 +570,15 @@ double GenericStack::final_of(std::uint32_t index, const GroupView& v, const Cel
 bool GenericStack::rank(std::uint32_t index, GroupView& v, double& final_score) {
   const Position& position = positions_[index];
   if (v.cells[index].fit == kUnknown) decide_fit(position, v, v.cells[index]);
-  if (options_.evict && is_outdone(index, v, final_score)) return true;
-  const EvictOption* evicting = options_.evict ? &decide_evicting(index, v) : nullptr;
+  const EvictOption* evicting = nullptr;
+  if (options_.evict) {
+    tables::EvictionBound room;
+    if (v.cells[index].fit == kFail) {
+      room = room_by_eviction(position.row, snapshot_->nodes.capacity(position.row), *v.group);
+      if (is_outdone(index, v, room, final_score)) return true;
+    }
+    evicting = &decide_evicting(index, v, room);
+  }
   const Cell& cell = evicting ? evicting->cell : v.cells[index];
   if (cell.fit == kFail) {
     if (cell.dimension == kDimensionInvalidNode || cell.dimension == kDimensionPortCollision) ++port_events_;
@@ -632,7 +645,15 @@ std::optional<Selected> GenericStack::select(std::uint32_t group_index, const Se
   if (index_serves(v))
     if (auto found = select_by_index(v)) return found;  // else a pass counts why there is none
   leave_index();
-  if (options.then_evict && full(v)) return std::nullopt;
+  const bool was_full = std::exchange(full_group_, nullptr) == v.group;
+  if (options.then_evict && full(v)) {
+    full_group_ = v.group;
+    return std::nullopt;
+  }
+  if (was_full && options.evict && bounds_serve(v)) {
+    plain_.left = true;  // verdicts were given without it
+    return select_by_bounds(v);
+  }
   if (!plain_.left && plain_group(v, options) && (!spread_group_ || fill_spread_tables())) {
     current_ = &v;
     return select_plain(v);

@@ -190,6 +190,7 @@ class GenericStack {
   void count_own(tables::AllocRow alloc, int sign);
   template <class Visit>
   void each_plan_entry(Visit visit);
+  void take_position(std::uint32_t position);
   void reach(std::uint32_t position);
   bool feasible(std::uint32_t position, GroupView& view);
   [[nodiscard]] bool is_special(tables::NodeRow row, const tables::CompiledGroup& group) const;
@@ -249,8 +250,13 @@ class GenericStack {
     std::span<const tables::AllocRow> victims;
     double preemption = 0;  // score component; 0 without victims
   };
-  const EvictOption& decide_evicting(std::uint32_t position, const GroupView& view);
-  bool is_outdone(std::uint32_t position, const GroupView& view, double& bound);
+  const EvictOption& decide_evicting(std::uint32_t position, const GroupView& view,
+                                     const tables::EvictionBound& room = {});
+  bool is_outdone(std::uint32_t position, const GroupView& view, const tables::EvictionBound& room, double& bound);
+  [[nodiscard]] std::int64_t highest_evicted() const;
+  double best_preemption(const tables::EvictionBound& room, std::int32_t least);
+  [[nodiscard]] tables::EvictionBound room_by_eviction(tables::NodeRow row, const tables::NodeCapacity& capacity,
+                                                       const tables::CompiledGroup& group) const;
   [[nodiscard]] const EvictOption& evict_option(std::uint32_t position) const;
   void evict_plain(const Position& position, const GroupView& view, Cell& cell);
   [[nodiscard]] bool has_preemptible(tables::NodeRow row) const;
@@ -286,6 +292,16 @@ class GenericStack {
   void filter(const Position& position, std::uint32_t reason);
   void exhaust(const Position& position, std::uint32_t dimension);
   void load_own_allocs();
+
+  // All of them by bounds (stack_bounds.cc).
+  struct Bounds {
+    std::vector<double> of_candidate;  // beside ReadyNodes::candidates
+    std::vector<std::uint8_t> class_passes;
+    std::vector<std::pair<double, double>> inverses;  // beside ReadyNodes::capacities: of cpu, of memory
+  };
+  [[nodiscard]] bool bounds_serve(const GroupView& view) const;
+  void bound_options(GroupView& view);
+  [[nodiscard]] std::optional<Selected> select_by_bounds(GroupView& view);
 
   // The plain path (stack_plain.cc).
   struct PlainParts {
@@ -495,6 +511,8 @@ class GenericStack {
   };
   std::span<NodeScore> node_scores_;  // room for score records
 
+  const tables::CompiledGroup* full_group_ = nullptr;  // for whom the last Select found no room by full()
+  Bounds bounds_;
   bool evicting_ = false;                   // the option being built may have victims
   std::vector<EvictOption> evict_options_;  // of this Select, in visiting order
   std::vector<tables::AllocRow> victims_;   // of the option being built (V)
@@ -503,8 +521,12 @@ class GenericStack {
   preempt::Victims chosen_;
   std::map<std::pair<tables::JobKeyRow, tables::Symbol>, std::int64_t> preempted_;  // fixed: by the plan, per group
   preempt::Scratch preempt_scratch_;
-  static constexpr std::size_t kVictimMemos = 64;
-  std::array<std::pair<std::int32_t, double>, kVictimMemos> single_victim_memo_{};  // priority and preemption score
+  /// Preemption scores met lately, by the highest priority and the sum of those that would go.
+  struct PreemptionMemo {
+    std::int64_t highest = 0, sum = 0;
+    double score = 0;
+  };
+  std::array<PreemptionMemo, 64> preemption_memo_{};
 };
 
 /// The finished allocations of a node that the plan lists again: they hold cores and volumes, nothing else

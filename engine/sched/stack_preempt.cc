@@ -124,6 +124,7 @@ void GenericStack::prefetch_evicting(std::uint32_t position) {
   const tables::NodeTable& nodes = snapshot_->nodes;
   const NodeRow later = row_at(position + 2), next = row_at(position + 1);
   nodes.use.prefetch(later);
+  if (!nodes.eviction.empty()) nodes.eviction.prefetch(later);
   nodes.fixed->capacity.prefetch(later);
   if (const AllocRow head = nodes.use[next].alloc_head; head != kNoRow) {
     snapshot_->allocs.next_on_node.prefetch(head);
@@ -272,24 +273,52 @@ void GenericStack::evict_plain(const Position& position, const GroupView& v, Cel
   score(position, v, cell, use, true);
 }
 
+/// What eviction can do on a node for a plain group, from the node's figures alone (R-PREEMPT-403 to 407).
+tables::EvictionBound GenericStack::room_by_eviction(NodeRow row, const tables::NodeCapacity& capacity,
+                                                     const CompiledGroup& group) const {
+  const tables::NodeTable& nodes = snapshot_->nodes;
+  // With an overlay, some of what runs is the job's own or is leaving already; a system job's own have none.
+  if (fixed_ || !config_.plain_path || scratch_.overlay(row) || is_special(row, group) ||
+      (system_ && snapshot_->jobs.keys[job_->key].alloc_head != kNoRow))
+    return {};
+  const tables::NodeUse& use = nodes.use[row];
+  const tables::Amounts whole{capacity.cpu_mhz, capacity.memory_mb, capacity.disk_mb};
+  return bound_eviction(nodes.eviction_levels(row), whole.without({use.cpu_mhz, use.memory_mb, use.disk_mb}),
+                        {group.cpu_mhz, group.memory_mb, group.disk_mb}, highest_evicted(), use.least_priority,
+                        use.most_priority);
+}
+
+/// The highest priority that may be evicted (R-PREEMPT-204, R-SEED-80).
+std::int64_t GenericStack::highest_evicted() const { return job_->priority - scratch_.options.preemption_min_delta; }
+
+/// A preemption score that no choice of victims exceeds of which one has the priority of `room` or a higher one, which
+/// are as many, and of which none has less than `least`. The net priority (R-PREEMPT-701) of q, the highest, and k - 1
+/// of priority p is q + (q + (k - 1) p) / q, which grows with k, and with q as long as (k - 1) p is below q^2; up to
+/// half of that is used, so that a step of q by 1 is worth more than any rounding.
+double GenericStack::best_preemption(const tables::EvictionBound& room, std::int32_t least) {
+  const std::int64_t highest = room.priority;
+  const std::int64_t others = room.victims == 1 ? 0 : std::min(room.victims - 1, highest * highest / 2 / least);
+  const std::int64_t sum = highest + others * least;
+  PreemptionMemo& memo = preemption_memo_[static_cast<std::uint64_t>(highest * 31 + sum) % preemption_memo_.size()];
+  if (memo.highest != highest || memo.sum != sum)
+    memo = {
+        highest, sum,
+        rank::preemption_score(static_cast<double>(highest) + static_cast<double>(sum) / static_cast<double>(highest))};
+  return memo.score;
+}
+
 /// Whether eviction is sure to make room on the node, and yet the option is behind those that are listed so far,
-/// whoever goes. Answered from the node's figures alone. `bound` is a score the option does not exceed: binpack counts
-/// the victims (R-RANK-647), and none is better to evict than a single one of the least priority. Where a score of 0 or
-/// less would be set aside (R-RANK-411), only for options that are sure to be above.
-bool GenericStack::is_outdone(std::uint32_t index, const GroupView& v, double& bound) {
+/// whoever goes. `bound` is a score the option does not exceed: binpack counts the victims (R-RANK-647), and none are
+/// better to evict than best_preemption() says. Where a score of 0 or less would be set aside (R-RANK-411), only for
+/// options that are sure to be above.
+bool GenericStack::is_outdone(std::uint32_t index, const GroupView& v, const tables::EvictionBound& room,
+                              double& bound) {
   const Position& position = positions_[index];
   const CompiledGroup& group = *v.group;
   const tables::NodeUse& use = snapshot_->nodes.use[position.row];
-  const tables::NodeCapacity& capacity = snapshot_->nodes.capacity(position.row);
+  if (room.room != tables::Room::sure || top_.size() < rank::TopScores::kCapacity || use.least_priority < 1)
+    return false;
   Cell cell = v.cells[index];
-  if (fixed_ || !config_.plain_path || cell.fit != kFail || top_.size() < rank::TopScores::kCapacity ||
-      scratch_.overlay(position.row) || is_special(position.row, group))
-    return false;
-  // All may go, none is the job's own, and with all of them gone there is room (R-PREEMPT-403 to 405).
-  if (use.alloc_count == 0 || use.least_priority < 1 ||
-      job_->priority - use.most_priority < scratch_.options.preemption_min_delta || capacity.cpu_mhz < group.cpu_mhz ||
-      capacity.memory_mb < group.memory_mb || capacity.disk_mb < group.disk_mb)
-    return false;
   if (cell.dimension == kDimensionMaxAllocs)
     score(position, v, cell, {});
   else
@@ -297,21 +326,19 @@ bool GenericStack::is_outdone(std::uint32_t index, const GroupView& v, double& b
           {use.cpu_mhz + group.cpu_mhz, use.memory_mb + group.memory_mb, use.disk_mb + group.disk_mb});
   const bool sure_above_zero = cell.binpack > 0 && cell.appended == 1 && !spread_group_ && !is_penalised(position.row);
   if (!config_.exhaustive && !sure_above_zero) return false;
-  auto& [of, preemption] = single_victim_memo_[static_cast<std::uint32_t>(use.least_priority) % kVictimMemos];
-  if (of != use.least_priority) {
-    const std::int64_t least = of = use.least_priority;
-    preemption = rank::preemption_score(rank::net_priority(std::span(&least, 1)));
-  }
+  const double preemption = best_preemption(room, use.least_priority);
   bound = final_of(index, v, cell, &preemption);
   return !top_.would_keep(bound);
 }
 
-const GenericStack::EvictOption& GenericStack::decide_evicting(std::uint32_t index, const GroupView& v) {
+const GenericStack::EvictOption& GenericStack::decide_evicting(std::uint32_t index, const GroupView& v,
+                                                               const tables::EvictionBound& room) {
   const Position& position = positions_[index];
   EvictOption& option = evict_options_.emplace_back();
   option.position = index;
   option.cell = v.cells[index];
-  if (option.cell.fit != kFail || !error_.empty() || !has_preemptible(position.row)) return option;
+  if (option.cell.fit != kFail || room.room == tables::Room::none || !error_.empty() || !has_preemptible(position.row))
+    return option;
   if (is_special(position.row, *v.group)) {
     evicting_ = true;
     decide_fit_special(position, v, option.cell);

@@ -98,7 +98,7 @@ std::optional<Selected> GenericStack::select_node(NodeRow row, std::uint32_t gro
   std::span<const tables::AllocRow> victims;
   if (node_cell_->fit == kFail && options_.evict && error_.empty()) {
     const base::StageScope preempting(base::Stage::preempt);
-    const EvictOption& evicting = decide_evicting(0, v);
+    const EvictOption& evicting = decide_evicting(0, v, room_by_eviction(row, capacity, group));
     node_cell_ = &evicting.cell;
     victims = evicting.victims;
   }

@@ -58,6 +58,33 @@ bool walk(const Snapshot& state, NodeRow node, AllocRow head, bool ended, NodeUs
   return true;
 }
 
+/// Levels of what evicting would free: as a walk over what runs gives them. The last one's priority is a bound.
+void check_eviction(const Snapshot& state, NodeRow node, Problems& problems) {
+  EvictionLevels sum;
+  for (AllocRow row = state.nodes.use[node].alloc_head; row != kNoRow; row = state.allocs.next_on_node[row]) {
+    if (state.allocs.job[row] == kNoRow) continue;
+    const ResourceShape& shape = state.allocs.shape_of(row);
+    sum.add(static_cast<std::int32_t>(state.jobs.versions[state.allocs.job[row]]->priority),
+            {shape.cpu_mhz, shape.memory_mb, shape.disk_mb});
+  }
+  const EvictionLevels noted = state.nodes.eviction_levels(node);
+  if (sum.unsure != 0 || noted.unsure != 0) return;
+  for (std::size_t i = 0; i < EvictionLevels::kLevels; ++i) {
+    const EvictionLevels::Level &is = noted.levels[i], &should = sum.levels[i];
+    const bool last = i + 1 == EvictionLevels::kLevels;
+    if (is.cpu_mhz == should.cpu_mhz && is.memory_mb == should.memory_mb && is.disk_mb == should.disk_mb &&
+        (last ? is.priority <= should.priority : is.priority == should.priority))
+      continue;
+    add(problems, "node row {}: eviction level {} is of priority {}, {} MHz, {} MiB and should be {}, {}, {}", node, i,
+        is.priority, is.cpu_mhz, is.memory_mb, should.priority, should.cpu_mhz, should.memory_mb);
+  }
+  if (noted.largest_cpu_mhz < sum.largest_cpu_mhz || noted.largest_memory_mb < sum.largest_memory_mb ||
+      noted.largest_disk_mb < sum.largest_disk_mb)
+    add(problems, "node row {}: an allocation holds {} MHz, {} MiB, {} MiB disk, at most {}, {}, {} is noted", node,
+        sum.largest_cpu_mhz, sum.largest_memory_mb, sum.largest_disk_mb, noted.largest_cpu_mhz, noted.largest_memory_mb,
+        noted.largest_disk_mb);
+}
+
 template <class Column>
 void check_length(const char* table, const char* column, const Column& values, std::size_t size, Problems& problems) {
   if (values.size() != size) add(problems, "{}: column {} has {} rows, not {}", table, column, values.size(), size);
@@ -87,6 +114,7 @@ void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
   if (use.most_priority < sum.most_priority)
     add(problems, "node row {}: an allocation has priority {}, at most {} is noted", row, sum.most_priority,
         use.most_priority);
+  check_eviction(state, row, problems);
   const NodeCapacity& capacity = n.capacity(row);
   same("fit.cpu_free", n.fit.cpu_free[row], static_cast<float>(capacity.cpu_mhz - use.cpu_mhz));
   same("fit.memory_free", n.fit.memory_free[row], static_cast<float>(capacity.memory_mb - use.memory_mb));
@@ -107,6 +135,7 @@ Problems check_node_table(const Snapshot& state) {
   check_length("nodes", "spec", n.fixed->spec, size, problems);
   check_length("nodes", "capacity", n.fixed->capacity, size, problems);
   check_length("nodes", "use", n.use, size, problems);
+  if (!n.eviction.empty()) check_length("nodes", "eviction", n.eviction, size, problems);
   for (const auto* column :
        {&n.fit.cpu_free, &n.fit.memory_free, &n.fit.disk_free, &n.fit.cpu_scale, &n.fit.memory_scale})
     check_length("nodes", "fit", *column, size, problems);

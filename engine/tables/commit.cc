@@ -307,6 +307,7 @@ void Commit::set_scheduler_config(std::optional<model::SchedulerConfiguration> c
   auto cold = std::make_shared<ColdState>(*store_.current_.cold);
   cold->scheduler_config = std::move(config);
   store_.current_.cold = std::move(cold);
+  if (store_.current_.nodes.eviction.empty() && store_.may_rank_victims()) store_.keep_eviction(kNoRow);
 }
 
 void Commit::set_table_index(bool nodes, std::uint64_t index) {

@@ -28,6 +28,7 @@
 #include "base/uuid.h"
 #include "model/node.h"
 #include "tables/cow.h"
+#include "tables/eviction_levels.h"
 #include "tables/row_log.h"
 #include "tables/symbols.h"
 
@@ -51,9 +52,6 @@ struct alignas(64) NodeCapacity {
   std::uint8_t has_cores = 0;        ///< some usable core is left after reservations (R-RANK-524)
 };
 static_assert(sizeof(NodeCapacity) == 64);
-
-/// Above every job's priority (R-MODEL-231 has their range); its negative is below.
-inline constexpr std::int32_t kNoPriority = std::numeric_limits<std::int32_t>::max();
 
 /// What runs on a node: sums over its allocations that are not client-terminal (R-RANK-533). One cache line.
 /// Ended allocations have a chain of their own, so that walking what runs costs what runs, however long the history.
@@ -134,6 +132,7 @@ struct NodeTable {
   CowVector<std::uint8_t, 1024> state;
   CowVector<NodeUse> use;
   FitColumns fit;
+  CowVector<EvictionLevels> eviction;  ///< empty until it says more than `use` or the configuration asks for it
   std::uint64_t use_changes = 0;       ///< entries of `use_log` when this state was current
   std::uint64_t epoch = 0;             ///< changes whenever the set of ready nodes or a static column changes
   std::uint64_t static_epoch = 0;      ///< changes whenever a static column changes
@@ -157,6 +156,14 @@ struct NodeTable {
            (static_cast<std::uint8_t>(NodeStatus::ready) | kEligible);
   }
   [[nodiscard]] const NodeCapacity& capacity(NodeRow row) const { return fixed->capacity[row]; }
+  /// What evicting would free there. Without the column all that runs on a node is of one priority, or of no known job.
+  [[nodiscard]] EvictionLevels eviction_levels(NodeRow row) const {
+    if (!eviction.empty()) return eviction[row];
+    EvictionLevels out;
+    const NodeUse& u = use[row];
+    if (u.least_priority != kNoPriority) out.add(u.least_priority, {u.cpu_mhz, u.memory_mb, u.disk_mb});
+    return out;
+  }
   [[nodiscard]] const NodeSpec& spec(NodeRow row) const { return *fixed->spec[row]; }
   [[nodiscard]] base::Uuid id(NodeRow row) const { return fixed->id[row]; }
   [[nodiscard]] const KeyedColumn& column(ColumnId id) const { return fixed->columns[id]; }

@@ -89,6 +89,7 @@ NodeRow StateStore::new_node_row(base::Uuid id) {
     fixed.use_log = std::make_shared<RowLog>(2 * fixed.use_log->size(), current_.nodes.use_changes);
   current_.nodes.state.push_back(kGone);
   current_.nodes.use.push_back({});
+  if (!current_.nodes.eviction.empty()) current_.nodes.eviction.push_back({});
   current_.nodes.fit.cpu_free.push_back(0);
   current_.nodes.fit.memory_free.push_back(0);
   current_.nodes.fit.disk_free.push_back(0);
@@ -399,12 +400,53 @@ void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
   if ((sign > 0 || use.claim_allocs > 0) && claims_volumes(job, a.group[row])) use.claim_allocs += step;
   if (shape.ports || !shape.cores.empty()) current_.nodes.special_allocs += step;
 
-  if (sign > 0) return add_priority(use, job);
-  // The highest one is a bound: it is looked for anew only when the lowest one is.
-  if (job == kNoRow || priority_of(job) != use.least_priority || --use.least_count > 0) return;
-  use.least_priority = kNoPriority, use.most_priority = -kNoPriority;
-  for (AllocRow other = use.alloc_head; other != kNoRow; other = a.next_on_node[other])
-    if (other != row) add_priority(use, a.job[other]);
+  if (sign > 0) {
+    add_priority(use, job);
+  } else if (job != kNoRow && priority_of(job) == use.least_priority && --use.least_count == 0) {
+    // The highest one is a bound: it is looked for anew only when the lowest one is.
+    use.least_priority = kNoPriority, use.most_priority = -kNoPriority;
+    for (AllocRow other = use.alloc_head; other != kNoRow; other = a.next_on_node[other])
+      if (other != row) add_priority(use, a.job[other]);
+  }
+  if (!current_.nodes.eviction.empty() || use.least_priority < use.most_priority || may_rank_victims())
+    count_eviction(use, row, sign);
+}
+
+bool StateStore::may_rank_victims() const {
+  const auto& config = current_.cold->scheduler_config;
+  return config &&
+         (config->preemption_config.service_scheduler_enabled || config->preemption_config.batch_scheduler_enabled);
+}
+
+EvictionLevels StateStore::eviction_levels(const NodeUse& use, AllocRow without) const {
+  const AllocTable& a = current_.allocs;
+  EvictionLevels out;
+  for (AllocRow row = use.alloc_head; row != kNoRow; row = a.next_on_node[row]) {
+    if (row == without || a.job[row] == kNoRow) continue;
+    const ResourceShape& shape = a.shape_of(row);
+    out.add(priority_of(a.job[row]), {shape.cpu_mhz, shape.memory_mb, shape.disk_mb});
+  }
+  return out;
+}
+
+void StateStore::keep_eviction(AllocRow without) {
+  for (NodeRow node = 0; node < current_.nodes.size(); ++node)
+    current_.nodes.eviction.push_back(eviction_levels(current_.nodes.use[node], without));
+}
+
+void StateStore::count_eviction(const NodeUse& use, AllocRow row, int sign) {
+  const AllocTable& a = current_.allocs;
+  CowVector<EvictionLevels>& eviction = current_.nodes.eviction;
+  const AllocRow leaving = sign < 0 ? row : kNoRow;
+  if (eviction.empty()) return keep_eviction(leaving);
+  if (a.job[row] == kNoRow) return;
+  const ResourceShape& shape = a.shape_of(row);
+  const Amounts held{shape.cpu_mhz, shape.memory_mb, shape.disk_mb};
+  EvictionLevels& levels = eviction.edit(a.node[row]);
+  if (sign > 0)
+    levels.add(priority_of(a.job[row]), held);
+  else if (!levels.remove(priority_of(a.job[row]), held))
+    levels = eviction_levels(use, leaving);
 }
 
 /// Puts the row at the head of the node's chain of live or of ended allocations.
@@ -550,7 +592,7 @@ JobKeyRow StateStore::job_key(std::string_view job_namespace, std::string_view j
 std::size_t StateStore::bytes() const {
   const NodeTable& n = current_.nodes;
   const AllocTable& a = current_.allocs;
-  std::size_t out = n.state.bytes() + n.use.bytes() + n.fixed->id.bytes() + n.fixed->spec.bytes() +
+  std::size_t out = n.state.bytes() + n.use.bytes() + n.eviction.bytes() + n.fixed->id.bytes() + n.fixed->spec.bytes() +
                     n.fixed->capacity.bytes() + n.fit.cpu_free.bytes() * 5 +
                     n.fixed->by_id->capacity() * sizeof(NodeRow);
   for (const KeyedColumn& column : n.fixed->columns) out += column.codes.bytes() + column.values.bytes();

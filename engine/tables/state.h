@@ -183,6 +183,14 @@ class StateStore {
   /// One live allocation more (1) or less (-1) on its node, with what its row says; less: before the row changes.
   void count_use(NodeUse& use, AllocRow row, int sign);
   void add_priority(NodeUse& use, JobRow job) const;
+  /// As count_use(), for NodeTable::eviction.
+  void count_eviction(const NodeUse& use, AllocRow row, int sign);
+  /// Makes that column, from all live allocations but `without`.
+  void keep_eviction(AllocRow without);
+  /// Whether the configuration lets service or batch jobs evict, who choose between nodes by whom they evict there.
+  [[nodiscard]] bool may_rank_victims() const;
+  /// Levels of all live allocations on the node's chain but `without`.
+  [[nodiscard]] EvictionLevels eviction_levels(const NodeUse& use, AllocRow without) const;
   [[nodiscard]] std::int32_t priority_of(JobRow job) const;
   void link_on_node(NodeUse& use, AllocRow row, bool ended);
   void unlink_on_node(NodeUse& use, AllocRow row);

@@ -213,6 +213,61 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
   EXPECT_GT(evicted, 0U);
 }
 
+TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-201 to 204, 403 to 407, 701 to 703
+  std::size_t evicted = 0, several = 0, failed = 0;
+  for (std::uint64_t seed = 1; seed <= testing::rounds(80, 8); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    model::ClusterState state;
+    model::SchedulerConfiguration& config = state.scheduler_config.emplace();
+    config.preemption_config = {false, false, true, true};
+    config.scheduler_algorithm = seed % 3 == 0 ? "spread" : "binpack";
+    const auto nodes = static_cast<std::uint32_t>(pick(random, 5, 90));
+    for (std::uint32_t i = 0; i < nodes; ++i) {
+      state.nodes.push_back(node(random, i, 7, true));
+      if (seed % 4 == 0 && i % 9 == 2) state.nodes.back().node_max_allocs = pick(random, 1, 4);
+    }
+    state.index = random() % 100000;
+    World world(random, 0, 1);
+    world.store.load(state);
+    Scratch scratch, general_scratch;
+    GenericScheduler scheduler(scratch), general(general_scratch);
+    general.set_plain_path(false);
+    const bool exhaustive = seed % 2 == 0;
+    scheduler.set_exhaustive(exhaustive);
+    general.set_exhaustive(exhaustive);
+    // Sizes that differ leave many ties or few; the last jobs need several victims, or find no node large enough.
+    const std::int64_t sizes = pick(random, 1, 4), priorities = pick(random, 1, 10);
+    for (int round = 0; round < 22; ++round) {
+      const bool fills = round < 14;
+      const std::int64_t priority = fills ? pick(random, 1, priorities) * 5 : 60 + pick(random, 0, 40);
+      auto asked = std::make_shared<model::Job>(
+          *job(random, "job" + std::to_string(round), false, fills ? nodes : pick(random, 1, 4), priority));
+      asked->type = "service";
+      model::TaskGroup& group = asked->task_groups.front();
+      if (pick(random, 0, 3) != 0) group.affinities.clear();
+      group.tasks.front().resources->cpu = fills ? 400 * pick(random, 1, sizes) : 500 * pick(random, 1, 13);
+      group.tasks.front().resources->memory_mb = fills ? 256 : 64 * pick(random, 1, 100);
+      world.ask(random, asked);
+      const tables::Snapshot snapshot = world.store.snapshot();
+      EvalResult a, b;
+      IdStream ids_a(seed), ids_b(seed);
+      scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_a, a);
+      general.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_b, b);
+      ASSERT_EQ(decisions({snapshot, scratch}, a, world.eval), decisions({snapshot, general_scratch}, b, world.eval))
+          << "round " << round;
+      failed += !fills && a.any_failed();
+      several += a.plan.stops.size() > a.plan.allocs.size();
+      plan::ApplyResult applied;
+      plan::apply(world.store, a.plan, snapshot.index + 4, false, applied);
+      evicted += applied.stopped;
+    }
+  }
+  EXPECT_GT(evicted, 100U);
+  EXPECT_GT(several, 10U);
+  EXPECT_GT(failed, 10U);
+}
+
 TEST(Select, TheIndexAnswersLikeAPassOverAllNodes) {
   std::size_t deferred = 0, failed = 0, evicted = 0, replaced = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(60); ++seed) {
