@@ -23,6 +23,7 @@
 #include "rank/fit.h"
 #include "rank/network_index.h"
 #include "sched/node_index.h"
+#include "sched/port_conflicts.h"
 #include "sched/strategy_fit.h"
 
 namespace berth::sched {
@@ -196,6 +197,7 @@ struct Scratch {
   std::vector<ReadyNodes> ready;  ///< by base set id
   std::vector<NodeMark> marks;    ///< by node row
   std::deque<NodeIndex> indexes;  ///< by base set id, as far as asked for
+  PortConflicts port_conflicts;
   std::vector<NodeOverlay> overlays;
   std::uint32_t epoch = 0;
   std::vector<std::uint32_t> constraint_reason;  ///< reason id by constraint id; 0 = not yet

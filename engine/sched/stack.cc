@@ -46,6 +46,7 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   snapshot_ = &snapshot;
   plan_ = &plan;
   full_group_ = nullptr;
+  no_port_conflicts_ = false;
   fixed_ = scratch_.options.compat == model::Compat::fixed;
   job_ = spread_job_ = nullptr;
   given_.clear();
@@ -461,7 +462,8 @@ std::int32_t GenericStack::collisions(NodeRow row, tables::Symbol group) const {
 bool GenericStack::is_special(NodeRow row, const CompiledGroup& group) const {
   if (group.has_network || group.has_task_network || group.has_devices || group.has_cores) return true;
   const tables::NodeUse& use = snapshot_->nodes.use[row];
-  if (use.port_allocs || use.core_allocs || snapshot_->nodes.capacity(row).network_invalid) return true;
+  if ((use.port_allocs && !no_port_conflicts_) || use.core_allocs || snapshot_->nodes.capacity(row).network_invalid)
+    return true;
   const NodeOverlay* overlay = scratch_.overlay(row);
   return overlay && overlay->complex_allocs;
 }

@@ -390,6 +390,9 @@ class GenericStack {
   void give_class_verdicts(GroupView& view);
   void leave_index();
   void forget_index();
+  [[nodiscard]] bool fails_by_figures(const GroupView& view) const;
+  [[nodiscard]] bool ports_are_silent(const GroupView& view);
+  [[nodiscard]] bool ports_collide(const rank::NodePorts& ports);
   [[nodiscard]] bool is_plain_ask(const GroupView& view) const;
   void count_window(std::uint32_t start, std::uint32_t end);
   void count_exhausted(std::uint32_t start, std::uint32_t end, std::uint32_t exhausted);
@@ -512,6 +515,7 @@ class GenericStack {
   std::span<NodeScore> node_scores_;  // room for score records
 
   const tables::CompiledGroup* full_group_ = nullptr;  // for whom the last Select found no room by full()
+  bool no_port_conflicts_ = false;  // of stored allocations, anywhere: who holds ports matters to port asks only
   Bounds bounds_;
   bool evicting_ = false;                   // the option being built may have victims
   std::vector<EvictOption> evict_options_;  // of this Select, in visiting order

@@ -20,7 +20,9 @@ using tables::kNoRow;
 
 /// Whether bounds are known of all that goes into the score of a node that the plan did not touch.
 bool GenericStack::bounds_serve(const GroupView& v) const {
-  return config_.exhaustive && !spread_group_ && v.group->affinities.empty() && !scratch_.strategy_fit && !fixed_;
+  const CompiledGroup& group = *v.group;
+  return config_.exhaustive && !group.has_network && !group.has_task_network && !group.has_cores && !spread_group_ &&
+         group.affinities.empty() && !scratch_.strategy_fit && !fixed_;
 }
 
 void GenericStack::bound_options(GroupView& v) {
@@ -52,7 +54,7 @@ void GenericStack::bound_options(GroupView& v) {
     }
     double& bound = b.of_candidate[i];
     bound = kInfinity;
-    if (scratch_.overlay(candidate.row)) continue;
+    if (scratch_.overlay(candidate.row) || is_special(candidate.row, group)) continue;
     const Position position{candidate.row, candidate.computed_class, candidate.node_class, kUnknown};
     if (b.class_passes[candidate.computed_class] == 0) {
       filter(position, kReasonClassIneligible);
@@ -61,7 +63,6 @@ void GenericStack::bound_options(GroupView& v) {
     }
     const tables::NodeUse& use = nodes.use[candidate.row];
     const tables::NodeCapacity& capacity = nodes_->capacities[candidate.capacity];
-    // is_plain_ask(): nobody holds ports or cores there, so what is free is all there is to it.
     const tables::Amounts free = tables::Amounts{capacity.cpu_mhz, capacity.memory_mb, capacity.disk_mb}.without(
         {use.cpu_mhz, use.memory_mb, use.disk_mb});
     const tables::EvictionBound room = has_levels ? bound_eviction(nodes.eviction[candidate.row], free, ask, highest,

@@ -30,6 +30,27 @@ bool GenericStack::is_plain_ask(const GroupView& v) const {
          nodes.classes_exact && nodes.class_profiles_exact && nodes.special_allocs == 0 && nodes.invalid_nodes == 0;
 }
 
+/// Whether what a node has free decides for most asks that fail, and classes tell all that checks read.
+bool GenericStack::fails_by_figures(const GroupView& v) const {
+  const tables::NodeTable& nodes = snapshot_->nodes;
+  return !v.group->has_devices && network_ask_.ports.empty() && (v.network || network_ask_.is_default()) &&
+         nodes.classes_exact && nodes.class_profiles_exact && nodes.invalid_nodes == 0;
+}
+
+/// Whether no node's ports make a pass leave anything behind where no node has room: no event of a collision
+/// (R-RANK-608), no error (R-RANK-618).
+bool GenericStack::ports_are_silent(const GroupView& v) {
+  if (snapshot_->nodes.special_allocs == 0 && !v.group->has_network && !v.group->has_task_network) return true;
+  for (const NodeOverlay& overlay : scratch_.overlays) {
+    if (overlay.first_update != kNoRow) return false;  // may have changed what it holds
+    if (overlay.complex_allocs == 0) continue;         // who leaves makes nobody collide
+    proposed_special(overlay.row, proposed_);
+    if (ports_collide(scratch_.node_ports(snapshot_->nodes.fixed->spec[overlay.row]))) return false;
+  }
+  if (!no_port_conflicts_) no_port_conflicts_ = !scratch_.port_conflicts.any(*snapshot_, scratch_);
+  return no_port_conflicts_;
+}
+
 /// Whether it is plain to see that no candidate has room, from the columns of what is free. A pass without eviction
 /// then finds nothing, and all that it leaves behind is what give_class_verdicts() gives. False says nothing.
 bool GenericStack::full(GroupView& v) {
@@ -37,7 +58,7 @@ bool GenericStack::full(GroupView& v) {
   const tables::NodeTable& nodes = snapshot_->nodes;
   SelectOptions options = options_;
   options.evict = false;
-  if (!plain_group(v, options) || !is_plain_ask(v)) return false;
+  if (!plain_group(v, options) || !fails_by_figures(v)) return false;
   const auto may_take = [&](NodeRow row) {
     if ((nodes_->members[row / 64] >> row % 64 & 1) == 0) return false;
     const tables::NodeCapacity& capacity = nodes.capacity(row);
@@ -72,6 +93,7 @@ bool GenericStack::full(GroupView& v) {
         return first_failing_known({c.row, c.computed_class, c.node_class, kUnknown}, v) != kReasonNone;
       }))
     return false;
+  if (!ports_are_silent(v)) return false;
   all_read_ = true;
   if (plain_.active) leave_plain(v);
   give_class_verdicts(v);

@@ -111,6 +111,16 @@ void GenericStack::sum_others(NodeRow row, bool count_each) {
   for (std::int64_t i = 1; count_each && i < entries; ++i) scratch_.fit.add(nullptr);
 }
 
+/// Enters the ports of the node and of its proposed allocations (proposed_special()) into the network index.
+bool GenericStack::ports_collide(const rank::NodePorts& ports) {
+  rank::NetworkIndex& index = scratch_.network_index;
+  index.start(ports);
+  bool collision = false;
+  for (const tables::ResourceShape* shape : proposed_)
+    if (shape->ports) collision = index.add(*shape->resources, "") || collision;
+  return collision;
+}
+
 bool GenericStack::build_option(const Position& position, const GroupView& v, Option& option) {
   const std::shared_ptr<const tables::NodeSpec>& spec = snapshot_->nodes.fixed->spec[position.row];
   const model::Node& node = spec->node;
@@ -134,12 +144,8 @@ bool GenericStack::build_option(const Position& position, const GroupView& v, Op
     proposed(position.row, proposed_);
   else
     proposed_special(position.row, proposed_);
+  if (ports_collide(ports)) return fail(kDimensionPortCollision);  // R-RANK-607
   rank::NetworkIndex& index = scratch_.network_index;
-  index.start(ports);
-  bool collision = false;
-  for (const tables::ResourceShape* shape : proposed_)
-    if (shape->ports) collision = index.add(*shape->resources, "") || collision;
-  if (collision) return fail(kDimensionPortCollision);  // R-RANK-607
 
   model::AllocatedResources& resources = option.resources;
   resources.shared.disk_mb = group.disk_mb;

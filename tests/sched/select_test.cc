@@ -238,6 +238,15 @@ TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-20
     general.set_exhaustive(exhaustive);
     // Sizes that differ leave many ties or few; the last jobs need several victims, or find no node large enough.
     const std::int64_t sizes = pick(random, 1, 4), priorities = pick(random, 1, 10);
+    // In every third, about half of the allocations hold ports.
+    const auto maybe_port = [&](model::TaskGroup& group) {
+      if (seed % 3 != 1 || pick(random, 0, 1) == 0) return;
+      model::NetworkResource network;
+      network.mode = "host";
+      network.dynamic_ports.emplace_back().label = "http";
+      if (pick(random, 0, 5) == 0) network.reserved_ports.emplace_back() = {.label = "admin", .value = 8080};
+      group.networks.push_back(network);
+    };
     for (int round = 0; round < 22; ++round) {
       const bool fills = round < 14;
       const std::int64_t priority = fills ? pick(random, 1, priorities) * 5 : 60 + pick(random, 0, 40);
@@ -246,6 +255,7 @@ TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-20
       asked->type = "service";
       model::TaskGroup& group = asked->task_groups.front();
       if (pick(random, 0, 3) != 0) group.affinities.clear();
+      maybe_port(group);
       group.tasks.front().resources->cpu = fills ? 400 * pick(random, 1, sizes) : 500 * pick(random, 1, 13);
       group.tasks.front().resources->memory_mb = fills ? 256 : 64 * pick(random, 1, 100);
       world.ask(random, asked);
@@ -256,6 +266,7 @@ TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-20
       general.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_b, b);
       ASSERT_EQ(decisions({snapshot, scratch}, a, world.eval), decisions({snapshot, general_scratch}, b, world.eval))
           << "round " << round;
+      ASSERT_EQ(a.port_collision_events, b.port_collision_events) << "round " << round;
       failed += !fills && a.any_failed();
       several += a.plan.stops.size() > a.plan.allocs.size();
       plan::ApplyResult applied;

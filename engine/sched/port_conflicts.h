@@ -1,0 +1,37 @@
+// Whether allocations that run collide on ports of their node (R-RANK-607), or a node has a host network without an
+// address (R-RANK-618), anywhere: seldom, and where it is known that none do, what a node has free is all there is to
+// whether a group without ports fits.
+//
+//   bad   1 B per node row
+// Made from all nodes at the first question, O(port holding allocations); from one state to the next only nodes whose
+// use changed are looked at again. One worker's own, like all scratch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tables/state.h"
+
+namespace berth::sched {
+
+struct Scratch;
+
+class PortConflicts {
+ public:
+  /// Of the snapshot's nodes as they are, without what a plan changes. Nodes whose reserved ports do not parse
+  /// (NodeTable::invalid_nodes) are not counted.
+  [[nodiscard]] bool any(const tables::Snapshot& snapshot, Scratch& scratch);
+
+ private:
+  void look_at(const tables::Snapshot& snapshot, tables::NodeRow row, Scratch& scratch);
+
+  std::vector<std::uint8_t> bad_;
+  std::size_t bad_count_ = 0;
+  std::uint64_t changes_ = 0;  // of the log, that are in
+  std::shared_ptr<const tables::RowLog> log_;
+  std::vector<std::uint32_t> changed_;
+  std::vector<tables::AllocRow> holders_;
+};
+
+}  // namespace berth::sched
