@@ -28,6 +28,7 @@ inline std::shared_ptr<const tables::NodeSpec> node_spec(std::uint64_t cpu_mhz, 
   model::NetworkResource network;
   network.mode = "host";
   network.device = "eth0";
+  network.ip = "10.0.0.1";
   r.networks.push_back(network);
   return tables::StateStore::make_spec(shape, true);
 }

@@ -12,11 +12,23 @@
 namespace berth::micro {
 namespace {
 
+/// What one of `small_job` holds, and a port.
+std::shared_ptr<const tables::ResourceShape> with_port(std::int64_t cpu_mhz, std::int64_t memory_mb,
+                                                       std::int64_t port) {
+  auto out = std::make_shared<model::AllocatedResources>();
+  model::AllocatedTask& task = out->tasks["t"];
+  task.cpu.cpu_shares = cpu_mhz;
+  task.memory.memory_mb = memory_mb;
+  out->shared.ports.push_back({.label = "http", .value = port, .to = 0, .host_ip = "10.0.0.1"});
+  return tables::make_shape(std::move(out));
+}
+
 /// Nodes filled by ten allocations each, of ten jobs of priorities 10 to 55; one of a job of priority 70 is asked for,
-/// for which one or three have to go, of an evaluation that is new every time. Nothing is committed.
+/// for which one or three have to go, of an evaluation that is new every time. Nothing is committed. With `ports`
+/// every allocation holds one.
 void BM_PreemptSaturated(benchmark::State& state) {
   const auto nodes = static_cast<std::uint64_t>(state.range(0));
-  const bool exhaustive = state.range(1) != 0;
+  const bool exhaustive = state.range(1) != 0, ports = state.range(3) != 0;
   tables::StateStore store;
   const auto spec = node_spec(14'000, 32'000);
   for (std::uint64_t i = 0; i < nodes; ++i) add_node(store, spec, i, std::to_string(i % 20));
@@ -28,6 +40,8 @@ void BM_PreemptSaturated(benchmark::State& state) {
   for (std::int64_t p = 10; p < 60; p += 5)
     jobs.push_back(
         store.upsert_job(small_job(numbered("p", static_cast<std::uint64_t>(p)), "service", 1400, 3000, p), true));
+  std::vector<std::shared_ptr<const tables::ResourceShape>> shapes;
+  for (std::int64_t port = 20'000; port < 20'010; ++port) shapes.push_back(with_port(1400, 3000, port));
   std::mt19937_64 random(1);
   tables::PlainAlloc alloc;
   alloc.client = tables::Client::running;
@@ -36,6 +50,7 @@ void BM_PreemptSaturated(benchmark::State& state) {
     alloc.node = static_cast<tables::NodeRow>(i * 31 % nodes);
     alloc.job = jobs[random() % jobs.size()];
     alloc.name_index = static_cast<std::uint32_t>(i);
+    alloc.shape = ports ? shapes[i / nodes] : nullptr;
     store.insert_plain(alloc, 5);
   }
   store.upsert_job(small_job("urgent", "service", state.range(2), 2 * state.range(2), 70), true);
@@ -72,9 +87,10 @@ void BM_PreemptSaturated(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(BM_PreemptSaturated)
-    ->ArgNames({"nodes", "exhaustive", "ask"})
+    ->ArgNames({"nodes", "exhaustive", "ask", "ports"})
     ->Unit(benchmark::kMicrosecond)
-    ->ArgsProduct({sizes(10'000), {0, 1}, {1300, 4000}});
+    ->ArgsProduct({sizes(10'000), {0, 1}, {1300, 4000}, {0}})
+    ->ArgsProduct({{10'000}, {0, 1}, {1300}, {1}});
 
 }  // namespace
 }  // namespace berth::micro
