@@ -109,6 +109,7 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
   out.of_class.clear();
   std::vector<bool> classes(snapshot.nodes.column(tables::kComputedClassColumn).values.size() + 1);
   out.members.assign(snapshot.nodes.size() / 64 + 1, 0);
+  out.place.resize(snapshot.nodes.size());
   const tables::BaseSetKey& key = *snapshot.base_sets[base_set];
   const tables::NodeTable& nodes = snapshot.nodes;
   // Decided once per distinct datacenter and pool, then looked up by code.
@@ -132,6 +133,7 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
     std::int32_t& seen = count[nodes.code(tables::kDatacenterColumn, row)];
     if (seen < 0) continue;
     ++seen;
+    out.place[row] = static_cast<std::uint32_t>(out.rows.size());
     out.rows.push_back(row);
     out.members[row / 64] |= std::uint64_t{1} << row % 64;
     const tables::NodeCapacity& capacity = nodes.capacity(row);

@@ -124,6 +124,7 @@ struct ReadyNodes {
   std::vector<tables::NodeCapacity> capacities;  ///< distinct in the figures that fit and score read
   std::vector<std::uint64_t> members;            ///< bit per node row: whether it is in `rows`
   std::vector<Candidate> of_class;               ///< the first candidate of each computed class
+  std::vector<std::uint32_t> place;              ///< node row -> position in `rows`, of members
   std::vector<Count> available;                  ///< code of the datacenter column -> nodes
 };
 

@@ -530,7 +530,7 @@ class GenericStack {
     std::int64_t highest = 0, sum = 0;
     double score = 0;
   };
-  std::array<PreemptionMemo, 64> preemption_memo_{};
+  std::array<PreemptionMemo, 256> preemption_memo_{};
 };
 
 /// The finished allocations of a node that the plan lists again: they hold cores and volumes, nothing else

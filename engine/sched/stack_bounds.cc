@@ -17,6 +17,7 @@ namespace berth::sched {
 
 using tables::CompiledGroup;
 using tables::kNoRow;
+using tables::NodeRow;
 
 /// Whether bounds are known of all that goes into the score of a node that the plan did not touch.
 bool GenericStack::bounds_serve(const GroupView& v) const {
@@ -26,7 +27,6 @@ bool GenericStack::bounds_serve(const GroupView& v) const {
 }
 
 void GenericStack::bound_options(GroupView& v) {
-  constexpr std::uint32_t kAhead = 16;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const CompiledGroup& group = *v.group;
   const tables::NodeTable& nodes = snapshot_->nodes;
@@ -45,41 +45,46 @@ void GenericStack::bound_options(GroupView& v) {
   const std::int64_t highest = highest_evicted();
   const bool has_levels = !nodes.eviction.empty();
   b.of_candidate.resize(size_);
-  for (std::uint32_t i = 0; i < size_; ++i) {
-    const ReadyNodes::Candidate& candidate = nodes_->candidates[i];
-    if (i + kAhead < size_) {  // candidates are by ID, rows as they were registered
-      const tables::NodeRow ahead = nodes_->candidates[i + kAhead].row;
-      nodes.use.prefetch(ahead);
-      if (has_levels) nodes.eviction.prefetch(ahead);
-    }
-    double& bound = b.of_candidate[i];
-    bound = kInfinity;
-    if (scratch_.overlay(candidate.row) || is_special(candidate.row, group)) continue;
-    const Position position{candidate.row, candidate.computed_class, candidate.node_class, kUnknown};
-    if (b.class_passes[candidate.computed_class] == 0) {
-      filter(position, kReasonClassIneligible);
-      bound = -kInfinity;
-      continue;
-    }
-    const tables::NodeUse& use = nodes.use[candidate.row];
-    const tables::NodeCapacity& capacity = nodes_->capacities[candidate.capacity];
-    const tables::Amounts free = tables::Amounts{capacity.cpu_mhz, capacity.memory_mb, capacity.disk_mb}.without(
-        {use.cpu_mhz, use.memory_mb, use.disk_mb});
-    const tables::EvictionBound room = has_levels ? bound_eviction(nodes.eviction[candidate.row], free, ask, highest,
-                                                                   use.least_priority, use.most_priority)
-                                                  : bound_eviction(nodes.eviction_levels(candidate.row), free, ask,
-                                                                   highest, use.least_priority, use.most_priority);
-    if (room.room == tables::Room::none) {
-      exhaust(position, plain_fit(capacity, use, kUntouched, group).dimension);
-      bound = -kInfinity;
-    } else if (room.room == tables::Room::sure && use.least_priority >= 1) {
-      const auto& [cpu_inverse, memory_inverse] = b.inverses[candidate.capacity];
-      // Where there are too many allocations, the use does not count (R-RANK-647).
-      const double binpack = capacity.max_allocs != 0
-                                 ? 1.0
-                                 : kFit.component(config_.algorithm, use.cpu_mhz + group.cpu_mhz, cpu_inverse,
-                                                  use.memory_mb + group.memory_mb, memory_inverse);
-      bound = (binpack + best_preemption(room, use.least_priority)) * 0.5;  // as / 2, to the bit
+  // In the order of the rows, not of the candidates (by ID): all that is large is read from one end to the other.
+  for (std::size_t chunk = 0; chunk < nodes.use.chunk_count(); ++chunk) {
+    const std::span<const tables::NodeUse> uses = nodes.use.chunk_at(chunk);
+    const std::span<const tables::EvictionLevels> levels =
+        has_levels ? nodes.eviction.chunk_at(chunk) : std::span<const tables::EvictionLevels>();
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      const auto row = static_cast<NodeRow>(chunk * decltype(nodes.use)::kChunkRows + i);
+      if ((nodes_->members[row / 64] >> row % 64 & 1) == 0) continue;
+      const std::uint32_t place = nodes_->place[row];
+      const ReadyNodes::Candidate& candidate = nodes_->candidates[place];
+      const tables::NodeUse& use = uses[i];
+      double& bound = b.of_candidate[place];
+      bound = kInfinity;
+      // As is_special(), which full() has found out most of.
+      if (scratch_.overlay(row) || use.core_allocs > 0 || (use.port_allocs > 0 && !no_port_conflicts_)) continue;
+      const Position position{row, candidate.computed_class, candidate.node_class, kUnknown};
+      if (b.class_passes[candidate.computed_class] == 0) {
+        filter(position, kReasonClassIneligible);
+        bound = -kInfinity;
+        continue;
+      }
+      const tables::NodeCapacity& capacity = nodes_->capacities[candidate.capacity];
+      const tables::Amounts free = tables::Amounts{capacity.cpu_mhz, capacity.memory_mb, capacity.disk_mb}.without(
+          {use.cpu_mhz, use.memory_mb, use.disk_mb});
+      const tables::EvictionBound room =
+          has_levels
+              ? bound_eviction(levels[i], free, ask, highest, use.least_priority, use.most_priority)
+              : bound_eviction(nodes.eviction_levels(row), free, ask, highest, use.least_priority, use.most_priority);
+      if (room.room == tables::Room::none) {
+        exhaust(position, plain_fit(capacity, use, kUntouched, group).dimension);
+        bound = -kInfinity;
+      } else if (room.room == tables::Room::sure && use.least_priority >= 1) {
+        const auto& [cpu_inverse, memory_inverse] = b.inverses[candidate.capacity];
+        // Where there are too many allocations, the use does not count (R-RANK-647).
+        const double binpack = capacity.max_allocs != 0
+                                   ? 1.0
+                                   : kFit.component(config_.algorithm, use.cpu_mhz + group.cpu_mhz, cpu_inverse,
+                                                    use.memory_mb + group.memory_mb, memory_inverse);
+        bound = (binpack + best_preemption(room, use.least_priority)) * 0.5;  // as / 2, to the bit
+      }
     }
   }
 }

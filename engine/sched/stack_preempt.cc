@@ -321,7 +321,10 @@ double GenericStack::best_preemption(const tables::EvictionBound& room, std::int
   const std::int64_t highest = room.priority;
   const std::int64_t others = room.victims == 1 ? 0 : std::min(room.victims - 1, highest * highest / 2 / least);
   const std::int64_t sum = highest + others * least;
-  PreemptionMemo& memo = preemption_memo_[static_cast<std::uint64_t>(highest * 31 + sum) % preemption_memo_.size()];
+  const auto key = static_cast<std::uint64_t>(highest) * 0x9e3779b97f4a7c15ULL ^
+                   static_cast<std::uint64_t>(sum) * 0xbf58476d1ce4e5b9ULL;
+  static_assert(std::tuple_size_v<decltype(preemption_memo_)> == 256);
+  PreemptionMemo& memo = preemption_memo_[key >> 56];
   if (memo.highest != highest || memo.sum != sum)
     memo = {
         highest, sum,
