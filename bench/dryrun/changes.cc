@@ -120,12 +120,28 @@ class Trial {
   [[nodiscard]] bool accepted(const json::Value& patch) const { return registration(patch).has_value(); }
 
   /// Whether the group is placed whole, and committed, with the file so edited.
-  [[nodiscard]] bool fits(const json::Value& patch) const { return fits_in(question_.state, patch); }
-
-  [[nodiscard]] bool fits_in(const model::ClusterState& state, const json::Value& patch) const {
+  [[nodiscard]] bool fits(const json::Value& patch) {
     const auto edited = registration(patch);
     if (!edited) return false;
-    const sched::DryRunAnswer answer = sched::DryRun(state, *edited, question_.now_ns).answer(question_.order);
+    // One cluster for all trials: loading it costs far more than an answer.
+    if (dry_run_)
+      dry_run_->instead(*edited);
+    else
+      dry_run_.emplace(question_.state, *edited, question_.now_ns);
+    return fits_in(*dry_run_);
+  }
+
+  /// The same on another cluster, with the file as it is.
+  [[nodiscard]] bool fits_on(const model::ClusterState& state) const {
+    const auto same = registration(json::Value::array());
+    if (!same) return false;
+    sched::DryRun dry_run(state, *same, question_.now_ns);
+    return fits_in(dry_run);
+  }
+
+ private:
+  [[nodiscard]] bool fits_in(sched::DryRun& dry_run) const {
+    const sched::DryRunAnswer answer = dry_run.answer(question_.order);
     if (!answer.error.empty() || answer.failed.contains(group_)) return false;
     return std::none_of(answer.refusals.begin(), answer.refusals.end(), [&](const sched::Refusal& refusal) {
       const auto placed = answer.plan.node_allocation.find(refusal.node_id);
@@ -135,7 +151,6 @@ class Trial {
     });
   }
 
- private:
   [[nodiscard]] std::optional<model::Registration> registration(const json::Value& patch) const {
     const json::Value document = patched(question_.document, patch);
     if (document.is_null()) return std::nullopt;
@@ -146,6 +161,7 @@ class Trial {
 
   const Question& question_;
   std::string group_;
+  std::optional<sched::DryRun> dry_run_;  // of the last file tried
 };
 
 /// A number of the file that could be smaller.
@@ -418,14 +434,13 @@ class Changes {
                                               : p.service_scheduler_enabled;
     if (enabled) return;
     enabled = true;
-    if (trial_.fits_in(changed, json::Value::array()))
-      offer("preemption switched on for " + job_.type + " jobs", json::Value());
+    if (trial_.fits_on(changed)) offer("preemption switched on for " + job_.type + " jobs", json::Value());
   }
 
   const Question& question_;
   const model::Job& job_;
   const model::TaskGroup& group_;
-  const Trial trial_;
+  Trial trial_;
   Place job_place_, place_;
   std::vector<Place> tasks_;
   std::vector<Change> out_;

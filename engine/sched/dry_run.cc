@@ -134,15 +134,18 @@ class DryRun::Applying final : public Planner {
 };
 
 DryRun::DryRun(const model::ClusterState& state, const model::Registration& registration, std::int64_t now_ns)
-    : state_(state),
-      submitted_(registration.job),
-      job_(registration.job),
-      stored_(find_job(state, *registration.job)),
-      now_ns_(now_ns),
-      warnings_(model::warnings_text(registration.warnings)) {
-  scratch_.options = registration.options;
+    : state_(state), stored_(find_job(state, *registration.job)), now_ns_(now_ns) {
   store_.load(state);
+  instead(registration);
+}
+
+void DryRun::instead(const model::Registration& registration) {
+  submitted_ = job_ = registration.job;
+  warnings_ = model::warnings_text(registration.warnings);
+  scratch_.options = registration.options;
+  index_ = 0;
   changed_ = !stored_ || model::spec_changed(*stored_, *job_);
+  snapshot_ = {};
   if (!changed_) {
     job_ = stored_;
   } else {  // R-SCHED-194, R-CTRL-736
@@ -152,8 +155,8 @@ DryRun::DryRun(const model::ClusterState& state, const model::Registration& regi
     job->create_index = stored_ ? stored_->create_index : index_;
     if (stored_ && job->version <= stored_->version) job->version = stored_->version + 1;
     job_ = job;
-    store_.upsert_job(job_, true);
   }
+  store_.upsert_job(job_, true);
   snapshot_ = store_.snapshot();
 }
 

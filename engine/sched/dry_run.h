@@ -52,6 +52,10 @@ class DryRun {
   DryRun(const DryRun&) = delete;
   DryRun& operator=(const DryRun&) = delete;
 
+  /// From now on the answers are about this form of the same job, on the same nodes: costs the job, not the cluster.
+  /// Not after rehearse().
+  void instead(const model::Registration& registration);
+
   /// `order` picks one of Nomad's random visiting orders.
   [[nodiscard]] DryRunAnswer answer(std::uint64_t order = 0);
 
