@@ -13,7 +13,7 @@ namespace {
 TEST(FitBound, IsNeverBelowTheScoreAndSeldomFarAbove) {  // R-RANK-651, 652
   const FitBound bound;
   std::mt19937_64 random(7);
-  const std::size_t rounds = berth::testing::rounds(200'000, 20'000);
+  const std::size_t rounds = berth::testing::rounds(200'000, 20);
   std::size_t near = 0;
   for (std::size_t i = 0; i < rounds; ++i) {
     // Empty to over-committed, sometimes below nothing, on the table's steps and between them.

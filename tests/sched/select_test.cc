@@ -175,7 +175,7 @@ struct World {
 
 TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 10xx, R-PREEMPT-105
   std::size_t evicted = 0;
-  for (std::uint64_t seed = 1; seed <= testing::rounds(100); ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::rounds(100, 20); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     // With preemption on, jobs of rising priority fill small clusters: first passes that find nothing are passed over.
@@ -215,7 +215,7 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
 
 TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-201 to 204, 403 to 407, 701 to 703
   std::size_t evicted = 0, several = 0, failed = 0;
-  for (std::uint64_t seed = 1; seed <= testing::rounds(80, 8); ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::rounds(80, 20); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     model::ClusterState state;
@@ -274,9 +274,9 @@ TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-20
       evicted += applied.stopped;
     }
   }
-  EXPECT_GT(evicted, 100U);
-  EXPECT_GT(several, 10U);
-  EXPECT_GT(failed, 10U);
+  EXPECT_GT(evicted, 20U);
+  EXPECT_GT(several, 0U);
+  EXPECT_GT(failed, 0U);
 }
 
 TEST(Select, TheIndexAnswersLikeAPassOverAllNodes) {

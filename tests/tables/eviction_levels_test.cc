@@ -84,7 +84,7 @@ void expect_kept(const EvictionLevels& kept, const EvictionLevels& fresh) {
 
 TEST(EvictionLevels, AnswerLikeEveryChoiceOfVictims) {  // R-PREEMPT-203, 204, 403 to 407
   std::size_t none = 0, sure = 0, unsure = 0;
-  for (std::uint64_t seed = 1; seed <= berth::testing::rounds(300, 10); ++seed) {
+  for (std::uint64_t seed = 1; seed <= berth::testing::rounds(300, 50); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     const auto pick = [&](std::int64_t least, std::int64_t most) {
@@ -113,8 +113,8 @@ TEST(EvictionLevels, AnswerLikeEveryChoiceOfVictims) {  // R-PREEMPT-203, 204, 4
       none += room == Room::none, sure += room == Room::sure, unsure += room == Room::unsure;
     }
   }
-  EXPECT_GT(none, 50U);
-  EXPECT_GT(sure, 50U);
+  EXPECT_GT(none, 10U);
+  EXPECT_GT(sure, 10U);
   EXPECT_LT(unsure, sure);
 }
 
