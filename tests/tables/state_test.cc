@@ -11,6 +11,7 @@
 #include "io/files.h"
 #include "io/json_parse.h"
 #include "model/codec.h"
+#include "support/sanitized.h"
 #include "support/shared_data.h"
 #include "tables/check.h"
 #include "tables/commit.h"
@@ -328,6 +329,7 @@ TEST(Export, MaterialisesNodesAndPlainAllocations) {
 }
 
 TEST(Memory, AMillionNodesAndTenMillionAllocationsFitInFourGiB) {
+  if (berth::testing::kSanitized) GTEST_SKIP() << "says nothing about code, only takes time there";
   constexpr std::uint64_t kNodes = 100'000, kAllocs = 1'000'000;
   StateStore store;
   const auto spec = StateStore::make_spec(node_of(1), true);
