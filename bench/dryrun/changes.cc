@@ -425,8 +425,7 @@ class Changes {
   }
 
   void try_preemption() {
-    model::ClusterState changed = question_.state;
-    auto& config = changed.scheduler_config ? *changed.scheduler_config : changed.scheduler_config.emplace();
+    auto config = question_.state.scheduler_config.value_or(model::SchedulerConfiguration{});
     model::PreemptionConfig& p = config.preemption_config;
     bool& enabled = job_.type == "batch"      ? p.batch_scheduler_enabled
                     : job_.type == "system"   ? p.system_scheduler_enabled
@@ -434,6 +433,8 @@ class Changes {
                                               : p.service_scheduler_enabled;
     if (enabled) return;
     enabled = true;
+    model::ClusterState changed = question_.state;
+    changed.scheduler_config = std::move(config);
     if (trial_.fits_on(changed)) offer("preemption switched on for " + job_.type + " jobs", json::Value());
   }
 

@@ -274,9 +274,9 @@ TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-20
       evicted += applied.stopped;
     }
   }
-  EXPECT_GT(evicted, 20U);
-  EXPECT_GT(several, 0U);
-  EXPECT_GT(failed, 0U);
+  EXPECT_GT(evicted, testing::rounds(100, 5));
+  EXPECT_GT(several, testing::rounds(10, 20));
+  EXPECT_GT(failed, testing::rounds(10, 20));
 }
 
 TEST(Select, TheIndexAnswersLikeAPassOverAllNodes) {
