@@ -250,11 +250,14 @@ class GenericStack {
     std::span<const tables::AllocRow> victims;
     double preemption = 0;  // score component; 0 without victims
   };
-  const EvictOption& decide_evicting(std::uint32_t position, const GroupView& view,
-                                     const tables::EvictionBound& room = {});
+  const EvictOption& decide_evicting(std::uint32_t position, const GroupView& view, const tables::EvictionBound& room);
   bool is_outdone(std::uint32_t position, const GroupView& view, const tables::EvictionBound& room, double& bound);
   [[nodiscard]] std::int64_t highest_evicted() const;
   double best_preemption(const tables::EvictionBound& room, std::int32_t least);
+  [[nodiscard]] static tables::Amounts free_of(const tables::NodeCapacity& capacity, const tables::NodeUse& use) {
+    return tables::Amounts{capacity.cpu_mhz, capacity.memory_mb, capacity.disk_mb}.without(
+        {use.cpu_mhz, use.memory_mb, use.disk_mb});
+  }
   [[nodiscard]] tables::EvictionBound room_by_eviction(tables::NodeRow row, const tables::NodeCapacity& capacity,
                                                        const tables::CompiledGroup& group) const;
   [[nodiscard]] const EvictOption& evict_option(std::uint32_t position) const;

@@ -67,8 +67,7 @@ void GenericStack::bound_options(GroupView& v) {
         continue;
       }
       const tables::NodeCapacity& capacity = nodes_->capacities[candidate.capacity];
-      const tables::Amounts free = tables::Amounts{capacity.cpu_mhz, capacity.memory_mb, capacity.disk_mb}.without(
-          {use.cpu_mhz, use.memory_mb, use.disk_mb});
+      const tables::Amounts free = free_of(capacity, use);
       const tables::EvictionBound room =
           has_levels
               ? bound_eviction(levels[i], free, ask, highest, use.least_priority, use.most_priority)

@@ -118,7 +118,7 @@ void GenericStack::give_class_verdicts(GroupView& v) {
 
 bool GenericStack::has_preemptible(NodeRow row) const {  // R-PREEMPT-202 to 204
   const tables::AllocTable& allocs = snapshot_->allocs;
-  if (job_->priority - snapshot_->nodes.use[row].least_priority < scratch_.options.preemption_min_delta) return false;
+  if (snapshot_->nodes.use[row].least_priority > highest_evicted()) return false;
   // Without an overlay the plan stops nobody here, and nothing here is the job's own (load_own_allocs()).
   if (!system_ && !scratch_.overlay(row)) return true;
   for (AllocRow a = snapshot_->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a]) {
@@ -304,8 +304,7 @@ tables::EvictionBound GenericStack::room_by_eviction(NodeRow row, const tables::
       (system_ && snapshot_->jobs.keys[job_->key].alloc_head != kNoRow))
     return {};
   const tables::NodeUse& use = nodes.use[row];
-  const tables::Amounts whole{capacity.cpu_mhz, capacity.memory_mb, capacity.disk_mb};
-  return bound_eviction(nodes.eviction_levels(row), whole.without({use.cpu_mhz, use.memory_mb, use.disk_mb}),
+  return bound_eviction(nodes.eviction_levels(row), free_of(capacity, use),
                         {group.cpu_mhz, group.memory_mb, group.disk_mb}, highest_evicted(), use.least_priority,
                         use.most_priority);
 }
