@@ -242,6 +242,7 @@ Outcome replay_plan_nodes(const Vector& vector) {
 
 std::span<const Component> control_log_components() {
   static constexpr Component kComponents[] = {
+      {"jobs", replay_state_effects},
       {"plan_apply", replay_plan_apply},
       {"plan_nodes", replay_plan_nodes},
       {"state_effects", replay_state_effects},

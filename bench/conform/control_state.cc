@@ -354,7 +354,26 @@ tl::expected<bool, std::string> ScriptState::carry_out(const Value& step, DrawnI
                                                    step["no_shutdown_delay"].as_bool(), now);
     put_answer(answer, got);
     if (answer.error.empty()) got.set("reply", Value::object()).set("EvalID", answer.eval_id);
-  } else if (op == "job_register") {
+  } else {
+    return carry_out_on_job(step, requests, got);
+  }
+  return true;
+}
+
+tl::expected<bool, std::string> ScriptState::carry_out_on_job(const Value& step, log::Requests& requests, Value& got) {
+  const std::string& op = step["op"].as_string();
+  const std::int64_t now = kScriptStartNs + step["at"].as_int();
+  log::Answer answer;
+  // What most of these operations reply; false: of a refused one, nothing but the evaluation's ID.
+  const auto put_reply = [&](bool indexes) -> Value& {
+    put_answer(answer, got);
+    Value& reply = got.set("reply", Value::object());
+    reply.set("EvalID", answer.eval_id);
+    if (!indexes) return reply;
+    reply.set("EvalCreateIndex", answer.eval_create_index), reply.set("JobModifyIndex", answer.job_modify_index);
+    return reply;
+  };
+  if (op == "job_register") {
     log::RegisterJob request;
     request.job = job(step["job"]);
     if (!request.job) return tl::unexpected(std::string("a registration without a job"));
@@ -362,24 +381,43 @@ tl::expected<bool, std::string> ScriptState::carry_out(const Value& step, DrawnI
     if (step.has("enforce_index")) request.enforce_index = step["enforce_index"].as_uint();
     request.preserve_counts = step["preserve_counts"].as_bool();
     request.preserve_resources = step["preserve_resources"].as_bool();
-    const log::Answer answer = requests.register_job(request, now);
-    put_answer(answer, got);
-    Value& reply = got.set("reply", Value::object());
-    reply.set("EvalID", answer.eval_id);
-    if (answer.error.empty()) {
-      reply.set("EvalCreateIndex", answer.eval_create_index);
-      reply.set("Index", answer.index), reply.set("JobModifyIndex", answer.job_modify_index);
-    }
-  } else if (op == "job_deregister") {
+    answer = requests.register_job(request, now);
+    Value& reply = put_reply(answer.error.empty());
+    if (answer.error.empty()) reply.set("Index", answer.index);
+    return true;
+  }
+  const std::string &name_space = step["namespace"].as_string(), &id = step["job"].as_string();
+  if (op == "job_deregister") {
     log::DeregisterJob request;
-    request.name_space = step["namespace"].as_string(), request.job_id = step["job"].as_string();
+    request.name_space = name_space, request.job_id = id;
     request.purge = step["purge"].as_bool(), request.no_shutdown_delay = step["no_shutdown_delay"].as_bool();
     request.eval_priority = step["eval_priority"].as_int();
-    const log::Answer answer = requests.deregister_job(request, now);
-    put_answer(answer, got);
-    Value& reply = got.set("reply", Value::object());
-    reply.set("EvalID", answer.eval_id), reply.set("EvalCreateIndex", answer.eval_create_index);
-    reply.set("JobModifyIndex", answer.job_modify_index);
+    answer = requests.deregister_job(request, now);
+    put_reply(true);
+  } else if (op == "job_evaluate") {
+    answer = requests.evaluate_job(name_space, id, step["force_reschedule"].as_bool(), now);
+    put_reply(true);
+  } else if (op == "job_scale") {
+    answer = requests.scale_job({name_space, id, step["group"].as_string(), step["count"].as_int()}, now);
+    put_reply(true);
+  } else if (op == "job_revert") {
+    answer = requests.revert_job(name_space, id, step["version"].as_uint(), now);
+    put_reply(true);
+  } else if (op == "job_dispatch") {
+    log::DispatchJob request;
+    request.name_space = name_space, request.job_id = id;
+    for (const json::Member& entry : step["meta"].members()) request.meta[entry.key] = entry.value.as_string();
+    request.payload = step["payload"].as_string();
+    request.priority = step["priority"].as_int();
+    request.id_prefix = step["id_prefix"].as_string();
+    request.idempotency_token = step["idempotency_token"].as_string();
+    answer = requests.dispatch_job(request, now);
+    Value& reply = put_reply(false);
+    reply.set("DispatchedJobID", answer.dispatched_job_id);
+    reply.set("Index", answer.index), reply.set("JobCreateIndex", answer.job_modify_index);
+  } else if (op == "periodic_force") {
+    answer = requests.force_periodic(name_space, id);
+    put_reply(false);
   } else {
     return false;
   }

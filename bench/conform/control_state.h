@@ -40,6 +40,8 @@ class ScriptState {
   void put_calls(const log::Hooks& hooks, json::Value& got) const;
 
  private:
+  [[nodiscard]] tl::expected<bool, std::string> carry_out_on_job(const json::Value& step, log::Requests& requests,
+                                                                 json::Value& got);
   using Tables = std::map<std::string, std::map<std::string, json::Value>>;
 
   ScriptState() : log_(store_) {}

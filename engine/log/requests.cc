@@ -2,21 +2,9 @@
 
 #include <algorithm>
 
-#include "model/error_list.h"
 #include "model/predicates.h"
-#include "model/spec_changed.h"
-#include "model/validate_job.h"
 
 namespace berth::log {
-
-template <class Payload>
-void Requests::write(Answer& answer, const char* kind, const Payload& payload) {
-  const std::uint64_t index = log_.next_index();
-  std::string error = log_.apply(index, payload, answer.hooks);
-  if (!error.empty()) answer.error = error;
-  answer.entries.push_back({index, kind, std::move(error)});
-  answer.index = index;
-}
 
 model::Evaluation Requests::new_eval(const model::Job& job, std::string_view trigger, std::int64_t now) {
   model::Evaluation eval;
@@ -29,74 +17,6 @@ model::Evaluation Requests::new_eval(const model::Job& job, std::string_view tri
   eval.status = "pending";
   eval.create_time = eval.modify_time = now;
   return eval;
-}
-
-Answer Requests::register_job(const RegisterJob& request, std::int64_t now) {
-  Answer answer;
-  const model::Job& job = *request.job;
-  const auto stored = log_.job(job.namespace_, job.id);
-  if (request.enforce_index) {
-    answer.error = model::check_enforced_index(stored.get(), *request.enforce_index);
-    if (!answer.error.empty()) return answer;
-  }
-  if (stored) {
-    if (const model::ErrorList errors = model::validate_update(stored.get(), job); !errors.empty()) {
-      answer.error = errors.items().size() == 1 ? errors.items().front() : errors.text();
-      return answer;
-    }
-  }
-  const bool evaluates = !model::is_periodic(job) && !model::is_parameterized(job);  // R-CTRL-1103
-  std::optional<model::Evaluation> eval;
-  if (evaluates) {
-    eval = new_eval(job, "job-register", now);
-    if (request.eval_priority > 0) eval->priority = request.eval_priority;  // R-CTRL-210
-    answer.eval_id = eval->id;                                              // stated even when the entry fails
-  }
-  if (!stored || model::spec_changed(*stored, job)) {
-    auto submitted = std::make_shared<model::Job>(job);
-    submitted->submit_time = now;
-    JobRegisterEntry entry;
-    entry.job = std::move(submitted);
-    entry.eval = eval;
-    entry.enforce_index = request.enforce_index;
-    entry.preserve_counts = request.preserve_counts;
-    entry.preserve_resources = request.preserve_resources;
-    write(answer, "job_register", entry);
-    if (!answer.error.empty()) return answer;
-    answer.job_modify_index = answer.index;
-    answer.eval_create_index = eval ? answer.index : 0;
-  } else {  // R-CTRL-1102
-    answer.job_modify_index = stored->modify_index;
-    answer.index = stored->modify_index;
-    if (eval) {
-      write(answer, "eval_update", std::vector<model::Evaluation>{*eval});
-      answer.eval_create_index = answer.index;
-    }
-  }
-  return answer;
-}
-
-Answer Requests::deregister_job(const DeregisterJob& request, std::int64_t now) {
-  Answer answer;
-  const auto stored = log_.job(request.name_space, request.job_id);
-  if (!stored) return answer;  // R-CTRL-1105
-  JobDeregisterEntry entry;
-  entry.name_space = request.name_space;
-  entry.job_id = request.job_id;
-  entry.purge = request.purge;
-  entry.no_shutdown_delay = request.no_shutdown_delay;
-  entry.submit_time = now;
-  if (!model::is_periodic(*stored) && !model::is_parameterized(*stored)) {
-    entry.eval = new_eval(*stored, "job-deregister", now);
-    if (log_.compat() == model::Compat::nomad) entry.eval->type = "service";  // R-CTRL-211, whatever the job's
-    if (request.eval_priority > 0) entry.eval->priority = request.eval_priority;
-    if (entry.eval->priority <= 0) entry.eval->priority = 50;
-  }
-  write(answer, "job_deregister", entry);
-  answer.job_modify_index = answer.index;
-  answer.eval_create_index = answer.index;  // stated without an evaluation as well
-  if (entry.eval) answer.eval_id = entry.eval->id;
-  return answer;
 }
 
 Answer Requests::stop_alloc(const std::string& alloc_id, bool reschedule, bool no_shutdown_delay, std::int64_t now) {

@@ -153,6 +153,35 @@ std::vector<AllocRow> StateLog::allocs_of(JobKeyRow key) const {
   return rows;
 }
 
+std::vector<model::Allocation> StateLog::allocs_of(std::string_view name_space, std::string_view job_id) const {
+  std::vector<model::Allocation> out;
+  const JobKeyRow key = store_.find_job_key(name_space, job_id);
+  if (key == kNoRow) return out;
+  for (const AllocRow row : allocs_of(key)) out.push_back(stored_alloc(row));
+  return out;
+}
+
+std::shared_ptr<const model::Deployment> StateLog::latest_deployment(std::string_view name_space,
+                                                                     std::string_view job_id) const {
+  std::shared_ptr<const model::Deployment> latest;
+  if (const JobRecord* found = record(name_space, job_id))
+    for (const std::uint32_t row : found->deployments) {
+      const auto& object = store_.current().deployments.object[row];
+      if (object && (!latest || latest->create_index < object->create_index)) latest = object;
+    }
+  return latest;
+}
+
+std::shared_ptr<const model::Job> StateLog::dispatched(const model::Job& parent, std::string_view token) const {
+  for (const JobRecord& record : records_) {
+    const auto& job = record.current;
+    if (job && job->dispatched && job->namespace_ == parent.namespace_ && job->parent_id == parent.id &&
+        job->dispatch_idempotency_token == token)
+      return job;
+  }
+  return nullptr;
+}
+
 model::ClusterState StateLog::state() const {
   model::ClusterState out = tables::to_cluster(store_.current());
   for (model::Node& node : out.nodes) {

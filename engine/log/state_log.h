@@ -69,6 +69,13 @@ class StateLog {
   [[nodiscard]] std::shared_ptr<const model::Evaluation> eval(std::string_view id);
   [[nodiscard]] std::shared_ptr<const model::Deployment> deployment(std::string_view id);
   [[nodiscard]] std::optional<model::Node> node(std::string_view id) const;
+  /// The job's allocations by ID, none for an unknown job.
+  [[nodiscard]] std::vector<model::Allocation> allocs_of(std::string_view name_space, std::string_view job_id) const;
+  /// The job's deployment with the highest CreateIndex, or null.
+  [[nodiscard]] std::shared_ptr<const model::Deployment> latest_deployment(std::string_view name_space,
+                                                                           std::string_view job_id) const;
+  /// The stored child of `parent` that was dispatched with `token`, or null.
+  [[nodiscard]] std::shared_ptr<const model::Job> dispatched(const model::Job& parent, std::string_view token) const;
   /// Everything that is stored, in the orders of R-CTRL-104.
   [[nodiscard]] model::ClusterState state() const;
   [[nodiscard]] std::uint64_t table_index(Table table) const { return table_index_[static_cast<std::size_t>(table)]; }
