@@ -13,17 +13,25 @@ namespace berth::cli {
 
 namespace {
 
+/// ", option NAME=VALUE" for each that is not at its default.
+std::string told_options(const model::Options& decisions) {
+  std::string out;
+  for (const auto& [name, value] : model::changed_options(decisions)) out += fmt::format(", option {}={}", name, value);
+  return out;
+}
+
 /// Lives with the seeds `first`, `first` + 1, ... ; false when one broke an invariant, which is printed.
 bool run_lives(std::uint64_t first, std::uint64_t count, int steps, const model::Options& decisions) {
   conform::LifeReport sum;
   std::uint64_t broken = 0;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t seed = first + i;
     const conform::LifeReport life = conform::run_life({.seed = seed, .steps = steps, .decisions = decisions});
     sum.evaluations += life.evaluations, sum.plans += life.plans, sum.refused_plans += life.refused_plans;
     sum.allocations += life.allocations, sum.updates += life.updates, sum.stops += life.stops;
     sum.preemptions += life.preemptions, sum.deployments += life.deployments, sum.at_rest += life.at_rest;
     if (!life.problems.empty() || count == 1) {
-      fmt::print("seed {}\n", seed);
+      fmt::print("seed {}, steps {}{}\n", seed, steps, told_options(decisions));
       for (const std::string& event : life.events) fmt::print("    {}\n", event);
       for (const std::string& problem : life.problems) fmt::print("  broken: {}\n", problem);
     }
@@ -31,9 +39,9 @@ bool run_lives(std::uint64_t first, std::uint64_t count, int steps, const model:
   }
   fmt::print(
       "{} evaluations, {} plans ({} partly refused): {} allocations, {} updates, {} stops, {} preemptions, {} "
-      "deployments, {} jobs at rest\n{} lives held, {} broke\n",
+      "deployments, {} jobs at rest\n{} lives held, {} broke; seeds from {}, steps {}{}\n",
       sum.evaluations, sum.plans, sum.refused_plans, sum.allocations, sum.updates, sum.stops, sum.preemptions,
-      sum.deployments, sum.at_rest, count - broken, broken);
+      sum.deployments, sum.at_rest, count - broken, broken, first, steps, told_options(decisions));
   return broken == 0;
 }
 
@@ -50,17 +58,22 @@ void add_conform(CLI::App& app, int& exit_code) {
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("conform", "replay recorded decisions and compare, to the last bit");
-  command->add_option("paths", arguments->run.paths, "vector files (.jsonl, .jsonl.gz) or folders of them");
-  command->add_option("--seed", arguments->seed, "instead of vectors: the random life with this seed, with its events");
-  command->add_option("--lives", arguments->lives, "so many lives, with ascending seeds");
-  command->add_option("--steps", arguments->steps, "events in a life");
+  CLI::Option* seed = command->add_option("--seed", arguments->seed,
+                                          "instead of vectors: the random life with this seed, with its events");
+  command->add_option("paths", arguments->run.paths, "vector files (.jsonl, .jsonl.gz) or folders of them")
+      ->excludes(seed);
+  command->add_option("--lives", arguments->lives, "so many lives, with ascending seeds")
+      ->check(CLI::Range(1, 1'000'000'000))
+      ->needs(seed);
+  command->add_option("--steps", arguments->steps, "events in a life")->check(CLI::Range(1, 100'000))->needs(seed);
   command->add_option(
       "--option", arguments->options,
       "with --seed: NAME=VALUE of an option other than Nomad's (engine/model/options.h); may be repeated");
-  command->add_option("--step", arguments->step, "only vectors of this step of the specification: 1e, 2b, 3 or 4");
-  command->add_option("--name", arguments->run.name, "only vectors whose name contains this text");
-  command->add_option("--diff", arguments->run.diff_count, "show the first N differing vectors");
-  command->add_option("--json", arguments->json, "write the report to this file");
+  command->add_option("--step", arguments->step, "only vectors of this step of the specification: 1e, 2b, 3 or 4")
+      ->excludes(seed);
+  command->add_option("--name", arguments->run.name, "only vectors whose name contains this text")->excludes(seed);
+  command->add_option("--diff", arguments->run.diff_count, "show the first N differing vectors")->excludes(seed);
+  command->add_option("--json", arguments->json, "write the report to this file")->excludes(seed);
   command->callback([arguments, &exit_code] {
     if (arguments->seed) {
       model::Options decisions;
@@ -87,6 +100,11 @@ void add_conform(CLI::App& app, int& exit_code) {
     auto report = conform::run(arguments->run);
     if (!report) {
       exit_code = report_error(report.error(), 2);
+      return;
+    }
+    if (report->equal + report->differ + report->unsupported == 0) {
+      fmt::print(stderr, "no vector in these paths is meant: nothing was compared; see --name and --step\n");
+      exit_code = 2;
       return;
     }
     if (!arguments->json.empty()) {

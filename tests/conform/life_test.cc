@@ -26,7 +26,7 @@ TEST(Lives, HoldTheInvariants) {
   std::size_t refused = 0;
   for (std::uint64_t seed = 1; seed <= kLives; ++seed) {
     const LifeReport life = run_life({.seed = seed});
-    for (const std::string& problem : life.problems) ADD_FAILURE() << "seed " << seed << ": " << problem;
+    for (const std::string& problem : life.problems) ADD_FAILURE() << "berth conform --seed " << seed << ": " << problem;
     refused += over_committed(life);
     sum.plans += life.plans, sum.refused_plans += life.refused_plans, sum.allocations += life.allocations;
     sum.updates += life.updates, sum.stops += life.stops, sum.preemptions += life.preemptions;
@@ -47,7 +47,8 @@ TEST(Lives, HoldTheInvariantsWithoutNomadsQuirks) {  // nor does a plan over-com
     LifeOptions options{.seed = seed, .steps = 16, .compare_appliers = false};
     options.decisions.compat = model::Compat::fixed;
     const LifeReport life = run_life(options);
-    for (const std::string& problem : life.problems) ADD_FAILURE() << "seed " << seed << ": " << problem;
+    for (const std::string& problem : life.problems)
+      ADD_FAILURE() << "berth conform --seed " << seed << " --steps 16 --option compat=fixed: " << problem;
     EXPECT_EQ(over_committed(life), 0u) << "seed " << seed;
   }
 }

@@ -27,6 +27,21 @@ expect "an unsupported vector exits with 3" [ $? -eq 3 ]
 expect "the last line counts" [ "$(tail -n 1 "$work/table")" = "0 equal, 0 differ, 1 not supported" ]
 expect "the JSON report counts too" grep -q '"not_supported": 1' "$work/report.json"
 
+"$berth" conform "$work/no_such_kind.jsonl" --name zzz > "$work/table" 2> "$work/error"
+expect "a name that no vector has exits with 2" [ $? -eq 2 ]
+expect "and says that nothing was compared" grep -q "nothing was compared; see --name and --step" "$work/error"
+
+for wrong in "conform --seed -1" "conform --seed 1 --lives -1" "conform --seed 1 --lives 0" "conform --seed 1 --steps -5" \
+  "conform --seed 1 --json $work/lives.json" "conform --lives 3 $golden" "plan a.json b.json --orders -1" \
+  "run quickstart --seed -1"; do
+  timeout 20 "$berth" $wrong > "$work/table" 2> "$work/error"
+  expect "$wrong exits with 2" [ $? -eq 2 ]
+  expect "$wrong is told in one line" [ "$(grep -vc "^Run with --help" "$work/error")" -eq 1 ]
+done
+"$berth" conform --seed 3 --lives 2 --steps 4 --option compat=fixed > "$work/table"
+expect "lives tell their seeds, steps and options" \
+  [ "$(tail -n 1 "$work/table")" = "2 lives held, 0 broke; seeds from 3, steps 4, option compat=fixed" ]
+
 # A file that supported.txt lists: the program agrees with the library.
 listed=$(sed 's/#.*//' "$golden/supported.txt" | awk 'NF == 1 && /^components\// {print $1; exit}')
 if [ -n "$listed" ]; then
