@@ -44,6 +44,20 @@ void compare_tables(const char* what, const Table& want, const Table& got, std::
   }
 }
 
+void compare_answers(const plan::ModelApplyResult& done, const plan::ApplyResult& reported, std::uint64_t evals,
+                     const tables::Snapshot& after, std::vector<std::string>& problems) {
+  std::vector<std::string> rejected;
+  for (const tables::NodeRow row : reported.rejected_nodes) rejected.push_back(base::to_text(after.nodes.id(row)));
+  if (rejected != done.result.rejected_nodes)
+    problems.push_back(
+        fmt::format("{} nodes are rejected and should be {}", rejected.size(), done.result.rejected_nodes.size()));
+  if (done.placements_refused != reported.placements_refused)
+    problems.push_back(fmt::format("placements are {}refused", done.placements_refused ? "not " : ""));
+  if (evals != reported.preempted_jobs.size())
+    problems.push_back(
+        fmt::format("{} jobs are evaluated for preemptions and should be {}", reported.preempted_jobs.size(), evals));
+}
+
 }  // namespace
 
 std::vector<std::string> compare_appliers(const model::ClusterState& before, const model::Plan& plan,
@@ -61,16 +75,7 @@ std::vector<std::string> compare_appliers(const model::ClusterState& before, con
   const plan::ModelApplyResult done = applier.apply(plan, now_ns);
   if (done.error != reported.error)
     problems.push_back(fmt::format("error is \"{}\" and should be \"{}\"", reported.error, done.error));
-  std::vector<std::string> rejected;
-  for (const tables::NodeRow row : reported.rejected_nodes) rejected.push_back(base::to_text(after.nodes.id(row)));
-  if (rejected != done.result.rejected_nodes)
-    problems.push_back(
-        fmt::format("{} nodes are rejected and should be {}", rejected.size(), done.result.rejected_nodes.size()));
-  if (done.placements_refused != reported.placements_refused)
-    problems.push_back(fmt::format("placements are {}refused", done.placements_refused ? "not " : ""));
-  if (evals != reported.preempted_jobs.size())
-    problems.push_back(
-        fmt::format("{} jobs are evaluated for preemptions and should be {}", reported.preempted_jobs.size(), evals));
+  if (done.error.empty()) compare_answers(done, reported, evals, after, problems);  // else nothing more is answered
   Table want_allocs, got_allocs, want_deployments, got_deployments;
   const auto fill = [](const tables::Snapshot& state, Table& allocs, Table& deployments) {
     for (tables::AllocRow row = 0; row < state.allocs.size(); ++row)

@@ -155,12 +155,18 @@ void Applier::apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult&
 
   tables::Commit commit = store_.begin_commit(facts.index);
   const Snapshot& state = commit.current();
-  result.error = why_not(state, plan, facts);
-  if (!result.error.empty()) {
+  const auto fails = [&](std::string why) {
+    if (why.empty()) return false;
+    result.error = std::move(why);
+    result.refresh_index = 0;
+    result.rejected_nodes.clear();
+    result.reasons.clear();
     result.refused = static_cast<std::uint32_t>(plan.allocs.size());
+    return true;
+  };
+  rejected_ = &result.rejected_nodes;
+  if (fails(missing_alloc(state, plan)) || !check_all(state, plan, facts, result) || fails(why_not(state, plan, facts)))
     return;
-  }
-  if (!check_all(state, plan, facts, result)) return;
   if (clock) clock->enter(base::Stage::commit);
   Writing writing{commit, plan, facts, result, state};
   write(writing);

@@ -92,6 +92,8 @@ class Applier {
   [[nodiscard]] bool has_updates(tables::NodeRow node) const;
 
   // plan/write.cc
+  [[nodiscard]] static std::string missing_alloc(const tables::Snapshot& state, const PlanRows& plan);
+  [[nodiscard]] bool nothing_left(const tables::Snapshot& state, const PlanRows& plan) const;
   [[nodiscard]] std::string why_not(const tables::Snapshot& state, const PlanRows& plan, const CommitFacts& facts);
   void write(Writing& w);
   void write_deployment(Writing& w, model::Deployment deployment);

@@ -160,6 +160,7 @@ void ModelApplier::commit(const model::Plan& plan, std::int64_t now, ModelApplyR
       alloc.modify_time = now;
       entry.updated.push_back(std::move(alloc));
     }
+  std::map<std::string_view, const std::vector<model::AllocState>*> told;  // longest AllocStates of each stop so far
   for (const auto& [node_id, allocs] : result.node_update)
     for (const model::Allocation& stop : allocs) {  // R-CTRL-626
       model::Allocation& kept = entry.stopped.emplace_back();
@@ -171,7 +172,10 @@ void ModelApplier::commit(const model::Plan& plan, std::int64_t now, ModelApplyR
           !stop.followup_eval_id.empty() || !stored ? stop.followup_eval_id : stored->followup_eval_id;
       kept.modify_time = now;
       if (log_.compat() == model::Compat::nomad) continue;
-      kept.alloc_states = stop.alloc_states;
+      // A second stop is made from the stored allocation, too: what the first one added stays.
+      const std::vector<model::AllocState>*& states = told[stop.id];
+      if (!states || states->size() <= stop.alloc_states.size()) states = &stop.alloc_states;
+      kept.alloc_states = *states;
       kept.reschedule_tracker = stop.reschedule_tracker;
     }
   std::map<std::pair<std::string, std::string>, std::shared_ptr<const model::Job>> preempted_jobs;

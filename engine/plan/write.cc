@@ -68,11 +68,28 @@ bool Applier::refuses(NodeRow node) const {
   return !rejected_->empty() && std::find(rejected_->begin(), rejected_->end(), node) != rejected_->end();
 }
 
-/// Why nothing of the plan can be committed, whatever its nodes say (R-CTRL-606, 704, 707); "" otherwise.
-std::string Applier::why_not(const Snapshot& state, const PlanRows& plan, const CommitFacts& facts) {
+/// What the plan stops and is not there any more fails all of it, before any node is looked at (R-CTRL-606).
+std::string Applier::missing_alloc(const Snapshot& state, const PlanRows& plan) {
   for (const PlannedStop& stop : plan.stops)
     if (!stop.dropped && !state.allocs.exists(stop.alloc))
       return "alloc " + base::to_text(state.allocs.id[stop.alloc]) + " doesn't exist";
+  return "";
+}
+
+/// Nodes were rejected, and all the plan had was for them: no entry is written (R-CTRL-621).
+bool Applier::nothing_left(const Snapshot& state, const PlanRows& plan) const {
+  const tables::AllocTable& allocs = state.allocs;
+  return !rejected_->empty() && !plan.has_deployment && plan.deployment_updates.empty() &&
+         std::all_of(plan.allocs.begin(), plan.allocs.end(), [&](const auto& alloc) { return refuses(alloc.node); }) &&
+         std::all_of(plan.updates.begin(), plan.updates.end(),
+                     [&](const auto& update) { return update.dropped || refuses(allocs.node[update.alloc]); }) &&
+         std::all_of(plan.stops.begin(), plan.stops.end(),
+                     [&](const auto& stop) { return stop.evict || stop.dropped || refuses(allocs.node[stop.alloc]); });
+}
+
+/// Why the entry of what the nodes take fails (R-CTRL-704, 707); "" when it does not.
+std::string Applier::why_not(const Snapshot& state, const PlanRows& plan, const CommitFacts& facts) {
+  if (nothing_left(state, plan)) return "";
   if (!facts.eval.is_nil() && store_.find_eval(facts.eval) == kNoRow)
     return "failed to get evaluation \"" + base::to_text(facts.eval) + "\"";
   const model::Deployment* deployment = plan.deployment ? plan.deployment.get() : facts.deployment;
@@ -86,7 +103,6 @@ std::string Applier::why_not(const Snapshot& state, const PlanRows& plan, const 
 void Applier::write(Writing& w) {
   const PlanRows& plan = w.plan;
   const Snapshot& state = w.state;
-  rejected_ = &w.result.rejected_nodes;
   placed_.clear();
   placements_refused_ = false;
   if (compat_ == model::Compat::fixed && !plan.allocs.empty()) {

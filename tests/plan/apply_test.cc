@@ -1,5 +1,6 @@
 // The plan applier: what a node's check says (R-CTRL-610 to 616), what is committed, and that it allocates nothing.
 #include "plan/apply.h"
+#include "model/plan_predicates.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <new>
 #include <random>
 
+#include "model/plan_predicates.h"
 #include "tables/check.h"
 
 namespace {
@@ -122,6 +124,39 @@ TEST_F(Apply, CommitsWhatFits) {
   EXPECT_EQ(result_.refresh_index, 0u);
   EXPECT_EQ(store_.index(), 11u);
   EXPECT_EQ(store_.current().nodes.use[0].cpu_mhz, 1000);
+}
+
+TEST_F(Apply, WhatEmptiesThePlanComesBeforeWhatFailsItsEntry) {  // R-CTRL-618, 621, 704, 707
+  add_nodes(1);
+  model::Deployment stored;
+  stored.id = base::to_text(uuid(4, 1)), stored.namespace_ = "default", stored.job_id = "a", stored.status = "running";
+  stored.task_groups["g"].emplace().promoted = true;
+  {
+    tables::Commit commit = store_.begin_commit(11);
+    commit.upsert_deployment(stored);
+  }
+  auto undone = std::make_shared<model::Deployment>(stored);
+  undone->task_groups["g"]->promoted = false;
+  const auto submit = [&](bool fits, bool with_deployment, base::Uuid eval, bool all_at_once) {
+    for (int i = 0; i < (fits ? 1 : 11); ++i) place(0);
+    plan_.has_deployment = with_deployment;
+    if (with_deployment) plan_.deployment = undone;
+    CommitFacts facts;
+    facts.index = store_.index() + 1, facts.eval = eval, facts.all_at_once = all_at_once;
+    applier_.apply(plan_, facts, result_);
+    plan_.clear();
+    plan_.job = job_;
+    EXPECT_EQ(result_.committed, 0u);
+    return result_.error;
+  };
+  EXPECT_EQ(submit(true, true, {}, false), model::kPromotionUndone);
+  EXPECT_EQ(submit(false, true, {}, false), model::kPromotionUndone);
+  EXPECT_TRUE(result_.rejected_nodes.empty()) << "an error is all that is answered";
+  EXPECT_EQ(submit(false, true, {}, true), "") << "the rejected node takes the deployment with it";
+  EXPECT_EQ(result_.rejected_nodes.size(), 1u);
+  EXPECT_NE(submit(true, false, uuid(9, 9), false), "") << "the evaluation is not there";
+  EXPECT_EQ(submit(false, false, uuid(9, 9), false), "") << "nothing is left that an entry would be written for";
+  EXPECT_EQ(result_.rejected_nodes.size(), 1u);
 }
 
 TEST_F(Apply, LeavesOutARejectedNodeWhole) {  // R-CTRL-615, 617
