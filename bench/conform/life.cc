@@ -75,6 +75,7 @@ class Life final : public sched::Planner {
   void change_job(model::Job& job);
   void happen();
   void register_job();
+  void ask_of_job(const model::Job& job);
   void deregister_job();
   void report_from(NodeRow node);
   void change_node();
@@ -129,6 +130,7 @@ class Life final : public sched::Planner {
   LifeQueue queue_{store_, options_.decisions.compat};
   std::vector<std::string> nodes_to_evaluate_;  // that changed under a plan
   std::set<tables::JobKeyRow> refused_;         // jobs of which a plan was refused in part and not made anew
+  std::set<tables::JobKeyRow> once_refused_;    // jobs of which one ever was
   // Jobs of which an allocation was renamed because its name stood twice in the index; the new name may be in use as
   // well (R-SCHED-83, R-RECON-161).
   std::set<tables::JobKeyRow> renamed_;
@@ -165,6 +167,13 @@ void Life::build_cluster() {
     const std::string ip = "10.0.0." + std::to_string(i + 1);
     model::NetworkResource& network = r.networks.emplace_back();
     network.mode = "host", network.device = "eth0", network.cidr = ip + "/32", network.ip = ip, network.mbits = 1000;
+    if (chance(40)) {
+      model::NodeDevice& device = r.devices.emplace_back();
+      device.vendor = "nvidia", device.type = "gpu", device.name = "t4";
+      for (const char* id : {"gpu-0", "gpu-1"}) device.instances.emplace_back().id = id;
+      for (model::DeviceInstance& instance : device.instances) instance.healthy = chance(90);
+    }
+    if (chance(60)) node.host_volumes["data"] = model::HostVolumeInfo{"data", "/srv/data", chance(30), ""};
     model::NodeNetworkResource& host = r.node_networks.emplace().emplace_back();
     host.mode = "host", host.device = "eth0", host.speed = 1000;
     host.addresses.push_back({"ipv4", "default", ip, "", ""});
@@ -216,6 +225,14 @@ std::shared_ptr<model::Job> Life::new_job(const std::string& id) {
       group.migrate.emplace().max_parallel = 1;
       if (chance(30)) group.spreads.push_back({"${meta.rack}", 50, {}});
     }
+    if (chance(15)) group.affinities.push_back({"${meta.rack}", "r0", "=", one_of<std::int8_t>({50, -50})});
+    if (chance(8)) group.constraints.push_back({"", "", "distinct_hosts"});
+    if (chance(8)) group.constraints.push_back({"${meta.rack}", "3", "distinct_property"});
+    if (chance(10)) {
+      model::VolumeRequest volume;
+      volume.name = volume.source = "data", volume.type = "host", volume.read_only = chance(50);
+      group.volumes["data"] = volume;
+    }
     if ((service || job->type == "system") && chance(65)) {
       model::UpdateStrategy& update = group.update.emplace();
       update.max_parallel = static_cast<std::int64_t>(1 + random_.below(3));
@@ -243,6 +260,7 @@ std::shared_ptr<model::Job> Life::new_job(const std::string& id) {
       ask.cores = 1;
     else
       ask.cpu = one_of<std::int64_t>({100, 300, 600});
+    if (chance(12)) ask.devices.emplace_back(), ask.devices[0].name = "nvidia/gpu", ask.devices[0].count = 1;
   }
   return job;
 }
@@ -298,6 +316,7 @@ std::shared_ptr<const model::Job> Life::any_job() {
 void Life::register_job() {
   const std::string id = "job" + std::to_string(random_.below(4));
   const auto stored = log_.job("default", id);
+  if (stored && chance(30)) return ask_of_job(*stored);
   std::shared_ptr<model::Job> job;
   if (!stored) {
     job = new_job(id);
@@ -309,6 +328,32 @@ void Life::register_job() {
   const log::Answer answer = requests_.register_job({.job = job}, now_);
   tell("register {} ({}, priority {}, group {} x {}) {}", id, job->type, job->priority, job->task_groups[0].name,
        job->task_groups[0].count, answer.error);
+  take(answer.hooks);
+}
+
+/// What people ask of a job that is there, without its file.
+void Life::ask_of_job(const model::Job& job) {
+  log::Answer answer;
+  switch (random_.below(3)) {
+    case 0: {
+      const std::string& group = job.task_groups[random_.below(job.task_groups.size())].name;
+      const auto count = static_cast<std::int64_t>(random_.below(8));
+      answer = requests_.scale_job({job.namespace_, job.id, group, count}, now_);
+      tell("scale {}, group {} x {} {}", job.id, group, count, answer.error);
+      break;
+    }
+    case 1: {
+      const std::uint64_t version = job.version > 2 ? job.version - 1 - random_.below(2) : 0;
+      answer = requests_.revert_job(job.namespace_, job.id, version, now_);
+      tell("revert {} to version {} {}", job.id, version, answer.error);
+      break;
+    }
+    default: {
+      const bool force = chance(70);
+      answer = requests_.evaluate_job(job.namespace_, job.id, force, now_);
+      tell("evaluate {}{} {}", job.id, force ? ", reschedule by force" : "", answer.error);
+    }
+  }
   take(answer.hooks);
 }
 
@@ -672,6 +717,7 @@ sched::Submission Life::submit(const sched::EvalResult& result) {
   out.placements_refused = applied_.placements_refused;
   if (applied_.refresh_index != 0) {
     refused_.insert(store_.job_key(eval_.namespace_, eval_.job_id));
+    once_refused_.insert(store_.job_key(eval_.namespace_, eval_.job_id));
     out.refreshed = &*refreshed_.emplace_back(store_.snapshot());
   }
   return out;
@@ -732,11 +778,19 @@ void Life::check_rest() {
   unsettled.insert(refused_.begin(), refused_.end());
   std::set<tables::JobKeyRow> excepted = unsettled;
   excepted.insert(renamed_.begin(), renamed_.end());
-  check_names(state, excepted, report_.problems);
+  check_names(state, excepted, once_refused_, report_.problems);
   const auto job = any_job();
   if (!job || !report_.problems.empty()) return;
   // R-SCHED-187: with a deployment every evaluation of a system job submits a plan.
   const tables::JobKeyRow key = store_.job_key(job->namespace_, job->id);
+  // R-RECON-71, 73: an evaluation that still saw an older version cancels the deployment of the newer one, which stays
+  // the current one all the same. Its canaries belong to no deployment: they are stopped as too many and placed again,
+  // evaluation by evaluation.
+  for (AllocRow row = 0; row < state.allocs.size(); ++row)
+    if (state.allocs.exists(row) && state.allocs.job_key[row] == key)
+      if (const model::Allocation alloc = tables::to_alloc(state, row);
+          model::is_canary(alloc) && alloc.deployment_id.empty() && !model::is_terminal(alloc))
+        return;
   if (unsettled.contains(key) || (job->type == "system" && sched::latest_deployment(state, key))) return;
   // A deployment ends in the evaluation after the last placement (R-RECON-213), and then what failed in it is
   // rescheduled (R-RECON-116). An unknown allocation is not counted as too many but may be stopped for it, one per

@@ -23,6 +23,12 @@ std::string named(const Snapshot& state, AllocRow row) {
   return tables::alloc_name(state, row) + " " + base::to_text(state.allocs.id[row]).substr(0, 8);
 }
 
+bool was_unknown(const Snapshot& state, AllocRow row) {
+  const auto& cold = state.allocs.cold[row];
+  return cold && std::any_of(cold->alloc_states.begin(), cold->alloc_states.end(),
+                             [](const model::AllocState& entry) { return entry.value == "unknown"; });
+}
+
 void check_capacity(const Snapshot& state, Problems& problems) {
   const tables::AllocTable& allocs = state.allocs;
   rank::NetworkIndex index;
@@ -157,11 +163,14 @@ void check_change(const Snapshot& before, const Snapshot& after, Problems& probl
     const tables::JobRow version = b.job[row];
     const bool other_cores = !held.cores.empty() && version != kNoRow &&
                              (after.jobs.versions[version]->system || after.jobs.versions[version]->sysbatch);
+    const bool same_amounts = held.cpu_mhz == holds.cpu_mhz && held.memory_mb == holds.memory_mb &&
+                              held.disk_mb == holds.disk_mb && held.cores.size() == holds.cores.size() &&
+                              (other_cores || held.cores == holds.cores);
+    // R-CTRL-710: what became unknown has got a newer job with its old amounts; the next update in place finds nothing
+    // to differ between the jobs and gives it the new ones.
     const bool same = a.id[row] == b.id[row] && a.node[row] == b.node[row] && a.job_key[row] == b.job_key[row] &&
                       a.group[row] == b.group[row] && a.name_index[row] == b.name_index[row] &&
-                      held.cpu_mhz == holds.cpu_mhz && held.memory_mb == holds.memory_mb &&
-                      held.disk_mb == holds.disk_mb && held.cores.size() == holds.cores.size() &&
-                      (other_cores || held.cores == holds.cores);
+                      (same_amounts || was_unknown(before, row));
     if (!same) problems.push_back(fmt::format("R-CTRL-1723: {} is not what it was", named(after, row)));
     if (tables::server_terminal(a.desired[row]) && !tables::server_terminal(b.desired[row]))
       problems.push_back(fmt::format("R-CTRL-1723: {} was stopped and should run again", named(after, row)));
@@ -190,12 +199,30 @@ void check_commit(const Snapshot& after, const plan::PlanRows& plan, const plan:
       problems.push_back(fmt::format("R-CTRL-1733: the stop of {} got lost", named(after, stop.alloc)));
 }
 
-void check_names(const Snapshot& state, const std::set<tables::JobKeyRow>& unsettled, Problems& problems) {
+void check_names(const Snapshot& state, const std::set<tables::JobKeyRow>& unsettled,
+                 const std::set<tables::JobKeyRow>& once_refused, Problems& problems) {
   const tables::AllocTable& allocs = state.allocs;
-  const auto was_unknown = [&](AllocRow row) {
-    const auto& cold = allocs.cold[row];
-    return cold && std::any_of(cold->alloc_states.begin(), cold->alloc_states.end(),
-                               [](const model::AllocState& entry) { return entry.value == "unknown"; });
+  // R-RECON-167, 170: a canary takes the place of its namesake only where more run than are asked for; until a failed
+  // one of the group is replaced, both stay, also after the promotion.
+  const auto waits_for_surplus = [&](AllocRow row, const model::Allocation& alloc) {
+    const auto deployments = deployments_of(state);
+    const bool was_canary = std::any_of(deployments.begin(), deployments.end(), [&](const auto& deployment) {
+      const auto group = deployment->task_groups.find(alloc.task_group);
+      if (group == deployment->task_groups.end() || !group->second) return false;
+      const auto& placed = group->second->placed_canaries;
+      return std::find(placed.begin(), placed.end(), alloc.id) != placed.end();
+    });
+    const tables::JobRow current = state.jobs.keys[allocs.job_key[row]].current;
+    const model::TaskGroup* group =
+        current == kNoRow ? nullptr : state.jobs.versions[current]->spec->group(alloc.task_group);
+    if (!was_canary || !group) return false;
+    std::int64_t running = 0;
+    for (AllocRow other = 0; other < allocs.size(); ++other)
+      running += allocs.exists(other) && allocs.job_key[other] == allocs.job_key[row] &&
+                 allocs.group[other] == allocs.group[row] && allocs.desired[other] == tables::Desired::run &&
+                 !tables::client_terminal(allocs.client[other]) && allocs.client[other] != tables::Client::unknown &&
+                 !model::is_canary(tables::to_alloc(state, other));
+    return running <= group->count;
   };
   std::map<std::pair<tables::JobKeyRow, std::string>, AllocRow> seen;
   for (AllocRow row = 0; row < allocs.size(); ++row) {
@@ -216,7 +243,11 @@ void check_names(const Snapshot& state, const std::set<tables::JobKeyRow>& unset
     // R-RECON-195: while canaries are out, a rescheduled one may be placed twice.
     const bool twins = !added && !alloc.previous_allocation.empty() &&
                        alloc.previous_allocation == tables::to_alloc(state, other->second).previous_allocation;
-    if (!added && !twins && !was_unknown(row) && !was_unknown(other->second))
+    const bool left_behind = !added && once_refused.contains(allocs.job_key[row]) &&
+                             (alloc.previous_allocation == base::to_text(allocs.id[other->second]) ||
+                              tables::to_alloc(state, other->second).previous_allocation == alloc.id);
+    if (!added && !twins && !left_behind && !was_unknown(state, row) && !was_unknown(state, other->second) &&
+        !waits_for_surplus(row, alloc) && !waits_for_surplus(other->second, tables::to_alloc(state, other->second)))
       problems.push_back(
           fmt::format("R-CTRL-1722: {} and {} have one name", named(state, row), named(state, other->second)));
   }

@@ -29,8 +29,11 @@ void check_summaries(const tables::Snapshot& state, const log::StateLog& log, Pr
 void check_commit(const tables::Snapshot& after, const plan::PlanRows& plan, const plan::ApplyResult& result,
                   tables::StateStore& store, Problems& problems);
 /// Once nothing is waiting to be evaluated: names are unique but for the exceptions of R-CTRL-1722; `unsettled` are the
-/// jobs of which a plan was refused in part and not yet made anew.
-void check_names(const tables::Snapshot& state, const std::set<tables::JobKeyRow>& unsettled, Problems& problems);
+/// jobs of which a plan was refused in part and not yet made anew. `once_refused`: jobs of which one was ever refused
+/// in part; where a node that comes back ended the retries, an allocation and its replacement may both have stayed
+/// (R-CTRL-615).
+void check_names(const tables::Snapshot& state, const std::set<tables::JobKeyRow>& unsettled,
+                 const std::set<tables::JobKeyRow>& once_refused, Problems& problems);
 
 /// Of a job at rest that nothing limits and nothing waits for: each group of a service or batch job has what it asks
 /// for, and no more (R-CTRL-1728).
