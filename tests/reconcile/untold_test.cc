@@ -218,7 +218,7 @@ TEST(Untold, AFailedReplacementIsStoppedAndReplacedAllTheSame) {  // R-RECON-124
             "Stop 2; Reconnect 1");
 }
 
-TEST(Untold, AStoppedReplacementLeavesTheOtherSets) {  // R-RECON-124: M and L do
+TEST(Untold, AStoppedReplacementLeavesTheOtherSets) {  // R-RECON-124: M, L and D do
   GroupWorld w = chain("service");
   w.allocs[0].next_allocation = w.allocs[2].id;
   w.allocs[2].desired_transition.migrate = true;
@@ -226,6 +226,8 @@ TEST(Untold, AStoppedReplacementLeavesTheOtherSets) {  // R-RECON-124: M and L d
   EXPECT_EQ(w.run(), expected);
   w.allocs[2].desired_transition.migrate = false;
   w.taints[2] = NodeTaint::down;
+  EXPECT_EQ(w.run(), expected);
+  w.taints[2] = NodeTaint::disconnected;
   EXPECT_EQ(w.run(), expected);
 }
 

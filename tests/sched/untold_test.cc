@@ -354,6 +354,8 @@ TEST(UntoldSched, FilteredNodesAreAddedUp) {  // R-SCHED-158 to 160, 162
   }
 }
 
+// The `required = 0` of R-SCHED-175 cannot come about: R-SCHED-172 asks for a percentage above 0, for something to
+// replace and for an update block that is not empty, which one without max_parallel is (R-RECON-98).
 TEST(UntoldSched, CanariesOfSystemJobs) {  // R-SCHED-172, 173, 175
   struct Case {
     const char* name;

@@ -1,0 +1,103 @@
+// What the reconciler takes from the heap does not grow with the job: columns and bit sets, no object per allocation.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "model/names.h"
+#include "reconcile/cluster.h"
+
+namespace {
+std::atomic<std::uint64_t> heap_allocations{0};
+}  // namespace
+
+// Not inlined, or the compiler takes malloc() and operator delete for a mismatch.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  heap_allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {  // std::stable_sort's
+  heap_allocations.fetch_add(1, std::memory_order_relaxed);
+  return std::malloc(size);
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace berth::reconcile {
+namespace {
+
+struct SameUpdate : UpdateJudge, IdSource {
+  UpdateKind kind = UpdateKind::ignore;
+  void judge(std::span<const std::uint32_t>, std::span<UpdateKind> kinds) override {
+    std::fill(kinds.begin(), kinds.end(), kind);
+  }
+  std::string next_eval_id() override { return "e"; }
+  std::string next_deployment_id() override { return "d"; }
+};
+
+struct HeapCase {
+  const char* name;
+  UpdateKind kind;
+  std::size_t down_of = 0;         ///< every so many allocations one stands on a node that is down; 0: none
+  std::uint64_t most_allocations;  ///< of one run in the steady state, whatever the number of allocations of the job
+};
+
+/// Heap allocations of the second run over a job of `count` allocations, and in `entries` what it had to say.
+std::uint64_t heap_of_a_run(const HeapCase& c, std::size_t count, std::size_t& entries) {
+  auto job = std::make_shared<model::Job>();
+  job->id = "job", job->type = "service";
+  model::TaskGroup& group = job->task_groups.emplace_back();
+  group.name = "web", group.count = static_cast<std::int64_t>(count);
+  group.update.emplace().max_parallel = static_cast<std::int64_t>(count / 10);
+  std::vector<model::Allocation> allocs(count);
+  std::vector<AllocFacts> facts;
+  for (std::size_t i = 0; i < count; ++i) {
+    model::Allocation& alloc = allocs[i];
+    alloc.id = std::to_string(i), alloc.name = model::alloc_name("job", "web", i), alloc.job_id = "job";
+    alloc.task_group = "web", alloc.job = job, alloc.desired_status = "run", alloc.client_status = "running";
+    const bool down = c.down_of > 0 && i % c.down_of == 0;
+    facts.push_back(read_facts(alloc, 0, down ? NodeTaint::down : NodeTaint::none, ""));
+  }
+  const std::vector<std::string> group_names = {"web"};
+  const std::vector<std::uint32_t> slots = slots_of(facts);
+  SameUpdate updates;
+  updates.kind = c.kind;
+  ClusterReconciler reconciler;
+  const ClusterInput input{.job = job.get(),
+                           .job_id = "job",
+                           .allocs = facts,
+                           .slots = slots,
+                           .group_names = group_names,
+                           .eval_id = "eval",
+                           .now = 1000};
+  (void)reconciler.run(input, updates, updates);
+  const std::uint64_t before = heap_allocations;
+  const ClusterResult result = reconciler.run(input, updates, updates);
+  const std::uint64_t taken = heap_allocations - before;
+  entries = result.place.size() + result.stop.size() + result.inplace_update.size() + result.destructive_update.size();
+  return taken;
+}
+
+class ReconcilerHeap : public ::testing::TestWithParam<HeapCase> {};
+
+TEST_P(ReconcilerHeap, DoesNotGrowWithTheJob) {
+  std::size_t few_entries = 0, many_entries = 0;
+  const std::uint64_t few = heap_of_a_run(GetParam(), 1'000, few_entries);
+  const std::uint64_t many = heap_of_a_run(GetParam(), 100'000, many_entries);
+  EXPECT_EQ(many_entries, 100 * few_entries);
+  std::printf("%llu heap allocations for 1,000 allocations, %llu for 100,000\n", static_cast<unsigned long long>(few),
+              static_cast<unsigned long long>(many));
+  EXPECT_LE(many, GetParam().most_allocations);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, ReconcilerHeap,
+                         ::testing::Values(HeapCase{"NoChange", UpdateKind::ignore, 0, 10},
+                                           HeapCase{"AllInPlace", UpdateKind::inplace, 0, 100},
+                                           HeapCase{"Rolling", UpdateKind::destructive, 0, 100},
+                                           HeapCase{"NodeFailure", UpdateKind::ignore, 100, 100}),
+                         [](const auto& each) { return std::string(each.param.name); });
+
+}  // namespace
+}  // namespace berth::reconcile
