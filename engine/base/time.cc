@@ -30,6 +30,8 @@ Civil civil_from_days(std::int64_t z) {
   return {static_cast<std::int64_t>(yoe) + era * 400 + (month <= 2), month, doy - (153 * mp + 2) / 5 + 1};
 }
 
+constexpr std::int64_t kYearOne = -62'135'596'800;  ///< 0001-01-01T00:00:00, the zero time, in any time zone
+
 bool digits(std::string_view text, std::size_t at, std::size_t count, unsigned& out) {
   if (at + count > text.size()) return false;
   out = 0;
@@ -63,7 +65,14 @@ std::string to_rfc3339(Time time) {
   return out + "Z";
 }
 
-std::optional<Time> parse_rfc3339(std::string_view text) {
+namespace {
+
+/// Seconds since 1970 and nanoseconds after them: years 0 to 9999, more than a Time can hold.
+struct Instant {
+  std::int64_t seconds, fraction;
+};
+
+std::optional<Instant> parse_instant(std::string_view text) {
   unsigned year, month, day, hour, minute, second;
   if (text.size() < 20 || !digits(text, 0, 4, year) || text[4] != '-' || !digits(text, 5, 2, month) || text[7] != '-' ||
       !digits(text, 8, 2, day) || (text[10] != 'T' && text[10] != 't') || !digits(text, 11, 2, hour) ||
@@ -92,11 +101,27 @@ std::optional<Time> parse_rfc3339(std::string_view text) {
   } else {
     return std::nullopt;
   }
-  if (year == 1 && month == 1 && day == 1 && hour == 0 && minute == 0 && second == 0 && fraction == 0) return Time{};
-  const std::int64_t seconds = days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset;
+  const std::int64_t local = days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
+  return Instant{local == kYearOne ? local : local - offset, fraction};
+}
+
+}  // namespace
+
+std::optional<Time> parse_rfc3339(std::string_view text) {
+  const auto instant = parse_instant(text);
+  if (!instant) return std::nullopt;
+  if (instant->seconds == kYearOne && instant->fraction == 0) return Time{};
   std::int64_t ns = 0;
-  if (__builtin_mul_overflow(seconds, kSecond, &ns) || __builtin_add_overflow(ns, fraction, &ns)) return std::nullopt;
+  if (__builtin_mul_overflow(instant->seconds, kSecond, &ns) || __builtin_add_overflow(ns, instant->fraction, &ns))
+    return std::nullopt;
   return Time{ns};
+}
+
+const char* rfc3339_problem(std::string_view text) {
+  const auto instant = parse_instant(text);
+  if (!instant) return "is not an RFC 3339 time";
+  return instant->seconds > 0 ? "lies after 2262-04-11T23:47:16Z, the last second that nanoseconds can tell"
+                              : "lies before 1677-09-21T00:12:44Z, the first second that nanoseconds can tell";
 }
 
 std::string duration_text(std::int64_t ns) {

@@ -179,7 +179,7 @@ class Reader {
     if (value.as_string().empty()) return;
     const auto time = base::parse_rfc3339(value.as_string());
     if (!time)
-      return fail(place, "'" + value.as_string().substr(0, 60) + "' is not an RFC 3339 time",
+      return fail(place, "'" + value.as_string().substr(0, 60) + "' " + base::rfc3339_problem(value.as_string()),
                   "write it as 2026-01-02T03:04:05Z");
     out = *time;
   }

@@ -59,6 +59,17 @@ TEST(Time, RoundTripsRfc3339) {
   EXPECT_EQ(duration_text(90 * kSecond), "1m30s");
 }
 
+TEST(Time, BeyondNanosecondsIsNoMistypedTime) {
+  EXPECT_EQ(to_rfc3339(*parse_rfc3339("2262-04-11T23:47:16.854775807Z")), "2262-04-11T23:47:16.854775807Z");
+  for (const char* late : {"2262-04-11T23:47:16.854775808Z", "9999-12-31T23:59:59Z"}) {
+    EXPECT_FALSE(parse_rfc3339(late));
+    EXPECT_NE(std::string(rfc3339_problem(late)).find("after 2262-04-11T23:47:16Z"), std::string::npos) << late;
+  }
+  EXPECT_FALSE(parse_rfc3339("1492-10-12T00:00:00Z"));
+  EXPECT_NE(std::string(rfc3339_problem("1492-10-12T00:00:00Z")).find("before 1677"), std::string::npos);
+  EXPECT_STREQ(rfc3339_problem("tomorrow"), "is not an RFC 3339 time");
+}
+
 TEST(Uuid, OrdersAsItsText) {
   const auto a = parse_uuid("8c1f0c1e-2b5d-4b37-9c0a-0123456789ab");
   ASSERT_TRUE(a);

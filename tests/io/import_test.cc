@@ -180,6 +180,8 @@ TEST(Import, NamesEveryContradiction) {  // R-MODEL-9, 211, 614
       {"no id", edited(node, {"ID"}, {}), true, "without a name"},
       {"index", edited(node, {"ModifyIndex"}, -1), true, "outside"},
       {"time", edited(allocs, {"0", "TaskStates", "main", "StartedAt"}, "yesterday"), true, "RFC 3339"},
+      {"late time", edited(allocs, {"0", "TaskStates", "main", "StartedAt"}, "9999-12-31T23:59:59Z"), true,
+       "'9999-12-31T23:59:59Z' lies after 2262-04-11T23:47:16Z"},
       {"port range", edited(node, {"NodeResources", "MaxDynamicPort"}, 70000), true, "port"},
       {"negative node", edited(node, {"NodeResources", "Memory", "MemoryMB"}, -5), false, "negative"},
       {"negative alloc", edited(alloc, {"AllocatedResources", "Tasks", "main", "Memory", "MemoryMB"}, -5), false,
