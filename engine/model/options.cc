@@ -25,16 +25,6 @@ bool set_number(std::int64_t& option, std::string_view value, std::int64_t least
   return true;
 }
 
-std::vector<std::string> words(std::string_view list) {
-  std::vector<std::string> out;
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    if (comma > 0) out.emplace_back(list.substr(0, comma));
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return out;
-}
-
 const char* text(bool value) { return value ? "true" : "false"; }
 
 }  // namespace
@@ -56,10 +46,11 @@ Result<void, std::string> set_option(Options& o, std::string_view assignment) {
     return checked(ok, "nomad or fixed");
   }
   if (name == "remote_tasks") return checked(set_word(o.remote_tasks, value, "false", "true"), kBool);
-  if (name == "remote_task_drivers") {
-    o.remote_task_drivers = words(value);
-    return {};
-  }
+  // R-SEED-11 is read by clients alone (R-SEED-13, 19 to 21), and berth runs none.
+  if (name == "remote_task_drivers")
+    return tl::unexpected(std::string(
+        "option remote_task_drivers is for clients, which berth does not run; leave it out: remote_tasks=true alone "
+        "decides what becomes of handles"));
   if (name == "system_rolling_update")
     return checked(set_word(o.staggered_system_updates, value, "none", "stagger"), "none or stagger");
   if (name == "strict_ready_updates") return checked(set_word(o.strict_ready_updates, value, "false", "true"), kBool);
@@ -81,7 +72,6 @@ std::vector<std::pair<std::string, std::string>> changed_options(const Options& 
   std::vector<std::pair<std::string, std::string>> out;
   if (o.compat != defaults.compat) out.emplace_back("compat", "fixed");
   if (o.remote_tasks != defaults.remote_tasks) out.emplace_back("remote_tasks", text(o.remote_tasks));
-  if (!o.remote_task_drivers.empty()) out.emplace_back("remote_task_drivers", base::join(o.remote_task_drivers, ","));
   if (o.staggered_system_updates) out.emplace_back("system_rolling_update", "stagger");
   if (o.strict_ready_updates) out.emplace_back("strict_ready_updates", text(true));
   if (o.disconnect_support != defaults.disconnect_support)

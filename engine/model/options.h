@@ -18,15 +18,14 @@ namespace berth::model {
 struct Options {
   Compat compat = Compat::nomad;  ///< independent of the others
   bool remote_tasks = false;      ///< handles of remote tasks go with lost and migrating allocations (R-SEED-10 to 18)
-  std::vector<std::string> remote_task_drivers;  ///< R-SEED-11
-  bool staggered_system_updates = false;         ///< system_rolling_update = stagger (R-SEED-30 to 39)
-  bool strict_ready_updates = false;             ///< reports from ready nodes only (R-SEED-50 to 53)
-  bool disconnect_support = true;                ///< R-SEED-60 to 63
-  bool legacy_disconnect_fields = false;         ///< R-SEED-70 to 73
-  bool keep_stop_description = false;            ///< R-SEED-75, 76
-  std::int64_t preemption_min_delta = 10;        ///< R-SEED-80, 81; >= 0
-  bool seed_system_reporting = false;            ///< system_reporting = seed (R-SEED-85 to 87)
-  std::int64_t plan_id_length = 36;              ///< R-SEED-90; 1 to 36
+  bool staggered_system_updates = false;   ///< system_rolling_update = stagger (R-SEED-30 to 39)
+  bool strict_ready_updates = false;       ///< reports from ready nodes only (R-SEED-50 to 53)
+  bool disconnect_support = true;          ///< R-SEED-60 to 63
+  bool legacy_disconnect_fields = false;   ///< R-SEED-70 to 73
+  bool keep_stop_description = false;      ///< R-SEED-75, 76
+  std::int64_t preemption_min_delta = 10;  ///< R-SEED-80, 81; >= 0
+  bool seed_system_reporting = false;      ///< system_reporting = seed (R-SEED-85 to 87)
+  std::int64_t plan_id_length = 36;        ///< R-SEED-90; 1 to 36
   friend bool operator==(const Options&, const Options&) = default;
 };
 
