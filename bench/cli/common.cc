@@ -16,6 +16,12 @@ int report_error(const InputError& error, int exit_code) {
   return exit_code;
 }
 
+void print_warnings(const std::vector<std::string>& warnings) {
+  constexpr std::size_t kShown = 20;
+  for (std::size_t i = 0; i < warnings.size() && i < kShown; ++i) fmt::print(stderr, "warning: {}\n", warnings[i]);
+  if (warnings.size() > kShown) fmt::print(stderr, "warning: and {} more\n", warnings.size() - kShown);
+}
+
 Result<void> check_output(const std::string& path) {
   if (path.empty()) return {};
   std::error_code error;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "berth/result.h"
 
@@ -12,6 +13,9 @@ namespace berth::cli {
 
 /// Prints the error as one line on standard error and returns `exit_code`.
 int report_error(const InputError& error, int exit_code);
+
+/// Prints the warnings of an import on standard error, one line each; of many only the first and how many more.
+void print_warnings(const std::vector<std::string>& warnings);
 
 /// Whether `path` can be a file to write: its folder exists and it is no folder itself. "" = nothing to write.
 [[nodiscard]] Result<void> check_output(const std::string& path);

@@ -13,7 +13,6 @@ void add_import(CLI::App& app, int& exit_code) {
     std::string from, to;
     io::ImportOptions options;
   };
-  constexpr std::size_t kWarningsShown = 20;
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "import", "read a cluster from an export or from answers of Nomad's API and write it as CLUSTER.json");
@@ -29,11 +28,7 @@ void add_import(CLI::App& app, int& exit_code) {
       exit_code = report_error(imported.error(), 2);
       return;
     }
-    const auto& warnings = imported->warnings;
-    for (std::size_t i = 0; i < warnings.size() && i < kWarningsShown; ++i)
-      fmt::print(stderr, "warning: {}\n", warnings[i]);
-    if (warnings.size() > kWarningsShown)
-      fmt::print(stderr, "warning: and {} more\n", warnings.size() - kWarningsShown);
+    print_warnings(imported->warnings);
     if (auto done = io::write_cluster(imported->state, arguments->to); !done) {
       exit_code = report_error(done.error(), 1);
       return;
