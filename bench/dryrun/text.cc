@@ -200,6 +200,9 @@ std::string to_text(const sched::DryRunAnswer& answer, const std::string& type, 
   if (options.diff) out += diff_text(answer.diff, options.verbose);
   out += "Scheduler dry-run:\n";
   out += answer.failed.empty() ? "- All tasks successfully allocated.\n" : failures_text(answer.failed, type);
+  for (const model::Evaluation& eval : answer.created)
+    if (eval.triggered_by == "rolling-update")  // R-SEED-38
+      out += fmt::format("- Rolling update, next evaluation will be in {}.\n", base::duration_text(eval.wait));
   if (!answer.next_launch.is_zero()) {
     const std::int64_t left = (answer.next_launch.ns - options.now_ns + base::kSecond / 2) / base::kSecond;
     out += fmt::format("- If submitted now, next periodic launch would be at {} ({} from now).\n",
