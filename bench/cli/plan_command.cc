@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "base/text.h"
 #include "base/time.h"
@@ -27,6 +28,7 @@ struct PlanArguments {
   std::string cluster, name_space, at, now, explain;
   std::vector<std::string> jobs, options;
   std::uint64_t order = 0, orders = 0;
+  std::size_t advice = dryrun::kAdvised;
   bool json = false, verbose = false, no_diff = false, nomad_exit_codes = false;
 };
 
@@ -163,15 +165,24 @@ class PlanRun {
       return bad_input("berth plan:--at: '" + arguments_.at + "' is not a time above 0; write e.g. 500ms or 20s");
     auto cluster = dryrun::read_cluster(arguments_.cluster, options_, at);
     if (!cluster) return bad_input(cluster.error().line());
-    for (const std::string& warning : cluster->warnings) fmt::print(stderr, "warning: {}\n", warning);
-    std::int64_t now = dryrun::newest_time(cluster->state);
+    print_warnings(cluster->warnings);
+    const dryrun::Newest newest = dryrun::newest_time(cluster->state);
+    const std::int64_t clock =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+            .count();
+    std::int64_t now = newest.ns;
     if (!arguments_.now.empty()) {
       const auto given = base::parse_rfc3339(arguments_.now);
-      if (!given) return bad_input("berth plan:--now: is not a time; write 2026-11-22T01:00:00Z");
+      if (!given)
+        return bad_input(fmt::format("berth plan:--now: '{}' {}; write 2026-11-22T01:00:00Z",
+                                     base::shown(arguments_.now), base::rfc3339_problem(arguments_.now)));
       now = given->ns;
     } else if (now == 0) {
-      now = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-                .count();
+      now = clock;
+    } else if (now > clock && !cluster->generated) {
+      about_the_clock_ = fmt::format(
+          "warning: {} {}: its {} {} is in the future; the plan is made at that time, --now TIME sets another\n",
+          newest.kind, base::shown(newest.id), newest.field, base::to_rfc3339(base::Time{now}));
     }
     int code = 0;
     for (const std::string& job : arguments_.jobs) {
@@ -199,6 +210,7 @@ class PlanRun {
     if (std::find(kTypes.begin(), kTypes.end(), registration->job->type) == kTypes.end())
       return bad_input(path + ":/Job/Type: '" + base::shown(registration->job->type) + "' has no scheduler");
 
+    fmt::print(stderr, "{}", std::exchange(about_the_clock_, ""));
     sched::DryRun dry_run(state, *registration, now);
     const sched::DryRunAnswer answer = dry_run.answer(arguments_.order);
     if (!answer.error.empty()) {
@@ -212,7 +224,8 @@ class PlanRun {
       explanation = std::move(*explained);
     }
     const auto advice = dryrun::advise({state, *document, path, arguments_.name_space, options_, now, arguments_.order},
-                                       *registration, dry_run, answer);
+                                       *registration, dry_run, answer, arguments_.advice);
+    const std::size_t not_advised = answer.failed.size() - advice.size();
     Orders orders;
     if (arguments_.orders > 0) orders = try_orders(dry_run, arguments_.orders);
     sched::Rehearsal rehearsal;
@@ -224,6 +237,7 @@ class PlanRun {
       more.set("format", "berth-plan"), more.set("version", kPlanVersion);
       more.set("order", arguments_.order), more.set("now", base::to_rfc3339(base::Time{now}));
       more.set("advice", dryrun::to_json(advice));
+      more.set("advice_left_out", static_cast<std::uint64_t>(not_advised));
       if (!answer.refusals.empty()) more.set("applier", refusal_json(answer, rehearsal));
       if (arguments_.orders > 0) more.set("orders", orders_json(orders));
       if (!explanation.empty()) more.set("explanation", explanation);
@@ -240,7 +254,7 @@ class PlanRun {
       options.now_ns = now;
       options.id_length = static_cast<std::size_t>(options_.plan_id_length);
       fmt::print("{}", dryrun::to_text(answer, dry_run.job()->type, options));
-      if (!advice.empty()) fmt::print("\n{}", dryrun::to_text(advice));
+      if (!answer.failed.empty()) fmt::print("\n{}", dryrun::to_text(advice, not_advised));
       if (!answer.refusals.empty()) fmt::print("\n{}", refusal_text(answer, rehearsal));
       if (arguments_.orders > 0) fmt::print("\n{}", orders_text(orders));
       if (!explanation.empty()) fmt::print("\n{}", explanation);
@@ -254,6 +268,7 @@ class PlanRun {
 
   const PlanArguments& arguments_;
   model::Options options_;
+  std::string about_the_clock_;  // a warning, until it was told: before the first plan
 };
 
 }  // namespace
@@ -275,6 +290,10 @@ void add_plan(CLI::App& app, int& exit_code) {
                       "the time of the dry run (RFC 3339); else the newest one in the cluster");
   command->add_option("--order", arguments->order, "which of Nomad's random visiting orders")->capture_default_str();
   command->add_option("--orders", arguments->orders, "also show what varies over the first N orders");
+  command
+      ->add_option("--advice", arguments->advice,
+                   "say of the first N groups that do not fit what is missing and what would do; 0: of none")
+      ->capture_default_str();
   command->add_option("--explain", arguments->explain, "also show scores and reasons of this node (name or ID)");
   command->add_option("--option", arguments->options,
                       "NAME=VALUE of an option for earlier behaviour (engine/model/options.h); may be repeated");

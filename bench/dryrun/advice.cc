@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "base/text.h"
 #include "dryrun/text.h"
+#include "dryrun/trial.h"
 #include "model/flatten.h"
 #include "model/predicates.h"
 
@@ -68,73 +72,73 @@ std::string refusal_of(const sched::DryRunAnswer& answer, const std::string& gro
   return "";
 }
 
-std::vector<Shortage> shortages(const Question& question, const sched::DryRun& dry_run,
-                                const model::Registration& plain, const sched::DryRunAnswer& answer,
-                                const tables::CompiledGroup& group) {
-  struct Near {
-    double missing;
-    std::string id;
-    Shortage shortage;
+/// Nodes that a job may use, and what they hold after the plan.
+struct Candidates {
+  struct Node {
+    tables::NodeRow row;
+    model::FlatResources use;
   };
-  const tables::Snapshot& tables = dry_run.tables();
-  const PlannedUse uses(question.state, answer.plan);
-  std::int64_t cores_asked = 0;
-  for (const tables::CompiledTask& task : group.tasks) cores_asked += task.cores;
+  std::vector<Node> nodes;
+
+  Candidates(const model::ClusterState& state, const sched::DryRun& dry_run, const model::Plan& plan) {
+    const tables::Snapshot& tables = dry_run.tables();
+    const PlannedUse uses(state, plan);
+    for (tables::NodeRow row = 0; row < tables.nodes.size(); ++row)
+      if (tables.nodes.exists(row) && tables.nodes.ready(row) &&
+          in_datacenters(*dry_run.job(), tables.nodes.spec(row).node))
+        nodes.push_back({row, uses.on(base::to_text(tables.nodes.id(row)))});
+  }
+};
+
+/// A node and how much of the group's ask is missing there; a dimension that is missing whole counts 1.
+struct Near {
+  double missing = 0;
+  tables::NodeRow row = 0;
+  Shortage shortage;
+};
+
+std::int64_t missing_of(std::int64_t ask, std::int64_t all, std::int64_t used) {
+  std::int64_t free = 0, out = 0;
+  if (__builtin_sub_overflow(all, used, &free) || __builtin_sub_overflow(ask, free, &out)) return ask;
+  return ask > 0 ? std::clamp<std::int64_t>(out, 0, std::numeric_limits<std::int64_t>::max()) : 0;
+}
+
+Near near_of(const tables::Snapshot& tables, const Candidates::Node& node, const tables::CompiledGroup& group,
+             std::int64_t cores_asked) {
+  const tables::NodeCapacity& capacity = tables.nodes.capacity(node.row);
   const auto part = [](std::int64_t missing, std::int64_t ask) {
     return missing == 0 ? 0.0 : static_cast<double>(missing) / static_cast<double>(ask);
   };
-  std::vector<Near> found;
-  for (tables::NodeRow row = 0; row < tables.nodes.size(); ++row) {
-    if (!tables.nodes.exists(row) || !tables.nodes.ready(row)) continue;
-    const tables::NodeSpec& spec = tables.nodes.spec(row);
-    if (!in_datacenters(*dry_run.job(), spec.node)) continue;
-    const tables::NodeCapacity& capacity = tables.nodes.capacity(row);
-    Near near;
-    near.id = base::to_text(tables.nodes.id(row));
-    const model::FlatResources use = uses.on(near.id);
-    Shortage& s = near.shortage;
-    const std::string* name = tables.value_text(tables::kNameColumn, row);
-    s.node_name = name ? *name : near.id;
-    const auto missing = [](std::int64_t ask, std::int64_t all, std::int64_t used) {
-      std::int64_t free = 0, out = 0;
-      if (__builtin_sub_overflow(all, used, &free) || __builtin_sub_overflow(ask, free, &out)) return ask;
-      return ask > 0 ? std::clamp<std::int64_t>(out, 0, std::numeric_limits<std::int64_t>::max()) : 0;
-    };
-    s.cpu_mhz = missing(group.cpu_mhz, capacity.cpu_mhz, use.cpu_mhz);
-    s.memory_mb = missing(group.memory_mb, capacity.memory_mb, use.memory_mb);
-    s.disk_mb = missing(group.disk_mb, capacity.disk_mb, use.disk_mb);
-    const auto free_cores = std::count_if(spec.cores.begin(), spec.cores.end(), [&](std::uint16_t core) {
-      return !std::binary_search(use.cores.begin(), use.cores.end(), core);
+  Near near;
+  near.row = node.row;
+  Shortage& s = near.shortage;
+  s.cpu_mhz = missing_of(group.cpu_mhz, capacity.cpu_mhz, node.use.cpu_mhz);
+  s.memory_mb = missing_of(group.memory_mb, capacity.memory_mb, node.use.memory_mb);
+  s.disk_mb = missing_of(group.disk_mb, capacity.disk_mb, node.use.disk_mb);
+  if (cores_asked > 0) {
+    const auto& cores = tables.nodes.spec(node.row).cores;
+    const auto free_cores = std::count_if(cores.begin(), cores.end(), [&](std::uint16_t core) {
+      return !std::binary_search(node.use.cores.begin(), node.use.cores.end(), core);
     });
-    s.cores = missing(cores_asked, free_cores, 0);
-    near.missing = part(s.cpu_mhz, group.cpu_mhz) + part(s.memory_mb, group.memory_mb) +
-                   part(s.disk_mb, group.disk_mb) + part(s.cores, cores_asked);
-    found.push_back(std::move(near));
+    s.cores = missing_of(cores_asked, free_cores, 0);
   }
-  const auto sort = [&] {
-    std::stable_sort(found.begin(), found.end(), [](const Near& a, const Near& b) { return a.missing < b.missing; });
-  };
-  sort();
-  if (found.size() > kLookedAt) found.resize(kLookedAt);
-  // Each by itself: what no number says, a port, a device, a constraint, counts as one whole thing missing.
-  sched::DryRun alone(question.state, plain, question.now_ns);
-  for (Near& near : found) {
-    if (!alone.restrict_to(near.id)) continue;
-    near.shortage.reason = refusal_of(alone.answer(question.order), std::string(group.spec->name));
-    const std::string& reason = near.shortage.reason;
-    const bool counted = reason == "cpu" || reason == "memory" || reason == "disk" || reason == "cores";
-    if (!reason.empty() && !(counted && near.missing > 0)) near.missing += 1;
-  }
-  sort();
-  std::vector<Shortage> out;
-  for (Near& near : found)
-    if (out.size() < kNearest && near.missing > 0) out.push_back(std::move(near.shortage));
-  return out;
+  near.missing = part(s.cpu_mhz, group.cpu_mhz) + part(s.memory_mb, group.memory_mb) + part(s.disk_mb, group.disk_mb) +
+                 part(s.cores, cores_asked);
+  return near;
 }
 
-/// The job with one group only. Of a node whose class was refused before, and in a second look with preemption, metrics
-/// only say that the class is ineligible; so a group is looked at by itself, without preemption, and where the filter
-/// is to be named, with classes of one node each.
+bool less_missing(const Near& a, const Near& b) { return a.missing < b.missing; }
+
+/// All that metrics say of a node whose class was refused before, or that is looked at once more with preemption.
+constexpr const char* kClassIneligible = "computed class ineligible";
+
+model::SchedulerConfiguration without_preemption(std::optional<model::SchedulerConfiguration> config) {
+  if (!config) config.emplace();
+  config->preemption_config = {false, false, false, false};
+  return *config;
+}
+
+/// The job with one group only.
 model::Registration only(const model::Registration& registration, const std::string& group) {
   model::Registration out = registration;
   auto job = std::make_shared<model::Job>(*registration.job);
@@ -143,18 +147,162 @@ model::Registration only(const model::Registration& registration, const std::str
   return out;
 }
 
-model::ClusterState without_preemption(const model::ClusterState& state) {
-  model::ClusterState out = state;
-  if (!out.scheduler_config) out.scheduler_config.emplace();
-  out.scheduler_config->preemption_config = {false, false, false, false};
+std::vector<std::string> all_beside(const std::string& group, const model::Job& job) {
+  std::vector<std::string> out;
+  for (const model::TaskGroup& other : job.task_groups)
+    if (other.name != group) out.push_back(other.name);
   return out;
 }
 
-/// The constraint that filters most, and how many nodes.
-void name_filter(const std::map<std::string, std::int64_t>& filtered, GroupAdvice& out) {
-  out.filtered_nodes = 0;
+/// A group and the failure that the plan reports of it.
+struct Failure {
+  const std::string& group;
+  const model::AllocMetric& metric;
+};
+
+/// The metrics' own words for a property that is used up: looked at alone, other counts of uses may be found.
+std::string as_the_metrics_say(std::string reason, const model::AllocMetric& metric) {
+  if (!reason.starts_with("distinct_property: ")) return reason;
+  const std::string property = reason.substr(0, reason.rfind(" used by ") + 1);
+  for (const auto& [constraint, count] : metric.constraint_filtered)
+    if (constraint.starts_with(property)) return constraint;
+  return reason;
+}
+
+/// Why each node refuses the group when it is looked at alone, with nothing placed of the other groups and without
+/// preemption; where an update in place of another group left the verdict on its class behind, without these, too.
+void look_at_each(std::vector<Near>& nodes, const tables::Snapshot& tables, Loaded& loaded,
+                  const model::Registration& registration, const Failure& failure) {
+  const Question& question = loaded.question();
+  const auto plain = without_preemption(question.state.scheduler_config);
+  const auto look = [&](sched::DryRun& alone, bool again) {
+    for (Near& near : nodes)
+      if (!again || near.shortage.reason == kClassIneligible)
+        if (alone.restrict_to(base::to_text(tables.nodes.id(near.row))))
+          near.shortage.reason = refusal_of(alone.decide(question.order), failure.group);
+  };
+  look(loaded.about(registration, all_beside(failure.group, *registration.job), plain), false);
+  if (std::any_of(nodes.begin(), nodes.end(), [](const Near& n) { return n.shortage.reason == kClassIneligible; }))
+    look(loaded.about(only(registration, failure.group), {}, plain), true);
+  for (Near& near : nodes) near.shortage.reason = as_the_metrics_say(std::move(near.shortage.reason), failure.metric);
+}
+
+/// The nodes that lack least.
+std::vector<Shortage> shortages(const Candidates& candidates, const tables::Snapshot& tables, Loaded& loaded,
+                                const model::Registration& registration, const Failure& failure,
+                                const tables::CompiledGroup& group) {
+  std::int64_t cores_asked = 0;
+  for (const tables::CompiledTask& task : group.tasks) cores_asked += task.cores;
+  std::vector<Near> found;
+  found.reserve(candidates.nodes.size());
+  for (const Candidates::Node& node : candidates.nodes) found.push_back(near_of(tables, node, group, cores_asked));
+  const std::size_t looked_at = std::min(found.size(), kLookedAt);
+  std::partial_sort(
+      found.begin(), found.begin() + static_cast<std::ptrdiff_t>(looked_at), found.end(),
+      [](const Near& a, const Near& b) { return less_missing(a, b) || (!less_missing(b, a) && a.row < b.row); });
+  found.resize(looked_at);
+  look_at_each(found, tables, loaded, registration, failure);
+  // What no number says, a port, a device, a constraint, counts as one whole thing missing.
+  for (Near& near : found) {
+    const std::string& reason = near.shortage.reason;
+    const bool counted = reason == "cpu" || reason == "memory" || reason == "disk" || reason == "cores";
+    if (!reason.empty() && !(counted && near.missing > 0)) near.missing += 1;
+  }
+  std::stable_sort(found.begin(), found.end(), less_missing);
+  std::vector<Shortage> out;
+  for (const Near& near : found) {
+    if (out.size() == kNearest || near.missing <= 0) continue;
+    const std::string* name = tables.value_text(tables::kNameColumn, near.row);
+    out.push_back(near.shortage);
+    out.back().node_name = name ? *name : base::to_text(tables.nodes.id(near.row));
+  }
+  return out;
+}
+
+/// A constraint and the nodes that it filtered.
+using Filter = std::pair<std::string, std::int64_t>;
+
+/// Takes what filters most into `most` if it is more; verdicts on classes name nothing.
+void raise(Filter& most, const std::map<std::string, std::int64_t>& filtered) {
   for (const auto& [constraint, count] : filtered)
-    if (count > out.filtered_nodes) out.filtered_most = constraint, out.filtered_nodes = count;
+    if (count > most.second && constraint != kClassIneligible) most = {constraint, count};
+}
+
+/// Names what filtered most where metrics only tell of refused classes: the job is planned again with classes of one
+/// node each and without preemption; where the job's own constraints refuse a node, whose verdict an earlier group
+/// leaves behind, with nothing placed of the other groups; and where an update in place leaves it behind, without these
+/// groups.
+class Namer {
+ public:
+  Namer(const Question& question, const model::Registration& registration)
+      : state_(question.state),
+        order_(question.order),
+        registration_(registration),
+        dry_run_(named(state_), registration, question.now_ns) {}
+
+  /// `most`: what the plan's own metrics name.
+  void name(const std::string& group, Filter& most) {
+    if (!whole_) whole_ = dry_run_.decide(order_);
+    if (!take(*whole_, group, most)) return;
+    dry_run_.pass_over(all_beside(group, *registration_.job));
+    bool unnamed = take(dry_run_.decide(order_), group, most);
+    dry_run_.pass_over({});
+    if (!unnamed) return;
+    dry_run_.instead(only(registration_, group));
+    take(dry_run_.decide(order_), group, most);
+    dry_run_.instead(registration_);
+  }
+
+ private:
+  /// Whether some nodes are still told of by their classes, or nothing is told.
+  static bool take(const sched::DryRunAnswer& answer, const std::string& group, Filter& most) {
+    const auto failed = answer.failed.find(group);
+    if (!answer.error.empty() || failed == answer.failed.end()) return true;
+    raise(most, failed->second.constraint_filtered);
+    return failed->second.constraint_filtered.contains(kClassIneligible);
+  }
+  static const model::ClusterState& named(model::ClusterState& state) {
+    for (model::Node& node : state.nodes) node.computed_class = node.id;
+    state.scheduler_config = without_preemption(state.scheduler_config);
+    return state;
+  }
+
+  model::ClusterState state_;
+  const std::uint64_t order_;
+  const model::Registration& registration_;
+  sched::DryRun dry_run_;
+  std::optional<sched::DryRunAnswer> whole_;
+};
+
+/// Whether a group that places nothing leaves nothing behind for the groups after it: ports that they inherit, a wider
+/// look at the nodes.
+bool leaves_nothing_behind(const model::TaskGroup& group) {
+  return group.networks.empty() && group.affinities.empty() && group.spreads.empty() &&
+         std::all_of(group.tasks.begin(), group.tasks.end(), [](const model::Task& task) {
+           return task.affinities.empty() && !(task.resources && !task.resources->networks.empty());
+         });
+}
+
+/// Failed groups of which the plan places nothing, but for `group` itself (Trial).
+std::vector<std::string> idle_beside(const std::string& group, const model::Job& job,
+                                     const sched::DryRunAnswer& answer) {
+  std::vector<std::string> out;
+  if (job.type == "system" || job.type == "sysbatch") return out;
+  for (const auto& [name, metric] : answer.failed)
+    if (const model::TaskGroup* of = job.group(name); of && name != group && leaves_nothing_behind(*of))
+      out.push_back(name);
+  for (const auto& [node, allocs] : answer.plan.node_allocation)
+    for (const model::Allocation& alloc : allocs) std::erase(out, alloc.task_group);
+  return out;
+}
+
+const tables::CompiledGroup* compiled_group(const sched::DryRun& dry_run, const std::string& name) {
+  const tables::JobTable& jobs = dry_run.tables().jobs;
+  for (std::size_t row = jobs.versions.size(); row-- > 0;)
+    if (jobs.versions[row]->spec == dry_run.job())
+      for (const tables::CompiledGroup& group : jobs.versions[row]->groups)
+        if (group.spec->name == name) return &group;
+  return nullptr;
 }
 
 std::string no_candidate(const model::Node& node) {
@@ -172,8 +320,8 @@ std::string reason_alone(const model::ClusterState& state, const model::Registra
   job->id += "/alone", job->type = "service";
   job->task_groups[0].count = 1;
   alone.job = std::move(job);
-  const model::ClusterState plain = without_preemption(state);
-  sched::DryRun dry_run(plain, alone, now_ns);
+  sched::DryRun dry_run(state, alone, now_ns);
+  dry_run.configure(without_preemption(state.scheduler_config));
   if (!dry_run.restrict_to(node.id)) return "";
   const sched::DryRunAnswer answer = dry_run.answer(order);
   const auto failed = answer.failed.find(group);
@@ -188,38 +336,35 @@ std::string reason_alone(const model::ClusterState& state, const model::Registra
 }  // namespace
 
 std::vector<GroupAdvice> advise(const Question& question, const model::Registration& registration,
-                                const sched::DryRun& dry_run, const sched::DryRunAnswer& answer) {
+                                const sched::DryRun& dry_run, const sched::DryRunAnswer& answer, std::size_t most) {
   std::vector<GroupAdvice> out;
-  if (answer.failed.empty()) return out;
-  const tables::Snapshot& tables = dry_run.tables();
+  if (answer.failed.empty() || most == 0) return out;
   const model::Job& job = *registration.job;
-  const model::ClusterState plain_state = without_preemption(question.state);
-  Question plain = {plain_state,      question.document, question.path, question.name_space,
-                    question.options, question.now_ns,   question.order};
+  const Candidates candidates(question.state, dry_run, answer.plan);
+  Loaded loaded(question);
+  std::optional<Namer> namer;
   for (const auto& [name, metric] : answer.failed) {
+    if (out.size() == most) break;
     GroupAdvice& advice = out.emplace_back();
     advice.group = name;
     advice.failed = metric.coalesced_failures + 1;
-    name_filter(metric.constraint_filtered, advice);
-    if (!job.group(name)) continue;
-    const model::Registration alone = only(registration, name);
-    if (advice.filtered_nodes > 0) {
-      model::ClusterState named = plain_state;
-      for (model::Node& node : named.nodes) node.computed_class = node.id;
-      const sched::DryRunAnswer again = sched::DryRun(named, alone, question.now_ns).answer(question.order);
-      if (const auto failed = again.failed.find(name); again.error.empty() && failed != again.failed.end())
-        name_filter(failed->second.constraint_filtered, advice);
+    Filter filter{"", 0};
+    raise(filter, metric.constraint_filtered);
+    if (const tables::CompiledGroup* compiled = compiled_group(dry_run, name)) {
+      if (metric.constraint_filtered.contains(kClassIneligible)) {
+        if (!namer) namer.emplace(question, registration);
+        namer->name(name, filter);
+        if (filter.second == 0) filter = {kClassIneligible, metric.constraint_filtered.at(kClassIneligible)};
+      }
+      advice.nearest = shortages(candidates, dry_run.tables(), loaded, registration, {name, metric}, *compiled);
+      advice.changes = changes_that_fit(loaded, registration, name, advice.failed, idle_beside(name, job, answer));
     }
-    for (std::size_t row = 0; row < tables.jobs.versions.size(); ++row)
-      if (tables.jobs.versions[row]->spec == dry_run.job())
-        for (const tables::CompiledGroup& compiled : tables.jobs.versions[row]->groups)
-          if (compiled.spec->name == name) advice.nearest = shortages(plain, dry_run, alone, answer, compiled);
-    advice.changes = changes_that_fit(question, job, name, advice.failed);
+    std::tie(advice.filtered_most, advice.filtered_nodes) = std::move(filter);
   }
   return out;
 }
 
-std::string to_text(const std::vector<GroupAdvice>& advice) {
+std::string to_text(const std::vector<GroupAdvice>& advice, std::size_t left_out) {
   std::string out;
   for (const GroupAdvice& a : advice) {
     out += fmt::format("Why {} of group \"{}\" found no node:\n", a.failed, a.group);
@@ -245,6 +390,9 @@ std::string to_text(const std::vector<GroupAdvice>& advice) {
     for (std::size_t i = 0; i < a.changes.size(); ++i)
       out += fmt::format("  {} {}\n", i == 0 ? "would fit with" : "or with       ", a.changes[i].text);
   }
+  if (left_out > 0)
+    out += fmt::format("No advice for {}{} failed group{}; --advice {} gives it for all.\n", left_out,
+                       advice.empty() ? "" : " more", left_out == 1 ? "" : "s", advice.size() + left_out);
   return out;
 }
 
@@ -320,7 +468,7 @@ tl::expected<std::string, std::string> explain(const model::ClusterState& state,
       out += fmt::format("  group \"{}\": refused{}\n", group.name, first ? " afterwards" : "");
       if (m.nodes_evaluated == 0) out += no_candidate(*found);
       // With preemption the second look at the node only knows that its class was refused.
-      if (m.constraint_filtered.contains("computed class ineligible"))
+      if (m.constraint_filtered.contains(kClassIneligible))
         out += reason_alone(state, registration, *found, group.name, now_ns, order);
       else
         for (const auto& [constraint, n] : m.constraint_filtered) out += fmt::format("    filtered: {}\n", constraint);

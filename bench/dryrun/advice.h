@@ -4,6 +4,7 @@
 //
 //   advice.cc   what is missing, what filtered, explain(), text and JSON
 //   changes.cc  the changes
+//   trial.h     how they are tried
 #pragma once
 
 #include <string>
@@ -13,6 +14,9 @@
 #include "sched/dry_run.h"
 
 namespace berth::dryrun {
+
+/// Failed groups that get advice unless the user says how many.
+inline constexpr std::size_t kAdvised = 16;
 
 /// A dry run as it was asked for. What it refers to must outlive it.
 struct Question {
@@ -40,24 +44,31 @@ struct Change {
 struct GroupAdvice {
   std::string group;
   std::int64_t failed = 0;          ///< allocations that found no node
-  std::string filtered_most;        ///< a constraint as the metrics name it; "" when nothing was filtered
+  std::string filtered_most;        ///< a constraint as metrics name it; "" when nothing was filtered
   std::int64_t filtered_nodes = 0;  ///< by it
   std::vector<Shortage> nearest;    ///< at most 3, least missing first; only nodes that lack something
   std::vector<Change> changes;      ///< numbers are the nearest to the present ones that do
 };
 
-/// One entry per failed group of `answer`, which `dry_run` gave to `question` of the accepted `registration`.
+/// One entry per failed group of `answer`, the first `most` of them, in order of their names. `dry_run` gave the answer
+/// to `question` of the accepted `registration`.
 [[nodiscard]] std::vector<GroupAdvice> advise(const Question& question, const model::Registration& registration,
-                                              const sched::DryRun& dry_run, const sched::DryRunAnswer& answer);
+                                              const sched::DryRun& dry_run, const sched::DryRunAnswer& answer,
+                                              std::size_t most = kAdvised);
 
-/// Changes with which all allocations of `group` that the plan wants are placed and committed. changes.cc.
-[[nodiscard]] std::vector<Change> changes_that_fit(const Question& question, const model::Job& job,
-                                                   const std::string& group, std::int64_t failed);
+class Loaded;  // trial.h
+
+/// Changes with which all allocations of `group` that the plan wants are placed and committed. `idle`: other groups
+/// that place nothing, see Trial. changes.cc.
+[[nodiscard]] std::vector<Change> changes_that_fit(Loaded& loaded, const model::Registration& registration,
+                                                   const std::string& group, std::int64_t failed,
+                                                   const std::vector<std::string>& idle);
 
 /// `document` after a JSON Patch of operations `add` and `remove`; null when a place is not there.
 [[nodiscard]] json::Value patched(const json::Value& document, const json::Value& patch);
 
-[[nodiscard]] std::string to_text(const std::vector<GroupAdvice>& advice);
+/// `left_out`: failed groups beyond the first ones, which got no advice; a line tells of them.
+[[nodiscard]] std::string to_text(const std::vector<GroupAdvice>& advice, std::size_t left_out = 0);
 [[nodiscard]] json::Value to_json(const std::vector<GroupAdvice>& advice);
 
 /// Scores, components and reasons of one node, group by group, as lines. `node`: its ID, the beginning of it, or its

@@ -7,39 +7,13 @@
 
 #include "base/text.h"
 #include "dryrun/advice.h"
-#include "dryrun/request.h"
+#include "dryrun/place.h"
+#include "dryrun/trial.h"
 
 namespace berth::dryrun {
 namespace {
 
 constexpr std::size_t kPlacesTried = 32;  ///< datacenters, and pools, that are tried one by one
-
-/// A value of the job file and where it stands (RFC 6901).
-struct Place {
-  const json::Value* value = nullptr;  ///< null: the file does not have it
-  std::string pointer;
-
-  /// A member under its Nomad name, as the file spells it (R-MODEL-608).
-  [[nodiscard]] Place at(std::string_view name) const {
-    std::string key(name);
-    const json::Value* found = value ? value->find_ignoring_case(name) : nullptr;
-    if (found)
-      for (const json::Member& m : value->members())
-        if (&m.value == found) key = m.key;
-    std::string escaped;
-    for (const char c : key) escaped += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-    return {found, pointer + "/" + escaped};
-  }
-  [[nodiscard]] Place at(std::size_t index) const {
-    const bool there = value && index < value->items().size();
-    return {there ? &value->items()[index] : nullptr, pointer + "/" + std::to_string(index)};
-  }
-  [[nodiscard]] std::size_t size() const { return value ? value->items().size() : 0; }
-  [[nodiscard]] std::string text(std::string_view name) const {
-    const Place member = at(name);
-    return member.value ? member.value->as_string() : "";
-  }
-};
 
 json::Value add(const Place& place, json::Value value) {
   json::Value out = json::Value::object();
@@ -111,59 +85,6 @@ bool apply(json::Value& document, const json::Value& operation) {
   return true;
 }
 
-/// Tries edited job files against the cluster.
-class Trial {
- public:
-  Trial(const Question& question, std::string group) : question_(question), group_(std::move(group)) {}
-
-  /// Whether the server would take the file.
-  [[nodiscard]] bool accepted(const json::Value& patch) const { return registration(patch).has_value(); }
-
-  /// Whether the group is placed whole, and committed, with the file so edited.
-  [[nodiscard]] bool fits(const json::Value& patch) {
-    const auto edited = registration(patch);
-    if (!edited) return false;
-    // One cluster for all trials: loading it costs far more than an answer.
-    if (dry_run_)
-      dry_run_->instead(*edited);
-    else
-      dry_run_.emplace(question_.state, *edited, question_.now_ns);
-    return fits_in(*dry_run_);
-  }
-
-  /// The same on another cluster, with the file as it is.
-  [[nodiscard]] bool fits_on(const model::ClusterState& state) const {
-    const auto same = registration(json::Value::array());
-    if (!same) return false;
-    sched::DryRun dry_run(state, *same, question_.now_ns);
-    return fits_in(dry_run);
-  }
-
- private:
-  [[nodiscard]] bool fits_in(sched::DryRun& dry_run) const {
-    const sched::DryRunAnswer answer = dry_run.answer(question_.order);
-    if (!answer.error.empty() || answer.failed.contains(group_)) return false;
-    return std::none_of(answer.refusals.begin(), answer.refusals.end(), [&](const sched::Refusal& refusal) {
-      const auto placed = answer.plan.node_allocation.find(refusal.node_id);
-      return placed != answer.plan.node_allocation.end() &&
-             std::any_of(placed->second.begin(), placed->second.end(),
-                         [&](const model::Allocation& alloc) { return alloc.task_group == group_; });
-    });
-  }
-
-  [[nodiscard]] std::optional<model::Registration> registration(const json::Value& patch) const {
-    const json::Value document = patched(question_.document, patch);
-    if (document.is_null()) return std::nullopt;
-    auto read = read_job(question_.state, document, question_.path, question_.name_space, question_.options);
-    if (!read || !read->job || !read->job->group(group_)) return std::nullopt;
-    return std::move(*read);
-  }
-
-  const Question& question_;
-  std::string group_;
-  std::optional<sched::DryRun> dry_run_;  // of the last file tried
-};
-
 /// A number of the file that could be smaller.
 struct Number {
   std::string text;  ///< what it is: `cpu of task "x"`
@@ -175,11 +96,13 @@ struct Number {
 /// The changes of one group, cheapest to make first.
 class Changes {
  public:
-  Changes(const Question& question, const model::Job& job, const model::TaskGroup& group)
-      : question_(question), job_(job), group_(group), trial_(question, group.name) {
-    const json::Value* wrapped = question.document.find_ignoring_case("Job");
-    const Place whole{&question.document, ""};
-    job_place_ = wrapped ? whole.at("Job") : whole;
+  Changes(Loaded& loaded, const model::Registration& registration, const model::TaskGroup& group,
+          const std::vector<std::string>& idle)
+      : question_(loaded.question()),
+        job_(*registration.job),
+        group_(group),
+        trial_(loaded, registration, group.name, idle),
+        job_place_(job_place(question_.document)) {
     const Place groups = job_place_.at("TaskGroups");
     for (std::size_t i = 0; i < groups.size(); ++i)
       if (groups.at(i).text("Name") == group.name) place_ = groups.at(i);
@@ -187,7 +110,7 @@ class Changes {
     for (std::size_t i = 0; i < tasks.size(); ++i) tasks_.push_back(tasks.at(i));
   }
 
-  std::vector<Change> find(std::int64_t failed) {
+  std::vector<Change> all(std::int64_t failed) {
     if (!place_.value || tasks_.size() != group_.tasks.size()) return {};
     if (job_.type != "system" && job_.type != "sysbatch") try_count(failed);
     try_resources();
@@ -204,45 +127,58 @@ class Changes {
  private:
   void offer(std::string text, json::Value patch) { out_.push_back({std::move(text), std::move(patch)}); }
   bool try_patch(std::string text, json::Value patch) {
-    if (!trial_.fits(patch)) return false;
+    if (!trial_.fits(patch) || !trial_.fits_as_a_whole(patch)) return false;
     offer(std::move(text), std::move(patch));
     return true;
   }
 
   /// The largest value below the present one with which the group fits, given that it fits with `low`.
-  void offer_largest(const Number& number, std::int64_t low) {
+  std::int64_t largest(const Number& number, std::int64_t low) {
     std::int64_t high = number.present;  // low fits, high does not
     while (high - low > 1) {
       const std::int64_t middle = low + (high - low) / 2;
       (trial_.fits(number.patch(middle)) ? low : high) = middle;
     }
-    offer(fmt::format("{}: {} instead of {}{}", number.text, low, number.present, number.unit), number.patch(low));
+    return low;
   }
 
-  void try_number(const Number& number) {
-    if (number.present <= number.least) return;
-    // What the server takes at least, as a disk that has room for the logs.
-    std::int64_t least = number.least;
-    if (!trial_.accepted(number.patch(least))) {
-      std::int64_t refused = least, taken = number.present;
-      if (!trial_.accepted(number.patch(taken))) return;
-      while (taken - refused > 1) {
-        const std::int64_t middle = refused + (taken - refused) / 2;
-        (trial_.accepted(number.patch(middle)) ? taken : refused) = middle;
-      }
-      least = taken;
+  /// What the server takes at least, as a disk that has room for the logs; nothing when it does not take the file.
+  std::optional<std::int64_t> least_accepted(const Number& number) {
+    if (trial_.accepted(number.patch(number.least))) return number.least;
+    std::int64_t refused = number.least, taken = number.present;
+    if (!trial_.accepted(number.patch(taken))) return std::nullopt;
+    while (taken - refused > 1) {
+      const std::int64_t middle = refused + (taken - refused) / 2;
+      (trial_.accepted(number.patch(middle)) ? taken : refused) = middle;
     }
-    if (least < number.present && trial_.fits(number.patch(least))) offer_largest(number, least);
+    return taken;
+  }
+
+  /// The largest value that does; `likely` is tried first.
+  std::optional<std::int64_t> find(const Number& number, std::int64_t likely) {
+    if (likely >= number.least && likely < number.present && trial_.fits(number.patch(likely)))
+      return largest(number, likely);
+    if (number.present <= number.least) return std::nullopt;
+    const auto least = least_accepted(number);
+    if (!least || *least >= number.present || !trial_.fits(number.patch(*least))) return std::nullopt;
+    return largest(number, *least);
+  }
+
+  void try_number(const Number& number, std::int64_t likely = 0) {
+    auto found = find(number, likely);
+    if (found && !trial_.fits_as_a_whole(number.patch(*found))) {  // a group that was left out matters after all
+      trial_.ask_whole();
+      found = find(number, likely);
+    }
+    if (found)
+      offer(fmt::format("{}: {} instead of {}{}", number.text, *found, number.present, number.unit),
+            number.patch(*found));
   }
 
   void try_count(std::int64_t failed) {
-    const Number count{"count", "", group_.count, 1,
-                       [place = place_.at("Count")](std::int64_t n) { return patch_of(add(place, n)); }};
-    const std::int64_t likely = count.present - failed;
-    if (likely >= 1 && likely < count.present && trial_.fits(count.patch(likely)))
-      offer_largest(count, likely);
-    else
-      try_number(count);
+    try_number({"count", "", group_.count, 1,
+                [place = place_.at("Count")](std::int64_t n) { return patch_of(add(place, n)); }},
+               group_.count - failed);
   }
 
   /// The task that asks for most is changed; "" of `unit` counts.
@@ -406,7 +342,7 @@ class Changes {
     for (const std::string& datacenter : others)
       if (tried++ < kPlacesTried && try_patch(fmt::format("datacenter \"{}\" as well", datacenter), with(datacenter)))
         return;
-    offer("datacenter \"*\" as well", with("*"));
+    try_patch("datacenter \"*\" as well", with("*"));
   }
 
   void try_pools() {
@@ -433,9 +369,7 @@ class Changes {
                                               : p.service_scheduler_enabled;
     if (enabled) return;
     enabled = true;
-    model::ClusterState changed = question_.state;
-    changed.scheduler_config = std::move(config);
-    if (trial_.fits_on(changed)) offer("preemption switched on for " + job_.type + " jobs", json::Value());
+    if (trial_.fits_with(config)) offer("preemption switched on for " + job_.type + " jobs", json::Value());
   }
 
   const Question& question_;
@@ -456,10 +390,10 @@ json::Value patched(const json::Value& document, const json::Value& patch) {
   return out;
 }
 
-std::vector<Change> changes_that_fit(const Question& question, const model::Job& job, const std::string& group,
-                                     std::int64_t failed) {
-  const model::TaskGroup* of = job.group(group);
-  return of ? Changes(question, job, *of).find(failed) : std::vector<Change>();
+std::vector<Change> changes_that_fit(Loaded& loaded, const model::Registration& registration, const std::string& group,
+                                     std::int64_t failed, const std::vector<std::string>& idle) {
+  const model::TaskGroup* of = registration.job->group(group);
+  return of ? Changes(loaded, registration, *of, idle).all(failed) : std::vector<Change>();
 }
 
 }  // namespace berth::dryrun

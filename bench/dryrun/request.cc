@@ -16,7 +16,7 @@ Result<Cluster> generated(const std::string& path, std::int64_t at_ns) {
   if (!workload) return tl::unexpected(workload.error());
   auto state = run::state_at(*workload, at_ns);
   if (!state) return tl::unexpected(state.error());
-  Cluster out{std::move(*state), {}};
+  Cluster out{std::move(*state), {}, true};
   for (model::Node& node : out.state.nodes)
     if (node.computed_class.empty()) node.computed_class = model::computed_class(node);
   return out;
@@ -65,14 +65,17 @@ Result<model::Registration> read_job(const model::ClusterState& state, const jso
   return model::register_job(document, request);
 }
 
-std::int64_t newest_time(const model::ClusterState& state) {
-  std::int64_t out = 0;
+Newest newest_time(const model::ClusterState& state) {
+  Newest out;
+  const auto at = [&](std::int64_t ns, const char* kind, const std::string& id, const char* field) {
+    if (ns > out.ns) out = {ns, kind, id, field};
+  };
   for (const model::Node& node : state.nodes) {
-    std::int64_t at = 0;  // a time past the end of time is none
-    if (!__builtin_mul_overflow(node.status_updated_at, base::kSecond, &at)) out = std::max(out, at);
+    std::int64_t ns = 0;  // a time past the end of time is none
+    if (!__builtin_mul_overflow(node.status_updated_at, base::kSecond, &ns)) at(ns, "node", node.id, "StatusUpdatedAt");
   }
-  for (const model::Allocation& alloc : state.allocs) out = std::max(out, alloc.modify_time);
-  for (const model::Evaluation& eval : state.evals) out = std::max(out, eval.modify_time);
+  for (const model::Allocation& alloc : state.allocs) at(alloc.modify_time, "allocation", alloc.id, "ModifyTime");
+  for (const model::Evaluation& eval : state.evals) at(eval.modify_time, "evaluation", eval.id, "ModifyTime");
   return out;
 }
 

@@ -13,6 +13,7 @@ namespace berth::dryrun {
 struct Cluster {
   model::ClusterState state;
   std::vector<std::string> warnings;  ///< of the import
+  bool generated = false;             ///< from a workload, whose time is its own
 };
 
 /// `name`: a file or folder as `berth import` reads it, or a workload (its file, or the name of one in bench/macro)
@@ -26,7 +27,12 @@ struct Cluster {
                                                    const std::string& path, const std::string& name_space,
                                                    const model::Options& options = {});
 
-/// The newest time that the state tells of, in unix ns; 0 when it tells of none.
-[[nodiscard]] std::int64_t newest_time(const model::ClusterState& state);
+/// The newest time that a state tells of.
+struct Newest {
+  std::int64_t ns = 0;   ///< unix; 0: it tells of none
+  std::string kind, id;  ///< "allocation" and the like, and which one
+  std::string field;     ///< of it
+};
+[[nodiscard]] Newest newest_time(const model::ClusterState& state);
 
 }  // namespace berth::dryrun

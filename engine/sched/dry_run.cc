@@ -184,35 +184,42 @@ void DryRun::process(const tables::Snapshot& state, const model::Evaluation& eva
   Scheduler(scratch_).process(state, facts, of_system, rank::OrderProvider::nomad, ids, planner, result);
 }
 
-DryRunAnswer DryRun::answer(std::uint64_t order) {
+DryRunAnswer DryRun::decide(std::uint64_t order) {
   DryRunAnswer out;
   const model::Evaluation eval = evaluation(order);
   EvalResult result;
   Recorder recorder(eval, now_ns_, scratch_, out);
   process(*snapshot_, eval, recorder, order, result);
-  const auto failed = [&](std::string text) {
-    out.error = std::move(text);
-    return std::move(out);
-  };
-  if (result.status == EvalStatus::error) return failed(result.description);
-  if (recorder.plans() != 1)
-    return failed("scheduler resulted in an unexpected number of plans: " + std::to_string(recorder.plans()));
-  if (result.reblocked) return failed("scheduler resulted in an unexpected number of eval updates: 0");
-  const model::Evaluation updated = updated_eval({*result.state, scratch_}, result, eval);
-  out.failed = updated.failed_tg_allocs;
+  if (result.status == EvalStatus::error)
+    out.error = result.description;
+  else if (recorder.plans() != 1)
+    out.error = "scheduler resulted in an unexpected number of plans: " + std::to_string(recorder.plans());
+  else if (result.reblocked)
+    out.error = "scheduler resulted in an unexpected number of eval updates: 0";
+  if (!out.error.empty()) return out;
+  out.failed = updated_eval({*result.state, scratch_}, result, eval).failed_tg_allocs;
   // The failures of a blocked evaluation are those of the evaluation itself, also what came after it was created.
   for (model::Evaluation& created : out.created)
     if (created.status == "blocked") created.failed_tg_allocs = out.failed;
   if (out.plan.annotations) out.annotations = *out.plan.annotations;
   out.job_modify_index = stored_ ? stored_->job_modify_index : 0;
+  out.refusals = refusals(out.plan);
+  return out;
+}
+
+DryRunAnswer DryRun::answer(std::uint64_t order) {
+  DryRunAnswer out = decide(order);
+  if (!out.error.empty()) return out;
   out.warnings = warnings_;
   if (job_->periodic) out.next_launch = model::next_launch(*job_->periodic, base::Time{now_ns_});
   auto diff = model::job_diff(stored_.get(), submitted_.get());
-  if (!diff) return failed(diff.error());
+  if (!diff) {
+    out.error = diff.error();
+    return out;
+  }
   out.diff = std::move(*diff);
   if (auto done = model::write_annotations(out.diff, out.annotations.desired_tg_updates); !done)
-    return failed(done.error().problem);
-  out.refusals = refusals(out.plan);
+    out.error = done.error().problem;
   return out;
 }
 
@@ -265,26 +272,54 @@ Rehearsal DryRun::rehearse(std::uint64_t order, std::uint32_t plans_max) {
   return out;
 }
 
+void DryRun::pass_over(const std::vector<std::string>& groups) {
+  scratch_.passed_over.clear();
+  for (const std::string& group : groups) scratch_.passed_over.push_back(store_.symbols().intern(group));
+  std::sort(scratch_.passed_over.begin(), scratch_.passed_over.end());
+}
+
+void DryRun::configure(const std::optional<model::SchedulerConfiguration>& config) {
+  snapshot_.reset();
+  store_.set_scheduler_config(config ? config : state_.scheduler_config);
+  snapshot_ = store_.snapshot();
+}
+
+void DryRun::set_eligible(tables::NodeRow row, bool eligible) {
+  const tables::NodeTable& nodes = store_.current().nodes;
+  store_.set_node_state(row, nodes.status(row), eligible, (nodes.state[row] & tables::kDraining) != 0);
+}
+
 bool DryRun::restrict_to(std::string_view node_id) {
   const tables::NodeRow row = store_.find_node(uuid_of(node_id));
   if (row == kNoRow) return false;
   snapshot_.reset();
-  const auto set_eligible = [&](tables::NodeRow of, bool eligible) {
-    const tables::NodeTable& nodes = store_.current().nodes;
-    const tables::NodeStatus status = nodes.status(of);
-    const bool draining = nodes.state[of] & tables::kDraining;
-    store_.set_node_state(of, status, eligible, draining);
-  };
-  for (const tables::NodeRow other : made_ineligible_) set_eligible(other, true);
-  made_ineligible_.clear();
-  for (tables::NodeRow other = 0; other < store_.current().nodes.size(); ++other)
-    if (other != row && store_.current().nodes.exists(other) &&
-        (store_.current().nodes.state[other] & tables::kEligible) != 0) {
-      set_eligible(other, false);
-      made_ineligible_.push_back(other);
+  if (only_node_ == kNoRow) {
+    for (tables::NodeRow other = 0; other < store_.current().nodes.size(); ++other)
+      if (other != row && store_.current().nodes.exists(other) &&
+          (store_.current().nodes.state[other] & tables::kEligible) != 0) {
+        set_eligible(other, false);
+        made_ineligible_.push_back(other);
+      }
+  } else if (only_node_ != row) {  // two nodes change places, the others stay as they are
+    const auto was = std::find(made_ineligible_.begin(), made_ineligible_.end(), row);
+    if (was != made_ineligible_.end()) set_eligible(row, true), made_ineligible_.erase(was);
+    if ((store_.current().nodes.state[only_node_] & tables::kEligible) != 0) {
+      set_eligible(only_node_, false);
+      made_ineligible_.push_back(only_node_);
     }
+  }
+  only_node_ = row;
   snapshot_ = store_.snapshot();
   return true;
+}
+
+void DryRun::unrestrict() {
+  if (only_node_ == kNoRow) return;
+  snapshot_.reset();
+  for (const tables::NodeRow other : made_ineligible_) set_eligible(other, true);
+  made_ineligible_.clear();
+  only_node_ = kNoRow;
+  snapshot_ = store_.snapshot();
 }
 
 }  // namespace berth::sched

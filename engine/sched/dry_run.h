@@ -56,8 +56,17 @@ class DryRun {
   /// Not after rehearse().
   void instead(const model::Registration& registration);
 
+  /// From now on nothing is placed of these groups of the job; what they have stays as it is.
+  void pass_over(const std::vector<std::string>& groups);
+
+  /// From now on with this configuration; null: the one that the state came with.
+  void configure(const std::optional<model::SchedulerConfiguration>& config);
+
   /// `order` picks one of Nomad's random visiting orders.
   [[nodiscard]] DryRunAnswer answer(std::uint64_t order = 0);
+
+  /// An answer without difference, warnings and launches: what the scheduler and the applier say.
+  [[nodiscard]] DryRunAnswer decide(std::uint64_t order = 0);
 
   /// Registers the job for good and processes the evaluation against the plan applier, at most `plans_max` plans.
   /// Answers given afterwards are about the state that this leaves.
@@ -66,6 +75,8 @@ class DryRun {
   /// All other nodes become ineligible, so that the answer tells of this one alone, until the next call; false when
   /// there is no such node.
   [[nodiscard]] bool restrict_to(std::string_view node_id);
+  /// All nodes are as the state has them, again.
+  void unrestrict();
 
   [[nodiscard]] const tables::Snapshot& tables() const { return store_.current(); }
   [[nodiscard]] const std::shared_ptr<const model::Job>& job() const { return job_; }        ///< as it would be stored
@@ -81,6 +92,8 @@ class DryRun {
                EvalResult& result);
   [[nodiscard]] std::vector<Refusal> refusals(const model::Plan& plan) const;
 
+  void set_eligible(tables::NodeRow row, bool eligible);
+
   tables::StateStore store_;
   Scratch scratch_;
   const model::ClusterState& state_;
@@ -91,6 +104,7 @@ class DryRun {
   std::string warnings_;
   tables::SnapshotRef snapshot_;
   std::vector<tables::NodeRow> made_ineligible_;  // by restrict_to
+  tables::NodeRow only_node_ = tables::kNoRow;    // that restrict_to left
 };
 
 }  // namespace berth::sched

@@ -304,6 +304,7 @@ bool GenericScheduler::place_new() {
   const bool preempts = preemption_enabled(*state_, job);
   for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
     GroupResult& group = result.groups[g];
+    if (scratch_.passes_over(group.name)) continue;
     for (std::uint32_t i = 0; i < group.updates.place; ++i) {
       if (group.failed) {  // R-SCHED-63
         group.coalesce(job.groups[g].spec, static_cast<std::int64_t>(group.updates.place) - i);
@@ -593,6 +594,7 @@ std::optional<Selected> GenericScheduler::select(std::uint32_t group, SelectOpti
 bool GenericScheduler::place(const Missing& missing) {
   PlanRows& plan = result_->plan;
   GroupResult& group = result_->groups[missing.group];
+  if (scratch_.passes_over(group.name)) return true;
   const auto facts = allocs_.facts();
 
   const CompiledJob* version = job_;

@@ -10,6 +10,7 @@
 // Threads: one worker.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <map>
@@ -192,6 +193,8 @@ struct ColumnMirror {
 struct Scratch {
   model::Options options;    ///< of every evaluation processed with this memory
   StrategyFit strategy_fit;  ///< likewise: in place of the fit component, where one is used
+  /// Groups of which nothing is placed, ascending: a dry run's look at the others. What they have stays as it is.
+  std::vector<tables::Symbol> passed_over;
   Arena arena;
   Reasons reasons;
   Verdicts verdicts;
@@ -203,6 +206,9 @@ struct Scratch {
   std::uint32_t epoch = 0;
   std::vector<std::uint32_t> constraint_reason;  ///< reason id by constraint id; 0 = not yet
 
+  [[nodiscard]] bool passes_over(tables::Symbol group) const {
+    return !passed_over.empty() && std::binary_search(passed_over.begin(), passed_over.end(), group);
+  }
   /// Starts an attempt: forgets marks and overlays in O(1) (O(nodes) once every 2^32 attempts).
   void start_attempt(const tables::Snapshot& snapshot);
   [[nodiscard]] NodeMark& mark(tables::NodeRow row) {

@@ -357,6 +357,7 @@ bool SystemScheduler::place() {  // R-SCHED-154, 156
 bool SystemScheduler::place_one(const Tuple& tuple) {
   const NodeRow node = input_->visits[tuple.visit].handle;
   const auto [group, index] = name_of(tuple);
+  if (scratch_.passes_over(job_->groups[group].name)) return true;
   auto selected = stack_.select_node(node, group, index);
   if (!stack_.error().empty()) {  // R-SCHED-5, R-FEAS-933
     result_->description = "failed to process eval: " + stack_.error();

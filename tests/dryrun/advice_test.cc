@@ -5,11 +5,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 #include <set>
 
 #include "base/text.h"
 #include "dryrun/request.h"
+#include "dryrun/text.h"
+#include "dryrun/trial.h"
 #include "io/export_import.h"
 #include "io/json_parse.h"
 #include "support/sanitized.h"
@@ -213,6 +216,200 @@ TEST(Advice, WhatRegistrationWouldRefuseOrPutBackIsNotOffered) {
     EXPECT_TRUE(advice[0].changes.empty()) << advice[0].changes[0].text;
     EXPECT_EQ(implied, advice[0].filtered_most.find("vault") != std::string::npos) << advice[0].filtered_most;
   }
+}
+
+TEST(Advice, LeavingOutGroupsThatPlaceNothingChangesNoOffer) {
+  int offers = 0, left_out = 0;
+  for (std::uint64_t seed = 1000; seed <= 1000 + testing::rounds(120); ++seed) {
+    Case c(seed);
+    // Twice the groups, so that some place nothing beside others that fail, too.
+    json::Value& groups = *c.document.find("Job")->find("TaskGroups");
+    for (std::size_t g = 0, n = groups.size(); g < n; ++g) {
+      json::Value again = groups.items()[g];
+      again.set("Name", again["Name"].as_string() + "-again");
+      groups.push(std::move(again));
+    }
+    SCOPED_TRACE(fmt::format("seed {}: {}", seed, json::to_text(c.document)));
+    const auto registration = read_job(c.state, c.document, "job", "");
+    ASSERT_TRUE(registration && registration->job);
+    sched::DryRun dry_run(c.state, *registration, kNow);
+    const sched::DryRunAnswer answer = dry_run.answer(0);
+    const Question question{c.state, c.document, "job", "", {}, kNow, 0};
+    Loaded loaded(question);
+    for (const GroupAdvice& advice : advise(question, *registration, dry_run, answer)) {
+      left_out += answer.failed.size() > 1;
+      const auto whole = changes_that_fit(loaded, *registration, advice.group, advice.failed, {});
+      ASSERT_EQ(advice.changes.size(), whole.size()) << advice.group;
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        EXPECT_EQ(advice.changes[i].text, whole[i].text);
+        ++offers;
+      }
+    }
+  }
+  EXPECT_GT(offers, testing::kSanitized ? 5 : 50);
+  EXPECT_GT(left_out, testing::kSanitized ? 2 : 20);
+}
+
+TEST(Advice, OfTheFirstGroupsOnlyAndALineTellsOfTheOthers) {
+  Case c(1);
+  json::Value& groups = *c.document.find("Job")->find("TaskGroups");
+  json::Value one = groups.items()[0];
+  groups = json::Value::array();
+  one.find("Tasks")->items()[0].find("Resources")->set("MemoryMB", 1'000'000);
+  for (int g = 0; g < 20; ++g) {
+    one.set("Name", fmt::format("g{:02}", g));
+    groups.push(one);
+  }
+  const auto registration = read_job(c.state, c.document, "job", "");
+  ASSERT_TRUE(registration && registration->job);
+  sched::DryRun dry_run(c.state, *registration, kNow);
+  const sched::DryRunAnswer answer = dry_run.answer(0);
+  ASSERT_EQ(answer.failed.size(), 20U);
+  const Question question{c.state, c.document, "job", "", {}, kNow, 0};
+  EXPECT_EQ(advise(question, *registration, dry_run, answer).size(), kAdvised);
+  const auto first = advise(question, *registration, dry_run, answer, 2);
+  ASSERT_EQ(first.size(), 2U);
+  EXPECT_EQ(first[0].group + first[1].group, "g00g01");
+  EXPECT_TRUE(to_text(first, 18).ends_with("No advice for 18 more failed groups; --advice 20 gives it for all.\n"));
+  EXPECT_TRUE(advise(question, *registration, dry_run, answer, 0).empty());
+  EXPECT_EQ(to_text({}, 1), "No advice for 1 failed group; --advice 1 gives it for all.\n");
+  EXPECT_EQ(to_text(first, 0).find("No advice"), std::string::npos);
+}
+
+/// A node n1 with rack r1, and the job `j` there: group a, which wants two racks and has one allocation, and group b.
+class TwoRacksWanted {
+ public:
+  model::ClusterState state;
+  json::Value document;
+
+  TwoRacksWanted() {
+    const std::string node = "00000001-1111-4111-8111-111111111111";
+    auto cluster = io::import_cluster_json(
+        *io::parse_json(
+            fmt::format(R"({{"/v1/node/{0}":{{"ID":"{0}","Name":"n1","Datacenter":"dc1","NodePool":"default",
+          "Status":"ready","SchedulingEligibility":"eligible","Attributes":{{"kernel.name":"linux"}},"Meta":{{"rack":"r1"}},
+          "Drivers":{{"exec":{{"Detected":true,"Healthy":true}}}},"NodeResources":{{"Cpu":{{"CpuShares":4000}},
+          "Memory":{{"MemoryMB":4000}},"Disk":{{"DiskMB":9000}},"Networks":[{{"Mode":"host","Device":"eth0"}}]}},"StatusUpdatedAt":100,"CreateIndex":5,
+          "ModifyIndex":6}},"/v1/operator/scheduler/configuration":{{"SchedulerConfig":{{}}}}}})",
+                        node),
+            "text"),
+        "cluster");
+    EXPECT_TRUE(cluster) << cluster.error().line();
+    state = std::move(cluster->state);
+    const auto group = [](const char* name, int count, const char* constraints) {
+      return fmt::format(R"({{"Name":"{}","Count":{},"Constraints":[{}],"EphemeralDisk":{{"SizeMB":10}},
+        "Tasks":[{{"Name":"t","Driver":"exec","Config":{{"command":"x"}},"LogConfig":{{"MaxFiles":1,"MaxFileSizeMB":5}},
+        "Resources":{{"CPU":100,"MemoryMB":64}}}}]}})",
+                         name, count, constraints);
+    };
+    document =
+        *io::parse_json(R"({"Job":{"ID":"j","Type":"service","Datacenters":["dc1"],"TaskGroups":[)" +
+                            group("a", 2, R"({"LTarget":"${meta.rack}","Operand":"distinct_property","RTarget":"1"})") +
+                            "," + group("b", 0, "") + "]}}",
+                        "job");
+    const auto registration = read_job(state, document, "job", "");
+    EXPECT_TRUE(registration && registration->job);
+    const auto job = std::make_shared<model::Job>(*registration->job);
+    job->create_index = job->modify_index = job->job_modify_index = 10;
+    state.jobs.push_back(job), state.job_versions.push_back(job);
+    model::Allocation& alloc = state.allocs.emplace_back();
+    alloc.id = "aaaaaaaa-1111-4111-8111-111111111111";
+    alloc.namespace_ = "default", alloc.job_id = "j", alloc.job = job;
+    alloc.task_group = "a", alloc.name = "j.a[0]";
+    alloc.node_id = node, alloc.node_name = "n1";
+    alloc.desired_status = "run", alloc.client_status = "running";
+    alloc.allocated_resources.emplace().tasks["t"].cpu.cpu_shares = 100;
+    alloc.create_index = 20, alloc.modify_index = 30;
+    alloc.modify_time = 2'000 * base::kSecond;
+  }
+};
+
+// With group b taken out the job is a new version, whose update in place counts twice (R-FEAS-1405).
+TEST(Advice, AnAllocationOfAnUnchangedJobCountsOnce) {
+  const TwoRacksWanted c;
+  const auto registration = read_job(c.state, c.document, "job", "");
+  sched::DryRun dry_run(c.state, *registration, kNow);
+  ASSERT_FALSE(dry_run.changed());
+  const sched::DryRunAnswer answer = dry_run.answer(0);
+  ASSERT_TRUE(answer.failed.contains("a"));
+  const std::string used = "distinct_property: ${meta.rack}=r1 used by 1 allocs";
+  ASSERT_TRUE(answer.failed.at("a").constraint_filtered.contains(used));
+  const std::string path = "job";
+  const auto advice = advise({c.state, c.document, path, "", {}, kNow, 0}, *registration, dry_run, answer);
+  ASSERT_EQ(advice.size(), 1U);
+  EXPECT_EQ(advice[0].filtered_most, used);
+  EXPECT_EQ(advice[0].filtered_nodes, 1);
+  ASSERT_EQ(advice[0].nearest.size(), 1U);
+  EXPECT_EQ(advice[0].nearest[0].reason, used);
+}
+
+TEST(DryRun, OneLoadedClusterAnswersAsFreshOnesDo) {
+  for (std::uint64_t seed = 1; seed <= testing::rounds(40); ++seed) {
+    Case c(seed);
+    c.state.nodes[1].scheduling_eligibility = "ineligible";
+    SCOPED_TRACE(fmt::format("seed {}: {}", seed, json::to_text(c.document)));
+    const auto registration = read_job(c.state, c.document, "job", "");
+    ASSERT_TRUE(registration && registration->job);
+    model::SchedulerConfiguration config;
+    config.preemption_config = {true, true, true, true};
+    sched::DryRun shared(c.state, *registration, kNow);
+    const auto text = [](const sched::DryRunAnswer& answer) {
+      return json::to_text(to_json(answer)["FailedTGAllocs"]) + json::to_text(to_json(answer)["Annotations"]);
+    };
+    for (const std::size_t node : {2, 1, 0, 2, 2, 9}) {
+      const bool one = node < c.state.nodes.size();
+      const std::string id = one ? c.state.nodes[node].id : "";
+      sched::DryRun fresh(c.state, *registration, kNow);
+      if (one) {
+        ASSERT_TRUE(fresh.restrict_to(id) && shared.restrict_to(id));
+      } else {
+        shared.unrestrict();
+      }
+      EXPECT_EQ(text(shared.decide(0)), text(fresh.decide(0))) << node;
+      shared.configure(config), fresh.configure(config);
+      EXPECT_EQ(text(shared.decide(0)), text(fresh.decide(0))) << node;
+      shared.configure({});
+      shared.pass_over({"g0"});
+      const sched::DryRunAnswer others = shared.decide(0);
+      EXPECT_FALSE(others.failed.contains("g0"));
+      for (const auto& [id_of, allocs] : others.plan.node_allocation)
+        for (const model::Allocation& alloc : allocs) EXPECT_NE(alloc.task_group, "g0");
+      shared.pass_over({});
+    }
+  }
+}
+
+TEST(Request, TheNewestTimeIsNamed) {
+  TwoRacksWanted c;
+  Newest newest = newest_time(c.state);
+  EXPECT_EQ(newest.ns, 2'000 * base::kSecond);
+  EXPECT_EQ(newest.kind + " " + newest.id + " " + newest.field,
+            "allocation aaaaaaaa-1111-4111-8111-111111111111 ModifyTime");
+  c.state.nodes[0].status_updated_at = 3'000;
+  EXPECT_EQ(newest_time(c.state).field, "StatusUpdatedAt");
+  c.state.nodes[0].status_updated_at = std::numeric_limits<std::int64_t>::max();  // past the end of time
+  EXPECT_EQ(newest_time(c.state).field, "ModifyTime");
+  EXPECT_EQ(newest_time({}).ns, 0);
+}
+
+TEST(Text, TellsOfTheNextStepOfARollingUpdate) {  // R-SEED-38
+  sched::DryRunAnswer answer;
+  answer.created.resize(2);
+  answer.created[0].triggered_by = "queued-allocs";
+  answer.created[1].triggered_by = "rolling-update";
+  answer.next_launch = base::Time{90 * base::kSecond};
+  for (const auto& [wait, text] : {std::pair{30, "30s"}, {90, "1m30s"}, {7200, "2h0m0s"}}) {
+    answer.created[1].wait = wait * base::kSecond;
+    EXPECT_NE(
+        to_text(answer, "system", {})
+            .find(fmt::format("- All tasks successfully allocated.\n- Rolling update, next evaluation will be in {}.\n"
+                              "- If submitted now, next periodic launch",
+                              text)),
+        std::string::npos)
+        << to_text(answer, "system", {});
+  }
+  answer.created.pop_back();
+  EXPECT_EQ(to_text(answer, "system", {}).find("Rolling"), std::string::npos);
 }
 
 TEST(Advice, PatchesFollowRfc6902) {

@@ -98,6 +98,57 @@ expect 0 $here/small.json $here/jobs/urgent.json --json --option system_reportin
 says '"system_reporting": "seed"'
 refuses 2 "option 'nothing' is unknown" $here/small.json $here/jobs/low.json --option nothing=1
 
+# A setting that nothing here reads is refused, not told in results.
+refuses 2 'option remote_task_drivers is for clients' $here/small.json $here/jobs/low.json --option remote_task_drivers=ecs
+
+# Advice for the first groups only, within seconds however many fail.
+groups() {  # groups COUNT: a job of so many groups that do not fit
+  printf '{"Job": {"ID": "many", "Name": "many", "Type": "service", "Priority": 15, "Datacenters": ["dc1"], "TaskGroups": ['
+  for ((g = 0; g < $1; ++g)); do
+    [ "$g" -eq 0 ] || printf ','
+    printf '{"Name": "g%03d", "Count": 2, "EphemeralDisk": {"SizeMB": 150}, "Tasks": [{"Name": "t", "Driver": "exec",
+      "Config": {"command": "x"}, "Resources": {"CPU": 100, "MemoryMB": 100}}]}' "$g"
+  done
+  printf ']}}'
+}
+groups 20 > "$scratch/twenty.json"
+expect 0 $here/small.json "$scratch/twenty.json" --no-diff
+[ "$(grep -c 'found no node' "$scratch/out")" -eq 16 ] || broken "not the first 16 of 20 groups get advice"
+says 'No advice for 4 more failed groups; --advice 20 gives it for all.'
+expect 0 $here/small.json "$scratch/twenty.json" --no-diff --advice 20
+[ "$(grep -c 'found no node' "$scratch/out")" -eq 20 ] || broken "not all of 20 groups get advice"
+silent 'No advice for'
+expect 0 $here/small.json "$scratch/twenty.json" --no-diff --advice 0
+says 'No advice for 20 failed groups; --advice 20 gives it for all.'
+silent 'found no node'
+expect 0 $here/small.json "$scratch/twenty.json" --json --advice 1
+says '"advice_left_out": 19'
+cp "$scratch/out" "$scratch/plan-4.json"
+groups 400 > "$scratch/many.json"
+timeout 60 "$berth" plan $here/small.json "$scratch/many.json" --no-diff > "$scratch/out" ||
+  broken "advice for a job of 400 groups takes more than a minute"
+says 'No advice for 384 more failed groups'
+
+# The clock is the newest time of the cluster: one in the future is named, unless --now says otherwise.
+sed '0,/"ModifyTime": 1795300001000000000/s//"ModifyTime": 4000000000000000000/' $here/small.json > "$scratch/future.json"
+expect 0 "$scratch/future.json" $here/jobs/low.json --no-diff
+grep -qE '^warning: allocation aaaaaaaa-[-0-9a-f]+: its ModifyTime 2096-10-02T07:06:40Z is in the future; .*--now TIME' \
+  "$scratch/err" || broken "a time in the future is not named: $(cat "$scratch/err")"
+[ "$(grep -c future "$scratch/err")" -eq 1 ] || broken "a time in the future is told more than once"
+expect 0 "$scratch/future.json" $here/jobs/low.json --no-diff --now 2026-11-23T00:00:00Z
+! grep -q future "$scratch/err" || broken "a time in the future is told beside --now: $(cat "$scratch/err")"
+
+# Of many warnings of an import the first 20, as `berth import` has it.
+{
+  printf '{"/v1/nodes": ['
+  for ((n = 100; n < 125; ++n)); do printf '{"ID": "99999999-1111-4111-8111-111111111%s"}, ' "$n"; done
+  printf '{"ID": "11111111-1111-4111-8111-111111111111"}], '
+  tail -c +2 $here/small.json
+} > "$scratch/warned.json"
+expect 0 "$scratch/warned.json" $here/jobs/low.json --no-diff
+[ "$(grep -c '^warning: ' "$scratch/err")" -eq 21 ] || broken "not 20 warnings and a count: $(cat "$scratch/err")"
+grep -q '^warning: and 5 more' "$scratch/err" || broken "the other warnings are not counted: $(cat "$scratch/err")"
+
 # A workload's cluster after a while.
 expect 0 quickstart $here/jobs/low.json --no-diff --at 100ms
 grep -qE 'filtered most: "\$\{meta.rack\} = r2", [0-9]{4} nodes' "$scratch/out" ||
@@ -126,7 +177,8 @@ refuses 2 'none.json: ' $scratch/none.json $here/jobs/low.json
 refuses 2 'none.json: ' $here/small.json $scratch/none.json
 printf 'job "x" {}' > "$scratch/x.hcl"
 refuses 2 'x.hcl:' $here/small.json "$scratch/x.hcl"
-refuses 2 'is not a time' $here/small.json $here/jobs/low.json --now yesterday
+refuses 2 "'yesterday' is not an RFC 3339 time" $here/small.json $here/jobs/low.json --now yesterday
+refuses 2 "'9999-12-31T23:59:59Z' lies after 2262-04-11T23:47:16Z" $here/small.json $here/jobs/low.json --now 9999-12-31T23:59:59Z
 refuses 2 "there is no node 'nobody'" $here/small.json $here/jobs/low.json --explain nobody
 refuses 255 'none.json: ' --nomad-exit-codes $scratch/none.json $here/jobs/low.json
 expect 2 $here/small.json $here/jobs/refused.json

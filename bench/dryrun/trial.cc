@@ -1,0 +1,113 @@
+#include "dryrun/trial.h"
+
+#include <algorithm>
+
+#include "dryrun/place.h"
+#include "dryrun/request.h"
+
+namespace berth::dryrun {
+namespace {
+
+constexpr std::size_t kGroupsKept = 20'000;  ///< of job forms in the tables before they are loaded anew
+
+}  // namespace
+
+sched::DryRun& Loaded::about(const model::Registration& registration, const std::vector<std::string>& passed_over,
+                             const std::optional<model::SchedulerConfiguration>& config) {
+  if (groups_ > kGroupsKept) dry_run_.reset();
+  if (dry_run_) {
+    dry_run_->unrestrict();
+    dry_run_->instead(registration);
+  } else {
+    dry_run_.emplace(question_.state, registration, question_.now_ns);
+    config_.reset(), groups_ = 0;
+  }
+  groups_ += registration.job->task_groups.size();
+  if (config != config_) dry_run_->configure(config), config_ = config;
+  dry_run_->pass_over(passed_over);
+  return *dry_run_;
+}
+
+Trial::Trial(Loaded& loaded, const model::Registration& registration, std::string group, std::vector<std::string> idle)
+    : loaded_(loaded), base_(registration), group_(std::move(group)), idle_(std::move(idle)) {
+  const Place groups = job_place(loaded.question().document).at("TaskGroups");
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (groups.at(i).text("Name") == group_) place_ = groups.at(i).pointer;
+  if (place_.empty()) return;
+  json::Value remaining = json::Value::array();
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (groups.at(i).pointer == place_) remaining.push(*groups.at(i).value);
+  json::Value operation = json::Value::object();
+  operation.set("op", "add"), operation.set("path", groups.pointer), operation.set("value", std::move(remaining));
+  json::Value patch = json::Value::array();
+  patch.push(std::move(operation));
+  own_ = patched(loaded.question().document, patch);
+  own_place_ = groups.pointer + "/0";
+  // What another group has may count for this one, as providers of secrets do (R-MODEL-245): then none is left out.
+  const auto alone = read(own_);
+  if (!alone || *alone->job->group(group_) != *base_.job->group(group_)) own_ = {};
+}
+
+std::optional<model::Registration> Trial::read(const json::Value& document) const {
+  const Question& question = loaded_.question();
+  if (document.is_null()) return std::nullopt;
+  auto done = read_job(question.state, document, question.path, question.name_space, question.options);
+  if (!done || !done->job || !done->job->group(group_)) return std::nullopt;
+  return std::move(*done);
+}
+
+/// The patch as one of the file with this group alone; nothing where it edits more than the group.
+std::optional<json::Value> Trial::own_patch(const json::Value& patch) const {
+  if (own_.is_null()) return std::nullopt;
+  json::Value out = json::Value::array();
+  for (const json::Value& operation : patch.items()) {
+    const std::string& path = operation["path"].as_string();
+    if (!path.starts_with(place_ + "/")) return std::nullopt;
+    json::Value moved = operation;
+    moved.set("path", own_place_ + path.substr(place_.size()));
+    out.push(std::move(moved));
+  }
+  return out;
+}
+
+std::optional<model::Registration> Trial::registration(const json::Value& patch) const {
+  const auto own = own_patch(patch);
+  if (!own || whole_) return read(patched(loaded_.question().document, patch));
+  const auto alone = read(patched(own_, *own));
+  if (!alone) return std::nullopt;
+  model::Registration out = base_;
+  auto job = std::make_shared<model::Job>(*base_.job);
+  for (model::TaskGroup& group : job->task_groups)
+    if (group.name == group_) group = *alone->job->group(group_);
+  out.job = std::move(job);
+  return out;
+}
+
+bool Trial::placed(const sched::DryRunAnswer& answer) const {
+  if (!answer.error.empty() || answer.failed.contains(group_)) return false;
+  return std::none_of(answer.refusals.begin(), answer.refusals.end(), [&](const sched::Refusal& refusal) {
+    const auto node = answer.plan.node_allocation.find(refusal.node_id);
+    return node != answer.plan.node_allocation.end() &&
+           std::any_of(node->second.begin(), node->second.end(),
+                       [&](const model::Allocation& alloc) { return alloc.task_group == group_; });
+  });
+}
+
+bool Trial::fits(const json::Value& patch) {
+  const auto edited = registration(patch);
+  if (!edited) return false;
+  const bool leaves_out = !whole_ && !idle_.empty() && own_patch(patch);
+  return placed(
+      loaded_.about(*edited, leaves_out ? idle_ : std::vector<std::string>()).decide(loaded_.question().order));
+}
+
+bool Trial::fits_as_a_whole(const json::Value& patch) {
+  const auto edited = read(patched(loaded_.question().document, patch));
+  return edited && placed(loaded_.about(*edited).answer(loaded_.question().order));
+}
+
+bool Trial::fits_with(const model::SchedulerConfiguration& config) {
+  return placed(loaded_.about(base_, {}, config).answer(loaded_.question().order));
+}
+
+}  // namespace berth::dryrun

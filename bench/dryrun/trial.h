@@ -1,0 +1,70 @@
+// What advice asks of the cluster, again and again: one load of it for all questions, and edited job files tried on it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dryrun/advice.h"
+
+namespace berth::dryrun {
+
+/// The cluster of a question, loaded once: loading costs far more than an answer.
+class Loaded {
+ public:
+  explicit Loaded(const Question& question) : question_(question) {}
+
+  /// Answers about this form of the job, without placing anything of the groups passed over; `config` in place of the
+  /// state's. Valid until the next call.
+  [[nodiscard]] sched::DryRun& about(const model::Registration& registration,
+                                     const std::vector<std::string>& passed_over = {},
+                                     const std::optional<model::SchedulerConfiguration>& config = {});
+
+  [[nodiscard]] const Question& question() const { return question_; }
+
+ private:
+  const Question& question_;
+  std::optional<sched::DryRun> dry_run_;
+  std::optional<model::SchedulerConfiguration> config_;
+  std::size_t groups_ = 0;  // of all forms since the load: the tables keep each of them
+};
+
+/// Tries edits of the job file for one group.
+class Trial {
+ public:
+  /// `registration`: of the file as it is. `idle`: groups that place nothing with it, and would not with an edit of the
+  /// group alone, so that they need not be asked each time.
+  Trial(Loaded& loaded, const model::Registration& registration, std::string group, std::vector<std::string> idle);
+
+  /// Whether the server would take the file.
+  [[nodiscard]] bool accepted(const json::Value& patch) const { return registration(patch).has_value(); }
+
+  /// Whether the group is placed whole, and committed, with the file so edited.
+  [[nodiscard]] bool fits(const json::Value& patch);
+
+  /// The same, with nothing left out: the whole file read, and all of its groups planned.
+  [[nodiscard]] bool fits_as_a_whole(const json::Value& patch);
+
+  /// The same on the cluster with another configuration, with the file as it is.
+  [[nodiscard]] bool fits_with(const model::SchedulerConfiguration& config);
+
+  /// From now on fits() leaves nothing out either.
+  void ask_whole() { whole_ = true; }
+
+ private:
+  [[nodiscard]] bool placed(const sched::DryRunAnswer& answer) const;
+  [[nodiscard]] std::optional<model::Registration> registration(const json::Value& patch) const;
+  [[nodiscard]] std::optional<model::Registration> read(const json::Value& document) const;
+  [[nodiscard]] std::optional<json::Value> own_patch(const json::Value& patch) const;
+
+  Loaded& loaded_;
+  const model::Registration& base_;
+  const std::string group_;
+  const std::vector<std::string> idle_;
+  bool whole_ = false;
+  std::string place_;      // of the group in the file
+  std::string own_place_;  // and in the file with this group alone
+  json::Value own_;        // that file; null where the group is not the same in it
+};
+
+}  // namespace berth::dryrun
