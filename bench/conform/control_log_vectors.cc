@@ -229,9 +229,8 @@ Outcome replay_plan_nodes(const Vector& vector) {
   store.load(cluster);
   plan::NodeVerdict verdict;
   if (!entries.empty()) {
-    const base::Uuid id = base::parse_uuid(vector.in["node_id"].as_string()).value_or(base::Uuid{});
     plan::NodeCheck check;
-    verdict = check.check(store.current(), store.find_node(id), entries, leaving);
+    verdict = check.check(store.current(), store.find_node(vector.in["node_id"].as_string()), entries, leaving);
   }
   Value got;
   got.set("fit", verdict.fit), got.set("reason", verdict.reason), got.set("error", verdict.error);

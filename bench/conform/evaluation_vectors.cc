@@ -63,7 +63,7 @@ class RecordingPlanner final : public sched::Planner {
     out.error = applied.error;
     partial_ = log_.store().snapshot();
     out.refreshed = &*partial_;
-    refused_ = log_.store().find_node(base::parse_uuid(refused).value_or(base::Uuid{}));
+    refused_ = log_.store().find_node(refused);
     out.refused_nodes = {&refused_, 1};
     attempt.full = false;
     attempt.refused = true;

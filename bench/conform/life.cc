@@ -463,7 +463,7 @@ void Life::drain(const model::Node& node, bool on) {
   store_.begin_commit(index).upsert_node(changed);
   log_.seen(index);
   log::TransitionEntry entry;
-  for (const AllocRow row : allocs_on(store_.find_node(uuid_of(node.id)))) {
+  for (const AllocRow row : allocs_on(store_.find_node(node.id))) {
     const model::Allocation alloc = tables::to_alloc(store_.current(), row);
     if (!on || model::is_terminal(alloc) || !alloc.job || alloc.job->type == "batch" || alloc.job->type == "sysbatch")
       continue;
@@ -533,7 +533,7 @@ void Life::ask(const model::Job& job, std::string_view trigger, const std::strin
 
 /// Every job with an allocation on the node, and every system job (R-CTRL-213).
 void Life::ask_for_node(const std::string& node_id, std::string_view trigger) {
-  const NodeRow row = store_.find_node(uuid_of(node_id));
+  const NodeRow row = store_.find_node(node_id);
   const Snapshot& state = store_.current();
   for (int i = 0; i < 4; ++i) {
     const auto job = log_.job("default", "job" + std::to_string(i));

@@ -33,7 +33,7 @@ LifeQueue::LifeQueue(tables::StateStore& store, model::Compat compat)
 
 broker::Eval LifeQueue::read(const model::Evaluation& eval) {
   broker::Eval out;
-  out.row = EvalRow{store_.find_eval(base::parse_uuid(eval.id).value_or(base::Uuid{}))};
+  out.row = EvalRow{store_.find_eval(eval.id)};
   out.job = broker::JobRow{store_.job_key(eval.namespace_, eval.job_id)};
   out.job_id = store_.symbols().intern(eval.job_id);
   out.priority = static_cast<std::int32_t>(eval.priority);

@@ -10,6 +10,7 @@
 #include "model/node_canonical.h"
 #include "model/register_job.h"
 #include "model/spec_changed.h"
+#include "sched/in_place.h"
 #include "sched/to_model.h"
 #include "tables/export.h"
 
@@ -58,18 +59,13 @@ Metrics to_metrics(const tables::Snapshot& state, const model::AllocMetric& metr
   out.nodes_available = metric.nodes_available;
   out.filtered_by = metric.constraint_filtered;
   out.exhausted_by = metric.dimension_exhausted;
-  const auto& by_id = *state.nodes.fixed->by_id;
   for (const model::ScoreMeta& meta : metric.score_meta_data) {
     ScoredNode& node = out.best.emplace_back();
     node.node_id = meta.node_id;
     node.score = meta.norm_score;
     node.components = meta.scores;
-    const base::Uuid id = base::parse_uuid(meta.node_id).value_or(base::Uuid{});
-    const auto at = std::lower_bound(by_id.begin(), by_id.end(), id, [&](tables::NodeRow row, base::Uuid wanted) {
-      return state.nodes.id(row) < wanted;
-    });
-    if (at != by_id.end() && state.nodes.id(*at) == id)
-      if (const std::string* name = state.value_text(tables::kNameColumn, *at)) node.node_name = *name;
+    if (const tables::NodeRow row = sched::find_node(state, meta.node_id); row != kNoRow)
+      if (const std::string* name = state.value_text(tables::kNameColumn, row)) node.node_name = *name;
   }
   return out;
 }
@@ -152,7 +148,8 @@ Result<void> Cluster::add_node(std::string_view json) {
   model::Node node;
   if (auto done = model::from_json(*value, node, {}); !done) return done;
   if (!base::parse_uuid(node.id))
-    return tl::unexpected(InputError{"-", "/ID", "\"" + node.id + "\" is no node ID", "give a UUID"});
+    return tl::unexpected(
+        InputError{"-", "/ID", json::to_text(json::Value(node.id)) + " is no node ID", "give a UUID"});
   model::canonicalize(node);
   if (auto done = model::check_node(node); !done) return done;
   node.computed_class = model::computed_class(node);

@@ -34,7 +34,7 @@ std::string StateLog::apply(std::uint64_t index, const TransitionEntry& entry, H
     store_alloc(change, row, std::move(alloc));
   }
   for (const model::Evaluation& eval : entry.evals) upsert_eval(change, eval);
-  for (const model::Evaluation& eval : entry.evals) queue_hook(*this->eval(eval.id), hooks);
+  for (const model::Evaluation& eval : entry.evals) queue_stored(eval.id, hooks);
   return "";
 }
 
@@ -46,8 +46,7 @@ std::string StateLog::apply(std::uint64_t index, const ClientUpdateEntry& entry,
   std::vector<NodeRow> nodes;
   touch(change, Table::allocs);
   for (const model::Allocation& report : entry.allocs) {
-    if (const NodeRow node = store_.find_node(base::parse_uuid(report.node_id).value_or(base::Uuid{})); node != kNoRow)
-      nodes.push_back(node);
+    if (const NodeRow node = store_.find_node(report.node_id); node != kNoRow) nodes.push_back(node);
     const AllocRow row = alloc_row(report.id);
     if (row == kNoRow) continue;
     const model::Allocation before = stored_alloc(row);
@@ -112,7 +111,7 @@ std::string StateLog::apply(std::uint64_t index, const ClientUpdateEntry& entry,
     last_alloc_update_[node] = index;
     touch(change, Table::nodes);
   }
-  for (const model::Evaluation& eval : entry.evals) queue_hook(*this->eval(eval.id), hooks);
+  for (const model::Evaluation& eval : entry.evals) queue_stored(eval.id, hooks);
   for (const model::Allocation& report : entry.allocs) {  // R-CTRL-770
     if (report.client_status != "complete" && report.client_status != "failed") continue;
     const auto node = this->node(report.node_id);
@@ -134,7 +133,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentStatusEntry& en
   if (entry.job) upsert_job(change, *entry.job, false);
   if (!entry.eval) return "";
   upsert_eval(change, *entry.eval);
-  queue_hook(*eval(entry.eval->id), hooks);
+  queue_stored(entry.eval->id, hooks);
   return "";
 }
 
@@ -183,7 +182,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentPromoteEntry& e
     alloc.modify_index = alloc.alloc_modify_index = index;
     store_alloc(change, row, std::move(alloc));
   }
-  if (entry.eval) queue_hook(*eval(entry.eval->id), hooks);
+  if (entry.eval) queue_stored(entry.eval->id, hooks);
   return "";
 }
 
@@ -221,7 +220,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentHealthEntry& en
   if (entry.job) upsert_job(change, *entry.job, false);
   if (!entry.eval) return "";
   upsert_eval(change, *entry.eval);
-  queue_hook(*eval(entry.eval->id), hooks);
+  queue_stored(entry.eval->id, hooks);
   return "";
 }
 

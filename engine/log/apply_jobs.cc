@@ -112,7 +112,7 @@ std::string StateLog::apply(std::uint64_t index, const JobRegisterEntry& entry, 
   eval.job_modify_index = index;
   upsert_eval(change, eval);
   set_job_status(change, store_.find_job_key(eval.namespace_, eval.job_id), "", false);
-  queue_hook(*this->eval(eval.id), hooks);
+  queue_stored(eval.id, hooks);
   return "";
 }
 
@@ -168,7 +168,7 @@ std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry
   eval.job_modify_index = index;
   upsert_eval(change, eval);
   set_job_status(change, store_.find_job_key(eval.namespace_, eval.job_id), "", false);
-  queue_hook(*this->eval(eval.id), hooks);
+  queue_stored(eval.id, hooks);
   return "";
 }
 

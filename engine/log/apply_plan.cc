@@ -268,7 +268,7 @@ std::string StateLog::apply(std::uint64_t index, const PlanEntry& entry, Hooks& 
   }
   for (const Forced& job : jobs) set_job_status(change, job.key, job.live ? "running" : "", false);
   for (const model::Evaluation& eval : entry.preemption_evals) upsert_eval(change, eval);  // R-CTRL-709
-  for (const model::Evaluation& eval : entry.preemption_evals) queue_hook(*this->eval(eval.id), hooks);
+  for (const model::Evaluation& eval : entry.preemption_evals) queue_stored(eval.id, hooks);
   return "";
 }
 

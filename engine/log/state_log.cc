@@ -16,15 +16,13 @@ using tables::NodeRow;
 
 namespace {
 
+/// ASCII only: other letters of job IDs are compared as they are.
 std::string folded_key(std::string_view name_space, std::string_view job_id) {
   std::string key(name_space);
   key += '\0';
   for (const char c : job_id) key += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return key;
 }
-
-/// ASCII only: other letters of job IDs are compared as they are.
-base::Uuid uuid_of(std::string_view id) { return base::parse_uuid(id).value_or(base::Uuid{}); }
 
 }  // namespace
 
@@ -94,7 +92,7 @@ std::shared_ptr<const model::Job> StateLog::job(std::string_view name_space, std
   return found ? found->current : nullptr;
 }
 
-AllocRow StateLog::alloc_row(std::string_view id) { return store_.find_alloc(uuid_of(id)); }
+AllocRow StateLog::alloc_row(std::string_view id) { return store_.find_alloc(id); }
 
 model::Allocation StateLog::stored_alloc(AllocRow row) const { return tables::to_alloc(store_.current(), row); }
 
@@ -105,17 +103,17 @@ std::optional<model::Allocation> StateLog::alloc(std::string_view id) {
 }
 
 std::shared_ptr<const model::Evaluation> StateLog::eval(std::string_view id) {
-  const std::uint32_t row = store_.find_eval(uuid_of(id));
+  const std::uint32_t row = store_.find_eval(id);
   return row == kNoRow ? nullptr : store_.current().evals.object[row];
 }
 
 std::shared_ptr<const model::Deployment> StateLog::deployment(std::string_view id) {
-  const std::uint32_t row = store_.find_deployment(uuid_of(id));
+  const std::uint32_t row = store_.find_deployment(id);
   return row == kNoRow ? nullptr : store_.current().deployments.object[row];
 }
 
 std::optional<model::Node> StateLog::node(std::string_view id) const {
-  const NodeRow row = store_.find_node(uuid_of(id));
+  const NodeRow row = store_.find_node(id);
   if (row == kNoRow || !store_.current().nodes.exists(row)) return std::nullopt;
   model::Node node = tables::to_node(store_.current(), row);
   if (row < last_alloc_update_.size())
@@ -185,7 +183,7 @@ std::shared_ptr<const model::Job> StateLog::dispatched(const model::Job& parent,
 model::ClusterState StateLog::state() const {
   model::ClusterState out = tables::to_cluster(store_.current());
   for (model::Node& node : out.nodes) {
-    const NodeRow row = store_.find_node(uuid_of(node.id));
+    const NodeRow row = store_.find_node(node.id);
     if (row < last_alloc_update_.size())
       node.last_alloc_update_index = std::max(node.last_alloc_update_index, last_alloc_update_[row]);
   }
@@ -267,6 +265,10 @@ void StateLog::queue_hook(const model::Evaluation& eval, Hooks& hooks) const {  
     hooks.push_back({HookKind::untrack, nullptr, eval.namespace_, eval.job_id, 0});
 }
 
+void StateLog::queue_stored(std::string_view eval_id, Hooks& hooks) {
+  if (const auto stored = eval(eval_id)) queue_hook(*stored, hooks);  // an ID that is no UUID is not stored
+}
+
 void StateLog::upsert_eval(Change& change, model::Evaluation eval) {  // R-CTRL-731
   const auto before = this->eval(eval.id);
   eval.create_index = before ? before->create_index : change.index;
@@ -319,7 +321,7 @@ std::string StateLog::apply(std::uint64_t index, const std::vector<model::Evalua
     if (std::find(jobs.begin(), jobs.end(), key) == jobs.end()) jobs.push_back(key);
   }
   for (const JobKeyRow key : jobs) set_job_status(change, key, "", false);  // R-CTRL-732
-  for (const model::Evaluation& eval : evals) queue_hook(*this->eval(eval.id), hooks);
+  for (const model::Evaluation& eval : evals) queue_stored(eval.id, hooks);
   return "";
 }
 

@@ -119,6 +119,7 @@ class StateLog {
   void count_child(Change& change, const model::Job& child, std::string_view before, std::string_view after);
   void mark_ineligible(Change& change, const std::string& node_id, const PlanEntry& entry);
   void queue_hook(const model::Evaluation& eval, Hooks& hooks) const;
+  void queue_stored(std::string_view eval_id, Hooks& hooks);
 
   tables::StateStore& store_;
   const model::Compat compat_;

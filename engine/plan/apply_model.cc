@@ -32,7 +32,7 @@ void ModelApplier::renew(std::uint64_t snapshot_index) {  // R-CTRL-601; a commi
 }
 
 AllocRow ModelApplier::row_in_view(std::string_view id) {
-  const AllocRow row = log_.store().find_alloc(uuid_of(id));
+  const AllocRow row = log_.store().find_alloc(id);
   return row != kNoRow && row < view_->allocs.size() && view_->allocs.exists(row) ? row : kNoRow;
 }
 
@@ -88,7 +88,7 @@ std::string ModelApplier::verify(const model::Plan& plan, std::int64_t now, Mode
   for (const auto& [node_id, allocs] : plan.node_update) nodes.insert(node_id);
   for (const auto& [node_id, allocs] : plan.node_allocation) nodes.insert(node_id);
   for (const std::string& node_id : nodes) {
-    const tables::NodeRow row = log_.store().find_node(uuid_of(node_id));
+    const tables::NodeRow row = log_.store().find_node(node_id);
     NodeVerdict verdict = check_.check(*view_, row < view_->nodes.size() ? row : kNoRow, plan, node_id);
     const bool fit = verdict.fit;
     const std::string error = verdict.error;
@@ -136,9 +136,8 @@ std::string ModelApplier::verify(const model::Plan& plan, std::int64_t now, Mode
 void ModelApplier::refuse_placements(ModelApplyResult& out) {
   model::PlanResult& result = out.result;
   for (auto node = result.node_allocation.begin(); node != result.node_allocation.end();) {
-    const auto refused = std::erase_if(node->second, [&](const model::Allocation& alloc) {
-      return log_.store().find_alloc(uuid_of(alloc.id)) == kNoRow;
-    });
+    const auto refused = std::erase_if(
+        node->second, [&](const model::Allocation& alloc) { return log_.store().find_alloc(alloc.id) == kNoRow; });
     out.placements_refused |= refused > 0;
     node = node->second.empty() ? result.node_allocation.erase(node) : std::next(node);
   }

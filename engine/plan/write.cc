@@ -94,7 +94,7 @@ std::string Applier::why_not(const Snapshot& state, const PlanRows& plan, const 
     return "failed to get evaluation \"" + base::to_text(facts.eval) + "\"";
   const model::Deployment* deployment = plan.deployment ? plan.deployment.get() : facts.deployment;
   if (!plan.has_deployment || !deployment) return "";
-  const std::uint32_t row = store_.find_deployment(base::parse_uuid(deployment->id).value_or(base::Uuid{}));
+  const std::uint32_t row = store_.find_deployment(deployment->id);
   if (row == kNoRow) return "";
   const bool undone = model::undoes_promotion(*deployment, *state.deployments.object[row]);
   return std::string(undone ? model::kPromotionUndone : "");
@@ -208,7 +208,7 @@ void Applier::write(Writing& w) {
 // ---------------------------------------------------------------- deployments
 
 void Applier::write_deployment(Writing& w, model::Deployment deployment) {
-  const std::uint32_t row = store_.find_deployment(base::parse_uuid(deployment.id).value_or(base::Uuid{}));
+  const std::uint32_t row = store_.find_deployment(deployment.id);
   deployment.create_index = deployment.modify_index = w.facts.index;
   if (row != kNoRow) {
     const model::Deployment& before = *w.state.deployments.object[row];
@@ -326,8 +326,7 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
     if (update.to_deployment) joins = deployments_.front();
     const auto& cold = state.allocs.cold[row];
     const std::uint32_t theirs =
-        cold ? store_.find_deployment(base::parse_uuid(cold->deployment_id).value_or(base::Uuid{}))
-             : state.allocs.links[row].deployment;
+        cold ? store_.find_deployment(cold->deployment_id) : state.allocs.links[row].deployment;
     if (joins != kNoRow && joins != theirs) count_placed(joins, state.allocs.group[row], kNoRow);  // R-CTRL-727
   }
   const bool plain = update.kind == Kind::in_place && !state.allocs.cold[row] && !update.came_back &&
@@ -446,8 +445,7 @@ void Applier::link_previous(Writing& w) {
                    [&](AllocRow a, AllocRow b) { return home_of(w.state, a) < home_of(w.state, b); });
   for (const AllocRow row : written_) {
     AllocRow previous = allocs.links[row].previous;
-    if (const auto& cold = allocs.cold[row])
-      previous = store_.find_alloc(base::parse_uuid(cold->previous_allocation).value_or(base::Uuid{}));
+    if (const auto& cold = allocs.cold[row]) previous = store_.find_alloc(cold->previous_allocation);
     if (previous == kNoRow || !allocs.exists(previous)) continue;
     if (allocs.cold[previous]) {
       auto object = std::make_shared<model::Allocation>(tables::to_alloc(w.state, previous));

@@ -26,8 +26,6 @@ std::shared_ptr<const model::Job> find_job(const model::ClusterState& state, con
   return nullptr;
 }
 
-base::Uuid uuid_of(std::string_view id) { return base::parse_uuid(id).value_or(base::Uuid{}); }
-
 std::string node_name(const tables::Snapshot& tables, tables::NodeRow row) {
   if (row == kNoRow) return "";
   const std::string* name = tables.value_text(tables::kNameColumn, row);
@@ -106,7 +104,7 @@ class DryRun::Applying final : public Planner {
     refused_.clear();
     for (const plan::NamedVerdict& node : applied.nodes) {
       if (node.verdict.fit) continue;
-      const tables::NodeRow row = log_.store().find_node(uuid_of(node.node_id));
+      const tables::NodeRow row = log_.store().find_node(node.node_id);
       refused_.push_back(row);
       out_.refusals.push_back({node.node_id, node_name(now, row), node.verdict.reason});
     }
@@ -230,7 +228,7 @@ std::vector<Refusal> DryRun::refusals(const model::Plan& submitted) const {  // 
   std::vector<Refusal> out;
   plan::NodeCheck check;
   for (const auto& [node_id, placed] : plan.node_allocation) {
-    const tables::NodeRow row = store_.find_node(uuid_of(node_id));
+    const tables::NodeRow row = store_.find_node(node_id);
     const plan::NodeVerdict verdict = check.check(*snapshot_, row, plan, node_id);
     if (!verdict.fit || !verdict.error.empty())
       out.push_back({node_id, node_name(*snapshot_, row), verdict.error.empty() ? verdict.reason : verdict.error});
@@ -290,7 +288,7 @@ void DryRun::set_eligible(tables::NodeRow row, bool eligible) {
 }
 
 bool DryRun::restrict_to(std::string_view node_id) {
-  const tables::NodeRow row = store_.find_node(uuid_of(node_id));
+  const tables::NodeRow row = store_.find_node(node_id);
   if (row == kNoRow) return false;
   snapshot_.reset();
   if (only_node_ == kNoRow) {

@@ -15,10 +15,11 @@ Commit::~Commit() {
 // ---------------------------------------------------------------- nodes
 
 NodeRow Commit::upsert_node(const model::Node& node) {
+  const auto id = base::parse_uuid(node.id);
+  if (!id) return kNoRow;
   touch();
-  const base::Uuid id = base::parse_uuid(node.id).value_or(base::Uuid{});
-  NodeRow row = store_.find_node(id);
-  if (row == kNoRow) row = store_.new_node_row(id);
+  NodeRow row = store_.find_node(*id);
+  if (row == kNoRow) row = store_.new_node_row(*id);
   const bool listed = store_.current_.nodes.exists(row);
   store_.fill_node(row, StateStore::make_spec(node, false), nullptr);
   if (!listed) store_.list_node(row);
@@ -90,6 +91,8 @@ AllocRow Commit::insert_plain(const PlainAlloc& alloc, const std::shared_ptr<con
 }
 
 AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
+  const auto id = base::parse_uuid(alloc.id);
+  if (!id) return kNoRow;
   touch_allocs();
   const auto cold = std::make_shared<const model::Allocation>(alloc);
   const JobRow job = alloc.job ? store_.job_row(alloc.job, false, false) : kNoRow;
@@ -112,12 +115,12 @@ AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
     if (value && *value < kOddName && std::to_string(*value) == digits) name_index = static_cast<std::uint32_t>(*value);
   }
   const Symbol group = store_.symbols_.intern(alloc.task_group);
-  const NodeRow node = store_.find_node(base::parse_uuid(alloc.node_id).value_or(base::Uuid{}));
-  return store_.append_alloc({base::parse_uuid(alloc.id).value_or(base::Uuid{}), node, job, key, group, name_index,
-                              parse_desired(alloc.desired_status).value_or(Desired::run),
-                              parse_client(alloc.client_status).value_or(Client::pending), store_.shape_id(shape),
-                              alloc.create_index, alloc.modify_index},
-                             {}, cold);
+  const NodeRow node = store_.find_node(alloc.node_id);
+  return store_.append_alloc(
+      {*id, node, job, key, group, name_index, parse_desired(alloc.desired_status).value_or(Desired::run),
+       parse_client(alloc.client_status).value_or(Client::pending), store_.shape_id(shape), alloc.create_index,
+       alloc.modify_index},
+      {}, cold);
 }
 
 void Commit::update_in_place(AllocRow row, JobRow job, const std::shared_ptr<const ResourceShape>& shape) {
@@ -149,7 +152,7 @@ void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation
   touch_allocs();
   AllocTable& a = store_.current_.allocs;
   const NodeRow node = a.node[row];
-  BERTH_ASSERT(node == store_.find_node(base::parse_uuid(alloc->node_id).value_or(base::Uuid{})));
+  BERTH_ASSERT(node == store_.find_node(alloc->node_id));
   const JobRow job = alloc->job ? store_.job_row(alloc->job, false, false) : a.job[row];
   const ResourceShape& held = a.shape_of(row);
   ShapeId shape = a.shape[row];
@@ -244,10 +247,11 @@ std::uint32_t Commit::end_job(JobKeyRow key, Client status) {
 // ---------------------------------------------------------------- the rest
 
 void Commit::upsert_deployment(const model::Deployment& deployment) {
+  const base::Uuid id = base::parse_uuid(deployment.id).value_or(base::Uuid{});
+  if (id.is_nil()) return;
   touch();
   DeploymentTable& d = store_.current_.deployments;
-  const base::Uuid id = base::parse_uuid(deployment.id).value_or(base::Uuid{});
-  std::uint32_t row = id.is_nil() ? kNoRow : store_.deployment_rows_.find(id, kNoRow);
+  std::uint32_t row = store_.deployment_rows_.find(id, kNoRow);
   if (row == kNoRow) {
     row = static_cast<std::uint32_t>(d.size());
     d.id.push_back(id);
@@ -278,10 +282,11 @@ void Commit::remove_deployment(std::uint32_t row) {
 }
 
 void Commit::upsert_eval(const model::Evaluation& eval) {
+  const base::Uuid id = base::parse_uuid(eval.id).value_or(base::Uuid{});
+  if (id.is_nil()) return;
   touch();
   EvalTable& e = store_.current_.evals;
-  const base::Uuid id = base::parse_uuid(eval.id).value_or(base::Uuid{});
-  std::uint32_t row = id.is_nil() ? kNoRow : store_.eval_rows_.find(id, kNoRow);
+  std::uint32_t row = store_.eval_rows_.find(id, kNoRow);
   if (row == kNoRow) {
     row = static_cast<std::uint32_t>(e.size());
     e.id.push_back(id);

@@ -15,6 +15,9 @@ class Commit {
   Commit& operator=(const Commit&) = delete;
   ~Commit();
 
+  // Objects are kept by the 16 bytes of their IDs. One whose ID is no UUID cannot be kept (R-MODEL-590): nothing is
+  // written of it, and kNoRow comes back. Whoever takes clusters in refuses such IDs (io, api).
+
   // --- nodes ---
   /// Registers or updates a node; a new one is put into ID order at O(nodes).
   NodeRow upsert_node(const model::Node& node);
@@ -56,7 +59,7 @@ class Commit {
   /// The clients report `status` for every allocation of the job that was not client-terminal; how many that were.
   std::uint32_t end_job(JobKeyRow key, Client status = Client::complete);
 
-  // --- the rest; an object whose ID is known is replaced ---
+  // --- the rest; an object whose ID is known is replaced; the nil UUID stands for "none" and is no object's ---
   void upsert_deployment(const model::Deployment& deployment);
   void upsert_eval(const model::Evaluation& eval);
   /// The row stays behind without an object and without a job.

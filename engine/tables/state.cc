@@ -311,6 +311,11 @@ NodeRow StateStore::find_node(base::Uuid id) const {
   return found == node_rows_.end() ? kNoRow : found->second;
 }
 
+NodeRow StateStore::find_node(std::string_view id) const {
+  const auto uuid = base::parse_uuid(id);
+  return uuid ? find_node(*uuid) : kNoRow;
+}
+
 // ---------------------------------------------------------------- jobs
 
 JobKeyRow StateStore::find_job_key(std::string_view job_namespace, std::string_view job_id) const {
@@ -521,11 +526,25 @@ AllocRow StateStore::find_alloc(base::Uuid id) {
   return row == kNoRow || !current_.allocs.exists(row) ? kNoRow : row;
 }
 
-std::uint32_t StateStore::find_eval(base::Uuid id) { return eval_rows_.find(id, kNoRow); }
+AllocRow StateStore::find_alloc(std::string_view id) {
+  const auto uuid = base::parse_uuid(id);
+  return uuid ? find_alloc(*uuid) : kNoRow;
+}
+
+std::uint32_t StateStore::find_eval(base::Uuid id) { return id.is_nil() ? kNoRow : eval_rows_.find(id, kNoRow); }
+
+std::uint32_t StateStore::find_eval(std::string_view id) {
+  return find_eval(base::parse_uuid(id).value_or(base::Uuid{}));
+}
 
 std::uint32_t StateStore::find_deployment(base::Uuid id) {
+  if (id.is_nil()) return kNoRow;
   const std::uint32_t row = deployment_rows_.find(id, kNoRow);
   return row == kNoRow || !current_.deployments.object[row] ? kNoRow : row;
+}
+
+std::uint32_t StateStore::find_deployment(std::string_view id) {
+  return find_deployment(base::parse_uuid(id).value_or(base::Uuid{}));
 }
 
 // ---------------------------------------------------------------- loading and commits of one change
@@ -543,9 +562,10 @@ void StateStore::load(const model::ClusterState& state) {
   cold->csi_plugins = state.csi_plugins;
   current_.cold = std::move(cold);
   for (const model::Node& node : state.nodes) {
-    const base::Uuid id = base::parse_uuid(node.id).value_or(base::Uuid{});
-    const NodeRow known = find_node(id);
-    fill_node(known == kNoRow ? new_node_row(id) : known, make_spec(node, false), nullptr);
+    const auto id = base::parse_uuid(node.id);
+    if (!id) continue;  // cannot be stored (R-MODEL-590)
+    const NodeRow known = find_node(*id);
+    fill_node(known == kNoRow ? new_node_row(*id) : known, make_spec(node, false), nullptr);
     current_.nodes.index = std::max(current_.nodes.index, node.modify_index);
   }
   sort_rows();

@@ -153,8 +153,13 @@ class StateStore {
   // --- look-ups at the border ---
   [[nodiscard]] NodeRow find_node(base::Uuid id) const;        ///< kNoRow: no such node
   [[nodiscard]] AllocRow find_alloc(base::Uuid id);            ///< kNoRow: no such allocation; see IdIndex for the cost
-  [[nodiscard]] std::uint32_t find_eval(base::Uuid id);        ///< row, or kNoRow
-  [[nodiscard]] std::uint32_t find_deployment(base::Uuid id);  ///< row, or kNoRow
+  [[nodiscard]] std::uint32_t find_eval(base::Uuid id);        ///< row, or kNoRow; the nil UUID is no evaluation's
+  [[nodiscard]] std::uint32_t find_deployment(base::Uuid id);  ///< row, or kNoRow; the nil UUID is no deployment's
+  // By text, in letters of either case. What is no UUID names nothing: such an ID cannot be stored (R-MODEL-590).
+  [[nodiscard]] NodeRow find_node(std::string_view id) const;
+  [[nodiscard]] AllocRow find_alloc(std::string_view id);
+  [[nodiscard]] std::uint32_t find_eval(std::string_view id);
+  [[nodiscard]] std::uint32_t find_deployment(std::string_view id);
   [[nodiscard]] JobKeyRow find_job_key(std::string_view job_namespace, std::string_view job_id) const;
   [[nodiscard]] std::uint64_t index() const { return current_.index; }
   SymbolTable& symbols() { return symbols_; }

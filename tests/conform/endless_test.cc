@@ -40,7 +40,7 @@ struct Patient final : sched::Planner {
     std::string& told = refusals.emplace_back();
     for (const plan::NamedVerdict& node : applied.nodes) {
       if (node.verdict.fit) continue;
-      refused.push_back(log.store().find_node(base::parse_uuid(node.node_id).value_or(base::Uuid{})));
+      refused.push_back(log.store().find_node(node.node_id));
       told += log.store().current().nodes.spec(refused.back()).node.name + ": " + node.verdict.reason;
     }
     if (refused.empty()) return out;

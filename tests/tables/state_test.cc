@@ -219,6 +219,52 @@ TEST(StateStore, EndedAllocationsLeaveTheLiveChain) {
   expect_sound(store.current());
 }
 
+TEST(StateStore, OnlyUuidsAreStoredAndFound) {  // R-MODEL-590
+  const char *nil = "00000000-0000-0000-0000-000000000000", *id = "ab000000-0000-4000-8000-000000000001",
+             *shouted = "AB000000-0000-4000-8000-000000000001";
+  model::ClusterState state;
+  for (const char* text : {nil, id, "x", "", "x"}) {
+    model::Node node = node_of(1);
+    node.id = text;
+    state.nodes.push_back(node);
+    model::Allocation alloc;
+    alloc.id = text, alloc.node_id = "x", alloc.job_id = "j";
+    state.allocs.push_back(alloc);
+    model::Evaluation eval;
+    eval.id = text, eval.job_id = "j";
+    state.evals.push_back(eval);
+    model::Deployment deployment;
+    deployment.id = text, deployment.job_id = "j";
+    state.deployments.push_back(deployment);
+  }
+  StateStore store;
+  store.load(state);
+  expect_sound(store.current());
+  EXPECT_EQ(store.current().nodes.size(), 2u);
+  EXPECT_EQ(store.current().allocs.size(), 2u);
+  EXPECT_EQ(store.current().evals.size(), 1u);  // nil is no evaluation and no deployment
+  EXPECT_EQ(store.current().deployments.size(), 1u);
+  for (AllocRow row = 0; row < 2; ++row) EXPECT_EQ(store.current().allocs.node[row], kNoRow);  // not the nil node's
+  for (const char* text : {"x", "", "ab000000"}) {
+    EXPECT_EQ(store.find_node(text), kNoRow);
+    EXPECT_EQ(store.find_alloc(text), kNoRow);
+    EXPECT_EQ(store.find_eval(text), kNoRow);
+    EXPECT_EQ(store.find_deployment(text), kNoRow);
+  }
+  for (const char* text : {id, shouted}) {
+    EXPECT_EQ(store.find_node(text), 1u);
+    EXPECT_EQ(store.find_alloc(text), 1u);
+    EXPECT_EQ(store.find_eval(text), 0u);
+    EXPECT_EQ(store.find_deployment(text), 0u);
+  }
+  EXPECT_NE(store.find_node(nil), kNoRow);
+  EXPECT_EQ(store.find_eval(nil), kNoRow);
+  model::Node odd = node_of(1);
+  odd.id = "x";
+  EXPECT_EQ(store.upsert_node(odd), kNoRow);
+  EXPECT_EQ(store.insert_alloc(state.allocs[2]), kNoRow);
+}
+
 TEST(Check, FindsWhatIsWrong) {
   StateStore store;
   const NodeRow node = store.upsert_node(node_of(1));
