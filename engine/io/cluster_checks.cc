@@ -47,7 +47,9 @@ void check_allocs(model::ClusterState& state, Warnings& warnings) {
   });
   for (const Allocation& alloc : state.allocs) {
     if (!model::is_client_terminal(alloc) && !nodes.contains(alloc.node_id))
-      warnings.push_back(place_of(alloc) + ": its node " + shortened(alloc.node_id) + " is not there");
+      warnings.push_back(
+          place_of(alloc) + ": " +
+          (alloc.node_id.empty() ? "names no node" : "its node " + shortened(alloc.node_id) + " is not there"));
     if (alloc.job->id != alloc.job_id || alloc.job->namespace_ != alloc.namespace_)
       warnings.push_back(place_of(alloc) + ": says job " + shortened(alloc.job_id) + ", carries job " +
                          shortened(alloc.job->id));
@@ -121,6 +123,26 @@ Result<void> check_counts(const model::ClusterState& state, const std::string& p
   return {};
 }
 
+/// That of core evaluations, above whatever a server can allow jobs (R-MODEL-50).
+constexpr std::int64_t kPriorityMax = 32767;
+
+Result<void> check_priorities(const model::ClusterState& state, const std::string& path) {
+  const auto check = [&](const char* what, const std::string& id, std::int64_t priority) -> Result<void> {
+    if (priority >= -kPriorityMax && priority <= kPriorityMax) return {};
+    return tl::unexpected(InputError{path, what + (" " + shortened(id)), "a priority of " + std::to_string(priority),
+                                     "a priority is at most " + std::to_string(kPriorityMax)});
+  };
+  for (const auto* jobs : {&state.jobs, &state.job_versions})
+    for (const auto& job : *jobs)
+      if (auto done = check("job", job->id, job->priority); !done) return done;
+  for (const Allocation& alloc : state.allocs)
+    if (alloc.job)
+      if (auto done = check("job", alloc.job->id, alloc.job->priority); !done) return done;
+  for (const model::Evaluation& eval : state.evals)
+    if (auto done = check("evaluation", eval.id, eval.priority); !done) return done;
+  return {};
+}
+
 /// Pools that always exist, and those that only nodes name.
 void complete_pools(model::ClusterState& state, Warnings& warnings) {
   std::set<std::string> have;
@@ -167,7 +189,6 @@ std::string shortened(const std::string& text, std::size_t limit) {
 Result<void> complete_state(model::ClusterState& state, const std::string& path, Warnings& warnings) {
   for (model::Node& node : state.nodes) {
     const std::string place = "node " + shortened(node.id);
-    if (node.id.empty()) return tl::unexpected(InputError{path, "", "a node without an ID", "give it one"});
     // Twice: cores that the first pass derives from the legacy mirror complete that mirror in the second, as they would
     // when the node registers again; so what is written is what is read.
     model::canonicalize(node);
@@ -175,6 +196,7 @@ Result<void> complete_state(model::ClusterState& state, const std::string& path,
     if (auto done = model::check_node(node, path, place); !done) return done;
     if (node.computed_class.empty()) node.computed_class = model::computed_class(node);
   }
+  take_references(state, warnings);
   complete_pools(state, warnings);
   complete_namespaces(state, warnings);
   const auto by_id = [](const auto& item) { return std::tie(item.id); };
@@ -196,12 +218,10 @@ Result<void> complete_state(model::ClusterState& state, const std::string& path,
       state.job_versions,
       [](const auto& job) { return std::tie(job->id, job->namespace_, job->create_index, job->version); },
       "job version", warnings);
-  for (const auto& job : state.jobs)
-    if (job->id.empty()) return tl::unexpected(InputError{path, "", "a job without an ID", "give it one"});
   return {};
 }
 
-Result<void> check_state(model::ClusterState& state, const std::string& path, Warnings& warnings) {
+Result<void> check_state(model::ClusterState& state, const std::string& path, std::int64_t now_ns, Warnings& warnings) {
   if (state.scheduler_config) {
     const std::string& algorithm = state.scheduler_config->scheduler_algorithm;
     if (!algorithm.empty() && algorithm != "binpack" && algorithm != "spread")
@@ -210,9 +230,11 @@ Result<void> check_state(model::ClusterState& state, const std::string& path, Wa
                                        "use binpack or spread"});  // R-MODEL-211
   }
   if (auto done = check_counts(state, path); !done) return done;
+  if (auto done = check_priorities(state, path); !done) return done;
   check_allocs(state, warnings);
   check_sums(state, warnings);
   check_names(state, warnings);
+  remark_on_contradictions(state, now_ns, warnings);
   return {};
 }
 

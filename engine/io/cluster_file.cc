@@ -12,7 +12,8 @@
 //                    there in full only where it differs from every listed version
 //   Evals, Deployments, HostVolumes, HostVolumeClaims, CSIVolumes, CSIPlugins
 //
-// Entries have the keys of Nomad's API; what is zero, empty or absent is left out.
+// Entries have the keys of Nomad's API; what is zero, empty or absent is left out, apart from the three fields that
+// make a job one in the registered form.
 #include <algorithm>
 #include <set>
 
@@ -37,9 +38,19 @@ json::Value write_list(const std::vector<T>& list) {
   return json::Value(std::move(out));
 }
 
+/// With what tells the registered form from the API's, zeros included (R-MODEL-621): a job that somebody cuts out must
+/// not be taken for a new one, whose absent fields are defaults and not zeros.
+json::Value write_job(const Job& job) {
+  json::Value out = model::to_json(job, model::WriteMode::sparse);
+  out.set("Version", job.version);
+  out.set("CreateIndex", job.create_index);
+  out.set("JobModifyIndex", job.job_modify_index);
+  return out;
+}
+
 json::Value write_jobs(const std::vector<JobPtr>& jobs) {
   json::Array out;
-  for (const JobPtr& job : jobs) out.push_back(model::to_json(*job, model::WriteMode::sparse));
+  for (const JobPtr& job : jobs) out.push_back(write_job(*job));
   return json::Value(std::move(out));
 }
 
@@ -61,13 +72,20 @@ model::ReadOptions options_at(const std::string& path, const char* key, std::siz
 }
 
 template <class T>
+Result<void> read_entry(const json::Value& value, T& out, const model::ReadOptions& options) {
+  if (auto done = model::from_json(value, out, options); !done) return done;
+  if constexpr (requires { take_id(out, options); }) return take_id(out, options);
+  return {};
+}
+
+template <class T>
 Result<void> read_values(const json::Value& document, const char* key, const std::string& path, std::vector<T>& out) {
   auto list = list_at(document, key, path);
   if (!list) return tl::unexpected(list.error());
   if (!*list) return {};
   out.resize((*list)->size());
   for (std::size_t i = 0; i < out.size(); ++i)
-    if (auto done = model::from_json((**list)[i], out[i], options_at(path, key, i)); !done) return done;
+    if (auto done = read_entry((**list)[i], out[i], options_at(path, key, i)); !done) return done;
   return {};
 }
 
@@ -79,6 +97,7 @@ Result<void> read_jobs(const json::Value& document, const char* key, const std::
   for (std::size_t i = 0; i < (*list)->size(); ++i) {
     auto job = read_stored_job((**list)[i], options_at(path, key, i));
     if (!job) return tl::unexpected(job.error());
+    if ((*job)->id.empty()) return refuse_job_without_id(path, options_at(path, key, i).place);
     out.push_back(std::move(*job));
   }
   return {};
@@ -119,21 +138,35 @@ Result<void> read_allocs(const json::Value& document, const std::string& path, c
   for (std::size_t i = 0; i < out.size(); ++i) {
     Allocation& alloc = out[i];
     const json::Value& entry = (**list)[i];
-    if (auto done = model::from_json(entry, alloc, options_at(path, "Allocs", i)); !done) return done;
+    const model::ReadOptions here = options_at(path, "Allocs", i);
+    if (auto done = read_entry(entry, alloc, here); !done) return done;
+    if (alloc.job && alloc.job->id.empty()) return refuse_job_without_id(path, here.place + "/Job");
     alloc.extra.erase("JobVersion");
     alloc.extra.erase("JobCreateIndex");
     if (alloc.extra.size() == 0) alloc.extra = json::Value();
     if (alloc.namespace_.empty()) alloc.namespace_ = "default";
-    const json::Value& version = entry["JobVersion"];
-    if (alloc.job || !version.is_int()) continue;
-    const json::Value& create_index = entry["JobCreateIndex"];
-    alloc.job = jobs.find(alloc.namespace_, alloc.job_id, version.as_uint(),
-                          create_index.is_int() ? std::optional(create_index.as_uint()) : std::nullopt);
+    const auto version = read_number(entry, "JobVersion", here), create = read_number(entry, "JobCreateIndex", here);
+    for (const auto* number : {&version, &create})
+      if (!*number) return tl::unexpected(number->error());
+    if (!alloc.job && *version) alloc.job = jobs.find(alloc.namespace_, alloc.job_id, **version, *create);
   }
   return {};
 }
 
 }  // namespace
+
+Result<std::optional<std::uint64_t>> read_number(const json::Value& object, const char* key,
+                                                 const model::ReadOptions& options) {
+  const json::Value* value = object.find(key);
+  if (!value || value->is_null()) return std::nullopt;
+  const auto refuse = [&](std::string problem, const char* remedy) {
+    return tl::unexpected(InputError{options.path, options.place + "/" + key, std::move(problem), remedy});
+  };
+  if (!value->is_int()) return refuse(std::string("expected an integer, got ") + value->kind(), "correct the value");
+  if (!value->is_uint64() && value->as_int() < 0)
+    return refuse(json::to_text(*value) + " is outside 0..18446744073709551615", "use a value in that range");
+  return value->as_uint();
+}
 
 bool is_cluster_file(const json::Value& document) {
   return document["Nodes"].is_array() || document["Jobs"].is_array() || document["Allocs"].is_array();
@@ -159,7 +192,11 @@ Result<model::ClusterState> read_cluster_file(const json::Value& document, const
   for (const json::Member& member : document.members())
     if (!known.contains(member.key)) warnings.push_back("unknown key " + shortened(member.key) + ", ignored");
   model::ClusterState state;
-  state.index = document["Index"].as_uint();
+  model::ReadOptions whole;
+  whole.path = path;
+  const auto state_index = read_number(document, "Index", whole);
+  if (!state_index) return tl::unexpected(state_index.error());
+  state.index = state_index->value_or(0);
   if (const json::Value* config = document.find("SchedulerConfig"); config && !config->is_null()) {
     model::ReadOptions options;
     options.path = path;
@@ -228,7 +265,7 @@ json::Value cluster_to_json(const model::ClusterState& state) {
         entry.set("JobVersion", alloc.job->version);
         if (index.count(*alloc.job) > 1) entry.set("JobCreateIndex", alloc.job->create_index);
       } else {
-        entry.set("Job", model::to_json(*alloc.job, model::WriteMode::sparse));
+        entry.set("Job", write_job(*alloc.job));
       }
     }
     allocs.push_back(std::move(entry));

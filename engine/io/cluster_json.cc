@@ -1,5 +1,6 @@
 #include "io/cluster_json.h"
 
+#include "io/cluster_parts.h"
 #include "model/predicates.h"
 
 namespace berth::io {
@@ -81,7 +82,9 @@ Result<model::ClusterState> read_vector_state(const json::Value& state, const Jo
   options.path = path;
   options.place = place;
   options.jobs = &jobs;
-  out.index = state["Index"].as_uint();
+  const auto index = read_number(state, "Index", options);
+  if (!index) return tl::unexpected(index.error());
+  out.index = index->value_or(0);
   if (const json::Value* config = state.find("SchedulerConfig"); config && !config->is_null()) {
     model::ReadOptions here = options;
     here.place += "/SchedulerConfig";

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "io/export_import.h"
@@ -54,10 +55,45 @@ class ExportCollector {
 [[nodiscard]] Result<std::shared_ptr<model::Job>> read_stored_job(const json::Value& value,
                                                                   const model::ReadOptions& options);
 
+/// What an object's ID must be: a UUID (R-MODEL-590), whose letters are made lower. `what` is "node", "allocation",
+/// "evaluation" or "deployment"; the nil UUID, where it may not be, stands for none.
+[[nodiscard]] Result<void> take_id(std::string& id, const char* what, bool may_be_nil,
+                                   const model::ReadOptions& options);
+[[nodiscard]] inline Result<void> take_id(model::Node& node, const model::ReadOptions& options) {
+  return take_id(node.id, "node", true, options);
+}
+[[nodiscard]] inline Result<void> take_id(model::Allocation& alloc, const model::ReadOptions& options) {
+  return take_id(alloc.id, "allocation", true, options);
+}
+[[nodiscard]] inline Result<void> take_id(model::Evaluation& eval, const model::ReadOptions& options) {
+  return take_id(eval.id, "evaluation", false, options);
+}
+[[nodiscard]] inline Result<void> take_id(model::Deployment& deployment, const model::ReadOptions& options) {
+  return take_id(deployment.id, "deployment", false, options);
+}
+
+[[nodiscard]] inline tl::unexpected<InputError> refuse_job_without_id(const std::string& path,
+                                                                      const std::string& place) {
+  return tl::unexpected(InputError{path, place, "a job without an ID", "give it one"});
+}
+
+/// References to such objects in lower letters; a warning for each that is neither empty nor a UUID.
+void take_references(model::ClusterState& state, Warnings& warnings);
+
+/// A whole number of 64 bits under `key`, such as an index or a version; absent when the key is, or null.
+[[nodiscard]] Result<std::optional<std::uint64_t>> read_number(const json::Value& object, const char* key,
+                                                               const model::ReadOptions& options);
+
 /// Canonical nodes, computed classes, built-in pools and namespaces, ascending order of everything.
 [[nodiscard]] Result<void> complete_state(model::ClusterState& state, const std::string& path, Warnings& warnings);
 
-/// Refuses or drops what no rule can place (R-MODEL-9, 614) and remarks on contradictions.
-[[nodiscard]] Result<void> check_state(model::ClusterState& state, const std::string& path, Warnings& warnings);
+/// Refuses or drops what no rule can place (R-MODEL-9, 614) and remarks on contradictions. Times after `now_ns` are
+/// remarked on; 0: none.
+[[nodiscard]] Result<void> check_state(model::ClusterState& state, const std::string& path, std::int64_t now_ns,
+                                       Warnings& warnings);
+
+/// What check_state remarks on besides: chains that close, names given twice, times to come, negative counts, groups,
+/// types and deployments that cannot be, ports that are no ports, sums beyond 64 bits. Changes nothing.
+void remark_on_contradictions(const model::ClusterState& state, std::int64_t now_ns, Warnings& warnings);
 
 }  // namespace berth::io

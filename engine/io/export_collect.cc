@@ -237,6 +237,8 @@ struct ExportCollector::Tables {
   template <class T>
   Result<void> put_value(Table<T>& table, T item, const model::ReadOptions& options, int rank, const char* what,
                          std::string T::*id, std::string T::*scope) {
+    if constexpr (requires { take_id(item, options); })
+      if (auto done = take_id(item, options); !done) return done;
     const std::string name = item.*id;
     if (name.empty()) return bad(options, std::string("a ") + what + " without a name", "give it one");
     if (name.size() > kNameBytesMax)
@@ -259,9 +261,10 @@ struct ExportCollector::Tables {
     if (!model::is_registered_form(value) && !value.has("Version")) return add_new_job(value, options);
     auto job = read_stored_job(value, options);
     if (!job) return tl::unexpected(job.error());
-    if ((*job)->id.empty() || (*job)->id.size() > kNameBytesMax)
+    if ((*job)->id.empty()) return refuse_job_without_id(options.path, options.place);
+    if ((*job)->id.size() > kNameBytesMax)
       return bad(options, "the ID of this job has " + std::to_string((*job)->id.size()) + " bytes",
-                 "use 1 to " + std::to_string(kNameBytesMax));
+                 "use at most " + std::to_string(kNameBytesMax));
     note((*job)->modify_index);
     const JobKey key = key_of(**job);
     const auto [at, fresh] = versions.emplace(key, *job);
@@ -297,17 +300,20 @@ struct ExportCollector::Tables {
   Result<void> add_alloc(const json::Value& value, const model::ReadOptions& options, Kind kind) {
     Allocation alloc;
     if (auto done = model::from_json(value, alloc, options); !done) return done;
+    if (auto done = take_id(alloc, options); !done) return done;
     if (alloc.namespace_.empty()) alloc.namespace_ = "default";
     int rank = kind == Kind::alloc ? 0 : 1;
     if (alloc.job) {
+      if (alloc.job->id.empty()) return refuse_job_without_id(options.path, options.place + "/Job");
       auto job = std::make_shared<Job>(*alloc.job);
       model::canonicalize(*job);
       model::fill_server_defaults(*job);
       alloc.job = std::move(job);
     } else {
       rank = alloc.allocated_resources ? 2 : 3;
-      const json::Value& version = value["JobVersion"];
-      if (version.is_int()) stub_versions[alloc.id] = {version.as_uint(), alloc.create_index};
+      const auto version = read_number(value, "JobVersion", options);
+      if (!version) return tl::unexpected(version.error());
+      if (*version) stub_versions[alloc.id] = {**version, alloc.create_index};
       for (const char* key : {"JobVersion", "JobType"}) alloc.extra.erase(key);
       if (alloc.extra.size() == 0) alloc.extra = json::Value();
     }
@@ -316,18 +322,26 @@ struct ExportCollector::Tables {
     return put_value<Allocation>(allocs, std::move(alloc), options, rank, "allocation", &Allocation::id, nullptr);
   }
 
+  Result<void> add_node_stub(const json::Value& value, const model::ReadOptions& options) {
+    std::string id = value["ID"].as_string();
+    if (auto done = take_id(id, "node", true, options); !done) return done;
+    node_stubs.insert(std::move(id));
+    return {};
+  }
+
   Result<void> add_object(const json::Value& value, Kind kind, const model::ReadOptions& options) {
     using namespace model;
     if (kind == Kind::ignored || value.is_null()) return {};
     if (!value.is_object())
       return bad(options, std::string("expected an object, got ") + value.kind(), "correct the value");
-    if (value["Index"].is_int()) note(value["Index"].as_uint());
+    const auto index_of_answer = read_number(value, "Index", options);
+    if (!index_of_answer) return tl::unexpected(index_of_answer.error());
+    note(index_of_answer->value_or(0));
     switch (kind) {
       case Kind::node:
         return put<Node>(nodes, value, options, 0, "node", &Node::id);
       case Kind::node_stub:
-        node_stubs.insert(value["ID"].as_string());
-        return {};
+        return add_node_stub(value, options);
       case Kind::alloc:
       case Kind::alloc_single:
       case Kind::alloc_stub:

@@ -55,7 +55,8 @@ Result<ClusterImport> finished(Result<model::ClusterState> state, Warnings warni
   out.warnings = std::move(warnings);
   if (auto done = take_older_fields(out.state, path, options); !done) return tl::unexpected(done.error());
   if (auto done = complete_state(out.state, path, out.warnings); !done) return tl::unexpected(done.error());
-  if (auto done = check_state(out.state, path, out.warnings); !done) return tl::unexpected(done.error());
+  if (auto done = check_state(out.state, path, options.now_ns, out.warnings); !done)
+    return tl::unexpected(done.error());
   if (options.strict && !out.warnings.empty()) {
     std::string problem = out.warnings.front();
     if (out.warnings.size() > 1) problem += " (and " + std::to_string(out.warnings.size() - 1) + " more warnings)";

@@ -3,7 +3,8 @@
 //   export_import.cc    which kind of file it is; folders; strictness
 //   export_collect.cc   answers of the API gathered into one state (R-MODEL-610 to 615)
 //   cluster_file.cc     CLUSTER.json read and written (its layout stands there)
-//   cluster_checks.cc   contradictions within a state
+//   object_ids.cc       IDs are UUIDs, in lower letters
+//   cluster_checks.cc, cluster_contradictions.cc   contradictions within a state
 #pragma once
 
 #include <string>
@@ -18,6 +19,7 @@ struct ImportOptions {
   bool strict = false;                    ///< the first warning becomes the error
   bool remote_tasks = false;              ///< keeps the handles of remote tasks (R-SEED-10)
   bool legacy_disconnect_fields = false;  ///< R-SEED-70
+  std::int64_t now_ns = 0;                ///< Unix time: what happened after it is a contradiction; 0: nothing is
 };
 
 struct ClusterImport {
@@ -29,7 +31,8 @@ struct ClusterImport {
 ///   - an object {path: answer}, as an export of all API endpoints gives;
 ///   - answers of the API: one object, or a list of objects, whose kind is told by their keys;
 ///   - CLUSTER.json.
-/// An error names the place; nothing is ever half imported.
+/// Nodes, allocations, evaluations and deployments must have UUIDs for IDs (R-MODEL-590). An error names the place;
+/// nothing is ever half imported.
 [[nodiscard]] Result<ClusterImport> import_cluster(const std::string& path, const ImportOptions& options = {});
 
 /// As import_cluster, for a document already parsed; `path` is named in messages.

@@ -296,6 +296,13 @@ TEST(Cluster, ErrorsNameThePlace) {
   Cluster cluster;
   EXPECT_FALSE(cluster.add_node("{"));
   EXPECT_NE(cluster.add_node(R"({"ID": "x"})").error().line().find("/ID"), std::string::npos);
+  EXPECT_EQ(cluster.add_node(R"({"ID": "x\ny"})").error().line().find('\n'), std::string::npos);
+  for (const char* text : {R"({"Nodes": [{"ID": "n1"}]})", R"({"Nodes": [], "Allocs": [{"ID": "a1"}]})",
+                           R"({"Nodes": [], "Evals": [{"ID": "e1"}]})"}) {  // R-MODEL-590
+    const auto loaded = Cluster::from_json(text);
+    ASSERT_FALSE(loaded);
+    EXPECT_NE(loaded.error().line().find("its ID is no UUID"), std::string::npos) << loaded.error().line();
+  }
   EXPECT_FALSE(Cluster::from_json("[1, 2]"));
   EXPECT_FALSE(Cluster::from_file("no/such/file.json"));
   EXPECT_FALSE(Job::from_file("no/such/file.json"));

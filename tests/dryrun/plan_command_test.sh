@@ -185,6 +185,16 @@ expect 2 $here/small.json $here/jobs/refused.json
 grep -q 'errors occurred' "$scratch/err" || broken "Nomad's validation errors are missing: $(cat "$scratch/err")"
 [ ! -s "$scratch/out" ] || broken "a refused job was planned"
 
+# A job cut out of a CLUSTER.json is the stored one, also at version 0 (R-MODEL-621): nothing would change.
+"$berth" import tests/conform/endless-stage-09.json.gz -o "$scratch/cluster.json" > /dev/null 2>&1
+sed -n '/^"Jobs": \[$/,/\],*$/p' "$scratch/cluster.json" | grep '"Version":0[,}].*,$' | sed -n '1,4s/,$//p' > "$scratch/cut"
+[ "$(wc -l < "$scratch/cut")" -eq 4 ] || broken "no jobs to cut out of CLUSTER.json"
+while read -r job; do
+  echo "$job" > "$scratch/job.json"
+  expect 0 "$scratch/cluster.json" "$scratch/job.json" --json
+  grep -qE '"Type": ?"None"' "$scratch/out" || broken "a job of CLUSTER.json is not the stored one: $(cat "$scratch/out")"
+done < "$scratch/cut"
+
 # The JSON follows its schema, which refuses another format, version and kind of end.
 if python3 -c 'import jsonschema' 2> /dev/null; then
   python3 - "$scratch"/plan-*.json << 'PYTHON' || broken "the JSON of plan does not follow bench/schema/berth-plan.json"

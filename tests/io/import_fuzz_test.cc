@@ -1,5 +1,5 @@
 // Seeded mutations of a small export and of a CLUSTER.json: whatever comes, the importer gives a state that it can
-// write and read again, or one line that says why not.
+// write and read again and that fits into the tables, or one line that says why not.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -8,6 +8,7 @@
 #include "io/json_parse.h"
 #include "io/small_export.h"
 #include "support/sanitized.h"
+#include "tables/check.h"
 
 namespace berth::io {
 namespace {
@@ -54,6 +55,48 @@ json::Value odd_value(std::mt19937_64& random) {
   }
 }
 
+/// Values of all keys that hold the ID of an object or a reference to one.
+std::vector<json::Value*> ids_of(json::Value& document) {
+  std::vector<json::Value*> out;
+  for (json::Value* value : values_of(document))
+    if (value->is_object())
+      for (json::Member& member : value->members())
+        if (member.value.is_string() && (member.key.ends_with("ID") || member.key.ends_with("Allocation")))
+          out.push_back(&member.value);
+  return out;
+}
+
+std::string odd_id(std::string id, std::mt19937_64& random) {
+  switch (random() % 6) {
+    case 0:
+      return "";
+    case 1:
+      return "no UUID";
+    case 2:
+      return "00000000-0000-0000-0000-000000000000";
+    case 3:
+      return id + "0";
+    case 4:
+      if (!id.empty()) id[random() % id.size()] = "0aAgG-\n"[random() % 7];
+      return id;
+    default:
+      for (char& c : id)
+        if (c >= 'a' && c <= 'z' && random() % 2) c = static_cast<char>(c - 'a' + 'A');
+      return id;
+  }
+}
+
+/// One ID or reference becomes odd, or another one of the document.
+void mutate_id(json::Value& document, std::mt19937_64& random) {
+  const auto ids = ids_of(document);
+  if (ids.empty()) return;
+  json::Value& target = *ids[random() % ids.size()];
+  if (random() % 3 == 0)
+    target = json::Value(*ids[random() % ids.size()]);
+  else
+    target = json::Value(odd_id(target.as_string(), random));
+}
+
 void mutate(json::Value& document, std::mt19937_64& random) {
   const auto values = values_of(document);
   json::Value& target = *values[random() % values.size()];
@@ -86,20 +129,29 @@ void check(const json::Value& document, std::uint64_t seed, int& accepted) {
     return;
   }
   ++accepted;
+  tables::StateStore store;
+  store.load(done->state);
+  const std::vector<std::string> problems = tables::check_tables(store.current());
+  ASSERT_TRUE(problems.empty()) << "seed " << seed << ": " << problems[0];
+  ASSERT_EQ(store.current().nodes.size(), done->state.nodes.size()) << "seed " << seed;
+  ASSERT_EQ(store.current().allocs.size(), done->state.allocs.size()) << "seed " << seed;
+  ASSERT_EQ(store.current().evals.size(), done->state.evals.size()) << "seed " << seed;
+  ASSERT_EQ(store.current().deployments.size(), done->state.deployments.size()) << "seed " << seed;
   const json::Value written = cluster_to_json(done->state);
   const auto again = import_cluster_json(written, "again", {});
   ASSERT_TRUE(again) << "seed " << seed << ": " << again.error().line();
   ASSERT_EQ(json::to_text(cluster_to_json(again->state)), json::to_text(written)) << "seed " << seed;
 }
 
-void fuzz(const json::Value& original, std::uint64_t seed_begin) {
+void fuzz(const json::Value& original, std::uint64_t seed_begin,
+          void (*change)(json::Value&, std::mt19937_64&) = mutate) {
   int accepted = 0;
   for (int round = 0; round < kRoundsPerDocument; ++round) {
     const std::uint64_t seed = seed_begin + static_cast<std::uint64_t>(round);
     std::mt19937_64 random(seed);
     json::Value document = original;
     const std::uint64_t count = 1 + random() % 3;
-    for (std::uint64_t i = 0; i < count; ++i) mutate(document, random);
+    for (std::uint64_t i = 0; i < count; ++i) change(document, random);
     check(document, seed, accepted);
     if (::testing::Test::HasFatalFailure()) return;
   }
@@ -113,6 +165,14 @@ TEST(ImportFuzz, SurvivesMutatedClusterFiles) {
   const auto done = import_cluster_json(parse_json(berth::testing::kSmallExport).value(), "small", {});
   ASSERT_TRUE(done);
   fuzz(cluster_to_json(done->state), 1'000'000);
+}
+
+TEST(ImportFuzz, SurvivesMutatedIds) {
+  const json::Value answers = parse_json(berth::testing::kSmallExport).value();
+  fuzz(answers, 2'000'000, mutate_id);
+  const auto done = import_cluster_json(answers, "small", {});
+  ASSERT_TRUE(done);
+  fuzz(cluster_to_json(done->state), 3'000'000, mutate_id);
 }
 
 TEST(ImportFuzz, SurvivesMutatedText) {

@@ -14,6 +14,14 @@ namespace berth::io {
 namespace {
 
 namespace fs = std::filesystem;
+using berth::testing::kAlloc1;
+using berth::testing::kAlloc2;
+using berth::testing::kAlloc3;
+using berth::testing::kNode1;
+
+constexpr const char *kNodePath = "/v1/node/10000000-0000-4000-8000-000000000001",
+                     *kAllocsPath = "/v1/node/10000000-0000-4000-8000-000000000001/allocations",
+                     *kAllocPath = "/v1/allocation/a0000000-0000-4000-8000-000000000002";
 
 json::Value small_export() { return parse_json(berth::testing::kSmallExport).value(); }
 
@@ -47,7 +55,7 @@ TEST(Import, GathersAnExport) {  // R-MODEL-610 to 613
   const model::ClusterState& state = done.state;
   EXPECT_TRUE(done.warnings.empty()) << done.warnings[0];
   ASSERT_EQ(state.nodes.size(), 2u);
-  EXPECT_EQ(state.nodes[0].id, "n1");
+  EXPECT_EQ(state.nodes[0].id, kNode1);
   EXPECT_FALSE(state.nodes[1].computed_class.empty());
   EXPECT_TRUE(state.nodes[1].node_resources->processors);  // from the legacy mirror (R-MODEL-615, 431)
   EXPECT_EQ(state.node_pools.size(), 3u);                  // all, batch, default
@@ -64,15 +72,15 @@ TEST(Import, GathersAnExport) {  // R-MODEL-610 to 613
 
 TEST(Import, SharesJobVersions) {
   const model::ClusterState state = imported(small_export()).state;
-  EXPECT_EQ(alloc_of(state, "a1")->job, state.job_versions[0]);
-  EXPECT_EQ(alloc_of(state, "a2")->job, state.jobs[0]);
-  EXPECT_EQ(alloc_of(state, "a3")->job, state.job_versions[0]);  // a list entry: found by its JobVersion
+  EXPECT_EQ(alloc_of(state, kAlloc1)->job, state.job_versions[0]);
+  EXPECT_EQ(alloc_of(state, kAlloc2)->job, state.jobs[0]);
+  EXPECT_EQ(alloc_of(state, kAlloc3)->job, state.job_versions[0]);  // a list entry: found by its JobVersion
 }
 
 TEST(Import, DropsPortMappingsThatOnlyTheSingleEndpointShows) {  // R-MODEL-612
   const model::ClusterState state = imported(small_export()).state;
-  EXPECT_TRUE(alloc_of(state, "a2")->allocated_resources->shared.ports.empty());
-  EXPECT_EQ(alloc_of(state, "a2")->allocated_resources->tasks.at("main").networks.size(), 1u);
+  EXPECT_TRUE(alloc_of(state, kAlloc2)->allocated_resources->shared.ports.empty());
+  EXPECT_EQ(alloc_of(state, kAlloc2)->allocated_resources->tasks.at("main").networks.size(), 1u);
 }
 
 TEST(Import, WritesWhatItReadsAgain) {
@@ -89,7 +97,7 @@ TEST(Import, WritesWhatItReadsAgain) {
     EXPECT_EQ(model::to_json(again.state.allocs[i]), model::to_json(state.allocs[i]));
     EXPECT_EQ(*again.state.allocs[i].job, *state.allocs[i].job);
   }
-  EXPECT_TRUE(alloc_of(again.state, "a1")->reschedule_tracker->events);  // present and empty (R-MODEL-347)
+  EXPECT_TRUE(alloc_of(again.state, kAlloc1)->reschedule_tracker->events);  // present and empty (R-MODEL-347)
   EXPECT_EQ(json::to_text(cluster_to_json(again.state)), json::to_text(written));
 }
 
@@ -111,9 +119,9 @@ TEST(Import, ReadsFoldersAndSingleAnswers) {  // R-MODEL-611, 615
   const Scratch scratch;
   const json::Value all = small_export();
   const auto text = [&](const char* path) { return json::to_text(all[path]); };
-  scratch.file("n1.json", text("/v1/node/n1"));
-  scratch.file("n2.json", text("/v1/node/n2"));
-  scratch.file("allocs.json", text("/v1/node/n1/allocations"));
+  scratch.file("n1.json", text(kNodePath));
+  scratch.file("n2.json", text("/v1/node/10000000-0000-4000-8000-000000000002"));
+  scratch.file("allocs.json", text(kAllocsPath));
   scratch.file("job.json", text("/v1/job/web"));
   scratch.file("versions.json", text("/v1/job/web/versions"));
   scratch.file("config.json", text("/v1/operator/scheduler/configuration"));
@@ -159,7 +167,8 @@ struct BadCase {
 };
 
 TEST(Import, NamesEveryContradiction) {  // R-MODEL-9, 211, 614
-  const char *node = "/v1/node/n1", *alloc = "/v1/allocation/a2", *allocs = "/v1/node/n1/allocations";
+  const char *node = kNodePath, *alloc = kAllocPath, *allocs = kAllocsPath;
+  const char *lost = "20000000-0000-4000-8000-000000000009", *only_listed = "20000000-0000-4000-8000-000000000007";
   json::Value twice = cluster_to_json(imported(small_export()).state);
   json::Value copy = twice["Nodes"][0];
   copy.set("NodeClass", "other");
@@ -169,7 +178,7 @@ TEST(Import, NamesEveryContradiction) {  // R-MODEL-9, 211, 614
   json::Value array = json::Value::array();
   array.push(1);
   const std::vector<BadCase> cases = {
-      {"no resources", edited(node, {"NodeResources"}, {}), true, "n1"},
+      {"no resources", edited(node, {"NodeResources"}, {}), true, kNode1},
       {"mistyped", edited(node, {"NodeResources", "Memory", "MemoryMB"}, "8 GiB"), true,
        "/NodeResources/Memory/MemoryMB"},
       {"fraction", edited(node, {"NodeResources", "Memory", "MemoryMB"}, 0.5), true, "expected an integer"},
@@ -177,7 +186,7 @@ TEST(Import, NamesEveryContradiction) {  // R-MODEL-9, 211, 614
       {"algorithm", edited("/v1/operator/scheduler/configuration", {"SchedulerConfig", "SchedulerAlgorithm"}, "best"),
        true, "invalid scheduler algorithm: best"},
       {"long id", edited(node, {"ID"}, std::string(10'000'000, 'x')), true, "bytes"},
-      {"no id", edited(node, {"ID"}, {}), true, "without a name"},
+      {"no id", edited(node, {"ID"}, {}), true, "a node without an ID"},
       {"index", edited(node, {"ModifyIndex"}, -1), true, "outside"},
       {"time", edited(allocs, {"0", "TaskStates", "main", "StartedAt"}, "yesterday"), true, "RFC 3339"},
       {"late time", edited(allocs, {"0", "TaskStates", "main", "StartedAt"}, "9999-12-31T23:59:59Z"), true,
@@ -187,20 +196,21 @@ TEST(Import, NamesEveryContradiction) {  // R-MODEL-9, 211, 614
       {"negative alloc", edited(alloc, {"AllocatedResources", "Tasks", "main", "Memory", "MemoryMB"}, -5), false,
        "negative"},
       {"over-committed", edited(alloc, {"AllocatedResources", "Tasks", "main", "Cpu", "CpuShares"}, 9000), false,
-       "node n1: its allocations use 9500 MHz of 3900"},
-      {"no job", edited(alloc, {"Job"}, {}), false, "allocation a2: its job is not there; left out"},
+       "000000000001: its allocations use 9500 MHz of 3900"},
+      {"no job", edited(alloc, {"Job"}, {}), false, "000000000002: its job is not there; left out"},
       {"no group", edited(alloc, {"TaskGroup"}, "gone"), false, "no group gone"},
-      {"unknown node", edited(alloc, {"NodeID"}, "n9"), false, "its node n9 is not there"},
-      {"stub only", edited("/v1/nodes", {"0", "ID"}, "n7"), false, "node n7 comes only as a list entry"},
+      {"unknown node", edited(alloc, {"NodeID"}, lost), false,
+       "its node 20000000-0000-4000-8000-000000000009 is not there"},
+      {"stub only", edited("/v1/nodes", {"0", "ID"}, only_listed), false, "000000000007 comes only as a list entry"},
       {"pending eval", edited("/v1/evaluations?namespace=*", {"0", "JobID"}, "gone"), false, ""},
       {"unknown status", edited(node, {"Status"}, "asleep"), false, "unknown status 'asleep'"},
-      {"node twice", twice, false, "node n1 is listed twice"},
+      {"node twice", twice, false, "000000000001 is listed twice"},
       {"negative count", edited("/v1/job/web", {"TaskGroups", "0", "Count"}, -1), true, "a count of -1"},
       {"absurd count", edited("/v1/job/web", {"TaskGroups", "0", "Count"}, std::int64_t{1} << 40), true,
        "job web, group"},
       {"canaries", edited("/v1/job/web", {"TaskGroups", "0", "Update"}, parse_json(R"({"Canary":2000000000})").value()),
        true, "2000000000 canaries"},
-      {"missing version", lost_version, false, "deployment d1: is active, but version 9 of its job web is not there"},
+      {"missing version", lost_version, false, "000000000001: is active, but version 9 of its job web is not there"},
       {"empty", parse_json("{}").value(), true, "neither nodes nor jobs"},
       {"number", parse_json("5").value(), true, "expected an object"},
   };
@@ -231,10 +241,11 @@ TEST(Import, RefusesDamagedFiles) {
   std::string deep(5000, '[');
   for (const auto& [name, text] :
        {std::pair<const char*, std::string>{"cut.json", std::string(berth::testing::kSmallExport).substr(0, 900)},
-        {"nan.json", R"({"/v1/node/n1":{"ID":"n1","NodeMaxAllocs":NaN}})"},
+        {"nan.json", R"({"/v1/node/n1":{"ID":"10000000-0000-4000-8000-000000000001","NodeMaxAllocs":NaN}})"},
         {"deep.json", deep},
         {"empty.json", ""},
-        {"large.json", R"({"/v1/node/n1":{"ID":"n1","NodeMaxAllocs":99999999999999999999}})"},
+        {"large.json",
+         R"({"/v1/node/n1":{"ID":"10000000-0000-4000-8000-000000000001","NodeMaxAllocs":99999999999999999999}})"},
         {"gzip.json.gz", std::string("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\x4c", 12)}}) {
     const auto done = import_cluster(scratch.file(name, text));
     ASSERT_FALSE(done) << name;

@@ -3,10 +3,16 @@
 
 namespace berth::testing {
 
+inline constexpr const char *kNode1 = "10000000-0000-4000-8000-000000000001",
+                            *kAlloc1 = "a0000000-0000-4000-8000-000000000001",
+                            *kAlloc2 = "a0000000-0000-4000-8000-000000000002",
+                            *kAlloc3 = "a0000000-0000-4000-8000-000000000003";
+
 inline constexpr const char* kSmallExport = R"json({
-"/v1/nodes": [{"ID":"n1","Datacenter":"dc1","SchedulingEligibility":"eligible"}],
-"/v1/node/n1": {"ID":"n1","Name":"one","Datacenter":"dc1","NodePool":"default","NodeClass":"","Status":"ready",
-  "SchedulingEligibility":"eligible","Attributes":{"kernel.name":"linux"},"Meta":{"rack":"r1"},
+"/v1/nodes": [{"ID":"10000000-0000-4000-8000-000000000001","Datacenter":"dc1","SchedulingEligibility":"eligible"}],
+"/v1/node/10000000-0000-4000-8000-000000000001": {"ID":"10000000-0000-4000-8000-000000000001","Name":"one",
+  "Datacenter":"dc1","NodePool":"default","NodeClass":"","Status":"ready","SchedulingEligibility":"eligible",
+   "Attributes":{"kernel.name":"linux"},"Meta":{"rack":"r1"},
   "Drivers":{"exec":{"Detected":true,"Healthy":true}},
   "NodeResources":{"Cpu":{"CpuShares":4000,"TotalCpuCores":1,"ReservableCpuCores":[0]},
     "Processors":{"Topology":{"Nodes":[0],"Distances":[[10]],"Cores":[{"SocketID":0,"NodeID":0,"ID":0,"Grade":true,
@@ -17,8 +23,9 @@ inline constexpr const char* kSmallExport = R"json({
       "Address":"10.0.0.1"}]}]},
   "ReservedResources":{"Cpu":{"CpuShares":100},"Memory":{"MemoryMB":256},"Disk":{"DiskMB":0},
     "Networks":{"ReservedHostPorts":"22"}},"CreateIndex":7,"ModifyIndex":9},
-"/v1/node/n2": {"ID":"n2","Name":"two","Datacenter":"dc1","NodePool":"batch","Status":"ready","Drain":false,
-  "SchedulingEligibility":"eligible","Attributes":{"kernel.name":"linux"},"Meta":null,"Drivers":{},
+"/v1/node/10000000-0000-4000-8000-000000000002": {"ID":"10000000-0000-4000-8000-000000000002","Name":"two",
+  "Datacenter":"dc1","NodePool":"batch","Status":"ready","Drain":false,"SchedulingEligibility":"eligible",
+   "Attributes":{"kernel.name":"linux"},"Meta":null,"Drivers":{},
   "NodeResources":{"Cpu":{"CpuShares":2000,"TotalCpuCores":1,"ReservableCpuCores":[0]},"Memory":{"MemoryMB":1024},
     "Disk":{"DiskMB":1000},"Networks":[{"Device":"eth0","IP":"10.0.0.2","MBits":1000}]},"ModifyIndex":10},
 "/v1/node/pools": [{"Name":"batch","Description":"","NodeIdentityTTL":0,"SchedulerConfiguration":null}],
@@ -34,9 +41,11 @@ inline constexpr const char* kSmallExport = R"json({
    "Datacenters":["dc1"],"NodePool":"default","Version":0,"CreateIndex":12,"ModifyIndex":12,"JobModifyIndex":12,
    "TaskGroups":[{"Name":"app","Count":1,"Tasks":[{"Name":"main","Driver":"exec","Config":{"command":"a"},
      "Resources":{"CPU":500,"MemoryMB":256}}]}]}],"Diffs":null},
-"/v1/node/n1/allocations": [
-  {"ID":"a1","Namespace":"default","Name":"web.app[0]","NodeID":"n1","JobID":"web","TaskGroup":"app","EvalID":"e1",
-   "DesiredStatus":"run","ClientStatus":"running","CreateIndex":13,"ModifyIndex":31,
+"/v1/node/10000000-0000-4000-8000-000000000001/allocations": [
+  {"ID":"a0000000-0000-4000-8000-000000000001","Namespace":"default","Name":"web.app[0]",
+   "NodeID":"10000000-0000-4000-8000-000000000001","JobID":"web","TaskGroup":"app",
+   "EvalID":"e0000000-0000-4000-8000-000000000001","DesiredStatus":"run","ClientStatus":"running","CreateIndex":13,
+   "ModifyIndex":31,
    "Job":{"ID":"web","Name":"web","Namespace":"default","Region":"global","Type":"service","Priority":50,
      "Datacenters":["dc1"],"NodePool":"default","Version":0,"CreateIndex":12,"ModifyIndex":12,"JobModifyIndex":12,
      "TaskGroups":[{"Name":"app","Count":1,"Tasks":[{"Name":"main","Driver":"exec","Config":{"command":"a"},
@@ -47,7 +56,9 @@ inline constexpr const char* kSmallExport = R"json({
      "Shared":{"DiskMB":300,"Networks":null,"Ports":null}},
    "Metrics":{"NodesEvaluated":1,"Scores":null},"RescheduleTracker":{"Events":[]},
    "TaskStates":{"main":{"State":"running","StartedAt":"2026-11-22T00:53:00.25Z","FinishedAt":null}}}],
-"/v1/allocation/a2": {"ID":"a2","Namespace":"default","Name":"web.app[1]","NodeID":"n1","JobID":"web",
+"/v1/allocation/a0000000-0000-4000-8000-000000000002": {"ID":"a0000000-0000-4000-8000-000000000002",
+   "Namespace":"default","Name":"web.app[1]",
+   "NodeID":"10000000-0000-4000-8000-000000000001","JobID":"web",
    "TaskGroup":"app","DesiredStatus":"run","ClientStatus":"running","CreateIndex":21,"ModifyIndex":22,
    "Job":{"ID":"web","Name":"web","Namespace":"default","Region":"global","Type":"service","Priority":50,
      "Datacenters":["dc1"],"NodePool":"default","Version":1,"CreateIndex":12,"ModifyIndex":20,"JobModifyIndex":20,
@@ -57,15 +68,19 @@ inline constexpr const char* kSmallExport = R"json({
        {"Device":"eth0","IP":"10.0.0.1","DynamicPorts":[{"Label":"http","Value":20002}]}]}},"TaskLifecycles":null,
      "Shared":{"DiskMB":300,"Ports":[{"Label":"http","Value":20002,"HostIP":"10.0.0.1"}]}}},
 "/v1/allocations?resources=true&namespace=*": [
-  {"ID":"a3","Namespace":"default","Name":"web.app[2]","NodeID":"n1","JobID":"web","JobType":"service","JobVersion":0,
+  {"ID":"a0000000-0000-4000-8000-000000000003","Namespace":"default","Name":"web.app[2]",
+   "NodeID":"10000000-0000-4000-8000-000000000001","JobID":"web","JobType":"service","JobVersion":0,
    "TaskGroup":"app","DesiredStatus":"stop","ClientStatus":"complete","CreateIndex":14,"ModifyIndex":15,
    "AllocatedResources":{"Tasks":{"main":{"Cpu":{"CpuShares":500},"Memory":{"MemoryMB":256}}},
      "Shared":{"DiskMB":300}}}],
-"/v1/evaluations?namespace=*": [{"ID":"e1","Namespace":"default","Priority":50,"Type":"service",
+"/v1/evaluations?namespace=*": [{"ID":"e0000000-0000-4000-8000-000000000001","Namespace":"default","Priority":50,
+   "Type":"service",
   "TriggeredBy":"job-register","JobID":"web","Status":"complete","CreateIndex":12,"ModifyIndex":13}],
-"/v1/deployments": [{"ID":"d1","Namespace":"default","JobID":"web","JobVersion":1,"Status":"successful",
+"/v1/deployments": [{"ID":"d0000000-0000-4000-8000-000000000001","Namespace":"default","JobID":"web",
+   "JobVersion":1,"Status":"successful",
   "TaskGroups":{"app":{"DesiredTotal":2}},"CreateIndex":20,"ModifyIndex":32}],
-"/v1/volumes/claims": [{"ID":"c1","Namespace":"default","JobID":"web","TaskGroupName":"app","AllocID":"a1",
+"/v1/volumes/claims": [{"ID":"c1","Namespace":"default","JobID":"web","TaskGroupName":"app",
+   "AllocID":"a0000000-0000-4000-8000-000000000001",
   "VolumeID":"v1","VolumeName":"data"}],
 "/v1/regions": ["global"]
 })json";
