@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/wrap.h"
+
 namespace berth::tables {
 namespace {
 
@@ -38,9 +40,9 @@ bool walk(const Snapshot& state, NodeRow node, AllocRow head, bool ended, NodeUs
       add(problems, "alloc row {}: client status {} on the wrong chain", row, to_text(a.client[row]));
     if (ended) continue;
     const ResourceShape& shape = a.shape_of(row);
-    use.cpu_mhz += shape.cpu_mhz;
-    use.memory_mb += shape.memory_mb;
-    use.disk_mb += shape.disk_mb;
+    use.cpu_mhz = base::wrap_add(use.cpu_mhz, shape.cpu_mhz);
+    use.memory_mb = base::wrap_add(use.memory_mb, shape.memory_mb);
+    use.disk_mb = base::wrap_add(use.disk_mb, shape.disk_mb);
     ++use.alloc_count;
     use.port_allocs += shape.ports;
     use.device_allocs += shape.devices;
@@ -116,9 +118,10 @@ void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
         use.most_priority);
   check_eviction(state, row, problems);
   const NodeCapacity& capacity = n.capacity(row);
-  same("fit.cpu_free", n.fit.cpu_free[row], static_cast<float>(capacity.cpu_mhz - use.cpu_mhz));
-  same("fit.memory_free", n.fit.memory_free[row], static_cast<float>(capacity.memory_mb - use.memory_mb));
-  same("fit.disk_free", n.fit.disk_free[row], static_cast<float>(capacity.disk_mb - use.disk_mb));
+  same("fit.cpu_free", n.fit.cpu_free[row], static_cast<float>(base::wrap_sub(capacity.cpu_mhz, use.cpu_mhz)));
+  same("fit.memory_free", n.fit.memory_free[row],
+       static_cast<float>(base::wrap_sub(capacity.memory_mb, use.memory_mb)));
+  same("fit.disk_free", n.fit.disk_free[row], static_cast<float>(base::wrap_sub(capacity.disk_mb, use.disk_mb)));
   same("fit.cpu_scale", n.fit.cpu_scale[row],
        capacity.cpu_score > 0 ? static_cast<float>(1.0 / capacity.cpu_score) : 0.0f);
   same("fit.memory_scale", n.fit.memory_scale[row],

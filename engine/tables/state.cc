@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "base/wrap.h"
 #include "model/computed_class.h"
 #include "model/node_canonical.h"
 #include "tables/commit.h"
@@ -171,9 +172,9 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
       reserved_memory = node.reserved_resources->memory.memory_mb;
       reserved_disk = node.reserved_resources->disk.disk_mb;
     }
-    capacity.cpu_mhz = cpu - reserved_cpu;
-    capacity.memory_mb = r.memory.memory_mb - reserved_memory;
-    capacity.disk_mb = r.disk.disk_mb - reserved_disk;
+    capacity.cpu_mhz = base::wrap_sub(cpu, reserved_cpu);
+    capacity.memory_mb = base::wrap_sub(r.memory.memory_mb, reserved_memory);
+    capacity.disk_mb = base::wrap_sub(r.disk.disk_mb, reserved_disk);
     capacity.cpu_score = static_cast<double>(cpu);
     capacity.memory_score = static_cast<double>(r.memory.memory_mb);
     if (node.reserved_resources) {
@@ -230,9 +231,9 @@ void StateStore::refresh_free(NodeRow row, const NodeUse& use) {
   ++current_.nodes.use_changes;
   const NodeCapacity& capacity = current_.nodes.capacity(row);
   FitColumns& fit = current_.nodes.fit;
-  fit.cpu_free.edit(row) = static_cast<float>(capacity.cpu_mhz - use.cpu_mhz);
-  fit.memory_free.edit(row) = static_cast<float>(capacity.memory_mb - use.memory_mb);
-  fit.disk_free.edit(row) = static_cast<float>(capacity.disk_mb - use.disk_mb);
+  fit.cpu_free.edit(row) = static_cast<float>(base::wrap_sub(capacity.cpu_mhz, use.cpu_mhz));
+  fit.memory_free.edit(row) = static_cast<float>(base::wrap_sub(capacity.memory_mb, use.memory_mb));
+  fit.disk_free.edit(row) = static_cast<float>(base::wrap_sub(capacity.disk_mb, use.disk_mb));
 }
 
 std::string StateStore::variant_class(const std::shared_ptr<const NodeSpec>& spec, const NodeVariant& variant) {
@@ -394,9 +395,9 @@ void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
   const AllocTable& a = current_.allocs;
   const ResourceShape& shape = a.shape_of(row);
   const JobRow job = a.job[row];
-  use.cpu_mhz += sign * shape.cpu_mhz;
-  use.memory_mb += sign * shape.memory_mb;
-  use.disk_mb += sign * shape.disk_mb;
+  use.cpu_mhz = base::wrap_add(use.cpu_mhz, base::wrap_mul(sign, shape.cpu_mhz));
+  use.memory_mb = base::wrap_add(use.memory_mb, base::wrap_mul(sign, shape.memory_mb));
+  use.disk_mb = base::wrap_add(use.disk_mb, base::wrap_mul(sign, shape.disk_mb));
   const auto step = static_cast<std::uint32_t>(sign);
   use.alloc_count += step;
   if (shape.ports) use.port_allocs += step;
