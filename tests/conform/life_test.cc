@@ -26,7 +26,8 @@ TEST(Lives, HoldTheInvariants) {
   std::size_t refused = 0;
   for (std::uint64_t seed = 1; seed <= kLives; ++seed) {
     const LifeReport life = run_life({.seed = seed});
-    for (const std::string& problem : life.problems) ADD_FAILURE() << "berth conform --seed " << seed << ": " << problem;
+    for (const std::string& problem : life.problems)
+      ADD_FAILURE() << "berth conform --seed " << seed << ": " << problem;
     refused += over_committed(life);
     sum.plans += life.plans, sum.refused_plans += life.refused_plans, sum.allocations += life.allocations;
     sum.updates += life.updates, sum.stops += life.stops, sum.preemptions += life.preemptions;
