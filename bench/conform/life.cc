@@ -39,7 +39,9 @@ base::Uuid uuid_of(const std::string& id) { return base::parse_uuid(id).value_or
 class Life final : public sched::Planner {
  public:
   explicit Life(const LifeOptions& options) : options_(options), random_(options.seed, "life") {
-    scratch_.options = options.decisions;
+    scratch_.options = general_scratch_.options = options.decisions;
+    exhaustive_.set_exhaustive(true);
+    general_.set_plain_path(false);
   }
 
   LifeReport run() {
@@ -108,7 +110,9 @@ class Life final : public sched::Planner {
   void schedule(const Snapshot& snapshot, const sched::EvalFacts& facts, const std::string& type,
                 sched::Planner& planner, sched::EvalResult& result);
   void check_exhaustive(const Snapshot& snapshot, const sched::EvalFacts& facts);
+  void check_general(const Snapshot& snapshot, const sched::EvalFacts& facts, bool exhaustive);
   void check_rest();
+  [[nodiscard]] bool never_rests(const model::Job& job, tables::JobKeyRow key) const;
   [[nodiscard]] bool only_repeats(const plan::PlanRows& plan);
 
   LifeOptions options_;
@@ -122,6 +126,8 @@ class Life final : public sched::Planner {
   plan::ApplyResult applied_;
   sched::Scratch scratch_;
   sched::GenericScheduler generic_{scratch_}, exhaustive_{scratch_};
+  sched::Scratch general_scratch_;
+  sched::GenericScheduler general_{general_scratch_};  // without any of the fast ways
   sched::SystemScheduler system_{scratch_};
   sched::IdStream ids_{options_.seed};
   model::Evaluation eval_;  // under way
@@ -147,7 +153,7 @@ void Life::build_cluster() {
   preemption.batch_scheduler_enabled = chance(40);
   preemption.sysbatch_scheduler_enabled = chance(40);
   state.scheduler_config->scheduler_algorithm = chance(30) ? "spread" : "binpack";
-  const std::uint64_t count = 2 + random_.below(7);
+  const std::uint64_t count = chance(10) ? 20 + random_.below(60) : 2 + random_.below(7);
   for (std::uint64_t i = 0; i < count; ++i) {
     model::Node& node = state.nodes.emplace_back();
     node.id = next_id();
@@ -197,11 +203,11 @@ std::shared_ptr<model::Job> Life::new_job(const std::string& id) {
   job->datacenters = {chance(80) ? "*" : "dc1"};
   job->node_pool = "default";
   const bool service = job->type == "service", batch = job->type == "batch";
-  const std::uint64_t groups = 1 + random_.below(2);
+  const std::uint64_t groups = 1 + random_.below(2), count_below = store_.current().nodes.size() < 20 ? 6 : 60;
   for (std::uint64_t g = 0; g < groups; ++g) {
     model::TaskGroup& group = job->task_groups.emplace_back();
     group.name = g == 0 ? "web" : "db";
-    group.count = service || batch ? static_cast<std::int64_t>(random_.below(6)) : 1;
+    group.count = service || batch ? static_cast<std::int64_t>(random_.below(count_below)) : 1;
     group.restart_policy.emplace().mode = "fail";
     group.ephemeral_disk.emplace().size_mb = 100;
     group.ephemeral_disk->sticky = chance(20);
@@ -631,6 +637,8 @@ bool Life::evaluate(const model::Evaluation& eval) {
   const sched::EvalFacts facts = facts_of(eval_);
   const tables::SnapshotRef snapshot = store_.snapshot();
   if ((eval.type == "service" || eval.type == "batch") && chance(15)) check_exhaustive(*snapshot, facts);
+  if ((eval.type == "service" || eval.type == "batch") && report_.evaluations % 3 == 0)
+    check_general(*snapshot, facts, report_.evaluations % 2 == 0);
   sched::EvalResult result;
   schedule(*snapshot, facts, eval.type, *this, result);
   // R-CTRL-707: a plan of a system job made before its deployment's promotion; the worker gives the evaluation back.
@@ -733,6 +741,37 @@ std::string Life::create(const sched::EvalResult& result, const sched::CreatedEv
 // ---------------------------------------------------------------- properties
 
 /// The first placement of the exhaustive mode scores at least what the sampled one's does, on the same state.
+/// All that the evaluation decided, in words.
+std::string decided(const sched::Naming& naming, const sched::EvalResult& result, const model::Evaluation& eval) {
+  const model::Plan plan = sched::to_model(naming, result, eval, 0);
+  std::string out;
+  for (const auto* lists : {&plan.node_update, &plan.node_allocation, &plan.node_preemptions})
+    for (const auto& [node, allocs] : *lists)
+      for (const model::Allocation& alloc : allocs)
+        out += json::to_text(model::to_json(alloc, model::WriteMode::sparse)) + "\n";
+  return out + json::to_text(model::to_json(sched::updated_eval(naming, result, eval), model::WriteMode::sparse));
+}
+
+/// The fast ways through a Select decide, score and count as the general one does.
+void Life::check_general(const Snapshot& snapshot, const sched::EvalFacts& facts, bool exhaustive) {
+  general_.set_exhaustive(exhaustive);
+  const auto words = [&](sched::GenericScheduler& scheduler, const sched::Scratch& scratch) {
+    sched::NoPlanner planner;
+    sched::EvalResult result;
+    sched::IdStream ids(options_.seed);
+    scheduler.process(snapshot, facts, rank::OrderProvider::nomad, ids, planner, result);
+    return decided({*result.state, scratch}, result, eval_);
+  };
+  const std::string fast = words(exhaustive ? exhaustive_ : generic_, scratch_),
+                    slow = words(general_, general_scratch_);
+  if (fast == slow) return;
+  const auto at = std::mismatch(fast.begin(), fast.end(), slow.begin(), slow.end()).first - fast.begin();
+  const std::size_t from = at > 60 ? static_cast<std::size_t>(at) - 60 : 0;
+  report_.problems.push_back(fmt::format("{}{}: a fast way decides ...{}... and the general one ...{}...", eval_.job_id,
+                                         exhaustive ? ", exhaustive" : "", fast.substr(from, 160),
+                                         slow.substr(from, 160)));
+}
+
 void Life::check_exhaustive(const Snapshot& snapshot, const sched::EvalFacts& facts) {
   sched::NoPlanner planner;
   sched::EvalResult sampled, best;
@@ -740,7 +779,6 @@ void Life::check_exhaustive(const Snapshot& snapshot, const sched::EvalFacts& fa
     sched::IdStream ids(1);
     scheduler.process(snapshot, facts, rank::OrderProvider::nomad, ids, planner, result);
   };
-  exhaustive_.set_exhaustive(true);
   first_of(generic_, sampled);
   first_of(exhaustive_, best);
   const auto evicts = [](const sched::EvalResult& result) {
@@ -771,6 +809,23 @@ bool Life::only_repeats(const plan::PlanRows& plan) {
 
 /// Nothing is waiting to be evaluated: names are unique, nothing is missing, and evaluating a job once more, and again,
 /// changes nothing the second time.
+bool Life::never_rests(const model::Job& job, tables::JobKeyRow key) const {
+  const Snapshot& state = store_.current();
+  // R-SCHED-187: with a deployment every evaluation of a system job submits a plan.
+  if (job.type == "system" && sched::latest_deployment(state, key)) return true;
+  // R-RECON-71, 73: an evaluation that still saw an older version cancels the deployment of the newer one, which stays
+  // the current one all the same. Its canaries belong to no deployment: they are stopped as too many and placed again,
+  // evaluation by evaluation. R-RECON-112, 113, 116: likewise replaced is a disconnected batch allocation that was to
+  // be stopped and placed again.
+  for (AllocRow row = state.jobs.keys[key].alloc_head; row != kNoRow; row = state.allocs.next_of_job[row])
+    if (const model::Allocation alloc = tables::to_alloc(state, row);
+        !model::is_terminal(alloc) &&
+        ((model::is_canary(alloc) && alloc.deployment_id.empty()) ||
+         (alloc.client_status == "unknown" && model::is_set(alloc.desired_transition.reschedule))))
+      return true;
+  return false;
+}
+
 void Life::check_rest() {
   const Snapshot& state = store_.current();
   check_summaries(state, log_, report_.problems);
@@ -781,17 +836,8 @@ void Life::check_rest() {
   check_names(state, excepted, once_refused_, report_.problems);
   const auto job = any_job();
   if (!job || !report_.problems.empty()) return;
-  // R-SCHED-187: with a deployment every evaluation of a system job submits a plan.
   const tables::JobKeyRow key = store_.job_key(job->namespace_, job->id);
-  // R-RECON-71, 73: an evaluation that still saw an older version cancels the deployment of the newer one, which stays
-  // the current one all the same. Its canaries belong to no deployment: they are stopped as too many and placed again,
-  // evaluation by evaluation.
-  for (AllocRow row = 0; row < state.allocs.size(); ++row)
-    if (state.allocs.exists(row) && state.allocs.job_key[row] == key)
-      if (const model::Allocation alloc = tables::to_alloc(state, row);
-          model::is_canary(alloc) && alloc.deployment_id.empty() && !model::is_terminal(alloc))
-        return;
-  if (unsettled.contains(key) || (job->type == "system" && sched::latest_deployment(state, key))) return;
+  if (unsettled.contains(key) || never_rests(*job, key)) return;
   // A deployment ends in the evaluation after the last placement (R-RECON-213), and then what failed in it is
   // rescheduled (R-RECON-116). An unknown allocation is not counted as too many but may be stopped for it, one per
   // evaluation (R-RECON-167, 168).
@@ -835,7 +881,8 @@ void Life::check_rest() {
     evaluate_all();
     // What the applier refuses again and again, such as a preemption that forgot the job's own use (R-PREEMPT-403),
     // does not come to rest: the evaluation fails.
-    if (!report_.problems.empty() || queue_.given_back().contains(key) || log_.eval(eval.id)->status == "failed")
+    if (!report_.problems.empty() || queue_.given_back().contains(key) || log_.eval(eval.id)->status == "failed" ||
+        never_rests(*job, key))
       return;
   }
 }
