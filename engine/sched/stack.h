@@ -130,6 +130,11 @@ class GenericStack {
   /// Tells it that an allocation of the job, plan.stops[index] or plan.updates[index], was appended to the plan.
   void stopped(std::uint32_t index);
   void updated(std::uint32_t index);
+  /// Whether the plan has a new allocation on the node.
+  [[nodiscard]] bool places_on(tables::NodeRow node) const {
+    const NodeOverlay* overlay = scratch_.overlay(node);
+    return overlay && overlay->first_alloc != tables::kNoRow;
+  }
   /// Takes back the stop of `alloc` if it is the last one on its node (R-SCHED-27); false if it is not.
   bool pop_stop(tables::AllocRow alloc);
   /// Takes the last stop out of the plan and of its node's chain; it was popped before.

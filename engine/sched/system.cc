@@ -393,7 +393,9 @@ void SystemScheduler::no_option(const Tuple& tuple, std::uint32_t g) {
     --group.candidates;
     if (tuple.alloc != reconcile::kNoRow) --group.destructive;
   }
-  if (fixed() && tuple.alloc != reconcile::kNoRow) stack_.pop_stop(row_of(tuple));  // R-SCHED-167 leaves a hole
+  // R-SCHED-167 leaves a hole; so does `fixed` where another group's new allocation may stand in the room already.
+  if (fixed() && tuple.alloc != reconcile::kNoRow && !stack_.places_on(input_->visits[tuple.visit].handle))
+    stack_.pop_stop(row_of(tuple));
   if (stack_.was_filtered()) return add_filtered(out, group);
   if (out.failed) {  // R-SCHED-163
     out.coalesce(job_->groups[g].spec);
