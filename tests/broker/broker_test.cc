@@ -4,38 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <random>
 
 #include "broker/broker-inl.h"
+#include "support/heap_count.h"
 #include "support/interleave.h"
-
-namespace {
-std::atomic<std::uint64_t> g_allocations{0};
-}
-
-// Counts every heap allocation of this program.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  return std::malloc(size);
-}
-[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t align) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  const auto a = static_cast<std::size_t>(align);
-  if (void* memory = std::aligned_alloc(a, (size + a - 1) / a * a)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace berth::broker {
 namespace {
@@ -261,9 +235,9 @@ TEST(Broker, AllocatesNothingInTheSteadyState) {
   for (int i = 0; i < 300; ++i) round();
   std::uint64_t allocated = 1;
   for (int window = 0; window < 30 && allocated > 0; ++window) {
-    const std::uint64_t before = g_allocations.load(), accepted = broker.totals().accepted;
+    const std::uint64_t before = berth::testing::heap_allocations.load(), accepted = broker.totals().accepted;
     for (int i = 0; i < 60; ++i) round();
-    allocated = g_allocations.load() - before;
+    allocated = berth::testing::heap_allocations.load() - before;
     EXPECT_GT(broker.totals().accepted - accepted, 3'000u);
   }
   EXPECT_EQ(allocated, 0u) << "in each of 30 windows of more than 3,000 evaluations";

@@ -1,29 +1,13 @@
 // The plan applier: what a node's check says (R-CTRL-610 to 616), what is committed, and that it allocates nothing.
 #include "plan/apply.h"
-#include "model/plan_predicates.h"
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <random>
 
 #include "model/plan_predicates.h"
+#include "support/heap_count.h"
 #include "tables/check.h"
-
-namespace {
-std::atomic<std::uint64_t> allocations{0};
-}  // namespace
-
-// Not inlined, or the compiler takes malloc() and operator delete for a mismatch.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace berth::plan {
 namespace {
@@ -331,9 +315,9 @@ TEST_F(Apply, AllocatesPerChunkNotPerPlacement) {
       alloc.held = alloc.shape.get();
       alloc.first_on_node = true;
     }
-    const std::uint64_t before = allocations.load();
+    const std::uint64_t before = berth::testing::heap_allocations.load();
     applier_.apply(plan, store_.index() + 1, false, result);
-    counted += allocations.load() - before;
+    counted += berth::testing::heap_allocations.load() - before;
     ASSERT_EQ(result.committed, kPerCommit);
   }
 #ifdef NDEBUG  // debug builds check the tables after each plan, which allocates

@@ -1,29 +1,9 @@
 // What the reconciler takes from the heap does not grow with the job: columns and bit sets, no object per allocation.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include "model/names.h"
 #include "reconcile/cluster.h"
-
-namespace {
-std::atomic<std::uint64_t> heap_allocations{0};
-}  // namespace
-
-// Not inlined, or the compiler takes malloc() and operator delete for a mismatch.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  heap_allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {  // std::stable_sort's
-  heap_allocations.fetch_add(1, std::memory_order_relaxed);
-  return std::malloc(size);
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "support/heap_count.h"
 
 namespace berth::reconcile {
 namespace {
@@ -73,9 +53,9 @@ std::uint64_t heap_of_a_run(const HeapCase& c, std::size_t count, std::size_t& e
                            .eval_id = "eval",
                            .now = 1000};
   (void)reconciler.run(input, updates, updates);
-  const std::uint64_t before = heap_allocations;
+  const std::uint64_t before = berth::testing::heap_allocations;
   const ClusterResult result = reconciler.run(input, updates, updates);
-  const std::uint64_t taken = heap_allocations - before;
+  const std::uint64_t taken = berth::testing::heap_allocations - before;
   entries = result.place.size() + result.stop.size() + result.inplace_update.size() + result.destructive_update.size();
   return taken;
 }

@@ -3,34 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <random>
 
 #include "berth/strategy.h"
 #include "plan/apply.h"
 #include "sched/generic.h"
 #include "sched/to_model.h"
+#include "support/heap_count.h"
 #include "support/sanitized.h"
-
-namespace {
-std::atomic<std::uint64_t> g_allocations{0};
-}
-
-// Counts every heap allocation of this program.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  return std::malloc(size);
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 
 namespace berth::sched {
 namespace {
@@ -360,9 +340,9 @@ TEST(Select, PlacesWithoutHeapAllocationPerPlacement) {
   auto allocations = [&](const std::shared_ptr<const model::Job>& asked) {
     world.ask(random, asked);
     const tables::Snapshot snapshot = world.store.snapshot();
-    const std::uint64_t before = g_allocations.load();
+    const std::uint64_t before = berth::testing::heap_allocations.load();
     scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids, result);
-    return g_allocations.load() - before;
+    return berth::testing::heap_allocations.load() - before;
   };
   for (int warm = 0; warm < 3; ++warm) allocations(many), allocations(few);
   const std::uint64_t for_few = allocations(few);
