@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 
@@ -14,6 +15,11 @@ namespace fs = std::filesystem;
 int report_error(const InputError& error, int exit_code) {
   fmt::print(stderr, "{}\n", error.line());
   return exit_code;
+}
+
+std::int64_t clock_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 void print_warnings(const std::vector<std::string>& warnings) {

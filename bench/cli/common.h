@@ -14,6 +14,9 @@ namespace berth::cli {
 /// Prints the error as one line on standard error and returns `exit_code`.
 int report_error(const InputError& error, int exit_code);
 
+/// This machine's clock, in unix ns.
+[[nodiscard]] std::int64_t clock_ns();
+
 /// Prints the warnings of an import on standard error, one line each; of many only the first and how many more.
 void print_warnings(const std::vector<std::string>& warnings);
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <memory>
 
 #include "cli/commands.h"
@@ -24,9 +23,7 @@ void add_import(CLI::App& app, int& exit_code) {
   command->add_option("-o,--output", arguments->to, "the CLUSTER.json to write")->required();
   command->add_flag("--strict", arguments->options.strict, "refuse an export that contradicts itself");
   command->callback([arguments, &exit_code] {
-    arguments->options.now_ns =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-            .count();
+    arguments->options.now_ns = clock_ns();
     auto imported = io::import_cluster(arguments->from, arguments->options);
     if (!imported) {
       exit_code = report_error(imported.error(), 2);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <utility>
@@ -167,9 +166,7 @@ class PlanRun {
     if (!cluster) return bad_input(cluster.error().line());
     print_warnings(cluster->warnings);
     const dryrun::Newest newest = dryrun::newest_time(cluster->state);
-    const std::int64_t clock =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-            .count();
+    const std::int64_t clock = clock_ns();
     std::int64_t now = newest.ns;
     if (!arguments_.now.empty()) {
       const auto given = base::parse_rfc3339(arguments_.now);

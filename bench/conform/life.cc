@@ -636,9 +636,10 @@ bool Life::evaluate(const model::Evaluation& eval) {
   eval_ = eval;
   const sched::EvalFacts facts = facts_of(eval_);
   const tables::SnapshotRef snapshot = store_.snapshot();
-  if ((eval.type == "service" || eval.type == "batch") && chance(15)) check_exhaustive(*snapshot, facts);
-  if ((eval.type == "service" || eval.type == "batch") && report_.evaluations % 3 == 0)
-    check_general(*snapshot, facts, report_.evaluations % 2 == 0);
+  if (eval.type == "service" || eval.type == "batch") {
+    if (chance(15)) check_exhaustive(*snapshot, facts);
+    if (report_.evaluations % 3 == 0) check_general(*snapshot, facts, report_.evaluations % 2 == 0);
+  }
   sched::EvalResult result;
   schedule(*snapshot, facts, eval.type, *this, result);
   // R-CTRL-707: a plan of a system job made before its deployment's promotion; the worker gives the evaluation back.
@@ -724,8 +725,8 @@ sched::Submission Life::submit(const sched::EvalResult& result) {
   out.refused_nodes = applied_.rejected_nodes;
   out.placements_refused = applied_.placements_refused;
   if (applied_.refresh_index != 0) {
-    refused_.insert(store_.job_key(eval_.namespace_, eval_.job_id));
-    once_refused_.insert(store_.job_key(eval_.namespace_, eval_.job_id));
+    const tables::JobKeyRow key = store_.job_key(eval_.namespace_, eval_.job_id);
+    refused_.insert(key), once_refused_.insert(key);
     out.refreshed = &*refreshed_.emplace_back(store_.snapshot());
   }
   return out;
@@ -740,7 +741,6 @@ std::string Life::create(const sched::EvalResult& result, const sched::CreatedEv
 
 // ---------------------------------------------------------------- properties
 
-/// The first placement of the exhaustive mode scores at least what the sampled one's does, on the same state.
 /// All that the evaluation decided, in words.
 std::string decided(const sched::Naming& naming, const sched::EvalResult& result, const model::Evaluation& eval) {
   const model::Plan plan = sched::to_model(naming, result, eval, 0);
@@ -772,6 +772,7 @@ void Life::check_general(const Snapshot& snapshot, const sched::EvalFacts& facts
                                          slow.substr(from, 160)));
 }
 
+/// The first placement of the exhaustive mode scores at least what the sampled one's does, on the same state.
 void Life::check_exhaustive(const Snapshot& snapshot, const sched::EvalFacts& facts) {
   sched::NoPlanner planner;
   sched::EvalResult sampled, best;
@@ -807,8 +808,7 @@ bool Life::only_repeats(const plan::PlanRows& plan) {
   });
 }
 
-/// Nothing is waiting to be evaluated: names are unique, nothing is missing, and evaluating a job once more, and again,
-/// changes nothing the second time.
+/// Whether every evaluation of the job plans something, as some of the rules have it.
 bool Life::never_rests(const model::Job& job, tables::JobKeyRow key) const {
   const Snapshot& state = store_.current();
   // R-SCHED-187: with a deployment every evaluation of a system job submits a plan.
@@ -826,6 +826,8 @@ bool Life::never_rests(const model::Job& job, tables::JobKeyRow key) const {
   return false;
 }
 
+/// Nothing is waiting to be evaluated: names are unique, nothing is missing, and evaluating a job once more, and again,
+/// changes nothing the second time.
 void Life::check_rest() {
   const Snapshot& state = store_.current();
   check_summaries(state, log_, report_.problems);
