@@ -14,17 +14,19 @@ namespace {
 
 constexpr std::size_t kVersionsMax = 6;  // R-CTRL-739
 
-/// R-CTRL-739: what is too many after a new version came in front.
-void trim_versions(std::vector<std::shared_ptr<const model::Job>>& versions) {
+/// R-CTRL-739: takes out what is too many after a new version came in front, and returns it.
+std::shared_ptr<const model::Job> trim_versions(std::vector<std::shared_ptr<const model::Job>>& versions) {
   std::vector<std::size_t> untagged;
   for (std::size_t i = 0; i < versions.size(); ++i)
     if (versions[i]->version_tag.is_null()) untagged.push_back(i);
-  if (untagged.size() <= kVersionsMax) return;
+  if (untagged.size() <= kVersionsMax) return nullptr;
   std::size_t dropped = untagged[kVersionsMax];
   const auto stable = std::find_if(versions.begin(), versions.end(), [](const auto& job) { return job->stable; });
   if (stable != versions.end() && static_cast<std::size_t>(stable - versions.begin()) == dropped)
     dropped = untagged[kVersionsMax - 1];
+  const auto out = versions[dropped];
   versions.erase(versions.begin() + static_cast<std::ptrdiff_t>(dropped));
+  return out;
 }
 
 }  // namespace
@@ -52,7 +54,8 @@ void StateLog::upsert_job(Change& change, model::Job job, bool keep_version) {
   record.current = stored;
   stored->status = derive_status(key, false);
   const std::shared_ptr<const model::Job> object = stored;
-  if (before && keep_version && before->version == object->version)
+  const bool same_row = before && keep_version && before->version == object->version;
+  if (same_row)
     change.commit.alias_job(object, store_.current().jobs.keys[key].current);
   else
     change.commit.upsert_job(object, true);
@@ -60,11 +63,13 @@ void StateLog::upsert_job(Change& change, model::Job job, bool keep_version) {
 
   const auto at = std::find_if(record.versions.begin(), record.versions.end(),
                                [&](const auto& version) { return version->version <= object->version; });
-  if (at != record.versions.end() && (*at)->version == object->version)
+  if (at != record.versions.end() && (*at)->version == object->version) {
+    if (!same_row) change.commit.forget_version(**at);
     *at = object;
-  else
+  } else {
     record.versions.insert(at, object);
-  trim_versions(record.versions);
+  }
+  if (const auto dropped = trim_versions(record.versions)) change.commit.forget_version(*dropped);
 
   bool changed = !record.summary.has_value();
   if (changed) record.summary.emplace().create_index = change.index;
@@ -135,6 +140,7 @@ std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry
       touch(change, Table::jobs);
       if (record.summary) touch(change, Table::job_summary);
       record.summary.reset();
+      for (const auto& version : record.versions) change.commit.forget_version(*version);
       record.versions.clear();
       record.current.reset();
       for (const std::uint32_t row : record.deployments) {

@@ -97,15 +97,16 @@ void StateLog::upsert_deployment(Change& change, model::Deployment deployment) {
   const auto before = this->deployment(deployment.id);
   deployment.create_index = before ? before->create_index : change.index;
   deployment.modify_index = change.index;
-  const bool succeeded = deployment.status == "successful";
-  const std::string name_space = deployment.namespace_, job_id = deployment.job_id;
-  const std::uint64_t version = deployment.job_version;
-  store_deployment(change, std::move(deployment));
-  if (!succeeded) return;
-  JobRecord* record = find_record(name_space, job_id);  // R-CTRL-730
+  store_deployment(change, deployment);
+  mark_stable(change, deployment);
+}
+
+void StateLog::mark_stable(Change& change, const model::Deployment& deployment) {
+  if (deployment.status != "successful") return;
+  JobRecord* record = find_record(deployment.namespace_, deployment.job_id);
   if (!record) return;
   for (const auto& stored : record->versions) {
-    if (stored->version != version) continue;
+    if (stored->version != deployment.job_version) continue;
     if (stored->stable) return;
     model::Job job = *stored;
     job.stable = true;

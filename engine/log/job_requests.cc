@@ -228,6 +228,7 @@ Answer Requests::dispatch_job(const DispatchJob& request, std::int64_t now) {
     if (const auto known = log_.dispatched(*parent, request.idempotency_token)) {
       answer.dispatched_job_id = known->id;
       answer.job_modify_index = known->create_index;
+      answer.index = known->modify_index;
       return answer;
     }
   auto child = std::make_shared<model::Job>(*parent);

@@ -131,8 +131,16 @@ void StateLog::adopt_plan(const tables::Snapshot& before) {
   }
   const tables::AllocTable &old = before.allocs, &now = store_.current().allocs;
   Change change{store_.begin_commit(store_.index()), store_.index()};
+  for (std::uint32_t row = 0; row < deployments.size(); ++row)
+    if (const auto& object = deployments.object[row];
+        object && (row >= before.deployments.size() || before.deployments.object[row] != object))
+      mark_stable(change, *object);
+  std::vector<JobKeyRow> jobs;  // R-CTRL-715
   for (AllocRow row = 0; row < now.size(); ++row) {
     if (!now.exists(row)) continue;
+    if ((row >= old.size() || old.modify_index[row] != now.modify_index[row]) &&
+        std::find(jobs.begin(), jobs.end(), now.job_key[row]) == jobs.end())
+      jobs.push_back(now.job_key[row]);
     if (row >= old.size()) {
       count_in_summary(change, tables::to_alloc(store_.current(), row), nullptr);
     } else if (now.client[row] != old.client[row]) {
@@ -140,6 +148,7 @@ void StateLog::adopt_plan(const tables::Snapshot& before) {
       count_in_summary(change, tables::to_alloc(store_.current(), row), &was);
     }
   }
+  for (const JobKeyRow key : jobs) set_job_status(change, key, "", false);
 }
 
 std::vector<AllocRow> StateLog::allocs_of(JobKeyRow key) const {

@@ -83,8 +83,8 @@ class StateLog {
   [[nodiscard]] std::uint64_t next_index() const { return last_index_ + 1; }
   /// Says that an entry used up `index`, failed ones included.
   void seen(std::uint64_t index) { last_index_ = std::max(last_index_, index); }
-  /// Takes note of what plan::Applier wrote beside the log since `before`: deployments, and in the summaries what
-  /// became of allocations. Costs a look at every allocation.
+  /// Takes note of what plan::Applier wrote beside the log since `before`: deployments and the versions that they make
+  /// stable, and in the summaries and job statuses what became of allocations. Costs a look at every allocation.
   void adopt_plan(const tables::Snapshot& before);
   [[nodiscard]] model::Compat compat() const { return compat_; }
   [[nodiscard]] tables::StateStore& store() { return store_; }
@@ -109,6 +109,8 @@ class StateLog {
   void upsert_eval(Change& change, model::Evaluation eval);
   void upsert_job(Change& change, model::Job job, bool keep_version);
   void upsert_deployment(Change& change, model::Deployment deployment);
+  /// The version of a successful deployment is stable (R-CTRL-730).
+  void mark_stable(Change& change, const model::Deployment& deployment);
   void update_deployment_status(Change& change, const model::DeploymentStatusUpdate& update);
   /// Why the deployment can no longer change: unknown or terminal (R-CTRL-1217); "" when it can.
   [[nodiscard]] std::string why_not_active(const std::string& deployment_id);

@@ -1,4 +1,4 @@
-// What a registration accepts but remarks on (R-MODEL-257). Texts and order follow the recorded registrations.
+// What a registration accepts but remarks on (R-MODEL-257, 258). Texts follow the recorded registrations.
 #include <algorithm>
 
 #include "base/text.h"
@@ -40,9 +40,14 @@ std::vector<std::string> job_warnings(const Job& job, const RegistrationLimits& 
   for (const TaskGroup& group : job.task_groups)
     if (const ErrorList remarks = group_remarks(group); !remarks.empty())
       out.push_back("Group " + base::go_quote(group.name) + " has warnings: " + trimmed(remarks.text()));
+  for (const TaskGroup& group : job.task_groups) add_service_remarks(group, out);
+  const auto promotes = std::count_if(job.task_groups.begin(), job.task_groups.end(), [](const TaskGroup& group) {
+    return group.update && group.update->auto_promote;
+  });
+  if (promotes > 0 && static_cast<std::size_t>(promotes) < job.task_groups.size())
+    out.push_back("auto_promote is not set for all groups");
   if (job.periodic && !job.periodic->spec.empty())
     out.push_back("cron is deprecated and may be removed in a future release. Use crons instead");
-  for (const TaskGroup& group : job.task_groups) add_service_remarks(group, out);
   if (!limits.memory_oversubscription)
     for (const TaskGroup& group : job.task_groups)
       for (const Task& task : group.tasks)

@@ -122,9 +122,12 @@ ErrorList validate(const Job& job, const EmptyContainers& empty) {
     if (!batch) errors.add("Parameterized job can only be used with \"batch\" or \"sysbatch\" scheduler");
     errors.add_nested("", validate_parameterized(*job.parameterized_job));
   }
-  if (job.ui["Description"].as_string().size() > 1000) errors.add("UI description must be under 1000 characters");
-  if (job.version_tag["Description"].as_string().size() > 1000)
-    errors.add("Tagged version description must be under 1000 characters");
+  const auto limit = [&](const char* what, const json::Value& block) {
+    if (const std::size_t bytes = block["Description"].as_string().size(); bytes > 1000)
+      errors.add(what + (" description must be under 1000 characters, currently " + std::to_string(bytes)));
+  };
+  limit("UI", job.ui);
+  limit("Tagged version", job.version_tag);
   return errors;
 }
 

@@ -1,5 +1,6 @@
 // A task: names, times, resources, devices, logs (R-MODEL-252).
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
 #include "model/validate_job.h"
@@ -51,6 +52,14 @@ void validate_mounts(const TaskGroup& group, const Task& task, ErrorList& errors
       inner.add("volume mount has an invalid SELinux label: \"" + label + "\"");
     if (!inner.empty()) errors.add(place + " is invalid: \"" + inner.text() + "\"");
   }
+}
+
+void validate_templates(const Task& task, ErrorList& errors) {
+  const json::Array& templates = task.templates.items();
+  std::map<std::string_view, std::size_t> first;  // position by destination, from 1
+  for (std::size_t i = 0; i < templates.size(); ++i)
+    if (const auto [at, fresh] = first.emplace(templates[i]["DestPath"].as_string(), i + 1); !fresh)
+      errors.add("Template " + std::to_string(i + 1) + " has same destination as " + std::to_string(at->second));
 }
 
 }  // namespace
@@ -131,6 +140,7 @@ ErrorList validate_task(const Job& job, const TaskGroup& group, const Task& task
     else if (hook != "prestart" && hook != "poststart" && hook != "poststop")
       errors.add("Lifecycle validation failed: invalid hook: " + hook);
   }
+  validate_templates(task, errors);
   validate_mounts(group, task, errors);
   return errors;
 }

@@ -123,6 +123,7 @@ class Applier {
   std::vector<tables::AllocRow> written_;   // rows with a predecessor, of one list of the plan
   std::vector<tables::AllocRow> stopped_;   // rows with a stop, ascending; only for plans that update as well
   std::vector<std::uint32_t> evictions_;    // positions of the stops that evict
+  std::vector<model::Allocation> twice_;    // what the plan evicts and writes otherwise as well, as it was before
   std::vector<tables::AllocRow> inserted_;  // by planned allocation; only for plans that evict
   std::vector<std::uint32_t> deployments_;  // rows, by position in PlanRows::deployment_ids
   struct Placed {

@@ -1,5 +1,6 @@
 // What an accepted plan writes into the tables (R-CTRL-616, 625 to 627, 701 to 714, 727 to 729).
 #include <algorithm>
+#include <utility>
 
 #include "model/plan_predicates.h"
 #include "model/predicates.h"
@@ -131,6 +132,13 @@ void Applier::write(Writing& w) {
       if (!listed) continue;
     }
     evictions_.push_back(i);
+  }
+  twice_.clear();
+  for (const std::uint32_t i : evictions_) {
+    const auto same = [&](const auto& entry) { return entry.alloc == plan.stops[i].alloc && !entry.dropped; };
+    if (std::any_of(plan.updates.begin(), plan.updates.end(), same) ||
+        std::any_of(plan.stops.begin(), plan.stops.end(), [&](const auto& s) { return !s.evict && same(s); }))
+      twice_.push_back(tables::to_alloc(state, plan.stops[i].alloc));
   }
 
   const model::Deployment* deployment = plan.deployment ? plan.deployment.get() : w.facts.deployment;
@@ -318,7 +326,7 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
   const Snapshot& state = w.state;
   const AllocRow row = update.alloc;
   const JobRow current = state.jobs.keys[state.allocs.job_key[row]].current;
-  const std::shared_ptr<const model::Job> job = current == kNoRow ? nullptr : state.jobs.versions[current]->spec;
+  const std::shared_ptr<const model::Job> job = state.jobs.objects[state.allocs.job_key[row]];
   std::shared_ptr<const tables::ResourceShape> shape;
   std::uint32_t joins = kNoRow;
   if (update.kind == Kind::in_place) {
@@ -490,13 +498,26 @@ void Applier::write_eviction(Writing& w, const PlannedStop& stop) {  // R-CTRL-7
   const AllocRow row = stop.alloc;
   ++w.result.stopped;
   const AllocRow by = stop.by < inserted_.size() ? inserted_[stop.by] : kNoRow;
-  if (by != kNoRow && !state.allocs.cold[row]) {
+  const auto before = std::find_if(twice_.begin(), twice_.end(), [&](const model::Allocation& alloc) {
+    return base::parse_uuid(alloc.id) == state.allocs.id[row];
+  });
+  if (by != kNoRow && !state.allocs.cold[row] && before == twice_.end()) {
     AllocLinks links = state.allocs.links[row];
     links.preempted_by = by;
     w.commit.set_links(row, links);
     w.commit.set_desired_status(row, tables::Desired::evict);
   } else {
     edit_object(w.commit, row, w.facts, [&](model::Allocation& alloc) {
+      if (before != twice_.end()) {
+        // Both entries were made from the stored allocation, and this one comes last (R-CTRL-606, 704); of the other
+        // one stays what no entry overwrites (R-CTRL-713).
+        model::Allocation written = std::exchange(alloc, *before);
+        if (!written.next_allocation.empty()) alloc.next_allocation = std::move(written.next_allocation);
+        if (alloc.client_status != "lost" && alloc.client_status != "unknown") {
+          alloc.client_status = std::move(written.client_status);
+          alloc.client_description = std::move(written.client_description);
+        }
+      }
       alloc.desired_status = "evict";
       if (stop.by >= kDroppedBy && stop.by != kNoRow)
         alloc.preempted_by_allocation = base::to_text(w.plan.dropped[stop.by - kDroppedBy].id);

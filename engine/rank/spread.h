@@ -80,6 +80,14 @@ class PropertySet {
     return cell.kind == Cell::Kind::lowest ? lowest_boost : -1.0;
   }
 
+  /// even(set, node) alone (R-RANK-834): an empty map answers 0 before the node is asked for its value. In a Select a
+  /// node without the attribute never comes this far (R-RANK-831 step 1).
+  [[nodiscard]] double even(std::uint32_t row) const noexcept {
+    if (occurring_ == 0) return 0;
+    const std::uint32_t code = code_of_row_[row];
+    return code == kNoValue ? -1.0 : even_score(code, key_of_code_.empty() ? code : key_of_code_[code]);
+  }
+
   /// What a node adds, by code and last for a node without the attribute, as far as it does not depend on the nodes
   /// scored before: false when some value's score is the lowest boost so far (R-RANK-831 step 6), and `by_code` is then
   /// incomplete.

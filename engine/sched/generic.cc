@@ -370,7 +370,7 @@ bool GenericScheduler::reconcile_job() {
 
   const tables::JobKey& key = state_->jobs.keys[eval_->job];
   reconcile::ClusterInput input;
-  input.job = job_ ? job_->spec.get() : nullptr;
+  input.job = state_->jobs.objects[eval_->job].get();  // with its ModifyIndex of now (R-RECON-152, R-CTRL-720)
   input.job_id = state_->text(key.job_id);
   input.is_batch = eval_->batch;
   input.disconnect_support = scratch_.options.disconnect_support;
@@ -598,11 +598,13 @@ bool GenericScheduler::place(const Missing& missing) {
   const auto facts = allocs_.facts();
 
   const CompiledJob* version = job_;
+  bool downgraded = false;
   std::uint16_t placing = placing_deployment_;
   if (missing.downgrade) {
     base::Uuid deployment;
     if (const CompiledJob* older = older_version(missing, deployment)) {
       version = older;
+      downgraded = true;  // also to the current version (R-SCHED-87)
       placing = static_cast<std::uint16_t>(plan.deployment_ids.size());
       plan.deployment_ids.push_back(deployment);
       if (!fixed()) placing_deployment_ = placing;  // R-SCHED-72: from here on
@@ -615,7 +617,6 @@ bool GenericScheduler::place(const Missing& missing) {
     if (fixed() && missing.reschedule && missing.previous != kNoRow) mark_not_placed(missing);
     return true;
   }
-  const bool downgraded = version != job_;
   const bool reload = downgraded && (version->spec->node_pool != job_->spec->node_pool ||
                                      !same_datacenters(version->spec->datacenters, job_->spec->datacenters));
   if (downgraded && !use_version(*version, reload, 1)) return false;

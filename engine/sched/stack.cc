@@ -168,6 +168,7 @@ bool GenericStack::takes_away(std::uint32_t stop) const {
 }
 
 std::uint32_t GenericStack::property_code(const match::Target& target, NodeRow row) const {
+  if (!snapshot_->nodes.exists(row)) return feasible::PropertySet::kNoValue;  // R-FEAS-1406: a node that is gone
   switch (target.kind) {
     case match::TargetKind::literal:
       return 0;

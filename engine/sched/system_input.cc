@@ -188,7 +188,7 @@ reconcile::NodeInput& SystemInput::gather(const Snapshot& snapshot, tables::JobK
     visit_gone(nullptr);
   }
   input_ = {};
-  input_.job = job ? job->spec.get() : nullptr;
+  input_.job = snapshot.jobs.objects[key].get();
   input_.required = required_;
   input_.visits = visits_;
   input_.allocs = allocs_;

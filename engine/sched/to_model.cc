@@ -18,6 +18,11 @@ const CompiledJob* job_of(const Naming& naming, const PlanRows& plan) {
   return plan.job == kNoRow ? nullptr : naming.snapshot.jobs.versions[plan.job].get();
 }
 
+/// The plan's job as it is stored: its ModifyIndex and status are those of now (R-CTRL-720).
+const std::shared_ptr<const model::Job>& stored_object(const Naming& naming, const CompiledJob& job) {
+  return naming.snapshot.jobs.objects[job.key];
+}
+
 /// R-SCHED-191: list stub of an allocation, without resources.
 json::Value stub(const Naming& naming, tables::AllocRow row) {
   static constexpr const char* kKeys[] = {"ID",
@@ -111,9 +116,10 @@ void note_in_tracker(model::Allocation& alloc, const char* note) {
 }
 
 /// A new deployment of which only the groups are known.
-model::Deployment new_deployment(const EvalResult& result, const CompiledJob& job, std::int64_t priority,
-                                 std::int64_t now) {
-  model::Deployment d = model::new_deployment(*job.spec, base::to_text(result.deployment_id), priority, now);
+model::Deployment new_deployment(const Naming& naming, const EvalResult& result, const CompiledJob& job,
+                                 std::int64_t priority, std::int64_t now) {
+  model::Deployment d =
+      model::new_deployment(*stored_object(naming, job), base::to_text(result.deployment_id), priority, now);
   for (const auto& [group, desired_total] : result.deployment_groups) {
     const model::UpdateStrategy& update = *job.groups[group].spec->update;
     model::DeploymentState& state = d.task_groups[job.groups[group].spec->name].emplace();
@@ -180,7 +186,7 @@ model::Allocation updated(const Naming& naming, const PlanRows& plan, const plan
       out.job.reset();
       break;
     case Kind::not_placed:
-      if (const CompiledJob* job = job_of(naming, plan)) out.job = job->spec;
+      if (const CompiledJob* job = job_of(naming, plan)) out.job = stored_object(naming, *job);
       break;
   }
   if (update.note != Note::none) note_in_tracker(out, update.note == Note::ok ? "ok" : "no placement");
@@ -257,7 +263,7 @@ std::optional<model::Deployment> planned_deployment(const Naming& naming, const 
                                                     const model::Evaluation& eval, std::int64_t now) {
   if (!result.plan.has_deployment) return std::nullopt;
   if (result.plan.deployment) return *result.plan.deployment;
-  return new_deployment(result, *job_of(naming, result.plan), eval.priority, now);
+  return new_deployment(naming, result, *job_of(naming, result.plan), eval.priority, now);
 }
 
 model::Plan to_model(const Naming& naming, const EvalResult& result, const model::Evaluation& eval, std::int64_t now) {
@@ -268,7 +274,7 @@ model::Plan to_model(const Naming& naming, const EvalResult& result, const model
   plan.priority = eval.priority;
   const CompiledJob* job = job_of(naming, rows);
   if (job) {
-    plan.job = job->spec;
+    plan.job = stored_object(naming, *job);
     plan.all_at_once = job->spec->all_at_once;
     plan.job_namespace = job->spec->namespace_;
     plan.job_id = job->spec->id;

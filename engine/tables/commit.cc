@@ -34,6 +34,7 @@ void Commit::remove_node(NodeRow row) {
   nodes.state.edit(row) = kGone;
   store_.unlist_node(row);
   ++nodes.epoch;
+  ++nodes.static_epoch;  // it has no values any more
   nodes.index = std::max(nodes.index, index_);
 }
 
@@ -56,11 +57,23 @@ JobRow Commit::upsert_job(const std::shared_ptr<const model::Job>& job, bool cur
 void Commit::alias_job(const std::shared_ptr<const model::Job>& job, JobRow row) {
   if (!store_.job_rows_.emplace(job.get(), row).second) return;
   store_.job_aliases_.push_back(job);  // keeps the address its own
+  const JobKeyRow key = store_.current_.jobs.versions[row]->key;
+  if (store_.current_.jobs.keys[key].current != row) return;
+  touch();
+  store_.current_.jobs.objects.edit(key) = job;
+}
+
+void Commit::forget_version(const model::Job& job) {
+  const auto known = store_.job_rows_.find(&job);
+  if (known == store_.job_rows_.end()) return;
+  touch();
+  store_.current_.jobs.stored.edit(known->second) = 0;
 }
 
 void Commit::purge_job(JobKeyRow key) {
   touch();
   store_.current_.jobs.keys.edit(key).current = kNoRow;
+  store_.current_.jobs.objects.edit(key) = nullptr;
 }
 
 JobKeyRow Commit::job_key(std::string_view job_namespace, std::string_view job_id) {

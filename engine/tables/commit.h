@@ -30,6 +30,8 @@ class Commit {
   JobRow upsert_job(const std::shared_ptr<const model::Job>& job, bool current);
   /// Another object of a stored version, such as one with a new status: allocations may carry either.
   void alias_job(const std::shared_ptr<const model::Job>& job, JobRow row);
+  /// A stored version, named by any of its objects, is none any more; allocations keep their copies of it.
+  void forget_version(const model::Job& job);
   /// The job has no current version any more (a purge); its allocations stay.
   void purge_job(JobKeyRow key);
   JobKeyRow job_key(std::string_view job_namespace, std::string_view job_id);

@@ -162,10 +162,13 @@ model::ClusterState to_cluster(const Snapshot& state) {
   for (NodeRow row = 0; row < state.nodes.size(); ++row)
     if (state.nodes.exists(row)) out.nodes.push_back(to_node(state, row));
   for (JobKeyRow row = 0; row < state.jobs.keys.size(); ++row)
-    if (const JobRow current = state.jobs.keys[row].current; current != kNoRow)
-      out.jobs.push_back(state.jobs.versions[current]->spec);
-  for (JobRow row = 0; row < state.jobs.versions.size(); ++row)
-    if (state.jobs.stored[row]) out.job_versions.push_back(state.jobs.versions[row]->spec);
+    if (const auto& job = state.jobs.objects[row]) out.jobs.push_back(job);
+  for (JobRow row = 0; row < state.jobs.versions.size(); ++row) {
+    if (!state.jobs.stored[row]) continue;
+    const CompiledJob& version = *state.jobs.versions[row];
+    const bool current = state.jobs.keys[version.key].current == row;
+    out.job_versions.push_back(current ? state.jobs.objects[version.key] : version.spec);
+  }
   out.allocs.reserve(state.allocs.size());
   for (AllocRow row = 0; row < state.allocs.size(); ++row)
     if (state.allocs.exists(row)) out.allocs.push_back(to_alloc(state, row));

@@ -110,6 +110,9 @@ struct JobTable {
   CowVector<std::shared_ptr<const CompiledJob>> versions;  ///< by JobRow
   CowVector<std::uint8_t, 1024> stored;  ///< by JobRow: listed as a version, not only carried by allocs
   CowVector<JobKey> keys;                ///< by JobKeyRow
+  /// By JobKeyRow: the job as it is stored now, null without one. A version's row stays what it was when it came; the
+  /// stored object's status, stability and ModifyIndex move on (R-CTRL-720).
+  CowVector<std::shared_ptr<const model::Job>> objects;
 };
 
 }  // namespace berth::tables

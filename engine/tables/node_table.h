@@ -136,7 +136,7 @@ struct NodeTable {
   CowVector<EvictionLevels> eviction;  ///< empty until it says more than `use` or the configuration asks for it
   std::uint64_t use_changes = 0;       ///< entries of `use_log` when this state was current
   std::uint64_t epoch = 0;             ///< changes whenever the set of ready nodes or a static column changes
-  std::uint64_t static_epoch = 0;      ///< changes whenever a static column changes
+  std::uint64_t static_epoch = 0;      ///< changes whenever a static column changes or a node goes
   std::uint32_t empty_class_code = 0;  ///< code of the node class ""; 0 if no node has it
   /// Nodes of equal computed class agree on every non-unique keyed column, as classes computed at registration do
   /// (R-FEAS-402). Imported states may carry stale classes; then no verdict may be taken over from class to node.

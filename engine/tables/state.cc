@@ -339,6 +339,7 @@ JobKeyRow StateStore::key_row(std::string_view job_namespace, std::string_view j
     same_id_.emplace(id, row);
   }
   current_.jobs.keys.push_back(key);
+  current_.jobs.objects.push_back(nullptr);
   job_keys_.emplace(pair(ns, id), row);
   return row;
 }
@@ -364,7 +365,11 @@ JobRow StateStore::job_row(const std::shared_ptr<const model::Job>& job, bool cu
     job_rows_.emplace(job.get(), row);
   }
   if (stored && !current_.jobs.stored[row]) current_.jobs.stored.edit(row) = 1;
-  if (current) current_.jobs.keys.edit(current_.jobs.versions[row]->key).current = row;
+  if (current) {
+    const JobKeyRow key = current_.jobs.versions[row]->key;
+    current_.jobs.keys.edit(key).current = row;
+    current_.jobs.objects.edit(key) = job;
+  }
   return row;
 }
 

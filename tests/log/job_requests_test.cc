@@ -77,6 +77,7 @@ TEST(JobRequests, TokenThatComesAgainGivesTheSameChild) {  // R-CTRL-1110
   EXPECT_EQ(again.error, "");
   EXPECT_EQ(again.dispatched_job_id, first.dispatched_job_id);
   EXPECT_EQ(again.job_modify_index, first.job_modify_index);
+  EXPECT_EQ(again.index, world.log().job("default", first.dispatched_job_id)->modify_index);
   EXPECT_TRUE(again.entries.empty());
   EXPECT_EQ(again.eval_id, "");
   request.idempotency_token = "twice";

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <limits>
+
 #include "match/device_match.h"
 
 namespace berth::match {
@@ -68,6 +71,31 @@ TEST(ParseDeviceLiteral, TypesTheText) {  // R-FEAS-921 to 923
   EXPECT_EQ(parse_device_literal(" 1 W").int_value, 1);
   EXPECT_EQ(parse_device_literal("3 mW").unit, "mW");
   EXPECT_EQ(parse_device_literal("").string_value, "");
+}
+
+TEST(ParseDeviceLiteral, ADoubleAtTheEdgeOfItsRangeKeepsItsUnit) {  // R-FEAS-613, 921, 922
+  struct Case {
+    const char* text;
+    double value;
+    const char* unit;
+  };
+  const double max = std::numeric_limits<double>::max(), least = std::numeric_limits<double>::denorm_min(),
+               infinity = std::numeric_limits<double>::infinity();
+  for (const Case& c : {Case{"1.7976931348623157e308 MB", max, "MB"}, Case{"-1.7976931348623157e308GW", -max, "GW"},
+                        Case{"1.7976931348623158e308 W", max, "W"}, Case{"0x1.fffffffffffffp1023 MiB", max, "MiB"},
+                        Case{"0x1.fffffffffffff7ffp1023 MiB", max, "MiB"}, Case{"4.9e-324 mW", least, "mW"},
+                        Case{"5e-324kB/s", least, "kB/s"}, Case{"0x1p-1074 GHz", least, "GHz"},
+                        Case{"1e-400 MHz", 0, "MHz"}, Case{"-1e-400 MHz", -0.0, "MHz"}, Case{"0x1p-2000 W", 0, "W"},
+                        Case{"9223372036854775808 W", 0x1p63, "W"}, Case{"1e-99999999999999999999 W", 0, "W"},
+                        Case{"0e99999999999999999999 W", 0, "W"}, Case{"-Infinity EB", -infinity, "EB"}}) {
+    const model::Attribute parsed = parse_device_literal(c.text);
+    ASSERT_TRUE(parsed.float_value) << c.text;
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(*parsed.float_value), std::bit_cast<std::uint64_t>(c.value)) << c.text;
+    EXPECT_EQ(parsed.unit, c.unit) << c.text;
+  }
+  for (const char* text :
+       {"1.7976931348623159e308 W", "1e309 MB", "0x1.fffffffffffff8p1023 W", "0x1p1024 W", "1e99999999999999999999 W"})
+    EXPECT_EQ(parse_device_literal(text).string_value, text);
 }
 
 Result<bool, NotANumber> device_asks(const char* operand, const char* left, const char* right) {

@@ -134,9 +134,42 @@ INSTANTIATE_TEST_SUITE_P(
                    "Constraint 1 validation failed"},
         RejectCase{"Version", R"("Constraints":[{"LTarget":"${meta.a}","RTarget":"x","Operand":"version"}])", "", "",
                    "Constraint 1 validation failed"},
+        RejectCase{"SameDestination", "", "",
+                   R"("Templates":[{"DestPath":"a"},{"DestPath":"b"},{"DestPath":"a"},{"DestPath":"a"}])",
+                   "Template 3 has same destination as 1\n\t* Template 4 has same destination as 1"},
         RejectCase{"Brace", R"("Constraints":[{"LTarget":"$bad","RTarget":"x","Operand":"="}])", "", "",
                    "attribute \"$bad\" is missing an opening brace"}),
     [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Registration, SaysHowLongADescriptionIs) {  // R-MODEL-250
+  const std::string longer(1001, 'x'), text = R"({"Description":")" + longer + R"("})";
+  EXPECT_NE(with("\"UI\":" + text).error.find("UI description must be under 1000 characters, currently 1001"),
+            std::string::npos);
+  EXPECT_NE(with("\"VersionTag\":" + text)
+                .error.find("Tagged version description must be under 1000 characters, currently 1001"),
+            std::string::npos);
+  EXPECT_TRUE(with(R"("UI":{"Description":")" + longer.substr(1) + R"("})").job);
+}
+
+TEST(Registration, WarnsInOrder) {  // R-MODEL-258
+  const Registration done = registered(parsed(R"({"ID":"j","Type":"batch","Periodic":{"Spec":"@daily"},"TaskGroups":[
+      {"Name":"a","Tasks":[{"Name":"t","Driver":"exec","Services":[{"Name":"s"}]}]},
+      {"Name":"b","Tasks":[{"Name":"u","Driver":"exec","Resources":{"MemoryMaxMB":400}}]}]})"));
+  ASSERT_TRUE(done.job) << done.error;
+  ASSERT_EQ(done.warnings.size(), 3U);
+  EXPECT_TRUE(done.warnings[0].starts_with("task \"t\" in group \"a\" defines services")) << done.warnings[0];
+  EXPECT_TRUE(done.warnings[1].starts_with("cron is deprecated")) << done.warnings[1];
+  EXPECT_TRUE(done.warnings[2].starts_with("Memory oversubscription")) << done.warnings[2];
+  const Registration update = registered(parsed(R"({"ID":"j","TaskGroups":[
+      {"Name":"a","Count":2,"Update":{"MaxParallel":3,"Canary":1,"AutoPromote":true},
+       "Tasks":[{"Name":"t","Driver":"exec","Services":[{"Name":"s"}]}]},
+      {"Name":"b","Update":{"Canary":1},"Tasks":[{"Name":"u","Driver":"exec"}]}]})"));
+  ASSERT_TRUE(update.job) << update.error;
+  ASSERT_EQ(update.warnings.size(), 3U);
+  EXPECT_TRUE(update.warnings[0].starts_with("Group \"a\" has warnings")) << update.warnings[0];
+  EXPECT_TRUE(update.warnings[1].starts_with("task \"t\" in group")) << update.warnings[1];
+  EXPECT_EQ(update.warnings[2], "auto_promote is not set for all groups");
+}
 
 TEST(Registration, NamesThePlaceOfAMistypedValue) {  // R-MODEL-608: a text is no duration
   const auto done = register_job(parsed(

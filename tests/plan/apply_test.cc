@@ -8,6 +8,7 @@
 #include "model/plan_predicates.h"
 #include "support/heap_count.h"
 #include "tables/check.h"
+#include "tables/export.h"
 
 namespace berth::plan {
 namespace {
@@ -243,6 +244,42 @@ TEST_F(Apply, StopsOfARejectedNodeAreLost) {  // R-CTRL-615; of a node with stop
   EXPECT_EQ(store_.current().allocs.desired[0], tables::Desired::run);
   EXPECT_EQ(store_.current().allocs.client[1], tables::Client::lost);
   EXPECT_EQ(store_.current().nodes.use[1].cpu_mhz, 0);
+}
+
+TEST_F(Apply, OfAStopAndAnEvictionTheEvictionStays) {  // R-CTRL-606, 701, 704, 713
+  add_nodes(1);
+  struct Case {
+    const char *before, *after;
+  };
+  // Both entries are made from the stored allocation, the eviction is written last. What it says of the client counts
+  // where it is `lost` or `unknown`; else that of the stop stays.
+  for (const Case& c : {Case{"running", "lost"}, Case{"unknown", "unknown"}}) {
+    SCOPED_TRACE(c.before);
+    model::Allocation victim;
+    victim.id = base::to_text(uuid(5, next_++));
+    victim.namespace_ = "default", victim.job_id = "b", victim.task_group = "g", victim.name = "b.g[0]";
+    victim.job = job_of("b");
+    victim.node_id = base::to_text(store_.current().nodes.id(0));
+    victim.desired_status = "run", victim.client_status = c.before;
+    victim.alloc_states.push_back({0, "unknown", base::Time{5}});
+    victim.followup_eval_id = base::to_text(uuid(6, 1));
+    PlannedStop& stop = plan_.stops.emplace_back();
+    stop.alloc = store_.insert_alloc(victim);
+    stop.description = tables::Description::lost, stop.client = tables::Client::lost, stop.followup = 0;
+    plan_.followups = {uuid(6, 2)};
+    place(0);
+    PlannedStop& eviction = plan_.stops.emplace_back();
+    eviction.alloc = plan_.stops.front().alloc, eviction.evict = true, eviction.by = 0;
+    const std::string by = base::to_text(plan_.allocs[0].id);
+    commit();
+    const model::Allocation after = tables::to_alloc(store_.current(), store_.find_alloc(victim.id));
+    EXPECT_EQ(after.desired_status, "evict");
+    EXPECT_EQ(after.desired_description, "Preempted by alloc ID " + by);
+    EXPECT_EQ(after.preempted_by_allocation, by);
+    EXPECT_EQ(after.client_status, c.after);
+    EXPECT_EQ(after.alloc_states.size(), 1U);
+    EXPECT_EQ(after.followup_eval_id, victim.followup_eval_id);
+  }
 }
 
 TEST_F(Apply, PortsCollide) {  // R-CTRL-613

@@ -133,6 +133,21 @@ TEST(EvenSpread, GivesExampleE13) {
   }
 }
 
+TEST(EvenSpread, AsksForAnEmptyMapFirst) {  // R-RANK-834; in a Select R-RANK-831 step 1 comes before
+  const Column rack({"a", ""});
+  const std::vector<model::Spread> spreads = {{"${meta.rack}", 50, {}}};
+  SpreadState state;
+  SpreadGroup& group = state.prepare(0, spreads, {}, 10, std::vector{rack.view()});
+  state.begin_select(group);
+  EXPECT_EQ(group.sets().front().even(0), 0);
+  EXPECT_EQ(group.sets().front().even(1), 0);
+  EXPECT_EQ(state.score(group, 1), -1);
+  group.count_proposed(0, 1);
+  state.begin_select(group);
+  EXPECT_EQ(group.sets().front().even(0), state.score(group, 0));
+  EXPECT_EQ(group.sets().front().even(1), -1);
+}
+
 TEST(EvenSpread, ScansZeroCountsInByteOrder) {  // R-RANK-835
   const Column rack({"b", "a", "c"});
   const std::vector<model::Spread> spreads = {{"${meta.rack}", 50, {}}};

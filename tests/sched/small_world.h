@@ -2,6 +2,7 @@
 // objects.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct SmallWorld {
   strategy::FitFunction fit;  ///< in place of the fit component
   std::vector<std::string> fit_models;
   std::int64_t fit_shares = 1;
+  std::function<void(tables::StateStore&)> after_loading;  ///< what happens between the loading and the evaluation
 
   SmallWorld() {
     state.index = 1000;
@@ -177,6 +179,7 @@ struct SmallWorld {
     snapshot_.reset();
     store_ = std::make_unique<tables::StateStore>();
     store_->load(state);
+    if (after_loading) after_loading(*store_);
     EvalFacts facts;
     facts.id = base::parse_uuid(eval.id).value_or(base::Uuid{});
     facts.id_text = eval.id;

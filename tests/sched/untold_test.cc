@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "sched/small_world.h"
+#include "tables/commit.h"
 
 namespace berth::sched {
 namespace {
@@ -246,6 +247,14 @@ TEST(UntoldSched, WhatIsLostBesideCanariesComesBackAsTheLatestPromotedVersion) {
   }
 }
 
+TEST(UntoldSched, ADowngradeToTheCurrentVersionCarriesItsJob) {  // R-SCHED-69, 70, 87
+  CanaryWorld w(3);  // what was lost is of the current version already, and nothing is promoted
+  w.run();
+  EXPECT_EQ(w.placed_as("web"), "v3 d-");
+  for (const model::Allocation& alloc : w.placed())
+    EXPECT_EQ(alloc.job != nullptr, alloc.task_group == "web") << alloc.name;
+}
+
 TEST(UntoldSched, TheDeploymentOfADowngradeLeaks) {  // R-SCHED-72
   CanaryWorld plain(0);
   plain.state.nodes[1].status = "ready";  // nothing was lost
@@ -269,6 +278,64 @@ TEST(UntoldSched, TheDeploymentOfADowngradeLeaks) {  // R-SCHED-72
   CanaryWorld without(1);  // R-SCHED-69: no deployment at all
   without.run();
   EXPECT_EQ(without.placed_as("db"), "v3 d-");
+}
+
+TEST(UntoldSched, ANodeThatIsGoneHasNoProperties) {  // R-FEAS-1406 to 1408, R-RANK-815
+  // One per rack. n0 went away with an allocation that was told to stop; n1 runs another one in the same rack.
+  SmallWorld w;
+  for (int i = 0; i < 3; ++i) w.add_node().meta["rack"] = "r";
+  const auto job = SmallWorld::job("service", 2);
+  job->task_groups[0].constraints.push_back({"${meta.rack}", "1", "distinct_property"});
+  w.store(job);
+  w.add(job, 0, 0).desired_status = "stop";
+  w.add(job, 1, 1);
+  w.after_loading = [](tables::StateStore& store) {
+    tables::Commit commit = store.begin_commit(1001);
+    commit.remove_node(0);
+  };
+  w.run();
+  ASSERT_EQ(w.stops().size(), 1U);
+  EXPECT_EQ(w.stops()[0].client_status, "lost");
+  EXPECT_TRUE(w.placed().empty());  // its stop frees nothing of what n1 uses
+  ASSERT_TRUE(w.updated.failed_tg_allocs.contains("web"));
+  EXPECT_EQ(w.updated.failed_tg_allocs.at("web").constraint_filtered,
+            (std::map<std::string, std::int64_t>{{"distinct_property: ${meta.rack}=r used by 1 allocs", 2}}));
+}
+
+TEST(UntoldSched, WhatIsMadeOfTheJobSaysWhenItLastChanged) {  // R-RECON-152, 208 with R-CTRL-720
+  const auto changed = [](tables::StateStore& store) {        // its status, at index 1001
+    auto job = std::make_shared<model::Job>(*store.current().jobs.objects[0]);
+    job->status = "running", job->modify_index = 1001;
+    store.begin_commit(1001).alias_job(job, store.current().jobs.keys[0].current);
+  };
+  for (const char* type : {"batch", "service", "system"}) {
+    SCOPED_TRACE(type);
+    SmallWorld w;
+    w.add_node();
+    const auto job = SmallWorld::job(type, 1);
+    model::TaskGroup& group = job->task_groups[0];
+    if (job->type != "system") {
+      model::ReschedulePolicy& policy = group.reschedule_policy.emplace();
+      policy.unlimited = true, policy.delay_function = "constant", policy.delay = 600 * base::kSecond;
+    }
+    if (job->type != "batch") group.update.emplace().max_parallel = 1;
+    w.store(job);
+    if (job->type == "batch") {
+      model::Allocation& failed = w.add(job, 0, 0, "failed");
+      failed.task_states["t"].emplace().finished_at = base::Time{SmallWorld::kNow};
+    }
+    w.after_loading = changed;
+    w.run();
+    if (job->type == "batch") {
+      ASSERT_EQ(w.created.size(), 1U);
+      EXPECT_EQ(w.created[0].triggered_by, "alloc-reschedule");
+      EXPECT_EQ(w.created[0].job_modify_index, 1001U);
+    } else {
+      ASSERT_TRUE(!w.plans.empty() && w.plans.back().deployment);
+      EXPECT_EQ(w.plans.back().deployment->job_modify_index, 1001U);
+      EXPECT_EQ(w.plans.back().deployment->job_spec_modify_index, 10U);
+    }
+  }
 }
 
 TEST(UntoldSched, AnUpdateInPlaceAsksWhereTheNodeIsAndNotHowItIs) {  // R-SCHED-110
