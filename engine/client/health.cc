@@ -63,6 +63,11 @@ void HealthTracker::set_checks_pass(bool pass, std::int64_t now) {
   checks_pass_ = pass, checks_changed_at_ = now;
 }
 
+void HealthTracker::fail_checks() {
+  policy_.checks = true;
+  checks_pass_ = polled_pass_ = false, checks_due_ = kNever;
+}
+
 std::int64_t HealthTracker::next_poll() const {
   if (!policy_.checks || polled_pass_ == checks_pass_) return kNever;
   const std::int64_t polls = (checks_changed_at_ - began_at_) / policy_.check_poll_ns;

@@ -32,6 +32,8 @@ class HealthTracker {
                  std::int64_t now);
   /// Whether all check results that are stored now pass; true at first (R-CTRL-1575).
   void set_checks_pass(bool pass, std::int64_t now);
+  /// From now on some check fails for ever.
+  void fail_checks();
   /// What the timers up to `now` decide; call it at or after next_deadline().
   Health advance(std::int64_t now);
   [[nodiscard]] std::int64_t next_deadline() const;  ///< kNever: an observation comes first

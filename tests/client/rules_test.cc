@@ -7,7 +7,7 @@
 namespace berth::client {
 namespace {
 
-constexpr std::int64_t kSecond = base::kSecond;
+using base::kSecond;
 
 std::int64_t no_draw(std::int64_t) {
   ADD_FAILURE() << "a jitter was drawn where no rule asks for one";

@@ -1,0 +1,474 @@
+// Allocations on a client: beginning, updates, what a change of a task means for the others, health, ends.
+#include "client/clients.h"
+
+namespace berth::client {
+
+AllocFailure Clients::failure_of(const AllocRun& a) const {
+  const TaskModel& model = config_.tasks;
+  if (model.alloc_failure == nullptr) return AllocFailure::none;
+  return model.alloc_failure(model.context, {a.alloc, a.job, a.group, 0, a.name_index, 0, specs_[a.spec].type});
+}
+
+// --- rows ---
+
+std::uint32_t Clients::spec_of(const ServerAlloc& s) {
+  const std::uint64_t key = static_cast<std::uint64_t>(s.job) << 32 | s.group;
+  if (const auto found = by_group_.find(key); found != by_group_.end()) return found->second;
+  std::uint32_t spec = static_cast<std::uint32_t>(specs_.size());
+  if (free_specs_.empty())
+    specs_.emplace_back();
+  else
+    spec = free_specs_.back(), free_specs_.pop_back();
+  read_group(*s.spec, s.spec->task_groups[s.group], config_.groups, specs_[spec]);
+  specs_[spec].migration.check_poll_ns = specs_[spec].deployment.check_poll_ns = config_.timing.check_poll_ns;
+  specs_[spec].holders = 0;
+  by_group_.emplace(key, spec);
+  return spec;
+}
+
+void Clients::release_spec(const AllocRun& a) {
+  if (--specs_[a.spec].holders > 0) return;
+  by_group_.erase(static_cast<std::uint64_t>(a.job) << 32 | a.group);
+  free_specs_.push_back(a.spec);
+}
+
+std::uint32_t Clients::take_tasks(std::size_t count) {
+  live_tasks_ += count;
+  if (count >= free_tasks_.size()) free_tasks_.resize(count + 1);
+  if (!free_tasks_[count].empty()) {
+    const std::uint32_t first = free_tasks_[count].back();
+    free_tasks_[count].pop_back();
+    return first;
+  }
+  const auto first = static_cast<std::uint32_t>(task_runs_.size());
+  task_runs_.resize(first + count), statuses_.resize(first + count);
+  return first;
+}
+
+/// What the server wants of an allocation and says of it.
+void Clients::take(AllocRun& a, const ServerAlloc& s) {
+  a.alloc_modify_index = s.alloc_modify_index;
+  a.server_terminal = s.terminal();
+  a.server_lost = s.client == tables::Client::lost;
+  a.migrate = s.migrate, a.no_shutdown_delay = s.no_shutdown_delay;
+  if (a.deployment != s.deployment) {  // R-CTRL-1570
+    a.deployment = s.deployment;
+    a.health = Health::unknown, a.health_at = kNoTime, a.health_known = false;
+  }
+  a.health_known |= s.has_health;
+}
+
+void Clients::add(NodeRow node, const ServerAlloc& s, const ServerAllocs& all, std::int64_t now) {
+  std::uint32_t run = static_cast<std::uint32_t>(runs_.size());
+  if (free_runs_.empty())
+    runs_.emplace_back();
+  else
+    run = free_runs_.back(), free_runs_.pop_back();
+  ClientRow& c = clients_[node];
+  AllocRun& a = runs_[run];
+  a = AllocRun();
+  a.alloc = s.alloc, a.job = s.job, a.group = s.group, a.name_index = s.name_index, a.client = node;
+  a.create_time = s.create_time;
+  a.spec = spec_of(s);
+  ++specs_[a.spec].holders;
+  const GroupSpec& spec = specs_[a.spec];
+  BERTH_ASSERT(!spec.tasks.empty());  // validation refuses groups without tasks
+  a.tasks = take_tasks(spec.tasks.size());
+  for (std::uint32_t i = 0; i < spec.tasks.size(); ++i) {
+    statuses_[a.tasks + i] = TaskStatus();
+    TaskRun& t = task_runs_[a.tasks + i];
+    t = TaskRun();
+    t.restarts.interval_start_ns = now;  // R-CTRL-1524
+    t.alloc = run, t.phase = TaskPhase::idle;
+    if (!spec.tasks[i].remote || i >= s.handles_count) continue;
+    const Handle& handle = all.handles[s.handles_begin + i];
+    t.work = handle.work, t.exit_at = handle.exit_at, t.exit_code = handle.exit_code, t.has_handle = handle.work != 0;
+  }
+  a.deployment = s.deployment;
+  take(a, s);
+  by_alloc_.insert_or_assign(s.alloc, run);
+  a.next_of_client = c.allocs;
+  if (c.allocs != kNo) runs_[c.allocs].prev_of_client = run;
+  c.allocs = run;
+  a.phase = Phase::blocked;
+  ++c.blocked;
+
+  const AllocFailure failure = failure_of(a);
+  if (failure == AllocFailure::not_added) {  // R-CTRL-1505
+    a.has_forced = true, a.forced = {tables::Client::failed, Description::not_added};
+    a.health = Health::unhealthy, a.health_known = true;
+    return fail_all(run, TaskEvent::none, now);
+  }
+  a.added = true;
+  if (spec.stop_after_ns > 0) {  // R-CTRL-1550, 1551
+    a.counts_stop_after = true;
+    count_stop_after(c);
+    arm_stop_after(c, node, now);
+  }
+  if (spec.max_run_ns > 0) arm(a.max_run, std::max(now, a.create_time + spec.max_run_ns), kMaxRun, run);
+  for (std::uint32_t i = 0; i < s.upstream_count; ++i) {  // R-CTRL-1510
+    const Upstream& up = all.upstream[s.upstream_begin + i];
+    const auto found = by_alloc_.find(up.alloc);
+    const bool here = found != by_alloc_.end() && runs_[found->second].client == node;
+    const bool over = here ? runs_[found->second].terminal_at != kNoTime
+                           : up.gone || tables::client_terminal(up.status) || up.status == tables::Client::unknown;
+    if (!over) wait_for(run, up.alloc);
+  }
+  if (a.waits_left == 0) begin(run, now);
+}
+
+void Clients::begin(std::uint32_t run, std::int64_t now) {
+  AllocRun& a = runs_[run];
+  a.phase = Phase::running;
+  --clients_[a.client].blocked;
+  if (failure_of(a) == AllocFailure::setup) return fail_all(run, TaskEvent::setup_failed, now);  // R-CTRL-1512
+  watch(run, now);
+  settle(run, now);
+}
+
+/// An answer names a known allocation with a higher index (R-CTRL-1504).
+void Clients::update(std::uint32_t run, const ServerAlloc& s, std::int64_t now) {
+  AllocRun& a = runs_[run];
+  a.alloc_modify_index = s.alloc_modify_index;
+  if (!a.added) return;                                               // R-CTRL-1501
+  if (s.client == tables::Client::unknown && !s.server_terminal()) {  // R-CTRL-1560, 1561
+    for (std::uint32_t i = 0; i < task_count(a); ++i) mark(a.tasks + i, TaskEvent::reconnected, now);
+    return touch(run, now);
+  }
+  take(a, s);
+  if (a.job != s.job || a.group != s.group) {
+    const std::uint32_t spec = spec_of(s);
+    ++specs_[spec].holders;
+    if (specs_[spec].tasks.size() == task_count(a)) {  // an update in place changes no set of tasks
+      release_spec(a);
+      a.spec = spec, a.job = s.job, a.group = s.group;
+    } else {
+      AllocRun other;
+      other.spec = spec, other.job = s.job, other.group = s.group;
+      release_spec(other);
+    }
+  }
+  if (a.phase == Phase::done) return;
+  if (a.server_terminal) {
+    end_watch(run);
+    return kill(run, a.phase == Phase::blocked ? KillScope::all : KillScope::tasks, TaskEvent::killed, now);
+  }
+  const bool counts = specs_[a.spec].stop_after_ns > 0;
+  if (counts != a.counts_stop_after) {
+    ClientRow& c = clients_[a.client];
+    a.counts_stop_after = counts;
+    count_stop_after(c);
+    arm_stop_after(c, a.client, now);
+  }
+  watch(run, now);
+}
+
+/// The server has it no more: its tasks are killed, and nobody is told (R-CTRL-1502).
+void Clients::drop(std::uint32_t run, std::int64_t now) {
+  AllocRun& a = runs_[run];
+  if (a.gone) return;
+  a.gone = true;
+  by_alloc_.erase(a.alloc);
+  if (a.phase == Phase::done) return release_if_over(run);
+  kill(run, a.phase == Phase::blocked ? KillScope::all : KillScope::tasks, TaskEvent::killed, now);
+}
+
+void Clients::release_if_over(std::uint32_t run) {
+  const AllocRun& a = runs_[run];
+  if (a.phase == Phase::done && !a.is_pending && !a.in_flight && !is_news(a)) release(run);
+}
+
+void Clients::forget_timers(std::uint32_t run) {
+  AllocRun& a = runs_[run];
+  end_watch(run);
+  timers_.cancel(a.max_run);
+  for (std::uint32_t i = 0; i < task_count(a); ++i) timers_.cancel(task_runs_[a.tasks + i].timer);
+}
+
+void Clients::release(std::uint32_t run) {
+  AllocRun& a = runs_[run];
+  ClientRow& c = clients_[a.client];
+  forget_timers(run);
+  unwait(run);
+  (a.prev_of_client == kNo ? c.allocs : runs_[a.prev_of_client].next_of_client) = a.next_of_client;
+  if (a.next_of_client != kNo) runs_[a.next_of_client].prev_of_client = a.prev_of_client;
+  if (!a.gone) by_alloc_.erase(a.alloc);
+  const std::size_t count = task_count(a);
+  live_tasks_ -= count;
+  free_tasks_[count].push_back(a.tasks);
+  release_spec(a);
+  a = AllocRun();
+  free_runs_.push_back(run);
+}
+
+// --- a restarted process (R-CTRL-1563 to 1566) ---
+
+void Clients::restore(std::uint32_t run, Recovery recovery, std::int64_t now) {
+  AllocRun& a = runs_[run];
+  if (a.phase == Phase::done) return;
+  if (a.phase == Phase::blocked) return drop(run, now);  // no task has a state: forgotten, and added again if listed
+  if (failure_of(a) == AllocFailure::not_restored) {
+    a.has_forced = true, a.forced = {tables::Client::failed, Description::not_restored};
+    return fail_all(run, TaskEvent::restoring_failed, now);
+  }
+  restore_tasks(run, recovery, now);
+  a.kill = KillScope::none;
+  if (a.server_terminal || a.gone) order_kill(run, KillScope::tasks, TaskEvent::killed, now);
+  if (specs_[a.spec].max_run_ns > 0)
+    arm(a.max_run, std::max(now, a.create_time + specs_[a.spec].max_run_ns), kMaxRun, run);
+  a.counts_stop_after = specs_[a.spec].stop_after_ns > 0;
+  watch(run, now);
+  settle(run, now);
+}
+
+void Clients::restore_tasks(std::uint32_t run, Recovery recovery, std::int64_t now) {
+  const AllocRun& a = runs_[run];
+  const bool terminal = a.server_terminal || a.terminal_at != kNoTime;
+  for (std::uint32_t i = 0; i < task_count(a); ++i) {
+    const std::uint32_t task = a.tasks + i;
+    TaskRun& t = task_runs_[task];
+    if (t.phase == TaskPhase::dead) continue;
+    t.restarts = {now, 0};  // R-CTRL-1524
+    if (t.phase == TaskPhase::uncontacted) --clients_[a.client].uncontacted;
+    if (statuses_[task].state != TaskState::running) {  // counts as recovered (R-CTRL-1564): goes on where it was
+      t.phase = TaskPhase::idle;
+      continue;
+    }
+    t.kill_at = kNever;
+    if (recovery == Recovery::all || (recovery == Recovery::by_model && t.recovered)) {
+      t.phase = TaskPhase::running;
+      t.detached |= detaches(a, task);                                    // R-SEED-20
+      if (t.exit_at != kNever) arm_task(task, std::max(now, t.exit_at));  // what ended meanwhile is seen now
+      continue;
+    }
+    t.work = 0, t.exit_at = kNever;  // the driver destroys it (R-CTRL-1565)
+    mark(task, TaskEvent::restoring_failed, now);
+    if (terminal) {
+      die(task, false, TaskEvent::killed, now);
+      continue;
+    }
+    statuses_[task].state = TaskState::pending;
+    t.phase = TaskPhase::idle;
+    if (specs_[a.spec].type == JobType::system) continue;
+    t.phase = TaskPhase::uncontacted;
+    ++clients_[a.client].uncontacted;
+  }
+}
+
+// --- what a change of the tasks means ---
+
+void Clients::kill(std::uint32_t run, KillScope scope, TaskEvent why, std::int64_t now) {
+  if (runs_[run].phase == Phase::done || runs_[run].kill >= scope) return;
+  order_kill(run, scope, why, now);
+  settle(run, now);
+}
+
+void Clients::order_kill(std::uint32_t run, KillScope scope, TaskEvent why, std::int64_t now) {
+  AllocRun& a = runs_[run];
+  a.kill = std::max(a.kill, scope);
+  for (std::uint32_t i = 0; i < task_count(a); ++i)
+    if (task_runs_[a.tasks + i].phase != TaskPhase::dead && specs_[a.spec].roles[i].hook != Hook::poststop)
+      mark(a.tasks + i, why, now);
+}
+
+void Clients::fail_all(std::uint32_t run, TaskEvent why, std::int64_t now) {
+  const AllocRun& a = runs_[run];
+  for (std::uint32_t i = 0; i < task_count(a); ++i)
+    if (task_runs_[a.tasks + i].phase != TaskPhase::dead) die(a.tasks + i, true, why, now);
+  settle(run, now);
+}
+
+/// Whether the end of one task ends the others (R-CTRL-1515). Poststop tasks neither give nor feel a reason.
+bool Clients::find_reason_to_kill(std::uint32_t run, std::int64_t now) {
+  const AllocRun& a = runs_[run];
+  bool failed = false, leader_dead = false, others = false, sidecars = false;
+  for (std::uint32_t i = 0; i < task_count(a); ++i) {
+    const TaskRole role = specs_[a.spec].roles[i];
+    if (role.hook == Hook::poststop) continue;
+    if (task_runs_[a.tasks + i].phase != TaskPhase::dead) {
+      (role.sidecar ? sidecars : others) = true;
+    } else {
+      failed |= statuses_[a.tasks + i].failed;
+      leader_dead |= role.leader;
+    }
+  }
+  if (!others && !sidecars) return false;
+  if (failed)
+    order_kill(run, KillScope::tasks, TaskEvent::sibling_failed, now);
+  else if (leader_dead)
+    order_kill(run, KillScope::tasks, TaskEvent::leader_dead, now);
+  else if (!others)
+    order_kill(run, KillScope::tasks, TaskEvent::main_tasks_dead, now);
+  else
+    return false;
+  return true;
+}
+
+/// After any change of its tasks: kills and starts what follows from it, then the status, health and report.
+void Clients::settle(std::uint32_t run, std::int64_t now) {
+  AllocRun& a = runs_[run];
+  const auto count = static_cast<std::uint32_t>(task_count(a));
+  for (bool again = true; again;) {
+    again = a.kill == KillScope::none && find_reason_to_kill(run, now);
+    if (a.kill != KillScope::none) again |= kill_step(run, now);
+    for (std::uint32_t i = 0; i < count && a.phase == Phase::running; ++i) {
+      if (task_runs_[a.tasks + i].phase != TaskPhase::idle || !stage_is_open(a, i)) continue;
+      start_task(a.tasks + i, now);
+      again = true;
+    }
+  }
+  bool all_dead = true;
+  for (std::uint32_t i = 0; i < count; ++i) all_dead &= task_runs_[a.tasks + i].phase == TaskPhase::dead;
+  a.status = a.has_forced && all_dead ? a.forced : alloc_status(statuses(a));
+  observe(run, now);
+  if (a.status.status == tables::Client::failed && a.deployment != tables::kNoRow && !a.health_known)
+    a.health = Health::unhealthy, a.health_at = kNoTime, a.health_known = true;  // R-CTRL-1518
+  const bool ends = a.terminal_at == kNoTime && tables::client_terminal(a.status.status);
+  if (ends) a.terminal_at = now;
+  touch(run, now);
+  if (ends) resolve(a.alloc, a.client, true, now);
+  if (all_dead) finish(run);  // may free the row
+}
+
+/// Its tasks are dead: only its report is left.
+void Clients::finish(std::uint32_t run) {
+  AllocRun& a = runs_[run];
+  ClientRow& c = clients_[a.client];
+  if (a.phase == Phase::blocked) --c.blocked, unwait(run);
+  a.phase = Phase::done;
+  forget_timers(run);
+  if (std::exchange(a.counts_stop_after, false)) {
+    count_stop_after(c);
+    if (c.stop_after_ns == 0) timers_.cancel(c.stop_after);
+  }
+  release_if_over(run);
+}
+
+void Clients::on_max_run(std::uint32_t run, std::int64_t now) {  // R-CTRL-1519
+  AllocRun& a = runs_[run];
+  if (a.terminal_at == kNoTime)
+    a.has_forced = true, a.forced = {tables::Client::complete, Description::max_run_exceeded};
+  kill(run, KillScope::all, TaskEvent::max_run_exceeded, now);
+}
+
+// --- waiting for upstream allocations (R-CTRL-1510) ---
+
+void Clients::wait_for(std::uint32_t run, AllocRow upstream) {
+  std::uint32_t row = static_cast<std::uint32_t>(wait_rows_.size());
+  if (free_waits_.empty())
+    wait_rows_.emplace_back();
+  else
+    row = free_waits_.back(), free_waits_.pop_back();
+  const auto [head, is_new] = waits_.try_emplace(upstream, kNo);
+  wait_rows_[row] = {upstream, run, head->second, runs_[run].waits};
+  head.value() = row;
+  runs_[run].waits = row;
+  ++runs_[run].waits_left;
+}
+
+/// Takes one wait out of both of its lists.
+void Clients::end_wait(std::uint32_t row) {
+  const Wait wait = wait_rows_[row];
+  const auto head = waits_.find(wait.upstream);
+  std::uint32_t* link = &head.value();
+  while (*link != row) link = &wait_rows_[*link].next_of_upstream;
+  *link = wait.next_of_upstream;
+  if (head.value() == kNo) waits_.erase(head);
+  link = &runs_[wait.run].waits;
+  while (*link != row) link = &wait_rows_[*link].next_of_run;
+  *link = wait.next_of_run;
+  --runs_[wait.run].waits_left;
+  wait_rows_[row] = {};
+  free_waits_.push_back(row);
+}
+
+void Clients::unwait(std::uint32_t run) {
+  while (runs_[run].waits != kNo) end_wait(runs_[run].waits);
+}
+
+/// `upstream` of the client `holder` is over: for those that wait for it there (`local`), or everywhere else.
+void Clients::resolve(AllocRow upstream, NodeRow holder, bool local, std::int64_t now) {
+  while (true) {
+    const auto head = waits_.find(upstream);
+    if (head == waits_.end()) return;
+    std::uint32_t row = head->second;
+    while (row != kNo && (runs_[wait_rows_[row].run].client == holder) != local) row = wait_rows_[row].next_of_upstream;
+    if (row == kNo) return;
+    const std::uint32_t run = wait_rows_[row].run;
+    end_wait(row);
+    const AllocRun& a = runs_[run];
+    const ClientRow& c = clients_[a.client];
+    if (a.waits_left == 0 && c.up && (local || c.listening)) begin(run, now);
+  }
+}
+
+void Clients::upstream_changed(const Upstream& up, std::int64_t now) {
+  if (!up.gone && !tables::client_terminal(up.status) && up.status != tables::Client::unknown) return;
+  const auto here = by_alloc_.find(up.alloc);
+  resolve(up.alloc, here == by_alloc_.end() ? kNo : runs_[here->second].client, false, now);
+}
+
+// --- health (R-CTRL-1570 to 1576) ---
+
+void Clients::watch(std::uint32_t run, std::int64_t now) {
+  AllocRun& a = runs_[run];
+  end_watch(run);
+  if (a.phase != Phase::running || a.server_terminal || a.gone || a.health_known || a.terminal_at != kNoTime) return;
+  const GroupSpec& spec = specs_[a.spec];
+  const bool deployed = a.deployment != tables::kNoRow;
+  if (!(deployed ? spec.watched_in_deployment : spec.watched)) return;
+  a.health_row = static_cast<std::uint32_t>(health_.size());
+  if (free_health_.empty())
+    health_.emplace_back();
+  else
+    a.health_row = free_health_.back(), free_health_.pop_back();
+  HealthRow& row = health_[a.health_row];
+  row = {HealthTracker(deployed ? spec.deployment : spec.migration, now), kNoTimer};
+  if (a.checks == CheckOutcome::never) row.tracker.fail_checks();
+  observe(run, now);
+}
+
+void Clients::end_watch(std::uint32_t run) {
+  AllocRun& a = runs_[run];
+  if (a.health_row == kNo) return;
+  timers_.cancel(health_[a.health_row].timer);
+  free_health_.push_back(a.health_row);
+  a.health_row = kNo;
+}
+
+/// Shows the watcher the tasks as they are now.
+void Clients::observe(std::uint32_t run, std::int64_t now) {
+  AllocRun& a = runs_[run];
+  if (a.health_row == kNo) return;
+  HealthRow& row = health_[a.health_row];
+  const Health health = row.tracker.observe(statuses(a), specs_[a.spec].roles,
+                                            a.status.status == tables::Client::failed, a.server_terminal, now);
+  if (health != Health::unknown) return conclude_health(run, health);
+  if (const std::int64_t next = row.tracker.next_deadline(); next != kNever)
+    arm(row.timer, next, kHealth, run);
+  else
+    timers_.cancel(row.timer);
+}
+
+void Clients::on_health(std::uint32_t run, std::int64_t now) {
+  HealthRow& row = health_[runs_[run].health_row];
+  const Health health = row.tracker.advance(now);
+  if (health == Health::unknown) {
+    if (const std::int64_t next = row.tracker.next_deadline(); next != kNever) arm(row.timer, next, kHealth, run);
+    return;
+  }
+  conclude_health(run, health);
+  touch(run, now);
+}
+
+void Clients::conclude_health(std::uint32_t run, Health health) {
+  AllocRun& a = runs_[run];
+  if (health != Health::stopped) {  // R-CTRL-1576
+    a.health = a.checks == CheckOutcome::unhealthy ? Health::unhealthy : health;
+    a.health_at = health_[a.health_row].tracker.decided_at();
+    a.health_known = true;
+  }
+  end_watch(run);
+}
+
+}  // namespace berth::client

@@ -1,0 +1,40 @@
+// GroupSpec: what a client reads of a task group, in numbers; one per job version and group that runs anywhere.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/health.h"
+#include "client/restart.h"
+#include "model/job.h"
+
+namespace berth::client {
+
+struct TaskSpec {
+  RestartPolicy restart;
+  std::int64_t kill_timeout_ns = 0, shutdown_delay_ns = 0;
+  bool restart_on_success = false;  ///< R-CTRL-1521
+  bool remote = false;              ///< of a remote driver (R-SEED-11)
+};
+
+struct GroupSpec {
+  JobType type = JobType::service;
+  std::vector<TaskSpec> tasks;
+  std::vector<TaskRole> roles;         ///< by task
+  std::int64_t max_run_ns = 0;         ///< 0: no limit; only batch and sysbatch jobs have one (R-CTRL-1519)
+  std::int64_t stop_after_ns = 0;      ///< disconnect.stop_on_client_after; 0: none
+  bool watched = false;                ///< health of allocations without a deployment (R-CTRL-1570)
+  bool watched_in_deployment = false;  ///< of those with one
+  HealthPolicy migration, deployment;  ///< R-CTRL-1571
+  std::uint32_t holders = 0;           ///< allocations that run by it
+};
+
+struct GroupSpecOptions {
+  std::int64_t kill_timeout_max_ns = 30 * base::kSecond;  ///< R-CTRL-1516
+  std::vector<std::string> remote_drivers;                ///< R-SEED-11
+};
+
+/// Fills `out` from a job in registered form. Takes memory only where `out` has too little.
+void read_group(const model::Job& job, const model::TaskGroup& group, const GroupSpecOptions& options, GroupSpec& out);
+
+}  // namespace berth::client

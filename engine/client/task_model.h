@@ -1,0 +1,65 @@
+// What tasks do when they run: the part of a simulation that no scheduler decides (R-CTRL-E18, 1704, 1710, 1711).
+#pragma once
+
+#include "client/group_spec.h"
+#include "client/health.h"
+
+namespace berth::client {
+
+/// Which start of which task. `name_index` and `run` do not depend on generated identifiers (R-CTRL-1711).
+struct TaskStart {
+  tables::AllocRow alloc = 0;
+  tables::JobRow job = 0;
+  std::uint32_t group = 0, task = 0;  ///< positions in the job and in the group
+  std::uint32_t name_index = 0;       ///< the number in `job.group[i]`
+  std::uint32_t run = 0;              ///< 0 for the first start of this task
+  JobType type = JobType::service;
+};
+
+enum class StartError : std::uint8_t { none, recoverable, fatal };
+enum class CheckOutcome : std::uint8_t {
+  automatic,  ///< healthy by the rules: every check passes
+  never,      ///< some check fails for ever: unhealthy at the deadline
+  unhealthy,  ///< found unhealthy when it would have been found healthy
+};
+
+inline constexpr std::int64_t kEndless = kNever;
+
+struct Outcome {
+  std::int64_t start_delay_ns = 0;  ///< from the decision to start until the task runs, or fails to start
+  std::int64_t run_ns = kEndless;   ///< until it exits by itself
+  std::int64_t kill_ns = 0;         ///< from the kill signal until it ends; the kill timeout ends it at the latest
+  std::int32_t exit_code = 0;
+  StartError start_error = StartError::none;
+  CheckOutcome checks = CheckOutcome::automatic;
+  bool recovered = true;  ///< a restarted client, or a new one of a remote task, finds it again (R-CTRL-E4, R-SEED-21)
+};
+
+enum class AllocFailure : std::uint8_t {
+  none,
+  not_added,     ///< no runner can be built (R-CTRL-1505)
+  setup,         ///< R-CTRL-1512
+  not_restored,  ///< fails when its client restarts (R-CTRL-1566)
+};
+
+/// Plain functions with a context of their own. Answers must depend on their arguments only.
+struct TaskModel {
+  const void* context = nullptr;
+  Outcome (*outcome)(const void* context, const TaskStart& start) = nullptr;
+  AllocFailure (*alloc_failure)(const void* context, const TaskStart& first) = nullptr;  ///< may be null: none fails
+};
+
+/// A model from a seed: every answer is drawn from (seed, allocation's name, task, run), so it does not matter in which
+/// order clients ask.
+struct SeededModel {
+  std::uint64_t seed = 0;
+  std::int64_t start_delay_ns = 0, kill_ns = 0;
+  std::int64_t batch_run_ns = 60 * base::kSecond;  ///< mean of an exponential; service and system tasks are endless
+  double failure_probability = 0;                  ///< a batch run ends with exit code 1
+  double crash_probability = 0;                    ///< a service run does, after an exponential time of batch_run_ns
+  double start_failure_probability = 0;            ///< recoverable
+  double loss_probability = 0;                     ///< is not recovered after a restart of the client
+  [[nodiscard]] TaskModel model() const;           ///< lives as long as this
+};
+
+}  // namespace berth::client

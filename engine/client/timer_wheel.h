@@ -1,0 +1,173 @@
+// TimerWheel: all timers of all clients in one queue, ordered by time; timers of one time fire in the order in which
+// they were set.
+//
+// Time is read as eleven digits of six bits. A timer lies in the slot of the highest digit in which it differs from
+// `base_`, the time of the last timer that fired; the lowest level that holds anything therefore holds the earliest
+// timer. Popping moves `base_` there and hands the timers of that one slot down, each by at least one level, so
+// setting, cancelling and firing cost a constant however many timers there are: a timer 10 s ahead moves five times at
+// most.
+//
+//   column      bytes  what
+//   nodes          24  time, links of the slot's list, subject, kind, place; free ones are chained
+//   slots     11 x 64  head, tail and earliest time of a list
+// Memory is that of the largest number of timers there ever was at once. Threads: one.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/assert.h"
+
+namespace berth::client {
+
+using TimerId = std::uint32_t;
+inline constexpr TimerId kNoTimer = ~0u;
+
+class TimerWheel {
+ public:
+  static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+  struct Fired {
+    std::int64_t at = 0;
+    std::uint32_t subject = 0;
+    std::uint8_t kind = 0;
+  };
+
+  /// `at` is not negative and not before the last timer that fired.
+  TimerId set(std::int64_t at, std::uint8_t kind, std::uint32_t subject) {
+    BERTH_ASSERT(at >= base_ && at != kNone);
+    TimerId id = free_;
+    if (id == kNoTimer) {
+      id = static_cast<TimerId>(nodes_.size());
+      nodes_.emplace_back();
+    } else {
+      free_ = nodes_[id].next;
+    }
+    nodes_[id].at = at, nodes_[id].kind = kind, nodes_[id].subject = subject;
+    link(id);
+    ++size_;
+    return id;
+  }
+
+  /// Takes the timer back and forgets its number; kNoTimer is none.
+  void cancel(TimerId& id) {
+    if (id == kNoTimer) return;
+    unlink(id);
+    release(id);
+    id = kNoTimer;
+  }
+
+  /// Time of the earliest timer, or kNone.
+  [[nodiscard]] std::int64_t next() {
+    for (std::size_t level = 0; level < kLevels; ++level) {
+      if (occupied_[level] == 0) continue;
+      Slot& slot = slots_[level][static_cast<std::size_t>(std::countr_zero(occupied_[level]))];
+      if (slot.earliest == kNone) {  // the earliest one was cancelled
+        for (TimerId id = slot.head; id != kNoTimer; id = nodes_[id].next)
+          slot.earliest = std::min(slot.earliest, nodes_[id].at);
+      }
+      return slot.earliest;
+    }
+    return kNone;
+  }
+
+  /// Takes the earliest timer if it is due at `now`.
+  bool pop(std::int64_t now, Fired& out) {
+    const std::int64_t at = next();
+    if (at > now) return false;
+    if (at != base_) hand_down(at);
+    const TimerId id = slots_[0][digit(at, 0)].head;
+    BERTH_ASSERT(id != kNoTimer && nodes_[id].at == at);
+    out = {at, nodes_[id].subject, nodes_[id].kind};
+    unlink(id);
+    release(id);
+    return true;
+  }
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t capacity() const { return nodes_.size(); }
+
+ private:
+  static constexpr std::size_t kLevels = 11, kSlots = 64, kBits = 6;
+  struct Node {
+    std::int64_t at = 0;
+    TimerId next = kNoTimer, prev = kNoTimer;
+    std::uint32_t subject = 0;
+    std::uint8_t kind = 0, level = 0, slot = 0;
+  };
+  static_assert(sizeof(Node) == 24);
+  struct Slot {
+    std::int64_t earliest = kNone;  // kNone in a list that is not empty: to be looked up
+    TimerId head = kNoTimer, tail = kNoTimer;
+  };
+
+  static std::size_t digit(std::int64_t at, std::size_t level) {
+    return static_cast<std::size_t>(at >> (kBits * level)) & (kSlots - 1);
+  }
+
+  void link(TimerId id) {
+    Node& node = nodes_[id];
+    const auto differing = static_cast<std::uint64_t>(node.at ^ base_);
+    const std::size_t level = differing == 0 ? 0 : static_cast<std::size_t>(63 - std::countl_zero(differing)) / kBits;
+    const std::size_t at = digit(node.at, level);
+    Slot& slot = slots_[level][at];
+    node.level = static_cast<std::uint8_t>(level), node.slot = static_cast<std::uint8_t>(at);
+    node.next = kNoTimer, node.prev = slot.tail;
+    if (slot.tail == kNoTimer) {
+      slot.head = id, slot.earliest = node.at;
+      occupied_[level] |= std::uint64_t{1} << at;
+    } else {
+      nodes_[slot.tail].next = id;
+      if (slot.earliest != kNone) slot.earliest = std::min(slot.earliest, node.at);
+    }
+    slot.tail = id;
+  }
+
+  void unlink(TimerId id) {
+    const Node& node = nodes_[id];
+    Slot& slot = slots_[node.level][node.slot];
+    (node.prev == kNoTimer ? slot.head : nodes_[node.prev].next) = node.next;
+    (node.next == kNoTimer ? slot.tail : nodes_[node.next].prev) = node.prev;
+    if (slot.head == kNoTimer) {
+      slot.earliest = kNone;
+      occupied_[node.level] &= ~(std::uint64_t{1} << node.slot);
+    } else if (node.level > 0 && slot.earliest == node.at) {
+      slot.earliest = kNone;
+    }
+  }
+
+  void release(TimerId id) {
+    nodes_[id].next = free_;
+    free_ = id;
+    --size_;
+  }
+
+  /// Moves `base_` to the earliest timer and that timer's slot to lower levels, in the order of the list.
+  void hand_down(std::int64_t at) {
+    std::size_t level = 0;
+    while (occupied_[level] == 0) ++level;
+    base_ = at;
+    if (level == 0) return;
+    const std::size_t from = digit(at, level);
+    TimerId id = slots_[level][from].head;
+    slots_[level][from] = {};
+    occupied_[level] &= ~(std::uint64_t{1} << from);
+    while (id != kNoTimer) {
+      const TimerId next = nodes_[id].next;
+      link(id);
+      id = next;
+    }
+  }
+
+  std::vector<Node> nodes_;
+  std::array<std::array<Slot, kSlots>, kLevels> slots_{};
+  std::array<std::uint64_t, kLevels> occupied_{};
+  TimerId free_ = kNoTimer;
+  std::int64_t base_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace berth::client
