@@ -1,0 +1,169 @@
+#include "client/server_tables.h"
+
+#include <charconv>
+
+namespace berth::client {
+
+using tables::AllocLinks;
+using tables::AllocRow;
+using tables::kNoRow;
+using tables::NodeRow;
+using tables::Snapshot;
+
+namespace {
+
+/// Appends the 16 hex digits of `value`.
+void write_hex(std::uint64_t value, std::string& out) {
+  for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[value >> shift & 15];
+}
+
+std::uint32_t group_index(const tables::CompiledJob& job, tables::Symbol name) {
+  for (std::uint32_t i = 0; i < job.groups.size(); ++i)
+    if (job.groups[i].name == name) return i;
+  return kNoRow;
+}
+
+/// The allocations that it has to wait for (R-CTRL-1510): what it replaces, and what it preempted on its node.
+void read_upstream(tables::StateStore& store, AllocRow row, const model::Allocation* object, ServerAllocs& out) {
+  const Snapshot& state = store.current();
+  const auto add = [&](AllocRow up) {
+    if (up == kNoRow || !state.allocs.exists(up))
+      out.upstream.push_back({up, tables::Client::pending, true});
+    else
+      out.upstream.push_back({up, state.allocs.client[up], false});
+  };
+  if (object == nullptr) {
+    if (const AllocRow previous = state.allocs.links[row].previous; previous != kNoRow) add(previous);
+  } else if (!object->previous_allocation.empty()) {
+    add(store.find_alloc(object->previous_allocation));
+  }
+  const NodeRow node = state.allocs.node[row];
+  for (AllocRow up = state.nodes.use[node].alloc_head; up != kNoRow; up = state.allocs.next_on_node[up]) {
+    const model::Allocation* victim = state.allocs.cold[up].get();
+    const AllocRow by = victim == nullptr                         ? state.allocs.links[up].preempted_by
+                        : victim->preempted_by_allocation.empty() ? kNoRow
+                                                                  : store.find_alloc(victim->preempted_by_allocation);
+    if (by == row) add(up);
+  }
+}
+
+void read_object(tables::StateStore& store, const model::Allocation& object, const model::TaskGroup& group,
+                 ServerAlloc& s, ServerAllocs& out) {
+  s.alloc_modify_index = object.alloc_modify_index;
+  s.create_time = object.create_time;
+  s.migrate = object.desired_transition.migrate.value_or(false);
+  s.no_shutdown_delay = object.desired_transition.no_shutdown_delay.value_or(false);
+  s.has_health = object.deployment_status && object.deployment_status->healthy;
+  s.deployment = object.deployment_id.empty() ? kNoRow : store.find_deployment(object.deployment_id);
+  const auto handle_of = [&](const model::Task& task) {
+    const auto state = object.task_states.find(task.name);
+    if (state == object.task_states.end() || !state->second) return Handle{};
+    return parse_handle(state->second->task_handle).value_or(Handle{});
+  };
+  s.handles_begin = static_cast<std::uint32_t>(out.handles.size());
+  bool any = false;
+  for (const model::Task& task : group.tasks) {
+    out.handles.push_back(handle_of(task));
+    any |= out.handles.back().work != 0;
+  }
+  if (any)
+    s.handles_count = static_cast<std::uint32_t>(group.tasks.size());
+  else
+    out.handles.resize(s.handles_begin);
+}
+
+}  // namespace
+
+void read_alloc(tables::StateStore& store, AllocRow row, ServerAllocs& out) {
+  const Snapshot& state = store.current();
+  if (!state.allocs.exists(row)) return out.removed.push_back(row);
+  const tables::JobRow job = state.allocs.job[row];
+  if (job == kNoRow) return;
+  const tables::CompiledJob& compiled = *state.jobs.versions[job];
+  ServerAlloc s;
+  s.alloc = row, s.job = job, s.spec = compiled.spec.get();
+  s.group = group_index(compiled, state.allocs.group[row]);
+  if (s.group == kNoRow) return;
+  s.name_index = state.allocs.name_index[row];
+  s.desired = state.allocs.desired[row];
+  s.client = state.allocs.client[row];
+  const model::Allocation* object = state.allocs.cold[row].get();
+  if (object != nullptr) {
+    read_object(store, *object, s.spec->task_groups[s.group], s, out);
+  } else {
+    const AllocLinks& links = state.allocs.links[row];
+    // A plain row has one index for all its changes: a client may look at it once more than it had to.
+    s.alloc_modify_index = state.allocs.modify_index[row];
+    s.has_health = (links.health & (AllocLinks::kHealthy | AllocLinks::kUnhealthy)) != 0;
+    s.deployment = links.deployment;
+  }
+  s.upstream_begin = static_cast<std::uint32_t>(out.upstream.size());
+  if (s.client == tables::Client::pending && !s.terminal()) read_upstream(store, row, object, out);
+  s.upstream_count = static_cast<std::uint32_t>(out.upstream.size()) - s.upstream_begin;
+  out.allocs.push_back(s);
+}
+
+void read_node(tables::StateStore& store, NodeRow node, ServerAllocs& out) {
+  const Snapshot& state = store.current();
+  out.complete = true;
+  for (const AllocRow head : {state.nodes.use[node].alloc_head, state.nodes.use[node].ended_head})
+    for (AllocRow row = head; row != kNoRow; row = state.allocs.next_on_node[row]) read_alloc(store, row, out);
+}
+
+model::Allocation to_update(const Snapshot& state, NodeRow node, const AllocReport& report, const Outbox& out) {
+  model::Allocation update;
+  update.id = base::to_text(state.allocs.id[report.alloc]);
+  update.node_id = base::to_text(state.nodes.id(node));
+  update.client_status = tables::to_text(report.status.status);
+  update.client_description = to_text(report.status.description);
+  if (report.health != Health::unknown) {
+    update.deployment_status.emplace();
+    update.deployment_status->healthy = report.health == Health::healthy;
+    update.deployment_status->timestamp = base::Time{report.health_at};
+  }
+  const tables::CompiledJob& job = *state.jobs.versions[state.allocs.job[report.alloc]];
+  const model::TaskGroup& group = job.spec->task_groups[group_index(job, state.allocs.group[report.alloc])];
+  for (std::uint32_t i = 0; i < report.tasks_count && i < group.tasks.size(); ++i) {
+    const TaskStatus& status = out.tasks[report.tasks_begin + i];
+    model::TaskState& task = update.task_states[group.tasks[i].name].emplace();
+    task.state = status.state == TaskState::running ? "running" : status.state == TaskState::dead ? "dead" : "pending";
+    task.failed = status.failed, task.restarts = status.restarts;
+    task.started_at.ns = status.started_at, task.finished_at.ns = status.finished_at;
+    task.last_restart.ns = status.last_restart;
+    if (status.event != TaskEvent::none) {
+      json::Value event;
+      event.set("Type", to_text(status.event)), event.set("Time", status.event_at);
+      task.events = json::Value::array();
+      task.events.push(event);
+    }
+    if (const Handle& handle = out.handles[report.tasks_begin + i]; handle.work != 0)
+      task.task_handle = to_json(handle);
+  }
+  return update;
+}
+
+json::Value to_json(const Handle& handle) {
+  std::string state;
+  write_hex(handle.work, state);
+  write_hex(static_cast<std::uint64_t>(handle.exit_at), state);
+  std::string code;
+  write_hex(static_cast<std::uint32_t>(handle.exit_code), code);
+  state.append(code, 8);
+  json::Value out;
+  out.set("Version", 1), out.set("DriverState", state);
+  return out;
+}
+
+std::optional<Handle> parse_handle(const json::Value& handle) {
+  const std::string& text = handle["DriverState"].as_string();
+  std::uint64_t parts[3];
+  if (text.size() != 40) return std::nullopt;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const char* end = text.data() + std::min<std::size_t>(16 * i + 16, 40);
+    const auto read = std::from_chars(text.data() + 16 * i, end, parts[i], 16);
+    if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  }
+  return Handle{parts[0], static_cast<std::int64_t>(parts[1]), static_cast<std::int32_t>(parts[2])};
+}
+
+}  // namespace berth::client
