@@ -7,10 +7,30 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "model/options.h"
 
 namespace berth::cli {
 
 namespace fs = std::filesystem;
+
+void add_decision_options(CLI::App& command, std::vector<std::string>& options, const std::string& about) {
+  command.add_option("--option", options,
+                     about +
+                         "NAME=VALUE: compat=fixed decides without Nomad's quirks, quirk.NAME=off without one of them, "
+                         "others as earlier versions did (--list-options); may be repeated, the later one counts");
+  const auto list = [] {
+    fmt::print(
+        "options, their values (the default first) and rules\n  compat   nomad or fixed\n    all quirks on, or off\n");
+    for (const model::OptionInfo& option : model::option_infos())
+      fmt::print("  {}   {}   {}\n    {}\n", option.name, option.values, option.rules, option.text);
+    fmt::print("\nNomad's quirks, each `on` or `off`, and their rules\n");
+    for (const model::QuirkInfo& quirk : model::kQuirks)
+      fmt::print("  quirk.{}   {}\n    on: {}\n    off: {}\n", quirk.name, quirk.rules, quirk.nomad, quirk.off);
+    throw CLI::Success();
+  };
+  command.add_flag_callback("--list-options", list, "names, values and rules of the options and quirks")
+      ->trigger_on_parse();
+}
 
 int report_error(const InputError& error, int exit_code) {
   fmt::print(stderr, "{}\n", error.line());

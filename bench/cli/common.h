@@ -7,9 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "berth/result.h"
 
 namespace berth::cli {
+
+/// `--option NAME=VALUE`, kept in `options`, with `about` before what all commands say of it; and `--list-options`,
+/// which prints the options and quirks and ends the program.
+void add_decision_options(CLI::App& command, std::vector<std::string>& options, const std::string& about = "");
 
 /// Prints the error as one line on standard error and returns `exit_code`.
 int report_error(const InputError& error, int exit_code);

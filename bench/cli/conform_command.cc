@@ -66,9 +66,7 @@ void add_conform(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 1'000'000'000))
       ->needs(seed);
   command->add_option("--steps", arguments->steps, "events in a life")->check(CLI::Range(1, 100'000))->needs(seed);
-  command->add_option(
-      "--option", arguments->options,
-      "with --seed: NAME=VALUE of an option other than Nomad's (engine/model/options.h); may be repeated");
+  add_decision_options(*command, arguments->options, "with --seed: ");
   command->add_option("--step", arguments->step, "only vectors of this step of the specification: 1e, 2b, 3 or 4")
       ->excludes(seed);
   command->add_option("--name", arguments->run.name, "only vectors whose name contains this text")->excludes(seed);

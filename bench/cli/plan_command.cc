@@ -292,8 +292,7 @@ void add_plan(CLI::App& app, int& exit_code) {
                    "say of the first N groups that do not fit what is missing and what would do; 0: of none")
       ->capture_default_str();
   command->add_option("--explain", arguments->explain, "also show scores and reasons of this node (name or ID)");
-  command->add_option("--option", arguments->options,
-                      "NAME=VALUE of an option for earlier behaviour (engine/model/options.h); may be repeated");
+  add_decision_options(*command, arguments->options);
   command->add_flag("--verbose", arguments->verbose, "expand what is added and deleted");
   command->add_flag("--no-diff", arguments->no_diff, "leave out the difference");
   command->add_flag("--json", arguments->json, "the answer of Nomad's plan endpoint, with berth's part under Berth");

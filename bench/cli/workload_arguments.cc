@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/build_info.h"
+#include "cli/common.h"
 #include "model/options.h"
 #include "sim/datasets.h"
 #include "sim/fit_strategy.h"
@@ -23,9 +24,7 @@ void WorkloadArguments::add_to(CLI::App& command) {
   command.add_option("--strategy", strategy,
                      "score the fit of nodes by this ranking strategy, name or name:key=value (berth compare "
                      "--list-strategies), and all else as Nomad; nomad: the fit as well");
-  command.add_option("--option", options,
-                     "NAME=VALUE: compat=fixed decides without Nomad's quirks, others as earlier versions did "
-                     "(engine/model/options.h); may be repeated");
+  add_decision_options(command, options);
   command.add_option("--isa", isa, "take this instruction set path (berth --version lists them), not the best");
 }
 
@@ -56,8 +55,7 @@ Result<sim::Workload> WorkloadArguments::read(const std::string& command) const 
   if (!strategy.empty()) out->strategy = strategy;
   for (const std::string& assignment : options)
     if (auto done = model::set_option(out->options, assignment); !done)
-      return tl::unexpected(
-          InputError{command, "--option", done.error(), "engine/model/options.h lists names and values"});
+      return tl::unexpected(InputError{command, "--option", done.error(), "see --list-options"});
   if (!commits.empty()) out->commits = commits == "free" ? sim::CommitOrder::free : sim::CommitOrder::deterministic;
   return out;
 }

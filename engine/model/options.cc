@@ -1,8 +1,10 @@
 #include "model/options.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "base/edit_distance.h"
 #include "base/text.h"
 
 namespace berth::model {
@@ -25,63 +27,105 @@ bool set_number(std::int64_t& option, std::string_view value, std::int64_t least
   return true;
 }
 
-const char* text(bool value) { return value ? "true" : "false"; }
+template <bool Options::*kMember>
+bool set_bool(Options& o, std::string_view value) {
+  return set_word(o.*kMember, value, "false", "true");
+}
+
+template <bool Options::*kMember>
+std::string get_bool(const Options& o) {
+  return o.*kMember ? "true" : "false";
+}
+
+constexpr auto kOptions = std::to_array<OptionInfo>({
+    {"remote_tasks", "false or true", "R-SEED-10 to 18",
+     "handles of remote tasks go with lost and migrating allocations", set_bool<&Options::remote_tasks>,
+     get_bool<&Options::remote_tasks>},
+    {"system_rolling_update", "none or stagger", "R-SEED-30 to 39",
+     "stagger: system jobs are updated max_parallel at a time, a follow-up evaluation later each",
+     [](Options& o, std::string_view value) { return set_word(o.staggered_system_updates, value, "none", "stagger"); },
+     [](const Options& o) { return std::string(o.staggered_system_updates ? "stagger" : "none"); }},
+    {"strict_ready_updates", "false or true", "R-SEED-50 to 53", "true: reports from ready nodes only",
+     set_bool<&Options::strict_ready_updates>, get_bool<&Options::strict_ready_updates>},
+    {"disconnect_support", "true or false", "R-SEED-60 to 63", "false: what is on a disconnected node is lost",
+     set_bool<&Options::disconnect_support>, get_bool<&Options::disconnect_support>},
+    {"legacy_disconnect_fields", "false or true", "R-SEED-70 to 73",
+     "true: the group fields of older job files move into the disconnect block",
+     set_bool<&Options::legacy_disconnect_fields>, get_bool<&Options::legacy_disconnect_fields>},
+    {"keep_stop_description", "false or true", "R-SEED-75, R-SEED-76",
+     "true: the stop of a rescheduled allocation keeps its description", set_bool<&Options::keep_stop_description>,
+     get_bool<&Options::keep_stop_description>},
+    {"preemption_min_delta", "a number from 0 to 1000000", "R-SEED-80, R-SEED-81",
+     "by how much a priority must be lower to be evicted (10)",
+     [](Options& o, std::string_view value) { return set_number(o.preemption_min_delta, value, 0, 1'000'000); },
+     [](const Options& o) { return std::to_string(o.preemption_min_delta); }},
+    {"system_reporting", "today or seed", "R-SEED-85 to 87", "what evaluations of system jobs report of failures",
+     [](Options& o, std::string_view value) { return set_word(o.seed_system_reporting, value, "today", "seed"); },
+     [](const Options& o) { return std::string(o.seed_system_reporting ? "seed" : "today"); }},
+    {"plan_id_length", "a number from 1 to 36", "R-SEED-90", "letters of an allocation's ID in the text of a plan (36)",
+     [](Options& o, std::string_view value) { return set_number(o.plan_id_length, value, 1, kIdLengthMax); },
+     [](const Options& o) { return std::to_string(o.plan_id_length); }},
+});
+
+constexpr std::string_view kQuirkPrefix = "quirk.";
+
+/// "option 'X' is unknown", and the valid name that comes closest to it.
+std::string unknown_option(std::string_view name) {
+  std::vector<std::string> valid = {"compat"};
+  for (const OptionInfo& option : kOptions) valid.emplace_back(option.name);
+  for (const QuirkInfo& quirk : kQuirks) valid.push_back(std::string(kQuirkPrefix) + std::string(quirk.name));
+  const std::string said(name.substr(0, 64));
+  const auto nearest = std::min_element(valid.begin(), valid.end(), [&](const std::string& a, const std::string& b) {
+    return base::edit_distance(said, a) < base::edit_distance(said, b);
+  });
+  return "option '" + base::shown(name) + "' is unknown; did you mean '" + *nearest + "'?";
+}
 
 }  // namespace
+
+std::span<const OptionInfo> option_infos() { return kOptions; }
 
 Result<void, std::string> set_option(Options& o, std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos)
     return tl::unexpected("option '" + base::shown(assignment) + "': write NAME=VALUE");
   const std::string_view name = assignment.substr(0, equals), value = assignment.substr(equals + 1);
-  const auto checked = [&](bool ok, const char* values) -> Result<void, std::string> {
+  const auto checked = [&](bool ok, std::string_view values) -> Result<void, std::string> {
     if (ok) return {};
-    return tl::unexpected("option " + std::string(name) + ": '" + base::shown(value) + "' is not " + values);
+    return tl::unexpected("option " + std::string(name) + ": '" + base::shown(value) + "' is not " +
+                          std::string(values));
   };
-  static constexpr const char* kBool = "true or false";
   if (name == "compat") {
-    bool fixed = o.compat == Compat::fixed;
-    const bool ok = set_word(fixed, value, "nomad", "fixed");
-    o.compat = fixed ? Compat::fixed : Compat::nomad;
+    bool all = false;
+    const bool ok = set_word(all, value, "fixed", "nomad");
+    if (ok) o.quirks = all ? Quirks() : Quirks::none(), o.compat = all ? Compat::nomad : Compat::fixed;
     return checked(ok, "nomad or fixed");
   }
-  if (name == "remote_tasks") return checked(set_word(o.remote_tasks, value, "false", "true"), kBool);
+  if (name.starts_with(kQuirkPrefix))
+    for (const QuirkInfo& quirk : kQuirks)
+      if (quirk.name == name.substr(kQuirkPrefix.size()))
+        return checked(set_word(o.quirks.*quirk.member, value, "off", "on"), "on or off");
   // R-SEED-11 is read by clients alone (R-SEED-13, 19 to 21), and berth runs none.
   if (name == "remote_task_drivers")
     return tl::unexpected(std::string(
         "option remote_task_drivers is for clients, which berth does not run; leave it out: remote_tasks=true alone "
         "decides what becomes of handles"));
-  if (name == "system_rolling_update")
-    return checked(set_word(o.staggered_system_updates, value, "none", "stagger"), "none or stagger");
-  if (name == "strict_ready_updates") return checked(set_word(o.strict_ready_updates, value, "false", "true"), kBool);
-  if (name == "disconnect_support") return checked(set_word(o.disconnect_support, value, "false", "true"), kBool);
-  if (name == "legacy_disconnect_fields")
-    return checked(set_word(o.legacy_disconnect_fields, value, "false", "true"), kBool);
-  if (name == "keep_stop_description") return checked(set_word(o.keep_stop_description, value, "false", "true"), kBool);
-  if (name == "preemption_min_delta")
-    return checked(set_number(o.preemption_min_delta, value, 0, 1'000'000), "a number from 0 to 1000000");
-  if (name == "system_reporting")
-    return checked(set_word(o.seed_system_reporting, value, "today", "seed"), "today or seed");
-  if (name == "plan_id_length")
-    return checked(set_number(o.plan_id_length, value, 1, kIdLengthMax), "a number from 1 to 36");
-  return tl::unexpected("option '" + base::shown(name) + "' is unknown");
+  for (const OptionInfo& option : kOptions)
+    if (option.name == name) return checked(option.set(o, value), option.values);
+  return tl::unexpected(unknown_option(name));
 }
 
 std::vector<std::pair<std::string, std::string>> changed_options(const Options& o) {
-  const Options defaults;
   std::vector<std::pair<std::string, std::string>> out;
-  if (o.compat != defaults.compat) out.emplace_back("compat", "fixed");
-  if (o.remote_tasks != defaults.remote_tasks) out.emplace_back("remote_tasks", text(o.remote_tasks));
-  if (o.staggered_system_updates) out.emplace_back("system_rolling_update", "stagger");
-  if (o.strict_ready_updates) out.emplace_back("strict_ready_updates", text(true));
-  if (o.disconnect_support != defaults.disconnect_support)
-    out.emplace_back("disconnect_support", text(o.disconnect_support));
-  if (o.legacy_disconnect_fields) out.emplace_back("legacy_disconnect_fields", text(true));
-  if (o.keep_stop_description) out.emplace_back("keep_stop_description", text(true));
-  if (o.preemption_min_delta != defaults.preemption_min_delta)
-    out.emplace_back("preemption_min_delta", std::to_string(o.preemption_min_delta));
-  if (o.seed_system_reporting) out.emplace_back("system_reporting", "seed");
-  if (o.plan_id_length != defaults.plan_id_length) out.emplace_back("plan_id_length", std::to_string(o.plan_id_length));
+  const auto on = std::count_if(kQuirks.begin(), kQuirks.end(), [&](const QuirkInfo& q) { return o.quirks.*q.member; });
+  const bool fixed = 2 * static_cast<std::size_t>(on) < kQuirks.size();
+  if (fixed) out.emplace_back("compat", "fixed");
+  for (const QuirkInfo& quirk : kQuirks)
+    if (o.quirks.*quirk.member == fixed)
+      out.emplace_back(std::string(kQuirkPrefix) + std::string(quirk.name), fixed ? "on" : "off");
+  const Options defaults;
+  for (const OptionInfo& option : kOptions)
+    if (option.get(o) != option.get(defaults)) out.emplace_back(option.name, option.get(o));
   return out;
 }
 

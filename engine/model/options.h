@@ -1,9 +1,10 @@
-// How decisions may differ from today's Nomad: `compat`, and options for behaviour that Nomad had earlier or that its
+// How decisions may differ from today's Nomad: its quirks, and options for behaviour that Nomad had earlier or that its
 // documentation tells differently (R-SEED-1 to 98). With all of them at their defaults berth is today's Nomad; each
 // changes exactly what its own rules name.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,11 +13,13 @@
 #include "berth/result.h"
 #include "model/compat.h"
 #include "model/job.h"
+#include "model/quirks.h"
 
 namespace berth::model {
 
 struct Options {
-  Compat compat = Compat::nomad;  ///< independent of the others
+  Compat compat = Compat::nomad;  ///< of code that does not ask for its quirk by name yet: fixed where none is on
+  Quirks quirks;                  ///< `compat` for all together, `quirk.NAME` for one; independent of the others
   bool remote_tasks = false;      ///< handles of remote tasks go with lost and migrating allocations (R-SEED-10 to 18)
   bool staggered_system_updates = false;   ///< system_rolling_update = stagger (R-SEED-30 to 39)
   bool strict_ready_updates = false;       ///< reports from ready nodes only (R-SEED-50 to 53)
@@ -29,11 +32,25 @@ struct Options {
   friend bool operator==(const Options&, const Options&) = default;
 };
 
-/// Sets one option from `name=value`. A text says why not: unknown names and values are input errors (R-SEED-1).
+/// One option by name: what is written for it, and what it does.
+struct OptionInfo {
+  std::string_view name;
+  std::string_view values;  ///< as one writes them, the default first
+  std::string_view rules;
+  std::string_view text;
+  bool (*set)(Options&, std::string_view value);  ///< whether the value is one of them
+  std::string (*get)(const Options&);
+};
+
+/// All but `compat` and the quirks (kQuirks), in the order of R-SEED-1.
+[[nodiscard]] std::span<const OptionInfo> option_infos();
+
+/// Sets one option from `name=value`, of which `compat=fixed` switches all quirks off, `quirk.NAME=off` one; later ones
+/// go over earlier ones. A text of one line says why not: unknown names and values are input errors (R-SEED-1).
 [[nodiscard]] Result<void, std::string> set_option(Options& options, std::string_view assignment);
 
-/// Names and values of those that are not at their default, `compat` first, then in the order of R-SEED-1: what a
-/// result records.
+/// Names and values of those that are not at their default: what a result records. The quirks come first, as `compat`
+/// and those that differ from it, then the others in the order of R-SEED-1. set_option() of each gives `options` again.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> changed_options(const Options& options);
 
 /// Moves the group fields of older job files into the disconnect block and clears them (R-SEED-71). Comes before the

@@ -120,9 +120,9 @@ bool same_device(const RequestedDevice& a, const RequestedDevice& b) {
   return a.count == b.count && same_set(a.constraints, b.constraints) && same_set(a.affinities, b.affinities);
 }
 
-bool same_devices(const std::vector<RequestedDevice>& a, const std::vector<RequestedDevice>& b, Compat compat) {
+bool same_devices(const std::vector<RequestedDevice>& a, const std::vector<RequestedDevice>& b, const Quirks& quirks) {
   if (a.size() != b.size()) return false;
-  if (compat == Compat::fixed)
+  if (!quirks.devices_compared_with_last)
     return std::is_permutation(a.begin(), a.end(), b.begin(), [](const RequestedDevice& x, const RequestedDevice& y) {
       return x.name == y.name && same_device(x, y);
     });
@@ -132,9 +132,9 @@ bool same_devices(const std::vector<RequestedDevice>& a, const std::vector<Reque
   });
 }
 
-bool same_resources(const Resources& a, const Resources& b, Compat compat) {
+bool same_resources(const Resources& a, const Resources& b, const Quirks& quirks) {
   return a.cpu == b.cpu && a.cores == b.cores && a.memory_mb == b.memory_mb && a.memory_max_mb == b.memory_max_mb &&
-         a.secrets_mb == b.secrets_mb && same_devices(a.devices, b.devices, compat) && a.numa == b.numa;
+         a.secrets_mb == b.secrets_mb && same_devices(a.devices, b.devices, quirks) && a.numa == b.numa;
 }
 
 std::map<std::string, std::string> merged_meta(const Job& job, const TaskGroup& group, const Task& task) {
@@ -147,7 +147,7 @@ std::map<std::string, std::string> merged_meta(const Job& job, const TaskGroup& 
 bool renders_templates(const std::optional<RestartPolicy>& policy) { return policy && policy->render_templates; }
 
 bool same_task(const Job& old_job, const TaskGroup& old_group, const Task& a, const Job& new_job,
-               const TaskGroup& new_group, const Task& b, Compat compat) {
+               const TaskGroup& new_group, const Task& b, const Quirks& quirks) {
   return a.driver == b.driver && a.user == b.user && same_map(a.config, b.config) && same_map(a.env, b.env) &&
          same_list(a.artifacts, b.artifacts, same_artifact) &&
          same_block(a.vault, b.vault,
@@ -163,7 +163,7 @@ bool same_task(const Job& old_job, const TaskGroup& old_group, const Task& a, co
          same_identity(a.identity, b.identity) && same_list(a.identities, b.identities, same_identity) &&
          a.log_config.value_or(LogConfig{}).disabled == b.log_config.value_or(LogConfig{}).disabled &&
          renders_templates(a.restart_policy) == renders_templates(b.restart_policy) &&
-         same_resources(a.resources.value_or(Resources{}), b.resources.value_or(Resources{}), compat);
+         same_resources(a.resources.value_or(Resources{}), b.resources.value_or(Resources{}), quirks);
 }
 
 bool same_sidecar_task(const Value& a, const Value& b) {
@@ -207,7 +207,7 @@ bool same_volumes(const TaskGroup& a, const TaskGroup& b) {
 
 }  // namespace
 
-bool tasks_updated(const Job& old_job, const Job& new_job, const std::string& group, Compat compat) {
+bool tasks_updated(const Job& old_job, const Job& new_job, const std::string& group, const Quirks& quirks) {
   const TaskGroup *a = old_job.group(group), *b = new_job.group(group);
   if (!a || !b) return true;
   if (a->tasks.size() != b->tasks.size() ||
@@ -219,7 +219,7 @@ bool tasks_updated(const Job& old_job, const Job& new_job, const std::string& gr
   return std::any_of(a->tasks.begin(), a->tasks.end(), [&](const Task& task) {
     const auto found =
         std::find_if(b->tasks.begin(), b->tasks.end(), [&](const Task& other) { return other.name == task.name; });
-    return found == b->tasks.end() || !same_task(old_job, *a, task, new_job, *b, *found, compat);
+    return found == b->tasks.end() || !same_task(old_job, *a, task, new_job, *b, *found, quirks);
   });
 }
 

@@ -3,16 +3,17 @@
 
 #include <string>
 
-#include "model/compat.h"
 #include "model/job.h"
+#include "model/quirks.h"
 
 namespace berth::model {
 
 /// True when group `group` differs between the two versions in something that a running allocation cannot take over.
 /// False means that only the in-place part of the decision is left (R-SCHED-108 ff.). A group that is missing on either
-/// side counts as changed. Nomad compares every device request with the last one of its name, `fixed` compares all of
-/// them as multisets. Cold: runs once per job version, group and evaluation; cache the answer.
+/// side counts as changed. Nomad compares every device request with the last one of its name; without the quirk
+/// devices_compared_with_last all are compared as multisets. Cold: runs once per job version, group and evaluation;
+/// cache the answer.
 [[nodiscard]] bool tasks_updated(const Job& old_job, const Job& new_job, const std::string& group,
-                                 Compat compat = Compat::nomad);
+                                 const Quirks& quirks = {});
 
 }  // namespace berth::model

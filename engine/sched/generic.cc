@@ -118,7 +118,7 @@ class GenericScheduler::Updates final : public reconcile::UpdateJudge {
   explicit Updates(GenericScheduler& scheduler)
       : scheduler_(scheduler),
         check_(*scheduler.state_, *scheduler.job_, scheduler.stack_, scheduler.result_->plan,
-               scheduler.scratch_.options.compat) {}
+               scheduler.scratch_.options.quirks) {}
 
   void judge(std::span<const std::uint32_t> positions, std::span<reconcile::UpdateKind> kinds) override {
     using reconcile::UpdateKind;

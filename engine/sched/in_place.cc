@@ -45,13 +45,13 @@ const InPlaceCheck::Verdict& InPlaceCheck::verdict(AllocRow alloc) {
       return verdicts_[last_verdict_];
     }
     const auto& theirs = snapshot_.jobs.versions[version]->spec;
-    Verdict v{version, group, model::tasks_updated(*theirs, *job_.spec, snapshot_.text(group), compat_), false, kNoRow};
+    Verdict v{version, group, model::tasks_updated(*theirs, *job_.spec, snapshot_.text(group), quirks_), false, kNoRow};
     model::Allocation of;
     of.job = theirs;
     of.task_group = snapshot_.text(group);
     const auto limit = model::max_run_duration(of);
     v.run_limited = limit.has_value();
-    if (compat_ == model::Compat::fixed) {  // only when that is what changes
+    if (!quirks_.max_run_skips_test) {  // only when that is what changes
       of.job = job_.spec;
       v.run_limited = limit && model::max_run_duration(of) != limit;
     }

@@ -16,8 +16,8 @@ class InPlaceCheck {
  public:
   /// `job` was given to `stack`. The plan is changed for the length of a test only.
   InPlaceCheck(const tables::Snapshot& snapshot, const tables::CompiledJob& job, GenericStack& stack, PlanRows& plan,
-               model::Compat compat)
-      : snapshot_(snapshot), job_(job), stack_(stack), plan_(plan), compat_(compat) {}
+               const model::Quirks& quirks)
+      : snapshot_(snapshot), job_(job), stack_(stack), plan_(plan), quirks_(quirks) {}
 
   enum class Answer : std::uint8_t { ignore, in_place, destructive };
 
@@ -52,7 +52,7 @@ class InPlaceCheck {
   const tables::CompiledJob& job_;
   GenericStack& stack_;
   PlanRows& plan_;
-  const model::Compat compat_;
+  const model::Quirks quirks_;
   std::vector<Verdict> verdicts_;
   std::size_t last_verdict_ = 0;
   tables::JobRow last_version_ = tables::kNoRow;

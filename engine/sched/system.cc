@@ -201,7 +201,7 @@ void SystemScheduler::update_in_place() {  // R-SCHED-115
   std::size_t i = 0, end = updates_.size();
   destructive_count_ = 0;
   if (end == 0) return;
-  InPlaceCheck check(*state_, *job_, stack_, result_->plan, scratch_.options.compat);
+  InPlaceCheck check(*state_, *job_, stack_, result_->plan, scratch_.options.quirks);
   while (i < end) {
     if (try_in_place(updates_[i], check))
       std::swap(updates_[i], updates_[--end]);

@@ -46,7 +46,7 @@ TEST(Lives, HoldTheInvariants) {
 TEST(Lives, HoldTheInvariantsWithoutNomadsQuirks) {  // nor does a plan over-commit a node, as R-PREEMPT-403, 406 can
   for (std::uint64_t seed = 1; seed <= kLives / 3; ++seed) {
     LifeOptions options{.seed = seed, .steps = 16, .compare_appliers = false};
-    options.decisions.compat = model::Compat::fixed;
+    ASSERT_TRUE(model::set_option(options.decisions, "compat=fixed"));
     const LifeReport life = run_life(options);
     for (const std::string& problem : life.problems)
       ADD_FAILURE() << "berth conform --seed " << seed << " --steps 16 --option compat=fixed: " << problem;

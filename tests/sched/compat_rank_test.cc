@@ -15,7 +15,9 @@ using Reasons = std::map<std::string, std::int64_t>;
 constexpr Compat kBoth[] = {Compat::nomad, Compat::fixed};
 
 struct CompatWorld : SmallWorld {
-  explicit CompatWorld(Compat compat) { options.compat = compat; }
+  explicit CompatWorld(Compat compat) {
+    EXPECT_TRUE(model::set_option(options, compat == Compat::fixed ? "compat=fixed" : "compat=nomad"));
+  }
 
   /// "<group>[<index>]@<node>" of the new allocations, sorted.
   [[nodiscard]] Names where() const {

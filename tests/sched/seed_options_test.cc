@@ -25,10 +25,30 @@ TEST(SeedOptions, AreReadAndTold) {  // R-SEED-1
             "strict_ready_updates=true disconnect_support=false "
             "legacy_disconnect_fields=true keep_stop_description=true preemption_min_delta=0 system_reporting=seed "
             "plan_id_length=8 ");
-  for (const char* bad :
-       {"", "compat=both", "remote_tasks", "remote_tasks=", "remote_tasks=yes", "nothing=1", "remote_task_drivers=ecs",
-        "remote_task_drivers=", "plan_id_length=0", "plan_id_length=37", "preemption_min_delta=-1",
-        "preemption_min_delta=1.5", "system_reporting=both", "strict_ready_updates=no"}) {
+  const auto told_after = [](std::initializer_list<const char*> assignments) {
+    model::Options chosen, again;
+    for (const char* assignment : assignments) EXPECT_TRUE(model::set_option(chosen, assignment)) << assignment;
+    std::string out;
+    for (const auto& [name, value] : model::changed_options(chosen)) {
+      out += name + "=" + value + " ";
+      EXPECT_TRUE(model::set_option(again, name + "=" + value));
+    }
+    EXPECT_EQ(again, chosen);
+    return out;
+  };
+  EXPECT_EQ(told_after({"quirk.limit_stays_raised=off"}), "quirk.limit_stays_raised=off ");
+  EXPECT_EQ(told_after({"quirk.limit_stays_raised=off", "quirk.limit_stays_raised=on"}), "");
+  EXPECT_EQ(told_after({"compat=fixed", "quirk.limit_stays_raised=on", "quirk.verdicts_per_class=on"}),
+            "compat=fixed quirk.limit_stays_raised=on quirk.verdicts_per_class=on ");
+  EXPECT_EQ(told_after({"quirk.limit_stays_raised=on", "compat=fixed"}), "compat=fixed ");
+  EXPECT_EQ(told_after({"quirk.limit_stays_raised=off", "compat=nomad"}), "");
+  const auto unknown = model::set_option(options, "quirk.limit_stay_raised=off");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error(), "option 'quirk.limit_stay_raised' is unknown; did you mean 'quirk.limit_stays_raised'?");
+  for (const char* bad : {"", "compat=both", "quirk.limit_stays_raised=false", "quirk.limit_stays_raised", "quirk.=off",
+                          "remote_tasks", "remote_tasks=", "remote_tasks=yes", "nothing=1", "remote_task_drivers=ecs",
+                          "remote_task_drivers=", "plan_id_length=0", "plan_id_length=37", "preemption_min_delta=-1",
+                          "preemption_min_delta=1.5", "system_reporting=both", "strict_ready_updates=no"}) {
     const model::Options before = options;
     const auto done = model::set_option(options, bad);
     ASSERT_FALSE(done) << bad;
