@@ -62,11 +62,11 @@ void compare_answers(const plan::ModelApplyResult& done, const plan::ApplyResult
 
 std::vector<std::string> compare_appliers(const model::ClusterState& before, const model::Plan& plan,
                                           std::int64_t now_ns, std::uint64_t index, const tables::Snapshot& after,
-                                          const plan::ApplyResult& reported, model::Compat compat) {
+                                          const plan::ApplyResult& reported, const model::Quirks& quirks) {
   std::vector<std::string> problems;
   tables::StateStore store;
   store.load(before);
-  log::StateLog log(store, compat);
+  log::StateLog log(store, quirks);
   log.load(before);
   log.set_table_index(log::Table::nodes, 1);  // only whether there is one matters here (R-CTRL-617)
   log.seen(index - 1);

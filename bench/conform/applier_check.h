@@ -15,6 +15,6 @@ namespace berth::conform {
 [[nodiscard]] std::vector<std::string> compare_appliers(const model::ClusterState& before, const model::Plan& plan,
                                                         std::int64_t now_ns, std::uint64_t index,
                                                         const tables::Snapshot& after,
-                                                        const plan::ApplyResult& reported, model::Compat compat);
+                                                        const plan::ApplyResult& reported, const model::Quirks& quirks);
 
 }  // namespace berth::conform

@@ -245,7 +245,7 @@ void ScriptState::put_calls(const log::Hooks& hooks, Value& got) const {
       case log::HookKind::unblock_node:
         call.push("unblock_node"), call.push(hook.id);
         break;
-      case log::HookKind::drop:  // never with Compat::nomad
+      case log::HookKind::drop:  // never with cancelled_evals_linger
       case log::HookKind::drop_waiting:
         call.push("drop_waiting"), call.push(hook.eval->id);
         break;

@@ -120,9 +120,9 @@ class Life final : public sched::Planner {
   LifeReport report_;
   std::int64_t now_ = kStart;
   tables::StateStore store_;
-  log::StateLog log_{store_, options_.decisions.compat};
+  log::StateLog log_{store_, options_.decisions.quirks};
   log::Requests requests_{log_, [this] { return next_id(); }, options_.decisions.strict_ready_updates};
-  plan::Applier applier_{store_, options_.decisions.compat};
+  plan::Applier applier_{store_, options_.decisions.quirks};
   plan::ApplyResult applied_;
   sched::Scratch scratch_;
   sched::GenericScheduler generic_{scratch_}, exhaustive_{scratch_};
@@ -133,7 +133,7 @@ class Life final : public sched::Planner {
   model::Evaluation eval_;  // under way
   int submitted_ = 0;       // plans of it
   std::deque<tables::SnapshotRef> refreshed_;
-  LifeQueue queue_{store_, options_.decisions.compat};
+  LifeQueue queue_{store_, options_.decisions.quirks};
   std::vector<std::string> nodes_to_evaluate_;  // that changed under a plan
   std::set<tables::JobKeyRow> refused_;         // jobs of which a plan was refused in part and not made anew
   std::set<tables::JobKeyRow> once_refused_;    // jobs of which one ever was
@@ -715,7 +715,7 @@ sched::Submission Life::submit(const sched::EvalResult& result) {
   check_state(after, replaced_, problems);
   check_summaries(after, log_, problems);
   if (options_.compare_appliers && problems.empty())
-    problems = compare_appliers(before_objects, plan, now_, facts.index, after, applied_, options_.decisions.compat);
+    problems = compare_appliers(before_objects, plan, now_, facts.index, after, applied_, options_.decisions.quirks);
 
   for (const tables::JobKeyRow key : applied_.preempted_jobs)
     ask(*after.jobs.versions[after.jobs.keys[key].current]->spec, "preemption");

@@ -14,10 +14,10 @@ namespace {
 using broker::EvalRow;
 using broker::Token;
 
-broker::Config queue_config(model::Compat compat) {
+broker::Config queue_config(const model::Quirks& quirks) {
   broker::Config out;
   out.order = broker::ReadyOrder::exact;
-  out.compat = compat;
+  out.quirks = quirks;
   out.evals = 1U << 15;
   out.jobs = 64;
   return out;
@@ -25,8 +25,8 @@ broker::Config queue_config(model::Compat compat) {
 
 }  // namespace
 
-LifeQueue::LifeQueue(tables::StateStore& store, model::Compat compat)
-    : store_(store), broker_(queue_config(compat)), tracker_(store.symbols(), compat) {
+LifeQueue::LifeQueue(tables::StateStore& store, const model::Quirks& quirks)
+    : store_(store), broker_(queue_config(quirks)), tracker_(store.symbols(), quirks) {
   broker_.enable();
   tracker_.enable(0);
 }

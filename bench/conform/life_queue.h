@@ -16,7 +16,7 @@ namespace berth::conform {
 
 class LifeQueue {
  public:
-  LifeQueue(tables::StateStore& store, model::Compat compat);
+  LifeQueue(tables::StateStore& store, const model::Quirks& quirks);
 
   /// What a written log entry asks for, in order.
   void take(const log::Hooks& hooks, std::int64_t now);

@@ -81,7 +81,7 @@ std::string settings_words(const json::Value& s) {
       fmt::format("{} mode, {}, order {}, {} worker{}, {} commits", s["mode"].as_string(), s["algorithm"].as_string(),
                   s["order"].as_string(), workers, workers == 1 ? "" : "s", s["commits"].as_string());
   for (const json::Member& option : s["options"].members())
-    if (option.value.is_string() && option.key != "compat")
+    if (option.value.is_string() && option.value.as_string() != "nomad")
       out += fmt::format(", {}={}", option.key, option.value.as_string());
   return out;
 }

@@ -258,7 +258,7 @@ class Replay : public worker::WorkerHost {
   std::vector<EvalLane*> observed_;  // by number of their clocks
   RunResult& result_;
   tables::StateStore store_;
-  plan::Applier applier_{store_, workload_.options.compat};
+  plan::Applier applier_{store_, workload_.options.quirks};
   sim::DecisionDigest digest_;
   sim::RunClock clock_{sim::Clock::skip};
   std::deque<std::shared_ptr<const model::Job>> prepared_;
@@ -576,7 +576,7 @@ broker::Eval Replay::queued(const Ticket& ticket) const {
 void Replay::run_free(Progress& progress) {
   worker::WorkerConfig config;
   config.workers = static_cast<std::uint32_t>(workload_.workers);
-  config.broker.compat = workload_.options.compat;
+  config.broker.quirks = workload_.options.quirks;
   config.broker.evals = static_cast<std::uint32_t>(std::max<std::size_t>(1, 2 * tickets_.size()));
   config.broker.jobs = static_cast<std::uint32_t>(tickets_.size() + store_.current().jobs.keys.size() + 1);
   worker::Workers workers(store_, *this, config);

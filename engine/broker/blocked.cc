@@ -49,7 +49,7 @@ bool BlockedTracker::missed_unblock(const BlockedEval& blocked) const {  // R-CT
       if (blocked.quota == key) return later;
       continue;
     }
-    if (!fixed_ && contains(blocked.missing_resources, key)) return later;
+    if (quirks_.unblock_keys_shared && contains(blocked.missing_resources, key)) return later;
     const ClassVerdict* known = verdict(blocked, key);
     if (later && (!known || known->eligible)) return true;
   }
@@ -68,6 +68,21 @@ void BlockedTracker::book(const BlockedEval& blocked, int sign, std::int64_t now
   add(by_job_[blocked.eval.job], blocked.cpu_mhz, blocked.memory_mb);
   for (const Lack& lack : blocked.lacks)
     add(by_class_[{lack.datacenter, lack.node_class, lack.pool}], lack.cpu_mhz, lack.memory_mb);
+}
+
+BlockedTracker::Stats BlockedTracker::stats() const {
+  if (quirks_.queue_counts_drift) return stats_;
+  Stats out{.blocked = static_cast<std::int64_t>(captured_.size() + escaped_.size()),
+            .escaped = static_cast<std::int64_t>(escaped_.size())};
+  for (const Tracked* set : {&captured_, &escaped_})
+    for (const auto& [row, blocked] : *set) out.quota_limited += blocked.quota != tables::kEmptySymbol;
+  return out;
+}
+
+void BlockedTracker::count(const BlockedEval& blocked, std::int64_t now_ns) {
+  ++stats_.blocked;
+  if (blocked.quota != tables::kEmptySymbol) ++stats_.quota_limited;
+  book(blocked, 1, now_ns);
 }
 
 /// Takes an evaluation out of the counts.
@@ -105,10 +120,10 @@ void BlockedTracker::unlink(const BlockedEval& blocked) {
   }
 }
 
-/// fixed: takes a tracked evaluation out, with its place and what is counted for it.
+/// Takes a tracked evaluation out, with its place and what is counted for it.
 BlockedEval BlockedTracker::take(EvalRow row, std::int64_t now_ns) {
   auto entry = captured_.extract(row);
-  if (!entry) entry = escaped_.extract(row);
+  if (!entry) entry = escaped_.extract(row), --stats_.escaped;
   unlink(entry.mapped());
   forget(entry.mapped(), now_ns);
   return std::move(entry.mapped());
@@ -132,7 +147,7 @@ void BlockedTracker::release_if(Tracked& set, std::int64_t now_ns, std::vector<E
 /// R-CTRL-803, 804: whether `blocked` itself is the duplicate.
 bool BlockedTracker::replace_duplicate(const BlockedEval& blocked, std::int64_t now_ns) {
   const auto latest = [](const BlockedEval& b) { return std::max(b.eval.create_index, b.snapshot_index); };
-  if (fixed_) {
+  if (!quirks_.one_blocked_per_group) {
     const EvalRow* tracked = tracked_of(blocked);
     if (!tracked) return false;
     const auto captured = captured_.find(*tracked);
@@ -141,8 +156,10 @@ bool BlockedTracker::replace_duplicate(const BlockedEval& blocked, std::int64_t 
       duplicates_.push_back(blocked.eval.row);
       return true;
     }
-    const EvalRow replaced = take(*tracked, now_ns).eval.row;
-    if (replaced != blocked.eval.row) duplicates_.push_back(replaced);
+    const bool stays_counted = quirks_.queue_counts_drift && captured == captured_.end();  // R-CTRL-831
+    const BlockedEval replaced = take(*tracked, now_ns);
+    if (stays_counted) count(replaced, now_ns);
+    if (replaced.eval.row != blocked.eval.row) duplicates_.push_back(replaced.eval.row);
     return false;
   }
   const auto job = jobs_.find(blocked.eval.job);
@@ -161,7 +178,8 @@ bool BlockedTracker::replace_duplicate(const BlockedEval& blocked, std::int64_t 
       duplicates_.push_back(blocked.eval.row);
       return true;
     }
-    --stats_.escaped;  // and nothing else (R-CTRL-831)
+    --stats_.escaped;
+    if (!quirks_.queue_counts_drift) forget(escaped->second, now_ns);  // R-CTRL-831
     escaped_.erase(escaped);
     duplicates_.push_back(existing);
   } else {
@@ -182,9 +200,7 @@ void BlockedTracker::block(const BlockedEval& blocked, std::int64_t now_ns, std:
     system_by_job_[blocked.eval.job][blocked.node] = row;
   else
     jobs_[blocked.eval.job] = row;
-  ++stats_.blocked;
-  if (blocked.quota != tables::kEmptySymbol) ++stats_.quota_limited;
-  book(blocked, 1, now_ns);
+  count(blocked, now_ns);
   if (blocked.escaped) {
     escaped_.insert_or_assign(row, blocked);
     ++stats_.escaped;
@@ -195,7 +211,7 @@ void BlockedTracker::block(const BlockedEval& blocked, std::int64_t now_ns, std:
     system_by_node_[blocked.node].insert_or_assign(row, blocked);
     return;
   }
-  if (fixed_) return;
+  if (!quirks_.one_blocked_per_group) return;
   if (blocked.eval.type != Queue::system) return;
   const auto [at, added] = system_by_job_[blocked.eval.job].try_emplace(blocked.node, row);
   if (!added) {
@@ -215,7 +231,7 @@ void BlockedTracker::untrack_nodes(JobRow job, std::int64_t now_ns) {
 
 void BlockedTracker::untrack(JobRow job, std::int64_t now_ns) {  // R-CTRL-820
   if (!enabled_) return;
-  if (fixed_) untrack_nodes(job, now_ns);
+  if (!quirks_.one_blocked_per_group) untrack_nodes(job, now_ns);
   if (const auto seen = system_by_job_.find(job); seen != system_by_job_.end()) {
     for (const auto& [node, row] : seen->second) {
       const auto at = system_by_node_.find(node);
@@ -287,9 +303,10 @@ void BlockedTracker::unblock_node(Symbol node, std::int64_t now_ns, std::vector<
   const auto at = system_by_node_.find(node);
   if (at == system_by_node_.end()) return;
   const std::size_t from = released.size();
-  if (fixed_) {
+  if (!quirks_.one_blocked_per_group) {
     const Tracked of_node = at->second;
     for (const auto& [row, blocked] : of_node) released.push_back(take(row, now_ns).eval);
+    stats_.escaped = 0;
     return sort_released(released, from);
   }
   for (const auto& [row, blocked] : at->second) {
@@ -306,10 +323,10 @@ void BlockedTracker::unblock_resources(std::span<const Symbol> resources, std::u
                                        std::vector<Eval>& released) {  // R-CTRL-817
   if (!enabled_) return;
   for (const Symbol resource : resources) {
-    if (fixed_)
-      resource_unblocks_[resource] = {index, now_ns};
-    else
+    if (quirks_.unblock_keys_shared)
       note(resource, index, now_ns);
+    else
+      resource_unblocks_[resource] = {index, now_ns};
   }
   const std::size_t from = released.size();
   release_if(escaped_, now_ns, released, [&](const BlockedEval& blocked) {

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "broker/eval.h"
-#include "model/compat.h"
+#include "model/quirks.h"
 #include "tables/symbols.h"
 
 namespace berth::broker {
@@ -55,14 +55,11 @@ struct BlockedEval {
 
 class BlockedTracker {
  public:
-  /// Symbols must outlive the tracker. With Compat::fixed evaluations that name a node are tracked one per job and
-  /// node instead of one per job (R-CTRL-803, 808, 821), classes and resources have unblock keys of their own
-  /// (R-CTRL-811), and the counts are exact (R-CTRL-831).
-  explicit BlockedTracker(const tables::SymbolTable& symbols, model::Compat compat = model::Compat::nomad)
-      : symbols_(symbols),
-        fixed_(compat == model::Compat::fixed),
-        unblocks_(ByText{&symbols}),
-        resource_unblocks_(ByText{&symbols}) {}
+  /// Symbols must outlive the tracker. Without one_blocked_per_group evaluations that name a node are tracked one per
+  /// job and node instead of one per job (R-CTRL-803, 808, 821), without unblock_keys_shared classes and resources have
+  /// unblock keys of their own (R-CTRL-811), without queue_counts_drift the counts are exact (R-CTRL-831).
+  explicit BlockedTracker(const tables::SymbolTable& symbols, const model::Quirks& quirks = {})
+      : symbols_(symbols), quirks_(quirks), unblocks_(ByText{&symbols}), resource_unblocks_(ByText{&symbols}) {}
 
   /// A new tracker is disabled and ignores everything (R-CTRL-802). Pruning starts to count here (R-CTRL-813).
   void enable(std::int64_t now_ns);
@@ -94,15 +91,11 @@ class BlockedTracker {
     return enabled_ ? std::optional(next_prune_ns_) : std::nullopt;
   }
 
-  /// R-CTRL-831: the counts drift as Nomad's do, but for Compat::fixed.
+  /// R-CTRL-831: with queue_counts_drift they are what Nomad's come to, otherwise what is tracked.
   struct Stats {
     std::int64_t blocked = 0, escaped = 0, quota_limited = 0;
   };
-  [[nodiscard]] Stats stats() const {
-    Stats out = stats_;
-    if (fixed_) out.escaped = static_cast<std::int64_t>(escaped_.size());
-    return out;
-  }
+  [[nodiscard]] Stats stats() const;
 
   struct Booked {
     std::int64_t cpu_mhz = 0, memory_mb = 0, changed_ns = 0;
@@ -123,7 +116,9 @@ class BlockedTracker {
   // What is held, for checks and reports.
   [[nodiscard]] const Tracked& captured() const { return captured_; }
   [[nodiscard]] const Tracked& escaped() const { return escaped_; }
-  [[nodiscard]] const std::map<JobRow, EvalRow>& jobs() const { return jobs_; }  ///< `fixed`: those without a node
+  [[nodiscard]] const std::map<JobRow, EvalRow>& jobs() const {
+    return jobs_;
+  }  ///< without one_blocked_per_group: those without a node
   [[nodiscard]] const std::map<Symbol, Unblock, ByText>& unblocks() const { return unblocks_; }
   [[nodiscard]] const std::map<Symbol, Tracked>& system_by_node() const { return system_by_node_; }
   [[nodiscard]] const std::map<JobRow, std::map<Symbol, EvalRow>>& system_by_job() const { return system_by_job_; }
@@ -133,7 +128,7 @@ class BlockedTracker {
  private:
   [[nodiscard]] bool missed_unblock(const BlockedEval& blocked) const;
   [[nodiscard]] bool has_place_of_its_own(const BlockedEval& blocked) const {
-    return fixed_ && blocked.node != tables::kEmptySymbol;
+    return !quirks_.one_blocked_per_group && blocked.node != tables::kEmptySymbol;
   }
   [[nodiscard]] EvalRow* tracked_of(const BlockedEval& blocked);
   void unlink(const BlockedEval& blocked);
@@ -145,21 +140,22 @@ class BlockedTracker {
   void note(Symbol key, std::uint64_t index, std::int64_t now_ns);
   void release(Symbol node_class, Symbol quota, std::int64_t now_ns, std::vector<Eval>& released);
   void book(const BlockedEval& blocked, int sign, std::int64_t now_ns);
+  void count(const BlockedEval& blocked, std::int64_t now_ns);
   void forget(const BlockedEval& blocked, std::int64_t now_ns);
 
   const tables::SymbolTable& symbols_;
-  const bool fixed_;
+  const model::Quirks quirks_;
   bool enabled_ = false;
   Tracked captured_, escaped_;
   std::map<JobRow, EvalRow> jobs_;
   std::map<Symbol, Unblock, ByText> unblocks_;
-  std::map<Symbol, Unblock, ByText> resource_unblocks_;  // `fixed` only
+  std::map<Symbol, Unblock, ByText> resource_unblocks_;  // without unblock_keys_shared
   std::map<Symbol, Tracked> system_by_node_;
   std::map<JobRow, std::map<Symbol, EvalRow>> system_by_job_;  // an empty entry means: seen before (R-CTRL-820)
   std::vector<EvalRow> duplicates_;
   std::map<JobRow, Booked> by_job_;
   std::map<LackKey, Booked> by_class_;
-  Stats stats_;  // `fixed`: but for `escaped`, which is counted when asked for
+  Stats stats_;  // as Nomad counts
   std::int64_t next_prune_ns_ = 0;
 };
 

@@ -258,7 +258,7 @@ void BasicBroker<Atomic>::push_ready(const Eval& eval, Queue queue) {
 
 template <template <class> class Atomic>
 bool BasicBroker<Atomic>::ready_less(const Eval& a, const Eval& b) const {  // R-CTRL-311
-  const bool other_job = config_.compat == Compat::nomad ? a.job_id != b.job_id : a.job != b.job;
+  const bool other_job = config_.quirks.ready_order_skewed ? a.job_id != b.job_id : a.job != b.job;
   if (other_job && a.priority != b.priority) return a.priority > b.priority;
   return a.create_index < b.create_index;
 }
@@ -285,7 +285,7 @@ std::optional<std::pair<EvalRow, Queue>> BasicBroker<Atomic>::pop_exact(QueueSet
   for (std::uint32_t q = 0; q < kQueueCount; ++q) {
     const std::vector<Eval>& items = heaps_[q];
     if (!(queues >> q & 1) || items.empty()) continue;
-    const Eval& peeked = config_.compat == Compat::nomad ? items.back() : items.front();  // R-CTRL-314
+    const Eval& peeked = config_.quirks.ready_order_skewed ? items.back() : items.front();  // R-CTRL-314
     if (best_count && peeked.priority < priority) continue;
     if (!best_count || peeked.priority > priority) best_count = 0;
     priority = peeked.priority;
@@ -522,7 +522,7 @@ void BasicBroker<Atomic>::take_cancelable(std::uint32_t max, std::vector<EvalRow
     Row& r = rows_[row];
     const std::uint64_t word = r.state.load(std::memory_order_relaxed);
     // R-CTRL-335 keeps the ID known until the next flush.
-    r.state.exchange(config_.compat == Compat::nomad ? word | state::kCancelled : word & state::kSerial,
+    r.state.exchange(config_.quirks.cancelled_evals_linger ? word | state::kCancelled : word & state::kSerial,
                      std::memory_order_acq_rel);
     stripe().cancelable.fetch_sub(1, std::memory_order_relaxed);
     stripe().totals[kCancelled].fetch_add(1, std::memory_order_relaxed);
@@ -603,9 +603,8 @@ void BasicBroker<Atomic>::drop_waiting(EvalRow eval) {  // R-CTRL-321
   if (index_of(eval) >= config_.evals) return;
   Row& row = row_of(eval);
   if (!(row.state.load(std::memory_order_relaxed) & state::kKnown)) return;
-  const bool nomad = config_.compat == Compat::nomad && exact_;
-  if (!remove_delayed(eval) && !nomad) return;
-  if (!nomad) look_at_delay_root();
+  if (!remove_delayed(eval) && !(exact_ && config_.quirks.queue_counts_drift)) return;
+  if (!(exact_ && config_.quirks.dropped_eval_fires)) look_at_delay_root();
   forget_waiting(row);
 }
 
@@ -728,7 +727,7 @@ void BasicBroker<Atomic>::disable() {  // R-CTRL-344
     if ((word & (state::kKnown | state::kCancelled)) == state::kKnown) ++flushed;
     if (word & ~state::kSerial) row.state.store(word & state::kSerial, std::memory_order_relaxed);
     // Nomad forgets to drop these; they do nothing but wait for their token, which no delivery will have again.
-    if (exact_ && config_.compat == Compat::nomad) continue;
+    if (exact_ && config_.quirks.cancelled_evals_linger) continue;
     if (const std::uint64_t stored = row.requeue.exchange(0, std::memory_order_relaxed))
       nodes_.put(static_cast<std::uint32_t>(stored) - 1);
   }

@@ -42,7 +42,7 @@
 #include "broker/eval.h"
 #include "broker/pool.h"
 #include "broker/ready_queue.h"
-#include "model/compat.h"
+#include "model/quirks.h"
 
 namespace berth::broker {
 
@@ -61,15 +61,12 @@ inline constexpr std::uint32_t kFaultCount = 8;
 [[nodiscard]] std::string_view fault_text(Fault fault);  ///< verbatim where a rule fixes the text
 
 enum class ReadyOrder : std::uint8_t { exact, concurrent };
-/// `nomad` with its quirks: last leaf, ignored namespaces, dropped ones that still fire, cancelled ones that stay
-/// known.
-using model::Compat;
 
 struct Config {
   ReadyOrder order = ReadyOrder::concurrent;
-  Compat compat = Compat::nomad;
-  std::uint32_t evals = 1u << 16;                          ///< rows of evaluations: 72 bytes each
-  std::uint32_t jobs = 1u << 16;                           ///< rows of jobs: 8 bytes each
+  model::Quirks quirks;            ///< those of the queue: ready_order_skewed, dropped_eval_fires and the like
+  std::uint32_t evals = 1u << 16;  ///< rows of evaluations: 72 bytes each
+  std::uint32_t jobs = 1u << 16;   ///< rows of jobs: 8 bytes each
   std::int64_t nack_timeout_ns = 60'000'000'000;           ///< R-CTRL-301
   std::uint32_t delivery_limit = 3;                        ///< R-CTRL-302
   std::int64_t initial_nack_delay_ns = 1'000'000'000;      ///< R-CTRL-303
@@ -85,7 +82,8 @@ struct Delivery {
   std::int64_t wait_ns;  ///< the evaluation's `Wait` as delivered (R-CTRL-339)
 };
 
-/// R-CTRL-347. Exact with one thread at a time and `Compat::fixed`; otherwise a sum taken while others count.
+/// R-CTRL-347. Exact with one thread at a time and without queue_counts_drift; otherwise a sum taken while others
+/// count.
 struct Stats {
   std::int64_t ready = 0, unacked = 0, pending = 0, waiting = 0, cancelable = 0;
   struct PerQueue {

@@ -78,8 +78,8 @@ void PropertySet::add_cleared(std::uint32_t code) {
   ++cleared_[code];
 }
 
-void PropertySet::end_plan(model::Compat compat) {
-  if (compat == model::Compat::fixed) return;
+void PropertySet::end_plan(const model::Quirks& quirks) {
+  if (!quirks.property_counts_skewed) return;
   for (const std::uint32_t code : in_plan_)
     if (proposed_[code] > 0 && cleared_[code] > 1) --cleared_[code];
 }

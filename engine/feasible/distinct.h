@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "match/target.h"
-#include "model/compat.h"
+#include "model/quirks.h"
 #include "model/resources.h"
 
 namespace berth::feasible {
@@ -57,8 +57,9 @@ class PropertySet {
   void begin_plan();
   void add_proposed(std::uint32_t code);
   void add_cleared(std::uint32_t code);
-  /// The netting of R-FEAS-1407. `fixed`: none, and the caller proposes only what is new and clears only what exists.
-  void end_plan(model::Compat compat = model::Compat::nomad);
+  /// The netting of R-FEAS-1407. Without the quirk property_counts_skewed there is none, and the caller proposes only
+  /// what is new and clears only what exists.
+  void end_plan(const model::Quirks& quirks = {});
 
   /// Allocations using the value now (R-FEAS-1408).
   [[nodiscard]] std::uint64_t used(std::uint32_t code) const;

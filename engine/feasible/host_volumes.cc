@@ -7,11 +7,8 @@
 namespace berth::feasible {
 
 HostVolumeCheck::HostVolumeCheck(const model::Job& job, const model::TaskGroup& group, std::string_view alloc_name,
-                                 const VolumeState& state, model::Compat compat)
-    : job_(job),
-      state_(state),
-      fixed_(compat == model::Compat::fixed),
-      requests_(volume_requests(group, "host", alloc_name)) {
+                                 const VolumeState& state, const model::Quirks& quirks)
+    : job_(job), state_(state), quirks_(quirks), requests_(volume_requests(group, "host", alloc_name)) {
   const bool any_sticky = std::any_of(requests_.begin(), requests_.end(),
                                       [](const NamedVolumeRequest& wanted) { return wanted.request->sticky; });
   if (any_sticky) list_unmet_claims();
@@ -36,10 +33,10 @@ void HostVolumeCheck::list_unmet_claims() {  // R-FEAS-1111
 
 bool HostVolumeCheck::passes(const model::Node& node) {
   std::vector<std::string_view> claims;
-  if (fixed_) claims = unmet_claims_;
+  if (!quirks_.looks_use_up_claims) claims = unmet_claims_;
   const bool all = std::all_of(requests_.begin(), requests_.end(),
                                [&](const NamedVolumeRequest& wanted) { return satisfies(node, wanted); });
-  if (fixed_) unmet_claims_ = std::move(claims);
+  if (!quirks_.looks_use_up_claims) unmet_claims_ = std::move(claims);
   return all;
 }
 
@@ -67,7 +64,8 @@ bool HostVolumeCheck::satisfies_dynamic(const model::HostVolume& volume, const m
 
   if (access == "single-node-reader-only" && !request.read_only) return false;  // R-FEAS-1108
   if (access == "single-node-writer" && request.read_only) return false;
-  if (access == "single-node-single-writer" && !(fixed_ && request.read_only) && has_other_writer(volume, node_id))
+  if (access == "single-node-single-writer" && (quirks_.single_writer_too_strict || !request.read_only) &&
+      has_other_writer(volume, node_id))
     return false;
 
   if (!request.sticky || unmet_claims_.empty()) return true;  // R-FEAS-1110
@@ -80,12 +78,12 @@ bool HostVolumeCheck::has_other_writer(const model::HostVolume& volume, std::str
   for (const AllocView& alloc : proposed) {  // R-FEAS-1109
     if (!examined.emplace(alloc.namespace_, alloc.job_id, alloc.task_group).second) continue;
     const model::Job* job = state_.job(alloc.namespace_, alloc.job_id);
-    if (!job && fixed_) continue;
-    if (!job) return true;
+    if (!job && quirks_.single_writer_too_strict) return true;
+    if (!job) continue;
     const auto group = std::find_if(job->task_groups.begin(), job->task_groups.end(),
                                     [&](const model::TaskGroup& g) { return g.name == alloc.task_group; });
-    if (group == job->task_groups.end() && fixed_) continue;
-    if (group == job->task_groups.end()) return true;
+    if (group == job->task_groups.end() && quirks_.single_writer_too_strict) return true;
+    if (group == job->task_groups.end()) continue;
     for (const NamedVolumeRequest& other : volume_requests(*group, "host", alloc.name))
       if (other.source == volume.name && !other.request->read_only) return true;
   }

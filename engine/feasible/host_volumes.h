@@ -5,21 +5,21 @@
 #include <vector>
 
 #include "feasible/volume_state.h"
-#include "model/compat.h"
+#include "model/quirks.h"
 
 namespace berth::feasible {
 
 inline constexpr std::string_view kMissingHostVolumes = "missing compatible host volumes";  // R-FEAS-1102
 
 /// The check of one Select. Not a pure function of the node: examining a node for a sticky volume may use up claims,
-/// whatever becomes of the node (R-FEAS-1112), so it must run for the nodes in visiting order. `fixed`: a node's look
-/// leaves the claims to the others, a volume of a single writer is open to readers, and a job or group that is gone
-/// writes no more (R-FEAS-1109).
+/// whatever becomes of the node (R-FEAS-1112), so it must run for the nodes in visiting order. Without the
+/// quirk looks_use_up_claims a node's look leaves the claims to the others; without single_writer_too_strict a volume
+/// of a single writer is open to readers, and a job or group that is gone writes no more (R-FEAS-1109).
 class HostVolumeCheck {
  public:
   /// `job` and `group` are what is placed, `alloc_name` the new allocation's name; all must outlive the check.
   HostVolumeCheck(const model::Job& job, const model::TaskGroup& group, std::string_view alloc_name,
-                  const VolumeState& state, model::Compat compat = model::Compat::nomad);
+                  const VolumeState& state, const model::Quirks& quirks = {});
 
   /// True when the group asks for no host volume.
   [[nodiscard]] bool is_trivial() const { return requests_.empty(); }
@@ -36,7 +36,7 @@ class HostVolumeCheck {
 
   const model::Job& job_;
   const VolumeState& state_;
-  bool fixed_;
+  const model::Quirks quirks_;
   std::vector<NamedVolumeRequest> requests_;
   std::vector<std::string_view> unmet_claims_;  // volume IDs
 };

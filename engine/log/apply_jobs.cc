@@ -159,7 +159,7 @@ std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry
         eval.status = "complete";
         eval.status_description = "job " + entry.job_id + " deleted";
         store_eval(change, std::move(eval));
-        if (compat_ == model::Compat::fixed)
+        if (!quirks_.cancelled_evals_linger)
           hooks.push_back({HookKind::drop, store_.current().evals.object[row], {}, {}, 0});
       }
     } else {  // R-CTRL-740

@@ -210,7 +210,7 @@ std::string StateLog::apply(std::uint64_t index, const PlanEntry& entry, Hooks& 
     stored->alloc_states = stop.alloc_states;
     if (!stop.client_status.empty()) stored->client_status = stop.client_status;
     if (!stop.followup_eval_id.empty()) stored->followup_eval_id = stop.followup_eval_id;
-    if (compat_ == model::Compat::fixed && stop.reschedule_tracker)
+    if (!quirks_.reschedule_loses_description && stop.reschedule_tracker)
       stored->reschedule_tracker = stop.reschedule_tracker;
     stored->modify_time = stop.modify_time;
     allocs.push_back(std::move(*stored));

@@ -11,9 +11,9 @@
 
 namespace berth::log {
 
-/// A plan's commit. Stops carry ID, DesiredDescription, ClientStatus, ModifyTime and FollowupEvalID, with
-/// Compat::fixed also AllocStates and RescheduleTracker; preemptions ID, PreemptedByAllocation and ModifyTime
-/// (R-CTRL-626); placements everything.
+/// A plan's commit. Stops carry ID, DesiredDescription, ClientStatus, ModifyTime and FollowupEvalID, also
+/// AllocStates without stop_erases_states and RescheduleTracker without reschedule_loses_description; preemptions ID,
+/// PreemptedByAllocation and ModifyTime (R-CTRL-626); placements everything.
 struct PlanEntry {
   std::shared_ptr<const model::Job> job;  ///< the job as it was stored when the plan was submitted; may be null
   std::string eval_id;                    ///< "" or unknown: the entry fails where a rule says so (R-CTRL-704)

@@ -18,7 +18,7 @@ enum class HookKind : std::uint8_t {
   unblock_class_and_quota,  ///< id = computed class; no quota in this edition
   unblock_node,             ///< id = node
   drop_waiting,             ///< eval: cancelled while it waits (R-CTRL-321)
-  drop,                     ///< eval: its job was purged; Nomad leaves it queued (R-CTRL-742), `fixed` does not
+  drop,                     ///< eval: its job was purged; never with cancelled_evals_linger (R-CTRL-742)
 };
 
 struct Hook {

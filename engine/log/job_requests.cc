@@ -123,7 +123,7 @@ Answer Requests::deregister_job(const DeregisterJob& request, std::int64_t now) 
   entry.submit_time = now;
   if (evaluates(*stored)) {
     entry.eval = new_eval(*stored, "job-deregister", now);
-    if (log_.compat() == model::Compat::nomad) entry.eval->type = "service";  // R-CTRL-211, whatever the job's
+    if (log_.quirks().deregistration_is_service) entry.eval->type = "service";  // R-CTRL-211, whatever the job's
     if (request.eval_priority > 0) entry.eval->priority = request.eval_priority;
     if (entry.eval->priority <= 0) entry.eval->priority = 50;
   }

@@ -26,7 +26,7 @@ std::string folded_key(std::string_view name_space, std::string_view job_id) {
 
 }  // namespace
 
-StateLog::StateLog(tables::StateStore& store, model::Compat compat) : store_(store), compat_(compat) {}
+StateLog::StateLog(tables::StateStore& store, const model::Quirks& quirks) : store_(store), quirks_(quirks) {}
 
 // ---------------------------------------------------------------- loading and reading
 
@@ -301,7 +301,7 @@ void StateLog::upsert_eval(Change& change, model::Evaluation eval) {  // R-CTRL-
     if (same != folded_.end()) {
       const JobKeyRow own = store_.find_job_key(eval.namespace_, eval.job_id);
       for (const JobKeyRow key : same->second) {
-        if (compat_ == model::Compat::fixed && key != own) continue;  // another job but for the case of its letters
+        if (!quirks_.cancelled_evals_linger && key != own) continue;  // another job but for the case of its letters
         const std::vector<std::uint32_t> rows = records_[key].evals;
         for (const std::uint32_t row : rows) {
           const auto& other = store_.current().evals.object[row];

@@ -22,7 +22,7 @@
 #include "log/entries.h"
 #include "log/hooks.h"
 #include "log/job_summary.h"
-#include "model/compat.h"
+#include "model/quirks.h"
 #include "tables/commit.h"
 
 namespace berth::log {
@@ -41,8 +41,8 @@ struct JobRecord {
 
 class StateLog {
  public:
-  /// `compat` is also that of the requests and plans which are written through this log.
-  explicit StateLog(tables::StateStore& store, model::Compat compat = model::Compat::nomad);
+  /// `quirks` are also those of the requests and plans which are written through this log.
+  explicit StateLog(tables::StateStore& store, const model::Quirks& quirks = {});
 
   // --- loading: after StateStore::load(state) ---
   void load(const model::ClusterState& state);
@@ -86,7 +86,7 @@ class StateLog {
   /// Takes note of what plan::Applier wrote beside the log since `before`: deployments and the versions that they make
   /// stable, and in the summaries and job statuses what became of allocations. Costs a look at every allocation.
   void adopt_plan(const tables::Snapshot& before);
-  [[nodiscard]] model::Compat compat() const { return compat_; }
+  [[nodiscard]] const model::Quirks& quirks() const { return quirks_; }
   [[nodiscard]] tables::StateStore& store() { return store_; }
   [[nodiscard]] const tables::StateStore& store() const { return store_; }
 
@@ -124,7 +124,7 @@ class StateLog {
   void queue_stored(std::string_view eval_id, Hooks& hooks);
 
   tables::StateStore& store_;
-  const model::Compat compat_;
+  const model::Quirks quirks_;
   std::deque<JobRecord> records_;                                       // by JobKeyRow; references stay valid
   tsl::robin_map<std::string, std::vector<tables::JobKeyRow>> folded_;  // namespace NUL lower-case job ID (R-CTRL-105)
   std::vector<std::uint64_t> last_alloc_update_;                        // by NodeRow

@@ -2,8 +2,8 @@
 // 246).
 #pragma once
 
-#include "model/compat.h"
 #include "model/job.h"
+#include "model/quirks.h"
 
 namespace berth::model {
 
@@ -14,8 +14,8 @@ void canonicalize(Job& job);
 void fill_server_defaults(Job& job);
 
 /// Constraints that follow from what groups use, appended where they are not there yet (R-MODEL-244). The secret
-/// providers of all groups bind every group (R-MODEL-245); fixed: its own ones only.
-void add_implied_constraints(Job& job, Compat compat = Compat::nomad);
+/// providers of all groups bind every group (R-MODEL-245), but without the quirk secrets_constrain_all_groups.
+void add_implied_constraints(Job& job, const Quirks& quirks = {});
 
 /// Defaults by job type (R-MODEL-225, 226); absent for types that have none.
 [[nodiscard]] std::optional<ReschedulePolicy> default_reschedule_policy(const std::string& job_type);

@@ -96,7 +96,7 @@ void add_networks(TaskGroup& group) {
 
 }  // namespace
 
-void add_implied_constraints(Job& job, Compat compat) {
+void add_implied_constraints(Job& job, const Quirks& quirks) {
   std::vector<std::string> providers;
   const auto collect = [&](const TaskGroup& group) {
     for (const Task& task : group.tasks)
@@ -106,11 +106,11 @@ void add_implied_constraints(Job& job, Compat compat) {
       }
   };
   // The providers of every group apply to every group; the group list gives the order (R-MODEL-245).
-  if (compat == Compat::nomad)
+  if (quirks.secrets_constrain_all_groups)
     for (const TaskGroup& group : job.task_groups) collect(group);
   for (TaskGroup& group : job.task_groups) {
     add_vault(group);
-    if (compat == Compat::fixed) providers.clear(), collect(group);
+    if (!quirks.secrets_constrain_all_groups) providers.clear(), collect(group);
     for (const std::string& provider : providers)
       add(group.constraints, {"${attr.plugins.secrets." + provider + ".version}", "", "is_set"}, Match::left);
     const bool numa = std::any_of(group.tasks.begin(), group.tasks.end(), [](const Task& task) {

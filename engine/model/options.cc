@@ -78,7 +78,7 @@ std::string unknown_option(std::string_view name) {
   const auto nearest = std::min_element(valid.begin(), valid.end(), [&](const std::string& a, const std::string& b) {
     return base::edit_distance(said, a) < base::edit_distance(said, b);
   });
-  return "option '" + base::shown(name) + "' is unknown; did you mean '" + *nearest + "'?";
+  return "option '" + base::shown(name) + "' is unknown (did you mean '" + *nearest + "'?)";
 }
 
 }  // namespace

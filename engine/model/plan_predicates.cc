@@ -114,7 +114,7 @@ bool undoes_promotion(const Deployment& planned, const Deployment& stored) {
   return false;
 }
 
-void normalize(Plan& plan, Compat compat) {
+void normalize(Plan& plan, const Quirks& quirks) {
   for (auto& [node_id, allocs] : plan.node_update)
     for (Allocation& alloc : allocs) {
       Allocation kept;
@@ -123,7 +123,7 @@ void normalize(Plan& plan, Compat compat) {
       kept.client_status = std::move(alloc.client_status);
       kept.followup_eval_id = std::move(alloc.followup_eval_id);
       kept.reschedule_tracker = std::move(alloc.reschedule_tracker);
-      if (compat == Compat::fixed) kept.alloc_states = std::move(alloc.alloc_states);
+      if (!quirks.stop_erases_states) kept.alloc_states = std::move(alloc.alloc_states);
       alloc = std::move(kept);
     }
   for (auto& [node_id, allocs] : plan.node_preemptions)

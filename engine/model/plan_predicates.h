@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "model/compat.h"
 #include "model/eval.h"
+#include "model/quirks.h"
 
 namespace berth::model {
 
@@ -40,6 +40,6 @@ void keep_stored_counts(Deployment& planned, const Deployment& stored);
 inline constexpr std::string_view kPromotionUndone = "deployment promotion cannot be undone";
 
 /// Cuts stops and preemptions down to what is submitted (R-MODEL-199).
-void normalize(Plan& plan, Compat compat = Compat::nomad);
+void normalize(Plan& plan, const Quirks& quirks = {});
 
 }  // namespace berth::model

@@ -31,10 +31,11 @@ const std::vector<RescheduleEvent>* events_of(const Allocation& alloc) {
 }
 
 /// The second half of R-MODEL-347.
-NextReschedule reschedule_after(const Allocation& alloc, const ReschedulePolicy& policy, Time failed, Compat compat) {
+NextReschedule reschedule_after(const Allocation& alloc, const ReschedulePolicy& policy, Time failed,
+                                const Quirks& quirks) {
   const Duration delay = next_delay(alloc);
   NextReschedule out{plus(failed, delay), policy.unlimited || (policy.attempts > 0 && !alloc.reschedule_tracker)};
-  const bool has_list = events_of(alloc) || (compat == Compat::fixed && alloc.reschedule_tracker);
+  const bool has_list = events_of(alloc) || (!quirks.missing_events_ineligible && alloc.reschedule_tracker);
   if (policy.attempts > 0 && has_list)
     out.eligible = count_attempts(alloc, &policy, failed).attempted < policy.attempts && delay < policy.interval;
   return out;
@@ -227,7 +228,7 @@ bool last_reschedule_failed(const Allocation& alloc) {
   return !last.empty() && last != "ok";
 }
 
-NextReschedule next_reschedule(const Allocation& alloc, Compat compat) {  // R-MODEL-347
+NextReschedule next_reschedule(const Allocation& alloc, const Quirks& quirks) {  // R-MODEL-347
   const ReschedulePolicy* policy = reschedule_policy_of(alloc);
   if (!policy || (policy->attempts == 0 && !policy->unlimited)) return {};
   if (alloc.desired_status == "stop" && !last_reschedule_failed(alloc)) return {};
@@ -236,12 +237,12 @@ NextReschedule next_reschedule(const Allocation& alloc, Compat compat) {  // R-M
     return {};
   const Time failed = last_event_time(alloc);
   if (failed.is_zero()) return {};
-  return reschedule_after(alloc, *policy, failed, compat);
+  return reschedule_after(alloc, *policy, failed, quirks);
 }
 
-NextReschedule next_reschedule_by_time(const Allocation& alloc, Time time, Compat compat) {
+NextReschedule next_reschedule_by_time(const Allocation& alloc, Time time, const Quirks& quirks) {
   const ReschedulePolicy* policy = reschedule_policy_of(alloc);
-  return policy ? reschedule_after(alloc, *policy, time, compat) : NextReschedule{};
+  return policy ? reschedule_after(alloc, *policy, time, quirks) : NextReschedule{};
 }
 
 RescheduleTracker replacement_tracker(const Allocation& previous, std::int64_t now) {  // R-MODEL-350

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "model/compat.h"
 #include "model/eval.h"
 #include "model/node.h"
+#include "model/quirks.h"
 #include "model/status.h"
 
 namespace berth::model {
@@ -96,10 +96,11 @@ struct NextReschedule {
   base::Time at;
   bool eligible = false;
 };
-/// R-MODEL-347. Under a limited policy a tracker without a list of events is never eligible; `fixed` takes it as empty.
-[[nodiscard]] NextReschedule next_reschedule(const Allocation& alloc, Compat compat = Compat::nomad);
+/// R-MODEL-347. Under a limited policy a tracker without a list of events is never eligible, but
+/// without the quirk missing_events_ineligible, when it is taken as empty.
+[[nodiscard]] NextReschedule next_reschedule(const Allocation& alloc, const Quirks& quirks = {});
 [[nodiscard]] NextReschedule next_reschedule_by_time(const Allocation& alloc, base::Time time,
-                                                     Compat compat = Compat::nomad);  ///< R-MODEL-349
+                                                     const Quirks& quirks = {});  ///< R-MODEL-349
 
 /// The tracker of a replacement placed at `now` for `previous` (R-MODEL-350).
 [[nodiscard]] RescheduleTracker replacement_tracker(const Allocation& previous, std::int64_t now);

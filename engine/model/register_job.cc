@@ -111,7 +111,7 @@ Result<Registration> register_job(const json::Value& input, const RegistrationRe
   }
   canonicalize(job);
   fill_server_defaults(job);
-  add_implied_constraints(job, request.options.compat);
+  add_implied_constraints(job, request.options.quirks);
   ErrorList errors = validate(job);
   errors.append(validate_limits(job, request.limits));
   if (request.namespaces && request.pools) errors.append(validate_names(job, *request.namespaces, *request.pools));

@@ -183,8 +183,8 @@ void Applier::apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult&
 }
 
 void apply(tables::StateStore& store, const PlanRows& plan, std::uint64_t index, bool all_at_once, ApplyResult& result,
-           model::Compat compat) {
-  Applier(store, compat).apply(plan, index, all_at_once, result);
+           const model::Quirks& quirks) {
+  Applier(store, quirks).apply(plan, index, all_at_once, result);
 }
 
 }  // namespace berth::plan

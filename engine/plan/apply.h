@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "model/compat.h"
+#include "model/quirks.h"
 #include "plan/node_check.h"
 #include "plan/plan_rows.h"
 #include "tables/commit.h"
@@ -44,7 +44,7 @@ struct ApplyResult {
   std::vector<tables::JobKeyRow> preempted_jobs;  ///< to evaluate anew, ascending (namespace, ID) (R-CTRL-627)
   std::string error;  ///< not empty: the whole plan failed and the evaluation is nacked (R-CTRL-614, 620)
   /// The job is gone or stopped by now. Nomad drops its new allocations and counts them as committed (R-CTRL-712);
-  /// Compat::fixed refuses them, and their preemptions.
+  /// without the quirk placement_of_stopped_vanishes they are refused, and their preemptions.
   bool placements_refused = false;
   [[nodiscard]] bool full() const { return refused == 0; }  ///< R-CTRL-624
   [[nodiscard]] bool partial() const { return !rejected_nodes.empty() || placements_refused; }
@@ -52,10 +52,9 @@ struct ApplyResult {
 
 class Applier {
  public:
-  explicit Applier(tables::StateStore& store, model::Compat compat = model::Compat::nomad)
-      : store_(store), compat_(compat) {}
+  explicit Applier(tables::StateStore& store, const model::Quirks& quirks = {}) : store_(store), quirks_(quirks) {}
   /// For owners that learn of it later.
-  void set_compat(model::Compat compat) { compat_ = compat; }
+  void set_quirks(const model::Quirks& quirks) { quirks_ = quirks; }
 
   /// Commits at `index` what passes. A rejected node loses all the plan had for it (R-CTRL-615); with `all_at_once` the
   /// first one empties the plan (R-CTRL-618). Cost: O(planned allocations and stops); no heap allocation in the steady
@@ -112,7 +111,7 @@ class Applier {
   [[nodiscard]] bool refuses(const PlannedAlloc& alloc) const { return placements_refused_ || refuses(alloc.node); }
 
   tables::StateStore& store_;
-  model::Compat compat_;
+  model::Quirks quirks_;
   bool placements_refused_ = false;
   NodeCheck node_check_;
   std::vector<Failure> failures_;
@@ -137,6 +136,6 @@ class Applier {
 
 /// One plan, without keeping an Applier's memory.
 void apply(tables::StateStore& store, const PlanRows& plan, std::uint64_t index, bool all_at_once, ApplyResult& result,
-           model::Compat compat = model::Compat::nomad);
+           const model::Quirks& quirks = {});
 
 }  // namespace berth::plan

@@ -46,7 +46,7 @@ bool ModelApplier::resolve_job(model::Plan& plan, ModelApplyResult& out) const {
 
 ModelApplyResult ModelApplier::apply(model::Plan plan, std::int64_t now) {
   ModelApplyResult out;
-  model::normalize(plan, log_.compat());
+  model::normalize(plan, log_.quirks());
   if (!resolve_job(plan, out)) return out;
   renew(plan.snapshot_index);
   out.error = verify(plan, now, out);
@@ -61,7 +61,7 @@ ModelApplyResult ModelApplier::apply(model::Plan plan, std::int64_t now) {
 
 ModelApplyResult ModelApplier::apply_without(model::Plan plan, const std::string& refused, std::int64_t now) {
   ModelApplyResult out;
-  model::normalize(plan, log_.compat());
+  model::normalize(plan, log_.quirks());
   if (!resolve_job(plan, out)) return out;
   renew(plan.snapshot_index);
   for (NodeAllocs* lists : {&plan.node_update, &plan.node_allocation, &plan.node_preemptions}) lists->erase(refused);
@@ -114,7 +114,7 @@ std::string ModelApplier::verify(const model::Plan& plan, std::int64_t now, Mode
       for (const model::Allocation& alloc : preempted->second)  // R-CTRL-616
         if (!view_->allocs.terminal(row_in_view(alloc.id))) result.node_preemptions[node_id].push_back(alloc);
   }
-  if (log_.compat() == model::Compat::fixed && plan.job->stop) refuse_placements(out);
+  if (!log_.quirks().placement_of_stopped_vanishes && plan.job->stop) refuse_placements(out);
   if (result.rejected_nodes.empty() && !out.placements_refused) return "";
   result.refresh_index = std::max(view_->nodes.index, view_->allocs.index);  // R-CTRL-617
   if (out.placements_refused) result.refresh_index = std::max(result.refresh_index, plan.job->modify_index);
@@ -170,12 +170,12 @@ void ModelApplier::commit(const model::Plan& plan, std::int64_t now, ModelApplyR
       kept.followup_eval_id =
           !stop.followup_eval_id.empty() || !stored ? stop.followup_eval_id : stored->followup_eval_id;
       kept.modify_time = now;
-      if (log_.compat() == model::Compat::nomad) continue;
+      if (!log_.quirks().reschedule_loses_description) kept.reschedule_tracker = stop.reschedule_tracker;
+      if (log_.quirks().stop_erases_states) continue;
       // A second stop is made from the stored allocation, too: what the first one added stays.
       const std::vector<model::AllocState>*& states = told[stop.id];
       if (!states || states->size() <= stop.alloc_states.size()) states = &stop.alloc_states;
       kept.alloc_states = *states;
-      kept.reschedule_tracker = stop.reschedule_tracker;
     }
   std::map<std::pair<std::string, std::string>, std::shared_ptr<const model::Job>> preempted_jobs;
   for (const auto& [node_id, allocs] : result.node_preemptions)

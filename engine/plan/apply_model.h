@@ -33,7 +33,7 @@ struct ModelApplyResult {
 
 class ModelApplier {
  public:
-  /// What Nomad gets wrong goes by the log's setting (StateLog::compat).
+  /// The quirks are the log's (StateLog::quirks).
   /// `next_id` gives the IDs of preemption evaluations. `limits` switches the tracker of rejected nodes on
   /// (R-CTRL-629).
   ModelApplier(log::StateLog& log, std::function<std::string()> next_id, std::optional<RejectionLimits> limits = {});

@@ -106,7 +106,7 @@ void Applier::write(Writing& w) {
   const Snapshot& state = w.state;
   placed_.clear();
   placements_refused_ = false;
-  if (compat_ == model::Compat::fixed && !plan.allocs.empty()) {
+  if (!quirks_.placement_of_stopped_vanishes && !plan.allocs.empty()) {
     const JobRow current = state.jobs.keys[state.jobs.versions[plan.job]->key].current;
     placements_refused_ = current == kNoRow || state.jobs.versions[current]->stopped;
   }
@@ -295,8 +295,8 @@ void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 
   const AllocRow row = stop.alloc;
   ++w.result.stopped;
   const bool tells = stop.client == tables::Client::lost || stop.client == tables::Client::unknown;
-  const bool fixed = compat_ == model::Compat::fixed;
-  const bool has_more = fixed && (stop.client || stop.came_back || stop.replaced);  // states, a tracker
+  const bool adds_states = !quirks_.stop_erases_states && (stop.client || stop.came_back);
+  const bool has_more = adds_states || (!quirks_.reschedule_loses_description && stop.replaced);  // states, a tracker
   if (!has_more && !allocs.cold[row] && stop.followup == kNoRow && allocs.links[row].preempted_by == kNoRow) {
     AllocLinks links = allocs.links[row];
     if (!stop.replaced || stop.keeps_description) links.description = stop.description;
@@ -307,14 +307,14 @@ void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 
   }
   edit_object(w.commit, row, w.facts, [&](model::Allocation& alloc) {
     alloc.desired_status = "stop";
-    if (!fixed) alloc.alloc_states.clear();
+    if (quirks_.stop_erases_states) alloc.alloc_states.clear();
     if (!stop.replaced || stop.keeps_description) alloc.desired_description = to_text(stop.description);
     if (stop.replaced) {  // the entry is the stored allocation (R-SCHED-94)
-      if (fixed) note(alloc, PlannedUpdate::Note::ok);
+      if (!quirks_.reschedule_loses_description) note(alloc, PlannedUpdate::Note::ok);
       return;
     }
-    if (fixed && stop.came_back) alloc.alloc_states.push_back(state_entry(alloc, w.facts.now_ns));
-    if (fixed && stop.client)
+    if (adds_states && stop.came_back) alloc.alloc_states.push_back(state_entry(alloc, w.facts.now_ns));
+    if (adds_states && stop.client)
       alloc.alloc_states.push_back({0, std::string(to_text(*stop.client)), base::Time{w.facts.now_ns}});
     if (tells) alloc.client_status = to_text(*stop.client);
     if (stop.followup != kNoRow) alloc.followup_eval_id = base::to_text(w.plan.followups[stop.followup]);

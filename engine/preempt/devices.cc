@@ -22,8 +22,7 @@ std::uint32_t group_of(const rank::DeviceAccounter& accounter, const model::Allo
 Result<void, match::NotANumber> choose_for_device(std::int64_t job_priority, const match::DeviceRequest& request,
                                                   const rank::DeviceAccounter& accounter,
                                                   std::span<const Candidate> candidates, match::Patterns& patterns,
-                                                  Scratch& s, Victims& victims, model::Compat compat) {
-  const bool fixed = compat == model::Compat::fixed;
+                                                  Scratch& s, Victims& victims, const model::Quirks& quirks) {
   const auto groups = accounter.groups();
   const auto wanted = static_cast<std::int64_t>(request.count);
   bool has_best = false;
@@ -49,7 +48,7 @@ Result<void, match::NotANumber> choose_for_device(std::int64_t job_priority, con
       s.counts[user.candidate] += static_cast<std::int64_t>(user.instances);
       if (!candidates[user.candidate].preemptible_by(job_priority)) continue;
       // One candidate's entries follow each other.
-      if (!fixed || s.preemptible.empty() || s.preemptible.back() != user.candidate)
+      if (quirks.free_devices_ignored || s.preemptible.empty() || s.preemptible.back() != user.candidate)
         s.preemptible.push_back(user.candidate);
     }
     std::stable_sort(s.preemptible.begin(), s.preemptible.end(),
@@ -64,13 +63,13 @@ Result<void, match::NotANumber> choose_for_device(std::int64_t job_priority, con
     }
     if (!reached) continue;
     s.preemptible.resize(used);
-    // R-PREEMPT-605: those with most instances first; free instances do not count here (fixed: they do, and still the
-    // first one goes, as without any the offer failed).
+    // R-PREEMPT-605: those with most instances first; free instances do not count here (without the quirk they do,
+    // and still the first one goes, as without any the offer failed).
     std::stable_sort(s.preemptible.begin(), s.preemptible.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return s.counts[a] > s.counts[b]; });
-    taken = fixed ? free : 0;
+    taken = quirks.free_devices_ignored ? 0 : free;
     used = 0;
-    while (used < s.preemptible.size() && ((fixed && used == 0) || taken < wanted))
+    while (used < s.preemptible.size() && ((!quirks.free_devices_ignored && used == 0) || taken < wanted))
       taken += s.counts[s.preemptible[used++]];
     s.preemptible.resize(used);
     std::int64_t net = 0;

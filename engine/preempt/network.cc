@@ -17,8 +17,9 @@ bool reserves(const model::NetworkResource& network, std::int64_t port) {
 class Device {
  public:
   Device(const std::string& name, std::int64_t job_priority, const model::NetworkResource& ask,
-         const rank::NetworkIndex& index, std::span<const Candidate> candidates, Scratch& scratch, bool fixed)
-      : name_(name), priority_(job_priority), ask_(ask), candidates_(candidates), s_(scratch), fixed_(fixed) {
+         const rank::NetworkIndex& index, std::span<const Candidate> candidates, Scratch& scratch,
+         const model::Quirks& quirks)
+      : name_(name), priority_(job_priority), ask_(ask), candidates_(candidates), s_(scratch), quirks_(quirks) {
     total_ = index.node().available_mbits(name);
     free_ = wrap_sub(total_, index.used_mbits(name));
   }
@@ -37,7 +38,7 @@ class Device {
       });
       if (holder == s_.listed.rend()) {
         if (blocked(port.value)) return false;
-      } else if (!fixed_ || std::find(chosen.begin(), chosen.end(), *holder) == chosen.end()) {
+      } else if (quirks_.port_holders_dropped || std::find(chosen.begin(), chosen.end(), *holder) == chosen.end()) {
         take(*holder, chosen);
       }
     }
@@ -62,11 +63,11 @@ class Device {
     return false;
   }
 
-  /// Drops whom the bandwidth does not need (R-PREEMPT-511); fixed: but no holder of an asked port.
+  /// Drops whom the bandwidth does not need (R-PREEMPT-511), holders of asked ports included (R-PREEMPT-514).
   void eliminate(std::vector<std::uint32_t>& chosen) const {
     const std::int64_t ask = ask_.mbits;
     if (ask == 0) return;
-    const std::size_t kept = fixed_ ? holders_ : 0;
+    const std::size_t kept = quirks_.port_holders_dropped ? 0 : holders_;
     std::stable_sort(chosen.begin() + static_cast<std::ptrdiff_t>(kept), chosen.end(), [&](auto a, auto b) {
       return network_distance(ask, first(a).mbits) > network_distance(ask, first(b).mbits);
     });
@@ -103,7 +104,7 @@ class Device {
   const model::NetworkResource& ask_;
   std::span<const Candidate> candidates_;
   Scratch& s_;
-  bool fixed_;
+  const model::Quirks& quirks_;
   std::size_t holders_ = 0;  // of the chosen, the first ones: for the ports
   std::int64_t total_ = 0, free_ = 0, got_ = 0;
 };
@@ -111,7 +112,8 @@ class Device {
 }  // namespace
 
 void choose_for_network(std::int64_t job_priority, const model::NetworkResource& ask, const rank::NetworkIndex& index,
-                        std::span<const Candidate> candidates, Scratch& s, Victims& victims, model::Compat compat) {
+                        std::span<const Candidate> candidates, Scratch& s, Victims& victims,
+                        const model::Quirks& quirks) {
   s.network_users.clear();
   std::vector<std::string> devices;  // of the lists, ascending (R-PREEMPT-1102)
   for (std::uint32_t i = 0; i < candidates.size(); ++i) {
@@ -126,7 +128,7 @@ void choose_for_network(std::int64_t job_priority, const model::NetworkResource&
   std::vector<std::uint32_t> chosen;
   for (const std::string& name : devices) {
     chosen.clear();
-    Device device(name, job_priority, ask, index, candidates, s, compat == model::Compat::fixed);
+    Device device(name, job_priority, ask, index, candidates, s, quirks);
     if (!device.choose(chosen)) continue;
     device.eliminate(chosen);
     for (const std::uint32_t user : chosen) victims.push_back(s.network_users[user].candidate);

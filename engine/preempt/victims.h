@@ -5,7 +5,7 @@
 // the node stays unfit. The attempts know nothing of each other: what one chose, the caller leaves out of the next
 // one's candidates (R-PREEMPT-303).
 //
-// Where `compat` is asked for, `fixed` leaves out the quirks of the rules that it names; `nomad` is the default.
+// Each quirk that is asked for is told where it is; all on, as in Nomad, is the default.
 //
 // Threads: a Scratch belongs to one worker; everything else is read only.
 #pragma once
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "match/device_match.h"
-#include "model/compat.h"
+#include "model/quirks.h"
 #include "preempt/candidate.h"
 #include "rank/devices.h"
 #include "rank/network_index.h"
@@ -60,17 +60,21 @@ void choose_for_resources(std::int64_t job_priority, const model::FlatResources&
 
 /// Bandwidth and reserved ports of `ask`, group or task network, on one device of the node's index (R-PREEMPT-501 to
 /// 512). A candidate that holds two of the ports is listed twice (R-PREEMPT-516), and the holder of a port can be
-/// dropped where the others have bandwidth enough (R-PREEMPT-514). `fixed`: holders come first, once, and all stay.
+/// dropped where the others have bandwidth enough (R-PREEMPT-514). Without the quirk
+/// port_holders_dropped holders come first, once, and all stay.
 void choose_for_network(std::int64_t job_priority, const model::NetworkResource& ask, const rank::NetworkIndex& index,
                         std::span<const Candidate> candidates, Scratch& scratch, Victims& victims,
-                        model::Compat compat = model::Compat::nomad);
+                        const model::Quirks& quirks = {});
 
 /// Device instances for `request`, from one group of `accounter` (R-PREEMPT-603 to 606). A candidate holding two
-/// entries of the group may be listed twice, and more may go than are needed beside the free instances. `fixed`: each
-/// once, and free instances count. An error is a compared NaN, which fails the evaluation (R-FEAS-933).
-[[nodiscard]] Result<void, match::NotANumber> choose_for_device(
-    std::int64_t job_priority, const match::DeviceRequest& request, const rank::DeviceAccounter& accounter,
-    std::span<const Candidate> candidates, match::Patterns& patterns, Scratch& scratch, Victims& victims,
-    model::Compat compat = model::Compat::nomad);
+/// entries of the group may be listed twice, and more may go than are needed beside the free instances; without the
+/// quirk free_devices_ignored each once, and free instances count. An error is a compared NaN, which fails the
+/// evaluation (R-FEAS-933).
+[[nodiscard]] Result<void, match::NotANumber> choose_for_device(std::int64_t job_priority,
+                                                                const match::DeviceRequest& request,
+                                                                const rank::DeviceAccounter& accounter,
+                                                                std::span<const Candidate> candidates,
+                                                                match::Patterns& patterns, Scratch& scratch,
+                                                                Victims& victims, const model::Quirks& quirks = {});
 
 }  // namespace berth::preempt

@@ -20,9 +20,9 @@ std::uint32_t find_code(std::span<const std::string_view> text, std::span<const 
   return found != ascending.end() && text[*found] == value ? *found : kNoValue;
 }
 
-/// R-RANK-817; fixed: each stop counts.
-std::uint32_t netted(std::uint32_t proposed, std::uint32_t cleared, bool fixed) {
-  return proposed > 0 && cleared > 1 && !fixed ? cleared - 1 : cleared;
+/// R-RANK-817; without the quirk each stop counts.
+std::uint32_t netted(std::uint32_t proposed, std::uint32_t cleared, const model::Quirks& quirks) {
+  return quirks.property_counts_skewed && proposed > 0 && cleared > 1 ? cleared - 1 : cleared;
 }
 
 }  // namespace
@@ -36,11 +36,8 @@ double even_boost(std::uint64_t current, std::uint64_t min, std::uint64_t max) n
 }
 
 PropertySet::PropertySet(const SpreadProperty& property, std::span<const model::SpreadTarget> targets,
-                         model::Compat compat)
-    : code_of_row_(property.code_of_row),
-      ascending_codes_(property.ascending),
-      text_(property.text),
-      fixed_(compat == model::Compat::fixed) {
+                         const model::Quirks& quirks)
+    : code_of_row_(property.code_of_row), ascending_codes_(property.ascending), text_(property.text), quirks_(quirks) {
   BERTH_ASSERT(property.ascending.size() == property.text.size());
   const std::size_t code_count = text_.size();
   if (targets.empty()) {
@@ -96,7 +93,7 @@ void PropertySet::change(std::uint32_t row, std::uint32_t Counts::*counter, int 
     if (counter == &Counts::proposed) unmapped_[code].proposed += change;
     if (counter == &Counts::cleared) unmapped_[code].cleared += change;
   }
-  if (phase_ == Phase::mapped) recombine(key, netted(counts.proposed, counts.cleared, fixed_));
+  if (phase_ == Phase::mapped) recombine(key, netted(counts.proposed, counts.cleared, quirks_));
 }
 
 void PropertySet::count_existing(std::uint32_t row) {
@@ -109,7 +106,7 @@ void PropertySet::count_cleared(std::uint32_t row, int amount) { change(row, &Co
 void PropertySet::recombine(std::uint32_t key, std::uint32_t cleared) {
   const Counts& counts = counts_[key];
   const std::uint32_t sum = counts.existing + counts.proposed;
-  const std::uint32_t none = fixed_ ? kAbsent : 0;
+  const std::uint32_t none = quirks_.even_spread_unweighted ? 0 : kAbsent;              // R-RANK-835
   const std::uint32_t now = sum == 0 ? kAbsent : sum > cleared ? sum - cleared : none;  // R-RANK-818
   const std::uint32_t before = combined_[key];
   if (now == before) return;
@@ -130,11 +127,11 @@ void PropertySet::recombine_all() {
   if (phase_ == Phase::first_select && !unmapped_.empty()) {  // R-RANK-816: netted before the values are mapped
     std::vector<std::uint32_t> cleared(counts_.size(), 0);
     for (std::size_t code = 0; code < unmapped_.size(); ++code)
-      cleared[key_of_code_[code]] += netted(unmapped_[code].proposed, unmapped_[code].cleared, fixed_);
+      cleared[key_of_code_[code]] += netted(unmapped_[code].proposed, unmapped_[code].cleared, quirks_);
     for (std::uint32_t key = 0; key < counts_.size(); ++key) recombine(key, cleared[key]);
   } else {
     for (std::uint32_t key = 0; key < counts_.size(); ++key)
-      recombine(key, netted(counts_[key].proposed, counts_[key].cleared, fixed_));
+      recombine(key, netted(counts_[key].proposed, counts_[key].cleared, quirks_));
   }
   stale_ = true;
 }
@@ -149,7 +146,7 @@ void PropertySet::begin_select(std::int64_t weight_sum) {
     unmapped_ = {};
   }
   if (even_) {
-    if (fixed_) even_share_ = static_cast<double>(weight_) / static_cast<double>(weight_sum);
+    if (!quirks_.even_spread_unweighted) even_share_ = static_cast<double>(weight_) / static_cast<double>(weight_sum);
     if (stale_) find_extremes();
   } else if (stale_ || weight_sum != cells_weight_sum_) {
     fill_cells(weight_sum);
@@ -219,8 +216,8 @@ void SpreadGroup::count_cleared(std::uint32_t row, int change) {
   for (PropertySet& set : sets_) set.count_cleared(row, change);
 }
 
-void SpreadState::reset(model::Compat compat) noexcept {
-  compat_ = compat;
+void SpreadState::reset(const model::Quirks& quirks) noexcept {
+  quirks_ = quirks;
   groups_.clear();
   weight_sum_ = 0;
   lowest_boost_ = -1.0;
@@ -243,7 +240,7 @@ SpreadGroup& SpreadState::prepare(std::uint32_t group, std::span<const model::Sp
   const auto spread = [&](std::size_t i) -> const model::Spread& {
     return i < job_spreads.size() ? job_spreads[i] : group_spreads[i - job_spreads.size()];
   };
-  for (std::size_t i = 0; i < properties.size(); ++i) sets.emplace_back(properties[i], spread(i).targets, compat_);
+  for (std::size_t i = 0; i < properties.size(); ++i) sets.emplace_back(properties[i], spread(i).targets, quirks_);
 
   // The target table (R-RANK-821): group-level spreads, then job-level ones; a later one of the same attribute wins.
   const std::size_t first_group_spread = job_spreads.size();
@@ -270,9 +267,9 @@ SpreadGroup& SpreadState::prepare(std::uint32_t group, std::span<const model::Sp
 }
 
 void SpreadState::begin_select(SpreadGroup& group) {
-  const bool fixed = compat_ == model::Compat::fixed;
-  if (fixed) lowest_boost_ = -1.0;
-  for (PropertySet& set : group.sets_) set.begin_select(fixed ? group.weight_sum_ : weight_sum_);
+  const bool grows = quirks_.spread_state_grows;
+  if (!grows) lowest_boost_ = -1.0;
+  for (PropertySet& set : group.sets_) set.begin_select(grows ? weight_sum_ : group.weight_sum_);
 }
 
 }  // namespace berth::rank

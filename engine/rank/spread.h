@@ -28,7 +28,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/compat.h"
+#include "model/quirks.h"
 #include "model/resources.h"
 
 namespace berth::rank {
@@ -50,7 +50,7 @@ struct SpreadProperty {
 class PropertySet {
  public:
   PropertySet(const SpreadProperty& property, std::span<const model::SpreadTarget> targets,
-              model::Compat compat = model::Compat::nomad);
+              const model::Quirks& quirks = {});
 
   void count_existing(std::uint32_t row);
   void count_proposed(std::uint32_t row, int change);
@@ -144,7 +144,7 @@ class PropertySet {
   std::uint32_t min_ = 0, max_ = 0;       // as R-RANK-835 finds them
   Phase phase_ = Phase::filling;
 
-  bool fixed_ = false;     // without R-RANK-817 and counts of 0, and even spread is weighted
+  model::Quirks quirks_;
   double even_share_ = 1;  // of the weight sum; 1 while even spread is not weighted (R-RANK-831 step 4)
   bool even_ = true;
   bool stale_ = true;  // a count changed since cells, or min and max, were computed
@@ -174,10 +174,10 @@ class SpreadGroup {
 /// What spread remembers over one attempt (R-RANK-214, 215, 823, 832).
 class SpreadState {
  public:
-  /// A new attempt: no groups, weight sum 0, lowest boost -1. With `fixed` the weight sum is each group's own, the
-  /// lowest boost starts at -1 in every Select, even spread has its weight's share, and each alloc alive after the plan
-  /// counts once: the caller clears just what was counted, and counts no alloc again that the plan updates.
-  void reset(model::Compat compat = model::Compat::nomad) noexcept;
+  /// A new attempt: no groups, weight sum 0, lowest boost -1. Of the quirks: spread_state_grows,
+  /// even_spread_unweighted, and property_counts_skewed, without which the caller clears just what was counted and
+  /// counts no allocation again that the plan updates.
+  void reset(const model::Quirks& quirks = {}) noexcept;
   /// Another job version was given: groups are dropped, weight sum and lowest boost stay (R-RANK-215).
   void drop_groups() noexcept { groups_.clear(); }
 
@@ -210,7 +210,7 @@ class SpreadState {
   std::vector<Prepared> groups_;  // few: one per group with a Select in this attempt
   std::int64_t weight_sum_ = 0;
   double lowest_boost_ = -1.0;
-  model::Compat compat_ = model::Compat::nomad;
+  model::Quirks quirks_;
 };
 
 }  // namespace berth::rank

@@ -121,7 +121,7 @@ class GroupRun {
   void begin_sets() {
     scratch_.sets_.assign(rows_.size(), 0);
     scratch_.followup_of_.assign(rows_.size(), kNoFollowup);
-    if (fixed_) scratch_.stopped_.assign(rows_.size(), 0);
+    if (!quirks_.double_stops) scratch_.stopped_.assign(rows_.size(), 0);
   }
   void find_deployment_state();
   [[nodiscard]] bool is_steady();
@@ -182,10 +182,10 @@ class GroupRun {
     return f.server_terminal() && (f.taint == NodeTaint::gone || f.taint == NodeTaint::down) &&
            (f.client == ClientStatus::running || f.client == ClientStatus::pending);
   }
-  /// With `fixed` an allocation gets one entry, whoever asks first.
+  /// Without double_stops an allocation gets one entry, whoever asks first.
   void stop(std::uint32_t position, std::string_view description, ClientStatus client_status = ClientStatus::none,
             std::int32_t followup = kNoFollowup) {
-    if (fixed_ && (was_finished(position) || std::exchange(scratch_.stopped_[position], 1) != 0)) return;
+    if (!quirks_.double_stops && (was_finished(position) || std::exchange(scratch_.stopped_[position], 1) != 0)) return;
     run_.result.stop.push_back({rows_[position], client_status, description, followup});
   }
 
@@ -249,7 +249,7 @@ class GroupRun {
   const model::TaskGroup* task_group_;
   bool settled_;        // is_settled()
   bool asked_ = false;  // the update function, about all of the group
-  const bool fixed_ = run_.input.compat == model::Compat::fixed;
+  const model::Quirks& quirks_ = run_.input.quirks;
   const std::size_t stop_begin_ = run_.result.stop.size();
   std::uint16_t ever_ = 0;  // sets that ever had a member
 
@@ -290,10 +290,10 @@ void GroupRun::stop_for_stopped_job() {
   classify_all();
   stop_classified();
   counters().stop = static_cast<std::uint64_t>(count(kAll));
-  if (fixed_) count_stops(0);
+  if (!quirks_.double_stops) count_stops(0);
 }
 
-/// The Stop counter of `fixed`: what is stopped and does not migrate, entry by entry.
+/// The Stop counter without double_stops: what is stopped and does not migrate, entry by entry.
 void GroupRun::count_stops(std::size_t migrating) {
   counters().stop = run_.result.stop.size() - stop_begin_ - migrating;
 }
@@ -359,7 +359,7 @@ bool GroupRun::run() {
     classify_all();
     stop_classified();
     counters().stop += static_cast<std::uint64_t>(count(kAll));
-    if (fixed_) count_stops(0);
+    if (!quirks_.double_stops) count_stops(0);
     return true;
   }
 
@@ -400,7 +400,7 @@ void GroupRun::cut_places() {  // R-RECON-212
   auto& place = run_.result.place;
   const auto most = static_cast<std::size_t>(wanted());
   if (place.size() - place_begin_ <= most) return;
-  if (!fixed_) {
+  if (quirks_.migrations_cut) {
     place.resize(place_begin_ + most);
     counters().place = most;
     return;
@@ -449,7 +449,7 @@ void GroupRun::judge(std::uint16_t set, bool disconnecting, bool keeps) {
   const ClusterInput& input = run_.input;
   const RescheduleContext context{
       input.now, input.eval_id, input.is_batch,
-      run_.current && run_.current_is_input && model::is_active_deployment(run_.current->status), input.compat};
+      run_.current && run_.current_is_input && model::is_active_deployment(run_.current->status), input.quirks};
   using When = RescheduleAnswer::When;
   each(set, [&](std::uint32_t position) {
     if (in(position, kCalm)) return;  // kept, and in U already
@@ -476,7 +476,7 @@ std::vector<std::uint32_t> GroupRun::replacements(std::uint32_t position) {  // 
     at = next->second;
     if (at == mark || at == position) break;
     if (steps == stands) mark = at, stands *= 2, steps = 0;
-    if (!facts(at).server_terminal() && (!fixed_ || in(at, kAll))) out.push_back(at);
+    if (!facts(at).server_terminal() && (quirks_.replacement_chain_breaks || in(at, kAll))) out.push_back(at);
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -485,8 +485,8 @@ std::vector<std::uint32_t> GroupRun::replacements(std::uint32_t position) {  // 
 
 void GroupRun::reconnect() {  // 6.7
   const model::Job& job = *run_.input.job;
-  for (std::uint32_t position = 0; position < size(); ++position)  // with `fixed` also what the server stopped
-    if (fixed_ || in(position, kAll)) by_id_.emplace(facts(position).alloc->id, position);
+  for (std::uint32_t position = 0; position < size(); ++position)  // the chain ends at what the server stopped
+    if (!quirks_.replacement_chain_breaks || in(position, kAll)) by_id_.emplace(facts(position).alloc->id, position);
   const std::string strategy = task_group_->disconnect ? task_group_->disconnect->reconcile : std::string();
   each(kReconnecting, [&](std::uint32_t position) {
     const AllocFacts& r = facts(position);
@@ -497,10 +497,11 @@ void GroupRun::reconnect() {  // 6.7
     if (r.desired != model::DesiredStatus::run ||
         r.wants(AllocFacts::kMigrate | AllocFacts::kReschedule | AllocFacts::kForceReschedule) ||
         r.job_version < job.version || r.job_create_index < job.create_index) {
-      if (!fixed_ || !r.server_terminal()) stop(position, kNotNeeded);  // `fixed` keeps states of what is stopped
+      // Where stops keep the states, what is stopped comes back at every evaluation.
+      if (quirks_.stop_erases_states || !r.server_terminal()) stop(position, kNotNeeded);
       return add(position, kReconnectStop);
     }
-    if (fixed_ && r.client != ClientStatus::running) return;  // not heard of yet
+    if (!quirks_.replacement_chain_breaks && r.client != ClientStatus::running) return;  // not heard of yet
     for (const std::uint32_t replacement : replacements(position)) {
       const bool replaced = prefers_replacement(*r.alloc, *facts(replacement).alloc, strategy, run_.input.now);
       const std::uint32_t loser = replaced ? position : replacement;
@@ -533,7 +534,7 @@ std::vector<std::int32_t> GroupRun::make_followups(std::vector<Timed>& timed, st
   std::vector<std::int32_t> out;
   base::Time batch;
   for (const Timed& entry : timed) {
-    const bool first = out.empty() || fixed_;
+    const bool first = out.empty() || !quirks_.followups_lose_cause;
     // Times ascend; their difference may be more than a signed number holds.
     const auto since_batch = static_cast<std::uint64_t>(entry.at.ns) - static_cast<std::uint64_t>(batch.ns);
     if (out.empty() || (entry.at != batch && (batch.is_zero() || since_batch >= kWindow))) {
@@ -628,7 +629,7 @@ void GroupRun::select_stops() {  // 6.12
     if (canarying1_ && in(position, kCanary)) return;
     const bool unknown = facts(position).client == ClientStatus::unknown;
     if (!unknown) ++surplus;
-    if (!facts(position).server_terminal() && !(fixed_ && unknown)) add(position, kWorking);
+    if (!facts(position).server_terminal() && (quirks_.unknown_chosen_to_stop || !unknown)) add(position, kWorking);
   });
   if (surplus > 0) stop_surplus(surplus);
   counters().stop += static_cast<std::uint64_t>(count(kStopped));
@@ -673,7 +674,7 @@ void GroupRun::stop_surplus(std::int64_t surplus) {
       if (!chosen(position)) return;
       take(position);
       remove(position, kMigrate);
-      names.unset(facts(position).name_index, run_.input.compat);
+      names.unset(facts(position).name_index, quirks_);
     });
     if (surplus == 0) return;
   }
@@ -757,7 +758,7 @@ std::int64_t GroupRun::destructive_limit() {  // R-RECON-183
 void GroupRun::place_missing() {  // 6.15
   place_limit_ = destructive_limit();
   std::vector<ClusterResult::Place> missing;
-  if (!clients_stop_later_ || fixed_) {
+  if (!clients_stop_later_ || !quirks_.delayed_stop_holds_group) {
     each(kNow, [&](std::uint32_t position) {
       missing.push_back(replacing(position));
       missing.back().reschedule = true;
@@ -800,11 +801,12 @@ void GroupRun::place_missing() {  // 6.15
 
 /// While paused, failed or with canaries out, only what was lost or failed is replaced (R-RECON-193 to 196).
 void GroupRun::place_ungated(const std::vector<ClusterResult::Place>& missing) {
-  if (fixed_) {  // what is lost by its own placement, what is rescheduled once
+  const bool in_list_order = quirks_.lost_replaced_in_list_order;
+  if (!in_list_order) {  // what is lost by its own placement, what is rescheduled once
     for (const ClusterResult::Place& place : missing)
       if (place.lost) run_.result.place.push_back(place), ++counters().place;
   }
-  const auto lost = fixed_ ? 0 : static_cast<std::size_t>(count(kLost));
+  const auto lost = in_list_order ? static_cast<std::size_t>(count(kLost)) : 0;
   const std::size_t first = std::min(lost, missing.size());  // whatever their kind (R-RECON-195)
   run_.result.place.insert(run_.result.place.end(), missing.begin(),
                            missing.begin() + static_cast<std::ptrdiff_t>(first));
@@ -816,7 +818,7 @@ void GroupRun::place_ungated(const std::vector<ClusterResult::Place>& missing) {
     if (run_.failed && of_current_deployment(position)) continue;
     run_.result.place.push_back(place);
     ++counters().place;
-    if (in(position, kDisconnecting) || (fixed_ && in(position, kMigrate))) continue;
+    if (in(position, kDisconnecting) || (!in_list_order && in(position, kMigrate))) continue;
     stop(position, kRescheduled);
     ++counters().stop;
   }
@@ -843,7 +845,7 @@ void GroupRun::migrate() {  // R-RECON-199 to 202
     if (f.has(AllocFacts::kBatchJob) && f.wants(AllocFacts::kReschedule | AllocFacts::kMigrateDisablePlacement)) return;
     run_.result.place.push_back(replacing(position));
   });
-  if (fixed_) count_stops(run_.result.stop.size() - stops_before);
+  if (!quirks_.double_stops) count_stops(run_.result.stop.size() - stops_before);
 }
 
 void GroupRun::attach_deployment() {  // 6.16

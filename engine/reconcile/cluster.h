@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/compat.h"
 #include "model/eval.h"
+#include "model/quirks.h"
 #include "reconcile/alloc_facts.h"
 #include "reconcile/name_index.h"
 
@@ -65,7 +65,7 @@ struct ClusterInput {
   std::int64_t eval_priority = 0;
   std::int64_t now = 0;            ///< ns
   bool disconnect_support = true;  ///< R-RECON-22, R-SEED-61
-  model::Compat compat = model::Compat::nomad;
+  model::Quirks quirks;
 };
 
 struct ClusterResult {
@@ -135,7 +135,7 @@ class ClusterReconciler {
   std::uint32_t counted_ = 0;              // rows_ begins with 0, 1, ... up to here
   std::vector<std::uint16_t> sets_;        // per position of the group at work: in which sets it is
   std::vector<std::int32_t> followup_of_;  // per position of the group at work
-  std::vector<std::uint8_t> stopped_;      // likewise, with `fixed` only: there is a stop entry
+  std::vector<std::uint8_t> stopped_;      // likewise, without double_stops: there is a stop entry
   std::vector<std::uint32_t> asked_;       // rows handed to the update function
   std::vector<UpdateKind> answers_;
   std::vector<std::uint32_t> indexes_, other_indexes_;

@@ -83,14 +83,14 @@ std::vector<std::uint32_t> NameIndex::next(std::size_t n) {
   return out;
 }
 
-void NameIndex::unset(std::uint32_t index, model::Compat compat) {
+void NameIndex::unset(std::uint32_t index, const model::Quirks& quirks) {
   index = std::min(index, kMaxIndex);
   const auto entry = duplicates_.find(index);
   if (entry == duplicates_.end())
     clear(index);
   else if (entry->second == 1)
     duplicates_.erase(entry);
-  else if (compat == model::Compat::fixed)  // Nomad does not store a count that stays above 0
+  else if (!quirks.duplicate_count_kept)  // Nomad does not store a count that stays above 0
     --entry->second;
 }
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "model/compat.h"
+#include "model/quirks.h"
 
 namespace berth::reconcile {
 
@@ -36,8 +36,9 @@ class NameIndex {
   std::vector<std::uint32_t> highest(std::size_t n);
   /// Takes n free indexes below the count, then 0, 1, ... although used (R-RECON-161).
   std::vector<std::uint32_t> next(std::size_t n);
-  /// R-RECON-162: an index that several share stays shared by as many; with `fixed` by one less.
-  void unset(std::uint32_t index, model::Compat compat = model::Compat::nomad);
+  /// R-RECON-162: an index that several share stays shared by as many; without the quirk duplicate_count_kept by one
+  /// less.
+  void unset(std::uint32_t index, const model::Quirks& quirks = {});
   /// n indexes for canaries, passing over `existing` (ascending): those of allocations to be replaced first, then free
   /// ones, then above the count (R-RECON-164).
   std::vector<std::uint32_t> next_canaries(std::size_t n, std::span<const std::uint32_t> existing,

@@ -133,8 +133,8 @@ void NodeReconciler::settle_deployment() {  // R-SCHED-134 to 137, 139
     return;
   }
   const bool other = d.job_create_index != input_->job->create_index || d.job_version != input_->job->version;
-  // With `fixed` one that failed or was cancelled is set aside as well, instead of preventing a new one (R-SCHED-138).
-  if ((other && (active || input_->compat == model::Compat::fixed)) || d.status == "successful") {
+  // One that failed or was cancelled stays, and prevents a new one (R-SCHED-138).
+  if ((other && (active || !input_->quirks.failed_deployment_stays)) || d.status == "successful") {
     if (other && active)
       result_.deployment_updates.push_back(
           {result_.deployment_created, "cancelled", "Cancelled due to newer version of job"});

@@ -86,7 +86,7 @@ struct NodeInput {
   const model::Deployment* old_deployment = nullptr;  ///< remembered before the run; only tests have one
   bool use_deployments = true;     ///< false: nothing is read from or made of deployments (R-SCHED-190, R-SEED-33)
   bool disconnect_support = true;  ///< false: rows 3, 4, 5 and 7 never match (R-SEED-62)
-  model::Compat compat = model::Compat::nomad;
+  model::Quirks quirks;
   bool old_servers = false;  ///< some candidate's `nomad.version` is lower than 1.11.0 (R-SCHED-145)
   bool conclude = true;      ///< false: a single visit without R-SCHED-144 and 145
   std::int64_t now = 0;      ///< ns

@@ -49,11 +49,11 @@ RescheduleAnswer judge_unusual(const AllocFacts& f, const RescheduleContext& con
   const bool followup_is_this = f.alloc->followup_eval_id == context.eval_id;
   model::NextReschedule next;
   if (disconnecting)
-    next = model::next_reschedule_by_time(*f.alloc, base::Time{context.now}, context.compat);
+    next = model::next_reschedule_by_time(*f.alloc, base::Time{context.now}, context.quirks);
   else if (f.client == ClientStatus::unknown && followup_is_this)
-    next = model::next_reschedule_by_time(*f.alloc, model::last_unknown(*f.alloc), context.compat);
+    next = model::next_reschedule_by_time(*f.alloc, model::last_unknown(*f.alloc), context.quirks);
   else
-    next = model::next_reschedule(*f.alloc, context.compat);
+    next = model::next_reschedule(*f.alloc, context.quirks);
   if (next.eligible && (followup_is_this || is_due(next.at, context.now))) return {When::now, {}};
   if (force) return {When::now, {}};
   if (next.eligible && !f.has(AllocFacts::kHasFollowup)) return {When::later, next.at};

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "model/compat.h"
+#include "model/quirks.h"
 #include "reconcile/alloc_facts.h"
 
 namespace berth::reconcile {
@@ -18,7 +18,7 @@ struct RescheduleContext {
   std::string_view eval_id;           ///< of the evaluation being processed
   bool is_batch = false;              ///< run by the batch scheduler
   bool waits_for_deployment = false;  ///< the current deployment is the latest one, and it is active
-  model::Compat compat = model::Compat::nomad;
+  model::Quirks quirks;
 };
 
 struct RescheduleAnswer {

@@ -239,7 +239,7 @@ std::vector<Refusal> DryRun::refusals(const model::Plan& submitted) const {  // 
 Rehearsal DryRun::rehearse(std::uint64_t order, std::uint32_t plans_max) {
   Rehearsal out;
   snapshot_.reset();
-  log::StateLog log(store_, scratch_.options.compat);
+  log::StateLog log(store_, scratch_.options.quirks);
   model::ClusterState state = state_;
   if (changed_) {
     std::erase(state.jobs, stored_);

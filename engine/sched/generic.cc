@@ -117,8 +117,7 @@ class GenericScheduler::Updates final : public reconcile::UpdateJudge {
  public:
   explicit Updates(GenericScheduler& scheduler)
       : scheduler_(scheduler),
-        check_(*scheduler.state_, *scheduler.job_, scheduler.stack_, scheduler.result_->plan,
-               scheduler.scratch_.options.quirks) {}
+        check_(*scheduler.state_, *scheduler.job_, scheduler.stack_, scheduler.result_->plan, scheduler.quirks()) {}
 
   void judge(std::span<const std::uint32_t> positions, std::span<reconcile::UpdateKind> kinds) override {
     using reconcile::UpdateKind;
@@ -164,7 +163,7 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
   const bool served =
       run_attempts(eval.batch ? kBatchAttempts : kServiceAttempts, result, [&] { return attempt(planner); });
   if (result.status == EvalStatus::error) return;
-  if (!served && !(fixed() && result.has_blocked)) {  // R-SCHED-17; `fixed` goes on with the one of an earlier attempt
+  if (!served && (quirks().second_blocked_eval || !result.has_blocked)) {  // R-SCHED-17; or the one there is goes on
     write_eligibility();
     result.blocked_id = ids.next();
     const std::string error =
@@ -361,7 +360,7 @@ bool GenericScheduler::reconcile_job() {
   deployment_ = eval_->batch ? nullptr : latest_deployment(*state_, eval_->job);
   if (job_ && !job_->stopped) stack_.set_job(*job_, config_for(*job_));
   allocs_.read(*state_, eval_->job, deployment_ ? uuid(deployment_->id) : base::Uuid{});
-  if (fixed()) written_followups_.clear();
+  if (!quirks().followups_dangle) written_followups_.clear();
   for (const auto& [row, id] : written_followups_) allocs_.write_followup(row, base::to_text(id));
 
   finish_lost(*state_, allocs_, [&](std::uint32_t position) {  // R-SCHED-35
@@ -374,7 +373,7 @@ bool GenericScheduler::reconcile_job() {
   input.job_id = state_->text(key.job_id);
   input.is_batch = eval_->batch;
   input.disconnect_support = scratch_.options.disconnect_support;
-  input.compat = scratch_.options.compat;
+  input.quirks = quirks();
   input.deployment = deployment_.get();
   input.allocs = allocs_.facts();
   input.slots = allocs_.slots();
@@ -433,7 +432,7 @@ void GenericScheduler::apply_result() {
     plan.deployment = std::make_shared<const model::Deployment>(*r.deployment);
     result.deployment_id = uuid(r.deployment->id);
     deployment_is_active_ = model::is_active_deployment(r.deployment->status);
-  } else if (deployment_ && !(fixed() && r.set_aside)) {
+  } else if (deployment_ && (quirks().set_aside_deployment_named || !r.set_aside)) {
     result.deployment_id = uuid(deployment_->id);
     deployment_is_active_ = model::is_active_deployment(deployment_->status);
   }
@@ -445,7 +444,7 @@ void GenericScheduler::apply_result() {
   const auto rows = allocs_.rows();
   const auto facts = allocs_.facts();
   // A delayed evaluation creates no follow-ups (R-SCHED-54); Nomad names them all the same (R-SCHED-56).
-  const bool names_followups = eval_->wait_until.is_zero() || !fixed();
+  const bool names_followups = eval_->wait_until.is_zero() || quirks().followups_dangle;
   if (!names_followups) r.attribute_updates.clear(), r.followups_in_alloc.clear();
   for (const ClusterResult::Update& update : r.followups_in_alloc)
     written_followups_.emplace_back(rows[update.row], plan.followups[static_cast<std::size_t>(update.followup)]);
@@ -607,14 +606,15 @@ bool GenericScheduler::place(const Missing& missing) {
       downgraded = true;  // also to the current version (R-SCHED-87)
       placing = static_cast<std::uint16_t>(plan.deployment_ids.size());
       plan.deployment_ids.push_back(deployment);
-      if (!fixed()) placing_deployment_ = placing;  // R-SCHED-72: from here on
+      if (quirks().downgrade_leaks_deployment) placing_deployment_ = placing;  // R-SCHED-72: from here on
     }
   }
   const std::uint32_t position = group_position(*version, group.name);
   const CompiledGroup& compiled = version->groups[position];
   if (group.failed) {  // R-SCHED-63
     group.coalesce(compiled.spec);
-    if (fixed() && missing.reschedule && missing.previous != kNoRow) mark_not_placed(missing);
+    if (!quirks().coalesced_failure_unmarked && missing.reschedule && missing.previous != kNoRow)
+      mark_not_placed(missing);
     return true;
   }
   const bool reload = downgraded && (version->spec->node_pool != job_->spec->node_pool ||
@@ -673,7 +673,7 @@ bool GenericScheduler::place(const Missing& missing) {
     if (names && names->is_duplicate(missing.name_index)) {  // R-SCHED-83
       alloc.name_index = names->next(1).front();
       alloc.keeps_name = false;
-      names->unset(missing.name_index, scratch_.options.compat);
+      names->unset(missing.name_index, quirks());
     }
     if (missing.reschedule && missing.previous != kNoRow) {  // R-SCHED-88 to 94
       alloc.tracker = static_cast<std::uint32_t>(plan.trackers.size());
@@ -721,7 +721,7 @@ void GenericScheduler::note_replaced(std::uint32_t position) {
   for (plan::PlannedStop& stop : plan.stops)
     if (stop.alloc == row && !stop.evict && !stop.dropped) {
       stop.replaced = true;
-      stop.keeps_description = scratch_.options.keep_stop_description || fixed();
+      stop.keeps_description = scratch_.options.keep_stop_description || !quirks().reschedule_loses_description;
       return;
     }
   if (plan::PlannedUpdate* update = stack_.update_of(row)) update->note = plan::PlannedUpdate::Note::ok;

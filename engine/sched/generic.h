@@ -66,7 +66,7 @@ class GenericScheduler {
   bool use_version(const tables::CompiledJob& job, bool reload, std::size_t placements);
   bool failed_to_process();
   void write_eligibility();
-  [[nodiscard]] bool fixed() const { return scratch_.options.compat == model::Compat::fixed; }
+  [[nodiscard]] const model::Quirks& quirks() const { return scratch_.options.quirks; }
   [[nodiscard]] StackConfig config_for(const tables::CompiledJob& job) const;
 
   Scratch& scratch_;

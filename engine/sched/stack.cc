@@ -62,7 +62,7 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   for (GroupView& v : views_) v.group = nullptr;
   properties_.begin_attempt(0);
   network_ask_ = {};
-  spread_.reset(scratch_.options.compat);
+  spread_.reset(scratch_.options.quirks);
   spread_group_ = nullptr;
   error_.clear();
   plain_.active = plain_.left = false;
@@ -244,7 +244,7 @@ void GenericStack::prepare_distinct(GroupView& v) {
       else
         set.add_cleared(code);
     });
-    set.end_plan(scratch_.options.compat);
+    set.end_plan(scratch_.options.quirks);
   });
 }
 

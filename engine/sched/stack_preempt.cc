@@ -212,7 +212,7 @@ bool GenericStack::evict_for_network(const model::NetworkResource& ask, const ra
   chosen_.clear();
   rank::NetworkIndex& index = scratch_.network_index;
   preempt::choose_for_network(evicting_priority(), ask, index, candidates_, preempt_scratch_, chosen_,
-                              scratch_.options.compat);
+                              scratch_.options.quirks);
   if (!take_victims()) return false;
   index.start(ports);  // R-PREEMPT-515: without what this option had reserved
   for (const tables::ResourceShape* shape : proposed_)
@@ -229,7 +229,7 @@ bool GenericStack::evict_for_device(const match::DeviceRequest& request, NodeRow
   collect_candidates();
   chosen_.clear();
   if (!preempt::choose_for_device(evicting_priority(), request, *accounter_, candidates_, scratch_.patterns,
-                                  preempt_scratch_, chosen_, scratch_.options.compat))
+                                  preempt_scratch_, chosen_, scratch_.options.quirks))
     return false;  // a compared NaN: the offer before met it, too
   if (!take_victims()) return false;
   start_accounter(row);  // R-PREEMPT-607, 608: without what this option had reserved

@@ -106,7 +106,7 @@ void GenericStack::prepare_volumes(const GroupView& v) {
           ? options_.name
           : keep(job_->name_base() + "." + v.group->spec->name + "[" + std::to_string(options_.name_index) + "]");
   if (v.group->has_host_volumes)
-    host_volumes_.emplace(*job_->spec, *v.group->spec, name, volume_state_, scratch_.options.compat);
+    host_volumes_.emplace(*job_->spec, *v.group->spec, name, volume_state_, scratch_.options.quirks);
   if (v.group->has_csi_volumes) csi_volumes_.emplace(*job_->spec, *v.group->spec, name, volume_state_);
 }
 

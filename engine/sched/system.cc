@@ -105,7 +105,7 @@ AttemptEnd SystemScheduler::attempt() {
   input.deployment = stored_deployment_.get();
   if (scratch_.options.staggered_system_updates) input.use_deployments = false;
   input.disconnect_support = scratch_.options.disconnect_support;
-  input.compat = scratch_.options.compat;
+  input.quirks = quirks();
   if (uses_deployments_ && !input.deployment && !stopped_) input.old_servers = gatherer_.has_old_server(state, *ready_);
   StreamIds deployment_ids(*ids_);
   input_ = &input;
@@ -118,7 +118,8 @@ AttemptEnd SystemScheduler::attempt() {
   if (uses_deployments_) {  // R-SCHED-147
     if (diff_->deployment)
       deployment_ = *diff_->deployment;
-    else if (stored_deployment_ && (!fixed() || diff_->old_deployment.empty()))  // as R-SCHED-49: not one set aside
+    else if (stored_deployment_ && (quirks().set_aside_deployment_named ||
+                                    diff_->old_deployment.empty()))  // as R-SCHED-49: not one set aside
       deployment_ = *stored_deployment_;
   }
   deployment_id_ = deployment_ ? base::parse_uuid(deployment_->id).value_or(base::Uuid{}) : base::Uuid{};
@@ -201,7 +202,7 @@ void SystemScheduler::update_in_place() {  // R-SCHED-115
   std::size_t i = 0, end = updates_.size();
   destructive_count_ = 0;
   if (end == 0) return;
-  InPlaceCheck check(*state_, *job_, stack_, result_->plan, scratch_.options.quirks);
+  InPlaceCheck check(*state_, *job_, stack_, result_->plan, quirks());
   while (i < end) {
     if (try_in_place(updates_[i], check))
       std::swap(updates_[i], updates_[--end]);
@@ -348,7 +349,7 @@ bool SystemScheduler::place() {  // R-SCHED-154, 156
   }
   const base::StageScope placing(base::placing_stage());
   result_->plan.allocs.reserve(place_.size());
-  if (fixed()) blocked_.assign(input_->visits.size(), 0);
+  if (!quirks().one_blocked_per_group) blocked_.assign(input_->visits.size(), 0);
   for (const Tuple& tuple : place_)
     if (input_->visits[tuple.visit].candidate && !place_one(tuple)) return false;
   return true;
@@ -380,7 +381,7 @@ bool SystemScheduler::place_one(const Tuple& tuple) {
   alloc.held = selected->held;
   alloc.shape = std::move(selected->shape);
   alloc.metrics = stack_.take_node_metrics();
-  stack_.add_candidates(alloc.metrics, fixed());
+  stack_.add_candidates(alloc.metrics, !quirks().system_metrics_lose_pool);
   stack_.add_score(alloc.metrics, alloc.score);
   stack_.placed(alloc);
   return true;
@@ -393,20 +394,21 @@ void SystemScheduler::no_option(const Tuple& tuple, std::uint32_t g) {
     --group.candidates;
     if (tuple.alloc != reconcile::kNoRow) --group.destructive;
   }
-  // R-SCHED-167 leaves a hole; so does `fixed` where another group's new allocation may stand in the room already.
-  if (fixed() && tuple.alloc != reconcile::kNoRow && !stack_.places_on(input_->visits[tuple.visit].handle))
+  // Where another group's new allocation may stand in the room already, there is a hole in any case (R-SCHED-167).
+  if (!quirks().system_stop_leaves_hole && tuple.alloc != reconcile::kNoRow &&
+      !stack_.places_on(input_->visits[tuple.visit].handle))
     stack_.pop_stop(row_of(tuple));
   if (stack_.was_filtered()) return add_filtered(out, group);
   if (out.failed) {  // R-SCHED-163
     out.coalesce(job_->groups[g].spec);
-    if (!fixed()) return;
+    if (quirks().one_blocked_per_group) return;
   } else {
     SelectMetrics metrics = stack_.take_node_metrics();
     stack_.add_candidates(metrics, true);
     out.fail(metrics, job_->groups[g].spec);
   }
-  // R-SCHED-164: Nomad blocks on one node per group; `fixed` on every node, once.
-  if (fixed() && std::exchange(blocked_[tuple.visit], 1) != 0) return;
+  // R-SCHED-164: one node per group; without the quirk every node, once.
+  if (!quirks().one_blocked_per_group && std::exchange(blocked_[tuple.visit], 1) != 0) return;
   Eligibility& eligibility = result_->eligibility;  // R-SCHED-164, R-FEAS-1705
   eligibility.escaped = stack_.has_escaped_system();
   const NodeRow node = input_->visits[tuple.visit].handle;
@@ -443,7 +445,7 @@ void SystemScheduler::add_filtered(GroupResult& out, Group& group) {  // R-SCHED
     out.failed = group.reported = true;
     out.failure = group.filtered;
   }
-  if (eval_->batch && !(fixed() && out.updates.place == 0)) --out.updates.place;
+  if (eval_->batch && (quirks().system_stop_leaves_hole || out.updates.place != 0)) --out.updates.place;
 }
 
 }  // namespace berth::sched

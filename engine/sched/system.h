@@ -67,7 +67,7 @@ class SystemScheduler {
   void trim_canaries(std::int64_t required, std::uint32_t group, std::vector<std::string>& canaries);
   void drop_trimmed();
 
-  [[nodiscard]] bool fixed() const { return scratch_.options.compat == model::Compat::fixed; }
+  [[nodiscard]] const model::Quirks& quirks() const { return scratch_.options.quirks; }
   [[nodiscard]] const reconcile::RequiredName& name_of(const Tuple& tuple) const {
     return input_->required[tuple.required];
   }
@@ -110,7 +110,7 @@ class SystemScheduler {
   std::size_t destructive_count_ = 0;
   std::vector<Tuple> place_;
   std::vector<std::uint8_t> trimmed_;  // by position in plan.allocs: a canary too many
-  std::vector<std::uint8_t> blocked_;  // by visit, with `fixed` only: its node has a blocked evaluation
+  std::vector<std::uint8_t> blocked_;  // by visit, without one_blocked_per_group: its node has a blocked evaluation
 };
 
 }  // namespace berth::sched

@@ -30,7 +30,7 @@ void SystemScheduler::deploy() {
     result.groups[g].updates.place = static_cast<std::uint64_t>(groups_[g].candidates);
   }
   if (!deployment_) {
-    if (fixed() && stored_deployment_) add_statuses();  // of one that is set aside
+    if (!quirks().set_aside_deployment_named && stored_deployment_) add_statuses();
     return;
   }
   model::Deployment& deployment = *deployment_;
@@ -66,7 +66,7 @@ void SystemScheduler::deploy() {
                                       ? "Deployment is running pending automatic promotion"
                                       : "Deployment is running but requires manual promotion";
     deployment.status_description = text;
-    if (fixed())  // R-SCHED-189 would write another text over it
+    if (!quirks().deployment_resubmitted)  // R-SCHED-189 would write another text over it
       for (plan::PlannedStatus& update : result.plan.deployment_updates)
         if (update.deployment == deployment_id_ && update.status == "running") update.description = text;
   } else if (complete) {
@@ -80,7 +80,7 @@ void SystemScheduler::deploy() {
     return;
   }
   // R-SCHED-187: Nomad submits it always.
-  if (fixed() && stored_deployment_ && *stored_deployment_ == deployment) return;
+  if (!quirks().deployment_resubmitted && stored_deployment_ && *stored_deployment_ == deployment) return;
   result.plan.has_deployment = true;
   result.plan.deployment = std::make_shared<const model::Deployment>(deployment);
 }
@@ -92,11 +92,11 @@ void SystemScheduler::add_statuses() {
                update.status, update.description);
 }
 
-/// With `fixed` a deployment that is over, or that the plan ends already, gets no further update: it would be refused
-/// (R-CTRL-708).
+/// Without deployment_resubmitted a deployment that is over, or that the plan ends already, gets no further update: it
+/// would be refused (R-CTRL-708).
 void SystemScheduler::add_status(base::Uuid deployment, std::string_view status, std::string_view description) {
   auto& updates = result_->plan.deployment_updates;
-  if (fixed()) {
+  if (!quirks().deployment_resubmitted) {
     const bool ended = stored_deployment_ && !model::is_active_deployment(stored_deployment_->status) &&
                        base::parse_uuid(stored_deployment_->id) == deployment;
     const bool ends = std::any_of(updates.begin(), updates.end(), [&](const plan::PlannedStatus& update) {
@@ -109,6 +109,7 @@ void SystemScheduler::add_status(base::Uuid deployment, std::string_view status,
 
 void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, std::vector<std::string>& canaries) {
   if (required == 0) return;
+  const bool overshoots = quirks().canary_trim_overshoots;
   PlanRows& plan = result_->plan;
   const auto canary_of_group = [&](AllocRow row) -> const model::Allocation* {
     const model::Allocation* alloc = row == kNoRow ? nullptr : cold(row);
@@ -118,7 +119,7 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
   // F and P of R-SCHED-175: who replaces a canary of a failed deployment; of all groups.
   std::vector<AllocRow> replaced;
   for (const Tuple& tuple : place_) {
-    if (fixed() && name_of(tuple).group != group) continue;
+    if (!overshoots && name_of(tuple).group != group) continue;
     if (const AllocRow row = row_of(tuple); row != kNoRow)
       if (const model::Allocation* alloc = cold(row); alloc && model::is_canary(*alloc)) replaced.push_back(row);
   }
@@ -149,7 +150,7 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
     if (plan.allocs[i].canary && plan.allocs[i].group == group)
       entries.push_back({state_->nodes.id(plan.allocs[i].node), true, i});
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.node < b.node; });
-  if (fixed())  // marks stay, and count as the running canaries do
+  if (!overshoots)  // marks stay, and count as the running canaries do
     std::erase_if(entries, [&](const Entry& entry) {
       if (entry.is_new) return false;
       canaries.push_back(cold(plan.updates[entry.index].alloc)->id);
@@ -162,15 +163,15 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
     const bool not_ready =
         !entry.is_new && input_->visits[diff_->disconnecting[entry.index].visit].not_ready;  // R-SCHED-178
     if (!not_ready && (left > 0 || preferred)) {                                             // R-SCHED-179
-      if (!(fixed() && preferred)) --left;  // Nomad subtracts those a second time
+      if (overshoots || !preferred) --left;  // Nomad subtracts those a second time
       canaries.push_back(entry.is_new ? base::to_text(plan.allocs[entry.index].id)
                                       : cold(plan.updates[entry.index].alloc)->id);
       continue;
     }
-    if (fixed())
-      --result_->groups[group].queued;  // what it replaces goes on
-    else
+    if (overshoots)
       plan.has_empty_list = true;  // R-SCHED-180, 181
+    else
+      --result_->groups[group].queued;  // what it replaces goes on
     if (!entry.is_new) {
       plan.updates[entry.index].dropped = true;
       continue;
@@ -183,7 +184,8 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
     if (!stop.evict && std::binary_search(kept_running.begin(), kept_running.end(), stop.alloc)) stop.dropped = true;
 }
 
-/// Takes the trimmed canaries out of the plan. What they would have evicted stays in it (R-SCHED-181), but for `fixed`.
+/// Takes the trimmed canaries out of the plan. With canary_trim_overshoots what they would have evicted stays
+/// in it (R-SCHED-181).
 void SystemScheduler::drop_trimmed() {
   PlanRows& plan = result_->plan;
   std::vector<std::uint32_t> moved(plan.allocs.size());
@@ -204,7 +206,7 @@ void SystemScheduler::drop_trimmed() {
   for (plan::PlannedStop& stop : plan.stops) {
     if (!stop.evict) continue;
     stop.by = moved[stop.by];
-    stop.dropped = stop.dropped || (fixed() && stop.by >= plan::kDroppedBy);
+    stop.dropped = stop.dropped || (!quirks().canary_trim_overshoots && stop.by >= plan::kDroppedBy);
   }
   for (std::uint32_t i = 0; i < kept; ++i) {  // the chains by node again
     PlannedAlloc& alloc = plan.allocs[i];

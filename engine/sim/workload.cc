@@ -466,15 +466,25 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
     out.preemption.service = part.boolean("service", out.preemption.service);
     part.finish();
   }
-  if (const toml::table* options = in.table("options"))
-    for (const auto& [name, value] : *options) {
-      std::string word = value.is_string() ? *value.value<std::string>() : "";
+  if (const toml::table* options = in.table("options")) {
+    const auto set = [&](const toml::key& key, const std::string& name, const toml::node& value) {
+      std::string word = value.value_exact<std::string>().value_or("");
       if (const auto number = value.value_exact<std::int64_t>()) word = std::to_string(*number);
       if (const auto truth = value.value_exact<bool>()) word = *truth ? "true" : "false";
-      if (auto done = model::set_option(out.options, fmt::format("{}={}", name.str(), word)); !done)
-        reader.fail(static_cast<std::size_t>(name.source().begin.line), done.error(),
+      if (auto done = model::set_option(out.options, name + "=" + word); !done)
+        reader.fail(static_cast<std::size_t>(key.source().begin.line), done.error(),
                     "see [options] in bench/macro/README.md");
+    };
+    // As read, keys are sorted: `compat` comes before the single quirks, which are read as a table of their own.
+    for (const auto& [name, value] : *options) {
+      const std::string key(name.str());
+      const toml::table* quirks = value.as_table();
+      if (!quirks) set(name, key, value);
+      if (quirks && quirks->empty()) set(name, key, value);
+      if (quirks)
+        for (const auto& [quirk, setting] : *quirks) set(quirk, key + "." + std::string(quirk.str()), setting);
     }
+  }
   {
     TomlSection part(reader, in.table("limits"), "[limits]", 0);
     out.limits.placements = part.integer("placements", 0, 1, INT64_MAX);
