@@ -28,7 +28,7 @@ Eval eval(std::uint32_t row, std::uint32_t job, std::int32_t priority = 50, Toke
 
 Config small(ReadyOrder order = ReadyOrder::concurrent) {
   Config out;
-  out.order = order, out.compat = Compat::fixed, out.evals = 64, out.jobs = 16;
+  out.order = order, out.quirks = model::Quirks::none(), out.evals = 64, out.jobs = 16;
   return out;
 }
 
@@ -253,7 +253,7 @@ using StepBroker = BasicBroker<StepAtomic>;
 void run_interleaved(std::uint64_t seed, bool freeze, bool timeouts) {
   std::mt19937_64 random(seed);
   Config config;
-  config.compat = Compat::fixed, config.evals = 16, config.jobs = 3, config.priority_max = 3;
+  config.quirks = model::Quirks::none(), config.evals = 16, config.jobs = 3, config.priority_max = 3;
   config.nack_timeout_ns = timeouts ? 2 * kSecond : 1'000'000 * kSecond;
   StepBroker broker(config);
   broker.enable();

@@ -36,16 +36,18 @@ TEST(PropertySet, NetsClearedCountsAsTheWorkedExample) {  // E11, R-FEAS-1407 to
   }
 }
 
-TEST(PropertySet, FixedCountsEachStopInFull) {  // R-FEAS-1407: two exist, both stop, one is new
-  for (const model::Compat compat : {model::Compat::nomad, model::Compat::fixed}) {
+TEST(PropertySet, CountsEachStopInFullWithoutTheQuirk) {  // R-FEAS-1407: two exist, both stop, one is new
+  for (const bool skewed : {true, false}) {
     PropertySet set({"${meta.rack}", "2", "distinct_property"}, PropertySet::kWholeJob);
     for (int i = 0; i < 2; ++i) set.add_existing(3);
     set.begin_plan();
     for (int i = 0; i < 2; ++i) set.add_cleared(3);
     set.add_proposed(3);
-    set.end_plan(compat);
-    EXPECT_EQ(set.used(3), compat == model::Compat::nomad ? 2u : 1u);
-    EXPECT_EQ(set.passes(3), compat == model::Compat::fixed);
+    model::Quirks quirks;
+    quirks.property_counts_skewed = skewed;
+    set.end_plan(quirks);
+    EXPECT_EQ(set.used(3), skewed ? 2u : 1u);
+    EXPECT_EQ(set.passes(3), !skewed);
   }
 }
 

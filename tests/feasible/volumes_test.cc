@@ -4,83 +4,19 @@
 
 #include "feasible/csi_volumes.h"
 #include "feasible/host_volumes.h"
+#include "feasible/volume_world.h"
 
 namespace berth::feasible {
 namespace {
 
-/// A small world behind a VolumeState: lists of volumes, jobs by ID, and the same allocations as snapshot and proposed.
-struct World {
-  std::vector<model::HostVolume> host_volumes;
-  std::vector<model::HostVolumeClaim> claims;
-  std::vector<model::CsiVolume> csi_volumes;
-  std::vector<model::CsiPlugin> csi_plugins;
-  std::vector<model::Job> jobs;
-  std::vector<AllocView> allocs;
-
-  VolumeState state() const {
-    VolumeState out;
-    bind_volume_lists(out, host_volumes, claims, csi_volumes, csi_plugins);
-    out.job = [this](std::string_view job_namespace, std::string_view id) -> const model::Job* {
-      for (const model::Job& job : jobs)
-        if (job.namespace_ == job_namespace && job.id == id) return &job;
-      return nullptr;
-    };
-    out.alloc = [this](std::string_view id) -> std::optional<AllocView> {
-      for (const AllocView& alloc : allocs)
-        if (alloc.id == id) return alloc;
-      return std::nullopt;
-    };
-    out.proposed = out.node_allocs = [this](std::string_view node_id) {
-      std::vector<AllocView> on_node;
-      for (const AllocView& alloc : allocs)
-        if (alloc.node_id == node_id) on_node.push_back(alloc);
-      return on_node;
-    };
-    return out;
-  }
-};
-
-model::Job job_of(std::string id) {
-  model::Job job;
-  job.namespace_ = std::string("default"), job.id = std::move(id);
-  return job;
-}
-
-model::TaskGroup group_asking(model::VolumeRequest request, std::string name = "g") {
-  model::TaskGroup group;
-  group.name = std::move(name);
-  group.volumes["data"] = std::move(request);
-  return group;
-}
-
-model::VolumeRequest request_of(std::string type, bool read_only, bool sticky = false) {
-  model::VolumeRequest request;
-  request.type = std::move(type), request.source = std::string("data");
-  request.read_only = read_only, request.sticky = sticky;
-  return request;
-}
-
-model::Node node_with(std::string id, std::string volume_id, bool read_only = false) {
-  model::Node node;
-  node.id = std::move(id);
-  node.host_volumes["data"] = model::HostVolumeInfo{"data", "/srv", read_only, std::move(volume_id)};
-  return node;
-}
-
-model::HostVolume volume_of(std::string id, std::string node_id, std::string access = "single-node-writer") {
-  model::HostVolume volume;
-  volume.namespace_ = std::string("default"), volume.id = std::move(id), volume.name = std::string("data");
-  volume.node_id = std::move(node_id), volume.state = std::string("ready");
-  volume.requested_capabilities = {{"file-system", std::move(access)}};
-  return volume;
-}
+using World = VolumeWorld;
 
 bool passes(const World& world, const model::VolumeRequest& request, const model::Node& node,
-            std::string_view alloc_name = "", model::Compat compat = model::Compat::nomad) {
+            std::string_view alloc_name = "") {
   const model::Job job = job_of("j");
   const model::TaskGroup group = group_asking(request);
   const VolumeState state = world.state();
-  return HostVolumeCheck(job, group, alloc_name, state, compat).passes(node);
+  return HostVolumeCheck(job, group, alloc_name, state).passes(node);
 }
 
 TEST(HostVolumes, StaticOnesAskForReadOnlyAndNeverStick) {  // R-FEAS-1103, 1104
@@ -147,30 +83,6 @@ TEST(HostVolumes, ASingleWriterStaysAlone) {  // R-FEAS-1109
   EXPECT_TRUE(passes(world, request, node));
 }
 
-TEST(HostVolumes, FixedLetsReadersInAndForgetsTheVanished) {  // R-FEAS-1109
-  using model::Compat;
-  World world;
-  world.host_volumes = {volume_of("v", "n", "single-node-single-writer")};
-  model::VolumeRequest writes = request_of("host", false);
-  writes.access_mode = std::string("single-node-single-writer");
-  model::VolumeRequest reads = writes;
-  reads.read_only = true;
-  const model::Node node = node_with("n", "v");
-  AllocView other;
-  other.id = "a", other.namespace_ = "default", other.job_id = "k", other.task_group = "g", other.node_id = "n";
-  world.allocs = {other};
-  for (const Compat compat : {Compat::nomad, Compat::fixed}) {
-    const bool fixed = compat == Compat::fixed;
-    world.jobs.clear();
-    EXPECT_EQ(passes(world, writes, node, "", compat), fixed);  // its job is gone
-    world.jobs = {job_of("k")};
-    EXPECT_EQ(passes(world, writes, node, "", compat), fixed);  // its group is gone
-    world.jobs[0].task_groups = {group_asking(request_of("host", false))};
-    EXPECT_FALSE(passes(world, writes, node, "", compat));  // two writers
-    EXPECT_EQ(passes(world, reads, node, "", compat), fixed);
-  }
-}
-
 TEST(HostVolumes, StickyClaimsAreUsedUpInVisitingOrder) {  // E14, R-FEAS-1110 to 1112
   World world;
   world.host_volumes = {volume_of("v1", "F1"), volume_of("vC", "C"), volume_of("v2", "F2")};
@@ -186,16 +98,16 @@ TEST(HostVolumes, StickyClaimsAreUsedUpInVisitingOrder) {  // E14, R-FEAS-1110 t
   const model::Job job = job_of("j");
   const model::TaskGroup group = group_asking(request_of("host", false, true));
   const VolumeState state = world.state();
-  const auto verdicts = [&](model::Compat compat = model::Compat::nomad) {
-    HostVolumeCheck check(job, group, "", state, compat);
+  const auto verdicts = [&](const model::Quirks& quirks = {}) {
+    HostVolumeCheck check(job, group, "", state, quirks);
     std::string out;
     for (const auto& [node, volume] : {std::pair("F1", "v1"), {"C", "vC"}, {"F2", "v2"}})
       out += check.passes(node_with(node, volume)) ? 'T' : 'F';
     return out;
   };
   EXPECT_EQ(verdicts(), "FTT");
-  EXPECT_EQ(verdicts(model::Compat::fixed), "FTF");  // a look at C leaves its claim
-  world.allocs[0].is_terminal = false;               // met by the claimant itself
+  EXPECT_EQ(verdicts(model::Quirks::none()), "FTF");  // a look at C leaves its claim
+  world.allocs[0].is_terminal = false;                // met by the claimant itself
   EXPECT_EQ(verdicts(), "TTT");
   world.allocs[0].is_terminal = true;
   AllocView heir = old;

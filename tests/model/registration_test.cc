@@ -212,23 +212,6 @@ TEST(ImpliedConstraints, AreAddedOnce) {  // R-MODEL-244
   EXPECT_TRUE(job.task_groups[0].services.is_null());
 }
 
-TEST(ImpliedConstraints, SecretProvidersOfAllGroupsBindEveryGroup) {  // R-MODEL-245; fixed: each group its own
-  for (const bool all_groups : {true, false}) {
-    Quirks quirks;
-    quirks.secrets_constrain_all_groups = all_groups;
-    Job job;
-    for (const char* provider : {"vault", "local"}) {
-      Task& task = job.task_groups.emplace_back().tasks.emplace_back();
-      task.secrets = parsed("[{\"Provider\":\"" + std::string(provider) + "\"}]");
-    }
-    add_implied_constraints(job, quirks);
-    const std::size_t expected = all_groups ? 2 : 1;
-    for (const TaskGroup& group : job.task_groups) ASSERT_EQ(group.constraints.size(), expected);
-    EXPECT_EQ(job.task_groups[0].constraints[0].ltarget, "${attr.plugins.secrets.vault.version}");
-    EXPECT_EQ(job.task_groups[1].constraints.back().ltarget, "${attr.plugins.secrets.local.version}");
-  }
-}
-
 TEST(Names, MustExist) {  // R-MODEL-215, 250
   Job job = *registered(parsed(kMinimal)).job;
   Namespace team;

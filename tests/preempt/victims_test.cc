@@ -11,7 +11,7 @@
 namespace berth::preempt {
 namespace {
 
-using model::Compat;
+constexpr model::Quirks kWithoutQuirks = model::Quirks::none();
 
 /// Candidates by name, and the names of those chosen.
 class Node {
@@ -52,7 +52,7 @@ class Node {
   }
   /// Everything any candidate uses on eth0 and `others` Mbit/s besides are in use.
   std::vector<std::string> for_network(std::int64_t p, std::int64_t total, std::int64_t mbits,
-                                       const std::vector<std::int64_t>& ports, Compat compat = Compat::nomad) {
+                                       const std::vector<std::int64_t>& ports, const model::Quirks& quirks = {}) {
     rank::NodePorts node;
     node.available.push_back({"eth0", total});
     rank::NetworkIndex index;
@@ -62,13 +62,13 @@ class Node {
     ask.mbits = mbits;
     for (const std::int64_t value : ports) ask.reserved_ports.emplace_back().value = value;
     Victims victims;
-    choose_for_network(p, ask, index, list_, scratch_, victims, compat);
+    choose_for_network(p, ask, index, list_, scratch_, victims, quirks);
     return names(victims);
   }
   /// Asks for `count` devices of any type; every group of `groups` has instances type + "1", type + "2", ...
   std::vector<std::string> for_devices(std::int64_t p, std::uint64_t count,
                                        const std::vector<std::pair<std::string, int>>& groups,
-                                       Compat compat = Compat::nomad) {
+                                       const model::Quirks& quirks = {}) {
     std::vector<model::NodeDevice> devices;
     for (const auto& [type, instances] : groups) {
       model::NodeDevice& device = devices.emplace_back();
@@ -87,7 +87,7 @@ class Node {
     request.count = count;
     match::Patterns patterns;
     Victims victims;
-    EXPECT_TRUE(choose_for_device(p, request, accounter, list_, patterns, scratch_, victims, compat));
+    EXPECT_TRUE(choose_for_device(p, request, accounter, list_, patterns, scratch_, victims, quirks));
     return names(victims);
   }
   [[nodiscard]] Candidate& last() { return list_.back(); }
@@ -253,24 +253,24 @@ TEST(Network, EliminationCanDropThePortHolder) {  // example E8, R-PREEMPT-514
   Node node;
   node.network("a1", 30, 10, {80}).network("a2", 30, 500);
   EXPECT_EQ(node.for_network(100, 510, 100, {80}), Names{"a2"});
-  EXPECT_EQ(node.for_network(100, 510, 100, {80}, Compat::fixed), (Names{"a1", "a2"}));
+  EXPECT_EQ(node.for_network(100, 510, 100, {80}, kWithoutQuirks), (Names{"a1", "a2"}));
 }
 
-TEST(Network, FixedKeepsHoldersAndOnlyTheOthersThatAreNeeded) {  // R-PREEMPT-511, 514; free 0
+TEST(Network, WithoutQuirksKeepsHoldersAndOnlyTheOthersThatAreNeeded) {  // R-PREEMPT-511, 514; free 0
   Node node;
   node.network("holder", 30, 60, {80}).network("small", 30, 20).network("large", 40, 90);
   EXPECT_EQ(node.for_network(100, 170, 100, {80}), (Names{"small", "holder", "large"}));
-  EXPECT_EQ(node.for_network(100, 170, 100, {80}, Compat::fixed), (Names{"holder", "small", "large"}));
+  EXPECT_EQ(node.for_network(100, 170, 100, {80}, kWithoutQuirks), (Names{"holder", "small", "large"}));
   Node enough;
   enough.network("holder", 30, 100, {80}).network("other", 30, 20);
-  EXPECT_EQ(enough.for_network(100, 120, 100, {80}, Compat::fixed), Names{"holder"});
+  EXPECT_EQ(enough.for_network(100, 120, 100, {80}, kWithoutQuirks), Names{"holder"});
 }
 
 TEST(Network, ListsTheHolderOfTwoPortsTwice) {  // example E9, R-PREEMPT-516
   Node node;
   node.network("A", 30, 0, {80, 443});
   EXPECT_EQ(node.for_network(100, 0, 0, {80, 443}), (Names{"A", "A"}));
-  EXPECT_EQ(node.for_network(100, 0, 0, {80, 443}, Compat::fixed), Names{"A"});
+  EXPECT_EQ(node.for_network(100, 0, 0, {80, 443}, kWithoutQuirks), Names{"A"});
   EXPECT_EQ(rank::net_priority(std::vector<std::int64_t>{30, 30}), 32);
 }
 
@@ -309,18 +309,18 @@ TEST(Devices, FreeOnesAreNotCreditedInTheElimination) {  // example E11
   EXPECT_EQ(three.for_devices(90, 4, {{"g", 5}}), (Names{"A", "B"}));
 }
 
-TEST(Devices, FixedCreditsFreeOnes) {  // R-PREEMPT-605: one is free, four are wanted
+TEST(Devices, WithoutQuirksCreditsFreeOnes) {  // R-PREEMPT-605: one is free, four are wanted
   Node node;
   node.devices("A", 10, "g", {"g1"}).devices("B", 20, "g", {"g2", "g3", "g4"});
   EXPECT_EQ(node.for_devices(90, 4, {{"g", 5}}), (Names{"B", "A"}));
-  EXPECT_EQ(node.for_devices(90, 4, {{"g", 5}}, Compat::fixed), Names{"B"});
+  EXPECT_EQ(node.for_devices(90, 4, {{"g", 5}}, kWithoutQuirks), Names{"B"});
 }
 
-TEST(Devices, FixedListsTheHolderOfTwoEntriesOnce) {  // R-PREEMPT-603, 605
+TEST(Devices, WithoutQuirksListsTheHolderOfTwoEntriesOnce) {  // R-PREEMPT-603, 605
   Node node;
   node.devices("A", 30, "g", {"g1"}).second_entry({"g2"}).devices("B", 40, "g", {"g3"});
   EXPECT_EQ(node.for_devices(90, 3, {{"g", 3}}), (Names{"A", "A"}));  // its two count twice, and B stays
-  EXPECT_EQ(node.for_devices(90, 3, {{"g", 3}}, Compat::fixed), (Names{"A", "B"}));
+  EXPECT_EQ(node.for_devices(90, 3, {{"g", 3}}, kWithoutQuirks), (Names{"A", "B"}));
 }
 
 TEST(Penalty, GrowsWithEveryEvictionBeyondMaxParallel) {  // example E12, R-PREEMPT-413

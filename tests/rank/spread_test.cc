@@ -83,13 +83,13 @@ TEST(TargetedSpread, TakesTheLowestBoostSeenSoFar) {  // R-RANK-831 step 6, 832;
   EXPECT_EQ(state.lowest_boost(), -11.5);  // the next Select goes on with it
   state.drop_groups();
   EXPECT_EQ(state.lowest_boost(), -11.5);  // R-RANK-215
-  state.reset(model::Compat::fixed);
+  state.reset(model::Quirks::none());
   EXPECT_EQ(state.lowest_boost(), -1);
   SpreadGroup& anew = state.prepare(0, {}, spreads, 8, std::vector{dc.view()});
   state.begin_select(anew);
   EXPECT_EQ(state.score(anew, 1), -11.5);
   state.begin_select(anew);
-  EXPECT_EQ(state.score(anew, 2), -1);  // fixed: every Select starts at -1
+  EXPECT_EQ(state.score(anew, 2), -1);  // without the quirk every Select starts at -1
 }
 
 TEST(TargetedSpread, SharesTheWeightSumBetweenGroups) {  // R-RANK-823, example E11
@@ -106,7 +106,7 @@ TEST(TargetedSpread, SharesTheWeightSumBetweenGroups) {  // R-RANK-823, example 
   EXPECT_EQ(state.score(a, 0), 0.4);
   EXPECT_EQ(state.find(1), &b);
   EXPECT_EQ(state.find(2), nullptr);
-  state.reset(model::Compat::fixed);  // each group its own
+  state.reset(model::Quirks::none());  // each group its own
   SpreadGroup& c = state.prepare(0, {}, spreads, 5, std::vector{dc.view()});
   SpreadGroup& d = state.prepare(1, {}, spreads, 5, std::vector{dc.view()});
   for (SpreadGroup* group : {&c, &d, &c}) {
@@ -151,10 +151,10 @@ TEST(EvenSpread, AsksForAnEmptyMapFirst) {  // R-RANK-834; in a Select R-RANK-83
 TEST(EvenSpread, ScansZeroCountsInByteOrder) {  // R-RANK-835
   const Column rack({"b", "a", "c"});
   const std::vector<model::Spread> spreads = {{"${meta.rack}", 50, {}}};
-  model::Compat compat = model::Compat::nomad;
+  model::Quirks quirks;
   const auto score_of_c = [&](int a, int b, int c) {  // negative: one use, cleared
     SpreadState state;
-    state.reset(compat);
+    state.reset(quirks);
     SpreadGroup& group = state.prepare(0, spreads, {}, 10, std::vector{rack.view()});
     const int uses[] = {b, a, c};
     for (std::uint32_t row = 0; row < 3; ++row) {
@@ -167,24 +167,25 @@ TEST(EvenSpread, ScansZeroCountsInByteOrder) {  // R-RANK-835
   EXPECT_EQ(score_of_c(0, 4, 6), even_boost(6, 4, 6));  // min starts anew after the zero of a
   EXPECT_EQ(score_of_c(4, 6, 0), 1);                    // a zero met last is the minimum
   EXPECT_EQ(score_of_c(4, 0, 6), even_boost(6, 6, 6));
-  compat = model::Compat::fixed;  // without zero counts, wherever they stand
+  quirks.even_spread_unweighted = false;  // without zero counts, wherever they stand
   EXPECT_EQ(score_of_c(0, 4, 6), even_boost(6, 4, 6));
   EXPECT_EQ(score_of_c(4, 6, 0), even_boost(0, 4, 6));
   EXPECT_EQ(score_of_c(4, 0, 6), even_boost(6, 4, 6));
 }
 
-TEST(EvenSpread, FixedHasItsShareOfTheWeights) {  // R-RANK-831 step 4: 25 of 100
+TEST(EvenSpread, HasItsShareOfTheWeightsWithoutTheQuirk) {  // R-RANK-831 step 4: 25 of 100
   const Column dc({"dc1", "dc2", "dc3", ""});
   const std::vector<model::Spread> spreads = {{"${node.datacenter}", 25, {}}, {"${meta.none}", 75, {}}};
   const Column none({"x", "y", "z", ""});
-  for (const model::Compat compat : {model::Compat::nomad, model::Compat::fixed}) {
+  for (const bool fixed : {false, true}) {
+    model::Quirks quirks;
+    quirks.even_spread_unweighted = !fixed;
     SpreadState state;
-    state.reset(compat);
+    state.reset(quirks);
     SpreadGroup& group = state.prepare(0, spreads, {}, 10, std::vector{dc.view(), none.view()});
     group.count_existing(3);  // nowhere
     group.count_proposed(0, 1), group.count_proposed(0, 1);
     state.begin_select(group);
-    const bool fixed = compat == model::Compat::fixed;
     EXPECT_EQ(state.score(group, 0), fixed ? -0.25 - 0.75 : -2);
     EXPECT_EQ(state.score(group, 1), fixed ? 0.25 + 0.75 : 2);
     EXPECT_EQ(state.score(group, 3), -2);  // the attribute is missing: not weighted in either
@@ -333,7 +334,7 @@ TEST(SpreadState, AgreesWithTheRulesOnRandomAttempts) {
     const std::int64_t count = 1 + below(9);
     const bool fixed = seed % 3 == 0;
     SpreadState state;
-    state.reset(fixed ? model::Compat::fixed : model::Compat::nomad);
+    state.reset(fixed ? model::Quirks::none() : model::Quirks());
     PlainSpread plain(fixed);
     SpreadGroup& fast = state.prepare(7, job, group, count, properties);
     plain.prepare(job, group, static_cast<double>(count), used);

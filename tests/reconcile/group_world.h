@@ -22,7 +22,7 @@ struct GroupWorld : UpdateJudge, IdSource {
   bool is_batch = false;
   std::string eval_id = "eval";
   std::int64_t now = kWorldNow;
-  model::Compat compat = model::Compat::nomad;
+  model::Quirks quirks;
   std::uint64_t destructive_below = 0;  ///< allocations of an older version are updated destructively
   int evals = 0;
   ClusterResult result;
@@ -105,7 +105,7 @@ struct GroupWorld : UpdateJudge, IdSource {
              .eval_id = eval_id,
              .eval_priority = 50,
              .now = now,
-             .compat = compat};
+             .quirks = quirks};
     ClusterReconciler reconciler;
     result = reconciler.run(input, *this, *this);
     std::vector<std::string> out;

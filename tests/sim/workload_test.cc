@@ -86,11 +86,18 @@ TEST(Workload, OptionsAreReadByTheirNames) {  // R-SEED-1
   const std::string options = "\n[options]\ncompat = \"fixed\"\npreemption_min_delta = 3\nremote_tasks = true\n";
   const auto workload = parse_workload(kGood + options, "w.toml");
   ASSERT_TRUE(workload) << workload.error().line();
-  EXPECT_EQ(workload->options.compat, model::Compat::fixed);
+  EXPECT_EQ(workload->options.quirks, model::Quirks::none());
   EXPECT_EQ(workload->options.preemption_min_delta, 3);
   EXPECT_TRUE(workload->options.remote_tasks);
+  const std::string quirks = "\n[options]\nquirk.limit_stays_raised = \"on\"\ncompat = \"fixed\"\n";
+  const auto one = parse_workload(kGood + quirks, "w.toml");
+  ASSERT_TRUE(one) << one.error().line();
+  model::Quirks expected = model::Quirks::none();
+  expected.limit_stays_raised = true;
+  EXPECT_EQ(one->options.quirks, expected);
   for (const char* bad :
-       {"compat = \"both\"", "compat = 1", "nothing = true", "remote_tasks = \"yes\"", "compat = []"}) {
+       {"quirk.nothing = \"off\"", "quirk.limit_stays_raised = false", "quirk = \"off\"", "quirk = {}",
+        "compat = \"both\"", "compat = 1", "nothing = true", "remote_tasks = \"yes\"", "compat = []"}) {
     const auto refused = parse_workload(kGood + "\n[options]\n" + bad + "\n", "w.toml");
     ASSERT_FALSE(refused) << bad;
     EXPECT_NE(refused.error().problem.find("option"), std::string::npos) << bad;

@@ -137,7 +137,7 @@ WorkerConfig config_of(std::uint32_t workers) {
   config.workers = workers;
   config.attempts = 1'000'000;  // an unlucky worker may lose any number of races in a row
   config.broker.evals = config.broker.jobs = 512;
-  config.broker.compat = broker::Compat::fixed;
+  config.broker.quirks = model::Quirks::none();
   config.broker.initial_nack_delay_ns = config.broker.subsequent_nack_delay_ns = kMs;
   return config;
 }

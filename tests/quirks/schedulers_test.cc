@@ -1,27 +1,24 @@
-// Rows of the compatibility table that the schedulers decide around feasibility and ranking: what Nomad does, and what
-// Compat::fixed does.
+// Quirks of the schedulers around feasibility and ranking.
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "model/tasks_updated.h"
 #include "plan/apply.h"
+#include "quirks/quirk_test.h"
 #include "sched/small_world.h"
 #include "tables/export.h"
 
 namespace berth::sched {
 namespace {
 
-/// Builds a world anew for either side, decides it and hands it on.
+/// Builds a world, decides it and hands it on.
 template <class Build, class Check>
-void on_both_sides(Build build, std::string_view answers, Check check) {
-  for (const bool fixed : {false, true}) {
-    SCOPED_TRACE(fixed ? "fixed" : "nomad");
-    SmallWorld w = build();
-    if (fixed) ASSERT_TRUE(model::set_option(w.options, "compat=fixed"));
-    w.run(answers);
-    check(w, fixed);
-  }
+void decide(const model::Quirks& quirks, Build build, std::string_view answers, Check check) {
+  SmallWorld w = build();
+  w.options.quirks = quirks;
+  w.run(answers);
+  check(w);
 }
 
 model::ReschedulePolicy& policy_of(model::Job& job, std::int64_t delay_s) {
@@ -43,16 +40,16 @@ SmallWorld with_failed(std::int64_t delay_s, std::int64_t count) {
   return w;
 }
 
-TEST(CompatPlan, OnlyCreatedFollowupsAreNamed) {  // R-RECON-154, 223, R-SCHED-56
+QUIRK_TEST(followups_dangle, OnlyCreatedFollowupsAreNamed) {  // R-RECON-154, 223, R-SCHED-56
   const auto delayed = [] {
     SmallWorld w = with_failed(7200, 1);
     w.eval.wait_until = base::Time{SmallWorld::kNow - 1};
     return w;
   };
-  on_both_sides(delayed, "", [](const SmallWorld& w, bool fixed) {
+  decide(quirks, delayed, "", [off](const SmallWorld& w) {
     EXPECT_TRUE(w.created.empty());
-    EXPECT_EQ(w.plans.size(), fixed ? 0U : 1U);
-    if (fixed) return;
+    EXPECT_EQ(w.plans.size(), off ? 0U : 1U);
+    if (off) return;
     EXPECT_NE(w.placed().at(0).followup_eval_id, "");
   });
   const auto stopped_by_hand = [] {
@@ -66,15 +63,15 @@ TEST(CompatPlan, OnlyCreatedFollowupsAreNamed) {  // R-RECON-154, 223, R-SCHED-5
     alloc.modify_time = SmallWorld::kNow - 10 * base::kSecond;
     return w;
   };
-  on_both_sides(stopped_by_hand, "N", [](const SmallWorld& w, bool fixed) {
+  decide(quirks, stopped_by_hand, "N", [off](const SmallWorld& w) {
     ASSERT_EQ(w.plans.size(), 2U);
-    ASSERT_EQ(w.created.size(), fixed ? 2U : 1U);  // Nomad's second attempt finds the ID in the allocation
+    ASSERT_EQ(w.created.size(), off ? 2U : 1U);  // Nomad's second attempt finds the ID in the allocation
     ASSERT_EQ(w.stops().size(), 1U);
     EXPECT_EQ(w.stops()[0].followup_eval_id, w.created.back().id);
   });
 }
 
-TEST(CompatPlan, TheDeploymentOfADowngradeIsItsOwn) {  // R-SCHED-72
+QUIRK_TEST(downgrade_leaks_deployment, TheDeploymentOfADowngradeIsItsOwn) {  // R-SCHED-72
   const auto build = [] {
     SmallWorld w;
     w.add_node(), w.add_node().status = "down";
@@ -85,15 +82,16 @@ TEST(CompatPlan, TheDeploymentOfADowngradeIsItsOwn) {  // R-SCHED-72
     w.add_canary(after);
     return w;
   };
-  on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
+  decide(quirks, build, "", [off](const SmallWorld& w) {
     std::map<std::string, std::string> deployments;
     for (const model::Allocation& alloc : w.placed()) deployments[alloc.task_group] = alloc.deployment_id;
     EXPECT_EQ(deployments.at("web"), w.state.deployments[0].id);
-    EXPECT_EQ(deployments.at("db"), w.state.deployments[fixed ? 1 : 0].id);
+    EXPECT_EQ(deployments.at("db"), w.state.deployments[off ? 1 : 0].id);
   });
 }
 
-TEST(CompatPlan, ADeploymentThatIsSetAsideGivesNoId) {  // R-SCHED-49; R-SCHED-147 of system jobs likewise
+QUIRK_TEST(set_aside_deployment_named,
+           ADeploymentThatIsSetAsideGivesNoId) {  // R-SCHED-49; R-SCHED-147 of system jobs likewise
   for (const char* type : {"service", "system"}) {
     SCOPED_TRACE(type);
     const auto build = [type] {
@@ -106,8 +104,8 @@ TEST(CompatPlan, ADeploymentThatIsSetAsideGivesNoId) {  // R-SCHED-49; R-SCHED-1
       w.add_deployment(before, "running").task_groups["web"].emplace().desired_total = 1;
       return w;
     };
-    on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
-      const std::string expected = fixed ? "" : w.state.deployments[0].id;
+    decide(quirks, build, "", [off](const SmallWorld& w) {
+      const std::string expected = off ? "" : w.state.deployments[0].id;
       EXPECT_EQ(w.updated.deployment_id, expected);
       ASSERT_EQ(w.placed().size(), 1U);
       EXPECT_EQ(w.placed()[0].deployment_id, expected);
@@ -117,42 +115,43 @@ TEST(CompatPlan, ADeploymentThatIsSetAsideGivesNoId) {  // R-SCHED-49; R-SCHED-1
   }
 }
 
-TEST(CompatPlan, ACoalescedFailureIsMarkedToo) {  // R-SCHED-27, 63, 96
+QUIRK_TEST(coalesced_failure_unmarked, ACoalescedFailureIsMarkedToo) {  // R-SCHED-27, 63, 96
   const auto build = [] {
     SmallWorld w = with_failed(30, 2);
     for (model::Node& node : w.state.nodes) node.scheduling_eligibility = "ineligible";
     return w;
   };
-  on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
-    EXPECT_EQ(w.stops().size(), fixed ? 0U : 2U);
-    ASSERT_EQ(w.placed().size(), fixed ? 2U : 1U);
+  decide(quirks, build, "", [off](const SmallWorld& w) {
+    EXPECT_EQ(w.stops().size(), off ? 0U : 2U);
+    ASSERT_EQ(w.placed().size(), off ? 2U : 1U);
     for (const model::Allocation& alloc : w.placed())
       EXPECT_EQ(alloc.reschedule_tracker->last_reschedule, "no placement");
     EXPECT_EQ(w.updated.failed_tg_allocs.at("web").coalesced_failures, 1);
   });
 }
 
-TEST(CompatPlan, AReplacedAllocKeepsItsReasonAndTheNote) {  // R-SCHED-94, R-CTRL-703
-  on_both_sides([] { return with_failed(30, 1); }, "",
-                [](const SmallWorld& w, bool fixed) {
-                  const char* const reason = fixed ? "alloc was rescheduled because it failed" : "";
-                  ASSERT_EQ(w.stops().size(), 1U);
-                  EXPECT_EQ(w.stops()[0].desired_description, reason);
-                  tables::StateStore store;
-                  store.load(w.state);
-                  plan::ApplyResult applied;
-                  plan::apply(store, w.result.plan, w.state.index + 1, false, applied, w.options.compat);
-                  const tables::AllocRow row = store.find_alloc(*base::parse_uuid(w.state.allocs[0].id));
-                  const model::Allocation stored = tables::to_alloc(store.current(), row);
-                  EXPECT_EQ(stored.desired_status, "stop");
-                  EXPECT_EQ(stored.desired_description, reason);
-                  ASSERT_EQ(stored.reschedule_tracker.has_value(), fixed);
-                  if (!fixed) return;
-                  EXPECT_EQ(stored.reschedule_tracker->last_reschedule, "ok");
-                });
+QUIRK_TEST(reschedule_loses_description, AReplacedAllocKeepsItsReasonAndTheNote) {  // R-SCHED-94, R-CTRL-703
+  decide(
+      quirks, [] { return with_failed(30, 1); }, "",
+      [off](const SmallWorld& w) {
+        const char* const reason = off ? "alloc was rescheduled because it failed" : "";
+        ASSERT_EQ(w.stops().size(), 1U);
+        EXPECT_EQ(w.stops()[0].desired_description, reason);
+        tables::StateStore store;
+        store.load(w.state);
+        plan::ApplyResult applied;
+        plan::apply(store, w.result.plan, w.state.index + 1, false, applied, w.options.quirks);
+        const tables::AllocRow row = store.find_alloc(*base::parse_uuid(w.state.allocs[0].id));
+        const model::Allocation stored = tables::to_alloc(store.current(), row);
+        EXPECT_EQ(stored.desired_status, "stop");
+        EXPECT_EQ(stored.desired_description, reason);
+        ASSERT_EQ(stored.reschedule_tracker.has_value(), off);
+        if (!off) return;
+        EXPECT_EQ(stored.reschedule_tracker->last_reschedule, "ok");
+      });
 }
 
-TEST(CompatPlan, ALimitedRunSkipsTheTestOnlyWhenTheLimitChanges) {  // R-SCHED-111, R-RECON-234
+QUIRK_TEST(max_run_skips_test, ALimitedRunSkipsTheTestOnlyWhenTheLimitChanges) {  // R-SCHED-111, R-RECON-234
   for (const std::int64_t limit_after : {60, 90}) {
     SCOPED_TRACE(limit_after);
     const auto build = [limit_after] {
@@ -167,8 +166,8 @@ TEST(CompatPlan, ALimitedRunSkipsTheTestOnlyWhenTheLimitChanges) {  // R-SCHED-1
       w.add(before, 0, 0);
       return w;
     };
-    on_both_sides(build, "", [limit_after](const SmallWorld& w, bool fixed) {
-      const bool in_place = !fixed || limit_after != 60;
+    decide(quirks, build, "", [limit_after, off](const SmallWorld& w) {
+      const bool in_place = !off || limit_after != 60;
       const model::DesiredUpdates& updates = w.updated.plan_annotations->desired_tg_updates.at("web");
       EXPECT_EQ(updates.in_place_update, in_place ? 1U : 0U);
       EXPECT_EQ(updates.destructive_update, in_place ? 0U : 1U);
@@ -176,10 +175,10 @@ TEST(CompatPlan, ALimitedRunSkipsTheTestOnlyWhenTheLimitChanges) {  // R-SCHED-1
   }
 }
 
-TEST(CompatPlan, DeviceRequestsAreComparedAsMultisets) {  // R-SCHED-103
+QUIRK_TEST(devices_compared_with_last, DeviceRequestsAreComparedAsMultisets) {  // R-SCHED-103
   struct Case {
     std::vector<std::int64_t> before, after;
-    bool nomad, fixed;
+    bool nomad, off;
   };
   for (const Case& c : {Case{{1}, {1}, false, false}, Case{{1}, {2}, true, true}, Case{{1, 2}, {1, 2}, true, false},
                         Case{{1, 2}, {2, 1}, true, false}, Case{{1, 1}, {2, 1}, false, true}}) {
@@ -192,11 +191,11 @@ TEST(CompatPlan, DeviceRequestsAreComparedAsMultisets) {  // R-SCHED-103
       return job;
     };
     EXPECT_EQ(model::tasks_updated(*with(c.before), *with(c.after), "web"), c.nomad);
-    EXPECT_EQ(model::tasks_updated(*with(c.before), *with(c.after), "web", model::Quirks::none()), c.fixed);
+    EXPECT_EQ(model::tasks_updated(*with(c.before), *with(c.after), "web", quirks), c.off);
   }
 }
 
-TEST(CompatPlan, TheBlockedEvaluationOfAnEarlierAttemptIsReused) {  // R-SCHED-17
+QUIRK_TEST(second_blocked_eval, TheBlockedEvaluationOfAnEarlierAttemptIsReused) {  // R-SCHED-17
   const auto build = [] {
     SmallWorld w;
     w.add_node();
@@ -205,10 +204,10 @@ TEST(CompatPlan, TheBlockedEvaluationOfAnEarlierAttemptIsReused) {  // R-SCHED-1
     w.store(job);
     return w;
   };
-  on_both_sides(build, "NNNNN", [](const SmallWorld& w, bool fixed) {
+  decide(quirks, build, "NNNNN", [off](const SmallWorld& w) {
     EXPECT_EQ(w.updated.status, "failed");
-    ASSERT_EQ(w.created.size(), fixed ? 1U : 2U);
-    EXPECT_EQ(w.created.back().triggered_by, fixed ? "queued-allocs" : "max-plan-attempts");
+    ASSERT_EQ(w.created.size(), off ? 1U : 2U);
+    EXPECT_EQ(w.created.back().triggered_by, off ? "queued-allocs" : "max-plan-attempts");
     EXPECT_EQ(w.updated.blocked_eval, w.created.back().id);
   });
 }
@@ -226,16 +225,17 @@ SmallWorld with_update(const char* type, int nodes, std::int64_t memory_mb) {
   return w;
 }
 
-TEST(CompatPlan, AnUpdateWithoutRoomIsTakenBack) {  // R-SCHED-167
-  on_both_sides([] { return with_update("system", 1, 100'000); }, "",
-                [](const SmallWorld& w, bool fixed) {
-                  EXPECT_EQ(w.stops().size(), fixed ? 0U : 1U);
-                  EXPECT_TRUE(w.placed().empty());
-                  EXPECT_EQ(w.updated.queued_allocations->at("web"), 1);
-                });
+QUIRK_TEST(system_stop_leaves_hole, AnUpdateWithoutRoomIsTakenBack) {  // R-SCHED-167
+  decide(
+      quirks, [] { return with_update("system", 1, 100'000); }, "",
+      [off](const SmallWorld& w) {
+        EXPECT_EQ(w.stops().size(), off ? 0U : 1U);
+        EXPECT_TRUE(w.placed().empty());
+        EXPECT_EQ(w.updated.queued_allocations->at("web"), 1);
+      });
 }
 
-TEST(CompatPlan, DesiredPlacementsDoNotWrap) {  // R-SCHED-161
+QUIRK_TEST(system_stop_leaves_hole, DesiredPlacementsDoNotWrap) {  // R-SCHED-161
   const auto build = [] {
     SmallWorld w = with_update("sysbatch", 1, 128);
     auto job = std::make_shared<model::Job>(*w.state.jobs[0]);
@@ -244,22 +244,22 @@ TEST(CompatPlan, DesiredPlacementsDoNotWrap) {  // R-SCHED-161
     w.state.jobs[0] = w.state.job_versions.back() = job;
     return w;
   };
-  on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
-    EXPECT_EQ(w.updated.plan_annotations->desired_tg_updates.at("web").place, fixed ? 0U : ~std::uint64_t{0});
-    EXPECT_EQ(w.stops().size(), fixed ? 0U : 1U);
+  decide(quirks, build, "", [off](const SmallWorld& w) {
+    EXPECT_EQ(w.updated.plan_annotations->desired_tg_updates.at("web").place, off ? 0U : ~std::uint64_t{0});
+    EXPECT_EQ(w.stops().size(), off ? 0U : 1U);
   });
 }
 
-TEST(CompatPlan, PlacedSystemAllocsNameTheirPool) {  // R-SCHED-165, R-FEAS-116
+QUIRK_TEST(system_metrics_lose_pool, PlacedSystemAllocsNameTheirPool) {  // R-SCHED-165, R-FEAS-116
   const auto build = [] {
     SmallWorld w;
     w.add_node();
     w.store(SmallWorld::job("system", 1));
     return w;
   };
-  on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
+  decide(quirks, build, "", [off](const SmallWorld& w) {
     ASSERT_EQ(w.placed().size(), 1U);
-    EXPECT_EQ(w.placed()[0].metrics->node_pool, fixed ? "default" : "");
+    EXPECT_EQ(w.placed()[0].metrics->node_pool, off ? "default" : "");
     EXPECT_EQ(w.placed()[0].metrics->nodes_in_pool, 1);
   });
 }
@@ -275,32 +275,37 @@ SmallWorld with_canaries() {
   return w;
 }
 
-TEST(CompatPlan, TrimmedCanariesAreNoLongerQueued) {  // R-SCHED-181, 189
-  on_both_sides(with_canaries, "", [](const SmallWorld& w, bool fixed) {
+QUIRK_TEST(canary_trim_overshoots, TrimmedCanariesAreNoLongerQueued) {  // R-SCHED-181
+  decide(quirks, with_canaries, "", [off](const SmallWorld& w) {
     EXPECT_EQ(w.placed().size(), 2U);
     EXPECT_EQ(w.stops().size(), 2U);
-    EXPECT_EQ(w.updated.queued_allocations->at("web"), fixed ? 0 : 2);
-    ASSERT_EQ(w.plans[0].deployment_updates.size(), 1U);
-    EXPECT_EQ(w.plans[0].deployment_updates[0].status, "running");
-    EXPECT_EQ(w.plans[0].deployment_updates[0].status_description,
-              fixed ? "Deployment is running but requires manual promotion" : "Deployment is running");
+    EXPECT_EQ(w.updated.queued_allocations->at("web"), off ? 0 : 2);
   });
 }
 
-TEST(CompatPlan, ACanaryThatIsReplacedCountsOnce) {  // R-SCHED-175, 179
+QUIRK_TEST(deployment_resubmitted, TheTextOfAPromotionStays) {  // R-SCHED-189
+  decide(quirks, with_canaries, "", [off](const SmallWorld& w) {
+    ASSERT_EQ(w.plans[0].deployment_updates.size(), 1U);
+    EXPECT_EQ(w.plans[0].deployment_updates[0].status, "running");
+    EXPECT_EQ(w.plans[0].deployment_updates[0].status_description,
+              off ? "Deployment is running but requires manual promotion" : "Deployment is running");
+  });
+}
+
+QUIRK_TEST(canary_trim_overshoots, ACanaryThatIsReplacedCountsOnce) {  // R-SCHED-175, 179
   const auto build = [] {
     SmallWorld w = with_canaries();
     w.state.allocs[0].deployment_status.emplace().canary = true;  // of the version before
     return w;
   };
-  on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
+  decide(quirks, build, "", [off](const SmallWorld& w) {
     EXPECT_EQ(w.plans[0].deployment->task_groups.at("web")->desired_canaries, 2);
-    EXPECT_EQ(w.plans[0].deployment->task_groups.at("web")->placed_canaries.size(), fixed ? 2U : 1U);
-    EXPECT_EQ(w.placed().size(), fixed ? 2U : 1U);
+    EXPECT_EQ(w.plans[0].deployment->task_groups.at("web")->placed_canaries.size(), off ? 2U : 1U);
+    EXPECT_EQ(w.placed().size(), off ? 2U : 1U);
   });
 }
 
-TEST(CompatPlan, TheMarkOfADisconnectedCanaryStays) {  // R-SCHED-178
+QUIRK_TEST(canary_trim_overshoots, TheMarkOfADisconnectedCanaryStays) {  // R-SCHED-178
   const auto build = [] {
     SmallWorld w = with_canaries();
     const auto job = w.state.jobs[0];
@@ -312,18 +317,18 @@ TEST(CompatPlan, TheMarkOfADisconnectedCanaryStays) {  // R-SCHED-178
     w.state.nodes[0].status = "disconnected";
     return w;
   };
-  on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
+  decide(quirks, build, "", [off](const SmallWorld& w) {
     std::set<std::string> unknown;
     for (const model::Allocation& alloc : w.placed())
       if (alloc.client_status == "unknown") unknown.insert(alloc.id);
-    EXPECT_EQ(unknown.size(), fixed ? 1U : 0U);
+    EXPECT_EQ(unknown.size(), off ? 1U : 0U);
     const auto& canaries = w.plans[0].deployment->task_groups.at("web")->placed_canaries;
     EXPECT_EQ(canaries.size(), 2U);
-    EXPECT_EQ(std::count(canaries.begin(), canaries.end(), w.state.allocs[0].id), fixed ? 1 : 0);
+    EXPECT_EQ(std::count(canaries.begin(), canaries.end(), w.state.allocs[0].id), off ? 1 : 0);
   });
 }
 
-TEST(CompatPlan, AnUnchangedDeploymentIsNoPlan) {  // R-SCHED-187, 188
+QUIRK_TEST(deployment_resubmitted, AnUnchangedDeploymentIsNoPlan) {  // R-SCHED-187, 188
   const auto build = [] {
     SmallWorld w;
     w.add_node();
@@ -335,8 +340,8 @@ TEST(CompatPlan, AnUnchangedDeploymentIsNoPlan) {  // R-SCHED-187, 188
     w.add(job, 0, 0).deployment_id = d.id;
     return w;
   };
-  on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
-    EXPECT_EQ(w.plans.size(), fixed ? 0U : 1U);
+  decide(quirks, build, "", [off](const SmallWorld& w) {
+    EXPECT_EQ(w.plans.size(), off ? 0U : 1U);
     EXPECT_EQ(w.updated.deployment_id, w.state.deployments[0].id);
   });
   const auto stopped = [build] {
@@ -348,14 +353,14 @@ TEST(CompatPlan, AnUnchangedDeploymentIsNoPlan) {  // R-SCHED-187, 188
     w.add(job, 1, 0);
     return w;
   };
-  on_both_sides(stopped, "", [](const SmallWorld& w, bool fixed) {
+  decide(quirks, stopped, "", [off](const SmallWorld& w) {
     EXPECT_EQ(w.stops().size(), 2U);
-    ASSERT_EQ(w.plans[0].deployment_updates.size(), fixed ? 1U : 3U);  // once per node, and then successful
+    ASSERT_EQ(w.plans[0].deployment_updates.size(), off ? 1U : 3U);  // once per node, and then successful
     EXPECT_EQ(w.plans[0].deployment_updates[0].status, "cancelled");
   });
 }
 
-TEST(CompatPlan, EachNodeWithoutRoomHasABlockedEvaluation) {  // R-SCHED-164, R-FEAS-1705
+QUIRK_TEST(one_blocked_per_group, EachNodeWithoutRoomHasABlockedEvaluation) {  // R-SCHED-164, R-FEAS-1705
   const auto build = [] {
     SmallWorld w;
     for (int i = 0; i < 3; ++i) w.add_node();
@@ -364,11 +369,11 @@ TEST(CompatPlan, EachNodeWithoutRoomHasABlockedEvaluation) {  // R-SCHED-164, R-
     w.store(job);
     return w;
   };
-  on_both_sides(build, "", [](const SmallWorld& w, bool fixed) {
+  decide(quirks, build, "", [off](const SmallWorld& w) {
     std::set<std::string> nodes;
     for (const model::Evaluation& eval : w.created) nodes.insert(eval.node_id);
-    EXPECT_EQ(w.created.size(), fixed ? 3U : 2U);  // Nomad: one per group, both on the first node
-    EXPECT_EQ(nodes.size(), fixed ? 3U : 1U);
+    EXPECT_EQ(w.created.size(), off ? 3U : 2U);  // Nomad: one per group, both on the first node
+    EXPECT_EQ(nodes.size(), off ? 3U : 1U);
     EXPECT_EQ(w.updated.failed_tg_allocs.at("web").coalesced_failures, 2);
   });
 }

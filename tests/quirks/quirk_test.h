@@ -1,0 +1,34 @@
+// The table of Nomad's quirks, as tests: one test suite per field of model::Quirks, named as the field is. Each test
+// decides one small case twice, as Nomad does and with that quirk alone off; list_test.cc fails for a field without
+// any.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "model/quirks.h"
+
+namespace berth::testing_quirks {
+
+inline model::Quirks without(bool model::Quirks::*quirk) {
+  model::Quirks out;
+  out.*quirk = false;
+  return out;
+}
+
+/// For what is the same with all of them and without any.
+inline const model::Quirks kAllAndNone[] = {model::Quirks(), model::Quirks::none()};
+
+}  // namespace berth::testing_quirks
+
+using berth::testing_quirks::kAllAndNone;
+
+/// The body is run with the quirk on, and with it off; `off` says which, `quirks` is the setting.
+#define QUIRK_TEST(quirk, what)                                                                    \
+  void quirk##_##what(const model::Quirks& quirks, bool off);                                      \
+  TEST(quirk, what) {                                                                              \
+    for (const bool off : {false, true}) {                                                         \
+      SCOPED_TRACE(off ? #quirk "=off" : "as Nomad");                                              \
+      quirk##_##what(off ? testing_quirks::without(&model::Quirks::quirk) : model::Quirks(), off); \
+    }                                                                                              \
+  }                                                                                                \
+  void quirk##_##what([[maybe_unused]] const model::Quirks& quirks, bool off)
