@@ -54,6 +54,16 @@ TEST(Lives, HoldTheInvariantsWithoutNomadsQuirks) {  // nor does a plan over-com
   }
 }
 
+TEST(Lives, HoldTheInvariantsWithoutAnyOneQuirk) {
+  for (const model::QuirkInfo& quirk : model::kQuirks)
+    for (std::uint64_t seed = 1; seed <= std::max<std::uint64_t>(1, kLives / 100); ++seed) {
+      LifeOptions options{.seed = seed, .steps = 12};
+      options.decisions.quirks.*quirk.member = false;
+      for (const std::string& problem : run_life(options).problems)
+        ADD_FAILURE() << "berth conform --seed " << seed << " --option quirk." << quirk.name << "=off: " << problem;
+    }
+}
+
 TEST(Lives, FollowFromTheSeed) {
   const LifeReport one = run_life({.seed = 11}), other = run_life({.seed = 11, .compare_appliers = false});
   EXPECT_EQ(one.events, other.events);
