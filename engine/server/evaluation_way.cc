@@ -1,0 +1,431 @@
+// An evaluation's way, top to bottom: dequeued, decided on a state, its plan checked and committed, decided again where
+// it was refused, and acked, blocked, failed or given back.
+//
+//   evaluate(), take(), release()      events.cc, objects.cc, unblocking.cc: into the broker (R-CTRL-202, 316)
+//   step() / a worker                  dequeue (R-CTRL-402)
+//     serve()
+//       begin(), put_facts()           the one place where an evaluation's facts are put together
+//       take_state(), decide()         the scheduler: R-SCHED-4 to 45; its attempts are its own (R-SCHED-6, 7)
+//         create()                     blocked and follow-up evaluations (R-SCHED-17, 51 to 56)
+//         submit()                     plan queue, check_and_commit(), newer state after a refusal (R-CTRL-407, 501
+//         ff.)
+//       settle()                       status (R-SCHED-12 to 20), blocked again (R-CTRL-408), or nack (R-SCHED-5)
+//       end()                          ack; the row is free
+//     give_up()                        the delivery limit (R-SCHED-21, R-CTRL-341)
+#include "base/stages.h"
+#include "sched/to_model.h"
+#include "server/server.h"
+
+namespace berth::server {
+
+using tables::kNoRow;
+
+namespace {
+
+/// splitmix64's finaliser.
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+  return x ^ x >> 31;
+}
+
+}  // namespace
+
+/// Writes what the scheduler hands out at once.
+class Server::Planner final : public sched::Planner {
+ public:
+  Planner(Server& server, Lane& lane) : server_(server), lane_(lane) {}
+  sched::Submission submit(const sched::EvalResult&) override { return server_.submit(lane_); }
+  std::string create(const sched::EvalResult&, const sched::CreatedEval& created) override {
+    return server_.create(lane_, created);
+  }
+
+ private:
+  Server& server_;
+  Lane& lane_;
+};
+
+/// Keeps what a decision made ahead hands out; its turn comes later.
+class Server::Later final : public sched::Planner {
+ public:
+  explicit Later(Lane& lane) : lane_(lane) {}
+  sched::Submission submit(const sched::EvalResult&) override { return ++lane_.plans, sched::Submission{}; }
+  std::string create(const sched::EvalResult&, const sched::CreatedEval& created) override {
+    return lane_.created.push_back(created), "";
+  }
+
+ private:
+  Lane& lane_;
+};
+
+// ---------------------------------------------------------------- dequeue
+
+bool Server::step() {
+  const std::int64_t now = clock_.now_ns();
+  auto delivery = broker_.dequeue(broker::kSchedulers, now);
+  if (!delivery || !*delivery) {
+    delivery = broker_.dequeue(broker::only(broker::Queue::failed), now);
+    if (!delivery || !*delivery) return false;
+    give_up(**delivery);
+    return true;
+  }
+  if (Lane* decided = take_decision(**delivery)) {
+    settle(*decided);
+    ahead_->release();
+  } else {
+    serve(**delivery, *lane_);
+  }
+  cancel_superfluous();
+  return true;
+}
+
+void Server::begin(const broker::Delivery& delivery, Lane& lane) {
+  lane.record = &book_[delivery.row];
+  lane.token = delivery.token;
+  lane.attempts = lane.plans = lane.placed = lane.refused = 0;
+  lane.commit_index = 0;
+  lane.created.clear();
+}
+
+void Server::put_facts(const EvalRecord& record, Lane& lane) const {
+  base::write_text(record.id, lane.id_text);
+  sched::EvalFacts& facts = lane.facts;
+  facts.id = record.id;
+  facts.id_text = lane.id_text;
+  facts.job = record.job;
+  facts.priority = record.priority;
+  facts.triggered_by = store_.current().symbols->text(record.trigger);
+  facts.batch = record.type == broker::Queue::batch || record.type == broker::Queue::sysbatch;
+  facts.blocked = record.was_blocked;
+  facts.annotate = record.annotate;
+  facts.wait_until = record.wait_until_ns == 0 ? base::Time{} : base::Time{record.wait_until_ns};
+  facts.now_ns = clock_.now_ns();
+  facts.node_order = 0;
+}
+
+/// R-CTRL-402, 407. On the only thread that writes, the tables as they are: nobody changes them but this evaluation.
+const tables::Snapshot& Server::take_state(Lane& lane) {
+  const bool own = !team_ && !keeps_objects();
+  if (!own) {
+    lane.held[1] = std::move(lane.held[0]);  // rows of the plan before are still read in it
+    lane.held[0] = store_.snapshot();
+  }
+  const tables::Snapshot& state = own ? store_.current() : *lane.held[0];
+  lane.state_index = state.index;
+  if (++lane.attempts == 1) lane.record->snapshot_index = state.index;  // R-CTRL-235: the first one's
+  if (listener_) listener_->attempt(lane);
+  return state;
+}
+
+void Server::decide(Lane& lane, const tables::Snapshot& state, std::uint64_t order_index, sched::Planner& planner) {
+  sched::Scheduler& scheduler = lane.scheduler;
+  scheduler.generic.set_exhaustive(config_.exhaustive);
+  scheduler.generic.set_defer_metrics(config_.defer_metrics);
+  scheduler.generic.set_order_index(order_index);
+  // A stream per evaluation and state: what an evaluation draws does not depend on who ran before it.
+  const std::uint64_t at = order_index != 0 ? order_index : state.index;
+  sched::IdStream ids(mix(config_.seed ^ mix(lane.record->tag ^ mix(at))));
+  const broker::Queue type = lane.record->type;
+  scheduler.process(state, lane.facts, type == broker::Queue::system || type == broker::Queue::sysbatch, config_.order,
+                    ids, planner, lane.result);
+}
+
+void Server::decide(const NewEval& eval, const tables::Snapshot& state, Lane& lane, sched::Planner& planner) {
+  EvalRecord record;
+  record.id = eval.id, record.job = eval.job, record.tag = eval.tag;
+  const tables::JobRow version = state.jobs.keys[eval.job].current;
+  fill(record, eval, version == kNoRow ? nullptr : state.jobs.versions[version].get());
+  lane.record = &record;
+  put_facts(record, lane);
+  lane.facts.node_order = eval.node_order;
+  decide(lane, state, 0, planner);
+  lane.record = nullptr;
+}
+
+// ---------------------------------------------------------------- one evaluation
+
+void Server::serve(const broker::Delivery& delivery, Lane& lane) {
+  begin(delivery, lane);
+  {
+    const Turn turn(*this);
+    lane.over = is_terminal(lane.record->status) && !tracks(*lane.record);
+    if (is_terminal(lane.record->status)) lane.record->queued = false;
+  }
+  if (is_terminal(lane.record->status)) return end(lane);  // cancelled while it waited for its turn
+  {
+    const base::StageScope looking(lane.stages, base::Stage::snapshot);
+    put_facts(*lane.record, lane);
+    Planner planner(*this, lane);
+    try {
+      decide(lane, take_state(lane), 0, planner);
+    } catch (const std::exception& problem) {  // R-SCHED-5
+      lane.result.status = sched::EvalStatus::error;
+      lane.result.description = std::string("failed to process eval: ") + problem.what();
+    }
+  }
+  if (lane.plans == 0 && listener_) listener_->decided(lane);
+  settle(lane);
+  lane.held[0].reset(), lane.held[1].reset();
+}
+
+// ---------------------------------------------------------------- decided ahead of its turn
+
+/// On a thread that only reads: what the evaluation would come to on `state`, if its turn came at `order_index`.
+void Server::decide_ahead(broker::EvalRow row, const tables::Snapshot& state, std::uint64_t order_index, Lane& lane,
+                          Ahead::Reads& reads) {
+  lane.record = &book_[row];
+  lane.attempts = 1, lane.plans = 0;
+  lane.created.clear();
+  lane.state_index = state.index;
+  if (listener_) listener_->attempt(lane);
+  put_facts(*lane.record, lane);
+  Later later(lane);
+  decide(lane, state, order_index, later);
+  reads.all = !lane.scheduler.rows_read(reads.rows);
+}
+
+/// The decision that was made ahead, its plan committed as a whole; null: it is made anew, in its turn.
+Lane* Server::take_decision(const broker::Delivery& delivery) {
+  if (!ahead_) return nullptr;
+  if (expected_.empty() || expected_.front() != delivery.row) return ahead_->skip(), nullptr;
+  expected_.pop_front();
+  Lane& lane = ahead_->next();
+  if (listener_) listener_->waiting(lane);
+  bool valid = false;
+  {
+    const base::StageScope waiting(base::Stage::wait);
+    valid = ahead_->take(delivery.row, store_.index()) && lane.result.status != sched::EvalStatus::error;
+  }
+  for (const sched::CreatedEval& eval : lane.created)  // else it refers to what the next decision overwrites
+    valid = valid && eval.eligibility == &lane.result.eligibility;
+  if (valid) {
+    const std::vector<sched::CreatedEval> created = std::move(lane.created);
+    const std::uint32_t plans = lane.plans;
+    begin(delivery, lane);
+    lane.plans = plans, lane.attempts = 1;
+    lane.record->snapshot_index = lane.state_index = store_.index();
+    if (listener_) listener_->decided(lane);
+    if (plans == 0 || check_and_commit(lane, true)) {
+      for (const sched::CreatedEval& eval : created) static_cast<void>(create(lane, eval));
+      return &lane;
+    }
+  }
+  ahead_->release();
+  return nullptr;
+}
+
+// ---------------------------------------------------------------- its plans
+
+sched::Submission Server::submit(Lane& lane) {
+  ++lane.plans;
+  if (listener_) listener_->decided(lane);
+  if (team_)
+    queue_plan(lane);
+  else
+    check_and_commit(lane, false);
+  const plan::ApplyResult& applied = lane.applied;
+  sched::Submission out;
+  out.error = applied.error;
+  out.nothing_committed = lane.all_at_once && !applied.rejected_nodes.empty();
+  out.refused_nodes = applied.rejected_nodes;
+  out.placements_refused = applied.placements_refused;
+  if (applied.error.empty() && applied.refresh_index != 0) out.refreshed = &take_state(lane);
+  return out;
+}
+
+/// Checks the lane's plan against the newest state and commits what fits (R-CTRL-601 ff.). In turn. `only_whole`:
+/// nothing at all unless everything fits; false then, and nobody has heard of it.
+bool Server::check_and_commit(Lane& lane, bool only_whole) {
+  plan::ApplyResult& applied = lane.applied;
+  const tables::Snapshot& state = store_.current();
+  const tables::JobKey& key = state.jobs.keys[lane.record->job];
+  if (listener_) listener_->applying(lane);
+  lane.first_alloc = static_cast<tables::AllocRow>(state.allocs.size());
+  lane.alloc_count = 0;
+  if (key.current == kNoRow || (team_ && broker_.outstanding(lane.record->row) != lane.token)) {
+    applied = {};
+    applied.error = key.current == kNoRow ? "job \"" + state.text(key.job_id) + "\" in namespace \"" +
+                                                state.text(key.job_namespace) + "\" not found"  // R-CTRL-503
+                                          : std::string("evaluation is not outstanding");       // R-CTRL-504
+    return false;
+  }
+  plan::CommitFacts facts;
+  facts.index = next_index();
+  lane.all_at_once = state.jobs.versions[key.current]->spec->all_at_once;
+  facts.all_at_once = lane.all_at_once || only_whole;
+  if (keeps_objects())
+    commit_objects(lane, facts);
+  else
+    applier_.apply(lane.result.plan, facts, applied);
+  if (only_whole && (!applied.error.empty() || applied.partial())) return false;
+  ++stats_.plans;
+  stats_.conflicts += applied.partial();
+  stats_.partial += applied.partial() && applied.index != 0;
+  stats_.retries += applied.partial();
+  if (applied.index != 0) lane.commit_index = applied.index;
+  lane.alloc_count = static_cast<std::uint32_t>(state.allocs.size()) - lane.first_alloc;
+  if (ahead_) {
+    for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs) ahead_->changed(alloc.node);
+    for (const plan::PlannedStop& stop : lane.result.plan.stops) ahead_->changed(state.allocs.node[stop.alloc]);
+    for (const plan::PlannedUpdate& update : lane.result.plan.updates) ahead_->changed(state.allocs.node[update.alloc]);
+  }
+  lane.placed += applied.committed, lane.refused += applied.refused;
+  if (rejections_)
+    for (const tables::NodeRow node : applied.rejected_nodes)
+      if (rejections_->add(state.nodes.id(node), clock_.now_ns()))  // R-CTRL-630, 631
+        store_.set_node_state(node, state.nodes.status(node), false, false, store_.index());
+  if (listener_) listener_->applied(lane);
+  if (config_.evaluate_evicted && !applied.preempted_jobs.empty()) evaluate_evicted(lane);
+  return true;
+}
+
+/// R-CTRL-627: the jobs whose allocations were evicted are planned anew.
+void Server::evaluate_evicted(Lane& lane) {
+  for (const tables::JobKeyRow job : lane.applied.preempted_jobs) {
+    NewEval eval{.id = next_id(), .job = job, .trigger = "preemption", .tag = lane.record->tag};
+    if (keeps_objects())
+      write_pending(eval);
+    else
+      static_cast<void>(evaluate(eval));
+  }
+}
+
+// ---------------------------------------------------------------- what it creates
+
+/// A blocked evaluation or one for later (R-SCHED-17, 52, 54); the error, or "".
+std::string Server::create(Lane& lane, const sched::CreatedEval& created) {
+  const Turn turn(*this);
+  if (keeps_objects()) return write_created(lane, created), "";
+  const EvalRecord& from = *lane.record;
+  const auto row = book_.add();
+  if (!row) return "the server knows as many evaluations as it can";
+  EvalRecord& eval = book_[*row];
+  eval.id = created.id, eval.previous = from.id;
+  eval.tag = from.tag, eval.round = from.round, eval.due_ns = clock_.now_ns();
+  eval.job = from.job, eval.priority = from.priority, eval.type = from.type;
+  eval.create_index = store_.index();
+  eval.snapshot_index = from.snapshot_index;
+  eval.node = created.node;
+  if (created.followup) {
+    eval.trigger = store_.symbols().intern(created.followup->triggered_by);
+    eval.wait_ns = created.followup->wait;
+    if (!created.followup->wait_until.is_zero()) eval.wait_until_ns = created.followup->wait_until.ns;
+    return enqueue(eval) ? "" : "the broker is full";
+  }
+  eval.trigger = store_.symbols().intern(created.triggered_by);
+  eval.status = EvalState::blocked;
+  ++stats_.blocked;
+  block(eval, blocked_by(*created.eligibility, false));
+  return "";
+}
+
+// ---------------------------------------------------------------- its end
+
+void Server::settle(Lane& lane) {
+  EvalRecord& record = *lane.record;
+  const sched::EvalResult& result = lane.result;
+  if (result.status == sched::EvalStatus::error) return nack(lane);
+  {
+    const Turn turn(*this);
+    record.queued = false;
+    ++stats_.served;
+    stats_.retried += record.round > 0;
+    stats_.gave_up += lane.exhausted();
+    if (result.reblocked) {  // R-SCHED-18, R-CTRL-408: the stored evaluation stays as it is
+      if (!keeps_objects() && lane.commit_index == 0) store_.set_index(next_index());
+      ++stats_.reblocked;
+      record.status = EvalState::blocked;
+      if (listener_) listener_->settled(lane);
+      broker::BlockedEval blocked = blocked_by(result.eligibility, true);
+      blocked.eval.token = lane.token;
+      block(record, std::move(blocked));
+    } else {
+      record.status = result.status == sched::EvalStatus::complete ? EvalState::complete : EvalState::failed;
+      if (listener_) listener_->settled(lane);
+      if (keeps_objects()) {
+        write_status(lane);
+      } else {
+        // Rows: an evaluation takes one index, its plan's or that of its own update.
+        if (lane.commit_index == 0) store_.set_index(next_index());
+        if (record.status == EvalState::complete && !result.any_failed()) end_blocked_of(record.job);  // R-CTRL-820
+      }
+    }
+    lane.over = is_terminal(record.status) && !tracks(record);
+  }
+  end(lane);
+}
+
+void Server::end(Lane& lane) {
+  const broker::EvalRow row = lane.record->row;
+  // A fault means that its nack timer was faster: it is on its way again.
+  if (!broker_.ack(row, lane.token, clock_.now_ns()) || !lane.over) return;
+  if (!keeps_objects()) return book_.release(row);
+  const Turn turn(*this);
+  forget(row);
+}
+
+/// A processing error: the evaluation comes again, at last through the failed queue (R-SCHED-5, R-CTRL-337).
+void Server::nack(Lane& lane) {
+  {
+    const Turn turn(*this);
+    ++stats_.errors;
+    timers_ = true;
+    errors_[lane.record->row] = lane.result.description;
+  }
+  static_cast<void>(broker_.nack(lane.record->row, lane.token, clock_.now_ns()));
+}
+
+/// An evaluation that reached the delivery limit (R-CTRL-341): failed, and another one of its job later (R-SCHED-21).
+void Server::give_up(const broker::Delivery& delivery) {
+  {
+    const Turn turn(*this);
+    EvalRecord& record = book_[delivery.row];
+    record.status = EvalState::failed;
+    record.queued = false;
+    ++stats_.failed;
+    const std::string why = std::move(errors_[delivery.row]);
+    errors_.erase(delivery.row);
+    if (listener_) listener_->failed(record, why);
+    const tables::Snapshot& state = store_.current();
+    std::optional<NewEval> later;
+    if (config_.follow_up_failed && state.jobs.keys[record.job].current != kNoRow) {
+      constexpr std::int64_t kSecond = 1'000'000'000;
+      const base::Uuid id = next_id();
+      later = NewEval{.id = id, .job = record.job, .trigger = "failed-follow-up", .priority = record.priority};
+      later->tag = record.tag;
+      later->wait_ns = 60 * kSecond + static_cast<std::int64_t>(mix(id.lo) % (300 * kSecond));
+    }
+    if (keeps_objects())
+      write_failed(record, later);
+    else if (later)
+      static_cast<void>(evaluate(*later));
+  }
+  if (!broker_.ack(delivery.row, delivery.token, clock_.now_ns())) return;
+  const Turn turn(*this);
+  forget(delivery.row);
+}
+
+/// Evaluations that a newer one of their job made superfluous (R-CTRL-336). Nomad's broker goes on knowing them, so
+/// their rows are not used again (R-CTRL-335).
+void Server::cancel_superfluous() {
+  rows_scratch_.clear();
+  broker_.take_cancelable(1U << 16, rows_scratch_);
+  for (const broker::EvalRow row : rows_scratch_) {
+    EvalRecord& record = book_[row];
+    record.queued = false;
+    ++stats_.cancelled;
+    if (is_terminal(record.status)) continue;
+    record.status = EvalState::canceled;
+    if (keeps_objects()) write_cancelled(record, "cancelled after more recent eval was processed");
+  }
+}
+
+/// The row is free. In turn.
+void Server::forget(broker::EvalRow row) {
+  if (keeps_objects()) rows_.erase(book_[row].id);
+  book_[row].object.reset();
+  book_.release(row);
+}
+
+}  // namespace berth::server

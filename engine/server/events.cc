@@ -1,0 +1,220 @@
+// What happens to the server from outside, in rows, and its timers.
+#include <algorithm>
+
+#include "base/stages.h"
+#include "server/workers.h"
+
+namespace berth::server {
+
+using tables::kNoRow;
+
+namespace {
+
+constexpr std::int64_t kMinute = 60'000'000'000;  // R-CTRL-819
+
+broker::Config broker_config(const Config& config) {
+  broker::Config out = config.broker;
+  out.order = config.execution == Execution::free ? broker::ReadyOrder::concurrent : broker::ReadyOrder::exact;
+  out.compat = config.options.compat;
+  return out;
+}
+
+broker::Queue queue_of(const tables::CompiledJob& job) {
+  if (job.sysbatch) return broker::Queue::sysbatch;
+  if (job.system) return broker::Queue::system;
+  return job.batch ? broker::Queue::batch : broker::Queue::service;
+}
+
+}  // namespace
+
+Server::Server(const Config& config, const Clock& clock, Listener* listener)
+    : config_(config),
+      clock_(clock),
+      listener_(listener),
+      log_(store_, config.options.compat),
+      ids_(config.seed),
+      requests_(
+          log_, [this] { return base::to_text(ids_.next()); }, config.options.strict_ready_updates),
+      broker_(broker_config(config)),
+      tracker_(store_.symbols(), config.options.compat),
+      applier_(store_, config.options.compat),
+      book_(config.broker.evals),
+      next_failed_ns_(clock.now_ns() + kMinute) {
+  if (config.rejections) rejections_.emplace(*config.rejections);
+  broker_.enable();
+  tracker_.enable(clock.now_ns());
+  lane_ = make_lane();
+}
+
+Server::~Server() { stop(); }
+
+std::unique_ptr<Lane> Server::make_lane() {
+  auto lane = std::make_unique<Lane>(config_.options);
+  lane->number = lanes_++;
+  lane->submission.lane = lane.get();
+  if (listener_) listener_->lane_made(*lane);
+  return lane;
+}
+
+void Server::load(const model::ClusterState& state) {
+  store_.load(state);
+  log_.load(state);
+}
+
+// ---------------------------------------------------------------- jobs and evaluations
+
+tables::JobKeyRow Server::register_job(const std::shared_ptr<const model::Job>& job) {
+  const base::StageScope compiling(base::Stage::compile);
+  return store_.current().jobs.versions[store_.upsert_job(job, true)]->key;
+}
+
+/// The fields of an evaluation of `job`; null: the job is gone.
+void Server::fill(EvalRecord& record, const NewEval& eval, const tables::CompiledJob* job) {
+  record.id = eval.id;
+  record.job = eval.job;
+  record.tag = eval.tag;
+  record.priority = eval.priority > 0 || !job ? eval.priority : static_cast<std::int32_t>(job->priority);
+  record.type = job ? queue_of(*job) : broker::Queue::service;
+  record.wait_ns = eval.wait_ns, record.wait_until_ns = eval.wait_until_ns;
+  record.was_blocked = eval.blocked, record.annotate = eval.annotate;
+}
+
+EvalRecord* Server::new_record(const NewEval& eval) {
+  const auto row = book_.add();
+  if (!row) return nullptr;
+  EvalRecord& record = book_[*row];
+  const tables::Snapshot& state = store_.current();
+  const tables::JobRow version = state.jobs.keys[eval.job].current;
+  fill(record, eval, version == kNoRow ? nullptr : state.jobs.versions[version].get());
+  record.trigger = store_.symbols().intern(eval.trigger);
+  return &record;
+}
+
+broker::Eval Server::queued(const EvalRecord& record) const {
+  broker::Eval out;
+  out.row = record.row;
+  out.job = broker::JobRow{record.job};
+  out.job_id = store_.current().jobs.keys[record.job].job_id;
+  out.priority = record.priority;
+  out.type = record.type;
+  out.create_index = out.modify_index = record.create_index;
+  out.wait_ns = record.wait_ns, out.wait_until_ns = record.wait_until_ns;
+  return out;
+}
+
+bool Server::enqueue(EvalRecord& record) {
+  const broker::Eval eval = queued(record);
+  record.queued = true;
+  if (record.wait_ns > 0 || record.wait_until_ns > 0) timers_ = true;
+  if (!broker_.enqueue({&eval, 1}, clock_.now_ns())) {
+    forget(record.row);
+    return false;
+  }
+  wake();
+  return true;
+}
+
+bool Server::evaluate(const NewEval& eval) {
+  EvalRecord* record = nullptr;
+  if (announced_.empty()) {
+    record = new_record(eval);
+    if (!record) return false;
+  } else {
+    record = &book_[announced_.front()];
+    BERTH_ASSERT(record->id == eval.id);
+    announced_.pop_front();
+  }
+  record->due_ns = eval.due_ns >= 0 ? eval.due_ns : clock_.now_ns();
+  record->create_index = store_.index();
+  return enqueue(*record);
+}
+
+void Server::expect(const NewEval& eval) {
+  EvalRecord* record = new_record(eval);
+  BERTH_ASSERT(record && ahead_);
+  // The state index that it will see if no allocation ends before: each job and each evaluation takes one.
+  const std::uint64_t order_index = store_.index() + 2 * ahead_->posted() + 1;
+  expected_.push_back(record->row);
+  announced_.push_back(record->row);
+  ahead_->post(record->row, order_index);
+}
+
+// ---------------------------------------------------------------- allocations and nodes
+
+/// The state learns of an end at once, the tracker with the batch (R-CTRL-749, 826): an evaluation that comes in
+/// between finds the room.
+std::uint32_t Server::end_allocs(tables::AllocRow first, std::uint32_t count, tables::Client status) {
+  const std::uint64_t index = next_index();
+  const tables::Snapshot& state = store_.current();
+  std::uint32_t ended = 0;
+  for (tables::AllocRow row = first; row < first + count; ++row) {
+    if (state.allocs.terminal(row)) continue;
+    const tables::NodeRow node = state.allocs.node[row];
+    store_.set_client_status(row, status, index);
+    if (ahead_) ahead_->changed(node);
+    if (reported_.empty()) batch_due_ns_ = clock_.now_ns() + config_.client_batch_ns;
+    reported_.push_back(node);
+    ++ended;
+  }
+  return ended;
+}
+
+void Server::flush_reports() {
+  ++stats_.batches;
+  const std::uint64_t index = store_.index();
+  const tables::Snapshot& state = store_.current();
+  classes_scratch_.clear();
+  for (const tables::NodeRow node : reported_) {
+    if (!state.nodes.exists(node)) break;  // R-CTRL-770
+    // Nothing blocks within a batch: the same class once more would find nobody.
+    const tables::Symbol node_class = class_of(node);
+    if (std::find(classes_scratch_.begin(), classes_scratch_.end(), node_class) == classes_scratch_.end()) {
+      classes_scratch_.push_back(node_class);
+      unblock_class(node_class, index);
+    }
+    unblock_node(node);
+  }
+  reported_.clear();
+}
+
+void Server::node_ready(tables::NodeRow node) {  // R-CTRL-823
+  const std::uint64_t index = next_index();
+  store_.set_node_state(node, tables::NodeStatus::ready, true, false, index);
+  unblock_class(class_of(node), index);
+  unblock_node(node);
+}
+
+// ---------------------------------------------------------------- timers
+
+std::optional<std::int64_t> Server::next_deadline(bool periodic) {
+  std::int64_t at = INT64_MAX;
+  if (!reported_.empty()) at = batch_due_ns_;
+  if (timers_) {  // the broker's is a lower bound: it may be that of a delivery which was acked since
+    const broker::Stats stats = broker_.stats();
+    std::int64_t waiting = stats.waiting;
+    for (const auto& queue : stats.queues) waiting += queue.unacked;
+    timers_ = waiting > 0;
+    if (waiting > 0) at = std::min(at, broker_.next_deadline().value_or(INT64_MAX));
+  }
+  if (periodic && refused_blocked_) at = std::min(at, next_failed_ns_);
+  return at == INT64_MAX ? std::nullopt : std::optional(at);
+}
+
+void Server::advance() {
+  const std::int64_t now = clock_.now_ns();
+  const Turn turn(*this);
+  if (!reported_.empty() && batch_due_ns_ <= now) flush_reports();
+  broker_.advance(now);
+  tracker_.advance(now);
+  if (next_failed_ns_ <= now) {
+    next_failed_ns_ += (now - next_failed_ns_) / kMinute * kMinute + kMinute;
+    if (refused_blocked_) {
+      refused_blocked_ = false;
+      tracker_.unblock_failed(now, released_);
+      release(Cause::plan_attempts);
+    }
+  }
+  wake();
+}
+
+}  // namespace berth::server

@@ -1,0 +1,52 @@
+// What one evaluation at a time is decided in: scratch memory, both schedulers, and what became of it. A lane is used
+// from evaluation to evaluation, so that the steady state allocates nothing. Threads: one owner at a time; while its
+// plan waits in the queue, the applier.
+#pragma once
+
+#include "base/stages.h"
+#include "plan/apply.h"
+#include "plan/plan_queue.h"
+#include "sched/scheduler.h"
+#include "server/eval_book.h"
+
+namespace berth::server {
+
+struct Lane {
+  explicit Lane(const model::Options& options) { scratch.options = options; }
+  Lane(const Lane&) = delete;  // the scheduler refers to the scratch
+  Lane& operator=(const Lane&) = delete;
+
+  std::uint32_t number = 0;  ///< in the order of making, the driver's own first
+  sched::Scratch scratch;
+  sched::Scheduler scheduler{scratch};
+  base::StageClock* stages = nullptr;  ///< marked by whoever decides in the lane; null: nobody measures
+
+  // The evaluation under way.
+  EvalRecord* record = nullptr;
+  broker::Token token{};
+  sched::EvalFacts facts;
+  sched::EvalResult result;
+  std::uint64_t state_index = 0;          ///< of the state that the attempt under way is decided on
+  std::uint32_t attempts = 0;             ///< states decided on, this one included
+  std::uint32_t plans = 0;                ///< submitted
+  std::uint32_t placed = 0, refused = 0;  ///< planned allocations and updates, by all plans
+  std::uint64_t commit_index = 0;         ///< of the last commit; 0: none yet
+  // Its last plan.
+  plan::ApplyResult applied;
+  tables::AllocRow first_alloc = 0;  ///< the allocations that it made: rows one after the other
+  std::uint32_t alloc_count = 0;
+  bool all_at_once = false;
+
+  [[nodiscard]] bool exhausted() const { return result.status == sched::EvalStatus::failed && plans > 0; }
+
+  // The server's own.
+  std::string id_text;          // what facts.id_text shows
+  tables::SnapshotRef held[2];  // the state of this attempt and of the one before
+  struct : plan::Submission {
+    Lane* lane = nullptr;
+  } submission;
+  std::vector<sched::CreatedEval> created;  // decided ahead: what waits for its turn
+  bool over = false;                        // nobody needs its row after the ack
+};
+
+}  // namespace berth::server

@@ -1,0 +1,179 @@
+// History::objects: every evaluation is an API object in the state, written through the log, and comes back as the
+// hooks of its entry. What the book holds of it is what broker, tracker and scheduler need.
+#include <algorithm>
+
+#include "model/predicates.h"
+#include "sched/to_model.h"
+#include "server/server.h"
+
+namespace berth::server {
+
+using tables::kNoRow;
+
+namespace {
+
+broker::Queue queue_of(std::string_view type) {
+  for (const auto queue : {broker::Queue::batch, broker::Queue::system, broker::Queue::sysbatch, broker::Queue::core})
+    if (broker::queue_name(queue) == type) return queue;
+  return broker::Queue::service;
+}
+
+EvalState state_of(std::string_view status) {
+  if (status == "blocked") return EvalState::blocked;
+  if (status == "complete") return EvalState::complete;
+  if (status == "failed") return EvalState::failed;
+  return status == "canceled" ? EvalState::canceled : EvalState::pending;
+}
+
+}  // namespace
+
+/// The book's record of a stored evaluation; a new one unless it is under way already.
+EvalRecord& Server::record_of(const std::shared_ptr<const model::Evaluation>& eval) {
+  const base::Uuid id = base::parse_uuid(eval->id).value_or(base::Uuid{});
+  auto at = rows_.find(id);
+  if (at == rows_.end()) {
+    const auto row = book_.add();
+    BERTH_ASSERT(row.has_value());  // Config::broker.evals
+    at = rows_.insert({id, *row}).first;
+  }
+  EvalRecord& record = book_[at->second];
+  record.id = id;
+  record.object = eval;
+  record.previous = base::parse_uuid(eval->previous_eval).value_or(base::Uuid{});
+  record.create_index = eval->create_index, record.snapshot_index = eval->snapshot_index;
+  record.wait_ns = eval->wait;
+  record.wait_until_ns = eval->wait_until.is_zero() ? 0 : eval->wait_until.ns;
+  record.job = store_.job_key(eval->namespace_, eval->job_id);
+  record.trigger = store_.symbols().intern(eval->triggered_by);
+  record.node = eval->node_id.empty() ? kNoRow : store_.find_node(eval->node_id);
+  record.priority = static_cast<std::int32_t>(eval->priority);
+  record.type = queue_of(eval->type);
+  record.status = state_of(eval->status);
+  record.was_blocked = record.status == EvalState::blocked;
+  record.annotate = eval->annotate_plan;
+  return record;
+}
+
+void Server::take(const log::Hooks& hooks) {
+  const auto symbol = [&](const std::string& text) { return store_.symbols().intern(text); };
+  for (const log::Hook& hook : hooks) {
+    switch (hook.kind) {
+      case log::HookKind::enqueue: {
+        EvalRecord& record = record_of(hook.eval);
+        record.due_ns = clock_.now_ns();
+        static_cast<void>(enqueue(record));
+        break;
+      }
+      case log::HookKind::block: {
+        const model::Evaluation& eval = *hook.eval;
+        broker::BlockedEval blocked;
+        blocked.escaped = eval.escaped_computed_class;
+        if (eval.class_eligibility)
+          for (const auto& [node_class, eligible] : *eval.class_eligibility)
+            blocked.classes.push_back({symbol(node_class), eligible});
+        for (const std::string& resource : eval.missing_non_node_resources)
+          blocked.missing_resources.push_back(symbol(resource));
+        ++stats_.blocked;
+        block(record_of(hook.eval), std::move(blocked));
+        break;
+      }
+      case log::HookKind::untrack:
+        end_blocked_of(store_.job_key(hook.name_space, hook.id));
+        break;
+      case log::HookKind::unblock:
+      case log::HookKind::unblock_class_and_quota:
+        unblock_class(symbol(hook.id), hook.index);
+        break;
+      case log::HookKind::unblock_node:
+        if (const tables::NodeRow node = store_.find_node(hook.id); node != kNoRow) unblock_node(node);
+        break;
+      case log::HookKind::drop_waiting:
+        broker_.drop_waiting(record_of(hook.eval).row);
+        break;
+      case log::HookKind::drop:
+        broker_.drop(record_of(hook.eval).row);
+        break;
+    }
+  }
+}
+
+void Server::write_evals(std::vector<model::Evaluation> evals) { static_cast<void>(write(evals)); }
+
+void Server::write_pending(const NewEval& from) {
+  const tables::Snapshot& state = store_.current();
+  const model::Job& job = *state.jobs.versions[state.jobs.keys[from.job].current]->spec;
+  model::Evaluation eval;
+  eval.id = base::to_text(from.id);
+  eval.namespace_ = job.namespace_, eval.job_id = job.id, eval.type = job.type;
+  eval.priority = from.priority > 0 ? from.priority : job.priority;
+  eval.triggered_by = from.trigger;
+  eval.status = "pending";
+  eval.create_time = eval.modify_time = clock_.now_ns();
+  write_evals({std::move(eval)});
+}
+
+/// R-SCHED-52, 54.
+void Server::write_created(Lane& lane, const sched::CreatedEval& created) {
+  model::Evaluation eval = sched::created_eval({*lane.result.state, lane.scratch}, lane.result, created,
+                                               *lane.record->object, clock_.now_ns());
+  eval.snapshot_index = lane.record->snapshot_index;  // R-CTRL-235
+  write_evals({std::move(eval)});
+}
+
+/// The final update (R-SCHED-12 to 15).
+void Server::write_status(Lane& lane) {
+  model::Evaluation done = sched::updated_eval({*lane.result.state, lane.scratch}, lane.result, *lane.record->object);
+  done.modify_time = std::max(clock_.now_ns(), done.create_time + 1);  // R-CTRL-205
+  done.snapshot_index = lane.record->snapshot_index;
+  write_evals({std::move(done)});
+}
+
+void Server::write_cancelled(const EvalRecord& record, const std::string& why) {
+  const auto stored = log_.eval(base::to_text(record.id));
+  if (!stored) return;
+  model::Evaluation cancelled = *stored;
+  cancelled.status = "canceled";
+  cancelled.status_description = why;
+  cancelled.modify_time = std::max(clock_.now_ns(), cancelled.create_time + 1);
+  write_evals({std::move(cancelled)});
+}
+
+/// R-SCHED-21: the failed one, and the one that follows it up.
+void Server::write_failed(const EvalRecord& record, const std::optional<NewEval>& later) {
+  const auto stored = log_.eval(base::to_text(record.id));
+  if (!stored) return;
+  std::vector<model::Evaluation> evals;
+  model::Evaluation failed = *stored;
+  failed.status = "failed";
+  failed.status_description =
+      "evaluation reached delivery limit (" + std::to_string(config_.broker.delivery_limit) + ")";
+  failed.modify_time = std::max(clock_.now_ns(), failed.create_time + 1);
+  if (later) {
+    model::Evaluation& next = evals.emplace_back();
+    next.id = failed.next_eval = base::to_text(later->id);
+    next.namespace_ = failed.namespace_, next.job_id = failed.job_id, next.type = failed.type;
+    next.priority = failed.priority, next.job_modify_index = failed.job_modify_index;
+    next.triggered_by = later->trigger;
+    next.previous_eval = failed.id;
+    next.status = "pending";
+    next.wait = later->wait_ns;
+    next.create_time = next.modify_time = clock_.now_ns();
+  }
+  evals.push_back(std::move(failed));
+  write_evals(std::move(evals));
+}
+
+/// The plan as a log entry: its evaluation, times and deployment go with it (R-CTRL-625, 704).
+void Server::commit_objects(Lane& lane, plan::CommitFacts& facts) {
+  const auto deployment =
+      sched::planned_deployment({*lane.result.state, lane.scratch}, lane.result, *lane.record->object, clock_.now_ns());
+  const tables::SnapshotRef before = store_.snapshot();
+  facts.now_ns = clock_.now_ns();
+  facts.eval = lane.record->id;
+  facts.deployment = deployment ? &*deployment : nullptr;
+  applier_.apply(lane.result.plan, facts, lane.applied);
+  log_.seen(facts.index);
+  log_.adopt_plan(*before);
+}
+
+}  // namespace berth::server

@@ -1,0 +1,281 @@
+// The control plane: state, log, broker, blocked evaluations, plan queue, applier and schedulers as one part. Clock and
+// executor are handed in; a simulation, a benchmark, the public Cluster and a dry run drive this same server.
+//
+// How a driver uses it
+//   ManualClock clock;                               its own time: the server never reads another clock
+//   Server server({.options = ..., .execution = Execution::inline_}, clock, &listener or nullptr);
+//   server.load(state);                              or server.store() filled by hand, before anything runs
+//
+//   rows (History::rows): what happens, in numbers; evaluations live in the book and are gone when they are over
+//     JobKeyRow job = server.register_job(object);   one log index
+//     server.evaluate({.id = ..., .job = job});      a pending evaluation, into the broker
+//     server.end_allocs(first, count, status);       client reports: the state at once, the tracker with the batch
+//     server.node_ready(node);                       a node joins or comes back: class and node are unblocked
+//   objects (History::objects): requests and log entries as API objects, and every evaluation in the state
+//     log::Answer answer = server.requests().register_job(...);  or server.write(entry)
+//     server.take(answer.hooks);                     what the entry asks of broker and tracker
+//
+//   while (server.step()) {}                         inline and ahead: one evaluation, from dequeue to ack
+//   server.wait_idle(timeout_ns); server.tick();     free: workers serve; change the state only under a Turn
+//   server.next_deadline(); server.advance();        timers: set the clock to the deadline, then advance
+//
+//   server.decide(spec, lane, planner)               a decision that nobody writes: a dry run, a grid cell
+//
+// What became of an evaluation reaches the listener (config.h), the log (objects) and stats(). Its way reads top to
+// bottom in evaluation_way.cc; unblocking is in unblocking.cc, API objects in objects.cc, threads in workers.cc.
+//
+// Threads. Inline: the driver's. Ahead: the driver's, and threads that only read snapshots. Free: workers beside the
+// driver's; whoever changes the state or the tracker holds the Turn.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "broker/blocked.h"
+#include "log/requests.h"
+#include "server/ahead.h"
+#include "server/config.h"
+#include "server/lane.h"
+
+namespace berth::server {
+
+/// An evaluation to come.
+struct NewEval {
+  base::Uuid id;
+  tables::JobKeyRow job = tables::kNoRow;
+  std::string_view trigger = "job-register";
+  std::int32_t priority = 0;  ///< <= 0: the job's
+  std::uint64_t tag = 0;
+  std::int64_t due_ns = -1;  ///< since when it could run; < 0: now
+  std::int64_t wait_ns = 0, wait_until_ns = 0;
+  std::uint64_t node_order = 0;            ///< EvalFacts::node_order; decide() only
+  bool blocked = false, annotate = false;  ///< decide() only
+};
+
+/// Counted since the server was made.
+struct Stats {
+  std::uint64_t served = 0;                        ///< evaluations that were processed to their end
+  std::uint64_t retried = 0;                       ///< of these, after having been blocked
+  std::uint64_t blocked = 0;                       ///< blocked evaluations that were created
+  std::uint64_t reblocked = 0;                     ///< runs that left theirs blocked again (R-SCHED-18)
+  std::uint64_t duplicates = 0;                    ///< blocked ones that another of their job replaced (R-CTRL-807)
+  std::uint64_t batches = 0;                       ///< of client reports
+  std::array<std::uint64_t, kCauses> unblocked{};  ///< by Cause
+  std::uint64_t plans = 0;                         ///< submitted
+  std::uint64_t conflicts = 0;                     ///< plans of which some node was refused
+  std::uint64_t partial = 0;                       ///< of these, plans that were committed in part
+  std::uint64_t retries = 0;                       ///< attempts after a refusal
+  std::uint64_t gave_up = 0;                       ///< evaluations whose attempts ran out
+  std::uint64_t exceptions = 0;                    ///< evaluations whose scheduler threw; nacked
+  std::uint64_t errors = 0;                        ///< other processing errors; nacked
+  std::uint64_t failed = 0;                        ///< evaluations that reached the delivery limit
+  std::uint64_t cancelled = 0;  ///< evaluations that a newer one of their job made superfluous (R-CTRL-336)
+  std::uint64_t ahead_used = 0, ahead_redone = 0, ahead_inline = 0;  ///< decisions made ahead of their turn
+  std::int64_t apply_ns = 0;                                         ///< free: in the applier, all threads
+  std::vector<std::int64_t> busy_ns;                                 ///< per worker
+};
+
+class Server {
+ public:
+  Server(const Config& config, const Clock& clock, Listener* listener = nullptr);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Fills the empty server. Evaluations of the state are not taken up.
+  void load(const model::ClusterState& state);
+
+  [[nodiscard]] tables::StateStore& store() { return store_; }
+  [[nodiscard]] const tables::StateStore& store() const { return store_; }
+  [[nodiscard]] log::StateLog& log() { return log_; }
+  [[nodiscard]] log::Requests& requests() { return requests_; }
+  [[nodiscard]] broker::Broker& broker() { return broker_; }
+  [[nodiscard]] broker::BlockedTracker& tracker() { return tracker_; }
+  [[nodiscard]] EvalBook& book() { return book_; }
+  /// Where the driver's own thread decides.
+  [[nodiscard]] Lane& lane() { return *lane_; }
+  [[nodiscard]] std::unique_ptr<Lane> make_lane();
+  [[nodiscard]] const Config& config() const { return config_; }
+
+  // --- what happens, in rows (events.cc) ---
+  tables::JobKeyRow register_job(const std::shared_ptr<const model::Job>& job);
+  /// Puts a pending evaluation into the broker; false when the server knows as many as it can.
+  [[nodiscard]] bool evaluate(const NewEval& eval);
+  /// ahead: the evaluation is certain to come; threads may decide it. Its job is there, and it is handed to evaluate()
+  /// in the order of these calls. Only while wants_more().
+  void expect(const NewEval& eval);
+  [[nodiscard]] bool wants_more() const { return ahead_ && ahead_->wants_more(); }
+  /// Client reports of `count` allocations from row `first`: they ended. Those that had ended before do not count; how
+  /// many there were.
+  std::uint32_t end_allocs(tables::AllocRow first, std::uint32_t count, tables::Client status);
+  void node_ready(tables::NodeRow node);
+
+  // --- what happens, as API objects (objects.cc) ---
+  /// Writes an entry to the log and takes its hooks; the error, or "".
+  template <class Entry>
+  std::string write(const Entry& entry) {
+    log::Hooks hooks;
+    std::string error = log_.apply(log_.next_index(), entry, hooks);
+    take(hooks);
+    return error;
+  }
+  void take(const log::Hooks& hooks);
+
+  // --- the evaluations (evaluation_way.cc) ---
+  /// Serves the next evaluation that is ready; false when none is. Not with free workers.
+  bool step();
+  /// Decides on `state` what the evaluation would come to; plans and evaluations go to `planner`, nothing is written.
+  void decide(const NewEval& eval, const tables::Snapshot& state, Lane& lane, sched::Planner& planner);
+
+  // --- time (events.cc) ---
+  /// When advance() has something to do; none: nothing waits. With `periodic` also the timer of R-CTRL-819.
+  [[nodiscard]] std::optional<std::int64_t> next_deadline(bool periodic = true);
+  /// Fires every timer that is due: waits, batches of client reports, R-CTRL-819.
+  void advance();
+  /// Evaluations that wait for capacity.
+  [[nodiscard]] std::size_t blocked_count() const { return tracker_.captured().size() + tracker_.escaped().size(); }
+
+  // --- free workers (workers.cc) ---
+  /// The right to change the state; while it is held, plans wait. Inline it costs nothing.
+  class Turn;
+  /// Starts the threads, if the execution has any.
+  void start();
+  /// Every worker finishes its evaluation and ends; evaluations that nobody took stay in the broker.
+  void stop();
+  /// Timers, evaluations that failed too often, cancelled ones; without a Turn.
+  void tick();
+  [[nodiscard]] bool idle();
+  /// Waits until nothing is ready or under way, at most until `timeout_ns` from now; true when nothing is.
+  bool wait_idle(std::int64_t timeout_ns);
+  /// Accepted evaluations that are neither acked, cancelled, dropped, flushed nor held; 0 unless something is wrong.
+  [[nodiscard]] std::int64_t lost();
+
+  [[nodiscard]] Stats stats() const;
+
+ private:
+  class Planner;
+  class Later;
+  struct Worker;
+  struct Workers;
+
+  // evaluation_way.cc
+  void begin(const broker::Delivery& delivery, Lane& lane);
+  void put_facts(const EvalRecord& record, Lane& lane) const;
+  void decide(Lane& lane, const tables::Snapshot& state, std::uint64_t order_index, sched::Planner& planner);
+  const tables::Snapshot& take_state(Lane& lane);
+  void serve(const broker::Delivery& delivery, Lane& lane);
+  void decide_ahead(broker::EvalRow row, const tables::Snapshot& state, std::uint64_t order_index, Lane& lane,
+                    Ahead::Reads& reads);
+  [[nodiscard]] Lane* take_decision(const broker::Delivery& delivery);
+  sched::Submission submit(Lane& lane);
+  bool check_and_commit(Lane& lane, bool only_whole);
+  std::string create(Lane& lane, const sched::CreatedEval& created);
+  void settle(Lane& lane);
+  void end(Lane& lane);
+  void nack(Lane& lane);
+  void give_up(const broker::Delivery& delivery);
+  void cancel_superfluous();
+  void forget(broker::EvalRow row);
+  // events.cc
+  static void fill(EvalRecord& record, const NewEval& eval, const tables::CompiledJob* job);
+  [[nodiscard]] EvalRecord* new_record(const NewEval& eval);
+  [[nodiscard]] broker::Eval queued(const EvalRecord& record) const;
+  [[nodiscard]] bool enqueue(EvalRecord& record);
+  void flush_reports();
+  [[nodiscard]] std::uint64_t next_index() const { return std::max(log_.next_index(), store_.index() + 1); }
+  [[nodiscard]] bool keeps_objects() const { return config_.history == History::objects; }
+  // unblocking.cc
+  [[nodiscard]] tables::Symbol class_of(tables::NodeRow node) const;
+  [[nodiscard]] broker::BlockedEval blocked_by(const sched::Eligibility& eligibility, bool with_classes);
+  void block(EvalRecord& record, broker::BlockedEval blocked);
+  void unblock_node(tables::NodeRow node);
+  void unblock_class(tables::Symbol node_class, std::uint64_t index);
+  void release(Cause cause);
+  void end_blocked_of(tables::JobKeyRow job);
+  void cancel_duplicates();
+  void drop(EvalRecord& record);
+  [[nodiscard]] bool tracks(const EvalRecord& record) const;
+  // objects.cc
+  [[nodiscard]] EvalRecord& record_of(const std::shared_ptr<const model::Evaluation>& eval);
+  void write_evals(std::vector<model::Evaluation> evals);
+  void write_pending(const NewEval& eval);
+  void write_created(Lane& lane, const sched::CreatedEval& created);
+  void write_status(Lane& lane);
+  void write_cancelled(const EvalRecord& record, const std::string& why);
+  void write_failed(const EvalRecord& record, const std::optional<NewEval>& later);
+  void commit_objects(Lane& lane, plan::CommitFacts& facts);
+  void evaluate_evicted(Lane& lane);
+  [[nodiscard]] base::Uuid next_id() { return ids_.next(); }
+  // workers.cc
+  void work(Worker& worker);
+  void queue_plan(Lane& lane);
+  void serve_plans();
+  void wake();
+
+  const Config config_;
+  const Clock& clock_;
+  Listener* const listener_;
+  tables::StateStore store_;
+  log::StateLog log_;
+  sched::IdStream ids_;  // of evaluations that no evaluation creates
+  log::Requests requests_;
+  broker::Broker broker_;
+  broker::BlockedTracker tracker_;
+  plan::PlanQueue plans_;
+  plan::Applier applier_;
+  std::optional<plan::RejectionTracker> rejections_;
+  EvalBook book_;
+  std::unique_ptr<Lane> lane_;
+  std::uint32_t lanes_ = 0;
+  tsl::robin_map<base::Uuid, broker::EvalRow, base::UuidHash> rows_;  // History::objects only
+
+  // Client reports that wait for their batch: what they give room to, in the order of the reports.
+  std::vector<tables::NodeRow> reported_;
+  std::int64_t batch_due_ns_ = 0;
+  std::int64_t next_failed_ns_;               // R-CTRL-819
+  std::atomic<bool> refused_blocked_{false};  // one of those may be tracked
+  std::atomic<bool> timers_{false};           // something may wait in the broker
+  std::vector<broker::Eval> released_;
+  std::vector<broker::EvalRow> rows_scratch_;
+  std::vector<tables::Symbol> classes_scratch_;
+
+  Stats stats_;  // written in turn
+  std::unique_ptr<Ahead> ahead_;
+  std::deque<broker::EvalRow> expected_;           // announced and not yet served, oldest first
+  std::deque<broker::EvalRow> announced_;          // of these, the ones that evaluate() was not called for
+  std::map<broker::EvalRow, std::string> errors_;  // why evaluations that come again were given back
+
+  // Free workers.
+  std::unique_ptr<Workers> team_;
+  std::mutex turn_;
+  alignas(64) std::atomic<std::uint32_t> work_{0};  // bumped when something may be ready; workers wait on it
+  std::atomic<bool> stopping_{false};
+  alignas(64) std::atomic<std::uint64_t> deliveries_{0};  // begun by workers
+  std::atomic<std::int64_t> busy_{0};                     // workers between dequeue and ack
+  std::mutex idle_mutex_;
+  std::condition_variable idle_changed_;
+};
+
+class Server::Turn {
+ public:
+  explicit Turn(Server& server) : server_(server.team_ ? &server : nullptr) {
+    if (server_) server_->turn_.lock();
+  }
+  ~Turn() {
+    if (!server_) return;
+    server_->turn_.unlock();
+    server_->serve_plans();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Server* const server_;
+};
+
+}  // namespace berth::server

@@ -1,0 +1,66 @@
+#include "server/team.h"
+
+#ifdef __SANITIZE_THREAD__
+#include <thread>
+#include <vector>
+#else
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+
+#include <atomic>
+#endif
+
+namespace berth::server {
+
+#ifdef __SANITIZE_THREAD__
+
+// The packaged oneTBB is not instrumented: the thread sanitizer would not see what its queues order.
+struct Team::Threads {
+  std::function<void(std::uint32_t)> body;
+  std::vector<std::jthread> threads;
+};
+
+Team::Team(std::uint32_t threads, std::function<void(std::uint32_t)> body)
+    : threads_(new Threads{std::move(body), {}}) {
+  for (std::uint32_t i = 0; i < threads; ++i) threads_->threads.emplace_back([this, i] { threads_->body(i); });
+}
+
+Team::~Team() = default;
+
+#else
+
+struct Team::Threads {
+  Threads(std::uint32_t threads, std::function<void(std::uint32_t)> f)
+      : limit(tbb::global_control::max_allowed_parallelism, threads + 1),
+        arena(static_cast<int>(threads), 0),
+        body(std::move(f)),
+        running(threads) {}
+  tbb::global_control limit;  // more threads than cores are allowed: each call gets one
+  tbb::task_arena arena;      // without a place for the caller, who must not end up in a worker's loop
+  tbb::task_group group;
+  std::function<void(std::uint32_t)> body;
+  std::atomic<std::uint32_t> running;
+};
+
+Team::Team(std::uint32_t threads, std::function<void(std::uint32_t)> body)
+    : threads_(std::make_unique<Threads>(threads, std::move(body))) {
+  threads_->arena.execute([&] {
+    for (std::uint32_t i = 0; i < threads; ++i)
+      threads_->group.run([team = threads_.get(), i] {
+        team->body(i);
+        // Pairs with the acquire loads of the destructor.
+        if (team->running.fetch_sub(1, std::memory_order_acq_rel) == 1) team->running.notify_all();
+      });
+  });
+}
+
+Team::~Team() {
+  for (std::uint32_t left; (left = threads_->running.load(std::memory_order_acquire)) > 0;)
+    threads_->running.wait(left, std::memory_order_acquire);
+  threads_->arena.execute([&] { threads_->group.wait(); });
+}
+
+#endif
+
+}  // namespace berth::server

@@ -1,0 +1,127 @@
+// Who waits for capacity, and what lets them run again: the server's side of the tracker (R-CTRL-801 to 831).
+#include <algorithm>
+
+#include "server/server.h"
+
+namespace berth::server {
+
+using tables::kNoRow;
+
+namespace {
+
+/// The tracker's name of a node; 0 names none.
+tables::Symbol node_key(tables::NodeRow node) { return node + 1; }
+
+}  // namespace
+
+tables::Symbol Server::class_of(tables::NodeRow node) const {
+  const tables::Snapshot& state = store_.current();
+  const std::uint32_t code = state.nodes.capacity(node).computed_class_code;
+  return code == 0 ? tables::kEmptySymbol : state.nodes.column(tables::kComputedClassColumn).value(code);
+}
+
+/// What the tracker is told of the feasibility checks. `with_classes`: also of an escaped one (R-SCHED-18, 52).
+broker::BlockedEval Server::blocked_by(const sched::Eligibility& eligibility, bool with_classes) {
+  broker::BlockedEval out;
+  out.escaped = eligibility.escaped;
+  const tables::KeyedColumn& column = store_.current().nodes.column(tables::kComputedClassColumn);
+  if (!eligibility.escaped || with_classes)
+    for (const auto& [code, eligible] : eligibility.classes)
+      out.classes.push_back({code == 0 ? tables::kEmptySymbol : column.value(code), eligible});
+  for (const std::string& resource : eligibility.missing_resources)
+    out.missing_resources.push_back(store_.symbols().intern(resource));
+  return out;
+}
+
+/// Hands an evaluation to the tracker; the token in `blocked` is that of its delivery if it is still outstanding
+/// (R-CTRL-408, 803 ff.).
+void Server::block(EvalRecord& record, broker::BlockedEval blocked) {
+  const broker::Token token = blocked.eval.token;
+  blocked.eval = queued(record);
+  blocked.eval.wait_ns = blocked.eval.wait_until_ns = 0;
+  blocked.eval.token = token;
+  blocked.snapshot_index = record.snapshot_index;
+  blocked.max_plan_attempts = store_.symbols().text(record.trigger) == "max-plan-attempts";
+  if (record.node != kNoRow) blocked.node = node_key(record.node);
+  if (blocked.max_plan_attempts) refused_blocked_ = true;
+  tracker_.block(blocked, clock_.now_ns(), released_);
+  release(Cause::missed);
+  cancel_duplicates();
+}
+
+void Server::unblock_class(tables::Symbol node_class, std::uint64_t index) {
+  if (node_class == tables::kEmptySymbol) return;  // R-CTRL-814
+  tracker_.unblock_class(node_class, index, clock_.now_ns(), released_);
+  release(Cause::node_class);
+}
+
+void Server::unblock_node(tables::NodeRow node) {
+  tracker_.unblock_node(node_key(node), clock_.now_ns(), released_);
+  release(Cause::node);
+}
+
+/// What the tracker let go of goes into the broker, ascending (create index, ID) (R-CTRL-320, 818).
+void Server::release(Cause cause) {
+  if (released_.empty()) return;
+  std::sort(released_.begin(), released_.end(), [&](const broker::Eval& a, const broker::Eval& b) {
+    return a.create_index != b.create_index ? a.create_index < b.create_index : book_[a.row].id < book_[b.row].id;
+  });
+  for (const broker::Eval& eval : released_) {
+    EvalRecord& record = book_[eval.row];
+    record.status = EvalState::blocked;  // also one that was cancelled as a duplicate (R-CTRL-808)
+    record.was_blocked = true;
+    record.cause = cause;
+    record.queued = true;
+    record.due_ns = clock_.now_ns();
+    ++record.round;
+    ++stats_.unblocked[static_cast<std::size_t>(cause)];
+    if (listener_) listener_->released(record);
+  }
+  static_cast<void>(broker_.enqueue(released_, clock_.now_ns()));
+  released_.clear();
+  wake();
+}
+
+/// An evaluation of the job placed everything: whoever waited for it waits no longer (R-CTRL-733, 820).
+void Server::end_blocked_of(tables::JobKeyRow job) {
+  const broker::JobRow key{job};
+  rows_scratch_.clear();
+  if (const auto at = tracker_.jobs().find(key); at != tracker_.jobs().end()) rows_scratch_.push_back(at->second);
+  if (const auto at = tracker_.system_by_job().find(key); at != tracker_.system_by_job().end())
+    for (const auto& [node, row] : at->second) rows_scratch_.push_back(row);
+  if (rows_scratch_.empty()) return;
+  tracker_.untrack(key, clock_.now_ns());
+  for (const broker::EvalRow row : rows_scratch_) drop(book_[row]);
+}
+
+void Server::cancel_duplicates() {  // R-CTRL-807
+  rows_scratch_.clear();
+  tracker_.take_duplicates(rows_scratch_);
+  for (const broker::EvalRow row : rows_scratch_) {
+    EvalRecord& record = book_[row];
+    ++stats_.duplicates;
+    if (keeps_objects()) {
+      const tables::Snapshot& state = store_.current();
+      write_cancelled(record, "existing blocked evaluation exists for job \"" +
+                                  state.text(state.jobs.keys[record.job].job_id) + "\"");
+    }
+    drop(record);
+  }
+}
+
+/// A blocked evaluation is cancelled. Its row is free unless the broker or the tracker still refers to it.
+void Server::drop(EvalRecord& record) {
+  if (record.status != EvalState::blocked) return;
+  record.status = EvalState::canceled;
+  const bool outstanding = broker_.outstanding(record.row).has_value();
+  if (!record.queued && !outstanding && !tracks(record)) forget(record.row);
+}
+
+bool Server::tracks(const EvalRecord& record) const {
+  if (tracker_.captured().contains(record.row) || tracker_.escaped().contains(record.row)) return true;
+  if (record.node == kNoRow) return false;
+  const auto at = tracker_.system_by_node().find(node_key(record.node));
+  return at != tracker_.system_by_node().end() && at->second.contains(record.row);
+}
+
+}  // namespace berth::server

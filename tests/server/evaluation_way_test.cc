@@ -1,0 +1,423 @@
+// The way of an evaluation, case by case on clusters that can be counted by hand, and the same decisions by every
+// executor. Nodes hold ten allocations of 100 MHz; the clock is the test's.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "server/server.h"
+#include "tables/check.h"
+
+namespace berth::server {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000, kSecond = 1000 * kMs;
+using tables::NodeRow;
+
+struct Hooks final : Listener {
+  std::function<void(Lane&)> on_attempt, on_applying, on_applied;
+  void attempt(Lane& lane) override {
+    if (on_attempt) on_attempt(lane);
+  }
+  void applying(Lane& lane) override {
+    if (on_applying) on_applying(lane);
+  }
+  void applied(Lane& lane) override {
+    if (on_applied) on_applied(lane);
+    for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs) nodes.push_back(alloc.node);
+  }
+  void failed(const EvalRecord&, std::string_view why) override { reasons.emplace_back(why); }
+  std::vector<NodeRow> nodes;  // of planned allocations, in the order of the plans
+  std::vector<std::string> reasons;
+};
+
+class Control {
+ public:
+  explicit Control(std::uint32_t nodes, Config config = {}) {
+    config.broker.evals = config.broker.jobs = 4096;
+    server_.emplace(config, clock, &hooks);
+    for (std::uint32_t i = 1; i <= nodes; ++i) add_node(i, "std");
+    server().store().set_index(10);
+  }
+  Server& server() { return *server_; }
+  NodeRow add_node(std::uint64_t number, const std::string& node_class, const char* status = "ready") {
+    model::Node node;
+    node.id = base::to_text({number, 1});
+    node.name = "node-" + std::to_string(number);
+    node.status = status;
+    node.node_class = node.computed_class = node_class;
+    node.scheduling_eligibility = "eligible";
+    node.datacenter = "dc1", node.node_pool = "default";
+    node.attributes = {{"driver.exec", "1"}, {"kernel.name", "linux"}, {"nomad.version", "2.0.5"}};
+    node.node_resources.emplace().memory.memory_mb = 10'000;
+    node.node_resources->disk.disk_mb = 100'000;
+    model::NetworkResource& network = node.node_resources->networks.emplace_back();
+    network.mode = "host", network.device = "eth0";
+    node.node_resources->processors.emplace().topology.emplace().cores.push_back({.id = 0, .base_speed = 1000});
+    return server().store().upsert_node(node);
+  }
+  std::shared_ptr<model::Job> job(const std::string& id, const char* type, std::int64_t count, std::int64_t cpu = 100) {
+    auto out = std::make_shared<model::Job>();
+    out->id = out->name = id, out->namespace_ = "default", out->type = type;
+    out->priority = 50, out->datacenters = {"dc1"}, out->node_pool = "default";
+    model::TaskGroup& group = out->task_groups.emplace_back();
+    group.name = "g", group.count = count;
+    model::Task& task = group.tasks.emplace_back();
+    task.name = "t", task.driver = "exec";
+    task.resources.emplace().cpu = cpu;
+    task.resources->memory_mb = 10;
+    return out;
+  }
+  void evaluate(const std::shared_ptr<const model::Job>& job) {
+    const tables::JobKeyRow key = server().register_job(job);
+    server().store().set_index(server().store().index() + 1);
+    ASSERT_TRUE(server().evaluate({.id = {++evals, 2}, .job = key, .tag = evals}));
+  }
+  void run() {
+    while (server().step()) {
+    }
+  }
+  /// Sets the clock to the next timer and fires it; false: there is none.
+  bool fire() {
+    const auto at = server().next_deadline();
+    if (!at) return false;
+    clock.set(std::max(*at, clock.now_ns()));
+    server().advance();
+    return true;
+  }
+  Stats stats() { return server().stats(); }
+  std::uint64_t unblocked(Cause cause) { return stats().unblocked[static_cast<std::size_t>(cause)]; }
+  std::size_t allocs() { return server().store().current().allocs.size(); }
+
+  ManualClock clock;
+  Hooks hooks;
+  std::uint64_t evals = 0;
+
+ private:
+  std::optional<Server> server_;
+};
+
+TEST(EvaluationWay, IsServedAndForgotten) {
+  Control c(2);
+  c.evaluate(c.job("a", "service", 3));
+  c.run();
+  EXPECT_EQ(c.allocs(), 3U);
+  EXPECT_EQ(c.stats().served, 1U);
+  EXPECT_EQ(c.stats().plans, 1U);
+  EXPECT_EQ(c.server().store().index(), 12U);  // the job's, the plan's
+  EXPECT_TRUE(c.server().broker().contents().known.empty());
+  EXPECT_EQ(c.server().book().add(), broker::EvalRow{0});  // its row is free again
+  EXPECT_FALSE(c.server().next_deadline());
+}
+
+TEST(EvaluationWay, WaitsForItsClassAndRunsAgainWithTheBatch) {  // R-CTRL-749, 814, 826
+  Control c(1);
+  c.evaluate(c.job("a", "service", 8));
+  c.evaluate(c.job("b", "batch", 4));  // two fit
+  c.run();
+  EXPECT_EQ(c.allocs(), 10U);
+  EXPECT_EQ(c.stats().blocked, 1U);
+  EXPECT_EQ(c.server().blocked_count(), 1U);
+  EXPECT_FALSE(c.server().next_deadline());
+  EXPECT_EQ(c.server().end_allocs(0, 1, tables::Client::complete), 1U);
+  c.clock.set(20 * kMs);
+  EXPECT_EQ(c.server().end_allocs(0, 2, tables::Client::complete), 1U);  // the first had ended
+  EXPECT_EQ(c.server().next_deadline(), 50 * kMs);
+  c.run();
+  EXPECT_EQ(c.allocs(), 10U);  // nobody was told yet
+  ASSERT_TRUE(c.fire());
+  EXPECT_EQ(c.unblocked(Cause::node_class), 1U);
+  c.run();
+  EXPECT_EQ(c.allocs(), 12U);
+  EXPECT_EQ(c.stats().retried, 1U);
+  EXPECT_EQ(c.stats().batches, 1U);
+  EXPECT_EQ(c.server().blocked_count(), 0U);
+}
+
+TEST(EvaluationWay, ThatFindsNoRoomAgainIsBlockedAgain) {  // R-SCHED-18, R-CTRL-408
+  Control c(2);
+  c.evaluate(c.job("a", "service", 20));
+  c.evaluate(c.job("big", "service", 1, 900));
+  c.run();
+  EXPECT_EQ(c.server().blocked_count(), 1U);
+  c.server().end_allocs(0, 1, tables::Client::complete);
+  c.fire();
+  c.run();
+  EXPECT_EQ(c.stats().retried, 1U);
+  EXPECT_EQ(c.stats().reblocked, 1U);
+  EXPECT_EQ(c.stats().blocked, 1U);  // it is the same one
+  EXPECT_EQ(c.server().blocked_count(), 1U);
+  // Its row is not free while it waits, those of the others are.
+  EXPECT_EQ(c.server().tracker().jobs().size(), 1U);
+  EXPECT_FALSE(c.server().step());
+}
+
+TEST(EvaluationWay, OfAClassThatItCannotUseStaysBlocked) {  // R-CTRL-814
+  Control c(1);
+  const NodeRow other = c.add_node(7, "other", "down");
+  auto job = c.job("a", "service", 12);
+  job->constraints.push_back({"${node.class}", "std", "="});
+  c.evaluate(job);
+  c.run();
+  EXPECT_EQ(c.allocs(), 10U);
+  c.server().node_ready(other);
+  EXPECT_EQ(c.unblocked(Cause::node_class), 1U);  // never seen: it may help
+  c.run();
+  EXPECT_EQ(c.stats().reblocked, 1U);
+  c.server().node_ready(other);
+  EXPECT_EQ(c.unblocked(Cause::node_class), 1U);  // by now it is known not to
+}
+
+TEST(EvaluationWay, RefusedInPartIsDecidedAgainForTheRest) {  // R-CTRL-407, R-SCHED-7
+  Control c(2);
+  bool first = true;
+  c.hooks.on_applying = [&](Lane& lane) {  // a node goes away between decision and check
+    if (!std::exchange(first, false)) return;
+    EXPECT_EQ(lane.attempts, 1U);
+    c.server().store().set_node_state(0, tables::NodeStatus::down, true, false, c.server().store().index());
+  };
+  auto job = c.job("a", "service", 4);
+  job->spreads.push_back({"${node.unique.id}", 100, {}});  // two on each node
+  c.evaluate(job);
+  c.run();
+  EXPECT_EQ(c.stats().conflicts, 1U);
+  EXPECT_EQ(c.stats().partial, 1U);
+  EXPECT_EQ(c.stats().plans, 2U);
+  EXPECT_EQ(c.allocs(), 4U);
+  EXPECT_EQ(c.server().store().current().nodes.use[1].alloc_count, 4);
+  EXPECT_EQ(c.stats().served, 1U);
+}
+
+struct Limit {
+  const char* type;
+  std::uint64_t attempts, blocked;
+  broker::Queue queue;
+};
+class AttemptLimit : public ::testing::TestWithParam<Limit> {};
+
+/// Every plan is refused whole: its nodes are down whenever it is checked.
+TEST_P(AttemptLimit, IsThatOfTheType) {  // R-SCHED-6, 17, 20
+  Control c(2);
+  broker::Queue queue = broker::Queue::failed;
+  const auto all = [&](tables::NodeStatus status) {
+    for (NodeRow node = 0; node < 2; ++node)
+      c.server().store().set_node_state(node, status, true, false, c.server().store().index());
+  };
+  c.hooks.on_attempt = [&](Lane& lane) { queue = lane.record->type; };
+  c.hooks.on_applying = [&](Lane&) { all(tables::NodeStatus::down); };
+  c.hooks.on_applied = [&](Lane&) { all(tables::NodeStatus::ready); };
+  c.evaluate(c.job("a", GetParam().type, 1));
+  c.run();
+  EXPECT_EQ(queue, GetParam().queue);
+  EXPECT_EQ(c.stats().plans, GetParam().attempts);
+  EXPECT_EQ(c.stats().conflicts, GetParam().attempts);
+  EXPECT_EQ(c.stats().gave_up, 1U);
+  EXPECT_EQ(c.stats().blocked, GetParam().blocked);
+  EXPECT_EQ(c.allocs(), 0U);
+  if (GetParam().blocked == 0) return;
+  c.hooks.on_applying = c.hooks.on_applied = nullptr;
+  EXPECT_EQ(c.server().next_deadline(), 60 * kSecond);  // R-CTRL-819
+  EXPECT_FALSE(c.server().next_deadline(false));
+  c.fire();
+  EXPECT_EQ(c.unblocked(Cause::plan_attempts), 1U);
+  c.run();
+  EXPECT_EQ(c.allocs(), 1U);
+  EXPECT_FALSE(c.fire());
+}
+INSTANTIATE_TEST_SUITE_P(Types, AttemptLimit,
+                         ::testing::Values(Limit{"service", 5, 1, broker::Queue::service},
+                                           Limit{"batch", 2, 1, broker::Queue::batch},
+                                           Limit{"system", 5, 0, broker::Queue::system},
+                                           Limit{"sysbatch", 2, 0, broker::Queue::sysbatch}),
+                         [](const auto& test) { return std::string(test.param.type); });
+
+TEST(EvaluationWay, AnUnblockSinceItsSnapshotLetsItRunAtOnce) {  // R-CTRL-805, 810
+  Control c(1);
+  const NodeRow full = c.add_node(9, "other", "down");
+  bool first = true;
+  c.evaluate(c.job("a", "service", 20));
+  c.run();
+  c.hooks.on_attempt = [&](Lane&) {
+    if (std::exchange(first, false)) c.server().node_ready(full);
+  };
+  c.evaluate(c.job("big", "service", 1, 1100));
+  c.server().step();
+  EXPECT_EQ(c.unblocked(Cause::missed), 1U);
+  c.run();
+  EXPECT_EQ(c.stats().reblocked, 1U);
+  EXPECT_EQ(c.unblocked(Cause::missed), 1U);  // it has seen the node by now
+  EXPECT_EQ(c.server().blocked_count(), 1U);
+}
+
+TEST(EvaluationWay, ErrorsComeAgainUntilTheDeliveryLimit) {  // R-SCHED-5, 21, R-CTRL-337, 341, 503
+  Control c(1);
+  const auto job = c.job("a", "service", 1);
+  c.hooks.on_attempt = [&](Lane&) { c.server().store().upsert_job(job, true); };
+  c.hooks.on_applying = [&](Lane& lane) { c.server().store().begin_commit().purge_job(lane.record->job); };
+  c.evaluate(job);
+  c.run();
+  EXPECT_EQ(c.stats().errors, 1U);
+  for (int i = 0; i < 20 && c.hooks.reasons.empty(); ++i) {
+    ASSERT_TRUE(c.fire());
+    c.run();
+  }
+  EXPECT_EQ(c.stats().errors, 3U);
+  EXPECT_EQ(c.stats().failed, 1U);
+  EXPECT_EQ(c.hooks.reasons, std::vector<std::string>{R"(job "a" in namespace "default" not found)"});
+  EXPECT_EQ(c.clock.now_ns(), 21 * kSecond);
+  EXPECT_EQ(c.server().lost(), 0);
+  EXPECT_FALSE(c.fire());  // the job is gone: nothing follows
+}
+
+TEST(EvaluationWay, WhatFailedForGoodIsFollowedUp) {  // R-SCHED-21
+  Control c(1);
+  const auto job = c.job("a", "service", 1);
+  c.hooks.on_applying = [&](Lane& lane) { c.server().store().begin_commit().purge_job(lane.record->job); };
+  c.hooks.on_attempt = [&](Lane&) { c.server().store().upsert_job(job, true); };
+  c.evaluate(job);
+  c.run();
+  c.fire(), c.run();
+  c.hooks.on_applying = [&](Lane& lane) {
+    c.server().store().begin_commit().purge_job(lane.record->job);
+    throw std::runtime_error("the third time");
+  };
+  c.fire();
+  c.server().step();
+  c.server().store().upsert_job(job, true);  // it is back before the evaluation is given up
+  c.hooks.on_applying = nullptr;
+  c.run();
+  EXPECT_EQ(c.hooks.reasons, std::vector<std::string>{"failed to process eval: the third time"});
+  const std::int64_t failed_ns = c.clock.now_ns();
+  while (c.allocs() == 0 && c.fire()) c.run();
+  EXPECT_EQ(c.allocs(), 1U);
+  EXPECT_GE(c.clock.now_ns() - failed_ns, 60 * kSecond);
+  EXPECT_LT(c.clock.now_ns() - failed_ns, 360 * kSecond);
+}
+
+TEST(EvaluationWay, AJobThatIsServedWaitsNoLonger) {  // R-CTRL-733, 820
+  Control c(1);
+  c.evaluate(c.job("a", "service", 8));
+  c.evaluate(c.job("b", "service", 4));
+  c.run();
+  EXPECT_EQ(c.server().blocked_count(), 1U);
+  auto less = c.job("b", "service", 2);
+  less->version = 1;
+  c.evaluate(less);
+  c.run();
+  EXPECT_EQ(c.server().blocked_count(), 0U);
+  c.evaluate(c.job("c", "service", 1));
+  c.run();
+  EXPECT_EQ(c.server().blocked_count(), 1U);
+}
+
+/// 120 jobs of three types on 40 nodes, some without room, some of them served after departures.
+std::vector<NodeRow> decisions(Execution execution, std::uint32_t workers, Stats& stats) {
+  Config config;
+  config.execution = execution;
+  config.workers = workers;
+  Control c(40, config);
+  Server& server = c.server();
+  server.start();
+  static constexpr const char* kTypes[] = {"service", "batch", "service", "sysbatch"};
+  std::vector<std::shared_ptr<model::Job>> jobs;
+  for (int i = 0; i < 120; ++i)
+    jobs.push_back(c.job("job-" + std::to_string(i), kTypes[i % 30 == 3 ? 3 : i % 3], 1 + i % 9));
+  const auto eval_of = [&](std::size_t i, tables::JobKeyRow key) {
+    return NewEval{.id = {i + 1, 2}, .job = key, .tag = i + 1};
+  };
+  std::size_t announced = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    for (announced = std::max(announced, i); announced < jobs.size() && server.wants_more(); ++announced)
+      server.expect(eval_of(announced, server.register_job(jobs[announced])));
+    const tables::JobKeyRow key = server.register_job(jobs[i]);
+    server.store().set_index(server.store().index() + 1);
+    EXPECT_TRUE(server.evaluate(eval_of(i, key)));
+    c.run();
+    c.clock.set(c.clock.now_ns() + 10 * kMs);
+    if (i % 20 == 19) server.end_allocs(static_cast<tables::AllocRow>(i), 15, tables::Client::complete);
+    while (server.next_deadline() && *server.next_deadline() <= c.clock.now_ns()) c.fire(), c.run();
+  }
+  while (c.fire()) c.run();
+  server.stop();
+  stats = server.stats();
+  EXPECT_EQ(server.lost(), 0);
+  for (const std::string& problem : tables::check_tables(server.store().current())) ADD_FAILURE() << problem;
+  return c.hooks.nodes;
+}
+
+TEST(Executors, DecideAheadWhatTheyWouldInTurn) {
+  Stats inline_, ahead;
+  const std::vector<NodeRow> expected = decisions(Execution::inline_, 1, inline_);
+  EXPECT_GT(expected.size(), 300U);
+  EXPECT_GT(inline_.blocked, 10U);
+  EXPECT_GT(inline_.retried, 3U);
+  for (const std::uint32_t workers : {1U, 2U, 3U, 8U}) {
+    EXPECT_EQ(decisions(Execution::ahead, workers, ahead), expected) << workers;
+    EXPECT_EQ(ahead.unblocked, inline_.unblocked);
+    EXPECT_EQ(ahead.served, inline_.served);
+    EXPECT_EQ(ahead.plans, inline_.plans);
+    EXPECT_GT(ahead.ahead_used + ahead.ahead_redone + ahead.ahead_inline, 0U);
+  }
+}
+
+class FreeWorkers : public ::testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(FreeWorkers, PlaceEverythingOnceWhateverTheConflicts) {  // more workers than cores included
+  Config config;
+  config.execution = Execution::free;
+  config.workers = GetParam();
+  config.options.compat = model::Compat::fixed;
+  Control c(30, config);
+  Server& server = c.server();
+  server.start();
+  for (int i = 0; i < 150; ++i) {  // 300 allocations: exactly full at the end
+    const Server::Turn turn(server);
+    c.evaluate(c.job("job-" + std::to_string(i), "service", 2));
+  }
+  for (int i = 0; i < 4000 && !server.wait_idle(5 * kMs); ++i) {
+    c.clock.set(c.clock.now_ns() + kSecond);
+    server.tick();
+  }
+  ASSERT_TRUE(server.idle());
+  server.stop();
+  const Stats stats = server.stats();
+  EXPECT_EQ(c.allocs(), 300U);
+  EXPECT_EQ(stats.served, 150 + stats.retried);
+  EXPECT_EQ(stats.errors, 0U);
+  EXPECT_EQ(server.blocked_count(), 0U);
+  EXPECT_EQ(server.lost(), 0);
+  EXPECT_EQ(stats.busy_ns.size(), GetParam());
+  if (GetParam() == 1) {
+    EXPECT_EQ(stats.conflicts, 0U);
+  }
+  for (const std::string& problem : tables::check_tables(server.store().current())) ADD_FAILURE() << problem;
+}
+INSTANTIATE_TEST_SUITE_P(Workers, FreeWorkers, ::testing::Values(1U, 2U, 3U, 8U));
+
+TEST(Objects, EveryEvaluationIsInTheState) {  // R-CTRL-202, 224, 733
+  Config config;
+  config.history = History::objects;
+  Control c(1, config);
+  c.clock.set(1'700'000'000 * kSecond);
+  Server& server = c.server();
+  model::ClusterState state;
+  state.index = 10;
+  state.namespaces.emplace_back().name = "default";
+  const auto answer = server.requests().register_job({.job = c.job("a", "service", 12)}, c.clock.now_ns());
+  ASSERT_EQ(answer.error, "");
+  server.take(answer.hooks);
+  c.run();
+  EXPECT_EQ(c.allocs(), 10U);
+  const auto eval = server.log().eval(answer.eval_id);
+  ASSERT_TRUE(eval);
+  EXPECT_EQ(eval->status, "complete");
+  ASSERT_FALSE(eval->blocked_eval.empty());
+  const auto blocked = server.log().eval(eval->blocked_eval);
+  ASSERT_TRUE(blocked);
+  EXPECT_EQ(blocked->status, "blocked");
+  EXPECT_EQ(blocked->triggered_by, "queued-allocs");
+  EXPECT_EQ(blocked->previous_eval, eval->id);
+  EXPECT_EQ(server.blocked_count(), 1U);
+}
+
+}  // namespace
+}  // namespace berth::server
