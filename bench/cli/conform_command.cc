@@ -29,7 +29,8 @@ bool run_lives(std::uint64_t first, std::uint64_t count, int steps, const model:
     const conform::LifeReport life = conform::run_life({.seed = seed, .steps = steps, .decisions = decisions});
     sum.evaluations += life.evaluations, sum.plans += life.plans, sum.refused_plans += life.refused_plans;
     sum.allocations += life.allocations, sum.updates += life.updates, sum.stops += life.stops;
-    sum.preemptions += life.preemptions, sum.deployments += life.deployments, sum.at_rest += life.at_rest;
+    sum.preemptions += life.preemptions, sum.deployments += life.deployments, sum.at_rest += life.at_rest,
+        sum.twice += life.twice;
     if (!life.problems.empty() || count == 1) {
       fmt::print("seed {}, steps {}{}\n", seed, steps, told_options(decisions));
       for (const std::string& event : life.events) fmt::print("    {}\n", event);
@@ -39,9 +40,10 @@ bool run_lives(std::uint64_t first, std::uint64_t count, int steps, const model:
   }
   fmt::print(
       "{} evaluations, {} plans ({} partly refused): {} allocations, {} updates, {} stops, {} preemptions, {} "
-      "deployments, {} jobs at rest\n{} lives held, {} broke; seeds from {}, steps {}{}\n",
+      "deployments, {} jobs at rest, {} evaluations made again on tables loaded anew\n{} lives held, {} broke; seeds "
+      "from {}, steps {}{}\n",
       sum.evaluations, sum.plans, sum.refused_plans, sum.allocations, sum.updates, sum.stops, sum.preemptions,
-      sum.deployments, sum.at_rest, count - broken, broken, first, steps, told_options(decisions));
+      sum.deployments, sum.at_rest, sum.twice, count - broken, broken, first, steps, told_options(decisions));
   return broken == 0;
 }
 

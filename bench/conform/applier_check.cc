@@ -62,7 +62,8 @@ void compare_answers(const plan::ModelApplyResult& done, const plan::ApplyResult
 
 std::vector<std::string> compare_appliers(const model::ClusterState& before, const model::Plan& plan,
                                           std::int64_t now_ns, std::uint64_t index, const tables::Snapshot& after,
-                                          const plan::ApplyResult& reported, const model::Quirks& quirks) {
+                                          const log::StateLog& lived, const plan::ApplyResult& reported,
+                                          const model::Quirks& quirks) {
   std::vector<std::string> problems;
   tables::StateStore store;
   store.load(before);
@@ -87,6 +88,17 @@ std::vector<std::string> compare_appliers(const model::ClusterState& before, con
   fill(after, got_allocs, got_deployments);
   compare_tables("allocation", want_allocs, got_allocs, problems);
   compare_tables("deployment", want_deployments, got_deployments, problems);
+  Table want_jobs, got_jobs;
+  const auto fill_jobs = [](const log::StateLog& from, Table& jobs) {
+    for (const auto& job : from.state().job_versions) {
+      json::Value kept = json::Value::object();
+      kept.set("Status", job->status), kept.set("Stable", job->stable), kept.set("ModifyIndex", job->modify_index);
+      jobs[fmt::format("{}/{} version {}", job->namespace_, job->id, job->version)] = std::move(kept);
+    }
+  };
+  fill_jobs(log, want_jobs);
+  fill_jobs(lived, got_jobs);
+  compare_tables("job", want_jobs, got_jobs, problems);
   return problems;
 }
 

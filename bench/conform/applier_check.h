@@ -5,16 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "log/state_log.h"
 #include "plan/apply.h"
 
 namespace berth::conform {
 
 /// Commits `plan` to `before` with plan::ModelApplier and compares with `after`, which the row applier left, and with
-/// what it reported. What the tables do not hold of plain allocations (evaluation, times, metrics) is not compared, nor
-/// are job records. One line per difference. Cost: loads the whole state.
+/// what it reported; of the jobs, status, stability and ModifyIndex with those of `lived`. What the tables do not hold
+/// of plain allocations (evaluation, times, metrics) is not compared. One line per difference. Cost: loads the whole
+/// state.
 [[nodiscard]] std::vector<std::string> compare_appliers(const model::ClusterState& before, const model::Plan& plan,
                                                         std::int64_t now_ns, std::uint64_t index,
-                                                        const tables::Snapshot& after,
+                                                        const tables::Snapshot& after, const log::StateLog& lived,
                                                         const plan::ApplyResult& reported, const model::Quirks& quirks);
 
 }  // namespace berth::conform

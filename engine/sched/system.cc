@@ -257,8 +257,7 @@ void SystemScheduler::count_updates() {  // R-SCHED-126, 148, 192
     ++updates(group).ignore;
     candidate(group);
     groups_[group].exists = true;
-    if (const model::Allocation* alloc = cold(row_of(tuple)); alloc && model::is_canary(*alloc))
-      ++groups_[group].canaries;
+    if (state_->is_canary(row_of(tuple))) ++groups_[group].canaries;
   }
   for (const Tuple& tuple : diff_->migrate) ++updates(group_of(tuple)).migrate;
   for (std::size_t i = 0; i < updates_.size(); ++i) {
@@ -290,8 +289,8 @@ void SystemScheduler::limit_updates() {  // R-SCHED-149 to 152
   }
   if (deployment_)
     for (const Tuple& tuple : diff_->ignore) {  // R-SCHED-150
-      const model::Allocation* alloc = cold(row_of(tuple));
-      if (alloc && alloc->deployment_id == deployment_->id && !model::has_health(*alloc))
+      const AllocRow row = row_of(tuple);
+      if (state_->deployment_of(row) == deployment_id_ && !state_->has_health(row))
         --groups_[name_of(tuple).group].limit;
     }
   for (std::size_t i = 0; i < destructive_count_; ++i) {

@@ -77,7 +77,6 @@ class SystemScheduler {
   [[nodiscard]] bool is_reconnecting(const Tuple& tuple) const {  // of the tuples to update
     return input_->allocs[tuple.alloc].has(reconcile::NodeAlloc::kReconnects);
   }
-  [[nodiscard]] const model::Allocation* cold(tables::AllocRow row) const { return state_->allocs.cold[row].get(); }
 
   Scratch& scratch_;
   GenericStack stack_;

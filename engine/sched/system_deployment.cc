@@ -111,17 +111,16 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
   if (required == 0) return;
   const bool overshoots = quirks().canary_trim_overshoots;
   PlanRows& plan = result_->plan;
-  const auto canary_of_group = [&](AllocRow row) -> const model::Allocation* {
-    const model::Allocation* alloc = row == kNoRow ? nullptr : cold(row);
-    return alloc && model::is_canary(*alloc) && state_->allocs.group[row] == job_->groups[group].name ? alloc : nullptr;
+  const auto canary_of_group = [&](AllocRow row) {
+    return row != kNoRow && state_->is_canary(row) && state_->allocs.group[row] == job_->groups[group].name;
   };
+  const auto id_of = [&](AllocRow row) { return base::to_text(state_->allocs.id[row]); };
   std::int64_t left = required;
   // F and P of R-SCHED-175: who replaces a canary of a failed deployment; of all groups.
   std::vector<AllocRow> replaced;
   for (const Tuple& tuple : place_) {
     if (!overshoots && name_of(tuple).group != group) continue;
-    if (const AllocRow row = row_of(tuple); row != kNoRow)
-      if (const model::Allocation* alloc = cold(row); alloc && model::is_canary(*alloc)) replaced.push_back(row);
+    if (const AllocRow row = row_of(tuple); row != kNoRow && state_->is_canary(row)) replaced.push_back(row);
   }
   std::sort(replaced.begin(), replaced.end());
   const auto is_preferred = [&](const PlannedAlloc& alloc) {
@@ -130,9 +129,8 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
   for (const PlannedAlloc& alloc : plan.allocs) left -= is_preferred(alloc);
   for (const Tuple& tuple : diff_->ignore) {  // R-SCHED-176
     if (name_of(tuple).group != group) continue;
-    const model::Allocation* alloc = cold(row_of(tuple));
-    if (!alloc || !model::is_canary(*alloc)) continue;
-    canaries.push_back(alloc->id);
+    if (!state_->is_canary(row_of(tuple))) continue;
+    canaries.push_back(id_of(row_of(tuple)));
     --left;
   }
 
@@ -153,7 +151,7 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
   if (!overshoots)  // marks stay, and count as the running canaries do
     std::erase_if(entries, [&](const Entry& entry) {
       if (entry.is_new) return false;
-      canaries.push_back(cold(plan.updates[entry.index].alloc)->id);
+      canaries.push_back(id_of(plan.updates[entry.index].alloc));
       --left;
       return true;
     });
@@ -165,7 +163,7 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
     if (!not_ready && (left > 0 || preferred)) {                                             // R-SCHED-179
       if (overshoots || !preferred) --left;  // Nomad subtracts those a second time
       canaries.push_back(entry.is_new ? base::to_text(plan.allocs[entry.index].id)
-                                      : cold(plan.updates[entry.index].alloc)->id);
+                                      : id_of(plan.updates[entry.index].alloc));
       continue;
     }
     if (overshoots)

@@ -75,6 +75,24 @@ struct Snapshot {
     const std::uint32_t code = c.code(row);
     return code == 0 ? nullptr : &symbols->text(c.value(code));
   }
+
+  // What an allocation says, with an API object or without one.
+  [[nodiscard]] bool is_canary(AllocRow row) const {
+    const auto& object = allocs.cold[row];
+    return object ? object->deployment_status && object->deployment_status->canary
+                  : (allocs.links[row].health & AllocLinks::kCanary) != 0;
+  }
+  [[nodiscard]] bool has_health(AllocRow row) const {
+    const auto& object = allocs.cold[row];
+    return object ? object->deployment_status && object->deployment_status->healthy.has_value()
+                  : (allocs.links[row].health & (AllocLinks::kHealthy | AllocLinks::kUnhealthy)) != 0;
+  }
+  /// Of which deployment it is a part; nil: of none.
+  [[nodiscard]] base::Uuid deployment_of(AllocRow row) const {
+    if (const auto& object = allocs.cold[row]) return base::parse_uuid(object->deployment_id).value_or(base::Uuid{});
+    const std::uint32_t deployment = allocs.links[row].deployment;
+    return deployment == kNoRow ? base::Uuid{} : deployments.id[deployment];
+  }
 };
 
 /// A shared hold on the tables of one commit. Copies cost one reference; the store must outlive them.

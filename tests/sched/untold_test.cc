@@ -423,6 +423,29 @@ TEST(UntoldSched, FilteredNodesAreAddedUp) {  // R-SCHED-158 to 160, 162
 
 // The `required = 0` of R-SCHED-175 cannot come about: R-SCHED-172 asks for a percentage above 0, for something to
 // replace and for an update block that is not empty, which one without max_parallel is (R-RECON-98).
+TEST(UntoldSched, WhatHasNoHealthYetHoldsASystemUpdateBack) {  // R-SCHED-150, with an API object and without one
+  for (const bool plain : {false, true}) {
+    SCOPED_TRACE(plain);
+    SmallWorld w;
+    for (int i = 0; i < 2; ++i) w.add_node();
+    const auto before = SmallWorld::job("system", 1, 0), after = SmallWorld::job("system", 1, 1);
+    for (const auto& job : {before, after}) job->task_groups[0].update.emplace().max_parallel = 1;
+    after->task_groups[0].tasks[0].resources->memory_mb = 128;  // a destructive change
+    w.store(before), w.store(after);
+    w.add_deployment(after, "running").task_groups["web"].emplace().desired_total = 2;
+    w.add(before, 1, 0);
+    if (!plain) w.add(after, 0, 0).deployment_id = w.state.deployments[0].id;
+    w.after_loading = [&](tables::StateStore& store) {
+      tables::PlainAlloc alloc;
+      alloc.id = {2, 99};
+      alloc.node = 0, alloc.job = store.current().jobs.keys[0].current, alloc.links.deployment = 0;
+      if (plain) store.insert_plain(alloc, 1001);
+    };
+    w.run();
+    EXPECT_TRUE(w.stops().empty());
+  }
+}
+
 TEST(UntoldSched, CanariesOfSystemJobs) {  // R-SCHED-172, 173, 175
   struct Case {
     const char* name;

@@ -1,0 +1,43 @@
+// What a life draws from its seed: nodes, jobs and the changes that people make to them, as plain values.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+
+#include "model/cluster.h"
+#include "sim/random.h"
+
+namespace berth::conform {
+
+/// One stream of draws.
+class Draw {
+ public:
+  Draw(std::uint64_t seed, std::string_view stream) : random_(seed, stream) {}
+  [[nodiscard]] std::uint64_t below(std::uint64_t bound) { return random_.below(bound); }
+  [[nodiscard]] bool chance(unsigned percent) { return random_.below(100) < percent; }
+  template <class T>
+  [[nodiscard]] T one_of(std::initializer_list<T> values) {
+    return values.begin()[random_.below(values.size())];
+  }
+  [[nodiscard]] std::string next_id() { return base::to_text({random_.next() | 1, random_.next()}); }
+
+ private:
+  sim::Random random_;
+};
+
+/// A cluster of a few nodes, of some dozens in one life of ten, without jobs; its configuration is drawn as well.
+[[nodiscard]] model::ClusterState draw_cluster(Draw& draw);
+[[nodiscard]] model::SchedulerConfiguration draw_configuration(Draw& draw);
+/// The node `n<number>`, ready.
+[[nodiscard]] model::Node draw_node(Draw& draw, std::uint64_t number);
+/// What an operator changes of a node and registers anew: a label, its class, its memory, a device.
+void change_node(Draw& draw, model::Node& node);
+
+/// `large`: of a cluster of dozens of nodes, its groups may ask for dozens.
+[[nodiscard]] std::shared_ptr<model::Job> draw_job(Draw& draw, const std::string& name_space, const std::string& id,
+                                                   bool large);
+/// One change of the kind people make: scaling, a new image, another amount, or what an update in place can do.
+void change_job(Draw& draw, model::Job& job);
+
+}  // namespace berth::conform
