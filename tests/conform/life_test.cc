@@ -1,6 +1,7 @@
 // Random lives of small clusters: schedulers, applier, broker and tracker of blocked evaluations together over many
-// steps (R-CTRL-1720 to 1735, and the row applier against the one of API objects). `berth conform --seed
-// N` shows the life of a seed, event by event; `--lives 10000` runs more of them.
+// steps (R-CTRL-1720 to 1735, the row applier against the one of API objects, and each evaluation on the living tables
+// against tables loaded anew). `berth conform --seed N` shows the life of a seed, event by event; `--lives 10000` runs
+// more of them.
 #include "conform/life.h"
 
 #include <gtest/gtest.h>
@@ -31,11 +32,12 @@ TEST(Lives, HoldTheInvariants) {
     refused += over_committed(life);
     sum.plans += life.plans, sum.refused_plans += life.refused_plans, sum.allocations += life.allocations;
     sum.updates += life.updates, sum.stops += life.stops, sum.preemptions += life.preemptions;
-    sum.deployments += life.deployments, sum.at_rest += life.at_rest;
+    sum.deployments += life.deployments, sum.at_rest += life.at_rest, sum.twice += life.twice;
   }
   // Each kind of decision was put to the test; a dozen lives may do without one of the rarer kinds.
   EXPECT_GT(sum.plans, 4 * kLives);
   EXPECT_GT(sum.allocations, 4 * kLives);
+  EXPECT_GT(sum.twice, 4 * kLives);
   if (kLives < 100) return;
   for (const std::uint64_t count :
        {sum.refused_plans, sum.updates, sum.stops, sum.preemptions, sum.deployments, sum.at_rest})
