@@ -48,22 +48,5 @@ void BM_FitScalarLatency(benchmark::State& state) {
 }
 BENCHMARK(BM_FitScalarLatency);
 
-void BM_FitArray(benchmark::State& state) {
-  const Rows rows(static_cast<std::size_t>(state.range(0)));
-  std::vector<double> out(rows.cpu.size());
-  const rank::FitColumns columns{rows.cpu_used, rows.memory_used, rows.cpu, rows.memory};
-  rank::fit_components(rank::FitAlgorithm::binpack, columns, out);
-  for (std::size_t i = 0; i < out.size(); ++i)
-    if (out[i] != rows.component(i)) return wrong_answer(state, "differs from the scalar form");
-  for (auto _ : state) {
-    rank::fit_components(rank::FitAlgorithm::binpack, columns, out);
-    benchmark::DoNotOptimize(out.data());
-    benchmark::ClobberMemory();
-  }
-  state.SetItemsProcessed(state.iterations() * state.range(0));
-  state.SetBytesProcessed(state.iterations() * state.range(0) * 40);
-}
-BENCHMARK(BM_FitArray)->ArgName("nodes")->Arg(16)->ArgsProduct({sizes()});
-
 }  // namespace
 }  // namespace berth::micro

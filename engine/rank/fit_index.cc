@@ -42,7 +42,7 @@ std::uint32_t FitIndex::Axis::stripe(std::int32_t free) const {
   return static_cast<std::uint32_t>(std::upper_bound(edges.begin() + 1, edges.end(), free) - edges.begin() - 1);
 }
 
-void FitIndex::build(const ScanColumns& nodes, std::span<const std::uint32_t> kinds) {
+void FitIndex::build(const IndexColumns& nodes, std::span<const std::uint32_t> kinds) {
   const auto n = static_cast<std::uint32_t>(nodes.size());
   BERTH_ASSERT(nodes.fit.size() == n && (kinds.empty() || kinds.size() == n));
   kinds_ = kinds;
@@ -93,13 +93,13 @@ void FitIndex::build(const ScanColumns& nodes, std::span<const std::uint32_t> ki
   for (std::uint32_t row = 0; row < n; ++row) attach(nodes, row);
 }
 
-void FitIndex::update(const ScanColumns& nodes, std::uint32_t row) {
+void FitIndex::update(const IndexColumns& nodes, std::uint32_t row) {
   if (excess_ > kBuildLooks * nodes.size() + 4096) return build(nodes, kinds_);
   detach(row);
   attach(nodes, row);
 }
 
-void FitIndex::attach(const ScanColumns& nodes, std::uint32_t row) {
+void FitIndex::attach(const IndexColumns& nodes, std::uint32_t row) {
   const std::int32_t cpu_free = nodes.cpu_free_mhz[row], memory_free = nodes.memory_free_mb[row];
   if (shape_[row] == kNone || cpu_free < 0 || memory_free < 0) return;  // no ask fits
   const auto [known, is_new] = known_.try_emplace(Key{shape_[row], cpu_free, memory_free}, 0);
@@ -161,8 +161,8 @@ void FitIndex::unlink(std::uint32_t g) {
 
 struct FitIndex::Query {
   FitAlgorithm algorithm;
-  const ScanColumns& nodes;
-  const ScanAsk& ask;
+  const IndexColumns& nodes;
+  const IndexAsk& ask;
   std::span<const std::uint64_t> feasible;
   std::span<const std::uint32_t> visit_rank;
   std::span<const std::uint8_t> kind_passes;
@@ -260,7 +260,7 @@ void FitIndex::search(Query& query, const Shape& shape, double cpu_factor, doubl
   }
 }
 
-std::optional<FitIndex::Best> FitIndex::best(FitAlgorithm algorithm, const ScanColumns& nodes, const ScanAsk& ask,
+std::optional<FitIndex::Best> FitIndex::best(FitAlgorithm algorithm, const IndexColumns& nodes, const IndexAsk& ask,
                                              std::span<const std::uint64_t> feasible,
                                              std::span<const std::uint32_t> visit_rank,
                                              std::span<const std::uint8_t> kind_passes) {

@@ -9,7 +9,7 @@
 //
 // best() walks the tiles from the corner where the score is highest and stops at bounds below the best so far, less a
 // margin far above any rounding; so it does with entries. What is left is scored exactly, and the answer, ties
-// included, is ExhaustiveScan's.
+// included, is that of a look at every node.
 // update() moves one node between groups: O(1). Where queries look at many groups, because what is free has moved away
 // from the edges, the tiles are drawn anew; that costs as much as a constant number of looks per node.
 //
@@ -24,31 +24,49 @@
 #include <span>
 #include <vector>
 
-#include "rank/exhaustive.h"
+#include "rank/score_fit.h"
 
 namespace berth::rank {
+
+/// One row per node. Free is usable (capacity minus reservation) minus what proposed allocs use; it may be negative.
+///   column               unit  bytes
+///   cpu_free_mhz         MHz       4   beyond int32: not representable, keep such nodes out
+///   memory_free_mb       MiB       4
+///   disk_free_mb         MiB       4
+///   fit                  -        32   use *without* the ask (not negative), capacities as doubles
+struct IndexColumns {
+  std::span<const std::int32_t> cpu_free_mhz, memory_free_mb, disk_free_mb;
+  FitColumns fit;
+  [[nodiscard]] std::size_t size() const noexcept { return cpu_free_mhz.size(); }
+};
+
+/// What a placement asks for in all; not negative.
+struct IndexAsk {
+  std::int32_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
+};
 
 class FitIndex {
  public:
   static constexpr std::size_t kShapes = 64;
 
-  /// Takes over all rows; O(n log n). Of the columns only those of pass 2 and the free ones are read. A row with
-  /// negative free cpu or memory is there, but never the best.
+  /// Takes over all rows; O(n log n). A row with negative free cpu or memory is there, but never the best.
   ///   kinds  row -> which of few kinds of nodes that are feasible together; empty: all of one. Read until the next
   ///   build().
-  void build(const ScanColumns& nodes, std::span<const std::uint32_t> kinds = {});
+  void build(const IndexColumns& nodes, std::span<const std::uint32_t> kinds = {});
 
   /// The columns of `row` changed: a commit placed or ended something there. Capacities do not change.
-  void update(const ScanColumns& nodes, std::uint32_t row);
+  void update(const IndexColumns& nodes, std::uint32_t row);
 
   struct Best {
     std::uint32_t row = 0;
     double component = 0;  ///< component `binpack` of that node with the ask on it (R-RANK-652)
   };
   /// The feasible, fitting node with the highest fit score, ties to the one visited first; or nothing. `nodes` as they
-  /// were at build() and the updates since; the other arguments as of ExhaustiveScan::best, but `feasible` may be
-  /// empty: all rows. `kind_passes`: by kind, whether such nodes are feasible; empty: all are.
-  [[nodiscard]] std::optional<Best> best(FitAlgorithm algorithm, const ScanColumns& nodes, const ScanAsk& ask,
+  /// were at build() and the updates since.
+  ///   feasible     bit i of word i / 64 = row i, bits past n are 0; empty: all rows
+  ///   visit_rank   row -> visiting index; empty: ascending rows
+  ///   kind_passes  by kind, whether such nodes are feasible; empty: all are
+  [[nodiscard]] std::optional<Best> best(FitAlgorithm algorithm, const IndexColumns& nodes, const IndexAsk& ask,
                                          std::span<const std::uint64_t> feasible,
                                          std::span<const std::uint32_t> visit_rank = {},
                                          std::span<const std::uint8_t> kind_passes = {});
@@ -94,7 +112,7 @@ class FitIndex {
   };
   struct Query;
 
-  void attach(const ScanColumns& nodes, std::uint32_t row);
+  void attach(const IndexColumns& nodes, std::uint32_t row);
   void detach(std::uint32_t row);
   void link(std::uint32_t group);
   void unlink(std::uint32_t group);

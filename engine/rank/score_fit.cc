@@ -1,73 +1,14 @@
 #include "rank/score_fit.h"
 
-#include "base/assert.h"
 #include "rank/numbers.h"
+#include "rank/numbers_constants.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "rank/score_fit.cc"
-#include <hwy/foreach_target.h>
-// After foreach_target, or the first pass misses it.
-#include <hwy/highway.h>
-
-#include "rank/numbers-inl.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace berth::rank {
-namespace HWY_NAMESPACE {
-
-// Exact for |v| < 2^51, without a 64-bit conversion instruction: adding to the bits of 1.5 * 2^52 makes the double
-// 1.5 * 2^52 + v.
-template <class D>
-HWY_INLINE hn::Vec<D> to_double(D d, hn::Vec<hn::RebindToSigned<D>> v) {
-  const hn::RebindToSigned<D> di;
-  const auto rounder = hn::Set(d, constants::kRound);
-  return hn::Sub(hn::BitCast(d, hn::Add(hn::BitCast(di, rounder), v)), rounder);
-}
-
-using ScalarFit = double (*)(FitAlgorithm, std::int64_t, double, std::int64_t, double);
-
-void fit_array(FitAlgorithm algorithm, const std::int64_t* HWY_RESTRICT cpu_used,
-               const std::int64_t* HWY_RESTRICT memory_used, const double* HWY_RESTRICT cpu_capacity,
-               const double* HWY_RESTRICT memory_capacity, std::size_t n, double* HWY_RESTRICT component,
-               ScalarFit scalar) {
-  const hn::ScalableTag<double> d;
-  const hn::RebindToSigned<decltype(d)> di;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto zero = hn::Zero(d), one = hn::Set(d, 1.0), eighteen = hn::Set(d, 18.0);
-  const bool binpack = algorithm == FitAlgorithm::binpack;
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto free_cpu =
-        hn::Sub(one, hn::Div(to_double(d, hn::LoadU(di, cpu_used + i)), hn::LoadU(d, cpu_capacity + i)));
-    const auto free_memory =
-        hn::Sub(one, hn::Div(to_double(d, hn::LoadU(di, memory_used + i)), hn::LoadU(d, memory_capacity + i)));
-    const auto total = hn::Add(pow10_unit(d, free_cpu), pow10_unit(d, free_memory));
-    auto score = binpack ? hn::Sub(hn::Set(d, 20.0), total) : hn::Sub(total, hn::Set(d, 2.0));
-    score = hn::IfThenElse(hn::Gt(score, eighteen), eighteen, hn::IfThenElse(hn::Lt(score, zero), zero, score));
-    hn::StoreU(hn::Div(score, eighteen), d, component + i);
-    const auto in_unit = hn::And(hn::And(hn::Ge(free_cpu, zero), hn::Le(free_cpu, one)),
-                                 hn::And(hn::Ge(free_memory, zero), hn::Le(free_memory, one)));
-    if (HWY_UNLIKELY(!hn::AllTrue(d, in_unit)))  // over capacity, or no capacity
-      for (std::size_t k = i; k < i + lanes; ++k)
-        component[k] = scalar(algorithm, cpu_used[k], cpu_capacity[k], memory_used[k], memory_capacity[k]) / 18.0;
-  }
-  for (; i < n; ++i)
-    component[i] = scalar(algorithm, cpu_used[i], cpu_capacity[i], memory_used[i], memory_capacity[i]) / 18.0;
-}
-
-}  // namespace HWY_NAMESPACE
-}  // namespace berth::rank
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
 namespace berth::rank {
 namespace {
-
-HWY_EXPORT(fit_array);
 
 // `s > 18` before `s < 0`, so that NaN passes both (R-RANK-104).
 inline double clamped(FitAlgorithm algorithm, double total) {
@@ -123,16 +64,4 @@ double fit_score(FitAlgorithm algorithm, std::int64_t cpu_used, double cpu_capac
   return clamped(algorithm, total);
 }
 
-void fit_components(FitAlgorithm algorithm, const FitColumns& rows, std::span<double> component) noexcept {
-  BERTH_ASSERT(rows.memory_used_mb.size() == rows.size() && rows.cpu_capacity_mhz.size() == rows.size());
-  BERTH_ASSERT(rows.memory_capacity_mb.size() == rows.size() && component.size() == rows.size());
-  HWY_DYNAMIC_DISPATCH(fit_array)
-  (algorithm, rows.cpu_used_mhz.data(), rows.memory_used_mb.data(), rows.cpu_capacity_mhz.data(),
-   rows.memory_capacity_mb.data(), rows.size(), component.data(),
-   [](FitAlgorithm a, std::int64_t cpu, double cpu_cap, std::int64_t memory, double memory_cap) {
-     return fit_score(a, cpu, cpu_cap, memory, memory_cap);
-   });
-}
-
 }  // namespace berth::rank
-#endif  // HWY_ONCE

@@ -37,16 +37,11 @@ enum class FitAlgorithm : std::uint8_t { binpack, spread };
   return fit_score(algorithm, cpu_used, cpu_capacity, memory_used, memory_capacity) / 18.0;
 }
 
-/// Columns of rows to score, all of one length; see the layout at the head of this file.
+/// Columns of rows that are scored, all of one length.
 struct FitColumns {
-  std::span<const std::int64_t> cpu_used_mhz, memory_used_mb;  ///< with the ask
+  std::span<const std::int64_t> cpu_used_mhz, memory_used_mb;
   std::span<const double> cpu_capacity_mhz, memory_capacity_mb;
   [[nodiscard]] std::size_t size() const noexcept { return cpu_used_mhz.size(); }
 };
-
-/// component[i] = fit_component of row i, the same bits as the scalar form.
-///   rows   n, any n; use below 2^51 in magnitude (an int64 of MHz or MiB beyond that is no node)
-///   cost   reads 32 B per row; bench/micro/score_fit_bench.cc (three divisions per row are the floor)
-void fit_components(FitAlgorithm algorithm, const FitColumns& rows, std::span<double> component) noexcept;
 
 }  // namespace berth::rank

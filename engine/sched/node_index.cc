@@ -32,8 +32,8 @@ std::int32_t free_of(std::int64_t capacity, std::int64_t used) {
 
 }  // namespace
 
-rank::ScanColumns NodeIndex::columns() const {
-  rank::ScanColumns out;
+rank::IndexColumns NodeIndex::columns() const {
+  rank::IndexColumns out;
   out.cpu_free_mhz = cpu_free_, out.memory_free_mb = memory_free_, out.disk_free_mb = disk_free_;
   out.fit = {cpu_used_, memory_used_, cpu_capacity_, memory_capacity_};
   return out;

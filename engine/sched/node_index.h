@@ -48,7 +48,7 @@ class NodeIndex {
   void leave_out(std::uint32_t position);
 
   /// The candidate with the highest fit score, ties to the least position.
-  [[nodiscard]] std::optional<Best> best(rank::FitAlgorithm algorithm, const rank::ScanAsk& ask) {
+  [[nodiscard]] std::optional<Best> best(rank::FitAlgorithm algorithm, const rank::IndexAsk& ask) {
     return index_.best(algorithm, columns(), ask, {}, {}, kind_passes_);
   }
   [[nodiscard]] std::uint64_t looks() const { return index_.looks(); }  ///< rank::FitIndex::looks()
@@ -56,7 +56,7 @@ class NodeIndex {
  private:
   void build(const tables::Snapshot& snapshot, const ReadyNodes& ready);
   void read_use(const tables::Snapshot& snapshot, std::uint32_t position, tables::NodeRow row);
-  [[nodiscard]] rank::ScanColumns columns() const;
+  [[nodiscard]] rank::IndexColumns columns() const;
 
   rank::FitIndex index_;
   std::vector<std::int32_t> cpu_free_, memory_free_, disk_free_;

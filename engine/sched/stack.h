@@ -381,7 +381,7 @@ class GenericStack {
   struct Indexed {
     const tables::CompiledGroup* group = nullptr;  // what it was started for; null: not started
     NodeIndex* nodes = nullptr;                    // null: does not serve them
-    rank::ScanAsk ask;
+    rank::IndexAsk ask;
     std::vector<std::uint8_t> class_passes;  // by place in ReadyNodes::of_class
     std::vector<tables::NodeRow> changed;    // that the plan touched since the last Select
     std::vector<std::uint32_t> stamp;        // by overlay: how often it was decided

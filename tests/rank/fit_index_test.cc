@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "scan_cluster.h"
+#include "index_cluster.h"
 #include "support/sanitized.h"
 
 namespace berth::rank {
 namespace {
 
 /// The index's answer, row and score to the last bit, is the obvious loop's.
-void expect_oracle(FitIndex& index, const ScanCluster& c, const std::string& where) {
+void expect_oracle(FitIndex& index, const IndexCluster& c, const std::string& where) {
   for (const FitAlgorithm algorithm : {FitAlgorithm::binpack, FitAlgorithm::spread}) {
     const auto got = index.best(algorithm, c.columns(), c.ask, c.feasible, c.visit_rank);
     const auto expected = c.oracle(algorithm);
@@ -24,7 +24,7 @@ TEST(FitIndex, FindsTheNodeOfTheObviousLoopWhateverChanges) {
   const std::uint64_t seeds = testing::rounds(60);
   for (const std::size_t n : {0U, 1U, 63U, 200U, 1500U})
     for (std::uint64_t seed = 0; seed < (n > 1000 ? seeds / 5 : seeds); ++seed) {
-      ScanCluster c = random_cluster(seed, n, seed % 4);
+      IndexCluster c = random_cluster(seed, n, seed % 4);
       FitIndex index;  // kind 0: every node is a shape of its own, most of them beyond kShapes
       index.build(c.columns());
       std::mt19937_64 random(seed);
@@ -53,7 +53,7 @@ TEST(FitIndex, FindsTheNodeOfTheObviousLoopWhateverChanges) {
 }
 
 TEST(FitIndex, PlacesAskAfterAskLikeTheObviousLoop) {
-  ScanCluster c;
+  IndexCluster c;
   std::mt19937_64 random(7);
   for (int i = 0; i < 600; ++i) {
     const std::int64_t scale = 1 + static_cast<std::int64_t>(random() % 3);
@@ -78,7 +78,7 @@ TEST(FitIndex, PlacesAskAfterAskLikeTheObviousLoop) {
 
 TEST(FitIndex, KindsThatFailAreNotLookedAt) {
   for (std::uint64_t seed = 0; seed < testing::rounds(40); ++seed) {
-    ScanCluster c = random_cluster(seed, 400, 1 + seed % 3);
+    IndexCluster c = random_cluster(seed, 400, 1 + seed % 3);
     std::mt19937_64 random(seed);
     std::vector<std::uint32_t> kinds(400);
     for (auto& kind : kinds) kind = static_cast<std::uint32_t>(random() % 5);
@@ -106,8 +106,8 @@ TEST(FitIndex, KindsThatFailAreNotLookedAt) {
 }
 
 TEST(FitIndex, LooksAtFewGroups) {
-  const ScanCluster c = [] {
-    ScanCluster made;
+  const IndexCluster c = [] {
+    IndexCluster made;
     std::mt19937_64 random(3);
     for (int i = 0; i < 10'000; ++i) {
       const std::int64_t scale = 1 + static_cast<std::int64_t>(random() % 5);
@@ -127,7 +127,7 @@ TEST(FitIndex, LooksAtFewGroups) {
 }
 
 TEST(FitIndex, PassesOverNodesWithoutCapacity) {  // R-RANK-104
-  ScanCluster c;
+  IndexCluster c;
   c.add(0, 1000, 0, 0, 0);
   c.add(1000, 0, 0, 0, 0);
   c.all_feasible();

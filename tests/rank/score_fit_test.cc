@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <random>
-#include <vector>
 
 #include "on_every_target.h"
 #include "rank/numbers.h"
@@ -42,35 +41,29 @@ TEST(FitScoreEdges, NanPassesTheClampsAndNoCapacityCountsAsFull) {  // R-RANK-10
   EXPECT_EQ(fit_component(FitAlgorithm::spread, 5, 0.0, 100, 100.0), 0);
 }
 
-TEST(FitComponents, HaveTheScalarBitsOnEveryInstructionSet) {
-  on_every_target([] {
-    for (const std::size_t n : {0u, 1u, 63u, 64u, 65u, 4096u, 4097u}) {
-      std::mt19937_64 random(n);
-      std::vector<std::int64_t> cpu_used(n), memory_used(n);
-      std::vector<double> cpu(n), memory(n), component(n);
-      for (std::size_t i = 0; i < n; ++i) {
-        cpu[i] = static_cast<double>(random() % 64 * 500), memory[i] = static_cast<double>(random() % 64 * 1024);
-        // Mostly within capacity and often exactly half or full; sometimes over it, sometimes 0 of 0.
-        cpu_used[i] = static_cast<std::int64_t>(cpu[i]) * static_cast<std::int64_t>(random() % 17) / 16;
-        memory_used[i] = static_cast<std::int64_t>(random() % 16 == 0 ? memory[i] * 1.3 : memory[i] / 2);
-        if (random() % 2) memory_used[i] = static_cast<std::int64_t>(random() % 30000);
+TEST(FitComponent, HasTheBitsOfTheFormulaWithFusedInstructionsAndWithout) {
+  std::mt19937_64 random(4097);
+  const bool hardware = detail::hardware_fma;
+  for (int i = 0; i < 20'000; ++i) {
+    const auto cpu = static_cast<double>(random() % 64 * 500), memory = static_cast<double>(random() % 64 * 1024);
+    // Mostly within capacity and often exactly half or full; sometimes over it, sometimes 0 of 0.
+    const std::int64_t cpu_used = static_cast<std::int64_t>(cpu) * static_cast<std::int64_t>(random() % 17) / 16;
+    auto memory_used = static_cast<std::int64_t>(random() % 16 == 0 ? memory * 1.3 : memory / 2);
+    if (random() % 2) memory_used = static_cast<std::int64_t>(random() % 30000);
+    const double total = exact_pow10(1 - static_cast<double>(cpu_used) / cpu) +
+                         exact_pow10(1 - static_cast<double>(memory_used) / memory);
+    for (const FitAlgorithm algorithm : {FitAlgorithm::binpack, FitAlgorithm::spread}) {
+      double score = algorithm == FitAlgorithm::binpack ? 20 - total : total - 2;
+      if (score > 18) score = 18;
+      if (score < 0) score = 0;
+      for (const bool fused : {hardware, false}) {
+        detail::hardware_fma = fused;
+        EXPECT_EQ(bits_of(fit_component(algorithm, cpu_used, cpu, memory_used, memory)), bits_of(score / 18))
+            << cpu_used << " of " << cpu << " MHz, " << memory_used << " of " << memory << " MiB";
       }
-      for (const FitAlgorithm algorithm : {FitAlgorithm::binpack, FitAlgorithm::spread}) {
-        fit_components(algorithm, {cpu_used, memory_used, cpu, memory}, component);
-        for (std::size_t i = 0; i < n; ++i) {
-          const double total = exact_pow10(1 - static_cast<double>(cpu_used[i]) / cpu[i]) +
-                               exact_pow10(1 - static_cast<double>(memory_used[i]) / memory[i]);
-          double score = algorithm == FitAlgorithm::binpack ? 20 - total : total - 2;
-          if (score > 18) score = 18;
-          if (score < 0) score = 0;
-          ASSERT_EQ(bits_of(component[i]), bits_of(score / 18)) << i << " of " << n;
-          ASSERT_EQ(bits_of(fit_component(algorithm, cpu_used[i], cpu[i], memory_used[i], memory[i])),
-                    bits_of(component[i]))
-              << i << " of " << n;
-        }
-      }
+      detail::hardware_fma = hardware;
     }
-  });
+  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Clusters as the exhaustive scan and the fit index read them, with an oracle.
+// Clusters as the fit index reads them, with an oracle.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,18 @@
 #include <random>
 #include <vector>
 
-#include "rank/exhaustive.h"
+#include "rank/fit_index.h"
 
 namespace berth::rank {
 
 /// Nodes to find the best of, and the obvious way to find it.
-struct ScanCluster {
+struct IndexCluster {
   std::vector<std::int32_t> cpu_free, memory_free, disk_free;
-  std::vector<float> cpu_inverse, memory_inverse;
   std::vector<std::int64_t> cpu_used, memory_used;
   std::vector<double> cpu, memory;
   std::vector<std::uint64_t> feasible;
   std::vector<std::uint32_t> visit_rank;
-  ScanAsk ask;
+  IndexAsk ask;
 
   void add(std::int64_t cpu_capacity, std::int64_t memory_capacity, std::int64_t cpu_use, std::int64_t memory_use,
            std::int32_t disk) {
@@ -28,7 +27,6 @@ struct ScanCluster {
     cpu_free.push_back(static_cast<std::int32_t>(cpu_capacity - cpu_use));
     memory_free.push_back(static_cast<std::int32_t>(memory_capacity - memory_use));
     disk_free.push_back(disk);
-    cpu_inverse.push_back(inverse_capacity(cpu.back())), memory_inverse.push_back(inverse_capacity(memory.back()));
   }
   void set_use(std::size_t i, std::int64_t cpu_use, std::int64_t memory_use) {
     cpu_used[i] = cpu_use, memory_used[i] = memory_use;
@@ -39,39 +37,36 @@ struct ScanCluster {
     feasible.assign((cpu.size() + 63) / 64, 0);
     for (std::size_t i = 0; i < cpu.size(); ++i) feasible[i / 64] |= std::uint64_t{1} << i % 64;
   }
-  [[nodiscard]] ScanColumns columns() const {
-    return {cpu_free, memory_free, disk_free, cpu_inverse, memory_inverse, {cpu_used, memory_used, cpu, memory}};
+  [[nodiscard]] IndexColumns columns() const {
+    return {cpu_free, memory_free, disk_free, {cpu_used, memory_used, cpu, memory}};
   }
   [[nodiscard]] bool fits(std::size_t i) const {
     return (feasible[i / 64] >> i % 64 & 1) && cpu[i] > 0 && memory[i] > 0 && cpu_free[i] >= ask.cpu_mhz &&
            memory_free[i] >= ask.memory_mb && disk_free[i] >= ask.disk_mb;
   }
   /// The obvious loop: every node in visiting order, exactly scored, the first of the highest.
-  [[nodiscard]] std::optional<ScanBest> oracle(FitAlgorithm algorithm) const {
+  [[nodiscard]] std::optional<FitIndex::Best> oracle(FitAlgorithm algorithm) const {
     std::vector<std::uint32_t> order(cpu.size());
     std::iota(order.begin(), order.end(), 0u);
     if (!visit_rank.empty())
       for (std::size_t i = 0; i < order.size(); ++i) order[visit_rank[i]] = static_cast<std::uint32_t>(i);
-    std::optional<ScanBest> best;
-    std::uint32_t fitting = 0;
+    std::optional<FitIndex::Best> best;
     for (const std::uint32_t i : order) {
       if (!fits(i)) continue;
-      ++fitting;
       const double score =
           fit_component(algorithm, cpu_used[i] + ask.cpu_mhz, cpu[i], memory_used[i] + ask.memory_mb, memory[i]);
-      if (!best || score > best->component) best = ScanBest{i, score, 0};
+      if (!best || score > best->component) best = FitIndex::Best{i, score};
     }
-    if (best) best->fitting = fitting;
     return best;
   }
 };
 
 /// `kind` 0: all different; 1: few shapes and coarse use, so many ties; 2: all equal and empty; 3: near ties on
 /// purpose.
-inline ScanCluster random_cluster(std::uint64_t seed, std::size_t n, std::uint64_t kind) {
+inline IndexCluster random_cluster(std::uint64_t seed, std::size_t n, std::uint64_t kind) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t k) { return static_cast<std::int64_t>(random() % k); };
-  ScanCluster c;
+  IndexCluster c;
   for (std::size_t i = 0; i < n; ++i) {
     if (kind == 0) {
       const std::int64_t cpu = below(200'000), memory = below(2'000'000);
