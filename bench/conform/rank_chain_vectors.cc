@@ -1,17 +1,14 @@
 #include "conform/rank_chain_vectors.h"
 
 #include <algorithm>
-#include <deque>
-#include <map>
 #include <numeric>
 #include <utility>
 
+#include "base/text.h"
 #include "conform/compare.h"
-#include "match/operand.h"
-#include "match/target.h"
 #include "model/codec.h"
-#include "rank/components.h"
 #include "rank/spread.h"
+#include "sched/select_parts.h"
 
 namespace berth::conform {
 namespace {
@@ -37,188 +34,126 @@ class PropertyColumn {
   std::vector<std::string_view> text_;
 };
 
-/// What the vectors tell of an allocation.
-struct ChainAlloc {
-  std::string id, namespace_, job_id, group, node_id;
-  std::uint64_t job_create_index = 0;
-  bool server_terminal = false, client_terminal = false;
-  [[nodiscard]] bool terminal() const { return server_terminal || client_terminal; }
-};
-
-ChainAlloc read_alloc(const json::Value& v) {
-  const std::string &desired = v["DesiredStatus"].as_string(), &client = v["ClientStatus"].as_string();
-  return {v["ID"].as_string(),
-          v["Namespace"].as_string(),
-          v["JobID"].as_string(),
-          v["TaskGroup"].as_string(),
-          v["NodeID"].as_string(),
-          v["JobCreateIndex"].as_uint(),
-          desired == "stop" || desired == "evict",
-          client == "complete" || client == "failed" || client == "lost"};
-}
-
-using PlanLists = std::map<std::string, std::vector<ChainAlloc>>;  // by node ID
-
-PlanLists read_lists(const json::Value& lists) {
-  PlanLists out;
-  for (const json::Member& node : lists.members())
-    for (const json::Value& alloc : node.value.items()) out[node.key].push_back(read_alloc(alloc));
-  return out;
-}
-
-bool names(const std::vector<ChainAlloc>& list, const std::string& id) {
-  return std::any_of(list.begin(), list.end(), [&](const ChainAlloc& a) { return a.id == id; });
-}
-
-/// One attempt over the nodes of a vector.
+/// One attempt over the state and plan of a vector, by the parts of the generic stack. Fit and victims are given.
 class Chain {
  public:
-  explicit Chain(const json::Value& in)
-      : stops_(read_lists(in["plan"]["NodeUpdate"])),
-        preemptions_(read_lists(in["plan"]["NodePreemptions"])),
-        placements_(read_lists(in["plan"]["NodeAllocation"])) {
-    for (const json::Value& alloc : in["allocs"].items()) allocs_.push_back(read_alloc(alloc));
-    const json::Array& nodes = in["nodes"].items();
-    nodes_.resize(nodes.size());
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      readable_ = readable_ && model::from_json(nodes[i], nodes_[i]);
-      row_of_[nodes_[i].id] = static_cast<std::uint32_t>(i);
+  explicit Chain(const json::Value& in) {
+    auto job = std::make_shared<model::Job>();
+    model::ClusterState state;
+    readable_ = model::from_json(in["job"], *job).has_value();
+    state.jobs.push_back(job);
+    for (const json::Value& node : in["nodes"].items())
+      readable_ = readable_ && model::from_json(node, state.nodes.emplace_back());
+    std::uint64_t copies = 0;
+    for (const json::Value& alloc : in["allocs"].items()) {
+      model::Allocation& out = state.allocs.emplace_back();
+      readable_ = readable_ && model::from_json(alloc, out);
+      auto copy = std::make_shared<model::Job>();  // what it was placed with
+      copy->namespace_ = out.namespace_;
+      copy->id = out.job_id;
+      copy->create_index = alloc["JobCreateIndex"].as_uint();
+      copy->version = ++copies;
+      out.job = std::move(copy);
     }
-    readable_ = readable_ && model::from_json(in["job"], job_);
+    if (!readable_) return;
+    store_.load(state);
+    plan_.job = store_.upsert_job(job, true);
+    snapshot_ = store_.snapshot();
+    parts_.start(snapshot_, plan_, false);
+    parts_.set_job(*snapshot_.jobs.versions[plan_.job], {});
+    enter(in["plan"]);
   }
 
   [[nodiscard]] bool readable() const { return readable_; }
 
   void place(const json::Value& alloc) {
-    const ChainAlloc a = read_alloc(alloc);
-    placements_[a.node_id].push_back(a);
-    if (a.terminal()) return;
-    for (std::size_t g = 0; g < job_.task_groups.size(); ++g)
-      if (rank::SpreadGroup* group = spread_.find(static_cast<std::uint32_t>(g));
-          group && job_.task_groups[g].name == a.group)
-        if (const auto row = row_of(a.node_id)) group->count_proposed(*row, 1);
+    const std::optional<std::uint32_t> group = position_of(alloc["TaskGroup"].as_string());
+    plan::PlannedAlloc& planned = plan_.allocs.emplace_back();
+    planned.id = base::parse_uuid(alloc["ID"].as_string()).value_or(base::Uuid{});
+    planned.node = node(alloc["NodeID"]);
+    planned.group = group.value();
+    planned.held = job().groups[*group].shape.get();
+    parts_.effects.placed(planned);
   }
 
   json::Value select(const json::Value& step) {
-    const std::string& name = step["select"].as_string();
-    const model::TaskGroup* const group = job_.group(name);
-    if (!group) return {};
-    const auto number = static_cast<std::uint32_t>(group - job_.task_groups.data());
-    rank::SpreadGroup* spread = spread_.find(number);
-    if (!spread) spread = &prepare(number, *group);
-    spread_.begin_select(*spread);
-
-    std::vector<std::pair<const model::Affinity*, match::Constraint>> affinities;
-    const auto merge = [&](const std::vector<model::Affinity>& list) {
-      for (const model::Affinity& a : list)
-        affinities.emplace_back(&a, match::compile(a.ltarget, a.operand, a.rtarget, patterns_));
-    };
-    merge(job_.affinities), merge(group->affinities);
-    for (const model::Task& task : group->tasks) merge(task.affinities);
-
+    const std::optional<std::uint32_t> position = position_of(step["select"].as_string());
+    if (!position) return {};
+    std::vector<tables::NodeRow> penalties;
+    for (const json::Value& penalty : step["penalty_nodes"].items()) penalties.push_back(node(penalty));
+    sched::SelectOptions options;
+    options.penalty_nodes = penalties;
+    sched::Scorer& scorer = parts_.fit.scorer;
+    sched::GroupView& group = parts_.begin_select(*position, options);
+    scorer.begin_select(group, options);
     json::Value out = json::Value::object();
     for (const json::Value& option : step["options"].items()) {
-      const std::string& id = option["node"].as_string();
-      const std::uint32_t row = *row_of(id);
-      json::Value components = json::Value::array(), proposed_ids = json::Value::array();
-      rank::ScoreMean mean;
-      const auto append = [&](const char* component, double value) {
-        mean.append(value);
-        components.push(json::Array{component, bits_text(value)});
-      };
-      append("binpack", *parse_bits(option["binpack"].as_string()));
-
-      std::int64_t collisions = 0;
-      for (const ChainAlloc& a : proposed(id)) {
-        proposed_ids.push(a.id);
-        if (a.job_id == job_.id && a.group == name) ++collisions;
-      }
-      if (collisions > 0) append("job-anti-affinity", rank::anti_affinity(collisions, group->count));
-      for (const json::Value& penalty : step["penalty_nodes"].items())
-        if (penalty.as_string() == id) {
-          append("node-reschedule-penalty", rank::kReschedulePenalty);
-          break;
-        }
-      if (!affinities.empty()) {
-        rank::AffinitySum sum;
-        for (const auto& [affinity, constraint] : affinities)
-          sum.add(affinity->weight, match::holds(constraint, nodes_[row], patterns_));
-        append("node-affinity", sum.component());
-      }
-      if (const double total = spread_.score(*spread, row); total != 0.0) append("allocation-spread", total);
+      const tables::NodeRow row = node(option["node"]);
+      rank::ScoreRow score;
+      scorer.score(row, *group.group, {}, nullptr, score);
+      score.append(rank::Component::binpack, *parse_bits(option["binpack"].as_string()));
       if (const json::Array& victims = option["victim_priorities"].items(); !victims.empty()) {
         std::vector<std::int64_t> priorities;
         for (const json::Value& priority : victims) priorities.push_back(priority.as_int());
-        append("preemption", rank::preemption_score(rank::net_priority(priorities)));
+        score.append(rank::Component::preemption, rank::preemption_score(rank::net_priority(priorities)));
       }
-      json::Value& node = out.set(id, json::Value::object());
-      node.set("components", std::move(components));
-      node.set("final", bits_text(mean.final_score()));
-      node.set("proposed", std::move(proposed_ids));
+      const double final_score = scorer.final_score(row, score);
+      json::Value components = json::Value::array();
+      for (std::size_t c = 0; c < rank::kComponents; ++c)
+        if (score.appended >> c & 1) components.push(json::Array{rank::kComponentNames[c], bits_text(score.value[c])});
+      json::Value& result = out.set(option["node"].as_string(), json::Value::object());
+      result.set("components", std::move(components));
+      result.set("final", bits_text(final_score));
+      result.set("proposed", proposed(row));
     }
     return out;
   }
 
  private:
-  [[nodiscard]] std::optional<std::uint32_t> row_of(const std::string& node_id) const {
-    const auto found = row_of_.find(node_id);
-    return found == row_of_.end() ? std::nullopt : std::optional(found->second);
+  [[nodiscard]] const tables::CompiledJob& job() const { return *parts_.attempt.job; }
+  [[nodiscard]] tables::NodeRow node(const json::Value& id) const { return store_.find_node(id.as_string()); }
+  [[nodiscard]] std::optional<std::uint32_t> position_of(std::string_view group) const {
+    for (std::uint32_t g = 0; g < job().groups.size(); ++g)
+      if (job().groups[g].spec->name == group) return g;
+    return std::nullopt;
   }
 
-  rank::SpreadGroup& prepare(std::uint32_t number, const model::TaskGroup& group) {
-    std::vector<rank::SpreadProperty> properties;
-    for (const std::vector<model::Spread>* list : {&std::as_const(job_.spreads), &group.spreads})
-      for (const model::Spread& spread : *list) {
-        PropertyColumn& column = columns_.emplace_back();
-        const match::Target target = match::parse_target(spread.attribute);
-        for (const model::Node& node : nodes_) {
-          const match::Side side = match::resolve(target, node);
-          column.add_row(side.found ? std::optional(side.text) : std::nullopt);
-        }
-        properties.push_back(column.view());
-      }
-    rank::SpreadGroup& out = spread_.prepare(number, job_.spreads, group.spreads, group.count, properties);
-    for (const ChainAlloc& a : allocs_)  // R-RANK-813
-      if (a.namespace_ == job_.namespace_ && a.job_id == job_.id && a.job_create_index == job_.create_index &&
-          a.group == group.name && !a.terminal())
-        if (const auto row = row_of(a.node_id)) out.count_existing(*row);
-    for (const auto& [node, list] : placements_)  // R-RANK-814
-      for (const ChainAlloc& a : list)
-        if (a.group == group.name && !a.terminal())
-          if (const auto row = row_of(a.node_id)) out.count_proposed(*row, 1);
-    for (const auto& [node, list] : stops_)
-      for (const ChainAlloc& a : list)
-        if (a.group == group.name)
-          if (const auto row = row_of(a.node_id)) out.count_cleared(*row, 1);
-    return out;
+  /// The plan at the start: stops, preemptions, and allocations that it lists again.
+  void enter(const json::Value& plan) {
+    const auto each = [&](const char* list, auto visit) {
+      for (const json::Member& node : plan[list].members())
+        for (const json::Value& alloc : node.value.items()) visit(store_.find_alloc(alloc["ID"].as_string()));
+    };
+    each("NodeUpdate", [&](tables::AllocRow alloc) {
+      plan_.stops.emplace_back().alloc = alloc;
+      parts_.effects.stopped(static_cast<std::uint32_t>(plan_.stops.size() - 1));
+    });
+    each("NodePreemptions",
+         [&](tables::AllocRow alloc) { parts_.effects.preempt(snapshot_.allocs.node[alloc], std::span(&alloc, 1)); });
+    each("NodeAllocation", [&](tables::AllocRow alloc) {
+      plan_.updates.emplace_back().alloc = alloc;
+      parts_.effects.updated(static_cast<std::uint32_t>(plan_.updates.size() - 1));
+    });
   }
 
   /// R-RANK-501 to 504.
-  [[nodiscard]] std::vector<ChainAlloc> proposed(const std::string& node_id) {
-    std::vector<ChainAlloc> out;
-    for (const ChainAlloc& a : allocs_)
-      if (a.node_id == node_id && !a.client_terminal && !names(stops_[node_id], a.id) &&
-          !names(preemptions_[node_id], a.id))
-        out.push_back(a);
-    for (const ChainAlloc& a : placements_[node_id]) {
-      const auto same = std::find_if(out.begin(), out.end(), [&](const ChainAlloc& b) { return b.id == a.id; });
-      if (same == out.end())
-        out.push_back(a);
-      else
-        *same = a;
-    }
+  json::Value proposed(tables::NodeRow row) {
+    json::Value out = json::Value::array();
+    const auto list = [&](tables::AllocRow alloc) { out.push(base::to_text(snapshot_.allocs.id[alloc])); };
+    parts_.fit.proposed.collect(row);
+    for (const tables::AllocRow alloc : parts_.fit.proposed.rows) list(alloc);
+    parts_.effects.each_relisted(row, list);
+    for (const plan::PlannedAlloc& planned : plan_.allocs)
+      if (planned.node == row) out.push(base::to_text(planned.id));
     return out;
   }
 
-  std::vector<ChainAlloc> allocs_;
-  PlanLists stops_, preemptions_, placements_;
-  std::vector<model::Node> nodes_;
-  std::map<std::string, std::uint32_t> row_of_;
-  model::Job job_;
   bool readable_ = true;
-  std::deque<PropertyColumn> columns_;  // the engine keeps views of them
-  rank::SpreadState spread_;
-  match::Patterns patterns_;
+  tables::StateStore store_;
+  tables::Snapshot snapshot_;
+  sched::Scratch scratch_;
+  plan::PlanRows plan_;
+  sched::SelectParts parts_{scratch_};
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Best node of all for asks that differ from one to the next, with the placement of each: by the index, and by the exact
-// score of every node that has room. One item is one placement.
+// Best node of all for asks that differ from one to the next, with the placement of each: by the index, and by the
+// exact score of every node that has room. One item is one placement.
 #include <algorithm>
 #include <random>
 #include <vector>

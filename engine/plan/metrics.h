@@ -9,16 +9,14 @@
 #include <cstdint>
 #include <span>
 
+#include "rank/components.h"
 #include "tables/state.h"
 
 namespace berth::plan {
 
-/// Score components in stage order (R-RANK-201).
-enum class Component : std::uint8_t { binpack, devices, anti_affinity, penalty, affinity, spread, preemption };
-inline constexpr std::size_t kComponents = 7;
-inline constexpr const char* kComponentNames[kComponents] = {
-    "binpack",       "devices",           "job-anti-affinity", "node-reschedule-penalty",
-    "node-affinity", "allocation-spread", "preemption"};
+using rank::Component;
+using rank::kComponentNames;
+using rank::kComponents;
 
 /// One node of the top list: its final score and which components it logged. 16 bytes and 8 per value: most components
 /// of most nodes are 0, and a placement writes five of these.
@@ -29,13 +27,15 @@ struct ScoredNode {
   std::uint16_t first = 0;  ///< where they begin
   double norm = 0;
 
-  /// Logs a component, in ascending order; `values` are those stored so far, `count` how many.
-  void log(Component component, double value, double* values, std::uint16_t& count) {
-    const auto bit = static_cast<std::uint8_t>(1u << static_cast<unsigned>(component));
-    logged |= bit;
-    if (std::bit_cast<std::uint64_t>(value) == 0) return;
-    stored |= bit;
-    values[count++] = value;
+  /// Logs the row's components, and those of `always` as 0; `values` are those stored so far, `count` how many.
+  void log(const rank::ScoreRow& row, std::uint8_t always, double* values, std::uint16_t& count) {
+    logged = row.appended | always;
+    for (unsigned rest = row.appended; rest != 0; rest &= rest - 1) {
+      const double value = row.value[std::countr_zero(rest)];
+      if (std::bit_cast<std::uint64_t>(value) == 0) continue;
+      stored |= static_cast<std::uint8_t>(rest & (~rest + 1));
+      values[count++] = value;
+    }
   }
 };
 

@@ -1,25 +1,54 @@
-// Score components other than fit and spread, and their mean (R-RANK-7xx, 901; R-PREEMPT-701, 702).
+// The score of a node: a row of components and its mean (R-RANK-7xx, 901; R-PREEMPT-701, 702).
 //
-// A node's final score is the mean of the components *appended* to it, in stage order: binpack, devices,
-// job-anti-affinity, node-reschedule-penalty, node-affinity, allocation-spread, preemption. Which are appended and
-// which only logged is the table of R-RANK-701; each function below says it for its own.
+//   value[c]   8 B per component, in stage order; holds something where bit c of `appended` is set
+//   appended   1 B, bit c set: component c counts in the mean
+//
+// A component more is: its place in Component and its name beside, which gives it a column in every row; one function
+// here that computes it (fit is in score_fit.h, spread in spread.h); and the line of sched/scorer.cc that appends it.
+// The sum, the metrics and the record of the best nodes go over the row and need no change.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
 namespace berth::rank {
 
-/// Sum and number of the appended components; left to right from 0.0 (R-RANK-102, 901).
-class ScoreMean {
- public:
-  void append(double component) noexcept { sum_ += component, ++count_; }
-  [[nodiscard]] double final_score() const noexcept { return sum_ / static_cast<double>(count_); }
-  [[nodiscard]] std::int64_t count() const noexcept { return count_; }
+/// In stage order (R-RANK-201), which is the order of the sum.
+enum class Component : std::uint8_t { binpack, devices, anti_affinity, penalty, affinity, spread, preemption };
+inline constexpr std::size_t kComponents = 7;
+inline constexpr const char* kComponentNames[kComponents] = {
+    "binpack",       "devices",           "job-anti-affinity", "node-reschedule-penalty",
+    "node-affinity", "allocation-spread", "preemption"};
 
- private:
-  double sum_ = 0.0;
-  std::int64_t count_ = 0;
+[[nodiscard]] constexpr std::uint8_t component_bit(Component c) {
+  return static_cast<std::uint8_t>(1U << static_cast<unsigned>(c));
+}
+/// Components in the score map of a node that are there, as 0, when they are not appended (R-RANK-701).
+inline constexpr std::uint8_t kLoggedAlways = component_bit(Component::binpack) |
+                                              component_bit(Component::anti_affinity) |
+                                              component_bit(Component::penalty) | component_bit(Component::affinity);
+
+struct ScoreRow {
+  double value[kComponents];
+  std::uint8_t appended = 0;
+
+  void append(Component c, double component) noexcept { set(c, component, true); }
+  /// Appends the component or takes it out.
+  void set(Component c, double component, bool appends) noexcept {
+    value[static_cast<std::size_t>(c)] = component;
+    const std::uint8_t bit = component_bit(c);
+    appended = static_cast<std::uint8_t>(appends ? appended | bit : appended & ~bit);
+  }
+  [[nodiscard]] int count() const noexcept { return std::popcount(appended); }
+  /// The appended components, left to right from 0.0 (R-RANK-102, 901).
+  [[nodiscard]] double sum() const noexcept {
+    double out = 0.0;
+    for (unsigned rest = appended; rest != 0; rest &= rest - 1) out += value[std::countr_zero(rest)];
+    return out;
+  }
+  [[nodiscard]] double mean() const noexcept { return sum() / static_cast<double>(count()); }
 };
 
 /// `job-anti-affinity` for `collisions` > 0 proposed allocs of the same job ID and group (R-RANK-711); not appended

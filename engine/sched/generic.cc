@@ -116,15 +116,15 @@ struct GenericScheduler::Missing {
 class GenericScheduler::Updates final : public reconcile::UpdateJudge {
  public:
   explicit Updates(GenericScheduler& scheduler)
-      : scheduler_(scheduler),
-        check_(*scheduler.state_, *scheduler.job_, scheduler.stack_, scheduler.result_->plan, scheduler.quirks()) {}
+      : scheduler_(scheduler), check_(*scheduler.state_, *scheduler.job_, scheduler.quirks()) {}
 
   void judge(std::span<const std::uint32_t> positions, std::span<reconcile::UpdateKind> kinds) override {
     using reconcile::UpdateKind;
     const auto rows = scheduler_.allocs_.rows();
     for (std::size_t i = 0; i < positions.size(); ++i) {
       const tables::AllocRow row = rows[positions[i]];
-      InPlaceCheck::Answer answer = check_.same_spec(row) ? InPlaceCheck::Answer::ignore : check_.judge(row);
+      InPlaceCheck::Answer answer = InPlaceCheck::Answer::ignore;
+      if (!check_.same_spec(row)) answer = check_.judge(row, scheduler_.stack_, scheduler_.result_->plan);
       kinds[i] = answer == InPlaceCheck::Answer::ignore     ? UpdateKind::ignore
                  : answer == InPlaceCheck::Answer::in_place ? UpdateKind::inplace
                                                             : UpdateKind::destructive;

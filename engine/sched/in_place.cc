@@ -13,15 +13,6 @@ using tables::AllocRow;
 using tables::kNoRow;
 using tables::NodeRow;
 
-NodeRow find_node(const tables::Snapshot& snapshot, std::string_view id) {
-  const auto wanted = base::parse_uuid(id);
-  if (!wanted) return kNoRow;
-  const auto& by_id = *snapshot.nodes.fixed->by_id;
-  const auto at = std::lower_bound(by_id.begin(), by_id.end(), *wanted,
-                                   [&](NodeRow row, base::Uuid key) { return snapshot.nodes.id(row) < key; });
-  return at != by_id.end() && snapshot.nodes.id(*at) == *wanted ? *at : kNoRow;
-}
-
 bool InPlaceCheck::same_spec(AllocRow alloc) {
   const tables::JobRow version = snapshot_.allocs.job[alloc];
   if (version == kNoRow) return true;  // R-RECON-40 keeps such allocations out
@@ -81,7 +72,7 @@ bool InPlaceCheck::on_target(NodeRow node) {
                [&](const std::string& text) { return job_.spec->node_pool == "all" || job_.spec->node_pool == text; });
 }
 
-InPlaceCheck::Answer InPlaceCheck::judge(AllocRow alloc) {
+InPlaceCheck::Answer InPlaceCheck::judge(AllocRow alloc, GenericStack& stack, PlanRows& plan) {
   held_ = nullptr;
   shape_.reset();
   const Verdict& v = verdict(alloc);
@@ -91,16 +82,16 @@ InPlaceCheck::Answer InPlaceCheck::judge(AllocRow alloc) {
   if (!on_target(node)) return Answer::destructive;
   if (v.run_limited) return Answer::in_place;  // R-SCHED-111
   const std::uint32_t group = v.position;
-  plan::PlannedStop& probe = plan_.stops.emplace_back();  // R-SCHED-112, 113
+  plan::PlannedStop& probe = plan.stops.emplace_back();  // R-SCHED-112, 113
   probe.alloc = alloc;
-  stack_.stopped(static_cast<std::uint32_t>(plan_.stops.size() - 1));
+  stack.stopped(static_cast<std::uint32_t>(plan.stops.size() - 1));
   SelectOptions options;
   options.name_index = snapshot_.allocs.name_index[alloc];
   const auto& cold = snapshot_.allocs.cold[alloc];
   if (cold) options.name = cold->name;
-  auto selected = stack_.select_one(node, group, options);
-  stack_.pop_stop(alloc);
-  stack_.forget_last_stop();
+  auto selected = stack.select_one(node, group, options);
+  stack.pop_stop(alloc);
+  stack.forget_last_stop();
   if (!selected) return Answer::destructive;
   merge(alloc, group, std::move(*selected), true);
   return Answer::in_place;

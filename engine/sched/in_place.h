@@ -9,22 +9,18 @@
 
 namespace berth::sched {
 
-/// The row of a node by its text ID, or kNoRow.
-[[nodiscard]] tables::NodeRow find_node(const tables::Snapshot& snapshot, std::string_view id);
-
 class InPlaceCheck {
  public:
-  /// `job` was given to `stack`. The plan is changed for the length of a test only.
-  InPlaceCheck(const tables::Snapshot& snapshot, const tables::CompiledJob& job, GenericStack& stack, PlanRows& plan,
-               const model::Quirks& quirks)
-      : snapshot_(snapshot), job_(job), stack_(stack), plan_(plan), quirks_(quirks) {}
+  InPlaceCheck(const tables::Snapshot& snapshot, const tables::CompiledJob& job, const model::Quirks& quirks)
+      : snapshot_(snapshot), job_(job), quirks_(quirks) {}
 
   enum class Answer : std::uint8_t { ignore, in_place, destructive };
 
   /// R-SCHED-108: the allocation was placed or updated under the same specification.
   [[nodiscard]] bool same_spec(tables::AllocRow alloc);
-  /// The rest of the generic decision (R-SCHED-109 to 114).
-  [[nodiscard]] Answer judge(tables::AllocRow alloc);
+  /// The rest of the generic decision (R-SCHED-109 to 114). `stack` was given the job; `plan`, its attempt's, is
+  /// changed for the length of the test only.
+  [[nodiscard]] Answer judge(tables::AllocRow alloc, GenericStack& stack, PlanRows& plan);
 
   /// What the allocation judged last holds when updated in place; null: what it held before.
   [[nodiscard]] const tables::ResourceShape* held() const { return held_; }
@@ -50,8 +46,6 @@ class InPlaceCheck {
 
   const tables::Snapshot& snapshot_;
   const tables::CompiledJob& job_;
-  GenericStack& stack_;
-  PlanRows& plan_;
   const model::Quirks quirks_;
   std::vector<Verdict> verdicts_;
   std::size_t last_verdict_ = 0;

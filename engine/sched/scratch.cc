@@ -43,6 +43,15 @@ std::uint32_t Reasons::id(std::string_view text) {
   return id;
 }
 
+NodeRow find_node(const Snapshot& snapshot, std::string_view id) {
+  const auto wanted = base::parse_uuid(id);
+  if (!wanted) return kNoRow;
+  const auto& by_id = *snapshot.nodes.fixed->by_id;
+  const auto at = std::lower_bound(by_id.begin(), by_id.end(), *wanted,
+                                   [&](NodeRow row, base::Uuid key) { return snapshot.nodes.id(row) < key; });
+  return at != by_id.end() && snapshot.nodes.id(*at) == *wanted ? *at : kNoRow;
+}
+
 match::Side resolve(const Snapshot& snapshot, const match::Target& target, tables::ColumnId column, NodeRow row,
                     std::string& id_text) {
   if (column != tables::kNoColumn) {
@@ -196,6 +205,28 @@ std::uint32_t Scratch::reason_of(const Snapshot& snapshot, tables::ConstraintId 
   std::uint32_t& reason = constraint_reason[id];
   if (reason == 0) reason = reasons.id(snapshot.text(snapshot.constraints[id]->reason));
   return reason;
+}
+
+Scratch::OfSpec& Scratch::of_spec(const std::shared_ptr<const tables::NodeSpec>& spec) {
+  OfSpec& entry = of_specs_[spec.get()];
+  if (!entry.spec) entry.spec = spec;
+  return entry;
+}
+
+const rank::NodePorts& Scratch::node_ports(const std::shared_ptr<const tables::NodeSpec>& spec) {
+  OfSpec& entry = of_spec(spec);
+  if (!entry.ports) entry.ports = std::make_unique<rank::NodePorts>(rank::read_node_ports(spec->node));
+  return *entry.ports;
+}
+
+const rank::DeviceAccounter& Scratch::node_devices(const std::shared_ptr<const tables::NodeSpec>& spec) {
+  OfSpec& entry = of_spec(spec);
+  if (!entry.devices) {
+    const std::optional<model::NodeResources>& resources = spec->node.node_resources;
+    entry.devices = std::make_unique<rank::DeviceAccounter>(resources ? std::span(resources->devices)
+                                                                      : std::span<const model::NodeDevice>());
+  }
+  return *entry.devices;
 }
 
 }  // namespace berth::sched

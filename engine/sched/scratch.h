@@ -177,6 +177,9 @@ class Verdicts {
   std::uint64_t evaluations_ = 0;
 };
 
+/// The row of a node by its text ID, or kNoRow.
+[[nodiscard]] tables::NodeRow find_node(const tables::Snapshot& snapshot, std::string_view id);
+
 /// The side of a target on a node row, read from the columns.
 /// The side's text belongs to the snapshot, to `target`, or to `id_text`.
 [[nodiscard]] match::Side resolve(const tables::Snapshot& snapshot, const match::Target& target,

@@ -9,7 +9,7 @@
 //   model       of that group: its place in the list of names that use() was given, 0 if it is not there
 //   task class  what the group asks, all device requests added up
 //
-// One call of the strategy per block of nodes where a block is prepared at once (stack_plain.cc), else per node that is
+// One call of the strategy per block of nodes where a block is prepared at once (columns.h), else per node that is
 // scored. Threads: one worker's own, as all scratch.
 #pragma once
 

@@ -91,7 +91,7 @@ AttemptEnd SystemScheduler::attempt() {
   }
   uses_deployments_ = !eval_->batch && !scratch_.options.staggered_system_updates;  // R-SEED-33
   stored_deployment_ = uses_deployments_ ? latest_deployment(state, eval_->job) : nullptr;
-  stack_.start_system(state, result.plan, may_preempt(state, eval_->batch));
+  stack_.start(state, result.plan, may_preempt(state, eval_->batch));
   if (!stopped_) {
     stack_.set_job(*job_, stack_config(state, *job_, rank::OrderProvider::identity));
     stack_.set_candidates(*ready_, job_->base_set);
@@ -202,7 +202,7 @@ void SystemScheduler::update_in_place() {  // R-SCHED-115
   std::size_t i = 0, end = updates_.size();
   destructive_count_ = 0;
   if (end == 0) return;
-  InPlaceCheck check(*state_, *job_, stack_, result_->plan, quirks());
+  InPlaceCheck check(*state_, *job_, quirks());
   while (i < end) {
     if (try_in_place(updates_[i], check))
       std::swap(updates_[i], updates_[--end]);
@@ -220,7 +220,7 @@ bool SystemScheduler::try_in_place(const Tuple& tuple, InPlaceCheck& check) {  /
   const NodeRow node = input_->visits[tuple.visit].handle;
   if (!check.on_target(node)) return false;
   stop(row, tables::Description::none, std::nullopt);
-  auto selected = stack_.select_node(node, group, name_of(tuple).index, true);
+  auto selected = stack_.select(node, group, name_of(tuple).index, true);
   stack_.pop_stop(row);
   stack_.forget_last_stop();
   if (!selected) return false;
@@ -231,7 +231,7 @@ bool SystemScheduler::try_in_place(const Tuple& tuple, InPlaceCheck& check) {  /
   update.shape = check.take_shape();
   update.to_deployment = true;
   update.came_back = is_reconnecting(tuple);
-  update.metrics = stack_.take_node_metrics();
+  update.metrics = stack_.take_metrics();
   stack_.updated(static_cast<std::uint32_t>(result_->plan.updates.size() - 1));
   return true;
 }
@@ -358,7 +358,7 @@ bool SystemScheduler::place_one(const Tuple& tuple) {
   const NodeRow node = input_->visits[tuple.visit].handle;
   const auto [group, index] = name_of(tuple);
   if (scratch_.passes_over(job_->groups[group].name)) return true;
-  auto selected = stack_.select_node(node, group, index);
+  auto selected = stack_.select(node, group, index);
   if (!stack_.error().empty()) {  // R-SCHED-5, R-FEAS-933
     result_->description = "failed to process eval: " + stack_.error();
     return false;
@@ -379,7 +379,7 @@ bool SystemScheduler::place_one(const Tuple& tuple) {
   alloc.canary = tuple.canary && deployment_ && !eval_->batch;
   alloc.held = selected->held;
   alloc.shape = std::move(selected->shape);
-  alloc.metrics = stack_.take_node_metrics();
+  alloc.metrics = stack_.take_metrics();
   stack_.add_candidates(alloc.metrics, !quirks().system_metrics_lose_pool);
   stack_.add_score(alloc.metrics, alloc.score);
   stack_.placed(alloc);
@@ -402,14 +402,14 @@ void SystemScheduler::no_option(const Tuple& tuple, std::uint32_t g) {
     out.coalesce(job_->groups[g].spec);
     if (quirks().one_blocked_per_group) return;
   } else {
-    SelectMetrics metrics = stack_.take_node_metrics();
+    SelectMetrics metrics = stack_.take_metrics();
     stack_.add_candidates(metrics, true);
     out.fail(metrics, job_->groups[g].spec);
   }
   // R-SCHED-164: one node per group; without the quirk every node, once.
   if (!quirks().one_blocked_per_group && std::exchange(blocked_[tuple.visit], 1) != 0) return;
   Eligibility& eligibility = result_->eligibility;  // R-SCHED-164, R-FEAS-1705
-  eligibility.escaped = stack_.has_escaped_system();
+  eligibility.escaped = stack_.has_escaped();
   const NodeRow node = input_->visits[tuple.visit].handle;
   eligibility.classes.assign(1, {state_->nodes.capacity(node).computed_class_code, true});
   eligibility.missing_resources = stack_.missing_resources();

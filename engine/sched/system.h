@@ -5,15 +5,15 @@
 //   reconcile  every allocation or missing name into a bucket   reconcile/node.h
 //   stop       stops, marks, in-place updates to the plan       R-SCHED-124, 115 to 118
 //   limit      how many destructive updates may go              R-SCHED-149 to 152
-//   place      one Select per tuple on its own node             R-SCHED-156 to 167, stack_system.cc
+//   place      one Select per tuple on its own node             R-SCHED-156 to 167, system_stack.h
 //   deploy     deployment, canaries, completion                 R-SCHED-168 to 189, system_deployment.cc
 // Threads: one worker.
 #pragma once
 
 #include "reconcile/node.h"
 #include "sched/evaluation.h"
-#include "sched/stack.h"
 #include "sched/system_input.h"
+#include "sched/system_stack.h"
 
 namespace berth::sched {
 
@@ -79,7 +79,7 @@ class SystemScheduler {
   }
 
   Scratch& scratch_;
-  GenericStack stack_;
+  SystemStack stack_;
   SystemInput gatherer_;
   reconcile::NodeReconciler reconciler_;
 

@@ -151,10 +151,10 @@ TEST(DocumentedExample, ScoresTheChoice) {  // R-PREEMPT-1207
   const double net = rank::net_priority(std::vector<std::int64_t>{20, 20, 50});
   EXPECT_EQ(net, 51.799999999999997);
   EXPECT_EQ(rank::preemption_score(net), 0.99993102931323097);
-  rank::ScoreMean mean;
-  mean.append(1);
-  mean.append(rank::preemption_score(net));
-  EXPECT_EQ(mean.final_score(), 0.99996551465661554);
+  rank::ScoreRow row;
+  row.append(rank::Component::binpack, 1);
+  row.append(rank::Component::preemption, rank::preemption_score(net));
+  EXPECT_EQ(row.mean(), 0.99996551465661554);
 }
 
 TEST(DocumentedExample, VariesWithAskAndPriority) {  // R-PREEMPT-1209

@@ -15,28 +15,30 @@ TEST(AntiAffinity, DividesCollisionsPlusOneByTheCount) {  // R-RANK-711, example
   EXPECT_EQ(anti_affinity(1, 0), -INFINITY);
 }
 
-TEST(ScoreMean, GivesExampleE7) {
-  ScoreMean mean;
-  mean.append(0.48915161761752862);
-  mean.append(anti_affinity(1, 4));
-  mean.append(kReschedulePenalty);
+TEST(ScoreRow, GivesExampleE7WhateverTheOrderOfAppending) {
   AffinitySum affinity;
   affinity.add(50, true);
   affinity.add(25, false);
   EXPECT_EQ(affinity.component(), 0.66666666666666663);
-  mean.append(affinity.component());
-  mean.append(0.33333333333333331);
-  EXPECT_EQ(mean.final_score(), -0.0021696764764942977);
+  ScoreRow row;
+  row.append(Component::spread, 0.33333333333333331);
+  row.append(Component::affinity, affinity.component());
+  row.append(Component::penalty, kReschedulePenalty);
+  row.append(Component::anti_affinity, anti_affinity(1, 4));
+  row.append(Component::binpack, 0.48915161761752862);
+  EXPECT_EQ(row.mean(), -0.0021696764764942977);
 }
 
-TEST(ScoreMean, IsPulledDownByASilentAffinity) {  // example E8
+TEST(ScoreRow, IsPulledDownByASilentAffinity) {  // example E8
   AffinitySum affinity;
   affinity.add(-50, false);
-  ScoreMean mean;
-  mean.append(0.48915161761752862);
-  EXPECT_EQ(mean.final_score(), 0.48915161761752862);
-  mean.append(affinity.component());
-  EXPECT_EQ(mean.final_score(), 0.24457580880876431);
+  ScoreRow row;
+  row.append(Component::binpack, 0.48915161761752862);
+  EXPECT_EQ(row.mean(), 0.48915161761752862);
+  row.append(Component::affinity, affinity.component());
+  EXPECT_EQ(row.mean(), 0.24457580880876431);
+  row.set(Component::affinity, 0, false);
+  EXPECT_EQ(row.mean(), 0.48915161761752862);
 }
 
 TEST(PreemptionScore, IsOneHalfAt2048) {  // R-PREEMPT-701, 702
