@@ -36,7 +36,7 @@ struct Config {
   Execution execution = Execution::inline_;
   std::uint32_t workers = 1;  ///< threads that decide, unless inline
   History history = History::rows;
-  broker::Config broker;  ///< its `evals` and `jobs` bound how many the server knows at a time; `order`, `compat`: ours
+  broker::Config broker;  ///< its `evals` and `jobs` bound how many the server knows at a time; `order`, `quirks`: ours
   std::int64_t client_batch_ns = 50'000'000;        ///< client reports are merged over so long (R-CTRL-749)
   bool evaluate_evicted = true;                     ///< the jobs of evicted allocations (R-CTRL-627)
   bool follow_up_failed = true;                     ///< evaluations that reached the delivery limit (R-SCHED-21)

@@ -15,7 +15,7 @@ constexpr std::int64_t kMinute = 60'000'000'000;  // R-CTRL-819
 broker::Config broker_config(const Config& config) {
   broker::Config out = config.broker;
   out.order = config.execution == Execution::free ? broker::ReadyOrder::concurrent : broker::ReadyOrder::exact;
-  out.compat = config.options.compat;
+  out.quirks = config.options.quirks;
   return out;
 }
 
@@ -31,13 +31,13 @@ Server::Server(const Config& config, const Clock& clock, Listener* listener)
     : config_(config),
       clock_(clock),
       listener_(listener),
-      log_(store_, config.options.compat),
+      log_(store_, config.options.quirks),
       ids_(config.seed),
       requests_(
           log_, [this] { return base::to_text(ids_.next()); }, config.options.strict_ready_updates),
       broker_(broker_config(config)),
-      tracker_(store_.symbols(), config.options.compat),
-      applier_(store_, config.options.compat),
+      tracker_(store_.symbols(), config.options.quirks),
+      applier_(store_, config.options.quirks),
       book_(config.broker.evals),
       next_failed_ns_(clock.now_ns() + kMinute) {
   if (config.rejections) rejections_.emplace(*config.rejections);

@@ -365,7 +365,7 @@ TEST_P(FreeWorkers, PlaceEverythingOnceWhateverTheConflicts) {  // more workers 
   Config config;
   config.execution = Execution::free;
   config.workers = GetParam();
-  config.options.compat = model::Compat::fixed;
+  config.options.quirks = model::Quirks::none();
   Control c(30, config);
   Server& server = c.server();
   server.start();
