@@ -110,7 +110,6 @@ Cluster::~Cluster() = default;
 Cluster::Cluster(const Config& config) : impl_(std::make_shared<Impl>()) {
   impl_->config = config;
   if (config.compat == Compat::fixed) impl_->scratch.options.quirks = model::Quirks::none();
-  impl_->scratch.options.compat = config.compat == Compat::fixed ? model::Compat::fixed : model::Compat::nomad;
   impl_->applier.set_quirks(impl_->scratch.options.quirks);
   impl_->ids = sched::IdStream(config.seed);
   model::ClusterState state;

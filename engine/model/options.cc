@@ -98,7 +98,7 @@ Result<void, std::string> set_option(Options& o, std::string_view assignment) {
   if (name == "compat") {
     bool all = false;
     const bool ok = set_word(all, value, "fixed", "nomad");
-    if (ok) o.quirks = all ? Quirks() : Quirks::none(), o.compat = all ? Compat::nomad : Compat::fixed;
+    if (ok) o.quirks = all ? Quirks() : Quirks::none();
     return checked(ok, "nomad or fixed");
   }
   if (name.starts_with(kQuirkPrefix))

@@ -11,16 +11,14 @@
 #include <vector>
 
 #include "berth/result.h"
-#include "model/compat.h"
 #include "model/job.h"
 #include "model/quirks.h"
 
 namespace berth::model {
 
 struct Options {
-  Compat compat = Compat::nomad;  ///< of code that does not ask for its quirk by name yet: fixed where none is on
-  Quirks quirks;                  ///< `compat` for all together, `quirk.NAME` for one; independent of the others
-  bool remote_tasks = false;      ///< handles of remote tasks go with lost and migrating allocations (R-SEED-10 to 18)
+  Quirks quirks;              ///< `compat` for all together, `quirk.NAME` for one; independent of the others
+  bool remote_tasks = false;  ///< handles of remote tasks go with lost and migrating allocations (R-SEED-10 to 18)
   bool staggered_system_updates = false;   ///< system_rolling_update = stagger (R-SEED-30 to 39)
   bool strict_ready_updates = false;       ///< reports from ready nodes only (R-SEED-50 to 53)
   bool disconnect_support = true;          ///< R-SEED-60 to 63

@@ -17,7 +17,6 @@ template <class Build, class Check>
 void decide(const model::Quirks& quirks, Build build, std::string_view answers, Check check) {
   SmallWorld w = build();
   w.options.quirks = quirks;
-  if (quirks != model::Quirks()) w.options.compat = model::Compat::fixed;
   w.run(answers);
   check(w);
 }

@@ -13,10 +13,7 @@ using Names = std::vector<std::string>;
 using Reasons = std::map<std::string, std::int64_t>;
 
 struct QuirkWorld : SmallWorld {
-  explicit QuirkWorld(const model::Quirks& quirks) {
-    options.quirks = quirks;
-    if (quirks != model::Quirks()) options.compat = model::Compat::fixed;
-  }
+  explicit QuirkWorld(const model::Quirks& quirks) { options.quirks = quirks; }
 
   /// "<group>[<index>]@<node>" of the new allocations, sorted.
   [[nodiscard]] Names where() const {

@@ -164,10 +164,12 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
     Scratch plain_scratch, general_scratch;
     GenericScheduler plain(plain_scratch), general(general_scratch);
     general.set_plain_path(false);
-    if (seed % 4 >= 2) {
-      EXPECT_TRUE(model::set_option(plain_scratch.options, "compat=fixed"));
-      EXPECT_TRUE(model::set_option(general_scratch.options, "compat=fixed"));
-    }
+    // With all quirks, with any of them, or without.
+    model::Quirks& quirks = plain_scratch.options.quirks;
+    if (seed % 4 >= 2) quirks = model::Quirks::none();
+    if (seed % 3 == 2)
+      for (const model::QuirkInfo& quirk : model::kQuirks) quirks.*quirk.member = pick(random, 0, 1) != 0;
+    general_scratch.options.quirks = quirks;
     const bool exhaustive = seed % 5 == 0;
     // R-STRAT-007: by strategy, whole blocks of nodes on one path and single ones on the other.
     const auto ranker = strategy::make_ranker(BinPack{});
@@ -187,8 +189,8 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
                 decisions({snapshot, general_scratch}, b, world.eval));
       plan::ApplyResult applied;
       plan::apply(world.store, a.plan, snapshot.index + 4, false, applied);
-      // R-PREEMPT-403: what a job evicts may be too little; fixed: never.
-      EXPECT_TRUE(applied.full() || (preempts && plain_scratch.options.compat == model::Compat::nomad));
+      // R-PREEMPT-403, 406: what a job evicts may be too little; without these quirks never.
+      EXPECT_TRUE(applied.full() || (preempts && (quirks.own_use_ignored || quirks.needless_victim)));
       evicted += applied.stopped;
     }
   }
