@@ -14,14 +14,14 @@
 #include "run/interrupt.h"
 #include "run/progress.h"
 #include "run/work.h"
-#include "sched/generic.h"
+#include "server/server.h"
+#include "server/team.h"
 #include "sim/cluster_generator.h"
 #include "sim/datasets.h"
 #include "sim/digest.h"
 #include "sim/grid.h"
 #include "sim/job_generator.h"
 #include "sim/load_store.h"
-#include "worker/team.h"
 
 namespace berth::run {
 namespace {
@@ -32,36 +32,41 @@ std::int64_t ns_since(Steady::time_point start) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Steady::now() - start).count();
 }
 
-/// One worker, with the memory it keeps between evaluations.
-struct Worker {
-  sched::Scratch scratch;
-  sched::GenericScheduler scheduler{scratch};
-  sched::IdStream ids{1};
-  sched::EvalResult result;
-  base::StageClock* stages = nullptr;  // of an observer
-  bool marked = false;                 // the next evaluation is
-
-  Worker() = default;
-  Worker(const Worker&) = delete;  // the scheduler refers to the scratch
-  Worker& operator=(const Worker&) = delete;
+/// One cell's cluster: a server of which nothing but the decision is asked.
+class Cell {
+ public:
+  Cell(const sim::GridCell& cell, const sim::Workload& workload) {
+    tables::StateStore& store = server_.store();
+    sim::load_store(store, sim::grid_cluster(cell.nodes, cell.racks));
+    model::SchedulerConfiguration config;
+    config.scheduler_algorithm = sim::to_text(workload.algorithm);
+    store.set_scheduler_config(config);
+  }
+  [[nodiscard]] tables::StateStore& store() { return server_.store(); }
+  [[nodiscard]] server::Lane& lane() { return server_.lane(); }
+  [[nodiscard]] std::unique_ptr<server::Lane> make_lane() { return server_.make_lane(); }
 
   /// Processes one evaluation and returns the time from taking the snapshot to the finished plan.
-  std::int64_t time(const tables::StateStore& store, tables::JobKeyRow job, std::string_view eval_id,
-                    rank::OrderProvider provider) {
-    const base::UseStageClock marks(marked ? stages : nullptr);
+  std::int64_t time(tables::JobKeyRow job, std::string_view eval_id, server::Lane& lane, bool marked) {
+    const base::UseStageClock marks(marked ? lane.stages : nullptr);
     if (base::stage_clock) base::stage_clock->start(base::Stage::harness);
     const auto start = Steady::now();
     const base::StageScope looking(base::Stage::snapshot);
-    const tables::SnapshotRef snapshot = store.snapshot();
-    sched::EvalFacts facts;
-    facts.id = base::parse_uuid(eval_id).value_or(base::Uuid{});
-    facts.id_text = eval_id;
-    facts.job = job;
-    facts.priority = 50;
-    facts.triggered_by = "job-register";
-    scheduler.process(*snapshot, facts, provider, ids, result);
+    const tables::SnapshotRef snapshot = store().snapshot();
+    sched::NoPlanner planner;
+    server_.decide({.id = base::parse_uuid(eval_id).value_or(base::Uuid{}), .job = job}, *snapshot, lane, planner);
     return ns_since(start);
   }
+
+ private:
+  static server::Config config() {
+    server::Config out;
+    out.broker.evals = out.broker.jobs = 1;  // nothing is ever queued
+    return out;
+  }
+
+  server::ManualClock clock_;
+  server::Server server_{config(), clock_};
 };
 
 /// The first difference between the plan and Nomad's placements, or "".
@@ -97,7 +102,7 @@ struct Outcome {
   Work work;  // of the timed repetitions
 };
 
-/// What one thread keeps from cell to cell: a cluster and a worker that is warm.
+/// What one thread keeps from cell to cell: a cluster and a lane that is warm.
 class Bench {
  public:
   /// `observing`: held while the observer, or null, is told of an evaluation.
@@ -108,13 +113,13 @@ class Bench {
   }
 
   Outcome run(const sim::GridCell& cell, const sim::Workload& workload) {
-    if (!store_ || nodes_ != cell.nodes || racks_ != cell.racks) load(cell, workload);
+    if (!cell_ || nodes_ != cell.nodes || racks_ != cell.racks) load(cell, workload);
     const auto job = sim::grid_job(cell.cell, cell.racks, cell.allocs, cell.spread);
-    const tables::JobKeyRow key = store_->current().jobs.versions[store_->upsert_job(job, true)]->key;
-    store_->set_index(cell.state_index);
+    const tables::JobKeyRow key = store().current().jobs.versions[store().upsert_job(job, true)]->key;
+    store().set_index(cell.state_index);
 
     Outcome out;
-    const std::uint64_t evaluations_before = worker_->scratch.verdicts.evaluations();
+    const std::uint64_t evaluations_before = cell_->lane().scratch.verdicts.evaluations();
     out.cell = {.cell = cell.cell,
                 .nodes = cell.nodes,
                 .racks = cell.racks,
@@ -126,30 +131,27 @@ class Bench {
                 .berth_first_ns = 0,
                 .decisions_equal = false,
                 .difference = ""};
-    {
-      Worker first;
-      out.cell.berth_first_ns = first.time(*store_, key, cell.eval, rank::OrderProvider::nomad);
-    }
+    out.cell.berth_first_ns = cell_->time(key, cell.eval, *cell_->make_lane(), false);
     for (std::int64_t repetition = 0; repetition < workload.grid.repetitions; ++repetition) {
       // Another evaluation in between, so that no repetition finds the visiting order or the answers of the one before.
       const std::string other =
           base::to_text(sim::generated_id(sim::kEvalKind, 1'000'000U + static_cast<std::uint32_t>(repetition)));
-      static_cast<void>(worker_->time(*store_, key, other, rank::OrderProvider::nomad));
-      const std::uint64_t asked_before = worker_->scratch.verdicts.evaluations();
+      static_cast<void>(cell_->time(key, other, cell_->lane(), false));
+      const std::uint64_t asked_before = cell_->lane().scratch.verdicts.evaluations();
       begin(cell, repetition);
-      const std::int64_t ns = worker_->time(*store_, key, cell.eval, rank::OrderProvider::nomad);
-      end(cell, repetition, ns, worker_->scratch.verdicts.evaluations() - asked_before);
+      const std::int64_t ns = cell_->time(key, cell.eval, cell_->lane(), marked_);
+      end(cell, repetition, ns, cell_->lane().scratch.verdicts.evaluations() - asked_before);
       out.times_ns.push_back(ns);
       ++out.work.snapshots;
-      add_nodes(worker_->result, out.work);
+      add_nodes(cell_->lane().result, out.work);
       if (repetition == 0 || ns < out.cell.berth_ns) out.cell.berth_ns = ns;
-      const std::string different = difference(worker_->result, cell);
+      const std::string different = difference(cell_->lane().result, cell);
       if (repetition == 0 || !different.empty()) out.cell.difference = different;
       if (repetition == 0) note_decisions(out);
     }
     out.cell.decisions_equal = out.cell.difference.empty();
-    out.table_bytes = store_->bytes();
-    out.work.constraint_evaluations = worker_->scratch.verdicts.evaluations() - evaluations_before;
+    out.table_bytes = store().bytes();
+    out.work.constraint_evaluations = cell_->lane().scratch.verdicts.evaluations() - evaluations_before;
     return out;
   }
 
@@ -161,12 +163,12 @@ class Bench {
           observer_->detailed(static_cast<std::uint64_t>(cell.cell), static_cast<std::uint32_t>(repetition)));
       ticks_ = clock_->ticks(), marks_ = clock_->marks();
     }
-    worker_->marked = observer_->begin();
+    marked_ = observer_->begin();
   }
   void end(const sim::GridCell& cell, std::int64_t repetition, std::int64_t ns, std::uint64_t constraint_evaluations) {
     if (!observer_) return;
     observer_->end();
-    if (!std::exchange(worker_->marked, false)) return;
+    if (!std::exchange(marked_, false)) return;
     EvalRecord record;
     record.number = static_cast<std::uint64_t>(cell.cell);
     record.round = static_cast<std::uint32_t>(repetition);
@@ -174,12 +176,12 @@ class Bench {
     record.done_ns = record.decided_ns = ns_since(began_);
     record.due_ns = record.started_ns = record.done_ns - ns;
     record.attempts = 1;
-    record.placed = static_cast<std::uint32_t>(worker_->result.plan.allocs.size());
+    record.placed = static_cast<std::uint32_t>(cell_->lane().result.plan.allocs.size());
     record.failed = static_cast<std::uint32_t>(cell.allocs) - record.placed;
-    for (const sched::PlannedAlloc& alloc : worker_->result.plan.allocs)
+    for (const sched::PlannedAlloc& alloc : cell_->lane().result.plan.allocs)
       record.candidates = std::max(record.candidates, static_cast<std::uint32_t>(alloc.metrics.in_pool));
     record.first_of_lane = !std::exchange(used_, true);
-    add_nodes(worker_->result, record.work);
+    add_nodes(cell_->lane().result, record.work);
     record.work.constraint_evaluations = constraint_evaluations;
     record.work.snapshots = 1;
     if (clock_) {
@@ -193,23 +195,19 @@ class Bench {
 
   void load(const sim::GridCell& cell, const sim::Workload& workload) {
     nodes_ = cell.nodes, racks_ = cell.racks;
-    store_ = std::make_unique<tables::StateStore>();
-    worker_.emplace();
-    worker_->stages = clock_;
-    sim::load_store(*store_, sim::grid_cluster(nodes_, racks_));
-    model::SchedulerConfiguration config;
-    config.scheduler_algorithm = sim::to_text(workload.algorithm);
-    store_->set_scheduler_config(config);
+    cell_ = std::make_unique<Cell>(cell, workload);
+    cell_->lane().stages = clock_;
   }
+  [[nodiscard]] tables::StateStore& store() const { return cell_->store(); }
 
   void note_decisions(Outcome& out) const {
-    const sched::EvalResult& result = worker_->result;
+    const sched::EvalResult& result = cell_->lane().result;
     out.cell.placed = static_cast<std::int64_t>(result.plan.allocs.size());
     for (const sched::PlannedAlloc& alloc : result.plan.allocs)
-      out.placements.push_back({store_->current().nodes.id(alloc.node), alloc.name_index, alloc.score});
+      out.placements.push_back({store().current().nodes.id(alloc.node), alloc.name_index, alloc.score});
     for (const sched::GroupResult& group : result.groups)
       if (group.failed)
-        out.failures.emplace_back(store_->symbols().text(group.name),
+        out.failures.emplace_back(store().symbols().text(group.name),
                                   1 + static_cast<std::uint64_t>(group.failure.coalesced));
   }
 
@@ -220,9 +218,9 @@ class Bench {
   base::StageClock::Counts ticks_{}, marks_{};
   const Steady::time_point began_ = Steady::now();
   bool used_ = false;
-  std::unique_ptr<tables::StateStore> store_;
+  bool marked_ = false;  // the next evaluation is
+  std::unique_ptr<Cell> cell_;
   std::uint32_t nodes_ = 0, racks_ = 0;
-  std::optional<Worker> worker_;
 };
 
 void add(const Outcome& outcome, std::int64_t repetitions, sim::DecisionDigest& digest, RunResult& result) {
@@ -286,7 +284,7 @@ Result<void> run_grid(const sim::Workload& workload, const RunOptions& options, 
     }
   };
   if (workload.workers > 1) {
-    const worker::Team team(static_cast<std::uint32_t>(workload.workers), work);
+    const server::Team team(static_cast<std::uint32_t>(workload.workers), work);
   } else {
     work(0);
   }

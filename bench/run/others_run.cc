@@ -6,24 +6,23 @@
 #include <chrono>
 #include <random>
 
-#include "plan/apply.h"
 #include "run/machine.h"
-#include "sched/generic.h"
-#include "sched/system.h"
+#include "server/server.h"
 
 namespace berth::run {
 namespace {
 
 constexpr std::int64_t kMicro = 1000, kMilli = 1'000'000, kJobs = 40;
 
-/// Nodes of 14,000 MHz and 32,000 MiB in 50 racks, and one worker that evaluates and commits.
+/// Nodes of 14,000 MHz and 32,000 MiB in 50 racks, and the server that evaluates and commits.
 class OthersCluster {
  public:
   explicit OthersCluster(std::uint64_t nodes) {
+    clock_.set(kMilli);
     model::ClusterState state;
     state.index = 10;
     state.scheduler_config.emplace().preemption_config.service_scheduler_enabled = true;
-    store_.load(state);
+    server_.load(state);
     model::Node shape;
     shape.status = "ready";
     shape.scheduling_eligibility = "eligible";
@@ -91,44 +90,32 @@ class OthersCluster {
   }
   /// The time of one evaluation of the job, its plan committed.
   std::int64_t evaluate(const model::Job& job, std::string_view trigger) {
-    const base::Uuid eval_id = id(3);
-    const std::string text = base::to_text(eval_id);
-    sched::EvalFacts facts;
-    facts.id = eval_id, facts.id_text = text;
-    facts.job = store_.job_key(job.namespace_, job.id);
-    facts.priority = job.priority;
-    facts.triggered_by = trigger;
-    facts.now_ns = kMilli;
+    const bool known =
+        server_.evaluate({.id = id(3), .job = store_.job_key(job.namespace_, job.id), .trigger = trigger});
+    BERTH_ASSERT(known);
     const auto start = std::chrono::steady_clock::now();
-    {
-      const tables::SnapshotRef snapshot = store_.snapshot();
-      if (job.type == "system")
-        system_.process(*snapshot, facts, ids_, planner_, result_);
-      else
-        generic_.process(*snapshot, facts, rank::OrderProvider::nomad, ids_, planner_, result_);
-    }
-    applied_ = {};
-    if (result_.attempts > 0) applier_.apply(result_.plan, store_.index() + 1, false, applied_);
+    server_.step();
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
   }
   void take_down_one() { store_.set_node_state(0, tables::NodeStatus::down, true, false, store_.index() + 1); }
 
-  [[nodiscard]] std::uint32_t placed() const { return applied_.committed; }
-  [[nodiscard]] std::uint32_t stopped() const { return applied_.stopped; }
-  [[nodiscard]] bool planned() const { return result_.attempts > 0; }
+  [[nodiscard]] std::uint32_t placed() { return planned() ? server_.lane().applied.committed : 0; }
+  [[nodiscard]] std::uint32_t stopped() { return planned() ? server_.lane().applied.stopped : 0; }
+  [[nodiscard]] bool planned() { return server_.lane().plans > 0; }
 
  private:
   base::Uuid id(std::uint32_t kind) { return {(++numbers_[kind]) * 0x9e3779b97f4a7c15ULL | 1, kind}; }
 
-  tables::StateStore store_;
-  sched::Scratch scratch_;
-  sched::GenericScheduler generic_{scratch_};
-  sched::SystemScheduler system_{scratch_};
-  sched::NoPlanner planner_;
-  sched::IdStream ids_{1};
-  sched::EvalResult result_;
-  plan::Applier applier_{store_};
-  plan::ApplyResult applied_;
+  static server::Config config() {
+    server::Config out;
+    out.broker.evals = out.broker.jobs = 1024;
+    out.evaluate_evicted = false;  // each evaluation is timed alone
+    return out;
+  }
+
+  server::ManualClock clock_;
+  server::Server server_{config(), clock_};
+  tables::StateStore& store_ = server_.store();
   std::uint32_t numbers_[4] = {};
 };
 

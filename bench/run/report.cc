@@ -12,6 +12,15 @@
 
 namespace berth::run {
 
+/// By server::Cause.
+constexpr const char* kCauseWords[server::kCauses] = {"",
+                                                      "a node class",
+                                                      "their node",
+                                                      "a quota",
+                                                      "a volume",
+                                                      "a state that was out of date",
+                                                      "the timer of refused plans"};
+
 std::string time_words(std::int64_t ns) {
   const auto value = static_cast<double>(ns);
   if (ns < 1'000) return fmt::format("{} ns", ns);
@@ -213,6 +222,23 @@ void grid_table(std::string& out, const RunResult& result) {
       time_words(summary.nomad_ns), time_words(summary.berth_ns));
 }
 
+/// What let blocked evaluations run again; a warning where most of the run was spent on that.
+std::string unblocked_lines(const RunResult& r) {
+  std::string causes;
+  for (std::size_t c = 1; c < server::kCauses; ++c)
+    if (const std::uint64_t count = r.blocked.unblocked[c]; count > 0)
+      causes += fmt::format("{}{} by {}", causes.empty() ? "" : ", ", grouped(count), kCauseWords[c]);
+  std::string out;
+  if (!causes.empty())
+    out += fmt::format("  unblocked   {}; {} blocked again, {} batches of reports\n", causes,
+                       grouped(r.blocked.reblocked), grouped(r.blocked.batches));
+  if (r.retries > 100 && 2 * r.retries > r.evaluations)
+    out += fmt::format(
+        "  WARNING     {:.0f} % of the evaluations were retries of blocked ones: times and rates are theirs\n",
+        100 * share(r.retries, r.evaluations));
+  return out;
+}
+
 }  // namespace
 
 std::string head_lines(const RunResult& r) {
@@ -254,10 +280,12 @@ std::string to_table(const RunResult& r) {
                        last / first);
   out += fmt::format("  placed      {} of {} ({:.2f} %), failed {}\n", grouped(r.placed), grouped(r.asked),
                      100 * share(r.placed, r.asked), grouped(r.failed));
-  if (!grid)
+  if (!grid) {
     out += fmt::format("  blocked     {} evaluations, {} retries, {} at the end; {} allocations departed{}\n",
                        grouped(r.blocked_evaluations), grouped(r.retries), grouped(r.blocked_at_end),
                        grouped(r.departed), r.joined > 0 ? fmt::format(", {} nodes joined", grouped(r.joined)) : "");
+    out += unblocked_lines(r);
+  }
   if (r.refused > 0) out += fmt::format("  REFUSED     {} placements by the plan applier\n", grouped(r.refused));
   for (const auto& [reason, count] : r.failed_reasons) out += fmt::format("    {:>9} {}\n", grouped(count), reason);
   for (const auto& [reason, count] : r.unsupported_reasons)
@@ -336,6 +364,11 @@ json::Value to_json(const RunResult& r) {
   out.set("retries", r.retries);
   out.set("blocked_evaluations", r.blocked_evaluations);
   out.set("blocked_at_end", r.blocked_at_end);
+  json::Value& unblocked = out.set("unblocked", json::Value::object());
+  for (std::size_t c = 1; c < server::kCauses; ++c) unblocked.set(server::kCauseNames[c], r.blocked.unblocked[c]);
+  out.set("blocked_again", r.blocked.reblocked);
+  out.set("blocked_duplicates", r.blocked.duplicates);
+  out.set("report_batches", r.blocked.batches);
   out.set("departed", r.departed);
   out.set("nodes_joined", r.joined);
   out.set("asked", r.asked);

@@ -1,6 +1,7 @@
 // What a run measured: plain values, filled by the runner and turned into tables and files by report.h.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "run/cluster_samples.h"
+#include "server/eval_book.h"
 #include "sim/histogram.h"
 #include "sim/packing.h"
 #include "sim/rate_series.h"
@@ -66,6 +68,14 @@ struct Work {
   std::int64_t preempted_cpu_mhz = 0, preempted_memory_mb = 0;
 };
 
+/// What became of evaluations that found no room.
+struct BlockedResult {
+  std::array<std::uint64_t, server::kCauses> unblocked{};  ///< by server::Cause
+  std::uint64_t reblocked = 0;                             ///< runs that found no room again
+  std::uint64_t duplicates = 0;                            ///< replaced by another one of their job
+  std::uint64_t batches = 0;                               ///< of client reports (R-CTRL-749)
+};
+
 /// Calls of C++'s operator new, of all threads.
 struct AllocationCount {
   std::uint64_t count = 0, bytes = 0;
@@ -86,7 +96,9 @@ struct RunResult {
 
   std::uint64_t jobs = 0;         ///< registered
   std::uint64_t evaluations = 0;  ///< processed, retries of blocked ones included
-  std::uint64_t retries = 0, blocked_evaluations = 0, blocked_at_end = 0, departed = 0;
+  std::uint64_t retries = 0;      ///< of these, after an unblock
+  std::uint64_t blocked_evaluations = 0, blocked_at_end = 0, departed = 0;
+  BlockedResult blocked;
   std::uint64_t joined = 0;                                  ///< nodes that joined during the run
   std::uint64_t asked = 0, placed = 0, failed = 0;           ///< placements; failed = asked and not placed at the end
   std::uint64_t refused = 0;                                 ///< placements that the plan applier refused

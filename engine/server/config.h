@@ -1,6 +1,7 @@
 // What a driver hands to the server: settings, a clock, and who looks on.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 
@@ -53,11 +54,11 @@ class Clock {
 /// A clock that its owner sets.
 class ManualClock final : public Clock {
  public:
-  [[nodiscard]] std::int64_t now_ns() const override { return now_ns_; }
-  void set(std::int64_t now_ns) { now_ns_ = now_ns; }
+  [[nodiscard]] std::int64_t now_ns() const override { return now_ns_.load(std::memory_order_relaxed); }
+  void set(std::int64_t now_ns) { now_ns_.store(now_ns, std::memory_order_relaxed); }
 
  private:
-  std::int64_t now_ns_ = 0;
+  std::atomic<std::int64_t> now_ns_{0};
 };
 
 /// Who looks on: measures, counts, tells. A call is on the thread that does what it tells of. "In turn": one such call

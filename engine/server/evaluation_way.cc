@@ -138,6 +138,7 @@ void Server::decide(const NewEval& eval, const tables::Snapshot& state, Lane& la
   fill(record, eval, version == kNoRow ? nullptr : state.jobs.versions[version].get());
   lane.record = &record;
   put_facts(record, lane);
+  lane.facts.triggered_by = eval.trigger;
   lane.facts.node_order = eval.node_order;
   decide(lane, state, 0, planner);
   lane.record = nullptr;

@@ -135,6 +135,8 @@ class Server {
   // --- time (events.cc) ---
   /// When advance() has something to do; none: nothing waits. With `periodic` also the timer of R-CTRL-819.
   [[nodiscard]] std::optional<std::int64_t> next_deadline(bool periodic = true);
+  /// Whether an evaluation waits for an instant: for its delay, or to be delivered again.
+  [[nodiscard]] bool delays() const { return timers_; }
   /// Fires every timer that is due: waits, batches of client reports, R-CTRL-819.
   void advance();
   /// Evaluations that wait for capacity.

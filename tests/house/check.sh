@@ -69,7 +69,7 @@ done
 layer() {
   case "$1" in
     base) echo 0 ;; model) echo 1 ;; io | match) echo 2 ;; tables) echo 3 ;; feasible | rank | log) echo 4 ;;
-    preempt | reconcile | broker | plan) echo 5 ;; sched | lifecycle | client | strategy | worker) echo 6 ;; server) echo 7 ;; api | sim | http) echo 8 ;;
+    preempt | reconcile | broker | plan) echo 5 ;; sched | lifecycle | client | strategy) echo 6 ;; server) echo 7 ;; api | sim | http) echo 8 ;;
     *) echo none ;;
   esac
 }

@@ -122,6 +122,29 @@ TEST(Run, DeparturesMakeRoomForBlockedJobs) {
   EXPECT_EQ(result.departed, 8U);
   EXPECT_GE(result.virtual_s, 10);
   EXPECT_LT(result.elapsed_s, 5);
+  // All eight leave within one batch of reports, which is what unblocks the two (R-CTRL-749, 814).
+  EXPECT_EQ(result.blocked.unblocked[static_cast<std::size_t>(server::Cause::node_class)], 2U);
+  EXPECT_EQ(result.blocked.batches, 1U);
+  EXPECT_EQ(result.blocked.reblocked, 0U);
+  EXPECT_NE(to_table(result).find("unblocked   2 by a node class; 0 blocked again, 1 batches"), std::string::npos);
+  EXPECT_EQ(to_table(result).find("WARNING     "), to_table(result).find("WARNING     a debug"));
+  EXPECT_EQ(json::to_text(to_json(result)["unblocked"]["class"]), "2");
+}
+
+/// 300 jobs of one allocation for 8 places that turn over every 10 s: with each batch of reports everybody who waits
+/// runs again, and eight of them find room.
+TEST(Run, RetriesThatDominateAreWarnedOf) {
+  std::string text = with_top("departures = true");
+  text.replace(text.find("count = 4"), 9, "count = 300");
+  text.replace(text.find("count = 3"), 9, "count = 1");
+  const RunResult result = run(text);
+  EXPECT_EQ(result.placed, 300U);
+  EXPECT_EQ(result.blocked_evaluations, 292U);
+  EXPECT_EQ(result.blocked_at_end, 0U);
+  EXPECT_EQ(result.retries, result.blocked.reblocked + 292U);
+  EXPECT_EQ(result.retries, 37U * 292U - 8U * (36U * 37U / 2U));  // 292, 284, ... 4
+  EXPECT_EQ(result.evaluations, 300 + result.retries);
+  EXPECT_NE(to_table(result).find("% of the evaluations were retries of blocked ones"), std::string::npos);
 }
 
 TEST(Run, DecisionsDependOnTheSeedOnly) {

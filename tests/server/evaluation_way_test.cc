@@ -393,6 +393,59 @@ TEST_P(FreeWorkers, PlaceEverythingOnceWhateverTheConflicts) {  // more workers 
 }
 INSTANTIATE_TEST_SUITE_P(Workers, FreeWorkers, ::testing::Values(1U, 2U, 3U, 8U));
 
+TEST(FreeWorkers, ThatThrowLoseNothing) {
+  Config config;
+  config.execution = Execution::free;
+  config.workers = 3;
+  config.follow_up_failed = false;
+  Control c(30, config);
+  Server& server = c.server();
+  std::atomic<int> thrown{0};
+  // The evaluation of job 3 fails once, that of job 5 always.
+  c.hooks.on_attempt = [&](Lane& lane) {
+    if ((lane.record->tag == 3 && thrown.fetch_add(1) == 0) || lane.record->tag == 5)
+      throw std::runtime_error("thrown");
+  };
+  server.start();
+  for (int i = 0; i < 20; ++i) {
+    const Server::Turn turn(server);
+    c.evaluate(c.job("job-" + std::to_string(i), "service", 1));
+  }
+  for (int i = 0; i < 4000 && !server.wait_idle(5 * kMs); ++i) {
+    c.clock.set(c.clock.now_ns() + kSecond);
+    server.tick();
+  }
+  ASSERT_TRUE(server.idle());
+  server.stop();
+  EXPECT_EQ(c.allocs(), 19U);
+  EXPECT_EQ(server.stats().errors, 1U + 3U);
+  EXPECT_EQ(c.hooks.reasons, std::vector<std::string>{"failed to process eval: thrown"});
+  EXPECT_EQ(server.lost(), 0);
+}
+
+TEST(FreeWorkers, ServeOneEvaluationOfAJobAtATimeAndCancelTheRest) {  // R-CTRL-333, 336
+  Config config;
+  config.execution = Execution::free;
+  config.workers = 2;
+  Control c(30, config);
+  Server& server = c.server();
+  server.start();
+  const auto job = c.job("a", "service", 3);
+  for (int i = 0; i < 300; ++i) {
+    const Server::Turn turn(server);
+    c.evaluate(job);
+  }
+  for (int i = 0; i < 4000 && !server.wait_idle(5 * kMs); ++i) server.tick();
+  server.tick();
+  server.stop();
+  const broker::Totals totals = server.broker().totals();
+  EXPECT_EQ(totals.accepted, 300U);
+  EXPECT_EQ(totals.acked + totals.cancelled, 300U);
+  EXPECT_EQ(server.stats().served, totals.acked);
+  EXPECT_EQ(server.stats().cancelled, totals.cancelled);
+  EXPECT_EQ(c.allocs(), 3U);
+}
+
 TEST(Objects, EveryEvaluationIsInTheState) {  // R-CTRL-202, 224, 733
   Config config;
   config.history = History::objects;

@@ -1,0 +1,276 @@
+#include "run/measuring.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/build_info.h"
+#include "run/work.h"
+#include "sim/load_store.h"
+
+namespace berth::run {
+namespace {
+
+/// The ask that fragmentation and stranded capacity refer to: the mean over all asked allocations, rounded up.
+sim::Amounts typical_ask(const sim::JobStream& jobs) {
+  std::vector<std::uint64_t> arrivals(jobs.templates.size(), 0);
+  for (const sim::JobArrival& arrival : jobs.arrivals) ++arrivals[arrival.template_index];
+  double count = 0, cpu = 0, memory = 0, disk = 0, devices = 0;
+  for (std::size_t i = 0; i < jobs.templates.size(); ++i)
+    for (const model::TaskGroup& group : jobs.templates[i]->task_groups) {
+      const double n = static_cast<double>(arrivals[i]) * static_cast<double>(group.count);
+      count += n;
+      disk += n * static_cast<double>(group.ephemeral_disk ? group.ephemeral_disk->size_mb : 0);
+      for (const model::Task& task : group.tasks) {
+        cpu += n * static_cast<double>(task.resources->cpu),
+            memory += n * static_cast<double>(task.resources->memory_mb);
+        for (const model::RequestedDevice& device : task.resources->devices)
+          devices += n * static_cast<double>(device.count);
+      }
+    }
+  if (count == 0) return {};
+  const auto mean = [&](double sum) { return static_cast<std::int64_t>(std::ceil(sum / count)); };
+  // Most tasks of a mixed workload ask no device: a fraction of one is not asked at all.
+  return {mean(cpu), mean(memory), mean(disk), devices / count < 0.5 ? 0 : mean(devices)};
+}
+
+bool of_system(const server::EvalRecord& record) {
+  return record.type == broker::Queue::system || record.type == broker::Queue::sysbatch;
+}
+
+std::uint64_t failed_count(const sched::GroupResult& group) {
+  return 1 + static_cast<std::uint64_t>(group.failure.coalesced);
+}
+
+}  // namespace
+
+Measuring::Measuring(const sim::Workload& workload, const Inputs& inputs, const sim::FitStrategy* fit,
+                     Observer* observer, const sim::RunClock& clock, RunResult& result)
+    : workload_(workload), inputs_(inputs), fit_(fit), observer_(observer), clock_(clock), result_(result) {}
+
+void Measuring::watch(const tables::StateStore& store) {
+  store_ = &store;
+  sampler_.emplace(store.current(), typical_ask(inputs_.jobs), inputs_.jobs.arrivals.size());
+}
+
+HdrLog Measuring::hdr_log_of(const sim::Workload& workload) {
+  const double now_s = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return {now_s, 1,
+          "placement latency in ns by `berth run`, workload " + workload.name + " (" + workload.label + "), seed " +
+              std::to_string(workload.seed) + ", commit " + std::string(base::build_info().commit)};
+}
+
+// ---------------------------------------------------------------- deciding
+
+void Measuring::lane_made(server::Lane& lane) {
+  BERTH_ASSERT(lane.number == books_.size());
+  books_.push_back(std::make_unique<Book>());
+  if (fit_) lane.scratch.strategy_fit.use(fit_->ranker->fit(), fit_->models, fit_->device_shares);
+  if (observer_) lane.stages = books_.back()->stages = observer_->new_clock();
+}
+
+void Measuring::attempt(server::Lane& lane) {
+  Book& book = *books_[lane.number];
+  book.started_ns = clock_.now_ns();
+  ++book.snapshots;
+  if (book.began_ns < 0) book.began_ns = book.started_ns;
+  if (observer_ && lane.stages) lane.stages->set_detailed(observer_->detailed(lane.record->tag, lane.record->round));
+}
+
+// ---------------------------------------------------------------- a plan
+
+void Measuring::applying(server::Lane& lane) {
+  const std::uint64_t index = store_->index();
+  result_.parallel.snapshot_age.record(static_cast<std::int64_t>(index - std::min(index, lane.state_index)));
+  if (!observer_) return;
+  Book& book = *books_[lane.number];
+  book.applying_ns = clock_.now_ns();
+  book.applier = lane.number;
+  if (base::stage_clock) before_ = base::stage_clock->ticks();
+}
+
+void Measuring::applied(server::Lane& lane) {
+  Book& book = *books_[lane.number];
+  if (observer_) observe_applied(lane, book);
+  result_.parallel.submit_wait.record(clock_.now_ns() - book.decided_ns);
+  if (!lane.applied.error.empty()) return;
+  const tables::Snapshot& state = store_->current();
+  result_.refused += lane.applied.refused;
+  result_.placed += lane.applied.committed;
+  for (const plan::PlannedStop& stop : lane.result.plan.stops) {
+    sampler_->changed(state.allocs.node[stop.alloc]);
+    if (!stop.evict || stop.dropped) continue;
+    const tables::ResourceShape& held = state.allocs.shape_of(stop.alloc);
+    ++result_.work.preempted_allocs;
+    result_.work.preempted_cpu_mhz += held.cpu_mhz, result_.work.preempted_memory_mb += held.memory_mb;
+  }
+  for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs) sampler_->changed(alloc.node);
+  if (on_commit) on_commit(lane);
+  measure_commit(lane, book);
+  digest_.begin_evaluation(lane.record->tag);
+  const std::vector<tables::NodeRow>& rejected = lane.applied.rejected_nodes;
+  for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs)
+    if (!lane.applied.placements_refused && std::find(rejected.begin(), rejected.end(), alloc.node) == rejected.end())
+      digest_.placement(state.nodes.id(alloc.node), alloc.name_index, alloc.score);
+}
+
+void Measuring::measure_commit(const server::Lane& lane, const Book& book) {
+  const std::int64_t committed_ns = clock_.now_ns(), due_ns = lane.record->due_ns;
+  const std::size_t placed = lane.applied.committed;
+  result_.latency.total.record(committed_ns - due_ns, placed);
+  result_.latency.queue.record(book.started_ns - due_ns, placed);
+  result_.latency.schedule.record(book.decided_ns - book.started_ns, placed);
+  result_.latency.commit.record(committed_ns - book.decided_ns, placed);
+  result_.rate.add(static_cast<double>(clock_.elapsed_ns() - waited_ns_) / 1e9, result_.placed);
+  if (hdr_log_) hdr_log_->record(static_cast<double>(clock_.elapsed_ns()) / 1e9, committed_ns - due_ns, placed);
+}
+
+// ---------------------------------------------------------------- the end of an evaluation
+
+/// What an evaluation leaves behind: latency, failures, work.
+void Measuring::settled(server::Lane& lane) {
+  Book& book = *books_[lane.number];
+  ++result_.evaluations;
+  Work work;
+  add_nodes(lane.result, work);
+  work.snapshots = std::exchange(book.snapshots, 0);
+  const std::uint64_t evaluations = lane.scratch.verdicts.evaluations();
+  work.constraint_evaluations = evaluations - std::exchange(book.constraint_evaluations, evaluations);
+  if (observer_) observe(lane, book, work);
+  book.began_ns = -1;
+  if (lane.result.status == sched::EvalStatus::failed && !lane.exhausted()) {
+    ++result_.unsupported_reasons[lane.result.description];
+    return;
+  }
+  result_.evaluation_latency.record(clock_.now_ns() - lane.record->due_ns);
+  add_work(work, result_.work);
+  if (lane.plans == 0) digest_.begin_evaluation(lane.record->tag);
+  // A system job asks for as many as there are nodes for it: its first evaluation knows.
+  const bool first = lane.record->round == 0 && lane.record->previous.is_nil();
+  const bool first_of_system = first && of_system(*lane.record);
+  if (first_of_system) result_.asked += lane.placed;
+  bool failed = lane.exhausted();
+  for (const sched::GroupResult& group : lane.result.groups) {
+    if (!group.failed) continue;
+    failed = true;
+    if (first_of_system) result_.asked += failed_count(group);
+    digest_.failure(store_->current().text(group.name), failed_count(group));
+  }
+  if (failed && first) count_failures(lane);
+}
+
+/// Every failed placement counts once, under what ruled out most nodes.
+void Measuring::count_failures(const server::Lane& lane) {
+  for (const sched::GroupResult& group : lane.result.groups) {
+    if (!group.failed) continue;
+    std::string reason = group.failure.evaluated == 0 ? "no node in the datacenters and pool" : "no reason given";
+    std::int32_t most = 0;
+    const auto look = [&](std::span<const sched::Count> counts, const char* kind) {
+      for (const sched::Count& count : counts)
+        if (count.count > most) most = count.count, reason = kind + lane.scratch.reasons.text(count.what);
+    };
+    look(group.failure.dimensions, "exhausted: ");
+    look(group.failure.reasons, "filtered: ");
+    result_.failed_reasons[reason] += failed_count(group);
+  }
+}
+
+/// What a job asks for, but for those that ask for as many as there are nodes.
+void Measuring::count_asked(const tables::CompiledJob& job) {
+  ++result_.jobs;
+  if (job.system || job.sysbatch) return;
+  for (const tables::CompiledGroup& group : job.groups) result_.asked += static_cast<std::uint64_t>(group.count);
+}
+
+// ---------------------------------------------------------------- an observer
+
+/// The ticks of a plan belong to its evaluation, on whoever's clock they were counted.
+void Measuring::observe_applied(const server::Lane& lane, Book& book) {
+  base::StageClock* const clock = base::stage_clock;
+  if (!clock || clock == book.stages) return;
+  for (std::uint32_t number = 0; number < books_.size(); ++number) {
+    Book& other = *books_[number];
+    if (other.stages != clock) continue;
+    book.applier = number;
+    for (const base::Stage stage : {base::Stage::check, base::Stage::commit}) {
+      const auto s = static_cast<std::size_t>(stage);
+      book.elsewhere[s] += clock->ticks()[s] - before_[s];
+      other.elsewhere[s] -= clock->ticks()[s] - before_[s];
+    }
+  }
+  BERTH_ASSERT(lane.number < books_.size());
+}
+
+void Measuring::observe(const server::Lane& lane, Book& book, const Work& work) {
+  EvalRecord record;
+  if (base::StageClock* const stages = book.stages) {
+    if (base::stage_clock == stages) stages->flush();
+    for (std::size_t s = 0; s < base::kStages; ++s) {
+      record.ticks[s] = stages->ticks()[s] - book.seen[s] + book.elsewhere[s];
+      record.marks[s] = stages->marks()[s] - book.marks_seen[s];
+    }
+    book.seen = stages->ticks(), book.marks_seen = stages->marks();
+    book.elsewhere = {};
+    record.detailed = stages->detailed();
+  }
+  record.number = lane.record->tag;
+  record.round = lane.record->round;
+  record.lane = lane.number;
+  record.applier = book.applier;
+  record.due_ns = lane.record->due_ns, record.decided_ns = book.decided_ns;
+  record.started_ns =
+      workload_.commits == sim::CommitOrder::free && book.began_ns >= 0 ? book.began_ns : book.started_ns;
+  record.applying_ns = std::exchange(book.applying_ns, 0);
+  record.done_ns = clock_.now_ns();
+  record.attempts = std::max<std::uint32_t>(lane.attempts, static_cast<std::uint32_t>(work.snapshots));
+  record.placed = lane.placed, record.refused = lane.refused;
+  for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs)
+    record.candidates = std::max(record.candidates, static_cast<std::uint32_t>(alloc.metrics.in_pool));
+  for (const sched::GroupResult& group : lane.result.groups) {
+    if (!group.failed) continue;
+    record.failed += static_cast<std::uint32_t>(failed_count(group));
+    record.candidates = std::max(record.candidates, static_cast<std::uint32_t>(group.failure.in_pool));
+  }
+  for (const plan::PlannedStop& stop : lane.result.plan.stops) record.evicted += stop.evict && !stop.dropped;
+  record.first_of_lane = !std::exchange(book.used, true);
+  record.work = work;
+  // In an event that is not marked nothing was counted.
+  if (!book.stages || base::stage_clock || lane.number != 0) observer_->evaluation(record);
+}
+
+// ---------------------------------------------------------------- the cluster, and the end of the run
+
+std::int64_t Measuring::look() {
+  const std::int64_t before = clock_.elapsed_ns();
+  sampler_->look(store_->current(), static_cast<double>(before - waited_ns_) / 1e9,
+                 static_cast<double>(clock_.now_ns()) / 1e9, result_.placed, result_.refused);
+  return clock_.elapsed_ns() - before;
+}
+
+void Measuring::finish(server::Server& server) {
+  result_.elapsed_s = static_cast<double>(clock_.elapsed_ns()) / 1e9;
+  result_.busy_s = static_cast<double>(clock_.elapsed_ns() - waited_ns_) / 1e9;
+  result_.virtual_s = static_cast<double>(clock_.now_ns()) / 1e9;
+  const server::Stats stats = server.stats();
+  result_.blocked_evaluations = stats.blocked;
+  result_.retries = stats.retried;
+  result_.blocked_at_end = server.blocked_count();
+  result_.blocked = {stats.unblocked, stats.reblocked, stats.duplicates, stats.batches};
+  result_.failed = result_.asked - std::min(result_.asked, result_.placed);
+  result_.decisions_digest = digest_.text();
+  result_.table_bytes = store_->bytes();
+  const sim::PackingTable packing(store_->current());
+  result_.packing = sim::measure_packing(packing.columns(), typical_ask(inputs_.jobs));
+  result_.over_time = sampler_->samples();
+  result_.map = sampler_->map();
+  if (hdr_log_) result_.hdr_log = hdr_log_->finish(result_.elapsed_s);
+  ParallelResult& out = result_.parallel;
+  out.plans = stats.plans, out.conflicts = stats.conflicts, out.partial = stats.partial, out.retries = stats.retries;
+  out.gave_up = stats.gave_up, out.exceptions = stats.exceptions, out.plan_errors = stats.errors;
+  out.failed = stats.failed, out.apply_ns = stats.apply_ns, out.busy_ns = stats.busy_ns;
+  out.ahead_used = stats.ahead_used, out.ahead_redone = stats.ahead_redone, out.ahead_inline = stats.ahead_inline;
+  out.left = server.broker().contents().known.size();
+  out.lost = server.lost();
+}
+
+}  // namespace berth::run

@@ -1,0 +1,95 @@
+// What a run measures of its server: latencies, counts, samples of the cluster, the digest of the decisions, and
+// records for an observer. It only looks on: it never changes what the server does.
+//
+// Times are read on the run's clock, which goes on while berth works; a simulation's server stands still meanwhile.
+// Threads: attempt() and decided() on whoever's lane it is; everything else one call at a time.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "run/cluster_samples.h"
+#include "run/hdr_log.h"
+#include "run/inputs.h"
+#include "run/observer.h"
+#include "server/server.h"
+#include "sim/arrivals.h"
+#include "sim/digest.h"
+#include "sim/fit_strategy.h"
+
+namespace berth::run {
+
+class Measuring final : public server::Listener {
+ public:
+  /// `fit`: in place of Nomad's fit component; null: Nomad's. `clock` is the run's.
+  Measuring(const sim::Workload& workload, const Inputs& inputs, const sim::FitStrategy* fit, Observer* observer,
+            const sim::RunClock& clock, RunResult& result);
+  /// The cluster is loaded: from here on it is sampled.
+  void watch(const tables::StateStore& store);
+  void keep_hdr_log() { hdr_log_.emplace(hdr_log_of(workload_)); }
+  /// Called with every commit.
+  std::function<void(const server::Lane&)> on_commit;
+
+  // --- server::Listener ---
+  void lane_made(server::Lane& lane) override;
+  void attempt(server::Lane& lane) override;
+  void waiting(server::Lane& lane) override { books_[lane.number]->started_ns = clock_.now_ns(); }
+  void decided(server::Lane& lane) override { books_[lane.number]->decided_ns = clock_.now_ns(); }
+  void applying(server::Lane& lane) override;
+  void applied(server::Lane& lane) override;
+  void settled(server::Lane& lane) override;
+  void failed(const server::EvalRecord&, std::string_view why) override {
+    ++result_.unsupported_reasons[std::string(why)];
+  }
+
+  // --- the run's own events ---
+  void changed(tables::NodeRow node) { sampler_->changed(node); }
+  [[nodiscard]] bool look_due(std::size_t arrivals) const { return sampler_->due(arrivals); }
+  /// A look at the cluster; how long it took.
+  std::int64_t look();
+  /// Idle time that passed on the machine's clock.
+  void waited(std::int64_t ns) { waited_ns_ += ns; }
+  void count_asked(const tables::CompiledJob& job);
+  void finish(server::Server& server);
+
+  [[nodiscard]] static HdrLog hdr_log_of(const sim::Workload& workload);
+
+ private:
+  /// What is remembered of a lane's evaluation under way.
+  struct Book {
+    std::int64_t started_ns = 0, decided_ns = 0;  ///< of the last attempt
+    std::uint64_t snapshots = 0;                  ///< since the last evaluation that was settled
+    std::uint64_t constraint_evaluations = 0;     ///< of the scratch, counted so far
+    // For an observer.
+    base::StageClock* stages = nullptr;
+    std::uint32_t applier = 0;                      ///< of whose thread applied its plan
+    std::int64_t applying_ns = 0;                   ///< when that began
+    std::int64_t began_ns = -1;                     ///< of the first attempt; -1: none yet
+    bool used = false;                              ///< its memory is not new
+    base::StageClock::Counts seen{}, marks_seen{};  ///< that belong to evaluations before
+    base::StageClock::Counts elsewhere{};           ///< ticks of its plan on another lane's clock, modulo 2^64
+  };
+
+  void measure_commit(const server::Lane& lane, const Book& book);
+  void observe_applied(const server::Lane& lane, Book& book);
+  void observe(const server::Lane& lane, Book& book, const Work& work);
+  void count_failures(const server::Lane& lane);
+
+  const sim::Workload& workload_;
+  const Inputs& inputs_;
+  const sim::FitStrategy* const fit_;
+  Observer* const observer_;
+  const sim::RunClock& clock_;
+  RunResult& result_;
+  const tables::StateStore* store_ = nullptr;
+  std::vector<std::unique_ptr<Book>> books_;  // by number of the lane
+  base::StageClock::Counts before_{};         // on the applier's clock, when a check began
+  sim::DecisionDigest digest_;
+  std::optional<ClusterSampler> sampler_;
+  std::optional<HdrLog> hdr_log_;
+  std::atomic<std::int64_t> waited_ns_ = 0;  // for arrivals; written by the run's thread
+};
+
+}  // namespace berth::run

@@ -1,0 +1,344 @@
+#include "run/replay.h"
+
+#include <algorithm>
+
+#include "run/interrupt.h"
+#include "sim/load_store.h"
+#include "sim/random.h"
+#include "tables/export.h"
+
+namespace berth::run {
+namespace {
+
+constexpr std::int64_t kMaxSleepNs = 20'000'000;  // so that a signal is noticed
+constexpr std::size_t kPreparedJobs = 256;
+constexpr std::int64_t kNever = INT64_MAX;
+
+rank::OrderProvider provider_of(sim::Order order) {
+  switch (order) {
+    case sim::Order::nomad:
+      return rank::OrderProvider::nomad;
+    case sim::Order::mix:
+      return rank::OrderProvider::mix;
+    case sim::Order::lazy:
+      return rank::OrderProvider::lazy;
+    case sim::Order::identity:
+      return rank::OrderProvider::identity;
+  }
+  return rank::OrderProvider::nomad;
+}
+
+model::SchedulerConfiguration configuration_of(const sim::Workload& workload) {
+  model::SchedulerConfiguration config;
+  config.scheduler_algorithm = sim::to_text(workload.algorithm);
+  config.preemption_config.system_scheduler_enabled = workload.preemption.system;
+  config.preemption_config.sysbatch_scheduler_enabled = workload.preemption.sysbatch;
+  config.preemption_config.batch_scheduler_enabled = workload.preemption.batch;
+  config.preemption_config.service_scheduler_enabled = workload.preemption.service;
+  return config;
+}
+
+}  // namespace
+
+Replay::Replay(const sim::Workload& workload, Inputs inputs, std::optional<sim::FitStrategy> fit, Observer* observer,
+               RunResult& result)
+    : workload_(workload),
+      inputs_(std::move(inputs)),
+      fit_(std::move(fit)),
+      observer_(observer),
+      result_(result),
+      measuring_(workload, inputs_, fit_ ? &*fit_ : nullptr, observer, clock_, result),
+      server_(server_config(),
+              workload.commits == sim::CommitOrder::free ? static_cast<const server::Clock&>(run_time_) : event_time_,
+              &measuring_),
+      jobs_(inputs_.jobs.arrivals.size(), tables::kNoRow) {
+  load();
+  measuring_.watch(server_.store());
+  if (workload.departures) measuring_.on_commit = [this](const server::Lane& lane) { depart_later(lane); };
+  result_.nodes = inputs_.cluster.nodes.size();
+  result_.load_allocs = inputs_.cluster.load.size();
+  result_.templates = inputs_.jobs.templates.size();
+  result_.arrivals = inputs_.jobs.arrivals.size();
+}
+
+server::Config Replay::server_config() const {
+  server::Config config;
+  config.options = workload_.options;
+  config.order = provider_of(workload_.order);
+  config.exhaustive = workload_.mode == sim::Mode::exhaustive;
+  config.defer_metrics = true;  // nobody reads those of placements
+  config.seed = workload_.seed;
+  config.workers = static_cast<std::uint32_t>(workload_.workers);
+  if (workload_.commits == sim::CommitOrder::free)
+    config.execution = server::Execution::free;
+  else if (workload_.workers > 1)
+    config.execution = server::Execution::ahead;
+  // What is evicted or fails for good stays so: a run counts it, and goes on with what arrives.
+  config.evaluate_evicted = config.follow_up_failed = false;
+  // An evaluation and a blocked one per job; of a system job one per node that is full.
+  std::size_t evals = 2 * inputs_.jobs.arrivals.size() + 1024;
+  for (const sim::JobArrival& arrival : inputs_.jobs.arrivals)
+    if (inputs_.jobs.templates[arrival.template_index]->type == "system") evals += inputs_.cluster.nodes.size();
+  config.broker.evals = static_cast<std::uint32_t>(std::min<std::size_t>(evals, 1U << 24));
+  config.broker.jobs = static_cast<std::uint32_t>(inputs_.jobs.arrivals.size() + inputs_.cluster.load.size() + 1024);
+  return config;
+}
+
+void Replay::load() {
+  tables::StateStore& store = server_.store();
+  sim::load_store(store, inputs_.cluster);
+  store.set_scheduler_config(configuration_of(workload_));
+  // The last nodes of the cluster join during the run.
+  const auto rows = static_cast<std::int64_t>(store.current().nodes.size());
+  for (std::int64_t row = rows - std::min(rows, workload_.cluster.joins.nodes); row < rows; ++row) {
+    joining_.push_back(static_cast<tables::NodeRow>(row));
+    store.set_node_state(joining_.back(), tables::NodeStatus::down, true, false);
+  }
+  store.set_index(store.index() + 1);
+}
+
+model::ClusterState Replay::run_until(std::int64_t ns) {
+  until_ns_ = ns;
+  run({.quiet = true});
+  model::ClusterState out = tables::to_cluster(server_.store().current());
+  std::sort(out.nodes.begin(), out.nodes.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  std::sort(out.allocs.begin(), out.allocs.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  return out;
+}
+
+void Replay::run(const RunOptions& options) {
+  Progress progress("jobs", inputs_.jobs.arrivals.size(), options.quiet);
+  prepare();
+  if (options.hdr_log) measuring_.keep_hdr_log();
+  clock_ = sim::RunClock(workload_.arrivals.clock);
+  server_.start();
+  if (workload_.commits == sim::CommitOrder::free)
+    run_free(progress);
+  else
+    run_in_turn(progress);
+  progress.finish();
+  leave_out(measuring_.look());
+  server_.stop();
+  measuring_.finish(server_);
+}
+
+bool Replay::over_limit() {
+  const auto over = [&](const char* what) {
+    result_.ended = what;
+    return true;
+  };
+  const sim::LimitSpec& limits = workload_.limits;
+  if (limits.placements > 0 && result_.placed >= static_cast<std::uint64_t>(limits.placements))
+    return over("limit of placements");
+  if (limits.seconds > 0 && static_cast<double>(clock_.elapsed_ns()) / 1e9 >= limits.seconds)
+    return over("limit of seconds");
+  if (observer_ && observer_->finished()) return over("limit of evaluations");
+  return interrupted() && over("interrupted");
+}
+
+/// Time that was the run's own, not the server's. No other thread uses the clock.
+void Replay::leave_out(std::int64_t ns) {
+  measuring_.waited(ns);
+  clock_.leave_out(ns);
+}
+
+/// Nothing to do before `due_ns`: skips to it, or sleeps a part of the way.
+void Replay::idle_until(std::int64_t due_ns, Progress& progress) {
+  const std::int64_t before = clock_.elapsed_ns();
+  prepare();
+  progress.update(next_arrival_, true);
+  clock_.idle_until(due_ns, kMaxSleepNs);
+  measuring_.waited(clock_.elapsed_ns() - before);
+}
+
+// ---------------------------------------------------------------- commits in turn
+
+/// One event after the other. With several workers, threads decide coming evaluations ahead of their turn.
+void Replay::run_in_turn(Progress& progress) {
+  while (true) {
+    const Due next = due(true);
+    const std::int64_t due_ns = next.next_ns();
+    if (due_ns == kNever || due_ns > until_ns_) {
+      result_.ended = "complete";
+      break;
+    }
+    if (over_limit() || full_) {
+      result_.partial = true;
+      break;
+    }
+    if (measuring_.look_due(next_arrival_)) leave_out(measuring_.look());
+    if (clock_.now_ns() < due_ns) {
+      idle_until(due_ns, progress);
+      if (clock_.now_ns() < due_ns) continue;  // slept a part of it: look for signals and limits
+    }
+    event_time_.set(due_ns);
+    {
+      const base::UseStageClock marks(observer_ && observer_->begin() ? server_.lane().stages : nullptr);
+      if (base::stage_clock) base::stage_clock->start(base::Stage::harness);
+      happen(next);
+      while (server_.step())
+        if (interrupted()) break;
+    }
+    if (observer_) observer_->end();
+    progress.update(next_arrival_);
+  }
+}
+
+/// After the last arrival room matters only to those that wait for it. `idle`: nothing is being decided.
+Replay::Due Replay::due(bool idle) {
+  Due out{kNever, kNever, kNever};
+  const bool more = next_arrival_ < inputs_.jobs.arrivals.size();
+  if (more) out.arrival_ns = inputs_.jobs.arrivals[next_arrival_].due_ns;
+  const bool waits = server_.blocked_count() > 0;
+  if (more || waits || !idle) {
+    if (!departures_.empty()) out.release_ns = departures_.top().due_ns;
+    if (next_join_ < joining_.size())
+      out.release_ns = std::min(out.release_ns, workload_.cluster.joins.due_ns(next_join_));
+  }
+  if (more || waits || !idle || server_.delays())
+    out.timer_ns = server_.next_deadline(placed_at_timer_ != result_.placed).value_or(kNever);
+  return out;
+}
+
+void Replay::note_timer(std::int64_t due_ns) {
+  if (server_.next_deadline(false) != due_ns) placed_at_timer_ = result_.placed;
+}
+
+void Replay::happen(const Due& due) {
+  const std::int64_t due_ns = due.next_ns();
+  if (due.timer_ns == due_ns) {
+    note_timer(due_ns);
+    server_.advance();
+  } else if (due.release_ns == due_ns) {
+    release(due_ns);
+  } else {
+    arrive(next_arrival_++);
+  }
+}
+
+// ---------------------------------------------------------------- free commits
+
+/// Nomad's optimistic concurrency: this thread registers jobs and ends allocations, the workers do the rest.
+void Replay::run_free(Progress& progress) {
+  const base::UseStageClock marks(server_.lane().stages);
+  if (server_.lane().stages) server_.lane().stages->start(base::Stage::harness);
+  while (true) {
+    const bool idle = server_.idle();
+    Due next{};
+    {
+      const server::Server::Turn turn(server_);
+      if (over_limit() || full_) {
+        result_.partial = true;
+        break;
+      }
+      next = due(idle);
+    }
+    const std::int64_t due_ns = next.next_ns(), now = clock_.now_ns();
+    if (idle && due_ns == kNever) {
+      result_.ended = "complete";
+      break;
+    }
+    if (now < due_ns) {
+      const base::StageScope resting(base::Stage::idle);
+      if (idle) {
+        idle_until(due_ns, progress);
+      } else {
+        prepare();
+        progress.update(next_arrival_, true);
+        server_.wait_idle(std::min(kMaxSleepNs, due_ns - now));
+        server_.tick();
+      }
+      continue;
+    }
+    if (next.timer_ns == due_ns) {
+      {
+        const server::Server::Turn turn(server_);
+        note_timer(due_ns);
+      }
+      server_.tick();
+      continue;
+    }
+    if (due_ns == next.arrival_ns) prepare();
+    const server::Server::Turn turn(server_);
+    if (measuring_.look_due(next_arrival_)) measuring_.look();  // workers use the clock: it is not left out
+    happen(next);
+    progress.update(next_arrival_);
+  }
+}
+
+// ---------------------------------------------------------------- jobs arrive
+
+/// Makes the job objects of coming arrivals while there is nothing else to do: a server gets them from its clients.
+void Replay::prepare() {
+  while (prepared_.size() < kPreparedJobs && next_prepared_ < inputs_.jobs.arrivals.size())
+    prepared_.push_back(inputs_.jobs.job(inputs_.jobs.arrivals[next_prepared_++]));
+}
+
+std::shared_ptr<const model::Job> Replay::next_job() {
+  if (prepared_.empty()) return inputs_.jobs.job(inputs_.jobs.arrivals[next_prepared_++]);
+  auto job = std::move(prepared_.front());
+  prepared_.pop_front();
+  return job;
+}
+
+/// The evaluation of an arrival, its job registered unless that was done ahead of its turn.
+server::NewEval Replay::registered(std::size_t arrival) {
+  if (arrival == next_registered_) {
+    jobs_[arrival] = server_.register_job(next_job());
+    ++next_registered_;
+  }
+  const auto sequence = static_cast<std::uint32_t>(arrival + 1);
+  return {.id = sim::generated_id(sim::kEvalKind, sequence, sim::mix64(workload_.seed)),
+          .job = jobs_[arrival],
+          .tag = sequence,
+          .due_ns = inputs_.jobs.arrivals[arrival].due_ns};
+}
+
+/// Lets threads decide what comes next, this arrival included.
+void Replay::announce() {
+  for (std::size_t next = std::max(next_registered_, next_arrival_ - 1);
+       server_.wants_more() && next < inputs_.jobs.arrivals.size(); ++next)
+    server_.expect(registered(next));
+}
+
+void Replay::arrive(std::size_t arrival) {
+  announce();
+  const server::NewEval eval = registered(arrival);
+  tables::StateStore& store = server_.store();
+  store.set_index(store.index() + 1);
+  const tables::JobTable& jobs = store.current().jobs;
+  measuring_.count_asked(*jobs.versions[jobs.keys[eval.job].current]);
+  full_ = !server_.evaluate(eval);
+  if (full_) ++result_.unsupported_reasons["a server with room for so many evaluations"];
+}
+
+// ---------------------------------------------------------------- allocations end, nodes join
+
+/// From the due time, not from the commit, so that the speed of the machine does not change the decisions.
+void Replay::depart_later(const server::Lane& lane) {
+  const sim::JobArrival& arrival = inputs_.jobs.arrivals[lane.record->tag - 1];
+  if (arrival.run_time_ns == sim::kNeverEnds || lane.alloc_count == 0) return;
+  departures_.push({lane.record->due_ns + arrival.run_time_ns, lane.first_alloc, lane.alloc_count, arrival.fails});
+}
+
+void Replay::release(std::int64_t due_ns) {
+  while (!departures_.empty() && departures_.top().due_ns == due_ns) {
+    const Departure departure = departures_.top();
+    departures_.pop();
+    end_allocs(departure);
+  }
+  for (; next_join_ < joining_.size() && workload_.cluster.joins.due_ns(next_join_) == due_ns; ++next_join_) {
+    server_.node_ready(joining_[next_join_]);
+    ++result_.joined;
+  }
+}
+
+void Replay::end_allocs(const Departure& departure) {
+  result_.departed += server_.end_allocs(departure.first, departure.count,
+                                         departure.fails ? tables::Client::failed : tables::Client::complete);
+  const tables::AllocTable& allocs = server_.store().current().allocs;
+  for (tables::AllocRow row = departure.first; row < departure.first + departure.count; ++row)
+    measuring_.changed(allocs.node[row]);
+}
+
+}  // namespace berth::run

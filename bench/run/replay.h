@@ -1,0 +1,94 @@
+// The replay of a workload: its events (arrivals, departures, nodes that join) drive a server, which decides.
+//
+//   events     in the order of their due times; at equal times the server's timers, then departures and joins, then
+//              arrivals in the order of their numbers
+//   in turn    the server's clock stands at the event's due time until everything that is ready was served; so the
+//              decisions depend on the workload only, and their digest can be compared
+//   free       the server's clock is the run's; its workers serve while this thread goes on to the next event
+//
+// Threads: the run's. With free workers the state is changed and read under the server's Turn.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <queue>
+
+#include "run/measuring.h"
+#include "run/progress.h"
+#include "run/runner.h"
+
+namespace berth::run {
+
+class Replay {
+ public:
+  Replay(const sim::Workload& workload, Inputs inputs, std::optional<sim::FitStrategy> fit, Observer* observer,
+         RunResult& result);
+
+  void run(const RunOptions& options);
+  /// As run(), up to the events due at `ns`, and the cluster as it is then.
+  model::ClusterState run_until(std::int64_t ns);
+
+ private:
+  /// Allocations of one plan that end at a time.
+  struct Departure {
+    std::int64_t due_ns;
+    tables::AllocRow first, count;
+    bool fails;
+    bool operator>(const Departure& other) const {
+      return due_ns != other.due_ns ? due_ns > other.due_ns : first > other.first;
+    }
+  };
+  /// The server's clock with free workers: the run's.
+  struct RunTime final : server::Clock {
+    explicit RunTime(const sim::RunClock& clock) : run(clock) {}
+    [[nodiscard]] std::int64_t now_ns() const override { return run.now_ns(); }
+    const sim::RunClock& run;
+  };
+  /// When what is due next; INT64_MAX: never.
+  struct Due {
+    std::int64_t timer_ns, release_ns, arrival_ns;
+    [[nodiscard]] std::int64_t next_ns() const { return std::min({timer_ns, release_ns, arrival_ns}); }
+  };
+
+  [[nodiscard]] server::Config server_config() const;
+  void load();
+  void prepare();
+  std::shared_ptr<const model::Job> next_job();
+  server::NewEval registered(std::size_t arrival);
+  void run_in_turn(Progress& progress);
+  void run_free(Progress& progress);
+  [[nodiscard]] Due due(bool idle);
+  void note_timer(std::int64_t due_ns);
+  void happen(const Due& due);
+  void announce();
+  void arrive(std::size_t arrival);
+  void release(std::int64_t due_ns);
+  void end_allocs(const Departure& departure);
+  void depart_later(const server::Lane& lane);
+  [[nodiscard]] bool over_limit();
+  void leave_out(std::int64_t ns);
+  void idle_until(std::int64_t due_ns, Progress& progress);
+
+  const sim::Workload& workload_;
+  Inputs inputs_;
+  const std::optional<sim::FitStrategy> fit_;  // in place of Nomad's fit component
+  Observer* const observer_;
+  RunResult& result_;
+  sim::RunClock clock_{sim::Clock::skip};
+  server::ManualClock event_time_;  // in turn
+  RunTime run_time_{clock_};        // free
+  Measuring measuring_;
+  server::Server server_;
+  std::deque<std::shared_ptr<const model::Job>> prepared_;
+  std::size_t next_arrival_ = 0, next_prepared_ = 0, next_registered_ = 0;
+  std::vector<tables::JobKeyRow> jobs_;  // by arrival
+  std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
+  std::vector<tables::NodeRow> joining_;  // rows of the nodes that join during the run, in order
+  std::size_t next_join_ = 0;
+  std::int64_t until_ns_ = INT64_MAX;  // no event that is due later
+  // Placements when the timer of refused plans fired last (R-CTRL-819): it is waited for only while it helps.
+  std::optional<std::uint64_t> placed_at_timer_;
+  bool full_ = false;  // the server knows as many evaluations as it can
+};
+
+}  // namespace berth::run
