@@ -135,8 +135,8 @@ TEST(Run, DeparturesMakeRoomForBlockedJobs) {
 /// runs again, and eight of them find room.
 TEST(Run, RetriesThatDominateAreWarnedOf) {
   std::string text = with_top("departures = true");
-  text.replace(text.find("count = 4"), 9, "count = 300");
   text.replace(text.find("count = 3"), 9, "count = 1");
+  text.replace(text.find("count = 4"), 9, "count = 300");
   const RunResult result = run(text);
   EXPECT_EQ(result.placed, 300U);
   EXPECT_EQ(result.blocked_evaluations, 292U);
