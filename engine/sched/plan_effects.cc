@@ -256,10 +256,9 @@ void PlanEffects::preempt(NodeRow node, std::span<const AllocRow> victims) {
     overlay.memory_mb -= shape.memory_mb;
     overlay.disk_mb -= shape.disk_mb;
     --overlay.allocs;
-    // Never the job's own, but anti-affinity counts jobs of the same ID in other namespaces (R-RANK-711).
-    if (!attempt_.system && attempt_.quirks.anti_affinity_ignores_namespace &&
-        attempt_.snapshot->jobs.keys[allocs.job_key[victim]].job_id == attempt_.job->job_id)
-      --own_count(node, allocs.group[victim]).any_namespace;
+    // Schedulers never choose the job's own, but anti-affinity counts jobs of the same ID in other namespaces
+    // (R-RANK-711). What had ended was not counted.
+    if (!tables::client_terminal(allocs.client[victim])) count_own(victim, -1);
   }
 }
 
