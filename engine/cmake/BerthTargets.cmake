@@ -57,7 +57,7 @@ function(berth_add_test name)
   add_executable(test_${name} ${ARG_SOURCES})
   berth_unity(test_${name} WHOLE ${ARG_SOURCES})
   target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Checked>:-O0>)  # it checks and is not measured
-  target_link_libraries(test_${name} PRIVATE ${ARG_LIBS} berth_flags GTest::gtest GTest::gtest_main)
+  target_link_libraries(test_${name} PRIVATE ${ARG_LIBS} berth_flags berth_test_main)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(test_${name} PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                                   BERTH_BINARY_DIR="${PROJECT_BINARY_DIR}")

@@ -72,7 +72,7 @@ struct OpenbRun {
   double fragment = 0;              ///< F of the last row, unrounded
   strategy::FragmentCases cases{};  ///< of the last row
   OpenbSeries series;
-  std::string digest;   ///< R-STRAT-608, 16 hex digits
+  std::string digest;   ///< 16 hex digits (R-STRAT-608)
   double decide_s = 0;  ///< time in choosing and placing
   Histogram latency;    ///< ns per arrival
 

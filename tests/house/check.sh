@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # House rules that no compiler checks: what README.md names exists, the list of packages agrees with the build and with
-# README.md, folders explain themselves, no file names a path of somebody's machine.
+# README.md, folders explain themselves, rules that are cited exist, no file names a path of somebody's machine.
 #   tests/house/check.sh SOURCE_DIR BERTH
 set -uo pipefail
 cd "$1" || exit 1
@@ -85,7 +85,11 @@ for folder in engine/*/; do
   done < <(grep -rnoE '^#include "[a-z_]+/' --include='*.h' --include='*.cc' "$folder" | sed -E 's/^([^:]+):[0-9]+:#include "([a-z_]+)\//\1:\2/')
 done
 
-# 7. No file names a path of the machine it was written on. (Letters in brackets keep this line from finding itself.)
+# 7. Every rule that something cites is in tests/spec.
+while read -r citation; do broken "$citation"; done < <(tests/spec/find.sh --unknown)
+grep -q '^  engine/rank/numbers.h:' <<< "$(tests/spec/find.sh R-RANK-105)" || broken "tests/spec/find.sh does not find who cites R-RANK-105"
+
+# 8. No file names a path of the machine it was written on. (Letters in brackets keep this line from finding itself.)
 violations=$(mktemp)
 for file in "${files[@]}"; do
   case "$file" in *.gz | *.png) continue ;; esac
