@@ -794,13 +794,6 @@ Totals BasicBroker<Atomic>::totals() const {
 }
 
 template <template <class> class Atomic>
-std::uint32_t BasicBroker<Atomic>::ring_count() const {
-  std::uint32_t count = cancelable_.ring_count();
-  for (const auto& queue : ready_) count += queue ? queue->ring_count() : 0;
-  return count;
-}
-
-template <template <class> class Atomic>
 Contents BasicBroker<Atomic>::contents() {
   take_arrivals();
   Contents out;

@@ -185,8 +185,6 @@ class BasicBroker {
   [[nodiscard]] Stats stats() const;
   [[nodiscard]] Totals totals() const;
   [[nodiscard]] Contents contents();
-  /// How often the ready queues had to grow; it stands still in the steady state.
-  [[nodiscard]] std::uint32_t ring_count() const;
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffff;

@@ -52,8 +52,6 @@ class BasicReadyQueue {
     BERTH_ASSERT(level_count > 0);
   }
 
-  [[nodiscard]] std::uint32_t level_count() const { return level_count_; }
-
   /// Adds `value` behind what waits in `level`.
   void push(std::uint32_t level, std::uint32_t value) {
     BERTH_ASSERT(level < level_count_);

@@ -40,11 +40,6 @@ void ClassCache::add_groups(std::uint32_t group_count) {
   group_escapes_.resize(group_count);
 }
 
-void ClassCache::clear_for_system_select() {
-  clear_verdicts();
-  std::fill(group_escapes_.begin(), group_escapes_.end(), std::uint8_t{0});
-}
-
 void ClassCache::clear_verdicts() {
   for (const std::uint32_t class_id : touched_) {
     job_[class_id] = 0;

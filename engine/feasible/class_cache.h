@@ -32,10 +32,6 @@ class ClassCache {
   /// Makes room for more groups; what is stored stays. No-op when there is room.
   void add_groups(std::uint32_t group_count);
 
-  /// Job verdicts, group verdicts and *group* escape flags; the job flag survives. Every Select of the system stack
-  /// starts with this (R-FEAS-412).
-  void clear_for_system_select();
-
   void set_job_escapes(bool escapes) { job_escapes_ = escapes; }
   void set_group_escapes(std::uint32_t group, bool escapes) { group_escapes_[group] = escapes; }
   [[nodiscard]] bool has_escaped() const;  ///< the job's flag or that of any group (R-FEAS-408)

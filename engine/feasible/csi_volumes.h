@@ -17,9 +17,6 @@ class CsiVolumeCheck {
   CsiVolumeCheck(const model::Job& job, const model::TaskGroup& group, std::string_view alloc_name,
                  const VolumeState& state);
 
-  /// True when the group asks for no CSI volume.
-  [[nodiscard]] bool is_trivial() const { return requests_.empty(); }
-
   /// `csi-volume:<namespace>:<id>` for each volume that does not exist. They join the evaluation's missing resources
   /// when a node reaches the check, not before (R-FEAS-1202, 1203).
   [[nodiscard]] const std::vector<std::string>& missing_resources() const { return missing_resources_; }

@@ -10,8 +10,6 @@
 
 namespace berth::feasible {
 
-inline constexpr std::string_view kMissingDevices = "missing devices";  // R-FEAS-907
-
 /// Requests of all tasks in task order, compiled (R-FEAS-308).
 [[nodiscard]] std::vector<match::DeviceRequest> compile_devices(const model::TaskGroup& group);
 

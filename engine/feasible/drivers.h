@@ -11,18 +11,11 @@
 
 namespace berth::feasible {
 
-inline constexpr std::string_view kMissingDrivers = "missing drivers";           // R-FEAS-803
-inline constexpr std::string_view kMissingSecrets = "missing secrets provider";  // R-FEAS-811
-
 /// Drivers of the group's tasks, each once (R-FEAS-308).
 [[nodiscard]] std::set<std::string> required_drivers(const model::TaskGroup& group);
-/// Providers of the secrets of the group's tasks, each once (R-FEAS-308).
-[[nodiscard]] std::set<std::string> required_secret_providers(const model::TaskGroup& group);
 
 /// Detected and healthy in the node's driver map, or, where the map lacks it, true in attribute `driver.<name>`.
 [[nodiscard]] bool has_driver(const model::Node& node, const std::string& driver);
 [[nodiscard]] bool has_drivers(const model::Node& node, const std::set<std::string>& drivers);
-/// Attribute `plugins.secrets.<name>.version` is present for each.
-[[nodiscard]] bool has_secret_providers(const model::Node& node, const std::set<std::string>& providers);
 
 }  // namespace berth::feasible

@@ -9,8 +9,6 @@
 
 namespace berth::feasible {
 
-inline constexpr std::string_view kMissingHostVolumes = "missing compatible host volumes";  // R-FEAS-1102
-
 /// The check of one Select. Not a pure function of the node: examining a node for a sticky volume may use up claims,
 /// whatever becomes of the node (R-FEAS-1112), so it must run for the nodes in visiting order. Without the
 /// quirk looks_use_up_claims a node's look leaves the claims to the others; without single_writer_too_strict a volume
@@ -20,9 +18,6 @@ class HostVolumeCheck {
   /// `job` and `group` are what is placed, `alloc_name` the new allocation's name; all must outlive the check.
   HostVolumeCheck(const model::Job& job, const model::TaskGroup& group, std::string_view alloc_name,
                   const VolumeState& state, const model::Quirks& quirks = {});
-
-  /// True when the group asks for no host volume.
-  [[nodiscard]] bool is_trivial() const { return requests_.empty(); }
 
   /// Whether every request is satisfied on `node`; uses up claims of sticky volumes.
   [[nodiscard]] bool passes(const model::Node& node);

@@ -57,15 +57,6 @@ void merge_network(std::vector<NetworkResource>& into, const NetworkResource& ne
   into.push_back(network);
 }
 
-void merge_device(std::vector<AllocatedDevice>& into, const AllocatedDevice& device) {
-  for (AllocatedDevice& present : into) {
-    if (present.vendor != device.vendor || present.type != device.type || present.name != device.name) continue;
-    present.device_ids.insert(present.device_ids.end(), device.device_ids.begin(), device.device_ids.end());
-    return;
-  }
-  into.push_back(device);
-}
-
 /// Calls `visit` for each task in main, then each in pre, then each in post: the order of R-RANK-514.
 template <class Visit>
 void each_by_phase(const AllocatedResources& resources, Visit visit) {
@@ -154,14 +145,6 @@ std::vector<NetworkResource> flatten_networks(const AllocatedResources& resource
     for (const NetworkResource& network : task.networks) merge_network(out, network);
   });
   for (const NetworkResource& network : resources.shared.networks) merge_network(out, network);
-  return out;
-}
-
-std::vector<AllocatedDevice> flatten_devices(const AllocatedResources& resources) {
-  std::vector<AllocatedDevice> out;
-  each_by_phase(resources, [&](const AllocatedTask& task) {
-    for (const AllocatedDevice& device : task.devices) merge_device(out, device);
-  });
   return out;
 }
 

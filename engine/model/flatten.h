@@ -35,9 +35,6 @@ void flatten(const AllocatedResources& resources, FlatResources& out);
 /// their names (R-MODEL-378, 662, R-RANK-514, 515). A prestart sidecar's count twice.
 [[nodiscard]] std::vector<NetworkResource> flatten_networks(const AllocatedResources& resources);
 
-/// Devices merged by (vendor, type, name), ids appended, in the same order.
-[[nodiscard]] std::vector<AllocatedDevice> flatten_devices(const AllocatedResources& resources);
-
 /// True when the sorted lists share an element.
 [[nodiscard]] bool cores_overlap(const std::vector<std::uint16_t>& a, const std::vector<std::uint16_t>& b);
 /// `into` |= `other`, both ascending.

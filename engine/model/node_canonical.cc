@@ -187,32 +187,4 @@ Result<void> check_node(const Node& node, const std::string& path, const std::st
   return {};
 }
 
-Result<void> check_registration(const Node& node, bool needs_secret, const std::string& path,
-                                const std::string& place) {
-  const auto missing = [&](const char* field) {
-    return refuse(path, place + "/" + field, std::string("a node must have ") + field, "give it a value");
-  };
-  if (node.id.empty()) return missing("ID");
-  if (node.datacenter.empty()) return missing("Datacenter");
-  if (node.name.empty()) return missing("Name");
-  if (node.attributes.empty()) return missing("Attributes");
-  if (needs_secret && node.secret_id.empty()) return missing("SecretID");
-  if (!node.node_pool.empty() && !is_valid_pool_name(node.node_pool))
-    return refuse(path, place + "/NodePool", "`" + node.node_pool + "` is no name of a node pool",
-                  "use 1 to 128 letters, digits, - and _");
-  if (node.node_pool == "all")
-    return refuse(path, place + "/NodePool", "`all` stands for every pool", "name the pool the node belongs to");
-  if (!node.status.empty() && node.status != "initializing" && node.status != "ready" && node.status != "down" &&
-      node.status != "disconnected")
-    return refuse(path, place + "/Status", "`" + node.status + "` is no status of a node",
-                  "use initializing, ready, down or disconnected");
-  return {};
-}
-
-bool is_valid_pool_name(std::string_view name) {
-  return !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-  });
-}
-
 }  // namespace berth::model

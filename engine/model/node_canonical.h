@@ -36,11 +36,4 @@ void canonicalize(Node& node);
 /// Port texts that do not parse are no error here: such a node is exhausted by `network: invalid node`.
 [[nodiscard]] Result<void> check_node(const Node& node, const std::string& path = "-", const std::string& place = "");
 
-/// What a registration refuses (R-MODEL-72). Exports blank the secret id: `needs_secret` false accepts that.
-[[nodiscard]] Result<void> check_registration(const Node& node, bool needs_secret, const std::string& path = "-",
-                                              const std::string& place = "");
-
-/// `^[a-zA-Z0-9-_]{1,128}$` (R-MODEL-72).
-[[nodiscard]] bool is_valid_pool_name(std::string_view name);
-
 }  // namespace berth::model

@@ -2,57 +2,6 @@
 
 namespace berth::model {
 
-void append_stopped(Plan& plan, const Allocation& alloc, std::string_view description, std::string_view client_status,
-                    std::string_view followup_eval_id, std::int64_t now) {
-  if (!plan.job && plan.job_namespace.empty() && plan.job_id.empty() && alloc.job) {
-    plan.job = alloc.job;
-    plan.job_namespace = alloc.job->namespace_;
-    plan.job_id = alloc.job->id;
-  }
-  Allocation stopped = alloc;
-  stopped.job.reset();
-  stopped.resources = {};
-  stopped.desired_status = "stop";
-  stopped.desired_description = description;
-  if (!client_status.empty()) {
-    stopped.client_status = client_status;
-    stopped.alloc_states.push_back({0, std::string(client_status), base::Time{now}});
-  }
-  if (!followup_eval_id.empty()) stopped.followup_eval_id = followup_eval_id;
-  plan.node_update[alloc.node_id].push_back(std::move(stopped));
-}
-
-void append_preempted(Plan& plan, const Allocation& alloc, std::string_view evictor_id) {
-  Allocation evicted;
-  evicted.id = alloc.id;
-  evicted.job_id = alloc.job_id;
-  evicted.namespace_ = alloc.namespace_;
-  evicted.desired_status = "evict";
-  evicted.preempted_by_allocation = evictor_id;
-  evicted.desired_description = "Preempted by alloc ID " + std::string(evictor_id);
-  evicted.allocated_resources = alloc.allocated_resources;
-  plan.node_preemptions[alloc.node_id].push_back(std::move(evicted));
-}
-
-void append_alloc(Plan& plan, Allocation alloc, std::shared_ptr<const Job> job) {
-  alloc.job = std::move(job);
-  auto& list = plan.node_allocation[alloc.node_id];
-  list.push_back(std::move(alloc));
-}
-
-void append_unknown(Plan& plan, Allocation alloc) {
-  alloc.resources = {};
-  auto& list = plan.node_allocation[alloc.node_id];
-  list.push_back(std::move(alloc));
-}
-
-void pop_update(Plan& plan, const Allocation& alloc) {
-  const auto entry = plan.node_update.find(alloc.node_id);
-  if (entry == plan.node_update.end() || entry->second.empty() || entry->second.back().id != alloc.id) return;
-  entry->second.pop_back();
-  if (entry->second.empty()) plan.node_update.erase(entry);
-}
-
 bool is_no_op(const Plan& plan) {
   return plan.node_update.empty() && plan.node_allocation.empty() && !plan.deployment &&
          plan.deployment_updates.empty();

@@ -9,18 +9,6 @@
 
 namespace berth::model {
 
-/// Stages a stop of `alloc` (R-MODEL-191). `client_status` and `followup_eval_id` may be empty. `now` in ns.
-void append_stopped(Plan& plan, const Allocation& alloc, std::string_view description, std::string_view client_status,
-                    std::string_view followup_eval_id, std::int64_t now);
-/// Stages the eviction of `alloc` by the allocation `evictor_id` (R-MODEL-192).
-void append_preempted(Plan& plan, const Allocation& alloc, std::string_view evictor_id);
-/// Stages a placement or in-place update; a null `job` means the plan's (R-MODEL-193).
-void append_alloc(Plan& plan, Allocation alloc, std::shared_ptr<const Job> job);
-/// Stages an allocation whose node is disconnected; its statuses are already set (R-MODEL-194).
-void append_unknown(Plan& plan, Allocation alloc);
-/// Takes back the stop of `alloc` if it is the last one staged on its node (R-MODEL-195).
-void pop_update(Plan& plan, const Allocation& alloc);
-
 [[nodiscard]] bool is_no_op(const Plan& plan);          ///< R-MODEL-196; preemptions do not count
 [[nodiscard]] bool is_no_op(const PlanResult& result);  ///< R-MODEL-197; preemptions do not count
 

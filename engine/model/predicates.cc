@@ -43,30 +43,9 @@ NextReschedule reschedule_after(const Allocation& alloc, const ReschedulePolicy&
 
 }  // namespace
 
-bool is_ready(const Node& node) {
-  return node.status == "ready" && !node.drain_strategy && node.scheduling_eligibility == "eligible";
-}
-bool is_in_pool(const Node& node, std::string_view pool) { return pool == "all" || node.node_pool == pool; }
-bool is_down(const Node& node) { return node.status == "down"; }
-bool is_unresponsive(std::string_view status) { return status == "down" || status == "disconnected"; }
-bool needs_evaluation_on_entering(std::string_view status) { return status == "down"; }
-bool is_in_datacenters(const Node& node, std::span<const std::string> datacenters) {
-  return std::any_of(datacenters.begin(), datacenters.end(),
-                     [&](const std::string& pattern) { return base::glob_match(pattern, node.datacenter); });
-}
-
-DrainDeadline drain_deadline(const DrainStrategy* strategy) {
-  if (!strategy || strategy->deadline < 0) return {};
-  if (strategy->deadline == 0) return {.infinite = true, .at = {}};
-  return {.infinite = false, .at = strategy->force_deadline};
-}
-
 bool is_stopped(const Job* job) { return !job || job->stop; }
 bool is_periodic(const Job& job) { return job.periodic.has_value(); }
 bool is_parameterized(const Job& job) { return job.parameterized_job.has_value() && !job.dispatched; }
-bool is_active_periodic(const Job& job) {
-  return is_periodic(job) && job.periodic->enabled && !job.stop && !is_parameterized(job);
-}
 std::string count_problem(const TaskGroup& group) {
   if (group.count > kCountMax) return "a count of " + std::to_string(group.count);
   if (group.update && group.update->canary > kCountMax) return std::to_string(group.update->canary) + " canaries";
@@ -100,10 +79,6 @@ bool has_auto_promote(const Deployment& deployment) {
   return std::none_of(deployment.task_groups.begin(), deployment.task_groups.end(), [](const auto& entry) {
     return entry.second && entry.second->desired_canaries > 0 && !entry.second->auto_promote;
   });
-}
-bool has_placed_canaries(const Deployment& deployment) {
-  return std::any_of(deployment.task_groups.begin(), deployment.task_groups.end(),
-                     [](const auto& entry) { return entry.second && !entry.second->placed_canaries.empty(); });
 }
 
 bool is_server_terminal(const Allocation& alloc) {
@@ -147,19 +122,6 @@ bool max_run_expired(const Allocation& alloc, std::int64_t now) {
   if (!duration || alloc.create_time == 0) return false;
   if (alloc.desired_status != "run" || alloc.client_status != "running") return false;
   return wrap_add(alloc.create_time, *duration) <= now;
-}
-
-LiveAndTerminal split_by_terminal(std::span<const Allocation> allocs) {
-  LiveAndTerminal out;
-  for (std::size_t i = 0; i < allocs.size(); ++i) {
-    if (!is_terminal(allocs[i])) {
-      out.live.push_back(i);
-      continue;
-    }
-    const auto [entry, added] = out.terminal.try_emplace({allocs[i].node_id, allocs[i].name}, i);
-    if (!added && allocs[i].create_index > allocs[entry->second].create_index) entry->second = i;
-  }
-  return out;
 }
 
 Time last_event_time(const Allocation& alloc) {

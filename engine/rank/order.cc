@@ -42,8 +42,6 @@ std::string_view to_text(OrderProvider provider) noexcept {
   switch (provider) {
     case OrderProvider::nomad:
       return "nomad";
-    case OrderProvider::explicit_list:
-      return "explicit";
     case OrderProvider::mix:
       return "mix";
     case OrderProvider::lazy:
@@ -52,28 +50,6 @@ std::string_view to_text(OrderProvider provider) noexcept {
       return "identity";
   }
   return "";
-}
-
-Result<std::vector<std::uint32_t>> explicit_positions(std::span<const std::string_view> list,
-                                                      std::span<const std::string_view> candidates) {
-  std::vector<std::uint32_t> out;
-  out.reserve(candidates.size());
-  std::vector<bool> listed(candidates.size());
-  for (const std::string_view id : list) {
-    const auto found = std::lower_bound(candidates.begin(), candidates.end(), id);
-    if (found == candidates.end() || *found != id) continue;
-    const auto position = static_cast<std::size_t>(found - candidates.begin());
-    if (listed[position])
-      return tl::unexpected(InputError{"", "", "the visiting order lists node " + std::string(id) + " twice",
-                                       "list each node once (R-RANK-306)"});
-    listed[position] = true;
-    out.push_back(static_cast<std::uint32_t>(position));
-  }
-  for (std::size_t i = 0; i < candidates.size(); ++i)
-    if (!listed[i])
-      return tl::unexpected(InputError{"", "", "the visiting order lacks candidate " + std::string(candidates[i]),
-                                       "list every candidate (R-RANK-306)"});
-  return out;
 }
 
 void VisitingOrder::grow(std::size_t n) {
@@ -87,7 +63,7 @@ void VisitingOrder::fill_ascending() {
 
 Result<void> VisitingOrder::set(OrderProvider provider, std::string_view eval_id, std::uint64_t index, std::size_t n,
                                 std::size_t expected) {
-  BERTH_ASSERT(provider != OrderProvider::explicit_list && n < (std::size_t{1} << 30));
+  BERTH_ASSERT(n < (std::size_t{1} << 30));
   std::uint64_t seed = 0;
   if (provider == OrderProvider::nomad) {
     if (eval_id.size() < 8)
@@ -131,18 +107,8 @@ Result<void> VisitingOrder::set(OrderProvider provider, std::string_view eval_id
       grow(n);
       fixed_ = 0;
       break;
-    case OrderProvider::explicit_list:
-      break;
   }
   return {};
-}
-
-void VisitingOrder::set_explicit(std::span<const std::uint32_t> positions) {
-  provider_ = OrderProvider::explicit_list;
-  size_ = fixed_ = positions.size();
-  seed_ = 0;
-  grow(size_);
-  std::copy(positions.begin(), positions.end(), order_.begin());
 }
 
 void VisitingOrder::shuffle() noexcept {

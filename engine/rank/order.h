@@ -27,23 +27,17 @@ namespace berth::rank {
 
 /// Who decides the order. A result records its provider (R-RANK-305).
 enum class OrderProvider : std::uint8_t {
-  nomad,          ///< the reference's shuffle, so a recorded run is repeated exactly (R-RANK-302, 306)
-  explicit_list,  ///< given, as a vector does (R-RANK-306)
-  mix,            ///< full shuffle by a cheap generator (R-RANK-307)
-  lazy,           ///< the same, forwards and on demand: costs what is visited, not n (R-RANK-307)
-  identity,       ///< ascending ID, for debugging
+  nomad,     ///< the reference's shuffle, so a recorded run is repeated exactly (R-RANK-302, 306)
+  mix,       ///< full shuffle by a cheap generator (R-RANK-307)
+  lazy,      ///< the same, forwards and on demand: costs what is visited, not n (R-RANK-307)
+  identity,  ///< ascending ID, for debugging
 };
 
-[[nodiscard]] std::string_view to_text(OrderProvider provider) noexcept;  ///< "nomad", "explicit", "mix", ...
-
-/// The position in `candidates` of each listed candidate, in list order; listed IDs that are no candidates are left
-/// out. `candidates` ascend. Error: a candidate that the list lacks or a list that names one twice (R-RANK-306).
-[[nodiscard]] Result<std::vector<std::uint32_t>> explicit_positions(std::span<const std::string_view> list,
-                                                                    std::span<const std::string_view> candidates);
+[[nodiscard]] std::string_view to_text(OrderProvider provider) noexcept;  ///< "nomad", "mix", ...
 
 class VisitingOrder {
  public:
-  /// Sets the order of n candidates. Any provider but explicit_list. `index` is the snapshot's latest index.
+  /// Sets the order of n candidates. `index` is the snapshot's latest index.
   /// Error: provider nomad and an evaluation ID of fewer than 8 bytes. `expected` is a guess, for speed alone, at how
   /// many entries will be asked for.
   [[nodiscard]] Result<void> set(OrderProvider provider, std::string_view eval_id, std::uint64_t index, std::size_t n,
@@ -51,9 +45,6 @@ class VisitingOrder {
 
   /// Entries of a shuffle that are found without doing all of it.
   static constexpr std::size_t kPrefix = 20;
-
-  /// Sets a given permutation of 0..n-1 (explicit_positions gives one).
-  void set_explicit(std::span<const std::uint32_t> positions);
 
   [[nodiscard]] OrderProvider provider() const noexcept { return provider_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }

@@ -94,11 +94,6 @@ class PropertySet {
   [[nodiscard]] bool table(std::vector<double>& by_code) const;
   [[nodiscard]] std::uint32_t code_of_row(std::uint32_t row) const noexcept { return code_of_row_[row]; }
 
-  /// Combined use of the key of `code`, 0 if absent; for explanations and tests.
-  [[nodiscard]] std::uint64_t combined_use(std::uint32_t code) const noexcept {
-    return used(key_of_code_.empty() ? code : key_of_code_[code]);
-  }
-
  private:
   struct Cell {
     enum class Kind : std::uint8_t { untargeted, lowest, boost };
@@ -198,9 +193,6 @@ class SpreadState {
     for (const PropertySet& set : group.sets_) total += set.score(row, lowest_boost_);
     return total;
   }
-
-  [[nodiscard]] double lowest_boost() const noexcept { return lowest_boost_; }
-  [[nodiscard]] std::int64_t weight_sum() const noexcept { return weight_sum_; }
 
  private:
   struct Prepared {

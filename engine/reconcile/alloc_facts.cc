@@ -11,14 +11,6 @@ namespace berth::reconcile {
 using model::ClientStatus;
 using model::DesiredStatus;
 
-NodeTaint taint_of(const model::Node* node) {
-  if (!node) return NodeTaint::gone;
-  if (node->status == "down") return NodeTaint::down;
-  if (node->status == "disconnected") return NodeTaint::disconnected;
-  if (!node->drain_strategy) return NodeTaint::none;
-  return node->status == "initializing" ? NodeTaint::initializing : NodeTaint::ready;
-}
-
 AllocFacts read_facts(const model::Allocation& alloc, std::uint32_t group, NodeTaint taint,
                       std::string_view latest_deployment_id) {
   AllocFacts out;

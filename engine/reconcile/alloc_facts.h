@@ -30,9 +30,6 @@ enum class NodeTaint : std::uint8_t {
   disconnected,
 };
 
-/// The taint of a node in state; null = gone.
-[[nodiscard]] NodeTaint taint_of(const model::Node* node);
-
 /// Writes out API objects of allocations that the tables hold by columns.
 class AllocSource {
  public:

@@ -25,8 +25,6 @@
 
 namespace berth::reconcile {
 
-inline constexpr std::string_view kNodeTainted = "alloc not needed as node is tainted";  ///< stop, R-SCHED-124
-
 /// One required name, `<job Name>.<group>[<index>]` (R-SCHED-127).
 struct RequiredName {
   std::uint32_t group = 0;  ///< position in the job's group list

@@ -214,7 +214,7 @@ AttemptEnd GenericScheduler::attempt(Planner& planner) {  // R-SCHED-38
   reconciled_.followups.clear();
   stack_.start(*state_, result.plan);
 
-  const bool is_new = job_ && key.alloc_head == kNoRow && key.deployment_head == kNoRow && !always_reconcile_;
+  const bool is_new = job_ && key.alloc_head == kNoRow && key.deployment_head == kNoRow;
   was_new_ = is_new;
   const bool decided = is_new ? place_new() : reconcile_job();
   result.port_collision_events += stack_.port_collision_events();

@@ -27,8 +27,6 @@ class GenericScheduler {
   void complete_metrics(const EvalFacts& eval, rank::OrderProvider provider, EvalResult& result);
   /// For tests: without the plain path every Select takes the general one; decisions and metrics must not differ.
   void set_plain_path(bool plain) { plain_path_ = plain; }
-  /// For tests: reconciles also jobs that have nothing yet; decisions must not differ.
-  void set_always_reconcile(bool always) { always_reconcile_ = always; }
 
   /// State index that seeds the visiting order (R-FEAS-202), for evaluations that are decided ahead of their turn; 0:
   /// the snapshot's own.
@@ -74,7 +72,6 @@ class GenericScheduler {
   bool exhaustive_ = false;
   bool defer_metrics_ = false;
   bool plain_path_ = true;
-  bool always_reconcile_ = false;
   bool was_new_ = false;  // the job of the last attempt had nothing yet
 
   // The evaluation under way.

@@ -57,9 +57,6 @@ struct GeneratedCluster {
   [[nodiscard]] std::string node_name(std::size_t node) const;
   /// The whole node: its shape with ID, name, datacenter, rack and address filled in.
   [[nodiscard]] model::Node node(std::size_t node) const;
-  /// The whole allocation `index` of `load`: running, desired `run`, with its resources. IDs are generated_id(3,
-  /// index).
-  [[nodiscard]] model::Allocation load_alloc(std::size_t index) const;
 };
 
 }  // namespace berth::sim

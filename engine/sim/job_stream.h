@@ -32,8 +32,6 @@ struct JobStream {
 
   /// The job that arrives: a copy of the template under its own ID.
   [[nodiscard]] std::shared_ptr<const model::Job> job(const JobArrival& arrival) const;
-  /// Sum of the counts of the groups of all arrivals; system and sysbatch groups count as 1.
-  [[nodiscard]] std::uint64_t asked_allocs() const;
 };
 
 }  // namespace berth::sim

@@ -329,16 +329,4 @@ Result<OpenbRun> openb_run(const OpenbInput& input, const OpenbOrder& order, std
   return out;
 }
 
-std::string arrivals_digest(const OpenbInput& input, const OpenbOrder& order) {
-  base::Sha256 digest;
-  for (const std::uint32_t task : order.arrivals) digest.add(input.tasks[task].name), digest.add("\n");
-  return digest.hex().substr(0, 16);
-}
-
-std::string permutation_digest(const OpenbOrder& order) {
-  base::Sha256 digest;
-  for (const std::uint32_t rank : order.rank) digest.add(std::to_string(rank)), digest.add("\n");
-  return digest.hex().substr(0, 16);
-}
-
 }  // namespace berth::sim

@@ -75,8 +75,6 @@ struct OpenbRun {
   std::string digest;   ///< 16 hex digits (R-STRAT-608)
   double decide_s = 0;  ///< time in choosing and placing
   Histogram latency;    ///< ns per arrival
-
-  [[nodiscard]] std::uint64_t failed_count() const { return arrivals - placed; }
 };
 
 /// One run (R-STRAT-410, 411). `keep_latency` = false leaves the histogram empty.
@@ -88,9 +86,5 @@ struct OpenbRun {
 [[nodiscard]] double rounded_to_cents(double value);
 /// numpy's pairwise summation (R-STRAT-506).
 [[nodiscard]] double pairwise_sum(std::span<const double> values);
-
-/// First 16 hex digits of SHA-256 over the arrival names, and over the permutation (R-STRAT-608).
-[[nodiscard]] std::string arrivals_digest(const OpenbInput& input, const OpenbOrder& order);
-[[nodiscard]] std::string permutation_digest(const OpenbOrder& order);
 
 }  // namespace berth::sim

@@ -75,12 +75,6 @@ std::vector<ClassCounts> busiest(const PackingProblem& problem, bool departures)
 
 }  // namespace
 
-std::uint64_t volume_bound(std::span<const SizeCount> items, std::int64_t capacity) {
-  std::uint64_t sum = 0;
-  for (const SizeCount& item : items) sum += static_cast<std::uint64_t>(item.size) * item.count;
-  return capacity <= 0 ? 0 : divide_up(sum, static_cast<std::uint64_t>(capacity));
-}
-
 std::uint64_t dual_feasible_bound(std::vector<SizeCount> items, std::int64_t capacity) {
   if (capacity <= 0) return 0;
   std::sort(items.begin(), items.end(), [](const SizeCount& a, const SizeCount& b) { return a.size < b.size; });

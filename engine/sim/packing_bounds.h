@@ -19,16 +19,13 @@ struct SizeCount {
   std::uint64_t count = 0;
 };
 
-/// Bins of `capacity` for the sum of all sizes, were items divisible.
-[[nodiscard]] std::uint64_t volume_bound(std::span<const SizeCount> items, std::int64_t capacity);
-
 /// Bound by dual feasible functions: functions u with sum u(x_i) <= 1 whenever sum x_i <= 1, so that sum u(x_i) over
 /// all items bounds the bins from below. Two families, each at every parameter that can matter:
 ///   L2(a), 0 <= a <= C/2   items over C - a fill a bin each; items over C/2 need bins of their own and leave room for
 ///                          items of at least a (Martello, Toth, Discrete Appl. Math. 28, 1990)
 ///   u_k, k = 1 .. 64       u(x) = x if (k + 1) x is whole, else floor((k + 1) x) / k (Fekete, Schepers, Math. Program.
 ///   91, 2001)
-/// No size may exceed `capacity`; sizes of 0 count nothing. At least volume_bound. Cost: O(m log m), m distinct sizes.
+/// No size may exceed `capacity`; sizes of 0 count nothing. Cost: O(m log m), m distinct sizes.
 [[nodiscard]] std::uint64_t dual_feasible_bound(std::vector<SizeCount> items, std::int64_t capacity);
 
 /// Lower bounds on the nodes taken from the front of `nodes` (by index into the problem's, repeated from the start when

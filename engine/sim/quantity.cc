@@ -66,27 +66,4 @@ std::int64_t Quantity::draw(Random& random) const {
 std::int64_t Quantity::min() const { return *std::min_element(values_.begin(), values_.end()); }
 std::int64_t Quantity::max() const { return *std::max_element(values_.begin(), values_.end()); }
 
-double Quantity::mean() const {
-  const auto value = [this](std::size_t i) { return static_cast<double>(values_[i]); };
-  switch (kind_) {
-    case Kind::constant:
-      break;
-    case Kind::uniform:
-      return (value(0) + value(1)) / 2;
-    case Kind::choices: {
-      double sum = 0;
-      for (std::size_t i = 0; i < values_.size(); ++i)
-        sum += value(i) * (cumulative_[i] - (i == 0 ? 0 : cumulative_[i - 1]));
-      return sum;
-    }
-    case Kind::quantiles: {
-      double sum = 0;
-      for (std::size_t i = 1; i < values_.size(); ++i)
-        sum += (value(i) + value(i - 1)) / 2 * (cumulative_[i] - cumulative_[i - 1]);
-      return sum;
-    }
-  }
-  return value(0);
-}
-
 }  // namespace berth::sim

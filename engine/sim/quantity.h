@@ -24,7 +24,6 @@ class Quantity {
   [[nodiscard]] std::int64_t draw(Random& random) const;
   [[nodiscard]] std::int64_t min() const;
   [[nodiscard]] std::int64_t max() const;
-  [[nodiscard]] double mean() const;
 
  private:
   enum class Kind : std::uint8_t { constant, uniform, choices, quantiles };

@@ -90,9 +90,4 @@ std::vector<double> packing_sizes(const Fleet& fleet, OfflineOrder order, std::s
   return size;
 }
 
-void sort_for_packing(const Fleet& fleet, OfflineOrder order, std::vector<ClassId>& tasks) {
-  const std::vector<double> size = packing_sizes(fleet, order, tasks);
-  std::stable_sort(tasks.begin(), tasks.end(), [&](ClassId a, ClassId b) { return size[a] > size[b]; });
-}
-
 }  // namespace berth::strategy

@@ -217,7 +217,5 @@ enum class OfflineOrder : std::uint8_t {
 };
 /// The size of each class of `fleet` under `order`; all 0 for `arrival`. `tasks`: what is to be packed, for the demand.
 [[nodiscard]] std::vector<double> packing_sizes(const Fleet& fleet, OfflineOrder order, std::span<const ClassId> tasks);
-/// Sorts `tasks` (classes of `fleet`) in place; stable.
-void sort_for_packing(const Fleet& fleet, OfflineOrder order, std::vector<ClassId>& tasks);
 
 }  // namespace berth::strategy

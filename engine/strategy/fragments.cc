@@ -167,15 +167,6 @@ std::size_t FragmentTables::cpu_step(std::int32_t cpu) const {
   return static_cast<std::size_t>(base - cpus_.data()) + (*base <= cpu);
 }
 
-double FragmentTables::usable(std::uint16_t model, std::size_t step, std::span<const std::int16_t> devices) const {
-  const std::size_t row = model * (cpus_.size() + 1) + step;
-  const double* const worth = one_device_.data() + row * size_stride_;
-  double sum = 0;
-  std::size_t free = 0;
-  for (const std::int16_t g : devices) sum += device_worth(worth, g), free += g == kWholeDevice;
-  return sum + many_devices_[row * (kDevicesMax + 1) + free];
-}
-
 std::int32_t FragmentTables::step_of(double gain) const {
   constexpr double kDoubt = 1e-6;  // far above the tables' error, far below the distance of two steps (40)
   std::int32_t score = 0;

@@ -56,8 +56,6 @@ class FragmentTables {
   /// `models`: the names behind NodeState::model.
   FragmentTables(std::vector<TypicalClass> typical, std::vector<std::string> models);
 
-  [[nodiscard]] const std::vector<TypicalClass>& typical() const { return typical_; }
-
   /// R-STRAT-215: the accumulators of one node; F = Q1 + Q2 + Q4 + XL + XR + NA in this order.
   [[nodiscard]] FragmentCases cases(std::uint16_t model, std::int32_t cpu, std::span<const std::int16_t> devices) const;
   [[nodiscard]] static double amount(const FragmentCases& cases) {
@@ -72,11 +70,8 @@ class FragmentTables {
   [[nodiscard]] std::int32_t score(std::uint16_t model, std::int32_t cpu, std::int32_t cpu_asked,
                                    std::span<const std::int16_t> devices, DeviceMask taken, std::int32_t milli) const;
 
-  /// What the node's idle GPU is worth to typical tasks, I - F, by the tables.
-  [[nodiscard]] double usable(std::uint16_t model, std::size_t cpu_step, std::span<const std::int16_t> devices) const;
-  [[nodiscard]] std::size_t cpu_step(std::int32_t cpu) const;  ///< how many of the classes' cpu asks `cpu` covers
-
  private:
+  [[nodiscard]] std::size_t cpu_step(std::int32_t cpu) const;  ///< how many of the classes' cpu asks `cpu` covers
   [[nodiscard]] std::int32_t exact_score(std::uint16_t model, std::int32_t cpu, std::int32_t cpu_asked,
                                          std::span<const std::int16_t> devices, DeviceMask taken,
                                          std::int32_t milli) const;

@@ -586,30 +586,21 @@ void StateStore::load(const model::ClusterState& state) {
   commit.set_index(state.index);
 }
 
-NodeRow StateStore::upsert_node(const model::Node& node) { return begin_commit().upsert_node(node); }
 void StateStore::set_scheduler_config(std::optional<model::SchedulerConfiguration> config) {
   begin_commit().set_scheduler_config(std::move(config));
 }
 JobRow StateStore::upsert_job(const std::shared_ptr<const model::Job>& job, bool current) {
   return begin_commit().upsert_job(job, current);
 }
-AllocRow StateStore::insert_alloc(const model::Allocation& alloc) { return begin_commit().insert_alloc(alloc); }
 AllocRow StateStore::insert_plain(const PlainAlloc& alloc, std::uint64_t index) {
   return begin_commit(index).insert_plain(alloc);
 }
-void StateStore::insert_deployment(const model::Deployment& deployment) {
-  begin_commit().upsert_deployment(deployment);
-}
-void StateStore::insert_eval(const model::Evaluation& eval) { begin_commit().upsert_eval(eval); }
 void StateStore::set_index(std::uint64_t index) { begin_commit().set_index(index); }
 void StateStore::set_node_state(NodeRow row, NodeStatus status, bool eligible, bool draining, std::uint64_t index) {
   begin_commit(index).set_node_state(row, status, eligible, draining);
 }
 void StateStore::set_client_status(AllocRow row, Client status, std::uint64_t index) {
   begin_commit(index).set_client_status(row, status);
-}
-void StateStore::set_desired_status(AllocRow row, Desired status, std::uint64_t index) {
-  begin_commit(index).set_desired_status(row, status);
 }
 JobKeyRow StateStore::job_key(std::string_view job_namespace, std::string_view job_id) {
   return begin_commit().job_key(job_namespace, job_id);

@@ -155,17 +155,12 @@ class StateStore {
   void sort_nodes();
 
   // --- commits of one change; see commit.h for what they do ---
-  NodeRow upsert_node(const model::Node& node);
   void set_scheduler_config(std::optional<model::SchedulerConfiguration> config);
   JobRow upsert_job(const std::shared_ptr<const model::Job>& job, bool current);
-  AllocRow insert_alloc(const model::Allocation& alloc);
   AllocRow insert_plain(const PlainAlloc& alloc, std::uint64_t index);
-  void insert_deployment(const model::Deployment& deployment);
-  void insert_eval(const model::Evaluation& eval);
   void set_index(std::uint64_t index);
   void set_node_state(NodeRow row, NodeStatus status, bool eligible, bool draining, std::uint64_t index = 0);
   void set_client_status(AllocRow row, Client status, std::uint64_t index);
-  void set_desired_status(AllocRow row, Desired status, std::uint64_t index);
   JobKeyRow job_key(std::string_view job_namespace, std::string_view job_id);
 
   // --- look-ups at the border ---

@@ -39,19 +39,6 @@ TEST(ClassCache, HidesVerdictsBehindARaisedFlag) {  // R-FEAS-409
   EXPECT_EQ(cache.job_status(0), ClassStatus::escaped);
 }
 
-TEST(ClassCache, ForgetsAllButTheJobFlagAtASystemSelect) {  // R-FEAS-412
-  ClassCache cache;
-  cache.begin_attempt(2, 1);
-  cache.set_job_escapes(true), cache.set_group_escapes(0, true);
-  cache.set_job(1, false), cache.set_group(0, 1, true);
-  cache.clear_for_system_select();
-  EXPECT_TRUE(cache.class_map().empty());
-  EXPECT_EQ(cache.group_status(0, 1), ClassStatus::unknown);
-  EXPECT_EQ(cache.job_status(1), ClassStatus::escaped);
-  cache.set_job_escapes(false);
-  EXPECT_EQ(cache.job_status(1), ClassStatus::unknown);
-}
-
 TEST(ClassCache, StartsEachAttemptEmptyWhateverItsSize) {
   std::mt19937 random(7);
   ClassCache cache;

@@ -35,9 +35,6 @@ TEST(Drivers, PreferTheMapToTheAttribute) {  // R-FEAS-801, 802
   EXPECT_FALSE(has_driver(node, "exec"));
   node.drivers["exec"]->healthy = true;
   EXPECT_TRUE(has_driver(node, "exec"));
-  node.attributes["plugins.secrets.vault.version"] = std::string();
-  EXPECT_TRUE(has_secret_providers(node, {"vault"}));
-  EXPECT_FALSE(has_secret_providers(node, {"vault", "nomad"}));
 }
 
 model::NodeDevice gpu(std::string name, std::size_t healthy) {

@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # House rules that no compiler checks: what README.md names exists, the list of packages agrees with the build and with
-# README.md, folders explain themselves, rules that are cited exist, no file names a path of somebody's machine.
+# README.md, folders explain themselves, rules that are cited exist, functions are called, no file names a path of
+# somebody's machine.
 #   tests/house/check.sh SOURCE_DIR BERTH
 set -uo pipefail
 cd "$1" || exit 1
 berth=$2
 failures=0
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 broken() { echo "$1" >&2; failures=$((failures + 1)); }
 
 # The files of the project: what git tracks or would track; without git everything outside build/.
@@ -57,10 +60,12 @@ for package in $(sed -nE 's/^ *berth_require\([^ ]+ ([^ )]+)\).*/\1/p' engine/cm
   grep -qx -- "$package" <<< "$listed" || broken "bench/packages.txt: lacks $package, which BerthPackages.cmake asks for"
 done
 
-# 5. Every folder of engine/ that is built says what it is, and has a test folder or a reason in engine/README.md's map.
+# 5. Every folder with sources says what it is; engine/README.md's map has every folder of engine/.
+for folder in $(printf '%s\n' "${files[@]}" | grep -E '^(engine|bench|include)/.*\.(h|cc)$' | xargs dirname | sort -u); do
+  [ -f "$folder/README.md" ] || broken "$folder: has sources and no README.md"
+done
 for folder in engine/*/; do
   [ -f "$folder/CMakeLists.txt" ] || continue
-  [ -f "$folder/README.md" ] || broken "$folder: has a CMakeLists.txt and no README.md"
   name=$(basename "$folder")
   grep -q "\`$name\`" engine/README.md || broken "engine/README.md: does not mention $name"
 done
@@ -89,8 +94,25 @@ done
 while read -r citation; do broken "$citation"; done < <(tests/spec/find.sh --unknown)
 grep -q '^  engine/rank/numbers.h:' <<< "$(tests/spec/find.sh R-RANK-105)" || broken "tests/spec/find.sh does not find who cites R-RANK-105"
 
-# 8. No file names a path of the machine it was written on. (Letters in brackets keep this line from finding itself.)
-violations=$(mktemp)
+# 8. Every function is called by something other than tests, micro benchmarks and the replay of recorded decisions, or
+# tests/house/uncalled.txt says why it is there. What the replay itself defines, the replay may call.
+sources=()
+for file in "${files[@]}"; do
+  case "$file" in bench/micro/*) ;; engine/*.h | engine/*.cc | engine/*.inc | bench/*.h | bench/*.cc | include/*.h) sources+=("$file") ;; esac
+done
+uncalled=$({ awk -f tests/house/uncalled.awk "${sources[@]}"; awk -v replay=1 -f tests/house/uncalled.awk "${sources[@]}"; } | sort -u)
+excused=$(awk '!/^#/ && NF {print $1}' tests/house/uncalled.txt)
+while IFS=$'\t' read -r name place; do
+  grep -qx -- "$name" <<< "$excused" || broken "$place: nothing calls $name; remove it, or say why it stays in tests/house/uncalled.txt"
+done <<< "$uncalled"
+for name in $excused; do
+  grep -q "^$name	" <<< "$uncalled" || broken "tests/house/uncalled.txt: $name is called or gone, take it off the list"
+done
+[ "$(printf 'int alone();\nint used();\nint x = used();\n' > "$scratch/a.h"; awk -f tests/house/uncalled.awk "$scratch/a.h" | cut -f1)" = alone ] ||
+  broken "tests/house/uncalled.awk does not find a function that nothing calls"
+
+# 9. No file names a path of the machine it was written on. (Letters in brackets keep this line from finding itself.)
+violations=$scratch/violations
 for file in "${files[@]}"; do
   case "$file" in *.gz | *.png) continue ;; esac
   grep -nIE '/wor[k]/|/tmp/bash_job[s]|/home/[a-z]+/|/roo[t]/|BRIEF\.m[d]' "$file" | sed "s|^|$file:|" | head -n 3 >> "$violations"
@@ -99,7 +121,5 @@ if [ -s "$violations" ]; then
   cat "$violations" >&2
   broken "the lines above name a path of one machine"
 fi
-rm -f "$violations"
-
 [ "$failures" -eq 0 ] && echo "house: all rules hold over ${#files[@]} files"
 exit $((failures > 0))

@@ -162,37 +162,12 @@ TEST(Names, IndexOfAName) {  // R-MODEL-593
   EXPECT_EQ(dispatched_job_id("j", "", 7, "0011aabb"), "j/dispatch-7-0011aabb");
 }
 
-TEST(Plan, AStopWipesTheJobAndNotesTheClientStatus) {  // R-MODEL-191, 195, 196
-  Allocation alloc;
-  alloc.id = "a", alloc.node_id = "n";
-  auto job = std::make_shared<Job>();
-  job->id = "j", job->namespace_ = "default";
-  alloc.job = job;
-  Plan plan;
-  EXPECT_TRUE(is_no_op(plan));
-  append_stopped(plan, alloc, "gone", "lost", "", 5);
-  ASSERT_EQ(plan.node_update["n"].size(), 1U);
-  const Allocation& stop = plan.node_update["n"][0];
-  EXPECT_EQ(plan.job, job);
-  EXPECT_EQ(plan.job_id, "j");
-  EXPECT_EQ(stop.job, nullptr);
-  EXPECT_EQ(stop.desired_status, "stop");
-  ASSERT_EQ(stop.alloc_states.size(), 1U);
-  EXPECT_EQ(stop.alloc_states[0].time.ns, 5);
-  Allocation other;
-  other.id = "b", other.node_id = "n";
-  pop_update(plan, other);
-  EXPECT_FALSE(plan.node_update.empty());
-  pop_update(plan, alloc);
-  EXPECT_TRUE(is_no_op(plan));
-}
-
 TEST(Plan, NormalisingKeepsWhatIsSubmitted) {  // R-MODEL-199
-  Allocation alloc;
-  alloc.id = "a", alloc.node_id = "n", alloc.name = "j.g[0]";
   Plan plan;
-  append_stopped(plan, alloc, "why", "", "eval", 0);
-  append_preempted(plan, alloc, "b");
+  Allocation& stopped = plan.node_update["n"].emplace_back();
+  stopped.id = "a", stopped.name = "j.g[0]", stopped.desired_description = "why", stopped.followup_eval_id = "eval";
+  Allocation& evicted = plan.node_preemptions["n"].emplace_back();
+  evicted.id = "a", evicted.preempted_by_allocation = "b", evicted.desired_description = "Preempted by alloc ID b";
   normalize(plan);
   Allocation& stop = plan.node_update["n"][0];
   EXPECT_TRUE(stop.name.empty());

@@ -52,7 +52,7 @@ std::shared_ptr<model::Job> job_of(const std::string& id) {
 class Apply : public ::testing::Test {
  protected:
   void add_nodes(std::uint64_t count) {
-    for (std::uint64_t i = 1; i <= count; ++i) store_.upsert_node(node_of(i));
+    for (std::uint64_t i = 1; i <= count; ++i) store_.begin_commit().upsert_node(node_of(i));
     job_ = store_.upsert_job(job_of("a"), true);
     plan_.job = job_;
     store_.set_index(10);
@@ -201,7 +201,7 @@ TEST_F(Apply, ReasonsFollowTheNodesStatus) {  // R-CTRL-610, in ascending node I
 
 TEST_F(Apply, TooManyAllocationsAreAnError) {  // R-CTRL-614
   add_nodes(2);
-  store_.upsert_node(node_of(2, 3));
+  store_.begin_commit().upsert_node(node_of(2, 3));
   for (int i = 0; i < 4; ++i) place(1);
   place(0);
   commit();
@@ -215,7 +215,8 @@ TEST_F(Apply, WhatWasToldToStopMakesRoom) {  // R-CTRL-612
   add_nodes(1);
   for (int i = 0; i < 10; ++i) place(0);
   commit();
-  store_.set_desired_status(3, tables::Desired::stop, 12);  // still running on the client: the columns count it
+  store_.begin_commit(12).set_desired_status(
+      3, tables::Desired::stop);  // still running on the client: the columns count it
   place(0);
   commit();
   EXPECT_EQ(result_.committed, 1u);

@@ -73,8 +73,6 @@ TEST(VisitingOrder, SwitchesProvidersOnOneObject) {
     EXPECT_EQ(letters(order), "egbhcfad");
     ASSERT_TRUE(order.set(OrderProvider::lazy, kEval, 1000, 8));  // the same again
     EXPECT_EQ(letters(order), "egbhcfad");
-    order.set_explicit(std::vector<std::uint32_t>{2, 0, 1});
-    EXPECT_EQ(letters(order), "cab");
     ASSERT_TRUE(order.set(OrderProvider::identity, kEval, 0, 3));
     EXPECT_EQ(letters(order), "abc");
     ASSERT_TRUE(order.set(OrderProvider::mix, kEval, 1000, 8));
@@ -87,17 +85,6 @@ TEST(VisitingOrder, RefusesShortIdsOnlyForNomad) {  // R-RANK-306, 307
   EXPECT_FALSE(order.set(OrderProvider::nomad, "1234567", 1, 3));
   EXPECT_TRUE(order.set(OrderProvider::mix, "1234567", 1, 3));
   EXPECT_TRUE(order.set(OrderProvider::lazy, "", 1, 0));
-}
-
-TEST(ExplicitPositions, IgnoreStrangersAndReportGaps) {  // R-RANK-306
-  const std::vector<std::string_view> candidates = {"a", "c", "e"};
-  const std::vector<std::string_view> list = {"e", "b", "a", "c"}, short_list = {"e", "a"},
-                                      twice = {"a", "c", "e", "a"};
-  EXPECT_EQ(*explicit_positions(list, candidates), (std::vector<std::uint32_t>{2, 0, 1}));
-  const auto gap = explicit_positions(short_list, candidates);
-  ASSERT_FALSE(gap);
-  EXPECT_NE(gap.error().problem.find("lacks candidate c"), std::string::npos);
-  EXPECT_FALSE(explicit_positions(twice, candidates));
 }
 
 }  // namespace

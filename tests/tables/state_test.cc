@@ -76,7 +76,7 @@ TEST(StateStore, RandomCommitsKeepTheInvariants) {
     std::vector<Alloc> oracle;  // by alloc row
     std::vector<JobRow> jobs;
     std::vector<SnapshotRef> held;
-    for (std::uint64_t i = 0; i < 5; ++i) store.upsert_node(node_of(i));
+    for (std::uint64_t i = 0; i < 5; ++i) store.begin_commit().upsert_node(node_of(i));
     for (int step = 1; step <= 300; ++step) {
       for (std::uint32_t changes = random() % 4 + 1; changes > 0; --changes) {
         Commit commit = store.begin_commit(static_cast<std::uint64_t>(step));
@@ -161,7 +161,7 @@ TEST(StateStore, AnEmptyCommitLeavesTheIndexAlone) {
 
 TEST(StateStore, ReadersNeverSeeHalfACommit) {
   StateStore store;
-  for (std::uint64_t i = 0; i < 600; ++i) store.upsert_node(node_of(i));
+  for (std::uint64_t i = 0; i < 600; ++i) store.begin_commit().upsert_node(node_of(i));
   const JobRow job = store.upsert_job(job_of("a"), true);
   constexpr std::uint64_t kCommits = 300, kPerCommit = 7;
   std::atomic<bool> done{false};
@@ -204,7 +204,7 @@ TEST(StateStore, ReadersNeverSeeHalfACommit) {
 
 TEST(StateStore, EndedAllocationsLeaveTheLiveChain) {
   StateStore store;
-  const NodeRow node = store.upsert_node(node_of(1));
+  const NodeRow node = store.begin_commit().upsert_node(node_of(1));
   const JobRow job = store.upsert_job(job_of("a"), true);
   for (std::uint64_t i = 0; i < 3; ++i)
     store.insert_plain({.id = uuid(2, i), .node = node, .job = job, .shape = nullptr, .cold = nullptr}, 1);
@@ -261,13 +261,13 @@ TEST(StateStore, OnlyUuidsAreStoredAndFound) {  // R-MODEL-590
   EXPECT_EQ(store.find_eval(nil), kNoRow);
   model::Node odd = node_of(1);
   odd.id = "x";
-  EXPECT_EQ(store.upsert_node(odd), kNoRow);
-  EXPECT_EQ(store.insert_alloc(state.allocs[2]), kNoRow);
+  EXPECT_EQ(store.begin_commit().upsert_node(odd), kNoRow);
+  EXPECT_EQ(store.begin_commit().insert_alloc(state.allocs[2]), kNoRow);
 }
 
 TEST(Check, FindsWhatIsWrong) {
   StateStore store;
-  const NodeRow node = store.upsert_node(node_of(1));
+  const NodeRow node = store.begin_commit().upsert_node(node_of(1));
   const JobRow job = store.upsert_job(job_of("a"), true);
   for (std::uint64_t i = 0; i < 2; ++i)
     store.insert_plain({.id = uuid(2, i), .node = node, .job = job, .shape = nullptr, .cold = nullptr}, 1);
