@@ -265,7 +265,7 @@ TEST_F(Apply, OfAStopAndAnEvictionTheEvictionStays) {  // R-CTRL-606, 701, 704, 
     victim.alloc_states.push_back({0, "unknown", base::Time{5}});
     victim.followup_eval_id = base::to_text(uuid(6, 1));
     PlannedStop& stop = plan_.stops.emplace_back();
-    stop.alloc = store_.insert_alloc(victim);
+    stop.alloc = store_.begin_commit().insert_alloc(victim);
     stop.description = tables::Description::lost, stop.client = tables::Client::lost, stop.followup = 0;
     plan_.followups = {uuid(6, 2)};
     place(0);

@@ -53,7 +53,7 @@ class Control {
     model::NetworkResource& network = node.node_resources->networks.emplace_back();
     network.mode = "host", network.device = "eth0";
     node.node_resources->processors.emplace().topology.emplace().cores.push_back({.id = 0, .base_speed = 1000});
-    return server().store().upsert_node(node);
+    return server().store().begin_commit().upsert_node(node);
   }
   std::shared_ptr<model::Job> job(const std::string& id, const char* type, std::int64_t count, std::int64_t cpu = 100) {
     auto out = std::make_shared<model::Job>();
