@@ -71,7 +71,6 @@ class Columns : Source {
   template <bool kPerClass>
   void find_entries(std::uint32_t end, GroupView& view);
   bool passes_by_node(std::uint32_t position, tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
-  void fill_codes(std::uint32_t first_entry);
   void score_block(std::uint32_t first_entry, GroupView& view, bool simple);
   void score_by_strategy(std::uint32_t first_entry, GroupView& view, bool simple);
   void set_binpack(std::uint32_t entry, double component);
