@@ -511,12 +511,6 @@ std::optional<Token> BasicBroker<Atomic>::outstanding(EvalRow eval) const {
 }
 
 template <template <class> class Atomic>
-bool BasicBroker<Atomic>::is_acking(EvalRow eval) const {
-  return index_of(eval) < config_.evals &&
-         (rows_[index_of(eval)].state.load(std::memory_order_acquire) & state::kAcking) != 0;
-}
-
-template <template <class> class Atomic>
 void BasicBroker<Atomic>::take_cancelable(std::uint32_t max, std::vector<EvalRow>& out) {
   for (std::uint32_t row; max > 0 && cancelable_.pop(row); --max) {
     Row& r = rows_[row];

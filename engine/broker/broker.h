@@ -164,8 +164,6 @@ class BasicBroker {
   Expected<void> resume(EvalRow row, Token token, std::int64_t now_ns);
   /// The token of the evaluation's delivery, if it is outstanding.
   [[nodiscard]] std::optional<Token> outstanding(EvalRow row) const;
-  /// Its ack is under way: the next evaluation of its job may run already, but the row is not free yet.
-  [[nodiscard]] bool is_acking(EvalRow row) const;
 
   /// Appends up to `max` cancelable evaluations to `out`; the caller writes them `canceled` (R-CTRL-336).
   void take_cancelable(std::uint32_t max, std::vector<EvalRow>& out);
