@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "conform/recorded_plan.h"
+
 namespace berth::conform {
 
 using json::Value;
@@ -282,23 +284,7 @@ tl::expected<bool, std::string> ScriptState::carry_out(const Value& step, DrawnI
     return read_optional<model::DeploymentStatusUpdate>(step["update"], options);
   };
   if (op == "plan_entry") {
-    log::PlanEntry entry;
-    entry.job = job(step["job"]);
-    entry.eval_id = step["EvalID"].as_string();
-    entry.updated_at = step["UpdatedAt"].as_int();
-    entry.ineligible_nodes = texts(step["IneligibleNodes"]);
-    auto updated = read_list<model::Allocation>(step["AllocsUpdated"], options);
-    auto stopped = read_list<model::Allocation>(step["AllocsStopped"], options);
-    auto preempted = read_list<model::Allocation>(step["AllocsPreempted"], options);
-    auto evals = read_list<model::Evaluation>(step["PreemptionEvals"], options);
-    auto deployment = read_optional<model::Deployment>(step["Deployment"], options);
-    auto updates = read_list<model::DeploymentStatusUpdate>(step["DeploymentUpdates"], options);
-    if (!updated || !stopped || !preempted || !evals || !deployment || !updates)
-      return tl::unexpected(std::string("a plan entry that cannot be read"));
-    entry.updated = std::move(*updated), entry.stopped = std::move(*stopped);
-    entry.preempted = std::move(*preempted), entry.preemption_evals = std::move(*evals);
-    entry.deployment = std::move(*deployment), entry.deployment_updates = std::move(*updates);
-    write_entry("plan_results", entry, got);
+    return commit_plan(step, got);
   } else if (op == "eval_entry") {
     auto evals = read_list<model::Evaluation>(step["evals"], options);
     if (!evals) return tl::unexpected(evals.error());
@@ -357,6 +343,42 @@ tl::expected<bool, std::string> ScriptState::carry_out(const Value& step, DrawnI
   } else {
     return carry_out_on_job(step, requests, got);
   }
+  return true;
+}
+
+tl::expected<bool, std::string> ScriptState::commit_plan(const Value& step, Value& got) {
+  const model::ReadOptions options = read_options();
+  auto updated = read_list<model::Allocation>(step["AllocsUpdated"], options);
+  auto stopped = read_list<model::Allocation>(step["AllocsStopped"], options);
+  auto preempted = read_list<model::Allocation>(step["AllocsPreempted"], options);
+  auto evals = read_list<model::Evaluation>(step["PreemptionEvals"], options);
+  auto deployment = read_optional<model::Deployment>(step["Deployment"], options);
+  auto updates = read_list<model::DeploymentStatusUpdate>(step["DeploymentUpdates"], options);
+  if (!updated || !stopped || !preempted || !evals || !deployment || !updates)
+    return tl::unexpected(std::string("a plan entry that cannot be read"));
+  model::Plan plan;
+  plan.job = job(step["job"]);
+  plan.deployment = std::move(*deployment);
+  plan.deployment_updates = std::move(*updates);
+  for (model::Allocation& alloc : *updated) plan.node_allocation[alloc.node_id].push_back(std::move(alloc));
+  // The lists are flat here, and in their order.
+  if (!stopped->empty()) plan.node_update[""] = std::move(*stopped);
+  if (!preempted->empty()) plan.node_preemptions[""] = std::move(*preempted);
+  const RecordedPlan recorded(store_, plan);
+
+  plan::Decided decided;
+  for (const std::string& id : texts(step["IneligibleNodes"])) decided.ineligible.push_back(store_.find_node(id));
+  decided.evals = std::move(*evals);
+  plan::CommitFacts facts;
+  facts.index = log_.next_index();
+  facts.now_ns = step["UpdatedAt"].as_int();
+  facts.eval = base::parse_uuid(step["EvalID"].as_string()).value_or(base::Uuid{});
+  facts.decided = &decided;
+  plan::ApplyResult result;
+  applier_.apply(recorded.rows(), facts, result);
+  log_.seen(facts.index);
+  put_entry(facts.index, "plan_results", result.error, got);
+  put_calls(result.hooks, got);
   return true;
 }
 

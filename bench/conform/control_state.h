@@ -8,6 +8,7 @@
 #include "conform/control_script.h"
 #include "log/requests.h"
 #include "model/codec.h"
+#include "plan/apply.h"
 
 namespace berth::conform {
 
@@ -18,6 +19,7 @@ class ScriptState {
 
   [[nodiscard]] log::StateLog& log() { return log_; }
   [[nodiscard]] tables::StateStore& store() { return store_; }
+  [[nodiscard]] plan::Applier& applier() { return applier_; }  ///< it keeps the job records of log()
   [[nodiscard]] const model::JobTable& jobs() const { return jobs_; }
   /// Entry `index` of the job table, or null.
   [[nodiscard]] std::shared_ptr<const model::Job> job(const json::Value& index) const;
@@ -44,7 +46,9 @@ class ScriptState {
                                                                  json::Value& got);
   using Tables = std::map<std::string, std::map<std::string, json::Value>>;
 
-  ScriptState() : log_(store_) {}
+  ScriptState() : log_(store_) { applier_.keep_records(log_); }
+  /// A recorded plan commit, as it was decided.
+  [[nodiscard]] tl::expected<bool, std::string> commit_plan(const json::Value& step, json::Value& got);
   static void put_entry(std::uint64_t index, const char* kind, const std::string& error, json::Value& got);
   void put_answer(const log::Answer& answer, json::Value& got) const;
   [[nodiscard]] Tables print() const;
@@ -52,6 +56,7 @@ class ScriptState {
 
   tables::StateStore store_;
   log::StateLog log_;
+  plan::Applier applier_{store_};
   model::JobTable jobs_;
   Tables printed_;
 };

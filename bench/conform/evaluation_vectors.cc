@@ -2,8 +2,10 @@
 #include <span>
 
 #include "conform/evaluation_compare.h"
+#include "conform/recorded_plan.h"
 #include "io/cluster_json.h"
-#include "plan/apply_model.h"
+#include "model/plan_predicates.h"
+#include "plan/apply.h"
 #include "sched/scheduler.h"
 #include "sched/to_model.h"
 
@@ -56,10 +58,21 @@ class RecordingPlanner final : public sched::Planner {
   /// The first plan loses the node with the smallest ID of those that get allocations; the rest is committed.
   void refuse_one(Recording::Attempt& attempt, sched::Submission& out) {
     const std::string refused = attempt.plan.node_allocation.begin()->first;
-    model::Plan plan = attempt.plan;
-    if (!log_.eval(plan.eval_id)) plan.eval_id.clear();
-    plan::ModelApplier applier(log_, [] { return base::to_text(base::Uuid{~0ULL, 1}); });
-    const plan::ModelApplyResult applied = applier.apply_without(std::move(plan), refused, now_);
+    model::Plan plan = attempt.plan;  // as objects: what follows reads words that plain rows do not keep
+    model::normalize(plan);
+    plan.job = log_.job(eval_.namespace_, eval_.job_id);
+    const RecordedPlan recorded(log_.store(), plan);
+    plan::Decided decided;
+    decided.without = log_.store().find_node(refused);
+    plan::CommitFacts facts;
+    facts.index = log_.next_index();
+    facts.now_ns = now_;
+    if (log_.eval(eval_.id)) facts.eval = *base::parse_uuid(eval_.id);
+    facts.decided = &decided;
+    plan::Applier applier(log_.store());
+    applier.keep_records(log_);
+    plan::ApplyResult applied;
+    applier.apply(recorded.rows(), facts, applied);
     out.error = applied.error;
     partial_ = log_.store().snapshot();
     out.refreshed = &*partial_;

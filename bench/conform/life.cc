@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "conform/applier_check.h"
 #include "conform/life_events.h"
 #include "conform/life_rest.h"
 #include "conform/life_ways.h"
@@ -56,7 +55,7 @@ class Life final : public LifeWatch {
   void planned(const sched::EvalResult& result) override {
     ++report_.plans;
     events_.interfere(result);
-    if (options_.compare_appliers) before_ = server_.log().state();
+    if (options_.on_commit) before_ = server_.log().state();
   }
 
   void committed(const Committed& c) override;
@@ -102,9 +101,9 @@ void Life::committed(const Committed& c) {
     if (stop.replaced) ledger_.replaced.insert(c.after.allocs.id[stop.alloc]);
   check_state(c.after, ledger_.replaced, problems);
   check_summaries(c.after, server_.log(), problems);
-  if (options_.compare_appliers && problems.empty())
-    problems = compare_appliers(before_, c.plan, server_.now(), c.facts.index, c.after, server_.log(), c.applied,
-                                options_.decisions.quirks);
+  if (options_.on_commit && problems.empty())
+    problems =
+        options_.on_commit({before_, c.plan, c.facts, c.applied, c.after, server_.log(), options_.decisions.quirks});
 }
 
 }  // namespace

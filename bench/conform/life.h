@@ -1,7 +1,7 @@
 // Random lives: a small cluster and a few jobs live through registrations, scalings, updates, failures, drains,
 // disconnects, promotions and stops; nodes come, change and go, the configuration changes. All is drawn from one seed.
 // Evaluations run through the schedulers and the plan applier. Before each of them it is made by other ways, too, on
-// tables loaded anew among them; after each plan the invariants are checked and the applier of API objects must agree.
+// tables loaded anew among them; after each plan the invariants are checked.
 //   life.cc         one life, and what is checked after each plan
 //   life_draw.h     nodes, jobs and their changes, as values
 //   life_events.h   what happens
@@ -11,18 +11,32 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "model/options.h"
+#include "plan/apply.h"
 
 namespace berth::conform {
+
+/// A plan that a life committed, for whoever looks on.
+struct CommittedPlan {
+  const model::ClusterState& before;  ///< the whole state
+  const model::Plan& plan;
+  const plan::CommitFacts& facts;
+  const plan::ApplyResult& answer;
+  const tables::Snapshot& after;
+  const log::StateLog& log;  ///< afterwards
+  const model::Quirks& quirks;
+};
 
 struct LifeOptions {
   std::uint64_t seed = 1;
   int steps = 12;
-  bool compare_appliers = true;  ///< the slower part
-  model::Options decisions;      ///< how they differ from Nomad's of today
+  model::Options decisions;  ///< how they differ from Nomad's of today
+  /// Called after each commit; what it returns are problems. Costs an export of the state per plan.
+  std::function<std::vector<std::string>(const CommittedPlan&)> on_commit;
 };
 
 struct LifeReport {

@@ -42,6 +42,7 @@ LifeServer::LifeServer(const model::ClusterState& state, const model::Options& o
   scratch_.options = options;
   store_.load(state);
   log_.load(state);
+  applier_.keep_records(log_);
   log_.set_table_index(log::Table::nodes, 5);
 }
 
@@ -231,7 +232,6 @@ sched::Submission LifeServer::submit(const sched::EvalResult& result) {
   facts.deployment = deployment ? &*deployment : nullptr;
   applier_.apply(result.plan, facts, applied_);
   log_.seen(facts.index);
-  log_.adopt_plan(*before);
   watch_.committed({*before, state(), result, plan, eval_, facts, applied_});
 
   for (const tables::JobKeyRow key : applied_.preempted_jobs) ask(*state().jobs.objects[key], "preemption");

@@ -15,7 +15,8 @@ using tables::NodeRow;
 
 std::string StateLog::apply(std::uint64_t index, const TransitionEntry& entry, Hooks& hooks) {
   seen(index);
-  Change change{store_.begin_commit(index), index};
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit};
   touch(change, Table::allocs);
   for (const auto& [id, transition] : entry.allocs) {
     const AllocRow row = alloc_row(id);
@@ -40,7 +41,8 @@ std::string StateLog::apply(std::uint64_t index, const TransitionEntry& entry, H
 
 std::string StateLog::apply(std::uint64_t index, const ClientUpdateEntry& entry, Hooks& hooks) {
   seen(index);
-  Change change{store_.begin_commit(index), index};
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit};
   std::vector<JobKeyRow> jobs;
   std::vector<std::string> cancelled;
   std::vector<NodeRow> nodes;
@@ -83,11 +85,12 @@ std::string StateLog::apply(std::uint64_t index, const ClientUpdateEntry& entry,
       alloc.deployment_status = report.deployment_status;
       alloc.deployment_status->modify_index = index;
     }
-    count_in_deployment(change, alloc, &before);
-    count_in_summary(change, alloc, &before);
+    count_in_deployment(change, alloc, before);
     const JobKeyRow key = store_.find_job_key(alloc.namespace_, alloc.job_id);
     if (std::find(jobs.begin(), jobs.end(), key) == jobs.end()) jobs.push_back(key);
+    const tables::Client was = store_.current().allocs.client[row];
     store_alloc(change, row, std::move(alloc));
+    count_in_summary(change, {row, was, false});
   }
   std::vector<std::shared_ptr<const model::Evaluation>> dropped;
   for (const std::string& id : cancelled) {
@@ -128,7 +131,8 @@ std::string StateLog::apply(std::uint64_t index, const ClientUpdateEntry& entry,
 std::string StateLog::apply(std::uint64_t index, const DeploymentStatusEntry& entry, Hooks& hooks) {
   seen(index);
   if (std::string error = why_not_active(entry.update.deployment_id); !error.empty()) return error;
-  Change change{store_.begin_commit(index), index};
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit};
   update_deployment_status(change, entry.update);
   if (entry.job) upsert_job(change, *entry.job, false);
   if (!entry.eval) return "";
@@ -162,7 +166,8 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentPromoteEntry& e
   }
   if (!errors.empty()) return errors.text();
 
-  Change change{store_.begin_commit(index), index};
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit};
   model::Deployment changed = *stored;
   for (auto& [name, group] : changed.task_groups) {
     if (!group || !in_scope(name)) continue;
@@ -200,7 +205,8 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentHealthEntry& en
   if (entry.update)
     if (std::string error = why_not_active(entry.update->deployment_id); !error.empty()) return error;
 
-  Change change{store_.begin_commit(index), index};
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit};
   const auto mark = [&](const std::string& id, bool healthy) {
     const AllocRow row = alloc_row(id);
     const model::Allocation before = stored_alloc(row);
@@ -211,7 +217,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentHealthEntry& en
     changed.deployment_status->modify_index = index;
     changed.modify_index = index;
     changed.modify_time = entry.timestamp.ns;
-    count_in_deployment(change, changed, &before);
+    count_in_deployment(change, changed, before);
     store_alloc(change, row, std::move(changed));
   };
   for (const std::string& id : entry.healthy) mark(id, true);
@@ -238,7 +244,8 @@ std::string StateLog::apply(std::uint64_t index, const NodeStatusEntry& entry, H
   changed->status = entry.status;
   changed->status_updated_at = entry.updated_at;
   changed->modify_index = index;
-  Change change{store_.begin_commit(index), index};
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit};
   change.commit.upsert_node(*changed);
   touch(change, Table::nodes);
   if (entry.status == "ready") {  // R-CTRL-823

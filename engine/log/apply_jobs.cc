@@ -110,7 +110,8 @@ std::string StateLog::apply(std::uint64_t index, const JobRegisterEntry& entry, 
           if (task.name == stored_task.name) task.resources = stored_task.resources;
     }
 
-  Change change{store_.begin_commit(index), index};
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit};
   upsert_job(change, std::move(job), false);
   if (!entry.eval) return "";
   model::Evaluation eval = *entry.eval;
@@ -123,7 +124,8 @@ std::string StateLog::apply(std::uint64_t index, const JobRegisterEntry& entry, 
 
 std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry, Hooks& hooks) {
   seen(index);
-  Change change{store_.begin_commit(index), index};
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit};
   const auto before = job(entry.name_space, entry.job_id);
   if (before) {
     const JobKeyRow key = store_.find_job_key(entry.name_space, entry.job_id);
@@ -143,11 +145,13 @@ std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry
       for (const auto& version : record.versions) change.commit.forget_version(*version);
       record.versions.clear();
       record.current.reset();
-      for (const std::uint32_t row : record.deployments) {
+      const tables::DeploymentTable& deployments = store_.current().deployments;
+      for (std::uint32_t row = store_.current().jobs.keys[key].deployment_head; row != kNoRow;
+           row = deployments.next_of_job[row]) {
+        if (!deployments.object[row]) continue;
         change.commit.remove_deployment(row);
         touch(change, Table::deployment);
       }
-      record.deployments.clear();
       touch(change, Table::allocs);
       for (const AllocRow row : allocs_of(key)) change.commit.remove_alloc(row);
       change.commit.purge_job(key);

@@ -6,8 +6,8 @@
 namespace berth::log {
 
 struct StateLog::Change {
-  tables::Commit commit;
-  std::uint64_t index;
+  tables::Commit& commit;
+  const std::uint64_t index = commit.index();
 };
 
 }  // namespace berth::log

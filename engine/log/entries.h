@@ -11,20 +11,6 @@
 
 namespace berth::log {
 
-/// A plan's commit. Stops carry ID, DesiredDescription, ClientStatus, ModifyTime and FollowupEvalID, also
-/// AllocStates without stop_erases_states and RescheduleTracker without reschedule_loses_description; preemptions ID,
-/// PreemptedByAllocation and ModifyTime (R-CTRL-626); placements everything.
-struct PlanEntry {
-  std::shared_ptr<const model::Job> job;  ///< the job as it was stored when the plan was submitted; may be null
-  std::string eval_id;                    ///< "" or unknown: the entry fails where a rule says so (R-CTRL-704)
-  std::vector<model::Allocation> updated, stopped, preempted;
-  std::optional<model::Deployment> deployment;
-  std::vector<model::DeploymentStatusUpdate> deployment_updates;
-  std::vector<model::Evaluation> preemption_evals;
-  std::vector<std::string> ineligible_nodes;
-  std::int64_t updated_at = 0;  ///< unix ns
-};
-
 struct TransitionEntry {
   std::vector<std::pair<std::string, model::DesiredTransition>> allocs;
   std::vector<model::Evaluation> evals;

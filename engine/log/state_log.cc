@@ -48,8 +48,6 @@ void StateLog::load(const model::ClusterState& state) {
               [](const auto& a, const auto& b) { return a->version > b->version; });
   const tables::Snapshot& now = store_.current();
   for (std::uint32_t row = 0; row < now.evals.size(); ++row) record_of(now.evals.job_key[row]).evals.push_back(row);
-  for (std::uint32_t row = 0; row < now.deployments.size(); ++row)
-    record_of(now.deployments.job_key[row]).deployments.push_back(row);
   last_index_ = std::max(last_index_, state.index);
 }
 
@@ -121,36 +119,6 @@ std::optional<model::Node> StateLog::node(std::string_view id) const {
   return node;
 }
 
-void StateLog::adopt_plan(const tables::Snapshot& before) {
-  const tables::DeploymentTable& deployments = store_.current().deployments;
-  for (; adopted_deployments_ < deployments.size(); ++adopted_deployments_) {
-    if (!deployments.object[adopted_deployments_]) continue;
-    std::vector<std::uint32_t>& known = record_of(deployments.job_key[adopted_deployments_]).deployments;
-    if (std::find(known.begin(), known.end(), adopted_deployments_) == known.end())
-      known.push_back(adopted_deployments_);
-  }
-  const tables::AllocTable &old = before.allocs, &now = store_.current().allocs;
-  Change change{store_.begin_commit(store_.index()), store_.index()};
-  for (std::uint32_t row = 0; row < deployments.size(); ++row)
-    if (const auto& object = deployments.object[row];
-        object && (row >= before.deployments.size() || before.deployments.object[row] != object))
-      mark_stable(change, *object);
-  std::vector<JobKeyRow> jobs;  // R-CTRL-715
-  for (AllocRow row = 0; row < now.size(); ++row) {
-    if (!now.exists(row)) continue;
-    if ((row >= old.size() || old.modify_index[row] != now.modify_index[row]) &&
-        std::find(jobs.begin(), jobs.end(), now.job_key[row]) == jobs.end())
-      jobs.push_back(now.job_key[row]);
-    if (row >= old.size()) {
-      count_in_summary(change, tables::to_alloc(store_.current(), row), nullptr);
-    } else if (now.client[row] != old.client[row]) {
-      const model::Allocation was = tables::to_alloc(before, row);
-      count_in_summary(change, tables::to_alloc(store_.current(), row), &was);
-    }
-  }
-  for (const JobKeyRow key : jobs) set_job_status(change, key, "", false);
-}
-
 std::vector<AllocRow> StateLog::allocs_of(JobKeyRow key) const {
   const tables::Snapshot& now = store_.current();
   std::vector<AllocRow> rows;
@@ -171,11 +139,14 @@ std::vector<model::Allocation> StateLog::allocs_of(std::string_view name_space, 
 std::shared_ptr<const model::Deployment> StateLog::latest_deployment(std::string_view name_space,
                                                                      std::string_view job_id) const {
   std::shared_ptr<const model::Deployment> latest;
-  if (const JobRecord* found = record(name_space, job_id))
-    for (const std::uint32_t row : found->deployments) {
-      const auto& object = store_.current().deployments.object[row];
-      if (object && (!latest || latest->create_index < object->create_index)) latest = object;
-    }
+  const JobKeyRow key = store_.find_job_key(name_space, job_id);
+  if (key == kNoRow) return latest;
+  const tables::DeploymentTable& deployments = store_.current().deployments;
+  for (std::uint32_t row = store_.current().jobs.keys[key].deployment_head; row != kNoRow;
+       row = deployments.next_of_job[row]) {
+    const auto& object = deployments.object[row];  // of equal indexes the oldest row's
+    if (object && (!latest || latest->create_index <= object->create_index)) latest = object;
+  }
   return latest;
 }
 
@@ -241,15 +212,6 @@ void StateLog::store_eval(Change& change, model::Evaluation eval) {
   if (store_.current().evals.size() == before) return;
   const auto row = static_cast<std::uint32_t>(before);
   record_of(store_.current().evals.job_key[row]).evals.push_back(row);
-}
-
-void StateLog::store_deployment(Change& change, model::Deployment deployment) {
-  touch(change, Table::deployment);
-  const std::size_t before = store_.current().deployments.size();
-  change.commit.upsert_deployment(deployment);
-  if (store_.current().deployments.size() == before) return;
-  const auto row = static_cast<std::uint32_t>(before);
-  record_of(store_.current().deployments.job_key[row]).deployments.push_back(row);
 }
 
 /// Replaces the stored object of the job and of the version row it is (R-CTRL-720).
@@ -322,7 +284,8 @@ void StateLog::upsert_eval(Change& change, model::Evaluation eval) {  // R-CTRL-
 std::string StateLog::apply(std::uint64_t index, const std::vector<model::Evaluation>& evals, Hooks& hooks) {
   seen(index);
   if (evals.empty()) return "";
-  Change change{store_.begin_commit(index), index};
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit};
   std::vector<JobKeyRow> jobs;
   for (const model::Evaluation& eval : evals) {
     upsert_eval(change, eval);
@@ -342,7 +305,7 @@ std::string StateLog::derive_status(JobKeyRow key, bool evals_deleted) const {  
   const tables::Snapshot& now = store_.current();
   const bool parent = job.parameterized_job && !job.dispatched;
   if (job.type == "system" || parent || job.periodic) return job.stop ? "dead" : "running";
-  for (const std::uint32_t row : record.deployments)
+  for (std::uint32_t row = now.jobs.keys[key].deployment_head; row != kNoRow; row = now.deployments.next_of_job[row])
     if (now.deployments.object[row] && now.deployments.active[row]) return "running";
   for (AllocRow row = now.jobs.keys[key].alloc_head; row != kNoRow; row = now.allocs.next_of_job[row])
     if (!now.allocs.terminal(row)) return "running";

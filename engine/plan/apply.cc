@@ -21,14 +21,14 @@ const tables::CompiledGroup& planned_group(const Snapshot& state, const PlanRows
 
 }  // namespace
 
-bool Applier::fail(NodeRow node, std::string reason, bool is_error) {
-  failures_.push_back({node, std::move(reason), is_error});
+bool Applier::fail(NodeRow node, std::string reason, std::string error) {
+  failures_.push_back({node, std::move(reason), std::move(error)});
   return false;
 }
 
 bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t first) {
   const NodeRow row = plan.allocs[first].node;
-  if (!state.nodes.exists(row)) return fail(row, "node does not exist");
+  if (row >= state.nodes.size() || !state.nodes.exists(row)) return fail(row, "node does not exist");
   switch (state.nodes.status(row)) {  // new allocations are `pending`, which rows 2 and 3 do not let pass
     case NodeStatus::disconnected:
       return fail(row, "node is disconnected and contains invalid updates");
@@ -60,32 +60,45 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
 }
 
 bool Applier::check_exactly(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
-  const tables::AllocTable& allocs = state.allocs;
+  const tables::AllocTable& allocs = store_.current().allocs;  // `state` may be older than the rows of the plan
   entries_.clear();
   leaving_.clear();
+  const model::Job* job = plan.job == kNoRow ? nullptr : store_.current().jobs.versions[plan.job]->spec.get();
   const auto of_node = std::lower_bound(updates_.begin(), updates_.end(), std::pair(node, 0U));
   for (auto at = of_node; at != updates_.end() && at->first == node; ++at) {
     const PlannedUpdate& update = plan.updates[at->second];
     NodeEntry& entry = entries_.emplace_back();
+    if (update.given != kNoRow) {
+      entry = entry_of(*plan.given[update.given], job);
+      continue;
+    }
     entry.id = allocs.id[update.alloc];
     entry.client = update.kind == PlannedUpdate::Kind::unknown ? tables::Client::unknown : allocs.client[update.alloc];
     entry.consumes = !tables::client_terminal(entry.client);
     entry.resources = (update.held ? *update.held : allocs.shape_of(update.alloc)).resources.get();
-    if (plan.job != kNoRow)
-      entry.group = state.jobs.versions[plan.job]->spec->group(state.text(allocs.group[update.alloc]));
+    if (job) entry.group = job->group(state.text(allocs.group[update.alloc]));
   }
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
     NodeEntry& entry = entries_.emplace_back();
+    if (plan.allocs[i].given != kNoRow) {
+      entry = entry_of(*plan.given[plan.allocs[i].given], job);
+      continue;
+    }
     entry.id = plan.allocs[i].id;
     entry.resources = plan.allocs[i].held->resources.get();
     entry.group = planned_group(state, plan, plan.allocs[i]).spec;
   }
   for (const PlannedStop& stop : plan.stops)
-    if (!stop.dropped && allocs.node[stop.alloc] == node) leaving_.push_back(allocs.id[stop.alloc]);
-  NodeVerdict verdict = node_check_.check(state, node, entries_, leaving_);
-  if (verdict.fit) return true;
-  if (!verdict.error.empty()) return fail(node, "1 error occurred:\n\t* " + verdict.error + "\n\n", true);
-  return fail(node, std::move(verdict.reason));
+    if (!stop.dropped && node_of(stop.alloc) == node) leaving_.push_back(allocs.id[stop.alloc]);
+  NodeVerdict verdict = node_check_.check(state, node < state.nodes.size() ? node : kNoRow, entries_, leaving_);
+  return verdict.fit || fail(node, std::move(verdict.reason), std::move(verdict.error));
+}
+
+NodeRow Applier::node_of(AllocRow alloc) const {
+  const tables::AllocTable& allocs = store_.current().allocs;
+  const NodeRow node = allocs.node[alloc];
+  if (node != kNoRow || !allocs.cold[alloc]) return node;
+  return store_.find_node(allocs.cold[alloc]->node_id);
 }
 
 bool Applier::has_updates(NodeRow node) const {
@@ -93,17 +106,16 @@ bool Applier::has_updates(NodeRow node) const {
   return at != updates_.end() && at->first == node;
 }
 
-bool Applier::check_all(const Snapshot& state, const PlanRows& plan, const CommitFacts& facts, ApplyResult& result) {
-  failures_.clear();
+std::span<const NodeRefusal> Applier::check_nodes(const Snapshot& state, const PlanRows& plan) {
   updates_.clear();
-  std::uint32_t listed = static_cast<std::uint32_t>(plan.allocs.size());
+  failures_.clear();
   for (std::uint32_t i = 0; i < plan.updates.size(); ++i)
-    if (!plan.updates[i].dropped) updates_.emplace_back(state.allocs.node[plan.updates[i].alloc], i), ++listed;
+    if (!plan.updates[i].dropped) updates_.emplace_back(node_of(plan.updates[i].alloc), i);
   std::sort(updates_.begin(), updates_.end());
   // Only the first planned allocation of a node has no predecessor in its chain; it stands for the node.
   for (std::uint32_t i = 0; i < plan.allocs.size(); ++i) {
     if (!plan.allocs[i].first_on_node) continue;
-    if (updates_.empty() || !has_updates(plan.allocs[i].node))
+    if (plan.given.empty() && (updates_.empty() || !has_updates(plan.allocs[i].node)))
       check(state, plan, i);
     else
       check_exactly(state, plan, plan.allocs[i].node, i);
@@ -115,21 +127,24 @@ bool Applier::check_all(const Snapshot& state, const PlanRows& plan, const Commi
                                   [&](const PlannedAlloc& alloc) { return alloc.node == node; });
     if (!done) check_exactly(state, plan, node, kNoRow);
   }
-  if (failures_.empty()) return true;
-
-  auto id_of = [&](NodeRow row) { return row < state.nodes.size() ? state.nodes.id(row) : base::Uuid{}; };
+  const tables::NodeTable& nodes = store_.current().nodes;
+  auto id_of = [&](NodeRow row) { return row < nodes.size() ? nodes.id(row) : base::Uuid{}; };
   std::sort(failures_.begin(), failures_.end(),
-            [&](const Failure& a, const Failure& b) { return id_of(a.node) < id_of(b.node); });
-  for (Failure& failure : failures_) {
-    if (failure.is_error) {  // R-CTRL-614, 620
-      result.error = std::move(failure.reason);
-      result.rejected_nodes.clear();
-      result.reasons.clear();
+            [&](const NodeRefusal& a, const NodeRefusal& b) { return id_of(a.node) < id_of(b.node); });
+  return failures_;
+}
+
+bool Applier::check_all(const Snapshot& state, const PlanRows& plan, const CommitFacts& facts, ApplyResult& result) {
+  if (check_nodes(state, plan).empty()) return true;
+  const auto listed = static_cast<std::uint32_t>(plan.allocs.size() + updates_.size());
+  for (NodeRefusal& failure : failures_) {
+    result.rejected_nodes.push_back(failure.node);
+    result.reasons.push_back(std::move(failure.reason));
+    if (!failure.error.empty()) {  // R-CTRL-614, 620
+      result.error = "1 error occurred:\n\t* " + failure.error + "\n\n";
       result.refused = listed;
       return false;
     }
-    result.rejected_nodes.push_back(failure.node);
-    result.reasons.push_back(std::move(failure.reason));
     if (facts.all_at_once) break;  // R-CTRL-618
   }
   result.refresh_index = std::max(state.nodes.index, state.allocs.index);
@@ -142,6 +157,14 @@ bool Applier::check_all(const Snapshot& state, const PlanRows& plan, const Commi
   return true;
 }
 
+void Applier::track_rejected(const CommitFacts& facts, ApplyResult& result) {  // R-CTRL-630
+  if (!tracker_) return;
+  const std::size_t count = result.rejected_nodes.size() - (result.error.empty() ? 0 : 1);  // the last one failed
+  for (std::size_t i = 0; i < count; ++i)
+    if (tracker_->add(store_.current().nodes.id(result.rejected_nodes[i]), facts.now_ns))
+      result.ineligible_nodes.push_back(result.rejected_nodes[i]);
+}
+
 void Applier::apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult& result) {
   base::StageClock* const clock = base::stage_clock;
   const base::StageScope checking(clock, base::Stage::check);  // the commit ends inside
@@ -149,12 +172,15 @@ void Applier::apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult&
   result.committed = result.refused = result.stopped = 0;
   result.rejected_nodes.clear();
   result.reasons.clear();
+  result.ineligible_nodes.clear();
   result.preempted_jobs.clear();
+  result.hooks.clear();
   result.error.clear();
-  result.placements_refused = false;
+  result.placements_refused = result.index_used = false;
 
   tables::Commit commit = store_.begin_commit(facts.index);
   const Snapshot& state = commit.current();
+  const Snapshot& view = facts.view ? *facts.view : state;
   const auto fails = [&](std::string why) {
     if (why.empty()) return false;
     result.error = std::move(why);
@@ -165,11 +191,25 @@ void Applier::apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult&
     return true;
   };
   rejected_ = &result.rejected_nodes;
-  if (fails(missing_alloc(state, plan)) || !check_all(state, plan, facts, result) || fails(why_not(state, plan, facts)))
+  if (fails(missing_alloc(view, plan))) return;
+  if (facts.decided) {
+    updates_.clear();
+    if (facts.decided->without != kNoRow) result.rejected_nodes.push_back(facts.decided->without);
+    result.ineligible_nodes = facts.decided->ineligible;
+  } else {
+    const bool goes_on = check_all(view, plan, facts, result);
+    track_rejected(facts, result);
+    if (!goes_on && (!result.error.empty() || result.ineligible_nodes.empty())) return;
+  }
+  if (fails(why_not(state, plan, facts))) {
+    result.index_used = true;
+    if (log_) log_->seen(facts.index);
     return;
+  }
   if (clock) clock->enter(base::Stage::commit);
   Writing writing{commit, plan, facts, result, state};
   write(writing);
+  if (log_ && result.index_used) log_->adopt(commit, changes_, result.hooks);
 #ifndef NDEBUG
   std::vector<std::string> problems;
   if (state.nodes.size() + state.allocs.size() < 4096)

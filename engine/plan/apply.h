@@ -8,21 +8,35 @@
 //
 // Plain rows stay plain: links, descriptions and deployments are columns. What no column holds (trackers, alloc states,
 // follow-up evaluations, lists of victims, names of another form) makes a row an API object (see AllocTable). The
-// evaluation and the metrics of a placement are kept only there.
+// evaluation and the metrics of a placement are kept only there. Plans that come as API objects bring those along
+// (PlanRows::given): the general way through the checks and the writing, which the recorded plans take.
 //
-// The caller's: the tracker of rejected nodes and the evaluations of preempted jobs (they need the broker and IDs), and
-// job records (status, stable versions), which the tables do not hold.
+// Job records (summaries, statuses, stable versions) are kept for owners that read them: keep_records(). They change
+// under the commit of the plan, from the rows that it wrote. Likewise the tracker of rejected nodes:
+// track_rejections().
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "log/state_log.h"
 #include "model/quirks.h"
 #include "plan/node_check.h"
 #include "plan/plan_rows.h"
+#include "plan/rejection_tracker.h"
 #include "tables/commit.h"
 
 namespace berth::plan {
+
+/// The answer of a recorded commit, for its replay: no node is checked and no rejection tracked.
+struct Decided {
+  tables::NodeRow without = tables::kNoRow;  ///< what the plan has for it is left out
+  std::vector<tables::NodeRow> ineligible;   ///< nodes that the commit marks (R-CTRL-631)
+  std::vector<model::Evaluation> evals;      ///< written with it (R-CTRL-709)
+};
 
 /// What a commit needs beside the plan.
 struct CommitFacts {
@@ -32,22 +46,38 @@ struct CommitFacts {
   base::Uuid eval;          ///< the plan's evaluation; its row, which must exist, gets the index. nil: none is stored
   /// The deployment of a plan that says has_deployment and holds no object.
   const model::Deployment* deployment = nullptr;
+  /// Draws the IDs of the evaluations of preempted jobs, which are written with the plan (R-CTRL-627); with job records
+  /// only. null: they are the caller's.
+  const std::function<base::Uuid()>* draw_id = nullptr;
+  /// The state that the nodes are checked on; null: the newest. Nomad's applier lags behind entries that are no plans
+  /// (R-CTRL-601, 605).
+  const tables::Snapshot* view = nullptr;
+  const Decided* decided = nullptr;
 };
 
 struct ApplyResult {
-  std::uint64_t index = 0;                      ///< of the commit; 0 when nothing was committed (R-CTRL-621)
-  std::uint64_t refresh_index = 0;              ///< of a partial plan: state the worker must see next (R-CTRL-617, 622)
-  std::uint32_t committed = 0, refused = 0;     ///< planned allocations and updates
-  std::uint32_t stopped = 0;                    ///< stops and preemptions that were written
-  std::vector<tables::NodeRow> rejected_nodes;  ///< ascending node ID
-  std::vector<std::string> reasons;             ///< beside rejected_nodes, verbatim (R-CTRL-610, 613)
+  std::uint64_t index = 0;                   ///< of the commit; 0 when nothing was committed (R-CTRL-621)
+  std::uint64_t refresh_index = 0;           ///< of a partial plan: state the worker must see next (R-CTRL-617, 622)
+  std::uint32_t committed = 0, refused = 0;  ///< planned allocations and updates
+  std::uint32_t stopped = 0;                 ///< stops and preemptions that were written
+  /// Ascending node ID. Where a check failed the whole plan, its node stands last (R-CTRL-614).
+  std::vector<tables::NodeRow> rejected_nodes;
+  std::vector<std::string> reasons;               ///< beside rejected_nodes, verbatim (R-CTRL-610, 613)
+  std::vector<tables::NodeRow> ineligible_nodes;  ///< of them, those marked so (R-CTRL-630, 631)
   std::vector<tables::JobKeyRow> preempted_jobs;  ///< to evaluate anew, ascending (namespace, ID) (R-CTRL-627)
-  std::string error;  ///< not empty: the whole plan failed and the evaluation is nacked (R-CTRL-614, 620)
+  log::Hooks hooks;                               ///< of the evaluations written with the plan
+  std::string error;        ///< not empty: the whole plan failed and the evaluation is nacked (R-CTRL-614, 620)
+  bool index_used = false;  ///< an entry was made: committed, or failed in state
   /// The job is gone or stopped by now. Nomad drops its new allocations and counts them as committed (R-CTRL-712);
   /// without the quirk placement_of_stopped_vanishes they are refused, and their preemptions.
   bool placements_refused = false;
   [[nodiscard]] bool full() const { return refused == 0; }  ///< R-CTRL-624
-  [[nodiscard]] bool partial() const { return !rejected_nodes.empty() || placements_refused; }
+  [[nodiscard]] bool partial() const { return error.empty() && (!rejected_nodes.empty() || placements_refused); }
+};
+
+struct NodeRefusal {
+  tables::NodeRow node;
+  std::string reason, error;  ///< as NodeVerdict's
 };
 
 class Applier {
@@ -55,7 +85,13 @@ class Applier {
   explicit Applier(tables::StateStore& store, const model::Quirks& quirks = {}) : store_(store), quirks_(quirks) {}
   /// For owners that learn of it later.
   void set_quirks(const model::Quirks& quirks) { quirks_ = quirks; }
+  /// From now on `log`, over the same store, learns of every plan under its commit.
+  void keep_records(log::StateLog& log) { log_ = &log; }
+  /// Nodes that are rejected too often become ineligible (R-CTRL-629 to 632).
+  void track_rejections(const RejectionLimits& limits) { tracker_.emplace(limits); }
 
+  /// The nodes that would not take what the plan has for them on `state`, ascending node ID; until the next call.
+  [[nodiscard]] std::span<const NodeRefusal> check_nodes(const tables::Snapshot& state, const PlanRows& plan);
   /// Commits at `index` what passes. A rejected node loses all the plan had for it (R-CTRL-615); with `all_at_once` the
   /// first one empties the plan (R-CTRL-618). Cost: O(planned allocations and stops); no heap allocation in the steady
   /// state while the columns decide. In debug builds the tables are checked afterwards.
@@ -68,11 +104,6 @@ class Applier {
   }
 
  private:
-  struct Failure {
-    tables::NodeRow node;
-    std::string reason;
-    bool is_error;
-  };
   /// One commit while it is written.
   struct Writing {
     tables::Commit& commit;
@@ -85,22 +116,36 @@ class Applier {
   bool check(const tables::Snapshot& state, const PlanRows& plan, std::uint32_t first);
   /// The same by the rules themselves; `first` kNoRow: the plan only updates on the node.
   bool check_exactly(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node, std::uint32_t first);
-  bool fail(tables::NodeRow node, std::string reason, bool is_error = false);
+  bool fail(tables::NodeRow node, std::string reason, std::string error = {});
   /// Checks all nodes; false: the plan fails as a whole, or an all-at-once plan lost a node.
   bool check_all(const tables::Snapshot& state, const PlanRows& plan, const CommitFacts& facts, ApplyResult& result);
   [[nodiscard]] bool has_updates(tables::NodeRow node) const;
+  /// The node of a stored allocation. One that came later than the allocation is found by its name.
+  [[nodiscard]] tables::NodeRow node_of(tables::AllocRow alloc) const;
+  void track_rejected(const CommitFacts& facts, ApplyResult& result);
 
   // plan/write.cc
-  [[nodiscard]] static std::string missing_alloc(const tables::Snapshot& state, const PlanRows& plan);
-  [[nodiscard]] bool nothing_left(const tables::Snapshot& state, const PlanRows& plan) const;
+  [[nodiscard]] std::string missing_alloc(const tables::Snapshot& view, const PlanRows& plan) const;
+  [[nodiscard]] bool nothing_left(const PlanRows& plan) const;
   [[nodiscard]] std::string why_not(const tables::Snapshot& state, const PlanRows& plan, const CommitFacts& facts);
+  void choose_evictions(Writing& w);
   void write(Writing& w);
+  void write_content(Writing& w);
+  void write_updates(Writing& w);
+  void mark_ineligible(Writing& w, tables::NodeRow row);
+  void store_deployment(Writing& w, model::Deployment deployment);
   void write_deployment(Writing& w, model::Deployment deployment);
   void write_statuses(Writing& w);
   void write_stop(Writing& w, const PlannedStop& stop);
   void write_update(Writing& w, const PlannedUpdate& update);
   void keep_unknown(Writing& w, const PlannedUpdate& update);
+  void write_placements(Writing& w);
   tables::AllocRow write_alloc(Writing& w, const PlannedAlloc& planned, bool evicts);
+  tables::AllocRow write_given(Writing& w, const model::Allocation& given, tables::AllocRow row);
+  void write_preemption_evals(Writing& w);
+  void note_change(tables::AllocRow row, tables::Client before, bool is_new = false) {
+    if (log_) changes_.allocs.push_back({row, before, is_new});
+  }
   void written(const tables::Snapshot& state, tables::AllocRow row);
   void link_previous(Writing& w);
   [[nodiscard]] bool overwritten(const PlanRows& plan, std::uint32_t update) const;
@@ -112,9 +157,13 @@ class Applier {
 
   tables::StateStore& store_;
   model::Quirks quirks_;
+  log::StateLog* log_ = nullptr;
+  std::optional<RejectionTracker> tracker_;
+  log::PlanCommit changes_;                      // for the log
+  std::vector<log::WrittenAlloc> stop_changes_;  // likewise, of stops
   bool placements_refused_ = false;
   NodeCheck node_check_;
-  std::vector<Failure> failures_;
+  std::vector<NodeRefusal> failures_;
   std::vector<NodeEntry> entries_;
   std::vector<base::Uuid> leaving_;
   std::vector<std::pair<tables::NodeRow, std::uint32_t>> updates_;  // (node, position of the update), ascending

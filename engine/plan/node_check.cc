@@ -80,26 +80,15 @@ NodeVerdict NodeCheck::check(const tables::Snapshot& state, tables::NodeRow row,
   return out;
 }
 
-NodeVerdict NodeCheck::check(const tables::Snapshot& state, tables::NodeRow row, const model::Plan& plan,
-                             const std::string& node_id) {
-  const auto uuid_of = [](std::string_view id) { return base::parse_uuid(id).value_or(base::Uuid{}); };
-  const auto placed = plan.node_allocation.find(node_id);
-  if (placed == plan.node_allocation.end() || placed->second.empty()) return {};
-  entries_.clear();
-  leaving_.clear();
-  for (const model::Allocation& alloc : placed->second) {
-    const model::Job* job = alloc.job ? alloc.job.get() : plan.job.get();
-    NodeEntry& entry = entries_.emplace_back();
-    entry.id = uuid_of(alloc.id);
-    entry.client = tables::parse_client(alloc.client_status).value_or(Client::pending);
-    entry.consumes = !model::is_client_terminal(alloc);
-    entry.resources = alloc.allocated_resources ? &*alloc.allocated_resources : nullptr;
-    entry.group = job ? job->group(alloc.task_group) : nullptr;
-  }
-  for (const auto* lists : {&plan.node_update, &plan.node_preemptions})
-    if (const auto list = lists->find(node_id); list != lists->end())
-      for (const model::Allocation& alloc : list->second) leaving_.push_back(uuid_of(alloc.id));
-  return check(state, row, entries_, leaving_);
+NodeEntry entry_of(const model::Allocation& alloc, const model::Job* job) {
+  if (alloc.job) job = alloc.job.get();
+  NodeEntry entry;
+  entry.id = base::parse_uuid(alloc.id).value_or(base::Uuid{});
+  entry.client = tables::parse_client(alloc.client_status).value_or(Client::pending);
+  entry.consumes = !model::is_client_terminal(alloc);
+  entry.resources = alloc.allocated_resources ? &*alloc.allocated_resources : nullptr;
+  entry.group = job ? job->group(alloc.task_group) : nullptr;
+  return entry;
 }
 
 }  // namespace berth::plan

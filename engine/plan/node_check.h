@@ -21,6 +21,8 @@ struct NodeEntry {
   const model::AllocatedResources* resources = nullptr;  ///< what it would hold
   const model::TaskGroup* group = nullptr;               ///< null: job or group unknown
 };
+/// `alloc` as an entry; without a job of its own it is of `job`, which may be null. Both outlive it.
+[[nodiscard]] NodeEntry entry_of(const model::Allocation& alloc, const model::Job* job);
 
 struct NodeVerdict {
   bool fit = true;
@@ -34,9 +36,6 @@ class NodeCheck {
   /// `row` kNoRow: no such node.
   [[nodiscard]] NodeVerdict check(const tables::Snapshot& state, tables::NodeRow row,
                                   std::span<const NodeEntry> entries, std::span<const base::Uuid> leaving);
-  /// The same for what `plan` has for the node `node_id`; fits when the plan places nothing there (R-CTRL-609).
-  [[nodiscard]] NodeVerdict check(const tables::Snapshot& state, tables::NodeRow row, const model::Plan& plan,
-                                  const std::string& node_id);
 
  private:
   const rank::NodePorts& node_ports(const std::shared_ptr<const tables::NodeSpec>& spec);
@@ -49,8 +48,6 @@ class NodeCheck {
   std::vector<tables::AllocRow> rows_;
   std::vector<std::string> ids_;
   std::vector<rank::FitEntry> fit_entries_;
-  std::vector<NodeEntry> entries_;
-  std::vector<base::Uuid> leaving_;
   rank::NetworkIndex network_index_;
 };
 

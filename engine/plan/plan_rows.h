@@ -4,7 +4,8 @@
 //   updates   existing allocations written anew, still on their node  into NodeAllocation
 //   stops     existing allocations ended by the server              into NodeUpdate, NodePreemptions
 // What is rare (trackers of reschedules, follow-up evaluations, deployments other than the plan's) stands in lists of
-// its own that the rows refer to by position. Words come when somebody reads them (sched/to_model.h).
+// its own that the rows refer to by position; so does what no column holds, as API objects (`given`). Words come when
+// somebody reads them (sched/to_model.h).
 #pragma once
 
 #include <map>
@@ -31,6 +32,7 @@ struct PlannedAlloc {
   tables::AllocRow previous = tables::kNoRow;          ///< the one it replaces (R-SCHED-85)
   std::uint32_t tracker = tables::kNoRow;              ///< position in PlanRows::trackers
   std::uint32_t task_states = tables::kNoRow;          ///< position in PlanRows::task_states
+  std::uint32_t given = tables::kNoRow;                ///< position in PlanRows::given; then only `id` and `node` count
   std::uint16_t deployment = 0;                        ///< position in PlanRows::deployment_ids
   bool first_on_node = false;                          ///< no earlier planned allocation is on its node
   bool canary = false;                                 ///< R-SCHED-86
@@ -45,6 +47,7 @@ struct PlannedUpdate {
     reconnects,  ///< it came back (R-RECON-32)
     annotated,   ///< only the follow-up evaluation changes (R-RECON-30)
     not_placed,  ///< no node for its replacement: a note in its tracker (R-SCHED-96)
+    given,       ///< as the API object at `given` has it
   };
   tables::AllocRow alloc = tables::kNoRow;
   Kind kind = Kind::in_place;
@@ -54,6 +57,7 @@ struct PlannedUpdate {
   bool dropped = false;        ///< taken back
   bool came_back = false;      ///< in place, system jobs: its node was disconnected; the return is noted in its states
   std::uint32_t followup = tables::kNoRow;             ///< position in PlanRows::followups; kNoRow: as it is
+  std::uint32_t given = tables::kNoRow;                ///< position in PlanRows::given
   const tables::ResourceShape* held = nullptr;         ///< in place: what it holds; null: what it held before
   std::shared_ptr<const tables::ResourceShape> shape;  ///< owner of `held`; null where it is the group's own shape
   std::uint32_t next_on_node = tables::kNoRow;         ///< next planned update on the same node
@@ -75,6 +79,7 @@ struct PlannedStop {
   /// of the choice; an allocation may stand there twice (R-PREEMPT-516).
   std::uint32_t by = tables::kNoRow;
   std::uint32_t followup = tables::kNoRow;      ///< position in PlanRows::followups; kNoRow: as it is
+  std::uint32_t given = tables::kNoRow;         ///< position in PlanRows::given; then what is written stands there
   std::uint32_t next_on_node = tables::kNoRow;  ///< next planned stop on the same node
 };
 
@@ -89,7 +94,7 @@ inline constexpr std::uint32_t kDroppedBy = 1U << 31;
 /// A change of a deployment's status that goes with the plan.
 struct PlannedStatus {
   base::Uuid deployment;
-  std::string_view status, description;  ///< verbatim texts of the specification, with static lifetime
+  std::string_view status, description;  ///< texts that outlive the plan: those of the specification are static
 };
 
 struct PlanRows {
@@ -106,6 +111,9 @@ struct PlanRows {
   std::vector<model::RescheduleTracker> trackers;  ///< of replacements
   /// What replacements take over of remote tasks (R-SEED-15).
   std::vector<std::map<std::string, std::optional<model::TaskState>>> task_states;
+  /// API objects of plans that come as such: new and changed allocations with their jobs, and of stops what is written
+  /// (R-CTRL-626, 702). Schedulers leave it empty.
+  std::vector<std::shared_ptr<const model::Allocation>> given;
   /// A per-node list of the plan was emptied again and still counts as content (R-SCHED-28).
   bool has_empty_list = false;
 
@@ -136,6 +144,7 @@ struct PlanRows {
     followups.clear();
     trackers.clear();
     task_states.clear();
+    given.clear();
   }
 };
 

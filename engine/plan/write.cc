@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "log/deployment_counts.h"
 #include "model/plan_predicates.h"
 #include "model/predicates.h"
 #include "plan/apply.h"
@@ -20,6 +21,11 @@ using tables::NodeRow;
 using tables::Snapshot;
 
 namespace {
+
+constexpr const char* kIneligibleMessage =
+    "Node marked as ineligible for scheduling due to multiple plan rejections, refer to "
+    "https://developer.hashicorp.com/nomad/s/port-plan-failure for more information";
+constexpr std::size_t kNodeEventsMax = 10;  // R-CTRL-905
 
 /// Changes the API object of a row; a plain row gets one.
 template <class Edit>
@@ -56,6 +62,12 @@ void note(model::Allocation& alloc, PlannedUpdate::Note note) {
   alloc.reschedule_tracker->last_reschedule = note == PlannedUpdate::Note::ok ? "ok" : "no placement";
 }
 
+/// It becomes unknown to the server, whatever else the plan makes of it.
+bool makes_unknown(const PlanRows& plan, const PlannedUpdate& update) {
+  if (update.kind != PlannedUpdate::Kind::given) return update.kind == PlannedUpdate::Kind::unknown;
+  return plan.given[update.given]->client_status == "unknown";
+}
+
 /// The node that an allocation names, which need not be there.
 base::Uuid home_of(const Snapshot& state, AllocRow row) {
   if (const NodeRow node = state.allocs.node[row]; node != kNoRow) return state.nodes.id(node);
@@ -70,27 +82,30 @@ bool Applier::refuses(NodeRow node) const {
 }
 
 /// What the plan stops and is not there any more fails all of it, before any node is looked at (R-CTRL-606).
-std::string Applier::missing_alloc(const Snapshot& state, const PlanRows& plan) {
+std::string Applier::missing_alloc(const Snapshot& view, const PlanRows& plan) const {
   for (const PlannedStop& stop : plan.stops)
-    if (!stop.dropped && !state.allocs.exists(stop.alloc))
-      return "alloc " + base::to_text(state.allocs.id[stop.alloc]) + " doesn't exist";
+    if (!stop.dropped && (stop.alloc >= view.allocs.size() || !view.allocs.exists(stop.alloc)))
+      return "alloc " + base::to_text(store_.current().allocs.id[stop.alloc]) + " doesn't exist";
   return "";
 }
 
 /// Nodes were rejected, and all the plan had was for them: no entry is written (R-CTRL-621).
-bool Applier::nothing_left(const Snapshot& state, const PlanRows& plan) const {
-  const tables::AllocTable& allocs = state.allocs;
+bool Applier::nothing_left(const PlanRows& plan) const {
   return !rejected_->empty() && !plan.has_deployment && plan.deployment_updates.empty() &&
          std::all_of(plan.allocs.begin(), plan.allocs.end(), [&](const auto& alloc) { return refuses(alloc.node); }) &&
          std::all_of(plan.updates.begin(), plan.updates.end(),
-                     [&](const auto& update) { return update.dropped || refuses(allocs.node[update.alloc]); }) &&
+                     [&](const auto& update) { return update.dropped || refuses(node_of(update.alloc)); }) &&
          std::all_of(plan.stops.begin(), plan.stops.end(),
-                     [&](const auto& stop) { return stop.evict || stop.dropped || refuses(allocs.node[stop.alloc]); });
+                     [&](const auto& stop) { return stop.evict || stop.dropped || refuses(node_of(stop.alloc)); });
 }
 
 /// Why the entry of what the nodes take fails (R-CTRL-704, 707); "" when it does not.
 std::string Applier::why_not(const Snapshot& state, const PlanRows& plan, const CommitFacts& facts) {
-  if (nothing_left(state, plan)) return "";
+  if (!facts.decided && nothing_left(plan)) return "";
+  if (!plan.given.empty())
+    for (const PlannedAlloc& alloc : plan.allocs)
+      if (alloc.given != kNoRow && !plan.given[alloc.given]->job && !refuses(alloc.node))
+        return "attempting to upsert allocation \"" + plan.given[alloc.given]->id + "\" without a job";
   if (!facts.eval.is_nil() && store_.find_eval(facts.eval) == kNoRow)
     return "failed to get evaluation \"" + base::to_text(facts.eval) + "\"";
   const model::Deployment* deployment = plan.deployment ? plan.deployment.get() : facts.deployment;
@@ -101,35 +116,28 @@ std::string Applier::why_not(const Snapshot& state, const PlanRows& plan, const 
   return std::string(undone ? model::kPromotionUndone : "");
 }
 
-void Applier::write(Writing& w) {
+/// Which preemptions count is decided on the state before the plan (R-CTRL-616).
+void Applier::choose_evictions(Writing& w) {
   const PlanRows& plan = w.plan;
   const Snapshot& state = w.state;
-  placed_.clear();
-  placements_refused_ = false;
-  if (!quirks_.placement_of_stopped_vanishes && !plan.allocs.empty()) {
-    const JobRow current = state.jobs.keys[state.jobs.versions[plan.job]->key].current;
-    placements_refused_ = current == kNoRow || state.jobs.versions[current]->stopped;
-  }
-  if (placements_refused_) {
-    w.result.placements_refused = true;
-    w.result.refresh_index = std::max(w.result.refresh_index, state.index);
-  }
-  // Which preemptions count is decided on the state before the plan (R-CTRL-616).
+  const Snapshot& view = w.facts.view ? *w.facts.view : state;
+  const auto listed = [&](NodeRow node) {  // R-CTRL-608: a node with preemptions alone is not looked at
+    return has_updates(node) ||
+           std::any_of(plan.allocs.begin(), plan.allocs.end(),
+                       [&](const PlannedAlloc& alloc) { return alloc.node == node; }) ||
+           std::any_of(plan.stops.begin(), plan.stops.end(), [&](const PlannedStop& other) {
+             return !other.evict && !other.dropped && node_of(other.alloc) == node;
+           });
+  };
   evictions_.clear();
   for (std::uint32_t i = 0; i < plan.stops.size(); ++i) {
     const PlannedStop& stop = plan.stops[i];
-    if (!stop.evict || stop.dropped || placements_refused_ || refuses(state.allocs.node[stop.alloc]) ||
-        state.allocs.terminal(stop.alloc))
-      continue;
-    if (stop.by >= kDroppedBy) {  // nothing is placed for it; its node counts only with something else on it
-      const NodeRow node = state.allocs.node[stop.alloc];
-      const bool listed = has_updates(node) ||
-                          std::any_of(plan.allocs.begin(), plan.allocs.end(),
-                                      [&](const PlannedAlloc& alloc) { return alloc.node == node; }) ||
-                          std::any_of(plan.stops.begin(), plan.stops.end(), [&](const PlannedStop& other) {
-                            return !other.evict && !other.dropped && state.allocs.node[other.alloc] == node;
-                          });
-      if (!listed) continue;
+    const NodeRow node = node_of(stop.alloc);
+    if (!stop.evict || stop.dropped || placements_refused_ || refuses(node)) continue;
+    if (!w.facts.decided) {
+      if (view.allocs.terminal(stop.alloc)) continue;
+      const bool beside = stop.by < kDroppedBy && plan.allocs[stop.by].node == node;  // what it makes room for
+      if (!beside && !listed(node)) continue;
     }
     evictions_.push_back(i);
   }
@@ -140,6 +148,47 @@ void Applier::write(Writing& w) {
         std::any_of(plan.stops.begin(), plan.stops.end(), [&](const auto& s) { return !s.evict && same(s); }))
       twice_.push_back(tables::to_alloc(state, plan.stops[i].alloc));
   }
+}
+
+void Applier::write(Writing& w) {
+  ApplyResult& result = w.result;
+  changes_.allocs.clear(), stop_changes_.clear(), changes_.deployments.clear(), changes_.preemption_evals.clear();
+  changes_.wrote_nodes = !result.ineligible_nodes.empty();
+  for (const NodeRow row : result.ineligible_nodes) mark_ineligible(w, row);
+  const bool emptied = w.facts.all_at_once && !rejected_->empty();  // R-CTRL-618
+  if (!emptied) write_content(w);
+
+  const PlanRows& plan = w.plan;
+  if (!w.facts.decided && result.ineligible_nodes.empty() && result.committed == 0 && result.stopped == 0 &&
+      !plan.has_deployment && plan.deployment_updates.empty())
+    return;  // R-CTRL-621
+  w.commit.raise_index();
+  result.index = w.facts.index;
+  result.index_used = true;
+  if (result.refresh_index != 0) result.refresh_index = std::max(result.refresh_index, w.facts.index);
+  const std::uint32_t eval = store_.find_eval(w.facts.eval);
+  changes_.wrote_eval = eval != kNoRow;
+  if (eval == kNoRow) return;
+  model::Evaluation changed = *w.state.evals.object[eval];
+  changed.modify_index = w.facts.index;
+  w.commit.upsert_eval(changed);
+}
+
+void Applier::write_content(Writing& w) {
+  const PlanRows& plan = w.plan;
+  const Snapshot& state = w.state;
+  ApplyResult& result = w.result;
+  placed_.clear();
+  placements_refused_ = false;
+  if (!quirks_.placement_of_stopped_vanishes && !plan.allocs.empty()) {
+    const JobRow current = plan.job == kNoRow ? kNoRow : state.jobs.keys[state.jobs.versions[plan.job]->key].current;
+    placements_refused_ = current == kNoRow || state.jobs.versions[current]->stopped;
+  }
+  if (placements_refused_) {
+    result.placements_refused = true;
+    result.refresh_index = std::max(result.refresh_index, state.index);
+  }
+  choose_evictions(w);
 
   const model::Deployment* deployment = plan.deployment ? plan.deployment.get() : w.facts.deployment;
   if (plan.has_deployment && deployment) write_deployment(w, *deployment);
@@ -148,7 +197,33 @@ void Applier::write(Writing& w) {
   for (const base::Uuid id : plan.deployment_ids) deployments_.push_back(store_.find_deployment(id));
 
   for (const PlannedStop& stop : plan.stops)
-    if (!stop.evict && !stop.dropped && !refuses(state.allocs.node[stop.alloc])) write_stop(w, stop);
+    if (!stop.evict && !stop.dropped && !refuses(node_of(stop.alloc))) write_stop(w, stop);
+  write_updates(w);
+  write_placements(w);
+  link_previous(w);
+  if (log_) changes_.allocs.insert(changes_.allocs.end(), stop_changes_.begin(), stop_changes_.end());
+  for (const PlannedStop& stop : plan.stops)
+    if (!stop.evict && !stop.dropped && !refuses(node_of(stop.alloc))) written(state, stop.alloc);
+  link_previous(w);
+  for (const std::uint32_t i : evictions_) {
+    write_eviction(w, plan.stops[i]);
+    written(state, plan.stops[i].alloc);
+  }
+  link_previous(w);
+  write_counts(w);
+
+  std::sort(result.preempted_jobs.begin(), result.preempted_jobs.end(), [&](auto a, auto b) {
+    const tables::JobKey &x = state.jobs.keys[a], &y = state.jobs.keys[b];
+    return std::pair(std::string_view(state.text(x.job_namespace)), std::string_view(state.text(x.job_id))) <
+           std::pair(std::string_view(state.text(y.job_namespace)), std::string_view(state.text(y.job_id)));
+  });
+  if (w.facts.draw_id) write_preemption_evals(w);
+  if (w.facts.decided) changes_.preemption_evals = w.facts.decided->evals;
+}
+
+void Applier::write_updates(Writing& w) {
+  const PlanRows& plan = w.plan;
+  const Snapshot& state = w.state;
   stopped_.clear();
   if (!plan.updates.empty())
     for (const PlannedStop& stop : plan.stops)
@@ -157,17 +232,24 @@ void Applier::write(Writing& w) {
   for (std::uint32_t i = 0; i < plan.updates.size(); ++i) {
     const PlannedUpdate& update = plan.updates[i];
     if (update.dropped) continue;
-    if (refuses(state.allocs.node[update.alloc])) {
+    if (refuses(node_of(update.alloc))) {
       ++w.result.refused;
       continue;
     }
+    // The change of one that is told to stop as well is that of its stop.
+    if (!std::binary_search(stopped_.begin(), stopped_.end(), update.alloc))
+      note_change(update.alloc, state.allocs.client[update.alloc]);
     if (!overwritten(plan, i))
       write_update(w, update);
-    else if (update.kind == PlannedUpdate::Kind::unknown)
+    else if (makes_unknown(plan, update))
       keep_unknown(w, update);
     written(state, update.alloc);
     ++w.result.committed;
   }
+}
+
+void Applier::write_placements(Writing& w) {
+  const PlanRows& plan = w.plan;
   const bool any_evicts =
       std::any_of(plan.stops.begin(), plan.stops.end(), [](const PlannedStop& stop) { return stop.evict; });
   if (any_evicts) inserted_.assign(plan.allocs.size(), kNoRow);
@@ -179,45 +261,58 @@ void Applier::write(Writing& w) {
     const bool evicts = any_evicts && std::any_of(plan.stops.begin(), plan.stops.end(), [&](const PlannedStop& stop) {
                           return stop.evict && !stop.dropped && stop.by == i;
                         });
-    const AllocRow row = write_alloc(w, plan.allocs[i], evicts);
+    const std::uint32_t given = plan.allocs[i].given;
+    const AllocRow row =
+        given == kNoRow ? write_alloc(w, plan.allocs[i], evicts) : write_given(w, *plan.given[given], kNoRow);
+    if (row != kNoRow) {
+      note_change(row, tables::Client::pending, true);
+      written(w.state, row);
+    }
     if (any_evicts) inserted_[i] = row;
     ++w.result.committed;
   }
-  link_previous(w);
-  for (const PlannedStop& stop : plan.stops)
-    if (!stop.evict && !stop.dropped && !refuses(state.allocs.node[stop.alloc])) written(state, stop.alloc);
-  link_previous(w);
-  for (const std::uint32_t i : evictions_) {
-    write_eviction(w, plan.stops[i]);
-    written(state, plan.stops[i].alloc);
-  }
-  link_previous(w);
-  write_counts(w);
+}
 
-  ApplyResult& result = w.result;
-  std::sort(result.preempted_jobs.begin(), result.preempted_jobs.end(), [&](auto a, auto b) {
-    const tables::JobKey &x = state.jobs.keys[a], &y = state.jobs.keys[b];
-    return std::pair(std::string_view(state.text(x.job_namespace)), std::string_view(state.text(x.job_id))) <
-           std::pair(std::string_view(state.text(y.job_namespace)), std::string_view(state.text(y.job_id)));
-  });
-  if (result.committed == 0 && result.stopped == 0 && !plan.has_deployment && !plan.deployment &&
-      plan.deployment_updates.empty())
-    return;  // R-CTRL-621
-  w.commit.raise_index();
-  result.index = w.facts.index;
-  if (result.refresh_index != 0) result.refresh_index = std::max(result.refresh_index, w.facts.index);
-  if (const std::uint32_t eval = store_.find_eval(w.facts.eval); eval != kNoRow) {
-    model::Evaluation changed = *state.evals.object[eval];
-    changed.modify_index = w.facts.index;
-    w.commit.upsert_eval(changed);
+/// R-CTRL-627: written with the plan; their jobs' statuses stay (R-CTRL-709).
+void Applier::write_preemption_evals(Writing& w) {
+  BERTH_ASSERT(log_);
+  for (const tables::JobKeyRow key : w.result.preempted_jobs) {
+    const tables::JobKey& names = w.state.jobs.keys[key];
+    const model::Job& job = *w.state.jobs.versions[names.current]->spec;
+    model::Evaluation& eval = changes_.preemption_evals.emplace_back();
+    eval.id = base::to_text((*w.facts.draw_id)());
+    eval.namespace_ = job.namespace_;
+    eval.job_id = job.id;
+    eval.triggered_by = "preemption";
+    eval.type = job.type;
+    eval.priority = job.priority;
+    eval.status = "pending";
+    eval.create_time = eval.modify_time = w.facts.now_ns;
   }
+}
+
+void Applier::mark_ineligible(Writing& w, NodeRow row) {  // R-CTRL-631
+  if (!w.state.nodes.exists(row)) return;
+  model::Node node = tables::to_node(w.state, row);
+  node.scheduling_eligibility = "ineligible";
+  node.modify_index = w.facts.index;
+  node.status_updated_at = w.facts.now_ns;  // ns, though the field is in seconds everywhere else
+  json::Value event = json::Value::object();
+  event.set("Message", kIneligibleMessage);
+  event.set("Subsystem", "Scheduler");
+  event.set("Timestamp", base::to_rfc3339(base::Time{w.facts.now_ns}));
+  event.set("CreateIndex", w.facts.index);
+  json::Array& events = node.events.items();
+  events.push_back(std::move(event));
+  if (events.size() > kNodeEventsMax) events.erase(events.begin());
+  w.commit.upsert_node(node);
 }
 
 // ---------------------------------------------------------------- deployments
 
 void Applier::write_deployment(Writing& w, model::Deployment deployment) {
   const std::uint32_t row = store_.find_deployment(deployment.id);
-  deployment.create_index = deployment.modify_index = w.facts.index;
+  deployment.create_index = w.facts.index;
   if (row != kNoRow) {
     const model::Deployment& before = *w.state.deployments.object[row];
     deployment.create_index = before.create_index;
@@ -231,28 +326,27 @@ void Applier::write_deployment(Writing& w, model::Deployment deployment) {
                    w.plan.allocs.begin(), w.plan.allocs.end(),
                    [&](const PlannedAlloc& alloc) { return !refuses(alloc) && base::to_text(alloc.id) == id; }) &&
                std::none_of(w.plan.updates.begin(), w.plan.updates.end(), [&](const PlannedUpdate& update) {
-                 return !update.dropped && !refuses(w.state.allocs.node[update.alloc]) &&
+                 return !update.dropped && !refuses(node_of(update.alloc)) &&
                         base::to_text(w.state.allocs.id[update.alloc]) == id;
                });
       });
     }
+  store_deployment(w, std::move(deployment));
+}
+
+void Applier::store_deployment(Writing& w, model::Deployment deployment) {
+  deployment.modify_index = w.facts.index;
   w.commit.upsert_deployment(deployment);
+  if (const std::uint32_t row = store_.find_deployment(deployment.id); log_ && row != kNoRow)
+    changes_.deployments.push_back(row);
 }
 
 void Applier::write_statuses(Writing& w) {
   for (const PlannedStatus& update : w.plan.deployment_updates) {
     const std::uint32_t row = store_.find_deployment(update.deployment);
     if (row == kNoRow || !model::is_active_deployment(w.state.deployments.object[row]->status)) return;  // R-CTRL-708
-    model::Deployment changed = *w.state.deployments.object[row];
-    changed.status = update.status;
-    changed.status_description = update.description;
-    changed.modify_time = w.facts.now_ns;
-    changed.modify_index = w.facts.index;
-    if (update.status == "running" || update.status == "paused")  // R-CTRL-1215
-      for (auto& [name, group] : changed.task_groups)
-        if (group && group->progress_deadline != 0)
-          group->require_progress_by = base::Time{w.facts.now_ns + group->progress_deadline};
-    w.commit.upsert_deployment(changed);
+    store_deployment(
+        w, log::with_status(*w.state.deployments.object[row], update.status, update.description, w.facts.now_ns));
   }
 }
 
@@ -282,9 +376,8 @@ void Applier::write_counts(Writing& w) {
     }
     if (group.progress_deadline != 0 && group.require_progress_by.is_zero())
       group.require_progress_by = base::Time{w.facts.now_ns + group.progress_deadline};
-    changed.modify_index = w.facts.index;
     changed.modify_time = w.facts.now_ns;
-    w.commit.upsert_deployment(changed);
+    store_deployment(w, std::move(changed));
   }
 }
 
@@ -295,6 +388,22 @@ void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 
   const AllocRow row = stop.alloc;
   ++w.result.stopped;
   const bool tells = stop.client == tables::Client::lost || stop.client == tables::Client::unknown;
+  if (log_) stop_changes_.push_back({row, allocs.client[row], false});
+  if (stop.given != kNoRow) {
+    edit_object(w.commit, row, w.facts, [&](model::Allocation& alloc) {
+      const model::Allocation& given = *w.plan.given[stop.given];
+      alloc.desired_status = "stop";
+      alloc.desired_description = given.desired_description;
+      // A second stop is made from the stored allocation, too: what the first one added stays.
+      if (quirks_.stop_erases_states || given.alloc_states.size() >= alloc.alloc_states.size())
+        alloc.alloc_states = given.alloc_states;
+      if (given.client_status == "lost" || given.client_status == "unknown") alloc.client_status = given.client_status;
+      if (!given.followup_eval_id.empty()) alloc.followup_eval_id = given.followup_eval_id;
+      if (!quirks_.reschedule_loses_description && given.reschedule_tracker)
+        alloc.reschedule_tracker = given.reschedule_tracker;
+    });
+    return;
+  }
   const bool adds_states = !quirks_.stop_erases_states && (stop.client || stop.came_back);
   const bool has_more = adds_states || (!quirks_.reschedule_loses_description && stop.replaced);  // states, a tracker
   if (!has_more && !allocs.cold[row] && stop.followup == kNoRow && allocs.links[row].preempted_by == kNoRow) {
@@ -325,6 +434,10 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
   using Kind = PlannedUpdate::Kind;
   const Snapshot& state = w.state;
   const AllocRow row = update.alloc;
+  if (update.kind == Kind::given) {
+    write_given(w, *w.plan.given[update.given], row);
+    return;
+  }
   const JobRow current = state.jobs.keys[state.allocs.job_key[row]].current;
   const std::shared_ptr<const model::Job> job = state.jobs.objects[state.allocs.job_key[row]];
   std::shared_ptr<const tables::ResourceShape> shape;
@@ -376,6 +489,8 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
         break;
       case Kind::not_placed:
         if (w.plan.job != kNoRow) alloc.job = state.jobs.versions[w.plan.job]->spec;
+        break;
+      case Kind::given:  // above
         break;
     }
     if (update.kind != Kind::unknown && update.kind != Kind::not_placed && !ended && job) alloc.job = job;
@@ -436,7 +551,40 @@ AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evic
           object.preempted_allocations.push_back(base::to_text(state.allocs.id[stop.alloc]));
     });
   if (alloc.links.deployment != kNoRow) count_placed(alloc.links.deployment, group, planned.canary ? row : kNoRow);
-  written(state, row);
+  return row;
+}
+
+/// Writes an allocation as it is given, `row` kNoRow: a new one (R-CTRL-711 to 713). Returns its row; kNoRow when the
+/// job of a new one is gone or stopped.
+AllocRow Applier::write_given(Writing& w, const model::Allocation& given, AllocRow row) {
+  const Snapshot& state = w.state;
+  const std::uint64_t index = w.facts.index;
+  model::Allocation alloc = given;
+  if (alloc.create_time == 0 && !w.facts.decided) alloc.create_time = w.facts.now_ns;  // R-CTRL-625
+  alloc.modify_time = w.facts.now_ns;
+  std::optional<model::Allocation> before;
+  if (row == kNoRow) {
+    const JobRow current = state.jobs.keys[w.commit.job_key(alloc.namespace_, alloc.job_id)].current;
+    if (current == kNoRow || state.jobs.versions[current]->stopped) return kNoRow;
+    alloc.create_index = index;
+    if (alloc.deployment_status) alloc.deployment_status->modify_index = index;
+  } else {
+    before = tables::to_alloc(state, row);
+    alloc.create_index = before->create_index;
+    if (!before->next_allocation.empty()) alloc.next_allocation = before->next_allocation;
+    alloc.task_states = before->task_states;
+    if (alloc.client_status != "lost" && alloc.client_status != "unknown") {
+      alloc.client_status = before->client_status;
+      alloc.client_description = before->client_description;
+    }
+    if (!alloc.job) alloc.job = before->job;
+  }
+  alloc.modify_index = alloc.alloc_modify_index = index;
+  if (const std::uint32_t deployment = store_.find_deployment(alloc.deployment_id); deployment != kNoRow)
+    if (auto changed = log::counted(*state.deployments.object[deployment], alloc, before ? &*before : nullptr, index))
+      store_deployment(w, std::move(*changed));
+  if (row == kNoRow) return w.commit.insert_alloc(alloc);
+  w.commit.replace_alloc(row, std::make_shared<const model::Allocation>(std::move(alloc)));
   return row;
 }
 
@@ -497,6 +645,7 @@ void Applier::write_eviction(Writing& w, const PlannedStop& stop) {  // R-CTRL-7
   const Snapshot& state = w.state;
   const AllocRow row = stop.alloc;
   ++w.result.stopped;
+  note_change(row, state.allocs.client[row]);
   const AllocRow by = stop.by < inserted_.size() ? inserted_[stop.by] : kNoRow;
   const auto before = std::find_if(twice_.begin(), twice_.end(), [&](const model::Allocation& alloc) {
     return base::parse_uuid(alloc.id) == state.allocs.id[row];

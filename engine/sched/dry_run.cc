@@ -9,7 +9,7 @@
 #include "model/plan_predicates.h"
 #include "model/predicates.h"
 #include "model/spec_changed.h"
-#include "plan/apply_model.h"
+#include "plan/apply.h"
 #include "sched/scheduler.h"
 
 namespace berth::sched {
@@ -45,11 +45,17 @@ bool DryRunAnswer::changes_allocs() const {
 /// Takes the plan down and commits nothing (R-SCHED-45).
 class DryRun::Recorder final : public Planner {
  public:
-  Recorder(const model::Evaluation& eval, std::int64_t now, const Scratch& scratch, DryRunAnswer& answer)
-      : eval_(eval), now_(now), scratch_(scratch), answer_(answer) {}
+  Recorder(const model::Evaluation& eval, std::int64_t now, const Scratch& scratch, tables::StateStore& store,
+           DryRunAnswer& answer)
+      : eval_(eval), now_(now), scratch_(scratch), applier_(store), answer_(answer) {}
   Submission submit(const EvalResult& result) override {
     ++plans_;
     answer_.plan = to_model({*result.state, scratch_}, result, eval_, now_);
+    answer_.refusals.clear();
+    for (const plan::NodeRefusal& refused : applier_.check_nodes(*result.state, result.plan))
+      answer_.refusals.push_back({base::to_text(result.state->nodes.id(refused.node)),
+                                  node_name(*result.state, refused.node),
+                                  refused.error.empty() ? refused.reason : refused.error});
     Submission out;
     out.stored = false;
     return out;
@@ -64,6 +70,7 @@ class DryRun::Recorder final : public Planner {
   const model::Evaluation& eval_;
   const std::int64_t now_;
   const Scratch& scratch_;
+  plan::Applier applier_;  // asked only
   DryRunAnswer& answer_;
   std::uint32_t plans_ = 0;
 };
@@ -77,9 +84,11 @@ class DryRun::Applying final : public Planner {
         now_(now),
         scratch_(scratch),
         log_(log),
-        applier_(log, [this] { return base::to_text(ids_.next()); }),
+        applier_(log.store(), scratch.options.quirks),
         plans_max_(plans_max),
-        out_(out) {}
+        out_(out) {
+    applier_.keep_records(log);
+  }
 
   Submission submit(const EvalResult& result) override {
     Submission answer;
@@ -89,26 +98,26 @@ class DryRun::Applying final : public Planner {
       return answer;
     }
     ++out_.plans;
-    const plan::ModelApplyResult applied =
-        applier_.apply(to_model({*result.state, scratch_}, result, eval_, now_), now_);
-    if (!applied.error.empty()) {
-      answer.error = applied.error;
-      return answer;
-    }
-    const tables::Snapshot& now = log_.store().current();
-    for (const auto& [node, allocs] : applied.result.node_allocation)
-      for (const model::Allocation& alloc : allocs) out_.placed += alloc.create_index == alloc.modify_index;
-    if (applied.result.rejected_nodes.empty()) return answer;  // nobody stops the job meanwhile
+    const auto deployment = planned_deployment({*result.state, scratch_}, result, eval_, now_);
+    plan::CommitFacts facts;
+    facts.index = log_.next_index();
+    facts.all_at_once = result.plan.job != kNoRow && result.state->jobs.versions[result.plan.job]->spec->all_at_once;
+    facts.now_ns = now_;
+    facts.eval = base::parse_uuid(eval_.id).value_or(base::Uuid{});
+    facts.deployment = deployment ? &*deployment : nullptr;
+    applier_.apply(result.plan, facts, applied_);
+    answer.error = applied_.error;
+    if (!answer.error.empty()) return answer;
+    for (const PlannedAlloc& alloc : result.plan.allocs) out_.placed += log_.store().find_alloc(alloc.id) != kNoRow;
+    if (applied_.rejected_nodes.empty()) return answer;  // nobody stops the job meanwhile
     ++out_.refused;
     out_.refusals.clear();
-    refused_.clear();
-    for (const plan::NamedVerdict& node : applied.nodes) {
-      if (node.verdict.fit) continue;
-      const tables::NodeRow row = log_.store().find_node(node.node_id);
-      refused_.push_back(row);
-      out_.refusals.push_back({node.node_id, node_name(now, row), node.verdict.reason});
+    const tables::Snapshot& now = log_.store().current();
+    for (std::size_t i = 0; i < applied_.rejected_nodes.size(); ++i) {
+      const tables::NodeRow row = applied_.rejected_nodes[i];
+      out_.refusals.push_back({base::to_text(now.nodes.id(row)), node_name(now, row), applied_.reasons[i]});
     }
-    answer.refused_nodes = refused_;
+    answer.refused_nodes = applied_.rejected_nodes;
     states_.push_back(log_.store().snapshot());
     answer.refreshed = &*states_.back();
     return answer;
@@ -123,11 +132,10 @@ class DryRun::Applying final : public Planner {
   const std::int64_t now_;
   const Scratch& scratch_;
   log::StateLog& log_;
-  IdStream ids_{2};
-  plan::ModelApplier applier_;
+  plan::Applier applier_;
+  plan::ApplyResult applied_;
   const std::uint32_t plans_max_;
   Rehearsal& out_;
-  std::vector<tables::NodeRow> refused_;
   std::vector<tables::SnapshotRef> states_;
 };
 
@@ -186,7 +194,7 @@ DryRunAnswer DryRun::decide(std::uint64_t order) {
   DryRunAnswer out;
   const model::Evaluation eval = evaluation(order);
   EvalResult result;
-  Recorder recorder(eval, now_ns_, scratch_, out);
+  Recorder recorder(eval, now_ns_, scratch_, store_, out);
   process(*snapshot_, eval, recorder, order, result);
   if (result.status == EvalStatus::error)
     out.error = result.description;
@@ -201,7 +209,6 @@ DryRunAnswer DryRun::decide(std::uint64_t order) {
     if (created.status == "blocked") created.failed_tg_allocs = out.failed;
   if (out.plan.annotations) out.annotations = *out.plan.annotations;
   out.job_modify_index = stored_ ? stored_->job_modify_index : 0;
-  out.refusals = refusals(out.plan);
   return out;
 }
 
@@ -218,21 +225,6 @@ DryRunAnswer DryRun::answer(std::uint64_t order) {
   out.diff = std::move(*diff);
   if (auto done = model::write_annotations(out.diff, out.annotations.desired_tg_updates); !done)
     out.error = done.error().problem;
-  return out;
-}
-
-std::vector<Refusal> DryRun::refusals(const model::Plan& submitted) const {  // R-CTRL-608 to 613
-  model::Plan plan = submitted;
-  model::normalize(plan);
-  if (!plan.job) plan.job = job_;
-  std::vector<Refusal> out;
-  plan::NodeCheck check;
-  for (const auto& [node_id, placed] : plan.node_allocation) {
-    const tables::NodeRow row = store_.find_node(node_id);
-    const plan::NodeVerdict verdict = check.check(*snapshot_, row, plan, node_id);
-    if (!verdict.fit || !verdict.error.empty())
-      out.push_back({node_id, node_name(*snapshot_, row), verdict.error.empty() ? verdict.reason : verdict.error});
-  }
   return out;
 }
 

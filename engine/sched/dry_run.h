@@ -90,7 +90,6 @@ class DryRun {
   [[nodiscard]] model::Evaluation evaluation(std::uint64_t order) const;
   void process(const tables::Snapshot& state, const model::Evaluation& eval, Planner& planner, std::uint64_t seed,
                EvalResult& result);
-  [[nodiscard]] std::vector<Refusal> refusals(const model::Plan& plan) const;
 
   void set_eligible(tables::NodeRow row, bool eligible);
 

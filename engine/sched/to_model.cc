@@ -188,6 +188,8 @@ model::Allocation updated(const Naming& naming, const PlanRows& plan, const plan
     case Kind::not_placed:
       if (const CompiledJob* job = job_of(naming, plan)) out.job = stored_object(naming, *job);
       break;
+    case Kind::given:
+      BERTH_ASSERT(false);  // no scheduler makes such ones
   }
   if (update.note != Note::none) note_in_tracker(out, update.note == Note::ok ? "ok" : "no placement");
   return out;

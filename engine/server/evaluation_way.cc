@@ -272,24 +272,18 @@ bool Server::check_and_commit(Lane& lane, bool only_whole) {
     for (const plan::PlannedUpdate& update : lane.result.plan.updates) ahead_->changed(state.allocs.node[update.alloc]);
   }
   lane.placed += applied.committed, lane.refused += applied.refused;
-  if (rejections_)
-    for (const tables::NodeRow node : applied.rejected_nodes)
-      if (rejections_->add(state.nodes.id(node), clock_.now_ns()))  // R-CTRL-630, 631
-        store_.set_node_state(node, state.nodes.status(node), false, false, store_.index());
   if (listener_) listener_->applied(lane);
-  if (config_.evaluate_evicted && !applied.preempted_jobs.empty()) evaluate_evicted(lane);
+  if (keeps_objects())
+    take(applied.hooks);
+  else if (config_.evaluate_evicted && !applied.preempted_jobs.empty())
+    evaluate_evicted(lane);
   return true;
 }
 
 /// R-CTRL-627: the jobs whose allocations were evicted are planned anew.
 void Server::evaluate_evicted(Lane& lane) {
-  for (const tables::JobKeyRow job : lane.applied.preempted_jobs) {
-    NewEval eval{.id = next_id(), .job = job, .trigger = "preemption", .tag = lane.record->tag};
-    if (keeps_objects())
-      write_pending(eval);
-    else
-      static_cast<void>(evaluate(eval));
-  }
+  for (const tables::JobKeyRow job : lane.applied.preempted_jobs)
+    static_cast<void>(evaluate({.id = next_id(), .job = job, .trigger = "preemption", .tag = lane.record->tag}));
 }
 
 // ---------------------------------------------------------------- what it creates

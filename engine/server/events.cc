@@ -40,7 +40,8 @@ Server::Server(const Config& config, const Clock& clock, Listener* listener)
       applier_(store_, config.options.quirks),
       book_(config.broker.evals),
       next_failed_ns_(clock.now_ns() + kMinute) {
-  if (config.rejections) rejections_.emplace(*config.rejections);
+  if (keeps_objects()) applier_.keep_records(log_);
+  if (config.rejections) applier_.track_rejections(*config.rejections);
   broker_.enable();
   tracker_.enable(clock.now_ns());
   lane_ = make_lane();

@@ -163,17 +163,17 @@ void Server::write_failed(const EvalRecord& record, const std::optional<NewEval>
   write_evals(std::move(evals));
 }
 
-/// The plan as a log entry: its evaluation, times and deployment go with it (R-CTRL-625, 704).
+/// The plan as a log entry: its evaluation, times and deployment go with it, and the evaluations of the jobs that it
+/// evicts from (R-CTRL-625, 627, 704).
 void Server::commit_objects(Lane& lane, plan::CommitFacts& facts) {
   const auto deployment =
       sched::planned_deployment({*lane.result.state, lane.scratch}, lane.result, *lane.record->object, clock_.now_ns());
-  const tables::SnapshotRef before = store_.snapshot();
+  const std::function<base::Uuid()> draw_id = [this] { return next_id(); };
+  if (config_.evaluate_evicted) facts.draw_id = &draw_id;
   facts.now_ns = clock_.now_ns();
   facts.eval = lane.record->id;
   facts.deployment = deployment ? &*deployment : nullptr;
   applier_.apply(lane.result.plan, facts, lane.applied);
-  log_.seen(facts.index);
-  log_.adopt_plan(*before);
 }
 
 }  // namespace berth::server

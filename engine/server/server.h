@@ -230,7 +230,6 @@ class Server {
   broker::BlockedTracker tracker_;
   plan::PlanQueue plans_;
   plan::Applier applier_;
-  std::optional<plan::RejectionTracker> rejections_;
   EvalBook book_;
   std::unique_ptr<Lane> lane_;
   std::uint32_t lanes_ = 0;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "io/export_import.h"
-#include "plan/apply_model.h"
+#include "plan/apply.h"
 #include "sched/generic.h"
 #include "sched/to_model.h"
 
@@ -19,32 +19,34 @@ struct Patient final : sched::Planner {
   const model::Evaluation& eval;
   const sched::Scratch& scratch;
   std::int64_t now;
-  sched::IdStream ids{2};
-  plan::ModelApplier applier;
+  plan::Applier applier;
+  plan::ApplyResult applied;
   std::vector<tables::SnapshotRef> states;
-  std::vector<tables::NodeRow> refused;
   std::vector<std::string> refusals;  ///< "node: reason" of each plan
 
   Patient(log::StateLog& l, const model::Evaluation& e, const sched::Scratch& s, std::int64_t n)
-      : log(l), eval(e), scratch(s), now(n), applier(l, [this] { return base::to_text(ids.next()); }) {}
+      : log(l), eval(e), scratch(s), now(n), applier(l.store()) {
+    applier.keep_records(l);
+  }
   sched::Submission submit(const sched::EvalResult& result) override {
     sched::Submission out;
     if (refusals.size() == kPlansMax) {
       out.error = "no end in sight";
       return out;
     }
-    const plan::ModelApplyResult applied =
-        applier.apply(sched::to_model({*result.state, scratch}, result, eval, now), now);
+    const auto deployment = sched::planned_deployment({*result.state, scratch}, result, eval, now);
+    plan::CommitFacts facts;
+    facts.index = log.next_index();
+    facts.now_ns = now;
+    facts.eval = *base::parse_uuid(eval.id);
+    facts.deployment = deployment ? &*deployment : nullptr;
+    applier.apply(result.plan, facts, applied);
     out.error = applied.error;
-    refused.clear();
     std::string& told = refusals.emplace_back();
-    for (const plan::NamedVerdict& node : applied.nodes) {
-      if (node.verdict.fit) continue;
-      refused.push_back(log.store().find_node(node.node_id));
-      told += log.store().current().nodes.spec(refused.back()).node.name + ": " + node.verdict.reason;
-    }
-    if (refused.empty()) return out;
-    out.refused_nodes = refused;
+    for (std::size_t i = 0; i < applied.rejected_nodes.size(); ++i)
+      told += log.store().current().nodes.spec(applied.rejected_nodes[i]).node.name + ": " + applied.reasons[i];
+    if (applied.rejected_nodes.empty()) return out;
+    out.refused_nodes = applied.rejected_nodes;
     out.refreshed = &*states.emplace_back(log.store().snapshot());
     return out;
   }

@@ -1,11 +1,12 @@
 // Random lives of small clusters: schedulers, applier, broker and tracker of blocked evaluations together over many
-// steps (R-CTRL-1720 to 1735, the row applier against the one of API objects, and each evaluation on the living tables
-// against tables loaded anew). `berth conform --seed N` shows the life of a seed, event by event; `--lives 10000` runs
-// more of them.
+// steps (R-CTRL-1720 to 1735, the applier's ways of writing against each other, and each evaluation on the living
+// tables against tables loaded anew). `berth conform --seed N` shows the life of a seed, event by event; `--lives
+// 10000` runs more of them.
 #include "conform/life.h"
 
 #include <gtest/gtest.h>
 
+#include "conform/applier_check.h"
 #include "support/sanitized.h"
 
 namespace berth::conform {
@@ -26,7 +27,7 @@ TEST(Lives, HoldTheInvariants) {
   LifeReport sum;
   std::size_t refused = 0;
   for (std::uint64_t seed = 1; seed <= kLives; ++seed) {
-    const LifeReport life = run_life({.seed = seed});
+    const LifeReport life = run_life({.seed = seed, .on_commit = compare_ways});
     for (const std::string& problem : life.problems)
       ADD_FAILURE() << "berth conform --seed " << seed << ": " << problem;
     refused += over_committed(life);
@@ -47,7 +48,7 @@ TEST(Lives, HoldTheInvariants) {
 
 TEST(Lives, HoldTheInvariantsWithoutNomadsQuirks) {  // nor does a plan over-commit a node, as R-PREEMPT-403, 406 can
   for (std::uint64_t seed = 1; seed <= kLives / 3; ++seed) {
-    LifeOptions options{.seed = seed, .steps = 16, .compare_appliers = false};
+    LifeOptions options{.seed = seed, .steps = 16};
     ASSERT_TRUE(model::set_option(options.decisions, "compat=fixed"));
     const LifeReport life = run_life(options);
     for (const std::string& problem : life.problems)
@@ -59,7 +60,7 @@ TEST(Lives, HoldTheInvariantsWithoutNomadsQuirks) {  // nor does a plan over-com
 TEST(Lives, HoldTheInvariantsWithoutAnyOneQuirk) {
   for (const model::QuirkInfo& quirk : model::kQuirks)
     for (std::uint64_t seed = 1; seed <= std::max<std::uint64_t>(1, kLives / 100); ++seed) {
-      LifeOptions options{.seed = seed, .steps = 12};
+      LifeOptions options{.seed = seed, .steps = 12, .on_commit = compare_ways};
       options.decisions.quirks.*quirk.member = false;
       for (const std::string& problem : run_life(options).problems)
         ADD_FAILURE() << "berth conform --seed " << seed << " --option quirk." << quirk.name << "=off: " << problem;
@@ -67,7 +68,7 @@ TEST(Lives, HoldTheInvariantsWithoutAnyOneQuirk) {
 }
 
 TEST(Lives, FollowFromTheSeed) {
-  const LifeReport one = run_life({.seed = 11}), other = run_life({.seed = 11, .compare_appliers = false});
+  const LifeReport one = run_life({.seed = 11}), other = run_life({.seed = 11, .on_commit = compare_ways});
   EXPECT_EQ(one.events, other.events);
   EXPECT_NE(one.events, run_life({.seed = 12}).events);
 }

@@ -3,7 +3,6 @@
 
 #include "log/requests.h"
 #include "plan/apply.h"
-#include "plan/apply_model.h"
 #include "quirks/quirk_test.h"
 #include "tables/export.h"
 
@@ -46,20 +45,13 @@ struct SmallState {
     out.allocated_resources.emplace().tasks["t"].memory.memory_mb = 400;
     return out;
   }
-  [[nodiscard]] model::Plan plan() const {
-    model::Plan out;
-    out.job = state.jobs[0];
-    return out;
-  }
 };
 
-/// The state with one of the two appliers over it.
+/// The state with a log over it.
 struct LoggedState {
   tables::StateStore store;
   log::StateLog log;
-  ModelApplier applier;
-  LoggedState(const SmallState& s, const model::Quirks& quirks)
-      : log(store, quirks), applier(log, [] { return id_of(8, 1); }) {
+  LoggedState(const SmallState& s, const model::Quirks& quirks) : log(store, quirks) {
     store.load(s.state);
     log.load(s.state);
     log.set_table_index(log::Table::nodes, 80);
@@ -97,12 +89,16 @@ QUIRK_TEST(stop_erases_states, AStopKeepsAllocStates) {  // R-CTRL-702
   EXPECT_EQ(states_of(rows.stored()), expected);
 
   LoggedState objects(s, quirks);
-  model::Plan submitted = s.plan();
-  model::Allocation stop = s.state.allocs[0];
-  stop.desired_status = "stop", stop.client_status = "lost";
-  stop.alloc_states.push_back({0, "lost", base::Time{kNow}});
-  submitted.node_update[stop.node_id].push_back(stop);
-  EXPECT_EQ(objects.applier.apply(submitted, kNow).error, "");
+  auto stop = std::make_shared<model::Allocation>(s.state.allocs[0]);
+  stop->client_status = "lost";
+  stop->alloc_states.clear();  // as the worker submits it
+  if (off) stop->alloc_states = {{0, "unknown", base::Time{kNow - 1}}, {0, "lost", base::Time{kNow}}};
+  plan.clear();
+  plan.job = 0;
+  plan.given.push_back(stop);
+  plan.stops.push_back({.alloc = 0, .given = 0});
+  apply(objects.store, plan, 101, false, applied, quirks);
+  EXPECT_EQ(objects.stored().client_status, "lost");
   EXPECT_EQ(states_of(objects.stored()), expected);
 }
 
@@ -121,12 +117,16 @@ QUIRK_TEST(placement_of_stopped_vanishes, PlacementsOfAStoppedJobAreRefused) {  
   EXPECT_EQ(rows.store.find_alloc(base::Uuid{2, 2}), tables::kNoRow);  // on both sides
 
   LoggedState objects(s, quirks);
-  model::Plan submitted = s.plan();
-  submitted.node_allocation[s.state.nodes[0].id].push_back(s.planned(2));
-  const ModelApplyResult done = objects.applier.apply(submitted, kNow);
-  EXPECT_EQ(done.error, "");
-  EXPECT_EQ(done.result.node_allocation.size(), off ? 0U : 1U);
-  EXPECT_EQ(done.result.refresh_index != 0, off);
+  plan.clear();
+  plan.job = 0;
+  auto given = std::make_shared<model::Allocation>(s.planned(2));
+  given->job = s.state.jobs[0];
+  plan.given.push_back(given);
+  plan.allocs.push_back({.id = base::Uuid{2, 2}, .node = 0, .given = 0, .first_on_node = true});
+  apply(objects.store, plan, 101, false, applied, quirks);
+  EXPECT_EQ(applied.error, "");
+  EXPECT_EQ(applied.committed, off ? 0U : 1U);
+  EXPECT_EQ(applied.refresh_index != 0, off);
   EXPECT_EQ(objects.store.find_alloc(base::Uuid{2, 2}), tables::kNoRow);
 }
 

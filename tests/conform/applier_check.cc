@@ -6,8 +6,9 @@
 
 #include "conform/compare.h"
 #include "conform/life_checks.h"
+#include "conform/recorded_plan.h"
 #include "model/codec.h"
-#include "plan/apply_model.h"
+#include "model/plan_predicates.h"
 #include "tables/export.h"
 
 namespace berth::conform {
@@ -44,39 +45,48 @@ void compare_tables(const char* what, const Table& want, const Table& got, std::
   }
 }
 
-void compare_answers(const plan::ModelApplyResult& done, const plan::ApplyResult& reported, std::uint64_t evals,
+std::vector<std::string> ids_of(const std::vector<tables::NodeRow>& rows, const tables::Snapshot& state) {
+  std::vector<std::string> out;
+  for (const tables::NodeRow row : rows) out.push_back(base::to_text(state.nodes.id(row)));
+  return out;
+}
+
+void compare_answers(const plan::ApplyResult& want, const tables::Snapshot& state, const plan::ApplyResult& got,
                      const tables::Snapshot& after, std::vector<std::string>& problems) {
-  std::vector<std::string> rejected;
-  for (const tables::NodeRow row : reported.rejected_nodes) rejected.push_back(base::to_text(after.nodes.id(row)));
-  if (rejected != done.result.rejected_nodes)
+  if (ids_of(got.rejected_nodes, after) != ids_of(want.rejected_nodes, state) || got.reasons != want.reasons)
     problems.push_back(
-        fmt::format("{} nodes are rejected and should be {}", rejected.size(), done.result.rejected_nodes.size()));
-  if (done.placements_refused != reported.placements_refused)
-    problems.push_back(fmt::format("placements are {}refused", done.placements_refused ? "not " : ""));
-  if (evals != reported.preempted_jobs.size())
-    problems.push_back(
-        fmt::format("{} jobs are evaluated for preemptions and should be {}", reported.preempted_jobs.size(), evals));
+        fmt::format("{} nodes are rejected and should be {}", got.rejected_nodes.size(), want.rejected_nodes.size()));
+  if (want.placements_refused != got.placements_refused)
+    problems.push_back(fmt::format("placements are {}refused", want.placements_refused ? "not " : ""));
+  if (want.preempted_jobs.size() != got.preempted_jobs.size())
+    problems.push_back(fmt::format("{} jobs are evaluated for preemptions and should be {}", got.preempted_jobs.size(),
+                                   want.preempted_jobs.size()));
 }
 
 }  // namespace
 
-std::vector<std::string> compare_appliers(const model::ClusterState& before, const model::Plan& plan,
-                                          std::int64_t now_ns, std::uint64_t index, const tables::Snapshot& after,
-                                          const log::StateLog& lived, const plan::ApplyResult& reported,
-                                          const model::Quirks& quirks) {
+std::vector<std::string> compare_ways(const CommittedPlan& committed) {
   std::vector<std::string> problems;
   tables::StateStore store;
-  store.load(before);
-  log::StateLog log(store, quirks);
-  log.load(before);
-  log.set_table_index(log::Table::nodes, 1);  // only whether there is one matters here (R-CTRL-617)
-  log.seen(index - 1);
-  std::uint64_t evals = 0;
-  plan::ModelApplier applier(log, [&evals] { return base::to_text(base::Uuid{~0ULL, ++evals}); });
-  const plan::ModelApplyResult done = applier.apply(plan, now_ns);
-  if (done.error != reported.error)
-    problems.push_back(fmt::format("error is \"{}\" and should be \"{}\"", reported.error, done.error));
-  if (done.error.empty()) compare_answers(done, reported, evals, after, problems);  // else nothing more is answered
+  store.load(committed.before);
+  model::Plan plan = committed.plan;
+  model::normalize(plan, committed.quirks);
+  const RecordedPlan recorded(store, plan, committed.quirks);
+  plan::CommitFacts facts;
+  facts.index = committed.facts.index;
+  facts.all_at_once = committed.facts.all_at_once;
+  facts.now_ns = committed.facts.now_ns;
+  facts.eval = committed.facts.eval;
+  log::StateLog log(store, committed.quirks);
+  log.load(committed.before);
+  plan::Applier applier(store, committed.quirks);
+  applier.keep_records(log);
+  plan::ApplyResult want;
+  applier.apply(recorded.rows(), facts, want);
+  const plan::ApplyResult& got = committed.answer;
+  if (want.error != got.error)
+    problems.push_back(fmt::format("error is \"{}\" and should be \"{}\"", got.error, want.error));
+  if (want.error.empty()) compare_answers(want, store.current(), got, committed.after, problems);
   Table want_allocs, got_allocs, want_deployments, got_deployments;
   const auto fill = [](const tables::Snapshot& state, Table& allocs, Table& deployments) {
     for (tables::AllocRow row = 0; row < state.allocs.size(); ++row)
@@ -85,7 +95,7 @@ std::vector<std::string> compare_appliers(const model::ClusterState& before, con
       deployments[deployment->id] = model::to_json(*deployment, model::WriteMode::sparse);
   };
   fill(store.current(), want_allocs, want_deployments);
-  fill(after, got_allocs, got_deployments);
+  fill(committed.after, got_allocs, got_deployments);
   compare_tables("allocation", want_allocs, got_allocs, problems);
   compare_tables("deployment", want_deployments, got_deployments, problems);
   Table want_jobs, got_jobs;
@@ -97,7 +107,7 @@ std::vector<std::string> compare_appliers(const model::ClusterState& before, con
     }
   };
   fill_jobs(log, want_jobs);
-  fill_jobs(lived, got_jobs);
+  fill_jobs(committed.log, got_jobs);
   compare_tables("job", want_jobs, got_jobs, problems);
   return problems;
 }
