@@ -63,7 +63,7 @@ std::string_view to_text(Description description) {
     case Description::max_run_exceeded:
       return "allocation exceeded max_run_duration";
     case Description::not_added:
-      return "Unable to add allocation due to error: ";
+      return "Unable to add allocation due to error: no runner could be built";
     case Description::not_restored:
       return "failed to restore allocation";
   }

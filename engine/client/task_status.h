@@ -66,7 +66,7 @@ enum class Description : std::uint8_t {
   not_started,
   completed,
   max_run_exceeded,  ///< R-CTRL-1519
-  not_added,         ///< R-CTRL-1505; the error is the task model's
+  not_added,         ///< R-CTRL-1505
   not_restored,      ///< R-CTRL-1566
 };
 [[nodiscard]] std::string_view to_text(Description description);

@@ -245,6 +245,40 @@ TEST_F(Tasks, WhatTheServerDeletesEndsWithoutAWord) {  // R-CTRL-1502
   EXPECT_EQ(seen.size(), 1u);
 }
 
+TEST_F(Tasks, AnUpdateInPlaceBringsTheNumbersOfTheNewVersion) {
+  TestJob before, after;
+  before.task("a");
+  after.task("a").restart_policy = model::RestartPolicy{3, 300 * kSecond, 5 * kSecond, "fail"};
+  run(1, 0, 0) = {.run_ns = 20 * kSecond, .exit_code = 1};
+  place(1, 0, before, 1);
+  run_for(10 * kSecond);
+  change(1, [&](ServerAlloc& s) { s.job = 2, s.spec = after.job.get(); });
+  run_for(30 * kSecond);
+  EXPECT_EQ(status(1), Client::running);
+  EXPECT_EQ(last(1)->tasks[0].restarts, 1u);
+  EXPECT_EQ(clients.counts().groups, 1u);
+}
+
+TEST(SeededTasks, DoNotDependOnTheOrderOfAsking) {  // R-CTRL-1704, 1710, 1711
+  const SeededModel seeded{.seed = 5, .batch_run_ns = 10 * kSecond, .failure_probability = 0.25};
+  const TaskModel model = seeded.model();
+  const auto ask = [&](std::uint32_t name, std::uint32_t number, JobType type) {
+    return model.outcome(model.context, {.alloc = name * 7, .name_index = name, .run = number, .type = type});
+  };
+  int failures = 0;
+  double total = 0;
+  for (std::uint32_t name = 0; name < 4000; ++name) {
+    const Outcome batch = ask(name, 1, JobType::batch);
+    failures += batch.exit_code;
+    total += static_cast<double>(batch.run_ns);
+    EXPECT_EQ(ask(name, 0, JobType::service).run_ns, kEndless);
+    EXPECT_EQ(ask(name, 1, JobType::batch).run_ns, batch.run_ns);
+  }
+  EXPECT_NEAR(failures, 1000, 100);
+  EXPECT_NEAR(total / 4000, 10e9, 1e9);
+  EXPECT_NE(ask(1, 0, JobType::batch).run_ns, ask(1, 1, JobType::batch).run_ns);
+}
+
 // --- heartbeats, pulls, contact ---
 
 TEST_F(Heartbeats, FirstWithinTenSecondsThenEveryTtl) {  // R-CTRL-1540
@@ -315,6 +349,61 @@ TEST_F(Contact, NothingIsHeardWhileUnreachable) {  // R-CTRL-E2, E3, 1503
   EXPECT_LT(last(1)->at, back + 10 * kSecond);
   EXPECT_EQ(status(2), Client::running);
   EXPECT_LT(first(2, Client::running)->tasks[0].started_at, back + 60 * kSecond);
+}
+
+TEST_F(Contact, AnAnswerMayNameOnlyWhatChanged) {  // R-CTRL-1501, 1502
+  TestJob job;
+  job.task("a");
+  place(1, 0, job);
+  run_for(5 * kSecond);
+  const auto pull = [&](ServerAllocs& some) {
+    clients.allocs_changed(0, now);
+    out.clear();
+    clients.advance(now, out);
+    ASSERT_EQ(out.pulls.size(), 1u);
+    EXPECT_FALSE(out.pulls[0].complete);
+    clients.deliver(0, some, now);
+    EXPECT_EQ(clients.check(), "");
+  };
+  ServerAllocs some;
+  some.complete = false;
+  some.allocs.push_back(allocs[1].second), some.allocs[0].alloc = 2;
+  some.allocs[0].client = Client::pending;
+  pull(some);
+  EXPECT_EQ(clients.counts().tasks, 2u);
+  some.clear();
+  some.complete = false, some.removed = {1, 99};
+  pull(some);
+  EXPECT_EQ(clients.counts().tasks, 1u);
+  clients.set_reachable(0, false, now), clients.set_reachable(0, true, now);
+  run_for(60 * kSecond);  // the pull after a lost contact is complete: allocation 2 is not listed
+  EXPECT_EQ(status(1), Client::running);
+  EXPECT_EQ(clients.counts().tasks, 1u);
+}
+
+TEST_F(Contact, AMachineThatIsGoneTakesEverythingWithIt) {
+  TestJob job;
+  job.task("a");
+  clients.start(7, now);
+  place(1, 7, job);
+  run_for(5 * kSecond);
+  upstream[2] = {{1, Client::running, false}};
+  place(2, 0, job), place(3, 0, job);
+  run_for(500 * kMs);  // reports are on their way
+  clients.remove(0);
+  EXPECT_EQ(clients.check(), "");
+  EXPECT_EQ(clients.counts(), (Clients::Counts{.clients = 1,
+                                               .allocs = 1,
+                                               .tasks = 1,
+                                               .watched = clients.counts().watched,
+                                               .groups = 1,
+                                               .timers = clients.counts().timers}));
+  EXPECT_FALSE(clients.has(0));
+  run_for(30 * kSecond);
+  EXPECT_EQ(last(3), nullptr);
+  clients.start(0, now);
+  run_for(30 * kSecond);
+  EXPECT_EQ(status(3), Client::running);
 }
 
 TEST_F(Contact, AnUnknownAllocationReconnects) {  // R-CTRL-1504, 1560
