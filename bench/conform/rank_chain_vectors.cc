@@ -139,10 +139,12 @@ class Chain {
   /// R-RANK-501 to 504.
   json::Value proposed(tables::NodeRow row) {
     json::Value out = json::Value::array();
-    const auto list = [&](tables::AllocRow alloc) { out.push(base::to_text(snapshot_.allocs.id[alloc])); };
     parts_.fit.proposed.collect(row);
-    for (const tables::AllocRow alloc : parts_.fit.proposed.rows) list(alloc);
-    parts_.effects.each_relisted(row, list);
+    std::vector<tables::AllocRow> relisted;  // newest first
+    parts_.effects.each_relisted(row, [&](tables::AllocRow alloc) { relisted.push_back(alloc); });
+    std::vector<tables::AllocRow>& rows = parts_.fit.proposed.rows;
+    rows.insert(rows.end(), relisted.rbegin(), relisted.rend());
+    for (const tables::AllocRow alloc : rows) out.push(base::to_text(snapshot_.allocs.id[alloc]));
     for (const plan::PlannedAlloc& planned : plan_.allocs)
       if (planned.node == row) out.push(base::to_text(planned.id));
     return out;

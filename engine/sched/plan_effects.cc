@@ -127,24 +127,32 @@ bool PlanEffects::takes_away(std::uint32_t stop) const {
   return newest == stop;
 }
 
-void PlanEffects::stopped(std::uint32_t index) {
+/// Chains the plan's stop or preemption to its node, where what the allocation holds is free from now on. False: it was
+/// not proposed any more (R-RANK-501, 502).
+bool PlanEffects::leave(std::uint32_t index) {
   PlannedStop& stop = attempt_.plan->stops[index];
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
   const NodeRow node = allocs.node[stop.alloc];
-  if (node == kNoRow) return;
-  const bool again = leaves(node, stop.alloc);
-  const bool listed = update_on(scratch_.overlay(node), stop.alloc) != nullptr;
+  const bool was_there = !leaves(node, stop.alloc) && !update_on(scratch_.overlay(node), stop.alloc);
   NodeOverlay& overlay = scratch_.own_overlay(node);
   stop.next_on_node = overlay.first_stop;
   overlay.first_stop = index;
-  if (attempt_.quirks.property_counts_skewed || (!again && !listed && attempt_.is_existing(stop.alloc)))
-    if (rank::SpreadGroup* group = spread.find(attempt_.number_of(allocs.group[stop.alloc])))
-      group->count_cleared(node, 1);
-  if (!again && !listed && !tables::client_terminal(allocs.client[stop.alloc])) {
+  if (was_there && !tables::client_terminal(allocs.client[stop.alloc])) {
     change_use(node, allocs.shape_of(stop.alloc), -1);
     --overlay.allocs;
     count_own(stop.alloc, -1);
   }
+  return was_there;
+}
+
+void PlanEffects::stopped(std::uint32_t index) {
+  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
+  const AllocRow alloc = attempt_.plan->stops[index].alloc;
+  const NodeRow node = allocs.node[alloc];
+  if (node == kNoRow) return;
+  const bool was_there = leave(index);
+  if (attempt_.quirks.property_counts_skewed || (was_there && attempt_.is_existing(alloc)))
+    if (rank::SpreadGroup* group = spread.find(attempt_.number_of(allocs.group[alloc]))) group->count_cleared(node, 1);
 }
 
 bool PlanEffects::pop_stop(AllocRow alloc) {
@@ -241,24 +249,11 @@ void PlanEffects::placed(const PlannedAlloc& alloc) {
 }
 
 void PlanEffects::preempt(NodeRow node, std::span<const AllocRow> victims) {
-  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
+  PlanRows& plan = *attempt_.plan;
   for (const AllocRow victim : victims) {
-    const auto index = static_cast<std::uint32_t>(attempt_.plan->stops.size());
     const bool again = leaves(node, victim);  // R-PREEMPT-516
-    attempt_.plan->stops.push_back(
-        {.alloc = victim, .evict = true, .by = static_cast<std::uint32_t>(attempt_.plan->allocs.size())});
-    if (again) continue;
-    NodeOverlay& overlay = scratch_.own_overlay(node);
-    attempt_.plan->stops[index].next_on_node = overlay.first_stop;
-    overlay.first_stop = index;
-    const tables::ResourceShape& shape = allocs.shape_of(victim);
-    overlay.cpu_mhz -= shape.cpu_mhz;
-    overlay.memory_mb -= shape.memory_mb;
-    overlay.disk_mb -= shape.disk_mb;
-    --overlay.allocs;
-    // Schedulers never choose the job's own, but anti-affinity counts jobs of the same ID in other namespaces
-    // (R-RANK-711). What had ended was not counted.
-    if (!tables::client_terminal(allocs.client[victim])) count_own(victim, -1);
+    plan.stops.push_back({.alloc = victim, .evict = true, .by = static_cast<std::uint32_t>(plan.allocs.size())});
+    if (!again) leave(static_cast<std::uint32_t>(plan.stops.size() - 1));
   }
 }
 

@@ -80,6 +80,7 @@ class PlanEffects {
   rank::SpreadState spread;
 
  private:
+  bool leave(std::uint32_t stop);
   void change_use(tables::NodeRow row, const tables::ResourceShape& shape, int sign);
   [[nodiscard]] bool is_own(tables::AllocRow alloc) const;
   void count_own(tables::AllocRow alloc, int sign);
