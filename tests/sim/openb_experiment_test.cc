@@ -112,7 +112,11 @@ TEST_F(OpenbPublished, TypicalWorkloads) {  // R-STRAT-206, 605
         Case{"gpuspec33", 127, 7748, 1000, 2204453.2783}}) {
     const auto in = input(c.list);
     if (!in) GTEST_SKIP() << "datasets/fetch.sh openb brings the data";
-    const auto& m = in->fragments->typical();
+    std::vector<strategy::ShapeCount> shapes;
+    for (const auto& t : in->tasks)
+      shapes.push_back({static_cast<std::int32_t>(t.cpu_milli), static_cast<std::int32_t>(t.gpus),
+                        static_cast<std::int32_t>(t.gpu_milli), t.gpu_spec, 1});
+    const auto m = strategy::typical_workload(std::move(shapes));
     ASSERT_EQ(m.size(), c.classes) << c.list;
     std::uint64_t covered = 0;
     for (const auto& one : m) covered += one.count;
