@@ -29,7 +29,7 @@ class RuleListener : public testing::EmptyTestEventListener {
     // The compiler was given paths relative to the build.
     std::string command = "cd '" BERTH_BINARY_DIR "' && bash '" BERTH_SOURCE_DIR "/tests/spec/find.sh' --of '" +
                           std::string(test.file()) + "' " + std::to_string(test.line());
-    for (const int line : failed_lines) command += " " + std::to_string(line);
+    for (const int line : failed_lines) command.append(1, ' ').append(std::to_string(line));
     std::fflush(stdout);
     if (std::FILE* script = popen(command.c_str(), "w")) {
       std::fwrite(said.data(), 1, said.size(), script);
