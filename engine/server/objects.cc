@@ -99,19 +99,6 @@ void Server::take(const log::Hooks& hooks) {
 
 void Server::write_evals(std::vector<model::Evaluation> evals) { static_cast<void>(write(evals)); }
 
-void Server::write_pending(const NewEval& from) {
-  const tables::Snapshot& state = store_.current();
-  const model::Job& job = *state.jobs.versions[state.jobs.keys[from.job].current]->spec;
-  model::Evaluation eval;
-  eval.id = base::to_text(from.id);
-  eval.namespace_ = job.namespace_, eval.job_id = job.id, eval.type = job.type;
-  eval.priority = from.priority > 0 ? from.priority : job.priority;
-  eval.triggered_by = from.trigger;
-  eval.status = "pending";
-  eval.create_time = eval.modify_time = clock_.now_ns();
-  write_evals({std::move(eval)});
-}
-
 /// R-SCHED-52, 54.
 void Server::write_created(Lane& lane, const sched::CreatedEval& created) {
   model::Evaluation eval = sched::created_eval({*lane.result.state, lane.scratch}, lane.result, created,

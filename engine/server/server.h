@@ -205,7 +205,6 @@ class Server {
   // objects.cc
   [[nodiscard]] EvalRecord& record_of(const std::shared_ptr<const model::Evaluation>& eval);
   void write_evals(std::vector<model::Evaluation> evals);
-  void write_pending(const NewEval& eval);
   void write_created(Lane& lane, const sched::CreatedEval& created);
   void write_status(Lane& lane);
   void write_cancelled(const EvalRecord& record, const std::string& why);
