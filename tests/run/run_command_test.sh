@@ -113,10 +113,10 @@ grep -q 'options     quirk.limit_stays_raised=off' "$scratch/out" || broken "the
 grep -q '"quirk.limit_stays_raised": "off"' "$scratch/quirk.json" || broken "the JSON does not name the quirk"
 expect 2 "did you mean 'quirk.limit_stays_raised'" quickstart --label smoke --option quirk.limit_stay_raised=off
 expect 2 "option quirk.limit_stays_raised: 'false' is not on or off" quickstart --option quirk.limit_stays_raised=false
-for command in run profile load plan conform; do
-  listed=$("$berth" "$command" --list-options)
+for name in run profile load plan conform; do
+  listed=$("$berth" "$name" --list-options)
   grep -q '^  quirk.limit_stays_raised   R-FEAS-217' <<< "$listed" ||
-    broken "berth $command --list-options does not list the quirks"
+    broken "berth $name --list-options does not list the quirks"
 done
 expect 2 'nomad-grid compares with what Nomad decides today' nomad-grid --label smoke --option compat=fixed
 expect 2 'nomad-others compares with what Nomad decides today' nomad-others --label smoke --option compat=fixed
