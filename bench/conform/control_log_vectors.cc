@@ -14,18 +14,6 @@ using json::Value;
 
 constexpr std::string_view kIgnored[] = {"ids"};
 
-/// Modify indexes of summaries may be ignored (FORMAT-control.md).
-void drop_summary_indexes(Value& answer) {
-  Value* diff = answer.find("diff");
-  if (!diff) return;
-  Value* summaries = diff->find("JobSummaries");
-  if (!summaries) return;
-  for (json::Member& entry : summaries->members()) {
-    entry.value.erase("ModifyIndex");
-    if (Value* changed = entry.value.find("changed")) changed->erase("ModifyIndex");
-  }
-}
-
 Outcome replay_state_effects(const Vector& vector) {
   auto state = ScriptState::read(vector.whole);
   if (!state) return Outcome::failed(state.error());

@@ -77,6 +77,17 @@ Value changed_fields(const Value& before, const Value& after) {
 
 }  // namespace
 
+void drop_summary_indexes(Value& answer) {
+  Value* diff = answer.find("diff");
+  if (!diff) return;
+  Value* summaries = diff->find("JobSummaries");
+  if (!summaries) return;
+  for (json::Member& entry : summaries->members()) {
+    entry.value.erase("ModifyIndex");
+    if (Value* changed = entry.value.find("changed")) changed->erase("ModifyIndex");
+  }
+}
+
 // ---------------------------------------------------------------- reading
 
 model::ReadOptions ScriptState::read_options() const {
@@ -148,14 +159,23 @@ Value ScriptState::job_reference(const std::shared_ptr<const model::Job>& job) c
     if (jobs_[i] == job) return static_cast<std::uint64_t>(i);
   for (std::size_t i = 0; i < jobs_.size(); ++i)
     if (*jobs_[i] == *job) return static_cast<std::uint64_t>(i);
-  return model::to_json(*job, model::WriteMode::sparse);
+  Value printed = model::to_json(*job, model::WriteMode::sparse);
+  for (std::size_t i = 0; i < jobs_.size(); ++i)  // retained blocks may list their members in another order
+    if (jobs_[i]->version == job->version && jobs_[i]->modify_index == job->modify_index &&
+        compare(model::to_json(*jobs_[i], model::WriteMode::sparse), printed, {}).empty())
+      return static_cast<std::uint64_t>(i);
+  return printed;
 }
 
 ScriptState::Tables ScriptState::print() const {
   constexpr auto kSparse = model::WriteMode::sparse;
   Tables out;
   const model::ClusterState state = log_.state();
-  for (const model::Node& node : state.nodes) out["Nodes"][node.id] = model::to_json(node, kSparse);
+  for (const model::Node& node : state.nodes) {
+    Value& value = out["Nodes"][node.id] = model::to_json(node, kSparse);
+    value.erase("SecretID");                            // the vectors leave secrets out
+    if (node.drain_strategy) value.set("Drain", true);  // R-MODEL-605
+  }
   for (const auto& job : state.jobs) out["Jobs"][job->namespace_ + "/" + job->id] = job_reference(job);
   for (const auto& job : state.job_versions)
     out["JobVersions"][job->namespace_ + "/" + job->id + "@" + std::to_string(job->version)] = job_reference(job);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "conform/control_script.h"
+#include "log/node_requests.h"
 #include "log/requests.h"
 #include "model/codec.h"
 #include "plan/apply.h"
@@ -24,6 +25,11 @@ class ScriptState {
   /// Entry `index` of the job table, or null.
   [[nodiscard]] std::shared_ptr<const model::Job> job(const json::Value& index) const;
   [[nodiscard]] model::ReadOptions read_options() const;
+  /// Status of a stored job; "" when there is none.
+  [[nodiscard]] std::string job_status(const std::string& name_space, const std::string& job_id) const {
+    const auto job = log_.job(name_space, job_id);
+    return job ? job->status : "";
+  }
 
   /// Carries out an operation on the log that any scripted file may hold; false when `op` is none of them. `got` gets
   /// `entries`, `error`, `reply` and `calls`; `ids` are the IDs that the recording drew.
@@ -40,6 +46,8 @@ class ScriptState {
     put_calls(hooks, got);
   }
   void put_calls(const log::Hooks& hooks, json::Value& got) const;
+  /// `entries`, `error` and `calls` of a request.
+  void put_answer(const log::Answer& answer, json::Value& got) const;
 
  private:
   [[nodiscard]] tl::expected<bool, std::string> carry_out_on_job(const json::Value& step, log::Requests& requests,
@@ -50,7 +58,6 @@ class ScriptState {
   /// A recorded plan commit, as it was decided.
   [[nodiscard]] tl::expected<bool, std::string> commit_plan(const json::Value& step, json::Value& got);
   static void put_entry(std::uint64_t index, const char* kind, const std::string& error, json::Value& got);
-  void put_answer(const log::Answer& answer, json::Value& got) const;
   [[nodiscard]] Tables print() const;
   [[nodiscard]] json::Value job_reference(const std::shared_ptr<const model::Job>& job) const;
 
@@ -60,5 +67,11 @@ class ScriptState {
   model::JobTable jobs_;
   Tables printed_;
 };
+
+/// Modify indexes of summaries may be ignored (FORMAT-control.md): takes them out of an answer's `diff`.
+void drop_summary_indexes(json::Value& answer);
+
+/// The operation `node_drain`.
+[[nodiscard]] log::DrainNode read_drain(const json::Value& step);
 
 }  // namespace berth::conform

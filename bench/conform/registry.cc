@@ -8,7 +8,18 @@ namespace berth::conform {
   X(matching)                  \
   X(resources)                 \
   X(jobs)                      \
-  X(reconcile) X(evaluation) X(preempt) X(control_broker) X(control_blocked) X(control_log) X(control_plan) X(client)
+  X(reconcile)                 \
+  X(evaluation)                \
+  X(preempt)                   \
+  X(control_broker)            \
+  X(control_blocked)           \
+  X(control_log)               \
+  X(control_plan)              \
+  X(client)                    \
+  X(gc)                        \
+  X(lifecycle)                 \
+  X(nodes)                     \
+  X(timed)
 
 #define BERTH_X(area) std::span<const Component> area##_components();
 BERTH_CONFORM_AREAS(BERTH_X)

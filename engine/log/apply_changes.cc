@@ -175,7 +175,8 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentPromoteEntry& e
     if (!group->require_progress_by.is_zero())
       group->require_progress_by = base::Time{entry.now + group->progress_deadline};
   }
-  if (!model::requires_promotion(changed)) changed.status_description = "Deployment is running";
+  if (changed.status == "running" && !model::requires_promotion(changed))  // one that is paused says so still
+    changed.status_description = "Deployment is running";
   changed.modify_time = entry.promoted_at;
   upsert_deployment(change, std::move(changed));
   if (entry.eval) upsert_eval(change, *entry.eval);
@@ -227,31 +228,6 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentHealthEntry& en
   if (!entry.eval) return "";
   upsert_eval(change, *entry.eval);
   queue_stored(entry.eval->id, hooks);
-  return "";
-}
-
-// ---------------------------------------------------------------- nodes
-
-std::string StateLog::apply(std::uint64_t index, const NodeStatusEntry& entry, Hooks& hooks) {
-  seen(index);
-  auto changed = node(entry.node_id);
-  if (!changed) return "node not found";
-  const auto alive = [](const std::string& status) { return status == "initializing" || status == "ready"; };
-  if (alive(changed->status) && (entry.status == "down" || entry.status == "disconnected"))  // R-CTRL-926
-    changed->last_missed_heartbeat_index = index;
-  else if (entry.status == "ready" && changed->status != "ready")
-    changed->last_missed_heartbeat_index = 0;
-  changed->status = entry.status;
-  changed->status_updated_at = entry.updated_at;
-  changed->modify_index = index;
-  tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
-  change.commit.upsert_node(*changed);
-  touch(change, Table::nodes);
-  if (entry.status == "ready") {  // R-CTRL-823
-    hooks.push_back({HookKind::unblock, nullptr, {}, changed->computed_class, index});
-    hooks.push_back({HookKind::unblock_node, nullptr, {}, changed->id, index});
-  }
   return "";
 }
 

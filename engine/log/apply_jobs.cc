@@ -51,7 +51,7 @@ void StateLog::upsert_job(Change& change, model::Job job, bool keep_version) {
   // The new object first, so that its status is derived from itself.
   const auto stored = std::make_shared<model::Job>(std::move(job));
   JobRecord& record = record_of(key);
-  record.current = stored;
+  set_current(record, stored);
   stored->status = derive_status(key, false);
   const std::shared_ptr<const model::Job> object = stored;
   const bool same_row = before && keep_version && before->version == object->version;
@@ -122,6 +122,41 @@ std::string StateLog::apply(std::uint64_t index, const JobRegisterEntry& entry, 
   return "";
 }
 
+/// Deletes the job with all that is its own (R-CTRL-742).
+void StateLog::purge_job(Change& change, const std::shared_ptr<const model::Job>& purged, Hooks& hooks) {
+  const model::Job& job = *purged;
+  const JobKeyRow key = store_.find_job_key(job.namespace_, job.id);
+  count_child(change, job, job.status, "dead");
+  JobRecord& record = record_of(key);
+  touch(change, Table::jobs);
+  if (record.summary) touch(change, Table::job_summary);
+  record.summary.reset();
+  for (const auto& version : record.versions) change.commit.forget_version(*version);
+  record.versions.clear();
+  set_current(record, nullptr);
+  const tables::DeploymentTable& deployments = store_.current().deployments;
+  for (std::uint32_t row = store_.current().jobs.keys[key].deployment_head; row != kNoRow;
+       row = deployments.next_of_job[row]) {
+    if (!deployments.object[row]) continue;
+    change.commit.remove_deployment(row);
+    touch(change, Table::deployment);
+  }
+  touch(change, Table::allocs);
+  for (const AllocRow row : allocs_of(key)) change.commit.remove_alloc(row);
+  change.commit.purge_job(key);
+  const std::vector<std::uint32_t> rows = record.evals;
+  for (const std::uint32_t row : rows) {
+    const auto& stored = store_.current().evals.object[row];
+    if (!stored || stored->status != "pending") continue;
+    model::Evaluation eval = *stored;
+    eval.status = "complete";
+    eval.status_description = "job " + job.id + " deleted";
+    store_eval(change, std::move(eval));
+    if (!quirks_.cancelled_evals_linger)
+      hooks.push_back({HookKind::drop, store_.current().evals.object[row], {}, {}, 0});
+  }
+}
+
 std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry, Hooks& hooks) {
   seen(index);
   tables::Commit commit = store_.begin_commit(index);
@@ -136,36 +171,8 @@ std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry
         alloc.modify_index = alloc.alloc_modify_index = index;
         store_alloc(change, row, std::move(alloc));
       }
-    if (entry.purge) {  // R-CTRL-742
-      count_child(change, *before, before->status, "dead");
-      JobRecord& record = record_of(key);
-      touch(change, Table::jobs);
-      if (record.summary) touch(change, Table::job_summary);
-      record.summary.reset();
-      for (const auto& version : record.versions) change.commit.forget_version(*version);
-      record.versions.clear();
-      record.current.reset();
-      const tables::DeploymentTable& deployments = store_.current().deployments;
-      for (std::uint32_t row = store_.current().jobs.keys[key].deployment_head; row != kNoRow;
-           row = deployments.next_of_job[row]) {
-        if (!deployments.object[row]) continue;
-        change.commit.remove_deployment(row);
-        touch(change, Table::deployment);
-      }
-      touch(change, Table::allocs);
-      for (const AllocRow row : allocs_of(key)) change.commit.remove_alloc(row);
-      change.commit.purge_job(key);
-      const std::vector<std::uint32_t> rows = record.evals;
-      for (const std::uint32_t row : rows) {
-        const auto& stored = store_.current().evals.object[row];
-        if (!stored || stored->status != "pending") continue;
-        model::Evaluation eval = *stored;
-        eval.status = "complete";
-        eval.status_description = "job " + entry.job_id + " deleted";
-        store_eval(change, std::move(eval));
-        if (!quirks_.cancelled_evals_linger)
-          hooks.push_back({HookKind::drop, store_.current().evals.object[row], {}, {}, 0});
-      }
+    if (entry.purge) {
+      purge_job(change, before, hooks);
     } else {  // R-CTRL-740
       model::Job job = *before;
       job.stop = true;

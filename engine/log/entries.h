@@ -60,9 +60,4 @@ struct DeploymentHealthEntry {
   std::optional<model::Evaluation> eval;
 };
 
-struct NodeStatusEntry {
-  std::string node_id, status;
-  std::int64_t updated_at = 0;  ///< unix s
-};
-
 }  // namespace berth::log

@@ -35,7 +35,7 @@ void StateLog::load(const model::ClusterState& state) {
     record_of(store_.find_job_key(job->namespace_, job->id)).versions.push_back(job);
   for (const auto& job : state.jobs) {
     JobRecord& record = record_of(store_.find_job_key(job->namespace_, job->id));
-    record.current = job;
+    set_current(record, job);
     auto same = std::find_if(record.versions.begin(), record.versions.end(),
                              [&](const auto& version) { return version->version == job->version; });
     if (same != record.versions.end())
@@ -110,15 +110,6 @@ std::shared_ptr<const model::Deployment> StateLog::deployment(std::string_view i
   return row == kNoRow ? nullptr : store_.current().deployments.object[row];
 }
 
-std::optional<model::Node> StateLog::node(std::string_view id) const {
-  const NodeRow row = store_.find_node(id);
-  if (row == kNoRow || !store_.current().nodes.exists(row)) return std::nullopt;
-  model::Node node = tables::to_node(store_.current(), row);
-  if (row < last_alloc_update_.size())
-    node.last_alloc_update_index = std::max(node.last_alloc_update_index, last_alloc_update_[row]);
-  return node;
-}
-
 std::vector<AllocRow> StateLog::allocs_of(JobKeyRow key) const {
   const tables::Snapshot& now = store_.current();
   std::vector<AllocRow> rows;
@@ -162,11 +153,7 @@ std::shared_ptr<const model::Job> StateLog::dispatched(const model::Job& parent,
 
 model::ClusterState StateLog::state() const {
   model::ClusterState out = tables::to_cluster(store_.current());
-  for (model::Node& node : out.nodes) {
-    const NodeRow row = store_.find_node(node.id);
-    if (row < last_alloc_update_.size())
-      node.last_alloc_update_index = std::max(node.last_alloc_update_index, last_alloc_update_[row]);
-  }
+  for (model::Node& node : out.nodes) show_life(store_.find_node(node.id), node);
   out.jobs.clear();
   out.job_versions.clear();
   for (const JobRecord& record : records_) {
@@ -221,6 +208,15 @@ void StateLog::store_job_object(Change& change, JobKeyRow key, std::shared_ptr<c
   change.commit.alias_job(job, store_.current().jobs.keys[key].current);
   for (auto& version : record.versions)
     if (version->version == job->version) version = job;
+  set_current(record, std::move(job));
+}
+
+void StateLog::set_current(JobRecord& record, std::shared_ptr<const model::Job> job) {
+  const auto name = [](const model::Job& of) { return std::make_pair(of.namespace_, of.id); };
+  if (job && job->type == "system")
+    system_jobs_[name(*job)] = job;
+  else if (const auto& old = job ? job : record.current; old && !system_jobs_.empty())
+    system_jobs_.erase(name(*old));
   record.current = std::move(job);
 }
 

@@ -5,6 +5,8 @@
 //   job records, by job row  the stored job object with its status, its versions,      R-CTRL-716 to 720, 735 to 743
 //                            summary, evaluations and deployments
 //   node marks, by node row  LastAllocUpdateIndex                                       R-CTRL-769
+//   node lives, by node row  drain, events, times and indexes since the registration     R-CTRL-904 to 1005
+//   system jobs              (namespace, ID) ascending                                   R-CTRL-952
 //   table indexes            last index that wrote each table                           R-CTRL-102
 // Everything else is in the tables. An entry is applied under one Commit: a snapshot shows all of it or nothing. An
 // entry that fails changes nothing, but its index is used up.
@@ -16,12 +18,17 @@
 #include <tsl/robin_map.h>
 #include <array>
 #include <deque>
+#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "log/entries.h"
+#include "log/gc_entries.h"
 #include "log/hooks.h"
 #include "log/job_summary.h"
+#include "log/node_entries.h"
 #include "model/quirks.h"
 #include "tables/commit.h"
 
@@ -73,7 +80,14 @@ class StateLog {
   [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentStatusEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentPromoteEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentHealthEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const NodeRegisterEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const NodeStatusEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const NodeEligibilityEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const NodeDrainEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const NodeDeregisterEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const EvalDeleteEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentDeleteEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const JobBatchDeregisterEntry& entry, Hooks& hooks);
 
   // --- reading ---
   /// The stored object, or null.
@@ -83,6 +97,9 @@ class StateLog {
   [[nodiscard]] std::shared_ptr<const model::Evaluation> eval(std::string_view id);
   [[nodiscard]] std::shared_ptr<const model::Deployment> deployment(std::string_view id);
   [[nodiscard]] std::optional<model::Node> node(std::string_view id) const;
+  /// The current jobs of type `system`, by (namespace, ID).
+  using SystemJobs = std::map<std::pair<std::string, std::string>, std::shared_ptr<const model::Job>>;
+  [[nodiscard]] const SystemJobs& system_jobs() const { return system_jobs_; }
   /// The job's allocations by ID, none for an unknown job.
   [[nodiscard]] std::vector<model::Allocation> allocs_of(std::string_view name_space, std::string_view job_id) const;
   /// The job's deployment with the highest CreateIndex, or null.
@@ -101,6 +118,8 @@ class StateLog {
   /// indexes, evaluations of preempted jobs. Cost: O(what was written), no heap allocation while no status changes; a
   /// job whose last written allocation has ended is looked through for one that has not.
   void adopt(tables::Commit& commit, const PlanCommit& plan, Hooks& hooks);
+  /// A plan makes the node ineligible, under the commit that writes the plan (R-CTRL-631).
+  void mark_ineligible(tables::Commit& commit, tables::NodeRow row, const NodeEvent& event);
   [[nodiscard]] const model::Quirks& quirks() const { return quirks_; }
   [[nodiscard]] tables::StateStore& store() { return store_; }
   [[nodiscard]] const tables::StateStore& store() const { return store_; }
@@ -121,6 +140,8 @@ class StateLog {
 
   void upsert_eval(Change& change, model::Evaluation eval);
   void upsert_job(Change& change, model::Job job, bool keep_version);
+  /// Deletes the job with all that is its own (R-CTRL-742). `purged` keeps the object alive meanwhile.
+  void purge_job(Change& change, const std::shared_ptr<const model::Job>& purged, Hooks& hooks);
   void upsert_deployment(Change& change, model::Deployment deployment);
   /// The version of a successful deployment is stable (R-CTRL-730).
   void mark_stable(Change& change, const model::Deployment& deployment);
@@ -132,6 +153,17 @@ class StateLog {
   void set_job_status(Change& change, tables::JobKeyRow key, std::string_view forced, bool evals_deleted);
   [[nodiscard]] std::string derive_status(tables::JobKeyRow key, bool evals_deleted) const;
   void count_child(Change& change, const model::Job& child, std::string_view before, std::string_view after);
+  /// Makes `job` the current one of the record; null: there is none any more.
+  void set_current(JobRecord& record, std::shared_ptr<const model::Job> job);
+  void show_life(tables::NodeRow row, model::Node& node) const;
+  /// Writes the whole node: a registration.
+  void store_node(Change& change, const model::Node& node);
+  /// Writes what a node's life changes: status, eligibility, drain, events and times. No column of the table is filled
+  /// anew, so that schedulers keep what they know of the node's class.
+  void store_life(Change& change, const model::Node& node);
+  /// `index` 0: the event shows none.
+  static void add_event(std::uint64_t index, model::Node& node, const NodeEvent& event);
+  static void unblock_on(const model::Node& node, std::uint64_t index, bool node_too, Hooks& hooks);
   void queue_hook(const model::Evaluation& eval, Hooks& hooks) const;
   void queue_stored(std::string_view eval_id, Hooks& hooks);
 
@@ -140,6 +172,8 @@ class StateLog {
   std::deque<JobRecord> records_;                                       // by JobKeyRow; references stay valid
   tsl::robin_map<std::string, std::vector<tables::JobKeyRow>> folded_;  // namespace NUL lower-case job ID (R-CTRL-105)
   std::vector<std::uint64_t> last_alloc_update_;                        // by NodeRow
+  std::vector<std::unique_ptr<NodeLife>> node_lives_;                   // by NodeRow; null: as registered
+  SystemJobs system_jobs_;
   std::array<std::uint64_t, kTables> table_index_{};
   std::uint64_t last_index_ = 0;
   std::vector<std::pair<tables::JobKeyRow, bool>> affected_;  // jobs of a plan: does the last written allocation live?

@@ -15,6 +15,9 @@ using std::chrono::sys_days;
 
 constexpr std::int64_t kDay = 86'400;
 
+/// Days since 1970 of a local second.
+std::int64_t floor_day(std::int64_t local_s) { return local_s / kDay - (local_s % kDay < 0 ? 1 : 0); }
+
 struct FieldShape {
   const char* name;
   int min, max;
@@ -213,33 +216,81 @@ tl::expected<Cron, std::string> parse_cron(std::string_view text) {
   return cron;
 }
 
-base::Time next_match(const Cron& cron, base::Time after, const TimeZone& zone) {
-  std::int64_t from_s = after.ns / base::kSecond - (after.ns % base::kSecond < 0 ? 1 : 0);
-  from_s = std::max<std::int64_t>(from_s, -1);
-  const std::int64_t local_s = from_s + zone.offset_s(from_s);
-  // One day earlier: where the clock was set back, wall clock times before `local_s` may still lie ahead.
-  std::int64_t day = local_s / kDay - (local_s % kDay < 0 ? 1 : 0) - 1;
-  for (;; ++day) {
-    const std::chrono::year_month_day date{sys_days{std::chrono::days{day}}};
-    const int year = static_cast<int>(date.year());
-    if (year > 2099) return {};
-    if (year < 1970 || !cron.years[static_cast<std::size_t>(year - 1970)] ||
-        !cron.months[static_cast<unsigned>(date.month())] || !day_matches(cron, date))
-      continue;
-    for (std::size_t hour = 0; hour < 24; ++hour) {
-      if (!cron.hours[hour]) continue;
-      for (std::size_t minute = 0; minute < 60; ++minute) {
-        if (!cron.minutes[minute]) continue;
-        const std::int64_t minute_s = day * kDay + static_cast<std::int64_t>(hour * 3600 + minute * 60);
-        if (zone.to_utc_s(minute_s + 59) <= from_s) continue;
-        for (std::size_t second = 0; second < 60; ++second) {
-          if (!cron.seconds[second]) continue;
-          const std::int64_t utc_s = zone.to_utc_s(minute_s + static_cast<std::int64_t>(second));
-          if (utc_s > from_s) return {utc_s * base::kSecond};
-        }
+namespace {
+
+/// First local second in [begin_s, end_s) that matches the time of day; all of them lie on one day.
+std::optional<std::int64_t> match_on_day(const Cron& cron, std::int64_t begin_s, std::int64_t end_s) {
+  const std::int64_t midnight_s = floor_day(begin_s) * kDay;
+  const auto second_of_day = [&](std::int64_t s) { return static_cast<std::size_t>(s - midnight_s); };
+  for (std::size_t hour = second_of_day(begin_s) / 3600; hour < 24; ++hour) {
+    if (!cron.hours[hour]) continue;
+    for (std::size_t minute = 0; minute < 60; ++minute) {
+      if (!cron.minutes[minute]) continue;
+      const std::int64_t minute_s = midnight_s + static_cast<std::int64_t>(hour * 3600 + minute * 60);
+      if (minute_s + 60 <= begin_s) continue;
+      if (minute_s >= end_s) return std::nullopt;
+      for (std::size_t second = 0; second < 60; ++second) {
+        const std::int64_t at_s = minute_s + static_cast<std::int64_t>(second);
+        if (cron.seconds[second] && at_s >= begin_s) return at_s < end_s ? std::optional(at_s) : std::nullopt;
       }
     }
   }
+  return std::nullopt;
+}
+
+/// The first day from `day` on, in days since 1970, that matches; none before 2100.
+std::optional<std::int64_t> first_matching_day(const Cron& cron, std::int64_t day) {
+  for (;; ++day) {
+    const std::chrono::year_month_day date{sys_days{std::chrono::days{day}}};
+    const int year = static_cast<int>(date.year());
+    if (year > 2099) return std::nullopt;
+    if (year >= 1970 && cron.years[static_cast<std::size_t>(year - 1970)] &&
+        cron.months[static_cast<unsigned>(date.month())] && day_matches(cron, date))
+      return day;
+  }
+}
+
+}  // namespace
+
+// An instant matches if the wall clock shows a match then: where the clock is set back an hour matches twice, where it
+// is set forward the skipped hour does not match at all.
+base::Time next_match(const Cron& cron, base::Time after, const TimeZone& zone) {
+  std::int64_t at_s = after.ns / base::kSecond - (after.ns % base::kSecond < 0 ? 1 : 0);
+  at_s = std::max<std::int64_t>(at_s, -1) + 1;
+  for (;;) {  // one stretch of one day with one offset after another
+    const std::int64_t offset_s = zone.offset_s(at_s), day = floor_day(at_s + offset_s);
+    const std::optional<std::int64_t> matching = first_matching_day(cron, day);
+    if (!matching) return {};
+    if (*matching - day > 2) {  // offsets change by less than a day
+      at_s += (*matching - day - 2) * kDay;
+      continue;
+    }
+    std::int64_t end_s = (day + 1) * kDay - offset_s;  // of the stretch
+    if (zone.offset_s(end_s - 1) != offset_s) {
+      std::int64_t same_s = at_s, other_s = end_s - 1;  // the first second with another offset lies between
+      while (other_s - same_s > 1) {
+        const std::int64_t middle_s = same_s + (other_s - same_s) / 2;
+        (zone.offset_s(middle_s) == offset_s ? same_s : other_s) = middle_s;
+      }
+      end_s = other_s;
+    }
+    if (*matching == day)
+      if (const auto local_s = match_on_day(cron, at_s + offset_s, end_s + offset_s))
+        return {(*local_s - offset_s) * base::kSecond};
+    at_s = end_s;
+  }
+}
+
+std::string launch_problem(const PeriodicConfig& periodic) {
+  const auto problem = [](const std::string& spec) {
+    const auto cron = parse_cron(spec);
+    return cron ? std::string() : "failed parsing cron expression: " + spec + ": " + cron.error();
+  };
+  if (!periodic.spec.empty()) return problem(periodic.spec);
+  for (const std::string& spec : periodic.specs)
+    if (const std::string text = problem(spec); !text.empty())
+      return "failed parsing cron expression " + spec + ": " + text;
+  return "";
 }
 
 base::Time next_launch(const PeriodicConfig& periodic, base::Time after) {

@@ -42,9 +42,6 @@ class TimeZone {
   [[nodiscard]] static std::shared_ptr<const TimeZone> load(const std::string& name);
   /// Seconds to add to UTC at `utc_s` (Unix seconds) to get local time.
   [[nodiscard]] std::int64_t offset_s(std::int64_t utc_s) const;
-  /// Unix seconds of a local wall clock given as if it were UTC; a time that a change of the clock skips moves on by
-  /// the gap, one that happens twice is the first of the two.
-  [[nodiscard]] std::int64_t to_utc_s(std::int64_t local_s) const;
 
  private:
   struct Change {
@@ -56,8 +53,12 @@ class TimeZone {
 
 [[nodiscard]] bool is_time_zone(const std::string& name);
 
-/// First match strictly after `after`, to the second; the zero time when there is none before 2100.
+/// First match strictly after `after`, to the second; the zero time when there is none before 2100. An hour that the
+/// clock repeats matches twice, one that it skips never.
 [[nodiscard]] base::Time next_match(const Cron& cron, base::Time after, const TimeZone& zone);
+
+/// Why a periodic job cannot be launched: the first of its specs that does not parse, in Nomad's words; "" when all do.
+[[nodiscard]] std::string launch_problem(const PeriodicConfig& periodic);
 
 /// Next launch of a periodic job strictly after `after` (R-CTRL-1302): the earliest over its specs, where a spec
 /// without a match makes the result so far none. The zero time when disabled, malformed or never.

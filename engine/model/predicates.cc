@@ -43,9 +43,24 @@ NextReschedule reschedule_after(const Allocation& alloc, const ReschedulePolicy&
 
 }  // namespace
 
+bool is_in_pool(const Node& node, std::string_view pool) { return pool == "all" || node.node_pool == pool; }
+bool is_in_datacenters(const Node& node, std::span<const std::string> datacenters) {
+  return std::any_of(datacenters.begin(), datacenters.end(),
+                     [&](const std::string& pattern) { return base::glob_match(pattern, node.datacenter); });
+}
+
+DrainDeadline drain_deadline(const DrainStrategy* strategy) {
+  if (!strategy || strategy->deadline < 0) return {};
+  if (strategy->deadline == 0) return {.infinite = true, .at = {}};
+  return {.infinite = false, .at = strategy->force_deadline};
+}
+
 bool is_stopped(const Job* job) { return !job || job->stop; }
 bool is_periodic(const Job& job) { return job.periodic.has_value(); }
 bool is_parameterized(const Job& job) { return job.parameterized_job.has_value() && !job.dispatched; }
+bool is_active_periodic(const Job& job) {
+  return is_periodic(job) && job.periodic->enabled && !job.stop && !is_parameterized(job);
+}
 std::string count_problem(const TaskGroup& group) {
   if (group.count > kCountMax) return "a count of " + std::to_string(group.count);
   if (group.update && group.update->canary > kCountMax) return std::to_string(group.update->canary) + " canaries";
@@ -79,6 +94,10 @@ bool has_auto_promote(const Deployment& deployment) {
   return std::none_of(deployment.task_groups.begin(), deployment.task_groups.end(), [](const auto& entry) {
     return entry.second && entry.second->desired_canaries > 0 && !entry.second->auto_promote;
   });
+}
+bool has_placed_canaries(const Deployment& deployment) {
+  return std::any_of(deployment.task_groups.begin(), deployment.task_groups.end(),
+                     [](const auto& entry) { return entry.second && !entry.second->placed_canaries.empty(); });
 }
 
 bool is_server_terminal(const Allocation& alloc) {

@@ -19,10 +19,21 @@
 
 namespace berth::model {
 
+// Nodes.
+[[nodiscard]] bool is_in_pool(const Node& node, std::string_view pool);                            ///< R-MODEL-281
+[[nodiscard]] bool is_in_datacenters(const Node& node, std::span<const std::string> datacenters);  ///< R-MODEL-286
+
+struct DrainDeadline {
+  bool infinite = false;
+  base::Time at;  ///< zero when infinite, and when the drain is to be forced now
+};
+[[nodiscard]] DrainDeadline drain_deadline(const DrainStrategy* strategy);  ///< R-MODEL-285
+
 // Jobs; an absent job is a null pointer.
-[[nodiscard]] bool is_stopped(const Job* job);        ///< R-MODEL-290
-[[nodiscard]] bool is_periodic(const Job& job);       ///< R-MODEL-291
-[[nodiscard]] bool is_parameterized(const Job& job);  ///< R-MODEL-291
+[[nodiscard]] bool is_stopped(const Job* job);          ///< R-MODEL-290
+[[nodiscard]] bool is_periodic(const Job& job);         ///< R-MODEL-291
+[[nodiscard]] bool is_parameterized(const Job& job);    ///< R-MODEL-291
+[[nodiscard]] bool is_active_periodic(const Job& job);  ///< R-MODEL-291
 /// Counts and canaries above it are refused wherever a job comes in: each would be a name and a placement.
 inline constexpr std::int64_t kCountMax = 10'000'000;
 /// What is wrong with the count or the canaries of the group; "" when nothing is.
@@ -33,10 +44,11 @@ inline constexpr std::int64_t kCountMax = 10'000'000;
 [[nodiscard]] std::optional<Duration> stop_on_client_after(const TaskGroup& group);  ///< R-MODEL-294
 
 // Evaluations and deployments.
-[[nodiscard]] bool is_terminal_evaluation(std::string_view status);   ///< R-MODEL-181
-[[nodiscard]] bool is_active_deployment(std::string_view status);     ///< R-MODEL-204
-[[nodiscard]] bool requires_promotion(const Deployment& deployment);  ///< R-MODEL-205
-[[nodiscard]] bool has_auto_promote(const Deployment& deployment);    ///< R-MODEL-205
+[[nodiscard]] bool is_terminal_evaluation(std::string_view status);    ///< R-MODEL-181
+[[nodiscard]] bool is_active_deployment(std::string_view status);      ///< R-MODEL-204
+[[nodiscard]] bool requires_promotion(const Deployment& deployment);   ///< R-MODEL-205
+[[nodiscard]] bool has_auto_promote(const Deployment& deployment);     ///< R-MODEL-205
+[[nodiscard]] bool has_placed_canaries(const Deployment& deployment);  ///< R-MODEL-205
 
 // Allocations: status (R-MODEL-300 to 305).
 [[nodiscard]] bool is_server_terminal(const Allocation& alloc);

@@ -219,15 +219,6 @@ std::int64_t TimeZone::offset_s(std::int64_t utc_s) const {
   return after == changes_.begin() ? changes_.front().offset_s : std::prev(after)->offset_s;
 }
 
-std::int64_t TimeZone::to_utc_s(std::int64_t local_s) const {
-  // The offsets a day earlier and later are the ones before and after a change near this time.
-  const std::int64_t before = offset_s(local_s - kDaySeconds), later = offset_s(local_s + kDaySeconds);
-  if (before == later) return local_s - before;
-  if (offset_s(local_s - before) == before) return local_s - before;
-  if (offset_s(local_s - later) == later) return local_s - later;
-  return local_s - before;  // skipped by the clock: the offset before the change moves it on by the gap
-}
-
 bool is_time_zone(const std::string& name) { return TimeZone::load(name) != nullptr; }
 
 }  // namespace berth::model

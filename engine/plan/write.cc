@@ -293,6 +293,7 @@ void Applier::write_preemption_evals(Writing& w) {
 
 void Applier::mark_ineligible(Writing& w, NodeRow row) {  // R-CTRL-631
   if (!w.state.nodes.exists(row)) return;
+  if (log_) return log_->mark_ineligible(w.commit, row, {kIneligibleMessage, "Scheduler", w.facts.now_ns, {}});
   model::Node node = tables::to_node(w.state, row);
   node.scheduling_eligibility = "ineligible";
   node.modify_index = w.facts.index;

@@ -24,6 +24,7 @@ NodeRow Commit::upsert_node(const model::Node& node) {
   store_.fill_node(row, StateStore::make_spec(node, false), nullptr);
   if (!listed) store_.list_node(row);
   store_.current_.nodes.index = std::max(store_.current_.nodes.index, index_);
+  note_node(row);
   return row;
 }
 
@@ -36,6 +37,7 @@ void Commit::remove_node(NodeRow row) {
   ++nodes.epoch;
   ++nodes.static_epoch;  // it has no values any more
   nodes.index = std::max(nodes.index, index_);
+  note_node(row);
 }
 
 void Commit::set_node_state(NodeRow row, NodeStatus status, bool eligible, bool draining) {
@@ -45,13 +47,16 @@ void Commit::set_node_state(NodeRow row, NodeStatus status, bool eligible, bool 
   nodes.state.edit(row) = state_bits(status, eligible, draining);
   ++nodes.epoch;
   nodes.index = std::max(nodes.index, index_);
+  note_node(row);
 }
 
 // ---------------------------------------------------------------- jobs
 
 JobRow Commit::upsert_job(const std::shared_ptr<const model::Job>& job, bool current) {
   touch();
-  return store_.job_row(job, current, current);
+  const JobRow row = store_.job_row(job, current, current);
+  if (current) note_job(store_.current_.jobs.versions[row]->key);
+  return row;
 }
 
 void Commit::alias_job(const std::shared_ptr<const model::Job>& job, JobRow row) {
@@ -74,6 +79,7 @@ void Commit::purge_job(JobKeyRow key) {
   touch();
   store_.current_.jobs.keys.edit(key).current = kNoRow;
   store_.current_.jobs.objects.edit(key) = nullptr;
+  note_job(key);
 }
 
 JobKeyRow Commit::job_key(std::string_view job_namespace, std::string_view job_id) {
@@ -98,9 +104,9 @@ AllocRow Commit::insert_plain(const PlainAlloc& alloc, const std::shared_ptr<con
     id = group.shape_oversubscribed_id;
   else
     id = store_.shape_id(shape);
-  return store_.append_alloc({alloc.id, alloc.node, alloc.job, job.key, group.name, alloc.name_index, Desired::run,
-                              alloc.client, id, index_, index_},
-                             alloc.links, alloc.cold);
+  return note_alloc(store_.append_alloc({alloc.id, alloc.node, alloc.job, job.key, group.name, alloc.name_index,
+                                         Desired::run, alloc.client, id, index_, index_},
+                                        alloc.links, alloc.cold));
 }
 
 AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
@@ -129,15 +135,16 @@ AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
   }
   const Symbol group = store_.symbols_.intern(alloc.task_group);
   const NodeRow node = store_.find_node(alloc.node_id);
-  return store_.append_alloc(
+  return note_alloc(store_.append_alloc(
       {*id, node, job, key, group, name_index, parse_desired(alloc.desired_status).value_or(Desired::run),
        parse_client(alloc.client_status).value_or(Client::pending), store_.shape_id(shape), alloc.create_index,
        alloc.modify_index},
-      {}, cold);
+      {}, cold));
 }
 
 void Commit::update_in_place(AllocRow row, JobRow job, const std::shared_ptr<const ResourceShape>& shape) {
   touch_allocs();
+  note_alloc(row);
   AllocTable& a = store_.current_.allocs;
   const NodeRow node = a.node[row];
   const bool counts = node != kNoRow && !client_terminal(a.client[row]);
@@ -153,16 +160,19 @@ void Commit::update_in_place(AllocRow row, JobRow job, const std::shared_ptr<con
 
 void Commit::set_links(AllocRow row, const AllocLinks& links) {
   touch_allocs();
+  note_alloc(row);
   store_.current_.allocs.links.edit(row) = links;
 }
 
 void Commit::set_modify_index(AllocRow row) {
   touch_allocs();
+  note_alloc(row);
   if (index_ != 0) store_.current_.allocs.modify_index.edit(row) = index_;
 }
 
 void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation> alloc) {
   touch_allocs();
+  note_alloc(row);
   AllocTable& a = store_.current_.allocs;
   const NodeRow node = a.node[row];
   BERTH_ASSERT(node == store_.find_node(alloc->node_id));
@@ -198,6 +208,7 @@ void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation
 
 void Commit::remove_alloc(AllocRow row) {
   touch_allocs();
+  note_alloc(row);
   AllocTable& a = store_.current_.allocs;
   if (const NodeRow node = a.node[row]; node != kNoRow) {
     NodeUse& use = store_.current_.nodes.use.edit(node);
@@ -220,6 +231,7 @@ void Commit::remove_alloc(AllocRow row) {
 
 void Commit::set_desired_status(AllocRow row, Desired status) {
   touch_allocs();
+  note_alloc(row);
   AllocTable& a = store_.current_.allocs;
   a.desired.edit(row) = status;
   if (index_ != 0) a.modify_index.edit(row) = index_;
@@ -227,6 +239,7 @@ void Commit::set_desired_status(AllocRow row, Desired status) {
 
 void Commit::set_client_status(AllocRow row, Client status) {
   touch_allocs();
+  note_alloc(row);
   AllocTable& a = store_.current_.allocs;
   const bool before = client_terminal(a.client[row]), after = client_terminal(status);
   a.client.edit(row) = status;
@@ -284,6 +297,7 @@ void Commit::upsert_deployment(const model::Deployment& deployment) {
   d.active.edit(row) =
       s == "running" || s == "paused" || s == "blocked" || s == "unblocking" || s == "initializing" || s == "pending";
   d.object.edit(row) = std::make_shared<const model::Deployment>(deployment);
+  note_deployment(row);
 }
 
 void Commit::remove_deployment(std::uint32_t row) {
@@ -292,6 +306,14 @@ void Commit::remove_deployment(std::uint32_t row) {
   d.job_key.edit(row) = kNoRow;
   d.active.edit(row) = 0;
   d.object.edit(row) = nullptr;
+  note_deployment(row);
+}
+
+void Commit::remove_eval(std::uint32_t row) {
+  touch();
+  EvalTable& e = store_.current_.evals;
+  e.job_key.edit(row) = kNoRow;
+  e.object.edit(row) = nullptr;
 }
 
 void Commit::upsert_eval(const model::Evaluation& eval) {
@@ -326,6 +348,15 @@ void Commit::set_scheduler_config(std::optional<model::SchedulerConfiguration> c
   cold->scheduler_config = std::move(config);
   store_.current_.cold = std::move(cold);
   if (store_.current_.nodes.eviction.empty() && store_.may_rank_victims()) store_.keep_eviction(kNoRow);
+}
+
+void Commit::add_node_pool(const std::string& name) {
+  const auto& known = store_.current_.cold->node_pools;
+  if (std::any_of(known.begin(), known.end(), [&](const auto& pool) { return pool.name == name; })) return;
+  touch();
+  auto cold = std::make_shared<ColdState>(*store_.current_.cold);
+  cold->node_pools.emplace_back().name = name;
+  store_.current_.cold = std::move(cold);
 }
 
 void Commit::set_table_index(bool nodes, std::uint64_t index) {

@@ -66,6 +66,10 @@ class Commit {
   void upsert_eval(const model::Evaluation& eval);
   /// The row stays behind without an object and without a job.
   void remove_deployment(std::uint32_t row);
+  /// As remove_deployment().
+  void remove_eval(std::uint32_t row);
+  /// A pool with default settings, unless there is one of this name.
+  void add_node_pool(const std::string& name);
   void set_scheduler_config(std::optional<model::SchedulerConfiguration> config);
   /// Makes the commit's index the latest one even if nothing else changed.
   void raise_index() { touch(); }
@@ -90,6 +94,20 @@ class Commit {
   void touch_allocs() {
     touch();
     if (index_ > store_.current_.allocs.index) store_.current_.allocs.index = index_;
+  }
+  // What StateStore::set_changes() asked for.
+  void note_node(NodeRow row) {
+    if (store_.changes_) store_.changes_->nodes.push_back(row);
+  }
+  void note_job(JobKeyRow key) {
+    if (store_.changes_) store_.changes_->jobs.push_back(key);
+  }
+  AllocRow note_alloc(AllocRow row) {
+    if (store_.changes_) store_.changes_->allocs.push_back(row);
+    return row;
+  }
+  void note_deployment(std::uint32_t row) {
+    if (store_.changes_) store_.changes_->deployments.push_back(row);
   }
 
   StateStore& store_;

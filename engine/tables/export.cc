@@ -174,7 +174,8 @@ model::ClusterState to_cluster(const Snapshot& state) {
     if (state.allocs.exists(row)) out.allocs.push_back(to_alloc(state, row));
   for (std::size_t row = 0; row < state.deployments.size(); ++row)
     if (state.deployments.object[row]) out.deployments.push_back(*state.deployments.object[row]);
-  for (std::size_t row = 0; row < state.evals.size(); ++row) out.evals.push_back(*state.evals.object[row]);
+  for (std::size_t row = 0; row < state.evals.size(); ++row)
+    if (state.evals.object[row]) out.evals.push_back(*state.evals.object[row]);
   return out;
 }
 

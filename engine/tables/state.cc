@@ -537,7 +537,11 @@ AllocRow StateStore::find_alloc(std::string_view id) {
   return uuid ? find_alloc(*uuid) : kNoRow;
 }
 
-std::uint32_t StateStore::find_eval(base::Uuid id) { return id.is_nil() ? kNoRow : eval_rows_.find(id, kNoRow); }
+std::uint32_t StateStore::find_eval(base::Uuid id) {
+  if (id.is_nil()) return kNoRow;
+  const std::uint32_t row = eval_rows_.find(id, kNoRow);
+  return row == kNoRow || !current_.evals.object[row] ? kNoRow : row;
+}
 
 std::uint32_t StateStore::find_eval(std::string_view id) {
   return find_eval(base::parse_uuid(id).value_or(base::Uuid{}));

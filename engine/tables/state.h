@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/cluster.h"
+#include "tables/changes.h"
 #include "tables/id_index.h"
 #include "tables/job_table.h"
 
@@ -179,6 +180,8 @@ class StateStore {
 
   /// The tables as they are now, for the writer's own thread: costs nothing and makes no commit copy anything.
   [[nodiscard]] const Snapshot& current() const { return current_; }
+  /// From now on commits list in `changes` which rows they write; null: nowhere. It must live until then.
+  void set_changes(Changes* changes) { changes_ = changes; }
   /// Memory of the tables' columns and indexes; API objects (specs, jobs, cold allocations) are not counted.
   [[nodiscard]] std::size_t bytes() const;
 
@@ -244,6 +247,7 @@ class StateStore {
   };
 
   mutable std::mutex mutex_;
+  Changes* changes_ = nullptr;
   SymbolTable symbols_;
   Snapshot current_;
   mutable std::shared_ptr<const Snapshot> published_;  // copy of current_ that snapshots share; null after a change

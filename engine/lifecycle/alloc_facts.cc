@@ -1,0 +1,42 @@
+#include "lifecycle/alloc_facts.h"
+
+#include <algorithm>
+
+#include "model/predicates.h"
+
+namespace berth::lifecycle {
+
+using tables::AllocLinks;
+using tables::AllocRow;
+
+std::vector<AllocRow> allocs_by_id(const tables::Snapshot& state, tables::JobKeyRow key) {
+  std::vector<AllocRow> rows;
+  for (AllocRow row = state.jobs.keys[key].alloc_head; row != tables::kNoRow; row = state.allocs.next_of_job[row])
+    rows.push_back(row);
+  std::sort(rows.begin(), rows.end(), [&](AllocRow a, AllocRow b) { return state.allocs.id[a] < state.allocs.id[b]; });
+  return rows;
+}
+
+Health health_of(const tables::Snapshot& state, AllocRow row) {
+  if (const auto& object = state.allocs.cold[row]) {
+    if (!model::has_health(*object)) return Health::unknown;
+    return model::is_healthy(*object) ? Health::healthy : Health::unhealthy;
+  }
+  const std::uint8_t bits = state.allocs.links[row].health;
+  if (bits & AllocLinks::kHealthy) return Health::healthy;
+  return bits & AllocLinks::kUnhealthy ? Health::unhealthy : Health::unknown;
+}
+
+bool is_marked_to_migrate(const tables::Snapshot& state, AllocRow row) {
+  const auto& object = state.allocs.cold[row];
+  return object && model::is_set(object->desired_transition.migrate);
+}
+
+std::uint32_t deployment_of(tables::StateStore& store, AllocRow row) {
+  const tables::AllocTable& allocs = store.current().allocs;
+  const auto& object = allocs.cold[row];
+  if (!object) return allocs.links[row].deployment;
+  return object->deployment_id.empty() ? tables::kNoRow : store.find_deployment(object->deployment_id);
+}
+
+}  // namespace berth::lifecycle

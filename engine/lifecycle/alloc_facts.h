@@ -1,0 +1,38 @@
+// What the watchers ask of an allocation row, whether it carries an API object or not.
+#pragma once
+
+#include "tables/state.h"
+
+namespace berth::lifecycle {
+
+enum class Health : std::uint8_t { unknown, healthy, unhealthy };
+
+/// The job's allocations by ID (R-CTRL-104).
+[[nodiscard]] std::vector<tables::AllocRow> allocs_by_id(const tables::Snapshot& state, tables::JobKeyRow key);
+/// The node's allocations that have not ended on their client, then the ended ones, in no order within the two.
+template <class Visit>
+void for_each_on_node(const tables::Snapshot& state, tables::NodeRow node, Visit visit) {
+  const tables::NodeUse& use = state.nodes.use[node];
+  for (const tables::AllocRow head : {use.alloc_head, use.ended_head})
+    for (tables::AllocRow row = head; row != tables::kNoRow; row = state.allocs.next_on_node[row]) visit(row);
+}
+[[nodiscard]] inline const std::string& group_name(const tables::Snapshot& state, tables::AllocRow row) {
+  return state.text(state.allocs.group[row]);
+}
+/// The version of the job it was placed with, or null.
+[[nodiscard]] inline const model::Job* embedded_job(const tables::Snapshot& state, tables::AllocRow row) {
+  const tables::JobRow job = state.allocs.job[row];
+  return job == tables::kNoRow ? nullptr : state.jobs.versions[job]->spec.get();
+}
+[[nodiscard]] Health health_of(const tables::Snapshot& state, tables::AllocRow row);
+[[nodiscard]] bool is_marked_to_migrate(const tables::Snapshot& state, tables::AllocRow row);
+[[nodiscard]] inline bool is_draining(const tables::Snapshot& state, tables::NodeRow node) {
+  return node != tables::kNoRow && state.nodes.exists(node) && (state.nodes.state[node] & tables::kDraining);
+}
+[[nodiscard]] inline bool is_on_draining_node(const tables::Snapshot& state, tables::AllocRow row) {
+  return is_draining(state, state.allocs.node[row]);
+}
+/// Row of its deployment, or kNoRow.
+[[nodiscard]] std::uint32_t deployment_of(tables::StateStore& store, tables::AllocRow row);
+
+}  // namespace berth::lifecycle

@@ -1,0 +1,431 @@
+#include "lifecycle/deployment_watcher.h"
+
+#include <algorithm>
+
+#include "lifecycle/alloc_facts.h"
+#include "model/job_canonical.h"
+#include "model/predicates.h"
+#include "model/spec_changed.h"
+#include "tables/export.h"
+
+namespace berth::lifecycle {
+
+using tables::AllocRow;
+using tables::kNoRow;
+
+namespace {
+
+constexpr const char* kUnhealthy = "Failed due to unhealthy allocations";
+constexpr const char* kDeadline = "Failed due to progress deadline";
+constexpr const char* kByOperator = "Deployment marked as failed";
+
+log::Answer refused_on_deployment(std::string why) {
+  log::Answer answer;
+  answer.error = std::move(why);
+  return answer;
+}
+
+template <class Payload>
+void write_into(log::StateLog& log, log::Answer& answer, const char* kind, const Payload& payload) {
+  answer.index = log.next_index();
+  answer.error = log.apply(answer.index, payload, answer.hooks);
+  answer.entries.push_back({answer.index, kind, answer.error});
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- being told
+
+void DeploymentWatcher::become_leader() {
+  watches_.clear(), requests_.clear();
+  deadlines_.clear_all(), eval_batches_.clear_all();
+  requests_at_ = kNever;
+  dirty_.clear();
+  const tables::DeploymentTable& deployments = log_.store().current().deployments;
+  for (std::uint32_t row = 0; row < deployments.size(); ++row)
+    if (deployments.active[row]) queue(row, watches_[row]);
+}
+
+void DeploymentWatcher::queue(std::uint32_t row, Watch& watch) {
+  if (!watch.queued) dirty_.push_back(row);
+  watch.queued = true;
+}
+
+void DeploymentWatcher::changed(const tables::Changes& changes) {
+  const tables::Snapshot& state = log_.store().current();
+  for (const std::uint32_t row : changes.deployments) {
+    const auto known = state.deployments.active[row] ? watches_.try_emplace(row).first : watches_.find(row);
+    if (known == watches_.end()) continue;
+    known->second.row_changed = true;
+    queue(row, known->second);
+  }
+  if (watches_.empty()) return;
+  for (const AllocRow alloc : changes.allocs) {
+    if (!state.allocs.exists(alloc)) continue;
+    const std::uint32_t row = deployment_of(log_.store(), alloc);
+    const auto known = row == kNoRow ? watches_.end() : watches_.find(row);
+    if (known == watches_.end()) continue;
+    known->second.allocs_changed = true;
+    queue(row, known->second);
+  }
+}
+
+std::int64_t DeploymentWatcher::next_deadline() const {
+  if (!dirty_.empty()) return std::numeric_limits<std::int64_t>::min();
+  return std::min({deadlines_.next(), eval_batches_.next(), requests_at_});
+}
+
+void DeploymentWatcher::advance(std::int64_t now, Outbox& out) {
+  if (!dirty_.empty()) {
+    const std::uint32_t row = dirty_.front();
+    dirty_.pop_front();
+    return look_at(row, now, out);
+  }
+  if (const auto row = deadlines_.take_due(now)) return hit_deadline(*row, now, out);
+  if (const auto row = eval_batches_.take_due(now)) return end_eval_batch(*row, now);
+  if (requests_at_ <= now) write_requests(now, out);
+}
+
+// ---------------------------------------------------------------- watches
+
+void DeploymentWatcher::unwatch(std::uint32_t row) {
+  watches_.erase(row);
+  deadlines_.clear(row);
+  eval_batches_.clear(row);
+}
+
+void DeploymentWatcher::look_at(std::uint32_t row, std::int64_t now, Outbox& out) {
+  const tables::DeploymentTable& deployments = log_.store().current().deployments;
+  const auto known = watches_.find(row);
+  if (known == watches_.end()) return;
+  Watch& watch = known->second;
+  watch.queued = false;
+  if (!deployments.object[row]) return unwatch(row);  // its job was purged
+  if (!watch.job) {
+    watch.deployment = deployments.object[row];
+    watch.job = log_.job(watch.deployment->namespace_, watch.deployment->job_id);
+    if (!watch.job || !deployments.active[row]) return unwatch(row);
+  }
+  // An entry may change both. Nomad's watcher hears of the allocations first and still takes the deployment for what it
+  // was: a deployment that set_health() has failed is failed again, in vain (R-CTRL-1217).
+  if (watch.allocs_changed) look_at_allocs(row, watch, now, out);
+  watch.allocs_changed = false;
+  if (!watch.row_changed) return;
+  watch.row_changed = false;
+  if (!deployments.active[row]) return unwatch(row);
+  watch.deployment = deployments.object[row];
+  set_deadline(row, watch);
+}
+
+std::vector<AllocRow> DeploymentWatcher::allocs_of(std::uint32_t row) const {
+  const tables::Snapshot& state = log_.store().current();
+  std::vector<AllocRow> rows = allocs_by_id(state, state.deployments.job_key[row]);
+  std::erase_if(rows, [&](AllocRow alloc) { return deployment_of(log_.store(), alloc) != row; });
+  return rows;
+}
+
+void DeploymentWatcher::set_deadline(std::uint32_t row, Watch& watch) {  // R-CTRL-1208, 1209
+  const tables::Snapshot& state = log_.store().current();
+  const model::Deployment& deployment = *state.deployments.object[row];
+  std::map<std::string_view, std::int64_t> healthy;
+  for (const AllocRow alloc : allocs_of(row))
+    if (!state.allocs.terminal(alloc) && health_of(state, alloc) == Health::healthy)
+      ++healthy[group_name(state, alloc)];
+  std::int64_t deadline = kNever;
+  for (const auto& [name, group] : deployment.task_groups) {
+    if (!group || group->require_progress_by.is_zero()) continue;
+    const bool canaries = group->desired_canaries > 0 && !group->promoted;
+    if (!canaries && healthy[name] >= group->desired_total) continue;  // done
+    deadline = std::min(deadline, group->require_progress_by.ns);
+  }
+  if (deadline == watch.deadline) return;
+  watch.deadline = deadline;
+  if (deadline == kNever)
+    deadlines_.clear(row);
+  else
+    deadlines_.set(row, deadline);
+}
+
+std::uint64_t DeploymentWatcher::latest_eval_index(const model::Deployment& deployment) const {  // R-CTRL-1205
+  const log::JobRecord* record = log_.record(deployment.namespace_, deployment.job_id);
+  if (!record) return 0;
+  const tables::EvalTable& evals = log_.store().current().evals;
+  std::vector<std::uint32_t> rows;
+  for (const std::uint32_t row : record->evals)
+    if (evals.object[row] && evals.object[row]->status != "canceled") rows.push_back(row);
+  std::sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) { return evals.id[a] < evals.id[b]; });
+  std::uint64_t latest = 0;
+  for (const std::uint32_t row : rows) {
+    const model::Evaluation& eval = *evals.object[row];
+    if (eval.snapshot_index != 0 && eval.snapshot_index > latest)
+      latest = eval.snapshot_index;
+    else if (eval.create_index > latest)
+      latest = eval.create_index;
+  }
+  return latest;
+}
+
+void DeploymentWatcher::look_at_allocs(std::uint32_t row, Watch& watch, std::int64_t now, Outbox& out) {
+  const tables::Snapshot& state = log_.store().current();
+  const std::shared_ptr<const model::Deployment> deployment = watch.deployment;
+  const std::uint64_t latest_eval = latest_eval_index(*deployment);
+  bool evaluate = false, fails = false, roll_back = false;
+  std::set<std::string> replace;
+  for (const AllocRow alloc_row : allocs_of(row)) {  // R-CTRL-1204
+    const auto listed = deployment->task_groups.find(group_name(state, alloc_row));
+    const Health health = health_of(state, alloc_row);
+    if (listed == deployment->task_groups.end() || !listed->second || health == Health::unknown) continue;
+    const model::DeploymentState& group = *listed->second;
+    const model::Allocation alloc = tables::to_alloc(state, alloc_row);
+    if (health == Health::healthy) {
+      if (alloc.deployment_status->modify_index > latest_eval) evaluate = true;
+      continue;
+    }
+    const bool active = model::is_active_deployment(deployment->status);
+    const bool failing =
+        group.progress_deadline == 0 ||  // R-CTRL-1206
+        (active && !model::is_reschedule_eligible(alloc, model::reschedule_policy_of(alloc), base::Time{now}));
+    if (failing) {
+      fails = true;
+      roll_back = roll_back || group.auto_revert;
+    } else if (active && !model::is_set(alloc.desired_transition.reschedule)) {
+      replace.insert(alloc.id);
+    }
+  }
+  if (fails) {
+    fail_deployment(watch, roll_back, watch.deadline_hit ? kDeadline : kUnhealthy, now, out);
+    return;
+  }
+  promote_automatically(watch, now, out);  // R-CTRL-1207
+  if (!evaluate && replace.empty()) return;
+  watch.replace.merge(replace);
+  if (!eval_batches_.has(row)) eval_batches_.set(row, now + config_.eval_batch_ns);
+}
+
+// ---------------------------------------------------------------- batches
+
+model::Evaluation DeploymentWatcher::new_eval(const model::Deployment& deployment, const model::Job& job,
+                                              std::int64_t now) {  // R-CTRL-222
+  model::Evaluation eval;
+  eval.id = next_id_();
+  eval.namespace_ = deployment.namespace_, eval.job_id = deployment.job_id;
+  eval.type = job.type;
+  eval.priority = deployment.eval_priority != 0 ? deployment.eval_priority : job.priority;
+  eval.triggered_by = "deployment-watcher";
+  eval.deployment_id = deployment.id;
+  eval.status = "pending";
+  eval.create_time = eval.modify_time = now;
+  return eval;
+}
+
+void DeploymentWatcher::end_eval_batch(std::uint32_t row, std::int64_t now) {
+  Watch& watch = watches_.at(row);
+  const auto& deployment = watch.deployment;
+  Request& request = requests_[deployment->id];
+  request.replace.merge(watch.replace);
+  watch.replace.clear();
+  request.eval = new_eval(*deployment, *watch.job, now);
+  if (requests_at_ == kNever) requests_at_ = now + config_.entry_batch_ns;
+}
+
+void DeploymentWatcher::write_requests(std::int64_t now, Outbox& out) {
+  log::TransitionEntry entry;
+  model::DesiredTransition reschedule;
+  reschedule.reschedule = true;
+  for (auto& [id, request] : requests_) {
+    for (const std::string& alloc : request.replace) entry.allocs.emplace_back(alloc, reschedule);
+    entry.evals.push_back(std::move(request.eval));
+  }
+  requests_.clear();
+  requests_at_ = kNever;
+  out.write(log_, now, "alloc_transition", entry);
+}
+
+// ---------------------------------------------------------------- ends
+
+void DeploymentWatcher::hit_deadline(std::uint32_t row, std::int64_t now, Outbox& out) {  // R-CTRL-1210
+  Watch& watch = watches_.at(row);
+  const auto& deployment = watch.deployment;
+  watch.deadline_hit = true;
+  if (deployment->status == "paused") return;
+  bool fails = false, roll_back = false;
+  for (const auto& [name, group] : deployment->task_groups) {
+    if (!group) continue;
+    const bool canaries = group->desired_canaries > 0 && !group->promoted;
+    if (group->healthy_allocs >= (canaries ? group->desired_canaries : group->desired_total)) continue;
+    fails = true;
+    roll_back = roll_back || group->auto_revert;
+  }
+  if (fails) fail_deployment(watch, roll_back, kDeadline, now, out);
+}
+
+DeploymentWatcher::Rollback DeploymentWatcher::rollback_of(const model::Job& watched,
+                                                           bool silent_without_stable) const {  // R-CTRL-1211, 1213
+  const log::JobRecord* record = log_.record(watched.namespace_, watched.id);
+  std::shared_ptr<const model::Job> stable;
+  if (record)
+    for (const auto& version : record->versions)
+      if (version->stable) {
+        stable = version;
+        break;
+      }
+  if (!stable) return {nullptr, silent_without_stable ? "" : " - no stable job version to auto revert to"};
+  const std::string version = std::to_string(stable->version);
+  if (!model::spec_changed(watched, *stable))
+    return {nullptr, " - not rolling back to stable job version " + version + " as current job has same specification"};
+  return {stable, " - rolling back to job version " + version};
+}
+
+void DeploymentWatcher::fail_deployment(const Watch& watch, bool roll_back, std::string description, std::int64_t now,
+                                        Outbox& out) {
+  const auto& deployment = watch.deployment;
+  log::DeploymentStatusEntry entry;
+  if (roll_back) {
+    Rollback rollback = rollback_of(*watch.job, false);
+    entry.job = std::move(rollback.job);
+    description += rollback.text;
+  }
+  entry.update = {deployment->id, "failed", std::move(description), now};
+  entry.eval = new_eval(*deployment, *watch.job, now);
+  out.write(log_, now, "deployment_status", entry);
+}
+
+void DeploymentWatcher::promote_automatically(const Watch& watch, std::int64_t now, Outbox& out) {
+  const tables::Snapshot& state = log_.store().current();
+  const auto& deployment = watch.deployment;
+  if (deployment->status != "running" || !model::requires_promotion(*deployment) ||  // R-CTRL-1212
+      !model::has_placed_canaries(*deployment))
+    return;
+  const auto stored = log_.deployment(deployment->id);  // once, though the watch may not have seen the promoted row yet
+  if (!stored || !model::requires_promotion(*stored)) return;
+  for (const auto& [name, group] : deployment->task_groups) {
+    if (!group || group->desired_canaries < 1) continue;
+    if (!group->auto_promote || static_cast<std::int64_t>(group->placed_canaries.size()) < group->desired_canaries)
+      return;
+    std::int64_t healthy = 0;
+    for (const std::string& id : group->placed_canaries) {
+      const AllocRow alloc = log_.store().find_alloc(id);
+      if (alloc != kNoRow && health_of(state, alloc) == Health::healthy) ++healthy;
+    }
+    if (healthy != group->desired_canaries) return;
+  }
+  log::DeploymentPromoteEntry entry;
+  entry.deployment_id = deployment->id;
+  entry.all = true;
+  entry.now = now;
+  entry.eval = new_eval(*deployment, *watch.job, now);
+  out.write(log_, now, "deployment_promote", entry);
+}
+
+// ---------------------------------------------------------------- requests
+
+std::shared_ptr<const model::Job> DeploymentWatcher::job_of(const model::Deployment& deployment) const {
+  const auto watch = watches_.find(log_.store().find_deployment(deployment.id));
+  const bool started = watch != watches_.end() && watch->second.job;
+  return started ? watch->second.job : log_.job(deployment.namespace_, deployment.job_id);
+}
+
+log::Answer DeploymentWatcher::promote(const std::string& deployment_id, const std::vector<std::string>& groups,
+                                       std::int64_t promoted_at, std::int64_t now) {
+  const auto deployment = log_.deployment(deployment_id);
+  if (!deployment) return refused_on_deployment("deployment not found");
+  if (!model::is_active_deployment(deployment->status))
+    return refused_on_deployment("can't promote terminal deployment");
+  const auto job = job_of(*deployment);
+  if (!job) return refused_on_deployment("job not found");
+  log::DeploymentPromoteEntry entry;
+  entry.deployment_id = deployment_id;
+  entry.all = groups.empty();
+  entry.groups = groups;
+  entry.promoted_at = promoted_at;
+  entry.now = now;
+  entry.eval = new_eval(*deployment, *job, now);
+  log::Answer answer;
+  write_into(log_, answer, "deployment_promote", entry);
+  if (answer.error.empty()) answer.eval_id = entry.eval->id;
+  return answer;
+}
+
+log::Answer DeploymentWatcher::pause(const std::string& deployment_id, bool pause, std::int64_t now) {  // R-CTRL-1215
+  const auto deployment = log_.deployment(deployment_id);
+  if (!deployment) return refused_on_deployment("deployment not found");
+  if (!model::is_active_deployment(deployment->status))
+    return refused_on_deployment(pause ? "can't pause terminal deployment" : "can't resume terminal deployment");
+  const auto job = job_of(*deployment);
+  if (!job) return refused_on_deployment("job not found");
+  log::DeploymentStatusEntry entry;
+  entry.update = {deployment_id, pause ? "paused" : "running", pause ? "Deployment is paused" : "Deployment is running",
+                  now};
+  if (!pause) entry.eval = new_eval(*deployment, *job, now);
+  log::Answer answer;
+  write_into(log_, answer, "deployment_status", entry);
+  if (entry.eval && answer.error.empty()) answer.eval_id = entry.eval->id;
+  return answer;
+}
+
+log::Answer DeploymentWatcher::fail(const std::string& deployment_id, std::int64_t now) {
+  const auto deployment = log_.deployment(deployment_id);
+  if (!deployment) return refused_on_deployment("deployment not found");
+  if (!model::is_active_deployment(deployment->status)) return refused_on_deployment("can't fail terminal deployment");
+  const auto job = job_of(*deployment);
+  if (!job) return refused_on_deployment("job not found");
+  log::DeploymentStatusEntry entry;
+  std::string description = kByOperator;
+  const bool roll_back = std::any_of(deployment->task_groups.begin(), deployment->task_groups.end(),
+                                     [](const auto& group) { return group.second && group.second->auto_revert; });
+  if (roll_back) {
+    Rollback rollback = rollback_of(*job, false);
+    entry.job = std::move(rollback.job);
+    description += rollback.text;
+  }
+  entry.update = {deployment_id, "failed", std::move(description), now};
+  entry.eval = new_eval(*deployment, *job, now);
+  log::Answer answer;
+  write_into(log_, answer, "deployment_status", entry);
+  if (answer.error.empty()) answer.eval_id = entry.eval->id;
+  return answer;
+}
+
+log::Answer DeploymentWatcher::set_health(const std::string& deployment_id, const std::vector<std::string>& healthy,
+                                          const std::vector<std::string>& unhealthy,
+                                          std::int64_t now) {  // R-CTRL-1216
+  const auto deployment = log_.deployment(deployment_id);
+  if (!deployment) return refused_on_deployment("deployment not found");
+  if (healthy.empty() && unhealthy.empty())
+    return refused_on_deployment("must specify at least one healthy/unhealthy allocation ID");
+  if (!model::is_active_deployment(deployment->status))
+    return refused_on_deployment("can't set health of allocations for a terminal deployment");
+  const auto job = job_of(*deployment);
+  if (!job) return refused_on_deployment("job not found");
+  log::DeploymentHealthEntry entry;
+  entry.deployment_id = deployment_id;
+  entry.healthy = healthy, entry.unhealthy = unhealthy;
+  entry.timestamp = base::Time{now};
+  if (!unhealthy.empty()) {
+    std::string description = kUnhealthy;
+    const tables::Snapshot& state = log_.store().current();
+    const bool roll_back = std::any_of(unhealthy.begin(), unhealthy.end(), [&](const std::string& id) {
+      const AllocRow alloc = log_.store().find_alloc(id);
+      if (alloc == kNoRow) return false;
+      const auto group = deployment->task_groups.find(group_name(state, alloc));
+      return group != deployment->task_groups.end() && group->second && group->second->auto_revert;
+    });
+    if (roll_back) {
+      const Rollback rollback = rollback_of(*job, true);
+      if (rollback.job) {  // this way alone fills the defaults of a version that lacks some
+        auto filled = std::make_shared<model::Job>(*rollback.job);
+        model::canonicalize(*filled);
+        entry.job = std::move(filled);
+      }
+      description += rollback.text;
+    }
+    entry.update = model::DeploymentStatusUpdate{deployment_id, "failed", std::move(description), now};
+  }
+  entry.eval = new_eval(*deployment, *job, now);
+  log::Answer answer;
+  write_into(log_, answer, "deployment_health", entry);
+  if (answer.error.empty()) answer.eval_id = entry.eval->id;
+  return answer;
+}
+
+}  // namespace berth::lifecycle

@@ -1,0 +1,97 @@
+// DeploymentWatcher: carries deployments on as their allocations report health, and ends those that fail (section 12 of
+// part 07).
+//
+// One watch per active deployment: the job as it was when watching started, the instant by which it must progress, and
+// what its next evaluation takes along. Two batches stand between a report and its evaluation:
+//   report -> 1 s per deployment (R-CTRL-1201) -> 250 ms over all deployments (R-CTRL-1202) -> one entry
+// Told of rows that changed, it looks at these deployments and at no others. Threads: the writer's.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+
+#include "lifecycle/outbox.h"
+#include "lifecycle/timers.h"
+#include "tables/state.h"
+
+namespace berth::lifecycle {
+
+struct DeploymentConfig {
+  std::int64_t eval_batch_ns = 1'000'000'000;  ///< R-CTRL-1201
+  std::int64_t entry_batch_ns = 250'000'000;   ///< R-CTRL-1202
+};
+
+class DeploymentWatcher {
+ public:
+  /// `next_id` gives the IDs of `deployment-watcher` evaluations.
+  DeploymentWatcher(log::StateLog& log, std::function<std::string()> next_id, const DeploymentConfig& config = {})
+      : log_(log), next_id_(std::move(next_id)), config_(config) {}
+
+  /// Watches every active deployment anew.
+  void become_leader();
+  void changed(const tables::Changes& changes);
+  /// What changed is due at once: the least instant there is.
+  [[nodiscard]] std::int64_t next_deadline() const;
+  /// Does one thing that is due at `now`; its own changes have to be handed in before the next.
+  void advance(std::int64_t now, Outbox& out);
+
+  // --- requests; `now` in unix ns ---
+  /// `groups` empty: all (R-CTRL-1214). `promoted_at` is what the caller gives, 0 without.
+  [[nodiscard]] log::Answer promote(const std::string& deployment_id, const std::vector<std::string>& groups,
+                                    std::int64_t promoted_at, std::int64_t now);
+  [[nodiscard]] log::Answer pause(const std::string& deployment_id, bool pause, std::int64_t now);
+  [[nodiscard]] log::Answer fail(const std::string& deployment_id, std::int64_t now);
+  [[nodiscard]] log::Answer set_health(const std::string& deployment_id, const std::vector<std::string>& healthy,
+                                       const std::vector<std::string>& unhealthy, std::int64_t now);
+
+  [[nodiscard]] std::size_t watched() const { return watches_.size(); }
+
+ private:
+  struct Watch {
+    std::shared_ptr<const model::Job> job;                // as it was when watching started (R-CTRL-1203)
+    std::shared_ptr<const model::Deployment> deployment;  // as it was when the row was last looked at
+    std::int64_t deadline = kNever;                       // what its timer was last set to
+    bool deadline_hit = false;                            // sticky (R-CTRL-1210)
+    bool row_changed = true, allocs_changed = true;
+    bool queued = false;            // in dirty_
+    std::set<std::string> replace;  // allocations that the next evaluation may replace
+  };
+  struct Request {  // in the batch over all deployments
+    std::set<std::string> replace;
+    model::Evaluation eval;
+  };
+  struct Rollback {
+    std::shared_ptr<const model::Job> job;  // null: none
+    std::string text;                       // what the description says about it
+  };
+
+  void queue(std::uint32_t row, Watch& watch);
+  void look_at(std::uint32_t row, std::int64_t now, Outbox& out);
+  void unwatch(std::uint32_t row);
+  void set_deadline(std::uint32_t row, Watch& watch);
+  void look_at_allocs(std::uint32_t row, Watch& watch, std::int64_t now, Outbox& out);
+  void hit_deadline(std::uint32_t row, std::int64_t now, Outbox& out);
+  void end_eval_batch(std::uint32_t row, std::int64_t now);
+  void write_requests(std::int64_t now, Outbox& out);
+  void fail_deployment(const Watch& watch, bool roll_back, std::string description, std::int64_t now, Outbox& out);
+  void promote_automatically(const Watch& watch, std::int64_t now, Outbox& out);
+  [[nodiscard]] Rollback rollback_of(const model::Job& watched, bool silent_without_stable) const;
+  [[nodiscard]] std::uint64_t latest_eval_index(const model::Deployment& deployment) const;
+  [[nodiscard]] std::vector<tables::AllocRow> allocs_of(std::uint32_t row) const;
+  [[nodiscard]] model::Evaluation new_eval(const model::Deployment& deployment, const model::Job& job,
+                                           std::int64_t now);
+  /// The job that a request works with: of the watch, or the stored one.
+  [[nodiscard]] std::shared_ptr<const model::Job> job_of(const model::Deployment& deployment) const;
+
+  log::StateLog& log_;
+  std::function<std::string()> next_id_;
+  DeploymentConfig config_;
+  std::map<std::uint32_t, Watch> watches_;   // by deployment row
+  std::deque<std::uint32_t> dirty_;          // rows to look at, in the order of their changes
+  Timers deadlines_, eval_batches_;          // by deployment row
+  std::map<std::string, Request> requests_;  // by deployment ID (R-CTRL-1207)
+  std::int64_t requests_at_ = kNever;
+};
+
+}  // namespace berth::lifecycle

@@ -1,0 +1,42 @@
+// Deadlines of draining nodes, coalesced (R-CTRL-1040, 1041): nodes whose deadlines lie less than five seconds apart
+// end together, at the last of these.
+//
+// There are as many as nodes drain at once, a few hundred: a sorted array, 16 bytes each. Threads: one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lifecycle/timers.h"
+
+namespace berth::lifecycle {
+
+class DrainDeadlines {
+ public:
+  static constexpr std::int64_t kCoalesceNs = 5'000'000'000;
+
+  explicit DrainDeadlines(std::int64_t coalesce_ns = kCoalesceNs) : coalesce_ns_(coalesce_ns) {}
+
+  /// Watches the node's deadline, in place of an earlier one.
+  void watch(std::uint32_t node, std::int64_t deadline);
+  /// A forced drain: due at once, together with no regular deadline (R-CTRL-1041).
+  void watch_forced(std::uint32_t node);
+  void remove(std::uint32_t node);
+
+  /// When the next nodes are due; kNever without any. Forced ones are due since the beginning of time.
+  [[nodiscard]] std::int64_t next_deadline() const;
+  /// Removes the nodes that are due together at `now` into `nodes`, in no order; false when none are.
+  [[nodiscard]] bool take_due(std::int64_t now, std::vector<std::uint32_t>& nodes);
+
+ private:
+  struct Deadline {
+    std::int64_t at;
+    std::uint32_t node;
+    friend bool operator<(const Deadline& a, const Deadline& b) { return a.at != b.at ? a.at < b.at : a.node < b.node; }
+  };
+  std::int64_t coalesce_ns_;
+  std::vector<Deadline> deadlines_;    // ascending
+  std::vector<std::uint32_t> forced_;  // in the order of watching
+};
+
+}  // namespace berth::lifecycle

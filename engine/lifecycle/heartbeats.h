@@ -1,0 +1,46 @@
+// Heartbeats: which nodes are expected to call again, and by when (R-CTRL-910 to 917, 920, 921).
+//
+// A node costs its timer and nothing else; a heartbeat moves the timer and allocates nothing. What a missed heartbeat
+// does to the node is Nodes' (nodes.h). Threads: one.
+#pragma once
+
+#include "lifecycle/random_stream.h"
+#include "lifecycle/timers.h"
+
+namespace berth::lifecycle {
+
+struct HeartbeatConfig {
+  std::int64_t min_ttl_ns = 10'000'000'000;        ///< R-CTRL-910; a larger one finds dead nodes later
+  double max_per_second = 50;                      ///< R-CTRL-911; a smaller one makes TTLs of large clusters longer
+  std::int64_t grace_ns = 10'000'000'000;          ///< R-CTRL-912; what the server waits beyond the TTL
+  std::int64_t failover_ttl_ns = 300'000'000'000;  ///< R-CTRL-913; of all nodes, after a change of leader
+  bool jitter = true;                              ///< false: every TTL is its base (R-CTRL-915)
+};
+
+/// What a TTL is at least, with `timers` nodes that heartbeat (R-CTRL-914).
+[[nodiscard]] std::int64_t base_ttl_ns(const HeartbeatConfig& config, std::size_t timers);
+
+class Heartbeats {
+ public:
+  explicit Heartbeats(const HeartbeatConfig& config, std::uint64_t seed) : config_(config), jitter_(seed) {}
+
+  /// Starts the node's timer, or starts it again (R-CTRL-916); the TTL that the client is told.
+  std::int64_t reset(std::uint32_t node, std::int64_t now);
+  /// Of a new leader: exactly the failover TTL (R-CTRL-917).
+  void reset_for_failover(std::uint32_t node, std::int64_t now) { timers_.set(node, now + config_.failover_ttl_ns); }
+  void clear(std::uint32_t node) { timers_.clear(node); }
+  void clear_all() { timers_.clear_all(); }
+
+  [[nodiscard]] bool has(std::uint32_t node) const { return timers_.has(node); }
+  [[nodiscard]] std::size_t size() const { return timers_.size(); }
+  [[nodiscard]] std::int64_t next_deadline() const { return timers_.next(); }
+  /// Removes and returns a node whose timer has run out (R-CTRL-918).
+  [[nodiscard]] std::optional<std::uint32_t> take_missed(std::int64_t now) { return timers_.take_due(now); }
+
+ private:
+  HeartbeatConfig config_;
+  RandomStream jitter_;
+  Timers timers_;
+};
+
+}  // namespace berth::lifecycle

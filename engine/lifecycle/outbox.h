@@ -1,0 +1,34 @@
+// What a watcher wrote: the log entries in order, each with its time, and what broker and tracker have to do about
+// them.
+#pragma once
+
+#include "log/requests.h"
+
+namespace berth::lifecycle {
+
+struct Outbox {
+  struct Entry {
+    std::int64_t at = 0;  ///< unix ns
+    std::uint64_t index = 0;
+    const char* kind = "";
+    std::string error;
+  };
+  std::vector<Entry> entries;
+  log::Hooks hooks;
+
+  void add(std::int64_t at, const log::Answer& answer) {
+    for (const log::Answer::Entry& entry : answer.entries)
+      entries.push_back({at, entry.index, entry.kind, entry.error});
+    hooks.insert(hooks.end(), answer.hooks.begin(), answer.hooks.end());
+  }
+  template <class Payload>
+  std::string write(log::StateLog& log, std::int64_t at, const char* kind, const Payload& payload) {
+    const std::uint64_t index = log.next_index();
+    std::string error = log.apply(index, payload, hooks);
+    entries.push_back({at, index, kind, error});
+    return error;
+  }
+  void clear() { entries.clear(), hooks.clear(); }
+};
+
+}  // namespace berth::lifecycle

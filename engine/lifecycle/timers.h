@@ -1,0 +1,50 @@
+// Timers: for each of many rows at most one instant, and which comes first.
+//
+// Layout: an array heap of (instant, row), 16 bytes each, and per row its position in it, 4 bytes. Setting a timer anew
+// moves it in place: no allocation once the arrays have grown to the number of rows. O(log n) per call.
+// Equal instants: the lower row first. Threads: one.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace berth::lifecycle {
+
+inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+class Timers {
+ public:
+  /// Sets the row's timer, whether it had one or not.
+  void set(std::uint32_t row, std::int64_t at);
+  void clear(std::uint32_t row);
+  void clear_all();
+  [[nodiscard]] bool has(std::uint32_t row) const { return row < place_.size() && place_[row] != kNone; }
+  /// The row's instant; kNever without one.
+  [[nodiscard]] std::int64_t at(std::uint32_t row) const { return has(row) ? heap_[place_[row]].at : kNever; }
+  [[nodiscard]] std::size_t size() const { return heap_.size(); }
+  /// The earliest instant; kNever without timers.
+  [[nodiscard]] std::int64_t next() const { return heap_.empty() ? kNever : heap_.front().at; }
+  /// Removes and returns the first row whose instant is not after `now`.
+  [[nodiscard]] std::optional<std::uint32_t> take_due(std::int64_t now);
+
+ private:
+  static constexpr std::uint32_t kNone = ~0u;
+  struct Timer {
+    std::int64_t at;
+    std::uint32_t row;
+    friend bool operator<(const Timer& a, const Timer& b) { return a.at != b.at ? a.at < b.at : a.row < b.row; }
+  };
+  void put(std::size_t place, Timer timer) {
+    heap_[place] = timer;
+    place_[timer.row] = static_cast<std::uint32_t>(place);
+  }
+  void up(std::size_t place);
+  void down(std::size_t place);
+
+  std::vector<Timer> heap_;
+  std::vector<std::uint32_t> place_;  // by row
+};
+
+}  // namespace berth::lifecycle

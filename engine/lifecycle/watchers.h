@@ -1,0 +1,60 @@
+// Watchers: everything a leader does by itself as time goes by: heartbeats, deployments, drains, periodic jobs,
+// garbage collection.
+//
+// They share a virtual clock and the list of rows that commits wrote. Whoever owns the log drives them:
+//   after each entry   nothing; the rows are noted by the commit
+//   at any time        next_deadline(): when something is due; what changed is due at once
+//   at that time       advance(now, out): what they write lands in `out`, in order
+// Nothing is called from inside an entry (R-CTRL-1702). At equal times the order is that of the members below.
+// Threads: the writer's only.
+#pragma once
+
+#include "lifecycle/deployment_watcher.h"
+#include "lifecycle/garbage.h"
+#include "lifecycle/node_drainer.h"
+#include "lifecycle/nodes.h"
+#include "lifecycle/periodic.h"
+
+namespace berth::lifecycle {
+
+struct WatcherConfig {
+  HeartbeatConfig heartbeats;
+  DeploymentConfig deployments;
+  DrainConfig drains;
+  GcConfig garbage;
+  std::uint64_t heartbeat_seed = 0;
+};
+
+class Watchers {
+ public:
+  /// Notes from now on what commits to the log's store write. `next_id` gives the IDs of new evaluations.
+  Watchers(log::StateLog& log, const std::function<std::string()>& next_id, const WatcherConfig& config = {});
+  Watchers(const Watchers&) = delete;
+  Watchers& operator=(const Watchers&) = delete;
+  ~Watchers() { log_.store().set_changes(nullptr); }
+
+  /// All timers and watchers as of a new leader (R-CTRL-917, 1601).
+  void become_leader(std::int64_t now, Outbox& out);
+  [[nodiscard]] std::int64_t next_deadline() const;
+  /// Does everything that is due at `now`, what follows from it at once included.
+  void advance(std::int64_t now, Outbox& out);
+
+  [[nodiscard]] Nodes& nodes() { return nodes_; }
+  [[nodiscard]] DeploymentWatcher& deployments() { return deployments_; }
+  [[nodiscard]] NodeDrainer& drainer() { return drainer_; }
+  [[nodiscard]] PeriodicDispatcher& periodic() { return periodic_; }
+  [[nodiscard]] GarbageCollector& garbage() { return garbage_; }
+
+ private:
+  void tell(std::int64_t now);
+
+  log::StateLog& log_;
+  tables::Changes changes_;
+  Nodes nodes_;
+  DeploymentWatcher deployments_;
+  NodeDrainer drainer_;
+  PeriodicDispatcher periodic_;
+  GarbageCollector garbage_;
+};
+
+}  // namespace berth::lifecycle
