@@ -74,7 +74,7 @@ Outcome replay_drain_job(const Vector& vector) {
   store.load(cluster);
   lifecycle::JobDrain found;
   lifecycle::look_at_job(store.current(), *job, store.find_job_key("default", "job"),
-                         vector.in["last_handled"].as_uint(), found);
+                         vector.in["last_handled"].as_uint(), model::Quirks(), found);
   const auto ids = [&](const std::vector<tables::AllocRow>& rows) {
     Value out = Value::array();
     for (const tables::AllocRow row : rows) out.push(recorded[row]);

@@ -246,7 +246,7 @@ void DeploymentWatcher::write_requests(std::int64_t now, Outbox& out) {
 void DeploymentWatcher::hit_deadline(std::uint32_t row, std::int64_t now, Outbox& out) {  // R-CTRL-1210
   Watch& watch = watches_.at(row);
   const auto& deployment = watch.deployment;
-  watch.deadline_hit = true;
+  if (log_.quirks().deadline_text_sticks) watch.deadline_hit = true;
   if (deployment->status == "paused") return;
   bool fails = false, roll_back = false;
   for (const auto& [name, group] : deployment->task_groups) {
@@ -313,6 +313,7 @@ void DeploymentWatcher::promote_automatically(const Watch& watch, std::int64_t n
   entry.deployment_id = deployment->id;
   entry.all = true;
   entry.now = now;
+  if (!log_.quirks().promotion_without_time) entry.promoted_at = now;
   entry.eval = new_eval(*deployment, *watch.job, now);
   out.write(log_, now, "deployment_promote", entry);
 }

@@ -19,7 +19,7 @@ struct GroupDrain {
 }  // namespace
 
 void look_at_job(const tables::Snapshot& state, const model::Job& job, tables::JobKeyRow key,
-                 std::uint64_t last_handled, JobDrain& out) {
+                 std::uint64_t last_handled, const model::Quirks& quirks, JobDrain& out) {
   out.drain.clear(), out.migrated.clear(), out.done = true;
   const tables::AllocTable& allocs = state.allocs;
   const bool batch = job.type == "batch";
@@ -35,8 +35,9 @@ void look_at_job(const tables::Snapshot& state, const model::Job& job, tables::J
         continue;
       }
       const bool marked = is_marked_to_migrate(state, row);
-      const bool has_health = health_of(state, row) != Health::unknown;  // good or bad
-      if (!batch && !allocs.terminal(row) && has_health && !marked) ++found.healthy;
+      const Health health = health_of(state, row);
+      const bool counts = quirks.bad_health_moves_drains ? health != Health::unknown : health == Health::healthy;
+      if (!batch && !allocs.terminal(row) && counts && !marked) ++found.healthy;
       if (ended || !draining) continue;
       found.work_remains = true;
       if (!batch && !marked) found.drainable.push_back(row);

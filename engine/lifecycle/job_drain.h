@@ -1,6 +1,7 @@
 // One look at a job with allocations on draining nodes: which of them to move now (R-CTRL-1022 to 1025).
 #pragma once
 
+#include "model/quirks.h"
 #include "tables/state.h"
 
 namespace berth::lifecycle {
@@ -15,6 +16,6 @@ struct JobDrain {
 ///   last_handled  allocation index up to which migrations were handled before
 ///   cost          O(groups x allocations of the job)
 void look_at_job(const tables::Snapshot& state, const model::Job& job, tables::JobKeyRow key,
-                 std::uint64_t last_handled, JobDrain& out);
+                 std::uint64_t last_handled, const model::Quirks& quirks, JobDrain& out);
 
 }  // namespace berth::lifecycle

@@ -205,7 +205,7 @@ void NodeDrainer::look_at_jobs(std::int64_t) {
     const auto job = log_.job(state.text(names.job_namespace), state.text(names.job_id));
     const bool gone = !job || job->type == "system";  // R-CTRL-1021
     if (!gone) {
-      look_at_job(state, *job, jobs_[i], last_handled_, scratch_);
+      look_at_job(state, *job, jobs_[i], last_handled_, log_.quirks(), scratch_);
       work.allocs.insert(work.allocs.end(), scratch_.drain.begin(), scratch_.drain.end());
       for (const AllocRow row : scratch_.migrated) migrated_.push_back(state.allocs.node[row]);
     }

@@ -194,6 +194,7 @@ bool NodeRequests::may_reconnect(const model::Node& node, std::int64_t now) cons
   const tables::Snapshot& state = log_.store().current();
   for (const AllocRow row : allocs_of_node(state, log_.store().find_node(node.id))) {
     if (tables::server_terminal(state.allocs.desired[row]) || state.allocs.job[row] == kNoRow) continue;
+    if (!log_.quirks().finished_allocs_hold_node && tables::client_terminal(state.allocs.client[row])) continue;
     const model::TaskGroup* group =
         state.jobs.versions[state.allocs.job[row]]->spec->group(state.text(state.allocs.group[row]));
     if (!group || model::lost_after(*group) <= 0) continue;

@@ -8,7 +8,7 @@
 namespace berth::model {
 
 /// X(name, rules, what Nomad does, what off does). Fields, options, lists and the test of tests/quirks follow this
-/// list. Rows about clients, heartbeats, drains and the deployment watcher have no field: those are not in the engine.
+/// list. Rows about clients have no field.
 #define BERTH_QUIRKS(X)                                                                                               \
   X(group_inherits_network, "R-FEAS-309", "a group without network has mode and ports of the group selected before",  \
     "it has mode host and no ports")                                                                                  \
@@ -124,6 +124,14 @@ namespace berth::model {
   X(placement_of_stopped_vanishes, "R-CTRL-712", "a placement of a stopped job vanishes but counts as accepted",      \
     "it is refused")                                                                                                  \
   X(unblock_keys_shared, "R-CTRL-811", "volumes and classes share one map of unblock keys", "each has its own")       \
+  X(finished_allocs_hold_node, "R-CTRL-919",                                                                          \
+    "finished allocations keep a node whose heartbeats stopped `disconnected`", "only those that may still run do")   \
+  X(bad_health_moves_drains, "R-CTRL-1023", "unhealthy allocations let a drain go on like healthy ones",              \
+    "only healthy ones do")                                                                                           \
+  X(deadline_text_sticks, "R-CTRL-1210",                                                                              \
+    "after a deadline that failed nothing any failure is described as one of the deadline", "by its own cause")       \
+  X(promotion_without_time, "R-CTRL-1214", "automatic promotions set the deployment's ModifyTime to 0",               \
+    "to the time of the promotion")                                                                                   \
   X(queue_counts_drift, "R-CTRL-347, R-CTRL-831", "the counts of broker and tracker drift", "they are exact")         \
   X(secrets_constrain_all_groups, "R-MODEL-245", "secret providers of all groups constrain every group",              \
     "only their own")

@@ -44,7 +44,8 @@ class DrainStep : public ::testing::Test {
     tables::StateStore store;
     store.load(cluster.state);
     JobDrain found;
-    look_at_job(store.current(), *cluster.state.allocs[0].job, store.find_job_key("default", "j"), 1, found);
+    look_at_job(store.current(), *cluster.state.allocs[0].job, store.find_job_key("default", "j"), 1, model::Quirks(),
+                found);
     return found;
   }
   SmallCluster cluster;
