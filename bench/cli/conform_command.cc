@@ -5,7 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "conform/life.h"
+#include "conform/life/life.h"
 #include "conform/run.h"
 #include "io/files.h"
 

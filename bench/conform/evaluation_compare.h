@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "conform/vector.h"
-#include "model/codec.h"
+#include "model/codec/codec.h"
 
 namespace berth::conform {
 

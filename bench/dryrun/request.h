@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/cluster.h"
-#include "model/register_job.h"
+#include "model/registration/register_job.h"
 
 namespace berth::dryrun {
 

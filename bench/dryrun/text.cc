@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "base/time.h"
-#include "model/codec.h"
+#include "model/codec/codec.h"
 
 namespace berth::dryrun {
 namespace {

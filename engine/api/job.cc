@@ -3,7 +3,7 @@
 #include "api/impl.h"
 #include "io/files.h"
 #include "io/json_parse.h"
-#include "model/register_job.h"
+#include "model/registration/register_job.h"
 
 namespace berth {
 

@@ -5,8 +5,8 @@
 #include "io/cluster_parts.h"
 #include "model/computed_class.h"
 #include "model/flatten.h"
-#include "model/node_canonical.h"
 #include "model/predicates.h"
+#include "model/registration/node_canonical.h"
 
 namespace berth::io {
 namespace {

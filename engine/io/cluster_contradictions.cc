@@ -7,9 +7,9 @@
 #include "base/time.h"
 #include "io/cluster_parts.h"
 #include "model/flatten.h"
-#include "model/node_canonical.h"
 #include "model/port_ranges.h"
 #include "model/predicates.h"
+#include "model/registration/node_canonical.h"
 
 namespace berth::io {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "berth/result.h"
-#include "model/codec.h"
+#include "model/codec/codec.h"
 
 namespace berth::io {
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "io/export_import.h"
-#include "model/codec.h"
+#include "model/codec/codec.h"
 
 namespace berth::io {
 

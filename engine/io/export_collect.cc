@@ -6,9 +6,9 @@
 #include <set>
 
 #include "io/cluster_parts.h"
-#include "model/job_canonical.h"
-#include "model/register_job.h"
-#include "model/spec_changed.h"
+#include "model/registration/job_canonical.h"
+#include "model/registration/register_job.h"
+#include "model/update/spec_changed.h"
 
 namespace berth::io {
 namespace {

@@ -7,8 +7,8 @@
 #include "io/cluster_parts.h"
 #include "io/files.h"
 #include "io/json_parse.h"
-#include "model/job_canonical.h"
 #include "model/options.h"
+#include "model/registration/job_canonical.h"
 
 namespace berth::io {
 namespace {

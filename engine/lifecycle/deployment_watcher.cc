@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "lifecycle/alloc_facts.h"
-#include "model/job_canonical.h"
 #include "model/predicates.h"
-#include "model/spec_changed.h"
+#include "model/registration/job_canonical.h"
+#include "model/update/spec_changed.h"
 #include "tables/export.h"
 
 namespace berth::lifecycle {
@@ -19,14 +19,14 @@ constexpr const char* kUnhealthy = "Failed due to unhealthy allocations";
 constexpr const char* kDeadline = "Failed due to progress deadline";
 constexpr const char* kByOperator = "Deployment marked as failed";
 
-log::Answer refused_on_deployment(std::string why) {
-  log::Answer answer;
+fsm::Answer refused_on_deployment(std::string why) {
+  fsm::Answer answer;
   answer.error = std::move(why);
   return answer;
 }
 
 template <class Payload>
-void write_into(log::StateLog& log, log::Answer& answer, const char* kind, const Payload& payload) {
+void write_into(fsm::StateLog& log, fsm::Answer& answer, const char* kind, const Payload& payload) {
   answer.index = log.next_index();
   answer.error = log.apply(answer.index, payload, answer.hooks);
   answer.entries.push_back({answer.index, kind, answer.error});
@@ -147,7 +147,7 @@ void DeploymentWatcher::set_deadline(std::uint32_t row, Watch& watch) {  // R-CT
 }
 
 std::uint64_t DeploymentWatcher::latest_eval_index(const model::Deployment& deployment) const {  // R-CTRL-1205
-  const log::JobRecord* record = log_.record(deployment.namespace_, deployment.job_id);
+  const fsm::JobRecord* record = log_.record(deployment.namespace_, deployment.job_id);
   if (!record) return 0;
   const tables::EvalTable& evals = log_.store().current().evals;
   std::vector<std::uint32_t> rows;
@@ -229,7 +229,7 @@ void DeploymentWatcher::end_eval_batch(std::uint32_t row, std::int64_t now) {
 }
 
 void DeploymentWatcher::write_requests(std::int64_t now, Outbox& out) {
-  log::TransitionEntry entry;
+  fsm::TransitionEntry entry;
   model::DesiredTransition reschedule;
   reschedule.reschedule = true;
   for (auto& [id, request] : requests_) {
@@ -261,7 +261,7 @@ void DeploymentWatcher::hit_deadline(std::uint32_t row, std::int64_t now, Outbox
 
 DeploymentWatcher::Rollback DeploymentWatcher::rollback_of(const model::Job& watched,
                                                            bool silent_without_stable) const {  // R-CTRL-1211, 1213
-  const log::JobRecord* record = log_.record(watched.namespace_, watched.id);
+  const fsm::JobRecord* record = log_.record(watched.namespace_, watched.id);
   std::shared_ptr<const model::Job> stable;
   if (record)
     for (const auto& version : record->versions)
@@ -279,7 +279,7 @@ DeploymentWatcher::Rollback DeploymentWatcher::rollback_of(const model::Job& wat
 void DeploymentWatcher::fail_deployment(const Watch& watch, bool roll_back, std::string description, std::int64_t now,
                                         Outbox& out) {
   const auto& deployment = watch.deployment;
-  log::DeploymentStatusEntry entry;
+  fsm::DeploymentStatusEntry entry;
   if (roll_back) {
     Rollback rollback = rollback_of(*watch.job, false);
     entry.job = std::move(rollback.job);
@@ -309,7 +309,7 @@ void DeploymentWatcher::promote_automatically(const Watch& watch, std::int64_t n
     }
     if (healthy != group->desired_canaries) return;
   }
-  log::DeploymentPromoteEntry entry;
+  fsm::DeploymentPromoteEntry entry;
   entry.deployment_id = deployment->id;
   entry.all = true;
   entry.now = now;
@@ -326,7 +326,7 @@ std::shared_ptr<const model::Job> DeploymentWatcher::job_of(const model::Deploym
   return started ? watch->second.job : log_.job(deployment.namespace_, deployment.job_id);
 }
 
-log::Answer DeploymentWatcher::promote(const std::string& deployment_id, const std::vector<std::string>& groups,
+fsm::Answer DeploymentWatcher::promote(const std::string& deployment_id, const std::vector<std::string>& groups,
                                        std::int64_t promoted_at, std::int64_t now) {
   const auto deployment = log_.deployment(deployment_id);
   if (!deployment) return refused_on_deployment("deployment not found");
@@ -334,43 +334,43 @@ log::Answer DeploymentWatcher::promote(const std::string& deployment_id, const s
     return refused_on_deployment("can't promote terminal deployment");
   const auto job = job_of(*deployment);
   if (!job) return refused_on_deployment("job not found");
-  log::DeploymentPromoteEntry entry;
+  fsm::DeploymentPromoteEntry entry;
   entry.deployment_id = deployment_id;
   entry.all = groups.empty();
   entry.groups = groups;
   entry.promoted_at = promoted_at;
   entry.now = now;
   entry.eval = new_eval(*deployment, *job, now);
-  log::Answer answer;
+  fsm::Answer answer;
   write_into(log_, answer, "deployment_promote", entry);
   if (answer.error.empty()) answer.eval_id = entry.eval->id;
   return answer;
 }
 
-log::Answer DeploymentWatcher::pause(const std::string& deployment_id, bool pause, std::int64_t now) {  // R-CTRL-1215
+fsm::Answer DeploymentWatcher::pause(const std::string& deployment_id, bool pause, std::int64_t now) {  // R-CTRL-1215
   const auto deployment = log_.deployment(deployment_id);
   if (!deployment) return refused_on_deployment("deployment not found");
   if (!model::is_active_deployment(deployment->status))
     return refused_on_deployment(pause ? "can't pause terminal deployment" : "can't resume terminal deployment");
   const auto job = job_of(*deployment);
   if (!job) return refused_on_deployment("job not found");
-  log::DeploymentStatusEntry entry;
+  fsm::DeploymentStatusEntry entry;
   entry.update = {deployment_id, pause ? "paused" : "running", pause ? "Deployment is paused" : "Deployment is running",
                   now};
   if (!pause) entry.eval = new_eval(*deployment, *job, now);
-  log::Answer answer;
+  fsm::Answer answer;
   write_into(log_, answer, "deployment_status", entry);
   if (entry.eval && answer.error.empty()) answer.eval_id = entry.eval->id;
   return answer;
 }
 
-log::Answer DeploymentWatcher::fail(const std::string& deployment_id, std::int64_t now) {
+fsm::Answer DeploymentWatcher::fail(const std::string& deployment_id, std::int64_t now) {
   const auto deployment = log_.deployment(deployment_id);
   if (!deployment) return refused_on_deployment("deployment not found");
   if (!model::is_active_deployment(deployment->status)) return refused_on_deployment("can't fail terminal deployment");
   const auto job = job_of(*deployment);
   if (!job) return refused_on_deployment("job not found");
-  log::DeploymentStatusEntry entry;
+  fsm::DeploymentStatusEntry entry;
   std::string description = kByOperator;
   const bool roll_back = std::any_of(deployment->task_groups.begin(), deployment->task_groups.end(),
                                      [](const auto& group) { return group.second && group.second->auto_revert; });
@@ -381,13 +381,13 @@ log::Answer DeploymentWatcher::fail(const std::string& deployment_id, std::int64
   }
   entry.update = {deployment_id, "failed", std::move(description), now};
   entry.eval = new_eval(*deployment, *job, now);
-  log::Answer answer;
+  fsm::Answer answer;
   write_into(log_, answer, "deployment_status", entry);
   if (answer.error.empty()) answer.eval_id = entry.eval->id;
   return answer;
 }
 
-log::Answer DeploymentWatcher::set_health(const std::string& deployment_id, const std::vector<std::string>& healthy,
+fsm::Answer DeploymentWatcher::set_health(const std::string& deployment_id, const std::vector<std::string>& healthy,
                                           const std::vector<std::string>& unhealthy,
                                           std::int64_t now) {  // R-CTRL-1216
   const auto deployment = log_.deployment(deployment_id);
@@ -398,7 +398,7 @@ log::Answer DeploymentWatcher::set_health(const std::string& deployment_id, cons
     return refused_on_deployment("can't set health of allocations for a terminal deployment");
   const auto job = job_of(*deployment);
   if (!job) return refused_on_deployment("job not found");
-  log::DeploymentHealthEntry entry;
+  fsm::DeploymentHealthEntry entry;
   entry.deployment_id = deployment_id;
   entry.healthy = healthy, entry.unhealthy = unhealthy;
   entry.timestamp = base::Time{now};
@@ -423,7 +423,7 @@ log::Answer DeploymentWatcher::set_health(const std::string& deployment_id, cons
     entry.update = model::DeploymentStatusUpdate{deployment_id, "failed", std::move(description), now};
   }
   entry.eval = new_eval(*deployment, *job, now);
-  log::Answer answer;
+  fsm::Answer answer;
   write_into(log_, answer, "deployment_health", entry);
   if (answer.error.empty()) answer.eval_id = entry.eval->id;
   return answer;

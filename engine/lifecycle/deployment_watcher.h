@@ -25,7 +25,7 @@ struct DeploymentConfig {
 class DeploymentWatcher {
  public:
   /// `next_id` gives the IDs of `deployment-watcher` evaluations.
-  DeploymentWatcher(log::StateLog& log, std::function<std::string()> next_id, const DeploymentConfig& config = {})
+  DeploymentWatcher(fsm::StateLog& log, std::function<std::string()> next_id, const DeploymentConfig& config = {})
       : log_(log), next_id_(std::move(next_id)), config_(config) {}
 
   /// Watches every active deployment anew.
@@ -38,11 +38,11 @@ class DeploymentWatcher {
 
   // --- requests; `now` in unix ns ---
   /// `groups` empty: all (R-CTRL-1214). `promoted_at` is what the caller gives, 0 without.
-  [[nodiscard]] log::Answer promote(const std::string& deployment_id, const std::vector<std::string>& groups,
+  [[nodiscard]] fsm::Answer promote(const std::string& deployment_id, const std::vector<std::string>& groups,
                                     std::int64_t promoted_at, std::int64_t now);
-  [[nodiscard]] log::Answer pause(const std::string& deployment_id, bool pause, std::int64_t now);
-  [[nodiscard]] log::Answer fail(const std::string& deployment_id, std::int64_t now);
-  [[nodiscard]] log::Answer set_health(const std::string& deployment_id, const std::vector<std::string>& healthy,
+  [[nodiscard]] fsm::Answer pause(const std::string& deployment_id, bool pause, std::int64_t now);
+  [[nodiscard]] fsm::Answer fail(const std::string& deployment_id, std::int64_t now);
+  [[nodiscard]] fsm::Answer set_health(const std::string& deployment_id, const std::vector<std::string>& healthy,
                                        const std::vector<std::string>& unhealthy, std::int64_t now);
 
   [[nodiscard]] std::size_t watched() const { return watches_.size(); }
@@ -84,7 +84,7 @@ class DeploymentWatcher {
   /// The job that a request works with: of the watch, or the stored one.
   [[nodiscard]] std::shared_ptr<const model::Job> job_of(const model::Deployment& deployment) const;
 
-  log::StateLog& log_;
+  fsm::StateLog& log_;
   std::function<std::string()> next_id_;
   DeploymentConfig config_;
   std::map<std::uint32_t, Watch> watches_;   // by deployment row

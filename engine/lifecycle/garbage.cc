@@ -134,7 +134,7 @@ void GarbageCollector::force(std::int64_t now, Outbox& out) {
 }
 
 void GarbageCollector::reap(Garbage& garbage, std::int64_t now, Outbox& out) {  // R-CTRL-1413
-  log::EvalDeleteEntry entry;
+  fsm::EvalDeleteEntry entry;
   const auto write = [&] {
     if (entry.allocs.empty() && entry.evals.empty()) return;
     out.write(log_, now, "eval_delete", entry);
@@ -190,7 +190,7 @@ void GarbageCollector::collect_jobs(const GcThresholds& thresholds, std::int64_t
   for (JobKeyRow key = 0; key < state.jobs.keys.size(); ++key) {
     const tables::JobKey& names = state.jobs.keys[key];
     if (names.current == kNoRow) continue;
-    const log::JobRecord* record = log_.record(state.text(names.job_namespace), state.text(names.job_id));
+    const fsm::JobRecord* record = log_.record(state.text(names.job_namespace), state.text(names.job_id));
     if (!record || !record->current) continue;
     const model::Job& job = *record->current;
     const bool launches = (job.periodic && job.periodic->enabled) || model::is_parameterized(job);  // R-CTRL-1410
@@ -220,7 +220,7 @@ void GarbageCollector::collect_jobs(const GcThresholds& thresholds, std::int64_t
   std::sort(jobs.begin(), jobs.end());
   for (std::size_t begin = 0; begin < jobs.size(); begin += config_.jobs_per_entry_max) {
     const std::size_t end = std::min(jobs.size(), begin + config_.jobs_per_entry_max);
-    const log::JobBatchDeregisterEntry entry{
+    const fsm::JobBatchDeregisterEntry entry{
         {jobs.begin() + static_cast<std::ptrdiff_t>(begin), jobs.begin() + static_cast<std::ptrdiff_t>(end)}};
     out.write(log_, now, "job_deregister_batch", entry);
   }
@@ -262,7 +262,7 @@ void GarbageCollector::collect_deployments(const GcThresholds& thresholds, std::
   }
   for (std::size_t begin = 0; begin < ids.size(); begin += config_.ids_per_entry_max) {
     const std::size_t end = std::min(ids.size(), begin + config_.ids_per_entry_max);
-    const log::DeploymentDeleteEntry entry{
+    const fsm::DeploymentDeleteEntry entry{
         {ids.begin() + static_cast<std::ptrdiff_t>(begin), ids.begin() + static_cast<std::ptrdiff_t>(end)}};
     out.write(log_, now, "deployment_delete", entry);
   }

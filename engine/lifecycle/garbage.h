@@ -7,9 +7,9 @@
 // Threads: the writer's only.
 #pragma once
 
+#include "fsm/node_requests.h"
 #include "lifecycle/outbox.h"
 #include "lifecycle/timers.h"
-#include "log/node_requests.h"
 
 namespace berth::lifecycle {
 
@@ -35,7 +35,7 @@ struct GcConfig {
 class GarbageCollector {
  public:
   /// `next_id` gives the IDs of the evaluations that deregistered nodes ask for.
-  GarbageCollector(log::StateLog& log, std::function<std::string()> next_id, const GcConfig& config = {})
+  GarbageCollector(fsm::StateLog& log, std::function<std::string()> next_id, const GcConfig& config = {})
       : log_(log), nodes_(log, std::move(next_id)), config_(config) {}
 
   /// Starts the timers, as of a new leader.
@@ -56,8 +56,8 @@ class GarbageCollector {
   void collect_deployments(const GcThresholds& thresholds, std::int64_t now, Outbox& out);
   void reap(Garbage& garbage, std::int64_t now, Outbox& out);
 
-  log::StateLog& log_;
-  log::NodeRequests nodes_;
+  fsm::StateLog& log_;
+  fsm::NodeRequests nodes_;
   GcConfig config_;
   Timers timers_;  // by GcKind
 };

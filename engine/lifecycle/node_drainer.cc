@@ -180,13 +180,13 @@ void NodeDrainer::finish_nodes(const std::vector<NodeRow>& nodes, std::int64_t n
 }
 
 void NodeDrainer::complete(const std::vector<NodeRow>& nodes, bool deadline_reached, std::int64_t now, Outbox& out) {
-  log::NodeDrainEntry entry;
+  fsm::NodeDrainEntry entry;
   entry.updated_at = now;
   for (const NodeRow node : nodes) {
-    log::NodeDrainEntry::Update& update = entry.updates.emplace_back();
+    fsm::NodeDrainEntry::Update& update = entry.updates.emplace_back();
     update.node_id = base::to_text(log_.store().current().nodes.id(node));
     update.complete = true;
-    update.event = log::NodeEvent{"Node drain complete", "Drain", now, {}};  // R-CTRL-1004
+    update.event = fsm::NodeEvent{"Node drain complete", "Drain", now, {}};  // R-CTRL-1004
     if (deadline_reached) update.event->details.emplace_back("deadline_reached", "true");
     untrack(node);
   }
@@ -214,7 +214,7 @@ void NodeDrainer::look_at_jobs(std::int64_t) {
     else
       ++i;
   }
-  last_handled_ = log_.table_index(log::Table::allocs);
+  last_handled_ = log_.table_index(fsm::Table::allocs);
   if (!work.allocs.empty()) {
     waiting_ = true;
     queue_.push_back(std::move(work));
@@ -242,14 +242,14 @@ void NodeDrainer::finish_work(std::int64_t now, Outbox& out) {
   mark(work.allocs, now, out);
   if (work.deadline) return complete(work.nodes, true, now, out);
   waiting_ = false;
-  last_handled_ = log_.table_index(log::Table::allocs);
+  last_handled_ = log_.table_index(fsm::Table::allocs);
   to_report_.insert(to_report_.end(), migrated_.begin(), migrated_.end());
 }
 
 void NodeDrainer::mark(std::span<const AllocRow> allocs, std::int64_t now, Outbox& out) {  // R-CTRL-1030 to 1032
   const tables::Snapshot& state = log_.store().current();
   std::map<std::pair<std::string, std::string>, model::Evaluation> evals;
-  log::TransitionEntry entry;
+  fsm::TransitionEntry entry;
   const auto write = [&] { out.write(log_, now, "alloc_transition", entry), entry = {}; };
   for (const AllocRow row : allocs) {
     const model::Job* job = embedded_job(state, row);

@@ -24,7 +24,7 @@ struct DrainConfig {
 class NodeDrainer {
  public:
   /// `next_id` gives the IDs of `node-drain` evaluations.
-  NodeDrainer(log::StateLog& log, std::function<std::string()> next_id, const DrainConfig& config = {})
+  NodeDrainer(fsm::StateLog& log, std::function<std::string()> next_id, const DrainConfig& config = {})
       : log_(log), next_id_(std::move(next_id)), config_(config), deadlines_(config.coalesce_ns) {}
 
   /// Looks at every node: the start of a leader.
@@ -68,7 +68,7 @@ class NodeDrainer {
   void sort_by_id(std::vector<tables::NodeRow>& nodes) const;
   [[nodiscard]] bool is_registered(tables::JobKeyRow job) const;
 
-  log::StateLog& log_;
+  fsm::StateLog& log_;
   std::function<std::string()> next_id_;
   DrainConfig config_;
   DrainDeadlines deadlines_;

@@ -2,33 +2,33 @@
 
 namespace berth::lifecycle {
 
-std::int64_t Nodes::set_timer(const std::string& node_id, const log::NodeAnswer& answer, std::int64_t now) {
+std::int64_t Nodes::set_timer(const std::string& node_id, const fsm::NodeAnswer& answer, std::int64_t now) {
   if (!answer.error.empty() || !answer.resets_timer) return 0;
   return heartbeats_.reset(log_.store().find_node(node_id), now);
 }
 
-log::NodeAnswer Nodes::register_node(model::Node node, std::int64_t now) {
+fsm::NodeAnswer Nodes::register_node(model::Node node, std::int64_t now) {
   const std::string id = node.id;
-  log::NodeAnswer answer = requests_.register_node(std::move(node), now);
+  fsm::NodeAnswer answer = requests_.register_node(std::move(node), now);
   set_timer(id, answer, now);
   return answer;
 }
 
-log::NodeAnswer Nodes::update_status(const std::string& node_id, const std::string& status, std::int64_t now) {
-  log::NodeAnswer answer = requests_.update_status(node_id, status, now);
+fsm::NodeAnswer Nodes::update_status(const std::string& node_id, const std::string& status, std::int64_t now) {
+  fsm::NodeAnswer answer = requests_.update_status(node_id, status, now);
   set_timer(node_id, answer, now);
   return answer;
 }
 
-log::NodeAnswer Nodes::heartbeat_missed(const std::string& node_id, std::int64_t now) {
+fsm::NodeAnswer Nodes::heartbeat_missed(const std::string& node_id, std::int64_t now) {
   if (const tables::NodeRow row = log_.store().find_node(node_id); row != tables::kNoRow) heartbeats_.clear(row);
-  log::NodeAnswer answer = requests_.heartbeat_missed(node_id, now);
+  fsm::NodeAnswer answer = requests_.heartbeat_missed(node_id, now);
   set_timer(node_id, answer, now);
   return answer;
 }
 
-log::NodeAnswer Nodes::deregister(const std::vector<std::string>& node_ids, std::int64_t now) {
-  log::NodeAnswer answer = requests_.deregister(node_ids, now);
+fsm::NodeAnswer Nodes::deregister(const std::vector<std::string>& node_ids, std::int64_t now) {
+  fsm::NodeAnswer answer = requests_.deregister(node_ids, now);
   if (answer.clears_timers)
     for (const std::string& id : node_ids) heartbeats_.clear(log_.store().find_node(id));
   return answer;
@@ -39,7 +39,7 @@ std::int64_t Nodes::heartbeat(tables::NodeRow node, std::int64_t now, Outbox& ou
   if (!nodes.exists(node)) return 0;
   if (nodes.status(node) == tables::NodeStatus::ready) return heartbeats_.reset(node, now);  // R-CTRL-927
   const std::string id = base::to_text(nodes.id(node));
-  const log::NodeAnswer answer = requests_.update_status(id, "ready", now);
+  const fsm::NodeAnswer answer = requests_.update_status(id, "ready", now);
   out.add(now, answer);
   return set_timer(id, answer, now);
 }

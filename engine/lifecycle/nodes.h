@@ -1,28 +1,28 @@
 // Nodes: what the server does for its client nodes, with the timers of their heartbeats (R-CTRL-901 to 964).
 //
-// The rules on states and entries are log::NodeRequests'; here stands what a request does to the node's timer, and what
+// The rules on states and entries are fsm::NodeRequests'; here stands what a request does to the node's timer, and what
 // happens when one runs out. Threads: the writer's only.
 #pragma once
 
+#include "fsm/node_requests.h"
 #include "lifecycle/heartbeats.h"
 #include "lifecycle/outbox.h"
-#include "log/node_requests.h"
 
 namespace berth::lifecycle {
 
 class Nodes {
  public:
-  Nodes(log::StateLog& log, std::function<std::string()> next_id, const HeartbeatConfig& config = {},
+  Nodes(fsm::StateLog& log, std::function<std::string()> next_id, const HeartbeatConfig& config = {},
         std::uint64_t seed = 0)
       : log_(log), requests_(log, std::move(next_id)), heartbeats_(config, seed) {}
 
-  // `now` in unix ns. Each answers as log::NodeRequests.
-  [[nodiscard]] log::NodeAnswer register_node(model::Node node, std::int64_t now);
-  [[nodiscard]] log::NodeAnswer update_status(const std::string& node_id, const std::string& status, std::int64_t now);
-  [[nodiscard]] log::NodeAnswer heartbeat_missed(const std::string& node_id, std::int64_t now);
-  [[nodiscard]] log::NodeAnswer deregister(const std::vector<std::string>& node_ids, std::int64_t now);
+  // `now` in unix ns. Each answers as fsm::NodeRequests.
+  [[nodiscard]] fsm::NodeAnswer register_node(model::Node node, std::int64_t now);
+  [[nodiscard]] fsm::NodeAnswer update_status(const std::string& node_id, const std::string& status, std::int64_t now);
+  [[nodiscard]] fsm::NodeAnswer heartbeat_missed(const std::string& node_id, std::int64_t now);
+  [[nodiscard]] fsm::NodeAnswer deregister(const std::vector<std::string>& node_ids, std::int64_t now);
   /// Those that do not touch a timer.
-  [[nodiscard]] log::NodeRequests& requests() { return requests_; }
+  [[nodiscard]] fsm::NodeRequests& requests() { return requests_; }
 
   /// The heartbeat of a client: that of a ready node only moves its timer. The TTL that the client is told; 0 for a
   /// node that is not there.
@@ -37,10 +37,10 @@ class Nodes {
 
  private:
   /// The TTL, where the answer starts the timer.
-  std::int64_t set_timer(const std::string& node_id, const log::NodeAnswer& answer, std::int64_t now);
+  std::int64_t set_timer(const std::string& node_id, const fsm::NodeAnswer& answer, std::int64_t now);
 
-  log::StateLog& log_;
-  log::NodeRequests requests_;
+  fsm::StateLog& log_;
+  fsm::NodeRequests requests_;
   Heartbeats heartbeats_;
 };
 

@@ -2,7 +2,7 @@
 // them.
 #pragma once
 
-#include "log/requests.h"
+#include "fsm/requests.h"
 
 namespace berth::lifecycle {
 
@@ -14,15 +14,15 @@ struct Outbox {
     std::string error;
   };
   std::vector<Entry> entries;
-  log::Hooks hooks;
+  fsm::Hooks hooks;
 
-  void add(std::int64_t at, const log::Answer& answer) {
-    for (const log::Answer::Entry& entry : answer.entries)
+  void add(std::int64_t at, const fsm::Answer& answer) {
+    for (const fsm::Answer::Entry& entry : answer.entries)
       entries.push_back({at, entry.index, entry.kind, entry.error});
     hooks.insert(hooks.end(), answer.hooks.begin(), answer.hooks.end());
   }
   template <class Payload>
-  std::string write(log::StateLog& log, std::int64_t at, const char* kind, const Payload& payload) {
+  std::string write(fsm::StateLog& log, std::int64_t at, const char* kind, const Payload& payload) {
     const std::uint64_t index = log.next_index();
     std::string error = log.apply(index, payload, hooks);
     entries.push_back({at, index, kind, error});

@@ -4,7 +4,7 @@
 
 #include "base/heap.h"
 #include "lifecycle/alloc_facts.h"
-#include "model/cron.h"
+#include "model/periodic/cron.h"
 #include "model/predicates.h"
 
 namespace berth::lifecycle {
@@ -97,7 +97,7 @@ bool PeriodicDispatcher::child_runs(JobKeyRow parent) {
   std::erase_if(of_parent->second, [&](JobKeyRow child) { return !job_of(child); });
   return std::any_of(of_parent->second.begin(), of_parent->second.end(), [&](JobKeyRow child) {
     const tables::JobKey& names = state.jobs.keys[child];
-    const log::JobRecord* record = log_.record(state.text(names.job_namespace), state.text(names.job_id));
+    const fsm::JobRecord* record = log_.record(state.text(names.job_namespace), state.text(names.job_id));
     for (const std::uint32_t row : record->evals)
       if (const auto& eval = state.evals.object[row]; eval && !model::is_terminal_evaluation(eval->status)) return true;
     for (tables::AllocRow row = names.alloc_head; row != kNoRow; row = state.allocs.next_of_job[row]) {
@@ -111,7 +111,7 @@ bool PeriodicDispatcher::child_runs(JobKeyRow parent) {
   });
 }
 
-log::Answer PeriodicDispatcher::launch(JobKeyRow key, std::int64_t instant, std::int64_t now) {  // R-CTRL-1305
+fsm::Answer PeriodicDispatcher::launch(JobKeyRow key, std::int64_t instant, std::int64_t now) {  // R-CTRL-1305
   const auto parent = job_of(key);
   auto child = std::make_shared<model::Job>(*parent);
   const std::int64_t instant_s = instant / base::kSecond;
@@ -122,7 +122,7 @@ log::Answer PeriodicDispatcher::launch(JobKeyRow key, std::int64_t instant, std:
   child->status_description.clear();
   child->submit_time = now;
   last_launch_[key] = instant_s * base::kSecond;
-  log::JobRegisterEntry entry;
+  fsm::JobRegisterEntry entry;
   model::Evaluation& eval = entry.eval.emplace();  // R-CTRL-215
   eval.id = next_id_();
   eval.namespace_ = child->namespace_, eval.job_id = child->id;
@@ -131,7 +131,7 @@ log::Answer PeriodicDispatcher::launch(JobKeyRow key, std::int64_t instant, std:
   eval.status = "pending";
   eval.create_time = eval.modify_time = now;
   entry.job = child;
-  log::Answer answer;
+  fsm::Answer answer;
   answer.index = log_.next_index();
   answer.error = log_.apply(answer.index, entry, answer.hooks);
   answer.entries.push_back({answer.index, "job_register", answer.error});
@@ -139,8 +139,8 @@ log::Answer PeriodicDispatcher::launch(JobKeyRow key, std::int64_t instant, std:
   return answer;
 }
 
-log::Answer PeriodicDispatcher::force(const std::string& name_space, const std::string& job_id, std::int64_t now) {
-  log::Answer answer;
+fsm::Answer PeriodicDispatcher::force(const std::string& name_space, const std::string& job_id, std::int64_t now) {
+  fsm::Answer answer;
   const auto job = log_.job(name_space, job_id);
   if (!job) {
     answer.error = "job not found";

@@ -15,7 +15,7 @@ namespace berth::lifecycle {
 class PeriodicDispatcher {
  public:
   /// `next_id` gives the IDs of `periodic-job` evaluations.
-  PeriodicDispatcher(log::StateLog& log, std::function<std::string()> next_id)
+  PeriodicDispatcher(fsm::StateLog& log, std::function<std::string()> next_id)
       : log_(log), next_id_(std::move(next_id)) {}
 
   /// Tracks every periodic job, and launches what became due since its last launch (R-CTRL-1308).
@@ -25,7 +25,7 @@ class PeriodicDispatcher {
   /// Launches what is due, each with its own instant.
   void advance(std::int64_t now, Outbox& out);
   /// Launches the job now, whatever else runs of it (R-CTRL-1307).
-  [[nodiscard]] log::Answer force(const std::string& name_space, const std::string& job_id, std::int64_t now);
+  [[nodiscard]] fsm::Answer force(const std::string& name_space, const std::string& job_id, std::int64_t now);
 
   [[nodiscard]] std::size_t tracked() const { return heap_.size(); }
 
@@ -42,9 +42,9 @@ class PeriodicDispatcher {
   /// Whether a child has an evaluation that is not terminal, or an allocation of one of its evaluations that is not
   /// (R-CTRL-1304).
   [[nodiscard]] bool child_runs(tables::JobKeyRow parent);
-  log::Answer launch(tables::JobKeyRow key, std::int64_t instant, std::int64_t now);
+  fsm::Answer launch(tables::JobKeyRow key, std::int64_t instant, std::int64_t now);
 
-  log::StateLog& log_;
+  fsm::StateLog& log_;
   std::function<std::string()> next_id_;
   std::vector<Launch> heap_;
   std::vector<bool> is_tracked_;                                          // by JobKeyRow

@@ -4,7 +4,7 @@
 
 namespace berth::lifecycle {
 
-Watchers::Watchers(log::StateLog& log, const std::function<std::string()>& next_id, const WatcherConfig& config)
+Watchers::Watchers(fsm::StateLog& log, const std::function<std::string()>& next_id, const WatcherConfig& config)
     : log_(log),
       nodes_(log, next_id, config.heartbeats, config.heartbeat_seed),
       deployments_(log, next_id, config.deployments),

@@ -28,7 +28,7 @@ struct WatcherConfig {
 class Watchers {
  public:
   /// Notes from now on what commits to the log's store write. `next_id` gives the IDs of new evaluations.
-  Watchers(log::StateLog& log, const std::function<std::string()>& next_id, const WatcherConfig& config = {});
+  Watchers(fsm::StateLog& log, const std::function<std::string()>& next_id, const WatcherConfig& config = {});
   Watchers(const Watchers&) = delete;
   Watchers& operator=(const Watchers&) = delete;
   ~Watchers() { log_.store().set_changes(nullptr); }
@@ -48,7 +48,7 @@ class Watchers {
  private:
   void tell(std::int64_t now);
 
-  log::StateLog& log_;
+  fsm::StateLog& log_;
   tables::Changes changes_;
   Nodes nodes_;
   DeploymentWatcher deployments_;

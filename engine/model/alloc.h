@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "base/time.h"
+#include "model/codec/out_of_line.h"
 #include "model/job.h"
-#include "model/out_of_line.h"
 #include "model/resources.h"
 
 namespace berth::model {

@@ -1,8 +1,8 @@
 // A whole cluster state as plain values: what an import yields and an export prints; the tables are loaded from it.
 #pragma once
 
+#include "model/codec/out_of_line.h"
 #include "model/eval.h"
-#include "model/out_of_line.h"
 #include "model/volume.h"
 
 namespace berth::model {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/alloc.h"
-#include "model/out_of_line.h"
+#include "model/codec/out_of_line.h"
 
 namespace berth::model {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/time.h"
-#include "model/out_of_line.h"
+#include "model/codec/out_of_line.h"
 #include "model/resources.h"
 
 namespace berth::model {

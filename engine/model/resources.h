@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "model/out_of_line.h"
+#include "model/codec/out_of_line.h"
 
 namespace berth::model {
 

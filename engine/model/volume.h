@@ -1,8 +1,8 @@
 // Dynamic host volumes, their claims, CSI volumes and plugins (R-MODEL-216, R-FEAS-1101 to 1223), and namespaces.
 #pragma once
 
+#include "model/codec/out_of_line.h"
 #include "model/node.h"
-#include "model/out_of_line.h"
 
 namespace berth::model {
 

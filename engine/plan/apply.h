@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "log/state_log.h"
+#include "fsm/state_log.h"
 #include "model/quirks.h"
 #include "plan/node_check.h"
 #include "plan/plan_rows.h"
@@ -65,7 +65,7 @@ struct ApplyResult {
   std::vector<std::string> reasons;               ///< beside rejected_nodes, verbatim (R-CTRL-610, 613)
   std::vector<tables::NodeRow> ineligible_nodes;  ///< of them, those marked so (R-CTRL-630, 631)
   std::vector<tables::JobKeyRow> preempted_jobs;  ///< to evaluate anew, ascending (namespace, ID) (R-CTRL-627)
-  log::Hooks hooks;                               ///< of the evaluations written with the plan
+  fsm::Hooks hooks;                               ///< of the evaluations written with the plan
   std::string error;        ///< not empty: the whole plan failed and the evaluation is nacked (R-CTRL-614, 620)
   bool index_used = false;  ///< an entry was made: committed, or failed in state
   /// The job is gone or stopped by now. Nomad drops its new allocations and counts them as committed (R-CTRL-712);
@@ -86,7 +86,7 @@ class Applier {
   /// For owners that learn of it later.
   void set_quirks(const model::Quirks& quirks) { quirks_ = quirks; }
   /// From now on `log`, over the same store, learns of every plan under its commit.
-  void keep_records(log::StateLog& log) { log_ = &log; }
+  void keep_records(fsm::StateLog& log) { log_ = &log; }
   /// Nodes that are rejected too often become ineligible (R-CTRL-629 to 632).
   void track_rejections(const RejectionLimits& limits) { tracker_.emplace(limits); }
 
@@ -157,10 +157,10 @@ class Applier {
 
   tables::StateStore& store_;
   model::Quirks quirks_;
-  log::StateLog* log_ = nullptr;
+  fsm::StateLog* log_ = nullptr;
   std::optional<RejectionTracker> tracker_;
-  log::PlanCommit changes_;                      // for the log
-  std::vector<log::WrittenAlloc> stop_changes_;  // likewise, of stops
+  fsm::PlanCommit changes_;                      // for the log
+  std::vector<fsm::WrittenAlloc> stop_changes_;  // likewise, of stops
   bool placements_refused_ = false;
   NodeCheck node_check_;
   std::vector<NodeRefusal> failures_;

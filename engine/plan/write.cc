@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "log/deployment_counts.h"
+#include "fsm/deployment_counts.h"
 #include "model/plan_predicates.h"
 #include "model/predicates.h"
 #include "plan/apply.h"
@@ -347,7 +347,7 @@ void Applier::write_statuses(Writing& w) {
     const std::uint32_t row = store_.find_deployment(update.deployment);
     if (row == kNoRow || !model::is_active_deployment(w.state.deployments.object[row]->status)) return;  // R-CTRL-708
     store_deployment(
-        w, log::with_status(*w.state.deployments.object[row], update.status, update.description, w.facts.now_ns));
+        w, fsm::with_status(*w.state.deployments.object[row], update.status, update.description, w.facts.now_ns));
   }
 }
 
@@ -582,7 +582,7 @@ AllocRow Applier::write_given(Writing& w, const model::Allocation& given, AllocR
   }
   alloc.modify_index = alloc.alloc_modify_index = index;
   if (const std::uint32_t deployment = store_.find_deployment(alloc.deployment_id); deployment != kNoRow)
-    if (auto changed = log::counted(*state.deployments.object[deployment], alloc, before ? &*before : nullptr, index))
+    if (auto changed = fsm::counted(*state.deployments.object[deployment], alloc, before ? &*before : nullptr, index))
       store_deployment(w, std::move(*changed));
   if (row == kNoRow) return w.commit.insert_alloc(alloc);
   w.commit.replace_alloc(row, std::make_shared<const model::Allocation>(std::move(alloc)));

@@ -4,8 +4,8 @@
 //   appended   1 B, bit c set: component c counts in the mean
 //
 // A component more is: its place in Component and its name beside, which gives it a column in every row; one function
-// here that computes it (fit is in score_fit.h, spread in spread.h); and the line of sched/scorer.cc that appends it.
-// The sum, the metrics and the record of the best nodes go over the row and need no change.
+// here that computes it (fit is in score_fit.h, spread in spread.h); and the line of sched/node/scorer.cc that appends
+// it. The sum, the metrics and the record of the best nodes go over the row and need no change.
 #pragma once
 
 #include <bit>

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "base/wrap.h"
-#include "model/node_canonical.h"
 #include "model/predicates.h"
+#include "model/registration/node_canonical.h"
 #include "rank/devices.h"
 
 namespace berth::rank {

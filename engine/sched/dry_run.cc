@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include "model/cron.h"
-#include "model/diff_annotations.h"
-#include "model/job_diff.h"
+#include "model/periodic/cron.h"
 #include "model/plan_predicates.h"
 #include "model/predicates.h"
-#include "model/spec_changed.h"
+#include "model/update/diff_annotations.h"
+#include "model/update/job_diff.h"
+#include "model/update/spec_changed.h"
 #include "plan/apply.h"
 #include "sched/scheduler.h"
 
@@ -78,7 +78,7 @@ class DryRun::Recorder final : public Planner {
 /// Hands plans to the applier and answers with the state after it.
 class DryRun::Applying final : public Planner {
  public:
-  Applying(const model::Evaluation& eval, std::int64_t now, const Scratch& scratch, log::StateLog& log,
+  Applying(const model::Evaluation& eval, std::int64_t now, const Scratch& scratch, fsm::StateLog& log,
            std::uint32_t plans_max, Rehearsal& out)
       : eval_(eval),
         now_(now),
@@ -131,7 +131,7 @@ class DryRun::Applying final : public Planner {
   const model::Evaluation& eval_;
   const std::int64_t now_;
   const Scratch& scratch_;
-  log::StateLog& log_;
+  fsm::StateLog& log_;
   plan::Applier applier_;
   plan::ApplyResult applied_;
   const std::uint32_t plans_max_;
@@ -231,7 +231,7 @@ DryRunAnswer DryRun::answer(std::uint64_t order) {
 Rehearsal DryRun::rehearse(std::uint64_t order, std::uint32_t plans_max) {
   Rehearsal out;
   snapshot_.reset();
-  log::StateLog log(store_, scratch_.options.quirks);
+  fsm::StateLog log(store_, scratch_.options.quirks);
   model::ClusterState state = state_;
   if (changed_) {
     std::erase(state.jobs, stored_);
@@ -242,7 +242,7 @@ Rehearsal DryRun::rehearse(std::uint64_t order, std::uint32_t plans_max) {
   log.load(state);
   model::Evaluation eval = evaluation(order);
   eval.annotate_plan = false;
-  log::Hooks hooks;
+  fsm::Hooks hooks;
   if (const std::string error = log.apply(log.next_index(), std::vector{eval}, hooks); !error.empty()) {
     out.end = Rehearsal::End::failed;
     out.description = error;

@@ -5,8 +5,8 @@
 // refusals by the plan applier included, is rehearse()'s, and comes last. Threads: one owner.
 #pragma once
 
-#include "log/state_log.h"
-#include "model/register_job.h"
+#include "fsm/state_log.h"
+#include "model/registration/register_job.h"
 #include "sched/to_model.h"
 
 namespace berth::sched {

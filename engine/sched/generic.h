@@ -7,7 +7,7 @@
 #include "reconcile/cluster.h"
 #include "sched/evaluation.h"
 #include "sched/in_place.h"
-#include "sched/stack.h"
+#include "sched/stack/stack.h"
 
 namespace berth::sched {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "model/codec.h"
+#include "model/codec/codec.h"
 #include "model/predicates.h"
-#include "model/tasks_updated.h"
+#include "model/update/tasks_updated.h"
 
 namespace berth::sched {
 

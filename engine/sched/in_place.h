@@ -4,8 +4,8 @@
 // kept; an allocation costs a look at its version, and a Select on its node where the versions let it stay.
 #pragma once
 
-#include "sched/job_allocs.h"
-#include "sched/stack.h"
+#include "sched/stack/job_allocs.h"
+#include "sched/stack/stack.h"
 
 namespace berth::sched {
 

@@ -23,9 +23,9 @@
 #include "rank/devices.h"
 #include "rank/fit.h"
 #include "rank/network_index.h"
-#include "sched/node_index.h"
-#include "sched/port_conflicts.h"
-#include "sched/strategy_fit.h"
+#include "sched/node/strategy_fit.h"
+#include "sched/source/node_index.h"
+#include "sched/source/port_conflicts.h"
 
 namespace berth::sched {
 

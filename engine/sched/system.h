@@ -12,8 +12,8 @@
 
 #include "reconcile/node.h"
 #include "sched/evaluation.h"
+#include "sched/stack/system_stack.h"
 #include "sched/system_input.h"
-#include "sched/system_stack.h"
 
 namespace berth::sched {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/names.h"
-#include "sched/job_allocs.h"
+#include "sched/stack/job_allocs.h"
 #include "tables/export.h"
 
 namespace berth::sched {

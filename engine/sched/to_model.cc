@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/codec.h"
+#include "model/codec/codec.h"
 #include "model/plan_predicates.h"
 #include "tables/export.h"
 

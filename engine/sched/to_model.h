@@ -1,7 +1,7 @@
 // Results in words: plans, metrics and evaluations as API objects, for vectors, dry runs and reports.
 #pragma once
 
-#include "model/codec.h"
+#include "model/codec/codec.h"
 #include "sched/evaluation.h"
 
 namespace berth::sched {

@@ -54,17 +54,17 @@ EvalRecord& Server::record_of(const std::shared_ptr<const model::Evaluation>& ev
   return record;
 }
 
-void Server::take(const log::Hooks& hooks) {
+void Server::take(const fsm::Hooks& hooks) {
   const auto symbol = [&](const std::string& text) { return store_.symbols().intern(text); };
-  for (const log::Hook& hook : hooks) {
+  for (const fsm::Hook& hook : hooks) {
     switch (hook.kind) {
-      case log::HookKind::enqueue: {
+      case fsm::HookKind::enqueue: {
         EvalRecord& record = record_of(hook.eval);
         record.due_ns = clock_.now_ns();
         static_cast<void>(enqueue(record));
         break;
       }
-      case log::HookKind::block: {
+      case fsm::HookKind::block: {
         const model::Evaluation& eval = *hook.eval;
         broker::BlockedEval blocked;
         blocked.escaped = eval.escaped_computed_class;
@@ -77,20 +77,20 @@ void Server::take(const log::Hooks& hooks) {
         block(record_of(hook.eval), std::move(blocked));
         break;
       }
-      case log::HookKind::untrack:
+      case fsm::HookKind::untrack:
         end_blocked_of(store_.job_key(hook.name_space, hook.id));
         break;
-      case log::HookKind::unblock:
-      case log::HookKind::unblock_class_and_quota:
+      case fsm::HookKind::unblock:
+      case fsm::HookKind::unblock_class_and_quota:
         unblock_class(symbol(hook.id), hook.index);
         break;
-      case log::HookKind::unblock_node:
+      case fsm::HookKind::unblock_node:
         if (const tables::NodeRow node = store_.find_node(hook.id); node != kNoRow) unblock_node(node);
         break;
-      case log::HookKind::drop_waiting:
+      case fsm::HookKind::drop_waiting:
         broker_.drop_waiting(record_of(hook.eval).row);
         break;
-      case log::HookKind::drop:
+      case fsm::HookKind::drop:
         broker_.drop(record_of(hook.eval).row);
         break;
     }

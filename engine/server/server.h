@@ -12,7 +12,7 @@
 //     server.end_allocs(first, count, status);       client reports: the state at once, the tracker with the batch
 //     server.node_ready(node);                       a node joins or comes back: class and node are unblocked
 //   objects (History::objects): requests and log entries as API objects, and every evaluation in the state
-//     log::Answer answer = server.requests().register_job(...);  or server.write(entry)
+//     fsm::Answer answer = server.requests().register_job(...);  or server.write(entry)
 //     server.take(answer.hooks);                     what the entry asks of broker and tracker
 //
 //   while (server.step()) {}                         inline and ahead: one evaluation, from dequeue to ack
@@ -37,7 +37,7 @@
 #include <vector>
 
 #include "broker/blocked.h"
-#include "log/requests.h"
+#include "fsm/requests.h"
 #include "server/ahead.h"
 #include "server/config.h"
 #include "server/lane.h"
@@ -92,8 +92,8 @@ class Server {
 
   [[nodiscard]] tables::StateStore& store() { return store_; }
   [[nodiscard]] const tables::StateStore& store() const { return store_; }
-  [[nodiscard]] log::StateLog& log() { return log_; }
-  [[nodiscard]] log::Requests& requests() { return requests_; }
+  [[nodiscard]] fsm::StateLog& log() { return log_; }
+  [[nodiscard]] fsm::Requests& requests() { return requests_; }
   [[nodiscard]] broker::Broker& broker() { return broker_; }
   [[nodiscard]] broker::BlockedTracker& tracker() { return tracker_; }
   [[nodiscard]] EvalBook& book() { return book_; }
@@ -119,12 +119,12 @@ class Server {
   /// Writes an entry to the log and takes its hooks; the error, or "".
   template <class Entry>
   std::string write(const Entry& entry) {
-    log::Hooks hooks;
+    fsm::Hooks hooks;
     std::string error = log_.apply(log_.next_index(), entry, hooks);
     take(hooks);
     return error;
   }
-  void take(const log::Hooks& hooks);
+  void take(const fsm::Hooks& hooks);
 
   // --- the evaluations (evaluation_way.cc) ---
   /// Serves the next evaluation that is ready; false when none is. Not with free workers.
@@ -222,9 +222,9 @@ class Server {
   const Clock& clock_;
   Listener* const listener_;
   tables::StateStore store_;
-  log::StateLog log_;
+  fsm::StateLog log_;
   sched::IdStream ids_;  // of evaluations that no evaluation creates
-  log::Requests requests_;
+  fsm::Requests requests_;
   broker::Broker broker_;
   broker::BlockedTracker tracker_;
   plan::PlanQueue plans_;

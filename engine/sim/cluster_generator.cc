@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "io/files.h"
 #include "io/json_parse.h"
-#include "model/codec.h"
+#include "model/codec/codec.h"
 
 namespace berth::sim {
 namespace {

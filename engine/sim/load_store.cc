@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "model/computed_class.h"
-#include "model/node_canonical.h"
+#include "model/registration/node_canonical.h"
 
 namespace berth::sim {
 

@@ -12,7 +12,7 @@
 #include "feasible/constraints.h"
 #include "feasible/drivers.h"
 #include "match/device_match.h"
-#include "model/node_canonical.h"
+#include "model/registration/node_canonical.h"
 #include "strategy/fragments.h"
 
 namespace berth::sim {

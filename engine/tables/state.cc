@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/wrap.h"
 #include "model/computed_class.h"
-#include "model/node_canonical.h"
+#include "model/registration/node_canonical.h"
 #include "tables/commit.h"
 
 namespace berth::tables {

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "conform/compare.h"
-#include "conform/life_checks.h"
+#include "conform/life/life_checks.h"
 #include "conform/recorded_plan.h"
-#include "model/codec.h"
+#include "model/codec/codec.h"
 #include "model/plan_predicates.h"
 #include "tables/export.h"
 
@@ -77,7 +77,7 @@ std::vector<std::string> compare_ways(const CommittedPlan& committed) {
   facts.all_at_once = committed.facts.all_at_once;
   facts.now_ns = committed.facts.now_ns;
   facts.eval = committed.facts.eval;
-  log::StateLog log(store, committed.quirks);
+  fsm::StateLog log(store, committed.quirks);
   log.load(committed.before);
   plan::Applier applier(store, committed.quirks);
   applier.keep_records(log);
@@ -99,7 +99,7 @@ std::vector<std::string> compare_ways(const CommittedPlan& committed) {
   compare_tables("allocation", want_allocs, got_allocs, problems);
   compare_tables("deployment", want_deployments, got_deployments, problems);
   Table want_jobs, got_jobs;
-  const auto fill_jobs = [](const log::StateLog& from, Table& jobs) {
+  const auto fill_jobs = [](const fsm::StateLog& from, Table& jobs) {
     for (const auto& job : from.state().job_versions) {
       json::Value kept = json::Value::object();
       kept.set("Status", job->status), kept.set("Stable", job->stable), kept.set("ModifyIndex", job->modify_index);

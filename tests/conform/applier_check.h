@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "conform/life.h"
+#include "conform/life/life.h"
 
 namespace berth::conform {
 

@@ -15,7 +15,7 @@ constexpr std::size_t kPlansMax = 25;
 
 /// Hands plans to the applier, and gives up after so many.
 struct Patient final : sched::Planner {
-  log::StateLog& log;
+  fsm::StateLog& log;
   const model::Evaluation& eval;
   const sched::Scratch& scratch;
   std::int64_t now;
@@ -24,7 +24,7 @@ struct Patient final : sched::Planner {
   std::vector<tables::SnapshotRef> states;
   std::vector<std::string> refusals;  ///< "node: reason" of each plan
 
-  Patient(log::StateLog& l, const model::Evaluation& e, const sched::Scratch& s, std::int64_t n)
+  Patient(fsm::StateLog& l, const model::Evaluation& e, const sched::Scratch& s, std::int64_t n)
       : log(l), eval(e), scratch(s), now(n), applier(l.store()) {
     applier.keep_records(l);
   }
@@ -63,7 +63,7 @@ TEST(Endless, APreemptionThatForgetsItsOwnJobIsRefusedForEver) {  // R-PREEMPT-4
   ASSERT_TRUE(eval);
   tables::StateStore store;
   store.load(state);
-  log::StateLog log(store);
+  fsm::StateLog log(store);
   log.load(state);
   const sched::EvalFacts facts =
       sched::facts_of(*eval, store.job_key(eval->namespace_, eval->job_id), eval->wait_until.ns + base::kSecond);

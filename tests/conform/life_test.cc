@@ -2,7 +2,7 @@
 // steps (R-CTRL-1720 to 1735, the applier's ways of writing against each other, and each evaluation on the living
 // tables against tables loaded anew). `berth conform --seed N` shows the life of a seed, event by event; `--lives
 // 10000` runs more of them.
-#include "conform/life.h"
+#include "conform/life/life.h"
 
 #include <gtest/gtest.h>
 

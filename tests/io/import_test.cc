@@ -8,7 +8,7 @@
 #include "io/files.h"
 #include "io/json_parse.h"
 #include "io/small_export.h"
-#include "model/codec.h"
+#include "model/codec/codec.h"
 
 namespace berth::io {
 namespace {

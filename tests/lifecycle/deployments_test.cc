@@ -75,7 +75,7 @@ TEST_F(Deploying, RollsBackToTheNewestStableVersion) {  // R-CTRL-1211, 1213
     stable->version = 1, stable->stable = true, stable->meta["v"] = "old";
     cluster.state.job_versions.push_back(stable);
   });
-  const log::Answer answer = cluster.watchers().deployments().fail(deployment_id(1), kS);
+  const fsm::Answer answer = cluster.watchers().deployments().fail(deployment_id(1), kS);
   EXPECT_EQ(answer.error, "");
   EXPECT_EQ(description(), "Deployment marked as failed - rolling back to job version 1");
   const auto job = cluster.log().job("default", "app");

@@ -126,7 +126,7 @@ TEST(NodeRequests, RegistrationKeepsWhatTheServerDecided) {  // R-CTRL-902, 903,
   model::Node again = *cluster.log().node(node_id(1));
   again.scheduling_eligibility = "eligible", again.status = "down";
   again.node_resources.emplace().memory.memory_mb = 512;
-  const log::NodeAnswer answer = nodes.register_node(again, 2 * kS);
+  const fsm::NodeAnswer answer = nodes.register_node(again, 2 * kS);
   EXPECT_TRUE(answer.eval_ids.empty());  // memory is not compared
   const auto stored = cluster.log().node(node_id(1));
   EXPECT_EQ(stored->scheduling_eligibility, "ineligible");

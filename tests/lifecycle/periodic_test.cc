@@ -36,7 +36,7 @@ TEST_F(Periodic, OverlapIsSkippedUntilTheChildHasEnded) {  // R-CTRL-1304
   EXPECT_FALSE(launched(1200));
   model::Evaluation done = *cluster.out.hooks.at(0).eval;
   done.status = "complete";
-  log::Hooks hooks;
+  fsm::Hooks hooks;
   EXPECT_EQ(cluster.log().apply(cluster.log().next_index(), std::vector<model::Evaluation>{done}, hooks), "");
   cluster.run_until(1900);
   EXPECT_TRUE(launched(1800));

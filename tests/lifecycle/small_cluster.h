@@ -78,7 +78,7 @@ class SmallCluster {
     watchers_.become_leader(0, out);
     out.clear();
   }
-  log::StateLog& log() { return log_; }
+  fsm::StateLog& log() { return log_; }
   tables::StateStore& store() { return store_; }
   Watchers& watchers() { return watchers_; }
   tables::NodeRow row(std::uint64_t n) const { return store_.find_node(node_id(n)); }
@@ -93,7 +93,7 @@ class SmallCluster {
   }
   std::int64_t now() const { return now_; }
   void drain(std::uint64_t node, std::int64_t deadline) {
-    log::DrainNode request;
+    fsm::DrainNode request;
     request.node_id = node_id(node), request.deadline = deadline;
     expect_no(watchers_.nodes().requests().drain(request, now_).error);
   }
@@ -104,7 +104,7 @@ class SmallCluster {
       update.deployment_status.emplace().healthy = healthy;
       update.deployment_status->timestamp = base::Time{now_};
     }
-    log::Requests requests(log_, [this] { return eval_id(++drawn_); });
+    fsm::Requests requests(log_, [this] { return eval_id(++drawn_); });
     expect_no(requests.update_allocs({update}, now_, now_).error);
   }
   /// What a plan commits: allocation `old` is stopped, and `placed` on `node` comes in its place.
@@ -138,7 +138,7 @@ class SmallCluster {
 
   std::vector<std::shared_ptr<model::Job>> jobs_;
   tables::StateStore store_;
-  log::StateLog log_;
+  fsm::StateLog log_;
   std::uint64_t drawn_ = 0;
   std::int64_t now_ = 0;
   Watchers watchers_{log_, [this] { return eval_id(++drawn_); }};

@@ -6,7 +6,7 @@
 
 #include "io/files.h"
 #include "io/json_parse.h"
-#include "model/codec.h"
+#include "model/codec/codec.h"
 #include "support/shared_data.h"
 
 namespace berth::model {

@@ -1,4 +1,4 @@
-#include "model/codec.h"
+#include "model/codec/codec.h"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "io/json_parse.h"
-#include "model/job_diff.h"
-#include "model/register_job.h"
-#include "model/spec_changed.h"
+#include "model/registration/register_job.h"
+#include "model/update/job_diff.h"
+#include "model/update/spec_changed.h"
 
 namespace berth::model {
 namespace {

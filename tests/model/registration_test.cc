@@ -4,12 +4,12 @@
 
 #include "base/text.h"
 #include "io/json_parse.h"
-#include "model/codec.h"
-#include "model/cron.h"
-#include "model/job_canonical.h"
-#include "model/register_job.h"
-#include "model/spec_changed.h"
-#include "model/tasks_updated.h"
+#include "model/codec/codec.h"
+#include "model/periodic/cron.h"
+#include "model/registration/job_canonical.h"
+#include "model/registration/register_job.h"
+#include "model/update/spec_changed.h"
+#include "model/update/tasks_updated.h"
 
 namespace berth::model {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "model/flatten.h"
-#include "model/node_canonical.h"
 #include "model/port_ranges.h"
+#include "model/registration/node_canonical.h"
 
 namespace berth::model {
 namespace {

@@ -366,17 +366,17 @@ TEST_F(Apply, AllocatesPerChunkNotPerPlacement) {
 
 TEST_F(Apply, JobRecordsFollowEachCommit) {  // R-CTRL-715, 716, 720, 722, 723
   add_nodes(100);
-  log::StateLog log(store_);
+  fsm::StateLog log(store_);
   log.seen(store_.index());
-  log::Hooks hooks;
-  ASSERT_EQ(log.apply(11, log::JobRegisterEntry{.job = job_of("b")}, hooks), "");
+  fsm::Hooks hooks;
+  ASSERT_EQ(log.apply(11, fsm::JobRegisterEntry{.job = job_of("b")}, hooks), "");
   EXPECT_EQ(log.job("default", "b")->status, "pending");
   applier_.keep_records(log);
   plan_.job = job_ = store_.current().jobs.keys[store_.find_job_key("default", "b")].current;
   const auto counts = [&] { return log.record("default", "b")->summary->groups.at("g"); };
   for (tables::NodeRow node = 0; node < 100; ++node) place(node);
   commit();
-  EXPECT_EQ(counts()[log::Bin::starting], 100);
+  EXPECT_EQ(counts()[fsm::Bin::starting], 100);
   EXPECT_EQ(log.job("default", "b")->status, "running");
   EXPECT_EQ(log.job("default", "b")->modify_index, result_.index);
   EXPECT_EQ(log.next_index(), result_.index + 1);
@@ -384,8 +384,8 @@ TEST_F(Apply, JobRecordsFollowEachCommit) {  // R-CTRL-715, 716, 720, 722, 723
   for (tables::AllocRow row = 0; row < 100; ++row)
     plan_.stops.push_back({.alloc = row, .description = tables::Description::lost, .client = tables::Client::lost});
   commit();
-  EXPECT_EQ(counts()[log::Bin::starting], 0);
-  EXPECT_EQ(counts()[log::Bin::lost], 100);
+  EXPECT_EQ(counts()[fsm::Bin::starting], 0);
+  EXPECT_EQ(counts()[fsm::Bin::lost], 100);
   EXPECT_EQ(log.job("default", "b")->status, "pending");  // no allocation lives, and no evaluation was ever made
 
   for (tables::NodeRow node = 0; node < 100; ++node) place(node);
@@ -395,7 +395,7 @@ TEST_F(Apply, JobRecordsFollowEachCommit) {  // R-CTRL-715, 716, 720, 722, 723
   applier_.apply(plan_, store_.index() + 1, false, result_);
   const std::uint64_t counted = berth::testing::heap_allocations.load() - before;
   ASSERT_EQ(result_.committed, 100u);
-  EXPECT_EQ(counts()[log::Bin::starting], 200);
+  EXPECT_EQ(counts()[fsm::Bin::starting], 200);
 #ifdef NDEBUG
   EXPECT_LE(counted, 10u) << "for 100 placements whose job stays as it was";
 #else

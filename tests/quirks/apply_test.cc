@@ -1,7 +1,7 @@
 // Quirks of the plan applier and the log, and behaviour that no setting changes.
 #include <gtest/gtest.h>
 
-#include "log/requests.h"
+#include "fsm/requests.h"
 #include "plan/apply.h"
 #include "quirks/quirk_test.h"
 #include "tables/export.h"
@@ -50,11 +50,11 @@ struct SmallState {
 /// The state with a log over it.
 struct LoggedState {
   tables::StateStore store;
-  log::StateLog log;
+  fsm::StateLog log;
   LoggedState(const SmallState& s, const model::Quirks& quirks) : log(store, quirks) {
     store.load(s.state);
     log.load(s.state);
-    log.set_table_index(log::Table::nodes, 80);
+    log.set_table_index(fsm::Table::nodes, 80);
   }
   [[nodiscard]] model::Allocation stored() {
     return tables::to_alloc(store.current(), store.find_alloc(base::Uuid{2, 1}));
@@ -163,8 +163,8 @@ QUIRK_TEST(deregistration_is_service, ADeregistrationIsEvaluatedByTheJobsType) {
   job->type = "system";
   s.state.jobs[0] = s.state.job_versions[0] = job;
   LoggedState run(s, quirks);
-  log::Requests requests(run.log, [] { return id_of(9, 1); });
-  const log::Answer answer = requests.deregister_job({.name_space = "default", .job_id = "j"}, kNow);
+  fsm::Requests requests(run.log, [] { return id_of(9, 1); });
+  const fsm::Answer answer = requests.deregister_job({.name_space = "default", .job_id = "j"}, kNow);
   EXPECT_EQ(run.log.eval(answer.eval_id)->type, off ? "system" : "service");
 }
 
@@ -181,7 +181,7 @@ TEST(SeedLog, StrictReadyUpdatesTakeReportsOfReadyNodesOnly) {  // R-SEED-50, 53
       SmallState s;
       s.state.nodes[0].status = status;
       LoggedState run(s, {});
-      log::Requests requests(
+      fsm::Requests requests(
           run.log, [] { return id_of(9, 1); }, strict);
       model::Allocation report;
       report.id = s.state.allocs[0].id, report.node_id = s.state.nodes[0].id, report.client_status = "running";
@@ -197,7 +197,7 @@ TEST(SeedLog, StrictReadyUpdatesTakeReportsOfReadyNodesOnly) {  // R-SEED-50, 53
 QUIRK_TEST(cancelled_evals_linger, CancellationComparesJobIdsExactly) {  // R-CTRL-105, 733
   const SmallState s;
   LoggedState run(s, quirks);
-  log::Hooks hooks;
+  fsm::Hooks hooks;
   const std::vector<model::Evaluation> blocked = {eval_of(1, "j", "blocked"), eval_of(2, "J", "blocked")};
   ASSERT_EQ(run.log.apply(101, blocked, hooks), "");
   const std::vector<model::Evaluation> complete = {eval_of(3, "j", "complete")};
@@ -209,16 +209,16 @@ QUIRK_TEST(cancelled_evals_linger, CancellationComparesJobIdsExactly) {  // R-CT
 QUIRK_TEST(cancelled_evals_linger, APurgeTakesItsEvaluationsFromTheBroker) {  // R-CTRL-742
   const SmallState s;
   LoggedState run(s, quirks);
-  log::Hooks hooks;
+  fsm::Hooks hooks;
   const std::vector<model::Evaluation> pending = {eval_of(1, "j", "pending")};
   ASSERT_EQ(run.log.apply(101, pending, hooks), "");
   hooks.clear();
-  ASSERT_EQ(run.log.apply(102, log::JobDeregisterEntry{.name_space = "default", .job_id = "j", .purge = true}, hooks),
+  ASSERT_EQ(run.log.apply(102, fsm::JobDeregisterEntry{.name_space = "default", .job_id = "j", .purge = true}, hooks),
             "");
   EXPECT_EQ(run.log.eval(pending[0].id)->status, "complete");
   ASSERT_EQ(hooks.size(), off ? 1U : 0U);
   if (!off) return;
-  EXPECT_EQ(hooks[0].kind, log::HookKind::drop);
+  EXPECT_EQ(hooks[0].kind, fsm::HookKind::drop);
   EXPECT_EQ(hooks[0].eval->id, pending[0].id);
 }
 

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "model/tasks_updated.h"
+#include "model/update/tasks_updated.h"
 #include "plan/apply.h"
 #include "quirks/quirk_test.h"
 #include "sched/small_world.h"

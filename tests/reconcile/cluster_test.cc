@@ -9,7 +9,7 @@
 #include <random>
 
 #include "base/json.h"
-#include "model/codec.h"
+#include "model/codec/codec.h"
 #include "reconcile/group_world.h"
 #include "support/sanitized.h"
 

@@ -1,5 +1,5 @@
 // What is read of plain allocations by columns is what would be read of their API objects.
-#include "sched/job_allocs.h"
+#include "sched/stack/job_allocs.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include "io/cluster_json.h"
 #include "io/files.h"
 #include "io/json_parse.h"
-#include "model/codec.h"
+#include "model/codec/codec.h"
 #include "support/sanitized.h"
 #include "support/shared_data.h"
 #include "tables/check.h"

@@ -1,0 +1,113 @@
+#include "conform/life/life.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "conform/life/life_events.h"
+#include "conform/life/life_rest.h"
+#include "conform/life/life_ways.h"
+#include "tables/export.h"
+
+namespace berth::conform {
+namespace {
+
+using base::kSecond;
+using tables::kNoRow;
+
+/// One life: events are drawn, the server does its work, everybody looks on.
+class Life final : public LifeWatch {
+ public:
+  explicit Life(const LifeOptions& options)
+      : options_(options),
+        draw_(options.seed, "life"),
+        server_(
+            draw_cluster(draw_), options.decisions, options.seed, [this] { return draw_.next_id(); }, *this),
+        events_(draw_, server_, *this),
+        ways_(options.seed, server_, *this) {
+    tell(fmt::format("{} nodes", server_.state().nodes.size()));
+  }
+
+  LifeReport run() {
+    for (int step = 0; step < options_.steps && !has_problems(); ++step) {
+      server_.wait(static_cast<std::int64_t>(1 + draw_.below(40)) * kSecond);
+      events_.happen();
+      server_.evaluate_all();
+      if (!has_problems())
+        report_.at_rest += check_rest(
+            server_, ledger_, events_.any_job(), [this] { return draw_.next_id(); }, *this);
+    }
+    report_.twice = ways_.twice();
+    return std::move(report_);
+  }
+
+  void tell(std::string event) override { report_.events.push_back(std::move(event)); }
+  void problem(std::string text) override { report_.problems.push_back(std::move(text)); }
+  [[nodiscard]] bool has_problems() const override { return !report_.problems.empty(); }
+
+  void evaluating(const tables::Snapshot& snapshot, const sched::EvalFacts& facts,
+                  const model::Evaluation& eval) override {
+    ++report_.evaluations;
+    ways_.check(snapshot, facts, eval);
+  }
+
+  void planned(const sched::EvalResult& result) override {
+    ++report_.plans;
+    events_.interfere(result);
+    if (options_.on_commit) before_ = server_.log().state();
+  }
+
+  void committed(const Committed& c) override;
+
+  void evaluated(tables::JobKeyRow job, const model::Evaluation& done) override {
+    // Made anew until all of it was taken, or given up: then a replacement stands beside what was not stopped
+    // (R-CTRL-615).
+    if (ledger_.refused.erase(job) > 0 && done.status != "complete") ledger_.renamed.insert(job);
+  }
+
+ private:
+  LifeOptions options_;
+  LifeReport report_;
+  LifeLedger ledger_;
+  model::ClusterState before_;  // the commit under way
+  Draw draw_;
+  LifeServer server_;
+  LifeEvents events_;
+  LifeWays ways_;
+};
+
+void Life::committed(const Committed& c) {
+  const plan::PlanRows& rows = c.result.plan;
+  const tables::JobKeyRow key = server_.store().job_key(c.eval.namespace_, c.eval.job_id);
+  for (const plan::PlannedStop& stop : rows.stops) ++(stop.evict ? report_.preemptions : report_.stops);
+  report_.allocations += rows.allocs.size();
+  for (const plan::PlannedAlloc& alloc : rows.allocs)
+    if (alloc.previous != kNoRow && !alloc.keeps_name) ledger_.renamed.insert(key);
+  report_.updates += rows.updates.size();
+  report_.deployments += rows.has_deployment;
+  report_.refused_plans += !c.applied.rejected_nodes.empty();
+  tell(fmt::format("  plan of {} ({}): {} new, {} updated, {} stopped{}{}", c.eval.job_id, c.eval.triggered_by,
+                   rows.allocs.size(), rows.updates.size(), rows.stops.size(),
+                   rows.has_deployment ? ", deployment" : "",
+                   c.applied.rejected_nodes.empty() ? "" : ", partly refused"));
+  for (const std::string& reason : c.applied.reasons) tell("    refused: " + reason);
+  if (c.applied.refresh_index != 0) ledger_.refused.insert(key), ledger_.once_refused.insert(key);
+
+  Problems& problems = report_.problems;
+  check_commit(c.after, rows, c.applied, server_.store(), problems);
+  check_change(c.before, c.after, problems);
+  for (const plan::PlannedStop& stop : rows.stops)
+    if (stop.replaced) ledger_.replaced.insert(c.after.allocs.id[stop.alloc]);
+  check_state(c.after, ledger_.replaced, problems);
+  check_summaries(c.after, server_.log(), problems);
+  if (options_.on_commit && problems.empty())
+    problems =
+        options_.on_commit({before_, c.plan, c.facts, c.applied, c.after, server_.log(), options_.decisions.quirks});
+}
+
+}  // namespace
+
+LifeReport run_life(const LifeOptions& options) { return Life(options).run(); }
+
+}  // namespace berth::conform

@@ -1,0 +1,42 @@
+// What must hold of the state after every step of a life (R-CTRL-1720 to 1734), whatever happened.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fsm/state_log.h"
+#include "plan/apply.h"
+
+namespace berth::conform {
+
+using Problems = std::vector<std::string>;
+
+/// The stored deployments, oldest first.
+[[nodiscard]] std::vector<std::shared_ptr<const model::Deployment>> deployments_of(const tables::Snapshot& state);
+
+/// Every table's own invariants, capacity and exclusive resources of every node (R-CTRL-1720, 1721), indexes (1730),
+/// drains (1731), links (1732), deployments (1734), and that every stop says why. `replaced` are the allocations whose
+/// stop was written as a copy of the stored one, which may say nothing (R-SCHED-94).
+void check_state(const tables::Snapshot& state, const std::set<base::Uuid>& replaced, Problems& problems);
+/// What a change may not touch: an allocation's node, job, group, name and amounts, and that the server's verdict is
+/// final (R-CTRL-1723).
+void check_change(const tables::Snapshot& before, const tables::Snapshot& after, Problems& problems);
+/// The job summaries count what is stored, and of what failed or ended at least that (R-CTRL-1729).
+void check_summaries(const tables::Snapshot& state, const fsm::StateLog& log, Problems& problems);
+/// Every node of a committed plan got all or nothing (R-CTRL-1733), and new allocations are on nodes that take some
+/// (R-CTRL-1731).
+void check_commit(const tables::Snapshot& after, const plan::PlanRows& plan, const plan::ApplyResult& result,
+                  tables::StateStore& store, Problems& problems);
+/// Once nothing is waiting to be evaluated: names are unique but for the exceptions of R-CTRL-1722; `unsettled` are the
+/// jobs of which a plan was refused in part and not yet made anew. `once_refused`: jobs of which one was ever refused
+/// in part; where a node that comes back ended the retries, an allocation and its replacement may both have stayed
+/// (R-CTRL-615).
+void check_names(const tables::Snapshot& state, const std::set<tables::JobKeyRow>& unsettled,
+                 const std::set<tables::JobKeyRow>& once_refused, Problems& problems);
+
+/// Of a job at rest that nothing limits and nothing waits for: each group of a service or batch job has what it asks
+/// for, and no more (R-CTRL-1728).
+void check_counts(const tables::Snapshot& state, tables::JobKeyRow key, const model::Job& job, Problems& problems);
+
+}  // namespace berth::conform

@@ -1,0 +1,124 @@
+#include "conform/life/life_rest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "model/predicates.h"
+#include "sched/to_model.h"
+#include "tables/export.h"
+
+namespace berth::conform {
+
+using tables::AllocRow;
+using tables::kNoRow;
+using tables::Snapshot;
+
+namespace {
+
+/// What each evaluation plans anew: a deployment that ended otherwise is declared successful, and that is refused
+/// (R-RECON-83, R-CTRL-708); ended allocations of sysbatch jobs are stopped for a rerun that no node takes
+/// (R-SCHED-132, 167).
+bool only_repeats(LifeServer& server, const plan::PlanRows& plan) {
+  if (!plan.allocs.empty() || !plan.updates.empty() || plan.has_deployment) return false;
+  for (const plan::PlannedStop& stop : plan.stops)
+    if (!server.state().allocs.terminal(stop.alloc)) return false;
+  return std::none_of(plan.deployment_updates.begin(), plan.deployment_updates.end(), [&](const auto& update) {
+    const std::uint32_t row = server.store().find_deployment(update.deployment);
+    return row != kNoRow && model::is_active_deployment(server.state().deployments.object[row]->status);
+  });
+}
+
+/// Whether every evaluation of the job plans something, as some of the rules have it.
+bool never_rests(const Snapshot& state, const model::Job& job, tables::JobKeyRow key) {
+  // R-SCHED-187: with a deployment every evaluation of a system job submits a plan.
+  if (job.type == "system" && sched::latest_deployment(state, key)) return true;
+  // R-RECON-71, 73: an evaluation that still saw an older version cancels the deployment of the newer one, which stays
+  // the current one all the same. Its canaries belong to no deployment: they are stopped as too many and placed again,
+  // evaluation by evaluation. R-RECON-112, 113, 116: likewise replaced is a disconnected batch allocation that was to
+  // be stopped and placed again.
+  for (AllocRow row = state.jobs.keys[key].alloc_head; row != kNoRow; row = state.allocs.next_of_job[row])
+    if (const model::Allocation alloc = tables::to_alloc(state, row);
+        !model::is_terminal(alloc) &&
+        ((model::is_canary(alloc) && alloc.deployment_id.empty()) ||
+         (alloc.client_status == "unknown" && model::is_set(alloc.desired_transition.reschedule))))
+      return true;
+  return false;
+}
+
+/// What a plan still wants, in words.
+std::string wishes(const Snapshot& state, const plan::PlanRows& plan) {
+  std::string out = plan.has_deployment ? " a deployment" : "";
+  for (const plan::PlannedStatus& update : plan.deployment_updates) out += fmt::format(" deployment {}", update.status);
+  for (const plan::PlannedStop& stop : plan.stops)
+    out += fmt::format(" stop {} ({})", tables::alloc_name(state, stop.alloc), to_text(stop.description));
+  for (const plan::PlannedUpdate& update : plan.updates) out += " update " + tables::alloc_name(state, update.alloc);
+  for (const plan::PlannedAlloc& alloc : plan.allocs) out += " place " + sched::planned_name(state, plan, alloc);
+  return out;
+}
+
+}  // namespace
+
+bool check_rest(LifeServer& server, const LifeLedger& ledger, const std::shared_ptr<const model::Job>& job,
+                const std::function<std::string()>& next_id, LifeWatch& watch) {
+  const Snapshot& state = server.state();
+  Problems problems;
+  const auto report = [&] {
+    for (std::string& problem : problems) watch.problem(std::move(problem));
+    return !std::exchange(problems, {}).empty();
+  };
+  check_summaries(state, server.log(), problems);
+  std::set<tables::JobKeyRow> unsettled = server.queue().given_back();
+  unsettled.insert(ledger.refused.begin(), ledger.refused.end());
+  std::set<tables::JobKeyRow> excepted = unsettled;
+  excepted.insert(ledger.renamed.begin(), ledger.renamed.end());
+  check_names(state, excepted, ledger.once_refused, problems);
+  if (report() || !job) return false;
+  const tables::JobKeyRow key = server.store().job_key(job->namespace_, job->id);
+  if (unsettled.contains(key) || never_rests(state, *job, key)) return false;
+  // A deployment ends in the evaluation after the last placement (R-RECON-213), and then what failed in it is
+  // rescheduled (R-RECON-116). An unknown allocation is not counted as too many but may be stopped for it, one per
+  // evaluation (R-RECON-167, 168).
+  int rounds = 3;
+  for (AllocRow row = 0; row < state.allocs.size(); ++row)
+    rounds += state.allocs.exists(row) && state.allocs.job_key[row] == key &&
+              state.allocs.client[row] == tables::Client::unknown;
+  bool rests = false;
+  for (int round = 0; round <= rounds; ++round) {
+    model::Evaluation eval;
+    eval.id = next_id();
+    eval.namespace_ = job->namespace_;
+    eval.job_id = job->id;
+    eval.type = job->type;
+    eval.priority = job->priority;
+    eval.triggered_by = "job-register";
+    sched::NoPlanner planner;
+    sched::EvalResult result;
+    const tables::SnapshotRef snapshot = server.store().snapshot();
+    server.schedule(*snapshot, server.facts_of(eval), eval.type, planner, result);
+    if (result.attempts == 0 && !result.any_failed() && !server.queue().waits(key)) {
+      const auto deployment = sched::latest_deployment(*snapshot, key);
+      if (!ledger.renamed.contains(key) && (!deployment || deployment->status == "successful")) {
+        check_counts(*snapshot, key, *job, problems);
+        rests = true;
+      }
+    }
+    if (report() || result.attempts == 0 || result.any_failed() || only_repeats(server, result.plan)) return rests;
+    if (round == rounds) {
+      watch.problem(job->id + " is not at rest:" + wishes(*snapshot, result.plan));
+      return rests;
+    }
+    eval.status = "pending";  // what the state had left to do, such as a rule that depends on the time, is done first
+    server.write(std::vector<model::Evaluation>{eval});
+    server.evaluate_all();
+    // What the applier refuses again and again, such as a preemption that forgot the job's own use (R-PREEMPT-403),
+    // does not come to rest: the evaluation fails.
+    if (watch.has_problems() || server.queue().given_back().contains(key) ||
+        server.log().eval(eval.id)->status == "failed" || never_rests(server.state(), *job, key))
+      return rests;
+  }
+  return rests;
+}
+
+}  // namespace berth::conform

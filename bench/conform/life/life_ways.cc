@@ -1,0 +1,195 @@
+#include "conform/life/life_ways.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/codec/codec.h"
+#include "sched/to_model.h"
+
+namespace berth::conform {
+
+using tables::Snapshot;
+
+namespace {
+
+/// Writes down all that a scheduler hands out, in words. `refuses`: the first plan is refused as a whole.
+class Writer final : public sched::Planner {
+ public:
+  Writer(const sched::Scratch& scratch, const model::Evaluation& eval, std::int64_t now, bool refuses)
+      : scratch_(scratch), eval_(eval), now_(now), refuses_(refuses) {}
+
+  sched::Submission submit(const sched::EvalResult& result) override {
+    write(result);
+    sched::Submission out;
+    if (std::exchange(refuses_, false)) {
+      out.nothing_committed = true;
+      out.refreshed = result.state;
+    }
+    return out;
+  }
+  std::string create(const sched::EvalResult& result, const sched::CreatedEval& created) override {
+    line("created", created_eval({*result.state, scratch_}, result, created, eval_, now_));
+    return {};
+  }
+  /// The final status; also the plan, where none was submitted.
+  std::string finish(const sched::EvalResult& result) {
+    if (result.attempts == 0) write(result);
+    const sched::Naming naming{*result.state, scratch_};
+    out_ += "status " + result.description + "\n";
+    if (result.status != sched::EvalStatus::error)
+      line("updated", result.reblocked ? reblocked_eval(naming, result, eval_) : updated_eval(naming, result, eval_));
+    out_ += fmt::format("attempts {}, port collisions {}\n", result.attempts, result.port_collision_events);
+    return std::move(out_);
+  }
+
+ private:
+  template <class Object>
+  void line(std::string_view what, const Object& object) {
+    out_ += fmt::format("{} {}\n", what, json::to_text(model::to_json(object, model::WriteMode::sparse)));
+  }
+  void write(const sched::EvalResult& result) {
+    const model::Plan plan = to_model({*result.state, scratch_}, result, eval_, now_);
+    const auto named = [](const model::Job* job) {
+      return job ? fmt::format("{} version {}, changed at {}, {}", job->id, job->version, job->modify_index,
+                               job->status)
+                 : "no job";
+    };
+    out_ += fmt::format("plan of {}, all at once {}\n", named(plan.job.get()), plan.all_at_once);
+    if (plan.deployment) line("deployment", *plan.deployment);
+    for (const model::DeploymentStatusUpdate& update : plan.deployment_updates)
+      out_ += fmt::format("deployment {} {} {}\n", update.deployment_id, update.status, update.status_description);
+    const auto lists = [&](std::string_view what, const auto& by_node) {
+      for (const auto& [node, allocs] : by_node)
+        for (model::Allocation alloc : allocs) {
+          out_ += fmt::format("{} on {}, job {}: ", what, node,
+                              alloc.job ? std::to_string(alloc.job->version) : std::string("none"));
+          alloc.job.reset();
+          line("", alloc);
+        }
+    };
+    lists("stop", plan.node_update);
+    lists("place", plan.node_allocation);
+    lists("evict", plan.node_preemptions);
+  }
+
+  const sched::Scratch& scratch_;
+  const model::Evaluation& eval_;
+  std::int64_t now_;
+  bool refuses_;
+  std::string out_;
+};
+
+bool is_generic(const model::Evaluation& eval) { return eval.type == "service" || eval.type == "batch"; }
+
+}  // namespace
+
+LifeWays::LifeWays(std::uint64_t seed, LifeServer& server, LifeWatch& watch)
+    : seed_(seed), server_(server), watch_(watch), draw_(seed, "ways"), exhaustive_(server.scratch()) {
+  general_scratch_.options = server.scratch().options;
+  exhaustive_.set_exhaustive(true);
+  general_.set_plain_path(false);
+}
+
+void LifeWays::check(const Snapshot& snapshot, const sched::EvalFacts& facts, const model::Evaluation& eval) {
+  ++checked_;
+  if (is_generic(eval)) {
+    if (draw_.chance(15)) check_exhaustive(snapshot, facts, eval);
+    if (checked_ % 3 == 0) check_general(snapshot, facts, eval, checked_ % 2 == 0);
+  }
+  if (snapshot.nodes.size() < 20 || draw_.below(kLargeShare) == 0) check_twice(snapshot, facts, eval);
+}
+
+void LifeWays::compare(const model::Evaluation& eval, std::string_view one_way, const std::string& one,
+                       std::string_view other_way, const std::string& other) {
+  if (one == other) return;
+  const auto at = std::mismatch(one.begin(), one.end(), other.begin(), other.end()).first - one.begin();
+  const auto from = static_cast<std::size_t>(std::max<std::ptrdiff_t>(at - 60, 0));
+  const auto around = [&](const std::string& text) {
+    const std::size_t line = text.rfind('\n', std::min(from, text.size()));
+    const std::size_t begin = line == std::string::npos ? 0 : line + 1;
+    return text.substr(begin, std::min<std::size_t>(60, text.find(' ', begin + 12) - begin)) + "..." +
+           text.substr(std::min(from, text.size()), 200);
+  };
+  watch_.problem(fmt::format("{} ({}): {} decide {}\n    and {} {}", eval.job_id, eval.triggered_by, one_way,
+                             around(one), other_way, around(other)));
+}
+
+void LifeWays::check_twice(const Snapshot& snapshot, const sched::EvalFacts& facts, const model::Evaluation& eval) {
+  ++twice_;
+  const bool refuses = draw_.chance(20);
+  const auto words = [&](const Snapshot& state, const sched::EvalFacts& of, sched::Scratch& scratch,
+                         sched::GenericScheduler& generic, sched::SystemScheduler& system) {
+    Writer writer(scratch, eval, server_.now(), refuses);
+    sched::EvalResult result;
+    sched::IdStream ids(seed_);
+    if (is_generic(eval))
+      generic.process(state, of, rank::OrderProvider::nomad, ids, writer, result);
+    else
+      system.process(state, of, ids, writer, result);
+    return writer.finish(result);
+  };
+  const std::string lived = words(snapshot, facts, server_.scratch(), server_.generic(), server_.system());
+
+  model::ClusterState exported = server_.log().state();
+  exported.index = snapshot.index;
+  tables::StateStore store;
+  store.load(exported);
+  sched::EvalFacts again = facts;
+  again.job = store.job_key(eval.namespace_, eval.job_id);
+  const auto by_newcomer = [&](const Snapshot& state, const sched::EvalFacts& of) {
+    sched::Scratch scratch;
+    scratch.options = server_.scratch().options;
+    sched::GenericScheduler generic(scratch);
+    sched::SystemScheduler system(scratch);
+    return words(state, of, scratch, generic, system);
+  };
+  const tables::SnapshotRef loaded = store.snapshot();
+  const std::string anew = by_newcomer(*loaded, again);
+  if (lived == anew) return;
+  // Whose memory it is: that of the scheduler or that of the tables.
+  const std::string newcomer = by_newcomer(snapshot, facts);
+  if (newcomer != anew) compare(eval, "the living tables", newcomer, "those loaded anew", anew);
+  if (lived != newcomer) compare(eval, "a scheduler that lived", lived, "a new one", newcomer);
+}
+
+void LifeWays::check_general(const Snapshot& snapshot, const sched::EvalFacts& facts, const model::Evaluation& eval,
+                             bool exhaustive) {
+  general_.set_exhaustive(exhaustive);
+  const auto words = [&](sched::GenericScheduler& scheduler, const sched::Scratch& scratch) {
+    Writer writer(scratch, eval, server_.now(), false);
+    sched::EvalResult result;
+    sched::IdStream ids(seed_);
+    scheduler.process(snapshot, facts, rank::OrderProvider::nomad, ids, writer, result);
+    return writer.finish(result);
+  };
+  const std::string fast = words(exhaustive ? exhaustive_ : server_.generic(), server_.scratch());
+  compare(eval, exhaustive ? "exhaustive, the fast ways" : "the fast ways", fast, "the general one",
+          words(general_, general_scratch_));
+}
+
+/// The first placement of the exhaustive mode scores at least what the sampled one's does, on the same state.
+void LifeWays::check_exhaustive(const Snapshot& snapshot, const sched::EvalFacts& facts,
+                                const model::Evaluation& eval) {
+  sched::NoPlanner planner;
+  sched::EvalResult sampled, best;
+  const auto first_of = [&](sched::GenericScheduler& scheduler, sched::EvalResult& result) {
+    sched::IdStream ids(1);
+    scheduler.process(snapshot, facts, rank::OrderProvider::nomad, ids, planner, result);
+  };
+  first_of(server_.generic(), sampled);
+  first_of(exhaustive_, best);
+  const auto evicts = [](const sched::EvalResult& result) {
+    return std::any_of(result.plan.stops.begin(), result.plan.stops.end(), [](const auto& s) { return s.evict; });
+  };
+  if (sampled.plan.allocs.empty() || evicts(sampled) || evicts(best)) return;
+  if (best.plan.allocs.empty()) {
+    watch_.problem("the exhaustive mode finds no node where the sampled one does");
+    return;
+  }
+  const plan::PlannedAlloc &a = sampled.plan.allocs.front(), &b = best.plan.allocs.front();
+  if (a.group == b.group && a.name_index == b.name_index && b.score < a.score)
+    watch_.problem(fmt::format("{}: exhaustive scores {}, sampled {}", eval.job_id, b.score, a.score));
+}
+
+}  // namespace berth::conform

@@ -1,0 +1,155 @@
+// Replays recorded evaluations (FORMAT-evals.md): state, evaluation and clock in; plans and evaluations out.
+#include <span>
+
+#include "conform/evaluation_compare.h"
+#include "conform/recorded_plan.h"
+#include "io/cluster_json.h"
+#include "model/plan_predicates.h"
+#include "plan/apply.h"
+#include "sched/scheduler.h"
+#include "sched/to_model.h"
+
+namespace berth::conform {
+namespace {
+
+/// Records what processing hands out, and answers as the vector's planner does.
+class RecordingPlanner final : public sched::Planner {
+ public:
+  enum class Kind : std::uint8_t { apply, nosubmit, reject, partial };
+  RecordingPlanner(Kind kind, const model::Evaluation& eval, std::int64_t now, const sched::Scratch& scratch,
+                   fsm::StateLog& log, Recording& recording)
+      : kind_(kind), eval_(eval), now_(now), scratch_(scratch), log_(log), recording_(recording) {}
+
+  sched::Submission submit(const sched::EvalResult& result) override {
+    Recording::Attempt& attempt = recording_.attempts.emplace_back();
+    attempt.plan = to_model(naming(result), result, eval_, now_);
+    // The commit may have given the job a new status; the tables keep the version's first object.
+    if (partial_ && attempt.plan.job)
+      if (const auto stored = log_.job(attempt.plan.job->namespace_, attempt.plan.job->id);
+          stored && stored->version == attempt.plan.job->version)
+        attempt.plan.job = stored;
+    std::size_t placed = 0;
+    for (const auto& [node, allocs] : attempt.plan.node_allocation) placed += allocs.size();
+    for (const sched::PlannedAlloc& alloc : result.plan.allocs) add_fresh(alloc.id);
+    for (const plan::DroppedAlloc& dropped : result.plan.dropped) add_fresh(dropped.id);
+    for (const base::Uuid id : result.plan.followups) add_fresh(id);
+    if (attempt.plan.deployment && !is_stored(*result.state, attempt.plan.deployment->id))
+      recording_.fresh_ids.insert(attempt.plan.deployment->id);
+    sched::Submission out;
+    if (kind_ == Kind::reject) {
+      attempt.full = placed == 0;
+      attempt.refused = !attempt.full;
+      out.nothing_committed = true;
+      out.refreshed = result.state;  // the same state, unchanged
+    }
+    if (kind_ == Kind::partial && !partial_ && placed > 0) refuse_one(attempt, out);
+    out.stored = kind_ != Kind::nosubmit;
+    return out;
+  }
+
+  std::string create(const sched::EvalResult& result, const sched::CreatedEval& created) override {
+    recording_.created.push_back(created_eval(naming(result), result, created, eval_, now_));
+    add_fresh(created.id);
+    return {};
+  }
+
+ private:
+  [[nodiscard]] sched::Naming naming(const sched::EvalResult& result) const { return {*result.state, scratch_}; }
+  /// The first plan loses the node with the smallest ID of those that get allocations; the rest is committed.
+  void refuse_one(Recording::Attempt& attempt, sched::Submission& out) {
+    const std::string refused = attempt.plan.node_allocation.begin()->first;
+    model::Plan plan = attempt.plan;  // as objects: what follows reads words that plain rows do not keep
+    model::normalize(plan);
+    plan.job = log_.job(eval_.namespace_, eval_.job_id);
+    const RecordedPlan recorded(log_.store(), plan);
+    plan::Decided decided;
+    decided.without = log_.store().find_node(refused);
+    plan::CommitFacts facts;
+    facts.index = log_.next_index();
+    facts.now_ns = now_;
+    if (log_.eval(eval_.id)) facts.eval = *base::parse_uuid(eval_.id);
+    facts.decided = &decided;
+    plan::Applier applier(log_.store());
+    applier.keep_records(log_);
+    plan::ApplyResult applied;
+    applier.apply(recorded.rows(), facts, applied);
+    out.error = applied.error;
+    partial_ = log_.store().snapshot();
+    out.refreshed = &*partial_;
+    refused_ = log_.store().find_node(refused);
+    out.refused_nodes = {&refused_, 1};
+    attempt.full = false;
+    attempt.refused = true;
+    attempt.refused_nodes.push_back(refused);
+  }
+  void add_fresh(base::Uuid id) { recording_.fresh_ids.insert(base::to_text(id)); }
+  static bool is_stored(const tables::Snapshot& state, const std::string& deployment) {
+    for (std::size_t row = 0; row < state.deployments.size(); ++row)
+      if (state.deployments.object[row]->id == deployment) return true;
+    return false;
+  }
+
+  const Kind kind_;
+  const model::Evaluation& eval_;
+  const std::int64_t now_;
+  const sched::Scratch& scratch_;
+  fsm::StateLog& log_;
+  tables::SnapshotRef partial_;  // the state after a partial commit
+  tables::NodeRow refused_ = tables::kNoRow;
+  Recording& recording_;
+};
+
+Outcome replay_evaluation(const Vector& v) {
+  const std::string& scheduler = v.whole["scheduler"].as_string();
+  const std::string& planner_name = v.whole["planner"].as_string();
+  auto jobs = io::read_job_table(v.whole["jobs"], v.path, std::string(v.name) + "/jobs");
+  if (!jobs) return Outcome::failed(jobs.error().line());
+  auto state = io::read_vector_state(v.whole["state"], *jobs, v.path, std::string(v.name) + "/state");
+  if (!state) return Outcome::failed(state.error().line());
+  model::Evaluation eval;
+  if (auto done = model::from_json(v.whole["eval"], eval, {}); !done) return Outcome::failed(done.error().line());
+  const std::int64_t now = v.whole["now"].as_int();
+
+  tables::StateStore store;
+  store.load(*state);
+  fsm::StateLog log(store);
+  if (planner_name == "partial") {
+    log.load(*state);
+    log.seen(v.whole["next_index"].as_uint() - 1);
+  }
+  sched::EvalFacts facts = sched::facts_of(eval, store.job_key(eval.namespace_, eval.job_id), now);
+  facts.batch = scheduler == "batch" || scheduler == "sysbatch";  // the vector's word for it
+
+  const tables::SnapshotRef snapshot = store.snapshot();
+  sched::Scratch scratch;
+  sched::IdStream ids(1);
+  sched::EvalResult result;
+  Recording recording;
+  RecordingPlanner planner(planner_name == "nosubmit"  ? RecordingPlanner::Kind::nosubmit
+                           : planner_name == "reject"  ? RecordingPlanner::Kind::reject
+                           : planner_name == "partial" ? RecordingPlanner::Kind::partial
+                                                       : RecordingPlanner::Kind::apply,
+                           eval, now, scratch, log, recording);
+  const bool of_system = scheduler == "system" || scheduler == "sysbatch";
+  sched::Scheduler(scratch).process(*snapshot, facts, of_system, rank::OrderProvider::nomad, ids, planner, result);
+
+  const sched::Naming naming{*result.state, scratch};
+  if (result.has_blocked) recording.fresh_ids.insert(base::to_text(result.blocked_id));
+  if (result.status == sched::EvalStatus::error)
+    recording.error = result.description;
+  else if (result.reblocked)
+    recording.reblocked.push_back(sched::reblocked_eval(naming, result, eval));
+  else
+    recording.updated.push_back(sched::updated_eval(naming, result, eval));
+  recording.port_collision_events = result.port_collision_events;
+  return Outcome::from(compare_recording(v.out, recording, *jobs));
+}
+
+}  // namespace
+
+std::span<const Component> evaluation_components() {
+  static constexpr Component kAll[] = {{"@evaluation", replay_evaluation}};
+  return kAll;
+}
+
+}  // namespace berth::conform

@@ -1,0 +1,55 @@
+// What garbage collection deletes (R-CTRL-734, 742).
+#include <algorithm>
+
+#include "fsm/change.h"
+
+namespace berth::fsm {
+
+using tables::JobKeyRow;
+using tables::kNoRow;
+
+std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, Hooks&) {
+  seen(index);
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit};
+  std::vector<JobKeyRow> jobs;
+  for (const std::string& id : entry.evals) {
+    const std::uint32_t row = store_.find_eval(id);
+    if (row == kNoRow) continue;
+    const JobKeyRow key = store_.current().evals.job_key[row];
+    std::erase(record_of(key).evals, row);
+    change.commit.remove_eval(row);
+    if (jobs.empty() || jobs.back() != key) jobs.push_back(key);
+  }
+  for (const std::string& id : entry.allocs)
+    if (const tables::AllocRow row = alloc_row(id); row != kNoRow) change.commit.remove_alloc(row);
+  if (!entry.evals.empty()) touch(change, Table::evals);
+  if (!entry.allocs.empty()) touch(change, Table::allocs);
+  std::sort(jobs.begin(), jobs.end());
+  jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
+  for (const JobKeyRow key : jobs) set_job_status(change, key, "", true);
+  return "";
+}
+
+std::string StateLog::apply(std::uint64_t index, const DeploymentDeleteEntry& entry, Hooks&) {
+  seen(index);
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit};
+  for (const std::string& id : entry.deployments) {
+    const std::uint32_t row = store_.find_deployment(id);
+    if (row != kNoRow) change.commit.remove_deployment(row);
+  }
+  touch(change, Table::deployment);
+  return "";
+}
+
+std::string StateLog::apply(std::uint64_t index, const JobBatchDeregisterEntry& entry, Hooks& hooks) {
+  seen(index);
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit};
+  for (const auto& [name_space, id] : entry.jobs)
+    if (const auto stored = job(name_space, id)) purge_job(change, stored, hooks);
+  return "";
+}
+
+}  // namespace berth::fsm

@@ -1,0 +1,192 @@
+// Job registration and deregistration in state (R-CTRL-735 to 743).
+#include <algorithm>
+
+#include "fsm/change.h"
+#include "model/registration/validate_job.h"
+
+namespace berth::fsm {
+
+using tables::AllocRow;
+using tables::JobKeyRow;
+using tables::kNoRow;
+
+namespace {
+
+constexpr std::size_t kVersionsMax = 6;  // R-CTRL-739
+
+/// R-CTRL-739: takes out what is too many after a new version came in front, and returns it.
+std::shared_ptr<const model::Job> trim_versions(std::vector<std::shared_ptr<const model::Job>>& versions) {
+  std::vector<std::size_t> untagged;
+  for (std::size_t i = 0; i < versions.size(); ++i)
+    if (versions[i]->version_tag.is_null()) untagged.push_back(i);
+  if (untagged.size() <= kVersionsMax) return nullptr;
+  std::size_t dropped = untagged[kVersionsMax];
+  const auto stable = std::find_if(versions.begin(), versions.end(), [](const auto& job) { return job->stable; });
+  if (stable != versions.end() && static_cast<std::size_t>(stable - versions.begin()) == dropped)
+    dropped = untagged[kVersionsMax - 1];
+  const auto out = versions[dropped];
+  versions.erase(versions.begin() + static_cast<std::ptrdiff_t>(dropped));
+  return out;
+}
+
+}  // namespace
+
+void StateLog::upsert_job(Change& change, model::Job job, bool keep_version) {
+  const JobKeyRow key = change.commit.job_key(job.namespace_, job.id);
+  const auto before = record_of(key).current;
+  const std::string status_before = before ? before->status : "";
+  job.modify_index = change.index;
+  if (before) {
+    job.create_index = before->create_index;
+    if (!keep_version) {
+      job.job_modify_index = change.index;
+      if (job.version <= before->version) job.version = before->version + 1;  // R-CTRL-736
+    }
+  } else {
+    job.create_index = job.job_modify_index = change.index;
+  }
+  job.status = status_before;
+  touch(change, Table::jobs);
+
+  // The new object first, so that its status is derived from itself.
+  const auto stored = std::make_shared<model::Job>(std::move(job));
+  JobRecord& record = record_of(key);
+  set_current(record, stored);
+  stored->status = derive_status(key, false);
+  const std::shared_ptr<const model::Job> object = stored;
+  const bool same_row = before && keep_version && before->version == object->version;
+  if (same_row)
+    change.commit.alias_job(object, store_.current().jobs.keys[key].current);
+  else
+    change.commit.upsert_job(object, true);
+  count_child(change, *object, status_before, object->status);
+
+  const auto at = std::find_if(record.versions.begin(), record.versions.end(),
+                               [&](const auto& version) { return version->version <= object->version; });
+  if (at != record.versions.end() && (*at)->version == object->version) {
+    if (!same_row) change.commit.forget_version(**at);
+    *at = object;
+  } else {
+    record.versions.insert(at, object);
+  }
+  if (const auto dropped = trim_versions(record.versions)) change.commit.forget_version(*dropped);
+
+  bool changed = !record.summary.has_value();
+  if (changed) record.summary.emplace().create_index = change.index;
+  for (const model::TaskGroup& group : object->task_groups)  // R-CTRL-726
+    changed |= record.summary->groups.try_emplace(group.name).second;
+  if (changed) {
+    record.summary->modify_index = change.index;
+    touch(change, Table::job_summary);
+  }
+}
+
+std::string StateLog::apply(std::uint64_t index, const JobRegisterEntry& entry, Hooks& hooks) {
+  seen(index);
+  const auto before = job(entry.job->namespace_, entry.job->id);
+  if (entry.enforce_index)
+    if (std::string error = model::check_enforced_index(before.get(), *entry.enforce_index); !error.empty())
+      return error;
+  const auto& namespaces = store_.current().cold->namespaces;
+  const bool known = namespaces.empty() ? entry.job->namespace_ == "default"
+                                        : std::any_of(namespaces.begin(), namespaces.end(),
+                                                      [&](const auto& n) { return n.name == entry.job->namespace_; });
+  if (!known) return "job \"" + entry.job->id + "\" is in nonexistent namespace \"" + entry.job->namespace_ + "\"";
+  model::Job job = *entry.job;
+  if (job.node_pool.empty()) job.node_pool = "default";
+  const auto& pools = store_.current().cold->node_pools;
+  if (job.node_pool != "default" && job.node_pool != "all" &&
+      std::none_of(pools.begin(), pools.end(), [&](const auto& pool) { return pool.name == job.node_pool; }))
+    return "job \"" + job.id + "\" is in nonexistent node pool \"" + job.node_pool + "\"";
+
+  if (before && (entry.preserve_counts || entry.preserve_resources))  // R-CTRL-738
+    for (model::TaskGroup& group : job.task_groups) {
+      const model::TaskGroup* stored = before->group(group.name);
+      if (!stored) continue;
+      if (entry.preserve_counts) group.count = stored->count;
+      if (!entry.preserve_resources) continue;
+      for (model::Task& task : group.tasks)
+        for (const model::Task& stored_task : stored->tasks)
+          if (task.name == stored_task.name) task.resources = stored_task.resources;
+    }
+
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit};
+  upsert_job(change, std::move(job), false);
+  if (!entry.eval) return "";
+  model::Evaluation eval = *entry.eval;
+  eval.job_modify_index = index;
+  upsert_eval(change, eval);
+  set_job_status(change, store_.find_job_key(eval.namespace_, eval.job_id), "", false);
+  queue_stored(eval.id, hooks);
+  return "";
+}
+
+/// Deletes the job with all that is its own (R-CTRL-742).
+void StateLog::purge_job(Change& change, const std::shared_ptr<const model::Job>& purged, Hooks& hooks) {
+  const model::Job& job = *purged;
+  const JobKeyRow key = store_.find_job_key(job.namespace_, job.id);
+  count_child(change, job, job.status, "dead");
+  JobRecord& record = record_of(key);
+  touch(change, Table::jobs);
+  if (record.summary) touch(change, Table::job_summary);
+  record.summary.reset();
+  for (const auto& version : record.versions) change.commit.forget_version(*version);
+  record.versions.clear();
+  set_current(record, nullptr);
+  const tables::DeploymentTable& deployments = store_.current().deployments;
+  for (std::uint32_t row = store_.current().jobs.keys[key].deployment_head; row != kNoRow;
+       row = deployments.next_of_job[row]) {
+    if (!deployments.object[row]) continue;
+    change.commit.remove_deployment(row);
+    touch(change, Table::deployment);
+  }
+  touch(change, Table::allocs);
+  for (const AllocRow row : allocs_of(key)) change.commit.remove_alloc(row);
+  change.commit.purge_job(key);
+  const std::vector<std::uint32_t> rows = record.evals;
+  for (const std::uint32_t row : rows) {
+    const auto& stored = store_.current().evals.object[row];
+    if (!stored || stored->status != "pending") continue;
+    model::Evaluation eval = *stored;
+    eval.status = "complete";
+    eval.status_description = "job " + job.id + " deleted";
+    store_eval(change, std::move(eval));
+    if (!quirks_.cancelled_evals_linger)
+      hooks.push_back({HookKind::drop, store_.current().evals.object[row], {}, {}, 0});
+  }
+}
+
+std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry, Hooks& hooks) {
+  seen(index);
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit};
+  const auto before = job(entry.name_space, entry.job_id);
+  if (before) {
+    const JobKeyRow key = store_.find_job_key(entry.name_space, entry.job_id);
+    if (entry.no_shutdown_delay)  // R-CTRL-741
+      for (const AllocRow row : allocs_of(key)) {
+        model::Allocation alloc = stored_alloc(row);
+        alloc.desired_transition.no_shutdown_delay = true;
+        alloc.modify_index = alloc.alloc_modify_index = index;
+        store_alloc(change, row, std::move(alloc));
+      }
+    if (entry.purge) {
+      purge_job(change, before, hooks);
+    } else {  // R-CTRL-740
+      model::Job job = *before;
+      job.stop = true;
+      job.submit_time = entry.submit_time;
+      upsert_job(change, std::move(job), false);
+    }
+  }
+  if (!entry.eval) return "";
+  model::Evaluation eval = *entry.eval;  // R-CTRL-743
+  eval.job_modify_index = index;
+  upsert_eval(change, eval);
+  set_job_status(change, store_.find_job_key(eval.namespace_, eval.job_id), "", false);
+  queue_stored(eval.id, hooks);
+  return "";
+}
+
+}  // namespace berth::fsm

@@ -1,0 +1,63 @@
+// Payloads of log entries (R-CTRL-101, 626, 704, 744 to 749, 1214 to 1216): what one change of the state carries.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/eval.h"
+
+namespace berth::fsm {
+
+struct TransitionEntry {
+  std::vector<std::pair<std::string, model::DesiredTransition>> allocs;
+  std::vector<model::Evaluation> evals;
+};
+
+/// What clients report, merged over 50 ms (R-CTRL-749).
+struct ClientUpdateEntry {
+  std::vector<model::Allocation> allocs;
+  std::vector<model::Evaluation> evals;
+};
+
+struct JobRegisterEntry {
+  std::shared_ptr<const model::Job> job;
+  std::optional<model::Evaluation> eval;
+  std::optional<std::uint64_t> enforce_index;
+  bool preserve_counts = false, preserve_resources = false;
+};
+
+struct JobDeregisterEntry {
+  std::string name_space, job_id;
+  bool purge = false, no_shutdown_delay = false;
+  std::optional<model::Evaluation> eval;
+  std::int64_t submit_time = 0;  ///< unix ns
+};
+
+struct DeploymentStatusEntry {
+  model::DeploymentStatusUpdate update;
+  std::shared_ptr<const model::Job> job;
+  std::optional<model::Evaluation> eval;
+};
+
+struct DeploymentPromoteEntry {
+  std::string deployment_id;
+  bool all = false;
+  std::vector<std::string> groups;
+  std::int64_t promoted_at = 0;  ///< unix ns; 0: automatic
+  std::int64_t now = 0;          ///< unix ns: progress deadlines count from here
+  std::optional<model::Evaluation> eval;
+};
+
+struct DeploymentHealthEntry {
+  std::string deployment_id;
+  std::vector<std::string> healthy, unhealthy;
+  base::Time timestamp;
+  std::optional<model::DeploymentStatusUpdate> update;
+  std::shared_ptr<const model::Job> job;
+  std::optional<model::Evaluation> eval;
+};
+
+}  // namespace berth::fsm

@@ -1,0 +1,32 @@
+// What an applied entry asks of the broker and of the tracker of blocked evaluations (R-CTRL-202, 770, 771, 822 to
+// 826).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/eval.h"
+
+namespace berth::fsm {
+
+enum class HookKind : std::uint8_t {
+  enqueue,                  ///< eval: a pending evaluation was written
+  block,                    ///< eval: a blocked evaluation was written
+  untrack,                  ///< name_space, id = job: an evaluation of it is complete and placed everything
+  unblock,                  ///< id = computed class
+  unblock_class_and_quota,  ///< id = computed class; no quota in this edition
+  unblock_node,             ///< id = node
+  drop_waiting,             ///< eval: cancelled while it waits (R-CTRL-321)
+  drop,                     ///< eval: its job was purged; never with cancelled_evals_linger (R-CTRL-742)
+};
+
+struct Hook {
+  HookKind kind = HookKind::enqueue;
+  std::shared_ptr<const model::Evaluation> eval;
+  std::string name_space, id;
+  std::uint64_t index = 0;  ///< of the unblock
+};
+using Hooks = std::vector<Hook>;
+
+}  // namespace berth::fsm

@@ -1,0 +1,134 @@
+// What plan commits, client reports and deployment changes do to job records and deployments: summaries, stable
+// versions, statuses (R-CTRL-704, 709, 715, 721 to 730).
+#include <algorithm>
+
+#include "fsm/change.h"
+#include "fsm/deployment_counts.h"
+#include "model/predicates.h"
+
+namespace berth::fsm {
+
+using tables::Client;
+using tables::JobKeyRow;
+using tables::kNoRow;
+
+namespace {
+
+Bin bin_of(Client client) {
+  switch (client) {
+    case Client::pending:
+      return Bin::starting;
+    case Client::running:
+      return Bin::running;
+    case Client::failed:
+      return Bin::failed;
+    case Client::complete:
+      return Bin::complete;
+    case Client::lost:
+      return Bin::lost;
+    case Client::unknown:
+      break;
+  }
+  return Bin::unknown;
+}
+
+}  // namespace
+
+void StateLog::count_in_summary(Change& change, const WrittenAlloc& written) {
+  const tables::Snapshot& now = store_.current();
+  const tables::AllocTable& allocs = now.allocs;
+  JobRecord& record = record_of(allocs.job_key[written.row]);
+  if (!record.current || !record.summary || allocs.job[written.row] == kNoRow) return;
+  // An allocation of an earlier job of this name (R-CTRL-724).
+  if (record.summary->create_index != now.jobs.versions[allocs.job[written.row]]->spec->create_index) return;
+  const auto found = record.summary->groups.find(now.text(allocs.group[written.row]));
+  if (found == record.summary->groups.end()) return;
+  GroupSummary& group = found->second;
+  const Client client = allocs.client[written.row];
+  if (written.is_new) {  // R-CTRL-722
+    if (client != Client::pending) return;
+    ++group[Bin::starting];
+    if (group[Bin::queued] > 0) --group[Bin::queued];
+  } else {  // R-CTRL-723
+    if (written.before == client) return;
+    ++group[bin_of(client)];
+    const Bin left = bin_of(written.before);
+    if (left != Bin::failed && left != Bin::complete && group[left] > 0) --group[left];
+  }
+  record.summary->modify_index = change.index;
+  touch(change, Table::job_summary);
+}
+
+void StateLog::count_in_deployment(Change& change, model::Allocation& alloc, const model::Allocation& before) {
+  const auto stored = deployment(alloc.deployment_id);
+  if (!stored) return;
+  if (auto changed = counted(*stored, alloc, &before, change.index)) upsert_deployment(change, std::move(*changed));
+}
+
+// ---------------------------------------------------------------- deployments
+
+void StateLog::upsert_deployment(Change& change, model::Deployment deployment) {
+  const auto before = this->deployment(deployment.id);
+  deployment.create_index = before ? before->create_index : change.index;
+  deployment.modify_index = change.index;
+  touch(change, Table::deployment);
+  change.commit.upsert_deployment(deployment);
+  mark_stable(change, deployment);
+}
+
+void StateLog::mark_stable(Change& change, const model::Deployment& deployment) {  // R-CTRL-730
+  if (deployment.status != "successful") return;
+  JobRecord* record = find_record(deployment.namespace_, deployment.job_id);
+  if (!record) return;
+  for (const auto& stored : record->versions) {
+    if (stored->version != deployment.job_version) continue;
+    if (stored->stable) return;
+    model::Job job = *stored;
+    job.stable = true;
+    upsert_job(change, std::move(job), true);
+    return;
+  }
+}
+
+std::string StateLog::why_not_active(const std::string& deployment_id) {
+  const auto stored = deployment(deployment_id);
+  if (!stored) return "Deployment ID \"" + deployment_id + "\" couldn't be updated as it does not exist";
+  if (!model::is_active_deployment(stored->status))
+    return "Deployment \"" + deployment_id + "\" has terminal status \"" + stored->status + "\":";
+  return "";
+}
+
+void StateLog::update_deployment_status(Change& change, const model::DeploymentStatusUpdate& update) {
+  upsert_deployment(change, with_status(*deployment(update.deployment_id), update.status, update.status_description,
+                                        update.updated_at));
+}
+
+// ---------------------------------------------------------------- plans
+
+void StateLog::adopt(tables::Commit& commit, const PlanCommit& plan, Hooks& hooks) {
+  seen(commit.index());
+  Change change{commit};
+  const tables::Snapshot& now = store_.current();
+  if (plan.wrote_nodes) touch(change, Table::nodes);
+  if (!plan.deployments.empty()) touch(change, Table::deployment);
+  for (const std::uint32_t row : plan.deployments) mark_stable(change, *now.deployments.object[row]);
+  if (plan.wrote_eval) touch(change, Table::evals);
+  touch(change, Table::allocs);  // also when no allocation changed
+  affected_.clear();
+  for (const WrittenAlloc& written : plan.allocs) {
+    count_in_summary(change, written);
+    const JobKeyRow key = now.allocs.job_key[written.row];
+    const bool live = !now.allocs.terminal(written.row);
+    const auto known =
+        std::find_if(affected_.begin(), affected_.end(), [&](const auto& affected) { return affected.first == key; });
+    if (known == affected_.end())
+      affected_.emplace_back(key, live);
+    else
+      known->second = live;
+  }
+  for (const auto& [key, live] : affected_) set_job_status(change, key, live ? "running" : "", false);  // R-CTRL-715
+  for (const model::Evaluation& eval : plan.preemption_evals) upsert_eval(change, eval);                // R-CTRL-709
+  for (const model::Evaluation& eval : plan.preemption_evals) queue_stored(eval.id, hooks);
+}
+
+}  // namespace berth::fsm

@@ -1,0 +1,109 @@
+#include "fsm/requests.h"
+
+#include <algorithm>
+
+#include "model/predicates.h"
+
+namespace berth::fsm {
+
+model::Evaluation Requests::new_eval(const model::Job& job, std::string_view trigger, std::int64_t now) {
+  model::Evaluation eval;
+  eval.id = next_id_();
+  eval.namespace_ = job.namespace_;
+  eval.job_id = job.id;
+  eval.priority = job.priority;
+  eval.type = job.type;
+  eval.triggered_by = trigger;
+  eval.status = "pending";
+  eval.create_time = eval.modify_time = now;
+  return eval;
+}
+
+Answer Requests::stop_alloc(const std::string& alloc_id, bool reschedule, bool no_shutdown_delay, std::int64_t now) {
+  Answer answer;
+  const auto alloc = log_.alloc(alloc_id);
+  if (!alloc) {
+    answer.error = "Unknown allocation \"" + alloc_id + "\"";
+    return answer;
+  }
+  TransitionEntry entry;
+  model::DesiredTransition transition;  // R-CTRL-1120
+  transition.migrate = true;
+  transition.reschedule = reschedule;
+  transition.no_shutdown_delay = no_shutdown_delay;
+  entry.allocs.emplace_back(alloc_id, transition);
+  if (alloc->job) {
+    model::Evaluation eval = new_eval(*alloc->job, "alloc-stop", now);  // R-CTRL-218
+    eval.namespace_ = alloc->namespace_;
+    eval.job_modify_index = alloc->job->modify_index;
+    answer.eval_id = eval.id;
+    entry.evals.push_back(std::move(eval));
+  }
+  write(answer, "alloc_transition", entry);
+  return answer;
+}
+
+std::optional<model::Evaluation> Requests::eval_of_report(const model::Allocation& report, std::int64_t now) {
+  const auto stored = log_.alloc(report.id);
+  if (!stored) return std::nullopt;  // R-CTRL-760
+  const bool was_unknown = stored->client_status == "unknown";
+  if (!model::is_terminal(report) && !was_unknown) return std::nullopt;  // R-CTRL-761
+  const auto job = log_.job(stored->namespace_, stored->job_id);
+  model::Evaluation eval;
+  eval.namespace_ = stored->namespace_;
+  eval.job_id = stored->job_id;
+  eval.status = "pending";
+  eval.create_time = eval.modify_time = now;
+  if (!job) {  // R-CTRL-762
+    if (!stored->job) return std::nullopt;
+    eval.type = stored->job->type;
+    eval.priority = stored->job->priority;
+    eval.triggered_by = "job-deregister";
+    return eval;
+  }
+  eval.type = job->type;
+  eval.priority = job->priority;
+  if (report.client_status == "failed" && stored->followup_eval_id.empty()) {  // R-CTRL-763
+    const model::TaskGroup* group = job->group(stored->task_group);
+    if (!group) return std::nullopt;
+    const model::ReschedulePolicy* policy = group->reschedule_policy ? &*group->reschedule_policy : nullptr;
+    if (model::is_reschedule_eligible(*stored, policy, base::Time{now})) eval.triggered_by = "alloc-failure";
+  }
+  if (was_unknown) eval.triggered_by = "reconnect";  // R-CTRL-764
+  if (eval.triggered_by.empty()) return std::nullopt;
+  return eval;
+}
+
+Answer Requests::update_allocs(std::vector<model::Allocation> reports, std::int64_t now, std::int64_t flush) {
+  Answer answer;
+  const auto refuse = [&](std::string why) {
+    answer.error = std::move(why);
+    return answer;
+  };
+  if (reports.empty()) return refuse("must update at least one allocation");  // R-CTRL-746
+  const std::string& node_id = reports.front().node_id;
+  if (node_id.empty()) return refuse("missing node ID");
+  const auto node = log_.node(node_id);
+  if (!node) return refuse("node " + node_id + " not found");
+  if (strict_ready_updates_ && node->status != "ready")
+    return refuse("node " + node_id + " is " + node->status + ", not ready");
+  if (node->status == "down" || node->status == "disconnected")
+    return refuse("node " + node_id + " is not allowed to update allocs while in status " + node->status);
+  ClientUpdateEntry entry;
+  for (model::Allocation& report : reports) {
+    report.modify_time = now;  // R-CTRL-748
+    auto eval = eval_of_report(report, now);
+    if (!eval) continue;
+    eval->id = next_id_();
+    eval->create_time = eval->modify_time = flush;  // R-CTRL-749
+    const bool known = std::any_of(entry.evals.begin(), entry.evals.end(), [&](const model::Evaluation& other) {
+      return other.namespace_ == eval->namespace_ && other.job_id == eval->job_id;
+    });
+    if (!known) entry.evals.push_back(std::move(*eval));
+  }
+  entry.allocs = std::move(reports);
+  write(answer, "alloc_client_update", entry);
+  return answer;
+}
+
+}  // namespace berth::fsm

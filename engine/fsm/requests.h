@@ -1,0 +1,104 @@
+// Requests from outside, checked against the state and turned into log entries (R-CTRL-210 to 221, 746 to 765, 1101 to
+// 1110, 1120, 1121). What a server's endpoints do before and after the log.
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "fsm/state_log.h"
+
+namespace berth::fsm {
+
+/// What a request wrote and answered.
+struct Answer {
+  struct Entry {
+    std::uint64_t index = 0;
+    const char* kind = "";
+    std::string error;
+  };
+  std::string error;           ///< "" when the request succeeded
+  std::vector<Entry> entries;  ///< in log order
+  Hooks hooks;
+  std::uint64_t index = 0, job_modify_index = 0, eval_create_index = 0;
+  std::string eval_id;
+  std::string dispatched_job_id;
+};
+
+struct RegisterJob {
+  std::shared_ptr<const model::Job> job;  ///< in registered form
+  std::int64_t eval_priority = 0;         ///< <= 0: the job's
+  std::optional<std::uint64_t> enforce_index;
+  bool preserve_counts = false, preserve_resources = false;
+};
+
+struct DeregisterJob {
+  std::string name_space, job_id;
+  bool purge = false, no_shutdown_delay = false;
+  std::int64_t eval_priority = 0;
+};
+
+struct ScaleJob {
+  std::string name_space, job_id, group;
+  std::int64_t count = 0;
+};
+
+struct DispatchJob {
+  std::string name_space, job_id;            ///< of the parameterized parent
+  std::map<std::string, std::string> meta;   ///< beside the parent's; its rules are asked (R-MODEL-118)
+  std::string payload;                       ///< bytes; stored compressed by Snappy
+  std::int64_t priority = 0;                 ///< 0: the parent's
+  std::string id_prefix, idempotency_token;  ///< may be empty
+};
+
+class Requests {
+ public:
+  static constexpr std::int64_t kJobCountMax = 50'000;  ///< `job_max_count` (R-CTRL-1108)
+
+  /// `next_id` gives the IDs of new evaluations (R-CTRL-1705). `strict_ready_updates`: reports from nodes that are not
+  /// `ready` are refused (R-SEED-50), those of `initializing` ones as well; what makes nodes ready is the caller's.
+  Requests(StateLog& log, std::function<std::string()> next_id, bool strict_ready_updates = false)
+      : log_(log), next_id_(std::move(next_id)), strict_ready_updates_(strict_ready_updates) {}
+
+  // `now` in unix ns.
+  [[nodiscard]] Answer register_job(const RegisterJob& request, std::int64_t now);
+  [[nodiscard]] Answer deregister_job(const DeregisterJob& request, std::int64_t now);
+  /// Asks for an evaluation; with `force_reschedule` failed allocations are replaced whatever their delay
+  /// (R-CTRL-1107). Written even where no allocation is forced.
+  [[nodiscard]] Answer evaluate_job(const std::string& name_space, const std::string& job_id, bool force_reschedule,
+                                    std::int64_t now);
+  /// Changes the count of one group (R-CTRL-1108).
+  [[nodiscard]] Answer scale_job(const ScaleJob& request, std::int64_t now);
+  /// Registers a stored version again, as a new one (R-CTRL-1109).
+  [[nodiscard]] Answer revert_job(const std::string& name_space, const std::string& job_id, std::uint64_t version,
+                                  std::int64_t now);
+  /// Starts a child of a parameterized job (R-CTRL-1110). Draws the ID of its suffix before that of its evaluation.
+  [[nodiscard]] Answer dispatch_job(const DispatchJob& request, std::int64_t now);
+  /// Only its refusals: nothing launches periodic jobs here, so that a periodic one is answered as by a Nomad whose
+  /// periodic dispatcher is off.
+  [[nodiscard]] Answer force_periodic(const std::string& name_space, const std::string& job_id) const;
+  [[nodiscard]] Answer stop_alloc(const std::string& alloc_id, bool reschedule, bool no_shutdown_delay,
+                                  std::int64_t now);
+  /// One client's report as a batch of its own: received at `now`, written at `flush`.
+  [[nodiscard]] Answer update_allocs(std::vector<model::Allocation> reports, std::int64_t now, std::int64_t flush);
+
+ private:
+  [[nodiscard]] model::Evaluation new_eval(const model::Job& job, std::string_view trigger, std::int64_t now);
+  /// The evaluation that a report asks for, if any (R-CTRL-760 to 765); its ID is not drawn yet.
+  [[nodiscard]] std::optional<model::Evaluation> eval_of_report(const model::Allocation& report, std::int64_t now);
+  template <class Payload>
+  void write(Answer& answer, const char* kind, const Payload& payload) {
+    const std::uint64_t index = log_.next_index();
+    std::string error = log_.apply(index, payload, answer.hooks);
+    if (!error.empty()) answer.error = error;
+    answer.entries.push_back({index, kind, std::move(error)});
+    answer.index = index;
+  }
+  /// An entry that this state holds nothing of: it uses up an index.
+  void write_elsewhere(Answer& answer, const char* kind);
+
+  StateLog& log_;
+  std::function<std::string()> next_id_;
+  bool strict_ready_updates_;
+};
+
+}  // namespace berth::fsm

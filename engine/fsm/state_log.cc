@@ -1,0 +1,345 @@
+#include "fsm/state_log.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "fsm/change.h"
+#include "model/predicates.h"
+#include "tables/export.h"
+
+namespace berth::fsm {
+
+using tables::AllocRow;
+using tables::JobKeyRow;
+using tables::kNoRow;
+using tables::NodeRow;
+
+namespace {
+
+/// ASCII only: other letters of job IDs are compared as they are.
+std::string folded_key(std::string_view name_space, std::string_view job_id) {
+  std::string key(name_space);
+  key += '\0';
+  for (const char c : job_id) key += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return key;
+}
+
+}  // namespace
+
+StateLog::StateLog(tables::StateStore& store, const model::Quirks& quirks) : store_(store), quirks_(quirks) {}
+
+// ---------------------------------------------------------------- loading and reading
+
+void StateLog::load(const model::ClusterState& state) {
+  for (const auto& job : state.job_versions)
+    record_of(store_.find_job_key(job->namespace_, job->id)).versions.push_back(job);
+  for (const auto& job : state.jobs) {
+    JobRecord& record = record_of(store_.find_job_key(job->namespace_, job->id));
+    set_current(record, job);
+    auto same = std::find_if(record.versions.begin(), record.versions.end(),
+                             [&](const auto& version) { return version->version == job->version; });
+    if (same != record.versions.end())
+      *same = job;
+    else
+      record.versions.push_back(job);
+  }
+  for (JobRecord& record : records_)
+    std::sort(record.versions.begin(), record.versions.end(),
+              [](const auto& a, const auto& b) { return a->version > b->version; });
+  const tables::Snapshot& now = store_.current();
+  for (std::uint32_t row = 0; row < now.evals.size(); ++row) record_of(now.evals.job_key[row]).evals.push_back(row);
+  last_index_ = std::max(last_index_, state.index);
+}
+
+void StateLog::set_summary(std::string_view name_space, std::string_view job_id, JobSummary summary) {
+  record_of(store_.job_key(name_space, job_id)).summary = std::move(summary);
+}
+
+void StateLog::set_table_index(Table table, std::uint64_t index) {
+  table_index_[static_cast<std::size_t>(table)] = index;
+  if (table == Table::nodes || table == Table::allocs) {
+    tables::Commit commit = store_.begin_commit();
+    commit.set_table_index(table == Table::nodes, index);
+  }
+}
+
+JobRecord& StateLog::record_of(JobKeyRow key) {
+  if (key >= records_.size()) {
+    const tables::Snapshot& now = store_.current();
+    for (auto row = static_cast<JobKeyRow>(records_.size()); row <= key; ++row) {
+      const tables::JobKey& names = now.jobs.keys[row];
+      folded_[folded_key(now.text(names.job_namespace), now.text(names.job_id))].push_back(row);
+    }
+    records_.resize(key + 1);
+  }
+  return records_[key];
+}
+
+JobRecord* StateLog::find_record(std::string_view name_space, std::string_view job_id) {
+  const JobKeyRow key = store_.find_job_key(name_space, job_id);
+  return key == kNoRow ? nullptr : &record_of(key);
+}
+
+const JobRecord* StateLog::record(std::string_view name_space, std::string_view job_id) const {
+  const JobKeyRow key = store_.find_job_key(name_space, job_id);
+  return key < records_.size() ? &records_[key] : nullptr;
+}
+
+std::shared_ptr<const model::Job> StateLog::job(std::string_view name_space, std::string_view job_id) const {
+  const JobRecord* found = record(name_space, job_id);
+  return found ? found->current : nullptr;
+}
+
+AllocRow StateLog::alloc_row(std::string_view id) { return store_.find_alloc(id); }
+
+model::Allocation StateLog::stored_alloc(AllocRow row) const { return tables::to_alloc(store_.current(), row); }
+
+std::optional<model::Allocation> StateLog::alloc(std::string_view id) {
+  const AllocRow row = alloc_row(id);
+  if (row == kNoRow) return std::nullopt;
+  return stored_alloc(row);
+}
+
+std::shared_ptr<const model::Evaluation> StateLog::eval(std::string_view id) {
+  const std::uint32_t row = store_.find_eval(id);
+  return row == kNoRow ? nullptr : store_.current().evals.object[row];
+}
+
+std::shared_ptr<const model::Deployment> StateLog::deployment(std::string_view id) {
+  const std::uint32_t row = store_.find_deployment(id);
+  return row == kNoRow ? nullptr : store_.current().deployments.object[row];
+}
+
+std::vector<AllocRow> StateLog::allocs_of(JobKeyRow key) const {
+  const tables::Snapshot& now = store_.current();
+  std::vector<AllocRow> rows;
+  for (AllocRow row = now.jobs.keys[key].alloc_head; row != kNoRow; row = now.allocs.next_of_job[row])
+    rows.push_back(row);
+  std::sort(rows.begin(), rows.end(), [&](AllocRow a, AllocRow b) { return now.allocs.id[a] < now.allocs.id[b]; });
+  return rows;
+}
+
+std::vector<model::Allocation> StateLog::allocs_of(std::string_view name_space, std::string_view job_id) const {
+  std::vector<model::Allocation> out;
+  const JobKeyRow key = store_.find_job_key(name_space, job_id);
+  if (key == kNoRow) return out;
+  for (const AllocRow row : allocs_of(key)) out.push_back(stored_alloc(row));
+  return out;
+}
+
+std::shared_ptr<const model::Deployment> StateLog::latest_deployment(std::string_view name_space,
+                                                                     std::string_view job_id) const {
+  std::shared_ptr<const model::Deployment> latest;
+  const JobKeyRow key = store_.find_job_key(name_space, job_id);
+  if (key == kNoRow) return latest;
+  const tables::DeploymentTable& deployments = store_.current().deployments;
+  for (std::uint32_t row = store_.current().jobs.keys[key].deployment_head; row != kNoRow;
+       row = deployments.next_of_job[row]) {
+    const auto& object = deployments.object[row];  // of equal indexes the oldest row's
+    if (object && (!latest || latest->create_index <= object->create_index)) latest = object;
+  }
+  return latest;
+}
+
+std::shared_ptr<const model::Job> StateLog::dispatched(const model::Job& parent, std::string_view token) const {
+  for (const JobRecord& record : records_) {
+    const auto& job = record.current;
+    if (job && job->dispatched && job->namespace_ == parent.namespace_ && job->parent_id == parent.id &&
+        job->dispatch_idempotency_token == token)
+      return job;
+  }
+  return nullptr;
+}
+
+model::ClusterState StateLog::state() const {
+  model::ClusterState out = tables::to_cluster(store_.current());
+  for (model::Node& node : out.nodes) show_life(store_.find_node(node.id), node);
+  out.jobs.clear();
+  out.job_versions.clear();
+  for (const JobRecord& record : records_) {
+    if (record.current) out.jobs.push_back(record.current);
+    out.job_versions.insert(out.job_versions.end(), record.versions.begin(), record.versions.end());
+  }
+  const auto by_id = [](const auto& a, const auto& b) { return a.id < b.id; };
+  const auto by_name = [](const auto& a, const auto& b) {
+    return std::tie(a->namespace_, a->id) < std::tie(b->namespace_, b->id);
+  };
+  std::sort(out.nodes.begin(), out.nodes.end(), by_id);
+  std::sort(out.allocs.begin(), out.allocs.end(), by_id);
+  std::sort(out.deployments.begin(), out.deployments.end(), by_id);
+  std::sort(out.evals.begin(), out.evals.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.create_index, a.id) < std::tie(b.create_index, b.id);
+  });
+  std::stable_sort(out.jobs.begin(), out.jobs.end(), by_name);
+  std::stable_sort(out.job_versions.begin(), out.job_versions.end(), by_name);
+  return out;
+}
+
+// ---------------------------------------------------------------- storing
+
+void StateLog::touch(Change& change, Table table) {
+  std::uint64_t& last = table_index_[static_cast<std::size_t>(table)];
+  last = std::max(last, change.index);
+  if (table == Table::nodes || table == Table::allocs) change.commit.set_table_index(table == Table::nodes, last);
+  change.commit.raise_index();
+}
+
+void StateLog::store_alloc(Change& change, AllocRow row, model::Allocation alloc) {
+  touch(change, Table::allocs);
+  if (row == kNoRow)
+    change.commit.insert_alloc(alloc);
+  else
+    change.commit.replace_alloc(row, std::make_shared<const model::Allocation>(std::move(alloc)));
+}
+
+void StateLog::store_eval(Change& change, model::Evaluation eval) {
+  touch(change, Table::evals);
+  const std::size_t before = store_.current().evals.size();
+  change.commit.upsert_eval(eval);
+  if (store_.current().evals.size() == before) return;
+  const auto row = static_cast<std::uint32_t>(before);
+  record_of(store_.current().evals.job_key[row]).evals.push_back(row);
+}
+
+/// Replaces the stored object of the job and of the version row it is (R-CTRL-720).
+void StateLog::store_job_object(Change& change, JobKeyRow key, std::shared_ptr<const model::Job> job) {
+  touch(change, Table::jobs);
+  JobRecord& record = record_of(key);
+  change.commit.alias_job(job, store_.current().jobs.keys[key].current);
+  for (auto& version : record.versions)
+    if (version->version == job->version) version = job;
+  set_current(record, std::move(job));
+}
+
+void StateLog::set_current(JobRecord& record, std::shared_ptr<const model::Job> job) {
+  const auto name = [](const model::Job& of) { return std::make_pair(of.namespace_, of.id); };
+  if (job && job->type == "system")
+    system_jobs_[name(*job)] = job;
+  else if (const auto& old = job ? job : record.current; old && !system_jobs_.empty())
+    system_jobs_.erase(name(*old));
+  record.current = std::move(job);
+}
+
+// ---------------------------------------------------------------- evaluations
+
+void StateLog::queue_hook(const model::Evaluation& eval, Hooks& hooks) const {  // R-CTRL-202
+  const auto stored = [&] { return std::make_shared<const model::Evaluation>(eval); };
+  if (eval.status == "pending")
+    hooks.push_back({HookKind::enqueue, stored(), {}, {}, 0});
+  else if (eval.status == "blocked")
+    hooks.push_back({HookKind::block, stored(), {}, {}, 0});
+  else if (eval.status == "complete" && eval.failed_tg_allocs.empty())
+    hooks.push_back({HookKind::untrack, nullptr, eval.namespace_, eval.job_id, 0});
+}
+
+void StateLog::queue_stored(std::string_view eval_id, Hooks& hooks) {
+  if (const auto stored = eval(eval_id)) queue_hook(*stored, hooks);  // an ID that is no UUID is not stored
+}
+
+void StateLog::upsert_eval(Change& change, model::Evaluation eval) {  // R-CTRL-731
+  const auto before = this->eval(eval.id);
+  eval.create_index = before ? before->create_index : change.index;
+  eval.modify_index = change.index;
+  if (JobRecord* record = find_record(eval.namespace_, eval.job_id);
+      record && record->summary && eval.queued_allocations) {
+    bool changed = false;  // R-CTRL-725
+    for (const auto& [name, count] : *eval.queued_allocations) {
+      const auto group = record->summary->groups.find(name);
+      if (group == record->summary->groups.end() || group->second[Bin::queued] == count) continue;
+      group->second[Bin::queued] = count;
+      changed = true;
+    }
+    if (changed) {
+      record->summary->modify_index = change.index;
+      touch(change, Table::job_summary);
+    }
+  }
+  if (eval.status == "complete" && eval.failed_tg_allocs.empty()) {  // R-CTRL-733; by the folded ID (R-CTRL-105)
+    const auto same = folded_.find(folded_key(eval.namespace_, eval.job_id));
+    if (same != folded_.end()) {
+      const JobKeyRow own = store_.find_job_key(eval.namespace_, eval.job_id);
+      for (const JobKeyRow key : same->second) {
+        if (!quirks_.cancelled_evals_linger && key != own) continue;  // another job but for the case of its letters
+        const std::vector<std::uint32_t> rows = records_[key].evals;
+        for (const std::uint32_t row : rows) {
+          const auto& other = store_.current().evals.object[row];
+          if (!other || other->status != "blocked") continue;
+          model::Evaluation cancelled = *other;
+          cancelled.status = "canceled";
+          cancelled.status_description = "evaluation \"" + eval.id + "\" successful";
+          cancelled.modify_index = change.index;
+          cancelled.modify_time = eval.modify_time;
+          store_eval(change, std::move(cancelled));
+        }
+      }
+    }
+  }
+  store_eval(change, std::move(eval));
+}
+
+std::string StateLog::apply(std::uint64_t index, const std::vector<model::Evaluation>& evals, Hooks& hooks) {
+  seen(index);
+  if (evals.empty()) return "";
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit};
+  std::vector<JobKeyRow> jobs;
+  for (const model::Evaluation& eval : evals) {
+    upsert_eval(change, eval);
+    const JobKeyRow key = store_.find_job_key(eval.namespace_, eval.job_id);
+    if (std::find(jobs.begin(), jobs.end(), key) == jobs.end()) jobs.push_back(key);
+  }
+  for (const JobKeyRow key : jobs) set_job_status(change, key, "", false);  // R-CTRL-732
+  for (const model::Evaluation& eval : evals) queue_stored(eval.id, hooks);
+  return "";
+}
+
+// ---------------------------------------------------------------- job status
+
+std::string StateLog::derive_status(JobKeyRow key, bool evals_deleted) const {  // R-CTRL-716
+  const JobRecord& record = records_[key];
+  const model::Job& job = *record.current;
+  const tables::Snapshot& now = store_.current();
+  const bool parent = job.parameterized_job && !job.dispatched;
+  if (job.type == "system" || parent || job.periodic) return job.stop ? "dead" : "running";
+  for (std::uint32_t row = now.jobs.keys[key].deployment_head; row != kNoRow; row = now.deployments.next_of_job[row])
+    if (now.deployments.object[row] && now.deployments.active[row]) return "running";
+  for (AllocRow row = now.jobs.keys[key].alloc_head; row != kNoRow; row = now.allocs.next_of_job[row])
+    if (!now.allocs.terminal(row)) return "running";
+  bool any = false;
+  for (const std::uint32_t row : record.evals) {
+    const auto& eval = now.evals.object[row];
+    if (!eval) continue;
+    if (!model::is_terminal_evaluation(eval->status)) return "pending";
+    any = true;
+  }
+  return any || job.stop || evals_deleted ? "dead" : "pending";
+}
+
+void StateLog::set_job_status(Change& change, JobKeyRow key, std::string_view forced, bool evals_deleted) {
+  JobRecord& record = record_of(key);
+  if (!record.current) return;
+  const std::string status = forced.empty() ? derive_status(key, evals_deleted) : std::string(forced);
+  if (record.current->status == status) return;
+  auto job = std::make_shared<model::Job>(*record.current);
+  count_child(change, *job, job->status, status);
+  job->status = status;
+  job->modify_index = change.index;
+  store_job_object(change, key, std::move(job));
+}
+
+void StateLog::count_child(Change& change, const model::Job& child, std::string_view before, std::string_view after) {
+  if (child.parent_id.empty()) return;
+  JobRecord* parent = find_record(child.namespace_, child.parent_id);
+  if (!parent || !parent->summary || before == after) return;
+  const auto bin = [&](std::string_view status) -> std::int64_t* {
+    if (status == "pending") return &parent->summary->children_pending;
+    if (status == "running") return &parent->summary->children_running;
+    return status == "dead" ? &parent->summary->children_dead : nullptr;
+  };
+  if (std::int64_t* left = bin(before)) --*left;
+  if (std::int64_t* entered = bin(after)) ++*entered;
+  parent->summary->modify_index = change.index;
+  touch(change, Table::job_summary);
+}
+
+}  // namespace berth::fsm

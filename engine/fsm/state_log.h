@@ -1,0 +1,182 @@
+// StateLog: applies log entries to the tables with all the side effects the specification names (R-CTRL-101 to 108 and
+// section 7 of part 07), and keeps what no scheduler reads and the tables therefore do not hold.
+//
+//   here                     what                                                      rules
+//   job records, by job row  the stored job object with its status, its versions,      R-CTRL-716 to 720, 735 to 743
+//                            summary, evaluations and deployments
+//   node marks, by node row  LastAllocUpdateIndex                                       R-CTRL-769
+//   node lives, by node row  drain, events, times and indexes since the registration     R-CTRL-904 to 1005
+//   system jobs              (namespace, ID) ascending                                   R-CTRL-952
+//   table indexes            last index that wrote each table                           R-CTRL-102
+// Everything else is in the tables. An entry is applied under one Commit: a snapshot shows all of it or nothing. An
+// entry that fails changes nothing, but its index is used up.
+// Plans are rows and come through plan::Applier, which hands over what it wrote (adopt()).
+// Cost: per object touched; allocations get an object of their own on their first change here, but not by plans.
+// Threads: the writer's only.
+#pragma once
+
+#include <tsl/robin_map.h>
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fsm/entries.h"
+#include "fsm/gc_entries.h"
+#include "fsm/hooks.h"
+#include "fsm/job_summary.h"
+#include "fsm/node_entries.h"
+#include "model/quirks.h"
+#include "tables/commit.h"
+
+namespace berth::fsm {
+
+enum class Table : std::uint8_t { nodes, jobs, allocs, evals, deployment, job_summary };
+inline constexpr const char* kTableNames[] = {"nodes", "jobs", "allocs", "evals", "deployment", "job_summary"};
+inline constexpr std::size_t kTables = 6;
+
+/// What is stored about one job beyond the tables.
+struct JobRecord {
+  std::shared_ptr<const model::Job> current;                ///< null: purged or never there
+  std::vector<std::shared_ptr<const model::Job>> versions;  ///< version descending (R-CTRL-104), the current one first
+  std::optional<JobSummary> summary;
+  std::vector<std::uint32_t> evals;  ///< rows; removed ones are skipped by their empty object
+};
+
+/// An allocation that a commit wrote.
+struct WrittenAlloc {
+  tables::AllocRow row = tables::kNoRow;
+  tables::Client before = tables::Client::pending;  ///< its client status until then
+  bool is_new = false;
+};
+
+/// What the commit of a plan wrote, for the job records.
+struct PlanCommit {
+  std::vector<WrittenAlloc> allocs;        ///< placements and updates, stops, preemptions: each in plan order
+  std::vector<std::uint32_t> deployments;  ///< rows
+  bool wrote_nodes = false, wrote_eval = false;
+  std::vector<model::Evaluation> preemption_evals;  ///< written now (R-CTRL-627)
+};
+
+class StateLog {
+ public:
+  /// `quirks` are also those of the requests and plans which are written through this log.
+  explicit StateLog(tables::StateStore& store, const model::Quirks& quirks = {});
+
+  // --- loading: after StateStore::load(state) ---
+  void load(const model::ClusterState& state);
+  void set_summary(std::string_view name_space, std::string_view job_id, JobSummary summary);
+  void set_table_index(Table table, std::uint64_t index);
+
+  // --- entries: "" or the error of a failed one; `hooks` gets what is due afterwards, in order ---
+  [[nodiscard]] std::string apply(std::uint64_t index, const std::vector<model::Evaluation>& evals, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const TransitionEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const ClientUpdateEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const JobRegisterEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const JobDeregisterEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentStatusEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentPromoteEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentHealthEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const NodeRegisterEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const NodeStatusEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const NodeEligibilityEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const NodeDrainEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const NodeDeregisterEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const EvalDeleteEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentDeleteEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const JobBatchDeregisterEntry& entry, Hooks& hooks);
+
+  // --- reading ---
+  /// The stored object, or null.
+  [[nodiscard]] std::shared_ptr<const model::Job> job(std::string_view name_space, std::string_view job_id) const;
+  [[nodiscard]] const JobRecord* record(std::string_view name_space, std::string_view job_id) const;
+  [[nodiscard]] std::optional<model::Allocation> alloc(std::string_view id);
+  [[nodiscard]] std::shared_ptr<const model::Evaluation> eval(std::string_view id);
+  [[nodiscard]] std::shared_ptr<const model::Deployment> deployment(std::string_view id);
+  [[nodiscard]] std::optional<model::Node> node(std::string_view id) const;
+  /// The current jobs of type `system`, by (namespace, ID).
+  using SystemJobs = std::map<std::pair<std::string, std::string>, std::shared_ptr<const model::Job>>;
+  [[nodiscard]] const SystemJobs& system_jobs() const { return system_jobs_; }
+  /// The job's allocations by ID, none for an unknown job.
+  [[nodiscard]] std::vector<model::Allocation> allocs_of(std::string_view name_space, std::string_view job_id) const;
+  /// The job's deployment with the highest CreateIndex, or null.
+  [[nodiscard]] std::shared_ptr<const model::Deployment> latest_deployment(std::string_view name_space,
+                                                                           std::string_view job_id) const;
+  /// The stored child of `parent` that was dispatched with `token`, or null.
+  [[nodiscard]] std::shared_ptr<const model::Job> dispatched(const model::Job& parent, std::string_view token) const;
+  /// Everything that is stored, in the orders of R-CTRL-104.
+  [[nodiscard]] model::ClusterState state() const;
+  [[nodiscard]] std::uint64_t table_index(Table table) const { return table_index_[static_cast<std::size_t>(table)]; }
+  /// Log index the next entry gets: one past the highest seen.
+  [[nodiscard]] std::uint64_t next_index() const { return last_index_ + 1; }
+  /// Says that an entry used up `index`, failed ones included.
+  void seen(std::uint64_t index) { last_index_ = std::max(last_index_, index); }
+  /// What a plan means for job records, under the commit that wrote it: summaries, statuses, stable versions, table
+  /// indexes, evaluations of preempted jobs. Cost: O(what was written), no heap allocation while no status changes; a
+  /// job whose last written allocation has ended is looked through for one that has not.
+  void adopt(tables::Commit& commit, const PlanCommit& plan, Hooks& hooks);
+  /// A plan makes the node ineligible, under the commit that writes the plan (R-CTRL-631).
+  void mark_ineligible(tables::Commit& commit, tables::NodeRow row, const NodeEvent& event);
+  [[nodiscard]] const model::Quirks& quirks() const { return quirks_; }
+  [[nodiscard]] tables::StateStore& store() { return store_; }
+  [[nodiscard]] const tables::StateStore& store() const { return store_; }
+
+ private:
+  struct Change;  // one entry while it is applied
+
+  JobRecord& record_of(tables::JobKeyRow key);
+  JobRecord* find_record(std::string_view name_space, std::string_view job_id);
+  model::Allocation stored_alloc(tables::AllocRow row) const;
+  tables::AllocRow alloc_row(std::string_view id);
+  std::vector<tables::AllocRow> allocs_of(tables::JobKeyRow key) const;
+
+  void touch(Change& change, Table table);
+  void store_alloc(Change& change, tables::AllocRow row, model::Allocation alloc);
+  void store_eval(Change& change, model::Evaluation eval);
+  void store_job_object(Change& change, tables::JobKeyRow key, std::shared_ptr<const model::Job> job);
+
+  void upsert_eval(Change& change, model::Evaluation eval);
+  void upsert_job(Change& change, model::Job job, bool keep_version);
+  /// Deletes the job with all that is its own (R-CTRL-742). `purged` keeps the object alive meanwhile.
+  void purge_job(Change& change, const std::shared_ptr<const model::Job>& purged, Hooks& hooks);
+  void upsert_deployment(Change& change, model::Deployment deployment);
+  /// The version of a successful deployment is stable (R-CTRL-730).
+  void mark_stable(Change& change, const model::Deployment& deployment);
+  void update_deployment_status(Change& change, const model::DeploymentStatusUpdate& update);
+  /// Why the deployment can no longer change: unknown or terminal (R-CTRL-1217); "" when it can.
+  [[nodiscard]] std::string why_not_active(const std::string& deployment_id);
+  void count_in_deployment(Change& change, model::Allocation& alloc, const model::Allocation& before);
+  void count_in_summary(Change& change, const WrittenAlloc& written);
+  void set_job_status(Change& change, tables::JobKeyRow key, std::string_view forced, bool evals_deleted);
+  [[nodiscard]] std::string derive_status(tables::JobKeyRow key, bool evals_deleted) const;
+  void count_child(Change& change, const model::Job& child, std::string_view before, std::string_view after);
+  /// Makes `job` the current one of the record; null: there is none any more.
+  void set_current(JobRecord& record, std::shared_ptr<const model::Job> job);
+  void show_life(tables::NodeRow row, model::Node& node) const;
+  /// Writes the whole node: a registration.
+  void store_node(Change& change, const model::Node& node);
+  /// Writes what a node's life changes: status, eligibility, drain, events and times. No column of the table is filled
+  /// anew, so that schedulers keep what they know of the node's class.
+  void store_life(Change& change, const model::Node& node);
+  /// `index` 0: the event shows none.
+  static void add_event(std::uint64_t index, model::Node& node, const NodeEvent& event);
+  static void unblock_on(const model::Node& node, std::uint64_t index, bool node_too, Hooks& hooks);
+  void queue_hook(const model::Evaluation& eval, Hooks& hooks) const;
+  void queue_stored(std::string_view eval_id, Hooks& hooks);
+
+  tables::StateStore& store_;
+  const model::Quirks quirks_;
+  std::deque<JobRecord> records_;                                       // by JobKeyRow; references stay valid
+  tsl::robin_map<std::string, std::vector<tables::JobKeyRow>> folded_;  // namespace NUL lower-case job ID (R-CTRL-105)
+  std::vector<std::uint64_t> last_alloc_update_;                        // by NodeRow
+  std::vector<std::unique_ptr<NodeLife>> node_lives_;                   // by NodeRow; null: as registered
+  SystemJobs system_jobs_;
+  std::array<std::uint64_t, kTables> table_index_{};
+  std::uint64_t last_index_ = 0;
+  std::vector<std::pair<tables::JobKeyRow, bool>> affected_;  // jobs of a plan: does the last written allocation live?
+};
+
+}  // namespace berth::fsm

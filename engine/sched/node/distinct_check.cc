@@ -1,0 +1,109 @@
+#include "sched/node/distinct_check.h"
+
+namespace berth::sched {
+
+using tables::CompiledGroup;
+using tables::CompiledJob;
+using tables::kNoRow;
+using tables::NodeRow;
+
+void DistinctCheck::set_job(bool first, bool counts) {
+  const CompiledJob& job = *attempt_.job;
+  const auto names = static_cast<std::uint32_t>(attempt_.names.size());
+  if (first)
+    properties_.begin_attempt(names);
+  else
+    properties_.add_groups(names);
+  if (!counts || job.distinct_properties.empty()) return;
+  for (feasible::PropertySet& set : properties_.add_job(job.spec->constraints)) count_existing(set);
+}
+
+void DistinctCheck::begin_select(GroupView& v) {
+  if (!v.distinct_built && !v.group->distinct_properties.empty()) {
+    v.distinct_built = true;
+    for (feasible::PropertySet& set : properties_.add_group(v.number, v.group->spec->constraints)) count_existing(set);
+  }
+  if (properties_.empty()) return;
+  properties_.for_each([&](feasible::PropertySet& set) {
+    set.begin_plan();
+    effects_.each_entry([&](std::uint32_t group, NodeRow node, int change) {
+      if (!set.counts_group(group)) return;
+      const std::uint32_t code = property_code(set.target(), node);
+      if (code == feasible::PropertySet::kNoValue) return;
+      if (change > 0)
+        set.add_proposed(code);
+      else
+        set.add_cleared(code);
+    });
+    set.end_plan(attempt_.quirks);
+  });
+}
+
+bool DistinctCheck::passes(const Position& position, const GroupView& v) {  // R-FEAS-1313, 1410
+  const CompiledGroup& group = *v.group;
+  if (attempt_.job->distinct_hosts || group.distinct_hosts) {
+    std::uint32_t of_job = 0, of_group = 0;
+    effects_.each_own(position.row, [&](const PlanEffects::OwnCount& own) {
+      of_job += static_cast<std::uint32_t>(own.own_namespace);
+      if (own.group == group.name) of_group += static_cast<std::uint32_t>(own.own_namespace);
+    });
+    if (feasible::DistinctHosts{attempt_.job->distinct_hosts, group.distinct_hosts}.filters(of_job, of_group)) {
+      counts_.filter(position.node_class, kReasonDistinctHosts);
+      return false;
+    }
+  }
+  if (properties_.empty()) return true;
+  const feasible::PropertySet* failing = properties_.first_failing(
+      v.number, [&](const feasible::PropertySet& set) { return property_code(set.target(), position.row); });
+  if (!failing) return true;
+  std::string id;
+  const match::Target& target = failing->target();
+  const bool has_column = !target.is_fixed() && target.kind != match::TargetKind::node_id;
+  const match::Side side =
+      resolve(*attempt_.snapshot, target, has_column ? column_of(target) : tables::kNoColumn, position.row, id);
+  counts_.filter(position.node_class, attempt_.scratch.reasons.id(
+                                          failing->reason(property_code(failing->target(), position.row), side.text)));
+  return false;
+}
+
+void DistinctCheck::count_existing(feasible::PropertySet& set) {  // R-FEAS-1405, 1406
+  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
+  for (tables::AllocRow row = attempt_.snapshot->jobs.keys[attempt_.job->key].alloc_head; row != kNoRow;
+       row = allocs.next_of_job[row]) {
+    if (!attempt_.is_existing(row) || !set.counts_group(attempt_.number_of(allocs.group[row]))) continue;
+    const std::uint32_t code = property_code(set.target(), allocs.node[row]);
+    if (code != feasible::PropertySet::kNoValue) set.add_existing(code);
+  }
+}
+
+std::uint32_t DistinctCheck::property_code(const match::Target& target, NodeRow row) const {
+  if (!attempt_.snapshot->nodes.exists(row))
+    return feasible::PropertySet::kNoValue;  // R-FEAS-1406: a node that is gone
+  switch (target.kind) {
+    case match::TargetKind::literal:
+      return 0;
+    case match::TargetKind::unresolved:
+      return feasible::PropertySet::kNoValue;
+    case match::TargetKind::node_id:
+      return row;
+    default:
+      break;
+  }
+  const std::uint32_t code = attempt_.snapshot->nodes.code(column_of(target), row);
+  return code == 0 ? feasible::PropertySet::kNoValue : code;
+}
+
+tables::ColumnId DistinctCheck::column_of(const match::Target& target) const {
+  // Every target of a job version was given its column at registration, in the list the property sets are made from.
+  for (const CompiledJob* job : attempt_.given) {
+    for (const tables::CompiledDistinctProperty& p : job->distinct_properties)
+      if (p.target.target == target) return p.target.column;
+    for (const CompiledGroup& group : job->groups)
+      for (const tables::CompiledDistinctProperty& p : group.distinct_properties)
+        if (p.target.target == target) return p.target.column;
+  }
+  BERTH_ASSERT(false);
+  return tables::kNameColumn;
+}
+
+}  // namespace berth::sched

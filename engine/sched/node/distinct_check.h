@@ -1,0 +1,43 @@
+// distinct_hosts and distinct_property (R-FEAS-1301 to 1314, 1401 to 1410): per property a count of the job's
+// allocations by value, set up at the first Select of a group and brought to the plan before each Select.
+#pragma once
+
+#include "feasible/distinct.h"
+#include "sched/source/candidates.h"
+#include "sched/stack/plan_effects.h"
+#include "sched/stack/select_counts.h"
+
+namespace berth::sched {
+
+class DistinctCheck {
+ public:
+  DistinctCheck(Attempt& attempt, PlanEffects& effects, SelectCounts& counts)
+      : attempt_(attempt), effects_(effects), counts_(counts) {}
+
+  void start() { properties_.begin_attempt(0); }
+  /// `counts`: whether the version's job-level sets are to be added.
+  void set_job(bool first, bool counts);
+  /// Sets of another version come in, those in use go out.
+  void exchange(feasible::PropertySets& other) { std::swap(other, properties_); }
+
+  void begin_select(GroupView& view);
+  /// Whether nodes are checked at all in this Select.
+  [[nodiscard]] bool asks(const GroupView& view) const {
+    return attempt_.job->distinct_hosts || view.group->distinct_hosts || has_properties();
+  }
+  [[nodiscard]] bool has_properties() const { return !properties_.empty(); }
+  /// Whether the node passes; counted if it does not.
+  bool passes(const Position& position, const GroupView& view);
+
+ private:
+  void count_existing(feasible::PropertySet& set);
+  [[nodiscard]] std::uint32_t property_code(const match::Target& target, tables::NodeRow row) const;
+  [[nodiscard]] tables::ColumnId column_of(const match::Target& target) const;
+
+  Attempt& attempt_;
+  PlanEffects& effects_;
+  SelectCounts& counts_;
+  feasible::PropertySets properties_;
+};
+
+}  // namespace berth::sched

@@ -1,0 +1,239 @@
+#include "sched/node/node_checks.h"
+
+#include <algorithm>
+
+#include "feasible/devices.h"
+#include "feasible/drivers.h"
+
+namespace berth::sched {
+
+using feasible::ClassStatus;
+using tables::CompiledGroup;
+using tables::CompiledJob;
+using tables::NodeRow;
+
+namespace {
+
+std::uint32_t class_count(const tables::Snapshot& snapshot) {
+  return static_cast<std::uint32_t>(snapshot.nodes.column(tables::kComputedClassColumn).values.size() + 1);
+}
+
+}  // namespace
+
+void NodeChecks::start() {
+  distinct.start();
+  volumes.start();
+  network_ask = {};
+  for (OtherVersion& other : other_versions_) other.job = nullptr;
+  kind_verdicts_.clear();
+  last_verdict_ = {};
+}
+
+void NodeChecks::set_job(const CompiledJob* from, bool given_before) {
+  const CompiledJob& job = *attempt_.job;
+  const auto names = static_cast<std::uint32_t>(attempt_.names.size());
+  if (!attempt_.quirks.verdicts_outlive_version && from) change_version(*from);
+  if (!from)
+    classes.begin_attempt(class_count(*attempt_.snapshot), names);
+  else
+    classes.add_groups(names);
+  classes.set_job_escapes(job.escapes);
+  for (std::uint32_t g = 0; g < job.groups.size(); ++g)
+    classes.set_group_escapes(attempt_.numbers[g], job.groups[g].escapes);
+  distinct.set_job(!from, attempt_.quirks.verdicts_outlive_version || !given_before);
+}
+
+/// Puts what is known of one version away and takes out what is known of the other, nothing at first.
+void NodeChecks::change_version(const CompiledJob& from) {
+  const auto slot = [&](const CompiledJob* job) {
+    return std::find_if(other_versions_.begin(), other_versions_.end(),
+                        [&](const OtherVersion& other) { return other.job == job; });
+  };
+  const CompiledJob* const to = attempt_.job;
+  if (slot(to) == other_versions_.end()) {
+    auto free = slot(nullptr);
+    if (free == other_versions_.end()) free = other_versions_.emplace(free);
+    free->job = to;
+    free->classes.begin_attempt(class_count(*attempt_.snapshot), 0);
+    free->properties.begin_attempt(0);
+  }
+  const auto other = slot(to);
+  std::swap(other->classes, classes);
+  distinct.exchange(other->properties);
+  other->job = &from;
+}
+
+void NodeChecks::begin_select(GroupView& v) {
+  if (!attempt_.quirks.group_inherits_network) network_ask = {};
+  if (v.network) network_ask = *v.network;
+}
+
+bool NodeChecks::passes(Position& position, GroupView& v, Cell& cell) {
+  const std::uint32_t class_id = position.computed_class;
+  const ClassStatus job_status = classes.job_status(class_id);
+  if (job_status == ClassStatus::ineligible) {
+    counts_.filter(position.node_class, kReasonClassIneligible);
+    return false;
+  }
+  // The job checks are a pure function of the node; a node that failed them before fails again, reason included.
+  if (position.job_checks != kPass && !job_checks(position)) {
+    if (job_status != ClassStatus::escaped) classes.set_job(class_id, false);
+    return false;
+  }
+  if (job_status == ClassStatus::unknown) classes.set_job(class_id, true);
+  const ClassStatus group_status = classes.group_status(v.number, class_id);
+  if (group_status == ClassStatus::ineligible) {
+    counts_.filter(position.node_class, kReasonClassIneligible);
+    return false;
+  }
+  if ((group_status != ClassStatus::eligible || !attempt_.quirks.verdicts_per_class) &&
+      !group_checks(position, v, cell, group_status))
+    return false;
+  return volumes.passes(position);
+}
+
+bool NodeChecks::job_checks(Position& position) {
+  for (const tables::ConstraintId id : attempt_.job->constraints)
+    if (!scratch_.verdicts.holds(*attempt_.snapshot, id, position.row)) {
+      position.job_checks = kFail;
+      counts_.filter(position.node_class, scratch_.reason_of(*attempt_.snapshot, id));
+      return false;
+    }
+  position.job_checks = kPass;
+  return true;
+}
+
+/// The group's checks, and what they say of its class. Without the quirk verdicts_per_class, drivers, devices and
+/// network are looked at on every node, in the order of R-FEAS-304, and only constraints and secrets decide for the
+/// class.
+bool NodeChecks::group_checks(const Position& position, GroupView& v, Cell& cell, ClassStatus status) {
+  const bool by_node = !attempt_.quirks.verdicts_per_class;
+  std::uint32_t reason = kReasonNone;
+  bool of_node = false;
+  if (cell.group_checks != kPass)
+    reason = by_node ? first_failing_of_group(position.row, v, status == ClassStatus::eligible, &of_node)
+                     : first_failing_of_group(position.row, v);
+  if (!attempt_.error.empty()) {
+    if (!by_node && status != ClassStatus::escaped) classes.set_group(v.number, position.computed_class, false);
+    return false;
+  }
+  const bool passes = reason == kReasonNone;
+  cell.group_checks = passes ? kPass : kFail;
+  if (!passes) counts_.filter(position.node_class, reason);
+  const bool tells_of_class = by_node  ? status == ClassStatus::unknown && !of_node
+                              : passes ? status == ClassStatus::unknown
+                                       : status != ClassStatus::escaped;
+  if (tells_of_class) classes.set_group(v.number, position.computed_class, passes);
+  return passes;
+}
+
+bool NodeChecks::job_holds(NodeRow row) const {
+  const std::vector<tables::ConstraintId>& ids = attempt_.job->constraints;
+  return std::all_of(ids.begin(), ids.end(),
+                     [&](tables::ConstraintId id) { return scratch_.verdicts.holds(*attempt_.snapshot, id, row); });
+}
+
+std::uint32_t NodeChecks::first_failing(NodeRow row, GroupView& v, bool* of_node) {
+  if (of_node) *of_node = false;
+  for (const tables::ConstraintId id : attempt_.job->constraints)
+    if (!scratch_.verdicts.holds(*attempt_.snapshot, id, row)) return scratch_.reason_of(*attempt_.snapshot, id);
+  return first_failing_of_group(row, v, false, of_node);
+}
+
+bool NodeChecks::has_driver(const model::Node& node, tables::Symbol profile, const CompiledGroup& group,
+                            std::size_t driver) {
+  const std::uint64_t key = static_cast<std::uint64_t>(profile) << 32 | group.driver_symbols[driver];
+  auto known = scratch_.driver_answers.find(key);
+  if (known == scratch_.driver_answers.end())
+    known = scratch_.driver_answers.emplace(key, feasible::has_driver(node, group.drivers[driver])).first;
+  return known->second;
+}
+
+std::uint32_t NodeChecks::network_failure(const model::Node& node, tables::Symbol profile) {
+  if (network_ask.is_default()) {
+    auto known = scratch_.host_network_answers.find(profile);
+    if (known == scratch_.host_network_answers.end())
+      known = scratch_.host_network_answers.emplace(profile, !feasible::network_failure(network_ask, node).has_value())
+                  .first;
+    return known->second ? kReasonNone : kReasonNetwork;
+  }
+  const auto reason = feasible::network_failure(network_ask, node);
+  return reason ? scratch_.reasons.id(*reason) : std::uint32_t{kReasonNone};
+}
+
+std::uint32_t NodeChecks::first_failing_of_group(NodeRow row, GroupView& v, bool class_passes,
+                                                 bool* of_node) {  // R-FEAS-304
+  if (of_node) *of_node = true;
+  const CompiledGroup& group = *v.group;
+  const model::Node& node = attempt_.snapshot->nodes.spec(row).node;
+  const tables::Symbol profile = attempt_.snapshot->nodes.capacity(row).check_profile;
+  for (std::size_t i = 0; i < group.drivers.size(); ++i)
+    if (!has_driver(node, profile, group, i)) return kReasonDrivers;
+  for (const tables::ConstraintId id : group.constraints) {
+    if (class_passes || scratch_.verdicts.holds(*attempt_.snapshot, id, row)) continue;
+    if (of_node) *of_node = false;
+    return scratch_.reason_of(*attempt_.snapshot, id);
+  }
+  if (group.has_devices) {
+    auto found = feasible::has_devices(node.node_resources->devices, v.devices, scratch_.patterns);
+    if (!found) {
+      attempt_.error = "a device attribute is not a number";  // R-FEAS-933
+      return kReasonDevices;
+    }
+    if (!*found) return kReasonDevices;
+  }
+  if (const std::uint32_t reason = network_failure(node, profile); reason != kReasonNone) return reason;
+  if (of_node) *of_node = false;
+  for (const std::string& provider : group.secrets)
+    if (!class_passes && !node.attributes.contains("plugins.secrets." + provider + ".version")) return kReasonSecrets;
+  return kReasonNone;
+}
+
+std::uint32_t NodeChecks::first_failing_known(const Position& position, GroupView& v) {
+  // A check may read more of a node than its class and profile: where a target is unique to the node, where classes
+  // are stale, and where network parameters of an earlier group are inherited (R-FEAS-309).
+  if (!attempt_.snapshot->nodes.classes_exact || attempt_.job->escapes || v.group->escapes || !network_ask.is_default())
+    return first_failing(position.row, v);
+  const KindVerdict key{v.group, position.computed_class, attempt_.snapshot->nodes.capacity(position.row).check_profile,
+                        kReasonNone};
+  if (last_verdict_.is_for(key)) return last_verdict_.reason;
+  const auto known = std::find_if(kind_verdicts_.begin(), kind_verdicts_.end(),
+                                  [&](const KindVerdict& other) { return other.is_for(key); });
+  if (known != kind_verdicts_.end()) {
+    last_verdict_ = *known;
+  } else {
+    last_verdict_ = key;
+    last_verdict_.reason = first_failing(position.row, v);
+    kind_verdicts_.push_back(last_verdict_);
+  }
+  return last_verdict_.reason;
+}
+
+void NodeChecks::give_class_verdicts(const ReadyNodes& nodes, GroupView& v) {
+  for (const ReadyNodes::Candidate& candidate : nodes.of_class) {
+    const std::uint32_t class_id = candidate.computed_class;
+    if (classes.job_status(class_id) == ClassStatus::ineligible ||
+        classes.group_status(v.number, class_id) != ClassStatus::unknown)
+      continue;
+    const bool job_passes = job_holds(candidate.row);
+    classes.set_job(class_id, job_passes);
+    if (job_passes) classes.set_group(v.number, class_id, first_failing_of_group(candidate.row, v) == kReasonNone);
+  }
+}
+
+void NodeChecks::class_map(std::vector<std::pair<std::uint32_t, bool>>& out) const {
+  out.clear();
+  for (const feasible::ClassCache::ClassVerdict& v : classes.class_map()) out.emplace_back(v.class_id, v.eligible);
+  for (const OtherVersion& other : other_versions_) {  // a class will do when it does for one of the versions
+    if (!other.job) continue;
+    for (const feasible::ClassCache::ClassVerdict& v : other.classes.class_map()) {
+      const auto known = std::find_if(out.begin(), out.end(), [&](const auto& c) { return c.first == v.class_id; });
+      if (known == out.end())
+        out.emplace_back(v.class_id, v.eligible);
+      else
+        known->second = known->second || v.eligible;
+    }
+  }
+}
+
+}  // namespace berth::sched

@@ -1,0 +1,112 @@
+#include "sched/node/node_fit.h"
+
+#include "rank/components.h"
+
+namespace berth::sched {
+
+using tables::CompiledGroup;
+using tables::kNoRow;
+using tables::NodeRow;
+
+void NodeFit::start() {
+  no_port_conflicts_ = false;
+  scorer.start();
+  victims.start();
+}
+
+bool NodeFit::is_special(NodeRow row, const CompiledGroup& group) const {
+  if (group.has_network || group.has_task_network || group.has_devices || group.has_cores) return true;
+  const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
+  if ((use.port_allocs && !no_port_conflicts_) || use.core_allocs ||
+      attempt_.snapshot->nodes.capacity(row).network_invalid)
+    return true;
+  const NodeOverlay* overlay = scratch_.overlay(row);
+  return overlay && overlay->complex_allocs;
+}
+
+PlainFit NodeFit::plain(NodeRow row, const CompiledGroup& group) const {
+  const NodeOverlay* overlay = scratch_.overlay(row);
+  return plain_fit(attempt_.snapshot->nodes.capacity(row), attempt_.snapshot->nodes.use[row],
+                   overlay ? *overlay : kUntouched, group);
+}
+
+void NodeFit::decide(NodeRow row, const GroupView& v, Cell& cell) {
+  if (is_special(row, *v.group)) return decide_special(row, v, false, cell);
+  const PlainFit fit = plain(row, *v.group);
+  cell.fit = fit.dimension == kReasonNone ? kPass : kFail;
+  cell.dimension = fit.dimension;
+  if (cell.fit == kPass) scorer.score(row, *v.group, fit.use, nullptr, cell.score);
+}
+
+void NodeFit::decide_special(NodeRow row, const GroupView& v, bool evict, Cell& cell) {
+  if (!build_option(row, v, evict, option_)) {
+    cell.fit = kFail;
+    cell.dimension = option_.dimension;
+    return;
+  }
+  cell.fit = kPass;
+  scorer.score(row, *v.group, option_.use, &option_, cell.score);
+}
+
+void NodeFit::decide_evicting(NodeRow row, const GroupView& v, Cell& cell) {
+  BERTH_ASSERT(cell.fit == kFail);
+  if (is_special(row, *v.group))
+    decide_special(row, v, true, cell);
+  else
+    evict_plain(row, v, cell);
+}
+
+/// For a group without ports, devices and cores on a node where nobody holds any.
+void NodeFit::evict_plain(NodeRow row, const GroupView& v, Cell& cell) {
+  const tables::NodeCapacity& capacity = attempt_.snapshot->nodes.capacity(row);
+  proposed.collect(row);
+  victims.victims.clear();
+  model::FlatResources room, ask;
+  room.cpu_mhz = capacity.cpu_mhz, room.memory_mb = capacity.memory_mb, room.disk_mb = capacity.disk_mb;
+  ask.cpu_mhz = v.group->cpu_mhz, ask.memory_mb = v.group->memory_mb, ask.disk_mb = v.group->disk_mb;
+  if (!victims.for_resources(row, ask, room)) return;
+  // R-RANK-647: the use that did not fit, victims included; after too many allocations it was never summed.
+  FitUse use;
+  if (!attempt_.quirks.fit_counts_victims) {
+    use = {ask.cpu_mhz, ask.memory_mb, ask.disk_mb};
+    victims.sum_staying(use);
+  } else if (cell.dimension != kDimensionMaxAllocs) {
+    use = {ask.cpu_mhz, ask.memory_mb, ask.disk_mb};
+    for (const tables::ResourceShape* shape : proposed.shapes)
+      use.cpu_mhz += shape->cpu_mhz, use.memory_mb += shape->memory_mb, use.disk_mb += shape->disk_mb;
+  }
+  cell.fit = kPass;
+  option_.ask_cpu_mhz = ask.cpu_mhz;
+  option_.device_weight = 0;
+  scorer.score(row, *v.group, use, &option_, cell.score);
+}
+
+Selected NodeFit::select(const Found& best, const GroupView& v) {
+  BERTH_ASSERT(best.node != kNoRow);
+  const CompiledGroup& group = *v.group;
+  Selected out{best};
+  if (is_special(best.node, group)) {
+    [[maybe_unused]] const bool built = build_option(best.node, v, !best.victims.empty(), option_);
+    BERTH_ASSERT(built);
+    out.shape = tables::make_shape(std::make_shared<const model::AllocatedResources>(std::move(option_.resources)));
+  } else if (attempt_.config.memory_oversubscription) {
+    out.shape = group.shape_oversubscribed;
+  }
+  out.held = out.shape ? out.shape.get() : group.shape.get();
+  return out;
+}
+
+bool NodeFit::ports_are_silent(const GroupView& v) {
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  if (nodes.special_allocs == 0 && !v.group->has_network && !v.group->has_task_network) return true;
+  for (const NodeOverlay& overlay : scratch_.overlays) {
+    if (overlay.first_update != kNoRow) return false;  // may have changed what it holds
+    if (overlay.complex_allocs == 0) continue;         // who leaves makes nobody collide
+    proposed.collect_special(overlay.row);
+    if (proposed.enter_ports(scratch_.node_ports(nodes.fixed->spec[overlay.row]))) return false;
+  }
+  if (!no_port_conflicts_) no_port_conflicts_ = !scratch_.port_conflicts.any(*attempt_.snapshot, scratch_);
+  return no_port_conflicts_;
+}
+
+}  // namespace berth::sched

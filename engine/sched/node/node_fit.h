@@ -1,0 +1,95 @@
+// Whether a group fits on a node, and what it would hold there (R-RANK-532, 533, 601 to 662).
+//
+// Two ways to one verdict. Where nobody asks for or holds ports, devices or cores, it follows from two lines of
+// figures: plain_fit(). Elsewhere the bin-pack stage is written out step by step over the node's proposed allocations
+// (node_option.cc), and with `evict` each step that fails takes victims and is made again. Which one: is_special().
+#pragma once
+
+#include "sched/node/scorer.h"
+#include "sched/node/victim_search.h"
+
+namespace berth::sched {
+
+/// What a group makes of the use of a node on which nobody holds ports or cores, and the first figure that is short
+/// (R-RANK-532, 533); kReasonNone: it fits.
+struct PlainFit {
+  FitUse use;
+  std::uint32_t dimension;
+};
+inline constexpr NodeOverlay kUntouched{};
+inline PlainFit plain_fit(const tables::NodeCapacity& capacity, const tables::NodeUse& use, const NodeOverlay& overlay,
+                          const tables::CompiledGroup& group) {
+  PlainFit out{{use.cpu_mhz + overlay.cpu_mhz + group.cpu_mhz, use.memory_mb + overlay.memory_mb + group.memory_mb,
+                use.disk_mb + overlay.disk_mb + group.disk_mb},
+               kReasonNone};
+  if (capacity.max_allocs != 0 && capacity.max_allocs <= static_cast<std::int64_t>(use.alloc_count) + overlay.allocs)
+    out.dimension = kDimensionMaxAllocs;
+  else if (capacity.cpu_mhz < out.use.cpu_mhz)
+    out.dimension = kDimensionCpu;
+  else if (capacity.memory_mb < out.use.memory_mb)
+    out.dimension = kDimensionMemory;
+  else if (capacity.disk_mb < out.use.disk_mb)
+    out.dimension = kDimensionDisk;
+  return out;
+}
+
+class NodeFit {
+ public:
+  NodeFit(Attempt& attempt, PlanEffects& effects)
+      : proposed(attempt, effects),
+        scorer(attempt, effects, proposed),
+        victims(attempt, effects, proposed),
+        attempt_(attempt),
+        scratch_(attempt.scratch) {}
+
+  void start();
+
+  /// Fit and, where it fits, score of the group on the node, or the dimension that is short; into fit, score and
+  /// dimension of `cell`.
+  void decide(tables::NodeRow row, const GroupView& view, Cell& cell);
+  /// Likewise where it does not fit as things are and somebody may go; who does is in `victims`.
+  void decide_evicting(tables::NodeRow row, const GroupView& view, Cell& cell);
+  /// What the group asks of the figures of a node, before anything else does.
+  [[nodiscard]] PlainFit plain(tables::NodeRow row, const tables::CompiledGroup& group) const;
+  /// Whether figures do not do for the node.
+  [[nodiscard]] bool is_special(tables::NodeRow row, const tables::CompiledGroup& group) const;
+  /// The allocation that goes to the best node.
+  [[nodiscard]] Selected select(const Found& best, const GroupView& view);
+  /// Whether no node's ports make a pass leave anything behind where no node has room: no event of a collision
+  /// (R-RANK-608), no error (R-RANK-618).
+  [[nodiscard]] bool ports_are_silent(const GroupView& view);
+  /// What ports_are_silent() found last: of stored allocations, who holds ports matters to port asks only.
+  [[nodiscard]] bool no_port_conflicts() const { return no_port_conflicts_; }
+
+  Proposed proposed;
+  Scorer scorer;
+  VictimSearch victims;
+
+ private:
+  void decide_special(tables::NodeRow row, const GroupView& view, bool evict, Cell& cell);
+  void evict_plain(tables::NodeRow row, const GroupView& view, Cell& cell);
+
+  // The option, step by step (node_option.cc). Each step is false when there is none; `option.dimension` says why.
+  bool build_option(tables::NodeRow row, const GroupView& view, bool evict, Option& option);
+  bool assign_group_network(const model::Node& node, const rank::NodePorts& ports, const GroupView& view, bool evict,
+                            Option& option);
+  bool assign_task_network(const model::NetworkResource& ask, const rank::NodePorts& ports, bool evict, Option& option,
+                           model::AllocatedTask& task);
+  bool assign_devices(std::span<const match::DeviceRequest> requests, tables::NodeRow row, bool evict, Option& option,
+                      model::AllocatedTask& task);
+  bool serve_devices(std::span<const match::DeviceRequest> requests, tables::NodeRow row, bool evict, Option& option,
+                     model::AllocatedTask& task);
+  bool assign_cores(const model::Node& node, tables::NodeRow row, std::int64_t cores, Option& option,
+                    model::AllocatedTask& task);
+  bool judge(tables::NodeRow row, bool evict, Option& option);
+  void sum_others(tables::NodeRow row, bool count_each);
+  bool fail(Option& option, std::string_view prefix, std::string_view text);
+
+  Attempt& attempt_;
+  Scratch& scratch_;
+  Option option_;
+  std::vector<std::uint16_t> cores_;  // taken on the node, the option's own included
+  bool no_port_conflicts_ = false;
+};
+
+}  // namespace berth::sched

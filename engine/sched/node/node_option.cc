@@ -1,0 +1,225 @@
+// Fit of groups that ask for ports, devices or cores, and on nodes where such things are held: the bin-pack stage
+// written out step by step over the node's proposed allocations (R-RANK-601 to 662). Slower than figures and taken only
+// where needed; its verdict is kept in the cell like any other.
+//
+//   node valid, ports of those there   ->  group network  ->  per task: network, devices, cores  ->  cpu, memory, disk
+#include "model/flatten.h"
+#include "model/registration/node_canonical.h"
+#include "sched/node/node_fit.h"
+
+namespace berth::sched {
+
+using tables::CompiledGroup;
+using tables::NodeRow;
+
+bool NodeFit::fail(Option& option, std::string_view prefix, std::string_view text) {
+  option.dimension = scratch_.reasons.id(std::string(prefix) + std::string(text));
+  return false;
+}
+
+bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, Option& option) {
+  const std::shared_ptr<const tables::NodeSpec>& spec = attempt_.snapshot->nodes.fixed->spec[row];
+  const CompiledGroup& group = *v.group;
+  const rank::NodePorts& ports = scratch_.node_ports(spec);
+  option.resources = {};
+  option.dimension = kReasonNone;
+  option.device_weight = option.device_matched = 0;
+  victims.victims.clear();
+  if (!ports.error.empty()) {  // R-RANK-604
+    option.dimension = kDimensionInvalidNode;
+    return false;
+  }
+  // Choosing victims needs every allocation, everything else only those that hold ports, devices or cores.
+  if (evict)
+    proposed.collect(row);
+  else
+    proposed.collect_special(row);
+  if (proposed.enter_ports(ports)) {  // R-RANK-607
+    option.dimension = kDimensionPortCollision;
+    return false;
+  }
+  option.resources.shared.disk_mb = group.disk_mb;
+  if (group.has_network && !assign_group_network(spec->node, ports, v, evict, option)) return false;
+  if (group.has_devices) proposed.enter_devices(row);
+  if (group.has_cores) {
+    cores_.clear();
+    proposed.merge_cores(row, cores_);
+  }
+  std::span<const match::DeviceRequest> requests = v.devices;
+  for (std::size_t t = 0; t < group.tasks.size(); ++t) {
+    const model::Task& task = group.spec->tasks[t];
+    const tables::CompiledTask& ask = group.tasks[t];
+    model::AllocatedTask allocated;
+    allocated.cpu.cpu_shares = ask.cpu_mhz;
+    allocated.memory.memory_mb = ask.memory_mb;
+    if (attempt_.config.memory_oversubscription) allocated.memory.memory_max_mb = ask.memory_max_mb;
+    if (ask.network && !assign_task_network(task.resources->networks.front(), ports, evict, option, allocated))
+      return false;
+    if (ask.devices) {
+      const std::size_t count = task.resources->devices.size();
+      if (!assign_devices(requests.first(count), row, evict, option, allocated)) return false;
+      requests = requests.subspan(count);
+    }
+    if (ask.cores > 0 && !assign_cores(spec->node, row, ask.cores, option, allocated)) return false;
+    option.resources.task_lifecycles[task.name] = task.lifecycle;
+    option.resources.tasks[task.name] = std::move(allocated);
+  }
+  return judge(row, evict, option);
+}
+
+bool NodeFit::assign_group_network(const model::Node& node, const rank::NodePorts& ports, const GroupView& v,
+                                   bool evict, Option& option) {  // R-RANK-611 to 618
+  rank::NetworkIndex& index = scratch_.network_index;
+  model::NetworkResource network = v.group->spec->networks.front();
+  for (auto* list : {&network.dynamic_ports, &network.reserved_ports})
+    for (model::Port& port : *list) {
+      if (port.host_network.empty()) continue;
+      const match::Target target = match::parse_target(port.host_network);
+      const match::Side side = match::resolve(target, node);
+      if (!side.found) return false;  // dropped without a metric (R-RANK-612)
+      port.host_network = std::string(side.text);
+    }
+  std::vector<model::AllocatedPort> offer;
+  auto offered = index.assign_ports(network, offer);
+  if (!offered && evict && victims.for_network(network, ports, option.resources))
+    offered = index.assign_ports(network, offer);
+  if (!offered) return fail(option, "network: ", offered.error().text());
+  if (auto done = rank::fill_group_network(ports, offer, network); !done) {
+    attempt_.error = done.error().text;
+    return false;
+  }
+  // What is recorded is the ask as written, with host networks resolved and dynamic values filled in.
+  index.add_ports(offer);
+  option.resources.shared.networks.push_back(std::move(network));
+  option.resources.shared.ports = std::move(offer);
+  return true;
+}
+
+bool NodeFit::assign_task_network(const model::NetworkResource& ask, const rank::NodePorts& ports, bool evict,
+                                  Option& option, model::AllocatedTask& task) {  // R-RANK-623, 624
+  rank::NetworkIndex& index = scratch_.network_index;
+  model::NetworkResource offer;
+  auto offered = index.assign_task_network(ask, offer);
+  if (!offered && evict && victims.for_network(ask, ports, option.resources))
+    offered = index.assign_task_network(ask, offer);
+  if (!offered) return fail(option, "network: ", offered.error().text());
+  index.add_network(offer);
+  task.networks.push_back(std::move(offer));
+  return true;
+}
+
+bool NodeFit::assign_devices(std::span<const match::DeviceRequest> requests, NodeRow row, bool evict, Option& option,
+                             model::AllocatedTask& task) {  // R-RANK-631 to 637
+  if (!evict) return serve_devices(requests, row, false, option, task);
+  const rank::DeviceAccounter before = *proposed.accounter;  // R-PREEMPT-601
+  const double weight = option.device_weight, matched = option.device_matched;
+  if (!serve_devices(requests, row, false, option, task)) {
+    if (!attempt_.error.empty()) return false;
+    *proposed.accounter = before;
+    task.devices.clear();
+    option.device_weight = weight;
+    option.device_matched = matched;
+    if (!serve_devices(requests, row, true, option, task)) return false;
+  }
+  option.dimension = kReasonNone;
+  return true;
+}
+
+bool NodeFit::serve_devices(std::span<const match::DeviceRequest> requests, NodeRow row, bool evict, Option& option,
+                            model::AllocatedTask& task) {
+  rank::DeviceAccounter& accounter = *proposed.accounter;
+  for (const match::DeviceRequest& request : requests) {
+    auto offer = accounter.offer(request, scratch_.patterns);
+    if (!offer && !offer.error().not_a_number && evict && victims.for_device(request, row, option.resources, task))
+      offer = accounter.offer(request, scratch_.patterns);
+    if (!offer) {
+      if (!offer.error().not_a_number) return fail(option, "devices: ", offer.error().text);
+      attempt_.error = offer.error().text;
+      return false;
+    }
+    accounter.add(offer->device);
+    if (!request.affinities.empty()) {
+      option.device_weight += rank::total_affinity_weight(request);
+      option.device_matched += offer->matched_weight;
+    }
+    task.devices.push_back(std::move(offer->device));
+  }
+  return true;
+}
+
+bool NodeFit::assign_cores(const model::Node& node, NodeRow row, std::int64_t cores, Option& option,
+                           model::AllocatedTask& task) {  // R-RANK-641, 642
+  if (!victims.victims.empty()) {                         // what the victims so far held is free
+    cores_.clear();
+    proposed.merge_cores(row, cores_);
+    for (const auto& [name, earlier] : option.resources.tasks) model::merge_cores(cores_, earlier.cpu.reserved_cores);
+  }
+  const model::Topology* topology = model::topology_of(node);
+  if (!topology || !rank::assign_cores(*topology, cores_, cores, task.cpu.reserved_cores, task.cpu.cpu_shares)) {
+    option.dimension = kDimensionCores;
+    return false;
+  }
+  model::merge_cores(cores_, task.cpu.reserved_cores);
+  return true;
+}
+
+/// Cpu, memory, disk, cores and the number of allocations (R-RANK-645 to 647).
+bool NodeFit::judge(NodeRow row, bool evict, Option& option) {
+  const tables::NodeCapacity& capacity = attempt_.snapshot->nodes.capacity(row);
+  rank::FitSum& fit = scratch_.fit;
+  fit.clear();
+  if (!evict) sum_others(row, capacity.max_allocs != 0);
+  model::FlatResources flat;
+  for (const tables::ResourceShape* shape : proposed.shapes) {
+    flat.cpu_mhz = shape->cpu_mhz;
+    flat.memory_mb = shape->memory_mb;
+    flat.disk_mb = shape->disk_mb;
+    flat.cores = shape->cores;
+    fit.add(&flat);
+  }
+  flat = model::flatten(option.resources);
+  fit.add(&flat);
+  rank::NodeFit room;
+  room.available.cpu_mhz = capacity.cpu_mhz;
+  room.available.memory_mb = capacity.memory_mb;
+  room.available.disk_mb = capacity.disk_mb;
+  room.available.cores = attempt_.snapshot->nodes.fixed->spec[row]->cores;
+  room.max_allocs = capacity.max_allocs;
+  const rank::Dimension dimension = fit.judge(room);
+  if (dimension != rank::Dimension::none && !(evict && victims.for_resources(row, flat, room.available)))
+    return fail(option, "", rank::dimension_text(dimension));
+  option.ask_cpu_mhz = flat.cpu_mhz;
+  option.use = {fit.used().cpu_mhz, fit.used().memory_mb, fit.used().disk_mb};
+  if (!attempt_.quirks.fit_counts_victims && dimension != rank::Dimension::none) {
+    option.use = {flat.cpu_mhz, flat.memory_mb, flat.disk_mb};
+    victims.sum_staying(option.use);
+  }
+  return true;
+}
+
+/// Enters what `proposed` left out into the fit sum: one entry with their sums, and, where the number of allocations is
+/// limited, empty ones for the rest of them.
+void NodeFit::sum_others(NodeRow row, bool count_each) {
+  const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
+  model::FlatResources rest;
+  rest.cpu_mhz = use.cpu_mhz;
+  rest.memory_mb = use.memory_mb;
+  rest.disk_mb = use.disk_mb;
+  std::int64_t entries = static_cast<std::int64_t>(use.alloc_count) - static_cast<std::int64_t>(proposed.shapes.size());
+  if (const NodeOverlay* overlay = scratch_.overlay(row)) {
+    rest.cpu_mhz += overlay->cpu_mhz;
+    rest.memory_mb += overlay->memory_mb;
+    rest.disk_mb += overlay->disk_mb;
+    entries += overlay->allocs;
+  }
+  for (const tables::ResourceShape* shape : proposed.shapes) {
+    rest.cpu_mhz -= shape->cpu_mhz;
+    rest.memory_mb -= shape->memory_mb;
+    rest.disk_mb -= shape->disk_mb;
+  }
+  if (entries <= 0) return;
+  scratch_.fit.add(&rest);
+  for (std::int64_t i = 1; count_each && i < entries; ++i) scratch_.fit.add(nullptr);
+}
+
+}  // namespace berth::sched

@@ -1,0 +1,45 @@
+// The proposed allocations of one node (R-RANK-501 to 504), written out for whom sums do not do: ports, devices, cores,
+// victims. What the plan places comes behind what runs.
+//
+//   rows     of the snapshot's allocations, ascending by ID where the order matters
+//   shapes   what they hold once the plan is committed, then what finished ones and placements of the plan hold
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sched/stack/plan_effects.h"
+
+namespace berth::sched {
+
+class Proposed {
+ public:
+  Proposed(Attempt& attempt, PlanEffects& effects) : attempt_(attempt), effects_(effects), scratch_(attempt.scratch) {}
+
+  void collect(tables::NodeRow row);
+  /// Only those that hold ports, devices or cores; the others matter by their sums, which the columns have.
+  void collect_special(tables::NodeRow row);
+  /// Takes victims out (R-PREEMPT-303).
+  void remove(std::span<const tables::AllocRow> victims);
+
+  /// Enters the ports of the node and of the allocations into Scratch::network_index; true when two collide.
+  bool enter_ports(const rank::NodePorts& ports);
+  /// Starts `accounter` with the node's devices and the allocations' use of them.
+  void enter_devices(tables::NodeRow row);
+  /// Their cores and those of finished ones that the plan lists again.
+  void merge_cores(tables::NodeRow row, std::vector<std::uint16_t>& cores) const;
+  /// Asks for what choosing victims reads of an allocation.
+  void prefetch(tables::AllocRow alloc) const;
+
+  std::vector<tables::AllocRow> rows;
+  std::vector<const tables::ResourceShape*> shapes;
+  std::optional<rank::DeviceAccounter> accounter;
+
+ private:
+  Attempt& attempt_;
+  PlanEffects& effects_;
+  Scratch& scratch_;
+  std::vector<std::pair<base::Uuid, tables::AllocRow>> ordered_;
+};
+
+}  // namespace berth::sched

@@ -1,0 +1,129 @@
+#include "sched/node/scorer.h"
+
+#include <cmath>
+#include <limits>
+
+namespace berth::sched {
+
+using rank::Component;
+using tables::CompiledGroup;
+using tables::kNoRow;
+using tables::NodeRow;
+
+void Scorer::start() {
+  spread_group_ = nullptr;
+  penalty_nodes_ = {};
+}
+
+void Scorer::set_job(bool first, bool same_algorithm) {
+  if (!same_algorithm) fit_memo_valid_ = false;
+  if (first) return;
+  effects_.spread.drop_groups();
+  spread_group_ = nullptr;
+}
+
+void Scorer::begin_select(const GroupView& v, const SelectOptions& options) {
+  penalty_nodes_ = options.penalty_nodes;
+  spread_group_ = nullptr;
+  if (!attempt_.spread_job && v.group->spreads.empty()) return;
+  spread_group_ = effects_.spread.find(v.number);
+  if (!spread_group_) spread_group_ = &prepare_spread(v);
+  effects_.spread.begin_select(*spread_group_);
+}
+
+/// The first Select of the group: what is there already, and what the plan says so far.
+rank::SpreadGroup& Scorer::prepare_spread(const GroupView& v) {
+  static const std::vector<tables::CompiledSpread> kNone;
+  static const std::vector<model::Spread> kNoSpecs;
+  const CompiledGroup& group = *v.group;
+  const tables::CompiledJob* const job = attempt_.spread_job;
+  spread_properties_.clear();
+  for (const auto* list : {job ? &job->spreads : &kNone, &group.spreads})
+    for (const tables::CompiledSpread& spread : *list) {
+      const ColumnMirror& mirror = scratch_.mirror(*attempt_.snapshot, spread.target);
+      spread_properties_.push_back({mirror.code_of_row, mirror.text, mirror.ascending});
+    }
+  rank::SpreadGroup& out = effects_.spread.prepare(v.number, job ? job->spec->spreads : kNoSpecs, group.spec->spreads,
+                                                   group.count, spread_properties_);
+  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
+  for (tables::AllocRow row = attempt_.snapshot->jobs.keys[attempt_.job->key].alloc_head; row != kNoRow;
+       row = allocs.next_of_job[row])
+    if (allocs.group[row] == group.name && attempt_.is_existing(row)) out.count_existing(allocs.node[row]);
+  effects_.each_entry([&](std::uint32_t number, NodeRow node, int change) {
+    if (number != v.number) return;
+    if (change > 0)
+      out.count_proposed(node, 1);
+    else
+      out.count_cleared(node, 1);
+  });
+  return out;
+}
+
+double Scorer::fit_component(std::int64_t cpu, double cpu_capacity, std::int64_t memory, double memory_capacity) {
+  const auto key = static_cast<std::uint64_t>(cpu) * 0x9e3779b97f4a7c15ULL ^
+                   static_cast<std::uint64_t>(memory) * 0xbf58476d1ce4e5b9ULL;
+  FitMemo& memo = fit_memo_[key >> 58];
+  if (fit_memo_valid_ && memo.cpu == cpu && memo.memory == memory && memo.cpu_capacity == cpu_capacity &&
+      memo.memory_capacity == memory_capacity)
+    return memo.component;
+  if (!fit_memo_valid_) {
+    // An entry that matches nothing: a capacity that is not equal to itself.
+    fit_memo_.fill({0, 0, std::numeric_limits<double>::quiet_NaN(), 0, 0});
+    fit_memo_valid_ = true;
+  }
+  memo = {cpu, memory, cpu_capacity, memory_capacity,
+          rank::fit_component(attempt_.config.algorithm, cpu, cpu_capacity, memory, memory_capacity)};
+  return memo.component;
+}
+
+/// The fit component of one node by the strategy (R-STRAT-007).
+double Scorer::strategy_component(NodeRow row, const CompiledGroup& group, const FitUse& use, const Option* option) {
+  StrategyFit& fit = scratch_.strategy_fit;
+  const tables::Snapshot& state = *attempt_.snapshot;
+  fit.begin(group, attempt_.job->priority);
+  if (group.has_cores) {
+    BERTH_ASSERT(option);
+    fit.set_ask_cpu(option->ask_cpu_mhz);
+  }
+  const tables::NodeUse& stored = state.nodes.use[row];
+  const NodeOverlay* const overlay = scratch_.overlay(row);
+  const std::int64_t allocs = static_cast<std::int64_t>(stored.alloc_count) + (overlay ? overlay->allocs : 0);
+  if ((stored.device_allocs > 0 || (overlay && overlay->complex_allocs > 0)) && fit.devices(state, row) > 0) {
+    if (!option) proposed_.collect_special(row);
+    fit.add(state, row, use, allocs, scratch_.node_devices(state.nodes.fixed->spec[row]), proposed_.shapes);
+  } else {
+    fit.add(state, row, use, allocs);
+  }
+  return fit.take().front();
+}
+
+void Scorer::score(NodeRow row, const CompiledGroup& group, const FitUse& use, const Option* option,
+                   rank::ScoreRow& out) {
+  const tables::NodeCapacity& capacity = attempt_.snapshot->nodes.capacity(row);
+  out.appended = 0;
+  out.append(Component::binpack, scratch_.strategy_fit ? strategy_component(row, group, use, option)
+                                                       : fit_component(use.cpu_mhz, capacity.cpu_score, use.memory_mb,
+                                                                       capacity.memory_score));
+  if (option && option->device_weight != 0)  // R-RANK-654
+    out.append(Component::devices, option->device_matched / option->device_weight);
+  if (attempt_.system) return;  // R-RANK-202
+  if (const std::int32_t same = effects_.collisions(row, group.name); same > 0)
+    out.append(Component::anti_affinity, rank::anti_affinity(same, group.count));
+  if (!group.affinities.empty()) {
+    rank::AffinitySum sum;
+    for (const tables::CompiledAffinity& a : group.affinities)
+      sum.add(a.weight, scratch_.verdicts.holds(*attempt_.snapshot, a.constraint, row));
+    out.append(Component::affinity, sum.component());
+  }
+}
+
+double Scorer::final_score(NodeRow row, rank::ScoreRow& score) {
+  score.set(Component::penalty, rank::kReschedulePenalty, is_penalised(row));
+  if (spread_group_) {
+    const double spread = effects_.spread.score(*spread_group_, row);
+    score.set(Component::spread, spread, spread != 0.0);  // R-RANK-833
+  }
+  return score.mean();
+}
+
+}  // namespace berth::sched

@@ -1,0 +1,68 @@
+// The score components of a node, appended to its row (rank/components.h): score() those that change only with the
+// node, final_score() those that change from Select to Select. Preemption is appended where victims are chosen.
+#pragma once
+
+#include <array>
+
+#include "sched/node/proposed.h"
+#include "sched/source/candidates.h"
+
+namespace berth::sched {
+
+/// What a placement would hold on one node, built step by step where ports, devices or cores are involved.
+struct Option {
+  model::AllocatedResources resources;
+  FitUse use;                    ///< of the node with it
+  std::int64_t ask_cpu_mhz = 0;  ///< its own part, cores included
+  double device_weight = 0, device_matched = 0;
+  std::uint32_t dimension = kReasonNone;  ///< why there is none
+};
+
+class Scorer {
+ public:
+  Scorer(Attempt& attempt, PlanEffects& effects, Proposed& proposed)
+      : attempt_(attempt), effects_(effects), proposed_(proposed), scratch_(attempt.scratch) {}
+
+  void start();
+  /// Another version or algorithm.
+  void set_job(bool first, bool same_algorithm);
+  void begin_select(const GroupView& view, const SelectOptions& options);
+
+  /// Binpack, devices, anti-affinity and affinity of a node on which the group fits; `use` with the group.
+  /// `option`: what was built for the node; then `proposed` holds at least those of its allocations that hold devices.
+  void score(tables::NodeRow row, const tables::CompiledGroup& group, const FitUse& use, const Option* option,
+             rank::ScoreRow& out);
+  /// Penalty and spread of this Select, and the mean of all (R-RANK-901).
+  double final_score(tables::NodeRow row, rank::ScoreRow& score);
+
+  /// Component `binpack` by Nomad's formula.
+  double fit_component(std::int64_t cpu, double cpu_capacity, std::int64_t memory, double memory_capacity);
+  [[nodiscard]] bool is_penalised(tables::NodeRow row) const {
+    return std::find(penalty_nodes_.begin(), penalty_nodes_.end(), row) != penalty_nodes_.end();
+  }
+  /// Of the Select under way; null without spreads.
+  [[nodiscard]] rank::SpreadGroup* spread_group() const { return spread_group_; }
+
+ private:
+  double strategy_component(tables::NodeRow row, const tables::CompiledGroup& group, const FitUse& use,
+                            const Option* option);
+  rank::SpreadGroup& prepare_spread(const GroupView& view);
+
+  /// Fit scores of node shapes met lately: clusters have few, and 10^y twice costs more than a look.
+  struct FitMemo {
+    std::int64_t cpu, memory;
+    double cpu_capacity, memory_capacity, component;
+  };
+
+  Attempt& attempt_;
+  PlanEffects& effects_;
+  Proposed& proposed_;
+  Scratch& scratch_;
+  std::span<const tables::NodeRow> penalty_nodes_;
+  rank::SpreadGroup* spread_group_ = nullptr;
+  std::vector<rank::SpreadProperty> spread_properties_;
+  std::array<FitMemo, 64> fit_memo_{};
+  bool fit_memo_valid_ = false;
+};
+
+}  // namespace berth::sched

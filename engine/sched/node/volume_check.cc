@@ -1,0 +1,126 @@
+#include "sched/node/volume_check.h"
+
+#include <algorithm>
+#include "base/text.h"
+#include "tables/export.h"
+
+namespace berth::sched {
+
+using tables::kNoRow;
+using tables::NodeRow;
+
+feasible::AllocView VolumeCheck::alloc_view(tables::AllocRow row) {
+  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
+  const tables::JobKey& key = attempt_.snapshot->jobs.keys[allocs.job_key[row]];
+  feasible::AllocView out;
+  out.id = keep(base::to_text(allocs.id[row]));
+  out.namespace_ = attempt_.snapshot->text(key.job_namespace);
+  out.job_id = attempt_.snapshot->text(key.job_id);
+  out.task_group = attempt_.snapshot->text(allocs.group[row]);
+  if (const auto& cold = allocs.cold[row])
+    out.name = cold->name;
+  else
+    out.name = keep(tables::alloc_name(*attempt_.snapshot, row));
+  if (allocs.node[row] != kNoRow) out.node_id = keep(base::to_text(attempt_.snapshot->nodes.id(allocs.node[row])));
+  out.desired_run = allocs.desired[row] == tables::Desired::run;
+  out.client_running = allocs.client[row] == tables::Client::running;
+  out.is_terminal = allocs.terminal(row);
+  if (allocs.job[row] != kNoRow)
+    out.group = attempt_.snapshot->jobs.versions[allocs.job[row]]->spec->group(std::string(out.task_group));
+  return out;
+}
+
+feasible::AllocView VolumeCheck::planned_view(const PlannedAlloc& planned) {
+  const tables::Snapshot& state = *attempt_.snapshot;
+  const tables::CompiledJob& of = *state.jobs.versions[planned.job == kNoRow ? attempt_.plan->job : planned.job];
+  const tables::CompiledGroup& group = of.groups[planned.group];
+  feasible::AllocView out;
+  out.id = keep(base::to_text(planned.id));
+  out.namespace_ = of.spec->namespace_;
+  out.job_id = of.spec->id;
+  out.task_group = group.spec->name;
+  out.name = keep(of.name_base() + "." + group.spec->name + "[" + std::to_string(planned.name_index) + "]");
+  out.node_id = keep(base::to_text(state.nodes.id(planned.node)));
+  out.desired_run = true;
+  out.group = group.spec;
+  return out;
+}
+
+std::vector<feasible::AllocView> VolumeCheck::node_views(NodeRow row, bool proposed_only) {
+  std::vector<feasible::AllocView> out;
+  if (row == kNoRow) return out;
+  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
+  std::vector<tables::AllocRow> rows;
+  const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
+  for (tables::AllocRow a = use.alloc_head; a != kNoRow; a = allocs.next_on_node[a])
+    if (!proposed_only || effects_.stays(attempt_.scratch.overlay(row), a)) rows.push_back(a);
+  if (!proposed_only)
+    for (tables::AllocRow a = use.ended_head; a != kNoRow; a = allocs.next_on_node[a]) rows.push_back(a);
+  std::sort(rows.begin(), rows.end(),
+            [&](tables::AllocRow a, tables::AllocRow b) { return allocs.id[a] < allocs.id[b]; });
+  for (const tables::AllocRow a : rows) out.push_back(alloc_view(a));
+  if (!proposed_only) return out;
+  effects_.each_relisted(row, [&](tables::AllocRow a) { out.push_back(alloc_view(a)); });
+  if (const NodeOverlay* overlay = attempt_.scratch.overlay(row))
+    for (std::uint32_t i = overlay->first_alloc; i != kNoRow; i = attempt_.plan->allocs[i].next_on_node)
+      out.push_back(planned_view(attempt_.plan->allocs[i]));
+  return out;
+}
+
+const model::Job* VolumeCheck::current_job(std::string_view job_namespace, std::string_view id) const {
+  const tables::Snapshot& state = *attempt_.snapshot;
+  for (std::size_t i = 0; i < state.jobs.keys.size(); ++i) {
+    const tables::JobKey& key = state.jobs.keys[i];
+    if (key.current != kNoRow && state.text(key.job_id) == id && state.text(key.job_namespace) == job_namespace)
+      return state.jobs.versions[key.current]->spec.get();
+  }
+  return nullptr;
+}
+
+std::optional<feasible::AllocView> VolumeCheck::find_alloc(std::string_view id) {
+  const auto wanted = base::parse_uuid(id);
+  if (!wanted) return std::nullopt;
+  for (tables::AllocRow row = 0; row < attempt_.snapshot->allocs.size(); ++row)
+    if (attempt_.snapshot->allocs.id[row] == *wanted) return alloc_view(row);
+  return std::nullopt;
+}
+
+void VolumeCheck::begin_select(const GroupView& v, const SelectOptions& options) {
+  host_.reset();
+  csi_.reset();
+  if (!v.group->has_host_volumes && !v.group->has_csi_volumes) return;
+  kept_texts_.clear();
+  const tables::ColdState& cold = *attempt_.snapshot->cold;
+  feasible::bind_volume_lists(state_, cold.host_volumes, cold.host_volume_claims, cold.csi_volumes, cold.csi_plugins);
+  state_.job = [this](std::string_view job_namespace, std::string_view id) { return current_job(job_namespace, id); };
+  state_.alloc = [this](std::string_view id) { return find_alloc(id); };
+  state_.node_allocs = [this](std::string_view id) { return node_views(find_node(*attempt_.snapshot, id), false); };
+  state_.proposed = [this](std::string_view id) { return node_views(find_node(*attempt_.snapshot, id), true); };
+  const model::Job& job = *attempt_.job->spec;
+  const std::string_view name = !options.name.empty() ? options.name
+                                                      : keep(attempt_.job->name_base() + "." + v.group->spec->name +
+                                                             "[" + std::to_string(options.name_index) + "]");
+  if (v.group->has_host_volumes) host_.emplace(job, *v.group->spec, name, state_, attempt_.quirks);
+  if (v.group->has_csi_volumes) csi_.emplace(job, *v.group->spec, name, state_);
+}
+
+bool VolumeCheck::passes(const Position& position) {  // R-FEAS-305
+  if (!host_ && !csi_) return true;
+  const model::Node& node = attempt_.snapshot->nodes.spec(position.row).node;
+  if (host_ && !host_->passes(node)) {
+    counts_.filter(position.node_class, kReasonHostVolumes);
+    return false;
+  }
+  if (csi_) {
+    for (const std::string& missing : csi_->missing_resources())  // R-FEAS-1203: only when a node gets here
+      if (std::find(missing_resources.begin(), missing_resources.end(), missing) == missing_resources.end())
+        missing_resources.push_back(missing);
+    if (const auto reason = csi_->failure(node)) {
+      counts_.filter(position.node_class, attempt_.scratch.reasons.id(*reason));
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace berth::sched

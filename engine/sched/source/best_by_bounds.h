@@ -1,0 +1,36 @@
+// A fast source of exhaustive mode that evicts, where most nodes are passed over.
+//
+// After a first pass that no candidate has room (FullCheck), each candidate's figures (NodeUse, EvictionLevels) say
+// whether eviction can make room there, and which score the outcome does not exceed. That is one pass in the order of
+// the rows. The visit in visiting order then looks closer only at nodes whose bound is above the five best so far: it
+// finds the same best node and leaves the same metrics as a visit of all (R-RANK-1006 to 1008 keep no other).
+//
+//   bound   8 B per candidate, in the order of ReadyNodes
+//           +inf   to be visited whatever the others score: the plan touched the node, or its figures do not tell
+//           -inf   no option there; counted as filtered or exhausted by the pass
+#pragma once
+
+#include "sched/source/walk.h"
+
+namespace berth::sched {
+
+class BestByBounds : Source {
+ public:
+  BestByBounds(SelectParts& parts, Walk& walk) : Source(parts), walk_(walk) {}
+
+  /// Whether bounds are known of all that goes into the score of a node that the plan did not touch.
+  [[nodiscard]] bool serves(const GroupView& view) const;
+  [[nodiscard]] std::optional<Found> select(GroupView& view);
+
+ private:
+  void bound_options(const GroupView& view);
+  double bound_option(tables::NodeRow row, const ReadyNodes::Candidate& candidate, const tables::NodeUse& use,
+                      const tables::EvictionLevels* levels, const GroupView& view);
+
+  Walk& walk_;
+  std::vector<double> of_candidate_;  // beside ReadyNodes::candidates
+  std::vector<std::uint8_t> class_passes_;
+  std::vector<std::pair<double, double>> inverses_;  // beside ReadyNodes::capacities: of cpu, of memory
+};
+
+}  // namespace berth::sched

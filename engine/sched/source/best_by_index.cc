@@ -1,0 +1,138 @@
+#include "sched/source/best_by_index.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "sched/source/full_check.h"
+
+namespace berth::sched {
+
+using tables::CompiledGroup;
+using tables::kNoRow;
+using tables::NodeRow;
+
+namespace {
+
+/// With fewer nodes per placement, one pass per evaluation is cheaper (Columns::select_indexed).
+constexpr std::int64_t kNodesPerPlacement = 32;
+
+bool is_small(std::int64_t asked) { return asked >= 0 && asked <= std::numeric_limits<std::int32_t>::max(); }
+
+/// Heap order: the best on top, of equal ones the lower position.
+constexpr auto kWorse = [](const auto& a, const auto& b) {
+  return a.score < b.score || (a.score == b.score && a.position > b.position);
+};
+
+}  // namespace
+
+bool BestByIndex::serves(GroupView& v) {
+  const CompiledGroup& group = *v.group;
+  const StackConfig& config = attempt_.config;
+  const SelectOptions& options = parts_.options;
+  if (!config.defer_metrics || !attempt_.quirks.verdicts_per_class || columns_.active() ||
+      config.provider != rank::OrderProvider::identity || options.evict || !options.penalty_nodes.empty() ||
+      fit_.scorer.spread_group() || candidates_.offset != 0 ||
+      static_cast<std::int64_t>(candidates_.size) < kNodesPerPlacement * group.count ||
+      scratch_.strategy_fit)  // it bounds Nomad's own fit
+    return false;
+  if (group_ != &group) {
+    group_ = &group;
+    nodes_ = nullptr;
+    if (can_serve(v)) make_ready(v);
+  }
+  return nodes_ != nullptr;
+}
+
+bool BestByIndex::can_serve(const GroupView& v) const {
+  const CompiledGroup& group = *v.group;
+  return attempt_.job->groups.size() == 1 && group.secrets.empty() && !attempt_.job->escapes && !group.escapes &&
+         !checks_.distinct.asks(v) && group.affinities.empty() && !group.has_host_volumes && !group.has_csi_volumes &&
+         is_plain_ask(attempt_, checks_, v) && is_small(group.cpu_mhz) && is_small(group.memory_mb) &&
+         is_small(group.disk_mb);
+}
+
+void BestByIndex::make_ready(GroupView& v) {
+  const CompiledGroup& group = *v.group;
+  const ReadyNodes& ready = *candidates_.nodes;
+  if (scratch_.indexes.size() <= candidates_.base_set) scratch_.indexes.resize(candidates_.base_set + 1);
+  NodeIndex& index = scratch_.indexes[candidates_.base_set];
+  if (!index.sync(*attempt_.snapshot, ready)) return;
+  ask_ = {static_cast<std::int32_t>(group.cpu_mhz), static_cast<std::int32_t>(group.memory_mb),
+          static_cast<std::int32_t>(group.disk_mb)};
+  // Everything that first_failing() reads of such a group.
+  std::vector<std::uint32_t>& asked = asked_of_classes_;
+  asked.assign(attempt_.job->constraints.begin(), attempt_.job->constraints.end());
+  asked.push_back(kNoRow);
+  asked.insert(asked.end(), group.constraints.begin(), group.constraints.end());
+  asked.push_back(kNoRow);
+  asked.insert(asked.end(), group.driver_symbols.begin(), group.driver_symbols.end());
+  if (!index.is_asked_again(asked)) {
+    class_passes_.clear();
+    for (const ReadyNodes::Candidate& candidate : ready.of_class)
+      class_passes_.push_back(checks_.first_failing(candidate.row, v) == kReasonNone);
+    if (!index.take(class_passes_)) return;
+  }
+  nodes_ = &index;
+  answered_ = asked_ = false;
+  touched_.clear();
+  stamp_.assign(scratch_.overlays.size(), 0);
+  changed_.clear();
+  for (const NodeOverlay& overlay : scratch_.overlays) changed_.push_back(overlay.row);
+}
+
+void BestByIndex::decide_touched(NodeRow row, GroupView& v) {
+  const std::uint32_t position = nodes_->position(row), overlay = scratch_.mark(row).overlay;
+  if (position == kNoRow) return;
+  if (stamp_.size() <= overlay) stamp_.resize(scratch_.overlays.size(), 0);
+  if (stamp_[overlay]++ == 0) {
+    nodes_->leave_out(position);
+    if (rest_ && rest_->row == position) asked_ = false;
+  }
+  if (!nodes_->passes(position)) return;
+  Cell cell;
+  fit_.decide(row, v, cell);
+  if (cell.fit == kFail) return;
+  touched_.push_back({cell.score.mean(), position, overlay, stamp_[overlay]});
+  std::push_heap(touched_.begin(), touched_.end(), kWorse);
+}
+
+void BestByIndex::forget() {
+  group_ = nullptr;
+  nodes_ = nullptr;
+  answered_ = false;
+}
+
+bool BestByIndex::leave() {
+  if (!std::exchange(answered_, false)) return false;
+  checks_.give_class_verdicts(*candidates_.nodes, *view_);
+  return true;
+}
+
+std::optional<Found> BestByIndex::select(GroupView& v) {
+  BERTH_ASSERT(nodes_);
+  view_ = &v;
+  const std::uint64_t looks = nodes_->looks() - changed_.size();  // so far, those about to be decided taken off
+  for (const NodeRow row : changed_) decide_touched(row, v);
+  changed_.clear();
+  while (!touched_.empty() && stamp_[touched_.front().overlay] != touched_.front().stamp) {
+    std::pop_heap(touched_.begin(), touched_.end(), kWorse);
+    touched_.pop_back();
+  }
+  if (!asked_) {
+    rest_ = nodes_->best(attempt_.config.algorithm, ask_);
+    asked_ = true;
+  }
+  if (!rest_ && touched_.empty()) return std::nullopt;
+  counts_.evaluated = static_cast<std::int32_t>(nodes_->looks() - looks);
+  double score = 0;
+  std::uint32_t position = kNoRow;
+  if (rest_) score = rest_->component, position = rest_->row;  // one component alone: its own mean (R-RANK-901)
+  if (!touched_.empty() && (position == kNoRow || touched_.front().score > score ||
+                            (touched_.front().score == score && touched_.front().position < position)))
+    score = touched_.front().score, position = touched_.front().position;
+  answered_ = true;
+  return Found{candidates_.nodes->candidates[position].row, score, {}};
+}
+
+}  // namespace berth::sched

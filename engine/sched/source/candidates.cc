@@ -1,0 +1,77 @@
+#include "sched/source/candidates.h"
+
+#include <bit>
+
+#include "feasible/devices.h"
+
+namespace berth::sched {
+
+using tables::NodeRow;
+
+void Candidates::start(Scratch& scratch) {
+  nodes = nullptr;
+  size = offset = frontier = 0;
+  limit = list_limit = 2;
+  positions = scratch.arena.take<Position>(1);
+  for (GroupView& v : views) v.group = nullptr;
+}
+
+Result<void> Candidates::set(const Attempt& attempt, const ReadyNodes& ready, std::uint32_t base,
+                             std::string_view eval_id, std::size_t placements) {
+  BERTH_ASSERT(attempt.job && !attempt.system);
+  nodes = &ready;
+  base_set = base;
+  size = static_cast<std::uint32_t>(ready.rows.size());
+  offset = frontier = 0;
+  // R-FEAS-216: ceil(log2 n) is the bit length of n - 1.
+  limit = 2;
+  if (!attempt.job->batch && size > 0) limit = std::max<std::int64_t>(2, std::bit_width(size - 1));
+  list_limit = limit;
+  const std::uint64_t index = order_index != 0 ? order_index : attempt.snapshot->index;
+  if (auto done = order.set(attempt.config.provider, eval_id, index, size,
+                            attempt.config.exhaustive ? size : placements * static_cast<std::size_t>(limit));
+      !done)
+    return done;
+  positions = attempt.scratch.arena.take<Position>(size + 1);
+  for (GroupView& v : views) v.group = nullptr;
+  return {};
+}
+
+void Candidates::forget_job() {
+  for (std::uint32_t i = 0; i < frontier; ++i) positions[i].job_checks = kUnknown;
+  for (GroupView& v : views) v.group = nullptr;
+}
+
+GroupView& Candidates::view(const Attempt& attempt, std::uint32_t group) {
+  BERTH_ASSERT(attempt.job && group < attempt.job->groups.size());
+  if (views.size() <= group) views.resize(group + 1);
+  GroupView& v = views[group];
+  if (v.group != &attempt.job->groups[group]) {
+    v.group = &attempt.job->groups[group];
+    v.number = attempt.numbers[group];
+    v.cells = attempt.scratch.arena.take<Cell>(size + 1);
+    for (std::uint32_t i = 0; i < frontier; ++i) v.cells[i].group_checks = v.cells[i].fit = kUnknown;
+    v.distinct_built = false;
+    v.devices = v.group->has_devices ? feasible::compile_devices(*v.group->spec) : std::vector<match::DeviceRequest>();
+    v.network = feasible::compile_network(*v.group->spec);
+  }
+  return v;
+}
+
+void Candidates::take(Attempt& attempt, std::uint32_t position) {
+  const NodeRow row = nodes->rows[order.at(position)];
+  const tables::NodeCapacity& capacity = attempt.snapshot->nodes.capacity(row);
+  positions[position] = {row, capacity.computed_class_code, capacity.class_code, kUnknown};
+  attempt.scratch.mark(row).position = position;
+  for (GroupView& v : views)
+    if (v.group) v.cells[position].group_checks = v.cells[position].fit = kUnknown;
+}
+
+void Candidates::forget_fit(Scratch& scratch, NodeRow row) {
+  const std::uint32_t position = scratch.mark(row).position;
+  if (position >= frontier) return;
+  for (GroupView& v : views)
+    if (v.group) v.cells[position].fit = kUnknown;
+}
+
+}  // namespace berth::sched

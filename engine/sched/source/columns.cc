@@ -1,0 +1,256 @@
+// What the columns hold and how they are filled.
+#include "sched/source/columns.h"
+
+#include <algorithm>
+#include <array>
+
+namespace berth::sched {
+
+using tables::CompiledGroup;
+using tables::kNoRow;
+using tables::NodeRow;
+
+namespace {
+
+constexpr std::uint32_t kBlock = 64, kDearBlock = 4;
+constexpr std::uint32_t kFirstBlock = rank::VisitingOrder::kPrefix;  // what is cheap to know of a shuffle
+
+}  // namespace
+
+void Columns::start() {
+  active_ = left_ = false;
+  count_ = 0;
+}
+
+bool Columns::serve(const GroupView& v, const SelectOptions& options) const {
+  const CompiledGroup& group = *v.group;
+  return attempt_.config.plain_path && attempt_.job->groups.size() == 1 && !options.evict &&
+         options.penalty_nodes.empty() && !attempt_.job->escapes && !group.escapes && !checks_.distinct.asks(v) &&
+         group.distinct_properties.empty() && !group.has_host_volumes && !group.has_csi_volumes &&
+         attempt_.snapshot->nodes.classes_exact;
+}
+
+bool Columns::serve_now(const GroupView& v) {
+  return !left_ && serve(v, parts_.options) && (!fit_.scorer.spread_group() || fill_spread_tables());
+}
+
+void Columns::begin(GroupView& v) {
+  view_ = &v;
+  active_ = true;
+  prepared_ = count_ = cursor_ = visited_ = 0;
+  first_reasons_.clear();
+  node_reasons_.clear();
+  next_reason_ = 0;
+  Arena& arena = scratch_.arena;
+  const std::uint32_t size = candidates_.size;
+  for (auto* column : {&position_, &row_, &dimension_, &capacity_, &class_of_})
+    *column = arena.take<std::uint32_t>(size);
+  sum_ = arena.take<double>(size);
+  appended_ = arena.take<double>(size);
+  score_ = arena.take<rank::ScoreRow>(size);
+  passes_ = arena.take<std::uint8_t>(size);
+  memo_.assign(candidates_.nodes->capacities.size(), {});
+  class_state_.assign(attempt_.snapshot->nodes.column(tables::kComputedClassColumn).values.size() + 1, kClassUnknown);
+  no_own_allocs_ = !parts_.effects.has_own();
+  one_class_ = one_dimension_ = true;
+  exhausted_any_ = false;
+  indexed_ = Indexed::not_yet;
+  const rank::SpreadGroup* const spread = fit_.scorer.spread_group();
+  spread_sets_ = spread ? spread->sets().size() : 0;
+  if (!spread) return;
+  codes_.resize(spread_sets_);
+  for (auto& codes : codes_) codes = arena.take<std::uint32_t>(size);
+  spread_ = arena.take<double>(size);
+}
+
+/// Without the quirk verdicts_per_class: as NodeChecks::group_checks() would decide, each node once.
+bool Columns::passes_by_node(std::uint32_t index, NodeRow row, std::uint32_t computed_class, GroupView& v) {
+  ClassState& state = class_state_[computed_class];
+  if (state == kClassFails) return false;
+  bool of_node = false;
+  const std::uint32_t reason = state == kClassUnknown ? checks_.first_failing(row, v, &of_node)
+                                                      : checks_.first_failing_of_group(row, v, true, &of_node);
+  if (reason == kReasonNone) {
+    state = kClassPasses;
+    return true;
+  }
+  if (of_node) {
+    node_reasons_.push_back({index, reason, computed_class});
+  } else {
+    state = kClassFails;
+    first_reasons_.push_back({index, reason});
+  }
+  return false;
+}
+
+/// Looks at the classes of the nodes from `prepared_` to `end` and appends those that pass.
+template <bool kPerClass>
+void Columns::find_entries(std::uint32_t end, GroupView& v) {
+  const std::vector<ReadyNodes::Candidate>& candidates = candidates_.nodes->candidates;
+  for (std::uint32_t index = prepared_; index < end; ++index) {
+    const ReadyNodes::Candidate& candidate = candidates[candidates_.order.at(index)];
+    const NodeRow row = candidate.row;
+    const std::uint32_t node_class = candidate.node_class;
+    class_of_[index] = node_class;
+    one_class_ = one_class_ && node_class == class_of_[0];
+    bool passes;
+    if constexpr (kPerClass) {
+      ClassState& state = class_state_[candidate.computed_class];
+      if (state == kClassUnknown) {
+        const std::uint32_t reason = checks_.first_failing(row, v);
+        state = reason == kReasonNone ? kClassPasses : kClassFails;
+        if (reason != kReasonNone) first_reasons_.push_back({index, reason});
+      }
+      passes = state == kClassPasses;
+    } else {
+      passes = passes_by_node(index, row, candidate.computed_class, v);
+    }
+    // Appended always, kept only when it passes: which nodes pass is as good as random, a branch would be mispredicted.
+    passes_[index] = passes;
+    position_[count_] = index;
+    row_[count_] = row;
+    capacity_[count_] = candidate.capacity;
+    count_ += passes;
+  }
+}
+
+void Columns::prepare_block(GroupView& v) {
+  // Where a node's fit is more than a look at its figures, no further ahead than a Select will hardly go.
+  const CompiledGroup& group = *v.group;
+  const bool dear = group.has_network || group.has_task_network || group.has_devices || group.has_cores;
+  const std::uint32_t block = dear ? kDearBlock : prepared_ == 0 ? kFirstBlock : kBlock;
+  const std::uint32_t end = std::min(candidates_.size, prepared_ + block);
+  const std::uint32_t first_entry = count_;
+  if (parts_.detail) parts_.detail->enter(base::Stage::filter);
+  if (attempt_.quirks.verdicts_per_class)
+    find_entries<true>(end, v);
+  else
+    find_entries<false>(end, v);
+  prepared_ = end;
+  if (parts_.detail) parts_.detail->enter(base::Stage::rank);
+  for (std::uint32_t entry = first_entry; entry < count_; ++entry) attempt_.snapshot->nodes.use.prefetch(row_[entry]);
+  for (std::size_t s = 0; s < spread_sets_; ++s)
+    for (std::uint32_t entry = first_entry; entry < count_; ++entry)
+      codes_[s][entry] = std::min(fit_.scorer.spread_group()->sets()[s].code_of_row(row_[entry]),
+                                  static_cast<std::uint32_t>(spread_tables_[s].size() - 1));
+  const bool simple = !dear && group.affinities.empty() && no_own_allocs_;
+  if (scratch_.strategy_fit)
+    score_by_strategy(first_entry, v, simple);
+  else
+    score_block(first_entry, v, simple);
+}
+
+/// `simple`: only binpack is appended, where figures tell of the node.
+void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool simple) {
+  const CompiledGroup& group = *v.group;
+  for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
+    const tables::NodeUse& use = attempt_.snapshot->nodes.use[row_[entry]];
+    const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
+    if (!simple || (use.port_allocs | use.core_allocs | capacity.network_invalid) != 0) {
+      decide_entry(entry, v);
+      continue;
+    }
+    const PlainFit fit = plain_fit(capacity, use, kUntouched, group);
+    if (fit.dimension != kReasonNone) {
+      exhaust_entry(entry, fit.dimension);
+      continue;
+    }
+    const std::int64_t cpu = fit.use.cpu_mhz, memory = fit.use.memory_mb;
+    CapacityMemo& memo = memo_[capacity_[entry]];
+    if (memo.cpu != cpu || memo.memory != memory)
+      memo = {cpu, memory, fit_.scorer.fit_component(cpu, capacity.cpu_score, memory, capacity.memory_score)};
+    set_binpack(entry, memo.component);
+  }
+}
+
+/// As score_block() where a strategy scores the fit: all nodes of the block by one call of it, but for those that are
+/// decided one by one.
+void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool simple) {
+  static_assert(kBlock <= StrategyFit::kBlock);
+  const CompiledGroup& group = *v.group;
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  std::array<std::uint32_t, kBlock> entries;
+  std::array<FitUse, kBlock> uses;
+  std::size_t count = 0;
+  for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
+    const tables::NodeUse& use = nodes.use[row_[entry]];
+    const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
+    if (!simple || (use.port_allocs | use.core_allocs | use.device_allocs | capacity.network_invalid) != 0) {
+      decide_entry(entry, v);
+      continue;
+    }
+    const PlainFit fit = plain_fit(capacity, use, kUntouched, group);
+    if (fit.dimension != kReasonNone) {
+      exhaust_entry(entry, fit.dimension);
+      continue;
+    }
+    entries[count] = entry;
+    uses[count++] = fit.use;
+  }
+  StrategyFit& strategy = scratch_.strategy_fit;
+  strategy.begin(group, attempt_.job->priority);
+  for (std::size_t i = 0; i < count; ++i) {
+    const NodeRow row = row_[entries[i]];
+    strategy.add(*attempt_.snapshot, row, uses[i], nodes.use[row].alloc_count);
+  }
+  const std::span<const double> components = strategy.take();
+  for (std::size_t i = 0; i < count; ++i) set_binpack(entries[i], 0.0 + components[i]);
+}
+
+/// The only appended component: its own sum, and the row need not be written.
+void Columns::set_binpack(std::uint32_t entry, double component) {
+  sum_[entry] = component;
+  appended_[entry] = 1.0;
+}
+
+void Columns::exhaust_entry(std::uint32_t entry, std::uint32_t dimension) {
+  sum_[entry] = 0;
+  appended_[entry] = 0;
+  dimension_[entry] = dimension;
+  if (exhausted_any_ && dimension != exhausted_dimension_) one_dimension_ = false;
+  exhausted_any_ = true;
+  exhausted_dimension_ = dimension;
+  if (dimension == kReasonNone || dimension == kDimensionInvalidNode || dimension == kDimensionPortCollision)
+    one_dimension_ = false;  // counted one by one
+}
+
+void Columns::decide_entry(std::uint32_t entry, GroupView& v) {
+  Cell cell;
+  fit_.decide(row_[entry], v, cell);
+  if (cell.fit == kFail) return exhaust_entry(entry, cell.dimension);
+  sum_[entry] = cell.score.sum();
+  appended_[entry] = static_cast<double>(cell.score.count());
+  if (cell.score.count() > 1) score_[entry] = cell.score;
+}
+
+void Columns::placed(NodeRow node) {
+  BERTH_ASSERT(active_ && row_[chosen_] == node);
+  decide_entry(chosen_, *view_);
+  reindex(chosen_);
+}
+
+void Columns::leave() {
+  left_ = true;
+  if (!std::exchange(active_, false)) return;
+  // The Walk's state after the cursor has been everywhere up to `visited_`: the positions reached in order, and the
+  // verdicts that their classes got.
+  feasible::ClassCache& classes = checks_.classes;
+  for (std::uint32_t index = 0; index < visited_; ++index) {
+    candidates_.reach(attempt_, index);
+    Position& position = candidates_.positions[index];
+    const std::uint32_t class_id = position.computed_class;
+    if (classes.job_status(class_id) == feasible::ClassStatus::ineligible) continue;
+    const bool job_passes = checks_.job_holds(position.row);
+    classes.set_job(class_id, job_passes);
+    if (!job_passes) continue;
+    position.job_checks = kPass;
+    if (passes_[index]) view_->cells[index].group_checks = kPass;
+    const auto own = std::lower_bound(node_reasons_.begin(), node_reasons_.end(), index,
+                                      [](const NodeReason& node, std::uint32_t at) { return node.position < at; });
+    if (own != node_reasons_.end() && own->position == index) continue;
+    if (classes.group_status(0, class_id) == feasible::ClassStatus::unknown)
+      classes.set_group(0, class_id, class_state_[class_id] == kClassPasses);
+  }
+}
+
+}  // namespace berth::sched

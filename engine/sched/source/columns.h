@@ -1,0 +1,131 @@
+// A fast source for the usual case: one group of a job, no volumes asked, no distinct_*, nothing escapes the computed
+// class, no eviction. Same decisions and metrics as the Walk, under tests/sched/select_test.cc.
+//
+// Two observations carry it. (1) Which nodes pass the checks is settled once the class of each was seen, so the passing
+// nodes form a list in visiting order that a Select walks without looking at the others; how many it passed over
+// follows from the positions. (2) A node's components other than spread change only when the plan touches it, so the
+// list holds their sum by column and spread is one look-up by the node's value.
+//
+//   by entry (a passing node, in visiting order):
+//   position   4 B   in the visiting order; ascending
+//   row        4 B   node row
+//   sum        8 B   of the appended components before spread (ScoreRow::sum)
+//   appended   8 B   how many these are, as double; 0 while the node is exhausted
+//   dimension  4 B   exhausted: reason id
+//   capacity   4 B   which of the few distinct capacities
+//   score     64 B   the components, where more than binpack is appended
+//   codes      4 B   per spread set: value code
+//
+// Nodes are prepared in blocks ahead of the cursor. That a node was prepared is not visible: what counts as visited is
+// where the cursor has been, and leave() rebuilds the Walk's state from exactly that.
+// Where every node is taken (exhaustive mode) and nothing spreads, the final scores are in an index instead.
+#pragma once
+
+#include "rank/best_index.h"
+#include "sched/source/walk.h"
+
+namespace berth::sched {
+
+class Columns : Source {
+ public:
+  explicit Columns(SelectParts& parts) : Source(parts) {}
+
+  /// Another attempt or list of candidates.
+  void start();
+  /// What comes next is not in the columns: the Walk's state is rebuilt, and Selects of this attempt go without them.
+  void leave();
+  /// Whether the columns can serve such a Select of the group, whatever this attempt did before.
+  [[nodiscard]] bool serve(const GroupView& view, const SelectOptions& options) const;
+  /// Whether they can serve the Select under way.
+  [[nodiscard]] bool serve_now(const GroupView& view);
+  [[nodiscard]] std::optional<Found> select(GroupView& view);
+
+  [[nodiscard]] bool active() const { return active_; }
+  /// The entry chosen last holds one allocation more.
+  void placed(tables::NodeRow node);
+  /// Node and components of an entry that the last Select ranked.
+  [[nodiscard]] tables::NodeRow ranked(std::uint32_t entry, rank::ScoreRow& score) const;
+  /// Appends the rows of the nodes that were looked at.
+  void rows_read(std::vector<tables::NodeRow>& out) const {
+    out.insert(out.end(), row_.begin(), row_.begin() + count_);
+  }
+
+ private:
+  struct FirstReason {
+    std::uint32_t position, reason;
+  };
+  struct NodeReason {
+    std::uint32_t position, reason, computed_class;
+  };
+  /// The last fit score of a capacity: most nodes of one capacity are used alike, empty ones above all.
+  struct CapacityMemo {
+    std::int64_t cpu = -1, memory = -1;  // with the ask; -1: none yet
+    double component = 0;
+  };
+  enum class Indexed : std::uint8_t { not_yet, yes, never };
+  enum ClassState : std::uint8_t { kClassUnknown, kClassPasses, kClassFails };
+
+  void begin(GroupView& view);
+  // Preparing (columns.cc).
+  void prepare_block(GroupView& view);
+  template <bool kPerClass>
+  void find_entries(std::uint32_t end, GroupView& view);
+  bool passes_by_node(std::uint32_t position, tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
+  void score_block(std::uint32_t first_entry, GroupView& view, bool simple);
+  void score_by_strategy(std::uint32_t first_entry, GroupView& view, bool simple);
+  void set_binpack(std::uint32_t entry, double component);
+  void exhaust_entry(std::uint32_t entry, std::uint32_t dimension);
+  void decide_entry(std::uint32_t entry, GroupView& view);
+  // Going through them (columns_select.cc).
+  bool fill_spread_tables();
+  [[nodiscard]] std::optional<Found> select_window(GroupView& view);
+  std::uint32_t visit_range(std::uint32_t first, std::uint32_t last, Best& best, std::uint32_t& exhausted);
+  void move_cursor(std::uint32_t start, std::uint32_t end, std::uint32_t entry);
+  [[nodiscard]] std::uint32_t entry_at(std::uint32_t position) const;
+  [[nodiscard]] bool build_index(GroupView& view);
+  void reindex(std::uint32_t entry);
+  [[nodiscard]] std::optional<Found> select_indexed();
+  [[nodiscard]] std::optional<Found> found(std::uint32_t entry, double score);
+  void count_window(std::uint32_t start, std::uint32_t end);
+  std::int32_t count_node_reasons(std::uint32_t start, std::uint32_t end);
+  void count_exhausted(std::uint32_t start, std::uint32_t end, std::uint32_t exhausted);
+
+  GroupView* view_ = nullptr;  // what they were begun for
+  bool active_ = false;
+  bool left_ = false;  // this attempt went over to the Walk
+  std::uint32_t prepared_ = 0, count_ = 0, cursor_ = 0, visited_ = 0;
+  std::uint32_t chosen_ = 0;  // entry of the last Select's node
+  bool no_own_allocs_ = true;
+
+  // By entry.
+  std::span<std::uint32_t> position_;
+  std::span<tables::NodeRow> row_;
+  std::span<double> sum_, appended_, spread_;
+  std::span<std::uint32_t> dimension_, capacity_;
+  std::span<rank::ScoreRow> score_;
+  std::vector<std::span<std::uint32_t>> codes_;  // by spread set
+
+  // By position.
+  std::span<std::uint32_t> class_of_;
+  std::span<std::uint8_t> passes_;
+
+  std::vector<ClassState> class_state_;  // by computed class
+  std::vector<CapacityMemo> memo_;       // by position in ReadyNodes::capacities
+  std::vector<std::vector<double>> spread_tables_;
+  std::size_t spread_sets_ = 0;
+
+  // What failed and who is exhausted.
+  std::vector<FirstReason> first_reasons_;
+  std::size_t next_reason_ = 0;
+  std::vector<NodeReason> node_reasons_;  // of nodes that fail a check of their own, ascending
+  bool one_class_ = true, exhausted_any_ = false, one_dimension_ = true;
+  std::uint32_t exhausted_dimension_ = kReasonNone;
+
+  // Exhaustive, without spreads: the final scores of all entries by an index.
+  Indexed indexed_ = Indexed::not_yet;
+  std::uint32_t exhausted_count_ = 0;
+  rank::BestIndex index_;
+  std::vector<double> scores_;  // scratch of its making
+};
+
+}  // namespace berth::sched

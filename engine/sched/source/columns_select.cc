@@ -1,0 +1,236 @@
+// A Select over the columns: from the cursor as far as the limit goes, or by the index of all entries.
+#include <algorithm>
+#include <cmath>
+
+#include "rank/window.h"
+#include "sched/source/columns.h"
+
+namespace berth::sched {
+
+using tables::kNoRow;
+using tables::NodeRow;
+
+bool Columns::fill_spread_tables() {
+  const auto& sets = fit_.scorer.spread_group()->sets();
+  spread_tables_.resize(sets.size());
+  for (std::size_t s = 0; s < sets.size(); ++s)
+    if (!sets[s].table(spread_tables_[s])) return false;
+  return true;
+}
+
+std::optional<Found> Columns::select(GroupView& v) {
+  if (!active_) begin(v);
+  if (candidates_.offset == candidates_.size) candidates_.offset = 0;
+  if (attempt_.config.exhaustive && spread_sets_ == 0 && candidates_.offset == 0 && indexed_ != Indexed::never &&
+      build_index(v))
+    return select_indexed();
+  return select_window(v);
+}
+
+/// Entries [first, last), as many as the limit takes: runs without a decision by vector, the others one by one. Returns
+/// the first one that was not looked at.
+std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best& best, std::uint32_t& exhausted) {
+  const std::int64_t limit = candidates_.limit;
+  const std::size_t sets = spread_sets_;
+  const bool one = sets == 1, by_vector = sets <= 1 && limit >= 32;
+  const rank::WindowColumns columns{sum_.data(), appended_.data(), one ? codes_[0].data() : nullptr,
+                                    one ? spread_tables_[0].data() : nullptr, one ? spread_.data() : nullptr};
+  // One entry: its final score (ScoreRow::mean), or counted as exhausted.
+  const auto visit = [&](std::uint32_t entry) {
+    double sum = columns.prefix[entry], appended = columns.appended[entry];
+    if (appended == 0) {
+      ++exhausted;
+      return;
+    }
+    if (sets != 0) {
+      double total = 0.0;
+      for (std::size_t s = 0; s < sets; ++s) total += spread_tables_[s][codes_[s][entry]];
+      spread_[entry] = total;
+      if (total != 0.0) sum += total, appended += 1.0;
+    }
+    const double value = sum / appended;
+    top_.push(entry, value);
+    best.offer(entry, value);
+  };
+  while (first < last && best.returned < limit) {
+    if (by_vector && best.id != kNoRow) {
+      const rank::WindowRun run = rank::score_run(columns, first, last, top_.floor(), best.sets_aside(),
+                                                  static_cast<std::size_t>(limit - best.returned));
+      best.returned += static_cast<std::int64_t>(run.live);
+      exhausted += static_cast<std::uint32_t>(run.exhausted);
+      first = static_cast<std::uint32_t>(run.next);
+    }
+    for (std::uint32_t step = 0; step < 8 && first < last && best.returned < limit; ++step) visit(first++);
+  }
+  return first;
+}
+
+std::optional<Found> Columns::select_window(GroupView& v) {
+  const std::uint32_t size = candidates_.size, start = candidates_.offset;
+  const std::int64_t limit = candidates_.limit;
+  Best best(attempt_.config.exhaustive);
+  std::uint32_t exhausted = 0, entry = cursor_, entries = 0;
+  for (;;) {  // from the cursor to the end of the order
+    const std::uint32_t reached = visit_range(entry, count_, best, exhausted);
+    entries += reached - entry;
+    entry = reached;
+    if (best.returned == limit || prepared_ == size) break;
+    prepare_block(v);
+  }
+  if (!attempt_.error.empty()) return std::nullopt;
+  std::uint32_t end;  // one past the last visited position, counted from `start` on and past the wrap
+  if (best.returned == limit) {
+    end = position_[entry - 1] + 1;
+  } else {
+    entry = visit_range(0, entry_at(start), best, exhausted);
+    entries += entry;
+    end = size + (best.returned == limit ? position_[entry - 1] + 1 : start);
+  }
+  if (!attempt_.config.exhaustive) best.take_aside(limit);
+
+  counts_.evaluated = static_cast<std::int32_t>(end - start);
+  counts_.filtered = counts_.evaluated - static_cast<std::int32_t>(entries);
+  counts_.exhausted = static_cast<std::int32_t>(exhausted);
+  count_window(start, end);
+  if (exhausted > 0) count_exhausted(start, end, exhausted);
+  visited_ = std::max(visited_, std::min(end, size));
+  move_cursor(start, end, entry);
+  return found(best.id, best.score);
+}
+
+/// The first entry at `position` or behind it.
+std::uint32_t Columns::entry_at(std::uint32_t position) const {
+  return static_cast<std::uint32_t>(std::lower_bound(position_.begin(), position_.begin() + count_, position) -
+                                    position_.begin());
+}
+
+/// A Select went from position `start` to `end`; `entry` is the first it did not look at.
+void Columns::move_cursor(std::uint32_t start, std::uint32_t end, std::uint32_t entry) {
+  const std::uint32_t size = candidates_.size;
+  candidates_.offset = end > size ? end - size : end;
+  cursor_ = candidates_.offset == size ? 0 : entry;
+  if (end - start != size) return;
+  // One that took every node leaves the cursor where it was (R-FEAS-210).
+  candidates_.offset = start;
+  cursor_ = entry_at(start);
+}
+
+std::optional<Found> Columns::found(std::uint32_t entry, double score) {
+  if (entry == kNoRow) {
+    leave();
+    return std::nullopt;
+  }
+  chosen_ = entry;
+  return Found{row_[entry], score, {}};
+}
+
+NodeRow Columns::ranked(std::uint32_t entry, rank::ScoreRow& score) const {
+  if (appended_[entry] > 1)
+    score = score_[entry];
+  else
+    score.append(Component::binpack, sum_[entry]);
+  if (spread_sets_ != 0) score.set(Component::spread, spread_[entry], spread_[entry] != 0.0);
+  return row_[entry];
+}
+
+// ---------------------------------------------------------------- the best of all, by an index
+
+/// Decides every entry, once per attempt, and indexes their final scores. False when they cannot be indexed: a score is
+/// not finite, as on a node without capacity (R-RANK-104), and comparisons with it depend on the order of visits.
+bool Columns::build_index(GroupView& v) {
+  if (indexed_ == Indexed::yes) return true;
+  while (prepared_ < candidates_.size) prepare_block(v);
+  exhausted_count_ = 0;
+  scores_.resize(count_);
+  indexed_ = Indexed::never;
+  for (std::uint32_t entry = 0; entry < count_; ++entry) {
+    scores_[entry] = rank::BestIndex::kAbsent;
+    if (appended_[entry] == 0) {
+      ++exhausted_count_;
+      continue;
+    }
+    scores_[entry] = sum_[entry] / appended_[entry];
+    if (!std::isfinite(scores_[entry])) return false;
+  }
+  index_.build(scores_);
+  indexed_ = Indexed::yes;
+  return true;
+}
+
+/// After a placement changed an entry.
+void Columns::reindex(std::uint32_t entry) {
+  if (indexed_ != Indexed::yes) return;
+  if (index_[entry] == rank::BestIndex::kAbsent) --exhausted_count_;
+  double score = rank::BestIndex::kAbsent;
+  if (appended_[entry] == 0)
+    ++exhausted_count_;
+  else if (score = sum_[entry] / appended_[entry]; !std::isfinite(score))
+    indexed_ = Indexed::never;
+  if (indexed_ == Indexed::yes) index_.set(entry, score);
+}
+
+/// select_window() when every node is taken: the same node, counts and list of the best, without looking at each.
+std::optional<Found> Columns::select_indexed() {
+  if (!attempt_.error.empty()) return std::nullopt;
+  const std::uint32_t size = candidates_.size;
+  top_ = index_.top();
+  counts_.evaluated = static_cast<std::int32_t>(size);
+  counts_.filtered = static_cast<std::int32_t>(size - count_);
+  counts_.exhausted = static_cast<std::int32_t>(exhausted_count_);
+  count_window(0, size);
+  if (exhausted_count_ > 0) count_exhausted(0, size, exhausted_count_);
+  visited_ = size;
+  cursor_ = 0;
+  const rank::BestIndex::Best best = index_.best();
+  return found(best.i == index_.size() ? kNoRow : best.i, best.score);
+}
+
+// ---------------------------------------------------------------- counts of positions [start, end), past the wrap
+
+void Columns::count_window(std::uint32_t start, std::uint32_t end) {
+  const std::int32_t filtered = counts_.filtered;
+  if (filtered == 0) return;
+  const std::uint32_t size = candidates_.size;
+  // Nodes that failed a check themselves, the first of their class, carry its reason at their first visit.
+  std::int32_t first = 0;
+  while (next_reason_ < first_reasons_.size() && first_reasons_[next_reason_].position < std::min(end, size)) {
+    counts_.add(counts_.reasons, first_reasons_[next_reason_].reason);
+    ++next_reason_;
+    ++first;
+  }
+  if (!node_reasons_.empty()) first += count_node_reasons(start, end);
+  if (filtered > first) counts_.add(counts_.reasons, kReasonClassIneligible, filtered - first);
+  if (one_class_) return counts_.add_class(counts_.classes_filtered, class_of_[0], filtered);
+  for (std::uint32_t i = start; i < end; ++i) {
+    const std::uint32_t position = i < size ? i : i - size;
+    if (!passes_[position]) counts_.add_class(counts_.classes_filtered, class_of_[position]);
+  }
+}
+
+/// A node that fails a check of its own does so at every visit, unless its class was found to fail since the
+/// first one. What was prepared is visited for the second time only after all was for the first.
+std::int32_t Columns::count_node_reasons(std::uint32_t start, std::uint32_t end) {
+  std::int32_t counted = 0;
+  for (const NodeReason& node : node_reasons_) {
+    if (!((node.position >= start && node.position < end) || node.position + candidates_.size < end)) continue;
+    if (node.position < visited_ && class_state_[node.computed_class] == kClassFails) continue;
+    counts_.add(counts_.reasons, node.reason);
+    ++counted;
+  }
+  return counted;
+}
+
+void Columns::count_exhausted(std::uint32_t start, std::uint32_t end, std::uint32_t exhausted) {
+  if (one_class_ && one_dimension_) {
+    counts_.add(counts_.dimensions, exhausted_dimension_, static_cast<std::int32_t>(exhausted));
+    return counts_.add_class(counts_.classes_exhausted, class_of_[0], static_cast<std::int32_t>(exhausted));
+  }
+  counts_.exhausted = 0;
+  for (std::uint32_t entry = 0; entry < count_; ++entry) {
+    const std::uint32_t position = position_[entry];
+    const bool in_window = (position >= start && position < end) || position + candidates_.size < end;
+    if (in_window && appended_[entry] == 0) counts_.exhaust(class_of_[position], dimension_[entry]);
+  }
+}
+
+}  // namespace berth::sched

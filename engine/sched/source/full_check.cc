@@ -1,0 +1,70 @@
+#include "sched/source/full_check.h"
+
+#include <algorithm>
+
+namespace berth::sched {
+
+using tables::CompiledGroup;
+using tables::NodeRow;
+
+bool is_plain_ask(const Attempt& attempt, const NodeChecks& checks, const GroupView& v) {
+  const CompiledGroup& group = *v.group;
+  const tables::NodeTable& nodes = attempt.snapshot->nodes;
+  return !group.has_network && !group.has_task_network && !group.has_devices && !group.has_cores &&
+         checks.network_ask.is_default() &&  // another version's group may have left one (R-FEAS-309)
+         nodes.classes_exact && nodes.class_profiles_exact && nodes.special_allocs == 0 && nodes.invalid_nodes == 0;
+}
+
+/// Whether what a node has free decides for most asks that fail, and classes tell all that checks read.
+bool FullCheck::fails_by_figures(const GroupView& v) const {
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  const feasible::NetworkAsk& ask = checks_.network_ask;
+  return !v.group->has_devices && ask.ports.empty() && (v.network || ask.is_default()) && nodes.classes_exact &&
+         nodes.class_profiles_exact && nodes.invalid_nodes == 0;
+}
+
+bool FullCheck::may_take(NodeRow row, GroupView& v) {
+  if ((candidates_.nodes->members[row / 64] >> row % 64 & 1) == 0) return false;
+  if (fit_.plain(row, *v.group).dimension != kReasonNone) return false;
+  const tables::NodeCapacity& capacity = attempt_.snapshot->nodes.capacity(row);
+  return checks_.first_failing_known({row, capacity.computed_class_code, capacity.class_code, kUnknown}, v) ==
+         kReasonNone;
+}
+
+bool FullCheck::holds(GroupView& v) {
+  const CompiledGroup& group = *v.group;
+  SelectOptions options = parts_.options;
+  options.evict = false;
+  if (!columns_.serve(v, options) || !fails_by_figures(v)) return false;
+  for (const NodeOverlay& overlay : scratch_.overlays)
+    if (may_take(overlay.row, v)) return false;
+  // Rounding keeps the order: what is enough stays enough in single precision.
+  const auto cpu = static_cast<float>(group.cpu_mhz), memory = static_cast<float>(group.memory_mb),
+             disk = static_cast<float>(group.disk_mb);
+  // By vector, and in most chunks of a full cluster one column is enough.
+  const auto some_hold = [](std::span<const float> free, float ask) {
+    std::uint32_t some = 0;
+    for (const float f : free) some |= static_cast<std::uint32_t>(f >= ask);
+    return some != 0;
+  };
+  const tables::FitColumns& fit = attempt_.snapshot->nodes.fit;
+  for (std::size_t chunk = 0; chunk < fit.cpu_free.chunk_count(); ++chunk) {
+    const std::span<const float> cpus = fit.cpu_free.chunk_at(chunk), memories = fit.memory_free.chunk_at(chunk),
+                                 disks = fit.disk_free.chunk_at(chunk);
+    if (!some_hold(cpus, cpu) || !some_hold(memories, memory) || !some_hold(disks, disk)) continue;
+    for (std::size_t i = 0; i < cpus.size(); ++i)
+      if (cpus[i] >= cpu && memories[i] >= memory && disks[i] >= disk &&
+          may_take(static_cast<NodeRow>(chunk * decltype(fit.cpu_free)::kChunkRows + i), v))
+        return false;
+  }
+  // What this pass would find failing is told of a failure (R-FEAS-1605), or is no verdict of a class (R-FEAS-414).
+  const auto fails = [&](const ReadyNodes::Candidate& c) {
+    return checks_.first_failing_known({c.row, c.computed_class, c.node_class, kUnknown}, v) != kReasonNone;
+  };
+  const std::vector<ReadyNodes::Candidate>& of_class = candidates_.nodes->of_class;
+  const bool tells = !attempt_.quirks.reasons_of_evicting_pass || !attempt_.quirks.verdicts_per_class;
+  if (tells && std::any_of(of_class.begin(), of_class.end(), fails)) return false;
+  return fit_.ports_are_silent(v);
+}
+
+}  // namespace berth::sched

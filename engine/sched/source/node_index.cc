@@ -1,0 +1,144 @@
+#include "sched/source/node_index.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "sched/scratch.h"
+
+namespace berth::sched {
+
+using tables::kNoRow;
+using tables::NodeCapacity;
+using tables::NodeRow;
+using tables::Snapshot;
+
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+
+/// Whether what fits and what scores on such nodes follows from free cpu, memory and disk alone.
+bool is_plain(const NodeCapacity& capacity) {
+  const auto fine = [](std::int64_t fits, double scores) {
+    return fits > 0 && fits <= kMost && static_cast<double>(fits) == scores;
+  };
+  return fine(capacity.cpu_mhz, capacity.cpu_score) && fine(capacity.memory_mb, capacity.memory_score) &&
+         capacity.disk_mb <= kMost && capacity.max_allocs == 0 && capacity.network_invalid == 0;
+}
+
+/// What is free; all amounts that nothing fits into are -1.
+std::int32_t free_of(std::int64_t capacity, std::int64_t used) {
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(capacity - used, -1, kMost));
+}
+
+}  // namespace
+
+rank::IndexColumns NodeIndex::columns() const {
+  rank::IndexColumns out;
+  out.cpu_free_mhz = cpu_free_, out.memory_free_mb = memory_free_, out.disk_free_mb = disk_free_;
+  out.fit = {cpu_used_, memory_used_, cpu_capacity_, memory_capacity_};
+  return out;
+}
+
+bool NodeIndex::sync(const Snapshot& snapshot, const ReadyNodes& ready) {
+  const tables::NodeTable& nodes = snapshot.nodes;
+  changed_.clear();
+  if (epoch_ != nodes.epoch || log_ != nodes.fixed->use_log || !log_->read(changes_, nodes.use_changes, changed_)) {
+    build(snapshot, ready);
+    return served_;
+  }
+  changes_ = nodes.use_changes;
+  if (!served_) return false;
+  const auto bring = [&](std::uint32_t position, NodeRow row) {
+    read_use(snapshot, position, row);
+    index_.update(columns(), position);
+  };
+  for (const std::uint32_t position : left_out_) bring(position, ready.candidates[position].row);
+  left_out_.clear();
+  for (const NodeRow row : changed_)
+    if (position_[row] != kNoRow) bring(position_[row], row);
+  return true;
+}
+
+void NodeIndex::build(const Snapshot& snapshot, const ReadyNodes& ready) {
+  epoch_ = snapshot.nodes.epoch;
+  log_ = snapshot.nodes.fixed->use_log;
+  changes_ = snapshot.nodes.use_changes;
+  left_out_.clear();
+  is_answered_ = false;
+  served_ = std::all_of(ready.capacities.begin(), ready.capacities.end(), is_plain);
+  if (!served_) return;
+  const std::size_t n = ready.candidates.size();
+  for (auto* column : {&cpu_free_, &memory_free_, &disk_free_}) column->resize(n);
+  for (auto* column : {&cpu_used_, &memory_used_}) column->resize(n);
+  for (auto* column : {&cpu_capacity_, &memory_capacity_}) column->resize(n);
+  class_.resize(n);
+  kind_.assign(n, 0);
+  kind_of_class_.assign(ready.of_class.size(), 0);
+  kind_passes_.assign(1, 1);
+  capacities_ = ready.capacities.size();
+  position_.assign(snapshot.nodes.size(), kNoRow);
+  std::vector<std::uint32_t> place(snapshot.nodes.column(tables::kComputedClassColumn).values.size() + 1);
+  for (std::uint32_t i = 0; i < ready.of_class.size(); ++i) place[ready.of_class[i].computed_class] = i;
+  for (std::uint32_t position = 0; position < n; ++position) {
+    const ReadyNodes::Candidate& candidate = ready.candidates[position];
+    const NodeCapacity& capacity = ready.capacities[candidate.capacity];
+    cpu_capacity_[position] = capacity.cpu_score, memory_capacity_[position] = capacity.memory_score;
+    class_[position] = place[candidate.computed_class];
+    position_[candidate.row] = position;
+    read_use(snapshot, position, candidate.row);
+  }
+  index_.build(columns(), kind_);
+}
+
+bool NodeIndex::is_asked_again(std::span<const std::uint32_t> asked) {
+  if (is_answered_ && std::equal(asked.begin(), asked.end(), asked_.begin(), asked_.end())) return true;
+  asked_.assign(asked.begin(), asked.end());
+  is_answered_ = false;
+  return false;
+}
+
+bool NodeIndex::take(std::span<const std::uint8_t> class_passes) {
+  const std::size_t kinds = kind_passes_.size();
+  enum : std::uint8_t { kNobody, kFails, kPasses };
+  std::vector<std::uint8_t> verdict(kinds, kNobody);  // of the first class of each kind
+  std::vector<std::uint32_t> other(kinds, 0);         // the kind that its classes of the other verdict become
+  auto count = static_cast<std::uint32_t>(kinds);
+  is_answered_ = true;
+  kind_passes_.assign(kinds, 0);
+  for (std::size_t c = 0; c < class_passes.size(); ++c) {
+    const std::uint32_t kind = kind_of_class_[c];
+    const std::uint8_t mine = class_passes[c] != 0 ? kPasses : kFails;
+    if (verdict[kind] == kNobody) verdict[kind] = mine, kind_passes_[kind] = class_passes[c];
+    if (verdict[kind] == mine) continue;
+    if (other[kind] == 0) {
+      other[kind] = count++;
+      kind_passes_.push_back(class_passes[c]);
+    }
+    kind_of_class_[c] = other[kind];
+  }
+  if (count == kinds) return true;
+  if (count * capacities_ > rank::FitIndex::kShapes) {
+    served_ = false;  // until the ready nodes change
+    return false;
+  }
+  for (std::size_t i = 0; i < kind_.size(); ++i) kind_[i] = kind_of_class_[class_[i]];
+  index_.build(columns(), kind_);
+  return true;
+}
+
+void NodeIndex::read_use(const Snapshot& snapshot, std::uint32_t position, NodeRow row) {
+  const tables::NodeUse& use = snapshot.nodes.use[row];
+  const NodeCapacity& capacity = snapshot.nodes.capacity(row);
+  cpu_used_[position] = use.cpu_mhz, memory_used_[position] = use.memory_mb;
+  cpu_free_[position] = free_of(capacity.cpu_mhz, use.cpu_mhz);
+  memory_free_[position] = free_of(capacity.memory_mb, use.memory_mb);
+  disk_free_[position] = free_of(capacity.disk_mb, use.disk_mb);
+}
+
+void NodeIndex::leave_out(std::uint32_t position) {
+  left_out_.push_back(position);
+  cpu_free_[position] = -1;
+  index_.update(columns(), position);
+}
+
+}  // namespace berth::sched

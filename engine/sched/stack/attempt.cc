@@ -1,0 +1,73 @@
+#include "sched/stack/attempt.h"
+
+#include <algorithm>
+
+namespace berth::sched {
+
+using tables::CompiledGroup;
+using tables::CompiledJob;
+using tables::kNoRow;
+using tables::Snapshot;
+
+StackConfig stack_config(const Snapshot& snapshot, const CompiledJob& job, rank::OrderProvider provider) {
+  StackConfig out;
+  out.provider = provider;
+  std::string algorithm;
+  if (const auto& config = snapshot.cold->scheduler_config) {
+    algorithm = config->scheduler_algorithm;
+    out.memory_oversubscription = config->memory_oversubscription_enabled;
+    if (config->node_limit_for_feasibility_checks > 0) out.node_limit = config->node_limit_for_feasibility_checks;
+  }
+  for (const model::NodePool& pool : snapshot.cold->node_pools) {
+    if (pool.name != job.spec->node_pool || !pool.scheduler_configuration) continue;
+    const auto& over = *pool.scheduler_configuration;
+    if (!over.scheduler_algorithm.empty()) algorithm = over.scheduler_algorithm;
+    if (over.memory_oversubscription_enabled) out.memory_oversubscription = *over.memory_oversubscription_enabled;
+  }
+  out.algorithm = algorithm == "spread" ? rank::FitAlgorithm::spread : rank::FitAlgorithm::binpack;
+  return out;
+}
+
+void Attempt::start(const Snapshot& state, PlanRows& rows, bool of_system) {
+  snapshot = &state;
+  plan = &rows;
+  system = of_system;
+  job = spread_job = nullptr;
+  given.clear();
+  names.clear();
+  numbers.clear();
+  error.clear();
+  scratch.start_attempt(state);
+}
+
+bool Attempt::set_job(const CompiledJob& version, const StackConfig& its_config) {
+  const bool met = std::find(given.begin(), given.end(), &version) != given.end();
+  job = &version;
+  if (!met) given.push_back(&version);
+  config = its_config;
+  numbers.clear();
+  for (const CompiledGroup& group : version.groups) numbers.push_back(number_of(group.name));
+  if (!version.spreads.empty()) spread_job = &version;  // a version without any leaves the list as it was
+  return met;
+}
+
+std::uint32_t Attempt::number_of(tables::Symbol name) {
+  for (std::uint32_t number = 0; number < names.size(); ++number)
+    if (names[number] == name) return number;
+  names.push_back(name);
+  return static_cast<std::uint32_t>(names.size() - 1);
+}
+
+std::uint32_t Attempt::number_in_plan(const PlannedAlloc& alloc) {
+  if (alloc.job == kNoRow && given.size() == 1) return numbers[alloc.group];
+  return number_of(snapshot->jobs.versions[alloc.job == kNoRow ? plan->job : alloc.job]->groups[alloc.group].name);
+}
+
+bool Attempt::is_existing(tables::AllocRow alloc) const {
+  const tables::AllocTable& allocs = snapshot->allocs;
+  return job && !allocs.terminal(alloc) && allocs.node[alloc] != kNoRow && allocs.job_key[alloc] == job->key &&
+         (allocs.job[alloc] == kNoRow ||
+          snapshot->jobs.versions[allocs.job[alloc]]->spec->create_index == job->spec->create_index);
+}
+
+}  // namespace berth::sched

@@ -1,0 +1,107 @@
+#include "sched/stack/job_allocs.h"
+
+#include <algorithm>
+
+#include "tables/export.h"
+
+namespace berth::sched {
+
+using reconcile::AllocFacts;
+using tables::AllocRow;
+using tables::kNoRow;
+
+const model::Allocation& JobAllocs::make(AllocRow row) {
+  if (plain_used_ == plain_.size()) plain_.emplace_back();
+  model::Allocation& plain = plain_[plain_used_++];
+  tables::write_plain(*snapshot_, row, plain);
+  return plain;
+}
+
+/// What read_facts() would read of make(row).
+AllocFacts JobAllocs::plain_facts(AllocRow row, std::uint32_t group) {
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  const tables::CompiledJob& job = *snapshot_->jobs.versions[allocs.job[row]];
+  // The index is read behind the job's ID, the name made of its name (R-RECON-41): of other lengths, it is another one.
+  if (job.name_base().size() != job.spec->id.size())
+    return reconcile::read_facts(make(row), group, taint_of(*snapshot_, allocs.node[row]), deployment_text_);
+  const tables::AllocLinks& links = allocs.links[row];
+  AllocFacts out;
+  out.alloc = {*this, row};
+  out.group = group;
+  out.taint = taint_of(*snapshot_, allocs.node[row]);
+  out.name_index = allocs.name_index[row];
+  out.desired = widened(allocs.desired[row]);
+  out.client = widened(allocs.client[row]);
+  out.job_version = job.version;
+  out.job_create_index = job.spec->create_index;
+  const auto bit = [](bool set, std::uint8_t value) { return set ? value : std::uint8_t{0}; };
+  const auto health = [&](std::uint8_t one) {
+    return (links.health & tables::AllocLinks::kHasStatus) != 0 && (links.health & one) != 0;
+  };
+  out.flags = static_cast<std::uint8_t>(
+      bit(health(tables::AllocLinks::kCanary), AllocFacts::kCanary) |
+      bit(health(tables::AllocLinks::kHealthy), AllocFacts::kHealthy) |
+      bit(health(tables::AllocLinks::kUnhealthy) && !health(tables::AllocLinks::kHealthy), AllocFacts::kUnhealthy) |
+      bit(job.batch, AllocFacts::kBatchJob) | bit(links.next != kNoRow, AllocFacts::kHasNext) |
+      bit(links.deployment != kNoRow && !deployment_id_.is_nil() &&
+              snapshot_->deployments.id[links.deployment] == deployment_id_,
+          AllocFacts::kOfDeployment));
+  return out;
+}
+
+void JobAllocs::read(const tables::Snapshot& snapshot, tables::JobKeyRow key, base::Uuid deployment_id) {
+  snapshot_ = &snapshot;
+  deployment_id_ = deployment_id;
+  deployment_text_ = deployment_id.is_nil() ? std::string() : base::to_text(deployment_id);
+  rows_.clear();
+  facts_.clear();
+  slots_.clear();
+  group_names_.clear();
+  groups_.clear();
+  made_.clear();
+  plain_used_ = 0;
+  const tables::JobKey& job = snapshot.jobs.keys[key];
+  if (job.current != kNoRow)
+    for (const tables::CompiledGroup& group : snapshot.jobs.versions[job.current]->groups) {
+      if (std::find(groups_.begin(), groups_.end(), group.name) != groups_.end()) continue;
+      groups_.push_back(group.name);
+      group_names_.push_back(group.spec->name);
+    }
+  const tables::AllocTable& allocs = snapshot.allocs;
+  for (AllocRow row = job.alloc_head; row != kNoRow; row = allocs.next_of_job[row]) rows_.push_back(row);
+  std::reverse(rows_.begin(), rows_.end());
+  facts_.reserve(rows_.size());
+  slots_.reserve(rows_.size());
+  for (const AllocRow row : rows_) {
+    const tables::Symbol name = allocs.group[row];
+    std::uint32_t group = 0;
+    while (group < groups_.size() && groups_[group] != name) ++group;
+    if (group == groups_.size()) {
+      groups_.push_back(name);
+      group_names_.push_back(snapshot.text(name));
+    }
+    const model::Allocation* alloc = allocs.cold[row].get();
+    if (!alloc) {
+      facts_.push_back(plain_facts(row, group));
+      slots_.push_back(facts_.back().slot());
+      continue;
+    }
+    if (tables::parse_desired(alloc->desired_status).value_or(tables::Desired::run) != allocs.desired[row] ||
+        tables::parse_client(alloc->client_status).value_or(tables::Client::pending) != allocs.client[row])
+      alloc = &made_.emplace_back(tables::to_alloc(snapshot, row));
+    facts_.push_back(reconcile::read_facts(*alloc, group, taint_of(snapshot, allocs.node[row]), deployment_text_));
+    slots_.push_back(facts_.back().slot());
+  }
+}
+
+void JobAllocs::write_followup(AllocRow row, const std::string& eval_id) {
+  const auto at = std::find(rows_.begin(), rows_.end(), row);
+  if (at == rows_.end()) return;
+  AllocFacts& facts = facts_[static_cast<std::size_t>(at - rows_.begin())];
+  model::Allocation& copy = made_.emplace_back(*facts.alloc);
+  copy.followup_eval_id = eval_id;
+  facts.alloc = &copy;
+  facts.flags = static_cast<std::uint8_t>(facts.flags | AllocFacts::kHasFollowup);
+}
+
+}  // namespace berth::sched

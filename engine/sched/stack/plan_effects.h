@@ -1,0 +1,115 @@
+// What the plan so far changes for the Selects that follow (R-RANK-501 to 504): placements, stops, updates and
+// preemptions of the attempt, kept as an overlay per node.
+//
+//   NodeOverlay  Scratch::overlays, by node row over Scratch::marks: sums, and chains through the plan's entries
+//   OwnCount     16 B per (node, group) with proposed allocations of the job, chained per node
+//   spread       what each group's spreads count, kept up to date for the groups that had a Select
+// All begin empty in an attempt; load_own_allocs() counts what the job has.
+#pragma once
+
+#include <vector>
+
+#include "rank/spread.h"
+#include "sched/stack/attempt.h"
+
+namespace berth::sched {
+
+class PlanEffects {
+ public:
+  explicit PlanEffects(Attempt& attempt) : attempt_(attempt), scratch_(attempt.scratch) {}
+
+  void start();
+  /// Counts the job's allocations per node; the system stack has no use for them.
+  void load_own_allocs();
+
+  // The plan was changed: each is told once, after the fact.
+  void placed(const PlannedAlloc& alloc);
+  void stopped(std::uint32_t index);
+  void updated(std::uint32_t index);
+  /// Takes back the stop of `alloc` if it is the last one on its node (R-SCHED-27); false if it is not.
+  bool pop_stop(tables::AllocRow alloc);
+  /// Takes the last stop out of the plan and of its node's chain; it was popped before.
+  void forget_last_stop();
+  /// Puts victims into the plan, for the allocation that is appended next (R-PREEMPT-801).
+  void preempt(tables::NodeRow node, std::span<const tables::AllocRow> victims);
+
+  // What the plan says of one allocation or node.
+  [[nodiscard]] bool leaves(tables::NodeRow row, tables::AllocRow alloc) const;        ///< stopped or preempted
+  [[nodiscard]] bool stays(const NodeOverlay* overlay, tables::AllocRow alloc) const;  ///< proposed: there afterwards
+  [[nodiscard]] plan::PlannedUpdate* update_on(const NodeOverlay* overlay, tables::AllocRow alloc) const;
+  /// The plan's entry for an existing allocation, wherever it is, or null.
+  [[nodiscard]] plan::PlannedUpdate* update_of(tables::AllocRow alloc) const;
+  /// What a proposed allocation of the snapshot holds once the plan is committed.
+  [[nodiscard]] const tables::ResourceShape& shape_after(const NodeOverlay* overlay, tables::AllocRow alloc) const;
+  [[nodiscard]] bool places_on(tables::NodeRow node) const {
+    const NodeOverlay* overlay = scratch_.overlay(node);
+    return overlay && overlay->first_alloc != tables::kNoRow;
+  }
+  /// The finished allocations of a node that the plan lists again: they hold cores and volumes, nothing else
+  /// (R-RANK-641, R-FEAS-1109).
+  template <class Visit>
+  void each_relisted(tables::NodeRow row, Visit visit) const {
+    const NodeOverlay* overlay = scratch_.overlay(row);
+    if (!overlay || overlay->relisted == 0) return;
+    const std::vector<plan::PlannedUpdate>& updates = attempt_.plan->updates;
+    for (std::uint32_t i = overlay->first_update; i != tables::kNoRow; i = updates[i].next_on_node)
+      if (!updates[i].dropped && tables::client_terminal(attempt_.snapshot->allocs.client[updates[i].alloc]))
+        visit(updates[i].alloc);
+  }
+  /// Calls visit(number of the group, node, +1 for a live allocation placed or written anew, -1 for a stop) for each
+  /// entry of the plan that spread and distinct_property count (R-FEAS-1405, R-RANK-814): preemptions are none of them.
+  template <class Visit>
+  void each_entry(Visit visit);
+
+  /// The job's own proposed allocations on a node. Anti-affinity counts jobs of the same ID in all namespaces,
+  /// distinct_hosts only the job's own (R-RANK-711); without the quirk both do.
+  struct OwnCount {
+    tables::Symbol group = 0;
+    std::int32_t any_namespace = 0, own_namespace = 0;
+    std::uint32_t next = tables::kNoRow;
+  };
+  [[nodiscard]] bool has_own() const { return !own_counts_.empty(); }
+  template <class Visit>
+  void each_own(tables::NodeRow row, Visit visit) const {
+    if (const NodeOverlay* overlay = scratch_.overlay(row))
+      for (std::uint32_t i = overlay->first_own; i != tables::kNoRow; i = own_counts_[i].next) visit(own_counts_[i]);
+  }
+  /// Allocations of the group's name that anti-affinity counts.
+  [[nodiscard]] std::int32_t collisions(tables::NodeRow row, tables::Symbol group) const;
+
+  rank::SpreadState spread;
+
+ private:
+  bool leave(std::uint32_t stop);
+  void change_use(tables::NodeRow row, const tables::ResourceShape& shape, int sign);
+  [[nodiscard]] bool is_own(tables::AllocRow alloc) const;
+  void count_own(tables::AllocRow alloc, int sign);
+  OwnCount& own_count(tables::NodeRow row, tables::Symbol group);
+  [[nodiscard]] bool takes_away(std::uint32_t stop) const;
+
+  Attempt& attempt_;
+  Scratch& scratch_;
+  std::vector<OwnCount> own_counts_;
+};
+
+template <class Visit>
+void PlanEffects::each_entry(Visit visit) {
+  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
+  const PlanRows& plan = *attempt_.plan;
+  for (const PlannedAlloc& alloc : plan.allocs) visit(attempt_.number_in_plan(alloc), alloc.node, 1);
+  if (!attempt_.quirks.property_counts_skewed) {  // what exists was counted, updated or not; stops end it once
+    for (std::uint32_t i = 0; i < plan.stops.size(); ++i) {
+      const tables::AllocRow alloc = plan.stops[i].alloc;
+      if (takes_away(i)) visit(attempt_.number_of(allocs.group[alloc]), allocs.node[alloc], -1);
+    }
+    return;
+  }
+  for (const plan::PlannedUpdate& update : plan.updates)
+    if (!update.dropped && allocs.node[update.alloc] != tables::kNoRow && !allocs.terminal(update.alloc))
+      visit(attempt_.number_of(allocs.group[update.alloc]), allocs.node[update.alloc], 1);
+  for (const plan::PlannedStop& stop : plan.stops)
+    if (!stop.evict && !stop.dropped && allocs.node[stop.alloc] != tables::kNoRow)
+      visit(attempt_.number_of(allocs.group[stop.alloc]), allocs.node[stop.alloc], -1);
+}
+
+}  // namespace berth::sched

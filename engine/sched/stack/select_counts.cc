@@ -1,0 +1,59 @@
+#include "sched/stack/select_counts.h"
+
+namespace berth::sched {
+
+void SelectCounts::clear() {
+  evaluated = filtered = exhausted = 0;
+  for (auto* list : {&reasons, &classes_filtered, &dimensions, &classes_exhausted}) list->clear();
+}
+
+void SelectCounts::add(std::vector<Count>& counts, std::uint32_t what, std::int32_t times) {
+  for (Count& c : counts) {
+    if (c.what != what) continue;
+    c.count += times;
+    return;
+  }
+  counts.push_back({what, times});
+}
+
+void SelectCounts::filter(std::uint32_t node_class, std::uint32_t reason) {
+  ++filtered;
+  add_class(classes_filtered, node_class);
+  if (reason != kReasonNone) add(reasons, reason);
+}
+
+void SelectCounts::exhaust(std::uint32_t node_class, std::uint32_t dimension) {
+  if (dimension == kReasonNone) return;
+  if (dimension == kDimensionInvalidNode || dimension == kDimensionPortCollision) ++port_events;
+  ++exhausted;
+  add_class(classes_exhausted, node_class);
+  add(dimensions, dimension);
+}
+
+SelectMetrics SelectCounts::metrics() const {
+  SelectMetrics out;
+  out.evaluated = evaluated;
+  out.filtered = filtered;
+  out.exhausted = exhausted;
+  out.reasons = reasons;
+  out.classes_filtered = classes_filtered;
+  out.dimensions = dimensions;
+  out.classes_exhausted = classes_exhausted;
+  return out;
+}
+
+SelectMetrics SelectCounts::metrics(Arena& arena) const {
+  SelectMetrics out = metrics();
+  if (filtered + exhausted == 0) return out;
+  // One piece of memory for all four lists.
+  std::span<Count> counts =
+      arena.take<Count>(reasons.size() + classes_filtered.size() + dimensions.size() + classes_exhausted.size());
+  for (auto* list : {&out.reasons, &out.classes_filtered, &out.dimensions, &out.classes_exhausted}) {
+    std::copy(list->begin(), list->end(), counts.begin());
+    *list = counts.first(list->size());
+    counts = counts.subspan(list->size());
+  }
+  return out;
+}
+
+}  // namespace berth::sched

@@ -1,0 +1,43 @@
+#include "sched/stack/select_parts.h"
+
+#include <limits>
+
+namespace berth::sched {
+
+void SelectParts::start(const tables::Snapshot& snapshot, PlanRows& plan, bool system) {
+  attempt.start(snapshot, plan, system);
+  effects.start();
+  candidates.start(attempt.scratch);
+  checks.start();
+  fit.start();
+  counts.empty_class = snapshot.nodes.empty_class_code;
+  counts.port_events = 0;
+}
+
+void SelectParts::set_job(const tables::CompiledJob& job, const StackConfig& config) {
+  BERTH_ASSERT(is_new_version(job));
+  const tables::CompiledJob* const before = attempt.job;
+  const bool same_algorithm = config.algorithm == attempt.config.algorithm;
+  const bool given_before = attempt.set_job(job, config);
+  fit.scorer.set_job(!before, same_algorithm);
+  if (before) candidates.forget_job();
+  checks.set_job(before, given_before);
+  if (!before && !attempt.system) effects.load_own_allocs();
+}
+
+GroupView& SelectParts::begin_select(std::uint32_t group_index, const SelectOptions& asked) {
+  options = asked;
+  evicting.clear();
+  counts.clear();
+  top.clear();
+  GroupView& v = candidates.view(attempt, group_index);
+  view = &v;
+  return v;
+}
+
+void SelectParts::preempt(const Selected& selected) {
+  effects.preempt(selected.node, selected.victims);
+  for (const tables::AllocRow victim : selected.victims) fit.victims.count(victim);
+}
+
+}  // namespace berth::sched

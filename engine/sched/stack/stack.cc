@@ -1,0 +1,192 @@
+#include "sched/stack/stack.h"
+
+#include <limits>
+#include <utility>
+
+namespace berth::sched {
+
+using tables::CompiledGroup;
+using tables::CompiledJob;
+using tables::kNoRow;
+using tables::NodeRow;
+using tables::Snapshot;
+
+void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
+  parts_.start(snapshot, plan, false);
+  columns_.start();
+  index_.forget();
+  full_group_ = nullptr;
+  probed_ = all_read_ = by_index_ = false;
+}
+
+void GenericStack::set_job(const CompiledJob& job, const StackConfig& config) {
+  if (!parts_.is_new_version(job)) return;
+  if (parts_.attempt.job) columns_.leave();
+  index_.leave();
+  parts_.set_job(job, config);
+}
+
+Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base_set, std::string_view eval_id,
+                                     std::size_t placements) {
+  if (auto done = parts_.candidates.set(parts_.attempt, nodes, base_set, eval_id, placements); !done) return done;
+  columns_.start();
+  index_.forget();
+  return {};
+}
+
+bool GenericStack::rows_read(std::vector<NodeRow>& out) const {
+  const Attempt& attempt = parts_.attempt;
+  if (!attempt.job || attempt.config.exhaustive || all_read_) return false;
+  for (const CompiledGroup& group : attempt.job->groups)
+    if (group.has_host_volumes || group.has_csi_volumes) return false;  // claims of other nodes count
+  for (const Position& position : parts_.candidates.positions.first(parts_.candidates.frontier))
+    out.push_back(position.row);
+  columns_.rows_read(out);
+  return true;
+}
+
+GroupView& GenericStack::begin_select(std::uint32_t group_index, const SelectOptions& options) {
+  const model::Quirks& quirks = parts_.attempt.quirks;
+  Candidates& candidates = parts_.candidates;
+  if (!quirks.reasons_of_evicting_pass && options.evict && !parts_.options.evict)
+    first_pass_reasons_.swap(parts_.counts.reasons);
+  if (!quirks.limit_stays_raised) candidates.limit = candidates.list_limit;
+  by_index_ = false;
+  GroupView& v = parts_.begin_select(group_index, options);
+  const CompiledGroup& group = *v.group;
+  const StackConfig& config = parts_.attempt.config;
+  if (!group.affinities.empty() || !group.spreads.empty() || parts_.attempt.spread_job)
+    candidates.limit = group.count < config.node_limit ? config.node_limit : group.count;  // R-RANK-403
+  if (config.exhaustive) candidates.limit = std::numeric_limits<std::int64_t>::max();
+  parts_.checks.begin_select(v);
+  parts_.checks.distinct.begin_select(v);
+  parts_.checks.volumes.begin_select(v, options);
+  if (parts_.detail) parts_.detail->enter(base::Stage::rank);
+  parts_.fit.scorer.begin_select(v, options);
+  return v;
+}
+
+/// What comes next, none of them sees.
+void GenericStack::leave_sources() {
+  columns_.leave();
+  index_.leave();
+}
+
+std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t group, const SelectOptions& options) {
+  leave_sources();
+  probed_ = true;
+  parts_.detail = nullptr;  // part of the stage that asks
+  GroupView& v = begin_select(group, options);
+  const std::optional<Found> found = walk_.select_one(row, v);
+  return found ? std::optional(parts_.fit.select(*found, v)) : std::nullopt;
+}
+
+std::optional<Selected> GenericStack::select(std::uint32_t group, const SelectOptions& options) {
+  parts_.detail = options.evict ? nullptr : base::detailed_clock();
+  const base::StageScope selecting(parts_.detail, base::Stage::filter);
+  GroupView& v = begin_select(group, options);
+  const std::optional<Found> found = find(v);
+  return found ? std::optional(parts_.fit.select(*found, v)) : std::nullopt;
+}
+
+std::optional<Found> GenericStack::find(GroupView& v) {
+  if (index_.serves(v))
+    if (auto found = index_.select(v)) {
+      by_index_ = true;
+      return found;  // else a pass counts why there is none
+    }
+  if (index_.leave()) columns_.leave();  // they know only verdicts of their own
+  const bool was_full = std::exchange(full_group_, nullptr) == v.group;
+  if (parts_.options.then_evict && !probed_ && full_.holds(v)) {
+    columns_.leave();
+    parts_.checks.give_class_verdicts(*parts_.candidates.nodes, v);
+    all_read_ = true;
+    full_group_ = v.group;
+    return std::nullopt;
+  }
+  if (was_full && parts_.options.evict && bounds_.serves(v)) {
+    columns_.leave();
+    return bounds_.select(v);
+  }
+  if (!probed_ && columns_.serve_now(v)) return columns_.select(v);
+  columns_.leave();
+  auto found = walk_.select(v);
+  if (!found && parts_.attempt.error.empty() && !parts_.attempt.quirks.reasons_of_evicting_pass && parts_.options.evict)
+    parts_.counts.reasons.swap(first_pass_reasons_);
+  return found;
+}
+
+SelectMetrics GenericStack::take_metrics() {
+  Arena& arena = parts_.attempt.scratch.arena;
+  SelectMetrics out;
+  if (by_index_)
+    out.evaluated = parts_.counts.evaluated;
+  else
+    out = parts_.counts.metrics(arena);
+  out.in_pool = static_cast<std::int32_t>(parts_.candidates.size);
+  out.base_set = parts_.candidates.base_set;
+  out.has_pool = true;
+  out.deferred = by_index_;
+  if (by_index_) return out;
+  const auto best = parts_.top.take();
+  const std::span<ScoredNode> list = arena.take<ScoredNode>(best.size());
+  double values[rank::TopScores::kCapacity * kComponents];
+  std::uint16_t stored = 0;
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    ScoredNode& node = list[i];
+    node = {};
+    node.first = stored;
+    node.norm = best[i].score;
+    if (columns_.active()) {
+      rank::ScoreRow score;
+      node.node = columns_.ranked(best[i].id, score);
+      node.log(score, rank::kLoggedAlways, values, stored);
+    } else {
+      node.node = parts_.candidates.positions[best[i].id].row;
+      node.log(walk_.ranked(best[i].id).score, rank::kLoggedAlways, values, stored);
+    }
+  }
+  out.values = arena.copy(std::span<const double>(values, stored)).data();
+  out.top = list;
+  return out;
+}
+
+void GenericStack::class_map(std::vector<std::pair<std::uint32_t, bool>>& out) {
+  leave_sources();
+  parts_.checks.class_map(out);
+}
+
+/// The verdicts of this attempt on the node hold no longer.
+void GenericStack::touch(NodeRow row) {
+  if (row == kNoRow || !parts_.candidates.nodes) return;  // no node, or no Select has looked at candidates yet
+  index_.touch(row);
+  columns_.leave();
+  parts_.candidates.forget_fit(parts_.attempt.scratch, row);
+}
+
+void GenericStack::placed(const PlannedAlloc& alloc) {
+  parts_.effects.placed(alloc);
+  index_.touch(alloc.node);
+  if (columns_.active())
+    columns_.placed(alloc.node);
+  else
+    parts_.candidates.forget_fit(parts_.attempt.scratch, alloc.node);
+}
+
+void GenericStack::stopped(std::uint32_t index) {
+  parts_.effects.stopped(index);
+  touch(parts_.attempt.snapshot->allocs.node[parts_.attempt.plan->stops[index].alloc]);
+}
+
+void GenericStack::updated(std::uint32_t index) {
+  parts_.effects.updated(index);
+  touch(parts_.attempt.snapshot->allocs.node[parts_.attempt.plan->updates[index].alloc]);
+}
+
+bool GenericStack::pop_stop(tables::AllocRow alloc) {
+  if (!parts_.effects.pop_stop(alloc)) return false;
+  touch(parts_.attempt.snapshot->allocs.node[alloc]);
+  return true;
+}
+
+}  // namespace berth::sched

@@ -1,0 +1,81 @@
+// The generic stack: one Select finds a node for one allocation of a task group (R-FEAS-3xx, R-RANK-2xx).
+//
+// select() asks the sources of candidates in turn which of them can serve: the index, the bounds after a pass that
+// needs no look, the columns, and the Walk, which can always. Each leaves the state that the Walk would have left, or
+// rebuilds it when a Select comes that another one serves (leave()). Threads: a stack belongs to one worker and one
+// attempt at a time.
+#pragma once
+
+#include "sched/source/best_by_bounds.h"
+#include "sched/source/best_by_index.h"
+#include "sched/source/full_check.h"
+
+namespace berth::sched {
+
+class GenericStack {
+ public:
+  explicit GenericStack(Scratch& scratch) : parts_(scratch) {}
+  GenericStack(const GenericStack&) = delete;  // its parts know each other by address
+
+  /// A new attempt on `snapshot`: fresh class cache, limit, cursor. `plan` is the attempt's plan, empty at the start.
+  void start(const tables::Snapshot& snapshot, PlanRows& plan);
+  /// No-op when the version is the one given last (R-FEAS-310, R-RANK-215).
+  void set_job(const tables::CompiledJob& job, const StackConfig& config);
+  /// The candidates in ascending ID (Candidates::set).
+  [[nodiscard]] Result<void> set_nodes(const ReadyNodes& nodes, std::uint32_t base_set, std::string_view eval_id,
+                                       std::size_t placements = 1);
+
+  /// One Select for the group at position `group` of the job's list.
+  [[nodiscard]] std::optional<Selected> select(std::uint32_t group, const SelectOptions& options);
+  /// One Select among the node `row` alone, which need not be a candidate (R-FEAS-213, R-SCHED-112). The candidates'
+  /// cursor is where it was; whoever prefers a node rewinds it.
+  [[nodiscard]] std::optional<Selected> select_one(tables::NodeRow row, std::uint32_t group,
+                                                   const SelectOptions& options);
+  void rewind() { parts_.candidates.offset = 0; }  ///< R-FEAS-212
+  /// Metrics of the last Select, copied into the attempt's arena.
+  [[nodiscard]] SelectMetrics take_metrics();
+
+  /// State index that seeds the visiting order from the next set_nodes() on; 0: the snapshot's.
+  void set_order_index(std::uint64_t index) { parts_.candidates.order_index = index; }
+  /// Appends the rows of the nodes whose use this attempt looked at; false when that may be any node.
+  [[nodiscard]] bool rows_read(std::vector<tables::NodeRow>& out) const;
+
+  // What the scheduler does to the plan (PlanEffects).
+  void preempt(const Selected& selected) { parts_.preempt(selected); }
+  void placed(const PlannedAlloc& alloc);
+  void stopped(std::uint32_t index);
+  void updated(std::uint32_t index);
+  bool pop_stop(tables::AllocRow alloc);
+  void forget_last_stop() { parts_.effects.forget_last_stop(); }
+  [[nodiscard]] plan::PlannedUpdate* update_of(tables::AllocRow alloc) const { return parts_.effects.update_of(alloc); }
+
+  /// Class verdicts merged over job and groups (R-FEAS-1701): code of the computed class column -> eligible.
+  void class_map(std::vector<std::pair<std::uint32_t, bool>>& out);
+  [[nodiscard]] bool has_escaped() const { return parts_.checks.has_escaped(); }
+  /// Why processing must end (R-FEAS-933, R-RANK-618); empty when nothing happened.
+  [[nodiscard]] const std::string& error() const { return parts_.attempt.error; }
+  [[nodiscard]] const std::vector<std::string>& missing_resources() const {
+    return parts_.checks.volumes.missing_resources;
+  }
+  [[nodiscard]] std::uint32_t port_collision_events() const { return parts_.counts.port_events; }
+
+ private:
+  GroupView& begin_select(std::uint32_t group, const SelectOptions& options);
+  [[nodiscard]] std::optional<Found> find(GroupView& view);
+  void leave_sources();
+  void touch(tables::NodeRow row);
+
+  SelectParts parts_;
+  Walk walk_{parts_};
+  Columns columns_{parts_};
+  BestByIndex index_{parts_, columns_};
+  BestByBounds bounds_{parts_, walk_};
+  FullCheck full_{parts_, columns_};
+  const tables::CompiledGroup* full_group_ = nullptr;  // for whom the last Select found no room by full_
+  bool probed_ = false;                    // verdicts were stored by select_one(), which the columns do not know
+  bool all_read_ = false;                  // what was decided depends on every node's use
+  bool by_index_ = false;                  // the last Select was answered by index_
+  std::vector<Count> first_pass_reasons_;  // of the pass before the evicting ones (R-FEAS-1605)
+};
+
+}  // namespace berth::sched
