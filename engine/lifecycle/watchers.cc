@@ -15,6 +15,8 @@ Watchers::Watchers(fsm::StateLog& log, const std::function<std::string()>& next_
 }
 
 void Watchers::become_leader(std::int64_t now, Outbox& out) {
+  tell(now);
+  leads_ = true;
   nodes_.become_leader(now);
   deployments_.become_leader();
   drainer_.become_leader();
@@ -24,15 +26,19 @@ void Watchers::become_leader(std::int64_t now, Outbox& out) {
 
 std::int64_t Watchers::next_deadline() const {
   if (!changes_.empty()) return std::numeric_limits<std::int64_t>::min();
+  if (!leads_) return kNever;
   return std::min({nodes_.next_deadline(), deployments_.next_deadline(), drainer_.next_deadline(),
                    periodic_.next_deadline(), garbage_.next_deadline()});
 }
 
 void Watchers::tell(std::int64_t now) {
   if (changes_.empty()) return;
-  deployments_.changed(changes_);
-  drainer_.changed(changes_);
-  periodic_.changed(changes_, now);
+  if (leads_) {
+    deployments_.changed(changes_);
+    drainer_.changed(changes_);
+    periodic_.changed(changes_, now);
+  }
+  if (follower_) follower_(changes_);
   changes_.clear();
 }
 

@@ -35,9 +35,16 @@ class Watchers {
 
   /// All timers and watchers as of a new leader (R-CTRL-917, 1601).
   void become_leader(std::int64_t now, Outbox& out);
+  /// Until the next become_leader() nothing is due any more (R-CTRL-1602).
+  void stop_leading() { leads_ = false; }
   [[nodiscard]] std::int64_t next_deadline() const;
   /// Does everything that is due at `now`, what follows from it at once included.
   void advance(std::int64_t now, Outbox& out);
+
+  /// Whoever else wants to know which rows commits wrote: called with each batch of them, after the watchers heard.
+  void set_follower(std::function<void(const tables::Changes&)> follower) { follower_ = std::move(follower); }
+  /// Hands out what commits wrote since; advance() does so by itself.
+  void tell(std::int64_t now);
 
   [[nodiscard]] Nodes& nodes() { return nodes_; }
   [[nodiscard]] DeploymentWatcher& deployments() { return deployments_; }
@@ -46,10 +53,10 @@ class Watchers {
   [[nodiscard]] GarbageCollector& garbage() { return garbage_; }
 
  private:
-  void tell(std::int64_t now);
-
   fsm::StateLog& log_;
   tables::Changes changes_;
+  std::function<void(const tables::Changes&)> follower_;
+  bool leads_ = true;
   Nodes nodes_;
   DeploymentWatcher deployments_;
   NodeDrainer drainer_;

@@ -54,7 +54,41 @@ EvalRecord& Server::record_of(const std::shared_ptr<const model::Evaluation>& ev
   return record;
 }
 
+void Server::disable_queues() {
+  BERTH_ASSERT(keeps_objects() && !team_);
+  broker_.disable();
+  tracker_.disable();
+  for (const auto& [id, row] : rows_) {
+    book_[row].object.reset();
+    book_.release(row);
+  }
+  rows_.clear();
+  errors_.clear();
+  refused_blocked_ = timers_ = false;
+}
+
+void Server::enable_queues() {
+  BERTH_ASSERT(keeps_objects() && !team_);
+  broker_.enable();
+  tracker_.enable(clock_.now_ns());
+  std::vector<std::shared_ptr<const model::Evaluation>> evals;
+  const tables::EvalTable& table = store_.current().evals;
+  for (std::uint32_t row = 0; row < table.size(); ++row)
+    if (table.object[row] && (table.object[row]->status == "pending" || table.object[row]->status == "blocked"))
+      evals.push_back(table.object[row]);
+  std::sort(evals.begin(), evals.end(), [](const auto& a, const auto& b) {
+    return a->create_index != b->create_index ? a->create_index < b->create_index : a->id < b->id;
+  });
+  fsm::Hooks hooks;
+  for (auto& eval : evals) {
+    const bool blocked = eval->status == "blocked";
+    hooks.push_back({blocked ? fsm::HookKind::block : fsm::HookKind::enqueue, std::move(eval), {}, {}, 0});
+  }
+  take(hooks);
+}
+
 void Server::take(const fsm::Hooks& hooks) {
+  if (!broker_.enabled()) return;
   const auto symbol = [&](const std::string& text) { return store_.symbols().intern(text); };
   for (const fsm::Hook& hook : hooks) {
     switch (hook.kind) {

@@ -125,6 +125,11 @@ class Server {
     return error;
   }
   void take(const fsm::Hooks& hooks);
+  /// Broker and tracker forget everything and ignore what comes (R-CTRL-344, 346, 1602); the state stays as it is.
+  void disable_queues();
+  /// They begin anew with what the state holds: pending and blocked evaluations (R-CTRL-345).
+  void enable_queues();
+  [[nodiscard]] bool queues_enabled() const { return broker_.enabled(); }
 
   // --- the evaluations (evaluation_way.cc) ---
   /// Serves the next evaluation that is ready; false when none is. Not with free workers.

@@ -1,0 +1,133 @@
+// The clock of a living cluster and the order of what is due (R-CTRL-1701, 1702).
+#include <algorithm>
+#include <limits>
+
+#include "living/living.h"
+
+namespace berth::living {
+
+using lifecycle::kNever;
+
+namespace {
+
+Config living(Config config) {
+  config.server.history = server::History::objects;
+  config.server.execution = server::Execution::inline_;
+  config.server.seed = config.seed;
+  config.watchers.heartbeat_seed = base::mix64(config.seed);
+  return config;
+}
+
+client::ClientsConfig clients_config(const Config& config, const Outcomes& outcomes) {
+  client::ClientsConfig out;
+  out.timing = config.clients;
+  out.tasks = outcomes.model();
+  out.seed = config.seed;
+  return out;
+}
+
+}  // namespace
+
+void collapse(Config& config) {
+  config.server.client_batch_ns = 0;
+  config.watchers.deployments.eval_batch_ns = config.watchers.deployments.entry_batch_ns = 0;
+  config.watchers.drains.batch_ns = 0;
+  config.clients.report_tick_ns = 0;
+  config.clients.check_poll_ns = 0;
+}
+
+Cluster::Cluster(Config config, Listener* listener)
+    : config_(living(std::move(config))),
+      outcomes_(config_.tasks, config_.batch_run_ns),
+      ids_(config_.seed, "watcher-ids") {
+  clock_.set(config_.start_ns);
+  recorder_ = std::make_unique<Recorder>(clock_, listener);
+  server_ = std::make_unique<server::Server>(config_.server, clock_, recorder_.get());
+  recorder_->bind(server_->log());
+  outcomes_.bind(server_->store());
+  const auto next_id = [this] { return base::to_text(base::Uuid{ids_.next(), ids_.next()}); };
+  watchers_ = std::make_unique<lifecycle::Watchers>(server_->log(), next_id, config_.watchers);
+  watchers_->set_follower([this](const tables::Changes& changes) {
+    recorder_->changed(changes);
+    tell_clients(changes);
+  });
+  clients_ = std::make_unique<client::Clients>(clients_config(config_, outcomes_));
+}
+
+Cluster::~Cluster() = default;
+
+void Cluster::load(const model::ClusterState& state) {
+  server_->load(state);
+  recorder_->loaded();
+  const tables::NodeTable& nodes = this->state().nodes;
+  for (tables::NodeRow row = 0; row < nodes.size(); ++row) {
+    if (!nodes.exists(row) || nodes.status(row) != tables::NodeStatus::ready) continue;
+    start_client(row, std::make_shared<const model::Node>(*server_->log().node(base::to_text(nodes.id(row)))));
+  }
+  watchers_->become_leader(now(), written_);
+  take(written_);
+  server_->disable_queues();
+  server_->enable_queues();
+}
+
+std::int64_t Cluster::next_deadline() {
+  const std::int64_t at = std::min({clients_->next_deadline(), reports_due(), watchers_->next_deadline(), leader_due_,
+                                    server_->next_deadline().value_or(kNever)});
+  return std::max(at, now());  // what changed is due at once
+}
+
+void Cluster::run_until(std::int64_t t) {
+  step_until_idle();
+  for (std::int64_t at = next_deadline(); at <= t; at = next_deadline()) {
+    BERTH_ASSERT(at >= now());  // R-CTRL-1735
+    clock_.set(at);
+    step_until_idle();
+  }
+  clock_.set(std::max(now(), t));
+}
+
+void Cluster::run_before(std::int64_t t) {
+  if (t <= now()) return;
+  run_until(t - 1);
+  clock_.set(t);
+}
+
+void Cluster::step_until_idle() {
+  while (step()) {
+  }
+}
+
+/// One thing of the lowest class that is due; false: nothing is.
+bool Cluster::step() {
+  if (leader_due_ <= now()) {
+    begin_leading();
+  } else if (clients_->next_deadline() <= now()) {
+    exchange();
+  } else if (reports_due() <= now()) {
+    flush_reports();
+  } else if (watchers_->next_deadline() <= now()) {
+    watchers_->advance(now(), written_);
+    take(written_);
+  } else if (const auto at = server_->next_deadline(); at && *at <= now()) {
+    server_->advance();
+  } else {
+    return server_->step();
+  }
+  return true;
+}
+
+/// What a watcher or a client's message wrote.
+void Cluster::take(lifecycle::Outbox& out) {
+  for (const lifecycle::Outbox::Entry& entry : out.entries)
+    recorder_->written({entry.at, entry.index, entry.kind, entry.error});
+  server_->take(out.hooks);
+  out.clear();
+}
+
+void Cluster::take(const fsm::Answer& answer) {
+  for (const fsm::Answer::Entry& entry : answer.entries)
+    recorder_->written({now(), entry.index, entry.kind, entry.error});
+  server_->take(answer.hooks);
+}
+
+}  // namespace berth::living

@@ -1,0 +1,197 @@
+// What happens from outside (R-CTRL-E1 to E19).
+#include "living/living.h"
+
+namespace berth::living {
+
+using tables::kNoRow;
+using tables::NodeRow;
+
+namespace {
+
+fsm::Answer refused(std::string why) {
+  fsm::Answer answer;
+  answer.error = std::move(why);
+  return answer;
+}
+
+fsm::Answer no_client(const std::string& node_id) { return refused("no client runs on node " + node_id); }
+
+/// Whether only a leader can do it.
+bool needs_leader(const Event& event) {
+  return std::visit(
+      []<class E>(const E&) {
+        return !std::is_same_v<E, NodeUnreachable> && !std::is_same_v<E, NodeReachable> &&
+               !std::is_same_v<E, ClientRestart> && !std::is_same_v<E, TaskOutcome> && !std::is_same_v<E, ReportLag> &&
+               !std::is_same_v<E, LeaderChange>;
+      },
+      event);
+}
+
+}  // namespace
+
+fsm::Answer Cluster::apply(const Event& event) {
+  if (!has_leader() && needs_leader(event)) return refused("No cluster leader");
+  fsm::Answer answer = std::visit([this](const auto& what) { return happen(what); }, event);
+  take(answer);
+  return answer;
+}
+
+/// The node's row if a client runs there; else kNoRow.
+NodeRow Cluster::client_of(const std::string& node_id) const {
+  const NodeRow node = server_->store().find_node(node_id);
+  return node != kNoRow && clients_->has(node) ? node : kNoRow;
+}
+
+// ---------------------------------------------------------------- nodes
+
+fsm::Answer Cluster::happen(const NodeRegister& event) {
+  if (const NodeRow node = client_of(event.node.id); node != kNoRow) {
+    machines_[node] = std::make_shared<const model::Node>(event.node);
+    clients_->change_fingerprint(node, now());
+    return {};
+  }
+  fsm::NodeAnswer answer = watchers_->nodes().register_node(event.node, now());
+  if (answer.error.empty())
+    start_client(server_->store().find_node(event.node.id), std::make_shared<const model::Node>(event.node));
+  return answer;
+}
+
+fsm::Answer Cluster::happen(const NodeUnreachable& event) {
+  const NodeRow node = client_of(event.node_id);
+  if (node == kNoRow) return no_client(event.node_id);
+  clients_->set_reachable(node, false, now());
+  return {};
+}
+
+fsm::Answer Cluster::happen(const NodeReachable& event) {
+  const NodeRow node = client_of(event.node_id);
+  if (node == kNoRow) return no_client(event.node_id);
+  clients_->set_reachable(node, true, now());
+  return {};
+}
+
+fsm::Answer Cluster::happen(const ClientRestart& event) {
+  const NodeRow node = client_of(event.node_id);
+  if (node == kNoRow) return no_client(event.node_id);
+  clients_->restart(node, now(), event.down_ns, event.recovery);
+  return {};
+}
+
+fsm::Answer Cluster::happen(const NodeDeregister& event) {
+  fsm::NodeAnswer answer = watchers_->nodes().deregister(event.node_ids, now());
+  if (!answer.error.empty() || !event.machine_gone) return answer;
+  for (const std::string& id : event.node_ids)
+    if (const NodeRow node = client_of(id); node != kNoRow) clients_->remove(node), news_[node].clear();
+  return answer;
+}
+
+fsm::Answer Cluster::happen(const NodeEligibility& event) {
+  return watchers_->nodes().requests().set_eligibility(event.node_id, event.eligible ? "eligible" : "ineligible",
+                                                       now());
+}
+
+fsm::Answer Cluster::happen(const NodeDrain& event) { return watchers_->nodes().requests().drain(event, now()); }
+
+fsm::Answer Cluster::happen(const ReportLag& event) {
+  const NodeRow node = client_of(event.node_id);
+  if (node == kNoRow) return no_client(event.node_id);
+  clients_->set_report_lag(node, event.lag_ns);
+  return {};
+}
+
+// ---------------------------------------------------------------- jobs
+
+fsm::Answer Cluster::happen(const JobRegister& event) { return server_->requests().register_job(event, now()); }
+fsm::Answer Cluster::happen(const JobDeregister& event) { return server_->requests().deregister_job(event, now()); }
+fsm::Answer Cluster::happen(const JobScale& event) { return server_->requests().scale_job(event, now()); }
+fsm::Answer Cluster::happen(const JobEvaluate& event) {
+  return server_->requests().evaluate_job(event.name_space, event.job_id, event.force_reschedule, now());
+}
+fsm::Answer Cluster::happen(const JobDispatch& event) { return server_->requests().dispatch_job(event, now()); }
+
+fsm::Answer Cluster::happen(const PeriodicForce& event) {
+  fsm::Answer answer = server_->requests().force_periodic(event.name_space, event.job_id);
+  return answer.error.empty() ? watchers_->periodic().force(event.name_space, event.job_id, now()) : answer;
+}
+
+fsm::Answer Cluster::happen(const AllocStop& event) {
+  return server_->requests().stop_alloc(event.alloc_id, event.reschedule, event.no_shutdown_delay, now());
+}
+
+fsm::Answer Cluster::happen(const DeploymentOp& event) {
+  lifecycle::DeploymentWatcher& deployments = watchers_->deployments();
+  switch (event.kind) {
+    case DeploymentOp::Kind::promote:
+      return deployments.promote(event.deployment_id, event.groups, now(), now());
+    case DeploymentOp::Kind::fail:
+      return deployments.fail(event.deployment_id, now());
+    case DeploymentOp::Kind::pause:
+      return deployments.pause(event.deployment_id, true, now());
+    case DeploymentOp::Kind::resume:
+      return deployments.pause(event.deployment_id, false, now());
+    case DeploymentOp::Kind::set_health:
+      return deployments.set_health(event.deployment_id, event.healthy, event.unhealthy, now());
+  }
+  return {};
+}
+
+fsm::Answer Cluster::happen(const TaskOutcome& event) {
+  outcomes_.add(server_->store().job_key(event.name_space, event.job_id), event);
+  return {};
+}
+
+// ---------------------------------------------------------------- the server
+
+/// Triggers no evaluation, but un-pausing restores those that wait (R-CTRL-346, 1603).
+fsm::Answer Cluster::happen(const SetSchedulerConfig& event) {
+  fsm::StateLog& log = server_->log();
+  const std::uint64_t index = log.next_index();
+  {
+    tables::Commit commit = server_->store().begin_commit(index);
+    model::SchedulerConfiguration configuration = event.configuration;
+    const auto& before = state().cold->scheduler_config;
+    configuration.create_index = before ? before->create_index : index;
+    configuration.modify_index = index;
+    commit.set_scheduler_config(configuration);
+    commit.raise_index();
+  }
+  log.seen(index);
+  fsm::Answer answer;
+  answer.index = index;
+  answer.entries.push_back({index, "scheduler_config", ""});
+  if (event.configuration.pause_eval_broker && server_->queues_enabled())
+    server_->disable_queues();
+  else if (!event.configuration.pause_eval_broker && !server_->queues_enabled())
+    server_->enable_queues();
+  return answer;
+}
+
+fsm::Answer Cluster::happen(const CollectGarbage& event) {
+  if (event.kind)
+    watchers_->garbage().run(*event.kind, now(), written_);
+  else
+    watchers_->garbage().force(now(), written_);
+  take(written_);
+  return {};
+}
+
+/// R-CTRL-1602: queues and heartbeat timers go; what clients report meanwhile fails.
+fsm::Answer Cluster::happen(const LeaderChange& event) {
+  if (server_->queues_enabled()) server_->disable_queues();
+  watchers_->stop_leading();
+  leader_due_ = now() + event.without_leader_ns;
+  has_leader_ = false;
+  return {};
+}
+
+/// R-CTRL-1601.
+void Cluster::begin_leading() {
+  has_leader_ = true;
+  leader_due_ = lifecycle::kNever;
+  const auto& configuration = state().cold->scheduler_config;
+  if (!configuration || !configuration->pause_eval_broker) server_->enable_queues();
+  watchers_->become_leader(now(), written_);
+  take(written_);
+}
+
+}  // namespace berth::living

@@ -1,0 +1,104 @@
+// What clients and the server say to each other (R-CTRL-1501 to 1543, 746 to 749).
+#include <algorithm>
+
+#include "client/server_tables.h"
+#include "living/living.h"
+
+namespace berth::living {
+
+using client::Answer;
+using tables::AllocRow;
+using tables::kNoRow;
+using tables::NodeRow;
+
+void Cluster::start_client(NodeRow node, std::shared_ptr<const model::Node> machine) {
+  if (node >= machines_.size()) machines_.resize(node + 1), is_registered_.resize(node + 1), news_.resize(node + 1);
+  machines_[node] = std::move(machine);
+  is_registered_[node] = true;
+  clients_->start(node, now());
+}
+
+/// Everything that clients have to say now.
+void Cluster::exchange() {
+  sent_.clear();
+  clients_->advance(now(), sent_);
+  for (const NodeRow node : sent_.registrations) answer_registration(node);
+  for (const NodeRow node : sent_.heartbeats) answer_heartbeat(node);
+  for (const client::Outbox::Pull& pull : sent_.pulls) answer_pull(pull);
+  for (const client::Outbox::Request& request : sent_.requests) take_reports(request);
+}
+
+void Cluster::answer_registration(NodeRow node) {
+  ++counts_.registrations;
+  if (!has_leader()) return clients_->registered(node, Answer::no_leader, now());
+  bool ok = true;
+  if (!is_registered_[node] || !state().nodes.exists(node)) {
+    const fsm::NodeAnswer answer = watchers_->nodes().register_node(*machines_[node], now());
+    ok = answer.error.empty();
+    take(answer);
+  }
+  is_registered_[node] = false;
+  clients_->registered(node, ok ? Answer::ok : Answer::failed, now());
+}
+
+void Cluster::answer_heartbeat(NodeRow node) {
+  ++counts_.heartbeats;
+  if (!has_leader()) return clients_->heartbeat_answered(node, Answer::no_leader, 0, now());
+  if (!state().nodes.exists(node)) return clients_->heartbeat_answered(node, Answer::not_found, 0, now());
+  const std::int64_t ttl = watchers_->nodes().heartbeat(node, now(), written_);
+  if (!written_.entries.empty()) take(written_);
+  clients_->heartbeat_answered(node, Answer::ok, ttl, now());
+}
+
+void Cluster::answer_pull(const client::Outbox::Pull& pull) {
+  ++counts_.pulls;
+  pulled_.clear();
+  std::vector<AllocRow>& news = news_[pull.node];
+  if (pull.complete) {
+    client::read_node(server_->store(), pull.node, pulled_);
+  } else {
+    pulled_.complete = false;
+    std::sort(news.begin(), news.end());
+    news.erase(std::unique(news.begin(), news.end()), news.end());
+    for (const AllocRow row : news) client::read_alloc(server_->store(), row, pulled_);
+  }
+  news.clear();
+  clients_->deliver(pull.node, pulled_, now());
+}
+
+/// Received now, written with the batch (R-CTRL-748, 749).
+void Cluster::take_reports(const client::Outbox::Request& request) {
+  ++counts_.requests;
+  if (!has_leader()) return clients_->report_answered(request.node, false, now());
+  std::vector<model::Allocation> updates;
+  for (std::uint32_t i = request.begin; i < request.begin + request.count; ++i)
+    if (const client::AllocReport& report = sent_.reports[i]; state().allocs.exists(report.alloc))
+      updates.push_back(client::to_update(state(), request.node, report, sent_));
+  counts_.reports += updates.size();
+  if (updates.empty()) return clients_->report_answered(request.node, true, now());
+  watchers_->tell(now());
+  const fsm::Answer answer = server_->requests().update_allocs(std::move(updates), now(), now());
+  take(answer);
+  by_clients_ = true;
+  watchers_->tell(now());
+  by_clients_ = false;
+  clients_->report_answered(request.node, answer.error.empty(), now());
+}
+
+std::int64_t Cluster::reports_due() const { return lifecycle::kNever; }
+void Cluster::flush_reports() {}
+
+/// What a server's long polls return with.
+void Cluster::tell_clients(const tables::Changes& changes) {
+  const tables::AllocTable& allocs = state().allocs;
+  for (const AllocRow row : changes.allocs) {
+    const bool exists = allocs.exists(row);
+    clients_->upstream_changed({row, allocs.client[row], !exists}, now());
+    const NodeRow node = allocs.node[row];
+    if (by_clients_ || node == kNoRow || !clients_->has(node)) continue;  // R-CTRL-1501
+    news_[node].push_back(row);
+    clients_->allocs_changed(node, now());
+  }
+}
+
+}  // namespace berth::living

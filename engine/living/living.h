@@ -1,0 +1,142 @@
+// A living cluster: a server, what its leader does by itself, and the clients of all nodes, on one virtual clock.
+//
+// How it is driven
+//   Cluster cluster(config, &listener or nullptr);
+//   cluster.load(state);                    clients start on the nodes that are ready
+//   cluster.run_before(t);                  everything due before t; now() is t
+//   fsm::Answer answer = cluster.apply(JobRegister{...});     what happens from outside, now
+//   cluster.run_until(t);                   everything due up to t, t included
+//
+// Events of one instant go by the classes of R-CTRL-1701: what comes from outside, clients, the leader's timers, the
+// broker's, evaluations. A lower class that becomes due while a higher one is at work comes next. Evaluations are
+// decided one after the other and take no time, so that every decision, and the log, depend on configuration, seed and
+// events alone; digest() is their fingerprint.
+//
+//   engine/living  cluster.cc   the clock and its order
+//                  events.cc    R-CTRL-E1 to E19
+//                  exchange.cc  what clients and server say to each other
+//                  recorder.h   digest, and what a listener is told
+// Threads: one.
+#pragma once
+
+#include <memory>
+
+#include "lifecycle/watchers.h"
+#include "living/events.h"
+#include "living/listener.h"
+#include "living/outcomes.h"
+#include "living/recorder.h"
+#include "server/server.h"
+
+namespace berth::living {
+
+struct Config {
+  server::Config server;              ///< its history and execution are objects and inline, whatever it says
+  lifecycle::WatcherConfig watchers;  ///< its seed is `seed`'s
+  client::Timing clients;
+  /// What tasks do that no TaskOutcome tells of; null: R-CTRL-1710, batch tasks run for `batch_run_ns`.
+  client::TaskModel tasks;
+  std::int64_t batch_run_ns = 60 * base::kSecond;
+  std::uint64_t seed = 1;
+  std::int64_t start_ns = 1'700'000'000 * base::kSecond;  ///< unix; the clock at the beginning
+  bool check = false;                                     ///< R-CTRL-1720 to 1735 after every step; slow
+};
+
+/// Sets every interval of batching and polling to 0; policies keep their durations (R-CTRL-1707).
+void collapse(Config& config);
+
+class Cluster {
+ public:
+  explicit Cluster(Config config, Listener* listener = nullptr);
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  /// Fills the empty cluster; a leader begins.
+  void load(const model::ClusterState& state);
+
+  [[nodiscard]] std::int64_t now() const { return clock_.now_ns(); }
+  /// When something is due; kNever: nothing ever will be.
+  [[nodiscard]] std::int64_t next_deadline();
+  /// Everything due up to `t`, then the clock is at `t`.
+  void run_until(std::int64_t t);
+  /// Everything due before `t`, then the clock is at `t`: what happens from outside at `t` comes first there.
+  void run_before(std::int64_t t);
+  /// Something happens now. Its answer is Nomad's; `error` is "" where it succeeded.
+  fsm::Answer apply(const Event& event);
+
+  [[nodiscard]] server::Server& server() { return *server_; }
+  [[nodiscard]] lifecycle::Watchers& watchers() { return *watchers_; }
+  [[nodiscard]] client::Clients& clients() { return *clients_; }
+  [[nodiscard]] bool has_leader() const { return has_leader_; }
+  [[nodiscard]] const tables::Snapshot& state() const { return server_->store().current(); }
+  /// Of all decisions and log entries so far.
+  [[nodiscard]] std::uint64_t digest() const { return recorder_->digest.value(); }
+
+  struct Counts {
+    std::uint64_t heartbeats = 0, registrations = 0, pulls = 0, requests = 0, reports = 0;
+  };
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+
+ private:
+  // cluster.cc
+  void step_until_idle();
+  bool step();
+  void take(lifecycle::Outbox& out);
+  void take(const fsm::Answer& answer);
+  // events.cc
+  [[nodiscard]] tables::NodeRow client_of(const std::string& node_id) const;
+  void begin_leading();
+  fsm::Answer happen(const NodeRegister& event);
+  fsm::Answer happen(const NodeUnreachable& event);
+  fsm::Answer happen(const NodeReachable& event);
+  fsm::Answer happen(const ClientRestart& event);
+  fsm::Answer happen(const NodeDeregister& event);
+  fsm::Answer happen(const NodeEligibility& event);
+  fsm::Answer happen(const NodeDrain& event);
+  fsm::Answer happen(const JobRegister& event);
+  fsm::Answer happen(const JobDeregister& event);
+  fsm::Answer happen(const JobScale& event);
+  fsm::Answer happen(const JobEvaluate& event);
+  fsm::Answer happen(const JobDispatch& event);
+  fsm::Answer happen(const PeriodicForce& event);
+  fsm::Answer happen(const AllocStop& event);
+  fsm::Answer happen(const DeploymentOp& event);
+  fsm::Answer happen(const SetSchedulerConfig& event);
+  fsm::Answer happen(const CollectGarbage& event);
+  fsm::Answer happen(const TaskOutcome& event);
+  fsm::Answer happen(const LeaderChange& event);
+  fsm::Answer happen(const ReportLag& event);
+  // exchange.cc
+  void start_client(tables::NodeRow node, std::shared_ptr<const model::Node> machine);
+  void exchange();
+  void answer_registration(tables::NodeRow node);
+  void answer_heartbeat(tables::NodeRow node);
+  void answer_pull(const client::Outbox::Pull& pull);
+  void take_reports(const client::Outbox::Request& request);
+  [[nodiscard]] std::int64_t reports_due() const;
+  void flush_reports();
+  void tell_clients(const tables::Changes& changes);
+
+  Config config_;
+  server::ManualClock clock_;
+  Outcomes outcomes_;
+  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<server::Server> server_;
+  std::unique_ptr<lifecycle::Watchers> watchers_;
+  std::unique_ptr<client::Clients> clients_;
+  base::Random ids_;
+
+  std::vector<std::shared_ptr<const model::Node>> machines_;  // by NodeRow: what its client registers
+  std::vector<bool> is_registered_;                  // by NodeRow: the answer to its next registration is known
+  std::vector<std::vector<tables::AllocRow>> news_;  // by NodeRow: what the next pull has to name
+  client::Outbox sent_;
+  client::ServerAllocs pulled_;
+  lifecycle::Outbox written_;
+  bool by_clients_ = false;  // the rows that changed are what clients reported: no news to them
+  bool has_leader_ = true;
+  std::int64_t leader_due_ = lifecycle::kNever;  // when the next one begins
+  Counts counts_;
+};
+
+}  // namespace berth::living

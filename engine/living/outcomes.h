@@ -1,0 +1,42 @@
+// What tasks do: outcomes that were declared or injected (R-CTRL-E18, 1710, 1711), else a model's, else the rule's: a
+// service or system task runs for ever, one of a batch or sysbatch job for a given time.
+#pragma once
+
+#include <map>
+
+#include "living/events.h"
+#include "tables/state.h"
+
+namespace berth::living {
+
+class Outcomes {
+ public:
+  Outcomes(const client::TaskModel& otherwise, std::int64_t batch_run_ns)
+      : otherwise_(otherwise), batch_run_ns_(batch_run_ns) {}
+  Outcomes(const Outcomes&) = delete;
+  /// Whose rows clients name.
+  void bind(const tables::StateStore& store) { store_ = &store; }
+
+  void add(tables::JobKeyRow job, const TaskOutcome& outcome);
+  /// What clients ask; refers to this.
+  [[nodiscard]] client::TaskModel model() const;
+
+ private:
+  [[nodiscard]] client::Outcome of(const client::TaskStart& start) const;
+
+  client::TaskModel otherwise_;
+  std::int64_t batch_run_ns_;
+  const tables::StateStore* store_ = nullptr;
+  /// By job and position in `job.group[i]`, those of every allocation under kEvery; the newest last.
+  static constexpr std::uint32_t kEvery = ~0u;
+  struct Rule {
+    std::uint64_t number = 0;
+    std::string group, task;
+    std::optional<std::uint32_t> run;
+    client::Outcome outcome;
+  };
+  std::map<std::pair<tables::JobKeyRow, std::uint32_t>, std::vector<Rule>> rules_;
+  std::uint64_t added_ = 0;
+};
+
+}  // namespace berth::living

@@ -1,0 +1,67 @@
+// Recorder: looks on for the cluster. It takes every decision and log entry into the digest, and turns the rows that
+// changed into what a listener is told.
+//
+// With a listener it keeps a byte per allocation and per node row: the statuses that it last told of.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "base/digest.h"
+#include "fsm/state_log.h"
+#include "living/listener.h"
+#include "server/lane.h"
+#include "tables/changes.h"
+
+namespace berth::living {
+
+class Recorder final : public server::Listener {
+ public:
+  Recorder(const server::Clock& clock, living::Listener* listener) : clock_(clock), listener_(listener) {}
+  void bind(const fsm::StateLog& log) { log_ = &log; }
+
+  base::DecisionDigest digest;
+
+  void written(const WrittenEntry& entry);
+  void changed(const tables::Changes& changes);
+  /// What is there at the beginning is not news.
+  void loaded();
+
+  void lane_made(server::Lane& lane) override {
+    if (listener_) listener_->lane_made(lane);
+  }
+  void attempt(server::Lane& lane) override {
+    if (listener_) listener_->attempt(lane);
+  }
+  void decided(server::Lane& lane) override {
+    if (listener_) listener_->decided(lane);
+  }
+  void applying(server::Lane& lane) override {
+    if (listener_) listener_->applying(lane);
+  }
+  void applied(server::Lane& lane) override;
+  void settled(server::Lane& lane) override;
+  void released(server::EvalRecord& record) override {
+    if (listener_) listener_->released(record);
+  }
+  void failed(const server::EvalRecord& record, std::string_view why) override {
+    if (listener_) listener_->failed(record, why);
+  }
+
+ private:
+  void alloc_changed(tables::AllocRow row);
+  void node_changed(tables::NodeRow row);
+  void deployment_changed(std::uint32_t row);
+
+  const server::Clock& clock_;
+  living::Listener* const listener_;
+  const fsm::StateLog* log_ = nullptr;
+  std::uint64_t evaluations_ = 0;
+  // What was told; 0: not there.
+  static constexpr std::uint8_t kThere = 0x80;
+  std::vector<std::uint8_t> allocs_, nodes_;
+  std::map<tables::NodeRow, std::int64_t> drains_;                                 // since when
+  std::map<std::uint32_t, std::shared_ptr<const model::Deployment>> deployments_;  // active
+};
+
+}  // namespace berth::living
