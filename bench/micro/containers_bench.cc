@@ -99,13 +99,13 @@ base::Uuid id_of(std::uint64_t i) { return {i * 0xd6e8feb86659fd93ULL + 1, i * 0
 
 struct BerthIds {
   tables::CowVector<base::Uuid, 1024> ids;
-  std::unique_ptr<tables::IdIndex<decltype(ids)>> index;
+  std::unique_ptr<tables::IdIndex<base::AllocRow, decltype(ids)>> index;
   explicit BerthIds(std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; ++i) ids.push_back(id_of(i));
-    index = std::make_unique<tables::IdIndex<decltype(ids)>>(ids);
+    index = std::make_unique<tables::IdIndex<base::AllocRow, decltype(ids)>>(ids);
     benchmark::DoNotOptimize(find(id_of(0)));
   }
-  std::uint32_t find(base::Uuid id) { return index->find(id, ~0U); }
+  std::uint32_t find(base::Uuid id) { return index->find(id); }
   [[nodiscard]] std::size_t bytes() const { return index->bytes(); }
 };
 /// A map beside the column, which holds every ID once more. Memory: `kSlot` bytes a bucket, `kEntry` an entry.

@@ -151,7 +151,7 @@ void BM_BrokerCycle(benchmark::State& state) {
   for (auto _ : state) {
     broker::Eval eval;
     eval.row = static_cast<broker::EvalRow>(base + next % 4096);
-    eval.job = static_cast<broker::JobRow>(base + next % 4096);
+    eval.job = static_cast<broker::JobKeyRow>(base + next % 4096);
     eval.priority = static_cast<std::int32_t>(1 + random.below(100));
     eval.create_index = eval.modify_index = ++next;
     static_cast<void>(shared->enqueue({&eval, 1}, 0));

@@ -36,7 +36,7 @@ void BM_PreemptSaturated(benchmark::State& state) {
   model::SchedulerConfiguration config;
   config.preemption_config.service_scheduler_enabled = true;
   store.set_scheduler_config(config);
-  std::vector<tables::JobRow> jobs;
+  std::vector<tables::VersionRow> jobs;
   for (std::int64_t p = 10; p < 60; p += 5)
     jobs.push_back(
         store.upsert_job(small_job(numbered("p", static_cast<std::uint64_t>(p)), "service", 1400, 3000, p), true));

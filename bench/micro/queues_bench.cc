@@ -225,7 +225,7 @@ void BM_BlockAndUnblock(benchmark::State& state) {
   std::vector<broker::BlockedEval> evals(n);
   for (std::uint32_t i = 0; i < n; ++i) {
     broker::BlockedEval& eval = evals[i];
-    eval.eval.row = broker::EvalRow{i}, eval.eval.job = broker::JobRow{i}, eval.eval.create_index = i + 1;
+    eval.eval.row = broker::EvalRow{i}, eval.eval.job = broker::JobKeyRow{i}, eval.eval.create_index = i + 1;
     eval.snapshot_index = 5;
     for (std::size_t c = 0; c < classes.size(); ++c) eval.classes.push_back({classes[c], c == i % classes.size()});
   }

@@ -19,7 +19,7 @@ base::Uuid tables_uuid(std::uint64_t kind, std::uint64_t number) {
 /// Nodes of one shape with room for everything, ten plain allocations on each; a million allocations at most.
 struct TablesCluster {
   tables::StateStore store;
-  tables::JobRow job = tables::kNoRow;
+  tables::VersionRow job = tables::kNoRow;
   std::uint64_t next = 0;
 
   explicit TablesCluster(std::uint64_t nodes) {
@@ -163,7 +163,8 @@ void BM_TableWrites(benchmark::State& state) {
     const tables::AllocRow row = order[turn++ % order.size()];
     switch (what) {
       case kNodeState:
-        cluster.store.set_node_state(row % nodes, tables::NodeStatus::ready, turn % 2 == 0, false, ++index);
+        cluster.store.set_node_state(tables::NodeRow(row % nodes), tables::NodeStatus::ready, turn % 2 == 0, false,
+                                     ++index);
         break;
       case kEndAlloc:
         cluster.store.set_client_status(
@@ -171,7 +172,7 @@ void BM_TableWrites(benchmark::State& state) {
         break;
       case kInsertAlloc:
         alloc.id = tables_uuid(2, cluster.next++);
-        alloc.node = row % nodes;
+        alloc.node = tables::NodeRow(row % nodes);
         cluster.store.insert_plain(alloc, ++index);
         break;
       default:

@@ -16,7 +16,7 @@ namespace {
 std::size_t index_of(Stage stage) { return static_cast<std::size_t>(stage); }
 
 /// The columns of one allocation.
-constexpr double kAllocBytes = sizeof(base::Uuid) + sizeof(tables::NodeRow) + sizeof(tables::JobRow) +
+constexpr double kAllocBytes = sizeof(base::Uuid) + sizeof(tables::NodeRow) + sizeof(tables::VersionRow) +
                                sizeof(tables::JobKeyRow) + sizeof(tables::Symbol) + sizeof(std::uint32_t) +
                                sizeof(tables::Desired) + sizeof(tables::Client) + sizeof(tables::ShapeId) +
                                3 * sizeof(tables::AllocRow) + sizeof(tables::AllocLinks) + 2 * sizeof(std::uint64_t) +

@@ -67,13 +67,13 @@ class OthersCluster {
     task.resources->memory_mb = memory;
     return out;
   }
-  tables::JobRow store(const std::shared_ptr<const model::Job>& job) {
+  tables::VersionRow store(const std::shared_ptr<const model::Job>& job) {
     store_.set_index(store_.index() + 1);
     return store_.upsert_job(job, true);
   }
   /// Ten running allocations of 1,400 MHz and 3,000 MiB on every node, of six jobs with priorities 10 to 60.
   void fill() {
-    std::vector<tables::JobRow> jobs;
+    std::vector<tables::VersionRow> jobs;
     for (std::int64_t p = 10; p <= 60; p += 10)
       jobs.push_back(store(job("p" + std::to_string(p), "service", p, 0, 1400, 3000)));
     std::mt19937_64 random(1);

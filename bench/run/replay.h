@@ -32,7 +32,8 @@ class Replay {
   /// Allocations of one plan that end at a time.
   struct Departure {
     std::int64_t due_ns;
-    tables::AllocRow first, count;
+    tables::AllocRow first;
+    std::uint32_t count;
     bool fails;
     bool operator>(const Departure& other) const {
       return due_ns != other.due_ns ? due_ns > other.due_ns : first > other.first;

@@ -36,7 +36,7 @@ Surroundings surroundings_of(const tables::Snapshot& state) {
   std::vector<strategy::ShapeCount> shapes;
   double asked = 0;
   for (tables::JobKeyRow row = 0; row < state.jobs.keys.size(); ++row) {
-    const tables::JobRow current = state.jobs.keys[row].current;
+    const tables::VersionRow current = state.jobs.keys[row].current;
     if (current == tables::kNoRow) continue;
     const tables::CompiledJob& job = *state.jobs.versions[current];
     if (job.stopped) continue;

@@ -222,14 +222,14 @@ void BlockedTracker::block(const BlockedEval& blocked, std::int64_t now_ns, std:
 }
 
 /// Takes out all evaluations of the job that have places by node.
-void BlockedTracker::untrack_nodes(JobRow job, std::int64_t now_ns) {
+void BlockedTracker::untrack_nodes(JobKeyRow job, std::int64_t now_ns) {
   const auto nodes = system_by_job_.find(job);
   if (nodes == system_by_job_.end()) return;
   const std::map<Symbol, EvalRow> rows = nodes->second;
   for (const auto& [node, row] : rows) take(row, now_ns);
 }
 
-void BlockedTracker::untrack(JobRow job, std::int64_t now_ns) {  // R-CTRL-820
+void BlockedTracker::untrack(JobKeyRow job, std::int64_t now_ns) {  // R-CTRL-820
   if (!enabled_) return;
   if (!quirks_.one_blocked_per_group) untrack_nodes(job, now_ns);
   if (const auto seen = system_by_job_.find(job); seen != system_by_job_.end()) {

@@ -71,7 +71,7 @@ class BlockedTracker {
   /// Releases of this and the next functions are appended to `released`, ascending (create index, row).
   void block(const BlockedEval& blocked, std::int64_t now_ns, std::vector<Eval>& released);
   /// An evaluation of the job placed everything (R-CTRL-820).
-  void untrack(JobRow job, std::int64_t now_ns);
+  void untrack(JobKeyRow job, std::int64_t now_ns);
   void unblock_class(Symbol node_class, std::uint64_t index, std::int64_t now_ns, std::vector<Eval>& released);
   void unblock_quota(Symbol quota, std::uint64_t index, std::int64_t now_ns, std::vector<Eval>& released);
   void unblock_class_and_quota(Symbol node_class, Symbol quota, std::uint64_t index, std::int64_t now_ns,
@@ -116,13 +116,13 @@ class BlockedTracker {
   // What is held, for checks and reports.
   [[nodiscard]] const Tracked& captured() const { return captured_; }
   [[nodiscard]] const Tracked& escaped() const { return escaped_; }
-  [[nodiscard]] const std::map<JobRow, EvalRow>& jobs() const {
+  [[nodiscard]] const std::map<JobKeyRow, EvalRow>& jobs() const {
     return jobs_;
   }  ///< without one_blocked_per_group: those without a node
   [[nodiscard]] const std::map<Symbol, Unblock, ByText>& unblocks() const { return unblocks_; }
   [[nodiscard]] const std::map<Symbol, Tracked>& system_by_node() const { return system_by_node_; }
-  [[nodiscard]] const std::map<JobRow, std::map<Symbol, EvalRow>>& system_by_job() const { return system_by_job_; }
-  [[nodiscard]] const std::map<JobRow, Booked>& booked_by_job() const { return by_job_; }
+  [[nodiscard]] const std::map<JobKeyRow, std::map<Symbol, EvalRow>>& system_by_job() const { return system_by_job_; }
+  [[nodiscard]] const std::map<JobKeyRow, Booked>& booked_by_job() const { return by_job_; }
   [[nodiscard]] const std::map<LackKey, Booked>& booked_by_class() const { return by_class_; }
 
  private:
@@ -135,7 +135,7 @@ class BlockedTracker {
   BlockedEval take(EvalRow row, std::int64_t now_ns);
   template <class Wanted>
   void release_if(Tracked& set, std::int64_t now_ns, std::vector<Eval>& released, Wanted wanted);
-  void untrack_nodes(JobRow job, std::int64_t now_ns);
+  void untrack_nodes(JobKeyRow job, std::int64_t now_ns);
   bool replace_duplicate(const BlockedEval& blocked, std::int64_t now_ns);
   void note(Symbol key, std::uint64_t index, std::int64_t now_ns);
   void release(Symbol node_class, Symbol quota, std::int64_t now_ns, std::vector<Eval>& released);
@@ -147,13 +147,13 @@ class BlockedTracker {
   const model::Quirks quirks_;
   bool enabled_ = false;
   Tracked captured_, escaped_;
-  std::map<JobRow, EvalRow> jobs_;
+  std::map<JobKeyRow, EvalRow> jobs_;
   std::map<Symbol, Unblock, ByText> unblocks_;
   std::map<Symbol, Unblock, ByText> resource_unblocks_;  // without unblock_keys_shared
   std::map<Symbol, Tracked> system_by_node_;
-  std::map<JobRow, std::map<Symbol, EvalRow>> system_by_job_;  // an empty entry means: seen before (R-CTRL-820)
+  std::map<JobKeyRow, std::map<Symbol, EvalRow>> system_by_job_;  // an empty entry means: seen before (R-CTRL-820)
   std::vector<EvalRow> duplicates_;
-  std::map<JobRow, Booked> by_job_;
+  std::map<JobKeyRow, Booked> by_job_;
   std::map<LackKey, Booked> by_class_;
   Stats stats_;  // as Nomad counts
   std::int64_t next_prune_ns_ = 0;

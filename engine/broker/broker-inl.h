@@ -47,7 +47,7 @@ constexpr std::uint32_t deliveries(std::uint64_t word) {
 }  // namespace state
 
 constexpr std::uint32_t index_of(EvalRow row) { return static_cast<std::uint32_t>(row); }
-constexpr std::uint32_t index_of(JobRow job) { return static_cast<std::uint32_t>(job); }
+constexpr std::uint32_t index_of(JobKeyRow job) { return static_cast<std::uint32_t>(job); }
 constexpr Token make_token(EvalRow row, std::uint32_t serial) {
   return static_cast<Token>(static_cast<std::uint64_t>(index_of(row)) << 32 | serial);
 }
@@ -397,7 +397,7 @@ tl::expected<void, Fault> BasicBroker<Atomic>::ack(EvalRow eval, Token token, st
 
 /// R-CTRL-333: the best pending evaluation becomes the holder and ready, the others cancelable in the heap's order.
 template <template <class> class Atomic>
-void BasicBroker<Atomic>::release_job(JobRow job_row) {
+void BasicBroker<Atomic>::release_job(JobKeyRow job_row) {
   Atomic<std::uint64_t>& job = jobs_[index_of(job_row)];
   std::uint64_t word = job.load(std::memory_order_acquire);
   for (;;) {
@@ -802,7 +802,7 @@ Contents BasicBroker<Atomic>::contents() {
       out.requeue.emplace_back(make_token(row, static_cast<std::uint32_t>(stored >> 32)), row);
   }
   for (std::uint32_t i = 0; i < config_.jobs; ++i) {
-    const auto job = static_cast<JobRow>(i);
+    const auto job = static_cast<JobKeyRow>(i);
     const std::uint64_t word = jobs_[i].load(std::memory_order_acquire);
     if (word >> 32) out.holders.emplace_back(job, static_cast<EvalRow>((word >> 32) - 1));
     std::vector<Eval> arrived, items;

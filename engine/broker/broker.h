@@ -116,9 +116,9 @@ struct Contents {
     std::int64_t nack_deadline_ns;
   };
   std::vector<Held> known;  ///< ascending row
-  std::vector<std::pair<JobRow, EvalRow>> holders;
+  std::vector<std::pair<JobKeyRow, EvalRow>> holders;
   std::array<std::vector<EvalRow>, kQueueCount> ready;  ///< `exact`: heap arrays; `concurrent`: as they would come out
-  std::vector<std::pair<JobRow, std::vector<EvalRow>>> pending;
+  std::vector<std::pair<JobKeyRow, std::vector<EvalRow>>> pending;
   std::vector<EvalRow> cancelable, time_wait, delayed;
   std::vector<Outstanding> outstanding;  ///< ascending row
   std::vector<std::pair<Token, EvalRow>> requeue;
@@ -190,7 +190,7 @@ class BasicBroker {
   static constexpr std::uint32_t kStripes = 16;
 
   struct Facts {  // an Eval without row and token
-    JobRow job{};
+    JobKeyRow job{};
     std::uint32_t job_id = 0;
     std::int32_t priority = 0;
     Queue type{};
@@ -240,7 +240,7 @@ class BasicBroker {
   void wait(const Eval& eval, std::int64_t due_ns, bool delayed);
   void make_ready(const Eval& eval, Queue queue);
   void push_ready(const Eval& eval, Queue queue);
-  void release_job(JobRow job);
+  void release_job(JobKeyRow job);
   bool is_dropped(EvalRow eval, Queue queue);
   std::optional<std::pair<EvalRow, Queue>> pop_exact(QueueSet queues);
   std::optional<std::pair<EvalRow, Queue>> pop_concurrent(QueueSet queues);

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/rows.h"
+
 namespace berth::broker {
 
-enum class EvalRow : std::uint32_t {};  ///< position in the caller's table of evaluations; reused when it is done with
-enum class JobRow : std::uint32_t {};   ///< position in the caller's table of jobs: one (namespace, job ID)
+using base::EvalRow;    ///< position in the caller's table of evaluations; reused when it is done with
+using base::JobKeyRow;  ///< position in the caller's table of jobs
 enum class Token : std::uint64_t { none = 0 };  ///< names one delivery of one evaluation; never given twice
 
 /// The ready queues: one per scheduler type, in the order of R-CTRL-324, and the one of R-CTRL-337.
@@ -22,7 +24,7 @@ inline constexpr QueueSet kSchedulers = 0b011111;  ///< all types a worker serve
 
 struct Eval {
   EvalRow row{};
-  JobRow job{};
+  JobKeyRow job{};
   std::uint32_t job_id = 0;  ///< number of the job ID's text alone: the ready order ignores namespaces (R-CTRL-311)
   std::int32_t priority = 0;
   Queue type = Queue::service;

@@ -405,7 +405,7 @@ void Clients::resolve(AllocRow upstream, NodeRow holder, bool local, std::int64_
 void Clients::upstream_changed(const Upstream& up, std::int64_t now) {
   if (!up.gone && !tables::client_terminal(up.status) && up.status != tables::Client::unknown) return;
   const auto here = by_alloc_.find(up.alloc);
-  resolve(up.alloc, here == by_alloc_.end() ? kNo : runs_[here->second].client, false, now);
+  resolve(up.alloc, here == by_alloc_.end() ? NodeRow(tables::kNoRow) : runs_[here->second].client, false, now);
 }
 
 // --- health (R-CTRL-1570 to 1576) ---

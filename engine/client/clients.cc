@@ -27,31 +27,31 @@ void Clients::advance(std::int64_t now, Outbox& out) {
     switch (static_cast<TimerKind>(fired.kind)) {
       case kRegister:
         clients_[subject].beat = kNoTimer;
-        on_register(subject, fired.at, out);
+        on_register(NodeRow(subject), fired.at, out);
         break;
       case kFingerprint:
         clients_[subject].process = kNoTimer;
-        on_register(subject, fired.at, out);
+        on_register(NodeRow(subject), fired.at, out);
         break;
       case kHeartbeat:
         clients_[subject].beat = kNoTimer;
-        on_heartbeat(subject, fired.at, out);
+        on_heartbeat(NodeRow(subject), fired.at, out);
         break;
       case kPull:
         clients_[subject].pull = kNoTimer;
-        on_pull(subject, fired.at, out);
+        on_pull(NodeRow(subject), fired.at, out);
         break;
       case kReport:
         clients_[subject].report = kNoTimer;
-        on_report(subject, fired.at, out);
+        on_report(NodeRow(subject), fired.at, out);
         break;
       case kStopAfter:
         clients_[subject].stop_after = kNoTimer;
-        on_stop_after(subject, fired.at);
+        on_stop_after(NodeRow(subject), fired.at);
         break;
       case kProcessUp:
         clients_[subject].process = kNoTimer;
-        on_process_up(subject, fired.at);
+        on_process_up(NodeRow(subject), fired.at);
         break;
       case kMaxRun:
         runs_[subject].max_run = kNoTimer;

@@ -133,12 +133,13 @@ class Clients {
 
   struct AllocRun {
     AllocRow alloc = 0;
-    tables::JobRow job = 0;
+    tables::VersionRow job = 0;
     std::uint32_t group = 0, name_index = 0;
     NodeRow client = 0;
     std::uint32_t spec = kNo, tasks = kNo;  ///< GroupSpec; first row of its block of tasks
     std::uint32_t next_of_client = kNo, prev_of_client = kNo, next_pending = kNo, next_flight = kNo;
-    std::uint32_t deployment = tables::kNoRow, health_row = kNo;
+    tables::DeploymentRow deployment = tables::kNoRow;
+    std::uint32_t health_row = kNo;
     std::uint32_t waits = kNo, waits_left = 0;  ///< upstream allocations it waits for
     TimerId max_run = kNoTimer;
     std::uint32_t sequence = 0, sent = 0, acknowledged = 0;  ///< changes of what is reported

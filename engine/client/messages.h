@@ -26,7 +26,7 @@ struct Upstream {
 
 struct ServerAlloc {
   tables::AllocRow alloc = 0;
-  tables::JobRow job = 0;  ///< with `group` the key of the group's numbers
+  tables::VersionRow job = 0;  ///< with `group` the key of the group's numbers
   std::uint32_t group = 0;
   const model::Job* spec = nullptr;  ///< read during deliver() only
   std::uint32_t name_index = 0;
@@ -36,7 +36,7 @@ struct ServerAlloc {
   tables::Client client = tables::Client::pending;
   bool migrate = false, no_shutdown_delay = false;  ///< of the desired transition
   bool has_health = false;                          ///< its deployment status says healthy or unhealthy
-  std::uint32_t deployment = tables::kNoRow;
+  tables::DeploymentRow deployment = tables::kNoRow;
   std::uint32_t upstream_begin = 0, upstream_count = 0;  ///< in ServerAllocs::upstream
   std::uint32_t handles_begin = 0, handles_count = 0;    ///< in ServerAllocs::handles, by task; none without handles
 

@@ -77,7 +77,7 @@ void read_object(tables::StateStore& store, const model::Allocation& object, con
 void read_alloc(tables::StateStore& store, AllocRow row, ServerAllocs& out) {
   const Snapshot& state = store.current();
   if (!state.allocs.exists(row)) return out.removed.push_back(row);
-  const tables::JobRow job = state.allocs.job[row];
+  const tables::VersionRow job = state.allocs.job[row];
   if (job == kNoRow) return;
   const tables::CompiledJob& compiled = *state.jobs.versions[job];
   ServerAlloc s;

@@ -9,7 +9,7 @@ namespace berth::client {
 /// Which start of which task. `name_index` and `run` do not depend on generated identifiers (R-CTRL-1711).
 struct TaskStart {
   tables::AllocRow alloc = 0;
-  tables::JobRow job = 0;
+  tables::VersionRow job = 0;
   std::uint32_t group = 0, task = 0;  ///< positions in the job and in the group
   std::uint32_t name_index = 0;       ///< the number in `job.group[i]`
   std::uint32_t run = 0;              ///< 0 for the first start of this task

@@ -14,7 +14,7 @@ std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, H
   Change change{commit};
   std::vector<JobKeyRow> jobs;
   for (const std::string& id : entry.evals) {
-    const std::uint32_t row = store_.find_eval(id);
+    const tables::StoredEvalRow row = store_.find_eval(id);
     if (row == kNoRow) continue;
     const JobKeyRow key = store_.current().evals.job_key[row];
     std::erase(record_of(key).evals, row);
@@ -36,7 +36,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentDeleteEntry& en
   tables::Commit commit = store_.begin_commit(index);
   Change change{commit};
   for (const std::string& id : entry.deployments) {
-    const std::uint32_t row = store_.find_deployment(id);
+    const tables::DeploymentRow row = store_.find_deployment(id);
     if (row != kNoRow) change.commit.remove_deployment(row);
   }
   touch(change, Table::deployment);

@@ -135,7 +135,7 @@ void StateLog::purge_job(Change& change, const std::shared_ptr<const model::Job>
   record.versions.clear();
   set_current(record, nullptr);
   const tables::DeploymentTable& deployments = store_.current().deployments;
-  for (std::uint32_t row = store_.current().jobs.keys[key].deployment_head; row != kNoRow;
+  for (tables::DeploymentRow row = store_.current().jobs.keys[key].deployment_head; row != kNoRow;
        row = deployments.next_of_job[row]) {
     if (!deployments.object[row]) continue;
     change.commit.remove_deployment(row);
@@ -144,7 +144,7 @@ void StateLog::purge_job(Change& change, const std::shared_ptr<const model::Job>
   touch(change, Table::allocs);
   for (const AllocRow row : allocs_of(key)) change.commit.remove_alloc(row);
   change.commit.purge_job(key);
-  const std::vector<std::uint32_t> rows = record.evals;
+  const std::vector<tables::StoredEvalRow> rows = record.evals;
   for (const std::uint32_t row : rows) {
     const auto& stored = store_.current().evals.object[row];
     if (!stored || stored->status != "pending") continue;

@@ -104,7 +104,7 @@ void NodeRequests::evaluate_node(NodeAnswer& answer, const model::Node& node, st
     eval.create_time = eval.modify_time = now;
   };
   for (const AllocRow row : allocs) {
-    const tables::JobRow version = state.allocs.job[row];
+    const tables::VersionRow version = state.allocs.job[row];
     if (version == kNoRow) continue;
     const model::Job& job = *state.jobs.versions[version]->spec;
     if (is_skipped(job.type, state.allocs.desired[row], state.allocs.client[row])) continue;

@@ -111,7 +111,7 @@ void StateLog::adopt(tables::Commit& commit, const PlanCommit& plan, Hooks& hook
   const tables::Snapshot& now = store_.current();
   if (plan.wrote_nodes) touch(change, Table::nodes);
   if (!plan.deployments.empty()) touch(change, Table::deployment);
-  for (const std::uint32_t row : plan.deployments) mark_stable(change, *now.deployments.object[row]);
+  for (const tables::DeploymentRow row : plan.deployments) mark_stable(change, *now.deployments.object[row]);
   if (plan.wrote_eval) touch(change, Table::evals);
   touch(change, Table::allocs);  // also when no allocation changed
   affected_.clear();

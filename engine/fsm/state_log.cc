@@ -47,7 +47,8 @@ void StateLog::load(const model::ClusterState& state) {
     std::sort(record.versions.begin(), record.versions.end(),
               [](const auto& a, const auto& b) { return a->version > b->version; });
   const tables::Snapshot& now = store_.current();
-  for (std::uint32_t row = 0; row < now.evals.size(); ++row) record_of(now.evals.job_key[row]).evals.push_back(row);
+  for (tables::StoredEvalRow row = 0; row < now.evals.size(); ++row)
+    record_of(now.evals.job_key[row]).evals.push_back(row);
   last_index_ = std::max(last_index_, state.index);
 }
 
@@ -101,12 +102,12 @@ std::optional<model::Allocation> StateLog::alloc(std::string_view id) {
 }
 
 std::shared_ptr<const model::Evaluation> StateLog::eval(std::string_view id) {
-  const std::uint32_t row = store_.find_eval(id);
+  const tables::StoredEvalRow row = store_.find_eval(id);
   return row == kNoRow ? nullptr : store_.current().evals.object[row];
 }
 
 std::shared_ptr<const model::Deployment> StateLog::deployment(std::string_view id) {
-  const std::uint32_t row = store_.find_deployment(id);
+  const tables::DeploymentRow row = store_.find_deployment(id);
   return row == kNoRow ? nullptr : store_.current().deployments.object[row];
 }
 
@@ -133,7 +134,7 @@ std::shared_ptr<const model::Deployment> StateLog::latest_deployment(std::string
   const JobKeyRow key = store_.find_job_key(name_space, job_id);
   if (key == kNoRow) return latest;
   const tables::DeploymentTable& deployments = store_.current().deployments;
-  for (std::uint32_t row = store_.current().jobs.keys[key].deployment_head; row != kNoRow;
+  for (tables::DeploymentRow row = store_.current().jobs.keys[key].deployment_head; row != kNoRow;
        row = deployments.next_of_job[row]) {
     const auto& object = deployments.object[row];  // of equal indexes the oldest row's
     if (object && (!latest || latest->create_index <= object->create_index)) latest = object;
@@ -197,7 +198,7 @@ void StateLog::store_eval(Change& change, model::Evaluation eval) {
   const std::size_t before = store_.current().evals.size();
   change.commit.upsert_eval(eval);
   if (store_.current().evals.size() == before) return;
-  const auto row = static_cast<std::uint32_t>(before);
+  const tables::StoredEvalRow row(before);
   record_of(store_.current().evals.job_key[row]).evals.push_back(row);
 }
 
@@ -260,7 +261,7 @@ void StateLog::upsert_eval(Change& change, model::Evaluation eval) {  // R-CTRL-
       const JobKeyRow own = store_.find_job_key(eval.namespace_, eval.job_id);
       for (const JobKeyRow key : same->second) {
         if (!quirks_.cancelled_evals_linger && key != own) continue;  // another job but for the case of its letters
-        const std::vector<std::uint32_t> rows = records_[key].evals;
+        const std::vector<tables::StoredEvalRow> rows = records_[key].evals;
         for (const std::uint32_t row : rows) {
           const auto& other = store_.current().evals.object[row];
           if (!other || other->status != "blocked") continue;
@@ -301,7 +302,8 @@ std::string StateLog::derive_status(JobKeyRow key, bool evals_deleted) const {  
   const tables::Snapshot& now = store_.current();
   const bool parent = job.parameterized_job && !job.dispatched;
   if (job.type == "system" || parent || job.periodic) return job.stop ? "dead" : "running";
-  for (std::uint32_t row = now.jobs.keys[key].deployment_head; row != kNoRow; row = now.deployments.next_of_job[row])
+  for (tables::DeploymentRow row = now.jobs.keys[key].deployment_head; row != kNoRow;
+       row = now.deployments.next_of_job[row])
     if (now.deployments.object[row] && now.deployments.active[row]) return "running";
   for (AllocRow row = now.jobs.keys[key].alloc_head; row != kNoRow; row = now.allocs.next_of_job[row])
     if (!now.allocs.terminal(row)) return "running";

@@ -43,7 +43,7 @@ struct JobRecord {
   std::shared_ptr<const model::Job> current;                ///< null: purged or never there
   std::vector<std::shared_ptr<const model::Job>> versions;  ///< version descending (R-CTRL-104), the current one first
   std::optional<JobSummary> summary;
-  std::vector<std::uint32_t> evals;  ///< rows; removed ones are skipped by their empty object
+  std::vector<tables::StoredEvalRow> evals;  ///< rows; removed ones are skipped by their empty object
 };
 
 /// An allocation that a commit wrote.
@@ -55,8 +55,8 @@ struct WrittenAlloc {
 
 /// What the commit of a plan wrote, for the job records.
 struct PlanCommit {
-  std::vector<WrittenAlloc> allocs;        ///< placements and updates, stops, preemptions: each in plan order
-  std::vector<std::uint32_t> deployments;  ///< rows
+  std::vector<WrittenAlloc> allocs;                ///< placements and updates, stops, preemptions: each in plan order
+  std::vector<tables::DeploymentRow> deployments;  ///< rows
   bool wrote_nodes = false, wrote_eval = false;
   std::vector<model::Evaluation> preemption_evals;  ///< written now (R-CTRL-627)
 };

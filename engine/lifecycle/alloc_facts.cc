@@ -32,7 +32,7 @@ bool is_marked_to_migrate(const tables::Snapshot& state, AllocRow row) {
   return object && model::is_set(object->desired_transition.migrate);
 }
 
-std::uint32_t deployment_of(tables::StateStore& store, AllocRow row) {
+tables::DeploymentRow deployment_of(tables::StateStore& store, AllocRow row) {
   const tables::AllocTable& allocs = store.current().allocs;
   const auto& object = allocs.cold[row];
   if (!object) return allocs.links[row].deployment;

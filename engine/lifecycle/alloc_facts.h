@@ -21,7 +21,7 @@ void for_each_on_node(const tables::Snapshot& state, tables::NodeRow node, Visit
 }
 /// The version of the job it was placed with, or null.
 [[nodiscard]] inline const model::Job* embedded_job(const tables::Snapshot& state, tables::AllocRow row) {
-  const tables::JobRow job = state.allocs.job[row];
+  const tables::VersionRow job = state.allocs.job[row];
   return job == tables::kNoRow ? nullptr : state.jobs.versions[job]->spec.get();
 }
 [[nodiscard]] Health health_of(const tables::Snapshot& state, tables::AllocRow row);
@@ -33,6 +33,6 @@ void for_each_on_node(const tables::Snapshot& state, tables::NodeRow node, Visit
   return is_draining(state, state.allocs.node[row]);
 }
 /// Row of its deployment, or kNoRow.
-[[nodiscard]] std::uint32_t deployment_of(tables::StateStore& store, tables::AllocRow row);
+[[nodiscard]] tables::DeploymentRow deployment_of(tables::StateStore& store, tables::AllocRow row);
 
 }  // namespace berth::lifecycle

@@ -11,6 +11,7 @@
 namespace berth::lifecycle {
 
 using tables::AllocRow;
+using tables::DeploymentRow;
 using tables::kNoRow;
 
 namespace {
@@ -42,18 +43,18 @@ void DeploymentWatcher::become_leader() {
   requests_at_ = kNever;
   dirty_.clear();
   const tables::DeploymentTable& deployments = log_.store().current().deployments;
-  for (std::uint32_t row = 0; row < deployments.size(); ++row)
+  for (DeploymentRow row = 0; row < deployments.size(); ++row)
     if (deployments.active[row]) queue(row, watches_[row]);
 }
 
-void DeploymentWatcher::queue(std::uint32_t row, Watch& watch) {
+void DeploymentWatcher::queue(DeploymentRow row, Watch& watch) {
   if (!watch.queued) dirty_.push_back(row);
   watch.queued = true;
 }
 
 void DeploymentWatcher::changed(const tables::Changes& changes) {
   const tables::Snapshot& state = log_.store().current();
-  for (const std::uint32_t row : changes.deployments) {
+  for (const DeploymentRow row : changes.deployments) {
     const auto known = state.deployments.active[row] ? watches_.try_emplace(row).first : watches_.find(row);
     if (known == watches_.end()) continue;
     known->second.row_changed = true;
@@ -62,7 +63,7 @@ void DeploymentWatcher::changed(const tables::Changes& changes) {
   if (watches_.empty()) return;
   for (const AllocRow alloc : changes.allocs) {
     if (!state.allocs.exists(alloc)) continue;
-    const std::uint32_t row = deployment_of(log_.store(), alloc);
+    const DeploymentRow row = deployment_of(log_.store(), alloc);
     const auto known = row == kNoRow ? watches_.end() : watches_.find(row);
     if (known == watches_.end()) continue;
     known->second.allocs_changed = true;
@@ -77,24 +78,24 @@ std::int64_t DeploymentWatcher::next_deadline() const {
 
 void DeploymentWatcher::advance(std::int64_t now, Outbox& out) {
   if (!dirty_.empty()) {
-    const std::uint32_t row = dirty_.front();
+    const DeploymentRow row = dirty_.front();
     dirty_.pop_front();
     return look_at(row, now, out);
   }
-  if (const auto row = deadlines_.take_due(now)) return hit_deadline(*row, now, out);
-  if (const auto row = eval_batches_.take_due(now)) return end_eval_batch(*row, now);
+  if (const auto row = deadlines_.take_due(now)) return hit_deadline(DeploymentRow(*row), now, out);
+  if (const auto row = eval_batches_.take_due(now)) return end_eval_batch(DeploymentRow(*row), now);
   if (requests_at_ <= now) write_requests(now, out);
 }
 
 // ---------------------------------------------------------------- watches
 
-void DeploymentWatcher::unwatch(std::uint32_t row) {
+void DeploymentWatcher::unwatch(DeploymentRow row) {
   watches_.erase(row);
   deadlines_.clear(row);
   eval_batches_.clear(row);
 }
 
-void DeploymentWatcher::look_at(std::uint32_t row, std::int64_t now, Outbox& out) {
+void DeploymentWatcher::look_at(DeploymentRow row, std::int64_t now, Outbox& out) {
   const tables::DeploymentTable& deployments = log_.store().current().deployments;
   const auto known = watches_.find(row);
   if (known == watches_.end()) return;
@@ -117,14 +118,14 @@ void DeploymentWatcher::look_at(std::uint32_t row, std::int64_t now, Outbox& out
   set_deadline(row, watch);
 }
 
-std::vector<AllocRow> DeploymentWatcher::allocs_of(std::uint32_t row) const {
+std::vector<AllocRow> DeploymentWatcher::allocs_of(DeploymentRow row) const {
   const tables::Snapshot& state = log_.store().current();
   std::vector<AllocRow> rows = allocs_by_id(state, state.deployments.job_key[row]);
   std::erase_if(rows, [&](AllocRow alloc) { return deployment_of(log_.store(), alloc) != row; });
   return rows;
 }
 
-void DeploymentWatcher::set_deadline(std::uint32_t row, Watch& watch) {  // R-CTRL-1208, 1209
+void DeploymentWatcher::set_deadline(DeploymentRow row, Watch& watch) {  // R-CTRL-1208, 1209
   const tables::Snapshot& state = log_.store().current();
   const model::Deployment& deployment = *state.deployments.object[row];
   std::map<std::string_view, std::int64_t> healthy;
@@ -150,12 +151,13 @@ std::uint64_t DeploymentWatcher::latest_eval_index(const model::Deployment& depl
   const fsm::JobRecord* record = log_.record(deployment.namespace_, deployment.job_id);
   if (!record) return 0;
   const tables::EvalTable& evals = log_.store().current().evals;
-  std::vector<std::uint32_t> rows;
-  for (const std::uint32_t row : record->evals)
+  std::vector<tables::StoredEvalRow> rows;
+  for (const tables::StoredEvalRow row : record->evals)
     if (evals.object[row] && evals.object[row]->status != "canceled") rows.push_back(row);
-  std::sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) { return evals.id[a] < evals.id[b]; });
+  std::sort(rows.begin(), rows.end(),
+            [&](tables::StoredEvalRow a, tables::StoredEvalRow b) { return evals.id[a] < evals.id[b]; });
   std::uint64_t latest = 0;
-  for (const std::uint32_t row : rows) {
+  for (const tables::StoredEvalRow row : rows) {
     const model::Evaluation& eval = *evals.object[row];
     if (eval.snapshot_index != 0 && eval.snapshot_index > latest)
       latest = eval.snapshot_index;
@@ -165,7 +167,7 @@ std::uint64_t DeploymentWatcher::latest_eval_index(const model::Deployment& depl
   return latest;
 }
 
-void DeploymentWatcher::look_at_allocs(std::uint32_t row, Watch& watch, std::int64_t now, Outbox& out) {
+void DeploymentWatcher::look_at_allocs(DeploymentRow row, Watch& watch, std::int64_t now, Outbox& out) {
   const tables::Snapshot& state = log_.store().current();
   const std::shared_ptr<const model::Deployment> deployment = watch.deployment;
   const std::uint64_t latest_eval = latest_eval_index(*deployment);
@@ -218,7 +220,7 @@ model::Evaluation DeploymentWatcher::new_eval(const model::Deployment& deploymen
   return eval;
 }
 
-void DeploymentWatcher::end_eval_batch(std::uint32_t row, std::int64_t now) {
+void DeploymentWatcher::end_eval_batch(DeploymentRow row, std::int64_t now) {
   Watch& watch = watches_.at(row);
   const auto& deployment = watch.deployment;
   Request& request = requests_[deployment->id];
@@ -243,7 +245,7 @@ void DeploymentWatcher::write_requests(std::int64_t now, Outbox& out) {
 
 // ---------------------------------------------------------------- ends
 
-void DeploymentWatcher::hit_deadline(std::uint32_t row, std::int64_t now, Outbox& out) {  // R-CTRL-1210
+void DeploymentWatcher::hit_deadline(DeploymentRow row, std::int64_t now, Outbox& out) {  // R-CTRL-1210
   Watch& watch = watches_.at(row);
   const auto& deployment = watch.deployment;
   if (log_.quirks().deadline_text_sticks) watch.deadline_hit = true;

@@ -66,19 +66,19 @@ class DeploymentWatcher {
     std::string text;                       // what the description says about it
   };
 
-  void queue(std::uint32_t row, Watch& watch);
-  void look_at(std::uint32_t row, std::int64_t now, Outbox& out);
-  void unwatch(std::uint32_t row);
-  void set_deadline(std::uint32_t row, Watch& watch);
-  void look_at_allocs(std::uint32_t row, Watch& watch, std::int64_t now, Outbox& out);
-  void hit_deadline(std::uint32_t row, std::int64_t now, Outbox& out);
-  void end_eval_batch(std::uint32_t row, std::int64_t now);
+  void queue(tables::DeploymentRow row, Watch& watch);
+  void look_at(tables::DeploymentRow row, std::int64_t now, Outbox& out);
+  void unwatch(tables::DeploymentRow row);
+  void set_deadline(tables::DeploymentRow row, Watch& watch);
+  void look_at_allocs(tables::DeploymentRow row, Watch& watch, std::int64_t now, Outbox& out);
+  void hit_deadline(tables::DeploymentRow row, std::int64_t now, Outbox& out);
+  void end_eval_batch(tables::DeploymentRow row, std::int64_t now);
   void write_requests(std::int64_t now, Outbox& out);
   void fail_deployment(const Watch& watch, bool roll_back, std::string description, std::int64_t now, Outbox& out);
   void promote_automatically(const Watch& watch, std::int64_t now, Outbox& out);
   [[nodiscard]] Rollback rollback_of(const model::Job& watched, bool silent_without_stable) const;
   [[nodiscard]] std::uint64_t latest_eval_index(const model::Deployment& deployment) const;
-  [[nodiscard]] std::vector<tables::AllocRow> allocs_of(std::uint32_t row) const;
+  [[nodiscard]] std::vector<tables::AllocRow> allocs_of(tables::DeploymentRow row) const;
   [[nodiscard]] model::Evaluation new_eval(const model::Deployment& deployment, const model::Job& job,
                                            std::int64_t now);
   /// The job that a request works with: of the watch, or the stored one.
@@ -87,10 +87,10 @@ class DeploymentWatcher {
   fsm::StateLog& log_;
   std::function<std::string()> next_id_;
   DeploymentConfig config_;
-  std::map<std::uint32_t, Watch> watches_;   // by deployment row
-  std::deque<std::uint32_t> dirty_;          // rows to look at, in the order of their changes
-  Timers deadlines_, eval_batches_;          // by deployment row
-  std::map<std::string, Request> requests_;  // by deployment ID (R-CTRL-1207)
+  std::map<tables::DeploymentRow, Watch> watches_;  // by deployment row
+  std::deque<tables::DeploymentRow> dirty_;         // rows to look at, in the order of their changes
+  Timers deadlines_, eval_batches_;                 // by deployment row
+  std::map<std::string, Request> requests_;         // by deployment ID (R-CTRL-1207)
   std::int64_t requests_at_ = kNever;
 };
 

@@ -4,18 +4,18 @@
 
 namespace berth::lifecycle {
 
-void DrainDeadlines::watch(std::uint32_t node, std::int64_t deadline) {
+void DrainDeadlines::watch(tables::NodeRow node, std::int64_t deadline) {
   remove(node);
   const Deadline added{deadline, node};
   deadlines_.insert(std::upper_bound(deadlines_.begin(), deadlines_.end(), added), added);
 }
 
-void DrainDeadlines::watch_forced(std::uint32_t node) {
+void DrainDeadlines::watch_forced(tables::NodeRow node) {
   remove(node);
   forced_.push_back(node);
 }
 
-void DrainDeadlines::remove(std::uint32_t node) {
+void DrainDeadlines::remove(tables::NodeRow node) {
   std::erase_if(deadlines_, [&](const Deadline& deadline) { return deadline.node == node; });
   std::erase(forced_, node);
 }
@@ -32,7 +32,7 @@ std::int64_t DrainDeadlines::next_deadline() const {
   return due;
 }
 
-bool DrainDeadlines::take_due(std::int64_t now, std::vector<std::uint32_t>& nodes) {
+bool DrainDeadlines::take_due(std::int64_t now, std::vector<tables::NodeRow>& nodes) {
   nodes.clear();
   if (!forced_.empty()) {
     nodes.swap(forced_);

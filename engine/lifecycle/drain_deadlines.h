@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lifecycle/timers.h"
+#include "tables/node_table.h"
 
 namespace berth::lifecycle {
 
@@ -18,25 +19,25 @@ class DrainDeadlines {
   explicit DrainDeadlines(std::int64_t coalesce_ns = kCoalesceNs) : coalesce_ns_(coalesce_ns) {}
 
   /// Watches the node's deadline, in place of an earlier one.
-  void watch(std::uint32_t node, std::int64_t deadline);
+  void watch(tables::NodeRow node, std::int64_t deadline);
   /// A forced drain: due at once, together with no regular deadline (R-CTRL-1041).
-  void watch_forced(std::uint32_t node);
-  void remove(std::uint32_t node);
+  void watch_forced(tables::NodeRow node);
+  void remove(tables::NodeRow node);
 
   /// When the next nodes are due; kNever without any. Forced ones are due since the beginning of time.
   [[nodiscard]] std::int64_t next_deadline() const;
   /// Removes the nodes that are due together at `now` into `nodes`, in no order; false when none are.
-  [[nodiscard]] bool take_due(std::int64_t now, std::vector<std::uint32_t>& nodes);
+  [[nodiscard]] bool take_due(std::int64_t now, std::vector<tables::NodeRow>& nodes);
 
  private:
   struct Deadline {
     std::int64_t at;
-    std::uint32_t node;
+    tables::NodeRow node;
     friend bool operator<(const Deadline& a, const Deadline& b) { return a.at != b.at ? a.at < b.at : a.node < b.node; }
   };
   std::int64_t coalesce_ns_;
-  std::vector<Deadline> deadlines_;    // ascending
-  std::vector<std::uint32_t> forced_;  // in the order of watching
+  std::vector<Deadline> deadlines_;      // ascending
+  std::vector<tables::NodeRow> forced_;  // in the order of watching
 };
 
 }  // namespace berth::lifecycle

@@ -251,7 +251,7 @@ void GarbageCollector::collect_deployments(const GcThresholds& thresholds, std::
   const tables::Snapshot& state = store.current();
   const std::int64_t cutoff = now - thresholds.age_ns;
   std::vector<std::string> ids;
-  for (std::uint32_t row = 0; row < state.deployments.size(); ++row) {
+  for (tables::DeploymentRow row = 0; row < state.deployments.size(); ++row) {
     const auto& deployment = state.deployments.object[row];
     if (!deployment || state.deployments.active[row] || deployment->modify_time > cutoff) continue;
     bool used = false;  // R-CTRL-1412

@@ -6,6 +6,7 @@
 
 #include "lifecycle/random_stream.h"
 #include "lifecycle/timers.h"
+#include "tables/node_table.h"
 
 namespace berth::lifecycle {
 
@@ -25,17 +26,20 @@ class Heartbeats {
   explicit Heartbeats(const HeartbeatConfig& config, std::uint64_t seed) : config_(config), jitter_(seed) {}
 
   /// Starts the node's timer, or starts it again (R-CTRL-916); the TTL that the client is told.
-  std::int64_t reset(std::uint32_t node, std::int64_t now);
+  std::int64_t reset(tables::NodeRow node, std::int64_t now);
   /// Of a new leader: exactly the failover TTL (R-CTRL-917).
-  void reset_for_failover(std::uint32_t node, std::int64_t now) { timers_.set(node, now + config_.failover_ttl_ns); }
-  void clear(std::uint32_t node) { timers_.clear(node); }
+  void reset_for_failover(tables::NodeRow node, std::int64_t now) { timers_.set(node, now + config_.failover_ttl_ns); }
+  void clear(tables::NodeRow node) { timers_.clear(node); }
   void clear_all() { timers_.clear_all(); }
 
-  [[nodiscard]] bool has(std::uint32_t node) const { return timers_.has(node); }
+  [[nodiscard]] bool has(tables::NodeRow node) const { return timers_.has(node); }
   [[nodiscard]] std::size_t size() const { return timers_.size(); }
   [[nodiscard]] std::int64_t next_deadline() const { return timers_.next(); }
   /// Removes and returns a node whose timer has run out (R-CTRL-918).
-  [[nodiscard]] std::optional<std::uint32_t> take_missed(std::int64_t now) { return timers_.take_due(now); }
+  [[nodiscard]] std::optional<tables::NodeRow> take_missed(std::int64_t now) {
+    const auto row = timers_.take_due(now);
+    return row ? std::optional(tables::NodeRow(*row)) : std::nullopt;
+  }
 
  private:
   HeartbeatConfig config_;

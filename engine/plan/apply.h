@@ -151,7 +151,7 @@ class Applier {
   [[nodiscard]] bool overwritten(const PlanRows& plan, std::uint32_t update) const;
   void write_eviction(Writing& w, const PlannedStop& stop);
   void write_counts(Writing& w);
-  void count_placed(std::uint32_t deployment, tables::Symbol group, tables::AllocRow canary);
+  void count_placed(tables::DeploymentRow deployment, tables::Symbol group, tables::AllocRow canary);
   [[nodiscard]] bool refuses(tables::NodeRow node) const;
   [[nodiscard]] bool refuses(const PlannedAlloc& alloc) const { return placements_refused_ || refuses(alloc.node); }
 
@@ -173,9 +173,9 @@ class Applier {
   std::vector<std::uint32_t> evictions_;    // positions of the stops that evict
   std::vector<model::Allocation> twice_;    // what the plan evicts and writes otherwise as well, as it was before
   std::vector<tables::AllocRow> inserted_;  // by planned allocation; only for plans that evict
-  std::vector<std::uint32_t> deployments_;  // rows, by position in PlanRows::deployment_ids
+  std::vector<tables::DeploymentRow> deployments_;  // rows, by position in PlanRows::deployment_ids
   struct Placed {
-    std::uint32_t deployment;
+    tables::DeploymentRow deployment;
     tables::Symbol group;
     std::int64_t count;
     std::vector<tables::AllocRow> canaries;

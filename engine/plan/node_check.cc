@@ -60,7 +60,7 @@ NodeVerdict NodeCheck::check(const tables::Snapshot& state, tables::NodeRow row,
   fit_entries_.clear();
   ids_.clear();
   for (const AllocRow a : rows_) {
-    const tables::JobRow version = allocs.job[a];
+    const tables::VersionRow version = allocs.job[a];
     ids_.push_back(base::to_text(allocs.id[a]));
     fit_entries_.push_back(
         {allocs.shape_of(a).resources.get(),

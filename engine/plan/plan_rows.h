@@ -28,7 +28,7 @@ struct PlannedAlloc {
   const tables::ResourceShape* held = nullptr;         ///< what it holds
   std::shared_ptr<const tables::ResourceShape> shape;  ///< owner of `held`; null where it is the group's own shape
   std::uint32_t next_on_node = tables::kNoRow;         ///< next planned allocation on the same node
-  tables::JobRow job = tables::kNoRow;                 ///< another version than the plan's (a downgrade); kNoRow: none
+  tables::VersionRow job = tables::kNoRow;             ///< another version than the plan's (a downgrade); kNoRow: none
   tables::AllocRow previous = tables::kNoRow;          ///< the one it replaces (R-SCHED-85)
   std::uint32_t tracker = tables::kNoRow;              ///< position in PlanRows::trackers
   std::uint32_t task_states = tables::kNoRow;          ///< position in PlanRows::task_states
@@ -98,12 +98,12 @@ struct PlannedStatus {
 };
 
 struct PlanRows {
-  tables::JobRow job = tables::kNoRow;  ///< the job version of every planned allocation that names no other
-  std::vector<PlannedAlloc> allocs;     ///< in plan order
-  std::vector<PlannedUpdate> updates;   ///< in plan order; before all `allocs`, but those of kind not_placed
-  std::vector<PlannedStop> stops;       ///< stops and preemptions, in plan order
-  std::vector<DroppedAlloc> dropped;    ///< of a system job's canaries, those too many
-  bool has_deployment = false;          ///< a deployment goes with the plan
+  tables::VersionRow job = tables::kNoRow;  ///< the job version of every planned allocation that names no other
+  std::vector<PlannedAlloc> allocs;         ///< in plan order
+  std::vector<PlannedUpdate> updates;       ///< in plan order; before all `allocs`, but those of kind not_placed
+  std::vector<PlannedStop> stops;           ///< stops and preemptions, in plan order
+  std::vector<DroppedAlloc> dropped;        ///< of a system job's canaries, those too many
+  bool has_deployment = false;              ///< a deployment goes with the plan
   std::shared_ptr<const model::Deployment> deployment;  ///< written with the commit; null: by somebody else, or none
   std::vector<PlannedStatus> deployment_updates;
   std::vector<base::Uuid> deployment_ids{1};       ///< first the one that placements and updates join, nil: none

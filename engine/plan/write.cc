@@ -14,11 +14,12 @@ using tables::AllocLinks;
 using tables::AllocRow;
 using tables::CompiledGroup;
 using tables::CompiledJob;
+using tables::DeploymentRow;
 using tables::Description;
-using tables::JobRow;
 using tables::kNoRow;
 using tables::NodeRow;
 using tables::Snapshot;
+using tables::VersionRow;
 
 namespace {
 
@@ -110,7 +111,7 @@ std::string Applier::why_not(const Snapshot& state, const PlanRows& plan, const 
     return "failed to get evaluation \"" + base::to_text(facts.eval) + "\"";
   const model::Deployment* deployment = plan.deployment ? plan.deployment.get() : facts.deployment;
   if (!plan.has_deployment || !deployment) return "";
-  const std::uint32_t row = store_.find_deployment(deployment->id);
+  const tables::DeploymentRow row = store_.find_deployment(deployment->id);
   if (row == kNoRow) return "";
   const bool undone = model::undoes_promotion(*deployment, *state.deployments.object[row]);
   return std::string(undone ? model::kPromotionUndone : "");
@@ -166,7 +167,7 @@ void Applier::write(Writing& w) {
   result.index = w.facts.index;
   result.index_used = true;
   if (result.refresh_index != 0) result.refresh_index = std::max(result.refresh_index, w.facts.index);
-  const std::uint32_t eval = store_.find_eval(w.facts.eval);
+  const tables::StoredEvalRow eval = store_.find_eval(w.facts.eval);
   changes_.wrote_eval = eval != kNoRow;
   if (eval == kNoRow) return;
   model::Evaluation changed = *w.state.evals.object[eval];
@@ -181,7 +182,8 @@ void Applier::write_content(Writing& w) {
   placed_.clear();
   placements_refused_ = false;
   if (!quirks_.placement_of_stopped_vanishes && !plan.allocs.empty()) {
-    const JobRow current = plan.job == kNoRow ? kNoRow : state.jobs.keys[state.jobs.versions[plan.job]->key].current;
+    const VersionRow current =
+        plan.job == kNoRow ? kNoRow : state.jobs.keys[state.jobs.versions[plan.job]->key].current;
     placements_refused_ = current == kNoRow || state.jobs.versions[current]->stopped;
   }
   if (placements_refused_) {
@@ -312,7 +314,7 @@ void Applier::mark_ineligible(Writing& w, NodeRow row) {  // R-CTRL-631
 // ---------------------------------------------------------------- deployments
 
 void Applier::write_deployment(Writing& w, model::Deployment deployment) {
-  const std::uint32_t row = store_.find_deployment(deployment.id);
+  const tables::DeploymentRow row = store_.find_deployment(deployment.id);
   deployment.create_index = w.facts.index;
   if (row != kNoRow) {
     const model::Deployment& before = *w.state.deployments.object[row];
@@ -338,20 +340,20 @@ void Applier::write_deployment(Writing& w, model::Deployment deployment) {
 void Applier::store_deployment(Writing& w, model::Deployment deployment) {
   deployment.modify_index = w.facts.index;
   w.commit.upsert_deployment(deployment);
-  if (const std::uint32_t row = store_.find_deployment(deployment.id); log_ && row != kNoRow)
+  if (const tables::DeploymentRow row = store_.find_deployment(deployment.id); log_ && row != kNoRow)
     changes_.deployments.push_back(row);
 }
 
 void Applier::write_statuses(Writing& w) {
   for (const PlannedStatus& update : w.plan.deployment_updates) {
-    const std::uint32_t row = store_.find_deployment(update.deployment);
+    const tables::DeploymentRow row = store_.find_deployment(update.deployment);
     if (row == kNoRow || !model::is_active_deployment(w.state.deployments.object[row]->status)) return;  // R-CTRL-708
     store_deployment(
         w, fsm::with_status(*w.state.deployments.object[row], update.status, update.description, w.facts.now_ns));
   }
 }
 
-void Applier::count_placed(std::uint32_t deployment, tables::Symbol group, AllocRow canary) {
+void Applier::count_placed(tables::DeploymentRow deployment, tables::Symbol group, AllocRow canary) {
   auto at = std::find_if(placed_.begin(), placed_.end(),
                          [&](const Placed& p) { return p.deployment == deployment && p.group == group; });
   if (at == placed_.end()) at = placed_.insert(at, {deployment, group, 0, {}});
@@ -439,15 +441,15 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
     write_given(w, *w.plan.given[update.given], row);
     return;
   }
-  const JobRow current = state.jobs.keys[state.allocs.job_key[row]].current;
+  const VersionRow current = state.jobs.keys[state.allocs.job_key[row]].current;
   const std::shared_ptr<const model::Job> job = state.jobs.objects[state.allocs.job_key[row]];
   std::shared_ptr<const tables::ResourceShape> shape;
-  std::uint32_t joins = kNoRow;
+  DeploymentRow joins = kNoRow;
   if (update.kind == Kind::in_place) {
     if (w.plan.job != kNoRow) shape = owner_of(update, *state.jobs.versions[w.plan.job]);
     if (update.to_deployment) joins = deployments_.front();
     const auto& cold = state.allocs.cold[row];
-    const std::uint32_t theirs =
+    const DeploymentRow theirs =
         cold ? store_.find_deployment(cold->deployment_id) : state.allocs.links[row].deployment;
     if (joins != kNoRow && joins != theirs) count_placed(joins, state.allocs.group[row], kNoRow);  // R-CTRL-727
   }
@@ -502,9 +504,9 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
 /// Row of the new allocation; kNoRow when its job is gone or stopped (R-CTRL-712).
 AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evicts) {
   const Snapshot& state = w.state;
-  const JobRow version = planned.job == kNoRow ? w.plan.job : planned.job;
+  const VersionRow version = planned.job == kNoRow ? w.plan.job : planned.job;
   const CompiledJob& job = *state.jobs.versions[version];
-  const JobRow current = state.jobs.keys[job.key].current;
+  const VersionRow current = state.jobs.keys[job.key].current;
   if (current == kNoRow || state.jobs.versions[current]->stopped) return kNoRow;
 
   tables::PlainAlloc alloc;
@@ -522,7 +524,7 @@ AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evic
   if (previous != kNoRow) {
     alloc.links.previous = previous;
     if (planned.keeps_name) {
-      const JobRow theirs = state.allocs.job[previous];
+      const VersionRow theirs = state.allocs.job[previous];
       alloc.name_index = state.allocs.name_index[previous];
       if (alloc.name_index == tables::kOddName || state.allocs.group[previous] != group || theirs == kNoRow ||
           state.jobs.versions[theirs]->name_base() != job.name_base()) {
@@ -565,7 +567,7 @@ AllocRow Applier::write_given(Writing& w, const model::Allocation& given, AllocR
   alloc.modify_time = w.facts.now_ns;
   std::optional<model::Allocation> before;
   if (row == kNoRow) {
-    const JobRow current = state.jobs.keys[w.commit.job_key(alloc.namespace_, alloc.job_id)].current;
+    const VersionRow current = state.jobs.keys[w.commit.job_key(alloc.namespace_, alloc.job_id)].current;
     if (current == kNoRow || state.jobs.versions[current]->stopped) return kNoRow;
     alloc.create_index = index;
     if (alloc.deployment_status) alloc.deployment_status->modify_index = index;
@@ -581,7 +583,7 @@ AllocRow Applier::write_given(Writing& w, const model::Allocation& given, AllocR
     if (!alloc.job) alloc.job = before->job;
   }
   alloc.modify_index = alloc.alloc_modify_index = index;
-  if (const std::uint32_t deployment = store_.find_deployment(alloc.deployment_id); deployment != kNoRow)
+  if (const tables::DeploymentRow deployment = store_.find_deployment(alloc.deployment_id); deployment != kNoRow)
     if (auto changed = fsm::counted(*state.deployments.object[deployment], alloc, before ? &*before : nullptr, index))
       store_deployment(w, std::move(*changed));
   if (row == kNoRow) return w.commit.insert_alloc(alloc);

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "base/rows.h"
 #include "model/alloc.h"
 #include "model/node.h"
 #include "model/status.h"
@@ -34,7 +35,7 @@ enum class NodeTaint : std::uint8_t {
 class AllocSource {
  public:
   /// The object of `row`, valid as long as the facts that name the row.
-  [[nodiscard]] virtual const model::Allocation& make(std::uint32_t row) = 0;
+  [[nodiscard]] virtual const model::Allocation& make(base::AllocRow row) = 0;
 
  protected:
   ~AllocSource() = default;
@@ -45,10 +46,9 @@ class AllocRef {
  public:
   AllocRef() = default;
   AllocRef(const model::Allocation* alloc) : word_(reinterpret_cast<std::uintptr_t>(alloc)) {}  // NOLINT: refers to it
-  AllocRef(AllocSource& source, std::uint32_t row) : word_(std::uintptr_t{row} << 1 | kNotMade), source_(&source) {}
+  AllocRef(AllocSource& source, base::AllocRow row) : word_(std::uintptr_t{row} << 1 | kNotMade), source_(&source) {}
   const model::Allocation& operator*() const {
-    if ((word_ & kNotMade) != 0)
-      word_ = reinterpret_cast<std::uintptr_t>(&source_->make(static_cast<std::uint32_t>(word_ >> 1)));
+    if ((word_ & kNotMade) != 0) word_ = reinterpret_cast<std::uintptr_t>(&source_->make(base::AllocRow(word_ >> 1)));
     return *reinterpret_cast<const model::Allocation*>(word_);
   }
   const model::Allocation* operator->() const { return &**this; }

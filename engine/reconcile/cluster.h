@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/rows.h"
 #include "model/eval.h"
 #include "model/quirks.h"
 #include "reconcile/alloc_facts.h"
@@ -22,7 +23,7 @@
 
 namespace berth::reconcile {
 
-inline constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
+using base::kNoRow;
 inline constexpr std::int32_t kNoFollowup = -1;
 
 // Stop descriptions (R-MODEL-44, section 7 of part 05).

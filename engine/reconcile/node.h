@@ -48,7 +48,7 @@ struct NodeAlloc {
   static constexpr std::uint8_t kSuccessful = 64;  ///< all its tasks are dead and none failed (row 6)
 
   std::uint32_t required = kNoRow;  ///< position of its name, or kNoRow
-  std::uint32_t handle = 0;         ///< the caller's
+  base::AllocRow handle = 0;        ///< the caller's
   model::DesiredStatus desired = model::DesiredStatus::none;
   model::ClientStatus client = model::ClientStatus::none;
   std::uint8_t flags = 0;
@@ -68,7 +68,7 @@ struct NodeAlloc {
 /// A node to visit. Its live allocations are rows [live_begin, live_end) of NodeInput::allocs, the newest terminal ones
 /// by name rows [live_end, terminal_end).
 struct NodeVisit {
-  std::uint32_t handle = 0;  ///< the caller's
+  base::NodeRow handle = 0;  ///< the caller's
   NodeTaint taint = NodeTaint::none;
   bool candidate = false;  ///< in the list of ready nodes (EL)
   bool not_ready = false;  ///< in the not-ready set (NR)

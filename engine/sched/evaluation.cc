@@ -116,7 +116,8 @@ void refuse_trigger(const EvalFacts& eval, EvalResult& result) {
 std::shared_ptr<const model::Deployment> latest_deployment(const Snapshot& state, tables::JobKeyRow job) {
   const tables::DeploymentTable& deployments = state.deployments;
   std::uint32_t latest = kNoRow;
-  for (std::uint32_t row = state.jobs.keys[job].deployment_head; row != kNoRow; row = deployments.next_of_job[row]) {
+  for (tables::DeploymentRow row = state.jobs.keys[job].deployment_head; row != kNoRow;
+       row = deployments.next_of_job[row]) {
     if (!deployments.object[row]) continue;  // removed
     if (latest != kNoRow && (deployments.create_index[row] < deployments.create_index[latest] ||
                              (deployments.create_index[row] == deployments.create_index[latest] &&

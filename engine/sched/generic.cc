@@ -568,7 +568,7 @@ const CompiledJob* GenericScheduler::older_version(const Missing& missing, base:
 NodeRow GenericScheduler::preferred_node(const Missing& missing) const {  // R-SCHED-74 to 76
   if (missing.previous == kNoRow) return kNoRow;
   const tables::AllocRow row = allocs_.rows()[missing.previous];
-  const tables::JobRow version = state_->allocs.job[row];
+  const tables::VersionRow version = state_->allocs.job[row];
   if (version == kNoRow) return kNoRow;
   const model::Job& theirs = *state_->jobs.versions[version]->spec;
   if (theirs.node_pool != job_->spec->node_pool || theirs.datacenters != job_->spec->datacenters) return kNoRow;
@@ -693,9 +693,9 @@ bool GenericScheduler::place(const Missing& missing) {
 }
 
 /// The row of a version of the job.
-tables::JobRow GenericScheduler::version_of(const CompiledJob& job) const {
+tables::VersionRow GenericScheduler::version_of(const CompiledJob& job) const {
   for (std::size_t row = 0; row < state_->jobs.versions.size(); ++row)
-    if (state_->jobs.versions[row].get() == &job) return static_cast<tables::JobRow>(row);
+    if (state_->jobs.versions[row].get() == &job) return static_cast<tables::VersionRow>(row);
   return kNoRow;
 }
 

@@ -60,7 +60,7 @@ class GenericScheduler {
   void mark_not_placed(const Missing& missing);
   void note_replaced(std::uint32_t position);
   void take_over_tasks(const Missing& missing, PlannedAlloc& alloc);
-  [[nodiscard]] tables::JobRow version_of(const tables::CompiledJob& job) const;
+  [[nodiscard]] tables::VersionRow version_of(const tables::CompiledJob& job) const;
   bool use_version(const tables::CompiledJob& job, bool reload, std::size_t placements);
   bool failed_to_process();
   void write_eligibility();

@@ -14,7 +14,7 @@ using tables::kNoRow;
 using tables::NodeRow;
 
 bool InPlaceCheck::same_spec(AllocRow alloc) {
-  const tables::JobRow version = snapshot_.allocs.job[alloc];
+  const tables::VersionRow version = snapshot_.allocs.job[alloc];
   if (version == kNoRow) return true;  // R-RECON-40 keeps such allocations out
   if (version != last_version_) {
     last_version_ = version;
@@ -24,7 +24,7 @@ bool InPlaceCheck::same_spec(AllocRow alloc) {
 }
 
 const InPlaceCheck::Verdict& InPlaceCheck::verdict(AllocRow alloc) {
-  const tables::JobRow version = snapshot_.allocs.job[alloc];
+  const tables::VersionRow version = snapshot_.allocs.job[alloc];
   const tables::Symbol group = snapshot_.allocs.group[alloc];
   const auto is_it = [&](const Verdict& v) { return v.version == version && v.group == group; };
   if (last_verdict_ < verdicts_.size() && is_it(verdicts_[last_verdict_])) return verdicts_[last_verdict_];

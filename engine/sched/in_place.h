@@ -37,7 +37,7 @@ class InPlaceCheck {
  private:
   /// What follows from the version of an allocation and its group alone.
   struct Verdict {
-    tables::JobRow version;
+    tables::VersionRow version;
     tables::Symbol group;
     bool must_replace, run_limited;
     std::uint32_t position;  // of the group in job_, or kNoRow
@@ -49,7 +49,7 @@ class InPlaceCheck {
   const model::Quirks quirks_;
   std::vector<Verdict> verdicts_;
   std::size_t last_verdict_ = 0;
-  tables::JobRow last_version_ = tables::kNoRow;
+  tables::VersionRow last_version_ = tables::kNoRow;
   bool last_same_ = false;
   std::vector<std::int8_t> datacenter_fits_, pool_fits_;  // by column code; -1 = not yet known
   const tables::ResourceShape* held_ = nullptr;

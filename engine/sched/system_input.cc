@@ -22,7 +22,7 @@ void SystemInput::rank_nodes(const Snapshot& snapshot) {
   for (std::uint32_t place = 0; place < ranked_->size(); ++place) place_[(*ranked_)[place]] = place;
 }
 
-const SystemInput::Version& SystemInput::version(tables::JobRow job) {
+const SystemInput::Version& SystemInput::version(tables::VersionRow job) {
   for (const Version& known : versions_)
     if (known.job == job) return known;
   Version& out = versions_.emplace_back(Version{job, 0, false});

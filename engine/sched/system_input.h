@@ -36,7 +36,7 @@ class SystemInput {
   };
   /// What an allocation's job version tells about the current one; few per job.
   struct Version {
-    tables::JobRow job;
+    tables::VersionRow job;
     std::uint8_t flags;
     bool same_name;  // allocations of both begin with the same text
   };
@@ -44,7 +44,7 @@ class SystemInput {
   void add_visit(tables::NodeRow row, bool candidate, reconcile::NodeTaint taint,
                  std::span<const tables::AllocRow> rows);
   [[nodiscard]] reconcile::NodeAlloc read(tables::AllocRow row, bool live);
-  [[nodiscard]] const Version& version(tables::JobRow job);
+  [[nodiscard]] const Version& version(tables::VersionRow job);
   [[nodiscard]] std::uint32_t required_of(tables::AllocRow row, const Version& version);
 
   const tables::Snapshot* snapshot_ = nullptr;

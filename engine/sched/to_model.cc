@@ -53,7 +53,7 @@ json::Value stub(const Naming& naming, tables::AllocRow row) {
   json::Value out = json::Value::object();
   for (const char* key : kKeys)
     if (const json::Value* value = whole.find(key)) out.set(key, *value);
-  const tables::JobRow job = naming.snapshot.allocs.job[row];
+  const tables::VersionRow job = naming.snapshot.allocs.job[row];
   if (job != kNoRow) {
     out.set("JobType", naming.snapshot.jobs.versions[job]->spec->type);
     out.set("JobVersion", naming.snapshot.jobs.versions[job]->spec->version);
@@ -287,7 +287,7 @@ model::Plan to_model(const Naming& naming, const EvalResult& result, const model
         {base::to_text(update.deployment), std::string(update.status), std::string(update.description), 0});
   for (const plan::PlannedStop& stop : rows.stops) {
     if (stop.evict || stop.dropped) continue;
-    const tables::JobRow version = snapshot.allocs.job[stop.alloc];
+    const tables::VersionRow version = snapshot.allocs.job[stop.alloc];
     if (plan.job_id.empty() && version != kNoRow) {  // R-SCHED-23
       plan.job = snapshot.jobs.versions[version]->spec;
       plan.job_namespace = plan.job->namespace_;

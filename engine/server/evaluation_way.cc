@@ -134,7 +134,7 @@ void Server::decide(Lane& lane, const tables::Snapshot& state, std::uint64_t ord
 void Server::decide(const NewEval& eval, const tables::Snapshot& state, Lane& lane, sched::Planner& planner) {
   EvalRecord record;
   record.id = eval.id, record.job = eval.job, record.tag = eval.tag;
-  const tables::JobRow version = state.jobs.keys[eval.job].current;
+  const tables::VersionRow version = state.jobs.keys[eval.job].current;
   fill(record, eval, version == kNoRow ? nullptr : state.jobs.versions[version].get());
   lane.record = &record;
   put_facts(record, lane);

@@ -85,7 +85,7 @@ EvalRecord* Server::new_record(const NewEval& eval) {
   if (!row) return nullptr;
   EvalRecord& record = book_[*row];
   const tables::Snapshot& state = store_.current();
-  const tables::JobRow version = state.jobs.keys[eval.job].current;
+  const tables::VersionRow version = state.jobs.keys[eval.job].current;
   fill(record, eval, version == kNoRow ? nullptr : state.jobs.versions[version].get());
   record.trigger = store_.symbols().intern(eval.trigger);
   return &record;
@@ -94,7 +94,7 @@ EvalRecord* Server::new_record(const NewEval& eval) {
 broker::Eval Server::queued(const EvalRecord& record) const {
   broker::Eval out;
   out.row = record.row;
-  out.job = broker::JobRow{record.job};
+  out.job = broker::JobKeyRow{record.job};
   out.job_id = store_.current().jobs.keys[record.job].job_id;
   out.priority = record.priority;
   out.type = record.type;

@@ -84,7 +84,7 @@ void Server::release(Cause cause) {
 
 /// An evaluation of the job placed everything: whoever waited for it waits no longer (R-CTRL-733, 820).
 void Server::end_blocked_of(tables::JobKeyRow job) {
-  const broker::JobRow key{job};
+  const broker::JobKeyRow key{job};
   rows_scratch_.clear();
   if (const auto at = tracker_.jobs().find(key); at != tracker_.jobs().end()) rows_scratch_.push_back(at->second);
   if (const auto at = tracker_.system_by_job().find(key); at != tracker_.system_by_job().end())

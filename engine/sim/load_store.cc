@@ -56,12 +56,12 @@ void load_store(tables::StateStore& store, const GeneratedCluster& cluster) {
   }
   store.sort_nodes();
   if (cluster.load.empty()) return;
-  std::vector<tables::JobRow> jobs;
+  std::vector<tables::VersionRow> jobs;
   for (const auto& job : cluster.load_jobs) jobs.push_back(store.upsert_job(job, true));
   for (std::size_t i = 0; i < cluster.load.size(); ++i) {
     const LoadRecord& record = cluster.load[i];
     store.insert_plain({.id = generated_id(kLoadAllocKind, static_cast<std::uint32_t>(i)),
-                        .node = record.node,
+                        .node = tables::NodeRow(record.node),
                         .job = jobs[record.job],
                         .group = 0,
                         .name_index = record.name_index,

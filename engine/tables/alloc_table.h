@@ -28,8 +28,10 @@
 
 namespace berth::tables {
 
-using JobRow = std::uint32_t;     ///< one version of a job
-using JobKeyRow = std::uint32_t;  ///< a job: (namespace, ID)
+using base::DeploymentRow;
+using base::JobKeyRow;
+using base::StoredEvalRow;
+using base::VersionRow;
 using ShapeId = std::uint32_t;
 
 enum class Desired : std::uint8_t { run, stop, evict };
@@ -68,8 +70,8 @@ struct ResourceShape {
 struct AllocLinks {
   AllocRow previous = kNoRow, next = kNoRow;  ///< the one it replaces, and the one that replaces it
   AllocRow preempted_by = kNoRow;
-  std::uint32_t deployment = kNoRow;  ///< row in the deployment table
-  double score = 0;                   ///< final score of its node when it was placed; 0 = not known
+  DeploymentRow deployment = kNoRow;
+  double score = 0;  ///< final score of its node when it was placed; 0 = not known
   Description description = Description::none;
   std::uint8_t health = 0;  ///< bits below
   static constexpr std::uint8_t kHasStatus = 1, kCanary = 2, kHealthy = 4, kUnhealthy = 8;
@@ -79,7 +81,7 @@ static_assert(sizeof(AllocLinks) == 32);
 struct AllocTable {
   CowVector<base::Uuid, 1024> id;
   CowVector<NodeRow, 1024> node;
-  CowVector<JobRow, 1024> job;
+  CowVector<VersionRow, 1024> job;
   CowVector<JobKeyRow, 1024> job_key;
   CowVector<Symbol, 1024> group;
   CowVector<std::uint32_t, 1024> name_index;

@@ -15,7 +15,7 @@ struct Changes {
   std::vector<NodeRow> nodes;              ///< registered, updated, removed, another status or eligibility
   std::vector<JobKeyRow> jobs;             ///< another current version, or purged
   std::vector<AllocRow> allocs;            ///< inserted or written
-  std::vector<std::uint32_t> deployments;  ///< written or removed
+  std::vector<DeploymentRow> deployments;  ///< written or removed
 
   [[nodiscard]] bool empty() const { return nodes.empty() && jobs.empty() && allocs.empty() && deployments.empty(); }
   /// Forgets all and keeps the memory.

@@ -238,7 +238,7 @@ Problems check_job_table(const Snapshot& state) {
   Problems problems;
   const JobTable& jobs = state.jobs;
   check_length("jobs", "stored", jobs.stored, jobs.versions.size(), problems);
-  for (JobRow row = 0; row < jobs.versions.size(); ++row) {
+  for (VersionRow row = 0; row < jobs.versions.size(); ++row) {
     const CompiledJob& job = *jobs.versions[row];
     if (job.key >= jobs.keys.size() || jobs.keys[job.key].job_id != job.job_id ||
         jobs.keys[job.key].job_namespace != job.job_namespace)

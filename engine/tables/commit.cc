@@ -52,14 +52,14 @@ void Commit::set_node_state(NodeRow row, NodeStatus status, bool eligible, bool 
 
 // ---------------------------------------------------------------- jobs
 
-JobRow Commit::upsert_job(const std::shared_ptr<const model::Job>& job, bool current) {
+VersionRow Commit::upsert_job(const std::shared_ptr<const model::Job>& job, bool current) {
   touch();
-  const JobRow row = store_.job_row(job, current, current);
+  const VersionRow row = store_.job_row(job, current, current);
   if (current) note_job(store_.current_.jobs.versions[row]->key);
   return row;
 }
 
-void Commit::alias_job(const std::shared_ptr<const model::Job>& job, JobRow row) {
+void Commit::alias_job(const std::shared_ptr<const model::Job>& job, VersionRow row) {
   if (!store_.job_rows_.emplace(job.get(), row).second) return;
   store_.job_aliases_.push_back(job);  // keeps the address its own
   const JobKeyRow key = store_.current_.jobs.versions[row]->key;
@@ -114,7 +114,7 @@ AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
   if (!id) return kNoRow;
   touch_allocs();
   const auto cold = std::make_shared<const model::Allocation>(alloc);
-  const JobRow job = alloc.job ? store_.job_row(alloc.job, false, false) : kNoRow;
+  const VersionRow job = alloc.job ? store_.job_row(alloc.job, false, false) : kNoRow;
   const JobKeyRow key = store_.key_row(alloc.namespace_, alloc.job_id);
   std::shared_ptr<const ResourceShape> shape;
   if (alloc.allocated_resources) {
@@ -142,7 +142,7 @@ AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
       {}, cold));
 }
 
-void Commit::update_in_place(AllocRow row, JobRow job, const std::shared_ptr<const ResourceShape>& shape) {
+void Commit::update_in_place(AllocRow row, VersionRow job, const std::shared_ptr<const ResourceShape>& shape) {
   touch_allocs();
   note_alloc(row);
   AllocTable& a = store_.current_.allocs;
@@ -176,7 +176,7 @@ void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation
   AllocTable& a = store_.current_.allocs;
   const NodeRow node = a.node[row];
   BERTH_ASSERT(node == store_.find_node(alloc->node_id));
-  const JobRow job = alloc->job ? store_.job_row(alloc->job, false, false) : a.job[row];
+  const VersionRow job = alloc->job ? store_.job_row(alloc->job, false, false) : a.job[row];
   const ResourceShape& held = a.shape_of(row);
   ShapeId shape = a.shape[row];
   const bool same = alloc->allocated_resources ? held.resources && *held.resources == *alloc->allocated_resources
@@ -277,9 +277,9 @@ void Commit::upsert_deployment(const model::Deployment& deployment) {
   if (id.is_nil()) return;
   touch();
   DeploymentTable& d = store_.current_.deployments;
-  std::uint32_t row = store_.deployment_rows_.find(id, kNoRow);
+  DeploymentRow row = store_.deployment_rows_.find(id);
   if (row == kNoRow) {
-    row = static_cast<std::uint32_t>(d.size());
+    row = DeploymentRow(d.size());
     d.id.push_back(id);
     d.job_key.push_back(kNoRow);
     d.job_version.push_back(0);
@@ -300,7 +300,7 @@ void Commit::upsert_deployment(const model::Deployment& deployment) {
   note_deployment(row);
 }
 
-void Commit::remove_deployment(std::uint32_t row) {
+void Commit::remove_deployment(DeploymentRow row) {
   touch();
   DeploymentTable& d = store_.current_.deployments;
   d.job_key.edit(row) = kNoRow;
@@ -309,7 +309,7 @@ void Commit::remove_deployment(std::uint32_t row) {
   note_deployment(row);
 }
 
-void Commit::remove_eval(std::uint32_t row) {
+void Commit::remove_eval(StoredEvalRow row) {
   touch();
   EvalTable& e = store_.current_.evals;
   e.job_key.edit(row) = kNoRow;
@@ -321,9 +321,9 @@ void Commit::upsert_eval(const model::Evaluation& eval) {
   if (id.is_nil()) return;
   touch();
   EvalTable& e = store_.current_.evals;
-  std::uint32_t row = store_.eval_rows_.find(id, kNoRow);
+  StoredEvalRow row = store_.eval_rows_.find(id);
   if (row == kNoRow) {
-    row = static_cast<std::uint32_t>(e.size());
+    row = StoredEvalRow(e.size());
     e.id.push_back(id);
     e.job_key.push_back(kNoRow);
     e.priority.push_back(0);

@@ -27,9 +27,9 @@ class Commit {
 
   // --- jobs ---
   /// Compiles the version unless this very object was handed in before; `current` makes it the job's current one.
-  JobRow upsert_job(const std::shared_ptr<const model::Job>& job, bool current);
+  VersionRow upsert_job(const std::shared_ptr<const model::Job>& job, bool current);
   /// Another object of a stored version, such as one with a new status: allocations may carry either.
-  void alias_job(const std::shared_ptr<const model::Job>& job, JobRow row);
+  void alias_job(const std::shared_ptr<const model::Job>& job, VersionRow row);
   /// A stored version, named by any of its objects, is none any more; allocations keep their copies of it.
   void forget_version(const model::Job& job);
   /// The job has no current version any more (a purge); its allocations stay.
@@ -49,7 +49,7 @@ class Commit {
   void remove_alloc(AllocRow row);
   void set_desired_status(AllocRow row, Desired status);
   /// Another version of the job; `shape` null: what it holds stays. The new version must have the row's group.
-  void update_in_place(AllocRow row, JobRow job, const std::shared_ptr<const ResourceShape>& shape);
+  void update_in_place(AllocRow row, VersionRow job, const std::shared_ptr<const ResourceShape>& shape);
   /// Links of a row without an API object.
   void set_links(AllocRow row, const AllocLinks& links);
   /// Only the index of the last change.
@@ -65,9 +65,9 @@ class Commit {
   void upsert_deployment(const model::Deployment& deployment);
   void upsert_eval(const model::Evaluation& eval);
   /// The row stays behind without an object and without a job.
-  void remove_deployment(std::uint32_t row);
+  void remove_deployment(DeploymentRow row);
   /// As remove_deployment().
-  void remove_eval(std::uint32_t row);
+  void remove_eval(StoredEvalRow row);
   /// A pool with default settings, unless there is one of this name.
   void add_node_pool(const std::string& name);
   void set_scheduler_config(std::optional<model::SchedulerConfiguration> config);
@@ -106,7 +106,7 @@ class Commit {
     if (store_.changes_) store_.changes_->allocs.push_back(row);
     return row;
   }
-  void note_deployment(std::uint32_t row) {
+  void note_deployment(DeploymentRow row) {
     if (store_.changes_) store_.changes_->deployments.push_back(row);
   }
 

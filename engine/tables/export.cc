@@ -163,7 +163,7 @@ model::ClusterState to_cluster(const Snapshot& state) {
     if (state.nodes.exists(row)) out.nodes.push_back(to_node(state, row));
   for (JobKeyRow row = 0; row < state.jobs.keys.size(); ++row)
     if (const auto& job = state.jobs.objects[row]) out.jobs.push_back(job);
-  for (JobRow row = 0; row < state.jobs.versions.size(); ++row) {
+  for (VersionRow row = 0; row < state.jobs.versions.size(); ++row) {
     if (!state.jobs.stored[row]) continue;
     const CompiledJob& version = *state.jobs.versions[row];
     const bool current = state.jobs.keys[version.key].current == row;

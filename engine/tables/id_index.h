@@ -7,25 +7,26 @@
 
 #include <tsl/robin_set.h>
 
+#include "base/rows.h"
 #include "base/uuid.h"
 #include "tables/cow.h"
 
 namespace berth::tables {
 
-template <class Ids>
+template <class Row, class Ids>
 class IdIndex {
  public:
   explicit IdIndex(const Ids& ids) : ids_(ids), rows_(0, Hash{&ids}, Equal{&ids}) { rows_.max_load_factor(0.7f); }
 
-  /// Row of the ID, the newest if several have it; `none` without one. Costs what was appended since the last call.
-  [[nodiscard]] std::uint32_t find(base::Uuid id, std::uint32_t none) {
+  /// Row of the ID, the newest if several have it. Costs what was appended since the last call.
+  [[nodiscard]] Row find(base::Uuid id) {
     for (; done_ < ids_.size(); ++done_)
       if (const auto [at, added] = rows_.insert(done_); !added) {
         rows_.erase(at);
         rows_.insert(done_);
       }
     const auto found = rows_.find(id);
-    return found == rows_.end() ? none : *found;
+    return found == rows_.end() ? Row(base::kNoRow) : Row(*found);
   }
   [[nodiscard]] std::size_t bytes() const { return rows_.bucket_count() * 12; }
 

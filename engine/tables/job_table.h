@@ -100,15 +100,15 @@ struct CompiledJob {
 
 struct JobKey {
   Symbol job_namespace = kEmptySymbol, job_id = kEmptySymbol;
-  JobRow current = kNoRow;                 ///< kNoRow: no such job in state
+  VersionRow current = kNoRow;             ///< kNoRow: no such job in state
   AllocRow alloc_head = kNoRow;            ///< newest first
-  std::uint32_t deployment_head = kNoRow;  ///< newest first
+  DeploymentRow deployment_head = kNoRow;  ///< newest first
   JobKeyRow next_same_id = kNoRow;         ///< ring of the jobs with this ID in all namespaces (R-RANK-711)
 };
 
 struct JobTable {
-  CowVector<std::shared_ptr<const CompiledJob>> versions;  ///< by JobRow
-  CowVector<std::uint8_t, 1024> stored;  ///< by JobRow: listed as a version, not only carried by allocs
+  CowVector<std::shared_ptr<const CompiledJob>> versions;  ///< by VersionRow
+  CowVector<std::uint8_t, 1024> stored;  ///< by VersionRow: listed as a version, not only carried by allocs
   CowVector<JobKey> keys;                ///< by JobKeyRow
   /// By JobKeyRow: the job as it is stored now, null without one. A version's row stays what it was when it came; the
   /// stored object's status, stability and ModifyIndex move on (R-CTRL-720).

@@ -26,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/rows.h"
 #include "base/uuid.h"
 #include "model/node.h"
 #include "tables/cow.h"
@@ -35,9 +36,9 @@
 
 namespace berth::tables {
 
-using NodeRow = std::uint32_t;
-using AllocRow = std::uint32_t;
-inline constexpr std::uint32_t kNoRow = ~0u;
+using base::AllocRow;
+using base::kNoRow;
+using base::NodeRow;
 
 enum class NodeStatus : std::uint8_t { initializing, ready, down, disconnected };
 
@@ -58,8 +59,8 @@ static_assert(sizeof(NodeCapacity) == 64);
 /// Ended allocations have a chain of their own, so that walking what runs costs what runs, however long the history.
 struct alignas(64) NodeUse {
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
-  std::uint32_t alloc_head = kNoRow;          ///< first of the allocations on the node that are not client-terminal
-  std::uint32_t ended_head = kNoRow;          ///< first of the client-terminal ones
+  AllocRow alloc_head = kNoRow;               ///< first of the allocations on the node that are not client-terminal
+  AllocRow ended_head = kNoRow;               ///< first of the client-terminal ones
   std::uint32_t alloc_count = 0;              ///< not client-terminal
   std::uint32_t port_allocs = 0;              ///< of these, with networks or ports
   std::uint32_t device_allocs = 0;            ///< of these, with devices

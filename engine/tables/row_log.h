@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/rows.h"
 
 namespace berth::tables {
 
@@ -25,7 +26,7 @@ class RowLog {
     BERTH_ASSERT(std::has_single_bit(size));
   }
 
-  void append(std::uint32_t row) noexcept {
+  void append(base::NodeRow row) noexcept {
     const std::uint64_t end = end_.load(std::memory_order_relaxed);
     ring_[end & (ring_.size() - 1)].store(row, std::memory_order_release);  // pairs with the load in read()
     end_.store(end + 1, std::memory_order_release);
@@ -36,7 +37,7 @@ class RowLog {
 
   /// Appends the entries [from, to) to `out`, oldest first; to <= end(). False when some are no longer, or never were,
   /// in this log: then what was appended to `out` means nothing.
-  [[nodiscard]] bool read(std::uint64_t from, std::uint64_t to, std::vector<std::uint32_t>& out) const {
+  [[nodiscard]] bool read(std::uint64_t from, std::uint64_t to, std::vector<base::NodeRow>& out) const {
     if (from < first_ || to < from || to - from > ring_.size()) return false;
     for (std::uint64_t i = from; i < to; ++i)
       out.push_back(ring_[i & (ring_.size() - 1)].load(std::memory_order_acquire));
@@ -45,7 +46,7 @@ class RowLog {
   }
 
  private:
-  std::vector<std::atomic<std::uint32_t>> ring_;
+  std::vector<std::atomic<base::NodeRow>> ring_;
   std::uint64_t first_;
   std::atomic<std::uint64_t> end_;
 };

@@ -353,13 +353,13 @@ std::uint32_t StateStore::base_set_id(const model::Job& job) {
   return static_cast<std::uint32_t>(base_sets_.size() - 1);
 }
 
-JobRow StateStore::job_row(const std::shared_ptr<const model::Job>& job, bool current, bool stored) {
-  JobRow row;
+VersionRow StateStore::job_row(const std::shared_ptr<const model::Job>& job, bool current, bool stored) {
+  VersionRow row;
   if (const auto found = job_rows_.find(job.get()); found != job_rows_.end()) {
     row = found->second;
   } else {
     auto compiled = compile(job);
-    row = static_cast<JobRow>(current_.jobs.versions.size());
+    row = static_cast<VersionRow>(current_.jobs.versions.size());
     current_.jobs.versions.push_back(std::move(compiled));
     current_.jobs.stored.push_back(0);
     job_rows_.emplace(job.get(), row);
@@ -383,12 +383,12 @@ ShapeId StateStore::shape_id(const std::shared_ptr<const ResourceShape>& shape) 
   return id;
 }
 
-std::int32_t StateStore::priority_of(JobRow job) const {
+std::int32_t StateStore::priority_of(VersionRow job) const {
   return static_cast<std::int32_t>(
       std::clamp<std::int64_t>(current_.jobs.versions[job]->priority, -kNoPriority, kNoPriority - 1));
 }
 
-void StateStore::add_priority(NodeUse& use, JobRow job) const {
+void StateStore::add_priority(NodeUse& use, VersionRow job) const {
   const std::int32_t priority = job == kNoRow ? kNoPriority : priority_of(job);
   use.most_priority = std::max(use.most_priority, priority);
   if (job == kNoRow) return;
@@ -399,7 +399,7 @@ void StateStore::add_priority(NodeUse& use, JobRow job) const {
 void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
   const AllocTable& a = current_.allocs;
   const ResourceShape& shape = a.shape_of(row);
-  const JobRow job = a.job[row];
+  const VersionRow job = a.job[row];
   use.cpu_mhz = base::wrap_add(use.cpu_mhz, base::wrap_mul(sign, shape.cpu_mhz));
   use.memory_mb = base::wrap_add(use.memory_mb, base::wrap_mul(sign, shape.memory_mb));
   use.disk_mb = base::wrap_add(use.disk_mb, base::wrap_mul(sign, shape.disk_mb));
@@ -463,7 +463,7 @@ void StateStore::count_eviction(const NodeUse& use, AllocRow row, int sign) {
 /// Puts the row at the head of the node's chain of live or of ended allocations.
 void StateStore::link_on_node(NodeUse& use, AllocRow row, bool ended) {
   AllocTable& a = current_.allocs;
-  std::uint32_t& head = ended ? use.ended_head : use.alloc_head;
+  AllocRow& head = ended ? use.ended_head : use.alloc_head;
   a.next_on_node.edit(row) = head;
   a.prev_on_node.edit(row) = kNoRow;
   if (head != kNoRow) a.prev_on_node.edit(head) = row;
@@ -482,7 +482,7 @@ void StateStore::unlink_on_node(NodeUse& use, AllocRow row) {
     use.ended_head = next;
 }
 
-bool StateStore::claims_volumes(JobRow job, Symbol group) const {
+bool StateStore::claims_volumes(VersionRow job, Symbol group) const {
   if (job == kNoRow) return false;
   for (const CompiledGroup& g : current_.jobs.versions[job]->groups)
     if (g.name == group) return g.has_host_volumes || g.has_csi_volumes;
@@ -510,7 +510,7 @@ AllocRow StateStore::append_alloc(const NewAlloc& alloc, const AllocLinks& links
   if (alloc.node != kNoRow) {
     NodeUse& use = current_.nodes.use.edit(alloc.node);
     const bool ended = client_terminal(alloc.client);
-    std::uint32_t& head = ended ? use.ended_head : use.alloc_head;
+    AllocRow& head = ended ? use.ended_head : use.alloc_head;
     a.next_on_node.push_back(head);
     if (head != kNoRow) a.prev_on_node.edit(head) = row;
     head = row;
@@ -528,7 +528,7 @@ AllocRow StateStore::append_alloc(const NewAlloc& alloc, const AllocLinks& links
 }
 
 AllocRow StateStore::find_alloc(base::Uuid id) {
-  const AllocRow row = alloc_rows_.find(id, kNoRow);
+  const AllocRow row = alloc_rows_.find(id);
   return row == kNoRow || !current_.allocs.exists(row) ? kNoRow : row;
 }
 
@@ -537,23 +537,23 @@ AllocRow StateStore::find_alloc(std::string_view id) {
   return uuid ? find_alloc(*uuid) : kNoRow;
 }
 
-std::uint32_t StateStore::find_eval(base::Uuid id) {
+StoredEvalRow StateStore::find_eval(base::Uuid id) {
   if (id.is_nil()) return kNoRow;
-  const std::uint32_t row = eval_rows_.find(id, kNoRow);
+  const StoredEvalRow row = eval_rows_.find(id);
   return row == kNoRow || !current_.evals.object[row] ? kNoRow : row;
 }
 
-std::uint32_t StateStore::find_eval(std::string_view id) {
+StoredEvalRow StateStore::find_eval(std::string_view id) {
   return find_eval(base::parse_uuid(id).value_or(base::Uuid{}));
 }
 
-std::uint32_t StateStore::find_deployment(base::Uuid id) {
+DeploymentRow StateStore::find_deployment(base::Uuid id) {
   if (id.is_nil()) return kNoRow;
-  const std::uint32_t row = deployment_rows_.find(id, kNoRow);
+  const DeploymentRow row = deployment_rows_.find(id);
   return row == kNoRow || !current_.deployments.object[row] ? kNoRow : row;
 }
 
-std::uint32_t StateStore::find_deployment(std::string_view id) {
+DeploymentRow StateStore::find_deployment(std::string_view id) {
   return find_deployment(base::parse_uuid(id).value_or(base::Uuid{}));
 }
 
@@ -593,7 +593,7 @@ void StateStore::load(const model::ClusterState& state) {
 void StateStore::set_scheduler_config(std::optional<model::SchedulerConfiguration> config) {
   begin_commit().set_scheduler_config(std::move(config));
 }
-JobRow StateStore::upsert_job(const std::shared_ptr<const model::Job>& job, bool current) {
+VersionRow StateStore::upsert_job(const std::shared_ptr<const model::Job>& job, bool current) {
   return begin_commit().upsert_job(job, current);
 }
 AllocRow StateStore::insert_plain(const PlainAlloc& alloc, std::uint64_t index) {

@@ -23,7 +23,7 @@ struct DeploymentTable {
   CowVector<JobKeyRow> job_key;
   CowVector<std::uint64_t> job_version, create_index;
   CowVector<std::uint8_t> active;        ///< R-MODEL-204
-  CowVector<std::uint32_t> next_of_job;  ///< chain of the job's deployments, newest row first
+  CowVector<DeploymentRow> next_of_job;  ///< chain of the job's deployments, newest row first
   CowVector<std::shared_ptr<const model::Deployment>> object;
   [[nodiscard]] std::size_t size() const { return id.size(); }
 };
@@ -91,7 +91,7 @@ struct Snapshot {
   /// Of which deployment it is a part; nil: of none.
   [[nodiscard]] base::Uuid deployment_of(AllocRow row) const {
     if (const auto& object = allocs.cold[row]) return base::parse_uuid(object->deployment_id).value_or(base::Uuid{});
-    const std::uint32_t deployment = allocs.links[row].deployment;
+    const DeploymentRow deployment = allocs.links[row].deployment;
     return deployment == kNoRow ? base::Uuid{} : deployments.id[deployment];
   }
 };
@@ -126,7 +126,7 @@ struct NodeVariant {
 struct PlainAlloc {
   base::Uuid id;
   NodeRow node = kNoRow;
-  JobRow job = kNoRow;
+  VersionRow job = kNoRow;
   std::uint32_t group = 0;  ///< position in the job's group list
   std::uint32_t name_index = 0;
   Client client = Client::pending;
@@ -157,7 +157,7 @@ class StateStore {
 
   // --- commits of one change; see commit.h for what they do ---
   void set_scheduler_config(std::optional<model::SchedulerConfiguration> config);
-  JobRow upsert_job(const std::shared_ptr<const model::Job>& job, bool current);
+  VersionRow upsert_job(const std::shared_ptr<const model::Job>& job, bool current);
   AllocRow insert_plain(const PlainAlloc& alloc, std::uint64_t index);
   void set_index(std::uint64_t index);
   void set_node_state(NodeRow row, NodeStatus status, bool eligible, bool draining, std::uint64_t index = 0);
@@ -167,13 +167,13 @@ class StateStore {
   // --- look-ups at the border ---
   [[nodiscard]] NodeRow find_node(base::Uuid id) const;        ///< kNoRow: no such node
   [[nodiscard]] AllocRow find_alloc(base::Uuid id);            ///< kNoRow: no such allocation; see IdIndex for the cost
-  [[nodiscard]] std::uint32_t find_eval(base::Uuid id);        ///< row, or kNoRow; the nil UUID is no evaluation's
-  [[nodiscard]] std::uint32_t find_deployment(base::Uuid id);  ///< row, or kNoRow; the nil UUID is no deployment's
+  [[nodiscard]] StoredEvalRow find_eval(base::Uuid id);        ///< row, or kNoRow; the nil UUID is no evaluation's
+  [[nodiscard]] DeploymentRow find_deployment(base::Uuid id);  ///< row, or kNoRow; the nil UUID is no deployment's
   // By text, in letters of either case. What is no UUID names nothing: such an ID cannot be stored (R-MODEL-590).
   [[nodiscard]] NodeRow find_node(std::string_view id) const;
   [[nodiscard]] AllocRow find_alloc(std::string_view id);
-  [[nodiscard]] std::uint32_t find_eval(std::string_view id);
-  [[nodiscard]] std::uint32_t find_deployment(std::string_view id);
+  [[nodiscard]] StoredEvalRow find_eval(std::string_view id);
+  [[nodiscard]] DeploymentRow find_deployment(std::string_view id);
   [[nodiscard]] JobKeyRow find_job_key(std::string_view job_namespace, std::string_view job_id) const;
   [[nodiscard]] std::uint64_t index() const { return current_.index; }
   SymbolTable& symbols() { return symbols_; }
@@ -203,7 +203,7 @@ class StateStore {
   void refresh_free(NodeRow row, const NodeUse& use);
   /// One live allocation more (1) or less (-1) on its node, with what its row says; less: before the row changes.
   void count_use(NodeUse& use, AllocRow row, int sign);
-  void add_priority(NodeUse& use, JobRow job) const;
+  void add_priority(NodeUse& use, VersionRow job) const;
   /// As count_use(), for NodeTable::eviction.
   void count_eviction(const NodeUse& use, AllocRow row, int sign);
   /// Makes that column, from all live allocations but `without`.
@@ -212,14 +212,14 @@ class StateStore {
   [[nodiscard]] bool may_rank_victims() const;
   /// Levels of all live allocations on the node's chain but `without`.
   [[nodiscard]] EvictionLevels eviction_levels(const NodeUse& use, AllocRow without) const;
-  [[nodiscard]] std::int32_t priority_of(JobRow job) const;
+  [[nodiscard]] std::int32_t priority_of(VersionRow job) const;
   void link_on_node(NodeUse& use, AllocRow row, bool ended);
   void unlink_on_node(NodeUse& use, AllocRow row);
-  [[nodiscard]] bool claims_volumes(JobRow job, Symbol group) const;
+  [[nodiscard]] bool claims_volumes(VersionRow job, Symbol group) const;
   struct NewAlloc {
     base::Uuid id;
     NodeRow node;
-    JobRow job;
+    VersionRow job;
     JobKeyRow key;
     Symbol group;
     std::uint32_t name_index;
@@ -232,7 +232,7 @@ class StateStore {
   void check_class(NodeRow row, std::uint32_t computed_class);
   ShapeId shape_id(const std::shared_ptr<const ResourceShape>& shape);
   JobKeyRow key_row(std::string_view job_namespace, std::string_view job_id);
-  JobRow job_row(const std::shared_ptr<const model::Job>& job, bool current, bool stored);
+  VersionRow job_row(const std::shared_ptr<const model::Job>& job, bool current, bool stored);
   std::shared_ptr<const CompiledJob> compile(const std::shared_ptr<const model::Job>& job);
   ColumnTarget column_target(std::string_view target);
   ColumnId column_of(const match::Target& target);
@@ -252,12 +252,12 @@ class StateStore {
   Snapshot current_;
   mutable std::shared_ptr<const Snapshot> published_;  // copy of current_ that snapshots share; null after a change
   tsl::robin_map<base::Uuid, NodeRow, base::UuidHash> node_rows_;
-  IdIndex<decltype(AllocTable::id)> alloc_rows_;
-  IdIndex<decltype(DeploymentTable::id)> deployment_rows_;
-  IdIndex<decltype(EvalTable::id)> eval_rows_;
+  IdIndex<AllocRow, decltype(AllocTable::id)> alloc_rows_;
+  IdIndex<DeploymentRow, decltype(DeploymentTable::id)> deployment_rows_;
+  IdIndex<StoredEvalRow, decltype(EvalTable::id)> eval_rows_;
   tsl::robin_map<std::uint64_t, JobKeyRow, PairHash> job_keys_;   // namespace symbol << 32 | id symbol
   tsl::robin_map<Symbol, JobKeyRow> same_id_;                     // job ID -> oldest key row with it
-  tsl::robin_map<const model::Job*, JobRow> job_rows_;            // versions by identity
+  tsl::robin_map<const model::Job*, VersionRow> job_rows_;        // versions by identity
   std::vector<std::shared_ptr<const model::Job>> job_aliases_;    // further objects of versions, kept for job_rows_
   tsl::robin_map<std::uint64_t, ColumnId, PairHash> column_ids_;  // kind << 32 | key symbol
   std::vector<tsl::robin_map<Symbol, std::uint32_t>> codes_;      // per column: value symbol -> code

@@ -21,7 +21,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 Eval eval(std::uint32_t row, std::uint32_t job, std::int32_t priority = 50, Token token = Token::none) {
   Eval out;
-  out.row = static_cast<EvalRow>(row), out.job = static_cast<JobRow>(job), out.job_id = job;
+  out.row = static_cast<EvalRow>(row), out.job = static_cast<JobKeyRow>(job), out.job_id = job;
   out.priority = priority, out.create_index = out.modify_index = 10 + row, out.token = token;
   return out;
 }
@@ -151,11 +151,11 @@ TEST_P(EitherOrder, NothingIsLostInRandomUse) {
       const auto roll = random() % 10;
       if (roll < 4) {
         Eval e = eval(random() % 64, random() % 16, static_cast<std::int32_t>(random() % 130));
-        e.job = static_cast<JobRow>(static_cast<std::uint32_t>(e.row) % 16);
+        e.job = static_cast<JobKeyRow>(static_cast<std::uint32_t>(e.row) % 16);
         if (random() % 5 == 0) e.wait_ns = static_cast<std::int64_t>(random() % 20) * kSecond;
         if (random() % 5 == 0) e.wait_until_ns = now + static_cast<std::int64_t>(random() % 20) * kSecond + 1;
         if (!held.empty() && random() % 3 == 0) e.row = held.back().row, e.token = held.back().token;
-        e.job = static_cast<JobRow>(static_cast<std::uint32_t>(e.row) % 16);
+        e.job = static_cast<JobKeyRow>(static_cast<std::uint32_t>(e.row) % 16);
         ASSERT_TRUE(broker.enqueue({&e, 1}, now));
       } else if (roll < 7) {
         const auto got = broker.dequeue(random() % 4 ? kSchedulers : only(Queue::failed), now);

@@ -263,7 +263,8 @@ TEST(SeededTasks, DoNotDependOnTheOrderOfAsking) {  // R-CTRL-1704, 1710, 1711
   const SeededModel seeded{.seed = 5, .batch_run_ns = 10 * kSecond, .failure_probability = 0.25};
   const TaskModel model = seeded.model();
   const auto ask = [&](std::uint32_t name, std::uint32_t number, JobType type) {
-    return model.outcome(model.context, {.alloc = name * 7, .name_index = name, .run = number, .type = type});
+    return model.outcome(model.context,
+                         {.alloc = tables::AllocRow(name * 7), .name_index = name, .run = number, .type = type});
   };
   int failures = 0;
   double total = 0;
@@ -434,7 +435,8 @@ TEST_F(Contact, StopOnClientAfter) {  // R-CTRL-1551, 1552; part 07, section 18,
   ttl_ns = 5 * kSecond;
   place(1, 0, ten, 1), place(2, 0, fifteen, 2), place(3, 0, none, 3);
   run_for(60 * kSecond);
-  for (const tables::AllocRow alloc : {1u, 2u, 3u}) EXPECT_EQ(status(alloc), Client::running);
+  for (const tables::AllocRow alloc : std::array<tables::AllocRow, 3>{1, 2, 3})
+    EXPECT_EQ(status(alloc), Client::running);
   const std::int64_t ok = beats.back().first;
   clients.set_reachable(0, false, now);
   run_for(60 * kSecond);

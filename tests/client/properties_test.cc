@@ -65,7 +65,7 @@ struct RandomWorld : World {
         decide(alloc, seed);
         if (!allocs.empty() && draw.below(2) == 0) upstream[alloc] = {{some_alloc(), tables::Client::pending, false}};
         const auto job = static_cast<std::uint32_t>(draw.below(jobs.size()));
-        place(alloc, node, jobs[job], job);
+        place(alloc, node, jobs[job], tables::VersionRow(job));
         break;
       }
       case 3:

@@ -83,7 +83,7 @@ struct World {
   }
   /// A placement at the server; the client hears of it at once.
   client::ServerAlloc& place(tables::AllocRow alloc, tables::NodeRow node, const TestJob& job,
-                             tables::JobRow version = 0) {
+                             tables::VersionRow version = 0) {
     client::ServerAlloc& s = allocs[alloc].second;
     allocs[alloc].first = node;
     s.alloc = alloc, s.job = version, s.spec = job.job.get(), s.create_time = now, s.alloc_modify_index = ++index;

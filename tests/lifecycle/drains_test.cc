@@ -9,12 +9,13 @@ namespace {
 
 TEST(DrainDeadlines, LessThanFiveSecondsApartEndTogether) {  // example 8 of section 18
   DrainDeadlines deadlines;
-  for (const auto& [node, at] : {std::pair{1u, 10}, {2u, 14}, {3u, 15}, {4u, 16}}) deadlines.watch(node, at * kS);
-  std::vector<std::uint32_t> due;
+  for (const auto& [node, at] : {std::pair<tables::NodeRow, int>{1, 10}, {2, 14}, {3, 15}, {4, 16}})
+    deadlines.watch(node, at * kS);
+  std::vector<tables::NodeRow> due;
   EXPECT_EQ(deadlines.next_deadline(), 14 * kS);
   EXPECT_FALSE(deadlines.take_due(14 * kS - 1, due));
   ASSERT_TRUE(deadlines.take_due(14 * kS, due));
-  EXPECT_EQ(due, (std::vector<std::uint32_t>{1, 2}));
+  EXPECT_EQ(due, (std::vector<tables::NodeRow>{1, 2}));
   EXPECT_EQ(deadlines.next_deadline(), 16 * kS);
   deadlines.remove(4);
   EXPECT_EQ(deadlines.next_deadline(), 15 * kS);
@@ -22,11 +23,11 @@ TEST(DrainDeadlines, LessThanFiveSecondsApartEndTogether) {  // example 8 of sec
 
 TEST(DrainDeadlines, ForcedDrainsAreDueAtOnceAndAlone) {  // R-CTRL-1041
   DrainDeadlines deadlines;
-  std::vector<std::uint32_t> due;
+  std::vector<tables::NodeRow> due;
   deadlines.watch(1, kS);
   deadlines.watch_forced(2);
   ASSERT_TRUE(deadlines.take_due(0, due));
-  EXPECT_EQ(due, std::vector<std::uint32_t>{2});
+  EXPECT_EQ(due, std::vector<tables::NodeRow>{2});
   EXPECT_FALSE(deadlines.take_due(0, due));
 }
 

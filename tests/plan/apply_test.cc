@@ -94,7 +94,7 @@ class Apply : public ::testing::Test {
   Applier applier_{store_};
   PlanRows plan_;
   ApplyResult result_;
-  tables::JobRow job_ = kNoRow;
+  tables::VersionRow job_ = kNoRow;
   std::uint64_t next_ = 0;
 };
 
@@ -172,8 +172,9 @@ TEST_F(Apply, NothingIsCommittedOfAnEmptyOrRefusedPlan) {  // R-CTRL-621
 
 TEST_F(Apply, AllAtOnceMeansAllOrNothing) {  // R-CTRL-618
   add_nodes(3);
-  for (const tables::NodeRow node : {2u, 0u, 1u}) place(node);
-  for (const tables::NodeRow node : {2u, 1u}) store_.set_node_state(node, NodeStatus::down, true, false, 10);
+  for (const tables::NodeRow node : {tables::NodeRow(2), tables::NodeRow(0), tables::NodeRow(1)}) place(node);
+  for (const tables::NodeRow node : {tables::NodeRow(2), tables::NodeRow(1)})
+    store_.set_node_state(node, NodeStatus::down, true, false, 10);
   commit(true);
   EXPECT_EQ(result_.committed, 0u);
   EXPECT_EQ(result_.refused, 3u);
@@ -190,7 +191,9 @@ TEST_F(Apply, ReasonsFollowTheNodesStatus) {  // R-CTRL-610, in ascending node I
   store_.set_node_state(2, NodeStatus::initializing, true, false, 10);
   store_.set_node_state(3, NodeStatus::ready, false, false, 10);
   store_.begin_commit(10).remove_node(4);
-  for (const tables::NodeRow node : {4u, 2u, 0u, 3u, 1u}) place(node);
+  for (const tables::NodeRow node :
+       {tables::NodeRow(4), tables::NodeRow(2), tables::NodeRow(0), tables::NodeRow(3), tables::NodeRow(1)})
+    place(node);
   commit();
   EXPECT_EQ(result_.reasons,
             (std::vector<std::string>{"node is disconnected and contains invalid updates",
@@ -236,7 +239,8 @@ TEST_F(Apply, StopsOfARejectedNodeAreLost) {  // R-CTRL-615; of a node with stop
   place(0);
   place(1);
   commit();
-  for (const tables::NodeRow node : {0u, 1u}) store_.set_node_state(node, NodeStatus::down, true, false, 11);
+  for (const tables::NodeRow node : {tables::NodeRow(0), tables::NodeRow(1)})
+    store_.set_node_state(node, NodeStatus::down, true, false, 11);
   plan_.stops.push_back({.alloc = 0, .client = tables::Client::lost});
   plan_.stops.push_back({.alloc = 1, .client = tables::Client::lost});
   place(0);
@@ -348,7 +352,7 @@ TEST_F(Apply, AllocatesPerChunkNotPerPlacement) {
     for (std::uint32_t i = 0; i < kPerCommit; ++i) {
       PlannedAlloc& alloc = plan.allocs.emplace_back();
       alloc.id = uuid(2, c * kPerCommit + i);
-      alloc.node = (c % 10) * 100 + i;
+      alloc.node = tables::NodeRow((c % 10) * 100 + i);
       alloc.shape = shape;
       alloc.held = alloc.shape.get();
       alloc.first_on_node = true;

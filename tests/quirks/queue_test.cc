@@ -10,7 +10,7 @@ namespace {
 
 Eval eval_of(std::uint32_t row, std::uint32_t job, std::int32_t priority = 50) {
   Eval out;
-  out.row = static_cast<EvalRow>(row), out.job = static_cast<JobRow>(job), out.job_id = job;
+  out.row = static_cast<EvalRow>(row), out.job = static_cast<JobKeyRow>(job), out.job_id = job;
   out.priority = priority, out.create_index = out.modify_index = 10 + row;
   return out;
 }
@@ -131,7 +131,7 @@ QUIRK_TEST(one_blocked_per_group, NodesAreTrackedApart) {  // R-CTRL-803, 808, 8
   ASSERT_EQ(t.released.size(), 1U);
   EXPECT_EQ(t.released[0].row, EvalRow{2});
   EXPECT_EQ(t.tracker.captured().contains(EvalRow{2}), !off);  // Nomad releases it a second time
-  t.tracker.untrack(JobRow{0}, 0);
+  t.tracker.untrack(JobKeyRow{0}, 0);
   EXPECT_EQ(t.tracker.captured().size(), off ? 0U : 1U);
   EXPECT_EQ(t.tracker.stats().blocked, off ? 0 : -1);  // R-CTRL-831
 }

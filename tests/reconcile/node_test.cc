@@ -56,7 +56,7 @@ struct NodeWorld {
   }
   NodeVisit& node(bool candidate = true, NodeTaint taint = NodeTaint::none, bool not_ready = false) {
     NodeVisit visit;
-    visit.handle = static_cast<std::uint32_t>(visits.size());
+    visit.handle = base::NodeRow(visits.size());
     visit.candidate = candidate;
     visit.taint = taint;
     visit.not_ready = not_ready;

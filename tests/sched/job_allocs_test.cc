@@ -32,13 +32,13 @@ TEST(JobAllocs, FactsOfColumnsAreThoseOfTheObject) {  // R-RECON-41, 54, 105
       for (std::uint64_t i = 1; i <= 500; ++i) {
         tables::PlainAlloc alloc;
         alloc.id = {i, 2};
-        alloc.node = one_of(4);
+        alloc.node = tables::NodeRow(one_of(4));
         alloc.job = store.current().jobs.keys[key].current;
         alloc.group = one_of(2);
         alloc.name_index = one_of(2000);
         alloc.client = static_cast<tables::Client>(one_of(6));
         if (one_of(2) != 0) alloc.links.deployment = 0;
-        if (i > 1 && one_of(3) == 0) alloc.links.next = one_of(i - 1);
+        if (i > 1 && one_of(3) == 0) alloc.links.next = tables::AllocRow(one_of(i - 1));
         alloc.links.health = static_cast<std::uint8_t>(one_of(16));
         const tables::AllocRow row = commit.insert_plain(alloc);
         if (one_of(4) == 0) commit.set_desired_status(row, static_cast<tables::Desired>(one_of(3)));

@@ -137,7 +137,7 @@ struct World {
     store.load(state);
   }
   void ask(Random& random, const std::shared_ptr<const model::Job>& job) {
-    const tables::JobRow row = store.upsert_job(job, true);
+    const tables::VersionRow row = store.upsert_job(job, true);
     eval = {};
     eval.id = base::to_text(base::Uuid{random(), random()});
     eval.namespace_ = job->namespace_;

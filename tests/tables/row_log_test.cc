@@ -12,12 +12,12 @@ namespace {
 
 TEST(RowLog, KeepsTheLastEntries) {
   RowLog log(8, 0);
-  std::vector<std::uint32_t> out;
+  std::vector<base::NodeRow> out;
   EXPECT_TRUE(log.read(0, 0, out));
-  for (std::uint32_t i = 0; i < 8; ++i) log.append(10 + i);
+  for (std::uint32_t i = 0; i < 8; ++i) log.append(base::NodeRow(10 + i));
   EXPECT_EQ(log.end(), 8U);
   ASSERT_TRUE(log.read(3, 6, out));
-  EXPECT_EQ(out, (std::vector<std::uint32_t>{13, 14, 15}));
+  EXPECT_EQ(out, (std::vector<base::NodeRow>{13, 14, 15}));
   log.append(18);  // where 10 stood
   out.clear();
   EXPECT_FALSE(log.read(0, 4, out));
@@ -26,7 +26,7 @@ TEST(RowLog, KeepsTheLastEntries) {
   EXPECT_FALSE(log.read(1, 9, out));
   out.clear();
   ASSERT_TRUE(log.read(2, 9, out));
-  EXPECT_EQ(out, (std::vector<std::uint32_t>{12, 13, 14, 15, 16, 17, 18}));
+  EXPECT_EQ(out, (std::vector<base::NodeRow>{12, 13, 14, 15, 16, 17, 18}));
   out.clear();
   EXPECT_FALSE(log.read(5, 4, out));  // a reader that is ahead, of another table
 }
@@ -34,7 +34,7 @@ TEST(RowLog, KeepsTheLastEntries) {
 TEST(RowLog, ALargerLogHasWhatCameAfterTheSmallOne) {
   RowLog log(8, 100);
   log.append(1);
-  std::vector<std::uint32_t> out;
+  std::vector<base::NodeRow> out;
   EXPECT_FALSE(log.read(99, 101, out));
   EXPECT_TRUE(log.read(100, 101, out));
   EXPECT_EQ(log.end(), 101U);
@@ -44,9 +44,9 @@ TEST(RowLog, AReaderMeetsNoEntryOfALaterRound) {
   RowLog log(64, 0);
   const std::uint64_t entries = testing::rounds(200'000);
   std::jthread writer([&] {
-    for (std::uint64_t i = 0; i < entries; ++i) log.append(static_cast<std::uint32_t>(i));
+    for (std::uint64_t i = 0; i < entries; ++i) log.append(base::NodeRow(i));
   });
-  std::vector<std::uint32_t> out;
+  std::vector<base::NodeRow> out;
   for (std::uint64_t at = 0; at < entries;) {
     const std::uint64_t end = log.end();
     const std::uint64_t from = std::max(at, end - std::min<std::uint64_t>(end, 48));

@@ -74,7 +74,7 @@ TEST(StateStore, RandomCommitsKeepTheInvariants) {
       Desired desired = Desired::run;
     };
     std::vector<Alloc> oracle;  // by alloc row
-    std::vector<JobRow> jobs;
+    std::vector<VersionRow> jobs;
     std::vector<SnapshotRef> held;
     for (std::uint64_t i = 0; i < 5; ++i) store.begin_commit().upsert_node(node_of(i));
     for (int step = 1; step <= 300; ++step) {
@@ -91,11 +91,11 @@ TEST(StateStore, RandomCommitsKeepTheInvariants) {
                                              true));
             break;
           case 2:
-            if (const NodeRow row = random() % nodes; commit.current().nodes.exists(row))
+            if (const NodeRow row(random() % nodes); commit.current().nodes.exists(row))
               commit.set_node_state(row, NodeStatus::down, false, random() % 2);
             break;
           case 3:
-            if (random() % 4 == 0) commit.remove_node(random() % nodes);
+            if (random() % 4 == 0) commit.remove_node(NodeRow(random() % nodes));
             break;
           case 4:
             if (!oracle.empty()) {
@@ -119,10 +119,10 @@ TEST(StateStore, RandomCommitsKeepTheInvariants) {
             break;
           default:
             if (!jobs.empty()) {
-              const JobRow job = jobs[random() % jobs.size()];
+              const VersionRow job = jobs[random() % jobs.size()];
               PlainAlloc alloc;
               alloc.id = uuid(2, oracle.size());
-              alloc.node = random() % nodes;
+              alloc.node = NodeRow(random() % nodes);
               alloc.job = job;
               const CompiledJob& compiled = *commit.current().jobs.versions[job];
               oracle.push_back({alloc.node, compiled.key, compiled.groups[0].cpu_mhz});
@@ -162,7 +162,7 @@ TEST(StateStore, AnEmptyCommitLeavesTheIndexAlone) {
 TEST(StateStore, ReadersNeverSeeHalfACommit) {
   StateStore store;
   for (std::uint64_t i = 0; i < 600; ++i) store.begin_commit().upsert_node(node_of(i));
-  const JobRow job = store.upsert_job(job_of("a"), true);
+  const VersionRow job = store.upsert_job(job_of("a"), true);
   constexpr std::uint64_t kCommits = 300, kPerCommit = 7;
   std::atomic<bool> done{false};
   std::vector<std::thread> readers;
@@ -192,7 +192,7 @@ TEST(StateStore, ReadersNeverSeeHalfACommit) {
       if (c > 1) commit.set_client_status(static_cast<AllocRow>(first - kPerCommit + i), Client::complete);
       PlainAlloc alloc;
       alloc.id = uuid(2, first + i);
-      alloc.node = random() % 600;
+      alloc.node = NodeRow(random() % 600);
       alloc.job = job;
       commit.insert_plain(alloc);
     }
@@ -205,7 +205,7 @@ TEST(StateStore, ReadersNeverSeeHalfACommit) {
 TEST(StateStore, EndedAllocationsLeaveTheLiveChain) {
   StateStore store;
   const NodeRow node = store.begin_commit().upsert_node(node_of(1));
-  const JobRow job = store.upsert_job(job_of("a"), true);
+  const VersionRow job = store.upsert_job(job_of("a"), true);
   for (std::uint64_t i = 0; i < 3; ++i)
     store.insert_plain({.id = uuid(2, i), .node = node, .job = job, .shape = nullptr, .cold = nullptr}, 1);
   store.set_client_status(1, Client::failed, 2);
@@ -268,7 +268,7 @@ TEST(StateStore, OnlyUuidsAreStoredAndFound) {  // R-MODEL-590
 TEST(Check, FindsWhatIsWrong) {
   StateStore store;
   const NodeRow node = store.begin_commit().upsert_node(node_of(1));
-  const JobRow job = store.upsert_job(job_of("a"), true);
+  const VersionRow job = store.upsert_job(job_of("a"), true);
   for (std::uint64_t i = 0; i < 2; ++i)
     store.insert_plain({.id = uuid(2, i), .node = node, .job = job, .shape = nullptr, .cold = nullptr}, 1);
   const auto broken = [&](auto change) {
@@ -351,7 +351,7 @@ TEST(Export, MaterialisesNodesAndPlainAllocations) {
                              .computed_class = {}});
   }
   store.sort_nodes();
-  const JobRow job = store.upsert_job(job_of("a", 250), true);
+  const VersionRow job = store.upsert_job(job_of("a", 250), true);
   store.insert_plain({.id = uuid(2, 1), .node = 2, .job = job, .name_index = 4, .shape = nullptr, .cold = nullptr}, 8);
   store.set_node_state(1, NodeStatus::down, false, true, 9);
   const model::ClusterState state = to_cluster(store.current());
@@ -390,7 +390,7 @@ TEST(Memory, AMillionNodesAndTenMillionAllocationsFitInFourGiB) {
   }
   store.sort_nodes();
   const std::size_t node_bytes = store.bytes();
-  const JobRow job = store.upsert_job(job_of("a"), true);
+  const VersionRow job = store.upsert_job(job_of("a"), true);
   {
     Commit commit = store.begin_commit(1);
     PlainAlloc alloc;

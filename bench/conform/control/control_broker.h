@@ -39,9 +39,11 @@ class ScriptNames {
   [[nodiscard]] const std::string& eval(broker::EvalRow row) const {
     return evals_.text(static_cast<std::uint32_t>(row));
   }
-  [[nodiscard]] const std::string& job(broker::JobRow job) const { return jobs_.text(static_cast<std::uint32_t>(job)); }
-  broker::JobRow job_row(const std::string& namespace_and_id) {
-    return static_cast<broker::JobRow>(jobs_.number(namespace_and_id));
+  [[nodiscard]] const std::string& job(broker::JobKeyRow job) const {
+    return jobs_.text(static_cast<std::uint32_t>(job));
+  }
+  broker::JobKeyRow job_row(const std::string& namespace_and_id) {
+    return static_cast<broker::JobKeyRow>(jobs_.number(namespace_and_id));
   }
   [[nodiscard]] json::Value list(const std::vector<broker::EvalRow>& rows) const;
 

@@ -183,7 +183,8 @@ Queue queue_of(std::string_view name) {
 broker::Eval ScriptNames::read(const Value& eval) {
   broker::Eval out;
   out.row = row(eval["ID"].as_string());
-  out.job = static_cast<broker::JobRow>(jobs_.number(eval["Namespace"].as_string() + "/" + eval["JobID"].as_string()));
+  out.job =
+      static_cast<broker::JobKeyRow>(jobs_.number(eval["Namespace"].as_string() + "/" + eval["JobID"].as_string()));
   out.job_id = job_ids_.number(eval["JobID"].as_string());
   out.priority = static_cast<std::int32_t>(eval["Priority"].as_int());
   out.type = queue_of(eval["Type"].as_string());

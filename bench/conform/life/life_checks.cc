@@ -59,7 +59,7 @@ void check_alloc(const Snapshot& state, AllocRow row, const std::set<base::Uuid>
   if (tables::server_terminal(allocs.desired[row]) && alloc.desired_description.empty() &&
       !replaced.contains(allocs.id[row]))
     problems.push_back(fmt::format("{} ({}) was stopped without a reason", named(state, row), alloc.client_status));
-  const auto find = [&](const std::string& id) {
+  const auto find = [&](const std::string& id) -> AllocRow {
     const auto uuid = base::parse_uuid(id);
     for (AllocRow other = 0; uuid && other < allocs.size(); ++other)
       if (allocs.exists(other) && allocs.id[other] == *uuid) return other;
@@ -89,7 +89,7 @@ void check_deployments(const Snapshot& state, Problems& problems) {
         ++active[{deployment->namespace_ + "/" + deployment->job_id, deployment->job_create_index}] == 2)
       problems.push_back(fmt::format("R-CTRL-1734: job {} has two active deployments", deployment->job_id));
     const tables::JobKeyRow key = state.deployments.job_key[row];
-    const tables::JobRow version = state.jobs.keys[key].current;
+    const tables::VersionRow version = state.jobs.keys[key].current;
     const bool is_system = version != kNoRow && state.jobs.versions[version]->system;
     for (const auto& [name, group] : deployment->task_groups)
       // Not their sum: a flip counts an allocation on the other side without placing it (R-RECON-236). System jobs only
@@ -135,7 +135,7 @@ void check_summaries(const Snapshot& state, const fsm::StateLog& log, Problems& 
     if (!record || !record->current || !record->summary) continue;
     std::map<std::string, fsm::GroupSummary> counted;
     for (AllocRow row = state.jobs.keys[key].alloc_head; row != kNoRow; row = allocs.next_of_job[row]) {
-      const tables::JobRow version = allocs.job[row];
+      const tables::VersionRow version = allocs.job[row];
       if (version == kNoRow || state.jobs.versions[version]->spec->create_index != record->summary->create_index)
         continue;
       static constexpr fsm::Bin kBins[] = {fsm::Bin::starting, fsm::Bin::running, fsm::Bin::complete,
@@ -160,7 +160,7 @@ void check_change(const Snapshot& before, const Snapshot& after, Problems& probl
     if (!a.exists(row) || !b.exists(row)) continue;
     const tables::ResourceShape &held = a.shape_of(row), &holds = b.shape_of(row);
     // R-SCHED-118: an update in place on the system stack may give other cores, here of the same speed.
-    const tables::JobRow version = b.job[row];
+    const tables::VersionRow version = b.job[row];
     const bool other_cores = !held.cores.empty() && version != kNoRow &&
                              (after.jobs.versions[version]->system || after.jobs.versions[version]->sysbatch);
     const bool same_amounts = held.cpu_mhz == holds.cpu_mhz && held.memory_mb == holds.memory_mb &&
@@ -212,7 +212,7 @@ void check_names(const Snapshot& state, const std::set<tables::JobKeyRow>& unset
       const auto& placed = group->second->placed_canaries;
       return std::find(placed.begin(), placed.end(), alloc.id) != placed.end();
     });
-    const tables::JobRow current = state.jobs.keys[allocs.job_key[row]].current;
+    const tables::VersionRow current = state.jobs.keys[allocs.job_key[row]].current;
     const model::TaskGroup* group =
         current == kNoRow ? nullptr : state.jobs.versions[current]->spec->group(alloc.task_group);
     if (!was_canary || !group) return false;
@@ -234,7 +234,7 @@ void check_names(const Snapshot& state, const std::set<tables::JobKeyRow>& unset
     if (node == kNoRow || !state.nodes.exists(node) || state.nodes.status(node) != tables::NodeStatus::ready) continue;
     const model::Allocation alloc = tables::to_alloc(state, row);
     if (model::is_canary(alloc)) continue;
-    const tables::JobRow version = allocs.job[row];
+    const tables::VersionRow version = allocs.job[row];
     std::string name = alloc.name;
     if (version != kNoRow && (state.jobs.versions[version]->system || state.jobs.versions[version]->sysbatch))
       name += " " + alloc.node_id;

@@ -33,8 +33,8 @@ LifeQueue::LifeQueue(tables::StateStore& store, const model::Quirks& quirks)
 
 broker::Eval LifeQueue::read(const model::Evaluation& eval) {
   broker::Eval out;
-  out.row = EvalRow{store_.find_eval(eval.id)};
-  out.job = broker::JobRow{store_.job_key(eval.namespace_, eval.job_id)};
+  out.row = EvalRow(std::uint32_t{store_.find_eval(eval.id)});
+  out.job = broker::JobKeyRow{store_.job_key(eval.namespace_, eval.job_id)};
   out.job_id = store_.symbols().intern(eval.job_id);
   out.priority = static_cast<std::int32_t>(eval.priority);
   out.type = queue_of(eval.type);
@@ -78,7 +78,7 @@ void LifeQueue::take(const fsm::Hooks& hooks, std::int64_t now) {
         break;
       }
       case fsm::HookKind::untrack:
-        tracker_.untrack(broker::JobRow{store_.job_key(hook.name_space, hook.id)}, now);
+        tracker_.untrack(broker::JobKeyRow{store_.job_key(hook.name_space, hook.id)}, now);
         break;
       case fsm::HookKind::unblock:
       case fsm::HookKind::unblock_class_and_quota:
@@ -179,7 +179,7 @@ void LifeQueue::check(const tables::Snapshot& state, Problems& problems) {
         continue;  // one per node
       if (!tracked.emplace(job_of(row), row).second)
         problems.push_back(fmt::format("R-CTRL-1727: two evaluations of a job are tracked, one is {}", id_of(row)));
-      const auto named = tracker_.jobs().find(broker::JobRow{job_of(row)});
+      const auto named = tracker_.jobs().find(broker::JobKeyRow{job_of(row)});
       if (named == tracker_.jobs().end() || named->second != row)
         problems.push_back(fmt::format("R-CTRL-1727: the tracked evaluation {} is not its job's", id_of(row)));
     }

@@ -25,7 +25,7 @@ bool only_repeats(LifeServer& server, const plan::PlanRows& plan) {
   for (const plan::PlannedStop& stop : plan.stops)
     if (!server.state().allocs.terminal(stop.alloc)) return false;
   return std::none_of(plan.deployment_updates.begin(), plan.deployment_updates.end(), [&](const auto& update) {
-    const std::uint32_t row = server.store().find_deployment(update.deployment);
+    const tables::DeploymentRow row = server.store().find_deployment(update.deployment);
     return row != kNoRow && model::is_active_deployment(server.state().deployments.object[row]->status);
   });
 }

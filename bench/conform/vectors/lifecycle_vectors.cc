@@ -92,13 +92,12 @@ Outcome replay_drain_deadlines(const Vector& vector) {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const auto row = [&](const Value& step) {
-    return static_cast<std::uint32_t>(std::lower_bound(names.begin(), names.end(), step["node"].as_string()) -
-                                      names.begin());
+    return tables::NodeRow(std::lower_bound(names.begin(), names.end(), step["node"].as_string()) - names.begin());
   };
   lifecycle::DrainDeadlines deadlines;
   std::int64_t now = 0;
   Value got = Value::array();
-  std::vector<std::uint32_t> nodes;
+  std::vector<tables::NodeRow> nodes;
   const auto advance = [&](std::int64_t to) {
     while (deadlines.next_deadline() <= to) {
       now = std::max(now, deadlines.next_deadline());
@@ -106,7 +105,7 @@ Outcome replay_drain_deadlines(const Vector& vector) {
       std::sort(nodes.begin(), nodes.end());
       Value batch = Value::object();
       Value& list = batch.set("nodes", Value::array());
-      for (const std::uint32_t node : nodes) list.push(names[node]);
+      for (const tables::NodeRow node : nodes) list.push(names[node]);
       batch.set("t", now);
       got.push(std::move(batch));
     }

@@ -355,7 +355,7 @@ Result<void> read_node_case(const Vector& v, NodeCase& out) {
   reconcile::required_names(job, out.required);
   for (const auto& [id, rows] : of_node) {
     reconcile::NodeVisit& visit = out.visits.emplace_back();
-    visit.handle = static_cast<std::uint32_t>(out.node_ids.size());
+    visit.handle = base::NodeRow(out.node_ids.size());
     out.node_ids.push_back(id);
     visit.taint = taint_of_entry(in["tainted"].find(id));
     visit.candidate = ready.contains(id);
@@ -367,7 +367,7 @@ Result<void> read_node_case(const Vector& v, NodeCase& out) {
         out.allocs.push_back(reconcile::read_node_alloc(alloc, model::parse_desired_status(alloc.desired_status),
                                                         model::parse_client_status(alloc.client_status), job,
                                                         out.required, now));
-        out.allocs.back().handle = handle;
+        out.allocs.back().handle = base::AllocRow(handle);
       }
       (list == &rows.first ? visit.live_end : visit.terminal_end) = static_cast<std::uint32_t>(out.allocs.size());
     }

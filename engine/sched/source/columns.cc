@@ -43,8 +43,8 @@ void Columns::begin(GroupView& v) {
   next_reason_ = 0;
   Arena& arena = scratch_.arena;
   const std::uint32_t size = candidates_.size;
-  for (auto* column : {&position_, &row_, &dimension_, &capacity_, &class_of_})
-    *column = arena.take<std::uint32_t>(size);
+  for (auto* column : {&position_, &dimension_, &capacity_, &class_of_}) *column = arena.take<std::uint32_t>(size);
+  row_ = arena.take<NodeRow>(size);
   sum_ = arena.take<double>(size);
   appended_ = arena.take<double>(size);
   score_ = arena.take<rank::ScoreRow>(size);

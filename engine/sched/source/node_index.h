@@ -63,7 +63,8 @@ class NodeIndex {
   std::vector<std::int64_t> cpu_used_, memory_used_;
   std::vector<double> cpu_capacity_, memory_capacity_;
   std::vector<std::uint32_t> class_, kind_, position_;
-  std::vector<std::uint32_t> left_out_, changed_;
+  std::vector<std::uint32_t> left_out_;  // positions
+  std::vector<tables::NodeRow> changed_;
   std::vector<std::uint32_t> kind_of_class_;
   std::vector<std::uint32_t> asked_;  // for whom kind_passes_ stands
   bool is_answered_ = false;

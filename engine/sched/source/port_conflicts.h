@@ -30,7 +30,7 @@ class PortConflicts {
   std::size_t bad_count_ = 0;
   std::uint64_t changes_ = 0;  // of the log, that are in
   std::shared_ptr<const tables::RowLog> log_;
-  std::vector<std::uint32_t> changed_;
+  std::vector<tables::NodeRow> changed_;
   std::vector<tables::AllocRow> holders_;
 };
 
