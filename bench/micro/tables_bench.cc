@@ -152,7 +152,7 @@ void BM_TableWrites(benchmark::State& state) {
   TablesCluster cluster(static_cast<std::uint64_t>(state.range(0)));
   const auto nodes = static_cast<std::uint32_t>(cluster.store.current().nodes.size());
   std::vector<tables::AllocRow> order(cluster.next);
-  std::iota(order.begin(), order.end(), 0U);
+  std::iota(order.begin(), order.end(), tables::AllocRow(0U));
   std::shuffle(order.begin(), order.end(), std::mt19937(18));
   std::size_t turn = 0;
   std::uint64_t index = 1;

@@ -178,7 +178,7 @@ void Measuring::count_failures(const server::Lane& lane) {
 /// What a job asks for, but for those that ask for as many as there are nodes.
 void Measuring::count_asked(const tables::CompiledJob& job) {
   ++result_.jobs;
-  if (job.system || job.sysbatch) return;
+  if (is_of_system(job.type)) return;
   for (const tables::CompiledGroup& group : job.groups) result_.asked += static_cast<std::uint64_t>(group.count);
 }
 

@@ -219,12 +219,11 @@ Result<Plan, Error> Cluster::schedule(std::string_view job_namespace, std::strin
   facts.job = key;
   facts.priority = eval.priority;
   facts.triggered_by = eval.triggered_by;
-  facts.batch = job->batch || job->sysbatch;
+  facts.type = job->type;
   facts.now_ns = now_ns;
   sched::EvalResult& result = impl.decided;
   sched::NoPlanner planner;  // commit() is the caller's
-  impl.scheduler.process(state, facts, job->system || job->sysbatch, provider_of(impl.config.order), impl.ids, planner,
-                         result);
+  impl.scheduler.process(state, facts, provider_of(impl.config.order), impl.ids, planner, result);
   if (result.status != sched::EvalStatus::complete)
     return tl::unexpected(Error{Errc::processing_failed, 0, result.description});
 

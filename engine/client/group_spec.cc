@@ -28,8 +28,8 @@ HealthPolicy read_health(std::int64_t min_healthy, std::int64_t deadline, const 
 }  // namespace
 
 void read_group(const model::Job& job, const model::TaskGroup& group, const GroupSpecOptions& options, GroupSpec& out) {
-  out.type = job_type(job.type);
-  const bool batch = out.type == JobType::batch || out.type == JobType::sysbatch;
+  out.type = model::parse_job_type(job.type);
+  const bool batch = is_of_batch(out.type);
   out.tasks.clear(), out.roles.clear();
   bool checks = has_checks(group.services);
   for (const model::Task& task : group.tasks) {

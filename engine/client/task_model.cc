@@ -18,7 +18,7 @@ Outcome seeded_outcome(const void* context, const TaskStart& start) {
   out.start_delay_ns = model.start_delay_ns, out.kill_ns = model.kill_ns;
   if (begin < model.start_failure_probability) out.start_error = StartError::recoverable;
   out.recovered = recovery >= model.loss_probability;
-  const bool batch = start.type == JobType::batch || start.type == JobType::sysbatch;
+  const bool batch = is_of_batch(start.type);
   const bool fails = end < (batch ? model.failure_probability : model.crash_probability);
   if (batch || fails) out.run_ns = length;
   out.exit_code = fails ? 1 : 0;

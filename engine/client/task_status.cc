@@ -2,12 +2,6 @@
 
 namespace berth::client {
 
-JobType job_type(std::string_view text) {
-  if (text == "batch") return JobType::batch;
-  if (text == "system") return JobType::system;
-  return text == "sysbatch" ? JobType::sysbatch : JobType::service;
-}
-
 Hook hook(std::string_view text) {
   if (text == "prestart") return Hook::prestart;
   if (text == "poststart") return Hook::poststart;

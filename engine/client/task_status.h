@@ -6,14 +6,14 @@
 #include <string_view>
 
 #include "base/time.h"
+#include "model/status.h"
 #include "tables/alloc_table.h"
 
 namespace berth::client {
 
 inline constexpr std::int64_t kNoTime = base::Time::kUnset;
 
-enum class JobType : std::uint8_t { service, batch, system, sysbatch };
-[[nodiscard]] JobType job_type(std::string_view text);
+using model::JobType;
 
 /// Where a task stands in the life of its allocation (R-CTRL-1514).
 enum class Hook : std::uint8_t { main, prestart, poststart, poststop };

@@ -1,5 +1,5 @@
-// The statuses of an allocation as one byte each, for columns and hot loops; the model keeps the texts (R-MODEL-25,
-// 26).
+// Statuses of allocations and types of jobs as one byte each, for columns and hot loops; the model keeps the texts
+// (R-MODEL-25, 26).
 #pragma once
 
 #include <cstdint>
@@ -39,5 +39,19 @@ enum class ClientStatus : std::uint8_t { none, pending, running, complete, faile
 [[nodiscard]] constexpr bool is_client_terminal(ClientStatus status) {
   return status == ClientStatus::complete || status == ClientStatus::failed || status == ClientStatus::lost;
 }
+
+/// What a job is; any other text than the listed ones is `service`.
+enum class JobType : std::uint8_t { service, batch, system, sysbatch };
+
+[[nodiscard]] constexpr JobType parse_job_type(std::string_view text) {
+  if (text == "batch") return JobType::batch;
+  if (text == "system") return JobType::system;
+  return text == "sysbatch" ? JobType::sysbatch : JobType::service;
+}
+
+/// Whether it has an allocation on every node that suits it.
+[[nodiscard]] constexpr bool is_of_system(JobType type) { return type >= JobType::system; }
+/// Whether its tasks end by themselves.
+[[nodiscard]] constexpr bool is_of_batch(JobType type) { return type == JobType::batch || type == JobType::sysbatch; }
 
 }  // namespace berth::model

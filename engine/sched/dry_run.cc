@@ -186,8 +186,7 @@ void DryRun::process(const tables::Snapshot& state, const model::Evaluation& eva
   EvalFacts facts = facts_of(eval, store_.find_job_key(eval.namespace_, eval.job_id), now_ns_);
   facts.node_order = seed;
   IdStream ids(~seed);
-  const bool of_system = eval.type == "system" || eval.type == "sysbatch";
-  Scheduler(scratch_).process(state, facts, of_system, rank::OrderProvider::nomad, ids, planner, result);
+  Scheduler(scratch_).process(state, facts, rank::OrderProvider::nomad, ids, planner, result);
 }
 
 DryRunAnswer DryRun::decide(std::uint64_t order) {

@@ -26,7 +26,7 @@ struct EvalFacts {
   tables::JobKeyRow job = tables::kNoRow;
   std::int64_t priority = 0;
   std::string_view triggered_by;
-  bool batch = false;
+  model::JobType type = model::JobType::service;
   bool blocked = false;   ///< its status is `blocked`
   bool annotate = false;  ///< AnnotatePlan
   base::Time wait_until;

@@ -50,8 +50,8 @@ constexpr std::uint32_t kServiceAttempts = 5, kBatchAttempts = 2;  // R-SCHED-6
 bool preemption_enabled(const Snapshot& snapshot, const CompiledJob& job) {  // R-SCHED-98, R-PREEMPT-103
   const auto& config = snapshot.cold->scheduler_config;
   if (!config) return true;
-  return job.batch ? config->preemption_config.batch_scheduler_enabled
-                   : config->preemption_config.service_scheduler_enabled;
+  return job.type == model::JobType::batch ? config->preemption_config.batch_scheduler_enabled
+                                           : config->preemption_config.service_scheduler_enabled;
 }
 
 /// Whether two datacenter lists count as the same set: short lists are compared one way only (R-SCHED-70).
@@ -160,8 +160,8 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
   result_ = &result;
   written_followups_.clear();
 
-  const bool served =
-      run_attempts(eval.batch ? kBatchAttempts : kServiceAttempts, result, [&] { return attempt(planner); });
+  const bool served = run_attempts(is_of_batch(eval.type) ? kBatchAttempts : kServiceAttempts, result,
+                                   [&] { return attempt(planner); });
   if (result.status == EvalStatus::error) return;
   if (!served && (quirks().second_blocked_eval || !result.has_blocked)) {  // R-SCHED-17; or the one there is goes on
     write_eligibility();
@@ -281,7 +281,7 @@ bool GenericScheduler::place_new() {
     if (!job.stopped && group.count > 0)
       out.updates.place = static_cast<std::uint64_t>(group.count), wanted += group.count;
   }
-  if (!eval_->batch && !job.stopped)
+  if (!is_of_batch(eval_->type) && !job.stopped)
     for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
       const auto& update = job.groups[g].spec->update;
       if (job.groups[g].count <= 0 || !update || update->empty()) continue;
@@ -357,7 +357,7 @@ void GenericScheduler::stop(std::uint32_t position, Description description, std
 bool GenericScheduler::reconcile_job() {
   const base::StageScope reconciling(base::Stage::reconcile);
   EvalResult& result = *result_;
-  deployment_ = eval_->batch ? nullptr : latest_deployment(*state_, eval_->job);
+  deployment_ = is_of_batch(eval_->type) ? nullptr : latest_deployment(*state_, eval_->job);
   if (job_ && !job_->stopped) stack_.set_job(*job_, config_for(*job_));
   allocs_.read(*state_, eval_->job, deployment_ ? uuid(deployment_->id) : base::Uuid{});
   if (!quirks().followups_dangle) written_followups_.clear();
@@ -371,7 +371,7 @@ bool GenericScheduler::reconcile_job() {
   reconcile::ClusterInput input;
   input.job = state_->jobs.objects[eval_->job].get();  // with its ModifyIndex of now (R-RECON-152, R-CTRL-720)
   input.job_id = state_->text(key.job_id);
-  input.is_batch = eval_->batch;
+  input.is_batch = is_of_batch(eval_->type);
   input.disconnect_support = scratch_.options.disconnect_support;
   input.quirks = quirks();
   input.deployment = deployment_.get();

@@ -10,12 +10,12 @@ class Scheduler {
  public:
   explicit Scheduler(Scratch& scratch) : generic(scratch), system(scratch) {}
 
-  /// Processes one evaluation; `of_system`: of a system or sysbatch job, whose nodes have an order of their own
-  /// (EvalFacts::node_order). Otherwise as GenericScheduler::process.
-  void process(const tables::Snapshot& snapshot, const EvalFacts& eval, bool of_system, rank::OrderProvider provider,
-               IdStream& ids, Planner& planner, EvalResult& result) {
-    of_system_ = of_system;
-    if (of_system)
+  /// Processes one evaluation, as GenericScheduler::process; the nodes of system and sysbatch jobs have an order of
+  /// their own (EvalFacts::node_order).
+  void process(const tables::Snapshot& snapshot, const EvalFacts& eval, rank::OrderProvider provider, IdStream& ids,
+               Planner& planner, EvalResult& result) {
+    of_system_ = is_of_system(eval.type);
+    if (of_system_)
       system.process(snapshot, eval, ids, planner, result);
     else
       generic.process(snapshot, eval, provider, ids, planner, result);

@@ -62,7 +62,7 @@ void SystemScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, I
   const base::StageScope planning(base::Stage::plan);  // what no other stage marks inside
   result.clear();
   scratch_.arena.reset();
-  if (!accepts(eval.triggered_by, eval.batch)) return refuse_trigger(eval, result);
+  if (!accepts(eval.triggered_by, is_of_batch(eval.type))) return refuse_trigger(eval, result);
   eval_ = &eval;
   ids_ = &ids;
   planner_ = &planner;
@@ -70,7 +70,7 @@ void SystemScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, I
   result.state = state_ = &snapshot;
   ready_ = nullptr;
   static constexpr std::uint32_t kSystemAttempts = 5, kSysbatchAttempts = 2;  // R-SCHED-6
-  run_attempts(eval.batch ? kSysbatchAttempts : kSystemAttempts, result, [this] {
+  run_attempts(is_of_batch(eval.type) ? kSysbatchAttempts : kSystemAttempts, result, [this] {
     const AttemptEnd end = attempt();
     result_->port_collision_events += stack_.port_collision_events();
     return end;
@@ -89,9 +89,9 @@ AttemptEnd SystemScheduler::attempt() {
     const base::StageScope ordering(base::Stage::order);
     ready_ = &scratch_.ready_nodes(state, job_->base_set);
   }
-  uses_deployments_ = !eval_->batch && !scratch_.options.staggered_system_updates;  // R-SEED-33
+  uses_deployments_ = !is_of_batch(eval_->type) && !scratch_.options.staggered_system_updates;  // R-SEED-33
   stored_deployment_ = uses_deployments_ ? latest_deployment(state, eval_->job) : nullptr;
-  stack_.start(state, result.plan, may_preempt(state, eval_->batch));
+  stack_.start(state, result.plan, may_preempt(state, is_of_batch(eval_->type)));
   if (!stopped_) {
     stack_.set_job(*job_, stack_config(state, *job_, rank::OrderProvider::identity));
     stack_.set_candidates(*ready_, job_->base_set);
@@ -145,7 +145,7 @@ AttemptEnd SystemScheduler::attempt() {
   count_updates();
   limit_updates();
   if (!place()) return AttemptEnd::error;
-  if (!eval_->batch) deploy();
+  if (!is_of_batch(eval_->type)) deploy();
   if (scratch_.options.seed_system_reporting && !eval_->annotate)  // R-SEED-86
     for (GroupResult& group : result.groups) group.has_updates = false;
   result.plan.drop_taken_back();
@@ -340,7 +340,8 @@ bool SystemScheduler::continue_later() {  // R-SEED-34, 35: once per evaluation
 bool SystemScheduler::place() {  // R-SCHED-154, 156
   for (std::size_t g = 0; g < groups_.size(); ++g)
     result_->groups[g].has_queued =
-        !stopped_ && ((!eval_->batch && !scratch_.options.seed_system_reporting) || place_.empty());  // R-SEED-87
+        !stopped_ &&
+        ((!is_of_batch(eval_->type) && !scratch_.options.seed_system_reporting) || place_.empty());  // R-SEED-87
   for (const Tuple& tuple : place_) {
     GroupResult& group = result_->groups[name_of(tuple).group];
     group.has_queued = true;
@@ -376,7 +377,7 @@ bool SystemScheduler::place_one(const Tuple& tuple) {
   alloc.score = selected->score;
   alloc.previous = row_of(tuple);
   alloc.deployment = placing_deployment_;
-  alloc.canary = tuple.canary && deployment_ && !eval_->batch;
+  alloc.canary = tuple.canary && deployment_ && !is_of_batch(eval_->type);
   alloc.held = selected->held;
   alloc.shape = std::move(selected->shape);
   alloc.metrics = stack_.take_metrics();
@@ -389,7 +390,7 @@ bool SystemScheduler::place_one(const Tuple& tuple) {
 void SystemScheduler::no_option(const Tuple& tuple, std::uint32_t g) {
   Group& group = groups_[g];
   GroupResult& out = result_->groups[g];
-  if (!eval_->batch) {  // R-SCHED-157
+  if (!is_of_batch(eval_->type)) {  // R-SCHED-157
     --group.candidates;
     if (tuple.alloc != reconcile::kNoRow) --group.destructive;
   }
@@ -444,7 +445,7 @@ void SystemScheduler::add_filtered(GroupResult& out, Group& group) {  // R-SCHED
     out.failed = group.reported = true;
     out.failure = group.filtered;
   }
-  if (eval_->batch && (quirks().system_stop_leaves_hole || out.updates.place != 0)) --out.updates.place;
+  if (is_of_batch(eval_->type) && (quirks().system_stop_leaves_hole || out.updates.place != 0)) --out.updates.place;
 }
 
 }  // namespace berth::sched

@@ -32,7 +32,7 @@ const SystemInput::Version& SystemInput::version(tables::VersionRow job) {
   if (own.spec->job_modify_index == current.job_modify_index) out.flags |= NodeAlloc::kSameSpec;
   if (own.spec->id == current.id && own.version == job_->version && own.spec->create_index == current.create_index)
     out.flags |= NodeAlloc::kSameVersion;
-  if (own.sysbatch) out.flags |= NodeAlloc::kSysbatchJob;
+  if (own.type == model::JobType::sysbatch) out.flags |= NodeAlloc::kSysbatchJob;
   out.same_name = own.name_base() == job_->name_base();
   return out;
 }

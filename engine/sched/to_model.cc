@@ -84,7 +84,7 @@ model::PlanAnnotations annotations(const Naming& naming, const EvalResult& resul
   for (const GroupResult& group : result.groups)
     if (group.has_updates) out.desired_tg_updates[naming.snapshot.text(group.name)] = group.updates;
   const CompiledJob* job = job_of(naming, result.plan);
-  if (!job || ((job->system || job->sysbatch) && !asked)) return out;
+  if (!job || (is_of_system(job->type) && !asked)) return out;
   for (const plan::PlannedStop& stop : result.plan.stops) {
     if (!stop.evict) continue;
     if (out.preempted_allocs.is_null()) out.preempted_allocs = json::Value::array();
@@ -204,7 +204,7 @@ EvalFacts facts_of(const model::Evaluation& eval, tables::JobKeyRow job, std::in
   facts.job = job;
   facts.priority = eval.priority;
   facts.triggered_by = eval.triggered_by;
-  facts.batch = eval.type == "batch" || eval.type == "sysbatch";
+  facts.type = model::parse_job_type(eval.type);
   facts.blocked = eval.status == "blocked";
   facts.annotate = eval.annotate_plan;
   facts.wait_until = eval.wait_until;

@@ -96,7 +96,7 @@ void Server::put_facts(const EvalRecord& record, Lane& lane) const {
   facts.job = record.job;
   facts.priority = record.priority;
   facts.triggered_by = store_.current().symbols->text(record.trigger);
-  facts.batch = record.type == broker::Queue::batch || record.type == broker::Queue::sysbatch;
+  facts.type = static_cast<model::JobType>(record.type);
   facts.blocked = record.was_blocked;
   facts.annotate = record.annotate;
   facts.wait_until = record.wait_until_ns == 0 ? base::Time{} : base::Time{record.wait_until_ns};
@@ -126,9 +126,7 @@ void Server::decide(Lane& lane, const tables::Snapshot& state, std::uint64_t ord
   // A stream per evaluation and state: what an evaluation draws does not depend on who ran before it.
   const std::uint64_t at = order_index != 0 ? order_index : state.index;
   sched::IdStream ids(mix(config_.seed ^ mix(lane.record->tag ^ mix(at))));
-  const broker::Queue type = lane.record->type;
-  scheduler.process(state, lane.facts, type == broker::Queue::system || type == broker::Queue::sysbatch, config_.order,
-                    ids, planner, lane.result);
+  scheduler.process(state, lane.facts, config_.order, ids, planner, lane.result);
 }
 
 void Server::decide(const NewEval& eval, const tables::Snapshot& state, Lane& lane, sched::Planner& planner) {

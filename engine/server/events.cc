@@ -19,11 +19,8 @@ broker::Config broker_config(const Config& config) {
   return out;
 }
 
-broker::Queue queue_of(const tables::CompiledJob& job) {
-  if (job.sysbatch) return broker::Queue::sysbatch;
-  if (job.system) return broker::Queue::system;
-  return job.batch ? broker::Queue::batch : broker::Queue::service;
-}
+broker::Queue queue_of(const tables::CompiledJob& job) { return static_cast<broker::Queue>(job.type); }
+static_assert(static_cast<int>(broker::Queue::sysbatch) == static_cast<int>(model::JobType::sysbatch));
 
 }  // namespace
 

@@ -94,9 +94,7 @@ std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<con
   out->job_id = symbols_.intern(job->id);
   out->job_namespace = symbols_.intern(job->namespace_);
   out->priority = job->priority;
-  out->batch = job->type == "batch";
-  out->system = job->type == "system";
-  out->sysbatch = job->type == "sysbatch";
+  out->type = model::parse_job_type(job->type);
   out->stopped = job->stop;
   out->version = job->version;
   out->base_set = base_set_id(*job);

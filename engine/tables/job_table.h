@@ -7,6 +7,7 @@
 #include "match/operand.h"
 #include "match/target.h"
 #include "model/eval.h"
+#include "model/status.h"
 #include "tables/alloc_table.h"
 
 namespace berth::tables {
@@ -84,7 +85,8 @@ struct CompiledJob {
   JobKeyRow key = kNoRow;
   Symbol job_id = kEmptySymbol, job_namespace = kEmptySymbol;
   std::int64_t priority = 0;
-  bool batch = false, system = false, sysbatch = false, stopped = false;
+  model::JobType type = model::JobType::service;
+  bool stopped = false;
   std::uint64_t version = 0;
   std::vector<ConstraintId> constraints;
   std::vector<CompiledSpread> spreads;
@@ -95,7 +97,7 @@ struct CompiledJob {
 
   /// What the names of its allocations begin with: the job's Name for system and sysbatch, else its ID (R-MODEL-591,
   /// 592, R-SCHED-127).
-  [[nodiscard]] const std::string& name_base() const { return system || sysbatch ? spec->name : spec->id; }
+  [[nodiscard]] const std::string& name_base() const { return is_of_system(type) ? spec->name : spec->id; }
 };
 
 struct JobKey {

@@ -149,7 +149,7 @@ struct World {
     facts.job = store.current().jobs.versions[row]->key;
     facts.priority = static_cast<std::int64_t>(job->priority);
     facts.triggered_by = "job-register";
-    facts.batch = job->type == "batch";
+    facts.type = model::parse_job_type(job->type);
   }
 };
 

@@ -186,7 +186,7 @@ struct SmallWorld {
     facts.job = store_->job_key(eval.namespace_, eval.job_id);
     facts.priority = eval.priority;
     facts.triggered_by = eval.triggered_by;
-    facts.batch = eval.type == "batch" || eval.type == "sysbatch";
+    facts.type = model::parse_job_type(eval.type);
     facts.blocked = eval.status == "blocked";
     facts.annotate = eval.annotate_plan;
     facts.wait_until = eval.wait_until;

@@ -90,7 +90,7 @@ void check_deployments(const Snapshot& state, Problems& problems) {
       problems.push_back(fmt::format("R-CTRL-1734: job {} has two active deployments", deployment->job_id));
     const tables::JobKeyRow key = state.deployments.job_key[row];
     const tables::VersionRow version = state.jobs.keys[key].current;
-    const bool is_system = version != kNoRow && state.jobs.versions[version]->system;
+    const bool is_system = version != kNoRow && state.jobs.versions[version]->type == model::JobType::system;
     for (const auto& [name, group] : deployment->task_groups)
       // Not their sum: a flip counts an allocation on the other side without placing it (R-RECON-236). System jobs only
       // from below: what is updated in place in the same deployment, as in a failed one that stays (R-SCHED-138), loses
@@ -161,8 +161,8 @@ void check_change(const Snapshot& before, const Snapshot& after, Problems& probl
     const tables::ResourceShape &held = a.shape_of(row), &holds = b.shape_of(row);
     // R-SCHED-118: an update in place on the system stack may give other cores, here of the same speed.
     const tables::VersionRow version = b.job[row];
-    const bool other_cores = !held.cores.empty() && version != kNoRow &&
-                             (after.jobs.versions[version]->system || after.jobs.versions[version]->sysbatch);
+    const bool other_cores =
+        !held.cores.empty() && version != kNoRow && is_of_system(after.jobs.versions[version]->type);
     const bool same_amounts = held.cpu_mhz == holds.cpu_mhz && held.memory_mb == holds.memory_mb &&
                               held.disk_mb == holds.disk_mb && held.cores.size() == holds.cores.size() &&
                               (other_cores || held.cores == holds.cores);
@@ -236,8 +236,7 @@ void check_names(const Snapshot& state, const std::set<tables::JobKeyRow>& unset
     if (model::is_canary(alloc)) continue;
     const tables::VersionRow version = allocs.job[row];
     std::string name = alloc.name;
-    if (version != kNoRow && (state.jobs.versions[version]->system || state.jobs.versions[version]->sysbatch))
-      name += " " + alloc.node_id;
+    if (version != kNoRow && is_of_system(state.jobs.versions[version]->type)) name += " " + alloc.node_id;
     const auto [other, added] = seen.emplace(std::pair(allocs.job_key[row], name), row);
     // R-RECON-122, trap 18: where a link of the chain was stopped, one that came back and its replacement both stay.
     // R-RECON-195: while canaries are out, a rescheduled one may be placed twice.

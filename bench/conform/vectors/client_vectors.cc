@@ -58,7 +58,7 @@ Outcome replay_restarts(const Vector& v) {
   const Value& given = in["policy"];
   const client::RestartPolicy policy{given["attempts"].as_int(), given["interval"].as_int(), given["delay"].as_int(),
                                      given["mode"].as_string() == "delay"};
-  const bool on_success = client::restarts_on_success(client::job_type(in["type"].as_string()), read_role(in));
+  const bool on_success = client::restarts_on_success(model::parse_job_type(in["type"].as_string()), read_role(in));
   client::RestartCount count;
   return replay_script(v, [&](const Value& step, std::size_t) -> tl::expected<Value, std::string> {
     const auto decision = client::decide_restart(policy, on_success, count, read_end(step), step["t"].as_int(),

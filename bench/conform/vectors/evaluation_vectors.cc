@@ -118,7 +118,7 @@ Outcome replay_evaluation(const Vector& v) {
     log.seen(v.whole["next_index"].as_uint() - 1);
   }
   sched::EvalFacts facts = sched::facts_of(eval, store.job_key(eval.namespace_, eval.job_id), now);
-  facts.batch = scheduler == "batch" || scheduler == "sysbatch";  // the vector's word for it
+  facts.type = model::parse_job_type(scheduler);  // the vector's word for it
 
   const tables::SnapshotRef snapshot = store.snapshot();
   sched::Scratch scratch;
@@ -130,8 +130,7 @@ Outcome replay_evaluation(const Vector& v) {
                            : planner_name == "partial" ? RecordingPlanner::Kind::partial
                                                        : RecordingPlanner::Kind::apply,
                            eval, now, scratch, log, recording);
-  const bool of_system = scheduler == "system" || scheduler == "sysbatch";
-  sched::Scheduler(scratch).process(*snapshot, facts, of_system, rank::OrderProvider::nomad, ids, planner, result);
+  sched::Scheduler(scratch).process(*snapshot, facts, rank::OrderProvider::nomad, ids, planner, result);
 
   const sched::Naming naming{*result.state, scratch};
   if (result.has_blocked) recording.fresh_ids.insert(base::to_text(result.blocked_id));

@@ -25,7 +25,8 @@ Result<void> Candidates::set(const Attempt& attempt, const ReadyNodes& ready, st
   offset = frontier = 0;
   // R-FEAS-216: ceil(log2 n) is the bit length of n - 1.
   limit = 2;
-  if (!attempt.job->batch && size > 0) limit = std::max<std::int64_t>(2, std::bit_width(size - 1));
+  if (attempt.job->type != model::JobType::batch && size > 0)
+    limit = std::max<std::int64_t>(2, std::bit_width(size - 1));
   list_limit = limit;
   const std::uint64_t index = order_index != 0 ? order_index : attempt.snapshot->index;
   if (auto done = order.set(attempt.config.provider, eval_id, index, size,

@@ -42,7 +42,7 @@ AllocFacts JobAllocs::plain_facts(AllocRow row, std::uint32_t group) {
       bit(health(tables::AllocLinks::kCanary), AllocFacts::kCanary) |
       bit(health(tables::AllocLinks::kHealthy), AllocFacts::kHealthy) |
       bit(health(tables::AllocLinks::kUnhealthy) && !health(tables::AllocLinks::kHealthy), AllocFacts::kUnhealthy) |
-      bit(job.batch, AllocFacts::kBatchJob) | bit(links.next != kNoRow, AllocFacts::kHasNext) |
+      bit(job.type == model::JobType::batch, AllocFacts::kBatchJob) | bit(links.next != kNoRow, AllocFacts::kHasNext) |
       bit(links.deployment != kNoRow && !deployment_id_.is_nil() &&
               snapshot_->deployments.id[links.deployment] == deployment_id_,
           AllocFacts::kOfDeployment));
