@@ -124,8 +124,10 @@ class Applier {
   [[nodiscard]] tables::NodeRow node_of(tables::AllocRow alloc) const;
   void track_rejected(const CommitFacts& facts, ApplyResult& result);
 
-  // plan/write.cc
+  // write.cc, write_allocs.cc, write_deployments.cc
   [[nodiscard]] std::string missing_alloc(const tables::Snapshot& view, const PlanRows& plan) const;
+  /// The node that an allocation names, which need not be there.
+  [[nodiscard]] static base::Uuid home_of(const tables::Snapshot& state, tables::AllocRow row);
   [[nodiscard]] bool nothing_left(const PlanRows& plan) const;
   [[nodiscard]] std::string why_not(const tables::Snapshot& state, const PlanRows& plan, const CommitFacts& facts);
   void choose_evictions(Writing& w);
