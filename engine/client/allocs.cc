@@ -86,7 +86,9 @@ void Clients::add(NodeRow node, const ServerAlloc& s, const ServerAllocs& all, s
   }
   a.deployment = s.deployment;
   take(a, s);
-  by_alloc_.insert_or_assign(s.alloc, run);
+  if (s.alloc >= by_alloc_.size()) by_alloc_.resize(s.alloc + 1, kNo);
+  by_alloc_[s.alloc] = run;
+  ++known_allocs_;
   a.next_of_client = c.allocs;
   if (c.allocs != kNo) runs_[c.allocs].prev_of_client = run;
   c.allocs = run;
@@ -108,9 +110,9 @@ void Clients::add(NodeRow node, const ServerAlloc& s, const ServerAllocs& all, s
   if (spec.max_run_ns > 0) arm(a.max_run, std::max(now, a.create_time + spec.max_run_ns), kMaxRun, run);
   for (std::uint32_t i = 0; i < s.upstream_count; ++i) {  // R-CTRL-1510
     const Upstream& up = all.upstream[s.upstream_begin + i];
-    const auto found = by_alloc_.find(up.alloc);
-    const bool here = found != by_alloc_.end() && runs_[found->second].client == node;
-    const bool over = here ? runs_[found->second].terminal_at != kNoTime
+    const std::uint32_t found = run_of(up.alloc);
+    const bool here = found != kNo && runs_[found].client == node;
+    const bool over = here ? runs_[found].terminal_at != kNoTime
                            : up.gone || tables::client_terminal(up.status) || up.status == tables::Client::unknown;
     if (!over) wait_for(run, up.alloc);
   }
@@ -168,7 +170,10 @@ void Clients::drop(std::uint32_t run, std::int64_t now) {
   AllocRun& a = runs_[run];
   if (a.gone) return;
   a.gone = true;
-  by_alloc_.erase(a.alloc);
+  if (a.row_is_free)
+    --clients_[a.client].orphans;
+  else
+    by_alloc_[a.alloc] = kNo, --known_allocs_;
   if (a.phase == Phase::done) return release_if_over(run);
   kill(run, a.phase == Phase::blocked ? KillScope::all : KillScope::tasks, TaskEvent::killed, now);
 }
@@ -192,7 +197,8 @@ void Clients::release(std::uint32_t run) {
   unwait(run);
   (a.prev_of_client == kNo ? c.allocs : runs_[a.prev_of_client].next_of_client) = a.next_of_client;
   if (a.next_of_client != kNo) runs_[a.next_of_client].prev_of_client = a.prev_of_client;
-  if (!a.gone) by_alloc_.erase(a.alloc);
+  if (!a.gone && !a.row_is_free) by_alloc_[a.alloc] = kNo, --known_allocs_;
+  if (!a.gone && a.row_is_free) --c.orphans;
   const std::size_t count = task_count(a);
   live_tasks_ -= count;
   free_tasks_[count].push_back(a.tasks);
@@ -326,7 +332,7 @@ void Clients::settle(std::uint32_t run, std::int64_t now) {
   const bool ends = a.terminal_at == kNoTime && tables::client_terminal(a.status.status);
   if (ends) a.terminal_at = now;
   touch(run, now);
-  if (ends) resolve(a.alloc, a.client, true, now);
+  if (ends && !a.row_is_free) resolve(a.alloc, a.client, true, now);
   if (all_dead) finish(run);  // may free the row
 }
 
@@ -404,8 +410,21 @@ void Clients::resolve(AllocRow upstream, NodeRow holder, bool local, std::int64_
 
 void Clients::upstream_changed(const Upstream& up, std::int64_t now) {
   if (!up.gone && !tables::client_terminal(up.status) && up.status != tables::Client::unknown) return;
-  const auto here = by_alloc_.find(up.alloc);
-  resolve(up.alloc, here == by_alloc_.end() ? NodeRow(tables::kNoRow) : runs_[here->second].client, false, now);
+  const std::uint32_t here = run_of(up.alloc);
+  resolve(up.alloc, here == kNo ? NodeRow(tables::kNoRow) : runs_[here].client, false, now);
+}
+
+NodeRow Clients::row_freed(AllocRow alloc, std::int64_t now) {
+  const std::uint32_t run = run_of(alloc);
+  if (run == kNo) return tables::kNoRow;
+  AllocRun& a = runs_[run];
+  const NodeRow client = a.client;
+  resolve(alloc, client, true, now);
+  by_alloc_[alloc] = kNo, --known_allocs_;
+  a.row_is_free = true;
+  ++clients_[client].orphans;
+  release_if_over(run);
+  return client;
 }
 
 // --- health (R-CTRL-1570 to 1576) ---

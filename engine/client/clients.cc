@@ -256,8 +256,8 @@ void Clients::deliver(NodeRow node, const ServerAllocs& all, std::int64_t now) {
   c.awaits_pull = c.pull_complete = false;
   c.listening = true;
   const auto local = [&](AllocRow alloc) {
-    const auto found = by_alloc_.find(alloc);
-    return found == by_alloc_.end() || runs_[found->second].client != node ? kNo : found->second;
+    const std::uint32_t run = run_of(alloc);
+    return run == kNo || runs_[run].client != node ? kNo : run;
   };
   if (all.complete) {  // removals come first (R-CTRL-1502)
     for (const ServerAlloc& s : all.allocs)
@@ -267,6 +267,11 @@ void Clients::deliver(NodeRow node, const ServerAllocs& all, std::int64_t now) {
       if (!std::exchange(runs_[run].seen, false)) drop(run, now);
       run = next;
     }
+  }
+  for (std::uint32_t run = c.orphans > 0 && !all.complete ? c.allocs : kNo; run != kNo;) {
+    const std::uint32_t next = runs_[run].next_of_client;
+    if (runs_[run].row_is_free) drop(run, now);
+    run = next;
   }
   for (const AllocRow alloc : all.removed)
     if (const std::uint32_t run = local(alloc); run != kNo) drop(run, now);
@@ -302,7 +307,7 @@ void Clients::deliver(NodeRow node, const ServerAllocs& all, std::int64_t now) {
 void Clients::touch(std::uint32_t run, std::int64_t now) {
   AllocRun& a = runs_[run];
   ++a.sequence;
-  if (a.gone) return;
+  if (a.gone || a.row_is_free) return;
   ClientRow& c = clients_[a.client];
   push_pending(c, run);
   schedule_report(c, a.client, a, now);
@@ -316,7 +321,7 @@ void Clients::push_pending(ClientRow& c, std::uint32_t run) {
   c.pending_tail = run;
 }
 
-bool Clients::is_news(const AllocRun& a) const { return !a.gone && a.sequence != a.acknowledged; }
+bool Clients::is_news(const AllocRun& a) const { return !a.gone && !a.row_is_free && a.sequence != a.acknowledged; }
 
 void Clients::schedule_report(ClientRow& c, NodeRow node, const AllocRun& a, std::int64_t now) {
   if (!c.up || !c.contacted || c.retrying || c.awaits_report) return;
@@ -453,7 +458,7 @@ void Clients::on_stop_after(NodeRow node, std::int64_t now) {
 
 Clients::Counts Clients::counts() const {
   Counts out;
-  out.clients = present_, out.allocs = by_alloc_.size(), out.tasks = live_tasks_, out.groups = by_group_.size();
+  out.clients = present_, out.allocs = known_allocs_, out.tasks = live_tasks_, out.groups = by_group_.size();
   out.watched = health_.size() - free_health_.size(), out.waits = wait_rows_.size() - free_waits_.size();
   out.timers = timers_.size();
   return out;
@@ -466,11 +471,10 @@ std::string Clients::check() const {
     std::uint32_t blocked = 0, uncontacted = 0;
     for (std::uint32_t run = c.allocs, previous = kNo; run != kNo; previous = run, run = runs_[run].next_of_client) {
       const AllocRun& a = runs_[run];
-      allocs += !a.gone;
+      allocs += !a.gone && !a.row_is_free;
       const std::string who = "allocation " + std::to_string(a.alloc) + ": ";
       if (a.client != node || a.prev_of_client != previous) return who + "is not linked to its client";
-      const auto found = by_alloc_.find(a.alloc);
-      if (!a.gone && (found == by_alloc_.end() || found->second != run)) return who + "is not found by its row";
+      if (!a.gone && !a.row_is_free && run_of(a.alloc) != run) return who + "is not found by its row";
       if (a.phase == Phase::free) return who + "is free and in use";
       if (is_news(a) && !a.is_pending && !a.in_flight) return who + "has something to report and does not";
       if (a.phase == Phase::done && !is_news(a) && !a.in_flight && !a.is_pending) return who + "is over and kept";
@@ -493,7 +497,7 @@ std::string Clients::check() const {
     if (c.contacted && !c.awaits_report && c.pending_head != kNo && c.report == kNoTimer)
       return "client " + std::to_string(node) + ": reports are kept and no timer runs";
   }
-  return allocs == by_alloc_.size() ? "" : "allocations are found by row that no client has";
+  return allocs == known_allocs_ ? "" : "allocations are found by row that no client has";
 }
 
 }  // namespace berth::client

@@ -83,6 +83,9 @@ class Clients {
   void allocs_changed(NodeRow node, std::int64_t now);  ///< the node's allocations: the client pulls (R-CTRL-1501)
   /// A client status changed at the server, or an allocation was deleted: those that wait for it may begin.
   void upstream_changed(const Upstream& upstream, std::int64_t now);
+  /// The server deleted the allocation and may use its row for another one. Its client goes on until it hears of
+  /// that by its next pull. That client's node; kNoRow: none runs it.
+  NodeRow row_freed(AllocRow alloc, std::int64_t now);
 
   // --- looking ---
   [[nodiscard]] bool has(NodeRow node) const { return node < clients_.size() && clients_[node].present; }
@@ -120,6 +123,7 @@ class Clients {
     std::uint32_t pending_head = kNo, pending_tail = kNo;  ///< reports to be made, by next_pending
     std::uint32_t flight_head = kNo;                       ///< reports that were sent, by next_flight
     std::uint32_t blocked = 0, uncontacted = 0;            ///< allocations that wait for upstream; tasks for contact
+    std::uint32_t orphans = 0;                             ///< allocations that the server deleted, unheard of here
     Recovery recovery = Recovery::by_model;
     bool present = false, up = false, reachable = true, registered = false, contacted = false;
     bool listening = false;     ///< its long poll is open
@@ -156,6 +160,7 @@ class Clients {
     bool has_forced = false;         ///< `forced` wins over what the tasks say (R-CTRL-1513)
     bool counts_stop_after = false;  ///< registered for R-CTRL-1550
     bool gone = false;               ///< the server has it no more: nobody to report to
+    bool row_is_free = false;        ///< that is so, but the client has not heard of it yet
     bool health_known = false;       ///< here or at the server: not watched any more (R-CTRL-1570)
     bool seen = false;               ///< named by the complete answer that is being read
     bool added = false;              ///< false: the runner could not be built
@@ -269,6 +274,8 @@ class Clients {
   [[nodiscard]] std::span<TaskStatus> statuses(const AllocRun& a) {
     return {statuses_.data() + a.tasks, specs_[a.spec].tasks.size()};
   }
+  /// The runner of an allocation; kNo: no client has one that the server still knows of.
+  [[nodiscard]] std::uint32_t run_of(AllocRow alloc) const { return alloc < by_alloc_.size() ? by_alloc_[alloc] : kNo; }
   [[nodiscard]] std::size_t task_count(const AllocRun& a) const { return specs_[a.spec].tasks.size(); }
   [[nodiscard]] std::uint32_t place(const AllocRun& a, std::uint32_t task) const { return task - a.tasks; }
 
@@ -283,10 +290,10 @@ class Clients {
   std::vector<Wait> wait_rows_;
   std::vector<std::uint32_t> free_runs_, free_specs_, free_waits_, free_health_;
   std::vector<std::vector<std::uint32_t>> free_tasks_;     // by length of the block
-  tsl::robin_map<AllocRow, std::uint32_t> by_alloc_;       // AllocRun
+  std::vector<std::uint32_t> by_alloc_;                    // AllocRun, by AllocRow
   tsl::robin_map<std::uint64_t, std::uint32_t> by_group_;  // (job row, group) -> GroupSpec
   tsl::robin_map<AllocRow, std::uint32_t> waits_;          // upstream -> first Wait
-  std::size_t present_ = 0, live_tasks_ = 0;
+  std::size_t present_ = 0, live_tasks_ = 0, known_allocs_ = 0;
   base::Random retries_, first_beats_, restarts_;  // streams of R-CTRL-1704
 };
 

@@ -74,36 +74,46 @@ std::optional<model::Evaluation> Requests::eval_of_report(const model::Allocatio
   return eval;
 }
 
-Answer Requests::update_allocs(std::vector<model::Allocation> reports, std::int64_t now, std::int64_t flush) {
-  Answer answer;
-  const auto refuse = [&](std::string why) {
-    answer.error = std::move(why);
-    return answer;
-  };
-  if (reports.empty()) return refuse("must update at least one allocation");  // R-CTRL-746
+std::string Requests::receive_reports(std::vector<model::Allocation> reports, std::int64_t now,
+                                      ClientUpdateEntry& batch) {
+  if (reports.empty()) return "must update at least one allocation";  // R-CTRL-746
   const std::string& node_id = reports.front().node_id;
-  if (node_id.empty()) return refuse("missing node ID");
-  const auto node = log_.node(node_id);
-  if (!node) return refuse("node " + node_id + " not found");
-  if (strict_ready_updates_ && node->status != "ready")
-    return refuse("node " + node_id + " is " + node->status + ", not ready");
-  if (node->status == "down" || node->status == "disconnected")
-    return refuse("node " + node_id + " is not allowed to update allocs while in status " + node->status);
-  ClientUpdateEntry entry;
+  if (node_id.empty()) return "missing node ID";
+  const tables::NodeTable& nodes = log_.store().current().nodes;
+  const tables::NodeRow node = log_.store().find_node(node_id);
+  if (node == tables::kNoRow || !nodes.exists(node)) return "node " + node_id + " not found";
+  const tables::NodeStatus status = nodes.status(node);
+  if (strict_ready_updates_ && status != tables::NodeStatus::ready)
+    return "node " + node_id + " is " + tables::to_text(status) + ", not ready";
+  if (status == tables::NodeStatus::down || status == tables::NodeStatus::disconnected)
+    return "node " + node_id + " is not allowed to update allocs while in status " + tables::to_text(status);
   for (model::Allocation& report : reports) {
     report.modify_time = now;  // R-CTRL-748
     auto eval = eval_of_report(report, now);
-    if (!eval) continue;
-    eval->id = next_id_();
-    eval->create_time = eval->modify_time = flush;  // R-CTRL-749
-    const bool known = std::any_of(entry.evals.begin(), entry.evals.end(), [&](const model::Evaluation& other) {
-      return other.namespace_ == eval->namespace_ && other.job_id == eval->job_id;
-    });
-    if (!known) entry.evals.push_back(std::move(*eval));
+    if (eval) {
+      eval->id = next_id_();
+      const bool known = std::any_of(batch.evals.begin(), batch.evals.end(), [&](const model::Evaluation& other) {
+        return other.namespace_ == eval->namespace_ && other.job_id == eval->job_id;
+      });
+      if (!known) batch.evals.push_back(std::move(*eval));
+    }
+    batch.allocs.push_back(std::move(report));
   }
-  entry.allocs = std::move(reports);
-  write(answer, "alloc_client_update", entry);
+  return "";
+}
+
+Answer Requests::write_reports(ClientUpdateEntry batch, std::int64_t flush) {
+  for (model::Evaluation& eval : batch.evals) eval.create_time = eval.modify_time = flush;  // R-CTRL-749
+  Answer answer;
+  write(answer, "alloc_client_update", batch);
   return answer;
+}
+
+Answer Requests::update_allocs(std::vector<model::Allocation> reports, std::int64_t now, std::int64_t flush) {
+  ClientUpdateEntry batch;
+  Answer answer;
+  answer.error = receive_reports(std::move(reports), now, batch);
+  return answer.error.empty() ? write_reports(std::move(batch), flush) : answer;
 }
 
 }  // namespace berth::fsm

@@ -80,6 +80,10 @@ class Requests {
                                   std::int64_t now);
   /// One client's report as a batch of its own: received at `now`, written at `flush`.
   [[nodiscard]] Answer update_allocs(std::vector<model::Allocation> reports, std::int64_t now, std::int64_t flush);
+  /// Takes one client's report into a batch, or says why not (R-CTRL-746 to 749, 760 to 765).
+  [[nodiscard]] std::string receive_reports(std::vector<model::Allocation> reports, std::int64_t now,
+                                            ClientUpdateEntry& batch);
+  [[nodiscard]] Answer write_reports(ClientUpdateEntry batch, std::int64_t flush);
 
  private:
   [[nodiscard]] model::Evaluation new_eval(const model::Job& job, std::string_view trigger, std::int64_t now);

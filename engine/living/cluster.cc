@@ -26,6 +26,15 @@ client::ClientsConfig clients_config(const Config& config, const Outcomes& outco
   return out;
 }
 
+/// What a new leader stores where nothing is (R-CTRL-1603).
+void keep_configuration(tables::StateStore& store) {
+  if (store.current().cold->scheduler_config) return;
+  model::SchedulerConfiguration configuration;
+  configuration.scheduler_algorithm = "binpack";
+  configuration.preemption_config.system_scheduler_enabled = true;
+  store.set_scheduler_config(configuration);
+}
+
 }  // namespace
 
 void collapse(Config& config) {
@@ -43,6 +52,7 @@ Cluster::Cluster(Config config, Listener* listener)
   clock_.set(config_.start_ns);
   recorder_ = std::make_unique<Recorder>(clock_, listener);
   server_ = std::make_unique<server::Server>(config_.server, clock_, recorder_.get());
+  keep_configuration(server_->store());
   recorder_->bind(server_->log());
   outcomes_.bind(server_->store());
   const auto next_id = [this] { return base::to_text(base::Uuid{ids_.next(), ids_.next()}); };
@@ -58,6 +68,7 @@ Cluster::~Cluster() = default;
 
 void Cluster::load(const model::ClusterState& state) {
   server_->load(state);
+  keep_configuration(server_->store());
   recorder_->loaded();
   const tables::NodeTable& nodes = this->state().nodes;
   for (tables::NodeRow row = 0; row < nodes.size(); ++row) {
@@ -71,7 +82,7 @@ void Cluster::load(const model::ClusterState& state) {
 }
 
 std::int64_t Cluster::next_deadline() {
-  const std::int64_t at = std::min({clients_->next_deadline(), reports_due(), watchers_->next_deadline(), leader_due_,
+  const std::int64_t at = std::min({clients_->next_deadline(), batch_due_, watchers_->next_deadline(), leader_due_,
                                     server_->next_deadline().value_or(kNever)});
   return std::max(at, now());  // what changed is due at once
 }
@@ -103,7 +114,7 @@ bool Cluster::step() {
     begin_leading();
   } else if (clients_->next_deadline() <= now()) {
     exchange();
-  } else if (reports_due() <= now()) {
+  } else if (batch_due_ <= now()) {
     flush_reports();
   } else if (watchers_->next_deadline() <= now()) {
     watchers_->advance(now(), written_);

@@ -110,8 +110,8 @@ fsm::Answer Cluster::happen(const JobEvaluate& event) {
 fsm::Answer Cluster::happen(const JobDispatch& event) { return server_->requests().dispatch_job(event, now()); }
 
 fsm::Answer Cluster::happen(const PeriodicForce& event) {
-  fsm::Answer answer = server_->requests().force_periodic(event.name_space, event.job_id);
-  return answer.error.empty() ? watchers_->periodic().force(event.name_space, event.job_id, now()) : answer;
+  watchers_->tell(now());  // of a job that was registered at this instant
+  return watchers_->periodic().force(event.name_space, event.job_id, now());
 }
 
 fsm::Answer Cluster::happen(const AllocStop& event) {
@@ -119,6 +119,7 @@ fsm::Answer Cluster::happen(const AllocStop& event) {
 }
 
 fsm::Answer Cluster::happen(const DeploymentOp& event) {
+  watchers_->tell(now());
   lifecycle::DeploymentWatcher& deployments = watchers_->deployments();
   switch (event.kind) {
     case DeploymentOp::Kind::promote:
@@ -179,6 +180,8 @@ fsm::Answer Cluster::happen(const CollectGarbage& event) {
 fsm::Answer Cluster::happen(const LeaderChange& event) {
   if (server_->queues_enabled()) server_->disable_queues();
   watchers_->stop_leading();
+  batch_ = {}, batch_due_ = lifecycle::kNever;
+  answer_senders(false);
   leader_due_ = now() + event.without_leader_ns;
   has_leader_ = false;
   return {};

@@ -66,7 +66,7 @@ void Cluster::answer_pull(const client::Outbox::Pull& pull) {
   clients_->deliver(pull.node, pulled_, now());
 }
 
-/// Received now, written with the batch (R-CTRL-748, 749).
+/// Received now, written with the batch (R-CTRL-748, 749); the client hears of it then.
 void Cluster::take_reports(const client::Outbox::Request& request) {
   ++counts_.requests;
   if (!has_leader()) return clients_->report_answered(request.node, false, now());
@@ -76,17 +76,28 @@ void Cluster::take_reports(const client::Outbox::Request& request) {
       updates.push_back(client::to_update(state(), request.node, report, sent_));
   counts_.reports += updates.size();
   if (updates.empty()) return clients_->report_answered(request.node, true, now());
+  if (!server_->requests().receive_reports(std::move(updates), now(), batch_).empty())
+    return clients_->report_answered(request.node, false, now());
+  if (senders_.empty()) batch_due_ = now() + config_.server.client_batch_ns;
+  senders_.push_back(request.node);
+}
+
+void Cluster::flush_reports() {
+  batch_due_ = lifecycle::kNever;
   watchers_->tell(now());
-  const fsm::Answer answer = server_->requests().update_allocs(std::move(updates), now(), now());
+  const fsm::Answer answer = server_->requests().write_reports(std::move(batch_), now());
+  batch_ = {};
   take(answer);
   by_clients_ = true;
   watchers_->tell(now());
   by_clients_ = false;
-  clients_->report_answered(request.node, answer.error.empty(), now());
+  answer_senders(answer.error.empty());
 }
 
-std::int64_t Cluster::reports_due() const { return lifecycle::kNever; }
-void Cluster::flush_reports() {}
+void Cluster::answer_senders(bool ok) {
+  for (const NodeRow node : senders_) clients_->report_answered(node, ok, now());
+  senders_.clear();
+}
 
 /// What a server's long polls return with.
 void Cluster::tell_clients(const tables::Changes& changes) {
@@ -94,9 +105,9 @@ void Cluster::tell_clients(const tables::Changes& changes) {
   for (const AllocRow row : changes.allocs) {
     const bool exists = allocs.exists(row);
     clients_->upstream_changed({row, allocs.client[row], !exists}, now());
-    const NodeRow node = allocs.node[row];
+    const NodeRow node = exists ? allocs.node[row] : clients_->row_freed(row, now());
     if (by_clients_ || node == kNoRow || !clients_->has(node)) continue;  // R-CTRL-1501
-    news_[node].push_back(row);
+    if (exists) news_[node].push_back(row);
     clients_->allocs_changed(node, now());
   }
 }

@@ -114,8 +114,8 @@ class Cluster {
   void answer_heartbeat(tables::NodeRow node);
   void answer_pull(const client::Outbox::Pull& pull);
   void take_reports(const client::Outbox::Request& request);
-  [[nodiscard]] std::int64_t reports_due() const;
   void flush_reports();
+  void answer_senders(bool ok);
   void tell_clients(const tables::Changes& changes);
 
   Config config_;
@@ -133,6 +133,9 @@ class Cluster {
   client::Outbox sent_;
   client::ServerAllocs pulled_;
   lifecycle::Outbox written_;
+  fsm::ClientUpdateEntry batch_;  // reports that wait to be written, from these clients (R-CTRL-749)
+  std::vector<tables::NodeRow> senders_;
+  std::int64_t batch_due_ = lifecycle::kNever;
   bool by_clients_ = false;  // the rows that changed are what clients reported: no news to them
   bool has_leader_ = true;
   std::int64_t leader_due_ = lifecycle::kNever;  // when the next one begins

@@ -300,6 +300,7 @@ Problems check_eval_table(const Snapshot& state) {
   check_length("evals", "object", e.object, size, problems);
   if (!problems.empty()) return problems;
   for (std::size_t row = 0; row < size; ++row) {
+    if (!e.object[row] && e.job_key[row] == kNoRow) continue;  // removed
     if (e.job_key[row] >= state.jobs.keys.size()) add(problems, "eval row {}: its job key does not exist", row);
     if (e.status[row] >= std::size(kEvalStatuses)) add(problems, "eval row {}: unknown status", row);
     if (!e.object[row])

@@ -40,5 +40,377 @@ TEST(Living, ABatchJobEnds) {  // R-CTRL-1710
   EXPECT_EQ(w.show("work"), "run complete@1, run complete@1, run complete@1");
 }
 
+// ---------------------------------------------------------------- nodes and their clients
+
+TEST(Living, ANodeThatChangesRegistersAnew) {  // R-CTRL-E1, 1543, 823
+  SmallWorld w(1);
+  w.run(small_job("web", "service", 12));
+  w.run_for(5);
+  EXPECT_EQ(w.running("web"), 10U);
+  w.join(1, 2000);  // its machine is found to be twice as large
+  w.run_for(4);
+  EXPECT_EQ(w.running("web"), 10U) << "the client tells so after 5 to 10 s";
+  w.run_for(8);
+  EXPECT_EQ(w.running("web"), 12U);
+}
+
+TEST(Living, ANodeThatJoinsTakesWhatWaits) {  // R-CTRL-E1, 801, 823
+  SmallWorld w(1);
+  w.run(small_job("web", "service", 12));
+  w.run_for(5);
+  ASSERT_EQ(w.running("web"), 10U);
+  w.join(2);
+  w.run_for(15);
+  EXPECT_EQ(w.running("web"), 12U);
+  EXPECT_EQ(w.triggers("web").substr(0, 24), "job-register queued-allo") << w.triggers("web");
+}
+
+TEST(Living, ARestartedClientFindsItsTasks) {  // R-CTRL-E4, 1562 to 1564
+  SmallWorld w(1);
+  w.run(small_job("web", "service", 2));
+  w.run_for(5);
+  w.apply(ClientRestart{node_id(1), 2 * kSecond, client::Recovery::all});
+  w.run_for(30);
+  EXPECT_EQ(w.show("web"), "run running@1, run running@1");
+  EXPECT_EQ(w.triggers("web"), "job-register deployment-watcher") << "nothing comes of the restart";
+}
+
+TEST(Living, ADeregisteredNodeComesBackWithItsClient) {  // R-CTRL-E5, 963, 1541
+  SmallWorld w(2);
+  w.run(small_job("web", "service", 4));
+  w.run_for(5);
+  w.apply(NodeDeregister{{node_id(1)}, false});
+  w.run_for(1);
+  EXPECT_FALSE(w.state().nodes.exists(w.node(1)));
+  w.run_for(40);
+  EXPECT_TRUE(w.state().nodes.exists(w.node(1)));
+  EXPECT_EQ(w.node_status(1), "ready");
+  EXPECT_EQ(w.running("web"), 4U) << w.show("web");
+}
+
+TEST(Living, AMachineThatIsGoneStaysAway) {  // R-CTRL-E5
+  SmallWorld w(2);
+  w.run(small_job("web", "service", 4));
+  w.run_for(5);
+  w.apply(NodeDeregister{{node_id(1)}});
+  w.run_for(120);
+  EXPECT_FALSE(w.state().nodes.exists(w.node(1)));
+  EXPECT_EQ(w.running("web"), 4U) << w.show("web");
+  w.join(1);
+  w.run_for(20);
+  EXPECT_EQ(w.node_status(1), "ready");
+}
+
+TEST(Living, AnIneligibleNodeKeepsWhatItHas) {  // R-CTRL-E6, 960, 961
+  SmallWorld w(1);
+  w.run(small_job("web", "service", 2));
+  w.run_for(5);
+  w.apply(NodeEligibility{node_id(1), false});
+  w.run(small_job("more", "service", 2));
+  w.run_for(5);
+  EXPECT_EQ(w.running("web"), 2U);
+  EXPECT_EQ(w.running("more"), 0U);
+  w.apply(NodeEligibility{node_id(1), true});
+  w.run_for(5);
+  EXPECT_EQ(w.running("more"), 2U);
+}
+
+TEST(Living, ADrainMovesAServiceStepByStep) {  // R-CTRL-E7, 1011, 1020, 1570
+  SmallWorld w(2);
+  w.apply(NodeEligibility{node_id(2), false});
+  w.run(small_job("web", "service", 3));
+  w.run_for(5);
+  ASSERT_EQ(w.show("web"), "run running@1, run running@1, run running@1");
+  w.apply(NodeEligibility{node_id(2), true});
+  w.apply(NodeDrain{.node_id = node_id(1), .deadline = 3600 * kSecond});
+  w.run_for(5);
+  EXPECT_EQ(w.running("web"), 3U) << "one at a time: " << w.show("web");
+  w.run_for(120);
+  EXPECT_EQ(w.running("web"), 3U);
+  ASSERT_EQ(w.drains.size(), 1U);
+  EXPECT_EQ(w.drains[0].substr(0, 8), "complete");
+  for (const AllocRow row : w.allocs("web"))
+    EXPECT_EQ(w.state().allocs.node[row] == w.node(1), w.state().allocs.desired[row] == tables::Desired::stop);
+}
+
+TEST(Living, ReportsOfASlowClientComeLater) {
+  SmallWorld w(1);
+  w.apply(ReportLag{node_id(1), 5 * kSecond});
+  w.run(small_job("web", "service", 1));
+  w.run_for(4);
+  EXPECT_EQ(w.show("web"), "run pending@1");
+  w.run_for(4);
+  EXPECT_EQ(w.show("web"), "run running@1");
+}
+
+// ---------------------------------------------------------------- jobs
+
+TEST(Living, AJobIsScaledAndStopped) {  // R-CTRL-E9, E10
+  SmallWorld w(1);
+  w.run(small_job("web", "service", 2));
+  w.run_for(20);  // until its deployment is over (R-CTRL-1108)
+  w.apply(JobScale{"default", "web", "g", 4});
+  w.run_for(5);
+  EXPECT_EQ(w.running("web"), 4U);
+  w.apply(JobDeregister{"default", "web"});
+  w.run_for(10);
+  EXPECT_EQ(w.show("web"), "stop complete@1, stop complete@1, stop complete@1, stop complete@1");
+}
+
+TEST(Living, APurgedJobIsGoneAndItsTasksEnd) {  // R-CTRL-E9, 742, 1502
+  SmallWorld w(1);
+  w.run(small_job("web", "service", 10));
+  w.run_for(5);
+  w.apply(JobDeregister{.name_space = "default", .job_id = "web", .purge = true});
+  EXPECT_TRUE(w.allocs("web").empty());
+  w.run_for(10);
+  EXPECT_EQ(w.cluster.clients().counts().tasks, 0U);
+  w.run(small_job("other", "service", 10));
+  w.run_for(5);
+  EXPECT_EQ(w.running("other"), 10U);
+}
+
+TEST(Living, AForcedEvaluationReplacesWhatFailed) {  // R-CTRL-E11, 1107, E18, 1711
+  SmallWorld w(1);
+  const std::string policy =
+      R"("RestartPolicy":{"Attempts":0,"Interval":60000000000,"Delay":1000000000,"Mode":"fail"},)"
+      R"("ReschedulePolicy":{"Unlimited":true,"Delay":3600000000000,"DelayFunction":"constant"})";
+  w.apply(
+      TaskOutcome{.name_space = "default", .job_id = "web", .run = 0, .outcome = {.run_ns = kSecond, .exit_code = 1}});
+  w.run(small_job("web", "service", 1, policy));
+  w.run_for(10);
+  EXPECT_EQ(w.show("web"), "run failed@1");
+  w.apply(TaskOutcome{.name_space = "default", .job_id = "web", .outcome = {}});
+  w.apply(JobEvaluate{"default", "web", true});
+  w.run_for(10);
+  EXPECT_EQ(w.running("web"), 1U) << w.show("web");
+}
+
+TEST(Living, AFailedTaskIsRestartedAndThenRescheduled) {  // R-CTRL-1522, 763, E18 by run number
+  SmallWorld w(2);
+  const std::string policy =
+      R"("RestartPolicy":{"Attempts":1,"Interval":60000000000,"Delay":1000000000,"Mode":"fail"},)"
+      R"("ReschedulePolicy":{"Unlimited":true,"Delay":10000000000,"DelayFunction":"constant"})";
+  for (const std::uint32_t run : {0U, 1U})
+    w.apply(TaskOutcome{.name_space = "default",
+                        .job_id = "web",
+                        .group = "g",
+                        .task = "t",
+                        .alloc_index = 0,
+                        .run = run,
+                        .outcome = {.run_ns = 2 * kSecond, .exit_code = 1}});
+  w.run(small_job("web", "service", 2, policy));
+  w.run_for(8);
+  EXPECT_EQ(w.running("web"), 1U) << w.show("web");
+  EXPECT_EQ(w.triggers("web").substr(0, 26), "job-register alloc-failure");
+  w.run_for(9);
+  ASSERT_EQ(w.allocs("web").size(), 3U) << "the follow-up comes 10 s after the failure";
+  EXPECT_EQ(w.alloc(w.allocs("web")[2]).previous_allocation.empty(), false);
+}
+
+TEST(Living, ADispatchedJobRuns) {  // R-CTRL-E12
+  SmallWorld w(1);
+  w.run(small_job("work", "batch", 1, "", R"("ParameterizedJob":{"Payload":"optional"})"));
+  const fsm::Answer answer = w.apply(JobDispatch{.name_space = "default", .job_id = "work"});
+  w.run_for(5);
+  EXPECT_EQ(w.show(answer.dispatched_job_id), "run running@1");
+  EXPECT_TRUE(w.allocs("work").empty());
+}
+
+TEST(Living, APeriodicJobIsLaunchedByTheClockAndByForce) {  // R-CTRL-E13, 1301, 1307
+  SmallWorld w(1);
+  w.run(small_job("work", "batch", 1, "", R"("Periodic":{"Enabled":true,"SpecType":"cron","Spec":"*/10 * * * *"})"));
+  w.apply(PeriodicForce{"default", "work"});
+  w.run_for(2);
+  const auto children = [&] {
+    std::size_t count = 0;
+    for (const auto& [job, triggers] : w.decided) count += job.starts_with("work/periodic-");
+    return count;
+  };
+  EXPECT_EQ(children(), 1U);
+  w.run_for(1200);
+  EXPECT_EQ(children(), 3U);
+}
+
+TEST(Living, AStoppedAllocationIsReplaced) {  // R-CTRL-E14
+  SmallWorld w(1);
+  w.run(small_job("web", "service", 2));
+  w.run_for(5);
+  w.apply(AllocStop{w.alloc_id(w.allocs("web")[0])});
+  w.run_for(10);
+  EXPECT_EQ(w.show("web"), "stop complete@1, run running@1, run running@1");
+}
+
+// ---------------------------------------------------------------- deployments
+
+const char* const kUpdate =
+    R"("Update":{"MaxParallel":1,"MinHealthyTime":5000000000,"HealthyDeadline":60000000000,"ProgressDeadline":120000000000)";
+
+TEST(Living, ADeploymentGoesThrough) {  // R-CTRL-1201 ff., 1574
+  SmallWorld w(1);
+  const std::string update = std::string(kUpdate) + "}";
+  w.run(small_job("web", "service", 3, update));
+  w.run_for(30);
+  EXPECT_EQ(w.deployments, std::vector<std::string>{"web successful: Deployment completed successfully"});
+  w.run(small_job("web", "service", 3, update, "", 50));
+  w.run_for(15);
+  EXPECT_EQ(w.deployments.size(), 1U) << "one at a time: " << w.show("web");
+  w.run_for(60);
+  EXPECT_EQ(w.deployments.size(), 2U);
+  EXPECT_EQ(w.running("web"), 3U);
+}
+
+TEST(Living, ACanaryWaitsForItsPromotion) {  // R-CTRL-E15, 1214
+  SmallWorld w(1);
+  const std::string update = std::string(kUpdate) + R"(,"Canary":1})";
+  w.run(small_job("web", "service", 2, update));
+  w.run_for(30);
+  w.run(small_job("web", "service", 2, update, "", 50));
+  w.run_for(60);
+  EXPECT_EQ(w.running("web"), 3U) << w.show("web");
+  const auto deployment = w.cluster.server().log().latest_deployment("default", "web");
+  EXPECT_EQ(deployment->status_description, "Deployment is running but requires manual promotion");
+  w.apply(DeploymentOp{.deployment_id = deployment->id, .kind = DeploymentOp::Kind::promote});
+  w.run_for(60);
+  EXPECT_EQ(w.running("web"), 2U) << w.show("web");
+  EXPECT_EQ(w.deployments.back(), "web successful: Deployment completed successfully");
+}
+
+TEST(Living, ADeploymentIsPausedResumedAndFailed) {  // R-CTRL-E15, 1215
+  SmallWorld w(1);
+  const std::string update = std::string(kUpdate) + "}";
+  w.run(small_job("web", "service", 4, update));
+  w.run_for(40);
+  w.run(small_job("web", "service", 4, update, "", 50));
+  w.run_for(3);
+  const std::string id = w.cluster.server().log().latest_deployment("default", "web")->id;
+  w.apply(DeploymentOp{.deployment_id = id, .kind = DeploymentOp::Kind::pause});
+  w.run_for(60);
+  EXPECT_EQ(w.deployments.size(), 1U);
+  const std::size_t paused_at = w.allocs("web").size();
+  w.apply(DeploymentOp{.deployment_id = id, .kind = DeploymentOp::Kind::resume});
+  w.run_for(12);
+  EXPECT_GT(w.allocs("web").size(), paused_at);
+  w.apply(DeploymentOp{.deployment_id = id, .kind = DeploymentOp::Kind::fail});
+  w.run_for(5);
+  EXPECT_EQ(w.deployments.back(), "web failed: Deployment marked as failed");
+}
+
+TEST(Living, HealthIsSetByHand) {  // R-CTRL-E15, 1216
+  SmallWorld w(1);
+  const std::string update =
+      R"("Update":{"MaxParallel":2,"HealthCheck":"manual","MinHealthyTime":0,"HealthyDeadline":60000000000,"ProgressDeadline":120000000000})";
+  w.run(small_job("web", "service", 2, update));
+  w.run_for(30);
+  EXPECT_TRUE(w.deployments.empty());
+  DeploymentOp op{.deployment_id = w.cluster.server().log().latest_deployment("default", "web")->id,
+                  .kind = DeploymentOp::Kind::set_health};
+  for (const AllocRow row : w.allocs("web")) op.healthy.push_back(w.alloc_id(row));
+  w.apply(op);
+  w.run_for(5);
+  EXPECT_EQ(w.deployments.size(), 1U);
+}
+
+TEST(Living, AnUnhealthyUpdateFailsAndRevertsByItself) {  // R-CTRL-1209, E18
+  SmallWorld w(1);
+  const std::string update = std::string(kUpdate) + R"(,"AutoRevert":true})";
+  w.run(small_job("web", "service", 2, update));
+  w.run_for(40);
+  ASSERT_EQ(w.deployments.size(), 1U);
+  w.apply(TaskOutcome{.name_space = "default", .job_id = "web", .outcome = {.run_ns = kSecond, .exit_code = 1}});
+  w.run(small_job("web", "service", 2,
+                  update + R"(,"RestartPolicy":{"Attempts":0,"Interval":60000000000,"Delay":0,"Mode":"fail"})", "",
+                  50));
+  w.run_for(115);
+  EXPECT_EQ(w.deployments.size(), 1U) << "until its progress deadline it tries again";
+  w.run_for(10);
+  w.apply(TaskOutcome{.name_space = "default", .job_id = "web", .outcome = {}});
+  w.run_for(120);
+  ASSERT_EQ(w.deployments.size(), 3U);
+  EXPECT_EQ(w.deployments[1], "web failed: Failed due to progress deadline - rolling back to job version 0");
+  EXPECT_EQ(w.running("web"), 2U) << w.show("web");
+}
+
+// ---------------------------------------------------------------- the server
+
+TEST(Living, AnotherConfigurationTakesEffectWithTheNextEvaluation) {  // R-CTRL-E16, 1603
+  SmallWorld w(1);
+  w.run(small_job("low", "service", 10, "", R"("Priority":20)"));
+  w.run_for(5);
+  w.run(small_job("high", "service", 2, "", R"("Priority":90)"));
+  w.run_for(5);
+  EXPECT_EQ(w.running("high"), 0U);
+  SetSchedulerConfig event;
+  event.configuration.scheduler_algorithm = "binpack";
+  event.configuration.preemption_config.service_scheduler_enabled = true;
+  w.apply(event);
+  w.run_for(5);
+  EXPECT_EQ(w.running("high"), 0U) << "no evaluation comes of it";
+  w.apply(JobEvaluate{"default", "high", false});
+  w.run_for(30);
+  EXPECT_EQ(w.running("high"), 2U) << w.show("high");
+  EXPECT_EQ(w.running("low"), 8U) << w.show("low");
+}
+
+TEST(Living, APausedBrokerHoldsWhatComes) {  // R-CTRL-346, 345
+  SmallWorld w(1);
+  SetSchedulerConfig event;
+  event.configuration.scheduler_algorithm = "binpack";
+  event.configuration.pause_eval_broker = true;
+  w.apply(event);
+  w.run(small_job("web", "service", 2));
+  w.run_for(60);
+  EXPECT_TRUE(w.allocs("web").empty());
+  event.configuration.pause_eval_broker = false;
+  w.apply(event);
+  w.run_for(5);
+  EXPECT_EQ(w.running("web"), 2U);
+}
+
+TEST(Living, GarbageGoesWhenItIsAskedFor) {  // R-CTRL-E17, 1401, 1414
+  SmallWorld w(1);
+  w.run(small_job("work", "batch", 2));
+  w.run_for(70);
+  ASSERT_EQ(w.allocs("work").size(), 2U);
+  w.apply(CollectGarbage{lifecycle::GcKind::jobs});
+  EXPECT_EQ(w.allocs("work").size(), 2U) << "too young";
+  w.apply(CollectGarbage{});
+  EXPECT_TRUE(w.allocs("work").empty());
+}
+
+TEST(Living, AnotherLeaderGoesOn) {  // R-CTRL-E19, 1601, 1602, 917
+  SmallWorld w(2);
+  w.run(small_job("web", "service", 12));
+  w.run_for(5);
+  w.run(small_job("more", "service", 12));
+  w.run_for(5);
+  ASSERT_EQ(w.running("web") + w.running("more"), 20U);
+  w.apply(LeaderChange{10 * kSecond});
+  EXPECT_FALSE(w.cluster.has_leader());
+  EXPECT_EQ(w.cluster.apply(JobRegister{small_job("late", "service", 1)}).error, "No cluster leader");
+  w.apply(NodeUnreachable{node_id(1)});
+  w.run_for(200);
+  EXPECT_EQ(w.node_status(1), "ready") << "the new leader waits for five minutes";
+  w.run_for(150);
+  EXPECT_EQ(w.node_status(1), "down");
+  w.join(3);
+  w.run_for(20);
+  EXPECT_EQ(w.running("web") + w.running("more"), 20U) << "what was blocked before is known to the new leader";
+}
+
+// ---------------------------------------------------------------- errors
+
+TEST(Living, EventsThatCannotBeAreRefused) {
+  SmallWorld w(1);
+  const auto error = [&](const Event& event) { return w.cluster.apply(event).error; };
+  EXPECT_EQ(error(NodeUnreachable{node_id(7)}), "no client runs on node " + node_id(7));
+  EXPECT_EQ(error(NodeDeregister{{node_id(7)}}), "node not found");
+  EXPECT_EQ(error(NodeDrain{.node_id = node_id(7)}), "node not found");
+  EXPECT_EQ(error(AllocStop{node_id(7)}), "Unknown allocation \"" + node_id(7) + "\"");
+  EXPECT_NE(error(JobScale{"default", "none", "g", 1}), "");
+  EXPECT_NE(error(PeriodicForce{"default", "none"}), "");
+  EXPECT_NE(error(DeploymentOp{.deployment_id = node_id(7)}), "");
+}
+
 }  // namespace
 }  // namespace berth::living
