@@ -151,6 +151,14 @@ NodePorts read_node_ports(const model::Node& node) {
   out.dynamic_min = bound(resources.min_dynamic_port, out.dynamic_min);
   out.dynamic_max = bound(resources.max_dynamic_port, out.dynamic_max);
   find_host_ip(resources, out);
+  const std::uint32_t first = out.dynamic_min, last = std::max(out.dynamic_min, out.dynamic_max);
+  for (NodePorts::Address& address : out.addresses) {
+    std::int64_t free = std::int64_t{last} - first + 1;
+    for (const auto* ranges : {&out.reserved, &address.reserved})
+      for (const PortRange range : *ranges)
+        free -= std::max<std::int64_t>(0, std::int64_t{std::min(range.end, last)} - std::max(range.begin, first) + 1);
+    address.dynamic_free = static_cast<std::uint32_t>(std::max<std::int64_t>(0, free));
+  }
   return out;
 }
 

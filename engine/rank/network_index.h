@@ -50,6 +50,7 @@ struct NodePorts {
   struct Address {
     std::string ip;
     std::vector<model::PortRange> reserved;  ///< its own, besides the node-wide ones
+    std::uint32_t dynamic_free = 0;          ///< so many dynamic ports are not reserved, at least
   };
   struct Alias {
     std::string name;

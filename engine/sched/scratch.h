@@ -205,6 +205,7 @@ struct Scratch {
   std::vector<NodeMark> marks;    ///< by node row
   std::deque<NodeIndex> indexes;  ///< by base set id, as far as asked for
   PortConflicts port_conflicts;
+  std::size_t special_looks = 0;  ///< at nodes with ports, since somebody looked at those of all
   std::vector<NodeOverlay> overlays;
   std::uint32_t epoch = 0;
   std::vector<std::uint32_t> constraint_reason;  ///< reason id by constraint id; 0 = not yet

@@ -59,8 +59,9 @@ inline constexpr std::uint32_t kOddName = ~0u;
 struct ResourceShape {
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
   std::vector<std::uint16_t> cores;
-  bool ports = false;         ///< holds networks or ports
-  bool devices = false;       ///< holds devices
+  bool ports = false;            ///< holds networks or ports
+  std::uint32_t port_count = 0;  ///< at most so many ports
+  bool devices = false;          ///< holds devices
   bool shares_ports = false;  ///< some port mapping ignores collisions: the order of allocations decides (R-MODEL-411)
   [[nodiscard]] bool special() const { return ports || devices || !cores.empty(); }
   std::shared_ptr<const model::AllocatedResources> resources;  ///< null only for allocations without any
@@ -93,7 +94,8 @@ struct AllocTable {
   CowVector<std::uint64_t, 1024> create_index, modify_index;
   CowVector<std::shared_ptr<const model::Allocation>, 1024> cold;
   CowVector<std::shared_ptr<const ResourceShape>> shapes;
-  std::uint64_t index = 0;  ///< of the last commit that changed an allocation (R-CTRL-617)
+  std::uint32_t port_count_max = 0;  ///< of all shapes
+  std::uint64_t index = 0;           ///< of the last commit that changed an allocation (R-CTRL-617)
 
   [[nodiscard]] std::size_t size() const { return id.size(); }
   /// False for a row whose allocation was removed (a purge, garbage collection).

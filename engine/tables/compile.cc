@@ -146,6 +146,10 @@ std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<con
     distinct(spec.constraints, group.distinct_properties);
     group.distinct_hosts = distinct_hosts_enabled(spec.constraints);
     group.has_network = !spec.networks.empty();
+    group.dynamic_ports_only =
+        group.has_network && spec.networks.front().reserved_ports.empty() &&
+        std::none_of(spec.networks.front().dynamic_ports.begin(), spec.networks.front().dynamic_ports.end(),
+                     [](const model::Port& port) { return port.host_network.find('$') != std::string::npos; });
     for (const auto& [alias, volume] : spec.volumes) {
       if (!volume) continue;
       group.has_host_volumes = group.has_host_volumes || volume->type == "host";

@@ -71,6 +71,7 @@ struct CompiledGroup {
   std::vector<Symbol> driver_symbols;
   std::vector<std::string> drivers;  ///< distinct, ascending
   std::vector<std::string> secrets;
+  bool dynamic_ports_only = false;  ///< its network asks for no static port, and for no address that a node names
   bool has_network = false, has_task_network = false, has_devices = false, has_cores = false, has_host_volumes = false,
        has_csi_volumes = false;
   /// What a placement holds when it asks no ports, devices or cores: flattened, and the shared shape.

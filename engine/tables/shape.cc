@@ -12,7 +12,13 @@ std::shared_ptr<const ResourceShape> make_shape(const std::shared_ptr<const mode
   out->disk_mb = flat.disk_mb;
   out->cores = flat.cores;
   out->ports = !resources->shared.ports.empty() || !resources->shared.networks.empty();
+  const auto count = [&](const model::NetworkResource& network) {
+    out->port_count += static_cast<std::uint32_t>(network.reserved_ports.size() + network.dynamic_ports.size());
+  };
+  out->port_count = static_cast<std::uint32_t>(resources->shared.ports.size());
+  for (const model::NetworkResource& network : resources->shared.networks) count(network);
   for (const auto& [name, task] : resources->tasks) {
+    for (const model::NetworkResource& network : task.networks) count(network);
     out->ports = out->ports || !task.networks.empty();
     out->devices = out->devices || !task.devices.empty();
   }

@@ -379,6 +379,7 @@ ShapeId StateStore::shape_id(const std::shared_ptr<const ResourceShape>& shape) 
   if (const auto found = shape_ids_.find(shape.get()); found != shape_ids_.end()) return found->second;
   const auto id = static_cast<ShapeId>(current_.allocs.shapes.size());
   current_.allocs.shapes.push_back(shape);
+  current_.allocs.port_count_max = std::max(current_.allocs.port_count_max, shape->port_count);
   shape_ids_.emplace(shape.get(), id);
   return id;
 }

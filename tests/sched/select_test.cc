@@ -197,6 +197,82 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
   EXPECT_GT(evicted, 0U);
 }
 
+TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618
+  std::size_t with_ports = 0, failed = 0, ended = 0, collisions = 0;
+  for (std::uint64_t seed = 1; seed <= testing::rounds(120, 30); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    // Few dynamic ports, so that they run out on some nodes; some of them reserved.
+    std::vector<model::Node> nodes;
+    const auto with_networks = [&](model::Node& node) {
+      model::NodeResources& resources = *node.node_resources;
+      resources.min_dynamic_port = 20000, resources.max_dynamic_port = 20000 + pick(random, 3, 60);
+      model::NodeNetworkResource& network = resources.node_networks.emplace().emplace_back();
+      network.mode = "host", network.device = "eth0";
+      for (const char* alias : {"default", "public"}) {
+        if (*alias == 'p' && pick(random, 0, 2) != 0) continue;
+        model::NodeNetworkAddress& address = network.addresses.emplace_back();
+        address.alias = alias, address.address = *alias == 'p' ? "10.0.0.2" : "10.0.0.1", address.family = "ipv4";
+        if (pick(random, 0, 4) == 0) address.reserved_ports = "20001-20002,8080";
+      }
+      if (pick(random, 0, 30) == 0) node.reserved_resources.emplace().networks.reserved_host_ports = "no port";
+    };
+    const auto count = static_cast<std::uint32_t>(pick(random, 2, 40));
+    for (std::uint32_t i = 0; i < count; ++i) with_networks(nodes.emplace_back(node(random, i, 5)));
+    World world(random, 0, 1);
+    model::ClusterState state;
+    state.nodes = nodes;
+    state.index = 1000;
+    world.store.load(state);
+    Scratch scratch, general_scratch;
+    if (seed % 3 == 0) scratch.options.quirks = general_scratch.options.quirks = model::Quirks::none();
+    GenericScheduler scheduler(scratch), general(general_scratch);
+    general.set_plain_path(false);
+    for (GenericScheduler* each : {&scheduler, &general}) each->set_exhaustive(seed % 5 == 0);
+    for (int round = 0; round < 16; ++round) {
+      auto asked = std::make_shared<model::Job>(
+          *job(random, "job" + std::to_string(round), pick(random, 0, 2) == 0, pick(random, 1, 30)));
+      model::TaskGroup& group = asked->task_groups.front();
+      if (pick(random, 0, 4) == 0) group.constraints.emplace_back().operand = "distinct_hosts";
+      if (const std::int64_t ports = pick(random, 0, 3); ports > 0) {
+        model::NetworkResource& network = group.networks.emplace_back();
+        network.mode = "host";
+        for (std::int64_t i = 0; i < ports; ++i)
+          network.dynamic_ports.emplace_back() = {.label = "p" + std::to_string(i), .host_network = "default"};
+        if (pick(random, 0, 5) == 0) network.dynamic_ports.front().host_network = "public";
+        if (pick(random, 0, 5) == 0)
+          network.reserved_ports.emplace_back() = {.label = "admin", .value = 8080, .host_network = "default"};
+        ++with_ports;
+      }
+      world.ask(random, asked);
+      const tables::Snapshot snapshot = world.store.snapshot();
+      EvalResult a, b;
+      IdStream ids_a(seed), ids_b(seed);
+      scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_a, a);
+      general.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_b, b);
+      ASSERT_EQ(decisions({snapshot, scratch}, a, world.eval), decisions({snapshot, general_scratch}, b, world.eval))
+          << "round " << round;
+      ASSERT_EQ(a.port_collision_events, b.port_collision_events) << "round " << round;
+      failed += a.any_failed(), collisions += a.port_collision_events;
+      plan::ApplyResult applied;
+      plan::apply(world.store, a.plan, snapshot.index + 4, false, applied);
+      const std::size_t allocs = world.store.current().allocs.size();
+      for (std::int64_t i = pick(random, 0, 6); allocs > 0 && i > 0; --i, ++ended)
+        world.store.set_client_status(tables::AllocRow(random() % allocs), tables::Client::complete,
+                                      world.store.index() + 1);
+      if (pick(random, 0, 7) != 0) continue;
+      // A node registers anew, with other addresses and reserved ports: what is there may collide with them.
+      model::Node& changed = nodes[random() % nodes.size()];
+      with_networks(changed);
+      world.store.begin_commit(world.store.index() + 1).upsert_node(changed);
+    }
+  }
+  EXPECT_GT(with_ports, 0U);
+  EXPECT_GT(failed, 0U);
+  EXPECT_GT(ended, 0U);
+  EXPECT_GT(collisions, 0U);
+}
+
 TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-201 to 204, 403 to 407, 701 to 703
   std::size_t evicted = 0, several = 0, failed = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(80, 20); ++seed) {

@@ -1,5 +1,7 @@
 #include "sched/node/node_fit.h"
 
+#include <algorithm>
+
 #include "rank/components.h"
 
 namespace berth::sched {
@@ -9,7 +11,7 @@ using tables::kNoRow;
 using tables::NodeRow;
 
 void NodeFit::start() {
-  no_port_conflicts_ = false;
+  no_port_conflicts_ = port_conflicts_known_ = false;
   scorer.start();
   victims.start();
 }
@@ -24,6 +26,42 @@ bool NodeFit::is_special(NodeRow row, const CompiledGroup& group) const {
   return overlay && overlay->complex_allocs;
 }
 
+bool NodeFit::figures_do(NodeRow row, const CompiledGroup& group) {
+  if (!is_special(row, group)) return true;
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  if (!attempt_.config.plain_path || !figures_may_do(group) || nodes.use[row].core_allocs != 0 ||
+      nodes.capacity(row).network_invalid != 0)
+    return false;
+  const NodeOverlay* overlay = scratch_.overlay(row);
+  if (overlay && (overlay->complex_allocs != 0 || overlay->first_update != kNoRow)) return false;
+  return knows_port_conflicts() && !scratch_.port_conflicts.at(row) && (!group.has_network || has_ports(row, group));
+}
+
+/// Looking at the ports of the whole cluster pays once as many nodes were looked at one by one.
+bool NodeFit::knows_port_conflicts() {
+  if (port_conflicts_known_) return true;
+  PortConflicts& conflicts = scratch_.port_conflicts;
+  if (!conflicts.follows(*attempt_.snapshot) && ++scratch_.special_looks < attempt_.snapshot->nodes.size())
+    return false;
+  scratch_.special_looks = 0;
+  static_cast<void>(conflicts.any(*attempt_.snapshot, scratch_));
+  return port_conflicts_known_ = true;
+}
+
+/// Whether the dynamic ports of the group's network are free whatever those there hold (R-RANK-613 to 616).
+bool NodeFit::has_ports(NodeRow row, const CompiledGroup& group) {
+  const tables::Snapshot& state = *attempt_.snapshot;
+  const rank::NodePorts& ports = scratch_.node_ports(state.nodes.fixed->spec[row]);
+  const std::vector<model::Port>& asked = group.spec->networks.front().dynamic_ports;
+  const std::uint64_t taken = std::uint64_t{state.nodes.use[row].port_allocs} * state.allocs.port_count_max;
+  return std::all_of(asked.begin(), asked.end(), [&](const model::Port& port) {
+    const rank::NodePorts::Alias* alias = ports.alias(port.host_network);
+    return alias && std::any_of(alias->addresses.begin(), alias->addresses.end(), [&](std::uint32_t address) {
+             return ports.addresses[address].dynamic_free >= taken + asked.size();
+           });
+  });
+}
+
 PlainFit NodeFit::plain(NodeRow row, const CompiledGroup& group) const {
   const NodeOverlay* overlay = scratch_.overlay(row);
   return plain_fit(attempt_.snapshot->nodes.capacity(row), attempt_.snapshot->nodes.use[row],
@@ -31,7 +69,7 @@ PlainFit NodeFit::plain(NodeRow row, const CompiledGroup& group) const {
 }
 
 void NodeFit::decide(NodeRow row, const GroupView& v, Cell& cell) {
-  if (is_special(row, *v.group)) return decide_special(row, v, false, cell);
+  if (!figures_do(row, *v.group)) return decide_special(row, v, false, cell);
   const PlainFit fit = plain(row, *v.group);
   cell.fit = fit.dimension == kReasonNone ? kPass : kFail;
   cell.dimension = fit.dimension;
@@ -85,7 +123,8 @@ Selected NodeFit::select(const Found& best, const GroupView& v) {
   BERTH_ASSERT(best.node != kNoRow);
   const CompiledGroup& group = *v.group;
   Selected out{best};
-  if (is_special(best.node, group)) {
+  const bool plain = best.victims.empty() && !group.has_network && figures_do(best.node, group);
+  if (!plain && is_special(best.node, group)) {
     [[maybe_unused]] const bool built = build_option(best.node, v, !best.victims.empty(), option_);
     BERTH_ASSERT(built);
     out.shape = tables::make_shape(std::make_shared<const model::AllocatedResources>(std::move(option_.resources)));

@@ -51,7 +51,15 @@ class NodeFit {
   void decide_evicting(tables::NodeRow row, const GroupView& view, Cell& cell);
   /// What the group asks of the figures of a node, before anything else does.
   [[nodiscard]] PlainFit plain(tables::NodeRow row, const tables::CompiledGroup& group) const;
-  /// Whether figures do not do for the node.
+  /// Whether figures do for the node, but for what the chosen one is given: nothing is special there, or ports are all
+  /// that is, and those asked for are free for certain.
+  [[nodiscard]] bool figures_do(tables::NodeRow row, const tables::CompiledGroup& group);
+  /// Whether they may do anywhere.
+  [[nodiscard]] static bool figures_may_do(const tables::CompiledGroup& group) {
+    return !group.has_task_network && !group.has_devices && !group.has_cores &&
+           (!group.has_network || group.dynamic_ports_only);
+  }
+  /// Whether ports, devices or cores are asked for or held on the node.
   [[nodiscard]] bool is_special(tables::NodeRow row, const tables::CompiledGroup& group) const;
   /// The allocation that goes to the best node.
   [[nodiscard]] Selected select(const Found& best, const GroupView& view);
@@ -84,12 +92,15 @@ class NodeFit {
   bool judge(tables::NodeRow row, bool evict, Option& option);
   void sum_others(tables::NodeRow row, bool count_each);
   bool fail(Option& option, std::string_view prefix, std::string_view text);
+  bool knows_port_conflicts();
+  [[nodiscard]] bool has_ports(tables::NodeRow row, const tables::CompiledGroup& group);
 
   Attempt& attempt_;
   Scratch& scratch_;
   Option option_;
   std::vector<std::uint16_t> cores_;  // taken on the node, the option's own included
   bool no_port_conflicts_ = false;
+  bool port_conflicts_known_ = false;  // of this attempt's state
 };
 
 }  // namespace berth::sched

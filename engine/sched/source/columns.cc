@@ -117,7 +117,7 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
 void Columns::prepare_block(GroupView& v) {
   // Where a node's fit is more than a look at its figures, no further ahead than a Select will hardly go.
   const CompiledGroup& group = *v.group;
-  const bool dear = group.has_network || group.has_task_network || group.has_devices || group.has_cores;
+  const bool dear = !NodeFit::figures_may_do(group);
   const std::uint32_t block = dear ? kDearBlock : prepared_ == 0 ? kFirstBlock : kBlock;
   const std::uint32_t end = std::min(candidates_.size, prepared_ + block);
   const std::uint32_t first_entry = count_;
@@ -146,7 +146,8 @@ void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool simple) 
   for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
     const tables::NodeUse& use = attempt_.snapshot->nodes.use[row_[entry]];
     const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
-    if (!simple || (use.port_allocs | use.core_allocs | capacity.network_invalid) != 0) {
+    const bool plain = (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0 && !group.has_network;
+    if (!simple || (!plain && !fit_.figures_do(row_[entry], group))) {
       decide_entry(entry, v);
       continue;
     }

@@ -22,6 +22,10 @@ class PortConflicts {
   /// Of the snapshot's nodes as they are, without what a plan changes. Nodes whose reserved ports do not parse
   /// (NodeTable::invalid_nodes) are not counted.
   [[nodiscard]] bool any(const tables::Snapshot& snapshot, Scratch& scratch);
+  /// Of one node, in the snapshot that any() was asked of last.
+  [[nodiscard]] bool at(tables::NodeRow row) const { return bad_[row] != 0; }
+  /// Whether any() costs what changed since it was asked last, not the whole cluster.
+  [[nodiscard]] bool follows(const tables::Snapshot& snapshot) const { return log_ == snapshot.nodes.fixed->use_log; }
 
  private:
   void look_at(const tables::Snapshot& snapshot, tables::NodeRow row, Scratch& scratch);
