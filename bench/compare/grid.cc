@@ -14,6 +14,8 @@
 #include "compare/parallel.h"
 #include "compare/tables.h"
 #include "run/inputs.h"
+#include "run/interrupt.h"
+#include "run/runner.h"
 
 namespace berth::compare {
 namespace {
@@ -230,7 +232,20 @@ Kind packing_kind(const sim::Workload& workload) {
                 strategy::registry(), one.spec));
           }};
 }
+/// Lives, whole: how strategies recover from what happens.
+Kind life_kind(const sim::Workload& workload) {
+  return {&life_metrics(), "lives: what is missing, and how long it takes to recover from each fault",
+          [](const NamedStrategy& one) { return "life " + one.spec.text(); },
+          [&workload](const SeedInputs& in, const NamedStrategy& one) -> Result<Measured> {
+            sim::Workload lived = workload;
+            lived.seed = static_cast<std::uint64_t>(in.seed);
+            lived.strategy = one.spec.text();
+            lived.limits = {};
+            return measured_or_error(run::run_workload(lived, {.quiet = true}));
+          }};
+}
 Kind kind_of(const sim::Workload& workload, const GridOptions& options) {
+  if (workload.life) return life_kind(workload);
   if (options.strategies.empty() || (!options.strategies.front().rule && !options.strategies.front().rebalance))
     return packing_kind(workload);
   return options.strategies.front().rule ? preemption_kind(workload, options) : rebalance_kind(options);
@@ -242,6 +257,10 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
   if (workload.cluster.source == sim::Source::nomad_grid)
     return tl::unexpected(InputError{workload.path, "", "nomad-grid's cells are evaluations of their own",
                                      "compare strategies on another workload"});
+  if (workload.life && !options.strategies.empty() &&
+      (options.strategies.front().rule || options.strategies.front().rebalance))
+    return tl::unexpected(InputError{workload.path, "life", "a life evicts and moves as its servers do",
+                                     "leave out --preemption and --rebalance"});
   GridResult out;
   out.workload = workload.name, out.label = workload.label, out.seeds = options.seeds;
   for (const NamedStrategy& s : options.strategies) out.strategies.push_back(s.name);
@@ -285,12 +304,13 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
         if (at != 0) return;
         const std::lock_guard lock(mutex);
         out.nodes = seed.problem->nodes.size(), out.asked = seed.problem->asked();
-        out.left_out.assign(seed.problem->left_out.begin(), seed.problem->left_out.end());
+        if (!workload.life) out.left_out.assign(seed.problem->left_out.begin(), seed.problem->left_out.end());
       });
     if (!run.done) {
       if (seed.error) return tl::unexpected(*seed.error);
       auto ran = kind.run({*seed.problem, seed.context, seed.order, out.seeds[at]}, strategy);
       if (!ran) return tl::unexpected(ran.error());
+      if (workload.life && run::interrupted()) return {};  // it was cut
       run = {.done = true, .resumed = false, .measured = std::move(*ran)};
       json::Value value = run_json(run, *out.set);
       value.set("strategy", out.strategies[s]);
@@ -301,7 +321,7 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
   };
   const auto done = run_all(total, options.threads, "runs", options.quiet, one);
   if (!done) return tl::unexpected(done.error());
-  out.partial = *done != total;
+  out.partial = *done != total || std::any_of(out.runs.begin(), out.runs.end(), [](const auto& r) { return !r.done; });
   out.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return out;
 }

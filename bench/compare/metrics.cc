@@ -174,6 +174,49 @@ constexpr MetricOf<RebalanceRun> kRebalance[] = {
        return r.choose_us_each;
      }}};
 
+using run::RunResult;
+
+double seconds_of(const sim::Histogram& ns, double percent) { return double(ns.percentile(percent)) / 1e9; }
+double missing_of(const RunResult& r) {
+  double out = 0;
+  for (const run::Outage& kind : r.life->kinds) out += kind.missing_s;
+  return out / 3600;
+}
+double away_of(const RunResult& r) {
+  double out = 0;
+  for (const run::FaultResult& fault : r.life->faults) out += double(fault.away);
+  return out;
+}
+
+constexpr MetricOf<RunResult> kLife[] = {
+    {{"recovery_p50_s", "recovery p50 s", -1, false, 2},
+     kShown | kTested,
+     [](const RunResult& r) { return seconds_of(r.life->recovery_ns, 50); }},
+    {{"recovery_p99_s", "p99 s", -1, false, 2},
+     kShown | kTested | kFront,
+     [](const RunResult& r) { return seconds_of(r.life->recovery_ns, 99); }},
+    {{"recovery_max_s", "max s", -1, false, 1},
+     kShown,
+     [](const RunResult& r) { return seconds_of(r.life->recovery_ns, 100); }},
+    {{"recovered", "recovered", 0, false, 1},
+     kShown,
+     [](const RunResult& r) { return double(r.life->recovery_ns.count()); }},
+    {{"away", "away", -1, false, 1}, kShown | kTested, away_of},
+    {{"missing_alloc_h", "missing alloc h", -1, false, 2}, kShown | kTested | kFront, missing_of},
+    {{"lost_alloc_h", "lost alloc h", -1, false, 2},
+     kShown | kTested,
+     [](const RunResult& r) { return r.life->lost_s / 3600; }},
+    {{"evicted", "evicted", -1, false, 1}, kShown, [](const RunResult& r) { return double(r.life->evicted); }},
+    {{"evaluations", "evaluations", -1, false, 0}, kShown, [](const RunResult& r) { return double(r.evaluations); }},
+    {{"storms", "storms", -1, false, 1}, kShown, [](const RunResult& r) { return double(r.life->storms.size()); }},
+    {{"cpu_percent", "cpu %", 0, false, 2}, 0, [](const RunResult& r) { return 100 * r.packing.cpu_utilisation(); }},
+    {{"fragmentation_percent", "fragmented %", -1, false, 2},
+     kShown | kTested | kFront,
+     [](const RunResult& r) { return 100 * r.packing.fragmentation; }},
+    {{"schedule_p99_ns", "p99 ns", -1, true, 0}, kShown, [](const RunResult& r) {
+       return double(r.latency.schedule.percentile(99));
+     }}};
+
 template <class Table>
 MetricSet set_of(const Table& table, const char* front_words) {
   MetricSet out{.front_words = front_words};
@@ -197,7 +240,10 @@ template <class Run, class Table>
 Measured values_of(const Run& run, const Table& table) {
   Measured out;
   for (const auto& row : table) out.values.push_back(row.of(run));
-  out.digest = run.digest;
+  if constexpr (requires { run.digest; })
+    out.digest = run.digest;
+  else
+    out.digest = run.decisions_digest;
   return out;
 }
 template <class Run, class Table, class Curves>
@@ -230,8 +276,15 @@ const MetricSet& rebalance_metrics() {
   return kSet;
 }
 
+const MetricSet& life_metrics() {
+  static const MetricSet kSet =
+      set_of(kLife, "no strategy is as good in recovery p99, missing alloc h and fragmented and better in one");
+  return kSet;
+}
+
 Measured measured(const PackingRun& run) { return values_of(run, kPacking, kPackingCurves); }
 Measured measured(const PreemptionRun& run) { return values_of(run, kPreemption, kPreemptionCurves); }
 Measured measured(const RebalanceRun& run) { return values_of(run, kRebalance); }
+Measured measured(const RunResult& run) { return values_of(run, kLife); }
 
 }  // namespace berth::compare

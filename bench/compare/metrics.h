@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "run/result.h"
 #include "sim/packing_replay.h"
 #include "sim/preemption_replay.h"
 #include "sim/rebalance.h"
@@ -35,6 +36,7 @@ struct MetricSet {
 [[nodiscard]] const MetricSet& packing_metrics();
 [[nodiscard]] const MetricSet& preemption_metrics();
 [[nodiscard]] const MetricSet& rebalance_metrics();
+[[nodiscard]] const MetricSet& life_metrics();
 
 /// One run in the terms of its set.
 struct Measured {
@@ -46,5 +48,6 @@ struct Measured {
 [[nodiscard]] Measured measured(const sim::PackingRun& run);
 [[nodiscard]] Measured measured(const sim::PreemptionRun& run);
 [[nodiscard]] Measured measured(const sim::RebalanceRun& run);
+[[nodiscard]] Measured measured(const run::RunResult& run);  ///< of a workload with a life
 
 }  // namespace berth::compare

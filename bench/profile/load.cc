@@ -94,6 +94,9 @@ Result<Load> run_load(const sim::Workload& workload, const LoadOptions& options)
   if (workload.cluster.source == sim::Source::nomad_grid)
     return tl::unexpected(InputError{workload.path, "", "nomad-grid has no arrivals whose rate could be raised",
                                      "take another workload, see `berth run --list`"});
+  if (workload.life)
+    return tl::unexpected(InputError{workload.path, "life", "a life has its own times, which no other rate would keep",
+                                     "take a workload without a life"});
   Load out;
   out.options = options;
   const auto start = Steady::now();

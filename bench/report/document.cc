@@ -123,6 +123,13 @@ json::Value chart_json(const Chart& chart) {
     all.push(std::move(one));
   }
   out.set("series", std::move(all));
+  json::Value marks = json::Value::array();
+  for (const Mark& mark : chart.marks) {
+    json::Value one = json::Value::array();
+    one.push(number(mark.x)), one.push(number(mark.until)), one.push(mark.name);
+    marks.push(std::move(one));
+  }
+  out.set("marks", std::move(marks));
   return out;
 }
 

@@ -50,6 +50,11 @@ struct Axis {
   bool percentile = false;  ///< values are 1 / (1 - p)
   double max = kNone;       ///< where the axis ends at the least
 };
+/// Something that happened, on the axis of a line chart; with `until` it lasted.
+struct Mark {
+  double x = 0, until = kNone;
+  std::string name;
+};
 enum class ChartKind { line, points, bars, heat };
 struct Chart {
   ChartKind kind = ChartKind::line;
@@ -59,6 +64,7 @@ struct Chart {
   std::vector<Series> series = {};
   std::vector<std::string> categories = {};  ///< of a bar chart: names of the bars, from top to bottom
   bool stacked = false;
+  std::vector<Mark> marks = {};
   // Heat: value[row][column], rows from the bottom; the value's unit, and what the edges of the axes are.
   std::vector<std::vector<double>> heat = {};
   Unit heat_unit = "";

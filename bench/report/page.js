@@ -157,6 +157,35 @@
     },
   };
 
+  // What happened meanwhile: a line where it began, a band while it lasted, its name where there is room.
+  const eventMarks = (c) => ({
+    id: "eventMarks",
+    beforeDatasetsDraw(chart) {
+      const {ctx, chartArea: area, scales: {x}} = chart;
+      const place = (value) => Math.min(area.right, Math.max(area.left, x.getPixelForValue(value)));
+      ctx.save();
+      ctx.strokeStyle = ctx.fillStyle = color("s1");
+      ctx.font = "10px " + Chart.defaults.font.family;
+      ctx.textBaseline = "top";
+      let free = area.left;
+      for (const [from, until, name] of c.marks) {
+        const at = place(from);
+        ctx.globalAlpha = 0.12;
+        if (until !== null) ctx.fillRect(at, area.top, Math.max(1, place(until) - at), area.bottom - area.top);
+        ctx.globalAlpha = 0.6;
+        ctx.fillRect(at, area.top, 1, area.bottom - area.top);
+        const width = ctx.measureText(name).width;
+        if (at < free || at + width + 3 > area.right) continue;
+        ctx.globalAlpha = 1;
+        ctx.fillStyle = color("soft");
+        ctx.fillText(name, at + 3, area.top);
+        ctx.fillStyle = color("s1");
+        free = at + width + 8;
+      }
+      ctx.restore();
+    },
+  });
+
   const mixed = (share) => {  // along --heat0, --heat1, --heat2
     const stops = ["heat0", "heat1", "heat2"].map((name) => color(name).match(/\w\w/g).map((hex) => parseInt(hex, 16)));
     const [a, b] = share < 0.5 ? [stops[0], stops[1]] : [stops[1], stops[2]];
@@ -256,6 +285,7 @@
         borderWidth: 2, borderDash: s.dashed ? [6, 4] : [], spanGaps: false,
         pointRadius: c.kind === "points" ? 6 : s.points.length === 1 ? 4 : 0, pointHitRadius: 8};
     })},
+    plugins: c.marks.length ? [eventMarks(c)] : [],
     options: {
       interaction: c.kind === "points" ? {mode: "nearest", intersect: false} : {mode: "nearest", axis: "x", intersect: false},
       scales: {x: axisOptions(c.x, c.kind === "points" ? {grace: "5%"} : {max: Math.max(...c.series.flatMap((s) => s.points.map((p) => p[0]))), ...(["s", "/s"].includes(c.x.unit) && !c.x.log ? {min: 0} : {})}),

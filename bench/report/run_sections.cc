@@ -39,6 +39,9 @@ constexpr Row kRows[] = {
     {"preempted", "work/preempted_allocs", "", -1},
     {"conflicts", "workers/conflicts", "", -1},
     {"retries of plans", "workers/retries", "", -1},
+    {"recovery p50", "life/recovery_ns/p50", "ns", -1},
+    {"recovery p99", "life/recovery_ns/p99", "ns", -1},
+    {"batch work lost", "life/batch_work/lost_alloc_seconds", "s", -1},
     {"nodes evaluated", "work/nodes_evaluated", "", -1},
     {"allocations of memory", "work/allocations", "", -1},
     {"memory at most", "peak_rss_bytes", "bytes", -1},
@@ -405,6 +408,86 @@ void add_heat(const Input& run, const std::string& name, bool several, Section& 
   }
 }
 
+// ---------------------------------------------------------------- a life
+
+/// A column of a list of objects.
+struct Column {
+  const char *title, *path;
+  Unit unit;  ///< null: a text
+};
+Table table_of_list(const char* title, const json::Value& list, const std::vector<Column>& columns) {
+  Table out{.title = title, .head = {}, .rows = {}, .folded = list.size() > 20};
+  for (const Column& column : columns) out.head.emplace_back(column.title);
+  for (const json::Value& one : list.items()) {
+    std::vector<Cell> row;
+    for (const Column& column : columns)
+      row.emplace_back(column.unit ? shown(value_at(one, column.path), column.unit) : one[column.path].as_string());
+    out.rows.push_back(std::move(row));
+  }
+  return out;
+}
+
+void add_life(const json::Value& life, const std::string& of, Section& out) {
+  std::vector<Mark> marks;
+  for (const json::Value& fault : life["faults"].items())
+    marks.push_back({fault["at_seconds"].as_double(), value_at(fault, "until_seconds"), fault["what"].as_string()});
+  const json::Value& over = life["over_time"];
+  const auto seconds = numbers_of(over["seconds"]);
+  const double step = seconds.size() > 1 ? seconds[1] - seconds[0] : 1;
+  const auto series = [&](const char* name, const char* column, double scale) {
+    Series line{name, {}};
+    const auto values = numbers_of(over[column]);
+    for (std::size_t i = 0; i < std::min(seconds.size(), values.size()); ++i)
+      line.points.push_back({seconds[i], scale * values[i]});
+    return line;
+  };
+  const auto chart = [&](const std::string& title, const std::string& about, const char* y, std::vector<Series> lines) {
+    Chart one{.title = title + of, .about = about};
+    one.x = {"time", "s"}, one.y = {y, ""};
+    one.series = std::move(lines), one.marks = marks;
+    out.charts.push_back(std::move(one));
+  };
+  chart("Missing allocations, and the faults",
+        fmt::format("Wanted and not running; {} faults are marked. Recovery p50 {}, p99 {}, max {}.", marks.size(),
+                    shown(value_at(life, "recovery_ns/p50"), "ns"), shown(value_at(life, "recovery_ns/p99"), "ns"),
+                    shown(value_at(life, "recovery_ns/max"), "ns")),
+        "allocations", {series("missing", "missing", 1)});
+  chart("Evaluations and placements over time",
+        fmt::format("Per second; usual are {} evaluations/s, {} storms.",
+                    shown(value_at(life, "base_evaluations_per_second"), ""), life["storms"].size()),
+        "per second", {series("evaluations", "evaluations", 1 / step), series("placements", "placed", 1 / step)});
+  out.tables.push_back(table_of_list(("Faults" + of).c_str(), life["faults"],
+                                     {{"fault", "what", nullptr},
+                                      {"at", "at_seconds", "s"},
+                                      {"nodes", "nodes", ""},
+                                      {"hit", "hit", ""},
+                                      {"recovered", "recovered", ""},
+                                      {"away", "away", ""},
+                                      {"recovery p50", "recovery_ns/p50", "ns"},
+                                      {"p99", "recovery_ns/p99", "ns"},
+                                      {"max", "recovery_ns/max", "ns"}}));
+  const std::vector<Column> outages = {{"jobs", "name", nullptr},
+                                       {"wanted", "wanted_alloc_seconds", "alloc s"},
+                                       {"missing", "missing_alloc_seconds", "alloc s"},
+                                       {"worst", "missing_worst", ""},
+                                       {"at the end", "missing_at_end", ""}};
+  out.tables.push_back(
+      table_of_list(("Unavailability by kind of job" + of).c_str(), life["unavailability_by_kind"], outages));
+  out.tables.push_back(
+      table_of_list(("Jobs that missed most" + of).c_str(), life["unavailability_worst_jobs"], outages));
+  out.tables.push_back(table_of_list(("Deployments" + of).c_str(), life["deployments"],
+                                     {{"job", "job", nullptr},
+                                      {"version", "version", ""},
+                                      {"status", "status", nullptr},
+                                      {"why", "description", nullptr},
+                                      {"at", "at_seconds", "s"},
+                                      {"took", "seconds", "s"}}));
+  std::string story;
+  for (const json::Value& line : life["story"].items())
+    story += fmt::format("{:>10.1f} s  {}\n", line["at_seconds"].as_double(), line["what"].as_string());
+  if (!story.empty()) out.texts.emplace_back("The story" + of, story);
+}
+
 void add_cells(const json::Value& run, Section& out) {
   Table table{.title = "Cells", .head = {}, .rows = {}, .note = {}, .folded = true};
   table.head = {"cell", "nodes", "racks", "allocs", "spread", "Nomad", "berth", "ratio", "decisions"};
@@ -482,6 +565,8 @@ void run_sections(const std::vector<const Input*>& inputs, Document& out) {
       section.tables.push_back(std::move(table));
     }
     if (runs.size() == 1 && runs[0]->value.has("cells")) add_cells(runs[0]->value, section);
+    for (std::size_t i = 0; i < std::min<std::size_t>(4, runs.size()); ++i)
+      if (runs[i]->value.has("life")) add_life(runs[i]->value["life"], runs.size() > 1 ? ": " + names[i] : "", section);
     add_latency(runs, names, section);
     add_throughput(runs, names, section);
     add_packing(runs, names, section);

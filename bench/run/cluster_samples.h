@@ -43,7 +43,7 @@ class ClusterSampler {
   [[nodiscard]] bool due(std::size_t arrivals) const { return arrivals >= next_; }
   /// Allocations of this node came or went.
   void changed(tables::NodeRow node) {
-    if (!changed_.empty()) changed_[node] = 1;
+    if (node < changed_.size()) changed_[node] = 1;
   }
   void look(const tables::Snapshot& state, double seconds, double workload_seconds, std::uint64_t placed,
             std::uint64_t refused);

@@ -9,6 +9,7 @@
 #include "sim/cluster_generator.h"
 #include "sim/datasets.h"
 #include "sim/job_generator.h"
+#include "sim/life_plan.h"
 #include "sim/openb.h"
 
 namespace berth::run {
@@ -91,6 +92,7 @@ Result<Inputs> make_inputs(const sim::Workload& workload) {
       break;
   }
   sim::set_due_times(out.jobs, workload.arrivals, workload.seed);
+  if (workload.life) sim::add_life_arrivals(out.jobs, workload);
   // Order of events at equal times: priority, then number.
   std::stable_sort(out.jobs.arrivals.begin(), out.jobs.arrivals.end(), [&](const auto& a, const auto& b) {
     if (a.due_ns != b.due_ns) return a.due_ns < b.due_ns;

@@ -243,14 +243,14 @@ void Measuring::observe(const server::Lane& lane, Book& book, const Work& work) 
 std::int64_t Measuring::look() {
   const std::int64_t before = clock_.elapsed_ns();
   sampler_->look(store_->current(), static_cast<double>(before - waited_ns_) / 1e9,
-                 static_cast<double>(clock_.now_ns()) / 1e9, result_.placed, result_.refused);
+                 static_cast<double>(clock_.now_ns() - origin_ns_) / 1e9, result_.placed, result_.refused);
   return clock_.elapsed_ns() - before;
 }
 
 void Measuring::finish(server::Server& server) {
   result_.elapsed_s = static_cast<double>(clock_.elapsed_ns()) / 1e9;
   result_.busy_s = static_cast<double>(clock_.elapsed_ns() - waited_ns_) / 1e9;
-  result_.virtual_s = static_cast<double>(clock_.now_ns()) / 1e9;
+  result_.virtual_s = static_cast<double>(clock_.now_ns() - origin_ns_) / 1e9;
   const server::Stats stats = server.stats();
   result_.blocked_evaluations = stats.blocked;
   result_.retries = stats.retried;

@@ -29,6 +29,8 @@ class Measuring final : public server::Listener {
   /// The cluster is loaded: from here on it is sampled.
   void watch(const tables::StateStore& store);
   void keep_hdr_log() { hdr_log_.emplace(hdr_log_of(workload_)); }
+  /// The run's clock shows this when the workload begins (0).
+  void set_origin(std::int64_t ns) { origin_ns_ = ns; }
   /// Called with every commit.
   std::function<void(const server::Lane&)> on_commit;
 
@@ -45,7 +47,9 @@ class Measuring final : public server::Listener {
   }
 
   // --- the run's own events ---
-  void changed(tables::NodeRow node) { sampler_->changed(node); }
+  void changed(tables::NodeRow node) {
+    if (sampler_) sampler_->changed(node);
+  }
   [[nodiscard]] bool look_due(std::size_t arrivals) const { return sampler_->due(arrivals); }
   /// A look at the cluster; how long it took.
   std::int64_t look();
@@ -89,6 +93,7 @@ class Measuring final : public server::Listener {
   sim::DecisionDigest digest_;
   std::optional<ClusterSampler> sampler_;
   std::optional<HdrLog> hdr_log_;
+  std::int64_t origin_ns_ = 0;
   std::atomic<std::int64_t> waited_ns_ = 0;  // for arrivals; written by the run's thread
 };
 

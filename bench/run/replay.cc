@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "run/interrupt.h"
+#include "run/server_settings.h"
 #include "sim/load_store.h"
 #include "sim/random.h"
 #include "tables/export.h"
@@ -13,30 +14,6 @@ namespace {
 constexpr std::int64_t kMaxSleepNs = 20'000'000;  // so that a signal is noticed
 constexpr std::size_t kPreparedJobs = 256;
 constexpr std::int64_t kNever = INT64_MAX;
-
-rank::OrderProvider provider_of(sim::Order order) {
-  switch (order) {
-    case sim::Order::nomad:
-      return rank::OrderProvider::nomad;
-    case sim::Order::mix:
-      return rank::OrderProvider::mix;
-    case sim::Order::lazy:
-      return rank::OrderProvider::lazy;
-    case sim::Order::identity:
-      return rank::OrderProvider::identity;
-  }
-  return rank::OrderProvider::nomad;
-}
-
-model::SchedulerConfiguration configuration_of(const sim::Workload& workload) {
-  model::SchedulerConfiguration config;
-  config.scheduler_algorithm = sim::to_text(workload.algorithm);
-  config.preemption_config.system_scheduler_enabled = workload.preemption.system;
-  config.preemption_config.sysbatch_scheduler_enabled = workload.preemption.sysbatch;
-  config.preemption_config.batch_scheduler_enabled = workload.preemption.batch;
-  config.preemption_config.service_scheduler_enabled = workload.preemption.service;
-  return config;
-}
 
 }  // namespace
 
@@ -62,12 +39,7 @@ Replay::Replay(const sim::Workload& workload, Inputs inputs, std::optional<sim::
 }
 
 server::Config Replay::server_config() const {
-  server::Config config;
-  config.options = workload_.options;
-  config.order = provider_of(workload_.order);
-  config.exhaustive = workload_.mode == sim::Mode::exhaustive;
-  config.defer_metrics = true;  // nobody reads those of placements
-  config.seed = workload_.seed;
+  server::Config config = server_settings(workload_);
   config.workers = static_cast<std::uint32_t>(workload_.workers);
   if (workload_.commits == sim::CommitOrder::free)
     config.execution = server::Execution::free;

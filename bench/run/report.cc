@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/build_info.h"
+#include "run/life_report.h"
 #include "run/machine.h"
 #include "run/progress.h"
 #include "sim/digest.h"
@@ -278,8 +279,9 @@ std::string to_table(const RunResult& r) {
     out += fmt::format("              {}/s for the first tenth of the placements, {}/s for the last: {:.2f}\n",
                        grouped(static_cast<std::uint64_t>(first)), grouped(static_cast<std::uint64_t>(last)),
                        last / first);
-  out += fmt::format("  placed      {} of {} ({:.2f} %), failed {}\n", grouped(r.placed), grouped(r.asked),
-                     100 * share(r.placed, r.asked), grouped(r.failed));
+  if (!r.life)
+    out += fmt::format("  placed      {} of {} ({:.2f} %), failed {}\n", grouped(r.placed), grouped(r.asked),
+                       100 * share(r.placed, r.asked), grouped(r.failed));
   if (!grid) {
     out += fmt::format("  blocked     {} evaluations, {} retries, {} at the end; {} allocations departed{}\n",
                        grouped(r.blocked_evaluations), grouped(r.retries), grouped(r.blocked_at_end),
@@ -316,6 +318,7 @@ std::string to_table(const RunResult& r) {
       fmt::format("  memory      {} at most, tables {}\n", bytes_words(r.peak_rss_bytes), bytes_words(r.table_bytes));
   out += fmt::format("  decisions   {}\n", r.decisions_digest);
   if (grid) grid_table(out, r);
+  if (r.life) out += life_text(*r.life);
   return out;
 }
 
@@ -461,6 +464,8 @@ json::Value to_json(const RunResult& r) {
   out.set("table_bytes", r.table_bytes);
   out.set("decisions_digest", r.decisions_digest);
   out.set("decisions_digest_version", sim::DecisionDigest::kVersion);
+
+  if (r.life) out.set("life", life_json(*r.life));
 
   if (!r.cells.empty()) {
     json::Value cells = json::Value::array();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "run/cluster_samples.h"
+#include "run/life_result.h"
 #include "server/eval_book.h"
 #include "sim/histogram.h"
 #include "sim/packing.h"
@@ -117,9 +118,10 @@ struct RunResult {
   std::string hdr_log;  ///< latency of placements by seconds of the run, HdrHistogram's log; "" when not asked for
   std::uint64_t peak_rss_bytes = 0, table_bytes = 0;
   std::string decisions_digest;
-  std::string workload_sha256;    ///< of the workload's file
-  std::string data_sha256;        ///< of the data files it reads, in the order they are read; "" without any
-  std::vector<CellResult> cells;  ///< nomad-grid only
+  std::string workload_sha256;     ///< of the workload's file
+  std::string data_sha256;         ///< of the data files it reads, in the order they are read; "" without any
+  std::vector<CellResult> cells;   ///< nomad-grid only
+  std::optional<LifeResult> life;  ///< of a workload with a life
 
   [[nodiscard]] double placements_per_second() const { return busy_s <= 0 ? 0 : static_cast<double>(placed) / busy_s; }
   [[nodiscard]] double evaluations_per_second() const {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "run/grid_run.h"
+#include "run/life_run.h"
 #include "run/replay.h"
 #include "run/work.h"
 #include "sim/datasets.h"
@@ -19,7 +20,12 @@ using Steady = std::chrono::steady_clock;
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 /// What the workload asks for and this build does not do.
-std::optional<InputError> refused(const sim::Workload& workload) {
+std::optional<InputError> refused(const sim::Workload& workload, bool observed) {
+  if (workload.life && (workload.workers > 1 || workload.commits != sim::CommitOrder::deterministic))
+    return InputError{workload.path, "workers", "a life has one worker, whose plans are committed in turn",
+                      "leave out --workers and --order"};
+  if (workload.life && observed)
+    return InputError{workload.path, "life", "a life is not measured stage by stage", "name another workload"};
   if (workload.cluster.source == sim::Source::nomad_grid && workload.strategy != "nomad")
     return InputError{workload.path, "strategy", "nomad-grid is compared with what Nomad decided",
                       "leave out the strategy"};
@@ -37,7 +43,7 @@ Result<std::optional<sim::FitStrategy>> fit_of(const sim::Workload& workload, co
 }  // namespace
 
 Result<RunResult> run_workload(const sim::Workload& workload, const RunOptions& options) {
-  if (const auto error = refused(workload)) return tl::unexpected(*error);
+  if (const auto error = refused(workload, options.observer != nullptr)) return tl::unexpected(*error);
   const auto start = Steady::now();
   RunResult result;
   result.workload = workload;
@@ -68,13 +74,23 @@ Result<RunResult> run_workload(const sim::Workload& workload, const RunOptions& 
     if (options.arrivals_max > 0 && arrivals.size() > options.arrivals_max) arrivals.resize(options.arrivals_max);
     auto fit = fit_of(workload, *inputs);
     if (!fit) return tl::unexpected(fit.error());
-    Replay replay(workload, std::move(*inputs), std::move(*fit), options.observer, result);
-    result.setup_s = seconds_since(start);
-    if (options.allocations) before = options.allocations();
-    const double cpu_before = cpu_seconds();
-    replay.run(options);
-    result.cpu_s = cpu_seconds() - cpu_before;
-    count_allocations();
+    const auto measure = [&](auto& runs) {
+      result.setup_s = seconds_since(start);
+      if (options.allocations) before = options.allocations();
+      const double cpu_before = cpu_seconds();
+      runs.run(options);
+      result.cpu_s = cpu_seconds() - cpu_before;
+      count_allocations();
+    };
+    if (workload.life) {
+      auto plan = sim::plan_life(workload, inputs->cluster, inputs->jobs);
+      if (!plan) return tl::unexpected(plan.error());
+      LifeRun life(workload, std::move(*inputs), std::move(*plan), std::move(*fit), result);
+      measure(life);
+    } else {
+      Replay replay(workload, std::move(*inputs), std::move(*fit), options.observer, result);
+      measure(replay);
+    }
   }
   struct rusage usage {};
   getrusage(RUSAGE_SELF, &usage);
@@ -90,10 +106,13 @@ Result<model::ClusterState> state_at(const sim::Workload& given, std::int64_t at
   workload.commits = sim::CommitOrder::deterministic;
   workload.arrivals.clock = sim::Clock::skip;
   workload.limits.seconds = 0;  // the state must not depend on the speed of the machine
-  if (auto problem = refused(workload)) return tl::unexpected(std::move(*problem));
+  if (auto problem = refused(workload, false)) return tl::unexpected(std::move(*problem));
   if (workload.cluster.source == sim::Source::nomad_grid)
     return tl::unexpected(
         InputError{workload.path, "cluster", "has no cluster that lives on", "name another workload"});
+  if (workload.life)
+    return tl::unexpected(
+        InputError{workload.path, "life", "has a life, which is not stopped half-way", "name another workload"});
   auto inputs = make_inputs(workload);
   if (!inputs) return tl::unexpected(inputs.error());
   auto fit = fit_of(workload, *inputs);

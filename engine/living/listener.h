@@ -49,6 +49,7 @@ class Listener : public server::Listener {
   virtual void evaluation_decided(const DecidedEval&) {}
   virtual void alloc_changed(const AllocChange&) {}
   virtual void node_changed(const NodeChange&) {}
+  virtual void job_changed(tables::JobKeyRow) {}  ///< another current version, or purged
   virtual void deployment_ended(const model::Deployment&) {}
   virtual void drain_ended(const DrainEnd&) {}
 };

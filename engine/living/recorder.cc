@@ -56,6 +56,7 @@ void Recorder::loaded() {
 
 void Recorder::changed(const tables::Changes& changes) {
   if (!listener_) return;
+  for (const tables::JobKeyRow job : changes.jobs) listener_->job_changed(job);
   for (const NodeRow row : changes.nodes) node_changed(row);
   for (const AllocRow row : changes.allocs) alloc_changed(row);
   for (const std::uint32_t row : changes.deployments) deployment_changed(row);

@@ -41,8 +41,24 @@ std::vector<model::Affinity> draw_affinities(Random& random, const std::vector<R
   return out;
 }
 
+/// The blocks that a kind has in a life; its tasks are the group's first ones.
+void add_life(const JobLife& life, model::TaskGroup& group) {
+  if (life.update) group.update = life.update;
+  if (life.restart) group.restart_policy = life.restart;
+  if (life.reschedule) group.reschedule_policy = life.reschedule;
+  if (life.migrate) group.migrate = life.migrate;
+  if (life.disconnect) group.disconnect = life.disconnect;
+  if (life.max_run_ns > 0) group.max_run_duration = life.max_run_ns;
+  for (model::Task& task : group.tasks) {
+    if (life.restart) task.restart_policy = life.restart;
+    if (life.kill_timeout_ns >= 0) task.kill_timeout = life.kill_timeout_ns;
+    if (life.shutdown_delay_ns > 0) task.shutdown_delay = life.shutdown_delay_ns;
+  }
+}
+
 model::Job draw_template(Random& random, const JobKindSpec& kind, std::int64_t index) {
-  model::Job job = registered_job(fmt::format("{}-t{}", kind.name, index), kind.type, kind.priority.draw(random));
+  model::Job job = registered_job(kind.life.named ? kind.name : fmt::format("{}-t{}", kind.name, index), kind.type,
+                                  kind.priority.draw(random));
   job.datacenters = kind.datacenters;
   job.node_pool = kind.pool;
   job.constraints = draw_constraints(random, kind.constraints);
@@ -85,8 +101,12 @@ model::Job draw_template(Random& random, const JobKindSpec& kind, std::int64_t i
       task.resources->memory_mb = kind.memory_mb.draw(random);
       group.tasks.push_back(std::move(task));
     }
+    add_life(kind.life, group);
     job.task_groups.push_back(std::move(group));
   }
+  job.periodic = kind.life.periodic;
+  job.parameterized_job = kind.life.parameterized;
+  if (kind.life.update) job.update = *kind.life.update;
   return job;
 }
 
@@ -152,7 +172,9 @@ JobStream generate_jobs(const JobsSpec& spec, std::uint64_t seed) {
     for (std::int64_t i = 0; i < kind.templates; ++i)
       out.templates.push_back(std::make_shared<model::Job>(draw_template(templates, kind, i)));
   }
-  out.single.assign(out.templates.size(), false);
+  for (const JobKindSpec& kind : spec.kinds)
+    out.single.insert(out.single.end(), static_cast<std::size_t>(kind.templates), kind.life.named);
+  if (spec.count == 0) return out;
   const Quantity pick = Quantity::choices(index, weights);
   out.arrivals.resize(static_cast<std::size_t>(spec.count));
   for (std::size_t number = 0; number < out.arrivals.size(); ++number) {
@@ -162,7 +184,7 @@ JobStream generate_jobs(const JobsSpec& spec, std::uint64_t seed) {
     arrival.number = static_cast<std::uint32_t>(number);
     arrival.template_index = static_cast<std::uint32_t>(
         first[k] + static_cast<std::int64_t>(arrivals.below(static_cast<std::uint64_t>(kind.templates))));
-    if (kind.run_time_s) arrival.run_time_ns = kind.run_time_s->draw(arrivals) * base::kSecond;
+    if (kind.ends()) arrival.run_time_ns = kind.draw_run_ns(arrivals);
     arrival.fails = hit(arrivals, kind.fail_percent);
   }
   return out;

@@ -86,6 +86,43 @@ double TomlSection::number(std::string_view key, double fallback, double min, do
   return value;
 }
 
+std::vector<double> TomlSection::numbers(std::string_view key, double min, double max) {
+  const toml::node* node = take(key);
+  if (node && !node->is_array()) return {number(key, min, min, max)};
+  std::vector<double> out;
+  if (!node) return out;
+  for (const toml::node& item : *node->as_array()) {
+    const double value = item.is_number() ? *item.value<double>() : std::nan("");
+    if (!(value >= min && value <= max)) {
+      fail(key, fmt::format("'{}' holds something that is no number from {} to {}", key, min, max), "correct it");
+      return {};
+    }
+    out.push_back(value);
+  }
+  if (out.empty()) fail(key, fmt::format("'{}' is an empty list", key), "leave it out or write a number");
+  return out;
+}
+
+std::vector<std::pair<double, double>> TomlSection::curve(std::string_view key, double x_max, double y_max) {
+  const toml::node* node = take(key);
+  std::vector<std::pair<double, double>> out;
+  if (!node) return out;
+  const toml::array* points = node->as_array();
+  bool fine = points && !points->empty();
+  for (std::size_t i = 0; fine && i < points->size(); ++i) {
+    const toml::array* pair = (*points)[i].as_array();
+    fine = pair && pair->size() == 2 && (*pair)[0].is_number() && (*pair)[1].is_number();
+    if (!fine) break;
+    out.emplace_back(*(*pair)[0].value<double>(), *(*pair)[1].value<double>());
+    const auto [x, y] = out.back();
+    fine = x >= 0 && x <= x_max && y >= 0 && y <= y_max && (i == 0 || x > out[i - 1].first);
+  }
+  if (fine) return out;
+  fail(key, fmt::format("'{}' is not a list of pairs whose first parts rise", key),
+       fmt::format("write [[0, a], [60, b], ...] with times up to {} and values up to {}", x_max, y_max));
+  return {};
+}
+
 bool TomlSection::boolean(std::string_view key, bool fallback) {
   const toml::node* node = take(key);
   if (!node) return fallback;

@@ -39,6 +39,9 @@ class TomlSection {
 
   std::int64_t integer(std::string_view key, std::int64_t fallback, std::int64_t min, std::int64_t max);
   double number(std::string_view key, double fallback, double min, double max);
+  std::vector<double> numbers(std::string_view key, double min, double max);  ///< a number or a list of numbers
+  /// A list of pairs, the first of which rises; absent = empty.
+  std::vector<std::pair<double, double>> curve(std::string_view key, double x_max, double y_max);
   bool boolean(std::string_view key, bool fallback);
   std::string text(std::string_view key, std::string fallback);
   std::vector<std::string> texts(std::string_view key);  ///< a text or a list of texts

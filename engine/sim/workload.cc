@@ -7,6 +7,7 @@
 
 #include "io/files.h"
 #include "sim/fit_strategy.h"
+#include "sim/life_reader.h"
 #include "sim/toml_section.h"
 
 namespace berth::sim {
@@ -250,7 +251,7 @@ SpreadSpec read_spread(TomlReader& reader, const toml::table* table, const std::
   return out;
 }
 
-JobKindSpec read_kind(TomlReader& reader, const toml::table* table) {
+JobKindSpec read_kind(TomlReader& reader, const toml::table* table, bool lives) {
   const std::string name = "[[jobs.mix]]";
   TomlSection in(reader, table, name, 0);
   JobKindSpec out;
@@ -273,8 +274,10 @@ JobKindSpec read_kind(TomlReader& reader, const toml::table* table) {
   out.disk_mb = in.quantity("disk_mb", out.disk_mb, 10, kMaxAmount);
   out.ports = in.quantity("ports", out.ports, 0, 100);
   if (in.has("run_time_s")) out.run_time_s = in.quantity("run_time_s", 0, 0, kMaxAmount);
+  if (in.has("run_time_ms")) out.run_time_ms = in.quantity("run_time_ms", 0, 0, kMaxAmount);
+  if (out.run_time_s && out.run_time_ms) in.fail("run_time_ms", "'run_time_ms' beside 'run_time_s'", "keep one");
   out.fail_percent = in.integer("fail_percent", 0, 0, 100);
-  if (out.fail_percent > 0 && !out.run_time_s) in.fail("fail_percent", "'fail_percent' needs 'run_time_s'", "add it");
+  if (out.fail_percent > 0 && !out.ends()) in.fail("fail_percent", "'fail_percent' needs 'run_time_s'", "add it");
   out.distinct_hosts = in.boolean("distinct_hosts", false);
   out.datacenters = in.texts("datacenters");
   if (out.datacenters.empty()) out.datacenters = {"*"};
@@ -294,24 +297,28 @@ JobKindSpec read_kind(TomlReader& reader, const toml::table* table) {
     device.finish();
     out.devices.push_back(std::move(spec));
   }
+  if (lives) out.life = read_job_life(reader, in, out.type);
+  if (out.life.named) out.templates = 1;
+  if (out.life.named || !out.life.rate.empty()) out.weight = 0;
   const bool system = out.type == "system" || out.type == "sysbatch";
   // R-MODEL-250 ff.: what registration refuses is refused here, where the line is known.
   if (system && !out.affinities.empty()) in.fail("affinities", "system jobs cannot have affinities", "remove them");
   if (system && !out.spreads.empty()) in.fail("spreads", "system jobs cannot have spreads", "remove them");
   if (system && in.has("count")) in.fail("count", "system jobs run once on every node", "remove 'count'");
-  if (out.type == "system" && out.run_time_s)
-    in.fail("run_time_s", "system jobs do not end", "use type = \"sysbatch\"");
+  if (out.type == "system" && out.ends())
+    in.fail(out.run_time_s ? "run_time_s" : "run_time_ms", "system jobs do not end", "use type = \"sysbatch\"");
   in.finish();
   return out;
 }
 
-JobsSpec read_jobs(TomlReader& reader, const toml::table* table, std::size_t line) {
+JobsSpec read_jobs(TomlReader& reader, const toml::table* table, std::size_t line, bool lives) {
   TomlSection in(reader, table, "[jobs]", line);
   JobsSpec out;
   out.source = in.choice("generator", Source::mix, list_of(kSources));
   const std::string why = fmt::format("generator = \"{}\"", to_text(out.source));
   out.count = in.integer("count", 0, 1, kMaxJobs);
-  for (const toml::table* kind : in.tables("mix")) out.kinds.push_back(read_kind(reader, kind));
+  for (const toml::table* kind : in.tables("mix")) out.kinds.push_back(read_kind(reader, kind, lives));
+  if (lives) out.rate_scale = in.number("rate_scale", 1, 1e-6, 1e6);
   out.file = in.text("file", "");
   out.list = in.choice<std::string>("list", "default",
                                     {{"default", "default"},
@@ -323,13 +330,18 @@ JobsSpec read_jobs(TomlReader& reader, const toml::table* table, std::size_t lin
   if (out.source == Source::nomad_grid) refuse(in, {"count"}, why);
   if (out.source != Source::files) refuse(in, {"file"}, why);
   if (out.source != Source::openb) refuse(in, {"list"}, why);
-  if ((out.source == Source::mix || out.source == Source::openb_like) && out.count == 0)
+  // Named jobs and those that arrive by a curve are not counted.
+  const bool counted = std::any_of(out.kinds.begin(), out.kinds.end(),
+                                   [](const JobKindSpec& kind) { return !kind.life.named && kind.life.rate.empty(); });
+  if (((out.source == Source::mix && (counted || out.kinds.empty())) || out.source == Source::openb_like) &&
+      out.count == 0)
     in.fail("", "[jobs] has no 'count'", "write e.g. count = 1000");
   if (out.source == Source::mix) {
     if (out.kinds.empty()) in.fail("", "[jobs] has no kinds of jobs", "write [[jobs.mix]] tables");
+    if (!counted && out.count > 0) in.fail("count", "no kind of job is counted by 'count'", "remove it");
     double sum = 0;
     for (const JobKindSpec& kind : out.kinds) sum += kind.weight;
-    if (sum == 0 && !out.kinds.empty()) in.fail("mix", "the weights of the kinds add up to 0", "raise one");
+    if (sum == 0 && counted) in.fail("mix", "the weights of the kinds add up to 0", "raise one");
     for (std::size_t i = 0; i < out.kinds.size(); ++i)
       for (std::size_t j = 0; j < i; ++j)
         if (out.kinds[i].name == out.kinds[j].name)
@@ -494,7 +506,8 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
   if (!in.has("cluster")) in.fail("", "the workload has no [cluster]", "add the table");
   out.cluster = read_cluster(reader, in.table("cluster"), in.line("cluster"));
   if (!in.has("jobs")) in.fail("", "the workload has no [jobs]", "add the table");
-  out.jobs = read_jobs(reader, in.table("jobs"), in.line("jobs"));
+  const bool lives = in.has("life");
+  out.jobs = read_jobs(reader, in.table("jobs"), in.line("jobs"), lives);
   out.arrivals = read_arrivals(reader, in.table("arrivals"), in.line("arrivals"), out.jobs.source);
   {
     TomlSection part(reader, in.table("grid"), "[grid]", 0);
@@ -503,6 +516,9 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
     out.grid.repetitions = part.integer("repetitions", out.grid.repetitions, 1, 1000);
     part.finish();
   }
+  if (lives) out.life = read_life(reader, in);
+  for (const char* key : {"events", "faults", "tasks"})
+    if (!lives && in.has(key)) in.fail(key, fmt::format("[[{}]] need a [life]", key), "write [life] duration_s = ...");
   in.finish();
 
   // Settings that contradict each other.
@@ -517,8 +533,7 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
   if (out.cluster.gpu_shares != 1 && out.jobs.source != Source::openb && out.jobs.source != Source::openb_like)
     in.fail("cluster", "'gpu_sharing' needs jobs that share GPUs", "use jobs of openb or openb-like");
   if (out.departures && out.jobs.source == Source::mix &&
-      std::none_of(out.jobs.kinds.begin(), out.jobs.kinds.end(),
-                   [](const auto& k) { return k.run_time_s.has_value(); }))
+      std::none_of(out.jobs.kinds.begin(), out.jobs.kinds.end(), [](const auto& k) { return k.ends(); }))
     in.fail("departures", "no kind of job has a run time", "add run_time_s or remove departures");
   if (out.departures && out.jobs.source == Source::files)
     in.fail("departures", "jobs from a file have no run time", "remove departures");
@@ -526,6 +541,14 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
     in.fail("departures", "the list multigpu20 has no times", "remove departures or use another list");
   if (out.arrivals.process == Process::trace && out.jobs.source == Source::openb && out.jobs.list == "multigpu20")
     in.fail("arrivals", "the list multigpu20 has no times", "use another process or another list");
+  if (out.life && (grid_jobs || grid_cluster)) in.fail("life", "nomad-grid has no life", "remove [life]");
+  if (out.life && in.has("departures"))
+    in.fail("departures", "in a life allocations end by themselves", "remove 'departures'");
+  if (out.life && (out.workers > 1 || out.commits != CommitOrder::deterministic))
+    in.fail(in.has("workers") ? "workers" : "commits", "a life has one worker, whose plans are committed in turn",
+            "remove it");
+  if (out.life && out.arrivals.clock == Clock::wait)
+    in.fail("arrivals", "a life has a virtual clock, which nobody waits for", "remove clock = \"wait\"");
   if (reader.error) return tl::unexpected(*reader.error);
   return out;
 }

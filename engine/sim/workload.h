@@ -10,6 +10,7 @@
 
 #include "berth/result.h"
 #include "model/options.h"
+#include "sim/life_spec.h"
 #include "sim/quantity.h"
 
 namespace berth::sim {
@@ -104,18 +105,25 @@ struct JobKindSpec {
   std::int64_t templates = 16;
   Quantity priority = 50, count = 1, groups = 1, tasks = 1;
   Quantity cpu_mhz = 100, memory_mb = 300, disk_mb = 300, ports = 0;
-  std::optional<Quantity> run_time_s;  ///< absent: never ends
+  std::optional<Quantity> run_time_s, run_time_ms;  ///< one or none of them; none: never ends
   std::int64_t fail_percent = 0;
   bool distinct_hosts = false;
   std::vector<std::string> datacenters = {"*"};
   std::vector<RuleSpec> constraints, affinities;
   std::vector<SpreadSpec> spreads;
   std::vector<DeviceAskSpec> devices;
+  JobLife life;
+
+  [[nodiscard]] bool ends() const { return run_time_s || run_time_ms; }
+  [[nodiscard]] std::int64_t draw_run_ns(Random& random) const {
+    return run_time_s ? run_time_s->draw(random) * 1'000'000'000 : run_time_ms->draw(random) * 1'000'000;
+  }
 };
 
 struct JobsSpec {
   Source source = Source::mix;
   std::int64_t count = 0;  ///< arrivals; 0 = all that the source has
+  double rate_scale = 1;   ///< of the kinds that arrive by a curve
   std::vector<JobKindSpec> kinds;
   std::string file;  ///< source files: a JSON array of jobs, from the workload's folder
   std::string list;  ///< source openb: default, cpu050, gpushare40, gpuspec33, multigpu20
@@ -162,6 +170,7 @@ struct Workload {
   ArrivalSpec arrivals;
   LimitSpec limits;
   GridSpec grid;
+  std::optional<LifeSpec> life;  ///< [life]: clients, faults and time, instead of a replay
 };
 
 [[nodiscard]] const char* to_text(Mode);

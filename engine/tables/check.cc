@@ -323,6 +323,7 @@ Problems check_deployment_table(const Snapshot& state) {
   if (!problems.empty()) return problems;
   for (std::size_t row = 0; row < size; ++row) {
     if (!d.object[row] && d.job_key[row] == kNoRow) continue;  // removed
+    if (!d.object[row] && d.job_key[row] == kNoRow) continue;  // removed
     if (d.job_key[row] >= state.jobs.keys.size()) add(problems, "deployment row {}: its job key does not exist", row);
     if (!d.object[row])
       add(problems, "deployment row {}: no object", row);

@@ -1,0 +1,263 @@
+#include "run/life_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "run/report.h"
+
+namespace berth::run {
+namespace {
+
+constexpr std::size_t kRows = 12;     // of a table in the text
+constexpr std::size_t kPoints = 360;  // of a series in JSON
+
+double share(double part, double whole) { return whole == 0 ? 0 : part / whole; }
+
+/// "1:02:03.4", to a tenth of a second.
+std::string clock_words(double at_s) {
+  const auto tenths = static_cast<std::int64_t>(std::llround(at_s * 10));
+  const std::int64_t s = tenths / 10;
+  return fmt::format("{}:{:02}:{:02}.{}", s / 3600, s / 60 % 60, s % 60, tenths % 10);
+}
+
+std::string counts_words(const std::vector<std::pair<std::string, std::uint64_t>>& counts) {
+  std::string out;
+  for (const auto& [name, number] : counts)
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", name, grouped(number));
+  return out;
+}
+
+/// Longest recoveries first; those that hit nobody last.
+std::vector<const FaultResult*> by_recovery(const LifeResult& life) {
+  std::vector<const FaultResult*> out;
+  for (const FaultResult& fault : life.faults) out.push_back(&fault);
+  std::stable_sort(out.begin(), out.end(), [](const FaultResult* a, const FaultResult* b) {
+    if (a->away != b->away) return a->away > b->away;
+    return a->recovery_ns.max() > b->recovery_ns.max();
+  });
+  return out;
+}
+
+void fault_rows(const LifeResult& life, std::string& out) {
+  if (life.faults.empty()) return;
+  out += fmt::format("\n  {:<40} {:>9} {:>6} {:>6} {:>9} {:>9} {:>9} {:>5}\n", "fault", "at", "nodes", "hit",
+                     "recov p50", "p99", "max", "away");
+  auto faults = by_recovery(life);
+  const std::size_t left = faults.size() > kRows ? faults.size() - kRows : 0;
+  faults.resize(faults.size() - left);
+  std::stable_sort(faults.begin(), faults.end(),
+                   [](const FaultResult* a, const FaultResult* b) { return a->at_s < b->at_s; });
+  const auto time = [](const FaultResult& fault, double percent) {
+    return fault.recovered == 0 ? std::string("-") : time_words(fault.recovery_ns.percentile(percent));
+  };
+  for (const FaultResult* fault : faults)
+    out += fmt::format("  {:<40} {:>9} {:>6} {:>6} {:>9} {:>9} {:>9} {:>5}\n", fault->what.substr(0, 40),
+                       clock_words(fault->at_s), grouped(fault->nodes), grouped(fault->hit), time(*fault, 50),
+                       time(*fault, 99), time(*fault, 100), grouped(fault->away));
+  if (left > 0) out += fmt::format("  and {} that recovered sooner\n", grouped(left));
+  if (life.recovery_ns.count() > 0)
+    out += fmt::format("  recovery    p50 {}, p90 {}, p99 {}, max {} over {} allocations of all faults\n",
+                       time_words(life.recovery_ns.percentile(50)), time_words(life.recovery_ns.percentile(90)),
+                       time_words(life.recovery_ns.percentile(99)), time_words(life.recovery_ns.max()),
+                       grouped(life.recovery_ns.count()));
+}
+
+void outage_rows(const char* title, const std::vector<Outage>& outages, std::string& out) {
+  if (outages.empty()) return;
+  out += fmt::format("\n  {:<24} {:>8} {:>16} {:>16} {:>9} {:>7} {:>7}\n", title, "jobs", "wanted alloc s",
+                     "missing alloc s", "share", "worst", "at end");
+  for (std::size_t i = 0; i < std::min(kRows, outages.size()); ++i) {
+    const Outage& o = outages[i];
+    out +=
+        fmt::format("  {:<24} {:>8} {:>16.0f} {:>16.1f} {:>8.3f}% {:>7} {:>7}\n", o.name.substr(0, 24), grouped(o.jobs),
+                    o.wanted_s, o.missing_s, 100 * share(o.missing_s, o.wanted_s), o.worst, o.missing_at_end);
+  }
+}
+
+std::string where_words(const std::vector<std::string>& where) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min<std::size_t>(4, where.size()); ++i) out += (i == 0 ? " " : ", ") + where[i];
+  if (where.size() > 4) out += fmt::format(" and {} more", where.size() - 4);
+  return out;
+}
+
+json::Value outages_json(const std::vector<Outage>& outages) {
+  json::Value out = json::Value::array();
+  for (const Outage& o : outages) {
+    json::Value one = json::Value::object();
+    one.set("name", o.name);
+    one.set("jobs", o.jobs);
+    one.set("wanted_alloc_seconds", o.wanted_s);
+    one.set("missing_alloc_seconds", o.missing_s);
+    one.set("missing_worst", o.worst);
+    one.set("missing_at_end", o.missing_at_end);
+    out.push(std::move(one));
+  }
+  return out;
+}
+
+json::Value counts_json(const std::vector<std::pair<std::string, std::uint64_t>>& counts) {
+  json::Value out = json::Value::object();
+  for (const auto& [name, number] : counts) out.set(name, number);
+  return out;
+}
+
+/// Neighbouring buckets are put together until few enough are left.
+json::Value series_json(const LifeResult& life) {
+  json::Value seconds = json::Value::array(), wanted = json::Value::array(), missing = json::Value::array(),
+              evaluations = json::Value::array(), placed = json::Value::array(), wall = json::Value::array();
+  const auto used = std::min(life.wanted.size(), static_cast<std::size_t>(std::ceil(life.reached_s / life.bucket_s)));
+  const std::size_t step = std::max<std::size_t>(1, (used + kPoints - 1) / kPoints);
+  for (std::size_t b = 0; b < used; b += step) {
+    const std::size_t end = std::min(used, b + step);
+    double w = 0, m = 0, t = 0;
+    std::uint64_t e = 0, p = 0;
+    for (std::size_t i = b; i < end; ++i)
+      w += life.wanted[i], m += life.missing[i], e += life.evaluations[i], p += life.placed[i], t += life.wall_s[i];
+    const auto buckets = static_cast<double>(end - b);
+    seconds.push(static_cast<double>(b) * life.bucket_s);
+    wanted.push(std::round(w / buckets * 100) / 100), missing.push(std::round(m / buckets * 100) / 100);
+    evaluations.push(e), placed.push(p), wall.push(t);
+  }
+  json::Value out = json::Value::object();
+  out.set("seconds", std::move(seconds));
+  out.set("wanted", std::move(wanted)), out.set("missing", std::move(missing));
+  out.set("evaluations", std::move(evaluations)), out.set("placed", std::move(placed));
+  out.set("wall_seconds", std::move(wall));
+  return out;
+}
+
+}  // namespace
+
+std::string life_text(const LifeResult& life) {
+  std::string out;
+  if (!life.story.empty()) {
+    out += "\n  the story\n";
+    double before = -1;
+    for (const StoryLine& line : life.story) {
+      out += fmt::format("  {:>11}  {}{}{}{}\n", line.at_s == before ? "" : clock_words(line.at_s), line.who,
+                         line.who.empty() ? "" : " ", line.what, where_words(line.where));
+      before = line.at_s;
+    }
+    if (life.story_cut) out += "               and so on\n";
+  }
+  out += fmt::format("\n  lived       {} of {}: {} events, {} faults", clock_words(life.reached_s),
+                     clock_words(life.duration_s), grouped(life.events), grouped(life.faults.size()));
+  out += life.refused_count > 0 ? fmt::format("; {} events refused\n", grouped(life.refused_count)) : "\n";
+  for (const std::string& line : life.refused) out += fmt::format("    refused   {}\n", line);
+  out += fmt::format("  allocations {} placed, {} done, {} failed, {} lost, {} evicted\n", grouped(life.allocs),
+                     grouped(life.completed), grouped(life.failed), grouped(life.lost), grouped(life.evicted));
+  out += fmt::format("  evaluations {}\n", counts_words(life.triggers));
+  if (life.duration_s >= 7200 && life.reached_s >= life.duration_s) {
+    const double first = life.evaluations_per_wall_s(0, 3600),
+                 last = life.evaluations_per_wall_s(life.duration_s - 3600, life.duration_s);
+    out += fmt::format("  rate        {} evaluations per second of work in the first hour, {} in the last: {:.2f}\n",
+                       grouped(static_cast<std::uint64_t>(first)), grouped(static_cast<std::uint64_t>(last)),
+                       share(last, first));
+  }
+  out += fmt::format("  clients     {} heartbeats, {} pulls, {} requests with {} reports\n", grouped(life.heartbeats),
+                     grouped(life.pulls), grouped(life.requests), grouped(life.reports));
+  if (life.lost_runs > 0)
+    out += fmt::format("  work        {} batch runs lost with {:.1f} alloc s, of which {:.1f} are done again\n",
+                       grouped(life.lost_runs), life.lost_s, life.repeated_s);
+  if (!life.deployments_by_status.empty())
+    out += fmt::format("  deployments {}\n", counts_words(life.deployments_by_status));
+  if (life.drains_completed + life.drains_ended > 0)
+    out += fmt::format("  drains      {} complete, {} called off; p50 {}, max {}\n", grouped(life.drains_completed),
+                       grouped(life.drains_ended), time_words(life.drain_ns.percentile(50)),
+                       time_words(life.drain_ns.max()));
+  if (!life.storms.empty()) {
+    out += fmt::format("  storms      {} times more than 10 times the usual {:.2f} evaluations/s\n", life.storms.size(),
+                       life.base_rate);
+    auto storms = life.storms;
+    std::stable_sort(storms.begin(), storms.end(),
+                     [](const Storm& a, const Storm& b) { return a.evaluations > b.evaluations; });
+    storms.resize(std::min<std::size_t>(storms.size(), 5));
+    for (const Storm& storm : storms)
+      out += fmt::format("    {:>9} {} evaluations in {:.0f} s, {:.0f} times the usual{}\n", clock_words(storm.from_s),
+                         grouped(storm.evaluations), storm.until_s - storm.from_s, storm.times_base,
+                         storm.after.empty() ? "" : ", after " + storm.after);
+  }
+  fault_rows(life, out);
+  outage_rows("kind of job", life.kinds, out);
+  if (life.story.empty()) outage_rows("jobs that missed most", life.worst_jobs, out);
+  return out;
+}
+
+json::Value life_json(const LifeResult& life) {
+  json::Value out = json::Value::object();
+  out.set("duration_seconds", life.duration_s);
+  out.set("reached_seconds", life.reached_s);
+  out.set("events", life.events);
+  out.set("events_refused", life.refused_count);
+  json::Value allocs = json::Value::object();
+  allocs.set("placed", life.allocs), allocs.set("done", life.completed), allocs.set("failed", life.failed);
+  allocs.set("lost", life.lost), allocs.set("evicted", life.evicted);
+  out.set("allocations", std::move(allocs));
+  out.set("evaluations_by_trigger", counts_json(life.triggers));
+  out.set("recovery_ns", percentiles(life.recovery_ns));
+  json::Value faults = json::Value::array();
+  for (const FaultResult& fault : life.faults) {
+    json::Value one = json::Value::object();
+    one.set("what", fault.what);
+    one.set("at_seconds", fault.at_s);
+    one.set("until_seconds", fault.until_s < 0 ? json::Value() : json::Value(fault.until_s));
+    one.set("nodes", fault.nodes), one.set("hit", fault.hit), one.set("unharmed", fault.unharmed);
+    one.set("recovered", fault.recovered), one.set("ended", fault.ended), one.set("away", fault.away);
+    one.set("recovery_ns", percentiles(fault.recovery_ns));
+    faults.push(std::move(one));
+  }
+  out.set("faults", std::move(faults));
+  out.set("unavailability_by_kind", outages_json(life.kinds));
+  out.set("unavailability_worst_jobs", outages_json(life.worst_jobs));
+  json::Value work = json::Value::object();
+  work.set("lost_runs", life.lost_runs);
+  work.set("lost_alloc_seconds", life.lost_s), work.set("repeated_alloc_seconds", life.repeated_s);
+  out.set("batch_work", std::move(work));
+  out.set("deployments_by_status", counts_json(life.deployments_by_status));
+  json::Value deployments = json::Value::array();
+  for (const DeploymentResult& d : life.deployments) {
+    json::Value one = json::Value::object();
+    one.set("job", d.job), one.set("version", d.version);
+    one.set("status", d.status), one.set("description", d.description);
+    one.set("at_seconds", d.at_s), one.set("seconds", d.length_s);
+    deployments.push(std::move(one));
+  }
+  out.set("deployments", std::move(deployments));
+  json::Value drains = json::Value::object();
+  drains.set("complete", life.drains_completed), drains.set("called_off", life.drains_ended);
+  drains.set("length_ns", percentiles(life.drain_ns));
+  out.set("drains", std::move(drains));
+  json::Value storms = json::Value::array();
+  for (const Storm& storm : life.storms) {
+    json::Value one = json::Value::object();
+    one.set("from_seconds", storm.from_s), one.set("until_seconds", storm.until_s);
+    one.set("evaluations", storm.evaluations), one.set("times_base", storm.times_base);
+    one.set("after", storm.after);
+    storms.push(std::move(one));
+  }
+  out.set("storms", std::move(storms));
+  out.set("base_evaluations_per_second", life.base_rate);
+  json::Value clients = json::Value::object();
+  clients.set("heartbeats", life.heartbeats), clients.set("pulls", life.pulls);
+  clients.set("requests", life.requests), clients.set("reports", life.reports);
+  out.set("clients", std::move(clients));
+  json::Value rates = json::Value::object();
+  rates.set("first_hour", life.evaluations_per_wall_s(0, 3600));
+  rates.set("last_hour", life.evaluations_per_wall_s(life.duration_s - 3600, life.duration_s));
+  out.set("evaluations_per_second_of_work", std::move(rates));
+  out.set("over_time", series_json(life));
+  json::Value story = json::Value::array();
+  for (const StoryLine& line : life.story) {
+    json::Value one = json::Value::object();
+    one.set("at_seconds", line.at_s);
+    one.set("what", (line.who.empty() ? "" : line.who + " ") + line.what + where_words(line.where));
+    story.push(std::move(one));
+  }
+  out.set("story", std::move(story));
+  return out;
+}
+
+}  // namespace berth::run

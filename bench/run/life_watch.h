@@ -1,0 +1,121 @@
+// Looks on while a cluster lives and fills a LifeResult: who was wanted and did not run, what faults hit and how long
+// it took to recover, what was lost, how often evaluations ran and why, and, of a small cluster, the story line by
+// line.
+//
+// A running allocation counts as the servers know it, except that what runs on a machine that is lost counts no more
+// from that moment on. A fault's hits are the allocations of service and batch jobs that run on its nodes when it
+// begins; each is recovered when it, or what replaces it, runs again. Those that nothing happened to are unharmed.
+//
+//   Seen      24 bytes per allocation row    what was last seen of it
+//   JobRow    96 bytes per job row           wanted, running, integrals
+// Threads: the run's.
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <map>
+#include <unordered_map>
+
+#include "living/living.h"
+#include "run/inputs.h"
+#include "run/life_result.h"
+#include "run/measuring.h"
+#include "sim/life_plan.h"
+
+namespace berth::run {
+
+class LifeWatch final : public living::Listener {
+ public:
+  LifeWatch(const sim::Workload& workload, const Inputs& inputs, const sim::LifePlan& plan, Measuring& measuring,
+            sim::RunClock& clock, LifeResult& result);
+  void bind(living::Cluster& cluster) { cluster_ = &cluster; }
+
+  // --- the driver tells ---
+  /// Something is about to happen to these nodes: what runs there is what a fault hits.
+  void happened(const sim::Happening& happening, std::span<const tables::NodeRow> nodes, const std::string& words);
+  void refused(const std::string& words, const std::string& error);
+  /// Time has come to another bucket.
+  void tick();
+  void finish();
+
+  // --- living::Listener ---
+  void lane_made(server::Lane& lane) override { measuring_.lane_made(lane); }
+  void attempt(server::Lane& lane) override;
+  void waiting(server::Lane& lane) override { measuring_.waiting(lane); }
+  void decided(server::Lane& lane) override { measuring_.decided(lane); }
+  void applying(server::Lane& lane) override { measuring_.applying(lane); }
+  void applied(server::Lane& lane) override;
+  void settled(server::Lane& lane) override { measuring_.settled(lane); }
+  void failed(const server::EvalRecord& record, std::string_view why) override { measuring_.failed(record, why); }
+  void evaluation_decided(const living::DecidedEval& eval) override;
+  void alloc_changed(const living::AllocChange& change) override;
+  void node_changed(const living::NodeChange& change) override;
+  void job_changed(tables::JobKeyRow job) override;
+  void deployment_ended(const model::Deployment& deployment) override;
+  void drain_ended(const living::DrainEnd& drain) override;
+
+ private:
+  static constexpr std::uint32_t kNoKind = ~0u;
+  struct Seen {
+    std::int64_t running_since = 0;  ///< 0: does not run
+    double lost_s = 0;               ///< of a batch run that ended without success
+    tables::JobKeyRow job = tables::kNoRow;
+    bool counted = false, live = false;
+  };
+  struct JobRow {
+    std::uint32_t kind = kNoKind;
+    bool there = false, per_node = false, batch = false;
+    std::int64_t wanted = 0, open = 0, running = 0, live = 0, completed = 0, missing = 0, worst = 0;
+    std::int64_t since_ns = 0;
+    double missing_ns = 0, wanted_ns = 0;
+  };
+  struct Hit {
+    std::uint32_t fault = 0;
+    std::int64_t at_ns = 0;
+    bool harmed = false;
+  };
+
+  [[nodiscard]] double seconds(std::int64_t at) const { return static_cast<double>(at - start_ns_) / 1e9; }
+  [[nodiscard]] std::int64_t now() const { return cluster_->now(); }
+  [[nodiscard]] const tables::Snapshot& state() const { return cluster_->state(); }
+  Seen& seen(tables::AllocRow row);
+  JobRow& job_row(tables::JobKeyRow key);
+  [[nodiscard]] std::uint32_t kind_of(const model::Job& job) const;
+  void settle(JobRow& job);
+  void reckon(JobRow& job);
+  void fold(tables::JobKeyRow key);
+  void flow_to(std::int64_t at);
+  [[nodiscard]] std::size_t bucket_at(std::int64_t at) const;
+  void set_running(Seen& alloc, JobRow& job, bool runs);
+  void hit(tables::NodeRow node, const sim::Happening& happening);
+  [[nodiscard]] std::uint64_t name_of(tables::AllocRow row) const {
+    return static_cast<std::uint64_t>(state().allocs.job_key[row]) << 32 | state().allocs.name_index[row];
+  }
+  void follow_hit(tables::AllocRow row, bool runs, bool ended);
+  [[nodiscard]] tables::AllocRow previous_of(tables::AllocRow row) const;
+  void tell(const std::string& who, std::string what, const std::string& where = "");
+  [[nodiscard]] std::string alloc_words(tables::AllocRow row) const;
+  [[nodiscard]] std::string node_words(tables::NodeRow row) const;
+  void tell_alloc(const living::AllocChange& change);
+  void find_storms();
+
+  const sim::Workload& workload_;
+  const sim::LifePlan& plan_;
+  Measuring& measuring_;
+  sim::RunClock& clock_;
+  LifeResult& result_;
+  living::Cluster* cluster_ = nullptr;
+  const std::int64_t start_ns_, bucket_ns_;
+  const bool tells_;                                      // small enough for a story
+  std::unordered_map<std::string, std::uint32_t> kinds_;  // by job ID
+  std::vector<Seen> allocs_;
+  std::vector<JobRow> jobs_;
+  tsl::robin_map<tables::AllocRow, Hit> hits_;
+  tsl::robin_map<std::uint64_t, tables::AllocRow> hit_names_;  // (job, name index): what takes the place without a link
+  std::multimap<std::int64_t, tables::AllocRow> returns_;      // when clients of lost tasks are back
+  std::int64_t flowed_to_, wanted_ = 0, missing_ = 0;
+  std::vector<std::pair<std::int64_t, std::string>> causes_;  // of storms
+  std::vector<Outage> outages_;
+};
+
+}  // namespace berth::run

@@ -1,0 +1,407 @@
+#include "sim/life_spec.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "sim/life_reader.h"
+
+namespace berth::sim {
+namespace {
+
+constexpr double kLongestSeconds = 1e9;
+
+enum Section : unsigned { kEvents = 1, kFaults = 2, kInner = 0 };
+struct DeedRow {
+  Deed deed;
+  const char* word;
+  unsigned sections;
+};
+constexpr DeedRow kDeeds[] = {
+    {Deed::unreachable, "unreachable", kEvents},
+    {Deed::reachable, "reachable", kEvents},
+    {Deed::client_restart, "client-restart", kEvents},
+    {Deed::deregister, "deregister", kEvents},
+    {Deed::eligibility, "eligibility", kEvents},
+    {Deed::drain, "drain", kEvents | kFaults},
+    {Deed::register_job, "register", kEvents},
+    {Deed::update, "update", kEvents},
+    {Deed::scale, "scale", kEvents},
+    {Deed::stop, "stop", kEvents},
+    {Deed::evaluate, "evaluate", kEvents},
+    {Deed::dispatch, "dispatch", kEvents},
+    {Deed::force_periodic, "force-periodic", kEvents},
+    {Deed::alloc_stop, "alloc-stop", kEvents},
+    {Deed::promote, "promote", kEvents},
+    {Deed::fail, "fail", kEvents},
+    {Deed::pause, "pause", kEvents},
+    {Deed::resume, "resume", kEvents},
+    {Deed::configure, "configure", kEvents},
+    {Deed::gc, "gc", kEvents},
+    {Deed::leader_change, "leader-change", kEvents},
+    {Deed::report_lag, "report-lag", kInner},
+    {Deed::task_failures, "task-failures", kFaults},
+    {Deed::loss, "loss", kFaults},
+    {Deed::partition, "partition", kFaults},
+    {Deed::rolling_reboot, "rolling-reboot", kFaults},
+    {Deed::flapping, "flapping", kFaults},
+    {Deed::slow_clients, "slow-clients", kFaults},
+    {Deed::scale_curve, "scale-curve", kFaults},
+};
+
+std::int64_t ns_of(double seconds) { return std::llround(seconds * 1e9); }
+
+std::int64_t seconds(TomlSection& in, const char* key, std::int64_t fallback_ns, double min = 0) {
+  return ns_of(in.number(key, static_cast<double>(fallback_ns) / 1e9, min, kLongestSeconds));
+}
+
+std::vector<std::pair<std::int64_t, double>> curve_of(TomlSection& in, const char* key, double max) {
+  std::vector<std::pair<std::int64_t, double>> out;
+  for (const auto& [x, y] : in.curve(key, kLongestSeconds, max)) out.emplace_back(ns_of(x), y);
+  return out;
+}
+
+std::string word(TomlSection& in, const char* key, std::initializer_list<const char*> words) {
+  std::vector<std::pair<const char*, std::string>> values;
+  for (const char* w : words) values.emplace_back(w, w);
+  return in.choice<std::string>(key, "", values);
+}
+
+void read_when(TomlSection& in, LifeStep& step, std::int64_t duration_ns) {
+  const double end = static_cast<double>(duration_ns) / 1e9;
+  for (const double at : in.numbers("at_s", 0, end)) step.at.push_back(ns_of(at));
+  step.every_ns = seconds(in, "every_s", 0, 1e-3);
+  step.times = in.integer("times", 0, 1, 1'000'000);
+  step.from_ns = ns_of(in.number("from_s", 0, 0, end));
+  step.until_ns = ns_of(in.number("until_s", end, 0, end));
+  const int ways = in.has("at_s") + in.has("every_s") + in.has("times");
+  if (ways == 0) in.fail("", "it is not said when it happens", "write at_s, every_s or times");
+  if (ways > 1) in.fail("at_s", "more than one of 'at_s', 'every_s' and 'times'", "keep one");
+  if (in.has("at_s") && (in.has("from_s") || in.has("until_s")))
+    in.fail(in.has("from_s") ? "from_s" : "until_s", "'from_s' and 'until_s' do not go with 'at_s'", "remove them");
+  if (step.until_ns < step.from_ns) in.fail("until_s", "'until_s' comes before 'from_s'", "exchange them");
+  if (step.every_ns > 0 && (step.until_ns - step.from_ns) / step.every_ns > 1'000'000)
+    in.fail("every_s", "it happens more than 1,000,000 times", "raise 'every_s'");
+}
+
+void read_nodes(TomlSection& in, LifeStep& step) {
+  step.nodes = in.texts("nodes");
+  step.racks = in.texts("racks");
+  step.some = in.integer("some", 0, 1, 10'000'000);
+  step.percent = in.number("percent", 0, 1e-6, 100);
+  step.node_of = in.text("node_of", "");
+  step.whole_racks = in.boolean("whole_racks", false);
+  if (in.has("node_of")) step.index = in.integer("index", 0, 0, 1'000'000);
+  const int ways = in.has("nodes") + in.has("racks") + in.has("some") + in.has("percent") + in.has("node_of");
+  if (ways == 0) in.fail("", "it names no nodes", "write nodes, racks, some, percent or node_of");
+  if (ways > 1) in.fail("nodes", "more than one of 'nodes', 'racks', 'some', 'percent' and 'node_of'", "keep one");
+  if (step.whole_racks && !in.has("some")) in.fail("whole_racks", "'whole_racks' needs 'some'", "add it");
+}
+
+void read_job(TomlSection& in, LifeStep& step, bool kinds) {
+  step.job = in.text("job", "");
+  if (kinds) {
+    step.kind = in.text("kind", "");
+    if (in.has("kind")) step.percent = in.number("percent", 100, 1e-6, 100);
+  }
+  if (step.job.empty() == step.kind.empty())
+    in.fail("job", kinds ? "it names no job, or a job and a kind" : "it names no job",
+            kinds ? "write job = \"...\" or kind = \"...\"" : "write job = \"...\"");
+}
+
+void read_for(TomlSection& in, LifeStep& step, bool needed) {
+  if (in.has("for_s")) step.for_s = in.quantity("for_s", 0, 1, kMaxAmount);
+  if (needed && !step.for_s) in.fail("", "it is not said how long it lasts", "write for_s = ...");
+}
+
+void read_how(TomlSection& in, LifeStep& step) {
+  switch (step.deed) {
+    case Deed::client_restart:
+      step.down_ns = seconds(in, "down_s", 0);
+      step.recovered = in.boolean("recovered", true);
+      break;
+    case Deed::eligibility:
+      step.eligible = in.boolean("eligible", false);
+      if (!in.has("eligible")) in.fail("", "'eligible' is missing", "write eligible = true or false");
+      break;
+    case Deed::drain:
+      step.clear = in.boolean("clear", false);
+      if (step.clear) {
+        step.eligible = in.boolean("mark_eligible", false);
+        break;
+      }
+      step.deadline_ns = seconds(in, "deadline_s", 0, -1);
+      step.ignore_system_jobs = in.boolean("ignore_system_jobs", false);
+      read_for(in, step, false);
+      break;
+    case Deed::update:
+      step.count = in.integer("count", -1, 0, 1'000'000);
+      step.cpu_mhz = in.integer("cpu_mhz", 0, 1, kMaxAmount);
+      step.memory_mb = in.integer("memory_mb", 0, 10, kMaxAmount);
+      step.canary = in.integer("canary", -1, 0, 1'000'000);
+      step.health = word(in, "health", {"never", "unhealthy"});
+      break;
+    case Deed::scale:
+      step.group = in.text("group", step.group);
+      step.count = in.integer("count", -1, 0, 50'000);
+      if (!in.has("count")) in.fail("", "'count' is missing", "write count = 10");
+      break;
+    case Deed::stop:
+      step.purge = in.boolean("purge", false);
+      break;
+    case Deed::evaluate:
+      step.force_reschedule = in.boolean("force_reschedule", false);
+      break;
+    case Deed::alloc_stop:
+      step.group = in.text("group", step.group);
+      step.index = in.integer("index", 0, 0, 1'000'000);
+      if (in.has("reschedule")) step.reschedule = in.boolean("reschedule", true);
+      break;
+    case Deed::configure: {
+      step.algorithm = word(in, "algorithm", {"binpack", "spread"});
+      const auto flag = [&](const char* key, std::optional<bool>& value) {
+        if (in.has(key)) value = in.boolean(key, false);
+      };
+      flag("preempt_system", step.preempt_system), flag("preempt_sysbatch", step.preempt_sysbatch);
+      flag("preempt_batch", step.preempt_batch), flag("preempt_service", step.preempt_service);
+      flag("pause", step.pause_broker);
+      break;
+    }
+    case Deed::task_failures:
+      step.fail_percent = in.number("fail_percent", 100, 0, 100);
+      step.fail_after_ns = seconds(in, "after_s", 0);
+      read_for(in, step, true);
+      break;
+    case Deed::loss:
+      read_for(in, step, false);
+      break;
+    case Deed::partition:
+      read_for(in, step, true);
+      break;
+    case Deed::slow_clients:
+      step.lag_ns = seconds(in, "lag_s", 5'000'000'000, 1e-3);
+      read_for(in, step, true);
+      break;
+    case Deed::rolling_reboot:
+      step.batch = in.integer("batch", 1, 1, 10'000'000);
+      step.pause_ns = seconds(in, "pause_s", 60'000'000'000);
+      step.down_ns = seconds(in, "down_s", 60'000'000'000, 1e-3);
+      step.deadline_ns = seconds(in, "drain_s", 0);
+      break;
+    case Deed::flapping:
+      step.down_ns = seconds(in, "down_s", 60'000'000'000, 1e-3);
+      step.up_ns = seconds(in, "up_s", 60'000'000'000, 1e-3);
+      read_for(in, step, true);
+      break;
+    case Deed::scale_curve:
+      step.curve = curve_of(in, "curve", 1000);
+      if (step.curve.empty()) in.fail("", "'curve' is missing", "write curve = [[0, 1.0], [3600, 2.0]]");
+      break;
+    default:
+      break;
+  }
+}
+
+LifeStep read_step(TomlReader& reader, const toml::table* table, Section section, std::int64_t duration_ns) {
+  const std::string name = section == kEvents ? "[[events]]" : "[[faults]]";
+  TomlSection in(reader, table, name, 0);
+  LifeStep step;
+  step.fault = section == kFaults;
+  step.line = static_cast<std::uint32_t>(in.line());
+  std::vector<std::pair<const char*, Deed>> deeds;
+  for (const DeedRow& row : kDeeds)
+    if (row.sections & section) deeds.emplace_back(row.word, row.deed);
+  if (!in.has("do")) in.fail("", "it is not said what happens", "write do = \"...\"; bench/macro/README.md lists them");
+  step.deed = in.choice("do", Deed::gc, deeds);
+  read_when(in, step, duration_ns);
+  switch (step.deed) {
+    case Deed::gc:
+    case Deed::leader_change:
+    case Deed::configure:
+      break;
+    case Deed::update:
+    case Deed::scale:
+    case Deed::stop:
+    case Deed::evaluate:
+    case Deed::dispatch:
+    case Deed::task_failures:
+    case Deed::scale_curve:
+      read_job(in, step, true);
+      break;
+    case Deed::register_job:
+    case Deed::force_periodic:
+    case Deed::alloc_stop:
+    case Deed::promote:
+    case Deed::fail:
+    case Deed::pause:
+    case Deed::resume:
+      read_job(in, step, false);
+      break;
+    default:
+      read_nodes(in, step);
+  }
+  read_how(in, step);
+  in.finish();
+  return step;
+}
+
+TaskTrace read_task(TomlReader& reader, const toml::table* table) {
+  TomlSection in(reader, table, "[[tasks]]", 0);
+  TaskTrace out;
+  out.line = static_cast<std::uint32_t>(in.line());
+  out.job = in.text("job", "");
+  if (out.job.empty()) in.fail("", "it names no job", "write job = \"...\"");
+  out.group = in.text("group", out.group);
+  out.task = in.integer("task", 0, 0, 100);
+  out.index = in.integer("index", -1, 0, 1'000'000);
+  out.run = in.integer("run", -1, 0, 1'000'000);
+  out.start_delay_ns = seconds(in, "start_delay_s", 0);
+  if (in.has("run_s")) out.run_ns = seconds(in, "run_s", 0);
+  out.kill_ns = seconds(in, "kill_s", 0);
+  out.exit_code = in.integer("exit_code", 0, 0, 255);
+  out.start_error = word(in, "start_error", {"recoverable", "fatal"});
+  out.health = word(in, "health", {"never", "unhealthy"});
+  if (in.has("recovered")) out.recovered = in.boolean("recovered", true);
+  if (out.exit_code != 0 && out.run_ns < 0)
+    in.fail("exit_code", "a task that never ends has no exit code", "write run_s as well");
+  in.finish();
+  return out;
+}
+
+}  // namespace
+
+const char* to_text(Deed deed) {
+  for (const DeedRow& row : kDeeds)
+    if (row.deed == deed) return row.word;
+  return "?";
+}
+
+LifeSpec read_life(TomlReader& reader, TomlSection& root) {
+  LifeSpec out;
+  TomlSection in(reader, root.table("life"), "[life]", root.line("life"));
+  out.duration_ns = seconds(in, "duration_s", 0, 1e-3);
+  if (!in.has("duration_s")) in.fail("", "[life] has no 'duration_s'", "write e.g. duration_s = 3600");
+  out.start_unix_ns = seconds(in, "start_unix_s", out.start_unix_ns, 1);
+  out.collapsed = in.boolean("collapsed", false);
+  out.min_ttl_ns = seconds(in, "min_ttl_s", out.min_ttl_ns, 1e-3);
+  out.grace_ns = seconds(in, "grace_s", out.grace_ns);
+  out.heartbeats_per_s = in.number("heartbeats_per_s", out.heartbeats_per_s, 1e-3, 1e9);
+  out.report_tick_ns = seconds(in, "report_tick_s", out.report_tick_ns);
+  out.ticks_per_report = in.integer("ticks_per_report", out.ticks_per_report, 1, 1000);
+  if (out.collapsed && in.has("report_tick_s"))
+    in.fail("report_tick_s", "'report_tick_s' does not go with collapsed = true", "remove one of the two");
+  out.start_ms = in.quantity("start_ms", 0, 0, kMaxAmount);
+  out.kill_ms = in.quantity("kill_ms", 0, 0, kMaxAmount);
+  out.recovered_percent = in.number("recovered_percent", 100, 0, 100);
+  out.gc_interval_ns = seconds(in, "gc_interval_s", out.gc_interval_ns);
+  out.eval_age_ns = seconds(in, "eval_age_s", out.eval_age_ns);
+  out.batch_eval_age_ns = seconds(in, "batch_eval_age_s", out.batch_eval_age_ns);
+  out.job_age_ns = seconds(in, "job_age_s", out.job_age_ns);
+  in.finish();
+  for (const toml::table* step : root.tables("events"))
+    out.steps.push_back(read_step(reader, step, kEvents, out.duration_ns));
+  for (const toml::table* step : root.tables("faults"))
+    out.steps.push_back(read_step(reader, step, kFaults, out.duration_ns));
+  for (const toml::table* task : root.tables("tasks")) out.tasks.push_back(read_task(reader, task));
+  return out;
+}
+
+JobLife read_job_life(TomlReader& reader, TomlSection& in, const std::string& type) {
+  JobLife out;
+  out.line = static_cast<std::uint32_t>(in.line("at_s"));
+  const std::string name = "[[jobs.mix]].";
+  const auto part = [&](const char* key, auto&& read) {
+    if (!in.has(key)) return;
+    TomlSection inner(reader, in.table(key), name + key, in.line(key));
+    read(inner);
+    inner.finish();
+  };
+  out.named = in.boolean("named", false);
+  if (in.has("at_s")) out.at_ns = seconds(in, "at_s", 0);
+  out.rate = curve_of(in, "rate", 1e6);
+  if (in.has("at_s") && !out.named) in.fail("at_s", "'at_s' needs named = true", "add it");
+  if (out.named)
+    for (const char* other : {"rate", "weight", "templates"})
+      if (in.has(other))
+        in.fail(other, fmt::format("'{}' does not go with named = true", other), "remove one of the two");
+  if (!out.rate.empty() && in.has("weight")) in.fail("weight", "'weight' does not go with 'rate'", "remove one");
+  const bool service = type == "service", system = type == "system", per_node = system || type == "sysbatch";
+  part("update", [&](TomlSection& at) {
+    model::UpdateStrategy& u = out.update.emplace();
+    u.stagger = 30'000'000'000;
+    u.max_parallel = at.integer("max_parallel", 1, 1, 1'000'000);
+    u.health_check = "checks";
+    u.canary = at.integer("canary", 0, 0, 1'000'000);
+    u.min_healthy_time = seconds(at, "min_healthy_s", 10'000'000'000);
+    u.healthy_deadline = seconds(at, "healthy_deadline_s", 300'000'000'000, 1e-3);
+    u.progress_deadline = seconds(at, "progress_deadline_s", 600'000'000'000);
+    u.auto_revert = at.boolean("auto_revert", false);
+    u.auto_promote = at.boolean("auto_promote", false);
+    if (!service && !system) at.fail("", "jobs that end have no roll-outs", "remove 'update'");
+    if (u.healthy_deadline <= u.min_healthy_time)
+      at.fail("healthy_deadline_s", "'healthy_deadline_s' is not above 'min_healthy_s'", "raise it");
+    if (u.progress_deadline != 0 && u.progress_deadline <= u.healthy_deadline)
+      at.fail("progress_deadline_s", "'progress_deadline_s' is not above 'healthy_deadline_s'", "raise it, or 0: none");
+    if (u.auto_promote && u.canary == 0) at.fail("auto_promote", "'auto_promote' needs canaries", "write canary = 1");
+  });
+  part("restart", [&](TomlSection& at) {
+    model::RestartPolicy& r = out.restart.emplace();
+    const bool lives = service || system;
+    r.attempts = at.integer("attempts", lives ? 2 : 3, 0, 1'000'000);
+    r.interval = seconds(at, "interval_s", (lives ? 1800LL : 86'400LL) * 1'000'000'000, 5);
+    r.delay = seconds(at, "delay_s", 15'000'000'000);
+    r.mode = at.choice<std::string>("mode", "fail", {{"fail", "fail"}, {"delay", "delay"}});
+  });
+  part("reschedule", [&](TomlSection& at) {
+    model::ReschedulePolicy& r = out.reschedule.emplace();
+    r.unlimited = at.boolean("unlimited", service && !at.has("attempts"));
+    r.attempts = at.integer("attempts", service ? 0 : 1, 0, 1'000'000);
+    r.interval = seconds(at, "interval_s", r.unlimited ? 0 : 86'400'000'000'000);
+    r.delay = seconds(at, "delay_s", (service ? 30LL : 5LL) * 1'000'000'000, 5);
+    r.delay_function =
+        at.choice<std::string>("function", service ? "exponential" : "constant",
+                               {{"constant", "constant"}, {"exponential", "exponential"}, {"fibonacci", "fibonacci"}});
+    r.max_delay = seconds(at, "max_delay_s", r.delay_function == "constant" ? 0 : 3'600'000'000'000);
+    if (per_node) at.fail("", "system jobs are not rescheduled", "remove 'reschedule'");
+  });
+  part("migrate", [&](TomlSection& at) {
+    model::MigrateStrategy& m = out.migrate.emplace();
+    m.max_parallel = at.integer("max_parallel", 1, 1, 1'000'000);
+    m.health_check = "checks";
+    m.min_healthy_time = seconds(at, "min_healthy_s", 10'000'000'000);
+    m.healthy_deadline = seconds(at, "healthy_deadline_s", 300'000'000'000, 1e-3);
+    if (!service) at.fail("", "only service jobs migrate one by one", "remove 'migrate'");
+  });
+  part("disconnect", [&](TomlSection& at) {
+    model::DisconnectStrategy& d = out.disconnect.emplace();
+    d.lost_after = seconds(at, "lost_after_s", 0);
+    if (at.has("stop_on_client_after_s")) d.stop_on_client_after = seconds(at, "stop_on_client_after_s", 0, 1e-3);
+    if (at.has("replace")) d.replace = at.boolean("replace", true);
+    d.reconcile = word(at, "reconcile", {"best_score", "keep_original", "keep_replacement", "longest_running"});
+    if (d.lost_after > 0 && d.stop_on_client_after)
+      at.fail("lost_after_s", "'lost_after_s' does not go with 'stop_on_client_after_s'", "remove one of the two");
+  });
+  part("periodic", [&](TomlSection& at) {
+    model::PeriodicConfig& p = out.periodic.emplace();
+    p.enabled = true;
+    p.spec_type = "cron";
+    p.spec = at.text("cron", "");
+    p.prohibit_overlap = at.boolean("prohibit_overlap", false);
+    p.time_zone = at.text("time_zone", "UTC");
+    if (p.spec.empty()) at.fail("", "'cron' is missing", "write cron = \"*/15 * * * *\"");
+    if (service || system) at.fail("", "only batch and sysbatch jobs are periodic", "remove 'periodic'");
+  });
+  if (in.boolean("parameterized", false)) {
+    out.parameterized.emplace().payload = "optional";
+    if (service || system) in.fail("parameterized", "only batch and sysbatch jobs are dispatched", "remove it");
+    if (out.periodic) in.fail("parameterized", "'parameterized' does not go with 'periodic'", "remove one of the two");
+  }
+  if (in.has("kill_timeout_s")) out.kill_timeout_ns = seconds(in, "kill_timeout_s", 0);
+  out.shutdown_delay_ns = seconds(in, "shutdown_delay_s", 0);
+  out.max_run_ns = seconds(in, "max_run_s", 0);
+  if (out.max_run_ns > 0 && (service || system))
+    in.fail("max_run_s", "only jobs that end have 'max_run_s'", "remove it");
+  return out;
+}
+
+}  // namespace berth::sim
