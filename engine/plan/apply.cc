@@ -44,7 +44,8 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
   const tables::NodeUse& use = state.nodes.use[row];
   const tables::NodeCapacity& capacity = state.nodes.capacity(row);
   std::int64_t cpu = use.cpu_mhz, memory = use.memory_mb, disk = use.disk_mb, allocs = use.alloc_count;
-  bool special = capacity.network_invalid || (use.port_allocs | use.device_allocs | use.core_allocs | use.claim_allocs);
+  bool special = capacity.network_invalid || (use.device_allocs | use.core_allocs | use.claim_allocs);
+  bool ports = use.port_allocs != 0;
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
     const tables::ResourceShape& shape = *plan.allocs[i].held;
     const tables::CompiledGroup& group = planned_group(state, plan, plan.allocs[i]);
@@ -52,11 +53,25 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
     memory += shape.memory_mb;
     disk += shape.disk_mb;
     ++allocs;
-    special |= shape.ports | shape.devices | !shape.cores.empty() | group.has_host_volumes | group.has_csi_volumes;
+    special |= shape.devices | !shape.cores.empty() | group.has_host_volumes | group.has_csi_volumes;
+    ports |= shape.ports;
   }
   const bool room = cpu <= capacity.cpu_mhz && memory <= capacity.memory_mb && disk <= capacity.disk_mb &&
                     (capacity.max_allocs == 0 || allocs <= capacity.max_allocs);
-  return (room && !special) || check_exactly(state, plan, row, first);
+  return (room && !special && !(ports && may_collide(state, plan, row, first))) ||
+         check_exactly(state, plan, row, first);
+}
+
+/// Whether two of the allocations there and the planned ones may hold one port; false is certain (R-MODEL-480). Who
+/// leaves is counted as staying.
+bool Applier::may_collide(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
+  shapes_.clear();
+  std::uint32_t left = state.nodes.use[node].port_allocs;
+  for (AllocRow a = state.nodes.use[node].alloc_head; left > 0; a = state.allocs.next_on_node[a])
+    if (const tables::ResourceShape& shape = state.allocs.shape_of(a); shape.ports) shapes_.push_back(&shape), --left;
+  for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node)
+    if (plan.allocs[i].held->ports) shapes_.push_back(plan.allocs[i].held);
+  return node_check_.may_collide(state.nodes.fixed->spec[node], shapes_);
 }
 
 bool Applier::check_exactly(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {

@@ -20,6 +20,14 @@ const rank::NodePorts& NodeCheck::node_ports(const std::shared_ptr<const tables:
   return *entry.ports;
 }
 
+bool NodeCheck::may_collide(const std::shared_ptr<const tables::NodeSpec>& spec,
+                            std::span<const tables::ResourceShape* const> holders) {
+  network_index_.start(node_ports(spec));
+  return std::any_of(holders.begin(), holders.end(), [&](const tables::ResourceShape* shape) {
+    return shape->shares_ports || network_index_.add(*shape->resources, "");
+  });
+}
+
 NodeVerdict NodeCheck::check(const tables::Snapshot& state, tables::NodeRow row, std::span<const NodeEntry> entries,
                              std::span<const base::Uuid> leaving) {
   const auto reject = [](std::string reason) { return NodeVerdict{false, std::move(reason), {}}; };

@@ -37,6 +37,10 @@ class NodeCheck {
   [[nodiscard]] NodeVerdict check(const tables::Snapshot& state, tables::NodeRow row,
                                   std::span<const NodeEntry> entries, std::span<const base::Uuid> leaving);
 
+  /// Whether two of the holders of ports may hold the same on a node; false is certain.
+  [[nodiscard]] bool may_collide(const std::shared_ptr<const tables::NodeSpec>& spec,
+                                 std::span<const tables::ResourceShape* const> holders);
+
  private:
   const rank::NodePorts& node_ports(const std::shared_ptr<const tables::NodeSpec>& spec);
 
