@@ -15,7 +15,7 @@
 #include "dryrun/text.h"
 #include "io/files.h"
 #include "io/json_parse.h"
-#include "sched/dry_run.h"
+#include "server/dry_run.h"
 
 namespace berth::cli {
 namespace {
@@ -56,11 +56,11 @@ struct Orders {
   std::string error;
 };
 
-Orders try_orders(sched::DryRun& dry_run, std::uint64_t count) {
+Orders try_orders(server::DryRun& dry_run, std::uint64_t count) {
   Orders out;
   out.count = count;
   for (std::uint64_t order = 0; order < count; ++order) {
-    const sched::DryRunAnswer answer = dry_run.answer(order);
+    const server::DryRunAnswer answer = dry_run.answer(order);
     if (!answer.error.empty()) {
       out.error = answer.error;
       return out;
@@ -107,24 +107,24 @@ json::Value orders_json(const Orders& orders) {
 }
 
 /// The plan applier would refuse what the dry run promises: what comes of it, from a rehearsal of the real evaluation.
-std::string refusal_text(const sched::DryRunAnswer& answer, const sched::Rehearsal& rehearsal) {
+std::string refusal_text(const server::DryRunAnswer& answer, const server::Rehearsal& rehearsal) {
   std::string out = answer.failed.empty()
                         ? "Warning: Nomad reports success, but its plan applier would refuse this plan:\n"
                         : "Warning: the plan applier would refuse a part of this plan:\n";
-  for (const sched::Refusal& refusal : answer.refusals)
+  for (const server::Refusal& refusal : answer.refusals)
     out += fmt::format("  node \"{}\": {}\n", refusal.node_name.empty() ? refusal.node_id : refusal.node_name,
                        refusal.reason);
   switch (rehearsal.end) {
-    case sched::Rehearsal::End::complete:
+    case server::Rehearsal::End::complete:
       out += fmt::format("Rehearsed, the evaluation completes after {} plans, {} of them refused in part; {} placed.\n",
                          rehearsal.plans, rehearsal.refused, rehearsal.placed);
       break;
-    case sched::Rehearsal::End::failed:
+    case server::Rehearsal::End::failed:
       out += fmt::format("Rehearsed, the evaluation fails after {} plan{}: {}; {} placed.\n", rehearsal.plans,
                          rehearsal.plans == 1 ? "" : "s", rehearsal.description, rehearsal.placed);
       if (rehearsal.blocked > 0) out += "A blocked evaluation would try the same again whenever resources are freed.\n";
       break;
-    case sched::Rehearsal::End::endless:
+    case server::Rehearsal::End::endless:
       out += fmt::format(
           "Rehearsed, the evaluation does not end: it was stopped after {} plans, each refused in part and made "
           "anew.\n",
@@ -134,10 +134,10 @@ std::string refusal_text(const sched::DryRunAnswer& answer, const sched::Rehears
   return out;
 }
 
-json::Value refusal_json(const sched::DryRunAnswer& answer, const sched::Rehearsal& rehearsal) {
+json::Value refusal_json(const server::DryRunAnswer& answer, const server::Rehearsal& rehearsal) {
   json::Value out = json::Value::object();
   json::Value& nodes = out.set("nodes", json::Value::array());
-  for (const sched::Refusal& refusal : answer.refusals) {
+  for (const server::Refusal& refusal : answer.refusals) {
     json::Value node = json::Value::object();
     node.set("id", refusal.node_id), node.set("name", refusal.node_name), node.set("reason", refusal.reason);
     nodes.push(std::move(node));
@@ -208,8 +208,8 @@ class PlanRun {
       return bad_input(path + ":/Job/Type: '" + base::shown(registration->job->type) + "' has no scheduler");
 
     fmt::print(stderr, "{}", std::exchange(about_the_clock_, ""));
-    sched::DryRun dry_run(state, *registration, now);
-    const sched::DryRunAnswer answer = dry_run.answer(arguments_.order);
+    server::DryRun dry_run(state, *registration, now);
+    const server::DryRunAnswer answer = dry_run.answer(arguments_.order);
     if (!answer.error.empty()) {
       fmt::print(stderr, "{}: {}\n", path, answer.error);
       return arguments_.nomad_exit_codes ? 255 : 1;
@@ -225,8 +225,8 @@ class PlanRun {
     const std::size_t not_advised = answer.failed.size() - advice.size();
     Orders orders;
     if (arguments_.orders > 0) orders = try_orders(dry_run, arguments_.orders);
-    sched::Rehearsal rehearsal;
-    if (!answer.refusals.empty()) rehearsal = sched::DryRun(state, *registration, now).rehearse(arguments_.order);
+    server::Rehearsal rehearsal;
+    if (!answer.refusals.empty()) rehearsal = dry_run.rehearse(arguments_.order);
 
     if (arguments_.json) {
       json::Value out = dryrun::to_json(answer);

@@ -13,7 +13,7 @@
 #include "io/export_import.h"
 #include "io/files.h"
 #include "io/json_parse.h"
-#include "sched/dry_run.h"
+#include "server/dry_run.h"
 
 namespace berth::conform {
 namespace {
@@ -127,7 +127,7 @@ std::vector<Difference> text_difference(const std::string& what, const std::stri
 
 /// One recorded output; `of` makes berth's for an answer.
 struct Part {
-  std::function<std::vector<Difference>(const sched::DryRunAnswer&)> differences;
+  std::function<std::vector<Difference>(const server::DryRunAnswer&)> differences;
   std::vector<Difference> best;
   bool equal = false, tried = false;
 };
@@ -136,11 +136,11 @@ Result<std::vector<Difference>> replay_request(const Request& request, const mod
   auto accepted = dryrun::read_job(state, request.job, request.stem + std::string(kRequest), request.name_space);
   if (!accepted) return tl::unexpected(accepted.error());
   if (!accepted->job) return std::vector<Difference>{{"", "an accepted job", accepted->error, ""}};
-  sched::DryRun dry_run(state, *accepted, request.unix_ns);
+  server::DryRun dry_run(state, *accepted, request.unix_ns);
 
   std::vector<Part> parts(1);
   const json::Value want = comparable_answer(request.response);
-  parts[0].differences = [&](const sched::DryRunAnswer& answer) {
+  parts[0].differences = [&](const server::DryRunAnswer& answer) {
     return compare(want, comparable_answer(dryrun::to_json(answer)), {.rule = "R-SCHED-196"});
   };
   for (const bool verbose : {false, true}) {
@@ -151,7 +151,7 @@ Result<std::vector<Difference>> replay_request(const Request& request, const mod
     if (!exit) return tl::unexpected(exit.error());
     Part part;
     part.differences = [&dry_run, &request, verbose, ending, want_text = comparable_text(*text),
-                        want_exit = std::string(base::trim_space(*exit))](const sched::DryRunAnswer& answer) {
+                        want_exit = std::string(base::trim_space(*exit))](const server::DryRunAnswer& answer) {
       dryrun::TextOptions options;
       options.job_file = request.file;
       options.verbose = verbose;
@@ -165,7 +165,7 @@ Result<std::vector<Difference>> replay_request(const Request& request, const mod
     parts.push_back(std::move(part));
   }
   for (std::uint64_t order = 0; order < kOrders; ++order) {
-    const sched::DryRunAnswer answer = dry_run.answer(order);
+    const server::DryRunAnswer answer = dry_run.answer(order);
     if (!answer.error.empty()) return std::vector<Difference>{{"", "an answer", answer.error, "R-SCHED-195"}};
     bool all = true;
     for (Part& part : parts) {

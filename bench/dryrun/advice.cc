@@ -64,7 +64,7 @@ class PlannedUse {
 };
 
 /// Why the scheduler refuses a node that it looks at alone; "" when it would take it.
-std::string refusal_of(const sched::DryRunAnswer& answer, const std::string& group) {
+std::string refusal_of(const server::DryRunAnswer& answer, const std::string& group) {
   const auto failed = answer.failed.find(group);
   if (failed == answer.failed.end()) return "";
   for (const auto& [constraint, count] : failed->second.constraint_filtered) return constraint;
@@ -80,7 +80,7 @@ struct Candidates {
   };
   std::vector<Node> nodes;
 
-  Candidates(const model::ClusterState& state, const sched::DryRun& dry_run, const model::Plan& plan) {
+  Candidates(const model::ClusterState& state, const server::DryRun& dry_run, const model::Plan& plan) {
     const tables::Snapshot& tables = dry_run.tables();
     const PlannedUse uses(state, plan);
     for (tables::NodeRow row = 0; row < tables.nodes.size(); ++row)
@@ -175,7 +175,7 @@ void look_at_each(std::vector<Near>& nodes, const tables::Snapshot& tables, Load
                   const model::Registration& registration, const Failure& failure) {
   const Question& question = loaded.question();
   const auto plain = without_preemption(question.state.scheduler_config);
-  const auto look = [&](sched::DryRun& alone, bool again) {
+  const auto look = [&](server::DryRun& alone, bool again) {
     for (Near& near : nodes)
       if (!again || near.shortage.reason == kClassIneligible)
         if (alone.restrict_to(base::to_text(tables.nodes.id(near.row))))
@@ -255,7 +255,7 @@ class Namer {
 
  private:
   /// Whether some nodes are still told of by their classes, or nothing is told.
-  static bool take(const sched::DryRunAnswer& answer, const std::string& group, Filter& most) {
+  static bool take(const server::DryRunAnswer& answer, const std::string& group, Filter& most) {
     const auto failed = answer.failed.find(group);
     if (!answer.error.empty() || failed == answer.failed.end()) return true;
     raise(most, failed->second.constraint_filtered);
@@ -270,8 +270,8 @@ class Namer {
   model::ClusterState state_;
   const std::uint64_t order_;
   const model::Registration& registration_;
-  sched::DryRun dry_run_;
-  std::optional<sched::DryRunAnswer> whole_;
+  server::DryRun dry_run_;
+  std::optional<server::DryRunAnswer> whole_;
 };
 
 /// Whether a group that places nothing leaves nothing behind for the groups after it: ports that they inherit, a wider
@@ -285,7 +285,7 @@ bool leaves_nothing_behind(const model::TaskGroup& group) {
 
 /// Failed groups of which the plan places nothing, but for `group` itself (Trial).
 std::vector<std::string> idle_beside(const std::string& group, const model::Job& job,
-                                     const sched::DryRunAnswer& answer) {
+                                     const server::DryRunAnswer& answer) {
   std::vector<std::string> out;
   if (job.type == "system" || job.type == "sysbatch") return out;
   for (const auto& [name, metric] : answer.failed)
@@ -296,7 +296,7 @@ std::vector<std::string> idle_beside(const std::string& group, const model::Job&
   return out;
 }
 
-const tables::CompiledGroup* compiled_group(const sched::DryRun& dry_run, const std::string& name) {
+const tables::CompiledGroup* compiled_group(const server::DryRun& dry_run, const std::string& name) {
   const tables::JobTable& jobs = dry_run.tables().jobs;
   for (std::size_t row = jobs.versions.size(); row-- > 0;)
     if (jobs.versions[row]->spec == dry_run.job())
@@ -320,10 +320,10 @@ std::string reason_alone(const model::ClusterState& state, const model::Registra
   job->id += "/alone", job->type = "service";
   job->task_groups[0].count = 1;
   alone.job = std::move(job);
-  sched::DryRun dry_run(state, alone, now_ns);
+  server::DryRun dry_run(state, alone, now_ns);
   dry_run.configure(without_preemption(state.scheduler_config));
   if (!dry_run.restrict_to(node.id)) return "";
-  const sched::DryRunAnswer answer = dry_run.answer(order);
+  const server::DryRunAnswer answer = dry_run.answer(order);
   const auto failed = answer.failed.find(group);
   if (failed == answer.failed.end()) return "";
   if (failed->second.nodes_evaluated == 0) return no_candidate(node);
@@ -336,7 +336,7 @@ std::string reason_alone(const model::ClusterState& state, const model::Registra
 }  // namespace
 
 std::vector<GroupAdvice> advise(const Question& question, const model::Registration& registration,
-                                const sched::DryRun& dry_run, const sched::DryRunAnswer& answer, std::size_t most) {
+                                const server::DryRun& dry_run, const server::DryRunAnswer& answer, std::size_t most) {
   std::vector<GroupAdvice> out;
   if (answer.failed.empty() || most == 0) return out;
   const model::Job& job = *registration.job;
@@ -431,9 +431,9 @@ tl::expected<std::string, std::string> explain(const model::ClusterState& state,
     found = &n;
   }
   if (!found || node.empty()) return tl::unexpected("there is no node '" + node + "'");
-  sched::DryRun dry_run(state, registration, now_ns);
+  server::DryRun dry_run(state, registration, now_ns);
   if (!dry_run.restrict_to(found->id)) return tl::unexpected("there is no node '" + node + "'");
-  const sched::DryRunAnswer answer = dry_run.answer(order);
+  const server::DryRunAnswer answer = dry_run.answer(order);
   if (!answer.error.empty()) return tl::unexpected(answer.error);
 
   std::string out = fmt::format("Node \"{}\" ({}), as if it were the only one:\n", found->name, found->id);

@@ -11,7 +11,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "sched/dry_run.h"
+#include "server/dry_run.h"
 
 namespace berth::dryrun {
 
@@ -53,7 +53,7 @@ struct GroupAdvice {
 /// One entry per failed group of `answer`, the first `most` of them, in order of their names. `dry_run` gave the answer
 /// to `question` of the accepted `registration`.
 [[nodiscard]] std::vector<GroupAdvice> advise(const Question& question, const model::Registration& registration,
-                                              const sched::DryRun& dry_run, const sched::DryRunAnswer& answer,
+                                              const server::DryRun& dry_run, const server::DryRunAnswer& answer,
                                               std::size_t most = kAdvised);
 
 class Loaded;  // trial.h

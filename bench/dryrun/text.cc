@@ -179,7 +179,7 @@ std::string preemptions_text(const Value& preempted, std::size_t id_length) {
   return table_text(rows);
 }
 
-Value to_json(const sched::DryRunAnswer& answer) {
+Value to_json(const server::DryRunAnswer& answer) {
   Value out = Value::object();
   out.set("Annotations", model::to_json(answer.annotations));
   Value& failed = out.set("FailedTGAllocs", Value::object());
@@ -195,7 +195,7 @@ Value to_json(const sched::DryRunAnswer& answer) {
   return out;
 }
 
-std::string to_text(const sched::DryRunAnswer& answer, const std::string& type, const TextOptions& options) {
+std::string to_text(const server::DryRunAnswer& answer, const std::string& type, const TextOptions& options) {
   std::string out;
   if (options.diff) out += diff_text(answer.diff, options.verbose);
   out += "Scheduler dry-run:\n";

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "sched/dry_run.h"
+#include "server/dry_run.h"
 
 namespace berth::dryrun {
 
@@ -19,11 +19,11 @@ struct TextOptions {
 };
 
 /// The whole output. `type`: of the job.
-[[nodiscard]] std::string to_text(const sched::DryRunAnswer& answer, const std::string& type,
+[[nodiscard]] std::string to_text(const server::DryRunAnswer& answer, const std::string& type,
                                   const TextOptions& options);
 
 /// The answer as the plan endpoint gives it.
-[[nodiscard]] json::Value to_json(const sched::DryRunAnswer& answer);
+[[nodiscard]] json::Value to_json(const server::DryRunAnswer& answer);
 
 /// Parts of the text.
 [[nodiscard]] std::string diff_text(const json::Value& diff, bool verbose);

@@ -12,8 +12,8 @@ constexpr std::size_t kGroupsKept = 20'000;  ///< of job forms in the tables bef
 
 }  // namespace
 
-sched::DryRun& Loaded::about(const model::Registration& registration, const std::vector<std::string>& passed_over,
-                             const std::optional<model::SchedulerConfiguration>& config) {
+server::DryRun& Loaded::about(const model::Registration& registration, const std::vector<std::string>& passed_over,
+                              const std::optional<model::SchedulerConfiguration>& config) {
   if (groups_ > kGroupsKept) dry_run_.reset();
   if (dry_run_) {
     dry_run_->unrestrict();
@@ -83,9 +83,9 @@ std::optional<model::Registration> Trial::registration(const json::Value& patch)
   return out;
 }
 
-bool Trial::placed(const sched::DryRunAnswer& answer) const {
+bool Trial::placed(const server::DryRunAnswer& answer) const {
   if (!answer.error.empty() || answer.failed.contains(group_)) return false;
-  return std::none_of(answer.refusals.begin(), answer.refusals.end(), [&](const sched::Refusal& refusal) {
+  return std::none_of(answer.refusals.begin(), answer.refusals.end(), [&](const server::Refusal& refusal) {
     const auto node = answer.plan.node_allocation.find(refusal.node_id);
     return node != answer.plan.node_allocation.end() &&
            std::any_of(node->second.begin(), node->second.end(),

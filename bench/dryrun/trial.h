@@ -16,15 +16,15 @@ class Loaded {
 
   /// Answers about this form of the job, without placing anything of the groups passed over; `config` in place of the
   /// state's. Valid until the next call.
-  [[nodiscard]] sched::DryRun& about(const model::Registration& registration,
-                                     const std::vector<std::string>& passed_over = {},
-                                     const std::optional<model::SchedulerConfiguration>& config = {});
+  [[nodiscard]] server::DryRun& about(const model::Registration& registration,
+                                      const std::vector<std::string>& passed_over = {},
+                                      const std::optional<model::SchedulerConfiguration>& config = {});
 
   [[nodiscard]] const Question& question() const { return question_; }
 
  private:
   const Question& question_;
-  std::optional<sched::DryRun> dry_run_;
+  std::optional<server::DryRun> dry_run_;
   std::optional<model::SchedulerConfiguration> config_;
   std::size_t groups_ = 0;  // of all forms since the load: the tables keep each of them
 };
@@ -52,7 +52,7 @@ class Trial {
   void ask_whole() { whole_ = true; }
 
  private:
-  [[nodiscard]] bool placed(const sched::DryRunAnswer& answer) const;
+  [[nodiscard]] bool placed(const server::DryRunAnswer& answer) const;
   [[nodiscard]] std::optional<model::Registration> registration(const json::Value& patch) const;
   [[nodiscard]] std::optional<model::Registration> read(const json::Value& document) const;
   [[nodiscard]] std::optional<json::Value> own_patch(const json::Value& patch) const;

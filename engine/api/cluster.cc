@@ -10,7 +10,6 @@
 #include "model/registration/node_canonical.h"
 #include "model/registration/register_job.h"
 #include "model/update/spec_changed.h"
-#include "sched/in_place.h"
 #include "sched/to_model.h"
 #include "tables/export.h"
 
@@ -32,6 +31,15 @@ rank::OrderProvider provider_of(Order order) {
       return rank::OrderProvider::identity;
   }
   return rank::OrderProvider::nomad;
+}
+
+server::Config config_of(const Config& config) {
+  server::Config out;
+  out.order = provider_of(config.order);
+  out.seed = config.seed;
+  if (config.compat == Compat::fixed) out.options.quirks = model::Quirks::none();
+  out.broker.evals = out.broker.jobs = 1;  // nothing is ever queued
+  return out;
 }
 
 Error unknown(std::string text) { return {Errc::unknown_object, 0, std::move(text)}; }
@@ -84,8 +92,10 @@ std::vector<std::string> reasons_of(const Metrics& metrics) {
 
 }  // namespace
 
+Cluster::Impl::Impl(const Config& options) : config(options), server(config_of(options), clock) {}
+
 void Cluster::Impl::load(const model::ClusterState& state) {
-  store.load(state);
+  server.load(state);
   if (config.algorithm == Algorithm::from_cluster) return;
   auto record = state.scheduler_config;
   if (!record) {
@@ -94,12 +104,12 @@ void Cluster::Impl::load(const model::ClusterState& state) {
     record->preemption_config = {true, true, true, true};
   }
   record->scheduler_algorithm = config.algorithm == Algorithm::binpack ? "binpack" : "spread";
-  store.set_scheduler_config(std::move(record));
+  store().set_scheduler_config(std::move(record));
 }
 
-tables::JobKeyRow Cluster::Impl::find_job(std::string_view job_namespace, std::string_view job_id) const {
-  const tables::JobKeyRow key = store.find_job_key(job_namespace, job_id);
-  return key != kNoRow && store.current().jobs.keys[key].current != kNoRow ? key : kNoRow;
+tables::JobKeyRow Cluster::Impl::find_job(std::string_view job_namespace, std::string_view job_id) {
+  const tables::JobKeyRow key = store().find_job_key(job_namespace, job_id);
+  return key != kNoRow && store().current().jobs.keys[key].current != kNoRow ? key : kNoRow;
 }
 
 Cluster::Cluster(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -107,11 +117,7 @@ Cluster::Cluster(Cluster&&) noexcept = default;
 Cluster& Cluster::operator=(Cluster&&) noexcept = default;
 Cluster::~Cluster() = default;
 
-Cluster::Cluster(const Config& config) : impl_(std::make_shared<Impl>()) {
-  impl_->config = config;
-  if (config.compat == Compat::fixed) impl_->scratch.options.quirks = model::Quirks::none();
-  impl_->applier.set_quirks(impl_->scratch.options.quirks);
-  impl_->ids = sched::IdStream(config.seed);
+Cluster::Cluster(const Config& config) : impl_(std::make_shared<Impl>(config)) {
   model::ClusterState state;
   state.index = 1;
   for (const char* pool : {"all", "default"}) state.node_pools.emplace_back().name = pool;
@@ -153,23 +159,23 @@ Result<void> Cluster::add_node(std::string_view json) {
   model::canonicalize(node);
   if (auto done = model::check_node(node); !done) return done;
   node.computed_class = model::computed_class(node);
-  impl_->store.begin_commit(impl_->store.index() + 1).upsert_node(node);
+  impl_->store().begin_commit(impl_->next_index()).upsert_node(node);
   return {};
 }
 
 Result<void, Error> Cluster::set_node(std::string_view node_id, std::string_view status, bool eligible, bool draining) {
   const auto id = base::parse_uuid(node_id);
-  const tables::NodeRow row = id ? impl_->store.find_node(*id) : kNoRow;
-  if (row == kNoRow || !impl_->store.current().nodes.exists(row))
+  const tables::NodeRow row = id ? impl_->store().find_node(*id) : kNoRow;
+  if (row == kNoRow || !impl_->store().current().nodes.exists(row))
     return tl::unexpected(unknown("no node " + std::string(node_id)));
   const auto parsed = tables::parse_node_status(status);
   if (!parsed) return tl::unexpected(unknown("no node status " + std::string(status)));
-  impl_->store.set_node_state(row, *parsed, eligible, draining, impl_->store.index() + 1);
+  impl_->store().set_node_state(row, *parsed, eligible, draining, impl_->next_index());
   return {};
 }
 
 Result<void> Cluster::register_job(const Job& job) {
-  const tables::Snapshot& state = impl_->store.current();
+  const tables::Snapshot& state = impl_->store().current();
   const tables::JobKeyRow key = impl_->find_job(job.job_namespace(), job.id());
   const model::Job* stored = key == kNoRow ? nullptr : state.jobs.versions[state.jobs.keys[key].current]->spec.get();
   model::RegistrationRequest request;
@@ -182,20 +188,20 @@ Result<void> Cluster::register_job(const Job& job) {
   auto registered = model::register_job(job.impl_->input, request);
   if (!registered) return tl::unexpected(registered.error());
   if (!registered->job) return tl::unexpected(InputError{job.impl_->path, "", registered->error, "correct the job"});
-  const std::uint64_t index = impl_->store.index() + 1;
+  const std::uint64_t index = impl_->next_index();
   model::Job& added = *registered->job;
   if (stored && !model::spec_changed(*stored, added)) return {};
   added.create_index = stored ? stored->create_index : index;
   added.modify_index = added.job_modify_index = index;
   added.version = stored ? stored->version + 1 : 0;
-  impl_->store.begin_commit(index).upsert_job(registered->job, true);
+  impl_->store().begin_commit(index).upsert_job(registered->job, true);
   return {};
 }
 
 Result<std::uint32_t, Error> Cluster::remove_job(std::string_view job_namespace, std::string_view job_id) {
   const tables::JobKeyRow key = impl_->find_job(job_namespace, job_id);
   if (key == kNoRow) return tl::unexpected(unknown("no job " + std::string(job_id)));
-  tables::Commit commit = impl_->store.begin_commit(impl_->store.index() + 1);
+  tables::Commit commit = impl_->store().begin_commit(impl_->next_index());
   commit.stop_job(key);
   commit.purge_job(key);
   return commit.end_job(key);
@@ -205,32 +211,21 @@ Result<Plan, Error> Cluster::schedule(std::string_view job_namespace, std::strin
   Impl& impl = *impl_;
   const tables::JobKeyRow key = impl.find_job(job_namespace, job_id);
   if (key == kNoRow) return tl::unexpected(unknown("no job " + std::string(job_id)));
-  const tables::Snapshot& state = impl.store.current();  // nobody writes meanwhile: one thread owns the cluster
+  const tables::Snapshot& state = impl.store().current();  // nobody writes meanwhile: one thread owns the cluster
   const auto job = state.jobs.versions[state.jobs.keys[key].current];
-  model::Evaluation eval;
-  sched::EvalFacts facts;
-  facts.id = impl.ids.next();
-  eval.id = base::to_text(facts.id);
-  eval.namespace_ = job_namespace;
-  eval.job_id = job_id;
-  eval.priority = job->priority;
-  eval.triggered_by = "job-register";
-  facts.id_text = eval.id;
-  facts.job = key;
-  facts.priority = eval.priority;
-  facts.triggered_by = eval.triggered_by;
-  facts.type = job->type;
-  facts.now_ns = now_ns;
-  sched::EvalResult& result = impl.decided;
+  const base::Uuid id = impl.server.draw_id();
+  impl.clock.set(now_ns);
+  server::Lane& lane = impl.server.lane();
   sched::NoPlanner planner;  // commit() is the caller's
-  impl.scheduler.process(state, facts, provider_of(impl.config.order), impl.ids, planner, result);
+  impl.server.decide({.id = id, .job = key, .tag = ++impl.schedules}, state, lane, planner);
+  const sched::EvalResult& result = lane.result;
   if (result.status != sched::EvalStatus::complete)
     return tl::unexpected(Error{Errc::processing_failed, 0, result.description});
 
-  const sched::Naming naming{state, impl.scratch};
+  const sched::Naming naming{state, lane.scratch};
   const std::string& pool = job->spec->node_pool;
   Plan out;
-  out.eval_id = eval.id;
+  out.eval_id = base::to_text(id);
   out.job_id = job_id;
   out.job_namespace = job_namespace;
   for (const plan::PlannedAlloc& alloc : result.plan.allocs) {
@@ -263,7 +258,7 @@ Result<Plan, Error> Cluster::schedule(std::string_view job_namespace, std::strin
   out.rows->plan = result.plan;
   for (plan::PlannedAlloc& alloc : out.rows->plan.allocs) alloc.metrics = {};
   if (result.plan.has_deployment)
-    if (auto deployment = sched::to_model(naming, result, eval, now_ns).deployment)
+    if (auto deployment = sched::planned_deployment(naming, result, job->priority, now_ns))
       out.rows->plan.deployment = std::make_shared<const model::Deployment>(std::move(*deployment));
   ++impl.stats.evaluations;
   impl.stats.placements += out.placements.size();
@@ -277,14 +272,14 @@ Result<CommitResult, Error> Cluster::commit(const Plan& plan) {
         Error{Errc::already_used, 0, "the plan was committed before or is not of this cluster; schedule again"});
   plan.rows->used = true;
   plan::PlanRows& rows = plan.rows->plan;
-  const std::uint64_t index = impl.store.index() + 1;
+  const std::uint64_t index = impl.next_index();
   if (rows.deployment) {
     model::Deployment deployment = *rows.deployment;
     deployment.create_index = deployment.modify_index = index;
     rows.deployment = std::make_shared<const model::Deployment>(std::move(deployment));
   }
-  impl.applier.apply(rows, index, plan.rows->all_at_once, impl.applied);
-  const plan::ApplyResult& applied = impl.applied;
+  plan::ApplyResult& applied = impl.server.lane().applied;
+  impl.server.applier().apply(rows, index, plan.rows->all_at_once, applied);
   impl.stats.refused += applied.refused;
   if (!applied.error.empty()) return tl::unexpected(Error{Errc::processing_failed, 0, applied.error});
   impl.stats.committed += applied.committed;
@@ -293,7 +288,7 @@ Result<CommitResult, Error> Cluster::commit(const Plan& plan) {
   out.index = applied.index;
   out.committed = applied.committed;
   out.refused = applied.refused;
-  const tables::Snapshot& state = impl.store.current();
+  const tables::Snapshot& state = impl.store().current();
   for (std::size_t i = 0; i < applied.rejected_nodes.size(); ++i) {
     RejectedNode& node = out.rejected.emplace_back();
     node.node_id = base::to_text(state.nodes.id(applied.rejected_nodes[i]));
@@ -306,18 +301,18 @@ Result<CommitResult, Error> Cluster::commit(const Plan& plan) {
 
 Result<void, Error> Cluster::set_alloc_status(std::string_view alloc_id, std::string_view status) {
   const auto id = base::parse_uuid(alloc_id);
-  const tables::AllocRow row = id ? impl_->store.find_alloc(*id) : kNoRow;
+  const tables::AllocRow row = id ? impl_->store().find_alloc(*id) : kNoRow;
   if (row == kNoRow) return tl::unexpected(unknown("no allocation " + std::string(alloc_id)));
   const auto parsed = tables::parse_client(status);
   if (!parsed) return tl::unexpected(unknown("no allocation status " + std::string(status)));
-  impl_->store.set_client_status(row, *parsed, impl_->store.index() + 1);
+  impl_->store().set_client_status(row, *parsed, impl_->next_index());
   return {};
 }
 
 View Cluster::view() const {
   auto impl = std::make_shared<View::Impl>();
   impl->owner = impl_;
-  impl->state = impl_->store.snapshot();
+  impl->state = impl_->store().snapshot();
   return View(std::move(impl));
 }
 

@@ -5,8 +5,7 @@
 #include "berth/cluster.h"
 #include "berth/strategy.h"
 #include "model/cluster.h"
-#include "plan/apply.h"
-#include "sched/scheduler.h"
+#include "server/server.h"
 
 namespace berth {
 
@@ -18,26 +17,26 @@ struct Job::Impl {
 };
 
 struct Cluster::Impl {
-  Config config;
+  explicit Impl(const Config& config);
+
+  const Config config;
   std::vector<std::string> warnings;
-  tables::StateStore store;
-  sched::Scratch scratch;
-  sched::Scheduler scheduler{scratch};
-  sched::IdStream ids{1};
-  sched::EvalResult decided;
-  plan::Applier applier{store};
-  plan::ApplyResult applied;
-  std::shared_ptr<const strategy::Ranker> ranker;  ///< whose fit the scratch uses; null: Nomad's
+  server::ManualClock clock;
+  server::Server server;  ///< inline; schedule() decides and commit() commits, nothing is queued
+  std::uint64_t schedules = 0;
+  std::shared_ptr<const strategy::Ranker> ranker;  ///< whose fit the lane's scratch uses; null: Nomad's
   Stats stats;
 
+  [[nodiscard]] tables::StateStore& store() { return server.store(); }
+  [[nodiscard]] std::uint64_t next_index() { return store().index() + 1; }
   void load(const model::ClusterState& state);
-  [[nodiscard]] tables::JobKeyRow find_job(std::string_view job_namespace, std::string_view job_id) const;
+  [[nodiscard]] tables::JobKeyRow find_job(std::string_view job_namespace, std::string_view job_id);
 };
 
 struct Plan::Rows {
   const void* owner = nullptr;  ///< the Cluster::Impl that decided
   bool used = false;
-  plan::PlanRows plan;  ///< without metrics: those live in the worker's arena
+  plan::PlanRows plan;  ///< without metrics: those live in the lane's arena
   bool all_at_once = false;
 };
 

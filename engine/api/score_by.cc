@@ -60,16 +60,16 @@ Surroundings surroundings_of(const tables::Snapshot& state) {
 
 Result<void> Cluster::score_by(std::string_view strategy) {
   if (strategy == "nomad") {
-    impl_->scratch.strategy_fit.use({});
+    impl_->server.lane().scratch.strategy_fit.use({});
     impl_->ranker.reset();
     return {};
   }
   const auto spec = strategy::registry().parse(strategy);
   if (!spec) return tl::unexpected(spec.error());
-  Surroundings around = surroundings_of(impl_->store.current());
+  Surroundings around = surroundings_of(impl_->store().current());
   auto ranker = strategy::registry().make_fit(*spec, around.context);
   if (!ranker) return tl::unexpected(ranker.error());
-  impl_->scratch.strategy_fit.use((*ranker)->fit(), std::move(around.models));
+  impl_->server.lane().scratch.strategy_fit.use((*ranker)->fit(), std::move(around.models));
   impl_->ranker = std::move(*ranker);
   return {};
 }

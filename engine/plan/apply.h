@@ -83,8 +83,6 @@ struct NodeRefusal {
 class Applier {
  public:
   explicit Applier(tables::StateStore& store, const model::Quirks& quirks = {}) : store_(store), quirks_(quirks) {}
-  /// For owners that learn of it later.
-  void set_quirks(const model::Quirks& quirks) { quirks_ = quirks; }
   /// From now on `log`, over the same store, learns of every plan under its commit.
   void keep_records(fsm::StateLog& log) { log_ = &log; }
   /// Nodes that are rejected too often become ineligible (R-CTRL-629 to 632).

@@ -197,21 +197,6 @@ model::Allocation updated(const Naming& naming, const PlanRows& plan, const plan
 
 }  // namespace
 
-EvalFacts facts_of(const model::Evaluation& eval, tables::JobKeyRow job, std::int64_t now) {
-  EvalFacts facts;
-  facts.id = base::parse_uuid(eval.id).value_or(base::Uuid{});
-  facts.id_text = eval.id;
-  facts.job = job;
-  facts.priority = eval.priority;
-  facts.triggered_by = eval.triggered_by;
-  facts.type = model::parse_job_type(eval.type);
-  facts.blocked = eval.status == "blocked";
-  facts.annotate = eval.annotate_plan;
-  facts.wait_until = eval.wait_until;
-  facts.now_ns = now;
-  return facts;
-}
-
 model::AllocMetric to_model(const Naming& naming, const SelectMetrics& metrics, const std::string& pool) {
   const Snapshot& snapshot = naming.snapshot;
   model::AllocMetric out;
@@ -262,10 +247,10 @@ std::string planned_name(const tables::Snapshot& snapshot, const PlanRows& plan,
 }
 
 std::optional<model::Deployment> planned_deployment(const Naming& naming, const EvalResult& result,
-                                                    const model::Evaluation& eval, std::int64_t now) {
+                                                    std::int64_t priority, std::int64_t now) {
   if (!result.plan.has_deployment) return std::nullopt;
   if (result.plan.deployment) return *result.plan.deployment;
-  return new_deployment(naming, result, *job_of(naming, result.plan), eval.priority, now);
+  return new_deployment(naming, result, *job_of(naming, result.plan), priority, now);
 }
 
 model::Plan to_model(const Naming& naming, const EvalResult& result, const model::Evaluation& eval, std::int64_t now) {
@@ -281,7 +266,7 @@ model::Plan to_model(const Naming& naming, const EvalResult& result, const model
     plan.job_namespace = job->spec->namespace_;
     plan.job_id = job->spec->id;
   }
-  plan.deployment = planned_deployment(naming, result, eval, now);
+  plan.deployment = planned_deployment(naming, result, eval.priority, now);
   for (const plan::PlannedStatus& update : rows.deployment_updates)
     plan.deployment_updates.push_back(
         {base::to_text(update.deployment), std::string(update.status), std::string(update.description), 0});

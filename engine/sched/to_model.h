@@ -6,9 +6,6 @@
 
 namespace berth::sched {
 
-/// What a scheduler reads of an evaluation whose job is `job` (kNoRow: unknown); `eval` outlives it. `now` in ns.
-[[nodiscard]] EvalFacts facts_of(const model::Evaluation& eval, tables::JobKeyRow job, std::int64_t now);
-
 /// What turning rows into words needs.
 struct Naming {
   const tables::Snapshot& snapshot;
@@ -25,9 +22,9 @@ struct Naming {
 [[nodiscard]] std::string planned_name(const tables::Snapshot& snapshot, const PlanRows& plan,
                                        const PlannedAlloc& alloc);
 
-/// The deployment that goes with the plan, if any.
+/// The deployment that goes with the plan, if any; `priority`: the evaluation's.
 [[nodiscard]] std::optional<model::Deployment> planned_deployment(const Naming& naming, const EvalResult& result,
-                                                                  const model::Evaluation& eval, std::int64_t now);
+                                                                  std::int64_t priority, std::int64_t now);
 
 /// The plan of the last attempt, of any scheduler. `now` in ns.
 [[nodiscard]] model::Plan to_model(const Naming& naming, const EvalResult& result, const model::Evaluation& eval,

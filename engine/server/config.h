@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
+#include "base/uuid.h"
 #include "broker/broker.h"
 #include "model/options.h"
 #include "plan/rejection_tracker.h"
@@ -34,10 +36,14 @@ struct Config {
   bool exhaustive = false;     ///< the best of all nodes instead of the best of a sample
   bool defer_metrics = false;  ///< nobody reads the metrics of placements (GenericScheduler::set_defer_metrics)
   std::uint64_t seed = 1;      ///< of the IDs of allocations and evaluations that are created
+  std::function<base::Uuid()> draw_id;  ///< IDs of evaluations that no evaluation creates; none: from the seed
   Execution execution = Execution::inline_;
   std::uint32_t workers = 1;  ///< threads that decide, unless inline
   History history = History::rows;
   broker::Config broker;  ///< its `evals` and `jobs` bound how many the server knows at a time; `order`, `quirks`: ours
+  /// So many plans an evaluation may submit; it is given back then (R-SCHED-5), as Nomad's would time out that are
+  /// refused in part for ever (R-SCHED-10).
+  std::uint32_t plans_max = UINT32_MAX;
   std::int64_t client_batch_ns = 50'000'000;        ///< client reports are merged over so long (R-CTRL-749)
   bool evaluate_evicted = true;                     ///< the jobs of evicted allocations (R-CTRL-627)
   bool follow_up_failed = true;                     ///< evaluations that reached the delivery limit (R-SCHED-21)

@@ -23,6 +23,11 @@ std::optional<broker::EvalRow> EvalBook::add() {
   return row;
 }
 
+bool EvalBook::full() {
+  const std::lock_guard lock(mutex_);
+  return free_.empty() && used_ == capacity_;
+}
+
 void EvalBook::release(broker::EvalRow row) {
   const std::lock_guard lock(mutex_);
   free_.push_back(row);

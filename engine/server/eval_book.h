@@ -65,6 +65,7 @@ class EvalBook {
 
   /// A row for another evaluation; none when the book is full.
   [[nodiscard]] std::optional<broker::EvalRow> add();
+  [[nodiscard]] bool full();
   void release(broker::EvalRow row);
   [[nodiscard]] EvalRecord& operator[](broker::EvalRow row) {
     const auto at = static_cast<std::uint32_t>(row);

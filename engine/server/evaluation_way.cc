@@ -92,7 +92,7 @@ void Server::put_facts(const EvalRecord& record, Lane& lane) const {
   base::write_text(record.id, lane.id_text);
   sched::EvalFacts& facts = lane.facts;
   facts.id = record.id;
-  facts.id_text = lane.id_text;
+  facts.id_text = record.object ? std::string_view(record.object->id) : lane.id_text;
   facts.job = record.job;
   facts.priority = record.priority;
   facts.triggered_by = store_.current().symbols->text(record.trigger);
@@ -139,6 +139,16 @@ void Server::decide(const NewEval& eval, const tables::Snapshot& state, Lane& la
   lane.facts.triggered_by = eval.trigger;
   lane.facts.node_order = eval.node_order;
   decide(lane, state, 0, planner);
+  lane.record = nullptr;
+}
+
+void Server::decide(const std::shared_ptr<const model::Evaluation>& eval, Lane& lane, sched::Planner& planner) {
+  EvalRecord record;
+  fill(record, eval);
+  lane.record = &record;
+  put_facts(record, lane);
+  lane.held[0] = store_.snapshot();
+  decide(lane, *lane.held[0], 0, planner);
   lane.record = nullptr;
 }
 
@@ -217,14 +227,17 @@ Lane* Server::take_decision(const broker::Delivery& delivery) {
 // ---------------------------------------------------------------- its plans
 
 sched::Submission Server::submit(Lane& lane) {
-  ++lane.plans;
+  sched::Submission out;
+  if (++lane.plans > config_.plans_max) {
+    out.error = "refused again and again";
+    return out;
+  }
   if (listener_) listener_->decided(lane);
   if (team_)
     queue_plan(lane);
   else
     check_and_commit(lane, false);
   const plan::ApplyResult& applied = lane.applied;
-  sched::Submission out;
   out.error = applied.error;
   out.nothing_committed = lane.all_at_once && !applied.rejected_nodes.empty();
   out.refused_nodes = applied.rejected_nodes;
@@ -281,7 +294,7 @@ bool Server::check_and_commit(Lane& lane, bool only_whole) {
 /// R-CTRL-627: the jobs whose allocations were evicted are planned anew.
 void Server::evaluate_evicted(Lane& lane) {
   for (const tables::JobKeyRow job : lane.applied.preempted_jobs)
-    static_cast<void>(evaluate({.id = next_id(), .job = job, .trigger = "preemption", .tag = lane.record->tag}));
+    static_cast<void>(evaluate({.id = draw_id(), .job = job, .trigger = "preemption", .tag = lane.record->tag}));
 }
 
 // ---------------------------------------------------------------- what it creates
@@ -289,10 +302,10 @@ void Server::evaluate_evicted(Lane& lane) {
 /// A blocked evaluation or one for later (R-SCHED-17, 52, 54); the error, or "".
 std::string Server::create(Lane& lane, const sched::CreatedEval& created) {
   const Turn turn(*this);
+  if (book_.full()) return "the server knows as many evaluations as it can";
   if (keeps_objects()) return write_created(lane, created), "";
   const EvalRecord& from = *lane.record;
   const auto row = book_.add();
-  if (!row) return "the server knows as many evaluations as it can";
   EvalRecord& eval = book_[*row];
   eval.id = created.id, eval.previous = from.id;
   eval.tag = from.tag, eval.round = from.round, eval.due_ns = clock_.now_ns();
@@ -384,7 +397,7 @@ void Server::give_up(const broker::Delivery& delivery) {
     std::optional<NewEval> later;
     if (config_.follow_up_failed && state.jobs.keys[record.job].current != kNoRow) {
       constexpr std::int64_t kSecond = 1'000'000'000;
-      const base::Uuid id = next_id();
+      const base::Uuid id = draw_id();
       later = NewEval{.id = id, .job = record.job, .trigger = "failed-follow-up", .priority = record.priority};
       later->tag = record.tag;
       later->wait_ns = 60 * kSecond + static_cast<std::int64_t>(mix(id.lo) % (300 * kSecond));

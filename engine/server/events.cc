@@ -31,7 +31,7 @@ Server::Server(const Config& config, const Clock& clock, Listener* listener)
       log_(store_, config.options.quirks),
       ids_(config.seed),
       requests_(
-          log_, [this] { return base::to_text(ids_.next()); }, config.options.strict_ready_updates),
+          log_, [this] { return base::to_text(draw_id()); }, config.options.strict_ready_updates),
       broker_(broker_config(config)),
       tracker_(store_.symbols(), config.options.quirks),
       applier_(store_, config.options.quirks),

@@ -27,17 +27,8 @@ EvalState state_of(std::string_view status) {
 
 }  // namespace
 
-/// The book's record of a stored evaluation; a new one unless it is under way already.
-EvalRecord& Server::record_of(const std::shared_ptr<const model::Evaluation>& eval) {
-  const base::Uuid id = base::parse_uuid(eval->id).value_or(base::Uuid{});
-  auto at = rows_.find(id);
-  if (at == rows_.end()) {
-    const auto row = book_.add();
-    BERTH_ASSERT(row.has_value());  // Config::broker.evals
-    at = rows_.insert({id, *row}).first;
-  }
-  EvalRecord& record = book_[at->second];
-  record.id = id;
+void Server::fill(EvalRecord& record, const std::shared_ptr<const model::Evaluation>& eval) {
+  record.id = base::parse_uuid(eval->id).value_or(base::Uuid{});
   record.object = eval;
   record.previous = base::parse_uuid(eval->previous_eval).value_or(base::Uuid{});
   record.create_index = eval->create_index, record.snapshot_index = eval->snapshot_index;
@@ -51,6 +42,19 @@ EvalRecord& Server::record_of(const std::shared_ptr<const model::Evaluation>& ev
   record.status = state_of(eval->status);
   record.was_blocked = record.status == EvalState::blocked;
   record.annotate = eval->annotate_plan;
+}
+
+/// The book's record of a stored evaluation; a new one unless it is under way already.
+EvalRecord& Server::record_of(const std::shared_ptr<const model::Evaluation>& eval) {
+  const base::Uuid id = base::parse_uuid(eval->id).value_or(base::Uuid{});
+  auto at = rows_.find(id);
+  if (at == rows_.end()) {
+    const auto row = book_.add();
+    BERTH_ASSERT(row.has_value());  // Config::broker.evals
+    at = rows_.insert({id, *row}).first;
+  }
+  EvalRecord& record = book_[at->second];
+  fill(record, eval);
   return record;
 }
 
@@ -187,10 +191,10 @@ void Server::write_failed(const EvalRecord& record, const std::optional<NewEval>
 /// The plan as a log entry: its evaluation, times and deployment go with it, and the evaluations of the jobs that it
 /// evicts from (R-CTRL-625, 627, 704).
 void Server::commit_objects(Lane& lane, plan::CommitFacts& facts) {
-  const auto deployment =
-      sched::planned_deployment({*lane.result.state, lane.scratch}, lane.result, *lane.record->object, clock_.now_ns());
-  const std::function<base::Uuid()> draw_id = [this] { return next_id(); };
-  if (config_.evaluate_evicted) facts.draw_id = &draw_id;
+  const auto deployment = sched::planned_deployment({*lane.result.state, lane.scratch}, lane.result,
+                                                    lane.record->priority, clock_.now_ns());
+  const std::function<base::Uuid()> draw = [this] { return draw_id(); };
+  if (config_.evaluate_evicted) facts.draw_id = &draw;
   facts.now_ns = clock_.now_ns();
   facts.eval = lane.record->id;
   facts.deployment = deployment ? &*deployment : nullptr;

@@ -96,9 +96,12 @@ class Server {
   [[nodiscard]] fsm::Requests& requests() { return requests_; }
   [[nodiscard]] broker::Broker& broker() { return broker_; }
   [[nodiscard]] broker::BlockedTracker& tracker() { return tracker_; }
+  [[nodiscard]] plan::Applier& applier() { return applier_; }  ///< for plans that no evaluation under way submits
   [[nodiscard]] EvalBook& book() { return book_; }
+  [[nodiscard]] base::Uuid draw_id() { return config_.draw_id ? config_.draw_id() : ids_.next(); }
   /// Where the driver's own thread decides.
   [[nodiscard]] Lane& lane() { return *lane_; }
+  [[nodiscard]] const Lane& lane() const { return *lane_; }
   [[nodiscard]] std::unique_ptr<Lane> make_lane();
   [[nodiscard]] const Config& config() const { return config_; }
 
@@ -136,6 +139,8 @@ class Server {
   bool step();
   /// Decides on `state` what the evaluation would come to; plans and evaluations go to `planner`, nothing is written.
   void decide(const NewEval& eval, const tables::Snapshot& state, Lane& lane, sched::Planner& planner);
+  /// The same of an API object, on the newest state, which the lane holds until it decides again.
+  void decide(const std::shared_ptr<const model::Evaluation>& eval, Lane& lane, sched::Planner& planner);
 
   // --- time (events.cc) ---
   /// When advance() has something to do; none: nothing waits. With `periodic` also the timer of R-CTRL-819.
@@ -208,6 +213,7 @@ class Server {
   void drop(EvalRecord& record);
   [[nodiscard]] bool tracks(const EvalRecord& record) const;
   // objects.cc
+  void fill(EvalRecord& record, const std::shared_ptr<const model::Evaluation>& eval);
   [[nodiscard]] EvalRecord& record_of(const std::shared_ptr<const model::Evaluation>& eval);
   void write_evals(std::vector<model::Evaluation> evals);
   void write_created(Lane& lane, const sched::CreatedEval& created);
@@ -216,7 +222,6 @@ class Server {
   void write_failed(const EvalRecord& record, const std::optional<NewEval>& later);
   void commit_objects(Lane& lane, plan::CommitFacts& facts);
   void evaluate_evicted(Lane& lane);
-  [[nodiscard]] base::Uuid next_id() { return ids_.next(); }
   // workers.cc
   void work(Worker& worker);
   void queue_plan(Lane& lane);
@@ -228,7 +233,7 @@ class Server {
   Listener* const listener_;
   tables::StateStore store_;
   fsm::StateLog log_;
-  sched::IdStream ids_;  // of evaluations that no evaluation creates
+  sched::IdStream ids_;  // for draw_id()
   fsm::Requests requests_;
   broker::Broker broker_;
   broker::BlockedTracker tracker_;

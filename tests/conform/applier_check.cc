@@ -73,10 +73,13 @@ std::vector<std::string> compare_ways(const CommittedPlan& committed) {
   model::normalize(plan, committed.quirks);
   const RecordedPlan recorded(store, plan, committed.quirks);
   plan::CommitFacts facts;
-  facts.index = committed.facts.index;
-  facts.all_at_once = committed.facts.all_at_once;
-  facts.now_ns = committed.facts.now_ns;
-  facts.eval = committed.facts.eval;
+  facts.index = committed.index;
+  facts.all_at_once = plan.all_at_once;
+  facts.now_ns = committed.now_ns;
+  facts.eval = base::parse_uuid(committed.eval.id).value_or(base::Uuid{});
+  std::uint64_t drawn = 0;
+  const std::function<base::Uuid()> draw_id = [&] { return base::Uuid{1, ++drawn}; };
+  facts.draw_id = &draw_id;
   fsm::StateLog log(store, committed.quirks);
   log.load(committed.before);
   plan::Applier applier(store, committed.quirks);

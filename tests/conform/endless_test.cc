@@ -4,53 +4,19 @@
 #include <gtest/gtest.h>
 
 #include "io/export_import.h"
-#include "plan/apply.h"
-#include "sched/generic.h"
-#include "sched/to_model.h"
+#include "server/server.h"
 
 namespace berth::conform {
 namespace {
 
-constexpr std::size_t kPlansMax = 25;
-
-/// Hands plans to the applier, and gives up after so many.
-struct Patient final : sched::Planner {
-  fsm::StateLog& log;
-  const model::Evaluation& eval;
-  const sched::Scratch& scratch;
-  std::int64_t now;
-  plan::Applier applier;
-  plan::ApplyResult applied;
-  std::vector<tables::SnapshotRef> states;
-  std::vector<std::string> refusals;  ///< "node: reason" of each plan
-
-  Patient(fsm::StateLog& l, const model::Evaluation& e, const sched::Scratch& s, std::int64_t n)
-      : log(l), eval(e), scratch(s), now(n), applier(l.store()) {
-    applier.keep_records(l);
+/// Writes down what was refused of each plan: "node: reason".
+struct Refusals final : server::Listener {
+  std::vector<std::string> told;
+  void applied(server::Lane& lane) override {
+    std::string& text = told.emplace_back();
+    for (std::size_t i = 0; i < lane.applied.rejected_nodes.size(); ++i)
+      text += lane.result.state->nodes.spec(lane.applied.rejected_nodes[i]).node.name + ": " + lane.applied.reasons[i];
   }
-  sched::Submission submit(const sched::EvalResult& result) override {
-    sched::Submission out;
-    if (refusals.size() == kPlansMax) {
-      out.error = "no end in sight";
-      return out;
-    }
-    const auto deployment = sched::planned_deployment({*result.state, scratch}, result, eval, now);
-    plan::CommitFacts facts;
-    facts.index = log.next_index();
-    facts.now_ns = now;
-    facts.eval = *base::parse_uuid(eval.id);
-    facts.deployment = deployment ? &*deployment : nullptr;
-    applier.apply(result.plan, facts, applied);
-    out.error = applied.error;
-    std::string& told = refusals.emplace_back();
-    for (std::size_t i = 0; i < applied.rejected_nodes.size(); ++i)
-      told += log.store().current().nodes.spec(applied.rejected_nodes[i]).node.name + ": " + applied.reasons[i];
-    if (applied.rejected_nodes.empty()) return out;
-    out.refused_nodes = applied.rejected_nodes;
-    out.refreshed = &*states.emplace_back(log.store().snapshot());
-    return out;
-  }
-  std::string create(const sched::EvalResult&, const sched::CreatedEval&) override { return {}; }
 };
 
 TEST(Endless, APreemptionThatForgetsItsOwnJobIsRefusedForEver) {  // R-PREEMPT-403, R-CTRL-610
@@ -61,23 +27,22 @@ TEST(Endless, APreemptionThatForgetsItsOwnJobIsRefusedForEver) {  // R-PREEMPT-4
   for (const model::Evaluation& e : state.evals)
     if (e.id.starts_with("e1eb28b4")) eval = &e;
   ASSERT_TRUE(eval);
-  tables::StateStore store;
-  store.load(state);
-  fsm::StateLog log(store);
-  log.load(state);
-  const sched::EvalFacts facts =
-      sched::facts_of(*eval, store.job_key(eval->namespace_, eval->job_id), eval->wait_until.ns + base::kSecond);
-  sched::Scratch scratch;
-  sched::GenericScheduler scheduler(scratch);
-  sched::IdStream ids(1);
-  sched::EvalResult result;
-  Patient planner(log, *eval, scratch, facts.now_ns);
-  const tables::SnapshotRef before = store.snapshot();
-  scheduler.process(*before, facts, rank::OrderProvider::nomad, ids, planner, result);
-  EXPECT_EQ(result.description, "no end in sight");
-  ASSERT_EQ(planner.refusals.size(), kPlansMax);
-  for (const std::string& refusal : planner.refusals)
-    EXPECT_EQ(refusal, "client-3: cpu");  // as the server's log has it
+  server::Config config;
+  config.history = server::History::objects;
+  config.plans_max = 25;
+  server::ManualClock clock;
+  clock.set(eval->wait_until.ns);
+  Refusals refusals;
+  server::Server server(config, clock, &refusals);
+  server.load(state);
+  server.take({{fsm::HookKind::enqueue, std::make_shared<const model::Evaluation>(*eval)}});
+  clock.set(eval->wait_until.ns + base::kSecond);
+  server.advance();
+  ASSERT_TRUE(server.step());
+  EXPECT_EQ(server.lane().result.description, "refused again and again");
+  EXPECT_EQ(server.stats().errors, 1U);
+  ASSERT_EQ(refusals.told.size(), config.plans_max);
+  for (const std::string& refusal : refusals.told) EXPECT_EQ(refusal, "client-3: cpu");  // as the server's log has it
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ class Case {
 bool fits(const Case& c, const json::Value& document, const std::string& group) {
   const auto registration = read_job(c.state, document, "job", "");
   if (!registration || !registration->job) return false;
-  const sched::DryRunAnswer answer = sched::DryRun(c.state, *registration, kNow).answer(0);
+  const server::DryRunAnswer answer = server::DryRun(c.state, *registration, kNow).answer(0);
   return answer.error.empty() && !answer.failed.contains(group) && answer.refusals.empty();
 }
 
@@ -151,8 +151,8 @@ TEST(Advice, WhatItSaysWouldFitFitsAndOneLessDoesNot) {
     const auto registration = read_job(c.state, c.document, "job", "");
     ASSERT_TRUE(registration) << registration.error().line();
     ASSERT_TRUE(registration->job) << registration->error;
-    sched::DryRun dry_run(c.state, *registration, kNow);
-    const sched::DryRunAnswer answer = dry_run.answer(0);
+    server::DryRun dry_run(c.state, *registration, kNow);
+    const server::DryRunAnswer answer = dry_run.answer(0);
     ASSERT_EQ(answer.error, "");
     const std::string path = "job";
     for (const GroupAdvice& advice :
@@ -209,7 +209,7 @@ TEST(Advice, WhatRegistrationWouldRefuseOrPutBackIsNotOffered) {
     }
     const auto registration = read_job(c.state, c.document, "job", "");
     ASSERT_TRUE(registration && registration->job) << registration->error;
-    sched::DryRun dry_run(c.state, *registration, kNow);
+    server::DryRun dry_run(c.state, *registration, kNow);
     const auto advice =
         advise({c.state, c.document, "job", "", {}, kNow, 0}, *registration, dry_run, dry_run.answer(0));
     ASSERT_EQ(advice.size(), 1U);
@@ -232,8 +232,8 @@ TEST(Advice, LeavingOutGroupsThatPlaceNothingChangesNoOffer) {
     SCOPED_TRACE(fmt::format("seed {}: {}", seed, json::to_text(c.document)));
     const auto registration = read_job(c.state, c.document, "job", "");
     ASSERT_TRUE(registration && registration->job);
-    sched::DryRun dry_run(c.state, *registration, kNow);
-    const sched::DryRunAnswer answer = dry_run.answer(0);
+    server::DryRun dry_run(c.state, *registration, kNow);
+    const server::DryRunAnswer answer = dry_run.answer(0);
     const Question question{c.state, c.document, "job", "", {}, kNow, 0};
     Loaded loaded(question);
     for (const GroupAdvice& advice : advise(question, *registration, dry_run, answer)) {
@@ -262,8 +262,8 @@ TEST(Advice, OfTheFirstGroupsOnlyAndALineTellsOfTheOthers) {
   }
   const auto registration = read_job(c.state, c.document, "job", "");
   ASSERT_TRUE(registration && registration->job);
-  sched::DryRun dry_run(c.state, *registration, kNow);
-  const sched::DryRunAnswer answer = dry_run.answer(0);
+  server::DryRun dry_run(c.state, *registration, kNow);
+  const server::DryRunAnswer answer = dry_run.answer(0);
   ASSERT_EQ(answer.failed.size(), 20U);
   const Question question{c.state, c.document, "job", "", {}, kNow, 0};
   EXPECT_EQ(advise(question, *registration, dry_run, answer).size(), kAdvised);
@@ -328,9 +328,9 @@ class TwoRacksWanted {
 TEST(Advice, AnAllocationOfAnUnchangedJobCountsOnce) {
   const TwoRacksWanted c;
   const auto registration = read_job(c.state, c.document, "job", "");
-  sched::DryRun dry_run(c.state, *registration, kNow);
+  server::DryRun dry_run(c.state, *registration, kNow);
   ASSERT_FALSE(dry_run.changed());
-  const sched::DryRunAnswer answer = dry_run.answer(0);
+  const server::DryRunAnswer answer = dry_run.answer(0);
   ASSERT_TRUE(answer.failed.contains("a"));
   const std::string used = "distinct_property: ${meta.rack}=r1 used by 1 allocs";
   ASSERT_TRUE(answer.failed.at("a").constraint_filtered.contains(used));
@@ -352,14 +352,14 @@ TEST(DryRun, OneLoadedClusterAnswersAsFreshOnesDo) {
     ASSERT_TRUE(registration && registration->job);
     model::SchedulerConfiguration config;
     config.preemption_config = {true, true, true, true};
-    sched::DryRun shared(c.state, *registration, kNow);
-    const auto text = [](const sched::DryRunAnswer& answer) {
+    server::DryRun shared(c.state, *registration, kNow);
+    const auto text = [](const server::DryRunAnswer& answer) {
       return json::to_text(to_json(answer)["FailedTGAllocs"]) + json::to_text(to_json(answer)["Annotations"]);
     };
     for (const std::size_t node : {2, 1, 0, 2, 2, 9}) {
       const bool one = node < c.state.nodes.size();
       const std::string id = one ? c.state.nodes[node].id : "";
-      sched::DryRun fresh(c.state, *registration, kNow);
+      server::DryRun fresh(c.state, *registration, kNow);
       if (one) {
         ASSERT_TRUE(fresh.restrict_to(id) && shared.restrict_to(id));
       } else {
@@ -370,7 +370,7 @@ TEST(DryRun, OneLoadedClusterAnswersAsFreshOnesDo) {
       EXPECT_EQ(text(shared.decide(0)), text(fresh.decide(0))) << node;
       shared.configure({});
       shared.pass_over({"g0"});
-      const sched::DryRunAnswer others = shared.decide(0);
+      const server::DryRunAnswer others = shared.decide(0);
       EXPECT_FALSE(others.failed.contains("g0"));
       for (const auto& [id_of, allocs] : others.plan.node_allocation)
         for (const model::Allocation& alloc : allocs) EXPECT_NE(alloc.task_group, "g0");
@@ -393,7 +393,7 @@ TEST(Request, TheNewestTimeIsNamed) {
 }
 
 TEST(Text, TellsOfTheNextStepOfARollingUpdate) {  // R-SEED-38
-  sched::DryRunAnswer answer;
+  server::DryRunAnswer answer;
   answer.created.resize(2);
   answer.created[0].triggered_by = "queued-allocs";
   answer.created[1].triggered_by = "rolling-update";

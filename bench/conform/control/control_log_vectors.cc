@@ -12,26 +12,11 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kIgnored[] = {"ids"};
-
 Outcome replay_state_effects(const Vector& vector) {
   auto state = ScriptState::read(vector.whole);
   if (!state) return Outcome::failed(state.error());
-  json::Value whole = vector.whole;
-  for (Value& answer : whole.find("out")->items()) drop_summary_indexes(answer);
-  const Vector stripped{whole, whole, vector.out, vector.path, vector.name};
-  ScriptOptions options;
-  options.ignored = kIgnored;
-  const ScriptStep step = [&](const Value& operation, std::size_t index) -> tl::expected<Value, std::string> {
-    DrawnIds ids(whole["out"][index]);
-    Value got = Value::object();
-    auto done = (*state)->carry_out(operation, ids, got);
-    if (!done) return tl::unexpected(done.error());
-    if (!*done) return tl::unexpected("operation " + operation["op"].as_string());
-    got.set("diff", (*state)->take_diff(whole["out"][index]["diff"]));
-    return got;
-  };
-  return replay_script(stripped, step, options);
+  return (*state)->replay(vector,
+                          [&](const Value& step, const Value&, Value& got) { return (*state)->carry_out(step, got); });
 }
 
 // ---------------------------------------------------------------- the plan applier
@@ -253,7 +238,7 @@ class PlanScript {
     facts.draw_id = &draw_id;
     facts.view = &*view_;
     plan::ApplyResult result;
-    state_.applier().apply(rows.rows(), facts, result);
+    state_.server().applier().apply(rows.rows(), facts, result);
     const AppliedPlan applied(state_, plan, result, *view_, now);
     got.set("error", result.error);
     got.set("nodes", applied.nodes());
@@ -278,38 +263,23 @@ class PlanScript {
 Outcome replay_plan_apply(const Vector& vector) {
   auto state = ScriptState::read(vector.whole);
   if (!state) return Outcome::failed(state.error());
-  json::Value whole = vector.whole;
-  for (Value& answer : whole.find("out")->items()) drop_summary_indexes(answer);
-  const Vector stripped{whole, whole, vector.out, vector.path, vector.name};
-  const Value& config = whole["config"];
+  const Value& config = vector.whole["config"];
   if (config.has("rejection_tracker")) {
     plan::RejectionLimits limits;
     limits.threshold = config["rejection_tracker"]["threshold"].as_int();
     limits.window_ns = config["rejection_tracker"]["window"].as_int();
-    (*state)->applier().track_rejections(limits);
+    (*state)->server().applier().track_rejections(limits);
   }
   if (config["plan_apply_pipeline"].as_int(1) != 1) return Outcome::unsupported("several commits in flight");
   PlanScript plans(**state);
-  ScriptOptions options;
-  static constexpr std::string_view kIgnoredOfPlans[] = {"ids", "calls"};
-  options.ignored = kIgnoredOfPlans;
-  const ScriptStep step = [&](const Value& operation, std::size_t index) -> tl::expected<Value, std::string> {
-    const Value& recorded = whole["out"][index];
-    Value got = Value::object();
-    if (operation["op"].as_string() == "plan") {
-      auto plan = read_plan(operation["plan"], (*state)->read_options());
-      if (!plan) return tl::unexpected(plan.error());
-      plans.submit(std::move(*plan), kScriptStartNs + operation["at"].as_int(), recorded, got);
-    } else {
-      DrawnIds ids(recorded);
-      auto done = (*state)->carry_out(operation, ids, got);
-      if (!done) return tl::unexpected(done.error());
-      if (!*done) return tl::unexpected("operation " + operation["op"].as_string());
-    }
-    got.set("diff", (*state)->take_diff(recorded["diff"]));
-    return got;
+  const auto carry_out = [&](const Value& step, const Value& recorded, Value& got) -> tl::expected<void, std::string> {
+    if (step["op"].as_string() != "plan") return (*state)->carry_out(step, got);
+    auto plan = read_plan(step["plan"], (*state)->read_options());
+    if (!plan) return tl::unexpected(plan.error());
+    plans.submit(std::move(*plan), kScriptStartNs + step["at"].as_int(), recorded, got);
+    return {};
   };
-  return replay_script(stripped, step, options);
+  return (*state)->replay(vector, carry_out, {"calls"});
 }
 
 /// One node, judged by the same check.

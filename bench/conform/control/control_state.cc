@@ -90,6 +90,18 @@ void drop_summary_indexes(Value& answer) {
 
 // ---------------------------------------------------------------- reading
 
+ScriptState::ScriptState()
+    : server_(
+          [this] {
+            server::Config config;
+            config.history = server::History::objects;
+            config.broker.evals = config.broker.jobs = 1;  // nothing is queued
+            config.draw_id = [this] { return base::parse_uuid(ids_->next()).value_or(base::Uuid{}); };
+            return config;
+          }(),
+          clock_),
+      log_(server_.log()) {}
+
 model::ReadOptions ScriptState::read_options() const {
   model::ReadOptions options;
   options.jobs = &jobs_;
@@ -131,8 +143,7 @@ tl::expected<std::unique_ptr<ScriptState>, std::string> ScriptState::read(const 
   std::uint64_t index = 0;
   for (const Value& table : state["TableIndexes"].items()) index = std::max(index, table["Index"].as_uint());
   cluster.index = index;
-  out->store_.load(cluster);
-  out->log_.load(cluster);
+  out->server_.load(cluster);
   for (const Value& table : state["TableIndexes"].items())
     for (std::size_t i = 0; i < fsm::kTables; ++i)
       if (table["Table"].as_string() == fsm::kTableNames[i])
@@ -293,11 +304,31 @@ void ScriptState::put_answer(const fsm::Answer& answer, Value& got) const {
 
 // ---------------------------------------------------------------- operations
 
-tl::expected<bool, std::string> ScriptState::carry_out(const Value& step, DrawnIds& ids, Value& got) {
+Outcome ScriptState::replay(const Vector& vector, const Step& step, std::vector<std::string_view> ignored,
+                            void (*normalise)(Value& answer)) {
+  Value whole = vector.whole;
+  for (Value& answer : whole.find("out")->items()) normalise(answer);
+  ignored.push_back("ids");
+  ScriptOptions options;
+  options.ignored = ignored;
+  const auto answer = [&](const Value& operation, std::size_t index) -> tl::expected<Value, std::string> {
+    const Value& recorded = whole["out"][index];
+    DrawnIds ids(recorded);
+    ids_ = &ids;
+    Value got = Value::object();
+    if (auto done = step(operation, recorded, got); !done) return tl::unexpected(done.error());
+    got.set("diff", take_diff(recorded["diff"]));
+    normalise(got);
+    return got;
+  };
+  return replay_script({whole, whole, vector.out, vector.path, vector.name}, answer, options);
+}
+
+tl::expected<void, std::string> ScriptState::carry_out(const Value& step, Value& got) {
   const std::string& op = step["op"].as_string();
   const std::int64_t at = step["at"].as_int(), now = kScriptStartNs + at;
   const model::ReadOptions options = read_options();
-  fsm::Requests requests(log_, [&] { return std::string(ids.next()); });
+  fsm::Requests& requests = server_.requests();
   auto eval = read_optional<model::Evaluation>(step["eval"], options);
   if (!eval) return tl::unexpected(eval.error());
   const auto read_update = [&]() -> tl::expected<std::optional<model::DeploymentStatusUpdate>, std::string> {
@@ -361,12 +392,12 @@ tl::expected<bool, std::string> ScriptState::carry_out(const Value& step, DrawnI
     put_answer(answer, got);
     if (answer.error.empty()) got.set("reply", Value::object()).set("EvalID", answer.eval_id);
   } else {
-    return carry_out_on_job(step, requests, got);
+    return carry_out_on_job(step, got);
   }
-  return true;
+  return {};
 }
 
-tl::expected<bool, std::string> ScriptState::commit_plan(const Value& step, Value& got) {
+tl::expected<void, std::string> ScriptState::commit_plan(const Value& step, Value& got) {
   const model::ReadOptions options = read_options();
   auto updated = read_list<model::Allocation>(step["AllocsUpdated"], options);
   auto stopped = read_list<model::Allocation>(step["AllocsStopped"], options);
@@ -384,10 +415,10 @@ tl::expected<bool, std::string> ScriptState::commit_plan(const Value& step, Valu
   // The lists are flat here, and in their order.
   if (!stopped->empty()) plan.node_update[""] = std::move(*stopped);
   if (!preempted->empty()) plan.node_preemptions[""] = std::move(*preempted);
-  const RecordedPlan recorded(store_, plan);
+  const RecordedPlan recorded(store(), plan);
 
   plan::Decided decided;
-  for (const std::string& id : texts(step["IneligibleNodes"])) decided.ineligible.push_back(store_.find_node(id));
+  for (const std::string& id : texts(step["IneligibleNodes"])) decided.ineligible.push_back(store().find_node(id));
   decided.evals = std::move(*evals);
   plan::CommitFacts facts;
   facts.index = log_.next_index();
@@ -395,14 +426,15 @@ tl::expected<bool, std::string> ScriptState::commit_plan(const Value& step, Valu
   facts.eval = base::parse_uuid(step["EvalID"].as_string()).value_or(base::Uuid{});
   facts.decided = &decided;
   plan::ApplyResult result;
-  applier_.apply(recorded.rows(), facts, result);
+  server_.applier().apply(recorded.rows(), facts, result);
   log_.seen(facts.index);
   put_entry(facts.index, "plan_results", result.error, got);
   put_calls(result.hooks, got);
-  return true;
+  return {};
 }
 
-tl::expected<bool, std::string> ScriptState::carry_out_on_job(const Value& step, fsm::Requests& requests, Value& got) {
+tl::expected<void, std::string> ScriptState::carry_out_on_job(const Value& step, Value& got) {
+  fsm::Requests& requests = server_.requests();
   const std::string& op = step["op"].as_string();
   const std::int64_t now = kScriptStartNs + step["at"].as_int();
   fsm::Answer answer;
@@ -426,7 +458,7 @@ tl::expected<bool, std::string> ScriptState::carry_out_on_job(const Value& step,
     answer = requests.register_job(request, now);
     Value& reply = put_reply(answer.error.empty());
     if (answer.error.empty()) reply.set("Index", answer.index);
-    return true;
+    return {};
   }
   const std::string &name_space = step["namespace"].as_string(), &id = step["job"].as_string();
   if (op == "job_deregister") {
@@ -461,9 +493,9 @@ tl::expected<bool, std::string> ScriptState::carry_out_on_job(const Value& step,
     answer = requests.force_periodic(name_space, id);
     put_reply(false);
   } else {
-    return false;
+    return tl::unexpected("operation " + op);
   }
-  return true;
+  return {};
 }
 
 }  // namespace berth::conform

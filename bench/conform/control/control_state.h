@@ -1,5 +1,6 @@
-// The stored state of a control vector: read from `jobs` and `state`, driven by operations, compared as differences
-// (FORMAT-control.md, "Log entries and state differences").
+// The server of a control vector: its state read from `jobs` and `state`, driven by operations, compared as differences
+// (FORMAT-control.md, "Log entries and state differences"). What an entry asks of broker and tracker is compared, and
+// not done: these have scripts of their own.
 #pragma once
 
 #include <map>
@@ -9,18 +10,25 @@
 #include "fsm/node_requests.h"
 #include "fsm/requests.h"
 #include "model/codec/codec.h"
-#include "plan/apply.h"
+#include "server/server.h"
 
 namespace berth::conform {
+
+/// Modify indexes of summaries may be ignored (FORMAT-control.md): takes them out of an answer's `diff`.
+void drop_summary_indexes(json::Value& answer);
 
 class ScriptState {
  public:
   /// Reads the vector's `jobs` and `state`; an error says what could not be read.
   [[nodiscard]] static tl::expected<std::unique_ptr<ScriptState>, std::string> read(const json::Value& vector);
 
+  [[nodiscard]] server::Server& server() { return server_; }
   [[nodiscard]] fsm::StateLog& log() { return log_; }
-  [[nodiscard]] tables::StateStore& store() { return store_; }
-  [[nodiscard]] plan::Applier& applier() { return applier_; }  ///< it keeps the job records of log()
+  [[nodiscard]] tables::StateStore& store() { return log_.store(); }
+  /// The next of the IDs that the recording drew.
+  [[nodiscard]] std::function<std::string()> ids() {
+    return [this] { return base::to_text(server_.draw_id()); };
+  }
   [[nodiscard]] const model::JobTable& jobs() const { return jobs_; }
   /// Entry `index` of the job table, or null.
   [[nodiscard]] std::shared_ptr<const model::Job> job(const json::Value& index) const;
@@ -31,9 +39,15 @@ class ScriptState {
     return job ? job->status : "";
   }
 
-  /// Carries out an operation on the log that any scripted file may hold; false when `op` is none of them. `got` gets
-  /// `entries`, `error`, `reply` and `calls`; `ids` are the IDs that the recording drew.
-  [[nodiscard]] tl::expected<bool, std::string> carry_out(const json::Value& step, DrawnIds& ids, json::Value& got);
+  /// Replays the vector's script: `step` carries out one operation and fills an answer, to which the difference of the
+  /// states is added. Members `ids` and those of `ignored` are not compared; `normalise` is done to both answers.
+  using Step = std::function<tl::expected<void, std::string>(const json::Value& step, const json::Value& recorded,
+                                                             json::Value& got)>;
+  [[nodiscard]] Outcome replay(const Vector& vector, const Step& step, std::vector<std::string_view> ignored = {},
+                               void (*normalise)(json::Value& answer) = drop_summary_indexes);
+  /// Carries out an operation on the log that any scripted file may hold; an error when `op` is none of them. `got`
+  /// gets `entries`, `error`, `reply` and `calls`.
+  [[nodiscard]] tl::expected<void, std::string> carry_out(const json::Value& step, json::Value& got);
   /// The difference since the last call (or since read()). A field that `expected` lists as changed is listed with its
   /// present value even if it did not change: the recorder tells an empty list from an absent one.
   [[nodiscard]] json::Value take_diff(const json::Value& expected);
@@ -50,26 +64,23 @@ class ScriptState {
   void put_answer(const fsm::Answer& answer, json::Value& got) const;
 
  private:
-  [[nodiscard]] tl::expected<bool, std::string> carry_out_on_job(const json::Value& step, fsm::Requests& requests,
-                                                                 json::Value& got);
+  [[nodiscard]] tl::expected<void, std::string> carry_out_on_job(const json::Value& step, json::Value& got);
   using Tables = std::map<std::string, std::map<std::string, json::Value>>;
 
-  ScriptState() : log_(store_) { applier_.keep_records(log_); }
+  ScriptState();
   /// A recorded plan commit, as it was decided.
-  [[nodiscard]] tl::expected<bool, std::string> commit_plan(const json::Value& step, json::Value& got);
+  [[nodiscard]] tl::expected<void, std::string> commit_plan(const json::Value& step, json::Value& got);
   static void put_entry(std::uint64_t index, const char* kind, const std::string& error, json::Value& got);
   [[nodiscard]] Tables print() const;
   [[nodiscard]] json::Value job_reference(const std::shared_ptr<const model::Job>& job) const;
 
-  tables::StateStore store_;
-  fsm::StateLog log_;
-  plan::Applier applier_{store_};
+  DrawnIds* ids_ = nullptr;  // of the operation under way
+  server::ManualClock clock_;
+  server::Server server_;
+  fsm::StateLog& log_;
   model::JobTable jobs_;
   Tables printed_;
 };
-
-/// Modify indexes of summaries may be ignored (FORMAT-control.md): takes them out of an answer's `diff`.
-void drop_summary_indexes(json::Value& answer);
 
 /// The operation `node_drain`.
 [[nodiscard]] fsm::DrainNode read_drain(const json::Value& step);

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "conform/life/life_checks.h"
 #include "conform/life/life_events.h"
 #include "conform/life/life_rest.h"
 #include "conform/life/life_ways.h"
+#include "sched/to_model.h"
 #include "tables/export.h"
 
 namespace berth::conform {
@@ -22,8 +24,7 @@ class Life final : public LifeWatch {
   explicit Life(const LifeOptions& options)
       : options_(options),
         draw_(options.seed, "life"),
-        server_(
-            draw_cluster(draw_), options.decisions, options.seed, [this] { return draw_.next_id(); }, *this),
+        server_(draw_cluster(draw_), options.decisions, options.seed, *this),
         events_(draw_, server_, *this),
         ways_(options.seed, server_, *this) {
     tell(fmt::format("{} nodes", server_.state().nodes.size()));
@@ -34,9 +35,7 @@ class Life final : public LifeWatch {
       server_.wait(static_cast<std::int64_t>(1 + draw_.below(40)) * kSecond);
       events_.happen();
       server_.evaluate_all();
-      if (!has_problems())
-        report_.at_rest += check_rest(
-            server_, ledger_, events_.any_job(), [this] { return draw_.next_id(); }, *this);
+      if (!has_problems()) report_.at_rest += check_rest(server_, ledger_, events_.any_job(), *this);
     }
     report_.twice = ways_.twice();
     return std::move(report_);
@@ -60,17 +59,18 @@ class Life final : public LifeWatch {
 
   void committed(const Committed& c) override;
 
-  void evaluated(tables::JobKeyRow job, const model::Evaluation& done) override {
+  void evaluated(const server::EvalRecord& eval) override {
     // Made anew until all of it was taken, or given up: then a replacement stands beside what was not stopped
     // (R-CTRL-615).
-    if (ledger_.refused.erase(job) > 0 && done.status != "complete") ledger_.renamed.insert(job);
+    if (ledger_.refused.erase(eval.job) > 0 && eval.status != server::EvalState::complete)
+      ledger_.renamed.insert(eval.job);
   }
 
  private:
   LifeOptions options_;
   LifeReport report_;
   LifeLedger ledger_;
-  model::ClusterState before_;  // the commit under way
+  model::ClusterState before_;  // the commit under way; only for on_commit
   Draw draw_;
   LifeServer server_;
   LifeEvents events_;
@@ -102,8 +102,9 @@ void Life::committed(const Committed& c) {
   check_state(c.after, ledger_.replaced, problems);
   check_summaries(c.after, server_.log(), problems);
   if (options_.on_commit && problems.empty())
-    problems =
-        options_.on_commit({before_, c.plan, c.facts, c.applied, c.after, server_.log(), options_.decisions.quirks});
+    problems = options_.on_commit(
+        {before_, sched::to_model({*c.result.state, server_.server().lane().scratch}, c.result, c.eval, server_.now()),
+         c.eval, c.index, server_.now(), c.applied, c.after, server_.log(), options_.decisions.quirks});
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // Random lives: a small cluster and a few jobs live through registrations, scalings, updates, failures, drains,
 // disconnects, promotions and stops; nodes come, change and go, the configuration changes. All is drawn from one seed.
-// Evaluations run through the schedulers and the plan applier. Before each of them it is made by other ways, too, on
-// tables loaded anew among them; after each plan the invariants are checked.
+// The evaluations are served by the engine's server. Before each of them it is made by other ways, too, on tables
+// loaded anew among them; after each plan the invariants are checked.
 //   life.cc         one life, and what is checked after each plan
 //   life_draw.h     nodes, jobs and their changes, as values
 //   life_events.h   what happens
-//   life_server.h   who plays the server
+//   life_server.h   the server, driven; life_queue.h: what its queues hold
 //   life_ways.h     the same evaluation by other ways
 //   life_checks.h   invariants; life_rest.h: a life at rest
 #pragma once
@@ -24,7 +24,9 @@ namespace berth::conform {
 struct CommittedPlan {
   const model::ClusterState& before;  ///< the whole state
   const model::Plan& plan;
-  const plan::CommitFacts& facts;
+  const model::Evaluation& eval;
+  std::uint64_t index;  ///< of the commit
+  std::int64_t now_ns;
   const plan::ApplyResult& answer;
   const tables::Snapshot& after;
   const fsm::StateLog& log;  ///< afterwards

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "conform/life/life_checks.h"
 #include "model/predicates.h"
 #include "tables/export.h"
 
@@ -173,36 +174,32 @@ void LifeEvents::change_node() {
   if (row == kNoRow) return join();
   if (draw_.chance(10)) return leave(row);
   const model::Node node = *server_.log().node(base::to_text(server_.state().nodes.id(row)));
-  if (node.status != "ready") {
-    tell("{} is ready again", node.name);
-    server_.write(fsm::NodeStatusEntry{node.id, "ready", server_.now() / kSecond});
-    return server_.ask_for_node(node.id, "node-update");
-  }
+  if (node.status != "ready") return set_status(node.id, node.name, "ready");
   if (node.drain_strategy) return drain(node, false);
   switch (draw_.below(5)) {
     case 0:
       return drain(node, true);
     case 1: {
-      tell("{} is {}", node.name, node.scheduling_eligibility == "eligible" ? "ineligible" : "eligible");
-      model::Node changed = node;
-      changed.scheduling_eligibility = node.scheduling_eligibility == "eligible" ? "ineligible" : "eligible";
-      server_.upsert_node(changed);
-      return server_.ask_for_node(node.id, "node-update");
+      const char* to = node.scheduling_eligibility == "eligible" ? "ineligible" : "eligible";
+      tell("{} is {}", node.name, to);
+      return server_.take(server_.nodes().set_eligibility(node.id, to, server_.now()).hooks);
     }
     case 2: {
       model::Node changed = node;
       conform::change_node(draw_, changed);
       tell("{} registers anew: rack {}, class {}, {} MiB, {} devices", node.name, changed.meta["rack"],
            changed.node_class, changed.node_resources->memory.memory_mb, changed.node_resources->devices.size());
-      return server_.upsert_node(changed);
+      return server_.take(server_.nodes().register_node(std::move(changed), server_.now()).hooks);
     }
-    default: {
-      const std::string status = draw_.chance(60) ? "disconnected" : "down";
-      tell("{} is {}", node.name, status);
-      server_.write(fsm::NodeStatusEntry{node.id, status, server_.now() / kSecond});
-      server_.ask_for_node(node.id, "node-update");
-    }
+    default:
+      set_status(node.id, node.name, draw_.chance(60) ? "disconnected" : "down");
   }
+}
+
+void LifeEvents::set_status(const std::string& node_id, const std::string& name, const char* status) {
+  tell("{} is {}", name, status);
+  server_.write(fsm::NodeStatusEntry{node_id, status, server_.now() / kSecond});
+  server_.take(server_.nodes().evaluate(node_id, server_.now()).hooks);
 }
 
 /// A new node, or one that went away.
@@ -217,36 +214,36 @@ void LifeEvents::join() {
     node = draw_node(draw_, 100 + joined_++);
   }
   tell("{} joins", node.name);
-  server_.upsert_node(node);
-  server_.ask_for_node(node.id, "node-update");
+  server_.take(server_.nodes().register_node(std::move(node), server_.now()).hooks);
 }
 
 void LifeEvents::leave(NodeRow row) {
   model::Node node = *server_.log().node(base::to_text(server_.state().nodes.id(row)));
   tell("{} is deregistered", node.name);
-  server_.remove_node(row);
+  server_.take(server_.nodes().deregister({node.id}, server_.now()).hooks);
   node.status = "ready", node.scheduling_eligibility = "eligible", node.drain_strategy.reset();
   left_.push_back(std::move(node));
 }
 
 void LifeEvents::drain(const model::Node& node, bool on) {
   tell("{} {}", on ? "drain" : "end the drain of", node.name);
-  model::Node changed = node;
-  changed.drain_strategy.reset();
-  if (on) changed.drain_strategy.emplace().deadline = 3600 * kSecond;
-  changed.scheduling_eligibility = on ? "ineligible" : "eligible";
-  server_.upsert_node(changed);
+  fsm::DrainNode request;
+  request.node_id = node.id;
+  request.clear = request.mark_eligible = !on;
+  request.deadline = 3600 * kSecond;
+  server_.take(server_.nodes().drain(request, server_.now()).hooks);
+  if (!on) return;
   fsm::TransitionEntry entry;
   for (const AllocRow row : allocs_on(server_.store().find_node(node.id))) {
     const model::Allocation alloc = tables::to_alloc(server_.state(), row);
-    if (!on || model::is_terminal(alloc) || !alloc.job || alloc.job->type == "batch" || alloc.job->type == "sysbatch")
+    if (model::is_terminal(alloc) || !alloc.job || alloc.job->type == "batch" || alloc.job->type == "sysbatch")
       continue;
     model::DesiredTransition transition;
     transition.migrate = true;
     entry.allocs.emplace_back(alloc.id, transition);
   }
   if (!entry.allocs.empty()) server_.write(entry);
-  server_.ask_for_node(node.id, "node-drain");
+  server_.take(server_.nodes().evaluate(node.id, server_.now()).hooks);
 }
 
 void LifeEvents::change_deployment() {
@@ -303,15 +300,10 @@ void LifeEvents::interfere(const sched::EvalResult& result) {
   if (!draw_.chance(6) || result.plan.allocs.empty()) return;
   const NodeRow row = result.plan.allocs[draw_.below(result.plan.allocs.size())].node;
   if (!server_.state().nodes.exists(row)) return;
-  const std::string id = base::to_text(server_.state().nodes.id(row)),
-                    &name = server_.state().nodes.spec(row).node.name;
-  if (draw_.chance(25)) {
-    tell("  meanwhile:");
-    return leave(row);
-  }
-  tell("  meanwhile {} goes down", name);
-  server_.write(fsm::NodeStatusEntry{id, "down", server_.now() / kSecond});
-  server_.ask_for_node_later(id);
+  tell("  meanwhile:");
+  if (draw_.chance(25)) return leave(row);
+  const tables::NodeTable& nodes = server_.state().nodes;
+  set_status(base::to_text(nodes.id(row)), nodes.spec(row).node.name, "down");
 }
 
 }  // namespace berth::conform

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "conform/life/life_draw.h"
 #include "conform/life/life_server.h"
 
 namespace berth::conform {
@@ -31,6 +32,7 @@ class LifeEvents {
   void deregister_job();
   void report_from(tables::NodeRow node);
   void change_node();
+  void set_status(const std::string& node_id, const std::string& name, const char* status);
   void join();
   void leave(tables::NodeRow node);
   void drain(const model::Node& node, bool on);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "conform/life/life_queue.h"
 #include "model/predicates.h"
 #include "sched/to_model.h"
 #include "tables/export.h"
@@ -61,7 +62,7 @@ std::string wishes(const Snapshot& state, const plan::PlanRows& plan) {
 }  // namespace
 
 bool check_rest(LifeServer& server, const LifeLedger& ledger, const std::shared_ptr<const model::Job>& job,
-                const std::function<std::string()>& next_id, LifeWatch& watch) {
+                LifeWatch& watch) {
   const Snapshot& state = server.state();
   Problems problems;
   const auto report = [&] {
@@ -69,7 +70,7 @@ bool check_rest(LifeServer& server, const LifeLedger& ledger, const std::shared_
     return !std::exchange(problems, {}).empty();
   };
   check_summaries(state, server.log(), problems);
-  std::set<tables::JobKeyRow> unsettled = server.queue().given_back();
+  std::set<tables::JobKeyRow> unsettled = given_back(server.server());
   unsettled.insert(ledger.refused.begin(), ledger.refused.end());
   std::set<tables::JobKeyRow> excepted = unsettled;
   excepted.insert(ledger.renamed.begin(), ledger.renamed.end());
@@ -86,18 +87,13 @@ bool check_rest(LifeServer& server, const LifeLedger& ledger, const std::shared_
               state.allocs.client[row] == tables::Client::unknown;
   bool rests = false;
   for (int round = 0; round <= rounds; ++round) {
-    model::Evaluation eval;
-    eval.id = next_id();
-    eval.namespace_ = job->namespace_;
-    eval.job_id = job->id;
-    eval.type = job->type;
-    eval.priority = job->priority;
-    eval.triggered_by = "job-register";
+    const base::Uuid id = server.server().draw_id();
     sched::NoPlanner planner;
-    sched::EvalResult result;
+    server::Lane& lane = server.server().lane();
     const tables::SnapshotRef snapshot = server.store().snapshot();
-    server.schedule(*snapshot, server.facts_of(eval), eval.type, planner, result);
-    if (result.attempts == 0 && !result.any_failed() && !server.queue().waits(key)) {
+    server.server().decide({.id = id, .job = key}, *snapshot, lane, planner);
+    const sched::EvalResult& result = lane.result;
+    if (result.attempts == 0 && !result.any_failed() && !waits(server.server(), key)) {
       const auto deployment = sched::latest_deployment(*snapshot, key);
       if (!ledger.renamed.contains(key) && (!deployment || deployment->status == "successful")) {
         check_counts(*snapshot, key, *job, problems);
@@ -109,13 +105,13 @@ bool check_rest(LifeServer& server, const LifeLedger& ledger, const std::shared_
       watch.problem(job->id + " is not at rest:" + wishes(*snapshot, result.plan));
       return rests;
     }
-    eval.status = "pending";  // what the state had left to do, such as a rule that depends on the time, is done first
-    server.write(std::vector<model::Evaluation>{eval});
+    // What the state had left to do, such as a rule that depends on the time, is done first.
+    server.ask(*job, "job-register", id);
     server.evaluate_all();
     // What the applier refuses again and again, such as a preemption that forgot the job's own use (R-PREEMPT-403),
     // does not come to rest: the evaluation fails.
-    if (watch.has_problems() || server.queue().given_back().contains(key) ||
-        server.log().eval(eval.id)->status == "failed" || never_rests(server.state(), *job, key))
+    if (watch.has_problems() || given_back(server.server()).contains(key) ||
+        server.log().eval(base::to_text(id))->status == "failed" || never_rests(server.state(), *job, key))
       return rests;
   }
   return rests;

@@ -20,7 +20,6 @@ struct LifeLedger {
 
 /// `job` may be null: only the state is looked at. True: the job was found at rest with all it asks for.
 [[nodiscard]] bool check_rest(LifeServer& server, const LifeLedger& ledger,
-                              const std::shared_ptr<const model::Job>& job, const std::function<std::string()>& next_id,
-                              LifeWatch& watch);
+                              const std::shared_ptr<const model::Job>& job, LifeWatch& watch);
 
 }  // namespace berth::conform

@@ -1,20 +1,11 @@
-// Who plays the server in a life: state, log, applier, broker, tracker and schedulers, one evaluation after the other
-// on one virtual clock. Draws nothing but what a server draws. What happens to it stands in life_events.h; what looks
-// on (LifeWatch) stands in life.cc.
+// The server of a life on its own clock, and who looks on while it works (LifeWatch: life.cc). What happens to it
+// stands in life_events.h.
 #pragma once
 
-#include <deque>
-#include <functional>
 #include <string>
-#include <vector>
 
-#include "conform/life/life_draw.h"
-#include "conform/life/life_queue.h"
-#include "fsm/requests.h"
-#include "model/options.h"
-#include "plan/apply.h"
-#include "sched/generic.h"
-#include "sched/system.h"
+#include "fsm/node_requests.h"
+#include "server/server.h"
 
 namespace berth::conform {
 
@@ -22,9 +13,8 @@ namespace berth::conform {
 struct Committed {
   const tables::Snapshot &before, &after;
   const sched::EvalResult& result;
-  const model::Plan& plan;  ///< result.plan in API objects
   const model::Evaluation& eval;
-  const plan::CommitFacts& facts;
+  std::uint64_t index;  ///< of its commit, or what it would have been
   const plan::ApplyResult& applied;
 };
 
@@ -41,81 +31,51 @@ class LifeWatch {
   /// A plan is made and not yet committed: what happens now makes its snapshot old.
   virtual void planned(const sched::EvalResult& result) = 0;
   virtual void committed(const Committed& commit) = 0;
-  /// It was processed to its end and `done` is written.
-  virtual void evaluated(tables::JobKeyRow job, const model::Evaluation& done) = 0;
+  /// It was processed to its end.
+  virtual void evaluated(const server::EvalRecord& eval) = 0;
 };
 
-class LifeServer final : public sched::Planner {
+class LifeServer final : private server::Listener {
  public:
-  LifeServer(const model::ClusterState& state, const model::Options& options, std::uint64_t seed,
-             std::function<std::string()> next_id, LifeWatch& watch);
+  LifeServer(const model::ClusterState& state, const model::Options& options, std::uint64_t seed, LifeWatch& watch);
 
-  // --- time ---
-  [[nodiscard]] std::int64_t now() const { return now_; }
-  void wait(std::int64_t ns) { now_ += ns; }
+  [[nodiscard]] std::int64_t now() const { return clock_.now_ns(); }
+  void wait(std::int64_t ns) { clock_.set(now() + ns); }
 
-  // --- reading ---
-  [[nodiscard]] const tables::Snapshot& state() const { return store_.current(); }
-  [[nodiscard]] tables::StateStore& store() { return store_; }
-  [[nodiscard]] fsm::StateLog& log() { return log_; }
-  [[nodiscard]] fsm::Requests& requests() { return requests_; }
-  [[nodiscard]] LifeQueue& queue() { return queue_; }
-  [[nodiscard]] sched::Scratch& scratch() { return scratch_; }
-  [[nodiscard]] sched::GenericScheduler& generic() { return generic_; }
-  [[nodiscard]] sched::SystemScheduler& system() { return system_; }
+  [[nodiscard]] server::Server& server() { return server_; }
+  [[nodiscard]] const tables::Snapshot& state() const { return server_.store().current(); }
+  [[nodiscard]] tables::StateStore& store() { return server_.store(); }
+  [[nodiscard]] fsm::StateLog& log() { return server_.log(); }
+  [[nodiscard]] fsm::Requests& requests() { return server_.requests(); }
+  [[nodiscard]] fsm::NodeRequests& nodes() { return nodes_; }
+  void take(const fsm::Hooks& hooks) { server_.take(hooks); }
 
   // --- writing; each is one log entry, and what it asks for is queued ---
   template <class Entry>
   void write(const Entry& entry) {
-    fsm::Hooks hooks;
-    const std::string error = log_.apply(log_.next_index(), entry, hooks);
-    if (!error.empty()) watch_.tell("  refused: " + error);
-    take(hooks);
+    if (const std::string error = server_.write(entry); !error.empty()) watch_.tell("  refused: " + error);
   }
-  void take(const fsm::Hooks& hooks) { queue_.take(hooks, now_); }
-  /// A node registers, or registers anew; what was blocked for its class is looked at again (R-CTRL-823).
-  void upsert_node(const model::Node& node);
-  void remove_node(tables::NodeRow node);  ///< R-CTRL-963
   void set_configuration(const model::SchedulerConfiguration& configuration);
-  void ask(const model::Job& job, std::string_view trigger, const std::string& node = {});
-  /// Every job with an allocation on the node, and every system job (R-CTRL-213).
-  void ask_for_node(const std::string& node_id, std::string_view trigger);
-  /// The same once the evaluation under way is done.
-  void ask_for_node_later(const std::string& node_id) { nodes_to_evaluate_.push_back(node_id); }
+  void ask(const model::Job& job, std::string_view trigger) { ask(job, trigger, server_.draw_id()); }
+  void ask(const model::Job& job, std::string_view trigger, base::Uuid id);
 
-  // --- evaluations ---
-  /// All that are ready, and those that they make.
+  /// Serves all evaluations that are ready, and those that they make.
   void evaluate_all();
-  [[nodiscard]] sched::EvalFacts facts_of(const model::Evaluation& eval);
-  void schedule(const tables::Snapshot& snapshot, const sched::EvalFacts& facts, const std::string& type,
-                sched::Planner& planner, sched::EvalResult& result);
-
-  sched::Submission submit(const sched::EvalResult& result) override;
-  std::string create(const sched::EvalResult& result, const sched::CreatedEval& created) override;
 
  private:
-  bool evaluate(const model::Evaluation& eval);  // false: it is given back (R-SCHED-5)
-  void cancel(const std::string& id);
-  void give_up(const model::Evaluation& eval);
+  void attempt(server::Lane& lane) override;
+  void decided(server::Lane& lane) override;
+  void applying(server::Lane& lane) override;
+  void applied(server::Lane& lane) override;
+  void settled(server::Lane& lane) override { watch_.evaluated(*lane.record); }
+  void failed(const server::EvalRecord& eval, std::string_view why) override;
 
   LifeWatch& watch_;
-  std::function<std::string()> next_id_;
-  Draw draw_;  // jitter
-  std::int64_t now_;
-  tables::StateStore store_;
-  fsm::StateLog log_;
-  fsm::Requests requests_;
-  plan::Applier applier_;
-  plan::ApplyResult applied_;
-  sched::Scratch scratch_;
-  sched::GenericScheduler generic_{scratch_};
-  sched::SystemScheduler system_{scratch_};
-  sched::IdStream ids_;
-  model::Evaluation eval_;  // under way
-  int submitted_ = 0;       // plans of it
-  std::deque<tables::SnapshotRef> refreshed_;
-  LifeQueue queue_;
-  std::vector<std::string> nodes_to_evaluate_;
+  server::ManualClock clock_;
+  server::Server server_;
+  fsm::NodeRequests nodes_;
+  tables::SnapshotRef before_;  // the plan that is being committed, at
+  std::uint64_t index_ = 0;     // this index
 };
 
 }  // namespace berth::conform

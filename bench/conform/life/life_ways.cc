@@ -85,8 +85,8 @@ bool is_generic(const model::Evaluation& eval) { return eval.type == "service" |
 }  // namespace
 
 LifeWays::LifeWays(std::uint64_t seed, LifeServer& server, LifeWatch& watch)
-    : seed_(seed), server_(server), watch_(watch), draw_(seed, "ways"), exhaustive_(server.scratch()) {
-  general_scratch_.options = server.scratch().options;
+    : seed_(seed), server_(server), watch_(watch), draw_(seed, "ways"), exhaustive_(server.server().lane().scratch) {
+  general_scratch_.options = server.server().lane().scratch.options;
   exhaustive_.set_exhaustive(true);
   general_.set_plain_path(false);
 }
@@ -129,7 +129,8 @@ void LifeWays::check_twice(const Snapshot& snapshot, const sched::EvalFacts& fac
       system.process(state, of, ids, writer, result);
     return writer.finish(result);
   };
-  const std::string lived = words(snapshot, facts, server_.scratch(), server_.generic(), server_.system());
+  const std::string lived = words(snapshot, facts, server_.server().lane().scratch,
+                                  server_.server().lane().scheduler.generic, server_.server().lane().scheduler.system);
 
   model::ClusterState exported = server_.log().state();
   exported.index = snapshot.index;
@@ -139,7 +140,7 @@ void LifeWays::check_twice(const Snapshot& snapshot, const sched::EvalFacts& fac
   again.job = store.job_key(eval.namespace_, eval.job_id);
   const auto by_newcomer = [&](const Snapshot& state, const sched::EvalFacts& of) {
     sched::Scratch scratch;
-    scratch.options = server_.scratch().options;
+    scratch.options = server_.server().lane().scratch.options;
     sched::GenericScheduler generic(scratch);
     sched::SystemScheduler system(scratch);
     return words(state, of, scratch, generic, system);
@@ -163,7 +164,8 @@ void LifeWays::check_general(const Snapshot& snapshot, const sched::EvalFacts& f
     scheduler.process(snapshot, facts, rank::OrderProvider::nomad, ids, writer, result);
     return writer.finish(result);
   };
-  const std::string fast = words(exhaustive ? exhaustive_ : server_.generic(), server_.scratch());
+  const std::string fast =
+      words(exhaustive ? exhaustive_ : server_.server().lane().scheduler.generic, server_.server().lane().scratch);
   compare(eval, exhaustive ? "exhaustive, the fast ways" : "the fast ways", fast, "the general one",
           words(general_, general_scratch_));
 }
@@ -177,7 +179,7 @@ void LifeWays::check_exhaustive(const Snapshot& snapshot, const sched::EvalFacts
     sched::IdStream ids(1);
     scheduler.process(snapshot, facts, rank::OrderProvider::nomad, ids, planner, result);
   };
-  first_of(server_.generic(), sampled);
+  first_of(server_.server().lane().scheduler.generic, sampled);
   first_of(exhaustive_, best);
   const auto evicts = [](const sched::EvalResult& result) {
     return std::any_of(result.plan.stops.begin(), result.plan.stops.end(), [](const auto& s) { return s.evict; });

@@ -8,6 +8,7 @@
 // Everything that came out is compared as text: plans, created evaluations, the final status, all metrics.
 #pragma once
 
+#include "conform/life/life_draw.h"
 #include "conform/life/life_server.h"
 
 namespace berth::conform {

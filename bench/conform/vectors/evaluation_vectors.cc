@@ -5,9 +5,8 @@
 #include "conform/recorded_plan.h"
 #include "io/cluster_json.h"
 #include "model/plan_predicates.h"
-#include "plan/apply.h"
-#include "sched/scheduler.h"
 #include "sched/to_model.h"
+#include "server/server.h"
 
 namespace berth::conform {
 namespace {
@@ -16,9 +15,9 @@ namespace {
 class RecordingPlanner final : public sched::Planner {
  public:
   enum class Kind : std::uint8_t { apply, nosubmit, reject, partial };
-  RecordingPlanner(Kind kind, const model::Evaluation& eval, std::int64_t now, const sched::Scratch& scratch,
-                   fsm::StateLog& log, Recording& recording)
-      : kind_(kind), eval_(eval), now_(now), scratch_(scratch), log_(log), recording_(recording) {}
+  RecordingPlanner(Kind kind, const model::Evaluation& eval, std::int64_t now, server::Server& server,
+                   Recording& recording)
+      : kind_(kind), eval_(eval), now_(now), server_(server), log_(server.log()), recording_(recording) {}
 
   sched::Submission submit(const sched::EvalResult& result) override {
     Recording::Attempt& attempt = recording_.attempts.emplace_back();
@@ -54,7 +53,9 @@ class RecordingPlanner final : public sched::Planner {
   }
 
  private:
-  [[nodiscard]] sched::Naming naming(const sched::EvalResult& result) const { return {*result.state, scratch_}; }
+  [[nodiscard]] sched::Naming naming(const sched::EvalResult& result) const {
+    return {*result.state, server_.lane().scratch};
+  }
   /// The first plan loses the node with the smallest ID of those that get allocations; the rest is committed.
   void refuse_one(Recording::Attempt& attempt, sched::Submission& out) {
     const std::string refused = attempt.plan.node_allocation.begin()->first;
@@ -69,10 +70,8 @@ class RecordingPlanner final : public sched::Planner {
     facts.now_ns = now_;
     if (log_.eval(eval_.id)) facts.eval = *base::parse_uuid(eval_.id);
     facts.decided = &decided;
-    plan::Applier applier(log_.store());
-    applier.keep_records(log_);
     plan::ApplyResult applied;
-    applier.apply(recorded.rows(), facts, applied);
+    server_.applier().apply(recorded.rows(), facts, applied);
     out.error = applied.error;
     partial_ = log_.store().snapshot();
     out.refreshed = &*partial_;
@@ -92,7 +91,7 @@ class RecordingPlanner final : public sched::Planner {
   const Kind kind_;
   const model::Evaluation& eval_;
   const std::int64_t now_;
-  const sched::Scratch& scratch_;
+  server::Server& server_;
   fsm::StateLog& log_;
   tables::SnapshotRef partial_;  // the state after a partial commit
   tables::NodeRow refused_ = tables::kNoRow;
@@ -108,31 +107,27 @@ Outcome replay_evaluation(const Vector& v) {
   if (!state) return Outcome::failed(state.error().line());
   model::Evaluation eval;
   if (auto done = model::from_json(v.whole["eval"], eval, {}); !done) return Outcome::failed(done.error().line());
-  const std::int64_t now = v.whole["now"].as_int();
+  const auto asked = std::make_shared<model::Evaluation>(eval);
+  asked->type = scheduler;  // the vector's word for it
 
-  tables::StateStore store;
-  store.load(*state);
-  fsm::StateLog log(store);
-  if (planner_name == "partial") {
-    log.load(*state);
-    log.seen(v.whole["next_index"].as_uint() - 1);
-  }
-  sched::EvalFacts facts = sched::facts_of(eval, store.job_key(eval.namespace_, eval.job_id), now);
-  facts.type = model::parse_job_type(scheduler);  // the vector's word for it
-
-  const tables::SnapshotRef snapshot = store.snapshot();
-  sched::Scratch scratch;
-  sched::IdStream ids(1);
-  sched::EvalResult result;
+  server::ManualClock clock;
+  clock.set(v.whole["now"].as_int());
+  server::Config config;
+  config.history = server::History::objects;
+  config.broker.evals = config.broker.jobs = 1;  // nothing is queued
+  server::Server server(config, clock);
+  server.load(*state);
+  if (planner_name == "partial") server.log().seen(v.whole["next_index"].as_uint() - 1);
   Recording recording;
   RecordingPlanner planner(planner_name == "nosubmit"  ? RecordingPlanner::Kind::nosubmit
                            : planner_name == "reject"  ? RecordingPlanner::Kind::reject
                            : planner_name == "partial" ? RecordingPlanner::Kind::partial
                                                        : RecordingPlanner::Kind::apply,
-                           eval, now, scratch, log, recording);
-  sched::Scheduler(scratch).process(*snapshot, facts, rank::OrderProvider::nomad, ids, planner, result);
+                           eval, clock.now_ns(), server, recording);
+  server.decide(asked, server.lane(), planner);
 
-  const sched::Naming naming{*result.state, scratch};
+  const sched::EvalResult& result = server.lane().result;
+  const sched::Naming naming{*result.state, server.lane().scratch};
   if (result.has_blocked) recording.fresh_ids.insert(base::to_text(result.blocked_id));
   if (result.status == sched::EvalStatus::error)
     recording.error = result.description;

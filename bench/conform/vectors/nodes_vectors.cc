@@ -9,20 +9,15 @@ using json::Value;
 
 class NodeScript {
  public:
-  explicit NodeScript(const Value& whole, ScriptState& state)
-      : whole_(whole), state_(state), nodes_(state.log(), [this] { return std::string(ids_->next()); }) {}
+  explicit NodeScript(ScriptState& state) : state_(state), nodes_(state.log(), state.ids()) {}
 
-  tl::expected<Value, std::string> carry_out(const Value& step, std::size_t index) {
-    DrawnIds ids(whole_["out"][index]);
-    ids_ = &ids;
-    Value got = Value::object();
-    if (auto done = on_node(step, got); !done) return tl::unexpected(done.error());
-    got.set("diff", state_.take_diff(whole_["out"][index]["diff"]));
+  tl::expected<void, std::string> carry_out(const Value& step, Value& got) {
+    if (auto done = on_node(step, got); !done) return done;
     Value& timers = got.set("heartbeat_timers", Value::array());
     const tables::NodeTable& nodes = state_.store().current().nodes;
     for (const tables::NodeRow row : *nodes.fixed->by_id)
       if (nodes_.heartbeats().has(row)) timers.push(base::to_text(nodes.id(row)));
-    return got;
+    return {};
   }
 
  private:
@@ -49,9 +44,7 @@ class NodeScript {
     } else if (op == "node_evaluate") {
       put(nodes_.requests().evaluate(id, now), true, got);
     } else {
-      auto done = state_.carry_out(step, *ids_, got);
-      if (!done) return tl::unexpected(done.error());
-      if (!*done) return tl::unexpected("operation " + op);
+      return state_.carry_out(step, got);
     }
     return {};
   }
@@ -66,9 +59,7 @@ class NodeScript {
     reply.set("NodeModifyIndex", answer.node_modify_index);
   }
 
-  const Value& whole_;
   ScriptState& state_;
-  DrawnIds* ids_ = nullptr;
   lifecycle::Nodes nodes_;
 };
 
@@ -92,15 +83,9 @@ Value with_secrets(Value whole) {
 Outcome replay_nodes(const Vector& vector) {
   auto state = ScriptState::read(with_secrets(vector.whole));
   if (!state) return Outcome::failed(state.error());
-  Value whole = vector.whole;
-  for (Value& answer : whole.find("out")->items()) drop_summary_indexes(answer);
-  const Vector stripped{whole, whole, vector.out, vector.path, vector.name};
-  NodeScript script(whole, **state);
-  static constexpr std::string_view kIgnoredOfNodes[] = {"ids"};
-  ScriptOptions options;
-  options.ignored = kIgnoredOfNodes;
-  return replay_script(
-      stripped, [&](const Value& step, std::size_t index) { return script.carry_out(step, index); }, options);
+  NodeScript script(**state);
+  return (*state)->replay(vector,
+                          [&](const Value& step, const Value&, Value& got) { return script.carry_out(step, got); });
 }
 
 }  // namespace

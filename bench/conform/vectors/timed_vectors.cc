@@ -15,7 +15,8 @@ constexpr std::int64_t kAfterOperationNs = 100'000'000, kReportBatchNs = 50'000'
 
 /// Plans are committed node by node (R-CTRL-705), recorded entries list their placements in another order: the canaries
 /// of a group are compared as a set.
-void sort_placed_canaries(Value& answer) {
+void normalise(Value& answer) {
+  drop_summary_indexes(answer);
   Value* diff = answer.find("diff");
   Value* deployments = diff ? diff->find("Deployments") : nullptr;
   if (!deployments) return;
@@ -32,32 +33,24 @@ void sort_placed_canaries(Value& answer) {
 
 class TimedScript {
  public:
-  TimedScript(const Value& whole, ScriptState& state)
-      : whole_(whole), state_(state), watchers_(state.log(), [this] { return std::string(ids_->next()); }) {}
+  explicit TimedScript(ScriptState& state) : state_(state), watchers_(state.log(), state.ids()) {}
 
-  tl::expected<Value, std::string> carry_out(const Value& step, std::size_t index) {
-    const Value& recorded = whole_["out"][index];
-    DrawnIds ids(recorded);
-    ids_ = &ids;
+  tl::expected<void, std::string> carry_out(const Value& step, const Value& recorded, Value& got) {
     entries_ = Value::array();
     now_ = kScriptStartNs + step["at"].as_int();
-    Value got = Value::object();
     const std::string& op = step["op"].as_string();
     run_until(now_);
     if (op == "advance") {
       run_until(now_ + step["ns"].as_int());
     } else {
       if (op == "client_update") run_until(now_ + kReportBatchNs);
-      if (auto done = on_operation(step, got); !done) return tl::unexpected(done.error());
+      if (auto done = on_operation(step, got); !done) return done;
     }
     run_until(now_ + kAfterOperationNs);
     got.set("entries", std::move(entries_));
     if (!got.has("error")) got.set("error", "");
-    got.set("diff", state_.take_diff(recorded["diff"]));
-    sort_placed_canaries(got);
-    got.erase("calls");
     if (!recorded.has("reply")) got.erase("reply");
-    return got;
+    return {};
   }
 
  private:
@@ -88,9 +81,7 @@ class TimedScript {
       put(answer, got);
       got.set("reply", Value::object()).set("EvalID", answer.eval_id);
     } else {
-      auto done = state_.carry_out(step, *ids_, got);
-      if (!done) return tl::unexpected(done.error());
-      if (!*done) return tl::unexpected("operation " + op);
+      if (auto done = state_.carry_out(step, got); !done) return done;
       const Value written = got["entries"];
       for (const Value& entry : written.items()) {
         Value item = entry;
@@ -109,8 +100,7 @@ class TimedScript {
     model::canonicalize(*job);
     fsm::RegisterJob request;
     request.job = std::move(job);
-    fsm::Requests requests(state_.log(), [this] { return std::string(ids_->next()); });
-    const fsm::Answer answer = requests.register_job(request, now_);
+    const fsm::Answer answer = state_.server().requests().register_job(request, now_);
     put(answer, got);
     got.set("reply", Value::object()).set("EvalID", answer.eval_id);
     return {};
@@ -148,9 +138,7 @@ class TimedScript {
     entries_.push(std::move(item));
   }
 
-  const Value& whole_;
   ScriptState& state_;
-  DrawnIds* ids_ = nullptr;
   std::int64_t now_ = kScriptStartNs;
   Value entries_;
   lifecycle::Outbox outbox_;
@@ -160,15 +148,11 @@ class TimedScript {
 Outcome replay_timed(const Vector& vector) {
   auto state = ScriptState::read(vector.whole);
   if (!state) return Outcome::failed(state.error());
-  Value whole = vector.whole;
-  for (Value& answer : whole.find("out")->items()) drop_summary_indexes(answer), sort_placed_canaries(answer);
-  const Vector stripped{whole, whole, vector.out, vector.path, vector.name};
-  TimedScript script(whole, **state);
-  static constexpr std::string_view kIgnoredOfTimed[] = {"ids"};
-  ScriptOptions options;
-  options.ignored = kIgnoredOfTimed;
-  return replay_script(
-      stripped, [&](const Value& step, std::size_t index) { return script.carry_out(step, index); }, options);
+  TimedScript script(**state);
+  return (*state)->replay(
+      vector,
+      [&](const Value& step, const Value& recorded, Value& got) { return script.carry_out(step, recorded, got); },
+      {"calls"}, normalise);
 }
 
 }  // namespace

@@ -1,15 +1,15 @@
 // The dry run: what would happen if a job were registered now (R-SCHED-194 to 196, R-PREEMPT-1001, R-CTRL-1111).
 //
-// A DryRun has tables of its own, loaded from a state, with the job put in where it is new or changed. Answering
-// changes nothing, so one object answers for as many visiting orders as asked; what real registration would come to,
-// refusals by the plan applier included, is rehearse()'s, and comes last. Threads: one owner.
+// A DryRun drives a server of its own, loaded from a state, with the job put in where it is new or changed. Answering
+// is a decision that nobody writes, so one object answers for as many visiting orders as asked; what real registration
+// would come to, refusals by the plan applier included, is rehearse()'s: there the server serves the evaluation. It
+// comes last. Threads: one owner.
 #pragma once
 
-#include "fsm/state_log.h"
 #include "model/registration/register_job.h"
-#include "sched/to_model.h"
+#include "server/server.h"
 
-namespace berth::sched {
+namespace berth::server {
 
 /// A node that would refuse its part of a plan.
 struct Refusal {
@@ -68,9 +68,10 @@ class DryRun {
   /// An answer without difference, warnings and launches: what the scheduler and the applier say.
   [[nodiscard]] DryRunAnswer decide(std::uint64_t order = 0);
 
-  /// Registers the job for good and processes the evaluation against the plan applier, at most `plans_max` plans.
-  /// Answers given afterwards are about the state that this leaves.
-  [[nodiscard]] Rehearsal rehearse(std::uint64_t order = 0, std::uint32_t plans_max = 64);
+  /// How the evaluation ends once the job is registered, on the state that the DryRun was made with; `endless` after
+  /// kPlansMax plans. Costs as much as another DryRun.
+  [[nodiscard]] Rehearsal rehearse(std::uint64_t order = 0) const;
+  static constexpr std::uint32_t kPlansMax = 64;
 
   /// All other nodes become ineligible, so that the answer tells of this one alone, until the next call; false when
   /// there is no such node.
@@ -78,32 +79,29 @@ class DryRun {
   /// All nodes are as the state has them, again.
   void unrestrict();
 
-  [[nodiscard]] const tables::Snapshot& tables() const { return store_.current(); }
+  [[nodiscard]] const tables::Snapshot& tables() const { return server_.store().current(); }
   [[nodiscard]] const std::shared_ptr<const model::Job>& job() const { return job_; }        ///< as it would be stored
   [[nodiscard]] const std::shared_ptr<const model::Job>& stored() const { return stored_; }  ///< null: new
   [[nodiscard]] bool changed() const { return changed_; }
-  [[nodiscard]] const model::Options& options() const { return scratch_.options; }
+  [[nodiscard]] const model::Options& options() const { return server_.lane().scratch.options; }
 
  private:
   class Recorder;
-  class Applying;
   [[nodiscard]] model::Evaluation evaluation(std::uint64_t order) const;
-  void process(const tables::Snapshot& state, const model::Evaluation& eval, Planner& planner, std::uint64_t seed,
-               EvalResult& result);
-
   void set_eligible(tables::NodeRow row, bool eligible);
 
-  tables::StateStore store_;
-  Scratch scratch_;
+  ManualClock clock_;
+  Server server_;
   const model::ClusterState& state_;
   std::shared_ptr<const model::Job> submitted_, job_, stored_;
   bool changed_ = true;
   std::uint64_t index_ = 0;  // at which the job is put in; 0: it is not
-  std::int64_t now_ns_ = 0;
   std::string warnings_;
   tables::SnapshotRef snapshot_;
   std::vector<tables::NodeRow> made_ineligible_;  // by restrict_to
   tables::NodeRow only_node_ = tables::kNoRow;    // that restrict_to left
+  Rehearsal* rehearsal_ = nullptr;                // under way, with
+  std::uint64_t order_ = 0;                       // this order
 };
 
-}  // namespace berth::sched
+}  // namespace berth::server
