@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "living/invariants.h"
 #include "living/living.h"
 
 namespace berth::living {
@@ -22,6 +23,7 @@ client::ClientsConfig clients_config(const Config& config, const Outcomes& outco
   client::ClientsConfig out;
   out.timing = config.clients;
   out.tasks = outcomes.model();
+  out.groups.remote_drivers = config.remote_task_drivers;
   out.seed = config.seed;
   return out;
 }
@@ -55,6 +57,7 @@ Cluster::Cluster(Config config, Listener* listener)
   keep_configuration(server_->store());
   recorder_->bind(server_->log());
   outcomes_.bind(server_->store());
+  if (config_.check) recorder_->check = [this](const server::Lane& lane) { check_plan(lane); };
   const auto next_id = [this] { return base::to_text(base::Uuid{ids_.next(), ids_.next()}); };
   watchers_ = std::make_unique<lifecycle::Watchers>(server_->log(), next_id, config_.watchers);
   watchers_->set_follower([this](const tables::Changes& changes) {
@@ -104,8 +107,31 @@ void Cluster::run_before(std::int64_t t) {
 }
 
 void Cluster::step_until_idle() {
-  while (step()) {
-  }
+  while (step())
+    if (config_.check && problems_.empty()) check_step();
+}
+
+/// R-CTRL-1720, 1721, 1723 to 1727, 1729 to 1732, 1734.
+void Cluster::check_step() {
+  if (checked_ && checked_->index == state().index) return;  // it wrote nothing
+  tables::StateStore& store = server_->store();
+  check_state(state(), replaced_, problems_);
+  if (checked_) check_change(*checked_, state(), problems_);
+  check_summaries(state(), server_->log(), problems_);
+  if (server_->queues_enabled()) check_queue(*server_, problems_);
+  if (has_leader()) check_heartbeats(state(), watchers_->nodes().heartbeats(), problems_);
+  if (std::string broken = clients_->check(); !broken.empty()) problems_.push_back(std::move(broken));
+  for (std::string& problem : problems_)
+    problem = "at " + std::to_string(now()) + ", index " + std::to_string(state().index) + ": " + problem;
+  checked_ = store.snapshot();
+}
+
+/// R-CTRL-1731, 1733.
+void Cluster::check_plan(const server::Lane& lane) {
+  if (!lane.applied.error.empty()) return;
+  for (const plan::PlannedStop& stop : lane.result.plan.stops)
+    if (stop.replaced) replaced_.insert(state().allocs.id[stop.alloc]);
+  check_commit(state(), lane.result.plan, lane.applied, server_->store(), problems_);
 }
 
 /// One thing of the lowest class that is due; false: nothing is.

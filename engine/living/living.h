@@ -20,6 +20,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 
 #include "lifecycle/watchers.h"
 #include "living/events.h"
@@ -37,6 +38,7 @@ struct Config {
   /// What tasks do that no TaskOutcome tells of; null: R-CTRL-1710, batch tasks run for `batch_run_ns`.
   client::TaskModel tasks;
   std::int64_t batch_run_ns = 60 * base::kSecond;
+  std::vector<std::string> remote_task_drivers;  ///< whose tasks run in a system of their own (R-SEED-11)
   std::uint64_t seed = 1;
   std::int64_t start_ns = 1'700'000'000 * base::kSecond;  ///< unix; the clock at the beginning
   bool check = false;                                     ///< R-CTRL-1720 to 1735 after every step; slow
@@ -73,6 +75,9 @@ class Cluster {
   /// Of all decisions and log entries so far.
   [[nodiscard]] std::uint64_t digest() const { return recorder_->digest.value(); }
 
+  /// With Config::check: what was found broken, at most at one step.
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+
   struct Counts {
     std::uint64_t heartbeats = 0, registrations = 0, pulls = 0, requests = 0, reports = 0;
   };
@@ -82,6 +87,8 @@ class Cluster {
   // cluster.cc
   void step_until_idle();
   bool step();
+  void check_step();
+  void check_plan(const server::Lane& lane);
   void take(lifecycle::Outbox& out);
   void take(const fsm::Answer& answer);
   // events.cc
@@ -140,6 +147,10 @@ class Cluster {
   bool has_leader_ = true;
   std::int64_t leader_due_ = lifecycle::kNever;  // when the next one begins
   Counts counts_;
+  // Config::check.
+  std::vector<std::string> problems_;
+  tables::SnapshotRef checked_;    // the state of the step before
+  std::set<base::Uuid> replaced_;  // allocations whose stop was written as a copy (R-SCHED-94)
 };
 
 }  // namespace berth::living

@@ -29,6 +29,7 @@ void Recorder::applied(server::Lane& lane) {
       if (!stop.dropped && !refused(state.allocs.node[stop.alloc])) digest.stopped(state.allocs.id[stop.alloc]);
   }
   if (applied.index != 0) written({clock_.now_ns(), applied.index, "plan", applied.error});
+  if (check) check(lane);
   if (listener_) listener_->applied(lane);
 }
 

@@ -4,6 +4,7 @@
 // With a listener it keeps a byte per allocation and per node row: the statuses that it last told of.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -21,6 +22,7 @@ class Recorder final : public server::Listener {
   void bind(const fsm::StateLog& log) { log_ = &log; }
 
   base::DecisionDigest digest;
+  std::function<void(const server::Lane&)> check;  ///< called after each plan, if set
 
   void written(const WrittenEntry& entry);
   void changed(const tables::Changes& changes);

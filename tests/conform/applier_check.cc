@@ -5,8 +5,8 @@
 #include <map>
 
 #include "conform/compare.h"
-#include "conform/life/life_checks.h"
 #include "conform/recorded_plan.h"
+#include "living/invariants.h"
 #include "model/codec/codec.h"
 #include "model/plan_predicates.h"
 #include "tables/export.h"
@@ -94,7 +94,7 @@ std::vector<std::string> compare_ways(const CommittedPlan& committed) {
   const auto fill = [](const tables::Snapshot& state, Table& allocs, Table& deployments) {
     for (tables::AllocRow row = 0; row < state.allocs.size(); ++row)
       if (state.allocs.exists(row)) allocs[base::to_text(state.allocs.id[row])] = print(tables::to_alloc(state, row));
-    for (const auto& deployment : deployments_of(state))
+    for (const auto& deployment : living::deployments_of(state))
       deployments[deployment->id] = model::to_json(*deployment, model::WriteMode::sparse);
   };
   fill(store.current(), want_allocs, want_deployments);

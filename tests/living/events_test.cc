@@ -224,7 +224,7 @@ TEST(Living, APeriodicJobIsLaunchedByTheClockAndByForce) {  // R-CTRL-E13, 1301,
   w.run_for(2);
   const auto children = [&] {
     std::size_t count = 0;
-    for (const auto& [job, triggers] : w.decided) count += job.starts_with("work/periodic-");
+    for (const auto& [job, triggers] : w.evaluated) count += job.starts_with("work/periodic-");
     return count;
   };
   EXPECT_EQ(children(), 1U);
@@ -329,6 +329,35 @@ TEST(Living, AnUnhealthyUpdateFailsAndRevertsByItself) {  // R-CTRL-1209, E18
   ASSERT_EQ(w.deployments.size(), 3U);
   EXPECT_EQ(w.deployments[1], "web failed: Failed due to progress deadline - rolling back to job version 0");
   EXPECT_EQ(w.running("web"), 2U) << w.show("web");
+}
+
+// ---------------------------------------------------------------- remote tasks
+
+/// When a batch task of 100 s ends whose node is lost after 20 s.
+double end_of_remote_work(bool remote) {
+  Config config = small_config();
+  config.server.options.remote_tasks = remote;
+  if (remote) config.remote_task_drivers = {"other", "exec"};
+  SmallWorld w(2, config);
+  w.apply(TaskOutcome{.name_space = "default", .job_id = "work", .outcome = {.run_ns = 100 * kSecond}});
+  w.run(small_job("work", "batch", 1));
+  const double began = w.seconds();
+  w.run_for(20);
+  const std::uint64_t home = w.state().allocs.node[w.allocs("work")[0]] == w.node(1) ? 1 : 2;
+  w.apply(NodeUnreachable{node_id(home)});
+  while (w.seconds() < began + 400) {
+    w.run_for(1);
+    const auto rows = w.allocs("work");
+    if (rows.size() == 2 && w.state().allocs.client[rows[1]] == tables::Client::complete) return w.seconds() - began;
+  }
+  return 0;
+}
+
+TEST(Living, RemoteWorkGoesOnWithoutItsNode) {  // R-SEED-11, 13, 19 to 21
+  const double local = end_of_remote_work(false), remote = end_of_remote_work(true);
+  EXPECT_GT(local, 120) << "begun anew where its node was replaced";
+  EXPECT_GT(remote, 99);
+  EXPECT_LT(remote, 103) << "taken over by another client: it ended when it would have";
 }
 
 // ---------------------------------------------------------------- the server

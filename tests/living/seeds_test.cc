@@ -217,6 +217,34 @@ TEST(PreemptionCascade, EachPriorityTakesThePlaceOfTheNext) {  // R-PREEMPT-103,
   EXPECT_EQ(w.running("middle"), 10U);
 }
 
+TEST(PreemptionCascade, ARefusedPlanIsMadeAnewAndItsVictimsLive) {  // R-CTRL-615, 617, R-SCHED-41 ff., trap 3
+  SmallWorld w(2);
+  SetSchedulerConfig event;
+  event.configuration.scheduler_algorithm = "binpack";
+  event.configuration.preemption_config.service_scheduler_enabled = true;
+  w.apply(event);
+  w.run(small_job("low", "service", 20, "", R"("Priority":20)"));
+  w.run_for(20);
+  ASSERT_EQ(w.running("low"), 20U);
+  std::string refused;
+  w.on_decided = [&](server::Lane& lane) {  // the node that it chose takes nothing any more when its plan comes in
+    if (!refused.empty() || lane.result.plan.allocs.empty()) return;
+    refused = base::to_text(w.state().nodes.id(lane.result.plan.allocs[0].node));
+    w.apply(NodeEligibility{refused, false});
+  };
+  w.run(small_job("high", "service", 3, "", R"("Priority":80)"));
+  w.run_for(30);
+  ASSERT_FALSE(refused.empty());
+  EXPECT_GE(w.cluster.server().stats().conflicts, 1U);
+  EXPECT_EQ(w.running("high"), 3U) << w.show("high");
+  for (const AllocRow row : w.allocs("high"))
+    EXPECT_NE(w.state().nodes.id(w.state().allocs.node[row]), *base::parse_uuid(refused));
+  for (const AllocRow row : w.allocs("low"))
+    if (w.state().nodes.id(w.state().allocs.node[row]) == *base::parse_uuid(refused)) {
+      EXPECT_EQ(w.state().allocs.desired[row], Desired::run) << "a refused node loses its preemptions as well";
+    }
+}
+
 TEST(PreemptionCascade, AnEvictorWaitsForItsVictimsToEnd) {  // R-CTRL-1510
   SmallWorld w(1);
   SetSchedulerConfig event;

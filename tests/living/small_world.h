@@ -2,6 +2,8 @@
 // JSON; the clock counts seconds from the beginning.
 #pragma once
 
+#include <functional>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -69,7 +71,10 @@ class SmallWorld : public Listener {
   }
   void join(std::uint64_t n, std::int64_t cpu = 1000) { apply(NodeRegister{small_node(n, cpu)}); }
   void run(const std::shared_ptr<model::Job>& job) { apply(JobRegister{job}); }
-  void run_for(double seconds) { cluster.run_until(cluster.now() + static_cast<std::int64_t>(seconds * 1e9)); }
+  void run_for(double seconds) {
+    cluster.run_until(cluster.now() + static_cast<std::int64_t>(seconds * 1e9));
+    EXPECT_EQ(cluster.problems(), std::vector<std::string>());
+  }
   [[nodiscard]] double seconds() const { return static_cast<double>(cluster.now() - start) / 1e9; }
 
   [[nodiscard]] const tables::Snapshot& state() const { return cluster.state(); }
@@ -110,14 +115,18 @@ class SmallWorld : public Listener {
   [[nodiscard]] std::string alloc_id(AllocRow row) { return base::to_text(state().allocs.id[row]); }
   /// Triggers of the evaluations of the job that were decided, in order.
   [[nodiscard]] std::string triggers(const std::string& job) const {
-    const auto found = decided.find(job);
-    return found == decided.end() ? "" : found->second;
+    const auto found = evaluated.find(job);
+    return found == evaluated.end() ? "" : found->second;
   }
 
+  std::function<void(server::Lane&)> on_decided;  ///< a plan is made and not yet committed
+  void decided(server::Lane& lane) override {
+    if (on_decided) on_decided(lane);
+  }
   void entry_written(const WrittenEntry& entry) override { entries.push_back(entry.kind); }
   void evaluation_decided(const DecidedEval& eval) override {
     const tables::JobKey& key = state().jobs.keys[eval.lane.record->job];
-    std::string& text = decided[state().text(key.job_id)];
+    std::string& text = evaluated[state().text(key.job_id)];
     if (!text.empty()) text += ' ';
     text += eval.trigger;
   }
@@ -130,7 +139,7 @@ class SmallWorld : public Listener {
   }
 
   std::vector<const char*> entries;
-  std::map<std::string, std::string> decided;
+  std::map<std::string, std::string> evaluated;
   std::vector<std::string> deployments, drains;
   Cluster cluster;
   std::int64_t start = cluster.now();

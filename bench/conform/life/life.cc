@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "conform/life/life_checks.h"
 #include "conform/life/life_events.h"
 #include "conform/life/life_rest.h"
 #include "conform/life/life_ways.h"
+#include "living/invariants.h"
 #include "sched/to_model.h"
 #include "tables/export.h"
 
@@ -94,13 +94,13 @@ void Life::committed(const Committed& c) {
   for (const std::string& reason : c.applied.reasons) tell("    refused: " + reason);
   if (c.applied.refresh_index != 0) ledger_.refused.insert(key), ledger_.once_refused.insert(key);
 
-  Problems& problems = report_.problems;
-  check_commit(c.after, rows, c.applied, server_.store(), problems);
-  check_change(c.before, c.after, problems);
+  living::Problems& problems = report_.problems;
+  living::check_commit(c.after, rows, c.applied, server_.store(), problems);
+  living::check_change(c.before, c.after, problems);
   for (const plan::PlannedStop& stop : rows.stops)
     if (stop.replaced) ledger_.replaced.insert(c.after.allocs.id[stop.alloc]);
-  check_state(c.after, ledger_.replaced, problems);
-  check_summaries(c.after, server_.log(), problems);
+  living::check_state(c.after, ledger_.replaced, problems);
+  living::check_summaries(c.after, server_.log(), problems);
   if (options_.on_commit && problems.empty())
     problems = options_.on_commit(
         {before_, sched::to_model({*c.result.state, server_.server().lane().scratch}, c.result, c.eval, server_.now()),

@@ -7,7 +7,7 @@
 //   life_events.h   what happens
 //   life_server.h   the server, driven; life_queue.h: what its queues hold
 //   life_ways.h     the same evaluation by other ways
-//   life_checks.h   invariants; life_rest.h: a life at rest
+//   life_rest.h     a life at rest; invariants are living/invariants.h
 #pragma once
 
 #include <cstdint>

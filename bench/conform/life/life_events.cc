@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "conform/life/life_checks.h"
+#include "living/invariants.h"
 #include "model/predicates.h"
 #include "tables/export.h"
 
@@ -248,7 +248,7 @@ void LifeEvents::drain(const model::Node& node, bool on) {
 
 void LifeEvents::change_deployment() {
   std::vector<std::shared_ptr<const model::Deployment>> active;
-  for (const auto& deployment : deployments_of(server_.state()))
+  for (const auto& deployment : living::deployments_of(server_.state()))
     if (model::is_active_deployment(deployment->status)) active.push_back(deployment);
   if (active.empty()) return let_time_pass();
   const model::Deployment& deployment = *active[draw_.below(active.size())];

@@ -69,12 +69,12 @@ bool check_rest(LifeServer& server, const LifeLedger& ledger, const std::shared_
     for (std::string& problem : problems) watch.problem(std::move(problem));
     return !std::exchange(problems, {}).empty();
   };
-  check_summaries(state, server.log(), problems);
+  living::check_summaries(state, server.log(), problems);
   std::set<tables::JobKeyRow> unsettled = given_back(server.server());
   unsettled.insert(ledger.refused.begin(), ledger.refused.end());
   std::set<tables::JobKeyRow> excepted = unsettled;
   excepted.insert(ledger.renamed.begin(), ledger.renamed.end());
-  check_names(state, excepted, ledger.once_refused, problems);
+  living::check_names(state, excepted, ledger.once_refused, problems);
   if (report() || !job) return false;
   const tables::JobKeyRow key = server.store().job_key(job->namespace_, job->id);
   if (unsettled.contains(key) || never_rests(state, *job, key)) return false;
@@ -96,7 +96,7 @@ bool check_rest(LifeServer& server, const LifeLedger& ledger, const std::shared_
     if (result.attempts == 0 && !result.any_failed() && !waits(server.server(), key)) {
       const auto deployment = sched::latest_deployment(*snapshot, key);
       if (!ledger.renamed.contains(key) && (!deployment || deployment->status == "successful")) {
-        check_counts(*snapshot, key, *job, problems);
+        living::check_counts(*snapshot, key, *job, problems);
         rests = true;
       }
     }

@@ -69,7 +69,7 @@ void LifeServer::evaluate_all() {
         watch_.problem("an evaluation ended with: " + why);
     }
     Problems problems;
-    check_queue(server_, problems);
+    living::check_queue(server_, problems);
     for (std::string& problem : problems) watch_.problem(std::move(problem));
     if (--left == 0) watch_.problem("evaluations go on for ever");
   }

@@ -1,14 +1,15 @@
-// What must hold of the state after every step of a life (R-CTRL-1720 to 1734), whatever happened.
+// What must hold of the state after every step of a life (R-CTRL-1720 to 1735), whatever happened. The exceptions that
+// the specification makes, or that follow from what Nomad does, are named at the checks.
 #pragma once
 
 #include <set>
 #include <string>
 #include <vector>
 
-#include "fsm/state_log.h"
-#include "plan/apply.h"
+#include "lifecycle/heartbeats.h"
+#include "server/server.h"
 
-namespace berth::conform {
+namespace berth::living {
 
 using Problems = std::vector<std::string>;
 
@@ -28,6 +29,10 @@ void check_summaries(const tables::Snapshot& state, const fsm::StateLog& log, Pr
 /// (R-CTRL-1731).
 void check_commit(const tables::Snapshot& after, const plan::PlanRows& plan, const plan::ApplyResult& result,
                   tables::StateStore& store, Problems& problems);
+/// Where evaluations stand between their writing and their end (R-CTRL-1724 to 1727).
+void check_queue(server::Server& server, Problems& problems);
+/// Which nodes have a heartbeat timer (R-CTRL-1731).
+void check_heartbeats(const tables::Snapshot& state, const lifecycle::Heartbeats& heartbeats, Problems& problems);
 /// Once nothing is waiting to be evaluated: names are unique but for the exceptions of R-CTRL-1722; `unsettled` are the
 /// jobs of which a plan was refused in part and not yet made anew. `once_refused`: jobs of which one was ever refused
 /// in part; where a node that comes back ended the retries, an allocation and its replacement may both have stayed
@@ -39,4 +44,4 @@ void check_names(const tables::Snapshot& state, const std::set<tables::JobKeyRow
 /// for, and no more (R-CTRL-1728).
 void check_counts(const tables::Snapshot& state, tables::JobKeyRow key, const model::Job& job, Problems& problems);
 
-}  // namespace berth::conform
+}  // namespace berth::living
