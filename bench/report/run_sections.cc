@@ -530,6 +530,11 @@ Result<void> check_run(const Input& input) {
                      {"schedule_ns/p50", 'n'},
                      {"evaluation_latency_ns/p50", 'n'},
                      {"decisions_digest", 's'}});
+  if (fine && input.value.has("life"))
+    fine = check(input.value, input.path, {{"life/over_time/seconds", 'a'}, {"life/unavailability_by_kind", 'a'}});
+  if (fine && input.value["life"]["faults"].size() > 0)
+    fine = check(input.value, input.path,
+                 {{"life/faults", 'a'}, {"life/faults/*/what", 's'}, {"life/faults/*/at_seconds", 'n'}});
   if (!fine || !input.value.has("cells")) return fine;
   return check(input.value, input.path, {{"cells", 'a'}, {"cells/*/nomad_ns", 'n'}, {"cells/*/berth_ns", 'n'}});
 }

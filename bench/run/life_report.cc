@@ -107,7 +107,7 @@ json::Value counts_json(const std::vector<std::pair<std::string, std::uint64_t>>
 /// Neighbouring buckets are put together until few enough are left.
 json::Value series_json(const LifeResult& life) {
   json::Value seconds = json::Value::array(), wanted = json::Value::array(), missing = json::Value::array(),
-              evaluations = json::Value::array(), placed = json::Value::array(), wall = json::Value::array();
+              evaluations = json::Value::array(), placed = json::Value::array(), cpu = json::Value::array();
   const auto used = std::min(life.wanted.size(), static_cast<std::size_t>(std::ceil(life.reached_s / life.bucket_s)));
   const std::size_t step = std::max<std::size_t>(1, (used + kPoints - 1) / kPoints);
   for (std::size_t b = 0; b < used; b += step) {
@@ -115,17 +115,17 @@ json::Value series_json(const LifeResult& life) {
     double w = 0, m = 0, t = 0;
     std::uint64_t e = 0, p = 0;
     for (std::size_t i = b; i < end; ++i)
-      w += life.wanted[i], m += life.missing[i], e += life.evaluations[i], p += life.placed[i], t += life.wall_s[i];
+      w += life.wanted[i], m += life.missing[i], e += life.evaluations[i], p += life.placed[i], t += life.cpu_s[i];
     const auto buckets = static_cast<double>(end - b);
     seconds.push(static_cast<double>(b) * life.bucket_s);
     wanted.push(std::round(w / buckets * 100) / 100), missing.push(std::round(m / buckets * 100) / 100);
-    evaluations.push(e), placed.push(p), wall.push(t);
+    evaluations.push(e), placed.push(p), cpu.push(t);
   }
   json::Value out = json::Value::object();
   out.set("seconds", std::move(seconds));
   out.set("wanted", std::move(wanted)), out.set("missing", std::move(missing));
   out.set("evaluations", std::move(evaluations)), out.set("placed", std::move(placed));
-  out.set("wall_seconds", std::move(wall));
+  out.set("cpu_seconds", std::move(cpu));
   return out;
 }
 
@@ -151,11 +151,11 @@ std::string life_text(const LifeResult& life) {
                      grouped(life.completed), grouped(life.failed), grouped(life.lost), grouped(life.evicted));
   out += fmt::format("  evaluations {}\n", counts_words(life.triggers));
   if (life.duration_s >= 7200 && life.reached_s >= life.duration_s) {
-    const double first = life.evaluations_per_wall_s(0, 3600),
-                 last = life.evaluations_per_wall_s(life.duration_s - 3600, life.duration_s);
-    out += fmt::format("  rate        {} evaluations per second of work in the first hour, {} in the last: {:.2f}\n",
-                       grouped(static_cast<std::uint64_t>(first)), grouped(static_cast<std::uint64_t>(last)),
-                       share(last, first));
+    const double first = life.evaluations_per_cpu_s(0, 3600),
+                 last = life.evaluations_per_cpu_s(life.duration_s - 3600, life.duration_s);
+    out += fmt::format(
+        "  rate        {} evaluations per second of processor time in the first hour, {} in the last: {:.2f}\n",
+        grouped(static_cast<std::uint64_t>(first)), grouped(static_cast<std::uint64_t>(last)), share(last, first));
   }
   out += fmt::format("  clients     {} heartbeats, {} pulls, {} requests with {} reports\n", grouped(life.heartbeats),
                      grouped(life.pulls), grouped(life.requests), grouped(life.reports));
@@ -245,8 +245,8 @@ json::Value life_json(const LifeResult& life) {
   clients.set("requests", life.requests), clients.set("reports", life.reports);
   out.set("clients", std::move(clients));
   json::Value rates = json::Value::object();
-  rates.set("first_hour", life.evaluations_per_wall_s(0, 3600));
-  rates.set("last_hour", life.evaluations_per_wall_s(life.duration_s - 3600, life.duration_s));
+  rates.set("first_hour", life.evaluations_per_cpu_s(0, 3600));
+  rates.set("last_hour", life.evaluations_per_cpu_s(life.duration_s - 3600, life.duration_s));
   out.set("evaluations_per_second_of_work", std::move(rates));
   out.set("over_time", series_json(life));
   json::Value story = json::Value::array();

@@ -58,7 +58,7 @@ struct LifeResult {
   // By bucket.
   std::vector<double> wanted, missing;  ///< allocations, mean
   std::vector<std::uint64_t> evaluations, placed;
-  std::vector<double> wall_s;  ///< what it took berth
+  std::vector<double> cpu_s;  ///< processor time that it took berth
 
   std::vector<Outage> kinds, worst_jobs;
   std::vector<FaultResult> faults;
@@ -81,8 +81,8 @@ struct LifeResult {
   std::vector<StoryLine> story;
   bool story_cut = false;
 
-  /// Evaluations per second of berth's own time, over `part` of the life.
-  [[nodiscard]] double evaluations_per_wall_s(double from_s, double until_s) const;
+  /// Evaluations per second of berth's processor time, over a part of the life.
+  [[nodiscard]] double evaluations_per_cpu_s(double from_s, double until_s) const;
 };
 
 }  // namespace berth::run

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 
 #include "run/interrupt.h"
 #include "run/server_settings.h"
@@ -105,16 +106,17 @@ void LifeRun::run(const RunOptions& options) {
   const auto& arrivals = inputs_.jobs.arrivals;
   const auto bucket_ns = static_cast<std::int64_t>(life.bucket_s * 1e9);
   std::size_t arrival = 0, happening = 0, bucket = 0;
-  std::int64_t join = 0, wall_ns = 0;
+  std::int64_t join = 0;
+  std::clock_t work = std::clock();
   result_.ended = "complete";
   for (std::int64_t at = 0;;) {
     cluster_.run_before(life_.start_unix_ns + at);
     if (at == static_cast<std::int64_t>(bucket + 1) * bucket_ns || at == life_.duration_ns) {
       watch_.tick();
-      life.wall_s[bucket++] = static_cast<double>(clock_.elapsed_ns() - wall_ns) / 1e9;
-      if (bucket * kLooks / life.wall_s.size() != (bucket - 1) * kLooks / life.wall_s.size())
+      life.cpu_s[bucket++] = static_cast<double>(std::clock() - work) / CLOCKS_PER_SEC;
+      if (bucket * kLooks / life.cpu_s.size() != (bucket - 1) * kLooks / life.cpu_s.size())
         measuring_.waited(measuring_.look());
-      wall_ns = clock_.elapsed_ns();
+      work = std::clock();
       progress.update(static_cast<std::uint64_t>(at / 1'000'000'000), true);
     }
     if (over_limit()) {

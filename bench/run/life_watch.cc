@@ -37,12 +37,12 @@ void count(std::vector<std::pair<std::string, std::uint64_t>>& list, std::string
 
 }  // namespace
 
-double LifeResult::evaluations_per_wall_s(double from_s, double until_s) const {
+double LifeResult::evaluations_per_cpu_s(double from_s, double until_s) const {
   double done = 0, took = 0;
-  for (std::size_t b = 0; b < wall_s.size(); ++b) {
+  for (std::size_t b = 0; b < cpu_s.size(); ++b) {
     const double at = (static_cast<double>(b) + 0.5) * bucket_s;
     if (at < from_s || at >= until_s) continue;
-    done += static_cast<double>(evaluations[b]), took += wall_s[b];
+    done += static_cast<double>(evaluations[b]), took += cpu_s[b];
   }
   return took == 0 ? 0 : done / took;
 }
@@ -61,7 +61,7 @@ LifeWatch::LifeWatch(const sim::Workload& workload, const Inputs& inputs, const 
   const std::size_t buckets = bucket_at(start_ns_ + workload.life->duration_ns) + 1;
   result_.duration_s = static_cast<double>(workload.life->duration_ns) / 1e9;
   result_.bucket_s = static_cast<double>(bucket_ns_) / 1e9;
-  result_.wanted.assign(buckets, 0), result_.missing.assign(buckets, 0), result_.wall_s.assign(buckets, 0);
+  result_.wanted.assign(buckets, 0), result_.missing.assign(buckets, 0), result_.cpu_s.assign(buckets, 0);
   result_.evaluations.assign(buckets, 0), result_.placed.assign(buckets, 0);
   std::vector<std::uint32_t> kind_of_template(inputs.jobs.templates.size(), 0);
   std::size_t t = 0;

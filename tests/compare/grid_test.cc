@@ -69,6 +69,25 @@ GridOptions options_of(const sim::Workload& workload, std::vector<std::string> n
   return out;
 }
 
+TEST(Lives, AreRankedByRecoveryOnAnyNumberOfThreads) {
+  const std::string text =
+      std::string(kWorkload) + "[life]\nduration_s = 600\n[[faults]]\ntimes = 5\ndo = \"loss\"\nsome = 3\nfor_s = 60\n";
+  const sim::Workload workload = workload_of(text);
+  const auto one = run_grid(workload, text, options_of(workload, {"best-fit", "worst-fit"}, 1));
+  const auto two = run_grid(workload, text, options_of(workload, {"best-fit", "worst-fit"}, 2));
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ(one->set, &life_metrics());
+  EXPECT_FALSE(one->partial);
+  EXPECT_EQ(one->digest(), two->digest());
+  EXPECT_NE(one->run(0, 0).measured.digest, one->run(1, 0).measured.digest);
+  for (std::size_t m = 0; m < life_metrics().all.size(); ++m)
+    if (!life_metrics().all[m].speed) {
+      EXPECT_EQ(one->values(0, m), two->values(0, m)) << life_metrics().all[m].name;
+    }
+  for (const double p50_s : one->values(0, 0)) EXPECT_GT(p50_s, 1);  // tested by hand in tests/run/life_test.cc
+  EXPECT_NE(grid_table(*one).find("recovery p50 s"), std::string::npos);
+}
+
 TEST(Problem, IsWhatTheWorkloadAsks) {
   const auto problem = problem_of(workload_of(kWorkload), 7);
   ASSERT_TRUE(problem) << problem.error().line();

@@ -13,7 +13,7 @@ make_results
 # Every kind has its section, with what its figures need: machine, build, seed.
 "$berth" report "${results[@]}" > "$scratch/all.txt" || broken "a report of every kind failed with $?"
 for line in 'quickstart (smoke), 2 runs' 'contention (smoke)' 'nomad-grid (smoke)' 'nomad-others' \
-  'quickstart (smoke): 2 strategies compared' 'quickstart (smoke): how many more tasks fit' 'quickstart (smoke): fewest nodes' \
+  'disconnects (smoke)' 'recover-lost (smoke): 2 strategies compared' 'quickstart (smoke): 2 strategies compared' 'quickstart (smoke): how many more tasks fit' 'quickstart (smoke): fewest nodes' \
   'openb-atc23: pods' 'w (smoke): profile' 'quickstart (smoke): profile' 'w (smoke): load' 'quickstart (smoke): load' 'Gate: inconclusive' 'History' 'Baseline'; do
   grep -qF -- "$line" "$scratch/all.txt" || broken "the report has no section '$line'"
 done
@@ -32,7 +32,14 @@ digest=$(awk '/^  decisions / {print $2}' "$scratch/first.txt")
 grep -q "decisions *$digest" "$scratch/one.txt" || broken "a report of one run has another digest"
 grep -q 'ratio' "$scratch/one.txt" && broken "a report of one run has a ratio"
 
+# A life: its faults with their recovery, in the table and as marks of the page's timeline.
+"$berth" report "$scratch/life.json" --html "$scratch/life.html" > "$scratch/life.txt" || broken "a report of a life failed"
+grep -qE '^  partition .* 120 s +2 +7 +7 ' "$scratch/life.txt" || broken "the report of a life lacks its fault"
+grep -qF '"marks":[[120.0,360.0,"partition' "$scratch/life.html" || broken "the page of a life lacks its mark"
+
 # Bad input.
+sed 's/"at_seconds": 120[.0]*,/"at_seconds": "noon",/' "$scratch/life.json" > "$scratch/noon.json"
+expect 2 'noon.json:/life/faults/0/at_seconds: is a string, not a number' "$scratch/noon.json"
 expect 2 'no file was named'
 expect 2 'none.json: No such file' "$scratch/none.json"
 expect 2 'is named twice' "$scratch/first.json" "$scratch/first.json"
