@@ -159,6 +159,10 @@ class PlanRun {
     for (const std::string& assignment : arguments_.options)
       if (auto done = model::set_option(options_, assignment); !done)
         return bad_input("berth plan:--option: " + done.error());
+    if (!options_.remote_task_drivers.empty())
+      return bad_input(
+          "berth plan:--option: option remote_task_drivers is for clients, and a dry run has none; leave it "
+          "out: remote_tasks=true alone decides what becomes of handles");
     std::optional<std::int64_t> at;
     if (!arguments_.at.empty() && !(at = duration_ns(arguments_.at)))
       return bad_input("berth plan:--at: '" + arguments_.at + "' is not a time above 0; write e.g. 500ms or 20s");

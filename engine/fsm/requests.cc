@@ -44,10 +44,14 @@ Answer Requests::stop_alloc(const std::string& alloc_id, bool reschedule, bool n
 }
 
 std::optional<model::Evaluation> Requests::eval_of_report(const model::Allocation& report, std::int64_t now) {
-  const auto stored = log_.alloc(report.id);
-  if (!stored) return std::nullopt;  // R-CTRL-760
-  const bool was_unknown = stored->client_status == "unknown";
+  const tables::AllocRow row = log_.store().find_alloc(report.id);
+  if (row == tables::kNoRow) return std::nullopt;  // R-CTRL-760
+  const tables::Snapshot& state = log_.store().current();
+  const bool was_unknown = state.allocs.client[row] == tables::Client::unknown;
   if (!model::is_terminal(report) && !was_unknown) return std::nullopt;  // R-CTRL-761
+  const bool has_job = state.jobs.keys[state.allocs.job_key[row]].current != tables::kNoRow;
+  if (has_job && report.client_status != "failed" && !was_unknown) return std::nullopt;  // nothing below asks for one
+  const auto stored = log_.alloc(report.id);
   const auto job = log_.job(stored->namespace_, stored->job_id);
   model::Evaluation eval;
   eval.namespace_ = stored->namespace_;

@@ -23,7 +23,7 @@ client::ClientsConfig clients_config(const Config& config, const Outcomes& outco
   client::ClientsConfig out;
   out.timing = config.clients;
   out.tasks = outcomes.model();
-  out.groups.remote_drivers = config.remote_task_drivers;
+  out.groups.remote_drivers = config.server.options.remote_task_drivers;
   out.seed = config.seed;
   return out;
 }

@@ -38,7 +38,6 @@ struct Config {
   /// What tasks do that no TaskOutcome tells of; null: R-CTRL-1710, batch tasks run for `batch_run_ns`.
   client::TaskModel tasks;
   std::int64_t batch_run_ns = 60 * base::kSecond;
-  std::vector<std::string> remote_task_drivers;  ///< whose tasks run in a system of their own (R-SEED-11)
   std::uint64_t seed = 1;
   std::int64_t start_ns = 1'700'000'000 * base::kSecond;  ///< unix; the clock at the beginning
   bool check = false;                                     ///< R-CTRL-1720 to 1735 after every step; slow

@@ -37,10 +37,35 @@ std::string get_bool(const Options& o) {
   return o.*kMember ? "true" : "false";
 }
 
+/// "a,b": names of letters, digits, '-' and '_'.
+bool set_drivers(Options& o, std::string_view value) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= value.size();) {
+    const std::size_t end = std::min(value.find(',', begin), value.size());
+    const std::string_view name = value.substr(begin, end - begin);
+    const auto is_allowed = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    };
+    if (name.empty() || !std::all_of(name.begin(), name.end(), is_allowed)) return false;
+    names.emplace_back(name);
+    begin = end + 1;
+  }
+  o.remote_task_drivers = std::move(names);
+  return true;
+}
+
+std::string get_drivers(const Options& o) {
+  std::string out;
+  for (const std::string& name : o.remote_task_drivers) out.append(out.empty() ? "" : ",").append(name);
+  return out;
+}
+
 constexpr auto kOptions = std::to_array<OptionInfo>({
     {"remote_tasks", "false or true", "R-SEED-10 to 18",
      "handles of remote tasks go with lost and migrating allocations", set_bool<&Options::remote_tasks>,
      get_bool<&Options::remote_tasks>},
+    {"remote_task_drivers", "names of drivers with commas between them", "R-SEED-11, R-SEED-13, R-SEED-19 to 21",
+     "whose tasks go on without their node; only lives have clients that read it", set_drivers, get_drivers},
     {"system_rolling_update", "none or stagger", "R-SEED-30 to 39",
      "stagger: system jobs are updated max_parallel at a time, a follow-up evaluation later each",
      [](Options& o, std::string_view value) { return set_word(o.staggered_system_updates, value, "none", "stagger"); },
@@ -105,11 +130,6 @@ Result<void, std::string> set_option(Options& o, std::string_view assignment) {
     for (const QuirkInfo& quirk : kQuirks)
       if (quirk.name == name.substr(kQuirkPrefix.size()))
         return checked(set_word(o.quirks.*quirk.member, value, "off", "on"), "on or off");
-  // R-SEED-11 is read by clients alone (R-SEED-13, 19 to 21), and berth runs none.
-  if (name == "remote_task_drivers")
-    return tl::unexpected(std::string(
-        "option remote_task_drivers is for clients, which berth does not run; leave it out: remote_tasks=true alone "
-        "decides what becomes of handles"));
   for (const OptionInfo& option : kOptions)
     if (option.name == name) return checked(option.set(o, value), option.values);
   return tl::unexpected(unknown_option(name));

@@ -19,6 +19,8 @@ namespace berth::model {
 struct Options {
   Quirks quirks;              ///< `compat` for all together, `quirk.NAME` for one; independent of the others
   bool remote_tasks = false;  ///< handles of remote tasks go with lost and migrating allocations (R-SEED-10 to 18)
+  /// Whose tasks run in a system of their own (R-SEED-11); only clients read it (R-SEED-13, 19 to 21).
+  std::vector<std::string> remote_task_drivers;
   bool staggered_system_updates = false;   ///< system_rolling_update = stagger (R-SEED-30 to 39)
   bool strict_ready_updates = false;       ///< reports from ready nodes only (R-SEED-50 to 53)
   bool disconnect_support = true;          ///< R-SEED-60 to 63

@@ -542,6 +542,8 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
   if (out.arrivals.process == Process::trace && out.jobs.source == Source::openb && out.jobs.list == "multigpu20")
     in.fail("arrivals", "the list multigpu20 has no times", "use another process or another list");
   if (out.life && (grid_jobs || grid_cluster)) in.fail("life", "nomad-grid has no life", "remove [life]");
+  if (!out.life && !out.options.remote_task_drivers.empty())
+    in.fail("options", "remote_task_drivers is for clients, and only a life has some", "add [life], or leave it out");
   if (out.life && in.has("departures"))
     in.fail("departures", "in a life allocations end by themselves", "remove 'departures'");
   if (out.life && (out.workers > 1 || out.commits != CommitOrder::deterministic))

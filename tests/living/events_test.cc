@@ -337,7 +337,7 @@ TEST(Living, AnUnhealthyUpdateFailsAndRevertsByItself) {  // R-CTRL-1209, E18
 double end_of_remote_work(bool remote) {
   Config config = small_config();
   config.server.options.remote_tasks = remote;
-  if (remote) config.remote_task_drivers = {"other", "exec"};
+  if (remote) config.server.options.remote_task_drivers = {"other", "exec"};
   SmallWorld w(2, config);
   w.apply(TaskOutcome{.name_space = "default", .job_id = "work", .outcome = {.run_ns = 100 * kSecond}});
   w.run(small_job("work", "batch", 1));

@@ -15,13 +15,13 @@ TEST(SeedOptions, AreReadAndTold) {  // R-SEED-1
   EXPECT_TRUE(model::changed_options(options).empty());
   std::string told;
   for (const char* assignment :
-       {"compat=fixed", "remote_tasks=true", "system_rolling_update=stagger", "strict_ready_updates=true",
-        "disconnect_support=false", "legacy_disconnect_fields=true", "keep_stop_description=true",
-        "preemption_min_delta=0", "system_reporting=seed", "plan_id_length=8"})
+       {"compat=fixed", "remote_tasks=true", "remote_task_drivers=ecs,other-1", "system_rolling_update=stagger",
+        "strict_ready_updates=true", "disconnect_support=false", "legacy_disconnect_fields=true",
+        "keep_stop_description=true", "preemption_min_delta=0", "system_reporting=seed", "plan_id_length=8"})
     EXPECT_TRUE(model::set_option(options, assignment)) << assignment;
   for (const auto& [name, value] : model::changed_options(options)) told += name + "=" + value + " ";
   EXPECT_EQ(told,
-            "compat=fixed remote_tasks=true system_rolling_update=stagger "
+            "compat=fixed remote_tasks=true remote_task_drivers=ecs,other-1 system_rolling_update=stagger "
             "strict_ready_updates=true disconnect_support=false "
             "legacy_disconnect_fields=true keep_stop_description=true preemption_min_delta=0 system_reporting=seed "
             "plan_id_length=8 ");
@@ -45,10 +45,11 @@ TEST(SeedOptions, AreReadAndTold) {  // R-SEED-1
   const auto unknown = model::set_option(options, "quirk.limit_stay_raised=off");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error(), "option 'quirk.limit_stay_raised' is unknown (did you mean 'quirk.limit_stays_raised'?)");
-  for (const char* bad : {"", "compat=both", "quirk.limit_stays_raised=false", "quirk.limit_stays_raised", "quirk.=off",
-                          "remote_tasks", "remote_tasks=", "remote_tasks=yes", "nothing=1", "remote_task_drivers=ecs",
-                          "remote_task_drivers=", "plan_id_length=0", "plan_id_length=37", "preemption_min_delta=-1",
-                          "preemption_min_delta=1.5", "system_reporting=both", "strict_ready_updates=no"}) {
+  for (const char* bad :
+       {"", "compat=both", "quirk.limit_stays_raised=false", "quirk.limit_stays_raised", "quirk.=off", "remote_tasks",
+        "remote_tasks=", "remote_tasks=yes", "nothing=1", "remote_task_drivers=ecs,",
+        "remote_task_drivers=", "remote_task_drivers=a b", "plan_id_length=0", "plan_id_length=37",
+        "preemption_min_delta=-1", "preemption_min_delta=1.5", "system_reporting=both", "strict_ready_updates=no"}) {
     const model::Options before = options;
     const auto done = model::set_option(options, bad);
     ASSERT_FALSE(done) << bad;
