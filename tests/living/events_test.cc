@@ -1,5 +1,6 @@
 // Each event of R-CTRL-E1 to E19 on a few nodes, and that nothing but configuration, seed and events decides.
 #include "living/small_world.h"
+#include "support/heap_count.h"
 
 namespace berth::living {
 namespace {
@@ -425,6 +426,22 @@ TEST(Living, AnotherLeaderGoesOn) {  // R-CTRL-E19, 1601, 1602, 917
   w.join(3);
   w.run_for(20);
   EXPECT_EQ(w.running("web") + w.running("more"), 20U) << "what was blocked before is known to the new leader";
+}
+
+TEST(Living, AHeartbeatLeavesTheHeapAlone) {
+  Config config = small_config();
+  config.check = false;
+  config.watchers.garbage.interval_ns = 0;
+  SmallWorld w(40, config);
+  w.run(small_job("web", "service", 200));
+  w.run_for(600);
+  const std::uint64_t beats = w.cluster.counts().heartbeats;
+  const std::int64_t until = w.cluster.now() + 3600 * kSecond;
+  const std::uint64_t before = testing::heap_allocations;
+  w.cluster.run_until(until);
+  const std::uint64_t after = testing::heap_allocations;
+  EXPECT_GT(w.cluster.counts().heartbeats, beats + 5000);
+  EXPECT_EQ(after, before);
 }
 
 // ---------------------------------------------------------------- errors
