@@ -3,26 +3,8 @@
 #include <algorithm>
 
 #include "base/assert.h"
-#include "match/target.h"
 
 namespace berth::feasible {
-namespace {
-
-bool any_escapes(const std::vector<model::Constraint>& constraints) {
-  return std::any_of(constraints.begin(), constraints.end(), match::escapes_class);
-}
-
-}  // namespace
-
-bool job_escapes(const model::Job& job) { return any_escapes(job.constraints); }
-
-bool group_escapes(const model::TaskGroup& group) {
-  return any_escapes(group.constraints) ||
-         std::any_of(group.tasks.begin(), group.tasks.end(),
-                     [](const model::Task& task) { return any_escapes(task.constraints); }) ||
-         std::any_of(group.volumes.begin(), group.volumes.end(),
-                     [](const auto& entry) { return entry.second && entry.second->type == "csi"; });
-}
 
 void ClassCache::begin_attempt(std::uint32_t class_count, std::uint32_t group_count) {
   clear_verdicts();

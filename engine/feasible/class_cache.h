@@ -13,16 +13,9 @@
 #include <span>
 #include <vector>
 
-#include "model/job.h"
-
 namespace berth::feasible {
 
 enum class ClassStatus : std::uint8_t { unknown, eligible, ineligible, escaped };
-
-/// Whether a job-level constraint escapes the computed class (R-FEAS-406).
-[[nodiscard]] bool job_escapes(const model::Job& job);
-/// Whether a constraint of the group or of its tasks escapes, or the group asks for a CSI volume (R-FEAS-406).
-[[nodiscard]] bool group_escapes(const model::TaskGroup& group);
 
 class ClassCache {
  public:

@@ -30,13 +30,6 @@ Count parse_count(std::string_view text) {
 
 }  // namespace
 
-bool has_distinct_hosts(std::span<const model::Constraint> constraints) {
-  for (const model::Constraint& constraint : constraints)
-    if (match::parse_operand(constraint.operand) == match::Operand::distinct_hosts)
-      return base::parse_bool(constraint.rtarget).value_or(true);
-  return false;
-}
-
 PropertySet::PropertySet(const model::Constraint& constraint, std::uint32_t group)
     : ltarget_(constraint.ltarget), target_(match::parse_target(constraint.ltarget)), group_(group) {
   if (constraint.rtarget.empty()) return;

@@ -23,10 +23,6 @@
 
 namespace berth::feasible {
 
-/// Whether a constraint list of a job or a group activates distinct_hosts: the first such constraint decides, enabled
-/// unless its RTarget is a false boolean text (R-FEAS-1311).
-[[nodiscard]] bool has_distinct_hosts(std::span<const model::Constraint> constraints);
-
 /// The two levels of distinct_hosts for one task group.
 struct DistinctHosts {
   bool job = false, group = false;

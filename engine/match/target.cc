@@ -1,6 +1,7 @@
 #include "match/target.h"
 
 #include "base/assert.h"
+#include "base/text.h"
 
 namespace berth::match {
 namespace {
@@ -69,6 +70,12 @@ Side fixed_side(const Target& target) {
 
 bool escapes_class(const model::Constraint& constraint) {
   return names_something_unique(constraint.ltarget) || names_something_unique(constraint.rtarget);
+}
+
+bool has_distinct_hosts(std::span<const model::Constraint> constraints) {
+  for (const model::Constraint& c : constraints)
+    if (c.operand == "distinct_hosts") return base::parse_bool(c.rtarget).value_or(true);
+  return false;
 }
 
 }  // namespace berth::match

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -53,5 +54,9 @@ struct Side {
 /// Whether a verdict on this constraint cannot be shared by the nodes of a computed class, because a side names
 /// something unique to a node (R-FEAS-405, R-MODEL-545). The operand does not matter.
 [[nodiscard]] bool escapes_class(const model::Constraint& constraint);
+
+/// Whether a constraint list of a job or a group activates distinct_hosts: the first such constraint decides, enabled
+/// unless its RTarget is a false boolean text (R-FEAS-1311).
+[[nodiscard]] bool has_distinct_hosts(std::span<const model::Constraint> constraints);
 
 }  // namespace berth::match

@@ -310,6 +310,16 @@ std::string_view followup_to_cancel(const Allocation& alloc, std::string_view st
   return needs_to_reconnect(alloc) ? std::string_view(alloc.followup_eval_id) : std::string_view();
 }
 
+void note_client_status(Allocation& alloc, std::int64_t now) {
+  alloc.alloc_states.push_back({0, alloc.client_status, Time{now}});
+}
+
+void become_unknown(Allocation& alloc, std::int64_t now) {
+  alloc.client_status = "unknown";
+  alloc.client_description = kUnknownNode;
+  note_client_status(alloc, now);
+}
+
 Time last_start(const Allocation& alloc, const std::string& task) {
   const auto entry = alloc.task_states.find(task);
   if (entry == alloc.task_states.end() || !entry->second) return {};

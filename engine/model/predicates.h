@@ -104,6 +104,11 @@ struct NextReschedule {
 [[nodiscard]] bool replaces_on_disconnect(const Allocation& alloc);
 /// Follow-up evaluation to cancel when the client reports `status` again (R-MODEL-361); "" when none.
 [[nodiscard]] std::string_view followup_to_cancel(const Allocation& alloc, std::string_view status);
+inline constexpr std::string_view kUnknownNode = "alloc is unknown since its node is disconnected";  ///< client
+/// Writes down that it has its client status since `now` (R-RECON-31, 32).
+void note_client_status(Allocation& alloc, std::int64_t now);
+/// Its node is disconnected (R-RECON-31, R-SCHED-129 row 7).
+void become_unknown(Allocation& alloc, std::int64_t now);
 /// R-MODEL-362; `task` may have no state.
 [[nodiscard]] base::Time last_start(const Allocation& alloc, const std::string& task);
 

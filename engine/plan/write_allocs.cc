@@ -47,10 +47,6 @@ const CompiledGroup* group_of(const CompiledJob& job, tables::Symbol name) {
   return nullptr;
 }
 
-model::AllocState state_entry(const model::Allocation& alloc, std::int64_t now_ns) {
-  return {0, alloc.client_status, base::Time{now_ns}};
-}
-
 void note(model::Allocation& alloc, PlannedUpdate::Note note) {
   if (note == PlannedUpdate::Note::none) return;
   if (!alloc.reschedule_tracker) alloc.reschedule_tracker.emplace();
@@ -104,7 +100,7 @@ void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 
       if (!quirks_.reschedule_loses_description) note(alloc, PlannedUpdate::Note::ok);
       return;
     }
-    if (adds_states && stop.came_back) alloc.alloc_states.push_back(state_entry(alloc, w.facts.now_ns));
+    if (adds_states && stop.came_back) model::note_client_status(alloc, w.facts.now_ns);
     if (adds_states && stop.client)
       alloc.alloc_states.push_back({0, std::string(to_text(*stop.client)), base::Time{w.facts.now_ns}});
     if (tells) alloc.client_status = to_text(*stop.client);
@@ -157,15 +153,13 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
           alloc.deployment_id = id.is_nil() ? std::string() : base::to_text(id);
           alloc.deployment_status.reset();
         }
-        if (update.came_back) alloc.alloc_states.push_back(state_entry(alloc, w.facts.now_ns));
+        if (update.came_back) model::note_client_status(alloc, w.facts.now_ns);
         break;
       case Kind::unknown:
-        alloc.client_status = "unknown";
-        alloc.client_description = "alloc is unknown since its node is disconnected";
-        alloc.alloc_states.push_back(state_entry(alloc, w.facts.now_ns));
+        model::become_unknown(alloc, w.facts.now_ns);
         break;
       case Kind::reconnects:
-        alloc.alloc_states.push_back(state_entry(alloc, w.facts.now_ns));
+        model::note_client_status(alloc, w.facts.now_ns);
         break;
       case Kind::annotated:
         break;
@@ -319,7 +313,7 @@ void Applier::keep_unknown(Writing& w, const PlannedUpdate& update) {
       return;
   edit_object(w.commit, update.alloc, w.facts, [](model::Allocation& alloc) {
     alloc.client_status = "unknown";
-    alloc.client_description = "alloc is unknown since its node is disconnected";
+    alloc.client_description = model::kUnknownNode;
   });
 }
 

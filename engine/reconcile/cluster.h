@@ -33,7 +33,6 @@ inline constexpr std::string_view kMigrating = "alloc is being migrated";
 inline constexpr std::string_view kUpdating = "alloc is being updated due to job update";
 inline constexpr std::string_view kLostNode = "alloc is lost since its node is down";
 inline constexpr std::string_view kRescheduled = "alloc was rescheduled because it failed";
-inline constexpr std::string_view kUnknownNode = "alloc is unknown since its node is disconnected";  ///< client
 
 /// What a changed job asks of a running allocation (R-RECON-21, section 9 of part 05).
 enum class UpdateKind : std::uint8_t { ignore, inplace, destructive };

@@ -68,20 +68,6 @@ void NodeResult::clear() {
   created_id.clear();
 }
 
-model::Allocation node_disconnected(const model::Allocation& alloc, std::int64_t now) {
-  model::Allocation out = alloc;
-  out.client_status = "unknown";
-  out.client_description = kUnknownNode;
-  out.alloc_states.push_back({0, "unknown", base::Time{now}});
-  return out;
-}
-
-model::Allocation node_reconnected(const model::Allocation& alloc, std::int64_t now) {
-  model::Allocation out = alloc;
-  out.alloc_states.push_back({0, alloc.client_status, base::Time{now}});
-  return out;
-}
-
 bool is_before_deployments(std::string_view nomad_version) {
   static const match::Version kFirst{.segments = {1, 11, 0}, .written = 3, .prerelease = {}};
   const auto version = match::parse_version(nomad_version);

@@ -116,10 +116,6 @@ struct NodeResult {
   void clear();
 };
 
-/// The updated copies of R-SCHED-129 rows 5 and 7.
-[[nodiscard]] model::Allocation node_disconnected(const model::Allocation& alloc, std::int64_t now);
-[[nodiscard]] model::Allocation node_reconnected(const model::Allocation& alloc, std::int64_t now);
-
 /// Whether the text of a node's attribute `nomad.version` is a version lower than 1.11.0, which knows no deployments of
 /// system jobs (R-SCHED-145).
 [[nodiscard]] bool is_before_deployments(std::string_view nomad_version);

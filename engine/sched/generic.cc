@@ -47,34 +47,6 @@ bool accepts(std::string_view trigger) {
 
 constexpr std::uint32_t kServiceAttempts = 5, kBatchAttempts = 2;  // R-SCHED-6
 
-bool preemption_enabled(const Snapshot& snapshot, const CompiledJob& job) {  // R-SCHED-98, R-PREEMPT-103
-  const auto& config = snapshot.cold->scheduler_config;
-  if (!config) return true;
-  return job.type == model::JobType::batch ? config->preemption_config.batch_scheduler_enabled
-                                           : config->preemption_config.service_scheduler_enabled;
-}
-
-/// Whether two datacenter lists count as the same set: short lists are compared one way only (R-SCHED-70).
-bool same_datacenters(const std::vector<std::string>& of_old, const std::vector<std::string>& of_new) {
-  static constexpr std::size_t kShort = 10;
-  const auto contains = [](const std::vector<std::string>& list, const std::string& text) {
-    return std::find(list.begin(), list.end(), text) != list.end();
-  };
-  const auto all_in = [&](const std::vector<std::string>& a, const std::vector<std::string>& b) {
-    return std::all_of(a.begin(), a.end(), [&](const std::string& text) { return contains(b, text); });
-  };
-  if (of_old.size() <= kShort && of_new.size() <= kShort)
-    return of_old.size() == of_new.size() && all_in(of_old, of_new);
-  return all_in(of_old, of_new) && all_in(of_new, of_old);
-}
-
-/// Position of a group in the list of a job version, or kNoRow.
-std::uint32_t group_position(const CompiledJob& job, tables::Symbol name) {
-  for (std::uint32_t g = 0; g < job.groups.size(); ++g)
-    if (job.groups[g].name == name) return g;
-  return kNoRow;
-}
-
 Description description_of(std::string_view text) {
   for (const Description d : {Description::not_needed, Description::reconnected, Description::migrating,
                               Description::updating, Description::lost, Description::rescheduled})
@@ -101,16 +73,6 @@ std::string_view status_description(const std::string& text) {
 base::Uuid uuid(const std::string& text) { return base::parse_uuid(text).value_or(base::Uuid{}); }
 
 }  // namespace
-
-/// One placement to make: of `place` or `destructive_update` of the reconciler.
-struct GenericScheduler::Missing {
-  std::uint32_t group;  // position in the reconciler's groups, and in result.groups
-  std::uint32_t name_index;
-  std::uint32_t previous;  // position in allocs_, or kNoRow
-  bool destructive = false, canary = false, reschedule = false, lost = false, downgrade = false;
-  bool previous_disconnects = false;
-  std::uint64_t min_job_version = 0;
-};
 
 /// The update function of R-SCHED-108 to 114.
 class GenericScheduler::Updates final : public reconcile::UpdateJudge {
@@ -300,7 +262,7 @@ bool GenericScheduler::place_new() {
 
   if (!use_version(job, true, static_cast<std::size_t>(wanted))) return false;
   const base::StageScope placing(base::placing_stage());
-  const bool preempts = preemption_enabled(*state_, job);
+  const bool may_evict = preempts(job);
   for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
     GroupResult& group = result.groups[g];
     if (scratch_.passes_over(group.name)) continue;
@@ -311,30 +273,12 @@ bool GenericScheduler::place_new() {
       }
       SelectOptions options;
       options.name_index = i;
-      options.then_evict = preempts;
-      auto selected = stack_.select(g, options);
+      auto selected = select(g, options, kNoRow, may_evict);
       if (failed_to_process()) return false;
-      if (!selected && preempts) {  // R-SCHED-97: the second pass replaces the metrics of the first
-        const base::StageScope preempting(base::Stage::preempt);
-        options.evict = true, options.then_evict = false;
-        selected = stack_.select(g, options);
-        if (failed_to_process()) return false;
-      }
-      if (!selected) {
+      if (selected)
+        stack_.placed(add_alloc(*selected, g, i));
+      else
         group.fail(stack_.take_metrics(), job.groups[g].spec);
-        continue;
-      }
-      stack_.preempt(*selected);
-      PlannedAlloc& alloc = result.plan.allocs.emplace_back();
-      alloc.id = ids_->next();
-      alloc.node = selected->node;
-      alloc.group = g;
-      alloc.name_index = i;
-      alloc.score = selected->score;
-      alloc.held = selected->held;
-      alloc.shape = std::move(selected->shape);
-      alloc.metrics = stack_.take_metrics();
-      stack_.placed(alloc);
     }
   }
   return true;
@@ -486,260 +430,6 @@ void GenericScheduler::apply_result() {
     tell();
   }
   for (const auto& update : r.attribute_updates) update_row(update.row, Kind::annotated, update.followup), tell();
-}
-
-// ---------------------------------------------------------------- placements
-
-/// R-SCHED-58 to 62. False: an error stands in the result.
-bool GenericScheduler::place_all() {
-  PlanRows& plan = result_->plan;
-  if (!use_version(*job_, true, reconciled_.destructive_update.size() + reconciled_.place.size())) return false;
-  const base::StageScope placing(base::placing_stage());
-  if (!deployment_is_active_ && !result_->deployment_id.is_nil()) {  // R-SCHED-59
-    placing_deployment_ = static_cast<std::uint16_t>(plan.deployment_ids.size());
-    plan.deployment_ids.emplace_back();
-  } else {
-    placing_deployment_ = 0;
-  }
-  const auto facts = allocs_.facts();
-  for (const ClusterResult::Destructive& destructive : reconciled_.destructive_update) {
-    Missing missing{};
-    missing.group = destructive.group;
-    missing.name_index = facts[destructive.row].name_index;
-    missing.previous = destructive.row;
-    missing.destructive = true;
-    if (!place(missing)) return false;
-  }
-  for (const ClusterResult::Place& place_row : reconciled_.place) {
-    Missing missing{};
-    missing.group = place_row.group;
-    missing.name_index = place_row.name_index;
-    missing.previous = place_row.previous;
-    missing.canary = place_row.canary;
-    missing.reschedule = place_row.reschedule;
-    missing.lost = place_row.lost;
-    missing.downgrade = place_row.downgrade;
-    missing.previous_disconnects = place_row.previous_disconnects;
-    missing.min_job_version = place_row.min_job_version;
-    if (!place(missing)) return false;
-  }
-  return true;
-}
-
-/// The version that a placement beside unpromoted canaries gets, and its deployment (R-SCHED-68 to 70); null: the
-/// current one.
-const CompiledJob* GenericScheduler::older_version(const Missing& missing, base::Uuid& deployment) const {
-  const tables::DeploymentTable& table = state_->deployments;
-  const std::string& group = reconciled_.groups[missing.group].name;
-  const auto version_row = [&](std::uint64_t version) -> const CompiledJob* {
-    if (job_->version == version) return job_;
-    const CompiledJob* found = nullptr;
-    for (std::size_t row = 0; row < state_->jobs.versions.size(); ++row)
-      if (state_->jobs.stored[row] && state_->jobs.versions[row]->key == eval_->job &&
-          state_->jobs.versions[row]->version == version)
-        found = state_->jobs.versions[row].get();
-    return found;
-  };
-  std::uint32_t best = kNoRow;
-  for (std::uint32_t row = state_->jobs.keys[eval_->job].deployment_head; row != kNoRow; row = table.next_of_job[row]) {
-    if (!table.object[row]) continue;  // removed
-    const model::Deployment& d = *table.object[row];
-    if (d.job_create_index != job_->spec->create_index) continue;
-    const auto entry = d.task_groups.find(group);
-    if (entry == d.task_groups.end() || !entry->second) continue;
-    if (!entry->second->promoted && entry->second->desired_canaries != 0) continue;
-    if (best == kNoRow || table.job_version[row] > table.job_version[best] ||
-        (table.job_version[row] == table.job_version[best] && table.id[row] < table.id[best]))
-      best = row;
-  }
-  const CompiledJob* out = nullptr;
-  deployment = {};
-  if (best != kNoRow) {
-    out = version_row(table.job_version[best]);
-    deployment = table.id[best];
-  } else {
-    out = version_row(missing.min_job_version);
-    if (out && !out->spec->update.empty()) out = nullptr;
-  }
-  if (!out || out->version < missing.min_job_version || !out->spec->group(group)) return nullptr;
-  return out;
-}
-
-NodeRow GenericScheduler::preferred_node(const Missing& missing) const {  // R-SCHED-74 to 76
-  if (missing.previous == kNoRow) return kNoRow;
-  const tables::AllocRow row = allocs_.rows()[missing.previous];
-  const tables::VersionRow version = state_->allocs.job[row];
-  if (version == kNoRow) return kNoRow;
-  const model::Job& theirs = *state_->jobs.versions[version]->spec;
-  if (theirs.node_pool != job_->spec->node_pool || theirs.datacenters != job_->spec->datacenters) return kNoRow;
-  const std::uint32_t position = group_position(*job_, result_->groups[missing.group].name);
-  if (position == kNoRow) return kNoRow;
-  const auto& disk = job_->groups[position].spec->ephemeral_disk;
-  if (!disk || !(disk->sticky || disk->migrate)) return kNoRow;
-  const NodeRow node = state_->allocs.node[row];
-  return node != kNoRow && state_->nodes.exists(node) && state_->nodes.ready(node) ? node : kNoRow;
-}
-
-std::optional<Selected> GenericScheduler::select(std::uint32_t group, SelectOptions& options, NodeRow preferred) {
-  if (preferred != kNoRow) {  // R-SCHED-77, 78
-    auto selected = stack_.select_one(preferred, group, options);
-    stack_.rewind();
-    if (selected || !stack_.error().empty()) return selected;
-  }
-  return stack_.select(group, options);
-}
-
-/// R-SCHED-62. False: an error stands in the result.
-bool GenericScheduler::place(const Missing& missing) {
-  PlanRows& plan = result_->plan;
-  GroupResult& group = result_->groups[missing.group];
-  if (scratch_.passes_over(group.name)) return true;
-  const auto facts = allocs_.facts();
-
-  const CompiledJob* version = job_;
-  bool downgraded = false;
-  std::uint16_t placing = placing_deployment_;
-  if (missing.downgrade) {
-    base::Uuid deployment;
-    if (const CompiledJob* older = older_version(missing, deployment)) {
-      version = older;
-      downgraded = true;  // also to the current version (R-SCHED-87)
-      placing = static_cast<std::uint16_t>(plan.deployment_ids.size());
-      plan.deployment_ids.push_back(deployment);
-      if (quirks().downgrade_leaks_deployment) placing_deployment_ = placing;  // R-SCHED-72: from here on
-    }
-  }
-  const std::uint32_t position = group_position(*version, group.name);
-  const CompiledGroup& compiled = version->groups[position];
-  if (group.failed) {  // R-SCHED-63
-    group.coalesce(compiled.spec);
-    if (!quirks().coalesced_failure_unmarked && missing.reschedule && missing.previous != kNoRow)
-      mark_not_placed(missing);
-    return true;
-  }
-  const bool reload = downgraded && (version->spec->node_pool != job_->spec->node_pool ||
-                                     !same_datacenters(version->spec->datacenters, job_->spec->datacenters));
-  if (downgraded && !use_version(*version, reload, 1)) return false;
-
-  SelectOptions options;
-  options.name_index = missing.name_index;
-  penalty_nodes_.clear();
-  if (missing.previous != kNoRow) {
-    const model::Allocation& previous = *facts[missing.previous].alloc;
-    name_ = previous.name;
-    options.name = name_;
-    const NodeRow node = state_->allocs.node[allocs_.rows()[missing.previous]];
-    if (facts[missing.previous].client == model::ClientStatus::failed && node != kNoRow)  // R-SCHED-79
-      penalty_nodes_.push_back(node);
-    if (previous.reschedule_tracker && previous.reschedule_tracker->events)
-      for (const model::RescheduleEvent& event : *previous.reschedule_tracker->events)
-        if (const NodeRow before = find_node(*state_, event.prev_node_id); before != kNoRow)
-          penalty_nodes_.push_back(before);
-    options.penalty_nodes = penalty_nodes_;
-  }
-  const NodeRow preferred = preferred_node(missing);
-  if (missing.destructive) stop(missing.previous, Description::updating);
-
-  options.then_evict = preemption_enabled(*state_, *job_);
-  auto selected = select(position, options, preferred);
-  if (failed_to_process()) return false;
-  if (!selected && options.then_evict) {  // R-SCHED-97
-    const base::StageScope preempting(base::Stage::preempt);
-    options.evict = true, options.then_evict = false;
-    selected = select(position, options, preferred);
-    if (failed_to_process()) return false;
-  }
-  const SelectMetrics metrics = stack_.take_metrics();
-
-  if (selected) {
-    stack_.preempt(*selected);
-    PlannedAlloc& alloc = plan.allocs.emplace_back();
-    alloc.id = ids_->next();
-    alloc.node = selected->node;
-    alloc.group = position;
-    alloc.name_index = missing.name_index;
-    alloc.score = selected->score;
-    alloc.held = selected->held;
-    alloc.shape = std::move(selected->shape);
-    alloc.metrics = metrics;
-    alloc.job = downgraded ? version_of(*version) : kNoRow;
-    alloc.deployment = placing;
-    alloc.canary = missing.canary && !result_->deployment_id.is_nil();  // R-SCHED-86
-    if (missing.previous != kNoRow) {
-      alloc.previous = allocs_.rows()[missing.previous];
-      alloc.keeps_name = true;
-    }
-    auto& names = reconciled_.groups[missing.group].names;
-    if (names && names->is_duplicate(missing.name_index)) {  // R-SCHED-83
-      alloc.name_index = names->next(1).front();
-      alloc.keeps_name = false;
-      names->unset(missing.name_index, quirks());
-    }
-    if (missing.reschedule && missing.previous != kNoRow) {  // R-SCHED-88 to 94
-      alloc.tracker = static_cast<std::uint32_t>(plan.trackers.size());
-      plan.trackers.push_back(model::replacement_tracker(*facts[missing.previous].alloc, eval_->now_ns));
-      note_replaced(missing.previous);
-    }
-    if (scratch_.options.remote_tasks && missing.previous != kNoRow) take_over_tasks(missing, alloc);
-    stack_.placed(alloc);
-  }
-  if (downgraded && !use_version(*job_, reload, 1)) return false;
-  if (!selected) {  // R-SCHED-66
-    group.fail(metrics, compiled.spec);
-    if (missing.destructive) stack_.pop_stop(allocs_.rows()[missing.previous]);
-    if (missing.reschedule && missing.previous != kNoRow) mark_not_placed(missing);
-  }
-  return true;
-}
-
-/// The row of a version of the job.
-tables::VersionRow GenericScheduler::version_of(const CompiledJob& job) const {
-  for (std::size_t row = 0; row < state_->jobs.versions.size(); ++row)
-    if (state_->jobs.versions[row].get() == &job) return static_cast<tables::VersionRow>(row);
-  return kNoRow;
-}
-
-/// The handles of remote tasks that go on while their allocation moves (R-SEED-14 to 16).
-void GenericScheduler::take_over_tasks(const Missing& missing, PlannedAlloc& alloc) {
-  const reconcile::AllocFacts& facts = allocs_.facts()[missing.previous];
-  if (facts.client_terminal() || !(missing.lost || facts.wants(reconcile::AllocFacts::kMigrate))) return;
-  PlanRows& plan = result_->plan;
-  alloc.task_states = static_cast<std::uint32_t>(plan.task_states.size());
-  auto& out = plan.task_states.emplace_back();
-  for (const auto& [task, state] : facts.alloc->task_states) {
-    if (!state || state->task_handle.is_null() || !alloc.held->resources->tasks.contains(task)) continue;
-    model::TaskState& fresh = out[task].emplace();
-    fresh.state = "pending";
-    fresh.task_handle = state->task_handle;
-  }
-}
-
-/// The plan's entry for an allocation that got its replacement becomes a copy of it with a noted tracker (R-SCHED-94).
-void GenericScheduler::note_replaced(std::uint32_t position) {
-  PlanRows& plan = result_->plan;
-  const tables::AllocRow row = allocs_.rows()[position];
-  for (plan::PlannedStop& stop : plan.stops)
-    if (stop.alloc == row && !stop.evict && !stop.dropped) {
-      stop.replaced = true;
-      stop.keeps_description = scratch_.options.keep_stop_description || !quirks().reschedule_loses_description;
-      return;
-    }
-  if (plan::PlannedUpdate* update = stack_.update_of(row)) update->note = plan::PlannedUpdate::Note::ok;
-}
-
-void GenericScheduler::mark_not_placed(const Missing& missing) {  // R-SCHED-96
-  PlanRows& plan = result_->plan;
-  const tables::AllocRow row = allocs_.rows()[missing.previous];
-  stack_.pop_stop(row);
-  if (plan::PlannedUpdate* update = stack_.update_of(row)) {
-    update->note = plan::PlannedUpdate::Note::no_placement;
-    return;
-  }
-  plan::PlannedUpdate& update = plan.updates.emplace_back();
-  update.alloc = row;
-  update.kind = plan::PlannedUpdate::Kind::not_placed;
-  update.note = plan::PlannedUpdate::Note::no_placement;
-  stack_.updated(static_cast<std::uint32_t>(plan.updates.size() - 1));
 }
 
 }  // namespace berth::sched

@@ -45,6 +45,7 @@ class GenericScheduler {
  private:
   class Updates;
   struct Missing;
+  struct Placing;
 
   AttemptEnd attempt(Planner& planner);
   bool place_new();
@@ -52,7 +53,12 @@ class GenericScheduler {
   void apply_result();
   bool place_all();
   bool place(const Missing& missing);
-  [[nodiscard]] std::optional<Selected> select(std::uint32_t group, SelectOptions& options, tables::NodeRow preferred);
+  [[nodiscard]] Placing placing_of(const Missing& missing);
+  void heed_previous(std::uint32_t previous, SelectOptions& options);
+  void add_placed(const Missing& missing, const Placing& placing, std::uint32_t group, Selected& selected);
+  [[nodiscard]] std::optional<Selected> select(std::uint32_t group, SelectOptions& options, tables::NodeRow preferred,
+                                               bool may_evict);
+  PlannedAlloc& add_alloc(Selected& selected, std::uint32_t group, std::uint32_t name_index);
   [[nodiscard]] const tables::CompiledJob* older_version(const Missing& missing, base::Uuid& deployment) const;
   [[nodiscard]] tables::NodeRow preferred_node(const Missing& missing) const;
   void stop(std::uint32_t position, tables::Description description, std::optional<tables::Client> client = {},
@@ -65,6 +71,8 @@ class GenericScheduler {
   bool failed_to_process();
   void write_eligibility();
   [[nodiscard]] const model::Quirks& quirks() const { return scratch_.options.quirks; }
+  [[nodiscard]] bool preempts(const tables::CompiledJob& job) const;
+  [[nodiscard]] static std::uint32_t group_position(const tables::CompiledJob& job, tables::Symbol name);
   [[nodiscard]] StackConfig config_for(const tables::CompiledJob& job) const;
 
   Scratch& scratch_;

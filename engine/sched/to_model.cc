@@ -168,18 +168,16 @@ model::Allocation updated(const Naming& naming, const PlanRows& plan, const plan
         out.deployment_id = id_text(plan.deployment_ids.front());
         out.deployment_status.reset();
       }
-      if (update.came_back) out.alloc_states.push_back({0, out.client_status, base::Time{now}});
+      if (update.came_back) model::note_client_status(out, now);
       if (update.metrics) out.metrics = to_model(naming, *update.metrics, "");
       out.job.reset();
       break;
     case Kind::unknown:
       out.resources = {};
-      out.client_status = "unknown";
-      out.client_description = "alloc is unknown since its node is disconnected";
-      out.alloc_states.push_back({0, "unknown", base::Time{now}});
+      model::become_unknown(out, now);
       break;
     case Kind::reconnects:
-      out.alloc_states.push_back({0, out.client_status, base::Time{now}});
+      model::note_client_status(out, now);
       out.job.reset();
       break;
     case Kind::annotated:

@@ -13,13 +13,6 @@ std::int64_t add_saturating(std::int64_t a, std::int64_t b) {  // R-MODEL-374
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
 }
 
-/// Enabled iff the first distinct_hosts of the list is (R-FEAS-1311).
-bool distinct_hosts_enabled(const std::vector<model::Constraint>& constraints) {
-  for (const model::Constraint& c : constraints)
-    if (c.operand == "distinct_hosts") return base::parse_bool(c.rtarget).value_or(true);
-  return false;
-}
-
 /// R-FEAS-1402: the allowed count, or the error text every node is filtered with.
 void set_allowed(CompiledDistinctProperty& out, const std::string& rtarget) {
   if (rtarget.empty()) return;
@@ -131,7 +124,7 @@ std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<con
   constraints(job->constraints, out->constraints, out->escapes);
   spreads(job->spreads, out->spreads);
   distinct(job->constraints, out->distinct_properties);
-  out->distinct_hosts = distinct_hosts_enabled(job->constraints);
+  out->distinct_hosts = match::has_distinct_hosts(job->constraints);
 
   out->groups.reserve(job->task_groups.size());
   for (const model::TaskGroup& spec : job->task_groups) {
@@ -144,7 +137,7 @@ std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<con
     affinities(spec.affinities, group.affinities);
     spreads(spec.spreads, group.spreads);
     distinct(spec.constraints, group.distinct_properties);
-    group.distinct_hosts = distinct_hosts_enabled(spec.constraints);
+    group.distinct_hosts = match::has_distinct_hosts(spec.constraints);
     group.has_network = !spec.networks.empty();
     group.dynamic_ports_only =
         group.has_network && spec.networks.front().reserved_ports.empty() &&

@@ -61,17 +61,5 @@ TEST(ClassCache, StartsEachAttemptEmptyWhateverItsSize) {
   }
 }
 
-TEST(GroupEscapes, LooksAtTasksAndCsiVolumes) {  // R-FEAS-406
-  model::TaskGroup group;
-  EXPECT_FALSE(group_escapes(group));
-  group.tasks.emplace_back().constraints.push_back({"${attr.unique.x}", "", "is_set"});
-  EXPECT_TRUE(group_escapes(group));
-  model::TaskGroup with_volume;
-  with_volume.volumes["data"].emplace().type = std::string("host");
-  EXPECT_FALSE(group_escapes(with_volume));
-  with_volume.volumes["data"]->type = std::string("csi");
-  EXPECT_TRUE(group_escapes(with_volume));
-}
-
 }  // namespace
 }  // namespace berth::feasible

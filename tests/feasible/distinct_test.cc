@@ -103,10 +103,11 @@ TEST(PropertySets, KeepJobSetsAndBuildGroupSetsOnce) {  // R-FEAS-1403, 1404, 14
 
 TEST(DistinctHosts, IsDecidedByTheFirstConstraint) {  // R-FEAS-1311, 1313
   using List = std::vector<model::Constraint>;
-  EXPECT_FALSE(has_distinct_hosts(List{}));
-  EXPECT_TRUE(has_distinct_hosts(List{{"", "", "distinct_hosts"}}));
-  EXPECT_TRUE(has_distinct_hosts(List{{"", "maybe", "distinct_hosts"}}));
-  EXPECT_FALSE(has_distinct_hosts(List{{"a", "b", "="}, {"", "F", "distinct_hosts"}, {"", "", "distinct_hosts"}}));
+  EXPECT_FALSE(match::has_distinct_hosts(List{}));
+  EXPECT_TRUE(match::has_distinct_hosts(List{{"", "", "distinct_hosts"}}));
+  EXPECT_TRUE(match::has_distinct_hosts(List{{"", "maybe", "distinct_hosts"}}));
+  EXPECT_FALSE(
+      match::has_distinct_hosts(List{{"a", "b", "="}, {"", "F", "distinct_hosts"}, {"", "", "distinct_hosts"}}));
   EXPECT_TRUE((DistinctHosts{true, false}.filters(1, 0)));
   EXPECT_FALSE((DistinctHosts{false, true}.filters(1, 0)));
   EXPECT_TRUE((DistinctHosts{false, true}.filters(1, 1)));

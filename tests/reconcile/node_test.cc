@@ -6,6 +6,8 @@
 
 #include <random>
 
+#include "model/predicates.h"
+
 namespace berth::reconcile {
 namespace {
 
@@ -321,11 +323,11 @@ TEST(NodeReconciler, CanaryFlagFollowsThePromotion) {  // R-SCHED-130
 }
 
 TEST(NodeReconciler, UnknownMarksAreRecordedInTheCopy) {  // R-SCHED-129 row 7
-  model::Allocation alloc;
-  alloc.client_status = "running";
-  const model::Allocation copy = node_disconnected(alloc, kNodeNow);
+  model::Allocation copy;
+  copy.client_status = "running";
+  model::become_unknown(copy, kNodeNow);
   EXPECT_EQ(copy.client_status, "unknown");
-  EXPECT_EQ(copy.client_description, kUnknownNode);
+  EXPECT_EQ(copy.client_description, model::kUnknownNode);
   ASSERT_EQ(copy.alloc_states.size(), 1U);
   EXPECT_EQ(copy.alloc_states[0].value, "unknown");
   EXPECT_EQ(copy.alloc_states[0].time.ns, kNodeNow);

@@ -412,5 +412,25 @@ TEST(Memory, AMillionNodesAndTenMillionAllocationsFitInFourGiB) {
   EXPECT_GT(per_alloc, 80);  // or bytes() forgot columns
 }
 
+TEST(CompiledJob, EscapesByTasksAndCsiVolumes) {  // R-FEAS-405, 406
+  const auto escapes = [](auto change) {
+    auto job = job_of("job");
+    change(*job);
+    StateStore store;
+    const CompiledJob& compiled = *store.current().jobs.versions[store.upsert_job(job, true)];
+    return std::pair(compiled.escapes, compiled.groups[0].escapes);
+  };
+  const model::Constraint unique{"${attr.unique.x}", "", "is_set"};
+  EXPECT_EQ(escapes([](model::Job&) {}), (std::pair{false, false}));
+  EXPECT_EQ(escapes([&](model::Job& job) { job.constraints.push_back(unique); }), (std::pair{true, false}));
+  EXPECT_EQ(escapes([&](model::Job& job) { job.task_groups[0].constraints.push_back(unique); }),
+            (std::pair{false, true}));
+  EXPECT_EQ(escapes([&](model::Job& job) { job.task_groups[0].tasks[0].constraints.push_back(unique); }),
+            (std::pair{false, true}));
+  for (const char* type : {"host", "csi"})
+    EXPECT_EQ(escapes([&](model::Job& job) { job.task_groups[0].volumes["data"].emplace().type = type; }),
+              (std::pair{false, std::string(type) == "csi"}));
+}
+
 }  // namespace
 }  // namespace berth::tables

@@ -2,9 +2,7 @@
 #include <span>
 
 #include "conform/evaluation_compare.h"
-#include "conform/recorded_plan.h"
 #include "io/cluster_json.h"
-#include "model/plan_predicates.h"
 #include "sched/to_model.h"
 #include "server/server.h"
 
@@ -41,7 +39,7 @@ class RecordingPlanner final : public sched::Planner {
       out.nothing_committed = true;
       out.refreshed = result.state;  // the same state, unchanged
     }
-    if (kind_ == Kind::partial && !partial_ && placed > 0) refuse_one(attempt, out);
+    if (kind_ == Kind::partial && !partial_ && placed > 0) refuse_one(result, attempt, out);
     out.stored = kind_ != Kind::nosubmit;
     return out;
   }
@@ -57,12 +55,8 @@ class RecordingPlanner final : public sched::Planner {
     return {*result.state, server_.lane().scratch};
   }
   /// The first plan loses the node with the smallest ID of those that get allocations; the rest is committed.
-  void refuse_one(Recording::Attempt& attempt, sched::Submission& out) {
+  void refuse_one(const sched::EvalResult& result, Recording::Attempt& attempt, sched::Submission& out) {
     const std::string refused = attempt.plan.node_allocation.begin()->first;
-    model::Plan plan = attempt.plan;  // as objects: what follows reads words that plain rows do not keep
-    model::normalize(plan);
-    plan.job = log_.job(eval_.namespace_, eval_.job_id);
-    const RecordedPlan recorded(log_.store(), plan);
     plan::Decided decided;
     decided.without = log_.store().find_node(refused);
     plan::CommitFacts facts;
@@ -71,7 +65,9 @@ class RecordingPlanner final : public sched::Planner {
     if (log_.eval(eval_.id)) facts.eval = *base::parse_uuid(eval_.id);
     facts.decided = &decided;
     plan::ApplyResult applied;
-    server_.applier().apply(recorded.rows(), facts, applied);
+    const auto deployment = sched::planned_deployment(naming(result), result, eval_.priority, now_);
+    facts.deployment = deployment ? &*deployment : nullptr;
+    server_.applier().apply(result.plan, facts, applied);
     out.error = applied.error;
     partial_ = log_.store().snapshot();
     out.refreshed = &*partial_;

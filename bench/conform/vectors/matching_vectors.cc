@@ -19,6 +19,7 @@
 #include "model/computed_class.h"
 #include "model/predicates.h"
 #include "rank/devices.h"
+#include "tables/state.h"
 
 namespace berth::conform {
 namespace {
@@ -204,14 +205,16 @@ class Numbers {
 };
 
 Outcome replay_class_eligibility(const Vector& v) {
-  model::Job job;
-  if (auto read = model::from_json(v.in["job"], job); !read) return Outcome::failed(read.error().problem);
+  const auto job = std::make_shared<model::Job>();
+  if (auto read = model::from_json(v.in["job"], *job); !read) return Outcome::failed(read.error().problem);
+  tables::StateStore store;
+  const tables::CompiledJob& compiled = *store.current().jobs.versions[store.upsert_job(job, true)];
   Numbers classes, groups;
   for (const json::Value& operation : v.in["operations"].items()) {
     classes.of(operation["class"].as_string());
     if (operation.has("set_group")) groups.of(operation["set_group"].as_string());
   }
-  for (const model::TaskGroup& group : job.task_groups) groups.of(group.name);
+  for (const model::TaskGroup& group : job->task_groups) groups.of(group.name);
   struct Asked {
     std::string place, owner;
     std::uint32_t class_id;
@@ -225,9 +228,9 @@ Outcome replay_class_eligibility(const Vector& v) {
 
   feasible::ClassCache cache;
   cache.begin_attempt(classes.size(), groups.size());
-  cache.set_job_escapes(feasible::job_escapes(job));
-  for (const model::TaskGroup& group : job.task_groups)
-    cache.set_group_escapes(groups.of(group.name), feasible::group_escapes(group));
+  cache.set_job_escapes(compiled.escapes);
+  for (const tables::CompiledGroup& group : compiled.groups)
+    cache.set_group_escapes(groups.of(group.spec->name), group.escapes);
   for (const json::Value& operation : v.in["operations"].items()) {
     const std::uint32_t class_id = classes.of(operation["class"].as_string());
     if (operation.has("set_group"))
@@ -338,8 +341,8 @@ class DistinctReplay {
       set.end_plan();
     });
 
-    const feasible::DistinctHosts hosts{feasible::has_distinct_hosts(job_.constraints),
-                                        feasible::has_distinct_hosts(group.constraints)};
+    const feasible::DistinctHosts hosts{match::has_distinct_hosts(job_.constraints),
+                                        match::has_distinct_hosts(group.constraints)};
     json::Value pass = json::Value::array(), reasons = json::Value::object(), class_filtered = json::Value::object();
     std::int64_t filtered = 0;
     const auto filter = [&](const model::Node& node, const std::string& reason) {

@@ -408,8 +408,8 @@ Value node_result_json(const NodeCase& c, const reconcile::NodeResult& result) {
       item.set("canary", tuple.canary);
       if (tuple.alloc != reconcile::kNoRow) {
         model::Allocation alloc = c.objects[c.allocs[tuple.alloc].handle];
-        if (copy == Copy::disconnected) alloc = reconcile::node_disconnected(alloc, c.input.now);
-        if (copy == Copy::reconnected) alloc = reconcile::node_reconnected(alloc, c.input.now);
+        if (copy == Copy::disconnected) model::become_unknown(alloc, c.input.now);
+        if (copy == Copy::reconnected) model::note_client_status(alloc, c.input.now);
         const Value states = update_json(alloc);
         item.set("name", alloc.name), item.set("node", alloc.node_id);
         for (const char* copied : {"alloc", "client_status", "client_description", "alloc_states"})

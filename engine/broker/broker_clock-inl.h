@@ -1,0 +1,183 @@
+// The clock's thread of the broker: delays, instants and nack timers that run out, and taking back. Part of
+// broker-inl.h.
+#pragma once
+
+#include "broker/broker-inl.h"
+
+namespace berth::broker {
+
+namespace waiting_order {
+struct Due {
+  template <class Waiting>
+  bool operator()(const Waiting& a, const Waiting& b) const {
+    return a.due_ns != b.due_ns ? a.due_ns < b.due_ns : a.sequence < b.sequence;
+  }
+};
+struct Until {  // R-CTRL-313; ties as they fall
+  template <class Waiting>
+  bool operator()(const Waiting& a, const Waiting& b) const {
+    return a.due_ns < b.due_ns;
+  }
+};
+}  // namespace waiting_order
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::take_arrivals() {
+  if (arrivals_.load(std::memory_order_relaxed) == 0) return;
+  std::uint32_t at = arrivals_.exchange(0, std::memory_order_acquire), reversed = 0;
+  while (at != 0) {
+    Node& node = nodes_[at - 1];
+    const std::uint32_t next = node.next.load(std::memory_order_relaxed);
+    node.next.store(reversed, std::memory_order_relaxed);
+    reversed = at, at = next;
+  }
+  while (reversed != 0) {
+    const Node& node = nodes_[reversed - 1];
+    const Waiting waiting{node.due_ns, sequence_++, node.eval};
+    if (node.delayed) {
+      base::heap_push(delayed_, waiting, waiting_order::Until());
+      look_at_delay_root();
+    } else {
+      base::heap_push(time_wait_, waiting, waiting_order::Due());
+    }
+    const std::uint32_t next = node.next.load(std::memory_order_relaxed);
+    nodes_.put(reversed - 1);
+    reversed = next;
+  }
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::look_at_delay_root() {
+  delay_root_.reset();
+  if (!delayed_.empty()) delay_root_ = delayed_.front();
+}
+
+/// Takes what waits for a point in time off the heap; false: it is not there. The root is looked at by the caller.
+template <template <class> class Atomic>
+bool BasicBroker<Atomic>::remove_delayed(EvalRow eval) {
+  const auto found =
+      std::find_if(delayed_.begin(), delayed_.end(), [&](const Waiting& w) { return w.eval.row == eval; });
+  if (found == delayed_.end()) return false;
+  base::heap_remove(delayed_, static_cast<std::size_t>(found - delayed_.begin()), waiting_order::Until());
+  return true;
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::forget_waiting(Row& row) {
+  const std::uint64_t word = row.state.load(std::memory_order_relaxed);
+  row.state.store(word & ~(state::kKnown | state::kDeliveries), std::memory_order_release);
+  stripe().totals[kDropped].fetch_add(1, std::memory_order_relaxed);
+  stripe().waiting.fetch_sub(1, std::memory_order_relaxed);  // even for one that no longer waits (R-CTRL-347)
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::drop_waiting(EvalRow eval) {  // R-CTRL-321
+  take_arrivals();
+  if (index_of(eval) >= config_.evals) return;
+  Row& row = row_of(eval);
+  if (!(row.state.load(std::memory_order_relaxed) & state::kKnown)) return;
+  if (!remove_delayed(eval) && !(exact_ && config_.quirks.queue_counts_drift)) return;
+  if (!(exact_ && config_.quirks.dropped_eval_fires)) look_at_delay_root();
+  forget_waiting(row);
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::drop(EvalRow eval) {
+  take_arrivals();
+  if (index_of(eval) >= config_.evals) return;
+  Row& row = row_of(eval);
+  if (remove_delayed(eval)) {
+    look_at_delay_root();
+    return forget_waiting(row);
+  }
+  const auto of_eval = [&](const Waiting& w) { return w.eval.row == eval; };
+  if (const auto at = std::find_if(time_wait_.begin(), time_wait_.end(), of_eval); at != time_wait_.end()) {
+    // One that was given back holds its job; it goes when its turn comes.
+    if (state::deliveries(row.state.load(std::memory_order_relaxed)) == 0) {
+      base::heap_remove(time_wait_, static_cast<std::size_t>(at - time_wait_.begin()), waiting_order::Due());
+      return forget_waiting(row);
+    }
+  }
+  // A worker that is just taking it may write over the bit; then it gets an evaluation that finds no job.
+  for (std::uint64_t word = row.state.load(std::memory_order_relaxed);
+       (word & (state::kKnown | state::kCancelled)) == state::kKnown;)
+    if (row.state.compare_exchange_weak(word, word | state::kDropped, std::memory_order_acq_rel,
+                                        std::memory_order_relaxed))
+      return;
+}
+
+/// Whether what was popped from a ready queue is to be forgotten, which is done then: its job is released.
+template <template <class> class Atomic>
+bool BasicBroker<Atomic>::is_dropped(EvalRow eval, Queue queue) {
+  Row& row = row_of(eval);
+  const std::uint64_t word = row.state.load(std::memory_order_relaxed);  // the pop has synchronised
+  if (!(word & state::kDropped)) return false;
+  count(queue, -1, 0);
+  stripe().totals[kDropped].fetch_add(1, std::memory_order_relaxed);
+  release_job(row.facts.job);
+  row.state.exchange(word & state::kSerial, std::memory_order_seq_cst);
+  return true;
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::scan_nack_deadlines(std::int64_t now_ns) {
+  fired_.clear();
+  if (nack_earliest_ns_.load(std::memory_order_acquire) > now_ns) return;
+  nack_earliest_ns_.exchange(kNever, std::memory_order_seq_cst);  // then the states; pairs with dequeue()
+  std::int64_t earliest = kNever;
+  const std::uint32_t used = rows_used_.load(std::memory_order_seq_cst);
+  for (std::uint32_t i = 0; i < used; ++i) {
+    const std::uint64_t word = rows_[i].state.load(std::memory_order_seq_cst);
+    if ((word & (state::kOutstanding | state::kTimer)) != (state::kOutstanding | state::kTimer)) continue;
+    const std::int64_t deadline = nack_deadlines_[i].load(std::memory_order_relaxed);
+    if (deadline <= now_ns)
+      fired_.push_back({deadline, static_cast<EvalRow>(i), make_token(static_cast<EvalRow>(i), state::serial(word))});
+    else
+      earliest = std::min(earliest, deadline);
+  }
+  for (std::int64_t known = nack_earliest_ns_.load(std::memory_order_seq_cst); earliest < known;)
+    nack_earliest_ns_.compare_exchange_weak(known, earliest, std::memory_order_seq_cst);
+  std::sort(fired_.begin(), fired_.end(),
+            [](const Fired& a, const Fired& b) { return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.row < b.row; });
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::advance(std::int64_t now_ns) {
+  take_arrivals();
+  scan_nack_deadlines(now_ns);
+  for (std::size_t next_fired = 0;;) {
+    const std::int64_t wait = time_wait_.empty() ? kNever : time_wait_.front().due_ns;
+    const std::int64_t delay = delay_root_ ? delay_root_->due_ns : kNever;
+    const std::int64_t timeout = next_fired < fired_.size() ? fired_[next_fired].at_ns : kNever;
+    const std::int64_t at = std::min({wait, delay, timeout});
+    if (at == kNever || at > now_ns) return;
+    if (at == wait) {
+      const Waiting waiting = base::heap_pop(time_wait_, waiting_order::Due());
+      stripe().waiting.fetch_sub(1, std::memory_order_relaxed);
+      make_ready(waiting.eval, waiting.eval.type);
+    } else if (at == delay) {
+      const Waiting waiting = *delay_root_;
+      remove_delayed(waiting.eval.row);
+      look_at_delay_root();
+      stripe().waiting.fetch_sub(1, std::memory_order_relaxed);
+      make_ready(waiting.eval, waiting.eval.type);
+    } else {
+      const Fired& fired = fired_[next_fired++];
+      // A delivery that ended since the scan is left alone.
+      if (outstanding(fired.row) == fired.token) static_cast<void>(nack(fired.row, fired.token, fired.at_ns));
+      take_arrivals();
+    }
+  }
+}
+
+template <template <class> class Atomic>
+std::optional<std::int64_t> BasicBroker<Atomic>::next_deadline() {
+  take_arrivals();
+  std::int64_t at = nack_earliest_ns_.load(std::memory_order_acquire);
+  if (!time_wait_.empty()) at = std::min(at, time_wait_.front().due_ns);
+  if (delay_root_) at = std::min(at, delay_root_->due_ns);
+  if (at == kNever) return std::nullopt;
+  return at;
+}
+
+}  // namespace berth::broker
