@@ -13,7 +13,11 @@ AllocFailure Clients::failure_of(const AllocRun& a) const {
 
 std::uint32_t Clients::spec_of(const ServerAlloc& s) {
   const std::uint64_t key = static_cast<std::uint64_t>(s.job) << 32 | s.group;
-  if (const auto found = by_group_.find(key); found != by_group_.end()) return found->second;
+  const auto made_of = std::pair(s.spec->create_index, s.spec->version);
+  if (const auto found = by_group_.find(key); found != by_group_.end()) {
+    if (specs_[found->second].made_of == made_of) return found->second;
+    by_group_.erase(found);  // the row is another version's now; who runs the old one keeps its numbers
+  }
   std::uint32_t spec = static_cast<std::uint32_t>(specs_.size());
   if (free_specs_.empty())
     specs_.emplace_back();
@@ -21,6 +25,7 @@ std::uint32_t Clients::spec_of(const ServerAlloc& s) {
     spec = free_specs_.back(), free_specs_.pop_back();
   read_group(*s.spec, s.spec->task_groups[s.group], config_.groups, specs_[spec]);
   specs_[spec].migration.check_poll_ns = specs_[spec].deployment.check_poll_ns = config_.timing.check_poll_ns;
+  specs_[spec].made_of = made_of;
   specs_[spec].holders = 0;
   by_group_.emplace(key, spec);
   return spec;
@@ -28,7 +33,8 @@ std::uint32_t Clients::spec_of(const ServerAlloc& s) {
 
 void Clients::release_spec(const AllocRun& a) {
   if (--specs_[a.spec].holders > 0) return;
-  by_group_.erase(static_cast<std::uint64_t>(a.job) << 32 | a.group);
+  const auto found = by_group_.find(static_cast<std::uint64_t>(a.job) << 32 | a.group);
+  if (found != by_group_.end() && found->second == a.spec) by_group_.erase(found);
   free_specs_.push_back(a.spec);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/health.h"
@@ -27,6 +28,7 @@ struct GroupSpec {
   bool watched_in_deployment = false;  ///< of those with one
   HealthPolicy migration, deployment;  ///< R-CTRL-1571
   std::uint32_t holders = 0;           ///< allocations that run by it
+  std::pair<std::uint64_t, std::uint64_t> made_of;  ///< CreateIndex and version of the job
 };
 
 struct GroupSpecOptions {

@@ -5,6 +5,7 @@
 #include "fsm/change.h"
 #include "model/predicates.h"
 #include "model/registration/error_list.h"
+#include "tables/export.h"
 
 namespace berth::fsm {
 
@@ -12,6 +13,7 @@ using tables::AllocRow;
 using tables::JobKeyRow;
 using tables::kNoRow;
 using tables::NodeRow;
+using tables::StoredEvalRow;
 
 std::string StateLog::apply(std::uint64_t index, const TransitionEntry& entry, Hooks& hooks) {
   seen(index);
@@ -21,7 +23,8 @@ std::string StateLog::apply(std::uint64_t index, const TransitionEntry& entry, H
   for (const auto& [id, transition] : entry.allocs) {
     const AllocRow row = alloc_row(id);
     if (row == kNoRow) continue;  // R-CTRL-745
-    model::Allocation alloc = stored_alloc(row);
+    auto object = change.commit.take_object(row);
+    model::Allocation& alloc = *object;
     model::DesiredTransition& to = alloc.desired_transition;
     const auto take = [](std::optional<bool>& field, const std::optional<bool>& update) {
       if (update) field = update;
@@ -32,14 +35,15 @@ std::string StateLog::apply(std::uint64_t index, const TransitionEntry& entry, H
     take(to.no_shutdown_delay, transition.no_shutdown_delay);
     take(to.migrate_disable_placement, transition.migrate_disable_placement);
     alloc.modify_index = alloc.alloc_modify_index = index;
-    store_alloc(change, row, std::move(alloc));
+    store_alloc(change, row, std::move(object));
   }
-  for (const model::Evaluation& eval : entry.evals) upsert_eval(change, eval);
-  for (const model::Evaluation& eval : entry.evals) queue_stored(eval.id, hooks);
+  std::vector<StoredEvalRow> evals;
+  for (const model::Evaluation& eval : entry.evals) evals.push_back(upsert_eval(change, eval));
+  for (const StoredEvalRow row : evals) queue_stored(row, hooks);
   return "";
 }
 
-std::string StateLog::apply(std::uint64_t index, const ClientUpdateEntry& entry, Hooks& hooks) {
+std::string StateLog::apply(std::uint64_t index, ClientUpdateEntry entry, Hooks& hooks) {
   seen(index);
   tables::Commit commit = store_.begin_commit(index);
   Change change{commit};
@@ -47,17 +51,21 @@ std::string StateLog::apply(std::uint64_t index, const ClientUpdateEntry& entry,
   std::vector<std::string> cancelled;
   std::vector<NodeRow> nodes;
   touch(change, Table::allocs);
-  for (const model::Allocation& report : entry.allocs) {
-    if (const NodeRow node = store_.find_node(report.node_id); node != kNoRow) nodes.push_back(node);
+  for (model::Allocation& report : entry.allocs) {
+    nodes.push_back(nodes.empty() || report.node_id != entry.allocs[nodes.size() - 1].node_id
+                        ? store_.find_node(report.node_id)
+                        : nodes.back());
     const AllocRow row = alloc_row(report.id);
     if (row == kNoRow) continue;
-    const model::Allocation before = stored_alloc(row);
-    model::Allocation alloc = before;
-    const std::string followup(model::followup_to_cancel(before, report.client_status));  // R-CTRL-766
+    auto object = change.commit.take_object(row);
+    model::Allocation& alloc = *object;
+    model::Allocation before;  // what counts below
+    before.deployment_id = alloc.deployment_id, before.deployment_status = alloc.deployment_status;
+    const std::string followup(model::followup_to_cancel(alloc, report.client_status));  // R-CTRL-766
     if (!followup.empty()) {
       alloc.followup_eval_id.clear();
       bool shared = false;
-      if (const JobKeyRow key = store_.find_job_key(report.namespace_, before.job_id); key != kNoRow)
+      if (const JobKeyRow key = store_.find_job_key(report.namespace_, alloc.job_id); key != kNoRow)
         for (const AllocRow other : allocs_of(key)) {
           if (other == row || store_.current().allocs.terminal(other)) continue;
           const auto& cold = store_.current().allocs.cold[other];
@@ -66,9 +74,9 @@ std::string StateLog::apply(std::uint64_t index, const ClientUpdateEntry& entry,
       if (!shared) cancelled.push_back(followup);
     }
     alloc.client_status = report.client_status;  // R-CTRL-767
-    alloc.client_description = report.client_description;
-    alloc.task_states = report.task_states;
-    alloc.network_status = report.network_status;
+    alloc.client_description = std::move(report.client_description);
+    alloc.task_states = std::move(report.task_states);
+    alloc.network_status = std::move(report.network_status);
     alloc.modify_time = report.modify_time;
     alloc.modify_index = index;
     if (model::has_health(report)) {  // R-CTRL-768
@@ -86,41 +94,46 @@ std::string StateLog::apply(std::uint64_t index, const ClientUpdateEntry& entry,
       alloc.deployment_status->modify_index = index;
     }
     count_in_deployment(change, alloc, before);
-    const JobKeyRow key = store_.find_job_key(alloc.namespace_, alloc.job_id);
-    if (std::find(jobs.begin(), jobs.end(), key) == jobs.end()) jobs.push_back(key);
+    const JobKeyRow key = store_.current().allocs.job_key[row];
+    if (jobs.empty() || jobs.back() != key) jobs.push_back(key);
     const tables::Client was = store_.current().allocs.client[row];
-    store_alloc(change, row, std::move(alloc));
+    store_alloc(change, row, std::move(object));
     count_in_summary(change, {row, was, false});
   }
   std::vector<std::shared_ptr<const model::Evaluation>> dropped;
   for (const std::string& id : cancelled) {
-    const auto stored = eval(id);
-    if (!stored || model::is_terminal_evaluation(stored->status)) continue;
-    model::Evaluation gone = *stored;
+    const StoredEvalRow row = store_.find_eval(id);
+    if (row == kNoRow || model::is_terminal_evaluation(store_.current().evals.object[row]->status)) continue;
+    model::Evaluation gone = *store_.current().evals.object[row];
     gone.status = "canceled";
     gone.status_description = "allocs reconnected";
     gone.modify_index = index;
-    store_eval(change, std::move(gone));
-    dropped.push_back(eval(id));
+    store_eval(change, row, store_.current().evals.id[row], std::move(gone));
+    dropped.push_back(store_.current().evals.object[row]);
   }
+  std::vector<StoredEvalRow> evals;
   for (const model::Evaluation& eval : entry.evals) {
-    upsert_eval(change, eval);
-    const JobKeyRow key = store_.find_job_key(eval.namespace_, eval.job_id);
-    set_job_status(change, key, "", false);
+    evals.push_back(upsert_eval(change, eval));
+    set_job_status(change, store_.find_job_key(eval.namespace_, eval.job_id), "", false);
   }
+  std::sort(jobs.begin(), jobs.end());
+  jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
   for (const JobKeyRow key : jobs) set_job_status(change, key, "", false);
   for (const NodeRow node : nodes) {  // R-CTRL-769
+    if (node == kNoRow) continue;
     if (node >= last_alloc_update_.size()) last_alloc_update_.resize(node + 1);
     last_alloc_update_[node] = index;
     touch(change, Table::nodes);
   }
-  for (const model::Evaluation& eval : entry.evals) queue_stored(eval.id, hooks);
-  for (const model::Allocation& report : entry.allocs) {  // R-CTRL-770
-    if (report.client_status != "complete" && report.client_status != "failed") continue;
-    const auto node = this->node(report.node_id);
-    if (!node) break;
-    hooks.push_back({HookKind::unblock_class_and_quota, nullptr, {}, node->computed_class, index});
-    hooks.push_back({HookKind::unblock_node, nullptr, {}, node->id, index});
+  for (const StoredEvalRow row : evals) queue_stored(row, hooks);
+  for (std::size_t i = 0; i < entry.allocs.size(); ++i) {  // R-CTRL-770
+    const std::string& status = entry.allocs[i].client_status;
+    if (status != "complete" && status != "failed") continue;
+    const tables::Snapshot& now = store_.current();
+    if (nodes[i] == kNoRow || !now.nodes.exists(nodes[i])) break;
+    const std::string* computed_class = now.value_text(tables::kComputedClassColumn, nodes[i]);
+    hooks.push_back({HookKind::unblock_class_and_quota, nullptr, {}, computed_class ? *computed_class : "", index});
+    hooks.push_back({HookKind::unblock_node, nullptr, {}, tables::node_id(now, nodes[i]), index});
   }
   for (auto& eval : dropped) hooks.push_back({HookKind::drop_waiting, std::move(eval), {}, {}, 0});
   return "";
@@ -135,9 +148,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentStatusEntry& en
   Change change{commit};
   update_deployment_status(change, entry.update);
   if (entry.job) upsert_job(change, *entry.job, false);
-  if (!entry.eval) return "";
-  upsert_eval(change, *entry.eval);
-  queue_stored(entry.eval->id, hooks);
+  if (entry.eval) queue_stored(upsert_eval(change, *entry.eval), hooks);
   return "";
 }
 
@@ -179,16 +190,16 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentPromoteEntry& e
     changed.status_description = "Deployment is running";
   changed.modify_time = entry.promoted_at;
   upsert_deployment(change, std::move(changed));
-  if (entry.eval) upsert_eval(change, *entry.eval);
+  const StoredEvalRow eval = entry.eval ? upsert_eval(change, *entry.eval) : kNoRow;
   touch(change, Table::allocs);
   for (const AllocRow row : canaries) {
-    model::Allocation alloc = stored_alloc(row);
-    alloc.deployment_status->canary = false;
-    alloc.deployment_status->modify_index = index;
-    alloc.modify_index = alloc.alloc_modify_index = index;
+    auto alloc = change.commit.take_object(row);
+    alloc->deployment_status->canary = false;
+    alloc->deployment_status->modify_index = index;
+    alloc->modify_index = alloc->alloc_modify_index = index;
     store_alloc(change, row, std::move(alloc));
   }
-  if (entry.eval) queue_stored(entry.eval->id, hooks);
+  queue_stored(eval, hooks);
   return "";
 }
 
@@ -210,8 +221,10 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentHealthEntry& en
   Change change{commit};
   const auto mark = [&](const std::string& id, bool healthy) {
     const AllocRow row = alloc_row(id);
-    const model::Allocation before = stored_alloc(row);
-    model::Allocation changed = before;
+    auto object = change.commit.take_object(row);
+    model::Allocation& changed = *object;
+    model::Allocation before;  // what counts below
+    before.deployment_id = changed.deployment_id, before.deployment_status = changed.deployment_status;
     if (!changed.deployment_status) changed.deployment_status.emplace();
     changed.deployment_status->healthy = healthy;
     changed.deployment_status->timestamp = entry.timestamp;
@@ -219,15 +232,13 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentHealthEntry& en
     changed.modify_index = index;
     changed.modify_time = entry.timestamp.ns;
     count_in_deployment(change, changed, before);
-    store_alloc(change, row, std::move(changed));
+    store_alloc(change, row, std::move(object));
   };
   for (const std::string& id : entry.healthy) mark(id, true);
   for (const std::string& id : entry.unhealthy) mark(id, false);
   if (entry.update) update_deployment_status(change, *entry.update);
   if (entry.job) upsert_job(change, *entry.job, false);
-  if (!entry.eval) return "";
-  upsert_eval(change, *entry.eval);
-  queue_stored(entry.eval->id, hooks);
+  if (entry.eval) queue_stored(upsert_eval(change, *entry.eval), hooks);
   return "";
 }
 

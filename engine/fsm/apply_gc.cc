@@ -5,8 +5,10 @@
 
 namespace berth::fsm {
 
+using tables::DeploymentRow;
 using tables::JobKeyRow;
 using tables::kNoRow;
+using tables::StoredEvalRow;
 
 std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, Hooks&) {
   seen(index);
@@ -14,10 +16,9 @@ std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, H
   Change change{commit};
   std::vector<JobKeyRow> jobs;
   for (const std::string& id : entry.evals) {
-    const tables::StoredEvalRow row = store_.find_eval(id);
+    const StoredEvalRow row = store_.find_eval(id);
     if (row == kNoRow) continue;
     const JobKeyRow key = store_.current().evals.job_key[row];
-    std::erase(record_of(key).evals, row);
     change.commit.remove_eval(row);
     if (jobs.empty() || jobs.back() != key) jobs.push_back(key);
   }
@@ -28,6 +29,7 @@ std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, H
   std::sort(jobs.begin(), jobs.end());
   jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
   for (const JobKeyRow key : jobs) set_job_status(change, key, "", true);
+  release_keys(change);
   return "";
 }
 
@@ -36,7 +38,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentDeleteEntry& en
   tables::Commit commit = store_.begin_commit(index);
   Change change{commit};
   for (const std::string& id : entry.deployments) {
-    const tables::DeploymentRow row = store_.find_deployment(id);
+    const DeploymentRow row = store_.find_deployment(id);
     if (row != kNoRow) change.commit.remove_deployment(row);
   }
   touch(change, Table::deployment);
@@ -49,6 +51,7 @@ std::string StateLog::apply(std::uint64_t index, const JobBatchDeregisterEntry& 
   Change change{commit};
   for (const auto& [name_space, id] : entry.jobs)
     if (const auto stored = job(name_space, id)) purge_job(change, stored, hooks);
+  release_keys(change);
   return "";
 }
 

@@ -1,5 +1,6 @@
 // Job registration and deregistration in state (R-CTRL-735 to 743).
 #include <algorithm>
+#include <utility>
 
 #include "fsm/change.h"
 #include "model/registration/validate_job.h"
@@ -7,8 +8,10 @@
 namespace berth::fsm {
 
 using tables::AllocRow;
+using tables::DeploymentRow;
 using tables::JobKeyRow;
 using tables::kNoRow;
+using tables::StoredEvalRow;
 
 namespace {
 
@@ -51,8 +54,9 @@ void StateLog::upsert_job(Change& change, model::Job job, bool keep_version) {
   // The new object first, so that its status is derived from itself.
   const auto stored = std::make_shared<model::Job>(std::move(job));
   JobRecord& record = record_of(key);
-  set_current(record, stored);
+  set_current(key, stored);
   stored->status = derive_status(key, false);
+  note_collectable(key);
   const std::shared_ptr<const model::Job> object = stored;
   const bool same_row = before && keep_version && before->version == object->version;
   if (same_row)
@@ -116,9 +120,9 @@ std::string StateLog::apply(std::uint64_t index, const JobRegisterEntry& entry, 
   if (!entry.eval) return "";
   model::Evaluation eval = *entry.eval;
   eval.job_modify_index = index;
-  upsert_eval(change, eval);
-  set_job_status(change, store_.find_job_key(eval.namespace_, eval.job_id), "", false);
-  queue_stored(eval.id, hooks);
+  const StoredEvalRow row = upsert_eval(change, std::move(eval));
+  set_job_status(change, store_.find_job_key(entry.eval->namespace_, entry.eval->job_id), "", false);
+  queue_stored(row, hooks);
   return "";
 }
 
@@ -133,25 +137,25 @@ void StateLog::purge_job(Change& change, const std::shared_ptr<const model::Job>
   record.summary.reset();
   for (const auto& version : record.versions) change.commit.forget_version(*version);
   record.versions.clear();
-  set_current(record, nullptr);
+  set_current(key, nullptr);
   const tables::DeploymentTable& deployments = store_.current().deployments;
-  for (tables::DeploymentRow row = store_.current().jobs.keys[key].deployment_head; row != kNoRow;
-       row = deployments.next_of_job[row]) {
-    if (!deployments.object[row]) continue;
+  for (DeploymentRow row = store_.current().jobs.keys[key].deployment_head; row != kNoRow;) {
+    const DeploymentRow older = deployments.next_of_job[row];
     change.commit.remove_deployment(row);
     touch(change, Table::deployment);
+    row = older;
   }
   touch(change, Table::allocs);
   for (const AllocRow row : allocs_of(key)) change.commit.remove_alloc(row);
   change.commit.purge_job(key);
-  const std::vector<tables::StoredEvalRow> rows = record.evals;
-  for (const std::uint32_t row : rows) {
+  if (!std::exchange(record.gone, true)) gone_.push_back(key);
+  for (const StoredEvalRow row : evals_of(key)) {
     const auto& stored = store_.current().evals.object[row];
-    if (!stored || stored->status != "pending") continue;
+    if (stored->status != "pending") continue;
     model::Evaluation eval = *stored;
     eval.status = "complete";
     eval.status_description = "job " + job.id + " deleted";
-    store_eval(change, std::move(eval));
+    store_eval(change, row, store_.current().evals.id[row], std::move(eval));
     if (!quirks_.cancelled_evals_linger)
       hooks.push_back({HookKind::drop, store_.current().evals.object[row], {}, {}, 0});
   }
@@ -166,9 +170,9 @@ std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry
     const JobKeyRow key = store_.find_job_key(entry.name_space, entry.job_id);
     if (entry.no_shutdown_delay)  // R-CTRL-741
       for (const AllocRow row : allocs_of(key)) {
-        model::Allocation alloc = stored_alloc(row);
-        alloc.desired_transition.no_shutdown_delay = true;
-        alloc.modify_index = alloc.alloc_modify_index = index;
+        auto alloc = change.commit.take_object(row);
+        alloc->desired_transition.no_shutdown_delay = true;
+        alloc->modify_index = alloc->alloc_modify_index = index;
         store_alloc(change, row, std::move(alloc));
       }
     if (entry.purge) {
@@ -183,9 +187,9 @@ std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry
   if (!entry.eval) return "";
   model::Evaluation eval = *entry.eval;  // R-CTRL-743
   eval.job_modify_index = index;
-  upsert_eval(change, eval);
-  set_job_status(change, store_.find_job_key(eval.namespace_, eval.job_id), "", false);
-  queue_stored(eval.id, hooks);
+  const StoredEvalRow row = upsert_eval(change, std::move(eval));
+  set_job_status(change, store_.find_job_key(entry.eval->namespace_, entry.eval->job_id), "", false);
+  queue_stored(row, hooks);
   return "";
 }
 

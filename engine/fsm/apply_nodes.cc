@@ -44,6 +44,11 @@ std::optional<model::Node> StateLog::node(std::string_view id) const {
   return node;
 }
 
+std::int64_t StateLog::status_updated_at(NodeRow row) const {
+  if (row < node_lives_.size() && node_lives_[row]) return node_lives_[row]->status_updated_at;
+  return store_.current().nodes.spec(row).node.status_updated_at;
+}
+
 void StateLog::store_node(Change& change, const model::Node& node) {
   touch(change, Table::nodes);
   const NodeRow row = change.commit.upsert_node(node);

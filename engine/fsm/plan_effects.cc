@@ -127,8 +127,9 @@ void StateLog::adopt(tables::Commit& commit, const PlanCommit& plan, Hooks& hook
       known->second = live;
   }
   for (const auto& [key, live] : affected_) set_job_status(change, key, live ? "running" : "", false);  // R-CTRL-715
-  for (const model::Evaluation& eval : plan.preemption_evals) upsert_eval(change, eval);                // R-CTRL-709
-  for (const model::Evaluation& eval : plan.preemption_evals) queue_stored(eval.id, hooks);
+  std::vector<tables::StoredEvalRow> evals;
+  for (const model::Evaluation& eval : plan.preemption_evals) evals.push_back(upsert_eval(change, eval));  // R-CTRL-709
+  for (const tables::StoredEvalRow row : evals) queue_stored(row, hooks);
 }
 
 }  // namespace berth::fsm

@@ -109,7 +109,7 @@ std::string Requests::receive_reports(std::vector<model::Allocation> reports, st
 Answer Requests::write_reports(ClientUpdateEntry batch, std::int64_t flush) {
   for (model::Evaluation& eval : batch.evals) eval.create_time = eval.modify_time = flush;  // R-CTRL-749
   Answer answer;
-  write(answer, "alloc_client_update", batch);
+  write(answer, "alloc_client_update", std::move(batch));
   return answer;
 }
 

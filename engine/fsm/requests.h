@@ -90,9 +90,9 @@ class Requests {
   /// The evaluation that a report asks for, if any (R-CTRL-760 to 765); its ID is not drawn yet.
   [[nodiscard]] std::optional<model::Evaluation> eval_of_report(const model::Allocation& report, std::int64_t now);
   template <class Payload>
-  void write(Answer& answer, const char* kind, const Payload& payload) {
+  void write(Answer& answer, const char* kind, Payload&& payload) {
     const std::uint64_t index = log_.next_index();
-    std::string error = log_.apply(index, payload, answer.hooks);
+    std::string error = log_.apply(index, std::forward<Payload>(payload), answer.hooks);
     if (!error.empty()) answer.error = error;
     answer.entries.push_back({index, kind, std::move(error)});
     answer.index = index;

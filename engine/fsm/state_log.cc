@@ -1,6 +1,7 @@
 #include "fsm/state_log.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/text.h"
 #include "fsm/change.h"
@@ -13,8 +14,11 @@ using tables::AllocRow;
 using tables::JobKeyRow;
 using tables::kNoRow;
 using tables::NodeRow;
+using tables::StoredEvalRow;
 
 namespace {
+
+constexpr std::int64_t kNeverCollectable = std::numeric_limits<std::int64_t>::max();
 
 /// ASCII only: other letters of job IDs are compared as they are.
 std::string folded_key(std::string_view name_space, std::string_view job_id) {
@@ -26,7 +30,10 @@ std::string folded_key(std::string_view name_space, std::string_view job_id) {
 
 }  // namespace
 
-StateLog::StateLog(tables::StateStore& store, const model::Quirks& quirks) : store_(store), quirks_(quirks) {}
+StateLog::StateLog(tables::StateStore& store, const model::Quirks& quirks, bool writes)
+    : store_(store), quirks_(quirks) {
+  if (writes) store.keep_history();
+}
 
 // ---------------------------------------------------------------- loading and reading
 
@@ -34,8 +41,9 @@ void StateLog::load(const model::ClusterState& state) {
   for (const auto& job : state.job_versions)
     record_of(store_.find_job_key(job->namespace_, job->id)).versions.push_back(job);
   for (const auto& job : state.jobs) {
-    JobRecord& record = record_of(store_.find_job_key(job->namespace_, job->id));
-    set_current(record, job);
+    const JobKeyRow key = store_.find_job_key(job->namespace_, job->id);
+    JobRecord& record = record_of(key);
+    set_current(key, job);
     auto same = std::find_if(record.versions.begin(), record.versions.end(),
                              [&](const auto& version) { return version->version == job->version; });
     if (same != record.versions.end())
@@ -46,9 +54,9 @@ void StateLog::load(const model::ClusterState& state) {
   for (JobRecord& record : records_)
     std::sort(record.versions.begin(), record.versions.end(),
               [](const auto& a, const auto& b) { return a->version > b->version; });
-  const tables::Snapshot& now = store_.current();
-  for (tables::StoredEvalRow row = 0; row < now.evals.size(); ++row)
-    record_of(now.evals.job_key[row]).evals.push_back(row);
+  const tables::EvalTable& evals = store_.current().evals;
+  for (StoredEvalRow row = 0; row < evals.size(); ++row)
+    if (evals.object[row]) record_of(evals.job_key[row]);
   last_index_ = std::max(last_index_, state.index);
 }
 
@@ -65,15 +73,16 @@ void StateLog::set_table_index(Table table, std::uint64_t index) {
 }
 
 JobRecord& StateLog::record_of(JobKeyRow key) {
-  if (key >= records_.size()) {
+  if (key >= records_.size()) records_.resize(key + 1);
+  JobRecord& record = records_[key];
+  if (!record.folded) {
     const tables::Snapshot& now = store_.current();
-    for (auto row = static_cast<JobKeyRow>(records_.size()); row <= key; ++row) {
-      const tables::JobKey& names = now.jobs.keys[row];
-      folded_[folded_key(now.text(names.job_namespace), now.text(names.job_id))].push_back(row);
-    }
-    records_.resize(key + 1);
+    const tables::JobKey& names = now.jobs.keys[key];
+    auto& same = folded_[folded_key(now.text(names.job_namespace), now.text(names.job_id))];
+    same.push_back(key);
+    record.folded = &same;
   }
-  return records_[key];
+  return record;
 }
 
 JobRecord* StateLog::find_record(std::string_view name_space, std::string_view job_id) {
@@ -87,13 +96,22 @@ const JobRecord* StateLog::record(std::string_view name_space, std::string_view 
 }
 
 std::shared_ptr<const model::Job> StateLog::job(std::string_view name_space, std::string_view job_id) const {
-  const JobRecord* found = record(name_space, job_id);
-  return found ? found->current : nullptr;
+  const JobKeyRow key = store_.find_job_key(name_space, job_id);
+  return key < records_.size() ? records_[key].current : nullptr;
 }
 
 AllocRow StateLog::alloc_row(std::string_view id) { return store_.find_alloc(id); }
 
-model::Allocation StateLog::stored_alloc(AllocRow row) const { return tables::to_alloc(store_.current(), row); }
+model::Allocation StateLog::stored_alloc(AllocRow row) const { return store_.to_alloc(row); }
+
+std::vector<StoredEvalRow> StateLog::evals_of(JobKeyRow key) const {
+  const tables::History& history = *store_.history();
+  std::vector<StoredEvalRow> rows;
+  for (StoredEvalRow row = history.jobs[key].eval_head; row != kNoRow; row = history.evals[row].next_of_job)
+    rows.push_back(row);
+  std::reverse(rows.begin(), rows.end());
+  return rows;
+}
 
 std::optional<model::Allocation> StateLog::alloc(std::string_view id) {
   const AllocRow row = alloc_row(id);
@@ -185,21 +203,17 @@ void StateLog::touch(Change& change, Table table) {
   change.commit.raise_index();
 }
 
-void StateLog::store_alloc(Change& change, AllocRow row, model::Allocation alloc) {
+void StateLog::store_alloc(Change& change, AllocRow row, std::shared_ptr<const model::Allocation> alloc) {
   touch(change, Table::allocs);
-  if (row == kNoRow)
-    change.commit.insert_alloc(alloc);
-  else
-    change.commit.replace_alloc(row, std::make_shared<const model::Allocation>(std::move(alloc)));
+  change.commit.rewrite_alloc(row, std::move(alloc));
 }
 
-void StateLog::store_eval(Change& change, model::Evaluation eval) {
+StoredEvalRow StateLog::store_eval(Change& change, StoredEvalRow row, base::Uuid id, model::Evaluation eval) {
   touch(change, Table::evals);
-  const std::size_t before = store_.current().evals.size();
-  change.commit.upsert_eval(eval);
-  if (store_.current().evals.size() == before) return;
-  const tables::StoredEvalRow row(before);
-  record_of(store_.current().evals.job_key[row]).evals.push_back(row);
+  if (id.is_nil()) return kNoRow;
+  row = change.commit.upsert_eval(row, id, std::make_shared<const model::Evaluation>(std::move(eval)));
+  record_of(store_.current().evals.job_key[row]);
+  return row;
 }
 
 /// Replaces the stored object of the job and of the version row it is (R-CTRL-720).
@@ -209,40 +223,81 @@ void StateLog::store_job_object(Change& change, JobKeyRow key, std::shared_ptr<c
   change.commit.alias_job(job, store_.current().jobs.keys[key].current);
   for (auto& version : record.versions)
     if (version->version == job->version) version = job;
-  set_current(record, std::move(job));
+  set_current(key, std::move(job));
 }
 
-void StateLog::set_current(JobRecord& record, std::shared_ptr<const model::Job> job) {
+void StateLog::hold(JobKeyRow key, bool more) {
+  if (key >= holds_.size()) holds_.resize(key + 1);
+  if (more)
+    ++holds_[key];
+  else
+    --holds_[key];
+}
+
+void StateLog::release_keys(Change& change) {
+  std::erase_if(gone_, [&](JobKeyRow key) {
+    JobRecord& record = records_[key];
+    if (record.current) {  // it came back
+      record.gone = false;
+      return true;
+    }
+    if (key < holds_.size() && holds_[key] != 0) return false;
+    const auto names = store_.current().jobs.keys[key];
+    if (!change.commit.release_key(key)) return false;
+    const auto same =
+        folded_.find(folded_key(store_.current().text(names.job_namespace), store_.current().text(names.job_id)));
+    std::erase(same->second, key);
+    if (same->second.empty()) folded_.erase(same);
+    record = {};
+    return true;
+  });
+}
+
+void StateLog::note_collectable(JobKeyRow key) {  // R-CTRL-1410
+  if (key >= collectable_.size()) collectable_.resize(key + 1, kNeverCollectable);
+  collectable_[key] = kNeverCollectable;
+  if (!records_[key].current) return;
+  const model::Job& job = *records_[key].current;
+  const bool launches = (job.periodic && job.periodic->enabled) || model::is_parameterized(job);
+  const bool short_lived = job.type == "batch" || job.type == "sysbatch";
+  if (launches ? job.stop : job.status == "dead" && (job.stop || short_lived)) collectable_[key] = job.submit_time;
+}
+
+void StateLog::set_current(JobKeyRow key, std::shared_ptr<const model::Job> job) {
+  JobRecord& record = records_[key];
   const auto name = [](const model::Job& of) { return std::make_pair(of.namespace_, of.id); };
   if (job && job->type == "system")
     system_jobs_[name(*job)] = job;
   else if (const auto& old = job ? job : record.current; old && !system_jobs_.empty())
     system_jobs_.erase(name(*old));
   record.current = std::move(job);
+  note_collectable(key);
 }
 
 // ---------------------------------------------------------------- evaluations
 
-void StateLog::queue_hook(const model::Evaluation& eval, Hooks& hooks) const {  // R-CTRL-202
-  const auto stored = [&] { return std::make_shared<const model::Evaluation>(eval); };
-  if (eval.status == "pending")
-    hooks.push_back({HookKind::enqueue, stored(), {}, {}, 0});
-  else if (eval.status == "blocked")
-    hooks.push_back({HookKind::block, stored(), {}, {}, 0});
-  else if (eval.status == "complete" && eval.failed_tg_allocs.empty())
-    hooks.push_back({HookKind::untrack, nullptr, eval.namespace_, eval.job_id, 0});
+void StateLog::queue_hook(const std::shared_ptr<const model::Evaluation>& eval, Hooks& hooks) const {  // R-CTRL-202
+  if (eval->status == "pending")
+    hooks.push_back({HookKind::enqueue, eval, {}, {}, 0});
+  else if (eval->status == "blocked")
+    hooks.push_back({HookKind::block, eval, {}, {}, 0});
+  else if (eval->status == "complete" && eval->failed_tg_allocs.empty())
+    hooks.push_back({HookKind::untrack, nullptr, eval->namespace_, eval->job_id, 0});
 }
 
-void StateLog::queue_stored(std::string_view eval_id, Hooks& hooks) {
-  if (const auto stored = eval(eval_id)) queue_hook(*stored, hooks);  // an ID that is no UUID is not stored
+void StateLog::queue_stored(StoredEvalRow row, Hooks& hooks) const {
+  if (row != kNoRow) queue_hook(store_.current().evals.object[row], hooks);  // an ID that is no UUID is not stored
 }
 
-void StateLog::upsert_eval(Change& change, model::Evaluation eval) {  // R-CTRL-731
-  const auto before = this->eval(eval.id);
-  eval.create_index = before ? before->create_index : change.index;
+StoredEvalRow StateLog::upsert_eval(Change& change, model::Evaluation eval) {  // R-CTRL-731
+  const base::Uuid id = base::parse_uuid(eval.id).value_or(base::Uuid{});
+  const StoredEvalRow row = store_.find_eval(id);
+  const tables::EvalTable& evals = store_.current().evals;
+  eval.create_index = row != kNoRow ? evals.object[row]->create_index : change.index;
   eval.modify_index = change.index;
-  if (JobRecord* record = find_record(eval.namespace_, eval.job_id);
-      record && record->summary && eval.queued_allocations) {
+  const JobKeyRow key = store_.find_job_key(eval.namespace_, eval.job_id);
+  JobRecord* record = key == kNoRow ? nullptr : &record_of(key);
+  if (record && record->summary && eval.queued_allocations) {
     bool changed = false;  // R-CTRL-725
     for (const auto& [name, count] : *eval.queued_allocations) {
       const auto group = record->summary->groups.find(name);
@@ -256,71 +311,65 @@ void StateLog::upsert_eval(Change& change, model::Evaluation eval) {  // R-CTRL-
     }
   }
   if (eval.status == "complete" && eval.failed_tg_allocs.empty()) {  // R-CTRL-733; by the folded ID (R-CTRL-105)
-    const auto same = folded_.find(folded_key(eval.namespace_, eval.job_id));
-    if (same != folded_.end()) {
-      const JobKeyRow own = store_.find_job_key(eval.namespace_, eval.job_id);
-      for (const JobKeyRow key : same->second) {
-        if (!quirks_.cancelled_evals_linger && key != own) continue;  // another job but for the case of its letters
-        const std::vector<tables::StoredEvalRow> rows = records_[key].evals;
-        for (const std::uint32_t row : rows) {
-          const auto& other = store_.current().evals.object[row];
-          if (!other || other->status != "blocked") continue;
-          model::Evaluation cancelled = *other;
-          cancelled.status = "canceled";
-          cancelled.status_description = "evaluation \"" + eval.id + "\" successful";
-          cancelled.modify_index = change.index;
-          cancelled.modify_time = eval.modify_time;
-          store_eval(change, std::move(cancelled));
-        }
-      }
+    if (record && (!quirks_.cancelled_evals_linger || record->folded->size() == 1)) {
+      cancel_blocked(change, key, eval);
+    } else if (quirks_.cancelled_evals_linger) {  // other jobs as well, but for the case of their letters
+      const auto same = folded_.find(folded_key(eval.namespace_, eval.job_id));
+      if (same != folded_.end())
+        for (const JobKeyRow other : same->second) cancel_blocked(change, other, eval);
     }
   }
-  store_eval(change, std::move(eval));
+  return store_eval(change, row, id, std::move(eval));
 }
 
-std::string StateLog::apply(std::uint64_t index, const std::vector<model::Evaluation>& evals, Hooks& hooks) {
+void StateLog::cancel_blocked(Change& change, JobKeyRow key, const model::Evaluation& successful) {
+  if (store_.history()->jobs[key].blocked_evals == 0) return;
+  for (const StoredEvalRow row : evals_of(key)) {
+    if (!store_.history()->evals[row].blocked) continue;
+    model::Evaluation cancelled = *store_.current().evals.object[row];
+    cancelled.status = "canceled";
+    cancelled.status_description = "evaluation \"" + successful.id + "\" successful";
+    cancelled.modify_index = change.index;
+    cancelled.modify_time = successful.modify_time;
+    store_eval(change, row, store_.current().evals.id[row], std::move(cancelled));
+  }
+}
+
+std::string StateLog::apply(std::uint64_t index, std::vector<model::Evaluation> evals, Hooks& hooks) {
   seen(index);
   if (evals.empty()) return "";
   tables::Commit commit = store_.begin_commit(index);
   Change change{commit};
   std::vector<JobKeyRow> jobs;
-  for (const model::Evaluation& eval : evals) {
-    upsert_eval(change, eval);
-    const JobKeyRow key = store_.find_job_key(eval.namespace_, eval.job_id);
+  std::vector<StoredEvalRow> rows;
+  for (model::Evaluation& eval : evals) {
+    JobKeyRow key = store_.find_job_key(eval.namespace_, eval.job_id);
+    rows.push_back(upsert_eval(change, std::move(eval)));
+    if (rows.back() != kNoRow) key = store_.current().evals.job_key[rows.back()];
     if (std::find(jobs.begin(), jobs.end(), key) == jobs.end()) jobs.push_back(key);
   }
   for (const JobKeyRow key : jobs) set_job_status(change, key, "", false);  // R-CTRL-732
-  for (const model::Evaluation& eval : evals) queue_stored(eval.id, hooks);
+  for (const StoredEvalRow row : rows) queue_stored(row, hooks);
   return "";
 }
 
 // ---------------------------------------------------------------- job status
 
-std::string StateLog::derive_status(JobKeyRow key, bool evals_deleted) const {  // R-CTRL-716
-  const JobRecord& record = records_[key];
-  const model::Job& job = *record.current;
-  const tables::Snapshot& now = store_.current();
+std::string_view StateLog::derive_status(JobKeyRow key, bool evals_deleted) const {  // R-CTRL-716
+  const model::Job& job = *records_[key].current;
+  const tables::History::Job& own = store_.history()->jobs[key];
   const bool parent = job.parameterized_job && !job.dispatched;
   if (job.type == "system" || parent || job.periodic) return job.stop ? "dead" : "running";
-  for (tables::DeploymentRow row = now.jobs.keys[key].deployment_head; row != kNoRow;
-       row = now.deployments.next_of_job[row])
-    if (now.deployments.object[row] && now.deployments.active[row]) return "running";
-  for (AllocRow row = now.jobs.keys[key].alloc_head; row != kNoRow; row = now.allocs.next_of_job[row])
-    if (!now.allocs.terminal(row)) return "running";
-  bool any = false;
-  for (const std::uint32_t row : record.evals) {
-    const auto& eval = now.evals.object[row];
-    if (!eval) continue;
-    if (!model::is_terminal_evaluation(eval->status)) return "pending";
-    any = true;
-  }
-  return any || job.stop || evals_deleted ? "dead" : "pending";
+  if (own.active_deployments != 0 || own.live_allocs != 0) return "running";
+  if (own.open_evals != 0) return "pending";
+  return own.evals != 0 || job.stop || evals_deleted ? "dead" : "pending";
 }
 
 void StateLog::set_job_status(Change& change, JobKeyRow key, std::string_view forced, bool evals_deleted) {
+  if (key == kNoRow) return;
   JobRecord& record = record_of(key);
   if (!record.current) return;
-  const std::string status = forced.empty() ? derive_status(key, evals_deleted) : std::string(forced);
+  const std::string_view status = forced.empty() ? derive_status(key, evals_deleted) : forced;
   if (record.current->status == status) return;
   auto job = std::make_shared<model::Job>(*record.current);
   count_child(change, *job, job->status, status);

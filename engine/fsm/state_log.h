@@ -2,8 +2,8 @@
 // section 7 of part 07), and keeps what no scheduler reads and the tables therefore do not hold.
 //
 //   here                     what                                                      rules
-//   job records, by job row  the stored job object with its status, its versions,      R-CTRL-716 to 720, 735 to 743
-//                            summary, evaluations and deployments
+//   job records, by job row  the stored job object with its status, its versions       R-CTRL-716 to 720, 735 to 743
+//                            and summary
 //   node marks, by node row  LastAllocUpdateIndex                                       R-CTRL-769
 //   node lives, by node row  drain, events, times and indexes since the registration     R-CTRL-904 to 1005
 //   system jobs              (namespace, ID) ascending                                   R-CTRL-952
@@ -15,12 +15,13 @@
 // Threads: the writer's only.
 #pragma once
 
-#include <tsl/robin_map.h>
 #include <array>
 #include <deque>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -43,7 +44,8 @@ struct JobRecord {
   std::shared_ptr<const model::Job> current;                ///< null: purged or never there
   std::vector<std::shared_ptr<const model::Job>> versions;  ///< version descending (R-CTRL-104), the current one first
   std::optional<JobSummary> summary;
-  std::vector<tables::StoredEvalRow> evals;  ///< rows; removed ones are skipped by their empty object
+  const std::vector<tables::JobKeyRow>* folded = nullptr;  ///< jobs with this ID but for its case (R-CTRL-105)
+  bool gone = false;                                       ///< purged, its row not free yet
 };
 
 /// An allocation that a commit wrote.
@@ -55,16 +57,17 @@ struct WrittenAlloc {
 
 /// What the commit of a plan wrote, for the job records.
 struct PlanCommit {
-  std::vector<WrittenAlloc> allocs;                ///< placements and updates, stops, preemptions: each in plan order
-  std::vector<tables::DeploymentRow> deployments;  ///< rows
+  std::vector<WrittenAlloc> allocs;  ///< placements and updates, stops, preemptions: each in plan order
+  std::vector<tables::DeploymentRow> deployments;
   bool wrote_nodes = false, wrote_eval = false;
   std::vector<model::Evaluation> preemption_evals;  ///< written now (R-CTRL-627)
 };
 
 class StateLog {
  public:
-  /// `quirks` are also those of the requests and plans which are written through this log.
-  explicit StateLog(tables::StateStore& store, const model::Quirks& quirks = {});
+  /// `quirks` are also those of the requests and plans which are written through this log. `writes` false: no entry
+  /// ever is, so that the store need not keep its history.
+  explicit StateLog(tables::StateStore& store, const model::Quirks& quirks = {}, bool writes = true);
 
   // --- loading: after StateStore::load(state) ---
   void load(const model::ClusterState& state);
@@ -72,9 +75,9 @@ class StateLog {
   void set_table_index(Table table, std::uint64_t index);
 
   // --- entries: "" or the error of a failed one; `hooks` gets what is due afterwards, in order ---
-  [[nodiscard]] std::string apply(std::uint64_t index, const std::vector<model::Evaluation>& evals, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, std::vector<model::Evaluation> evals, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const TransitionEntry& entry, Hooks& hooks);
-  [[nodiscard]] std::string apply(std::uint64_t index, const ClientUpdateEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, ClientUpdateEntry entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const JobRegisterEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const JobDeregisterEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentStatusEntry& entry, Hooks& hooks);
@@ -93,10 +96,18 @@ class StateLog {
   /// The stored object, or null.
   [[nodiscard]] std::shared_ptr<const model::Job> job(std::string_view name_space, std::string_view job_id) const;
   [[nodiscard]] const JobRecord* record(std::string_view name_space, std::string_view job_id) const;
+  [[nodiscard]] const JobRecord* record(tables::JobKeyRow key) const {
+    return key < records_.size() ? &records_[key] : nullptr;
+  }
   [[nodiscard]] std::optional<model::Allocation> alloc(std::string_view id);
   [[nodiscard]] std::shared_ptr<const model::Evaluation> eval(std::string_view id);
   [[nodiscard]] std::shared_ptr<const model::Deployment> deployment(std::string_view id);
+  /// The row as the API shows it.
+  [[nodiscard]] model::Allocation stored_alloc(tables::AllocRow row) const;
   [[nodiscard]] std::optional<model::Node> node(std::string_view id) const;
+  [[nodiscard]] std::int64_t status_updated_at(tables::NodeRow row) const;  ///< of a node, unix s
+  /// The job's evaluations, oldest first.
+  [[nodiscard]] std::vector<tables::StoredEvalRow> evals_of(tables::JobKeyRow key) const;
   /// The current jobs of type `system`, by (namespace, ID).
   using SystemJobs = std::map<std::pair<std::string, std::string>, std::shared_ptr<const model::Job>>;
   [[nodiscard]] const SystemJobs& system_jobs() const { return system_jobs_; }
@@ -121,6 +132,11 @@ class StateLog {
   /// A plan makes the node ineligible, under the commit that writes the plan (R-CTRL-631).
   void mark_ineligible(tables::Commit& commit, tables::NodeRow row, const NodeEvent& event);
   [[nodiscard]] const model::Quirks& quirks() const { return quirks_; }
+  /// By JobKeyRow: when a job that garbage collection may take was submitted, unix ns; else the greatest number. What
+  /// R-CTRL-1410 says of the job itself, but for tags of its versions.
+  [[nodiscard]] std::span<const std::int64_t> collectable_jobs() const { return collectable_; }
+  /// Somebody knows the job by its row, until as many calls with `more` false: the row is not used again meanwhile.
+  void hold(tables::JobKeyRow key, bool more);
   [[nodiscard]] tables::StateStore& store() { return store_; }
   [[nodiscard]] const tables::StateStore& store() const { return store_; }
 
@@ -129,16 +145,17 @@ class StateLog {
 
   JobRecord& record_of(tables::JobKeyRow key);
   JobRecord* find_record(std::string_view name_space, std::string_view job_id);
-  model::Allocation stored_alloc(tables::AllocRow row) const;
   tables::AllocRow alloc_row(std::string_view id);
   std::vector<tables::AllocRow> allocs_of(tables::JobKeyRow key) const;
 
   void touch(Change& change, Table table);
-  void store_alloc(Change& change, tables::AllocRow row, model::Allocation alloc);
-  void store_eval(Change& change, model::Evaluation eval);
+  void store_alloc(Change& change, tables::AllocRow row, std::shared_ptr<const model::Allocation> alloc);
+  tables::StoredEvalRow store_eval(Change& change, tables::StoredEvalRow row, base::Uuid id, model::Evaluation eval);
   void store_job_object(Change& change, tables::JobKeyRow key, std::shared_ptr<const model::Job> job);
 
-  void upsert_eval(Change& change, model::Evaluation eval);
+  /// The row; kNoRow: its ID is no UUID.
+  tables::StoredEvalRow upsert_eval(Change& change, model::Evaluation eval);
+  void cancel_blocked(Change& change, tables::JobKeyRow key, const model::Evaluation& successful);
   void upsert_job(Change& change, model::Job job, bool keep_version);
   /// Deletes the job with all that is its own (R-CTRL-742). `purged` keeps the object alive meanwhile.
   void purge_job(Change& change, const std::shared_ptr<const model::Job>& purged, Hooks& hooks);
@@ -151,10 +168,11 @@ class StateLog {
   void count_in_deployment(Change& change, model::Allocation& alloc, const model::Allocation& before);
   void count_in_summary(Change& change, const WrittenAlloc& written);
   void set_job_status(Change& change, tables::JobKeyRow key, std::string_view forced, bool evals_deleted);
-  [[nodiscard]] std::string derive_status(tables::JobKeyRow key, bool evals_deleted) const;
+  [[nodiscard]] std::string_view derive_status(tables::JobKeyRow key, bool evals_deleted) const;
   void count_child(Change& change, const model::Job& child, std::string_view before, std::string_view after);
   /// Makes `job` the current one of the record; null: there is none any more.
-  void set_current(JobRecord& record, std::shared_ptr<const model::Job> job);
+  void set_current(tables::JobKeyRow key, std::shared_ptr<const model::Job> job);
+  void note_collectable(tables::JobKeyRow key);
   void show_life(tables::NodeRow row, model::Node& node) const;
   /// Writes the whole node: a registration.
   void store_node(Change& change, const model::Node& node);
@@ -164,15 +182,20 @@ class StateLog {
   /// `index` 0: the event shows none.
   static void add_event(std::uint64_t index, model::Node& node, const NodeEvent& event);
   static void unblock_on(const model::Node& node, std::uint64_t index, bool node_too, Hooks& hooks);
-  void queue_hook(const model::Evaluation& eval, Hooks& hooks) const;
-  void queue_stored(std::string_view eval_id, Hooks& hooks);
+  void queue_hook(const std::shared_ptr<const model::Evaluation>& eval, Hooks& hooks) const;
+  void queue_stored(tables::StoredEvalRow row, Hooks& hooks) const;
+  /// Lets go of jobs that are gone with all that was their own.
+  void release_keys(Change& change);
 
   tables::StateStore& store_;
   const model::Quirks quirks_;
-  std::deque<JobRecord> records_;                                       // by JobKeyRow; references stay valid
-  tsl::robin_map<std::string, std::vector<tables::JobKeyRow>> folded_;  // namespace NUL lower-case job ID (R-CTRL-105)
-  std::vector<std::uint64_t> last_alloc_update_;                        // by NodeRow
-  std::vector<std::unique_ptr<NodeLife>> node_lives_;                   // by NodeRow; null: as registered
+  std::deque<JobRecord> records_;                                           // by JobKeyRow; references stay valid
+  std::unordered_map<std::string, std::vector<tables::JobKeyRow>> folded_;  // namespace NUL lower-case ID (R-CTRL-105)
+  std::vector<std::int64_t> collectable_;                                   // by JobKeyRow
+  std::vector<std::uint32_t> holds_;                                        // by JobKeyRow
+  std::vector<tables::JobKeyRow> gone_;                                     // purged jobs whose rows are not free yet
+  std::vector<std::uint64_t> last_alloc_update_;                            // by NodeRow
+  std::vector<std::unique_ptr<NodeLife>> node_lives_;                       // by NodeRow; null: as registered
   SystemJobs system_jobs_;
   std::array<std::uint64_t, kTables> table_index_{};
   std::uint64_t last_index_ = 0;

@@ -32,11 +32,8 @@ bool is_marked_to_migrate(const tables::Snapshot& state, AllocRow row) {
   return object && model::is_set(object->desired_transition.migrate);
 }
 
-tables::DeploymentRow deployment_of(tables::StateStore& store, AllocRow row) {
-  const tables::AllocTable& allocs = store.current().allocs;
-  const auto& object = allocs.cold[row];
-  if (!object) return allocs.links[row].deployment;
-  return object->deployment_id.empty() ? tables::kNoRow : store.find_deployment(object->deployment_id);
+tables::DeploymentRow deployment_of(const tables::StateStore& store, AllocRow row) {
+  return store.history()->allocs[row].deployment;
 }
 
 }  // namespace berth::lifecycle

@@ -33,6 +33,6 @@ void for_each_on_node(const tables::Snapshot& state, tables::NodeRow node, Visit
   return is_draining(state, state.allocs.node[row]);
 }
 /// Row of its deployment, or kNoRow.
-[[nodiscard]] tables::DeploymentRow deployment_of(tables::StateStore& store, tables::AllocRow row);
+[[nodiscard]] tables::DeploymentRow deployment_of(const tables::StateStore& store, tables::AllocRow row);
 
 }  // namespace berth::lifecycle

@@ -55,8 +55,13 @@ void DeploymentWatcher::queue(DeploymentRow row, Watch& watch) {
 void DeploymentWatcher::changed(const tables::Changes& changes) {
   const tables::Snapshot& state = log_.store().current();
   for (const DeploymentRow row : changes.deployments) {
-    const auto known = state.deployments.active[row] ? watches_.try_emplace(row).first : watches_.find(row);
+    auto known = state.deployments.active[row] ? watches_.try_emplace(row).first : watches_.find(row);
     if (known == watches_.end()) continue;
+    const auto &watched = known->second.deployment, &stored = state.deployments.object[row];
+    if (watched && stored && watched->id != stored->id) {  // the row is used again
+      unwatch(row);
+      known = watches_.try_emplace(row).first;
+    }
     known->second.row_changed = true;
     queue(row, known->second);
   }
@@ -148,14 +153,12 @@ void DeploymentWatcher::set_deadline(DeploymentRow row, Watch& watch) {  // R-CT
 }
 
 std::uint64_t DeploymentWatcher::latest_eval_index(const model::Deployment& deployment) const {  // R-CTRL-1205
-  const fsm::JobRecord* record = log_.record(deployment.namespace_, deployment.job_id);
-  if (!record) return 0;
+  const tables::JobKeyRow key = log_.store().find_job_key(deployment.namespace_, deployment.job_id);
+  if (key == kNoRow) return 0;
   const tables::EvalTable& evals = log_.store().current().evals;
-  std::vector<tables::StoredEvalRow> rows;
-  for (const tables::StoredEvalRow row : record->evals)
-    if (evals.object[row] && evals.object[row]->status != "canceled") rows.push_back(row);
-  std::sort(rows.begin(), rows.end(),
-            [&](tables::StoredEvalRow a, tables::StoredEvalRow b) { return evals.id[a] < evals.id[b]; });
+  std::vector<tables::StoredEvalRow> rows = log_.evals_of(key);
+  std::erase_if(rows, [&](tables::StoredEvalRow row) { return evals.object[row]->status == "canceled"; });
+  std::sort(rows.begin(), rows.end(), [&](auto a, auto b) { return evals.id[a] < evals.id[b]; });
   std::uint64_t latest = 0;
   for (const tables::StoredEvalRow row : rows) {
     const model::Evaluation& eval = *evals.object[row];
@@ -178,7 +181,7 @@ void DeploymentWatcher::look_at_allocs(DeploymentRow row, Watch& watch, std::int
     const Health health = health_of(state, alloc_row);
     if (listed == deployment->task_groups.end() || !listed->second || health == Health::unknown) continue;
     const model::DeploymentState& group = *listed->second;
-    const model::Allocation alloc = tables::to_alloc(state, alloc_row);
+    const model::Allocation alloc = log_.stored_alloc(alloc_row);
     if (health == Health::healthy) {
       if (alloc.deployment_status->modify_index > latest_eval) evaluate = true;
       continue;

@@ -216,6 +216,7 @@ void NodeDrainer::look_at_jobs(std::int64_t) {
   }
   last_handled_ = log_.table_index(fsm::Table::allocs);
   if (!work.allocs.empty()) {
+    work.hold = log_.store().hold_rows();
     waiting_ = true;
     queue_.push_back(std::move(work));
   } else {
@@ -230,6 +231,7 @@ void NodeDrainer::start_work(std::int64_t now, Outbox& out) {
   if (work.deadline) {  // R-CTRL-1042
     std::erase_if(work.nodes, [&](NodeRow node) { return !tracked(node); });
     for (const NodeRow node : work.nodes) add_remaining(*tracked(node), work.allocs);
+    work.hold = log_.store().hold_rows();
   }
   if (config_.batch_ns <= 0) return finish_work(now, out);
   batch_at_ = now + config_.batch_ns;

@@ -49,6 +49,7 @@ class NodeDrainer {
     bool deadline = false;
     std::vector<tables::NodeRow> nodes;    // deadline: ascending ID
     std::vector<tables::AllocRow> allocs;  // what to mark
+    tables::RowHold hold;                  // of these rows
   };
 
   [[nodiscard]] Tracked* tracked(tables::NodeRow node);

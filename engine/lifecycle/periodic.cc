@@ -19,9 +19,20 @@ std::int64_t instant_of(base::Time time) { return time.is_zero() ? kNever : time
 }  // namespace
 
 std::shared_ptr<const model::Job> PeriodicDispatcher::job_of(JobKeyRow key) const {
+  const fsm::JobRecord* record = log_.record(key);
+  return record ? record->current : nullptr;
+}
+
+/// Of jobs that `parent` launched once: those that are there still. A row may be another job's by now.
+std::vector<JobKeyRow>& PeriodicDispatcher::children_of(JobKeyRow parent) {
+  std::vector<JobKeyRow>& known = children_[parent];
   const tables::Snapshot& state = log_.store().current();
-  const tables::JobKey& names = state.jobs.keys[key];
-  return log_.job(state.text(names.job_namespace), state.text(names.job_id));
+  const tables::JobKey& names = state.jobs.keys[parent];
+  std::erase_if(known, [&](JobKeyRow key) {
+    const auto job = job_of(key);
+    return !job || job->parent_id != state.text(names.job_id) || job->namespace_ != state.text(names.job_namespace);
+  });
+  return known;
 }
 
 std::size_t PeriodicDispatcher::place_of(JobKeyRow job) const {
@@ -39,7 +50,7 @@ void PeriodicDispatcher::follow(JobKeyRow key, std::int64_t now) {  // R-CTRL-13
   const auto job = job_of(key);
   if (job && !job->parent_id.empty() && !job->dispatched) {
     const JobKeyRow parent = log_.store().find_job_key(job->namespace_, job->parent_id);
-    std::vector<JobKeyRow>& known = children_[parent];
+    std::vector<JobKeyRow>& known = children_of(parent);
     if (std::find(known.begin(), known.end(), key) == known.end()) known.push_back(key);
   }
   if (!job) last_launch_.erase(key);
@@ -92,15 +103,13 @@ void PeriodicDispatcher::advance(std::int64_t now, Outbox& out) {
 
 bool PeriodicDispatcher::child_runs(JobKeyRow parent) {
   const tables::Snapshot& state = log_.store().current();
-  const auto of_parent = children_.find(parent);
-  if (of_parent == children_.end()) return false;
-  std::erase_if(of_parent->second, [&](JobKeyRow child) { return !job_of(child); });
-  return std::any_of(of_parent->second.begin(), of_parent->second.end(), [&](JobKeyRow child) {
-    const tables::JobKey& names = state.jobs.keys[child];
-    const fsm::JobRecord* record = log_.record(state.text(names.job_namespace), state.text(names.job_id));
-    for (const std::uint32_t row : record->evals)
-      if (const auto& eval = state.evals.object[row]; eval && !model::is_terminal_evaluation(eval->status)) return true;
-    for (tables::AllocRow row = names.alloc_head; row != kNoRow; row = state.allocs.next_of_job[row]) {
+  if (!children_.contains(parent)) return false;
+  const std::vector<JobKeyRow>& known = children_of(parent);
+  return std::any_of(known.begin(), known.end(), [&](JobKeyRow child) {
+    const tables::History::Job& own = log_.store().history()->jobs[child];
+    if (own.open_evals != 0) return true;
+    if (own.live_allocs == 0) return false;
+    for (tables::AllocRow row = state.jobs.keys[child].alloc_head; row != kNoRow; row = state.allocs.next_of_job[row]) {
       if (state.allocs.terminal(row)) continue;
       const auto& object = state.allocs.cold[row];
       if (!object) return true;  // placed by an evaluation of its job

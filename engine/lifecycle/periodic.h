@@ -41,6 +41,7 @@ class PeriodicDispatcher {
   [[nodiscard]] std::shared_ptr<const model::Job> job_of(tables::JobKeyRow key) const;
   /// Whether a child has an evaluation that is not terminal, or an allocation of one of its evaluations that is not
   /// (R-CTRL-1304).
+  [[nodiscard]] std::vector<tables::JobKeyRow>& children_of(tables::JobKeyRow parent);
   [[nodiscard]] bool child_runs(tables::JobKeyRow parent);
   fsm::Answer launch(tables::JobKeyRow key, std::int64_t instant, std::int64_t now);
 

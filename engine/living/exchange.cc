@@ -60,7 +60,9 @@ void Cluster::answer_pull(const client::Outbox::Pull& pull) {
     pulled_.complete = false;
     std::sort(news.begin(), news.end());
     news.erase(std::unique(news.begin(), news.end()), news.end());
-    for (const AllocRow row : news) client::read_alloc(server_->store(), row, pulled_);
+    const tables::AllocTable& allocs = state().allocs;
+    for (const AllocRow row : news)  // by now it may be another allocation's, elsewhere
+      if (!allocs.exists(row) || allocs.node[row] == pull.node) client::read_alloc(server_->store(), row, pulled_);
   }
   news.clear();
   clients_->deliver(pull.node, pulled_, now());

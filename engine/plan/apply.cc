@@ -232,6 +232,7 @@ void Applier::apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult&
   else
     for (const PlannedAlloc& planned : plan.allocs)
       if (planned.node < state.nodes.size()) tables::check_node(state, planned.node, problems);
+  if (problems.empty() && state.allocs.size() < 256) problems = store_.check_history();
   for (const std::string& problem : problems) std::fprintf(stderr, "%s\n", problem.c_str());
   BERTH_ASSERT(problems.empty());
 #endif

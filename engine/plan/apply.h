@@ -164,6 +164,7 @@ class Applier {
   fsm::PlanCommit changes_;                      // for the log
   std::vector<fsm::WrittenAlloc> stop_changes_;  // likewise, of stops
   bool placements_refused_ = false;
+  tables::StoredEvalRow eval_ = tables::kNoRow;  // the plan's evaluation
   NodeCheck node_check_;
   std::vector<NodeRefusal> failures_;
   std::vector<NodeEntry> entries_;

@@ -101,7 +101,7 @@ void Applier::choose_evictions(Writing& w) {
     const auto same = [&](const auto& entry) { return entry.alloc == plan.stops[i].alloc && !entry.dropped; };
     if (std::any_of(plan.updates.begin(), plan.updates.end(), same) ||
         std::any_of(plan.stops.begin(), plan.stops.end(), [&](const auto& s) { return !s.evict && same(s); }))
-      twice_.push_back(tables::to_alloc(state, plan.stops[i].alloc));
+      twice_.push_back(w.commit.to_alloc(plan.stops[i].alloc));
   }
 }
 
@@ -124,9 +124,9 @@ void Applier::write(Writing& w) {
   const tables::StoredEvalRow eval = store_.find_eval(w.facts.eval);
   changes_.wrote_eval = eval != kNoRow;
   if (eval == kNoRow) return;
-  model::Evaluation changed = *w.state.evals.object[eval];
-  changed.modify_index = w.facts.index;
-  w.commit.upsert_eval(changed);
+  auto changed = std::make_shared<model::Evaluation>(*w.state.evals.object[eval]);
+  changed->modify_index = w.facts.index;
+  w.commit.upsert_eval(eval, w.facts.eval, std::move(changed));
 }
 
 void Applier::write_content(Writing& w) {
@@ -135,6 +135,7 @@ void Applier::write_content(Writing& w) {
   ApplyResult& result = w.result;
   placed_.clear();
   placements_refused_ = false;
+  eval_ = store_.find_eval(w.facts.eval);
   if (!quirks_.placement_of_stopped_vanishes && !plan.allocs.empty()) {
     const VersionRow current =
         plan.job == kNoRow ? kNoRow : state.jobs.keys[state.jobs.versions[plan.job]->key].current;

@@ -25,7 +25,7 @@ namespace {
 /// Changes the API object of a row; a plain row gets one.
 template <class Edit>
 void edit_object(tables::Commit& commit, AllocRow row, const CommitFacts& facts, Edit edit) {
-  auto object = std::make_shared<model::Allocation>(tables::to_alloc(commit.current(), row));
+  auto object = std::make_shared<model::Allocation>(commit.to_alloc(row));
   edit(*object);
   object->modify_index = object->alloc_modify_index = facts.index;
   if (facts.now_ns != 0) object->modify_time = facts.now_ns;
@@ -90,6 +90,7 @@ void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 
     w.commit.set_links(row, links);
     w.commit.set_desired_status(row, tables::Desired::stop);
     if (tells && !stop.replaced) w.commit.set_client_status(row, *stop.client);
+    w.commit.set_modified(row, w.facts.now_ns);
     return;
   }
   edit_object(w.commit, row, w.facts, [&](model::Allocation& alloc) {
@@ -133,6 +134,8 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
                      group_of(*state.jobs.versions[current], state.allocs.group[row]);
   if (plain) {
     w.commit.update_in_place(row, current, shape);
+    w.commit.set_modified(row, w.facts.now_ns);
+    w.commit.set_eval(row, eval_);
     if (update.to_deployment) {
       AllocLinks links = state.allocs.links[row];
       links.deployment = joins;
@@ -188,6 +191,8 @@ AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evic
   alloc.job = version;
   alloc.group = planned.group;
   alloc.name_index = planned.name_index;
+  alloc.eval = eval_;
+  alloc.modify_time = w.facts.now_ns;
   alloc.links.deployment = deployments_[planned.deployment];
   alloc.links.score = planned.score;
   if (planned.canary) alloc.links.health = AllocLinks::kHasStatus | AllocLinks::kCanary;
@@ -245,7 +250,7 @@ AllocRow Applier::write_given(Writing& w, const model::Allocation& given, AllocR
     alloc.create_index = index;
     if (alloc.deployment_status) alloc.deployment_status->modify_index = index;
   } else {
-    before = tables::to_alloc(state, row);
+    before = w.commit.to_alloc(row);
     alloc.create_index = before->create_index;
     if (!before->next_allocation.empty()) alloc.next_allocation = before->next_allocation;
     alloc.task_states = before->task_states;
@@ -260,7 +265,7 @@ AllocRow Applier::write_given(Writing& w, const model::Allocation& given, AllocR
     if (auto changed = fsm::counted(*state.deployments.object[deployment], alloc, before ? &*before : nullptr, index))
       store_deployment(w, std::move(*changed));
   if (row == kNoRow) return w.commit.insert_alloc(alloc);
-  w.commit.replace_alloc(row, std::make_shared<const model::Allocation>(std::move(alloc)));
+  w.commit.replace_alloc(row, std::make_shared<model::Allocation>(std::move(alloc)));
   return row;
 }
 
@@ -280,7 +285,7 @@ void Applier::link_previous(Writing& w) {
     if (const auto& cold = allocs.cold[row]) previous = store_.find_alloc(cold->previous_allocation);
     if (previous == kNoRow || !allocs.exists(previous)) continue;
     if (allocs.cold[previous]) {
-      auto object = std::make_shared<model::Allocation>(tables::to_alloc(w.state, previous));
+      auto object = std::make_shared<model::Allocation>(w.commit.to_alloc(previous));
       object->next_allocation = base::to_text(allocs.id[row]);
       object->modify_index = w.facts.index;
       w.commit.replace_alloc(previous, std::move(object));
@@ -331,6 +336,7 @@ void Applier::write_eviction(Writing& w, const PlannedStop& stop) {  // R-CTRL-7
     links.preempted_by = by;
     w.commit.set_links(row, links);
     w.commit.set_desired_status(row, tables::Desired::evict);
+    w.commit.set_modified(row, w.facts.now_ns);
   } else {
     edit_object(w.commit, row, w.facts, [&](model::Allocation& alloc) {
       if (before != twice_.end()) {

@@ -105,8 +105,9 @@ void Server::put_facts(const EvalRecord& record, Lane& lane) const {
 }
 
 /// R-CTRL-402, 407. On the only thread that writes, the tables as they are: nobody changes them but this evaluation.
+/// What it writes itself before its plan is of the job's status alone, see commit_objects().
 const tables::Snapshot& Server::take_state(Lane& lane) {
-  const bool own = !team_ && !keeps_objects();
+  const bool own = !team_;
   if (!own) {
     lane.held[1] = std::move(lane.held[0]);  // rows of the plan before are still read in it
     lane.held[0] = store_.snapshot();
@@ -114,6 +115,7 @@ const tables::Snapshot& Server::take_state(Lane& lane) {
   const tables::Snapshot& state = own ? store_.current() : *lane.held[0];
   lane.state_index = state.index;
   if (++lane.attempts == 1) lane.record->snapshot_index = state.index;  // R-CTRL-235: the first one's
+  if (keeps_objects()) lane.job_modify_index = job_modify_index(state, lane.record->job);
   if (listener_) listener_->attempt(lane);
   return state;
 }
@@ -429,7 +431,7 @@ void Server::cancel_superfluous() {
 
 /// The row is free. In turn.
 void Server::forget(broker::EvalRow row) {
-  if (keeps_objects()) rows_.erase(book_[row].id);
+  if (keeps_objects() && rows_.erase(book_[row].id) != 0) log_.hold(book_[row].job, false);
   book_[row].object.reset();
   book_.release(row);
 }

@@ -28,7 +28,7 @@ Server::Server(const Config& config, const Clock& clock, Listener* listener)
     : config_(config),
       clock_(clock),
       listener_(listener),
-      log_(store_, config.options.quirks),
+      log_(store_, config.options.quirks, config.history == History::objects),
       ids_(config.seed),
       requests_(
           log_, [this] { return base::to_text(draw_id()); }, config.options.strict_ready_updates),

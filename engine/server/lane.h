@@ -45,6 +45,7 @@ struct Lane {
   struct : plan::Submission {
     Lane* lane = nullptr;
   } submission;
+  std::uint64_t job_modify_index = 0;       // of the job in the state that this attempt is decided on; objects only
   std::vector<sched::CreatedEval> created;  // decided ahead: what waits for its turn
   bool over = false;                        // nobody needs its row after the ack
 };

@@ -27,6 +27,11 @@ EvalState state_of(std::string_view status) {
 
 }  // namespace
 
+std::uint64_t Server::job_modify_index(const tables::Snapshot& state, tables::JobKeyRow key) {
+  const auto& job = state.jobs.objects[key];
+  return job ? job->modify_index : 0;
+}
+
 void Server::fill(EvalRecord& record, const std::shared_ptr<const model::Evaluation>& eval) {
   record.id = base::parse_uuid(eval->id).value_or(base::Uuid{});
   record.object = eval;
@@ -48,13 +53,15 @@ void Server::fill(EvalRecord& record, const std::shared_ptr<const model::Evaluat
 EvalRecord& Server::record_of(const std::shared_ptr<const model::Evaluation>& eval) {
   const base::Uuid id = base::parse_uuid(eval->id).value_or(base::Uuid{});
   auto at = rows_.find(id);
-  if (at == rows_.end()) {
+  const bool is_new = at == rows_.end();
+  if (is_new) {
     const auto row = book_.add();
     BERTH_ASSERT(row.has_value());  // Config::broker.evals
     at = rows_.insert({id, *row}).first;
   }
   EvalRecord& record = book_[at->second];
   fill(record, eval);
+  if (is_new) log_.hold(record.job, true);
   return record;
 }
 
@@ -63,6 +70,7 @@ void Server::disable_queues() {
   broker_.disable();
   tracker_.disable();
   for (const auto& [id, row] : rows_) {
+    log_.hold(book_[row].job, false);
     book_[row].object.reset();
     book_.release(row);
   }
@@ -135,7 +143,7 @@ void Server::take(const fsm::Hooks& hooks) {
   }
 }
 
-void Server::write_evals(std::vector<model::Evaluation> evals) { static_cast<void>(write(evals)); }
+void Server::write_evals(std::vector<model::Evaluation> evals) { static_cast<void>(write(std::move(evals))); }
 
 /// R-SCHED-52, 54.
 void Server::write_created(Lane& lane, const sched::CreatedEval& created) {
@@ -191,8 +199,10 @@ void Server::write_failed(const EvalRecord& record, const std::optional<NewEval>
 /// The plan as a log entry: its evaluation, times and deployment go with it, and the evaluations of the jobs that it
 /// evicts from (R-CTRL-625, 627, 704).
 void Server::commit_objects(Lane& lane, plan::CommitFacts& facts) {
-  const auto deployment = sched::planned_deployment({*lane.result.state, lane.scratch}, lane.result,
-                                                    lane.record->priority, clock_.now_ns());
+  auto deployment = sched::planned_deployment({*lane.result.state, lane.scratch}, lane.result, lane.record->priority,
+                                              clock_.now_ns());
+  // Evaluations that it created meanwhile may have changed the job's status (R-CTRL-720).
+  if (deployment) deployment->job_modify_index = lane.job_modify_index;
   const std::function<base::Uuid()> draw = [this] { return draw_id(); };
   if (config_.evaluate_evicted) facts.draw_id = &draw;
   facts.now_ns = clock_.now_ns();

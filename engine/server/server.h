@@ -121,9 +121,9 @@ class Server {
   // --- what happens, as API objects (objects.cc) ---
   /// Writes an entry to the log and takes its hooks; the error, or "".
   template <class Entry>
-  std::string write(const Entry& entry) {
+  std::string write(Entry&& entry) {
     fsm::Hooks hooks;
-    std::string error = log_.apply(log_.next_index(), entry, hooks);
+    std::string error = log_.apply(log_.next_index(), std::forward<Entry>(entry), hooks);
     take(hooks);
     return error;
   }
@@ -216,6 +216,7 @@ class Server {
   void fill(EvalRecord& record, const std::shared_ptr<const model::Evaluation>& eval);
   [[nodiscard]] EvalRecord& record_of(const std::shared_ptr<const model::Evaluation>& eval);
   void write_evals(std::vector<model::Evaluation> evals);
+  [[nodiscard]] static std::uint64_t job_modify_index(const tables::Snapshot& state, tables::JobKeyRow key);
   void write_created(Lane& lane, const sched::CreatedEval& created);
   void write_status(Lane& lane);
   void write_cancelled(const EvalRecord& record, const std::string& why);

@@ -1,4 +1,5 @@
-// AllocTable: one row per allocation, by column; rows are appended and never move.
+// AllocTable: one row per allocation, by column. Rows never move; with a history (history.h) those of removed
+// allocations are used again.
 //
 //   column         bytes  what                                             written by
 //   id                16  UUID                                             insert

@@ -16,10 +16,11 @@ struct Changes {
   std::vector<JobKeyRow> jobs;             ///< another current version, or purged
   std::vector<AllocRow> allocs;            ///< inserted or written
   std::vector<DeploymentRow> deployments;  ///< written or removed
+  std::uint64_t rounds = 0;                ///< how often all was forgotten; rows that went before are used again
 
   [[nodiscard]] bool empty() const { return nodes.empty() && jobs.empty() && allocs.empty() && deployments.empty(); }
   /// Forgets all and keeps the memory.
-  void clear() { nodes.clear(), jobs.clear(), allocs.clear(), deployments.clear(); }
+  void clear() { nodes.clear(), jobs.clear(), allocs.clear(), deployments.clear(), ++rounds; }
 };
 
 }  // namespace berth::tables

@@ -1,15 +1,19 @@
 #include "tables/commit.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
+#include "tables/export.h"
 
 namespace berth::tables {
 
 Commit::Commit(StateStore& store, std::uint64_t index) : store_(store), lock_(store.mutex_), index_(index) {}
 
 Commit::~Commit() {
-  if (changed_) store_.current_.index = std::max(store_.current_.index, index_);
+  if (!changed_) return;
+  store_.current_.index = std::max(store_.current_.index, index_);
+  if (store_.history_) store_.settle();
 }
 
 // ---------------------------------------------------------------- nodes
@@ -61,7 +65,7 @@ VersionRow Commit::upsert_job(const std::shared_ptr<const model::Job>& job, bool
 
 void Commit::alias_job(const std::shared_ptr<const model::Job>& job, VersionRow row) {
   if (!store_.job_rows_.emplace(job.get(), row).second) return;
-  store_.job_aliases_.push_back(job);  // keeps the address its own
+  store_.job_aliases_[row].push_back(job);  // keeps the address its own
   const JobKeyRow key = store_.current_.jobs.versions[row]->key;
   if (store_.current_.jobs.keys[key].current != row) return;
   touch();
@@ -73,12 +77,14 @@ void Commit::forget_version(const model::Job& job) {
   if (known == store_.job_rows_.end()) return;
   touch();
   store_.current_.jobs.stored.edit(known->second) = 0;
+  store_.give_up_version(known->second);
 }
 
 void Commit::purge_job(JobKeyRow key) {
   touch();
-  store_.current_.jobs.keys.edit(key).current = kNoRow;
+  const VersionRow before = std::exchange(store_.current_.jobs.keys.edit(key).current, kNoRow);
   store_.current_.jobs.objects.edit(key) = nullptr;
+  if (before != kNoRow) store_.give_up_version(before);
   note_job(key);
 }
 
@@ -105,7 +111,7 @@ AllocRow Commit::insert_plain(const PlainAlloc& alloc, const std::shared_ptr<con
   else
     id = store_.shape_id(shape);
   return note_alloc(store_.append_alloc({alloc.id, alloc.node, alloc.job, job.key, group.name, alloc.name_index,
-                                         Desired::run, alloc.client, id, index_, index_},
+                                         Desired::run, alloc.client, id, index_, index_, alloc.eval, alloc.modify_time},
                                         alloc.links, alloc.cold));
 }
 
@@ -113,7 +119,7 @@ AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
   const auto id = base::parse_uuid(alloc.id);
   if (!id) return kNoRow;
   touch_allocs();
-  const auto cold = std::make_shared<const model::Allocation>(alloc);
+  const auto cold = std::make_shared<model::Allocation>(alloc);
   const VersionRow job = alloc.job ? store_.job_row(alloc.job, false, false) : kNoRow;
   const JobKeyRow key = store_.key_row(alloc.namespace_, alloc.job_id);
   std::shared_ptr<const ResourceShape> shape;
@@ -138,7 +144,7 @@ AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
   return note_alloc(store_.append_alloc(
       {*id, node, job, key, group, name_index, parse_desired(alloc.desired_status).value_or(Desired::run),
        parse_client(alloc.client_status).value_or(Client::pending), store_.shape_id(shape), alloc.create_index,
-       alloc.modify_index},
+       alloc.modify_index, store_.history_ ? store_.find_eval(alloc.eval_id) : kNoRow},
       {}, cold));
 }
 
@@ -148,11 +154,13 @@ void Commit::update_in_place(AllocRow row, VersionRow job, const std::shared_ptr
   AllocTable& a = store_.current_.allocs;
   const NodeRow node = a.node[row];
   const bool counts = node != kNoRow && !client_terminal(a.client[row]);
+  const StateStore::AllocRefs before = store_.refs_of(row);
   NodeUse* use = counts ? &store_.current_.nodes.use.edit(node) : nullptr;
   if (use) store_.count_use(*use, row, -1);
   a.job.edit(row) = job;
   if (shape) a.shape.edit(row) = store_.shape_id(shape);
   if (index_ != 0) a.modify_index.edit(row) = index_;
+  store_.move_refs(row, before, before.eval, before.deployment);
   if (!use) return;
   store_.count_use(*use, row, 1);
   store_.refresh_free(node, *use);
@@ -161,7 +169,17 @@ void Commit::update_in_place(AllocRow row, VersionRow job, const std::shared_ptr
 void Commit::set_links(AllocRow row, const AllocLinks& links) {
   touch_allocs();
   note_alloc(row);
+  const StateStore::AllocRefs before = store_.refs_of(row);
   store_.current_.allocs.links.edit(row) = links;
+  store_.move_refs(row, before, before.eval, links.deployment);
+}
+
+void Commit::set_modified(AllocRow row, std::int64_t at_ns) {
+  if (store_.history_) store_.history_->allocs[row].modify_time = at_ns;
+}
+
+void Commit::set_eval(AllocRow row, StoredEvalRow eval) {
+  if (store_.history_) store_.set_alloc_eval(row, eval);
 }
 
 void Commit::set_modify_index(AllocRow row) {
@@ -176,6 +194,7 @@ void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation
   AllocTable& a = store_.current_.allocs;
   const NodeRow node = a.node[row];
   BERTH_ASSERT(node == store_.find_node(alloc->node_id));
+  const StateStore::AllocRefs before = store_.refs_of(row);
   const VersionRow job = alloc->job ? store_.job_row(alloc->job, false, false) : a.job[row];
   const ResourceShape& held = a.shape_of(row);
   ShapeId shape = a.shape[row];
@@ -203,6 +222,59 @@ void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation
   a.desired.edit(row) = parse_desired(alloc->desired_status).value_or(Desired::run);
   a.create_index.edit(row) = alloc->create_index;
   a.modify_index.edit(row) = alloc->modify_index;
+  if (!store_.history_) {
+    a.cold.edit(row) = std::move(alloc);
+    return;
+  }
+  const model::Allocation* old = a.cold[row].get();  // most often it names the same evaluation and deployment
+  const StoredEvalRow eval = old && old->eval_id == alloc->eval_id ? before.eval : store_.find_eval(alloc->eval_id);
+  const DeploymentRow deployment = old && old->deployment_id == alloc->deployment_id
+                                       ? before.deployment
+                                       : store_.find_deployment(alloc->deployment_id);
+  if (!old) a.links.edit(row) = {};  // they are the object's from now on
+  store_.history_->allocs[row].modify_time = alloc->modify_time;
+  a.cold.edit(row) = std::move(alloc);
+  store_.move_refs(row, before, eval, deployment);
+}
+
+std::shared_ptr<model::Allocation> Commit::take_object(AllocRow row) {
+  touch_allocs();
+  AllocTable& a = store_.current_.allocs;
+  if (a.cold[row]) {
+    // After edit() no snapshot shares the cell: one that sees this object has a reference of its own.
+    auto& cell = a.cold.edit(row);
+    if (cell.use_count() == 1) {
+      auto object = std::const_pointer_cast<model::Allocation>(std::move(cell));
+      cell = nullptr;
+      lay_over(a, row, *object);
+      return object;
+    }
+  }
+  return std::make_shared<model::Allocation>(store_.to_alloc(row));
+}
+
+void Commit::rewrite_alloc(AllocRow row, std::shared_ptr<const model::Allocation> alloc) {
+  touch_allocs();
+  note_alloc(row);
+  AllocTable& a = store_.current_.allocs;
+  const AllocLinks links = a.links[row];
+  const bool live = !a.terminal(row);
+  if (const Client client = parse_client(alloc->client_status).value_or(Client::pending); client != a.client[row])
+    write_client(row, client);
+  if (const Desired desired = parse_desired(alloc->desired_status).value_or(Desired::run); desired != a.desired[row])
+    a.desired.edit(row) = desired;
+  count_live(row, live);
+  a.create_index.edit(row) = alloc->create_index;
+  a.modify_index.edit(row) = alloc->modify_index;
+  if (store_.history_) {
+    store_.history_->allocs[row].modify_time = alloc->modify_time;
+    if (links.previous != kNoRow || links.next != kNoRow || links.preempted_by != kNoRow ||
+        links.deployment != kNoRow) {  // they are the object's from now on
+      const StateStore::AllocRefs before = store_.refs_of(row);
+      a.links.edit(row) = {};
+      store_.move_refs(row, before, before.eval, before.deployment);
+    }
+  }
   a.cold.edit(row) = std::move(alloc);
 }
 
@@ -216,24 +288,43 @@ void Commit::remove_alloc(AllocRow row) {
     store_.unlink_on_node(use, row);
     store_.refresh_free(node, use);
   }
-  JobKey& key = store_.current_.jobs.keys.edit(a.job_key[row]);
-  if (key.alloc_head == row) {
-    key.alloc_head = a.next_of_job[row];
+  const AllocRow older = a.next_of_job[row];
+  if (AllocRow& head = store_.current_.jobs.keys.edit(a.job_key[row]).alloc_head; head == row) {
+    head = older;
+    if (store_.history_ && older != kNoRow) store_.history_->allocs[older].prev_of_job = kNoRow;
   } else {
-    AllocRow at = key.alloc_head;
-    while (a.next_of_job[at] != row) at = a.next_of_job[at];
-    a.next_of_job.edit(at) = a.next_of_job[row];
+    AllocRow newer = kNoRow;
+    if (store_.history_)
+      newer = store_.history_->allocs[row].prev_of_job;
+    else
+      for (newer = head; a.next_of_job[newer] != row;) newer = a.next_of_job[newer];
+    a.next_of_job.edit(newer) = older;
+    if (store_.history_ && older != kNoRow) store_.history_->allocs[older].prev_of_job = newer;
   }
+  const StateStore::AllocRefs before = store_.refs_of(row);
   a.node.edit(row) = kNoRow;
   a.job_key.edit(row) = kNoRow;  // AllocTable::exists()
   a.cold.edit(row) = nullptr;
+  if (!store_.history_) return;
+  a.job.edit(row) = kNoRow;
+  store_.alloc_rows_.forget(row);
+  store_.move_refs(row, before, kNoRow, kNoRow);
+  store_.give_up_alloc(row);
+}
+
+void Commit::count_live(AllocRow row, bool before) {
+  if (!store_.history_) return;
+  const AllocTable& a = store_.current_.allocs;
+  store_.history_->jobs[a.job_key[row]].live_allocs += static_cast<std::uint32_t>(!a.terminal(row)) - before;
 }
 
 void Commit::set_desired_status(AllocRow row, Desired status) {
   touch_allocs();
   note_alloc(row);
   AllocTable& a = store_.current_.allocs;
+  const bool live = !a.terminal(row);
   a.desired.edit(row) = status;
+  count_live(row, live);
   if (index_ != 0) a.modify_index.edit(row) = index_;
 }
 
@@ -241,9 +332,16 @@ void Commit::set_client_status(AllocRow row, Client status) {
   touch_allocs();
   note_alloc(row);
   AllocTable& a = store_.current_.allocs;
+  const bool live = !a.terminal(row);
+  write_client(row, status);
+  count_live(row, live);
+  if (index_ != 0) a.modify_index.edit(row) = index_;
+}
+
+void Commit::write_client(AllocRow row, Client status) {
+  AllocTable& a = store_.current_.allocs;
   const bool before = client_terminal(a.client[row]), after = client_terminal(status);
   a.client.edit(row) = status;
-  if (index_ != 0) a.modify_index.edit(row) = index_;
   const NodeRow node = a.node[row];
   if (before == after || node == kNoRow) return;
   NodeUse& use = store_.current_.nodes.use.edit(node);
@@ -278,52 +376,84 @@ void Commit::upsert_deployment(const model::Deployment& deployment) {
   touch();
   DeploymentTable& d = store_.current_.deployments;
   DeploymentRow row = store_.deployment_rows_.find(id);
+  const JobKeyRow job = store_.key_row(deployment.namespace_, deployment.job_id);
   if (row == kNoRow) {
-    row = DeploymentRow(d.size());
-    d.id.push_back(id);
-    d.job_key.push_back(kNoRow);
-    d.job_version.push_back(0);
-    d.create_index.push_back(0);
-    d.active.push_back(0);
-    d.object.push_back(nullptr);
-    JobKey& key = store_.current_.jobs.keys.edit(store_.key_row(deployment.namespace_, deployment.job_id));
-    d.next_of_job.push_back(key.deployment_head);
-    key.deployment_head = row;
+    row = store_.take_row(&RowLists::deployments);
+    if (row == kNoRow) {
+      row = static_cast<DeploymentRow>(d.size());
+      d.id.push_back(id);
+      d.job_key.push_back(kNoRow);
+      d.job_version.push_back(0);
+      d.create_index.push_back(0);
+      d.active.push_back(0);
+      d.object.push_back(nullptr);
+      d.next_of_job.push_back(kNoRow);
+      if (store_.history_) store_.history_->deployment_refs.push_back(0);
+    } else {
+      d.id.edit(row) = id;
+      store_.deployment_rows_.reused(row);
+    }
+    d.next_of_job.edit(row) = std::exchange(store_.current_.jobs.keys.edit(job).deployment_head, row);
   }
   const std::string& s = deployment.status;
-  d.job_key.edit(row) = store_.key_row(deployment.namespace_, deployment.job_id);
+  const bool was_active = d.active[row] != 0;
+  d.job_key.edit(row) = job;
   d.job_version.edit(row) = deployment.job_version;
   d.create_index.edit(row) = deployment.create_index;
   d.active.edit(row) =
       s == "running" || s == "paused" || s == "blocked" || s == "unblocking" || s == "initializing" || s == "pending";
   d.object.edit(row) = std::make_shared<const model::Deployment>(deployment);
+  if (store_.history_) store_.history_->jobs[job].active_deployments += d.active[row] - std::uint32_t{was_active};
   note_deployment(row);
 }
 
 void Commit::remove_deployment(DeploymentRow row) {
   touch();
   DeploymentTable& d = store_.current_.deployments;
+  const JobKeyRow job = d.job_key[row];
+  const bool was_active = d.active[row] != 0;
   d.job_key.edit(row) = kNoRow;
   d.active.edit(row) = 0;
   d.object.edit(row) = nullptr;
   note_deployment(row);
+  if (!store_.history_) return;
+  store_.history_->jobs[job].active_deployments -= was_active;
+  if (DeploymentRow& head = store_.current_.jobs.keys.edit(job).deployment_head; head == row) {
+    head = d.next_of_job[row];
+  } else {
+    DeploymentRow newer = head;
+    while (d.next_of_job[newer] != row) newer = d.next_of_job[newer];
+    d.next_of_job.edit(newer) = d.next_of_job[row];
+  }
+  store_.deployment_rows_.forget(row);
+  store_.give_up_deployment(row);
 }
 
 void Commit::remove_eval(StoredEvalRow row) {
   touch();
   EvalTable& e = store_.current_.evals;
+  if (store_.history_) {
+    store_.unlink_eval(row);
+    store_.eval_rows_.forget(row);
+    store_.removed_rows().evals.push_back(row);
+  }
   e.job_key.edit(row) = kNoRow;
   e.object.edit(row) = nullptr;
 }
 
 void Commit::upsert_eval(const model::Evaluation& eval) {
-  const base::Uuid id = base::parse_uuid(eval.id).value_or(base::Uuid{});
-  if (id.is_nil()) return;
+  if (const base::Uuid id = base::parse_uuid(eval.id).value_or(base::Uuid{}); !id.is_nil())
+    upsert_eval(store_.eval_rows_.find(id), id, std::make_shared<const model::Evaluation>(eval));
+}
+
+StoredEvalRow Commit::upsert_eval(StoredEvalRow row, base::Uuid id, std::shared_ptr<const model::Evaluation> object) {
   touch();
+  const model::Evaluation& eval = *object;
   EvalTable& e = store_.current_.evals;
-  StoredEvalRow row = store_.eval_rows_.find(id);
+  const bool is_new = row == kNoRow || !e.object[row];
+  if (row == kNoRow) row = store_.take_row(&RowLists::evals);
   if (row == kNoRow) {
-    row = StoredEvalRow(e.size());
+    row = static_cast<StoredEvalRow>(e.size());
     e.id.push_back(id);
     e.job_key.push_back(kNoRow);
     e.priority.push_back(0);
@@ -331,15 +461,30 @@ void Commit::upsert_eval(const model::Evaluation& eval) {
     e.create_index.push_back(0);
     e.modify_index.push_back(0);
     e.object.push_back(nullptr);
+    if (store_.history_) store_.history_->evals.emplace_back();
+  } else if (is_new && store_.history_) {
+    e.id.edit(row) = id;
+    store_.eval_rows_.reused(row);
   }
-  e.job_key.edit(row) = store_.key_row(eval.namespace_, eval.job_id);
+  if (is_new) e.job_key.edit(row) = store_.key_row(eval.namespace_, eval.job_id);
   e.priority.edit(row) = static_cast<std::int32_t>(eval.priority);
   const auto known = std::find(std::begin(kEvalStatuses), std::end(kEvalStatuses), eval.status);
   e.status.edit(row) =
       static_cast<std::uint8_t>(known == std::end(kEvalStatuses) ? 1 : known - std::begin(kEvalStatuses));
   e.create_index.edit(row) = eval.create_index;
   e.modify_index.edit(row) = eval.modify_index;
-  e.object.edit(row) = std::make_shared<const model::Evaluation>(eval);
+  e.object.edit(row) = std::move(object);
+  if (!store_.history_) return row;
+  if (is_new)
+    store_.link_eval(row);
+  else
+    store_.read_eval(row);
+  return row;
+}
+
+bool Commit::release_key(JobKeyRow key) {
+  touch();
+  return store_.release_key(key);
 }
 
 void Commit::set_scheduler_config(std::optional<model::SchedulerConfiguration> config) {

@@ -45,7 +45,13 @@ class Commit {
   /// Writes a stored allocation anew, API object and columns; its node must be the same. Resources and client status
   /// may differ: the node's use follows. `alloc` brings its own indexes.
   void replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation> alloc);
-  /// Takes it out of its job and its node; the row stays behind, unused. O(allocations of the job).
+  /// The allocation's API object, to be changed and handed to rewrite_alloc() before anything else is read of the row:
+  /// the stored one itself where nobody else holds it.
+  [[nodiscard]] std::shared_ptr<model::Allocation> take_object(AllocRow row);
+  /// As replace_alloc(), of what take_object() gave: job, resources, evaluation and deployment are what they were.
+  void rewrite_alloc(AllocRow row, std::shared_ptr<const model::Allocation> alloc);
+  /// Takes it out of its job and its node; the row stays behind, until it is used again. Without a history it is used
+  /// no more, and this costs O(allocations of the job).
   void remove_alloc(AllocRow row);
   void set_desired_status(AllocRow row, Desired status);
   /// Another version of the job; `shape` null: what it holds stays. The new version must have the row's group.
@@ -54,6 +60,9 @@ class Commit {
   void set_links(AllocRow row, const AllocLinks& links);
   /// Only the index of the last change.
   void set_modify_index(AllocRow row);
+  // What a history keeps of a row without an API object; without one nothing.
+  void set_modified(AllocRow row, std::int64_t at_ns);
+  void set_eval(AllocRow row, StoredEvalRow eval);
   /// Reaching or leaving a client-terminal status gives back or takes the node's resources.
   void set_client_status(AllocRow row, Client status);
   /// Desired `stop` for every allocation of the job that still runs or should run; how many that were.
@@ -64,10 +73,14 @@ class Commit {
   // --- the rest; an object whose ID is known is replaced; the nil UUID stands for "none" and is no object's ---
   void upsert_deployment(const model::Deployment& deployment);
   void upsert_eval(const model::Evaluation& eval);
-  /// The row stays behind without an object and without a job.
+  /// As above for who knows the row, kNoRow: a new one. The object's job must stay what it was. Returns the row.
+  StoredEvalRow upsert_eval(StoredEvalRow row, base::Uuid id, std::shared_ptr<const model::Evaluation> object);
+  /// The row stays behind without an object and without a job; with a history it is used again.
   void remove_deployment(DeploymentRow row);
   /// As remove_deployment().
   void remove_eval(StoredEvalRow row);
+  /// Of a job that is gone with all that was its own: the row is used again. False: something is left. With a history.
+  [[nodiscard]] bool release_key(JobKeyRow key);
   /// A pool with default settings, unless there is one of this name.
   void add_node_pool(const std::string& name);
   void set_scheduler_config(std::optional<model::SchedulerConfiguration> config);
@@ -78,6 +91,8 @@ class Commit {
   /// Sets the latest index outright, lower ones included; for loading.
   void set_index(std::uint64_t index);
 
+  /// As StateStore::to_alloc().
+  [[nodiscard]] model::Allocation to_alloc(AllocRow row) const { return store_.to_alloc(row); }
   [[nodiscard]] const Snapshot& current() const { return store_.current_; }
   [[nodiscard]] std::uint64_t index() const { return index_; }
   [[nodiscard]] bool changed() const { return changed_; }
@@ -95,6 +110,10 @@ class Commit {
     touch();
     if (index_ > store_.current_.allocs.index) store_.current_.allocs.index = index_;
   }
+  /// The allocation may have come to its end, or left it.
+  void count_live(AllocRow row, bool before);
+  /// The client status of a row, and what the node's chains and use make of it.
+  void write_client(AllocRow row, Client status);
   // What StateStore::set_changes() asked for.
   void note_node(NodeRow row) {
     if (store_.changes_) store_.changes_->nodes.push_back(row);

@@ -5,6 +5,11 @@
 
 namespace berth::tables {
 
+std::string node_id(const Snapshot& state, NodeRow row) {
+  const NodeSpec& spec = state.nodes.spec(row);
+  return spec.shared ? base::to_text(state.nodes.id(row)) : spec.node.id;
+}
+
 model::Node to_node(const Snapshot& state, NodeRow row) {
   const NodeTable& n = state.nodes;
   const NodeSpec& spec = n.spec(row);
@@ -129,16 +134,20 @@ void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out) {
   out.metrics->score_meta_data.front().norm_score = links.score;
 }
 
+void lay_over(const AllocTable& allocs, AllocRow row, model::Allocation& object) {
+  if (parse_desired(object.desired_status).value_or(Desired::run) != allocs.desired[row])
+    object.desired_status = to_text(allocs.desired[row]);
+  if (parse_client(object.client_status).value_or(Client::pending) != allocs.client[row])
+    object.client_status = to_text(allocs.client[row]);
+  object.create_index = allocs.create_index[row];
+  object.modify_index = allocs.modify_index[row];
+}
+
 model::Allocation to_alloc(const Snapshot& state, AllocRow row) {
   const AllocTable& a = state.allocs;
   if (const auto& cold = a.cold[row]) {
     model::Allocation out = *cold;
-    if (parse_desired(out.desired_status).value_or(Desired::run) != a.desired[row])
-      out.desired_status = to_text(a.desired[row]);
-    if (parse_client(out.client_status).value_or(Client::pending) != a.client[row])
-      out.client_status = to_text(a.client[row]);
-    out.create_index = a.create_index[row];
-    out.modify_index = a.modify_index[row];
+    lay_over(a, row, out);
     return out;
   }
   model::Allocation out;

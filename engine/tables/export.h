@@ -11,8 +11,12 @@ namespace berth::tables {
 /// name and keys, a plain allocation its name, node name and resources. Costs one copy of every object.
 [[nodiscard]] model::ClusterState to_cluster(const Snapshot& state);
 
+/// The node's ID as it was registered.
+[[nodiscard]] std::string node_id(const Snapshot& state, NodeRow row);
 [[nodiscard]] model::Node to_node(const Snapshot& state, NodeRow row);
 [[nodiscard]] model::Allocation to_alloc(const Snapshot& state, AllocRow row);
+/// What the columns of a row say, laid over its API object.
+void lay_over(const AllocTable& allocs, AllocRow row, model::Allocation& object);
 /// What to_alloc() yields of an allocation without an API object, but for its node's name and its resources; into
 /// `out`, which nobody else wrote to, so that its memory is used again and again.
 void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out);

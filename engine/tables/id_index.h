@@ -1,5 +1,5 @@
-// IdIndex: finds rows of a column of IDs. Rows are only ever appended, so the index catches up with the column when
-// somebody asks: commits pay nothing for it, and a bulk run in which nobody asks by ID never builds it.
+// IdIndex: finds rows of a column of IDs. It catches up with rows that were appended when somebody asks: commits pay
+// nothing for it, and a bulk run in which nobody asks by ID never builds it. Of rows that are used again it is told.
 //
 // Layout: a hash set of row numbers with 32 bits of hash beside each (12 bytes a slot); the IDs stay in the column.
 // Threads: the writer's only.
@@ -27,6 +27,17 @@ class IdIndex {
       }
     const auto found = rows_.find(id);
     return found == rows_.end() ? Row(base::kNoRow) : Row(*found);
+  }
+  /// The row's object is gone; its ID is in the column still.
+  void forget(std::uint32_t row) {
+    if (find(ids_[row]) == row) rows_.erase(row);
+  }
+  /// The row has another ID now than the one that was forgotten.
+  void reused(std::uint32_t row) {
+    if (const auto [at, added] = rows_.insert(row); !added) {
+      rows_.erase(at);
+      rows_.insert(row);
+    }
   }
   [[nodiscard]] std::size_t bytes() const { return rows_.bucket_count() * 12; }
 

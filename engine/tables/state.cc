@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/text.h"
 #include "base/wrap.h"
@@ -11,10 +12,6 @@
 
 namespace berth::tables {
 namespace {
-
-constexpr std::uint64_t pair(std::uint32_t high, std::uint32_t low) {
-  return static_cast<std::uint64_t>(high) << 32 | low;
-}
 
 constexpr std::size_t kLeastUseLog = 1024;
 
@@ -50,7 +47,7 @@ NodeStatic& StateStore::own_static() {
 
 ColumnId StateStore::column_for(KeyKind kind, std::string_view key) {
   const Symbol symbol = symbols_.intern(key);
-  const std::uint64_t id = pair(static_cast<std::uint32_t>(kind), symbol);
+  const std::uint64_t id = key_pair(static_cast<std::uint32_t>(kind), symbol);
   if (const auto found = column_ids_.find(id); found != column_ids_.end()) return found->second;
   NodeStatic& fixed = own_static();
   const auto column = static_cast<ColumnId>(fixed.columns.size());
@@ -322,14 +319,20 @@ NodeRow StateStore::find_node(std::string_view id) const {
 JobKeyRow StateStore::find_job_key(std::string_view job_namespace, std::string_view job_id) const {
   const Symbol ns = symbols_.find(job_namespace), id = symbols_.find(job_id);
   if (ns == SymbolTable::kUnknown || id == SymbolTable::kUnknown) return kNoRow;
-  const auto found = job_keys_.find(pair(ns, id));
+  const auto found = job_keys_.find(key_pair(ns, id));
   return found == job_keys_.end() ? kNoRow : found->second;
 }
 
 JobKeyRow StateStore::key_row(std::string_view job_namespace, std::string_view job_id) {
   const Symbol ns = symbols_.intern(job_namespace), id = symbols_.intern(job_id);
-  if (const auto found = job_keys_.find(pair(ns, id)); found != job_keys_.end()) return found->second;
-  const auto row = static_cast<JobKeyRow>(current_.jobs.keys.size());
+  if (const auto found = job_keys_.find(key_pair(ns, id)); found != job_keys_.end()) return found->second;
+  JobKeyRow row = take_row(&RowLists::keys);
+  if (row == kNoRow) {
+    row = static_cast<JobKeyRow>(current_.jobs.keys.size());
+    current_.jobs.keys.push_back({});
+    current_.jobs.objects.push_back(nullptr);
+    if (history_) history_->jobs.emplace_back();
+  }
   JobKey key{ns, id, kNoRow, kNoRow, kNoRow, row};
   if (const auto same = same_id_.find(id); same != same_id_.end()) {
     JobKey& other = current_.jobs.keys.edit(same->second);
@@ -338,9 +341,8 @@ JobKeyRow StateStore::key_row(std::string_view job_namespace, std::string_view j
   } else {
     same_id_.emplace(id, row);
   }
-  current_.jobs.keys.push_back(key);
-  current_.jobs.objects.push_back(nullptr);
-  job_keys_.emplace(pair(ns, id), row);
+  current_.jobs.keys.edit(row) = key;
+  job_keys_.emplace(key_pair(ns, id), row);
   return row;
 }
 
@@ -359,16 +361,23 @@ VersionRow StateStore::job_row(const std::shared_ptr<const model::Job>& job, boo
     row = found->second;
   } else {
     auto compiled = compile(job);
-    row = static_cast<VersionRow>(current_.jobs.versions.size());
-    current_.jobs.versions.push_back(std::move(compiled));
-    current_.jobs.stored.push_back(0);
+    row = take_row(&RowLists::versions);
+    if (row == kNoRow) {
+      row = static_cast<VersionRow>(current_.jobs.versions.size());
+      current_.jobs.versions.push_back(nullptr);
+      current_.jobs.stored.push_back(0);
+      if (history_) history_->version_refs.push_back(0);
+    }
+    if (history_) ++history_->jobs[compiled->key].versions, count_shapes(*compiled, true);
+    current_.jobs.versions.edit(row) = std::move(compiled);
     job_rows_.emplace(job.get(), row);
   }
   if (stored && !current_.jobs.stored[row]) current_.jobs.stored.edit(row) = 1;
   if (current) {
     const JobKeyRow key = current_.jobs.versions[row]->key;
-    current_.jobs.keys.edit(key).current = row;
+    const VersionRow before = std::exchange(current_.jobs.keys.edit(key).current, row);
     current_.jobs.objects.edit(key) = job;
+    if (before != kNoRow && before != row) give_up_version(before);
   }
   return row;
 }
@@ -377,8 +386,16 @@ VersionRow StateStore::job_row(const std::shared_ptr<const model::Job>& job, boo
 
 ShapeId StateStore::shape_id(const std::shared_ptr<const ResourceShape>& shape) {
   if (const auto found = shape_ids_.find(shape.get()); found != shape_ids_.end()) return found->second;
-  const auto id = static_cast<ShapeId>(current_.allocs.shapes.size());
-  current_.allocs.shapes.push_back(shape);
+  ShapeId id;
+  if (history_ && !history_->free_shapes.empty()) {
+    id = history_->free_shapes.back();
+    history_->free_shapes.pop_back();
+    current_.allocs.shapes.edit(id) = shape;
+  } else {
+    id = static_cast<ShapeId>(current_.allocs.shapes.size());
+    current_.allocs.shapes.push_back(shape);
+    if (history_) history_->shape_refs.push_back(0);
+  }
   current_.allocs.port_count_max = std::max(current_.allocs.port_count_max, shape->port_count);
   shape_ids_.emplace(shape.get(), id);
   return id;
@@ -493,26 +510,41 @@ bool StateStore::claims_volumes(VersionRow job, Symbol group) const {
 AllocRow StateStore::append_alloc(const NewAlloc& alloc, const AllocLinks& links,
                                   std::shared_ptr<const model::Allocation> cold) {
   AllocTable& a = current_.allocs;
-  const auto row = static_cast<AllocRow>(a.size());
-  a.id.push_back(alloc.id);
-  a.node.push_back(alloc.node);
-  a.job.push_back(alloc.job);
-  a.job_key.push_back(alloc.key);
-  a.group.push_back(alloc.group);
-  a.name_index.push_back(alloc.name_index);
-  a.desired.push_back(alloc.desired);
-  a.client.push_back(alloc.client);
-  a.shape.push_back(alloc.shape_id);
-  a.create_index.push_back(alloc.create_index);
-  a.modify_index.push_back(alloc.modify_index);
-  a.links.push_back(links);
-  a.cold.push_back(std::move(cold));
-  a.prev_on_node.push_back(kNoRow);
+  const AllocRow again = take_row(&RowLists::allocs);
+  const AllocRow row = again == kNoRow ? static_cast<AllocRow>(a.size()) : again;
+  const auto put = [&](auto& column, auto value) {
+    if (again == kNoRow)
+      column.push_back(std::move(value));
+    else
+      column.edit(row) = std::move(value);
+  };
+  std::shared_ptr<const model::Allocation> object = std::move(cold);
+  DeploymentRow deployment = links.deployment;
+  if (history_) {
+    if (again == kNoRow) history_->allocs.emplace_back();
+    history_->allocs[row] = {};
+    history_->allocs[row].modify_time = object ? object->modify_time : alloc.modify_time;
+    if (object) deployment = find_deployment(object->deployment_id);
+  }
+  put(a.id, alloc.id);
+  put(a.node, alloc.node);
+  put(a.job, alloc.job);
+  put(a.job_key, alloc.key);
+  put(a.group, alloc.group);
+  put(a.name_index, alloc.name_index);
+  put(a.desired, alloc.desired);
+  put(a.client, alloc.client);
+  put(a.shape, alloc.shape_id);
+  put(a.create_index, alloc.create_index);
+  put(a.modify_index, alloc.modify_index);
+  put(a.links, links);
+  put(a.cold, std::move(object));
+  put(a.prev_on_node, kNoRow);
   if (alloc.node != kNoRow) {
     NodeUse& use = current_.nodes.use.edit(alloc.node);
     const bool ended = client_terminal(alloc.client);
     AllocRow& head = ended ? use.ended_head : use.alloc_head;
-    a.next_on_node.push_back(head);
+    put(a.next_on_node, head);
     if (head != kNoRow) a.prev_on_node.edit(head) = row;
     head = row;
     if (!ended) {
@@ -520,11 +552,16 @@ AllocRow StateStore::append_alloc(const NewAlloc& alloc, const AllocLinks& links
       refresh_free(alloc.node, use);
     }
   } else {
-    a.next_on_node.push_back(kNoRow);
+    put(a.next_on_node, kNoRow);
   }
   JobKey& job_key = current_.jobs.keys.edit(alloc.key);
-  a.next_of_job.push_back(job_key.alloc_head);
-  job_key.alloc_head = row;
+  const AllocRow older = std::exchange(job_key.alloc_head, row);
+  put(a.next_of_job, older);
+  if (again != kNoRow) alloc_rows_.reused(row);
+  if (history_) {
+    if (older != kNoRow) history_->allocs[older].prev_of_job = row;
+    move_refs(row, {}, alloc.eval, deployment);
+  }
   return row;
 }
 
@@ -563,6 +600,8 @@ DeploymentRow StateStore::find_deployment(std::string_view id) {
 void StateStore::load(const model::ClusterState& state) {
   Commit commit = begin_commit();
   commit.touch();
+  const bool keeps = history_ != nullptr;
+  history_.reset();  // it is read off the tables afterwards: what belongs together comes in no order
   auto cold = std::make_shared<ColdState>();
   cold->scheduler_config = state.scheduler_config;
   cold->node_pools = state.node_pools;
@@ -589,6 +628,7 @@ void StateStore::load(const model::ClusterState& state) {
   for (const model::Deployment& deployment : state.deployments) commit.upsert_deployment(deployment);
   for (const model::Evaluation& eval : state.evals) commit.upsert_eval(eval);
   commit.set_index(state.index);
+  if (keeps) rebuild_history();
 }
 
 void StateStore::set_scheduler_config(std::optional<model::SchedulerConfiguration> config) {
@@ -624,6 +664,7 @@ std::size_t StateStore::bytes() const {
          a.shapes.bytes();
   out += node_rows_.bucket_count() * 32 + alloc_rows_.bytes() + symbols_.bytes();
   for (const auto& codes : codes_) out += codes.bucket_count() * 12;
+  if (history_) out += history_->allocs.capacity() * sizeof(History::Alloc);
   return out;
 }
 

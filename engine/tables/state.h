@@ -7,11 +7,13 @@
 // Threads: snapshot() from any thread; everything else belongs to the writer's thread.
 #pragma once
 
+#include <array>
 #include <mutex>
 #include <vector>
 
 #include "model/cluster.h"
 #include "tables/changes.h"
+#include "tables/history.h"
 #include "tables/id_index.h"
 #include "tables/job_table.h"
 
@@ -23,7 +25,7 @@ struct DeploymentTable {
   CowVector<JobKeyRow> job_key;
   CowVector<std::uint64_t> job_version, create_index;
   CowVector<std::uint8_t> active;        ///< R-MODEL-204
-  CowVector<DeploymentRow> next_of_job;  ///< chain of the job's deployments, newest row first
+  CowVector<DeploymentRow> next_of_job;  ///< chain of the job's deployments, newest first
   CowVector<std::shared_ptr<const model::Deployment>> object;
   [[nodiscard]] std::size_t size() const { return id.size(); }
 };
@@ -67,6 +69,7 @@ struct Snapshot {
   CowVector<std::shared_ptr<const BaseSetKey>> base_sets;
   std::shared_ptr<const ColdState> cold;
   const SymbolTable* symbols = nullptr;  ///< outlives every snapshot
+  RowHold hold;                          ///< rows that go after this state are not used again while it is there
   std::uint64_t index = 0;               ///< latest index of the state (R-FEAS-202)
 
   [[nodiscard]] const std::string& text(Symbol symbol) const { return symbols->text(symbol); }
@@ -130,10 +133,17 @@ struct PlainAlloc {
   std::uint32_t group = 0;  ///< position in the job's group list
   std::uint32_t name_index = 0;
   Client client = Client::pending;
+  StoredEvalRow eval = kNoRow;   ///< that placed it; only with a history
+  std::int64_t modify_time = 0;  ///< unix ns; likewise
   AllocLinks links;
   std::shared_ptr<const ResourceShape> shape;     ///< null: the group's own shape
   std::shared_ptr<const model::Allocation> cold;  ///< null for plain ones
 };
+
+/// Two numbers as one key.
+[[nodiscard]] constexpr std::uint64_t key_pair(std::uint32_t high, std::uint32_t low) {
+  return static_cast<std::uint64_t>(high) << 32 | low;
+}
 
 class Commit;
 
@@ -182,6 +192,16 @@ class StateStore {
   [[nodiscard]] const Snapshot& current() const { return current_; }
   /// From now on commits list in `changes` which rows they write; null: nowhere. It must live until then.
   void set_changes(Changes* changes) { changes_ = changes; }
+  /// From now on the writer knows who belongs to whom (history.h), and rows of what is removed are used again. Costs
+  /// about 40 bytes an allocation; for owners of a state machine. StateLog asks for it.
+  void keep_history();
+  /// The allocation as it is now, with what the history has of a row without an API object.
+  [[nodiscard]] model::Allocation to_alloc(AllocRow row) const;
+  [[nodiscard]] const History* history() const { return history_.get(); }  ///< null: none is kept
+  /// What does not agree with the tables, or between rows that are used again; empty is right. Reads everything.
+  [[nodiscard]] std::vector<std::string> check_history();
+  /// For whoever keeps row numbers from now on until later. Only with a history.
+  [[nodiscard]] RowHold hold_rows() const { return current_.hold; }
   /// Memory of the tables' columns and indexes; API objects (specs, jobs, cold allocations) are not counted.
   [[nodiscard]] std::size_t bytes() const;
 
@@ -227,8 +247,49 @@ class StateStore {
     Client client;
     ShapeId shape_id;
     std::uint64_t create_index, modify_index;
+    StoredEvalRow eval = kNoRow;
+    std::int64_t modify_time = 0;
   };
   AllocRow append_alloc(const NewAlloc& alloc, const AllocLinks& links, std::shared_ptr<const model::Allocation> cold);
+
+  // history.cc
+  /// What an allocation's row refers to, for the counts of references.
+  struct AllocRefs {
+    VersionRow version = kNoRow;
+    ShapeId shape = kNoRow;
+    std::array<AllocRow, 3> links{kNoRow, kNoRow, kNoRow};
+    StoredEvalRow eval = kNoRow;
+    DeploymentRow deployment = kNoRow;
+    JobKeyRow key = kNoRow;
+    bool live = false;
+  };
+  void rebuild_history();
+  [[nodiscard]] AllocRefs refs_of(AllocRow row) const;
+  void move_refs(AllocRow row, const AllocRefs& before, StoredEvalRow eval, DeploymentRow deployment);
+  void set_alloc_eval(AllocRow row, StoredEvalRow eval);
+  void link_eval(StoredEvalRow row);
+  void read_eval(StoredEvalRow row);
+  void unlink_eval(StoredEvalRow row);
+  void count_shapes(const CompiledJob& job, bool more);
+  void drop_shape(ShapeId shape);
+  RowLists& removed_rows();
+  void give_up_alloc(AllocRow row);
+  void give_up_deployment(DeploymentRow row);
+  void give_up_version(VersionRow row);
+  [[nodiscard]] bool needs_version(VersionRow row) const;
+  void settle();
+  void free_waiting();
+  [[nodiscard]] bool release_key(JobKeyRow row);
+  /// A row to be used again; kNoRow: there is none.
+  template <class Row>
+  [[nodiscard]] Row take_row(std::vector<Row> RowLists::*rows) {
+    if (!history_) return kNoRow;
+    std::vector<Row>& of = history_->free.*rows;
+    if (of.empty()) return kNoRow;
+    const Row row = of.back();
+    of.pop_back();
+    return row;
+  }
   void check_class(NodeRow row, std::uint32_t computed_class);
   ShapeId shape_id(const std::shared_ptr<const ResourceShape>& shape);
   JobKeyRow key_row(std::string_view job_namespace, std::string_view job_id);
@@ -250,15 +311,17 @@ class StateStore {
   Changes* changes_ = nullptr;
   SymbolTable symbols_;
   Snapshot current_;
+  std::unique_ptr<History> history_;
   mutable std::shared_ptr<const Snapshot> published_;  // copy of current_ that snapshots share; null after a change
   tsl::robin_map<base::Uuid, NodeRow, base::UuidHash> node_rows_;
   IdIndex<AllocRow, decltype(AllocTable::id)> alloc_rows_;
   IdIndex<DeploymentRow, decltype(DeploymentTable::id)> deployment_rows_;
   IdIndex<StoredEvalRow, decltype(EvalTable::id)> eval_rows_;
-  tsl::robin_map<std::uint64_t, JobKeyRow, PairHash> job_keys_;   // namespace symbol << 32 | id symbol
-  tsl::robin_map<Symbol, JobKeyRow> same_id_;                     // job ID -> oldest key row with it
-  tsl::robin_map<const model::Job*, VersionRow> job_rows_;        // versions by identity
-  std::vector<std::shared_ptr<const model::Job>> job_aliases_;    // further objects of versions, kept for job_rows_
+  tsl::robin_map<std::uint64_t, JobKeyRow, PairHash> job_keys_;  // namespace symbol << 32 | id symbol
+  tsl::robin_map<Symbol, JobKeyRow> same_id_;                    // job ID -> oldest key row with it
+  tsl::robin_map<const model::Job*, VersionRow> job_rows_;       // versions by identity
+  tsl::robin_map<VersionRow, std::vector<std::shared_ptr<const model::Job>>>
+      job_aliases_;                                               // further objects of versions
   tsl::robin_map<std::uint64_t, ColumnId, PairHash> column_ids_;  // kind << 32 | key symbol
   std::vector<tsl::robin_map<Symbol, std::uint32_t>> codes_;      // per column: value symbol -> code
   tsl::robin_map<std::string, std::string> variant_classes_;      // spec and overrides -> computed class

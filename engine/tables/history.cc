@@ -1,0 +1,341 @@
+#include "tables/history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/predicates.h"
+#include "tables/commit.h"
+#include "tables/export.h"
+
+namespace berth::tables {
+namespace {
+
+/// In a count of references: the row is on its way to being used again, unless it is referred to anew meanwhile.
+constexpr std::uint32_t kQueued = 1U << 31;
+
+template <class Row>
+void append(std::vector<Row>& to, std::vector<Row>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+  from.clear();
+}
+
+void count(std::uint32_t& of, bool before, bool after) { of += static_cast<std::uint32_t>(after) - before; }
+
+}  // namespace
+
+void RowLists::take(RowLists& other) {
+  append(allocs, other.allocs), append(evals, other.evals), append(deployments, other.deployments);
+  append(versions, other.versions), append(keys, other.keys);
+}
+
+// ---------------------------------------------------------------- from the tables
+
+void StateStore::keep_history() {
+  if (history_) return;
+  rebuild_history();
+}
+
+void StateStore::rebuild_history() {
+  history_ = std::make_unique<History>();
+  if (!current_.hold) current_.hold = std::make_shared<const int>(0);
+  History& h = *history_;
+  const AllocTable& a = current_.allocs;
+  h.jobs.resize(current_.jobs.keys.size());
+  h.evals.resize(current_.evals.size());
+  h.allocs.resize(a.size());
+  h.deployment_refs.resize(current_.deployments.size());
+  h.version_refs.resize(current_.jobs.versions.size());
+  h.shape_refs.resize(a.shapes.size());
+  for (VersionRow row = 0; row < current_.jobs.versions.size(); ++row)
+    if (const auto& version = current_.jobs.versions[row])
+      count_shapes(*version, true), ++h.jobs[version->key].versions;
+  for (StoredEvalRow row = 0; row < current_.evals.size(); ++row)
+    if (current_.evals.object[row]) link_eval(row);
+  for (DeploymentRow row = 0; row < current_.deployments.size(); ++row)
+    if (current_.deployments.active[row]) ++h.jobs[current_.deployments.job_key[row]].active_deployments;
+  for (JobKeyRow key = 0; key < current_.jobs.keys.size(); ++key) {
+    AllocRow newer = kNoRow;
+    for (AllocRow row = current_.jobs.keys[key].alloc_head; row != kNoRow; newer = row, row = a.next_of_job[row])
+      h.allocs[row].prev_of_job = newer;
+  }
+  for (AllocRow row = 0; row < a.size(); ++row) {
+    if (!a.exists(row)) continue;
+    const auto& cold = a.cold[row];
+    if (cold) h.allocs[row].modify_time = cold->modify_time;
+    move_refs(row, {}, cold ? find_eval(cold->eval_id) : kNoRow,
+              cold ? find_deployment(cold->deployment_id) : a.links[row].deployment);
+  }
+}
+
+model::Allocation StateStore::to_alloc(AllocRow row) const {
+  model::Allocation out = tables::to_alloc(current_, row);
+  if (!history_ || current_.allocs.cold[row]) return out;
+  const History::Alloc& kept = history_->allocs[row];
+  if (kept.eval != kNoRow) base::write_text(current_.evals.id[kept.eval], out.eval_id);
+  out.modify_time = kept.modify_time;
+  return out;
+}
+
+// ---------------------------------------------------------------- what a row refers to
+
+StateStore::AllocRefs StateStore::refs_of(AllocRow row) const {
+  AllocRefs out;
+  const AllocTable& a = current_.allocs;
+  if (!history_ || !a.exists(row)) return out;
+  out.version = a.job[row], out.shape = a.shape[row];
+  if (!a.cold[row]) out.links = {a.links[row].previous, a.links[row].next, a.links[row].preempted_by};
+  out.eval = history_->allocs[row].eval, out.deployment = history_->allocs[row].deployment;
+  out.key = a.job_key[row];
+  out.live = !a.terminal(row);
+  return out;
+}
+
+/// The row referred to `before` and refers to what its columns say, to `eval` and to `deployment` from now on. New
+/// references come first: what stays is not let go of in between.
+void StateStore::move_refs(AllocRow row, const AllocRefs& before, StoredEvalRow eval, DeploymentRow deployment) {
+  if (!history_) return;
+  History& h = *history_;
+  set_alloc_eval(row, eval);
+  h.allocs[row].deployment = deployment;
+  const AllocRefs after = refs_of(row);
+  if (after.version != kNoRow) ++h.version_refs[after.version];
+  if (after.shape != kNoRow) ++h.shape_refs[after.shape];
+  for (const AllocRow other : after.links)
+    if (other != kNoRow) ++h.allocs[other].links;
+  if (after.deployment != kNoRow) ++h.deployment_refs[after.deployment];
+  if (after.key != kNoRow) h.jobs[after.key].live_allocs += after.live;
+  if (before.key != kNoRow) h.jobs[before.key].live_allocs -= before.live;
+  if (before.version != kNoRow) --h.version_refs[before.version], give_up_version(before.version);
+  if (before.shape != kNoRow) drop_shape(before.shape);
+  for (const AllocRow other : before.links)
+    if (other != kNoRow) --h.allocs[other].links, give_up_alloc(other);
+  if (before.deployment != kNoRow) --h.deployment_refs[before.deployment], give_up_deployment(before.deployment);
+}
+
+void StateStore::set_alloc_eval(AllocRow row, StoredEvalRow eval) {
+  History& h = *history_;
+  History::Alloc& alloc = h.allocs[row];
+  if (alloc.eval == eval) return;
+  if (alloc.eval != kNoRow) {
+    if (alloc.next_of_eval != kNoRow) h.allocs[alloc.next_of_eval].prev_of_eval = alloc.prev_of_eval;
+    (alloc.prev_of_eval != kNoRow ? h.allocs[alloc.prev_of_eval].next_of_eval : h.evals[alloc.eval].alloc_head) =
+        alloc.next_of_eval;
+  }
+  alloc.eval = eval;
+  alloc.next_of_eval = alloc.prev_of_eval = kNoRow;
+  if (eval == kNoRow) return;
+  AllocRow& head = h.evals[eval].alloc_head;
+  alloc.next_of_eval = head;
+  if (head != kNoRow) h.allocs[head].prev_of_eval = row;
+  head = row;
+}
+
+void StateStore::link_eval(StoredEvalRow row) {
+  History& h = *history_;
+  History::Eval& eval = h.evals[row];
+  History::Job& job = h.jobs[current_.evals.job_key[row]];
+  eval.next_of_job = job.eval_head;
+  eval.prev_of_job = kNoRow;
+  if (job.eval_head != kNoRow) h.evals[job.eval_head].prev_of_job = row;
+  job.eval_head = row;
+  ++job.evals;
+  read_eval(row);
+}
+
+/// What is kept of its object; after link_eval() and whenever it is written.
+void StateStore::read_eval(StoredEvalRow row) {
+  History::Eval& eval = history_->evals[row];
+  const model::Evaluation& object = *current_.evals.object[row];
+  const bool open = !model::is_terminal_evaluation(object.status);
+  const bool blocked = object.status == "blocked";
+  History::Job& job = history_->jobs[current_.evals.job_key[row]];
+  count(job.open_evals, eval.open, open);
+  count(job.blocked_evals, eval.blocked, blocked);
+  eval.open = open, eval.blocked = blocked;
+  eval.batch = object.type == "batch";
+  eval.modify_time = object.modify_time;
+}
+
+void StateStore::unlink_eval(StoredEvalRow row) {
+  History& h = *history_;
+  History::Eval& eval = h.evals[row];
+  History::Job& job = h.jobs[current_.evals.job_key[row]];
+  if (eval.next_of_job != kNoRow) h.evals[eval.next_of_job].prev_of_job = eval.prev_of_job;
+  (eval.prev_of_job != kNoRow ? h.evals[eval.prev_of_job].next_of_job : job.eval_head) = eval.next_of_job;
+  --job.evals;
+  job.open_evals -= eval.open, job.blocked_evals -= eval.blocked;
+  while (eval.alloc_head != kNoRow) set_alloc_eval(eval.alloc_head, kNoRow);
+  eval = {};
+}
+
+void StateStore::count_shapes(const CompiledJob& job, bool more) {
+  for (const CompiledGroup& group : job.groups)
+    for (const ShapeId shape : {group.shape_id, group.shape_oversubscribed_id}) {
+      if (more)
+        ++history_->shape_refs[shape];
+      else
+        drop_shape(shape);
+    }
+}
+
+void StateStore::drop_shape(ShapeId shape) {
+  if (--history_->shape_refs[shape] != 0) return;
+  shape_ids_.erase(current_.allocs.shapes[shape].get());
+  current_.allocs.shapes.edit(shape) = nullptr;
+  history_->free_shapes.push_back(shape);
+}
+
+std::vector<std::string> StateStore::check_history() {
+  std::vector<std::string> problems;
+  if (!history_) return problems;
+  std::unique_ptr<History> kept = std::move(history_);
+  rebuild_history();
+  const History &is = *kept, &should = *history_;
+  const auto same = [&](const char* what, std::size_t row, std::uint64_t has, std::uint64_t wants) {
+    if (has != wants)
+      problems.push_back(fmt::format("history: {} of row {} is {} and should be {}", what, row, has, wants));
+  };
+  for (JobKeyRow key = 0; key < should.jobs.size(); ++key) {
+    same("live_allocs", key, is.jobs[key].live_allocs, should.jobs[key].live_allocs);
+    same("evals", key, is.jobs[key].evals, should.jobs[key].evals);
+    same("open_evals", key, is.jobs[key].open_evals, should.jobs[key].open_evals);
+    same("blocked_evals", key, is.jobs[key].blocked_evals, should.jobs[key].blocked_evals);
+    same("active_deployments", key, is.jobs[key].active_deployments, should.jobs[key].active_deployments);
+    same("versions", key, is.jobs[key].versions, should.jobs[key].versions);
+    std::uint32_t evals = 0;
+    for (StoredEvalRow row = is.jobs[key].eval_head; row != kNoRow; row = is.evals[row].next_of_job, ++evals)
+      same("job of an evaluation", row, current_.evals.job_key[row], key);
+    same("chained evaluations", key, evals, is.jobs[key].evals);
+  }
+  for (VersionRow row = 0; row < should.version_refs.size(); ++row)
+    same("version_refs", row, is.version_refs[row] & ~kQueued, should.version_refs[row]);
+  for (ShapeId row = 0; row < should.shape_refs.size(); ++row)
+    same("shape_refs", row, is.shape_refs[row], should.shape_refs[row]);
+  std::vector<std::uint32_t> of_evals(should.evals.size()), chained(should.evals.size());
+  std::vector<std::uint32_t> of_deployments(should.deployment_refs.size());  // that are gone included
+  for (AllocRow row = 0; row < should.allocs.size(); ++row) {
+    same("links", row, is.allocs[row].links & ~kQueued, should.allocs[row].links);
+    if (!current_.allocs.exists(row)) continue;
+    same("prev_of_job", row, is.allocs[row].prev_of_job, should.allocs[row].prev_of_job);
+    const DeploymentRow deployment = is.allocs[row].deployment;
+    if (deployment != kNoRow) ++of_deployments[deployment];
+    if (deployment == kNoRow || current_.deployments.object[deployment])
+      same("deployment", row, deployment, should.allocs[row].deployment);
+    if (current_.allocs.cold[row]) same("eval", row, is.allocs[row].eval, should.allocs[row].eval);
+    if (is.allocs[row].eval != kNoRow) ++of_evals[is.allocs[row].eval];
+  }
+  for (DeploymentRow row = 0; row < of_deployments.size(); ++row)
+    same("deployment_refs", row, is.deployment_refs[row] & ~kQueued, of_deployments[row]);
+  for (StoredEvalRow eval = 0; eval < is.evals.size(); ++eval) {
+    for (AllocRow row = is.evals[eval].alloc_head; row != kNoRow; row = is.allocs[row].next_of_eval, ++chained[eval])
+      same("eval of an allocation", row, is.allocs[row].eval, eval);
+    same("chained allocations", eval, chained[eval], of_evals[eval]);
+  }
+  std::vector<char> seen(current_.allocs.size());
+  for (const RowLists* lists : {&is.fresh, &is.told, &is.waiting, &is.free})
+    for (const AllocRow row : lists->allocs) {
+      if (seen[row]++) problems.push_back(fmt::format("history: alloc row {} is to be used again twice", row));
+      if (lists == &is.free && (current_.allocs.exists(row) || is.allocs[row].links != 0))
+        problems.push_back(fmt::format("history: alloc row {} is free and in use", row));
+    }
+  history_ = std::move(kept);
+  return problems;
+}
+
+// ---------------------------------------------------------------- rows that are used again
+
+RowLists& StateStore::removed_rows() {
+  History& h = *history_;
+  const std::uint64_t round = changes_ ? changes_->rounds : 0;
+  if (round != h.fresh_round) h.told.take(h.fresh);
+  h.fresh_round = round;
+  return h.fresh;
+}
+
+void StateStore::give_up_alloc(AllocRow row) {
+  std::uint32_t& refs = history_->allocs[row].links;
+  if (refs != 0 || current_.allocs.exists(row)) return;
+  refs |= kQueued;
+  removed_rows().allocs.push_back(row);
+}
+
+void StateStore::give_up_deployment(DeploymentRow row) {
+  std::uint32_t& refs = history_->deployment_refs[row];
+  if (refs != 0 || current_.deployments.object[row]) return;
+  refs |= kQueued;
+  removed_rows().deployments.push_back(row);
+}
+
+bool StateStore::needs_version(VersionRow row) const {
+  const JobTable& jobs = current_.jobs;
+  return jobs.stored[row] != 0 || jobs.keys[jobs.versions[row]->key].current == row;
+}
+
+void StateStore::give_up_version(VersionRow row) {
+  if (!history_) return;
+  std::uint32_t& refs = history_->version_refs[row];
+  if (refs != 0 || needs_version(row)) return;
+  refs |= kQueued;
+  removed_rows().versions.push_back(row);
+}
+
+/// Moves rows on that wait for less than before. Called under a commit that has been touched.
+void StateStore::settle() {
+  History& h = *history_;
+  if (!h.waiting.empty() && h.holders.expired()) free_waiting();
+  if (!h.fresh.empty() && (!changes_ || changes_->rounds > h.fresh_round)) h.told.take(h.fresh);
+  if (!h.waiting.empty() || h.told.empty()) return;
+  h.waiting.take(h.told);
+  h.holders = current_.hold;
+  current_.hold = std::make_shared<const int>(0);
+  if (h.holders.expired()) free_waiting();
+}
+
+void StateStore::free_waiting() {
+  History& h = *history_;
+  const auto still = [](std::uint32_t& refs, bool used) {
+    refs &= ~kQueued;
+    return refs != 0 || used;
+  };
+  std::erase_if(h.waiting.allocs,
+                [&](AllocRow row) { return still(h.allocs[row].links, current_.allocs.exists(row)); });
+  std::erase_if(h.waiting.deployments, [&](DeploymentRow row) { return still(h.deployment_refs[row], false); });
+  std::erase_if(h.waiting.versions, [&](VersionRow row) { return still(h.version_refs[row], needs_version(row)); });
+  for (const VersionRow row : h.waiting.versions) {
+    const CompiledJob& version = *current_.jobs.versions[row];
+    count_shapes(version, false);
+    --h.jobs[version.key].versions;
+    job_rows_.erase(version.spec.get());
+    if (const auto known = job_aliases_.find(row); known != job_aliases_.end()) {
+      for (const auto& alias : known->second) job_rows_.erase(alias.get());
+      job_aliases_.erase(known);
+    }
+    current_.jobs.versions.edit(row) = nullptr;
+  }
+  h.free.take(h.waiting);
+}
+
+bool StateStore::release_key(JobKeyRow row) {
+  const JobKey key = current_.jobs.keys[row];
+  const History::Job& job = history_->jobs[row];
+  if (key.current != kNoRow || key.alloc_head != kNoRow || key.deployment_head != kNoRow || job.eval_head != kNoRow ||
+      job.versions != 0)
+    return false;
+  JobKeyRow before = row;
+  while (current_.jobs.keys[before].next_same_id != row) before = current_.jobs.keys[before].next_same_id;
+  if (before == row) {
+    same_id_.erase(key.job_id);
+  } else {
+    current_.jobs.keys.edit(before).next_same_id = key.next_same_id;
+    same_id_[key.job_id] = key.next_same_id;
+  }
+  job_keys_.erase(key_pair(key.job_namespace, key.job_id));
+  JobKey none;
+  none.next_same_id = row;
+  current_.jobs.keys.edit(row) = none;
+  removed_rows().keys.push_back(row);
+  return true;
+}
+
+}  // namespace berth::tables

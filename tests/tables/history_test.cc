@@ -1,0 +1,225 @@
+// Rows of what was removed are used again, and nobody mistakes them: jobs come and go fifty times over in tables that
+// hold a few, with snapshots, holds and listeners of changes that come and go as well.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+
+#include "tables/check.h"
+#include "tables/commit.h"
+
+namespace berth::tables {
+namespace {
+
+std::shared_ptr<model::Job> churned_job(const std::string& id, std::uint64_t version) {
+  auto job = std::make_shared<model::Job>();
+  job->id = job->name = id, job->namespace_ = "default", job->type = "service", job->version = version;
+  job->datacenters = {"dc1"}, job->node_pool = "default";
+  job->task_groups.emplace_back().name = "g";
+  model::Task& task = job->task_groups[0].tasks.emplace_back();
+  task.name = "t", task.driver = "exec";
+  task.resources.emplace().cpu = 100;
+  return job;
+}
+
+/// A store with two nodes, and jobs that come with a deployment, an evaluation and its allocations.
+class Churn {
+ public:
+  explicit Churn(std::uint64_t seed) : random_(seed) {
+    store.keep_history();
+    store.set_changes(&changes);
+    for (std::uint64_t n = 1; n <= 2; ++n) {
+      model::Node node;
+      node.id = base::to_text({n, 9}), node.status = "ready", node.scheduling_eligibility = "eligible";
+      node.datacenter = "dc1", node.node_pool = "default";
+      store.begin_commit(1).upsert_node(node);
+    }
+  }
+  struct Life {
+    JobKeyRow key = kNoRow;
+    std::vector<std::shared_ptr<const model::Job>> versions;
+    base::Uuid eval, deployment;
+    std::vector<base::Uuid> allocs;
+  };
+
+  void come() {
+    Life life;
+    Commit commit = store.begin_commit(++index);
+    const std::string id = "job-" + std::to_string(++jobs_);
+    VersionRow version = kNoRow;
+    for (std::uint64_t v = 0; v < 1 + random_() % 3; ++v) {
+      life.versions.push_back(churned_job(id, v));
+      version = commit.upsert_job(life.versions.back(), true);
+    }
+    life.key = store.current().jobs.versions[version]->key;
+    model::Evaluation eval;
+    eval.id = base::to_text(life.eval = next_id()), eval.namespace_ = "default", eval.job_id = id;
+    eval.status = "complete", eval.type = "service";
+    commit.upsert_eval(eval);
+    model::Deployment deployment;
+    deployment.id = base::to_text(life.deployment = next_id()), deployment.status = "running";
+    deployment.namespace_ = "default", deployment.job_id = id;
+    commit.upsert_deployment(deployment);
+    AllocRow previous = kNoRow;
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      PlainAlloc alloc;
+      alloc.id = next_id(), alloc.node = NodeRow(random_() % 2), alloc.job = version;
+      alloc.name_index = static_cast<std::uint32_t>(i);
+      alloc.eval = store.find_eval(life.eval);
+      alloc.links.previous = previous;
+      alloc.links.deployment = store.find_deployment(life.deployment);
+      previous = commit.insert_plain(alloc);
+      life.allocs.push_back(alloc.id);
+    }
+    lives.push_back(std::move(life));
+  }
+  /// Another status, a version that allocations move to, or an API object where there was none.
+  void change() {
+    const Life& life = lives[random_() % lives.size()];
+    const AllocRow row = store.find_alloc(life.allocs[random_() % life.allocs.size()]);
+    if (row == kNoRow) return;
+    Commit commit = store.begin_commit(++index);
+    switch (random_() % 4) {
+      case 0:
+        return commit.set_client_status(row, random_() % 2 ? Client::complete : Client::running);
+      case 1:
+        return commit.set_desired_status(row, random_() % 2 ? Desired::stop : Desired::run);
+      case 2:
+        return commit.update_in_place(row, store.current().jobs.keys[life.key].current, nullptr);
+      default: {
+        auto object = std::make_shared<model::Allocation>(commit.to_alloc(row));
+        object->client_status = "running";
+        return commit.replace_alloc(row, std::move(object));
+      }
+    }
+  }
+  /// Some of what the oldest job has, in any order, or all of it.
+  void go(bool all) {
+    if (lives.empty()) return;
+    Life& life = lives.front();
+    Commit commit = store.begin_commit(++index);
+    for (const base::Uuid id : life.allocs)
+      if (const AllocRow row = store.find_alloc(id); row != kNoRow && (all || random_() % 3 == 0))
+        commit.remove_alloc(row);
+    if (const auto row = store.find_eval(life.eval); row != kNoRow && (all || random_() % 3 == 0))
+      commit.remove_eval(row);
+    if (const auto row = store.find_deployment(life.deployment); row != kNoRow && (all || random_() % 3 == 0))
+      commit.remove_deployment(row);
+    if (!all) return;
+    for (const auto& version : life.versions) commit.forget_version(*version);
+    commit.purge_job(life.key);
+    gone_.push_back(life.key);
+    lives.pop_front();
+    std::erase_if(gone_, [&](JobKeyRow key) { return commit.release_key(key); });
+  }
+
+  StateStore store;
+  Changes changes;
+  std::deque<Life> lives;
+  std::uint64_t index = 1;
+
+ private:
+  base::Uuid next_id() { return {++ids_ * 0x9e3779b97f4a7c15ULL | 1, 7}; }
+  std::mt19937_64 random_;
+  std::uint64_t jobs_ = 0, ids_ = 0;
+  std::vector<JobKeyRow> gone_;
+};
+
+TEST(History, RowsStayFewHoweverManyCameAndWent) {
+  constexpr std::size_t kAtOnce = 20, kLives = 50 * kAtOnce;
+  Churn churn(1);
+  for (std::size_t i = 0; i < kLives; ++i) {
+    churn.come();
+    for (int n = 0; n < 5; ++n) churn.change();
+    churn.go(false);
+    if (churn.lives.size() > kAtOnce) churn.go(true);
+    churn.changes.clear();
+    if (i % 100 == 0) {
+      ASSERT_EQ(churn.store.check_history(), std::vector<std::string>());
+      ASSERT_EQ(check_tables(churn.store.current()), std::vector<std::string>());
+    }
+  }
+  const Snapshot& now = churn.store.current();
+  EXPECT_LE(now.allocs.size(), 2 * 5 * kAtOnce);
+  EXPECT_LE(now.evals.size(), 2 * kAtOnce);
+  EXPECT_LE(now.deployments.size(), 2 * kAtOnce);
+  EXPECT_LE(now.jobs.versions.size(), 2 * 3 * kAtOnce);
+  EXPECT_LE(now.jobs.keys.size(), 2 * kAtOnce);
+  EXPECT_LE(now.allocs.shapes.size(), 2 * 2 * 3 * kAtOnce);
+}
+
+/// What a snapshot shows of its allocations, to be compared later.
+std::vector<std::string> shown(const Snapshot& state) {
+  std::vector<std::string> out;
+  for (AllocRow row = 0; row < state.allocs.size(); ++row) {
+    if (!state.allocs.exists(row)) continue;
+    const auto& version = *state.jobs.versions[state.allocs.job[row]];
+    out.push_back(base::to_text(state.allocs.id[row]) + " " + version.spec->id + " " + std::to_string(version.version) +
+                  " " + to_text(state.allocs.client[row]) + " " + std::to_string(state.allocs.shape_of(row).cpu_mhz));
+  }
+  return out;
+}
+
+TEST(History, SnapshotsShowWhatTheyShowed) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Churn churn(seed);
+    std::mt19937_64 random(seed);
+    std::deque<std::pair<SnapshotRef, std::vector<std::string>>> held;
+    std::vector<std::pair<AllocRow, base::Uuid>> known;  // under a hold
+    RowHold hold;
+    for (int i = 0; i < 300; ++i) {
+      churn.come();
+      churn.change();
+      if (random() % 2) churn.go(false);
+      if (churn.lives.size() > 8) churn.go(true);
+      if (random() % 3 == 0) churn.changes.clear();
+      if (random() % 8 == 0) {
+        const SnapshotRef snapshot = churn.store.snapshot();
+        held.emplace_back(snapshot, shown(snapshot));
+      }
+      if (random() % 10 == 0) {  // whoever keeps rows finds the allocation there, or nobody, but no other one
+        hold = churn.store.hold_rows();
+        known.clear();
+        const AllocTable& allocs = churn.store.current().allocs;
+        for (AllocRow row = 0; row < allocs.size(); ++row)
+          if (allocs.exists(row)) known.emplace_back(row, allocs.id[row]);
+      }
+      for (const auto& [row, id] : known)
+        ASSERT_TRUE(!churn.store.current().allocs.exists(row) || churn.store.current().allocs.id[row] == id);
+      for (const auto& [snapshot, before] : held) ASSERT_EQ(shown(snapshot), before);
+      while (held.size() > 4) held.pop_front();
+      ASSERT_EQ(churn.store.check_history(), std::vector<std::string>());
+    }
+  }
+}
+
+TEST(History, RowsWaitUntilWhoeverListensWasTold) {
+  Churn churn(1);
+  churn.come();
+  const AllocRow row = churn.store.find_alloc(churn.lives.front().allocs.front());
+  churn.go(true);
+  for (int i = 0; i < 10; ++i) churn.come();
+  EXPECT_FALSE(churn.store.current().allocs.exists(row));
+  churn.changes.clear();
+  for (int i = 0; i < 10; ++i) churn.come();
+  EXPECT_TRUE(churn.store.current().allocs.exists(row));
+}
+
+TEST(History, ARowIsKeptAsLongAsAnotherNamesIt) {
+  Churn churn(1);
+  churn.come();
+  const auto allocs = churn.lives.front().allocs;
+  const AllocRow first = churn.store.find_alloc(allocs[0]), second = churn.store.find_alloc(allocs[1]);
+  churn.store.begin_commit(++churn.index).remove_alloc(first);
+  churn.changes.clear();
+  for (int i = 0; i < 10; ++i) churn.come();
+  EXPECT_EQ(churn.store.to_alloc(second).previous_allocation, base::to_text(allocs[0]));
+  churn.store.begin_commit(++churn.index).remove_alloc(second);
+  churn.changes.clear();
+  for (int i = 0; i < 10; ++i) churn.come();
+  EXPECT_TRUE(churn.store.current().allocs.exists(first));
+}
+
+}  // namespace
+}  // namespace berth::tables
