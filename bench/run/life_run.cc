@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <ctime>
 
 #include "run/interrupt.h"
@@ -70,6 +71,9 @@ living::Config LifeRun::config() const {
   out.tasks = tasks_.model();
   out.seed = workload_.seed;
   out.start_ns = life_.start_unix_ns;
+#ifndef NDEBUG
+  out.check = nodes <= 60;
+#endif
   return out;
 }
 
@@ -136,6 +140,10 @@ void LifeRun::run(const RunOptions& options) {
     if (happening < plan_.happenings.size()) at = std::min(at, plan_.happenings[happening].at_ns);
   }
   cluster_.run_until(cluster_.now());
+#ifndef NDEBUG
+  for (const std::string& problem : cluster_.problems()) std::fprintf(stderr, "%s\n", problem.c_str());
+  BERTH_ASSERT(cluster_.problems().empty());  // R-CTRL-1720 to 1735
+#endif
   progress.finish();
   measuring_.waited(measuring_.look());
   watch_.finish();
