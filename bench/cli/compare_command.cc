@@ -119,107 +119,127 @@ Result<HtmlOutput> prepare_outputs(const Arguments& arguments) {
   return HtmlOutput::prepare(arguments.html);
 }
 
-int run_experiment(const Arguments& arguments) {
+/// What the experiment starts from.
+struct Experiment {
+  HtmlOutput html;
+  std::vector<strategy::StrategySpec> specs;
+  std::vector<std::int64_t> seeds;
+  std::vector<List> lists;
+  std::string nodes_path;
+  std::vector<sim::OpenbNode> nodes;
+  std::vector<compare::PublishedRow> allocation, ratio;
+};
+Result<Experiment> prepare_experiment(const Arguments& arguments) {
   if (arguments.experiment != "openb-atc23")
-    return report_error(
-        {"--experiment", "", fmt::format("there is no experiment '{}'", arguments.experiment.substr(0, 40)),
-         "valid: openb-atc23"},
-        2);
+    return tl::unexpected(InputError{"--experiment", "",
+                                     fmt::format("there is no experiment '{}'", arguments.experiment.substr(0, 40)),
+                                     "valid: openb-atc23"});
   if (!arguments.workload.empty())
-    return report_error({"berth compare", "", "names a workload and an experiment", "name one of them"}, 2);
-  const auto html = prepare_outputs(arguments);
-  if (!html) return report_error(html.error(), 2);
+    return tl::unexpected(InputError{"berth compare", "", "names a workload and an experiment", "name one of them"});
+  auto html = prepare_outputs(arguments);
+  if (!html) return tl::unexpected(html.error());
   std::vector<std::string> names = arguments.strategies;
   if (names.empty()) names = {"random", "dot-product", "gpu-clustering", "gpu-packing", "gpu-best-fit", "fgd"};
-  const auto specs = parse_strategies(names);
-  if (!specs) return report_error(specs.error(), 2);
-  const auto seeds = compare::parse_seeds(arguments.seeds.empty() ? "42..51" : arguments.seeds, 42);
-  if (!seeds) return report_error(seeds.error(), 2);
-  const auto lists = lists_of(arguments);
-  if (!lists) return report_error(lists.error(), 2);
-  std::string nodes_path = arguments.nodes;
-  if (nodes_path.empty()) {
-    const auto found = sim::fetched_data("", "openb", "openb_node_list_gpu_node.csv");
-    if (!found) return report_error(found.error(), 2);
-    nodes_path = *found;
-  }
-  const auto nodes_text = io::read_file(nodes_path);
-  if (!nodes_text) return report_error(nodes_text.error(), 2);
-  const auto nodes = sim::parse_openb_nodes(*nodes_text, nodes_path);
-  if (!nodes) return report_error(nodes.error(), 2);
-  const auto allocation = published("analysis_allo_discrete.csv");
-  if (!allocation) return report_error(allocation.error(), 2);
-  const auto ratio = published("analysis_frag_ratio_discrete.csv");
-  if (!ratio) return report_error(ratio.error(), 2);
+  auto specs = parse_strategies(names);
+  if (!specs) return tl::unexpected(specs.error());
+  auto seeds = compare::parse_seeds(arguments.seeds.empty() ? "42..51" : arguments.seeds, 42);
+  if (!seeds) return tl::unexpected(seeds.error());
+  auto lists = lists_of(arguments);
+  if (!lists) return tl::unexpected(lists.error());
+  auto nodes_path = arguments.nodes.empty() ? sim::fetched_data("", "openb", "openb_node_list_gpu_node.csv")
+                                            : Result<std::string>(arguments.nodes);
+  if (!nodes_path) return tl::unexpected(nodes_path.error());
+  const auto nodes_text = io::read_file(*nodes_path);
+  if (!nodes_text) return tl::unexpected(nodes_text.error());
+  auto nodes = sim::parse_openb_nodes(*nodes_text, *nodes_path);
+  if (!nodes) return tl::unexpected(nodes.error());
+  auto allocation = published("analysis_allo_discrete.csv");
+  if (!allocation) return tl::unexpected(allocation.error());
+  auto ratio = published("analysis_frag_ratio_discrete.csv");
+  if (!ratio) return tl::unexpected(ratio.error());
+  return Experiment{std::move(*html),       std::move(*specs), std::move(*seeds),      std::move(*lists),
+                    std::move(*nodes_path), std::move(*nodes), std::move(*allocation), std::move(*ratio)};
+}
 
-  const run::InterruptGuard guard;
-  json::Value report = compare::report_head("berth-compare-experiment", arguments.experiment);
-  report.set("experiment", arguments.experiment);
+/// What the lists give, one after the other.
+struct ExperimentReports {
   json::Value results = json::Value::array();
   std::string curves, markdown;
   std::vector<compare::Agreement> agreement;
   bool partial = false;
-  for (const List& list : *lists) {
-    const auto text = io::read_file(list.path);
-    if (!text) return report_error(text.error(), 2);
-    auto tasks = sim::parse_openb_tasks(*text, list.path, false);
-    if (!tasks) return report_error(tasks.error(), 2);
-    const auto input = sim::openb_input(*nodes, nodes_path, std::move(*tasks));
-    if (!input) return report_error(input.error(), 2);
-    const auto result = compare::run_experiment(*input, list.name,
-                                                {.strategies = *specs,
-                                                 .seeds = *seeds,
-                                                 .tune_milli = static_cast<std::int64_t>(arguments.tune * 1000 + 0.5),
-                                                 .threads = arguments.threads,
-                                                 .quiet = arguments.quiet});
-    if (!result) return report_error(result.error(), 2);
-    partial |= result->partial;
-    if (arguments.placements_digest)
-      fmt::print("{}", compare::digest_lines(*result));
-    else
-      fmt::print("{}\n", compare::experiment_table(*result));
-    // A list of somebody's own may be called like a published one: only the fetched lists are held against the rows.
-    std::vector<compare::Agreement> here;
-    if (arguments.pods.empty() && arguments.nodes.empty() && arguments.tune == 1.3 && !result->partial)
-      here = compare::check_published(*result, *allocation, *ratio);
-    results.push(compare::experiment_json(*result));
-    curves += curves.empty() ? compare::curves_csv(*result)
-                             : compare::curves_csv(*result).substr(compare::curves_csv(*result).find('\n') + 1);
-    markdown += compare::experiment_markdown(*result, here) + "\n";
-    agreement.insert(agreement.end(), here.begin(), here.end());
-    if (partial) break;
+};
+Result<void> run_list(const Arguments& arguments, const Experiment& with, const List& list, ExperimentReports& out) {
+  const auto text = io::read_file(list.path);
+  if (!text) return tl::unexpected(text.error());
+  auto tasks = sim::parse_openb_tasks(*text, list.path, false);
+  if (!tasks) return tl::unexpected(tasks.error());
+  const auto input = sim::openb_input(with.nodes, with.nodes_path, std::move(*tasks));
+  if (!input) return tl::unexpected(input.error());
+  const auto result = compare::run_experiment(*input, list.name,
+                                              {.strategies = with.specs,
+                                               .seeds = with.seeds,
+                                               .tune_milli = static_cast<std::int64_t>(arguments.tune * 1000 + 0.5),
+                                               .threads = arguments.threads,
+                                               .quiet = arguments.quiet});
+  if (!result) return tl::unexpected(result.error());
+  out.partial |= result->partial;
+  if (arguments.placements_digest)
+    fmt::print("{}", compare::digest_lines(*result));
+  else
+    fmt::print("{}\n", compare::experiment_table(*result));
+  // A list of somebody's own may be called like a published one: only the fetched lists are held against the rows.
+  std::vector<compare::Agreement> here;
+  if (arguments.pods.empty() && arguments.nodes.empty() && arguments.tune == 1.3 && !result->partial)
+    here = compare::check_published(*result, with.allocation, with.ratio);
+  out.results.push(compare::experiment_json(*result));
+  const std::string curves = compare::curves_csv(*result);
+  out.curves += out.curves.empty() ? curves : curves.substr(curves.find('\n') + 1);  // one head
+  out.markdown += compare::experiment_markdown(*result, here) + "\n";
+  out.agreement.insert(out.agreement.end(), here.begin(), here.end());
+  return {};
+}
+
+json::Value agreement_json(const std::vector<compare::Agreement>& agreement) {
+  json::Value out = json::Value::array();
+  for (const compare::Agreement& a : agreement)
+    out.push(json::Object{{"list", a.list},
+                          {"strategy", a.strategy},
+                          {"holds", a.holds()},
+                          {"rows", a.rows},
+                          {"rows_equal", a.rows_equal},
+                          {"columns", a.columns},
+                          {"columns_equal", a.columns_equal},
+                          {"digests", a.digests},
+                          {"digests_equal", a.digests - a.digests_wrong.size()},
+                          {"allocation_percent", compare::curve_json(a.allocation_published)},
+                          {"fragment_ratio_percent", compare::curve_json(a.ratio_published)}});
+  return out;
+}
+
+int run_experiment(const Arguments& arguments) {
+  const auto with = prepare_experiment(arguments);
+  if (!with) return report_error(with.error(), 2);
+  const run::InterruptGuard guard;
+  ExperimentReports reports;
+  for (const List& list : with->lists) {
+    if (const auto done = run_list(arguments, *with, list, reports); !done) return report_error(done.error(), 2);
+    if (reports.partial) break;
   }
   std::size_t rows = 0;
   bool holds = true;
-  for (const compare::Agreement& a : agreement) rows += a.rows, holds &= a.holds();
-  if (!arguments.placements_digest && !agreement.empty()) {
-    fmt::print("{}", compare::agreement_table(agreement));
-    if (rows == 0)
-      fmt::print("  no published rows are there; run datasets/fetch.sh openb\n");
-    else
-      fmt::print("  {}\n",
-                 holds ? "full agreement with the published rows" : "NOT in agreement with the published rows");
-  }
-  report.set("results", std::move(results));
-  json::Value checks = json::Value::array();
-  for (const compare::Agreement& a : agreement) {
-    json::Value one = json::Value::object();
-    one.set("list", a.list);
-    one.set("strategy", a.strategy);
-    one.set("holds", a.holds());
-    one.set("rows", a.rows);
-    one.set("rows_equal", a.rows_equal);
-    one.set("columns", a.columns);
-    one.set("columns_equal", a.columns_equal);
-    one.set("digests", a.digests);
-    one.set("digests_equal", a.digests - a.digests_wrong.size());
-    one.set("allocation_percent", compare::curve_json(a.allocation_published));
-    one.set("fragment_ratio_percent", compare::curve_json(a.ratio_published));
-    checks.push(std::move(one));
-  }
-  report.set("published", std::move(checks));
-  if (const int code = write_reports(arguments, *html, report, curves, markdown); code != 0) return code;
-  if (partial) return 4;
+  for (const compare::Agreement& a : reports.agreement) rows += a.rows, holds &= a.holds();
+  if (!arguments.placements_digest && !reports.agreement.empty())
+    fmt::print("{}  {}\n", compare::agreement_table(reports.agreement),
+               rows == 0 ? "no published rows are there; run datasets/fetch.sh openb"
+               : holds   ? "full agreement with the published rows"
+                         : "NOT in agreement with the published rows");
+  json::Value report = compare::report_head("berth-compare-experiment", arguments.experiment);
+  report.set("experiment", arguments.experiment);
+  report.set("results", std::move(reports.results));
+  report.set("published", agreement_json(reports.agreement));
+  if (const int code = write_reports(arguments, with->html, report, reports.curves, reports.markdown); code != 0)
+    return code;
+  if (reports.partial) return 4;
   return holds ? 0 : 3;
 }
 

@@ -314,21 +314,13 @@ std::string digest_lines(const ExperimentResult& result) {
 }
 
 json::Value experiment_json(const ExperimentResult& result) {
-  json::Value out = json::Value::object();
-  out.set("list", result.list);
-  out.set("nodes", result.nodes);
-  out.set("gpus", result.gpus);
-  out.set("tasks", result.tasks);
-  out.set("partial", result.partial);
-  out.set("elapsed_s", result.elapsed_s);
+  json::Value out = json::Object{{"list", result.list},   {"nodes", result.nodes},     {"gpus", result.gpus},
+                                 {"tasks", result.tasks}, {"partial", result.partial}, {"elapsed_s", result.elapsed_s}};
   json::Value runs = json::Value::array();
   for (const sim::OpenbRun& run : result.runs) {
     if (run.digest.empty()) continue;
-    json::Value one = json::Value::object();
-    one.set("strategy", run.strategy);
-    one.set("seed", run.seed);
-    one.set("arrivals", run.arrivals);
-    one.set("placed", run.placed);
+    json::Value one = json::Object{
+        {"strategy", run.strategy}, {"seed", run.seed}, {"arrivals", run.arrivals}, {"placed", run.placed}};
     json::Value failed = json::Value::object();
     for (const auto& [kind, count] : run.failed) failed.set(kind, count);
     one.set("failed", std::move(failed));

@@ -30,11 +30,7 @@ std::optional<std::vector<double>> numbers_of(const json::Value& list) {
   }
   return out;
 }
-json::Value list_of(const std::vector<double>& numbers) {
-  json::Value out = json::Value::array();
-  for (const double number : numbers) out.push(number);
-  return out;
-}
+json::Value list_of(const std::vector<double>& numbers) { return json::Array(numbers.begin(), numbers.end()); }
 constexpr const char* kArrived = "arrived_percent";
 
 json::Value run_json(const GridRun& run, const MetricSet& set) {
@@ -164,6 +160,12 @@ std::string GridResult::digest() const {
   return all.hex().substr(0, 16);
 }
 
+Result<void> refuse_grid(const sim::Workload& workload) {
+  if (workload.cluster.source != sim::Source::nomad_grid) return {};
+  return tl::unexpected(InputError{workload.path, "", "nomad-grid's cells are evaluations of their own",
+                                   "compare strategies on another workload"});
+}
+
 Result<sim::PackingProblem> problem_of(sim::Workload workload, std::int64_t seed) {
   workload.seed = static_cast<std::uint64_t>(seed);
   const auto inputs = run::make_inputs(workload);
@@ -254,9 +256,7 @@ Kind kind_of(const sim::Workload& workload, const GridOptions& options) {
 }  // namespace
 
 Result<GridResult> run_grid(const sim::Workload& workload, const std::string& text, const GridOptions& options) {
-  if (workload.cluster.source == sim::Source::nomad_grid)
-    return tl::unexpected(InputError{workload.path, "", "nomad-grid's cells are evaluations of their own",
-                                     "compare strategies on another workload"});
+  if (auto fine = refuse_grid(workload); !fine) return tl::unexpected(fine.error());
   if (workload.life && !options.strategies.empty() &&
       (options.strategies.front().rule || options.strategies.front().rebalance))
     return tl::unexpected(InputError{workload.path, "life", "a life evicts and moves as its servers do",
@@ -335,11 +335,7 @@ std::string headline(const GridResult& result) {
                                 result.seeds.size(), result.partial ? "; PARTIAL: interrupted" : "");
   if (!result.how.empty()) out += result.how + "\n";
   out += resumed_words(resumed, result.runs.size());
-  if (!result.left_out.empty()) {
-    std::string all;
-    for (const std::string& one : result.left_out) all += fmt::format("{}{}", all.empty() ? "" : ", ", one);
-    out += fmt::format("not looked at: {}\n", all);
-  }
+  if (!result.left_out.empty()) out += fmt::format("not looked at: {}\n", fmt::join(result.left_out, ", "));
   return out;
 }
 std::string front_words(const GridResult& result) {
@@ -386,18 +382,14 @@ json::Value grid_json(const GridResult& result) {
   out.set("asked", result.asked);
   out.set("partial", result.partial);
   out.set("elapsed_s", result.elapsed_s);
-  json::Value left_out = json::Value::array();
-  for (const std::string& one : result.left_out) left_out.push(one);
-  out.set("left_out", std::move(left_out));
+  out.set("left_out", json::Array(result.left_out.begin(), result.left_out.end()));
   out.set("digest", result.digest());
   out.set("test", "paired t, two-sided, Holm over all tests; ranks: Wilcoxon signed rank");
   const auto front = front_of(result);
   const auto differences = differences_of(result);
   json::Value strategies = json::Value::array();
   for (std::size_t s = 0; s < result.strategies.size(); ++s) {
-    json::Value one = json::Value::object();
-    one.set("strategy", result.strategies[s]);
-    one.set("pareto", static_cast<bool>(front[s]));
+    json::Value one = json::Object{{"strategy", result.strategies[s]}, {"pareto", static_cast<bool>(front[s])}};
     json::Value summary = json::Value::object();
     for (std::size_t m = 0; m < result.set->all.size(); ++m) {
       const Summary v = summarise(result.values(s, m));

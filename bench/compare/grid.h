@@ -66,6 +66,8 @@ struct GridResult {
 [[nodiscard]] Result<GridResult> run_grid(const sim::Workload& workload, const std::string& text,
                                           const GridOptions& options);
 
+/// An error for a workload whose evaluations are independent of each other: no strategy has a cluster to fill.
+[[nodiscard]] Result<void> refuse_grid(const sim::Workload& workload);
 /// The problem of one seed: inputs of the workload under that seed.
 [[nodiscard]] Result<sim::PackingProblem> problem_of(sim::Workload workload, std::int64_t seed);
 

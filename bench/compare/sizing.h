@@ -43,6 +43,10 @@ struct CapacityResult {
   std::vector<CapacityCell> cells;  ///< strategies x seeds
   std::size_t resumed = 0;          ///< cells of an earlier command
   bool partial = false;
+
+  [[nodiscard]] const CapacityCell& cell(std::size_t s, std::size_t seed) const {
+    return cells[s * seeds.size() + seed];
+  }
 };
 /// The workload is replayed without departures, then tasks are added until they fit nowhere (of drawn ones, 100 in a
 /// row).

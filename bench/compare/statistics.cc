@@ -40,6 +40,11 @@ Summary summarise(std::span<const double> values) {
   return out;
 }
 
+std::vector<double> without_nan(std::vector<double> values) {
+  std::erase_if(values, [](double v) { return std::isnan(v); });
+  return values;
+}
+
 PairedTest paired_test(std::span<const double> a, std::span<const double> b) {
   std::vector<double> differences;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)

@@ -20,6 +20,7 @@ struct Summary {
   double low = 0, high = 0;  ///< 95 % confidence interval of the mean (t); the mean itself for fewer than two
 };
 [[nodiscard]] Summary summarise(std::span<const double> values);
+[[nodiscard]] std::vector<double> without_nan(std::vector<double> values);
 
 struct PairedTest {
   std::size_t pairs = 0;

@@ -66,37 +66,35 @@ const char* verdict_of(const PairedTest& test, int direction) {
   return direction == 0 ? "differs" : test.difference * direction > 0 ? "better" : "worse";
 }
 
+std::string test_words(const PairedTest& test, int direction, int digits) {
+  if (test.pairs < 2) return "-";
+  if (!test.shown) return verdict_of(test, direction);
+  return fmt::format("{} by {:.{}f}, p {}", verdict_of(test, direction), std::abs(test.difference), digits,
+                     p_words(test.p_adjusted));
+}
+
 json::Value report_head(const std::string& kind, const std::string& workload) {
-  json::Value out = json::Value::object();
-  out.set("kind", kind);
-  out.set("version", 1);
-  out.set("commit", std::string(base::build_info().commit));
-  out.set("build", run::build_json());
-  out.set("machine", run::machine_json());
-  out.set("workload", workload);
-  return out;
+  return json::Object{{"kind", kind},
+                      {"version", 1},
+                      {"commit", std::string(base::build_info().commit)},
+                      {"build", run::build_json()},
+                      {"machine", run::machine_json()},
+                      {"workload", workload}};
 }
 
 json::Value test_json(const PairedTest& test, int direction) {
-  json::Value out = json::Value::object();
-  out.set("difference", test.difference);
-  out.set("low95", test.low);
-  out.set("high95", test.high);
-  out.set("p", test.p);
-  out.set("p_adjusted", test.p_adjusted);
-  out.set("p_ranks", test.p_ranks);
-  out.set("effect", std::isfinite(test.effect) ? json::Value(test.effect) : json::Value());
-  out.set("verdict", verdict_of(test, direction));
-  return out;
+  return json::Object{{"difference", test.difference},
+                      {"low95", test.low},
+                      {"high95", test.high},
+                      {"p", test.p},
+                      {"p_adjusted", test.p_adjusted},
+                      {"p_ranks", test.p_ranks},
+                      {"effect", std::isfinite(test.effect) ? json::Value(test.effect) : json::Value()},
+                      {"verdict", verdict_of(test, direction)}};
 }
 
 json::Value summary_json(const Summary& s) {
-  json::Value out = json::Value::object();
-  out.set("mean", s.mean);
-  out.set("deviation", s.deviation);
-  out.set("low95", s.low);
-  out.set("high95", s.high);
-  return out;
+  return json::Object{{"mean", s.mean}, {"deviation", s.deviation}, {"low95", s.low}, {"high95", s.high}};
 }
 
 }  // namespace berth::compare

@@ -21,6 +21,8 @@ using TableRows = std::vector<std::vector<std::string>>;
 [[nodiscard]] std::string p_words(double p);
 /// "better", "worse", "differs" (direction 0), or "no difference shown". `direction` +1: more is better.
 [[nodiscard]] const char* verdict_of(const PairedTest& test, int direction);
+/// "better by 1.2, p 0.0310", the verdict alone where no difference is shown, "-" where there was nothing to test.
+[[nodiscard]] std::string test_words(const PairedTest& test, int direction, int digits);
 /// The head of a report: kind and version, the commit, build and machine that made it, the workload.
 [[nodiscard]] json::Value report_head(const std::string& kind, const std::string& workload);
 /// What is said of a test in a report.

@@ -41,16 +41,15 @@ struct Series {
 Outcome<void> append_history(const std::string& path, const std::vector<std::pair<Case, Samples>>& cases) {
   std::string lines;
   for (const auto& [what, samples] : cases) {
-    json::Value line = json::Value::object();
-    line.set("format", "berth-history");
-    line.set("version", kHistoryVersion);
-    line.set("time", time_text());
-    line.set("case", what.name());
-    line.set("commit", samples.fingerprint.get("commit"));
-    line.set("dirty", samples.fingerprint.get("dirty") == "yes");
-    line.set("environment", environment_of(samples.fingerprint));
-    line.set("cpu", samples.fingerprint.get("cpu"));
-    line.set("repetitions", static_cast<std::uint64_t>(samples.repetitions()));
+    json::Value line = json::Object{{"format", "berth-history"},
+                                    {"version", kHistoryVersion},
+                                    {"time", time_text()},
+                                    {"case", what.name()},
+                                    {"commit", samples.fingerprint.get("commit")},
+                                    {"dirty", samples.fingerprint.get("dirty") == "yes"},
+                                    {"environment", environment_of(samples.fingerprint)},
+                                    {"cpu", samples.fingerprint.get("cpu")},
+                                    {"repetitions", static_cast<std::uint64_t>(samples.repetitions())}};
     line.set(kDigest, samples.digests.empty() ? "" : samples.digests.front());
     json::Value medians = json::Value::object();
     for (const Metric& metric : metrics())

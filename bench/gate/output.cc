@@ -10,17 +10,8 @@ namespace berth::gate {
 namespace {
 
 const char* word(Judgement result) {
-  switch (result) {
-    case Judgement::pass:
-      return "pass";
-    case Judgement::improved:
-      return "improved";
-    case Judgement::inconclusive:
-      return "inconclusive";
-    case Judgement::regression:
-      return "regression";
-  }
-  return "";
+  static constexpr const char* kWords[] = {"pass", "improved", "inconclusive", "regression"};
+  return kWords[static_cast<std::size_t>(result)];
 }
 
 std::string text_of(const Finding& finding, double value) { return with_unit(value, finding.about->unit); }
@@ -148,18 +139,17 @@ std::string to_markdown(const Described& what) {
 
 json::Value to_json(const Described& what) {
   const Verdict& verdict = what.session->verdict;
-  json::Value out = json::Value::object();
-  out.set("format", "berth-gate");
-  out.set("version", kGateVersion);
-  out.set("result", word(verdict.result));
-  out.set("exit_code", verdict.exit_code());
-  out.set("base", what.base);
-  out.set("head", what.head);
-  out.set("seed", what.seed);
-  out.set("effect", what.rules.effect);
-  out.set("alpha", what.rules.alpha);
-  out.set("seconds", what.session->seconds);
-  out.set("out_of_time", what.session->out_of_time);
+  json::Value out = json::Object{{"format", "berth-gate"},
+                                 {"version", kGateVersion},
+                                 {"result", word(verdict.result)},
+                                 {"exit_code", verdict.exit_code()},
+                                 {"base", what.base},
+                                 {"head", what.head},
+                                 {"seed", what.seed},
+                                 {"effect", what.rules.effect},
+                                 {"alpha", what.rules.alpha},
+                                 {"seconds", what.session->seconds},
+                                 {"out_of_time", what.session->out_of_time}};
   json::Value cases = json::Value::array();
   for (const CasePair& pair : what.session->cases) {
     json::Value one = json::Value::object();
@@ -177,11 +167,7 @@ json::Value to_json(const Described& what) {
     json::Value stages = json::Value::array();
     for (const StageShare& s : verdict.stages) {
       if (s.case_name != pair.what.name()) continue;
-      json::Value share = json::Value::object();
-      share.set("stage", s.stage);
-      share.set("base_ns", s.base_ns);
-      share.set("head_ns", s.head_ns);
-      stages.push(std::move(share));
+      stages.push(json::Object{{"stage", s.stage}, {"base_ns", s.base_ns}, {"head_ns", s.head_ns}});
     }
     one.set("stages", std::move(stages));
     cases.push(std::move(one));
@@ -189,12 +175,11 @@ json::Value to_json(const Described& what) {
   out.set("cases", std::move(cases));
   json::Value findings = json::Value::array();
   for (const Finding& f : verdict.findings) {
-    json::Value one = json::Value::object();
-    one.set("case", f.case_name);
-    one.set("metric", f.metric);
-    one.set("result", word(f.result));
-    one.set("exact", f.exact);
-    one.set("n", static_cast<std::uint64_t>(f.n));
+    json::Value one = json::Object{{"case", f.case_name},
+                                   {"metric", f.metric},
+                                   {"result", word(f.result)},
+                                   {"exact", f.exact},
+                                   {"n", static_cast<std::uint64_t>(f.n)}};
     if (f.about) {
       one.set("base", f.base);
       one.set("got", f.got);
@@ -214,11 +199,9 @@ json::Value to_json(const Described& what) {
   out.set("findings", std::move(findings));
   json::Value profiles = json::Value::array();
   for (const Profile& profile : what.profiles) {
-    json::Value one = json::Value::object();
-    one.set("case", profile.case_name);
-    one.set("file", profile.file.empty() ? json::Value() : json::Value(profile.file));
-    one.set("text", profile.text);
-    profiles.push(std::move(one));
+    profiles.push(json::Object{{"case", profile.case_name},
+                               {"file", profile.file.empty() ? json::Value() : json::Value(profile.file)},
+                               {"text", profile.text}});
   }
   out.set("profiles", std::move(profiles));
   json::Value notes = json::Value::array();

@@ -39,17 +39,8 @@ std::string judge(std::int64_t percentile_ns, std::int64_t limit_ns, const Backl
 }
 
 const char* to_text(SearchEnd end) {
-  switch (end) {
-    case SearchEnd::found:
-      return "found";
-    case SearchEnd::highest_sustained:
-      return "highest rate sustained";
-    case SearchEnd::lowest_not_sustained:
-      return "no rate sustained";
-    case SearchEnd::out_of_time:
-      return "out of time";
-  }
-  return "";
+  static constexpr const char* kWords[] = {"found", "highest rate sustained", "no rate sustained", "out of time"};
+  return kWords[static_cast<std::size_t>(end)];
 }
 
 SearchResult search_knee(const Trial& trial, const SearchOptions& options) {

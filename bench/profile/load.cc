@@ -50,24 +50,22 @@ sim::Workload at_rate(const sim::Workload& workload, double rate, std::int64_t w
 }
 
 json::Value trial_json(const LoadTrial& t) {
-  json::Value out = json::Value::object();
-  out.set("workers", t.workers);
-  out.set("rate_per_s", t.rate);
-  out.set("sustained", t.why_not.empty());
-  out.set("why_not", t.why_not);
-  out.set("evaluations", t.evaluations);
-  out.set("asked", t.asked);
-  out.set("placed", t.placed);
-  out.set("seconds", t.seconds);
-  out.set("busy_seconds", t.busy_s);
-  out.set("placements_per_second", t.placements_per_s());
-  out.set("busy_share", t.busy_share());
-  out.set("latency_ns", run::percentiles(t.latency));
-  out.set("queue_ns", run::percentiles(t.queue));
-  out.set("backlog_early", t.backlog.early);
-  out.set("backlog_late", t.backlog.late);
-  out.set("backlog_at_end", static_cast<std::uint64_t>(t.backlog.at_end));
-  return out;
+  return json::Object{{"workers", t.workers},
+                      {"rate_per_s", t.rate},
+                      {"sustained", t.why_not.empty()},
+                      {"why_not", t.why_not},
+                      {"evaluations", t.evaluations},
+                      {"asked", t.asked},
+                      {"placed", t.placed},
+                      {"seconds", t.seconds},
+                      {"busy_seconds", t.busy_s},
+                      {"placements_per_second", t.placements_per_s()},
+                      {"busy_share", t.busy_share()},
+                      {"latency_ns", run::percentiles(t.latency)},
+                      {"queue_ns", run::percentiles(t.queue)},
+                      {"backlog_early", t.backlog.early},
+                      {"backlog_late", t.backlog.late},
+                      {"backlog_at_end", static_cast<std::uint64_t>(t.backlog.at_end)}};
 }
 
 json::Value or_null(const std::optional<double>& value) { return value ? json::Value(*value) : json::Value(); }
@@ -215,11 +213,10 @@ json::Value to_json(const Load& load) {
   out.set("trials", std::move(trials));
   json::Value knees = json::Value::array();
   for (const LoadKnee& k : load.knees) {
-    json::Value item = json::Value::object();
-    item.set("workers", k.workers);
-    item.set("ended", to_text(k.search.end));
-    item.set("sustained_rate_per_s", or_null(k.search.sustained));
-    item.set("not_sustained_rate_per_s", or_null(k.search.not_sustained));
+    json::Value item = json::Object{{"workers", k.workers},
+                                    {"ended", to_text(k.search.end)},
+                                    {"sustained_rate_per_s", or_null(k.search.sustained)},
+                                    {"not_sustained_rate_per_s", or_null(k.search.not_sustained)}};
     json::Value best;
     for (const LoadTrial& t : load.trials)
       if (t.workers == k.workers && k.search.sustained && t.rate == *k.search.sustained && t.why_not.empty())

@@ -38,28 +38,27 @@ void slow_lines(std::string& out, const Profile& p) {
 }
 
 json::Value sample_json(const Sample& s, const Profile& p) {
-  json::Value out = json::Value::object();
-  out.set("evaluation", fmt::format("{}.{}", s.number, s.round));
-  out.set("number", static_cast<std::uint64_t>(s.number));
-  out.set("round", static_cast<std::uint64_t>(s.round));
-  out.set("worker", static_cast<std::uint64_t>(s.lane));
-  out.set("service_ns", s.service_ns());
-  out.set("queue_ns", s.started_ns - s.due_ns);
-  out.set("latency_ns", s.done_ns - s.due_ns);
-  out.set("placed", static_cast<std::uint64_t>(s.placed));
-  out.set("failed", static_cast<std::uint64_t>(s.failed));
-  out.set("refused", static_cast<std::uint64_t>(s.refused));
-  out.set("evicted", static_cast<std::uint64_t>(s.evicted));
-  out.set("attempts", static_cast<std::uint64_t>(s.attempts));
-  out.set("candidates", static_cast<std::uint64_t>(s.candidates));
-  out.set("nodes_evaluated", static_cast<std::uint64_t>(s.evaluated));
-  out.set("nodes_filtered", static_cast<std::uint64_t>(s.filtered));
-  out.set("nodes_exhausted", static_cast<std::uint64_t>(s.exhausted));
-  out.set("constraint_evaluations", static_cast<std::uint64_t>(s.constraint_evaluations));
-  out.set("first_of_worker", s.first_of_lane);
-  out.set("detailed", s.detailed);
-  out.set("dominated_by", base::to_text(dominating(s)));
-  out.set("why", slow_words(s, *p.recorder));
+  json::Value out = json::Object{{"evaluation", fmt::format("{}.{}", s.number, s.round)},
+                                 {"number", static_cast<std::uint64_t>(s.number)},
+                                 {"round", static_cast<std::uint64_t>(s.round)},
+                                 {"worker", static_cast<std::uint64_t>(s.lane)},
+                                 {"service_ns", s.service_ns()},
+                                 {"queue_ns", s.started_ns - s.due_ns},
+                                 {"latency_ns", s.done_ns - s.due_ns},
+                                 {"placed", static_cast<std::uint64_t>(s.placed)},
+                                 {"failed", static_cast<std::uint64_t>(s.failed)},
+                                 {"refused", static_cast<std::uint64_t>(s.refused)},
+                                 {"evicted", static_cast<std::uint64_t>(s.evicted)},
+                                 {"attempts", static_cast<std::uint64_t>(s.attempts)},
+                                 {"candidates", static_cast<std::uint64_t>(s.candidates)},
+                                 {"nodes_evaluated", static_cast<std::uint64_t>(s.evaluated)},
+                                 {"nodes_filtered", static_cast<std::uint64_t>(s.filtered)},
+                                 {"nodes_exhausted", static_cast<std::uint64_t>(s.exhausted)},
+                                 {"constraint_evaluations", static_cast<std::uint64_t>(s.constraint_evaluations)},
+                                 {"first_of_worker", s.first_of_lane},
+                                 {"detailed", s.detailed},
+                                 {"dominated_by", base::to_text(dominating(s))},
+                                 {"why", slow_words(s, *p.recorder)}};
   json::Value stages = json::Value::object();
   for (std::size_t i = 0; i < base::kStages; ++i)
     if (s.stage_ns[i] > 0) stages.set(base::to_text(static_cast<Stage>(i)), static_cast<double>(s.stage_ns[i]));
@@ -151,21 +150,20 @@ std::string to_table(const Profile& p) {
 json::Value stages_json(const StageTable& table) {
   json::Value out = json::Value::array();
   for (const StageRow& row : table.rows) {
-    json::Value item = json::Value::object();
-    item.set("stage", base::to_text(row.stage));
-    item.set("what", stage_words(row.stage));
-    item.set("share", row.share);
-    item.set("seconds", row.ns / 1e9);
-    item.set("estimated", row.estimated);
-    item.set("evaluations", row.evaluations);
-    item.set("latency_ns", run::percentiles(*row.latency));
-    item.set("count", row.count);
-    item.set("unit", row.unit);
-    item.set("ns_per_unit", row.ns_per_unit());
-    item.set("bytes_per_unit", row.cost ? json::Value(row.cost->all_bytes()) : json::Value());
-    item.set("bytes_from", row.cost ? json::Value(row.cost->from) : json::Value());
-    item.set("roofline_ns_per_unit", row.roofline_ns > 0 ? json::Value(row.roofline_ns) : json::Value());
-    out.push(std::move(item));
+    out.push(
+        json::Object{{"stage", base::to_text(row.stage)},
+                     {"what", stage_words(row.stage)},
+                     {"share", row.share},
+                     {"seconds", row.ns / 1e9},
+                     {"estimated", row.estimated},
+                     {"evaluations", row.evaluations},
+                     {"latency_ns", run::percentiles(*row.latency)},
+                     {"count", row.count},
+                     {"unit", row.unit},
+                     {"ns_per_unit", row.ns_per_unit()},
+                     {"bytes_per_unit", row.cost ? json::Value(row.cost->all_bytes()) : json::Value()},
+                     {"bytes_from", row.cost ? json::Value(row.cost->from) : json::Value()},
+                     {"roofline_ns_per_unit", row.roofline_ns > 0 ? json::Value(row.roofline_ns) : json::Value()}});
   }
   return out;
 }
@@ -180,13 +178,12 @@ json::Value to_json(const Profile& p) {
   out.set("busy_seconds", p.run.busy_s);
   out.set("cpu_seconds", p.run.cpu_s);
   out.set("decisions_digest", p.run.decisions_digest);
-  json::Value sampler = json::Value::object();
-  sampler.set("detail_every", static_cast<std::uint64_t>(p.recorder->options().detail_every));
-  sampler.set("detailed_evaluations", sums.detailed);
-  sampler.set("detail_ratio", p.stages.detail_ratio > 0 ? json::Value(p.stages.detail_ratio) : json::Value());
-  sampler.set("ns_per_tick", p.recorder->calibration().ns_per_tick);
-  sampler.set("mark_ns", p.recorder->calibration().mark_ns);
-  out.set("sampler", std::move(sampler));
+  out.set("sampler",
+          json::Object{{"detail_every", static_cast<std::uint64_t>(p.recorder->options().detail_every)},
+                       {"detailed_evaluations", sums.detailed},
+                       {"detail_ratio", p.stages.detail_ratio > 0 ? json::Value(p.stages.detail_ratio) : json::Value()},
+                       {"ns_per_tick", p.recorder->calibration().ns_per_tick},
+                       {"mark_ns", p.recorder->calibration().mark_ns}});
   if (p.overhead) {
     json::Value overhead = json::Value::object();
     overhead.set("share", p.overhead->share);
@@ -202,11 +199,9 @@ json::Value to_json(const Profile& p) {
   }
   out.set("engine_seconds", p.stages.engine_ns / 1e9);
   out.set("stages", stages_json(p.stages));
-  json::Value outside = json::Value::object();
-  outside.set("wait_seconds", p.stages.wait_ns / 1e9);
-  outside.set("idle_seconds", p.stages.idle_ns / 1e9);
-  outside.set("harness_seconds", p.stages.harness_ns / 1e9);
-  out.set("outside", std::move(outside));
+  out.set("outside", json::Object{{"wait_seconds", p.stages.wait_ns / 1e9},
+                                  {"idle_seconds", p.stages.idle_ns / 1e9},
+                                  {"harness_seconds", p.stages.harness_ns / 1e9}});
   out.set("service_ns", run::percentiles(p.recorder->service()));
   json::Value slowest = json::Value::array();
   for (const Sample& s : p.recorder->slowest()) slowest.push(sample_json(s, p));
@@ -214,12 +209,10 @@ json::Value to_json(const Profile& p) {
   if (p.roofline) {
     json::Value points = json::Value::array();
     for (const Roofline::Point& point : p.roofline->points) {
-      json::Value item = json::Value::object();
-      item.set("bytes", point.bytes);
-      item.set("read_gb_per_s", point.read_gb_per_s);
-      item.set("random_line_ns", point.line_ns);
-      item.set("dependent_line_ns", point.latency_ns);
-      points.push(std::move(item));
+      points.push(json::Object{{"bytes", point.bytes},
+                               {"read_gb_per_s", point.read_gb_per_s},
+                               {"random_line_ns", point.line_ns},
+                               {"dependent_line_ns", point.latency_ns}});
     }
     out.set("roofline", std::move(points));
   } else {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "sched/scratch.h"
 #include "tables/alloc_table.h"
@@ -73,42 +74,54 @@ std::optional<UnitCost> cost_of(Stage stage, const Recorder::Sums& sums) {
   }
 }
 
+/// How many of what a stage went through; `evaluations`: in which it took any time.
+std::pair<std::uint64_t, const char*> units_of(Stage stage, const Recorder::Sums& sums, std::uint64_t jobs,
+                                               std::uint64_t evaluations) {
+  switch (stage) {
+    case Stage::dequeue:
+      return {sums.evaluations, "evaluation"};
+    case Stage::snapshot:
+      return {sums.attempts, "attempt"};
+    case Stage::compile:
+      return {jobs, "job"};
+    case Stage::order:
+      return {sums.candidates, "candidate"};
+    case Stage::place:
+      return {sums.evaluated, "node met"};
+    case Stage::filter:
+      return {sums.reached, "node reached"};
+    case Stage::rank:
+      return {passed_of(sums), "node passed"};
+    case Stage::plan:
+      return {sums.placed + sums.refused + sums.failed, "placement"};
+    case Stage::check:
+      return {sums.placed + sums.refused, "placement"};
+    case Stage::commit:
+      return {sums.placed + sums.evicted, "placement"};
+    default:
+      return {evaluations, "evaluation"};
+  }
+}
+
 }  // namespace
 
 const char* stage_words(Stage stage) {
-  switch (stage) {
-    case Stage::idle:
-      return "nothing to do";
-    case Stage::wait:
-      return "for the applier, or for a decision made ahead";
-    case Stage::harness:
-      return "the run's own books";
-    case Stage::dequeue:
-      return "broker: take and ack";
-    case Stage::snapshot:
-      return "take and let go";
-    case Stage::compile:
-      return "a job at registration";
-    case Stage::reconcile:
-      return "wanted against present";
-    case Stage::order:
-      return "candidates, visiting order";
-    case Stage::place:
-      return "filter, rank and plan together";
-    case Stage::filter:
-      return "checks of nodes";
-    case Stage::rank:
-      return "fit and scores";
-    case Stage::preempt:
-      return "second passes: whom to evict";
-    case Stage::plan:
-      return "allocations and metrics";
-    case Stage::check:
-      return "applier: does it still fit";
-    case Stage::commit:
-      return "applier: into the tables";
-  }
-  return "";
+  static constexpr const char* kWords[base::kStages] = {"nothing to do",
+                                                        "for the applier, or for a decision made ahead",
+                                                        "the run's own books",
+                                                        "broker: take and ack",
+                                                        "take and let go",
+                                                        "a job at registration",
+                                                        "wanted against present",
+                                                        "candidates, visiting order",
+                                                        "filter, rank and plan together",
+                                                        "checks of nodes",
+                                                        "fit and scores",
+                                                        "second passes: whom to evict",
+                                                        "allocations and metrics",
+                                                        "applier: does it still fit",
+                                                        "applier: into the tables"};
+  return kWords[index_of(stage)];
 }
 
 StageTable stage_table(const Recorder& recorder, std::uint64_t jobs, std::uint64_t nodes, const Roofline* roofline) {
@@ -148,41 +161,7 @@ StageTable stage_table(const Recorder& recorder, std::uint64_t jobs, std::uint64
     row.latency = &recorder.latency(stage);
     row.evaluations = row.latency->count();
     row.cost = cost_of(stage, sums);
-    switch (stage) {
-      case Stage::dequeue:
-        row.count = sums.evaluations, row.unit = "evaluation";
-        break;
-      case Stage::snapshot:
-        row.count = sums.attempts, row.unit = "attempt";
-        break;
-      case Stage::compile:
-        row.count = jobs, row.unit = "job";
-        break;
-      case Stage::order:
-        row.count = sums.candidates, row.unit = "candidate";
-        break;
-      case Stage::place:
-        row.count = sums.evaluated, row.unit = "node met";
-        break;
-      case Stage::filter:
-        row.count = sums.reached, row.unit = "node reached";
-        break;
-      case Stage::rank:
-        row.count = passed_of(sums), row.unit = "node passed";
-        break;
-      case Stage::plan:
-        row.count = sums.placed + sums.refused + sums.failed, row.unit = "placement";
-        break;
-      case Stage::check:
-        row.count = sums.placed + sums.refused, row.unit = "placement";
-        break;
-      case Stage::commit:
-        row.count = sums.placed + sums.evicted, row.unit = "placement";
-        break;
-      default:
-        row.count = row.evaluations, row.unit = "evaluation";
-        break;
-    }
+    std::tie(row.count, row.unit) = units_of(stage, sums, jobs, row.evaluations);
     if (row.cost && roofline) {
       const double space = row.cost->line_space * static_cast<double>(nodes);
       row.roofline_ns = row.cost->bytes / roofline->gb_per_s(space) + row.cost->lines * roofline->line_ns(space);

@@ -96,9 +96,7 @@ std::string seeds_of(const json::Value& strategies) {
   seeds.erase(std::unique(seeds.begin(), seeds.end()), seeds.end());
   if (seeds.size() > 2 && seeds.back() - seeds.front() + 1 == static_cast<std::int64_t>(seeds.size()))
     return fmt::format("{} to {}", seeds.front(), seeds.back());
-  std::string out;
-  for (const std::int64_t seed : seeds) out += fmt::format("{}{}", out.empty() ? "" : ", ", seed);
-  return out;
+  return fmt::format("{}", fmt::join(seeds, ", "));
 }
 
 Section& begin(const Input& input, const std::string& what, const json::Value& strategies, Document& out) {
@@ -296,118 +294,136 @@ Result<void> check_experiment(const Input& input) {
                 {"results/*/runs/*/fragment_ratio_percent", 'a'}});
 }
 
-void experiment_sections(const std::vector<const Input*>& inputs, Document& out) {
-  struct Curve {
-    const char *title, *key, *about, *unit;
-    bool published;
-  };
-  static constexpr Curve kCurves[] = {
+namespace {
+
+/// How each strategy's runs agree with the published rows; the section's verdict says whether all do.
+Table agreement_table(const std::vector<const json::Value*>& published, Section& section) {
+  Table out{.title = "Agreement with the published rows",
+            .head = {"strategy", "rows equal", "columns equal", "digests equal", "verdict"},
+            .rows = {},
+            .note = "random is held against the published means, the others against every column"};
+  bool holds = true, any = false;
+  for (const json::Value* one : published) {
+    const auto of = [&](const char* equal, const char* all) {
+      return fmt::format("{} of {}", (*one)[equal].as_int(), (*one)[all].as_int());
+    };
+    const bool rows = (*one)["rows"].as_int() > 0, agrees = (*one)["holds"].as_bool();
+    holds &= agrees, any |= rows;
+    out.rows.push_back({(*one)["strategy"].as_string(), of("rows_equal", "rows"), of("columns_equal", "columns"),
+                        of("digests_equal", "digests"),
+                        !rows    ? Cell("no published rows")
+                        : agrees ? Cell("holds", "good")
+                                 : Cell("differs", "bad")});
+  }
+  if (any)
+    section.verdict =
+        holds ? Cell("agrees with the published rows", "good") : Cell("differs from the published rows", "bad");
+  return out;
+}
+
+/// Means over the seeds of a strategy.
+std::vector<Cell> means_row(const json::Value& runs, const std::string& strategy) {
+  double allocated = 0, end = 0, fragments = 0, rate = 0, p50 = 0, p99 = 0, count = 0;
+  for (const json::Value& run : runs.items()) {
+    if (run["strategy"].as_string() != strategy) continue;
+    ++count;
+    const json::Value &allocation = run["allocation_percent"], &ratio = run["fragment_ratio_percent"];
+    allocated += allocation[std::min<std::size_t>(100, allocation.size() - 1)].as_double();
+    end += allocation[allocation.size() - 1].as_double();
+    fragments += ratio[std::min<std::size_t>(50, ratio.size() - 1)].as_double();
+    rate += run["decisions_per_s"].as_double();
+    p50 += run["latency_ns"]["p50"].as_double(), p99 += run["latency_ns"]["p99"].as_double();
+  }
+  return {strategy,
+          fmt::format("{:.2f}", allocated / count),
+          fmt::format("{:.2f}", end / count),
+          fmt::format("{:.2f}", fragments / count),
+          shown(rate / count, ""),
+          shown(p50 / count, "ns"),
+          shown(p99 / count, "ns")};
+}
+
+struct ExperimentCurve {
+  const char *title, *key, *about, *unit;
+  bool published;
+};
+
+/// Means over seeds against what was asked for, by percent; dashed beside them the published ones.
+Chart experiment_chart(const ExperimentCurve& curve, const std::vector<std::string>& strategies,
+                       const json::Value& runs, const std::vector<const json::Value*>& published) {
+  Chart out{.title = curve.title};
+  out.x = {"GPUs asked for, of all", "%"}, out.y = {"", curve.unit};
+  out.about = std::string(curve.about) + "; means over seeds";
+  bool dashed = false;
+  for (std::size_t s = 0; s < strategies.size(); ++s) {
+    std::vector<double> sum, count;
+    for (const json::Value& run : runs.items()) {
+      if (run["strategy"].as_string() != strategies[s]) continue;
+      const json::Value& values = run[curve.key];
+      sum.resize(std::max(sum.size(), values.size()), 0), count.resize(sum.size(), 0);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (values[i].is_number()) sum[i] += values[i].as_double(), ++count[i];
+    }
+    Series& means = out.series.emplace_back(Series{strategies[s], {}, false, static_cast<int>(s)});
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      if (count[i] > 0) means.points.push_back({static_cast<double>(i), sum[i] / count[i]});
+    for (const json::Value* one : published) {
+      if (!curve.published || (*one)["strategy"].as_string() != strategies[s]) continue;
+      Series known{strategies[s] + ", published", {}, true, static_cast<int>(s)};
+      const json::Value& values = (*one)[curve.key];
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (values[i].is_number()) known.points.push_back({static_cast<double>(i), values[i].as_double()});
+      dashed |= !known.points.empty();
+      if (!known.points.empty()) out.series.push_back(std::move(known));
+    }
+  }
+  out.about += dashed ? "; dashed: as published." : ".";
+  return out;
+}
+
+void add_experiment(const Input& input, const json::Value& result, Section& section) {
+  static constexpr ExperimentCurve kCurves[] = {
       {"GPUs allocated", "allocation_percent", "Share of all GPUs that is allocated, against what was asked for", "%",
        true},
       {"Idle GPU that no task can use", "fragment_ratio_percent",
        "Share of the idle GPUs that a typical task cannot use", "%", true},
       {"Fragmented GPUs", "fragment_amount_percent", "The same in percent of all GPUs", "%", false}};
+  section.title = fmt::format("{}: {}", input.value["experiment"].as_string(), result["list"].as_string());
+  section.file = input.path;
+  const json::Value& runs = result["runs"];
+  section.facts = {
+      {"machine", machine_words(input.value)},
+      {"build", build_words(input.value)},
+      {"seeds", seeds_of(json::Array{json::Object{{"runs", runs}}})},  // of the shape that it reads
+      {"cluster", fmt::format("{} nodes, {} GPUs, {} tasks", shown(result["nodes"].as_double(), ""),
+                              shown(result["gpus"].as_double(), ""), shown(result["tasks"].as_double(), ""))}};
+  std::vector<std::string> strategies;
+  for (const json::Value& run : runs.items())
+    if (std::find(strategies.begin(), strategies.end(), run["strategy"].as_string()) == strategies.end())
+      strategies.push_back(run["strategy"].as_string());
+  std::vector<const json::Value*> published;  // of this list
+  for (const json::Value& one : input.value["published"].items())
+    if (one["list"].as_string() == result["list"].as_string()) published.push_back(&one);
+
+  Table table{
+      .title = "",
+      .head = {"strategy", "allocated at 100 %", "at the end", "fragments at 50 %", "decisions/s", "p50", "p99"},
+      .rows = {},
+      .note = "means over seeds; allocated: % of all GPUs, fragments: % of the idle GPUs"};
+  for (const std::string& strategy : strategies) table.rows.push_back(means_row(runs, strategy));
+  section.tables.push_back(std::move(table));
+  section.tables.push_back(agreement_table(published, section));
+  if (result["partial"].as_bool()) section.verdict = Cell("partial: interrupted", "warn");
+  for (const ExperimentCurve& curve : kCurves)
+    section.charts.push_back(experiment_chart(curve, strategies, runs, published));
+}
+
+}  // namespace
+
+void experiment_sections(const std::vector<const Input*>& inputs, Document& out) {
   for (const Input* input : inputs)
-    for (const json::Value& result : input->value["results"].items()) {
-      Section& section = out.sections.emplace_back();
-      section.title = fmt::format("{}: {}", input->value["experiment"].as_string(), result["list"].as_string());
-      section.file = input->path;
-      const json::Value& runs = result["runs"];
-      json::Value as_strategies = json::Value::array();  // of the shape that seeds_of reads
-      as_strategies.push(json::Object{{"runs", runs}});
-      section.facts = {{"machine", machine_words(input->value)}, {"build", build_words(input->value)}};
-      section.facts.emplace_back("seeds", seeds_of(as_strategies));
-      section.facts.emplace_back(
-          "cluster", fmt::format("{} nodes, {} GPUs, {} tasks", shown(result["nodes"].as_double(), ""),
-                                 shown(result["gpus"].as_double(), ""), shown(result["tasks"].as_double(), "")));
-      std::vector<std::string> strategies;
-      for (const json::Value& run : runs.items())
-        if (std::find(strategies.begin(), strategies.end(), run["strategy"].as_string()) == strategies.end())
-          strategies.push_back(run["strategy"].as_string());
-
-      Table agreement{.title = "Agreement with the published rows",
-                      .head = {"strategy", "rows equal", "columns equal", "digests equal", "verdict"},
-                      .rows = {},
-                      .note = "random is held against the published means, the others against every column"};
-      bool holds = true, any = false;
-      for (const json::Value& one : input->value["published"].items()) {
-        if (one["list"].as_string() != result["list"].as_string()) continue;
-        const bool rows = one["rows"].as_int() > 0;
-        holds &= one["holds"].as_bool(), any |= rows;
-        agreement.rows.push_back({one["strategy"].as_string(),
-                                  fmt::format("{} of {}", one["rows_equal"].as_int(), one["rows"].as_int()),
-                                  fmt::format("{} of {}", one["columns_equal"].as_int(), one["columns"].as_int()),
-                                  fmt::format("{} of {}", one["digests_equal"].as_int(), one["digests"].as_int()),
-                                  Cell(!rows                    ? "no published rows"
-                                       : one["holds"].as_bool() ? "holds"
-                                                                : "differs",
-                                       !rows                    ? ""
-                                       : one["holds"].as_bool() ? "good"
-                                                                : "bad")});
-      }
-      if (any)
-        section.verdict =
-            Cell(holds ? "agrees with the published rows" : "differs from the published rows", holds ? "good" : "bad");
-      if (result["partial"].as_bool()) section.verdict = Cell("partial: interrupted", "warn");
-
-      Table table{
-          .title = "",
-          .head = {"strategy", "allocated at 100 %", "at the end", "fragments at 50 %", "decisions/s", "p50", "p99"},
-          .rows = {},
-          .note = "means over seeds; allocated: % of all GPUs, fragments: % of the idle GPUs"};
-      for (const std::string& strategy : strategies) {
-        double allocated = 0, end = 0, fragments = 0, rate = 0, p50 = 0, p99 = 0, count = 0;
-        for (const json::Value& run : runs.items()) {
-          if (run["strategy"].as_string() != strategy) continue;
-          ++count;
-          const json::Value &allocation = run["allocation_percent"], &ratio = run["fragment_ratio_percent"];
-          allocated += allocation[std::min<std::size_t>(100, allocation.size() - 1)].as_double();
-          end += allocation[allocation.size() - 1].as_double();
-          fragments += ratio[std::min<std::size_t>(50, ratio.size() - 1)].as_double();
-          rate += run["decisions_per_s"].as_double();
-          p50 += run["latency_ns"]["p50"].as_double(), p99 += run["latency_ns"]["p99"].as_double();
-        }
-        table.rows.push_back({strategy, fmt::format("{:.2f}", allocated / count), fmt::format("{:.2f}", end / count),
-                              fmt::format("{:.2f}", fragments / count), shown(rate / count, ""),
-                              shown(p50 / count, "ns"), shown(p99 / count, "ns")});
-      }
-      section.tables.push_back(std::move(table));
-      section.tables.push_back(std::move(agreement));
-
-      for (const Curve& curve : kCurves) {
-        Chart chart{.title = curve.title};
-        chart.x = {"GPUs asked for, of all", "%"}, chart.y = {"", curve.unit};
-        chart.about = std::string(curve.about) + "; means over seeds";
-        bool dashed = false;
-        for (std::size_t s = 0; s < strategies.size(); ++s) {
-          std::vector<double> sum, count;
-          for (const json::Value& run : runs.items()) {
-            if (run["strategy"].as_string() != strategies[s]) continue;
-            const json::Value& values = run[curve.key];
-            sum.resize(std::max(sum.size(), values.size()), 0), count.resize(sum.size(), 0);
-            for (std::size_t i = 0; i < values.size(); ++i)
-              if (values[i].is_number()) sum[i] += values[i].as_double(), ++count[i];
-          }
-          Series series{strategies[s], {}, false, static_cast<int>(s)};
-          for (std::size_t i = 0; i < sum.size(); ++i)
-            if (count[i] > 0) series.points.push_back({static_cast<double>(i), sum[i] / count[i]});
-          chart.series.push_back(std::move(series));
-          for (const json::Value& one : input->value["published"].items()) {
-            if (!curve.published || one["list"].as_string() != result["list"].as_string() ||
-                one["strategy"].as_string() != strategies[s])
-              continue;
-            Series published{strategies[s] + ", published", {}, true, static_cast<int>(s)};
-            const json::Value& values = one[curve.key];
-            for (std::size_t i = 0; i < values.size(); ++i)
-              if (values[i].is_number()) published.points.push_back({static_cast<double>(i), values[i].as_double()});
-            dashed |= !published.points.empty();
-            if (!published.points.empty()) chart.series.push_back(std::move(published));
-          }
-        }
-        chart.about += dashed ? "; dashed: as published." : ".";
-        section.charts.push_back(std::move(chart));
-      }
-    }
+    for (const json::Value& result : input->value["results"].items())
+      add_experiment(*input, result, out.sections.emplace_back());
 }
 
 }  // namespace berth::report

@@ -32,75 +32,49 @@ std::string printable(const std::string& text) {
   return out;
 }
 
+/// `to_json` of each, as a list.
+template <class List, class ToJson>
+json::Value list_json(const List& list, ToJson to_json) {
+  json::Array out;
+  for (const auto& one : list) out.push_back(to_json(one));
+  return out;
+}
+
 json::Value number(double value) { return std::isfinite(value) ? json::Value(value) : json::Value(); }
-
-json::Value cell_json(const Cell& cell) {
-  if (cell.tone.empty()) return cell.text;
-  json::Value out = json::Value::array();
-  out.push(cell.text), out.push(cell.tone);
-  return out;
-}
-
-json::Value texts_json(const std::vector<std::string>& texts) {
-  json::Value out = json::Value::array();
-  for (const std::string& text : texts) out.push(text);
-  return out;
-}
-
+json::Value numbers_json(const std::vector<double>& values) { return list_json(values, number); }
+json::Value texts_json(const std::vector<std::string>& texts) { return json::Array(texts.begin(), texts.end()); }
 json::Value pairs_json(const std::vector<std::pair<std::string, std::string>>& pairs) {
-  json::Value out = json::Value::array();
-  for (const auto& [name, value] : pairs) {
-    json::Value pair = json::Value::array();
-    pair.push(name), pair.push(value);
-    out.push(std::move(pair));
-  }
-  return out;
+  return list_json(pairs, [](const auto& pair) { return json::Array{pair.first, pair.second}; });
+}
+json::Value cell_json(const Cell& cell) {
+  return cell.tone.empty() ? json::Value(cell.text) : json::Value(json::Array{cell.text, cell.tone});
 }
 
 json::Value table_json(const Table& table) {
-  json::Value out = json::Value::object();
-  out.set("title", table.title);
-  out.set("head", texts_json(table.head));
-  json::Value rows = json::Value::array();
-  for (const auto& row : table.rows) {
-    json::Value cells = json::Value::array();
-    for (const Cell& cell : row) cells.push(cell_json(cell));
-    rows.push(std::move(cells));
-  }
-  out.set("rows", std::move(rows));
-  out.set("note", table.note);
-  out.set("folded", table.folded);
-  return out;
+  return json::Object{{"title", table.title},
+                      {"head", texts_json(table.head)},
+                      {"rows", list_json(table.rows, [](const auto& row) { return list_json(row, cell_json); })},
+                      {"note", table.note},
+                      {"folded", table.folded}};
 }
 
 json::Value axis_json(const Axis& axis) {
-  json::Value out = json::Value::object();
-  out.set("title", axis.title);
-  out.set("unit", axis.unit);
-  out.set("log", axis.log);
-  out.set("percentile", axis.percentile);
-  out.set("max", number(axis.max));
-  return out;
-}
-
-json::Value numbers_json(const std::vector<double>& values) {
-  json::Value out = json::Value::array();
-  for (const double value : values) out.push(number(value));
-  return out;
+  return json::Object{{"title", axis.title},
+                      {"unit", axis.unit},
+                      {"log", axis.log},
+                      {"percentile", axis.percentile},
+                      {"max", number(axis.max)}};
 }
 
 json::Value chart_json(const Chart& chart) {
   static const char* const kKinds[] = {"line", "points", "bars", "heat"};
-  json::Value out = json::Value::object();
-  out.set("kind", kKinds[static_cast<std::size_t>(chart.kind)]);
-  out.set("title", chart.title);
-  out.set("about", chart.about);
-  out.set("x", axis_json(chart.x));
-  out.set("y", axis_json(chart.y));
+  json::Value out = json::Object{{"kind", kKinds[static_cast<std::size_t>(chart.kind)]},
+                                 {"title", chart.title},
+                                 {"about", chart.about},
+                                 {"x", axis_json(chart.x)},
+                                 {"y", axis_json(chart.y)}};
   if (chart.kind == ChartKind::heat) {
-    json::Value rows = json::Value::array();
-    for (const auto& row : chart.heat) rows.push(numbers_json(row));
-    out.set("heat", std::move(rows));
+    out.set("heat", list_json(chart.heat, numbers_json));
     out.set("heat_unit", chart.heat_unit);
     out.set("heat_what", chart.heat_what);
     out.set("x_range", numbers_json({chart.x_range.first, chart.x_range.second}));
@@ -110,26 +84,18 @@ json::Value chart_json(const Chart& chart) {
   }
   out.set("stacked", chart.stacked);
   out.set("categories", texts_json(chart.categories));
-  json::Value all = json::Value::array();
-  for (const Series& series : chart.series) {
-    json::Value one = json::Value::object();
-    one.set("name", series.name);
-    one.set("dashed", series.dashed);
-    one.set("color", series.color);
-    json::Value points = json::Value::array();
-    for (const Point& p : series.points)
-      points.push(std::isnan(p.low) ? numbers_json({p.x, p.y}) : numbers_json({p.x, p.y, p.low, p.high}));
-    one.set("points", std::move(points));
-    all.push(std::move(one));
-  }
-  out.set("series", std::move(all));
-  json::Value marks = json::Value::array();
-  for (const Mark& mark : chart.marks) {
-    json::Value one = json::Value::array();
-    one.push(number(mark.x)), one.push(number(mark.until)), one.push(mark.name);
-    marks.push(std::move(one));
-  }
-  out.set("marks", std::move(marks));
+  const auto point_json = [](const Point& p) {
+    return std::isnan(p.low) ? numbers_json({p.x, p.y}) : numbers_json({p.x, p.y, p.low, p.high});
+  };
+  out.set("series", list_json(chart.series, [&](const Series& series) {
+            return json::Object{{"name", series.name},
+                                {"dashed", series.dashed},
+                                {"color", series.color},
+                                {"points", list_json(series.points, point_json)}};
+          }));
+  out.set("marks", list_json(chart.marks, [](const Mark& mark) {
+            return json::Array{number(mark.x), number(mark.until), mark.name};
+          }));
   return out;
 }
 
@@ -158,25 +124,16 @@ std::string shown(double value, Unit unit) {
 }
 
 json::Value to_json(const Document& document) {
-  json::Value out = json::Value::object();
-  out.set("title", document.title);
-  json::Value sections = json::Value::array();
-  for (const Section& section : document.sections) {
-    json::Value one = json::Value::object();
-    one.set("title", section.title);
-    one.set("file", section.file);
-    one.set("verdict", cell_json(section.verdict));
-    one.set("facts", pairs_json(section.facts));
-    json::Value tables = json::Value::array(), charts = json::Value::array();
-    for (const Table& table : section.tables) tables.push(table_json(table));
-    for (const Chart& chart : section.charts) charts.push(chart_json(chart));
-    one.set("tables", std::move(tables));
-    one.set("charts", std::move(charts));
-    one.set("texts", pairs_json(section.texts));
-    sections.push(std::move(one));
-  }
-  out.set("sections", std::move(sections));
-  return out;
+  const auto section_json = [](const Section& section) {
+    return json::Object{{"title", section.title},
+                        {"file", section.file},
+                        {"verdict", cell_json(section.verdict)},
+                        {"facts", pairs_json(section.facts)},
+                        {"tables", list_json(section.tables, table_json)},
+                        {"charts", list_json(section.charts, chart_json)},
+                        {"texts", pairs_json(section.texts)}};
+  };
+  return json::Object{{"title", document.title}, {"sections", list_json(document.sections, section_json)}};
 }
 
 std::string to_terminal(const Document& document) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "gate/baseline.h"
 #include "gate/history.h"
 #include "gate/metrics.h"
@@ -164,12 +165,8 @@ void history_sections(const std::vector<const Input*>& inputs, Document& out) {
     section.tables.push_back(std::move(table));
     if (const auto drift = gate::drift_text(input->path, {})) {
       Table changes{.title = "Where a level changed", .head = {"change point"}, .rows = {}};
-      std::string_view rest = *drift;
-      while (!rest.empty()) {
-        const std::size_t end = rest.find('\n');
-        changes.rows.push_back({std::string(rest.substr(0, end))});
-        rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-      }
+      for (const std::string_view line : base::split(*drift, '\n'))
+        if (!line.empty()) changes.rows.push_back({std::string(line)});
       section.tables.push_back(std::move(changes));
     }
   }

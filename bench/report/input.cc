@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/text.h"
 #include "io/files.h"
@@ -20,51 +21,30 @@ tl::unexpected<InputError> bad(const std::string& path, std::string place, std::
   return tl::unexpected(InputError{path, std::move(place), std::move(problem), std::move(remedy)});
 }
 
-bool fits(const json::Value& value, char kind) {
-  switch (kind) {
-    case 's':
-      return value.is_string();
-    case 'n':
-      return value.is_number();
-    case 'a':
-      return value.is_array() && value.size() > 0;
-    case 'l':
-      return value.is_array();
-    case 'o':
-      return value.is_object();
-    case 'b':
-      return value.is_bool();
-    default:
-      return false;
-  }
-}
-
-const char* words(char kind) {
-  switch (kind) {
-    case 's':
-      return "a text";
-    case 'n':
-      return "a number";
-    case 'a':
-      return "a list with something in it";
-    case 'l':
-      return "a list";
-    case 'o':
-      return "an object";
-    default:
-      return "true or false";
-  }
-}
+/// What a letter of `Need` asks for.
+struct Shape {
+  char kind;
+  const char* words;
+  bool (json::Value::*is)() const;
+};
+constexpr Shape kShapes[] = {{'s', "a text", &json::Value::is_string},
+                             {'n', "a number", &json::Value::is_number},
+                             {'a', "a list with something in it", &json::Value::is_array},
+                             {'l', "a list", &json::Value::is_array},
+                             {'o', "an object", &json::Value::is_object},
+                             {'b', "true or false", &json::Value::is_bool}};
 
 Result<void> check_one(const json::Value& value, const std::string& path, const std::string& at, std::string_view rest,
                        char kind) {
   if (rest.empty()) {
-    if (fits(value, kind)) return {};
-    const bool empty = kind == 'a' && value.is_array();
+    const Shape& shape =
+        *std::find_if(std::begin(kShapes), std::end(kShapes), [&](const Shape& one) { return one.kind == kind; });
+    const bool empty = kind == 'a' && value.is_array() && value.size() == 0;
+    if ((value.*shape.is)() && !empty) return {};
     return bad(path, at,
                value.is_null() ? "is missing"
                : empty         ? "is empty"
-                               : fmt::format("is {}, not {}", value.kind(), words(kind)),
+                               : fmt::format("is {}, not {}", value.kind(), shape.words),
                "write the file anew with this version of berth");
   }
   const std::size_t slash = rest.find('/');

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "report/kinds.h"
 
@@ -100,6 +101,13 @@ void add_roofline(const json::Value& points, Section& out) {
   out.charts.push_back(std::move(chart));
 }
 
+/// The series of that name, at the end where there is none.
+Series& series_of(Chart& chart, const std::string& name) {
+  const auto found =
+      std::find_if(chart.series.begin(), chart.series.end(), [&](const Series& series) { return series.name == name; });
+  return found != chart.series.end() ? *found : chart.series.emplace_back(Series{name, {}});
+}
+
 /// The slowest evaluations: what each spent its time on.
 void add_slowest(const json::Value& slowest, Section& out) {
   Table table{.title = "Slowest evaluations",
@@ -119,10 +127,7 @@ void add_slowest(const json::Value& slowest, Section& out) {
     const auto at = static_cast<double>(chart.categories.size());
     chart.categories.push_back(name);
     for (const json::Member& stage : one["stages_ns"].members()) {
-      auto found = std::find_if(chart.series.begin(), chart.series.end(),
-                                [&](const Series& series) { return series.name == stage.key; });
-      if (found == chart.series.end()) found = chart.series.insert(found, {stage.key, {}});
-      found->points.push_back({at, stage.value.as_double()});
+      series_of(chart, stage.key).points.push_back({at, stage.value.as_double()});
     }
   }
   out.tables.push_back(std::move(table));
@@ -243,6 +248,89 @@ Result<void> check_load(const Input& input) {
                 {"knees/*/ended", 's'}});
 }
 
+namespace {
+
+/// The highest rate that each number of workers sustained, and where the time goes there.
+void add_knees(const json::Value& all, Section& section, std::vector<Chart>& charts) {
+  Table table{.title = "Highest rate sustained",
+              .head = {"workers", "jobs/s sustained", "jobs/s not", "placements/s", "ended"},
+              .rows = {}};
+  Chart stages = stages_chart("Where the time goes at the knee");
+  Chart rates{.kind = ChartKind::bars, .title = "Highest rate sustained"};
+  rates.about =
+      "Jobs offered per second, by the number of workers: the highest sustained, the lowest above it that was not";
+  rates.x = {"jobs offered per second", "/s"};
+  rates.series = {{"sustained", {}, false, 0}, {"not sustained", {}, false, 1}};
+  for (const json::Value& knee : all.items()) {
+    const json::Value &sustained = knee["sustained_rate_per_s"], &not_sustained = knee["not_sustained_rate_per_s"];
+    table.rows.push_back({std::to_string(knee["workers"].as_int()), time_of(sustained, ""), time_of(not_sustained, ""),
+                          time_of(knee["sustained_placements_per_s"], ""), knee["ended"].as_string()});
+    const std::string workers = workers_words(knee["workers"].as_int());
+    if (knee["stages"].size() > 0) add_stages(knee["stages"], workers, stages);
+    const auto at = static_cast<double>(rates.categories.size());
+    rates.categories.push_back(workers);
+    rates.about += fmt::format("{} {} {}", at == 0 ? ":" : ",", workers,
+                               sustained.is_number() ? time_of(sustained, "/s") : "none");
+    if (sustained.is_number()) rates.series[0].points.push_back({at, sustained.as_double()});
+    if (not_sustained.is_number()) rates.series[1].points.push_back({at, not_sustained.as_double()});
+  }
+  stages.about += ".", rates.about += ".";
+  section.tables.push_back(std::move(table));
+  if (!rates.categories.empty()) charts.push_back(std::move(rates));
+  if (!stages.series.empty()) charts.push_back(std::move(stages));
+}
+
+/// The faster one of two trials at a rate stays: noise makes trials slow, never fast.
+void keep_fastest(Series& series) {
+  std::sort(series.points.begin(), series.points.end(),
+            [](const Point& a, const Point& b) { return a.x != b.x ? a.x < b.x : a.y < b.y; });
+  const auto same = [](const Point& a, const Point& b) { return a.x == b.x; };
+  series.points.erase(std::unique(series.points.begin(), series.points.end(), same), series.points.end());
+}
+
+/// All trials, and the latency of placements against the rate that was offered.
+void add_trials(const json::Value& all, double limit, Section& section) {
+  Table table{.title = "Trials",
+              .head = {"workers", "jobs/s", "p50", "p99", "p99.9", "busy", "backlog at the end", "verdict"},
+              .rows = {},
+              .note = {},
+              .folded = true};
+  Chart curve{.title = "Latency against load"};
+  curve.about =
+      fmt::format("Placement latency at each offered rate, of its faster trial; the dashed line is the limit, {}",
+                  shown(limit, "ns"));
+  curve.x = {"jobs offered per second", "/s"}, curve.y = {"latency", "ns", true};
+  double lowest = kNone, highest = kNone;
+  for (const json::Value& trial : all.items()) {
+    const json::Value& l = trial["latency_ns"];
+    const double rate = trial["rate_per_s"].as_double();
+    lowest = std::fmin(lowest, rate), highest = std::fmax(highest, rate);
+    const bool sustained = trial["sustained"].as_bool();
+    table.rows.push_back({std::to_string(trial["workers"].as_int()), shown(rate, ""), time_of(l["p50"], "ns"),
+                          time_of(l["p99"], "ns"), time_of(l["p999"], "ns"),
+                          fmt::format("{:.0f} %", 100 * trial["busy_share"].as_double()),
+                          time_of(trial["backlog_at_end"], ""),
+                          Cell(sustained ? "sustained" : trial["why_not"].as_string(), sustained ? "good" : "bad")});
+    for (const char* percentile : {"p50", "p99"}) {
+      Series& series = series_of(curve, workers_words(trial["workers"].as_int()) + ", " + percentile);
+      if (l[percentile].as_double() > 0) series.points.push_back({rate, l[percentile].as_double()});
+    }
+  }
+  for (Series& series : curve.series) {
+    keep_fastest(series);
+    if (series.points.empty()) continue;
+    const Point &first = series.points.front(), &last = series.points.back();
+    curve.about += fmt::format("; {}: {} at {}, {} at {}", series.name, shown(first.y, "ns"), shown(first.x, "/s"),
+                               shown(last.y, "ns"), shown(last.x, "/s"));
+  }
+  curve.about += ".";
+  if (limit > 0 && lowest < highest) curve.series.push_back({"limit", {{lowest, limit}, {highest, limit}}, true, 3});
+  section.tables.push_back(std::move(table));
+  if (!all.items().empty()) section.charts.push_back(std::move(curve));
+}
+
+}  // namespace
+
 void load_sections(const std::vector<const Input*>& inputs, Document& out) {
   for (const Input* input : inputs) {
     const json::Value& value = input->value;
@@ -251,80 +339,10 @@ void load_sections(const std::vector<const Input*>& inputs, Document& out) {
     const double limit = value["limit_ns"].as_double();
     section.facts.emplace_back(
         "limit", fmt::format("p{} of a placement at most {}", value["percentile"].as_int(99), shown(limit, "ns")));
-
-    Table knees{.title = "Highest rate sustained",
-                .head = {"workers", "jobs/s sustained", "jobs/s not", "placements/s", "ended"},
-                .rows = {}};
-    Chart stages = stages_chart("Where the time goes at the knee");
-    Chart rates{.kind = ChartKind::bars, .title = "Highest rate sustained"};
-    rates.about =
-        "Jobs offered per second, by the number of workers: the highest sustained, the lowest above it that was not";
-    rates.x = {"jobs offered per second", "/s"};
-    rates.series = {{"sustained", {}, false, 0}, {"not sustained", {}, false, 1}};
-    for (const json::Value& knee : value["knees"].items()) {
-      knees.rows.push_back({std::to_string(knee["workers"].as_int()), time_of(knee["sustained_rate_per_s"], ""),
-                            time_of(knee["not_sustained_rate_per_s"], ""),
-                            time_of(knee["sustained_placements_per_s"], ""), knee["ended"].as_string()});
-      const std::string workers = workers_words(knee["workers"].as_int());
-      if (knee["stages"].size() > 0) add_stages(knee["stages"], workers, stages);
-      const auto at = static_cast<double>(rates.categories.size());
-      rates.categories.push_back(workers);
-      rates.about +=
-          fmt::format("{} {} {}", at == 0 ? ":" : ",", workers,
-                      knee["sustained_rate_per_s"].is_number() ? time_of(knee["sustained_rate_per_s"], "/s") : "none");
-      const std::pair<const char*, std::size_t> kRates[] = {{"sustained_rate_per_s", 0},
-                                                            {"not_sustained_rate_per_s", 1}};
-      for (const auto& [key, series] : kRates)
-        if (knee[key].is_number()) rates.series[series].points.push_back({at, knee[key].as_double()});
-    }
-    section.tables.push_back(std::move(knees));
-    Table trials{.title = "Trials",
-                 .head = {"workers", "jobs/s", "p50", "p99", "p99.9", "busy", "backlog at the end", "verdict"},
-                 .rows = {},
-                 .note = {},
-                 .folded = true};
-    Chart curve{.title = "Latency against load"};
-    curve.about =
-        fmt::format("Placement latency at each offered rate, of its faster trial; the dashed line is the limit, {}",
-                    shown(limit, "ns"));
-    curve.x = {"jobs offered per second", "/s"}, curve.y = {"latency", "ns", true};
-    double lowest = kNone, highest = kNone;
-    for (const json::Value& trial : value["trials"].items()) {
-      const json::Value& l = trial["latency_ns"];
-      const double rate = trial["rate_per_s"].as_double();
-      lowest = std::fmin(lowest, rate), highest = std::fmax(highest, rate);
-      const bool sustained = trial["sustained"].as_bool();
-      trials.rows.push_back({std::to_string(trial["workers"].as_int()), shown(rate, ""), time_of(l["p50"], "ns"),
-                             time_of(l["p99"], "ns"), time_of(l["p999"], "ns"),
-                             fmt::format("{:.0f} %", 100 * trial["busy_share"].as_double()),
-                             time_of(trial["backlog_at_end"], ""),
-                             Cell(sustained ? "sustained" : trial["why_not"].as_string(), sustained ? "good" : "bad")});
-      for (const char* percentile : {"p50", "p99"}) {
-        const std::string name = workers_words(trial["workers"].as_int()) + ", " + percentile;
-        auto found =
-            std::find_if(curve.series.begin(), curve.series.end(), [&](const Series& s) { return s.name == name; });
-        if (found == curve.series.end()) found = curve.series.insert(found, {name, {}});
-        if (l[percentile].as_double() > 0) found->points.push_back({rate, l[percentile].as_double()});
-      }
-    }
-    for (Series& series :
-         curve.series) {  // the faster one of two trials at a rate: noise makes trials slow, never fast
-      std::sort(series.points.begin(), series.points.end(),
-                [](const Point& a, const Point& b) { return a.x != b.x ? a.x < b.x : a.y < b.y; });
-      const auto same = [](const Point& a, const Point& b) { return a.x == b.x; };
-      series.points.erase(std::unique(series.points.begin(), series.points.end(), same), series.points.end());
-    }
-    for (const Series& series : curve.series)
-      if (!series.points.empty())
-        curve.about += fmt::format("; {}: {} at {}, {} at {}", series.name, shown(series.points.front().y, "ns"),
-                                   shown(series.points.front().x, "/s"), shown(series.points.back().y, "ns"),
-                                   shown(series.points.back().x, "/s"));
-    curve.about += ".", stages.about += ".", rates.about += ".";
-    if (limit > 0 && lowest < highest) curve.series.push_back({"limit", {{lowest, limit}, {highest, limit}}, true, 3});
-    section.tables.push_back(std::move(trials));
-    if (!value["trials"].items().empty()) section.charts.push_back(std::move(curve));
-    if (!rates.categories.empty()) section.charts.push_back(std::move(rates));
-    if (!stages.series.empty()) section.charts.push_back(std::move(stages));
+    std::vector<Chart> of_knees;  // they stand behind the curve
+    add_knees(value["knees"], section, of_knees);
+    add_trials(value["trials"], limit, section);
+    std::move(of_knees.begin(), of_knees.end(), std::back_inserter(section.charts));
   }
 }
 
