@@ -53,6 +53,10 @@ class Life final : public LifeWatch {
 
   void planned(const sched::EvalResult& result) override {
     ++report_.plans;
+    if (options_.on_commit) {  // in API objects while the state is the one that it was decided on
+      const server::Lane& lane = server_.server().lane();
+      plan_ = sched::to_model({*result.state, lane.scratch}, result, *lane.record->object, server_.now());
+    }
     events_.interfere(result);
     if (options_.on_commit) before_ = server_.log().state();
   }
@@ -70,7 +74,8 @@ class Life final : public LifeWatch {
   LifeOptions options_;
   LifeReport report_;
   LifeLedger ledger_;
-  model::ClusterState before_;  // the commit under way; only for on_commit
+  model::ClusterState before_;  // the commit under way, with its plan; only for on_commit
+  model::Plan plan_;
   Draw draw_;
   LifeServer server_;
   LifeEvents events_;
@@ -103,8 +108,7 @@ void Life::committed(const Committed& c) {
   living::check_summaries(c.after, server_.log(), problems);
   if (options_.on_commit && problems.empty())
     problems = options_.on_commit(
-        {before_, sched::to_model({*c.result.state, server_.server().lane().scratch}, c.result, c.eval, server_.now()),
-         c.eval, c.index, server_.now(), c.applied, c.after, server_.log(), options_.decisions.quirks});
+        {before_, plan_, c.eval, c.index, server_.now(), c.applied, c.after, server_.log(), options_.decisions.quirks});
 }
 
 }  // namespace
