@@ -206,6 +206,13 @@ struct Scratch {
   std::deque<NodeIndex> indexes;  ///< by base set id, as far as asked for
   PortConflicts port_conflicts;
   std::size_t special_looks = 0;  ///< at nodes with ports, since somebody looked at those of all
+  /// What NodeFit::has_ports() knows of nodes: by row, how many dynamic ports are not reserved on the host network, and
+  /// one more; 0: not looked at.
+  struct {
+    std::uint64_t epoch = 0;
+    std::string host_network;
+    std::vector<std::uint32_t> free;
+  } port_room;
   std::vector<NodeOverlay> overlays;
   std::uint32_t epoch = 0;
   std::vector<std::uint32_t> constraint_reason;  ///< reason id by constraint id; 0 = not yet

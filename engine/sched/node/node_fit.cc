@@ -51,15 +51,26 @@ bool NodeFit::knows_port_conflicts() {
 /// Whether the dynamic ports of the group's network are free whatever those there hold (R-RANK-613 to 616).
 bool NodeFit::has_ports(NodeRow row, const CompiledGroup& group) {
   const tables::Snapshot& state = *attempt_.snapshot;
-  const rank::NodePorts& ports = scratch_.node_ports(state.nodes.fixed->spec[row]);
   const std::vector<model::Port>& asked = group.spec->networks.front().dynamic_ports;
-  const std::uint64_t taken = std::uint64_t{state.nodes.use[row].port_allocs} * state.allocs.port_count_max;
-  return std::all_of(asked.begin(), asked.end(), [&](const model::Port& port) {
-    const rank::NodePorts::Alias* alias = ports.alias(port.host_network);
-    return alias && std::any_of(alias->addresses.begin(), alias->addresses.end(), [&](std::uint32_t address) {
-             return ports.addresses[address].dynamic_free >= taken + asked.size();
-           });
-  });
+  if (asked.empty()) return true;
+  const std::string& network = asked.front().host_network;
+  if (std::any_of(asked.begin(), asked.end(), [&](const model::Port& port) { return port.host_network != network; }))
+    return false;
+  auto& room = scratch_.port_room;
+  if (room.epoch != state.nodes.static_epoch || room.host_network != network) {
+    room.epoch = state.nodes.static_epoch;
+    room.host_network = network;
+    room.free.assign(state.nodes.size(), 0);
+  }
+  std::uint32_t& free = room.free[row];
+  if (free == 0) {
+    const rank::NodePorts& ports = scratch_.node_ports(state.nodes.fixed->spec[row]);
+    free = 1;
+    if (const rank::NodePorts::Alias* alias = ports.alias(network))
+      for (const std::uint32_t address : alias->addresses)
+        free = std::max(free, ports.addresses[address].dynamic_free + 1);
+  }
+  return free > std::uint64_t{state.nodes.use[row].port_allocs} * state.allocs.port_count_max + asked.size();
 }
 
 PlainFit NodeFit::plain(NodeRow row, const CompiledGroup& group) const {
