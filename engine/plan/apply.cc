@@ -4,6 +4,7 @@
 
 #include "base/stages.h"
 #include "tables/check.h"
+#include "tables/port_holders.h"
 
 namespace berth::plan {
 
@@ -66,9 +67,8 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
 /// leaves is counted as staying.
 bool Applier::may_collide(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
   shapes_.clear();
-  std::uint32_t left = state.nodes.use[node].port_allocs;
-  for (AllocRow a = state.nodes.use[node].alloc_head; left > 0; a = state.allocs.next_on_node[a])
-    if (const tables::ResourceShape& shape = state.allocs.shape_of(a); shape.ports) shapes_.push_back(&shape), --left;
+  tables::each_port_holder(state, node,
+                           [&](AllocRow, const tables::ResourceShape& shape) { shapes_.push_back(&shape); });
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node)
     if (plan.allocs[i].held->ports) shapes_.push_back(plan.allocs[i].held);
   return node_check_.may_collide(state.nodes.fixed->spec[node], shapes_);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bit_hash.h"
 #include "rank/fit.h"
 #include "tables/state.h"
 
@@ -48,7 +49,7 @@ class NodeCheck {
     std::shared_ptr<const tables::NodeSpec> spec;  // pins the spec, so that the key stays its own
     std::unique_ptr<rank::NodePorts> ports;
   };
-  tsl::robin_map<const tables::NodeSpec*, SpecPorts> ports_;
+  tsl::robin_map<const tables::NodeSpec*, SpecPorts, base::BitHash> ports_;
   std::vector<tables::AllocRow> rows_;
   std::vector<std::string> ids_;
   std::vector<rank::FitEntry> fit_entries_;

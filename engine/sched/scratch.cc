@@ -1,7 +1,6 @@
 #include "sched/scratch.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/text.h"
 #include "rank/spread.h"
@@ -85,6 +84,17 @@ bool Verdicts::ask(const Snapshot& snapshot, tables::ConstraintId id, NodeRow ro
   return entry.known[code] == kYes;
 }
 
+std::uint32_t& KindVerdicts::make_room(std::uint32_t ask, std::uint32_t kind) {
+  constexpr std::size_t kMost = std::size_t{1} << 22;  // 16 MiB; asks come and go
+  if (size_ > kMost) asks_.clear(), size_ = 0;
+  if (asks_.size() <= ask) asks_.resize(ask + 1);
+  std::vector<std::uint32_t>& kinds = asks_[ask];
+  const std::size_t before = kinds.size();
+  kinds.resize(std::max<std::size_t>({kind + 1, 2 * before, 64}), kUnknown);
+  size_ += kinds.size() - before;
+  return kinds[kind];
+}
+
 void Scratch::start_attempt(const Snapshot& snapshot) {
   if (marks.size() < snapshot.nodes.size()) marks.resize(snapshot.nodes.size());
   overlays.clear();
@@ -105,60 +115,19 @@ NodeOverlay& Scratch::own_overlay(NodeRow row) {
 }
 
 const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t base_set) {
-  // All at once: a stack that goes over to another base set and back holds on to the first one.
-  if (ready.size() < snapshot.base_sets.size()) ready.resize(snapshot.base_sets.size());
-  ReadyNodes& out = ready[base_set];
-  if (out.epoch == snapshot.nodes.epoch) return out;
-  out.epoch = snapshot.nodes.epoch;
-  out.rows.clear();
-  out.candidates.clear();
-  out.capacities.clear();
-  capacity_ids_.clear();
-  out.available.clear();
-  out.of_class.clear();
-  std::vector<bool> classes(snapshot.nodes.column(tables::kComputedClassColumn).values.size() + 1);
-  out.members.assign(snapshot.nodes.size() / 64 + 1, 0);
-  out.place.resize(snapshot.nodes.size());
-  const tables::BaseSetKey& key = *snapshot.base_sets[base_set];
-  const tables::NodeTable& nodes = snapshot.nodes;
-  // Decided once per distinct datacenter and pool, then looked up by code.
-  const tables::KeyedColumn& datacenters = nodes.column(tables::kDatacenterColumn);
-  const tables::KeyedColumn& pools = nodes.column(tables::kPoolColumn);
-  std::vector<std::int32_t> count(datacenters.values.size() + 1, -1);  // -1 = no pattern matches
-  for (std::size_t code = 1; code < count.size(); ++code)
-    for (const std::string& pattern : key.datacenters)
-      if (base::glob_match(pattern, snapshot.text(datacenters.value(static_cast<std::uint32_t>(code))))) {
-        count[code] = 0;
-        break;
-      }
-  const bool every_pool = key.pool == "all" || key.pool.empty();
-  std::uint32_t pool_code = 0;
-  for (std::size_t code = 1; code <= pools.values.size(); ++code)
-    if (snapshot.text(pools.value(static_cast<std::uint32_t>(code))) == key.pool)
-      pool_code = static_cast<std::uint32_t>(code);
-  for (const NodeRow row : *nodes.fixed->by_id) {
-    if (!nodes.ready(row)) continue;
-    if (!every_pool && nodes.code(tables::kPoolColumn, row) != pool_code) continue;
-    std::int32_t& seen = count[nodes.code(tables::kDatacenterColumn, row)];
-    if (seen < 0) continue;
-    ++seen;
-    out.place[row] = static_cast<std::uint32_t>(out.rows.size());
-    out.rows.push_back(row);
-    out.members[row / 64] |= std::uint64_t{1} << row % 64;
-    const tables::NodeCapacity& capacity = nodes.capacity(row);
-    const CapacityKey figures{capacity.cpu_mhz,        capacity.memory_mb,
-                              capacity.disk_mb,        std::bit_cast<std::int64_t>(capacity.cpu_score),
-                              capacity.max_allocs,     std::bit_cast<std::int64_t>(capacity.memory_score),
-                              capacity.network_invalid};
-    const auto [known, added] = capacity_ids_.emplace(figures, static_cast<std::uint32_t>(out.capacities.size()));
-    if (added) out.capacities.push_back(capacity);
-    out.candidates.push_back({row, capacity.computed_class_code, capacity.class_code, known->second});
-    if (!classes[capacity.computed_class_code]) out.of_class.push_back(out.candidates.back());
-    classes[capacity.computed_class_code] = true;
+  if (ready_.size() < snapshot.base_sets.size()) ready_.resize(snapshot.base_sets.size());
+  OfBaseSet& out = ready_[base_set];
+  if (out.last && out.last->is_of(snapshot.nodes)) return *out.last;
+  const std::shared_ptr<const tables::BaseSet>& shared = snapshot.base_sets[base_set];
+  if (shared->ready && shared->ready->is_of(snapshot.nodes)) {
+    out.shared = shared;
+    out.last = shared->ready.get();
+    return *out.last;
   }
-  for (std::size_t code = 1; code < count.size(); ++code)
-    if (count[code] > 0) out.available.push_back({static_cast<std::uint32_t>(code), count[code]});
-  return out;
+  if (!out.own) out.own = shared->ready ? std::make_unique<ReadyNodes>(*shared->ready) : std::make_unique<ReadyNodes>();
+  out.own->follow(snapshot.nodes, *snapshot.symbols, shared->key);
+  out.last = out.own.get();
+  return *out.last;
 }
 
 const ColumnMirror& Scratch::mirror(const Snapshot& snapshot, const tables::ColumnTarget& target) {

@@ -3,7 +3,8 @@
 //   Arena         bump memory of one evaluation's results; reset when the next evaluation starts
 //   Reasons       texts of filter reasons and exhausted dimensions, as ids
 //   Verdicts      per constraint and column code: does it hold? evaluated at most once per distinct value
-//   ReadyNodes    per (datacenters, pool): rows of ready nodes ascending by ID, until the node table changes
+//   KindVerdicts  per ask of a group and kind of node: which check fails first?
+//   ReadyNodes    per (datacenters, pool): the snapshot's list of ready nodes, or one of its own once nodes changed
 //   NodeIndex     per base set, exhaustive mode on request: the candidates by what they have free
 //   StrategyFit   nodes as a ranking strategy sees them, where one scores the fit
 //   NodeMarks     per node row: this attempt's overlay and position, valid when its epoch is the attempt's
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bit_hash.h"
 #include "model/options.h"
 #include "plan/plan_rows.h"
 #include "rank/devices.h"
@@ -37,6 +39,7 @@ using plan::PlannedAlloc;
 using plan::PlanRows;
 using plan::ScoredNode;
 using plan::SelectMetrics;
+using tables::ReadyNodes;
 
 class Arena {
  public:
@@ -111,24 +114,6 @@ class Reasons {
   tsl::robin_map<std::string, std::uint32_t> ids_;
 };
 
-/// Rows of the ready nodes a job may use, ascending by ID, and how many per datacenter (R-FEAS-102 to 108).
-struct ReadyNodes {
-  std::uint64_t epoch = ~0ULL;  ///< node table epoch it was made from
-  std::vector<tables::NodeRow> rows;
-  /// Beside rows, and the row again: what preparing a node reads of it, in one place as nodes are met in random order.
-  struct Candidate {
-    tables::NodeRow row;
-    std::uint32_t computed_class, node_class;  ///< column codes
-    std::uint32_t capacity;                    ///< position in `capacities`
-  };
-  std::vector<Candidate> candidates;
-  std::vector<tables::NodeCapacity> capacities;  ///< distinct in the figures that fit and score read
-  std::vector<std::uint64_t> members;            ///< bit per node row: whether it is in `rows`
-  std::vector<Candidate> of_class;               ///< the first candidate of each computed class
-  std::vector<std::uint32_t> place;              ///< node row -> position in `rows`, of members
-  std::vector<Count> available;                  ///< code of the datacenter column -> nodes
-};
-
 /// This attempt's change to one node, made by the plan so far.
 struct NodeOverlay {
   tables::NodeRow row = tables::kNoRow;
@@ -177,6 +162,22 @@ class Verdicts {
   std::uint64_t evaluations_ = 0;
 };
 
+/// Which check of job and group a node fails first, by ask and kind of the node (tables/kinds.h): right for ever.
+class KindVerdicts {
+ public:
+  static constexpr std::uint32_t kUnknown = ~0u;
+  /// Of `ask` and `kind`: a reason id, or kUnknown, to be set. Until the next call.
+  [[nodiscard]] std::uint32_t& of(std::uint32_t ask, std::uint32_t kind) {
+    if (ask < asks_.size() && kind < asks_[ask].size()) return asks_[ask][kind];
+    return make_room(ask, kind);
+  }
+
+ private:
+  std::uint32_t& make_room(std::uint32_t ask, std::uint32_t kind);
+  std::vector<std::vector<std::uint32_t>> asks_;
+  std::size_t size_ = 0;  // of all
+};
+
 /// The row of a node by its text ID, or kNoRow.
 [[nodiscard]] tables::NodeRow find_node(const tables::Snapshot& snapshot, std::string_view id);
 
@@ -201,7 +202,7 @@ struct Scratch {
   Arena arena;
   Reasons reasons;
   Verdicts verdicts;
-  std::vector<ReadyNodes> ready;  ///< by base set id
+  KindVerdicts kind_verdicts;
   std::vector<NodeMark> marks;    ///< by node row
   std::deque<NodeIndex> indexes;  ///< by base set id, as far as asked for
   PortConflicts port_conflicts;
@@ -232,8 +233,10 @@ struct Scratch {
     return m.epoch == epoch && m.overlay != tables::kNoRow ? &overlays[m.overlay] : nullptr;
   }
   [[nodiscard]] NodeOverlay& own_overlay(tables::NodeRow row);
-  /// Ready nodes of a base set, from the cache or made anew.
+  /// Ready nodes of a base set in the snapshot.
   const ReadyNodes& ready_nodes(const tables::Snapshot& snapshot, std::uint32_t base_set);
+  /// What that said last.
+  [[nodiscard]] const ReadyNodes& ready_nodes(std::uint32_t base_set) const { return *ready_[base_set].last; }
   std::uint32_t reason_of(const tables::Snapshot& snapshot, tables::ConstraintId id);
   const ColumnMirror& mirror(const tables::Snapshot& snapshot, const tables::ColumnTarget& target);
   const rank::NodePorts& node_ports(const std::shared_ptr<const tables::NodeSpec>& spec);
@@ -241,7 +244,7 @@ struct Scratch {
   const rank::DeviceAccounter& node_devices(const std::shared_ptr<const tables::NodeSpec>& spec);
 
   /// Answers of checks that depend on a node's check profile only.
-  tsl::robin_map<std::uint64_t, bool> driver_answers;         ///< profile << 32 | driver symbol
+  tsl::robin_map<std::uint64_t, bool, base::BitHash> driver_answers;  ///< profile << 32 | driver symbol
   tsl::robin_map<tables::Symbol, bool> host_network_answers;  ///< profile: passes the ask of a group without networks
 
   rank::NetworkIndex network_index;
@@ -249,15 +252,19 @@ struct Scratch {
   match::Patterns patterns;
 
  private:
-  using CapacityKey = std::array<std::int64_t, 7>;
-  std::map<CapacityKey, std::uint32_t> capacity_ids_;  ///< scratch of ready_nodes()
+  struct OfBaseSet {
+    std::shared_ptr<const tables::BaseSet> shared;  ///< pinned, as the list may be its
+    std::unique_ptr<ReadyNodes> own;                ///< follows the state
+    const ReadyNodes* last = nullptr;
+  };
+  std::vector<OfBaseSet> ready_;  ///< by base set id
   struct OfSpec {
     std::shared_ptr<const tables::NodeSpec> spec;  ///< pinned, so the key stays its own
     std::unique_ptr<rank::NodePorts> ports;
     std::unique_ptr<rank::DeviceAccounter> devices;
   };
   OfSpec& of_spec(const std::shared_ptr<const tables::NodeSpec>& spec);
-  tsl::robin_map<const tables::NodeSpec*, OfSpec> of_specs_;
+  tsl::robin_map<const tables::NodeSpec*, OfSpec, base::BitHash> of_specs_;
   std::deque<std::string> id_texts_;
   std::map<std::string, ColumnMirror> mirrors_;  ///< by column or fixed target; nodes of the map never move
 };

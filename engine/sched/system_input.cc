@@ -134,7 +134,7 @@ reconcile::NodeInput& SystemInput::gather(const Snapshot& snapshot, tables::JobK
   }
   if (entries_.empty()) {
     if (ready)
-      for (const NodeRow row : ready->rows) visits_.push_back({.handle = row, .candidate = true});
+      for (const ReadyNodes::Candidate& c : ready->candidates) visits_.push_back({.handle = c.row, .candidate = true});
   } else {
     starts_.assign(nodes + 2, 0);
     for (const Entry& entry : entries_) ++starts_[entry.place + 1];
@@ -166,7 +166,7 @@ reconcile::NodeInput& SystemInput::gather(const Snapshot& snapshot, tables::JobK
     std::size_t next_ready = 0;
     for (std::uint32_t place = 0; place < nodes; ++place) {
       const NodeRow row = (*ranked_)[place];
-      const bool candidate = ready && next_ready < ready->rows.size() && ready->rows[next_ready] == row;
+      const bool candidate = ready && next_ready < ready->size() && ready->candidates[next_ready].row == row;
       next_ready += candidate;
       const std::uint32_t begin = place == 0 ? 0 : starts_[place - 1], end = starts_[place];
       if (next_gone < gone.size() && (candidate || begin != end)) {
@@ -215,8 +215,9 @@ bool SystemInput::has_old_server(const Snapshot& snapshot, const ReadyNodes& rea
     }
   }
   if (!some_old_) return false;
-  return std::any_of(ready.rows.begin(), ready.rows.end(),
-                     [&](NodeRow row) { return old_codes_[nodes.code(version_column_, row)] != 0; });
+  return std::any_of(ready.candidates.begin(), ready.candidates.end(), [&](const ReadyNodes::Candidate& c) {
+    return old_codes_[nodes.code(version_column_, c.row)] != 0;
+  });
 }
 
 }  // namespace berth::sched

@@ -206,8 +206,8 @@ model::AllocMetric to_model(const Naming& naming, const SelectMetrics& metrics, 
     out.nodes_in_pool = metrics.in_pool;
     if (metrics.names_pool) out.node_pool = pool;
     const tables::KeyedColumn& datacenters = snapshot.nodes.column(tables::kDatacenterColumn);
-    for (const Count& c : naming.scratch.ready[metrics.base_set].available)
-      out.nodes_available[snapshot.text(datacenters.value(c.what))] = c.count;
+    for (const ReadyNodes::Available& a : naming.scratch.ready_nodes(metrics.base_set).available())
+      out.nodes_available[snapshot.text(datacenters.value(a.datacenter))] = a.count;
   }
   const tables::KeyedColumn& classes = snapshot.nodes.column(tables::kClassColumn);
   for (const Count& c : metrics.reasons) out.constraint_filtered[naming.scratch.reasons.text(c.what)] += c.count;

@@ -27,6 +27,7 @@ NodeRow Commit::upsert_node(const model::Node& node) {
   const bool listed = store_.current_.nodes.exists(row);
   store_.fill_node(row, StateStore::make_spec(node, false), nullptr);
   if (!listed) store_.list_node(row);
+  store_.note_ready(row);
   store_.current_.nodes.index = std::max(store_.current_.nodes.index, index_);
   note_node(row);
   return row;
@@ -38,7 +39,7 @@ void Commit::remove_node(NodeRow row) {
   touch();
   nodes.state.edit(row) = kGone;
   store_.unlist_node(row);
-  ++nodes.epoch;
+  store_.note_ready(row);
   ++nodes.static_epoch;  // it has no values any more
   nodes.index = std::max(nodes.index, index_);
   note_node(row);
@@ -49,7 +50,7 @@ void Commit::set_node_state(NodeRow row, NodeStatus status, bool eligible, bool 
   BERTH_ASSERT(nodes.exists(row));
   touch();
   nodes.state.edit(row) = state_bits(status, eligible, draining);
-  ++nodes.epoch;
+  store_.note_ready(row);
   nodes.index = std::max(nodes.index, index_);
   note_node(row);
 }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "tables/kinds.h"
 #include "tables/state.h"
 
 namespace berth::tables {
@@ -187,6 +188,8 @@ std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<con
     for (const std::string& driver : group.drivers) group.driver_symbols.push_back(symbols_.intern(driver));
     std::sort(group.secrets.begin(), group.secrets.end());
     group.secrets.erase(std::unique(group.secrets.begin(), group.secrets.end()), group.secrets.end());
+    if (std::string ask = ask_text(*out, group); !ask.empty())
+      group.ask = ask_ids_.try_emplace(std::move(ask), static_cast<std::uint32_t>(ask_ids_.size())).first->second;
     group.shape = make_shape(plain);
     group.shape_oversubscribed = make_shape(oversubscribed);
     group.shape_id = shape_id(group.shape);

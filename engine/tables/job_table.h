@@ -67,7 +67,8 @@ struct CompiledGroup {
   std::vector<CompiledSpread> spreads;       ///< group level; the job's stand in the job
   std::vector<CompiledDistinctProperty> distinct_properties;
   bool distinct_hosts = false;
-  bool escapes = false;  ///< R-FEAS-406
+  bool escapes = false;        ///< R-FEAS-406
+  std::uint32_t ask = kNoRow;  ///< equal for groups that ask the same of a node's kind (kinds.h); kNoRow: of more
   std::vector<Symbol> driver_symbols;
   std::vector<std::string> drivers;  ///< distinct, ascending
   std::vector<std::string> secrets;

@@ -50,6 +50,7 @@ struct alignas(64) NodeCapacity {
   std::uint32_t class_code = 0;                          ///< code in the node class column
   std::uint32_t computed_class_code = 0;
   Symbol check_profile = 0;          ///< equal for nodes that driver and network mode checks cannot tell apart
+  std::uint32_t kind = 0;            ///< equal for nodes that no check can tell apart (kinds.h)
   std::uint8_t network_invalid = 0;  ///< reserved port text does not parse (R-RANK-604)
   std::uint8_t has_cores = 0;        ///< some usable core is left after reservations (R-RANK-524)
 };
@@ -76,6 +77,7 @@ static_assert(sizeof(NodeUse) == 64);
 struct NodeSpec {
   model::Node node;  ///< canonical; of a shared spec the fields that differ per node are those of the first node
   std::string check_profile;               ///< drivers, driver attributes and network modes, as one text
+  std::string other_profile;               ///< host networks and devices likewise
   bool shared = false;                     ///< id, name and keyed columns of the row override `node`
   std::vector<std::uint16_t> cores;        ///< usable core ids minus reserved, ascending
   std::vector<std::uint32_t> core_speeds;  ///< MHz, beside `usable_core_ids`
@@ -115,10 +117,17 @@ struct NodeStatic {
   std::vector<KeyedColumn> columns;
   std::shared_ptr<const std::vector<NodeRow>> by_id;  ///< existing rows, ascending ID (R-FEAS-103)
   std::shared_ptr<RowLog> use_log;                    ///< rows whose use changed; room for half of all nodes or more
+  std::shared_ptr<RowLog> ready_log;  ///< rows whose state or registration changed; another one where all may have
 
   NodeStatic() = default;
   NodeStatic(const NodeStatic& o)
-      : id(o.id), spec(o.spec), capacity(o.capacity), columns(o.columns), by_id(o.by_id), use_log(o.use_log) {}
+      : id(o.id),
+        spec(o.spec),
+        capacity(o.capacity),
+        columns(o.columns),
+        by_id(o.by_id),
+        use_log(o.use_log),
+        ready_log(o.ready_log) {}
 };
 
 /// Bits of the state column.
@@ -136,6 +145,7 @@ struct NodeTable {
   FitColumns fit;
   CowVector<EvictionLevels> eviction;  ///< empty until it says more than `use` or the configuration asks for it
   std::uint64_t use_changes = 0;       ///< entries of `use_log` when this state was current
+  std::uint64_t ready_changes = 0;     ///< likewise of `ready_log`
   std::uint64_t epoch = 0;             ///< changes whenever the set of ready nodes or a static column changes
   std::uint64_t static_epoch = 0;      ///< changes whenever a static column changes or a node goes
   std::uint32_t empty_class_code = 0;  ///< code of the node class ""; 0 if no node has it

@@ -9,11 +9,13 @@
 #include "model/computed_class.h"
 #include "model/registration/node_canonical.h"
 #include "tables/commit.h"
+#include "tables/kinds.h"
 
 namespace berth::tables {
 namespace {
 
 constexpr std::size_t kLeastUseLog = 1024;
+constexpr std::size_t kLeastReadyLog = 64;  ///< whoever fell behind by more looks at all nodes
 
 }  // namespace
 
@@ -23,6 +25,7 @@ StateStore::StateStore()
   current_.nodes.fixed = Ref<NodeStatic>(new NodeStatic());
   current_.nodes.fixed->by_id = std::make_shared<std::vector<NodeRow>>();
   current_.nodes.fixed->use_log = std::make_shared<RowLog>(kLeastUseLog, 0);
+  current_.nodes.fixed->ready_log = std::make_shared<RowLog>(kLeastReadyLog, 0);
   current_.cold = std::make_shared<ColdState>();
   for (const KeyKind kind :
        {KeyKind::datacenter, KeyKind::pool, KeyKind::node_class, KeyKind::computed_class, KeyKind::name})
@@ -85,6 +88,8 @@ NodeRow StateStore::new_node_row(base::Uuid id) {
   fixed.capacity.push_back({});
   if (fixed.capacity.size() > 2 * fixed.use_log->size())
     fixed.use_log = std::make_shared<RowLog>(2 * fixed.use_log->size(), current_.nodes.use_changes);
+  if (fixed.capacity.size() > 16 * fixed.ready_log->size())
+    fixed.ready_log = std::make_shared<RowLog>(2 * fixed.ready_log->size(), current_.nodes.ready_changes);
   current_.nodes.state.push_back(kGone);
   current_.nodes.use.push_back({});
   if (!current_.nodes.eviction.empty()) current_.nodes.eviction.push_back({});
@@ -101,15 +106,8 @@ std::shared_ptr<const NodeSpec> StateStore::make_spec(const model::Node& node, b
   auto spec = std::make_shared<NodeSpec>();
   spec->node = node;
   spec->shared = shared;
-  std::string profile;  // what the driver check and the default network check read, as one text
-  for (const auto& [name, driver] : node.drivers)
-    profile += name + (driver && driver->detected && driver->healthy ? "+\n" : "-\n");
-  for (auto at = node.attributes.lower_bound("driver.");
-       at != node.attributes.end() && at->first.starts_with("driver."); ++at)
-    profile += at->first + "=" + at->second + "\n";
-  if (node.node_resources)
-    for (const model::NetworkResource& network : node.node_resources->networks) profile += "net " + network.mode + "\n";
-  spec->check_profile = std::move(profile);
+  spec->check_profile = check_profile(node);
+  spec->other_profile = other_profile(node);
   if (const model::Topology* topology = model::topology_of(node)) {
     std::vector<std::pair<std::uint16_t, std::uint32_t>> cores;
     for (const model::Core& core : topology->cores)
@@ -128,6 +126,9 @@ std::shared_ptr<const NodeSpec> StateStore::make_spec(const model::Node& node, b
 
 void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& spec, const NodeVariant* variant) {
   const model::Node& node = spec->node;
+  std::vector<std::uint32_t> before;  // where it registers again
+  if (current_.nodes.fixed->spec[row])
+    for (const KeyedColumn& column : current_.nodes.fixed->columns) before.push_back(column.code(row));
   set_code(
       kDatacenterColumn, row,
       code_for(kDatacenterColumn, variant && !variant->datacenter.empty() ? variant->datacenter : node.datacenter));
@@ -185,6 +186,7 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
   capacity.class_code = current_.nodes.code(kClassColumn, row);
   capacity.computed_class_code = current_.nodes.code(kComputedClassColumn, row);
   capacity.check_profile = symbols_.intern(spec->check_profile);
+  capacity.kind = kind_of(*spec, capacity.computed_class_code);
   capacity.has_cores = !spec->cores.empty();
   capacity.network_invalid = network_invalid(node);
   fixed.capacity.edit(row) = capacity;
@@ -195,25 +197,36 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
   refresh_scale(row);
   refresh_free(row, current_.nodes.use[row]);
   if (node.node_class.empty()) current_.nodes.empty_class_code = capacity.class_code;
-  check_class(row, capacity.computed_class_code);
+  check_class(row, capacity.computed_class_code, before);
   ++current_.nodes.epoch;
   ++current_.nodes.static_epoch;
 }
 
-void StateStore::check_class(NodeRow row, std::uint32_t computed_class) {
+std::uint32_t StateStore::kind_of(const NodeSpec& spec, std::uint32_t computed_class) {
+  const Symbol profiles = symbols_.intern(spec.check_profile + '\0' + spec.other_profile);
+  return kind_ids_.try_emplace(key_pair(computed_class, profiles), static_cast<std::uint32_t>(kind_ids_.size()))
+      .first->second;
+}
+
+void StateStore::check_class(NodeRow row, std::uint32_t computed_class, const std::vector<std::uint32_t>& before) {
   if (class_sample_.size() <= computed_class) class_sample_.resize(computed_class + 1, kNoRow);
   NodeRow& sample = class_sample_[computed_class];
+  const std::vector<KeyedColumn>& columns = current_.nodes.fixed->columns;
+  const auto compare = [&](auto code_of_other) {
+    for (ColumnId id = 0; id < columns.size() && current_.nodes.classes_exact; ++id) {
+      if (id == kNameColumn || symbols_.text(columns[id].key).starts_with("unique.")) continue;
+      if (columns[id].code(row) != code_of_other(id)) current_.nodes.classes_exact = false;
+    }
+  };
+  if (!before.empty() && before[kComputedClassColumn] == computed_class)  // of the class it was of, as it was
+    compare([&](ColumnId id) { return id < before.size() ? before[id] : 0; });
   if (sample == kNoRow) {
     sample = row;
     return;
   }
   if (current_.nodes.capacity(row).check_profile != current_.nodes.capacity(sample).check_profile)
     current_.nodes.class_profiles_exact = false;
-  const std::vector<KeyedColumn>& columns = current_.nodes.fixed->columns;
-  for (ColumnId id = 0; id < columns.size() && current_.nodes.classes_exact; ++id) {
-    if (id == kNameColumn || symbols_.text(columns[id].key).starts_with("unique.")) continue;
-    if (columns[id].code(row) != columns[id].code(sample)) current_.nodes.classes_exact = false;
-  }
+  compare([&](ColumnId id) { return columns[id].code(sample); });
 }
 
 void StateStore::refresh_scale(NodeRow row) {
@@ -300,7 +313,17 @@ void StateStore::sort_rows() {
     if (current_.nodes.exists(row)) by_id->push_back(row);
   std::sort(by_id->begin(), by_id->end(),
             [&](NodeRow a, NodeRow b) { return current_.nodes.id(a) < current_.nodes.id(b); });
-  own_static().by_id = std::move(by_id);
+  NodeStatic& fixed = own_static();
+  fixed.by_id = std::move(by_id);
+  fixed.ready_log = std::make_shared<RowLog>(fixed.ready_log->size(), current_.nodes.ready_changes);
+  ++current_.nodes.epoch;
+  CowVector<std::shared_ptr<const BaseSet>>& sets = current_.base_sets;
+  for (std::size_t i = 0; i < sets.size(); ++i) sets.edit(i) = list_ready(sets[i]->key);
+}
+
+void StateStore::note_ready(NodeRow row) {
+  current_.nodes.fixed->ready_log->append(row);
+  ++current_.nodes.ready_changes;
   ++current_.nodes.epoch;
 }
 
@@ -348,11 +371,21 @@ JobKeyRow StateStore::key_row(std::string_view job_namespace, std::string_view j
 
 std::uint32_t StateStore::base_set_id(const model::Job& job) {
   BaseSetKey key{job.datacenters, job.node_pool};
-  for (std::uint32_t i = 0; i < base_sets_.size(); ++i)
-    if (*base_sets_[i] == key) return i;
-  base_sets_.push_back(std::make_shared<const BaseSetKey>(std::move(key)));
-  current_.base_sets.push_back(base_sets_.back());
-  return static_cast<std::uint32_t>(base_sets_.size() - 1);
+  CowVector<std::shared_ptr<const BaseSet>>& sets = current_.base_sets;
+  for (std::uint32_t i = 0; i < sets.size(); ++i)
+    if (sets[i]->key == key) return i;
+  sets.push_back(list_ready(key));
+  return static_cast<std::uint32_t>(sets.size() - 1);
+}
+
+std::shared_ptr<const BaseSet> StateStore::list_ready(const BaseSetKey& key) const {
+  auto out = std::make_shared<BaseSet>();
+  out->key = key;
+  if (current_.nodes.size() == 0) return out;
+  auto ready = std::make_shared<ReadyNodes>();
+  ready->follow(current_.nodes, symbols_, key);
+  out->ready = std::move(ready);
+  return out;
 }
 
 VersionRow StateStore::job_row(const std::shared_ptr<const model::Job>& job, bool current, bool stored) {

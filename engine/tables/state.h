@@ -11,11 +11,13 @@
 #include <mutex>
 #include <vector>
 
+#include "base/bit_hash.h"
 #include "model/cluster.h"
 #include "tables/changes.h"
 #include "tables/history.h"
 #include "tables/id_index.h"
 #include "tables/job_table.h"
+#include "tables/ready_nodes.h"
 
 namespace berth::tables {
 
@@ -52,13 +54,6 @@ struct ColdState {
   std::vector<model::CsiPlugin> csi_plugins;
 };
 
-/// Distinct (datacenter patterns, pool) of jobs: what the list of ready nodes depends on.
-struct BaseSetKey {
-  std::vector<std::string> datacenters;
-  std::string pool;
-  friend bool operator==(const BaseSetKey&, const BaseSetKey&) = default;
-};
-
 struct Snapshot {
   NodeTable nodes;
   AllocTable allocs;
@@ -66,7 +61,7 @@ struct Snapshot {
   DeploymentTable deployments;
   EvalTable evals;
   CowVector<std::shared_ptr<const CompiledConstraint>> constraints;
-  CowVector<std::shared_ptr<const BaseSetKey>> base_sets;
+  CowVector<std::shared_ptr<const BaseSet>> base_sets;
   std::shared_ptr<const ColdState> cold;
   const SymbolTable* symbols = nullptr;  ///< outlives every snapshot
   RowHold hold;                          ///< rows that go after this state are not used again while it is there
@@ -219,6 +214,8 @@ class StateStore {
   void list_node(NodeRow row);
   void unlist_node(NodeRow row);
   void sort_rows();
+  /// The node may have become, or ceased to be, one that jobs use.
+  void note_ready(NodeRow row);
   void refresh_scale(NodeRow row);
   void refresh_free(NodeRow row, const NodeUse& use);
   /// One live allocation more (1) or less (-1) on its node, with what its row says; less: before the row changes.
@@ -290,7 +287,9 @@ class StateStore {
     of.pop_back();
     return row;
   }
-  void check_class(NodeRow row, std::uint32_t computed_class);
+  /// `before`: codes of the row by column, where the node registers again.
+  void check_class(NodeRow row, std::uint32_t computed_class, const std::vector<std::uint32_t>& before);
+  std::uint32_t kind_of(const NodeSpec& spec, std::uint32_t computed_class);
   ShapeId shape_id(const std::shared_ptr<const ResourceShape>& shape);
   JobKeyRow key_row(std::string_view job_namespace, std::string_view job_id);
   VersionRow job_row(const std::shared_ptr<const model::Job>& job, bool current, bool stored);
@@ -299,13 +298,8 @@ class StateStore {
   ColumnId column_of(const match::Target& target);
   ConstraintId constraint_id(const std::string& ltarget, const std::string& operand, const std::string& rtarget);
   std::uint32_t base_set_id(const model::Job& job);
-
-  struct PairHash {
-    std::size_t operator()(std::uint64_t x) const noexcept {
-      x *= 0x9e3779b97f4a7c15ULL;
-      return static_cast<std::size_t>(x ^ (x >> 32));
-    }
-  };
+  /// The base set with the list of its ready nodes as they are now.
+  [[nodiscard]] std::shared_ptr<const BaseSet> list_ready(const BaseSetKey& key) const;
 
   mutable std::mutex mutex_;
   Changes* changes_ = nullptr;
@@ -317,19 +311,20 @@ class StateStore {
   IdIndex<AllocRow, decltype(AllocTable::id)> alloc_rows_;
   IdIndex<DeploymentRow, decltype(DeploymentTable::id)> deployment_rows_;
   IdIndex<StoredEvalRow, decltype(EvalTable::id)> eval_rows_;
-  tsl::robin_map<std::uint64_t, JobKeyRow, PairHash> job_keys_;  // namespace symbol << 32 | id symbol
-  tsl::robin_map<Symbol, JobKeyRow> same_id_;                    // job ID -> oldest key row with it
-  tsl::robin_map<const model::Job*, VersionRow> job_rows_;       // versions by identity
+  tsl::robin_map<std::uint64_t, JobKeyRow, base::BitHash> job_keys_;       // namespace symbol << 32 | id symbol
+  tsl::robin_map<Symbol, JobKeyRow> same_id_;                              // job ID -> oldest key row with it
+  tsl::robin_map<const model::Job*, VersionRow, base::BitHash> job_rows_;  // versions by identity
   tsl::robin_map<VersionRow, std::vector<std::shared_ptr<const model::Job>>>
-      job_aliases_;                                               // further objects of versions
-  tsl::robin_map<std::uint64_t, ColumnId, PairHash> column_ids_;  // kind << 32 | key symbol
-  std::vector<tsl::robin_map<Symbol, std::uint32_t>> codes_;      // per column: value symbol -> code
-  tsl::robin_map<std::string, std::string> variant_classes_;      // spec and overrides -> computed class
-  tsl::robin_map<std::string, ConstraintId> constraint_ids_;      // "left\0operand\0right"
-  match::Patterns patterns_;                                      // compiled regexps and versions of constraints
-  tsl::robin_map<const ResourceShape*, ShapeId> shape_ids_;
-  std::vector<std::shared_ptr<const BaseSetKey>> base_sets_;
-  std::vector<NodeRow> class_sample_;  // one node per computed class code
+      job_aliases_;                                                    // further objects of versions
+  tsl::robin_map<std::uint64_t, ColumnId, base::BitHash> column_ids_;  // kind << 32 | key symbol
+  std::vector<tsl::robin_map<Symbol, std::uint32_t>> codes_;           // per column: value symbol -> code
+  tsl::robin_map<std::string, std::string> variant_classes_;           // spec and overrides -> computed class
+  tsl::robin_map<std::string, ConstraintId> constraint_ids_;           // "left\0operand\0right"
+  match::Patterns patterns_;                                           // compiled regexps and versions of constraints
+  tsl::robin_map<const ResourceShape*, ShapeId, base::BitHash> shape_ids_;
+  std::vector<NodeRow> class_sample_;                                     // one node per computed class code
+  tsl::robin_map<std::uint64_t, std::uint32_t, base::BitHash> kind_ids_;  // class << 32 | symbol of both profiles
+  tsl::robin_map<std::string, std::uint32_t> ask_ids_;                    // by ask_text()
 };
 
 /// True when a reserved-port text of the node does not parse, so that no port index can be built (R-RANK-604).

@@ -229,11 +229,14 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618
     GenericScheduler scheduler(scratch), general(general_scratch);
     general.set_plain_path(false);
     for (GenericScheduler* each : {&scheduler, &general}) each->set_exhaustive(seed % 5 == 0);
+    const auto ranker = strategy::make_ranker(BinPack{});  // R-STRAT-007: whole blocks of nodes by one call
+    if (seed % 4 == 1) scratch.strategy_fit.use(ranker->fit());
     for (int round = 0; round < 16; ++round) {
       auto asked = std::make_shared<model::Job>(
-          *job(random, "job" + std::to_string(round), pick(random, 0, 2) == 0, pick(random, 1, 30)));
+          *job(random, "job" + std::to_string(round % 12), pick(random, 0, 2) == 0, pick(random, 1, 30)));
       model::TaskGroup& group = asked->task_groups.front();
-      if (pick(random, 0, 4) == 0) group.constraints.emplace_back().operand = "distinct_hosts";
+      if (pick(random, 0, 3) == 0)  // R-FEAS-1313
+        (pick(random, 0, 1) == 0 ? asked->constraints : group.constraints).emplace_back().operand = "distinct_hosts";
       if (const std::int64_t ports = pick(random, 0, 3); ports > 0) {
         model::NetworkResource& network = group.networks.emplace_back();
         network.mode = "host";
@@ -264,6 +267,11 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618
       // A node registers anew, with other addresses and reserved ports: what is there may collide with them.
       model::Node& changed = nodes[random() % nodes.size()];
       with_networks(changed);
+      if (pick(random, 0, 1) != 0) {  // what classes do not tell
+        auto& driver = changed.drivers["exec"].emplace();
+        driver.detected = true, driver.healthy = pick(random, 0, 1) != 0;
+      }
+      if (seed % 7 == 3) changed.meta["rack"] = "r" + std::to_string(pick(random, 0, 4));  // the class gets stale
       world.store.begin_commit(world.store.index() + 1).upsert_node(changed);
     }
   }

@@ -39,18 +39,19 @@ void DistinctCheck::begin_select(GroupView& v) {
   });
 }
 
+bool DistinctCheck::shares_host(NodeRow row, const GroupView& v) const {  // R-FEAS-1313
+  std::uint32_t of_job = 0, of_group = 0;
+  effects_.each_own(row, [&](const PlanEffects::OwnCount& own) {
+    of_job += static_cast<std::uint32_t>(own.own_namespace);
+    if (own.group == v.group->name) of_group += static_cast<std::uint32_t>(own.own_namespace);
+  });
+  return feasible::DistinctHosts{attempt_.job->distinct_hosts, v.group->distinct_hosts}.filters(of_job, of_group);
+}
+
 bool DistinctCheck::passes(const Position& position, const GroupView& v) {  // R-FEAS-1313, 1410
-  const CompiledGroup& group = *v.group;
-  if (attempt_.job->distinct_hosts || group.distinct_hosts) {
-    std::uint32_t of_job = 0, of_group = 0;
-    effects_.each_own(position.row, [&](const PlanEffects::OwnCount& own) {
-      of_job += static_cast<std::uint32_t>(own.own_namespace);
-      if (own.group == group.name) of_group += static_cast<std::uint32_t>(own.own_namespace);
-    });
-    if (feasible::DistinctHosts{attempt_.job->distinct_hosts, group.distinct_hosts}.filters(of_job, of_group)) {
-      counts_.filter(position.node_class, kReasonDistinctHosts);
-      return false;
-    }
+  if (asks_hosts(v) && shares_host(position.row, v)) {
+    counts_.filter(position.node_class, kReasonDistinctHosts);
+    return false;
   }
   if (properties_.empty()) return true;
   const feasible::PropertySet* failing = properties_.first_failing(

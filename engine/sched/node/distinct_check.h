@@ -22,10 +22,13 @@ class DistinctCheck {
 
   void begin_select(GroupView& view);
   /// Whether nodes are checked at all in this Select.
-  [[nodiscard]] bool asks(const GroupView& view) const {
-    return attempt_.job->distinct_hosts || view.group->distinct_hosts || has_properties();
-  }
+  [[nodiscard]] bool asks(const GroupView& view) const { return asks_hosts(view) || has_properties(); }
   [[nodiscard]] bool has_properties() const { return !properties_.empty(); }
+  [[nodiscard]] bool asks_hosts(const GroupView& view) const {
+    return attempt_.job->distinct_hosts || view.group->distinct_hosts;
+  }
+  /// Whether it holds what distinct_hosts keeps the group away from.
+  [[nodiscard]] bool shares_host(tables::NodeRow row, const GroupView& view) const;
   /// Whether the node passes; counted if it does not.
   bool passes(const Position& position, const GroupView& view);
 

@@ -10,6 +10,7 @@ namespace berth::sched {
 using feasible::ClassStatus;
 using tables::CompiledGroup;
 using tables::CompiledJob;
+using tables::kNoRow;
 using tables::NodeRow;
 
 namespace {
@@ -25,8 +26,6 @@ void NodeChecks::start() {
   volumes.start();
   network_ask = {};
   for (OtherVersion& other : other_versions_) other.job = nullptr;
-  kind_verdicts_.clear();
-  last_verdict_ = {};
 }
 
 void NodeChecks::set_job(const CompiledJob* from, bool given_before) {
@@ -189,24 +188,15 @@ std::uint32_t NodeChecks::first_failing_of_group(NodeRow row, GroupView& v, bool
   return kReasonNone;
 }
 
-std::uint32_t NodeChecks::first_failing_known(const Position& position, GroupView& v) {
-  // A check may read more of a node than its class and profile: where a target is unique to the node, where classes
-  // are stale, and where network parameters of an earlier group are inherited (R-FEAS-309).
-  if (!attempt_.snapshot->nodes.classes_exact || attempt_.job->escapes || v.group->escapes || !network_ask.is_default())
-    return first_failing(position.row, v);
-  const KindVerdict key{v.group, position.computed_class, attempt_.snapshot->nodes.capacity(position.row).check_profile,
-                        kReasonNone};
-  if (last_verdict_.is_for(key)) return last_verdict_.reason;
-  const auto known = std::find_if(kind_verdicts_.begin(), kind_verdicts_.end(),
-                                  [&](const KindVerdict& other) { return other.is_for(key); });
-  if (known != kind_verdicts_.end()) {
-    last_verdict_ = *known;
-  } else {
-    last_verdict_ = key;
-    last_verdict_.reason = first_failing(position.row, v);
-    kind_verdicts_.push_back(last_verdict_);
-  }
-  return last_verdict_.reason;
+std::uint32_t NodeChecks::first_failing_known(NodeRow row, GroupView& v) {
+  // More is read where classes are stale, and where network parameters of an earlier group are inherited (R-FEAS-309).
+  if (!attempt_.snapshot->nodes.classes_exact || v.group->ask == kNoRow || (!v.network && !network_ask.is_default()))
+    return first_failing(row, v);
+  std::uint32_t& known = scratch_.kind_verdicts.of(v.group->ask, attempt_.snapshot->nodes.capacity(row).kind);
+  if (known != KindVerdicts::kUnknown) return known;
+  const std::uint32_t reason = first_failing(row, v);
+  if (attempt_.error.empty()) known = reason;
+  return reason;
 }
 
 void NodeChecks::give_class_verdicts(const ReadyNodes& nodes, GroupView& v) {
@@ -217,7 +207,7 @@ void NodeChecks::give_class_verdicts(const ReadyNodes& nodes, GroupView& v) {
       continue;
     const bool job_passes = job_holds(candidate.row);
     classes.set_job(class_id, job_passes);
-    if (job_passes) classes.set_group(v.number, class_id, first_failing_of_group(candidate.row, v) == kReasonNone);
+    if (job_passes) classes.set_group(v.number, class_id, first_failing_known(candidate.row, v) == kReasonNone);
   }
 }
 

@@ -36,8 +36,8 @@ class NodeChecks {
   /// `class_passes`: what the class decides (constraints, secrets) was found to hold before.
   std::uint32_t first_failing_of_group(tables::NodeRow row, GroupView& view, bool class_passes = false,
                                        bool* of_node = nullptr);
-  /// first_failing(), remembered per (group, computed class, check profile) where these are all that it reads.
-  std::uint32_t first_failing_known(const Position& position, GroupView& view);
+  /// first_failing(), remembered for all evaluations per ask and kind of node where these are all that it reads.
+  std::uint32_t first_failing_known(tables::NodeRow row, GroupView& view);
   [[nodiscard]] bool job_holds(tables::NodeRow row) const;  ///< the job's constraints
   /// What a pass over all candidates leaves behind where the nodes of a class cannot be told apart: the verdicts of
   /// their classes (R-FEAS-410), from one node of each.
@@ -66,23 +66,10 @@ class NodeChecks {
     feasible::ClassCache classes;
     feasible::PropertySets properties;
   };
-  /// first_failing() of nodes of one kind.
-  struct KindVerdict {
-    const tables::CompiledGroup* group = nullptr;
-    std::uint32_t computed_class = 0;
-    tables::Symbol check_profile = 0;
-    std::uint32_t reason = kReasonNone;
-    [[nodiscard]] bool is_for(const KindVerdict& other) const {
-      return group == other.group && computed_class == other.computed_class && check_profile == other.check_profile;
-    }
-  };
-
   Attempt& attempt_;
   Scratch& scratch_;
   SelectCounts& counts_;
   std::vector<OtherVersion> other_versions_;
-  std::vector<KindVerdict> kind_verdicts_;
-  KindVerdict last_verdict_;
 };
 
 }  // namespace berth::sched

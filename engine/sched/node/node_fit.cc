@@ -1,6 +1,7 @@
 #include "sched/node/node_fit.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "rank/components.h"
 
@@ -40,12 +41,20 @@ bool NodeFit::figures_do(NodeRow row, const CompiledGroup& group) {
 /// Looking at the ports of the whole cluster pays once as many nodes were looked at one by one.
 bool NodeFit::knows_port_conflicts() {
   if (port_conflicts_known_) return true;
-  PortConflicts& conflicts = scratch_.port_conflicts;
-  if (!conflicts.follows(*attempt_.snapshot) && ++scratch_.special_looks < attempt_.snapshot->nodes.size())
-    return false;
+  const tables::Snapshot& state = *attempt_.snapshot;
+  if (!scratch_.port_conflicts.follows(state) && ++scratch_.special_looks < state.nodes.size()) return false;
   scratch_.special_looks = 0;
-  static_cast<void>(conflicts.any(*attempt_.snapshot, scratch_));
-  return port_conflicts_known_ = true;
+  learn_port_conflicts();
+  return true;
+}
+
+void NodeFit::learn_port_conflicts() {
+  if (std::exchange(port_conflicts_known_, true)) return;
+  scratch_.port_conflicts.update(*attempt_.snapshot, scratch_);
+}
+
+bool NodeFit::is_dear(const CompiledGroup& group) const {
+  return !figures_may_do(group) || (group.has_network && !scratch_.port_conflicts.follows(*attempt_.snapshot));
 }
 
 /// Whether the dynamic ports of the group's network are free whatever those there hold (R-RANK-613 to 616).
@@ -155,8 +164,8 @@ bool NodeFit::ports_are_silent(const GroupView& v) {
     proposed.collect_special(overlay.row);
     if (proposed.enter_ports(scratch_.node_ports(nodes.fixed->spec[overlay.row]))) return false;
   }
-  if (!no_port_conflicts_) no_port_conflicts_ = !scratch_.port_conflicts.any(*attempt_.snapshot, scratch_);
-  return no_port_conflicts_;
+  learn_port_conflicts();
+  return no_port_conflicts_ = !scratch_.port_conflicts.any();
 }
 
 }  // namespace berth::sched

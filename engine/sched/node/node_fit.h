@@ -54,11 +54,8 @@ class NodeFit {
   /// Whether figures do for the node, but for what the chosen one is given: nothing is special there, or ports are all
   /// that is, and those asked for are free for certain.
   [[nodiscard]] bool figures_do(tables::NodeRow row, const tables::CompiledGroup& group);
-  /// Whether they may do anywhere.
-  [[nodiscard]] static bool figures_may_do(const tables::CompiledGroup& group) {
-    return !group.has_task_network && !group.has_devices && !group.has_cores &&
-           (!group.has_network || group.dynamic_ports_only);
-  }
+  /// Whether the fit of such a group is more than a look at figures on most nodes, as far as is known so far.
+  [[nodiscard]] bool is_dear(const tables::CompiledGroup& group) const;
   /// Whether ports, devices or cores are asked for or held on the node.
   [[nodiscard]] bool is_special(tables::NodeRow row, const tables::CompiledGroup& group) const;
   /// The allocation that goes to the best node.
@@ -92,7 +89,12 @@ class NodeFit {
   bool judge(tables::NodeRow row, bool evict, Option& option);
   void sum_others(tables::NodeRow row, bool count_each);
   bool fail(Option& option, std::string_view prefix, std::string_view text);
+  [[nodiscard]] static bool figures_may_do(const tables::CompiledGroup& group) {
+    return !group.has_task_network && !group.has_devices && !group.has_cores &&
+           (!group.has_network || group.dynamic_ports_only);
+  }
   bool knows_port_conflicts();
+  void learn_port_conflicts();
   [[nodiscard]] bool has_ports(tables::NodeRow row, const tables::CompiledGroup& group);
 
   Attempt& attempt_;

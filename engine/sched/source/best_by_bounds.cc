@@ -31,6 +31,12 @@ void BestByBounds::bound_options(const GroupView& v) {
     class_passes_[c.computed_class] =
         checks_.classes.job_status(c.computed_class) != feasible::ClassStatus::ineligible &&
         checks_.classes.group_status(v.number, c.computed_class) != feasible::ClassStatus::ineligible;
+  if (place_epoch_ != ready.epoch() || place_base_set_ != candidates_.base_set) {
+    place_epoch_ = ready.epoch();
+    place_base_set_ = candidates_.base_set;
+    place_.resize(nodes.size());
+    for (std::uint32_t i = 0; i < ready.size(); ++i) place_[ready.candidates[i].row] = i;
+  }
   inverses_.clear();
   for (const tables::NodeCapacity& capacity : ready.capacities)
     inverses_.emplace_back(1.0 / capacity.cpu_score, 1.0 / capacity.memory_score);
@@ -42,8 +48,8 @@ void BestByBounds::bound_options(const GroupView& v) {
     const tables::EvictionLevels* const levels = has_levels ? nodes.eviction.chunk_at(chunk).data() : nullptr;
     for (std::size_t i = 0; i < uses.size(); ++i) {
       const auto row = static_cast<NodeRow>(chunk * decltype(nodes.use)::kChunkRows + i);
-      if ((ready.members[row / 64] >> row % 64 & 1) == 0) continue;
-      const std::uint32_t place = ready.place[row];
+      if (!ready.has(row)) continue;
+      const std::uint32_t place = place_[row];
       of_candidate_[place] = bound_option(row, ready.candidates[place], uses[i], levels ? levels + i : nullptr, v);
     }
   }

@@ -29,6 +29,9 @@ class BestByBounds : Source {
 
   Walk& walk_;
   std::vector<double> of_candidate_;  // beside ReadyNodes::candidates
+  std::vector<std::uint32_t> place_;  // node row -> position there, of candidates
+  std::uint64_t place_epoch_ = ~0ULL;
+  std::uint32_t place_base_set_ = 0;
   std::vector<std::uint8_t> class_passes_;
   std::vector<std::pair<double, double>> inverses_;  // beside ReadyNodes::capacities: of cpu, of memory
 };

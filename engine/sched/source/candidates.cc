@@ -21,7 +21,7 @@ Result<void> Candidates::set(const Attempt& attempt, const ReadyNodes& ready, st
   BERTH_ASSERT(attempt.job && !attempt.system);
   nodes = &ready;
   base_set = base;
-  size = static_cast<std::uint32_t>(ready.rows.size());
+  size = static_cast<std::uint32_t>(ready.size());
   offset = frontier = 0;
   // R-FEAS-216: ceil(log2 n) is the bit length of n - 1.
   limit = 2;
@@ -60,7 +60,7 @@ GroupView& Candidates::view(const Attempt& attempt, std::uint32_t group) {
 }
 
 void Candidates::take(Attempt& attempt, std::uint32_t position) {
-  const NodeRow row = nodes->rows[order.at(position)];
+  const NodeRow row = nodes->candidates[order.at(position)].row;
   const tables::NodeCapacity& capacity = attempt.snapshot->nodes.capacity(row);
   positions[position] = {row, capacity.computed_class_code, capacity.class_code, kUnknown};
   attempt.scratch.mark(row).position = position;

@@ -25,9 +25,9 @@ void Columns::start() {
 bool Columns::serve(const GroupView& v, const SelectOptions& options) const {
   const CompiledGroup& group = *v.group;
   return attempt_.config.plain_path && attempt_.job->groups.size() == 1 && !options.evict &&
-         options.penalty_nodes.empty() && !attempt_.job->escapes && !group.escapes && !checks_.distinct.asks(v) &&
-         group.distinct_properties.empty() && !group.has_host_volumes && !group.has_csi_volumes &&
-         attempt_.snapshot->nodes.classes_exact;
+         options.penalty_nodes.empty() && !attempt_.job->escapes && !group.escapes &&
+         !checks_.distinct.has_properties() && group.distinct_properties.empty() && !group.has_host_volumes &&
+         !group.has_csi_volumes && attempt_.snapshot->nodes.classes_exact;
 }
 
 bool Columns::serve_now(const GroupView& v) {
@@ -52,6 +52,7 @@ void Columns::begin(GroupView& v) {
   memo_.assign(candidates_.nodes->capacities.size(), {});
   class_state_.assign(attempt_.snapshot->nodes.column(tables::kComputedClassColumn).values.size() + 1, kClassUnknown);
   no_own_allocs_ = !parts_.effects.has_own();
+  distinct_hosts_ = checks_.distinct.asks_hosts(v);
   one_class_ = one_dimension_ = true;
   exhausted_any_ = false;
   indexed_ = Indexed::not_yet;
@@ -97,7 +98,7 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
     if constexpr (kPerClass) {
       ClassState& state = class_state_[candidate.computed_class];
       if (state == kClassUnknown) {
-        const std::uint32_t reason = checks_.first_failing(row, v);
+        const std::uint32_t reason = checks_.first_failing_known(row, v);
         state = reason == kReasonNone ? kClassPasses : kClassFails;
         if (reason != kReasonNone) first_reasons_.push_back({index, reason});
       }
@@ -117,7 +118,7 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
 void Columns::prepare_block(GroupView& v) {
   // Where a node's fit is more than a look at its figures, no further ahead than a Select will hardly go.
   const CompiledGroup& group = *v.group;
-  const bool dear = !NodeFit::figures_may_do(group);
+  const bool dear = fit_.is_dear(group);
   const std::uint32_t block = dear ? kDearBlock : prepared_ == 0 ? kFirstBlock : kBlock;
   const std::uint32_t end = std::min(candidates_.size, prepared_ + block);
   const std::uint32_t first_entry = count_;
@@ -140,23 +141,29 @@ void Columns::prepare_block(GroupView& v) {
     score_block(first_entry, v, simple);
 }
 
-/// `simple`: only binpack is appended, where figures tell of the node.
-void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool simple) {
+/// What the group makes of the use of the entry's node, where figures tell of it and only binpack is appended
+/// (`simple`). Otherwise the entry is done with. `of_devices`: its devices count as well.
+inline std::optional<FitUse> Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool simple, bool of_devices) {
   const CompiledGroup& group = *v.group;
+  const tables::NodeUse& use = attempt_.snapshot->nodes.use[row_[entry]];
+  const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
+  const bool plain = (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0 && !group.has_network;
+  if (!simple || (of_devices && use.device_allocs != 0) || (!plain && !fit_.figures_do(row_[entry], group))) {
+    decide_entry(entry, v);
+    return std::nullopt;
+  }
+  const PlainFit fit = plain_fit(capacity, use, kUntouched, group);
+  if (fit.dimension == kReasonNone) return fit.use;
+  exhaust_entry(entry, fit.dimension);
+  return std::nullopt;
+}
+
+void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool simple) {
   for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
-    const tables::NodeUse& use = attempt_.snapshot->nodes.use[row_[entry]];
+    const std::optional<FitUse> use = use_by_figures(entry, v, simple, false);
+    if (!use) continue;
     const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
-    const bool plain = (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0 && !group.has_network;
-    if (!simple || (!plain && !fit_.figures_do(row_[entry], group))) {
-      decide_entry(entry, v);
-      continue;
-    }
-    const PlainFit fit = plain_fit(capacity, use, kUntouched, group);
-    if (fit.dimension != kReasonNone) {
-      exhaust_entry(entry, fit.dimension);
-      continue;
-    }
-    const std::int64_t cpu = fit.use.cpu_mhz, memory = fit.use.memory_mb;
+    const std::int64_t cpu = use->cpu_mhz, memory = use->memory_mb;
     CapacityMemo& memo = memo_[capacity_[entry]];
     if (memo.cpu != cpu || memo.memory != memory)
       memo = {cpu, memory, fit_.scorer.fit_component(cpu, capacity.cpu_score, memory, capacity.memory_score)};
@@ -174,19 +181,10 @@ void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool si
   std::array<FitUse, kBlock> uses;
   std::size_t count = 0;
   for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
-    const tables::NodeUse& use = nodes.use[row_[entry]];
-    const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
-    if (!simple || (use.port_allocs | use.core_allocs | use.device_allocs | capacity.network_invalid) != 0) {
-      decide_entry(entry, v);
-      continue;
-    }
-    const PlainFit fit = plain_fit(capacity, use, kUntouched, group);
-    if (fit.dimension != kReasonNone) {
-      exhaust_entry(entry, fit.dimension);
-      continue;
-    }
+    const std::optional<FitUse> use = use_by_figures(entry, v, simple, true);
+    if (!use) continue;
     entries[count] = entry;
-    uses[count++] = fit.use;
+    uses[count++] = *use;
   }
   StrategyFit& strategy = scratch_.strategy_fit;
   strategy.begin(group, attempt_.job->priority);
@@ -211,11 +209,14 @@ void Columns::exhaust_entry(std::uint32_t entry, std::uint32_t dimension) {
   if (exhausted_any_ && dimension != exhausted_dimension_) one_dimension_ = false;
   exhausted_any_ = true;
   exhausted_dimension_ = dimension;
-  if (dimension == kReasonNone || dimension == kDimensionInvalidNode || dimension == kDimensionPortCollision)
+  if (dimension == kReasonNone || dimension == kDimensionInvalidNode || dimension == kDimensionPortCollision ||
+      dimension == kReasonDistinctHosts)
     one_dimension_ = false;  // counted one by one
 }
 
 void Columns::decide_entry(std::uint32_t entry, GroupView& v) {
+  if (distinct_hosts_ && checks_.distinct.shares_host(row_[entry], v))
+    return exhaust_entry(entry, kReasonDistinctHosts);
   Cell cell;
   fit_.decide(row_[entry], v, cell);
   if (cell.fit == kFail) return exhaust_entry(entry, cell.dimension);

@@ -1,5 +1,5 @@
-// A fast source for the usual case: one group of a job, no volumes asked, no distinct_*, nothing escapes the computed
-// class, no eviction. Same decisions and metrics as the Walk, under tests/sched/select_test.cc.
+// A fast source for the usual case: one group of a job, no volumes asked, no distinct_property, nothing escapes the
+// computed class, no eviction. Same decisions and metrics as the Walk, under tests/sched/select_test.cc.
 //
 // Two observations carry it. (1) Which nodes pass the checks is settled once the class of each was seen, so the passing
 // nodes form a list in visiting order that a Select walks without looking at the others; how many it passed over
@@ -11,10 +11,9 @@
 //   row        4 B   node row
 //   sum        8 B   of the appended components before spread (ScoreRow::sum)
 //   appended   8 B   how many these are, as double; 0 while the node is exhausted
-//   dimension  4 B   exhausted: reason id
-//   capacity   4 B   which of the few distinct capacities
-//   score     64 B   the components, where more than binpack is appended
-//   codes      4 B   per spread set: value code
+//   dimension  4 B   exhausted: reason id; of a node that is filtered until the plan changes there (distinct_hosts),
+//   why capacity   4 B   which of the few distinct capacities score     64 B   the components, where more than binpack
+//   is appended codes      4 B   per spread set: value code
 //
 // Nodes are prepared in blocks ahead of the cursor. That a node was prepared is not visible: what counts as visited is
 // where the cursor has been, and leave() rebuilds the Walk's state from exactly that.
@@ -71,6 +70,7 @@ class Columns : Source {
   template <bool kPerClass>
   void find_entries(std::uint32_t end, GroupView& view);
   bool passes_by_node(std::uint32_t position, tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
+  std::optional<FitUse> use_by_figures(std::uint32_t entry, GroupView& view, bool simple, bool of_devices);
   void score_block(std::uint32_t first_entry, GroupView& view, bool simple);
   void score_by_strategy(std::uint32_t first_entry, GroupView& view, bool simple);
   void set_binpack(std::uint32_t entry, double component);
@@ -95,7 +95,7 @@ class Columns : Source {
   bool left_ = false;  // this attempt went over to the Walk
   std::uint32_t prepared_ = 0, count_ = 0, cursor_ = 0, visited_ = 0;
   std::uint32_t chosen_ = 0;  // entry of the last Select's node
-  bool no_own_allocs_ = true;
+  bool no_own_allocs_ = true, distinct_hosts_ = false;
 
   // By entry.
   std::span<std::uint32_t> position_;

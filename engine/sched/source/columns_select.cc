@@ -229,7 +229,11 @@ void Columns::count_exhausted(std::uint32_t start, std::uint32_t end, std::uint3
   for (std::uint32_t entry = 0; entry < count_; ++entry) {
     const std::uint32_t position = position_[entry];
     const bool in_window = (position >= start && position < end) || position + candidates_.size < end;
-    if (in_window && appended_[entry] == 0) counts_.exhaust(class_of_[position], dimension_[entry]);
+    if (!in_window || appended_[entry] != 0) continue;
+    if (dimension_[entry] == kReasonDistinctHosts)
+      counts_.filter(class_of_[position], kReasonDistinctHosts);
+    else
+      counts_.exhaust(class_of_[position], dimension_[entry]);
   }
 }
 

@@ -24,18 +24,16 @@ bool FullCheck::fails_by_figures(const GroupView& v) const {
 }
 
 bool FullCheck::may_take(NodeRow row, GroupView& v) {
-  if ((candidates_.nodes->members[row / 64] >> row % 64 & 1) == 0) return false;
+  if (!candidates_.nodes->has(row)) return false;
   if (fit_.plain(row, *v.group).dimension != kReasonNone) return false;
-  const tables::NodeCapacity& capacity = attempt_.snapshot->nodes.capacity(row);
-  return checks_.first_failing_known({row, capacity.computed_class_code, capacity.class_code, kUnknown}, v) ==
-         kReasonNone;
+  return checks_.first_failing_known(row, v) == kReasonNone;
 }
 
 bool FullCheck::holds(GroupView& v) {
   const CompiledGroup& group = *v.group;
   SelectOptions options = parts_.options;
   options.evict = false;
-  if (!columns_.serve(v, options) || !fails_by_figures(v)) return false;
+  if (!columns_.serve(v, options) || checks_.distinct.asks(v) || !fails_by_figures(v)) return false;
   for (const NodeOverlay& overlay : scratch_.overlays)
     if (may_take(overlay.row, v)) return false;
   // Rounding keeps the order: what is enough stays enough in single precision.
@@ -59,7 +57,7 @@ bool FullCheck::holds(GroupView& v) {
   }
   // What this pass would find failing is told of a failure (R-FEAS-1605), or is no verdict of a class (R-FEAS-414).
   const auto fails = [&](const ReadyNodes::Candidate& c) {
-    return checks_.first_failing_known({c.row, c.computed_class, c.node_class, kUnknown}, v) != kReasonNone;
+    return checks_.first_failing_known(c.row, v) != kReasonNone;
   };
   const std::vector<ReadyNodes::Candidate>& of_class = candidates_.nodes->of_class;
   const bool tells = !attempt_.quirks.reasons_of_evicting_pass || !attempt_.quirks.verdicts_per_class;

@@ -24,7 +24,7 @@
 
 namespace berth::sched {
 
-struct ReadyNodes;
+using tables::ReadyNodes;
 
 class NodeIndex {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sched/scratch.h"
+#include "tables/port_holders.h"
 
 namespace berth::sched {
 
@@ -10,7 +11,7 @@ using tables::AllocRow;
 using tables::kNoRow;
 using tables::NodeRow;
 
-bool PortConflicts::any(const tables::Snapshot& snapshot, Scratch& scratch) {
+void PortConflicts::update(const tables::Snapshot& snapshot, Scratch& scratch) {
   const tables::NodeTable& nodes = snapshot.nodes;
   changed_.clear();
   if (log_ != nodes.fixed->use_log || !log_->read(changes_, nodes.use_changes, changed_)) {
@@ -23,21 +24,15 @@ bool PortConflicts::any(const tables::Snapshot& snapshot, Scratch& scratch) {
     for (const NodeRow row : changed_) look_at(snapshot, row, scratch);
   }
   changes_ = nodes.use_changes;
-  return bad_count_ > 0;
 }
 
 void PortConflicts::look_at(const tables::Snapshot& snapshot, NodeRow row, Scratch& scratch) {
   const tables::AllocTable& allocs = snapshot.allocs;
   const rank::NodePorts& ports = scratch.node_ports(snapshot.nodes.fixed->spec[row]);
   bool bad = ports.host_without_address;
-  std::uint32_t left = snapshot.nodes.use[row].port_allocs;
-  if (!bad && left > 0) {
+  if (!bad && snapshot.nodes.use[row].port_allocs > 0) {
     holders_.clear();
-    for (AllocRow a = snapshot.nodes.use[row].alloc_head; a != kNoRow && left > 0; a = allocs.next_on_node[a]) {
-      if (!allocs.shape_of(a).ports) continue;
-      holders_.push_back(a);
-      --left;
-    }
+    tables::each_port_holder(snapshot, row, [&](AllocRow a, const tables::ResourceShape&) { holders_.push_back(a); });
     // R-RANK-504: where ports are shared, which of two holders comes first decides.
     std::sort(holders_.begin(), holders_.end(), [&](AllocRow a, AllocRow b) { return allocs.id[a] < allocs.id[b]; });
     scratch.network_index.start(ports);

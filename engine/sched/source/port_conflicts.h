@@ -3,7 +3,7 @@
 // whether a group without ports fits.
 //
 //   bad   1 B per node row
-// Made from all nodes at the first question, O(port holding allocations); from one state to the next only nodes whose
+// Made from all nodes at the first update, O(port holding allocations); from one state to the next only nodes whose
 // use changed are looked at again. One worker's own, like all scratch.
 #pragma once
 
@@ -19,12 +19,13 @@ struct Scratch;
 
 class PortConflicts {
  public:
-  /// Of the snapshot's nodes as they are, without what a plan changes. Nodes whose reserved ports do not parse
+  /// Looks at the snapshot's nodes as they are, without what a plan changes. Nodes whose reserved ports do not parse
   /// (NodeTable::invalid_nodes) are not counted.
-  [[nodiscard]] bool any(const tables::Snapshot& snapshot, Scratch& scratch);
-  /// Of one node, in the snapshot that any() was asked of last.
+  void update(const tables::Snapshot& snapshot, Scratch& scratch);
+  /// Anywhere, and on one node, in that snapshot.
+  [[nodiscard]] bool any() const { return bad_count_ > 0; }
   [[nodiscard]] bool at(tables::NodeRow row) const { return bad_[row] != 0; }
-  /// Whether any() costs what changed since it was asked last, not the whole cluster.
+  /// Whether update() costs what changed since the last one, not the whole cluster.
   [[nodiscard]] bool follows(const tables::Snapshot& snapshot) const { return log_ == snapshot.nodes.fixed->use_log; }
 
  private:

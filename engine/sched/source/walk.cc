@@ -90,7 +90,7 @@ void Walk::prefetch_evicting(std::uint32_t position) {
   const std::uint32_t size = candidates_.size;
   if (size < 4) return;
   const auto row_at = [&](std::uint32_t p) {
-    return candidates_.nodes->rows[candidates_.order.at(p < size ? p : p - size)];
+    return candidates_.nodes->candidates[candidates_.order.at(p < size ? p : p - size)].row;
   };
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   const NodeRow later = row_at(position + 2), next = row_at(position + 1);

@@ -2,7 +2,6 @@
 
 namespace berth::sched {
 
-using tables::CompiledGroup;
 using tables::NodeRow;
 
 void SystemStack::start(const tables::Snapshot& snapshot, PlanRows& plan, bool evict) {
@@ -24,10 +23,7 @@ void SystemStack::set_candidates(const ReadyNodes& nodes, std::uint32_t base_set
 /// The checks in order, without class verdicts.
 bool SystemStack::passes(Position& position, GroupView& v) {
   NodeChecks& checks = parts_.checks;
-  const CompiledGroup& group = *v.group;
-  const bool by_class = !group.has_devices && !group.has_network;
-  const std::uint32_t reason =
-      by_class ? checks.first_failing_known(position, v) : checks.first_failing(position.row, v);
+  const std::uint32_t reason = checks.first_failing_known(position.row, v);
   if (!parts_.attempt.error.empty()) return false;
   if (reason != kReasonNone) {
     parts_.counts.filter(position.node_class, reason);
@@ -83,7 +79,7 @@ SelectMetrics SystemStack::take_metrics() { return parts_.counts.metrics(parts_.
 void SystemStack::add_candidates(SelectMetrics& metrics, bool names_pool) const {
   metrics.has_pool = true;
   metrics.names_pool = names_pool;
-  metrics.in_pool = static_cast<std::int32_t>(parts_.candidates.nodes->rows.size());
+  metrics.in_pool = static_cast<std::int32_t>(parts_.candidates.nodes->size());
   metrics.base_set = parts_.candidates.base_set;
 }
 

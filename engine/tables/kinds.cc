@@ -1,0 +1,97 @@
+#include "tables/kinds.h"
+
+#include <bit>
+
+#include "match/target.h"
+
+namespace berth::tables {
+namespace {
+
+void append(std::string& out, std::string_view text) {
+  out += std::to_string(text.size());
+  out += ':';
+  out += text;
+}
+
+void append(std::string& out, const model::Attribute& a) {
+  if (a.float_value) out += 'f' + std::to_string(std::bit_cast<std::uint64_t>(*a.float_value));
+  if (a.int_value) out += 'i' + std::to_string(*a.int_value);
+  if (a.bool_value) out += *a.bool_value ? "b1" : "b0";
+  if (a.string_value) out += 's', append(out, *a.string_value);
+  out += 'u', append(out, a.unit);
+}
+
+}  // namespace
+
+std::string check_profile(const model::Node& node) {
+  std::string out;
+  for (const auto& [name, driver] : node.drivers)
+    out += name + (driver && driver->detected && driver->healthy ? "+\n" : "-\n");
+  for (auto at = node.attributes.lower_bound("driver.");
+       at != node.attributes.end() && at->first.starts_with("driver."); ++at)
+    out += at->first + "=" + at->second + "\n";
+  if (node.node_resources)
+    for (const model::NetworkResource& network : node.node_resources->networks) out += "net " + network.mode + "\n";
+  return out;
+}
+
+std::string other_profile(const model::Node& node) {
+  std::string out;
+  if (!node.node_resources) return out;
+  if (node.node_resources->node_networks)
+    for (const model::NodeNetworkResource& network : *node.node_resources->node_networks)
+      for (const model::NodeNetworkAddress& address : network.addresses) append(out, address.alias);
+  for (const model::NodeDevice& device : node.node_resources->devices) {
+    out += '\n';
+    for (const std::string* text : {&device.vendor, &device.type, &device.name}) append(out, *text);
+    std::size_t healthy = 0;
+    for (const model::DeviceInstance& instance : device.instances) healthy += instance.healthy;
+    out += std::to_string(healthy);
+    for (const auto& [name, attribute] : device.attributes) {
+      append(out, name);
+      if (attribute) append(out, *attribute);
+    }
+  }
+  return out;
+}
+
+std::string ask_text(const CompiledJob& job, const CompiledGroup& group) {
+  if (job.escapes || group.escapes) return {};
+  std::string out;
+  const auto numbers = [&](const std::vector<std::uint32_t>& list) {
+    for (const std::uint32_t number : list) out += std::to_string(number) + ",";
+    out += '\n';
+  };
+  numbers(job.constraints);
+  numbers(group.constraints);
+  numbers(group.driver_symbols);
+  for (const std::string& secret : group.secrets) append(out, secret);
+  out += '\n';
+  if (group.has_network) {
+    const model::NetworkResource& network = group.spec->networks.front();
+    append(out, network.mode);
+    for (const auto* ports : {&network.dynamic_ports, &network.reserved_ports})
+      for (const model::Port& port : *ports) {
+        if (port.host_network.empty()) continue;
+        if (!match::parse_target(port.host_network).is_fixed()) return {};
+        append(out, port.label), append(out, port.host_network);
+      }
+  }
+  out += '\n';
+  for (const model::Task& task : group.spec->tasks) {
+    if (!task.resources) continue;
+    for (const model::RequestedDevice& request : task.resources->devices) {
+      append(out, request.name);
+      out += std::to_string(request.count) + ";";
+      for (const model::Constraint& c : request.constraints)
+        for (const std::string* text : {&c.ltarget, &c.operand, &c.rtarget}) {
+          if (text->find("device.ids") != std::string::npos) return {};
+          append(out, *text);
+        }
+      out += '\n';
+    }
+  }
+  return out;
+}
+
+}  // namespace berth::tables

@@ -1,0 +1,105 @@
+// The nodes that jobs of one base set may use now: of its pool, in its datacenters, ready (R-FEAS-102 to 108).
+//
+//   candidates   16 B  per such node, ascending by ID
+//   members       1 b  per node row
+//   datacenter    4 B  per node row, of members: code
+//   capacities         distinct in the figures that fit and score read
+//   of_class           one candidate of each computed class
+// The state makes the list of a base set when a job first asks for it, and snapshots share it: a worker's first
+// evaluation finds it there. Once nodes change, who needs a list of now takes a copy and brings it up to date from
+// state to state: changes are looked at one by one and what is behind them in the list moves, 16 B a candidate, without
+// a look at any other node. Threads: an object has one owner until it is shared, then it is only read.
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <array>
+#include <span>
+
+#include "tables/node_table.h"
+
+namespace berth::tables {
+
+/// Distinct (datacenter patterns, pool) of jobs: what the list of ready nodes depends on.
+struct BaseSetKey {
+  std::vector<std::string> datacenters;
+  std::string pool;
+  friend bool operator==(const BaseSetKey&, const BaseSetKey&) = default;
+};
+
+class ReadyNodes {
+ public:
+  /// What preparing a node reads of it, in one place as nodes are met in random order.
+  struct Candidate {
+    NodeRow row;
+    std::uint32_t computed_class, node_class;  ///< column codes
+    std::uint32_t capacity;                    ///< position in `capacities`
+    friend bool operator==(const Candidate&, const Candidate&) = default;
+  };
+  struct Available {
+    std::uint32_t datacenter;  ///< code
+    std::int32_t count;        ///< of the candidates
+  };
+
+  /// Brings the list up to `nodes`, whatever it was: O(changed nodes) looks, or all of them where too many changed.
+  void follow(const NodeTable& nodes, const SymbolTable& symbols, const BaseSetKey& key);
+  /// Whether it is the list of the nodes as they are there.
+  [[nodiscard]] bool is_of(const NodeTable& nodes) const { return epoch_ == nodes.epoch; }
+  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }  ///< of those nodes
+
+  [[nodiscard]] std::size_t size() const { return candidates.size(); }
+  [[nodiscard]] bool has(NodeRow row) const {
+    return row / 64 < members_.size() && (members_[row / 64] >> row % 64 & 1) != 0;
+  }
+  /// Candidates per datacenter that a pattern matches and that has any, ascending by code.
+  [[nodiscard]] std::span<const Available> available() const { return available_; }
+
+  std::vector<Candidate> candidates;
+  std::vector<NodeCapacity> capacities;  ///< some may be of nobody any more
+  std::vector<Candidate> of_class;
+
+ private:
+  using CapacityKey = std::array<std::int64_t, 7>;
+  struct CapacityHash {
+    std::size_t operator()(const CapacityKey& key) const noexcept;
+  };
+  struct Edit {
+    std::uint32_t position;  ///< in the list before
+    bool joins;              ///< before the candidate at that position; else that one leaves
+    Candidate candidate;
+  };
+
+  void make(const NodeTable& nodes);
+  bool edit(const NodeTable& nodes, const RowLog& log);
+  void apply_edits();
+  void match_codes(const NodeTable& nodes, const SymbolTable& symbols, const BaseSetKey& key);
+  [[nodiscard]] bool is_wanted(const NodeTable& nodes, NodeRow row) const;
+  Candidate enter(const NodeTable& nodes, NodeRow row);
+  void leave(NodeRow row, std::uint32_t position);
+  std::uint32_t capacity_of(const NodeCapacity& capacity);
+  void count_available();
+
+  std::uint64_t epoch_ = ~0ULL;  // of the node table
+  std::uint64_t changes_ = 0;    // of the log, that are in
+  std::shared_ptr<const RowLog> log_;
+  std::vector<std::uint64_t> members_;
+  std::vector<std::uint32_t> datacenter_;
+  std::vector<Available> available_;
+  std::vector<std::int32_t> in_datacenter_;  // by code: candidates, -1: no pattern matches
+  bool every_pool_ = false;
+  std::uint32_t pool_ = 0, pools_seen_ = 0;  // code; how many codes there were
+  std::vector<std::uint32_t> class_place_;   // computed class -> position in of_class + 1
+  std::vector<std::uint32_t> class_count_;   // beside of_class
+  tsl::robin_map<CapacityKey, std::uint32_t, CapacityHash> capacity_ids_;
+  // Scratch of edit().
+  std::vector<NodeRow> changed_;
+  std::vector<Edit> edits_;
+  std::vector<Candidate> tail_;
+};
+
+struct BaseSet {
+  BaseSetKey key;
+  std::shared_ptr<const ReadyNodes> ready;  ///< as of when it was made; null: there were no nodes then
+};
+
+}  // namespace berth::tables
