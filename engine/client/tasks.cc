@@ -97,7 +97,10 @@ void Clients::end_task(std::uint32_t task, TaskEnd end, std::int64_t now) {
   ++status.restarts, status.last_restart = now;
   mark(task, TaskEvent::restarting, now);
   t.phase = TaskPhase::waiting, t.exit_at = kNever, t.work = 0;
-  arm_task(task, now + decision.wait_ns);
+  // At the very end of the interval nothing is left to wait, and a task of no length would start for ever at that
+  // instant of a virtual clock: as with a delay of 0 it is 1 ns (R-CTRL-1523).
+  const bool at_end = decision.reason == RestartReason::exceeded_delay && decision.wait_ns == 0;
+  arm_task(task, now + (at_end ? 1 : decision.wait_ns));
 }
 
 void Clients::die(std::uint32_t task, bool failed, TaskEvent event, std::int64_t now) {

@@ -371,77 +371,44 @@ ArrivalSpec read_arrivals(TomlReader& reader, const toml::table* table, std::siz
   return out;
 }
 
-}  // namespace
-
-const char* to_text(Mode v) { return word_of(kModes, v); }
-const char* to_text(Algorithm v) { return word_of(kAlgorithms, v); }
-const char* to_text(Order v) { return word_of(kOrders, v); }
-const char* to_text(Source v) { return word_of(kSources, v); }
-const char* to_text(Process v) { return word_of(kProcesses, v); }
-const char* to_text(Clock v) { return word_of(kClocks, v); }
-const char* to_text(CommitOrder v) { return word_of(kCommits, v); }
-
-Result<Workload> parse_workload(std::string_view text, const std::string& path, const std::string& label) {
-  TomlReader reader{path, {}};
-  toml::table root;
-  try {
-    root = toml::parse(text, path);
-  } catch (const toml::parse_error& error) {
-    std::string problem(error.description());
-    for (char& c : problem)
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-    return tl::unexpected(InputError{path, std::to_string(error.source().begin.line), "not TOML: " + problem,
-                                     "correct the line; see bench/macro/README.md"});
-  }
-
-  Workload out;
-  out.path = path;
-  out.label = label;
-  {  // Labels first: they change the rest.
-    TomlSection in(reader, &root, "the workload", 1);
-    out.labels = in.texts("labels");
-    if (out.labels.empty()) out.labels = {"full"};
-    for (const std::string& name : out.labels) check_name(in, "labels", name);
-    if (std::find(out.labels.begin(), out.labels.end(), label) == out.labels.end())
-      in.fail(
-          "labels", "there is no label '" + label.substr(0, 40) + "'", "use one of: " + [&] {
-            std::string all;
-            for (const std::string& name : out.labels) all += (all.empty() ? "" : ", ") + name.substr(0, 40);
-            return all;
-          }());
-    if (const toml::table* changes = in.table("label"))
-      for (const auto& [name, change] : *changes) {
-        if (std::find(out.labels.begin(), out.labels.end(), name.str()) == out.labels.end())
-          reader.fail(name.source().begin.line, fmt::format("[label.{}] is not in 'labels'", name.str().substr(0, 40)),
-                      "add it there");
-        if (!change.is_table())
-          reader.fail(change.source().begin.line, fmt::format("'label.{}' is not a table", name.str().substr(0, 40)),
-                      "write [label.NAME]");
-        else if (change.as_table()->contains("label") || change.as_table()->contains("labels"))
-          reader.fail(change.source().begin.line, "a label cannot change the labels", "remove that");
-      }
-  }
-  if (reader.error) return tl::unexpected(*reader.error);
-  if (toml::table* changes = root.get_as<toml::table>("label")) {
-    toml::table* change = changes->get_as<toml::table>(label);
-    toml::table own = change ? std::move(*change) : toml::table{};
-    root.erase("label");
-    merge_toml(root, std::move(own));
-  }
-
+/// Which labels there are, and that `label` is one of them.
+void read_labels(TomlReader& reader, const toml::table& root, Workload& out) {
   TomlSection in(reader, &root, "the workload", 1);
-  static_cast<void>(in.texts("labels"));
-  out.name = in.text("name", "");
-  if (out.name.empty())
-    in.fail("", "the workload has no 'name'", "write name = \"...\" in the first lines");
-  else
-    check_name(in, "name", out.name);
-  out.description = in.text("description", "");
-  out.seed = static_cast<std::uint64_t>(in.integer("seed", 1, 0, INT64_MAX));
-  out.mode = in.choice("mode", out.mode, list_of(kModes));
-  out.algorithm = in.choice("algorithm", out.algorithm, list_of(kAlgorithms));
-  out.strategy = in.text("strategy", "nomad");
-  out.order = in.choice("order", out.order, list_of(kOrders));
+  out.labels = in.texts("labels");
+  if (out.labels.empty()) out.labels = {"full"};
+  for (const std::string& name : out.labels) check_name(in, "labels", name);
+  if (std::find(out.labels.begin(), out.labels.end(), out.label) == out.labels.end())
+    in.fail(
+        "labels", "there is no label '" + out.label.substr(0, 40) + "'", "use one of: " + [&] {
+          std::string all;
+          for (const std::string& name : out.labels) all += (all.empty() ? "" : ", ") + name.substr(0, 40);
+          return all;
+        }());
+  if (const toml::table* changes = in.table("label"))
+    for (const auto& [name, change] : *changes) {
+      if (std::find(out.labels.begin(), out.labels.end(), name.str()) == out.labels.end())
+        reader.fail(name.source().begin.line, fmt::format("[label.{}] is not in 'labels'", name.str().substr(0, 40)),
+                    "add it there");
+      if (!change.is_table())
+        reader.fail(change.source().begin.line, fmt::format("'label.{}' is not a table", name.str().substr(0, 40)),
+                    "write [label.NAME]");
+      else if (change.as_table()->contains("label") || change.as_table()->contains("labels"))
+        reader.fail(change.source().begin.line, "a label cannot change the labels", "remove that");
+    }
+}
+
+/// What the label changes takes the place of what stands there.
+void apply_label(toml::table& root, const std::string& label) {
+  toml::table* changes = root.get_as<toml::table>("label");
+  if (!changes) return;
+  toml::table* change = changes->get_as<toml::table>(label);
+  toml::table own = change ? std::move(*change) : toml::table{};
+  root.erase("label");
+  merge_toml(root, std::move(own));
+}
+
+/// [strategies], and that the one that is named exists.
+void read_strategies(TomlReader& reader, TomlSection& in, Workload& out) {
   if (const toml::table* sums = in.table("strategies"))
     for (const auto& [name, parts] : *sums) {
       const auto line = static_cast<std::size_t>(name.source().begin.line);
@@ -467,61 +434,31 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
     if (const auto spec = named_strategy(out, out.strategy); !spec)
       in.fail("strategy", spec.error().path + ": " + spec.error().problem,
               spec.error().remedy + "; or nomad, its own fit");
-  out.workers = in.integer("workers", 1, 1, 1024);
-  out.commits = in.choice("commits", out.commits, list_of(kCommits));
-  out.departures = in.boolean("departures", false);
-  {
-    TomlSection part(reader, in.table("preemption"), "[preemption]", 0);
-    out.preemption.system = part.boolean("system", out.preemption.system);
-    out.preemption.sysbatch = part.boolean("sysbatch", out.preemption.sysbatch);
-    out.preemption.batch = part.boolean("batch", out.preemption.batch);
-    out.preemption.service = part.boolean("service", out.preemption.service);
-    part.finish();
-  }
-  if (const toml::table* options = in.table("options")) {
-    const auto set = [&](const toml::key& key, const std::string& name, const toml::node& value) {
-      std::string word = value.value_exact<std::string>().value_or("");
-      if (const auto number = value.value_exact<std::int64_t>()) word = std::to_string(*number);
-      if (const auto truth = value.value_exact<bool>()) word = *truth ? "true" : "false";
-      if (auto done = model::set_option(out.options, name + "=" + word); !done)
-        reader.fail(static_cast<std::size_t>(key.source().begin.line), done.error(),
-                    "see [options] in bench/macro/README.md");
-    };
-    // As read, keys are sorted: `compat` comes before the single quirks, which are read as a table of their own.
-    for (const auto& [name, value] : *options) {
-      const std::string key(name.str());
-      const toml::table* quirks = value.as_table();
-      if (!quirks) set(name, key, value);
-      if (quirks && quirks->empty()) set(name, key, value);
-      if (quirks)
-        for (const auto& [quirk, setting] : *quirks) set(quirk, key + "." + std::string(quirk.str()), setting);
-    }
-  }
-  {
-    TomlSection part(reader, in.table("limits"), "[limits]", 0);
-    out.limits.placements = part.integer("placements", 0, 1, INT64_MAX);
-    out.limits.seconds = part.number("seconds", 0, 1e-3, 1e9);
-    part.finish();
-  }
-  if (!in.has("cluster")) in.fail("", "the workload has no [cluster]", "add the table");
-  out.cluster = read_cluster(reader, in.table("cluster"), in.line("cluster"));
-  if (!in.has("jobs")) in.fail("", "the workload has no [jobs]", "add the table");
-  const bool lives = in.has("life");
-  out.jobs = read_jobs(reader, in.table("jobs"), in.line("jobs"), lives);
-  out.arrivals = read_arrivals(reader, in.table("arrivals"), in.line("arrivals"), out.jobs.source);
-  {
-    TomlSection part(reader, in.table("grid"), "[grid]", 0);
-    const auto cells = part.quantity("cells", Quantity::uniform(1, 120), 1, 120);
-    out.grid.first_cell = cells.min(), out.grid.last_cell = cells.max();
-    out.grid.repetitions = part.integer("repetitions", out.grid.repetitions, 1, 1000);
-    part.finish();
-  }
-  if (lives) out.life = read_life(reader, in);
-  for (const char* key : {"events", "faults", "tasks"})
-    if (!lives && in.has(key)) in.fail(key, fmt::format("[[{}]] need a [life]", key), "write [life] duration_s = ...");
-  in.finish();
+}
 
-  // Settings that contradict each other.
+void read_options(TomlReader& reader, const toml::table* options, model::Options& out) {
+  if (!options) return;
+  const auto set = [&](const toml::key& key, const std::string& name, const toml::node& value) {
+    std::string word = value.value_exact<std::string>().value_or("");
+    if (const auto number = value.value_exact<std::int64_t>()) word = std::to_string(*number);
+    if (const auto truth = value.value_exact<bool>()) word = *truth ? "true" : "false";
+    if (auto done = model::set_option(out, name + "=" + word); !done)
+      reader.fail(static_cast<std::size_t>(key.source().begin.line), done.error(),
+                  "see [options] in bench/macro/README.md");
+  };
+  // As read, keys are sorted: `compat` comes before the single quirks, which are read as a table of their own.
+  for (const auto& [name, value] : *options) {
+    const std::string key(name.str());
+    const toml::table* quirks = value.as_table();
+    if (!quirks) set(name, key, value);
+    if (quirks && quirks->empty()) set(name, key, value);
+    if (quirks)
+      for (const auto& [quirk, setting] : *quirks) set(quirk, key + "." + std::string(quirk.str()), setting);
+  }
+}
+
+/// Settings that contradict each other.
+void check_together(TomlSection& in, const Workload& out) {
   const bool grid_cluster = out.cluster.source == Source::nomad_grid, grid_jobs = out.jobs.source == Source::nomad_grid;
   if (grid_cluster != grid_jobs)
     in.fail(grid_cluster ? "cluster" : "jobs", "nomad-grid is a cluster together with its jobs",
@@ -551,6 +488,89 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
             "remove it");
   if (out.life && out.arrivals.clock == Clock::wait)
     in.fail("arrivals", "a life has a virtual clock, which nobody waits for", "remove clock = \"wait\"");
+}
+
+}  // namespace
+
+const char* to_text(Mode v) { return word_of(kModes, v); }
+const char* to_text(Algorithm v) { return word_of(kAlgorithms, v); }
+const char* to_text(Order v) { return word_of(kOrders, v); }
+const char* to_text(Source v) { return word_of(kSources, v); }
+const char* to_text(Process v) { return word_of(kProcesses, v); }
+const char* to_text(Clock v) { return word_of(kClocks, v); }
+const char* to_text(CommitOrder v) { return word_of(kCommits, v); }
+
+Result<Workload> parse_workload(std::string_view text, const std::string& path, const std::string& label) {
+  TomlReader reader{path, {}};
+  toml::table root;
+  try {
+    root = toml::parse(text, path);
+  } catch (const toml::parse_error& error) {
+    std::string problem(error.description());
+    for (char& c : problem)
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+    return tl::unexpected(InputError{path, std::to_string(error.source().begin.line), "not TOML: " + problem,
+                                     "correct the line; see bench/macro/README.md"});
+  }
+
+  Workload out;
+  out.path = path;
+  out.label = label;
+  read_labels(reader, root, out);
+  if (reader.error) return tl::unexpected(*reader.error);
+  apply_label(root, label);
+
+  TomlSection in(reader, &root, "the workload", 1);
+  static_cast<void>(in.texts("labels"));
+  out.name = in.text("name", "");
+  if (out.name.empty())
+    in.fail("", "the workload has no 'name'", "write name = \"...\" in the first lines");
+  else
+    check_name(in, "name", out.name);
+  out.description = in.text("description", "");
+  out.seed = static_cast<std::uint64_t>(in.integer("seed", 1, 0, INT64_MAX));
+  out.mode = in.choice("mode", out.mode, list_of(kModes));
+  out.algorithm = in.choice("algorithm", out.algorithm, list_of(kAlgorithms));
+  out.strategy = in.text("strategy", "nomad");
+  out.order = in.choice("order", out.order, list_of(kOrders));
+  read_strategies(reader, in, out);
+  out.workers = in.integer("workers", 1, 1, 1024);
+  out.commits = in.choice("commits", out.commits, list_of(kCommits));
+  out.departures = in.boolean("departures", false);
+  {
+    TomlSection part(reader, in.table("preemption"), "[preemption]", 0);
+    out.preemption.system = part.boolean("system", out.preemption.system);
+    out.preemption.sysbatch = part.boolean("sysbatch", out.preemption.sysbatch);
+    out.preemption.batch = part.boolean("batch", out.preemption.batch);
+    out.preemption.service = part.boolean("service", out.preemption.service);
+    part.finish();
+  }
+  read_options(reader, in.table("options"), out.options);
+  {
+    TomlSection part(reader, in.table("limits"), "[limits]", 0);
+    out.limits.placements = part.integer("placements", 0, 1, INT64_MAX);
+    out.limits.seconds = part.number("seconds", 0, 1e-3, 1e9);
+    part.finish();
+  }
+  if (!in.has("cluster")) in.fail("", "the workload has no [cluster]", "add the table");
+  out.cluster = read_cluster(reader, in.table("cluster"), in.line("cluster"));
+  if (!in.has("jobs")) in.fail("", "the workload has no [jobs]", "add the table");
+  const bool lives = in.has("life");
+  out.jobs = read_jobs(reader, in.table("jobs"), in.line("jobs"), lives);
+  out.arrivals = read_arrivals(reader, in.table("arrivals"), in.line("arrivals"), out.jobs.source);
+  {
+    TomlSection part(reader, in.table("grid"), "[grid]", 0);
+    const auto cells = part.quantity("cells", Quantity::uniform(1, 120), 1, 120);
+    out.grid.first_cell = cells.min(), out.grid.last_cell = cells.max();
+    out.grid.repetitions = part.integer("repetitions", out.grid.repetitions, 1, 1000);
+    part.finish();
+  }
+  if (lives) out.life = read_life(reader, in);
+  for (const char* key : {"events", "faults", "tasks"})
+    if (!lives && in.has(key)) in.fail(key, fmt::format("[[{}]] need a [life]", key), "write [life] duration_s = ...");
+  in.finish();
+
+  check_together(in, out);
   if (reader.error) return tl::unexpected(*reader.error);
   return out;
 }
