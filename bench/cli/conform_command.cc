@@ -5,7 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "conform/life/life.h"
+#include "conform/life/cluster_life.h"
 #include "conform/run.h"
 #include "io/files.h"
 
@@ -20,31 +20,52 @@ std::string told_options(const model::Options& decisions) {
   return out;
 }
 
-/// Lives with the seeds `first`, `first` + 1, ... ; false when one broke an invariant, which is printed.
-bool run_lives(std::uint64_t first, std::uint64_t count, int steps, const model::Options& decisions) {
-  conform::LifeReport sum;
-  std::uint64_t broken = 0;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t seed = first + i;
-    const conform::LifeReport life = conform::run_life({.seed = seed, .steps = steps, .decisions = decisions});
-    sum.evaluations += life.evaluations, sum.plans += life.plans, sum.refused_plans += life.refused_plans;
-    sum.allocations += life.allocations, sum.updates += life.updates, sum.stops += life.stops;
-    sum.preemptions += life.preemptions, sum.deployments += life.deployments, sum.at_rest += life.at_rest,
-        sum.twice += life.twice;
-    if (!life.problems.empty() || count == 1) {
-      fmt::print("seed {}, steps {}{}\n", seed, steps, told_options(decisions));
+/// Lives of one kind, summed up; those that break an invariant are printed, and a single one is.
+class Lives {
+ public:
+  Lives(const char* kind, bool prints) : kind_(kind), prints_(prints) {}
+
+  void add(const conform::LifeReport& life, const std::string& name) {
+    sum_.evaluations += life.evaluations, sum_.plans += life.plans, sum_.refused_plans += life.refused_plans;
+    sum_.allocations += life.allocations, sum_.updates += life.updates, sum_.stops += life.stops;
+    sum_.preemptions += life.preemptions, sum_.deployments += life.deployments, sum_.at_rest += life.at_rest;
+    sum_.twice += life.twice;
+    if (!life.problems.empty() || prints_) {
+      fmt::print("{}, {}\n", name, kind_);
       for (const std::string& event : life.events) fmt::print("    {}\n", event);
       for (const std::string& problem : life.problems) fmt::print("  broken: {}\n", problem);
     }
-    broken += !life.problems.empty();
+    ++(life.problems.empty() ? held_ : broken_);
   }
-  fmt::print(
-      "{} evaluations, {} plans ({} partly refused): {} allocations, {} updates, {} stops, {} preemptions, {} "
-      "deployments, {} jobs at rest, {} evaluations made again on tables loaded anew\n{} lives held, {} broke; seeds "
-      "from {}, steps {}{}\n",
-      sum.evaluations, sum.plans, sum.refused_plans, sum.allocations, sum.updates, sum.stops, sum.preemptions,
-      sum.deployments, sum.at_rest, sum.twice, count - broken, broken, first, steps, told_options(decisions));
-  return broken == 0;
+  void print() const {
+    fmt::print(
+        "{}: {} evaluations, {} plans ({} partly refused): {} allocations, {} updates, {} stops, {} preemptions, {} "
+        "deployments, {} jobs at rest, {} evaluations made again on tables loaded anew\n{} lives held, {} broke\n",
+        kind_, sum_.evaluations, sum_.plans, sum_.refused_plans, sum_.allocations, sum_.updates, sum_.stops,
+        sum_.preemptions, sum_.deployments, sum_.at_rest, sum_.twice, held_, broken_);
+  }
+  [[nodiscard]] bool all_held() const { return broken_ == 0; }
+
+ private:
+  const char* kind_;
+  bool prints_;
+  conform::LifeReport sum_;
+  std::uint64_t held_ = 0, broken_ = 0;
+};
+
+/// Lives of both kinds with the seeds `first`, `first` + 1, ... ; false when one broke an invariant, which is printed.
+bool run_lives(std::uint64_t first, std::uint64_t count, int steps, const model::Options& decisions) {
+  Lives servers("on the bare server", count == 1), clusters("of a whole cluster", count == 1);
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const std::string name = fmt::format("seed {}, steps {}{}", seed, steps, told_options(decisions));
+    const conform::LifeOptions options{.seed = seed, .steps = steps, .decisions = decisions};
+    servers.add(conform::run_life(options), name);
+    clusters.add(conform::run_cluster_life(options), name);
+  }
+  servers.print();
+  clusters.print();
+  fmt::print("seeds from {}, steps {}{}\n", first, steps, told_options(decisions));
+  return servers.all_held() && clusters.all_held();
 }
 
 }  // namespace
@@ -61,7 +82,7 @@ void add_conform(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("conform", "replay recorded decisions and compare, to the last bit");
   CLI::Option* seed = command->add_option("--seed", arguments->seed,
-                                          "instead of vectors: the random life with this seed, with its events");
+                                          "instead of vectors: the random lives with this seed, with their events");
   command->add_option("paths", arguments->run.paths, "vector files (.jsonl, .jsonl.gz) or folders of them")
       ->excludes(seed);
   command->add_option("--lives", arguments->lives, "so many lives, with ascending seeds")

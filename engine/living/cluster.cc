@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "living/invariants.h"
 #include "living/living.h"
 
 namespace berth::living {
@@ -115,9 +114,10 @@ void Cluster::step_until_idle() {
 void Cluster::check_step() {
   if (checked_ && checked_->index == state().index) return;  // it wrote nothing
   tables::StateStore& store = server_->store();
-  check_state(state(), replaced_, problems_);
+  if (checked_) exceptions_.note(*checked_, state());
+  check_state(state(), checked_ ? checked_->index : 0, exceptions_, problems_);
   if (checked_) check_change(*checked_, state(), problems_);
-  check_summaries(state(), server_->log(), problems_);
+  check_summaries(state(), server_->log(), exceptions_, problems_);
   if (server_->queues_enabled()) check_queue(*server_, problems_);
   if (has_leader()) check_heartbeats(state(), watchers_->nodes().heartbeats(), problems_);
   if (std::string broken = clients_->check(); !broken.empty()) problems_.push_back(std::move(broken));
@@ -129,8 +129,7 @@ void Cluster::check_step() {
 /// R-CTRL-1731, 1733.
 void Cluster::check_plan(const server::Lane& lane) {
   if (!lane.applied.error.empty()) return;
-  for (const plan::PlannedStop& stop : lane.result.plan.stops)
-    if (stop.replaced) replaced_.insert(state().allocs.id[stop.alloc]);
+  exceptions_.note(lane.result.plan, state());
   check_commit(state(), lane.result.plan, lane.applied, server_->store(), problems_);
 }
 

@@ -50,14 +50,14 @@ void check_capacity(const Snapshot& state, Problems& problems) {
   }
 }
 
-void check_alloc(const Snapshot& state, AllocRow row, const std::set<base::Uuid>& replaced, Problems& problems) {
+void check_alloc(const Snapshot& state, AllocRow row, const Exceptions& exceptions, Problems& problems) {
   const tables::AllocTable& allocs = state.allocs;
   const model::Allocation alloc = tables::to_alloc(state, row);
   if (alloc.create_index > alloc.modify_index || alloc.modify_index > state.index)
     problems.push_back(fmt::format("R-CTRL-1730: {} has indexes {}, {} of {}", named(state, row), alloc.create_index,
                                    alloc.modify_index, state.index));
   if (tables::server_terminal(allocs.desired[row]) && alloc.desired_description.empty() &&
-      !replaced.contains(allocs.id[row]))
+      !exceptions.replaced.contains(allocs.id[row]))
     problems.push_back(fmt::format("{} ({}) was stopped without a reason", named(state, row), alloc.client_status));
   const auto find = [&](const std::string& id) -> AllocRow {
     const auto uuid = base::parse_uuid(id);
@@ -67,11 +67,12 @@ void check_alloc(const Snapshot& state, AllocRow row, const std::set<base::Uuid>
   };
   if (!alloc.next_allocation.empty()) {
     const AllocRow next = find(alloc.next_allocation);
-    if (next == kNoRow)
+    if (next == kNoRow && !exceptions.removed.contains(*base::parse_uuid(alloc.next_allocation)))
       problems.push_back(fmt::format("R-CTRL-1732: the successor of {} does not exist", named(state, row)));
-    else if (const model::Allocation after = tables::to_alloc(state, next);
-             after.previous_allocation != alloc.id && after.name != alloc.name)
-      problems.push_back(fmt::format("R-CTRL-1732: {} is no successor of {}", named(state, next), named(state, row)));
+    if (next != kNoRow)
+      if (const model::Allocation after = tables::to_alloc(state, next);
+          after.previous_allocation != alloc.id && after.name != alloc.name)
+        problems.push_back(fmt::format("R-CTRL-1732: {} is no successor of {}", named(state, next), named(state, row)));
   }
   if (allocs.desired[row] == tables::Desired::evict) {
     const AllocRow by = find(alloc.preempted_by_allocation);
@@ -113,12 +114,27 @@ std::vector<std::shared_ptr<const model::Deployment>> deployments_of(const Snaps
   return out;
 }
 
-void check_state(const Snapshot& state, const std::set<base::Uuid>& replaced, Problems& problems) {
+void Exceptions::note(const plan::PlanRows& plan, const Snapshot& after) {
+  for (const plan::PlannedStop& stop : plan.stops)
+    if (stop.replaced) replaced.insert(after.allocs.id[stop.alloc]);
+}
+
+void Exceptions::note(const Snapshot& before, const Snapshot& after) {
+  const tables::AllocTable &a = before.allocs, &b = after.allocs;
+  for (AllocRow row = 0; row < a.size(); ++row) {
+    if (!a.exists(row) || (b.exists(row) && a.id[row] == b.id[row])) continue;
+    removed.insert(a.id[row]);
+    collected.insert(a.job_key[row]);
+  }
+}
+
+void check_state(const Snapshot& state, std::uint64_t since, const Exceptions& exceptions, Problems& problems) {
   for (std::string& problem : tables::check_tables(state)) problems.push_back(std::move(problem));
   if (!problems.empty()) return;  // what follows walks the tables
   check_capacity(state, problems);
   for (AllocRow row = 0; row < state.allocs.size(); ++row)
-    if (state.allocs.exists(row)) check_alloc(state, row, replaced, problems);
+    if (state.allocs.exists(row) && state.allocs.modify_index[row] > since)
+      check_alloc(state, row, exceptions, problems);
   check_deployments(state, problems);
   for (NodeRow node = 0; node < state.nodes.size(); ++node)
     if (const std::uint8_t bits = state.nodes.state[node];
@@ -126,7 +142,8 @@ void check_state(const Snapshot& state, const std::set<base::Uuid>& replaced, Pr
       problems.push_back(fmt::format("R-CTRL-1731: node row {} drains and is eligible", node));
 }
 
-void check_summaries(const Snapshot& state, const fsm::StateLog& log, Problems& problems) {
+void check_summaries(const Snapshot& state, const fsm::StateLog& log, const Exceptions& exceptions,
+                     Problems& problems) {
   const tables::AllocTable& allocs = state.allocs;
   for (tables::JobKeyRow key = 0; key < state.jobs.keys.size(); ++key) {
     const std::string &name_space = state.text(state.jobs.keys[key].job_namespace),
@@ -144,8 +161,9 @@ void check_summaries(const Snapshot& state, const fsm::StateLog& log, Problems& 
     }
     for (const auto& [name, group] : record->summary->groups)
       for (std::size_t bin = static_cast<std::size_t>(fsm::Bin::starting); bin < fsm::kBins; ++bin) {
-        const bool only_grows =
-            bin == static_cast<std::size_t>(fsm::Bin::failed) || bin == static_cast<std::size_t>(fsm::Bin::complete);
+        const bool only_grows = exceptions.collected.contains(key) ||
+                                bin == static_cast<std::size_t>(fsm::Bin::failed) ||
+                                bin == static_cast<std::size_t>(fsm::Bin::complete);
         const std::int64_t told = group.counts[bin], stored = counted[name].counts[bin];
         if (only_grows ? told < stored : told != stored)
           problems.push_back(fmt::format("R-CTRL-1729: the summary of {}, group {}: {} {}, and {} are stored", job_id,

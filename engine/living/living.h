@@ -24,6 +24,7 @@
 
 #include "lifecycle/watchers.h"
 #include "living/events.h"
+#include "living/invariants.h"
 #include "living/listener.h"
 #include "living/outcomes.h"
 #include "living/recorder.h"
@@ -148,8 +149,8 @@ class Cluster {
   Counts counts_;
   // Config::check.
   std::vector<std::string> problems_;
-  tables::SnapshotRef checked_;    // the state of the step before
-  std::set<base::Uuid> replaced_;  // allocations whose stop was written as a copy (R-SCHED-94)
+  tables::SnapshotRef checked_;  // the state of the step before
+  Exceptions exceptions_;
 };
 
 }  // namespace berth::living

@@ -1,10 +1,12 @@
 // Random lives of small clusters: schedulers, applier, broker and tracker of blocked evaluations together over many
 // steps (R-CTRL-1720 to 1735, the applier's ways of writing against each other, and each evaluation on the living
-// tables against tables loaded anew). `berth conform --seed N` shows the life of a seed, event by event; `--lives
-// 10000` runs more of them.
-#include "conform/life/life.h"
+// tables against tables loaded anew); and lives of whole clusters with their clients and watchers. `berth conform
+// --seed N` shows the lives of a seed, event by event; `--lives 10000` runs more of them.
+#include "conform/life/cluster_life.h"
 
 #include <gtest/gtest.h>
+
+#include <set>
 
 #include "conform/applier_check.h"
 #include "support/sanitized.h"
@@ -71,6 +73,34 @@ TEST(Lives, FollowFromTheSeed) {
   const LifeReport one = run_life({.seed = 11}), other = run_life({.seed = 11, .on_commit = compare_ways});
   EXPECT_EQ(one.events, other.events);
   EXPECT_NE(one.events, run_life({.seed = 12}).events);
+}
+
+TEST(ClusterLives, HoldTheInvariants) {  // R-CTRL-E1 to E19, 1720 to 1735
+  constexpr std::uint64_t kCount = berth::testing::rounds(30);
+  ClusterLifeReport sum;
+  for (std::uint64_t seed = 1; seed <= kCount; ++seed) {
+    const ClusterLifeReport life = run_cluster_life({.seed = seed, .steps = 25});
+    for (const std::string& problem : life.problems)
+      ADD_FAILURE() << "berth conform --seed " << seed << " --steps 25: " << problem;
+    sum.drains += life.drains, sum.ended_deployments += life.ended_deployments, sum.lost += life.lost;
+    sum.refused_plans += life.refused_plans, sum.preemptions += life.preemptions, sum.at_rest += life.at_rest;
+    sum.twice += life.twice;
+  }
+  EXPECT_GT(sum.twice, 10 * kCount);
+  if (kCount < 30) return;
+  for (const std::uint64_t count :
+       {sum.drains, sum.ended_deployments, sum.lost, sum.refused_plans, sum.preemptions, sum.at_rest})
+    EXPECT_GT(count, 0U);
+}
+
+TEST(ClusterLives, FollowFromTheSeed) {  // section 17.1
+  std::set<std::uint64_t> digests;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const ClusterLifeReport one = run_cluster_life({.seed = seed, .steps = 25});
+    EXPECT_EQ(one.digest, run_cluster_life({.seed = seed, .steps = 25}).digest) << "seed " << seed;
+    digests.insert(one.digest);
+  }
+  EXPECT_EQ(digests.size(), 4U);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ class Life final : public LifeWatch {
         draw_(options.seed, "life"),
         server_(draw_cluster(draw_), options.decisions, options.seed, *this),
         events_(draw_, server_, *this),
-        ways_(options.seed, server_, *this) {
+        ways_(options.seed, server_.server(), [this](std::string text) { problem(std::move(text)); }) {
     tell(fmt::format("{} nodes", server_.state().nodes.size()));
   }
 
@@ -63,12 +63,7 @@ class Life final : public LifeWatch {
 
   void committed(const Committed& c) override;
 
-  void evaluated(const server::EvalRecord& eval) override {
-    // Made anew until all of it was taken, or given up: then a replacement stands beside what was not stopped
-    // (R-CTRL-615).
-    if (ledger_.refused.erase(eval.job) > 0 && eval.status != server::EvalState::complete)
-      ledger_.renamed.insert(eval.job);
-  }
+  void evaluated(const server::EvalRecord& eval) override { ledger_.settle(eval); }
 
  private:
   LifeOptions options_;
@@ -85,33 +80,33 @@ class Life final : public LifeWatch {
 void Life::committed(const Committed& c) {
   const plan::PlanRows& rows = c.result.plan;
   const tables::JobKeyRow key = server_.store().job_key(c.eval.namespace_, c.eval.job_id);
-  for (const plan::PlannedStop& stop : rows.stops) ++(stop.evict ? report_.preemptions : report_.stops);
-  report_.allocations += rows.allocs.size();
-  for (const plan::PlannedAlloc& alloc : rows.allocs)
-    if (alloc.previous != kNoRow && !alloc.keeps_name) ledger_.renamed.insert(key);
-  report_.updates += rows.updates.size();
-  report_.deployments += rows.has_deployment;
-  report_.refused_plans += !c.applied.rejected_nodes.empty();
+  report_.count(rows, c.applied);
+  ledger_.note(key, rows, c.applied, c.after);
   tell(fmt::format("  plan of {} ({}): {} new, {} updated, {} stopped{}{}", c.eval.job_id, c.eval.triggered_by,
                    rows.allocs.size(), rows.updates.size(), rows.stops.size(),
                    rows.has_deployment ? ", deployment" : "",
                    c.applied.rejected_nodes.empty() ? "" : ", partly refused"));
   for (const std::string& reason : c.applied.reasons) tell("    refused: " + reason);
-  if (c.applied.refresh_index != 0) ledger_.refused.insert(key), ledger_.once_refused.insert(key);
 
   living::Problems& problems = report_.problems;
   living::check_commit(c.after, rows, c.applied, server_.store(), problems);
   living::check_change(c.before, c.after, problems);
-  for (const plan::PlannedStop& stop : rows.stops)
-    if (stop.replaced) ledger_.replaced.insert(c.after.allocs.id[stop.alloc]);
-  living::check_state(c.after, ledger_.replaced, problems);
-  living::check_summaries(c.after, server_.log(), problems);
+  living::check_state(c.after, c.before.index, ledger_.exceptions, problems);
+  living::check_summaries(c.after, server_.log(), ledger_.exceptions, problems);
   if (options_.on_commit && problems.empty())
     problems = options_.on_commit(
         {before_, plan_, c.eval, c.index, server_.now(), c.applied, c.after, server_.log(), options_.decisions.quirks});
 }
 
 }  // namespace
+
+void LifeReport::count(const plan::PlanRows& plan, const plan::ApplyResult& applied) {
+  for (const plan::PlannedStop& stop : plan.stops) ++(stop.evict ? preemptions : stops);
+  allocations += plan.allocs.size();
+  updates += plan.updates.size();
+  deployments += plan.has_deployment;
+  refused_plans += !applied.rejected_nodes.empty();
+}
 
 LifeReport run_life(const LifeOptions& options) { return Life(options).run(); }
 

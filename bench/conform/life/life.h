@@ -1,13 +1,14 @@
-// Random lives: a small cluster and a few jobs live through registrations, scalings, updates, failures, drains,
-// disconnects, promotions and stops; nodes come, change and go, the configuration changes. All is drawn from one seed.
-// The evaluations are served by the engine's server. Before each of them it is made by other ways, too, on tables
-// loaded anew among them; after each plan the invariants are checked.
+// Random lives on the bare server: a small cluster and a few jobs live through registrations, scalings, updates,
+// failures, drains, disconnects, promotions and stops; nodes come, change and go, the configuration changes. All is
+// drawn from one seed, reports of clients included. The evaluations are served by the engine's server. Before each of
+// them it is made by other ways, too, on tables loaded anew among them; after each plan the invariants are checked.
 //   life.cc         one life, and what is checked after each plan
 //   life_draw.h     nodes, jobs and their changes, as values
 //   life_events.h   what happens
 //   life_server.h   the server, driven; life_queue.h: what its queues hold
 //   life_ways.h     the same evaluation by other ways
 //   life_rest.h     a life at rest; invariants are living/invariants.h
+//   cluster_life.h  the other kind: with clients, drainer and deployment watcher
 #pragma once
 
 #include <cstdint>
@@ -48,6 +49,9 @@ struct LifeReport {
   std::uint64_t twice = 0;            ///< evaluations that were made on tables loaded anew as well
   std::vector<std::string> events;    ///< what happened, one line each
   std::vector<std::string> problems;  ///< the life ends at the first step that has some
+
+  /// A plan was committed as far as it fit.
+  void count(const plan::PlanRows& plan, const plan::ApplyResult& applied);
 };
 
 [[nodiscard]] LifeReport run_life(const LifeOptions& options);

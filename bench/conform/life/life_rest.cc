@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "conform/life/life_queue.h"
 #include "model/predicates.h"
 #include "sched/to_model.h"
 #include "tables/export.h"
@@ -59,7 +58,66 @@ std::string wishes(const Snapshot& state, const plan::PlanRows& plan) {
   return out;
 }
 
+/// R-CTRL-1722; false: something is broken.
+bool check_names(server::Server& server, const LifeLedger& ledger, Problems& problems) {
+  const std::size_t before = problems.size();
+  std::set<tables::JobKeyRow> excepted = given_back(server);
+  excepted.insert(ledger.refused.begin(), ledger.refused.end());
+  excepted.insert(ledger.renamed.begin(), ledger.renamed.end());
+  living::check_names(server.store().current(), excepted, ledger.once_refused, problems);
+  return problems.size() == before;
+}
+
+/// What evaluating the job once more decides on the state as it is; nothing is committed.
+const sched::EvalResult& decide_again(server::Server& server, const tables::Snapshot& state, tables::JobKeyRow key,
+                                      base::Uuid id) {
+  sched::NoPlanner planner;
+  server::Lane& lane = server.lane();
+  server.decide({.id = id, .job = key}, state, lane, planner);
+  return lane.result;
+}
+
+/// The counts of a job that asks for nothing more and that nothing waits for; false: a deployment is under way, or
+/// names were given twice.
+bool check_resting(const LifeLedger& ledger, const Snapshot& state, tables::JobKeyRow key, const model::Job& job,
+                   Problems& problems) {
+  const auto deployment = sched::latest_deployment(state, key);
+  if (ledger.renamed.contains(key) || (deployment && deployment->status != "successful")) return false;
+  living::check_counts(state, key, job, problems);
+  return true;
+}
+
 }  // namespace
+
+void LifeLedger::note(tables::JobKeyRow job, const plan::PlanRows& plan, const plan::ApplyResult& applied,
+                      const Snapshot& after) {
+  for (const plan::PlannedAlloc& alloc : plan.allocs)
+    if (alloc.previous != kNoRow && !alloc.keeps_name) renamed.insert(job);
+  if (applied.refresh_index != 0) refused.insert(job), once_refused.insert(job);
+  exceptions.note(plan, after);
+}
+
+/// Made anew until all of it was taken, or given up: then a replacement stands beside what was not stopped
+/// (R-CTRL-615).
+void LifeLedger::settle(const server::EvalRecord& eval) {
+  if (refused.erase(eval.job) > 0 && eval.status != server::EvalState::complete) renamed.insert(eval.job);
+}
+
+std::uint64_t check_settled(server::Server& server, const LifeLedger& ledger, Problems& problems) {
+  if (!check_names(server, ledger, problems)) return 0;
+  const tables::SnapshotRef state = server.store().snapshot();
+  const std::set<tables::JobKeyRow> again = given_back(server);
+  std::uint64_t count = 0;
+  for (tables::JobKeyRow key = 0; key < state->jobs.keys.size(); ++key) {
+    const auto job =
+        server.log().job(state->text(state->jobs.keys[key].job_namespace), state->text(state->jobs.keys[key].job_id));
+    if (!job || again.contains(key) || ledger.refused.contains(key) || never_rests(*state, *job, key)) continue;
+    const sched::EvalResult& result = decide_again(server, *state, key, server.draw_id());
+    if (result.attempts > 0 || result.any_failed() || waits(server, key)) continue;
+    count += check_resting(ledger, *state, key, *job, problems);
+  }
+  return count;
+}
 
 bool check_rest(LifeServer& server, const LifeLedger& ledger, const std::shared_ptr<const model::Job>& job,
                 LifeWatch& watch) {
@@ -69,15 +127,12 @@ bool check_rest(LifeServer& server, const LifeLedger& ledger, const std::shared_
     for (std::string& problem : problems) watch.problem(std::move(problem));
     return !std::exchange(problems, {}).empty();
   };
-  living::check_summaries(state, server.log(), problems);
-  std::set<tables::JobKeyRow> unsettled = given_back(server.server());
-  unsettled.insert(ledger.refused.begin(), ledger.refused.end());
-  std::set<tables::JobKeyRow> excepted = unsettled;
-  excepted.insert(ledger.renamed.begin(), ledger.renamed.end());
-  living::check_names(state, excepted, ledger.once_refused, problems);
+  living::check_summaries(state, server.log(), ledger.exceptions, problems);
+  check_names(server.server(), ledger, problems);
   if (report() || !job) return false;
   const tables::JobKeyRow key = server.store().job_key(job->namespace_, job->id);
-  if (unsettled.contains(key) || never_rests(state, *job, key)) return false;
+  if (given_back(server.server()).contains(key) || ledger.refused.contains(key) || never_rests(state, *job, key))
+    return false;
   // A deployment ends in the evaluation after the last placement (R-RECON-213), and then what failed in it is
   // rescheduled (R-RECON-116). An unknown allocation is not counted as too many but may be stopped for it, one per
   // evaluation (R-RECON-167, 168).
@@ -88,18 +143,10 @@ bool check_rest(LifeServer& server, const LifeLedger& ledger, const std::shared_
   bool rests = false;
   for (int round = 0; round <= rounds; ++round) {
     const base::Uuid id = server.server().draw_id();
-    sched::NoPlanner planner;
-    server::Lane& lane = server.server().lane();
     const tables::SnapshotRef snapshot = server.store().snapshot();
-    server.server().decide({.id = id, .job = key}, *snapshot, lane, planner);
-    const sched::EvalResult& result = lane.result;
-    if (result.attempts == 0 && !result.any_failed() && !waits(server.server(), key)) {
-      const auto deployment = sched::latest_deployment(*snapshot, key);
-      if (!ledger.renamed.contains(key) && (!deployment || deployment->status == "successful")) {
-        living::check_counts(*snapshot, key, *job, problems);
-        rests = true;
-      }
-    }
+    const sched::EvalResult& result = decide_again(server.server(), *snapshot, key, id);
+    if (result.attempts == 0 && !result.any_failed() && !waits(server.server(), key))
+      rests |= check_resting(ledger, *snapshot, key, *job, problems);
     if (report() || result.attempts == 0 || result.any_failed() || only_repeats(server, result.plan)) return rests;
     if (round == rounds) {
       watch.problem(job->id + " is not at rest:" + wishes(*snapshot, result.plan));

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "conform/life/life_queue.h"
 #include "conform/life/life_server.h"
 
 namespace berth::conform {
@@ -15,8 +16,18 @@ struct LifeLedger {
   /// Jobs of which an allocation was renamed because its name stood twice in the index; the new name may be in use as
   /// well (R-SCHED-83, R-RECON-161).
   std::set<tables::JobKeyRow> renamed;
-  std::set<base::Uuid> replaced;  ///< allocations whose stop was written as a copy (R-SCHED-94)
+  living::Exceptions exceptions;
+
+  /// A plan of the job was committed as far as it fit.
+  void note(tables::JobKeyRow job, const plan::PlanRows& plan, const plan::ApplyResult& applied,
+            const tables::Snapshot& after);
+  /// An evaluation is over.
+  void settle(const server::EvalRecord& eval);
 };
+
+/// Jobs that plan nothing when they are evaluated once more, and that nothing waits for, have what they ask for
+/// (R-CTRL-1728); returns how many there are.
+[[nodiscard]] std::uint64_t check_settled(server::Server& server, const LifeLedger& ledger, Problems& problems);
 
 /// `job` may be null: only the state is looked at. True: the job was found at rest with all it asks for.
 [[nodiscard]] bool check_rest(LifeServer& server, const LifeLedger& ledger,

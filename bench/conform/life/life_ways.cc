@@ -84,9 +84,13 @@ bool is_generic(const model::Evaluation& eval) { return eval.type == "service" |
 
 }  // namespace
 
-LifeWays::LifeWays(std::uint64_t seed, LifeServer& server, LifeWatch& watch)
-    : seed_(seed), server_(server), watch_(watch), draw_(seed, "ways"), exhaustive_(server.server().lane().scratch) {
-  general_scratch_.options = server.server().lane().scratch.options;
+LifeWays::LifeWays(std::uint64_t seed, server::Server& server, Problem problem)
+    : seed_(seed),
+      server_(server),
+      problem_(std::move(problem)),
+      draw_(seed, "ways"),
+      exhaustive_(server.lane().scratch) {
+  general_scratch_.options = server.lane().scratch.options;
   exhaustive_.set_exhaustive(true);
   general_.set_plain_path(false);
 }
@@ -97,7 +101,8 @@ void LifeWays::check(const Snapshot& snapshot, const sched::EvalFacts& facts, co
     if (draw_.chance(15)) check_exhaustive(snapshot, facts, eval);
     if (checked_ % 3 == 0) check_general(snapshot, facts, eval, checked_ % 2 == 0);
   }
-  if (snapshot.nodes.size() < 20 || draw_.below(kLargeShare) == 0) check_twice(snapshot, facts, eval);
+  const std::uint64_t rows = snapshot.allocs.size() + snapshot.evals.size() + 8 * snapshot.nodes.size();
+  if (rows <= kSmall || draw_.below(rows) < kSmall) check_twice(snapshot, facts, eval);
 }
 
 void LifeWays::compare(const model::Evaluation& eval, std::string_view one_way, const std::string& one,
@@ -111,8 +116,8 @@ void LifeWays::compare(const model::Evaluation& eval, std::string_view one_way, 
     return text.substr(begin, std::min<std::size_t>(60, text.find(' ', begin + 12) - begin)) + "..." +
            text.substr(std::min(from, text.size()), 200);
   };
-  watch_.problem(fmt::format("{} ({}): {} decide {}\n    and {} {}", eval.job_id, eval.triggered_by, one_way,
-                             around(one), other_way, around(other)));
+  problem_(fmt::format("{} ({}): {} decide {}\n    and {} {}", eval.job_id, eval.triggered_by, one_way, around(one),
+                       other_way, around(other)));
 }
 
 void LifeWays::check_twice(const Snapshot& snapshot, const sched::EvalFacts& facts, const model::Evaluation& eval) {
@@ -120,7 +125,7 @@ void LifeWays::check_twice(const Snapshot& snapshot, const sched::EvalFacts& fac
   const bool refuses = draw_.chance(20);
   const auto words = [&](const Snapshot& state, const sched::EvalFacts& of, sched::Scratch& scratch,
                          sched::GenericScheduler& generic, sched::SystemScheduler& system) {
-    Writer writer(scratch, eval, server_.now(), refuses);
+    Writer writer(scratch, eval, facts.now_ns, refuses);
     sched::EvalResult result;
     sched::IdStream ids(seed_);
     if (is_generic(eval))
@@ -129,8 +134,8 @@ void LifeWays::check_twice(const Snapshot& snapshot, const sched::EvalFacts& fac
       system.process(state, of, ids, writer, result);
     return writer.finish(result);
   };
-  const std::string lived = words(snapshot, facts, server_.server().lane().scratch,
-                                  server_.server().lane().scheduler.generic, server_.server().lane().scheduler.system);
+  const std::string lived =
+      words(snapshot, facts, server_.lane().scratch, server_.lane().scheduler.generic, server_.lane().scheduler.system);
 
   model::ClusterState exported = server_.log().state();
   exported.index = snapshot.index;
@@ -140,7 +145,7 @@ void LifeWays::check_twice(const Snapshot& snapshot, const sched::EvalFacts& fac
   again.job = store.job_key(eval.namespace_, eval.job_id);
   const auto by_newcomer = [&](const Snapshot& state, const sched::EvalFacts& of) {
     sched::Scratch scratch;
-    scratch.options = server_.server().lane().scratch.options;
+    scratch.options = server_.lane().scratch.options;
     sched::GenericScheduler generic(scratch);
     sched::SystemScheduler system(scratch);
     return words(state, of, scratch, generic, system);
@@ -158,14 +163,13 @@ void LifeWays::check_general(const Snapshot& snapshot, const sched::EvalFacts& f
                              bool exhaustive) {
   general_.set_exhaustive(exhaustive);
   const auto words = [&](sched::GenericScheduler& scheduler, const sched::Scratch& scratch) {
-    Writer writer(scratch, eval, server_.now(), false);
+    Writer writer(scratch, eval, facts.now_ns, false);
     sched::EvalResult result;
     sched::IdStream ids(seed_);
     scheduler.process(snapshot, facts, rank::OrderProvider::nomad, ids, writer, result);
     return writer.finish(result);
   };
-  const std::string fast =
-      words(exhaustive ? exhaustive_ : server_.server().lane().scheduler.generic, server_.server().lane().scratch);
+  const std::string fast = words(exhaustive ? exhaustive_ : server_.lane().scheduler.generic, server_.lane().scratch);
   compare(eval, exhaustive ? "exhaustive, the fast ways" : "the fast ways", fast, "the general one",
           words(general_, general_scratch_));
 }
@@ -179,19 +183,19 @@ void LifeWays::check_exhaustive(const Snapshot& snapshot, const sched::EvalFacts
     sched::IdStream ids(1);
     scheduler.process(snapshot, facts, rank::OrderProvider::nomad, ids, planner, result);
   };
-  first_of(server_.server().lane().scheduler.generic, sampled);
+  first_of(server_.lane().scheduler.generic, sampled);
   first_of(exhaustive_, best);
   const auto evicts = [](const sched::EvalResult& result) {
     return std::any_of(result.plan.stops.begin(), result.plan.stops.end(), [](const auto& s) { return s.evict; });
   };
   if (sampled.plan.allocs.empty() || evicts(sampled) || evicts(best)) return;
   if (best.plan.allocs.empty()) {
-    watch_.problem("the exhaustive mode finds no node where the sampled one does");
+    problem_("the exhaustive mode finds no node where the sampled one does");
     return;
   }
   const plan::PlannedAlloc &a = sampled.plan.allocs.front(), &b = best.plan.allocs.front();
   if (a.group == b.group && a.name_index == b.name_index && b.score < a.score)
-    watch_.problem(fmt::format("{}: exhaustive scores {}, sampled {}", eval.job_id, b.score, a.score));
+    problem_(fmt::format("{}: exhaustive scores {}, sampled {}", eval.job_id, b.score, a.score));
 }
 
 }  // namespace berth::conform

@@ -8,17 +8,23 @@
 // Everything that came out is compared as text: plans, created evaluations, the final status, all metrics.
 #pragma once
 
+#include <functional>
+
 #include "conform/life/life_draw.h"
-#include "conform/life/life_server.h"
+#include "server/server.h"
 
 namespace berth::conform {
 
 class LifeWays {
  public:
-  LifeWays(std::uint64_t seed, LifeServer& server, LifeWatch& watch);
+  using Problem = std::function<void(std::string)>;
 
-  /// Small clusters are loaded anew for every evaluation, those of 20 nodes and more for one of `kLargeShare`.
-  static constexpr unsigned kLargeShare = 4;
+  /// `problem` is called with each difference that is found.
+  LifeWays(std::uint64_t seed, server::Server& server, Problem problem);
+
+  /// States of so many rows (a node counts as eight) are loaded anew for every evaluation, larger ones for a share of
+  /// them that keeps the cost of a life in proportion to its length.
+  static constexpr std::uint64_t kSmall = 150;
   void check(const tables::Snapshot& snapshot, const sched::EvalFacts& facts, const model::Evaluation& eval);
   [[nodiscard]] std::uint64_t twice() const { return twice_; }
 
@@ -31,8 +37,8 @@ class LifeWays {
                std::string_view other_way, const std::string& other);
 
   std::uint64_t seed_, checked_ = 0, twice_ = 0;
-  LifeServer& server_;
-  LifeWatch& watch_;
+  server::Server& server_;
+  Problem problem_;
   Draw draw_;  // of its own: what is checked changes no life
   sched::GenericScheduler exhaustive_;
   sched::Scratch general_scratch_;
