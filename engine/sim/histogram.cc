@@ -12,6 +12,7 @@ namespace {
 constexpr int kHalfBits = 10;  // 1024 buckets per doubling
 constexpr std::size_t kHalf = std::size_t{1} << kHalfBits;
 constexpr std::size_t kBuckets = (64 - kHalfBits) * kHalf + kHalf;
+static_assert(kBuckets == 55 * kHalf);
 
 std::size_t bucket_of(std::uint64_t value) {
   const int width = 64 - std::countl_zero(value | (2 * kHalf - 1));  // at least 11 bits
@@ -37,7 +38,9 @@ Histogram::Histogram() : counts_(kBuckets, 0) {}
 void Histogram::record(std::int64_t value, std::uint64_t times) {
   if (times == 0) return;
   value = std::max<std::int64_t>(0, value);
-  counts_[bucket_of(static_cast<std::uint64_t>(value))] += times;
+  const std::size_t bucket = bucket_of(static_cast<std::uint64_t>(value));
+  counts_[bucket] += times;
+  coarse_[bucket / kHalf] += times;
   count_ += times;
   min_ = std::min(min_, value), max_ = std::max(max_, value);
   sum_ += static_cast<double>(value) * static_cast<double>(times);
@@ -45,6 +48,7 @@ void Histogram::record(std::int64_t value, std::uint64_t times) {
 
 void Histogram::add(const Histogram& other) {
   for (std::size_t i = 0; i < kBuckets; ++i) counts_[i] += other.counts_[i];
+  for (std::size_t i = 0; i < coarse_.size(); ++i) coarse_[i] += other.coarse_[i];
   count_ += other.count_;
   min_ = std::min(min_, other.min_), max_ = std::max(max_, other.max_);
   sum_ += other.sum_;
@@ -52,6 +56,7 @@ void Histogram::add(const Histogram& other) {
 
 void Histogram::clear() {
   std::fill(counts_.begin(), counts_.end(), 0);
+  coarse_ = {};
   count_ = 0, min_ = INT64_MAX, max_ = 0, sum_ = 0;
 }
 
@@ -75,7 +80,9 @@ std::int64_t Histogram::percentile(double percent) const {
   const double wanted = std::ceil(percent * static_cast<double>(count_) / 100 - 1e-6);
   const auto rank = static_cast<std::uint64_t>(std::clamp(wanted, 1.0, static_cast<double>(count_)));
   std::uint64_t seen = 0;
-  for (std::size_t i = 0; i < kBuckets; ++i)
+  std::size_t first = 0;
+  while (seen + coarse_[first / kHalf] < rank) seen += coarse_[first / kHalf], first += kHalf;
+  for (std::size_t i = first; i < kBuckets; ++i)
     if ((seen += counts_[i]) >= rank) return std::min(static_cast<std::int64_t>(high_of(i)), max_);
   return max_;
 }
