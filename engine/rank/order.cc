@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/stages.h"
 
 namespace berth::rank {
 namespace {
@@ -83,16 +84,9 @@ Result<void> VisitingOrder::set(OrderProvider provider, std::string_view eval_id
         break;
       }
       grow(n);
-      fixed_ = 0;
       if (picks_.size() < n + base::GoRand::kPadding) picks_.resize(n + base::GoRand::kPadding);
-      if (provider == OrderProvider::nomad) {
-        rand_.reseed(static_cast<std::int64_t>(seed));
-        rand_.shuffle_picks(std::span(picks_).first(n - 1));
-      } else {
-        std::uint64_t z = seed;
-        for (std::size_t k = 0; k + 1 < n; ++k) picks_[k] = static_cast<std::uint32_t>(scaled(draw(z), n - k));
-      }
-      if (expected > kPrefix) shuffle();
+      fixed_ = 0, expected_ = expected;
+      drawn_ = false;
       break;
     case OrderProvider::lazy:
       grow(n);
@@ -111,6 +105,17 @@ Result<void> VisitingOrder::set(OrderProvider provider, std::string_view eval_id
   return {};
 }
 
+void VisitingOrder::draw_picks() noexcept {
+  drawn_ = true;
+  if (provider_ == OrderProvider::nomad) {
+    rand_.reseed(static_cast<std::int64_t>(seed_));
+    rand_.shuffle_picks(std::span(picks_).first(size_ - 1));
+    return;
+  }
+  std::uint64_t z = seed_;
+  for (std::size_t k = 0; k + 1 < size_; ++k) picks_[k] = static_cast<std::uint32_t>(scaled(draw(z), size_ - k));
+}
+
 void VisitingOrder::shuffle() noexcept {
   fill_ascending();
   std::uint32_t* const last = order_.data() + (size_ - 1);
@@ -121,7 +126,9 @@ void VisitingOrder::shuffle() noexcept {
 void VisitingOrder::extend(std::size_t count) noexcept {
   BERTH_ASSERT(count <= size_);
   if (provider_ == OrderProvider::nomad || provider_ == OrderProvider::mix) {
-    if (fixed_ > 0 || count > kPrefix || size_ < kWorthTracing) return shuffle();
+    const base::StageScope ordering(base::Stage::order);
+    if (!drawn_) draw_picks();
+    if (fixed_ > 0 || std::max(count, expected_) > kPrefix || size_ < kWorthTracing) return shuffle();
     trace_back(std::span(picks_).first(size_ - 1), std::span(order_).first(kPrefix));
     fixed_ = kPrefix;
     return;

@@ -3,7 +3,8 @@
 // A VisitingOrder is set to one permutation per node list and then read by cursor: at(k) is the position, in the
 // candidate list (ascending node ID), of the k-th node to visit. `order_` holds the entries that are fixed so far:
 //   explicit         all n when the order is set
-//   nomad, mix       none when it is set; then the first kPrefix, then all n
+//   nomad, mix       none when it is set, nor are any draws made; then the first kPrefix, or all n at once where more
+//                    are expected; then all n
 //   lazy, identity   as far as at() has asked; setting one costs nothing per node
 //
 // Most Selects look at few nodes, and the first entries of a shuffle are to be had for less than all of it (trace.h).
@@ -68,12 +69,14 @@ class VisitingOrder {
   };
 
   void extend(std::size_t count) noexcept;
+  void draw_picks() noexcept;
   void shuffle() noexcept;
   void fill_ascending();
   void grow(std::size_t n);
 
   OrderProvider provider_ = OrderProvider::identity;
-  std::size_t size_ = 0, fixed_ = 0;
+  std::size_t size_ = 0, fixed_ = 0, expected_ = 0;
+  bool drawn_ = false;       // nomad, mix: picks_ are of this order
   std::uint64_t seed_ = 0;   // of the order that is set: Nomad's shuffle seed, or z of R-RANK-307 before any draw
   std::uint64_t state_ = 0;  // lazy: z after the draws so far
   std::vector<std::uint32_t> order_;
