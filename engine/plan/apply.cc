@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/stages.h"
+#include "model/flatten.h"
 #include "tables/check.h"
 #include "tables/port_holders.h"
 
@@ -45,8 +46,8 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
   const tables::NodeUse& use = state.nodes.use[row];
   const tables::NodeCapacity& capacity = state.nodes.capacity(row);
   std::int64_t cpu = use.cpu_mhz, memory = use.memory_mb, disk = use.disk_mb, allocs = use.alloc_count;
-  bool special = capacity.network_invalid || (use.device_allocs | use.core_allocs | use.claim_allocs);
-  bool ports = use.port_allocs != 0;
+  bool special = capacity.network_invalid || use.claim_allocs != 0;
+  bool ports = use.port_allocs != 0, instances = (use.device_allocs | use.core_allocs) != 0;
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
     const tables::ResourceShape& shape = *plan.allocs[i].held;
     const tables::CompiledGroup& group = planned_group(state, plan, plan.allocs[i]);
@@ -54,12 +55,14 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
     memory += shape.memory_mb;
     disk += shape.disk_mb;
     ++allocs;
-    special |= shape.devices | !shape.cores.empty() | group.has_host_volumes | group.has_csi_volumes;
+    special |= group.has_host_volumes | group.has_csi_volumes;
+    instances |= shape.devices | !shape.cores.empty();
     ports |= shape.ports;
   }
   const bool room = cpu <= capacity.cpu_mhz && memory <= capacity.memory_mb && disk <= capacity.disk_mb &&
                     (capacity.max_allocs == 0 || allocs <= capacity.max_allocs);
-  return (room && !special && !(ports && may_collide(state, plan, row, first))) ||
+  return (room && !special && !(ports && may_collide(state, plan, row, first)) &&
+          !(instances && may_share(state, plan, row, first))) ||
          check_exactly(state, plan, row, first);
 }
 
@@ -72,6 +75,40 @@ bool Applier::may_collide(const Snapshot& state, const PlanRows& plan, NodeRow n
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node)
     if (plan.allocs[i].held->ports) shapes_.push_back(plan.allocs[i].held);
   return node_check_.may_collide(state.nodes.fixed->spec[node], shapes_);
+}
+
+/// Whether two of them may hold one device instance or one core, or one a core that the node does not have; false is
+/// certain (R-MODEL-384, 404, 407). Who leaves is counted as staying.
+bool Applier::may_share(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
+  const tables::NodeUse& use = state.nodes.use[node];
+  instances_.clear();
+  cores_.clear();
+  const auto takes = [&](const tables::ResourceShape& shape) {
+    if (!shape.cores.empty() && model::cores_overlap(cores_, shape.cores)) return false;
+    model::merge_cores(cores_, shape.cores);
+    if (!shape.devices) return true;
+    for (const auto& [name, task] : shape.resources->tasks)
+      for (const model::AllocatedDevice& device : task.devices)
+        for (const std::string& id : device.device_ids) {
+          for (const auto& [other, other_id] : instances_)
+            if (*other_id == id && other->name == device.name && other->type == device.type &&
+                other->vendor == device.vendor)
+              return false;
+          instances_.emplace_back(&device, &id);
+        }
+    return true;
+  };
+  std::uint32_t devices = use.device_allocs, cores = use.core_allocs;
+  for (AllocRow row = use.alloc_head; row != kNoRow && (devices | cores) != 0; row = state.allocs.next_on_node[row]) {
+    const tables::ResourceShape& shape = state.allocs.shape_of(row);
+    devices -= shape.devices;
+    cores -= !shape.cores.empty();
+    if (!takes(shape)) return true;
+  }
+  for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node)
+    if (!takes(*plan.allocs[i].held)) return true;
+  const std::vector<std::uint16_t>& available = state.nodes.spec(node).cores;
+  return !available.empty() && !std::includes(available.begin(), available.end(), cores_.begin(), cores_.end());
 }
 
 bool Applier::check_exactly(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {

@@ -114,6 +114,8 @@ class Applier {
   bool check(const tables::Snapshot& state, const PlanRows& plan, std::uint32_t first);
   [[nodiscard]] bool may_collide(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node,
                                  std::uint32_t first);
+  [[nodiscard]] bool may_share(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node,
+                               std::uint32_t first);
   /// The same by the rules themselves; `first` kNoRow: the plan only updates on the node.
   bool check_exactly(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node, std::uint32_t first);
   bool fail(tables::NodeRow node, std::string reason, std::string error = {});
@@ -169,6 +171,8 @@ class Applier {
   std::vector<NodeRefusal> failures_;
   std::vector<NodeEntry> entries_;
   std::vector<const tables::ResourceShape*> shapes_;
+  std::vector<std::pair<const model::AllocatedDevice*, const std::string*>> instances_;  // held on the node
+  std::vector<std::uint16_t> cores_;                                                     // likewise, ascending
   std::vector<base::Uuid> leaving_;
   std::vector<std::pair<tables::NodeRow, std::uint32_t>> updates_;  // (node, position of the update), ascending
   const std::vector<tables::NodeRow>* rejected_ = nullptr;

@@ -339,6 +339,80 @@ TEST_F(Apply, AgreesWithASlowOracle) {
   }
 }
 
+/// Devices and cores are looked at for what may be held twice before the rules are asked; here the rules are.
+TEST_F(Apply, AgreesWithTheRulesOnDevicesAndCores) {  // R-MODEL-384, 404, 407
+  std::size_t refused = 0;
+  for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Apply::store_.~StateStore();
+    new (&store_) tables::StateStore();
+    std::mt19937 random(seed);
+    std::vector<model::Node> nodes;
+    for (std::uint64_t i = 1; i <= 4; ++i) {
+      model::Node& node = nodes.emplace_back(node_of(i));
+      auto& cores = node.node_resources->processors->topology->cores;
+      for (std::uint16_t core = 1; core < 6; ++core) cores.push_back({.id = core, .base_speed = 1'000});
+      if (i % 2 == 0) node.reserved_resources.emplace().cpu.reserved_cpu_cores = {0};
+      model::NodeDevice& device = node.node_resources->devices.emplace_back();
+      device.vendor = "nvidia", device.type = "gpu", device.name = "1080ti";
+      for (const char* id : {"a", "b", "c"}) {
+        model::DeviceInstance& instance = device.instances.emplace_back();
+        instance.id = id, instance.healthy = *id != 'c' || i > 2;
+      }
+    }
+    for (const model::Node& node : nodes) store_.begin_commit().upsert_node(node);
+    plan_.job = job_ = store_.upsert_job(job_of("a"), true);
+    store_.set_index(10);
+    struct Held {
+      tables::NodeRow node;
+      std::shared_ptr<const tables::ResourceShape> shape;
+      bool live = true;
+    };
+    std::vector<Held> held;
+    rank::NetworkIndex index;
+    for (int step = 0; step < 60; ++step) {
+      if (!held.empty() && random() % 2) {
+        const std::size_t row = random() % held.size();
+        held[row].live = false;
+        store_.set_client_status(static_cast<tables::AllocRow>(row), tables::Client::complete, store_.index() + 1);
+      }
+      std::vector<Held> planned;
+      for (std::uint32_t i = random() % 4; i > 0; --i) {
+        auto resources = std::make_shared<model::AllocatedResources>();
+        for (const char* name : {"t", "u"}) {
+          auto& task = resources->tasks[name];
+          task.cpu.cpu_shares = 10;
+          if (random() % 3 == 0) task.cpu.reserved_cores = {static_cast<std::uint16_t>(random() % 7)};
+          if (random() % 2) continue;
+          model::AllocatedDevice& device = task.devices.emplace_back();
+          device.vendor = "nvidia", device.type = "gpu", device.name = random() % 8 ? "1080ti" : "unknown";
+          for (std::uint32_t n = random() % 3; n > 0; --n) device.device_ids.emplace_back(1, "abcd"[random() % 4]);
+        }
+        planned.push_back({static_cast<tables::NodeRow>(random() % nodes.size()), tables::make_shape(resources)});
+        place(planned.back().node, planned.back().shape);
+      }
+      std::vector<bool> fits;
+      for (tables::NodeRow node = 0; node < nodes.size(); ++node) {
+        std::vector<rank::FitEntry> entries;
+        for (const auto* list : {&held, &planned})
+          for (const Held& one : *list)
+            if (one.node == node && one.live) entries.push_back({one.shape->resources.get(), {}, nullptr});
+        const model::Node& spec = store_.current().nodes.spec(node).node;
+        fits.push_back(rank::allocs_fit(spec, rank::read_node_ports(spec), entries, true, index).fits());
+      }
+      std::uint32_t expected = 0;
+      for (Held& one : planned)
+        if (fits[one.node])
+          held.push_back(std::move(one)), ++expected;
+        else
+          ++refused;
+      commit();
+      ASSERT_EQ(result_.committed, expected) << "step " << step;
+    }
+  }
+  EXPECT_GT(refused, 100u);
+}
+
 TEST_F(Apply, AllocatesPerChunkNotPerPlacement) {
   add_nodes(1000);
   PlanRows plan;
