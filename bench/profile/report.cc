@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "run/progress.h"
 #include "run/report.h"
@@ -111,6 +112,32 @@ std::string roofline_lines(const Roofline& roofline) {
   return out;
 }
 
+/// Which source of candidates answered how many Selects, and why the general one.
+std::string path_lines(const sched::PathCounts& paths) {
+  const std::uint64_t all = std::accumulate(paths.selects.begin(), paths.selects.end(), std::uint64_t{0});
+  if (all == 0) return "";
+  const auto list = [&](const auto& names, const auto& counts) {
+    std::string out;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (counts[i] > 0)
+        out += fmt::format("{}{} {:.2f} %", out.empty() ? "" : ", ", names[i],
+                           100 * static_cast<double>(counts[i]) / static_cast<double>(all));
+    return out;
+  };
+  std::string out = fmt::format("\n  selects     {}: {}\n", grouped(all), list(sched::kPathNames, paths.selects));
+  if (const std::string why = list(sched::kNotByColumnsNames, paths.why_general); !why.empty())
+    out += fmt::format("    general for {}\n", why);
+  return out;
+}
+
+json::Value paths_json(const sched::PathCounts& paths) {
+  json::Value selects = json::Value::object(), why = json::Value::object();
+  for (std::size_t i = 0; i < sched::kPathNames.size(); ++i) selects.set(sched::kPathNames[i], paths.selects[i]);
+  for (std::size_t i = 1; i < sched::kNotByColumnsNames.size(); ++i)
+    why.set(sched::kNotByColumnsNames[i], paths.why_general[i]);
+  return json::Object{{"by_source", std::move(selects)}, {"general_because", std::move(why)}};
+}
+
 std::string to_table(const Profile& p) {
   std::string out = run::head_lines(p.run);
   const Recorder::Sums& sums = p.recorder->sums();
@@ -138,6 +165,7 @@ std::string to_table(const Profile& p) {
     bytes = true;
     out += fmt::format("    {:<8} {}\n", base::to_text(row.stage), row.cost->from);
   }
+  out += path_lines(p.run.work.paths);
   if (p.roofline) out += "\n" + roofline_lines(*p.roofline);
   out += "\n  counters   ";
   for (const auto& [name, value] : p.counters.values) out += fmt::format(" {} {}", name, grouped(value));
@@ -202,6 +230,7 @@ json::Value to_json(const Profile& p) {
   out.set("outside", json::Object{{"wait_seconds", p.stages.wait_ns / 1e9},
                                   {"idle_seconds", p.stages.idle_ns / 1e9},
                                   {"harness_seconds", p.stages.harness_ns / 1e9}});
+  out.set("selects", paths_json(p.run.work.paths));
   out.set("service_ns", run::percentiles(p.recorder->service()));
   json::Value slowest = json::Value::array();
   for (const Sample& s : p.recorder->slowest()) slowest.push(sample_json(s, p));

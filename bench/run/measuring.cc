@@ -136,6 +136,7 @@ void Measuring::settled(server::Lane& lane) {
   work.snapshots = std::exchange(book.snapshots, 0);
   const std::uint64_t evaluations = lane.scratch.verdicts.evaluations();
   work.constraint_evaluations = evaluations - std::exchange(book.constraint_evaluations, evaluations);
+  work.paths = std::exchange(lane.scratch.paths, {});
   if (observer_) observe(lane, book, work);
   book.began_ns = -1;
   if (lane.result.status == sched::EvalStatus::failed && !lane.exhausted()) {

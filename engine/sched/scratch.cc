@@ -84,15 +84,15 @@ bool Verdicts::ask(const Snapshot& snapshot, tables::ConstraintId id, NodeRow ro
   return entry.known[code] == kYes;
 }
 
-std::uint32_t& KindVerdicts::make_room(std::uint32_t ask, std::uint32_t kind) {
+std::uint32_t& KindVerdicts::grow(Table& table, std::uint32_t ask, std::uint32_t code) {
   constexpr std::size_t kMost = std::size_t{1} << 22;  // 16 MiB; asks come and go
-  if (size_ > kMost) asks_.clear(), size_ = 0;
-  if (asks_.size() <= ask) asks_.resize(ask + 1);
-  std::vector<std::uint32_t>& kinds = asks_[ask];
-  const std::size_t before = kinds.size();
-  kinds.resize(std::max<std::size_t>({kind + 1, 2 * before, 64}), kUnknown);
-  size_ += kinds.size() - before;
-  return kinds[kind];
+  if (table.size > kMost) table = {};
+  if (table.asks.size() <= ask) table.asks.resize(ask + 1);
+  std::vector<std::uint32_t>& known = table.asks[ask];
+  const std::size_t before = known.size();
+  known.resize(std::max<std::size_t>({code + 1, 2 * before, 64}), kUnknown);
+  table.size += known.size() - before;
+  return known[code];
 }
 
 void Scratch::start_attempt(const Snapshot& snapshot) {

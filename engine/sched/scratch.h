@@ -26,7 +26,9 @@
 #include "rank/fit.h"
 #include "rank/network_index.h"
 #include "sched/node/strategy_fit.h"
+#include "sched/source/failure_memos.h"
 #include "sched/source/node_index.h"
+#include "sched/source/paths.h"
 #include "sched/source/port_conflicts.h"
 
 namespace berth::sched {
@@ -162,20 +164,32 @@ class Verdicts {
   std::uint64_t evaluations_ = 0;
 };
 
-/// Which check of job and group a node fails first, by ask and kind of the node (tables/kinds.h): right for ever.
+/// Which check of job and group a node fails first, by ask and kind of the node (tables/kinds.h): right for ever. By
+/// computed class as well, right until a kind has no nodes any more.
 class KindVerdicts {
  public:
   static constexpr std::uint32_t kUnknown = ~0u;
   /// Of `ask` and `kind`: a reason id, or kUnknown, to be set. Until the next call.
-  [[nodiscard]] std::uint32_t& of(std::uint32_t ask, std::uint32_t kind) {
-    if (ask < asks_.size() && kind < asks_[ask].size()) return asks_[ask][kind];
-    return make_room(ask, kind);
+  [[nodiscard]] std::uint32_t& of(std::uint32_t ask, std::uint32_t kind) { return at(kinds_, ask, kind); }
+  /// The same by computed class, where all nodes of one are of one kind.
+  [[nodiscard]] std::uint32_t& of_class(const tables::NodeTable& nodes, std::uint32_t ask,
+                                        std::uint32_t computed_class) {
+    if (kinds_left_ != nodes.kinds_left) classes_ = {}, kinds_left_ = nodes.kinds_left;
+    return at(classes_, ask, computed_class);
   }
 
  private:
-  std::uint32_t& make_room(std::uint32_t ask, std::uint32_t kind);
-  std::vector<std::vector<std::uint32_t>> asks_;
-  std::size_t size_ = 0;  // of all
+  struct Table {
+    std::vector<std::vector<std::uint32_t>> asks;
+    std::size_t size = 0;  // of all
+  };
+  static std::uint32_t& at(Table& table, std::uint32_t ask, std::uint32_t code) {
+    if (ask < table.asks.size() && code < table.asks[ask].size()) return table.asks[ask][code];
+    return grow(table, ask, code);
+  }
+  static std::uint32_t& grow(Table& table, std::uint32_t ask, std::uint32_t code);
+  Table kinds_, classes_;
+  std::uint64_t kinds_left_ = 0;  // of the node table, that classes_ know of
 };
 
 /// The row of a node by its text ID, or kNoRow.
@@ -205,6 +219,8 @@ struct Scratch {
   KindVerdicts kind_verdicts;
   std::vector<NodeMark> marks;    ///< by node row
   std::deque<NodeIndex> indexes;  ///< by base set id, as far as asked for
+  FailureMemos failures;
+  PathCounts paths;  ///< so far
   PortConflicts port_conflicts;
   std::size_t special_looks = 0;  ///< at nodes with ports, since somebody looked at those of all
   /// What NodeFit::has_ports() knows of nodes: by row, how many dynamic ports are not reserved on the host network, and

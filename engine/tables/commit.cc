@@ -37,6 +37,7 @@ void Commit::remove_node(NodeRow row) {
   NodeTable& nodes = store_.current_.nodes;
   if (!nodes.exists(row)) return;
   touch();
+  store_.count_kind(nodes.capacity(row), -1);
   nodes.state.edit(row) = kGone;
   store_.unlist_node(row);
   store_.note_ready(row);

@@ -23,21 +23,19 @@ void append(std::string& out, const model::Attribute& a) {
 
 }  // namespace
 
-std::string check_profile(const model::Node& node) {
-  std::string out;
+void append_check_profile(const model::Node& node, std::string& out) {
   for (const auto& [name, driver] : node.drivers)
-    out += name + (driver && driver->detected && driver->healthy ? "+\n" : "-\n");
+    out.append(name).append(driver && driver->detected && driver->healthy ? "+\n" : "-\n");
   for (auto at = node.attributes.lower_bound("driver.");
        at != node.attributes.end() && at->first.starts_with("driver."); ++at)
-    out += at->first + "=" + at->second + "\n";
+    out.append(at->first).append("=").append(at->second).append("\n");
   if (node.node_resources)
-    for (const model::NetworkResource& network : node.node_resources->networks) out += "net " + network.mode + "\n";
-  return out;
+    for (const model::NetworkResource& network : node.node_resources->networks)
+      out.append("net ").append(network.mode).append("\n");
 }
 
-std::string other_profile(const model::Node& node) {
-  std::string out;
-  if (!node.node_resources) return out;
+void append_other_profile(const model::Node& node, std::string& out) {
+  if (!node.node_resources) return;
   if (node.node_resources->node_networks)
     for (const model::NodeNetworkResource& network : *node.node_resources->node_networks)
       for (const model::NodeNetworkAddress& address : network.addresses) append(out, address.alias);
@@ -52,7 +50,6 @@ std::string other_profile(const model::Node& node) {
       if (attribute) append(out, *attribute);
     }
   }
-  return out;
 }
 
 std::string ask_text(const CompiledJob& job, const CompiledGroup& group) {

@@ -75,9 +75,9 @@ static_assert(sizeof(NodeUse) == 64);
 
 /// Everything about a node that placement reads rarely. Shared by all nodes of one shape in generated clusters.
 struct NodeSpec {
-  model::Node node;  ///< canonical; of a shared spec the fields that differ per node are those of the first node
-  std::string check_profile;               ///< drivers, driver attributes and network modes, as one text
-  std::string other_profile;               ///< host networks and devices likewise
+  model::Node node;     ///< canonical; of a shared spec the fields that differ per node are those of the first node
+  std::string profile;  ///< what checks read of it beside its class, as text (kinds.h)
+  std::size_t check_profile_size = 0;      ///< its first part: drivers, driver attributes and network modes
   bool shared = false;                     ///< id, name and keyed columns of the row override `node`
   std::vector<std::uint16_t> cores;        ///< usable core ids minus reserved, ascending
   std::vector<std::uint32_t> core_speeds;  ///< MHz, beside `usable_core_ids`
@@ -155,6 +155,8 @@ struct NodeTable {
   /// Nodes of equal computed class agree on `check_profile` as well: whichever of a class is looked at first, checks
   /// that are decided once per class (R-FEAS-414) answer the same.
   bool class_profiles_exact = true;
+  bool class_kinds_exact = true;     ///< they agree on `kind` now: all checks answer the same
+  std::uint64_t kinds_left = 0;      ///< how often a kind lost its last node: else an exact class is of the kind it was
   std::uint32_t invalid_nodes = 0;   ///< rows that had, or have, reserved ports that do not parse
   std::uint32_t special_allocs = 0;  ///< live allocations on nodes that hold ports or cores
   std::uint64_t index = 0;           ///< of the last commit that changed a node (R-CTRL-617)

@@ -57,6 +57,8 @@ class ReadyNodes {
   std::vector<Candidate> candidates;
   std::vector<NodeCapacity> capacities;  ///< some may be of nobody any more
   std::vector<Candidate> of_class;
+  /// How many candidates there are of the class of of_class[i].
+  [[nodiscard]] std::uint32_t class_count(std::size_t i) const { return class_count_[i]; }
 
  private:
   using CapacityKey = std::array<std::int64_t, 7>;

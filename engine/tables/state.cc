@@ -15,6 +15,7 @@ namespace berth::tables {
 namespace {
 
 constexpr std::size_t kLeastUseLog = 1024;
+constexpr std::size_t kUsualProfile = 128;  ///< bytes
 constexpr std::size_t kLeastReadyLog = 64;  ///< whoever fell behind by more looks at all nodes
 
 }  // namespace
@@ -106,8 +107,11 @@ std::shared_ptr<const NodeSpec> StateStore::make_spec(const model::Node& node, b
   auto spec = std::make_shared<NodeSpec>();
   spec->node = node;
   spec->shared = shared;
-  spec->check_profile = check_profile(node);
-  spec->other_profile = other_profile(node);
+  spec->profile.reserve(kUsualProfile);
+  append_check_profile(node, spec->profile);
+  spec->check_profile_size = spec->profile.size();
+  spec->profile += '\0';
+  append_other_profile(node, spec->profile);
   if (const model::Topology* topology = model::topology_of(node)) {
     std::vector<std::pair<std::uint16_t, std::uint32_t>> cores;
     for (const model::Core& core : topology->cores)
@@ -185,8 +189,21 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
       static_cast<std::int32_t>(std::clamp<std::int64_t>(node.node_max_allocs, Limit::min(), Limit::max()));
   capacity.class_code = current_.nodes.code(kClassColumn, row);
   capacity.computed_class_code = current_.nodes.code(kComputedClassColumn, row);
-  capacity.check_profile = symbols_.intern(spec->check_profile);
-  capacity.kind = kind_of(*spec, capacity.computed_class_code);
+  if (profiles_.spec != spec)  // generated clusters share few
+    profiles_ = {spec, symbols_.intern(std::string_view(spec->profile).substr(0, spec->check_profile_size)),
+                 symbols_.intern(spec->profile)};
+  capacity.check_profile = profiles_.check;
+  capacity.kind = kind_of(profiles_.both, capacity.computed_class_code);
+  const NodeCapacity earlier = fixed.capacity[row];
+  if (!current_.nodes.exists(row)) {
+    count_kind(capacity, 1);
+  } else if (earlier.kind != capacity.kind) {
+    count_kind(capacity, 1);
+    count_kind(earlier, -1);
+  }
+  if (!before.empty() && earlier.computed_class_code == capacity.computed_class_code &&
+      earlier.check_profile != capacity.check_profile)
+    current_.nodes.class_profiles_exact = false;
   capacity.has_cores = !spec->cores.empty();
   capacity.network_invalid = network_invalid(node);
   fixed.capacity.edit(row) = capacity;
@@ -202,10 +219,23 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
   ++current_.nodes.static_epoch;
 }
 
-std::uint32_t StateStore::kind_of(const NodeSpec& spec, std::uint32_t computed_class) {
-  const Symbol profiles = symbols_.intern(spec.check_profile + '\0' + spec.other_profile);
+std::uint32_t StateStore::kind_of(Symbol profiles, std::uint32_t computed_class) {
   return kind_ids_.try_emplace(key_pair(computed_class, profiles), static_cast<std::uint32_t>(kind_ids_.size()))
       .first->second;
+}
+
+void StateStore::count_kind(const NodeCapacity& of, std::int32_t sign) {
+  if (nodes_of_kind_.size() <= of.kind) nodes_of_kind_.resize(of.kind + 1, 0);
+  if (kinds_of_class_.size() <= of.computed_class_code) kinds_of_class_.resize(of.computed_class_code + 1, 0);
+  std::uint32_t& nodes = nodes_of_kind_[of.kind];
+  std::uint32_t& kinds = kinds_of_class_[of.computed_class_code];
+  if (sign > 0) {
+    if (nodes++ == 0 && ++kinds == 2) ++mixed_classes_;
+  } else if (--nodes == 0) {
+    if (--kinds == 1) --mixed_classes_;
+    ++current_.nodes.kinds_left;
+  }
+  current_.nodes.class_kinds_exact = mixed_classes_ == 0;
 }
 
 void StateStore::check_class(NodeRow row, std::uint32_t computed_class, const std::vector<std::uint32_t>& before) {

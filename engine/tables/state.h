@@ -289,7 +289,9 @@ class StateStore {
   }
   /// `before`: codes of the row by column, where the node registers again.
   void check_class(NodeRow row, std::uint32_t computed_class, const std::vector<std::uint32_t>& before);
-  std::uint32_t kind_of(const NodeSpec& spec, std::uint32_t computed_class);
+  std::uint32_t kind_of(Symbol profiles, std::uint32_t computed_class);
+  /// A node of that class and kind more (1) or less (-1).
+  void count_kind(const NodeCapacity& of, std::int32_t sign);
   ShapeId shape_id(const std::shared_ptr<const ResourceShape>& shape);
   JobKeyRow key_row(std::string_view job_namespace, std::string_view job_id);
   VersionRow job_row(const std::shared_ptr<const model::Job>& job, bool current, bool stored);
@@ -325,6 +327,13 @@ class StateStore {
   std::vector<NodeRow> class_sample_;                                     // one node per computed class code
   tsl::robin_map<std::uint64_t, std::uint32_t, base::BitHash> kind_ids_;  // class << 32 | symbol of both profiles
   tsl::robin_map<std::string, std::uint32_t> ask_ids_;                    // by ask_text()
+  std::vector<std::uint32_t> nodes_of_kind_;                              // by kind
+  std::vector<std::uint32_t> kinds_of_class_;                             // that have nodes, by computed class
+  std::size_t mixed_classes_ = 0;                                         // with several of them
+  struct {
+    std::shared_ptr<const NodeSpec> spec;
+    Symbol check, both;
+  } profiles_{};  // of the spec seen last
 };
 
 /// True when a reserved-port text of the node does not parse, so that no port index can be built (R-RANK-604).

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <tuple>
 
 #include "berth/strategy.h"
 #include "plan/apply.h"
@@ -198,19 +199,20 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
 }
 
 TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618
-  std::size_t with_ports = 0, failed = 0, ended = 0, collisions = 0;
+  std::size_t with_ports = 0, failed = 0, ended = 0, collisions = 0, again = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(120, 30); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     // Few dynamic ports, so that they run out on some nodes; some of them reserved.
     std::vector<model::Node> nodes;
+    const bool alike = seed % 4 >= 2;  // nodes of a class are
     const auto with_networks = [&](model::Node& node) {
       model::NodeResources& resources = *node.node_resources;
       resources.min_dynamic_port = 20000, resources.max_dynamic_port = 20000 + pick(random, 3, 60);
       model::NodeNetworkResource& network = resources.node_networks.emplace().emplace_back();
       network.mode = "host", network.device = "eth0";
       for (const char* alias : {"default", "public"}) {
-        if (*alias == 'p' && pick(random, 0, 2) != 0) continue;
+        if (*alias == 'p' && (alike || pick(random, 0, 2) != 0)) continue;
         model::NodeNetworkAddress& address = network.addresses.emplace_back();
         address.alias = alias, address.address = *alias == 'p' ? "10.0.0.2" : "10.0.0.1", address.family = "ipv4";
         if (pick(random, 0, 4) == 0) address.reserved_ports = "20001-20002,8080";
@@ -218,11 +220,13 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618
       if (pick(random, 0, 30) == 0) node.reserved_resources.emplace().networks.reserved_host_ports = "no port";
     };
     const auto count = static_cast<std::uint32_t>(pick(random, 2, 40));
-    for (std::uint32_t i = 0; i < count; ++i) with_networks(nodes.emplace_back(node(random, i, 5)));
+    for (std::uint32_t i = 0; i < count; ++i) with_networks(nodes.emplace_back(node(random, i, 5, alike)));
     World world(random, 0, 1);
     model::ClusterState state;
     state.nodes = nodes;
     state.index = 1000;
+    const bool preempts = seed % 3 == 1;
+    state.scheduler_config.emplace().preemption_config = {false, false, preempts, preempts};
     world.store.load(state);
     Scratch scratch, general_scratch;
     if (seed % 3 == 0) scratch.options.quirks = general_scratch.options.quirks = model::Quirks::none();
@@ -231,7 +235,35 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618
     for (GenericScheduler* each : {&scheduler, &general}) each->set_exhaustive(seed % 5 == 0);
     const auto ranker = strategy::make_ranker(BinPack{});  // R-STRAT-007: whole blocks of nodes by one call
     if (seed % 4 == 1) scratch.strategy_fit.use(ranker->fit());
-    for (int round = 0; round < 16; ++round) {
+    std::vector<std::pair<model::Evaluation, EvalFacts>> waiting;  // R-CTRL-801: for room
+    const auto decide = [&](int round) {
+      const tables::Snapshot snapshot = world.store.snapshot();
+      EvalResult a, b;
+      IdStream ids_a(seed), ids_b(seed);
+      scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_a, a);
+      general.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_b, b);
+      ASSERT_EQ(decisions({snapshot, scratch}, a, world.eval), decisions({snapshot, general_scratch}, b, world.eval))
+          << "round " << round;
+      ASSERT_EQ(a.port_collision_events, b.port_collision_events) << "round " << round;
+      failed += a.any_failed(), collisions += a.port_collision_events;
+      plan::ApplyResult applied;
+      plan::apply(world.store, a.plan, snapshot.index + 4, false, applied);
+      if (a.any_failed()) waiting.emplace_back(world.eval, world.facts);
+    };
+    for (int round = 0; round < 24; ++round) {
+      if (!waiting.empty() && pick(random, 0, 2) != 0) {  // one of them once more, more often than something leaves
+        std::tie(world.eval, world.facts) = waiting[random() % waiting.size()];
+        world.facts.id_text = world.eval.id;
+        if (pick(random, 0, 3) == 0)
+          world.store.set_node_state(tables::NodeRow(random() % count),
+                                     pick(random, 0, 1) ? tables::NodeStatus::ready : tables::NodeStatus::down,
+                                     pick(random, 0, 3) != 0, false, world.store.index() + 1);
+        if (const std::size_t allocs = world.store.current().allocs.size(); allocs > 0 && pick(random, 0, 2) == 0)
+          world.store.set_client_status(tables::AllocRow(random() % allocs), tables::Client::complete,
+                                        world.store.index() + 1);
+        decide(round);
+        continue;
+      }
       auto asked = std::make_shared<model::Job>(
           *job(random, "job" + std::to_string(round % 12), pick(random, 0, 2) == 0, pick(random, 1, 30)));
       model::TaskGroup& group = asked->task_groups.front();
@@ -248,17 +280,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618
         ++with_ports;
       }
       world.ask(random, asked);
-      const tables::Snapshot snapshot = world.store.snapshot();
-      EvalResult a, b;
-      IdStream ids_a(seed), ids_b(seed);
-      scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_a, a);
-      general.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_b, b);
-      ASSERT_EQ(decisions({snapshot, scratch}, a, world.eval), decisions({snapshot, general_scratch}, b, world.eval))
-          << "round " << round;
-      ASSERT_EQ(a.port_collision_events, b.port_collision_events) << "round " << round;
-      failed += a.any_failed(), collisions += a.port_collision_events;
-      plan::ApplyResult applied;
-      plan::apply(world.store, a.plan, snapshot.index + 4, false, applied);
+      decide(round);
       const std::size_t allocs = world.store.current().allocs.size();
       for (std::int64_t i = pick(random, 0, 6); allocs > 0 && i > 0; --i, ++ended)
         world.store.set_client_status(tables::AllocRow(random() % allocs), tables::Client::complete,
@@ -267,14 +289,16 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618
       // A node registers anew, with other addresses and reserved ports: what is there may collide with them.
       model::Node& changed = nodes[random() % nodes.size()];
       with_networks(changed);
-      if (pick(random, 0, 1) != 0) {  // what classes do not tell
+      if (!alike && pick(random, 0, 1) != 0) {  // what classes do not tell
         auto& driver = changed.drivers["exec"].emplace();
         driver.detected = true, driver.healthy = pick(random, 0, 1) != 0;
       }
       if (seed % 7 == 3) changed.meta["rack"] = "r" + std::to_string(pick(random, 0, 4));  // the class gets stale
       world.store.begin_commit(world.store.index() + 1).upsert_node(changed);
     }
+    again += scratch.paths.selects[static_cast<std::size_t>(Path::failed_before)];
   }
+  EXPECT_GT(again, 10U);
   EXPECT_GT(with_ports, 0U);
   EXPECT_GT(failed, 0U);
   EXPECT_GT(ended, 0U);

@@ -219,6 +219,34 @@ TEST(StateStore, EndedAllocationsLeaveTheLiveChain) {
   expect_sound(store.current());
 }
 
+TEST(StateStore, AClassIsOfOneKindOrItIsToldThatItsKindLeft) {  // what verdicts by class hang on (kinds.h)
+  StateStore store;
+  const auto node = [&](std::uint64_t number, bool healthy) {
+    model::Node out = node_of(number);
+    out.computed_class = "v1:1", out.attributes.clear();
+    auto& driver = out.drivers["exec"].emplace();
+    driver.detected = true, driver.healthy = healthy;
+    return store.begin_commit().upsert_node(out);
+  };
+  const NodeTable& nodes = store.current().nodes;
+  const auto at = [&] { return std::pair(nodes.class_kinds_exact, nodes.kinds_left); };
+  const NodeRow a = node(1, true);
+  node(1, true);  // as it was
+  EXPECT_EQ(at(), std::pair(true, std::uint64_t{0}));
+  const NodeRow b = node(2, false);
+  node(3, true);
+  EXPECT_EQ(at(), std::pair(false, std::uint64_t{0}));
+  store.begin_commit().remove_node(a);
+  EXPECT_FALSE(nodes.class_kinds_exact);
+  node(3, false);
+  EXPECT_EQ(at(), std::pair(true, std::uint64_t{1}));  // unhealthy alone
+  node(1, true);
+  store.begin_commit().remove_node(b);
+  EXPECT_FALSE(nodes.class_kinds_exact);
+  store.begin_commit().remove_node(store.find_node(uuid(1, 3)));
+  EXPECT_EQ(at(), std::pair(true, std::uint64_t{2}));  // healthy alone: what was known of the class is not
+}
+
 TEST(StateStore, OnlyUuidsAreStoredAndFound) {  // R-MODEL-590
   const char *nil = "00000000-0000-0000-0000-000000000000", *id = "ab000000-0000-4000-8000-000000000001",
              *shouted = "AB000000-0000-4000-8000-000000000001";

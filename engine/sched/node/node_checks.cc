@@ -188,14 +188,28 @@ std::uint32_t NodeChecks::first_failing_of_group(NodeRow row, GroupView& v, bool
   return kReasonNone;
 }
 
+/// More is read where classes are stale, and where network parameters of an earlier group are inherited (R-FEAS-309).
+bool NodeChecks::kind_tells(const GroupView& v) const {
+  return attempt_.snapshot->nodes.classes_exact && v.group->ask != kNoRow && (v.network || network_ask.is_default());
+}
+
 std::uint32_t NodeChecks::first_failing_known(NodeRow row, GroupView& v) {
-  // More is read where classes are stale, and where network parameters of an earlier group are inherited (R-FEAS-309).
-  if (!attempt_.snapshot->nodes.classes_exact || v.group->ask == kNoRow || (!v.network && !network_ask.is_default()))
-    return first_failing(row, v);
+  if (!kind_tells(v)) return first_failing(row, v);
   std::uint32_t& known = scratch_.kind_verdicts.of(v.group->ask, attempt_.snapshot->nodes.capacity(row).kind);
   if (known != KindVerdicts::kUnknown) return known;
   const std::uint32_t reason = first_failing(row, v);
   if (attempt_.error.empty()) known = reason;
+  return reason;
+}
+
+std::uint32_t NodeChecks::first_failing_of_class(NodeRow row, std::uint32_t computed_class, GroupView& v) {
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  if (!nodes.class_kinds_exact || !kind_tells(v)) return first_failing_known(row, v);
+  if (const std::uint32_t known = scratch_.kind_verdicts.of_class(nodes, v.group->ask, computed_class);
+      known != KindVerdicts::kUnknown)
+    return known;
+  const std::uint32_t reason = first_failing_known(row, v);
+  if (attempt_.error.empty()) scratch_.kind_verdicts.of_class(nodes, v.group->ask, computed_class) = reason;
   return reason;
 }
 
@@ -207,7 +221,8 @@ void NodeChecks::give_class_verdicts(const ReadyNodes& nodes, GroupView& v) {
       continue;
     const bool job_passes = job_holds(candidate.row);
     classes.set_job(class_id, job_passes);
-    if (job_passes) classes.set_group(v.number, class_id, first_failing_known(candidate.row, v) == kReasonNone);
+    if (job_passes)
+      classes.set_group(v.number, class_id, first_failing_of_class(candidate.row, class_id, v) == kReasonNone);
   }
 }
 

@@ -38,6 +38,8 @@ class NodeChecks {
                                        bool* of_node = nullptr);
   /// first_failing(), remembered for all evaluations per ask and kind of node where these are all that it reads.
   std::uint32_t first_failing_known(tables::NodeRow row, GroupView& view);
+  /// Of a node of that class; without a look at the node where all of a class are of one kind.
+  std::uint32_t first_failing_of_class(tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
   [[nodiscard]] bool job_holds(tables::NodeRow row) const;  ///< the job's constraints
   /// What a pass over all candidates leaves behind where the nodes of a class cannot be told apart: the verdicts of
   /// their classes (R-FEAS-410), from one node of each.
@@ -56,6 +58,7 @@ class NodeChecks {
   bool job_checks(Position& position);
   bool group_checks(const Position& position, GroupView& view, Cell& cell, feasible::ClassStatus status);
   void change_version(const tables::CompiledJob& from);
+  [[nodiscard]] bool kind_tells(const GroupView& view) const;
   [[nodiscard]] bool has_driver(const model::Node& node, tables::Symbol profile, const tables::CompiledGroup& group,
                                 std::size_t driver);
   std::uint32_t network_failure(const model::Node& node, tables::Symbol profile);

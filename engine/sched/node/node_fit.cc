@@ -57,29 +57,53 @@ bool NodeFit::is_dear(const CompiledGroup& group) const {
   return !figures_may_do(group) || (group.has_network && !scratch_.port_conflicts.follows(*attempt_.snapshot));
 }
 
+/// Scratch::port_room for the group's host network. False: it asks for ports on several.
+bool NodeFit::follow_port_room(const CompiledGroup& group) {
+  const std::vector<model::Port>& asked = group.spec->networks.front().dynamic_ports;
+  const std::string& network = asked.front().host_network;
+  if (std::any_of(asked.begin(), asked.end(), [&](const model::Port& port) { return port.host_network != network; }))
+    return false;
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  auto& room = scratch_.port_room;
+  if (room.epoch != nodes.static_epoch || room.host_network != network) {
+    room.epoch = nodes.static_epoch;
+    room.host_network = network;
+    room.free.assign(nodes.size(), 0);
+  }
+  return true;
+}
+
 /// Whether the dynamic ports of the group's network are free whatever those there hold (R-RANK-613 to 616).
 bool NodeFit::has_ports(NodeRow row, const CompiledGroup& group) {
   const tables::Snapshot& state = *attempt_.snapshot;
   const std::vector<model::Port>& asked = group.spec->networks.front().dynamic_ports;
   if (asked.empty()) return true;
-  const std::string& network = asked.front().host_network;
-  if (std::any_of(asked.begin(), asked.end(), [&](const model::Port& port) { return port.host_network != network; }))
-    return false;
-  auto& room = scratch_.port_room;
-  if (room.epoch != state.nodes.static_epoch || room.host_network != network) {
-    room.epoch = state.nodes.static_epoch;
-    room.host_network = network;
-    room.free.assign(state.nodes.size(), 0);
-  }
-  std::uint32_t& free = room.free[row];
+  if (!follow_port_room(group)) return false;
+  std::uint32_t& free = scratch_.port_room.free[row];
   if (free == 0) {
     const rank::NodePorts& ports = scratch_.node_ports(state.nodes.fixed->spec[row]);
     free = 1;
-    if (const rank::NodePorts::Alias* alias = ports.alias(network))
+    if (const rank::NodePorts::Alias* alias = ports.alias(asked.front().host_network))
       for (const std::uint32_t address : alias->addresses)
         free = std::max(free, ports.addresses[address].dynamic_free + 1);
   }
   return free > std::uint64_t{state.nodes.use[row].port_allocs} * state.allocs.port_count_max + asked.size();
+}
+
+NodeFit::PortFigures NodeFit::port_figures(const CompiledGroup& group) {
+  PortFigures out;
+  if (!attempt_.config.plain_path || !figures_may_do(group) || !port_conflicts_known_) return out;
+  out.bad = scratch_.port_conflicts.by_row();
+  out.ports_most = attempt_.snapshot->allocs.port_count_max;
+  if (group.has_network) {
+    out.asked = group.spec->networks.front().dynamic_ports.size();
+    if (out.asked > 0) {
+      if (!follow_port_room(group)) return out;
+      out.free = scratch_.port_room.free.data();
+    }
+  }
+  out.known = true;
+  return out;
 }
 
 PlainFit NodeFit::plain(NodeRow row, const CompiledGroup& group) const {

@@ -54,6 +54,19 @@ class NodeFit {
   /// Whether figures do for the node, but for what the chosen one is given: nothing is special there, or ports are all
   /// that is, and those asked for are free for certain.
   [[nodiscard]] bool figures_do(tables::NodeRow row, const tables::CompiledGroup& group);
+  /// figures_do() for nodes that the plan does not touch, of which the caller has read use and capacity: what it takes
+  /// to know of their ports, looked up once for many nodes.
+  struct PortFigures {
+    const std::uint8_t* bad = nullptr;        ///< by row: its ports collide as they are
+    const std::uint32_t* free = nullptr;      ///< by row, as Scratch::port_room; null: no port is asked for
+    std::uint64_t ports_most = 0, asked = 0;  ///< of an allocation; of the group
+    bool known = false;                       ///< else figures_do() is to be asked
+    [[nodiscard]] bool do_for(tables::NodeRow row, const tables::NodeUse& use) const {
+      return known && use.core_allocs == 0 && bad[row] == 0 &&
+             (!free || free[row] > std::uint64_t{use.port_allocs} * ports_most + asked);
+    }
+  };
+  [[nodiscard]] PortFigures port_figures(const tables::CompiledGroup& group);
   /// Whether the fit of such a group is more than a look at figures on most nodes, as far as is known so far.
   [[nodiscard]] bool is_dear(const tables::CompiledGroup& group) const;
   /// Whether ports, devices or cores are asked for or held on the node.
@@ -96,6 +109,7 @@ class NodeFit {
   bool knows_port_conflicts();
   void learn_port_conflicts();
   [[nodiscard]] bool has_ports(tables::NodeRow row, const tables::CompiledGroup& group);
+  [[nodiscard]] bool follow_port_room(const tables::CompiledGroup& group);
 
   Attempt& attempt_;
   Scratch& scratch_;

@@ -70,7 +70,8 @@ void BestByIndex::make_ready(GroupView& v) {
   if (!index.is_asked_again(asked)) {
     class_passes_.clear();
     for (const ReadyNodes::Candidate& candidate : ready.of_class)
-      class_passes_.push_back(checks_.first_failing_known(candidate.row, v) == kReasonNone);
+      class_passes_.push_back(checks_.first_failing_of_class(candidate.row, candidate.computed_class, v) ==
+                              kReasonNone);
     if (!index.take(class_passes_)) return;
   }
   nodes_ = &index;

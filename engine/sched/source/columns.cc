@@ -22,16 +22,22 @@ void Columns::start() {
   count_ = 0;
 }
 
-bool Columns::serve(const GroupView& v, const SelectOptions& options) const {
+NotByColumns Columns::why_not(const GroupView& v, const SelectOptions& options) const {
   const CompiledGroup& group = *v.group;
-  return attempt_.config.plain_path && attempt_.job->groups.size() == 1 && !options.evict &&
-         options.penalty_nodes.empty() && !attempt_.job->escapes && !group.escapes &&
-         !checks_.distinct.has_properties() && group.distinct_properties.empty() && !group.has_host_volumes &&
-         !group.has_csi_volumes && attempt_.snapshot->nodes.classes_exact;
+  if (!attempt_.config.plain_path) return NotByColumns::switched_off;
+  if (attempt_.job->groups.size() != 1) return NotByColumns::groups;
+  if (options.evict) return NotByColumns::evicting;
+  if (!options.penalty_nodes.empty()) return NotByColumns::penalties;
+  if (attempt_.job->escapes || group.escapes) return NotByColumns::escaping;
+  if (checks_.distinct.has_properties() || !group.distinct_properties.empty()) return NotByColumns::properties;
+  if (group.has_host_volumes || group.has_csi_volumes) return NotByColumns::volumes;
+  return attempt_.snapshot->nodes.classes_exact ? NotByColumns::none : NotByColumns::stale_classes;
 }
 
-bool Columns::serve_now(const GroupView& v) {
-  return !left_ && serve(v, parts_.options) && (!fit_.scorer.spread_group() || fill_spread_tables());
+NotByColumns Columns::why_not_now(const GroupView& v) {
+  if (const NotByColumns why = why_not(v, parts_.options); why != NotByColumns::none) return why;
+  if (left_) return NotByColumns::changed;
+  return !fit_.scorer.spread_group() || fill_spread_tables() ? NotByColumns::none : NotByColumns::spread_values;
 }
 
 void Columns::begin(GroupView& v) {
@@ -98,7 +104,7 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
     if constexpr (kPerClass) {
       ClassState& state = class_state_[candidate.computed_class];
       if (state == kClassUnknown) {
-        const std::uint32_t reason = checks_.first_failing_known(row, v);
+        const std::uint32_t reason = checks_.first_failing_of_class(row, candidate.computed_class, v);
         state = reason == kReasonNone ? kClassPasses : kClassFails;
         if (reason != kReasonNone) first_reasons_.push_back({index, reason});
       }
@@ -135,6 +141,7 @@ void Columns::prepare_block(GroupView& v) {
       codes_[s][entry] = std::min(fit_.scorer.spread_group()->sets()[s].code_of_row(row_[entry]),
                                   static_cast<std::uint32_t>(spread_tables_[s].size() - 1));
   const bool simple = !dear && group.affinities.empty() && no_own_allocs_;
+  if (simple) port_figures_ = fit_.port_figures(group);
   if (scratch_.strategy_fit)
     score_by_strategy(first_entry, v, simple);
   else
@@ -148,7 +155,9 @@ inline std::optional<FitUse> Columns::use_by_figures(std::uint32_t entry, GroupV
   const tables::NodeUse& use = attempt_.snapshot->nodes.use[row_[entry]];
   const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
   const bool plain = (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0 && !group.has_network;
-  if (!simple || (of_devices && use.device_allocs != 0) || (!plain && !fit_.figures_do(row_[entry], group))) {
+  if (!simple || (of_devices && use.device_allocs != 0) ||
+      (!plain && !(capacity.network_invalid == 0 && port_figures_.do_for(row_[entry], use)) &&
+       !fit_.figures_do(row_[entry], group))) {
     decide_entry(entry, v);
     return std::nullopt;
   }

@@ -34,9 +34,11 @@ class Columns : Source {
   /// What comes next is not in the columns: the Walk's state is rebuilt, and Selects of this attempt go without them.
   void leave();
   /// Whether the columns can serve such a Select of the group, whatever this attempt did before.
-  [[nodiscard]] bool serve(const GroupView& view, const SelectOptions& options) const;
-  /// Whether they can serve the Select under way.
-  [[nodiscard]] bool serve_now(const GroupView& view);
+  [[nodiscard]] bool serve(const GroupView& view, const SelectOptions& options) const {
+    return why_not(view, options) == NotByColumns::none;
+  }
+  /// Why they cannot serve the Select under way; `none`: they can.
+  [[nodiscard]] NotByColumns why_not_now(const GroupView& view);
   [[nodiscard]] std::optional<Found> select(GroupView& view);
 
   [[nodiscard]] bool active() const { return active_; }
@@ -44,6 +46,12 @@ class Columns : Source {
   void placed(tables::NodeRow node);
   /// Node and components of an entry that the last Select ranked.
   [[nodiscard]] tables::NodeRow ranked(std::uint32_t entry, rank::ScoreRow& score) const;
+  /// Calls visit(row, node class, dimension) for every entry that is exhausted.
+  template <class Visit>
+  void each_exhausted(Visit visit) const {
+    for (std::uint32_t entry = 0; entry < count_; ++entry)
+      if (appended_[entry] == 0) visit(row_[entry], class_of_[position_[entry]], dimension_[entry]);
+  }
   /// Appends the rows of the nodes that were looked at.
   void rows_read(std::vector<tables::NodeRow>& out) const {
     out.insert(out.end(), row_.begin(), row_.begin() + count_);
@@ -64,6 +72,7 @@ class Columns : Source {
   enum class Indexed : std::uint8_t { not_yet, yes, never };
   enum ClassState : std::uint8_t { kClassUnknown, kClassPasses, kClassFails };
 
+  [[nodiscard]] NotByColumns why_not(const GroupView& view, const SelectOptions& options) const;
   void begin(GroupView& view);
   // Preparing (columns.cc).
   void prepare_block(GroupView& view);
@@ -110,6 +119,7 @@ class Columns : Source {
   std::span<std::uint8_t> passes_;
 
   std::vector<ClassState> class_state_;  // by computed class
+  NodeFit::PortFigures port_figures_;    // of the block under way
   std::vector<CapacityMemo> memo_;       // by position in ReadyNodes::capacities
   std::vector<std::vector<double>> spread_tables_;
   std::size_t spread_sets_ = 0;

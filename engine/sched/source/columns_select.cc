@@ -116,10 +116,7 @@ void Columns::move_cursor(std::uint32_t start, std::uint32_t end, std::uint32_t 
 }
 
 std::optional<Found> Columns::found(std::uint32_t entry, double score) {
-  if (entry == kNoRow) {
-    leave();
-    return std::nullopt;
-  }
+  if (entry == kNoRow) return std::nullopt;
   chosen_ = entry;
   return Found{row_[entry], score, {}};
 }

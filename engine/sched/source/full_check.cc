@@ -57,7 +57,7 @@ bool FullCheck::holds(GroupView& v) {
   }
   // What this pass would find failing is told of a failure (R-FEAS-1605), or is no verdict of a class (R-FEAS-414).
   const auto fails = [&](const ReadyNodes::Candidate& c) {
-    return checks_.first_failing_known(c.row, v) != kReasonNone;
+    return checks_.first_failing_of_class(c.row, c.computed_class, v) != kReasonNone;
   };
   const std::vector<ReadyNodes::Candidate>& of_class = candidates_.nodes->of_class;
   const bool tells = !attempt_.quirks.reasons_of_evicting_pass || !attempt_.quirks.verdicts_per_class;

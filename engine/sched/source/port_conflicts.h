@@ -25,6 +25,7 @@ class PortConflicts {
   /// Anywhere, and on one node, in that snapshot.
   [[nodiscard]] bool any() const { return bad_count_ > 0; }
   [[nodiscard]] bool at(tables::NodeRow row) const { return bad_[row] != 0; }
+  [[nodiscard]] const std::uint8_t* by_row() const { return bad_.data(); }
   /// Whether update() costs what changed since the last one, not the whole cluster.
   [[nodiscard]] bool follows(const tables::Snapshot& snapshot) const { return log_ == snapshot.nodes.fixed->use_log; }
 

@@ -16,18 +16,19 @@ void SelectCounts::add(std::vector<Count>& counts, std::uint32_t what, std::int3
   counts.push_back({what, times});
 }
 
-void SelectCounts::filter(std::uint32_t node_class, std::uint32_t reason) {
-  ++filtered;
-  add_class(classes_filtered, node_class);
-  if (reason != kReasonNone) add(reasons, reason);
+void SelectCounts::filter(std::uint32_t node_class, std::uint32_t reason, std::int32_t times) {
+  filtered += times;
+  add_class(classes_filtered, node_class, times);
+  if (reason != kReasonNone) add(reasons, reason, times);
 }
 
-void SelectCounts::exhaust(std::uint32_t node_class, std::uint32_t dimension) {
+void SelectCounts::exhaust(std::uint32_t node_class, std::uint32_t dimension, std::int32_t times) {
   if (dimension == kReasonNone) return;
-  if (dimension == kDimensionInvalidNode || dimension == kDimensionPortCollision) ++port_events;
-  ++exhausted;
-  add_class(classes_exhausted, node_class);
-  add(dimensions, dimension);
+  if (dimension == kDimensionInvalidNode || dimension == kDimensionPortCollision)
+    port_events += static_cast<std::uint32_t>(times);
+  exhausted += times;
+  add_class(classes_exhausted, node_class, times);
+  add(dimensions, dimension, times);
 }
 
 SelectMetrics SelectCounts::metrics() const {

@@ -20,9 +20,9 @@ struct SelectCounts {
   void add_class(std::vector<Count>& classes, std::uint32_t node_class, std::int32_t times = 1) {
     if (node_class != empty_class) add(classes, node_class, times);
   }
-  void filter(std::uint32_t node_class, std::uint32_t reason);
+  void filter(std::uint32_t node_class, std::uint32_t reason, std::int32_t times = 1);
   /// Also of a dimension without a metric (R-RANK-612), which counts nothing.
-  void exhaust(std::uint32_t node_class, std::uint32_t dimension);
+  void exhaust(std::uint32_t node_class, std::uint32_t dimension, std::int32_t times = 1);
 
   /// Spans of the lists here, or, with an arena, of copies there.
   [[nodiscard]] SelectMetrics metrics() const;

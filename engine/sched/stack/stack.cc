@@ -90,30 +90,54 @@ std::optional<Selected> GenericStack::select(std::uint32_t group, const SelectOp
 }
 
 std::optional<Found> GenericStack::find(GroupView& v) {
+  PathCounts& paths = parts_.attempt.scratch.paths;
   if (index_.serves(v))
     if (auto found = index_.select(v)) {
       by_index_ = true;
+      paths.add(Path::index);
       return found;  // else a pass counts why there is none
     }
   if (index_.leave()) columns_.leave();  // they know only verdicts of their own
   const bool was_full = std::exchange(full_group_, nullptr) == v.group;
-  if (parts_.options.then_evict && !probed_ && full_.holds(v)) {
-    columns_.leave();
-    parts_.checks.give_class_verdicts(*parts_.candidates.nodes, v);
-    all_read_ = true;
-    full_group_ = v.group;
-    return std::nullopt;
-  }
+  if (fails_for_certain(v)) return std::nullopt;
   if (was_full && parts_.options.evict && bounds_.serves(v)) {
     columns_.leave();
+    paths.add(Path::bounds);
     return bounds_.select(v);
   }
-  if (!probed_ && columns_.serve_now(v)) return columns_.select(v);
+  const NotByColumns why = probed_ ? NotByColumns::one_node : columns_.why_not_now(v);
+  if (why == NotByColumns::none) {
+    paths.add(Path::columns);
+    auto found = columns_.select(v);
+    if (found || !parts_.attempt.error.empty()) return found;
+    failed_before_.remember(v);
+    columns_.leave();
+    return found;
+  }
   columns_.leave();
+  paths.add_general(why);
   auto found = walk_.select(v);
   if (!found && parts_.attempt.error.empty() && !parts_.attempt.quirks.reasons_of_evicting_pass && parts_.options.evict)
     parts_.counts.reasons.swap(first_pass_reasons_);
   return found;
+}
+
+/// Whether nobody has room, without a look at each node; then what a pass would leave behind is there.
+bool GenericStack::fails_for_certain(GroupView& v) {
+  if (probed_) return false;
+  PathCounts& paths = parts_.attempt.scratch.paths;
+  if (parts_.options.then_evict && full_.holds(v)) {
+    full_group_ = v.group;
+    paths.add(Path::full);
+  } else if (parts_.attempt.plan->allocs.empty() && failed_before_.holds(v)) {
+    paths.add(Path::failed_before);
+  } else {
+    return false;
+  }
+  columns_.leave();
+  parts_.checks.give_class_verdicts(*parts_.candidates.nodes, v);
+  all_read_ = true;
+  return true;
 }
 
 SelectMetrics GenericStack::take_metrics() {

@@ -8,6 +8,7 @@
 
 #include "sched/source/best_by_bounds.h"
 #include "sched/source/best_by_index.h"
+#include "sched/source/failed_before.h"
 #include "sched/source/full_check.h"
 
 namespace berth::sched {
@@ -62,12 +63,14 @@ class GenericStack {
  private:
   GroupView& begin_select(std::uint32_t group, const SelectOptions& options);
   [[nodiscard]] std::optional<Found> find(GroupView& view);
+  [[nodiscard]] bool fails_for_certain(GroupView& view);
   void leave_sources();
   void touch(tables::NodeRow row);
 
   SelectParts parts_;
   Walk walk_{parts_};
   Columns columns_{parts_};
+  FailedBefore failed_before_{parts_, columns_};
   BestByIndex index_{parts_, columns_};
   BestByBounds bounds_{parts_, walk_};
   FullCheck full_{parts_, columns_};

@@ -1,0 +1,88 @@
+#include "sched/source/failed_before.h"
+
+#include <algorithm>
+
+namespace berth::sched {
+
+using tables::CompiledGroup;
+using tables::NodeRow;
+
+/// Whether classes tell who is filtered, and figures of the state who is exhausted: the plan changes nothing yet.
+bool FailedBefore::serves(const GroupView& v) const {
+  const CompiledGroup& group = *v.group;
+  const SelectOptions& options = parts_.options;
+  return columns_.serve(v, options) && !options.then_evict && attempt_.quirks.verdicts_per_class &&
+         attempt_.snapshot->nodes.class_kinds_exact && !checks_.distinct.asks(v) && !group.has_task_network &&
+         !group.has_devices && !group.has_cores && (v.network || checks_.network_ask.is_default()) &&
+         std::all_of(scratch_.overlays.begin(), scratch_.overlays.end(), [](const NodeOverlay& overlay) {
+           return overlay.first_alloc == tables::kNoRow && overlay.first_stop == tables::kNoRow &&
+                  overlay.first_update == tables::kNoRow && overlay.relisted == 0;
+         });
+}
+
+bool FailedBefore::holds(GroupView& v) {
+  FailureMemo* const memo = scratch_.failures.find(attempt_.job->spec.get());
+  if (!memo || !serves(v)) return false;
+  if (!follow(*memo, v)) {
+    attempt_.error.clear();  // of a node that has room but for its addresses: who looks at all meets it again
+    scratch_.failures.drop(*memo);
+    return false;
+  }
+  count(*memo, v);
+  return true;
+}
+
+/// Looks at what changed. False: somebody may have room now, or too much changed.
+bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  changed_.clear();
+  if (memo.use_log != nodes.fixed->use_log || memo.ready_log != nodes.fixed->ready_log ||
+      nodes.use_changes - memo.use_changes > nodes.size() / 4 ||
+      !memo.use_log->read(memo.use_changes, nodes.use_changes, changed_) ||
+      !memo.ready_log->read(memo.ready_changes, nodes.ready_changes, changed_))
+    return false;
+  memo.use_changes = nodes.use_changes;
+  memo.ready_changes = nodes.ready_changes;
+  memo.shorts.resize(nodes.size(), 0);
+  for (const NodeRow row : changed_) {
+    memo.leave(row);
+    if (!candidates_.nodes->has(row) || checks_.first_failing_known(row, v) != kReasonNone) continue;
+    Cell cell;
+    fit_.decide(row, v, cell);
+    if (cell.fit == kPass || !memo.enter(row, nodes.capacity(row).class_code, cell.dimension)) return false;
+  }
+  return attempt_.error.empty();
+}
+
+void FailedBefore::count(const FailureMemo& memo, GroupView& v) {
+  const ReadyNodes& ready = *candidates_.nodes;
+  counts_.evaluated = static_cast<std::int32_t>(ready.size());
+  for (std::size_t i = 0; i < ready.of_class.size(); ++i) {
+    const ReadyNodes::Candidate& candidate = ready.of_class[i];
+    const std::uint32_t reason = checks_.first_failing_of_class(candidate.row, candidate.computed_class, v);
+    if (reason == kReasonNone) continue;
+    // The first one of a class tells why, the others that their class does not do (R-FEAS-410).
+    counts_.filter(candidate.node_class, reason);
+    if (const auto others = static_cast<std::int32_t>(ready.class_count(i)) - 1; others > 0)
+      counts_.filter(candidate.node_class, kReasonClassIneligible, others);
+  }
+  for (const FailureMemo::Short& s : memo.counts)
+    if (s.count > 0) counts_.exhaust(s.node_class, s.dimension, s.count);
+}
+
+void FailedBefore::remember(const GroupView& v) {
+  if (!serves(v)) return;
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  FailureMemo& memo = scratch_.failures.add(attempt_.job->spec, nodes.size());
+  memo.use_log = nodes.fixed->use_log, memo.ready_log = nodes.fixed->ready_log;
+  memo.use_changes = nodes.use_changes, memo.ready_changes = nodes.ready_changes;
+  memo.shorts.assign(nodes.size(), 0);
+  memo.counts.assign(1, {});
+  bool fine = true;
+  columns_.each_exhausted([&](NodeRow row, std::uint32_t node_class, std::uint32_t dimension) {
+    fine = fine && memo.enter(row, node_class, dimension);
+  });
+  if (!fine) scratch_.failures.drop(memo);
+}
+
+}  // namespace berth::sched

@@ -1,0 +1,74 @@
+// What Selects that found nobody leave behind for the next try (failed_before.h). Threads: one worker's.
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "base/bit_hash.h"
+#include "tables/state.h"
+
+namespace berth::sched {
+
+struct FailureMemo {
+  struct Short {
+    std::uint32_t node_class = 0, dimension = 0;
+    std::int32_t count = 0;
+  };
+  std::shared_ptr<const model::Job> job;  ///< pinned, so that it stays its own; null: a memo of nobody
+  std::shared_ptr<const tables::RowLog> use_log, ready_log;
+  std::uint64_t use_changes = 0, ready_changes = 0;  ///< of the logs, that are in
+  std::vector<std::uint8_t> shorts;                  ///< by node row: position in `counts`
+  std::vector<Short> counts;                         ///< the first one is of nobody
+
+  /// False: there are too many kinds of them.
+  bool enter(tables::NodeRow row, std::uint32_t node_class, std::uint32_t dimension) {
+    std::size_t at = 1;
+    while (at < counts.size() && (counts[at].node_class != node_class || counts[at].dimension != dimension)) ++at;
+    if (at > 255) return false;
+    if (at == counts.size()) counts.push_back({node_class, dimension, 0});
+    ++counts[at].count;
+    shorts[row] = static_cast<std::uint8_t>(at);
+    return true;
+  }
+  void leave(tables::NodeRow row) {
+    if (shorts[row] != 0) --counts[shorts[row]].count;
+    shorts[row] = 0;
+  }
+};
+
+class FailureMemos {
+ public:
+  /// Null: none.
+  [[nodiscard]] FailureMemo* find(const model::Job* job) {
+    const auto at = of_job_.find(job);
+    return at == of_job_.end() ? nullptr : &memos_[at->second];
+  }
+  /// That of the job, or one to be filled in.
+  FailureMemo& add(const std::shared_ptr<const model::Job>& job, std::size_t nodes) {
+    if (FailureMemo* known = find(job.get())) return *known;
+    constexpr std::size_t kBytes = std::size_t{32} << 20, kLeast = 4, kMost = 1024;  // kMost: of jobs kept alive
+    const std::size_t most = std::clamp(kBytes / (nodes + 1), kLeast, kMost);
+    if (memos_.size() < most)
+      memos_.emplace_back(), next_ = memos_.size() - 1;
+    else
+      next_ = (next_ + 1) % memos_.size();
+    drop(memos_[next_]);
+    memos_[next_].job = job;
+    of_job_[job.get()] = next_;
+    return memos_[next_];
+  }
+  void drop(FailureMemo& memo) {
+    if (memo.job) of_job_.erase(memo.job.get());
+    memo.job = nullptr;
+  }
+
+ private:
+  std::vector<FailureMemo> memos_;
+  std::size_t next_ = 0;  // filled in last
+  tsl::robin_map<const model::Job*, std::size_t, base::BitHash> of_job_;
+};
+
+}  // namespace berth::sched

@@ -1,0 +1,60 @@
+// Which source answered how many Selects of the generic stack, and why the general one where it did: what `berth
+// profile` tells, so that what falls off the fast ways is seen.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace berth::sched {
+
+enum class Path : std::uint8_t { index, full, failed_before, bounds, columns, general };
+inline constexpr std::array<const char*, 6> kPathNames = {"index",  "full",    "failed before",
+                                                          "bounds", "columns", "general"};
+
+/// Why the columns do not serve a Select.
+enum class NotByColumns : std::uint8_t {
+  none,
+  switched_off,
+  one_node,  ///< a preferred node alone, and what the attempt asks after it
+  groups,
+  evicting,
+  penalties,
+  escaping,
+  properties,
+  volumes,
+  stale_classes,
+  spread_values,  ///< of a spread that no table holds
+  changed,        ///< the plan stopped or updated allocations, or another version was placed, since they were begun
+};
+inline constexpr std::array<const char*, 12> kNotByColumnsNames = {
+    "none",
+    "switched off",
+    "preferred node",
+    "several groups",
+    "whom to evict",
+    "nodes with a penalty",
+    "constraint unique to a node",
+    "distinct_property",
+    "volumes",
+    "stale computed classes",
+    "values of a spread",
+    "plan changed nodes",
+};
+
+struct PathCounts {
+  std::array<std::uint64_t, kPathNames.size()> selects{};
+  std::array<std::uint64_t, kNotByColumnsNames.size()> why_general{};
+
+  void add(Path path) { ++selects[static_cast<std::size_t>(path)]; }
+  void add_general(NotByColumns why) {
+    add(Path::general);
+    ++why_general[static_cast<std::size_t>(why)];
+  }
+  PathCounts& operator+=(const PathCounts& other) {
+    for (std::size_t i = 0; i < selects.size(); ++i) selects[i] += other.selects[i];
+    for (std::size_t i = 0; i < why_general.size(); ++i) why_general[i] += other.why_general[i];
+    return *this;
+  }
+};
+
+}  // namespace berth::sched
