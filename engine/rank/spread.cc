@@ -1,6 +1,7 @@
 #include "rank/spread.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -191,15 +192,36 @@ double PropertySet::even_score(std::uint32_t code, std::uint32_t key) const noex
   return even_boost(current, min_, max_) * even_share_;
 }
 
+/// even_score() of every code. Values that are spread evenly are used equally often, or nearly so: the boosts of the
+/// counts that are next to the least one are computed once, and that of values which nobody uses.
+void PropertySet::fill_even(std::span<double> by_code) const {
+  if (!key_of_code_.empty() || occurring_ == 0) {
+    for (std::uint32_t code = 0; code < by_code.size(); ++code)
+      by_code[code] = even_score(code, key_of_code_.empty() ? code : key_of_code_[code]);
+    return;
+  }
+  std::array<double, 16> near{};
+  const std::uint32_t last = std::min<std::uint32_t>(max_ - min_, near.size() - 1);
+  for (std::uint32_t i = 0; i <= last; ++i) near[i] = even_boost(min_ + i, min_, max_) * even_share_;
+  const double unused = even_boost(0, min_, max_) * even_share_;
+  for (std::uint32_t code = 0; code < by_code.size(); ++code) {
+    const std::uint32_t current = combined_[code];
+    if (const std::uint32_t above = current - min_; above <= last)  // not of kAbsent, nor of less than min_
+      by_code[code] = near[above];
+    else
+      by_code[code] = current == kAbsent ? unused : even_score(code, code);
+  }
+}
+
 bool PropertySet::table(std::vector<double>& by_code) const {
   by_code.resize(text_.size() + 1);
   by_code.back() = -1.0;  // the node lacks the attribute
+  if (even_) {
+    fill_even(std::span(by_code).first(text_.size()));
+    return true;
+  }
   for (std::uint32_t code = 0; code < text_.size(); ++code) {
     const std::uint32_t key = key_of_code_.empty() ? code : key_of_code_[code];
-    if (even_) {
-      by_code[code] = even_score(code, key);
-      continue;
-    }
     if (cells_[key].kind == Cell::Kind::lowest) return false;
     by_code[code] = cells_[key].kind == Cell::Kind::boost ? cells_[key].value : -1.0;
   }

@@ -116,6 +116,7 @@ class PropertySet {
     return combined_[key] == kAbsent ? 0 : combined_[key];
   }
   [[nodiscard]] double even_score(std::uint32_t code, std::uint32_t key) const noexcept;
+  void fill_even(std::span<double> by_code) const;
   void change(std::uint32_t row, std::uint32_t Counts::*counter, int amount);
   void recombine(std::uint32_t key, std::uint32_t cleared);
   void recombine_all();

@@ -356,7 +356,15 @@ TEST(SpreadState, AgreesWithTheRulesOnRandomAttempts) {
         ASSERT_EQ(state.score(fast, row), plain.score(row))
             << "seed " << seed << " select " << select << " row " << row;
       }
-      for (std::uint32_t n = below(3); n-- > 0;) below(2) ? place() : stop();
+      for (const PropertySet& set : fast.sets()) {  // all nodes at once, where none depends on those before
+        std::vector<double> by_code;
+        if (!set.table(by_code)) continue;
+        double lowest = -1.0;
+        for (std::uint32_t row = 0; row < rows; ++row)
+          ASSERT_EQ(by_code[std::min<std::size_t>(set.code_of_row(row), by_code.size() - 1)], set.score(row, lowest))
+              << "seed " << seed << " select " << select << " row " << row;
+      }
+      for (std::uint32_t n = below(3) + 20 * (below(8) == 0); n-- > 0;) below(2) ? place() : stop();
       if (!stopped.empty() && below(4) == 0) fast.count_cleared(stopped.back().row, -1), stopped.pop_back();
       if (!placed.empty() && below(4) == 0) fast.count_proposed(placed.back().row, -1), placed.pop_back();
     }
