@@ -114,9 +114,10 @@ void Measuring::applied(server::Lane& lane) {
       digest_.placement(state.nodes.id(alloc.node), alloc.name_index, alloc.score);
 }
 
-void Measuring::measure_commit(const server::Lane& lane, const Book& book) {
+void Measuring::measure_commit(const server::Lane& lane, Book& book) {
   const std::int64_t committed_ns = clock_.now_ns(), due_ns = lane.record->due_ns;
   const std::size_t placed = lane.applied.committed;
+  book.commit_ns += committed_ns - book.decided_ns;
   result_.latency.total.record(committed_ns - due_ns, placed);
   result_.latency.queue.record(book.started_ns - due_ns, placed);
   result_.latency.schedule.record(book.decided_ns - book.started_ns, placed);
@@ -137,6 +138,9 @@ void Measuring::settled(server::Lane& lane) {
   const std::uint64_t evaluations = lane.scratch.verdicts.evaluations();
   work.constraint_evaluations = evaluations - std::exchange(book.constraint_evaluations, evaluations);
   work.paths = std::exchange(lane.scratch.paths, {});
+  const std::int64_t commit_ns = std::exchange(book.commit_ns, 0);
+  if (result_.nomad && lane.record->round == 0 && lane.record->previous.is_nil())
+    result_.nomad->add(lane.record->tag, lane.placed, book.decided_ns - book.started_ns, commit_ns);
   if (observer_) observe(lane, book, work);
   book.began_ns = -1;
   if (lane.result.status == sched::EvalStatus::failed && !lane.exhausted()) {

@@ -64,7 +64,8 @@ class Measuring final : public server::Listener {
   /// What is remembered of a lane's evaluation under way.
   struct Book {
     std::int64_t started_ns = 0, decided_ns = 0;  ///< of the last attempt
-    std::uint64_t snapshots = 0;                  ///< since the last evaluation that was settled
+    std::int64_t commit_ns = 0;                   ///< of its plans, since the last evaluation that was settled
+    std::uint64_t snapshots = 0;                  ///< likewise
     std::uint64_t constraint_evaluations = 0;     ///< of the scratch, counted so far
     // For an observer.
     base::StageClock* stages = nullptr;
@@ -76,7 +77,7 @@ class Measuring final : public server::Listener {
     base::StageClock::Counts elsewhere{};           ///< ticks of its plan on another lane's clock, modulo 2^64
   };
 
-  void measure_commit(const server::Lane& lane, const Book& book);
+  void measure_commit(const server::Lane& lane, Book& book);
   void observe_applied(const server::Lane& lane, Book& book);
   void observe(const server::Lane& lane, Book& book, const Work& work);
   void count_failures(const server::Lane& lane);

@@ -223,6 +223,63 @@ void grid_table(std::string& out, const RunResult& result) {
       time_words(summary.nomad_ns), time_words(summary.berth_ns));
 }
 
+double per(std::int64_t ns, std::uint64_t count) {
+  return static_cast<double>(ns) / static_cast<double>(std::max<std::uint64_t>(1, count));
+}
+
+double ratio_of(std::int64_t nomad_ns, std::int64_t berth_ns) {
+  return static_cast<double>(nomad_ns) / static_cast<double>(std::max<std::int64_t>(1, berth_ns));
+}
+
+std::vector<NomadTimes::Kind> kinds_of(const NomadTimes& times) {
+  std::vector<NomadTimes::Kind> out = times.kinds;
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  out.push_back(times.all());
+  return out;
+}
+
+/// Nomad's times beside berth's, per kind of job.
+std::string nomad_table(const RunResult& r) {
+  if (!r.nomad->decided_alike(r.decisions_digest))
+    return fmt::format("\n  beside Nomad: its times were recorded with other decisions ({}): no ratio\n",
+                       r.nomad->digest);
+  const auto whole = [](double ns) { return time_words(static_cast<std::int64_t>(ns)); };
+  std::string out = fmt::format("\n  {:<16} {:>11} {:>11} {:>11} {:>9} {:>14} {:>11} {:>9}\n", "beside Nomad",
+                                "evaluations", "schedule", "berth", "ratio", "check + apply", "berth", "ratio");
+  for (const NomadTimes::Kind& kind : kinds_of(*r.nomad)) {
+    const NomadTimes::Sums &nomad = kind.nomad, &berth = kind.berth;
+    out += fmt::format("  {:<16} {:>11} {:>11} {:>11} {:>8.1f}x {:>14} {:>11} {:>8.1f}x\n", kind.name,
+                       grouped(nomad.evaluations), whole(per(nomad.schedule_ns, nomad.evaluations)),
+                       whole(per(berth.schedule_ns, berth.evaluations)), ratio_of(nomad.schedule_ns, berth.schedule_ns),
+                       whole(per(nomad.apply_ns, nomad.placed)), whole(per(berth.apply_ns, berth.placed)),
+                       ratio_of(nomad.apply_ns, berth.apply_ns));
+  }
+  return out.append(
+      "  schedule per evaluation, check and apply per placement; the same decisions, to the bits of every score\n"
+      "  Nomad's times, the smaller of two runs, are of a 2 vCPU share of an AMD EPYC that took 2.2 to 2.8 times as "
+      "long\n"
+      "  for nomad-grid as the one in its table: a ratio counts on machines of one kind\n");
+}
+
+json::Value nomad_json(const RunResult& r) {
+  json::Value kinds = json::Value::array();
+  for (const NomadTimes::Kind& kind : kinds_of(*r.nomad)) {
+    const NomadTimes::Sums &nomad = kind.nomad, &berth = kind.berth;
+    json::Value item = json::Value::object();
+    item.set("kind", kind.name);
+    item.set("evaluations", nomad.evaluations);
+    item.set("placed", nomad.placed);
+    item.set("nomad_schedule_ns", nomad.schedule_ns);
+    item.set("berth_schedule_ns", berth.schedule_ns);
+    item.set("schedule_ratio", ratio_of(nomad.schedule_ns, berth.schedule_ns));
+    item.set("nomad_apply_ns", nomad.apply_ns);
+    item.set("berth_apply_ns", berth.apply_ns);
+    item.set("apply_ratio", ratio_of(nomad.apply_ns, berth.apply_ns));
+    kinds.push(std::move(item));
+  }
+  return kinds;
+}
+
 /// What let blocked evaluations run again; a warning where most of the run was spent on that.
 std::string unblocked_lines(const RunResult& r) {
   std::string causes;
@@ -318,6 +375,7 @@ std::string to_table(const RunResult& r) {
       fmt::format("  memory      {} at most, tables {}\n", bytes_words(r.peak_rss_bytes), bytes_words(r.table_bytes));
   out += fmt::format("  decisions   {}\n", r.decisions_digest);
   if (grid) grid_table(out, r);
+  if (r.nomad) out += nomad_table(r);
   if (r.life) out += life_text(*r.life);
   return out;
 }
@@ -466,6 +524,7 @@ json::Value to_json(const RunResult& r) {
   out.set("decisions_digest_version", sim::DecisionDigest::kVersion);
 
   if (r.life) out.set("life", life_json(*r.life));
+  if (r.nomad && r.nomad->decided_alike(r.decisions_digest)) out.set("nomad", nomad_json(r));
 
   if (!r.cells.empty()) {
     json::Value cells = json::Value::array();

@@ -10,6 +10,7 @@
 
 #include "run/cluster_samples.h"
 #include "run/life_result.h"
+#include "run/nomad_times.h"
 #include "sched/source/paths.h"
 #include "server/eval_book.h"
 #include "sim/histogram.h"
@@ -120,10 +121,11 @@ struct RunResult {
   std::string hdr_log;  ///< latency of placements by seconds of the run, HdrHistogram's log; "" when not asked for
   std::uint64_t peak_rss_bytes = 0, table_bytes = 0;
   std::string decisions_digest;
-  std::string workload_sha256;     ///< of the workload's file
-  std::string data_sha256;         ///< of the data files it reads, in the order they are read; "" without any
-  std::vector<CellResult> cells;   ///< nomad-grid only
-  std::optional<LifeResult> life;  ///< of a workload with a life
+  std::string workload_sha256;      ///< of the workload's file
+  std::string data_sha256;          ///< of the data files it reads, in the order they are read; "" without any
+  std::vector<CellResult> cells;    ///< nomad-grid only
+  std::optional<LifeResult> life;   ///< of a workload with a life
+  std::optional<NomadTimes> nomad;  ///< beside berth's; of a workload that the real Nomad was timed with, whole
 
   [[nodiscard]] double placements_per_second() const { return busy_s <= 0 ? 0 : static_cast<double>(placed) / busy_s; }
   [[nodiscard]] double evaluations_per_second() const {

@@ -40,6 +40,16 @@ Result<std::optional<sim::FitStrategy>> fit_of(const sim::Workload& workload, co
   return std::move(*made);
 }
 
+/// Where the real Nomad was timed with such a workload, all of it, its times go beside berth's.
+Result<void> find_nomad_times(const sim::Workload& workload, std::size_t arrivals, RunResult& result) {
+  const auto path = sim::committed_data(workload.path, "nomad-" + workload.name + ".csv.gz");
+  if (workload.label != "full" || !path) return {};
+  auto times = read_nomad_times(*path);
+  if (!times) return tl::unexpected(times.error());
+  if (times->evaluations.size() == arrivals) result.nomad = std::move(*times);
+  return {};
+}
+
 }  // namespace
 
 Result<RunResult> run_workload(const sim::Workload& workload, const RunOptions& options) {
@@ -72,6 +82,7 @@ Result<RunResult> run_workload(const sim::Workload& workload, const RunOptions& 
     data_files = std::move(inputs->data_files);
     std::vector<sim::JobArrival>& arrivals = inputs->jobs.arrivals;
     if (options.arrivals_max > 0 && arrivals.size() > options.arrivals_max) arrivals.resize(options.arrivals_max);
+    if (auto done = find_nomad_times(workload, arrivals.size(), result); !done) return tl::unexpected(done.error());
     auto fit = fit_of(workload, *inputs);
     if (!fit) return tl::unexpected(fit.error());
     const auto measure = [&](auto& runs) {

@@ -7,6 +7,7 @@
 
 #include "base/build_info.h"
 #include "base/text.h"
+#include "io/files.h"
 #include "io/json_parse.h"
 #include "run/export.h"
 #include "run/interrupt.h"
@@ -51,6 +52,49 @@ RunResult run(const std::string& text, std::int64_t seed = -1) {
 std::string with_top(const std::string& keys) {
   std::string text = kSmall;
   return text.insert(text.find("[cluster]"), keys + "\n");
+}
+
+TEST(NomadTimes, StandBesideThoseOfTheSameDecisions) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(::testing::TempDir()) / "berth_nomad_times";
+  fs::create_directories(folder / "datasets");
+  const std::string file = (folder / "datasets" / "nomad-small.csv.gz").string();  // one that is not packed will do
+  const std::string decisions = run(kSmall).decisions_digest;
+  const auto beside = [&](const std::string& digest, const std::string& last) {
+    const std::string text =
+        "decisions," + digest +
+        "\nevaluation,job,spread,placed,nodes_evaluated,schedule_ns_1,schedule_ns_2,check_ns_1,check_ns_2,apply_ns_1,"
+        "apply_ns_2\n1,web-0,0,3,4,50,40,7,9,2,1\n2,web-1,1,3,4,60,70,1,1,1,1\n3,web-2,0,2,4,10,20,5,4,5,5\n" +
+        last;
+    EXPECT_TRUE(io::write_file_atomically(file, text));
+    return *sim::parse_workload(kSmall, (folder / "small.toml").string());
+  };
+  const sim::Workload workload = beside(decisions, "4,web-3,0,0,4,1,1,1,1,1,1\n");
+  const auto result = run_workload(workload, {.quiet = true});
+  ASSERT_TRUE(result) << result.error().line();
+  ASSERT_TRUE(result->nomad);
+  ASSERT_EQ(result->nomad->kinds.size(), 2U);
+  const NomadTimes::Kind& web = result->nomad->kinds[0];
+  EXPECT_EQ(web.name, "web");
+  EXPECT_EQ(result->nomad->kinds[1].name, "web with spread");
+  EXPECT_EQ(web.nomad.evaluations, 3U);
+  EXPECT_EQ(web.nomad.placed, 5U);
+  EXPECT_EQ(web.nomad.schedule_ns, 40 + 10 + 1);
+  EXPECT_EQ(web.nomad.apply_ns, 9 + 9 + 2);
+  EXPECT_EQ(web.berth.evaluations, 3U);
+  EXPECT_EQ(web.berth.placed, 5U);
+  EXPECT_GT(web.berth.schedule_ns, 0);
+  EXPECT_NE(to_table(*result).find("web with spread"), std::string::npos);
+  EXPECT_EQ(to_json(*result)["nomad"].items().size(), 3U);
+
+  const auto other = run_workload(beside("0123456789abcdef", "4,web-3,0,0,4,1,1,1,1,1,1\n"), {.quiet = true});
+  ASSERT_TRUE(other && other->nomad);
+  EXPECT_NE(to_table(*other).find("other decisions"), std::string::npos);
+  EXPECT_FALSE(to_json(*other).has("nomad"));
+  EXPECT_FALSE(run_workload(beside(decisions, ""), {.quiet = true})->nomad);  // not the whole workload
+  const auto bad = run_workload(beside(decisions, "4,web-3,0,0,4,1,1,x,1,1,1\n"), {.quiet = true});
+  ASSERT_FALSE(bad);
+  EXPECT_NE(bad.error().line().find("6"), std::string::npos) << bad.error().line();
 }
 
 TEST(Run, FillsTheClusterAndCountsTheRest) {
