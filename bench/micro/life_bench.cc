@@ -142,13 +142,15 @@ class Life final : public server::Listener {
   void write_reports(const char* status, bool healthy) {
     fsm::ClientUpdateEntry entry;
     for (const Alloc& alloc : placed_) {
-      model::Allocation& one = entry.allocs.emplace_back();
+      model::Allocation one;
       one.id = alloc.id, one.node_id = alloc.node, one.namespace_ = "default";
       one.client_status = status;
       one.modify_time = clock_.now_ns();
-      if (!healthy) continue;
-      one.deployment_status.emplace().healthy = true;
-      one.deployment_status->timestamp = base::Time{clock_.now_ns()};
+      if (healthy) {
+        one.deployment_status.emplace().healthy = true;
+        one.deployment_status->timestamp = base::Time{clock_.now_ns()};
+      }
+      entry.add(std::move(one));
     }
     server_->write(entry);
   }

@@ -110,6 +110,30 @@ void read_node(tables::StateStore& store, NodeRow node, ServerAllocs& out) {
     for (AllocRow row = head; row != kNoRow; row = state.allocs.next_on_node[row]) read_alloc(store, row, out);
 }
 
+std::optional<tables::ClientReport> to_row(tables::StateStore& store, NodeRow node, const AllocReport& report,
+                                           const Outbox& out) {
+  const Snapshot& state = store.current();
+  const tables::CompiledJob& job = *state.jobs.versions[state.allocs.job[report.alloc]];
+  const model::TaskGroup& group = job.spec->task_groups[group_index(job, state.allocs.group[report.alloc])];
+  const std::size_t tasks = std::min<std::size_t>(report.tasks_count, group.tasks.size());
+  if (tasks > 1) return std::nullopt;
+  tables::ClientReport row;
+  row.id = state.allocs.id[report.alloc], row.row = report.alloc, row.node = node;
+  row.status = report.status.status;
+  row.said.description = report.status.description;
+  if (report.health != Health::unknown) {
+    row.health = report.health == Health::healthy ? AllocLinks::kHealthy : AllocLinks::kUnhealthy;
+    row.said.health_at = report.health_at;
+  }
+  if (tasks == 0) return row;
+  const TaskStatus& status = out.tasks[report.tasks_begin];
+  const bool early = status.successful() && !tables::client_terminal(row.status);
+  if (early || out.handles[report.tasks_begin].work != 0 ||
+      !row.said.take(store.symbols().intern(group.tasks.front().name), status))
+    return std::nullopt;
+  return row;
+}
+
 model::Allocation to_update(const Snapshot& state, NodeRow node, const AllocReport& report, const Outbox& out) {
   model::Allocation update;
   update.id = base::to_text(state.allocs.id[report.alloc]);
@@ -126,16 +150,8 @@ model::Allocation to_update(const Snapshot& state, NodeRow node, const AllocRepo
   for (std::uint32_t i = 0; i < report.tasks_count && i < group.tasks.size(); ++i) {
     const TaskStatus& status = out.tasks[report.tasks_begin + i];
     model::TaskState& task = update.task_states[group.tasks[i].name].emplace();
-    task.state = status.state == TaskState::running ? "running" : status.state == TaskState::dead ? "dead" : "pending";
-    task.failed = status.failed, task.restarts = status.restarts;
-    task.started_at.ns = status.started_at, task.finished_at.ns = status.finished_at;
-    task.last_restart.ns = status.last_restart;
-    if (status.event != TaskEvent::none) {
-      json::Value event;
-      event.set("Type", to_text(status.event)), event.set("Time", status.event_at);
-      task.events = json::Value::array();
-      task.events.push(event);
-    }
+    tables::write_task(status, task);
+    task.events = tables::task_events(status.event, status.event_at);
     if (const Handle& handle = out.handles[report.tasks_begin + i]; handle.work != 0)
       task.task_handle = to_json(handle);
   }

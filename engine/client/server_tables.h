@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "client/messages.h"
+#include "tables/client_report.h"
 #include "tables/state.h"
 
 namespace berth::client {
@@ -14,6 +15,12 @@ void read_alloc(tables::StateStore& store, tables::AllocRow row, ServerAllocs& o
 
 /// The complete answer to a node's pull (R-CTRL-1501).
 void read_node(tables::StateStore& store, tables::NodeRow node, ServerAllocs& out);
+
+/// A report as a row, as a server takes it. Nothing: it does not fit into one, since several tasks have a state, or a
+/// remote task its handle, or since the only task has ended well though the allocation has not: schedulers look for
+/// that in objects alone.
+[[nodiscard]] std::optional<tables::ClientReport> to_row(tables::StateStore& store, tables::NodeRow node,
+                                                         const AllocReport& report, const Outbox& out);
 
 /// A report as the update that a client sends (R-CTRL-1534): no namespace, no desired status.
 [[nodiscard]] model::Allocation to_update(const tables::Snapshot& state, tables::NodeRow node,

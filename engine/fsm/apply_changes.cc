@@ -1,4 +1,4 @@
-// Desired transitions, client reports, deployment changes and node states (R-CTRL-744 to 771, 926, 1214 to 1217).
+// Desired transitions and deployment changes (R-CTRL-744, 745, 1214 to 1217).
 #include <algorithm>
 
 #include "base/text.h"
@@ -43,102 +43,6 @@ std::string StateLog::apply(std::uint64_t index, const TransitionEntry& entry, H
   return "";
 }
 
-std::string StateLog::apply(std::uint64_t index, ClientUpdateEntry entry, Hooks& hooks) {
-  seen(index);
-  tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
-  std::vector<JobKeyRow> jobs;
-  std::vector<std::string> cancelled;
-  std::vector<NodeRow> nodes;
-  touch(change, Table::allocs);
-  for (model::Allocation& report : entry.allocs) {
-    nodes.push_back(nodes.empty() || report.node_id != entry.allocs[nodes.size() - 1].node_id
-                        ? store_.find_node(report.node_id)
-                        : nodes.back());
-    const AllocRow row = alloc_row(report.id);
-    if (row == kNoRow) continue;
-    auto object = change.commit.take_object(row);
-    model::Allocation& alloc = *object;
-    model::Allocation before;  // what counts below
-    before.deployment_id = alloc.deployment_id, before.deployment_status = alloc.deployment_status;
-    const std::string followup(model::followup_to_cancel(alloc, report.client_status));  // R-CTRL-766
-    if (!followup.empty()) {
-      alloc.followup_eval_id.clear();
-      bool shared = false;
-      if (const JobKeyRow key = store_.find_job_key(report.namespace_, alloc.job_id); key != kNoRow)
-        for (const AllocRow other : allocs_of(key)) {
-          if (other == row || store_.current().allocs.terminal(other)) continue;
-          const auto& cold = store_.current().allocs.cold[other];
-          shared |= cold && cold->followup_eval_id == followup;
-        }
-      if (!shared) cancelled.push_back(followup);
-    }
-    alloc.client_status = report.client_status;  // R-CTRL-767
-    alloc.client_description = std::move(report.client_description);
-    alloc.task_states = std::move(report.task_states);
-    alloc.network_status = std::move(report.network_status);
-    alloc.modify_time = report.modify_time;
-    alloc.modify_index = index;
-    if (model::has_health(report)) {  // R-CTRL-768
-      if (alloc.deployment_status) {
-        if (!alloc.deployment_status->healthy ||
-            *alloc.deployment_status->healthy != *report.deployment_status->healthy) {
-          alloc.deployment_status->healthy = report.deployment_status->healthy;
-          alloc.deployment_status->timestamp = report.deployment_status->timestamp;
-          alloc.deployment_status->modify_index = index;
-        }
-      }
-    }
-    if (report.deployment_status && !alloc.deployment_status) {
-      alloc.deployment_status = report.deployment_status;
-      alloc.deployment_status->modify_index = index;
-    }
-    count_in_deployment(change, alloc, before);
-    const JobKeyRow key = store_.current().allocs.job_key[row];
-    if (jobs.empty() || jobs.back() != key) jobs.push_back(key);
-    const tables::Client was = store_.current().allocs.client[row];
-    store_alloc(change, row, std::move(object));
-    count_in_summary(change, {row, was, false});
-  }
-  std::vector<std::shared_ptr<const model::Evaluation>> dropped;
-  for (const std::string& id : cancelled) {
-    const StoredEvalRow row = store_.find_eval(id);
-    if (row == kNoRow || model::is_terminal_evaluation(store_.current().evals.object[row]->status)) continue;
-    model::Evaluation gone = *store_.current().evals.object[row];
-    gone.status = "canceled";
-    gone.status_description = "allocs reconnected";
-    gone.modify_index = index;
-    store_eval(change, row, store_.current().evals.id[row], std::move(gone));
-    dropped.push_back(store_.current().evals.object[row]);
-  }
-  std::vector<StoredEvalRow> evals;
-  for (const model::Evaluation& eval : entry.evals) {
-    evals.push_back(upsert_eval(change, eval));
-    set_job_status(change, store_.find_job_key(eval.namespace_, eval.job_id), "", false);
-  }
-  std::sort(jobs.begin(), jobs.end());
-  jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
-  for (const JobKeyRow key : jobs) set_job_status(change, key, "", false);
-  for (const NodeRow node : nodes) {  // R-CTRL-769
-    if (node == kNoRow) continue;
-    if (node >= last_alloc_update_.size()) last_alloc_update_.resize(node + 1);
-    last_alloc_update_[node] = index;
-    touch(change, Table::nodes);
-  }
-  for (const StoredEvalRow row : evals) queue_stored(row, hooks);
-  for (std::size_t i = 0; i < entry.allocs.size(); ++i) {  // R-CTRL-770
-    const std::string& status = entry.allocs[i].client_status;
-    if (status != "complete" && status != "failed") continue;
-    const tables::Snapshot& now = store_.current();
-    if (nodes[i] == kNoRow || !now.nodes.exists(nodes[i])) break;
-    const std::string* computed_class = now.value_text(tables::kComputedClassColumn, nodes[i]);
-    hooks.push_back({HookKind::unblock_class_and_quota, nullptr, {}, computed_class ? *computed_class : "", index});
-    hooks.push_back({HookKind::unblock_node, nullptr, {}, tables::node_id(now, nodes[i]), index});
-  }
-  for (auto& eval : dropped) hooks.push_back({HookKind::drop_waiting, std::move(eval), {}, {}, 0});
-  return "";
-}
-
 // ---------------------------------------------------------------- deployments
 
 std::string StateLog::apply(std::uint64_t index, const DeploymentStatusEntry& entry, Hooks& hooks) {
@@ -162,11 +66,13 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentPromoteEntry& e
   const JobKeyRow key = store_.find_job_key(stored->namespace_, stored->job_id);
   std::map<std::string, std::int64_t> healthy;
   std::vector<AllocRow> canaries;
+  const tables::Snapshot& now = store_.current();
+  const tables::DeploymentRow own = store_.find_deployment(stored->id);
   for (const AllocRow row : key == kNoRow ? std::vector<AllocRow>{} : allocs_of(key)) {
-    const auto& cold = store_.current().allocs.cold[row];
-    if (!cold || cold->deployment_id != stored->id || !in_scope(cold->task_group)) continue;
-    if (!model::is_canary(*cold) || store_.current().allocs.terminal(row) || !model::is_healthy(*cold)) continue;
-    ++healthy[cold->task_group];
+    const std::string& group = now.text(now.allocs.group[row]);
+    if (store_.history()->allocs[row].deployment != own || !in_scope(group)) continue;
+    if (!now.is_canary(row) || now.allocs.terminal(row) || !now.is_healthy(row)) continue;
+    ++healthy[group];
     canaries.push_back(row);
   }
   model::ErrorList errors;

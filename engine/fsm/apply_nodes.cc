@@ -83,9 +83,9 @@ void StateLog::add_event(std::uint64_t index, model::Node& node, const NodeEvent
   if (events.size() > kNodeEventsMax) events.erase(events.begin());
 }
 
-void StateLog::unblock_on(const model::Node& node, std::uint64_t index, bool node_too, Hooks& hooks) {
+void StateLog::unblock_on(const model::Node& node, std::uint64_t index, bool node_too, Hooks& hooks) const {
   hooks.push_back({HookKind::unblock, nullptr, {}, node.computed_class, index});
-  if (node_too) hooks.push_back({HookKind::unblock_node, nullptr, {}, node.id, index});
+  if (node_too) hooks.push_back({HookKind::unblock_node, nullptr, {}, {}, index, store_.find_node(node.id)});
 }
 
 void StateLog::mark_ineligible(tables::Commit& commit, NodeRow row, const NodeEvent& event) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/eval.h"
+#include "tables/client_report.h"
 
 namespace berth::fsm {
 
@@ -18,8 +19,14 @@ struct TransitionEntry {
 
 /// What clients report, merged over 50 ms (R-CTRL-749).
 struct ClientUpdateEntry {
-  std::vector<model::Allocation> allocs;
+  std::vector<tables::ClientReport> reports;  ///< in the order of their arrival
+  std::vector<model::Allocation> allocs;      ///< those of them that came as API objects, or do not fit into a row
   std::vector<model::Evaluation> evals;
+
+  [[nodiscard]] bool empty() const { return reports.empty(); }
+  void add(model::Allocation report);
+  /// Forgets all and keeps the memory.
+  void clear() { reports.clear(), allocs.clear(), evals.clear(); }
 };
 
 struct JobRegisterEntry {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/eval.h"
+#include "tables/node_table.h"
 
 namespace berth::fsm {
 
@@ -15,8 +16,8 @@ enum class HookKind : std::uint8_t {
   block,                    ///< eval: a blocked evaluation was written
   untrack,                  ///< name_space, id = job: an evaluation of it is complete and placed everything
   unblock,                  ///< id = computed class
-  unblock_class_and_quota,  ///< id = computed class; no quota in this edition
-  unblock_node,             ///< id = node
+  unblock_class_and_quota,  ///< node: of its computed class; no quota in this edition
+  unblock_node,             ///< node
   drop_waiting,             ///< eval: cancelled while it waits (R-CTRL-321)
   drop,                     ///< eval: its job was purged; never with cancelled_evals_linger (R-CTRL-742)
 };
@@ -26,6 +27,7 @@ struct Hook {
   std::shared_ptr<const model::Evaluation> eval;
   std::string name_space, id;
   std::uint64_t index = 0;  ///< of the unblock
+  tables::NodeRow node = tables::kNoRow;
 };
 using Hooks = std::vector<Hook>;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/predicates.h"
+#include "tables/export.h"
 
 namespace berth::fsm {
 
@@ -43,35 +44,36 @@ Answer Requests::stop_alloc(const std::string& alloc_id, bool reschedule, bool n
   return answer;
 }
 
-std::optional<model::Evaluation> Requests::eval_of_report(const model::Allocation& report, std::int64_t now) {
-  const tables::AllocRow row = log_.store().find_alloc(report.id);
+std::optional<model::Evaluation> Requests::eval_of_report(tables::AllocRow row, tables::Client status, bool terminal,
+                                                          std::int64_t now) {
   if (row == tables::kNoRow) return std::nullopt;  // R-CTRL-760
+  const bool failed = status == tables::Client::failed;
   const tables::Snapshot& state = log_.store().current();
   const bool was_unknown = state.allocs.client[row] == tables::Client::unknown;
-  if (!model::is_terminal(report) && !was_unknown) return std::nullopt;  // R-CTRL-761
+  if (!terminal && !was_unknown) return std::nullopt;  // R-CTRL-761
   const bool has_job = state.jobs.keys[state.allocs.job_key[row]].current != tables::kNoRow;
-  if (has_job && report.client_status != "failed" && !was_unknown) return std::nullopt;  // nothing below asks for one
-  const auto stored = log_.alloc(report.id);
-  const auto job = log_.job(stored->namespace_, stored->job_id);
+  if (has_job && !failed && !was_unknown) return std::nullopt;  // nothing below asks for one
+  const model::Allocation stored = log_.stored_alloc(row);
+  const auto job = log_.job(stored.namespace_, stored.job_id);
   model::Evaluation eval;
-  eval.namespace_ = stored->namespace_;
-  eval.job_id = stored->job_id;
+  eval.namespace_ = stored.namespace_;
+  eval.job_id = stored.job_id;
   eval.status = "pending";
   eval.create_time = eval.modify_time = now;
   if (!job) {  // R-CTRL-762
-    if (!stored->job) return std::nullopt;
-    eval.type = stored->job->type;
-    eval.priority = stored->job->priority;
+    if (!stored.job) return std::nullopt;
+    eval.type = stored.job->type;
+    eval.priority = stored.job->priority;
     eval.triggered_by = "job-deregister";
     return eval;
   }
   eval.type = job->type;
   eval.priority = job->priority;
-  if (report.client_status == "failed" && stored->followup_eval_id.empty()) {  // R-CTRL-763
-    const model::TaskGroup* group = job->group(stored->task_group);
+  if (failed && stored.followup_eval_id.empty()) {  // R-CTRL-763
+    const model::TaskGroup* group = job->group(stored.task_group);
     if (!group) return std::nullopt;
     const model::ReschedulePolicy* policy = group->reschedule_policy ? &*group->reschedule_policy : nullptr;
-    if (model::is_reschedule_eligible(*stored, policy, base::Time{now})) eval.triggered_by = "alloc-failure";
+    if (model::is_reschedule_eligible(stored, policy, base::Time{now})) eval.triggered_by = "alloc-failure";
   }
   if (was_unknown) eval.triggered_by = "reconnect";  // R-CTRL-764
   if (eval.triggered_by.empty()) return std::nullopt;
@@ -83,41 +85,65 @@ std::string Requests::receive_reports(std::vector<model::Allocation> reports, st
   if (reports.empty()) return "must update at least one allocation";  // R-CTRL-746
   const std::string& node_id = reports.front().node_id;
   if (node_id.empty()) return "missing node ID";
-  const tables::NodeTable& nodes = log_.store().current().nodes;
   const tables::NodeRow node = log_.store().find_node(node_id);
-  if (node == tables::kNoRow || !nodes.exists(node)) return "node " + node_id + " not found";
-  const tables::NodeStatus status = nodes.status(node);
-  if (strict_ready_updates_ && status != tables::NodeStatus::ready)
-    return "node " + node_id + " is " + tables::to_text(status) + ", not ready";
-  if (status == tables::NodeStatus::down || status == tables::NodeStatus::disconnected)
-    return "node " + node_id + " is not allowed to update allocs while in status " + tables::to_text(status);
-  for (model::Allocation& report : reports) {
-    report.modify_time = now;  // R-CTRL-748
-    auto eval = eval_of_report(report, now);
-    if (eval) {
-      eval->id = next_id_();
-      const bool known = std::any_of(batch.evals.begin(), batch.evals.end(), [&](const model::Evaluation& other) {
-        return other.namespace_ == eval->namespace_ && other.job_id == eval->job_id;
-      });
-      if (!known) batch.evals.push_back(std::move(*eval));
-    }
-    batch.allocs.push_back(std::move(report));
-  }
+  if (node == tables::kNoRow || !log_.store().current().nodes.exists(node)) return "node " + node_id + " not found";
+  if (std::string why = why_no_reports(node); !why.empty()) return why;
+  for (model::Allocation& report : reports) receive(std::move(report), now, batch);
   return "";
 }
 
-Answer Requests::write_reports(ClientUpdateEntry batch, std::int64_t flush) {
+std::string Requests::why_no_reports(tables::NodeRow node) const {
+  const tables::Snapshot& state = log_.store().current();
+  if (!state.nodes.exists(node)) return "node not found";
+  const auto name = [&] { return "node " + tables::node_id(state, node); };
+  const tables::NodeStatus status = state.nodes.status(node);
+  if (strict_ready_updates_ && status != tables::NodeStatus::ready)
+    return name() + " is " + tables::to_text(status) + ", not ready";
+  if (status == tables::NodeStatus::down || status == tables::NodeStatus::disconnected)
+    return name() + " is not allowed to update allocs while in status " + tables::to_text(status);
+  return "";
+}
+
+void Requests::receive(tables::ClientReport report, std::int64_t now, ClientUpdateEntry& batch) {
+  report.modify_time = now;  // R-CTRL-748
+  const tables::AllocTable& allocs = log_.store().current().allocs;
+  const bool there = allocs.exists(report.row) && allocs.id[report.row] == report.id;
+  add_eval(
+      eval_of_report(there ? report.row : tables::kNoRow, report.status, tables::client_terminal(report.status), now),
+      batch);
+  batch.reports.push_back(report);
+}
+
+void Requests::receive(model::Allocation report, std::int64_t now, ClientUpdateEntry& batch) {
+  report.modify_time = now;  // R-CTRL-748
+  const auto status = tables::parse_client(report.client_status).value_or(tables::Client::pending);
+  add_eval(eval_of_report(log_.store().find_alloc(report.id), status, model::is_terminal(report), now), batch);
+  batch.add(std::move(report));
+}
+
+/// One evaluation per job in a batch; the ID is drawn for each that a report asks for.
+void Requests::add_eval(std::optional<model::Evaluation> eval, ClientUpdateEntry& batch) {
+  if (!eval) return;
+  eval->id = next_id_();
+  const bool known = std::any_of(batch.evals.begin(), batch.evals.end(), [&](const model::Evaluation& other) {
+    return other.namespace_ == eval->namespace_ && other.job_id == eval->job_id;
+  });
+  if (!known) batch.evals.push_back(std::move(*eval));
+}
+
+void Requests::write_reports(ClientUpdateEntry& batch, std::int64_t flush, Answer& answer) {
+  answer.clear();
   for (model::Evaluation& eval : batch.evals) eval.create_time = eval.modify_time = flush;  // R-CTRL-749
-  Answer answer;
-  write(answer, "alloc_client_update", std::move(batch));
-  return answer;
+  write(answer, "alloc_client_update", batch);
+  batch.clear();
 }
 
 Answer Requests::update_allocs(std::vector<model::Allocation> reports, std::int64_t now, std::int64_t flush) {
   ClientUpdateEntry batch;
   Answer answer;
   answer.error = receive_reports(std::move(reports), now, batch);
-  return answer.error.empty() ? write_reports(std::move(batch), flush) : answer;
+  if (answer.error.empty()) write_reports(batch, flush, answer);
+  return answer;
 }
 
 }  // namespace berth::fsm

@@ -22,6 +22,11 @@ struct Answer {
   std::uint64_t index = 0, job_modify_index = 0, eval_create_index = 0;
   std::string eval_id;
   std::string dispatched_job_id;
+  /// Forgets all and keeps the memory.
+  void clear() {
+    error.clear(), entries.clear(), hooks.clear(), eval_id.clear(), dispatched_job_id.clear();
+    index = job_modify_index = eval_create_index = 0;
+  }
 };
 
 struct RegisterJob {
@@ -83,12 +88,20 @@ class Requests {
   /// Takes one client's report into a batch, or says why not (R-CTRL-746 to 749, 760 to 765).
   [[nodiscard]] std::string receive_reports(std::vector<model::Allocation> reports, std::int64_t now,
                                             ClientUpdateEntry& batch);
-  [[nodiscard]] Answer write_reports(ClientUpdateEntry batch, std::int64_t flush);
+  /// "" or why the server takes no report from the node now.
+  [[nodiscard]] std::string why_no_reports(tables::NodeRow node) const;
+  /// Takes one report of such a node, a row or an object, into a batch.
+  void receive(tables::ClientReport report, std::int64_t now, ClientUpdateEntry& batch);
+  void receive(model::Allocation report, std::int64_t now, ClientUpdateEntry& batch);
+  /// Writes a batch, which is empty afterwards; `answer` is the caller's, whose memory is used again.
+  void write_reports(ClientUpdateEntry& batch, std::int64_t flush, Answer& answer);
 
  private:
   [[nodiscard]] model::Evaluation new_eval(const model::Job& job, std::string_view trigger, std::int64_t now);
   /// The evaluation that a report asks for, if any (R-CTRL-760 to 765); its ID is not drawn yet.
-  [[nodiscard]] std::optional<model::Evaluation> eval_of_report(const model::Allocation& report, std::int64_t now);
+  [[nodiscard]] std::optional<model::Evaluation> eval_of_report(tables::AllocRow row, tables::Client status,
+                                                                bool terminal, std::int64_t now);
+  void add_eval(std::optional<model::Evaluation> eval, ClientUpdateEntry& batch);
   template <class Payload>
   void write(Answer& answer, const char* kind, Payload&& payload) {
     const std::uint64_t index = log_.next_index();

@@ -102,7 +102,7 @@ std::shared_ptr<const model::Job> StateLog::job(std::string_view name_space, std
 
 AllocRow StateLog::alloc_row(std::string_view id) { return store_.find_alloc(id); }
 
-model::Allocation StateLog::stored_alloc(AllocRow row) const { return store_.to_alloc(row); }
+model::Allocation StateLog::stored_alloc(AllocRow row) const { return tables::to_alloc(store_.current(), row); }
 
 std::vector<StoredEvalRow> StateLog::evals_of(JobKeyRow key) const {
   const tables::History& history = *store_.history();

@@ -77,7 +77,8 @@ class StateLog {
   // --- entries: "" or the error of a failed one; `hooks` gets what is due afterwards, in order ---
   [[nodiscard]] std::string apply(std::uint64_t index, std::vector<model::Evaluation> evals, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const TransitionEntry& entry, Hooks& hooks);
-  [[nodiscard]] std::string apply(std::uint64_t index, ClientUpdateEntry entry, Hooks& hooks);
+  /// What `entry` has of objects is used up.
+  [[nodiscard]] std::string apply(std::uint64_t index, ClientUpdateEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const JobRegisterEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const JobDeregisterEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentStatusEntry& entry, Hooks& hooks);
@@ -166,6 +167,12 @@ class StateLog {
   /// Why the deployment can no longer change: unknown or terminal (R-CTRL-1217); "" when it can.
   [[nodiscard]] std::string why_not_active(const std::string& deployment_id);
   void count_in_deployment(Change& change, model::Allocation& alloc, const model::Allocation& before);
+  // A client's report (R-CTRL-766 to 768): of an allocation with an API object, or of a row that needs none.
+  void write_report(Change& change, tables::AllocRow row, const tables::ClientReport& report);
+  void write_report(Change& change, tables::AllocRow row, model::Allocation&& report);
+  void count_health(Change& change, tables::AllocRow row, std::uint8_t health, const tables::ClientReport& report);
+  /// Evaluations that reconnecting allocations no longer need (R-CTRL-766).
+  void cancel_followups(Change& change);
   void count_in_summary(Change& change, const WrittenAlloc& written);
   void set_job_status(Change& change, tables::JobKeyRow key, std::string_view forced, bool evals_deleted);
   [[nodiscard]] std::string_view derive_status(tables::JobKeyRow key, bool evals_deleted) const;
@@ -181,7 +188,7 @@ class StateLog {
   void store_life(Change& change, const model::Node& node);
   /// `index` 0: the event shows none.
   static void add_event(std::uint64_t index, model::Node& node, const NodeEvent& event);
-  static void unblock_on(const model::Node& node, std::uint64_t index, bool node_too, Hooks& hooks);
+  void unblock_on(const model::Node& node, std::uint64_t index, bool node_too, Hooks& hooks) const;
   void queue_hook(const std::shared_ptr<const model::Evaluation>& eval, Hooks& hooks) const;
   void queue_stored(tables::StoredEvalRow row, Hooks& hooks) const;
   /// Lets go of jobs that are gone with all that was their own.
@@ -200,6 +207,11 @@ class StateLog {
   std::array<std::uint64_t, kTables> table_index_{};
   std::uint64_t last_index_ = 0;
   std::vector<std::pair<tables::JobKeyRow, bool>> affected_;  // jobs of a plan: does the last written allocation live?
+  // Of an entry of reports; kept for their memory.
+  std::vector<tables::JobKeyRow> reported_jobs_;
+  std::vector<std::string> cancelled_;
+  std::vector<std::shared_ptr<const model::Evaluation>> dropped_;
+  std::vector<tables::StoredEvalRow> written_evals_;
 };
 
 }  // namespace berth::fsm

@@ -27,6 +27,12 @@ Health health_of(const tables::Snapshot& state, AllocRow row) {
   return bits & AllocLinks::kUnhealthy ? Health::unhealthy : Health::unknown;
 }
 
+std::uint64_t health_index(const tables::Snapshot& state, AllocRow row) {
+  if (const auto& object = state.allocs.cold[row]) return object->deployment_status->modify_index;
+  const tables::Reported* report = state.allocs.report_of(row);
+  return report ? report->health_index : 0;
+}
+
 bool is_marked_to_migrate(const tables::Snapshot& state, AllocRow row) {
   const auto& object = state.allocs.cold[row];
   return object && model::is_set(object->desired_transition.migrate);

@@ -25,6 +25,8 @@ void for_each_on_node(const tables::Snapshot& state, tables::NodeRow node, Visit
   return job == tables::kNoRow ? nullptr : state.jobs.versions[job]->spec.get();
 }
 [[nodiscard]] Health health_of(const tables::Snapshot& state, tables::AllocRow row);
+/// ModifyIndex of the deployment status of an allocation whose health is known.
+[[nodiscard]] std::uint64_t health_index(const tables::Snapshot& state, tables::AllocRow row);
 [[nodiscard]] bool is_marked_to_migrate(const tables::Snapshot& state, tables::AllocRow row);
 [[nodiscard]] inline bool is_draining(const tables::Snapshot& state, tables::NodeRow node) {
   return node != tables::kNoRow && state.nodes.exists(node) && (state.nodes.state[node] & tables::kDraining);

@@ -72,6 +72,7 @@ void DeploymentWatcher::changed(const tables::Changes& changes) {
     const auto known = row == kNoRow ? watches_.end() : watches_.find(row);
     if (known == watches_.end()) continue;
     known->second.allocs_changed = true;
+    if (known->second.looked) known->second.allocs.push_back(alloc);
     queue(row, known->second);
   }
 }
@@ -125,8 +126,10 @@ void DeploymentWatcher::look_at(DeploymentRow row, std::int64_t now, Outbox& out
 
 std::vector<AllocRow> DeploymentWatcher::allocs_of(DeploymentRow row) const {
   const tables::Snapshot& state = log_.store().current();
-  std::vector<AllocRow> rows = allocs_by_id(state, state.deployments.job_key[row]);
-  std::erase_if(rows, [&](AllocRow alloc) { return deployment_of(log_.store(), alloc) != row; });
+  std::vector<AllocRow> rows;
+  for (AllocRow alloc = state.jobs.keys[state.deployments.job_key[row]].alloc_head; alloc != kNoRow;
+       alloc = state.allocs.next_of_job[alloc])
+    if (deployment_of(log_.store(), alloc) == row) rows.push_back(alloc);
   return rows;
 }
 
@@ -156,6 +159,16 @@ std::uint64_t DeploymentWatcher::latest_eval_index(const model::Deployment& depl
   const tables::JobKeyRow key = log_.store().find_job_key(deployment.namespace_, deployment.job_id);
   if (key == kNoRow) return 0;
   const tables::EvalTable& evals = log_.store().current().evals;
+  const tables::History& history = *log_.store().history();
+  std::uint64_t most = 0;
+  bool in_order = true;  // no evaluation has seen less than itself: then their order does not matter
+  for (tables::StoredEvalRow row = history.jobs[key].eval_head; row != kNoRow; row = history.evals[row].next_of_job) {
+    const model::Evaluation& eval = *evals.object[row];
+    if (eval.status == "canceled") continue;
+    in_order = in_order && (eval.snapshot_index == 0 || eval.snapshot_index >= eval.create_index);
+    most = std::max(most, eval.snapshot_index != 0 ? eval.snapshot_index : eval.create_index);
+  }
+  if (in_order) return most;
   std::vector<tables::StoredEvalRow> rows = log_.evals_of(key);
   std::erase_if(rows, [&](tables::StoredEvalRow row) { return evals.object[row]->status == "canceled"; });
   std::sort(rows.begin(), rows.end(), [&](auto a, auto b) { return evals.id[a] < evals.id[b]; });
@@ -176,16 +189,31 @@ void DeploymentWatcher::look_at_allocs(DeploymentRow row, Watch& watch, std::int
   const std::uint64_t latest_eval = latest_eval_index(*deployment);
   bool evaluate = false, fails = false, roll_back = false;
   std::set<std::string> replace;
-  for (const AllocRow alloc_row : allocs_of(row)) {  // R-CTRL-1204
+  std::vector<AllocRow> rows;
+  if (!watch.looked || latest_eval < watch.latest_eval) {
+    rows = allocs_of(row);
+  } else {
+    rows.swap(watch.allocs);
+    std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    std::erase_if(
+        rows, [&](AllocRow alloc) { return !state.allocs.exists(alloc) || deployment_of(log_.store(), alloc) != row; });
+  }
+  watch.looked = true, watch.latest_eval = latest_eval;
+  watch.allocs.clear();
+  for (const AllocRow alloc_row : rows) {  // R-CTRL-1204
     const auto listed = deployment->task_groups.find(group_name(state, alloc_row));
     const Health health = health_of(state, alloc_row);
     if (listed == deployment->task_groups.end() || !listed->second || health == Health::unknown) continue;
     const model::DeploymentState& group = *listed->second;
-    const model::Allocation alloc = log_.stored_alloc(alloc_row);
     if (health == Health::healthy) {
-      if (alloc.deployment_status->modify_index > latest_eval) evaluate = true;
+      if (health_index(state, alloc_row) <= latest_eval) continue;
+      evaluate = true;
+      watch.allocs.push_back(alloc_row);
       continue;
     }
+    watch.allocs.push_back(alloc_row);
+    const model::Allocation alloc = log_.stored_alloc(alloc_row);
     const bool active = model::is_active_deployment(deployment->status);
     const bool failing =
         group.progress_deadline == 0 ||  // R-CTRL-1206

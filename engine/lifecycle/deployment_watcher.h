@@ -4,7 +4,9 @@
 // One watch per active deployment: the job as it was when watching started, the instant by which it must progress, and
 // what its next evaluation takes along. Two batches stand between a report and its evaluation:
 //   report -> 1 s per deployment (R-CTRL-1201) -> 250 ms over all deployments (R-CTRL-1202) -> one entry
-// Told of rows that changed, it looks at these deployments and at no others. Threads: the writer's.
+// Told of rows that changed, it looks at these deployments and at no others, and of their allocations at those that
+// changed or that asked for something before: what else is healthy is older than the newest evaluation and stays so,
+// unless that one is deleted or canceled. Threads: the writer's.
 #pragma once
 
 #include <deque>
@@ -54,8 +56,11 @@ class DeploymentWatcher {
     std::int64_t deadline = kNever;                       // what its timer was last set to
     bool deadline_hit = false;                            // sticky (R-CTRL-1210)
     bool row_changed = true, allocs_changed = true;
-    bool queued = false;            // in dirty_
-    std::set<std::string> replace;  // allocations that the next evaluation may replace
+    bool looked = false;                   // at all allocations, once; from then on only at these:
+    std::vector<tables::AllocRow> allocs;  // changed since the last look, or asking for something then
+    std::uint64_t latest_eval = 0;         // at the last look
+    bool queued = false;                   // in dirty_
+    std::set<std::string> replace;         // allocations that the next evaluation may replace
   };
   struct Request {  // in the batch over all deployments
     std::set<std::string> replace;
@@ -78,6 +83,7 @@ class DeploymentWatcher {
   void promote_automatically(const Watch& watch, std::int64_t now, Outbox& out);
   [[nodiscard]] Rollback rollback_of(const model::Job& watched, bool silent_without_stable) const;
   [[nodiscard]] std::uint64_t latest_eval_index(const model::Deployment& deployment) const;
+  /// In no order.
   [[nodiscard]] std::vector<tables::AllocRow> allocs_of(tables::DeploymentRow row) const;
   [[nodiscard]] model::Evaluation new_eval(const model::Deployment& deployment, const model::Job& job,
                                            std::int64_t now);

@@ -21,11 +21,10 @@ namespace {
 constexpr std::int64_t kForceAgeNs = 1'000'000;  // R-CTRL-1405
 
 /// Whether the allocation can go (R-CTRL-1409). `job` null: there is no such job any more.
-bool is_collectable(const tables::Snapshot& state, const tables::History& history, AllocRow row, const model::Job* job,
-                    std::int64_t cutoff, std::int64_t now) {
+bool is_collectable(const tables::Snapshot& state, AllocRow row, const model::Job* job, std::int64_t cutoff,
+                    std::int64_t now) {
   const tables::AllocTable& allocs = state.allocs;
-  if (!allocs.terminal(row) || history.allocs[row].modify_time > cutoff ||
-      allocs.client[row] == tables::Client::running)
+  if (!allocs.terminal(row) || allocs.stamp[row].modify_time > cutoff || allocs.client[row] == tables::Client::running)
     return false;
   if (!job || job->stop || job->status == "dead") return true;
   if (allocs.desired[row] == tables::Desired::stop) return true;
@@ -64,8 +63,8 @@ EvalVerdict judge_eval(const tables::Snapshot& state, const tables::History& his
   for (AllocRow alloc = eval.alloc_head; alloc != kNoRow; alloc = history.allocs[alloc].next_of_eval) {
     const bool goes = present_stay
                           ? state.allocs.terminal(alloc) && state.allocs.create_index[alloc] < job->job_modify_index &&
-                                history.allocs[alloc].modify_time < cutoff
-                          : is_collectable(state, history, alloc, job, cutoff, now);
+                                state.allocs.stamp[alloc].modify_time < cutoff
+                          : is_collectable(state, alloc, job, cutoff, now);
     if (goes)
       out.allocs.push_back(alloc);
     else

@@ -1,5 +1,6 @@
 // What clients and the server say to each other (R-CTRL-1501 to 1543, 746 to 749).
 #include <algorithm>
+#include <span>
 
 #include "client/server_tables.h"
 #include "living/living.h"
@@ -72,14 +73,22 @@ void Cluster::answer_pull(const client::Outbox::Pull& pull) {
 void Cluster::take_reports(const client::Outbox::Request& request) {
   ++counts_.requests;
   if (!has_leader()) return clients_->report_answered(request.node, false, now());
-  std::vector<model::Allocation> updates;
-  for (std::uint32_t i = request.begin; i < request.begin + request.count; ++i)
-    if (const client::AllocReport& report = sent_.reports[i]; state().allocs.exists(report.alloc))
-      updates.push_back(client::to_update(state(), request.node, report, sent_));
-  counts_.reports += updates.size();
-  if (updates.empty()) return clients_->report_answered(request.node, true, now());
-  if (!server_->requests().receive_reports(std::move(updates), now(), batch_).empty())
-    return clients_->report_answered(request.node, false, now());
+  const std::span<const client::AllocReport> reports(sent_.reports.data() + request.begin, request.count);
+  const auto is_there = [&](const client::AllocReport& report) { return state().allocs.exists(report.alloc); };
+  const auto there = std::count_if(reports.begin(), reports.end(), is_there);
+  counts_.reports += static_cast<std::uint64_t>(there);
+  if (there == 0) return clients_->report_answered(request.node, true, now());
+  fsm::Requests& requests = server_->requests();
+  if (!requests.why_no_reports(request.node).empty()) return clients_->report_answered(request.node, false, now());
+  for (const client::AllocReport& report : reports) {
+    if (!is_there(report)) continue;
+    std::optional<tables::ClientReport> row;
+    if (!config_.object_reports) row = client::to_row(server_->store(), request.node, report, sent_);
+    if (row)
+      requests.receive(*row, now(), batch_);
+    else
+      requests.receive(client::to_update(state(), request.node, report, sent_), now(), batch_);
+  }
   if (senders_.empty()) batch_due_ = now() + config_.server.client_batch_ns;
   senders_.push_back(request.node);
 }
@@ -87,13 +96,12 @@ void Cluster::take_reports(const client::Outbox::Request& request) {
 void Cluster::flush_reports() {
   batch_due_ = lifecycle::kNever;
   watchers_->tell(now());
-  const fsm::Answer answer = server_->requests().write_reports(std::move(batch_), now());
-  batch_ = {};
-  take(answer);
+  server_->requests().write_reports(batch_, now(), flushed_);
+  take(flushed_);
   by_clients_ = true;
   watchers_->tell(now());
   by_clients_ = false;
-  answer_senders(answer.error.empty());
+  answer_senders(flushed_.error.empty());
 }
 
 void Cluster::answer_senders(bool ok) {

@@ -41,7 +41,8 @@ struct Config {
   std::int64_t batch_run_ns = 60 * base::kSecond;
   std::uint64_t seed = 1;
   std::int64_t start_ns = 1'700'000'000 * base::kSecond;  ///< unix; the clock at the beginning
-  bool check = false;                                     ///< R-CTRL-1720 to 1735 after every step; slow
+  bool object_reports = false;  ///< clients report API objects, as over a network, not rows: the same, only slower
+  bool check = false;           ///< R-CTRL-1720 to 1735 after every step; slow
 };
 
 /// Sets every interval of batching and polling to 0; policies keep their durations (R-CTRL-1707).
@@ -141,6 +142,7 @@ class Cluster {
   client::ServerAllocs pulled_;
   lifecycle::Outbox written_;
   fsm::ClientUpdateEntry batch_;  // reports that wait to be written, from these clients (R-CTRL-749)
+  fsm::Answer flushed_;           // to the batch before
   std::vector<tables::NodeRow> senders_;
   std::int64_t batch_due_ = lifecycle::kNever;
   bool by_clients_ = false;  // the rows that changed are what clients reported: no news to them

@@ -127,11 +127,13 @@ void Server::take(const fsm::Hooks& hooks) {
         end_blocked_of(store_.job_key(hook.name_space, hook.id));
         break;
       case fsm::HookKind::unblock:
-      case fsm::HookKind::unblock_class_and_quota:
         unblock_class(symbol(hook.id), hook.index);
         break;
+      case fsm::HookKind::unblock_class_and_quota:
+        unblock_class(class_of(hook.node), hook.index);
+        break;
       case fsm::HookKind::unblock_node:
-        if (const tables::NodeRow node = store_.find_node(hook.id); node != kNoRow) unblock_node(node);
+        if (hook.node != kNoRow) unblock_node(hook.node);
         break;
       case fsm::HookKind::drop_waiting:
         broker_.drop_waiting(record_of(hook.eval).row);

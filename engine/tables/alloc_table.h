@@ -15,17 +15,21 @@
 //   create_index       8  index of the commit that made it                 insert
 //   modify_index       8  index of the last change                         every change
 //   cold               8  rest of the API object, null for plain ones      insert, updates
+//   stamp             16  evaluation and time of the last change           with a history only: every change
+//   reported          64  what its client said last, see Reported          client reports
 //
 // What an allocation holds is a *resource shape*: allocations of one group without ports, devices or cores share one.
-// 10,000,000 plain allocations take about 110 bytes each. Threads as NodeTable.
+// 10,000,000 plain allocations take about 110 bytes each, as long as no client reports: the column `reported` ends
+// behind the last row whose client did. Threads as NodeTable.
 //
 // A row with a cold object is that object, but for the statuses, indexes, node and shape, which are always the
-// columns'; links are those of rows without one. What no column holds (alloc states, trackers, task states) makes a row
-// cold.
+// columns'; links and `reported` are those of rows without one. What no column holds (alloc states, trackers, states of
+// several tasks) makes a row cold.
 #pragma once
 
 #include "model/alloc.h"
 #include "tables/node_table.h"
+#include "tables/task_status.h"
 
 namespace berth::tables {
 
@@ -80,6 +84,12 @@ struct AllocLinks {
 };
 static_assert(sizeof(AllocLinks) == 32);
 
+/// What nobody decides by, for those who show or collect allocations, with an object or without.
+struct AllocStamp {
+  std::int64_t modify_time = 0;  ///< unix ns
+  StoredEvalRow eval = kNoRow;   ///< that placed it, or updated it last
+};
+
 struct AllocTable {
   CowVector<base::Uuid, 1024> id;
   CowVector<NodeRow, 1024> node;
@@ -94,6 +104,8 @@ struct AllocTable {
   CowVector<AllocLinks, 1024> links;
   CowVector<std::uint64_t, 1024> create_index, modify_index;
   CowVector<std::shared_ptr<const model::Allocation>, 1024> cold;
+  CowVector<AllocStamp, 1024> stamp;  ///< empty where no history is kept
+  CowVector<Reported> reported;       ///< rows past its end: nothing reported
   CowVector<std::shared_ptr<const ResourceShape>> shapes;
   std::uint32_t port_count_max = 0;  ///< of all shapes
   std::uint64_t index = 0;           ///< of the last commit that changed an allocation (R-CTRL-617)
@@ -104,6 +116,11 @@ struct AllocTable {
   [[nodiscard]] bool terminal(AllocRow row) const {
     return server_terminal(desired[row]) || client_terminal(client[row]);
   }
+  /// What the client of a row without an API object said; null: nothing yet.
+  [[nodiscard]] const Reported* report_of(AllocRow row) const {
+    return row < reported.size() && reported[row].present ? &reported[row] : nullptr;
+  }
+  [[nodiscard]] AllocStamp stamp_of(AllocRow row) const { return row < stamp.size() ? stamp[row] : AllocStamp(); }
   [[nodiscard]] const ResourceShape& shape_of(AllocRow row) const { return *shapes[shape[row]]; }
 };
 

@@ -202,6 +202,9 @@ Problems check_alloc_table(const Snapshot& state) {
   check_length("allocs", "cold", a.cold, size, problems);
   if (!problems.empty()) return problems;
   check_length("allocs", "links", a.links, size, problems);
+  if (!a.stamp.empty()) check_length("allocs", "stamp", a.stamp, size, problems);
+  if (a.reported.size() > size)
+    add(problems, "allocs: column {} has {} rows, not {} at most", "reported", a.reported.size(), size);
   for (AllocRow row = 0; row < size && problems.empty(); ++row) {
     if (!a.exists(row)) continue;
     const AllocLinks& links = a.links[row];
@@ -215,6 +218,7 @@ Problems check_alloc_table(const Snapshot& state) {
     if (a.job_key[row] >= state.jobs.keys.size()) add(problems, "alloc row {}: its job key does not exist", row);
     if (a.next_on_node[row] != kNoRow && (a.next_on_node[row] >= size || a.prev_on_node[a.next_on_node[row]] != row))
       add(problems, "alloc row {}: its successor on the node does not point back", row);
+    if (a.cold[row] && a.report_of(row)) add(problems, "alloc row {}: has an object and a report beside it", row);
     if (a.job[row] == kNoRow) {
       if (!a.cold[row]) add(problems, "alloc row {}: neither a job nor an object", row);
       continue;

@@ -161,7 +161,7 @@ void Commit::update_in_place(AllocRow row, VersionRow job, const std::shared_ptr
   if (use) store_.count_use(*use, row, -1);
   a.job.edit(row) = job;
   if (shape) a.shape.edit(row) = store_.shape_id(shape);
-  if (index_ != 0) a.modify_index.edit(row) = index_;
+  note_server_change(row);
   store_.move_refs(row, before, before.eval, before.deployment);
   if (!use) return;
   store_.count_use(*use, row, 1);
@@ -177,7 +177,7 @@ void Commit::set_links(AllocRow row, const AllocLinks& links) {
 }
 
 void Commit::set_modified(AllocRow row, std::int64_t at_ns) {
-  if (store_.history_) store_.history_->allocs[row].modify_time = at_ns;
+  if (store_.history_) store_.current_.allocs.stamp.edit(row).modify_time = at_ns;
 }
 
 void Commit::set_eval(AllocRow row, StoredEvalRow eval) {
@@ -224,6 +224,7 @@ void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation
   a.desired.edit(row) = parse_desired(alloc->desired_status).value_or(Desired::run);
   a.create_index.edit(row) = alloc->create_index;
   a.modify_index.edit(row) = alloc->modify_index;
+  forget_report(row);
   if (!store_.history_) {
     a.cold.edit(row) = std::move(alloc);
     return;
@@ -234,7 +235,7 @@ void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation
                                        ? before.deployment
                                        : store_.find_deployment(alloc->deployment_id);
   if (!old) a.links.edit(row) = {};  // they are the object's from now on
-  store_.history_->allocs[row].modify_time = alloc->modify_time;
+  a.stamp.edit(row).modify_time = alloc->modify_time;
   a.cold.edit(row) = std::move(alloc);
   store_.move_refs(row, before, eval, deployment);
 }
@@ -252,14 +253,13 @@ std::shared_ptr<model::Allocation> Commit::take_object(AllocRow row) {
       return object;
     }
   }
-  return std::make_shared<model::Allocation>(store_.to_alloc(row));
+  return std::make_shared<model::Allocation>(to_alloc(row));
 }
 
 void Commit::rewrite_alloc(AllocRow row, std::shared_ptr<const model::Allocation> alloc) {
   touch_allocs();
   note_alloc(row);
   AllocTable& a = store_.current_.allocs;
-  const AllocLinks links = a.links[row];
   const bool live = !a.terminal(row);
   if (const Client client = parse_client(alloc->client_status).value_or(Client::pending); client != a.client[row])
     write_client(row, client);
@@ -268,16 +268,21 @@ void Commit::rewrite_alloc(AllocRow row, std::shared_ptr<const model::Allocation
   count_live(row, live);
   a.create_index.edit(row) = alloc->create_index;
   a.modify_index.edit(row) = alloc->modify_index;
-  if (store_.history_) {
-    store_.history_->allocs[row].modify_time = alloc->modify_time;
-    if (links.previous != kNoRow || links.next != kNoRow || links.preempted_by != kNoRow ||
-        links.deployment != kNoRow) {  // they are the object's from now on
-      const StateStore::AllocRefs before = store_.refs_of(row);
-      a.links.edit(row) = {};
-      store_.move_refs(row, before, before.eval, before.deployment);
-    }
+  set_modified(row, alloc->modify_time);
+  put_object(row, std::move(alloc));
+}
+
+void Commit::put_object(AllocRow row, std::shared_ptr<const model::Allocation> object) {
+  AllocTable& a = store_.current_.allocs;
+  forget_report(row);
+  if (const AllocLinks links = a.links[row];
+      store_.history_ && (links.previous != kNoRow || links.next != kNoRow || links.preempted_by != kNoRow ||
+                          links.deployment != kNoRow)) {
+    const StateStore::AllocRefs before = store_.refs_of(row);
+    a.links.edit(row) = {};
+    store_.move_refs(row, before, before.eval, before.deployment);
   }
-  a.cold.edit(row) = std::move(alloc);
+  a.cold.edit(row) = std::move(object);
 }
 
 void Commit::remove_alloc(AllocRow row) {
@@ -307,6 +312,7 @@ void Commit::remove_alloc(AllocRow row) {
   a.node.edit(row) = kNoRow;
   a.job_key.edit(row) = kNoRow;  // AllocTable::exists()
   a.cold.edit(row) = nullptr;
+  forget_report(row);
   if (!store_.history_) return;
   a.job.edit(row) = kNoRow;
   store_.alloc_rows_.forget(row);
@@ -327,7 +333,7 @@ void Commit::set_desired_status(AllocRow row, Desired status) {
   const bool live = !a.terminal(row);
   a.desired.edit(row) = status;
   count_live(row, live);
-  if (index_ != 0) a.modify_index.edit(row) = index_;
+  note_server_change(row);
 }
 
 void Commit::set_client_status(AllocRow row, Client status) {
@@ -337,7 +343,41 @@ void Commit::set_client_status(AllocRow row, Client status) {
   const bool live = !a.terminal(row);
   write_client(row, status);
   count_live(row, live);
+  note_server_change(row);
+}
+
+void Commit::write_report(AllocRow row, Client status, const Reported& said, std::uint8_t health,
+                          std::int64_t modified_ns) {
+  touch_allocs();
+  note_alloc(row);
+  AllocTable& a = store_.current_.allocs;
+  BERTH_ASSERT(!a.cold[row]);
+  if (status != a.client[row]) {
+    const bool live = !a.terminal(row);
+    write_client(row, status);
+    count_live(row, live);
+  }
+  if (health != a.links[row].health) a.links.edit(row).health = health;
+  if (row >= a.reported.size()) a.reported.resize(a.size());
+  Reported& kept = a.reported.edit(row);
+  const std::uint64_t server = kept.present ? kept.alloc_modify_index : a.modify_index[row];
+  kept = said;
+  kept.present = true;
+  kept.alloc_modify_index = server;
   if (index_ != 0) a.modify_index.edit(row) = index_;
+  set_modified(row, modified_ns);
+}
+
+void Commit::note_server_change(AllocRow row) {
+  if (index_ == 0) return;
+  AllocTable& a = store_.current_.allocs;
+  a.modify_index.edit(row) = index_;
+  if (a.report_of(row)) a.reported.edit(row).alloc_modify_index = index_;
+}
+
+void Commit::forget_report(AllocRow row) {
+  AllocTable& a = store_.current_.allocs;
+  if (a.report_of(row)) a.reported.edit(row) = Reported();
 }
 
 void Commit::write_client(AllocRow row, Client status) {
@@ -435,6 +475,11 @@ void Commit::remove_eval(StoredEvalRow row) {
   touch();
   EvalTable& e = store_.current_.evals;
   if (store_.history_) {
+    // Who stays still names the evaluation (a purged job's allocations do).
+    const std::vector<History::Alloc>& allocs = store_.history_->allocs;
+    for (AllocRow alloc = store_.history_->evals[row].alloc_head; alloc != kNoRow; alloc = allocs[alloc].next_of_eval)
+      if (!store_.current_.allocs.cold[alloc])
+        put_object(alloc, std::make_shared<const model::Allocation>(to_alloc(alloc)));
     store_.unlink_eval(row);
     store_.eval_rows_.forget(row);
     store_.removed_rows().evals.push_back(row);

@@ -5,6 +5,7 @@
 // leaves the latest index alone. Costs are per row touched; a chunk that a living snapshot holds is copied once.
 #pragma once
 
+#include "tables/export.h"
 #include "tables/state.h"
 
 namespace berth::tables {
@@ -63,6 +64,9 @@ class Commit {
   // What a history keeps of a row without an API object; without one nothing.
   void set_modified(AllocRow row, std::int64_t at_ns);
   void set_eval(AllocRow row, StoredEvalRow eval);
+  /// What a client says of a row without an API object: its status, what stands in `reported` (but for its index), and
+  /// how healthy its deployment has to take it for (AllocLinks::health).
+  void write_report(AllocRow row, Client status, const Reported& said, std::uint8_t health, std::int64_t modified_ns);
   /// Reaching or leaving a client-terminal status gives back or takes the node's resources.
   void set_client_status(AllocRow row, Client status);
   /// Desired `stop` for every allocation of the job that still runs or should run; how many that were.
@@ -91,8 +95,7 @@ class Commit {
   /// Sets the latest index outright, lower ones included; for loading.
   void set_index(std::uint64_t index);
 
-  /// As StateStore::to_alloc().
-  [[nodiscard]] model::Allocation to_alloc(AllocRow row) const { return store_.to_alloc(row); }
+  [[nodiscard]] model::Allocation to_alloc(AllocRow row) const { return tables::to_alloc(store_.current_, row); }
   [[nodiscard]] const Snapshot& current() const { return store_.current_; }
   [[nodiscard]] std::uint64_t index() const { return index_; }
   [[nodiscard]] bool changed() const { return changed_; }
@@ -112,6 +115,12 @@ class Commit {
   }
   /// The allocation may have come to its end, or left it.
   void count_live(AllocRow row, bool before);
+  /// The server changed the row: its client has to look at it again.
+  void note_server_change(AllocRow row);
+  /// The row's API object says it from now on, or nobody.
+  void forget_report(AllocRow row);
+  /// `object` says from now on what the row's columns said beside it.
+  void put_object(AllocRow row, std::shared_ptr<const model::Allocation> object);
   /// The client status of a row, and what the node's chains and use make of it.
   void write_client(AllocRow row, Client status);
   // What StateStore::set_changes() asked for.

@@ -73,6 +73,23 @@ void write_name(const Snapshot& state, AllocRow row, std::string& out) {
   out += ']';
 }
 
+/// What the client said, `report` null: nothing.
+void write_report(const Snapshot& state, const Reported* report, model::Allocation& out) {
+  if (!report) {
+    out.client_description.clear();
+    out.task_states.clear();
+    return;
+  }
+  out.client_description = to_text(report->description);
+  if (report->task == kEmptySymbol) return out.task_states.clear();
+  const std::string& name = state.text(report->task);
+  if (out.task_states.size() != 1 || out.task_states.begin()->first != name) {
+    out.task_states.clear();
+    out.task_states[name].emplace();
+  }
+  write_task(report->status(), *out.task_states.begin()->second);
+}
+
 }  // namespace
 
 std::string alloc_name(const Snapshot& state, AllocRow row) {
@@ -107,6 +124,15 @@ void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out) {
   out.client_status = to_text(a.client[row]);
   out.create_index = a.create_index[row];
   out.modify_index = a.modify_index[row];
+  const AllocStamp stamp = a.stamp_of(row);
+  if (stamp.eval == kNoRow)
+    out.eval_id.clear();
+  else
+    base::write_text(state.evals.id[stamp.eval], out.eval_id);
+  out.modify_time = stamp.modify_time;
+  const Reported* report = a.report_of(row);
+  out.alloc_modify_index = report ? report->alloc_modify_index : out.modify_index;
+  write_report(state, report, out);
   const AllocLinks& links = a.links[row];
   write_id(out.previous_allocation, links.previous);
   write_id(out.next_allocation, links.next);
@@ -121,8 +147,10 @@ void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out) {
   if (links.health & AllocLinks::kHasStatus) {
     model::DeploymentStatus& status = out.deployment_status.emplace();
     status.canary = links.health & AllocLinks::kCanary;
-    if (links.health & (AllocLinks::kHealthy | AllocLinks::kUnhealthy))
+    if (links.health & (AllocLinks::kHealthy | AllocLinks::kUnhealthy)) {
       status.healthy = (links.health & AllocLinks::kHealthy) != 0;
+      if (report) status.timestamp.ns = report->health_at, status.modify_index = report->health_index;
+    }
   }
   if (links.score == 0) {
     out.metrics.reset();
@@ -132,6 +160,22 @@ void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out) {
   out.metrics->score_meta_data.resize(1);
   out.metrics->score_meta_data.front().node_id = out.node_id;
   out.metrics->score_meta_data.front().norm_score = links.score;
+}
+
+model::Allocation to_update(const Snapshot& state, const ClientReport& report) {
+  model::Allocation out;
+  out.id = base::to_text(report.id);
+  out.node_id = base::to_text(state.nodes.id(report.node));
+  out.client_status = to_text(report.status);
+  write_report(state, &report.said, out);
+  if (report.said.task != kEmptySymbol)
+    out.task_states.begin()->second->events = task_events(report.said.event, report.said.event_at);
+  if (report.health != 0) {
+    out.deployment_status.emplace().healthy = report.health == AllocLinks::kHealthy;
+    out.deployment_status->timestamp.ns = report.said.health_at;
+  }
+  out.modify_time = report.modify_time;
+  return out;
 }
 
 void lay_over(const AllocTable& allocs, AllocRow row, model::Allocation& object) {
@@ -155,6 +199,8 @@ model::Allocation to_alloc(const Snapshot& state, AllocRow row) {
   if (a.node[row] != kNoRow)
     if (const std::string* name = state.value_text(kNameColumn, a.node[row])) out.node_name = *name;
   if (const auto& resources = a.shape_of(row).resources) out.allocated_resources = *resources;
+  if (const Reported* report = a.report_of(row); report && report->task != kEmptySymbol)
+    out.task_states.begin()->second->events = task_events(report->event, report->event_at);
   return out;
 }
 

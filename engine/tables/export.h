@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/cluster.h"
+#include "tables/client_report.h"
 #include "tables/state.h"
 
 namespace berth::tables {
@@ -17,9 +18,11 @@ namespace berth::tables {
 [[nodiscard]] model::Allocation to_alloc(const Snapshot& state, AllocRow row);
 /// What the columns of a row say, laid over its API object.
 void lay_over(const AllocTable& allocs, AllocRow row, model::Allocation& object);
-/// What to_alloc() yields of an allocation without an API object, but for its node's name and its resources; into
-/// `out`, which nobody else wrote to, so that its memory is used again and again.
+/// What to_alloc() yields of an allocation without an API object, but for its node's name, its resources and the events
+/// of its task; into `out`, which nobody else wrote to, so that its memory is used again and again.
 void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out);
+/// A report as the update that a client sends (R-CTRL-1534): no namespace, no desired status.
+[[nodiscard]] model::Allocation to_update(const Snapshot& state, const ClientReport& report);
 /// `<job ID>.<group>[<index>]`, or the name the allocation came with.
 [[nodiscard]] std::string alloc_name(const Snapshot& state, AllocRow row);
 

@@ -44,6 +44,7 @@ void StateStore::rebuild_history() {
   h.jobs.resize(current_.jobs.keys.size());
   h.evals.resize(current_.evals.size());
   h.allocs.resize(a.size());
+  current_.allocs.stamp.resize(a.size());
   h.deployment_refs.resize(current_.deployments.size());
   h.version_refs.resize(current_.jobs.versions.size());
   h.shape_refs.resize(a.shapes.size());
@@ -62,19 +63,12 @@ void StateStore::rebuild_history() {
   for (AllocRow row = 0; row < a.size(); ++row) {
     if (!a.exists(row)) continue;
     const auto& cold = a.cold[row];
-    if (cold) h.allocs[row].modify_time = cold->modify_time;
-    move_refs(row, {}, cold ? find_eval(cold->eval_id) : kNoRow,
-              cold ? find_deployment(cold->deployment_id) : a.links[row].deployment);
+    const StoredEvalRow eval = cold ? find_eval(cold->eval_id) : a.stamp[row].eval;
+    AllocStamp& stamp = current_.allocs.stamp.edit(row);
+    stamp.eval = kNoRow;
+    if (cold) stamp.modify_time = cold->modify_time;
+    move_refs(row, {}, eval, cold ? find_deployment(cold->deployment_id) : a.links[row].deployment);
   }
-}
-
-model::Allocation StateStore::to_alloc(AllocRow row) const {
-  model::Allocation out = tables::to_alloc(current_, row);
-  if (!history_ || current_.allocs.cold[row]) return out;
-  const History::Alloc& kept = history_->allocs[row];
-  if (kept.eval != kNoRow) base::write_text(current_.evals.id[kept.eval], out.eval_id);
-  out.modify_time = kept.modify_time;
-  return out;
 }
 
 // ---------------------------------------------------------------- what a row refers to
@@ -85,7 +79,7 @@ StateStore::AllocRefs StateStore::refs_of(AllocRow row) const {
   if (!history_ || !a.exists(row)) return out;
   out.version = a.job[row], out.shape = a.shape[row];
   if (!a.cold[row]) out.links = {a.links[row].previous, a.links[row].next, a.links[row].preempted_by};
-  out.eval = history_->allocs[row].eval, out.deployment = history_->allocs[row].deployment;
+  out.eval = a.stamp[row].eval, out.deployment = history_->allocs[row].deployment;
   out.key = a.job_key[row];
   out.live = !a.terminal(row);
   return out;
@@ -116,13 +110,14 @@ void StateStore::move_refs(AllocRow row, const AllocRefs& before, StoredEvalRow 
 void StateStore::set_alloc_eval(AllocRow row, StoredEvalRow eval) {
   History& h = *history_;
   History::Alloc& alloc = h.allocs[row];
-  if (alloc.eval == eval) return;
-  if (alloc.eval != kNoRow) {
+  const StoredEvalRow before = current_.allocs.stamp[row].eval;
+  if (before == eval) return;
+  if (before != kNoRow) {
     if (alloc.next_of_eval != kNoRow) h.allocs[alloc.next_of_eval].prev_of_eval = alloc.prev_of_eval;
-    (alloc.prev_of_eval != kNoRow ? h.allocs[alloc.prev_of_eval].next_of_eval : h.evals[alloc.eval].alloc_head) =
+    (alloc.prev_of_eval != kNoRow ? h.allocs[alloc.prev_of_eval].next_of_eval : h.evals[before].alloc_head) =
         alloc.next_of_eval;
   }
-  alloc.eval = eval;
+  current_.allocs.stamp.edit(row).eval = eval;
   alloc.next_of_eval = alloc.prev_of_eval = kNoRow;
   if (eval == kNoRow) return;
   AllocRow& head = h.evals[eval].alloc_head;
@@ -222,14 +217,13 @@ std::vector<std::string> StateStore::check_history() {
     if (deployment != kNoRow) ++of_deployments[deployment];
     if (deployment == kNoRow || current_.deployments.object[deployment])
       same("deployment", row, deployment, should.allocs[row].deployment);
-    if (current_.allocs.cold[row]) same("eval", row, is.allocs[row].eval, should.allocs[row].eval);
-    if (is.allocs[row].eval != kNoRow) ++of_evals[is.allocs[row].eval];
+    if (const StoredEvalRow eval = current_.allocs.stamp[row].eval; eval != kNoRow) ++of_evals[eval];
   }
   for (DeploymentRow row = 0; row < of_deployments.size(); ++row)
     same("deployment_refs", row, is.deployment_refs[row] & ~kQueued, of_deployments[row]);
   for (StoredEvalRow eval = 0; eval < is.evals.size(); ++eval) {
     for (AllocRow row = is.evals[eval].alloc_head; row != kNoRow; row = is.allocs[row].next_of_eval, ++chained[eval])
-      same("eval of an allocation", row, is.allocs[row].eval, eval);
+      same("eval of an allocation", row, current_.allocs.stamp[row].eval, eval);
     same("chained allocations", eval, chained[eval], of_evals[eval]);
   }
   std::vector<char> seen(current_.allocs.size());

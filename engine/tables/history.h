@@ -36,14 +36,12 @@ using RowHold = std::shared_ptr<const int>;
 
 struct History {
   struct Alloc {
-    StoredEvalRow eval = kNoRow;                            ///< that placed it, or updated it last
-    AllocRow next_of_eval = kNoRow, prev_of_eval = kNoRow;  ///< chain of that evaluation's allocations
+    AllocRow next_of_eval = kNoRow, prev_of_eval = kNoRow;  ///< chain of its evaluation's allocations (AllocStamp)
     AllocRow prev_of_job = kNoRow;                          ///< AllocTable::next_of_job backwards
     DeploymentRow deployment = kNoRow;                      ///< also of an allocation with an API object
     std::uint32_t links = 0;                                ///< AllocLinks that lead here
-    std::int64_t modify_time = 0;                           ///< unix ns
   };
-  static_assert(sizeof(Alloc) == 32);
+  static_assert(sizeof(Alloc) == 20);
   struct Eval {
     AllocRow alloc_head = kNoRow;
     StoredEvalRow next_of_job = kNoRow, prev_of_job = kNoRow;  ///< newest first

@@ -586,7 +586,7 @@ AllocRow StateStore::append_alloc(const NewAlloc& alloc, const AllocLinks& links
   if (history_) {
     if (again == kNoRow) history_->allocs.emplace_back();
     history_->allocs[row] = {};
-    history_->allocs[row].modify_time = object ? object->modify_time : alloc.modify_time;
+    put(a.stamp, AllocStamp{object ? object->modify_time : alloc.modify_time, kNoRow});
     if (object) deployment = find_deployment(object->deployment_id);
   }
   put(a.id, alloc.id);
@@ -601,6 +601,7 @@ AllocRow StateStore::append_alloc(const NewAlloc& alloc, const AllocLinks& links
   put(a.create_index, alloc.create_index);
   put(a.modify_index, alloc.modify_index);
   put(a.links, links);
+  if (a.report_of(row)) a.reported.edit(row) = Reported();
   put(a.cold, std::move(object));
   put(a.prev_on_node, kNoRow);
   if (alloc.node != kNoRow) {
@@ -724,7 +725,7 @@ std::size_t StateStore::bytes() const {
   out += a.id.bytes() + a.node.bytes() + a.job.bytes() + a.job_key.bytes() + a.group.bytes() + a.name_index.bytes() +
          a.desired.bytes() + a.client.bytes() + a.shape.bytes() + a.next_on_node.bytes() + a.prev_on_node.bytes() +
          a.next_of_job.bytes() + a.create_index.bytes() + a.modify_index.bytes() + a.cold.bytes() + a.links.bytes() +
-         a.shapes.bytes();
+         a.stamp.bytes() + a.reported.bytes() + a.shapes.bytes();
   out += node_rows_.bucket_count() * 32 + alloc_rows_.bytes() + symbols_.bytes();
   for (const auto& codes : codes_) out += codes.bucket_count() * 12;
   if (history_) out += history_->allocs.capacity() * sizeof(History::Alloc);

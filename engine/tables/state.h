@@ -1,6 +1,6 @@
 // StateStore: all tables, and the only writer of them. Snapshot: an immutable view of all tables at one commit.
 //
-// Reading a snapshot needs no lock. The first snapshot() after a commit copies one reference per column (44 of them);
+// Reading a snapshot needs no lock. The first snapshot() after a commit copies one reference per column (46 of them);
 // until the next commit every further one shares that copy. Committing copies only the chunks that it touches, and only
 // while a snapshot holds them (cow.h). All changes go through a Commit (commit.h), which holds the store's mutex from
 // its beginning to its end, so a snapshot never shows half a commit.
@@ -85,6 +85,11 @@ struct Snapshot {
     const auto& object = allocs.cold[row];
     return object ? object->deployment_status && object->deployment_status->healthy.has_value()
                   : (allocs.links[row].health & (AllocLinks::kHealthy | AllocLinks::kUnhealthy)) != 0;
+  }
+  [[nodiscard]] bool is_healthy(AllocRow row) const {
+    const auto& object = allocs.cold[row];
+    return object ? object->deployment_status && object->deployment_status->healthy.value_or(false)
+                  : (allocs.links[row].health & AllocLinks::kHealthy) != 0;
   }
   /// Of which deployment it is a part; nil: of none.
   [[nodiscard]] base::Uuid deployment_of(AllocRow row) const {
@@ -190,8 +195,6 @@ class StateStore {
   /// From now on the writer knows who belongs to whom (history.h), and rows of what is removed are used again. Costs
   /// about 40 bytes an allocation; for owners of a state machine. StateLog asks for it.
   void keep_history();
-  /// The allocation as it is now, with what the history has of a row without an API object.
-  [[nodiscard]] model::Allocation to_alloc(AllocRow row) const;
   [[nodiscard]] const History* history() const { return history_.get(); }  ///< null: none is kept
   /// What does not agree with the tables, or between rows that are used again; empty is right. Reads everything.
   [[nodiscard]] std::vector<std::string> check_history();

@@ -6,9 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "conform/applier_check.h"
+#include "model/codec/codec.h"
 #include "support/sanitized.h"
 
 namespace berth::conform {
@@ -91,6 +93,32 @@ TEST(ClusterLives, HoldTheInvariants) {  // R-CTRL-E1 to E19, 1720 to 1735
   for (const std::uint64_t count :
        {sum.drains, sum.ended_deployments, sum.lost, sum.refused_plans, sum.preemptions, sum.at_rest})
     EXPECT_GT(count, 0U);
+}
+
+/// Everything in a state as text, by the IDs of the objects.
+std::map<std::string, std::string> texts_of(const model::ClusterState& state) {
+  std::map<std::string, std::string> out;
+  for (const model::Allocation& alloc : state.allocs) out[alloc.id] = json::to_text(model::to_json(alloc));
+  for (const model::Evaluation& eval : state.evals) out[eval.id] = json::to_text(model::to_json(eval));
+  for (const model::Deployment& deployment : state.deployments)
+    out[deployment.id] = json::to_text(model::to_json(deployment));
+  for (const auto& job : state.jobs) out["job " + job->id] = json::to_text(model::to_json(*job));
+  for (const model::Node& node : state.nodes) out[node.id] = json::to_text(model::to_json(node));
+  return out;
+}
+
+TEST(ClusterLives, ComeToTheSameWhetherClientsReportRowsOrObjects) {  // R-CTRL-766 to 768
+  for (std::uint64_t seed = 1; seed <= berth::testing::rounds(40); ++seed) {
+    const ClusterLifeReport rows = run_cluster_life({.seed = seed}), objects = run_cluster_life({.seed = seed}, true);
+    EXPECT_EQ(rows.events, objects.events) << "seed " << seed;
+    EXPECT_EQ(rows.digest, objects.digest) << "seed " << seed;
+    const auto has = texts_of(rows.state);
+    for (const auto& [id, text] : texts_of(objects.state)) {
+      const auto at = has.find(id);
+      ASSERT_EQ(at == has.end() ? "" : at->second, text) << "seed " << seed;
+    }
+    EXPECT_EQ(rows.state.allocs.size(), objects.state.allocs.size()) << "seed " << seed;
+  }
 }
 
 TEST(ClusterLives, FollowFromTheSeed) {  // section 17.1

@@ -444,6 +444,33 @@ TEST(Living, AHeartbeatLeavesTheHeapAlone) {
   EXPECT_EQ(after, before);
 }
 
+TEST(Living, AReportLeavesTheHeapAlone) {  // R-CTRL-749, 766 to 770
+  Config config = small_config();
+  config.check = false;
+  config.watchers.garbage.interval_ns = 0;
+  static const client::TaskModel kRuns{nullptr,
+                                       [](const void*, const client::TaskStart& start) {
+                                         client::Outcome out;
+                                         out.start_delay_ns = kSecond / 2,
+                                         out.run_ns = (60 + 10 * std::int64_t{start.name_index}) * kSecond;
+                                         return out;
+                                       },
+                                       nullptr};
+  config.tasks = kRuns;
+  SmallWorld w(40, config);
+  w.run(small_job("first", "batch", 200));  // everything grows to its size
+  w.run_for(2400);
+  w.run(small_job("batch", "batch", 200));
+  w.run_for(600);
+  const std::uint64_t reports = w.cluster.counts().reports;
+  const std::int64_t until = w.cluster.now() + 1200 * kSecond;
+  const std::uint64_t before = testing::heap_allocations;
+  w.cluster.run_until(until);
+  const std::uint64_t after = testing::heap_allocations;
+  EXPECT_GT(w.cluster.counts().reports, reports + 100);
+  EXPECT_EQ(after, before);
+}
+
 // ---------------------------------------------------------------- errors
 
 TEST(Living, EventsThatCannotBeAreRefused) {

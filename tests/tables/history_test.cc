@@ -7,6 +7,7 @@
 
 #include "tables/check.h"
 #include "tables/commit.h"
+#include "tables/export.h"
 
 namespace berth::tables {
 namespace {
@@ -214,7 +215,7 @@ TEST(History, ARowIsKeptAsLongAsAnotherNamesIt) {
   churn.store.begin_commit(++churn.index).remove_alloc(first);
   churn.changes.clear();
   for (int i = 0; i < 10; ++i) churn.come();
-  EXPECT_EQ(churn.store.to_alloc(second).previous_allocation, base::to_text(allocs[0]));
+  EXPECT_EQ(to_alloc(churn.store.current(), second).previous_allocation, base::to_text(allocs[0]));
   churn.store.begin_commit(++churn.index).remove_alloc(second);
   churn.changes.clear();
   for (int i = 0; i < 10; ++i) churn.come();

@@ -255,6 +255,11 @@ Value ScriptState::take_diff(const Value& expected) {
   return out;
 }
 
+std::string ScriptState::class_text(tables::NodeRow node) const {
+  const std::string* text = log_.store().current().value_text(tables::kComputedClassColumn, node);
+  return text ? *text : std::string();
+}
+
 void ScriptState::put_calls(const fsm::Hooks& hooks, Value& got) const {
   Value& calls = got.set("calls", Value::array());
   for (const fsm::Hook& hook : hooks) {
@@ -273,10 +278,11 @@ void ScriptState::put_calls(const fsm::Hooks& hooks, Value& got) const {
         call.push("unblock"), call.push(hook.id), call.push(hook.index);
         break;
       case fsm::HookKind::unblock_class_and_quota:
-        call.push("unblock_class_and_quota"), call.push(hook.id), call.push(""), call.push(hook.index);
+        call.push("unblock_class_and_quota");
+        call.push(class_text(hook.node)), call.push(""), call.push(hook.index);
         break;
       case fsm::HookKind::unblock_node:
-        call.push("unblock_node"), call.push(hook.id);
+        call.push("unblock_node"), call.push(tables::node_id(log_.store().current(), hook.node));
         break;
       case fsm::HookKind::drop:  // never with cancelled_evals_linger
       case fsm::HookKind::drop_waiting:

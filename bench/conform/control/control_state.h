@@ -59,6 +59,7 @@ class ScriptState {
     put_entry(index, kind, log_.apply(index, payload, hooks), got);
     put_calls(hooks, got);
   }
+  std::string class_text(tables::NodeRow node) const;
   void put_calls(const fsm::Hooks& hooks, json::Value& got) const;
   /// `entries`, `error` and `calls` of a request.
   void put_answer(const fsm::Answer& answer, json::Value& got) const;

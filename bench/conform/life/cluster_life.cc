@@ -31,10 +31,11 @@ const client::SeededModel& tasks_of(std::uint64_t seed) {
   return model;
 }
 
-living::Config config_of(const LifeOptions& options) {
+living::Config config_of(const LifeOptions& options, bool object_reports) {
   living::Config config;
   config.seed = options.seed;
   config.check = true;
+  config.object_reports = object_reports;
   config.server.options = options.decisions;
   config.server.plans_max = 20;
   config.server.broker.evals = 1U << 15;
@@ -45,10 +46,10 @@ living::Config config_of(const LifeOptions& options) {
 
 class ClusterLife final : public living::Listener {
  public:
-  explicit ClusterLife(const LifeOptions& options)
+  ClusterLife(const LifeOptions& options, bool object_reports)
       : steps_(options.steps),
         draw_(options.seed, "cluster life"),
-        cluster_(config_of(options), this),
+        cluster_(config_of(options, object_reports), this),
         ways_(options.seed, cluster_.server(),
               [this](std::string text) { report_.problems.push_back(std::move(text)); }) {
     model::ClusterState state = draw_cluster(draw_);
@@ -69,6 +70,7 @@ class ClusterLife final : public living::Listener {
     report_.digest = cluster_.digest();
     report_.heartbeats = cluster_.counts().heartbeats, report_.reports = cluster_.counts().reports;
     report_.twice = ways_.twice();
+    report_.state = cluster_.server().log().state();
     return std::move(report_);
   }
 
@@ -369,6 +371,8 @@ void ClusterLife::settle() {
 
 }  // namespace
 
-ClusterLifeReport run_cluster_life(const LifeOptions& options) { return ClusterLife(options).run(); }
+ClusterLifeReport run_cluster_life(const LifeOptions& options, bool object_reports) {
+  return ClusterLife(options, object_reports).run();
+}
 
 }  // namespace berth::conform

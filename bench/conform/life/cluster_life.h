@@ -8,11 +8,12 @@
 namespace berth::conform {
 
 struct ClusterLifeReport : LifeReport {
-  std::uint64_t digest = 0;  ///< of all log entries and decisions
+  model::ClusterState state;  ///< at the end
+  std::uint64_t digest = 0;   ///< of all log entries and decisions
   std::uint64_t heartbeats = 0, reports = 0, drains = 0, ended_deployments = 0, lost = 0;
 };
 
-/// `on_commit` is not called.
-[[nodiscard]] ClusterLifeReport run_cluster_life(const LifeOptions& options);
+/// `on_commit` is not called. `object_reports`: clients report API objects (living::Config).
+[[nodiscard]] ClusterLifeReport run_cluster_life(const LifeOptions& options, bool object_reports = false);
 
 }  // namespace berth::conform

@@ -1,0 +1,173 @@
+// What clients report of their allocations (R-CTRL-749, 766 to 770): as rows, and as API objects where no row holds it.
+#include <algorithm>
+
+#include "fsm/change.h"
+#include "model/predicates.h"
+#include "tables/export.h"
+
+namespace berth::fsm {
+
+using tables::AllocLinks;
+using tables::AllocRow;
+using tables::Client;
+using tables::JobKeyRow;
+using tables::kNoRow;
+using tables::StoredEvalRow;
+
+void ClientUpdateEntry::add(model::Allocation report) {
+  reports.emplace_back().object = static_cast<std::uint32_t>(allocs.size());
+  allocs.push_back(std::move(report));
+}
+
+std::string StateLog::apply(std::uint64_t index, ClientUpdateEntry& entry, Hooks& hooks) {
+  seen(index);
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit};
+  reported_jobs_.clear(), cancelled_.clear(), dropped_.clear(), written_evals_.clear();
+  touch(change, Table::allocs);
+  for (tables::ClientReport& report : entry.reports) {
+    if (report.object == kNoRow) {
+      const tables::AllocTable& allocs = store_.current().allocs;
+      if (!allocs.exists(report.row) || allocs.id[report.row] != report.id) continue;
+      if (allocs.cold[report.row])
+        write_report(change, report.row, to_update(store_.current(), report));
+      else
+        write_report(change, report.row, report);
+      continue;
+    }
+    model::Allocation& object = entry.allocs[report.object];
+    report.node = store_.find_node(object.node_id);
+    report.status = tables::parse_client(object.client_status).value_or(Client::pending);
+    if (const AllocRow row = alloc_row(object.id); row != kNoRow) write_report(change, row, std::move(object));
+  }
+  cancel_followups(change);
+  for (const model::Evaluation& eval : entry.evals) {
+    written_evals_.push_back(upsert_eval(change, eval));
+    set_job_status(change, store_.find_job_key(eval.namespace_, eval.job_id), "", false);
+  }
+  std::sort(reported_jobs_.begin(), reported_jobs_.end());
+  reported_jobs_.erase(std::unique(reported_jobs_.begin(), reported_jobs_.end()), reported_jobs_.end());
+  for (const JobKeyRow key : reported_jobs_) set_job_status(change, key, "", false);
+  for (const tables::ClientReport& report : entry.reports) {  // R-CTRL-769
+    if (report.node == kNoRow) continue;
+    if (report.node >= last_alloc_update_.size()) last_alloc_update_.resize(report.node + 1);
+    last_alloc_update_[report.node] = index;
+    touch(change, Table::nodes);
+  }
+  for (const StoredEvalRow row : written_evals_) queue_stored(row, hooks);
+  for (const tables::ClientReport& report : entry.reports) {  // R-CTRL-770
+    if (report.status != Client::complete && report.status != Client::failed) continue;
+    if (report.node == kNoRow || !store_.current().nodes.exists(report.node)) break;
+    hooks.push_back({HookKind::unblock_class_and_quota, nullptr, {}, {}, index, report.node});
+    hooks.push_back({HookKind::unblock_node, nullptr, {}, {}, index, report.node});
+  }
+  for (auto& eval : dropped_) hooks.push_back({HookKind::drop_waiting, std::move(eval), {}, {}, 0});
+  return "";
+}
+
+/// A row keeps what such an allocation reports, and no object is made of it.
+void StateLog::write_report(Change& change, AllocRow row, const tables::ClientReport& report) {
+  const tables::Snapshot& now = store_.current();
+  const tables::AllocLinks& links = now.allocs.links[row];
+  tables::Reported said = report.said;
+  std::uint8_t health = links.health;
+  constexpr std::uint8_t kKnown = AllocLinks::kHealthy | AllocLinks::kUnhealthy;
+  if (report.health != 0 && (links.health & kKnown) != report.health) {  // R-CTRL-768
+    health = static_cast<std::uint8_t>((links.health & ~kKnown) | AllocLinks::kHasStatus | report.health);
+    said.health_at = report.said.health_at, said.health_index = change.index;
+    if (links.deployment != kNoRow) count_health(change, row, health, report);
+  } else if (const tables::Reported* before = now.allocs.report_of(row)) {
+    said.health_at = before->health_at, said.health_index = before->health_index;
+  }
+  const WrittenAlloc written{row, now.allocs.client[row], false};
+  if (const JobKeyRow key = now.allocs.job_key[row]; reported_jobs_.empty() || reported_jobs_.back() != key)
+    reported_jobs_.push_back(key);
+  touch(change, Table::allocs);
+  change.commit.write_report(row, report.status, said, health, report.modify_time);
+  count_in_summary(change, written);
+}
+
+/// Another health of a row, for its deployment: what counted() reads of the allocation.
+void StateLog::count_health(Change& change, AllocRow row, std::uint8_t health, const tables::ClientReport& report) {
+  const tables::Snapshot& now = store_.current();
+  const AllocLinks& links = now.allocs.links[row];
+  if (!now.deployments.object[links.deployment]) return;
+  const auto status = [](std::uint8_t bits) {
+    std::optional<model::DeploymentStatus> out;
+    if ((bits & AllocLinks::kHasStatus) == 0) return out;
+    out.emplace().canary = (bits & AllocLinks::kCanary) != 0;
+    if ((bits & (AllocLinks::kHealthy | AllocLinks::kUnhealthy)) != 0)
+      out->healthy = (bits & AllocLinks::kHealthy) != 0;
+    return out;
+  };
+  model::Allocation alloc, before;
+  alloc.id = base::to_text(now.allocs.id[row]);
+  alloc.deployment_id = before.deployment_id = now.deployments.object[links.deployment]->id;
+  alloc.task_group = now.text(now.allocs.group[row]);
+  alloc.modify_time = report.modify_time;
+  alloc.deployment_status = status(health), before.deployment_status = status(links.health);
+  alloc.deployment_status->timestamp.ns = report.said.health_at;
+  count_in_deployment(change, alloc, before);
+}
+
+/// The way of every allocation with an API object.
+void StateLog::write_report(Change& change, AllocRow row, model::Allocation&& report) {
+  const std::uint64_t index = change.index;
+  auto object = change.commit.take_object(row);
+  model::Allocation& alloc = *object;
+  model::Allocation before;  // what counts below
+  before.deployment_id = alloc.deployment_id, before.deployment_status = alloc.deployment_status;
+  const std::string followup(model::followup_to_cancel(alloc, report.client_status));  // R-CTRL-766
+  if (!followup.empty()) {
+    alloc.followup_eval_id.clear();
+    bool shared = false;
+    if (const JobKeyRow key = store_.find_job_key(report.namespace_, alloc.job_id); key != kNoRow)
+      for (const AllocRow other : allocs_of(key)) {
+        if (other == row || store_.current().allocs.terminal(other)) continue;
+        const auto& cold = store_.current().allocs.cold[other];
+        shared |= cold && cold->followup_eval_id == followup;
+      }
+    if (!shared) cancelled_.push_back(followup);
+  }
+  alloc.client_status = report.client_status;  // R-CTRL-767
+  alloc.client_description = std::move(report.client_description);
+  alloc.task_states = std::move(report.task_states);
+  alloc.network_status = std::move(report.network_status);
+  alloc.modify_time = report.modify_time;
+  alloc.modify_index = index;
+  if (model::has_health(report)) {  // R-CTRL-768
+    if (alloc.deployment_status) {
+      if (!alloc.deployment_status->healthy ||
+          *alloc.deployment_status->healthy != *report.deployment_status->healthy) {
+        alloc.deployment_status->healthy = report.deployment_status->healthy;
+        alloc.deployment_status->timestamp = report.deployment_status->timestamp;
+        alloc.deployment_status->modify_index = index;
+      }
+    }
+  }
+  if (report.deployment_status && !alloc.deployment_status) {
+    alloc.deployment_status = report.deployment_status;
+    alloc.deployment_status->modify_index = index;
+  }
+  count_in_deployment(change, alloc, before);
+  const JobKeyRow key = store_.current().allocs.job_key[row];
+  if (reported_jobs_.empty() || reported_jobs_.back() != key) reported_jobs_.push_back(key);
+  const Client was = store_.current().allocs.client[row];
+  store_alloc(change, row, std::move(object));
+  count_in_summary(change, {row, was, false});
+}
+
+void StateLog::cancel_followups(Change& change) {
+  for (const std::string& id : cancelled_) {
+    const StoredEvalRow row = store_.find_eval(id);
+    if (row == kNoRow || model::is_terminal_evaluation(store_.current().evals.object[row]->status)) continue;
+    model::Evaluation gone = *store_.current().evals.object[row];
+    gone.status = "canceled";
+    gone.status_description = "allocs reconnected";
+    gone.modify_index = change.index;
+    store_eval(change, row, store_.current().evals.id[row], std::move(gone));
+    dropped_.push_back(store_.current().evals.object[row]);
+  }
+}
+
+}  // namespace berth::fsm

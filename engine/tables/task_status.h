@@ -1,0 +1,88 @@
+// What clients say of the tasks of an allocation: the values, their texts, and the row that a state keeps of them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/time.h"
+#include "model/alloc.h"
+#include "tables/symbols.h"
+
+namespace berth::tables {
+
+inline constexpr std::int64_t kNoTime = base::Time::kUnset;
+
+enum class TaskState : std::uint8_t { pending, running, dead };
+
+/// The newest event of a task, of those that rules name. Each is a change that is worth a report.
+enum class TaskEvent : std::uint8_t {
+  none,
+  started,
+  not_started,  ///< a start that failed
+  exited,
+  restarting,
+  not_restarting,
+  killed,
+  sibling_failed,    ///< R-CTRL-1515
+  leader_dead,       ///< R-CTRL-1515
+  main_tasks_dead,   ///< R-CTRL-1515
+  reconnected,       ///< R-CTRL-1560
+  restoring_failed,  ///< R-CTRL-1565
+  setup_failed,      ///< R-CTRL-1512
+  max_run_exceeded,  ///< R-CTRL-1519
+};
+[[nodiscard]] std::string_view to_text(TaskEvent event);  ///< as Nomad types it: `Sibling Task Failed`
+
+/// The reported half of a task; times in unix ns, kNoTime where there is none.
+struct TaskStatus {
+  std::int64_t started_at = kNoTime, finished_at = kNoTime, last_restart = kNoTime;
+  std::int64_t event_at = kNoTime;
+  std::uint32_t restarts = 0;
+  TaskState state = TaskState::pending;
+  bool failed = false;
+  TaskEvent event = TaskEvent::none;
+
+  [[nodiscard]] bool successful() const { return state == TaskState::dead && !failed; }  // R-MODEL-154
+};
+
+/// Why an allocation has its client status.
+enum class ClientDescription : std::uint8_t {
+  none,
+  failed_tasks,
+  running,
+  not_started,
+  completed,
+  max_run_exceeded,  ///< R-CTRL-1519
+  not_added,         ///< R-CTRL-1505
+  not_restored,      ///< R-CTRL-1566
+};
+[[nodiscard]] std::string_view to_text(ClientDescription description);
+
+/// The reported half of a task as an API object; `out` is a new one. Without its event.
+void write_task(const TaskStatus& status, model::TaskState& out);
+/// The newest event of a task, as the list of its events; null where there is none.
+[[nodiscard]] json::Value task_events(TaskEvent event, std::int64_t at);
+
+/// What a client said last of an allocation that has no API object and one task at most: a row of AllocTable::reported,
+/// one cache line. All zero: its client has said nothing yet.
+struct Reported {
+  std::int64_t started_at = 0, finished_at = 0, last_restart = 0,
+               event_at = 0;       ///< unix ns, kNoTime where there is none
+  std::int64_t health_at = 0;      ///< timestamp of the deployment status, where AllocLinks::health says healthy or not
+  std::uint64_t health_index = 0;  ///< its ModifyIndex
+  std::uint64_t alloc_modify_index = 0;  ///< the last change that was no report: what clients compare (R-CTRL-1504)
+  Symbol task = kEmptySymbol;            ///< name of the task; empty: no task has a state
+  std::uint16_t restarts = 0;
+  TaskState state : 4 = TaskState::pending;
+  bool failed : 1 = false;
+  bool present : 1 = false;  ///< its client has reported
+  ClientDescription description : 4 = ClientDescription::none;
+  TaskEvent event : 4 = TaskEvent::none;
+
+  /// False: the status does not fit into a row.
+  [[nodiscard]] bool take(Symbol name, const TaskStatus& status);
+  [[nodiscard]] TaskStatus status() const;
+};
+static_assert(sizeof(Reported) == 64);
+
+}  // namespace berth::tables
