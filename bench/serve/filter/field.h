@@ -1,0 +1,76 @@
+// Field: one value inside a stored object as filter expressions see it, whatever its C++ type. Selectors walk from
+// field to field by the names of the model's `fields`, so that nothing is converted to JSON and nothing is allocated.
+//
+// A field refers into the object and is valid as long as it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/cluster.h"
+
+namespace berth::serve {
+
+enum class FieldKind : std::uint8_t { nil, boolean, integer, unsigned_integer, floating, text, list, map, structure };
+/// As Go names it in messages.
+[[nodiscard]] const char* kind_name(FieldKind kind);
+
+class Field {
+ public:
+  /// What can be done with a value that holds others; one per C++ type.
+  struct Shape {
+    /// Member of a structure, value under a key of a map; none: it has no such member.
+    std::optional<Field> (*member)(const void* object, std::string_view name) = nullptr;
+    /// Calls `visit(index, key, value)` for each element until it returns false; only maps have keys.
+    using Visit = std::function<bool(std::size_t, std::string_view, const Field&)>;
+    void (*each)(const void* object, const Visit& visit) = nullptr;
+    std::size_t (*size)(const void* object) = nullptr;
+  };
+
+  Field() = default;
+  Field(FieldKind kind, const void* object, const Shape* shape) : kind_(kind), object_(object), shape_(shape) {}
+  static Field of(bool value);
+  static Field of(std::int64_t value);
+  static Field of(std::uint64_t value);
+  static Field of(double value);
+  static Field of(std::string_view value);
+
+  [[nodiscard]] FieldKind kind() const { return kind_; }
+  [[nodiscard]] bool boolean() const { return number_.b; }
+  [[nodiscard]] std::int64_t integer() const { return number_.i; }
+  [[nodiscard]] std::uint64_t unsigned_integer() const { return number_.u; }
+  [[nodiscard]] double floating() const { return number_.d; }
+  [[nodiscard]] std::string_view text() const { return text_; }
+  [[nodiscard]] bool has_elements() const { return kind_ == FieldKind::list || kind_ == FieldKind::map; }
+  /// Of a text, a list or a map.
+  [[nodiscard]] std::size_t size() const;
+  /// Of a structure or a map.
+  [[nodiscard]] std::optional<Field> member(std::string_view name) const { return shape_->member(object_, name); }
+  /// Of a list or a map.
+  void each(const Shape::Visit& visit) const { shape_->each(object_, visit); }
+
+ private:
+  FieldKind kind_ = FieldKind::nil;
+  union {
+    bool b;
+    std::int64_t i;
+    std::uint64_t u;
+    double d;
+  } number_{.u = 0};
+  std::string_view text_;
+  const void* object_ = nullptr;
+  const Shape* shape_ = nullptr;
+};
+
+// The objects that lists can be filtered by.
+[[nodiscard]] Field field_of(const model::Job& job);
+[[nodiscard]] Field field_of(const model::Allocation& alloc);
+[[nodiscard]] Field field_of(const model::Evaluation& eval);
+[[nodiscard]] Field field_of(const model::Deployment& deployment);
+[[nodiscard]] Field field_of(const model::Node& node);
+[[nodiscard]] Field field_of(const model::NodePool& pool);
+
+}  // namespace berth::serve

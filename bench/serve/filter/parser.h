@@ -1,0 +1,66 @@
+// The grammar of filter expressions (R-API-76, 77) by recursive descent, one method per rule.
+//
+// Where nothing fits, the message names the farthest place that was reached and all that could have stood there,
+// sorted, as generated parsers of this kind do; tools show that text to people, and tests compare it.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+#include "serve/filter/filter.h"
+
+namespace berth::serve {
+
+class FilterParser {
+ public:
+  /// Deeper nesting is refused: a request must not use up the stack.
+  static constexpr int kMaxDepth = 100;
+
+  explicit FilterParser(std::string_view text) : text_(text) {}
+  [[nodiscard]] tl::expected<Expression, std::string> parse();
+
+ private:
+  // Each rule moves behind what it took and returns true, or stays where it was.
+  bool any_of(Expression& out);
+  bool all_of(Expression& out);
+  bool operand(Expression& out);
+  bool negation(Expression& out);
+  bool group(Expression& out);
+  bool over_elements(Expression& out);
+  bool element_names(Expression& out);
+  bool match(Expression& out);
+  bool match_selector(Expression& out);
+  bool match_in(Expression& out);
+  bool comparison(Expression& out);
+  bool word_match(Expression& out);
+  bool selector(Selector& out);
+  bool selector_part(Selector& out);
+  bool pointer(Selector& out);
+  bool value(std::string& out);
+  bool number(std::string& out);
+  bool text(std::string& out);
+  bool identifier(std::string& out);
+
+  bool literal(std::string_view word, const char* shown);
+  bool space();           ///< one or more
+  bool optional_space();  ///< always true
+  bool spaced(std::string_view word, const char* shown);
+  template <class Test>
+  bool character(Test test, const char* shown, std::string* out = nullptr);
+  /// Records what could have stood at the current place.
+  bool expected(const char* what);
+  /// What no other rule can make good.
+  bool broken(std::string_view rule, std::string_view message);
+  [[nodiscard]] std::string at(std::size_t position) const;
+  [[nodiscard]] std::string no_match() const;
+
+  const std::string_view text_;
+  std::size_t position_ = 0, farthest_ = 0;
+  int depth_ = 0;
+  std::set<std::string> expected_;  // at `farthest_`
+  std::string broken_;              // the first of those
+};
+
+}  // namespace berth::serve
