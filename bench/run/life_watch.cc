@@ -441,11 +441,14 @@ void LifeWatch::tell_alloc(const living::AllocChange& change) {
   }
   if (allocs.desired[row] != change.desired_before) {
     std::string why = object ? object->desired_description : std::string(to_text(allocs.links[row].description));
-    if (allocs.desired[row] == Desired::run)
+    if (allocs.desired[row] == Desired::run) {
       why = "is to run again on";
-    else
-      why = fmt::format("is to {}{}{}, on", allocs.desired[row] == Desired::evict ? "give way" : "stop",
-                        why.empty() ? "" : ": ", why);
+    } else if (allocs.desired[row] == Desired::evict) {
+      const AllocRow by = allocs.links[row].preempted_by;
+      why = by != kNoRow && allocs.exists(by) ? "is to give way to " + alloc_words(by) + ", on" : "is to give way, on";
+    } else {
+      why = fmt::format("is to stop{}{}, on", why.empty() ? "" : ": ", why);
+    }
     tell(who, std::move(why), where);
   }
   if (allocs.client[row] == change.client_before) return;

@@ -47,14 +47,14 @@ for command in $commands; do
   grep -q '^Usage: ' <<< "$help" || broken "berth $command --help shows no usage"
 done
 
-# 4. Packages: bench/packages.txt against README.md's table and against what the build asks for.
+# 4. Packages: bench/packages.txt against the table in bench/guide/packages.md and against what the build asks for.
 listed=$(awk '!/^#/ && NF {print $2}' bench/packages.txt | sort)
 while read -r group package purpose; do
-  grep -qF "| \`$package\` | $purpose |" README.md || broken "README.md: has no row '| \`$package\` | $purpose |' as in bench/packages.txt"
+  grep -qF "| \`$package\` | $purpose |" bench/guide/packages.md || broken "bench/guide/packages.md: has no row '| \`$package\` | $purpose |' as in bench/packages.txt"
   case "$group" in tools | libraries | checks) ;; *) broken "bench/packages.txt: $package is in the unknown group $group" ;; esac
 done < <(grep -v '^#' bench/packages.txt)
-for package in $(grep -oE '^\| `[a-z0-9.+-]+` \|' README.md | tr -d '|` '); do
-  grep -qx -- "$package" <<< "$listed" || broken "README.md: lists the package $package, bench/packages.txt does not"
+for package in $(grep -oE '^\| `[a-z0-9.+-]+` \|' bench/guide/packages.md | tr -d '|` '); do
+  grep -qx -- "$package" <<< "$listed" || broken "bench/guide/packages.md: lists the package $package, bench/packages.txt does not"
 done
 for package in $(sed -nE 's/^ *berth_require\([^ ]+ ([^ )]+)\).*/\1/p' engine/cmake/BerthPackages.cmake); do
   grep -qx -- "$package" <<< "$listed" || broken "bench/packages.txt: lacks $package, which BerthPackages.cmake asks for"
