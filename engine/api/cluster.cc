@@ -6,9 +6,6 @@
 #include "base/text.h"
 #include "io/export_import.h"
 #include "io/json_parse.h"
-#include "model/computed_class.h"
-#include "model/registration/node_canonical.h"
-#include "model/registration/register_job.h"
 #include "model/update/spec_changed.h"
 #include "sched/to_model.h"
 #include "tables/export.h"
@@ -117,14 +114,7 @@ Cluster::Cluster(Cluster&&) noexcept = default;
 Cluster& Cluster::operator=(Cluster&&) noexcept = default;
 Cluster::~Cluster() = default;
 
-Cluster::Cluster(const Config& config) : impl_(std::make_shared<Impl>(config)) {
-  model::ClusterState state;
-  state.index = 1;
-  for (const char* pool : {"all", "default"}) state.node_pools.emplace_back().name = pool;
-  state.namespaces.emplace_back().name = "default";
-  state.scheduler_config.emplace().scheduler_algorithm = "binpack";  // what a new Nomad cluster has (R-MODEL-210)
-  impl_->load(state);
-}
+Cluster::Cluster(const Config& config) : impl_(std::make_shared<Impl>(config)) { impl_->load(empty_state()); }
 
 Result<Cluster> Cluster::from_file(const std::string& path, const Config& config) {
   auto imported = io::import_cluster(path);
@@ -149,17 +139,9 @@ Result<Cluster> Cluster::from_json(std::string_view text, const Config& config) 
 const std::vector<std::string>& Cluster::load_warnings() const { return impl_->warnings; }
 
 Result<void> Cluster::add_node(std::string_view json) {
-  auto value = io::parse_json(json);
-  if (!value) return tl::unexpected(value.error());
-  model::Node node;
-  if (auto done = model::from_json(*value, node, {}); !done) return done;
-  if (!base::parse_uuid(node.id))
-    return tl::unexpected(
-        InputError{"-", "/ID", json::to_text(json::Value(node.id)) + " is no node ID", "give a UUID"});
-  model::canonicalize(node);
-  if (auto done = model::check_node(node); !done) return done;
-  node.computed_class = model::computed_class(node);
-  impl_->store().begin_commit(impl_->next_index()).upsert_node(node);
+  const auto node = read_node(json);
+  if (!node) return tl::unexpected(node.error());
+  impl_->store().begin_commit(impl_->next_index()).upsert_node(*node);
   return {};
 }
 
@@ -178,23 +160,15 @@ Result<void> Cluster::register_job(const Job& job) {
   const tables::Snapshot& state = impl_->store().current();
   const tables::JobKeyRow key = impl_->find_job(job.job_namespace(), job.id());
   const model::Job* stored = key == kNoRow ? nullptr : state.jobs.versions[state.jobs.keys[key].current]->spec.get();
-  model::RegistrationRequest request;
-  request.path = job.impl_->path;
-  request.namespaces = &state.cold->namespaces;
-  request.pools = &state.cold->node_pools;
-  request.stored = stored;
-  if (const auto& config = state.cold->scheduler_config)
-    request.limits.memory_oversubscription = config->memory_oversubscription_enabled;
-  auto registered = model::register_job(job.impl_->input, request);
+  auto registered = register_against(job.impl_->input, job.impl_->path, state, stored);
   if (!registered) return tl::unexpected(registered.error());
-  if (!registered->job) return tl::unexpected(InputError{job.impl_->path, "", registered->error, "correct the job"});
   const std::uint64_t index = impl_->next_index();
-  model::Job& added = *registered->job;
+  model::Job& added = **registered;
   if (stored && !model::spec_changed(*stored, added)) return {};
   added.create_index = stored ? stored->create_index : index;
   added.modify_index = added.job_modify_index = index;
   added.version = stored ? stored->version + 1 : 0;
-  impl_->store().begin_commit(index).upsert_job(registered->job, true);
+  impl_->store().begin_commit(index).upsert_job(*registered, true);
   return {};
 }
 

@@ -33,6 +33,18 @@ struct Cluster::Impl {
   [[nodiscard]] tables::JobKeyRow find_job(std::string_view job_namespace, std::string_view job_id);
 };
 
+// border.cc: what both kinds of clusters take in.
+
+/// A new Nomad cluster: pools, namespace and scheduler configuration that are always there.
+[[nodiscard]] model::ClusterState empty_state();
+/// A node as Nomad's API prints it, canonical and checked, its computed class included.
+[[nodiscard]] Result<model::Node> read_node(std::string_view json);
+/// The job of `input` as it would be stored in that state; `stored`: its current version, or null. The error's problem
+/// is Nomad's text.
+[[nodiscard]] Result<std::shared_ptr<model::Job>> register_against(const json::Value& input, const std::string& path,
+                                                                   const tables::Snapshot& state,
+                                                                   const model::Job* stored);
+
 struct Plan::Rows {
   const void* owner = nullptr;  ///< the Cluster::Impl that decided
   bool used = false;
@@ -41,7 +53,7 @@ struct Plan::Rows {
 };
 
 struct View::Impl {
-  std::shared_ptr<const Cluster::Impl> owner;  ///< keeps the symbols alive
+  std::shared_ptr<const void> owner;  ///< the cluster, which keeps the symbols alive
   tables::SnapshotRef state;
 };
 

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/columns.h"
 #include "berth/config.h"
 #include "berth/job.h"
 #include "berth/plan.h"
@@ -55,11 +56,15 @@ class View {
   [[nodiscard]] std::vector<NodeInfo> nodes() const;  ///< ascending by ID
   /// Allocations of a job, oldest first; empty for an unknown job. O(jobs + its allocations).
   [[nodiscard]] std::vector<AllocInfo> allocs_of(std::string_view job_namespace, std::string_view job_id) const;
+  /// Nodes and allocations as columns (columns.h). O(nodes), O(allocations + nodes).
+  [[nodiscard]] NodeColumns node_columns() const;
+  [[nodiscard]] AllocColumns alloc_columns() const;
   /// The whole state as CLUSTER.json, which from_file() and `berth import` read. Costs a copy of everything.
   [[nodiscard]] std::string to_json() const;
 
  private:
   friend class Cluster;
+  friend class LivingCluster;
   struct Impl;
   explicit View(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;

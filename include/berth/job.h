@@ -32,6 +32,7 @@ class Job {
 
  private:
   friend class Cluster;
+  friend class LivingCluster;
   struct Impl;
   explicit Job(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
