@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   berth::cli::add_conform(app, exit_code);
   berth::cli::add_import(app, exit_code);
   berth::cli::add_plan(app, exit_code);
+  berth::cli::add_serve(app, exit_code);
   refuse_negative_counts(app);
   try {
     app.parse(argc, argv);

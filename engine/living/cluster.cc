@@ -99,6 +99,17 @@ void Cluster::run_until(std::int64_t t) {
   clock_.set(std::max(now(), t));
 }
 
+bool Cluster::run_until(std::int64_t t, const std::function<bool()>& enough) {
+  for (std::int64_t at = now();; at = next_deadline()) {
+    if (at > t) break;
+    clock_.set(std::max(now(), at));
+    while (checked_step())
+      if (enough()) return false;
+  }
+  clock_.set(std::max(now(), t));
+  return true;
+}
+
 void Cluster::run_before(std::int64_t t) {
   if (t <= now()) return;
   run_until(t - 1);
@@ -106,8 +117,14 @@ void Cluster::run_before(std::int64_t t) {
 }
 
 void Cluster::step_until_idle() {
-  while (step())
-    if (config_.check && problems_.empty()) check_step();
+  while (checked_step()) {
+  }
+}
+
+bool Cluster::checked_step() {
+  if (!step()) return false;
+  if (config_.check && problems_.empty()) check_step();
+  return true;
 }
 
 /// R-CTRL-1720, 1721, 1723 to 1727, 1729 to 1732, 1734.

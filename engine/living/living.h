@@ -19,6 +19,7 @@
 // Threads: one.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <set>
 
@@ -63,6 +64,8 @@ class Cluster {
   [[nodiscard]] std::int64_t next_deadline();
   /// Everything due up to `t`, then the clock is at `t`.
   void run_until(std::int64_t t);
+  /// As run_until(t), but leaves off after a step for which `enough` says so; whether it got to `t`.
+  bool run_until(std::int64_t t, const std::function<bool()>& enough);
   /// Everything due before `t`, then the clock is at `t`: what happens from outside at `t` comes first there.
   void run_before(std::int64_t t);
   /// Something happens now. Its answer is Nomad's; `error` is "" where it succeeded.
@@ -87,6 +90,7 @@ class Cluster {
  private:
   // cluster.cc
   void step_until_idle();
+  bool checked_step();
   bool step();
   void check_step();
   void check_plan(const server::Lane& lane);

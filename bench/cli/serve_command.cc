@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "run/interrupt.h"
+#include "serve/service.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::int64_t kNodesByDefault = 1000, kNodesMost = 1'000'000;
+
+struct ServeArguments {
+  std::string source, speed = "1", listen = "127.0.0.1:4646";
+  std::optional<std::int64_t> nodes;
+  std::uint64_t seed = 1;
+  bool quiet = false;
+};
+
+/// As many connections as the system lets the program have.
+void raise_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int serve(const ServeArguments& arguments) {
+  const auto speed = serve::Speed::parse(arguments.speed);
+  if (!speed)
+    return report_error({"berth serve", "--speed", "'" + arguments.speed + "' is no speed",
+                         "write how many times real time, for example 1 or 100, or max, or step"},
+                        2);
+  serve::ServiceOptions options;
+  options.start.source = arguments.source;
+  options.start.nodes = arguments.nodes.value_or(arguments.source.empty() ? kNodesByDefault : 0);
+  options.start.seed = arguments.seed;
+  options.start.now_ns = clock_ns();
+  options.simulation.speed = *speed;
+  options.listen = arguments.listen;
+  raise_descriptors();
+  const run::InterruptGuard guard;
+  const auto began = std::chrono::steady_clock::now();
+  auto service = serve::Service::make(options);
+  if (!service) return report_error(service.error(), 2);
+  print_warnings((*service)->warnings());
+  const std::size_t nodes = (*service)->simulation().state().nodes.size();
+  (*service)->start();
+  if (!arguments.quiet) {
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    fmt::print("berth serve: {} nodes after {:.2f} s, speed {}, http://{}\n", nodes, took.count(), speed->text(),
+               (*service)->address());
+    std::fflush(stdout);
+  }
+  while (!run::interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  (*service)->stop();
+  return 0;
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<ServeArguments>();
+  CLI::App* command = app.add_subcommand("serve", "a simulated cluster behind Nomad's HTTP API");
+  command->add_option("source", arguments->source,
+                      "a cluster (a file or folder of an export, CLUSTER.json) or a workload's name or file");
+  command
+      ->add_option("--nodes", arguments->nodes,
+                   fmt::format("nodes to make up; default: {}, none beside a source", kNodesByDefault))
+      ->check(CLI::Range(std::int64_t{0}, kNodesMost));
+  command->add_option("--speed", arguments->speed, "virtual time against real time: a number, max, or step")
+      ->capture_default_str();
+  command->add_option("--listen", arguments->listen, "address and port")->capture_default_str();
+  command->add_option("--seed", arguments->seed, "of everything that is drawn")->capture_default_str();
+  command->add_flag("--quiet", arguments->quiet, "do not say where it listens");
+  command->footer("Ends at Ctrl-C or SIGTERM. Exit code: 0 ended, 1 berth failed, 2 usage or bad input.");
+  command->callback([arguments, &exit_code] { exit_code = serve(*arguments); });
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,271 @@
+#include "serve/dispatcher.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "serve/pretty.h"
+
+namespace berth::serve {
+
+namespace {
+
+using base::kSecond;
+constexpr std::int64_t kWaitMost = 300 * kSecond;  // R-API-51
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/// Nothing: a percent sign without two hexadecimal digits.
+std::optional<std::string> decode(std::string_view text, bool plus_is_space) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '+' && plus_is_space) {
+      out += ' ';
+    } else if (text[i] != '%') {
+      out += text[i];
+    } else {
+      if (i + 2 >= text.size()) return std::nullopt;
+      const int high = hex_digit(text[i + 1]), low = hex_digit(text[i + 2]);
+      if (high < 0 || low < 0) return std::nullopt;
+      out += static_cast<char>(high * 16 + low);
+      i += 2;
+    }
+  }
+  return out;
+}
+
+/// Without `//`, `.` and `..` (R-API-2).
+std::string cleaned(std::string_view path) {
+  std::vector<std::string_view> parts;
+  for (const std::string_view part : base::split(path, '/')) {
+    if (part.empty() || part == ".") continue;
+    if (part != "..")
+      parts.push_back(part);
+    else if (!parts.empty())
+      parts.pop_back();
+  }
+  std::string out;
+  for (const std::string_view part : parts) out.append("/").append(part);
+  if (out.empty() || path.ends_with('/')) out += '/';
+  return out;
+}
+
+/// Path and query of a target; false: it cannot be decoded.
+bool read_target(std::string_view target, Request& request) {
+  const std::size_t mark = target.find('?');
+  auto path = decode(target.substr(0, mark), false);
+  if (!path) return false;
+  request.path = std::move(*path);
+  if (mark == std::string_view::npos) return true;
+  for (const std::string_view pair : base::split(target.substr(mark + 1), '&')) {
+    if (pair.empty()) continue;
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    auto key = decode(pair.substr(0, equals), true);
+    auto value = decode(equals < pair.size() ? pair.substr(equals + 1) : "", true);
+    if (key && value) request.query.emplace_back(std::move(*key), std::move(*value));  // Go drops the others
+  }
+  return true;
+}
+
+std::string text_of(const Request& request, std::string_view key) {
+  const std::string* value = request.find(key);
+  return value ? *value : "";
+}
+
+/// Parameters that all requests have (R-API-40, 41).
+void read_common(Request& request) {
+  if (std::string space = text_of(request, "namespace"); !space.empty()) request.name_space = std::move(space);
+  request.prefix = text_of(request, "prefix");
+  request.filter = text_of(request, "filter");
+  request.next_token = text_of(request, "next_token");
+  request.reverse = text_of(request, "reverse") == "true";
+  const std::string* pretty = request.find("pretty");
+  request.pretty = pretty && *pretty != "0";
+}
+
+/// Those of reads; false: the reply says what is wrong (R-API-43 to 51).
+bool read_options(Request& request, Reply& reply) {
+  if (const std::string stale = text_of(request, "stale"); !stale.empty() && !base::parse_bool(stale))
+    return reply.fail(400, "Expect `true` or `false` for `stale` query string parameter"), false;
+  request.wait_ns = kWaitMost;
+  if (const std::string wait = text_of(request, "wait"); !wait.empty()) {
+    const auto ns = go_duration(wait);
+    if (!ns) return reply.fail(400, "Invalid wait time"), false;
+    if (*ns > 0) request.wait_ns = std::min(*ns, kWaitMost);
+  }
+  if (const std::string index = text_of(request, "index"); !index.empty()) {
+    const auto value = base::parse_uint64(index);
+    if (!value) return reply.fail(400, "Invalid index"), false;
+    request.index = *value;
+  }
+  if (const std::string pages = text_of(request, "per_page"); !pages.empty()) {
+    const auto value = base::parse_int64(pages);
+    if (!value) return reply.fail(400, "Expect a number for `per_page` query string parameter"), false;
+    request.per_page = *value;
+  }
+  return true;
+}
+
+bool own_region(const Request& request) {  // R-API-40
+  const std::string* region = request.find("region");
+  return !region || region->empty() || *region == "global";
+}
+
+}  // namespace
+
+/// A request under way.
+struct Dispatcher::Call {
+  std::shared_ptr<http::Exchange> exchange;
+  Request request;
+  const Route* route = nullptr;
+  std::uint64_t index = kAnswerNow;  // of the route's function
+};
+
+void Dispatcher::serve(std::shared_ptr<http::Exchange> exchange) {
+  auto call = std::make_shared<Call>();
+  call->exchange = std::move(exchange);
+  http::Message& message = call->exchange->request();
+  Request& request = call->request;
+  request.method = message.method;
+  Reply reply;
+  if (!read_target(message.target, request)) {
+    reply.fail(400, "malformed path");
+    return send(call, std::move(reply));
+  }
+  if (const std::string clean = cleaned(request.path); clean != request.path) {
+    const std::size_t mark = message.target.find('?');
+    reply.text(307, "", "");
+    reply.header("Location", clean + (mark == std::string::npos ? "" : message.target.substr(mark)));
+    return send(call, std::move(reply));
+  }
+  Router::Match match = router_.find(request.method, request.path);
+  call->route = match.route;
+  if (!match.route) {
+    if (match.known_path)
+      reply.fail(405, "Invalid method");
+    else
+      reply.text(404, "", "");
+    return send(call, std::move(reply));
+  }
+  request.captures = std::move(match.captures);
+  request.body = std::move(message.body);
+  read_common(request);
+  if (match.route->kind == RouteKind::read && !read_options(request, reply)) return send(call, std::move(reply));
+  if (match.route->kind != RouteKind::plain && !own_region(request)) {
+    reply.fail("No path to region");
+    return send(call, std::move(reply));
+  }
+  simulation_.post([this, call](Simulation&) { run(call); });
+}
+
+/// On the simulation's thread: answers, or waits until there is something new to say.
+void Dispatcher::run(const std::shared_ptr<Call>& call) {
+  const Blocking& blocking = call->route->blocking;
+  const Request& request = call->request;
+  if (!blocking.index || request.index == 0 || call->exchange->closed()) return handle(call);
+  if (blocking.index(simulation_, request) > request.index) return handle(call);
+  Waiter waiter;
+  waiter.ready = [this, call] { return call->route->blocking.index(simulation_, call->request) > call->request.index; };
+  waiter.end = [this, call] { handle(call); };
+  waiter.gone = [call] { return call->exchange->closed(); };
+  waiter.tables = blocking.tables;
+  waiter.deadline_ns = request.wait_ns;
+  call->exchange->watch();
+  if (simulation_.wait(std::move(waiter))) return;
+  Reply reply;
+  reply.fail(429, "too many blocking queries are open");
+  send(call, std::move(reply));
+}
+
+void Dispatcher::handle(const std::shared_ptr<Call>& call) {
+  Reply reply;
+  if (call->route->blocking.index) call->index = call->route->blocking.index(simulation_, call->request);
+  call->route->handler(simulation_, call->request, reply);
+  if (!reply.is_later_) return send(call, std::move(reply));
+  call->exchange->watch();
+  *reply.deliver_ = [this, call](Reply late) { send(call, std::move(late)); };
+}
+
+void Dispatcher::send(const std::shared_ptr<Call>& call, Reply reply) {
+  http::Head head{reply.status_, std::move(reply.content_type_), std::move(reply.headers_), reply.compress_};
+  const RouteKind kind = call->route ? call->route->kind : RouteKind::plain;
+  const bool told = !reply.failed_ || (kind == RouteKind::read && reply.status_ == 404);  // R-API-27
+  if (kind != RouteKind::plain && told) {
+    std::uint64_t index = reply.index_.value_or(call->index);
+    if (index == kAnswerNow) index = 0;
+    head.headers.emplace_back("X-Nomad-Index", std::to_string(index));
+    if (kind == RouteKind::read) {
+      head.headers.emplace_back("X-Nomad-Knownleader", reply.known_leader_ ? "true" : "false");
+      head.headers.emplace_back("X-Nomad-Lastcontact", "0");
+    }
+    if (!reply.next_token_.empty()) head.headers.emplace_back("X-Nomad-Nexttoken", reply.next_token_);
+  }
+  if (reply.next_) return send_pieces(call, std::move(reply), std::move(head));
+  if (reply.subscriber_) return send_pushed(call, reply, std::move(head));
+  if (call->request.pretty && head.content_type == "application/json") {
+    std::string text;
+    Pretty pretty;
+    pretty.append(reply.body_, text);
+    pretty.end(text);
+    reply.body_ = std::move(text);
+  }
+  call->exchange->answer(std::move(head), std::move(reply.body_));
+}
+
+/// The transport asks for a piece whenever the one before has left.
+void Dispatcher::send_pieces(const std::shared_ptr<Call>& call, Reply reply, http::Head head) {
+  struct Source {
+    NextPiece next;
+    Pretty pretty;
+    bool over = false;
+  };
+  auto source = std::make_shared<Source>();
+  source->next = std::move(reply.next_);
+  const bool indent = call->request.pretty && head.content_type == "application/json";
+  auto make = [exchange = call->exchange, source, indent] {
+    std::string piece;
+    while (piece.empty() && !source->over) source->over = !source->next(piece);
+    if (indent) {
+      std::string text;
+      source->pretty.append(piece, text);
+      if (source->over) source->pretty.end(text);
+      piece = std::move(text);
+    }
+    const bool last = source->over;
+    if (!piece.empty()) exchange->write(std::move(piece));
+    if (last) exchange->finish();
+  };
+  const bool on_readers = reply.where_ == Where::readers;
+  auto wants_more = [this, make, source, on_readers] {
+    if (source->over) return;
+    if (on_readers)
+      simulation_.post_reader(make);
+    else
+      simulation_.post_slow([make](Simulation&) { make(); });
+  };
+  call->exchange->begin(std::move(head), std::move(wants_more));
+}
+
+void Dispatcher::send_pushed(const std::shared_ptr<Call>& call, const Reply& reply, http::Head head) {
+  call->exchange->begin(std::move(head));
+  call->exchange->watch();
+  auto channel = std::make_shared<Channel>(call->exchange);
+  if (!reply.heartbeat_.empty()) heartbeat(channel, reply.heartbeat_);
+  reply.subscriber_(channel);
+}
+
+/// Now, and every 30 s of the real clock while somebody holds the channel (R-API-581).
+void Dispatcher::heartbeat(std::weak_ptr<Channel> channel, const std::string& text) {
+  const auto to = channel.lock();
+  if (!to || !to->send(text)) return;
+  Waiter waiter;
+  waiter.deadline_ns = 30 * kSecond;
+  waiter.gone = [channel] { return channel.expired() || channel.lock()->closed(); };
+  waiter.end = [this, channel, text] { heartbeat(channel, text); };
+  (void)simulation_.wait(std::move(waiter));
+}
+
+}  // namespace berth::serve

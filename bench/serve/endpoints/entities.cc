@@ -1,0 +1,272 @@
+#include "serve/endpoints/entities.h"
+
+#include "base/text.h"
+#include "base/time.h"
+#include "model/codec/codec.h"
+#include "tables/export.h"
+
+namespace berth::serve {
+
+namespace {
+
+constexpr std::pair<const char*, char> kEventKeys[] = {{"Type", 's'},
+                                                       {"Time", 'i'},
+                                                       {"Message", 's'},
+                                                       {"DisplayMessage", 's'},
+                                                       {"Details", 'm'},
+                                                       {"FailsTask", 'b'},
+                                                       {"RestartReason", 's'},
+                                                       {"SetupError", 's'},
+                                                       {"DriverError", 's'},
+                                                       {"ExitCode", 'i'},
+                                                       {"Signal", 'i'},
+                                                       {"KillTimeout", 'i'},
+                                                       {"KillError", 's'},
+                                                       {"KillReason", 's'},
+                                                       {"StartDelay", 'i'},
+                                                       {"DownloadError", 's'},
+                                                       {"ValidationError", 's'},
+                                                       {"DiskLimit", 'i'},
+                                                       {"FailedSibling", 's'},
+                                                       {"VaultError", 's'},
+                                                       {"TaskSignalReason", 's'},
+                                                       {"TaskSignal", 's'},
+                                                       {"DriverMessage", 's'},
+                                                       {"GenericSource", 's'}};
+
+json::Value zero_of(char kind) {
+  if (kind == 's') return "";
+  if (kind == 'i') return 0;
+  if (kind == 'b') return false;
+  return json::Value::object();
+}
+
+/// A task event with all its keys and its text (R-API-355).
+json::Value event_json(const json::Value& event) {
+  json::Value out = json::Value::object();
+  for (const auto& [key, kind] : kEventKeys) {
+    const json::Value* value = event.find(key);
+    out.set(key, value && !value->is_null() ? *value : zero_of(kind));
+  }
+  if (out["DisplayMessage"].as_string().empty()) out.set("DisplayMessage", display_message(out));
+  return out;
+}
+
+void fill_events(json::Value& task_states) {
+  if (!task_states.is_object()) return;
+  for (json::Member& task : task_states.members()) {
+    json::Value* events = task.value.find("Events");
+    if (!events || !events->is_array()) continue;
+    for (json::Value& event : events->items()) event = event_json(event);
+  }
+}
+
+/// The shape of the legacy mirrors (R-API-353).
+json::Value legacy_resources(std::int64_t cpu, std::int64_t cores, std::int64_t memory, std::int64_t memory_max,
+                             std::int64_t disk, json::Value networks, json::Value devices) {
+  json::Value out = json::Value::object();
+  out.set("CPU", cpu), out.set("Cores", cores), out.set("MemoryMB", memory), out.set("MemoryMaxMB", memory_max);
+  out.set("DiskMB", disk), out.set("IOPS", 0), out.set("Networks", std::move(networks));
+  out.set("Devices", std::move(devices)), out.set("NUMA", nullptr), out.set("SecretsMB", 0);
+  return out;
+}
+
+void set_mirrors(json::Value& out, const model::AllocatedResources& resources) {
+  const json::Value whole = model::to_json(resources);
+  const json::Value& shared = whole["Shared"];
+  std::int64_t cpu = 0, memory = 0, memory_max = 0;
+  json::Value tasks = json::Value::object();
+  for (const json::Member& task : whole["Tasks"].members()) {
+    const std::int64_t mhz = task.value["Cpu"]["CpuShares"].as_int(), mb = task.value["Memory"]["MemoryMB"].as_int(),
+                       most = task.value["Memory"]["MemoryMaxMB"].as_int();
+    cpu += mhz, memory += mb, memory_max += most > 0 ? most : mb;
+    tasks.set(task.key, legacy_resources(mhz, 0, mb, most, 0, task.value["Networks"], nullptr));
+  }
+  const std::int64_t disk = shared["DiskMB"].as_int();
+  out.set("Resources", legacy_resources(cpu, 0, memory, memory_max, disk, shared["Networks"], nullptr));
+  out.set("SharedResources", legacy_resources(0, 0, 0, 0, disk, shared["Networks"], nullptr));
+  out.set("TaskResources", std::move(tasks));
+}
+
+std::string quoted_text(const json::Value& event, const char* key) { return event[key].as_string(); }
+
+}  // namespace
+
+std::string display_message(const json::Value& event) {
+  const std::string& type = event["Type"].as_string();
+  const auto text = [&](const char* key) { return quoted_text(event, key); };
+  const auto either = [&](const char* key, const char* otherwise) {
+    std::string out = text(key);
+    return out.empty() ? std::string(otherwise) : out;
+  };
+  if (type == "Received") return "Task received by client";
+  if (type == "Started") return "Task started by client";
+  if (type == "Task Setup") return text("Message");
+  if (type == "Terminated") {
+    std::string out = "Exit Code: " + std::to_string(event["ExitCode"].as_int());
+    if (event["Signal"].as_int() != 0) out += ", Signal: " + std::to_string(event["Signal"].as_int());
+    if (const std::string message = text("Message"); !message.empty())
+      out += ", Exit Message: " + base::go_quote(message);
+    return out;
+  }
+  if (type == "Restarting") {
+    const std::string in = "Task restarting in " + base::duration_text(event["StartDelay"].as_int());
+    const std::string reason = text("RestartReason");
+    return reason.empty() || reason == "Restart within policy" ? in : reason + " - " + in;
+  }
+  if (type == "Not Restarting") return either("RestartReason", "Task exceeded restart policy");
+  if (type == "Killing") {
+    if (const std::string reason = text("KillReason"); !reason.empty()) return reason;
+    const std::int64_t timeout = event["KillTimeout"].as_int();
+    if (timeout == 0) return "Sent interrupt";
+    return "Sent interrupt. Waiting " + base::duration_text(timeout) + " before force killing";
+  }
+  if (type == "Killed") return either("KillError", "Task successfully killed");
+  if (type == "Sibling Task Failed")
+    return text("FailedSibling").empty() ? "Task's sibling failed"
+                                         : "Task's sibling " + base::go_quote(text("FailedSibling")) + " failed";
+  if (type == "Driver Failure") return either("DriverError", "Failed to start task");
+  if (type == "Restart Signaled") return either("RestartReason", "Task signaled to restart");
+  if (type == "Leader Task Dead") return "Leader Task in Group dead";
+  if (type == "Main Tasks Dead") return "Main tasks in the group died";
+  if (type == "Reconnected") return "Client reconnected";
+  return text("Message");
+}
+
+// ---------------------------------------------------------------- allocations
+
+json::Value alloc_json(const tables::Snapshot& state, tables::AllocRow row) {
+  const model::Allocation alloc = tables::to_alloc(state, row);
+  json::Value out = model::to_json(alloc);
+  if (json::Value* tasks = out.find("TaskStates")) fill_events(*tasks);
+  if (alloc.allocated_resources) set_mirrors(out, *alloc.allocated_resources);
+  if (!out.has("Metrics")) out.set("Metrics", model::to_json(model::AllocMetric()));  // R-API-354
+  return out;
+}
+
+json::Value alloc_stub(const tables::Snapshot& state, tables::AllocRow row, const AllocStubFields& fields) {
+  model::Allocation alloc = tables::to_alloc(state, row);
+  json::Value out = json::Value::object();
+  out.set("ID", alloc.id), out.set("EvalID", alloc.eval_id), out.set("Name", alloc.name);
+  out.set("Namespace", alloc.namespace_), out.set("NodeID", alloc.node_id), out.set("NodeName", alloc.node_name);
+  out.set("JobID", alloc.job_id), out.set("JobType", alloc.job ? alloc.job->type : "");
+  out.set("JobVersion", alloc.job ? alloc.job->version : 0), out.set("TaskGroup", alloc.task_group);
+  if (fields.resources && alloc.allocated_resources)
+    out.set("AllocatedResources", model::to_json(*alloc.allocated_resources));
+  out.set("DesiredStatus", alloc.desired_status), out.set("DesiredDescription", alloc.desired_description);
+  out.set("DesiredTransition", model::to_json(alloc.desired_transition));
+  out.set("ClientStatus", alloc.client_status), out.set("ClientDescription", alloc.client_description);
+  json::Value tasks;
+  if (fields.task_states && !alloc.task_states.empty()) {
+    tasks = json::Value::object();
+    for (const auto& [name, task] : alloc.task_states) tasks.set(name, task ? model::to_json(*task) : nullptr);
+    fill_events(tasks);
+  }
+  out.set("TaskStates", std::move(tasks));
+  out.set("DeploymentStatus", alloc.deployment_status ? model::to_json(*alloc.deployment_status) : nullptr);
+  out.set("FollowupEvalID", alloc.followup_eval_id), out.set("NextAllocation", alloc.next_allocation);
+  out.set("RescheduleTracker", alloc.reschedule_tracker ? model::to_json(*alloc.reschedule_tracker) : nullptr);
+  json::Value preempted;
+  for (const std::string& id : alloc.preempted_allocations) preempted.push(id);
+  out.set("PreemptedAllocations", std::move(preempted));
+  out.set("PreemptedByAllocation", alloc.preempted_by_allocation);
+  out.set("CreateIndex", alloc.create_index), out.set("ModifyIndex", alloc.modify_index);
+  out.set("CreateTime", alloc.create_time), out.set("ModifyTime", alloc.modify_time);
+  return out;
+}
+
+// ---------------------------------------------------------------- evaluations
+
+json::Value eval_json(const model::Evaluation& eval) { return model::to_json(eval); }
+
+json::Value eval_stub(const model::Evaluation& eval) {
+  json::Value out = json::Value::object();
+  out.set("ID", eval.id), out.set("Namespace", eval.namespace_), out.set("Priority", eval.priority);
+  out.set("Type", eval.type), out.set("TriggeredBy", eval.triggered_by), out.set("JobID", eval.job_id);
+  out.set("NodeID", eval.node_id), out.set("DeploymentID", eval.deployment_id), out.set("Status", eval.status);
+  out.set("StatusDescription", eval.status_description);
+  out.set("WaitUntil", eval.wait_until.is_zero() ? json::Value() : json::Value(base::to_rfc3339(eval.wait_until)));
+  out.set("NextEval", eval.next_eval), out.set("PreviousEval", eval.previous_eval);
+  out.set("BlockedEval", eval.blocked_eval), out.set("CreateIndex", eval.create_index);
+  out.set("ModifyIndex", eval.modify_index), out.set("CreateTime", eval.create_time);
+  out.set("ModifyTime", eval.modify_time);
+  return out;
+}
+
+// ---------------------------------------------------------------- jobs
+
+json::Value job_summary_json(const model::Job& job, const fsm::JobSummary* summary) {
+  static const fsm::JobSummary kNone;
+  const fsm::JobSummary& of = summary ? *summary : kNone;
+  json::Value out = json::Value::object(), groups = json::Value::object(), children = json::Value::object();
+  for (const auto& [name, counts] : of.groups) {
+    json::Value group = json::Value::object();
+    for (std::size_t bin = 0; bin < fsm::kBins; ++bin) group.set(fsm::kBinNames[bin], counts.counts[bin]);
+    groups.set(name, std::move(group));
+  }
+  children.set("Pending", of.children_pending), children.set("Running", of.children_running);
+  children.set("Dead", of.children_dead);
+  out.set("JobID", job.id), out.set("Namespace", job.namespace_), out.set("Summary", std::move(groups));
+  out.set("Children", std::move(children)), out.set("CreateIndex", of.create_index);
+  out.set("ModifyIndex", of.modify_index);
+  return out;
+}
+
+json::Value job_stub(const model::Job& job, const fsm::JobSummary* summary, bool with_meta) {
+  json::Value out = json::Value::object(), datacenters = json::Value::array();
+  for (const std::string& datacenter : job.datacenters) datacenters.push(datacenter);
+  out.set("ID", job.id), out.set("ParentID", job.parent_id), out.set("Name", job.name);
+  out.set("Namespace", job.namespace_), out.set("Datacenters", std::move(datacenters));
+  out.set("NodePool", job.node_pool), out.set("Multiregion", nullptr), out.set("Type", job.type);
+  out.set("Priority", job.priority), out.set("Periodic", job.periodic.has_value());
+  out.set("ParameterizedJob", job.parameterized_job.has_value()), out.set("Stop", job.stop);
+  out.set("Status", job.status), out.set("StatusDescription", job.status_description);
+  out.set("JobSummary", job_summary_json(job, summary)), out.set("CreateIndex", job.create_index);
+  out.set("ModifyIndex", job.modify_index), out.set("JobModifyIndex", job.job_modify_index);
+  out.set("SubmitTime", job.submit_time);
+  if (with_meta && !job.meta.empty()) {
+    json::Value meta = json::Value::object();
+    for (const auto& [key, value] : job.meta) meta.set(key, value);
+    out.set("Meta", std::move(meta));
+  }
+  return out;
+}
+
+// ---------------------------------------------------------------- nodes
+
+json::Value node_json(const model::Node& node) {
+  json::Value out = model::to_json(node);
+  out.set("SecretID", "");
+  out.set("Drain", node.drain_strategy.has_value());
+  if (!out.has("GCVolumesOnNodeGC")) out.set("GCVolumesOnNodeGC", false);
+  if (!out.has("IdentitySigningKeyID")) out.set("IdentitySigningKeyID", "");
+  return out;
+}
+
+json::Value node_stub(const model::Node& node, const NodeStubFields& fields) {
+  const json::Value whole = model::to_json(node);
+  const auto attribute = [&](const char* key) {
+    const auto found = node.attributes.find(key);
+    return found == node.attributes.end() ? std::string() : found->second;
+  };
+  json::Value out = json::Value::object();
+  out.set("Address", attribute("unique.network.ip-address"));
+  out.set("ID", node.id);
+  if (fields.os) {
+    json::Value attributes = json::Value::object();
+    attributes.set("os.name", attribute("os.name"));
+    out.set("Attributes", std::move(attributes));
+  }
+  for (const char* key : {"Datacenter", "Name", "NodePool", "NodeClass"}) out.set(key, whole[key]);
+  out.set("Version", attribute("nomad.version"));
+  out.set("Drain", node.drain_strategy.has_value());
+  for (const char* key :
+       {"SchedulingEligibility", "Status", "StatusDescription", "Drivers", "HostVolumes", "LastDrain"})
+    out.set(key, whole[key]);
+  if (fields.resources)
+    for (const char* key : {"NodeResources", "ReservedResources"}) out.set(key, whole[key]);
+  out.set("CreateIndex", node.create_index), out.set("ModifyIndex", node.modify_index);
+  return out;
+}
+
+}  // namespace berth::serve

@@ -1,0 +1,31 @@
+// Entities as the API prints them (R-MODEL-600 to 615): what the model's own JSON leaves to the server.
+// All of it reads a snapshot, or what it is handed, so that it runs on any thread.
+#pragma once
+
+#include "base/json.h"
+#include "fsm/job_summary.h"
+#include "tables/state.h"
+
+namespace berth::serve {
+
+/// With resources, task states and their messages.
+[[nodiscard]] json::Value alloc_json(const tables::Snapshot& state, tables::AllocRow row);
+struct AllocStubFields {
+  bool resources = false, task_states = true;
+};
+[[nodiscard]] json::Value alloc_stub(const tables::Snapshot& state, tables::AllocRow row,
+                                     const AllocStubFields& fields = {});
+[[nodiscard]] json::Value eval_json(const model::Evaluation& eval);
+[[nodiscard]] json::Value eval_stub(const model::Evaluation& eval);  ///< R-API-402
+[[nodiscard]] json::Value job_stub(const model::Job& job, const fsm::JobSummary* summary, bool with_meta);
+[[nodiscard]] json::Value job_summary_json(const model::Job& job, const fsm::JobSummary* summary);  ///< R-API-201
+/// R-API-301; its secret left out.
+[[nodiscard]] json::Value node_json(const model::Node& node);
+struct NodeStubFields {
+  bool resources = false, os = false;
+};
+[[nodiscard]] json::Value node_stub(const model::Node& node, const NodeStubFields& fields);
+/// What clients show of a task event (R-API-355).
+[[nodiscard]] std::string display_message(const json::Value& event);
+
+}  // namespace berth::serve

@@ -1,0 +1,107 @@
+// Evaluations as they are read (R-API-400 to 403).
+#include <deque>
+#include <set>
+
+#include "serve/endpoints/endpoints.h"
+#include "serve/endpoints/entities.h"
+#include "serve/endpoints/lists.h"
+#include "serve/endpoints/objects.h"
+
+namespace berth::serve {
+
+namespace {
+
+using fsm::Table;
+using tables::kNoRow;
+
+std::string parameter(const Request& request, std::string_view name) {
+  const std::string* value = request.find(name);
+  return value ? *value : "";
+}
+
+void list_evaluations(Simulation& simulation, const Request& request, Reply& reply) {
+  const std::string status = parameter(request, "status"), job = parameter(request, "job");
+  if (!request.filter.empty() && !(status.empty() && job.empty()))
+    return reply.fail("Filter expression cannot be used with other filter parameters");
+  const auto state = simulation.store().snapshot();
+  send_list(simulation, request, reply, Where::readers, [state, request, status, job] {
+    ListRows list;
+    const tables::EvalTable& evals = state->evals;
+    for (tables::StoredEvalRow row = 0; row < evals.size(); ++row) {
+      const auto& eval = evals.object[row];
+      if (!eval || !(request.all_namespaces() || eval->namespace_ == request.name_space)) continue;
+      if (!(status.empty() || eval->status == status) || !(job.empty() || eval->job_id == job)) continue;
+      if (begins_with(evals.id[row], request.prefix)) list.rows.push_back(row);
+    }
+    const bool by_id = !request.prefix.empty();
+    std::sort(list.rows.begin(), list.rows.end(), [&](auto a, auto b) {
+      return by_id ? evals.id[a] < evals.id[b]
+                   : std::pair(evals.create_index[a], evals.id[a]) < std::pair(evals.create_index[b], evals.id[b]);
+    });
+    if (request.reverse) std::reverse(list.rows.begin(), list.rows.end());
+    list.write = [state](std::uint32_t row, std::string& out) {
+      json::append_text(out, eval_json(*state->evals.object[row]));
+    };
+    list.token = [state, by_id](std::uint32_t row) {
+      return by_id ? base::to_text(state->evals.id[row])
+                   : creation_token(state->evals.create_index[row], state->evals.id[row]);
+    };
+    return list;
+  });
+}
+
+std::uint64_t eval_index(Simulation& simulation, const Request& request) {
+  if (request.captures[0].size() != 36) return kAnswerNow;
+  const auto eval = simulation.log().eval(request.captures[0]);
+  return eval ? eval->modify_index : simulation.log().table_index(Table::evals);
+}
+
+/// All that are reachable from it, breadth first, without itself (R-API-402).
+json::Value related_evals(Simulation& simulation, const model::Evaluation& of) {
+  json::Value out;
+  std::set<std::string> seen{of.id};
+  std::deque<std::string> next{of.previous_eval, of.next_eval, of.blocked_eval};
+  for (; !next.empty(); next.pop_front()) {
+    if (next.front().empty() || !seen.insert(next.front()).second) continue;
+    const auto eval = simulation.log().eval(next.front());
+    if (!eval) continue;
+    out.push(eval_stub(*eval));
+    next.insert(next.end(), {eval->previous_eval, eval->next_eval, eval->blocked_eval});
+  }
+  return out;
+}
+
+void read_evaluation(Simulation& simulation, const Request& request, Reply& reply) {
+  if (!is_whole_id(request.captures[0], "failed to lookup eval: eval lookup failed: ", reply)) return;
+  const auto eval = simulation.log().eval(request.captures[0]);
+  if (!eval) return reply.fail(404, "eval not found");
+  json::Value out = eval_json(*eval);
+  if (parameter(request, "related") == "true")
+    if (json::Value related = related_evals(simulation, *eval); !related.is_null())
+      out.set("RelatedEvals", std::move(related));
+  reply.json(out);
+}
+
+void read_eval_allocs(Simulation& simulation, const Request& request, Reply& reply) {
+  json::Value out = json::Value::array();
+  const tables::StoredEvalRow eval = simulation.store().find_eval(request.captures[0]);
+  if (eval == kNoRow) return reply.json(out);
+  const tables::History& history = *simulation.store().history();
+  const tables::Snapshot& state = simulation.state();
+  std::vector<tables::AllocRow> rows;
+  for (auto row = history.evals[eval].alloc_head; row != kNoRow; row = history.allocs[row].next_of_eval)
+    rows.push_back(row);
+  std::sort(rows.begin(), rows.end(), [&](auto a, auto b) { return state.allocs.id[a] < state.allocs.id[b]; });
+  for (const tables::AllocRow row : rows) out.push(alloc_stub(state, row));
+  reply.json(out);
+}
+
+}  // namespace
+
+void add_evaluation_routes(Router& router) {
+  router.read("/v1/evaluations", list_evaluations, blocks_on<Table::evals>());
+  router.read("/v1/evaluation/*", read_evaluation, {eval_index, tables_of(Table::evals)});
+  router.read("/v1/evaluation/*/allocations", read_eval_allocs, blocks_on<Table::allocs>());
+}
+
+}  // namespace berth::serve

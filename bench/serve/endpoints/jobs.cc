@@ -1,0 +1,159 @@
+// Jobs: lists and what is read of one (R-API-200 to 202, 240 to 250).
+#include <algorithm>
+
+#include "model/codec/codec.h"
+#include "serve/endpoints/endpoints.h"
+#include "serve/endpoints/entities.h"
+#include "serve/endpoints/lists.h"
+#include "serve/endpoints/objects.h"
+
+namespace berth::serve {
+
+namespace {
+
+using fsm::Table;
+using tables::kNoRow;
+
+const fsm::JobRecord* record_of(Simulation& simulation, const Request& request) {
+  const fsm::JobRecord* record = simulation.log().record(request.name_space, request.captures[0]);
+  return record && record->current ? record : nullptr;
+}
+
+// ---------------------------------------------------------------- lists
+
+std::uint64_t jobs_index(Simulation& simulation, const Request&) {
+  return std::max(simulation.log().table_index(Table::jobs), simulation.log().table_index(Table::job_summary));
+}
+
+/// On the simulation's thread, in pieces: job records are not a part of snapshots.
+void list_jobs(Simulation& simulation, const Request& request, Reply& reply) {
+  const auto meta = bool_parameter(request, "meta", reply);
+  if (!meta) return;
+  const auto hold = simulation.store().hold_rows();
+  send_list(simulation, request, reply, Where::simulation, [&simulation, request, hold, meta = *meta] {
+    ListRows list;
+    const tables::Snapshot& state = simulation.state();
+    for (tables::JobKeyRow key = 0; key < state.jobs.keys.size(); ++key) {
+      const auto& job = state.jobs.objects[key];
+      if (!job || !(request.all_namespaces() || job->namespace_ == request.name_space)) continue;
+      if (job->id.starts_with(request.prefix)) list.rows.push_back(key);
+    }
+    std::sort(list.rows.begin(), list.rows.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const model::Job &x = *state.jobs.objects[a], &y = *state.jobs.objects[b];
+      return std::tie(x.namespace_, x.id) < std::tie(y.namespace_, y.id);
+    });
+    if (request.reverse) std::reverse(list.rows.begin(), list.rows.end());
+    list.write = [&simulation, hold, meta](std::uint32_t row, std::string& out) {
+      const fsm::JobRecord* record = simulation.log().record(tables::JobKeyRow(row));
+      if (!record || !record->current) return;  // purged while the list was sent
+      json::append_text(out, job_stub(*record->current, record->summary ? &*record->summary : nullptr, meta));
+    };
+    list.token = [&simulation](std::uint32_t row) {
+      const model::Job& job = *simulation.log().record(tables::JobKeyRow(row))->current;
+      return job.namespace_ + "." + job.id;
+    };
+    return list;
+  });
+}
+
+// ---------------------------------------------------------------- one job
+
+std::uint64_t job_index(Simulation& simulation, const Request& request) {
+  const auto* record = record_of(simulation, request);
+  return record ? record->current->modify_index : simulation.log().table_index(Table::jobs);
+}
+
+void read_job(Simulation& simulation, const Request& request, Reply& reply) {
+  const auto* record = record_of(simulation, request);
+  if (!record) return reply.fail(404, "job not found");
+  reply.json(model::to_json(*record->current));
+}
+
+std::uint64_t summary_index(Simulation& simulation, const Request& request) {
+  const auto* record = record_of(simulation, request);
+  return record && record->summary ? record->summary->modify_index : simulation.log().table_index(Table::job_summary);
+}
+
+void read_summary(Simulation& simulation, const Request& request, Reply& reply) {
+  const auto* record = record_of(simulation, request);
+  if (!record) return reply.fail(404, "job not found");
+  reply.json(job_summary_json(*record->current, record->summary ? &*record->summary : nullptr));
+}
+
+// ---------------------------------------------------------------- what belongs to one job
+
+tables::JobKeyRow key_of(Simulation& simulation, const Request& request) {
+  return simulation.store().find_job_key(request.name_space, request.captures[0]);
+}
+
+void read_job_allocs(Simulation& simulation, const Request& request, Reply& reply) {
+  const auto all = bool_parameter(request, "all", reply);
+  if (!all) return;
+  const tables::JobKeyRow key = key_of(simulation, request);
+  if (key == kNoRow) return reply.json(json::Value::array());
+  const auto* record = record_of(simulation, request);
+  const std::uint64_t created = record ? record->current->create_index : 0;
+  const auto state = simulation.store().snapshot();
+  send_list(simulation, request, reply, Where::readers, [state, key, created, all = *all] {
+    ListRows list;
+    const tables::AllocTable& allocs = state->allocs;
+    for (tables::AllocRow row = state->jobs.keys[key].alloc_head; row != kNoRow; row = allocs.next_of_job[row]) {
+      const auto& of = state->jobs.versions[allocs.job[row]]->spec;
+      if (all || created == 0 || of->create_index == created) list.rows.push_back(row);
+    }
+    std::sort(list.rows.begin(), list.rows.end(), [&](auto a, auto b) { return allocs.id[a] < allocs.id[b]; });
+    list.write = [state](std::uint32_t row, std::string& out) {
+      json::append_text(out, alloc_stub(*state, tables::AllocRow(row)));
+    };
+    return list;
+  });
+}
+
+void read_job_evals(Simulation& simulation, const Request& request, Reply& reply) {
+  const tables::JobKeyRow key = key_of(simulation, request);
+  if (key == kNoRow) return reply.json(json::Value::array());
+  std::vector<std::shared_ptr<const model::Evaluation>> evals;
+  for (const tables::StoredEvalRow row : simulation.log().evals_of(key))
+    evals.push_back(simulation.state().evals.object[row]);
+  std::sort(evals.begin(), evals.end(),
+            [](const auto& a, const auto& b) { return std::tie(a->status, a->id) < std::tie(b->status, b->id); });
+  json::Value out = json::Value::array();
+  for (const auto& eval : evals) out.push(eval_json(*eval));
+  reply.json(out);
+}
+
+void read_job_deployments(Simulation& simulation, const Request& request, Reply& reply) {
+  const auto all = bool_parameter(request, "all", reply);
+  if (!all) return;
+  json::Value out = json::Value::array();
+  const tables::JobKeyRow key = key_of(simulation, request);
+  if (key == kNoRow) return reply.json(out);
+  const auto* record = record_of(simulation, request);
+  const tables::DeploymentTable& table = simulation.state().deployments;
+  std::vector<std::shared_ptr<const model::Deployment>> found;
+  for (auto row = simulation.state().jobs.keys[key].deployment_head; row != kNoRow; row = table.next_of_job[row])
+    if (table.object[row] && (*all || !record || table.object[row]->job_create_index == record->current->create_index))
+      found.push_back(table.object[row]);
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a->id < b->id; });
+  for (const auto& deployment : found) out.push(model::to_json(*deployment));
+  reply.json(out);
+}
+
+void read_job_deployment(Simulation& simulation, const Request& request, Reply& reply) {
+  const auto latest = simulation.log().latest_deployment(request.name_space, request.captures[0]);
+  reply.json(latest ? model::to_json(*latest) : json::Value());  // R-API-31
+}
+
+}  // namespace
+
+void add_job_routes(Router& router) {
+  router.read("/v1/jobs", list_jobs, {jobs_index, tables_of(Table::jobs, Table::job_summary)});
+  router.read("/v1/job/*", read_job, {job_index, tables_of(Table::jobs)});
+  router.read("/v1/job/*/summary", read_summary, {summary_index, tables_of(Table::job_summary)});
+  router.read("/v1/job/*/allocations", read_job_allocs, blocks_on<Table::allocs>());
+  router.read("/v1/job/*/evaluations", read_job_evals, blocks_on<Table::evals>());
+  router.read("/v1/job/*/deployments", read_job_deployments, blocks_on<Table::deployment>());
+  router.read("/v1/job/*/deployment", read_job_deployment, blocks_on<Table::deployment>());
+}
+
+}  // namespace berth::serve

@@ -1,0 +1,94 @@
+// Nodes as they are read (R-API-300 to 304).
+#include "serve/endpoints/endpoints.h"
+#include "serve/endpoints/entities.h"
+#include "serve/endpoints/lists.h"
+#include "serve/endpoints/objects.h"
+
+namespace berth::serve {
+
+namespace {
+
+using fsm::Table;
+using tables::kNoRow;
+using tables::NodeRow;
+
+/// On the simulation's thread, in pieces: what a node lives through is not a part of snapshots.
+void list_nodes(Simulation& simulation, const Request& request, Reply& reply) {
+  const auto resources = bool_parameter(request, "resources", reply);
+  const auto os = resources ? bool_parameter(request, "os", reply) : std::nullopt;
+  if (!resources || !os) return;
+  const NodeStubFields fields{*resources, *os};
+  send_list(simulation, request, reply, Where::simulation, [&simulation, request, fields] {
+    ListRows list;
+    const tables::NodeTable& nodes = simulation.state().nodes;
+    for (NodeRow row = 0; row < nodes.size(); ++row)
+      if (nodes.exists(row) && begins_with(nodes.id(row), request.prefix)) list.rows.push_back(row);
+    std::sort(list.rows.begin(), list.rows.end(),
+              [&](auto a, auto b) { return nodes.id(NodeRow(a)) < nodes.id(NodeRow(b)); });
+    list.write = [&simulation, fields](std::uint32_t row, std::string& out) {
+      const auto node = simulation.log().node(base::to_text(simulation.state().nodes.id(NodeRow(row))));
+      if (node) json::append_text(out, node_stub(*node, fields));
+    };
+    list.token = [&simulation](std::uint32_t row) { return base::to_text(simulation.state().nodes.id(NodeRow(row))); };
+    return list;
+  });
+}
+
+std::uint64_t node_index(Simulation& simulation, const Request& request) {
+  if (request.captures[0].size() != 36) return kAnswerNow;
+  const auto node = simulation.log().node(request.captures[0]);
+  return node ? node->modify_index : simulation.log().table_index(Table::nodes);
+}
+
+void read_node(Simulation& simulation, const Request& request, Reply& reply) {
+  if (request.captures[0].empty()) return reply.fail(500, "missing node ID");
+  if (!is_whole_id(request.captures[0], "node lookup failed: ", reply)) return;
+  const auto node = simulation.log().node(request.captures[0]);
+  if (!node) return reply.fail(404, "node not found");
+  reply.json(node_json(*node));
+}
+
+/// All of the node's, those that are over last (R-API-304).
+std::vector<tables::AllocRow> allocs_on(const tables::Snapshot& state, NodeRow node) {
+  std::vector<tables::AllocRow> rows;
+  for (tables::AllocRow row = 0; row < state.allocs.size(); ++row)
+    if (state.allocs.exists(row) && state.allocs.node[row] == node) rows.push_back(row);
+  std::sort(rows.begin(), rows.end(), [&](auto a, auto b) {
+    return std::pair(state.allocs.terminal(a), state.allocs.id[a]) <
+           std::pair(state.allocs.terminal(b), state.allocs.id[b]);
+  });
+  return rows;
+}
+
+std::uint64_t node_allocs_index(Simulation& simulation, const Request& request) {
+  const NodeRow node = simulation.store().find_node(request.captures[0]);
+  std::uint64_t index = 0;
+  if (node != kNoRow)
+    for (const tables::AllocRow row : allocs_on(simulation.state(), node))
+      index = std::max(index, simulation.state().allocs.modify_index[row]);
+  return index != 0 ? index : std::max<std::uint64_t>(simulation.log().table_index(Table::allocs), 1);
+}
+
+void read_node_allocs(Simulation& simulation, const Request& request, Reply& reply) {
+  const NodeRow node = simulation.store().find_node(request.captures[0]);
+  if (node == kNoRow) return reply.json(json::Value::array());
+  const auto state = simulation.store().snapshot();
+  send_list(simulation, request, reply, Where::readers, [state, node] {
+    ListRows list;
+    for (const tables::AllocRow row : allocs_on(*state, node)) list.rows.push_back(row);
+    list.write = [state](std::uint32_t row, std::string& out) {
+      json::append_text(out, alloc_json(*state, tables::AllocRow(row)));
+    };
+    return list;
+  });
+}
+
+}  // namespace
+
+void add_node_routes(Router& router) {
+  router.read("/v1/nodes", list_nodes, blocks_on<Table::nodes>());
+  router.read("/v1/node/*", read_node, {node_index, tables_of(Table::nodes)});
+  router.read("/v1/node/*/allocations", read_node_allocs, {node_allocs_index, tables_of(Table::allocs)});
+}
+
+}  // namespace berth::serve

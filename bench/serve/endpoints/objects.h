@@ -1,0 +1,46 @@
+// Objects by the ID in a path (R-API-16), and lists by the beginning of IDs (R-API-80 to 84).
+#pragma once
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <string_view>
+
+#include "base/uuid.h"
+#include "serve/serve.h"
+#include "serve/simulation.h"
+
+namespace berth::serve {
+
+/// False: no UUID by its length, and the reply says so; `what` is "node lookup failed: " and the like.
+[[nodiscard]] inline bool is_whole_id(std::string_view id, std::string_view what, Reply& reply) {
+  if (id.size() == 36) return true;
+  reply.fail(500, std::string(what) + "index error: UUID must be 36 characters");
+  return false;
+}
+
+/// Whether the text of an ID begins with `prefix`, in letters of either case.
+[[nodiscard]] inline bool begins_with(base::Uuid id, std::string_view prefix) {
+  if (prefix.empty()) return true;
+  const std::string text = base::to_text(id);
+  return prefix.size() <= text.size() && std::equal(prefix.begin(), prefix.end(), text.begin(), [](char a, char b) {
+           return std::tolower(static_cast<unsigned char>(a)) == b;
+         });
+}
+
+/// The token of lists in order of creation (R-API-72).
+[[nodiscard]] inline std::string creation_token(std::uint64_t create_index, base::Uuid id) {
+  return std::to_string(create_index) + "." + base::to_text(id);
+}
+
+/// Index functions of R-API-52: of one table.
+template <fsm::Table kTable>
+[[nodiscard]] std::uint64_t table_index(Simulation& simulation, const Request&) {
+  return simulation.log().table_index(kTable);
+}
+template <fsm::Table kTable>
+[[nodiscard]] constexpr Blocking blocks_on() {
+  return {table_index<kTable>, tables_of(kTable)};
+}
+
+}  // namespace berth::serve

@@ -1,0 +1,199 @@
+// Which route a path is, and what all requests have in common: parameters (R-API-17, 40 to 51) and texts of failures.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/text.h"
+#include "io/json_parse.h"
+#include "serve/serve.h"
+
+namespace berth::serve {
+
+const std::string* Request::find(std::string_view key) const {
+  for (const auto& [name, value] : query)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+bool Channel::send(std::string text) {
+  if (exchange_->closed()) return false;
+  if (exchange_->queued() + text.size() > kMost) {
+    exchange_->abort();
+    return false;
+  }
+  exchange_->write(std::move(text));
+  return true;
+}
+
+// ---------------------------------------------------------------- replies
+
+void Reply::json_text(std::string text) {
+  body_ = std::move(text);
+  content_type_ = "application/json";
+}
+
+void Reply::text(int status, std::string text, std::string content_type) {
+  status_ = status;
+  body_ = std::move(text);
+  content_type_ = std::move(content_type);
+}
+
+void Reply::fail(int status, std::string text) {
+  failed_ = true;
+  Reply::text(status, std::move(text));
+}
+
+void Reply::fail(std::string text) {
+  constexpr std::string_view kFilter = "Filter expression cannot be used with other filter parameters";
+  if (text.ends_with(kFilter)) return fail(400, std::string(kFilter));
+  constexpr std::string_view kForbidden[] = {
+      "Permission denied", "ACL token not found",
+      "Job registration, dispatch, and scale are disabled by the scheduler configuration"};
+  const bool forbidden =
+      std::any_of(std::begin(kForbidden), std::end(kForbidden), [&](auto end) { return text.ends_with(end); });
+  fail(forbidden ? 403 : 500, std::move(text));
+}
+
+void Reply::stream(Where where, NextPiece next, std::string content_type) {
+  where_ = where;
+  next_ = std::move(next);
+  content_type_ = std::move(content_type);
+}
+
+void Reply::push(std::string heartbeat, Subscriber subscriber, std::string content_type) {
+  heartbeat_ = std::move(heartbeat);
+  subscriber_ = std::move(subscriber);
+  content_type_ = std::move(content_type);
+  compress_ = false;
+}
+
+std::function<void(Reply)> Reply::later() {
+  is_later_ = true;
+  deliver_ = std::make_shared<std::function<void(Reply)>>();
+  return [deliver = deliver_](Reply reply) { (*deliver)(std::move(reply)); };
+}
+
+// ---------------------------------------------------------------- routes
+
+void Router::add(Route route) {
+  Pattern pattern;
+  std::string_view rest = route.pattern;
+  for (std::size_t star = rest.find('*'); star != std::string_view::npos; star = rest.find('*')) {
+    pattern.literals.emplace_back(rest.substr(0, star));
+    rest.remove_prefix(star + 1);
+  }
+  pattern.literals.emplace_back(rest);
+  pattern.length = route.pattern.size();
+  const auto same = std::find_if(patterns_.begin(), patterns_.end(),
+                                 [&](const Pattern& other) { return other.literals == pattern.literals; });
+  if (same != patterns_.end()) return same->routes.push_back(std::move(route));
+  pattern.routes.push_back(std::move(route));
+  const auto at = std::find_if(patterns_.begin(), patterns_.end(),
+                               [&](const Pattern& other) { return other.length < pattern.length; });
+  patterns_.insert(at, std::move(pattern));
+}
+
+namespace {
+
+/// What the stars between `literals` stand for in `path`; false: it does not fit. A star that is not the last takes as
+/// little as it can, but for the one before the last literal, which takes what is left.
+bool captures_of(const std::vector<std::string>& literals, std::string_view path, std::vector<std::string>& captures) {
+  captures.clear();
+  if (literals.size() == 1) return path == literals.front();
+  if (!path.starts_with(literals.front())) return false;
+  path.remove_prefix(literals.front().size());
+  for (std::size_t i = 1; i + 1 < literals.size(); ++i) {
+    const std::size_t at = path.find(literals[i]);
+    if (at == std::string_view::npos) return false;
+    captures.emplace_back(path.substr(0, at));
+    path.remove_prefix(at + literals[i].size());
+  }
+  if (!path.ends_with(literals.back())) return false;
+  path.remove_suffix(literals.back().size());
+  captures.emplace_back(path);
+  return true;
+}
+
+std::uint8_t bit_of(std::string_view method) {
+  if (method == "GET") return kGet;
+  if (method == "PUT") return kPut;
+  if (method == "POST") return kPost;
+  return method == "DELETE" ? kDelete : 128;
+}
+
+}  // namespace
+
+Router::Match Router::find(std::string_view method, std::string_view path) const {
+  Match match;
+  for (const Pattern& pattern : patterns_) {
+    if (!captures_of(pattern.literals, path, match.captures)) continue;
+    match.known_path = true;
+    for (const Route& route : pattern.routes)
+      if ((route.methods & bit_of(method)) != 0) match.route = &route;
+    return match;
+  }
+  return match;
+}
+
+// ---------------------------------------------------------------- for handlers
+
+std::optional<json::Value> json_body(const Request& request, Reply& reply) {
+  if (request.body.empty()) {
+    reply.fail(400, "Request body is empty");
+    return std::nullopt;
+  }
+  auto value = io::parse_json(request.body, "request");
+  if (value) return std::move(*value);
+  reply.fail(400, value.error().problem);
+  return std::nullopt;
+}
+
+std::optional<bool> bool_parameter(const Request& request, std::string_view name, Reply& reply) {
+  const std::string* text = request.find(name);
+  if (!text || text->empty()) return false;
+  const auto value = base::parse_bool(*text);
+  if (!value)
+    reply.fail("Failed to parse value of " + base::go_quote(name) + " (" + *text +
+               ") as a bool: strconv.ParseBool: parsing " + base::go_quote(*text) + ": invalid syntax");
+  return value;
+}
+
+std::optional<std::int64_t> int_parameter(const Request& request, std::string_view name, Reply& reply) {
+  const std::string* text = request.find(name);
+  if (!text || text->empty()) return 0;
+  const auto value = base::parse_int64(*text);
+  if (!value)
+    reply.fail("Failed to parse value of " + base::go_quote(name) + " (" + *text +
+               ") as a int: strconv.Atoi: parsing " + base::go_quote(*text) + ": invalid syntax");
+  return value;
+}
+
+std::optional<std::int64_t> go_duration(std::string_view text) {
+  bool negative = false;
+  if (!text.empty() && (text.front() == '-' || text.front() == '+')) {
+    negative = text.front() == '-';
+    text.remove_prefix(1);
+  }
+  if (text == "0") return 0;
+  if (text.empty()) return std::nullopt;
+  constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"ns", 1}, {"us", 1e3}, {"\u00b5s", 1e3}, {"\u03bcs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+  double total = 0;
+  while (!text.empty()) {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+    const std::string number(text.substr(0, digits));
+    const auto value = base::parse_double(number);
+    if (digits == 0 || number == "." || !value) return std::nullopt;
+    text.remove_prefix(digits);
+    const std::size_t letters = std::min(text.find_first_of("0123456789."), text.size());
+    const auto unit = std::find_if(std::begin(kUnits), std::end(kUnits),
+                                   [&](const auto& known) { return known.first == text.substr(0, letters); });
+    if (unit == std::end(kUnits)) return std::nullopt;
+    total += *value * unit->second;
+    text.remove_prefix(letters);
+  }
+  if (total > 9.2e18) return std::nullopt;
+  return (negative ? -1 : 1) * std::llround(total);
+}
+
+}  // namespace berth::serve

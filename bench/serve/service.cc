@@ -1,0 +1,33 @@
+#include "serve/service.h"
+
+#include "serve/endpoints/endpoints.h"
+
+namespace berth::serve {
+
+Result<std::unique_ptr<Service>> Service::make(const ServiceOptions& options) {
+  auto server = http::Server::listen(options.listen, options.limits);
+  if (!server) return tl::unexpected(server.error());
+  auto start = prepare(options.start);
+  if (!start) return tl::unexpected(start.error());
+  std::unique_ptr<Service> out(new Service);
+  out->warnings_ = std::move(start->warnings);
+  out->simulation_ = std::make_unique<Simulation>(std::move(start->config), start->state, options.simulation);
+  out->dispatcher_ = std::make_unique<Dispatcher>(*out->simulation_, make_router());
+  out->server_ = std::move(*server);
+  return out;
+}
+
+Service::~Service() { stop(); }
+
+void Service::start() {
+  simulation_->start();
+  server_->start([this](std::shared_ptr<http::Exchange> exchange) { dispatcher_->serve(std::move(exchange)); });
+}
+
+void Service::stop() {
+  if (!simulation_) return;
+  simulation_->stop();
+  server_->stop();
+}
+
+}  // namespace berth::serve

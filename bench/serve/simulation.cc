@@ -1,0 +1,241 @@
+#include "serve/simulation.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+
+namespace berth::serve {
+
+namespace {
+
+constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kSlice = kMillisecond;             // of the cluster's time, when nothing is asked
+constexpr std::int64_t kCatchUp = kMillisecond / 5;       // before a request is looked at
+constexpr std::int64_t kWakeEvery = 4 * kMillisecond;     // long polls
+constexpr std::int64_t kSweepEvery = 100 * kMillisecond;  // time that is over, clients that are gone
+constexpr std::int64_t kLagMost = 250 * kMillisecond;     // of real time that virtual time may be behind
+
+std::int64_t steady_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+std::optional<Speed> Speed::parse(std::string_view text) {
+  if (text == "max") return Speed{Mode::max, 0};
+  if (text == "step") return Speed{Mode::step, 0};
+  double times = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), times);
+  if (error != std::errc() || end != text.data() + text.size() || !(times > 0) || times > 1e9) return std::nullopt;
+  return Speed{Mode::times, times};
+}
+
+std::string Speed::text() const {
+  if (mode != Mode::times) return mode == Mode::max ? "max" : "step";
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof digits, times).ptr};
+}
+
+Simulation::Simulation(living::Config config, const model::ClusterState& state, const Options& options)
+    : config_(std::move(config)), options_(options), speed_(options.speed), readers_(Readers::make(options.readers)) {
+  cluster_ = std::make_unique<living::Cluster>(config_, &listeners_);
+  cluster_->load(state);
+}
+
+Simulation::~Simulation() { stop(); }
+
+void Simulation::start() {
+  rebase();
+  thread_ = std::thread([this] { run(); });
+}
+
+void Simulation::stop() {
+  if (!thread_.joinable()) return;
+  stopping_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    changed_.notify_one();
+  }
+  thread_.join();
+  readers_.reset();
+}
+
+void Simulation::post(Task task) {
+  const std::lock_guard lock(mutex_);
+  tasks_.push_back(std::move(task));
+  asked_.store(true, std::memory_order_release);
+  changed_.notify_one();
+}
+
+void Simulation::post_slow(Task task) {
+  const std::lock_guard lock(mutex_);
+  slow_.push_back(std::move(task));
+  changed_.notify_one();
+}
+
+// ---------------------------------------------------------------- time
+
+/// Virtual time goes on from where it is.
+void Simulation::rebase() {
+  base_real_ns_ = steady_ns();
+  base_virtual_ns_ = cluster_->now();
+}
+
+void Simulation::set_speed(const Speed& speed) {
+  speed_ = speed;
+  rebase();
+}
+
+/// Where virtual time should be.
+std::int64_t Simulation::target(std::int64_t real_ns) const {
+  if (speed_.mode == Speed::Mode::step) return cluster_->now();
+  if (speed_.mode == Speed::Mode::max) return std::numeric_limits<std::int64_t>::max();
+  const double gone = static_cast<double>(real_ns - base_real_ns_) * speed_.times;
+  return base_virtual_ns_ + (gone < 9e18 ? static_cast<std::int64_t>(gone) : std::numeric_limits<std::int64_t>::max());
+}
+
+void Simulation::advance(std::int64_t ns, std::function<void()> done) {
+  const std::int64_t from = advances_.empty() ? now() : advances_.back().until;
+  advances_.push_back({from + ns, std::move(done)});
+}
+
+void Simulation::replace(living::Config config, const model::ClusterState& state) {
+  config_ = std::move(config);
+  cluster_ = std::make_unique<living::Cluster>(config_, &listeners_);
+  cluster_->load(state);
+  for (Advance& advance : std::exchange(advances_, {})) advance.done();
+  for (Waiter& waiter : std::exchange(waiters_, {})) waiter.end();
+  seen_ = {}, seen_index_ = 0, written_ = 0;
+  rebase();
+}
+
+/// What is due up to `until`, as far as it gets until the real time `real_end_ns`; whether it got there. Ends early
+/// when something is asked.
+bool Simulation::run_slice(std::int64_t until, std::int64_t real_end_ns) {
+  std::uint32_t steps = 0;
+  return cluster_->run_until(until, [&] { return (++steps & 7) == 0 && (has_tasks() || steady_ns() >= real_end_ns); });
+}
+
+/// A slice of the cluster's time.
+void Simulation::run_time() {
+  const std::int64_t real = steady_ns();
+  if (!advances_.empty()) {
+    if (!run_slice(advances_.front().until, real + kSlice)) return;
+    const Advance over = std::move(advances_.front());
+    advances_.pop_front();
+    rebase();
+    return over.done();
+  }
+  if (speed_.mode == Speed::Mode::max) {
+    const std::int64_t due = cluster_->next_deadline();
+    if (due != lifecycle::kNever) run_slice(due, real + kSlice);
+    return;
+  }
+  if (run_slice(target(real), real + kSlice) || speed_.mode != Speed::Mode::times) return;
+  const auto behind = static_cast<double>(target(steady_ns()) - now()) / speed_.times;
+  if (behind > kLagMost) rebase();
+}
+
+// ---------------------------------------------------------------- the thread
+
+void Simulation::run() {
+  while (!stopping_.load(std::memory_order_acquire)) {
+    run_tasks();
+    note_written();
+    if (const std::int64_t real = steady_ns(); real >= next_wake_ns_) {
+      wake();
+      next_wake_ns_ = real + kWakeEvery;
+    }
+    if (has_tasks()) continue;
+    run_time();
+    note_written();
+    Task slow;
+    {
+      const std::lock_guard lock(mutex_);
+      if (tasks_.empty() && !slow_.empty()) slow = std::move(slow_.front()), slow_.pop_front();
+    }
+    if (slow)
+      slow(*this);
+    else
+      sleep();
+  }
+}
+
+void Simulation::run_tasks() {
+  if (!has_tasks()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    taken_.swap(tasks_);
+    asked_.store(false, std::memory_order_release);
+  }
+  while (!taken_.empty() && !stopping_) {
+    // The clock is where it should be, and what the request before asked for is decided, as far as there is time.
+    const std::int64_t real = steady_ns();
+    std::uint32_t steps = 0;
+    const bool times = speed_.mode == Speed::Mode::times && advances_.empty();
+    (void)cluster_->run_until(times ? target(real) : now(),
+                              [&] { return (++steps & 1) == 0 && steady_ns() >= real + kCatchUp; });
+    const Task task = std::move(taken_.front());
+    taken_.pop_front();
+    task(*this);
+  }
+}
+
+/// Waits for something to do.
+void Simulation::sleep() {
+  const std::int64_t real = steady_ns();
+  std::int64_t until = next_sweep_ns_;
+  if (!advances_.empty()) return;
+  if (written_ != 0) until = std::min(until, next_wake_ns_);
+  if (speed_.mode == Speed::Mode::max && cluster_->next_deadline() != lifecycle::kNever) return;
+  if (speed_.mode == Speed::Mode::step && cluster_->next_deadline() <= now()) return;
+  if (speed_.mode == Speed::Mode::times) {
+    const std::int64_t due = cluster_->next_deadline();
+    const double wait = static_cast<double>(due - base_virtual_ns_) / speed_.times;
+    if (due != lifecycle::kNever && wait < 9e18)
+      until = std::min(until, base_real_ns_ + static_cast<std::int64_t>(wait) + 1000);
+  }
+  if (until <= real) return;
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::nanoseconds(until - real),
+                    [&] { return !tasks_.empty() || !slow_.empty() || stopping_.load(); });
+}
+
+// ---------------------------------------------------------------- long polls
+
+bool Simulation::wait(Waiter waiter) {
+  if (waiters_.size() >= options_.long_polls) return false;
+  waiter.deadline_ns += steady_ns();
+  waiters_.push_back(std::move(waiter));
+  return true;
+}
+
+void Simulation::note_written() {
+  const std::uint64_t index = log().next_index();
+  if (index == seen_index_) return;
+  seen_index_ = index;
+  for (std::size_t table = 0; table < fsm::kTables; ++table) {
+    const std::uint64_t at = log().table_index(static_cast<fsm::Table>(table));
+    if (at != seen_[table]) written_ |= std::uint32_t{1} << table;
+    seen_[table] = at;
+  }
+}
+
+void Simulation::wake() {
+  const std::int64_t real = steady_ns();
+  const std::uint32_t written = std::exchange(written_, 0);
+  const bool sweep = real >= next_sweep_ns_;
+  if (sweep) next_sweep_ns_ = real + kSweepEvery;
+  if (written == 0 && !sweep) return;
+  std::vector<Waiter> ended;
+  std::erase_if(waiters_, [&](Waiter& waiter) {
+    if (sweep && waiter.gone()) return true;
+    const bool over = (sweep && waiter.deadline_ns <= real) || ((waiter.tables & written) != 0 && waiter.ready());
+    if (over) ended.push_back(std::move(waiter));
+    return over;
+  });
+  for (const Waiter& waiter : ended) waiter.end();
+}
+
+}  // namespace berth::serve

@@ -1,0 +1,210 @@
+// The simulation behind the API: one thread owns the living cluster, lets virtual time go by in small slices, and
+// answers requests in between.
+//
+//   order of work     what was asked (post), in order; then due long polls; then the cluster's time; then pieces of
+//                     streams. A slice of the cluster's time ends as soon as something is asked.
+//   virtual time      starts at the real time and goes by at `speed`. What the processor cannot keep up with makes it
+//                     go slower, not pile up. `step`: it stands still but for advance(). `max`: it jumps to whatever
+//                     is due next.
+//   long polls        wait in a list here, one row each, no thread (R-API-50 to 56). After entries were written, at
+//   most
+//                     every few milliseconds, those that read a table which was written are asked for their index
+//                     again.
+// Threads: post() and stop() any; everything else the simulation's own.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "living/living.h"
+
+namespace berth::serve {
+
+/// How fast virtual time goes by.
+struct Speed {
+  enum class Mode : std::uint8_t { times, max, step };
+  Mode mode = Mode::times;
+  double times = 1;
+
+  /// "1", "100", "0.5", "max", "step"; nothing for anything else.
+  [[nodiscard]] static std::optional<Speed> parse(std::string_view text);
+  [[nodiscard]] std::string text() const;
+};
+
+/// Passes everything on to all who listen, in the order in which they came.
+class Listeners final : public living::Listener {
+ public:
+  void add(living::Listener* listener) { all_.push_back(listener); }
+  void lane_made(server::Lane& lane) override {
+    each([&](auto& to) { to.lane_made(lane); });
+  }
+  void attempt(server::Lane& lane) override {
+    each([&](auto& to) { to.attempt(lane); });
+  }
+  void waiting(server::Lane& lane) override {
+    each([&](auto& to) { to.waiting(lane); });
+  }
+  void decided(server::Lane& lane) override {
+    each([&](auto& to) { to.decided(lane); });
+  }
+  void applying(server::Lane& lane) override {
+    each([&](auto& to) { to.applying(lane); });
+  }
+  void applied(server::Lane& lane) override {
+    each([&](auto& to) { to.applied(lane); });
+  }
+  void settled(server::Lane& lane) override {
+    each([&](auto& to) { to.settled(lane); });
+  }
+  void released(server::EvalRecord& record) override {
+    each([&](auto& to) { to.released(record); });
+  }
+  void failed(const server::EvalRecord& record, std::string_view why) override {
+    each([&](auto& to) { to.failed(record, why); });
+  }
+  void entry_written(const living::WrittenEntry& what) override {
+    each([&](auto& to) { to.entry_written(what); });
+  }
+  void evaluation_decided(const living::DecidedEval& what) override {
+    each([&](auto& to) { to.evaluation_decided(what); });
+  }
+  void alloc_changed(const living::AllocChange& what) override {
+    each([&](auto& to) { to.alloc_changed(what); });
+  }
+  void node_changed(const living::NodeChange& what) override {
+    each([&](auto& to) { to.node_changed(what); });
+  }
+  void job_changed(tables::JobKeyRow job) override {
+    each([&](auto& to) { to.job_changed(job); });
+  }
+  void deployment_ended(const model::Deployment& what) override {
+    each([&](auto& to) { to.deployment_ended(what); });
+  }
+  void drain_ended(const living::DrainEnd& what) override {
+    each([&](auto& to) { to.drain_ended(what); });
+  }
+
+ private:
+  template <class Tell>
+  void each(Tell tell) {
+    for (living::Listener* to : all_) tell(*to);
+  }
+  std::vector<living::Listener*> all_;
+};
+
+/// A request that waits for its index to pass (R-API-50).
+struct Waiter {
+  std::function<bool()> ready;  ///< asked after a table of its set was written
+  std::function<void()> end;    ///< it is ready, or its time is over
+  std::function<bool()> gone;   ///< nobody waits for the answer any more
+  std::uint32_t tables = 0;
+  std::int64_t deadline_ns = 0;  ///< real, steady clock
+};
+
+/// Threads for work that reads nothing but what it holds: pieces of lists.
+class Readers {
+ public:
+  virtual ~Readers() = default;
+  virtual void post(std::function<void()> work) = 0;
+  [[nodiscard]] static std::unique_ptr<Readers> make(std::size_t threads);
+};
+
+class Simulation {
+ public:
+  struct Options {
+    Speed speed;
+    std::size_t long_polls = 65'536;
+    std::size_t readers = 1;
+  };
+
+  Simulation(living::Config config, const model::ClusterState& state, const Options& options);
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  void start();
+  /// Finishes what it is at, and ends the thread.
+  void stop();
+
+  using Task = std::function<void(Simulation&)>;
+  /// To be done on the simulation's thread, after what was posted before. Any thread.
+  void post(Task task);
+  /// Likewise, when nothing else is to be done.
+  void post_slow(Task task);
+
+  /// On a thread that only reads. Any thread.
+  void post_reader(std::function<void()> work) { readers_->post(std::move(work)); }
+
+  // --- on the simulation's thread ---
+  [[nodiscard]] living::Cluster& cluster() { return *cluster_; }
+  [[nodiscard]] server::Server& server() { return cluster_->server(); }
+  [[nodiscard]] fsm::StateLog& log() { return cluster_->server().log(); }
+  [[nodiscard]] tables::StateStore& store() { return cluster_->server().store(); }
+  [[nodiscard]] const tables::Snapshot& state() const { return cluster_->state(); }
+  [[nodiscard]] std::int64_t now() const { return cluster_->now(); }  ///< virtual, unix ns
+  /// Something happens now.
+  fsm::Answer apply(const living::Event& event) { return cluster_->apply(event); }
+  /// Who is told of what happens from now on; must outlive the simulation.
+  void listen(living::Listener* listener) { listeners_.add(listener); }
+
+  [[nodiscard]] const Speed& speed() const { return speed_; }
+  void set_speed(const Speed& speed);
+  /// Lets `ns` of virtual time go by as fast as it can, whatever the speed; then calls `done`.
+  void advance(std::int64_t ns, std::function<void()> done);
+  /// Another cluster in place of this one, of which everything is forgotten; long polls are answered.
+  void replace(living::Config config, const model::ClusterState& state);
+  [[nodiscard]] const living::Config& config() const { return config_; }
+
+  /// False: as many wait as may.
+  [[nodiscard]] bool wait(Waiter waiter);
+  [[nodiscard]] std::size_t waiting() const { return waiters_.size(); }
+
+ private:
+  void run();
+  void run_tasks();
+  void run_time();
+  bool run_slice(std::int64_t until, std::int64_t real_end_ns);
+  [[nodiscard]] std::int64_t target(std::int64_t real_ns) const;
+  void rebase();
+  void note_written();
+  void wake();
+  void sleep();
+  [[nodiscard]] bool has_tasks() const { return asked_.load(std::memory_order_acquire); }
+
+  living::Config config_;
+  const Options options_;
+  Listeners listeners_;
+  std::unique_ptr<living::Cluster> cluster_;
+
+  Speed speed_;
+  std::int64_t base_real_ns_ = 0, base_virtual_ns_ = 0;
+  struct Advance {
+    std::int64_t until = 0;
+    std::function<void()> done;
+  };
+  std::deque<Advance> advances_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Task> tasks_, slow_;  // under the mutex
+  std::atomic<bool> asked_{false}, stopping_{false};
+  std::deque<Task> taken_;
+  std::thread thread_;
+  std::unique_ptr<Readers> readers_;
+
+  std::vector<Waiter> waiters_;
+  std::array<std::uint64_t, fsm::kTables> seen_{};  // table indexes when waiters were asked last
+  std::uint32_t written_ = 0;                       // tables that were written since
+  std::uint64_t seen_index_ = 0;
+  std::int64_t next_wake_ns_ = 0, next_sweep_ns_ = 0;
+};
+
+}  // namespace berth::serve

@@ -1,0 +1,31 @@
+// What a simulation starts with: nodes made up, a cluster from files, or that of a workload.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "berth/result.h"
+#include "living/living.h"
+
+namespace berth::serve {
+
+struct StartOptions {
+  std::string source;      ///< file or folder of a cluster, or a workload's name or file; "": nodes that are made up
+  std::int64_t nodes = 0;  ///< that are made up, beside those of `source`
+  std::uint64_t seed = 1;
+  std::int64_t now_ns = 0;  ///< virtual time begins here
+};
+
+struct Start {
+  living::Config config;
+  model::ClusterState state;
+  std::vector<std::string> warnings;  ///< of an import
+};
+
+[[nodiscard]] Result<Start> prepare(const StartOptions& options);
+
+/// A machine as its client registers it: 8 cores, 16 GiB, drivers `mock_driver`, `docker`, `exec` and `raw_exec`.
+[[nodiscard]] model::Node made_up_node(std::uint64_t number, std::uint64_t seed);
+
+}  // namespace berth::serve

@@ -1,0 +1,106 @@
+// Routes, parameters and texts that need no server.
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "serve/pretty.h"
+#include "serve/serve.h"
+
+namespace berth::serve {
+namespace {
+
+Handler none() {
+  return [](Simulation&, const Request&, Reply&) {};
+}
+
+std::string shown(const Router& router, std::string_view method, std::string_view path) {
+  const Router::Match match = router.find(method, path);
+  if (!match.route) return match.known_path ? "405" : "404";
+  std::string out = match.route->pattern;
+  for (const std::string& capture : match.captures) out += " [" + capture + "]";
+  return out;
+}
+
+TEST(Router, FindsTheMostLiteralPattern) {  // R-API-2 to 4
+  Router router;
+  router.read("/v1/jobs", none());
+  router.write("/v1/jobs", none());
+  router.read("/v1/job/*", none());
+  router.remove("/v1/job/*", none());
+  router.read("/v1/job/*/summary", none());
+  router.write("/v1/job/*/dispatch", none());
+  router.write("/v1/job/*/dispatch/payload", none());
+  router.write("/v1/job/*/versions/*/tag", none());
+  router.read("/v1/node/*", none());
+  router.read("/v1/node/pools", none());
+  router.read("/v1/node/pool/*", none());
+  router.add({"/v1/client/stats", kAnyMethod, RouteKind::plain, none(), {}});
+  const struct {
+    const char *method, *path, *expected;
+  } cases[] = {
+      {"GET", "/v1/jobs", "/v1/jobs"},
+      {"PUT", "/v1/jobs", "/v1/jobs"},
+      {"POST", "/v1/jobs", "/v1/jobs"},
+      {"DELETE", "/v1/jobs", "405"},
+      {"HEAD", "/v1/jobs", "405"},
+      {"OPTIONS", "/v1/jobs", "405"},
+      {"GET", "/v1/jobs/", "404"},
+      {"GET", "/v1/nope", "404"},
+      {"GET", "/v1/job/ex", "/v1/job/* [ex]"},
+      {"GET", "/v1/job/par/dispatch-1-ab", "/v1/job/* [par/dispatch-1-ab]"},
+      {"GET", "/v1/job/par/dispatch-1-ab/summary", "/v1/job/*/summary [par/dispatch-1-ab]"},
+      {"PUT", "/v1/job/a/dispatch/payload", "/v1/job/*/dispatch/payload [a]"},
+      {"PUT", "/v1/job/a/dispatch", "/v1/job/*/dispatch [a]"},
+      {"PUT", "/v1/job/a/summary", "405"},
+      {"PUT", "/v1/job/a/versions/gold/tag", "/v1/job/*/versions/*/tag [a] [gold]"},
+      {"GET", "/v1/job/", "/v1/job/* []"},
+      {"GET", "/v1/node/pools", "/v1/node/pools"},
+      {"GET", "/v1/node/pool/edge", "/v1/node/pool/* [edge]"},
+      {"GET", "/v1/node/ab", "/v1/node/* [ab]"},
+      {"PATCH", "/v1/client/stats", "/v1/client/stats"},
+  };
+  for (const auto& test : cases) EXPECT_EQ(shown(router, test.method, test.path), test.expected) << test.path;
+}
+
+TEST(Durations, AreGos) {  // R-API-51
+  const struct {
+    const char* text;
+    std::int64_t ns;  // -1: none
+  } cases[] = {{"10s", 10'000'000'000},
+               {"1500ms", 1'500'000'000},
+               {"5m", 300'000'000'000},
+               {"300000ms", 300'000'000'000},
+               {"1h2m3s", 3'723'000'000'000},
+               {"1.5s", 1'500'000'000},
+               {"0", 0},
+               {"", -1},
+               {"10", -1},
+               {"s", -1},
+               {"1x", -1},
+               {".s", -1}};
+  for (const auto& test : cases) EXPECT_EQ(go_duration(test.text).value_or(-1), test.ns) << test.text;
+  EXPECT_EQ(go_duration("-2s"), -2'000'000'000);
+}
+
+/// R-API-10: like json::to_text with four spaces, however the text is cut.
+TEST(Pretty, IndentsPieces) {
+  json::Value value = json::Value::object(), list = json::Value::array(), inner = json::Value::object();
+  inner.set("a \"quoted\" [text]", json::Array{1, 2.5, nullptr});
+  list.push(inner), list.push(json::Value::array()), list.push(json::Value::object()), list.push("x\\");
+  value.set("list", list), value.set("none", json::Value::object()), value.set("yes", true);
+  const std::string text = json::to_text(value), expected = json::to_text(value, 4) + "\n";
+  base::Random random(1, "pretty");
+  for (int round = 0; round < 100; ++round) {
+    Pretty pretty;
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t length = 1 + random.below(7);
+      pretty.append(std::string_view(text).substr(at, length), out);
+      at += length;
+    }
+    pretty.end(out);
+    ASSERT_EQ(out, expected);
+  }
+}
+
+}  // namespace
+}  // namespace berth::serve
