@@ -13,7 +13,7 @@
 #include "compare/kept_runs.h"
 #include "compare/parallel.h"
 #include "compare/tables.h"
-#include "run/inputs.h"
+#include "sim/inputs.h"
 #include "run/interrupt.h"
 #include "run/runner.h"
 
@@ -168,7 +168,7 @@ Result<void> refuse_grid(const sim::Workload& workload) {
 
 Result<sim::PackingProblem> problem_of(sim::Workload workload, std::int64_t seed) {
   workload.seed = static_cast<std::uint64_t>(seed);
-  const auto inputs = run::make_inputs(workload);
+  const auto inputs = sim::make_inputs(workload);
   if (!inputs) return tl::unexpected(inputs.error());
   return sim::packing_problem(inputs->cluster, inputs->jobs, workload.cluster.gpu_shares, workload.path);
 }

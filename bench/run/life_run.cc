@@ -28,8 +28,8 @@ std::string seconds_words(std::int64_t ns) { return fmt::format("{} s", static_c
 
 }  // namespace
 
-LifeRun::LifeRun(const sim::Workload& workload, Inputs inputs, sim::LifePlan plan, std::optional<sim::FitStrategy> fit,
-                 RunResult& result)
+LifeRun::LifeRun(const sim::Workload& workload, sim::Inputs inputs, sim::LifePlan plan,
+                 std::optional<sim::FitStrategy> fit, RunResult& result)
     : workload_(workload),
       life_(*workload.life),
       inputs_(std::move(inputs)),

@@ -15,7 +15,7 @@ namespace berth::run {
 
 class LifeRun {
  public:
-  LifeRun(const sim::Workload& workload, Inputs inputs, sim::LifePlan plan, std::optional<sim::FitStrategy> fit,
+  LifeRun(const sim::Workload& workload, sim::Inputs inputs, sim::LifePlan plan, std::optional<sim::FitStrategy> fit,
           RunResult& result);
   void run(const RunOptions& options);
 
@@ -35,7 +35,7 @@ class LifeRun {
 
   const sim::Workload& workload_;
   const sim::LifeSpec& life_;
-  Inputs inputs_;
+  sim::Inputs inputs_;
   const sim::LifePlan plan_;
   const std::optional<sim::FitStrategy> fit_;  // in place of Nomad's fit component
   RunResult& result_;

@@ -12,7 +12,7 @@ bool hit(sim::Random& random, double percent) { return random.unit() * 100 < per
 
 }  // namespace
 
-LifeTasks::LifeTasks(const sim::Workload& workload, const Inputs& inputs) : workload_(workload) {
+LifeTasks::LifeTasks(const sim::Workload& workload, const sim::Inputs& inputs) : workload_(workload) {
   std::vector<const sim::JobKindSpec*> kinds;
   for (const sim::JobKindSpec& kind : workload.jobs.kinds)
     kinds.insert(kinds.end(), static_cast<std::size_t>(kind.templates), &kind);

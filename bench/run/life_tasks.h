@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "client/task_model.h"
-#include "run/inputs.h"
+#include "sim/inputs.h"
 #include "tables/state.h"
 
 namespace berth::run {
@@ -17,7 +17,7 @@ inline constexpr const char* kHealthMeta = "life.health";
 
 class LifeTasks {
  public:
-  LifeTasks(const sim::Workload& workload, const Inputs& inputs);
+  LifeTasks(const sim::Workload& workload, const sim::Inputs& inputs);
   LifeTasks(const LifeTasks&) = delete;
   /// Whose rows clients name, and when it is.
   void bind(const tables::StateStore& store, std::function<std::int64_t()> now) {

@@ -47,7 +47,7 @@ double LifeResult::evaluations_per_cpu_s(double from_s, double until_s) const {
   return took == 0 ? 0 : done / took;
 }
 
-LifeWatch::LifeWatch(const sim::Workload& workload, const Inputs& inputs, const sim::LifePlan& plan,
+LifeWatch::LifeWatch(const sim::Workload& workload, const sim::Inputs& inputs, const sim::LifePlan& plan,
                      Measuring& measuring, sim::RunClock& clock, LifeResult& result)
     : workload_(workload),
       plan_(plan),

@@ -17,16 +17,16 @@
 #include <unordered_map>
 
 #include "living/living.h"
-#include "run/inputs.h"
 #include "run/life_result.h"
 #include "run/measuring.h"
+#include "sim/inputs.h"
 #include "sim/life_plan.h"
 
 namespace berth::run {
 
 class LifeWatch final : public living::Listener {
  public:
-  LifeWatch(const sim::Workload& workload, const Inputs& inputs, const sim::LifePlan& plan, Measuring& measuring,
+  LifeWatch(const sim::Workload& workload, const sim::Inputs& inputs, const sim::LifePlan& plan, Measuring& measuring,
             sim::RunClock& clock, LifeResult& result);
   void bind(living::Cluster& cluster) { cluster_ = &cluster; }
 

@@ -44,7 +44,7 @@ std::uint64_t failed_count(const sched::GroupResult& group) {
 
 }  // namespace
 
-Measuring::Measuring(const sim::Workload& workload, const Inputs& inputs, const sim::FitStrategy* fit,
+Measuring::Measuring(const sim::Workload& workload, const sim::Inputs& inputs, const sim::FitStrategy* fit,
                      Observer* observer, const sim::RunClock& clock, RunResult& result)
     : workload_(workload), inputs_(inputs), fit_(fit), observer_(observer), clock_(clock), result_(result) {}
 

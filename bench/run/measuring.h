@@ -12,19 +12,19 @@
 
 #include "run/cluster_samples.h"
 #include "run/hdr_log.h"
-#include "run/inputs.h"
 #include "run/observer.h"
 #include "server/server.h"
 #include "sim/arrivals.h"
 #include "sim/digest.h"
 #include "sim/fit_strategy.h"
+#include "sim/inputs.h"
 
 namespace berth::run {
 
 class Measuring final : public server::Listener {
  public:
   /// `fit`: in place of Nomad's fit component; null: Nomad's. `clock` is the run's.
-  Measuring(const sim::Workload& workload, const Inputs& inputs, const sim::FitStrategy* fit, Observer* observer,
+  Measuring(const sim::Workload& workload, const sim::Inputs& inputs, const sim::FitStrategy* fit, Observer* observer,
             const sim::RunClock& clock, RunResult& result);
   /// The cluster is loaded: from here on it is sampled.
   void watch(const tables::StateStore& store);
@@ -83,7 +83,7 @@ class Measuring final : public server::Listener {
   void count_failures(const server::Lane& lane);
 
   const sim::Workload& workload_;
-  const Inputs& inputs_;
+  const sim::Inputs& inputs_;
   const sim::FitStrategy* const fit_;
   Observer* const observer_;
   const sim::RunClock& clock_;

@@ -17,8 +17,8 @@ constexpr std::int64_t kNever = INT64_MAX;
 
 }  // namespace
 
-Replay::Replay(const sim::Workload& workload, Inputs inputs, std::optional<sim::FitStrategy> fit, Observer* observer,
-               RunResult& result)
+Replay::Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<sim::FitStrategy> fit,
+               Observer* observer, RunResult& result)
     : workload_(workload),
       inputs_(std::move(inputs)),
       fit_(std::move(fit)),

@@ -21,7 +21,7 @@ namespace berth::run {
 
 class Replay {
  public:
-  Replay(const sim::Workload& workload, Inputs inputs, std::optional<sim::FitStrategy> fit, Observer* observer,
+  Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<sim::FitStrategy> fit, Observer* observer,
          RunResult& result);
 
   void run(const RunOptions& options);
@@ -71,7 +71,7 @@ class Replay {
   void idle_until(std::int64_t due_ns, Progress& progress);
 
   const sim::Workload& workload_;
-  Inputs inputs_;
+  sim::Inputs inputs_;
   const std::optional<sim::FitStrategy> fit_;  // in place of Nomad's fit component
   Observer* const observer_;
   RunResult& result_;

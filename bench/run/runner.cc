@@ -33,7 +33,7 @@ std::optional<InputError> refused(const sim::Workload& workload, bool observed) 
 }
 
 /// The strategy in place of Nomad's; none: Nomad's own.
-Result<std::optional<sim::FitStrategy>> fit_of(const sim::Workload& workload, const Inputs& inputs) {
+Result<std::optional<sim::FitStrategy>> fit_of(const sim::Workload& workload, const sim::Inputs& inputs) {
   if (workload.strategy == "nomad") return std::nullopt;
   auto made = sim::fit_strategy(workload, inputs.cluster, inputs.jobs);
   if (!made) return tl::unexpected(made.error());
@@ -77,7 +77,7 @@ Result<RunResult> run_workload(const sim::Workload& workload, const RunOptions& 
       result.hdr_log = log.finish(result.elapsed_s);
     }
   } else {
-    auto inputs = make_inputs(workload);
+    auto inputs = sim::make_inputs(workload);
     if (!inputs) return tl::unexpected(inputs.error());
     data_files = std::move(inputs->data_files);
     std::vector<sim::JobArrival>& arrivals = inputs->jobs.arrivals;
@@ -124,7 +124,7 @@ Result<model::ClusterState> state_at(const sim::Workload& given, std::int64_t at
   if (workload.life)
     return tl::unexpected(
         InputError{workload.path, "life", "has a life, which is not stopped half-way", "name another workload"});
-  auto inputs = make_inputs(workload);
+  auto inputs = sim::make_inputs(workload);
   if (!inputs) return tl::unexpected(inputs.error());
   auto fit = fit_of(workload, *inputs);
   if (!fit) return tl::unexpected(fit.error());

@@ -5,6 +5,11 @@
 #include "model/computed_class.h"
 #include "model/registration/node_canonical.h"
 #include "model/registration/register_job.h"
+#include "sim/datasets.h"
+#include "sim/inputs.h"
+#include "sim/load_store.h"
+#include "sim/workload.h"
+#include "tables/export.h"
 
 namespace berth {
 
@@ -29,6 +34,33 @@ Result<model::Node> read_node(std::string_view json) {
   if (auto done = model::check_node(node); !done) return tl::unexpected(done.error());
   node.computed_class = model::computed_class(node);
   return node;
+}
+
+Result<model::ClusterState> workload_state(const std::string& name, const std::string& label, std::uint64_t seed) {
+  std::string path = name;
+  if (!name.ends_with(".toml")) {
+    auto found = sim::find_workload(name);
+    if (!found) return tl::unexpected(found.error());
+    path = std::move(*found);
+  }
+  auto workload = sim::read_workload(path, label);
+  if (!workload) return tl::unexpected(workload.error());
+  if (workload->cluster.source == sim::Source::nomad_grid)
+    return tl::unexpected(InputError{path, "cluster", "is a grid of clusters, not one", "name another workload"});
+  if (seed != 0) workload->seed = seed;
+  auto inputs = sim::make_inputs(*workload);
+  if (!inputs) return tl::unexpected(inputs.error());
+  tables::StateStore store;
+  sim::load_store(store, inputs->cluster);
+  model::ClusterState state = tables::to_cluster(store.current());
+  model::ClusterState around = empty_state();
+  std::swap(state.namespaces, around.namespaces);
+  std::swap(state.scheduler_config, around.scheduler_config);
+  for (model::NodePool& pool : around.node_pools) state.node_pools.push_back(std::move(pool));
+  state.index = std::max<std::uint64_t>(state.index, 1);
+  for (model::Node& node : state.nodes)
+    if (node.computed_class.empty()) node.computed_class = model::computed_class(node);
+  return state;
 }
 
 Result<std::shared_ptr<model::Job>> register_against(const json::Value& input, const std::string& path,

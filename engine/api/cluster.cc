@@ -125,6 +125,15 @@ Result<Cluster> Cluster::from_file(const std::string& path, const Config& config
   return out;
 }
 
+Result<Cluster> Cluster::from_workload(const std::string& name, const std::string& label, std::uint64_t seed,
+                                       const Config& config) {
+  const auto state = workload_state(name, label, seed);
+  if (!state) return tl::unexpected(state.error());
+  Cluster out(config);
+  out.impl_->load(*state);
+  return out;
+}
+
 Result<Cluster> Cluster::from_json(std::string_view text, const Config& config) {
   auto value = io::parse_json(text);
   if (!value) return tl::unexpected(value.error());

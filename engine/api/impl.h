@@ -39,6 +39,9 @@ struct Cluster::Impl {
 [[nodiscard]] model::ClusterState empty_state();
 /// A node as Nomad's API prints it, canonical and checked, its computed class included.
 [[nodiscard]] Result<model::Node> read_node(std::string_view json);
+/// The cluster of a workload, by name or path. `seed` 0: the file's own.
+[[nodiscard]] Result<model::ClusterState> workload_state(const std::string& name, const std::string& label,
+                                                         std::uint64_t seed);
 /// The job of `input` as it would be stored in that state; `stored`: its current version, or null. The error's problem
 /// is Nomad's text.
 [[nodiscard]] Result<std::shared_ptr<model::Job>> register_against(const json::Value& input, const std::string& path,

@@ -67,6 +67,15 @@ Result<LivingCluster> LivingCluster::from_file(const std::string& path, const Li
   return LivingCluster(std::move(impl));
 }
 
+Result<LivingCluster> LivingCluster::from_workload(const std::string& name, const std::string& label,
+                                                   std::uint64_t seed, const LifeConfig& config) {
+  const auto state = workload_state(name, label, seed);
+  if (!state) return tl::unexpected(state.error());
+  auto impl = std::make_shared<Impl>(config_of(config));
+  impl->cluster.load(*state);
+  return LivingCluster(std::move(impl));
+}
+
 Result<LivingCluster> LivingCluster::from_json(std::string_view text, const LifeConfig& config) {
   auto value = io::parse_json(text);
   if (!value) return tl::unexpected(value.error());

@@ -76,6 +76,10 @@ class Cluster {
   explicit Cluster(const Config& config = {});
   /// Reads CLUSTER.json, an export of Nomad's API, or a folder of such files, plain or gzip. Errors name the place.
   [[nodiscard]] static Result<Cluster> from_file(const std::string& path, const Config& config = {});
+  /// The cluster of a workload (bench/macro/README.md) before its first job: a name, or a path of its TOML file. `seed`
+  /// 0: the file's own.
+  [[nodiscard]] static Result<Cluster> from_workload(const std::string& name, const std::string& label = "full",
+                                                     std::uint64_t seed = 0, const Config& config = {});
   /// As from_file, for JSON text.
   [[nodiscard]] static Result<Cluster> from_json(std::string_view text, const Config& config = {});
 

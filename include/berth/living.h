@@ -39,6 +39,9 @@ class LivingCluster {
   explicit LivingCluster(const LifeConfig& config = {});
   /// As Cluster::from_file; clients start on the nodes that are ready.
   [[nodiscard]] static Result<LivingCluster> from_file(const std::string& path, const LifeConfig& config = {});
+  /// The nodes of a workload, as Cluster::from_workload; a client starts on each.
+  [[nodiscard]] static Result<LivingCluster> from_workload(const std::string& name, const std::string& label = "full",
+                                                           std::uint64_t seed = 0, const LifeConfig& config = {});
   [[nodiscard]] static Result<LivingCluster> from_json(std::string_view text, const LifeConfig& config = {});
 
   LivingCluster(LivingCluster&&) noexcept;

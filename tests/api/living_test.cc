@@ -104,6 +104,25 @@ TEST(Living, RefusesWhatIsNotThere) {
   EXPECT_FALSE(cluster.add_node("{}"));
 }
 
+TEST(Living, StartsFromAWorkload) {
+  auto cluster = LivingCluster::from_workload("recover-lost");
+  ASSERT_TRUE(cluster) << cluster.error().line();
+  cluster->advance(60 * kSecond);
+  EXPECT_EQ(cluster->view().counts().ready_nodes, 4u);
+  ASSERT_TRUE(cluster->register_job(job_of("service", 2))) << "the default namespace and pool are there";
+  cluster->advance(10 * kSecond);
+  EXPECT_EQ(running(cluster->view()), 2u);
+
+  const auto loaded = Cluster::from_workload("quickstart", "smoke");
+  ASSERT_TRUE(loaded) << loaded.error().line();
+  const Counts counts = loaded->view().counts();
+  EXPECT_EQ(counts.nodes, 500u);
+  EXPECT_GT(counts.live_allocs, 0u);
+  EXPECT_FALSE(Cluster::from_workload("no-such-workload"));
+  EXPECT_FALSE(Cluster::from_workload("nomad-grid"));
+  EXPECT_FALSE(Cluster::from_workload("quickstart", "no-such-label"));
+}
+
 TEST(Columns, AgreeWithTheList) {
   LivingCluster cluster = life_of(4);
   ASSERT_TRUE(cluster.register_job(job_of("service", 5)));

@@ -9,15 +9,15 @@
 #include "sim/job_stream.h"
 #include "sim/workload.h"
 
-namespace berth::run {
+namespace berth::sim {
 
 struct Inputs {
-  sim::GeneratedCluster cluster;
-  sim::JobStream jobs;
+  GeneratedCluster cluster;
+  JobStream jobs;
   std::vector<std::string> data_files;  ///< read for them, in this order
 };
 
 /// Generates, or reads the data of, everything but nomad-grid, which has neither. Errors are those of the data.
-[[nodiscard]] Result<Inputs> make_inputs(const sim::Workload& workload);
+[[nodiscard]] Result<Inputs> make_inputs(const Workload& workload);
 
-}  // namespace berth::run
+}  // namespace berth::sim
