@@ -9,9 +9,9 @@
 #include "io/export_import.h"
 #include "model/computed_class.h"
 #include "model/registration/node_canonical.h"
-#include "run/inputs.h"
 #include "run/server_settings.h"
 #include "sim/datasets.h"
+#include "sim/inputs.h"
 #include "sim/load_store.h"
 #include "tables/export.h"
 
@@ -76,7 +76,7 @@ void set_resources(model::Node& node, const std::string& address) {
 Result<void> take_workload(const std::string& path, Start& out) {
   const auto workload = sim::read_workload(path);
   if (!workload) return tl::unexpected(workload.error());
-  const auto inputs = run::make_inputs(*workload);
+  const auto inputs = sim::make_inputs(*workload);
   if (!inputs) return tl::unexpected(inputs.error());
   tables::StateStore store;
   sim::load_store(store, inputs->cluster);
