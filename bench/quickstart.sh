@@ -6,7 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 berth_install tools libraries
 berth_configure release
-berth_build release
+berth_build release berth_program
 
 out="$BERTH_ROOT/build/quickstart"
 mkdir -p "$out"

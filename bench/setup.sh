@@ -68,35 +68,57 @@ berth_configure() {
   }
 }
 
-# berth_build PRESET [TARGET...]: progress on a terminal, one line otherwise; on failure the errors, not the whole log.
+# berth_progress LOG: every ten seconds how far the build is that writes LOG, until it is ended or the script is gone.
+berth_progress() {
+  local log=$1 started=$SECONDS step last=""
+  while sleep 10 > /dev/null && kill -0 $$ 2> /dev/null; do
+    step=$(grep -oE '^\[[0-9]+/[0-9]+\]' "$log" | tail -n 1) || step=""
+    if [ "$step" != "$last" ]; then
+      echo "   $(sed -E 's|\[([0-9]+)/([0-9]+)\]|\1 of \2 steps|' <<< "$step"), $((SECONDS - started)) s"
+    fi
+    last=$step
+  done
+}
+
+# berth_build PRESET [TARGET...]: progress, on a terminal ninja's own; on failure the errors, not the whole log.
 berth_build() {
-  local preset=$1 log="$BERTH_ROOT/build/$1-build.log" started=$SECONDS
+  local preset=$1 log="$BERTH_ROOT/build/$1-build.log" started=$SECONDS status=0 progress
   shift
   say "building build/$preset${*:+ ($*)}"
   if [ -t 1 ]; then
     cmake --build "$BERTH_ROOT/build/$preset" ${*:+--target "$@"} ||
       die "building build/$preset failed" "see the errors above"
   else
-    cmake --build "$BERTH_ROOT/build/$preset" ${*:+--target "$@"} > "$log" 2>&1 || {
+    : > "$log"
+    berth_progress "$log" &
+    progress=$!
+    cmake --build "$BERTH_ROOT/build/$preset" ${*:+--target "$@"} > "$log" 2>&1 || status=$?
+    kill "$progress" 2> /dev/null || true
+    wait "$progress" 2> /dev/null || true
+    if [ "$status" -ne 0 ]; then
       grep -E -A 12 'error|FAILED|warning' "$log" | head -n 80 >&2 || tail -n 40 "$log" >&2
       die "building build/$preset failed" "see the errors above; all of it is in ${log#"$BERTH_ROOT"/}"
-    }
+    fi
   fi
   say "built in $((SECONDS - started)) s"
 }
 
-# berth_ctest PRESET [CTEST_ARGUMENT...]: runs tests, leaves their numbers in BERTH_PASSED and BERTH_FAILED. A ctest that
-# fails without a failed test (none found, none matching) counts as one failure.
+# berth_ctest PRESET [CTEST_ARGUMENT...]: runs tests, leaves their numbers in BERTH_PASSED, BERTH_FAILED and
+# BERTH_SKIPPED. A ctest that fails without a failed test (none found, none matching) counts as one failure.
 berth_ctest() {
-  local preset=$1 log="$BERTH_ROOT/build/$1-ctest.log" status=0 line
+  local preset=$1 log="$BERTH_ROOT/build/$1-ctest.log" status=0 line total
   shift
   ctest --test-dir "$BERTH_ROOT/build/$preset" --output-on-failure --no-tests=error "$@" 2>&1 | tee "$log" || status=$?
-  # "97% tests passed, 1 tests failed out of 40"
+  # "97% tests passed, 1 tests failed out of 40", where ctest counts a skipped test as passed.
   line=$(grep -E '^[0-9]+% tests passed, [0-9]+ tests failed out of [0-9]+' "$log" | tail -n 1) || line=""
-  BERTH_PASSED=0 BERTH_FAILED=1
+  BERTH_PASSED=0 BERTH_FAILED=1 BERTH_SKIPPED=0
   if [ -n "$line" ]; then
     read -r BERTH_FAILED total < <(sed -E 's/.* ([0-9]+) tests failed out of ([0-9]+).*/\1 \2/' <<< "$line")
-    BERTH_PASSED=$((total - BERTH_FAILED))
+    BERTH_SKIPPED=$(grep -cE '^ *[0-9]+/[0-9]+ Test +#[0-9]+: .*\*\*\*Skipped' "$log") || true
+    BERTH_PASSED=$((total - BERTH_FAILED - BERTH_SKIPPED))
     if [ "$status" -ne 0 ] && [ "$BERTH_FAILED" -eq 0 ]; then BERTH_FAILED=1; fi
   fi
 }
+
+# berth_counts: the closing line of a run of tests.
+berth_counts() { echo "$1 passed, $2 failed, $3 skipped"; }

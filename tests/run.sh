@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # From a bare Debian 12 with git to a tested berth: installs what is missing, builds, runs every test.
 #   bash tests/run.sh [CTEST_ARGUMENT...]     for example: bash tests/run.sh -R conform
-# The last line is `N passed, N failed`, counted by ctest; the exit code is 0 when none failed and some ran.
+# The last line is `N passed, N failed, N skipped`, counted by ctest; the exit code is 0 when none failed and some passed.
 # BERTH_CMAKE_ARGS: further arguments for configuring, such as -DBERTH_WERROR=ON.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../bench/setup.sh"
 
-berth_install tools libraries
+berth_install tools libraries checks
 # shellcheck disable=SC2086  # several arguments in one variable
 berth_configure release ${BERTH_CMAKE_ARGS:-}
 berth_build release
 say "testing"
 berth_ctest release --parallel "$(nproc)" "$@"
-echo "$BERTH_PASSED passed, $BERTH_FAILED failed"
+berth_counts "$BERTH_PASSED" "$BERTH_FAILED" "$BERTH_SKIPPED"
 [ "$BERTH_FAILED" -eq 0 ] && [ "$BERTH_PASSED" -gt 0 ]
