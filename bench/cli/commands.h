@@ -8,10 +8,12 @@
 namespace berth::cli {
 
 void add_compare(CLI::App& app, int& exit_code);
+void add_completion(CLI::App& app, int& exit_code);
 void add_conform(CLI::App& app, int& exit_code);
 void add_gate(CLI::App& app, int& exit_code);
 void add_import(CLI::App& app, int& exit_code);
 void add_load(CLI::App& app, int& exit_code);
+void add_man(CLI::App& app, int& exit_code);
 void add_plan(CLI::App& app, int& exit_code);
 void add_profile(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);

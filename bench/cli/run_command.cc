@@ -34,8 +34,8 @@ struct RunArguments {
 int list_workloads() {
   const auto one = sim::find_workload("quickstart");
   if (!one) {
-    fmt::print(stderr, "bench/macro: is not there; run berth in a checkout or below one\n");
-    return 2;
+    return report_error(
+        InputError{"bench/macro", "", "is not there", "run berth in a checkout, or let BERTH_DATA name one"}, 2);
   }
   std::vector<fs::path> paths;
   for (const auto& entry : fs::directory_iterator(fs::path(*one).parent_path()))
