@@ -144,9 +144,10 @@ std::string slow_words(const Sample& s, const Recorder& recorder) {
 }
 
 std::string reproduce_words(const Sample& s, const sim::Workload& w) {
-  // A workload of bench/macro goes by its name.
+  // A workload that comes with berth goes by its name.
   const std::filesystem::path path(w.path);
-  const bool provided = path.parent_path().filename() == "macro" && path.stem() == w.name;
+  const auto folder = path.parent_path().filename();
+  const bool provided = (folder == "macro" || folder == "workloads") && path.stem() == w.name;
   std::string options;
   for (const auto& [name, value] : model::changed_options(w.options))
     options += fmt::format(" --option {}={}", name, value);

@@ -1,37 +1,115 @@
-# `cmake --install build/release --prefix P`: the program, the public headers, the engine's static libraries, and what
-# find_package(berth) needs. berth::berth links every library of engine/: a new folder is part of it by being there.
+# What `cmake --install build/release --prefix P` and `cpack` bring. The program with all that it reads and says of itself:
+# workloads, data, schemas, man pages, completion. For those who build on the engine: the public headers, one library of
+# all folders of engine/ (a new folder is part of it by being there), and what find_package(berth) and pkg-config need.
+option(BERTH_SHARED "The library as a shared object, libberth.so, instead of an archive" OFF)
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-add_library(berth INTERFACE)
-add_library(berth::berth ALIAS berth)
-target_include_directories(berth INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-                                           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_compile_features(berth INTERFACE cxx_std_20)
-
+# The folders' own libraries are what the program and the tests link; this one is their objects, once more in one file.
 get_property(libraries GLOBAL PROPERTY BERTH_LIBRARIES)
-set(engine_libraries "")
+set(objects "")
 foreach(library IN LISTS libraries)
   get_target_property(directory ${library} SOURCE_DIR)
   cmake_path(RELATIVE_PATH directory BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE relative)
   if(relative MATCHES "^engine/")
-    list(APPEND engine_libraries ${library})
+    list(APPEND objects $<TARGET_OBJECTS:${library}>)
   endif()
 endforeach()
-target_link_libraries(berth INTERFACE ${engine_libraries})
-
-set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/berth)
-install(TARGETS berth ${engine_libraries} EXPORT berth-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(EXPORT berth-targets NAMESPACE berth:: DESTINATION ${package_dir})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/berth DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-if(TARGET berth_program)
-  install(TARGETS berth_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+set(kind STATIC)
+if(BERTH_SHARED)
+  set(kind SHARED)
+endif()
+add_library(berth_library ${kind} ${objects})
+add_library(berth::berth ALIAS berth_library)
+set_target_properties(berth_library PROPERTIES OUTPUT_NAME berth EXPORT_NAME berth LINKER_LANGUAGE CXX
+                                               VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+target_include_directories(berth_library PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                                $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(berth_library PUBLIC cxx_std_20)
+target_link_libraries(berth_library PUBLIC tl::expected
+                                    PRIVATE TBB::tbb fmt::fmt hwy::hwy OpenSSL::Crypto PkgConfig::re2 simdjson::simdjson
+                                            Snappy::snappy Threads::Threads tomlplusplus::tomlplusplus ZLIB::ZLIB)
+if(BERTH_SANITIZE)
+  target_link_options(berth_library PRIVATE -fsanitize=${BERTH_SANITIZE})
+endif()
+# An archive hands on what it uses to whoever links it.
+set(BERTH_REQUIRES "tbb fmt libhwy libcrypto re2 simdjson snappy tomlplusplus zlib")
+if(BERTH_SHARED)
+  set(BERTH_REQUIRES "")
 endif()
 
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/berth)
+install(TARGETS berth_library EXPORT berth-targets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
+install(EXPORT berth-targets NAMESPACE berth:: DESTINATION ${package_dir} COMPONENT development)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/berth DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
+        FILES_MATCHING PATTERN "*.h")
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/berth-config.cmake.in
                               ${PROJECT_BINARY_DIR}/generated/berth-config.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/berth-config-version.cmake
                                  COMPATIBILITY SameMinorVersion)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig
+           OUTPUT_VARIABLE BERTH_PC_PREFIX)  # found from the file itself, wherever the prefix is moved
+configure_file(${CMAKE_CURRENT_LIST_DIR}/berth.pc.in ${PROJECT_BINARY_DIR}/generated/berth.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/generated/berth-config.cmake ${PROJECT_BINARY_DIR}/generated/berth-config-version.cmake
-        DESTINATION ${package_dir})
+        DESTINATION ${package_dir} COMPONENT development)
+install(FILES ${PROJECT_BINARY_DIR}/generated/berth.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
+if(TARGET berth_program)
+  # What the program says of itself is written by the program.
+  set(man ${PROJECT_BINARY_DIR}/generated/man1)
+  set(completion ${PROJECT_BINARY_DIR}/generated/completion)
+  add_custom_command(OUTPUT ${completion}/berth.fish
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${man} ${completion}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${man} ${completion}
+    COMMAND berth_program man --into ${man}
+    COMMAND berth_program completion bash > ${completion}/berth
+    COMMAND berth_program completion zsh > ${completion}/_berth
+    COMMAND berth_program completion fish > ${completion}/berth.fish
+    DEPENDS berth_program
+    COMMENT "Writing man pages and completion")
+  add_custom_target(berth_documentation ALL DEPENDS ${completion}/berth.fish)
+
+  install(TARGETS berth_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+  install(DIRECTORY ${man} DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT program)
+  install(FILES ${completion}/berth DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
+  install(FILES ${completion}/_berth DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
+  install(FILES ${completion}/berth.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
+  set(data ${CMAKE_INSTALL_DATADIR}/berth)  # where engine/sim/datasets.h looks
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/macro/ DESTINATION ${data}/workloads COMPONENT program)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/schema DESTINATION ${data} COMPONENT program)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/datasets DESTINATION ${data} COMPONENT program
+          PATTERN data EXCLUDE PATTERN "*.sh" EXCLUDE PATTERN "*.py" EXCLUDE PATTERN manifest EXCLUDE)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
+          COMPONENT program)
+endif()
+
+# Debian packages: cpack --config build/release/CPackConfig.cmake
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "berth maintainers <berth@localhost>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_ALL program development)
+if(BERTH_SHARED)
+  list(APPEND CPACK_COMPONENTS_ALL library)
+endif()
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME berth)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS libjs-chart.js)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libberth)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libberth-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+    "libexpected-dev, libtbb-dev, libfmt-dev, libhwy-dev, libssl-dev, libre2-dev, libsimdjson-dev, libsnappy-dev, libtomlplusplus-dev, zlib1g-dev")
+if(BERTH_SHARED)
+  set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libexpected-dev, libberth (= ${PROJECT_VERSION})")
+endif()
+set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "The program berth: runs workloads, compares strategies, plans jobs")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "The engine as a C++ library: headers, and what CMake and pkg-config need")
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "The engine as a shared library")
+include(CPack)

@@ -42,7 +42,6 @@ function(berth_add_folder name)
   target_include_directories(berth_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/engine>
                                                   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                                   $<INSTALL_INTERFACE:include>)
-  set_target_properties(berth_${name} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY BERTH_LIBRARIES berth_${name})
 endfunction()
 

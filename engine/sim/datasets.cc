@@ -1,5 +1,6 @@
 #include "sim/datasets.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -20,13 +21,29 @@ std::optional<fs::path> above(const fs::path& start, const fs::path& relative) {
   }
 }
 
-std::optional<fs::path> find(const fs::path& near, const fs::path& relative) {
+/// A file of a checkout, and the same file where data is installed.
+struct DataFile {
+  fs::path checkout, installed;
+};
+
+std::optional<fs::path> within(const fs::path& folder, const DataFile& file) {
+  std::error_code error;
+  for (const fs::path& relative : {file.installed, file.checkout})
+    if (fs::exists(folder / relative, error)) return folder / relative;
+  return std::nullopt;
+}
+
+std::optional<fs::path> find(const fs::path& near, const DataFile& file) {
   std::error_code error;
   if (!near.empty())
-    if (auto found = above(near, relative)) return found;
-  if (auto found = above(fs::current_path(error), relative)) return found;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return program.empty() ? std::nullopt : above(program.parent_path(), relative);
+    if (auto found = above(near, file.checkout)) return found;
+  if (auto found = above(fs::current_path(error), file.checkout)) return found;
+  if (const char* folder = std::getenv("BERTH_DATA"); folder && *folder)
+    if (auto found = within(folder, file)) return found;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  if (program.empty()) return std::nullopt;
+  if (auto found = within(program.parent_path() / "share/berth", file)) return found;
+  return above(program, file.checkout);
 }
 
 fs::path folder_of(const std::string& workload_path) {
@@ -37,15 +54,17 @@ fs::path folder_of(const std::string& workload_path) {
 
 Result<std::string> committed_data(const std::string& workload_path, const std::string& file) {
   const fs::path relative = fs::path("datasets") / file;
-  if (const auto found = find(folder_of(workload_path), relative)) return found->lexically_normal().string();
-  return tl::unexpected(
-      InputError{relative.string(), "", "is not there", "run berth in a checkout, which has the file, or below one"});
+  if (const auto found = find(folder_of(workload_path), {relative, relative}))
+    return found->lexically_normal().string();
+  return tl::unexpected(InputError{relative.string(), "", "is not there",
+                                   "run berth in a checkout, which has the file, or let BERTH_DATA name one"});
 }
 
 Result<std::string> fetched_data(const std::string& workload_path, const std::string& dataset,
                                  const std::string& file) {
   const fs::path relative = fs::path("datasets") / "data" / dataset / file;
-  if (const auto found = find(folder_of(workload_path), relative)) return found->lexically_normal().string();
+  if (const auto found = find(folder_of(workload_path), {relative, relative}))
+    return found->lexically_normal().string();
   return tl::unexpected(InputError{relative.string(), "", "is not there", "run datasets/fetch.sh " + dataset});
 }
 
@@ -53,10 +72,11 @@ Result<std::string> find_workload(const std::string& name) {
   std::error_code error;
   if (fs::exists(name, error)) return name;
   const bool bare = !name.empty() && name.size() <= 200 && name.find('/') == std::string::npos;
+  const fs::path file = name + ".toml";
   if (bare)
-    if (const auto found = find({}, fs::path("bench/macro") / (name + ".toml")))
+    if (const auto found = find({}, {"bench/macro" / file, "workloads" / file}))
       return found->lexically_normal().string();
-  return tl::unexpected(InputError{name, "", "there is no such file, nor a workload of that name in bench/macro",
+  return tl::unexpected(InputError{name, "", "there is no such file, nor a workload of that name",
                                    "check the path; `berth run --list` names the workloads"});
 }
 

@@ -1,5 +1,9 @@
-// Where the data of a workload lies: the folder `datasets` of the checkout, found from the workload file upwards, then
-// from the current folder upwards, then from the program upwards.
+// Where workloads and their data lie. A relative path is looked up
+//   1. from the workload file upwards,
+//   2. from the current folder upwards: the checkout that one works in,
+//   3. in the folder that BERTH_DATA names, a checkout or one laid out like what is installed,
+//   4. in what was installed with the program: share/berth with `workloads` (bench/macro of a checkout) and `datasets`,
+//   5. from the program upwards: the checkout that it was built in.
 #pragma once
 
 #include <string>
@@ -16,7 +20,7 @@ namespace berth::sim {
 [[nodiscard]] Result<std::string> fetched_data(const std::string& workload_path, const std::string& dataset,
                                                const std::string& file);
 
-/// `name` as given when it is a file, else bench/macro/NAME.toml found in the same way.
+/// `name` as given when it is a file, else the workload of that name, found in the same way.
 [[nodiscard]] Result<std::string> find_workload(const std::string& name);
 
 }  // namespace berth::sim

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs a build tree into an empty prefix and configures, builds and runs a project that knows only that prefix.
+# Installs a build tree into an empty prefix and configures, builds and runs projects that know only that prefix, by CMake
+# and by pkg-config; runs the installed program away from any checkout; looks into the Debian packages.
 #   tests/install/check.sh BUILD_DIR CMAKE CXX VERSION
 set -euo pipefail
 build=$1 cmake=$2 cxx=$3 version=$4
@@ -14,6 +15,45 @@ grep -rlF "$build" "$work/prefix" --include='*.cmake' && fail "the files above n
 
 "$work/prefix/bin/berth" --version | tee "$work/version"
 grep -q "^berth $version\$" "$work/version" || fail "berth --version does not say $version"
+
+# Away from the checkout the program finds what was installed with it; what is nearer comes first.
+berth() { (cd "$1" && shift && env -i PATH="$work/prefix/bin:/usr/bin:/bin" "$@"); }
+first_line() { berth "$1" "${@:2}" berth run --list | head -n 1; }
+mkdir -p "$work/away" "$work/data/workloads" "$work/checkout/bench/macro" "$work/checkout/below"
+[ "$(berth "$work/away" berth run --list | wc -l)" -eq $(($(find "$work/prefix/share/berth/workloads" -name '*.toml' | wc -l) + 1)) ] ||
+  fail "berth run --list does not list the installed workloads"
+for place in data/workloads checkout/bench/macro; do
+  sed "s/^description = .*/description = \"of ${place%%/*}\"/" "$work/prefix/share/berth/workloads/quickstart.toml" > "$work/$place/quickstart.toml"
+done
+expect_list() {  # expect_list TEXT FOLDER [VARIABLE=VALUE]
+  grep -qF -- "$1" <<< "$(first_line "$2" "${@:3}")" || fail "berth run --list in $2 ${*:3} begins with: $(first_line "$2" "${@:3}")"
+}
+expect_list "quickstart     of data" "$work/away" BERTH_DATA="$work/data"
+expect_list "quickstart     of checkout" "$work/away" BERTH_DATA="$work/checkout"
+expect_list "quickstart     of checkout" "$work/checkout/below" BERTH_DATA="$work/data"
+berth "$work/away" berth run quickstart --label smoke --quiet > "$work/run.log" || fail "the installed berth run quickstart fails"
+berth "$work/away" berth run nomad-grid --label smoke --quiet > "$work/run.log" || fail "the installed program does not find the data of nomad-grid"
+for file in share/man/man1/berth-run.1 share/bash-completion/completions/berth share/zsh/vendor-completions/_berth \
+  share/fish/vendor_completions.d/berth.fish share/berth/schema/berth-run.json share/berth/datasets/nomad-grid.jsonl.gz; do
+  [ -s "$work/prefix/$file" ] || fail "$file is not installed"
+done
+[ "$(find "$work/prefix" -name '*.a' -o -name '*.so' | wc -l)" -eq 1 ] || fail "more or less than one library is installed"
+
+# By pkg-config.
+PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name berth.pc)")
+export PKG_CONFIG_PATH
+[ "$(pkg-config --modversion berth)" = "$version" ] || fail "berth.pc does not say $version"
+# shellcheck disable=SC2046  # flags are words
+"$cxx" -std=c++20 -O1 "$consumer/main.cc" -o "$work/by_pkg_config" $(pkg-config --cflags --libs berth) || fail "the consumer does not build by pkg-config"
+LD_LIBRARY_PATH=$(pkg-config --variable=libdir berth) "$work/by_pkg_config" > /dev/null || fail "the consumer built by pkg-config does not run"
+
+# The packages: the program runs from where its package puts it.
+"${cmake%cmake}cpack" --config "$build/CPackConfig.cmake" -B "$work/packages" > "$work/cpack.log" 2>&1 || { cat "$work/cpack.log"; fail "cpack failed"; }
+dpkg-deb -x "$work"/packages/berth_*.deb "$work/unpacked"
+dpkg-deb -f "$work"/packages/berth_*.deb Depends | grep 'libtbb12' > /dev/null || fail "the package does not depend on the libraries of the program"
+dpkg-deb -c "$work"/packages/libberth-dev_*.deb | grep 'lib/libberth' > /dev/null || fail "libberth-dev has no library"
+(cd / && env -i "$work/unpacked/usr/bin/berth" run --list) | cmp -s - <(berth "$work/away" berth run --list) ||
+  fail "the program of the package lists other workloads"
 
 "$cmake" -S "$consumer" -B "$work/consumer" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$work/prefix" \
   -DCMAKE_BUILD_TYPE=Release > "$work/configure.log" 2>&1 || { cat "$work/configure.log"; fail "find_package(berth) failed"; }

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Man pages and completion scripts say what `berth --help` says, and shells take them.
+#   tests/install/completion_test.sh BERTH
+set -uo pipefail
+berth=$(readlink -f "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+broken() { echo "not so: $1" >&2; failures=$((failures + 1)); }
+# same WHAT WANTED GOT
+same() { [ "$2" = "$3" ] || broken "$1: wanted '$2', got '$3'"; }
+mkdir "$work/bin"
+ln -s "$berth" "$work/bin/berth"
+export PATH=$work/bin:$PATH
+commands=$(berth --help | awk '/^Subcommands:/ {on = 1; next} on && /^  [a-z]/ {print $1}')
+workloads=$(berth run --list | awk '{print $1}' | sort | xargs)
+
+# --- man pages: one per command, each with every option of its help, without a complaint of the formatter.
+mkdir "$work/man"
+berth man --into "$work/man" || broken "berth man --into fails"
+for command in $commands; do
+  page=$work/man/berth-$command.1
+  [ -e "$page" ] || { broken "no man page of $command"; continue; }
+  cmp -s "$page" <(berth man "$command") || broken "berth man $command prints another page than it writes"
+  while read -r option; do
+    grep -qF -- "\\fB${option//-/\\-}\\fR" "$page" || broken "the man page of $command lacks $option"
+  done < <(berth "$command" --help | grep -oE '^  (-[a-z],)?--[a-z0-9-]+' | tr -d ' ' | tr ',' '\n')
+done
+[ -e "$work/man/berth-gate-record.1" ] || broken "no man page of gate record"
+if command -v groff > /dev/null; then
+  for page in "$work"/man/*.1; do
+    complaints=$(groff -man -ww -Tutf8 "$page" 2>&1 > /dev/null)
+    [ -z "$complaints" ] || broken "groff says of ${page##*/}: $complaints"
+  done
+fi
+berth man nonsense > /dev/null 2>&1
+same "exit code of berth man nonsense" 2 $?
+berth completion tcsh > /dev/null 2>&1
+same "exit code of berth completion tcsh" 2 $?
+
+# --- bash: what COMPREPLY holds after these words.
+bash_reply() {
+  bash -c 'source <(berth completion bash); compopt() { :; }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _berth; echo "${COMPREPLY[*]}"' bash "$@"
+}
+same "bash: berth ru" run "$(bash_reply berth ru)"
+same "bash: berth run --ord" --order "$(bash_reply berth run --ord)"
+same "bash: berth run --order" "free deterministic" "$(bash_reply berth run --order "")"
+same "bash: berth run --order=d" deterministic "$(bash_reply berth run --order = d)"
+same "bash: berth gate re" record "$(bash_reply berth gate re)"
+same "bash: workloads" "$workloads" "$(bash_reply berth run "" | tr ' ' '\n' | sort | xargs)"
+same "bash: every command" "$(echo $commands)" "$(bash_reply berth "")"
+case " $(bash_reply berth gate record --) " in
+  *" --base "*) broken "bash: berth gate record -- offers options of berth gate" ;;
+esac
+
+# --- fish completes by itself.
+if command -v fish > /dev/null; then
+  export HOME=$work
+  fish_reply() { fish --no-config -c "source (berth completion fish | psub); complete -C '$1'" | cut -f 1 | grep -E "$2" | sort | xargs; }
+  same "fish: berth ru" run "$(fish_reply 'berth ru' .)"
+  same "fish: berth run --order" "deterministic free" "$(fish_reply 'berth run --order ' .)"
+  same "fish: berth run --ord" --order "$(fish_reply 'berth run --ord' .)"
+  same "fish: berth gate re" record "$(fish_reply 'berth gate re' .)"
+  same "fish: a workload" quickstart "$(fish_reply 'berth run quick' '^quickstart$')"
+else
+  broken "fish is not there; apt-get install fish"
+fi
+
+# --- zsh: what the script hands to the functions of its completion system.
+if command -v zsh > /dev/null; then
+  zsh_reply() {
+    zsh -f -c '
+      compdef() { : }
+      _arguments() { print -rl -- "$@" }
+      _describe() { print -rl -- "${(P@)2}" }
+      source <(berth completion zsh)
+      words=("$@") CURRENT=$# _berth' zsh "$@"
+  }
+  same "zsh: every command" "$(echo $commands)" "$(zsh_reply berth "" | cut -d : -f 1 | xargs)"
+  zsh_reply berth run --order "" | grep -qE '^--order\[.*\]:TEXT:\(free deterministic\)$' || broken "zsh: berth run --order has no list of values"
+  zsh_reply berth run "" | grep -qx ':workload:_berth_workloads' || broken "zsh: berth run completes no workload"
+  same "zsh: below gate" "$(berth gate --help | awk '/^Subcommands:/ {on = 1; next} on && /^  [a-z]/ {print $1}' | xargs)" "$(zsh_reply berth gate "" | cut -d : -f 1 | xargs)"
+else
+  broken "zsh is not there; apt-get install zsh"
+fi
+[ "$failures" -eq 0 ] && echo "man pages and completion of $(wc -w <<< "$commands") commands hold"
+exit $((failures > 0))
