@@ -142,6 +142,7 @@ Result<Start> prepare(const StartOptions& options) {
   if (!has(state.node_pools, "default")) state.node_pools.push_back(built_in_pool("default", "Default node pool."));
   out.config.seed = options.seed;
   out.config.start_ns = options.now_ns;
+  out.config.server.keep_details = true;
   // Nomad keeps 15,000 pending evaluations of 10,000 nodes easily; a row costs little.
   out.config.server.broker.evals = 1U << 20;
   out.config.server.broker.jobs = 1U << 20;

@@ -212,6 +212,7 @@ AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evic
     }
   }
   const AllocRow row = w.commit.insert_plain(alloc, planned.shape);
+  if (w.facts.metrics) w.commit.set_detail(row, {(*w.facts.metrics)(planned.metrics), w.facts.now_ns});
   // The job is taken as it is stored now (R-CTRL-503, 710), unless the plan names another version.
   const bool moves = planned.job == kNoRow && current != version;
   const CompiledJob& now = *state.jobs.versions[moves ? current : version];

@@ -34,6 +34,7 @@ struct Config {
   model::Options options;
   rank::OrderProvider order = rank::OrderProvider::nomad;
   bool exhaustive = false;     ///< the best of all nodes instead of the best of a sample
+  bool keep_details = false;   ///< objects: placements keep their time and their metrics, for whoever shows them
   bool defer_metrics = false;  ///< nobody reads the metrics of placements (GenericScheduler::set_defer_metrics)
   std::uint64_t seed = 1;      ///< of the IDs of allocations and evaluations that are created
   std::function<base::Uuid()> draw_id;  ///< IDs of evaluations that no evaluation creates; none: from the seed

@@ -210,6 +210,14 @@ void Server::commit_objects(Lane& lane, plan::CommitFacts& facts) {
   facts.now_ns = clock_.now_ns();
   facts.eval = lane.record->id;
   facts.deployment = deployment ? &*deployment : nullptr;
+  const std::function<std::shared_ptr<const model::AllocMetric>(const plan::SelectMetrics&)> in_words =
+      [&lane](const plan::SelectMetrics& metrics) {
+        const tables::Snapshot& state = *lane.result.state;
+        const tables::VersionRow job = lane.result.plan.job;
+        const std::string pool = job == tables::kNoRow ? std::string() : state.jobs.versions[job]->spec->node_pool;
+        return std::make_shared<const model::AllocMetric>(sched::to_model({state, lane.scratch}, metrics, pool));
+      };
+  if (config_.keep_details) facts.metrics = &in_words;
   applier_.apply(lane.result.plan, facts, lane.applied);
 }
 

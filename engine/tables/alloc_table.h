@@ -17,10 +17,11 @@
 //   cold               8  rest of the API object, null for plain ones      insert, updates
 //   stamp             16  evaluation and time of the last change           with a history only: every change
 //   reported          64  what its client said last, see Reported          client reports
+//   details           24  metrics of its placement, see AllocDetail         plan applier, where somebody asks for them
 //
 // What an allocation holds is a *resource shape*: allocations of one group without ports, devices or cores share one.
 // 10,000,000 plain allocations take about 110 bytes each, as long as no client reports: the column `reported` ends
-// behind the last row whose client did. Threads as NodeTable.
+// behind the last row whose client did, and `details` behind the last row that has some. Threads as NodeTable.
 //
 // A row with a cold object is that object, but for the statuses, indexes, node and shape, which are always the
 // columns'; links and `reported` are those of rows without one. What no column holds (alloc states, trackers, states of
@@ -90,6 +91,12 @@ struct AllocStamp {
   StoredEvalRow eval = kNoRow;   ///< that placed it, or updated it last
 };
 
+/// What only those who show allocations read, of one without an API object.
+struct AllocDetail {
+  std::shared_ptr<const model::AllocMetric> metrics;  ///< null: not kept
+  std::int64_t create_time = 0;                       ///< unix ns
+};
+
 struct AllocTable {
   CowVector<base::Uuid, 1024> id;
   CowVector<NodeRow, 1024> node;
@@ -106,6 +113,7 @@ struct AllocTable {
   CowVector<std::shared_ptr<const model::Allocation>, 1024> cold;
   CowVector<AllocStamp, 1024> stamp;  ///< empty where no history is kept
   CowVector<Reported> reported;       ///< rows past its end: nothing reported
+  CowVector<AllocDetail> details;     ///< rows past its end: none
   CowVector<std::shared_ptr<const ResourceShape>> shapes;
   std::uint32_t port_count_max = 0;  ///< of all shapes
   std::uint64_t index = 0;           ///< of the last commit that changed an allocation (R-CTRL-617)
@@ -119,6 +127,9 @@ struct AllocTable {
   /// What the client of a row without an API object said; null: nothing yet.
   [[nodiscard]] const Reported* report_of(AllocRow row) const {
     return row < reported.size() && reported[row].present ? &reported[row] : nullptr;
+  }
+  [[nodiscard]] const AllocDetail* detail_of(AllocRow row) const {
+    return row < details.size() && details[row].create_time != 0 ? &details[row] : nullptr;
   }
   [[nodiscard]] AllocStamp stamp_of(AllocRow row) const { return row < stamp.size() ? stamp[row] : AllocStamp(); }
   [[nodiscard]] const ResourceShape& shape_of(AllocRow row) const { return *shapes[shape[row]]; }

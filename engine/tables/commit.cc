@@ -180,6 +180,13 @@ void Commit::set_modified(AllocRow row, std::int64_t at_ns) {
   if (store_.history_) store_.current_.allocs.stamp.edit(row).modify_time = at_ns;
 }
 
+void Commit::set_detail(AllocRow row, AllocDetail detail) {
+  touch_allocs();
+  CowVector<AllocDetail>& details = store_.current_.allocs.details;
+  if (row >= details.size()) details.resize(row + 1);
+  details.edit(row) = std::move(detail);
+}
+
 void Commit::set_eval(AllocRow row, StoredEvalRow eval) {
   if (store_.history_) store_.set_alloc_eval(row, eval);
 }
@@ -378,6 +385,7 @@ void Commit::note_server_change(AllocRow row) {
 void Commit::forget_report(AllocRow row) {
   AllocTable& a = store_.current_.allocs;
   if (a.report_of(row)) a.reported.edit(row) = Reported();
+  if (a.detail_of(row)) a.details.edit(row) = AllocDetail();
 }
 
 void Commit::write_client(AllocRow row, Client status) {

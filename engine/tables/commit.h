@@ -64,6 +64,7 @@ class Commit {
   // What a history keeps of a row without an API object; without one nothing.
   void set_modified(AllocRow row, std::int64_t at_ns);
   void set_eval(AllocRow row, StoredEvalRow eval);
+  void set_detail(AllocRow row, AllocDetail detail);
   /// What a client says of a row without an API object: its status, what stands in `reported` (but for its index), and
   /// how healthy its deployment has to take it for (AllocLinks::health).
   void write_report(AllocRow row, Client status, const Reported& said, std::uint8_t health, std::int64_t modified_ns);

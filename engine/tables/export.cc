@@ -130,6 +130,8 @@ void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out) {
   else
     base::write_text(state.evals.id[stamp.eval], out.eval_id);
   out.modify_time = stamp.modify_time;
+  const AllocDetail* detail = a.detail_of(row);
+  out.create_time = detail ? detail->create_time : 0;
   const Reported* report = a.report_of(row);
   out.alloc_modify_index = report ? report->alloc_modify_index : out.modify_index;
   write_report(state, report, out);
@@ -151,6 +153,10 @@ void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out) {
       status.healthy = (links.health & AllocLinks::kHealthy) != 0;
       if (report) status.timestamp.ns = report->health_at, status.modify_index = report->health_index;
     }
+  }
+  if (detail && detail->metrics) {
+    out.metrics = *detail->metrics;
+    return;
   }
   if (links.score == 0) {
     out.metrics.reset();

@@ -602,6 +602,7 @@ AllocRow StateStore::append_alloc(const NewAlloc& alloc, const AllocLinks& links
   put(a.modify_index, alloc.modify_index);
   put(a.links, links);
   if (a.report_of(row)) a.reported.edit(row) = Reported();
+  if (a.detail_of(row)) a.details.edit(row) = AllocDetail();
   put(a.cold, std::move(object));
   put(a.prev_on_node, kNoRow);
   if (alloc.node != kNoRow) {
@@ -725,7 +726,7 @@ std::size_t StateStore::bytes() const {
   out += a.id.bytes() + a.node.bytes() + a.job.bytes() + a.job_key.bytes() + a.group.bytes() + a.name_index.bytes() +
          a.desired.bytes() + a.client.bytes() + a.shape.bytes() + a.next_on_node.bytes() + a.prev_on_node.bytes() +
          a.next_of_job.bytes() + a.create_index.bytes() + a.modify_index.bytes() + a.cold.bytes() + a.links.bytes() +
-         a.stamp.bytes() + a.reported.bytes() + a.shapes.bytes();
+         a.stamp.bytes() + a.reported.bytes() + a.details.bytes() + a.shapes.bytes();
   out += node_rows_.bucket_count() * 32 + alloc_rows_.bytes() + symbols_.bytes();
   for (const auto& codes : codes_) out += codes.bucket_count() * 12;
   if (history_) out += history_->allocs.capacity() * sizeof(History::Alloc);

@@ -51,8 +51,8 @@ void read_node(Simulation& simulation, const Request& request, Reply& reply) {
 /// All of the node's, those that are over last (R-API-304).
 std::vector<tables::AllocRow> allocs_on(const tables::Snapshot& state, NodeRow node) {
   std::vector<tables::AllocRow> rows;
-  for (tables::AllocRow row = 0; row < state.allocs.size(); ++row)
-    if (state.allocs.exists(row) && state.allocs.node[row] == node) rows.push_back(row);
+  for (const tables::AllocRow head : {state.nodes.use[node].alloc_head, state.nodes.use[node].ended_head})
+    for (tables::AllocRow row = head; row != kNoRow; row = state.allocs.next_on_node[row]) rows.push_back(row);
   std::sort(rows.begin(), rows.end(), [&](auto a, auto b) {
     return std::pair(state.allocs.terminal(a), state.allocs.id[a]) <
            std::pair(state.allocs.terminal(b), state.allocs.id[b]);
