@@ -29,6 +29,14 @@ model::NodePool built_in_pool(const char* name, const char* description) {  // R
   return pool;
 }
 
+json::Value registered_event(std::int64_t now_ns) {
+  json::Value event = json::Value::object();
+  event.set("Message", "Node registered"), event.set("Subsystem", "Cluster"), event.set("Details", nullptr);
+  event.set("Timestamp", base::to_rfc3339(base::Time{now_ns / base::kSecond * base::kSecond}));
+  event.set("CreateIndex", 0);
+  return json::Array{event};
+}
+
 void set_attributes(model::Node& node, const std::string& address) {
   const auto set = [&](const char* key, std::string value) { node.attributes[key] = std::move(value); };
   set("nomad.version", "2.0.5"), set("nomad.service_discovery", "true");
@@ -47,6 +55,7 @@ void set_attributes(model::Node& node, const std::string& address) {
     auto& info = node.drivers[driver].emplace();
     info.detected = info.healthy = true;
     info.health_description = "Healthy";
+    info.attributes[std::string("driver.") + driver] = "true";
   }
 }
 
@@ -133,6 +142,8 @@ Result<Start> prepare(const StartOptions& options) {
     state.nodes.push_back(made_up_node(static_cast<std::uint64_t>(number), options.seed));
     state.nodes.back().create_index = state.nodes.back().modify_index = state.index;
     state.nodes.back().status_updated_at = options.now_ns / base::kSecond;
+    state.nodes.back().events = registered_event(options.now_ns);
+    for (auto& driver : state.nodes.back().drivers) driver.second->update_time.ns = options.now_ns;
   }
   const auto has = [](const auto& list, const char* name) {
     return std::any_of(list.begin(), list.end(), [&](const auto& one) { return one.name == name; });

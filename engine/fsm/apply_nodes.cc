@@ -49,6 +49,11 @@ std::int64_t StateLog::status_updated_at(NodeRow row) const {
   return store_.current().nodes.spec(row).node.status_updated_at;
 }
 
+std::uint64_t StateLog::node_modify_index(NodeRow row) const {
+  if (row < node_lives_.size() && node_lives_[row]) return node_lives_[row]->modify_index;
+  return store_.current().nodes.spec(row).node.modify_index;
+}
+
 void StateLog::store_node(Change& change, const model::Node& node) {
   touch(change, Table::nodes);
   const NodeRow row = change.commit.upsert_node(node);

@@ -106,7 +106,8 @@ class StateLog {
   /// The row as the API shows it.
   [[nodiscard]] model::Allocation stored_alloc(tables::AllocRow row) const;
   [[nodiscard]] std::optional<model::Node> node(std::string_view id) const;
-  [[nodiscard]] std::int64_t status_updated_at(tables::NodeRow row) const;  ///< of a node, unix s
+  [[nodiscard]] std::int64_t status_updated_at(tables::NodeRow row) const;   ///< of a node, unix s
+  [[nodiscard]] std::uint64_t node_modify_index(tables::NodeRow row) const;  ///< of a node that is there
   /// The job's evaluations, oldest first.
   [[nodiscard]] std::vector<tables::StoredEvalRow> evals_of(tables::JobKeyRow key) const;
   /// The current jobs of type `system`, by (namespace, ID).

@@ -473,6 +473,54 @@ TEST(Living, AReportLeavesTheHeapAlone) {  // R-CTRL-749, 766 to 770
 
 // ---------------------------------------------------------------- errors
 
+TEST(Living, InSlicesOrInOneGoItIsTheSameLife) {
+  const auto live = [](bool in_slices) {
+    SmallWorld w(4);
+    const auto go_on = [&](int seconds) {
+      if (!in_slices) return w.run_for(seconds);
+      const std::int64_t end = w.cluster.now() + seconds * kSecond;
+      int steps = 0, slices = 0;
+      while (!w.cluster.run_until(end, [&] { return ++steps % 3 == 0; })) ++slices;
+      EXPECT_GT(slices, 3);
+      EXPECT_EQ(w.cluster.now(), end);
+    };
+    w.run(small_job("web", "service", 6));
+    w.run(small_job("work", "batch", 5));
+    go_on(40);
+    w.apply(NodeUnreachable{node_id(1)});
+    go_on(300);
+    return w.cluster.digest();
+  };
+  EXPECT_EQ(live(true), live(false));
+}
+
+TEST(Living, APlacementKeepsItsTimeAndItsMetricsWhereAsked) {  // R-MODEL-160, R-API-354
+  for (const bool keep : {false, true}) {
+    Config config = small_config();
+    config.server.keep_details = keep;
+    SmallWorld w(3, config);
+    w.run(small_job("web", "service", 2));
+    const std::int64_t placed_at = w.cluster.now();
+    w.run_for(10);
+    for (const AllocRow row : w.allocs("web")) {
+      ASSERT_FALSE(w.state().allocs.cold[row]);
+      const model::Allocation alloc = tables::to_alloc(w.state(), row);
+      EXPECT_EQ(alloc.create_time, keep ? placed_at : 0);
+      if (!keep) continue;
+      ASSERT_TRUE(alloc.metrics);
+      EXPECT_EQ(alloc.metrics->nodes_in_pool, 3);
+      EXPECT_EQ(alloc.metrics->nodes_available, (std::map<std::string, std::int64_t>{{"dc1", 3}}));
+      ASSERT_FALSE(alloc.metrics->score_meta_data.empty());
+      EXPECT_TRUE(alloc.metrics->score_meta_data.front().scores.contains("binpack"));
+    }
+    // Its object, once it has one, brings them along.
+    const AllocRow row = w.allocs("web").front();
+    w.apply(AllocStop{base::to_text(w.state().allocs.id[row])});
+    w.run_for(10);
+    EXPECT_EQ(tables::to_alloc(w.state(), row).create_time, keep ? placed_at : 0);
+  }
+}
+
 TEST(Living, EventsThatCannotBeAreRefused) {
   SmallWorld w(1);
   const auto error = [&](const Event& event) { return w.cluster.apply(event).error; };

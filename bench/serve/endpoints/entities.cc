@@ -1,5 +1,6 @@
 #include "serve/endpoints/entities.h"
 
+#include "base/random.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "model/codec/codec.h"
@@ -88,13 +89,64 @@ void set_mirrors(json::Value& out, const model::AllocatedResources& resources) {
   out.set("TaskResources", std::move(tasks));
 }
 
-std::string quoted_text(const json::Value& event, const char* key) { return event[key].as_string(); }
+/// The key that identities of tasks and nodes would be signed with; nothing is.
+const std::string& signing_key() {
+  static const std::string id = base::to_text(base::generated_id(9, 1));
+  return id;
+}
+
+void set_missing(json::Value& object, const char* key, json::Value value) {
+  if (!object.has(key)) object.set(key, std::move(value));
+}
+
+void fill_services(json::Value* services) {
+  if (!services || !services->is_array()) return;
+  for (json::Value& service : services->items())
+    for (const char* key :
+         {"CanaryMeta", "CanaryTags", "Checks", "Connect", "Identity", "Meta", "TaggedAddresses", "Tags", "Weights"})
+      set_missing(service, key, nullptr);
+}
+
+void fill_identity(json::Value* identity) {
+  if (!identity || !identity->is_object()) return;
+  for (const char* key : {"ChangeMode", "ChangeSignal", "Filepath", "ServiceName"}) set_missing(*identity, key, "");
+  for (const char* key : {"Env", "File"}) set_missing(*identity, key, false);
+  set_missing(*identity, "ExtraClaims", nullptr), set_missing(*identity, "TTL", 0);
+}
+
+/// What the model keeps as it came, as a server prints it.
+void fill_job(json::Value& job) {
+  if (const json::Value* payload = job.find("Payload"); payload && payload->as_string().empty())
+    job.set("Payload", nullptr);
+  json::Value* groups = job.find("TaskGroups");
+  if (!groups || !groups->is_array()) return;
+  for (json::Value& group : groups->items()) {
+    fill_services(group.find("Services"));
+    json::Value* tasks = group.find("Tasks");
+    if (!tasks || !tasks->is_array()) continue;
+    for (json::Value& task : tasks->items()) fill_services(task.find("Services")), fill_identity(task.find("Identity"));
+  }
+}
+
+void fill_task_states(json::Value& task_states) {
+  if (!task_states.is_object()) return;
+  for (json::Member& task : task_states.members())
+    if (const json::Value* handle = task.value.find("TaskHandle"); handle && handle->is_null())
+      task.value.erase("TaskHandle");
+  fill_events(task_states);
+}
+
+json::Value network_status() {  // of an allocation whose network nobody knows
+  json::Value out = json::Value::object();
+  out.set("InterfaceName", ""), out.set("Address", ""), out.set("AddressIPv6", ""), out.set("DNS", nullptr);
+  return out;
+}
 
 }  // namespace
 
 std::string display_message(const json::Value& event) {
   const std::string& type = event["Type"].as_string();
-  const auto text = [&](const char* key) { return quoted_text(event, key); };
+  const auto text = [&](const char* key) { return event[key].as_string(); };
   const auto either = [&](const char* key, const char* otherwise) {
     std::string out = text(key);
     return out.empty() ? std::string(otherwise) : out;
@@ -138,7 +190,11 @@ std::string display_message(const json::Value& event) {
 json::Value alloc_json(const tables::Snapshot& state, tables::AllocRow row) {
   const model::Allocation alloc = tables::to_alloc(state, row);
   json::Value out = model::to_json(alloc);
-  if (json::Value* tasks = out.find("TaskStates")) fill_events(*tasks);
+  if (json::Value* tasks = out.find("TaskStates")) fill_task_states(*tasks);
+  if (json::Value* job = out.find("Job")) fill_job(*job);
+  if (alloc.desired_transition == model::DesiredTransition()) out.erase("DesiredTransition");
+  if (!alloc.task_states.empty()) set_missing(out, "NetworkStatus", network_status());
+  set_missing(out, "SigningKeyID", signing_key());
   if (alloc.allocated_resources) set_mirrors(out, *alloc.allocated_resources);
   if (!out.has("Metrics")) out.set("Metrics", model::to_json(model::AllocMetric()));  // R-API-354
   return out;
@@ -160,7 +216,7 @@ json::Value alloc_stub(const tables::Snapshot& state, tables::AllocRow row, cons
   if (fields.task_states && !alloc.task_states.empty()) {
     tasks = json::Value::object();
     for (const auto& [name, task] : alloc.task_states) tasks.set(name, task ? model::to_json(*task) : nullptr);
-    fill_events(tasks);
+    fill_task_states(tasks);
   }
   out.set("TaskStates", std::move(tasks));
   out.set("DeploymentStatus", alloc.deployment_status ? model::to_json(*alloc.deployment_status) : nullptr);
@@ -212,6 +268,12 @@ json::Value job_summary_json(const model::Job& job, const fsm::JobSummary* summa
   return out;
 }
 
+json::Value job_json(const model::Job& job) {
+  json::Value out = model::to_json(job);
+  fill_job(out);
+  return out;
+}
+
 json::Value job_stub(const model::Job& job, const fsm::JobSummary* summary, bool with_meta) {
   json::Value out = json::Value::object(), datacenters = json::Value::array();
   for (const std::string& datacenter : job.datacenters) datacenters.push(datacenter);
@@ -238,8 +300,10 @@ json::Value node_json(const model::Node& node) {
   json::Value out = model::to_json(node);
   out.set("SecretID", "");
   out.set("Drain", node.drain_strategy.has_value());
-  if (!out.has("GCVolumesOnNodeGC")) out.set("GCVolumesOnNodeGC", false);
-  if (!out.has("IdentitySigningKeyID")) out.set("IdentitySigningKeyID", "");
+  set_missing(out, "GCVolumesOnNodeGC", false);
+  set_missing(out, "IdentitySigningKeyID", signing_key());
+  for (const char* key : {"CSIControllerPlugins", "CSINodePlugins", "HostVolumes", "Links"})
+    if (out[key].is_null()) out.set(key, json::Value::object());
   return out;
 }
 
@@ -263,6 +327,7 @@ json::Value node_stub(const model::Node& node, const NodeStubFields& fields) {
   for (const char* key :
        {"SchedulingEligibility", "Status", "StatusDescription", "Drivers", "HostVolumes", "LastDrain"})
     out.set(key, whole[key]);
+  if (out["HostVolumes"].is_null()) out.set("HostVolumes", json::Value::object());
   if (fields.resources)
     for (const char* key : {"NodeResources", "ReservedResources"}) out.set(key, whole[key]);
   out.set("CreateIndex", node.create_index), out.set("ModifyIndex", node.modify_index);

@@ -17,6 +17,8 @@ struct AllocStubFields {
                                      const AllocStubFields& fields = {});
 [[nodiscard]] json::Value eval_json(const model::Evaluation& eval);
 [[nodiscard]] json::Value eval_stub(const model::Evaluation& eval);  ///< R-API-402
+/// In registered form (R-API-240), with what a server fills in of services and identities.
+[[nodiscard]] json::Value job_json(const model::Job& job);
 [[nodiscard]] json::Value job_stub(const model::Job& job, const fsm::JobSummary* summary, bool with_meta);
 [[nodiscard]] json::Value job_summary_json(const model::Job& job, const fsm::JobSummary* summary);  ///< R-API-201
 /// R-API-301; its secret left out.

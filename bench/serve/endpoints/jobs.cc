@@ -66,7 +66,7 @@ std::uint64_t job_index(Simulation& simulation, const Request& request) {
 void read_job(Simulation& simulation, const Request& request, Reply& reply) {
   const auto* record = record_of(simulation, request);
   if (!record) return reply.fail(404, "job not found");
-  reply.json(model::to_json(*record->current));
+  reply.json(job_json(*record->current));
 }
 
 std::uint64_t summary_index(Simulation& simulation, const Request& request) {

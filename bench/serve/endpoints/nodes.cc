@@ -36,8 +36,9 @@ void list_nodes(Simulation& simulation, const Request& request, Reply& reply) {
 
 std::uint64_t node_index(Simulation& simulation, const Request& request) {
   if (request.captures[0].size() != 36) return kAnswerNow;
-  const auto node = simulation.log().node(request.captures[0]);
-  return node ? node->modify_index : simulation.log().table_index(Table::nodes);
+  const NodeRow row = simulation.store().find_node(request.captures[0]);
+  const bool known = row != kNoRow && simulation.state().nodes.exists(row);
+  return known ? simulation.log().node_modify_index(row) : simulation.log().table_index(Table::nodes);
 }
 
 void read_node(Simulation& simulation, const Request& request, Reply& reply) {
