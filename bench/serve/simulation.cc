@@ -13,6 +13,7 @@ constexpr std::int64_t kSlice = kMillisecond;             // of the cluster's ti
 constexpr std::int64_t kCatchUp = kMillisecond / 5;       // before a request is looked at
 constexpr std::int64_t kWakeEvery = 4 * kMillisecond;     // long polls
 constexpr std::int64_t kSweepEvery = 100 * kMillisecond;  // time that is over, clients that are gone
+constexpr std::int64_t kSlowEvery = 5 * kMillisecond;     // time goes by, and streams go on, though requests wait
 constexpr std::int64_t kLagMost = 250 * kMillisecond;     // of real time that virtual time may be behind
 
 std::int64_t steady_ns() {
@@ -147,13 +148,15 @@ void Simulation::run() {
       wake();
       next_wake_ns_ = real + kWakeEvery;
     }
-    if (has_tasks()) continue;
+    answer_due();
+    if (has_tasks() && steady_ns() < next_slow_ns_) continue;
+    next_slow_ns_ = steady_ns() + kSlowEvery;
     run_time();
     note_written();
     Task slow;
     {
       const std::lock_guard lock(mutex_);
-      if (tasks_.empty() && !slow_.empty()) slow = std::move(slow_.front()), slow_.pop_front();
+      if (!slow_.empty()) slow = std::move(slow_.front()), slow_.pop_front();
     }
     if (slow)
       slow(*this);
@@ -186,7 +189,7 @@ void Simulation::run_tasks() {
 void Simulation::sleep() {
   const std::int64_t real = steady_ns();
   std::int64_t until = next_sweep_ns_;
-  if (!advances_.empty()) return;
+  if (!advances_.empty() || !due_.empty()) return;
   if (written_ != 0) until = std::min(until, next_wake_ns_);
   if (speed_.mode == Speed::Mode::max && cluster_->next_deadline() != lifecycle::kNever) return;
   if (speed_.mode == Speed::Mode::step && cluster_->next_deadline() <= now()) return;
@@ -228,14 +231,22 @@ void Simulation::wake() {
   const bool sweep = real >= next_sweep_ns_;
   if (sweep) next_sweep_ns_ = real + kSweepEvery;
   if (written == 0 && !sweep) return;
-  std::vector<Waiter> ended;
   std::erase_if(waiters_, [&](Waiter& waiter) {
     if (sweep && waiter.gone()) return true;
     const bool over = (sweep && waiter.deadline_ns <= real) || ((waiter.tables & written) != 0 && waiter.ready());
-    if (over) ended.push_back(std::move(waiter));
+    if (over) due_.push_back(std::move(waiter.end));
     return over;
   });
-  for (const Waiter& waiter : ended) waiter.end();
+}
+
+/// Answers long polls that are over; requests that come meanwhile go first.
+void Simulation::answer_due() {
+  if (due_.empty()) return;
+  do {
+    const auto end = std::move(due_.front());
+    due_.pop_front();
+    end();
+  } while (!due_.empty() && !has_tasks());
 }
 
 }  // namespace berth::serve

@@ -176,6 +176,7 @@ class Simulation {
   void rebase();
   void note_written();
   void wake();
+  void answer_due();
   void sleep();
   [[nodiscard]] bool has_tasks() const { return asked_.load(std::memory_order_acquire); }
 
@@ -201,10 +202,11 @@ class Simulation {
   std::unique_ptr<Readers> readers_;
 
   std::vector<Waiter> waiters_;
+  std::deque<std::function<void()>> due_;           // ends of those that are over
   std::array<std::uint64_t, fsm::kTables> seen_{};  // table indexes when waiters were asked last
   std::uint32_t written_ = 0;                       // tables that were written since
   std::uint64_t seen_index_ = 0;
-  std::int64_t next_wake_ns_ = 0, next_sweep_ns_ = 0;
+  std::int64_t next_wake_ns_ = 0, next_sweep_ns_ = 0, next_slow_ns_ = 0;
 };
 
 }  // namespace berth::serve
