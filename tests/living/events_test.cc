@@ -494,7 +494,7 @@ TEST(Living, InSlicesOrInOneGoItIsTheSameLife) {
   EXPECT_EQ(live(true), live(false));
 }
 
-TEST(Living, APlacementKeepsItsTimeAndItsMetricsWhereAsked) {  // R-MODEL-160, R-API-354
+TEST(Living, APlacementKeepsItsTimeAndItsMetricsWhereAsked) {  // R-MODEL-560, R-API-354
   for (const bool keep : {false, true}) {
     Config config = small_config();
     config.server.keep_details = keep;
