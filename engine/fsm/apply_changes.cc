@@ -18,7 +18,7 @@ using tables::StoredEvalRow;
 std::string StateLog::apply(std::uint64_t index, const TransitionEntry& entry, Hooks& hooks) {
   seen(index);
   tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
+  Change change{commit, this, EntryKind::transition};
   touch(change, Table::allocs);
   for (const auto& [id, transition] : entry.allocs) {
     const AllocRow row = alloc_row(id);
@@ -49,7 +49,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentStatusEntry& en
   seen(index);
   if (std::string error = why_not_active(entry.update.deployment_id); !error.empty()) return error;
   tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
+  Change change{commit, this, EntryKind::deployment_status};
   update_deployment_status(change, entry.update);
   if (entry.job) upsert_job(change, *entry.job, false);
   if (entry.eval) queue_stored(upsert_eval(change, *entry.eval), hooks);
@@ -84,7 +84,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentPromoteEntry& e
   if (!errors.empty()) return errors.text();
 
   tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
+  Change change{commit, this, EntryKind::deployment_promotion};
   model::Deployment changed = *stored;
   for (auto& [name, group] : changed.task_groups) {
     if (!group || !in_scope(name)) continue;
@@ -124,7 +124,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentHealthEntry& en
     if (std::string error = why_not_active(entry.update->deployment_id); !error.empty()) return error;
 
   tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
+  Change change{commit, this, EntryKind::deployment_health};
   const auto mark = [&](const std::string& id, bool healthy) {
     const AllocRow row = alloc_row(id);
     auto object = change.commit.take_object(row);

@@ -13,7 +13,7 @@ using tables::StoredEvalRow;
 std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, Hooks&) {
   seen(index);
   tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
+  Change change{commit, this, EntryKind::silent};
   std::vector<JobKeyRow> jobs;
   for (const std::string& id : entry.evals) {
     const StoredEvalRow row = store_.find_eval(id);
@@ -36,7 +36,7 @@ std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, H
 std::string StateLog::apply(std::uint64_t index, const DeploymentDeleteEntry& entry, Hooks&) {
   seen(index);
   tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
+  Change change{commit, this, EntryKind::silent};
   for (const std::string& id : entry.deployments) {
     const DeploymentRow row = store_.find_deployment(id);
     if (row != kNoRow) change.commit.remove_deployment(row);
@@ -48,7 +48,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentDeleteEntry& en
 std::string StateLog::apply(std::uint64_t index, const JobBatchDeregisterEntry& entry, Hooks& hooks) {
   seen(index);
   tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
+  Change change{commit, this, EntryKind::job_batch_deregister};
   for (const auto& [name_space, id] : entry.jobs)
     if (const auto stored = job(name_space, id)) purge_job(change, stored, hooks);
   release_keys(change);

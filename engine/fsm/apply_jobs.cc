@@ -57,6 +57,7 @@ void StateLog::upsert_job(Change& change, model::Job job, bool keep_version) {
   set_current(key, stored);
   stored->status = derive_status(key, false);
   note_collectable(key);
+  change.note(&EntryRows::jobs, key);
   const std::shared_ptr<const model::Job> object = stored;
   const bool same_row = before && keep_version && before->version == object->version;
   if (same_row)
@@ -92,9 +93,9 @@ std::string StateLog::apply(std::uint64_t index, const JobRegisterEntry& entry, 
     if (std::string error = model::check_enforced_index(before.get(), *entry.enforce_index); !error.empty())
       return error;
   const auto& namespaces = store_.current().cold->namespaces;
-  const bool known = namespaces.empty() ? entry.job->namespace_ == "default"
-                                        : std::any_of(namespaces.begin(), namespaces.end(),
-                                                      [&](const auto& n) { return n.name == entry.job->namespace_; });
+  const bool known =
+      entry.job->namespace_ == "default" ||  // always exists (R-MODEL-32)
+      std::any_of(namespaces.begin(), namespaces.end(), [&](const auto& n) { return n.name == entry.job->namespace_; });
   if (!known) return "job \"" + entry.job->id + "\" is in nonexistent namespace \"" + entry.job->namespace_ + "\"";
   model::Job job = *entry.job;
   if (job.node_pool.empty()) job.node_pool = "default";
@@ -115,7 +116,7 @@ std::string StateLog::apply(std::uint64_t index, const JobRegisterEntry& entry, 
     }
 
   tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
+  Change change{commit, this, EntryKind::job_register};
   upsert_job(change, std::move(job), false);
   if (!entry.eval) return "";
   model::Evaluation eval = *entry.eval;
@@ -138,6 +139,7 @@ void StateLog::purge_job(Change& change, const std::shared_ptr<const model::Job>
   for (const auto& version : record.versions) change.commit.forget_version(*version);
   record.versions.clear();
   set_current(key, nullptr);
+  change.note(&EntryRows::deleted_jobs, purged);
   const tables::DeploymentTable& deployments = store_.current().deployments;
   for (DeploymentRow row = store_.current().jobs.keys[key].deployment_head; row != kNoRow;) {
     const DeploymentRow older = deployments.next_of_job[row];
@@ -164,7 +166,7 @@ void StateLog::purge_job(Change& change, const std::shared_ptr<const model::Job>
 std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry, Hooks& hooks) {
   seen(index);
   tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
+  Change change{commit, this, EntryKind::job_deregister};
   const auto before = job(entry.name_space, entry.job_id);
   if (before) {
     const JobKeyRow key = store_.find_job_key(entry.name_space, entry.job_id);

@@ -58,6 +58,7 @@ void StateLog::store_node(Change& change, const model::Node& node) {
   touch(change, Table::nodes);
   const NodeRow row = change.commit.upsert_node(node);
   if (row < node_lives_.size()) node_lives_[row].reset();
+  change.note(&EntryRows::nodes, row);
 }
 
 void StateLog::store_life(Change& change, const model::Node& node) {
@@ -70,6 +71,7 @@ void StateLog::store_life(Change& change, const model::Node& node) {
   if (!life) life = std::make_unique<NodeLife>();
   *life = {node.drain_strategy, node.last_drain, node.events, node.status_updated_at, node.last_missed_heartbeat_index,
            node.modify_index};
+  change.note(&EntryRows::nodes, row);
 }
 
 void StateLog::add_event(std::uint64_t index, model::Node& node, const NodeEvent& event) {
@@ -94,7 +96,7 @@ void StateLog::unblock_on(const model::Node& node, std::uint64_t index, bool nod
 }
 
 void StateLog::mark_ineligible(tables::Commit& commit, NodeRow row, const NodeEvent& event) {
-  Change change{commit};
+  Change change{commit, this, EntryKind::part};
   model::Node node = tables::to_node(store_.current(), row);
   show_life(row, node);
   node.scheduling_eligibility = "ineligible";
@@ -127,8 +129,11 @@ std::string StateLog::apply(std::uint64_t index, const NodeRegisterEntry& entry,
     add_event(0, node, {"Node registered", "Cluster", at, {}});
   }
   tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
-  if (node.node_pool != "default" && node.node_pool != "all") change.commit.add_node_pool(node.node_pool);
+  Change change{commit, this, EntryKind::node_register};
+  if (node.node_pool != "default" && node.node_pool != "all" && change.commit.add_node_pool(node.node_pool)) {
+    touch(change, Table::node_pools);
+    change.note(&EntryRows::pools, node.node_pool);
+  }
   store_node(change, node);                                           // R-CTRL-907
   if (node.status == "ready") unblock_on(node, index, false, hooks);  // R-CTRL-822
   return "";
@@ -148,7 +153,7 @@ std::string StateLog::apply(std::uint64_t index, const NodeStatusEntry& entry, H
   changed->modify_index = index;
   if (entry.event) add_event(index, *changed, *entry.event);
   tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
+  Change change{commit, this, EntryKind::node_status};
   store_life(change, *changed);
   if (entry.status == "ready") unblock_on(*changed, index, true, hooks);  // R-CTRL-823
   return "";
@@ -166,7 +171,7 @@ std::string StateLog::apply(std::uint64_t index, const NodeEligibilityEntry& ent
   changed->modify_index = index;
   if (entry.event) add_event(index, *changed, *entry.event);
   tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
+  Change change{commit, this, EntryKind::node_eligibility};
   store_life(change, *changed);
   if (became_eligible) unblock_on(*changed, index, true, hooks);  // R-CTRL-824
   return "";
@@ -177,7 +182,7 @@ std::string StateLog::apply(std::uint64_t index, const NodeDrainEntry& entry, Ho
   for (const NodeDrainEntry::Update& update : entry.updates)
     if (!node(update.node_id)) return "node not found";
   tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
+  Change change{commit, this, EntryKind::node_drain};
   for (const NodeDrainEntry::Update& update : entry.updates) {
     model::Node changed = *node(update.node_id);
     const bool was_draining = changed.drain_strategy.has_value(), was_eligible = is_eligible(changed);
@@ -212,9 +217,10 @@ std::string StateLog::apply(std::uint64_t index, const NodeDeregisterEntry& entr
     if (const NodeRow row = store_.find_node(id); row == kNoRow || !store_.current().nodes.exists(row))
       return "node not found";
   tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
+  Change change{commit, this, EntryKind::node_deregister};
   for (const std::string& id : entry.node_ids) {
     const NodeRow row = store_.find_node(id);
+    if (entry_listener_) change.note(&EntryRows::deleted_nodes, std::make_shared<const model::Node>(*node(id)));
     change.commit.remove_node(row);
     if (row < node_lives_.size()) node_lives_[row].reset();
     if (row < last_alloc_update_.size()) last_alloc_update_[row] = 0;

@@ -22,7 +22,7 @@ void ClientUpdateEntry::add(model::Allocation report) {
 std::string StateLog::apply(std::uint64_t index, ClientUpdateEntry& entry, Hooks& hooks) {
   seen(index);
   tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
+  Change change{commit, this, EntryKind::client_update};
   reported_jobs_.clear(), cancelled_.clear(), dropped_.clear(), written_evals_.clear();
   touch(change, Table::allocs);
   for (tables::ClientReport& report : entry.reports) {
@@ -52,6 +52,7 @@ std::string StateLog::apply(std::uint64_t index, ClientUpdateEntry& entry, Hooks
     if (report.node == kNoRow) continue;
     if (report.node >= last_alloc_update_.size()) last_alloc_update_.resize(report.node + 1);
     last_alloc_update_[report.node] = index;
+    change.note(&EntryRows::nodes, report.node);
     touch(change, Table::nodes);
   }
   for (const StoredEvalRow row : written_evals_) queue_stored(row, hooks);
@@ -84,6 +85,7 @@ void StateLog::write_report(Change& change, AllocRow row, const tables::ClientRe
     reported_jobs_.push_back(key);
   touch(change, Table::allocs);
   change.commit.write_report(row, report.status, said, health, report.modify_time);
+  change.note(&EntryRows::allocs, row);
   count_in_summary(change, written);
 }
 

@@ -7,7 +7,17 @@ namespace berth::fsm {
 
 struct StateLog::Change {
   tables::Commit& commit;
+  StateLog* log = nullptr;  ///< whose listener is told at the end; null: nobody is
+  EntryKind kind = EntryKind::silent;
   const std::uint64_t index = commit.index();
+
+  ~Change() {
+    if (log) log->tell(*this);
+  }
+  template <class Rows, class Row>
+  void note(Rows EntryRows::*rows, Row&& row) const {
+    if (log && log->entry_listener_) (log->entry_rows_.*rows).push_back(std::forward<Row>(row));
+  }
 };
 
 }  // namespace berth::fsm

@@ -73,6 +73,7 @@ void StateLog::upsert_deployment(Change& change, model::Deployment deployment) {
   deployment.modify_index = change.index;
   touch(change, Table::deployment);
   change.commit.upsert_deployment(deployment);
+  change.note(&EntryRows::deployments, store_.find_deployment(deployment.id));
   mark_stable(change, deployment);
 }
 
@@ -107,16 +108,20 @@ void StateLog::update_deployment_status(Change& change, const model::DeploymentS
 
 void StateLog::adopt(tables::Commit& commit, const PlanCommit& plan, Hooks& hooks) {
   seen(commit.index());
-  Change change{commit};
+  Change change{commit, this, EntryKind::plan};
   const tables::Snapshot& now = store_.current();
   if (plan.wrote_nodes) touch(change, Table::nodes);
   if (!plan.deployments.empty()) touch(change, Table::deployment);
-  for (const tables::DeploymentRow row : plan.deployments) mark_stable(change, *now.deployments.object[row]);
-  if (plan.wrote_eval) touch(change, Table::evals);
+  for (const tables::DeploymentRow row : plan.deployments) {
+    change.note(&EntryRows::deployments, row);
+    mark_stable(change, *now.deployments.object[row]);
+  }
+  if (plan.eval != kNoRow) touch(change, Table::evals), change.note(&EntryRows::evals, plan.eval);
   touch(change, Table::allocs);  // also when no allocation changed
   affected_.clear();
   for (const WrittenAlloc& written : plan.allocs) {
     count_in_summary(change, written);
+    change.note(&EntryRows::allocs, written.row);
     const JobKeyRow key = now.allocs.job_key[written.row];
     const bool live = !now.allocs.terminal(written.row);
     const auto known =

@@ -196,6 +196,13 @@ model::ClusterState StateLog::state() const {
 
 // ---------------------------------------------------------------- storing
 
+void StateLog::tell(const Change& change) {
+  if (change.kind == EntryKind::part) return;
+  if (entry_listener_ && change.kind != EntryKind::silent)
+    entry_listener_->entry_applied(change.kind, change.index, entry_rows_);
+  entry_rows_.clear();
+}
+
 void StateLog::touch(Change& change, Table table) {
   std::uint64_t& last = table_index_[static_cast<std::size_t>(table)];
   last = std::max(last, change.index);
@@ -206,6 +213,7 @@ void StateLog::touch(Change& change, Table table) {
 void StateLog::store_alloc(Change& change, AllocRow row, std::shared_ptr<const model::Allocation> alloc) {
   touch(change, Table::allocs);
   change.commit.rewrite_alloc(row, std::move(alloc));
+  change.note(&EntryRows::allocs, row);
 }
 
 StoredEvalRow StateLog::store_eval(Change& change, StoredEvalRow row, base::Uuid id, model::Evaluation eval) {
@@ -213,6 +221,7 @@ StoredEvalRow StateLog::store_eval(Change& change, StoredEvalRow row, base::Uuid
   if (id.is_nil()) return kNoRow;
   row = change.commit.upsert_eval(row, id, std::make_shared<const model::Evaluation>(std::move(eval)));
   record_of(store_.current().evals.job_key[row]);
+  change.note(&EntryRows::evals, row);
   return row;
 }
 
@@ -224,6 +233,7 @@ void StateLog::store_job_object(Change& change, JobKeyRow key, std::shared_ptr<c
   for (auto& version : record.versions)
     if (version->version == job->version) version = job;
   set_current(key, std::move(job));
+  change.note(&EntryRows::jobs, key);
 }
 
 void StateLog::hold(JobKeyRow key, bool more) {
@@ -339,7 +349,7 @@ std::string StateLog::apply(std::uint64_t index, std::vector<model::Evaluation> 
   seen(index);
   if (evals.empty()) return "";
   tables::Commit commit = store_.begin_commit(index);
-  Change change{commit};
+  Change change{commit, this, EntryKind::eval_update};
   std::vector<JobKeyRow> jobs;
   std::vector<StoredEvalRow> rows;
   for (model::Evaluation& eval : evals) {

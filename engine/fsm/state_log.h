@@ -8,6 +8,7 @@
 //   node lives, by node row  drain, events, times and indexes since the registration     R-CTRL-904 to 1005
 //   system jobs              (namespace, ID) ascending                                   R-CTRL-952
 //   table indexes            last index that wrote each table                           R-CTRL-102
+//   entry listener           told of each entry which rows it wrote                     R-API-586
 // Everything else is in the tables. An entry is applied under one Commit: a snapshot shows all of it or nothing. An
 // entry that fails changes nothing, but its index is used up.
 // Plans are rows and come through plan::Applier, which hands over what it wrote (adopt()).
@@ -25,7 +26,9 @@
 #include <utility>
 #include <vector>
 
+#include "fsm/config_entries.h"
 #include "fsm/entries.h"
+#include "fsm/entry_listener.h"
 #include "fsm/gc_entries.h"
 #include "fsm/hooks.h"
 #include "fsm/job_summary.h"
@@ -35,9 +38,10 @@
 
 namespace berth::fsm {
 
-enum class Table : std::uint8_t { nodes, jobs, allocs, evals, deployment, job_summary };
-inline constexpr const char* kTableNames[] = {"nodes", "jobs", "allocs", "evals", "deployment", "job_summary"};
-inline constexpr std::size_t kTables = 6;
+enum class Table : std::uint8_t { nodes, jobs, allocs, evals, deployment, job_summary, node_pools, namespaces };
+inline constexpr const char* kTableNames[] = {"nodes",      "jobs",        "allocs",     "evals",
+                                              "deployment", "job_summary", "node_pools", "namespaces"};
+inline constexpr std::size_t kTables = 8;
 
 /// What is stored about one job beyond the tables.
 struct JobRecord {
@@ -59,7 +63,8 @@ struct WrittenAlloc {
 struct PlanCommit {
   std::vector<WrittenAlloc> allocs;  ///< placements and updates, stops, preemptions: each in plan order
   std::vector<tables::DeploymentRow> deployments;
-  bool wrote_nodes = false, wrote_eval = false;
+  tables::StoredEvalRow eval = tables::kNoRow;  ///< that it belongs to, if it is stored
+  bool wrote_nodes = false;
   std::vector<model::Evaluation> preemption_evals;  ///< written now (R-CTRL-627)
 };
 
@@ -92,6 +97,12 @@ class StateLog {
   [[nodiscard]] std::string apply(std::uint64_t index, const EvalDeleteEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentDeleteEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const JobBatchDeregisterEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const NodePoolUpsertEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const NodePoolDeleteEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const NamespaceUpsertEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const NamespaceDeleteEntry& entry, Hooks& hooks);
+  /// From now on it is told of every entry; null: nobody. It must live until then.
+  void set_entry_listener(EntryListener* listener) { entry_listener_ = listener; }
 
   // --- reading ---
   /// The stored object, or null.
@@ -144,6 +155,7 @@ class StateLog {
 
  private:
   struct Change;  // one entry while it is applied
+  void tell(const Change& change);
 
   JobRecord& record_of(tables::JobKeyRow key);
   JobRecord* find_record(std::string_view name_space, std::string_view job_id);
@@ -207,6 +219,8 @@ class StateLog {
   SystemJobs system_jobs_;
   std::array<std::uint64_t, kTables> table_index_{};
   std::uint64_t last_index_ = 0;
+  EntryListener* entry_listener_ = nullptr;
+  EntryRows entry_rows_;                                      // of the entry that is being applied
   std::vector<std::pair<tables::JobKeyRow, bool>> affected_;  // jobs of a plan: does the last written allocation live?
   // Of an entry of reports; kept for their memory.
   std::vector<tables::JobKeyRow> reported_jobs_;

@@ -122,7 +122,7 @@ void Applier::write(Writing& w) {
   result.index_used = true;
   if (result.refresh_index != 0) result.refresh_index = std::max(result.refresh_index, w.facts.index);
   const tables::StoredEvalRow eval = store_.find_eval(w.facts.eval);
-  changes_.wrote_eval = eval != kNoRow;
+  changes_.eval = eval;
   if (eval == kNoRow) return;
   auto changed = std::make_shared<model::Evaluation>(*w.state.evals.object[eval]);
   changed->modify_index = w.facts.index;

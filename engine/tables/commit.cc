@@ -550,13 +550,42 @@ void Commit::set_scheduler_config(std::optional<model::SchedulerConfiguration> c
   if (store_.current_.nodes.eviction.empty() && store_.may_rank_victims()) store_.keep_eviction(kNoRow);
 }
 
-void Commit::add_node_pool(const std::string& name) {
+bool Commit::add_node_pool(const std::string& name) {
   const auto& known = store_.current_.cold->node_pools;
-  if (std::any_of(known.begin(), known.end(), [&](const auto& pool) { return pool.name == name; })) return;
+  if (std::any_of(known.begin(), known.end(), [&](const auto& pool) { return pool.name == name; })) return false;
+  model::NodePool pool;
+  pool.name = name, pool.create_index = pool.modify_index = index_;
+  upsert_node_pool(pool);
+  return true;
+}
+
+/// One list of the rest, with `object` in it, or without the one named `gone`.
+template <class Object>
+void Commit::write_named(std::vector<Object> ColdState::*list, const Object* object, std::string_view gone) {
   touch();
   auto cold = std::make_shared<ColdState>(*store_.current_.cold);
-  cold->node_pools.emplace_back().name = name;
+  std::vector<Object>& all = (*cold).*list;
+  const std::string_view name = object ? std::string_view(object->name) : gone;
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Object& known) { return known.name == name; });
+  if (!object) {
+    if (at != all.end()) all.erase(at);
+  } else if (at != all.end()) {
+    *at = *object;
+  } else {
+    all.insert(std::find_if(all.begin(), all.end(), [&](const Object& known) { return known.name > name; }), *object);
+  }
   store_.current_.cold = std::move(cold);
+}
+
+void Commit::upsert_node_pool(const model::NodePool& pool) { write_named(&ColdState::node_pools, &pool, {}); }
+void Commit::remove_node_pool(const std::string& name) {
+  write_named<model::NodePool>(&ColdState::node_pools, nullptr, name);
+}
+void Commit::upsert_namespace(const model::Namespace& name_space) {
+  write_named(&ColdState::namespaces, &name_space, {});
+}
+void Commit::remove_namespace(const std::string& name) {
+  write_named<model::Namespace>(&ColdState::namespaces, nullptr, name);
 }
 
 void Commit::set_table_index(bool nodes, std::uint64_t index) {

@@ -86,8 +86,13 @@ class Commit {
   void remove_eval(StoredEvalRow row);
   /// Of a job that is gone with all that was its own: the row is used again. False: something is left. With a history.
   [[nodiscard]] bool release_key(JobKeyRow key);
-  /// A pool with default settings, unless there is one of this name.
-  void add_node_pool(const std::string& name);
+  /// A pool with default settings, unless there is one of this name; whether it is new.
+  bool add_node_pool(const std::string& name);
+  // By name; those that are new are put in its order. Indexes are what the object says.
+  void upsert_node_pool(const model::NodePool& pool);
+  void remove_node_pool(const std::string& name);
+  void upsert_namespace(const model::Namespace& name_space);
+  void remove_namespace(const std::string& name);
   void set_scheduler_config(std::optional<model::SchedulerConfiguration> config);
   /// Makes the commit's index the latest one even if nothing else changed.
   void raise_index() { touch(); }
@@ -103,6 +108,8 @@ class Commit {
 
  private:
   friend class StateStore;
+  template <class Object>
+  void write_named(std::vector<Object> ColdState::*list, const Object* object, std::string_view gone);
   Commit(StateStore& store, std::uint64_t index);
   /// Called before every change: whoever takes a snapshot from now on needs a new copy.
   void touch() {
