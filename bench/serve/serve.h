@@ -185,6 +185,12 @@ class Router {
     add({std::move(pattern), kGet, RouteKind::plain, std::move(handler), {}});
   }
 
+  /// Told of the simulation before its first request, and again when another cluster took the place of the one before:
+  /// for who looks on while the cluster lives.
+  using Attach = std::function<void(Simulation&)>;
+  void attach(Attach what) { attached_.push_back(std::move(what)); }
+  [[nodiscard]] const std::vector<Attach>& attached() const { return attached_; }
+
   struct Match {
     const Route* route = nullptr;  ///< null: no route has that method, or none that path
     bool known_path = false;
@@ -199,6 +205,7 @@ class Router {
     std::vector<Route> routes;
   };
   std::vector<Pattern> patterns_;  // longest literals first
+  std::vector<Attach> attached_;
 };
 
 // --- for handlers ---

@@ -12,7 +12,9 @@ Result<std::unique_ptr<Service>> Service::make(const ServiceOptions& options) {
   std::unique_ptr<Service> out(new Service);
   out->warnings_ = std::move(start->warnings);
   out->simulation_ = std::make_unique<Simulation>(std::move(start->config), start->state, options.simulation);
-  out->dispatcher_ = std::make_unique<Dispatcher>(*out->simulation_, make_router());
+  Router router = make_router();
+  for (const Router::Attach& attach : router.attached()) out->simulation_->attach(attach);
+  out->dispatcher_ = std::make_unique<Dispatcher>(*out->simulation_, std::move(router));
   out->server_ = std::move(*server);
   return out;
 }

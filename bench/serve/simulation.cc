@@ -108,7 +108,13 @@ void Simulation::replace(living::Config config, const model::ClusterState& state
   for (Advance& advance : std::exchange(advances_, {})) advance.done();
   for (Waiter& waiter : std::exchange(waiters_, {})) waiter.end();
   seen_ = {}, seen_index_ = 0, written_ = 0;
+  for (const auto& attached : attached_) attached(*this);
   rebase();
+}
+
+void Simulation::attach(std::function<void(Simulation&)> what) {
+  what(*this);
+  attached_.push_back(std::move(what));
 }
 
 /// What is due up to `until`, as far as it gets until the real time `real_end_ns`; whether it got there. Ends early

@@ -154,6 +154,8 @@ class Simulation {
   fsm::Answer apply(const living::Event& event) { return cluster_->apply(event); }
   /// Who is told of what happens from now on; must outlive the simulation.
   void listen(living::Listener* listener) { listeners_.add(listener); }
+  /// Calls `what` now, and whenever another cluster took the place of this one.
+  void attach(std::function<void(Simulation&)> what);
 
   [[nodiscard]] const Speed& speed() const { return speed_; }
   void set_speed(const Speed& speed);
@@ -183,6 +185,7 @@ class Simulation {
   living::Config config_;
   const Options options_;
   Listeners listeners_;
+  std::vector<std::function<void(Simulation&)>> attached_;
   std::unique_ptr<living::Cluster> cluster_;
 
   Speed speed_;

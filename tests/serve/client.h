@@ -11,6 +11,7 @@
 #include <charconv>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace berth::serve {
 
@@ -102,6 +103,13 @@ class Client {
     std::string line_end;
     take(2, line_end);
     return size > 0;
+  }
+
+  /// Whatever comes next, whole or not, appended to `out`; false: nothing more does.
+  bool any(std::string& out) {
+    if (buffer_.empty() && !more()) return false;
+    out += std::exchange(buffer_, "");
+    return true;
   }
 
   /// Whether the server has ended the connection; waits for that.

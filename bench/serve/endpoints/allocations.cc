@@ -1,6 +1,7 @@
 // Allocations as they are read (R-API-350 to 355).
 #include "serve/endpoints/endpoints.h"
 #include "serve/endpoints/entities.h"
+#include "serve/endpoints/id_prefix.h"
 #include "serve/endpoints/lists.h"
 #include "serve/endpoints/objects.h"
 
@@ -22,8 +23,10 @@ void list_allocations(Simulation& simulation, const Request& request, Reply& rep
     task_states = *value;
   }
   const AllocStubFields fields{*resources, task_states};
+  const auto prefix = IdPrefix::parse(request.prefix);
+  if (!prefix) return reply.fail("alloc lookup failed: " + prefix.error());
   const auto state = simulation.store().snapshot();
-  send_list(simulation, request, reply, Where::readers, [state, request, fields] {
+  send_list(simulation, request, reply, Where::readers, [state, request, prefix = *prefix, fields] {
     ListRows list;
     const tables::AllocTable& allocs = state->allocs;
     for (AllocRow row = 0; row < allocs.size(); ++row) {
@@ -31,7 +34,7 @@ void list_allocations(Simulation& simulation, const Request& request, Reply& rep
       if (!request.all_namespaces() &&
           state->text(state->jobs.keys[allocs.job_key[row]].job_namespace) != request.name_space)
         continue;
-      if (begins_with(allocs.id[row], request.prefix)) list.rows.push_back(row);
+      if (prefix.matches(allocs.id[row])) list.rows.push_back(row);
     }
     const bool by_id = !request.prefix.empty();
     std::sort(list.rows.begin(), list.rows.end(), [&](auto a, auto b) {
@@ -39,12 +42,17 @@ void list_allocations(Simulation& simulation, const Request& request, Reply& rep
                    : std::pair(allocs.create_index[a], allocs.id[a]) < std::pair(allocs.create_index[b], allocs.id[b]);
     });
     if (request.reverse) std::reverse(list.rows.begin(), list.rows.end());
+    list.descends = request.reverse;
+    list.tokens = by_id ? TokenKind::text : TokenKind::creation;
     list.write = [state, fields](std::uint32_t row, std::string& out) {
       json::append_text(out, alloc_stub(*state, AllocRow(row), fields));
     };
     list.token = [state, by_id](std::uint32_t row) {
       return by_id ? base::to_text(state->allocs.id[row])
                    : creation_token(state->allocs.create_index[row], state->allocs.id[row]);
+    };
+    list.passes = [state](std::uint32_t row, const Filter& filter) {
+      return filter.matches(tables::to_alloc(*state, AllocRow(row)));
     };
     return list;
   });

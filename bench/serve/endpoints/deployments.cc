@@ -2,6 +2,7 @@
 #include "model/codec/codec.h"
 #include "serve/endpoints/endpoints.h"
 #include "serve/endpoints/entities.h"
+#include "serve/endpoints/id_prefix.h"
 #include "serve/endpoints/lists.h"
 #include "serve/endpoints/objects.h"
 
@@ -13,14 +14,16 @@ using fsm::Table;
 using tables::kNoRow;
 
 void list_deployments(Simulation& simulation, const Request& request, Reply& reply) {
+  const auto prefix = IdPrefix::parse(request.prefix);
+  if (!prefix) return reply.fail(prefix.error());
   const auto state = simulation.store().snapshot();
-  send_list(simulation, request, reply, Where::readers, [state, request] {
+  send_list(simulation, request, reply, Where::readers, [state, request, prefix = *prefix] {
     ListRows list;
     const tables::DeploymentTable& table = state->deployments;
     for (tables::DeploymentRow row = 0; row < table.size(); ++row) {
       const auto& deployment = table.object[row];
       if (!deployment || !(request.all_namespaces() || deployment->namespace_ == request.name_space)) continue;
-      if (begins_with(table.id[row], request.prefix)) list.rows.push_back(row);
+      if (prefix.matches(table.id[row])) list.rows.push_back(row);
     }
     const bool by_id = !request.prefix.empty();
     std::sort(list.rows.begin(), list.rows.end(), [&](auto a, auto b) {
@@ -28,12 +31,17 @@ void list_deployments(Simulation& simulation, const Request& request, Reply& rep
                    : std::pair(table.create_index[a], table.id[a]) < std::pair(table.create_index[b], table.id[b]);
     });
     if (request.reverse) std::reverse(list.rows.begin(), list.rows.end());
+    list.descends = request.reverse;
+    list.tokens = by_id ? TokenKind::text : TokenKind::creation;
     list.write = [state](std::uint32_t row, std::string& out) {
       json::append_text(out, model::to_json(*state->deployments.object[row]));
     };
     list.token = [state, by_id](std::uint32_t row) {
       return by_id ? base::to_text(state->deployments.id[row])
                    : creation_token(state->deployments.create_index[row], state->deployments.id[row]);
+    };
+    list.passes = [state](std::uint32_t row, const Filter& filter) {
+      return filter.matches(*state->deployments.object[row]);
     };
     return list;
   });

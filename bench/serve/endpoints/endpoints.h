@@ -6,13 +6,25 @@
 
 namespace berth::serve {
 
+void add_agent_routes(Router& router);
 void add_allocation_routes(Router& router);
 void add_deployment_routes(Router& router);
 void add_evaluation_routes(Router& router);
+void add_event_routes(Router& router);
 void add_job_routes(Router& router);
 void add_job_write_routes(Router& router);
+void add_metric_routes(Router& router);
 void add_node_routes(Router& router);
-void add_status_routes(Router& router);
+void add_other_routes(Router& router);
+void add_page_routes(Router& router);
+void add_pool_routes(Router& router);
+void add_scaling_routes(Router& router);
+void add_search_routes(Router& router);
+void add_status_list_routes(Router& router);
+
+// Lists that pools have as well; `pool` empty: of all pools.
+void list_nodes(Simulation& simulation, const Request& request, Reply& reply, const std::string& pool);
+void list_jobs(Simulation& simulation, const Request& request, Reply& reply, const std::string& pool);
 
 /// All of them.
 [[nodiscard]] Router make_router();

@@ -188,7 +188,10 @@ std::string display_message(const json::Value& event) {
 // ---------------------------------------------------------------- allocations
 
 json::Value alloc_json(const tables::Snapshot& state, tables::AllocRow row) {
-  const model::Allocation alloc = tables::to_alloc(state, row);
+  return alloc_json(tables::to_alloc(state, row));
+}
+
+json::Value alloc_json(const model::Allocation& alloc) {
   json::Value out = model::to_json(alloc);
   if (json::Value* tasks = out.find("TaskStates")) fill_task_states(*tasks);
   if (json::Value* job = out.find("Job")) fill_job(*job);

@@ -10,6 +10,7 @@ namespace berth::serve {
 
 /// With resources, task states and their messages.
 [[nodiscard]] json::Value alloc_json(const tables::Snapshot& state, tables::AllocRow row);
+[[nodiscard]] json::Value alloc_json(const model::Allocation& alloc);
 struct AllocStubFields {
   bool resources = false, task_states = true;
 };
@@ -27,6 +28,11 @@ struct NodeStubFields {
   bool resources = false, os = false;
 };
 [[nodiscard]] json::Value node_stub(const model::Node& node, const NodeStubFields& fields);
+[[nodiscard]] json::Value node_pool_json(const model::NodePool& pool);  ///< R-API-460
+// With those that are always there, in order.
+[[nodiscard]] std::vector<std::string> pool_names(const tables::Snapshot& state);
+[[nodiscard]] std::vector<std::string> namespace_names(const tables::Snapshot& state);
+[[nodiscard]] std::vector<std::string> scaling_policy_ids(const tables::Snapshot& state);
 /// What clients show of a task event (R-API-355).
 [[nodiscard]] std::string display_message(const json::Value& event);
 

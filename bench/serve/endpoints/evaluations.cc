@@ -4,6 +4,7 @@
 
 #include "serve/endpoints/endpoints.h"
 #include "serve/endpoints/entities.h"
+#include "serve/endpoints/id_prefix.h"
 #include "serve/endpoints/lists.h"
 #include "serve/endpoints/objects.h"
 
@@ -23,15 +24,17 @@ void list_evaluations(Simulation& simulation, const Request& request, Reply& rep
   const std::string status = parameter(request, "status"), job = parameter(request, "job");
   if (!request.filter.empty() && !(status.empty() && job.empty()))
     return reply.fail("Filter expression cannot be used with other filter parameters");
+  const auto prefix = IdPrefix::parse(request.prefix);
+  if (!prefix) return reply.fail("eval lookup failed: " + prefix.error());
   const auto state = simulation.store().snapshot();
-  send_list(simulation, request, reply, Where::readers, [state, request, status, job] {
+  send_list(simulation, request, reply, Where::readers, [state, request, prefix = *prefix, status, job] {
     ListRows list;
     const tables::EvalTable& evals = state->evals;
     for (tables::StoredEvalRow row = 0; row < evals.size(); ++row) {
       const auto& eval = evals.object[row];
       if (!eval || !(request.all_namespaces() || eval->namespace_ == request.name_space)) continue;
       if (!(status.empty() || eval->status == status) || !(job.empty() || eval->job_id == job)) continue;
-      if (begins_with(evals.id[row], request.prefix)) list.rows.push_back(row);
+      if (prefix.matches(evals.id[row])) list.rows.push_back(row);
     }
     const bool by_id = !request.prefix.empty();
     std::sort(list.rows.begin(), list.rows.end(), [&](auto a, auto b) {
@@ -39,6 +42,8 @@ void list_evaluations(Simulation& simulation, const Request& request, Reply& rep
                    : std::pair(evals.create_index[a], evals.id[a]) < std::pair(evals.create_index[b], evals.id[b]);
     });
     if (request.reverse) std::reverse(list.rows.begin(), list.rows.end());
+    list.descends = request.reverse;
+    list.tokens = by_id ? TokenKind::text : TokenKind::creation;
     list.write = [state](std::uint32_t row, std::string& out) {
       json::append_text(out, eval_json(*state->evals.object[row]));
     };
@@ -46,8 +51,35 @@ void list_evaluations(Simulation& simulation, const Request& request, Reply& rep
       return by_id ? base::to_text(state->evals.id[row])
                    : creation_token(state->evals.create_index[row], state->evals.id[row]);
     };
+    list.passes = [state](std::uint32_t row, const Filter& filter) {
+      return filter.matches(*state->evals.object[row]);
+    };
     return list;
   });
+}
+
+void count_evaluations(Simulation& simulation, const Request& request, Reply& reply) {  // R-API-401
+  const auto prefix = IdPrefix::parse(request.prefix);
+  if (!prefix) return reply.fail("eval lookup failed: " + prefix.error());
+  const auto filter = filter_of(request);
+  if (!filter) return reply.fail(400, filter.error());
+  const tables::EvalTable& evals = simulation.state().evals;
+  std::uint64_t count = 0;
+  for (tables::StoredEvalRow row = 0; row < evals.size(); ++row) {
+    const auto& eval = evals.object[row];
+    if (!eval || !(request.all_namespaces() || eval->namespace_ == request.name_space)) continue;
+    if (!prefix->matches(evals.id[row])) continue;
+    if (*filter) {
+      const auto passes = (*filter)->matches(*eval);
+      if (!passes) return reply.fail(400, filter_failure(passes.error()));
+      if (!*passes) continue;
+    }
+    ++count;
+  }
+  json::Value out = json::Value::object();
+  out.set("Count", count), out.set("Index", simulation.log().table_index(Table::evals)), out.set("KnownLeader", true);
+  out.set("LastContact", 0), out.set("NextToken", "");
+  reply.json(out);
 }
 
 std::uint64_t eval_index(Simulation& simulation, const Request& request) {
@@ -100,6 +132,7 @@ void read_eval_allocs(Simulation& simulation, const Request& request, Reply& rep
 
 void add_evaluation_routes(Router& router) {
   router.read("/v1/evaluations", list_evaluations, blocks_on<Table::evals>());
+  router.read("/v1/evaluations/count", count_evaluations, blocks_on<Table::evals>());
   router.read("/v1/evaluation/*", read_evaluation, {eval_index, tables_of(Table::evals)});
   router.read("/v1/evaluation/*/allocations", read_eval_allocs, blocks_on<Table::allocs>());
 }

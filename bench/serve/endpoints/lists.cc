@@ -1,5 +1,9 @@
 #include "serve/endpoints/lists.h"
 
+#include <compare>
+
+#include "base/text.h"
+
 namespace berth::serve {
 
 namespace {
@@ -41,40 +45,78 @@ NextPiece all_rows(std::function<ListRows()> make) {
   };
 }
 
-/// One page as a whole.
-Reply page_of(const Request& request, const ListRows& list) {
-  Reply reply;
-  std::string out = "[";
-  std::int64_t taken = 0;
-  bool any = false;
+std::strong_ordering compare_tokens(std::string_view a, std::string_view b, TokenKind kind) {
+  if (kind == TokenKind::text) return a.compare(b) <=> 0;
+  const std::size_t dot_a = std::min(a.find('.'), a.size()), dot_b = std::min(b.find('.'), b.size());
+  const auto number_a = base::parse_uint64(a.substr(0, dot_a)), number_b = base::parse_uint64(b.substr(0, dot_b));
+  if (!number_a || !number_b || (kind == TokenKind::creation && dot_b == b.size())) return a.compare(b) <=> 0;
+  if (*number_a != *number_b) return *number_a <=> *number_b;
+  return a.substr(dot_a).compare(b.substr(dot_b)) <=> 0;
+}
+
+/// Leaves in `list` the rows of the page; the error is that of a filter.
+tl::expected<void, std::string> cut_page(const Request& request, const std::optional<Filter>& filter, ListRows& list,
+                                         Reply& reply) {
+  std::vector<std::uint32_t> page;
   for (const std::uint32_t row : list.rows) {
-    const std::string token = list.token(row);
-    if (!request.next_token.empty() && (request.reverse ? token > request.next_token : token < request.next_token))
-      continue;
-    if (request.per_page != 0 && taken >= request.per_page) {
-      reply.next_token(token);
+    if (list.token && !request.next_token.empty()) {
+      const auto order = compare_tokens(list.token(row), request.next_token, list.tokens);
+      if (list.descends ? order > 0 : order < 0) continue;
+    }
+    if (filter && list.passes) {
+      const auto passes = list.passes(row, *filter);
+      if (!passes) return tl::unexpected(filter_failure(passes.error()));
+      if (!*passes) continue;
+    }
+    if (list.token && request.per_page != 0 && static_cast<std::int64_t>(page.size()) >= request.per_page) {
+      reply.next_token(list.token(row));
       break;
     }
-    ++taken;
-    write_row(list, row, any, out);
+    page.push_back(row);
   }
-  out += ']';
-  reply.json_text(std::move(out));
+  list.rows = std::move(page);
+  return {};
+}
+
+/// One page, or all that passes: the rows are found now, and written in pieces.
+Reply page_of(const Request& request, const std::optional<Filter>& filter, Where where, ListRows list) {
+  Reply reply;
+  if (const auto cut = cut_page(request, filter, list, reply); !cut) {
+    reply.fail(400, cut.error());
+    return reply;
+  }
+  reply.stream(where, all_rows([list = std::move(list)] { return list; }));
   return reply;
 }
 
 }  // namespace
 
+tl::expected<std::optional<Filter>, std::string> filter_of(const Request& request) {
+  if (request.filter.empty()) return std::nullopt;
+  auto filter = Filter::parse(request.filter);
+  if (!filter)
+    return tl::unexpected("failed to create result paginator: failed to read filter expression: " + filter.error());
+  return std::move(*filter);
+}
+
+std::string filter_failure(const std::string& error) { return "failed to read result page: " + error; }
+
 void send_list(Simulation& simulation, const Request& request, Reply& reply, Where where,
                std::function<ListRows()> make) {
-  if (request.per_page == 0 && request.next_token.empty()) return reply.stream(where, all_rows(std::move(make)));
+  const auto filter = filter_of(request);
+  if (!filter) return reply.fail(400, filter.error());
+  if (request.per_page == 0 && request.next_token.empty() && !*filter)
+    return reply.stream(where, all_rows(std::move(make)));
   if (where == Where::simulation) {
-    reply = page_of(request, make());
+    reply = page_of(request, *filter, where, make());
     return;
   }
+  // Made by a reader, handed over on the simulation's thread.
   auto deliver = reply.later();
   simulation.post_reader(
-      [request, make = std::move(make), deliver = std::move(deliver)] { deliver(page_of(request, make())); });
+      [&simulation, request, filter = *filter, where, make = std::move(make), deliver = std::move(deliver)] {
+        simulation.post([deliver, page = page_of(request, filter, where, make())](Simulation&) { deliver(page); });
+      });
 }
 
 }  // namespace berth::serve

@@ -1,24 +1,41 @@
-// Lists: rows in their order, as a stream, or one page of them (R-API-70 to 73).
+// Lists: rows in their order, as a stream, or one page of those that pass (R-API-70 to 79).
 #pragma once
 
 #include <functional>
+#include <tl/expected.hpp>
 #include <vector>
 
+#include "serve/filter/filter.h"
 #include "serve/serve.h"
 #include "serve/simulation.h"
 
 namespace berth::serve {
 
+/// How tokens are compared (R-API-72).
+enum class TokenKind : std::uint8_t {
+  text,
+  index,     ///< a number
+  creation,  ///< `<CreateIndex>.<ID>`; one without a dot as text
+};
+
 /// What a list is made of. Functions hold what they read (a SnapshotRef), as they may run on another thread.
 struct ListRows {
   std::vector<std::uint32_t> rows;                                 ///< in the list's order
   std::function<void(std::uint32_t row, std::string& out)> write;  ///< appends the stub
-  std::function<std::string(std::uint32_t row)> token;             ///< R-API-72; null: no pages
-  std::function<json::Value(std::uint32_t row)> object;            ///< what `filter` reads; null: no filter
+  std::function<std::string(std::uint32_t row)> token;             ///< null: no pages
+  TokenKind tokens = TokenKind::text;
+  bool descends = false;  ///< the order is from the greatest token to the least
+  using Passes = tl::expected<bool, std::string>;
+  std::function<Passes(std::uint32_t row, const Filter& filter)> passes;  ///< of the stored object; null: no filter
 };
 
 /// `make` finds the rows, where the list is made.
 void send_list(Simulation& simulation, const Request& request, Reply& reply, Where where,
                std::function<ListRows()> make);
+
+/// Filter of a request, none if it has none; the error is a reply's text, status 400 (R-API-79).
+[[nodiscard]] tl::expected<std::optional<Filter>, std::string> filter_of(const Request& request);
+/// What a filter says of an object that it cannot be asked of.
+[[nodiscard]] std::string filter_failure(const std::string& error);
 
 }  // namespace berth::serve

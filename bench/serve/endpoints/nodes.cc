@@ -1,6 +1,8 @@
 // Nodes as they are read (R-API-300 to 304).
+#include "base/text.h"
 #include "serve/endpoints/endpoints.h"
 #include "serve/endpoints/entities.h"
+#include "serve/endpoints/id_prefix.h"
 #include "serve/endpoints/lists.h"
 #include "serve/endpoints/objects.h"
 
@@ -12,28 +14,9 @@ using fsm::Table;
 using tables::kNoRow;
 using tables::NodeRow;
 
-/// On the simulation's thread, in pieces: what a node lives through is not a part of snapshots.
-void list_nodes(Simulation& simulation, const Request& request, Reply& reply) {
-  const auto resources = bool_parameter(request, "resources", reply);
-  const auto os = resources ? bool_parameter(request, "os", reply) : std::nullopt;
-  if (!resources || !os) return;
-  const NodeStubFields fields{*resources, *os};
-  send_list(simulation, request, reply, Where::simulation, [&simulation, request, fields] {
-    ListRows list;
-    const tables::NodeTable& nodes = simulation.state().nodes;
-    for (NodeRow row = 0; row < nodes.size(); ++row)
-      if (nodes.exists(row) && begins_with(nodes.id(row), request.prefix)) list.rows.push_back(row);
-    std::sort(list.rows.begin(), list.rows.end(),
-              [&](auto a, auto b) { return nodes.id(NodeRow(a)) < nodes.id(NodeRow(b)); });
-    list.write = [&simulation, fields](std::uint32_t row, std::string& out) {
-      const auto node = simulation.log().node(base::to_text(simulation.state().nodes.id(NodeRow(row))));
-      if (node) json::append_text(out, node_stub(*node, fields));
-    };
-    list.token = [&simulation](std::uint32_t row) { return base::to_text(simulation.state().nodes.id(NodeRow(row))); };
-    return list;
-  });
+void list_all_nodes(Simulation& simulation, const Request& request, Reply& reply) {
+  list_nodes(simulation, request, reply, "");
 }
-
 std::uint64_t node_index(Simulation& simulation, const Request& request) {
   if (request.captures[0].size() != 36) return kAnswerNow;
   const NodeRow row = simulation.store().find_node(request.captures[0]);
@@ -84,10 +67,54 @@ void read_node_allocs(Simulation& simulation, const Request& request, Reply& rep
   });
 }
 
+/// A boolean of node lists, whose errors have a status and words of their own (R-API-17).
+std::optional<bool> node_list_field(const Request& request, std::string_view name, Reply& reply) {
+  const std::string* given = request.find(name);
+  if (!given || given->empty()) return false;
+  if (const auto value = base::parse_bool(*given)) return *value;
+  reply.fail(400, "Failed to parse node list fields: Failed to parse value of " + base::go_quote(name) + " (" + *given +
+                      ") as a bool: strconv.ParseBool: parsing " + base::go_quote(*given) + ": invalid syntax");
+  return std::nullopt;
+}
+
+bool is_in_pool(Simulation& simulation, NodeRow row, const std::string& pool) {
+  const std::string* name = simulation.state().value_text(tables::kPoolColumn, row);
+  return name && *name == pool;
+}
+
 }  // namespace
 
+/// On the simulation's thread, in pieces: what a node lives through is not a part of snapshots.
+void list_nodes(Simulation& simulation, const Request& request, Reply& reply, const std::string& pool) {
+  const auto resources = node_list_field(request, "resources", reply);
+  const auto os = resources ? node_list_field(request, "os", reply) : std::nullopt;
+  if (!resources || !os) return;
+  const auto prefix = IdPrefix::parse(request.prefix);
+  if (!prefix) return reply.fail("node lookup failed: " + prefix.error());
+  const NodeStubFields fields{*resources, *os};
+  send_list(simulation, request, reply, Where::simulation, [&simulation, prefix = *prefix, fields, pool] {
+    ListRows list;
+    const tables::NodeTable& nodes = simulation.state().nodes;
+    for (NodeRow row = 0; row < nodes.size(); ++row)
+      if (nodes.exists(row) && prefix.matches(nodes.id(row)) && (pool.empty() || is_in_pool(simulation, row, pool)))
+        list.rows.push_back(row);
+    std::sort(list.rows.begin(), list.rows.end(),
+              [&](auto a, auto b) { return nodes.id(NodeRow(a)) < nodes.id(NodeRow(b)); });
+    list.write = [&simulation, fields](std::uint32_t row, std::string& out) {
+      const auto node = simulation.log().node(base::to_text(simulation.state().nodes.id(NodeRow(row))));
+      if (node) json::append_text(out, node_stub(*node, fields));
+    };
+    list.token = [&simulation](std::uint32_t row) { return base::to_text(simulation.state().nodes.id(NodeRow(row))); };
+    list.passes = [&simulation](std::uint32_t row, const Filter& filter) -> ListRows::Passes {
+      const auto node = simulation.log().node(base::to_text(simulation.state().nodes.id(NodeRow(row))));
+      return node ? filter.matches(*node) : ListRows::Passes(false);
+    };
+    return list;
+  });
+}
+
 void add_node_routes(Router& router) {
-  router.read("/v1/nodes", list_nodes, blocks_on<Table::nodes>());
+  router.read("/v1/nodes", list_all_nodes, blocks_on<Table::nodes>());
   router.read("/v1/node/*", read_node, {node_index, tables_of(Table::nodes)});
   router.read("/v1/node/*/allocations", read_node_allocs, {node_allocs_index, tables_of(Table::allocs)});
 }

@@ -33,6 +33,11 @@ namespace berth::serve {
   return std::to_string(create_index) + "." + base::to_text(id);
 }
 
+/// A route that answers always the same.
+[[nodiscard]] inline Handler refusal(int status, std::string text) {
+  return [status, text = std::move(text)](Simulation&, const Request&, Reply& reply) { reply.fail(status, text); };
+}
+
 /// Index functions of R-API-52: of one table.
 template <fsm::Table kTable>
 [[nodiscard]] std::uint64_t table_index(Simulation& simulation, const Request&) {

@@ -1,0 +1,342 @@
+// Node pools and namespaces, as they are read and written (R-API-460 to 465).
+#include <algorithm>
+#include <set>
+
+#include "base/base64.h"
+#include "base/blake2b.h"
+#include "base/time.h"
+#include "model/predicates.h"
+#include "model/registration/error_list.h"
+#include "serve/endpoints/endpoints.h"
+#include "serve/endpoints/entities.h"
+#include "serve/endpoints/lists.h"
+#include "serve/endpoints/objects.h"
+
+namespace berth::serve {
+
+namespace {
+
+using fsm::Table;
+
+constexpr std::int64_t kIdentityTtl = 24 * 3600 * base::kSecond;
+
+std::string hash_of(const std::string& text) {
+  const auto digest = base::blake2b_256(text);
+  return base::to_base64({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+/// Letters, digits, hyphens and, for pools, underscores: 1 to 128 of them.
+bool is_name(std::string_view name, bool underscores) {
+  if (name.empty() || name.size() > 128) return false;
+  return std::all_of(name.begin(), name.end(), [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           (underscores && c == '_');
+  });
+}
+
+bool is_built_in(std::string_view pool) { return pool == "all" || pool == "default"; }
+
+std::uint64_t pools_index(Simulation& simulation, const Request&) {
+  return std::max<std::uint64_t>(simulation.log().table_index(Table::node_pools), 1);
+}
+std::uint64_t namespaces_index(Simulation& simulation, const Request&) {
+  return std::max<std::uint64_t>(simulation.log().table_index(Table::namespaces), 1);
+}
+
+/// Writes an entry, answers nothing (R-API-11).
+template <class Entry>
+void write_entry(Simulation& simulation, Entry entry, Reply& reply) {
+  fsm::Hooks hooks;
+  const std::uint64_t index = simulation.log().next_index();
+  if (std::string error = simulation.log().apply(index, entry, hooks); !error.empty())
+    return reply.fail(std::move(error));
+  simulation.server().take(hooks);
+  reply.index(index);
+}
+
+// ---------------------------------------------------------------- pools
+
+std::vector<model::NodePool> pools_of(const tables::Snapshot& state) {
+  std::vector<model::NodePool> out = state.cold->node_pools;
+  const auto add = [&](const char* name, const char* description) {
+    if (std::any_of(out.begin(), out.end(), [&](const auto& pool) { return pool.name == name; })) return;
+    model::NodePool& pool = out.emplace_back();
+    pool.name = name, pool.description = description, pool.create_index = pool.modify_index = 1;
+  };
+  add("all", "Node pool with all nodes in the cluster.");
+  add("default", "Default node pool.");
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return out;
+}
+
+std::optional<model::NodePool> pool_named(const tables::Snapshot& state, std::string_view name) {
+  for (model::NodePool& pool : pools_of(state))
+    if (pool.name == name) return std::move(pool);
+  return std::nullopt;
+}
+
+void list_pools(Simulation& simulation, const Request& request, Reply& reply) {
+  auto pools = std::make_shared<const std::vector<model::NodePool>>(pools_of(simulation.state()));
+  send_list(simulation, request, reply, Where::readers, [pools, request] {
+    ListRows list;
+    for (std::uint32_t row = 0; row < pools->size(); ++row)
+      if ((*pools)[row].name.starts_with(request.prefix)) list.rows.push_back(row);
+    if (request.reverse) std::reverse(list.rows.begin(), list.rows.end());
+    list.write = [pools](std::uint32_t row, std::string& out) {
+      json::append_text(out, node_pool_json((*pools)[row]));
+    };
+    list.token = [pools](std::uint32_t row) { return (*pools)[row].name; };
+    list.passes = [pools](std::uint32_t row, const Filter& filter) { return filter.matches((*pools)[row]); };
+    return list;
+  });
+}
+
+std::uint64_t pool_index(Simulation& simulation, const Request& request) {
+  const auto pool = pool_named(simulation.state(), request.captures[0]);
+  return pool ? std::max<std::uint64_t>(pool->modify_index, 1) : pools_index(simulation, request);
+}
+
+void read_pool(Simulation& simulation, const Request& request, Reply& reply) {
+  const auto pool = pool_named(simulation.state(), request.captures[0]);
+  if (!pool) return reply.fail(404, "node pool not found");
+  reply.json(node_pool_json(*pool));
+}
+
+/// Duration texts and numbers; none: absent (R-API-461).
+std::optional<std::int64_t> identity_ttl(const json::Value& value) {
+  if (value.is_int() && value.as_int() != 0) return value.as_int();
+  if (value.is_string() && !value.as_string().empty()) return go_duration(value.as_string());
+  return std::nullopt;
+}
+
+void write_pool(Simulation& simulation, const Request& request, Reply& reply) {
+  const auto body = json_body(request, reply);
+  if (!body) return;
+  model::NodePool pool;
+  pool.name = (*body)["Name"].as_string(), pool.description = (*body)["Description"].as_string();
+  if (!request.captures.empty() && request.captures[0] != pool.name)
+    return reply.fail(400, "Node pool name does not match request path");
+  if (is_built_in(pool.name)) return reply.fail(400, "modifying node pool \"" + pool.name + "\" is not allowed");
+  if (!is_name(pool.name, true)) {
+    model::ErrorList errors;
+    errors.add("invalid name \"" + pool.name + "\", must match regex ^[a-zA-Z0-9-_]{1,128}$");
+    return reply.fail(400, "invalid node pool \"" + pool.name + "\": " + errors.text());
+  }
+  if (!(*body)["SchedulerConfiguration"].is_null())
+    return reply.fail("Feature \"Node Pools Governance\" is unlicensed");
+  const std::int64_t ttl = identity_ttl((*body)["NodeIdentityTTL"]).value_or(kIdentityTtl);
+  std::string hashed = pool.name + pool.description + base::duration_text(ttl);
+  for (const json::Member& member : (*body)["Meta"].members()) pool.meta[member.key] = member.value.as_string();
+  for (const auto& [key, value] : pool.meta) hashed += key + value;
+  pool.extra.set("NodeIdentityTTL", ttl), pool.extra.set("Hash", hash_of(hashed));
+  write_entry(simulation, fsm::NodePoolUpsertEntry{{std::move(pool)}}, reply);
+}
+
+void delete_pool(Simulation& simulation, const Request& request, Reply& reply) {
+  const std::string& name = request.captures[0];
+  const tables::Snapshot& state = simulation.state();
+  if (!pool_named(state, name)) return reply.fail("node pool " + name + " not found");
+  bool jobs = false, nodes = false;
+  for (tables::JobKeyRow key = 0; key < state.jobs.keys.size(); ++key)
+    if (const auto& job = state.jobs.objects[key]) jobs |= job->node_pool == name && job->status != "dead";
+  for (tables::NodeRow row = 0; row < state.nodes.size(); ++row)
+    nodes |= state.nodes.exists(row) && (name == "all" || state.nodes.spec(row).node.node_pool == name);
+  model::ErrorList errors;
+  if (jobs) errors.add("node pool \"" + name + "\" has non-terminal jobs in regions: [global]");
+  if (nodes) errors.add("node pool \"" + name + "\" has nodes in regions: [global]");
+  if (!errors.empty()) return reply.fail(errors.text());
+  if (is_built_in(name)) return reply.fail("deleting node pool \"" + name + "\" is not allowed");
+  write_entry(simulation, fsm::NodePoolDeleteEntry{{name}}, reply);
+}
+
+/// What lists of a pool's nodes and jobs refuse (R-API-463); true: the reply says so.
+bool refuse_prefix(const Request& request, Reply& reply) {
+  if (request.prefix.empty()) return false;
+  reply.fail(400, "prefix argument not allowed");
+  return true;
+}
+
+std::uint64_t pool_nodes_index(Simulation& simulation, const Request& request) {
+  return pool_named(simulation.state(), request.captures[0]) ? simulation.log().table_index(Table::nodes) : 0;
+}
+
+void list_pool_nodes(Simulation& simulation, const Request& request, Reply& reply) {
+  if (refuse_prefix(request, reply)) return;
+  if (!pool_named(simulation.state(), request.captures[0])) return reply.json(json::Value::array());
+  list_nodes(simulation, request, reply, request.captures[0] == "all" ? "" : request.captures[0]);
+}
+
+std::uint64_t pool_jobs_index(Simulation& simulation, const Request& request) {
+  if (!pool_named(simulation.state(), request.captures[0])) return 0;
+  return std::max(simulation.log().table_index(Table::jobs), simulation.log().table_index(Table::job_summary));
+}
+
+void list_pool_jobs(Simulation& simulation, const Request& request, Reply& reply) {
+  if (refuse_prefix(request, reply)) return;
+  if (!pool_named(simulation.state(), request.captures[0])) return reply.json(json::Value::array());
+  list_jobs(simulation, request, reply, request.captures[0]);
+}
+
+// ---------------------------------------------------------------- namespaces
+
+/// With all keys (R-API-464).
+json::Value namespace_json(const model::Namespace& name_space) {
+  json::Value out = json::Value::object();
+  const json::Value& extra = name_space.extra;
+  out.set("Name", name_space.name), out.set("Description", extra["Description"].as_string());
+  out.set("Quota", extra["Quota"].as_string()), out.set("Capabilities", name_space.capabilities);
+  for (const char* key : {"NodePoolConfiguration", "VaultConfiguration", "ConsulConfiguration", "Meta",
+                          "RequiredExtraClaims", "OptionalExtraClaims", "Hash"})
+    out.set(key, extra[key]);
+  out.set("CreateIndex", extra["CreateIndex"].as_uint()), out.set("ModifyIndex", extra["ModifyIndex"].as_uint());
+  return out;
+}
+
+/// Of name, description, quota, drivers and networks in that order, and what else is written.
+std::string namespace_hash(const model::Namespace& name_space) {
+  std::string text =
+      name_space.name + name_space.extra["Description"].as_string() + name_space.extra["Quota"].as_string();
+  for (const char* list : {"EnabledTaskDrivers", "DisabledTaskDrivers", "EnabledNetworkModes", "DisabledNetworkModes"})
+    for (const json::Value& item : name_space.capabilities[list].items()) text += item.as_string();
+  std::vector<std::pair<std::string, std::string>> meta;
+  for (const json::Member& member : name_space.extra["Meta"].members())
+    meta.emplace_back(member.key, member.value.as_string());
+  std::sort(meta.begin(), meta.end());
+  for (const auto& [key, value] : meta) text += key + value;
+  return hash_of(text);
+}
+
+std::vector<model::Namespace> namespaces_of(const tables::Snapshot& state) {
+  std::vector<model::Namespace> out = state.cold->namespaces;
+  auto own = std::find_if(out.begin(), out.end(), [](const auto& n) { return n.name == "default"; });
+  if (own == out.end()) {
+    own = out.insert(out.end(), model::Namespace{});
+    own->name = "default";
+    own->extra.set("Description", "Default shared namespace");
+  }
+  if (own->extra["CreateIndex"].as_uint() == 0) own->extra.set("CreateIndex", 1), own->extra.set("ModifyIndex", 1);
+  for (model::Namespace& name_space : out)
+    if (name_space.extra["Hash"].is_null()) name_space.extra.set("Hash", namespace_hash(name_space));
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return out;
+}
+
+std::optional<model::Namespace> namespace_named(const tables::Snapshot& state, std::string_view name) {
+  for (model::Namespace& name_space : namespaces_of(state))
+    if (name_space.name == name) return std::move(name_space);
+  return std::nullopt;
+}
+
+void list_namespaces(Simulation& simulation, const Request& request, Reply& reply) {
+  json::Value out = json::Value::array();
+  for (const model::Namespace& name_space : namespaces_of(simulation.state()))
+    if (name_space.name.starts_with(request.prefix)) out.push(namespace_json(name_space));
+  reply.json(out);
+}
+
+std::uint64_t namespace_index(Simulation& simulation, const Request& request) {
+  const auto name_space = namespace_named(simulation.state(), request.captures[0]);
+  return name_space ? name_space->extra["ModifyIndex"].as_uint() : namespaces_index(simulation, request);
+}
+
+void read_namespace(Simulation& simulation, const Request& request, Reply& reply) {
+  if (request.captures[0].empty()) return reply.fail(400, "Missing Namespace Name");
+  const auto name_space = namespace_named(simulation.state(), request.captures[0]);
+  if (!name_space) return reply.fail(404, "Namespace not found");
+  reply.json(namespace_json(*name_space));
+}
+
+/// The four lists of a namespace's capabilities; null where the body has none.
+json::Value capabilities_of(const json::Value& given) {
+  if (!given.is_object()) return {};
+  json::Value out = json::Value::object();
+  for (const char* key : {"EnabledTaskDrivers", "DisabledTaskDrivers", "EnabledNetworkModes", "DisabledNetworkModes"})
+    out.set(key, given[key].size() == 0 ? json::Value() : given[key]);
+  return out;
+}
+
+void write_namespace(Simulation& simulation, const Request& request, Reply& reply) {
+  const auto body = json_body(request, reply);
+  if (!body) return;
+  model::Namespace name_space;
+  name_space.name = (*body)["Name"].as_string();
+  if (!request.captures.empty() && request.captures[0] != name_space.name)
+    return reply.fail(400, "Namespace name does not match request path");
+  if (!is_name(name_space.name, false)) {
+    model::ErrorList errors;
+    errors.add("invalid name \"" + name_space.name + "\". Must match regex ^[a-zA-Z0-9-]{1,128}$");
+    return reply.fail("Invalid namespace \"" + name_space.name + "\": " + errors.text());
+  }
+  name_space.capabilities = capabilities_of((*body)["Capabilities"]);
+  name_space.extra.set("Description", (*body)["Description"].as_string());
+  if (const json::Value& meta = (*body)["Meta"]; meta.size() != 0) name_space.extra.set("Meta", meta);
+  name_space.extra.set("Hash", namespace_hash(name_space));
+  write_entry(simulation, fsm::NamespaceUpsertEntry{{std::move(name_space)}}, reply);
+}
+
+void delete_namespace(Simulation& simulation, const Request& request, Reply& reply) {
+  const std::string& name = request.captures[0];
+  if (name.empty()) return reply.fail(400, "Missing Namespace Name");
+  if (name == "default") return reply.fail("can not delete default namespace");
+  const tables::Snapshot& state = simulation.state();
+  if (!namespace_named(state, name)) return reply.fail("namespace not found");
+  bool jobs = false, allocs = false;
+  for (tables::JobKeyRow key = 0; key < state.jobs.keys.size(); ++key) {
+    const auto& job = state.jobs.objects[key];
+    const tables::JobKey& names = state.jobs.keys[key];
+    if (names.alloc_head == tables::kNoRow && !job) continue;
+    if (state.text(names.job_namespace) != name) continue;
+    jobs |= job && job->status != "dead";
+    for (auto row = names.alloc_head; row != tables::kNoRow; row = state.allocs.next_of_job[row])
+      allocs |= !state.allocs.terminal(row);
+  }
+  model::ErrorList errors;
+  if (jobs) errors.add("namespace \"" + name + "\" has non-terminal jobs in regions: [global]");
+  if (allocs) errors.add("namespace \"" + name + "\" has non-terminal allocations in regions: [global]");
+  if (!errors.empty()) return reply.fail(errors.text());
+  write_entry(simulation, fsm::NamespaceDeleteEntry{{name}}, reply);
+}
+
+}  // namespace
+
+json::Value node_pool_json(const model::NodePool& pool) {
+  json::Value out = json::Value::object(), meta;
+  for (const auto& [key, value] : pool.meta) meta.set(key, value);
+  const json::Value& ttl = pool.extra["NodeIdentityTTL"];
+  out.set("Name", pool.name), out.set("Description", pool.description), out.set("Meta", std::move(meta));
+  out.set("SchedulerConfiguration", nullptr),
+      out.set("NodeIdentityTTL", ttl.is_null() ? json::Value(kIdentityTtl) : ttl);
+  out.set("Hash", pool.extra["Hash"]);
+  out.set("CreateIndex", pool.create_index), out.set("ModifyIndex", pool.modify_index);
+  return out;
+}
+
+std::vector<std::string> pool_names(const tables::Snapshot& state) {
+  std::vector<std::string> out;
+  for (const model::NodePool& pool : pools_of(state)) out.push_back(pool.name);
+  return out;
+}
+
+std::vector<std::string> namespace_names(const tables::Snapshot& state) {
+  std::vector<std::string> out;
+  for (const model::Namespace& name_space : namespaces_of(state)) out.push_back(name_space.name);
+  return out;
+}
+
+void add_pool_routes(Router& router) {
+  const Blocking of_pools{pools_index, tables_of(Table::node_pools)};
+  router.read("/v1/node/pools", list_pools, of_pools);
+  router.write("/v1/node/pools", write_pool);
+  router.read("/v1/node/pool/*", read_pool, {pool_index, tables_of(Table::node_pools)});
+  router.write("/v1/node/pool/*", write_pool);
+  router.remove("/v1/node/pool/*", delete_pool);
+  router.read("/v1/node/pool/*/nodes", list_pool_nodes, {pool_nodes_index, tables_of(Table::nodes)});
+  router.read("/v1/node/pool/*/jobs", list_pool_jobs, {pool_jobs_index, tables_of(Table::jobs, Table::job_summary)});
+  router.read("/v1/namespaces", list_namespaces, {namespaces_index, tables_of(Table::namespaces)});
+  router.write("/v1/namespace", write_namespace);
+  router.read("/v1/namespace/*", read_namespace, {namespace_index, tables_of(Table::namespaces)});
+  router.write("/v1/namespace/*", write_namespace);
+  router.remove("/v1/namespace/*", delete_namespace);
+}
+
+}  // namespace berth::serve

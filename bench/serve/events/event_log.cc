@@ -1,0 +1,261 @@
+#include "serve/events/event_log.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "model/codec/codec.h"
+#include "serve/endpoints/entities.h"
+
+namespace berth::serve {
+
+namespace {
+
+using fsm::EntryKind;
+using tables::kNoRow;
+
+/// What a reader that begins gets at once at most: more would look like one that does not keep up.
+constexpr std::size_t kFirstBytes = 2 << 20;
+
+const char* type_of(EntryKind kind) {  // R-API-586
+  switch (kind) {
+    case EntryKind::job_register:
+      return "JobRegistered";
+    case EntryKind::job_deregister:
+      return "JobDeregistered";
+    case EntryKind::job_batch_deregister:
+      return "JobBatchDeregistered";
+    case EntryKind::eval_update:
+      return "EvaluationUpdated";
+    case EntryKind::plan:
+      return "PlanResult";
+    case EntryKind::client_update:
+      return "AllocationUpdated";
+    case EntryKind::transition:
+      return "AllocationUpdateDesiredStatus";
+    case EntryKind::deployment_status:
+      return "DeploymentStatusUpdate";
+    case EntryKind::deployment_promotion:
+      return "DeploymentPromotion";
+    case EntryKind::deployment_health:
+      return "DeploymentAllocHealth";
+    case EntryKind::node_register:
+      return "NodeRegistration";
+    case EntryKind::node_deregister:
+      return "NodeDeregistration";
+    case EntryKind::node_status:
+      return "NodeStreamEvent";
+    case EntryKind::node_eligibility:
+      return "NodeEligibility";
+    case EntryKind::node_drain:
+      return "NodeDrain";
+    case EntryKind::pool_upsert:
+      return "NodePoolUpserted";
+    case EntryKind::pool_delete:
+      return "NodePoolDeleted";
+    case EntryKind::silent:
+    case EntryKind::part:
+      break;
+  }
+  return "";
+}
+
+template <class Row>
+std::vector<Row> once(std::vector<Row> rows) {
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
+}
+
+json::Value object_json(const StreamEvent& event) {
+  return std::visit(
+      []<class T>(const T& object) -> json::Value {
+        if constexpr (std::is_same_v<T, std::shared_ptr<const model::Allocation>>)
+          return alloc_json(*object);
+        else if constexpr (std::is_same_v<T, std::shared_ptr<const model::Node>>)
+          return node_json(*object);
+        else if constexpr (std::is_same_v<T, std::shared_ptr<const model::Evaluation>>)
+          return eval_json(*object);
+        else if constexpr (std::is_same_v<T, model::NodePool>)
+          return node_pool_json(object);
+        else
+          return model::to_json(*object);
+      },
+      event.object);
+}
+
+const std::string& text_of(const StreamFrame& frame, const StreamEvent& event) {
+  if (!event.text.empty()) return event.text;
+  json::Value out = json::Value::object(), keys, payload = json::Value::object();
+  for (const std::string& key : event.filter_keys) keys.push(key);
+  payload.set(event.topic, object_json(event));
+  if (event.deleted && std::string_view(event.topic) == "Job") payload.set("Deleted", true);
+  out.set("Topic", event.topic), out.set("Type", frame.type), out.set("Key", event.key);
+  out.set("Namespace", event.name_space), out.set("FilterKeys", std::move(keys)), out.set("Index", frame.index);
+  out.set("Payload", std::move(payload));
+  return event.text = json::to_text(out);
+}
+
+StreamEvent job_event(std::shared_ptr<const model::Job> job, bool deleted) {
+  StreamEvent out;
+  out.topic = "Job", out.key = job->id, out.name_space = job->namespace_, out.deleted = deleted;
+  out.object = std::move(job);
+  return out;
+}
+
+StreamEvent node_event(std::shared_ptr<const model::Node> node, bool deleted) {
+  StreamEvent out;
+  out.topic = "Node", out.key = node->id, out.deleted = deleted;
+  out.object = std::move(node);
+  return out;
+}
+
+StreamEvent pool_event(const model::NodePool& pool, bool deleted) {
+  StreamEvent out;
+  out.topic = "NodePool", out.key = pool.name, out.deleted = deleted;
+  out.object = pool;
+  return out;
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- topics
+
+tl::expected<EventTopics, std::string> EventTopics::parse(const std::vector<std::string>& topics,
+                                                          std::string name_space) {
+  EventTopics out;
+  out.name_space_ = std::move(name_space);
+  if (topics.empty()) out.topics_["*"].insert("*");
+  for (const std::string& topic : topics) {
+    const auto parts = base::split(topic, ':');
+    if (parts.size() > 2)
+      return tl::unexpected("Invalid topic query: error parsing topics: Invalid key value pair for topic, topic: " +
+                            topic);
+    out.topics_[std::string(parts[0])].insert(parts.size() == 2 ? std::string(parts[1]) : "*");
+  }
+  return out;
+}
+
+bool EventTopics::pass(const StreamEvent& event) const {
+  if (!event.name_space.empty() && name_space_ != "*" && event.name_space != name_space_) return false;
+  for (const std::string_view topic : {std::string_view(event.topic), std::string_view("*")}) {
+    const auto keys = topics_.find(topic);
+    if (keys == topics_.end()) continue;
+    if (keys->second.contains("*") || keys->second.contains(event.key)) return true;
+    for (const std::string& key : event.filter_keys)
+      if (keys->second.contains(key)) return true;
+  }
+  return false;
+}
+
+// ---------------------------------------------------------------- frames
+
+void EventLog::attach(fsm::StateLog& log) {
+  log_ = &log;
+  log.set_entry_listener(this);
+}
+
+void EventLog::entry_applied(EntryKind kind, std::uint64_t index, const fsm::EntryRows& rows) {
+  StreamFrame frame{index, type_of(kind), {}};
+  take_jobs(rows, frame);
+  if (kind == EntryKind::job_register || kind == EntryKind::job_deregister) {  // in two parts (R-API-582)
+    add(std::move(frame));
+    frame = {index, type_of(kind), {}};
+  }
+  take_rest(rows, frame);
+  take_pools(rows, frame);
+  if (!readers_.empty() || frame.late_allocs.size() + frame.late_nodes.size() <= kKept) make_late(frame);
+  add(std::move(frame));
+}
+
+void EventLog::take_jobs(const fsm::EntryRows& rows, StreamFrame& frame) const {
+  for (const auto& job : rows.deleted_jobs) frame.events.push_back(job_event(job, true));
+  for (const tables::JobKeyRow key : once(rows.jobs))
+    if (const fsm::JobRecord* record = log_->record(key); record && record->current)
+      frame.events.push_back(job_event(record->current, false));
+}
+
+void EventLog::take_rest(const fsm::EntryRows& rows, StreamFrame& frame) const {
+  const tables::Snapshot& state = log_->store().current();
+  for (const tables::AllocRow row : once(rows.allocs))
+    if (state.allocs.exists(row)) frame.late_allocs.emplace_back(state.allocs.id[row], row);
+  for (const auto& node : rows.deleted_nodes) frame.events.push_back(node_event(node, true));
+  for (const tables::NodeRow row : once(rows.nodes))
+    if (state.nodes.exists(row)) frame.late_nodes.emplace_back(state.nodes.id(row), row);
+  for (const tables::StoredEvalRow row : once(rows.evals)) {
+    const auto& eval = row == kNoRow ? nullptr : state.evals.object[row];
+    if (!eval) continue;
+    StreamEvent& event = frame.events.emplace_back();
+    event.topic = "Evaluation", event.key = eval->id, event.name_space = eval->namespace_;
+    event.filter_keys = {eval->job_id, eval->deployment_id};
+    event.object = eval;
+  }
+  for (const tables::DeploymentRow row : once(rows.deployments)) {
+    const auto& deployment = row == kNoRow ? nullptr : state.deployments.object[row];
+    if (!deployment) continue;
+    StreamEvent& event = frame.events.emplace_back();
+    event.topic = "Deployment", event.key = deployment->id, event.name_space = deployment->namespace_;
+    event.filter_keys = {deployment->job_id};
+    event.object = deployment;
+  }
+}
+
+void EventLog::take_pools(const fsm::EntryRows& rows, StreamFrame& frame) const {
+  for (const model::NodePool& pool : rows.deleted_pools) frame.events.push_back(pool_event(pool, true));
+  for (const std::string& name : once(rows.pools))
+    for (const model::NodePool& pool : log_->store().current().cold->node_pools)
+      if (pool.name == name) frame.events.push_back(pool_event(pool, false));
+}
+
+void EventLog::make_late(StreamFrame& frame) const {
+  const tables::Snapshot& state = log_->store().current();
+  for (const auto& [id, row] : std::exchange(frame.late_allocs, {})) {
+    if (!state.allocs.exists(row) || state.allocs.id[row] != id) continue;
+    StreamEvent& event = frame.events.emplace_back();
+    auto alloc = std::make_shared<model::Allocation>(log_->stored_alloc(row));
+    alloc->job = nullptr;
+    event.topic = "Allocation", event.key = alloc->id, event.name_space = alloc->namespace_;
+    event.filter_keys = {alloc->job_id, alloc->deployment_id};
+    event.object = std::shared_ptr<const model::Allocation>(std::move(alloc));
+  }
+  for (const auto& [id, row] : std::exchange(frame.late_nodes, {}))
+    if (auto node = log_->node(base::to_text(id)))
+      frame.events.push_back(node_event(std::make_shared<const model::Node>(std::move(*node)), false));
+}
+
+void EventLog::add(StreamFrame frame) {
+  if (frame.events.empty() && frame.late_allocs.empty() && frame.late_nodes.empty()) return;
+  frames_.push_back(std::move(frame));
+  if (frames_.size() > kFrames) frames_.pop_front();
+  std::erase_if(readers_, [&](Subscription& to) {
+    std::string text = line(frames_.back(), to.topics);
+    return !text.empty() && !to.reader(std::move(text));
+  });
+}
+
+std::string EventLog::line(StreamFrame& frame, const EventTopics& topics) const {
+  make_late(frame);
+  std::string out;
+  for (const StreamEvent& event : frame.events) {
+    if (!topics.pass(event)) continue;
+    out += out.empty() ? "{\"Index\":" + std::to_string(frame.index) + ",\"Events\":[" : ",";
+    out += text_of(frame, event);
+  }
+  if (!out.empty()) out += "]}\n";
+  return out;
+}
+
+// ---------------------------------------------------------------- readers
+
+void EventLog::subscribe(EventTopics topics, std::uint64_t index, Reader reader) {
+  auto from = std::find_if(frames_.begin(), frames_.end(), [&](const auto& frame) { return frame.index >= index; });
+  if (from == frames_.end() && from != frames_.begin()) --from;
+  std::vector<std::string> lines;
+  std::size_t bytes = 0;
+  for (auto at = frames_.end(); at != from && bytes < kFirstBytes;)  // the newest ones where not all can be sent
+    if (std::string text = line(*--at, topics); !text.empty()) bytes += text.size(), lines.push_back(std::move(text));
+  std::string first;
+  for (auto text = lines.rbegin(); text != lines.rend(); ++text) first += *text;
+  if (first.empty() || reader(std::move(first))) readers_.push_back({std::move(topics), std::move(reader)});
+}
+
+}  // namespace berth::serve
