@@ -1,0 +1,26 @@
+"""Nomad's scheduling semantics as an in-process engine.
+
+    import berth
+
+    cluster = berth.Cluster.from_workload("quickstart", "smoke")
+    job = cluster.register(berth.job("web", count=3, cpu=500, memory=256))
+    plan = cluster.schedule(job)
+    print(plan.placements["node_name"], plan.placements["score"])
+    cluster.commit(plan)
+
+Tables of a View are NumPy arrays (`View.nodes`, `View.allocs`), read-only, and data frames with `frame()`. `LivingCluster` lives on a virtual
+clock. `run` and `compare` measure whole workloads. Errors of the engine are raised as `berth.Error` with its text.
+"""
+
+from ._berth import Cluster, Error, Job, LivingCluster, Plan, UnknownObject, View, __version__, strategies
+from .inputs import job, nodes
+from .programs import compare, program, run
+from .tables import Table
+
+__all__ = [
+    "Cluster", "Error", "Job", "LivingCluster", "Plan", "Table", "UnknownObject", "View", "__version__", "compare", "job", "nodes",
+    "program", "run", "strategies",
+]
+
+View.nodes = property(Table.of_nodes, doc="Table of the nodes, ascending by ID; read-only arrays over one copy of the state.")
+View.allocs = property(Table.of_allocs, doc="Table of the allocations, oldest first, ended ones included; as `nodes`.")

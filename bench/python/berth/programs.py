@@ -1,0 +1,97 @@
+"""Whole workloads, measured by the program `berth`, as data frames."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from typing import Any, Iterable, Sequence
+
+from ._berth import Error
+
+
+def program() -> str:
+    """The program `berth`: BERTH_PROGRAM, else the one on the PATH, else the one of the installation that this package was built against."""
+    named = os.environ.get("BERTH_PROGRAM")
+    if named:
+        return named
+    found = shutil.which("berth")
+    if found:
+        return found
+    try:
+        from ._where import PREFIX
+
+        beside = os.path.join(PREFIX, "bin", "berth")
+        if os.access(beside, os.X_OK):
+            return beside
+    except ImportError:
+        pass
+    raise Error("the program berth is not found; put it on the PATH, or name it in BERTH_PROGRAM")
+
+
+def _call(arguments: Sequence[str]) -> dict:
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "result.json")
+        done = subprocess.run([program(), *arguments, "--json", path], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode != 0 or not os.path.exists(path):
+            lines = (done.stderr.strip() or done.stdout.strip()).split("\n")
+            raise Error(next((line for line in lines if line), f"berth ended with {done.returncode}"))
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+
+def _flags(options: dict[str, Any]) -> list[str]:
+    out = []
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if value is True:
+            out.append(flag)
+        elif value is not False and value is not None:
+            for one in value if isinstance(value, (list, tuple)) else [value]:
+                out += [flag, str(one)]
+    return out
+
+
+def run(workload: str, *, label: str = "full", seeds: Iterable[int] = (1,), **options: Any):
+    """`berth run`: one row per seed as a pandas.DataFrame, indexed by seed.
+
+    Columns: placed, failed, placed_share (0..1), placements_per_second, busy_seconds, schedule_p50_us to schedule_p99_us and placement_p50_us
+    to placement_p99_us, cpu_utilisation, memory_utilisation and fragmentation (0..1), digest. `options` are options of the program
+    (workers=2, order="free", strategy="best-fit"). The reports as they were written are in `frame.attrs["reports"]`.
+    Raises berth.Error with the program's line."""
+    import pandas
+
+    rows, reports = [], []
+    for seed in seeds:
+        report = _call(["run", workload, "--label", label, "--seed", str(seed), "--quiet", *_flags(options)])
+        reports.append(report)
+        row = {"seed": seed}
+        for key in ("placed", "failed", "placed_share", "placements_per_second", "busy_seconds"):
+            row[key] = report.get(key)
+        for name, key in (("schedule", "schedule_ns"), ("placement", "latency_ns")):
+            for percentile in ("p50", "p90", "p99"):
+                value = (report.get(key) or {}).get(percentile)
+                row[f"{name}_{percentile}_us"] = None if value is None else value / 1e3
+        packing = report.get("packing") or {}
+        for key in ("cpu_utilisation", "memory_utilisation", "fragmentation"):
+            row[key] = packing.get(key)
+        row["digest"] = report.get("decisions_digest")
+        rows.append(row)
+    frame = pandas.DataFrame(rows).set_index("seed")
+    frame.attrs["reports"] = reports
+    return frame
+
+
+def compare(workload: str, strategies: Sequence[str], *, label: str = "full", seeds: int = 5, **options: Any):
+    """`berth compare --strategies`: one row per strategy and seed as a pandas.DataFrame, indexed by both, one column per metric. What the
+    program wrote, with its tests and intervals, is in `frame.attrs["report"]`. Raises berth.Error with the program's line."""
+    import pandas
+
+    report = _call(["compare", workload, "--label", label, "--strategies", ",".join(strategies), "--seeds", str(seeds), "--quiet",
+                    *_flags(options)])
+    rows = [{"strategy": one["strategy"], "seed": single["seed"], **single["metrics"]} for one in report["strategies"] for single in one["runs"]]
+    frame = pandas.DataFrame(rows).set_index(["strategy", "seed"])
+    frame.attrs["report"] = report
+    return frame

@@ -1,0 +1,80 @@
+"""Tables of a View: columns as NumPy arrays."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, Iterator
+
+import numpy as np
+
+NODE_STATUS = np.array(["initializing", "ready", "down", "disconnected"])
+DESIRED = np.array(["run", "stop", "evict"])
+CLIENT = np.array(["pending", "running", "complete", "failed", "lost", "unknown"])
+
+
+class Table:
+    """Columns of equal length by name: `table["cpu_used_mhz"]` is a NumPy array of shape (len(table),).
+
+    Numbers are read-only arrays over the engine's memory, in MHz and MiB. `status`, `desired` and `client` are small integers (see
+    NODE_STATUS, DESIRED and CLIENT of this module), `id` is 16 bytes. Texts that repeat are numbers too; `text(column)` turns any column
+    into texts.
+    """
+
+    def __init__(self, columns: dict[str, Any], words: list[str], texts: dict[str, np.ndarray], jobs: list[tuple[str, str]] | None = None):
+        self._columns = columns
+        self._words = np.array(words, dtype=object)
+        self._texts = texts
+        self.jobs = jobs or []
+        """Namespace and ID of the jobs that the column `job` names by position."""
+
+    @staticmethod
+    def of_nodes(view) -> "Table":
+        columns = view.node_columns()
+        words = columns.pop("words")
+        columns["name"] = np.array(columns["name"], dtype=object)
+        return Table(columns, words, {"status": NODE_STATUS})
+
+    @staticmethod
+    def of_allocs(view) -> "Table":
+        columns = view.alloc_columns()
+        return Table(columns, columns.pop("words"), {"desired": DESIRED, "client": CLIENT}, columns.pop("jobs"))
+
+    def __len__(self) -> int:
+        return len(self._columns["id"])
+
+    def __getitem__(self, column: str) -> np.ndarray:
+        try:
+            return self._columns[column]
+        except KeyError:
+            raise KeyError(f"no column {column!r}; there are {', '.join(self._columns)}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def keys(self):
+        return self._columns.keys()
+
+    def text(self, column: str) -> np.ndarray:
+        """A column as texts, shape (len(table),): IDs as UUIDs, statuses and words by name, jobs by ID ("" where unknown)."""
+        values = self[column]
+        if column == "id":
+            return np.array([str(uuid.UUID(bytes=bytes(value))) for value in values], dtype=object)
+        if column in self._texts:
+            return self._texts[column][values]
+        if column in ("datacenter", "pool", "node_class", "group"):
+            return self._words[values] if len(values) else np.array([], dtype=object)
+        if column == "job":
+            names = np.array([job for _, job in self.jobs] + [""], dtype=object)
+            return names[values]
+        return values.astype(str)
+
+    def frame(self):
+        """All columns as a pandas.DataFrame, indexed by ID, with words as texts. Needs pandas."""
+        import pandas
+
+        named = ("datacenter", "pool", "node_class", "group", "job", *self._texts)
+        data = {name: self.text(name) if name in named else self[name] for name in self if name != "id"}
+        return pandas.DataFrame(data, index=pandas.Index(self.text("id"), name="id"))
+
+    def __repr__(self) -> str:
+        return f"<berth.Table of {len(self)} rows: {', '.join(self)}>"

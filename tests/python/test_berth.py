@@ -1,0 +1,266 @@
+"""The Python package as its users meet it. `bash tests/python/run.sh BUILD` installs it into a virtual environment and runs this."""
+
+import json
+import uuid
+
+import numpy as np
+import pytest
+
+import berth
+
+
+def cluster_of(count=10, **config):
+    cluster = berth.Cluster(**config)
+    for node in berth.nodes(count, cpu=4000, memory=8192, datacenters=["dc1", "dc2"], racks=3):
+        cluster.add_node(node)
+    return cluster
+
+
+# ---------------------------------------------------------------- planning
+
+def test_plan_commit_and_look():
+    cluster = cluster_of()
+    job = cluster.register(berth.job("web", count=4, cpu=1000, memory=512))
+    assert (job.id, job.namespace, job.type, job.count, job.priority) == ("web", "default", "service", 4, 50)
+    plan = cluster.schedule(job)
+    assert plan.complete and len(plan) == 4
+    rows = plan.placements
+    assert rows.dtype["score"] == np.float64 and rows.shape == (4,)
+    assert sorted(rows["name"]) == [f"web.group[{i}]" for i in range(4)]
+    assert all(uuid.UUID(text) for text in rows["alloc_id"])
+    assert (rows["score"] > 0).all() and (rows["nodes_evaluated"] > 0).all()
+    before = cluster.view()
+    assert cluster.commit(plan) == {"index": pytest.approx(before.index + 1), "committed": 4, "refused": 0, "rejected": []}
+    with pytest.raises(berth.Error, match="committed before"):
+        cluster.commit(plan)
+
+    after = cluster.view()
+    assert before.nodes["cpu_used_mhz"].sum() == 0, "a view stays as it is"
+    assert after.nodes["cpu_used_mhz"].sum() == 4000 and len(after.allocs) == 4
+    used = np.bincount(after.allocs["node"], weights=after.allocs["cpu_mhz"], minlength=len(after.nodes))
+    assert (used == after.nodes["cpu_used_mhz"]).all(), "allocations name nodes by position"
+    assert set(after.allocs.text("client")) == {"pending"} and set(after.allocs.text("job")) == {"web"}
+    assert set(after.nodes.text("datacenter")) == {"dc1", "dc2"} and set(after.nodes.text("status")) == {"ready"}
+    assert json.loads(after.to_json())
+
+
+def test_arrays_are_read_only_and_outlive_the_cluster():
+    cluster = cluster_of(3)
+    nodes = cluster.view().nodes
+    del cluster
+    assert nodes["memory_usable_mb"].tolist() == [8192] * 3
+    with pytest.raises(ValueError, match="read-only"):
+        nodes["allocs"][0] = 1
+    with pytest.raises(KeyError, match="no column 'cpu'"):
+        nodes["cpu"]
+
+
+def test_what_does_not_fit_says_why():
+    cluster = cluster_of(5)
+    cluster.register(berth.job("big", count=2, cpu=9000))
+    plan = cluster.schedule("big")
+    assert not plan.complete and len(plan) == 0
+    failure, = plan.failures
+    assert failure["task_group"] == "group" and failure["count"] == 2 and failure["exhausted_by"] == {"cpu": 5}
+
+
+def test_same_seed_same_decisions():
+    def names(**config):
+        cluster = cluster_of(50, **config)
+        cluster.register(berth.job("web", count=5))
+        return cluster.schedule("web").placements["node_name"].tolist()
+
+    assert names(seed=3) == names(seed=3)
+    assert names(seed=3) != names(seed=4)
+    assert names(order="identity", seed=3) == names(order="identity", seed=4)
+
+
+def test_statuses_and_drains():
+    cluster = cluster_of(2)
+    first, second = cluster.view().nodes.text("id")
+    cluster.set_node(first, draining=True)
+    cluster.register(berth.job("web", count=2))
+    assert set(cluster.schedule("web").placements["node_id"]) == {second}
+    plan = cluster.schedule("web")
+    cluster.commit(plan)
+    cluster.set_alloc_status(plan.placements["alloc_id"][0], "failed")
+    assert cluster.view().allocs.text("client").tolist().count("failed") == 1
+    assert cluster.remove_job("web") == 1
+    with pytest.raises(berth.UnknownObject, match="no job web"):
+        cluster.schedule("web")
+
+
+def test_frames():
+    pandas = pytest.importorskip("pandas")
+    cluster = berth.Cluster.from_workload("recover-lost")
+    cluster.register(berth.job("web", count=2))
+    cluster.commit(cluster.schedule("web"))
+    view = cluster.view()
+    frame = view.nodes.frame()
+    assert isinstance(frame, pandas.DataFrame) and len(frame) == 4 and frame["name"].tolist()[0].startswith("node-")
+    assert view.allocs.frame()["job"].tolist() == ["web", "web"]
+
+
+# ---------------------------------------------------------------- strategies
+
+def test_a_function_decides_as_the_strategy_it_repeats():
+    def binpack(nodes, task):
+        used = 1 - (nodes.free - task.ask)[:, :2] / nodes.capacity[:, :2]
+        return np.clip((20 - np.power(10.0, 1 - used).sum(axis=1)) / 18, 0, 1)
+
+    def decide(strategy):
+        cluster = cluster_of(40)
+        for i in range(20):
+            cluster.register(berth.job(f"job-{i}", count=3, cpu=300 + 50 * i, memory=200 + 30 * i))
+        cluster.score_by(strategy)
+        out = []
+        for i in range(20):
+            plan = cluster.schedule(f"job-{i}")
+            cluster.commit(plan)
+            out += plan.placements["node_name"].tolist()
+        return out
+
+    by_function = decide(binpack)
+    assert len(by_function) == 60
+    assert by_function == decide(binpack)
+    assert by_function != decide(lambda nodes, task: nodes.free[:, 0] / nodes.capacity[:, 0])
+    assert {one["name"] for one in berth.strategies()} >= {"best-fit", "nomad-binpack"}
+    assert decide("nomad") == decide("nomad-binpack")
+
+
+def test_blocks_are_what_they_say():
+    seen = []
+
+    def look(nodes, task):
+        seen.append((nodes.free.copy(), nodes.capacity.copy(), nodes.tasks.copy(), task.ask.copy(), task.priority))
+        return np.zeros(len(nodes.tasks))
+
+    cluster = cluster_of(30)
+    cluster.register(berth.job("web", count=2, cpu=700, memory=900, priority=70))
+    cluster.score_by(look)
+    cluster.commit(cluster.schedule("web"))
+    assert seen
+    for free, capacity, tasks, ask, priority in seen:
+        assert free.shape == capacity.shape == (len(tasks), 4) and len(tasks) <= 64
+        assert free.dtype == np.int32 and (capacity[:, 0] == 4000).all() and (capacity[:, 1] == 8192).all()
+        assert ask.tolist()[:2] == [700, 900] and priority == 70
+        assert ((capacity - free)[:, 0] == 700 * tasks).all()
+
+
+@pytest.mark.parametrize("wrong, error, text", [
+    (lambda nodes, task: None, TypeError, "scores: the strategy has to return"),
+    (lambda nodes, task: ["a"] * len(nodes.tasks), TypeError, "scores: the strategy has to return"),
+    (lambda nodes, task: np.zeros(len(nodes.tasks) + 1), ValueError, "scores: shape"),
+    (lambda nodes, task: np.zeros((len(nodes.tasks), 1)), ValueError, "scores: shape"),
+    (lambda nodes, task: np.full(len(nodes.tasks), np.nan), ValueError, "scores: element 0 is"),
+    (lambda nodes, task: np.full(len(nodes.tasks), np.inf), ValueError, "scores: element 0 is"),
+    (lambda nodes, task: 1 / 0, ZeroDivisionError, "division by zero"),
+    (lambda nodes: 1, TypeError, "positional argument"),
+])
+def test_a_strategy_that_goes_wrong_ends_the_decision(wrong, error, text):
+    cluster = cluster_of(5)
+    cluster.register(berth.job("web", count=2))
+    cluster.score_by(wrong)
+    with pytest.raises(error, match=text) as caught:
+        cluster.schedule("web")
+    if error is ZeroDivisionError:
+        assert "<lambda>" in str(caught.traceback[-1]), "the traceback names the strategy"
+    cluster.score_by("nomad")
+    assert cluster.schedule("web").complete, "the cluster goes on"
+
+
+@pytest.mark.parametrize("strategy", [5, None, 1.5])
+def test_what_is_no_strategy_is_refused(strategy):
+    with pytest.raises(TypeError, match="strategy: has to be a name or a function"):
+        cluster_of(1).score_by(strategy)
+
+
+# ---------------------------------------------------------------- living
+
+def living_of(count=4, **config):
+    cluster = berth.LivingCluster(**config)
+    for node in berth.nodes(count):
+        cluster.add_node(node)
+    return cluster
+
+
+def running(cluster):
+    allocs = cluster.view().allocs
+    return int(((allocs.text("client") == "running") & (allocs.text("desired") == "run")).sum())
+
+
+def test_a_cluster_lives():
+    cluster = living_of()
+    cluster.register(berth.job("web", count=3))
+    assert running(cluster) == 0
+    start = cluster.now_s
+    cluster.advance(10)
+    assert cluster.now_s == pytest.approx(start + 10) and running(cluster) == 3
+    victim = cluster.view().nodes.text("id")[cluster.view().allocs["node"][0]]
+    cluster.set_reachable(victim, False)
+    cluster.advance(120)
+    nodes = cluster.view().nodes
+    assert nodes.text("status")[list(nodes.text("id")).index(victim)] == "down" and running(cluster) == 3
+    cluster.set_reachable(victim, True)
+    cluster.advance(60)
+    assert set(cluster.view().nodes.text("status")) == {"ready"}
+    cluster.drain(victim)
+    cluster.advance(60)
+    assert cluster.view().nodes["eligible"].sum() == 3
+    cluster.end_drain(victim)
+    cluster.scale_job("web", "group", 1)
+    cluster.advance(30)
+    assert running(cluster) == 1
+    cluster.stop_job("web")
+    cluster.advance(30)
+    assert running(cluster) == 0 and cluster.heartbeats > 0
+
+
+def test_lives_repeat():
+    def digest(seed):
+        cluster = living_of(seed=seed)
+        cluster.register(berth.job("sums", type="batch", count=6))
+        cluster.advance(300)
+        return cluster.digest
+
+    assert digest(1) == digest(1) != digest(2)
+
+
+# ---------------------------------------------------------------- errors
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda: berth.Cluster(order="random"), ValueError, "order: no 'random'; one of nomad, mix, lazy, identity"),
+    (lambda: berth.Cluster(algorithm="best"), ValueError, "algorithm: no 'best'"),
+    (lambda: berth.Cluster.from_file("no-such-file.json"), berth.Error, "no-such-file.json: "),
+    (lambda: berth.Cluster.from_json("{"), berth.Error, "-:"),
+    (lambda: berth.Cluster.from_workload("no-such-workload"), berth.Error, "no-such-workload"),
+    (lambda: berth.Job({"Job": {"ID": "x"}}), berth.Error, "Missing job task groups"),
+    (lambda: berth.Job({"Job": {"ID": 5}}), berth.Error, "/ID|/Job/ID"),
+    (lambda: cluster_of(1).add_node({"ID": "x"}), berth.Error, "node ID"),
+    (lambda: cluster_of(1).set_node("00000000-0000-4000-8000-000000000000"), berth.UnknownObject, "no node"),
+    (lambda: cluster_of(1).schedule("nope"), berth.UnknownObject, "no job nope"),
+    (lambda: cluster_of(1).score_by("no-such-strategy"), berth.Error, "no-such-strategy"),
+    (lambda: living_of(1).advance(-1), ValueError, "seconds: has to be"),
+    (lambda: living_of(1).advance(float("nan")), ValueError, "seconds: has to be"),
+    (lambda: living_of(1).drain("nope"), berth.UnknownObject, "no node nope"),
+    (lambda: berth.nodes(-1), ValueError, "count: -1"),
+    (lambda: berth.run("no-such-workload"), berth.Error, "no-such-workload"),
+])
+def test_errors_are_exceptions_with_the_engines_texts(call, error, text):
+    if call.__code__.co_names[1:2] == ("run",):
+        pytest.importorskip("pandas")
+    with pytest.raises(error, match=text):
+        call()
+
+
+# ---------------------------------------------------------------- whole workloads
+
+def test_run_and_compare_are_frames():
+    pytest.importorskip("pandas")
+    frame = berth.run("quickstart", label="smoke", seeds=[1, 2])
+    assert frame.index.tolist() == [1, 2] and (frame["placed_share"] > 0.5).all() and frame["digest"].nunique() == 2
+    assert frame.attrs["reports"][0]["format"] == "berth-run"
+    again = berth.run("quickstart", label="smoke", seeds=[1])
+    assert again["digest"][1] == frame["digest"][1]
+    compared = berth.compare("quickstart", ["nomad-binpack", "first-fit"], label="smoke", seeds=2)
+    assert compared.index.names == ["strategy", "seed"] and len(compared) == 4 and "fragmentation" in " ".join(compared.columns)
