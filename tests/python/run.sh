@@ -8,6 +8,7 @@ shift
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+cmake --install "$build" --prefix "$work/prefix" > "$work/log" 2>&1 || { tail -n 5 "$work/log"; exit 1; }
 python3 -m venv "$work/venv" 2> "$work/log" || { echo "no virtual environment: $(tail -n 1 "$work/log"); install python3-venv"; exit 77; }
 if ! "$work/venv/bin/pip" install --quiet --disable-pip-version-check "scikit-build-core>=0.8" "pybind11>=2.10" "numpy>=1.22" "pytest>=7" \
   pandas matplotlib nbclient ipykernel > "$work/log" 2>&1; then
@@ -15,7 +16,6 @@ if ! "$work/venv/bin/pip" install --quiet --disable-pip-version-check "scikit-bu
   echo "the Python packages cannot be installed"
   exit 77
 fi
-cmake --install "$build" --prefix "$work/prefix" > "$work/log" 2>&1 || { tail -n 5 "$work/log"; exit 1; }
 cd "$root"
 CMAKE_PREFIX_PATH="$work/prefix" "$work/venv/bin/pip" wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps -w "$work" \
   ./bench/python > "$work/log" 2>&1 || { tail -n 30 "$work/log"; exit 1; }
