@@ -31,6 +31,8 @@ TEST(IdPrefix, MatchesBeginnings) {
 
 TEST(IdPrefix, SaysWhatIsWrong) {
   EXPECT_EQ(error("zz"), "index error: Invalid UUID: encoding/hex: invalid byte: U+007A 'z'");
+  EXPECT_EQ(error("5b0f1d2a-7c3e-4a91-b6d4-0e8f2a1c9d37-9"),
+            "index error: Invalid UUID length. UUID have 36 characters; got 38");
   EXPECT_EQ(error("5b0"), "index error: Input (without hyphens) must be even length");
   EXPECT_EQ(error("5-b-0-f-1-d"), "index error: UUID should have maximum of 4 \"-\"; got 5");
 }

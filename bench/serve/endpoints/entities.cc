@@ -236,7 +236,19 @@ json::Value alloc_stub(const tables::Snapshot& state, tables::AllocRow row, cons
 
 // ---------------------------------------------------------------- evaluations
 
-json::Value eval_json(const model::Evaluation& eval) { return model::to_json(eval); }
+json::Value eval_json(const model::Evaluation& eval) {
+  json::Value out = model::to_json(eval);
+  if (const json::Value* classes = out.find("ClassEligibility"); classes && classes->size() == 0)
+    out.erase("ClassEligibility");
+  // Maps that Nomad made and put nothing into.
+  const auto made = [](json::Value* of, const char* key) {
+    if (json::Value* map = of ? of->find(key) : nullptr; map && map->is_null()) *map = json::Value::object();
+  };
+  made(out.find("PlanAnnotations"), "DesiredTGUpdates");
+  if (json::Value* failed = out.find("FailedTGAllocs"); failed && failed->is_object())
+    for (json::Member& group : failed->members()) made(&group.value, "NodesAvailable");
+  return out;
+}
 
 json::Value eval_stub(const model::Evaluation& eval) {
   json::Value out = json::Value::object();

@@ -36,6 +36,9 @@ std::string byte_name(char c) {
 }  // namespace
 
 tl::expected<IdPrefix, std::string> IdPrefix::parse(std::string_view text) {
+  if (text.size() > 36)
+    return tl::unexpected("index error: Invalid UUID length. UUID have 36 characters; got " +
+                          std::to_string(text.size()));
   const auto hyphens = std::count(text.begin(), text.end(), '-');
   if (hyphens > 4)
     return tl::unexpected("index error: UUID should have maximum of 4 \"-\"; got " + std::to_string(hyphens));
@@ -47,7 +50,7 @@ tl::expected<IdPrefix, std::string> IdPrefix::parse(std::string_view text) {
     if (c == '-') continue;
     const int digit = digit_of(c);
     if (digit < 0) return tl::unexpected("index error: Invalid UUID: encoding/hex: invalid byte: " + byte_name(c));
-    if (digits == 32) {  // longer than any ID
+    if (digits == 32) {  // longer than any ID: matches none
       out.high_mask_ = out.low_mask_ = 0, out.high_ = out.low_ = 1;
       return out;
     }

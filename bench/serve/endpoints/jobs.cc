@@ -60,14 +60,13 @@ tables::JobKeyRow key_of(Simulation& simulation, const Request& request) {
 }
 
 void read_job_allocs(Simulation& simulation, const Request& request, Reply& reply) {
-  const auto all = bool_parameter(request, "all", reply);
-  if (!all) return;
+  const bool all = is_true(request, "all");
   const tables::JobKeyRow key = key_of(simulation, request);
   if (key == kNoRow) return reply.json(json::Value::array());
   const auto* record = record_of(simulation, request);
   const std::uint64_t created = record ? record->current->create_index : 0;
   const auto state = simulation.store().snapshot();
-  send_list(simulation, request, reply, Where::readers, [state, key, created, all = *all] {
+  send_list(simulation, request, reply, Where::readers, [state, key, created, all] {
     ListRows list;
     const tables::AllocTable& allocs = state->allocs;
     for (tables::AllocRow row = state->jobs.keys[key].alloc_head; row != kNoRow; row = allocs.next_of_job[row]) {
@@ -96,8 +95,7 @@ void read_job_evals(Simulation& simulation, const Request& request, Reply& reply
 }
 
 void read_job_deployments(Simulation& simulation, const Request& request, Reply& reply) {
-  const auto all = bool_parameter(request, "all", reply);
-  if (!all) return;
+  const bool all = is_true(request, "all");
   json::Value out = json::Value::array();
   const tables::JobKeyRow key = key_of(simulation, request);
   if (key == kNoRow) return reply.json(out);
@@ -105,7 +103,7 @@ void read_job_deployments(Simulation& simulation, const Request& request, Reply&
   const tables::DeploymentTable& table = simulation.state().deployments;
   std::vector<std::shared_ptr<const model::Deployment>> found;
   for (auto row = simulation.state().jobs.keys[key].deployment_head; row != kNoRow; row = table.next_of_job[row])
-    if (table.object[row] && (*all || !record || table.object[row]->job_create_index == record->current->create_index))
+    if (table.object[row] && (all || !record || table.object[row]->job_create_index == record->current->create_index))
       found.push_back(table.object[row]);
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a->id < b->id; });
   for (const auto& deployment : found) out.push(model::to_json(*deployment));

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "base/uuid.h"
 #include "serve/serve.h"
 #include "serve/simulation.h"
@@ -17,6 +18,12 @@ namespace berth::serve {
   if (id.size() == 36) return true;
   reply.fail(500, std::string(what) + "index error: UUID must be 36 characters");
   return false;
+}
+
+/// A parameter that says yes; whatever is no boolean says no, where a handler does not look at it closely.
+[[nodiscard]] inline bool is_true(const Request& request, std::string_view name) {
+  const std::string* value = request.find(name);
+  return value && base::parse_bool(*value).value_or(false);
 }
 
 /// Whether the text of an ID begins with `prefix`, in letters of either case.

@@ -26,8 +26,8 @@ std::string policy_id(const model::Job& job, const model::TaskGroup& group) {
   base::Sha256 names;
   names.add(job.namespace_ + '\n' + job.id + '\n' + group.name);
   const std::string digest = names.hex();
-  return digest.substr(0, 8) + "-" + digest.substr(8, 4) + "-" + digest.substr(12, 4) + "-" + digest.substr(16, 4) + "-" +
-         digest.substr(20, 12);
+  return digest.substr(0, 8) + "-" + digest.substr(8, 4) + "-" + digest.substr(12, 4) + "-" + digest.substr(16, 4) +
+         "-" + digest.substr(20, 12);
 }
 
 /// In order of their IDs.
