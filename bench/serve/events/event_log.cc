@@ -77,6 +77,8 @@ json::Value object_json(const StreamEvent& event) {
           return eval_json(*object);
         else if constexpr (std::is_same_v<T, model::NodePool>)
           return node_pool_json(object);
+        else if constexpr (std::is_same_v<T, std::shared_ptr<const model::Job>>)
+          return job_json(*object);
         else
           return model::to_json(*object);
       },
