@@ -137,14 +137,50 @@ Router::Match Router::find(std::string_view method, std::string_view path) const
 
 // ---------------------------------------------------------------- for handlers
 
+namespace {
+
+/// How long the first JSON value of a text is; npos: the text ends before it does.
+std::size_t first_value(std::string_view text) {
+  std::size_t depth = 0;
+  bool quoted = false, begun = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        quoted = false;
+      if (!quoted && depth == 0) return i + 1;
+      continue;
+    }
+    if (c == '"') {
+      quoted = begun = true;
+    } else if (c == '{' || c == '[') {
+      begun = true, ++depth;
+    } else if (c == '}' || c == ']') {
+      if (depth <= 1) return i + 1;
+      --depth;
+    } else if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
+      if (begun && depth == 0) return i;
+    } else {
+      begun = true;
+    }
+  }
+  return begun && depth == 0 && !quoted ? text.size() : std::string_view::npos;
+}
+
+}  // namespace
+
 std::optional<json::Value> json_body(const Request& request, Reply& reply) {
   if (request.body.empty()) {
     reply.fail(400, "Request body is empty");
     return std::nullopt;
   }
-  auto value = io::parse_json(request.body, "request");
+  // What follows the first value is not looked at (R-API-15).
+  const std::size_t size = first_value(request.body);
+  auto value = io::parse_json(std::string_view(request.body).substr(0, size), "request");
   if (value) return std::move(*value);
-  reply.fail(400, value.error().problem);
+  reply.fail(400, size == std::string_view::npos ? "unexpected EOF" : value.error().problem);
   return std::nullopt;
 }
 

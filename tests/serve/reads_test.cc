@@ -220,6 +220,9 @@ TEST_F(ReadsTest, AnswersForWhatItHasNot) {  // R-API-467 to 469, 503 to 516
             client_->get("/v1/status/leader").body);  // R-API-512
   EXPECT_EQ(get("/v1/agent/self")["stats"]["nomad"]["server"].as_string(), "true");
   EXPECT_EQ(client_->get("/").headers["location"], "/ui/");
+  EXPECT_EQ(client_->get("/v1/job").headers["location"], "/v1/job/");
+  EXPECT_EQ(client_->put("/v1/search", "{\"Prefix\": \"w\"").body, "unexpected EOF");  // R-API-15
+  EXPECT_EQ(client_->put("/v1/search", R"({"Prefix": "w", "Context": "jobs"} and more)").status, 200);
   EXPECT_NE(client_->get("/ui/clients").body.find("<title>berth"), std::string::npos);
 }
 

@@ -1,9 +1,26 @@
+#include <string>
+
 #include "serve/endpoints/endpoints.h"
 
 namespace berth::serve {
 
+namespace {
+
+/// Where objects stand below a path, the path itself leads there.
+void lead_below(const char* path, Router& router) {
+  const std::string below = std::string(path) + "/";
+  router.plain(path, [below](Simulation&, const Request&, Reply& reply) {
+    reply.text(307, "<a href=\"" + below + "\">Temporary Redirect</a>.\n\n", "text/html; charset=utf-8");
+    reply.header("Location", below);
+  });
+}
+
+}  // namespace
+
 Router make_router() {
   Router router;
+  for (const char* path : {"/v1/job", "/v1/node", "/v1/allocation", "/v1/evaluation", "/v1/deployment"})
+    lead_below(path, router);
   add_agent_routes(router);
   add_allocation_routes(router);
   add_deployment_routes(router);
