@@ -15,6 +15,14 @@ if(BERTH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${BERTH_CCACHE})
 endif()
 
+# GCC looks through all it holds for garbage ever again while that is little: a tenth of its time, for a fifth less memory.
+# Not among berth_flags, as it changes nothing of what is compiled.
+set(BERTH_COMPILER_HEAP "" CACHE STRING "MiB that the compiler may hold before it collects garbage; empty: its own choice")
+if(BERTH_COMPILER_HEAP AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  math(EXPR heap "${BERTH_COMPILER_HEAP} * 1024")
+  add_compile_options(--param=ggc-min-heapsize=${heap})
+endif()
+
 add_library(berth_flags INTERFACE)
 # -ffp-contract=off: scores are compared bit by bit (R-RANK-101); a compiler must not fuse a*b+c by itself.
 target_compile_options(berth_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers -Wno-psabi
