@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <memory>
 #include <thread>
+#include <tuple>
 
+#include "base/duration.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "run/interrupt.h"
@@ -19,6 +21,7 @@ constexpr std::int64_t kNodesByDefault = 1000, kNodesMost = 1'000'000;
 struct ServeArguments {
   std::string source, speed = "1", listen = "127.0.0.1:4646";
   std::optional<std::int64_t> nodes;
+  std::string heartbeat_grace = "10s", min_heartbeat_ttl = "10s";
   std::uint64_t seed = 1;
   bool quiet = false;
 };
@@ -38,6 +41,14 @@ int serve(const ServeArguments& arguments) {
                          "write how many times real time, for example 1 or 100, or max, or step"},
                         2);
   serve::ServiceOptions options;
+  for (const auto& [name, text, out] :
+       {std::tuple("--heartbeat-grace", &arguments.heartbeat_grace, &options.start.heartbeat_grace_ns),
+        std::tuple("--min-heartbeat-ttl", &arguments.min_heartbeat_ttl, &options.start.min_heartbeat_ttl_ns)}) {
+    const auto ns = base::parse_duration(*text);
+    if (!ns || *ns <= 0)
+      return report_error({"berth serve", name, "'" + *text + "' is no duration", "write for example 10s or 500ms"}, 2);
+    *out = *ns;
+  }
   options.start.source = arguments.source;
   options.start.nodes = arguments.nodes.value_or(arguments.source.empty() ? kNodesByDefault : 0);
   options.start.seed = arguments.seed;
@@ -78,6 +89,12 @@ void add_serve(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--listen", arguments->listen, "address and port")->capture_default_str();
   command->add_option("--seed", arguments->seed, "of everything that is drawn")->capture_default_str();
+  command
+      ->add_option("--heartbeat-grace", arguments->heartbeat_grace,
+                   "what a server waits beyond the time in which a node has to call")
+      ->capture_default_str();
+  command->add_option("--min-heartbeat-ttl", arguments->min_heartbeat_ttl, "the least such time")
+      ->capture_default_str();
   command->add_flag("--quiet", arguments->quiet, "do not say where it listens");
   command->footer("Ends at Ctrl-C or SIGTERM. Exit code: 0 ended, 1 berth failed, 2 usage or bad input.");
   command->callback([arguments, &exit_code] { exit_code = serve(*arguments); });

@@ -132,6 +132,9 @@ model::Node made_up_node(std::uint64_t number, std::uint64_t seed) {
   return node;
 }
 
+// From an allocation's arrival at its client until a task runs: what a client needs for its folders and hooks.
+constexpr std::int64_t kStartDelay = 150'000'000;
+
 Result<Start> prepare(const StartOptions& options) {
   Start out;
   if (!options.source.empty())
@@ -154,6 +157,11 @@ Result<Start> prepare(const StartOptions& options) {
   out.config.seed = options.seed;
   out.config.start_ns = options.now_ns;
   out.config.server.keep_details = true;
+  out.config.watchers.heartbeats.grace_ns = options.heartbeat_grace_ns;
+  out.config.watchers.heartbeats.min_ttl_ns = options.min_heartbeat_ttl_ns;
+  out.config.drivers.emplace();
+  out.config.drivers->start_delay_ns = kStartDelay;
+  out.config.drivers->seed = options.seed;
   // Nomad keeps 15,000 pending evaluations of 10,000 nodes easily; a row costs little.
   out.config.server.broker.evals = 1U << 20;
   out.config.server.broker.jobs = 1U << 20;

@@ -15,6 +15,7 @@ struct StartOptions {
   std::int64_t nodes = 0;  ///< that are made up, beside those of `source`
   std::uint64_t seed = 1;
   std::int64_t now_ns = 0;  ///< virtual time begins here
+  std::int64_t heartbeat_grace_ns = 10 * base::kSecond, min_heartbeat_ttl_ns = 10 * base::kSecond;  ///< as a server's
 };
 
 struct Start {

@@ -187,6 +187,7 @@ class Clients {
     TaskPhase phase = TaskPhase::dead;
     StartError start_error = StartError::none;
     bool recovered = true, detached = false;
+    bool exit_fails = false;  ///< an exit code, a signal or an error
     bool has_handle = false;  ///< from the server: to be recovered before a first start (R-SEED-19)
   };
 

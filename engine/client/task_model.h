@@ -33,6 +33,9 @@ struct Outcome {
   StartError start_error = StartError::none;
   CheckOutcome checks = CheckOutcome::automatic;
   bool recovered = true;  ///< a restarted client, or a new one of a remote task, finds it again (R-CTRL-E4, R-SEED-21)
+  // What its events say; no rule reads it. The texts are the model's and live until it is asked again.
+  std::int32_t exit_signal = 0;
+  std::string_view exit_message, start_message;
 };
 
 enum class AllocFailure : std::uint8_t {

@@ -48,6 +48,7 @@ void Clients::start_task(std::uint32_t task, std::int64_t now) {
   if (std::exchange(t.has_handle, false)) {  // R-SEED-19
     if (outcome.recovered) {
       t.phase = TaskPhase::running;
+      t.exit_fails = t.exit_code != 0;
       t.detached |= detaches(a, task);
       statuses_[task].state = TaskState::running, statuses_[task].started_at = now;
       mark(task, TaskEvent::started, now);
@@ -58,6 +59,7 @@ void Clients::start_task(std::uint32_t task, std::int64_t now) {
   }
   ++t.run;
   t.run_ns = outcome.run_ns, t.exit_code = outcome.exit_code, t.start_error = outcome.start_error;
+  t.exit_fails = outcome.exit_code != 0 || outcome.exit_signal != 0 || !outcome.exit_message.empty();
   t.phase = TaskPhase::starting;
   if (outcome.start_delay_ns > 0)
     arm_task(task, now + outcome.start_delay_ns);
@@ -177,7 +179,7 @@ void Clients::on_task(std::uint32_t task, std::int64_t now) {
           specs_[runs_[run].spec].roles[place(runs_[run], task)].hook != Hook::poststop)
         die(task, false, TaskEvent::killed, now);  // its turn to be killed had not come yet (R-CTRL-1517)
       else
-        end_task(task, t.exit_code == 0 ? TaskEnd::succeeded : TaskEnd::failed, now);
+        end_task(task, t.exit_fails ? TaskEnd::failed : TaskEnd::succeeded, now);
       break;
     case TaskPhase::shutting_down:
       if (t.exit_at <= now)

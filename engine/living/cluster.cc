@@ -48,7 +48,7 @@ void collapse(Config& config) {
 
 Cluster::Cluster(Config config, Listener* listener)
     : config_(living(std::move(config))),
-      outcomes_(config_.tasks, config_.batch_run_ns),
+      outcomes_(config_.tasks, config_.batch_run_ns, config_.drivers),
       ids_(config_.seed, "watcher-ids") {
   clock_.set(config_.start_ns);
   recorder_ = std::make_unique<Recorder>(clock_, listener);

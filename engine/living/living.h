@@ -40,6 +40,8 @@ struct Config {
   /// What tasks do that no TaskOutcome tells of; null: R-CTRL-1710, batch tasks run for `batch_run_ns`.
   client::TaskModel tasks;
   std::int64_t batch_run_ns = 60 * base::kSecond;
+  /// Instead of that: tasks do what their drivers' configurations say.
+  std::optional<client::DriverDefaults> drivers;
   std::uint64_t seed = 1;
   std::int64_t start_ns = 1'700'000'000 * base::kSecond;  ///< unix; the clock at the beginning
   bool object_reports = false;  ///< clients report API objects, as over a network, not rows: the same, only slower

@@ -28,6 +28,7 @@ client::Outcome Outcomes::of(const client::TaskStart& start) const {
   }
   if (found) return found->outcome;
   if (otherwise_.outcome) return otherwise_.outcome(otherwise_.context, start);
+  if (drivers_) return client::driver_outcome(*job.spec, start, *drivers_);
   client::Outcome outcome;
   if (start.type == client::JobType::batch || start.type == client::JobType::sysbatch) outcome.run_ns = batch_run_ns_;
   return outcome;

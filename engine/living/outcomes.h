@@ -1,9 +1,10 @@
-// What tasks do: outcomes that were declared or injected (R-CTRL-E18, 1710, 1711), else a model's, else the rule's: a
-// service or system task runs for ever, one of a batch or sysbatch job for a given time.
+// What tasks do: outcomes that were declared or injected (R-CTRL-E18, 1710, 1711), else a model's, else their drivers',
+// else the rule's: a service or system task runs for ever, one of a batch or sysbatch job for a given time.
 #pragma once
 
 #include <map>
 
+#include "client/drivers.h"
 #include "living/events.h"
 #include "tables/state.h"
 
@@ -11,8 +12,9 @@ namespace berth::living {
 
 class Outcomes {
  public:
-  Outcomes(const client::TaskModel& otherwise, std::int64_t batch_run_ns)
-      : otherwise_(otherwise), batch_run_ns_(batch_run_ns) {}
+  Outcomes(const client::TaskModel& otherwise, std::int64_t batch_run_ns,
+           const std::optional<client::DriverDefaults>& drivers)
+      : otherwise_(otherwise), batch_run_ns_(batch_run_ns), drivers_(drivers) {}
   Outcomes(const Outcomes&) = delete;
   /// Whose rows clients name.
   void bind(const tables::StateStore& store) { store_ = &store; }
@@ -26,6 +28,7 @@ class Outcomes {
 
   client::TaskModel otherwise_;
   std::int64_t batch_run_ns_;
+  std::optional<client::DriverDefaults> drivers_;
   const tables::StateStore* store_ = nullptr;
   /// By job and position in `job.group[i]`, those of every allocation under kEvery; the newest last.
   static constexpr std::uint32_t kEvery = ~0u;

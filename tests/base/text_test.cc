@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/duration.h"
 #include "base/json.h"
 #include "base/time.h"
 #include "base/uuid.h"
@@ -57,6 +58,26 @@ TEST(Time, RoundTripsRfc3339) {
   EXPECT_TRUE(parse_rfc3339("0001-01-01T00:00:00Z")->is_zero());
   EXPECT_FALSE(parse_rfc3339("2026-13-01T00:00:00Z"));
   EXPECT_EQ(duration_text(90 * kSecond), "1m30s");
+}
+
+TEST(Time, ReadsDurations) {
+  for (const auto& [text, ns] :
+       std::vector<std::pair<const char*, std::int64_t>>{{"0", 0},
+                                                         {"0s", 0},
+                                                         {"300ms", kSecond * 3 / 10},
+                                                         {"1h30m", 5400 * kSecond},
+                                                         {"1.5h", 5400 * kSecond},
+                                                         {".5s", kSecond / 2},
+                                                         {"1.s", kSecond},
+                                                         {"-3s", -3 * kSecond},
+                                                         {"+7us", 7000},
+                                                         {"1.054442584s", 1'054'442'584},
+                                                         {"2562047h47m16.854775807s", INT64_MAX}})
+    EXPECT_EQ(parse_duration(text), ns) << text;
+  for (const char* text : {"", "s", "1", "1 s", "1x", ".s", "1..5s", "-", "1s2", "2562048h", "9999999999999999999999h"})
+    EXPECT_EQ(parse_duration(text), std::nullopt) << text;
+  for (const std::int64_t ns : {std::int64_t{1}, std::int64_t{999'999}, kSecond + 1, 86'399 * kSecond + 123'456'789})
+    EXPECT_EQ(parse_duration(duration_text(ns)), ns);
 }
 
 TEST(Time, BeyondNanosecondsIsNoMistypedTime) {

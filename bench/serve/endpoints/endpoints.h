@@ -8,6 +8,7 @@ namespace berth::serve {
 
 void add_agent_routes(Router& router);
 void add_allocation_routes(Router& router);
+void add_berth_time_routes(Router& router);
 void add_deployment_routes(Router& router);
 void add_evaluation_routes(Router& router);
 void add_event_routes(Router& router);

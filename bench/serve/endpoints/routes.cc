@@ -23,6 +23,7 @@ Router make_router() {
     lead_below(path, router);
   add_agent_routes(router);
   add_allocation_routes(router);
+  add_berth_time_routes(router);
   add_deployment_routes(router);
   add_evaluation_routes(router);
   add_event_routes(router);

@@ -1,0 +1,120 @@
+// What no Nomad has: how fast time goes by, and what happens to machines (/v1/berth/advance, speed, fault).
+#include <algorithm>
+#include <cmath>
+
+#include "model/codec/codec.h"
+#include "model/computed_class.h"
+#include "model/registration/node_canonical.h"
+#include "serve/endpoints/endpoints.h"
+
+namespace berth::serve {
+
+namespace {
+
+constexpr double kAdvanceMost = 366.0 * 86400;  // seconds of one request
+
+json::Value time_json(const Simulation& simulation) {
+  json::Value out = json::Value::object();
+  out.set("Now", simulation.now()), out.set("Speed", simulation.speed().text());
+  return out;
+}
+
+/// {"Seconds": number}: that much virtual time goes by at once; the answer comes when it has.
+void advance(Simulation& simulation, const Request& request, Reply& reply) {
+  const auto body = json_body(request, reply);
+  if (!body) return;
+  const double seconds = (*body)["Seconds"].is_number() ? (*body)["Seconds"].as_double(-1) : -1;
+  if (!(seconds >= 0 && seconds <= kAdvanceMost))
+    return reply.fail(400, "Seconds must be a number from 0 to 31622400, for example {\"Seconds\": 1.5}");
+  auto answer = reply.later();
+  simulation.advance(std::llround(seconds * 1e9), [&simulation, answer] {
+    Reply done;
+    done.json(time_json(simulation));
+    answer(std::move(done));
+  });
+}
+
+void read_speed(Simulation& simulation, const Request&, Reply& reply) { reply.json(time_json(simulation)); }
+
+/// {"Speed": "100"}
+void write_speed(Simulation& simulation, const Request& request, Reply& reply) {
+  const auto body = json_body(request, reply);
+  if (!body) return;
+  const json::Value& given = (*body)["Speed"];
+  const auto speed = Speed::parse(given.is_string() ? given.as_string() : json::to_text(given));
+  if (!speed) return reply.fail(400, "Speed must be how many times real time, for example 1 or 100, or max, or step");
+  simulation.set_speed(*speed);
+  reply.json(time_json(simulation));
+}
+
+/// What happens to a machine, by the fault's kind; nothing: the reply says what is wrong.
+std::vector<living::Event> events_of(Simulation& simulation, const json::Value& body, Reply& reply) {
+  const std::string& kind = body["Kind"].as_string();
+  if (kind == "join") {
+    living::NodeRegister event;
+    model::ReadOptions options;
+    options.path = "request";
+    if (auto read = model::from_json(body["Node"], event.node, options); !read) {
+      reply.fail(400, "Node: " + read.error().problem);
+      return {};
+    }
+    if (event.node.id.size() != 36 || event.node.name.empty()) {
+      reply.fail(400, "Node must be a node as GET /v1/node/:id gives it, with ID and Name");
+      return {};
+    }
+    model::canonicalize(event.node);
+    event.node.computed_class = model::computed_class(event.node);
+    return {event};
+  }
+  const std::string& id = body["NodeID"].as_string();
+  if (simulation.store().find_node(id) == tables::kNoRow) {
+    reply.fail(404, "node not found");
+    return {};
+  }
+  // The process dies and is not heard of: what it runs is found again when it starts.
+  if (kind == "kill" || kind == "partition") return {living::NodeUnreachable{id}};
+  if (kind == "heal") return {living::NodeReachable{id}};
+  if (kind == "start") return {living::ClientRestart{id, 0, client::Recovery::all}, living::NodeReachable{id}};
+  if (kind == "restart") {
+    const double down = body["DownSeconds"].as_double();
+    if (down >= 0 && down <= kAdvanceMost)
+      return {living::ClientRestart{id, std::llround(down * 1e9), client::Recovery::by_model}};
+    reply.fail(400, "DownSeconds must be a number from 0 to 31622400");
+    return {};
+  }
+  if (kind == "lose") return {living::NodeDeregister{{id}, true}};
+  if (kind == "slow") {
+    const double lag = body["LagSeconds"].as_double(-1);
+    if (lag >= 0 && lag <= kAdvanceMost) return {living::ReportLag{id, std::llround(lag * 1e9)}};
+    reply.fail(400, "LagSeconds must be a number from 0 to 31622400");
+    return {};
+  }
+  reply.fail(400, "Kind must be join, kill, start, restart, partition, heal, lose or slow");
+  return {};
+}
+
+void fault(Simulation& simulation, const Request& request, Reply& reply) {
+  const auto body = json_body(request, reply);
+  if (!body) return;
+  std::uint64_t index = 0;
+  for (const living::Event& event : events_of(simulation, *body, reply)) {
+    const fsm::Answer answer = simulation.apply(event);
+    if (!answer.error.empty()) return reply.fail(500, answer.error);
+    index = std::max(index, answer.index);
+  }
+  if (reply.status() != 200) return;
+  json::Value out = time_json(simulation);
+  out.set("Index", index);
+  reply.json(out);
+}
+
+}  // namespace
+
+void add_berth_time_routes(Router& router) {
+  router.write("/v1/berth/advance", advance);
+  router.read("/v1/berth/speed", read_speed);
+  router.write("/v1/berth/speed", write_speed);
+  router.write("/v1/berth/fault", fault);
+}
+
+}  // namespace berth::serve

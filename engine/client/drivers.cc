@@ -1,0 +1,85 @@
+#include "client/drivers.h"
+
+#include <string_view>
+
+#include "base/duration.h"
+#include "base/random.h"
+
+namespace berth::client {
+namespace {
+
+using model::Task;
+
+/// A duration of a driver's configuration: a text, or a number of nanoseconds.
+std::int64_t duration(const json::Value& config, std::string_view key) {
+  const json::Value* value = config.find(key);
+  if (value == nullptr) return 0;
+  if (value->is_int()) return value->as_int();
+  return base::parse_duration(value->as_string()).value_or(0);
+}
+
+/// A number, or a text with one in it, as job files often have it.
+std::int32_t number(const json::Value& config, std::string_view key) {
+  const json::Value* value = config.find(key);
+  if (value == nullptr) return 0;
+  std::int64_t out = value->as_int();
+  if (value->is_double()) out = static_cast<std::int64_t>(value->as_double());
+  for (const char c : value->as_string()) {
+    if (c < '0' || c > '9' || out > 1'000'000'000) return 0;
+    out = out * 10 + (c - '0');
+  }
+  return static_cast<std::int32_t>(out);
+}
+
+bool flag(const json::Value& config, std::string_view key) {
+  const json::Value* value = config.find(key);
+  return value != nullptr && (value->as_bool() || value->as_string() == "true");
+}
+
+std::string_view text(const json::Value& config, std::string_view key) {
+  const json::Value* value = config.find(key);
+  return value == nullptr ? std::string_view() : std::string_view(value->as_string());
+}
+
+Outcome mock(const json::Value& config, const DriverDefaults& defaults) {
+  Outcome out;
+  out.start_delay_ns = defaults.start_delay_ns + std::max<std::int64_t>(duration(config, "start_block_for"), 0);
+  out.run_ns = std::max<std::int64_t>(duration(config, "run_for"), 0);
+  out.kill_ns = std::max<std::int64_t>(duration(config, "kill_after"), 0);
+  out.exit_code = number(config, "exit_code");
+  out.exit_signal = number(config, "exit_signal");
+  out.exit_message = text(config, "exit_err_msg");
+  out.start_message = text(config, "start_error");
+  if (!out.start_message.empty())
+    out.start_error = flag(config, "start_error_recoverable") ? StartError::recoverable : StartError::fatal;
+  return out;
+}
+
+/// What the job file says of its length for simulations; nothing: it says nothing.
+std::optional<std::int64_t> stated_run_time(const model::Job& job, const model::TaskGroup& group, const Task& task) {
+  for (const auto* meta : {&task.meta, &group.meta, &job.meta}) {
+    const auto found = meta->find("berth_run_time");
+    if (found != meta->end()) return base::parse_duration(found->second);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome driver_outcome(const model::Job& job, const TaskStart& start, const DriverDefaults& defaults) {
+  const model::TaskGroup& group = job.task_groups[start.group];
+  const Task& task = group.tasks[start.task];
+  if (task.driver == "mock_driver") return mock(task.config, defaults);
+  Outcome out;
+  out.start_delay_ns = defaults.start_delay_ns;
+  if (const auto stated = stated_run_time(job, group, task); stated && *stated >= 0) {
+    out.run_ns = *stated;
+  } else if (is_of_batch(start.type)) {
+    const auto position = static_cast<std::uint64_t>(start.group) << 48 | static_cast<std::uint64_t>(start.task) << 32;
+    base::Random draw(defaults.seed ^ base::mix64(position | start.run) ^ base::mix64(start.name_index), job.id);
+    out.run_ns = static_cast<std::int64_t>(draw.exponential(static_cast<double>(defaults.batch_run_ns)));
+  }
+  return out;
+}
+
+}  // namespace berth::client

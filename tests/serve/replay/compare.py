@@ -1,0 +1,518 @@
+"""Whether two answers of Nomad's API say the same, where only chance may differ.
+
+A `Matching` lives as long as one scenario. It learns which identifier of the recording is which of the other cluster, and
+`compare` walks two answers side by side with it. What chance decides is not compared, or only as far as chance goes:
+
+  identifiers       UUIDs, and the words of dispatched and periodic children: one to one over the whole scenario
+  times             only which are zero
+  indexes           only their order within one answer, and which are zero
+  nodes             which of the nodes of one pool an allocation is on; a node of the recording that a step picked stands
+                    for the node that was picked here
+  ports, addresses  any dynamic port, any node's address
+  placement         which nodes were looked at and what they scored; the names of what was scored are compared
+  order             of lists whose elements are named by random identifiers
+
+Everything else must be equal: every key, every text, every number.
+"""
+import json
+import re
+
+UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+CLASS = r"v1:\d{15,20}"  # a computed class: the order of signals in it differs from start to start
+CHILD = r"(?:dispatch-\d+-[0-9a-f]{8}|periodic-\d+)"
+TOKEN = re.compile(f"({UUID}|{CHILD}|{CLASS})")
+ONE_UUID = re.compile(f"^{UUID}$")
+DURATION = re.compile(r"(?<![\w.])(?:\d+(?:\.\d+)?(?:h|ms|µs|us|ns|m|s))+(?![\w])")
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
+INDEX_IN_TEXT = re.compile(r"(?i)(\bindex(?: of)?:? )\d+")
+ADDRESS = re.compile(r"\b10\.0\.1\.1[1-7](?::\d+)?\b")
+ZERO_TIMES = (None, 0, "", "0001-01-01T00:00:00Z")
+
+TIME_KEYS = re.compile(r"(Time|At|Timestamp|RequireProgressBy|WaitUntil|Uptime|LastRestart|StatusUpdatedAt|^Submitted|^Created)$")
+# Words ending so that are no times.
+NOT_TIMES = {"ProgressDeadlineAt"}
+INDEX_KEYS = re.compile(r"Index$")
+ADDRESS_KEYS = {"IP", "HostIP", "Address"}
+NODE_KEYS = {"NodeID", "NodeName"}
+# What is never compared: measurements, key material, addresses of the recorder's proxies.
+IGNORED = {"IdentitySigningKeyID", "AllocationTime", "took_s", "MacAddress", "SigningKeyID", "SignedIdentities"}
+# Where only the presence and the kind of the value count.
+SHAPE_ONLY = {"Scores"}
+# Which nodes an evaluation looked at depends on the order in which it visits them, which is drawn from its identifier.
+VISITED = {"NodesEvaluated", "NodesFiltered", "NodesExhausted", "ClassFiltered", "ConstraintFiltered", "ClassExhausted",
+           "DimensionExhausted", "QuotaExhausted", "NodesInPool", "ResourcesExhausted"}
+# Of a node that stands for another one: what is about its life, not about its machine.
+NODE_LIFE = {"Status", "StatusDescription", "SchedulingEligibility", "Drain", "DrainStrategy", "LastDrain", "Events"}
+POOL_OF = {"client-1": "default", "client-2": "default", "client-3": "default", "client-4": "default",
+           "client-7": "default", "client-5": "batch", "client-6": "edge"}
+
+
+# A delay carries up to a quarter more by chance.
+# Objects that change at the same time are numbered in any order; so are the indexes of a node's watchers.
+AT_ONCE = 8
+UNRELATED = {"SnapshotIndex", "LastAllocUpdateIndex", "LastMissedHeartbeatIndex"}
+JITTERED = {"StartDelay", "start_delay"}
+
+
+def as_number(value):
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return 0.0
+
+
+class Difference:
+    """One place where two answers differ: `where` as a path without positions, `what` in a word, and both values."""
+
+    def __init__(self, where, what, recorded=None, here=None):
+        self.where, self.what, self.recorded, self.here = where, what, recorded, here
+
+    def __str__(self):
+        def short(value):
+            text = json.dumps(value, ensure_ascii=False, default=str)
+            return text if len(text) <= 160 else text[:157] + "..."
+        if self.what in ("missing", "extra"):
+            return f"{self.where}: {self.what} {short(self.recorded if self.what == 'missing' else self.here)}"
+        return f"{self.where}: {self.what}: recorded {short(self.recorded)}, here {short(self.here)}"
+
+
+class Matching:
+    def __init__(self, nodes):
+        """`nodes`: {identifier: name} of the recorded cluster; the other cluster has the same ones."""
+        self.there, self.here = {}, {}  # recorded identifier -> the one here, and back
+        self.nodes = dict(nodes)
+        self.node_names = {name: node for node, name in self.nodes.items()}
+        self.stands_for = {}  # recorded node -> the node here that plays its part
+        self.indexes = {}     # recorded JobModifyIndex -> the one here
+        self.tokens = {}      # recorded page token -> the one here
+        self.trail = None     # what a trial has added, so that it can be taken back
+
+    # --- identifiers ---
+    def known(self, recorded):
+        return self.there.get(recorded.lower())
+
+    def agrees(self, recorded, here):
+        """Whether the two may be the same one; no new pair is learnt."""
+        recorded, here = recorded.lower(), here.lower()
+        if recorded in self.nodes or here in self.nodes:
+            return recorded in self.nodes and here in self.nodes
+        pair = self.there.get(recorded)
+        if pair is not None:
+            return pair == here
+        return here not in self.here
+
+    def pair(self, recorded, here):
+        recorded, here = recorded.lower(), here.lower()
+        if not self.agrees(recorded, here):
+            return False
+        if recorded not in self.nodes and recorded not in self.there:
+            self.there[recorded], self.here[here] = here, recorded
+            if self.trail is not None:
+                self.trail.append((recorded, here))
+        return True
+
+    def bind(self, recorded, here):
+        """A step picked something: it is this here."""
+        if recorded in self.nodes and here in self.nodes:
+            self.node_plays(recorded, here)
+        elif isinstance(recorded, str) and TOKEN.fullmatch(recorded):
+            recorded, here = recorded.lower(), str(here).lower()
+            self.here.pop(self.there.pop(recorded, None), None)
+            self.there.pop(self.here.pop(here, None), None)
+            self.there[recorded], self.here[here] = here, recorded
+
+    def node_plays(self, recorded, here):
+        """The nodes swap their parts."""
+        part = {node: self.stands_for.get(node, node) for node in self.nodes}
+        taken_from = next(node for node, player in part.items() if player == here)
+        part[taken_from], part[recorded] = part[recorded], here
+        self.stands_for = {node: player for node, player in part.items() if node != player}
+
+    def node_here(self, recorded):
+        return self.stands_for.get(recorded, recorded)
+
+    # --- trials ---
+    def begin(self):
+        self.trail = []
+
+    def undo(self):
+        for recorded, here in self.trail:
+            del self.there[recorded], self.here[here]
+        self.trail = None
+
+    def keep(self):
+        self.trail = None
+
+    # --- what is sent ---
+    def translate(self, text):
+        """A recorded path or body text with the identifiers of this cluster."""
+        def one(match):
+            token = match.group(0)
+            low = token.lower()
+            if low in self.nodes:
+                return self.node_here(low)
+            return self.there.get(low, token)
+        text = TOKEN.sub(one, text)
+
+        def short(match):
+            start = match.group(2).lower()
+            if any(start == node[:len(start)] for node in self.nodes):
+                found = [self.node_here(node) for node in self.nodes if node.startswith(start)]
+            else:
+                found = [here for recorded, here in self.there.items() if recorded.startswith(start)]
+            return match.group(1) + found[0][:len(start)] if len(found) == 1 else match.group(0)
+        return re.sub(r"((?:^|[/=\"]))([0-9a-f]{8}(?:-[0-9a-f]{2,4}){0,3}-?)(?=$|[/?&\"])", short, text)
+
+    def translate_json(self, value, key=""):
+        if isinstance(value, dict):
+            return {self.translate(k): self.translate_json(v, k) for k, v in value.items()}
+        if isinstance(value, list):
+            return [self.translate_json(v, key) for v in value]
+        if isinstance(value, str):
+            return self.translate(value)
+        if key == "JobModifyIndex" and isinstance(value, int) and value in self.indexes:
+            return self.indexes[value]
+        return value
+
+
+def masked_text(text):
+    """A text without what chance decides, apart from identifiers."""
+    text = INSTANT.sub("<instant>", text)
+    text = INDEX_IN_TEXT.sub(r"\g<1><index>", text)
+    text = ADDRESS.sub("<address>", text)
+    return DURATION.sub("<duration>", text)
+
+
+class Comparison:
+    """One pair of answers."""
+
+    def __init__(self, matching, path=""):
+        self.matching, self.path = matching, path
+        self.differences = []
+
+    def differ(self, where, what, recorded=None, here=None):
+        self.differences.append(Difference(where, what, recorded, here))
+
+    # --- values ---
+    def values(self, recorded, here, where="", key="", owner=None):
+        if key in IGNORED:
+            return
+        if key in NODE_KEYS or (key == "Key" and isinstance(recorded, str) and recorded in self.matching.nodes):
+            return self.node(recorded, here, where)
+        if TIME_KEYS.search(key) and key not in NOT_TIMES and not isinstance(recorded, (dict, list, bool)):
+            if (recorded in ZERO_TIMES) != (here in ZERO_TIMES) or isinstance(here, (dict, list)):
+                self.differ(where, "time", recorded, here)
+            elif type(recorded) is not type(here) and None not in (recorded, here):
+                self.differ(where, "type", recorded, here)
+            return
+        if INDEX_KEYS.search(key) and isinstance(recorded, int) and not isinstance(recorded, bool):
+            return self.index(recorded, here, where, key)
+        if key in JITTERED and as_number(recorded) and as_number(here):
+            if type(recorded) is not type(here) or not 0.79 < as_number(here) / as_number(recorded) < 1.26:
+                self.differ(where, "delay", recorded, here)
+            return
+        if isinstance(recorded, dict) and isinstance(here, dict):
+            return self.objects(recorded, here, where, key)
+        if isinstance(recorded, list) and isinstance(here, list):
+            return self.lists(recorded, here, where, key)
+        if isinstance(recorded, str) and isinstance(here, str):
+            if key == "os.signals" and sorted(recorded.split(",")) == sorted(here.split(",")):
+                return
+            if key in ADDRESS_KEYS and ADDRESS.fullmatch(recorded) and ADDRESS.fullmatch(here):
+                return
+            if not self.text(recorded, here):
+                self.differ(where, "text", recorded, here)
+            return
+        if isinstance(recorded, bool) or isinstance(here, bool) or recorded is None or here is None:
+            if recorded is not here:
+                self.differ(where, "value", recorded, here)
+            return
+        if isinstance(recorded, (int, float)) and isinstance(here, (int, float)):
+            if key in ("Value", "Port") and 20000 <= recorded <= 20063 and 20000 <= here <= 20063:
+                return
+            if abs(recorded - here) > 1e-9 * max(1.0, abs(recorded)):
+                self.differ(where, "number", recorded, here)
+            return
+        self.differ(where, "type", recorded, here)
+
+    def node(self, recorded, here, where):
+        names = self.matching.nodes
+        pools = [POOL_OF.get(names.get(node, node)) for node in (recorded, here)]
+        if pools[0] != pools[1] or (recorded in names) != (here in names):
+            self.differ(where, "node", recorded, here)
+
+    def index(self, recorded, here, where, key):
+        if not isinstance(here, int) or isinstance(here, bool):
+            return self.differ(where, "type", recorded, here)
+        if (recorded == 0) != (here == 0):
+            return self.differ(where, "index", recorded, here)
+        if key == "JobModifyIndex" and recorded:
+            self.matching.indexes[recorded] = here
+
+    def text(self, recorded, here):
+        if recorded == here:
+            return True
+        a, b = TOKEN.split(recorded), TOKEN.split(here)
+        if len(a) != len(b) or any(masked_text(x) != masked_text(y) for x, y in zip(a[::2], b[::2])):
+            return False
+        return all(self.matching.pair(x, y) for x, y in zip(a[1::2], b[1::2]))
+
+    # --- objects ---
+    def objects(self, recorded, here, where, key):
+        life_only = False
+        if "SchedulingEligibility" in recorded and "Datacenter" in recorded and "ID" in recorded:
+            if recorded.get("ID") != here.get("ID"):
+                life_only = True
+                if self.matching.node_here(recorded["ID"]) != here.get("ID"):
+                    self.differ(f"{where}.ID", "node", recorded["ID"], here.get("ID"))
+        if key == "ScoreMetaData" or key == "Scores":
+            return
+        if key == "ClassEligibility":
+            return self.classes(recorded, here, where)
+        self.ages(recorded, here, where)
+        elsewhere = "ServiceName" in recorded and recorded.get("NodeID") != here.get("NodeID")
+        keys = self.keys(recorded, here, where)
+        for k, (left, right) in keys.items():
+            if k in IGNORED or (life_only and left not in NODE_LIFE) or (elsewhere and left == "Datacenter"):
+                continue
+            place = f"{where}.{k}" if where else k
+            if left is None:
+                self.differ(place, "extra", here=here[right])
+            elif right is None:
+                self.differ(place, "missing", recorded[left])
+            elif left in VISITED and "NodesEvaluated" in recorded:
+                self.visited(recorded[left], here[right], place)
+            else:
+                self.values(recorded[left], here[right], place, left if isinstance(left, str) else "", recorded)
+
+    def classes(self, recorded, here, where):
+        """Computed classes are numbers that differ from start to start of a client; what was found of each is the same."""
+        counts = [sorted(map(str, x.values())) for x in (recorded, here)]
+        if counts[0] != counts[1]:
+            self.differ(where, "value", recorded, here)
+
+    def visited(self, recorded, here, where):
+        """How many nodes were looked at: chance decides, but not of what kind the value is."""
+        if isinstance(recorded, dict) or isinstance(here, dict):
+            if not isinstance(recorded, (dict, type(None))) or not isinstance(here, (dict, type(None))):
+                self.differ(where, "type", recorded, here)
+        elif type(recorded) is not type(here):
+            self.differ(where, "type", recorded, here)
+
+    def keys(self, recorded, here, where):
+        """{name for a path: (recorded key, key here)}; keys that are identifiers are paired."""
+        result, left_over, right_over = {}, [], [k for k in here if TOKEN.search(k)]
+        for k in recorded:
+            if not TOKEN.search(k):
+                result[k] = (k, k if k in here else None)
+            else:
+                left_over.append(k)
+        for k in here:
+            if not TOKEN.search(k) and k not in recorded:
+                result[k] = (None, k)
+        number = 0
+        for certain in (True, False):
+            for left in list(left_over):
+                for right in right_over:
+                    if certain and (self.matching.known(left) != right.lower() and left != right):
+                        continue
+                    if not certain and not self.text(left, right):
+                        continue
+                    result[f"<id>{'' if number == 0 else ''}#{number}"] = (left, right)
+                    number += 1
+                    left_over.remove(left), right_over.remove(right)
+                    break
+        for left in left_over:
+            result[f"<id>#{number}"] = (left, None)
+            number += 1
+        for right in right_over:
+            result[f"<id>#{number}"] = (None, right)
+            number += 1
+        return result
+
+    # --- lists ---
+    def lists(self, recorded, here, where, key):
+        if key == "ScoreMetaData":
+            return self.scores(recorded, here, where)
+        place = f"{where}[]"
+        if recorded and isinstance(recorded[0], dict) and self.is_unordered(recorded):
+            return self.unordered(recorded, here, place)
+        if recorded and all(isinstance(x, str) and TOKEN.search(x) for x in recorded):
+            return self.identifiers(recorded, here, place)
+        if len(recorded) != len(here):
+            return self.differ(where, "length", recorded, here)
+        for left, right in zip(recorded, here):
+            self.values(left, right, place, key)
+
+    @staticmethod
+    def is_unordered(recorded):
+        return any(isinstance(x.get("ID"), str) and TOKEN.search(x["ID"]) for x in recorded)
+
+    def scores(self, recorded, here, where):
+        names = [sorted({name for entry in entries or [] for name in entry.get("Scores") or {}})
+                 for entries in (recorded, here)]
+        # Without any other allocation of the job on a node there is no anti-affinity score, and so on: names may miss.
+        if bool(recorded) != bool(here):
+            self.differ(where, "length", recorded, here)
+        elif recorded and "binpack" in names[0] and "binpack" not in names[1]:
+            self.differ(where, "scores", names[0], names[1])
+
+    def identifiers(self, recorded, here, where):
+        if len(recorded) != len(here):
+            return self.differ(where, "length", recorded, here)
+        left_over, right_over = [], list(here)
+        for left in recorded:
+            right = self.matching.known(left)
+            if right in right_over:
+                right_over.remove(right)
+            elif left in self.matching.nodes and self.matching.node_here(left) in right_over:
+                right_over.remove(self.matching.node_here(left))
+            else:
+                left_over.append(left)
+        for left, right in zip(left_over, right_over):
+            if not self.text(left, right):
+                self.differ(where, "identifier", left, right)
+
+    def unordered(self, recorded, here, where):
+        if any(not isinstance(x, dict) for x in here):
+            return self.differ(where, "type", recorded, here)
+        self.order(recorded, here, where)
+        left_over, right_over = list(recorded), list(here)
+        ranks = [self.ranks(recorded), self.ranks(here)]
+        candidates = []
+        for i, left in enumerate(recorded):
+            for j, right in enumerate(here):
+                candidates.append((-self.likeness(left, right), abs(ranks[0][i] - ranks[1][j]), i, j))
+        taken_left, taken_right, pairs = set(), set(), []
+        for score, _, i, j in sorted(candidates):
+            if i in taken_left or j in taken_right or score > 0:
+                continue
+            taken_left.add(i), taken_right.add(j)
+            pairs.append((i, j))
+        for i, j in sorted(pairs):
+            self.values(recorded[i], here[j], where, "")
+        self.ages_in_list([(recorded[i], here[j]) for i, j in pairs], where)
+        for i, left in enumerate(recorded):
+            if i not in taken_left:
+                self.differ(where, "missing", self.in_short(left))
+        for j, right in enumerate(here):
+            if j not in taken_right:
+                self.differ(where, "extra", here=self.in_short(right))
+
+    @staticmethod
+    def ranks(objects):
+        """The position of each by its age."""
+        by_age = sorted(range(len(objects)), key=lambda i: (objects[i].get("CreateIndex") or 0, i))
+        return {i: rank for rank, i in enumerate(by_age)}
+
+    @staticmethod
+    def in_short(value):
+        keys = ("ID", "Name", "Type", "TriggeredBy", "Status", "ClientStatus", "DesiredStatus", "JobVersion", "JobID")
+        return {k: value[k] for k in keys if k in value}
+
+    def order(self, recorded, here, where):
+        """Lists by CreateIndex must be so here as well; others are by an identifier, which is random."""
+        head = self.path.split("?")[0]
+        if head not in ("/v1/allocations", "/v1/evaluations", "/v1/deployments"):
+            return
+        step = -1 if "reverse=true" in self.path else 1
+        found = [x.get("CreateIndex", 0) * step for x in here]
+        if "prefix=" not in self.path and found != sorted(found):
+            self.differ(where, "order", here=found)
+
+    def likeness(self, recorded, here):
+        left, right = recorded.get("ID"), here.get("ID")
+        if isinstance(left, str) and isinstance(right, str) and TOKEN.search(left) and TOKEN.search(right):
+            known = self.matching.known(left) if TOKEN.fullmatch(left) else None
+            if left in self.matching.nodes or right in self.matching.nodes:
+                return 1e6 if self.matching.node_here(left) == right else -1
+            if known == right.lower():
+                return 1e6
+            if TOKEN.fullmatch(left) and not self.matching.agrees(left, right):
+                return -1
+        elif left != right:
+            return -1
+        score = 0.0
+        for k, value in recorded.items():
+            if isinstance(value, (str, int, bool)) and k in here and not TIME_KEYS.search(k) and not INDEX_KEYS.search(k):
+                other = here[k]
+                if isinstance(value, str) and isinstance(other, str) and TOKEN.fullmatch(value) and k != "NodeID":
+                    known = self.matching.known(value)
+                    score += 8 if known == other.lower() else (-4 if known is not None else 0)
+                elif value == other:
+                    score += {"Name": 16, "JobID": 16, "TriggeredBy": 8, "JobVersion": 8}.get(k, 2)
+        return max(score, 0.0)
+
+    # --- order of indexes ---
+    def ages(self, recorded, here, where):
+        """Of one object's indexes none may be newer here than one that is newer there."""
+        keys = [k for k in recorded if INDEX_KEYS.search(k) and k in here and k not in UNRELATED and
+                all(isinstance(x[k], int) and x[k] > 0 for x in (recorded, here))]
+        for a in keys:
+            for b in keys:
+                if recorded[a] < recorded[b] and here[a] > here[b]:
+                    return self.differ(where, "order of indexes", {a: recorded[a], b: recorded[b]},
+                                       {a: here[a], b: here[b]})
+
+    def ages_in_list(self, pairs, where):
+        """Of two objects the one that is clearly older there is not the younger one here."""
+        pairs = [(left["CreateIndex"], right["CreateIndex"]) for left, right in pairs
+                 if isinstance(left.get("CreateIndex"), int) and isinstance(right.get("CreateIndex"), int) and
+                 "SchedulingEligibility" not in left]
+        for older in pairs:
+            for younger in pairs:
+                if younger[0] - older[0] > AT_ONCE and younger[1] < older[1]:
+                    return self.differ(f"{where}.CreateIndex", "order of indexes", [older[0], younger[0]],
+                                       [older[1], younger[1]])
+
+
+HEADERS = ("X-Nomad-Index", "X-Nomad-KnownLeader", "X-Nomad-LastContact", "X-Nomad-NextToken", "Content-Type",
+           "Location", "Allow")
+# Answers of which only the status and, below the top, nothing is compared.
+MEASURED = re.compile(r"^/v1/(metrics|client/stats|client/allocation/[^/]+/stats)")
+AGENT = re.compile(r"^/v1/agent/self")
+
+
+def compare(matching, path, recorded, here):
+    """The differences of two answers {status, headers, body | body_text}."""
+    c = Comparison(matching, path)
+    if recorded.get("status") != here.get("status"):
+        c.differ("status", "status", [recorded.get("status"), recorded.get("body_text", "")[:200]],
+                 [here.get("status"), here.get("body_text", "")[:200]])
+        return c.differences
+    compare_headers(c, recorded.get("headers") or {}, here.get("headers") or {})
+    if ("body" in recorded) != ("body" in here):
+        c.differ("body", "type", recorded.get("body", recorded.get("body_text")), here.get("body", here.get("body_text")))
+    elif "body" in recorded:
+        if MEASURED.match(path) or AGENT.match(path):
+            compare_structure(c, recorded["body"], here["body"])
+        else:
+            c.values(recorded["body"], here["body"])
+    elif not c.text(recorded.get("body_text", ""), here.get("body_text", "")):
+        c.differ("body", "text", recorded.get("body_text"), here.get("body_text"))
+    return c.differences
+
+
+def compare_headers(c, recorded, here):
+    for name in HEADERS:
+        left, right = recorded.get(name), here.get(name)
+        if name == "X-Nomad-NextToken" and left and right:
+            c.matching.tokens[left] = right
+            continue
+        if name in ("X-Nomad-Index", "X-Nomad-LastContact"):
+            if (left is None) != (right is None) or (name == "X-Nomad-Index" and (left == "0") != (right == "0")):
+                c.differ(f"header {name}", "header", left, right)
+        elif left != right and not (left and right and c.text(left, right)):
+            c.differ(f"header {name}", "header", left, right)
+
+
+def compare_structure(c, recorded, here, where="", depth=2):
+    """The keys of the first two levels; of measurements and an agent's configuration nothing else is compared."""
+    if type(recorded) is not type(here):
+        return c.differ(where or "body", "type", recorded, here)
+    for key in recorded if isinstance(recorded, dict) else ():
+        place = f"{where}.{key}" if where else key
+        if key not in here:
+            c.differ(place, "missing", recorded[key])
+        elif depth > 1 and isinstance(recorded[key], dict):
+            compare_structure(c, recorded[key], here[key], place, depth - 1)

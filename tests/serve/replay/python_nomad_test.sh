@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Scenarios driven through python-nomad, the client library from PyPI, in a virtual environment of the build folder.
+# Skipped (77) where it cannot be had.
+#   python_nomad_test.sh BERTH BUILD_FOLDER FLOOR
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+berth=$1 venv=$2/python-nomad floor=$3
+if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c 'import nomad' 2> /dev/null; then
+  python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check python-nomad==2.1.0 || {
+    echo "python-nomad cannot be installed here: skipped"
+    exit 77
+  }
+fi
+recordings=$here/../../golden/http
+"$venv/bin/python" "$here/replay.py" --berth "$berth" --client python-nomad --floor "$floor" \
+  "$recordings"/{service-run-and-read,job-stop-purge-rerun,nodes-status,batch-complete}.json.gz

@@ -1,0 +1,71 @@
+"""Recorded scenarios: reading them, and what they say of a call."""
+import gzip
+import json
+import os
+import re
+
+from compare import TOKEN
+
+GROUPS = (  # endpoints as a report names them, the first that matches
+    (r"^/v1/job/[^?]*?/(allocations|deployments|deployment|evaluations|summary|versions|scale|submission|evaluate|plan|"
+     r"dispatch|revert|stable|periodic/force|actions|services|versions/[^?/]*/tag)$", r"/v1/job/:id/\1"),
+    (r"^/v1/job/[^?]*$", "/v1/job/:id"),
+    (r"^/v1/node/(pools?)(/[^/]+)?(/jobs|/nodes)?$", r"/v1/node/\1/:name\3"),
+    (r"^/v1/node/[^/]+(/[a-z-]+)?$", r"/v1/node/:id\1"),
+    (r"^/v1/deployment/([a-z-]+)/[^/]+$", r"/v1/deployment/\1/:id"),
+    (r"^/v1/client/allocation/[^/]+(/[a-z]+)?$", r"/v1/client/allocation/:id\1"),
+    (r"^/v1/(allocation|evaluation|deployment|namespace)/[^/]+(/[a-z]+)?$", r"/v1/\1/:id\2"),
+)
+
+
+def endpoint(method, path):
+    """`GET /v1/job/:id/allocations` of a path."""
+    head = path.split("?")[0]
+    for pattern, name in GROUPS:
+        if re.match(pattern, head):
+            return f"{method} {re.sub(pattern, name, head)}"
+    return f"{method} {head}"
+
+
+def load(path):
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def name_of(path):
+    return re.sub(r"\.json(\.gz)?$", "", os.path.basename(path))
+
+
+def nodes_of(scenario):
+    return {node["id"]: node["name"] for node in scenario["cluster"]["nodes"]} | {
+        scenario["vars"][f"n{i}"]: f"client-{i}" for i in range(1, 8) if f"n{i}" in scenario["vars"]}
+
+
+def without_index(path):
+    """A path as a monitor repeats it: the index of a blocking query is what it last saw."""
+    path = re.sub(r"([?&])(index|wait)=[^&]*&?", r"\1", path)
+    return path.rstrip("?&")
+
+
+def poll_key(call):
+    return call["method"], TOKEN.sub("<id>", without_index(call["path"]))
+
+
+def is_poll(call):
+    return call["method"] == "GET"
+
+
+def last_of_each(calls):
+    """The positions of calls that count: of reads that a monitor repeats, the last one."""
+    last = {}
+    for position, call in enumerate(calls):
+        if "status" in call:
+            last[(call["method"], without_index(call["path"])) if is_poll(call) else position] = position
+    return sorted(last.values())
+
+
+def repeats(calls, position):
+    """How often the read at this position was made."""
+    call = calls[position]
+    return sum(1 for other in calls if is_poll(call) and other["method"] == "GET" and
+               without_index(other["path"]) == without_index(call["path"]))
