@@ -105,7 +105,7 @@ TEST_F(EventLogTest, TellsReadersWhatComes) {
   Lines lines;
   bool reads = true;
   events_.subscribe(*EventTopics::parse({"Job"}, "default"), 0, [&](std::string text) {
-    lines.push_back(std::move(text));
+    if (!text.empty()) lines.push_back(std::move(text));
     return reads;
   });
   register_job("web", "11111111-0000-4000-8000-000000000001");
@@ -115,7 +115,8 @@ TEST_F(EventLogTest, TellsReadersWhatComes) {
   EXPECT_NE(lines[1].find("\"JobDeregistered\""), std::string::npos);
   EXPECT_NE(lines[1].find("\"Deleted\":true"), std::string::npos);
   reads = false;
-  register_job("calc", "11111111-0000-4000-8000-000000000002");
+  write(
+      fsm::NodePoolUpsertEntry{{model::NodePool{}}});  // nothing for that reader, who is found to be gone all the same
   EXPECT_EQ(events_.readers(), 0u);
 }
 

@@ -153,6 +153,7 @@ bool EventTopics::pass(const StreamEvent& event) const {
 
 void EventLog::attach(fsm::StateLog& log) {
   log_ = &log;
+  frames_.clear();
   log.set_entry_listener(this);
 }
 
@@ -228,10 +229,7 @@ void EventLog::add(StreamFrame frame) {
   if (frame.events.empty() && frame.late_allocs.empty() && frame.late_nodes.empty()) return;
   frames_.push_back(std::move(frame));
   if (frames_.size() > kFrames) frames_.pop_front();
-  std::erase_if(readers_, [&](Subscription& to) {
-    std::string text = line(frames_.back(), to.topics);
-    return !text.empty() && !to.reader(std::move(text));
-  });
+  std::erase_if(readers_, [&](Subscription& to) { return !to.reader(line(frames_.back(), to.topics)); });
 }
 
 std::string EventLog::line(StreamFrame& frame, const EventTopics& topics) const {

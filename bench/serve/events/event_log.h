@@ -60,10 +60,10 @@ class EventLog final : public fsm::EntryListener {
   static constexpr std::size_t kFrames = 100;
   static constexpr std::size_t kKept = 64;  ///< allocations and nodes of an entry that are kept as they were
 
-  /// Where readers' lines go; false: nobody reads them any more.
+  /// Where readers' lines go; false: nobody reads them any more. "" only asks that.
   using Reader = std::function<bool(std::string text)>;
 
-  /// Must be called again when another log takes the place of this one.
+  /// Must be called again when another log takes the place of this one; what was kept of that is forgotten.
   void attach(fsm::StateLog& log);
   void entry_applied(fsm::EntryKind kind, std::uint64_t index, const fsm::EntryRows& rows) override;
   /// Sends what is kept from `index` on (R-API-584), and from now on what comes.

@@ -30,7 +30,7 @@ void LiveView::attach(Simulation& simulation) {
   simulation_ = &simulation;
   begin();
   if (first) simulation.listen(this);
-  for (const Reader& reader : readers_) reader("data: " + state_message() + "\n\n");
+  std::erase_if(readers_, [&](const Reader& reader) { return !send_all(reader); });
 }
 
 /// Counts what is there.
@@ -216,10 +216,14 @@ std::string LiveView::tick_message() {
   const auto per_second = [&](std::uint64_t count) { return static_cast<double>(count) / seconds; };
   rates.set("placed", per_second(placed_)), rates.set("ended", per_second(ended_));
   rates.set("evaluations", per_second(evaluations_)), rates.set("entries", per_second(entries_));
-  for (const tables::NodeRow row : nodes_) nodes.push(node_json(row)), is_noted_node_[row] = false;
+  const tables::Snapshot& state = simulation_->state();
+  for (const tables::NodeRow row : nodes_) {
+    if (row < state.nodes.size()) nodes.push(node_json(row));  // another cluster may have taken the place of that one
+    is_noted_node_[row] = false;
+  }
   const std::size_t skipped = jobs_.size() > kJobs ? jobs_.size() - kJobs : 0;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
-    if (i >= skipped) jobs.push(job_json(jobs_[i]));
+    if (i >= skipped && jobs_[i] < state.jobs.keys.size()) jobs.push(job_json(jobs_[i]));
     is_noted_job_[jobs_[i]] = false;
   }
   for (const json::Value& line : decisions_) decisions.push(line);
@@ -238,7 +242,8 @@ void LiveView::send(const std::string& message) {
   std::erase_if(readers_, [&](const Reader& reader) { return !reader("data: " + message + "\n\n"); });
 }
 
-void LiveView::subscribe(Reader reader) {
+/// Everything as it is now; false: nobody reads it.
+bool LiveView::send_all(const Reader& reader) {
   const tables::NodeTable& nodes = simulation_->state().nodes;
   bool reads = reader("data: " + state_message() + "\n\n");
   json::Value names = json::Value::array();
@@ -257,7 +262,11 @@ void LiveView::subscribe(Reader reader) {
     if (names.size() == kNodesPerMessage) flush(row + std::size_t{1});
   }
   flush(nodes.size());
-  if (!reads) return;
+  return reads;
+}
+
+void LiveView::subscribe(Reader reader) {
+  if (!send_all(reader)) return;
   readers_.push_back(std::move(reader));
   if (ticking_) return;
   (void)tick_message();  // what happened before

@@ -43,6 +43,7 @@ class LiveView final : public living::Listener {
   void begin();
   void tick();
   void send(const std::string& message);
+  [[nodiscard]] bool send_all(const Reader& reader);
   void note_node(tables::NodeRow node);
   void note_job(tables::JobKeyRow job);
   [[nodiscard]] json::Value node_json(tables::NodeRow row) const;
