@@ -183,7 +183,12 @@ void Dispatcher::run(const std::shared_ptr<Call>& call) {
 void Dispatcher::handle(const std::shared_ptr<Call>& call) {
   Reply reply;
   if (call->route->blocking.index) call->index = call->route->blocking.index(simulation_, call->request);
-  call->route->handler(simulation_, call->request, reply);
+  try {
+    call->route->handler(simulation_, call->request, reply);
+  } catch (const std::exception& error) {  // out of memory: this request fails, and no other
+    reply = Reply();
+    reply.fail(std::string("berth failed: ") + error.what());
+  }
   if (!reply.is_later_) return send(call, std::move(reply));
   call->exchange->watch();
   *reply.deliver_ = [this, call](Reply late) { send(call, std::move(late)); };
@@ -227,7 +232,12 @@ void Dispatcher::send_pieces(const std::shared_ptr<Call>& call, Reply reply, htt
   const bool indent = call->request.pretty && head.content_type == "application/json";
   auto make = [exchange = call->exchange, source, indent] {
     std::string piece;
-    while (piece.empty() && !source->over) source->over = !source->next(piece);
+    try {
+      while (piece.empty() && !source->over) source->over = !source->next(piece);
+    } catch (const std::exception&) {
+      source->over = true;
+      return exchange->abort();
+    }
     if (indent) {
       std::string text;
       source->pretty.append(piece, text);

@@ -28,8 +28,8 @@ void Service::start() {
 
 void Service::stop() {
   if (!simulation_) return;
-  simulation_->stop();
   server_->stop();
+  simulation_->stop();
 }
 
 }  // namespace berth::serve

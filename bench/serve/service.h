@@ -33,9 +33,9 @@ class Service {
  private:
   Service() = default;
   std::vector<std::string> warnings_;
+  std::unique_ptr<http::Server> server_;  // goes last: what waits in the simulation holds exchanges of it
   std::unique_ptr<Simulation> simulation_;
   std::unique_ptr<Dispatcher> dispatcher_;
-  std::unique_ptr<http::Server> server_;
 };
 
 }  // namespace berth::serve

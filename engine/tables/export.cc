@@ -154,10 +154,6 @@ void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out) {
       if (report) status.timestamp.ns = report->health_at, status.modify_index = report->health_index;
     }
   }
-  if (detail && detail->metrics) {
-    out.metrics = *detail->metrics;
-    return;
-  }
   if (links.score == 0) {
     out.metrics.reset();
     return;
@@ -202,6 +198,7 @@ model::Allocation to_alloc(const Snapshot& state, AllocRow row) {
   }
   model::Allocation out;
   write_plain(state, row, out);
+  if (const AllocDetail* detail = a.detail_of(row); detail && detail->metrics) out.metrics = *detail->metrics;
   if (a.node[row] != kNoRow)
     if (const std::string* name = state.value_text(kNameColumn, a.node[row])) out.node_name = *name;
   if (const auto& resources = a.shape_of(row).resources) out.allocated_resources = *resources;

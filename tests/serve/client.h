@@ -70,6 +70,17 @@ class Client {
 
   /// The next answer, chunks put together.
   Answer receive() {
+    Answer out = head();
+    if (out.headers["transfer-encoding"] == "chunked")
+      while (chunk(out.body)) {
+      }
+    else
+      take(out.headers.contains("content-length") ? std::stoul(out.headers["content-length"]) : 0, out.body);
+    return out;
+  }
+
+  /// Status and headers of the next answer; the body, if there is one, comes next.
+  Answer head() {
     Answer out;
     std::size_t end = 0;
     while ((end = buffer_.find("\r\n\r\n")) == std::string::npos)
@@ -84,11 +95,6 @@ class Client {
       out.headers[name] = head.substr(colon + 2, line - colon - 2);
       at = line + 2;
     }
-    if (out.headers["transfer-encoding"] == "chunked")
-      while (chunk(out.body)) {
-      }
-    else
-      take(out.headers.contains("content-length") ? std::stoul(out.headers["content-length"]) : 0, out.body);
     return out;
   }
 

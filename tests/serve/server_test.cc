@@ -62,6 +62,8 @@ TEST_F(ServerTest, AnswersAndHeaders) {
   answer = client.receive();
   EXPECT_EQ(answer.status, 405);
   EXPECT_EQ(answer.body, "Invalid method");  // R-API-4
+  client.send("HEAD /v1/jobs HTTP/1.1\r\nHost: test\r\n\r\n");
+  EXPECT_EQ(client.head().status, 405);
   EXPECT_EQ(client.get("/v1/jobs?region=elsewhere").body, "No path to region");
   EXPECT_EQ(client.get("/v1/jobs?index=x").body, "Invalid index");
   EXPECT_EQ(client.get("/v1/jobs?wait=x").body, "Invalid wait time");

@@ -203,25 +203,48 @@ json::Value alloc_json(const model::Allocation& alloc) {
   return out;
 }
 
+namespace {
+
+/// The object of a row, or one that is made of its columns in `plain`, without metrics and resources.
+const model::Allocation& object_of(const tables::Snapshot& state, tables::AllocRow row, model::Allocation& plain) {
+  if (const auto& object = state.allocs.cold[row]) return *object;
+  tables::write_plain(state, row, plain);
+  const tables::NodeRow node = state.allocs.node[row];
+  const std::string* name = node == tables::kNoRow ? nullptr : state.value_text(tables::kNameColumn, node);
+  plain.node_name = name ? *name : "";
+  const tables::Reported* report = state.allocs.report_of(row);
+  if (report && report->task != tables::kEmptySymbol)
+    plain.task_states.begin()->second->events = tables::task_events(report->event, report->event_at);
+  return plain;
+}
+
+json::Value task_states_json(const model::Allocation& alloc) {
+  if (alloc.task_states.empty()) return nullptr;
+  json::Value tasks = json::Value::object();
+  for (const auto& [name, task] : alloc.task_states) tasks.set(name, task ? model::to_json(*task) : nullptr);
+  fill_task_states(tasks);
+  return tasks;
+}
+
+}  // namespace
+
 json::Value alloc_stub(const tables::Snapshot& state, tables::AllocRow row, const AllocStubFields& fields) {
-  model::Allocation alloc = tables::to_alloc(state, row);
+  thread_local model::Allocation plain;  // its memory is used again
+  const model::Allocation& alloc = object_of(state, row, plain);
+  const tables::AllocTable& allocs = state.allocs;
   json::Value out = json::Value::object();
   out.set("ID", alloc.id), out.set("EvalID", alloc.eval_id), out.set("Name", alloc.name);
   out.set("Namespace", alloc.namespace_), out.set("NodeID", alloc.node_id), out.set("NodeName", alloc.node_name);
   out.set("JobID", alloc.job_id), out.set("JobType", alloc.job ? alloc.job->type : "");
   out.set("JobVersion", alloc.job ? alloc.job->version : 0), out.set("TaskGroup", alloc.task_group);
-  if (fields.resources && alloc.allocated_resources)
-    out.set("AllocatedResources", model::to_json(*alloc.allocated_resources));
-  out.set("DesiredStatus", alloc.desired_status), out.set("DesiredDescription", alloc.desired_description);
+  if (fields.resources)
+    if (const auto& resources = allocs.shape_of(row).resources)
+      out.set("AllocatedResources", model::to_json(*resources));
+  out.set("DesiredStatus", tables::to_text(allocs.desired[row]));
+  out.set("DesiredDescription", alloc.desired_description);
   out.set("DesiredTransition", model::to_json(alloc.desired_transition));
-  out.set("ClientStatus", alloc.client_status), out.set("ClientDescription", alloc.client_description);
-  json::Value tasks;
-  if (fields.task_states && !alloc.task_states.empty()) {
-    tasks = json::Value::object();
-    for (const auto& [name, task] : alloc.task_states) tasks.set(name, task ? model::to_json(*task) : nullptr);
-    fill_task_states(tasks);
-  }
-  out.set("TaskStates", std::move(tasks));
+  out.set("ClientStatus", tables::to_text(allocs.client[row])), out.set("ClientDescription", alloc.client_description);
+  out.set("TaskStates", fields.task_states ? task_states_json(alloc) : json::Value());
   out.set("DeploymentStatus", alloc.deployment_status ? model::to_json(*alloc.deployment_status) : nullptr);
   out.set("FollowupEvalID", alloc.followup_eval_id), out.set("NextAllocation", alloc.next_allocation);
   out.set("RescheduleTracker", alloc.reschedule_tracker ? model::to_json(*alloc.reschedule_tracker) : nullptr);
@@ -229,7 +252,7 @@ json::Value alloc_stub(const tables::Snapshot& state, tables::AllocRow row, cons
   for (const std::string& id : alloc.preempted_allocations) preempted.push(id);
   out.set("PreemptedAllocations", std::move(preempted));
   out.set("PreemptedByAllocation", alloc.preempted_by_allocation);
-  out.set("CreateIndex", alloc.create_index), out.set("ModifyIndex", alloc.modify_index);
+  out.set("CreateIndex", allocs.create_index[row]), out.set("ModifyIndex", allocs.modify_index[row]);
   out.set("CreateTime", alloc.create_time), out.set("ModifyTime", alloc.modify_time);
   return out;
 }
@@ -323,28 +346,30 @@ json::Value node_json(const model::Node& node) {
 }
 
 json::Value node_stub(const model::Node& node, const NodeStubFields& fields) {
-  const json::Value whole = model::to_json(node);
   const auto attribute = [&](const char* key) {
     const auto found = node.attributes.find(key);
     return found == node.attributes.end() ? std::string() : found->second;
   };
   json::Value out = json::Value::object();
-  out.set("Address", attribute("unique.network.ip-address"));
-  out.set("ID", node.id);
+  out.set("Address", attribute("unique.network.ip-address")), out.set("ID", node.id);
   if (fields.os) {
     json::Value attributes = json::Value::object();
     attributes.set("os.name", attribute("os.name"));
     out.set("Attributes", std::move(attributes));
   }
-  for (const char* key : {"Datacenter", "Name", "NodePool", "NodeClass"}) out.set(key, whole[key]);
-  out.set("Version", attribute("nomad.version"));
-  out.set("Drain", node.drain_strategy.has_value());
-  for (const char* key :
-       {"SchedulingEligibility", "Status", "StatusDescription", "Drivers", "HostVolumes", "LastDrain"})
-    out.set(key, whole[key]);
-  if (out["HostVolumes"].is_null()) out.set("HostVolumes", json::Value::object());
-  if (fields.resources)
-    for (const char* key : {"NodeResources", "ReservedResources"}) out.set(key, whole[key]);
+  out.set("Datacenter", node.datacenter), out.set("Name", node.name), out.set("NodePool", node.node_pool);
+  out.set("NodeClass", node.node_class), out.set("Version", attribute("nomad.version"));
+  out.set("Drain", node.drain_strategy.has_value()), out.set("SchedulingEligibility", node.scheduling_eligibility);
+  out.set("Status", node.status), out.set("StatusDescription", node.status_description);
+  json::Value drivers = json::Value::object();
+  for (const auto& [name, driver] : node.drivers) drivers.set(name, driver ? model::to_json(*driver) : nullptr);
+  out.set("Drivers", std::move(drivers));
+  out.set("HostVolumes", node.host_volumes.empty() ? json::Value::object() : model::to_json(node)["HostVolumes"]);
+  out.set("LastDrain", node.last_drain);
+  if (fields.resources) {
+    out.set("NodeResources", node.node_resources ? model::to_json(*node.node_resources) : nullptr);
+    out.set("ReservedResources", node.reserved_resources ? model::to_json(*node.reserved_resources) : nullptr);
+  }
   out.set("CreateIndex", node.create_index), out.set("ModifyIndex", node.modify_index);
   return out;
 }

@@ -37,11 +37,11 @@ void list_evaluations(Simulation& simulation, const Request& request, Reply& rep
       if (prefix.matches(evals.id[row])) list.rows.push_back(row);
     }
     const bool by_id = !request.prefix.empty();
-    std::sort(list.rows.begin(), list.rows.end(), [&](auto a, auto b) {
-      return by_id ? evals.id[a] < evals.id[b]
-                   : std::pair(evals.create_index[a], evals.id[a]) < std::pair(evals.create_index[b], evals.id[b]);
-    });
-    if (request.reverse) std::reverse(list.rows.begin(), list.rows.end());
+    list.before = [state, by_id](std::uint32_t a, std::uint32_t b) {
+      const auto& of = state->evals;
+      return by_id ? of.id[a] < of.id[b]
+                   : std::pair(of.create_index[a], of.id[a]) < std::pair(of.create_index[b], of.id[b]);
+    };
     list.descends = request.reverse;
     list.tokens = by_id ? TokenKind::text : TokenKind::creation;
     list.write = [state](std::uint32_t row, std::string& out) {

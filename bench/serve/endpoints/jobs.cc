@@ -117,40 +117,38 @@ void read_job_deployment(Simulation& simulation, const Request& request, Reply& 
 
 }  // namespace
 
-/// On the simulation's thread, in pieces: job records are not a part of snapshots.
+/// Found in a snapshot, and written on the simulation's thread: summaries are not a part of snapshots.
 void list_jobs(Simulation& simulation, const Request& request, Reply& reply, const std::string& pool) {
   const auto meta = bool_parameter(request, "meta", reply);
   if (!meta) return;
-  const auto hold = simulation.store().hold_rows();
-  send_list(simulation, request, reply, Where::simulation, [&simulation, request, hold, pool, meta = *meta] {
+  const auto state = simulation.store().snapshot();
+  const auto make = [&simulation, state, request, pool, meta = *meta] {
     ListRows list;
-    const tables::Snapshot& state = simulation.state();
-    for (tables::JobKeyRow key = 0; key < state.jobs.keys.size(); ++key) {
-      const auto& job = state.jobs.objects[key];
+    for (tables::JobKeyRow key = 0; key < state->jobs.keys.size(); ++key) {
+      const auto& job = state->jobs.objects[key];
       if (!job || !(request.all_namespaces() || job->namespace_ == request.name_space)) continue;
       if (job->id.starts_with(request.prefix) && (pool.empty() || job->node_pool == pool)) list.rows.push_back(key);
     }
-    std::sort(list.rows.begin(), list.rows.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const model::Job &x = *state.jobs.objects[a], &y = *state.jobs.objects[b];
+    list.before = [state](std::uint32_t a, std::uint32_t b) {
+      const model::Job &x = *state->jobs.objects[a], &y = *state->jobs.objects[b];
       return std::tie(x.namespace_, x.id) < std::tie(y.namespace_, y.id);
-    });
-    if (request.reverse) std::reverse(list.rows.begin(), list.rows.end());
+    };
     list.descends = request.reverse;
-    list.write = [&simulation, hold, meta](std::uint32_t row, std::string& out) {
+    list.write = [&simulation, state, meta](std::uint32_t row, std::string& out) {
       const fsm::JobRecord* record = simulation.log().record(tables::JobKeyRow(row));
       if (!record || !record->current) return;  // purged while the list was sent
       json::append_text(out, job_stub(*record->current, record->summary ? &*record->summary : nullptr, meta));
     };
-    list.token = [&simulation](std::uint32_t row) {
-      const model::Job& job = *simulation.log().record(tables::JobKeyRow(row))->current;
+    list.token = [state](std::uint32_t row) {
+      const model::Job& job = *state->jobs.objects[row];
       return job.namespace_ + "." + job.id;
     };
-    list.passes = [&simulation](std::uint32_t row, const Filter& filter) -> ListRows::Passes {
-      const fsm::JobRecord* record = simulation.log().record(tables::JobKeyRow(row));
-      return record && record->current ? filter.matches(*record->current) : ListRows::Passes(false);
+    list.passes = [state](std::uint32_t row, const Filter& filter) {
+      return filter.matches(*state->jobs.objects[row]);
     };
     return list;
-  });
+  };
+  send_list(simulation, request, reply, Where::readers, Where::simulation, make);
 }
 
 void add_job_routes(Router& router) {

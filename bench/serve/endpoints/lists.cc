@@ -1,5 +1,6 @@
 #include "serve/endpoints/lists.h"
 
+#include <algorithm>
 #include <compare>
 
 #include "base/text.h"
@@ -22,6 +23,19 @@ void write_row(const ListRows& list, std::uint32_t row, bool& any, std::string& 
     any = true;
 }
 
+/// The rows in the list's order, at least the first `most`.
+void order_rows(ListRows& list, std::size_t most) {
+  if (!list.before) return;
+  const auto less = [&](std::uint32_t a, std::uint32_t b) {
+    return list.descends ? list.before(b, a) : list.before(a, b);
+  };
+  auto& rows = list.rows;
+  if (most < rows.size() / 8)
+    std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(most), rows.end(), less);
+  else
+    std::sort(rows.begin(), rows.end(), less);
+}
+
 /// All rows, a piece at a time.
 NextPiece all_rows(std::function<ListRows()> make) {
   struct State {
@@ -35,6 +49,7 @@ NextPiece all_rows(std::function<ListRows()> make) {
   return [state](std::string& out) {
     if (state->make) {
       state->list = std::exchange(state->make, nullptr)();
+      order_rows(state->list, state->list.rows.size());
       out += '[';
     }
     const auto& rows = state->list.rows;
@@ -57,12 +72,15 @@ std::strong_ordering compare_tokens(std::string_view a, std::string_view b, Toke
 /// Leaves in `list` the rows of the page; the error is that of a filter.
 tl::expected<void, std::string> cut_page(const Request& request, const std::optional<Filter>& filter, ListRows& list,
                                          Reply& reply) {
+  if (list.token && !request.next_token.empty())
+    std::erase_if(list.rows, [&](std::uint32_t row) {
+      const auto order = compare_tokens(list.token(row), request.next_token, list.tokens);
+      return list.descends ? order > 0 : order < 0;
+    });
+  const bool few = request.per_page > 0 && list.token && !filter;
+  order_rows(list, few ? static_cast<std::size_t>(request.per_page) + 1 : list.rows.size());
   std::vector<std::uint32_t> page;
   for (const std::uint32_t row : list.rows) {
-    if (list.token && !request.next_token.empty()) {
-      const auto order = compare_tokens(list.token(row), request.next_token, list.tokens);
-      if (list.descends ? order > 0 : order < 0) continue;
-    }
     if (filter && list.passes) {
       const auto passes = list.passes(row, *filter);
       if (!passes) return tl::unexpected(filter_failure(passes.error()));
@@ -75,6 +93,7 @@ tl::expected<void, std::string> cut_page(const Request& request, const std::opti
     page.push_back(row);
   }
   list.rows = std::move(page);
+  list.before = nullptr;
   return {};
 }
 
@@ -101,11 +120,11 @@ tl::expected<std::optional<Filter>, std::string> filter_of(const Request& reques
 
 std::string filter_failure(const std::string& error) { return "failed to read result page: " + error; }
 
-void send_list(Simulation& simulation, const Request& request, Reply& reply, Where where,
+void send_list(Simulation& simulation, const Request& request, Reply& reply, Where where, Where writes,
                std::function<ListRows()> make) {
   const auto filter = filter_of(request);
   if (!filter) return reply.fail(400, filter.error());
-  if (request.per_page == 0 && request.next_token.empty() && !*filter)
+  if (request.per_page == 0 && request.next_token.empty() && !*filter && where == writes)
     return reply.stream(where, all_rows(std::move(make)));
   if (where == Where::simulation) {
     reply = page_of(request, *filter, where, make());
@@ -114,8 +133,8 @@ void send_list(Simulation& simulation, const Request& request, Reply& reply, Whe
   // Made by a reader, handed over on the simulation's thread.
   auto deliver = reply.later();
   simulation.post_reader(
-      [&simulation, request, filter = *filter, where, make = std::move(make), deliver = std::move(deliver)] {
-        simulation.post([deliver, page = page_of(request, filter, where, make())](Simulation&) { deliver(page); });
+      [&simulation, request, filter = *filter, writes, make = std::move(make), deliver = std::move(deliver)] {
+        simulation.post([deliver, page = page_of(request, filter, writes, make())](Simulation&) { deliver(page); });
       });
 }
 

@@ -20,7 +20,8 @@ enum class TokenKind : std::uint8_t {
 
 /// What a list is made of. Functions hold what they read (a SnapshotRef), as they may run on another thread.
 struct ListRows {
-  std::vector<std::uint32_t> rows;                                 ///< in the list's order
+  std::vector<std::uint32_t> rows;                                 ///< in the list's order, or `before` orders them
+  std::function<bool(std::uint32_t a, std::uint32_t b)> before;    ///< a's token is less
   std::function<void(std::uint32_t row, std::string& out)> write;  ///< appends the stub
   std::function<std::string(std::uint32_t row)> token;             ///< null: no pages
   TokenKind tokens = TokenKind::text;
@@ -29,9 +30,13 @@ struct ListRows {
   std::function<Passes(std::uint32_t row, const Filter& filter)> passes;  ///< of the stored object; null: no filter
 };
 
-/// `make` finds the rows, where the list is made.
-void send_list(Simulation& simulation, const Request& request, Reply& reply, Where where,
+/// `make` finds the rows, at `where`, and all but `write` is called there. Pieces are written at `writes`.
+void send_list(Simulation& simulation, const Request& request, Reply& reply, Where where, Where writes,
                std::function<ListRows()> make);
+inline void send_list(Simulation& simulation, const Request& request, Reply& reply, Where where,
+                      std::function<ListRows()> make) {
+  send_list(simulation, request, reply, where, where, std::move(make));
+}
 
 /// Filter of a request, none if it has none; the error is a reply's text, status 400 (R-API-79).
 [[nodiscard]] tl::expected<std::optional<Filter>, std::string> filter_of(const Request& request);

@@ -101,6 +101,7 @@ void Connection::start(bool full) {
 }
 
 void Connection::close() {
+  const auto self = shared_from_this();  // its exchange may be all that holds it
   Error ignored;
   stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
   stream_.close();
@@ -207,7 +208,8 @@ void Connection::answer(const Head& head, std::string body) {
   }
   streaming_ = false, finished_ = true;
   send_head(head, head.status == 204 ? std::nullopt : std::optional(body.size()));
-  if (!body.empty()) out_.back() += body;
+  const bool only_head = exchange_ && exchange_->request().method == "HEAD";
+  if (!body.empty() && !only_head) out_.back() += body;
   write_next();
 }
 

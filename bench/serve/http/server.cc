@@ -9,6 +9,7 @@
 #include <chrono>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "serve/http/connection.h"
 
@@ -44,7 +45,9 @@ class AsioServer final : public Server, public Owner {
     asio::post(io_, [this] {
       boost::system::error_code ignored;
       acceptor_.close(ignored);
-      for (Connection* connection : connections_) connection->close();
+      std::vector<std::shared_ptr<Connection>> all;  // closing one may be its end
+      for (Connection* connection : connections_) all.push_back(connection->shared_from_this());
+      for (const auto& connection : all) connection->close();
       io_.stop();
     });
     thread_.join();
