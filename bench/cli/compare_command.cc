@@ -31,7 +31,9 @@ struct Arguments {
   std::string eligible = "nomad", budget = "none";
   std::size_t threads = 0;
   double tune = 1.3;
-  bool placements_digest = false, capacity = false, minimum_nodes = false, list_strategies = false, quiet = false;
+  bool placements_digest = false, capacity = false, minimum_nodes = false, list_strategies = false, quiet = false,
+       wide = false;
+  [[nodiscard]] std::size_t width() const { return wide ? 0 : compare::kTerminalWidth; }
 };
 
 int list_strategies() {
@@ -186,7 +188,7 @@ Result<void> run_list(const Arguments& arguments, const Experiment& with, const 
   if (arguments.placements_digest)
     fmt::print("{}", compare::digest_lines(*result));
   else
-    fmt::print("{}\n", compare::experiment_table(*result));
+    fmt::print("{}\n", compare::experiment_table(*result, arguments.width()));
   // A list of somebody's own may be called like a published one: only the fetched lists are held against the rows.
   std::vector<compare::Agreement> here;
   if (arguments.pods.empty() && arguments.nodes.empty() && arguments.tune == 1.3 && !result->partial)
@@ -229,7 +231,7 @@ int run_experiment(const Arguments& arguments) {
   bool holds = true;
   for (const compare::Agreement& a : reports.agreement) rows += a.rows, holds &= a.holds();
   if (!arguments.placements_digest && !reports.agreement.empty())
-    fmt::print("{}  {}\n", compare::agreement_table(reports.agreement),
+    fmt::print("{}  {}\n", compare::agreement_table(reports.agreement, arguments.width()),
                rows == 0 ? "no published rows are there; run datasets/fetch.sh openb"
                : holds   ? "full agreement with the published rows"
                          : "NOT in agreement with the published rows");
@@ -361,7 +363,7 @@ int run_workload_grid(const Arguments& arguments) {
        .resume = arguments.resume,
        .quiet = arguments.quiet});
   if (!result) return report_error(result.error(), 2);
-  fmt::print("{}", compare::grid_table(*result));
+  fmt::print("{}", compare::grid_table(*result, arguments.width()));
   const int code = write_reports(arguments, prepared->html, compare::grid_json(*result), compare::grid_csv(*result),
                                  compare::grid_markdown(*result));
   return code != 0 ? code : result->partial ? 4 : 0;
@@ -388,7 +390,7 @@ int run_sizing(const Arguments& arguments) {
                                                          : OfflineOrder::arrival;
   const run::InterruptGuard guard;
   const auto report = [&](const auto& result, const auto& rows, const json::Value& json, const std::string& csv) {
-    fmt::print("{}\n{}", compare::headline(result), compare::text_table(rows(result, false)));
+    fmt::print("{}\n{}", compare::headline(result), compare::text_table(rows(result, false), arguments.width()));
     const int code = write_reports(arguments, prepared->html, json, csv,
                                    compare::headline(result) + "\n" + compare::markdown_table(rows(result, true)));
     return code != 0 ? code : result.partial ? 4 : 0;
@@ -509,6 +511,8 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_option("--markdown", arguments->markdown, "write a table for a pull request to this file");
   command->add_flag("--list-strategies", arguments->list_strategies,
                     "list the strategies with formula, source and cost");
+  command->add_flag("--wide", arguments->wide,
+                    "tables as wide as they are; else those columns that fit a terminal of 100");
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer(
       "Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 differs from the published rows, 4 interrupted.");

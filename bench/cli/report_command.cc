@@ -16,7 +16,7 @@ namespace {
 struct ReportArguments {
   std::vector<std::string> files;
   std::string html;
-  bool quiet = false;
+  bool quiet = false, wide = false;
 };
 
 int report_files(const ReportArguments& arguments) {
@@ -34,7 +34,7 @@ int report_files(const ReportArguments& arguments) {
     inputs.push_back(std::move(*input));
   }
   const report::Document document = report::make_document(inputs);
-  if (!arguments.quiet) fmt::print("{}", report::to_terminal(document));
+  if (!arguments.quiet) fmt::print("{}", report::to_terminal(document, arguments.wide ? 0 : compare::kTerminalWidth));
   if (const int code = html->write(document); code != 0) return code;
   return std::fflush(stdout) != 0 ? 1 : 0;
 }
@@ -48,6 +48,8 @@ void add_report(CLI::App& app, int& exit_code) {
                       "what --json of run, compare, profile, load and gate wrote, baselines, histories; runs of one "
                       "workload are compared with the first");
   command->add_option("--html", arguments->html, "write one self-contained page to this file");
+  command->add_flag("--wide", arguments->wide,
+                    "tables as wide as they are; else those columns that fit a terminal of 100");
   command->add_flag("--quiet", arguments->quiet, "nothing on the terminal");
   command->footer(
       "Charts are Chart.js's, of Debian's package libjs-chart.js or the file that BERTH_CHART_JS names.\n"

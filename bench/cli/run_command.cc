@@ -8,6 +8,7 @@
 #include "cli/count_allocations.h"
 #include "cli/html_output.h"
 #include "cli/slowed_stage.h"
+#include "cli/study_arguments.h"
 #include "cli/workload_arguments.h"
 #include "io/files.h"
 #include "profile/recorder.h"
@@ -27,6 +28,7 @@ struct RunArguments {
   WorkloadArguments chosen;
   std::optional<std::int64_t> workers;
   std::string json, html, csv, hdr, hdr_log, prometheus, google_benchmark;
+  StudyArguments study;
   bool list = false, stages = false, quiet = false;
   std::string slowdown;
 };
@@ -63,6 +65,9 @@ int run_others(const RunArguments& arguments) {
     return report_error({"berth run", arguments.chosen.options.empty() ? "--strategy" : "--option",
                          "nomad-others compares with what Nomad decides today", "leave it out"},
                         2);
+  if (arguments.study.many() || !arguments.study.results.empty())
+    return report_error(
+        {"berth run", "", "nomad-others repeats by itself: no --repeat, --vary or --results", "leave them out"}, 2);
   if (arguments.stages)
     return report_error({"berth run", "--stages", "nomad-others times whole evaluations", "leave it out"}, 2);
   const std::string& label = arguments.chosen.label;
@@ -83,15 +88,39 @@ int run_others(const RunArguments& arguments) {
   return 0;
 }
 
+/// --repeat and --vary.
+int run_many(const RunArguments& arguments) {
+  const std::pair<const char*, bool> kOfOneRun[] = {{"--csv", !arguments.csv.empty()},
+                                                    {"--hdr", !arguments.hdr.empty()},
+                                                    {"--hdr-log", !arguments.hdr_log.empty()},
+                                                    {"--prometheus", !arguments.prometheus.empty()},
+                                                    {"--google-benchmark", !arguments.google_benchmark.empty()},
+                                                    {"--stages", arguments.stages},
+                                                    {"--slowdown", !arguments.slowdown.empty()}};
+  for (const auto& [option, given] : kOfOneRun)
+    if (given)
+      return report_error({"berth run", option, "is of one run, and --repeat and --vary make several",
+                           "leave it out; --json, --html and --results have them all"},
+                          2);
+  run::RunOptions options;
+  options.quiet = arguments.quiet;
+  options.allocations = count_allocations;
+  return run_study_command(arguments.chosen, arguments.workers, arguments.study, arguments.json, arguments.html,
+                           options);
+}
+
 int run(const RunArguments& arguments) {
   if (arguments.list) return list_workloads();
   if (auto fine = arguments.chosen.begin("berth run"); !fine) return report_error(fine.error(), 2);
   if (arguments.chosen.workload == "nomad-others") return run_others(arguments);
+  if (arguments.study.many()) return run_many(arguments);
+  if (arguments.study.warm_ups)
+    return report_error({"berth run", "--warm-up", "goes with --repeat or --vary", "add one of them"}, 2);
   auto workload = arguments.chosen.read("berth run");
   if (!workload) return report_error(workload.error(), 2);
   if (arguments.workers) workload->workers = *arguments.workers;
   for (const std::string& output : {arguments.json, arguments.csv, arguments.hdr, arguments.hdr_log,
-                                    arguments.prometheus, arguments.google_benchmark})
+                                    arguments.prometheus, arguments.google_benchmark, arguments.study.results})
     if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
   const auto html = HtmlOutput::prepare(arguments.html);
   if (!html) return report_error(html.error(), 2);
@@ -133,6 +162,10 @@ int run(const RunArguments& arguments) {
   write(arguments.hdr_log, result->hdr_log);
   write(arguments.prometheus, run::to_prometheus(*result));
   write(arguments.google_benchmark, json::to_text(run::to_google_benchmark(*result), 2) + "\n");
+  if (const int code =
+          add_result(arguments.study.results, arguments.chosen.changes(arguments.workers), *result, report);
+      code != 0)
+    exit_code = code;
   if (exit_code == 0) exit_code = html->write(report, arguments.json.empty() ? workload->name : arguments.json);
   if (std::fflush(stdout) != 0) exit_code = 1;
   if (exit_code != 0) return exit_code;
@@ -150,6 +183,7 @@ void add_run(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("run", "replay a workload and measure it");
   arguments->chosen.add_to(*command);
   add_workers(*command, arguments->workers);
+  arguments->study.add_to(*command);
   command->add_option("--json", arguments->json,
                       "write the report to this file (bench/macro/README.md has the format)");
   command->add_option("--html", arguments->html, "write the report as one self-contained page to this file");

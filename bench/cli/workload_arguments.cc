@@ -60,4 +60,18 @@ Result<sim::Workload> WorkloadArguments::read(const std::string& command) const 
   return out;
 }
 
+std::vector<sim::Change> WorkloadArguments::changes(std::optional<std::int64_t> workers) const {
+  std::vector<sim::Change> out;
+  if (seed) out.push_back({"seed", std::to_string(*seed)});
+  if (!strategy.empty()) out.push_back({"strategy", strategy});
+  if (!commits.empty()) out.push_back({"commits", commits});
+  if (workers) out.push_back({"workers", std::to_string(*workers)});
+  for (const std::string& assignment : options) {
+    const std::size_t equals = assignment.find('=');
+    out.push_back({"options." + assignment.substr(0, equals),
+                   equals == std::string::npos ? std::string() : assignment.substr(equals + 1)});
+  }
+  return out;
+}
+
 }  // namespace berth::cli

@@ -21,6 +21,8 @@ struct WorkloadArguments {
   [[nodiscard]] Result<void> begin(const std::string& command) const;
   /// begin(); then reads the workload and lays the options over it.
   [[nodiscard]] Result<sim::Workload> read(const std::string& command) const;
+  /// The options that change the workload, as changes of its keys.
+  [[nodiscard]] std::vector<sim::Change> changes(std::optional<std::int64_t> workers) const;
 };
 
 /// --workers of commands that run one number of them.

@@ -263,7 +263,7 @@ std::string cell_of(const ExperimentResult& result, std::size_t strategy, std::s
 }
 }  // namespace
 
-std::string experiment_table(const ExperimentResult& result) {
+std::string experiment_table(const ExperimentResult& result, std::size_t width) {
   using Series = sim::OpenbSeries;
   TableRows rows = {{"strategy", "allocated 100", "allocated end", "fragments 50", "fragments 100", "decisions/s",
                      "p50 us", "p99 us"}};
@@ -278,14 +278,14 @@ std::string experiment_table(const ExperimentResult& result) {
   return fmt::format("{}{}: {} nodes, {} GPUs, {} tasks; {} seeds; mean ± standard deviation\n", result.list,
                      result.partial ? " (PARTIAL: interrupted)" : "", result.nodes, result.gpus, result.tasks,
                      result.seeds.size()) +
-         text_table(rows) +
+         text_table(rows, width) +
          "  allocated: % of all GPUs when 100 % (and at the end 130 %) of them were asked for; fragments 50: % of the "
          "idle\n"
          "  GPU that a typical task cannot use at 50 %; fragments 100: the same at 100 % in % of all GPUs\n" +
          fmt::format("  {} runs in {:.2f} s\n", result.runs.size(), result.elapsed_s);
 }
 
-std::string agreement_table(const std::vector<Agreement>& agreement) {
+std::string agreement_table(const std::vector<Agreement>& agreement, std::size_t width) {
   TableRows rows = {{"published rows", "strategy", "rows equal", "columns equal", "digests", "gap", "verdict",
                      "means at 100 and the end (published)"}};
   for (const Agreement& a : agreement) {
@@ -301,7 +301,7 @@ std::string agreement_table(const std::vector<Agreement>& agreement) {
                                 : fmt::format("{:.2f}, {:.2f} ({:.2f}, {:.2f})", a.mean_100, a.mean_final,
                                               a.mean_100_published, a.mean_final_published)});
   }
-  return text_table(rows);
+  return text_table(rows, width);
 }
 
 std::string digest_lines(const ExperimentResult& result) {

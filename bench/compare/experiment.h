@@ -71,8 +71,8 @@ struct Agreement {
                                                      const std::vector<PublishedRow>& allocation,
                                                      const std::vector<PublishedRow>& ratio);
 
-[[nodiscard]] std::string experiment_table(const ExperimentResult& result);
-[[nodiscard]] std::string agreement_table(const std::vector<Agreement>& agreement);
+[[nodiscard]] std::string experiment_table(const ExperimentResult& result, std::size_t width = 0);
+[[nodiscard]] std::string agreement_table(const std::vector<Agreement>& agreement, std::size_t width = 0);
 /// "list strategy seed digest" lines.
 [[nodiscard]] std::string digest_lines(const ExperimentResult& result);
 [[nodiscard]] json::Value experiment_json(const ExperimentResult& result);

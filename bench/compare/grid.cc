@@ -343,9 +343,9 @@ std::string front_words(const GridResult& result) {
 }
 }  // namespace
 
-std::string grid_table(const GridResult& result) {
-  std::string out = headline(result) + "\n" + text_table(summary_rows(result, false)) + front_words(result);
-  if (const auto rows = difference_rows(result); !rows.empty()) out += "\n" + text_table(rows) + kTestWords;
+std::string grid_table(const GridResult& result, std::size_t width) {
+  std::string out = headline(result) + "\n" + text_table(summary_rows(result, false), width) + front_words(result);
+  if (const auto rows = difference_rows(result); !rows.empty()) out += "\n" + text_table(rows, width) + kTestWords;
   out += fmt::format("placements digest of all runs: {}\n{} runs in {:.2f} s\n", result.digest(), result.runs.size(),
                      result.elapsed_s);
   return out;

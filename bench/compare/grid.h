@@ -71,7 +71,7 @@ struct GridResult {
 /// The problem of one seed: inputs of the workload under that seed.
 [[nodiscard]] Result<sim::PackingProblem> problem_of(sim::Workload workload, std::int64_t seed);
 
-[[nodiscard]] std::string grid_table(const GridResult& result);
+[[nodiscard]] std::string grid_table(const GridResult& result, std::size_t width = 0);
 [[nodiscard]] std::string grid_markdown(const GridResult& result);
 [[nodiscard]] std::string grid_csv(const GridResult& result);
 [[nodiscard]] json::Value grid_json(const GridResult& result);

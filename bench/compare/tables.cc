@@ -18,22 +18,38 @@ std::size_t shown_width(const std::string& text) {
 
 }  // namespace
 
-std::string text_table(const TableRows& rows) {
+std::string text_table(const TableRows& rows, std::size_t width) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows)
     for (std::size_t c = 0; c < row.size(); ++c) {
       if (c >= widths.size()) widths.push_back(0);
       widths[c] = std::max(widths[c], shown_width(row[c]));
     }
+  std::size_t shown = 0;
+  for (std::size_t column = 0; shown < widths.size(); ++shown) {
+    column += 2 + widths[shown];
+    if (width > 0 && shown > 1 && column > width) break;
+  }
   std::string out;
   for (const auto& row : rows) {
     std::string line = " ";
-    for (std::size_t c = 0; c < row.size(); ++c) {
+    for (std::size_t c = 0; c < std::min(shown, row.size()); ++c) {
       const std::string gap(widths[c] - shown_width(row[c]), ' ');
       line += c == 0 ? fmt::format(" {}{}", row[c], gap) : fmt::format("  {}{}", gap, row[c]);
     }
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
+  std::string left_out;
+  for (std::size_t c = shown; c < rows[0].size(); ++c) {
+    if (rows[0][c].empty()) continue;
+    const std::string next = (left_out.empty() ? "" : ", ") + rows[0][c];
+    if (left_out.size() + next.size() > 60) {
+      left_out += ", ...";
+      break;
+    }
+    left_out += next;
+  }
+  if (shown < widths.size()) out += fmt::format("  not shown for want of room (--wide): {}\n", left_out);
   return out;
 }
 

@@ -11,8 +11,9 @@ namespace berth::compare {
 
 using TableRows = std::vector<std::vector<std::string>>;
 
-/// Rows and columns with a head, columns padded to their widest cell, the first to the left.
-[[nodiscard]] std::string text_table(const TableRows& rows);
+/// Rows and columns with a head, columns padded to their widest cell, the first to the left. `width`: columns that go
+/// beyond are left out, and named in a line below; 0: none is.
+[[nodiscard]] std::string text_table(const TableRows& rows, std::size_t width = 0);
 [[nodiscard]] std::string markdown_table(const TableRows& rows);
 
 /// "12.34 ± 0.56", with `interval` "12.34 ± 0.56 [11.9, 12.8]"; the mean alone for one value, "-" for none.
@@ -28,6 +29,9 @@ using TableRows = std::vector<std::vector<std::string>>;
 /// What is said of a test in a report.
 [[nodiscard]] json::Value test_json(const PairedTest& test, int direction);
 [[nodiscard]] json::Value summary_json(const Summary& s);
+
+/// A terminal's width that tables are made for.
+inline constexpr std::size_t kTerminalWidth = 100;
 
 /// How the tests in tables are made.
 inline constexpr const char* kTestWords =

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "profile/flame.h"
 #include "run/progress.h"
 #include "run/report.h"
 
@@ -196,6 +198,22 @@ json::Value stages_json(const StageTable& table) {
   return out;
 }
 
+/// The heaviest stacks: those that were sampled, else the stages.
+static json::Value stacks_json(const Profile& p) {
+  constexpr std::size_t kStacksMax = 1000;
+  const bool sampled = !p.stacks.empty();
+  const Stacks stages = sampled ? Stacks{} : collapse_stages(p);
+  std::vector<std::pair<std::uint64_t, std::string>> heaviest;
+  for (const auto& [stack, weight] : sampled ? p.stacks : stages) heaviest.emplace_back(weight, stack);
+  std::sort(heaviest.rbegin(), heaviest.rend());
+  if (heaviest.size() > kStacksMax) heaviest.resize(kStacksMax);
+  json::Array list;
+  for (const auto& [weight, stack] : heaviest) list.push_back(json::Array{stack, weight});
+  return json::Object{{"from", sampled ? p.stacks_from : "the stages of the profile"},
+                      {"unit", sampled ? p.stacks_unit : "us"},
+                      {"list", std::move(list)}};
+}
+
 json::Value to_json(const Profile& p) {
   json::Value out = run::report_head(p.run, "berth-profile", kProfileVersion);
   const Recorder::Sums& sums = p.recorder->sums();
@@ -225,6 +243,7 @@ json::Value to_json(const Profile& p) {
     out.set("overhead", json::Value());
     out.set("no_overhead", p.no_overhead);
   }
+  out.set("stacks", stacks_json(p));
   out.set("engine_seconds", p.stages.engine_ns / 1e9);
   out.set("stages", stages_json(p.stages));
   out.set("outside", json::Object{{"wait_seconds", p.stages.wait_ns / 1e9},

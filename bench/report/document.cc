@@ -58,6 +58,13 @@ json::Value table_json(const Table& table) {
                       {"folded", table.folded}};
 }
 
+json::Value flame_json(const Flame& flame) {
+  return json::Object{
+      {"title", flame.title}, {"about", flame.about}, {"stacks", list_json(flame.stacks, [](const auto& stack) {
+                                                         return json::Array{stack.first, number(stack.second)};
+                                                       })}};
+}
+
 json::Value axis_json(const Axis& axis) {
   return json::Object{{"title", axis.title},
                       {"unit", axis.unit},
@@ -131,12 +138,33 @@ json::Value to_json(const Document& document) {
                         {"facts", pairs_json(section.facts)},
                         {"tables", list_json(section.tables, table_json)},
                         {"charts", list_json(section.charts, chart_json)},
-                        {"texts", pairs_json(section.texts)}};
+                        {"texts", pairs_json(section.texts)},
+                        {"flame", flame_json(section.flame)}};
   };
   return json::Object{{"title", document.title}, {"sections", list_json(document.sections, section_json)}};
 }
 
-std::string to_terminal(const Document& document) {
+namespace {
+
+/// `text` in lines of at most `width` columns, the later ones indented; broken at spaces. 0: one line.
+std::string wrapped(const std::string& first, const std::string& text, std::size_t width) {
+  std::string out = first;
+  std::size_t column = first.size();
+  const std::string indent(first.size(), ' ');
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    if (width > 0 && column > first.size() && column + 1 + (end - at) > width)
+      out += "\n" + indent, column = first.size();
+    if (column > first.size()) out += ' ', ++column;
+    out.append(text, at, end - at), column += end - at;
+    at = end + 1;
+  }
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string to_terminal(const Document& document, std::size_t width) {
   std::string out;
   for (const Section& section : document.sections) {
     if (!out.empty()) out += "\n";
@@ -144,7 +172,7 @@ std::string to_terminal(const Document& document) {
     if (!section.verdict.text.empty()) out += ": " + printable(section.verdict.text);
     out += "\n";
     for (const auto& [name, value] : section.facts)
-      out += fmt::format("  {:<12}{}\n", printable(name), printable(value));
+      out += wrapped(fmt::format("  {:<12}", printable(name)), printable(value), width);
     for (const Table& table : section.tables) {
       if (table.page_only || table.rows.empty()) continue;
       out += "\n";
@@ -155,8 +183,8 @@ std::string to_terminal(const Document& document) {
         for (const Cell& cell : row) texts.push_back(printable(cell.text));
       }
       for (std::string& head : rows[0]) head = printable(head);
-      out += compare::text_table(rows);
-      if (!table.note.empty()) out += "  " + printable(table.note) + "\n";
+      out += compare::text_table(rows, width);
+      if (!table.note.empty()) out += wrapped("  ", printable(table.note), width);
     }
   }
   return out;

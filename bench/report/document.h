@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "compare/tables.h"
 
 namespace berth::report {
 
@@ -73,6 +74,12 @@ struct Chart {
   std::vector<double> columns = {};  ///< x of each column where they are not evenly spaced
 };
 
+/// Nested frames with their weight; the page only.
+struct Flame {
+  std::string title, about;
+  std::vector<std::pair<std::string, double>> stacks;  ///< frames from the root, joined by ';'
+};
+
 struct Section {
   std::string title, file;
   Cell verdict = "";
@@ -80,6 +87,7 @@ struct Section {
   std::vector<Table> tables;
   std::vector<Chart> charts;
   std::vector<std::pair<std::string, std::string>> texts;  ///< title and preformatted text, folded
+  Flame flame = {};
 };
 struct Document {
   std::string title;
@@ -88,7 +96,8 @@ struct Document {
 
 /// What page.js reads.
 [[nodiscard]] json::Value to_json(const Document& document);
-/// Facts and tables for the terminal.
-[[nodiscard]] std::string to_terminal(const Document& document);
+/// Facts and tables for the terminal, at most `width` wide (0: as wide as they are): columns that do not fit are named
+/// below their table.
+[[nodiscard]] std::string to_terminal(const Document& document, std::size_t width = compare::kTerminalWidth);
 
 }  // namespace berth::report

@@ -9,6 +9,7 @@ namespace {
 
 // In the order in which they stand in a report.
 constexpr Kind kKinds[] = {{"berth-run", check_run, run_sections},
+                           {"berth-study", check_study, study_sections},
                            {"berth-others", check_others, others_sections},
                            {"berth-profile", check_profile, profile_sections},
                            {"berth-load", check_load, load_sections},
@@ -45,6 +46,20 @@ std::string build_words(const json::Value& value) {
   out += fmt::format(", {} {}", build["compiler"].as_string(), build["build_type"].as_string());
   if (build["build_type"].as_string() == "Debug" || !build["sanitize"].as_string().empty())
     out += ": a debug or sanitizer build, its times say nothing";
+  return out;
+}
+
+std::string settings_words(const json::Value& s) {
+  const std::int64_t workers = s["workers"].as_int();
+  const std::string& strategy = s["strategy"].as_string();
+  std::string out =
+      fmt::format("{} mode, strategy {}", s["mode"].as_string(),
+                  strategy.empty() || strategy == "nomad" ? "nomad, " + s["algorithm"].as_string() : strategy);
+  if (s["order"].is_string()) out += ", order " + s["order"].as_string();
+  out += fmt::format(", {} worker{}, {} commits", workers, workers == 1 ? "" : "s", s["commits"].as_string());
+  for (const json::Member& option : s["options"].members())
+    if (option.value.is_string() && option.value.as_string() != "nomad")
+      out += fmt::format(", {}={}", option.key, option.value.as_string());
   return out;
 }
 

@@ -23,6 +23,8 @@ struct Kind {
 // One file per command that writes results.
 Result<void> check_run(const Input& input);
 void run_sections(const std::vector<const Input*>& inputs, Document& out);
+Result<void> check_study(const Input& input);
+void study_sections(const std::vector<const Input*>& inputs, Document& out);
 Result<void> check_others(const Input& input);
 void others_sections(const std::vector<const Input*>& inputs, Document& out);
 Result<void> check_profile(const Input& input);
@@ -49,6 +51,8 @@ void baseline_sections(const std::vector<const Input*>& inputs, Document& out);
 [[nodiscard]] std::string machine_words(const json::Value& value);
 /// "1d9c2a245bcd, GNU 12.2.0 Release".
 [[nodiscard]] std::string build_words(const json::Value& value);
+/// "sampled mode, strategy nomad, binpack, order mix, 1 worker, free commits, compat=fixed" of a run's `settings`.
+[[nodiscard]] std::string settings_words(const json::Value& settings);
 /// The file's name without folder and ".json".
 [[nodiscard]] std::string short_name(const std::string& path);
 

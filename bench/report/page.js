@@ -15,7 +15,9 @@
     return out;
   };
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
-  const seriesColor = (index) => color("s" + (index % 8));
+  const seriesColor = (index) => color("s" + (index % 16));
+  // From the ninth series on, lines are also broken in a way of their own.
+  const seriesDash = (index) => [[], [2, 3], [10, 3], [10, 3, 2, 3]][Math.floor(index / 8) % 4];
 
   const digits = (value) => {
     const size = Math.abs(value);
@@ -56,7 +58,7 @@
       const line = el("tr");
       row.forEach((cell, i) => {
         const [text, tone] = parts(cell);
-        line.append(el("td", {class: `${tone} ${side[i]}`.trim()}, text));
+        line.append(el("td", {class: `${tone} ${side[i]}`.trim(), "data-head": head[i]}, text));
       });
       body.append(line);
     }
@@ -64,7 +66,7 @@
     head.forEach((text, i) => top.append(el("th", {scope: "col", class: side[i]}, text)));
     const pairs = head.length === 2 && rows.length > 4 && !words;  // names and values: side by side where there is room
     return el("div", {class: "scroll", tabindex: "0"},
-      el("table", {class: words ? "words" : pairs ? "pairs" : ""}, el("thead", {}, top), body));
+      el("table", {class: [words ? "words" : "", pairs ? "pairs" : "", head.length > 3 ? "stack" : ""].join(" ").trim()}, el("thead", {}, top), body));
   };
   const folded = (title, ...content) => el("details", {}, el("summary", {}, title), ...content);
 
@@ -105,6 +107,40 @@
       kept.map((x) => [onAxis(c.x, x), ...maps.map((m) => (m.has(x) ? shown(m.get(x), c.y.unit) : "–"))]));
   };
 
+  // Nested frames as boxes, the root on top, as wide as their weight; what is too narrow to see is left out.
+  const flameCard = (flame) => {
+    const root = {name: "", weight: 0, children: new Map()};
+    for (const [stack, weight] of flame.stacks) {
+      let at = root;
+      root.weight += weight;
+      for (const name of stack.split(";")) {
+        if (!at.children.has(name)) at.children.set(name, {name, weight: 0, children: new Map()});
+        at = at.children.get(name);
+        at.weight += weight;
+      }
+    }
+    const share = (weight) => (100 * weight / root.weight).toPrecision(3) + " %";
+    const box = (node, depth) => {
+      const title = `${node.name}: ${share(node.weight)}`;
+      const children = [...node.children.values()].sort((a, b) => b.weight - a.weight)
+        .filter((child) => child.weight >= root.weight / 1000).map((child) => {
+          const inner = box(child, depth + 1);
+          inner.style.width = 100 * child.weight / node.weight + "%";
+          return inner;
+        });
+      const bar = el("span", {title, class: "frame f" + depth % 4}, node.name);
+      return el("div", {class: "flame"}, bar, el("div", {class: "frames"}, ...children));
+    };
+    const top = el("div", {class: "frames"}, ...[...root.children.values()].sort((a, b) => b.weight - a.weight).map((node) => {
+      const inner = box(node, 0);
+      inner.style.width = 100 * node.weight / root.weight + "%";
+      return inner;
+    }));
+    const rows = [...flame.stacks].sort((a, b) => b[1] - a[1]).slice(0, 40).map(([stack, weight]) => [stack, share(weight)]);
+    return el("div", {class: "card wide"}, el("h3", {}, flame.title), el("p", {class: "about"}, flame.about), top,
+      folded("Numbers", table(["frames, from the root", "share"], rows, true)));
+  };
+
   // ---------------------------------------------------------------- charts
   const axisOptions = (axis, extra = {}) => ({
     type: axis.log || axis.percentile ? "logarithmic" : "linear",
@@ -128,6 +164,12 @@
     ...(axis.max !== null ? {suggestedMax: axis.max} : {}),
     ...extra,
   });
+
+  // A share ends at 100 %, unless something is beyond.
+  const percentEnd = (axis, values) => {
+    const most = Math.max(0, ...values.filter(Number.isFinite));
+    return axis.unit === "%" && !axis.log && most <= 100 && (axis.max === 100 || most > 50) ? {max: 100, grace: 0} : {};
+  };
 
   // Error bars of bar charts: low and high of each point.
   const errorBars = {
@@ -262,7 +304,8 @@
     options: {
       indexAxis: "y",
       scales: {
-        x: axisOptions(c.x, {stacked: c.stacked, ...(c.x.log ? {} : {grace: "5%"}), ...reach(c)}),
+        x: axisOptions(c.x, {stacked: c.stacked, ...(c.x.log ? {} : {grace: "5%"}), ...reach(c),
+          ...(c.stacked ? {} : percentEnd(c.x, c.series.flatMap((s) => s.points.flatMap((p) => p.slice(1)))))}),
         y: {stacked: c.stacked, grid: {display: false, borderColor: color("line")}, title: {display: c.y.title !== "", text: c.y.title, color: color("soft")},
           ticks: {color: color("text"), autoSkip: false, callback(value) {
             const lines = this.getLabelForValue(value).match(/.{1,26}(?:\s|$)|\S{26}/g) ?? [""];  // of words, two at most
@@ -282,14 +325,14 @@
     data: {datasets: c.series.map((s, i) => {
       const own = seriesColor(s.color >= 0 ? s.color : i);
       return {label: s.name, data: s.points.map((p) => ({x: p[0], y: p[1]})), borderColor: own, backgroundColor: own,
-        borderWidth: 2, borderDash: s.dashed ? [6, 4] : [], spanGaps: false,
+        borderWidth: 2, borderDash: s.dashed ? [6, 4] : seriesDash(s.color >= 0 ? s.color : i), spanGaps: false,
         pointRadius: c.kind === "points" ? 6 : s.points.length === 1 ? 4 : 0, pointHitRadius: 8};
     })},
     plugins: c.marks.length ? [eventMarks(c)] : [],
     options: {
       interaction: c.kind === "points" ? {mode: "nearest", intersect: false} : {mode: "nearest", axis: "x", intersect: false},
       scales: {x: axisOptions(c.x, c.kind === "points" ? {grace: "5%"} : {max: Math.max(...c.series.flatMap((s) => s.points.map((p) => p[0]))), ...(["s", "/s"].includes(c.x.unit) && !c.x.log ? {min: 0} : {})}),
-        y: axisOptions(c.y, c.y.log ? {} : {beginAtZero: true})},
+        y: axisOptions(c.y, c.y.log ? {} : {beginAtZero: true, ...percentEnd(c.y, c.series.flatMap((s) => s.points.map((p) => p[1])))})},
       plugins: {legend: {display: c.series.length > 1}, tooltip: {callbacks: {
         title: (items) => (items.length && c.kind === "line" ? c.x.title + " " + onAxis(c.x, items[0].parsed.x) : ""),
         label: (item) => `${item.dataset.label}: ` + (c.kind === "points" ? `${c.x.title} ${shown(item.parsed.x, c.x.unit)}, ${c.y.title} ` : "") +
@@ -335,8 +378,9 @@
     const facts = el("dl");
     for (const [name, value] of section.facts) facts.append(el("div", {}, el("dt", {}, name), el("dd", {}, value)));
     const cards = el("div", {class: "cards"});
+    const flame = section.flame.stacks.length ? [flameCard(section.flame)] : [];
     const tables = section.tables.filter((t) => t.rows.length);
-    cards.append(...tables.filter((t) => !t.folded).map(tableCard), ...section.charts.map(chartCard),
+    cards.append(...tables.filter((t) => !t.folded).map(tableCard), ...section.charts.map(chartCard), ...flame,
       ...tables.filter((t) => t.folded).map(tableCard));
     for (const [title, text] of section.texts) cards.append(el("div", {class: "card wide"}, folded(title, el("pre", {tabindex: "0"}, text))));
     out.append(facts, cards);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/text.h"
 #include "report/kinds.h"
 
 namespace berth::report {
@@ -15,13 +16,10 @@ void add_head(const Input& input, const std::string& what, Section& out) {
   out.file = input.path;
   if (value["partial"].as_bool()) out.verdict = Cell("partial: " + value["ended"].as_string(), "warn");
   const json::Value& settings = value["settings"];
-  out.facts = {
-      {"machine", machine_words(value)},
-      {"build", build_words(value)},
-      {"seed", std::to_string(settings["seed"].as_int())},
-      {"settings", fmt::format("{} mode, {}, {} worker{}, {} commits", settings["mode"].as_string(),
-                               settings["algorithm"].as_string(), settings["workers"].as_int(),
-                               settings["workers"].as_int() == 1 ? "" : "s", settings["commits"].as_string())}};
+  out.facts = {{"machine", machine_words(value)},
+               {"build", build_words(value)},
+               {"seed", std::to_string(settings["seed"].as_int())},
+               {"settings", settings_words(settings)}};
 }
 
 std::string workers_words(std::int64_t workers) { return fmt::format("{} worker{}", workers, workers == 1 ? "" : "s"); }
@@ -106,6 +104,16 @@ Series& series_of(Chart& chart, const std::string& name) {
   const auto found =
       std::find_if(chart.series.begin(), chart.series.end(), [&](const Series& series) { return series.name == name; });
   return found != chart.series.end() ? *found : chart.series.emplace_back(Series{name, {}});
+}
+
+/// Time by nested frames, as `berth profile` sampled it.
+void add_flame(const json::Value& stacks, Section& out) {
+  if (stacks["list"].size() == 0) return;
+  out.flame.title = "Flame graph";
+  out.flame.about = fmt::format("Time by nested frames, from {}, in {}; the width of a frame is its share.",
+                                base::shown(stacks["from"].as_string()), base::shown(stacks["unit"].as_string()));
+  for (const json::Value& stack : stacks["list"].items())
+    out.flame.stacks.emplace_back(stack[0].as_string(), stack[1].as_double());
 }
 
 /// The slowest evaluations: what each spent its time on.
@@ -226,6 +234,7 @@ void profile_sections(const std::vector<const Input*>& inputs, Document& out) {
     section.charts.push_back(std::move(stages));
     if (!latency.categories.empty()) section.charts.push_back(std::move(latency));
     add_slowest(value["slowest"], section);
+    add_flame(value["stacks"], section);
     add_against_memory(value["stages"], section);
     add_roofline(value["roofline"], section);
   }

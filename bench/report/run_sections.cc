@@ -4,60 +4,15 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "report/kinds.h"
+#include "run/measures.h"
 
 namespace berth::report {
 namespace {
 
+using run::value_at;
 using Runs = std::vector<const Input*>;
-
-struct Row {
-  const char *title, *path;
-  Unit unit;
-  int direction;        ///< +1: more is better, -1: less is, 0: neither
-  bool always = false;  ///< shown even when 0 everywhere
-  double scale = 1;
-};
-constexpr Row kRows[] = {
-    {"throughput", "placements_per_second", "/s", 1, true},
-    {"evaluations", "evaluations_per_second", "/s", 1, true},
-    {"placed", "placed_share", "%", 1, true, 100},
-    {"failed", "failed", "", -1, true},
-    {"placement p50", "latency_ns/p50", "ns", -1},
-    {"placement p99", "latency_ns/p99", "ns", -1},
-    {"placement p99.9", "latency_ns/p999", "ns", -1},
-    {"placement max", "latency_ns/max", "ns", -1},
-    {"schedule p50", "schedule_ns/p50", "ns", -1},
-    {"schedule p99", "schedule_ns/p99", "ns", -1},
-    {"evaluation p50", "evaluation_latency_ns/p50", "ns", -1},
-    {"evaluation p99", "evaluation_latency_ns/p99", "ns", -1},
-    {"cpu used", "packing/cpu_utilisation", "%", 0, false, 100},
-    {"memory used", "packing/memory_utilisation", "%", 0, false, 100},
-    {"devices used", "packing/device_utilisation", "%", 0, false, 100},
-    {"fragmentation", "packing/fragmentation", "%", -1, false, 100},
-    {"nodes used", "packing/nodes_used", "", 0},
-    {"preempted", "work/preempted_allocs", "", -1},
-    {"conflicts", "workers/conflicts", "", -1},
-    {"retries of plans", "workers/retries", "", -1},
-    {"recovery p50", "life/recovery_ns/p50", "ns", -1},
-    {"recovery p99", "life/recovery_ns/p99", "ns", -1},
-    {"batch work lost", "life/batch_work/lost_alloc_seconds", "s", -1},
-    {"nodes evaluated", "work/nodes_evaluated", "", -1},
-    {"allocations of memory", "work/allocations", "", -1},
-    {"memory at most", "peak_rss_bytes", "bytes", -1},
-    {"faster than Nomad", "grid/ratio_geometric_mean", "x", 1},
-};
-
-double value_at(const json::Value& value, std::string_view path) {
-  const json::Value* at = &value;
-  while (at) {
-    const std::size_t slash = path.find('/');
-    at = at->find(path.substr(0, slash));
-    if (slash == std::string_view::npos) break;
-    path.remove_prefix(slash + 1);
-  }
-  return at && at->is_number() ? at->as_double() : kNone;
-}
 
 /// Values of a list; null becomes none.
 std::vector<double> numbers_of(const json::Value& list) {
@@ -78,15 +33,19 @@ std::vector<std::string> names_of(const Runs& runs) {
   return out;
 }
 
-std::string settings_words(const json::Value& s) {
-  const std::int64_t workers = s["workers"].as_int();
+/// Where most of a run was spent on blocked evaluations, what let them run again; "" elsewhere.
+std::string retries_words(const json::Value& run) {
+  const double retries = run["retries"].as_double(), evaluations = run["evaluations"].as_double();
+  if (retries <= 100 || 2 * retries <= evaluations) return "";
   std::string out =
-      fmt::format("{} mode, {}, order {}, {} worker{}, {} commits", s["mode"].as_string(), s["algorithm"].as_string(),
-                  s["order"].as_string(), workers, workers == 1 ? "" : "s", s["commits"].as_string());
-  for (const json::Member& option : s["options"].members())
-    if (option.value.is_string() && option.value.as_string() != "nomad")
-      out += fmt::format(", {}={}", option.key, option.value.as_string());
-  return out;
+      fmt::format("{:.0f} % of the evaluations were retries of blocked ones, ", 100 * retries / evaluations);
+  const json::Member* most = nullptr;
+  for (const json::Member& cause : run["unblocked"].members())
+    if (cause.value.as_double() > (most ? most->value.as_double() : 0)) most = &cause;
+  if (most)
+    out += fmt::format("most ({}) unblocked by {}; ", shown(most->value.as_double(), ""), base::shown(most->key));
+  return out +
+         fmt::format("{} found no room again: times and rates are theirs", shown(run["blocked_again"].as_double(), ""));
 }
 
 /// What was run, where, and from what. What agrees is a fact of the section; numbers that differ are rows of the table,
@@ -119,6 +78,8 @@ void add_facts(const Runs& runs, const std::vector<std::string>& names, Section&
                        v.has("cells") ? "cells" : "jobs",
                        v["partial"].as_bool() ? "; PARTIAL: " + v["ended"].as_string() : "");
   });
+  if (std::any_of(runs.begin(), runs.end(), [](const Input* run) { return !retries_words(run->value).empty(); }))
+    add("WARNING", false, [](const json::Value& v) { return retries_words(v); });
   add("busy", true, [](const json::Value& v) { return shown(v["busy_seconds"].as_double(), "s"); });
   add("in all", true, [](const json::Value& v) { return shown(v["elapsed_seconds"].as_double(), "s"); });
   add("decisions", true, [](const json::Value& v) { return v["decisions_digest"].as_string(); });
@@ -132,7 +93,7 @@ Table table_of(const Runs& runs, const std::vector<std::string>& names, Section&
     if (i > 0) out.head.emplace_back("ratio");
   }
   add_facts(runs, names, section, out);
-  for (const Row& row : kRows) {
+  for (const run::Measure& row : run::measures()) {
     std::vector<double> values;
     for (const Input* run : runs) values.push_back(row.scale * value_at(run->value, row.path));
     if (!std::any_of(values.begin(), values.end(),
@@ -142,15 +103,13 @@ Table table_of(const Runs& runs, const std::vector<std::string>& names, Section&
     for (std::size_t i = 0; i < values.size(); ++i) {
       cells.emplace_back(shown(values[i], row.unit));
       if (i == 0) continue;
-      const double ratio = values[i] / values[0];
-      const bool same = !std::isfinite(ratio) || std::abs(ratio - 1) < 0.02 || row.direction == 0;
-      cells.emplace_back(shown(ratio, "x"), same ? "" : (ratio > 1) == (row.direction > 0) ? "good" : "bad");
+      cells.emplace_back(shown(values[i] / values[0], "x"));  // no colour: one run is no evidence
     }
     out.rows.push_back(std::move(cells));
   }
   if (runs.size() > 1)
     out.note =
-        "ratio: to " + names[0] + "; one run each: whether a difference is more than noise, berth gate finds out";
+        "ratio: to " + names[0] + "; one run each, so it may be noise: see berth gate, or berth run --repeat --vary";
   return out;
 }
 

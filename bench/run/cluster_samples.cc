@@ -36,13 +36,19 @@ ClusterSampler::ClusterSampler(const tables::Snapshot& state, const sim::Amounts
   const std::size_t looks = std::clamp(std::min(kVisits / std::max<std::size_t>(1, n), arrivals / kArrivalsPerLook),
                                        kLooksMin, devices ? kLooksMaxDevices : kLooksMax);
   stride_ = std::max(1.0, static_cast<double>(arrivals) / static_cast<double>(looks));
-  samples_.reserve(looks + 2);
+  room_ = looks + 2;
+  samples_.reserve(room_);
 }
 
 void ClusterSampler::look(const tables::Snapshot& state, double seconds, double workload_seconds, std::uint64_t placed,
-                          std::uint64_t refused) {
-  next_ = static_cast<std::size_t>(std::ceil(static_cast<double>(samples_.size() + 1) * stride_));
-  if (samples_.size() == samples_.capacity()) samples_.pop_back();
+                          std::uint64_t refused, std::size_t happened) {
+  if (samples_.size() == room_) {  // the second of each two goes
+    std::size_t kept = 1;
+    for (std::size_t i = 2; i < samples_.size(); i += 2) samples_[kept++] = samples_[i];
+    samples_.resize(kept);
+    stride_ *= 2;
+  }
+  next_ = static_cast<std::size_t>(std::ceil((std::floor(static_cast<double>(happened) / stride_) + 1) * stride_));
   ClusterSample& out = samples_.emplace_back();
   const std::size_t n = std::min<std::size_t>(cpu_usable_.size(), state.nodes.size());
   for (tables::NodeRow row = 0; row < n; ++row) {

@@ -36,17 +36,18 @@ struct NodeMap {
 
 class ClusterSampler {
  public:
-  /// `reference` is what fragmentation refers to; looks are spread evenly over `arrivals`.
+  /// `reference` is what fragmentation refers to. Looks are spread evenly over what happens: `arrivals` things at the
+  /// least; where it is more, every second look is dropped and looks become half as frequent.
   ClusterSampler(const tables::Snapshot& state, const sim::Amounts& reference, std::size_t arrivals);
 
-  /// Whether it is time for a look, `arrivals` having been handled.
-  [[nodiscard]] bool due(std::size_t arrivals) const { return arrivals >= next_; }
+  /// Whether it is time for a look, `happened` things having been handled.
+  [[nodiscard]] bool due(std::size_t happened) const { return happened >= next_; }
   /// Allocations of this node came or went.
   void changed(tables::NodeRow node) {
     if (node < changed_.size()) changed_[node] = 1;
   }
   void look(const tables::Snapshot& state, double seconds, double workload_seconds, std::uint64_t placed,
-            std::uint64_t refused);
+            std::uint64_t refused, std::size_t happened);
 
   [[nodiscard]] const std::vector<ClusterSample>& samples() const { return samples_; }
   /// As of the last look.
@@ -60,7 +61,7 @@ class ClusterSampler {
   std::vector<std::int64_t> held_;     ///< devices, whatever the node's state
   sim::Amounts reference_;
   std::vector<ClusterSample> samples_;
-  std::size_t next_ = 0;
+  std::size_t next_ = 0, room_ = 0;
   double stride_ = 1;
 };
 

@@ -22,7 +22,6 @@ using tables::NodeRow;
 namespace {
 
 constexpr const char* kNamespace = "default";
-constexpr std::size_t kLooks = 64;
 
 std::string seconds_words(std::int64_t ns) { return fmt::format("{} s", static_cast<double>(ns) / 1e9); }
 
@@ -43,7 +42,7 @@ LifeRun::LifeRun(const sim::Workload& workload, sim::Inputs inputs, sim::LifePla
   watch_.bind(cluster_);
   tasks_.bind(cluster_.server().store(), [this] { return cluster_.now(); });
   load();
-  measuring_.watch(cluster_.server().store());
+  measuring_.watch(cluster_.server().store(), result.life->cpu_s.size());
   measuring_.set_origin(life_.start_unix_ns);
   result_.nodes = inputs_.cluster.nodes.size();
   result_.load_allocs = inputs_.cluster.load.size();
@@ -118,8 +117,7 @@ void LifeRun::run(const RunOptions& options) {
     if (at == static_cast<std::int64_t>(bucket + 1) * bucket_ns || at == life_.duration_ns) {
       watch_.tick();
       life.cpu_s[bucket++] = static_cast<double>(std::clock() - work) / CLOCKS_PER_SEC;
-      if (bucket * kLooks / life.cpu_s.size() != (bucket - 1) * kLooks / life.cpu_s.size())
-        measuring_.waited(measuring_.look());
+      if (measuring_.look_due(bucket)) measuring_.waited(measuring_.look(bucket));
       work = std::clock();
       progress.update(static_cast<std::uint64_t>(at / 1'000'000'000), true);
     }
@@ -145,7 +143,7 @@ void LifeRun::run(const RunOptions& options) {
   BERTH_ASSERT(cluster_.problems().empty());  // R-CTRL-1720 to 1735
 #endif
   progress.finish();
-  measuring_.waited(measuring_.look());
+  measuring_.waited(measuring_.look(bucket));
   watch_.finish();
   measuring_.finish(cluster_.server());
   result_.virtual_s = life.reached_s;

@@ -48,9 +48,9 @@ Measuring::Measuring(const sim::Workload& workload, const sim::Inputs& inputs, c
                      Observer* observer, const sim::RunClock& clock, RunResult& result)
     : workload_(workload), inputs_(inputs), fit_(fit), observer_(observer), clock_(clock), result_(result) {}
 
-void Measuring::watch(const tables::StateStore& store) {
+void Measuring::watch(const tables::StateStore& store, std::size_t things) {
   store_ = &store;
-  sampler_.emplace(store.current(), typical_ask(inputs_.jobs), inputs_.jobs.arrivals.size());
+  sampler_.emplace(store.current(), typical_ask(inputs_.jobs), things);
 }
 
 HdrLog Measuring::hdr_log_of(const sim::Workload& workload) {
@@ -161,11 +161,14 @@ void Measuring::settled(server::Lane& lane) {
     if (first_of_system) result_.asked += failed_count(group);
     digest_.failure(store_->current().text(group.name), failed_count(group));
   }
-  if (failed && first) count_failures(lane);
+  note_failures(lane, failed, first);
+  if (first) jobs_done_.fetch_add(1, std::memory_order_relaxed);
 }
 
-/// Every failed placement counts once, under what ruled out most nodes.
-void Measuring::count_failures(const server::Lane& lane) {
+namespace {
+
+/// Every placement that failed, under what ruled out most nodes.
+void add_failures(const server::Lane& lane, std::map<std::string, std::uint64_t>& out) {
   for (const sched::GroupResult& group : lane.result.groups) {
     if (!group.failed) continue;
     std::string reason = group.failure.evaluated == 0 ? "no node in the datacenters and pool" : "no reason given";
@@ -176,8 +179,26 @@ void Measuring::count_failures(const server::Lane& lane) {
     };
     look(group.failure.dimensions, "exhausted: ");
     look(group.failure.reasons, "filtered: ");
-    result_.failed_reasons[reason] += failed_count(group);
+    out[reason] += failed_count(group);
   }
+}
+
+}  // namespace
+
+/// An evaluation looks at all of its job, so its last one knows what is missing; one of a system job may look at the
+/// nodes that changed only, so there the first one counts.
+void Measuring::note_failures(const server::Lane& lane, bool failed, bool first) {
+  if (of_system(*lane.record)) {
+    if (failed && first) add_failures(lane, result_.failed_reasons);
+    return;
+  }
+  if (!failed) {
+    if (!failing_.empty()) failing_.erase(lane.record->job);
+    return;
+  }
+  auto& reasons = failing_[lane.record->job];
+  reasons.clear();
+  add_failures(lane, reasons);
 }
 
 /// What a job asks for, but for those that ask for as many as there are nodes.
@@ -245,10 +266,10 @@ void Measuring::observe(const server::Lane& lane, Book& book, const Work& work) 
 
 // ---------------------------------------------------------------- the cluster, and the end of the run
 
-std::int64_t Measuring::look() {
+std::int64_t Measuring::look(std::size_t happened) {
   const std::int64_t before = clock_.elapsed_ns();
   sampler_->look(store_->current(), static_cast<double>(before - waited_ns_) / 1e9,
-                 static_cast<double>(clock_.now_ns() - origin_ns_) / 1e9, result_.placed, result_.refused);
+                 static_cast<double>(clock_.now_ns() - origin_ns_) / 1e9, result_.placed, result_.refused, happened);
   return clock_.elapsed_ns() - before;
 }
 
@@ -261,7 +282,16 @@ void Measuring::finish(server::Server& server) {
   result_.retries = stats.retried;
   result_.blocked_at_end = server.blocked_count();
   result_.blocked = {stats.unblocked, stats.reblocked, stats.duplicates, stats.batches};
-  result_.failed = result_.asked - std::min(result_.asked, result_.placed);
+  for (const auto& [job, reasons] : failing_)
+    for (const auto& [reason, count] : reasons) result_.failed_reasons[reason] += count;
+  for (const auto& [reason, count] : result_.failed_reasons) result_.failed += count;
+  // Without an answer: those of a run that was cut short, and of evaluations that gave up. In a life jobs end and
+  // change.
+  if (const std::uint64_t known = result_.placed + result_.failed; !result_.life && known < result_.asked) {
+    result_.failed_reasons[result_.partial ? "not decided when the run ended" : "given up after refused plans"] +=
+        result_.asked - known;
+    result_.failed += result_.asked - known;
+  }
   result_.decisions_digest = digest_.text();
   result_.table_bytes = store_->bytes();
   const sim::PackingTable packing(store_->current());

@@ -7,8 +7,11 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <unordered_map>
 
 #include "run/cluster_samples.h"
 #include "run/hdr_log.h"
@@ -27,7 +30,7 @@ class Measuring final : public server::Listener {
   Measuring(const sim::Workload& workload, const sim::Inputs& inputs, const sim::FitStrategy* fit, Observer* observer,
             const sim::RunClock& clock, RunResult& result);
   /// The cluster is loaded: from here on it is sampled.
-  void watch(const tables::StateStore& store);
+  void watch(const tables::StateStore& store, std::size_t things);
   void keep_hdr_log() { hdr_log_.emplace(hdr_log_of(workload_)); }
   /// The run's clock shows this when the workload begins (0).
   void set_origin(std::int64_t ns) { origin_ns_ = ns; }
@@ -50,9 +53,11 @@ class Measuring final : public server::Listener {
   void changed(tables::NodeRow node) {
     if (sampler_) sampler_->changed(node);
   }
-  [[nodiscard]] bool look_due(std::size_t arrivals) const { return sampler_->due(arrivals); }
+  /// Jobs whose first evaluation is settled.
+  [[nodiscard]] std::uint64_t jobs_done() const { return jobs_done_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool look_due(std::size_t happened) const { return sampler_->due(happened); }
   /// A look at the cluster; how long it took.
-  std::int64_t look();
+  std::int64_t look(std::size_t happened);
   /// Idle time that passed on the machine's clock.
   void waited(std::int64_t ns) { waited_ns_ += ns; }
   void count_asked(const tables::CompiledJob& job);
@@ -80,7 +85,7 @@ class Measuring final : public server::Listener {
   void measure_commit(const server::Lane& lane, Book& book);
   void observe_applied(const server::Lane& lane, Book& book);
   void observe(const server::Lane& lane, Book& book, const Work& work);
-  void count_failures(const server::Lane& lane);
+  void note_failures(const server::Lane& lane, bool failed, bool first);
 
   const sim::Workload& workload_;
   const sim::Inputs& inputs_;
@@ -92,6 +97,9 @@ class Measuring final : public server::Listener {
   std::vector<std::unique_ptr<Book>> books_;  // by number of the lane
   base::StageClock::Counts before_{};         // on the applier's clock, when a check began
   sim::DecisionDigest digest_;
+  /// By job, what its last evaluation found no node for: reason -> placements.
+  std::unordered_map<tables::JobKeyRow, std::map<std::string, std::uint64_t>> failing_;
+  std::atomic<std::uint64_t> jobs_done_ = 0;  // read by the run's thread for its progress
   std::optional<ClusterSampler> sampler_;
   std::optional<HdrLog> hdr_log_;
   std::int64_t origin_ns_ = 0;

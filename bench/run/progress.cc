@@ -41,15 +41,17 @@ void Progress::show(std::uint64_t done, double elapsed_s) {
   const double rate = static_cast<double>(done) / elapsed_s;
   const std::string left = done == 0 ? "unknown" : duration_words(elapsed_s * (1 - part) / std::max(part, 1e-9));
   const std::string text = fmt::format("{:3.0f} % of {} {}, {:.0f}/s, {} left", part * 100, total_, what_, rate, left);
+  const std::string all =
+      blocked_ == 0 ? text : fmt::format("{}; {} blocked evaluations wait for room", text, blocked_);
   if (terminal_) {
     constexpr int kWidth = 24;
     const int full = static_cast<int>(part * kWidth);
     std::fprintf(stderr, "\r\033[K[%s%s] %s", std::string(static_cast<std::size_t>(full), '#').c_str(),
-                 std::string(static_cast<std::size_t>(kWidth - full), '.').c_str(), text.c_str());
+                 std::string(static_cast<std::size_t>(kWidth - full), '.').c_str(), all.c_str());
     std::fflush(stderr);
     shown_ = true;
   } else {
-    std::fprintf(stderr, "%s\n", text.c_str());
+    std::fprintf(stderr, "%s\n", all.c_str());
   }
 }
 

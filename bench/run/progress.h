@@ -18,6 +18,8 @@ class Progress {
 
   /// Cheap to call often: looks at the clock every 64th time or when `force` says so.
   void update(std::uint64_t done, bool force = false);
+  /// So many evaluations wait for room: nothing that the total counts, and yet to be done. Shown until it is 0.
+  void waiting(std::size_t blocked) { blocked_ = blocked; }
   /// Removes the bar from the terminal.
   void finish();
 
@@ -26,6 +28,7 @@ class Progress {
 
   std::string what_;
   std::uint64_t total_;
+  std::size_t blocked_ = 0;
   bool quiet_, terminal_, shown_ = false;
   std::uint32_t calls_ = 0;
   std::chrono::steady_clock::time_point start_, last_;

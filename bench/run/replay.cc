@@ -30,7 +30,7 @@ Replay::Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<
               &measuring_),
       jobs_(inputs_.jobs.arrivals.size(), tables::kNoRow) {
   load();
-  measuring_.watch(server_.store());
+  measuring_.watch(server_.store(), inputs_.jobs.arrivals.size() + joining_.size());
   if (workload.departures) measuring_.on_commit = [this](const server::Lane& lane) { depart_later(lane); };
   result_.nodes = inputs_.cluster.nodes.size();
   result_.load_allocs = inputs_.cluster.load.size();
@@ -79,7 +79,7 @@ model::ClusterState Replay::run_until(std::int64_t ns) {
 }
 
 void Replay::run(const RunOptions& options) {
-  Progress progress("jobs", inputs_.jobs.arrivals.size(), options.quiet);
+  Progress progress("jobs", inputs_.jobs.arrivals.size() + joining_.size(), options.quiet);
   prepare();
   if (options.hdr_log) measuring_.keep_hdr_log();
   clock_ = sim::RunClock(workload_.arrivals.clock);
@@ -89,7 +89,7 @@ void Replay::run(const RunOptions& options) {
   else
     run_in_turn(progress);
   progress.finish();
-  leave_out(measuring_.look());
+  leave_out(measuring_.look(happened()));
   server_.stop();
   measuring_.finish(server_);
 }
@@ -108,6 +108,21 @@ bool Replay::over_limit() {
   return interrupted() && over("interrupted");
 }
 
+/// Jobs that have their answer, and nodes that have joined: a job that is registered only is still to do.
+std::uint64_t Replay::done() const { return measuring_.jobs_done() + next_join_; }
+
+/// What looks at the cluster are spread over: they go on after the last arrival, as long as anything happens.
+std::size_t Replay::happened() const {
+  return next_arrival_ + next_join_ +
+         static_cast<std::size_t>(result_.evaluations - std::min(result_.evaluations, measuring_.jobs_done()));
+}
+
+/// Nobody else decides meanwhile. After the last arrival, what is left are those that wait for room.
+void Replay::show(Progress& progress) {
+  if (next_arrival_ == inputs_.jobs.arrivals.size()) progress.waiting(server_.blocked_count());
+  progress.update(done());
+}
+
 /// Time that was the run's own, not the server's. No other thread uses the clock.
 void Replay::leave_out(std::int64_t ns) {
   measuring_.waited(ns);
@@ -118,7 +133,7 @@ void Replay::leave_out(std::int64_t ns) {
 void Replay::idle_until(std::int64_t due_ns, Progress& progress) {
   const std::int64_t before = clock_.elapsed_ns();
   prepare();
-  progress.update(next_arrival_, true);
+  progress.update(done(), true);
   clock_.idle_until(due_ns, kMaxSleepNs);
   measuring_.waited(clock_.elapsed_ns() - before);
 }
@@ -138,7 +153,7 @@ void Replay::run_in_turn(Progress& progress) {
       result_.partial = true;
       break;
     }
-    if (measuring_.look_due(next_arrival_)) leave_out(measuring_.look());
+    if (measuring_.look_due(happened())) leave_out(measuring_.look(happened()));
     if (clock_.now_ns() < due_ns) {
       idle_until(due_ns, progress);
       if (clock_.now_ns() < due_ns) continue;  // slept a part of it: look for signals and limits
@@ -152,7 +167,7 @@ void Replay::run_in_turn(Progress& progress) {
         if (interrupted()) break;
     }
     if (observer_) observer_->end();
-    progress.update(next_arrival_);
+    show(progress);
   }
 }
 
@@ -216,7 +231,7 @@ void Replay::run_free(Progress& progress) {
         idle_until(due_ns, progress);
       } else {
         prepare();
-        progress.update(next_arrival_, true);
+        progress.update(done(), true);
         server_.wait_idle(std::min(kMaxSleepNs, due_ns - now));
         server_.tick();
       }
@@ -232,9 +247,9 @@ void Replay::run_free(Progress& progress) {
     }
     if (due_ns == next.arrival_ns) prepare();
     const server::Server::Turn turn(server_);
-    if (measuring_.look_due(next_arrival_)) measuring_.look();  // workers use the clock: it is not left out
+    if (measuring_.look_due(happened())) measuring_.look(happened());  // workers use the clock: it is not left out
     happen(next);
-    progress.update(next_arrival_);
+    show(progress);
   }
 }
 

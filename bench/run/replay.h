@@ -67,6 +67,9 @@ class Replay {
   void end_allocs(const Departure& departure);
   void depart_later(const server::Lane& lane);
   [[nodiscard]] bool over_limit();
+  [[nodiscard]] std::uint64_t done() const;
+  [[nodiscard]] std::size_t happened() const;
+  void show(Progress& progress);
   void leave_out(std::int64_t ns);
   void idle_until(std::int64_t due_ns, Progress& progress);
 

@@ -256,9 +256,8 @@ std::string nomad_table(const RunResult& r) {
   }
   return out.append(
       "  schedule per evaluation, check and apply per placement; the same decisions, to the bits of every score\n"
-      "  Nomad's times, the smaller of two runs, are of a 2 vCPU share of an AMD EPYC that took 2.2 to 2.8 times as "
-      "long\n"
-      "  for nomad-grid as the one in its table: a ratio counts on machines of one kind\n");
+      "  Nomad's times, the smaller of two runs, are of a 2 vCPU share of an AMD EPYC that took 2.2 to\n"
+      "  2.8 times as long for nomad-grid as the one in its table: a ratio counts on machines of one kind\n");
 }
 
 json::Value nomad_json(const RunResult& r) {
@@ -292,8 +291,9 @@ std::string unblocked_lines(const RunResult& r) {
                        grouped(r.blocked.reblocked), grouped(r.blocked.batches));
   if (r.retries > 100 && 2 * r.retries > r.evaluations)
     out += fmt::format(
-        "  WARNING     {:.0f} % of the evaluations were retries of blocked ones: times and rates are theirs\n",
-        100 * share(r.retries, r.evaluations));
+        "  WARNING     {:.0f} % of the evaluations were retries of blocked ones; {} found no room again:\n"
+        "              times and rates are theirs\n",
+        100 * share(r.retries, r.evaluations), grouped(r.blocked.reblocked));
   return out;
 }
 
@@ -346,6 +346,7 @@ std::string to_table(const RunResult& r) {
     out += unblocked_lines(r);
   }
   if (r.refused > 0) out += fmt::format("  REFUSED     {} placements by the plan applier\n", grouped(r.refused));
+  // Their counts add up to what failed: why each of them has no node at the end.
   for (const auto& [reason, count] : r.failed_reasons) out += fmt::format("    {:>9} {}\n", grouped(count), reason);
   for (const auto& [reason, count] : r.unsupported_reasons)
     out += fmt::format("  NOT DONE    {} evaluations: this build lacks {}\n", grouped(count), reason);

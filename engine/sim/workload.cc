@@ -8,6 +8,7 @@
 #include "io/files.h"
 #include "sim/fit_strategy.h"
 #include "sim/life_reader.h"
+#include "sim/toml_changes.h"
 #include "sim/toml_section.h"
 
 namespace berth::sim {
@@ -500,7 +501,8 @@ const char* to_text(Process v) { return word_of(kProcesses, v); }
 const char* to_text(Clock v) { return word_of(kClocks, v); }
 const char* to_text(CommitOrder v) { return word_of(kCommits, v); }
 
-Result<Workload> parse_workload(std::string_view text, const std::string& path, const std::string& label) {
+Result<Workload> parse_workload(std::string_view text, const std::string& path, const std::string& label,
+                                const std::vector<Change>& changes) {
   TomlReader reader{path, {}};
   toml::table root;
   try {
@@ -519,6 +521,8 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
   read_labels(reader, root, out);
   if (reader.error) return tl::unexpected(*reader.error);
   apply_label(root, label);
+  if (auto error = apply_changes(root, changes))
+    return tl::unexpected(InputError{path, "", error->problem, error->remedy});
 
   TomlSection in(reader, &root, "the workload", 1);
   static_cast<void>(in.texts("labels"));
@@ -571,11 +575,13 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
   in.finish();
 
   check_together(in, out);
-  if (reader.error) return tl::unexpected(*reader.error);
-  return out;
+  if (!reader.error) return out;
+  // The file alone may be fine: then the changes are what is wrong, and lines of the file would mislead.
+  if (!changes.empty() && parse_workload(text, path, label)) reader.error->place = "with " + to_text(changes);
+  return tl::unexpected(*reader.error);
 }
 
-Result<Workload> read_workload(const std::string& path, const std::string& label) {
+Result<Workload> read_workload(const std::string& path, const std::string& label, const std::vector<Change>& changes) {
   struct stat info {};
   // Refused before reading: a device has no end, and no workload is this long.
   if (stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode) &&
@@ -583,7 +589,7 @@ Result<Workload> read_workload(const std::string& path, const std::string& label
     return tl::unexpected(InputError{path, "", "is not a workload file", "name a TOML file below 4 MiB"});
   auto text = io::read_file(path);
   if (!text) return tl::unexpected(text.error());
-  return parse_workload(*text, path, label);
+  return parse_workload(*text, path, label, changes);
 }
 
 }  // namespace berth::sim

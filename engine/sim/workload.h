@@ -10,6 +10,7 @@
 
 #include "berth/result.h"
 #include "model/options.h"
+#include "sim/changes.h"
 #include "sim/life_spec.h"
 #include "sim/quantity.h"
 
@@ -181,11 +182,14 @@ struct Workload {
 [[nodiscard]] const char* to_text(Clock);
 [[nodiscard]] const char* to_text(CommitOrder);
 
-/// Reads a workload file and applies the changes of `label`. Errors name the file, the line, the problem and a remedy;
-/// unknown keys and labels, values out of range and settings that contradict each other are errors.
-[[nodiscard]] Result<Workload> read_workload(const std::string& path, const std::string& label = "full");
+/// Reads a workload file and applies the changes of `label`, then `changes`. Errors name the file, the line, the
+/// problem and a remedy; unknown keys and labels, values out of range and settings that contradict each other are
+/// errors.
+[[nodiscard]] Result<Workload> read_workload(const std::string& path, const std::string& label = "full",
+                                             const std::vector<Change>& changes = {});
 /// The same from text; `path` is for errors and for the relative files the workload names.
 [[nodiscard]] Result<Workload> parse_workload(std::string_view text, const std::string& path,
-                                              const std::string& label = "full");
+                                              const std::string& label = "full",
+                                              const std::vector<Change>& changes = {});
 
 }  // namespace berth::sim

@@ -13,6 +13,7 @@ for workload in quickstart storm nomad-grid; do
   "$berth" run "$workload" --label smoke --quiet --json "$work/run-$workload.json" > /dev/null
 done
 "$berth" run contention --label smoke --quiet --stages --workers 3 --json "$work/run-contention.json" > /dev/null
+"$berth" run quickstart --label smoke --quiet --repeat 2 --vary workers=1,2 --json "$work/study-1.json" > /dev/null
 "$berth" run nomad-others --label smoke --quiet --json "$work/others-1.json" > /dev/null
 compare="$berth compare quickstart --label smoke --quiet --strategies best-fit,tetris --seeds 2"
 $compare --json "$work/compare-strategies.json" > /dev/null
@@ -39,7 +40,7 @@ def check(kind, value, name, wanted=False):
     return len(problems)
 
 work, failed, files = sys.argv[1], 0, 0
-for kind in ["run", "others", "compare", "baseline", "gate"]:
+for kind in ["run", "study", "others", "compare", "baseline", "gate"]:
     for path in glob.glob(f"{work}/{kind}-*.json"):
         value = json.load(open(path))
         failed += check(kind, value, os.path.basename(path))

@@ -13,16 +13,34 @@ make_results
 # Every kind has its section, with what its figures need: machine, build, seed.
 "$berth" report "${results[@]}" > "$scratch/all.txt" || broken "a report of every kind failed with $?"
 for line in 'quickstart (smoke), 2 runs' 'contention (smoke)' 'nomad-grid (smoke)' 'nomad-others' \
-  'disconnects (smoke)' 'recover-lost (smoke): 2 strategies compared' 'quickstart (smoke): 2 strategies compared' 'quickstart (smoke): how many more tasks fit' 'quickstart (smoke): fewest nodes' \
+  'disconnects (smoke)' 'quickstart (smoke), 9 settings, 2 runs each' 'recover-lost (smoke): 2 strategies compared' 'quickstart (smoke): 2 strategies compared' 'quickstart (smoke): how many more tasks fit' 'quickstart (smoke): fewest nodes' \
   'openb-atc23: pods' 'w (smoke): profile' 'quickstart (smoke): profile' 'w (smoke): load' 'quickstart (smoke): load' 'Gate: inconclusive' 'History' 'Baseline'; do
   grep -qF -- "$line" "$scratch/all.txt" || broken "the report has no section '$line'"
 done
 [ "$(grep -c '^  machine ' "$scratch/all.txt")" -ge 8 ] || broken "sections do not name their machine"
 # Runs side by side: the ratio is second over first, of the numbers in the files.
+# One run each is no evidence: its ratio has no colour. Tables fit a terminal, unless somebody asks for wide ones.
+"$berth" report "$scratch/first.json" "$scratch/second.json" --quiet --html "$scratch/two.html" || broken "a page of two runs failed"
+grep -qE '"[0-9.]+x","(good|bad)"' "$scratch/two.html" && broken "the ratio of one run to another is coloured"
+[ "$(awk '{ gsub(/[\x80-\xbf]/, ""); if (length > n) n = length } END { print n }' "$scratch/all.txt")" -le 100 ] ||
+  broken "a table is wider than 100 columns: $(awk 'length > 104' "$scratch/all.txt" | head -n 3)"
+"$berth" report "${results[@]}" --wide > "$scratch/wide.txt" || broken "--wide failed"
+grep -q 'not shown for want of room (--wide): ' "$scratch/all.txt" || broken "columns are left out without a word"
+grep -q 'not shown for want of room' "$scratch/wide.txt" && broken "--wide leaves columns out"
+# The strategy stands in the settings, and what made most of a run with retries.
+grep -qE '^  settings +sampled mode, strategy nomad, binpack, order nomad, 1 worker' "$scratch/all.txt" || broken "settings lack the strategy"
+sed -E 's/"(retries|blocked_again)": 0/"\1": 1000000/; s/"class": 0/"class": 999000/' "$scratch/first.json" > "$scratch/retried.json"
+"$berth" report "$scratch/retried.json" | grep -A 2 'WARNING' | grep -q '% of the evaluations were retries of blocked ones' || broken "no reason is given where retries dominate"
+# The flame graph of a profile is in its page, as its slowest evaluations are.
+"$berth" report "$scratch/measured.json" --quiet --html "$scratch/measured.html" || broken "the page of a profile failed"
+grep -qE '"flame":\{"title":"Flame graph","about":"[^"]*","stacks":\[\["[a-z_;]+",[0-9]' "$scratch/measured.html" || broken "the page of a profile lacks its flame graph"
+grep -q '"Slowest evaluations"' "$scratch/measured.html" || broken "the page of a profile lacks its slowest evaluations"
+# A page of twelve series: colours go on after the eighth, and so do the ways in which lines are broken.
+grep -q -- '--s15:' "$scratch/two.html" || broken "the page has colours for eight series only"
 ratio=$(sed -nE 's/^ +"nodes_evaluated": ([0-9]+),/\1/p' "$scratch/first.json" "$scratch/second.json" |
   awk 'NR == 1 {first = $1} NR == 2 {printf "%.2fx", $1 / first}')
 grep -E '^  nodes evaluated ' "$scratch/all.txt" | head -n 1 | grep -qF " $ratio" || broken "nodes evaluated: no ratio $ratio"
-grep -qE '^  rank +75.0 % +~300 ms +2.00 us +9.00 us .* 86 B +2.5 ns +5.00x ' "$scratch/all.txt" || broken "the profile lacks its stage"
+grep -qE '^  rank +75.0 % +~300 ms +2.00 us +9.00 us .* 86 B +2.5 ns +5.00x ' "$scratch/wide.txt" || broken "the profile lacks its stage"
 grep -qF '+1.20 % ± 0.40 of processor time' "$scratch/all.txt" || broken "the profile lacks its overhead"
 grep -qE '^  128 MiB +8 GB/s +20.00 ns +110.00 ns' "$scratch/all.txt" || broken "the profile lacks this machine's memory"
 grep -qE '^  1 +10 +20 +31.5 +found$' "$scratch/all.txt" || broken "the load lacks its knee"

@@ -8,6 +8,8 @@ make_results() {
   $run nomad-grid --json "$scratch/grid.json" > "$scratch/out" || broken "berth run nomad-grid failed"
   $run nomad-others --json "$scratch/others.json" > "$scratch/out" || broken "berth run nomad-others failed"
   $run disconnects --json "$scratch/life.json" > "$scratch/out" || broken "berth run disconnects failed"
+  $run quickstart --vary jobs.count=20,40,60 --vary strategy=nomad,worst-fit,best-fit --repeat 2 --json "$scratch/study.json" > "$scratch/out" ||
+    broken "berth run --vary failed"
   "$berth" compare --quiet --label smoke --seeds 2 recover-lost --strategies best-fit,worst-fit --json "$scratch/lives.json" \
     > "$scratch/out" || broken "berth compare of lives failed"
   local compare="$berth compare --quiet --label smoke --seeds 2 quickstart"
@@ -54,7 +56,7 @@ make_results() {
     "sustained_placements_per_s": 31.5, "stages": '"$stages"'}]}' > "$scratch/load.json"
   results=()
   local name
-  for name in first.json second.json contention.json grid.json others.json life.json lives.json compared.json capacity.json minimum.json \
+  for name in first.json second.json study.json contention.json grid.json others.json life.json lives.json compared.json capacity.json minimum.json \
     preempted.json rebalanced.json experiment.json profile.json measured.json load.json loaded.json gate.json history.jsonl baseline.json; do
     results+=("$scratch/$name")
   done

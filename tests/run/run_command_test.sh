@@ -93,7 +93,8 @@ grep -q '"lost": 0' "$scratch/partial.json" || broken "an interrupted run of sev
 
 # The provided workloads in their smoke size (quickstart and nomad-grid run in run_test.cc).
 "$berth" run --quiet openb-like --label smoke > "$scratch/out" || broken "openb-like failed with $?"
-grep -qE 'placed +500 of 500 ' "$scratch/out" || broken "openb-like did not place its 500 tasks"
+grep -qE 'placed +1,216 of 1,240 .*, failed 24$' "$scratch/out" || broken "openb-like did not fill its cluster with 1,216 tasks"
+grep -qE '200 of 200 nodes used' "$scratch/out" || broken "openb-like left nodes empty"
 if [ -f datasets/data/openb/openb_pod_list_default.csv ]; then
   "$berth" run --quiet openb --label smoke > "$scratch/out" || broken "openb failed with $?"
   grep -qE 'placed +300 of 300 ' "$scratch/out" || broken "openb did not place its 300 tasks"

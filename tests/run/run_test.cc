@@ -288,6 +288,58 @@ TEST(Run, FreeCommitsAccountForEveryEvaluation) {
     }
 }
 
+TEST(Run, WhatFailedAndWhyAgree) {
+  for (const char* name : {"quickstart", "openb-like", "contention", "storm", "saturated"}) {
+    const auto workload = sim::read_workload(std::string(BERTH_SOURCE_DIR "/bench/macro/") + name + ".toml", "smoke");
+    ASSERT_TRUE(workload) << workload.error().line();
+    const auto result = run_workload(*workload, {.quiet = true});
+    ASSERT_TRUE(result) << result.error().line();
+    std::uint64_t reasons = 0;
+    for (const auto& [reason, count] : result->failed_reasons) reasons += count;
+    EXPECT_EQ(reasons, result->failed) << name;
+    EXPECT_GE(result->placed + result->failed, result->asked) << name << ": every one that was asked has an answer";
+    if (std::string_view(name) == "storm") {  // most of what fails at first finds room when nodes join: not counted
+      EXPECT_GT(result->retries, 0U);
+      EXPECT_EQ(result->placed + result->failed, result->asked);
+    }
+  }
+}
+
+TEST(Run, LooksGoOnAfterTheLastArrival) {
+  const auto workload = sim::read_workload(BERTH_SOURCE_DIR "/bench/macro/storm.toml", "smoke");
+  ASSERT_TRUE(workload) << workload.error().line();
+  const auto result = run_workload(*workload, {.quiet = true});
+  ASSERT_TRUE(result) << result.error().line();
+  // All jobs arrive at once, nodes join from the first second on: half of the looks at least are after that.
+  std::size_t after = 0;
+  for (const ClusterSample& sample : result->over_time) after += sample.workload_seconds >= 1;
+  EXPECT_GE(2 * after, result->over_time.size());
+  EXPECT_GE(result->over_time.size(), 8U);
+  EXPECT_LE(result->over_time.size(), 66U);
+}
+
+TEST(ClusterSamples, StayRegularHoweverMuchHappens) {
+  const tables::StateStore store;
+  for (const std::size_t things : {0, 1, 10, 1000}) {
+    for (const std::size_t times : {1, 3, 50}) {
+      ClusterSampler sampler(store.current(), {}, things);
+      const std::size_t all = std::max<std::size_t>(1, things) * times;
+      for (std::size_t happened = 0; happened <= all; ++happened)
+        if (sampler.due(happened)) sampler.look(store.current(), 0, static_cast<double>(happened), 0, 0, happened);
+      const auto& samples = sampler.samples();
+      ASSERT_LE(samples.size(), 66U);
+      EXPECT_EQ(samples.front().workload_seconds, 0) << "the first look stays";
+      if (samples.size() < 4) continue;
+      // The last gaps are as long as the first ones, to rounding.
+      const double first = samples[1].workload_seconds - samples[0].workload_seconds;
+      for (std::size_t i = 2; i < samples.size(); ++i)
+        EXPECT_NEAR(samples[i].workload_seconds - samples[i - 1].workload_seconds, first, 1 + 0.05 * first)
+            << things << " x " << times << ", look " << i;
+      EXPECT_GE(samples.back().workload_seconds, static_cast<double>(all) - 2 * first - 2) << "to the end";
+    }
+  }
+}
+
 TEST(Run, TheStateAtATimeIsTheSameAtEveryAsking) {
   auto workload = sim::read_workload(BERTH_SOURCE_DIR "/bench/macro/contention.toml", "smoke");
   ASSERT_TRUE(workload) << workload.error().line();

@@ -14,6 +14,29 @@ namespace {
 
 using Values = std::vector<double>;
 
+// David and Nagaraja, Order Statistics, 7.1: P(X(k) <= median <= X(n + 1 - k)) = 1 - 2 P(B < k), B of n coins.
+TEST(Summary, MedianIntervals) {
+  const auto of = [](int n) {
+    Values values;
+    for (int i = n; i > 0; --i) values.push_back(i);
+    return median_interval(values);
+  };
+  struct Row {
+    int n;
+    double low, high, coverage;
+  };
+  for (const Row& row :
+       {Row{0, 0, 0, 0}, Row{1, 1, 1, 0}, Row{2, 1, 2, 0.5}, Row{5, 1, 5, 0.9375}, Row{6, 1, 6, 0.96875},
+        Row{8, 1, 8, 0.9921875}, Row{9, 2, 8, 0.9609375}, Row{10, 2, 9, 0.978515625}}) {
+    const MedianInterval got = of(row.n);
+    EXPECT_EQ(got.low, row.low) << row.n;
+    EXPECT_EQ(got.high, row.high) << row.n;
+    EXPECT_NEAR(got.coverage, row.coverage, 1e-12) << row.n;
+  }
+  EXPECT_GE(of(2'000).coverage, 0.95);
+  EXPECT_LT(of(2'000).high - of(2'000).low, 100);
+}
+
 TEST(Summary, OrderStatistics) {
   EXPECT_EQ(median(Values{}), 0);
   EXPECT_EQ(median(Values{3}), 3);

@@ -1,0 +1,48 @@
+// Child processes side by side, forked from this one, each of which does one piece of work and hands back one text. The
+// program must not have started threads before: a fork has only the one that forks.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace berth::study {
+
+struct Finished {
+  std::size_t id = 0;
+  std::string text;     ///< what the child handed back
+  std::string failure;  ///< "was killed by signal 9 (Killed)"; "" when it ended by itself, with exit code 0
+  std::uint64_t peak_rss_bytes = 0;
+};
+
+class Processes {
+ public:
+  Processes() = default;
+  /// Kills what still runs.
+  ~Processes();
+  Processes(const Processes&) = delete;
+  Processes& operator=(const Processes&) = delete;
+
+  /// Starts `work` in a child; its answer comes back under `id`. False: no process can be started now.
+  [[nodiscard]] bool start(std::size_t id, const std::function<std::string()>& work);
+  /// The next child that ended; nothing when none runs, or none ended within `seconds`. A signal to this process does
+  /// not end the wait, but asks all children to stop.
+  [[nodiscard]] std::optional<Finished> next(double seconds);
+  [[nodiscard]] std::size_t running() const { return children_.size(); }
+
+ private:
+  struct Child {
+    std::size_t id;
+    int pid, pipe;
+    std::string text;
+  };
+  Finished reap(std::size_t index);
+  void ask_to_stop();
+
+  std::vector<Child> children_;
+  bool asked_ = false;
+};
+
+}  // namespace berth::study

@@ -1,0 +1,223 @@
+#include "study/results_db.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <cmath>
+#include <map>
+
+#include "run/measures.h"
+
+namespace berth::study {
+namespace {
+
+constexpr const char* kFormat = "berth-results";
+constexpr int kVersion = 1, kWaitMs = 60'000;
+
+/// A prepared statement; parameters are bound by position.
+class Statement {
+ public:
+  Statement(sqlite3* db, const std::string& sql) {
+    if (sqlite3_prepare_v2(db, sql.c_str(), -1, &statement_, nullptr) != SQLITE_OK) statement_ = nullptr;
+  }
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  Statement& bind(const std::string& text) {
+    if (statement_) sqlite3_bind_text(statement_, ++at_, text.c_str(), -1, SQLITE_TRANSIENT);
+    return *this;
+  }
+  Statement& bind(std::int64_t number) {
+    if (statement_) sqlite3_bind_int64(statement_, ++at_, number);
+    return *this;
+  }
+  Statement& bind(double number) {
+    if (statement_) sqlite3_bind_double(statement_, ++at_, number);
+    return *this;
+  }
+  /// SQLITE_ROW, SQLITE_DONE, or what went wrong.
+  int step() { return statement_ ? sqlite3_step(statement_) : SQLITE_ERROR; }
+  bool done() { return step() == SQLITE_DONE; }
+  [[nodiscard]] std::string text(int column) const {
+    const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+    return bytes ? bytes : "";
+  }
+  [[nodiscard]] std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
+  [[nodiscard]] double number(int column) const { return sqlite3_column_double(statement_, column); }
+
+ private:
+  sqlite3_stmt* statement_ = nullptr;
+  int at_ = 0;
+};
+
+/// The view `flat`: every measure as a column.
+std::string flat_sql() {
+  std::string out =
+      "create view flat as select runs.id, key, workload, label, repetition, status, decisions_digest, seconds";
+  for (const run::Measure& measure : run::measures())
+    out += fmt::format(", max(case when name = '{0}' then value end) as {0}", run::name_of(measure));
+  return out + " from runs left join results on run_id = runs.id group by runs.id";
+}
+
+}  // namespace
+
+void ResultsDb::Close::operator()(sqlite3* db) const { sqlite3_close(db); }
+
+InputError ResultsDb::error(const std::string& doing) const {
+  return {path_, "", fmt::format("{}: {}", doing, sqlite3_errmsg(db_.get())),
+          "name a file that berth wrote with --results, or a new one on a disk with room"};
+}
+
+Result<void> ResultsDb::execute(const std::string& sql) const {
+  if (sqlite3_exec(db_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+    return tl::unexpected(error("cannot be written"));
+  return {};
+}
+
+Result<void> ResultsDb::make_tables() const {
+  const char* const kTables =
+      "create table about (key text primary key, value text not null);"
+      "create table runs (id integer primary key, key text not null unique, workload text not null, label text not "
+      "null,"
+      " repetition integer not null, status text not null, message text not null, decisions_digest text not null,"
+      " commit_id text not null, build text not null, machine text not null, started real not null, seconds real not "
+      "null);"
+      "create table parameters (run_id integer not null references runs(id), name text not null, value text not null,"
+      " primary key (run_id, name)) without rowid;"
+      "create table results (run_id integer not null references runs(id), name text not null, value real not null,"
+      " primary key (run_id, name)) without rowid;"
+      "create table measures (name text primary key, title text not null, unit text not null, direction integer not "
+      "null);";
+  if (auto fine = execute(kTables); !fine) return fine;
+  if (auto fine = execute(flat_sql()); !fine) return fine;
+  for (const run::Measure& measure : run::measures())
+    if (!Statement(db_.get(), "insert into measures values (?, ?, ?, ?)")
+             .bind(run::name_of(measure))
+             .bind(std::string(measure.title))
+             .bind(std::string(measure.unit))
+             .bind(std::int64_t{measure.direction})
+             .done())
+      return tl::unexpected(error("cannot be written"));
+  return execute(fmt::format("insert into about values ('format', '{}'), ('version', '{}')", kFormat, kVersion));
+}
+
+Result<void> ResultsDb::check_version() const {
+  std::map<std::string, std::string> about;
+  Statement rows(db_.get(), "select key, value from about");
+  while (rows.step() == SQLITE_ROW) about[rows.text(0)] = rows.text(1);
+  if (about["format"] != kFormat)
+    return tl::unexpected(InputError{path_, "", "is no file of results of berth",
+                                     "name a file that berth wrote with --results, or a new one"});
+  if (about["version"] != std::to_string(kVersion))
+    return tl::unexpected(InputError{
+        path_, "", fmt::format("is version {} of {}; this berth knows version {}", about["version"], kFormat, kVersion),
+        "use the berth that wrote it, or a new file"});
+  return {};
+}
+
+Result<ResultsDb> ResultsDb::open(const std::string& path) {
+  ResultsDb out;
+  out.path_ = path;
+  sqlite3* db = nullptr;
+  const int opened = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  out.db_.reset(db);
+  if (opened != SQLITE_OK) return tl::unexpected(out.error("cannot be opened"));
+  sqlite3_busy_timeout(db, kWaitMs);
+  if (auto fine = out.execute("begin immediate"); !fine) return tl::unexpected(fine.error());
+  Statement tables(db, "select count(*) from sqlite_master");
+  const bool fresh = tables.step() == SQLITE_ROW && tables.integer(0) == 0;
+  auto fine = fresh ? out.make_tables() : out.check_version();
+  if (fine) fine = out.execute("commit");
+  if (!fine) return tl::unexpected(fine.error());
+  return out;
+}
+
+Result<ResultsDb> ResultsDb::open_existing(const std::string& path) {
+  ResultsDb out;
+  out.path_ = path;
+  sqlite3* db = nullptr;
+  const int opened = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr);
+  out.db_.reset(db);
+  if (opened != SQLITE_OK) return tl::unexpected(out.error("cannot be opened"));
+  sqlite3_busy_timeout(db, kWaitMs);
+  if (auto fine = out.check_version(); !fine) return tl::unexpected(fine.error());
+  return out;
+}
+
+Result<bool> ResultsDb::add_one(const Record& record) const {
+  sqlite3* const db = db_.get();
+  if (record.counts() || record.status == "partial") {
+    Statement old(db, "select id from runs where key = ? and status = 'failed'");
+    if (old.bind(record.key).step() == SQLITE_ROW) {
+      const std::int64_t id = old.integer(0);
+      for (const char* table : {"parameters where run_id", "results where run_id", "runs where id"})
+        if (!Statement(db, fmt::format("delete from {} = ?", table)).bind(id).done())
+          return tl::unexpected(error("cannot be written"));
+    }
+  }
+  Statement insert(db, "insert or ignore into runs values (null, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  insert.bind(record.key).bind(record.workload).bind(record.label).bind(record.repetition).bind(record.status);
+  insert.bind(record.message).bind(record.digest).bind(record.commit).bind(record.build).bind(record.machine);
+  if (!insert.bind(record.started).bind(record.seconds).done()) return tl::unexpected(error("cannot be written"));
+  if (sqlite3_changes(db) == 0) return false;
+  const std::int64_t id = sqlite3_last_insert_rowid(db);
+  for (const sim::Change& change : record.changes)
+    if (!Statement(db, "insert into parameters values (?, ?, ?)").bind(id).bind(change.key).bind(change.value).done())
+      return tl::unexpected(error("cannot be written"));
+  for (const auto& [name, value] : record.results)
+    if (!Statement(db, "insert into results values (?, ?, ?)").bind(id).bind(name).bind(value).done())
+      return tl::unexpected(error("cannot be written"));
+  return true;
+}
+
+Result<std::size_t> ResultsDb::add(std::span<const Record> records) {
+  if (auto fine = execute("begin immediate"); !fine) return tl::unexpected(fine.error());
+  std::size_t added = 0;
+  for (const Record& record : records) {
+    const auto one = add_one(record);
+    if (!one) {
+      const InputError problem = one.error();
+      static_cast<void>(execute("rollback"));
+      return tl::unexpected(problem);
+    }
+    added += *one ? 1 : 0;
+  }
+  if (auto fine = execute("commit"); !fine) {
+    static_cast<void>(execute("rollback"));
+    return tl::unexpected(fine.error());
+  }
+  return added;
+}
+
+Result<std::vector<Record>> ResultsDb::records() const {
+  std::vector<Record> out;
+  std::map<std::int64_t, std::size_t> by_id;
+  Statement runs(db_.get(),
+                 "select id, key, workload, label, repetition, status, message, decisions_digest, commit_id, started, "
+                 "seconds, build, machine from runs order by id");
+  int step = SQLITE_ERROR;
+  while ((step = runs.step()) == SQLITE_ROW) {
+    by_id[runs.integer(0)] = out.size();
+    Record& record = out.emplace_back();
+    record.key = runs.text(1), record.workload = runs.text(2), record.label = runs.text(3);
+    record.repetition = runs.integer(4), record.status = runs.text(5), record.message = runs.text(6);
+    record.digest = runs.text(7), record.commit = runs.text(8);
+    record.started = runs.number(9), record.seconds = runs.number(10);
+    record.build = runs.text(11), record.machine = runs.text(12);
+  }
+  if (step != SQLITE_DONE) return tl::unexpected(error("cannot be read"));
+  Statement parameters(db_.get(), "select run_id, name, value from parameters");
+  while ((step = parameters.step()) == SQLITE_ROW)
+    if (const auto at = by_id.find(parameters.integer(0)); at != by_id.end())
+      out[at->second].changes.push_back({parameters.text(1), parameters.text(2)});
+  if (step != SQLITE_DONE) return tl::unexpected(error("cannot be read"));
+  Statement results(db_.get(), "select run_id, name, value from results");
+  while ((step = results.step()) == SQLITE_ROW)
+    if (const auto at = by_id.find(results.integer(0)); at != by_id.end())
+      out[at->second].results.emplace_back(results.text(1), results.number(2));
+  if (step != SQLITE_DONE) return tl::unexpected(error("cannot be read"));
+  return out;
+}
+
+}  // namespace berth::study

@@ -1,0 +1,137 @@
+#include "study/task.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "base/build_info.h"
+#include "base/sha256.h"
+#include "io/files.h"
+#include "io/json_parse.h"
+#include "run/machine.h"
+#include "run/measures.h"
+#include "run/report.h"
+
+namespace berth::study {
+namespace {
+
+double unix_now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+/// What a run says of itself that is not fine; "" for a good one.
+std::pair<std::string, std::string> status_of(const run::RunResult& result) {
+  if (!result.unsupported_reasons.empty())
+    return {"failed", "this build lacks " + result.unsupported_reasons.begin()->first};
+  if (result.parallel.lost != 0) return {"failed", fmt::format("{} evaluations were lost", result.parallel.lost)};
+  if (result.ended == "interrupted") return {"partial", "interrupted"};
+  for (const run::CellResult& cell : result.cells)
+    if (!cell.decisions_equal) return {"differs", fmt::format("cell {}: {}", cell.cell, cell.difference)};
+  return {"ok", ""};
+}
+
+Record started_record(const Task& task) {
+  Record out;
+  out.workload = std::filesystem::path(task.workload).stem().string(), out.label = task.label;
+  out.changes = task.changes, out.repetition = task.repetition;
+  const base::BuildInfo& build = base::build_info();
+  const run::Machine here = run::machine();
+  out.commit = build.commit, out.build = fmt::format("{} {}", build.compiler, build.build_type);
+  out.machine = fmt::format("{}, {} cores, ISA path {}", here.cpu, here.cores, base::isa_path_used());
+  out.started = unix_now();
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> key_of(const Task& task) {
+  const auto workload = sim::read_workload(task.workload, task.label, task.changes);
+  if (!workload) return tl::unexpected(workload.error());
+  base::Sha256 digest;
+  const auto add = [&digest](std::string_view text) { digest.add(fmt::format("{}\n{}\n", text.size(), text)); };
+  std::vector<std::string> files = {task.workload};
+  for (const std::string& file : {workload->cluster.nodes_file, workload->jobs.file})
+    if (!file.empty()) files.push_back((std::filesystem::path(task.workload).parent_path() / file).string());
+  for (const std::string& file : files) {
+    const auto content = io::read_file(file);
+    if (!content) return tl::unexpected(content.error());
+    add(*content);
+  }
+  add(base::build_info().commit), add(task.label), add(std::to_string(task.repetition));
+  for (const sim::Change& change : task.changes) add(change.key), add(change.value);
+  return digest.hex().substr(0, 32);
+}
+
+double Record::value(const std::string& name) const {
+  for (const auto& [key_of_value, number] : results)
+    if (key_of_value == name) return number;
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+Record record_of(const Task& task, const run::RunResult& result, const json::Value& report) {
+  Record out = started_record(task);
+  out.workload = result.workload.name, out.digest = result.decisions_digest;
+  std::tie(out.status, out.message) = status_of(result);
+  for (const run::Measure& measure : run::measures())
+    if (const double value = run::value_at(report, measure.path); std::isfinite(value))
+      out.results.emplace_back(run::name_of(measure), value);
+  out.seconds = result.setup_s + result.elapsed_s;
+  out.started -= out.seconds;
+  return out;
+}
+
+Record run_task(const Task& task, const run::RunOptions& options) {
+  const auto workload = sim::read_workload(task.workload, task.label, task.changes);
+  if (!workload) return failed_record(task, workload.error().line());
+  const auto result = run::run_workload(*workload, options);
+  if (!result) return failed_record(task, result.error().line());
+  return record_of(task, *result, run::to_json(*result));
+}
+
+Record failed_record(const Task& task, std::string message) {
+  Record out = started_record(task);
+  out.message = std::move(message);
+  return out;
+}
+
+json::Value to_json(const Record& record) {
+  json::Value out =
+      json::Object{{"format", "berth-record"},    {"version", kRecordVersion}, {"key", record.key},
+                   {"workload", record.workload}, {"label", record.label},     {"repetition", record.repetition},
+                   {"status", record.status},     {"message", record.message}, {"commit", record.commit},
+                   {"build", record.build},       {"machine", record.machine}, {"decisions_digest", record.digest},
+                   {"started", record.started},   {"seconds", record.seconds}};
+  json::Value& parameters = out.set("parameters", json::Value::object());
+  for (const sim::Change& change : record.changes) parameters.set(change.key, change.value);
+  json::Value& results = out.set("results", json::Value::object());
+  for (const auto& [name, value] : record.results) results.set(name, value);
+  return out;
+}
+
+Result<Record> parse_record(std::string_view text, const std::string& path) {
+  const auto bad = [&](std::string problem) {
+    return tl::unexpected(InputError{path, "", std::move(problem), "remove the file; its run is then repeated"});
+  };
+  const auto value = io::parse_json(text, path);
+  if (!value) return bad("is no record: " + value.error().problem);
+  if ((*value)["format"].as_string() != "berth-record") return bad("is no record of a run");
+  if ((*value)["version"] != json::Value(kRecordVersion))
+    return bad(fmt::format("is a record of version {}; this berth reads version {}", json::to_text((*value)["version"]),
+                           kRecordVersion));
+  Record out;
+  out.key = (*value)["key"].as_string(), out.status = (*value)["status"].as_string();
+  if (out.key.size() != 32 || out.status.empty() || !(*value)["results"].is_object()) return bad("is incomplete");
+  out.workload = (*value)["workload"].as_string(), out.label = (*value)["label"].as_string();
+  out.repetition = (*value)["repetition"].as_int(), out.message = (*value)["message"].as_string();
+  out.build = (*value)["build"].as_string(), out.machine = (*value)["machine"].as_string();
+  out.commit = (*value)["commit"].as_string(), out.digest = (*value)["decisions_digest"].as_string();
+  out.started = (*value)["started"].as_double(), out.seconds = (*value)["seconds"].as_double();
+  for (const json::Member& one : (*value)["parameters"].members())
+    out.changes.push_back({one.key, one.value.as_string()});
+  for (const json::Member& one : (*value)["results"].members())
+    if (one.value.is_number()) out.results.emplace_back(one.key, one.value.as_double());
+  return out;
+}
+
+}  // namespace berth::study

@@ -1,0 +1,203 @@
+// Factors, the order of runs, processes, and what a study comes to.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "run/interrupt.h"
+#include "run/measures.h"
+#include "stats/rank_test.h"
+#include "study/processes.h"
+#include "study/study.h"
+#include "study/study_report.h"
+
+namespace berth::study {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+TEST(Factors, ValuesAndRanges) {
+  const auto values = [](const char* text) { return parse_factor(text, "x")->values; };
+  EXPECT_EQ(parse_factor(" workers =1,2", "x")->key, "workers");
+  EXPECT_EQ(values("k=a,b,c"), (Texts{"a", "b", "c"}));
+  EXPECT_EQ(values("k=1..3"), (Texts{"1", "2", "3"}));
+  EXPECT_EQ(values("k=10..50..20,7"), (Texts{"10", "30", "50", "7"}));
+  EXPECT_EQ(values("k=10..55..20"), (Texts{"10", "30", "50"})) << "the last step may not reach the end";
+  EXPECT_EQ(values("k=[1, 2],[3, 4]"), (Texts{"[1, 2]", "[3, 4]"})) << "commas in brackets do not separate";
+  EXPECT_EQ(values("k={ values = [1, 2] },\"a,b\""), (Texts{"{ values = [1, 2] }", "a,b"}));
+  EXPECT_EQ(values("k=0.5..1"), (Texts{"0.5..1"})) << "no range of whole numbers: a text";
+  EXPECT_EQ(values("k=best-fit:a=1"), (Texts{"best-fit:a=1"})) << "the first = separates";
+  for (const char* bad :
+       {"workers", "=1", "k=", "k=1,,2", "k=1,2,1", "k=a,\"a\"", "k=3..1", "k=1..5..0", "k=1..1000000"})
+    EXPECT_FALSE(parse_factor(bad, "x")) << bad;
+}
+
+TEST(Factors, EveryValueWithEveryOtherTheLastOneFastest) {
+  const auto settings = crossed({{"a", {"1", "2"}}, {"b", {"x", "y"}}});
+  Texts texts;
+  for (const auto& setting : settings) texts.push_back(sim::to_text(setting));
+  EXPECT_EQ(texts, (Texts{"a=1, b=x", "a=1, b=y", "a=2, b=x", "a=2, b=y"}));
+  EXPECT_EQ(crossed({}).size(), 1u);
+}
+
+TEST(Order, EveryRoundHasAllSettingsAndEveryOtherGoesBackwards) {
+  EXPECT_EQ(round_order(3, 0), (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(round_order(3, 1), (std::vector<std::size_t>{2, 1, 0}));
+}
+
+TEST(ChildProcesses, HandBackTheirTextsInWhateverOrder) {
+  Processes processes;
+  const std::string long_text(300'000, 'x');  // more than a pipe holds
+  for (std::size_t i = 0; i < 5; ++i) ASSERT_TRUE(processes.start(i, [&, i] { return std::to_string(i) + long_text; }));
+  std::set<std::size_t> seen;
+  while (const auto finished = processes.next(30)) {
+    EXPECT_EQ(finished->text, std::to_string(finished->id) + long_text);
+    EXPECT_EQ(finished->failure, "");
+    EXPECT_GT(finished->peak_rss_bytes, 0u);
+    seen.insert(finished->id);
+  }
+  EXPECT_EQ(seen.size(), 5u);
+}
+
+TEST(ChildProcesses, AKilledOneIsToldFromOneThatEnds) {
+  Processes processes;
+  ASSERT_TRUE(processes.start(7, []() -> std::string {
+    std::raise(SIGKILL);
+    return "never";
+  }));
+  const auto finished = processes.next(30);
+  ASSERT_TRUE(finished);
+  EXPECT_EQ(finished->failure, "was killed by signal 9 (Killed)");
+  ASSERT_TRUE(processes.start(8, []() -> std::string { _exit(3); }));
+  EXPECT_EQ(processes.next(30)->failure, "ended with exit code 3");
+}
+
+TEST(ChildProcesses, ASignalToTheParentStopsThem) {
+  const run::InterruptGuard guard;
+  Processes processes;
+  ASSERT_TRUE(processes.start(0, []() -> std::string {
+    while (!run::interrupted()) usleep(1000);
+    return "stopped";
+  }));
+  EXPECT_FALSE(processes.next(0.05)) << "it does not end by itself";
+  std::raise(SIGTERM);
+  EXPECT_EQ(processes.next(30)->text, "stopped");
+}
+
+class SmallWorkload : public ::testing::Test {
+ protected:
+  SmallWorkload() : folder_(std::filesystem::temp_directory_path() / ("berth-study-" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+    std::ofstream(path()) << "name = \"small\"\n[cluster]\nnodes = 20\n[[cluster.shapes]]\nname = \"std\"\n[jobs]\n"
+                             "count = 10\n[[jobs.mix]]\nname = \"web\"\ncount = 3\n";
+  }
+  ~SmallWorkload() override { std::filesystem::remove_all(folder_); }
+  [[nodiscard]] std::string path() const { return (folder_ / "small.toml").string(); }
+
+ private:
+  const run::InterruptGuard guard_;  // forgets signals of other tests
+  std::filesystem::path folder_;
+};
+
+TEST_F(SmallWorkload, EverySettingIsRunAsOftenAsAskedAndRepeatsItsDecisions) {
+  StudySpec spec{"berth run", path(), "full", {{"seed", "3"}}, {{"jobs.count", {"5", "10"}}}, 3, 1};
+  run::RunOptions options;
+  options.quiet = true;
+  const auto study = run_study(spec, options);
+  ASSERT_TRUE(study) << study.error().line();
+  ASSERT_EQ(study->settings.size(), 2u);
+  std::set<std::string> keys;
+  for (const Setting& setting : study->settings) {
+    ASSERT_EQ(setting.records.size(), 3u);
+    for (const Record& record : setting.records) {
+      EXPECT_EQ(record.status, "ok");
+      EXPECT_EQ(record.digest, setting.records[0].digest);
+      EXPECT_EQ(sim::to_text(record.changes), "seed=3, " + sim::to_text(setting.changes));
+      EXPECT_EQ(record.value("placed_share"), 1);
+      keys.insert(record.key);
+    }
+  }
+  EXPECT_EQ(keys.size(), 6u);
+  EXPECT_NE(study->settings[0].records[0].digest, study->settings[1].records[0].digest);
+  EXPECT_EQ(study->settings[0].records[2].repetition, 2);
+}
+
+TEST_F(SmallWorkload, BadSettingsAreRefusedBeforeAnythingRuns) {
+  StudySpec spec{"berth run", path(), "full", {{"seed", "3"}}, {{"seed", {"5", "10"}}}, 1, 0};
+  EXPECT_EQ(run_study(spec, {}).error().problem, "'seed' is set twice");
+  spec.factors = {{"cluster.nodes", {"5", "0"}}};
+  EXPECT_EQ(run_study(spec, {}).error().place, "with seed=3, cluster.nodes=0");
+}
+
+TEST_F(SmallWorkload, TheKeyIsOfTheContent) {
+  const Task task{path(), "full", {{"seed", "1"}}, 0};
+  const std::string key = *key_of(task);
+  EXPECT_EQ(key.size(), 32u);
+  EXPECT_EQ(*key_of(task), key);
+  for (const Task& other : {Task{path(), "full", {{"seed", "2"}}, 0}, Task{path(), "full", {}, 0},
+                            Task{path(), "full", {{"seed", "1"}}, 1}})
+    EXPECT_NE(*key_of(other), key);
+  std::ofstream(path(), std::ios::app) << "ports = 1\n";
+  EXPECT_NE(*key_of(task), key) << "a changed file makes other tasks";
+}
+
+TEST(Records, AreReadAsTheyWereWritten) {
+  Record record{
+      std::string(32, 'a'),   "w", "full", {{"seed", "1"}}, 4, "partial", "interrupted", "d", "c", "b", "m", 1.5, 2.5,
+      {{"placed_share", 0.1}}};
+  const auto again = parse_record(json::to_text(to_json(record)), "x");
+  ASSERT_TRUE(again);
+  EXPECT_EQ(json::to_text(to_json(*again)), json::to_text(to_json(record)));
+  json::Value other = to_json(record);
+  other.set("version", 2);
+  EXPECT_EQ(parse_record(json::to_text(other), "x.json").error().line(),
+            "x.json: is a record of version 2; this berth reads version 1; remove the file; its run is then repeated");
+  EXPECT_FALSE(parse_record("{", "x"));
+  EXPECT_FALSE(parse_record("[]", "x"));
+}
+
+/// A study of given throughputs, one list per setting.
+Study study_of(const std::vector<std::vector<double>>& values) {
+  Study out;
+  for (const auto& of_setting : values) {
+    Setting& setting = out.settings.emplace_back();
+    for (const double value : of_setting)
+      setting.records.push_back(
+          {.results = {{"placements_per_second", value}, {"failed", value}, {"placed_share", 1}}});
+  }
+  return out;
+}
+
+TEST(Comparisons, MediansIntervalsAndTests) {
+  const std::vector<double> a = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, b = {11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
+  const Comparison c = compare_settings(study_of({a, b, a}));
+  ASSERT_EQ(c.measures.size(), 3u);
+  const auto& throughput = c.cells[0];
+  EXPECT_EQ(run::name_of(run::measures()[c.measures[0]]), "placements_per_second");
+  EXPECT_EQ(throughput[0].median.median, 5.5);
+  // Ten values: the second smallest and the second largest, 1 - 2 (1 + 10) / 1024.
+  EXPECT_EQ(throughput[0].median.low, 2);
+  EXPECT_EQ(throughput[0].median.high, 9);
+  EXPECT_DOUBLE_EQ(throughput[0].median.coverage, 1 - 22.0 / 1024);
+  EXPECT_DOUBLE_EQ(throughput[1].ratio, 15.5 / 5.5);
+  EXPECT_DOUBLE_EQ(*throughput[1].p, stats::rank_test(a, b).p_two_sided);
+  EXPECT_DOUBLE_EQ(*throughput[1].p_adjusted, 2 * *throughput[1].p) << "two tests: throughput of both other settings";
+  EXPECT_TRUE(throughput[1].shown());
+  EXPECT_FALSE(throughput[2].shown());
+  EXPECT_EQ(c.tests, 2u) << "the share placed is the same everywhere, and failures are not tested";
+  EXPECT_DOUBLE_EQ(c.smallest_p, 2 * stats::smallest_p(10) * 2);
+}
+
+TEST(Comparisons, OneRunEachShowsNothing) {
+  const Comparison c = compare_settings(study_of({{1}, {100}}));
+  EXPECT_EQ(c.tests, 0u);
+  EXPECT_FALSE(c.cells[0][1].shown());
+  EXPECT_EQ(c.cells[0][1].median.coverage, 0);
+}
+
+}  // namespace
+}  // namespace berth::study
