@@ -1,21 +1,11 @@
 #include "lifecycle/alloc_facts.h"
 
-#include <algorithm>
-
 #include "model/predicates.h"
 
 namespace berth::lifecycle {
 
 using tables::AllocLinks;
 using tables::AllocRow;
-
-std::vector<AllocRow> allocs_by_id(const tables::Snapshot& state, tables::JobKeyRow key) {
-  std::vector<AllocRow> rows;
-  for (AllocRow row = state.jobs.keys[key].alloc_head; row != tables::kNoRow; row = state.allocs.next_of_job[row])
-    rows.push_back(row);
-  std::sort(rows.begin(), rows.end(), [&](AllocRow a, AllocRow b) { return state.allocs.id[a] < state.allocs.id[b]; });
-  return rows;
-}
 
 Health health_of(const tables::Snapshot& state, AllocRow row) {
   if (const auto& object = state.allocs.cold[row]) {

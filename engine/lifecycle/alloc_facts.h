@@ -7,8 +7,6 @@ namespace berth::lifecycle {
 
 enum class Health : std::uint8_t { unknown, healthy, unhealthy };
 
-/// The job's allocations by ID (R-CTRL-104).
-[[nodiscard]] std::vector<tables::AllocRow> allocs_by_id(const tables::Snapshot& state, tables::JobKeyRow key);
 /// The node's allocations that have not ended on their client, then the ended ones, in no order within the two.
 template <class Visit>
 void for_each_on_node(const tables::Snapshot& state, tables::NodeRow node, Visit visit) {

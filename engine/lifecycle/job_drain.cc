@@ -1,6 +1,7 @@
 #include "lifecycle/job_drain.h"
 
 #include <algorithm>
+#include <span>
 
 #include "lifecycle/alloc_facts.h"
 
@@ -13,35 +14,50 @@ namespace {
 struct GroupDrain {
   std::int64_t healthy = 0;
   bool work_remains = false;
-  std::vector<AllocRow> drainable;
+  std::vector<AllocRow> drainable;  // by ID, like all lists of a look (R-CTRL-104)
 };
+
+void sort_by_id(const tables::Snapshot& state, std::span<AllocRow> rows) {
+  std::sort(rows.begin(), rows.end(), [&](AllocRow a, AllocRow b) { return state.allocs.id[a] < state.allocs.id[b]; });
+}
+
+/// The group's part of the look; what it has migrated is appended to `migrated`.
+GroupDrain look_at_group(const tables::Snapshot& state, const model::TaskGroup& group, tables::JobKeyRow key,
+                         bool batch, std::uint64_t last_handled, const model::Quirks& quirks,
+                         std::vector<AllocRow>& migrated) {
+  GroupDrain out;
+  const tables::AllocTable& allocs = state.allocs;
+  const std::size_t before = migrated.size();
+  for (AllocRow row = state.jobs.keys[key].alloc_head; row != tables::kNoRow; row = allocs.next_of_job[row]) {
+    // Ended ones elsewhere count for nothing, and of batch jobs nothing elsewhere does.
+    const bool ended = tables::client_terminal(allocs.client[row]), draining = is_on_draining_node(state, row);
+    if ((!draining && (ended || batch)) || group_name(state, row) != group.name) continue;
+    if (ended && allocs.modify_index[row] > last_handled) migrated.push_back(row);
+    if (ended) continue;
+    const bool marked = is_marked_to_migrate(state, row);
+    if (!batch && !marked && !allocs.terminal(row)) {
+      const Health health = health_of(state, row);
+      out.healthy += quirks.bad_health_moves_drains ? health != Health::unknown : health == Health::healthy;
+    }
+    if (!draining) continue;
+    out.work_remains = true;
+    if (!batch && !marked) out.drainable.push_back(row);
+  }
+  sort_by_id(state, out.drainable);
+  sort_by_id(state, std::span(migrated).subspan(before));
+  return out;
+}
 
 }  // namespace
 
 void look_at_job(const tables::Snapshot& state, const model::Job& job, tables::JobKeyRow key,
                  std::uint64_t last_handled, const model::Quirks& quirks, JobDrain& out) {
   out.drain.clear(), out.migrated.clear(), out.done = true;
-  const tables::AllocTable& allocs = state.allocs;
   const bool batch = job.type == "batch";
-  const std::vector<AllocRow> rows = allocs_by_id(state, key);
   for (const model::TaskGroup& group : job.task_groups) {
     if (!group.migrate && !batch) continue;  // R-CTRL-1022
-    GroupDrain found;
-    for (const AllocRow row : rows) {  // R-CTRL-1023
-      if (group_name(state, row) != group.name) continue;
-      const bool ended = tables::client_terminal(allocs.client[row]), draining = is_on_draining_node(state, row);
-      if (ended && draining && allocs.modify_index[row] > last_handled) {
-        out.migrated.push_back(row);
-        continue;
-      }
-      const bool marked = is_marked_to_migrate(state, row);
-      const Health health = health_of(state, row);
-      const bool counts = quirks.bad_health_moves_drains ? health != Health::unknown : health == Health::healthy;
-      if (!batch && !allocs.terminal(row) && counts && !marked) ++found.healthy;
-      if (ended || !draining) continue;
-      found.work_remains = true;
-      if (!batch && !marked) found.drainable.push_back(row);
-    }
+    const GroupDrain found =                 // R-CTRL-1023
+        look_at_group(state, group, key, batch, last_handled, quirks, out.migrated);
     if (found.work_remains) out.done = false;
     const std::int64_t max_parallel = group.migrate ? group.migrate->max_parallel : 0;
     const std::int64_t drained = std::min<std::int64_t>(static_cast<std::int64_t>(found.drainable.size()),
