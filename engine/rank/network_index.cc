@@ -185,6 +185,10 @@ NetworkIndex::NetworkIndex() {
   node_ = &kNothing;
 }
 
+bool NodePorts::reserves(std::size_t address, std::uint32_t port) const {
+  return contains(reserved, port) || contains(addresses[address].reserved, port);
+}
+
 void NetworkIndex::start(const NodePorts& node) {
   node_ = &node;
   for (std::size_t i = 0; i < pool_used_; ++i) pool_[i]->clear();
@@ -224,7 +228,7 @@ bool NetworkIndex::is_used(std::size_t slot, std::uint32_t port) const {
   if (slot == kNoSlot) return false;
   if (slot_ports_[slot]) return slot_ports_[slot]->contains(port);
   if (slot >= node_->addresses.size()) return false;
-  return contains(node_->reserved, port) || contains(node_->addresses[slot].reserved, port);
+  return node_->reserves(slot, port);
 }
 
 bool NetworkIndex::is_used(std::string_view ip, std::uint32_t port) const { return is_used(find_slot(ip), port); }

@@ -76,6 +76,8 @@ struct NodePorts {
   std::string error;                   ///< not empty: the node is invalid (R-RANK-604)
 
   [[nodiscard]] const Alias* alias(std::string_view name) const;
+  /// Whether the port is reserved on the address, for it or for all (R-MODEL-475).
+  [[nodiscard]] bool reserves(std::size_t address, std::uint32_t port) const;
   [[nodiscard]] std::int64_t available_mbits(std::string_view device) const;  ///< 0 for an unknown device
 };
 

@@ -230,6 +230,12 @@ struct Scratch {
     std::string host_network;
     std::vector<std::uint32_t> free;
   } port_room;
+  /// Who has the host volumes that a group asked for last, as VolumeCheck looks at nodes: a CheckState by row.
+  struct VolumeAnswers {
+    std::uint64_t epoch = 0;
+    std::string asked;
+    std::vector<std::uint8_t> of_row;
+  } volume_answers;
   std::vector<NodeOverlay> overlays;
   std::uint32_t epoch = 0;
   std::vector<std::uint32_t> constraint_reason;  ///< reason id by constraint id; 0 = not yet

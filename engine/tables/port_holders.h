@@ -1,6 +1,8 @@
 // Who holds ports on a node.
 #pragma once
 
+#include <algorithm>
+
 #include "tables/state.h"
 
 namespace berth::tables {
@@ -17,6 +19,23 @@ void each_port_holder(const Snapshot& state, NodeRow node, Visit visit) {
     visit(row, shape);
     --left;
   }
+}
+
+/// Whether an allocation with such resources holds the port on some address, as the network index counts it
+/// (R-MODEL-480): ports of the group hide all other network use; of a task its first network counts.
+[[nodiscard]] inline bool holds_port(const model::AllocatedResources& held, std::int64_t value) {
+  if (!held.shared.ports.empty())
+    return std::any_of(held.shared.ports.begin(), held.shared.ports.end(),
+                       [&](const model::AllocatedPort& port) { return port.value == value; });
+  const auto in = [&](const model::NetworkResource& network) {
+    const auto is_it = [&](const model::Port& port) { return port.value == value; };
+    return std::any_of(network.reserved_ports.begin(), network.reserved_ports.end(), is_it) ||
+           std::any_of(network.dynamic_ports.begin(), network.dynamic_ports.end(), is_it);
+  };
+  return std::any_of(held.shared.networks.begin(), held.shared.networks.end(), in) ||
+         std::any_of(held.tasks.begin(), held.tasks.end(), [&](const auto& task) {
+           return !task.second.networks.empty() && in(task.second.networks.front());
+         });
 }
 
 }  // namespace berth::tables

@@ -198,8 +198,9 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
   EXPECT_GT(evicted, 0U);
 }
 
-TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618
-  std::size_t with_ports = 0, failed = 0, ended = 0, collisions = 0, again = 0;
+TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS-305, 1103, 1104
+  std::size_t with_ports = 0, by_number = 0, with_volumes = 0, by_columns = 0, failed = 0, ended = 0, collisions = 0,
+              again = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(120, 30); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -217,6 +218,12 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618
         address.alias = alias, address.address = *alias == 'p' ? "10.0.0.2" : "10.0.0.1", address.family = "ipv4";
         if (pick(random, 0, 4) == 0) address.reserved_ports = "20001-20002,8080";
       }
+      node.host_volumes.clear();
+      if (pick(random, 0, 2) != 0)
+        node.host_volumes["data"] = model::HostVolumeInfo{.name = "data",
+                                                          .path = "/srv",
+                                                          .read_only = pick(random, 0, 3) == 0,
+                                                          .id = pick(random, 0, 9) == 0 ? "of the state" : ""};
       if (pick(random, 0, 30) == 0) node.reserved_resources.emplace().networks.reserved_host_ports = "no port";
     };
     const auto count = static_cast<std::uint32_t>(pick(random, 2, 40));
@@ -275,9 +282,23 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618
         for (std::int64_t i = 0; i < ports; ++i)
           network.dynamic_ports.emplace_back() = {.label = "p" + std::to_string(i), .host_network = "default"};
         if (pick(random, 0, 5) == 0) network.dynamic_ports.front().host_network = "public";
-        if (pick(random, 0, 5) == 0)
-          network.reserved_ports.emplace_back() = {.label = "admin", .value = 8080, .host_network = "default"};
+        if (pick(random, 0, 2) == 0) {
+          constexpr std::int64_t kValues[] = {8080, 8081, 9000, 20'001, 20'005};
+          for (std::int64_t i = pick(random, 1, 2); i > 0; --i)
+            network.reserved_ports.push_back({.label = "static" + std::to_string(i),
+                                              .value = kValues[random() % std::size(kValues)],
+                                              .host_network = pick(random, 0, 9) == 0 ? "public" : "default",
+                                              .ignore_collision = pick(random, 0, 9) == 0});
+          if (pick(random, 0, 1) == 0) network.dynamic_ports.clear();
+          ++by_number;
+        }
         ++with_ports;
+      }
+      if (pick(random, 0, 3) == 0) {
+        model::VolumeRequest& volume = group.volumes["v"].emplace();
+        volume.name = "v", volume.type = "host", volume.source = "data", volume.read_only = pick(random, 0, 1) == 0;
+        volume.sticky = pick(random, 0, 9) == 0, volume.per_alloc = pick(random, 0, 9) == 0;
+        ++with_volumes;
       }
       world.ask(random, asked);
       decide(round);
@@ -297,9 +318,13 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618
       world.store.begin_commit(world.store.index() + 1).upsert_node(changed);
     }
     again += scratch.paths.selects[static_cast<std::size_t>(Path::failed_before)];
+    by_columns += scratch.paths.selects[static_cast<std::size_t>(Path::columns)];
   }
   EXPECT_GT(again, 10U);
   EXPECT_GT(with_ports, 0U);
+  EXPECT_GT(by_number, 0U);
+  EXPECT_GT(with_volumes, 0U);
+  EXPECT_GT(by_columns, 100U);
   EXPECT_GT(failed, 0U);
   EXPECT_GT(ended, 0U);
   EXPECT_GT(collisions, 0U);
@@ -463,6 +488,75 @@ TEST(Select, PlacesWithoutHeapAllocationPerPlacement) {
   ASSERT_GE(result.plan.allocs.size(), 300u);
   // 20 times the placements, the same few allocations per evaluation (spread sets are made per attempt).
   EXPECT_LE(for_many, for_few + 8) << "few " << for_few << ", many " << for_many;
+}
+
+/// Nodes looked at cost no heap allocation, whatever is asked: only what the chosen node gives is made.
+TEST(Select, LooksAtNodesWithoutHeapAllocation) {
+  struct Case {
+    const char* name;
+    void (*ask)(model::TaskGroup&);
+  };
+  static const auto with_network = [](model::TaskGroup& group) -> model::NetworkResource& {
+    model::NetworkResource& out = group.networks.emplace_back();
+    out.mode = "host";
+    return out;
+  };
+  const Case cases[] = {
+      {"plain", [](model::TaskGroup&) {}},
+      {"dynamic ports",
+       [](model::TaskGroup& group) {
+         with_network(group).dynamic_ports.push_back({.label = "http", .host_network = "default"});
+       }},
+      {"static port",
+       [](model::TaskGroup& group) {
+         with_network(group).reserved_ports.push_back({.label = "http", .value = 8080, .host_network = "default"});
+       }},
+      {"host volume",
+       [](model::TaskGroup& group) {
+         group.volumes["v"] = model::VolumeRequest{.name = "v", .type = "host", .source = "data"};
+       }},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    std::uint64_t taken[2];
+    for (const std::uint32_t nodes : {200U, 1600U}) {
+      Random random(11);
+      World world(random, 0, 1);
+      model::ClusterState state;
+      state.index = 1000;
+      for (std::uint32_t i = 0; i < nodes; ++i) {
+        model::Node& each = state.nodes.emplace_back(node(random, i, 5, true));
+        model::NodeNetworkResource& host = each.node_resources->node_networks.emplace().emplace_back();
+        host.mode = "host", host.device = "eth0";
+        host.addresses.push_back({.family = "ipv4", .alias = "default", .address = "10.0.0.1"});
+        if (i % 2 == 0) each.host_volumes["data"] = model::HostVolumeInfo{.name = "data", .path = "/srv"};
+      }
+      world.store.load(state);
+      Scratch scratch;
+      GenericScheduler scheduler(scratch);
+      scheduler.set_exhaustive(true);  // looks at every node
+      EvalResult result;
+      IdStream ids(1);
+      const auto allocations = [&](int number) {
+        Random of_job(3);
+        auto asked = std::make_shared<model::Job>(*job(of_job, "job" + std::to_string(number), false, 5));
+        asked->constraints.clear();
+        one.ask(asked->task_groups.front());
+        world.ask(random, asked);
+        const tables::Snapshot snapshot = world.store.snapshot();
+        const std::uint64_t before = berth::testing::heap_allocations.load();
+        scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids, result);
+        const std::uint64_t out = berth::testing::heap_allocations.load() - before;
+        EXPECT_EQ(result.plan.allocs.size(), 5U);
+        plan::ApplyResult applied;  // some nodes hold ports from then on
+        plan::apply(world.store, result.plan, snapshot.index + 4, false, applied);
+        return out;
+      };
+      for (int warm = 0; warm < 10; ++warm) allocations(warm);
+      taken[nodes == 200U ? 0 : 1] = allocations(10);
+    }
+    EXPECT_LE(taken[1], taken[0] + 24) << "for eight times the nodes; " << taken[0] << " for a few";
+  }
 }
 
 }  // namespace

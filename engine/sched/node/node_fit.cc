@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "rank/components.h"
+#include "tables/port_holders.h"
 
 namespace berth::sched {
 
@@ -13,6 +14,7 @@ using tables::NodeRow;
 
 void NodeFit::start() {
   no_port_conflicts_ = port_conflicts_known_ = false;
+  static_ports_of_ = nullptr;
   scorer.start();
   victims.start();
 }
@@ -73,10 +75,46 @@ bool NodeFit::follow_port_room(const CompiledGroup& group) {
   return true;
 }
 
-/// Whether the dynamic ports of the group's network are free whatever those there hold (R-RANK-613 to 616).
+/// Whether all addresses of its network are named by the job, and ports asked for by number can be looked up: which are
+/// in range, and collide.
+bool NodeFit::asks_static_ports(const CompiledGroup& group) const {
+  if (static_ports_of_ == &group) return static_ports_;
+  static_ports_of_ = &group;
+  const model::NetworkResource& network = group.spec->networks.front();
+  const auto is_named = [](const model::Port& port) { return port.host_network.find('$') == std::string::npos; };
+  static_ports_ = !network.reserved_ports.empty() &&
+                  std::all_of(network.dynamic_ports.begin(), network.dynamic_ports.end(), is_named) &&
+                  std::all_of(network.reserved_ports.begin(), network.reserved_ports.end(), [&](const auto& port) {
+                    return is_named(port) && port.value > 0 && port.value <= 65'535 && !port.ignore_collision;
+                  });
+  return static_ports_;
+}
+
+/// Whether the ports that the group asks for by number are free for certain: not reserved on the first address of their
+/// host network, and held by nobody there on any address.
+bool NodeFit::has_static_ports(NodeRow row, const CompiledGroup& group) {
+  const tables::Snapshot& state = *attempt_.snapshot;
+  const rank::NodePorts& ports = scratch_.node_ports(state.nodes.fixed->spec[row]);
+  const std::vector<model::Port>& asked = group.spec->networks.front().reserved_ports;
+  for (const model::Port& port : asked) {
+    const rank::NodePorts::Alias* const alias = ports.alias(port.host_network);
+    if (!alias || alias->addresses.empty() ||
+        ports.reserves(alias->addresses.front(), static_cast<std::uint32_t>(port.value)))
+      return false;
+  }
+  bool free = true;
+  tables::each_port_holder(state, row, [&](tables::AllocRow, const tables::ResourceShape& shape) {
+    for (const model::Port& port : asked) free = free && !tables::holds_port(*shape.resources, port.value);
+  });
+  return free;
+}
+
+/// Whether the ports of the group's network are free whatever those there hold of others (R-RANK-613 to 616).
 bool NodeFit::has_ports(NodeRow row, const CompiledGroup& group) {
   const tables::Snapshot& state = *attempt_.snapshot;
-  const std::vector<model::Port>& asked = group.spec->networks.front().dynamic_ports;
+  if (!group.dynamic_ports_only && !has_static_ports(row, group)) return false;
+  const model::NetworkResource& network = group.spec->networks.front();
+  const std::vector<model::Port>& asked = network.dynamic_ports;
   if (asked.empty()) return true;
   if (!follow_port_room(group)) return false;
   std::uint32_t& free = scratch_.port_room.free[row];
@@ -87,12 +125,14 @@ bool NodeFit::has_ports(NodeRow row, const CompiledGroup& group) {
       for (const std::uint32_t address : alias->addresses)
         free = std::max(free, ports.addresses[address].dynamic_free + 1);
   }
-  return free > std::uint64_t{state.nodes.use[row].port_allocs} * state.allocs.port_count_max + asked.size();
+  return free > std::uint64_t{state.nodes.use[row].port_allocs} * state.allocs.port_count_max + asked.size() +
+                    network.reserved_ports.size();
 }
 
 NodeFit::PortFigures NodeFit::port_figures(const CompiledGroup& group) {
   PortFigures out;
   if (!attempt_.config.plain_path || !figures_may_do(group) || !port_conflicts_known_) return out;
+  if (group.has_network && !group.dynamic_ports_only) return out;  // ports by number: node by node
   out.bad = scratch_.port_conflicts.by_row();
   out.ports_most = attempt_.snapshot->allocs.port_count_max;
   if (group.has_network) {

@@ -102,10 +102,12 @@ class NodeFit {
   bool judge(tables::NodeRow row, bool evict, Option& option);
   void sum_others(tables::NodeRow row, bool count_each);
   bool fail(Option& option, std::string_view prefix, std::string_view text);
-  [[nodiscard]] static bool figures_may_do(const tables::CompiledGroup& group) {
+  [[nodiscard]] bool figures_may_do(const tables::CompiledGroup& group) const {
     return !group.has_task_network && !group.has_devices && !group.has_cores &&
-           (!group.has_network || group.dynamic_ports_only);
+           (!group.has_network || group.dynamic_ports_only || asks_static_ports(group));
   }
+  [[nodiscard]] bool asks_static_ports(const tables::CompiledGroup& group) const;
+  [[nodiscard]] bool has_static_ports(tables::NodeRow row, const tables::CompiledGroup& group);
   bool knows_port_conflicts();
   void learn_port_conflicts();
   [[nodiscard]] bool has_ports(tables::NodeRow row, const tables::CompiledGroup& group);
@@ -116,7 +118,9 @@ class NodeFit {
   Option option_;
   std::vector<std::uint16_t> cores_;  // taken on the node, the option's own included
   bool no_port_conflicts_ = false;
-  bool port_conflicts_known_ = false;  // of this attempt's state
+  bool port_conflicts_known_ = false;                               // of this attempt's state
+  mutable const tables::CompiledGroup* static_ports_of_ = nullptr;  // of which asks_static_ports() knows the answer
+  mutable bool static_ports_ = false;
 };
 
 }  // namespace berth::sched

@@ -86,9 +86,17 @@ std::optional<feasible::AllocView> VolumeCheck::find_alloc(std::string_view id) 
 }
 
 void VolumeCheck::begin_select(const GroupView& v, const SelectOptions& options) {
+  view_ = v.group->has_host_volumes || v.group->has_csi_volumes ? &v : nullptr;
+  options_ = &options;
+  follows_known_ = false;
   host_.reset();
   csi_.reset();
-  if (!v.group->has_host_volumes && !v.group->has_csi_volumes) return;
+}
+
+void VolumeCheck::begin_checks() {
+  if (host_ || csi_) return;
+  const GroupView& v = *view_;
+  const SelectOptions& options = *options_;
   kept_texts_.clear();
   const tables::ColdState& cold = *attempt_.snapshot->cold;
   feasible::bind_volume_lists(state_, cold.host_volumes, cold.host_volume_claims, cold.csi_volumes, cold.csi_plugins);
@@ -105,7 +113,8 @@ void VolumeCheck::begin_select(const GroupView& v, const SelectOptions& options)
 }
 
 bool VolumeCheck::passes(const Position& position) {  // R-FEAS-305
-  if (!host_ && !csi_) return true;
+  if (!view_) return true;
+  begin_checks();
   const model::Node& node = attempt_.snapshot->nodes.spec(position.row).node;
   if (host_ && !host_->passes(node)) {
     counts_.filter(position.node_class, kReasonHostVolumes);
@@ -121,6 +130,36 @@ bool VolumeCheck::passes(const Position& position) {  // R-FEAS-305
     }
   }
   return true;
+}
+
+bool VolumeCheck::node_tells(const GroupView& v) const {
+  if (v.group->has_csi_volumes || !attempt_.snapshot->cold->host_volumes.empty()) return false;
+  const auto& volumes = v.group->spec->volumes;
+  return std::none_of(volumes.begin(), volumes.end(), [](const auto& named) {
+    return named.second && named.second->type == "host" && (named.second->sticky || named.second->per_alloc);
+  });
+}
+
+bool VolumeCheck::node_has(NodeRow row) {
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  auto& known = attempt_.scratch.volume_answers;
+  if (!follows_known_) {
+    follows_known_ = true;
+    std::string asked;
+    for (const auto& [alias, volume] : view_->group->spec->volumes)
+      if (volume && volume->type == "host") asked.append(volume->source).push_back(volume->read_only ? '\1' : '\0');
+    if (known.epoch != nodes.static_epoch || known.asked != asked || known.of_row.size() != nodes.size()) {
+      known.epoch = nodes.static_epoch;
+      known.asked = std::move(asked);
+      known.of_row.assign(nodes.size(), kUnknown);
+    }
+  }
+  std::uint8_t& answer = known.of_row[row];
+  if (answer == kUnknown) {
+    begin_checks();
+    answer = host_->passes(nodes.spec(row).node) ? kPass : kFail;
+  }
+  return answer == kPass;
 }
 
 }  // namespace berth::sched

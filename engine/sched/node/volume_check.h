@@ -17,14 +17,24 @@ class VolumeCheck {
   VolumeCheck(Attempt& attempt, PlanEffects& effects, SelectCounts& counts)
       : attempt_(attempt), effects_(effects), counts_(counts) {}
 
-  void start() { missing_resources.clear(); }
+  void start() {
+    missing_resources.clear();
+    view_ = nullptr;
+  }
+  /// `view` and `options` stay until the Select is over.
   void begin_select(const GroupView& view, const SelectOptions& options);
   /// Whether the node has what the group asks for; counted if it has not.
   bool passes(const Position& position);
 
+  /// Whether a node's own host volumes tell all: none is sticky, of one allocation, or registered in the state.
+  [[nodiscard]] bool node_tells(const GroupView& view) const;
+  /// Where node_tells(): likewise, not counted; remembered for all evaluations.
+  [[nodiscard]] bool node_has(tables::NodeRow row);
+
   std::vector<std::string> missing_resources;  ///< R-FEAS-1203
 
  private:
+  void begin_checks();
   std::string_view keep(std::string text) { return kept_texts_.emplace_back(std::move(text)); }
   feasible::AllocView alloc_view(tables::AllocRow row);
   feasible::AllocView planned_view(const PlannedAlloc& planned);
@@ -35,6 +45,9 @@ class VolumeCheck {
   Attempt& attempt_;
   PlanEffects& effects_;
   SelectCounts& counts_;
+  const GroupView* view_ = nullptr;  // of the Select under way, where it asks for volumes; its checks begin when needed
+  const SelectOptions* options_ = nullptr;
+  bool follows_known_ = false;  // the scratch's answers are those of this Select's group
   feasible::VolumeState state_;
   std::optional<feasible::HostVolumeCheck> host_;
   std::optional<feasible::CsiVolumeCheck> csi_;

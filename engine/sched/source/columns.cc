@@ -30,7 +30,7 @@ NotByColumns Columns::why_not(const GroupView& v, const SelectOptions& options) 
   if (!options.penalty_nodes.empty()) return NotByColumns::penalties;
   if (attempt_.job->escapes || group.escapes) return NotByColumns::escaping;
   if (checks_.distinct.has_properties() || !group.distinct_properties.empty()) return NotByColumns::properties;
-  if (group.has_host_volumes || group.has_csi_volumes) return NotByColumns::volumes;
+  if (group.has_csi_volumes || (group.has_host_volumes && !checks_.volumes.node_tells(v))) return NotByColumns::volumes;
   return attempt_.snapshot->nodes.classes_exact ? NotByColumns::none : NotByColumns::stale_classes;
 }
 
@@ -59,6 +59,7 @@ void Columns::begin(GroupView& v) {
   class_state_.assign(attempt_.snapshot->nodes.column(tables::kComputedClassColumn).values.size() + 1, kClassUnknown);
   no_own_allocs_ = !parts_.effects.has_own();
   distinct_hosts_ = checks_.distinct.asks_hosts(v);
+  asks_volumes_ = v.group->has_host_volumes;
   one_class_ = one_dimension_ = true;
   exhausted_any_ = false;
   indexed_ = Indexed::not_yet;
@@ -121,6 +122,21 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
   }
 }
 
+/// Of the nodes found last: who lacks the volumes is no entry, and is counted apart from its class (R-FEAS-305).
+void Columns::drop_without_volumes(std::uint32_t first_entry) {
+  std::uint32_t kept = first_entry;
+  for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
+    if (!checks_.volumes.node_has(row_[entry])) {
+      passes_[position_[entry]] = kLacksVolumes;
+      continue;
+    }
+    position_[kept] = position_[entry];
+    row_[kept] = row_[entry];
+    capacity_[kept++] = capacity_[entry];
+  }
+  count_ = kept;
+}
+
 void Columns::prepare_block(GroupView& v) {
   // Where a node's fit is more than a look at its figures, no further ahead than a Select will hardly go.
   const CompiledGroup& group = *v.group;
@@ -133,6 +149,7 @@ void Columns::prepare_block(GroupView& v) {
     find_entries<true>(end, v);
   else
     find_entries<false>(end, v);
+  if (asks_volumes_) drop_without_volumes(first_entry);
   prepared_ = end;
   if (parts_.detail) parts_.detail->enter(base::Stage::rank);
   for (std::uint32_t entry = first_entry; entry < count_; ++entry) attempt_.snapshot->nodes.use.prefetch(row_[entry]);
@@ -140,22 +157,22 @@ void Columns::prepare_block(GroupView& v) {
     for (std::uint32_t entry = first_entry; entry < count_; ++entry)
       codes_[s][entry] = std::min(fit_.scorer.spread_group()->sets()[s].code_of_row(row_[entry]),
                                   static_cast<std::uint32_t>(spread_tables_[s].size() - 1));
-  const bool simple = !dear && group.affinities.empty() && no_own_allocs_;
-  if (simple) port_figures_ = fit_.port_figures(group);
+  const bool figures = !dear && no_own_allocs_;
+  if (figures) port_figures_ = fit_.port_figures(group);
   if (scratch_.strategy_fit)
-    score_by_strategy(first_entry, v, simple);
+    score_by_strategy(first_entry, v, figures && group.affinities.empty());
   else
-    score_block(first_entry, v, simple);
+    score_block(first_entry, v, figures);
 }
 
-/// What the group makes of the use of the entry's node, where figures tell of it and only binpack is appended
-/// (`simple`). Otherwise the entry is done with. `of_devices`: its devices count as well.
-inline std::optional<FitUse> Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool simple, bool of_devices) {
+/// What the group makes of the use of the entry's node, where figures tell of most nodes (`figures`) and of this one.
+/// Otherwise the entry is done with. `of_devices`: its devices count as well.
+inline std::optional<FitUse> Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool figures, bool of_devices) {
   const CompiledGroup& group = *v.group;
   const tables::NodeUse& use = attempt_.snapshot->nodes.use[row_[entry]];
   const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
   const bool plain = (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0 && !group.has_network;
-  if (!simple || (of_devices && use.device_allocs != 0) ||
+  if (!figures || (of_devices && use.device_allocs != 0) ||
       (!plain && !(capacity.network_invalid == 0 && port_figures_.do_for(row_[entry], use)) &&
        !fit_.figures_do(row_[entry], group))) {
     decide_entry(entry, v);
@@ -167,10 +184,18 @@ inline std::optional<FitUse> Columns::use_by_figures(std::uint32_t entry, GroupV
   return std::nullopt;
 }
 
-void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool simple) {
+/// The job holds nothing on nodes whose figures tell: affinities are all that is appended beside binpack.
+void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool figures) {
+  const CompiledGroup& group = *v.group;
+  rank::ScoreRow score;
   for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
-    const std::optional<FitUse> use = use_by_figures(entry, v, simple, false);
+    const std::optional<FitUse> use = use_by_figures(entry, v, figures, false);
     if (!use) continue;
+    if (!group.affinities.empty()) {
+      fit_.scorer.score(row_[entry], group, *use, nullptr, score);
+      set_score(entry, score);
+      continue;
+    }
     const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
     const std::int64_t cpu = use->cpu_mhz, memory = use->memory_mb;
     CapacityMemo& memo = memo_[capacity_[entry]];
@@ -182,7 +207,7 @@ void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool simple) 
 
 /// As score_block() where a strategy scores the fit: all nodes of the block by one call of it, but for those that are
 /// decided one by one.
-void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool simple) {
+void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool figures) {
   static_assert(kBlock <= StrategyFit::kBlock);
   const CompiledGroup& group = *v.group;
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
@@ -190,7 +215,7 @@ void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool si
   std::array<FitUse, kBlock> uses;
   std::size_t count = 0;
   for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
-    const std::optional<FitUse> use = use_by_figures(entry, v, simple, true);
+    const std::optional<FitUse> use = use_by_figures(entry, v, figures, true);
     if (!use) continue;
     entries[count] = entry;
     uses[count++] = *use;
@@ -229,9 +254,13 @@ void Columns::decide_entry(std::uint32_t entry, GroupView& v) {
   Cell cell;
   fit_.decide(row_[entry], v, cell);
   if (cell.fit == kFail) return exhaust_entry(entry, cell.dimension);
-  sum_[entry] = cell.score.sum();
-  appended_[entry] = static_cast<double>(cell.score.count());
-  if (cell.score.count() > 1) score_[entry] = cell.score;
+  set_score(entry, cell.score);
+}
+
+void Columns::set_score(std::uint32_t entry, const rank::ScoreRow& score) {
+  sum_[entry] = score.sum();
+  appended_[entry] = static_cast<double>(score.count());
+  if (score.count() > 1) score_[entry] = score;
 }
 
 void Columns::placed(NodeRow node) {
@@ -255,7 +284,7 @@ void Columns::leave() {
     classes.set_job(class_id, job_passes);
     if (!job_passes) continue;
     position.job_checks = kPass;
-    if (passes_[index]) view_->cells[index].group_checks = kPass;
+    if (passes_[index] != kFails) view_->cells[index].group_checks = kPass;
     const auto own = std::lower_bound(node_reasons_.begin(), node_reasons_.end(), index,
                                       [](const NodeReason& node, std::uint32_t at) { return node.position < at; });
     if (own != node_reasons_.end() && own->position == index) continue;

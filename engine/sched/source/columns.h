@@ -1,5 +1,5 @@
-// A fast source for the usual case: one group of a job, no volumes asked, no distinct_property, nothing escapes the
-// computed class, no eviction. Same decisions and metrics as the Walk, under tests/sched/select_test.cc.
+// A fast source for the usual case: one group of a job, no volumes but a node's own, no distinct_property, nothing
+// escapes the computed class, no eviction. Same decisions and metrics as the Walk, under tests/sched/select_test.cc.
 //
 // Two observations carry it. (1) Which nodes pass the checks is settled once the class of each was seen, so the passing
 // nodes form a list in visiting order that a Select walks without looking at the others; how many it passed over
@@ -71,6 +71,7 @@ class Columns : Source {
   };
   enum class Indexed : std::uint8_t { not_yet, yes, never };
   enum ClassState : std::uint8_t { kClassUnknown, kClassPasses, kClassFails };
+  enum Passes : std::uint8_t { kFails, kPasses, kLacksVolumes };  // checks of job and group; then volumes
 
   [[nodiscard]] NotByColumns why_not(const GroupView& view, const SelectOptions& options) const;
   void begin(GroupView& view);
@@ -78,10 +79,12 @@ class Columns : Source {
   void prepare_block(GroupView& view);
   template <bool kPerClass>
   void find_entries(std::uint32_t end, GroupView& view);
+  void drop_without_volumes(std::uint32_t first_entry);
   bool passes_by_node(std::uint32_t position, tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
-  std::optional<FitUse> use_by_figures(std::uint32_t entry, GroupView& view, bool simple, bool of_devices);
-  void score_block(std::uint32_t first_entry, GroupView& view, bool simple);
-  void score_by_strategy(std::uint32_t first_entry, GroupView& view, bool simple);
+  std::optional<FitUse> use_by_figures(std::uint32_t entry, GroupView& view, bool figures, bool of_devices);
+  void score_block(std::uint32_t first_entry, GroupView& view, bool figures);
+  void score_by_strategy(std::uint32_t first_entry, GroupView& view, bool figures);
+  void set_score(std::uint32_t entry, const rank::ScoreRow& score);
   void set_binpack(std::uint32_t entry, double component);
   void exhaust_entry(std::uint32_t entry, std::uint32_t dimension);
   void decide_entry(std::uint32_t entry, GroupView& view);
@@ -97,14 +100,16 @@ class Columns : Source {
   [[nodiscard]] std::optional<Found> found(std::uint32_t entry, double score);
   void count_window(std::uint32_t start, std::uint32_t end);
   std::int32_t count_node_reasons(std::uint32_t start, std::uint32_t end);
+  std::int32_t count_without_volumes(std::uint32_t start, std::uint32_t end);
   void count_exhausted(std::uint32_t start, std::uint32_t end, std::uint32_t exhausted);
+  void count_exhausted_entries(std::uint32_t first, std::uint32_t last);
 
   GroupView* view_ = nullptr;  // what they were begun for
   bool active_ = false;
   bool left_ = false;  // this attempt went over to the Walk
   std::uint32_t prepared_ = 0, count_ = 0, cursor_ = 0, visited_ = 0;
   std::uint32_t chosen_ = 0;  // entry of the last Select's node
-  bool no_own_allocs_ = true, distinct_hosts_ = false;
+  bool no_own_allocs_ = true, distinct_hosts_ = false, asks_volumes_ = false;
 
   // By entry.
   std::span<std::uint32_t> position_;
@@ -116,7 +121,7 @@ class Columns : Source {
 
   // By position.
   std::span<std::uint32_t> class_of_;
-  std::span<std::uint8_t> passes_;
+  std::span<std::uint8_t> passes_;  // Passes
 
   std::vector<ClassState> class_state_;  // by computed class
   NodeFit::PortFigures port_figures_;    // of the block under way

@@ -196,11 +196,12 @@ void Columns::count_window(std::uint32_t start, std::uint32_t end) {
     ++first;
   }
   if (!node_reasons_.empty()) first += count_node_reasons(start, end);
+  if (asks_volumes_) first += count_without_volumes(start, end);
   if (filtered > first) counts_.add(counts_.reasons, kReasonClassIneligible, filtered - first);
   if (one_class_) return counts_.add_class(counts_.classes_filtered, class_of_[0], filtered);
   for (std::uint32_t i = start; i < end; ++i) {
     const std::uint32_t position = i < size ? i : i - size;
-    if (!passes_[position]) counts_.add_class(counts_.classes_filtered, class_of_[position]);
+    if (passes_[position] != kPasses) counts_.add_class(counts_.classes_filtered, class_of_[position]);
   }
 }
 
@@ -217,16 +218,30 @@ std::int32_t Columns::count_node_reasons(std::uint32_t start, std::uint32_t end)
   return counted;
 }
 
+/// They are so at every visit.
+std::int32_t Columns::count_without_volumes(std::uint32_t start, std::uint32_t end) {
+  std::int32_t lacking = 0;
+  for (std::uint32_t i = start; i < end; ++i)
+    lacking += static_cast<std::int32_t>(passes_[i < candidates_.size ? i : i - candidates_.size] == kLacksVolumes);
+  if (lacking > 0) counts_.add(counts_.reasons, kReasonHostVolumes, lacking);
+  return lacking;
+}
+
 void Columns::count_exhausted(std::uint32_t start, std::uint32_t end, std::uint32_t exhausted) {
   if (one_class_ && one_dimension_) {
     counts_.add(counts_.dimensions, exhausted_dimension_, static_cast<std::int32_t>(exhausted));
     return counts_.add_class(counts_.classes_exhausted, class_of_[0], static_cast<std::int32_t>(exhausted));
   }
   counts_.exhausted = 0;
-  for (std::uint32_t entry = 0; entry < count_; ++entry) {
+  const std::uint32_t size = candidates_.size;
+  count_exhausted_entries(entry_at(start), end < size ? entry_at(end) : count_);
+  if (end > size) count_exhausted_entries(0, entry_at(end - size));
+}
+
+void Columns::count_exhausted_entries(std::uint32_t first, std::uint32_t last) {
+  for (std::uint32_t entry = first; entry < last; ++entry) {
+    if (appended_[entry] != 0) continue;
     const std::uint32_t position = position_[entry];
-    const bool in_window = (position >= start && position < end) || position + candidates_.size < end;
-    if (!in_window || appended_[entry] != 0) continue;
     if (dimension_[entry] == kReasonDistinctHosts)
       counts_.filter(class_of_[position], kReasonDistinctHosts);
     else

@@ -13,7 +13,8 @@ bool FailedBefore::serves(const GroupView& v) const {
   const SelectOptions& options = parts_.options;
   return columns_.serve(v, options) && !options.then_evict && attempt_.quirks.verdicts_per_class &&
          attempt_.snapshot->nodes.class_kinds_exact && !checks_.distinct.asks(v) && !group.has_task_network &&
-         !group.has_devices && !group.has_cores && (v.network || checks_.network_ask.is_default()) &&
+         !group.has_devices && !group.has_cores && !group.has_host_volumes &&
+         (v.network || checks_.network_ask.is_default()) &&
          std::all_of(scratch_.overlays.begin(), scratch_.overlays.end(), [](const NodeOverlay& overlay) {
            return overlay.first_alloc == tables::kNoRow && overlay.first_stop == tables::kNoRow &&
                   overlay.first_update == tables::kNoRow && overlay.relisted == 0;
@@ -32,19 +33,33 @@ bool FailedBefore::holds(GroupView& v) {
   return true;
 }
 
+/// Whether the node, whose use changed, is short of the same figure as before: most are, and then nothing is to be
+/// done.
+bool FailedBefore::is_still_short(const FailureMemo& memo, NodeRow row, const CompiledGroup& group) const {
+  if (memo.shorts[row] == 0 || group.has_network) return false;
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  const tables::NodeUse& use = nodes.use[row];
+  const tables::NodeCapacity& capacity = nodes.capacity(row);
+  return (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0 &&
+         plain_fit(capacity, use, kUntouched, group).dimension == memo.counts[memo.shorts[row]].dimension;
+}
+
 /// Looks at what changed. False: somebody may have room now, or too much changed.
 bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   changed_.clear();
   if (memo.use_log != nodes.fixed->use_log || memo.ready_log != nodes.fixed->ready_log ||
       nodes.use_changes - memo.use_changes > nodes.size() / 4 ||
-      !memo.use_log->read(memo.use_changes, nodes.use_changes, changed_) ||
-      !memo.ready_log->read(memo.ready_changes, nodes.ready_changes, changed_))
+      !memo.use_log->read(memo.use_changes, nodes.use_changes, changed_))
     return false;
+  const std::size_t used = changed_.size();  // then those whose state or registration changed
+  if (!memo.ready_log->read(memo.ready_changes, nodes.ready_changes, changed_)) return false;
   memo.use_changes = nodes.use_changes;
   memo.ready_changes = nodes.ready_changes;
   memo.shorts.resize(nodes.size(), 0);
-  for (const NodeRow row : changed_) {
+  for (std::size_t i = 0; i < changed_.size(); ++i) {
+    const NodeRow row = changed_[i];
+    if (i < used && is_still_short(memo, row, *v.group)) continue;
     memo.leave(row);
     if (!candidates_.nodes->has(row) || checks_.first_failing_known(row, v) != kReasonNone) continue;
     Cell cell;

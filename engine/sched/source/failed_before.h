@@ -29,6 +29,8 @@ class FailedBefore : Source {
  private:
   [[nodiscard]] bool serves(const GroupView& view) const;
   bool follow(FailureMemo& memo, GroupView& view);
+  [[nodiscard]] bool is_still_short(const FailureMemo& memo, tables::NodeRow row,
+                                    const tables::CompiledGroup& group) const;
   void count(const FailureMemo& memo, GroupView& view);
 
   const Columns& columns_;

@@ -33,7 +33,8 @@ bool FullCheck::holds(GroupView& v) {
   const CompiledGroup& group = *v.group;
   SelectOptions options = parts_.options;
   options.evict = false;
-  if (!columns_.serve(v, options) || checks_.distinct.asks(v) || !fails_by_figures(v)) return false;
+  if (!columns_.serve(v, options) || group.has_host_volumes || checks_.distinct.asks(v) || !fails_by_figures(v))
+    return false;
   for (const NodeOverlay& overlay : scratch_.overlays)
     if (may_take(overlay.row, v)) return false;
   // Rounding keeps the order: what is enough stays enough in single precision.
