@@ -38,10 +38,28 @@ std::string Speed::text() const {
   return {digits, std::to_chars(digits, digits + sizeof digits, times).ptr};
 }
 
+namespace {
+
+/// Of tables whose rows a state brings: the newest row (R-API-52).
+void set_indexes(fsm::StateLog& log, const model::ClusterState& state) {
+  const auto newest = [](const auto& rows) {
+    std::uint64_t index = 0;
+    for (const auto& row : rows) index = std::max<std::uint64_t>(index, row.modify_index);
+    return index;
+  };
+  for (const auto& [table, index] :
+       {std::pair(fsm::Table::nodes, newest(state.nodes)), std::pair(fsm::Table::allocs, newest(state.allocs)),
+        std::pair(fsm::Table::node_pools, newest(state.node_pools))})
+    if (log.table_index(table) < index) log.set_table_index(table, index);
+}
+
+}  // namespace
+
 Simulation::Simulation(living::Config config, const model::ClusterState& state, const Options& options)
     : config_(std::move(config)), options_(options), speed_(options.speed), readers_(Readers::make(options.readers)) {
   cluster_ = std::make_unique<living::Cluster>(config_, &listeners_);
   cluster_->load(state);
+  set_indexes(log(), state);
 }
 
 Simulation::~Simulation() { stop(); }
@@ -105,6 +123,7 @@ void Simulation::replace(living::Config config, const model::ClusterState& state
   config_ = std::move(config);
   cluster_ = std::make_unique<living::Cluster>(config_, &listeners_);
   cluster_->load(state);
+  set_indexes(log(), state);
   for (Advance& advance : std::exchange(advances_, {})) advance.done();
   for (Waiter& waiter : std::exchange(waiters_, {})) waiter.end();
   seen_ = {}, seen_index_ = 0, written_ = 0;

@@ -154,6 +154,17 @@ Result<Start> prepare(const StartOptions& options) {
   if (!has(state.node_pools, "all"))
     state.node_pools.push_back(built_in_pool("all", "Node pool with all nodes in the cluster."));
   if (!has(state.node_pools, "default")) state.node_pools.push_back(built_in_pool("default", "Default node pool."));
+  for (model::NodePool& pool : state.node_pools) {
+    if (pool.create_index == 0) pool.create_index = pool.modify_index = 1;
+    if (pool.name == "all" && pool.description.empty()) pool.description = "Node pool with all nodes in the cluster.";
+    if (pool.name == "default" && pool.description.empty()) pool.description = "Default node pool.";
+  }
+  if (!state.scheduler_config) {  // R-CTRL-1603
+    model::SchedulerConfiguration& configuration = state.scheduler_config.emplace();
+    configuration.scheduler_algorithm = "binpack";
+    configuration.preemption_config.system_scheduler_enabled = true;
+    configuration.create_index = configuration.modify_index = 1;
+  }
   out.config.seed = options.seed;
   out.config.start_ns = options.now_ns;
   out.config.server.keep_details = true;

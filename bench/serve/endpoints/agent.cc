@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "io/json_parse.h"
+#include "serve/endpoints/agent_settings.h"
 #include "serve/endpoints/endpoints.h"
 #include "serve/endpoints/objects.h"
 
@@ -51,6 +53,17 @@ void members(Simulation&, const Request&, Reply& reply) {
   reply.json(out);
 }
 
+/// `more` over `out`, object by object.
+void merge(json::Value& out, const json::Value& more) {
+  for (const json::Member& member : more.members()) {
+    json::Value* there = out.find(member.key);
+    if (there && there->is_object() && member.value.is_object())
+      merge(*there, member.value);
+    else
+      out.set(member.key, member.value);
+  }
+}
+
 json::Value settings(Simulation& simulation) {
   const living::Config& config = simulation.config();
   const auto enabled = [](bool on) { return object_of({{"Enabled", on}}); };
@@ -65,31 +78,36 @@ json::Value settings(Simulation& simulation) {
   server.set("RaftProtocol", 3), server.set("DataDir", "");
   server.set("Search",
              object_of({{"FuzzyEnabled", true}, {"LimitQuery", 20}, {"LimitResults", 100}, {"MinTermLength", 2}}));
-  return object_of({{"Region", "global"},
-                    {"Datacenter", "dc1"},
-                    {"NodeName", kName},
-                    {"BindAddr", "127.0.0.1"},
-                    {"Addresses", addresses("127.0.0.1", "127.0.0.1", "127.0.0.1")},
-                    {"AdvertiseAddrs", addresses("127.0.0.1:4646", kRpcAddress, "127.0.0.1:4648")},
-                    {"Ports", addresses(4646, 4647, 4648)},
-                    {"Version", object_of({{"Version", kVersion},
-                                           {"VersionPrerelease", "dev"},
-                                           {"VersionMetadata", ""},
-                                           {"Revision", ""},
-                                           {"BuildDate", nullptr}})},
-                    {"UI", std::move(ui)},
-                    {"ACL", enabled(false)},
-                    {"Server", std::move(server)},
-                    {"Client", enabled(false)},
-                    {"DataDir", ""},
-                    {"DevMode", false},
-                    {"LogLevel", "INFO"},
-                    {"LogJson", false},
-                    {"EnableDebug", false},
-                    {"DisableUpdateCheck", true},
-                    {"TLSConfig", object_of({{"EnableHTTP", false}, {"EnableRPC", false}})},
-                    {"Telemetry", object_of({{"PrometheusMetrics", true}})},
-                    {"Simulation", object_of({{"Seed", config.seed}, {"Speed", simulation.speed().text()}})}});
+  server.set("HeartbeatGrace", config.watchers.heartbeats.grace_ns);
+  server.set("MinHeartbeatTTL", config.watchers.heartbeats.min_ttl_ns);
+  static const json::Value kRest = io::parse_json(kAgentSettings).value_or(json::Value::object());
+  json::Value out = kRest;
+  merge(out, object_of({{"Region", "global"},
+                        {"Datacenter", "dc1"},
+                        {"NodeName", kName},
+                        {"BindAddr", "127.0.0.1"},
+                        {"Addresses", addresses("127.0.0.1", "127.0.0.1", "127.0.0.1")},
+                        {"AdvertiseAddrs", addresses("127.0.0.1:4646", kRpcAddress, "127.0.0.1:4648")},
+                        {"Ports", addresses(4646, 4647, 4648)},
+                        {"Version", object_of({{"Version", kVersion},
+                                               {"VersionPrerelease", "dev"},
+                                               {"VersionMetadata", ""},
+                                               {"Revision", ""},
+                                               {"BuildDate", nullptr}})},
+                        {"UI", std::move(ui)},
+                        {"ACL", enabled(false)},
+                        {"Server", std::move(server)},
+                        {"Client", enabled(false)},
+                        {"DataDir", ""},
+                        {"DevMode", false},
+                        {"LogLevel", "INFO"},
+                        {"LogJson", false},
+                        {"EnableDebug", false},
+                        {"DisableUpdateCheck", true},
+                        {"TLSConfig", object_of({{"EnableHTTP", false}, {"EnableRPC", false}})},
+                        {"Telemetry", object_of({{"PrometheusMetrics", true}})},
+                        {"Simulation", object_of({{"Seed", config.seed}, {"Speed", simulation.speed().text()}})}}));
+  return out;
 }
 
 json::Value statistics(Simulation& simulation) {

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "model/codec/codec.h"
+#include "model/predicates.h"
 #include "tables/export.h"
 
 namespace berth::serve {
@@ -319,7 +320,7 @@ json::Value job_stub(const model::Job& job, const fsm::JobSummary* summary, bool
   out.set("Namespace", job.namespace_), out.set("Datacenters", std::move(datacenters));
   out.set("NodePool", job.node_pool), out.set("Multiregion", nullptr), out.set("Type", job.type);
   out.set("Priority", job.priority), out.set("Periodic", job.periodic.has_value());
-  out.set("ParameterizedJob", job.parameterized_job.has_value()), out.set("Stop", job.stop);
+  out.set("ParameterizedJob", model::is_parameterized(job)), out.set("Stop", job.stop);
   out.set("Status", job.status), out.set("StatusDescription", job.status_description);
   out.set("JobSummary", job_summary_json(job, summary)), out.set("CreateIndex", job.create_index);
   out.set("ModifyIndex", job.modify_index), out.set("JobModifyIndex", job.job_modify_index);
@@ -334,10 +335,39 @@ json::Value job_stub(const model::Job& job, const fsm::JobSummary* summary, bool
 
 // ---------------------------------------------------------------- nodes
 
+namespace {
+
+/// Who drained it last; without access control always the same (R-API-311).
+json::Value last_drain(const model::Node& node) {
+  json::Value out = node.last_drain;
+  if (out.is_object()) set_missing(out, "AccessorID", "token:acls-disabled");
+  return out;
+}
+
+json::Value node_events(json::Value events) {
+  if (!events.is_array()) return events;
+  for (json::Value& event : events.items()) {
+    set_missing(event, "Details", nullptr);
+    set_missing(event, "CreateIndex", 0);
+  }
+  return events;
+}
+
+/// The host at which its client answers; without one the node's own address.
+std::string address_of(const model::Node& node) {
+  if (const auto colon = node.http_addr.rfind(':'); colon != std::string::npos && colon > 0)
+    return node.http_addr.substr(0, colon);
+  const auto found = node.attributes.find("unique.network.ip-address");
+  return found == node.attributes.end() ? std::string() : found->second;
+}
+
+}  // namespace
+
 json::Value node_json(const model::Node& node) {
   json::Value out = model::to_json(node);
   out.set("SecretID", "");
   out.set("Drain", node.drain_strategy.has_value());
+  out.set("LastDrain", last_drain(node)), out.set("Events", node_events(node.events));
   set_missing(out, "GCVolumesOnNodeGC", false);
   set_missing(out, "IdentitySigningKeyID", signing_key());
   for (const char* key : {"CSIControllerPlugins", "CSINodePlugins", "HostVolumes", "Links"})
@@ -351,7 +381,7 @@ json::Value node_stub(const model::Node& node, const NodeStubFields& fields) {
     return found == node.attributes.end() ? std::string() : found->second;
   };
   json::Value out = json::Value::object();
-  out.set("Address", attribute("unique.network.ip-address")), out.set("ID", node.id);
+  out.set("Address", address_of(node)), out.set("ID", node.id);
   if (fields.os) {
     json::Value attributes = json::Value::object();
     attributes.set("os.name", attribute("os.name"));
@@ -365,7 +395,7 @@ json::Value node_stub(const model::Node& node, const NodeStubFields& fields) {
   for (const auto& [name, driver] : node.drivers) drivers.set(name, driver ? model::to_json(*driver) : nullptr);
   out.set("Drivers", std::move(drivers));
   out.set("HostVolumes", node.host_volumes.empty() ? json::Value::object() : model::to_json(node)["HostVolumes"]);
-  out.set("LastDrain", node.last_drain);
+  out.set("LastDrain", last_drain(node));
   if (fields.resources) {
     out.set("NodeResources", node.node_resources ? model::to_json(*node.node_resources) : nullptr);
     out.set("ReservedResources", node.reserved_resources ? model::to_json(*node.reserved_resources) : nullptr);
