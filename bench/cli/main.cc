@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", berth::base::version_text(), "print version, commit, compiler and ISA paths");
   int exit_code = 0;
   berth::cli::add_run(app, exit_code);
+  berth::cli::add_sweep(app, exit_code);
   berth::cli::add_profile(app, exit_code);
   berth::cli::add_load(app, exit_code);
   berth::cli::add_compare(app, exit_code);

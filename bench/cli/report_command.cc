@@ -44,9 +44,11 @@ int report_files(const ReportArguments& arguments) {
 void add_report(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ReportArguments>();
   CLI::App* command = app.add_subcommand("report", "show results of the other commands, side by side, also as a page");
-  command->add_option("files", arguments->files,
-                      "what --json of run, compare, profile, load and gate wrote, baselines, histories; runs of one "
-                      "workload are compared with the first");
+  command->add_option(
+      "files", arguments->files,
+      "what --json of run, compare, profile, load and gate wrote, baselines, histories, a database of --results "
+      "or berth sweep; runs of one "
+      "workload are compared with the first");
   command->add_option("--html", arguments->html, "write one self-contained page to this file");
   command->add_flag("--wide", arguments->wide,
                     "tables as wide as they are; else those columns that fit a terminal of 100");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "compare/tables.h"
 
@@ -55,7 +56,8 @@ json::Value table_json(const Table& table) {
                       {"head", texts_json(table.head)},
                       {"rows", list_json(table.rows, [](const auto& row) { return list_json(row, cell_json); })},
                       {"note", table.note},
-                      {"folded", table.folded}};
+                      {"folded", table.folded},
+                      {"filter", table.filter}};
 }
 
 json::Value flame_json(const Flame& flame) {
@@ -132,11 +134,14 @@ std::string shown(double value, Unit unit) {
 
 json::Value to_json(const Document& document) {
   const auto section_json = [](const Section& section) {
+    std::vector<Table> tables;
+    std::copy_if(section.tables.begin(), section.tables.end(), std::back_inserter(tables),
+                 [](const Table& table) { return !table.terminal_only; });
     return json::Object{{"title", section.title},
                         {"file", section.file},
                         {"verdict", cell_json(section.verdict)},
                         {"facts", pairs_json(section.facts)},
-                        {"tables", list_json(section.tables, table_json)},
+                        {"tables", list_json(tables, table_json)},
                         {"charts", list_json(section.charts, chart_json)},
                         {"texts", pairs_json(section.texts)},
                         {"flame", flame_json(section.flame)}};
@@ -172,7 +177,7 @@ std::string to_terminal(const Document& document, std::size_t width) {
     if (!section.verdict.text.empty()) out += ": " + printable(section.verdict.text);
     out += "\n";
     for (const auto& [name, value] : section.facts)
-      out += wrapped(fmt::format("  {:<12}", printable(name)), printable(value), width);
+      out += wrapped(fmt::format("  {:<11} ", printable(name)), printable(value), width);
     for (const Table& table : section.tables) {
       if (table.page_only || table.rows.empty()) continue;
       out += "\n";

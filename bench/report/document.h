@@ -31,6 +31,8 @@ struct Table {
   std::string note = {};   ///< below the table
   bool folded = false;     ///< the page shows it on demand, below the charts
   bool page_only = false;  ///< the terminal does not show it
+  bool terminal_only = false;
+  bool filter = false;  ///< the page shows only rows that hold what somebody types
 };
 
 inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();

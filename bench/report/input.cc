@@ -9,6 +9,8 @@
 #include "io/files.h"
 #include "io/json_parse.h"
 #include "report/kinds.h"
+#include "study/analysis.h"
+#include "study/results_db.h"
 
 namespace berth::report {
 namespace {
@@ -92,6 +94,14 @@ Result<Input> read_input(const std::string& path) {
   const auto text = io::read_file(path);
   if (!text) return tl::unexpected(text.error());
   if (base::trim_space(*text).empty()) return bad(path, "", "is empty");
+  if (text->starts_with("SQLite format 3")) {
+    const auto db = study::ResultsDb::open_existing(path);
+    if (!db) return tl::unexpected(db.error());
+    const auto records = db->records();
+    if (!records) return tl::unexpected(records.error());
+    if (records->empty()) return bad(path, "", "has no runs", "add some with berth run --results or berth sweep");
+    return as_input(study::to_json(study::analyse(*records)), path);
+  }
   // A history is one document per line, everything else one document.
   const std::string_view first = std::string_view(*text).substr(0, text->find('\n'));
   if (const auto line = io::parse_json(first, path, "1"); line && (*line)["format"].as_string() == "berth-history") {

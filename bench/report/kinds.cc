@@ -10,6 +10,7 @@ namespace {
 // In the order in which they stand in a report.
 constexpr Kind kKinds[] = {{"berth-run", check_run, run_sections},
                            {"berth-study", check_study, study_sections},
+                           {"berth-results", check_results, results_sections},
                            {"berth-others", check_others, others_sections},
                            {"berth-profile", check_profile, profile_sections},
                            {"berth-load", check_load, load_sections},

@@ -25,6 +25,8 @@ Result<void> check_run(const Input& input);
 void run_sections(const std::vector<const Input*>& inputs, Document& out);
 Result<void> check_study(const Input& input);
 void study_sections(const std::vector<const Input*>& inputs, Document& out);
+Result<void> check_results(const Input& input);
+void results_sections(const std::vector<const Input*>& inputs, Document& out);
 Result<void> check_others(const Input& input);
 void others_sections(const std::vector<const Input*>& inputs, Document& out);
 Result<void> check_profile(const Input& input);

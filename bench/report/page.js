@@ -74,6 +74,15 @@
     const card = el("div", {class: "card wide"});
     const words = t.rows.some((row) => row.some((cell) => (Array.isArray(cell) ? cell[0] : cell).length > 60));
     const content = table(t.head, t.rows, words);
+    if (t.filter && t.rows.length > 5) {  // rows with all of the words that somebody types
+      const box = el("input", {type: "search", placeholder: "filter rows", "aria-label": "filter rows of " + t.title});
+      box.addEventListener("input", () => {
+        const wanted = box.value.toLowerCase().split(/\s+/);
+        for (const row of content.querySelectorAll("tbody tr"))
+          row.hidden = !wanted.every((word) => row.textContent.toLowerCase().includes(word));
+      });
+      content.prepend(box);
+    }
     if (t.folded) card.append(folded(t.title + " (" + t.rows.length + ")", content));
     else card.append(...(t.title ? [el("h3", {}, t.title)] : []), content);
     if (t.note) card.append(el("p", {class: "note"}, t.note));

@@ -45,20 +45,31 @@ Record started_record(const Task& task) {
 
 }  // namespace
 
-Result<std::string> key_of(const Task& task) {
+Result<std::string> TaskKeys::content_of(const Task& task) {
+  std::string cached = task.workload + "\n" + task.label;
+  for (const sim::Change& change : task.changes)
+    if (change.key.ends_with("file")) cached += "\n" + change.key + "=" + change.value;
+  if (const auto found = contents_.find(cached); found != contents_.end()) return found->second;
   const auto workload = sim::read_workload(task.workload, task.label, task.changes);
   if (!workload) return tl::unexpected(workload.error());
   base::Sha256 digest;
-  const auto add = [&digest](std::string_view text) { digest.add(fmt::format("{}\n{}\n", text.size(), text)); };
   std::vector<std::string> files = {task.workload};
   for (const std::string& file : {workload->cluster.nodes_file, workload->jobs.file})
     if (!file.empty()) files.push_back((std::filesystem::path(task.workload).parent_path() / file).string());
   for (const std::string& file : files) {
     const auto content = io::read_file(file);
     if (!content) return tl::unexpected(content.error());
-    add(*content);
+    digest.add(fmt::format("{}\n{}\n", content->size(), *content));
   }
-  add(base::build_info().commit), add(task.label), add(std::to_string(task.repetition));
+  return contents_.emplace(cached, digest.hex()).first->second;
+}
+
+Result<std::string> TaskKeys::of(const Task& task) {
+  const auto content = content_of(task);
+  if (!content) return tl::unexpected(content.error());
+  base::Sha256 digest;
+  const auto add = [&digest](std::string_view text) { digest.add(fmt::format("{}\n{}\n", text.size(), text)); };
+  add(*content), add(base::build_info().commit), add(task.label), add(std::to_string(task.repetition));
   for (const sim::Change& change : task.changes) add(change.key), add(change.value);
   return digest.hex().substr(0, 32);
 }

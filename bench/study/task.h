@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,8 +22,16 @@ struct Task {
 };
 
 /// What tells a task from others, in 32 hex digits: the content of the workload's file and of the files it names,
-/// label, changes, repetition, and the commit of berth. Not its number, nor where files are.
-[[nodiscard]] Result<std::string> key_of(const Task& task);
+/// label, changes, repetition, and the commit of berth. Not its number, nor where files are. Files are read once.
+class TaskKeys {
+ public:
+  [[nodiscard]] Result<std::string> of(const Task& task);
+
+ private:
+  /// Digest of a workload's file and of what it names.
+  [[nodiscard]] Result<std::string> content_of(const Task& task);
+  std::map<std::string, std::string> contents_;  // by path, label and changes of files
+};
 
 struct Record {
   std::string key;

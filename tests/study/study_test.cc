@@ -135,14 +135,15 @@ TEST_F(SmallWorkload, BadSettingsAreRefusedBeforeAnythingRuns) {
 
 TEST_F(SmallWorkload, TheKeyIsOfTheContent) {
   const Task task{path(), "full", {{"seed", "1"}}, 0};
-  const std::string key = *key_of(task);
+  TaskKeys keys;
+  const std::string key = *keys.of(task);
   EXPECT_EQ(key.size(), 32u);
-  EXPECT_EQ(*key_of(task), key);
+  EXPECT_EQ(*keys.of(task), key);
   for (const Task& other : {Task{path(), "full", {{"seed", "2"}}, 0}, Task{path(), "full", {}, 0},
                             Task{path(), "full", {{"seed", "1"}}, 1}})
-    EXPECT_NE(*key_of(other), key);
+    EXPECT_NE(*keys.of(other), key);
   std::ofstream(path(), std::ios::app) << "ports = 1\n";
-  EXPECT_NE(*key_of(task), key) << "a changed file makes other tasks";
+  EXPECT_NE(*TaskKeys().of(task), key) << "a changed file makes other tasks";
 }
 
 TEST(Records, AreReadAsTheyWereWritten) {

@@ -1,0 +1,277 @@
+// `berth sweep`: the runs of a plan, on this machine or by another engine, gathered into one file.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "base/build_info.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/count_allocations.h"
+#include "gate/process.h"
+#include "io/files.h"
+#include "run/interrupt.h"
+#include "run/progress.h"
+#include "run/report.h"
+#include "study/backends.h"
+#include "study/results_db.h"
+#include "study/sweep.h"
+
+namespace berth::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using study::Sweep;
+
+struct SweepArguments {
+  std::string plan, out, on = "local", task, plan_digest, results, csv, image = "berth:latest";
+  std::vector<std::string> sbatch;
+  std::int64_t processes = 0, elements = 0;
+  bool dry_run = false, resume = false, retry = false, print = false, gather = false, wait = false, quiet = false;
+
+  [[nodiscard]] std::string folder() const { return out.empty() ? fs::path(plan).stem().string() + "-results" : out; }
+  [[nodiscard]] study::LocalOptions local() const {
+    study::LocalOptions options;
+    options.processes = static_cast<std::size_t>(processes);
+    options.retry = retry, options.quiet = quiet;
+    options.run.quiet = true, options.run.allocations = count_allocations;
+    return options;
+  }
+};
+
+int print_estimate(const Sweep& sweep, const SweepArguments& arguments) {
+  const auto estimate = study::estimate(sweep, arguments.local());
+  if (!estimate) return report_error(estimate.error(), 2);
+  fmt::print("{}: {} runs, {} of them done\n", sweep.plan().name, estimate->runs, estimate->done);
+  if (estimate->samples > 0)
+    fmt::print(
+        "estimate from {} of them: {} each, {} in all on {} processes of this machine, {:.0f} MiB each at most\n",
+        estimate->samples, run::duration_words(estimate->seconds_each), run::duration_words(estimate->seconds_all),
+        estimate->processes, static_cast<double>(estimate->peak_bytes) / (1 << 20));
+  else if (estimate->done < estimate->runs)
+    fmt::print("no estimate: none of the samples was fine; berth sweep lists what fails\n");
+  return run::interrupted() ? 4 : 0;
+}
+
+/// What there is, in the files that were asked for and in words; the exit code says whether that is all.
+int gather_results(const Sweep& sweep, const SweepArguments& arguments) {
+  const study::Gathered all = study::gather(sweep);
+  for (const std::string& problem : all.problems) fmt::print(stderr, "{}\n", problem);
+  const std::string db =
+      arguments.results.empty() ? (fs::path(sweep.folder()) / "results.db").string() : arguments.results;
+  auto results = study::ResultsDb::open(db);
+  if (!results) return report_error(results.error(), 1);
+  if (const auto added = results->add(all.records); !added) return report_error(added.error(), 1);
+  const std::string csv = arguments.csv.empty() ? (fs::path(sweep.folder()) / "results.csv").string() : arguments.csv;
+  if (auto written = io::write_file_atomically(csv, study::to_csv(all.records)); !written)
+    return report_error(written.error(), 1);
+  constexpr std::size_t kShown = 20;
+  for (std::size_t i = 0; i < all.failed.size() && i < kShown; ++i)
+    fmt::print("FAILED  {} ({}) {}, repetition {}: {}\n", all.failed[i].workload, all.failed[i].label,
+               sim::to_text(all.failed[i].changes), all.failed[i].repetition, all.failed[i].message);
+  if (all.failed.size() > kShown) fmt::print("FAILED  and {} more\n", all.failed.size() - kShown);
+  fmt::print("{}: {} of {} runs there, {} failed{}\n  results     {}, {}\n  digest      {}\n", sweep.plan().name,
+             all.records.size(), sweep.keys().size(), all.failed.size(),
+             all.missing > 0       ? "; --resume goes on"
+             : !all.failed.empty() ? "; --resume --retry runs them again"
+                                   : "",
+             db, csv, all.digest);
+  if (std::fflush(stdout) != 0) return 1;
+  return all.missing > 0 ? 4 : all.failed.empty() ? 0 : 1;
+}
+
+int run_here(const Sweep& sweep, const std::vector<std::size_t>& tasks, const SweepArguments& arguments) {
+  const auto done = study::run_local(sweep, tasks, arguments.local());
+  if (!done) return report_error(done.error(), 1);
+  if (!arguments.quiet && done->ran + done->failed > 0)
+    fmt::print("{} runs in {}, {:.1f} of them at a time\n", done->ran + done->failed,
+               run::duration_words(done->seconds), done->busy_seconds / std::max(done->seconds, 1e-9));
+  return done->interrupted ? 4 : 0;
+}
+
+/// "3/8": the tasks 3, 11, 19, ... of those that are missing.
+int run_element(const Sweep& sweep, const SweepArguments& arguments) {
+  const auto words = base::split(arguments.task, '/');
+  const auto number = base::parse_uint64(words[0]), count = base::parse_uint64(words.size() == 2 ? words[1] : "");
+  if (!number || !count || *number < 1 || *number > *count)
+    return report_error(
+        {"berth sweep", "--task", fmt::format("'{}' is not I/N", base::shown(arguments.task)), "write e.g. 3/8"}, 2);
+  if (!arguments.plan_digest.empty() && arguments.plan_digest != sweep.plan_digest())
+    return report_error({arguments.plan, "", "is another plan, or another berth, than when the job was submitted",
+                         "submit it again with --resume"},
+                        2);
+  std::vector<std::size_t> tasks;
+  for (const std::size_t task : sweep.missing(arguments.retry))
+    if (task % *count == *number - 1) tasks.push_back(task);
+  SweepArguments one = arguments;
+  one.processes = std::max<std::int64_t>(1, arguments.processes);
+  return run_here(sweep, tasks, one);
+}
+
+study::ArrayJob array_job(const Sweep& sweep, const SweepArguments& arguments, std::size_t missing) {
+  constexpr std::size_t kElementsMax = 1000;  // what Slurm allows unless it is told otherwise
+  study::ArrayJob out;
+  out.name = sweep.plan().name;
+  out.program = fs::canonical("/proc/self/exe").string();
+  out.plan = fs::absolute(arguments.plan).lexically_normal().string();
+  out.folder = fs::absolute(sweep.folder()).lexically_normal().string();
+  out.plan_digest = sweep.plan_digest();
+  out.elements = std::clamp<std::size_t>(
+      arguments.elements > 0 ? static_cast<std::size_t>(arguments.elements) : missing, 1, kElementsMax);
+  out.at_once = static_cast<std::size_t>(arguments.processes);
+  out.retry = arguments.retry, out.image = arguments.image, out.extra = arguments.sbatch;
+  return out;
+}
+
+/// Runs a program of another engine; its output, or an error that names it.
+Result<std::string> ask(const std::vector<std::string>& command) {
+  auto answer = gate::capture(command);
+  if (!answer)
+    return tl::unexpected(InputError{command[0], "", answer.error().error.problem, "install it, or use --on local"});
+  if (!answer->end.fine())
+    return tl::unexpected(
+        InputError{command[0], "", answer->end.words() + ": " + gate::last_line(answer->text), "see what it says"});
+  return answer->text;
+}
+
+int submit_slurm(const Sweep& sweep, const study::ArrayJob& job, const SweepArguments& arguments) {
+  const std::string script = (fs::path(sweep.folder()) / "sweep.slurm").string();
+  std::error_code error;
+  fs::create_directories(fs::path(sweep.folder()) / "logs", error);
+  if (auto written = io::write_file_atomically(script, study::slurm_script(job)); !written)
+    return report_error(written.error(), 1);
+  const auto id = ask({"sbatch", "--parsable", script});
+  if (!id) return report_error(id.error(), 1);
+  const std::string number = id->substr(0, id->find(';'));
+  fmt::print("submitted as job {}: {} elements\n", number, job.elements);
+  if (!arguments.wait) {
+    fmt::print("its state: squeue -j {}\nits results: berth sweep {} --out {} --gather\n", number, arguments.plan,
+               sweep.folder());
+    return std::fflush(stdout) != 0 ? 1 : 0;
+  }
+  static_cast<void>(std::fflush(stdout));
+  run::Progress progress("runs", sweep.keys().size(), arguments.quiet);
+  while (!run::interrupted()) {
+    const auto left = gate::capture({"squeue", "-h", "-j", number});
+    if (!left) return report_error({"squeue", "", left.error().error.problem, "see squeue -j " + number}, 1);
+    // A job that is no longer known is over.
+    if (!left->end.fine() || left->text.empty()) break;
+    progress.update(sweep.keys().size() - sweep.missing(false).size(), true);
+    struct timespec pause {
+      1, 0
+    };
+    nanosleep(&pause, nullptr);
+  }
+  progress.finish();
+  return gather_results(sweep, arguments);
+}
+
+int run_mpi(const Sweep& sweep, const study::ArrayJob& job, const SweepArguments& arguments) {
+  const std::string program = job.program + "_mpi";
+  if (!fs::exists(program))
+    return report_error({program, "", "is not there: this berth was built without MPI",
+                         "apt-get install libopenmpi-dev, and build again"},
+                        2);
+  std::vector<std::string> command = {"mpirun"};
+  if (arguments.processes > 0) command.insert(command.end(), {"-n", std::to_string(arguments.processes)});
+  command.insert(command.end(), {program, job.plan, job.folder, job.plan_digest});
+  if (arguments.retry) command.emplace_back("--retry");
+  if (arguments.print) {
+    for (const std::string& word : command) fmt::print("{} ", study::shell_word(word));
+    fmt::print("\n");
+    return 0;
+  }
+  if (const auto answer = ask(command); !answer) {
+    static_cast<void>(report_error(answer.error(), 1));
+    return std::max(1, gather_results(sweep, arguments));
+  }
+  return gather_results(sweep, arguments);
+}
+
+int print_job(const std::string& text, const std::string& submit, const SweepArguments& arguments) {
+  fmt::print("{}", text);
+  fmt::print(stderr,
+             "submit: berth sweep {} --out {} --on {} --print > FILE && {}\ngather: berth sweep {} --out {} --gather\n",
+             arguments.plan, arguments.folder(), arguments.on, submit, arguments.plan, arguments.folder());
+  return std::fflush(stdout) != 0 ? 1 : 0;
+}
+
+int sweep(const SweepArguments& arguments) {
+  if (arguments.plan.empty())
+    return report_error({"berth sweep", "", "no plan was named", "name a file; bench/study/README.md has an example"},
+                        2);
+  auto plan = study::read_plan(arguments.plan);
+  if (!plan) return report_error(plan.error(), 2);
+  const auto opened = Sweep::open(std::move(*plan), arguments.folder());
+  if (!opened) return report_error(opened.error(), 2);
+  const Sweep& sweep = *opened;
+  const run::InterruptGuard guard;
+  if (arguments.dry_run) return print_estimate(sweep, arguments);
+  const std::vector<std::size_t> missing = sweep.missing(arguments.retry);
+  const study::ArrayJob job = array_job(sweep, arguments, missing.size());
+  if (arguments.print && arguments.on == "slurm") return print_job(study::slurm_script(job), "sbatch FILE", arguments);
+  if (arguments.on == "nomad") return print_job(study::nomad_job(job), "nomad job run -json FILE", arguments);
+  if (arguments.on == "kubernetes") return print_job(study::kubernetes_job(job), "kubectl apply -f FILE", arguments);
+  if (auto made = sweep.make_folder(); !made) return report_error(made.error(), 2);
+  for (const std::string& output : {arguments.results, arguments.csv})
+    if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
+  if (!arguments.task.empty()) return run_element(sweep, arguments);
+  if (arguments.gather) return gather_results(sweep, arguments);
+  if (missing.size() < sweep.keys().size() && !arguments.resume && !arguments.retry)
+    return report_error(
+        {sweep.folder(), "",
+         fmt::format("has {} of the {} runs", sweep.keys().size() - missing.size(), sweep.keys().size()),
+         "add --resume to go on with the others, or name another folder with --out"},
+        2);
+  if (missing.empty()) return gather_results(sweep, arguments);
+  if (arguments.on == "slurm") return submit_slurm(sweep, job, arguments);
+  if (arguments.on == "mpi") return run_mpi(sweep, job, arguments);
+  if (const int code = run_here(sweep, missing, arguments); code == 1) return code;
+  return gather_results(sweep, arguments);
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, int& exit_code) {
+  auto a = std::make_shared<SweepArguments>();
+  CLI::App* command =
+      app.add_subcommand("sweep", "run a plan of many runs, here or on other machines, and gather the results");
+  command->add_option("plan", a->plan, "a file that names workloads, settings and repetitions (bench/study/README.md)");
+  command->add_option("-o,--out", a->out, "folder of the results; PLAN-results unless named");
+  command->add_flag("--dry-run", a->dry_run,
+                    "only say how many runs there are, and estimate time and memory from a few");
+  command->add_flag("--resume", a->resume, "go on in a folder that has results: finished runs are not repeated");
+  command->add_flag("--retry", a->retry, "run again what has failed");
+  command
+      ->add_option("--on", a->on,
+                   "where: local, slurm (an array job), mpi (mpirun), nomad or kubernetes (a job file is printed)")
+      ->check(CLI::IsMember({"local", "slurm", "mpi", "nomad", "kubernetes"}))
+      ->capture_default_str();
+  command
+      ->add_option("-j,--processes", a->processes,
+                   "so many runs at a time; as many as there are cores, or as the engine gives, unless named")
+      ->check(CLI::Range(0, 100'000));
+  command
+      ->add_option("--elements", a->elements,
+                   "so many elements of an array job; one per run unless named, at most 1,000")
+      ->check(CLI::Range(1, 1'000));
+  command->add_flag("--print", a->print, "print the job that would be submitted, and submit nothing");
+  command->add_flag("--wait", a->wait, "with --on slurm: wait for the job, then gather");
+  command->add_option("--sbatch", a->sbatch, "a line for the job script, e.g. '--time=10'; may be repeated");
+  command->add_option("--image", a->image, "with --on kubernetes: the container image that has berth")
+      ->capture_default_str();
+  command->add_flag("--gather", a->gather, "run nothing, gather what is there");
+  command->add_option("--results", a->results, "gather into this SQLite file; FOLDER/results.db unless named");
+  command->add_option("--csv", a->csv, "gather into this CSV file; FOLDER/results.csv unless named");
+  command->add_option("--task", a->task, "for job scripts: run element I of N, as I/N");
+  command->add_option("--plan-digest", a->plan_digest, "for job scripts: refuse any other plan");
+  command->add_flag("--quiet", a->quiet, "no progress");
+  command->footer(
+      "Exit code: 0 all runs are fine, 1 some failed, 2 usage or bad input, 4 some are missing (interrupted).");
+  command->callback([a, &exit_code] { exit_code = sweep(*a); });
+}
+
+}  // namespace berth::cli

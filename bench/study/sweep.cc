@@ -1,0 +1,303 @@
+#include "study/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "base/sha256.h"
+#include "io/files.h"
+#include "run/interrupt.h"
+#include "run/measures.h"
+#include "run/progress.h"
+#include "study/processes.h"
+
+namespace berth::study {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What the kernel could give to new processes; a lot where it does not say.
+std::uint64_t memory_available() {
+  std::ifstream info("/proc/meminfo");
+  for (std::string word; info >> word;)
+    if (word == "MemAvailable:") {
+      std::uint64_t kib = 0;
+      info >> kib;
+      return kib * 1024;
+    }
+  return UINT64_MAX;
+}
+
+std::size_t processes_of(const LocalOptions& options) {
+  return options.processes > 0 ? options.processes : std::max(1U, std::thread::hardware_concurrency());
+}
+
+std::string quoted(const std::string& field) {
+  if (field.find_first_of(",\"\n\r") == std::string::npos) return field;
+  std::string out = "\"";
+  for (const char c : field) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+}  // namespace
+
+Result<Sweep> Sweep::open(Plan plan, const std::string& folder) {
+  Sweep out;
+  out.folder_ = folder;
+  TaskKeys keys;
+  std::set<std::string> seen;
+  std::vector<Task> once;
+  for (Task& task : plan.tasks) {
+    auto key = keys.of(task);
+    if (!key) return tl::unexpected(key.error());
+    if (!seen.insert(*key).second) continue;  // two blocks of the plan name it
+    out.keys_.push_back(std::move(*key));
+    once.push_back(std::move(task));
+  }
+  out.plan_ = std::move(plan);
+  out.plan_.tasks = std::move(once);
+  return out;
+}
+
+Result<void> Sweep::make_folder() const {
+  std::error_code error;
+  const fs::path records = fs::path(folder_) / "records";
+  if (!fs::create_directories(records, error) && !fs::is_directory(records, error))
+    return tl::unexpected(InputError{folder_, "", "cannot be a folder of results", "name another folder"});
+  return {};
+}
+
+std::string Sweep::path_of(const std::string& key) const {
+  return (fs::path(folder_) / "records" / (key + ".json")).string();
+}
+
+std::map<std::string, Record> Sweep::records(std::vector<std::string>& problems) const {
+  std::map<std::string, Record> out;
+  for (const std::string& key : keys_) {
+    const std::string path = path_of(key);
+    std::error_code error;
+    if (!fs::exists(path, error)) continue;
+    const auto text = io::read_file(path);
+    auto record = text ? parse_record(*text, path) : tl::unexpected(text.error());
+    if (record && record->key != key)
+      record = tl::unexpected(
+          InputError{path, "", "is the record of another run", "remove the file; its run is then repeated"});
+    if (!record)
+      problems.push_back(record.error().line());
+    else
+      out.emplace(key, std::move(*record));
+  }
+  return out;
+}
+
+std::vector<std::size_t> Sweep::missing(bool retry) const {
+  std::vector<std::string> problems;
+  const auto done = records(problems);
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    const auto found = done.find(keys_[i]);
+    if (found == done.end() || (retry && found->second.status == "failed")) out.push_back(i);
+  }
+  return out;
+}
+
+Result<void> Sweep::keep(const Record& record) const {
+  return io::write_file_atomically(path_of(record.key), json::to_text(to_json(record)) + "\n");
+}
+
+Result<Record> Sweep::run(std::size_t task, const run::RunOptions& options) const {
+  Record record = run_task(plan_.tasks[task], options);
+  record.key = keys_[task];
+  if (record.status == "partial") return record;
+  if (auto kept = keep(record); !kept) return tl::unexpected(kept.error());
+  return record;
+}
+
+Result<void> Sweep::keep_failure(std::size_t task, const std::string& message) const {
+  Record record = failed_record(plan_.tasks[task], message);
+  record.key = keys_[task];
+  return keep(record);
+}
+
+namespace {
+
+/// What a child hands back: the status, then seconds and what could not be written.
+std::string report_of(const Result<Record>& record) {
+  if (!record) return "unwritten\n0\n" + record.error().line();
+  return fmt::format("{}\n{}\n{}", record->status, record->seconds, record->message);
+}
+
+/// The loop of run_local: starts what there is room for, and takes in what has ended.
+class LocalRun {
+ public:
+  LocalRun(const Sweep& sweep, const std::vector<std::size_t>& tasks, const LocalOptions& options)
+      : sweep_(sweep),
+        tasks_(tasks),
+        options_(options),
+        available_(memory_available()),
+        progress_("runs", tasks.size(), options.quiet) {
+    quiet_ = options.run;
+    quiet_.quiet = true;
+  }
+
+  Result<SweepEnd> run() {
+    const auto start = std::chrono::steady_clock::now();
+    while (next_ < tasks_.size() || processes_.running() > 0) {
+      while (next_ < tasks_.size() && room() && !run::interrupted() && !error_) {
+        const std::size_t task = tasks_[next_];
+        if (!processes_.start(task, [this, task] { return report_of(sweep_.run(task, quiet_)); })) break;
+        ++next_;
+      }
+      if (processes_.running() == 0) break;
+      if (const auto finished = processes_.next(1)) take(*finished);
+      progress_.update(end_.ran + end_.failed, true);
+    }
+    progress_.finish();
+    if (error_) return tl::unexpected(*error_);
+    if (next_ < tasks_.size() && !run::interrupted())
+      return tl::unexpected(
+          InputError{"berth sweep", "", "cannot start a process", "end others, or raise the limit (ulimit -u)"});
+    end_.interrupted = run::interrupted();
+    end_.seconds = run::seconds_since(start);
+    return end_;
+  }
+
+ private:
+  /// For one more process: a core, and memory as the largest run so far has taken. One always runs.
+  bool room() const {
+    const std::size_t running = processes_.running();
+    if (running == 0) return true;
+    return running < processes_of(options_) &&
+           static_cast<double>(running + 1) * static_cast<double>(largest_) < 0.9 * static_cast<double>(available_);
+  }
+
+  void take(const Finished& finished) {
+    largest_ = std::max(largest_, finished.peak_rss_bytes);
+    if (!finished.failure.empty()) {
+      if (run::interrupted()) return;
+      ++end_.failed;
+      if (auto kept = sweep_.keep_failure(finished.id, "the process of the run " + finished.failure); !kept)
+        error_ = kept.error();
+      return;
+    }
+    const std::size_t first = finished.text.find('\n'), second = finished.text.find('\n', first + 1);
+    const std::string status = finished.text.substr(0, first);
+    end_.busy_seconds += std::strtod(finished.text.c_str() + std::min(first, finished.text.size() - 1), nullptr);
+    if (status == "unwritten") {
+      error_ = InputError{finished.text.substr(std::min(second + 1, finished.text.size())), "",
+                          "a result could not be kept", "make room, then add --resume"};
+    } else if (status == "failed") {
+      ++end_.failed;
+    } else if (status != "partial") {
+      ++end_.ran;
+    }
+  }
+
+  const Sweep& sweep_;
+  const std::vector<std::size_t>& tasks_;
+  const LocalOptions& options_;
+  run::RunOptions quiet_;
+  std::uint64_t available_, largest_ = 0;
+  run::Progress progress_;
+  Processes processes_;
+  std::optional<InputError> error_;
+  SweepEnd end_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+Result<SweepEnd> run_local(const Sweep& sweep, const std::vector<std::size_t>& tasks, const LocalOptions& options) {
+  return LocalRun(sweep, tasks, options).run();
+}
+
+Gathered gather(const Sweep& sweep) {
+  Gathered out;
+  auto records = sweep.records(out.problems);
+  std::vector<std::string> lines;
+  for (const std::string& key : sweep.keys()) {
+    const auto found = records.find(key);
+    if (found == records.end()) {
+      ++out.missing;
+      continue;
+    }
+    const Record& record = found->second;
+    lines.push_back(fmt::format("{} {} {}", key, record.status, record.digest));
+    if (record.status == "failed") out.failed.push_back(record);
+    out.records.push_back(std::move(found->second));
+  }
+  out.digest = digest_of(lines);
+  return out;
+}
+
+std::string to_csv(const std::vector<Record>& records) {
+  std::vector<std::string> parameters;
+  for (const Record& record : records)
+    for (const sim::Change& change : record.changes)
+      if (std::find(parameters.begin(), parameters.end(), change.key) == parameters.end())
+        parameters.push_back(change.key);
+  std::string out = "key,workload,label,repetition,status,message,decisions_digest,commit,started,seconds";
+  for (const std::string& name : parameters) out += "," + quoted(name);
+  for (const run::Measure& measure : run::measures()) out += "," + run::name_of(measure);
+  out += "\n";
+  for (const Record& record : records) {
+    out += fmt::format("{},{},{},{},{},{},{},{},{:.3f},{}", record.key, quoted(record.workload), quoted(record.label),
+                       record.repetition, record.status, quoted(record.message), record.digest, record.commit,
+                       record.started, record.seconds);
+    for (const std::string& name : parameters) {
+      const auto found = std::find_if(record.changes.begin(), record.changes.end(),
+                                      [&](const sim::Change& c) { return c.key == name; });
+      out += "," + (found == record.changes.end() ? std::string() : quoted(found->value));
+    }
+    for (const run::Measure& measure : run::measures()) {
+      const double value = record.value(run::name_of(measure));
+      out += std::isfinite(value) ? fmt::format(",{}", value) : ",";
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+Result<Estimate> estimate(const Sweep& sweep, const LocalOptions& options) {
+  constexpr std::size_t kSamples = 3;
+  const std::vector<std::size_t> missing = sweep.missing(options.retry);
+  Estimate out;
+  out.runs = sweep.keys().size(), out.done = out.runs - missing.size();
+  run::RunOptions quiet = options.run;
+  quiet.quiet = true;
+  const std::size_t samples = std::min(kSamples, missing.size());
+  for (std::size_t i = 0; i < samples && !run::interrupted(); ++i) {
+    const std::size_t task = missing[samples == 1 ? 0 : i * (missing.size() - 1) / (samples - 1)];
+    Processes processes;
+    const auto work = [&] {
+      Record record = run_task(sweep.plan().tasks[task], quiet);
+      record.key = sweep.keys()[task];
+      return json::to_text(to_json(record));
+    };
+    if (!processes.start(task, work)) break;
+    std::optional<Finished> finished;
+    while (!finished) finished = processes.next(60);
+    const auto record = parse_record(finished->text, "a sample");
+    if (!record || record->status == "failed") continue;
+    ++out.samples;
+    out.seconds_each += record->seconds;
+    out.peak_bytes = std::max(out.peak_bytes, finished->peak_rss_bytes);
+  }
+  out.processes = processes_of(options);
+  if (out.peak_bytes > 0)
+    out.processes = std::clamp<std::size_t>(
+        static_cast<std::size_t>(0.9 * static_cast<double>(memory_available()) / static_cast<double>(out.peak_bytes)),
+        1, out.processes);
+  if (out.samples == 0) return out;
+  out.seconds_each /= static_cast<double>(out.samples);
+  out.seconds_all = out.seconds_each * static_cast<double>(missing.size()) / static_cast<double>(out.processes);
+  return out;
+}
+
+}  // namespace berth::study

@@ -1,0 +1,180 @@
+#!/usr/bin/env bash
+# `berth sweep` from outside: bad input, resume and retry, two gatherers at once, a full disk, Ctrl-C, and the same 200 runs on this
+# machine, by MPI and by Slurm, with a process of each killed on the way: the same digest of all results.
+#   tests/study/sweep_command_test.sh BERTH
+set -uo pipefail
+command=sweep
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/support/command_test.sh
+. "$here/../support/command_test.sh"
+# shellcheck source=tests/study/slurm.sh
+. "$here/slurm.sh"
+trap 'slurm_stop; rm -rf "$scratch"' EXIT
+berth=$(readlink -f "$berth")
+
+cat > "$scratch/small.toml" << 'END'
+name = "small"
+[cluster]
+nodes = 50
+[[cluster.shapes]]
+name = "std"
+[jobs]
+count = 20
+[[jobs.mix]]
+name = "web"
+count = 30
+cpu_mhz = 2000
+END
+cat > "$scratch/plan.toml" << 'END'
+name = "two hundred"
+[[runs]]
+workloads = ["small.toml"]
+[runs.vary]
+seed = "1..50"
+strategy = ["nomad", "worst-fit"]
+cluster.nodes = [10, 50]
+END
+plan=$scratch/plan.toml
+
+# Bad input: one line, nothing made.
+expect 2 'no plan was named'
+expect 2 'none.toml: No such file' "$scratch/none.toml"
+echo 'runs = 3' > "$scratch/bad.toml"
+expect 2 "bad.toml:1: 'runs' is not a list of tables" "$scratch/bad.toml" --out "$scratch/none"
+expect 2 "'3' is not I/N" "$plan" --out "$scratch/task" --task 3
+expect 2 "is another plan, or another berth" "$plan" --out "$scratch/task" --task 1/2 --plan-digest 0123456789abcdef
+expect 2 'cannot be a folder of results' "$plan" --out "$scratch/small.toml/x"
+[ ! -e "$scratch/none" ] || broken "bad input made a folder"
+"$berth" sweep "$plan" --out "$scratch/dry" --dry-run > "$scratch/out" || broken "--dry-run failed"
+grep -q '^two hundred: 200 runs, 0 of them done' "$scratch/out" || broken "--dry-run does not count: $(cat "$scratch/out")"
+grep -qE 'estimate from 3 of them: .* each, .* in all on [0-9]+ processes' "$scratch/out" || broken "--dry-run does not estimate"
+[ ! -e "$scratch/dry" ] || broken "--dry-run made a folder"
+
+# kill_a_run PID: kills with SIGKILL a process that PID, or a process below it, has started for a run.
+kill_a_run() {
+  local pid child
+  for _ in $(seq 2000); do
+    for pid in "$1" $(pgrep -P "$1"); do
+      child=$(pgrep -P "$pid" -x "$2" | head -n 1)
+      [ -n "$child" ] && kill -KILL "$child" 2> /dev/null && return 0
+    done
+    kill -0 "$1" 2> /dev/null || return 1
+  done
+  return 1
+}
+digest_of() { sed -nE 's/^  digest +([0-9a-f]+)$/\1/p' "$1"; }
+
+# Here: one run is killed, told and retried.
+"$berth" sweep "$plan" --out "$scratch/local" --quiet -j 2 > "$scratch/local.txt" 2>&1 &
+pid=$!
+kill_a_run "$pid" berth || broken "no run was there to be killed"
+wait "$pid"
+[ $? -eq 1 ] || broken "a killed run does not end a sweep with 1: $(cat "$scratch/local.txt")"
+grep -qE 'FAILED  small .*was killed by signal 9' "$scratch/local.txt" || broken "a killed run is not listed: $(cat "$scratch/local.txt")"
+grep -q '200 of 200 runs there, 1 failed; --resume --retry' "$scratch/local.txt" || broken "one of 200 has not failed: $(cat "$scratch/local.txt")"
+expect 2 'has 200 of the 200 runs; add --resume' "$plan" --out "$scratch/local"
+touch "$scratch/before"
+"$berth" sweep "$plan" --out "$scratch/local" --quiet --resume --retry > "$scratch/local.txt" || broken "the retry failed: $(cat "$scratch/local.txt")"
+[ "$(find "$scratch/local/records" -newer "$scratch/before" | grep -c json)" -eq 1 ] || broken "a retry ran more than what had failed"
+digest=$(digest_of "$scratch/local.txt")
+[ -n "$digest" ] || broken "there is no digest"
+
+# Two gatherers at once: every run once. The CSV has as many lines.
+for _ in 1 2; do "$berth" sweep "$plan" --out "$scratch/local" --gather --quiet --results "$scratch/both.db" > /dev/null & done
+wait
+python3 - "$scratch" << 'PYTHON' || broken "the gathered files are wrong"
+import csv, sqlite3, sys
+folder = sys.argv[1]
+for file in ("both.db", "local/results.db"):
+    db = sqlite3.connect(f"{folder}/{file}")
+    count = lambda sql: db.execute(sql).fetchone()[0]
+    assert count("select count(*) from runs") == 200, file
+    assert count("select count(*) from runs where status = 'ok'") == 200, file
+    assert count("select count(*) from parameters") == 600, file
+try:
+    import glob, json, jsonschema
+    schema = json.load(open("bench/schema/berth-record.json"))
+    for path in glob.glob(folder + "/local/records/*.json")[:20]: jsonschema.validate(json.load(open(path)), schema)
+except ImportError:
+    pass
+rows = list(csv.DictReader(open(folder + "/local/results.csv")))
+assert len(rows) == 200 and {row["strategy"] for row in rows} == {"nomad", "worst-fit"}
+assert all(float(row["placements_per_second"]) > 0 for row in rows)
+PYTHON
+(trap '' XFSZ; ulimit -f 0; "$berth" sweep "$plan" --out "$scratch/full" --quiet > /dev/null 2> "$scratch/err")
+[ $? -eq 1 ] || broken "a full disk does not give exit code 1: $(cat "$scratch/err")"
+
+# Ctrl-C keeps what is done, and --resume has the rest.
+"$berth" sweep "$plan" --out "$scratch/cut" --quiet -j 1 > "$scratch/out" 2>&1 &
+pid=$!
+for _ in $(seq 500); do [ "$(find "$scratch/cut/records" -name '*.json' 2> /dev/null | wc -l)" -ge 10 ] && break; sleep 0.02; done
+kill -INT "$pid"
+wait "$pid"
+[ $? -eq 4 ] || broken "an interrupted sweep does not end with 4: $(cat "$scratch/out")"
+grep -qE ': [0-9]+ of 200 runs there, 0 failed; --resume goes on' "$scratch/out" || broken "an interrupted sweep lost its runs: $(cat "$scratch/out")"
+"$berth" sweep "$plan" --out "$scratch/cut" --quiet --resume > "$scratch/out" || broken "--resume failed"
+[ "$(digest_of "$scratch/out")" = "$digest" ] || broken "resumed: another digest"
+
+# An analysis of it: seeds pair, strategies and nodes are factors.
+"$berth" report "$scratch/local/results.db" > "$scratch/out" || broken "berth report of a database failed"
+grep -qE '^  strategy +nomad, worst-fit' "$scratch/out" || broken "the report lacks its factors"
+grep -qE '^  placed +cluster.nodes +10 +50 .* better' "$scratch/out" || broken "more nodes do not place more"
+
+# By MPI: four ranks, one of whose runs is killed.
+if command -v mpirun > /dev/null && [ -x "${berth}_mpi" ]; then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader,tcp
+  "$berth" sweep "$plan" --out "$scratch/mpi" --quiet --on mpi -j 4 > "$scratch/mpi.txt" 2>&1 &
+  pid=$!
+  ranks=
+  for _ in $(seq 5000); do  # mpirun is a child of berth, ranks are children of mpirun, runs are children of ranks
+    [ "$(wc -w <<< "$ranks")" -ge 4 ] || ranks=$(for mpirun in $(pgrep -P "$pid"); do pgrep -P "$mpirun" -x berth_mpi; done)
+    [ -n "$ranks" ] && child=$(pgrep -P "$(tr '\n' , <<< "$ranks" | sed 's/,$//')" -x berth_mpi | head -n 1) && [ -n "$child" ] &&
+      kill -KILL "$child" 2> /dev/null && break
+    kill -0 "$pid" 2> /dev/null || { broken "no run of MPI was there to be killed"; break; }
+  done
+  wait "$pid"
+  [ $? -eq 1 ] || broken "MPI: a killed run does not end with 1: $(tail -n 5 "$scratch/mpi.txt")"
+  "$berth" sweep "$plan" --out "$scratch/mpi" --quiet --on mpi -j 4 --resume --retry > "$scratch/mpi.txt" 2>&1 || broken "MPI: the retry failed: $(tail -n 5 "$scratch/mpi.txt")"
+  [ "$(digest_of "$scratch/mpi.txt")" = "$digest" ] || broken "MPI: another digest: $(cat "$scratch/mpi.txt")"
+  echo "MPI: $(digest_of "$scratch/mpi.txt")"
+else
+  echo "MPI: not looked at, openmpi-bin or libopenmpi-dev is not installed"
+fi
+
+# By Slurm: an array job, one of whose elements is killed on its way.
+if command -v slurmctld > /dev/null && command -v munged > /dev/null; then
+  slurm_start "$scratch/slurm" || broken "Slurm did not start"
+  "$berth" sweep "$plan" --out "$scratch/array" --on slurm --elements 8 --print > "$scratch/script" 2> /dev/null || broken "--print failed"
+  grep -q '^#SBATCH --array=1-8$' "$scratch/script" || broken "the script is no array job: $(cat "$scratch/script")"
+  "$berth" sweep "$plan" --out "$scratch/array" --quiet --on slurm --elements 8 --wait > "$scratch/slurm.txt" 2>&1 &
+  pid=$!
+  for _ in $(seq 2000); do
+    element=$(pgrep -f -- "--out $scratch/array --plan-digest" | head -n 1)
+    [ -n "$element" ] && kill -KILL "$element" 2> /dev/null && break
+    kill -0 "$pid" 2> /dev/null || { broken "no element of Slurm was there to be killed"; break; }
+    sleep 0.01
+  done
+  wait "$pid"
+  [ $? -eq 4 ] || broken "Slurm: a lost element does not end with 4: $(cat "$scratch/slurm.txt")"
+  "$berth" sweep "$plan" --out "$scratch/array" --quiet --on slurm --elements 8 --wait --resume > "$scratch/slurm.txt" 2>&1 || broken "Slurm: --resume failed: $(cat "$scratch/slurm.txt")"
+  [ "$(digest_of "$scratch/slurm.txt")" = "$digest" ] || broken "Slurm: another digest: $(cat "$scratch/slurm.txt")"
+  echo "Slurm: $(digest_of "$scratch/slurm.txt")"
+else
+  echo "Slurm: not looked at, slurm-wlm or munge is not installed"
+fi
+
+# Job files of Nomad and Kubernetes: Nomad's is read as a job, Kubernetes' has what the API requires.
+"$berth" sweep "$plan" --out "$scratch/n" --on nomad > "$scratch/nomad.json" 2> "$scratch/err" || broken "--on nomad failed"
+grep -q 'nomad job run -json FILE' "$scratch/err" || broken "--on nomad does not say how it is submitted"
+"$berth" sweep "$plan" --out "$scratch/n" --on kubernetes > "$scratch/k8s.json" 2> /dev/null || broken "--on kubernetes failed"
+python3 - "$scratch" << 'PYTHON' || broken "the job files are wrong"
+import json, sys
+job = json.load(open(sys.argv[1] + "/k8s.json"))
+assert (job["apiVersion"], job["kind"]) == ("batch/v1", "Job")
+assert job["spec"]["completionMode"] == "Indexed" and job["spec"]["completions"] == 200
+PYTHON
+"$berth" plan tests/dryrun/small.json "$scratch/nomad.json" > "$scratch/out" 2>&1
+[ $? -le 1 ] || broken "berth plan does not read the job for Nomad: $(cat "$scratch/out")"
+
+[ "$failures" -eq 0 ] && echo "berth sweep: all checks hold; digest $digest"
+exit "$((failures > 0))"

@@ -1,0 +1,314 @@
+// Plans, records in a folder, job files, and what an analysis finds.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+
+#include "io/files.h"
+#include "io/json_parse.h"
+#include "run/measures.h"
+#include "study/analysis.h"
+#include "study/backends.h"
+#include "study/sweep.h"
+
+namespace berth::study {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder : public ::testing::Test {
+ protected:
+  Folder() : folder_(fs::temp_directory_path() / ("berth-sweep-" + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+    write("small.toml",
+          "name = \"small\"\nlabels = [\"full\", \"tiny\"]\n[cluster]\nnodes = 20\n[[cluster.shapes]]\nname = "
+          "\"std\"\n[jobs]\n"
+          "count = 10\n[[jobs.mix]]\nname = \"web\"\ncount = 3\n[label.tiny]\njobs.count = 2\n");
+  }
+  ~Folder() override { fs::remove_all(folder_); }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  [[nodiscard]] Result<Plan> plan_of(const std::string& text) const { return parse_plan(text, path("plan.toml")); }
+  [[nodiscard]] Sweep sweep_of(const std::string& text) const {
+    Sweep sweep = *Sweep::open(*plan_of(text), path("out"));
+    EXPECT_TRUE(sweep.make_folder());
+    return sweep;
+  }
+  [[nodiscard]] static LocalOptions quiet(std::size_t processes) {
+    LocalOptions out;
+    out.processes = processes, out.quiet = true;
+    return out;
+  }
+
+ private:
+  fs::path folder_;
+};
+
+std::vector<std::string> settings_of(const Plan& plan) {
+  std::vector<std::string> out;
+  for (const Task& task : plan.tasks)
+    out.push_back(fs::path(task.workload).stem().string() + "/" + task.label + " " + sim::to_text(task.changes) + " #" +
+                  std::to_string(task.repetition));
+  return out;
+}
+
+TEST_F(Folder, PlansCrossZipAndDraw) {
+  const auto crossed_plan = plan_of(
+      "[[runs]]\nworkloads = [\"small.toml\"]\nlabels = [\"full\", \"tiny\"]\nrepetitions = 2\n[runs.vary]\nseed = "
+      "\"1..2\"\ncluster.nodes = [5]\n");
+  ASSERT_TRUE(crossed_plan) << crossed_plan.error().line();
+  EXPECT_EQ(
+      settings_of(*crossed_plan),
+      (std::vector<std::string>{"small/full seed=1, cluster.nodes=5 #0", "small/full seed=1, cluster.nodes=5 #1",
+                                "small/full seed=2, cluster.nodes=5 #0", "small/full seed=2, cluster.nodes=5 #1",
+                                "small/tiny seed=1, cluster.nodes=5 #0", "small/tiny seed=1, cluster.nodes=5 #1",
+                                "small/tiny seed=2, cluster.nodes=5 #0", "small/tiny seed=2, cluster.nodes=5 #1"}));
+  const auto zipped_plan = plan_of(
+      "[[runs]]\nworkloads = \"small.toml\"\ncombine = \"zip\"\n[runs.vary]\nseed = [1, 2]\nstrategy = [\"nomad\", "
+      "\"best-fit\"]\n");
+  ASSERT_TRUE(zipped_plan) << zipped_plan.error().line();
+  EXPECT_EQ(settings_of(*zipped_plan), (std::vector<std::string>{"small/full seed=1, strategy=nomad #0",
+                                                                 "small/full seed=2, strategy=best-fit #0"}));
+  const char* const kDrawn =
+      "[[runs]]\nworkloads = \"small.toml\"\ncombine = \"random\"\ncount = 7\nseed = 3\n[runs.vary]\nseed = "
+      "\"1..10\"\nworkers = [1, 2]\n";
+  const auto drawn_plan = plan_of(kDrawn);
+  ASSERT_TRUE(drawn_plan) << drawn_plan.error().line();
+  const auto drawn_settings = settings_of(*drawn_plan);
+  EXPECT_EQ(std::set<std::string>(drawn_settings.begin(), drawn_settings.end()).size(), 7U) << "none twice";
+  EXPECT_EQ(settings_of(*plan_of(kDrawn)), drawn_settings) << "the same seed draws the same";
+}
+
+struct BadPlan {
+  const char *text, *says;
+};
+class Refused : public Folder, public ::testing::WithParamInterface<BadPlan> {};
+TEST_P(Refused, InOneLine) {
+  const auto plan = plan_of(GetParam().text);
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.error().line().find(GetParam().says), std::string::npos) << plan.error().line();
+  EXPECT_EQ(plan.error().line().find('\n'), std::string::npos);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Bad, Refused,
+    ::testing::Values(
+        BadPlan{"", "the plan has no [[runs]]"}, BadPlan{"runs = 3", "'runs' is not a list of tables"},
+        BadPlan{"[[runs]]\n", "no 'workloads' are named"}, BadPlan{"x = [", "not TOML"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\nlabel = \"full\"", "did you mean 'labels'"},
+        BadPlan{"[[runs]]\nworkloads = \"none.toml\"", "none.toml"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\nlabels = \"huge\"", "there is no label 'huge'"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\nrepetitions = 0", "'repetitions' is 0"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\ncombine = \"mix\"", "use one of: cross, zip, random"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\ncombine = \"random\"", "go together"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\ncombine = \"zip\"\n[runs.vary]\nseed = [1, 2]\nworkers = [1]",
+                "different lengths"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = [1, 1]", "has the value 1 twice"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = []", "has no values"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = \"9..1\"", "has no values"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\ncluster.nodez = [1]", "did you mean 'nodes'"}));
+
+constexpr const char* kTwelve =
+    "[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = \"1..6\"\nstrategy = [\"nomad\", \"worst-fit\"]\n";
+
+TEST_F(Folder, EveryTaskOnceInAnyOrderWithTheSameDigest) {
+  const Sweep one = sweep_of(kTwelve);
+  EXPECT_EQ(one.missing(false).size(), 12U);
+  const auto done = run_local(one, one.missing(false), quiet(3));
+  ASSERT_TRUE(done) << done.error().line();
+  EXPECT_EQ(done->ran, 12U);
+  EXPECT_TRUE(one.missing(false).empty());
+  const Gathered all = gather(one);
+  EXPECT_EQ(all.records.size(), 12U);
+  EXPECT_EQ(all.missing, 0U);
+  // Backwards, one at a time, with some lost and repeated: the same digest.
+  fs::remove_all(path("out"));
+  const Sweep other = sweep_of(kTwelve);
+  for (std::size_t i = 12; i-- > 0;) {
+    ASSERT_TRUE(run_local(other, {i}, quiet(1)));
+    if (i == 7) fs::remove(path("out/records/" + other.keys()[9] + ".json"));
+  }
+  EXPECT_EQ(other.missing(false), std::vector<std::size_t>{9});
+  EXPECT_NE(gather(other).digest, all.digest) << "one is missing";
+  ASSERT_TRUE(run_local(other, other.missing(false), quiet(2)));
+  EXPECT_EQ(gather(other).digest, all.digest);
+}
+
+TEST_F(Folder, ResultsBelongToTheContentOfATask) {
+  const Sweep one = sweep_of("[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = [1, 2, 3]\n");
+  ASSERT_TRUE(run_local(one, one.missing(false), quiet(2)));
+  // Half of a changed plan is there: other numbers, other order, the same content.
+  const Sweep changed = sweep_of("[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = [9, 3, 2]\n");
+  EXPECT_EQ(changed.missing(false), std::vector<std::size_t>{0});
+  EXPECT_NE(changed.plan_digest(), one.plan_digest());
+  // Twice in one plan is once.
+  EXPECT_EQ(sweep_of("[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = [1]\n[[runs]]\nworkloads = "
+                     "\"small.toml\"\n[runs.vary]\nseed = [1, 2]\n")
+                .keys()
+                .size(),
+            2U);
+}
+
+TEST_F(Folder, RecordsThatAreNoneAreToldAndTheirTasksRepeated) {
+  const Sweep sweep = sweep_of("[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = \"1..4\"\n");
+  ASSERT_TRUE(run_local(sweep, sweep.missing(false), quiet(2)));
+  const auto file = [&](std::size_t i) { return path("out/records/" + sweep.keys()[i] + ".json"); };
+  std::string text = *io::read_file(file(0));
+  std::ofstream(file(0)) << text.substr(0, text.size() / 2);
+  text = *io::read_file(file(1));
+  text.replace(text.find("\"version\":1"), 11, "\"version\":9");
+  std::ofstream(file(1)) << text;
+  fs::copy_file(file(3), file(2), fs::copy_options::overwrite_existing);
+  const Gathered all = gather(sweep);
+  EXPECT_EQ(all.records.size(), 1U);
+  EXPECT_EQ(all.missing, 3U);
+  ASSERT_EQ(all.problems.size(), 3U);
+  EXPECT_NE(all.problems[1].find("is a record of version 9"), std::string::npos) << all.problems[1];
+  EXPECT_NE(all.problems[2].find("is the record of another run"), std::string::npos) << all.problems[2];
+  EXPECT_EQ(sweep.missing(false), (std::vector<std::size_t>{0, 1, 2}));
+}
+
+TEST_F(Folder, FailuresAreKeptWithTheirMessageAndRetriedOnRequest) {
+  write("files.toml",
+        "name = \"files\"\n[cluster]\ngenerator = \"files\"\nfile = \"nodes.json\"\n[jobs]\ngenerator = "
+        "\"files\"\nfile = \"jobs.json\"\n");
+  write("nodes.json", "[{\"ID\": \"x\"}]");
+  write("jobs.json", "[]");
+  const Sweep sweep = sweep_of("[[runs]]\nworkloads = [\"files.toml\", \"small.toml\"]\n");
+  const auto done = run_local(sweep, sweep.missing(false), quiet(2));
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->failed, 1U);
+  const Gathered all = gather(sweep);
+  ASSERT_EQ(all.failed.size(), 1U);
+  EXPECT_NE(all.failed[0].message.find("nodes.json:/0/ID"), std::string::npos) << all.failed[0].message;
+  EXPECT_TRUE(sweep.missing(false).empty());
+  EXPECT_EQ(sweep.missing(true), std::vector<std::size_t>{0});
+  ASSERT_TRUE(sweep.keep_failure(1, "the process of the run was killed by signal 9 (Killed)"));
+  EXPECT_EQ(sweep.missing(true).size(), 2U);
+}
+
+TEST_F(Folder, AnEstimateKeepsNothing) {
+  const Sweep sweep = sweep_of(kTwelve);
+  const auto guess = estimate(sweep, quiet(2));
+  ASSERT_TRUE(guess);
+  EXPECT_EQ(guess->runs, 12U);
+  EXPECT_EQ(guess->samples, 3U);
+  EXPECT_GT(guess->seconds_all, 0);
+  EXPECT_GT(guess->peak_bytes, 0U);
+  EXPECT_EQ(sweep.missing(false).size(), 12U);
+}
+
+TEST(JobFiles, QuoteWhatAShellWouldTakeApart) {
+  ArrayJob job{.name = "My plan!",
+               .program = "/opt/berth",
+               .plan = "/a b/it's.toml",
+               .folder = "/out",
+               .plan_digest = "0123",
+               .elements = 7,
+               .at_once = 3};
+  EXPECT_EQ(shell_word("/a b/it's.toml"), "'/a b/it'\\''s.toml'");
+  const std::string slurm = slurm_script(job);
+  EXPECT_NE(slurm.find("#SBATCH --array=1-7%3\n"), std::string::npos) << slurm;
+  EXPECT_NE(slurm.find("#SBATCH --job-name=berth-my-plan\n"), std::string::npos) << slurm;
+  EXPECT_NE(slurm.find("--requeue"), std::string::npos);
+  EXPECT_NE(slurm.find("exec /opt/berth sweep '/a b/it'\\''s.toml' --out /out --plan-digest 0123 --quiet --task "
+                       "\"$SLURM_ARRAY_TASK_ID\"/7\n"),
+            std::string::npos)
+      << slurm;
+  const auto nomad = io::parse_json(nomad_job(job));
+  ASSERT_TRUE(nomad);
+  EXPECT_EQ((*nomad)["Job"]["TaskGroups"][0]["Count"].as_int(), 7);
+  EXPECT_EQ((*nomad)["Job"]["Type"].as_string(), "batch");
+  const auto kubernetes = io::parse_json(kubernetes_job(job));
+  ASSERT_TRUE(kubernetes);
+  EXPECT_EQ((*kubernetes)["spec"]["completionMode"].as_string(), "Indexed");
+  EXPECT_EQ((*kubernetes)["spec"]["parallelism"].as_int(), 3);
+}
+
+Record run_of(const std::string& a, const std::string& b, int seed, double throughput, double latency = 1) {
+  Record out;
+  out.workload = "w", out.label = "full", out.status = "ok";
+  out.changes = {{"seed", std::to_string(seed)}, {"a", a}, {"b", b}};
+  out.results = {{"placements_per_second", throughput}, {"latency_ns_p50", latency}};
+  return out;
+}
+
+TEST(Analyses, EffectsAndInteractionsArePairedBySeed) {
+  // y = 100 seed + 10 [a = 2] + 5 [b = 2] + 7 [both] + noise: the seeds differ by far more than the levels.
+  std::mt19937 random(1);
+  std::normal_distribution<double> noise(0, 0.1);
+  std::vector<Record> records;
+  for (int seed = 1; seed <= 8; ++seed)
+    for (const int a : {1, 2})
+      for (const int b : {1, 2})
+        records.push_back(run_of(std::to_string(a), std::to_string(b), seed,
+                                 100 * seed + 10 * (a == 2) + 5 * (b == 2) + 7 * (a == 2 && b == 2) + noise(random)));
+  records.push_back(run_of("1", "1", 99, 1e9));
+  records.back().status = "failed";
+  const Analysis all = analyse(records);
+  EXPECT_EQ(all.runs, 32U);
+  EXPECT_EQ(all.left_out, 1U);
+  EXPECT_EQ(all.replicates, 8U);
+  ASSERT_EQ(all.factors.size(), 2U) << "the seed is none";
+  ASSERT_EQ(all.effects.size(), 2U) << "a latency that is the same everywhere is not looked at";
+  EXPECT_NEAR(all.effects[0].test.difference, 10 + 3.5, 0.2);
+  EXPECT_NEAR(all.effects[1].test.difference, 5 + 3.5, 0.2);
+  ASSERT_EQ(all.interactions.size(), 1U);
+  EXPECT_NEAR(all.interactions[0].test.difference, 7, 0.3);
+  for (const auto* list : {&all.effects, &all.interactions})
+    for (const Effect& effect : *list) {
+      EXPECT_TRUE(effect.test.shown);
+      EXPECT_GE(effect.test.p_adjusted, effect.test.p);
+      EXPECT_LT(effect.test.low, effect.test.difference);
+      EXPECT_EQ(effect.test.pairs, 8U);
+    }
+  EXPECT_EQ(all.tests, 3U);
+  const auto order = ranking(all, 0);
+  EXPECT_EQ(all.settings[order[0]].levels, (std::vector<std::size_t>{1, 1})) << "both at 2 is the best";
+}
+
+TEST(Analyses, NothingIsShownOfNoise) {
+  std::mt19937 random(2);
+  std::normal_distribution<double> noise(0, 1);
+  int shown = 0;
+  for (int round = 0; round < 40; ++round) {
+    std::vector<Record> records;
+    for (int seed = 1; seed <= 6; ++seed)
+      for (const char* a : {"1", "2", "3"})
+        for (const char* b : {"1", "2"}) records.push_back(run_of(a, b, seed, noise(random), noise(random)));
+    const Analysis all = analyse(records);
+    bool any = false;
+    for (const auto* list : {&all.effects, &all.interactions})
+      for (const Effect& effect : *list) any = any || effect.test.shown;
+    shown += any;
+  }
+  EXPECT_LE(shown, 6) << "of 40 families of tests at 5 % each, more than 6 have a false one once in 70";
+}
+
+TEST(Analyses, TheFrontHasWhatNothingBeats) {
+  std::vector<Record> records;
+  const std::vector<std::pair<double, double>> points = {{10, 5}, {8, 3}, {7, 4}, {12, 9}};  // throughput, latency
+  for (std::size_t i = 0; i < points.size(); ++i)
+    records.push_back(run_of(std::to_string(i), "x", 1, points[i].first, points[i].second));
+  const Analysis all = analyse(records);
+  std::vector<bool> front;
+  for (const SettingMeans& setting : all.settings) front.push_back(setting.front);
+  EXPECT_EQ(front, (std::vector<bool>{true, true, false, true})) << "7/s at 4 ns is beaten by 8/s at 3 ns";
+  EXPECT_EQ(all.effects[0].test.pairs, 1U) << "one seed: a difference, and no test";
+  EXPECT_FALSE(all.effects[0].test.shown);
+}
+
+TEST(Analyses, HolesAndNoFactorsAreNoError) {
+  EXPECT_TRUE(analyse({}).settings.empty());
+  const Analysis same = analyse({run_of("1", "1", 1, 5), run_of("1", "1", 2, 6)});
+  EXPECT_TRUE(same.factors.empty());
+  EXPECT_EQ(same.settings.size(), 1U);
+  const Analysis holes = analyse({run_of("1", "1", 1, 5), run_of("2", "2", 2, 6), run_of("2", "1", 3, 7)});
+  for (const Effect& effect : holes.effects) EXPECT_FALSE(effect.test.shown);
+}
+
+}  // namespace
+}  // namespace berth::study
