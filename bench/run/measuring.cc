@@ -46,7 +46,9 @@ std::uint64_t failed_count(const sched::GroupResult& group) {
 
 Measuring::Measuring(const sim::Workload& workload, const sim::Inputs& inputs, const sim::FitStrategy* fit,
                      Observer* observer, const sim::RunClock& clock, RunResult& result)
-    : workload_(workload), inputs_(inputs), fit_(fit), observer_(observer), clock_(clock), result_(result) {}
+    : workload_(workload), inputs_(inputs), fit_(fit), observer_(observer), clock_(clock), result_(result) {
+  if (!workload.life) result_.kinds = KindTimes(inputs.jobs);
+}
 
 void Measuring::watch(const tables::StateStore& store, std::size_t things) {
   store_ = &store;
@@ -139,8 +141,13 @@ void Measuring::settled(server::Lane& lane) {
   work.constraint_evaluations = evaluations - std::exchange(book.constraint_evaluations, evaluations);
   work.paths = std::exchange(lane.scratch.paths, {});
   const std::int64_t commit_ns = std::exchange(book.commit_ns, 0);
-  if (result_.nomad && lane.record->round == 0 && lane.record->previous.is_nil())
-    result_.nomad->add(lane.record->tag, lane.placed, book.decided_ns - book.started_ns, commit_ns);
+  const bool first = lane.record->round == 0 && lane.record->previous.is_nil();
+  if (first) {
+    const std::int64_t schedule_ns = book.decided_ns - book.started_ns;
+    if (result_.nomad) result_.nomad->add(lane.record->tag, lane.placed, schedule_ns, commit_ns);
+    if (const std::size_t arrival = lane.record->tag - 1; !workload_.life && arrival < inputs_.jobs.arrivals.size())
+      result_.kinds.add(inputs_.jobs.arrivals[arrival], lane.placed, schedule_ns, commit_ns);
+  }
   if (observer_) observe(lane, book, work);
   book.began_ns = -1;
   if (lane.result.status == sched::EvalStatus::failed && !lane.exhausted()) {
@@ -151,7 +158,6 @@ void Measuring::settled(server::Lane& lane) {
   add_work(work, result_.work);
   if (lane.plans == 0) digest_.begin_evaluation(lane.record->tag);
   // A system job asks for as many as there are nodes for it: its first evaluation knows.
-  const bool first = lane.record->round == 0 && lane.record->previous.is_nil();
   const bool first_of_system = first && of_system(*lane.record);
   if (first_of_system) result_.asked += lane.placed;
   bool failed = lane.exhausted();

@@ -284,8 +284,11 @@ server::NewEval Replay::registered(std::size_t arrival) {
 /// Lets threads decide what comes next, this arrival included.
 void Replay::announce() {
   for (std::size_t next = std::max(next_registered_, next_arrival_ - 1);
-       server_.wants_more() && next < inputs_.jobs.arrivals.size(); ++next)
+       server_.wants_more() && next < inputs_.jobs.arrivals.size(); ++next) {
+    // A new version is registered in its turn: the job's evaluations before do not know it.
+    if (next >= next_arrival_ && inputs_.jobs.arrivals[next].version > 0) break;
     server_.expect(registered(next));
+  }
 }
 
 void Replay::arrive(std::size_t arrival) {

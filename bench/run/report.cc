@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/build_info.h"
+#include "run/kind_report.h"
 #include "run/life_report.h"
 #include "run/machine.h"
 #include "run/progress.h"
@@ -223,62 +224,6 @@ void grid_table(std::string& out, const RunResult& result) {
       time_words(summary.nomad_ns), time_words(summary.berth_ns));
 }
 
-double per(std::int64_t ns, std::uint64_t count) {
-  return static_cast<double>(ns) / static_cast<double>(std::max<std::uint64_t>(1, count));
-}
-
-double ratio_of(std::int64_t nomad_ns, std::int64_t berth_ns) {
-  return static_cast<double>(nomad_ns) / static_cast<double>(std::max<std::int64_t>(1, berth_ns));
-}
-
-std::vector<NomadTimes::Kind> kinds_of(const NomadTimes& times) {
-  std::vector<NomadTimes::Kind> out = times.kinds;
-  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  out.push_back(times.all());
-  return out;
-}
-
-/// Nomad's times beside berth's, per kind of job.
-std::string nomad_table(const RunResult& r) {
-  if (!r.nomad->decided_alike(r.decisions_digest))
-    return fmt::format("\n  beside Nomad: its times were recorded with other decisions ({}): no ratio\n",
-                       r.nomad->digest);
-  const auto whole = [](double ns) { return time_words(static_cast<std::int64_t>(ns)); };
-  std::string out = fmt::format("\n  {:<16} {:>11} {:>11} {:>11} {:>9} {:>14} {:>11} {:>9}\n", "beside Nomad",
-                                "evaluations", "schedule", "berth", "ratio", "check + apply", "berth", "ratio");
-  for (const NomadTimes::Kind& kind : kinds_of(*r.nomad)) {
-    const NomadTimes::Sums &nomad = kind.nomad, &berth = kind.berth;
-    out += fmt::format("  {:<16} {:>11} {:>11} {:>11} {:>8.1f}x {:>14} {:>11} {:>8.1f}x\n", kind.name,
-                       grouped(nomad.evaluations), whole(per(nomad.schedule_ns, nomad.evaluations)),
-                       whole(per(berth.schedule_ns, berth.evaluations)), ratio_of(nomad.schedule_ns, berth.schedule_ns),
-                       whole(per(nomad.apply_ns, nomad.placed)), whole(per(berth.apply_ns, berth.placed)),
-                       ratio_of(nomad.apply_ns, berth.apply_ns));
-  }
-  return out.append(
-      "  schedule per evaluation, check and apply per placement; the same decisions, to the bits of every score\n"
-      "  Nomad's times, the smaller of two runs, are of a 2 vCPU share of an AMD EPYC that took 2.2 to\n"
-      "  2.8 times as long for nomad-grid as the one in its table: a ratio counts on machines of one kind\n");
-}
-
-json::Value nomad_json(const RunResult& r) {
-  json::Value kinds = json::Value::array();
-  for (const NomadTimes::Kind& kind : kinds_of(*r.nomad)) {
-    const NomadTimes::Sums &nomad = kind.nomad, &berth = kind.berth;
-    json::Value item = json::Value::object();
-    item.set("kind", kind.name);
-    item.set("evaluations", nomad.evaluations);
-    item.set("placed", nomad.placed);
-    item.set("nomad_schedule_ns", nomad.schedule_ns);
-    item.set("berth_schedule_ns", berth.schedule_ns);
-    item.set("schedule_ratio", ratio_of(nomad.schedule_ns, berth.schedule_ns));
-    item.set("nomad_apply_ns", nomad.apply_ns);
-    item.set("berth_apply_ns", berth.apply_ns);
-    item.set("apply_ratio", ratio_of(nomad.apply_ns, berth.apply_ns));
-    kinds.push(std::move(item));
-  }
-  return kinds;
-}
-
 /// What let blocked evaluations run again; a warning where most of the run was spent on that.
 std::string unblocked_lines(const RunResult& r) {
   std::string causes;
@@ -376,7 +321,7 @@ std::string to_table(const RunResult& r) {
       fmt::format("  memory      {} at most, tables {}\n", bytes_words(r.peak_rss_bytes), bytes_words(r.table_bytes));
   out += fmt::format("  decisions   {}\n", r.decisions_digest);
   if (grid) grid_table(out, r);
-  if (r.nomad) out += nomad_table(r);
+  out += r.nomad ? nomad_table(*r.nomad, r.decisions_digest) : kinds_table(r.kinds.kinds());
   if (r.life) out += life_text(*r.life);
   return out;
 }
@@ -416,8 +361,9 @@ json::Value report_head(const RunResult& r, const std::string& format, int versi
   return out;
 }
 
-json::Value to_json(const RunResult& r) {
-  json::Value out = report_head(r, "berth-run", kReportVersion);
+namespace {
+
+void set_counts(const RunResult& r, json::Value& out) {
   out.set("nodes", static_cast<std::uint64_t>(r.nodes));
   out.set("load_allocs", static_cast<std::uint64_t>(r.load_allocs));
   out.set("jobs_total", static_cast<std::uint64_t>(r.arrivals));
@@ -440,7 +386,9 @@ json::Value to_json(const RunResult& r) {
   out.set("placed_share", share(r.placed, r.asked));
   out.set("failed_reasons", counts(r.failed_reasons));
   out.set("unsupported", counts(r.unsupported_reasons));
+}
 
+void set_times(const RunResult& r, json::Value& out) {
   out.set("setup_seconds", r.setup_s);
   out.set("elapsed_seconds", r.elapsed_s);
   out.set("busy_seconds", r.busy_s);
@@ -463,7 +411,9 @@ json::Value to_json(const RunResult& r) {
   out.set("commit_ns", percentiles(r.latency.commit));
   out.set("evaluation_latency_ns", percentiles(r.evaluation_latency));
   out.set("latency_curves_ns", latency_curves(r));
+}
 
+json::Value work_json(const RunResult& r) {
   json::Value work = json::Value::object();
   work.set("nodes_evaluated", r.work.nodes_evaluated);
   work.set("nodes_filtered", r.work.nodes_filtered);
@@ -478,44 +428,87 @@ json::Value to_json(const RunResult& r) {
     work.set("allocations", r.allocations->count);
     work.set("allocated_bytes", r.allocations->bytes);
   }
-  out.set("work", std::move(work));
+  return work;
+}
 
+json::Value workers_json(const RunResult& r) {
+  const ParallelResult& parallel = r.parallel;
+  json::Value workers = json::Value::object();
+  json::Value busy = json::Value::array();
+  for (const std::int64_t busy_ns : parallel.busy_ns) busy.push(utilisation(busy_ns, r));
+  workers.set("utilisation", std::move(busy));
+  workers.set("applier_utilisation", utilisation(parallel.apply_ns, r));
+  workers.set("plans", parallel.plans);
+  workers.set("conflicts", parallel.conflicts);
+  workers.set("partial_commits", parallel.partial);
+  workers.set("retries", parallel.retries);
+  workers.set("gave_up", parallel.gave_up);
+  workers.set("exceptions", parallel.exceptions);
+  workers.set("plan_errors", parallel.plan_errors);
+  workers.set("failed", parallel.failed);
+  workers.set("left", parallel.left);
+  workers.set("lost", parallel.lost);
+  workers.set("ahead_used", parallel.ahead_used);
+  workers.set("ahead_redone", parallel.ahead_redone);
+  workers.set("ahead_inline", parallel.ahead_inline);
+  workers.set("snapshot_age", percentiles(parallel.snapshot_age));
+  workers.set("submit_to_applied_ns", percentiles(parallel.submit_wait));
+  return workers;
+}
+
+json::Value packing_json(const sim::Packing& p) {
+  json::Value packing = json::Value::object();
+  packing.set("cpu_utilisation", p.cpu_utilisation());
+  packing.set("memory_utilisation", p.memory_utilisation());
+  packing.set("disk_utilisation", p.disk_utilisation());
+  packing.set("device_utilisation", p.device_utilisation());
+  packing.set("nodes_used", p.nodes_used);
+  packing.set("fragmentation", p.fragmentation);
+  packing.set("usable", amounts(p.usable));
+  packing.set("used", amounts(p.used));
+  packing.set("stranded", amounts(p.stranded));
+  packing.set("reference_ask", amounts(p.reference));
+  return packing;
+}
+
+void set_grid(const RunResult& r, json::Value& out) {
+  json::Value cells = json::Value::array();
+  for (const CellResult& cell : r.cells) {
+    json::Value item = json::Value::object();
+    item.set("cell", cell.cell);
+    item.set("nodes", static_cast<std::int64_t>(cell.nodes));
+    item.set("racks", static_cast<std::int64_t>(cell.racks));
+    item.set("allocs", cell.allocs);
+    item.set("spread", cell.spread);
+    item.set("placed", cell.placed);
+    item.set("nomad_ns", cell.nomad_ns);
+    item.set("berth_ns", cell.berth_ns);
+    item.set("berth_first_ns", cell.berth_first_ns);
+    item.set("ratio", ratio_of(cell));
+    item.set("decisions_equal", cell.decisions_equal);
+    item.set("difference", cell.difference.empty() ? json::Value() : json::Value(cell.difference));
+    cells.push(std::move(item));
+  }
+  out.set("cells", std::move(cells));
+  const GridSummary summary = summary_of(r.cells);
+  json::Value grid = json::Value::object();
+  grid.set("cells_equal", static_cast<std::uint64_t>(summary.equal));
+  grid.set("ratio_geometric_mean", summary.ratio_geometric_mean);
+  grid.set("ratio_min", summary.ratio_min);
+  grid.set("ratio_max", summary.ratio_max);
+  out.set("grid", std::move(grid));
+}
+
+}  // namespace
+
+json::Value to_json(const RunResult& r) {
+  json::Value out = report_head(r, "berth-run", kReportVersion);
+  set_counts(r, out);
+  set_times(r, out);
+  out.set("work", work_json(r));
   if (r.cells.empty()) {
-    const ParallelResult& parallel = r.parallel;
-    json::Value workers = json::Value::object();
-    json::Value busy = json::Value::array();
-    for (const std::int64_t busy_ns : parallel.busy_ns) busy.push(utilisation(busy_ns, r));
-    workers.set("utilisation", std::move(busy));
-    workers.set("applier_utilisation", utilisation(parallel.apply_ns, r));
-    workers.set("plans", parallel.plans);
-    workers.set("conflicts", parallel.conflicts);
-    workers.set("partial_commits", parallel.partial);
-    workers.set("retries", parallel.retries);
-    workers.set("gave_up", parallel.gave_up);
-    workers.set("exceptions", parallel.exceptions);
-    workers.set("plan_errors", parallel.plan_errors);
-    workers.set("failed", parallel.failed);
-    workers.set("left", parallel.left);
-    workers.set("lost", parallel.lost);
-    workers.set("ahead_used", parallel.ahead_used);
-    workers.set("ahead_redone", parallel.ahead_redone);
-    workers.set("ahead_inline", parallel.ahead_inline);
-    workers.set("snapshot_age", percentiles(parallel.snapshot_age));
-    workers.set("submit_to_applied_ns", percentiles(parallel.submit_wait));
-    out.set("workers", std::move(workers));
-    const sim::Packing& p = r.packing;
-    json::Value packing = json::Value::object();
-    packing.set("cpu_utilisation", p.cpu_utilisation());
-    packing.set("memory_utilisation", p.memory_utilisation());
-    packing.set("disk_utilisation", p.disk_utilisation());
-    packing.set("device_utilisation", p.device_utilisation());
-    packing.set("nodes_used", p.nodes_used);
-    packing.set("fragmentation", p.fragmentation);
-    packing.set("usable", amounts(p.usable));
-    packing.set("used", amounts(p.used));
-    packing.set("stranded", amounts(p.stranded));
-    packing.set("reference_ask", amounts(p.reference));
-    out.set("packing", std::move(packing));
+    out.set("workers", workers_json(r));
+    out.set("packing", packing_json(r.packing));
     out.set("over_time", over_time(r));
     out.set("node_map", node_map(r));
   }
@@ -523,37 +516,10 @@ json::Value to_json(const RunResult& r) {
   out.set("table_bytes", r.table_bytes);
   out.set("decisions_digest", r.decisions_digest);
   out.set("decisions_digest_version", sim::DecisionDigest::kVersion);
-
   if (r.life) out.set("life", life_json(*r.life));
-  if (r.nomad && r.nomad->decided_alike(r.decisions_digest)) out.set("nomad", nomad_json(r));
-
-  if (!r.cells.empty()) {
-    json::Value cells = json::Value::array();
-    for (const CellResult& cell : r.cells) {
-      json::Value item = json::Value::object();
-      item.set("cell", cell.cell);
-      item.set("nodes", static_cast<std::int64_t>(cell.nodes));
-      item.set("racks", static_cast<std::int64_t>(cell.racks));
-      item.set("allocs", cell.allocs);
-      item.set("spread", cell.spread);
-      item.set("placed", cell.placed);
-      item.set("nomad_ns", cell.nomad_ns);
-      item.set("berth_ns", cell.berth_ns);
-      item.set("berth_first_ns", cell.berth_first_ns);
-      item.set("ratio", ratio_of(cell));
-      item.set("decisions_equal", cell.decisions_equal);
-      item.set("difference", cell.difference.empty() ? json::Value() : json::Value(cell.difference));
-      cells.push(std::move(item));
-    }
-    out.set("cells", std::move(cells));
-    const GridSummary summary = summary_of(r.cells);
-    json::Value grid = json::Value::object();
-    grid.set("cells_equal", static_cast<std::uint64_t>(summary.equal));
-    grid.set("ratio_geometric_mean", summary.ratio_geometric_mean);
-    grid.set("ratio_min", summary.ratio_min);
-    grid.set("ratio_max", summary.ratio_max);
-    out.set("grid", std::move(grid));
-  }
+  if (r.nomad && r.nomad->decided_alike(r.decisions_digest)) out.set("nomad", nomad_json(*r.nomad));
+  if (const auto kinds = r.kinds.kinds(); kinds.size() > 1) out.set("kinds", kinds_json(kinds));
+  if (!r.cells.empty()) set_grid(r, out);
   return out;
 }
 

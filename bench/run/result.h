@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "run/cluster_samples.h"
+#include "run/kind_times.h"
 #include "run/life_result.h"
 #include "run/nomad_times.h"
 #include "sched/source/paths.h"
@@ -124,6 +125,7 @@ struct RunResult {
   std::string workload_sha256;      ///< of the workload's file
   std::string data_sha256;          ///< of the data files it reads, in the order they are read; "" without any
   std::vector<CellResult> cells;    ///< nomad-grid only
+  KindTimes kinds;                  ///< of a replayed mix
   std::optional<LifeResult> life;   ///< of a workload with a life
   std::optional<NomadTimes> nomad;  ///< beside berth's; of a workload that the real Nomad was timed with, whole
 

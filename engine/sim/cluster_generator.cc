@@ -28,6 +28,9 @@ model::Node node_of(const ShapeSpec& shape, std::size_t variant) {
     node.drivers[driver] = model::DriverInfo{
         .attributes = {}, .detected = true, .healthy = true, .health_description = "", .update_time = {}};
   }
+  for (const std::string& volume : shape.host_volumes)
+    node.host_volumes[volume] =
+        model::HostVolumeInfo{.name = volume, .path = "/srv/" + volume, .read_only = false, .id = ""};
   node.reserved_resources->cpu.cpu_shares = shape.reserved_cpu_mhz;
   node.reserved_resources->memory.memory_mb = shape.reserved_memory_mb;
   node.reserved_resources->disk.disk_mb = shape.reserved_disk_mb;

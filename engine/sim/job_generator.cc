@@ -56,6 +56,28 @@ void add_life(const JobLife& life, model::TaskGroup& group) {
   }
 }
 
+void ask_ports(Random& random, const JobKindSpec& kind, model::TaskGroup& group) {
+  const std::int64_t ports = kind.ports.draw(random), by_number = kind.static_port.draw(random);
+  if (ports + by_number == 0) return;
+  model::NetworkResource network;
+  network.mode = "host";
+  for (std::int64_t p = 0; p < ports; ++p)
+    network.dynamic_ports.push_back({.label = "p" + std::to_string(p), .host_network = "default"});
+  if (by_number > 0)
+    network.reserved_ports.push_back({.label = "static", .value = by_number, .host_network = "default"});
+  group.networks.push_back(std::move(network));
+}
+
+/// Reserved cores, whose speed is the node's, and host volumes.
+void ask_beyond_figures(Random& random, const JobKindSpec& kind, model::TaskGroup& group) {
+  if (const std::int64_t cores = kind.cores.draw(random); cores > 0) {
+    group.tasks.front().resources->cores = cores;
+    group.tasks.front().resources->cpu = 0;
+  }
+  for (const std::string& volume : kind.host_volumes)
+    group.volumes[volume] = model::VolumeRequest{.name = volume, .type = "host", .source = volume};
+}
+
 model::Job draw_template(Random& random, const JobKindSpec& kind, std::int64_t index) {
   model::Job job = registered_job(kind.life.named ? kind.name : fmt::format("{}-t{}", kind.name, index), kind.type,
                                   kind.priority.draw(random));
@@ -77,14 +99,8 @@ model::Job draw_template(Random& random, const JobKindSpec& kind, std::int64_t i
     model::TaskGroup group =
         registered_group(kind.type, "g" + std::to_string(g), per_node ? 1 : kind.count.draw(random), kind.driver,
                          kind.cpu_mhz.draw(random), kind.memory_mb.draw(random), kind.disk_mb.draw(random));
-    const std::int64_t ports = kind.ports.draw(random);
-    if (ports > 0) {
-      model::NetworkResource network;
-      network.mode = "host";
-      for (std::int64_t p = 0; p < ports; ++p)
-        network.dynamic_ports.push_back({.label = "p" + std::to_string(p), .host_network = "default"});
-      group.networks.push_back(std::move(network));
-    }
+    ask_ports(random, kind, group);
+    ask_beyond_figures(random, kind, group);
     for (const DeviceAskSpec& spec : kind.devices) {
       model::RequestedDevice ask{.name = spec.name,
                                  .count = static_cast<std::uint64_t>(spec.count.draw(random)),
@@ -97,6 +113,7 @@ model::Job draw_template(Random& random, const JobKindSpec& kind, std::int64_t i
       model::Task task = group.tasks.front();
       task.name += "-" + std::to_string(t);
       task.resources->devices.clear();
+      task.resources->cores = 0;
       task.resources->cpu = kind.cpu_mhz.draw(random);
       task.resources->memory_mb = kind.memory_mb.draw(random);
       group.tasks.push_back(std::move(task));
@@ -108,6 +125,26 @@ model::Job draw_template(Random& random, const JobKindSpec& kind, std::int64_t i
   job.parameterized_job = kind.life.parameterized;
   if (kind.life.update) job.update = *kind.life.update;
   return job;
+}
+
+/// Turns some arrivals into new versions of jobs of their kind that arrived not long before.
+void draw_updates(const JobsSpec& spec, JobStream& stream, std::uint64_t seed) {
+  constexpr std::size_t kLast = 32;
+  Random random(seed, "updates");
+  std::vector<std::vector<std::uint32_t>> last(spec.kinds.size());  // arrivals of new jobs, by kind
+  std::vector<std::uint32_t> versions(stream.arrivals.size(), 0);
+  for (std::uint32_t number = 0; number < stream.arrivals.size(); ++number) {
+    JobArrival& arrival = stream.arrivals[number];
+    const std::uint32_t kind = stream.kind_of[arrival.template_index];
+    std::vector<std::uint32_t>& jobs = last[kind];
+    if (spec.kinds[kind].update_percent > 0 && hit(random, spec.kinds[kind].update_percent) && !jobs.empty()) {
+      arrival.renews = jobs[jobs.size() - 1 - random.below(std::min(kLast, jobs.size()))];
+      arrival.version = ++versions[arrival.renews];
+      arrival.template_index = stream.arrivals[arrival.renews].template_index;
+    } else {
+      jobs.push_back(number);
+    }
+  }
 }
 
 }  // namespace
@@ -171,6 +208,9 @@ JobStream generate_jobs(const JobsSpec& spec, std::uint64_t seed) {
     weights.push_back(kind.weight);
     for (std::int64_t i = 0; i < kind.templates; ++i)
       out.templates.push_back(std::make_shared<model::Job>(draw_template(templates, kind, i)));
+    out.kind_of.insert(out.kind_of.end(), static_cast<std::size_t>(kind.templates),
+                       static_cast<std::uint32_t>(out.kinds.size()));
+    out.kinds.push_back(kind.name);
   }
   for (const JobKindSpec& kind : spec.kinds)
     out.single.insert(out.single.end(), static_cast<std::size_t>(kind.templates), kind.life.named);
@@ -187,6 +227,7 @@ JobStream generate_jobs(const JobsSpec& spec, std::uint64_t seed) {
     if (kind.ends()) arrival.run_time_ns = kind.draw_run_ns(arrivals);
     arrival.fails = hit(arrivals, kind.fail_percent);
   }
+  draw_updates(spec, out, seed);
   return out;
 }
 

@@ -1,9 +1,10 @@
 // The jobs of a run as templates and arrivals: what differs between two jobs of a template is the ID and the times.
 //
 //   templates    whole jobs in registered form; the ID is a stem
-//   arrivals     in order of due_ns, ties in order of number: template, number, due time, run time (32 bytes)
+//   arrivals     in order of due_ns, ties in order of number: template, number, due time, run time (40 bytes)
 //
-// A job's ID and name are "<template's ID>-<number>", unless the template stands for one job only.
+// A job's ID and name are "<template's ID>-<number>", unless the template stands for one job only. An arrival may be a
+// new version of a job that arrived before.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +22,18 @@ struct JobArrival {
   std::int64_t due_ns = 0;                ///< registration, counted from the start of the run
   std::int64_t run_time_ns = kNeverEnds;  ///< from the placement of an allocation to its end
   std::uint32_t template_index = 0;
-  std::uint32_t number = 0;  ///< unique within the stream
-  bool fails = false;        ///< its allocations end as failed, not complete
+  std::uint32_t number = 0;   ///< unique within the stream
+  std::uint32_t version = 0;  ///< of the job
+  std::uint32_t renews = 0;   ///< of a version after the first: number of the arrival that the job came with
+  bool fails = false;         ///< its allocations end as failed, not complete
 };
 
 struct JobStream {
   std::vector<std::shared_ptr<const model::Job>> templates;
   std::vector<bool> single;  ///< per template: it is one job, whose ID has no number
   std::vector<JobArrival> arrivals;
+  std::vector<std::string> kinds;      ///< names of the kinds of a mix; empty: of no mix
+  std::vector<std::uint32_t> kind_of;  ///< by template, where there are kinds
 
   /// The job that arrives: a copy of the template under its own ID.
   [[nodiscard]] std::shared_ptr<const model::Job> job(const JobArrival& arrival) const;

@@ -157,6 +157,7 @@ ShapeSpec read_shape(TomlReader& reader, const toml::table* table) {
   if (out.meta.count("rack")) in.fail("meta", "'rack' is set by the generator", "use [cluster] racks");
   out.drivers = in.texts("drivers");
   if (out.drivers.empty()) out.drivers = {"exec"};
+  out.host_volumes = in.texts("host_volumes");
   for (const toml::table* device : in.tables("devices"))
     out.devices.push_back(read_device(reader, device, name + " devices"));
   in.finish();
@@ -274,11 +275,15 @@ JobKindSpec read_kind(TomlReader& reader, const toml::table* table, bool lives) 
   out.memory_mb = in.quantity("memory_mb", out.memory_mb, 10, kMaxAmount);
   out.disk_mb = in.quantity("disk_mb", out.disk_mb, 10, kMaxAmount);
   out.ports = in.quantity("ports", out.ports, 0, 100);
+  out.static_port = in.quantity("static_port", out.static_port, 0, 65'535);
+  out.cores = in.quantity("cores", out.cores, 0, 4096);
+  out.host_volumes = in.texts("host_volumes");
   if (in.has("run_time_s")) out.run_time_s = in.quantity("run_time_s", 0, 0, kMaxAmount);
   if (in.has("run_time_ms")) out.run_time_ms = in.quantity("run_time_ms", 0, 0, kMaxAmount);
   if (out.run_time_s && out.run_time_ms) in.fail("run_time_ms", "'run_time_ms' beside 'run_time_s'", "keep one");
   out.fail_percent = in.integer("fail_percent", 0, 0, 100);
   if (out.fail_percent > 0 && !out.ends()) in.fail("fail_percent", "'fail_percent' needs 'run_time_s'", "add it");
+  out.update_percent = in.integer("update_percent", 0, 0, 100);
   out.distinct_hosts = in.boolean("distinct_hosts", false);
   out.datacenters = in.texts("datacenters");
   if (out.datacenters.empty()) out.datacenters = {"*"};
@@ -298,6 +303,8 @@ JobKindSpec read_kind(TomlReader& reader, const toml::table* table, bool lives) 
     device.finish();
     out.devices.push_back(std::move(spec));
   }
+  if (lives && out.update_percent > 0)
+    in.fail("update_percent", "'update_percent' beside a [life]", "use [[events]] with do = \"update\"");
   if (lives) out.life = read_job_life(reader, in, out.type);
   if (out.life.named) out.templates = 1;
   if (out.life.named || !out.life.rate.empty()) out.weight = 0;

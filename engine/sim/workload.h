@@ -47,7 +47,7 @@ struct ShapeSpec {
   std::string reserved_ports, node_class, pool = "default";
   /// Per attribute one or several values; variant v of the shape has value v mod their number.
   std::map<std::string, std::vector<std::string>> attributes, meta;
-  std::vector<std::string> drivers;
+  std::vector<std::string> drivers, host_volumes;
   std::vector<DeviceSpec> devices;
 };
 
@@ -106,8 +106,12 @@ struct JobKindSpec {
   std::int64_t templates = 16;
   Quantity priority = 50, count = 1, groups = 1, tasks = 1;
   Quantity cpu_mhz = 100, memory_mb = 300, disk_mb = 300, ports = 0;
+  Quantity static_port = 0;                         ///< asked for by number; 0: none
+  Quantity cores = 0;                               ///< reserved for the first task, in place of cpu_mhz
+  std::vector<std::string> host_volumes;            ///< that each allocation mounts
   std::optional<Quantity> run_time_s, run_time_ms;  ///< one or none of them; none: never ends
   std::int64_t fail_percent = 0;
+  std::int64_t update_percent = 0;  ///< arrivals that are a new version of one of the kind's last jobs
   bool distinct_hosts = false;
   std::vector<std::string> datacenters = {"*"};
   std::vector<RuleSpec> constraints, affinities;

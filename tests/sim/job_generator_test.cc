@@ -74,6 +74,54 @@ TEST(JobGenerator, DrawsWhatTheKindsSay) {
   EXPECT_EQ(job->name, job->id);
 }
 
+TEST(JobGenerator, AsksBeyondFigures) {
+  JobsSpec spec = mix(1);
+  JobKindSpec& web = spec.kinds[0];
+  web.static_port = Quantity::choices({80, 443}, {1, 1});
+  web.cores = 2, web.tasks = 2, web.host_volumes = {"data"};
+  for (const auto& form : generate_jobs(spec, 3).templates) {
+    if (form->type != "service") continue;
+    const model::TaskGroup& group = form->task_groups.front();
+    const auto& ports = group.networks.at(0).reserved_ports;
+    ASSERT_EQ(ports.size(), 1U);
+    EXPECT_TRUE(ports[0].value == 80 || ports[0].value == 443);
+    EXPECT_EQ(group.tasks[0].resources->cores, 2);
+    EXPECT_EQ(group.tasks[0].resources->cpu, 0);
+    EXPECT_EQ(group.tasks[1].resources->cores, 0);
+    EXPECT_GT(group.tasks[1].resources->cpu, 0);
+    EXPECT_EQ(group.volumes.at("data")->source, "data");
+  }
+}
+
+TEST(JobGenerator, SomeArrivalsAreNewVersionsOfJobsOfTheirKind) {
+  JobsSpec spec = mix(4000);
+  const JobStream without = generate_jobs(spec, 1);
+  spec.kinds[0].update_percent = 40;
+  const JobStream stream = generate_jobs(spec, 1);
+  std::map<std::string, std::uint64_t> versions;
+  int of_web = 0, new_versions = 0;
+  for (std::size_t i = 0; i < stream.arrivals.size(); ++i) {
+    const auto job = stream.job(stream.arrivals[i]);
+    const bool web = job->type == "service";
+    of_web += web;
+    const auto [known, is_new] = versions.try_emplace(job->id, job->version);
+    EXPECT_EQ(job->version, is_new ? 0 : known->second + 1) << "one after the other";
+    known->second = job->version;
+    EXPECT_EQ(is_new, stream.arrivals[i].version == 0);
+    if (is_new) {
+      EXPECT_EQ(*job, *without.job(without.arrivals[i])) << "the others are as they were";
+      continue;
+    }
+    ++new_versions;
+    EXPECT_TRUE(web);
+    EXPECT_EQ(job->job_modify_index, job->version);
+    const auto first = stream.job(stream.arrivals[stream.arrivals[i].renews]);
+    EXPECT_EQ(first->id, job->id);
+    EXPECT_GT(job->task_groups[0].tasks[0].resources->memory_mb, first->task_groups[0].tasks[0].resources->memory_mb);
+  }
+  EXPECT_NEAR(new_versions, 0.4 * of_web, 60);
+}
+
 TEST(Arrivals, FixedPoissonAndTrace) {
   JobStream stream = generate_jobs(mix(10'000), 1);
   set_due_times(stream, {.process = Process::fixed, .rate_per_s = 1000}, 1);

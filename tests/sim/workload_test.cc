@@ -29,6 +29,7 @@ datacenters = ["dc1", "dc2"]
 name = "std"
 cores = 8
 attributes = { "os.name" = ["debian", "ubuntu"] }
+host_volumes = ["data"]
 devices = [ { name = "nvidia/gpu/t4", count = 2, attributes = { memory = "16384" } } ]
 [cluster.load]
 percent = [0, 50]
@@ -41,6 +42,10 @@ count = [1, 10]
 cpu_mhz = { values = [100, 500], weights = [3, 1] }
 memory_mb = { quantiles = [[0.0, 64], [0.5, 256], [1.0, 4096]] }
 run_time_s = 60
+static_port = { values = [80, 443] }
+cores = [0, 2]
+host_volumes = ["data"]
+update_percent = 25
 constraints = [ { attribute = "${attr.os.name}", value = "debian", percent = 30 } ]
 spreads = [ { attribute = "${node.datacenter}", weight = 100, targets = { dc1 = 60, dc2 = 40 } } ]
 
@@ -76,6 +81,11 @@ TEST(Workload, ReadsEveryPart) {
   EXPECT_EQ(workload->jobs.kinds.at(0).count.max(), 10);
   EXPECT_EQ(workload->jobs.kinds.at(0).cpu_mhz.max(), 500);
   EXPECT_EQ(workload->jobs.kinds.at(0).spreads.at(0).targets.size(), 2U);
+  EXPECT_EQ(workload->cluster.shapes.at(0).host_volumes, std::vector<std::string>{"data"});
+  EXPECT_EQ(workload->jobs.kinds.at(0).static_port.max(), 443);
+  EXPECT_EQ(workload->jobs.kinds.at(0).cores.max(), 2);
+  EXPECT_EQ(workload->jobs.kinds.at(0).host_volumes, std::vector<std::string>{"data"});
+  EXPECT_EQ(workload->jobs.kinds.at(0).update_percent, 25);
   EXPECT_EQ(workload->arrivals.process, Process::poisson);
   EXPECT_DOUBLE_EQ(workload->arrivals.rate_per_s, 20.5);
   EXPECT_EQ(workload->limits.placements, 1000);
