@@ -23,11 +23,14 @@ bool is_eligible(const model::Node& node) { return node.scheduling_eligibility =
 
 // ---------------------------------------------------------------- storing
 
-void StateLog::show_life(NodeRow row, model::Node& node) const {
-  if (row < last_alloc_update_.size())
-    node.last_alloc_update_index = std::max(node.last_alloc_update_index, last_alloc_update_[row]);
-  if (row >= node_lives_.size() || !node_lives_[row]) return;
-  const NodeLife& life = *node_lives_[row];
+namespace {
+
+void lay_life_over(const std::vector<std::shared_ptr<const NodeLife>>& lives,
+                   const std::vector<std::uint64_t>& last_alloc_update, NodeRow row, model::Node& node) {
+  if (row < last_alloc_update.size())
+    node.last_alloc_update_index = std::max(node.last_alloc_update_index, last_alloc_update[row]);
+  if (row >= lives.size() || !lives[row]) return;
+  const NodeLife& life = *lives[row];
   node.drain_strategy = life.drain_strategy;
   node.last_drain = life.last_drain;
   node.events = life.events;
@@ -35,6 +38,20 @@ void StateLog::show_life(NodeRow row, model::Node& node) const {
   node.last_missed_heartbeat_index = life.last_missed_heartbeat_index;
   node.modify_index = life.modify_index;
 }
+
+}  // namespace
+
+void StateLog::show_life(NodeRow row, model::Node& node) const {
+  lay_life_over(node_lives_, last_alloc_update_, row, node);
+}
+
+model::Node NodeView::node(NodeRow row) const {
+  model::Node out = tables::to_node(state, row);
+  lay_life_over(lives, last_alloc_update, row, out);
+  return out;
+}
+
+NodeView StateLog::node_view() const { return {store_.snapshot(), node_lives_, last_alloc_update_}; }
 
 std::optional<model::Node> StateLog::node(std::string_view id) const {
   const NodeRow row = store_.find_node(id);
@@ -67,10 +84,9 @@ void StateLog::store_life(Change& change, const model::Node& node) {
   change.commit.set_node_state(row, tables::parse_node_status(node.status).value_or(tables::NodeStatus::initializing),
                                is_eligible(node), node.drain_strategy.has_value());
   if (row >= node_lives_.size()) node_lives_.resize(row + 1);
-  auto& life = node_lives_[row];
-  if (!life) life = std::make_unique<NodeLife>();
-  *life = {node.drain_strategy, node.last_drain, node.events, node.status_updated_at, node.last_missed_heartbeat_index,
-           node.modify_index};
+  node_lives_[row] = std::make_shared<const NodeLife>(NodeLife{node.drain_strategy, node.last_drain, node.events,
+                                                               node.status_updated_at, node.last_missed_heartbeat_index,
+                                                               node.modify_index});
   change.note(&EntryRows::nodes, row);
 }
 

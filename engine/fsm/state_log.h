@@ -68,6 +68,16 @@ struct PlanCommit {
   std::vector<model::Evaluation> preemption_evals;  ///< written now (R-CTRL-627)
 };
 
+/// All nodes as they are at one commit, for any thread. Costs a copy of two words per node.
+struct NodeView {
+  tables::SnapshotRef state;
+  std::vector<std::shared_ptr<const NodeLife>> lives;
+  std::vector<std::uint64_t> last_alloc_update;
+
+  /// As StateLog::node() gives it; the node must be there.
+  [[nodiscard]] model::Node node(tables::NodeRow row) const;
+};
+
 class StateLog {
  public:
   /// `quirks` are also those of the requests and plans which are written through this log. `writes` false: no entry
@@ -117,6 +127,7 @@ class StateLog {
   /// The row as the API shows it.
   [[nodiscard]] model::Allocation stored_alloc(tables::AllocRow row) const;
   [[nodiscard]] std::optional<model::Node> node(std::string_view id) const;
+  [[nodiscard]] NodeView node_view() const;
   [[nodiscard]] std::int64_t status_updated_at(tables::NodeRow row) const;   ///< of a node, unix s
   [[nodiscard]] std::uint64_t node_modify_index(tables::NodeRow row) const;  ///< of a node that is there
   /// The job's evaluations, oldest first.
@@ -215,7 +226,7 @@ class StateLog {
   std::vector<std::uint32_t> holds_;                                        // by JobKeyRow
   std::vector<tables::JobKeyRow> gone_;                                     // purged jobs whose rows are not free yet
   std::vector<std::uint64_t> last_alloc_update_;                            // by NodeRow
-  std::vector<std::unique_ptr<NodeLife>> node_lives_;                       // by NodeRow; null: as registered
+  std::vector<std::shared_ptr<const NodeLife>> node_lives_;                 // by NodeRow; null: as registered
   SystemJobs system_jobs_;
   std::array<std::uint64_t, kTables> table_index_{};
   std::uint64_t last_index_ = 0;

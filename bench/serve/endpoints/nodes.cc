@@ -77,14 +77,13 @@ std::optional<bool> node_list_field(const Request& request, std::string_view nam
   return std::nullopt;
 }
 
-bool is_in_pool(Simulation& simulation, NodeRow row, const std::string& pool) {
-  const std::string* name = simulation.state().value_text(tables::kPoolColumn, row);
+bool is_in_pool(const tables::Snapshot& state, NodeRow row, const std::string& pool) {
+  const std::string* name = state.value_text(tables::kPoolColumn, row);
   return name && *name == pool;
 }
 
 }  // namespace
 
-/// On the simulation's thread, in pieces: what a node lives through is not a part of snapshots.
 void list_nodes(Simulation& simulation, const Request& request, Reply& reply, const std::string& pool) {
   const auto resources = node_list_field(request, "resources", reply);
   const auto os = resources ? node_list_field(request, "os", reply) : std::nullopt;
@@ -92,23 +91,21 @@ void list_nodes(Simulation& simulation, const Request& request, Reply& reply, co
   const auto prefix = IdPrefix::parse(request.prefix);
   if (!prefix) return reply.fail("node lookup failed: " + prefix.error());
   const NodeStubFields fields{*resources, *os};
-  send_list(simulation, request, reply, Where::simulation, [&simulation, prefix = *prefix, fields, pool] {
+  const auto view = std::make_shared<const fsm::NodeView>(simulation.log().node_view());
+  send_list(simulation, request, reply, Where::readers, [view, prefix = *prefix, fields, pool] {
     ListRows list;
-    const tables::NodeTable& nodes = simulation.state().nodes;
+    const tables::NodeTable& nodes = view->state->nodes;
     for (NodeRow row = 0; row < nodes.size(); ++row)
-      if (nodes.exists(row) && prefix.matches(nodes.id(row)) && (pool.empty() || is_in_pool(simulation, row, pool)))
+      if (nodes.exists(row) && prefix.matches(nodes.id(row)) && (pool.empty() || is_in_pool(view->state, row, pool)))
         list.rows.push_back(row);
-    std::sort(list.rows.begin(), list.rows.end(),
-              [&](auto a, auto b) { return nodes.id(NodeRow(a)) < nodes.id(NodeRow(b)); });
-    list.write = [&simulation, fields](std::uint32_t row, std::string& out) {
-      const auto node = simulation.log().node(base::to_text(simulation.state().nodes.id(NodeRow(row))));
-      if (node) json::append_text(out, node_stub(*node, fields));
+    list.before = [view](std::uint32_t a, std::uint32_t b) {
+      return view->state->nodes.id(NodeRow(a)) < view->state->nodes.id(NodeRow(b));
     };
-    list.token = [&simulation](std::uint32_t row) { return base::to_text(simulation.state().nodes.id(NodeRow(row))); };
-    list.passes = [&simulation](std::uint32_t row, const Filter& filter) -> ListRows::Passes {
-      const auto node = simulation.log().node(base::to_text(simulation.state().nodes.id(NodeRow(row))));
-      return node ? filter.matches(*node) : ListRows::Passes(false);
+    list.write = [view, fields](std::uint32_t row, std::string& out) {
+      json::append_text(out, node_stub(view->node(NodeRow(row)), fields));
     };
+    list.token = [view](std::uint32_t row) { return base::to_text(view->state->nodes.id(NodeRow(row))); };
+    list.passes = [view](std::uint32_t row, const Filter& filter) { return filter.matches(view->node(NodeRow(row))); };
     return list;
   });
 }
