@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kNodesByDefault = 1000, kNodesMost = 1'000'000;
 
 struct ServeArguments {
-  std::string source, speed = "1", listen = "127.0.0.1:4646";
+  std::string source, speed = "1", listen = "127.0.0.1:4646", snapshots;
   std::optional<std::int64_t> nodes;
   std::string heartbeat_grace = "10s", min_heartbeat_ttl = "10s";
   std::uint64_t seed = 1;
@@ -55,6 +55,7 @@ int serve(const ServeArguments& arguments) {
   options.start.now_ns = clock_ns();
   options.simulation.speed = *speed;
   options.listen = arguments.listen;
+  options.simulation.snapshots = arguments.snapshots;
   raise_descriptors();
   const run::InterruptGuard guard;
   const auto began = std::chrono::steady_clock::now();
@@ -88,6 +89,10 @@ void add_serve(CLI::App& app, int& exit_code) {
   command->add_option("--speed", arguments->speed, "virtual time against real time: a number, max, or step")
       ->capture_default_str();
   command->add_option("--listen", arguments->listen, "address and port")->capture_default_str();
+  command
+      ->add_option("--snapshots", arguments->snapshots,
+                   "the folder where POST /v1/berth/snapshot writes and restore reads; default: none")
+      ->check(CLI::ExistingDirectory);
   command->add_option("--seed", arguments->seed, "of everything that is drawn")->capture_default_str();
   command
       ->add_option("--heartbeat-grace", arguments->heartbeat_grace,

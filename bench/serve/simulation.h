@@ -122,6 +122,7 @@ class Simulation {
   struct Options {
     Speed speed;
     std::size_t long_polls = 65'536;
+    std::string snapshots;  ///< the folder where snapshots are written; "": none are
     std::size_t readers = 1;
   };
 
@@ -164,6 +165,7 @@ class Simulation {
   /// Another cluster in place of this one, of which everything is forgotten; long polls are answered.
   void replace(living::Config config, const model::ClusterState& state);
   [[nodiscard]] const living::Config& config() const { return config_; }
+  [[nodiscard]] const Options& options() const { return options_; }
 
   /// False: as many wait as may.
   [[nodiscard]] bool wait(Waiter waiter);

@@ -173,6 +173,7 @@ Result<Start> prepare(const StartOptions& options) {
   out.config.drivers.emplace();
   out.config.drivers->start_delay_ns = kStartDelay;
   out.config.drivers->seed = options.seed;
+  out.config.journal = out.config.resume = true;
   // Nomad keeps 15,000 pending evaluations of 10,000 nodes easily; a row costs little.
   out.config.server.broker.evals = 1U << 20;
   out.config.server.broker.jobs = 1U << 20;

@@ -92,6 +92,11 @@ void Clients::add(NodeRow node, const ServerAlloc& s, const ServerAllocs& all, s
   }
   a.deployment = s.deployment;
   take(a, s);
+  if (config_.journal) {
+    journal_.begin(s.alloc, spec.tasks.size(), s.log);
+    for (std::size_t i = 0; i < spec.tasks.size() && !s.log; ++i)
+      journal_.add(s.alloc, i, {TaskLogEvent::Kind::received, 0, now, 0, ""});
+  }
   if (s.alloc >= by_alloc_.size()) by_alloc_.resize(s.alloc + 1, kNo);
   by_alloc_[s.alloc] = run;
   ++known_allocs_;
@@ -122,7 +127,30 @@ void Clients::add(NodeRow node, const ServerAlloc& s, const ServerAllocs& all, s
                            : up.gone || tables::client_terminal(up.status) || up.status == tables::Client::unknown;
     if (!over) wait_for(run, up.alloc);
   }
+  if (s.statuses_count > 0) resume(run, all.statuses.data() + s.statuses_begin, now);
   if (a.waits_left == 0) begin(run, now);
+}
+
+/// Tasks go on from what is known of them: those that run end when they would have.
+void Clients::resume(std::uint32_t run, const TaskStatus* statuses, std::int64_t now) {
+  const AllocRun& a = runs_[run];
+  for (std::uint32_t i = 0; i < task_count(a); ++i) {
+    const std::uint32_t task = a.tasks + i;
+    TaskRun& t = task_runs_[task];
+    statuses_[task] = statuses[i];
+    t.run = statuses[i].restarts;
+    if (statuses[i].state == TaskState::dead) t.phase = TaskPhase::dead, ++t.run;
+    if (statuses[i].state != TaskState::running) continue;
+    const Outcome outcome = config_.tasks.outcome(config_.tasks.context, start_of(t, task));
+    ++t.run;
+    t.kill_ns = outcome.kill_ns, t.recovered = outcome.recovered;
+    t.run_ns = outcome.run_ns, t.exit_code = outcome.exit_code;
+    t.exit_fails = outcome.exit_code != 0 || outcome.exit_signal != 0 || !outcome.exit_message.empty();
+    t.phase = TaskPhase::running;
+    if (outcome.run_ns == kEndless) continue;
+    t.exit_at = std::max(now, statuses[i].started_at + outcome.run_ns);
+    arm_task(task, t.exit_at);
+  }
 }
 
 void Clients::begin(std::uint32_t run, std::int64_t now) {
@@ -140,7 +168,10 @@ void Clients::update(std::uint32_t run, const ServerAlloc& s, std::int64_t now) 
   a.alloc_modify_index = s.alloc_modify_index;
   if (!a.added) return;                                               // R-CTRL-1501
   if (s.client == tables::Client::unknown && !s.server_terminal()) {  // R-CTRL-1560, 1561
-    for (std::uint32_t i = 0; i < task_count(a); ++i) mark(a.tasks + i, TaskEvent::reconnected, now);
+    for (std::uint32_t i = 0; i < task_count(a); ++i) {
+      mark(a.tasks + i, TaskEvent::reconnected, now);
+      log_reason(run, i, TaskEvent::reconnected, now);
+    }
     return touch(run, now);
   }
   take(a, s);
@@ -255,6 +286,7 @@ void Clients::restore_tasks(std::uint32_t run, Recovery recovery, std::int64_t n
     }
     t.work = 0, t.exit_at = kNever;  // the driver destroys it (R-CTRL-1565)
     mark(task, TaskEvent::restoring_failed, now);
+    log_reason(t.alloc, i, TaskEvent::restoring_failed, now);
     if (terminal) {
       die(task, false, TaskEvent::killed, now);
       continue;
@@ -279,15 +311,66 @@ void Clients::order_kill(std::uint32_t run, KillScope scope, TaskEvent why, std:
   AllocRun& a = runs_[run];
   a.kill = std::max(a.kill, scope);
   for (std::uint32_t i = 0; i < task_count(a); ++i)
-    if (task_runs_[a.tasks + i].phase != TaskPhase::dead && specs_[a.spec].roles[i].hook != Hook::poststop)
+    if (task_runs_[a.tasks + i].phase != TaskPhase::dead && specs_[a.spec].roles[i].hook != Hook::poststop) {
       mark(a.tasks + i, why, now);
+      log_reason(run, i, why, now);
+    }
 }
 
 void Clients::fail_all(std::uint32_t run, TaskEvent why, std::int64_t now) {
   const AllocRun& a = runs_[run];
   for (std::uint32_t i = 0; i < task_count(a); ++i)
-    if (task_runs_[a.tasks + i].phase != TaskPhase::dead) die(a.tasks + i, true, why, now);
+    if (task_runs_[a.tasks + i].phase != TaskPhase::dead) {
+      log_reason(run, i, why, now);
+      die(a.tasks + i, true, why, now);
+    }
   settle(run, now);
+}
+
+/// What happens to a task from outside of it.
+void Clients::log_reason(std::uint32_t run, std::size_t place, TaskEvent why, std::int64_t now) {
+  if (!config_.journal) return;
+  using Kind = TaskLogEvent::Kind;
+  TaskLogEvent event{Kind::killed, 0, now, 0, ""};
+  const AllocRun& a = runs_[run];
+  switch (why) {
+    case TaskEvent::sibling_failed:
+      event.kind = Kind::sibling_failed;
+      for (std::uint32_t i = 0; i < task_count(a); ++i)
+        if (statuses_[a.tasks + i].failed) event.text = specs_[a.spec].tasks[i].name;
+      break;
+    case TaskEvent::leader_dead:
+      event.kind = Kind::leader_dead;
+      break;
+    case TaskEvent::main_tasks_dead:
+      event.kind = Kind::main_tasks_dead;
+      break;
+    case TaskEvent::reconnected:
+      event.kind = Kind::reconnected;
+      break;
+    case TaskEvent::restoring_failed:
+      event.kind = Kind::restoring_failed;
+      break;
+    case TaskEvent::setup_failed:
+      event.kind = Kind::setup_failure;
+      break;
+    case TaskEvent::max_run_exceeded:
+      event.kind = Kind::max_run_exceeded;
+      break;
+    default:
+      return;  // tells of it itself
+  }
+  log(run, place, std::move(event));
+}
+
+/// Its deployment finds the allocation unhealthy.
+void Clients::log_unhealthy(std::uint32_t run, std::int64_t now) {
+  const AllocRun& a = runs_[run];
+  for (std::uint32_t i = 0; i < task_count(a) && config_.journal; ++i) {
+    const TaskStatus& status = statuses_[a.tasks + i];
+    if (status.failed)
+      log(run, i, {TaskLogEvent::Kind::alloc_unhealthy, 0, now, 0, "Unhealthy because of failed task"});
+  }
 }
 
 /// Whether the end of one task ends the others (R-CTRL-1515). Poststop tasks neither give nor feel a reason.
@@ -421,6 +504,7 @@ void Clients::upstream_changed(const Upstream& up, std::int64_t now) {
 }
 
 NodeRow Clients::row_freed(AllocRow alloc, std::int64_t now) {
+  journal_.forget(alloc);
   const std::uint32_t run = run_of(alloc);
   if (run == kNo) return tables::kNoRow;
   AllocRun& a = runs_[run];
@@ -492,6 +576,7 @@ void Clients::conclude_health(std::uint32_t run, Health health) {
     a.health = a.checks == CheckOutcome::unhealthy ? Health::unhealthy : health;
     a.health_at = health_[a.health_row].tracker.decided_at();
     a.health_known = true;
+    if (a.health == Health::unhealthy) log_unhealthy(run, health_[a.health_row].tracker.decided_at());
   }
   end_watch(run);
 }

@@ -384,6 +384,13 @@ void Clients::write_report(std::uint32_t run, Outbox& out) {
     out.handles.push_back(spec.tasks[i].remote && t.work != 0 ? Handle{t.work, t.exit_at, t.exit_code} : Handle{});
   }
   out.reports.push_back(report);
+  if (config_.journal) journal_.sent(a.alloc);
+}
+
+void Clients::reported_logs(NodeRow node, std::vector<std::pair<AllocRow, tables::TaskLogRef>>& out) const {
+  for (std::uint32_t run = clients_[node].flight_head; run != kNo; run = runs_[run].next_flight)
+    if (!runs_[run].gone && !runs_[run].row_is_free)
+      out.emplace_back(runs_[run].alloc, journal_.told(runs_[run].alloc));
 }
 
 void Clients::report_answered(NodeRow node, bool ok, std::int64_t now) {

@@ -25,6 +25,7 @@
 
 #include "base/random.h"
 #include "client/messages.h"
+#include "client/task_journal.h"
 #include "client/timer_wheel.h"
 
 namespace berth::client {
@@ -49,10 +50,14 @@ struct ClientsConfig {
   GroupSpecOptions groups;
   TaskModel tasks;
   std::uint64_t seed = 0;
+  bool journal = false;  ///< keeps the events of tasks
 };
 
 /// Which tasks a restarted client finds again (R-CTRL-E4).
 enum class Recovery : std::uint8_t { by_model, all, none };
+
+/// What a signal to tasks that do not run is answered; "" where there are none.
+[[nodiscard]] std::string not_running(std::span<const std::string> tasks);
 
 class Clients {
  public:
@@ -72,6 +77,13 @@ class Clients {
   void change_fingerprint(NodeRow node, std::int64_t now);  ///< R-CTRL-1543
   void set_report_lag(NodeRow node, std::int64_t lag_ns);   ///< a slow client: reports leave that much later
 
+  // --- what an operator asks of an allocation's tasks: "" or why not (R-API-705) ---
+  /// The running ones, or with a name that one; with `all` those that ended, too, each in its stage.
+  [[nodiscard]] std::string restart_tasks(AllocRow alloc, std::string_view name, bool all, std::int64_t now);
+  /// Tasks of a simulation do nothing when they get a signal. Only of an allocation that has a runner.
+  [[nodiscard]] std::string signal_tasks(AllocRow alloc, std::string_view name, std::string_view signal,
+                                         std::int64_t now);
+
   // --- answers; those that nobody waits for any more are ignored ---
   void registered(NodeRow node, Answer answer, std::int64_t now);
   void heartbeat_answered(NodeRow node, Answer answer, std::int64_t ttl_ns, std::int64_t now);
@@ -89,12 +101,15 @@ class Clients {
 
   // --- looking ---
   [[nodiscard]] bool has(NodeRow node) const { return node < clients_.size() && clients_[node].present; }
+  [[nodiscard]] bool has_runner(AllocRow alloc) const { return run_of(alloc) != kNo; }
   [[nodiscard]] bool awaits_upstream(AllocRow alloc) const { return waits_.find(alloc) != waits_.end(); }
   struct Counts {
     std::size_t clients = 0, allocs = 0, tasks = 0, watched = 0, waits = 0, groups = 0, timers = 0;
     friend bool operator==(const Counts&, const Counts&) = default;
   };
   [[nodiscard]] Counts counts() const;
+  /// The events of tasks that the node's reports under way tell of; none unless a journal is kept.
+  void reported_logs(NodeRow node, std::vector<std::pair<AllocRow, tables::TaskLogRef>>& out) const;
   /// The first broken invariant of the rows, or "".
   [[nodiscard]] std::string check() const;
 
@@ -187,8 +202,9 @@ class Clients {
     TaskPhase phase = TaskPhase::dead;
     StartError start_error = StartError::none;
     bool recovered = true, detached = false;
-    bool exit_fails = false;  ///< an exit code, a signal or an error
-    bool has_handle = false;  ///< from the server: to be recovered before a first start (R-SEED-19)
+    bool exit_fails = false;     ///< an exit code, a signal or an error
+    bool restart_asked = false;  ///< stops in order to start again
+    bool has_handle = false;     ///< from the server: to be recovered before a first start (R-SEED-19)
   };
 
   struct HealthRow {
@@ -227,6 +243,7 @@ class Clients {
 
   // allocs.cc: runners
   void add(NodeRow node, const ServerAlloc& s, const ServerAllocs& all, std::int64_t now);
+  void resume(std::uint32_t run, const TaskStatus* statuses, std::int64_t now);
   void update(std::uint32_t run, const ServerAlloc& s, std::int64_t now);
   void take(AllocRun& a, const ServerAlloc& s);
   void begin(std::uint32_t run, std::int64_t now);
@@ -269,6 +286,20 @@ class Clients {
   void on_task(std::uint32_t task, std::int64_t now);
   void mark(std::uint32_t task, TaskEvent event, std::int64_t now);
   void arm_task(std::uint32_t task, std::int64_t at);
+  // operator.cc
+  [[nodiscard]] std::uint32_t task_named(const AllocRun& a, std::string_view name) const;
+  void stop_to_restart(std::uint32_t task, std::int64_t now);
+  void stopped_to_restart(std::uint32_t task, std::int64_t now);
+  void start_again(std::uint32_t task, std::int64_t now);
+  // events for the journal
+  void log(std::uint32_t run, std::size_t place, TaskLogEvent event) {
+    if (config_.journal && !runs_[run].row_is_free && !runs_[run].gone)
+      journal_.add(runs_[run].alloc, place, std::move(event));
+  }
+  void log_end(std::uint32_t task, std::int32_t exit_code, std::int64_t now);
+  void log_decision(std::uint32_t task, const RestartDecision& decision, std::int64_t now);
+  void log_reason(std::uint32_t run, std::size_t place, TaskEvent why, std::int64_t now);
+  void log_unhealthy(std::uint32_t run, std::int64_t now);
   [[nodiscard]] TaskStart start_of(const TaskRun& t, std::uint32_t task) const;
   [[nodiscard]] bool detaches(const AllocRun& a, std::uint32_t task) const;
 
@@ -295,6 +326,7 @@ class Clients {
   tsl::robin_map<std::uint64_t, std::uint32_t> by_group_;  // (job row, group) -> GroupSpec
   tsl::robin_map<AllocRow, std::uint32_t> waits_;          // upstream -> first Wait
   std::size_t present_ = 0, live_tasks_ = 0, known_allocs_ = 0;
+  TaskJournal journal_;
   base::Random retries_, first_beats_, restarts_;  // streams of R-CTRL-1704
 };
 

@@ -37,6 +37,7 @@ void read_group(const model::Job& job, const model::TaskGroup& group, const Grou
     role.leader = task.leader;
     if (task.lifecycle) role.hook = hook(task.lifecycle->hook), role.sidecar = task.lifecycle->sidecar;
     TaskSpec spec;
+    spec.name = task.name;
     const auto& policy = task.restart_policy ? task.restart_policy : group.restart_policy;
     if (policy) spec.restart = read_policy(*policy);
     spec.restart_on_success = restarts_on_success(out.type, role);

@@ -12,6 +12,7 @@
 namespace berth::client {
 
 struct TaskSpec {
+  std::string name;
   RestartPolicy restart;
   std::int64_t kill_timeout_ns = 0, shutdown_delay_ns = 0;
   bool restart_on_success = false;  ///< R-CTRL-1521

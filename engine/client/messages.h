@@ -39,6 +39,8 @@ struct ServerAlloc {
   tables::DeploymentRow deployment = tables::kNoRow;
   std::uint32_t upstream_begin = 0, upstream_count = 0;  ///< in ServerAllocs::upstream
   std::uint32_t handles_begin = 0, handles_count = 0;    ///< in ServerAllocs::handles, by task; none without handles
+  std::uint32_t statuses_begin = 0, statuses_count = 0;  ///< in ServerAllocs::statuses, by task; none: it starts anew
+  tables::TaskLogRef log;                                ///< with statuses: what they are known to have done
 
   [[nodiscard]] bool server_terminal() const { return tables::server_terminal(desired); }
   [[nodiscard]] bool terminal() const { return server_terminal() || tables::client_terminal(client); }
@@ -51,8 +53,13 @@ struct ServerAllocs {
   std::vector<Upstream> upstream;
   std::vector<Handle> handles;
   std::vector<tables::AllocRow> removed;
+  std::vector<TaskStatus> statuses;
   bool complete = true;
-  void clear() { allocs.clear(), upstream.clear(), handles.clear(), removed.clear(), complete = true; }
+  bool resume = false;  ///< what runs by the state goes on running, as if its client had only been restarted
+  void clear() {
+    allocs.clear(), upstream.clear(), handles.clear(), removed.clear(), statuses.clear();
+    complete = true, resume = false;
+  }
 };
 
 struct AllocReport {

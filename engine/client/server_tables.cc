@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "tables/export.h"
+
 namespace berth::client {
 
 using tables::AllocLinks;
@@ -74,6 +76,31 @@ void read_object(tables::StateStore& store, const model::Allocation& object, con
 
 }  // namespace
 
+namespace {
+
+/// The states of its tasks as they were reported, where all of them were.
+void read_statuses(const Snapshot& state, AllocRow row, const model::TaskGroup& group, ServerAlloc& s,
+                   ServerAllocs& out) {
+  s.statuses_begin = static_cast<std::uint32_t>(out.statuses.size());
+  const model::Allocation alloc = tables::to_alloc(state, row);
+  for (const model::Task& task : group.tasks) {
+    const auto found = alloc.task_states.find(task.name);
+    if (found == alloc.task_states.end() || !found->second) return out.statuses.resize(s.statuses_begin);
+    const model::TaskState& told = *found->second;
+    TaskStatus& status = out.statuses.emplace_back();
+    status.state = told.state == "running" ? TaskState::running
+                   : told.state == "dead"  ? TaskState::dead
+                                           : TaskState::pending;
+    status.failed = told.failed, status.restarts = static_cast<std::uint32_t>(told.restarts);
+    status.started_at = told.started_at.ns, status.finished_at = told.finished_at.ns;
+    status.last_restart = told.last_restart.ns;
+  }
+  s.statuses_count = static_cast<std::uint32_t>(group.tasks.size());
+  if (row < state.allocs.logs.size()) s.log = state.allocs.logs[row];
+}
+
+}  // namespace
+
 void read_alloc(tables::StateStore& store, AllocRow row, ServerAllocs& out) {
   const Snapshot& state = store.current();
   if (!state.allocs.exists(row)) return out.removed.push_back(row);
@@ -100,6 +127,8 @@ void read_alloc(tables::StateStore& store, AllocRow row, ServerAllocs& out) {
   s.upstream_begin = static_cast<std::uint32_t>(out.upstream.size());
   if (s.client == tables::Client::pending && !s.terminal()) read_upstream(store, row, object, out);
   s.upstream_count = static_cast<std::uint32_t>(out.upstream.size()) - s.upstream_begin;
+  if (out.resume && s.client != tables::Client::pending)
+    read_statuses(state, row, s.spec->task_groups[s.group], s, out);
   out.allocs.push_back(s);
 }
 

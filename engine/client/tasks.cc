@@ -41,6 +41,9 @@ void Clients::start_task(std::uint32_t task, std::int64_t now) {
   const TaskStart start = start_of(t, task);
   const Outcome outcome = config_.tasks.outcome(config_.tasks.context, start);
   t.kill_ns = outcome.kill_ns, t.recovered = outcome.recovered;
+  if (config_.journal && !a.row_is_free)
+    journal_.set_texts(a.alloc, place(a, task),
+                       {outcome.exit_signal, std::string(outcome.exit_message), std::string(outcome.start_message)});
   if (outcome.checks > a.checks) {
     a.checks = outcome.checks;
     if (a.checks == CheckOutcome::never && a.health_row != kNo) health_[a.health_row].tracker.fail_checks();
@@ -57,7 +60,7 @@ void Clients::start_task(std::uint32_t task, std::int64_t now) {
     }
     t.work = 0, t.exit_at = kNever;
   }
-  ++t.run;
+  if (t.run++ == 0) log(t.alloc, place(a, task), {TaskLogEvent::Kind::setup, 0, now, 0, ""});
   t.run_ns = outcome.run_ns, t.exit_code = outcome.exit_code, t.start_error = outcome.start_error;
   t.exit_fails = outcome.exit_code != 0 || outcome.exit_signal != 0 || !outcome.exit_message.empty();
   t.phase = TaskPhase::starting;
@@ -71,6 +74,9 @@ void Clients::run_task(std::uint32_t task, std::int64_t now) {
   TaskRun& t = task_runs_[task];
   if (t.start_error != StartError::none) {
     mark(task, TaskEvent::not_started, now);
+    const std::size_t at = place(runs_[t.alloc], task);
+    log(t.alloc, at,
+        {TaskLogEvent::Kind::driver_failure, 0, now, 0, journal_.texts(runs_[t.alloc].alloc, at).start_message});
     return end_task(task, t.start_error == StartError::fatal ? TaskEnd::never_starts : TaskEnd::not_started, now);
   }
   const AllocRun& a = runs_[t.alloc];
@@ -80,7 +86,29 @@ void Clients::run_task(std::uint32_t task, std::int64_t now) {
     t.work = base::mix64(static_cast<std::uint64_t>(a.alloc) << 32 | (place(a, task) << 16 ^ t.run)) | 1;
   statuses_[task].state = TaskState::running, statuses_[task].started_at = now;
   mark(task, TaskEvent::started, now);
+  log(t.alloc, place(a, task), {TaskLogEvent::Kind::started, 0, now, 0, ""});
   if (t.exit_at != kNever) arm_task(task, t.exit_at);
+}
+
+/// A run of the task ended.
+void Clients::log_end(std::uint32_t task, std::int32_t exit_code, std::int64_t now) {
+  const TaskRun& t = task_runs_[task];
+  const AllocRun& a = runs_[t.alloc];
+  if (!config_.journal || a.row_is_free) return;
+  const bool by_itself = t.phase == TaskPhase::running && !t.restart_asked && a.kill == KillScope::none;
+  static const TaskJournal::Texts kNone;
+  const TaskJournal::Texts& texts = by_itself ? journal_.texts(a.alloc, place(a, task)) : kNone;
+  log(t.alloc, place(a, task), {TaskLogEvent::Kind::terminated, texts.exit_signal, now, exit_code, texts.exit_message});
+}
+
+void Clients::log_decision(std::uint32_t task, const RestartDecision& decision, std::int64_t now) {
+  const TaskRun& t = task_runs_[task];
+  if (!config_.journal || decision.state == RestartState::terminated) return;
+  const AllocRun& a = runs_[t.alloc];
+  const bool again = decision.state == RestartState::restarting;
+  log(t.alloc, place(a, task),
+      {again ? TaskLogEvent::Kind::restarting : TaskLogEvent::Kind::not_restarting, 0, now,
+       again ? decision.wait_ns : 0, to_text(decision.reason, specs_[a.spec].tasks[place(a, task)].restart)});
 }
 
 /// It exited by itself, or did not start: the restart policy decides (R-CTRL-1522).
@@ -90,6 +118,8 @@ void Clients::end_task(std::uint32_t task, TaskEnd end, std::int64_t now) {
   const TaskSpec& spec = specs_[a.spec].tasks[place(a, task)];
   const RestartDecision decision = decide_restart(spec.restart, spec.restart_on_success, t.restarts, end, now,
                                                   [&](std::int64_t bound) { return uniform(restarts_, bound); });
+  if (end == TaskEnd::succeeded || end == TaskEnd::failed) log_end(task, t.exit_code, now);
+  log_decision(task, decision, now);
   if (decision.state != RestartState::restarting) {
     const bool failed = decision.state == RestartState::not_restarting;  // R-CTRL-1525
     return die(task, failed, failed ? TaskEvent::not_restarting : TaskEvent::exited, now);
@@ -109,7 +139,11 @@ void Clients::die(std::uint32_t task, bool failed, TaskEvent event, std::int64_t
   TaskRun& t = task_runs_[task];
   timers_.cancel(t.timer);
   if (t.phase == TaskPhase::uncontacted) --clients_[runs_[t.alloc].client].uncontacted;
-  t.phase = TaskPhase::dead, t.work = 0;
+  if (event == TaskEvent::killed && statuses_[task].state == TaskState::running) {
+    log_end(task, 0, now);
+    log(t.alloc, place(runs_[t.alloc], task), {TaskLogEvent::Kind::killed, 0, now, 0, ""});
+  }
+  t.phase = TaskPhase::dead, t.work = 0, t.restart_asked = false;
   statuses_[task].state = TaskState::dead, statuses_[task].finished_at = now;
   statuses_[task].failed |= failed;
   if (event != TaskEvent::none) mark(task, event, now);
@@ -144,7 +178,11 @@ bool Clients::kill_step(std::uint32_t run, std::int64_t now) {
 void Clients::signal(std::uint32_t task, std::int64_t now) {
   TaskRun& t = task_runs_[task];
   const AllocRun& a = runs_[t.alloc];
-  if (t.phase != TaskPhase::running) return die(task, false, TaskEvent::killed, now);
+  if (t.phase != TaskPhase::running) {
+    log(t.alloc, place(a, task),
+        {TaskLogEvent::Kind::killing, 0, now, specs_[a.spec].tasks[place(a, task)].kill_timeout_ns, ""});
+    return die(task, false, TaskEvent::killed, now);
+  }
   const std::int64_t delay = a.no_shutdown_delay ? 0 : specs_[a.spec].tasks[place(a, task)].shutdown_delay_ns;
   if (delay <= 0) return send_kill(task, now);
   t.phase = TaskPhase::shutting_down;
@@ -158,6 +196,7 @@ void Clients::send_kill(std::uint32_t task, std::int64_t now) {
   t.detached |= detaches(a, task);
   if (t.detached) return die(task, false, TaskEvent::killed, now);  // the remote work goes on
   const std::int64_t timeout = specs_[a.spec].tasks[place(a, task)].kill_timeout_ns;
+  log(t.alloc, place(a, task), {TaskLogEvent::Kind::killing, 0, now, timeout, ""});
   const std::int64_t end = std::min(t.exit_at, now + std::min(t.kill_ns, timeout));
   if (end <= now) return die(task, false, TaskEvent::killed, now);
   t.phase = TaskPhase::killing;
@@ -188,7 +227,10 @@ void Clients::on_task(std::uint32_t task, std::int64_t now) {
         send_kill(task, now);
       break;
     case TaskPhase::killing:
-      die(task, false, TaskEvent::killed, now);
+      if (t.restart_asked && runs_[run].kill == KillScope::none)
+        stopped_to_restart(task, now);
+      else
+        die(task, false, TaskEvent::killed, now);
       break;
     case TaskPhase::idle:
     case TaskPhase::uncontacted:

@@ -15,7 +15,9 @@ using tables::StoredEvalRow;
 
 namespace {
 
-constexpr std::size_t kVersionsMax = 6;  // R-CTRL-739
+constexpr std::size_t kVersionsMax = 6;        // R-CTRL-739
+constexpr std::size_t kSubmissionsMax = 6;     // R-API-218
+constexpr std::size_t kScalingEventsMax = 20;  // of a group (R-API-248)
 
 /// R-CTRL-739: takes out what is too many after a new version came in front, and returns it.
 std::shared_ptr<const model::Job> trim_versions(std::vector<std::shared_ptr<const model::Job>>& versions) {
@@ -30,6 +32,13 @@ std::shared_ptr<const model::Job> trim_versions(std::vector<std::shared_ptr<cons
   const auto out = versions[dropped];
   versions.erase(versions.begin() + static_cast<std::ptrdiff_t>(dropped));
   return out;
+}
+
+void keep_submission(JobRecord& record, Submission submission) {  // R-API-218
+  submission.version = record.current->version;
+  submission.job_modify_index = record.current->job_modify_index;
+  record.submissions.insert(record.submissions.begin(), std::make_shared<const Submission>(std::move(submission)));
+  if (record.submissions.size() > kSubmissionsMax) record.submissions.pop_back();
 }
 
 }  // namespace
@@ -118,6 +127,7 @@ std::string StateLog::apply(std::uint64_t index, const JobRegisterEntry& entry, 
   tables::Commit commit = store_.begin_commit(index);
   Change change{commit, this, EntryKind::job_register};
   upsert_job(change, std::move(job), false);
+  if (entry.submission) keep_submission(*find_record(entry.job->namespace_, entry.job->id), *entry.submission);
   if (!entry.eval) return "";
   model::Evaluation eval = *entry.eval;
   eval.job_modify_index = index;
@@ -138,6 +148,7 @@ void StateLog::purge_job(Change& change, const std::shared_ptr<const model::Job>
   record.summary.reset();
   for (const auto& version : record.versions) change.commit.forget_version(*version);
   record.versions.clear();
+  record.submissions.clear(), record.scaling.clear();
   set_current(key, nullptr);
   change.note(&EntryRows::deleted_jobs, purged);
   const tables::DeploymentTable& deployments = store_.current().deployments;
@@ -184,6 +195,8 @@ std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry
       job.stop = true;
       job.submit_time = entry.submit_time;
       upsert_job(change, std::move(job), false);
+      JobRecord& record = record_of(key);
+      if (const Submission* source = submission_of(record, before->version)) keep_submission(record, *source);
     }
   }
   if (!entry.eval) return "";
@@ -192,6 +205,68 @@ std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry
   const StoredEvalRow row = upsert_eval(change, std::move(eval));
   set_job_status(change, store_.find_job_key(entry.eval->namespace_, entry.eval->job_id), "", false);
   queue_stored(row, hooks);
+  return "";
+}
+
+// ---------------------------------------------------------------- of a job that is there
+
+void StateLog::rewrite_version(Change& change, JobKeyRow key, model::Job job) {
+  job.modify_index = change.index;
+  JobRecord& record = record_of(key);
+  const auto object = std::make_shared<const model::Job>(std::move(job));
+  if (record.current && record.current->version == object->version) return store_job_object(change, key, object);
+  touch(change, Table::jobs);
+  for (auto& version : record.versions)
+    if (version->version == object->version) {
+      change.commit.alias_version(object, *version);
+      version = object;
+    }
+}
+
+std::string StateLog::apply(std::uint64_t index, const ScalingEventEntry& entry, Hooks&) {
+  seen(index);
+  JobRecord* record = find_record(entry.name_space, entry.job_id);
+  if (!record || !record->current) return "";
+  std::vector<ScalingEvent>& events = record->scaling[entry.group];
+  events.insert(events.begin(), entry.event)->create_index = index;
+  if (events.size() > kScalingEventsMax) events.pop_back();
+  return "";
+}
+
+std::string StateLog::apply(std::uint64_t index, const JobStabilityEntry& entry, Hooks&) {
+  seen(index);
+  const JobKeyRow key = store_.find_job_key(entry.name_space, entry.job_id);
+  if (key == kNoRow) return "";
+  for (const auto& version : record_of(key).versions) {
+    if (version->version != entry.version || version->stable == entry.stable) continue;
+    tables::Commit commit = store_.begin_commit(index);
+    Change change{commit};
+    model::Job job = *version;
+    job.stable = entry.stable;
+    rewrite_version(change, key, std::move(job));
+    break;
+  }
+  return "";
+}
+
+std::string StateLog::apply(std::uint64_t index, const VersionTagEntry& entry, Hooks&) {
+  seen(index);
+  const JobKeyRow key = store_.find_job_key(entry.name_space, entry.job_id);
+  if (key == kNoRow) return "job \"" + entry.job_id + "\" not found";
+  for (const auto& version : record_of(key).versions) {
+    if (entry.remove ? version->version_tag["Name"].as_string() != entry.name : version->version != entry.version)
+      continue;
+    tables::Commit commit = store_.begin_commit(index);
+    Change change{commit};
+    model::Job job = *version;
+    job.version_tag = {};
+    if (!entry.remove) {
+      job.version_tag.set("Name", entry.name), job.version_tag.set("Description", entry.description);
+      job.version_tag.set("TaggedTime", entry.tagged_at);
+    }
+    rewrite_version(change, key, std::move(job));
+    break;
+  }
   return "";
 }
 

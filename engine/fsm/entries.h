@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "fsm/job_entries.h"
 #include "model/eval.h"
 #include "tables/client_report.h"
 
@@ -34,6 +35,7 @@ struct JobRegisterEntry {
   std::optional<model::Evaluation> eval;
   std::optional<std::uint64_t> enforce_index;
   bool preserve_counts = false, preserve_resources = false;
+  std::optional<Submission> submission;
 };
 
 struct JobDeregisterEntry {

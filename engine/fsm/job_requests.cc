@@ -25,21 +25,35 @@ Answer refused(std::string why) {
 
 bool evaluates(const model::Job& job) { return !model::is_periodic(job) && !model::is_parameterized(job); }
 
-/// Why this count cannot be the group's, "" when it can (R-CTRL-1108). The texts of the last three are berth's own.
+constexpr const char* kBadScaling = "RPC Error:: 400,";
+
+/// Why the request cannot be meant, whatever the job; "" when it can (R-API-262).
+std::string malformed_scaling(const ScaleJob& request) {
+  if (request.group.empty()) return std::string(kBadScaling) + "missing task group name for scaling action";
+  if (request.count.value_or(0) < 0) return std::string(kBadScaling) + "scaling action count can't be negative";
+  if (request.error && request.count)
+    return std::string(kBadScaling) + "scaling action should not contain count if error is true";
+  return "";
+}
+
+/// Why this count cannot be the group's, "" when it can (R-CTRL-1108, R-API-262).
 std::string scaling_problem(const model::Job& job, const ScaleJob& request) {
-  if (job.type == "system" && (request.count < 0 || request.count > 1))
-    return "jobs of type \"system\" can only be scaled between 0 and 1";
+  const auto bad = [](const std::string& why) { return kBadScaling + why; };
+  if (job.type == "system" && request.count.value_or(0) > 1)
+    return bad("jobs of type \"system\" can only be scaled between 0 and 1");
   const model::TaskGroup* group = job.group(request.group);
-  if (!group) return fmt::format("task group \"{}\" specified for scaling does not exist in job", request.group);
-  if (request.count < 0) return "scaling count can't be negative";
-  if (const auto& policy = group->scaling; policy && (request.count < policy->min || request.count > policy->max))
-    return fmt::format("group count {} is outside the scaling policy's {} to {}", request.count, policy->min,
-                       policy->max);
-  std::int64_t total = request.count;  // every count is at most 10,000,000 (io/cluster_checks.cc): no overflow
+  if (!group) return bad(fmt::format("task group \"{}\" specified for scaling does not exist in job", request.group));
+  if (!request.count) return "";
+  const std::int64_t count = *request.count;
+  if (const auto& policy = group->scaling; policy && count < policy->min)
+    return bad(fmt::format("group count was less than scaling policy minimum: {} < {}", count, policy->min));
+  if (const auto& policy = group->scaling; policy && count > policy->max)
+    return bad(fmt::format("group count was greater than scaling policy maximum: {} > {}", count, policy->max));
+  std::uint64_t total = static_cast<std::uint64_t>(count);  // other counts are at most 10,000,000: no overflow
   for (const model::TaskGroup& other : job.task_groups)
-    if (other.name != request.group) total += other.count;
+    if (other.name != request.group) total += static_cast<std::uint64_t>(other.count);
   if (total > Requests::kJobCountMax)
-    return fmt::format("total count {} of the job is above job_max_count {}", total, Requests::kJobCountMax);
+    return fmt::format("total count was greater than configured job_max_count: {} > {}", total, Requests::kJobCountMax);
   return "";
 }
 
@@ -96,6 +110,7 @@ Answer Requests::register_job(const RegisterJob& request, std::int64_t now) {
     entry.enforce_index = request.enforce_index;
     entry.preserve_counts = request.preserve_counts;
     entry.preserve_resources = request.preserve_resources;
+    entry.submission = request.submission;
     write(answer, "job_register", entry);
     if (!answer.error.empty()) return answer;
     answer.job_modify_index = answer.index;
@@ -134,12 +149,6 @@ Answer Requests::deregister_job(const DeregisterJob& request, std::int64_t now) 
   return answer;
 }
 
-void Requests::write_elsewhere(Answer& answer, const char* kind) {
-  const std::uint64_t index = log_.next_index();
-  log_.seen(index);
-  answer.entries.push_back({index, kind, ""});
-}
-
 Answer Requests::evaluate_job(const std::string& name_space, const std::string& job_id, bool force_reschedule,
                               std::int64_t now) {
   const auto job = log_.job(name_space, job_id);
@@ -170,49 +179,60 @@ Answer Requests::evaluate_job(const std::string& name_space, const std::string& 
 }
 
 Answer Requests::scale_job(const ScaleJob& request, std::int64_t now) {
+  if (std::string problem = malformed_scaling(request); !problem.empty()) return refused(std::move(problem));
   const auto stored = log_.job(request.name_space, request.job_id);
   if (!stored) return refused(fmt::format("RPC Error:: 404,job \"{}\" not found", request.job_id));
-  if (const std::string problem = scaling_problem(*stored, request); !problem.empty())
-    return refused("RPC Error:: 400," + problem);
-  const auto deployment = log_.latest_deployment(request.name_space, request.job_id);
-  if (deployment && model::is_active_deployment(deployment->status))
-    return refused("RPC Error:: 400,job scaling blocked due to active deployment");
-  auto scaled = std::make_shared<model::Job>(*stored);
-  for (model::TaskGroup& group : scaled->task_groups)
-    if (group.name == request.group) group.count = request.count;
-  scaled->submit_time = now;
+  if (std::string problem = scaling_problem(*stored, request); !problem.empty()) return refused(std::move(problem));
+  ScalingEventEntry event{request.name_space, request.job_id, request.group, {}};
+  event.event = {
+      now, request.count, stored->group(request.group)->count, request.message, request.error, request.meta, "", 0};
   Answer answer;
-  JobRegisterEntry entry;
-  entry.job = scaled;
-  write(answer, "job_register", entry);
-  if (!answer.error.empty()) return answer;
-  answer.job_modify_index = answer.index;
-  if (evaluates(*stored)) {
-    model::Evaluation eval = new_eval(*stored, "job-scaling", now);  // R-CTRL-213
-    eval.job_modify_index = answer.job_modify_index;
-    answer.eval_id = eval.id;
-    write(answer, "eval_update", std::vector<model::Evaluation>{std::move(eval)});
-    answer.eval_create_index = answer.index;
+  answer.job_modify_index = stored->modify_index;
+  if (request.count) {
+    const auto deployment = log_.latest_deployment(request.name_space, request.job_id);
+    if (deployment && model::is_active_deployment(deployment->status))
+      return refused(std::string(kBadScaling) + "job scaling blocked due to active deployment");
+    auto scaled = std::make_shared<model::Job>(*stored);
+    for (model::TaskGroup& group : scaled->task_groups)
+      if (group.name == request.group) group.count = *request.count;
+    scaled->submit_time = now;
+    JobRegisterEntry entry;
+    entry.job = scaled;
+    if (request.enforce_index > 0) entry.enforce_index = request.enforce_index;
+    write(answer, "job_register", entry);
+    if (!answer.error.empty()) return answer;
+    answer.job_modify_index = answer.index;
+    if (evaluates(*stored)) {
+      model::Evaluation eval = new_eval(*stored, "job-scaling", now);  // R-CTRL-213
+      eval.job_modify_index = answer.job_modify_index;
+      answer.eval_id = event.event.eval_id = eval.id;
+      write(answer, "eval_update", std::vector<model::Evaluation>{std::move(eval)});
+      answer.eval_create_index = answer.index;
+    }
   }
-  write_elsewhere(answer, "scaling_event");
+  write(answer, "scaling_event", event);
   return answer;
 }
 
-Answer Requests::revert_job(const std::string& name_space, const std::string& job_id, std::uint64_t version,
-                            std::int64_t now) {
-  const JobRecord* record = log_.record(name_space, job_id);
-  if (!record || !record->current) return refused(fmt::format("job \"{}\" not found", job_id));
-  if (record->current->version == version) return refused("can't revert to current version");
+Answer Requests::revert_job(const RevertJob& request, std::int64_t now) {
+  const JobRecord* record = log_.record(request.name_space, request.job_id);
+  if (!record || !record->current) return refused(fmt::format("job \"{}\" not found", request.job_id));
+  const std::uint64_t current = record->current->version;
+  if (current == request.version) return refused("can't revert to current version");
   const auto found = std::find_if(record->versions.begin(), record->versions.end(),
-                                  [&](const auto& stored) { return stored->version == version; });
+                                  [&](const auto& stored) { return stored->version == request.version; });
   if (found == record->versions.end())
-    return refused(fmt::format("job \"{}\" in namespace \"{}\" at version {} not found", job_id, name_space, version));
+    return refused(fmt::format("job \"{}\" in namespace \"{}\" at version {} not found", request.job_id,
+                               request.name_space, request.version));
+  if (request.enforce_version && *request.enforce_version != current)
+    return refused(fmt::format("Current job has version {}; enforcing version {}", current, *request.enforce_version));
   auto job = std::make_shared<model::Job>(**found);
   job->stable = false;
   job->version_tag = {};  // a tag names one version, which keeps it
-  RegisterJob request;
-  request.job = std::move(job);
-  return register_job(request, now);
+  RegisterJob registration;
+  registration.job = std::move(job);
+  if (const Submission* source = submission_of(*record, request.version)) registration.submission = *source;
+  return register_job(registration, now);
 }
 
 Answer Requests::dispatch_job(const DispatchJob& request, std::int64_t now) {

@@ -8,10 +8,8 @@
 namespace berth::fsm {
 
 struct NodeAnswer : Answer {
-  std::vector<std::string> eval_ids;
-  std::uint64_t node_modify_index = 0;  ///< 0: no entry was written on the node
-  bool resets_timer = false;            ///< R-CTRL-909, 930
-  bool clears_timers = false;           ///< of the nodes asked for (R-CTRL-963)
+  bool resets_timer = false;   ///< R-CTRL-909, 930
+  bool clears_timers = false;  ///< of the nodes asked for (R-CTRL-963)
 };
 
 struct DrainNode {

@@ -22,10 +22,15 @@ struct Answer {
   std::uint64_t index = 0, job_modify_index = 0, eval_create_index = 0;
   std::string eval_id;
   std::string dispatched_job_id;
+  std::optional<std::uint64_t> reverted_version;  ///< of the job that a failed deployment was rolled back to
+  // Of requests on nodes.
+  std::vector<std::string> eval_ids;
+  std::uint64_t node_modify_index = 0;  ///< 0: no entry was written on the node
   /// Forgets all and keeps the memory.
   void clear() {
-    error.clear(), entries.clear(), hooks.clear(), eval_id.clear(), dispatched_job_id.clear();
-    index = job_modify_index = eval_create_index = 0;
+    error.clear(), entries.clear(), hooks.clear(), eval_id.clear(), dispatched_job_id.clear(), eval_ids.clear();
+    reverted_version.reset();
+    index = job_modify_index = eval_create_index = node_modify_index = 0;
   }
 };
 
@@ -34,6 +39,7 @@ struct RegisterJob {
   std::int64_t eval_priority = 0;         ///< <= 0: the job's
   std::optional<std::uint64_t> enforce_index;
   bool preserve_counts = false, preserve_resources = false;
+  std::optional<Submission> submission;  ///< kept only where a version is written
 };
 
 struct DeregisterJob {
@@ -44,7 +50,24 @@ struct DeregisterJob {
 
 struct ScaleJob {
   std::string name_space, job_id, group;
-  std::int64_t count = 0;
+  std::optional<std::int64_t> count;  ///< none: nothing is scaled, the event alone is written
+  std::string message = {};
+  bool error = false;
+  json::Value meta = {};
+  std::uint64_t enforce_index = 0;  ///< above 0: the job's JobModifyIndex must be it
+};
+
+struct RevertJob {
+  std::string name_space, job_id;
+  std::uint64_t version = 0;
+  std::optional<std::uint64_t> enforce_version;  ///< the current one must be it
+};
+
+struct TagVersion {
+  std::string name_space, job_id, name;
+  bool remove = false;
+  std::optional<std::uint64_t> version;  ///< none: the newest
+  std::string description;
 };
 
 struct DispatchJob {
@@ -71,11 +94,20 @@ class Requests {
   /// (R-CTRL-1107). Written even where no allocation is forced.
   [[nodiscard]] Answer evaluate_job(const std::string& name_space, const std::string& job_id, bool force_reschedule,
                                     std::int64_t now);
-  /// Changes the count of one group (R-CTRL-1108).
+  /// Changes the count of one group (R-CTRL-1108, R-API-262, 263). Errors with a status of their own begin with
+  /// "RPC Error:: 400," or "RPC Error:: 404,"; `index` is the event's.
   [[nodiscard]] Answer scale_job(const ScaleJob& request, std::int64_t now);
   /// Registers a stored version again, as a new one (R-CTRL-1109).
-  [[nodiscard]] Answer revert_job(const std::string& name_space, const std::string& job_id, std::uint64_t version,
-                                  std::int64_t now);
+  [[nodiscard]] Answer revert_job(const RevertJob& request, std::int64_t now);
+  /// Says that a version is stable, or not (R-API-265).
+  [[nodiscard]] Answer set_stable(const std::string& name_space, const std::string& job_id, std::uint64_t version,
+                                  bool stable);
+  /// Gives a version a name, or takes it away (R-API-266).
+  [[nodiscard]] Answer tag_version(const TagVersion& request, std::int64_t now);
+  /// Deletes evaluations by ID; one that is not there or not safe to delete refuses them all (R-API-404).
+  [[nodiscard]] Answer delete_evals(const std::vector<std::string>& ids);
+  /// Whether an evaluation may go: its job has ended, or none of its allocations needs it.
+  [[nodiscard]] bool is_safe_to_delete(tables::StoredEvalRow eval) const;
   /// Starts a child of a parameterized job (R-CTRL-1110). Draws the ID of its suffix before that of its evaluation.
   [[nodiscard]] Answer dispatch_job(const DispatchJob& request, std::int64_t now);
   /// Only its refusals: nothing launches periodic jobs here, so that a periodic one is answered as by a Nomad whose
@@ -110,8 +142,6 @@ class Requests {
     answer.entries.push_back({index, kind, std::move(error)});
     answer.index = index;
   }
-  /// An entry that this state holds nothing of: it uses up an index.
-  void write_elsewhere(Answer& answer, const char* kind);
 
   StateLog& log_;
   std::function<std::string()> next_id_;

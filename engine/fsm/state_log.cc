@@ -64,6 +64,10 @@ void StateLog::set_summary(std::string_view name_space, std::string_view job_id,
   record_of(store_.job_key(name_space, job_id)).summary = std::move(summary);
 }
 
+void StateLog::set_kept(std::string_view name_space, std::string_view job_id, Kept kept) {
+  static_cast<Kept&>(record_of(store_.job_key(name_space, job_id))) = std::move(kept);
+}
+
 void StateLog::set_table_index(Table table, std::uint64_t index) {
   table_index_[static_cast<std::size_t>(table)] = index;
   if (table == Table::nodes || table == Table::allocs) {

@@ -43,14 +43,27 @@ inline constexpr const char* kTableNames[] = {"nodes",      "jobs",        "allo
                                               "deployment", "job_summary", "node_pools", "namespaces"};
 inline constexpr std::size_t kTables = 8;
 
+/// What is kept of a job beside its versions.
+struct Kept {
+  std::vector<std::shared_ptr<const Submission>> submissions;  ///< newest first (R-API-218)
+  std::map<std::string, std::vector<ScalingEvent>> scaling;    ///< by group, newest first (R-API-248)
+};
+
 /// What is stored about one job beyond the tables.
-struct JobRecord {
+struct JobRecord : Kept {
   std::shared_ptr<const model::Job> current;                ///< null: purged or never there
   std::vector<std::shared_ptr<const model::Job>> versions;  ///< version descending (R-CTRL-104), the current one first
   std::optional<JobSummary> summary;
   const std::vector<tables::JobKeyRow>* folded = nullptr;  ///< jobs with this ID but for its case (R-CTRL-105)
   bool gone = false;                                       ///< purged, its row not free yet
 };
+
+/// The source of a version, or null.
+[[nodiscard]] inline const Submission* submission_of(const JobRecord& record, std::uint64_t version) {
+  for (const auto& submission : record.submissions)
+    if (submission->version == version) return submission.get();
+  return nullptr;
+}
 
 /// An allocation that a commit wrote.
 struct WrittenAlloc {
@@ -87,6 +100,7 @@ class StateLog {
   // --- loading: after StateStore::load(state) ---
   void load(const model::ClusterState& state);
   void set_summary(std::string_view name_space, std::string_view job_id, JobSummary summary);
+  void set_kept(std::string_view name_space, std::string_view job_id, Kept kept);
   void set_table_index(Table table, std::uint64_t index);
 
   // --- entries: "" or the error of a failed one; `hooks` gets what is due afterwards, in order ---
@@ -96,6 +110,9 @@ class StateLog {
   [[nodiscard]] std::string apply(std::uint64_t index, ClientUpdateEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const JobRegisterEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const JobDeregisterEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const ScalingEventEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const JobStabilityEntry& entry, Hooks& hooks);
+  [[nodiscard]] std::string apply(std::uint64_t index, const VersionTagEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentStatusEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentPromoteEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const DeploymentHealthEntry& entry, Hooks& hooks);
@@ -182,6 +199,8 @@ class StateLog {
   tables::StoredEvalRow upsert_eval(Change& change, model::Evaluation eval);
   void cancel_blocked(Change& change, tables::JobKeyRow key, const model::Evaluation& successful);
   void upsert_job(Change& change, model::Job job, bool keep_version);
+  /// Another object of a stored version, whether it is the current one or not.
+  void rewrite_version(Change& change, tables::JobKeyRow key, model::Job job);
   /// Deletes the job with all that is its own (R-CTRL-742). `purged` keeps the object alive meanwhile.
   void purge_job(Change& change, const std::shared_ptr<const model::Job>& purged, Hooks& hooks);
   void upsert_deployment(Change& change, model::Deployment deployment);

@@ -416,7 +416,9 @@ fsm::Answer DeploymentWatcher::fail(const std::string& deployment_id, std::int64
   entry.eval = new_eval(*deployment, *job, now);
   fsm::Answer answer;
   write_into(log_, answer, "deployment_status", entry);
-  if (answer.error.empty()) answer.eval_id = entry.eval->id;
+  if (!answer.error.empty()) return answer;
+  answer.eval_id = entry.eval->id;
+  if (entry.job) answer.reverted_version = entry.job->version;
   return answer;
 }
 
@@ -458,7 +460,9 @@ fsm::Answer DeploymentWatcher::set_health(const std::string& deployment_id, cons
   entry.eval = new_eval(*deployment, *job, now);
   fsm::Answer answer;
   write_into(log_, answer, "deployment_health", entry);
-  if (answer.error.empty()) answer.eval_id = entry.eval->id;
+  if (!answer.error.empty()) return answer;
+  answer.eval_id = entry.eval->id;
+  if (entry.job) answer.reverted_version = entry.job->version;
   return answer;
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "living/living.h"
+#include "tables/task_log_read.h"
 
 namespace berth::living {
 
@@ -24,6 +25,7 @@ client::ClientsConfig clients_config(const Config& config, const Outcomes& outco
   out.tasks = outcomes.model();
   out.groups.remote_drivers = config.server.options.remote_task_drivers;
   out.seed = config.seed;
+  out.journal = config.journal;
   return out;
 }
 
@@ -73,6 +75,8 @@ void Cluster::load(const model::ClusterState& state) {
   keep_configuration(server_->store());
   recorder_->loaded();
   const tables::NodeTable& nodes = this->state().nodes;
+  if (config_.resume) resumes_.assign(nodes.size(), true);
+  if (config_.journal) keep_logs(state);
   for (tables::NodeRow row = 0; row < nodes.size(); ++row) {
     if (!nodes.exists(row) || nodes.status(row) != tables::NodeStatus::ready) continue;
     start_client(row, std::make_shared<const model::Node>(*server_->log().node(base::to_text(nodes.id(row)))));
@@ -81,6 +85,23 @@ void Cluster::load(const model::ClusterState& state) {
   take(written_);
   server_->disable_queues();
   server_->enable_queues();
+}
+
+/// The events of tasks that the state has, for reports to come to go on from.
+void Cluster::keep_logs(const model::ClusterState& state) {
+  tables::Commit commit = server_->store().begin_commit();
+  for (const model::Allocation& alloc : state.allocs) {
+    const model::TaskGroup* group = alloc.job ? alloc.job->group(alloc.task_group) : nullptr;
+    if (!group || alloc.task_states.empty()) continue;
+    auto log = std::make_shared<tables::TaskLog>();
+    for (const model::Task& task : group->tasks) {
+      const auto told = alloc.task_states.find(task.name);
+      log->push_back(told == alloc.task_states.end() || !told->second ? std::vector<tables::TaskLogEvent>()
+                                                                      : tables::read_task_log(told->second->events));
+    }
+    if (const tables::AllocRow row = server_->store().find_alloc(alloc.id); row != tables::kNoRow)
+      commit.set_task_log(row, std::move(log));
+  }
 }
 
 std::int64_t Cluster::next_deadline() {

@@ -3,6 +3,7 @@
 
 namespace berth::living {
 
+using tables::AllocRow;
 using tables::kNoRow;
 using tables::NodeRow;
 
@@ -22,7 +23,7 @@ bool needs_leader(const Event& event) {
       []<class E>(const E&) {
         return !std::is_same_v<E, NodeUnreachable> && !std::is_same_v<E, NodeReachable> &&
                !std::is_same_v<E, ClientRestart> && !std::is_same_v<E, TaskOutcome> && !std::is_same_v<E, ReportLag> &&
-               !std::is_same_v<E, LeaderChange>;
+               !std::is_same_v<E, LeaderChange> && !std::is_same_v<E, AllocRestart> && !std::is_same_v<E, AllocSignal>;
       },
       event);
 }
@@ -90,6 +91,10 @@ fsm::Answer Cluster::happen(const NodeEligibility& event) {
                                                        now());
 }
 
+fsm::Answer Cluster::happen(const NodeEvaluate& event) {
+  return watchers_->nodes().requests().evaluate(event.node_id, now());
+}
+
 fsm::Answer Cluster::happen(const NodeDrain& event) { return watchers_->nodes().requests().drain(event, now()); }
 
 fsm::Answer Cluster::happen(const ReportLag& event) {
@@ -107,6 +112,11 @@ fsm::Answer Cluster::happen(const JobScale& event) { return server_->requests().
 fsm::Answer Cluster::happen(const JobEvaluate& event) {
   return server_->requests().evaluate_job(event.name_space, event.job_id, event.force_reschedule, now());
 }
+fsm::Answer Cluster::happen(const JobRevert& event) { return server_->requests().revert_job(event, now()); }
+fsm::Answer Cluster::happen(const VersionTag& event) { return server_->requests().tag_version(event, now()); }
+fsm::Answer Cluster::happen(const JobStability& event) {
+  return server_->requests().set_stable(event.name_space, event.job_id, event.version, event.stable);
+}
 fsm::Answer Cluster::happen(const JobDispatch& event) { return server_->requests().dispatch_job(event, now()); }
 
 fsm::Answer Cluster::happen(const PeriodicForce& event) {
@@ -116,6 +126,30 @@ fsm::Answer Cluster::happen(const PeriodicForce& event) {
 
 fsm::Answer Cluster::happen(const AllocStop& event) {
   return server_->requests().stop_alloc(event.alloc_id, event.reschedule, event.no_shutdown_delay, now());
+}
+
+fsm::Answer Cluster::happen(const AllocRestart& event) {
+  const AllocRow row = server_->store().find_alloc(event.alloc_id);
+  if (row == kNoRow) return refused("Unknown allocation \"" + event.alloc_id + "\"");
+  return refused(clients_->restart_tasks(row, event.task, event.all, now()));
+}
+
+fsm::Answer Cluster::happen(const AllocSignal& event) {
+  const AllocRow row = server_->store().find_alloc(event.alloc_id);
+  if (row == kNoRow) return refused("Unknown allocation \"" + event.alloc_id + "\"");
+  if (clients_->has_runner(row)) return refused(clients_->signal_tasks(row, event.task, event.signal, now()));
+  std::vector<std::string> ended;  // its client is over with it
+  const model::Allocation alloc = server_->log().stored_alloc(row);
+  if (const model::TaskGroup* group = alloc.job ? alloc.job->group(alloc.task_group) : nullptr)
+    for (const model::Task& task : group->tasks)
+      if (event.task.empty() || event.task == task.name) ended.push_back(task.name);
+  return refused(client::not_running(ended));
+}
+
+/// Only while the broker is paused: else it may still have them (R-API-404).
+fsm::Answer Cluster::happen(const EvalDelete& event) {
+  if (server_->queues_enabled()) return refused("eval broker is enabled; eval broker must be paused to delete evals");
+  return server_->requests().delete_evals(event.eval_ids);
 }
 
 fsm::Answer Cluster::happen(const DeploymentOp& event) {
@@ -147,7 +181,9 @@ fsm::Answer Cluster::happen(const TaskOutcome& event) {
 fsm::Answer Cluster::happen(const SetSchedulerConfig& event) {
   fsm::StateLog& log = server_->log();
   const std::uint64_t index = log.next_index();
-  {
+  const auto& stored = state().cold->scheduler_config;
+  const bool current = !event.only_after || *event.only_after == (stored ? stored->modify_index : 0);
+  if (current) {
     tables::Commit commit = server_->store().begin_commit(index);
     model::SchedulerConfiguration configuration = event.configuration;
     const auto& before = state().cold->scheduler_config;
@@ -160,6 +196,7 @@ fsm::Answer Cluster::happen(const SetSchedulerConfig& event) {
   fsm::Answer answer;
   answer.index = index;
   answer.entries.push_back({index, "scheduler_config", ""});
+  if (!current) return answer;
   if (event.configuration.pause_eval_broker && server_->queues_enabled())
     server_->disable_queues();
   else if (!event.configuration.pause_eval_broker && !server_->queues_enabled())

@@ -63,6 +63,8 @@ struct DeploymentOp {  ///< E15
 };
 struct SetSchedulerConfig {  ///< E16
   model::SchedulerConfiguration configuration;
+  std::optional<std::uint64_t> only_after =
+      {};  ///< the ModifyIndex of the stored one; any other: an entry without effect
 };
 struct CollectGarbage {  ///< E17; none: everything that is garbage, whatever its age (R-CTRL-1414)
   std::optional<lifecycle::GcKind> kind;
@@ -79,7 +81,29 @@ struct TaskOutcome {
 struct LeaderChange {
   std::int64_t without_leader_ns = 0;
 };
-/// Beyond the table: a client whose reports leave that much later than they would (0: in time).
+// --- beyond the table ---
+using JobRevert = fsm::RevertJob;
+using VersionTag = fsm::TagVersion;
+struct JobStability {
+  std::string name_space, job_id;
+  std::uint64_t version = 0;
+  bool stable = false;
+};
+struct EvalDelete {
+  std::vector<std::string> eval_ids;
+};
+struct NodeEvaluate {
+  std::string node_id;
+};
+/// An operator restarts tasks of an allocation, or sends them a signal, through their client (R-API-705).
+struct AllocRestart {
+  std::string alloc_id, task;  ///< "": every running one
+  bool all = false;            ///< and those that ended
+};
+struct AllocSignal {
+  std::string alloc_id, task, signal;
+};
+/// A client whose reports leave that much later than they would (0: in time).
 struct ReportLag {
   std::string node_id;
   std::int64_t lag_ns = 0;
@@ -88,6 +112,7 @@ struct ReportLag {
 using Event =
     std::variant<NodeRegister, NodeUnreachable, NodeReachable, ClientRestart, NodeDeregister, NodeEligibility,
                  NodeDrain, JobRegister, JobDeregister, JobScale, JobEvaluate, JobDispatch, PeriodicForce, AllocStop,
-                 DeploymentOp, SetSchedulerConfig, CollectGarbage, TaskOutcome, LeaderChange, ReportLag>;
+                 DeploymentOp, SetSchedulerConfig, CollectGarbage, TaskOutcome, LeaderChange, ReportLag, JobRevert,
+                 JobStability, VersionTag, EvalDelete, NodeEvaluate, AllocRestart, AllocSignal>;
 
 }  // namespace berth::living

@@ -56,6 +56,7 @@ void Cluster::answer_pull(const client::Outbox::Pull& pull) {
   pulled_.clear();
   std::vector<AllocRow>& news = news_[pull.node];
   if (pull.complete) {
+    if (pull.node < resumes_.size()) pulled_.resume = resumes_[pull.node], resumes_[pull.node] = false;
     client::read_node(server_->store(), pull.node, pulled_);
   } else {
     pulled_.complete = false;
@@ -96,12 +97,23 @@ void Cluster::take_reports(const client::Outbox::Request& request) {
 void Cluster::flush_reports() {
   batch_due_ = lifecycle::kNever;
   watchers_->tell(now());
+  write_logs();
   server_->requests().write_reports(batch_, now(), flushed_);
   take(flushed_);
   by_clients_ = true;
   watchers_->tell(now());
   by_clients_ = false;
   answer_senders(flushed_.error.empty());
+}
+
+/// The events of tasks, just before the reports that tell of them: what listens to those sees both.
+void Cluster::write_logs() {
+  if (!config_.journal) return;
+  logs_.clear();
+  for (const NodeRow node : senders_) clients_->reported_logs(node, logs_);
+  tables::Commit commit = server_->store().begin_commit();
+  for (auto& [alloc, log] : logs_)
+    if (state().allocs.exists(alloc)) commit.set_task_log(alloc, std::move(log));
 }
 
 void Cluster::answer_senders(bool ok) {

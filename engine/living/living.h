@@ -44,6 +44,8 @@ struct Config {
   std::optional<client::DriverDefaults> drivers;
   std::uint64_t seed = 1;
   std::int64_t start_ns = 1'700'000'000 * base::kSecond;  ///< unix; the clock at the beginning
+  bool journal = false;                                   ///< reports tell of the events of tasks (R-API-355)
+  bool resume = false;          ///< load(): what runs by the state goes on running; else its tasks start anew
   bool object_reports = false;  ///< clients report API objects, as over a network, not rows: the same, only slower
   bool check = false;           ///< R-CTRL-1720 to 1735 after every step; slow
 };
@@ -95,6 +97,7 @@ class Cluster {
   bool checked_step();
   bool step();
   void check_step();
+  void keep_logs(const model::ClusterState& state);
   void check_plan(const server::Lane& lane);
   void take(lifecycle::Outbox& out);
   void take(const fsm::Answer& answer);
@@ -121,6 +124,13 @@ class Cluster {
   fsm::Answer happen(const TaskOutcome& event);
   fsm::Answer happen(const LeaderChange& event);
   fsm::Answer happen(const ReportLag& event);
+  fsm::Answer happen(const JobRevert& event);
+  fsm::Answer happen(const JobStability& event);
+  fsm::Answer happen(const VersionTag& event);
+  fsm::Answer happen(const EvalDelete& event);
+  fsm::Answer happen(const NodeEvaluate& event);
+  fsm::Answer happen(const AllocRestart& event);
+  fsm::Answer happen(const AllocSignal& event);
   // exchange.cc
   void start_client(tables::NodeRow node, std::shared_ptr<const model::Node> machine);
   void exchange();
@@ -129,6 +139,7 @@ class Cluster {
   void answer_pull(const client::Outbox::Pull& pull);
   void take_reports(const client::Outbox::Request& request);
   void flush_reports();
+  void write_logs();
   void answer_senders(bool ok);
   void tell_clients(const tables::Changes& changes);
 
@@ -144,12 +155,14 @@ class Cluster {
   std::vector<std::shared_ptr<const model::Node>> machines_;  // by NodeRow: what its client registers
   std::vector<bool> is_registered_;                  // by NodeRow: the answer to its next registration is known
   std::vector<std::vector<tables::AllocRow>> news_;  // by NodeRow: what the next pull has to name
+  std::vector<bool> resumes_;                        // by NodeRow: its client's first pull goes on with what runs
   client::Outbox sent_;
   client::ServerAllocs pulled_;
   lifecycle::Outbox written_;
   fsm::ClientUpdateEntry batch_;  // reports that wait to be written, from these clients (R-CTRL-749)
   fsm::Answer flushed_;           // to the batch before
   std::vector<tables::NodeRow> senders_;
+  std::vector<std::pair<tables::AllocRow, tables::TaskLogRef>> logs_;  // that the batch tells of
   std::int64_t batch_due_ = lifecycle::kNever;
   bool by_clients_ = false;  // the rows that changed are what clients reported: no news to them
   bool has_leader_ = true;

@@ -234,6 +234,10 @@ void DryRun::pass_over(const std::vector<std::string>& groups) {
   std::sort(passed_over.begin(), passed_over.end());
 }
 
+void DryRun::score_by(strategy::FitFunction function, std::vector<std::string> models) {
+  server_.lane().scratch.strategy_fit.use(std::move(function), std::move(models));
+}
+
 void DryRun::configure(const std::optional<model::SchedulerConfiguration>& config) {
   snapshot_.reset();
   server_.store().set_scheduler_config(config ? config : state_.scheduler_config);

@@ -59,6 +59,9 @@ class DryRun {
   /// From now on nothing is placed of these groups of the job; what they have stays as it is.
   void pass_over(const std::vector<std::string>& groups);
 
+  /// From now on this ranking strategy stands in for the fit component (R-STRAT-007).
+  void score_by(strategy::FitFunction function, std::vector<std::string> models);
+
   /// From now on with this configuration; null: the one that the state came with.
   void configure(const std::optional<model::SchedulerConfiguration>& config);
 

@@ -16,6 +16,7 @@
 //   modify_index       8  index of the last change                         every change
 //   cold               8  rest of the API object, null for plain ones      insert, updates
 //   stamp             16  evaluation and time of the last change           with a history only: every change
+//   logs               8  events of tasks; empty unless they are kept      client reports
 //   reported          64  what its client said last, see Reported          client reports
 //   details           24  metrics of its placement, see AllocDetail         plan applier, where somebody asks for them
 //
@@ -30,6 +31,7 @@
 
 #include "model/alloc.h"
 #include "tables/node_table.h"
+#include "tables/task_log.h"
 #include "tables/task_status.h"
 
 namespace berth::tables {
@@ -114,6 +116,7 @@ struct AllocTable {
   CowVector<AllocStamp, 1024> stamp;  ///< empty where no history is kept
   CowVector<Reported> reported;       ///< rows past its end: nothing reported
   CowVector<AllocDetail> details;     ///< rows past its end: none
+  CowVector<TaskLogRef, 1024> logs;   ///< events of tasks, where they are kept; rows past its end: none
   CowVector<std::shared_ptr<const ResourceShape>> shapes;
   std::uint32_t port_count_max = 0;  ///< of all shapes
   std::uint64_t index = 0;           ///< of the last commit that changed an allocation (R-CTRL-617)

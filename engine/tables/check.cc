@@ -203,6 +203,7 @@ Problems check_alloc_table(const Snapshot& state) {
   if (!problems.empty()) return problems;
   check_length("allocs", "links", a.links, size, problems);
   if (!a.stamp.empty()) check_length("allocs", "stamp", a.stamp, size, problems);
+  if (a.logs.size() > size) add(problems, "allocs: column {} has {} rows, not {} at most", "logs", a.logs.size(), size);
   if (a.reported.size() > size)
     add(problems, "allocs: column {} has {} rows, not {} at most", "reported", a.reported.size(), size);
   for (AllocRow row = 0; row < size && problems.empty(); ++row) {

@@ -74,6 +74,10 @@ void Commit::alias_job(const std::shared_ptr<const model::Job>& job, VersionRow 
   store_.current_.jobs.objects.edit(key) = job;
 }
 
+void Commit::alias_version(const std::shared_ptr<const model::Job>& job, const model::Job& known) {
+  if (const auto row = store_.job_rows_.find(&known); row != store_.job_rows_.end()) alias_job(job, row->second);
+}
+
 void Commit::forget_version(const model::Job& job) {
   const auto known = store_.job_rows_.find(&job);
   if (known == store_.job_rows_.end()) return;
@@ -320,6 +324,7 @@ void Commit::remove_alloc(AllocRow row) {
   a.job_key.edit(row) = kNoRow;  // AllocTable::exists()
   a.cold.edit(row) = nullptr;
   forget_report(row);
+  if (row < a.logs.size() && a.logs[row]) a.logs.edit(row) = nullptr;
   if (!store_.history_) return;
   a.job.edit(row) = kNoRow;
   store_.alloc_rows_.forget(row);
@@ -373,6 +378,12 @@ void Commit::write_report(AllocRow row, Client status, const Reported& said, std
   kept.alloc_modify_index = server;
   if (index_ != 0) a.modify_index.edit(row) = index_;
   set_modified(row, modified_ns);
+}
+
+void Commit::set_task_log(AllocRow row, TaskLogRef log) {
+  AllocTable& a = store_.current_.allocs;
+  if (row >= a.logs.size()) a.logs.resize(a.size());
+  a.logs.edit(row) = std::move(log);
 }
 
 void Commit::note_server_change(AllocRow row) {

@@ -31,6 +31,8 @@ class Commit {
   VersionRow upsert_job(const std::shared_ptr<const model::Job>& job, bool current);
   /// Another object of a stored version, such as one with a new status: allocations may carry either.
   void alias_job(const std::shared_ptr<const model::Job>& job, VersionRow row);
+  /// As alias_job, of the version that `known`, one of its objects, names.
+  void alias_version(const std::shared_ptr<const model::Job>& job, const model::Job& known);
   /// A stored version, named by any of its objects, is none any more; allocations keep their copies of it.
   void forget_version(const model::Job& job);
   /// The job has no current version any more (a purge); its allocations stay.
@@ -65,6 +67,8 @@ class Commit {
   void set_modified(AllocRow row, std::int64_t at_ns);
   void set_eval(AllocRow row, StoredEvalRow eval);
   void set_detail(AllocRow row, AllocDetail detail);
+  /// The events of its tasks, with what its client reports next. No change by itself: no index moves.
+  void set_task_log(AllocRow row, TaskLogRef log);
   /// What a client says of a row without an API object: its status, what stands in `reported` (but for its index), and
   /// how healthy its deployment has to take it for (AllocLinks::health).
   void write_report(AllocRow row, Client status, const Reported& said, std::uint8_t health, std::int64_t modified_ns);

@@ -189,11 +189,29 @@ void lay_over(const AllocTable& allocs, AllocRow row, model::Allocation& object)
   object.modify_index = allocs.modify_index[row];
 }
 
+namespace {
+
+/// The events of tasks, in place of the newest ones that the rules read.
+void write_logs(const Snapshot& state, AllocRow row, model::Allocation& out) {
+  const AllocTable& a = state.allocs;
+  if (row >= a.logs.size() || !a.logs[row] || a.job[row] == kNoRow) return;
+  const model::TaskGroup* group = state.jobs.versions[a.job[row]]->spec->group(out.task_group);
+  for (std::size_t i = 0; group && i < group->tasks.size() && i < a.logs[row]->size(); ++i) {
+    const auto task = out.task_states.find(group->tasks[i].name);
+    if (task == out.task_states.end() || !task->second || (*a.logs[row])[i].empty()) continue;
+    json::Value& events = task->second->events = json::Value::array();
+    for (const TaskLogEvent& event : (*a.logs[row])[i]) events.push(to_json(event));
+  }
+}
+
+}  // namespace
+
 model::Allocation to_alloc(const Snapshot& state, AllocRow row) {
   const AllocTable& a = state.allocs;
   if (const auto& cold = a.cold[row]) {
     model::Allocation out = *cold;
     lay_over(a, row, out);
+    write_logs(state, row, out);
     return out;
   }
   model::Allocation out;
@@ -204,6 +222,7 @@ model::Allocation to_alloc(const Snapshot& state, AllocRow row) {
   if (const auto& resources = a.shape_of(row).resources) out.allocated_resources = *resources;
   if (const Reported* report = a.report_of(row); report && report->task != kEmptySymbol)
     out.task_states.begin()->second->events = task_events(report->event, report->event_at);
+  write_logs(state, row, out);
   return out;
 }
 

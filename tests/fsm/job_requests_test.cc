@@ -5,50 +5,11 @@
 #include <gtest/gtest.h>
 #include <snappy.h>
 
-#include "fsm/requests.h"
+#include "fsm/request_world.h"
 
 namespace berth::fsm {
 namespace {
 
-constexpr std::int64_t kRequestNow = 1'700'000'000 * base::kSecond;
-
-std::string request_id(std::uint64_t kind, std::uint64_t number) { return base::to_text(base::Uuid{kind, number}); }
-
-/// One stored job "j" with the groups "web" (2) and "db" (3); `shape` makes it what the test needs.
-class RequestWorld {
- public:
-  template <class Shape>
-  explicit RequestWorld(Shape shape) : log_(store_), requests_(log_, [this] { return request_id(++drawn_ << 32, 9); }) {
-    auto job = std::make_shared<model::Job>();
-    job->id = job->name = "j", job->namespace_ = "default", job->type = "service", job->priority = 50;
-    job->create_index = job->modify_index = job->job_modify_index = 90, job->stable = true;
-    for (const char* name : {"web", "db"}) {
-      model::TaskGroup& group = job->task_groups.emplace_back();
-      group.name = name, group.count = group.name == "web" ? 2 : 3;
-      group.reschedule_policy.emplace().unlimited = group.name == "web";
-      group.tasks.emplace_back().name = "t";
-    }
-    state_.index = 100;
-    state_.nodes.emplace_back().id = request_id(1, 1);
-    shape(*job, state_);
-    state_.jobs.push_back(job), state_.job_versions.push_back(job);
-    for (model::Allocation& alloc : state_.allocs) alloc.job = job;
-    store_.load(state_);
-    log_.load(state_);
-    log_.set_summary("default", "j", {});
-  }
-  Requests& requests() { return requests_; }
-  StateLog& log() { return log_; }
-
- private:
-  model::ClusterState state_;
-  tables::StateStore store_;
-  StateLog log_;
-  std::uint64_t drawn_ = 0;
-  Requests requests_;
-};
-
-constexpr auto kAsItIs = [](model::Job&, model::ClusterState&) {};
 constexpr auto kParameterized = [](model::Job& job, model::ClusterState&) {
   job.type = "batch";
   job.meta = {{"of", "the parent"}, {"size", "small"}};
@@ -63,6 +24,10 @@ TEST(Base64, KnownTexts) {  // RFC 4648, section 10
   EXPECT_EQ(base::to_base64("f"), "Zg==");
   EXPECT_EQ(base::to_base64("fo"), "Zm8=");
   EXPECT_EQ(base::to_base64("foobar"), "Zm9vYmFy");
+  for (const char* bytes : {"", "f", "fo", "foo", "foob", "fooba", "foobar"})
+    EXPECT_EQ(base::from_base64(base::to_base64(bytes)), bytes);
+  for (const char* bad : {"Z", "Zg=", "%%%", "%%%%", "Zg==Zg==", "Z===", " Zg=", "Zg= "})
+    EXPECT_EQ(base::from_base64(bad), std::nullopt) << bad;
 }
 
 TEST(JobRequests, TokenThatComesAgainGivesTheSameChild) {  // R-CTRL-1110
@@ -140,11 +105,11 @@ TEST(JobRequests, CountsOutsideTheirBoundsAreRefused) {  // R-CTRL-1108
     return world.requests().scale_job({"default", "j", group, count}, kRequestNow);
   };
   for (const std::int64_t count : {std::int64_t{0}, std::int64_t{11}}) {
-    EXPECT_TRUE(scale("web", count).error.starts_with("RPC Error:: 400,group count ")) << count;
+    EXPECT_TRUE(scale("web", count).error.starts_with("RPC Error:: 400,group count was ")) << count;
     EXPECT_TRUE(scale("web", count).entries.empty());
   }
-  EXPECT_EQ(scale("db", -1).error, "RPC Error:: 400,scaling count can't be negative");
-  EXPECT_EQ(scale("db", 49'999).error, "RPC Error:: 400,total count 50001 of the job is above job_max_count 50000");
+  EXPECT_EQ(scale("db", -1).error, "RPC Error:: 400,scaling action count can't be negative");
+  EXPECT_EQ(scale("db", 49'999).error, "total count was greater than configured job_max_count: 50001 > 50000");
   const Answer answer = scale("db", 49'998);  // with web's two exactly what is allowed
   EXPECT_EQ(answer.error, "");
   ASSERT_EQ(answer.entries.size(), 3u);
@@ -202,14 +167,14 @@ TEST(JobRequests, RevertIsANewVersionThatIsNotStableAndHasNoTag) {  // R-CTRL-11
   RequestWorld world(kAsItIs);
   const Answer scaled = world.requests().scale_job({"default", "j", "web", 4}, kRequestNow);
   ASSERT_EQ(scaled.error, "");
-  EXPECT_EQ(world.requests().revert_job("default", "j", 1, kRequestNow).error, "can't revert to current version");
-  const Answer answer = world.requests().revert_job("default", "j", 0, kRequestNow);
+  EXPECT_EQ(world.requests().revert_job({"default", "j", 1, {}}, kRequestNow).error, "can't revert to current version");
+  const Answer answer = world.requests().revert_job({"default", "j", 0, {}}, kRequestNow);
   ASSERT_EQ(answer.error, "");
   const auto job = world.log().job("default", "j");
   EXPECT_EQ(job->version, 2u);
   EXPECT_EQ(job->task_groups[0].count, 2);
   EXPECT_FALSE(job->stable);
-  EXPECT_EQ(world.requests().revert_job("default", "j", 7, kRequestNow).error,
+  EXPECT_EQ(world.requests().revert_job({"default", "j", 7, {}}, kRequestNow).error,
             "job \"j\" in namespace \"default\" at version 7 not found");
 }
 

@@ -483,7 +483,7 @@ tl::expected<void, std::string> ScriptState::carry_out_on_job(const Value& step,
     answer = requests.scale_job({name_space, id, step["group"].as_string(), step["count"].as_int()}, now);
     put_reply(true);
   } else if (op == "job_revert") {
-    answer = requests.revert_job(name_space, id, step["version"].as_uint(), now);
+    answer = requests.revert_job({name_space, id, step["version"].as_uint(), {}}, now);
     put_reply(true);
   } else if (op == "job_dispatch") {
     fsm::DispatchJob request;

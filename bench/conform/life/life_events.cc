@@ -79,7 +79,7 @@ void LifeEvents::ask_of_job(const model::Job& job) {
     }
     case 1: {
       const std::uint64_t version = job.version > 2 ? job.version - 1 - draw_.below(2) : 0;
-      answer = server_.requests().revert_job(job.namespace_, job.id, version, server_.now());
+      answer = server_.requests().revert_job({job.namespace_, job.id, version, {}}, server_.now());
       tell("revert {} to version {} {}", job.id, version, answer.error);
       break;
     }

@@ -182,6 +182,7 @@ std::string display_message(const json::Value& event) {
   if (type == "Restart Signaled") return either("RestartReason", "Task signaled to restart");
   if (type == "Leader Task Dead") return "Leader Task in Group dead";
   if (type == "Main Tasks Dead") return "Main tasks in the group died";
+  if (type == "Signaling") return "Task being sent a signal";
   if (type == "Reconnected") return "Client reconnected";
   return text("Message");
 }
@@ -219,10 +220,25 @@ const model::Allocation& object_of(const tables::Snapshot& state, tables::AllocR
   return plain;
 }
 
-json::Value task_states_json(const model::Allocation& alloc) {
+/// The events of tasks where they are kept, in place of the newest ones.
+void set_logged_events(const tables::Snapshot& state, tables::AllocRow row, json::Value& tasks) {
+  const tables::AllocTable& allocs = state.allocs;
+  if (row >= allocs.logs.size() || !allocs.logs[row] || allocs.job[row] == tables::kNoRow) return;
+  const model::TaskGroup* group = state.jobs.versions[allocs.job[row]]->spec->group(state.text(allocs.group[row]));
+  const tables::TaskLog& log = *allocs.logs[row];
+  for (std::size_t i = 0; group && i < group->tasks.size() && i < log.size(); ++i) {
+    json::Value* task = tasks.find(group->tasks[i].name);
+    if (!task || log[i].empty()) continue;
+    json::Value& events = task->set("Events", json::Value::array());
+    for (const tables::TaskLogEvent& event : log[i]) events.push(to_json(event));
+  }
+}
+
+json::Value task_states_json(const tables::Snapshot& state, tables::AllocRow row, const model::Allocation& alloc) {
   if (alloc.task_states.empty()) return nullptr;
   json::Value tasks = json::Value::object();
   for (const auto& [name, task] : alloc.task_states) tasks.set(name, task ? model::to_json(*task) : nullptr);
+  set_logged_events(state, row, tasks);
   fill_task_states(tasks);
   return tasks;
 }
@@ -245,7 +261,7 @@ json::Value alloc_stub(const tables::Snapshot& state, tables::AllocRow row, cons
   out.set("DesiredDescription", alloc.desired_description);
   out.set("DesiredTransition", model::to_json(alloc.desired_transition));
   out.set("ClientStatus", tables::to_text(allocs.client[row])), out.set("ClientDescription", alloc.client_description);
-  out.set("TaskStates", fields.task_states ? task_states_json(alloc) : json::Value());
+  out.set("TaskStates", fields.task_states ? task_states_json(state, row, alloc) : json::Value());
   out.set("DeploymentStatus", alloc.deployment_status ? model::to_json(*alloc.deployment_status) : nullptr);
   out.set("FollowupEvalID", alloc.followup_eval_id), out.set("NextAllocation", alloc.next_allocation);
   out.set("RescheduleTracker", alloc.reschedule_tracker ? model::to_json(*alloc.reschedule_tracker) : nullptr);

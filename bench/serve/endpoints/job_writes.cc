@@ -1,61 +1,199 @@
-// What changes jobs (R-API-210 to 218).
-#include "base/text.h"
+// Registering, validating and planning jobs (R-API-210 to 226).
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "dryrun/text.h"
 #include "model/registration/register_job.h"
+#include "serve/endpoints/answers.h"
 #include "serve/endpoints/endpoints.h"
+#include "tables/export.h"
 
 namespace berth::serve {
 
 namespace {
 
-/// The answer of writes on jobs (R-API-216).
-json::Value job_answer(const fsm::Answer& answer, std::string warnings) {
-  json::Value out = json::Value::object();
-  out.set("EvalID", answer.eval_id), out.set("EvalCreateIndex", answer.eval_create_index);
-  out.set("JobModifyIndex", answer.job_modify_index), out.set("Warnings", std::move(warnings));
-  out.set("Index", answer.index), out.set("LastContact", 0), out.set("KnownLeader", false), out.set("NextToken", "");
-  return out;
+constexpr std::size_t kSourceMost = 1'000'000;  // R-API-218
+
+/// The job of a body and the namespace it goes to, or the reply says what is wrong with the request (R-API-211).
+const json::Value* submitted_job(const json::Value& body, Reply& reply) {
+  const json::Value& job = body_member(body, "Job");
+  if (job.is_null()) return reply.fail(400, "Job must be specified"), nullptr;
+  return &job;
 }
 
-std::string warnings_text(const std::vector<std::string>& warnings) {  // R-API-217
-  if (warnings.empty()) return "";
-  std::string out = std::to_string(warnings.size()) + " warning(s):\n";
-  for (const std::string& warning : warnings) out += "\n* " + warning;
-  return out;
+/// Of jobs there is one region (R-API-40).
+bool is_elsewhere(const json::Value& job) {
+  const std::string& region = body_member(job, "Region").as_string();
+  return !region.empty() && region != "global";
+}
+
+bool scales_system_job(const json::Value& job) {
+  if (body_member(job, "Type").as_string() != "system") return false;
+  for (const json::Value& group : body_member(job, "TaskGroups").items())
+    if (!body_member(group, "Scaling").is_null()) return true;
+  return false;
+}
+
+/// The job in registered form. `own_namespace`: the request's does not count (R-API-222).
+Result<model::Registration> registration_of(Simulation& simulation, const Request& request, const json::Value& body,
+                                            bool own_namespace = false) {
+  const tables::ColdState& cold = *simulation.state().cold;
+  std::vector<model::Namespace> namespaces = cold.namespaces;
+  if (namespaces.empty()) namespaces.emplace_back().name = "default";
+  model::RegistrationRequest asked;
+  asked.path = "request";
+  if (!own_namespace) {
+    if (request.find("namespace")) asked.name_space = request.name_space;
+    if (asked.name_space.empty()) asked.name_space = body_member(body, "Namespace").as_string();
+  }
+  asked.namespaces = &namespaces;
+  asked.pools = &cold.node_pools;
+  asked.options = simulation.server().config().options;
+  if (cold.scheduler_config)
+    asked.limits.memory_oversubscription = cold.scheduler_config->memory_oversubscription_enabled;
+  return model::register_job(body, asked);
+}
+
+std::optional<fsm::Submission> submitted_source(const json::Value& body, std::vector<std::string>& warnings) {
+  const json::Value& given = body_member(body, "Submission");
+  if (!given.is_object()) return std::nullopt;
+  fsm::Submission out;
+  out.source = body_member(given, "Source").as_string(), out.format = body_member(given, "Format").as_string();
+  out.variable_flags = body_member(given, "VariableFlags"), out.variables = body_member(given, "Variables").as_string();
+  if (out.source.empty() && out.format.empty()) return std::nullopt;
+  const std::size_t size = out.source.size() + out.variables.size();
+  if (size <= kSourceMost) return out;
+  warnings.push_back(fmt::format("job source size of {:.1f} MB exceeds maximum of 1.0 MB and will be discarded",
+                                 static_cast<double>(size) / 1e6));
+  return std::nullopt;
 }
 
 void register_from_body(Simulation& simulation, const Request& request, Reply& reply) {
-  const auto body = json_body(request, reply);
+  const auto body = object_body(request, "JobRegisterRequest", reply);
   if (!body) return;
-  if (!(*body)["Job"].is_object()) return reply.fail(400, "Job must be specified");
-  const json::Value& given = (*body)["Job"];
-  if (given["ID"].is_null()) return reply.fail(400, "Job ID hasn't been provided");
-  if (!request.captures.empty() && given["ID"].as_string() != request.captures[0])
-    return reply.fail(400, "Job ID does not match name");
-  const std::int64_t priority = (*body)["EvalPriority"].as_int();
-  if (priority != 0 && (priority < 1 || priority > 100))
-    return reply.fail(400, "Eval priority must be between 1 and 100 inclusively");
-  const auto& cold = *simulation.state().cold;
-  model::RegistrationRequest asked;
-  asked.path = "request";
-  if (request.find("namespace")) asked.name_space = request.name_space;
-  if (asked.name_space.empty()) asked.name_space = (*body)["Namespace"].as_string();
-  asked.pools = &cold.node_pools;
-  std::string space = asked.name_space.empty() ? given["Namespace"].as_string() : asked.name_space;
-  const auto stored = simulation.log().job(space.empty() ? "default" : space, given["ID"].as_string());
-  asked.stored = stored.get();
-  auto registration = model::register_job(*body, asked);
+  const json::Value* given = submitted_job(*body, reply);
+  if (!given) return;
+  const Expected expected{*body, "JobRegisterRequest", reply};
+  const auto priority = expected.integer("EvalPriority");
+  const auto enforce = expected.boolean("EnforceIndex"), counts = expected.boolean("PreserveCounts"),
+             resources = expected.boolean("PreserveResources");
+  const auto index = expected.index("JobModifyIndex");
+  if (!priority || !enforce || !counts || !resources || !index) return;
+  auto registration = registration_of(simulation, request, *body);
   if (!registration) return reply.fail(400, registration.error().problem);
+  const json::Value& id = body_member(*given, "ID");
+  if (id.is_null()) return reply.fail(400, "Job ID hasn't been provided");
+  if (!request.captures.empty() && id.as_string() != request.captures[0])
+    return reply.fail(400, "Job ID does not match name");
+  if (scales_system_job(*given))
+    return reply.fail(400, "Task groups with job type system do not support scaling blocks");
+  if (*priority != 0 && (*priority < 1 || *priority > 100))
+    return reply.fail(400, "Eval priority must be between 1 and 100 inclusively");
+  if (is_elsewhere(*given)) return reply.fail(500, "No path to region");
   if (!registration->error.empty()) return reply.fail(registration->error);
   living::JobRegister event;
   event.job = registration->job;
-  event.eval_priority = priority;
-  if ((*body)["EnforceIndex"].as_bool()) event.enforce_index = (*body)["JobModifyIndex"].as_uint();
-  event.preserve_counts = (*body)["PreserveCounts"].as_bool();
-  event.preserve_resources = (*body)["PreserveResources"].as_bool();
+  event.eval_priority = *priority;
+  if (*enforce) event.enforce_index = *index;
+  event.preserve_counts = *counts, event.preserve_resources = *resources;
+  event.submission = submitted_source(*body, registration->warnings);
   const fsm::Answer answer = simulation.apply(event);
-  if (!answer.error.empty()) return reply.fail(answer.error);
-  reply.index(answer.index);
-  reply.json(job_answer(answer, warnings_text(registration->warnings)));
+  send_answer(reply, answer, job_answer(answer, model::warnings_text(registration->warnings)));
+}
+
+/// Where the list of errors that begins at `at` ends (R-API-13); each of its items is handed to `item`. npos: no list.
+std::size_t walk_errors(const std::string& text, std::size_t at, const std::function<void(std::string)>& item) {
+  std::size_t digits = at;
+  std::size_t count = 0;
+  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9')
+    count = count * 10 + static_cast<std::size_t>(text[digits++] - '0');
+  const std::string head = count == 1 ? " error occurred:\n" : " errors occurred:\n";
+  if (digits == at || text.compare(digits, head.size(), head) != 0) return std::string::npos;
+  at = digits + head.size();
+  for (; count > 0 && text.compare(at, 3, "\t* ") == 0; --count) {
+    const std::size_t begin = at += 3;
+    while (at < text.size() && text[at] != '\n') {
+      const bool number = text[at] >= '0' && text[at] <= '9' && text[at - 1] == ' ';
+      const std::size_t end = number ? walk_errors(text, at, [](std::string) {}) : std::string::npos;
+      at = end == std::string::npos ? at + 1 : end;
+    }
+    item(text.substr(begin, at - begin));
+    ++at;
+  }
+  return at + 1;
+}
+
+std::vector<std::string> items_of(const std::string& error) {
+  std::vector<std::string> out;
+  (void)walk_errors(error, 0, [&](std::string item) { out.push_back(std::move(item)); });
+  return out;
+}
+
+void validate_job(Simulation& simulation, const Request& request, Reply& reply) {  // R-API-222
+  const auto body = object_body(request, "JobValidateRequest", reply);
+  if (!body || !submitted_job(*body, reply)) return;
+  const auto registration = registration_of(simulation, request, *body, true);
+  if (!registration) return reply.fail(400, registration.error().problem);
+  json::Value out = json::Value::object(), errors;
+  out.set("DriverConfigValidated", true);
+  const std::string& error = registration->error;
+  for (const std::string& one : items_of(error)) errors.push(one);
+  if (errors.is_null() && !error.empty()) errors.push(error);
+  out.set("ValidationErrors", std::move(errors)), out.set("Error", error);
+  out.set("Warnings", model::warnings_text(registration->warnings));
+  reply.json(out);
+}
+
+/// What the dry run of a plan needs; it is made on another thread, out of a snapshot.
+struct PlanQuestion {
+  tables::SnapshotRef state;
+  model::Registration registration;
+  std::int64_t now_ns = 0;
+  bool diff = false;
+};
+
+std::string plan_answer(const PlanQuestion& question) {
+  model::ClusterState state = tables::to_cluster(*question.state);
+  server::DryRun dry_run(state, question.registration, question.now_ns);
+  server::DryRunAnswer answer = dry_run.answer();
+  json::Value out = dryrun::to_json(answer);
+  if (!question.diff) out.set("Diff", nullptr);
+  if (out["FailedTGAllocs"].size() == 0) out.set("FailedTGAllocs", nullptr);
+  return json::to_text(out);
+}
+
+void plan_job(Simulation& simulation, const Request& request, Reply& reply) {  // R-API-223
+  const auto body = object_body(request, "JobPlanRequest", reply);
+  if (!body) return;
+  const json::Value* given = submitted_job(*body, reply);
+  if (!given) return;
+  const auto diff = Expected{*body, "JobPlanRequest", reply}.boolean("Diff");
+  if (!diff) return;
+  auto registration = registration_of(simulation, request, *body);
+  if (!registration) return reply.fail(400, registration.error().problem);
+  const json::Value& id = body_member(*given, "ID");
+  if (id.is_null()) return reply.fail(400, "Job must have a valid ID");
+  if (id.as_string() != request.captures[0]) return reply.fail(400, "Job ID does not match");
+  if (!registration->error.empty()) return reply.fail(registration->error);
+  const model::Job& job = *registration->job;
+  const auto stored = simulation.log().job(job.namespace_, job.id);
+  reply.index(stored ? stored->job_modify_index : 0);
+  const auto question = std::make_shared<PlanQuestion>(
+      PlanQuestion{simulation.store().snapshot(), std::move(*registration), simulation.now(), *diff});
+  reply.stream(Where::readers, [question](std::string& out) {
+    out += plan_answer(*question);
+    return false;
+  });
+}
+
+void parse_job(Simulation&, const Request& request, Reply& reply) {  // R-API-220, 221
+  const auto body = object_body(request, "JobsParseRequest", reply);
+  if (!body) return;
+  const auto text = Expected{*body, "JobsParseRequest", reply}.text("JobHCL");
+  if (!text) return;
+  if (text->empty()) return reply.fail(400, "Job spec is empty");
+  reply.fail(400, "Failed to parse job: this server does not parse HCL; convert with \"nomad job run -output <file>\"");
 }
 
 }  // namespace
@@ -63,6 +201,9 @@ void register_from_body(Simulation& simulation, const Request& request, Reply& r
 void add_job_write_routes(Router& router) {
   router.write("/v1/jobs", register_from_body);
   router.write("/v1/job/*", register_from_body);
+  router.write("/v1/job/*/plan", plan_job);
+  router.add({"/v1/validate/job", kPut | kPost, RouteKind::plain, validate_job, {}});
+  router.add({"/v1/jobs/parse", kPut | kPost, RouteKind::plain, parse_job, {}});
 }
 
 }  // namespace berth::serve

@@ -1,0 +1,53 @@
+// What the answers of writes have in common (R-API-32, 216).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "fsm/requests.h"
+#include "serve/serve.h"
+#include "serve/simulation.h"
+
+namespace berth::serve {
+
+/// The metadata of reads, embedded.
+void set_read_meta(json::Value& out, std::uint64_t index, bool known_leader);
+/// The answer of writes on jobs.
+[[nodiscard]] json::Value job_answer(const fsm::Answer& answer, std::string warnings = "", bool known_leader = false);
+/// A list of IDs, null where there are none.
+[[nodiscard]] json::Value ids_or_null(const std::vector<std::string>& ids);
+/// Sends the answer with its index, or its error.
+void send_answer(Reply& reply, const fsm::Answer& answer, json::Value body);
+
+/// A member of the body, whatever the case of its key; null where it is absent.
+[[nodiscard]] const json::Value& body_member(const json::Value& body, std::string_view key);
+/// The body as an object; nothing: the reply says why not. `type`: what it is called in the message.
+[[nodiscard]] std::optional<json::Value> object_body(const Request& request, std::string_view type, Reply& reply);
+/// The same where there may be none, which is an empty object.
+[[nodiscard]] std::optional<json::Value> optional_body(const Request& request, std::string_view type, Reply& reply);
+
+// Members of the body; nothing: it has another kind, and the reply says so. Absent: null, 0, false, "".
+struct Expected {
+  const json::Value& body;
+  std::string_view type;
+  Reply& reply;
+  [[nodiscard]] std::optional<std::string> text(std::string_view key) const;
+  [[nodiscard]] std::optional<bool> boolean(std::string_view key) const;
+  [[nodiscard]] std::optional<std::int64_t> integer(std::string_view key) const;
+  /// As integer, but not negative.
+  [[nodiscard]] std::optional<std::uint64_t> index(std::string_view key) const;
+  [[nodiscard]] std::optional<std::vector<std::string>> texts(std::string_view key) const;
+  /// An object, or null.
+  [[nodiscard]] std::optional<json::Value> object(std::string_view key) const;
+
+ private:
+  void wrong(std::string_view key, const json::Value& value, std::string_view wanted) const;
+};
+
+/// The namespace of a request on a job: its own parameter, else that of the body (R-API-49).
+[[nodiscard]] std::string namespace_of(const Request& request, const json::Value& body);
+
+/// The row of an allocation whose client can be asked (R-API-362); kNoRow: the reply says why not.
+[[nodiscard]] tables::AllocRow asked_alloc(Simulation& simulation, const std::string& id, Reply& reply);
+
+}  // namespace berth::serve

@@ -1,0 +1,49 @@
+// The events of tasks that a client reported with an allocation (R-API-355), beside what rules read of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace berth::tables {
+
+struct TaskLogEvent {
+  enum class Kind : std::uint8_t {
+    received,
+    setup,
+    started,
+    driver_failure,  ///< text: why
+    terminated,      ///< number: exit code, signal; text: exit message
+    restarting,      ///< number: delay in ns; text: reason
+    not_restarting,  ///< text: reason
+    killing,         ///< number: kill timeout in ns, 0: the task did not run
+    killed,
+    sibling_failed,  ///< text: which
+    leader_dead,
+    main_tasks_dead,
+    restart_signaled,  ///< text: reason
+    signaling,         ///< text: signal
+    alloc_unhealthy,   ///< text: why
+    reconnected,
+    restoring_failed,
+    setup_failure,
+    max_run_exceeded,
+  };
+  Kind kind = Kind::received;
+  std::int32_t signal = 0;
+  std::int64_t at = 0;  ///< unix ns
+  std::int64_t number = 0;
+  std::string text;
+};
+
+/// As a client reports it: only what is not zero, without a message to display.
+[[nodiscard]] json::Value to_json(const TaskLogEvent& event);
+
+/// By the task's place in its group, oldest first.
+using TaskLog = std::vector<std::vector<TaskLogEvent>>;
+using TaskLogRef = std::shared_ptr<const TaskLog>;
+
+}  // namespace berth::tables

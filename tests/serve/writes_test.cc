@@ -1,0 +1,330 @@
+// Writes over real sockets: texts and statuses of what is refused, answers of what is done, and berth's own endpoints.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "io/json_parse.h"
+#include "serve/client.h"
+#include "serve/service.h"
+
+namespace berth::serve {
+namespace {
+
+std::string job_text(const std::string& id, int count, int cpu, const std::string& more = "") {
+  return R"({"ID": ")" + id + R"(", "Name": ")" + id + R"(", "Type": "service", "Datacenters": ["*"], )" + more +
+         R"("TaskGroups": [{"Name": "app", "Count": )" + std::to_string(count) +
+         R"(, "Tasks": [{"Name": "main", "Driver": "mock_driver", "Config": {"run_for": "1h"}, "Resources": {"CPU": )" +
+         std::to_string(cpu) + R"(, "MemoryMB": 128}}]}]})";
+}
+
+class WritesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("berth-writes-" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+    ServiceOptions options;
+    options.start.nodes = 3;
+    options.start.now_ns = 1'800'000'000 * base::kSecond;
+    options.simulation.speed = *Speed::parse("1000");
+    options.simulation.snapshots = folder_.string();
+    options.listen = "127.0.0.1:0";
+    auto service = Service::make(options);
+    ASSERT_TRUE(service) << service.error().line();
+    service_ = std::move(*service);
+    service_->start();
+    client_ = std::make_unique<Client>(service_->address());
+  }
+  void TearDown() override {
+    client_.reset();
+    service_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+  Answer ask(const std::string& method, const std::string& target, const std::string& body = "") {
+    client_->ask(method, target, body);
+    return client_->receive();
+  }
+  json::Value done(const std::string& method, const std::string& target, const std::string& body = "") {
+    const Answer answer = ask(method, target, body);
+    EXPECT_EQ(answer.status, 200) << method << " " << target << ": " << answer.body;
+    auto value = io::parse_json(answer.body);
+    EXPECT_TRUE(value) << answer.body;
+    return value ? *value : json::Value();
+  }
+  json::Value get(const std::string& target) { return done("GET", target); }
+  json::Value run(const std::string& job) { return done("PUT", "/v1/jobs", R"({"Job": )" + job + "}"); }
+  /// Once so many allocations of the job run; their stubs.
+  json::Array running(const std::string& job, std::size_t count) {
+    for (int i = 0; i < 500; ++i) {
+      json::Array found;
+      const json::Value all = get("/v1/job/" + job + "/allocations");
+      for (const json::Value& alloc : all.items())
+        if (alloc["ClientStatus"].as_string() == "running") found.push_back(alloc);
+      if (found.size() >= count) return found;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    ADD_FAILURE() << job << " does not run";
+    return {};
+  }
+
+  std::filesystem::path folder_;
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<Client> client_;
+};
+
+TEST_F(WritesTest, RefusalsReadAsNomads) {  // R-API-15, 211, 223, 260 to 268, 312, 404, 431 to 433, 501
+  run(job_text("web", 1, 100));
+  const std::string id = "11111111-2222-4333-8444-555555555555";
+  struct Case {
+    const char* method;
+    std::string target, body;
+    int status;
+    std::string text;
+  };
+  const std::vector<Case> cases{
+      {"PUT", "/v1/jobs", "null", 400, "Job must be specified"},
+      {"PUT", "/v1/jobs", "[]", 400, "json: cannot unmarshal array into Go value of type api.JobRegisterRequest"},
+      {"PUT", "/v1/jobs", R"({"Job": {}})", 400, "Job ID hasn't been provided"},
+      {"PUT", "/v1/jobs", R"({"job": {"id": "x"}})", 500, ""},
+      {"PUT", "/v1/job/other", R"({"Job": )" + job_text("web", 1, 100) + "}", 400, "Job ID does not match name"},
+      {"PUT", "/v1/jobs", R"({"EvalPriority": 101, "Job": )" + job_text("web", 1, 100) + "}", 400,
+       "Eval priority must be between 1 and 100 inclusively"},
+      {"PUT", "/v1/jobs", R"({"EnforceIndex": true, "JobModifyIndex": 7, "Job": )" + job_text("new", 1, 1) + "}", 500,
+       "Enforcing job modify index 7: job does not exist"},
+      {"PUT", "/v1/job/x/plan", R"({"Job": )" + job_text("web", 1, 100) + "}", 400, "Job ID does not match"},
+      {"PUT", "/v1/jobs/parse", R"({"JobHCL": ""})", 400, "Job spec is empty"},
+      {"PUT", "/v1/job/none/evaluate", "", 500, "job not found"},
+      {"PUT", "/v1/job/web/evaluate", R"({"JobID": "x"})", 400, "JobID not same as job name"},
+      {"PUT", "/v1/job/none/scale", R"({"Count": 1, "Target": {"Group": "app"}})", 404, "job \"none\" not found"},
+      {"PUT", "/v1/job/web/scale", R"({"Count": 1, "Target": {"Group": "zzz"}})", 400,
+       "task group \"zzz\" specified for scaling does not exist in job"},
+      {"PUT", "/v1/job/web/revert", R"({"JobID": "web", "JobVersion": 0})", 500, "can't revert to current version"},
+      {"PUT", "/v1/job/web/revert", R"({"JobID": "web", "JobVersion": 9})", 500,
+       "job \"web\" in namespace \"default\" at version 9 not found"},
+      {"PUT", "/v1/job/web/stable", R"({"JobID": "web", "JobVersion": "x"})", 400,
+       "json: cannot unmarshal string into Go struct field JobStabilityRequest.JobVersion of type uint64"},
+      {"DELETE", "/v1/job/web/versions/gold/tag", "", 500, "tag \"gold\" not found on job \"web\""},
+      {"PUT", "/v1/job/web/dispatch", "{}", 500, "Specified job \"web\" is not a parameterized job"},
+      {"PUT", "/v1/job/web/dispatch", R"({"Payload": "%%%"})", 400, "illegal base64 data at input byte 0"},
+      {"PUT", "/v1/job/web/periodic/force", "", 500, "can't force launch non-periodic job"},
+      {"DELETE", "/v1/job/web?eval_priority=200", "", 400, "Eval priority must be between 1 and 100 inclusively"},
+      {"DELETE", "/v1/job/web?purge=abc", "", 500,
+       "Failed to parse value of \"purge\" (abc) as a bool: strconv.ParseBool: parsing \"abc\": invalid syntax"},
+      {"GET", "/v1/job/web/versions?diffs=true&diff_version=99", "", 500, "version 99 not found"},
+      {"GET", "/v1/job/none/versions", "", 404, "job versions not found"},
+      {"GET", "/v1/job/web/submission", "", 400, "Unable to parse job submission version parameter"},
+      {"GET", "/v1/job/web/submission?version=0", "", 404, "job source not found"},
+      {"PUT", "/v1/node/" + id + "/drain", "{}", 500, "node not found"},
+      {"PUT", "/v1/node/" + id + "/drain", "", 400, "Request body is empty"},
+      {"PUT", "/v1/node/abc/purge", "", 500, "node lookup failed: index error: UUID must be 36 characters"},
+      {"PUT", "/v1/node/" + id + "/eligibility", R"({"Eligibility": "maybe"})", 500,
+       "invalid scheduling eligibility \"maybe\""},
+      {"PUT", "/v1/allocation/" + id + "/stop", "", 404, "allocation not found"},
+      {"PUT", "/v1/client/allocation/" + id + "/restart", "{}", 404, "Unknown allocation \"" + id + "\""},
+      {"GET", "/v1/client/stats", "", 400, "No local Node and node_id not provided"},
+      {"GET", "/v1/client/stats?node_id=" + id, "", 404, "Unknown node " + id},
+      {"GET", "/v1/client/allocation/" + id + "/stats", "", 404, "Unknown allocation \"" + id + "\""},
+      {"GET", "/v1/client/fs/logs/" + id, "", 400, "must provide task name"},
+      {"GET", "/v1/client/fs/ls/" + id, "", 404, "Unknown allocation \"" + id + "\""},
+      {"GET", "/v1/job/none/actions", "", 500, "Unknown job \"none\""},
+      {"GET", "/v1/allocation/" + id + "/services", "", 404, "allocation not found"},
+      {"PUT", "/v1/deployment/fail/" + id, "", 500, "deployment not found"},
+      {"PUT", "/v1/deployment/promote/" + id, R"({"DeploymentID": "x"})", 400, "Deployment ID does not match"},
+      {"PUT", "/v1/deployment/pause/nope", R"({"DeploymentID": "nope", "Pause": true})", 500,
+       "deployment lookup failed: index error: UUID must be 36 characters"},
+      {"DELETE", "/v1/evaluations", R"({"EvalIDs": []})", 400, "evals must be deleted by either ID or filter"},
+      {"DELETE", "/v1/evaluations", R"({"EvalIDs": ["x"]})", 500,
+       "eval broker is enabled; eval broker must be paused to delete evals"},
+      {"PUT", "/v1/operator/scheduler/configuration", R"({"SchedulerAlgorithm": "nope"})", 400,
+       "invalid scheduler algorithm: nope"},
+      {"PUT", "/v1/operator/scheduler/configuration?cas=abc", "{}", 400,
+       "Error parsing cas value: strconv.ParseUint: parsing \"abc\": invalid syntax"},
+      {"POST", "/v1/system/gc", "", 405, "Invalid method"},
+      {"PUT", "/v1/berth/snapshot", R"({"Name": "../x"})", 400,
+       "Name must be 1 to 64 letters, digits, _ or -, for example {\"Name\": \"before-the-drain\"}"},
+      {"PUT", "/v1/berth/counterfactual", R"({"JobID": "web"})", 400, "Algorithm or Strategy must be specified"},
+      {"PUT", "/v1/berth/explain", R"({"JobID": "none"})", 404, "job not found"},
+  };
+  for (const Case& one : cases) {
+    const Answer answer = ask(one.method, one.target, one.body);
+    EXPECT_EQ(answer.status, one.status) << one.method << " " << one.target << " " << one.body;
+    if (!one.text.empty()) {
+      EXPECT_EQ(answer.body, one.text) << one.method << " " << one.target << " " << one.body;
+    }
+  }
+}
+
+TEST_F(WritesTest, ValidationListsErrorsOneByOne) {  // R-API-13, 222
+  std::string weird = job_text("t1", 1, 10);
+  weird.replace(weird.find("\"service\""), 9, "\"weird\"");
+  weird.replace(weird.find("\"Count\""), 0, "\"Update\": {\"MaxParallel\": 1}, ");
+  const json::Value told = done("PUT", "/v1/validate/job", R"({"Job": )" + weird + "}");
+  ASSERT_EQ(told["ValidationErrors"].size(), 2U) << json::to_text(told);
+  EXPECT_EQ(told["ValidationErrors"][0].as_string(), "Invalid job type: \"weird\"");
+  EXPECT_EQ(told["ValidationErrors"][1].as_string(),
+            "Task group app validation failed: 1 error occurred:\n\t* Job type \"weird\" does not allow update "
+            "block\n\n");
+  const json::Value fine = done("PUT", "/v1/validate/job", R"({"Job": )" + job_text("web", 1, 10) + "}");
+  EXPECT_TRUE(fine["ValidationErrors"].is_null());
+  EXPECT_EQ(fine["Error"].as_string(), "");
+}
+
+TEST_F(WritesTest, VersionsSourcesAndTags) {  // R-API-218, 242, 243, 264, 266
+  const auto submit = [&](int cpu, const char* source) {
+    return done("PUT", "/v1/jobs",
+                R"({"Submission": {"Source": ")" + std::string(source) + R"(", "Format": "hcl2"}, "Job": )" +
+                    job_text("web", 2, cpu) + "}");
+  };
+  submit(100, "first"), submit(200, "second");
+  const json::Value versions = get("/v1/job/web/versions?diffs=true");
+  EXPECT_EQ(versions["Versions"].size(), 2U);
+  ASSERT_EQ(versions["Diffs"].size(), 1U);
+  EXPECT_EQ(versions["Diffs"][0]["Type"].as_string(), "Edited");
+  EXPECT_EQ(get("/v1/job/web/submission?version=0")["Source"].as_string(), "first");
+  EXPECT_EQ(done("PUT", "/v1/job/web/versions/gold/tag", R"({"Version": 0, "Description": "d"})")["Name"].as_string(),
+            "gold");
+  EXPECT_EQ(get("/v1/job/web/versions?diffs=true&diff_tag=gold")["Diffs"].size(), 1U);
+  done("PUT", "/v1/job/web/revert", R"({"JobID": "web", "JobVersion": 0})");
+  EXPECT_EQ(get("/v1/job/web")["Version"].as_int(), 2);
+  EXPECT_TRUE(get("/v1/job/web")["VersionTag"].is_null());
+  EXPECT_EQ(get("/v1/job/web/submission?version=2")["Source"].as_string(), "first");
+  done("DELETE", "/v1/job/web");
+  EXPECT_EQ(get("/v1/job/web/submission?version=3")["Source"].as_string(), "first") << "a stopped job keeps its source";
+  EXPECT_EQ(done("DELETE", "/v1/job/nope")["Index"].as_int(), 0);
+}
+
+TEST_F(WritesTest, AJobScalesPlansAndRestarts) {  // R-API-224, 248, 263, 360, 705
+  run(job_text("web", 2, 100));
+  running("web", 2);
+  const json::Value planned =
+      done("PUT", "/v1/job/web/plan", R"({"Diff": true, "Job": )" + job_text("web", 3, 100) + "}");
+  EXPECT_EQ(planned["Diff"]["Type"].as_string(), "Edited");
+  EXPECT_EQ(planned["Annotations"]["DesiredTGUpdates"]["app"]["Place"].as_int(), 1);
+  EXPECT_EQ(planned["JobModifyIndex"], get("/v1/job/web")["JobModifyIndex"]);
+  EXPECT_EQ(get("/v1/job/web")["Version"].as_int(), 0) << "a plan changes nothing";
+  for (int i = 0; i < 500 && get("/v1/job/web/deployment")["Status"].as_string() == "running"; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const json::Value scaled = done("PUT", "/v1/job/web/scale",
+                                  R"({"Count": 3, "Target": {"Group": "app"}, "Message": "more", "Meta": {"a": "b"}})");
+  EXPECT_GT(scaled["Index"].as_int(), scaled["EvalCreateIndex"].as_int());
+  const json::Array allocs = running("web", 3);
+  const json::Value status = get("/v1/job/web/scale")["TaskGroups"]["app"];
+  EXPECT_EQ(status["Desired"].as_int(), 3);
+  EXPECT_EQ(status["Events"][0]["Message"].as_string(), "more");
+  EXPECT_EQ(status["Events"][0]["PreviousCount"].as_int(), 2);
+  const std::string alloc = allocs.at(0)["ID"].as_string();
+  done("PUT", "/v1/client/allocation/" + alloc + "/restart", R"({"TaskName": "main"})");
+  json::Value events;
+  for (int i = 0; i < 500 && events.size() < 7; ++i) {
+    events = get("/v1/allocation/" + alloc)["TaskStates"]["main"]["Events"];
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_EQ(events.size(), 7U) << json::to_text(events);
+  EXPECT_EQ(events[3]["DisplayMessage"].as_string(), "User requested task to restart");
+  EXPECT_EQ(events[5]["DisplayMessage"].as_string(), "Task restarting in 0s");
+  EXPECT_EQ(done("PUT", "/v1/allocation/" + alloc + "/stop")["EvalID"].as_string().size(), 36U);
+}
+
+TEST_F(WritesTest, NodesDrainAndTheConfigurationChanges) {  // R-API-310 to 313, 500, 501
+  const std::string node = get("/v1/nodes")[0]["ID"].as_string();
+  const std::string at = "/v1/node/" + node;
+  const json::Value drained =
+      done("PUT", at + "/drain", R"({"DrainSpec": {"Deadline": -1000000000}, "MarkEligible": true})");
+  EXPECT_TRUE(drained["EvalIDs"].is_null());
+  EXPECT_EQ(drained["Index"], drained["NodeModifyIndex"]);
+  done("PUT", at + "/drain", R"({"DrainSpec": null, "MarkEligible": true})");
+  EXPECT_EQ(done("PUT", at + "/eligibility", R"({"Eligibility": "eligible"})")["Index"].as_int(), 0) << "no change";
+  EXPECT_GT(done("PUT", at + "/eligibility", R"({"Eligibility": "ineligible"})")["Index"].as_int(), 0);
+  EXPECT_TRUE(done("PUT", at + "/evaluate")["EvalIDs"].is_null());
+  EXPECT_GT(get("/v1/client/stats?node_id=" + node)["Memory"]["Total"].as_int(), 0);
+  const json::Value meta = done("POST", "/v1/client/metadata", R"({"NodeID": ")" + node + R"(", "Meta": {"a": "b"}})");
+  EXPECT_EQ(meta["Dynamic"]["a"].as_string(), "b");
+  EXPECT_EQ(meta["Meta"]["a"].as_string(), "b");
+  EXPECT_FALSE(meta["Static"].has("a"));
+  for (int i = 0; i < 500 && !get(at)["Meta"].has("a"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(get(at)["Meta"]["a"].as_string(), "b") << "its client registers anew";
+  const std::string config = "/v1/operator/scheduler/configuration";
+  const std::string index = json::to_text(get(config)["Index"]);
+  EXPECT_TRUE(done("PUT", config + "?cas=" + index, R"({"SchedulerAlgorithm": "spread"})")["Updated"].as_bool());
+  EXPECT_FALSE(done("PUT", config + "?cas=" + index, R"({"SchedulerAlgorithm": "binpack"})")["Updated"].as_bool());
+  EXPECT_EQ(get(config)["SchedulerConfig"]["SchedulerAlgorithm"].as_string(), "spread");
+  EXPECT_FALSE(get(config)["SchedulerConfig"]["PreemptionConfig"]["SystemSchedulerEnabled"].as_bool())
+      << "replaced as a whole";
+}
+
+TEST_F(WritesTest, ParentsHaveChildren) {  // R-API-267 to 270
+  const std::string batch = R"("Type": "batch", )";
+  const auto with = [&](const std::string& id, const std::string& more) {
+    std::string text = job_text(id, 1, 10, more);
+    text.replace(text.find("\"service\""), 9, "\"batch\"");
+    return text;
+  };
+  run(with("report", R"("ParameterizedJob": {"Payload": "optional", "MetaRequired": ["who"]}, )"));
+  EXPECT_EQ(ask("PUT", "/v1/job/report/dispatch", "{}").body, "Dispatch did not provide required meta keys: [who]");
+  const std::string asked = R"({"Payload": "eA==", "Meta": {"who": "me"}})";
+  const json::Value child = done("PUT", "/v1/job/report/dispatch?idempotency_token=t", asked);
+  EXPECT_TRUE(child["DispatchedJobID"].as_string().starts_with("report/dispatch-"));
+  const json::Value again = done("PUT", "/v1/job/report/dispatch?idempotency_token=t", asked);
+  EXPECT_EQ(again["DispatchedJobID"], child["DispatchedJobID"]);
+  EXPECT_EQ(again["EvalID"].as_string(), "");
+  EXPECT_EQ(ask("PUT", "/v1/job/report/dispatch/payload", std::string(16'385, 'x')).body,
+            "Payload exceeds maximum size; 16385 > 16384");
+  run(with("nightly", R"("Periodic": {"Enabled": true, "Spec": "0 0 1 1 *", "SpecType": "cron"}, )"));
+  EXPECT_EQ(done("PUT", "/v1/job/nightly/periodic/force")["EvalID"].as_string().size(), 36U);
+}
+
+TEST_F(WritesTest, ExplainsWhatDoesNotFit) {
+  run(job_text("big", 1, 15'000));
+  running("big", 1);
+  const json::Value told =
+      done("PUT", "/v1/berth/explain", R"({"Node": "node-1", "Job": )" + job_text("huge", 1, 50'000) + "}");
+  EXPECT_FALSE(told["Fits"].as_bool()) << json::to_text(told);
+  ASSERT_EQ(told["Advice"].size(), 1U);
+  EXPECT_NE(told["Node"].as_string().find("node-1"), std::string::npos);
+  EXPECT_TRUE(done("PUT", "/v1/berth/explain", R"({"JobID": "big"})")["Fits"].as_bool());
+  EXPECT_FALSE(done("PUT", "/v1/berth/explain", R"({"JobID": "big", "Node": "zzz"})")["Error"].as_string().empty());
+}
+
+TEST_F(WritesTest, TellsWhatAnotherAlgorithmWouldDo) {
+  run(job_text("web", 3, 1000));
+  running("web", 3);
+  const json::Value told = done("PUT", "/v1/berth/counterfactual", R"({"JobID": "web", "Algorithm": "spread"})");
+  EXPECT_EQ(told["AsItIs"]["Placed"].size(), 3U) << json::to_text(told);
+  EXPECT_EQ(told["Instead"]["Placed"].size(), 3U);
+  EXPECT_EQ(told["Instead"]["Algorithm"].as_string(), "spread");
+  const std::string eval = get("/v1/job/web/evaluations")[0]["ID"].as_string();
+  const json::Value fit =
+      done("PUT", "/v1/berth/counterfactual", R"({"EvalID": ")" + eval + R"(", "Strategy": "worst-fit-no-such"})");
+  EXPECT_FALSE(fit["Error"].as_string().empty());
+  const json::Value metrics = get("/v1/berth/run");
+  EXPECT_GT(metrics["Evaluations"]["Served"].as_int(), 0);
+  EXPECT_EQ(metrics["Clients"]["Running"].as_int(), 3);
+}
+
+TEST_F(WritesTest, ASnapshotBringsBackWhatWas) {
+  run(job_text("web", 2, 100));
+  running("web", 2);
+  done("PUT", "/v1/job/web/versions/gold/tag", R"({"Latest": true})");
+  done("PUT", "/v1/berth/snapshot", R"({"Name": "before"})");
+  const json::Value job = get("/v1/job/web"), summary = get("/v1/job/web/summary");
+  done("DELETE", "/v1/job/web?purge=true");
+  run(job_text("other", 1, 100));
+  // A writer that dies leaves what was there: a half-written file has another name.
+  std::ofstream(folder_ / "before.json.tmp") << "{\"half";
+  done("PUT", "/v1/berth/restore", R"({"Name": "before"})");
+  EXPECT_TRUE(json::equal_ignoring_member_order(get("/v1/job/web"), job));
+  EXPECT_EQ(get("/v1/job/web/summary")["Summary"]["app"]["Running"], summary["Summary"]["app"]["Running"]);
+  EXPECT_EQ(ask("GET", "/v1/job/other").status, 404);
+  EXPECT_EQ(running("web", 2).size(), 2U);
+  std::ofstream(folder_ / "broken.json") << "{\"Format\": \"x\"}";
+  const Answer broken = ask("PUT", "/v1/berth/restore", R"({"Name": "broken"})");
+  EXPECT_EQ(broken.status, 400);
+  EXPECT_NE(broken.body.find("broken.json"), std::string::npos);
+  EXPECT_EQ(get("/v1/job/web")["ID"].as_string(), "web") << "a file that is refused changes nothing";
+  EXPECT_EQ(ask("PUT", "/v1/berth/restore", R"({"Name": "missing"})").status, 400);
+}
+
+}  // namespace
+}  // namespace berth::serve
