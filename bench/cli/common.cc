@@ -4,14 +4,13 @@
 
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 
+#include "base/printable.h"
 #include "base/text.h"
+#include "cli/outputs.h"
 #include "model/options.h"
 
 namespace berth::cli {
-
-namespace fs = std::filesystem;
 
 void add_decision_options(CLI::App& command, std::vector<std::string>& options, const std::string& about) {
   command.add_option("--option", options,
@@ -19,13 +18,13 @@ void add_decision_options(CLI::App& command, std::vector<std::string>& options, 
                          "NAME=VALUE: compat=fixed decides without Nomad's quirks, quirk.NAME=off without one of them, "
                          "others as earlier versions did (--list-options); may be repeated, the later one counts");
   const auto list = [] {
-    fmt::print(
+    print(
         "options, their values (the default first) and rules\n  compat   nomad or fixed\n    all quirks on, or off\n");
     for (const model::OptionInfo& option : model::option_infos())
-      fmt::print("  {}   {}   {}\n    {}\n", option.name, option.values, option.rules, option.text);
-    fmt::print("\nNomad's quirks, each `on` or `off`, and their rules\n");
+      print("  {}   {}   {}\n    {}\n", option.name, option.values, option.rules, option.text);
+    print("\nNomad's quirks, each `on` or `off`, and their rules\n");
     for (const model::QuirkInfo& quirk : model::kQuirks)
-      fmt::print("  quirk.{}   {}\n    on: {}\n    off: {}\n", quirk.name, quirk.rules, quirk.nomad, quirk.off);
+      print("  quirk.{}   {}\n    on: {}\n    off: {}\n", quirk.name, quirk.rules, quirk.nomad, quirk.off);
     throw CLI::Success();
   };
   command.add_flag_callback("--list-options", list, "names, values and rules of the options and quirks")
@@ -33,7 +32,7 @@ void add_decision_options(CLI::App& command, std::vector<std::string>& options, 
 }
 
 int report_error(const InputError& error, int exit_code) {
-  fmt::print(stderr, "{}\n", error.line());
+  fmt::print(stderr, "{}\n", base::printable(error.line(), false));
   return exit_code;
 }
 
@@ -44,18 +43,9 @@ std::int64_t clock_ns() {
 
 void print_warnings(const std::vector<std::string>& warnings) {
   constexpr std::size_t kShown = 20;
-  for (std::size_t i = 0; i < warnings.size() && i < kShown; ++i) fmt::print(stderr, "warning: {}\n", warnings[i]);
+  for (std::size_t i = 0; i < warnings.size() && i < kShown; ++i)
+    fmt::print(stderr, "warning: {}\n", base::printable(warnings[i], false));
   if (warnings.size() > kShown) fmt::print(stderr, "warning: and {} more\n", warnings.size() - kShown);
-}
-
-Result<void> check_output(const std::string& path) {
-  if (path.empty()) return {};
-  std::error_code error;
-  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
-  if (!fs::is_directory(folder, error))
-    return tl::unexpected(InputError{path, "", "its folder does not exist", "create it or name another file"});
-  if (fs::is_directory(path, error)) return tl::unexpected(InputError{path, "", "is a folder", "name a file"});
-  return {};
 }
 
 std::optional<std::int64_t> duration_ns(std::string_view text) {

@@ -1,4 +1,4 @@
-// What the commands share: how an error is told, and that files can be written is found out before the work.
+// What the commands share: how an error is told, options that several have.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,6 @@ int report_error(const InputError& error, int exit_code);
 
 /// Prints the warnings of an import on standard error, one line each; of many only the first and how many more.
 void print_warnings(const std::vector<std::string>& warnings);
-
-/// Whether `path` can be a file to write: its folder exists and it is no folder itself. "" = nothing to write.
-[[nodiscard]] Result<void> check_output(const std::string& path);
 
 /// "500us", "10ms", "1.5s" in ns; nothing for anything else and for what is not above 0.
 [[nodiscard]] std::optional<std::int64_t> duration_ns(std::string_view text);

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/html_output.h"
+#include "cli/outputs.h"
 #include "compare/experiment.h"
 #include "compare/grid.h"
 #include "compare/seeds.h"
@@ -38,19 +39,19 @@ struct Arguments {
 
 int list_strategies() {
   const auto list = [](const auto& info) {
-    fmt::print("{}\n  {}\n  source: {}; cost: {}\n", info.name, info.formula, info.source, info.cost);
+    print("{}\n  {}\n  source: {}; cost: {}\n", info.name, info.formula, info.source, info.cost);
   };
   const auto list_parameters = [](const std::vector<strategy::ParameterInfo>& parameters) {
     for (const strategy::ParameterInfo& p : parameters) {
       std::string values;
       for (const std::string& choice : p.choices) values += (values.empty() ? "" : "|") + choice;
-      fmt::print("  :{}={}  {}{}\n", p.name, p.fallback, p.meaning, values.empty() ? "" : fmt::format(" ({})", values));
+      print("  :{}={}  {}{}\n", p.name, p.fallback, p.meaning, values.empty() ? "" : fmt::format(" ({})", values));
     }
   };
   for (const strategy::StrategyInfo* info : strategy::registry().all()) list(*info), list_parameters(info->parameters);
-  fmt::print("\nFor --rebalance:\n");
+  print("\nFor --rebalance:\n");
   for (const sim::RebalanceInfo& info : sim::rebalance_rules()) list(info);
-  fmt::print("\nFor --preemption:\n");
+  print("\nFor --preemption:\n");
   for (const strategy::PreemptionInfo* info : strategy::preemption_registry().all())
     list(*info), list_parameters(info->parameters);
   return 0;
@@ -108,16 +109,19 @@ int write_reports(const Arguments& arguments, const HtmlOutput& html, const json
   for (const auto& [path, content] : {std::pair{arguments.json, json::to_text(report, 2) + "\n"},
                                       {arguments.csv, csv},
                                       {arguments.markdown, markdown}})
-    if (!path.empty())
-      if (auto done = io::write_file_atomically(path, content); !done) return report_error(done.error(), 1);
-  if (const int code = html.write(report, arguments.json); code != 0) return code;
-  return std::fflush(stdout) != 0 ? 1 : 0;
+    if (const int code = Outputs::write(path, content); code != 0) return code;
+  return html.write(report, arguments.json);
 }
 
 /// Whether all files can be written is found out before the work.
-Result<HtmlOutput> prepare_outputs(const Arguments& arguments) {
-  for (const std::string& output : {arguments.json, arguments.csv, arguments.markdown})
-    if (auto fine = check_output(output); !fine) return tl::unexpected(fine.error());
+Result<HtmlOutput> prepare_outputs(const Arguments& arguments, const std::vector<std::string>& inputs) {
+  Outputs outputs;
+  for (const std::string& path : inputs) outputs.input(path);
+  outputs.output("--json", arguments.json);
+  outputs.output("--html", arguments.html);
+  outputs.output("--csv", arguments.csv);
+  outputs.output("--markdown", arguments.markdown);
+  if (auto fine = outputs.check(); !fine) return tl::unexpected(fine.error());
   return HtmlOutput::prepare(arguments.html);
 }
 
@@ -138,8 +142,6 @@ Result<Experiment> prepare_experiment(const Arguments& arguments) {
                                      "valid: openb-atc23"});
   if (!arguments.workload.empty())
     return tl::unexpected(InputError{"berth compare", "", "names a workload and an experiment", "name one of them"});
-  auto html = prepare_outputs(arguments);
-  if (!html) return tl::unexpected(html.error());
   std::vector<std::string> names = arguments.strategies;
   if (names.empty()) names = {"random", "dot-product", "gpu-clustering", "gpu-packing", "gpu-best-fit", "fgd"};
   auto specs = parse_strategies(names);
@@ -151,6 +153,10 @@ Result<Experiment> prepare_experiment(const Arguments& arguments) {
   auto nodes_path = arguments.nodes.empty() ? sim::fetched_data("", "openb", "openb_node_list_gpu_node.csv")
                                             : Result<std::string>(arguments.nodes);
   if (!nodes_path) return tl::unexpected(nodes_path.error());
+  std::vector<std::string> inputs = {*nodes_path};
+  for (const List& list : *lists) inputs.push_back(list.path);
+  auto html = prepare_outputs(arguments, inputs);
+  if (!html) return tl::unexpected(html.error());
   const auto nodes_text = io::read_file(*nodes_path);
   if (!nodes_text) return tl::unexpected(nodes_text.error());
   auto nodes = sim::parse_openb_nodes(*nodes_text, *nodes_path);
@@ -186,9 +192,9 @@ Result<void> run_list(const Arguments& arguments, const Experiment& with, const 
   if (!result) return tl::unexpected(result.error());
   out.partial |= result->partial;
   if (arguments.placements_digest)
-    fmt::print("{}", compare::digest_lines(*result));
+    print("{}", compare::digest_lines(*result));
   else
-    fmt::print("{}\n", compare::experiment_table(*result, arguments.width()));
+    print("{}\n", compare::experiment_table(*result, arguments.width()));
   // A list of somebody's own may be called like a published one: only the fetched lists are held against the rows.
   std::vector<compare::Agreement> here;
   if (arguments.pods.empty() && arguments.nodes.empty() && arguments.tune == 1.3 && !result->partial)
@@ -231,10 +237,10 @@ int run_experiment(const Arguments& arguments) {
   bool holds = true;
   for (const compare::Agreement& a : reports.agreement) rows += a.rows, holds &= a.holds();
   if (!arguments.placements_digest && !reports.agreement.empty())
-    fmt::print("{}  {}\n", compare::agreement_table(reports.agreement, arguments.width()),
-               rows == 0 ? "no published rows are there; run datasets/fetch.sh openb"
-               : holds   ? "full agreement with the published rows"
-                         : "NOT in agreement with the published rows");
+    print("{}  {}\n", compare::agreement_table(reports.agreement, arguments.width()),
+          rows == 0 ? "no published rows are there; run datasets/fetch.sh openb"
+          : holds   ? "full agreement with the published rows"
+                    : "NOT in agreement with the published rows");
   json::Value report = compare::report_head("berth-compare-experiment", arguments.experiment);
   report.set("experiment", arguments.experiment);
   report.set("results", std::move(reports.results));
@@ -270,12 +276,12 @@ struct Prepared {
 };
 Result<Prepared> prepare(const Arguments& arguments, const std::vector<std::string>& default_strategies) {
   Prepared out;
-  auto html = prepare_outputs(arguments);
-  if (!html) return tl::unexpected(html.error());
   const auto path = sim::find_workload(arguments.workload);
   if (!path) return tl::unexpected(path.error());
   auto workload = sim::read_workload(*path, arguments.label);
   if (!workload) return tl::unexpected(workload.error());
+  auto html = prepare_outputs(arguments, sim::files_of(*workload));
+  if (!html) return tl::unexpected(html.error());
   auto text = io::read_file(*path);
   if (!text) return tl::unexpected(text.error());
   auto strategies =
@@ -363,7 +369,7 @@ int run_workload_grid(const Arguments& arguments) {
        .resume = arguments.resume,
        .quiet = arguments.quiet});
   if (!result) return report_error(result.error(), 2);
-  fmt::print("{}", compare::grid_table(*result, arguments.width()));
+  print("{}", compare::grid_table(*result, arguments.width()));
   const int code = write_reports(arguments, prepared->html, compare::grid_json(*result), compare::grid_csv(*result),
                                  compare::grid_markdown(*result));
   return code != 0 ? code : result->partial ? 4 : 0;
@@ -390,7 +396,7 @@ int run_sizing(const Arguments& arguments) {
                                                          : OfflineOrder::arrival;
   const run::InterruptGuard guard;
   const auto report = [&](const auto& result, const auto& rows, const json::Value& json, const std::string& csv) {
-    fmt::print("{}\n{}", compare::headline(result), compare::text_table(rows(result, false), arguments.width()));
+    print("{}\n{}", compare::headline(result), compare::text_table(rows(result, false), arguments.width()));
     const int code = write_reports(arguments, prepared->html, json, csv,
                                    compare::headline(result) + "\n" + compare::markdown_table(rows(result, true)));
     return code != 0 ? code : result.partial ? 4 : 0;

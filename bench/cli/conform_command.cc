@@ -5,13 +5,16 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/outputs.h"
 #include "conform/life/cluster_life.h"
 #include "conform/run.h"
-#include "io/files.h"
+#include "run/progress.h"
 
 namespace berth::cli {
 
 namespace {
+
+constexpr std::uint64_t kLivesMost = 1'000'000;
 
 /// ", option NAME=VALUE" for each that is not at its default.
 std::string told_options(const model::Options& decisions) {
@@ -31,14 +34,14 @@ class Lives {
     sum_.preemptions += life.preemptions, sum_.deployments += life.deployments, sum_.at_rest += life.at_rest;
     sum_.twice += life.twice;
     if (!life.problems.empty() || prints_) {
-      fmt::print("{}, {}\n", name, kind_);
-      for (const std::string& event : life.events) fmt::print("    {}\n", event);
-      for (const std::string& problem : life.problems) fmt::print("  broken: {}\n", problem);
+      cli::print("{}, {}\n", name, kind_);
+      for (const std::string& event : life.events) cli::print("    {}\n", event);
+      for (const std::string& problem : life.problems) cli::print("  broken: {}\n", problem);
     }
     ++(life.problems.empty() ? held_ : broken_);
   }
   void print() const {
-    fmt::print(
+    cli::print(
         "{}: {} evaluations, {} plans ({} partly refused): {} allocations, {} updates, {} stops, {} preemptions, {} "
         "deployments, {} jobs at rest, {} evaluations made again on tables loaded anew\n{} lives held, {} broke\n",
         kind_, sum_.evaluations, sum_.plans, sum_.refused_plans, sum_.allocations, sum_.updates, sum_.stops,
@@ -56,15 +59,18 @@ class Lives {
 /// Lives of both kinds with the seeds `first`, `first` + 1, ... ; false when one broke an invariant, which is printed.
 bool run_lives(std::uint64_t first, std::uint64_t count, int steps, const model::Options& decisions) {
   Lives servers("on the bare server", count == 1), clusters("of a whole cluster", count == 1);
+  run::Progress progress("lives", count, false);
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    progress.update(seed - first, true);
     const std::string name = fmt::format("seed {}, steps {}{}", seed, steps, told_options(decisions));
     const conform::LifeOptions options{.seed = seed, .steps = steps, .decisions = decisions};
     servers.add(conform::run_life(options), name);
     clusters.add(conform::run_cluster_life(options), name);
   }
+  progress.finish();
   servers.print();
   clusters.print();
-  fmt::print("seeds from {}, steps {}{}\n", first, steps, told_options(decisions));
+  print("seeds from {}, steps {}{}\n", first, steps, told_options(decisions));
   return servers.all_held() && clusters.all_held();
 }
 
@@ -86,7 +92,7 @@ void add_conform(CLI::App& app, int& exit_code) {
   command->add_option("paths", arguments->run.paths, "vector files (.jsonl, .jsonl.gz) or folders of them")
       ->excludes(seed);
   command->add_option("--lives", arguments->lives, "so many lives, with ascending seeds")
-      ->check(CLI::Range(1, 1'000'000'000))
+      ->check(CLI::Range(std::uint64_t{1}, kLivesMost))
       ->needs(seed);
   command->add_option("--steps", arguments->steps, "events in a life")->check(CLI::Range(1, 100'000))->needs(seed);
   add_decision_options(*command, arguments->options, "with --seed: ");
@@ -117,6 +123,13 @@ void add_conform(CLI::App& app, int& exit_code) {
       exit_code = 2;
       return;
     }
+    Outputs outputs;
+    for (const std::string& path : arguments->run.paths) outputs.input(path);
+    outputs.output("--json", arguments->json);
+    if (auto fine = outputs.check(); !fine) {
+      exit_code = report_error(fine.error(), 2);
+      return;
+    }
     if (!arguments->step.empty()) arguments->run.step = arguments->step;
     auto report = conform::run(arguments->run);
     if (!report) {
@@ -128,15 +141,9 @@ void add_conform(CLI::App& app, int& exit_code) {
       exit_code = 2;
       return;
     }
-    if (!arguments->json.empty()) {
-      if (auto done = io::write_file_atomically(arguments->json, json::to_text(conform::to_json(*report), 2) + "\n");
-          !done) {
-        exit_code = report_error(done.error(), 1);
-        return;
-      }
-    }
-    fmt::print("{}", conform::to_table(*report));
+    print("{}", conform::to_table(*report));
     exit_code = report->differ + report->unsupported == 0 ? 0 : 3;
+    if (Outputs::write(arguments->json, json::to_text(conform::to_json(*report), 2) + "\n") != 0) exit_code = 1;
   });
 }
 

@@ -36,6 +36,19 @@ void count(std::size_t bytes) noexcept {
   slot.count.store(slot.count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   slot.bytes.store(slot.bytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
 }
+
+/// mimalloc's own operator new does not find the handler of the C++ library and aborts: this one asks it as the
+/// standard says.
+template <class Allocate>
+void* allocate(std::size_t bytes, Allocate allocate_once) {
+  count(bytes);
+  for (;;) {
+    if (void* const p = allocate_once()) return p;
+    const std::new_handler handler = std::get_new_handler();
+    if (!handler) throw std::bad_alloc();
+    handler();
+  }
+}
 #endif
 
 }  // namespace
@@ -54,28 +67,24 @@ run::AllocationCount count_allocations() {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 void* operator new(std::size_t bytes) {
-  berth::cli::count(bytes);
-  return mi_new(bytes);
+  return berth::cli::allocate(bytes, [&] { return mi_malloc(bytes); });
 }
 void* operator new[](std::size_t bytes) {
-  berth::cli::count(bytes);
-  return mi_new(bytes);
+  return berth::cli::allocate(bytes, [&] { return mi_malloc(bytes); });
 }
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   berth::cli::count(bytes);
-  return mi_new_nothrow(bytes);
+  return mi_malloc(bytes);
 }
 void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
   berth::cli::count(bytes);
-  return mi_new_nothrow(bytes);
+  return mi_malloc(bytes);
 }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  berth::cli::count(bytes);
-  return mi_new_aligned(bytes, static_cast<std::size_t>(alignment));
+  return berth::cli::allocate(bytes, [&] { return mi_malloc_aligned(bytes, static_cast<std::size_t>(alignment)); });
 }
 void* operator new[](std::size_t bytes, std::align_val_t alignment) {
-  berth::cli::count(bytes);
-  return mi_new_aligned(bytes, static_cast<std::size_t>(alignment));
+  return berth::cli::allocate(bytes, [&] { return mi_malloc_aligned(bytes, static_cast<std::size_t>(alignment)); });
 }
 void operator delete(void* p) noexcept { mi_free(p); }
 void operator delete[](void* p) noexcept { mi_free(p); }

@@ -7,7 +7,8 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "io/files.h"
+#include "cli/outputs.h"
+#include "io/output.h"
 
 namespace berth::cli {
 namespace {
@@ -23,7 +24,7 @@ const CommandText* find_command(const CommandText& command, const std::string& w
 }
 
 Result<void> write_pages(const CommandText& command, const fs::path& folder) {
-  if (auto done = io::write_file_atomically((folder / (page_name(command) + ".1")).string(), man_page(command)); !done)
+  if (auto done = io::write_output((folder / (page_name(command) + ".1")).string(), man_page(command)); !done)
     return done;
   for (const CommandText& below : command.commands)
     if (auto done = write_pages(below, folder); !done) return done;
@@ -40,7 +41,7 @@ int print_man(const CommandText& program, const std::vector<std::string>& words,
   const CommandText* command = find_command(program, name);
   if (!command)
     return report_error(InputError{"man", "", "there is no command '" + name + "'", "see `berth --help`"}, 2);
-  fmt::print("{}", man_page(*command));
+  print_raw(man_page(*command));
   return 0;
 }
 
@@ -56,7 +57,7 @@ void add_completion(CLI::App& app, int& exit_code) {
       "For this shell alone: source <(berth completion bash). Installed packages bring the scripts.\n"
       "Exit code: 0 fine, 2 usage.");
   command->callback([&app, &exit_code, shell] {
-    fmt::print("{}", completion_script(command_text(app), *shell));
+    print_raw(completion_script(command_text(app), *shell));
     exit_code = 0;
   });
 }

@@ -12,12 +12,14 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/html_output.h"
+#include "cli/outputs.h"
 #include "gate/history.h"
 #include "gate/instructions.h"
 #include "gate/output.h"
 #include "gate/revision.h"
-#include "io/files.h"
+#include "io/output.h"
 #include "report/kinds.h"
+#include "run/interrupt.h"
 
 namespace berth::cli {
 namespace {
@@ -49,7 +51,7 @@ std::size_t cores_allowed() {
 
 gate::Outcome<void> write_output(const std::string& path, const std::string& content) {
   if (path.empty()) return {};
-  if (auto done = io::write_file_atomically(path, content); !done)
+  if (auto done = io::write_output(path, content); !done)
     return tl::unexpected(gate::Failure{gate::kOwnFailure, done.error()});
   return {};
 }
@@ -77,9 +79,6 @@ gate::Outcome<gate::SessionOptions> session_options(const GateArguments& argumen
                       "write a share such as 5% or 0.05", "--effect");
   if (!(arguments.alpha > 0 && arguments.alpha < 0.5))
     return gate::fail(gate::kUsage, "berth gate", "alpha is not between 0 and 0.5", "0.01 is usual", "--alpha");
-  if (arguments.repetitions && *arguments.repetitions < 1)
-    return gate::fail(gate::kUsage, "berth gate", fmt::format("{} repetitions measure nothing", *arguments.repetitions),
-                      "give at least 1, or leave it out: then there are as many as the test needs", "--repetitions");
   if (!(arguments.max_time > 0))
     return gate::fail(gate::kUsage, "berth gate", "there is no time to measure in", "give seconds above 0",
                       "--max-time");
@@ -94,8 +93,7 @@ gate::Outcome<gate::SessionOptions> session_options(const GateArguments& argumen
     out.rules.only.push_back(metric);
   }
   out.repetitions = static_cast<std::size_t>(arguments.repetitions.value_or(0));
-  out.repetitions_max = std::max<std::size_t>(
-      static_cast<std::size_t>(std::max<std::int64_t>(1, arguments.repetitions_max)), out.repetitions);
+  out.repetitions_max = std::max(static_cast<std::size_t>(arguments.repetitions_max), out.repetitions);
   out.seconds_max = arguments.max_time;
   return out;
 }
@@ -153,7 +151,7 @@ gate::Outcome<int> print_verdict(const GateArguments& arguments, gate::Described
       if (gate::got_slower(what.session->verdict, pair.what.name()))
         what.profiles.push_back(
             gate::profile_once(*head, pair.what, {.timeout_seconds = arguments.timeout}, arguments.profile));
-  fmt::print("{}", gate::to_terminal(what));
+  print("{}", gate::to_terminal(what));
   std::vector<std::pair<gate::Case, gate::Samples>> heads;
   for (const gate::CasePair& pair : what.session->cases) heads.emplace_back(pair.what, pair.head);
   if (auto done = write_output(arguments.json, json::to_text(gate::to_json(what), 2) + "\n"); !done)
@@ -169,10 +167,15 @@ gate::Outcome<void> check_outputs(GateArguments& arguments) {
   std::error_code error;
   if (!arguments.profile.empty() && !fs::is_directory(arguments.profile, error))
     return gate::fail(gate::kUsage, arguments.profile, "is no folder", "create it or name another", "--profile");
-  for (const auto& [path, option] : {std::pair(arguments.json, "--json"), std::pair(arguments.markdown, "--markdown"),
-                                     std::pair(arguments.history, "--history"), std::pair(arguments.output, "-o")})
-    if (const auto fine = check_output(path); !fine)
-      return gate::fail(gate::kUsage, path, fine.error().problem, fine.error().remedy, option);
+  Outputs outputs;
+  for (const std::string& path :
+       {arguments.baseline, arguments.shown, arguments.compare_base, arguments.compare_head, arguments.drift_file})
+    outputs.input(path);
+  for (const auto& [option, path] : {std::pair("--json", arguments.json), std::pair("--html", arguments.html),
+                                     std::pair("--markdown", arguments.markdown),
+                                     std::pair("--history", arguments.history), std::pair("-o", arguments.output)})
+    outputs.output(option, path);
+  if (auto fine = outputs.check(); !fine) return tl::unexpected(gate::Failure{gate::kUsage, fine.error()});
   auto page = HtmlOutput::prepare(arguments.html);
   if (!page) return tl::unexpected(gate::Failure{gate::kUsage, page.error()});
   arguments.page = std::move(*page);
@@ -274,7 +277,7 @@ gate::Outcome<int> gate_record(const GateArguments& arguments) {
   if (!arguments.history.empty())
     if (auto done = gate::append_history(arguments.history, baseline.cases); !done) return tl::unexpected(done.error());
   for (const auto& [what, one] : baseline.cases)
-    fmt::print("{}: {} repetitions, decisions {}\n", what.name(), one.repetitions(), one.digests.front());
+    print("{}: {} repetitions, decisions {}\n", what.name(), one.repetitions(), one.digests.front());
   return gate::kPass;
 }
 
@@ -300,7 +303,7 @@ gate::Outcome<int> gate_drift(const GateArguments& arguments) {
                       "write a share such as 2%", "--least-change");
   const auto text = gate::drift_text(arguments.drift_file, {.least_change = *least, .alpha = arguments.alpha});
   if (!text) return tl::unexpected(text.error());
-  fmt::print("{}", *text);
+  print("{}", *text);
   if (arguments.html.empty()) return gate::kPass;
   const auto history = report::read_input(arguments.drift_file);
   if (!history) return tl::unexpected(gate::Failure{gate::kUsage, history.error()});
@@ -309,7 +312,7 @@ gate::Outcome<int> gate_drift(const GateArguments& arguments) {
 
 gate::Outcome<int> list_metrics() {
   const auto row = [](std::string_view name, const char* kind, const char* better, const std::string& limit) {
-    fmt::print("{:<26} {:<8} {:<7} {}\n", name, kind, better, limit);
+    print("{:<26} {:<8} {:<7} {}\n", name, kind, better, limit);
   };
   row("metric", "kind", "better", "limit");
   row(gate::kDigest, "counter", "", "equal");
@@ -358,14 +361,21 @@ void add_gate(CLI::App& app, int& exit_code) {
   command->add_option("--metrics", a->metrics, "judge only these times, separated by commas")->delimiter(',');
   command->add_flag("--list-metrics", a->list_metrics, "list metrics, directions and limits");
   command->add_option("--alpha", a->alpha, "chance of a false regression among all tests")->capture_default_str();
-  command->add_option("--repetitions", a->repetitions, "to start with; as many as the test needs when left out");
-  command->add_option("--max-repetitions", a->repetitions_max, "per side and case")->capture_default_str();
+  command->add_option("--repetitions", a->repetitions, "to start with; as many as the test needs when left out")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
+  command->add_option("--max-repetitions", a->repetitions_max, "per side and case")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))
+      ->capture_default_str();
   command->add_option("--max-time", a->max_time, "seconds for all of it, building not counted")->capture_default_str();
-  command->add_option("--timeout", a->timeout, "seconds for one repetition")->capture_default_str();
+  command->add_option("--timeout", a->timeout, "seconds for one repetition")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_flag("--stages", a->stages,
                     "measure the time of each stage as well (--stages of `berth run`), and name the one that grew");
   command->add_flag("--instructions", a->instructions, "count instructions as well, through valgrind");
-  command->add_option("--seed", a->seed, "of the order and of the noise estimate")->capture_default_str();
+  command->add_option("--seed", a->seed, "of the order and of the noise estimate")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command->add_flag("--no-pin", a->no_pin, "do not pin repetitions to cores");
   command->add_option("--allow", a->allow, "fields of a fingerprint that may differ, separated by commas")
       ->delimiter(',');
@@ -400,6 +410,7 @@ void add_gate(CLI::App& app, int& exit_code) {
   command->callback([a, workloads, record, show, compare, drift, &exit_code] {
     a->workloads_named = workloads->count() > 0;
     if (a->counters_only) a->allow.insert(a->allow.end(), gate::machine_fields().begin(), gate::machine_fields().end());
+    const run::InterruptGuard guard;
     const auto held = [&]() -> gate::Outcome<int> {
       if (a->list_metrics) return list_metrics();
       if (auto fine = check_outputs(*a); !fine) return tl::unexpected(fine.error());
@@ -407,16 +418,14 @@ void add_gate(CLI::App& app, int& exit_code) {
       if (show->parsed()) {
         const auto baseline = gate::read_baseline(a->shown);
         if (!baseline) return tl::unexpected(baseline.error());
-        fmt::print("{}", gate::baseline_table(*baseline));
+        print("{}", gate::baseline_table(*baseline));
         return gate::kPass;
       }
       if (compare->parsed()) return gate_compare(*a);
       if (drift->parsed()) return gate_drift(*a);
       return gate_by_options(*a);
     }();
-    if (!held) fmt::print(stderr, "{}\n", held.error().error.line());
-    exit_code = held ? *held : held.error().exit_code;
-    if (std::fflush(stdout) != 0 && exit_code == 0) exit_code = gate::kOwnFailure;
+    exit_code = held ? *held : report_error(held.error().error, held.error().exit_code);
   });
 }
 

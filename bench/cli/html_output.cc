@@ -1,7 +1,7 @@
 #include "cli/html_output.h"
 
 #include "cli/common.h"
-#include "io/files.h"
+#include "cli/outputs.h"
 #include "report/kinds.h"
 #include "report/page.h"
 
@@ -10,7 +10,6 @@ namespace berth::cli {
 Result<HtmlOutput> HtmlOutput::prepare(const std::string& path) {
   HtmlOutput out;
   if (path.empty()) return out;
-  if (auto fine = check_output(path); !fine) return tl::unexpected(fine.error());
   auto chart_js = report::read_chart_js();
   if (!chart_js) return tl::unexpected(chart_js.error());
   out.path_ = path, out.chart_js_ = std::move(*chart_js);
@@ -18,10 +17,7 @@ Result<HtmlOutput> HtmlOutput::prepare(const std::string& path) {
 }
 
 int HtmlOutput::write(const report::Document& document) const {
-  if (path_.empty()) return 0;
-  if (auto done = io::write_file_atomically(path_, report::to_html(document, chart_js_)); !done)
-    return report_error(done.error(), 1);
-  return 0;
+  return path_.empty() ? 0 : Outputs::write(path_, report::to_html(document, chart_js_));
 }
 
 int HtmlOutput::write(json::Value result, const std::string& name) const {
@@ -30,6 +26,17 @@ int HtmlOutput::write(json::Value result, const std::string& name) const {
   auto input = report::as_input(std::move(result), name);
   if (!input) return report_error(input.error(), 1);
   inputs.push_back(std::move(*input));
+  return write(report::make_document(inputs));
+}
+
+int HtmlOutput::write(std::vector<json::Value> results) const {
+  if (path_.empty()) return 0;
+  std::vector<report::Input> inputs;
+  for (json::Value& result : results) {
+    auto input = report::as_input(std::move(result), "");
+    if (!input) return report_error(input.error(), 1);
+    inputs.push_back(std::move(*input));
+  }
   return write(report::make_document(inputs));
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/outputs.h"
 #include "io/export_import.h"
 
 namespace berth::cli {
@@ -23,6 +24,13 @@ void add_import(CLI::App& app, int& exit_code) {
   command->add_option("-o,--output", arguments->to, "the CLUSTER.json to write")->required();
   command->add_flag("--strict", arguments->options.strict, "refuse an export that contradicts itself");
   command->callback([arguments, &exit_code] {
+    Outputs outputs;
+    outputs.input(arguments->from);
+    outputs.output("-o", arguments->to);
+    if (auto fine = outputs.check(); !fine) {
+      exit_code = report_error(fine.error(), 2);
+      return;
+    }
     arguments->options.now_ns = clock_ns();
     auto imported = io::import_cluster(arguments->from, arguments->options);
     if (!imported) {
@@ -30,14 +38,14 @@ void add_import(CLI::App& app, int& exit_code) {
       return;
     }
     print_warnings(imported->warnings);
-    if (auto done = io::write_cluster(imported->state, arguments->to); !done) {
-      exit_code = report_error(done.error(), 1);
+    if (Outputs::write(arguments->to, io::cluster_text(imported->state)) != 0) {
+      exit_code = 1;
       return;
     }
     const model::ClusterState& state = imported->state;
-    fmt::print("{}: {} nodes, {} jobs, {} allocations, {} evaluations, {} deployments at index {}\n", arguments->to,
-               state.nodes.size(), state.jobs.size(), state.allocs.size(), state.evals.size(), state.deployments.size(),
-               state.index);
+    print("{}: {} nodes, {} jobs, {} allocations, {} evaluations, {} deployments at index {}\n", arguments->to,
+          state.nodes.size(), state.jobs.size(), state.allocs.size(), state.evals.size(), state.deployments.size(),
+          state.index);
     exit_code = 0;
   });
 }

@@ -7,8 +7,8 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/html_output.h"
+#include "cli/outputs.h"
 #include "cli/workload_arguments.h"
-#include "io/files.h"
 #include "profile/load.h"
 #include "run/interrupt.h"
 
@@ -26,7 +26,6 @@ int load(const LoadArguments& arguments) {
   const auto refuse = [](const char* option, std::string problem, std::string remedy) {
     return report_error({"berth load", option, std::move(problem), std::move(remedy)}, 2);
   };
-  if (auto fine = check_output(arguments.json); !fine) return report_error(fine.error(), 2);
   const auto html = HtmlOutput::prepare(arguments.html);
   if (!html) return report_error(html.error(), 2);
   profile::LoadOptions options;
@@ -54,22 +53,27 @@ int load(const LoadArguments& arguments) {
     return refuse("--max-time", "is shorter than one trial (--seconds)", "give it at least ten times that");
   const auto workload = arguments.chosen.read("berth load");
   if (!workload) return report_error(workload.error(), 2);
+  Outputs outputs;
+  for (const std::string& path : sim::files_of(*workload)) outputs.input(path);
+  outputs.output("--json", arguments.json);
+  outputs.output("--html", arguments.html);
+  if (auto fine = outputs.check(); !fine) return report_error(fine.error(), 2);
 
   const run::InterruptGuard guard;
   const auto done = profile::run_load(*workload, options);
+  run::stopped();
   if (!done) return report_error(done.error(), 2);
-  if (done->trials.empty()) return refuse("", "interrupted before the first trial was over", "let it run longer");
-  fmt::print("{}", profile::to_table(*done));
+  if (done->trials.empty())
+    return report_error({"berth load", "", "interrupted before the first trial was over", "let it run longer"},
+                        run::kInterrupted);
+  print("{}", profile::to_table(*done));
   int exit_code = done->complete() ? 0 : 4;
-  if (!arguments.json.empty())
-    if (auto written = io::write_file_atomically(arguments.json, json::to_text(profile::to_json(*done), 2) + "\n");
-        !written)
-      exit_code = report_error(written.error(), 1);
+  if (Outputs::write(arguments.json, json::to_text(profile::to_json(*done), 2) + "\n") != 0) exit_code = 1;
   if (exit_code == 0 || exit_code == 4)
     if (const int code = html->write(profile::to_json(*done), arguments.json.empty() ? workload->name : arguments.json);
         code != 0)
       exit_code = code;
-  return std::fflush(stdout) == 0 ? exit_code : 1;
+  return exit_code;
 }
 
 }  // namespace

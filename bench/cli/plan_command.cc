@@ -6,29 +6,38 @@
 #include <memory>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/html_output.h"
+#include "cli/outputs.h"
 #include "dryrun/advice.h"
 #include "dryrun/request.h"
 #include "dryrun/text.h"
+#include "dryrun/where.h"
 #include "io/files.h"
+#include "io/json_fault.h"
 #include "io/json_parse.h"
+#include "run/progress.h"
 #include "server/dry_run.h"
 
 namespace berth::cli {
 namespace {
 
 /// Of what stands under "Berth"; a change of meaning raises it. The rest is Nomad's answer.
-constexpr int kPlanVersion = 2;
+constexpr int kPlanVersion = 3;
+constexpr std::uint64_t kOrdersMost = 100'000;
+constexpr std::size_t kAdviceMost = 100'000;
+constexpr int kNomadError = 255;  // --nomad-exit-codes
 
 struct PlanArguments {
-  std::string cluster, name_space, at, now, explain;
+  std::string cluster, name_space, at, now, explain, html;
   std::vector<std::string> jobs, options;
   std::uint64_t order = 0, orders = 0;
   std::size_t advice = dryrun::kAdvised;
-  bool json = false, verbose = false, no_diff = false, nomad_exit_codes = false;
+  bool json = false, verbose = false, no_diff = false, nomad_exit_codes = false, together = false;
 };
 
 /// Least and most of a number over several orders.
@@ -59,7 +68,9 @@ struct Orders {
 Orders try_orders(server::DryRun& dry_run, std::uint64_t count) {
   Orders out;
   out.count = count;
+  run::Progress progress("visiting orders", count, false);
   for (std::uint64_t order = 0; order < count; ++order) {
+    progress.update(order, true);
     const server::DryRunAnswer answer = dry_run.answer(order);
     if (!answer.error.empty()) {
       out.error = answer.error;
@@ -156,6 +167,7 @@ class PlanRun {
   explicit PlanRun(const PlanArguments& arguments) : arguments_(arguments) {}
 
   int run() {
+    if (arguments_.nomad_exit_codes) set_failure_code(kNomadError);
     for (const std::string& assignment : arguments_.options)
       if (auto done = model::set_option(options_, assignment); !done)
         return bad_input("berth plan:--option: " + done.error());
@@ -167,7 +179,10 @@ class PlanRun {
     if (!arguments_.at.empty() && !(at = duration_ns(arguments_.at)))
       return bad_input("berth plan:--at: '" + arguments_.at + "' is not a time above 0; write e.g. 500ms or 20s");
     auto cluster = dryrun::read_cluster(arguments_.cluster, options_, at);
-    if (!cluster) return bad_input(cluster.error().line());
+    if (!cluster) return bad_input(about_cluster(cluster.error()).line());
+    // A single answer of the API is a cluster, so a job is one, too: without nodes.
+    if (cluster->state.nodes.empty() && !cluster->generated)
+      if (const InputError swapped = about_cluster({}); !swapped.problem.empty()) return bad_input(swapped.line());
     print_warnings(cluster->warnings);
     const dryrun::Newest newest = dryrun::newest_time(cluster->state);
     const std::int64_t clock = clock_ns();
@@ -185,28 +200,57 @@ class PlanRun {
           "warning: {} {}: its {} {} is in the future; the plan is made at that time, --now TIME sets another\n",
           newest.kind, base::shown(newest.id), newest.field, base::to_rfc3339(base::Time{now}));
     }
+    Outputs outputs;
+    for (const std::string& job : arguments_.jobs) outputs.input(job);
+    outputs.input(arguments_.cluster);
+    outputs.output("--html", arguments_.html);
+    if (auto fine = outputs.check(); !fine) return bad_input(fine.error().line());
+    const auto html = HtmlOutput::prepare(arguments_.html);
+    if (!html) return bad_input(html.error().line());
     int code = 0;
     for (const std::string& job : arguments_.jobs) {
-      if (&job != &arguments_.jobs.front() && !arguments_.json) fmt::print("\n");
+      if (&job != &arguments_.jobs.front() && !arguments_.json) print("\n");
       code = std::max(code, plan(cluster->state, job, now));
+      if (arguments_.together && code == bad_code()) break;  // the jobs behind it would be planned on another state
     }
+    if (!arguments_.html.empty() && !answers_.empty())
+      if (html->write(std::move(answers_)) != 0) return arguments_.nomad_exit_codes ? kNomadError : 1;
     return code;
   }
 
  private:
+  [[nodiscard]] int bad_code() const { return arguments_.nomad_exit_codes ? kNomadError : 2; }
   [[nodiscard]] int bad_input(const std::string& line) const {
-    fmt::print(stderr, "{}\n", line);
-    return arguments_.nomad_exit_codes ? 255 : 2;
+    fmt::print(stderr, "{}\n", base::printable(line, false));
+    return bad_code();
   }
 
-  int plan(const model::ClusterState& state, const std::string& path, std::int64_t now) {
+  /// Who names the job first is told so.
+  [[nodiscard]] InputError about_cluster(const InputError& error) const {
+    const auto text = io::read_file(arguments_.cluster);
+    if (!text) return error;
+    const auto document = io::parse_json(*text, arguments_.cluster);
+    if (!io::looks_like_hcl(*text) && !(document && dryrun::is_job(*document))) return error;
+    return {arguments_.cluster, "", "is a job, not a cluster",
+            fmt::format("the cluster comes first: berth plan CLUSTER {}", base::shown(arguments_.cluster))};
+  }
+
+  /// A job on `state`, which with --together becomes the one that it leaves.
+  int plan(model::ClusterState& state, const std::string& path, std::int64_t now) {
     auto text = io::read_file(path);
     if (!text) return bad_input(text.error().line());
     auto document = io::parse_json(*text, path);
     if (!document) return bad_input(document.error().line());
+    if (dryrun::is_cluster(*document))
+      return bad_input(InputError{path, "", "is a cluster, not a job", "the cluster comes first, jobs follow"}.line());
+    print_warnings(dryrun::key_warnings(*document, path));
     auto registration = dryrun::read_job(state, *document, path, arguments_.name_space, options_);
-    if (!registration) return bad_input(registration.error().line());
-    if (!registration->job) return bad_input(path + ": " + std::string(base::trim_space(registration->error)));
+    if (!registration) return bad_input(io::with_line(registration.error(), *text).line());
+    if (!registration->job) {  // Nomad's own text has lines
+      fmt::print(stderr, "{}: {}\n", base::printable(path, false),
+                 base::printable(base::trim_space(registration->error), true));
+      return bad_code();
+    }
     static constexpr std::array<std::string_view, 4> kTypes = {"service", "batch", "system", "sysbatch"};
     if (std::find(kTypes.begin(), kTypes.end(), registration->job->type) == kTypes.end())
       return bad_input(path + ":/Job/Type: '" + base::shown(registration->job->type) + "' has no scheduler");
@@ -216,7 +260,7 @@ class PlanRun {
     const server::DryRunAnswer answer = dry_run.answer(arguments_.order);
     if (!answer.error.empty()) {
       fmt::print(stderr, "{}: {}\n", path, answer.error);
-      return arguments_.nomad_exit_codes ? 255 : 1;
+      return arguments_.nomad_exit_codes ? kNomadError : 1;
     }
     std::string explanation;
     if (!arguments_.explain.empty()) {
@@ -224,52 +268,84 @@ class PlanRun {
       if (!explained) return bad_input("berth plan:--explain: " + explained.error());
       explanation = std::move(*explained);
     }
-    const auto advice = dryrun::advise({state, *document, path, arguments_.name_space, options_, now, arguments_.order},
-                                       *registration, dry_run, answer, arguments_.advice);
-    const std::size_t not_advised = answer.failed.size() - advice.size();
-    Orders orders;
-    if (arguments_.orders > 0) orders = try_orders(dry_run, arguments_.orders);
-    server::Rehearsal rehearsal;
-    if (!answer.refusals.empty()) rehearsal = dry_run.rehearse(arguments_.order);
-
-    if (arguments_.json) {
-      json::Value out = dryrun::to_json(answer);
-      json::Value more = json::Value::object();  // bench/schema/berth-plan.json
-      more.set("format", "berth-plan"), more.set("version", kPlanVersion);
-      more.set("order", arguments_.order), more.set("now", base::to_rfc3339(base::Time{now}));
-      more.set("advice", dryrun::to_json(advice));
-      more.set("advice_left_out", static_cast<std::uint64_t>(not_advised));
-      if (!answer.refusals.empty()) more.set("applier", refusal_json(answer, rehearsal));
-      if (arguments_.orders > 0) more.set("orders", orders_json(orders));
-      if (!explanation.empty()) more.set("explanation", explanation);
-      json::Value& options = more.set("options", json::Value::object());
-      options.set("compat", "nomad");
-      for (const auto& [name, value] : model::changed_options(options_)) options.set(name, value);
-      out.set("Berth", std::move(more));
-      fmt::print("{}\n", json::to_text(out, 2));
-    } else {
-      dryrun::TextOptions options;
-      options.job_file = path;
-      options.verbose = arguments_.verbose;
-      options.diff = !arguments_.no_diff;
-      options.now_ns = now;
-      options.id_length = static_cast<std::size_t>(options_.plan_id_length);
-      fmt::print("{}", dryrun::to_text(answer, dry_run.job()->type, options));
-      if (!answer.failed.empty()) fmt::print("\n{}", dryrun::to_text(advice, not_advised));
-      if (!answer.refusals.empty()) fmt::print("\n{}", refusal_text(answer, rehearsal));
-      if (arguments_.orders > 0) fmt::print("\n{}", orders_text(orders));
-      if (!explanation.empty()) fmt::print("\n{}", explanation);
-      std::string changed;
-      for (const auto& [name, value] : model::changed_options(options_)) changed += " " + name + "=" + value;
-      if (!changed.empty()) fmt::print("\nDecided with options other than Nomad's of today:{}\n", changed);
+    Told told{.path = path, .now = now, .answer = answer, .explanation = std::move(explanation)};
+    told.where = dryrun::where_of(state, answer.plan);
+    told.advice = dryrun::advise({state, *document, path, arguments_.name_space, options_, now, arguments_.order},
+                                 *registration, dry_run, answer, arguments_.advice);
+    const auto failed_advised = std::count_if(told.advice.begin(), told.advice.end(),
+                                              [](const dryrun::GroupAdvice& one) { return one.failed > 0; });
+    told.not_advised = answer.failed.size() - static_cast<std::size_t>(failed_advised);
+    if (arguments_.orders > 0) told.orders = try_orders(dry_run, arguments_.orders);
+    model::ClusterState after;
+    if (!answer.refusals.empty() || arguments_.together)
+      told.rehearsal = dry_run.rehearse(arguments_.order, arguments_.together ? &after : nullptr);
+    told.job = dry_run.job();
+    if (arguments_.json || !arguments_.html.empty()) {
+      json::Value whole = as_json(told);
+      if (arguments_.json) print_raw(json::to_text(whole, 2) + "\n");
+      answers_.push_back(std::move(whole));
     }
-    if (std::fflush(stdout) != 0) return 1;
+    if (!arguments_.json) print_told(told);
+    if (arguments_.together) state = std::move(after);
     return arguments_.nomad_exit_codes && answer.changes_allocs() ? 1 : 0;
+  }
+
+  /// All that is said of one job.
+  struct Told {
+    const std::string& path;
+    std::int64_t now;
+    const server::DryRunAnswer& answer;
+    std::string explanation;
+    std::shared_ptr<const model::Job> job = {};
+    dryrun::Where where = {};
+    std::vector<dryrun::GroupAdvice> advice = {};
+    std::size_t not_advised = 0;
+    Orders orders = {};
+    server::Rehearsal rehearsal = {};
+  };
+
+  [[nodiscard]] json::Value as_json(const Told& told) const {
+    json::Value out = dryrun::to_json(told.answer);
+    json::Value more = json::Value::object();  // bench/schema/berth-plan.json
+    more.set("format", "berth-plan"), more.set("version", kPlanVersion);
+    more.set("job", told.job->id), more.set("together", arguments_.together);
+    more.set("order", arguments_.order), more.set("now", base::to_rfc3339(base::Time{told.now}));
+    dryrun::add_json(told.where, more);
+    more.set("advice", dryrun::to_json(told.advice));
+    more.set("advice_left_out", static_cast<std::uint64_t>(told.not_advised));
+    if (!told.answer.refusals.empty()) more.set("applier", refusal_json(told.answer, told.rehearsal));
+    if (arguments_.orders > 0) more.set("orders", orders_json(told.orders));
+    if (!told.explanation.empty()) more.set("explanation", told.explanation);
+    json::Value& options = more.set("options", json::Value::object());
+    options.set("compat", "nomad");
+    for (const auto& [name, value] : model::changed_options(options_)) options.set(name, value);
+    out.set("Berth", std::move(more));
+    return out;
+  }
+
+  void print_told(const Told& told) const {
+    dryrun::TextOptions options;
+    options.job_file = told.path;
+    options.verbose = arguments_.verbose;
+    options.diff = !arguments_.no_diff;
+    options.now_ns = told.now;
+    options.id_length = static_cast<std::size_t>(options_.plan_id_length);
+    print("{}", dryrun::to_text(told.answer, told.job->type, options));
+    const std::string where = dryrun::to_text(told.where, options.id_length, arguments_.verbose);
+    if (!where.empty()) print("\n{}", where);
+    if (!told.answer.refusals.empty()) print("\n{}", refusal_text(told.answer, told.rehearsal));
+    if (!told.advice.empty() || told.not_advised > 0) print("\n{}", dryrun::to_text(told.advice, told.not_advised));
+    if (arguments_.orders > 0) print("\n{}", orders_text(told.orders));
+    if (!told.explanation.empty()) print("\n{}", told.explanation);
+    std::string changed;
+    for (const auto& [name, value] : model::changed_options(options_)) changed += " " + name + "=" + value;
+    if (!changed.empty()) print("\nDecided with options other than Nomad's of today:{}\n", changed);
   }
 
   const PlanArguments& arguments_;
   model::Options options_;
-  std::string about_the_clock_;  // a warning, until it was told: before the first plan
+  std::vector<json::Value> answers_;  // for the page
+  std::string about_the_clock_;       // a warning, until it was told: before the first plan
 };
 
 }  // namespace
@@ -283,21 +359,27 @@ void add_plan(CLI::App& app, int& exit_code) {
       ->required();
   command
       ->add_option("jobs", arguments->jobs,
-                   "job files as JSON (`nomad job run -output FILE.hcl` makes them), each planned by itself")
+                   "job files as JSON (`nomad job run -output FILE.hcl` makes them), each planned by itself unless "
+                   "--together")
       ->required();
+  command->add_flag("--together", arguments->together,
+                    "plan the jobs in this order, each on what those before it leave");
+  command->add_option("--html", arguments->html, "write the plans as one self-contained page to this file");
   command->add_option("--namespace", arguments->name_space, "register there, whatever the job says");
   command->add_option("--at", arguments->at, "the workload's cluster after so much of its time, e.g. 500ms or 20s");
   command->add_option("--now", arguments->now,
                       "the time of the dry run (RFC 3339); else the newest one in the cluster");
   command->add_option("--order", arguments->order, "which of Nomad's random visiting orders")->capture_default_str();
-  command->add_option("--orders", arguments->orders, "also show what varies over the first N orders");
+  command->add_option("--orders", arguments->orders, "also show what varies over the first N orders")
+      ->check(CLI::Range(std::uint64_t{0}, kOrdersMost));
   command
       ->add_option("--advice", arguments->advice,
                    "say of the first N groups that do not fit what is missing and what would do; 0: of none")
+      ->check(CLI::Range(std::size_t{0}, kAdviceMost))
       ->capture_default_str();
   command->add_option("--explain", arguments->explain, "also show scores and reasons of this node (name or ID)");
   add_decision_options(*command, arguments->options);
-  command->add_flag("--verbose", arguments->verbose, "expand what is added and deleted");
+  command->add_flag("--verbose", arguments->verbose, "expand what is added and deleted, and list all placements");
   command->add_flag("--no-diff", arguments->no_diff, "leave out the difference");
   command->add_flag("--json", arguments->json, "the answer of Nomad's plan endpoint, with berth's part under Berth");
   command->add_flag("--nomad-exit-codes", arguments->nomad_exit_codes,

@@ -7,8 +7,9 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/html_output.h"
+#include "cli/outputs.h"
 #include "cli/workload_arguments.h"
-#include "io/files.h"
+#include "io/output.h"
 #include "profile/flame.h"
 #include "profile/report.h"
 #include "profile/trace.h"
@@ -35,14 +36,18 @@ std::optional<std::pair<std::uint64_t, std::uint32_t>> parse_only(const std::str
 }
 
 int profile(const ProfileArguments& arguments) {
-  const std::string svg = arguments.flame.empty() ? "" : arguments.flame + ".svg";
+  const std::string svg =
+      arguments.flame.empty() || io::is_standard_output(arguments.flame) ? "" : arguments.flame + ".svg";
   const bool machine_alone = arguments.chosen.workload.empty() && arguments.roofline;
-  for (const std::string& output : {arguments.json, arguments.html, arguments.trace, arguments.flame, svg}) {
-    if (machine_alone && !output.empty())
+  Outputs outputs;
+  for (const auto& [option, path] :
+       {std::pair("--json", arguments.json), std::pair("--html", arguments.html), std::pair("--trace", arguments.trace),
+        std::pair("--flame", arguments.flame), std::pair("--flame", svg)}) {
+    outputs.output(option, path);
+    if (machine_alone && !path.empty())
       return report_error({"berth profile", "", "no workload was named, whose profile would be written",
                            "name one, or leave the files out: --roofline alone prints this machine's memory"},
                           2);
-    if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
   }
   if (auto fine = profile::check_events(arguments.counters); !fine) return report_error(fine.error(), 2);
   const auto html = HtmlOutput::prepare(arguments.html);
@@ -64,8 +69,8 @@ int profile(const ProfileArguments& arguments) {
                           2);
   }
   if (machine_alone) {
-    fmt::print("{}", profile::roofline_lines(profile::measure_roofline()));
-    return std::fflush(stdout) == 0 ? 0 : 1;
+    print("{}", profile::roofline_lines(profile::measure_roofline()));
+    return 0;
   }
   auto workload = arguments.chosen.read("berth profile");
   if (!workload) return report_error(workload.error(), 2);
@@ -76,14 +81,17 @@ int profile(const ProfileArguments& arguments) {
     workload->arrivals.clock = sim::Clock::skip;
   }
 
+  for (const std::string& path : sim::files_of(*workload)) outputs.input(path);
+  if (auto fine = outputs.check(); !fine) return report_error(fine.error(), 2);
+
   const run::InterruptGuard guard;
   const auto done = profile::profile_workload(*workload, options);
+  run::stopped();
   if (!done) return report_error(done.error(), 2);
-  fmt::print("{}", profile::to_table(*done));
+  print("{}", profile::to_table(*done));
   int exit_code = 0;
   const auto write = [&](const std::string& file, const std::string& content) {
-    if (file.empty()) return;
-    if (auto written = io::write_file_atomically(file, content); !written) exit_code = report_error(written.error(), 1);
+    if (Outputs::write(file, content) != 0) exit_code = 1;
   };
   write(arguments.json, json::to_text(profile::to_json(*done), 2) + "\n");
   if (exit_code == 0)
@@ -96,9 +104,8 @@ int profile(const ProfileArguments& arguments) {
                                            done->run.workload.label, done->stacks_unit, done->stacks_from),
                                done->stacks_unit));
   }
-  if (std::fflush(stdout) != 0) exit_code = 1;
   if (!done->run.unsupported_reasons.empty() || done->run.parallel.lost != 0) exit_code = 1;
-  return exit_code;
+  return exit_code == 0 && run::interrupted() ? run::kInterrupted : exit_code;
 }
 
 }  // namespace
@@ -138,7 +145,7 @@ void add_profile(CLI::App& app, int& exit_code) {
                    "hardware events to count beside the usual ones, by libpfm's names, separated by commas")
       ->delimiter(',');
   command->add_flag("--quiet", arguments->quiet, "no progress");
-  command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input.");
+  command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 4 interrupted.");
   command->callback([arguments, &exit_code] { exit_code = profile(*arguments); });
 }
 

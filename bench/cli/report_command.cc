@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/html_output.h"
+#include "cli/outputs.h"
 #include "report/kinds.h"
 
 namespace berth::cli {
@@ -23,6 +24,10 @@ int report_files(const ReportArguments& arguments) {
   if (arguments.files.empty())
     return report_error({"berth report", "", "no file was named", "name results, e.g. what `berth run --json` wrote"},
                         2);
+  Outputs outputs;
+  for (const std::string& file : arguments.files) outputs.input(file);
+  outputs.output("--html", arguments.html);
+  if (auto fine = outputs.check(); !fine) return report_error(fine.error(), 2);
   auto html = HtmlOutput::prepare(arguments.html);
   if (!html) return report_error(html.error(), 2);
   std::vector<report::Input> inputs;
@@ -34,9 +39,8 @@ int report_files(const ReportArguments& arguments) {
     inputs.push_back(std::move(*input));
   }
   const report::Document document = report::make_document(inputs);
-  if (!arguments.quiet) fmt::print("{}", report::to_terminal(document, arguments.wide ? 0 : compare::kTerminalWidth));
-  if (const int code = html->write(document); code != 0) return code;
-  return std::fflush(stdout) != 0 ? 1 : 0;
+  if (!arguments.quiet) print("{}", report::to_terminal(document, arguments.wide ? 0 : compare::kTerminalWidth));
+  return html->write(document);
 }
 
 }  // namespace

@@ -7,10 +7,10 @@
 #include "cli/common.h"
 #include "cli/count_allocations.h"
 #include "cli/html_output.h"
+#include "cli/outputs.h"
 #include "cli/slowed_stage.h"
 #include "cli/study_arguments.h"
 #include "cli/workload_arguments.h"
-#include "io/files.h"
 #include "profile/recorder.h"
 #include "run/export.h"
 #include "run/interrupt.h"
@@ -52,11 +52,23 @@ int list_workloads() {
     }
     std::string labels;
     for (const std::string& label : workload->labels) labels += (labels.empty() ? "" : ", ") + label;
-    fmt::print("{:<14} {} [{}]\n", workload->name, workload->description, labels);
+    print("{:<14} {} [{}]\n", workload->name, workload->description, labels);
   }
-  fmt::print("{:<14} {}\n", "nomad-others",
-             "Preemption, system jobs and one changing service job, next to Nomad's recorded times [smoke, full]");
+  print("{:<14} {}\n", "nomad-others",
+        "Preemption, system jobs and one changing service job, next to Nomad's recorded times [smoke, full]");
   return code;
+}
+
+Outputs outputs_of(const RunArguments& arguments, const std::vector<std::string>& inputs) {
+  Outputs out;
+  for (const std::string& path : inputs) out.input(path);
+  for (const auto& [option, path] :
+       {std::pair("--json", arguments.json), std::pair("--html", arguments.html), std::pair("--csv", arguments.csv),
+        std::pair("--hdr", arguments.hdr), std::pair("--hdr-log", arguments.hdr_log),
+        std::pair("--prometheus", arguments.prometheus), std::pair("--google-benchmark", arguments.google_benchmark),
+        std::pair("--results", arguments.study.results)})
+    out.output(option, path);
+  return out;
 }
 
 /// What Nomad was timed at beside its grid; not a workload file, as its evaluations follow from one another.
@@ -73,16 +85,14 @@ int run_others(const RunArguments& arguments) {
   const std::string& label = arguments.chosen.label;
   if (label != "full" && label != "smoke")
     return report_error({"berth run", "--label", "nomad-others has the labels full and smoke", "name one of them"}, 2);
-  if (auto fine = check_output(arguments.json); !fine) return report_error(fine.error(), 2);
+  if (auto fine = outputs_of(arguments, {}).check(); !fine) return report_error(fine.error(), 2);
   const auto html = HtmlOutput::prepare(arguments.html);
   if (!html) return report_error(html.error(), 2);
   const std::vector<run::OtherCase> cases = run::run_others(label == "smoke");
-  fmt::print("{}", run::to_table(cases));
-  if (!arguments.json.empty())
-    if (auto done = io::write_file_atomically(arguments.json, json::to_text(run::to_json(cases), 2) + "\n"); !done)
-      return report_error(done.error(), 1);
+  print("{}", run::to_table(cases));
+  if (const int code = Outputs::write(arguments.json, json::to_text(run::to_json(cases), 2) + "\n"); code != 0)
+    return code;
   if (const int code = html->write(run::to_json(cases), arguments.json); code != 0) return code;
-  if (std::fflush(stdout) != 0) return 1;
   for (const run::OtherCase& c : cases)
     if (!c.as_nomad) return 3;  // decided otherwise
   return 0;
@@ -119,9 +129,7 @@ int run(const RunArguments& arguments) {
   auto workload = arguments.chosen.read("berth run");
   if (!workload) return report_error(workload.error(), 2);
   if (arguments.workers) workload->workers = *arguments.workers;
-  for (const std::string& output : {arguments.json, arguments.csv, arguments.hdr, arguments.hdr_log,
-                                    arguments.prometheus, arguments.google_benchmark, arguments.study.results})
-    if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
+  if (auto fine = outputs_of(arguments, sim::files_of(*workload)).check(); !fine) return report_error(fine.error(), 2);
   const auto html = HtmlOutput::prepare(arguments.html);
   if (!html) return report_error(html.error(), 2);
 
@@ -137,24 +145,24 @@ int run(const RunArguments& arguments) {
 
   const run::InterruptGuard guard;
   const auto result = run::run_workload(*workload, options);
+  run::stopped();
   if (!result) return report_error(result.error(), 2);
-  fmt::print("{}", run::to_table(*result));
+  print("{}", run::to_table(*result));
   json::Value report = run::to_json(*result);
   if (recorder) {
     recorder->finish();
     json::Value stages = json::Value::object();
-    fmt::print("  stages      per evaluation:");
+    print("  stages      per evaluation:");
     for (const auto& [stage, ns] : recorder->mean_stages()) {
       stages.set(base::to_text(stage), ns);
-      fmt::print(" {} {}", base::to_text(stage), run::time_words(static_cast<std::int64_t>(ns + 0.5)));
+      print(" {} {}", base::to_text(stage), run::time_words(static_cast<std::int64_t>(ns + 0.5)));
     }
-    fmt::print("\n");
+    print("\n");
     report.set("stages_ns", std::move(stages));
   }
   int exit_code = 0;
   const auto write = [&](const std::string& file, const std::string& content) {
-    if (file.empty()) return;
-    if (auto done = io::write_file_atomically(file, content); !done) exit_code = report_error(done.error(), 1);
+    if (Outputs::write(file, content) != 0) exit_code = 1;
   };
   write(arguments.json, json::to_text(report, 2) + "\n");
   write(arguments.csv, run::to_csv(*result));
@@ -167,8 +175,8 @@ int run(const RunArguments& arguments) {
       code != 0)
     exit_code = code;
   if (exit_code == 0) exit_code = html->write(report, arguments.json.empty() ? workload->name : arguments.json);
-  if (std::fflush(stdout) != 0) exit_code = 1;
   if (exit_code != 0) return exit_code;
+  if (run::interrupted()) exit_code = run::kInterrupted;
   // Decisions that differ from Nomad's are a mismatch, evaluations that were not processed a failure.
   for (const run::CellResult& cell : result->cells)
     if (!cell.decisions_equal) exit_code = 3;
@@ -201,7 +209,8 @@ void add_run(CLI::App& app, int& exit_code) {
   add_slowdown(*command, arguments->slowdown);
   command->add_flag("--list", arguments->list, "list the workloads of bench/macro");
   command->add_flag("--quiet", arguments->quiet, "no progress");
-  command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 decisions differ from Nomad's.");
+  command->footer(
+      "Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 decisions differ from Nomad's, 4 interrupted.");
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

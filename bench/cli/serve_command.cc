@@ -10,6 +10,7 @@
 #include "base/duration.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/outputs.h"
 #include "run/interrupt.h"
 #include "serve/service.h"
 
@@ -66,11 +67,12 @@ int serve(const ServeArguments& arguments) {
   (*service)->start();
   if (!arguments.quiet) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-    fmt::print("berth serve: {} nodes after {:.2f} s, speed {}, http://{}\n", nodes, took.count(), speed->text(),
-               (*service)->address());
+    print("berth serve: {} nodes after {:.2f} s, speed {}, http://{}\n", nodes, took.count(), speed->text(),
+          (*service)->address());
     std::fflush(stdout);
   }
   while (!run::interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  run::stopped();
   (*service)->stop();
   return 0;
 }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/common.h"
-#include "io/files.h"
+#include "cli/outputs.h"
 #include "report/kinds.h"
 #include "run/interrupt.h"
 #include "sim/datasets.h"
@@ -57,8 +57,12 @@ int run_study_command(const WorkloadArguments& chosen, std::optional<std::int64_
                       const run::RunOptions& options) {
   const auto spec = spec_of(chosen, workers, arguments);
   if (!spec) return report_error(spec.error(), 2);
-  for (const std::string& output : {json, arguments.results})
-    if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
+  Outputs outputs;
+  outputs.input(spec->workload);
+  outputs.output("--json", json);
+  outputs.output("--html", html_path);
+  outputs.output("--results", arguments.results);
+  if (auto fine = outputs.check(); !fine) return report_error(fine.error(), 2);
   const auto html = HtmlOutput::prepare(html_path);
   if (!html) return report_error(html.error(), 2);
   std::optional<study::ResultsDb> results;
@@ -69,6 +73,7 @@ int run_study_command(const WorkloadArguments& chosen, std::optional<std::int64_
   }
   const run::InterruptGuard guard;
   const auto done = study::run_study(*spec, options);
+  run::stopped();
   if (!done) return report_error(done.error(), 2);
   bool differs = false, any = false;
   for (const study::Setting& setting : done->settings)
@@ -79,17 +84,15 @@ int run_study_command(const WorkloadArguments& chosen, std::optional<std::int64_
     for (const study::Setting& setting : done->settings)
       if (const auto added = results->add(setting.records); !added) exit_code = report_error(added.error(), 1);
   json::Value report = study::to_json(*done);
-  if (!json.empty())
-    if (auto written = io::write_file_atomically(json, json::to_text(report, 2) + "\n"); !written)
-      exit_code = report_error(written.error(), 1);
+  if (Outputs::write(json, json::to_text(report, 2) + "\n") != 0) exit_code = 1;
   std::vector<report::Input> inputs;
   auto input = report::as_input(std::move(report), json.empty() ? done->workload : json);
   if (!input) return report_error(input.error(), 1);
   inputs.push_back(std::move(*input));
   const report::Document document = report::make_document(inputs);
-  fmt::print("{}", report::to_terminal(document));
+  print("{}", report::to_terminal(document));
   if (const int code = html->write(document); code != 0) exit_code = code;
-  return std::fflush(stdout) != 0 ? 1 : exit_code;
+  return exit_code;
 }
 
 int add_result(const std::string& file, const std::vector<sim::Change>& changes, const run::RunResult& result,

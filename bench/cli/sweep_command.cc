@@ -12,7 +12,7 @@
 #include "cli/common.h"
 #include "cli/count_allocations.h"
 #include "gate/process.h"
-#include "io/files.h"
+#include "io/output.h"
 #include "run/interrupt.h"
 #include "run/progress.h"
 #include "run/report.h"
@@ -66,7 +66,7 @@ int gather_results(const Sweep& sweep, const SweepArguments& arguments) {
   if (!results) return report_error(results.error(), 1);
   if (const auto added = results->add(all.records); !added) return report_error(added.error(), 1);
   const std::string csv = arguments.csv.empty() ? (fs::path(sweep.folder()) / "results.csv").string() : arguments.csv;
-  if (auto written = io::write_file_atomically(csv, study::to_csv(all.records)); !written)
+  if (auto written = io::write_output(csv, study::to_csv(all.records)); !written)
     return report_error(written.error(), 1);
   constexpr std::size_t kShown = 20;
   for (std::size_t i = 0; i < all.failed.size() && i < kShown; ++i)
@@ -141,7 +141,7 @@ int submit_slurm(const Sweep& sweep, const study::ArrayJob& job, const SweepArgu
   const std::string script = (fs::path(sweep.folder()) / "sweep.slurm").string();
   std::error_code error;
   fs::create_directories(fs::path(sweep.folder()) / "logs", error);
-  if (auto written = io::write_file_atomically(script, study::slurm_script(job)); !written)
+  if (auto written = io::write_output(script, study::slurm_script(job)); !written)
     return report_error(written.error(), 1);
   const auto id = ask({"sbatch", "--parsable", script});
   if (!id) return report_error(id.error(), 1);

@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "io/files.h"
 #include "io/json_parse.h"
+#include "io/output.h"
 
 namespace berth::compare {
 
@@ -57,7 +58,7 @@ Result<void> KeptRuns::keep(const std::string& what, std::int64_t seed, json::Va
   const std::string key = key_of(what, seed);
   run.set("key", key);
   run.set("seed", seed);
-  return io::write_file_atomically(path_of(key), json::to_text(run, 2) + "\n");
+  return io::write_output(path_of(key), json::to_text(run, 2) + "\n");
 }
 
 std::string resumed_words(std::size_t resumed, std::size_t runs) {

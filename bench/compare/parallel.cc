@@ -39,6 +39,7 @@ Result<std::size_t> run_all(std::size_t total, std::size_t threads, const char* 
         },
         tbb::simple_partitioner());
   });
+  run::stopped();
   progress.finish();
   if (error) return tl::unexpected(*error);
   return done.load();

@@ -38,7 +38,7 @@ Result<std::vector<std::string>> files_of(const std::vector<std::string>& paths)
         return tl::unexpected(InputError{path, "", "holds no .jsonl or .jsonl.gz file", "name a folder of vectors"});
       std::sort(found.begin(), found.end());
       out.insert(out.end(), found.begin(), found.end());
-    } else if (fs::exists(path, error)) {
+    } else if (path == "-" || fs::exists(path, error)) {
       out.push_back(path);
     } else {
       return tl::unexpected(InputError{path, "", "does not exist", "name a file or folder of vectors"});

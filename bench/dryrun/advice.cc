@@ -333,12 +333,21 @@ std::string reason_alone(const model::ClusterState& state, const model::Registra
   return out;
 }
 
+std::map<std::string, std::int64_t> refused_groups(const server::DryRunAnswer& answer) {
+  std::map<std::string, std::int64_t> out;
+  for (const server::Refusal& refusal : answer.refusals)
+    if (const auto node = answer.plan.node_allocation.find(refusal.node_id); node != answer.plan.node_allocation.end())
+      for (const model::Allocation& alloc : node->second) ++out[alloc.task_group];
+  return out;
+}
+
 }  // namespace
 
 std::vector<GroupAdvice> advise(const Question& question, const model::Registration& registration,
                                 const server::DryRun& dry_run, const server::DryRunAnswer& answer, std::size_t most) {
   std::vector<GroupAdvice> out;
-  if (answer.failed.empty() || most == 0) return out;
+  std::map<std::string, std::int64_t> refused = refused_groups(answer);
+  if ((answer.failed.empty() && refused.empty()) || most == 0) return out;
   const model::Job& job = *registration.job;
   const Candidates candidates(question.state, dry_run, answer.plan);
   Loaded loaded(question);
@@ -348,6 +357,7 @@ std::vector<GroupAdvice> advise(const Question& question, const model::Registrat
     GroupAdvice& advice = out.emplace_back();
     advice.group = name;
     advice.failed = metric.coalesced_failures + 1;
+    if (const auto found = refused.find(name); found != refused.end()) advice.refused = found->second;
     Filter filter{"", 0};
     raise(filter, metric.constraint_filtered);
     if (const tables::CompiledGroup* compiled = compiled_group(dry_run, name)) {
@@ -361,13 +371,23 @@ std::vector<GroupAdvice> advise(const Question& question, const model::Registrat
     }
     std::tie(advice.filtered_most, advice.filtered_nodes) = std::move(filter);
   }
+  for (const auto& [name, count] : refused) {
+    if (out.size() == most || answer.failed.contains(name)) continue;
+    GroupAdvice& advice = out.emplace_back();
+    advice.group = name, advice.refused = count;
+    advice.changes = changes_that_fit(loaded, registration, name, count, idle_beside(name, job, answer));
+  }
   return out;
 }
 
 std::string to_text(const std::vector<GroupAdvice>& advice, std::size_t left_out) {
   std::string out;
   for (const GroupAdvice& a : advice) {
-    out += fmt::format("Why {} of group \"{}\" found no node:\n", a.failed, a.group);
+    if (a.failed > 0)
+      out += fmt::format("Why {} of group \"{}\" found no node:\n", a.failed, a.group);
+    else
+      out += fmt::format("What would help group \"{}\", {} of whose allocations the applier would refuse:\n", a.group,
+                         a.refused);
     if (!a.filtered_most.empty())
       out += fmt::format("  filtered most: \"{}\", {} node{}\n", a.filtered_most, a.filtered_nodes,
                          a.filtered_nodes == 1 ? "" : "s");
@@ -400,7 +420,7 @@ json::Value to_json(const std::vector<GroupAdvice>& advice) {
   json::Value out = json::Value::array();
   for (const GroupAdvice& a : advice) {
     json::Value entry = json::Value::object();
-    entry.set("group", a.group), entry.set("failed", a.failed);
+    entry.set("group", a.group), entry.set("failed", a.failed), entry.set("refused", a.refused);
     entry.set("filtered_most", a.filtered_most), entry.set("filtered_nodes", a.filtered_nodes);
     json::Value& nearest = entry.set("nearest", json::Value::array());
     for (const Shortage& s : a.nearest) {

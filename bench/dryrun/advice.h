@@ -44,13 +44,15 @@ struct Change {
 struct GroupAdvice {
   std::string group;
   std::int64_t failed = 0;          ///< allocations that found no node
+  std::int64_t refused = 0;         ///< allocations on nodes whose part of the plan the applier would refuse
   std::string filtered_most;        ///< a constraint as metrics name it; "" when nothing was filtered
   std::int64_t filtered_nodes = 0;  ///< by it
   std::vector<Shortage> nearest;    ///< at most 3, least missing first; only nodes that lack something
   std::vector<Change> changes;      ///< numbers are the nearest to the present ones that do
 };
 
-/// One entry per failed group of `answer`, the first `most` of them, in order of their names. `dry_run` gave the answer
+/// One entry per failed group of `answer`, and per group that has placements on nodes which would refuse them (`failed`
+/// is then 0, `refused` counts these); the first `most` of them, in order of their names. `dry_run` gave the answer
 /// to `question` of the accepted `registration`.
 [[nodiscard]] std::vector<GroupAdvice> advise(const Question& question, const model::Registration& registration,
                                               const server::DryRun& dry_run, const server::DryRunAnswer& answer,

@@ -1,8 +1,10 @@
 #include "dryrun/request.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "io/export_import.h"
+#include "model/codec/api_keys.h"
 #include "model/computed_class.h"
 #include "run/runner.h"
 #include "sim/datasets.h"
@@ -28,7 +30,9 @@ Result<Cluster> read_cluster(const std::string& name, const model::Options& opti
                              std::optional<std::int64_t> at_ns) {
   const auto slash = name.find('/'), dot = name.find('.');
   if (name.ends_with(".toml")) return generated(name, at_ns.value_or(-1));
-  if (slash == std::string::npos && dot == std::string::npos)
+  std::error_code error;
+  const bool file = name == "-" || std::filesystem::is_directory(name, error);
+  if (!file && slash == std::string::npos && dot == std::string::npos)
     if (const auto workload = sim::find_workload(name)) return generated(*workload, at_ns.value_or(-1));
   if (at_ns)
     return tl::unexpected(InputError{name, "", "is not a workload, so it has no state at another time",
@@ -63,6 +67,31 @@ Result<model::Registration> read_job(const model::ClusterState& state, const jso
   for (const auto& stored : state.jobs)
     if (id && stored->id == id->as_string() && stored->namespace_ == in) request.stored = stored.get();
   return model::register_job(document, request);
+}
+
+bool is_job(const json::Value& document) {
+  const json::Value* wrapped = document.find_ignoring_case("Job");
+  const json::Value& job = wrapped ? *wrapped : document;
+  return job.find_ignoring_case("TaskGroups") != nullptr;
+}
+
+bool is_cluster(const json::Value& document) {
+  if (is_job(document)) return false;
+  const json::Object& members = document.members();
+  return document.has("Nodes") || std::any_of(members.begin(), members.end(), [](const json::Member& member) {
+           return member.key.starts_with("/v1/");
+         });
+}
+
+std::vector<std::string> key_warnings(const json::Value& document, const std::string& path) {
+  const json::Value* wrapped = document.find_ignoring_case("Job");
+  std::vector<std::string> out;
+  if (wrapped)
+    out = model::job_key_warnings(*wrapped, "/Job");
+  else
+    out = model::job_key_warnings(document, "");
+  for (std::string& warning : out) warning = path + ":" + warning;
+  return out;
 }
 
 Newest newest_time(const model::ClusterState& state) {

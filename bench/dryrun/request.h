@@ -35,4 +35,11 @@ struct Newest {
 };
 [[nodiscard]] Newest newest_time(const model::ClusterState& state);
 
+/// Whether a document is a job as berth plan takes it; whether it is a cluster.
+[[nodiscard]] bool is_job(const json::Value& document);
+[[nodiscard]] bool is_cluster(const json::Value& document);
+
+/// model::job_key_warnings() of a job's document, each with the file's name before it.
+[[nodiscard]] std::vector<std::string> key_warnings(const json::Value& document, const std::string& path);
+
 }  // namespace berth::dryrun

@@ -81,7 +81,7 @@ Outcome<std::string> drift_text(const std::string& path, const DriftOptions& opt
   const auto read = io::read_lines(path, [&](std::string_view text, std::size_t number) {
     const auto line = io::parse_json(text, path, std::to_string(number));
     if (!line || (*line)["format"].as_string() != "berth-history" || (*line)["version"].as_int() != kHistoryVersion) {
-      problem = InputError{path, std::to_string(number),
+      problem = InputError{path, line ? std::to_string(number) : line.error().place,
                            line ? "is no line of a history of this version" : line.error().problem,
                            "remove the line, or start a new history"};
       return false;

@@ -1,6 +1,7 @@
 #include "gate/metrics.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -121,8 +122,10 @@ std::optional<double> parse_share(std::string_view text) {
 
 Outcome<void> check_metric(std::string_view name, const std::string& option) {
   if (name == kDigest || find_metric(name)) return {};
+  std::vector<std::string_view> names = {kDigest};
+  for (const Metric& metric : metrics()) names.push_back(metric.name);
   return fail(kUsage, "berth gate", fmt::format("there is no metric '{}'", base::shown(name)),
-              fmt::format("did you mean {}? `berth gate --list-metrics` has all", nearest_metric(name)), option);
+              fmt::format("did you mean {}? valid: {}", nearest_metric(name), fmt::join(names, ", ")), option);
 }
 
 Outcome<void> parse_limit(const std::string& text, Limits& into) {

@@ -10,12 +10,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
 
 #include "io/files.h"
+#include "run/interrupt.h"
 
 extern char** environ;
 
@@ -23,6 +25,7 @@ namespace berth::gate {
 namespace {
 
 using Steady = std::chrono::steady_clock;
+constexpr int kEndPatienceMs = 300;  // between SIGTERM and SIGKILL; with the wait for the signal, below a second
 
 /// This thread's cores cut down to the last `count`; children inherit them. Back to all when it ends.
 class Pinned {
@@ -46,24 +49,34 @@ class Pinned {
   bool active_ = false;
 };
 
-/// Waits for the end of a process; true when it came in time.
+/// Waits for the end of a process; true when it came in time and before a signal. 0 s: whenever it comes.
 bool wait_for(pid_t pid, double timeout_seconds, int& status) {
-  if (timeout_seconds <= 0) {
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    return true;
-  }
-  const auto end =
-      Steady::now() + std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(timeout_seconds));
+  constexpr double kForEver = 1e9;
+  const auto end = Steady::now() + std::chrono::duration_cast<Steady::duration>(
+                                       std::chrono::duration<double>(timeout_seconds > 0 ? timeout_seconds : kForEver));
   const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));  // -1 on old kernels: look every 5 ms
   bool ended = false;
-  while (!(ended = waitpid(pid, &status, WNOHANG) == pid) && Steady::now() < end) {
+  while (!(ended = waitpid(pid, &status, WNOHANG) == pid) && Steady::now() < end && !run::interrupted()) {
+    // A signal ends poll(), but not where it came just before, hence 100 ms.
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Steady::now()).count() + 1;
     pollfd what{handle, POLLIN, 0};
-    poll(&what, handle < 0 ? 0 : 1, handle < 0 ? 5 : static_cast<int>(left));
+    poll(&what, handle < 0 ? 0 : 1, static_cast<int>(std::min<std::int64_t>(left, handle < 0 ? 5 : 100)));
   }
   if (handle >= 0) close(handle);
   return ended;
+}
+
+/// Ends a process and what it started: asks first, for `patience_ms`.
+void end_group(pid_t pid, int patience_ms, int& status) {
+  kill(-pid, SIGTERM);
+  bool ended = false;
+  for (int waited = 0; !ended && waited < patience_ms; waited += 10) {
+    ended = waitpid(pid, &status, WNOHANG) == pid;
+    if (!ended) poll(nullptr, 0, 10);
+  }
+  kill(-pid, SIGKILL);  // its children may live on without it
+  while (!ended && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
 }
 
 }  // namespace
@@ -88,12 +101,17 @@ Outcome<ProcessEnd> run_process(const std::vector<std::string>& arguments, const
   else
     posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   if (!options.folder.empty()) posix_spawn_file_actions_addchdir_np(&files, options.folder.c_str());
+  posix_spawnattr_t attributes;  // a group of its own, so that its children can be ended with it
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
   pid_t pid = 0;
   int error = 0;
   {
     const Pinned pinned(options.cores);
-    error = posix_spawnp(&pid, argv[0], &files, nullptr, argv.data(), environ);
+    error = posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), environ);
   }
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   if (error != 0)
     return fail(kUsage, arguments.front(), fmt::format("cannot be run: {}", strerror(error)),
@@ -101,11 +119,12 @@ Outcome<ProcessEnd> run_process(const std::vector<std::string>& arguments, const
   int status = 0;
   ProcessEnd out;
   if (!wait_for(pid, options.timeout_seconds, status)) {
-    out.timed_out = true;
-    kill(pid, SIGKILL);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
+    run::stopped();
+    out.timed_out = !run::interrupted();
+    end_group(pid, kEndPatienceMs, status);
   }
+  if (run::interrupted())
+    return fail(kInconclusive, "berth gate", "interrupted; its processes were ended", "nothing was judged");
   if (WIFSIGNALED(status))
     out.exit_code = -1, out.signal = WTERMSIG(status);
   else

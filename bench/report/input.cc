@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "io/files.h"
+#include "io/json_fault.h"
 #include "io/json_parse.h"
 #include "report/kinds.h"
 #include "study/analysis.h"
@@ -61,15 +62,18 @@ Result<void> check_one(const json::Value& value, const std::string& path, const 
 /// Format and version of one document.
 Result<std::string> kind_of(const json::Value& value, const std::string& path, const std::string& place) {
   if (!value.is_object()) return bad(path, place, fmt::format("is {}, not a result of berth", value.kind()));
-  const bool has_format = value["format"].is_string();
-  const std::string& kind = has_format ? value["format"].as_string() : value["kind"].as_string();
+  // Answers of `berth plan` are Nomad's, with berth's part beside them.
+  const json::Value& told = value["Berth"].is_object() ? value["Berth"] : value;
+  const bool has_format = told["format"].is_string();
+  const std::string& kind = has_format ? told["format"].as_string() : told["kind"].as_string();
   if (kind.empty()) return bad(path, place, "names no format: not a result of berth");
-  if (!find_kind(kind))
+  const Kind* known = find_kind(kind);
+  if (!known)
     return bad(path, place, fmt::format("is of the format '{}', which no report is made of", base::shown(kind)));
-  if (value["version"] != json::Value(1))
+  if (told["version"] != json::Value(known->version))
     return bad(path, place.empty() ? "/version" : place,
-               fmt::format("is version {} of {}; this berth reads version 1",
-                           base::shown(json::to_text(value["version"])), kind),
+               fmt::format("is version {} of {}; this berth reads version {}",
+                           base::shown(json::to_text(told["version"])), kind, known->version),
                "use the berth that wrote it, or write it anew");
   return kind;
 }
@@ -79,6 +83,52 @@ Result<std::string> kind_of(const json::Value& value, const std::string& path, c
 Result<void> check(const json::Value& value, const std::string& path, std::initializer_list<Need> needs) {
   for (const Need& need : needs)
     if (auto fine = check_one(value, path, "", need.path, need.kind); !fine) return fine;
+  return {};
+}
+
+namespace {
+
+constexpr const char* kContradiction = "it was changed or mixed up after berth wrote it; write it anew";
+
+const json::Value& found_at(const json::Value& value, std::string_view path) {
+  const json::Value* at = &value;
+  for (const std::string_view key : base::split(path, '/')) at = &(*at)[key];
+  return *at;
+}
+
+}  // namespace
+
+Result<void> check_columns(const json::Value& value, const std::string& path, const char* at, const char* clock) {
+  const json::Value& columns = found_at(value, at);
+  const json::Value& times = columns[clock];
+  if (!times.is_array()) return {};
+  for (const json::Member& column : columns.members())
+    if (column.value.is_array() && column.value.size() != times.size())
+      return bad(path, fmt::format("/{}/{}", at, base::shown(column.key)),
+                 fmt::format("has {} values, and {} has {}", column.value.size(), clock, times.size()), kContradiction);
+  for (std::size_t i = 0; i < times.size(); ++i)
+    if (!times[i].is_number() || (i > 0 && times[i].as_double() < times[i - 1].as_double()))
+      return bad(path, fmt::format("/{}/{}/{}", at, clock, i),
+                 times[i].is_number() ? "is earlier than the one before" : "is no time", kContradiction);
+  return {};
+}
+
+Result<void> check_percentiles(const json::Value& value, const std::string& path, const char* at) {
+  const json::Value& percentiles = found_at(value, at);
+  double before = 0;
+  const char* before_name = "0";
+  for (const char* name : {"min", "p50", "p90", "p99", "p999", "max"}) {
+    const json::Value& one = percentiles[name];
+    if (!one.is_number()) continue;
+    if (one.as_double() < before)
+      return bad(
+          path, fmt::format("/{}/{}", at, name),
+          fmt::format("is {:g}, below {}", one.as_double(),
+                      before_name == std::string_view("0") ? std::string("0")
+                                                           : fmt::format("{}, which is {:g}", before_name, before)),
+          kContradiction);
+    before = one.as_double(), before_name = name;
+  }
   return {};
 }
 
@@ -130,7 +180,9 @@ Result<Input> read_input(const std::string& path) {
     if (error.remedy.empty()) error.remedy = "the file may be cut short: write it anew";
     return tl::unexpected(error);
   }
-  return as_input(std::move(*value), path);
+  auto input = as_input(std::move(*value), path);
+  if (!input) return tl::unexpected(io::with_line(input.error(), *text));
+  return input;
 }
 
 }  // namespace berth::report

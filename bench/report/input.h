@@ -34,4 +34,11 @@ struct Need {
 /// The first need that does not hold, as an error at its place in `path`.
 [[nodiscard]] Result<void> check(const json::Value& value, const std::string& path, std::initializer_list<Need> needs);
 
+/// That a table of columns does not contradict itself: `at` is a path as above to an object of lists; all of them are
+/// as long as its list `clock`, whose numbers do not fall. What is not there contradicts nothing.
+[[nodiscard]] Result<void> check_columns(const json::Value& value, const std::string& path, const char* at,
+                                         const char* clock);
+/// That the percentiles of the object at `at` do not fall from "min" to "max", and are not negative.
+[[nodiscard]] Result<void> check_percentiles(const json::Value& value, const std::string& path, const char* at);
+
 }  // namespace berth::report

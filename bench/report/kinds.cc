@@ -18,6 +18,7 @@ constexpr Kind kKinds[] = {{"berth-run", check_run, run_sections},
                            {"berth-compare-capacity", check_capacity, capacity_sections},
                            {"berth-compare-minimum-nodes", check_minimum, minimum_sections},
                            {"berth-compare-experiment", check_experiment, experiment_sections},
+                           {"berth-plan", check_plan, plan_sections, 3},
                            {"berth-gate", check_gate, gate_sections},
                            {"berth-history", check_history, history_sections},
                            {"berth-baseline", check_baseline, baseline_sections}};

@@ -13,6 +13,7 @@ struct Kind {
   Result<void> (*check)(const Input& input);
   /// Sections of all inputs of this kind, in their order. Those that are comparable stand side by side.
   void (*sections)(const std::vector<const Input*>& inputs, Document& out);
+  int version = 1;  ///< of the format that is read
 };
 
 /// Null when there is no such kind.
@@ -41,6 +42,8 @@ Result<void> check_minimum(const Input& input);
 void minimum_sections(const std::vector<const Input*>& inputs, Document& out);
 Result<void> check_experiment(const Input& input);
 void experiment_sections(const std::vector<const Input*>& inputs, Document& out);
+Result<void> check_plan(const Input& input);
+void plan_sections(const std::vector<const Input*>& inputs, Document& out);
 Result<void> check_gate(const Input& input);
 void gate_sections(const std::vector<const Input*>& inputs, Document& out);
 Result<void> check_history(const Input& input);

@@ -494,6 +494,10 @@ Result<void> check_run(const Input& input) {
   if (fine && input.value["life"]["faults"].size() > 0)
     fine = check(input.value, input.path,
                  {{"life/faults", 'a'}, {"life/faults/*/what", 's'}, {"life/faults/*/at_seconds", 'n'}});
+  if (fine) fine = check_columns(input.value, input.path, "over_time", "workload_seconds");
+  if (fine) fine = check_columns(input.value, input.path, "life/over_time", "seconds");
+  for (const char* times : {"latency_ns", "schedule_ns", "evaluation_latency_ns"})
+    if (fine) fine = check_percentiles(input.value, input.path, times);
   if (!fine || !input.value.has("cells")) return fine;
   return check(input.value, input.path, {{"cells", 'a'}, {"cells/*/nomad_ns", 'n'}, {"cells/*/berth_ns", 'n'}});
 }

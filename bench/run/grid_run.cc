@@ -289,6 +289,7 @@ Result<void> run_grid(const sim::Workload& workload, const RunOptions& options, 
   } else {
     work(0);
   }
+  stopped();
   if (done < cells->size())
     result.partial = true, result.ended = interrupted() ? "interrupted" : "limit of evaluations";
   sim::DecisionDigest digest;

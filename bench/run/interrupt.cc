@@ -1,34 +1,83 @@
 #include "run/interrupt.h"
 
+#include <sys/time.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <csignal>
+#include <string_view>
+
+#include "io/output.h"
 
 namespace berth::run {
 namespace {
 
-std::atomic<bool> g_interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
+// Written by handlers, which may run in any thread; each is a flag or a count by itself, so relaxed is enough.
+std::atomic<bool> g_guarded{false}, g_interrupted{false}, g_stopped{false}, g_ending{false};
+std::atomic<int> g_waits_left{20};  // for files that are being written, kWriteWaitMs each
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+constexpr int kWriteWaitMs = 50;
 
-void on_signal(int) { g_interrupted.store(true, std::memory_order_relaxed); }
+void set_timer(int ms) {
+  itimerval timer{};
+  timer.it_value.tv_sec = ms / 1000, timer.it_value.tv_usec = ms % 1000 * 1000;
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
 
-void install(void (*handler)(int)) {
+/// Called by handlers: only what is safe there.
+void end_program() {
+  g_ending.store(true, std::memory_order_relaxed);
+  if (io::outputs_in_progress() > 0 && g_waits_left.fetch_sub(1, std::memory_order_relaxed) > 0)
+    return set_timer(kWriteWaitMs);
+  static constexpr std::string_view kLine = "berth: interrupted before there was a result; nothing was reported\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLine.data(), kLine.size());
+  _exit(kInterrupted);
+}
+
+void on_signal(int) {
+  if (!g_guarded.load(std::memory_order_relaxed) || g_interrupted.exchange(true, std::memory_order_relaxed))
+    return end_program();
+  set_timer(kPatienceMs);
+}
+
+void on_timer(int) {
+  if (g_ending.load(std::memory_order_relaxed) || !g_stopped.load(std::memory_order_relaxed)) end_program();
+}
+
+void install(int signal, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
-  // SA_RESETHAND: the second signal has its default effect. No SA_RESTART: a sleep ends early.
-  action.sa_flags = handler == SIG_DFL ? 0 : static_cast<int>(SA_RESETHAND);
+  action.sa_flags = SA_RESTART;  // reading a file goes on; sleeps and poll() end early all the same
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  sigaction(signal, &action, nullptr);
 }
 
 }  // namespace
 
+void catch_signals() {
+  install(SIGINT, on_signal);
+  install(SIGTERM, on_signal);
+  install(SIGALRM, on_timer);
+}
+
 InterruptGuard::InterruptGuard() {
   g_interrupted.store(false, std::memory_order_relaxed);
-  install(on_signal);
+  g_stopped.store(false, std::memory_order_relaxed);
+  g_guarded.store(true, std::memory_order_relaxed);
+  catch_signals();
 }
-InterruptGuard::~InterruptGuard() { install(SIG_DFL); }
+
+InterruptGuard::~InterruptGuard() {
+  stopped();
+  g_guarded.store(false, std::memory_order_relaxed);
+}
 
 bool interrupted() { return g_interrupted.load(std::memory_order_relaxed); }
+
+void stopped() {
+  if (!interrupted()) return;
+  g_stopped.store(true, std::memory_order_relaxed);
+  if (!g_ending.load(std::memory_order_relaxed)) set_timer(0);
+}
 
 }  // namespace berth::run

@@ -137,6 +137,7 @@ void LifeRun::run(const RunOptions& options) {
     if (arrival < arrivals.size()) at = std::min(at, arrivals[arrival].due_ns);
     if (happening < plan_.happenings.size()) at = std::min(at, plan_.happenings[happening].at_ns);
   }
+  stopped();
   cluster_.run_until(cluster_.now());
 #ifndef NDEBUG
   for (const std::string& problem : cluster_.problems()) std::fprintf(stderr, "%s\n", problem.c_str());

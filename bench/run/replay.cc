@@ -88,6 +88,7 @@ void Replay::run(const RunOptions& options) {
     run_free(progress);
   else
     run_in_turn(progress);
+  stopped();
   progress.finish();
   leave_out(measuring_.look(happened()));
   server_.stop();

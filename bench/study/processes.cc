@@ -84,7 +84,7 @@ std::optional<Finished> Processes::next(double seconds) {
   const auto start = std::chrono::steady_clock::now();
   while (!children_.empty()) {
     // Ctrl-C reached the children as well; a signal to this process alone is passed on.
-    if (run::interrupted()) ask_to_stop();
+    if (run::interrupted()) run::stopped(), ask_to_stop();
     std::vector<pollfd> files;
     for (const Child& child : children_) files.push_back({child.pipe, POLLIN, 0});
     const double left = seconds - run::seconds_since(start);

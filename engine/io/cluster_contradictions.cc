@@ -257,6 +257,64 @@ void remark_on_sums(const model::ClusterState& state, Warnings& warnings) {
   }
 }
 
+// ---------------------------------------------------------------- amounts
+
+/// More than any machine has: 100,000 cores of 1 GHz, 1 PiB of memory, 1 EiB of disk.
+constexpr std::int64_t kMhzMost = 100'000'000, kMemoryMost = std::int64_t{1} << 30, kDiskMost = std::int64_t{1} << 40;
+
+struct Amount {
+  const char* what;
+  std::int64_t value, most;
+};
+void remark_on_amounts(const std::string& of, std::initializer_list<Amount> amounts, Warnings& warnings) {
+  for (const Amount& amount : amounts)
+    if (amount.value < 0 || amount.value > amount.most)
+      warnings.push_back(of + ": " + amount.what + " is " + std::to_string(amount.value) +
+                         (amount.value < 0 ? "" : ", more than any machine has"));
+}
+
+void remark_on_amounts(const Job& job, Warnings& warnings) {
+  for (const model::TaskGroup& group : job.task_groups) {
+    if (group.ephemeral_disk)
+      remark_on_amounts(text_of(job, group), {{"EphemeralDisk/SizeMB", group.ephemeral_disk->size_mb, kDiskMost}},
+                        warnings);
+    for (const model::Task& task : group.tasks)
+      if (task.resources)
+        remark_on_amounts(
+            text_of(job, group) + ", task " + shortened(task.name),
+            {{"CPU", task.resources->cpu, kMhzMost},
+             {"Cores", task.resources->cores, kMhzMost},
+             {"MemoryMB", task.resources->memory_mb, kMemoryMost},
+             // -1 is Nomad's way to say "no limit".
+             {"MemoryMaxMB", task.resources->memory_max_mb == -1 ? 0 : task.resources->memory_max_mb, kMemoryMost}},
+            warnings);
+  }
+}
+
+void remark_on_amounts(const model::Node& node, Warnings& warnings) {
+  const model::FlatResources all = model::capacity(node), kept = model::reservation(node);
+  const auto positive = [](std::int64_t amount) {
+    return std::max<std::int64_t>(amount, 0);
+  };  // check_sums has the others
+  remark_on_amounts(text_of(node),
+                    {{"its cpu", positive(all.cpu_mhz), kMhzMost},
+                     {"its memory", positive(all.memory_mb), kMemoryMost},
+                     {"its disk", positive(all.disk_mb), kDiskMost},
+                     {"its reserved cpu", kept.cpu_mhz, kMhzMost},
+                     {"its reserved memory", kept.memory_mb, kMemoryMost},
+                     {"its reserved disk", kept.disk_mb, kDiskMost}},
+                    warnings);
+}
+
+void remark_on_amounts(const Allocation& alloc, Warnings& warnings) {
+  if (!alloc.allocated_resources) return;
+  for (const auto& [name, task] : alloc.allocated_resources->tasks)
+    remark_on_amounts(text_of(alloc) + ", task " + shortened(name),
+                      {{"its cpu", std::max<std::int64_t>(task.cpu.cpu_shares, 0), kMhzMost},
+                       {"its memory", std::max<std::int64_t>(task.memory.memory_mb, 0), kMemoryMost}},
+                      warnings);
+}
+
 }  // namespace
 
 void remark_on_contradictions(const model::ClusterState& state, std::int64_t now_ns, Warnings& warnings) {
@@ -269,6 +327,9 @@ void remark_on_contradictions(const model::ClusterState& state, std::int64_t now
   for (const model::Deployment& deployment : state.deployments) remark_on_deployment(deployment, warnings);
   for (const model::Node& node : state.nodes) remark_on_ports(node, warnings);
   remark_on_sums(state, warnings);
+  each_job(state, [&](const Job& job) { remark_on_amounts(job, warnings); });
+  for (const model::Node& node : state.nodes) remark_on_amounts(node, warnings);
+  for (const Allocation& alloc : state.allocs) remark_on_amounts(alloc, warnings);
 }
 
 }  // namespace berth::io

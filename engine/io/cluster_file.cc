@@ -18,7 +18,6 @@
 #include <set>
 
 #include "io/cluster_parts.h"
-#include "io/files.h"
 #include "model/registration/job_canonical.h"
 #include "model/registration/register_job.h"
 #include "model/update/spec_changed.h"
@@ -280,7 +279,7 @@ json::Value cluster_to_json(const model::ClusterState& state) {
   return out;
 }
 
-Result<void> write_cluster(const model::ClusterState& state, const std::string& path) {
+std::string cluster_text(const model::ClusterState& state) {
   // One entry a line keeps the file readable by line tools at hardly any cost.
   const json::Value document = cluster_to_json(state);
   std::string text = "{";
@@ -301,7 +300,7 @@ Result<void> write_cluster(const model::ClusterState& state, const std::string& 
     text += "]";
   }
   text += "\n}\n";
-  return write_file_atomically(path, text);
+  return text;
 }
 
 }  // namespace berth::io

@@ -6,6 +6,7 @@
 
 #include "io/cluster_parts.h"
 #include "io/files.h"
+#include "io/json_fault.h"
 #include "io/json_parse.h"
 #include "model/options.h"
 #include "model/registration/job_canonical.h"
@@ -118,9 +119,13 @@ Result<ClusterImport> import_cluster_json(const json::Value& document, const std
 Result<ClusterImport> import_cluster(const std::string& path, const ImportOptions& options) {
   std::error_code error;
   if (fs::is_directory(path, error)) return import_folder(path, options);
-  auto document = read_document(path);
+  const auto text = read_file(path);
+  if (!text) return tl::unexpected(text.error());
+  const auto document = parse_json(*text, path);
   if (!document) return tl::unexpected(document.error());
-  return import_cluster_json(*document, path, options);
+  auto imported = import_cluster_json(*document, path, options);
+  if (!imported) return tl::unexpected(with_line(imported.error(), *text));
+  return imported;
 }
 
 }  // namespace berth::io

@@ -41,6 +41,7 @@ struct ClusterImport {
 
 /// The state as CLUSTER.json. Reading it again gives the same state, apart from the order of lists.
 [[nodiscard]] json::Value cluster_to_json(const model::ClusterState& state);
-[[nodiscard]] Result<void> write_cluster(const model::ClusterState& state, const std::string& path);
+/// The same as the text of the file.
+[[nodiscard]] std::string cluster_text(const model::ClusterState& state);
 
 }  // namespace berth::io

@@ -2,6 +2,10 @@
 
 #include <simdjson.h>
 
+#include <new>
+
+#include "io/json_fault.h"
+
 namespace berth::io {
 namespace {
 
@@ -53,8 +57,23 @@ std::string remedy_for(simdjson::error_code code) {
     case simdjson::NUMBER_ERROR:
       return "write numbers of at most 64 bits, without NaN or Infinity";
     default:
-      return "check the file with a JSON validator, or fetch it again if it was cut";
+      return "correct it, or fetch the file again if it was cut";
   }
+}
+
+/// `place` is where the text stands in its file, e.g. the number of its line.
+InputError not_json(std::string_view text, std::string_view path, std::string_view place, simdjson::error_code code) {
+  if (looks_like_hcl(text))
+    return {std::string(path), std::string(place), "is HCL, not JSON",
+            "`nomad job run -output FILE.hcl > FILE.json` makes JSON of it"};
+  const auto fault = find_json_fault(text);
+  if (!fault)  // only simdjson knows
+    return {std::string(path), std::string(place), std::string("not JSON: ") + simdjson::error_message(code),
+            remedy_for(code)};
+  const TextPlace at = place_at(text, fault->offset);
+  std::string where(place);
+  if (where.empty() || at.line > 1) where += (where.empty() ? "" : ":") + std::to_string(at.line);
+  return {std::string(path), where + ":" + std::to_string(at.column), "not JSON: " + fault->problem, remedy_for(code)};
 }
 
 }  // namespace
@@ -63,9 +82,8 @@ Result<json::Value> parse_json(std::string_view text, std::string_view path, std
   thread_local simdjson::dom::parser parser;
   simdjson::dom::element element;
   const simdjson::error_code code = parser.parse(text.data(), text.size(), true).get(element);
-  if (code != simdjson::SUCCESS)
-    return tl::unexpected(InputError{std::string(path), std::string(place),
-                                     std::string("not JSON: ") + simdjson::error_message(code), remedy_for(code)});
+  if (code == simdjson::MEMALLOC) throw std::bad_alloc();  // the same as anywhere else
+  if (code != simdjson::SUCCESS) return tl::unexpected(not_json(text, path, place, code));
   return convert(element);
 }
 

@@ -103,7 +103,10 @@ std::string unknown_option(std::string_view name) {
   const auto nearest = std::min_element(valid.begin(), valid.end(), [&](const std::string& a, const std::string& b) {
     return base::edit_distance(said, a) < base::edit_distance(said, b);
   });
-  return "option '" + base::shown(name) + "' is unknown (did you mean '" + *nearest + "'?)";
+  std::string all = "compat";
+  for (const OptionInfo& option : kOptions) all.append(", ").append(option.name);
+  return "option '" + base::shown(name) + "' is unknown (did you mean '" + *nearest + "'?); valid: " + all +
+         ", quirk.NAME";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "model/update/job_diff.h"
 #include "model/update/spec_changed.h"
 #include "sched/to_model.h"
+#include "tables/export.h"
 
 namespace berth::server {
 
@@ -134,7 +135,11 @@ void DryRun::instead(const model::Registration& registration) {
 
 model::Evaluation DryRun::evaluation(std::uint64_t order) const {
   model::Evaluation eval;
-  eval.id = base::to_text(sched::IdStream(order).next());
+  sched::IdStream ids(order);
+  do {  // a state that a dry run was carried out on has its evaluation
+    eval.id = base::to_text(ids.next());
+  } while (std::any_of(state_.evals.begin(), state_.evals.end(),
+                       [&](const model::Evaluation& other) { return other.id == eval.id; }));
   eval.namespace_ = job_->namespace_;
   eval.priority = job_->priority;
   eval.type = job_->type;
@@ -190,7 +195,7 @@ DryRunAnswer DryRun::answer(std::uint64_t order) {
   return out;
 }
 
-Rehearsal DryRun::rehearse(std::uint64_t order) const {
+Rehearsal DryRun::rehearse(std::uint64_t order, model::ClusterState* after) const {
   Rehearsal out;
   model::ClusterState state = state_;
   if (changed_) {
@@ -212,6 +217,7 @@ Rehearsal DryRun::rehearse(std::uint64_t order) const {
   model::Evaluation eval = evaluation(order);
   eval.annotate_plan = false;
   out.description = server.write(std::vector{eval});
+  if (after) *after = state;
   if (!out.description.empty() || !server.step()) {
     out.end = Rehearsal::End::failed;
     return out;
@@ -224,6 +230,7 @@ Rehearsal DryRun::rehearse(std::uint64_t order) const {
     out.description = result.description;
   }
   out.blocked = static_cast<std::uint32_t>(server.stats().blocked);
+  if (after) *after = tables::to_cluster(server.store().current());
   return out;
 }
 

@@ -73,7 +73,9 @@ class DryRun {
 
   /// How the evaluation ends once the job is registered, on the state that the DryRun was made with; `endless` after
   /// kPlansMax plans. Costs as much as another DryRun.
-  [[nodiscard]] Rehearsal rehearse(std::uint64_t order = 0) const;
+  /// `after`, when given, becomes the state that it leaves: the job registered, what fits committed, blocked
+  /// evaluations beside it.
+  [[nodiscard]] Rehearsal rehearse(std::uint64_t order = 0, model::ClusterState* after = nullptr) const;
   static constexpr std::uint32_t kPlansMax = 64;
 
   /// All other nodes become ineligible, so that the answer tells of this one alone, until the next call; false when

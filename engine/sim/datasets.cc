@@ -70,7 +70,7 @@ Result<std::string> fetched_data(const std::string& workload_path, const std::st
 
 Result<std::string> find_workload(const std::string& name) {
   std::error_code error;
-  if (fs::exists(name, error)) return name;
+  if (name == "-" || fs::exists(name, error)) return name;
   const bool bare = !name.empty() && name.size() <= 200 && name.find('/') == std::string::npos;
   const fs::path file = name + ".toml";
   if (bare)
@@ -78,6 +78,14 @@ Result<std::string> find_workload(const std::string& name) {
       return found->lexically_normal().string();
   return tl::unexpected(InputError{name, "", "there is no such file, nor a workload of that name",
                                    "check the path; `berth run --list` names the workloads"});
+}
+
+std::vector<std::string> files_of(const Workload& workload) {
+  std::vector<std::string> out = {workload.path};
+  const fs::path folder = fs::path(workload.path).parent_path();
+  if (workload.cluster.source == Source::files) out.push_back((folder / workload.cluster.nodes_file).string());
+  if (workload.jobs.source == Source::files) out.push_back((folder / workload.jobs.file).string());
+  return out;
 }
 
 }  // namespace berth::sim

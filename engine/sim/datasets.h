@@ -7,8 +7,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "berth/result.h"
+#include "sim/workload.h"
 
 namespace berth::sim {
 
@@ -20,7 +22,10 @@ namespace berth::sim {
 [[nodiscard]] Result<std::string> fetched_data(const std::string& workload_path, const std::string& dataset,
                                                const std::string& file);
 
-/// `name` as given when it is a file, else the workload of that name, found in the same way.
+/// `name` as given when it is a file or "-", else the workload of that name, found in the same way.
 [[nodiscard]] Result<std::string> find_workload(const std::string& name);
+
+/// The files that a workload is read from: its own, and those that it names.
+[[nodiscard]] std::vector<std::string> files_of(const Workload& workload);
 
 }  // namespace berth::sim

@@ -7,6 +7,7 @@
 #include "io/files.h"
 #include "io/json_parse.h"
 #include "model/codec/codec.h"
+#include "model/registration/validate_job.h"
 
 namespace berth::sim {
 namespace {
@@ -249,6 +250,38 @@ std::shared_ptr<const model::Job> grid_job(int cell, std::uint32_t racks, std::i
   return job;
 }
 
+std::string rule_problem(const model::Constraint& rule) {
+  if (rule.operand != "regexp" && rule.operand != "version" && rule.operand != "semver") return "";
+  const model::ErrorList errors = model::validate_constraint(rule);
+  return errors.empty() ? "" : errors.items().front();
+}
+
+namespace {
+
+/// The first rule of a job that Nomad would refuse: its place below the job, and what is wrong.
+std::optional<std::pair<std::string, std::string>> bad_rule(const model::Job& job) {
+  std::optional<std::pair<std::string, std::string>> out;
+  const auto look = [&](const auto& rules, const std::string& place) {
+    for (std::size_t i = 0; i < rules.size() && !out; ++i)
+      if (std::string problem = rule_problem({rules[i].ltarget, rules[i].rtarget, rules[i].operand}); !problem.empty())
+        out.emplace(fmt::format("{}/{}", place, i), std::move(problem));
+  };
+  const auto look_at = [&](const auto& part, const std::string& place) {
+    look(part.constraints, place + "/Constraints");
+    look(part.affinities, place + "/Affinities");
+  };
+  look_at(job, "");
+  for (std::size_t g = 0; g < job.task_groups.size(); ++g) {
+    const std::string group = fmt::format("/TaskGroups/{}", g);
+    look_at(job.task_groups[g], group);
+    for (std::size_t t = 0; t < job.task_groups[g].tasks.size(); ++t)
+      look_at(job.task_groups[g].tasks[t], fmt::format("{}/Tasks/{}", group, t));
+  }
+  return out;
+}
+
+}  // namespace
+
 Result<JobStream> read_jobs_file(const std::string& path) {
   auto text = io::read_file(path);
   if (!text) return tl::unexpected(text.error());
@@ -274,6 +307,8 @@ Result<JobStream> read_jobs_file(const std::string& path) {
     if (job->node_pool.empty()) job->node_pool = "default";
     if (!seen.emplace(job->namespace_, job->id).second)
       return tl::unexpected(InputError{path, place + "/ID", "is the ID of an earlier job", "remove one of them"});
+    if (auto bad = bad_rule(*job))
+      return tl::unexpected(InputError{path, place + bad->first, std::move(bad->second), "Nomad refuses such a job"});
     for (std::size_t g = 0; g < job->task_groups.size(); ++g) {
       const model::TaskGroup& group = job->task_groups[g];
       const std::string at = fmt::format("{}/TaskGroups/{}", place, g);

@@ -17,6 +17,10 @@ namespace berth::sim {
 /// Jobs in API JSON in their registered form: a list, or an object with a list `Jobs`. `path` may be gzip.
 [[nodiscard]] Result<JobStream> read_jobs_file(const std::string& path);
 
+/// What Nomad says of a constraint's or affinity's value that is no regular expression or no version, where its operand
+/// asks for one; "" otherwise.
+[[nodiscard]] std::string rule_problem(const model::Constraint& rule);
+
 /// A registered job of one type with server defaults (R-MODEL-225, 226, 240, 241), without groups.
 [[nodiscard]] model::Job registered_job(const std::string& id, const std::string& type, std::int64_t priority);
 /// A group of it with one task called like the group, and the defaults of the job's type.

@@ -7,6 +7,7 @@
 
 #include "io/files.h"
 #include "sim/fit_strategy.h"
+#include "sim/job_generator.h"
 #include "sim/life_reader.h"
 #include "sim/toml_changes.h"
 #include "sim/toml_section.h"
@@ -90,6 +91,9 @@ RuleSpec read_rule(TomlReader& reader, const toml::table* table, const std::stri
   check_operand(in, out.operand, affinity);
   out.values = in.texts("value");
   if (out.values.empty()) out.values = {""};
+  for (const std::string& value : out.values)
+    if (const std::string problem = rule_problem({out.attribute, value, out.operand}); !problem.empty())
+      in.fail("value", problem, "Nomad refuses such a job");
   if (affinity) {
     out.weight = in.integer("weight", 50, -100, 100);
     if (out.weight == 0) in.fail("weight", "'weight' is 0", "use -100 to 100 except 0");
@@ -589,13 +593,16 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
 }
 
 Result<Workload> read_workload(const std::string& path, const std::string& label, const std::vector<Change>& changes) {
+  const tl::unexpected<InputError> refused(
+      InputError{path, "", "is not a workload file", "name a TOML file below 4 MiB"});
   struct stat info {};
   // Refused before reading: a device has no end, and no workload is this long.
-  if (stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode) &&
-      (!S_ISREG(info.st_mode) || info.st_size > kMaxWorkloadBytes))
-    return tl::unexpected(InputError{path, "", "is not a workload file", "name a TOML file below 4 MiB"});
+  if (path != "-" && stat(path.c_str(), &info) == 0 &&
+      (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode) || (S_ISREG(info.st_mode) && info.st_size > kMaxWorkloadBytes)))
+    return refused;
   auto text = io::read_file(path);
   if (!text) return tl::unexpected(text.error());
+  if (text->size() > kMaxWorkloadBytes) return refused;
   return parse_workload(*text, path, label, changes);
 }
 

@@ -79,6 +79,57 @@ cp "$scratch/out" "$scratch/plan-3.json"
 expect 0 $here/small.json $here/jobs/urgent.json --no-diff
 silent '+ Job: "urgent"'
 
+# Where: the node and score of every placement, the node of every eviction; what helps where the applier would refuse.
+expect 0 $here/small.json $here/jobs/urgent.json
+grep -qE '^urgent\.first\[0\] +first +alone +[01]\.[0-9]{4} ' "$scratch/out" || broken "no node and score: $(cat "$scratch/out")"
+grep -qE '^aaaaaaaa[-0-9a-f]* +filler +fill +alone$' "$scratch/out" || broken "no node of an eviction: $(cat "$scratch/out")"
+says 'What would help group "'
+expect 0 $here/small.json $here/jobs/urgent.json --json
+python3 - "$scratch/out" << 'PYTHON' || broken "the JSON does not say where: $(cat "$scratch/out")"
+import json, sys
+berth = json.load(open(sys.argv[1]))["Berth"]
+assert berth["version"] == 3 and berth["job"] == "urgent" and berth["together"] is False
+assert [p["node"] for p in berth["placements"]].count("alone") == len(berth["placements"]) > 0
+assert all(0 < p["score"] <= 1 and p["node_id"].startswith("11111111") for p in berth["placements"])
+assert all(e["node"] == "alone" and e["job"] == "filler" for e in berth["evictions"]) and berth["evictions"]
+helped = [a for a in berth["advice"] if a["refused"] > 0]
+assert helped and all(a["failed"] == 0 for a in helped)
+PYTHON
+
+# Together: the second job is planned on what the first one leaves. A node of 1000 MHz holds 10 of 100 MHz.
+python3 - $here/small.json $here/jobs/low.json "$scratch" << 'PYTHON'
+import copy, json, sys
+cluster, job = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
+for path in list(cluster):
+    if path.endswith("/allocations"):
+        cluster[path] = []
+json.dump(cluster, open(sys.argv[3] + "/empty.json", "w"))
+del job["Job"]["TaskGroups"][1]
+for name in "one", "two", "three":
+    job["Job"]["ID"] = job["Job"]["Name"] = name
+    job["Job"]["TaskGroups"][0]["Count"] = 6 if name != "three" else 1
+    json.dump(job, open(sys.argv[3] + "/" + name + ".json", "w"))
+PYTHON
+expect 0 "$scratch/empty.json" "$scratch/one.json" "$scratch/two.json" --no-diff
+[ "$(grep -c 'All tasks successfully allocated' "$scratch/out")" -eq 2 ] || broken "each by itself: $(cat "$scratch/out")"
+expect 0 "$scratch/empty.json" "$scratch/one.json" "$scratch/two.json" "$scratch/three.json" --no-diff --together
+says 'failed to place 2 allocations'
+says 'failed to place 1 allocation)'
+[ "$(grep -c 'All tasks successfully allocated' "$scratch/out")" -eq 1 ] || broken "together: $(cat "$scratch/out")"
+[ "$(grep -cE '^(one|two)\.app\[[0-9]\] +app +alone' "$scratch/out")" -eq 10 ] || broken "not 10 placements: $(cat "$scratch/out")"
+"$berth" plan "$scratch/empty.json" "$scratch/one.json" "$scratch/none.json" "$scratch/two.json" --together > "$scratch/out" 2> "$scratch/err"
+[ $? -eq 2 ] || broken "a job that is not there does not end --together"
+silent 'two.app'
+
+# The page, where Chart.js is; the same by `berth report`.
+if [ -e /usr/share/javascript/chart.js/chart.min.js ] || [ -n "${BERTH_CHART_JS:-}" ]; then
+  expect 0 "$scratch/empty.json" "$scratch/one.json" "$scratch/two.json" --together --html "$scratch/plan.html"
+  grep -q 'Plan of two' "$scratch/plan.html" || broken "the page does not have the second plan"
+fi
+"$berth" plan "$scratch/empty.json" "$scratch/one.json" --json > "$scratch/one-plan.json"
+"$berth" report "$scratch/one-plan.json" > "$scratch/out" || broken "berth report does not take a plan"
+says 'Plan of one'
+
 # Reasons of a node that is looked at alone: also where a second look with preemption only knows the class, and where a
 # system job passes over the node without a failure.
 expect 0 $here/small.json $here/jobs/low.json --no-diff --explain alone
@@ -161,12 +212,12 @@ refuses 2 'nomad-grid.toml:cluster: has no cluster that lives on' nomad-grid $he
 printf '{"ID": "big", "Name": "big", "Type": "service", "Version": 1, "JobModifyIndex": 30, "CreateIndex": 3,
   "Datacenters": ["dc1"], "TaskGroups": [{"Name": "g", "Count": 2000000000, "Tasks": [{"Name": "t", "Driver": "exec"}]}]}' \
   > "$scratch/big.json"
-refuses 2 'big.json:/TaskGroups/0: a count of 2000000000; a count is from 0 to 10000000' $here/small.json "$scratch/big.json"
+refuses 2 'big.json:[0-9]+:[0-9]+: /TaskGroups/0: a count of 2000000000; a count is from 0 to 10000000' $here/small.json "$scratch/big.json"
 sed 's/"Version": 1, "JobModifyIndex": 30, "CreateIndex": 3,//; s/2000000000/1, "Update": {"Canary": 2000000000}/' \
   "$scratch/big.json" > "$scratch/canaries.json"
-refuses 2 'canaries.json:/TaskGroups/0: 2000000000 canaries' $here/small.json "$scratch/canaries.json"
+refuses 2 'canaries.json:[0-9]+:[0-9]+: /TaskGroups/0: 2000000000 canaries' $here/small.json "$scratch/canaries.json"
 sed 's/2000000000/-5/' "$scratch/big.json" > "$scratch/negative.json"
-refuses 2 'negative.json:/TaskGroups/0: a count of -5;' $here/small.json "$scratch/negative.json"
+refuses 2 'negative.json:[0-9]+:[0-9]+: /TaskGroups/0: a count of -5;' $here/small.json "$scratch/negative.json"
 
 # Several jobs, each by itself.
 expect 0 $here/small.json $here/jobs/urgent.json $here/jobs/low.json

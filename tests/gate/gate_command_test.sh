@@ -98,7 +98,7 @@ gate 1 'wrote no report' --base "$fake" --head "$fake --silent" $outputs && one_
 gate 1 'ended early \(limit of seconds\)' --base "$fake" --head "$fake --partial" $outputs && one_line
 gate 2 'cannot be run' --base "$work/none" $outputs && one_line
 gate 2 'no such workload' --base "$fake" --head "$fake" --workloads no-such $outputs && one_line
-gate 2 '0 repetitions measure nothing' --base "$fake" --head "$fake" --repetitions 0 $outputs && one_line
+gate 2 '--repetitions: Value 0 not in range' --base "$fake" --head "$fake" --repetitions 0 $outputs
 gate 2 '0.01 s are too little' --base "$fake" --head "$fake" --max-time 0.01 $outputs && one_line
 gate 2 'no time to measure in' --base "$fake" --head "$fake" --max-time 0 $outputs && one_line
 gate 2 'did you mean schedule_ns.p99' --base "$fake" --head "$fake" --limit schedule_ns.p98=5% $outputs && one_line

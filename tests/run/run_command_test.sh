@@ -78,7 +78,9 @@ printf '[arrivals]\nprocess = "fixed"\nrate_per_s = 10\nclock = "wait"\n' >> "$s
 pid=$!
 sleep 1
 kill -INT "$pid"
-wait "$pid" || broken "an interrupted run failed with $?"
+status=0
+wait "$pid" || status=$?
+[ "$status" -eq 4 ] || broken "an interrupted run ended with $status instead of 4"
 grep -q 'PARTIAL: interrupted' "$scratch/out" || broken "an interrupted run does not say so"
 grep -q '"partial": true' "$scratch/partial.json" || broken "partial.json is not marked"
 
@@ -87,7 +89,9 @@ grep -q '"partial": true' "$scratch/partial.json" || broken "partial.json is not
 pid=$!
 sleep 1
 kill -INT "$pid"
-wait "$pid" || broken "an interrupted run of several workers failed with $?"
+status=0
+wait "$pid" || status=$?
+[ "$status" -eq 4 ] || broken "an interrupted run of several workers ended with $status instead of 4"
 grep -q 'PARTIAL: interrupted' "$scratch/out" || broken "an interrupted run of several workers does not say so"
 grep -q '"lost": 0' "$scratch/partial.json" || broken "an interrupted run of several workers lost evaluations"
 

@@ -66,7 +66,7 @@ TEST(NomadTimes, StandBesideThoseOfTheSameDecisions) {
         "\nevaluation,job,spread,placed,nodes_evaluated,schedule_ns_1,schedule_ns_2,check_ns_1,check_ns_2,apply_ns_1,"
         "apply_ns_2\n1,web-0,0,3,4,50,40,7,9,2,1\n2,web-1,1,3,4,60,70,1,1,1,1\n3,web-2,0,2,4,10,20,5,4,5,5\n" +
         last;
-    EXPECT_TRUE(io::write_file_atomically(file, text));
+    EXPECT_TRUE(io::write_output(file, text));
     return *sim::parse_workload(kSmall, (folder / "small.toml").string());
   };
   const sim::Workload workload = beside(decisions, "4,web-3,0,0,4,1,1,1,1,1,1\n");

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <span>
 
+#include "base/edit_distance.h"
+#include "base/text.h"
+
 namespace berth::model {
 namespace {
 
@@ -167,10 +170,80 @@ struct Normaliser {
   }
 };
 
+/// Walks as Normaliser does, and remarks on what that leaves out.
+struct KeyChecker {
+  std::vector<std::string>& out;
+
+  void object(const json::Value& value, const Shape& shape, const std::string& place) {
+    twice(value, place);
+    for (const json::Member& member : value.members()) {
+      const Key* key = find(shape, member.key);
+      const std::string at = place + "/" + base::shown(member.key);
+      if (key)
+        inside(member.value, *key, at);
+      else if (!is_empty(member.value))
+        out.push_back(at + ": no job has this key, so it is ignored" + nearest(shape, member.key));
+    }
+  }
+
+ private:
+  void inside(const json::Value& value, const Key& key, const std::string& place) {
+    if (key.how == How::value) return within_value(value, place);
+    if (key.how == How::object) return object(value, *key.shape, place);
+    if (key.how == How::map) twice(value, place);
+    for (const json::Member& entry : value.members())
+      object(entry.value, *key.shape, place + "/" + base::shown(entry.key));
+    for (std::size_t i = 0; i < value.items().size(); ++i)
+      object(value.items()[i], *key.shape, place + "/" + std::to_string(i));
+  }
+  /// Whatever keys the user gave it: none twice.
+  void within_value(const json::Value& value, const std::string& place) {
+    twice(value, place);
+    for (const json::Member& member : value.members())
+      within_value(member.value, place + "/" + base::shown(member.key));
+    for (std::size_t i = 0; i < value.items().size(); ++i)
+      within_value(value.items()[i], place + "/" + std::to_string(i));
+  }
+
+  void twice(const json::Value& value, const std::string& place) {
+    std::vector<std::string_view> keys;
+    for (const json::Member& member : value.members()) keys.push_back(member.key);
+    std::sort(keys.begin(), keys.end());
+    for (auto at = std::adjacent_find(keys.begin(), keys.end()); at != keys.end();
+         at = std::adjacent_find(std::upper_bound(at, keys.end(), *at), keys.end()))
+      out.push_back(place + "/" + base::shown(*at) + ": stands more than once; the last one counts");
+  }
+
+  static const Key* find(const Shape& shape, std::string_view name) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+    const auto found = std::find_if(shape.keys.begin(), shape.keys.end(), [&](const Key& key) {
+      return std::equal(key.name.begin(), key.name.end(), name.begin(), name.end(),
+                        [&](char a, char b) { return lower(a) == lower(b); });
+    });
+    return found == shape.keys.end() ? nullptr : &*found;
+  }
+  static bool is_empty(const json::Value& value) {
+    return value.is_null() || ((value.is_array() || value.is_object()) && value.size() == 0);
+  }
+  static std::string nearest(const Shape& shape, std::string_view name) {
+    const std::string said(name.substr(0, 64));
+    const auto distance = [&](const Key& key) { return base::edit_distance(said, std::string(key.name)); };
+    const auto best = std::min_element(shape.keys.begin(), shape.keys.end(),
+                                       [&](const Key& a, const Key& b) { return distance(a) < distance(b); });
+    return distance(*best) <= 3 ? "; did you mean " + std::string(best->name) + "?" : "";
+  }
+};
+
 }  // namespace
 
 Result<json::Value> normalise_job_keys(const json::Value& job, const std::string& path, const std::string& place) {
   return Normaliser{path}.object(job, kJob, place);
+}
+
+std::vector<std::string> job_key_warnings(const json::Value& job, const std::string& place) {
+  std::vector<std::string> out;
+  KeyChecker{out}.object(job, kJob, place);
+  return out;
 }
 
 }  // namespace berth::model
