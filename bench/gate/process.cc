@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -18,6 +19,7 @@
 
 #include "io/files.h"
 #include "run/interrupt.h"
+#include "run/interrupt_hook.h"
 
 extern char** environ;
 
@@ -64,6 +66,39 @@ bool wait_for(pid_t pid, double timeout_seconds, int& status) {
   }
   if (handle >= 0) close(handle);
   return ended;
+}
+
+// What a signal that ends the gate at once must take with it: the child's group, and files of this process's own.
+std::atomic<pid_t> g_child{0};
+constexpr std::size_t kFilesMost = 8;
+struct OwnFile {
+  std::atomic<bool> taken{false}, there{false};
+  char path[256] = {};
+};
+OwnFile g_files[kFilesMost];
+
+void end_at_once() {
+  if (const pid_t child = g_child.load(); child > 0) kill(-child, SIGKILL);
+  for (const OwnFile& file : g_files)
+    if (file.there.load()) unlink(file.path);
+}
+
+void remember_file(const std::string& path) {
+  run::set_end_hook(end_at_once);
+  for (OwnFile& file : g_files)
+    if (path.size() < sizeof file.path && !file.taken.exchange(true)) {
+      std::memcpy(file.path, path.c_str(), path.size() + 1);
+      file.there.store(true);
+      return;
+    }
+}
+
+void forget_file(const std::string& path) {
+  for (OwnFile& file : g_files)
+    if (file.there.load() && path == file.path) {
+      file.there.store(false), file.taken.store(false);
+      return;
+    }
 }
 
 /// Ends a process and what it started: asks first, for `patience_ms`.
@@ -116,6 +151,8 @@ Outcome<ProcessEnd> run_process(const std::vector<std::string>& arguments, const
   if (error != 0)
     return fail(kUsage, arguments.front(), fmt::format("cannot be run: {}", strerror(error)),
                 "name a program that exists and may be executed");
+  run::set_end_hook(end_at_once);
+  g_child.store(pid);
   int status = 0;
   ProcessEnd out;
   if (!wait_for(pid, options.timeout_seconds, status)) {
@@ -123,6 +160,7 @@ Outcome<ProcessEnd> run_process(const std::vector<std::string>& arguments, const
     out.timed_out = !run::interrupted();
     end_group(pid, kEndPatienceMs, status);
   }
+  g_child.store(0);
   if (run::interrupted())
     return fail(kInconclusive, "berth gate", "interrupted; its processes were ended", "nothing was judged");
   if (WIFSIGNALED(status))
@@ -136,9 +174,11 @@ TemporaryFile::TemporaryFile() {
   path_ = (std::filesystem::temp_directory_path() / "berth-XXXXXX").string();
   const int file = mkstemp(path_.data());
   if (file >= 0) close(file);
+  remember_file(path_);
 }
 
 TemporaryFile::~TemporaryFile() {
+  forget_file(path_);
   std::error_code ignored;
   std::filesystem::remove(path_, ignored);
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "io/output.h"
+#include "run/interrupt_hook.h"
 
 namespace berth::run {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 // Written by handlers, which may run in any thread; each is a flag or a count by itself, so relaxed is enough.
 std::atomic<bool> g_guarded{false}, g_interrupted{false}, g_stopped{false}, g_ending{false};
 std::atomic<int> g_waits_left{20};  // for files that are being written, kWriteWaitMs each
+std::atomic<void (*)()> g_end_hook{nullptr};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 constexpr int kWriteWaitMs = 50;
 
@@ -29,6 +31,7 @@ void end_program() {
   g_ending.store(true, std::memory_order_relaxed);
   if (io::outputs_in_progress() > 0 && g_waits_left.fetch_sub(1, std::memory_order_relaxed) > 0)
     return set_timer(kWriteWaitMs);
+  if (void (*const hook)() = g_end_hook.load(std::memory_order_relaxed)) hook();
   static constexpr std::string_view kLine = "berth: interrupted before there was a result; nothing was reported\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLine.data(), kLine.size());
   _exit(kInterrupted);
@@ -59,6 +62,8 @@ void catch_signals() {
   install(SIGTERM, on_signal);
   install(SIGALRM, on_timer);
 }
+
+void set_end_hook(void (*hook)()) { g_end_hook.store(hook, std::memory_order_relaxed); }
 
 InterruptGuard::InterruptGuard() {
   g_interrupted.store(false, std::memory_order_relaxed);

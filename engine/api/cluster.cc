@@ -1,6 +1,8 @@
 #include "berth/cluster.h"
 
 #include <algorithm>
+#include <atomic>
+#include <iterator>
 
 #include "api/impl.h"
 #include "base/text.h"
@@ -8,6 +10,7 @@
 #include "io/json_parse.h"
 #include "model/update/spec_changed.h"
 #include "sched/to_model.h"
+#include "server/team.h"
 #include "tables/export.h"
 
 namespace berth {
@@ -34,10 +37,13 @@ server::Config config_of(const Config& config) {
   server::Config out;
   out.order = provider_of(config.order);
   out.seed = config.seed;
+  out.exhaustive = config.mode == Mode::exhaustive;
   if (config.compat == Compat::fixed) out.options.quirks = model::Quirks::none();
   out.broker.evals = out.broker.jobs = 1;  // nothing is ever queued
   return out;
 }
+
+constexpr std::uint32_t kWorkersMost = 1024;
 
 Error unknown(std::string text) { return {Errc::unknown_object, 0, std::move(text)}; }
 
@@ -93,14 +99,24 @@ Cluster::Impl::Impl(const Config& options) : config(options), server(config_of(o
 
 void Cluster::Impl::load(const model::ClusterState& state) {
   server.load(state);
-  if (config.algorithm == Algorithm::from_cluster) return;
+  const Preemption wanted[] = {config.service_preemption, config.batch_preemption, config.system_preemption,
+                               config.sysbatch_preemption};
+  const bool as_it_is =
+      std::all_of(std::begin(wanted), std::end(wanted), [](Preemption one) { return one == Preemption::from_cluster; });
+  if (config.algorithm == Algorithm::from_cluster && as_it_is) return;
   auto record = state.scheduler_config;
   if (!record) {
     // Without a record preemption is on for everybody (R-PREEMPT-103); the one made here keeps that.
     record.emplace();
     record->preemption_config = {true, true, true, true};
   }
-  record->scheduler_algorithm = config.algorithm == Algorithm::binpack ? "binpack" : "spread";
+  if (config.algorithm != Algorithm::from_cluster)
+    record->scheduler_algorithm = config.algorithm == Algorithm::binpack ? "binpack" : "spread";
+  model::PreemptionConfig& preemption = record->preemption_config;
+  bool* const enabled[] = {&preemption.service_scheduler_enabled, &preemption.batch_scheduler_enabled,
+                           &preemption.system_scheduler_enabled, &preemption.sysbatch_scheduler_enabled};
+  for (std::size_t i = 0; i < std::size(wanted); ++i)
+    if (wanted[i] != Preemption::from_cluster) *enabled[i] = wanted[i] == Preemption::on;
   store().set_scheduler_config(std::move(record));
 }
 
@@ -190,17 +206,22 @@ Result<std::uint32_t, Error> Cluster::remove_job(std::string_view job_namespace,
   return commit.end_job(key);
 }
 
-Result<Plan, Error> Cluster::schedule(std::string_view job_namespace, std::string_view job_id, std::int64_t now_ns) {
-  Impl& impl = *impl_;
-  const tables::JobKeyRow key = impl.find_job(job_namespace, job_id);
-  if (key == kNoRow) return tl::unexpected(unknown("no job " + std::string(job_id)));
+Result<void, Error> Cluster::remove_node(std::string_view node_id) {
+  const auto id = base::parse_uuid(node_id);
+  const tables::NodeRow row = id ? impl_->store().find_node(*id) : kNoRow;
+  if (row == kNoRow || !impl_->store().current().nodes.exists(row))
+    return tl::unexpected(unknown("no node " + std::string(node_id)));
+  impl_->store().begin_commit(impl_->next_index()).remove_node(row);
+  return {};
+}
+
+/// What `lane` decides of a job; writes nothing, so lanes may decide side by side.
+Result<Plan, Error> Cluster::Impl::decide(const Asked& asked, server::Lane& lane, std::int64_t now_ns) {
+  Impl& impl = *this;
   const tables::Snapshot& state = impl.store().current();  // nobody writes meanwhile: one thread owns the cluster
-  const auto job = state.jobs.versions[state.jobs.keys[key].current];
-  const base::Uuid id = impl.server.draw_id();
-  impl.clock.set(now_ns);
-  server::Lane& lane = impl.server.lane();
+  const auto job = state.jobs.versions[state.jobs.keys[asked.job].current];
   sched::NoPlanner planner;  // commit() is the caller's
-  impl.server.decide({.id = id, .job = key, .tag = ++impl.schedules}, state, lane, planner);
+  impl.server.decide({.id = asked.id, .job = asked.job, .tag = asked.tag}, state, lane, planner);
   const sched::EvalResult& result = lane.result;
   if (result.status != sched::EvalStatus::complete)
     return tl::unexpected(Error{Errc::processing_failed, 0, result.description});
@@ -208,9 +229,9 @@ Result<Plan, Error> Cluster::schedule(std::string_view job_namespace, std::strin
   const sched::Naming naming{state, lane.scratch};
   const std::string& pool = job->spec->node_pool;
   Plan out;
-  out.eval_id = base::to_text(id);
-  out.job_id = job_id;
-  out.job_namespace = job_namespace;
+  out.eval_id = base::to_text(asked.id);
+  out.job_id = job->spec->id;
+  out.job_namespace = job->spec->namespace_;
   for (const plan::PlannedAlloc& alloc : result.plan.allocs) {
     Placement& p = out.placements.emplace_back();
     const std::string& group = job->groups[alloc.group].spec->name;
@@ -229,7 +250,6 @@ Result<Plan, Error> Cluster::schedule(std::string_view job_namespace, std::strin
     f.count = result.groups[g].failure.coalesced + 1;
     f.metrics = to_metrics(state, sched::to_model(naming, result.groups[g].failure, pool));
     f.reasons = reasons_of(f.metrics);
-    impl.stats.failures += static_cast<std::uint64_t>(f.count);
   }
   for (const plan::PlannedStop& stop : result.plan.stops)
     if (!stop.dropped) out.stops.push_back(to_stop(state, stop));
@@ -243,9 +263,66 @@ Result<Plan, Error> Cluster::schedule(std::string_view job_namespace, std::strin
   if (result.plan.has_deployment)
     if (auto deployment = sched::planned_deployment(naming, result, job->priority, now_ns))
       out.rows->plan.deployment = std::make_shared<const model::Deployment>(std::move(*deployment));
-  ++impl.stats.evaluations;
-  impl.stats.placements += out.placements.size();
   return out;
+}
+
+void Cluster::Impl::count(const Plan& plan) {
+  ++stats.evaluations;
+  stats.placements += plan.placements.size();
+  for (const Failure& failure : plan.failures) stats.failures += static_cast<std::uint64_t>(failure.count);
+}
+
+Result<Plan, Error> Cluster::schedule(std::string_view job_namespace, std::string_view job_id, std::int64_t now_ns) {
+  Impl& impl = *impl_;
+  const tables::JobKeyRow key = impl.find_job(job_namespace, job_id);
+  if (key == kNoRow) return tl::unexpected(unknown("no job " + std::string(job_id)));
+  impl.clock.set(now_ns);
+  auto plan = impl.decide({impl.server.draw_id(), key, ++impl.schedules}, impl.server.lane(), now_ns);
+  if (plan) impl.count(*plan);
+  return plan;
+}
+
+std::vector<Result<Plan, Error>> Cluster::schedule_all(const std::vector<Job>& jobs, std::int64_t now_ns) {
+  Impl& impl = *impl_;
+  std::vector<Result<Plan, Error>> out(jobs.size());
+  std::vector<std::pair<std::size_t, Impl::Asked>> asked;  // drawn in order, so that threads do not matter
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const tables::JobKeyRow key = impl.find_job(jobs[i].job_namespace(), jobs[i].id());
+    if (key == kNoRow)
+      out[i] = tl::unexpected(unknown("no job " + jobs[i].id()));
+    else
+      asked.push_back({i, {impl.server.draw_id(), key, ++impl.schedules}});
+  }
+  impl.clock.set(now_ns);
+  std::atomic<std::size_t> next{0};
+  const auto work = [&](server::Lane& lane) {
+    for (std::size_t i = next++; i < asked.size(); i = next++)
+      out[asked[i].first] = impl.decide(asked[i].second, lane, now_ns);
+  };
+  const auto threads = static_cast<std::uint32_t>(
+      std::min<std::size_t>(std::clamp<std::uint32_t>(impl.config.workers, 1, kWorkersMost), asked.size()));
+  if (threads <= 1) {
+    work(impl.server.lane());
+  } else {
+    while (impl.lanes.size() < threads) impl.lanes.push_back(impl.server.make_lane());
+    for (const auto& lane : impl.lanes) impl.use_fit(*lane);
+    const server::Team team(threads, [&](std::uint32_t i) { work(*impl.lanes[i]); });
+  }
+  for (const auto& plan : out)
+    if (plan) impl.count(*plan);
+  return out;
+}
+
+Result<Plan> Cluster::dry_run(const Job& job, std::int64_t now_ns) const {
+  Cluster copy(impl_->config);
+  copy.impl_->load(tables::to_cluster(impl_->store().current()));
+  copy.impl_->ranker = impl_->ranker, copy.impl_->models = impl_->models;
+  copy.impl_->use_fit(copy.impl_->server.lane());
+  if (auto done = copy.register_job(job); !done) return tl::unexpected(done.error());
+  auto plan = copy.schedule(job, now_ns);
+  if (!plan) return tl::unexpected(InputError{job.impl_->path, "", plan.error().text, ""});
+  plan->rows.reset();  // of a cluster that is gone
+  return std::move(*plan);
 }
 
 Result<CommitResult, Error> Cluster::commit(const Plan& plan) {

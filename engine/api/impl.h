@@ -24,8 +24,20 @@ struct Cluster::Impl {
   server::ManualClock clock;
   server::Server server;  ///< inline; schedule() decides and commit() commits, nothing is queued
   std::uint64_t schedules = 0;
-  std::shared_ptr<const strategy::Ranker> ranker;  ///< whose fit the lane's scratch uses; null: Nomad's
+  std::shared_ptr<const strategy::Ranker> ranker;  ///< whose fit the lanes' scratches use; null: Nomad's
+  std::vector<std::string> models;                 ///< of devices, as the ranker numbers them
   Stats stats;
+
+  std::vector<std::unique_ptr<server::Lane>> lanes;  ///< of schedule_all(), made when they are needed
+
+  struct Asked {
+    base::Uuid id;
+    tables::JobKeyRow job = tables::kNoRow;
+    std::uint64_t tag = 0;
+  };
+  [[nodiscard]] Result<Plan, Error> decide(const Asked& asked, server::Lane& lane, std::int64_t now_ns);
+  void count(const Plan& plan);
+  void use_fit(server::Lane& lane) const;
 
   [[nodiscard]] tables::StateStore& store() { return server.store(); }
   [[nodiscard]] std::uint64_t next_index() { return store().index() + 1; }

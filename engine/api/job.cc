@@ -3,6 +3,7 @@
 #include "api/impl.h"
 #include "io/files.h"
 #include "io/json_parse.h"
+#include "model/codec/api_keys.h"
 #include "model/registration/register_job.h"
 
 namespace berth {
@@ -20,6 +21,9 @@ Result<Job> Job::from_json(std::string_view text, const std::string& path) {
   impl->path = path;
   impl->job = std::move(registered->job);
   impl->warnings = std::move(registered->warnings);
+  const json::Value* wrapped = impl->input.find_ignoring_case("Job");
+  for (std::string& warning : model::job_key_warnings(wrapped ? *wrapped : impl->input, wrapped ? "/Job" : ""))
+    impl->warnings.push_back(std::move(warning));
   return Job(std::move(impl));
 }
 

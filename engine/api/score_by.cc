@@ -8,8 +8,8 @@ namespace berth {
 
 Result<void> Cluster::score_by(std::string_view strategy) {
   if (strategy == "nomad") {
-    impl_->server.lane().scratch.strategy_fit.use({});
-    impl_->ranker.reset();
+    impl_->ranker.reset(), impl_->models.clear();
+    impl_->use_fit(impl_->server.lane());
     return {};
   }
   const auto spec = strategy::registry().parse(strategy);
@@ -17,9 +17,16 @@ Result<void> Cluster::score_by(std::string_view strategy) {
   server::Surroundings around = server::surroundings_of(impl_->store().current());
   auto ranker = strategy::registry().make_fit(*spec, around.context);
   if (!ranker) return tl::unexpected(ranker.error());
-  impl_->server.lane().scratch.strategy_fit.use((*ranker)->fit(), std::move(around.models));
-  impl_->ranker = std::move(*ranker);
+  impl_->ranker = std::move(*ranker), impl_->models = std::move(around.models);
+  impl_->use_fit(impl_->server.lane());
   return {};
+}
+
+void Cluster::Impl::use_fit(server::Lane& lane) const {
+  if (ranker)
+    lane.scratch.strategy_fit.use(ranker->fit(), models);
+  else
+    lane.scratch.strategy_fit.use({});
 }
 
 }  // namespace berth

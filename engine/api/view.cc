@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 
 #include "api/impl.h"
 #include "io/export_import.h"
@@ -77,26 +78,101 @@ std::vector<NodeInfo> View::nodes() const {
   return out;
 }
 
+namespace {
+
+AllocInfo info_of(const tables::Snapshot& state, tables::AllocRow row) {
+  const tables::AllocTable& a = state.allocs;
+  AllocInfo out;
+  out.id = base::to_text(a.id[row]);
+  out.name = tables::alloc_name(state, row);
+  if (a.job[row] != kNoRow) {
+    const model::Job& job = *state.jobs.versions[a.job[row]]->spec;
+    out.job_namespace = job.namespace_, out.job_id = job.id;
+  }
+  out.task_group = state.text(a.group[row]);
+  if (a.node[row] != kNoRow) out.node_id = base::to_text(state.nodes.id(a.node[row]));
+  out.desired_status = to_text(a.desired[row]);
+  out.client_status = to_text(a.client[row]);
+  out.create_index = a.create_index[row];
+  out.modify_index = a.modify_index[row];
+  return out;
+}
+
+/// Ascending by ID, nodes that are gone left out.
+tables::NodeRow find_row(const tables::Snapshot& state, base::Uuid id) {
+  const auto& rows = *state.nodes.fixed->by_id;
+  const auto at = std::lower_bound(rows.begin(), rows.end(), id, [&](tables::NodeRow row, base::Uuid wanted) {
+    return state.nodes.id(row) < wanted;
+  });
+  return at != rows.end() && state.nodes.id(*at) == id ? *at : kNoRow;
+}
+
+}  // namespace
+
 std::vector<AllocInfo> View::allocs_of(std::string_view job_namespace, std::string_view job_id) const {
   const tables::Snapshot& state = *impl_->state;
   std::vector<AllocInfo> out;
   const tables::JobKeyRow key = find_key(state, job_namespace, job_id);
   if (key == kNoRow) return out;
-  const tables::AllocTable& a = state.allocs;
-  for (tables::AllocRow row = state.jobs.keys[key].alloc_head; row != kNoRow; row = a.next_of_job[row]) {
-    AllocInfo& alloc = out.emplace_back();
-    alloc.id = base::to_text(a.id[row]);
-    alloc.name = tables::alloc_name(state, row);
-    alloc.job_namespace = job_namespace;
-    alloc.job_id = job_id;
-    alloc.task_group = state.text(a.group[row]);
-    if (a.node[row] != kNoRow) alloc.node_id = base::to_text(state.nodes.id(a.node[row]));
-    alloc.desired_status = to_text(a.desired[row]);
-    alloc.client_status = to_text(a.client[row]);
-    alloc.create_index = a.create_index[row];
-    alloc.modify_index = a.modify_index[row];
+  for (tables::AllocRow row = state.jobs.keys[key].alloc_head; row != kNoRow; row = state.allocs.next_of_job[row]) {
+    out.push_back(info_of(state, row));
+    out.back().job_namespace = job_namespace, out.back().job_id = job_id;
   }
   std::reverse(out.begin(), out.end());
+  return out;
+}
+
+std::vector<AllocInfo> View::allocs_on(std::string_view node_id) const {
+  const tables::Snapshot& state = *impl_->state;
+  std::vector<AllocInfo> out;
+  const auto id = base::parse_uuid(node_id);
+  const tables::NodeRow node = id ? find_row(state, *id) : kNoRow;
+  if (node == kNoRow) return out;
+  const tables::NodeUse& use = state.nodes.use[node];
+  for (const tables::AllocRow head : {use.alloc_head, use.ended_head})
+    for (tables::AllocRow row = head; row != kNoRow; row = state.allocs.next_on_node[row])
+      out.push_back(info_of(state, row));
+  return out;
+}
+
+std::vector<JobInfo> View::jobs() const {
+  const tables::Snapshot& state = *impl_->state;
+  std::vector<JobInfo> out;
+  for (tables::JobKeyRow row = 0; row < state.jobs.keys.size(); ++row) {
+    const tables::JobKey& key = state.jobs.keys[row];
+    if (key.current == kNoRow) continue;
+    const model::Job& job = *state.jobs.versions[key.current]->spec;
+    JobInfo& info = out.emplace_back();
+    info.id = job.id, info.job_namespace = job.namespace_, info.type = job.type, info.pool = job.node_pool;
+    info.priority = job.priority, info.version = job.version, info.stopped = job.stop;
+    for (const model::TaskGroup& group : job.task_groups) info.count += group.count;
+    for (tables::AllocRow alloc = key.alloc_head; alloc != kNoRow; alloc = state.allocs.next_of_job[alloc])
+      info.allocs += !tables::client_terminal(state.allocs.client[alloc]);
+  }
+  std::sort(out.begin(), out.end(), [](const JobInfo& a, const JobInfo& b) {
+    return std::tie(a.job_namespace, a.id) < std::tie(b.job_namespace, b.id);
+  });
+  return out;
+}
+
+std::vector<DeploymentInfo> View::deployments() const {
+  const tables::Snapshot& state = *impl_->state;
+  std::vector<DeploymentInfo> out;
+  for (tables::DeploymentRow row = 0; row < state.deployments.size(); ++row) {
+    const auto& object = state.deployments.object[row];
+    if (!object) continue;
+    DeploymentInfo& info = out.emplace_back();
+    info.id = object->id, info.job_namespace = object->namespace_, info.job_id = object->job_id;
+    info.job_version = object->job_version;
+    info.status = object->status, info.description = object->status_description;
+    for (const auto& [name, group] : object->task_groups)
+      if (group)
+        info.groups.push_back({name, group->desired_total, group->placed_allocs, group->healthy_allocs,
+                               group->unhealthy_allocs, group->desired_canaries, group->promoted});
+  }
+  std::sort(out.begin(), out.end(), [](const DeploymentInfo& a, const DeploymentInfo& b) {
+    return std::tie(a.job_namespace, a.job_id, a.job_version) < std::tie(b.job_namespace, b.job_id, b.job_version);
+  });
   return out;
 }
 

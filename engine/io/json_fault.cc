@@ -149,7 +149,8 @@ class FaultFinder {
     if (c != 'u') return wrong("an escape that JSON does not have");
     const auto first = hex4();
     if (!first) return wrong("\\u without four hexadecimal digits");
-    if (*first < 0xD800 || *first > 0xDBFF) return;
+    if (*first < 0xD800 || *first > 0xDFFF) return;
+    if (*first > 0xDBFF) return wrong("half of a pair of surrogates");
     if (!take('\\') || !take('u')) return wrong("half of a pair of surrogates");
     const auto second = hex4();
     if (!second || *second < 0xDC00 || *second > 0xDFFF) return wrong("half of a pair of surrogates");

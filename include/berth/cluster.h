@@ -7,6 +7,29 @@
 //   std::puts(plan->explain().c_str());
 //   cluster->commit(*plan);
 //
+// What would happen, without registering the job; several jobs at a time:
+//
+//   auto would = cluster.dry_run(*job);
+//   if (would && !would->complete()) std::puts(would->explain().c_str());
+//
+//   for (const auto& plan : cluster.schedule_all({*job}))
+//     if (plan) cluster.commit(*plan);
+//
+// Who is where, and what becomes of it when a node is gone or an allocation ends:
+//
+//   for (const berth::JobInfo& each : cluster.view().jobs()) std::printf("%s %u\n", each.id.c_str(), each.allocs);
+//   for (const berth::AllocInfo& alloc : cluster.view().allocs_on(node_id)) std::puts(alloc.name.c_str());
+//   for (const berth::DeploymentInfo& each : cluster.view().deployments()) std::puts(each.status.c_str());
+//
+//   cluster.remove_node(node_id);
+//   if (auto moved = cluster.schedule(*job)) cluster.commit(*moved);
+//
+//   for (const berth::AllocInfo& alloc : cluster.view().allocs_of("default", "web"))
+//     if (auto done = cluster.set_alloc_status(alloc.id, "complete"); !done)
+//       std::puts(berth::line(done.error()).c_str());
+//
+//   if (auto done = cluster.score_by("best-fit:norm=max"); !done) std::puts(done.error().line().c_str());
+//
 // Threads: a Cluster belongs to one thread at a time. Views may go to any thread and stay as they are while the cluster
 // changes. Nothing here reads a clock, prints, or throws on input.
 #pragma once
@@ -20,6 +43,7 @@
 
 #include "berth/columns.h"
 #include "berth/config.h"
+#include "berth/error.h"
 #include "berth/job.h"
 #include "berth/plan.h"
 #include "berth/result.h"
@@ -47,6 +71,29 @@ struct AllocInfo {
   std::uint64_t create_index = 0, modify_index = 0;
 };
 
+/// A job as a View shows it.
+struct JobInfo {
+  std::string id, job_namespace, type, pool;
+  std::int64_t priority = 0;
+  std::uint64_t version = 0;
+  bool stopped = false;
+  std::int64_t count = 0;    ///< allocations that its groups ask for together; system groups: per node
+  std::uint32_t allocs = 0;  ///< that have not ended
+};
+
+/// What a deployment has reached in one group.
+struct DeploymentGroupInfo {
+  std::string group;
+  std::int64_t desired_total = 0, placed = 0, healthy = 0, unhealthy = 0, desired_canaries = 0;
+  bool promoted = false;
+};
+struct DeploymentInfo {
+  std::string id, job_namespace, job_id;
+  std::uint64_t job_version = 0;
+  std::string status, description;  ///< running, successful, failed, cancelled, paused, ...
+  std::vector<DeploymentGroupInfo> groups;
+};
+
 /// The cluster as it was at one moment. Taking one costs the same for any size; holding one makes later changes copy
 /// the blocks they touch.
 class View {
@@ -56,6 +103,12 @@ class View {
   [[nodiscard]] std::vector<NodeInfo> nodes() const;  ///< ascending by ID
   /// Allocations of a job, oldest first; empty for an unknown job. O(jobs + its allocations).
   [[nodiscard]] std::vector<AllocInfo> allocs_of(std::string_view job_namespace, std::string_view job_id) const;
+  /// Allocations of a node, ended ones last; empty for an unknown node. O(its allocations).
+  [[nodiscard]] std::vector<AllocInfo> allocs_on(std::string_view node_id) const;
+  /// Jobs with a current version, by namespace and ID. O(jobs + allocations).
+  [[nodiscard]] std::vector<JobInfo> jobs() const;
+  /// Deployments by namespace, job and version. O(deployments).
+  [[nodiscard]] std::vector<DeploymentInfo> deployments() const;
   /// Nodes and allocations as columns (columns.h). O(nodes), O(allocations + nodes).
   [[nodiscard]] NodeColumns node_columns() const;
   [[nodiscard]] AllocColumns alloc_columns() const;
@@ -104,6 +157,9 @@ class Cluster {
   [[nodiscard]] Result<void, Error> set_node(std::string_view node_id, std::string_view status, bool eligible = true,
                                              bool draining = false);
 
+  /// The node is gone. What ran there is lost for the scheduler: schedule its jobs again. Error unknown_object.
+  [[nodiscard]] Result<void, Error> remove_node(std::string_view node_id);
+
   /// Registers a job, or a new version of it when its specification changed. The error's problem is Nomad's text when
   /// the rules refuse the job against what this cluster has (unknown namespace or pool, change of type, ...).
   [[nodiscard]] Result<void> register_job(const Job& job);
@@ -117,6 +173,13 @@ class Cluster {
   [[nodiscard]] Result<Plan, Error> schedule(const Job& job, std::int64_t now_ns = 0) {
     return schedule(job.job_namespace(), job.id(), now_ns);
   }
+  /// Decides for several jobs, each on the cluster as it is now, by Config::workers threads side by side, as Nomad's
+  /// workers do: where two plans want the same room, commit() refuses a part of the later one. The answers stand in the
+  /// order of the jobs, and do not depend on the number of threads.
+  [[nodiscard]] std::vector<Result<Plan, Error>> schedule_all(const std::vector<Job>& jobs, std::int64_t now_ns = 0);
+  /// What would be decided if the job were registered now: the cluster stays as it is, and the plan cannot be
+  /// committed. Costs a copy of the cluster. Errors: what register_job() and schedule() say.
+  [[nodiscard]] Result<Plan> dry_run(const Job& job, std::int64_t now_ns = 0) const;
   /// Commits what still fits of a plan; each node's share is taken whole or not at all. Errors: already_used, or
   /// processing_failed when the whole plan was refused (a node's allocation limit).
   [[nodiscard]] Result<CommitResult, Error> commit(const Plan& plan);

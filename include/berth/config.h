@@ -1,4 +1,10 @@
 // How a Cluster schedules. Every option has a default that decides as Nomad does.
+//
+//   berth::Config config;
+//   config.mode = berth::Mode::exhaustive;
+//   config.service_preemption = berth::Preemption::on;
+//   config.workers = 4;
+//   berth::Cluster cluster(config);
 #pragma once
 
 #include <cstdint>
@@ -27,10 +33,28 @@ enum class Compat : std::uint8_t {
   fixed,  ///< without its known quirks
 };
 
+/// Which nodes a service or batch placement looks at.
+enum class Mode : std::uint8_t {
+  sampled,     ///< a few, as Nomad does
+  exhaustive,  ///< all: the best there is, at a cost that grows with the cluster
+};
+
+/// Whether jobs of a type may evict allocations of jobs whose priority is at least 10 lower.
+enum class Preemption : std::uint8_t {
+  from_cluster,  ///< what the cluster's scheduler configuration says
+  off,
+  on,
+};
+
 struct Config {
   Order order = Order::nomad;
   Algorithm algorithm = Algorithm::from_cluster;  ///< a node pool's own configuration still takes precedence
   Compat compat = Compat::nomad;
+  Mode mode = Mode::sampled;
+  Preemption service_preemption = Preemption::from_cluster, batch_preemption = Preemption::from_cluster,
+             system_preemption = Preemption::from_cluster, sysbatch_preemption = Preemption::from_cluster;
+  /// Threads of schedule_all(), 1 to 1024; more than cores are allowed.
+  std::uint32_t workers = 1;
   /// Makes the IDs of evaluations, allocations and deployments; equal seeds and calls give equal IDs and decisions.
   std::uint64_t seed = 1;
 };

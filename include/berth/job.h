@@ -27,7 +27,8 @@ class Job {
   [[nodiscard]] std::int64_t priority() const;             ///< 1 to 100, default 50
   /// Allocations that the groups ask for together; system and sysbatch groups ask for one per node.
   [[nodiscard]] std::int64_t count() const;
-  /// Remarks on an accepted job, one line each.
+  /// Remarks on an accepted job, one line each; keys that no job has ("Datacentres") and keys that stand twice are
+  /// among them.
   [[nodiscard]] const std::vector<std::string>& warnings() const;
 
  private:

@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "berth/job_builder.h"
 #include "berth/strategy.h"
 
 namespace berth {
@@ -352,6 +353,195 @@ TEST(Cluster, APlanNamesWhatItEndsAndUpdates) {
   }
   ASSERT_TRUE(cluster.commit(*fewer));
   EXPECT_TRUE(cluster.schedule("default", "web")->stops.empty());
+}
+
+// ---------------------------------------------------------------- nodes that go, lists, dry runs, settings
+
+TEST(Cluster, NodesGoAndTheirJobsMove) {
+  Cluster cluster = cluster_of(3);
+  const Job job = make_job(job_json("web", 2, "service"));
+  ASSERT_TRUE(cluster.register_job(job));
+  ASSERT_TRUE(cluster.commit(*cluster.schedule(job)));
+  const std::string node = cluster.view().allocs_of("default", "web")[0].node_id;
+  const std::size_t there = cluster.view().allocs_on(node).size();
+  ASSERT_GT(there, 0u);
+  ASSERT_TRUE(cluster.remove_node(node));
+  EXPECT_EQ(cluster.view().counts().nodes, 2u);
+  EXPECT_TRUE(cluster.view().allocs_on(node).empty());
+  const auto moved = cluster.schedule(job);
+  ASSERT_TRUE(moved) << line(moved.error());
+  EXPECT_EQ(moved->placements.size(), there) << moved->explain();
+  for (const Placement& placement : moved->placements) EXPECT_NE(placement.node_id, node);
+  const auto twice = cluster.remove_node(node);
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(line(twice.error()), "unknown_object: no node " + node);
+  EXPECT_FALSE(cluster.remove_node("no UUID"));
+  EXPECT_STREQ(to_text(Errc::processing_failed), "processing_failed");
+  EXPECT_EQ(line({Errc::queue_full, 7, ""}), "queue_full: subject 7");
+}
+
+TEST(View, ListsJobsAllocationsOfNodesAndDeployments) {
+  Cluster cluster = cluster_of(2);
+  const Job web = make_job(job_json("web", 3, "service")), batch = make_job(job_json("a-batch", 1));
+  for (const Job* job : {&web, &batch}) {
+    ASSERT_TRUE(cluster.register_job(*job));
+    ASSERT_TRUE(cluster.commit(*cluster.schedule(*job)));
+  }
+  const View view = cluster.view();
+  const auto jobs = view.jobs();
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[0].id, "a-batch");
+  EXPECT_EQ(jobs[1].type, "service");
+  EXPECT_EQ(jobs[1].count, 3);
+  EXPECT_EQ(jobs[1].allocs, 3u);
+  std::multiset<std::string> by_job, by_node;
+  for (const char* id : {"web", "a-batch"})
+    for (const AllocInfo& alloc : view.allocs_of("default", id)) by_job.insert(alloc.id + alloc.job_id + alloc.node_id);
+  for (const NodeInfo& node : view.nodes()) {
+    EXPECT_EQ(view.allocs_on(node.id).size(), node.allocs);
+    for (const AllocInfo& alloc : view.allocs_on(node.id)) by_node.insert(alloc.id + alloc.job_id + node.id);
+  }
+  EXPECT_EQ(by_job, by_node);
+  EXPECT_EQ(by_node.size(), 4u);
+  const auto deployments = view.deployments();
+  ASSERT_EQ(deployments.size(), 1u);
+  EXPECT_EQ(deployments[0].job_id, "web");
+  EXPECT_EQ(deployments[0].status, "running");
+  ASSERT_EQ(deployments[0].groups.size(), 1u);
+  EXPECT_EQ(deployments[0].groups[0].group, "work");
+  EXPECT_EQ(deployments[0].groups[0].desired_total, 3);
+  EXPECT_EQ(deployments[0].groups[0].placed, 3);
+  ASSERT_TRUE(cluster.set_alloc_status(view.allocs_of("default", "a-batch")[0].id, "complete"));
+  EXPECT_EQ(cluster.view().jobs()[0].allocs, 0u);
+  EXPECT_EQ(cluster.view().allocs_on(view.allocs_of("default", "a-batch")[0].node_id).back().client_status, "complete");
+}
+
+TEST(Cluster, ADryRunChangesNothing) {
+  Cluster cluster = cluster_of(2);
+  const Job job = make_job(job_json("big", 11));
+  const std::string before = cluster.view().to_json();
+  const auto plan = cluster.dry_run(job);
+  ASSERT_TRUE(plan) << plan.error().line();
+  EXPECT_EQ(plan->placements.size(), 8u);
+  ASSERT_EQ(plan->failures.size(), 1u);
+  EXPECT_EQ(plan->failures[0].reasons, std::vector<std::string>{"exhausted: cpu on 2 nodes"});
+  EXPECT_EQ(cluster.view().to_json(), before);
+  EXPECT_FALSE(cluster.commit(*plan)) << "the cluster that it was decided on is gone";
+  ASSERT_TRUE(cluster.register_job(job));
+  EXPECT_EQ(cluster.schedule(job)->placements.size(), 8u);
+  const auto refused = cluster.dry_run(make_job(job_json("big", 1, "service")));
+  ASSERT_FALSE(refused) << "Nomad lets no job change its type";
+}
+
+TEST(Cluster, WorkersDecideAsOneDoes) {
+  std::vector<std::string> expected;
+  for (const std::uint32_t workers : {1u, 2u, 8u}) {
+    Config config;
+    config.workers = workers;
+    Cluster cluster = cluster_of(3, config);
+    std::vector<Job> jobs;
+    for (int i = 0; i < 6; ++i) {
+      jobs.push_back(make_job(job_json(filled("job-%d", i).c_str(), 4)));
+      ASSERT_TRUE(cluster.register_job(jobs.back()));
+    }
+    jobs.push_back(make_job(job_json("unknown", 1)));
+    const auto plans = cluster.schedule_all(jobs);
+    ASSERT_EQ(plans.size(), 7u);
+    EXPECT_FALSE(plans.back());
+    std::vector<std::string> said;
+    std::uint32_t committed = 0, refused = 0;
+    for (std::size_t i = 0; i < 6; ++i) {
+      ASSERT_TRUE(plans[i]);
+      said.push_back(plans[i]->explain());
+      EXPECT_EQ(plans[i]->placements.size(), 4u) << "each on the whole cluster";
+      const auto result = cluster.commit(*plans[i]);
+      ASSERT_TRUE(result);
+      committed += result->committed, refused += result->refused;
+    }
+    EXPECT_LE(committed, 12u) << "three nodes of four";
+    EXPECT_EQ(committed + refused, 24u);
+    EXPECT_EQ(cluster.stats().evaluations, 6u);
+    if (expected.empty()) expected = said;
+    EXPECT_EQ(said, expected) << workers << " workers";
+  }
+}
+
+TEST(Cluster, SettingsDecideWhoMayEvictAndHowManyNodesAreSeen) {
+  for (const Preemption preemption : {Preemption::off, Preemption::on}) {
+    Config config;
+    config.service_preemption = preemption;
+    Cluster cluster = cluster_of(1, config);
+    const Job low = make_job(job_json("low", 4, "service", "\"Priority\": 10,"));
+    ASSERT_TRUE(cluster.register_job(low));
+    ASSERT_TRUE(cluster.commit(*cluster.schedule(low)));
+    const Job high = make_job(job_json("high", 1, "service", "\"Priority\": 90,"));
+    ASSERT_TRUE(cluster.register_job(high));
+    const auto plan = cluster.schedule(high);
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan->placements.size(), preemption == Preemption::on ? 1u : 0u);
+    EXPECT_EQ(std::count_if(plan->stops.begin(), plan->stops.end(), [](const Stop& stop) { return stop.preempted; }),
+              preemption == Preemption::on ? 1 : 0);
+  }
+  for (const Mode mode : {Mode::sampled, Mode::exhaustive}) {
+    Config config;
+    config.mode = mode;
+    Cluster cluster = cluster_of(40, config);
+    const Job job = make_job(job_json("one", 1));
+    ASSERT_TRUE(cluster.register_job(job));
+    const auto plan = cluster.schedule(job);
+    ASSERT_TRUE(plan);
+    const std::int64_t seen = plan->placements.at(0).metrics.nodes_evaluated;
+    if (mode == Mode::exhaustive)
+      EXPECT_EQ(seen, 40);
+    else
+      EXPECT_LT(seen, 10);
+  }
+}
+
+TEST(Job, RemarksOnKeysThatNoJobHas) {
+  const Job job =
+      make_job(job_json("web", 1, "service", "\"Datacentres\": [\"dc1\"], \"Meta\": {\"a\": \"1\", \"a\": \"2\"},"));
+  EXPECT_EQ(job.warnings(), (std::vector<std::string>{
+                                "/Job/Datacentres: no job has this key, so it is ignored; did you mean Datacenters?",
+                                "/Job/Meta/a: stands more than once; the last one counts"}));
+}
+
+TEST(JobBuilder, MakesTheJobThatJsonWouldMake) {
+  const auto job = build_job({.id = "web",
+                              .type = "batch",
+                              .priority = 70,
+                              .datacenters = {"dc1"},
+                              .groups = {{.name = "app",
+                                          .count = 3,
+                                          .tasks = {{.name = "server", .cpu_mhz = 500, .memory_mb = 256}},
+                                          .ports = {{.label = "http"}, {.label = "admin", .value = 8080}},
+                                          .distinct_hosts = true,
+                                          .constraints = {{"${attr.kernel.name}", "=", "linux"}},
+                                          .affinities = {{"${node.unique.name}", "=", "node-2", 100}},
+                                          .spreads = {{"${node.datacenter}", 50, {{"dc1", 100}}}}}}});
+  ASSERT_TRUE(job) << job.error().line();
+  EXPECT_EQ(job->id(), "web");
+  EXPECT_EQ(job->priority(), 70);
+  EXPECT_EQ(job->count(), 3);
+  Cluster cluster = cluster_of(3);
+  ASSERT_TRUE(cluster.register_job(*job));
+  const auto plan = cluster.schedule(*job);
+  ASSERT_TRUE(plan) << line(plan.error());
+  std::set<std::string> nodes;
+  for (const Placement& placement : plan->placements) nodes.insert(placement.node_id);
+  EXPECT_EQ(nodes.size(), 3u) << plan->explain();
+  EXPECT_TRUE(plan->placements[0].metrics.best.at(0).components.contains("node-affinity"));
+
+  const auto defaults = build_job({.id = "plain"});
+  ASSERT_TRUE(defaults) << defaults.error().line();
+  EXPECT_EQ(defaults->type(), "service");
+  for (const JobSpec& bad :
+       {JobSpec{}, JobSpec{.id = "x", .type = "daemon"}, JobSpec{.id = "x", .priority = 101},
+        JobSpec{.id = "x", .groups = {}}, JobSpec{.id = "x", .constraints = {{"${attr.x}", "regexp", "("}}}}) {
+    const auto refused = build_job(bad);
+    ASSERT_FALSE(refused);
+    EXPECT_FALSE(refused.error().problem.empty());
+  }
 }
 
 }  // namespace

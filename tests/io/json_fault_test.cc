@@ -81,7 +81,9 @@ TEST(JsonFault, AgreesWithTheParser) {
     const bool parsed = parse_json(text).has_value();
     const auto fault = find_json_fault(text);
     ASSERT_EQ(parsed, !fault) << text << "\n" << (fault ? fault->problem : "no fault");
-    if (fault) ASSERT_LE(fault->offset, text.size());
+    if (fault) {
+      ASSERT_LE(fault->offset, text.size());
+    }
     refused += !parsed;
   }
   EXPECT_GT(refused, testing::rounds(40'000) / 3);
@@ -93,7 +95,7 @@ TEST(JsonFault, PointersHavePlaces) {
   struct Place {
     const char *pointer, *place;
   };
-  for (const Place& c : {Place{"/Job", "2:9"}, Place{"/Job/TaskGroups/1/Count", "4:14"}, Place{"/Job/a~1b", "4:27"},
+  for (const Place& c : {Place{"/Job", "2:9"}, Place{"/Job/TaskGroups/1/Count", "4:14"}, Place{"/Job/a~1b", "4:28"},
                          Place{"/Job/TaskGroups/1/Name", "4:4"}}) {
     EXPECT_EQ(with_line({"f", c.pointer, "p", "r"}, text).place, std::string(c.place) + ": " + c.pointer);
   }

@@ -1,0 +1,19 @@
+// Errors of the engine in words, for messages and logs.
+//
+//   if (auto plan = cluster.schedule("default", "web"); !plan)
+//     std::puts(berth::line(plan.error()).c_str());          // unknown_object: no job web
+#pragma once
+
+#include <string>
+
+#include "berth/result.h"
+
+namespace berth {
+
+/// The name of a code, as it stands in the header: "unknown_object".
+[[nodiscard]] const char* to_text(Errc code) noexcept;
+
+/// One line: the code's name, and the text or, where there is none, the subject's number.
+[[nodiscard]] std::string line(const Error& error);
+
+}  // namespace berth
