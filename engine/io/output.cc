@@ -137,7 +137,8 @@ int create_part(const std::string& part) {
 /// Removes what killed processes left: files of the other name that nobody holds.
 void remove_left_over(const std::string& path) {
   const std::string folder = folder_of(path), prefix = part_prefix(path);
-  const std::unique_ptr<DIR, decltype(&closedir)> entries(opendir(folder.c_str()), closedir);
+  const auto close_folder = [](DIR* one) { closedir(one); };
+  const std::unique_ptr<DIR, decltype(close_folder)> entries(opendir(folder.c_str()));
   if (!entries) return;
   while (const dirent* entry = readdir(entries.get())) {
     const std::string_view name = entry->d_name;
