@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "io/files.h"
+#include "io/output.h"
 #include "serve/endpoints/answers.h"
 #include "serve/endpoints/endpoints.h"
 #include "serve/snapshot.h"
@@ -51,7 +51,7 @@ void write_snapshot(Simulation& simulation, const Request& request, Reply& reply
   reply.stream(Where::readers, [parts, path = *path](std::string& out) {
     const std::string text = json::to_text(snapshot_json(*parts));
     json::Value answer = json::Value::object();
-    if (const auto written = io::write_file_atomically(path, text); written) {
+    if (const auto written = io::write_output(path, text); written) {
       answer.set("Name", std::filesystem::path(path).stem().string()), answer.set("Bytes", text.size());
       answer.set("Index", parts->state->index), answer.set("Now", parts->now_ns);
     } else {
