@@ -306,6 +306,8 @@ TEST_F(WritesTest, TellsWhatAnotherAlgorithmWouldDo) {
 TEST_F(WritesTest, ASnapshotBringsBackWhatWas) {
   run(job_text("web", 2, 100));
   running("web", 2);
+  for (int i = 0; i < 500 && get("/v1/job/web/deployment")["Status"].as_string() == "running"; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // its end changes the job
   done("PUT", "/v1/job/web/versions/gold/tag", R"({"Latest": true})");
   done("PUT", "/v1/berth/snapshot", R"({"Name": "before"})");
   const json::Value job = get("/v1/job/web"), summary = get("/v1/job/web/summary");
