@@ -217,7 +217,8 @@ int sweep(const SweepArguments& arguments) {
   if (arguments.on == "kubernetes") return print_job(study::kubernetes_job(job), "kubectl apply -f FILE", arguments);
   if (auto made = sweep.make_folder(); !made) return report_error(made.error(), 2);
   for (const std::string& output : {arguments.results, arguments.csv})
-    if (auto fine = check_output(output); !fine) return report_error(fine.error(), 2);
+    if (auto fine = output.empty() ? Result<void>() : io::check_output(output); !fine)
+      return report_error(fine.error(), 2);
   if (!arguments.task.empty()) return run_element(sweep, arguments);
   if (arguments.gather) return gather_results(sweep, arguments);
   if (missing.size() < sweep.keys().size() && !arguments.resume && !arguments.retry)

@@ -13,9 +13,9 @@
 #include "compare/kept_runs.h"
 #include "compare/parallel.h"
 #include "compare/tables.h"
-#include "sim/inputs.h"
 #include "run/interrupt.h"
 #include "run/runner.h"
+#include "sim/inputs.h"
 
 namespace berth::compare {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "base/sha256.h"
 #include "io/files.h"
+#include "io/output.h"
 #include "run/interrupt.h"
 #include "run/measures.h"
 #include "run/progress.h"
@@ -108,7 +109,7 @@ std::vector<std::size_t> Sweep::missing(bool retry) const {
 }
 
 Result<void> Sweep::keep(const Record& record) const {
-  return io::write_file_atomically(path_of(record.key), json::to_text(to_json(record)) + "\n");
+  return io::write_output(path_of(record.key), json::to_text(to_json(record)) + "\n");
 }
 
 Result<Record> Sweep::run(std::size_t task, const run::RunOptions& options) const {

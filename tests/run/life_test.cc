@@ -108,7 +108,8 @@ TEST(LifeStories, EvictionsDownThePriorities) {
   EXPECT_NE(told(result, "middle[0]", "is placed on", 300), -1);
   EXPECT_NE(told(result, "low[0]", "is placed on", 300), -1);
   EXPECT_LT(outage(result, "high").missing_s, 5);
-  // Too little is evicted (R-PREEMPT-403): all of that is refused, nobody goes, and what waits gets its place when some do.
+  // Too little is evicted (R-PREEMPT-403): all of that is refused, nobody goes, and what waits gets its place when some
+  // do.
   EXPECT_EQ(told(result, "grows", "of its plan are refused"), 480);
   EXPECT_EQ(told(result, "fills", "is to give way"), -1);
   EXPECT_NEAR(told(result, "grows[3]", "is placed on"), 600, 1.5);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "io/files.h"
 #include "io/json_parse.h"
+#include "io/output.h"
 #include "run/export.h"
 #include "run/interrupt.h"
 #include "run/others_run.h"
