@@ -77,13 +77,13 @@ class WritesTest : public testing::Test {
 TEST_F(WritesTest, RefusalsReadAsNomads) {  // R-API-15, 211, 223, 260 to 268, 312, 404, 431 to 433, 501
   run(job_text("web", 1, 100));
   const std::string id = "11111111-2222-4333-8444-555555555555";
-  struct Case {
+  struct Refused {
     const char* method;
     std::string target, body;
     int status;
     std::string text;
   };
-  const std::vector<Case> cases{
+  const std::vector<Refused> cases{
       {"PUT", "/v1/jobs", "null", 400, "Job must be specified"},
       {"PUT", "/v1/jobs", "[]", 400, "json: cannot unmarshal array into Go value of type api.JobRegisterRequest"},
       {"PUT", "/v1/jobs", R"({"Job": {}})", 400, "Job ID hasn't been provided"},
@@ -147,7 +147,7 @@ TEST_F(WritesTest, RefusalsReadAsNomads) {  // R-API-15, 211, 223, 260 to 268, 3
       {"PUT", "/v1/berth/counterfactual", R"({"JobID": "web"})", 400, "Algorithm or Strategy must be specified"},
       {"PUT", "/v1/berth/explain", R"({"JobID": "none"})", 404, "job not found"},
   };
-  for (const Case& one : cases) {
+  for (const Refused& one : cases) {
     const Answer answer = ask(one.method, one.target, one.body);
     EXPECT_EQ(answer.status, one.status) << one.method << " " << one.target << " " << one.body;
     if (!one.text.empty()) {
