@@ -59,7 +59,7 @@ int print_estimate(const Sweep& sweep, const SweepArguments& arguments) {
 /// What there is, in the files that were asked for and in words; the exit code says whether that is all.
 int gather_results(const Sweep& sweep, const SweepArguments& arguments) {
   const study::Gathered all = study::gather(sweep);
-  for (const std::string& problem : all.problems) fmt::print(stderr, "{}\n", problem);
+  for (const std::string& problem : all.problems) std::fputs((problem + "\n").c_str(), stderr);
   const std::string db =
       arguments.results.empty() ? (fs::path(sweep.folder()) / "results.db").string() : arguments.results;
   auto results = study::ResultsDb::open(db);

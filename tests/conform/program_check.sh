@@ -19,7 +19,7 @@ expect "a missing file is named with a remedy" grep -q "missing.jsonl: does not 
 printf '{"name": "a", "in": {' > "$work/broken.jsonl"
 "$berth" conform "$work/broken.jsonl" 2> "$work/error"
 expect "broken JSON exits with 2" [ $? -eq 2 ]
-expect "broken JSON names file and line" grep -q "broken.jsonl:1: " "$work/error"
+expect "broken JSON names file and line" grep -Eq "broken.jsonl:1:[0-9]+: " "$work/error"
 
 printf '{"name": "no_such_kind/a#0", "in": {}, "out": {}}\n' > "$work/no_such_kind.jsonl"
 "$berth" conform "$work/no_such_kind.jsonl" --json "$work/report.json" > "$work/table"

@@ -113,7 +113,7 @@ TEST(History, BadLinesAreNamed) {
   const auto text = drift_text(file.path(), {});
   ASSERT_FALSE(text);
   EXPECT_EQ(text.error().exit_code, kUsage);
-  EXPECT_EQ(text.error().error.place, "2");
+  EXPECT_EQ(text.error().error.place, "2:12");
   EXPECT_FALSE(append_history("/no/such/folder/history", *samples));
 }
 

@@ -112,7 +112,7 @@ sed 's/"version": 1/"version": 9/' base.json > version.json
 gate 2 'truncated.json' compare truncated.json base.json $outputs && one_line
 gate 2 'has version 9 of the baseline format' compare base.json version.json $outputs && one_line
 gate 2 'has version 9' --baseline version.json --head "$fake" $outputs && one_line
-gate 2 'is no baseline' compare base.json verdict.json $outputs && one_line
+gate 2 'is no baseline' compare base.json verdict.json --json other.json --markdown other.md --history other.jsonl && one_line
 gate 1 'was killed by signal 11' record --binary "$fake --crash" -o base.json && one_line
 [ "$before" = "$(cat base.json verdict.json verdict.md history.jsonl | sha256sum)" ] || broken "a failed gate changed a file"
 
