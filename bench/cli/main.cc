@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -25,9 +26,12 @@ namespace {
 
 constexpr char kOutOfMemory[] = "berth: out of memory; give it more, or a smaller input\n";
 
+std::atomic_flag ending = ATOMIC_FLAG_INIT;
+
 /// Says one line without asking for memory and ends the program; other threads may hold any lock.
 template <std::size_t kSize>
 [[noreturn]] void end_with(const char (&line)[kSize]) {
+  while (ending.test_and_set()) pause();  // another thread is about to end the program
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, kSize - 1);
   _exit(1);
 }
