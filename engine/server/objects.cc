@@ -152,6 +152,9 @@ void Server::write_created(Lane& lane, const sched::CreatedEval& created) {
   model::Evaluation eval = sched::created_eval({*lane.result.state, lane.scratch}, lane.result, created,
                                                *lane.record->object, clock_.now_ns());
   eval.snapshot_index = lane.record->snapshot_index;  // R-CTRL-235
+  // Recorded follow-ups of a delayed reschedule carry the time at which they were written, though the reconciler gives
+  // none.
+  if (eval.create_time == 0) eval.create_time = eval.modify_time = clock_.now_ns();
   write_evals({std::move(eval)});
 }
 
