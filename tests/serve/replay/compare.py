@@ -84,6 +84,7 @@ class Matching:
         self.node_names = {name: node for node, name in self.nodes.items()}
         self.stands_for = {}  # recorded node -> the node here that plays its part
         self.indexes = {}     # recorded JobModifyIndex -> the one here
+        self.configurations = {}  # recorded ModifyIndex of the scheduler configuration -> the one here
         self.tokens = {}      # recorded page token -> the one here
         self.trail = None     # what a trial has added, so that it can be taken back
 
@@ -153,6 +154,7 @@ class Matching:
                 return self.node_here(low)
             return self.there.get(low, token)
         text = TOKEN.sub(one, text)
+        text = re.sub(r"([?&]cas=)(\d+)", lambda m: m.group(1) + str(self.configurations.get(int(m.group(2)), m.group(2))), text)
 
         def short(match):
             start = match.group(2).lower()
@@ -248,6 +250,8 @@ class Comparison:
             return self.differ(where, "index", recorded, here)
         if key == "JobModifyIndex" and recorded:
             self.matching.indexes[recorded] = here
+        if where == "SchedulerConfig.ModifyIndex":
+            self.matching.configurations[recorded] = here
 
     def text(self, recorded, here):
         if recorded == here:
