@@ -50,15 +50,32 @@ grep -q '^two hundred: 200 runs, 0 of them done' "$scratch/out" || broken "--dry
 grep -qE 'estimate from 3 of them: .* each, .* in all on [0-9]+ processes' "$scratch/out" || broken "--dry-run does not estimate"
 [ ! -e "$scratch/dry" ] || broken "--dry-run made a folder"
 
-# kill_a_run PID: kills with SIGKILL a process that PID, or a process below it, has started for a run.
+# children_of PID: the processes below PID. Read from /proc where the kernel tells it: a run may be over before a pgrep is.
+children_of() { cat "/proc/$1/task/$1/children" 2> /dev/null || pgrep -P "$1"; }
+state_of() { sed -E 's/^.*\) (.).*/\1/' "/proc/$1/stat" 2> /dev/null; }
+
+# kill_running PID: kills PID with SIGKILL if it still runs. A process that has ended, but was not waited for, takes signals
+# too, without effect: so PID is stopped first, and killed when it is seen to be stopped.
+kill_running() {
+  local state
+  kill -STOP "$1" 2> /dev/null || return 1
+  while state=$(state_of "$1") && [ -n "$state" ] && [ "$state" != Z ] && [ "$state" != X ]; do
+    [ "$state" = T ] && kill -KILL "$1" 2> /dev/null && return 0
+  done
+  return 1
+}
+
+# kill_a_run PID NAME [once]: kills a run called NAME that PID has started, or a process below PID. Looks until there is one or
+# PID has ended; with `once`, looks one time, and only at runs of the processes below PID.
 kill_a_run() {
   local pid child
-  for _ in $(seq 2000); do
-    for pid in "$1" $(pgrep -P "$1"); do
-      child=$(pgrep -P "$pid" -x "$2" | head -n 1)
-      [ -n "$child" ] && kill -KILL "$child" 2> /dev/null && return 0
+  while [ -d "/proc/$1" ] && [ "$(state_of "$1")" != Z ]; do
+    for pid in $([ -n "${3:-}" ] || echo "$1") $(children_of "$1"); do
+      for child in $(children_of "$pid"); do
+        [ "$(cat "/proc/$child/comm" 2> /dev/null)" = "$2" ] && kill_running "$child" && return 0
+      done
     done
-    kill -0 "$1" 2> /dev/null || return 1
+    [ -z "${3:-}" ] || return 1
   done
   return 1
 }
@@ -125,13 +142,14 @@ if command -v mpirun > /dev/null && [ -x "${berth}_mpi" ]; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader,tcp
   "$berth" sweep "$plan" --out "$scratch/mpi" --quiet --on mpi -j 4 > "$scratch/mpi.txt" 2>&1 &
   pid=$!
-  ranks=
-  for _ in $(seq 5000); do  # mpirun is a child of berth, ranks are children of mpirun, runs are children of ranks
-    [ "$(wc -w <<< "$ranks")" -ge 4 ] || ranks=$(for mpirun in $(pgrep -P "$pid"); do pgrep -P "$mpirun" -x berth_mpi; done)
-    [ -n "$ranks" ] && child=$(pgrep -P "$(tr '\n' , <<< "$ranks" | sed 's/,$//')" -x berth_mpi | head -n 1) && [ -n "$child" ] &&
-      kill -KILL "$child" 2> /dev/null && break
-    kill -0 "$pid" 2> /dev/null || { broken "no run of MPI was there to be killed"; break; }
+  killed=
+  while [ -z "$killed" ]; do  # mpirun is a child of berth, ranks are children of mpirun, runs are children of ranks
+    for mpirun in $(children_of "$pid"); do
+      [ -z "$killed" ] && kill_a_run "$mpirun" berth_mpi once && killed=yes
+    done
+    [ "$(state_of "$pid")" != Z ] && [ -d "/proc/$pid" ] || break
   done
+  [ -n "$killed" ] || broken "no run of MPI was there to be killed"
   wait "$pid"
   [ $? -eq 1 ] || broken "MPI: a killed run does not end with 1: $(tail -n 5 "$scratch/mpi.txt")"
   "$berth" sweep "$plan" --out "$scratch/mpi" --quiet --on mpi -j 4 --resume --retry > "$scratch/mpi.txt" 2>&1 || broken "MPI: the retry failed: $(tail -n 5 "$scratch/mpi.txt")"
@@ -148,12 +166,14 @@ if command -v slurmctld > /dev/null && command -v munged > /dev/null; then
   grep -q '^#SBATCH --array=1-8$' "$scratch/script" || broken "the script is no array job: $(cat "$scratch/script")"
   "$berth" sweep "$plan" --out "$scratch/array" --quiet --on slurm --elements 8 --wait > "$scratch/slurm.txt" 2>&1 &
   pid=$!
-  for _ in $(seq 2000); do
-    element=$(pgrep -f -- "--out $scratch/array --plan-digest" | head -n 1)
-    [ -n "$element" ] && kill -KILL "$element" 2> /dev/null && break
-    kill -0 "$pid" 2> /dev/null || { broken "no element of Slurm was there to be killed"; break; }
+  killed=
+  while [ -z "$killed" ] && [ "$(state_of "$pid")" != Z ] && [ -d "/proc/$pid" ]; do
+    for element in $(pgrep -f -- "--out $scratch/array --plan-digest"); do
+      [ -z "$killed" ] && kill_running "$element" && killed=yes
+    done
     sleep 0.01
   done
+  [ -n "$killed" ] || broken "no element of Slurm was there to be killed"
   wait "$pid"
   [ $? -eq 4 ] || broken "Slurm: a lost element does not end with 4: $(cat "$scratch/slurm.txt")"
   "$berth" sweep "$plan" --out "$scratch/array" --quiet --on slurm --elements 8 --wait --resume > "$scratch/slurm.txt" 2>&1 || broken "Slurm: --resume failed: $(cat "$scratch/slurm.txt")"
