@@ -9,6 +9,7 @@
 #include "cli/common.h"
 #include "cli/html_output.h"
 #include "cli/outputs.h"
+#include "compare/choices.h"
 #include "compare/experiment.h"
 #include "compare/grid.h"
 #include "compare/seeds.h"
@@ -315,33 +316,6 @@ Result<std::vector<compare::NamedStrategy>> named_rules(const char* option,
   return out;
 }
 
-Result<void> find_preemption(const std::string& text, compare::NamedStrategy& named) {
-  auto spec = strategy::preemption_registry().parse(text);
-  if (!spec) return tl::unexpected(spec.error());
-  named.rule = std::move(*spec);
-  return {};
-}
-Result<void> find_rebalance(const std::string& name, compare::NamedStrategy& named) {
-  std::vector<std::string> valid;
-  for (const sim::RebalanceInfo& info : sim::rebalance_rules()) {
-    if (info.name == name) named.rebalance = &info;
-    valid.emplace_back(info.name);
-  }
-  if (named.rebalance) return {};
-  return tl::unexpected(InputError{"--rebalance", "", fmt::format("there is no rule '{}'", name.substr(0, 40)),
-                                   strategy::nearest_and_valid(name, valid)});
-}
-
-Result<sim::Budgets> parse_budget(const std::string& text) {
-  if (text == "none") return sim::Budgets{};
-  if (text == "migrate") return sim::Budgets{.by_migrate = true, .of_each = {}};
-  const auto number = base::parse_int64(text);
-  if (!number || *number < 0 || *number >= strategy::kNoBudget)
-    return tl::unexpected(InputError{"--budget", "", fmt::format("'{}' is no budget", text.substr(0, 40)),
-                                     "write none, migrate, or how many tasks of a group may be away at a time"});
-  return sim::Budgets{.by_migrate = false, .of_each = static_cast<std::int32_t>(*number)};
-}
-
 int run_workload_grid(const Arguments& arguments) {
   const bool preempts = !arguments.preemption.empty(), rebalances = !arguments.rebalance.empty();
   const auto prepared =
@@ -351,23 +325,24 @@ int run_workload_grid(const Arguments& arguments) {
                                                         "kubernetes-default", "first-fit", "random"});
   if (!prepared) return report_error(prepared.error(), 2);
   const auto compared =
-      preempts     ? named_rules("--preemption", prepared->strategies, arguments.preemption, find_preemption)
-      : rebalances ? named_rules("--rebalance", prepared->strategies, arguments.rebalance, find_rebalance)
+      preempts     ? named_rules("--preemption", prepared->strategies, arguments.preemption, compare::find_preemption)
+      : rebalances ? named_rules("--rebalance", prepared->strategies, arguments.rebalance, compare::find_rebalance)
                    : prepared->strategies;
   if (!compared) return report_error(compared.error(), 2);
-  const auto budgets = parse_budget(arguments.budget);
+  const auto budgets = compare::parse_budget("--budget", arguments.budget);
   if (!budgets) return report_error(budgets.error(), 2);
+  const auto eligible = compare::parse_eligibility("--eligible", arguments.eligible);
+  if (!eligible) return report_error(eligible.error(), 2);
   const run::InterruptGuard guard;
-  const auto result = compare::run_grid(
-      prepared->workload, prepared->text,
-      {.strategies = *compared,
-       .seeds = prepared->seeds,
-       .eligible = arguments.eligible == "kubernetes" ? sim::Eligibility::kubernetes : sim::Eligibility::nomad,
-       .budgets = *budgets,
-       .ratio = arguments.ratio,
-       .threads = arguments.threads,
-       .resume = arguments.resume,
-       .quiet = arguments.quiet});
+  const auto result = compare::run_grid(prepared->workload, prepared->text,
+                                        {.strategies = *compared,
+                                         .seeds = prepared->seeds,
+                                         .eligible = *eligible,
+                                         .budgets = *budgets,
+                                         .ratio = arguments.ratio,
+                                         .threads = arguments.threads,
+                                         .resume = arguments.resume,
+                                         .quiet = arguments.quiet});
   if (!result) return report_error(result.error(), 2);
   print("{}", compare::grid_table(*result, arguments.width()));
   const int code = write_reports(arguments, prepared->html, compare::grid_json(*result), compare::grid_csv(*result),

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "report/kinds.h"
-#include "run/measures.h"
+#include "study/measures.h"
 
 namespace berth::report {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kShownOnTerminal = 20, kBest = 5, kPointsMax = 2'000;
 
 const run::Measure* measure_of(const std::string& name) {
-  for (const run::Measure& measure : run::measures())
+  for (const run::Measure& measure : study::measures())
     if (run::name_of(measure) == name) return &measure;
   return nullptr;
 }

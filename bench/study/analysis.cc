@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "base/text.h"
-#include "run/measures.h"
+#include "study/measures.h"
 
 namespace berth::study {
 namespace {
@@ -104,7 +104,7 @@ class Grid {
 double mean_of(const std::vector<double>& values) { return compare::summarise(compare::without_nan(values)).mean; }
 
 void add_effects(const Grid& grid, std::size_t m, Analysis& out) {
-  const std::string measure = run::name_of(run::measures()[m]);
+  const std::string measure = run::name_of(measures()[m]);
   for (std::size_t f = 0; f < out.factors.size(); ++f)
     for (std::size_t level = 1; level < out.factors[f].levels.size(); ++level) {
       std::vector<double> a, b;
@@ -123,7 +123,7 @@ void add_effects(const Grid& grid, std::size_t m, Analysis& out) {
 }
 
 void add_interactions(const Grid& grid, std::size_t m, Analysis& out) {
-  const std::string measure = run::name_of(run::measures()[m]);
+  const std::string measure = run::name_of(measures()[m]);
   for (std::size_t f = 0; f < out.factors.size(); ++f)
     for (std::size_t g = f + 1; g < out.factors.size(); ++g)
       for (std::size_t level = 1; level < out.factors[f].levels.size(); ++level)
@@ -165,12 +165,12 @@ void add_settings(const Grid& grid, Analysis& out) {
     for (const std::size_t m : out.measures) {
       std::vector<double> values;
       for (std::size_t r = 0; r < grid.replicates(); ++r)
-        values.push_back(grid.value(levels, r, run::name_of(run::measures()[m])));
+        values.push_back(grid.value(levels, r, run::name_of(measures()[m])));
       setting.summaries.push_back(compare::summarise(compare::without_nan(values)));
     }
     auto& point = points.emplace_back();
     for (const std::size_t o : out.objectives)
-      point.push_back(run::measures()[out.measures[o]].direction * setting.summaries[o].mean);
+      point.push_back(measures()[out.measures[o]].direction * setting.summaries[o].mean);
     out.settings.push_back(std::move(setting));
   }
   const std::vector<bool> front = compare::pareto_front(points);
@@ -186,7 +186,7 @@ Analysis analyse(const std::vector<Record>& records) {
     if (record.counts()) used.push_back(&record);
   out.runs = used.size(), out.left_out = records.size() - used.size();
   out.factors = factors_of(used);
-  const auto all = run::measures();
+  const auto all = measures();
   for (std::size_t m = 0; m < all.size(); ++m) {
     if (!all[m].tested) continue;
     const std::string name = run::name_of(all[m]);
@@ -207,7 +207,7 @@ Analysis analyse(const std::vector<Record>& records) {
 }
 
 std::vector<std::size_t> ranking(const Analysis& analysis, std::size_t objective) {
-  const int direction = run::measures()[analysis.measures[objective]].direction;
+  const int direction = measures()[analysis.measures[objective]].direction;
   std::vector<std::size_t> out(analysis.settings.size());
   std::iota(out.begin(), out.end(), std::size_t{0});
   std::stable_sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) {
@@ -233,7 +233,7 @@ json::Value test_json(const compare::PairedTest& test) {
 }  // namespace
 
 json::Value to_json(const Analysis& a) {
-  const auto all = run::measures();
+  const auto all = measures();
   json::Value out = json::Object{{"format", "berth-results"},
                                  {"version", 1},
                                  {"runs", static_cast<std::uint64_t>(a.runs)},

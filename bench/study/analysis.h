@@ -23,7 +23,7 @@ struct FactorLevels {
 /// Level `level` of `factor` against its first, in one measure. For an interaction, how the effect of that level
 /// changes from the first level of `other` to `other_level`.
 struct Effect {
-  std::size_t measure = 0;  ///< index into run::measures()
+  std::size_t measure = 0;  ///< index into measures()
   std::size_t factor = 0, level = 0;
   std::size_t other = 0, other_level = 0;  ///< of an interaction
   compare::PairedTest test;                ///< of means per replicate
@@ -39,7 +39,7 @@ struct SettingMeans {
 
 struct Analysis {
   std::vector<FactorLevels> factors;
-  std::vector<std::size_t> measures;    ///< tested ones that differ between runs; indices into run::measures()
+  std::vector<std::size_t> measures;    ///< tested ones that differ between runs; indices into measures()
   std::vector<std::size_t> objectives;  ///< of these, with a direction; positions in `measures`
   std::size_t runs = 0, left_out = 0, replicates = 0, tests = 0;
   std::vector<Effect> effects, interactions;

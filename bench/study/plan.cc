@@ -160,8 +160,7 @@ Result<void> add_tasks(const Block& block, const std::string& folder, Plan& out)
     *path = std::filesystem::absolute(*path).lexically_normal().string();
     for (const std::string& label : block.labels)
       for (const auto& setting : block.settings) {
-        if (const auto workload = sim::read_workload(*path, label, setting); !workload)
-          return tl::unexpected(workload.error());
+        if (const auto fine = check_task({*path, label, setting, 0}); !fine) return tl::unexpected(fine.error());
         for (std::int64_t repetition = 0; repetition < block.repetitions; ++repetition)
           out.tasks.push_back({*path, label, setting, repetition});
         if (out.tasks.size() > kTasksMax)

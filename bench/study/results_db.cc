@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "run/measures.h"
+#include "study/measures.h"
 
 namespace berth::study {
 namespace {
@@ -55,7 +55,7 @@ class Statement {
 std::string flat_sql() {
   std::string out =
       "create view flat as select runs.id, key, workload, label, repetition, status, decisions_digest, seconds";
-  for (const run::Measure& measure : run::measures())
+  for (const run::Measure& measure : measures())
     out += fmt::format(", max(case when name = '{0}' then value end) as {0}", run::name_of(measure));
   return out + " from runs left join results on run_id = runs.id group by runs.id";
 }
@@ -91,7 +91,7 @@ Result<void> ResultsDb::make_tables() const {
       "null);";
   if (auto fine = execute(kTables); !fine) return fine;
   if (auto fine = execute(flat_sql()); !fine) return fine;
-  for (const run::Measure& measure : run::measures())
+  for (const run::Measure& measure : measures())
     if (!Statement(db_.get(), "insert into measures values (?, ?, ?, ?)")
              .bind(run::name_of(measure))
              .bind(std::string(measure.title))

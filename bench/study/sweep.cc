@@ -14,8 +14,8 @@
 #include "io/files.h"
 #include "io/output.h"
 #include "run/interrupt.h"
-#include "run/measures.h"
 #include "run/progress.h"
+#include "study/measures.h"
 #include "study/processes.h"
 
 namespace berth::study {
@@ -245,7 +245,12 @@ std::string to_csv(const std::vector<Record>& records) {
         parameters.push_back(change.key);
   std::string out = "key,workload,label,repetition,status,message,decisions_digest,commit,started,seconds";
   for (const std::string& name : parameters) out += "," + quoted(name);
-  for (const run::Measure& measure : run::measures()) out += "," + run::name_of(measure);
+  std::vector<std::string> names;
+  for (const run::Measure& measure : measures()) {
+    const std::string name = run::name_of(measure);
+    if (std::any_of(records.begin(), records.end(), [&](const Record& r) { return std::isfinite(r.value(name)); }))
+      names.push_back(name), out += "," + name;
+  }
   out += "\n";
   for (const Record& record : records) {
     out += fmt::format("{},{},{},{},{},{},{},{},{:.3f},{}", record.key, quoted(record.workload), quoted(record.label),
@@ -256,8 +261,8 @@ std::string to_csv(const std::vector<Record>& records) {
                                       [&](const sim::Change& c) { return c.key == name; });
       out += "," + (found == record.changes.end() ? std::string() : quoted(found->value));
     }
-    for (const run::Measure& measure : run::measures()) {
-      const double value = record.value(run::name_of(measure));
+    for (const std::string& name : names) {
+      const double value = record.value(name);
       out += std::isfinite(value) ? fmt::format(",{}", value) : ",";
     }
     out += "\n";

@@ -77,7 +77,8 @@ struct Gathered {
 };
 [[nodiscard]] Gathered gather(const Sweep& sweep);
 
-/// A header and one line per record: parameters, then measures. Fields with a comma or quote are quoted (RFC 4180).
+/// A header and one line per record: parameters, then the measures that any of them has. Fields with a comma or quote
+/// are quoted (RFC 4180).
 [[nodiscard]] std::string to_csv(const std::vector<Record>& records);
 
 struct Estimate {

@@ -14,6 +14,7 @@
 #include "run/machine.h"
 #include "run/measures.h"
 #include "run/report.h"
+#include "study/compared.h"
 
 namespace berth::study {
 namespace {
@@ -50,7 +51,7 @@ Result<std::string> TaskKeys::content_of(const Task& task) {
   for (const sim::Change& change : task.changes)
     if (change.key.ends_with("file")) cached += "\n" + change.key + "=" + change.value;
   if (const auto found = contents_.find(cached); found != contents_.end()) return found->second;
-  const auto workload = sim::read_workload(task.workload, task.label, task.changes);
+  const auto workload = sim::read_workload(task.workload, task.label, split_changes(task.changes).of_workload);
   if (!workload) return tl::unexpected(workload.error());
   base::Sha256 digest;
   std::vector<std::string> files = {task.workload};
@@ -92,7 +93,45 @@ Record record_of(const Task& task, const run::RunResult& result, const json::Val
   return out;
 }
 
+Result<void> check_task(const Task& task) {
+  const SplitChanges changes = split_changes(task.changes);
+  const auto workload = sim::read_workload(task.workload, task.label, changes.of_workload);
+  if (!workload) return tl::unexpected(workload.error());
+  if (changes.of_compare.empty()) return {};
+  if (const auto chosen = read_choices(*workload, changes); !chosen) return tl::unexpected(chosen.error());
+  return {};
+}
+
+namespace {
+
+/// One strategy or rule, one seed.
+Record run_compared(const Task& task, const SplitChanges& changes) {
+  const auto workload = sim::read_workload(task.workload, task.label, changes.of_workload);
+  if (!workload) return failed_record(task, workload.error().line());
+  const auto chosen = read_choices(*workload, changes);
+  if (!chosen) return failed_record(task, chosen.error().line());
+  const auto result = compare::run_grid(*workload, "", *chosen);
+  if (!result) return failed_record(task, result.error().line());
+  Record out = started_record(task);
+  out.workload = workload->name, out.status = result->partial ? "partial" : "ok";
+  if (result->partial) {
+    out.message = "interrupted";
+    return out;
+  }
+  const compare::Measured& measured = result->run(0, 0).measured;
+  out.digest = measured.digest;
+  for (std::size_t m = 0; m < result->set->all.size(); ++m)
+    if (std::isfinite(measured.values[m])) out.results.emplace_back(result->set->all[m].name, measured.values[m]);
+  out.seconds = result->elapsed_s;
+  out.started -= out.seconds;
+  return out;
+}
+
+}  // namespace
+
 Record run_task(const Task& task, const run::RunOptions& options) {
+  if (const SplitChanges changes = split_changes(task.changes); !changes.of_compare.empty())
+    return run_compared(task, changes);
   const auto workload = sim::read_workload(task.workload, task.label, task.changes);
   if (!workload) return failed_record(task, workload.error().line());
   const auto result = run::run_workload(*workload, options);

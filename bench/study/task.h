@@ -21,6 +21,9 @@ struct Task {
   std::int64_t repetition = 0;
 };
 
+/// Reads the workload, and the choices of a comparison where there are any. Errors: either refuses its keys.
+[[nodiscard]] Result<void> check_task(const Task& task);
+
 /// What tells a task from others, in 32 hex digits: the content of the workload's file and of the files it names,
 /// label, changes, repetition, and the commit of berth. Not its number, nor where files are. Files are read once.
 class TaskKeys {
@@ -53,7 +56,8 @@ struct Record {
 /// What came of a run that this process made.
 [[nodiscard]] Record record_of(const Task& task, const run::RunResult& result, const json::Value& report);
 
-/// Reads the workload and runs it here. What goes wrong is in the record.
+/// Reads the workload and runs it here, as `berth run` or, with keys `compare.*`, as `berth compare` does. What goes
+/// wrong is in the record.
 [[nodiscard]] Record run_task(const Task& task, const run::RunOptions& options);
 
 /// The record of a run that left none.

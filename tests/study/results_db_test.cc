@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "run/measures.h"
+#include "study/measures.h"
 #include "study/processes.h"
 #include "study/results_db.h"
 
@@ -51,7 +51,7 @@ TEST_F(ResultsFile, EveryRunOnce) {
       number(
           "select placements_per_second from flat join parameters on run_id = id where name = 'seed' and value = '2'"),
       3);
-  EXPECT_EQ(number("select count(*) from measures"), static_cast<double>(run::measures().size()));
+  EXPECT_EQ(number("select count(*) from measures"), static_cast<double>(measures().size()));
   const auto read = ResultsDb::open_existing(path())->records();
   ASSERT_TRUE(read);
   ASSERT_EQ(read->size(), 2u);

@@ -2,17 +2,20 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <set>
 
+#include "compare/choices.h"
 #include "io/files.h"
 #include "io/json_parse.h"
 #include "run/measures.h"
 #include "study/analysis.h"
 #include "study/backends.h"
+#include "study/measures.h"
 #include "study/sweep.h"
 
 namespace berth::study {
@@ -109,6 +112,33 @@ INSTANTIATE_TEST_SUITE_P(
         BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = [1, 1]", "has the value 1 twice"},
         BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = []", "has no values"},
         BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = \"9..1\"", "has no values"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\ncompare.preempt = [\"nomad\"]",
+                "compare.preempt: there is no such choice; did you mean 'preemption'"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\ncompare.preemption = [\"nomat\"]",
+                "there is no such rule; did you mean 'nomad'"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\ncompare.rebalance = [\"cosin\"]",
+                "there is no rule 'cosin'; did you mean 'cosine'"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\ncompare.strategy = [\"best\"]",
+                "there is no such strategy"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\ncompare.budget = [1]",
+                "compare.budget: says nothing without compare.preemption"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\ncompare.preemption = \"nomad\"\ncompare.budget = "
+                "[-1]",
+                "compare.budget: '-1' is no budget"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\ncompare.preemption = \"nomad\"\ncompare.eligible "
+                "= \"all\"",
+                "compare.eligible: there is no 'all'"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\ncompare.rebalance = \"cosine\"\ncompare.ratio = "
+                "[2]",
+                "compare.ratio: is not a part"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\ncompare.rebalance = \"cosine\"\ncompare.preemption "
+                "= \"nomad\"",
+                "compare.rebalance are varied at once"},
+        BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\ncompare.preemption = \"nomad\"\nstrategy = "
+                "\"best-fit\"",
+                "'strategy' are varied at once"},
+        BadPlan{"[[runs]]\nworkloads = \"recover-lost\"\n[runs.vary]\ncompare.preemption = \"nomad\"",
+                "has a life, which evicts as its servers do"},
         BadPlan{"[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\ncluster.nodez = [1]", "did you mean 'nodes'"}));
 
 constexpr const char* kTwelve =
@@ -135,6 +165,57 @@ TEST_F(Folder, EveryTaskOnceInAnyOrderWithTheSameDigest) {
   EXPECT_NE(gather(other).digest, all.digest) << "one is missing";
   ASSERT_TRUE(run_local(other, other.missing(false), quiet(2)));
   EXPECT_EQ(gather(other).digest, all.digest);
+}
+
+TEST_F(Folder, PreemptionRulesAreAFactorAndComeToWhatCompareSays) {
+  write("full.toml",
+        "name = \"full\"\n[cluster]\nnodes = 4\n[[cluster.shapes]]\nname = \"std\"\ncores = 4\nmhz_per_core = "
+        "2000\n[jobs]\ncount = 40\n"
+        "[[jobs.mix]]\nname = \"web\"\ncount = 3\ncpu_mhz = 1500\npriority = 20\n"
+        "[[jobs.mix]]\nname = \"urgent\"\ncount = 2\ncpu_mhz = 2500\npriority = 80\n");
+  const Sweep sweep = sweep_of(
+      "[[runs]]\nworkloads = \"full.toml\"\n[runs.vary]\nseed = [1, 2]\ncompare.strategy = "
+      "\"best-fit\"\ncompare.preemption = [\"nomad\", \"exact-fewest\"]\n");
+  ASSERT_TRUE(run_local(sweep, sweep.missing(false), quiet(2)));
+  const Gathered all = gather(sweep);
+  ASSERT_EQ(all.records.size(), 4U);
+
+  compare::GridOptions options;
+  options.seeds = {1, 2}, options.quiet = true;
+  for (const char* rule : {"nomad", "exact-fewest"}) {
+    options.strategies.push_back({rule, *strategy::registry().parse("best-fit")});
+    ASSERT_TRUE(compare::find_preemption(rule, options.strategies.back()));
+  }
+  const auto grid = compare::run_grid(*sim::read_workload(path("full.toml"), "full", {}), "", options);
+  ASSERT_TRUE(grid);
+  double victims = 0;
+  for (std::size_t seed = 0; seed < 2; ++seed)
+    for (std::size_t rule = 0; rule < 2; ++rule) {
+      const Record& record = all.records[2 * seed + rule];
+      EXPECT_EQ(record.status, "ok") << record.message;
+      const compare::Measured& measured = grid->run(rule, seed).measured;
+      EXPECT_EQ(record.digest, measured.digest);
+      for (std::size_t m = 0; m < grid->set->all.size(); ++m)
+        if (!grid->set->all[m].speed) {
+          EXPECT_EQ(record.value(grid->set->all[m].name), measured.values[m]) << grid->set->all[m].name;
+        }
+      victims += record.value("victims");
+    }
+  EXPECT_GT(victims, 0) << "nobody was evicted: the test says nothing";
+  const Analysis analysis = analyse(all.records);
+  ASSERT_EQ(analysis.factors.size(), 1U);
+  EXPECT_EQ(analysis.factors[0].name, "compare.preemption");
+  EXPECT_TRUE(std::any_of(analysis.effects.begin(), analysis.effects.end(), [](const Effect& effect) {
+    return run::name_of(measures()[effect.measure]) == "victims" && effect.test.pairs == 2;
+  }));
+  EXPECT_NE(to_csv(all.records).find(",victims,"), std::string::npos);
+}
+
+TEST(Measures, HaveOneNameEachAndThoseOfARunComeFirst) {
+  std::set<std::string> names;
+  for (const run::Measure& measure : measures()) EXPECT_TRUE(names.insert(run::name_of(measure)).second);
+  ASSERT_GT(measures().size(), run::measures().size());
+  for (std::size_t i = 0; i < run::measures().size(); ++i) EXPECT_EQ(measures()[i].path, run::measures()[i].path);
 }
 
 TEST_F(Folder, ResultsBelongToTheContentOfATask) {
