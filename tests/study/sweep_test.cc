@@ -170,7 +170,7 @@ TEST_F(Folder, EveryTaskOnceInAnyOrderWithTheSameDigest) {
 TEST_F(Folder, PreemptionRulesAreAFactorAndComeToWhatCompareSays) {
   write("full.toml",
         "name = \"full\"\n[cluster]\nnodes = 4\n[[cluster.shapes]]\nname = \"std\"\ncores = 4\nmhz_per_core = "
-        "2000\n[jobs]\ncount = 40\n"
+        "2000\n[cluster.load]\npercent = 90\npriority = [10, 20]\n[jobs]\ncount = 40\n"
         "[[jobs.mix]]\nname = \"web\"\ncount = 3\ncpu_mhz = 1500\npriority = 20\n"
         "[[jobs.mix]]\nname = \"urgent\"\ncount = 2\ncpu_mhz = 2500\npriority = 80\n");
   const Sweep sweep = sweep_of(
