@@ -1,16 +1,16 @@
 // `berth sweep`: the runs of a plan, on this machine or by another engine, gathered into one file.
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <tuple>
 
-#include "base/build_info.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/count_allocations.h"
+#include "cli/outputs.h"
 #include "gate/process.h"
 #include "io/output.h"
 #include "run/interrupt.h"
@@ -27,12 +27,18 @@ namespace fs = std::filesystem;
 using study::Sweep;
 
 struct SweepArguments {
-  std::string plan, out, on = "local", task, plan_digest, results, csv, image = "berth:latest";
+  std::string plan, out, on = "local", task, plan_digest, results, csv, image;
   std::vector<std::string> sbatch;
   std::int64_t processes = 0, elements = 0;
   bool dry_run = false, resume = false, retry = false, print = false, gather = false, wait = false, quiet = false;
 
   [[nodiscard]] std::string folder() const { return out.empty() ? fs::path(plan).stem().string() + "-results" : out; }
+  [[nodiscard]] std::string results_path() const {
+    return results.empty() ? (fs::path(folder()) / "results.db").string() : results;
+  }
+  [[nodiscard]] std::string csv_path() const {
+    return csv.empty() ? (fs::path(folder()) / "results.csv").string() : csv;
+  }
   [[nodiscard]] study::LocalOptions local() const {
     study::LocalOptions options;
     options.processes = static_cast<std::size_t>(processes);
@@ -45,14 +51,13 @@ struct SweepArguments {
 int print_estimate(const Sweep& sweep, const SweepArguments& arguments) {
   const auto estimate = study::estimate(sweep, arguments.local());
   if (!estimate) return report_error(estimate.error(), 2);
-  fmt::print("{}: {} runs, {} of them done\n", sweep.plan().name, estimate->runs, estimate->done);
+  print("{}: {} runs, {} of them done\n", sweep.plan().name, estimate->runs, estimate->done);
   if (estimate->samples > 0)
-    fmt::print(
-        "estimate from {} of them: {} each, {} in all on {} processes of this machine, {:.0f} MiB each at most\n",
-        estimate->samples, run::duration_words(estimate->seconds_each), run::duration_words(estimate->seconds_all),
-        estimate->processes, static_cast<double>(estimate->peak_bytes) / (1 << 20));
+    print("estimate from {} of them: {} each, {} in all on {} processes of this machine, {:.0f} MiB each at most\n",
+          estimate->samples, run::duration_words(estimate->seconds_each), run::duration_words(estimate->seconds_all),
+          estimate->processes, static_cast<double>(estimate->peak_bytes) / (1 << 20));
   else if (estimate->done < estimate->runs)
-    fmt::print("no estimate: none of the samples was fine; berth sweep lists what fails\n");
+    print("no estimate: none of the samples was fine; berth sweep lists what fails\n");
   return run::interrupted() ? 4 : 0;
 }
 
@@ -60,26 +65,22 @@ int print_estimate(const Sweep& sweep, const SweepArguments& arguments) {
 int gather_results(const Sweep& sweep, const SweepArguments& arguments) {
   const study::Gathered all = study::gather(sweep);
   for (const std::string& problem : all.problems) std::fputs((problem + "\n").c_str(), stderr);
-  const std::string db =
-      arguments.results.empty() ? (fs::path(sweep.folder()) / "results.db").string() : arguments.results;
+  const std::string db = arguments.results_path(), csv = arguments.csv_path();
   auto results = study::ResultsDb::open(db);
   if (!results) return report_error(results.error(), 1);
   if (const auto added = results->add(all.records); !added) return report_error(added.error(), 1);
-  const std::string csv = arguments.csv.empty() ? (fs::path(sweep.folder()) / "results.csv").string() : arguments.csv;
-  if (auto written = io::write_output(csv, study::to_csv(all.records)); !written)
-    return report_error(written.error(), 1);
+  if (const int code = Outputs::write(csv, study::to_csv(all.records)); code != 0) return code;
   constexpr std::size_t kShown = 20;
   for (std::size_t i = 0; i < all.failed.size() && i < kShown; ++i)
-    fmt::print("FAILED  {} ({}) {}, repetition {}: {}\n", all.failed[i].workload, all.failed[i].label,
-               sim::to_text(all.failed[i].changes), all.failed[i].repetition, all.failed[i].message);
-  if (all.failed.size() > kShown) fmt::print("FAILED  and {} more\n", all.failed.size() - kShown);
-  fmt::print("{}: {} of {} runs there, {} failed{}\n  results     {}, {}\n  digest      {}\n", sweep.plan().name,
-             all.records.size(), sweep.keys().size(), all.failed.size(),
-             all.missing > 0       ? "; --resume goes on"
-             : !all.failed.empty() ? "; --resume --retry runs them again"
-                                   : "",
-             db, csv, all.digest);
-  if (std::fflush(stdout) != 0) return 1;
+    print("FAILED  {} ({}) {}, repetition {}: {}\n", all.failed[i].workload, all.failed[i].label,
+          sim::to_text(all.failed[i].changes), all.failed[i].repetition, all.failed[i].message);
+  if (all.failed.size() > kShown) print("FAILED  and {} more\n", all.failed.size() - kShown);
+  print("{}: {} of {} runs there, {} failed{}\n  results     {}, {}\n  digest      {}\n", sweep.plan().name,
+        all.records.size(), sweep.keys().size(), all.failed.size(),
+        all.missing > 0       ? "; --resume goes on"
+        : !all.failed.empty() ? "; --resume --retry runs them again"
+                              : "",
+        db, csv, all.digest);
   return all.missing > 0 ? 4 : all.failed.empty() ? 0 : 1;
 }
 
@@ -87,8 +88,8 @@ int run_here(const Sweep& sweep, const std::vector<std::size_t>& tasks, const Sw
   const auto done = study::run_local(sweep, tasks, arguments.local());
   if (!done) return report_error(done.error(), 1);
   if (!arguments.quiet && done->ran + done->failed > 0)
-    fmt::print("{} runs in {}, {:.1f} of them at a time\n", done->ran + done->failed,
-               run::duration_words(done->seconds), done->busy_seconds / std::max(done->seconds, 1e-9));
+    print("{} runs in {}, {:.1f} of them at a time\n", done->ran + done->failed, run::duration_words(done->seconds),
+          done->busy_seconds / std::max(done->seconds, 1e-9));
   return done->interrupted ? 4 : 0;
 }
 
@@ -122,7 +123,8 @@ study::ArrayJob array_job(const Sweep& sweep, const SweepArguments& arguments, s
   out.elements = std::clamp<std::size_t>(
       arguments.elements > 0 ? static_cast<std::size_t>(arguments.elements) : missing, 1, kElementsMax);
   out.at_once = static_cast<std::size_t>(arguments.processes);
-  out.retry = arguments.retry, out.image = arguments.image, out.extra = arguments.sbatch;
+  out.retry = arguments.retry, out.image = arguments.image.empty() ? "berth:latest" : arguments.image,
+  out.extra = arguments.sbatch;
   return out;
 }
 
@@ -146,11 +148,11 @@ int submit_slurm(const Sweep& sweep, const study::ArrayJob& job, const SweepArgu
   const auto id = ask({"sbatch", "--parsable", script});
   if (!id) return report_error(id.error(), 1);
   const std::string number = id->substr(0, id->find(';'));
-  fmt::print("submitted as job {}: {} elements\n", number, job.elements);
+  print("submitted as job {}: {} elements\n", number, job.elements);
   if (!arguments.wait) {
-    fmt::print("its state: squeue -j {}\nits results: berth sweep {} --out {} --gather\n", number, arguments.plan,
-               sweep.folder());
-    return std::fflush(stdout) != 0 ? 1 : 0;
+    print("its state: squeue -j {}\nits results: berth sweep {} --out {} --gather\n", number, arguments.plan,
+          sweep.folder());
+    return 0;
   }
   static_cast<void>(std::fflush(stdout));
   run::Progress progress("runs", sweep.keys().size(), arguments.quiet);
@@ -169,40 +171,76 @@ int submit_slurm(const Sweep& sweep, const study::ArrayJob& job, const SweepArgu
   return gather_results(sweep, arguments);
 }
 
-int run_mpi(const Sweep& sweep, const study::ArrayJob& job, const SweepArguments& arguments) {
-  const std::string program = job.program + "_mpi";
-  if (!fs::exists(program))
-    return report_error({program, "", "is not there: this berth was built without MPI",
-                         "apt-get install libopenmpi-dev, and build again"},
-                        2);
+std::vector<std::string> mpi_command(const study::ArrayJob& job, const SweepArguments& arguments) {
   std::vector<std::string> command = {"mpirun"};
   if (arguments.processes > 0) command.insert(command.end(), {"-n", std::to_string(arguments.processes)});
-  command.insert(command.end(), {program, job.plan, job.folder, job.plan_digest});
+  command.insert(command.end(), {job.program + "_mpi", job.plan, job.folder, job.plan_digest});
   if (arguments.retry) command.emplace_back("--retry");
-  if (arguments.print) {
-    for (const std::string& word : command) fmt::print("{} ", study::shell_word(word));
-    fmt::print("\n");
-    return 0;
-  }
-  if (const auto answer = ask(command); !answer) {
-    static_cast<void>(report_error(answer.error(), 1));
-    return std::max(1, gather_results(sweep, arguments));
-  }
-  return gather_results(sweep, arguments);
+  return command;
+}
+
+int print_mpi(const study::ArrayJob& job, const SweepArguments& arguments) {
+  std::string line;
+  for (const std::string& word : mpi_command(job, arguments))
+    line += (line.empty() ? "" : " ") + study::shell_word(word);
+  print_raw(line + "\n");
+  return 0;
+}
+
+int run_mpi(const Sweep& sweep, const study::ArrayJob& job, const SweepArguments& arguments) {
+  // `berth_mpi` is beside `berth`, in a build as where it is installed.
+  if (const std::string program = job.program + "_mpi"; !fs::exists(program))
+    return report_error({program, "", "is not there: berth was built without MPI, or the package berth-mpi is missing",
+                         "install berth-mpi, or libopenmpi-dev and build again"},
+                        2);
+  const auto answer = ask(mpi_command(job, arguments));
+  if (!answer) static_cast<void>(report_error(answer.error(), 1));
+  const int code = gather_results(sweep, arguments);
+  return answer ? code : std::max(1, code);
 }
 
 int print_job(const std::string& text, const std::string& submit, const SweepArguments& arguments) {
-  fmt::print("{}", text);
+  print_raw(text);
   fmt::print(stderr,
              "submit: berth sweep {} --out {} --on {} --print > FILE && {}\ngather: berth sweep {} --out {} --gather\n",
              arguments.plan, arguments.folder(), arguments.on, submit, arguments.plan, arguments.folder());
-  return std::fflush(stdout) != 0 ? 1 : 0;
+  return 0;
+}
+
+/// Inputs are the plan and what its workloads name. Before the folder is made, only what was named on the command line
+/// can be looked at.
+Outputs outputs_of(const Sweep& sweep, const SweepArguments& arguments, bool folder_is_there) {
+  Outputs out;
+  out.input(arguments.plan);
+  for (const std::string& file : sweep.plan().files) out.input(file);
+  if (folder_is_there || !arguments.results.empty()) out.output("--results", arguments.results_path());
+  if (folder_is_there || !arguments.csv.empty()) out.output("--csv", arguments.csv_path());
+  return out;
+}
+
+/// Options that belong to one engine: who writes one beside another meant something by it.
+Result<void> check_together(const SweepArguments& a) {
+  const std::tuple<const char*, bool, bool, const char*> kBelong[] = {
+      {"--print", a.print, a.on != "local", "slurm, mpi, nomad or kubernetes"},
+      {"--wait", a.wait, a.on == "slurm", "slurm"},
+      {"--sbatch", !a.sbatch.empty(), a.on == "slurm", "slurm"},
+      {"--elements", a.elements > 0, a.on == "slurm" || a.on == "nomad" || a.on == "kubernetes",
+       "slurm, nomad or kubernetes"},
+      {"--image", !a.image.empty(), a.on == "kubernetes", "kubernetes"}};
+  for (const auto& [option, given, fine, with] : kBelong)
+    if (given && !fine)
+      return tl::unexpected(InputError{"berth sweep", option, fmt::format("says nothing with --on {}", a.on),
+                                       fmt::format("add --on {}, or leave it out", with)});
+  if (io::is_standard_output(a.results))
+    return tl::unexpected(InputError{a.results, "", "is no place for a database", "name a file"});
+  return {};
 }
 
 int sweep(const SweepArguments& arguments) {
   if (arguments.plan.empty())
     return report_error({"berth sweep", "", "no plan was named", "name a file; bench/study/README.md has an example"},
                         2);
+  if (auto fine = check_together(arguments); !fine) return report_error(fine.error(), 2);
   auto plan = study::read_plan(arguments.plan);
   if (!plan) return report_error(plan.error(), 2);
   const auto opened = Sweep::open(std::move(*plan), arguments.folder());
@@ -212,13 +250,13 @@ int sweep(const SweepArguments& arguments) {
   if (arguments.dry_run) return print_estimate(sweep, arguments);
   const std::vector<std::size_t> missing = sweep.missing(arguments.retry);
   const study::ArrayJob job = array_job(sweep, arguments, missing.size());
+  if (arguments.print && arguments.on == "mpi") return print_mpi(job, arguments);
   if (arguments.print && arguments.on == "slurm") return print_job(study::slurm_script(job), "sbatch FILE", arguments);
   if (arguments.on == "nomad") return print_job(study::nomad_job(job), "nomad job run -json FILE", arguments);
   if (arguments.on == "kubernetes") return print_job(study::kubernetes_job(job), "kubectl apply -f FILE", arguments);
+  if (auto fine = outputs_of(sweep, arguments, false).check(); !fine) return report_error(fine.error(), 2);
   if (auto made = sweep.make_folder(); !made) return report_error(made.error(), 2);
-  for (const std::string& output : {arguments.results, arguments.csv})
-    if (auto fine = output.empty() ? Result<void>() : io::check_output(output); !fine)
-      return report_error(fine.error(), 2);
+  if (auto fine = outputs_of(sweep, arguments, true).check(); !fine) return report_error(fine.error(), 2);
   if (!arguments.task.empty()) return run_element(sweep, arguments);
   if (arguments.gather) return gather_results(sweep, arguments);
   if (missing.size() < sweep.keys().size() && !arguments.resume && !arguments.retry)
@@ -262,8 +300,8 @@ void add_sweep(CLI::App& app, int& exit_code) {
   command->add_flag("--print", a->print, "print the job that would be submitted, and submit nothing");
   command->add_flag("--wait", a->wait, "with --on slurm: wait for the job, then gather");
   command->add_option("--sbatch", a->sbatch, "a line for the job script, e.g. '--time=10'; may be repeated");
-  command->add_option("--image", a->image, "with --on kubernetes: the container image that has berth")
-      ->capture_default_str();
+  command->add_option("--image", a->image,
+                      "with --on kubernetes: the container image that has berth; berth:latest unless named");
   command->add_flag("--gather", a->gather, "run nothing, gather what is there");
   command->add_option("--results", a->results, "gather into this SQLite file; FOLDER/results.db unless named");
   command->add_option("--csv", a->csv, "gather into this CSV file; FOLDER/results.csv unless named");

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "base/sha256.h"
 #include "base/text.h"
@@ -160,7 +159,9 @@ Result<void> add_tasks(const Block& block, const std::string& folder, Plan& out)
     *path = std::filesystem::absolute(*path).lexically_normal().string();
     for (const std::string& label : block.labels)
       for (const auto& setting : block.settings) {
-        if (const auto fine = check_task({*path, label, setting, 0}); !fine) return tl::unexpected(fine.error());
+        const auto files = check_task({*path, label, setting, 0});
+        if (!files) return tl::unexpected(files.error());
+        out.files.insert(files->begin(), files->end());
         for (std::int64_t repetition = 0; repetition < block.repetitions; ++repetition)
           out.tasks.push_back({*path, label, setting, repetition});
         if (out.tasks.size() > kTasksMax)
@@ -182,7 +183,7 @@ Result<Plan> parse_plan(const std::string& text, const std::string& path) {
                                      "not TOML: " + base::shown(std::string(error.description())),
                                      "correct the line; see bench/study/README.md"});
   }
-  Plan out{path, std::filesystem::path(path).stem().string(), {}};
+  Plan out{path, std::filesystem::path(path).stem().string()};
   TomlSection in(reader, &root, "the plan", 1);
   out.name = in.text("name", out.name);
   std::vector<Block> blocks;

@@ -1,6 +1,7 @@
 // The plan of a sweep: which workloads are run under which settings, how often. README.md has the file.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@ namespace berth::study {
 
 struct Plan {
   std::string path, name;
-  std::vector<Task> tasks;  ///< in the order of the file; each one once
+  std::vector<Task> tasks{};      ///< in the order of the file; each one once
+  std::set<std::string> files{};  ///< that its workloads read
 };
 
 /// Reads the file and every workload in every setting. Errors name the file, line, problem and remedy; a setting that a

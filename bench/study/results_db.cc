@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "io/output.h"
 #include "study/measures.h"
 
 namespace berth::study {
@@ -117,6 +118,8 @@ Result<void> ResultsDb::check_version() const {
 }
 
 Result<ResultsDb> ResultsDb::open(const std::string& path) {
+  if (io::is_standard_output(path))
+    return tl::unexpected(InputError{path, "", "is no place for a database", "name a file"});
   ResultsDb out;
   out.path_ = path;
   sqlite3* db = nullptr;

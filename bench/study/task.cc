@@ -14,6 +14,7 @@
 #include "run/machine.h"
 #include "run/measures.h"
 #include "run/report.h"
+#include "sim/datasets.h"
 #include "study/compared.h"
 
 namespace berth::study {
@@ -93,13 +94,13 @@ Record record_of(const Task& task, const run::RunResult& result, const json::Val
   return out;
 }
 
-Result<void> check_task(const Task& task) {
+Result<std::vector<std::string>> check_task(const Task& task) {
   const SplitChanges changes = split_changes(task.changes);
   const auto workload = sim::read_workload(task.workload, task.label, changes.of_workload);
   if (!workload) return tl::unexpected(workload.error());
-  if (changes.of_compare.empty()) return {};
-  if (const auto chosen = read_choices(*workload, changes); !chosen) return tl::unexpected(chosen.error());
-  return {};
+  if (!changes.of_compare.empty())
+    if (const auto chosen = read_choices(*workload, changes); !chosen) return tl::unexpected(chosen.error());
+  return sim::files_of(*workload);
 }
 
 namespace {

@@ -21,8 +21,9 @@ struct Task {
   std::int64_t repetition = 0;
 };
 
-/// Reads the workload, and the choices of a comparison where there are any. Errors: either refuses its keys.
-[[nodiscard]] Result<void> check_task(const Task& task);
+/// Reads the workload, and the choices of a comparison where there are any. Returns the files that
+/// it reads. Errors: either refuses its keys.
+[[nodiscard]] Result<std::vector<std::string>> check_task(const Task& task);
 
 /// What tells a task from others, in 32 hex digits: the content of the workload's file and of the files it names,
 /// label, changes, repetition, and the commit of berth. Not its number, nor where files are. Files are read once.

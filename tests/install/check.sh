@@ -38,6 +38,16 @@ for file in share/man/man1/berth-run.1 share/bash-completion/completions/berth s
   [ -s "$work/prefix/$file" ] || fail "$file is not installed"
 done
 [ "$(find "$work/prefix" -name '*.a' -o -name '*.so' | wc -l)" -eq 1 ] || fail "more or less than one library is installed"
+# `berth sweep --on mpi` finds its program beside itself, where that was built.
+printf '[[runs]]\nworkloads = ["quickstart"]\nlabels = ["smoke"]\n[runs.vary]\nseed = [1, 2]\n' > "$work/away/plan.toml"
+if [ -x "$build/berth_mpi" ]; then
+  [ -x "$work/prefix/bin/berth_mpi" ] || fail "berth_mpi is not installed"
+  if command -v mpirun > /dev/null; then
+    berth "$work/away" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader,tcp \
+      berth sweep plan.toml --quiet --on mpi -j 2 > "$work/run.log" 2>&1 || { cat "$work/run.log"; fail "the installed berth sweep --on mpi fails"; }
+    grep -q '2 of 2 runs there, 0 failed' "$work/run.log" || { cat "$work/run.log"; fail "the installed berth sweep --on mpi lost a run"; }
+  fi
+fi
 
 # By pkg-config.
 PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name berth.pc)")
@@ -52,6 +62,11 @@ LD_LIBRARY_PATH=$(pkg-config --variable=libdir berth) "$work/by_pkg_config" > /d
 dpkg-deb -x "$work"/packages/berth_*.deb "$work/unpacked"
 dpkg-deb -f "$work"/packages/berth_*.deb Depends | grep 'libtbb12' > /dev/null || fail "the package does not depend on the libraries of the program"
 dpkg-deb -c "$work"/packages/libberth-dev_*.deb | grep 'lib/libberth' > /dev/null || fail "libberth-dev has no library"
+if [ -x "$build/berth_mpi" ]; then
+  dpkg-deb -c "$work"/packages/berth-mpi_*.deb | grep -q 'usr/bin/berth_mpi$' || fail "berth-mpi has no program"
+  dpkg-deb -f "$work"/packages/berth-mpi_*.deb Depends | grep -q 'berth (= .*libopenmpi' || fail "berth-mpi does not depend on berth and Open MPI"
+  ! dpkg-deb -c "$work"/packages/berth_*.deb | grep -q 'berth_mpi' || fail "berth_mpi is in two packages"
+fi
 (cd / && env -i "$work/unpacked/usr/bin/berth" run --list) | cmp -s - <(berth "$work/away" berth run --list) ||
   fail "the program of the package lists other workloads"
 

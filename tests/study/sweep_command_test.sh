@@ -120,6 +120,18 @@ assert all(float(row["placements_per_second"]) > 0 for row in rows)
 PYTHON
 (trap '' XFSZ; ulimit -f 0; "$berth" sweep "$plan" --out "$scratch/full" --quiet > /dev/null 2> "$scratch/err")
 [ $? -eq 1 ] || broken "a full disk does not give exit code 1: $(cat "$scratch/err")"
+"$berth" sweep "$plan" --out "$scratch/local" --gather --quiet > /dev/full 2> "$scratch/err"
+[ $? -eq 1 ] && grep -q '^standard output: cannot be written' "$scratch/err" || broken "standard output on a full disk does not give exit code 1: $(cat "$scratch/err")"
+expect 2 'x.csv: is named by --results and by --csv' "$plan" --out "$scratch/none" --results "$scratch/x.csv" --csv "$scratch/x.csv"
+expect 2 'plan.toml: is an input, and --csv would write over it' "$plan" --out "$scratch/none" --csv "$plan"
+expect 2 'small.toml: is an input, and --results would write over it' "$plan" --out "$scratch/none" --results "$scratch/small.toml"
+expect 2 'results.db: is named by --results and by --csv' "$plan" --out "$scratch/local" --csv "$scratch/local/results.db"
+expect 2 '^-: is no place for a database' "$plan" --out "$scratch/local" --gather --results -
+for option in --print --wait '--sbatch=--time=1' --elements=3 --image=x; do
+  expect 2 "${option%%=*}: says nothing with --on local" "$plan" --out "$scratch/none" "$option"
+done
+[ ! -e "$scratch/none" ] || broken "bad outputs made a folder"
+[ "$("$berth" sweep "$plan" --out "$scratch/local" --gather --quiet --csv - 2> /dev/null | wc -l)" -eq 201 ] || broken "--csv - does not write the lines, and only them, to standard output"
 
 # Ctrl-C keeps what is done, and --resume has the rest.
 "$berth" sweep "$plan" --out "$scratch/cut" --quiet -j 1 > "$scratch/out" 2>&1 &
@@ -182,19 +194,6 @@ if command -v slurmctld > /dev/null && command -v munged > /dev/null; then
 else
   echo "Slurm: not looked at, slurm-wlm or munge is not installed"
 fi
-
-# Job files of Nomad and Kubernetes: Nomad's is read as a job, Kubernetes' has what the API requires.
-"$berth" sweep "$plan" --out "$scratch/n" --on nomad > "$scratch/nomad.json" 2> "$scratch/err" || broken "--on nomad failed"
-grep -q 'nomad job run -json FILE' "$scratch/err" || broken "--on nomad does not say how it is submitted"
-"$berth" sweep "$plan" --out "$scratch/n" --on kubernetes > "$scratch/k8s.json" 2> /dev/null || broken "--on kubernetes failed"
-python3 - "$scratch" << 'PYTHON' || broken "the job files are wrong"
-import json, sys
-job = json.load(open(sys.argv[1] + "/k8s.json"))
-assert (job["apiVersion"], job["kind"]) == ("batch/v1", "Job")
-assert job["spec"]["completionMode"] == "Indexed" and job["spec"]["completions"] == 200
-PYTHON
-"$berth" plan tests/dryrun/small.json "$scratch/nomad.json" > "$scratch/out" 2>&1
-[ $? -le 1 ] || broken "berth plan does not read the job for Nomad: $(cat "$scratch/out")"
 
 [ "$failures" -eq 0 ] && echo "berth sweep: all checks hold; digest $digest"
 exit "$((failures > 0))"
