@@ -1,9 +1,18 @@
-# A real Slurm on this machine, in a folder of its own: to be sourced. `slurm_start FOLDER` starts munged, slurmctld and slurmd on
-# free ports and sets SLURM_CONF; `slurm_stop` ends them. Nothing outside the folder is touched.
+# A real Slurm on this machine, in a folder of its own: to be sourced. `slurm_start FOLDER [LINE...]` starts munged, slurmctld and
+# slurmd on free ports, with LINEs added to slurm.conf, and sets SLURM_CONF; `slurm_stop` ends them. `slurmd_start` starts the daemon of
+# the node, again where it was killed; slurmd_pid is its process. Nothing outside the folder is touched.
 slurm_pids=()
+slurmd_pid=
+
+slurmd_start() {
+  slurmd -D -f "$SLURM_CONF" -N "$(hostname -s)" >> "$(dirname "$SLURM_CONF")/slurmd.out" 2>&1 &
+  slurmd_pid=$!
+  slurm_pids+=("$slurmd_pid")
+}
 
 slurm_start() {
-  local folder=$1 host ports name
+  local folder=$1 host ports
+  shift
   host=$(hostname -s)
   mkdir -p "$folder/state" "$folder/spool"
   chmod 700 "$folder"
@@ -21,7 +30,7 @@ SlurmctldHost=$host(127.0.0.1)
 SlurmctldPort=${ports[0]}
 SlurmdPort=${ports[1]}
 AuthType=auth/munge
-AuthInfo=socket=$folder/munge.socket
+AuthInfo=socket=$folder/munge.socket,cred_expire=${slurm_cred_expire_s:-120}
 CredType=cred/munge
 SlurmUser=$(id -un)
 SlurmdUser=$(id -un)
@@ -43,6 +52,7 @@ JobRequeue=1
 NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) RealMemory=1000 State=UNKNOWN
 PartitionName=all Nodes=$host Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:2
 END
+  printf '%s\n' "$@" >> "$folder/slurm.conf"
   printf 'CgroupPlugin=cgroup/v1\nCgroupMountpoint=%s/cgroup\nCgroupAutomount=no\n' "$folder" > "$folder/cgroup.conf"
   export SLURM_CONF="$folder/slurm.conf"
   munged --foreground --force --key-file="$folder/munge.key" --socket="$folder/munge.socket" --pid-file="$folder/munged.pid" \
@@ -51,8 +61,7 @@ END
   for _ in $(seq 50); do [ -S "$folder/munge.socket" ] && break; sleep 0.1; done
   slurmctld -D -c -f "$SLURM_CONF" > "$folder/slurmctld.out" 2>&1 &
   slurm_pids+=($!)
-  slurmd -D -f "$SLURM_CONF" -N "$host" > "$folder/slurmd.out" 2>&1 &
-  slurm_pids+=($!)
+  slurmd_start
   for _ in $(seq 40); do
     sinfo -h -o %T 2> /dev/null | grep -qE '^(idle|mixed|allocated)$' && return 0
     sleep 0.2

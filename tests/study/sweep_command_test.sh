@@ -9,6 +9,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../support/command_test.sh"
 # shellcheck source=tests/study/slurm.sh
 . "$here/slurm.sh"
+# shellcheck source=tests/study/processes.sh
+. "$here/processes.sh"
 trap 'slurm_stop; rm -rf "$scratch"' EXIT
 berth=$(readlink -f "$berth")
 
@@ -49,37 +51,6 @@ expect 2 'cannot be a folder of results' "$plan" --out "$scratch/small.toml/x"
 grep -q '^two hundred: 200 runs, 0 of them done' "$scratch/out" || broken "--dry-run does not count: $(cat "$scratch/out")"
 grep -qE 'estimate from 3 of them: .* each, .* in all on [0-9]+ processes' "$scratch/out" || broken "--dry-run does not estimate"
 [ ! -e "$scratch/dry" ] || broken "--dry-run made a folder"
-
-# children_of PID: the processes below PID. Read from /proc where the kernel tells it: a run may be over before a pgrep is.
-children_of() { cat "/proc/$1/task/$1/children" 2> /dev/null || pgrep -P "$1"; }
-state_of() { sed -E 's/^.*\) (.).*/\1/' "/proc/$1/stat" 2> /dev/null; }
-
-# kill_running PID: kills PID with SIGKILL if it still runs. A process that has ended, but was not waited for, takes signals
-# too, without effect: so PID is stopped first, and killed when it is seen to be stopped.
-kill_running() {
-  local state
-  kill -STOP "$1" 2> /dev/null || return 1
-  while state=$(state_of "$1") && [ -n "$state" ] && [ "$state" != Z ] && [ "$state" != X ]; do
-    [ "$state" = T ] && kill -KILL "$1" 2> /dev/null && return 0
-  done
-  return 1
-}
-
-# kill_a_run PID NAME [once]: kills a run called NAME that PID has started, or a process below PID. Looks until there is one or
-# PID has ended; with `once`, looks one time, and only at runs of the processes below PID.
-kill_a_run() {
-  local pid child
-  while [ -d "/proc/$1" ] && [ "$(state_of "$1")" != Z ]; do
-    for pid in $([ -n "${3:-}" ] || echo "$1") $(children_of "$1"); do
-      for child in $(children_of "$pid"); do
-        [ "$(cat "/proc/$child/comm" 2> /dev/null)" = "$2" ] && kill_running "$child" && return 0
-      done
-    done
-    [ -z "${3:-}" ] || return 1
-  done
-  return 1
-}
-digest_of() { sed -nE 's/^  digest +([0-9a-f]+)$/\1/p' "$1"; }
 
 # Here: one run is killed, told and retried.
 "$berth" sweep "$plan" --out "$scratch/local" --quiet -j 2 > "$scratch/local.txt" 2>&1 &
