@@ -1,6 +1,7 @@
 #include "study/sweep.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -33,6 +34,18 @@ std::uint64_t memory_available() {
       return kib * 1024;
     }
   return UINT64_MAX;
+}
+
+/// Of this process and of those it has waited for.
+double processor_seconds() {
+  double out = 0;
+  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    struct rusage usage {};
+    getrusage(who, &usage);
+    for (const timeval& time : {usage.ru_utime, usage.ru_stime})
+      out += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  }
+  return out;
 }
 
 std::size_t processes_of(const LocalOptions& options) {
@@ -71,6 +84,7 @@ Result<void> Sweep::make_folder() const {
   const fs::path records = fs::path(folder_) / "records";
   if (!fs::create_directories(records, error) && !fs::is_directory(records, error))
     return tl::unexpected(InputError{folder_, "", "cannot be a folder of results", "name another folder"});
+  io::remove_left_overs(records.string());
   return {};
 }
 
@@ -109,7 +123,7 @@ std::vector<std::size_t> Sweep::missing(bool retry) const {
 }
 
 Result<void> Sweep::keep(const Record& record) const {
-  return io::write_output(path_of(record.key), json::to_text(to_json(record)) + "\n");
+  return io::write_one_of_many(path_of(record.key), json::to_text(to_json(record)) + "\n");
 }
 
 Result<Record> Sweep::run(std::size_t task, const run::RunOptions& options) const {
@@ -128,10 +142,10 @@ Result<void> Sweep::keep_failure(std::size_t task, const std::string& message) c
 
 namespace {
 
-/// What a child hands back: the status, then seconds and what could not be written.
+/// What a child hands back: the status, then seconds and those of the processor, then what could not be written.
 std::string report_of(const Result<Record>& record) {
-  if (!record) return "unwritten\n0\n" + record.error().line();
-  return fmt::format("{}\n{}\n{}", record->status, record->seconds, record->message);
+  if (!record) return "unwritten\n0 0\n" + record.error().line();
+  return fmt::format("{}\n{} {}\n", record->status, record->seconds, record->processor_s);
 }
 
 /// The loop of run_local: starts what there is room for, and takes in what has ended.
@@ -149,6 +163,7 @@ class LocalRun {
 
   Result<SweepEnd> run() {
     const auto start = std::chrono::steady_clock::now();
+    const double processor_before = processor_seconds();
     while (next_ < tasks_.size() || processes_.running() > 0) {
       while (next_ < tasks_.size() && room() && !run::interrupted() && !error_) {
         const std::size_t task = tasks_[next_];
@@ -156,7 +171,7 @@ class LocalRun {
         ++next_;
       }
       if (processes_.running() == 0) break;
-      if (const auto finished = processes_.next(1)) take(*finished);
+      if (auto finished = processes_.next(1)) take(*finished);
       progress_.update(end_.ran + end_.failed, true);
     }
     progress_.finish();
@@ -166,6 +181,7 @@ class LocalRun {
           InputError{"berth sweep", "", "cannot start a process", "end others, or raise the limit (ulimit -u)"});
     end_.interrupted = run::interrupted();
     end_.seconds = run::seconds_since(start);
+    end_.processor_s = processor_seconds() - processor_before;
     return end_;
   }
 
@@ -178,7 +194,7 @@ class LocalRun {
            static_cast<double>(running + 1) * static_cast<double>(largest_) < 0.9 * static_cast<double>(available_);
   }
 
-  void take(const Finished& finished) {
+  void take(Finished& finished) {
     largest_ = std::max(largest_, finished.peak_rss_bytes);
     if (!finished.failure.empty()) {
       if (run::interrupted()) return;
@@ -189,7 +205,9 @@ class LocalRun {
     }
     const std::size_t first = finished.text.find('\n'), second = finished.text.find('\n', first + 1);
     const std::string status = finished.text.substr(0, first);
-    end_.busy_seconds += std::strtod(finished.text.c_str() + std::min(first, finished.text.size() - 1), nullptr);
+    char* rest = finished.text.data() + std::min(first, finished.text.size());
+    end_.busy_seconds += std::strtod(rest, &rest);
+    end_.runs_processor_s += std::strtod(rest, &rest);
     if (status == "unwritten") {
       error_ = InputError{finished.text.substr(std::min(second + 1, finished.text.size())), "",
                           "a result could not be kept", "make room, then add --resume"};

@@ -60,7 +60,9 @@ struct SweepEnd {
   std::size_t ran = 0, failed = 0;
   bool interrupted = false;
   double seconds = 0;
-  double busy_seconds = 0;  ///< of all runs together
+  double busy_seconds = 0;      ///< of all runs together
+  double processor_s = 0;       ///< processor time of everything
+  double runs_processor_s = 0;  ///< of set-up and replay in all runs
 };
 
 /// Runs what is missing of `tasks` in processes of this machine, as many as cores and memory allow.

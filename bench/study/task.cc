@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <filesystem>
 #include <limits>
 
@@ -21,6 +22,9 @@ namespace berth::study {
 namespace {
 
 double unix_now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+/// Of this process.
+double own_processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 /// What a run says of itself that is not fine; "" for a good one.
 std::pair<std::string, std::string> status_of(const run::RunResult& result) {
@@ -111,9 +115,12 @@ Record run_compared(const Task& task, const SplitChanges& changes) {
   if (!workload) return failed_record(task, workload.error().line());
   const auto chosen = read_choices(*workload, changes);
   if (!chosen) return failed_record(task, chosen.error().line());
+  const double before = own_processor_seconds();
   const auto result = compare::run_grid(*workload, "", *chosen);
+  const double after = own_processor_seconds();
   if (!result) return failed_record(task, result.error().line());
   Record out = started_record(task);
+  out.processor_s = after - before;
   out.workload = workload->name, out.status = result->partial ? "partial" : "ok";
   if (result->partial) {
     out.message = "interrupted";
@@ -135,9 +142,13 @@ Record run_task(const Task& task, const run::RunOptions& options) {
     return run_compared(task, changes);
   const auto workload = sim::read_workload(task.workload, task.label, task.changes);
   if (!workload) return failed_record(task, workload.error().line());
+  const double before = own_processor_seconds();
   const auto result = run::run_workload(*workload, options);
+  const double after = own_processor_seconds();
   if (!result) return failed_record(task, result.error().line());
-  return record_of(task, *result, run::to_json(*result));
+  Record out = record_of(task, *result, run::to_json(*result));
+  out.processor_s = after - before;
+  return out;
 }
 
 Record failed_record(const Task& task, std::string message) {

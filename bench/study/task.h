@@ -49,6 +49,7 @@ struct Record {
   std::string commit, build, machine;                   ///< "GNU 12.2.0 Release"; "AMD EPYC, 2 cores, ISA path AVX3"
   double started = 0, seconds = 0;                      ///< unix; set-up and replay
   std::vector<std::pair<std::string, double>> results;  ///< measures that this workload has, by name
+  double processor_s = 0;                               ///< processor time of set-up and replay; not kept
 
   [[nodiscard]] double value(const std::string& name) const;  ///< NaN where there is none
   [[nodiscard]] bool counts() const { return status == "ok" || status == "differs"; }

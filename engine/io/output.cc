@@ -134,17 +134,29 @@ int create_part(const std::string& part) {
   return -1;
 }
 
+/// Whether `name` is the other name of a file: of the one that `prefix` is of, or of any where it is "".
+bool is_part(std::string_view name, std::string_view prefix) {
+  std::string_view rest;
+  if (prefix.empty()) {
+    const std::size_t at = name.rfind(".part");
+    if (at == std::string_view::npos) return false;
+    rest = name.substr(at + 5);
+  } else {
+    if (!name.starts_with(prefix)) return false;
+    rest = name.substr(prefix.size());
+  }
+  return !rest.empty() &&
+         std::all_of(rest.begin(), rest.end(), [](char c) { return (c >= '0' && c <= '9') || c == '-'; });
+}
+
 /// Removes what killed processes left: files of the other name that nobody holds.
-void remove_left_over(const std::string& path) {
-  const std::string folder = folder_of(path), prefix = part_prefix(path);
+void remove_parts(const std::string& folder, const std::string& prefix) {
   const auto close_folder = [](DIR* one) { closedir(one); };
   const std::unique_ptr<DIR, decltype(close_folder)> entries(opendir(folder.c_str()));
   if (!entries) return;
   while (const dirent* entry = readdir(entries.get())) {
     const std::string_view name = entry->d_name;
-    if (!name.starts_with(prefix) || name.size() == prefix.size()) continue;
-    const std::string_view rest = name.substr(prefix.size());
-    if (!std::all_of(rest.begin(), rest.end(), [](char c) { return (c >= '0' && c <= '9') || c == '-'; })) continue;
+    if (!is_part(name, prefix)) continue;
     const std::string part = folder + "/" + std::string(name);
     const Descriptor file(open(part.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat info {};
@@ -152,6 +164,7 @@ void remove_left_over(const std::string& path) {
     if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) unlink(part.c_str());
   }
 }
+void remove_left_over(const std::string& path) { remove_parts(folder_of(path), part_prefix(path)); }
 
 // ---------------------------------------------------------------- writing
 
@@ -182,7 +195,7 @@ int write_through(const Target& target, std::string_view content) {
   return error;
 }
 
-int write_and_rename(const Target& target, std::string_view content) {
+int write_and_rename(const Target& target, std::string_view content, bool flushed) {
   const InProgress in_progress;
   const std::string part = part_path(target.path);
   Descriptor file(create_part(part));
@@ -193,7 +206,9 @@ int write_and_rename(const Target& target, std::string_view content) {
     if (fchmod(file.get(), target.old->st_mode & 07777) != 0) error = errno;
   }
   if (error == 0) error = write_all(file.get(), content);
-  if (error == 0) error = flush(file.get());
+  if (error == 0 && flushed) error = flush(file.get());
+  // Held until it has its name, or somebody might take it for left over; a second descriptor tells errors of closing.
+  if (error == 0 && !flushed && ::close(dup(file.get())) != 0) error = errno;
   if (error == 0 && rename(part.c_str(), target.path.c_str()) != 0) error = errno;
   if (error != 0) unlink(part.c_str());
   return error;
@@ -241,7 +256,9 @@ Result<void> check_output(const std::string& path) {
   return cannot(path, error, "check the folder and its permissions, or name another file");
 }
 
-Result<void> write_output(const std::string& path, std::string_view content) {
+namespace {
+
+Result<void> write_target(const std::string& path, std::string_view content, bool one_of_many) {
   auto target = find_target(path);
   if (!target) return tl::unexpected(target.error());
   int error = 0;
@@ -253,14 +270,26 @@ Result<void> write_output(const std::string& path, std::string_view content) {
       error = write_through(*target, content);
       break;
     case Way::rename:
-      remove_left_over(target->path);
-      error = write_and_rename(*target, content);
+      if (!one_of_many) remove_left_over(target->path);
+      error = write_and_rename(*target, content, !one_of_many);
       if (error != 0 && through_instead(*target, error)) error = write_through(*target, content);
       break;
   }
   if (error != 0) return cannot(path, error, "free some space or name another file");
   return {};
 }
+
+}  // namespace
+
+Result<void> write_output(const std::string& path, std::string_view content) {
+  return write_target(path, content, false);
+}
+
+Result<void> write_one_of_many(const std::string& path, std::string_view content) {
+  return write_target(path, content, true);
+}
+
+void remove_left_overs(const std::string& folder) { remove_parts(folder, ""); }
 
 std::optional<std::string> file_identity(const std::string& path) {
   struct stat info {};

@@ -27,6 +27,12 @@ namespace berth::io {
 /// Writes the whole content. Standard output is flushed.
 [[nodiscard]] Result<void> write_output(const std::string& path, std::string_view content);
 
+/// The same for one of many small files in a folder that berth keeps, each of which can be made again: it is not waited
+/// for until the disk has it. A killed process leaves the file whole or absent as well; a power cut may leave it cut
+/// off. What killed processes left in the folder is not looked for every time, but by remove_left_overs().
+[[nodiscard]] Result<void> write_one_of_many(const std::string& path, std::string_view content);
+void remove_left_overs(const std::string& folder);
+
 /// The same file has the same identity, by whatever name: what it is on disk, or where it would come to be. None for
 /// what may be named several times (devices, pipes) and for standard output that is no regular file.
 [[nodiscard]] std::optional<std::string> file_identity(const std::string& path);

@@ -39,8 +39,8 @@ slurm_start "$scratch/slurm" SlurmdTimeout=10 KillWait=2 || { broken "Slurm did 
 stop_element() {
   local one
   while [ -d "/proc/$2" ] && [ "$(state_of "$2")" != Z ]; do
-    for one in $(pgrep -f -- "--out $1 --plan-digest"); do
-      [ "$(cat "/proc/$one/comm" 2> /dev/null)" = berth ] && stop_running "$one" && element=$one && return 0
+    for one in $(elements_of "$1"); do
+      stop_running "$one" && element=$one && return 0
     done
     sleep 0.01
   done
