@@ -306,16 +306,92 @@ LifeSpec read_life(TomlReader& reader, TomlSection& root) {
   return out;
 }
 
-JobLife read_job_life(TomlReader& reader, TomlSection& in, const std::string& type) {
-  JobLife out;
-  out.line = static_cast<std::uint32_t>(in.line("at_s"));
-  const std::string name = "[[jobs.mix]].";
-  const auto part = [&](const char* key, auto&& read) {
-    if (!in.has(key)) return;
-    TomlSection inner(reader, in.table(key), name + key, in.line(key));
-    read(inner);
-    inner.finish();
-  };
+namespace {
+
+/// What a job is, as far as the keys of its life depend on it.
+struct JobTraits {
+  bool service = false, system = false, per_node = false;
+};
+
+model::UpdateStrategy read_update(TomlSection& at, const JobTraits& job) {
+  model::UpdateStrategy u;
+  u.stagger = 30'000'000'000;
+  u.max_parallel = at.integer("max_parallel", 1, 1, 1'000'000);
+  u.health_check = "checks";
+  u.canary = at.integer("canary", 0, 0, 1'000'000);
+  u.min_healthy_time = seconds(at, "min_healthy_s", 10'000'000'000);
+  u.healthy_deadline = seconds(at, "healthy_deadline_s", 300'000'000'000, 1e-3);
+  u.progress_deadline = seconds(at, "progress_deadline_s", 600'000'000'000);
+  u.auto_revert = at.boolean("auto_revert", false);
+  u.auto_promote = at.boolean("auto_promote", false);
+  if (!job.service && !job.system) at.fail("", "jobs that end have no roll-outs", "remove 'update'");
+  if (u.healthy_deadline <= u.min_healthy_time)
+    at.fail("healthy_deadline_s", "'healthy_deadline_s' is not above 'min_healthy_s'", "raise it");
+  if (u.progress_deadline != 0 && u.progress_deadline <= u.healthy_deadline)
+    at.fail("progress_deadline_s", "'progress_deadline_s' is not above 'healthy_deadline_s'", "raise it, or 0: none");
+  if (u.auto_promote && u.canary == 0) at.fail("auto_promote", "'auto_promote' needs canaries", "write canary = 1");
+  return u;
+}
+
+model::RestartPolicy read_restart(TomlSection& at, const JobTraits& job) {
+  model::RestartPolicy r;
+  const bool lives = job.service || job.system;
+  r.attempts = at.integer("attempts", lives ? 2 : 3, 0, 1'000'000);
+  r.interval = seconds(at, "interval_s", (lives ? 1800LL : 86'400LL) * 1'000'000'000, 5);
+  r.delay = seconds(at, "delay_s", 15'000'000'000);
+  r.mode = at.choice<std::string>("mode", "fail", {{"fail", "fail"}, {"delay", "delay"}});
+  return r;
+}
+
+model::ReschedulePolicy read_reschedule(TomlSection& at, const JobTraits& job) {
+  model::ReschedulePolicy r;
+  r.unlimited = at.boolean("unlimited", job.service && !at.has("attempts"));
+  r.attempts = at.integer("attempts", job.service ? 0 : 1, 0, 1'000'000);
+  r.interval = seconds(at, "interval_s", r.unlimited ? 0 : 86'400'000'000'000);
+  r.delay = seconds(at, "delay_s", (job.service ? 30LL : 5LL) * 1'000'000'000, 5);
+  r.delay_function =
+      at.choice<std::string>("function", job.service ? "exponential" : "constant",
+                             {{"constant", "constant"}, {"exponential", "exponential"}, {"fibonacci", "fibonacci"}});
+  r.max_delay = seconds(at, "max_delay_s", r.delay_function == "constant" ? 0 : 3'600'000'000'000);
+  if (job.per_node) at.fail("", "system jobs are not rescheduled", "remove 'reschedule'");
+  return r;
+}
+
+model::MigrateStrategy read_migrate(TomlSection& at, const JobTraits& job) {
+  model::MigrateStrategy m;
+  m.max_parallel = at.integer("max_parallel", 1, 1, 1'000'000);
+  m.health_check = "checks";
+  m.min_healthy_time = seconds(at, "min_healthy_s", 10'000'000'000);
+  m.healthy_deadline = seconds(at, "healthy_deadline_s", 300'000'000'000, 1e-3);
+  if (!job.service) at.fail("", "only service jobs migrate one by one", "remove 'migrate'");
+  return m;
+}
+
+model::DisconnectStrategy read_disconnect(TomlSection& at, const JobTraits&) {
+  model::DisconnectStrategy d;
+  d.lost_after = seconds(at, "lost_after_s", 0);
+  if (at.has("stop_on_client_after_s")) d.stop_on_client_after = seconds(at, "stop_on_client_after_s", 0, 1e-3);
+  if (at.has("replace")) d.replace = at.boolean("replace", true);
+  d.reconcile = word(at, "reconcile", {"best_score", "keep_original", "keep_replacement", "longest_running"});
+  if (d.lost_after > 0 && d.stop_on_client_after)
+    at.fail("lost_after_s", "'lost_after_s' does not go with 'stop_on_client_after_s'", "remove one of the two");
+  return d;
+}
+
+model::PeriodicConfig read_periodic(TomlSection& at, const JobTraits& job) {
+  model::PeriodicConfig p;
+  p.enabled = true;
+  p.spec_type = "cron";
+  p.spec = at.text("cron", "");
+  p.prohibit_overlap = at.boolean("prohibit_overlap", false);
+  p.time_zone = at.text("time_zone", "UTC");
+  if (p.spec.empty()) at.fail("", "'cron' is missing", "write cron = \"*/15 * * * *\"");
+  if (job.service || job.system) at.fail("", "only batch and sysbatch jobs are periodic", "remove 'periodic'");
+  return p;
+}
+
+/// When jobs of the kind come: once, at a time and under their own name, or at a rate.
+void read_coming(TomlSection& in, JobLife& out) {
   out.named = in.boolean("named", false);
   if (in.has("at_s")) out.at_ns = seconds(in, "at_s", 0);
   out.rate = curve_of(in, "rate", 1e6);
@@ -325,82 +401,37 @@ JobLife read_job_life(TomlReader& reader, TomlSection& in, const std::string& ty
       if (in.has(other))
         in.fail(other, fmt::format("'{}' does not go with named = true", other), "remove one of the two");
   if (!out.rate.empty() && in.has("weight")) in.fail("weight", "'weight' does not go with 'rate'", "remove one");
-  const bool service = type == "service", system = type == "system", per_node = system || type == "sysbatch";
-  part("update", [&](TomlSection& at) {
-    model::UpdateStrategy& u = out.update.emplace();
-    u.stagger = 30'000'000'000;
-    u.max_parallel = at.integer("max_parallel", 1, 1, 1'000'000);
-    u.health_check = "checks";
-    u.canary = at.integer("canary", 0, 0, 1'000'000);
-    u.min_healthy_time = seconds(at, "min_healthy_s", 10'000'000'000);
-    u.healthy_deadline = seconds(at, "healthy_deadline_s", 300'000'000'000, 1e-3);
-    u.progress_deadline = seconds(at, "progress_deadline_s", 600'000'000'000);
-    u.auto_revert = at.boolean("auto_revert", false);
-    u.auto_promote = at.boolean("auto_promote", false);
-    if (!service && !system) at.fail("", "jobs that end have no roll-outs", "remove 'update'");
-    if (u.healthy_deadline <= u.min_healthy_time)
-      at.fail("healthy_deadline_s", "'healthy_deadline_s' is not above 'min_healthy_s'", "raise it");
-    if (u.progress_deadline != 0 && u.progress_deadline <= u.healthy_deadline)
-      at.fail("progress_deadline_s", "'progress_deadline_s' is not above 'healthy_deadline_s'", "raise it, or 0: none");
-    if (u.auto_promote && u.canary == 0) at.fail("auto_promote", "'auto_promote' needs canaries", "write canary = 1");
-  });
-  part("restart", [&](TomlSection& at) {
-    model::RestartPolicy& r = out.restart.emplace();
-    const bool lives = service || system;
-    r.attempts = at.integer("attempts", lives ? 2 : 3, 0, 1'000'000);
-    r.interval = seconds(at, "interval_s", (lives ? 1800LL : 86'400LL) * 1'000'000'000, 5);
-    r.delay = seconds(at, "delay_s", 15'000'000'000);
-    r.mode = at.choice<std::string>("mode", "fail", {{"fail", "fail"}, {"delay", "delay"}});
-  });
-  part("reschedule", [&](TomlSection& at) {
-    model::ReschedulePolicy& r = out.reschedule.emplace();
-    r.unlimited = at.boolean("unlimited", service && !at.has("attempts"));
-    r.attempts = at.integer("attempts", service ? 0 : 1, 0, 1'000'000);
-    r.interval = seconds(at, "interval_s", r.unlimited ? 0 : 86'400'000'000'000);
-    r.delay = seconds(at, "delay_s", (service ? 30LL : 5LL) * 1'000'000'000, 5);
-    r.delay_function =
-        at.choice<std::string>("function", service ? "exponential" : "constant",
-                               {{"constant", "constant"}, {"exponential", "exponential"}, {"fibonacci", "fibonacci"}});
-    r.max_delay = seconds(at, "max_delay_s", r.delay_function == "constant" ? 0 : 3'600'000'000'000);
-    if (per_node) at.fail("", "system jobs are not rescheduled", "remove 'reschedule'");
-  });
-  part("migrate", [&](TomlSection& at) {
-    model::MigrateStrategy& m = out.migrate.emplace();
-    m.max_parallel = at.integer("max_parallel", 1, 1, 1'000'000);
-    m.health_check = "checks";
-    m.min_healthy_time = seconds(at, "min_healthy_s", 10'000'000'000);
-    m.healthy_deadline = seconds(at, "healthy_deadline_s", 300'000'000'000, 1e-3);
-    if (!service) at.fail("", "only service jobs migrate one by one", "remove 'migrate'");
-  });
-  part("disconnect", [&](TomlSection& at) {
-    model::DisconnectStrategy& d = out.disconnect.emplace();
-    d.lost_after = seconds(at, "lost_after_s", 0);
-    if (at.has("stop_on_client_after_s")) d.stop_on_client_after = seconds(at, "stop_on_client_after_s", 0, 1e-3);
-    if (at.has("replace")) d.replace = at.boolean("replace", true);
-    d.reconcile = word(at, "reconcile", {"best_score", "keep_original", "keep_replacement", "longest_running"});
-    if (d.lost_after > 0 && d.stop_on_client_after)
-      at.fail("lost_after_s", "'lost_after_s' does not go with 'stop_on_client_after_s'", "remove one of the two");
-  });
-  part("periodic", [&](TomlSection& at) {
-    model::PeriodicConfig& p = out.periodic.emplace();
-    p.enabled = true;
-    p.spec_type = "cron";
-    p.spec = at.text("cron", "");
-    p.prohibit_overlap = at.boolean("prohibit_overlap", false);
-    p.time_zone = at.text("time_zone", "UTC");
-    if (p.spec.empty()) at.fail("", "'cron' is missing", "write cron = \"*/15 * * * *\"");
-    if (service || system) at.fail("", "only batch and sysbatch jobs are periodic", "remove 'periodic'");
-  });
+}
+
+}  // namespace
+
+JobLife read_job_life(TomlReader& reader, TomlSection& in, const std::string& type) {
+  JobLife out;
+  out.line = static_cast<std::uint32_t>(in.line("at_s"));
+  read_coming(in, out);
+  const JobTraits job{type == "service", type == "system", type == "system" || type == "sysbatch"};
+  const auto part = [&](const char* key, auto& value, auto read) {
+    if (!in.has(key)) return;
+    TomlSection inner(reader, in.table(key), std::string("[[jobs.mix]].") + key, in.line(key));
+    value = read(inner, job);
+    inner.finish();
+  };
+  part("update", out.update, read_update);
+  part("restart", out.restart, read_restart);
+  part("reschedule", out.reschedule, read_reschedule);
+  part("migrate", out.migrate, read_migrate);
+  part("disconnect", out.disconnect, read_disconnect);
+  part("periodic", out.periodic, read_periodic);
+  const bool ends = !job.service && !job.system;
   if (in.boolean("parameterized", false)) {
     out.parameterized.emplace().payload = "optional";
-    if (service || system) in.fail("parameterized", "only batch and sysbatch jobs are dispatched", "remove it");
+    if (!ends) in.fail("parameterized", "only batch and sysbatch jobs are dispatched", "remove it");
     if (out.periodic) in.fail("parameterized", "'parameterized' does not go with 'periodic'", "remove one of the two");
   }
   if (in.has("kill_timeout_s")) out.kill_timeout_ns = seconds(in, "kill_timeout_s", 0);
   out.shutdown_delay_ns = seconds(in, "shutdown_delay_s", 0);
   out.max_run_ns = seconds(in, "max_run_s", 0);
-  if (out.max_run_ns > 0 && (service || system))
-    in.fail("max_run_s", "only jobs that end have 'max_run_s'", "remove it");
+  if (out.max_run_ns > 0 && !ends) in.fail("max_run_s", "only jobs that end have 'max_run_s'", "remove it");
   return out;
 }
 

@@ -274,28 +274,59 @@ JobStream openb_jobs(const std::vector<OpenbTask>& tasks, std::int64_t gpu_share
   return out;
 }
 
-Result<OpenbSummary> parse_openb_summary(std::string_view text, const std::string& path) {
-  auto parsed = io::parse_json(text, path);
-  if (!parsed) return tl::unexpected(parsed.error());
-  std::optional<InputError> error;
-  const auto fail = [&](std::string place, std::string problem) {
-    if (!error)
-      error = InputError{path, std::move(place), std::move(problem), "compute it again: datasets/summarize_openb.py"};
-  };
-  const auto integer = [&](const json::Value& from, const char* key, const std::string& place, std::int64_t min,
-                           std::int64_t max) {
-    const json::Value& value = from[key];
-    if (!value.is_int64() || value.as_int() < min || value.as_int() > max) {
-      fail(place + "/" + key, fmt::format("is not a whole number from {} to {}", min, max));
-      return min;
-    }
-    return value.as_int();
-  };
-  const auto word = [&](const json::Value& from, const char* key, const std::string& place) {
-    if (!from[key].is_string()) fail(place + "/" + key, "is not a text");
-    return from[key].as_string();
-  };
-  const auto quantiles = [&](const json::Value& from, const std::string& place) -> Quantity {
+namespace {
+
+/// Reads the summary's JSON; the first thing that is wrong is kept, what follows has values that do no harm.
+class SummaryReader {
+ public:
+  SummaryReader(const json::Value& root, const std::string& path) : root_(root), path_(path) {}
+
+  Result<OpenbSummary> read() {
+    if (root_["format"].as_string() != "berth-openb-summary" || root_["version"].as_int() != 1)
+      fail("/format", "is not berth-openb-summary version 1");
+    OpenbSummary out;
+    out.node_count = integer(root_, "node_count", "", 1, kMaxAmount);
+    for (std::size_t i = 0; !error_ && i < root_["nodes"].size(); ++i)
+      out.nodes.push_back(read_node(root_["nodes"][i], "/nodes/" + std::to_string(i)));
+    for (const char* kind : {"cpu", "part", "whole"})
+      out.run_times_s.push_back(quantiles(root_["run_time_s"][kind], std::string("/run_time_s/") + kind));
+    out.gaps_ms = quantiles(root_["gap_ms"], "/gap_ms");
+    for (std::size_t i = 0; !error_ && i < root_["tasks"].size(); ++i)
+      out.tasks.push_back(read_task(root_["tasks"][i], "/tasks/" + std::to_string(i)));
+    if (out.nodes.empty()) fail("/nodes", "is empty");
+    if (out.tasks.empty()) fail("/tasks", "is empty");
+    if (error_) return tl::unexpected(*error_);
+    return out;
+  }
+
+ private:
+  OpenbSummary::NodeShape read_node(const json::Value& from, const std::string& place) {
+    OpenbSummary::NodeShape shape;
+    shape.node.model = word(from, "model", place);
+    shape.node.gpus = integer(from, "gpus", place, 0, kMaxGpus);
+    shape.node.cpu_milli = integer(from, "cpu_milli", place, 1, 60'000'000);
+    shape.node.memory_mib = integer(from, "memory_mib", place, 1, kMaxAmount);
+    shape.count = integer(from, "count", place, 1, kMaxAmount);
+    if (shape.node.model.empty() != (shape.node.gpus == 0)) fail(place + "/model", "contradicts the number of GPUs");
+    return shape;
+  }
+
+  OpenbSummary::TaskClass read_task(const json::Value& from, const std::string& place) {
+    OpenbSummary::TaskClass shape;
+    shape.task.cpu_milli = integer(from, "cpu_milli", place, 0, 60'000'000);
+    shape.task.memory_mib = integer(from, "memory_mib", place, 0, kMaxAmount);
+    shape.task.gpus = integer(from, "gpus", place, 0, kMaxGpus);
+    shape.task.gpu_milli = integer(from, "gpu_milli", place, 0, 1000);
+    shape.task.gpu_spec = word(from, "gpu_spec", place);
+    shape.task.qos = word(from, "qos", place);
+    shape.count = integer(from, "count", place, 1, kMaxAmount);
+    if (const char* problem = gpu_contradiction(shape.task.gpus, shape.task.gpu_milli))
+      fail(place + "/gpu_milli", problem);
+    shape.run_time = shape.task.gpus == 0 ? 0 : shape.task.gpu_milli < 1000 ? 1 : 2;
+    return shape;
+  }
+
+  Quantity quantiles(const json::Value& from, const std::string& place) {
     std::vector<double> cumulative;
     std::vector<std::int64_t> values;
     for (const json::Value& point : from.items()) {
@@ -313,48 +344,37 @@ Result<OpenbSummary> parse_openb_summary(std::string_view text, const std::strin
       return 0;
     }
     return Quantity::quantiles(std::move(cumulative), std::move(values));
-  };
+  }
 
-  OpenbSummary out;
-  if ((*parsed)["format"].as_string() != "berth-openb-summary" || (*parsed)["version"].as_int() != 1)
-    fail("/format", "is not berth-openb-summary version 1");
-  out.node_count = integer(*parsed, "node_count", "", 1, kMaxAmount);
-  for (std::size_t i = 0; !error && i < (*parsed)["nodes"].size(); ++i) {
-    const json::Value& from = (*parsed)["nodes"][i];
-    const std::string place = "/nodes/" + std::to_string(i);
-    OpenbSummary::NodeShape shape;
-    shape.node.model = word(from, "model", place);
-    shape.node.gpus = integer(from, "gpus", place, 0, kMaxGpus);
-    shape.node.cpu_milli = integer(from, "cpu_milli", place, 1, 60'000'000);
-    shape.node.memory_mib = integer(from, "memory_mib", place, 1, kMaxAmount);
-    shape.count = integer(from, "count", place, 1, kMaxAmount);
-    if (shape.node.model.empty() != (shape.node.gpus == 0)) fail(place + "/model", "contradicts the number of GPUs");
-    out.nodes.push_back(std::move(shape));
+  std::int64_t integer(const json::Value& from, const char* key, const std::string& place, std::int64_t min,
+                       std::int64_t max) {
+    const json::Value& value = from[key];
+    if (value.is_int64() && value.as_int() >= min && value.as_int() <= max) return value.as_int();
+    fail(place + "/" + key, fmt::format("is not a whole number from {} to {}", min, max));
+    return min;
   }
-  const char* const kKinds[] = {"cpu", "part", "whole"};
-  for (const char* kind : kKinds)
-    out.run_times_s.push_back(quantiles((*parsed)["run_time_s"][kind], std::string("/run_time_s/") + kind));
-  out.gaps_ms = quantiles((*parsed)["gap_ms"], "/gap_ms");
-  for (std::size_t i = 0; !error && i < (*parsed)["tasks"].size(); ++i) {
-    const json::Value& from = (*parsed)["tasks"][i];
-    const std::string place = "/tasks/" + std::to_string(i);
-    OpenbSummary::TaskClass shape;
-    shape.task.cpu_milli = integer(from, "cpu_milli", place, 0, 60'000'000);
-    shape.task.memory_mib = integer(from, "memory_mib", place, 0, kMaxAmount);
-    shape.task.gpus = integer(from, "gpus", place, 0, kMaxGpus);
-    shape.task.gpu_milli = integer(from, "gpu_milli", place, 0, 1000);
-    shape.task.gpu_spec = word(from, "gpu_spec", place);
-    shape.task.qos = word(from, "qos", place);
-    shape.count = integer(from, "count", place, 1, kMaxAmount);
-    if (const char* problem = gpu_contradiction(shape.task.gpus, shape.task.gpu_milli))
-      fail(place + "/gpu_milli", problem);
-    shape.run_time = shape.task.gpus == 0 ? 0 : shape.task.gpu_milli < 1000 ? 1 : 2;
-    out.tasks.push_back(std::move(shape));
+
+  std::string word(const json::Value& from, const char* key, const std::string& place) {
+    if (!from[key].is_string()) fail(place + "/" + key, "is not a text");
+    return from[key].as_string();
   }
-  if (out.nodes.empty()) fail("/nodes", "is empty");
-  if (out.tasks.empty()) fail("/tasks", "is empty");
-  if (error) return tl::unexpected(*error);
-  return out;
+
+  void fail(std::string place, std::string problem) {
+    if (!error_)
+      error_ = InputError{path_, std::move(place), std::move(problem), "compute it again: datasets/summarize_openb.py"};
+  }
+
+  const json::Value& root_;
+  const std::string& path_;
+  std::optional<InputError> error_;
+};
+
+}  // namespace
+
+Result<OpenbSummary> parse_openb_summary(std::string_view text, const std::string& path) {
+  auto parsed = io::parse_json(text, path);
+  if (!parsed) return tl::unexpected(parsed.error());
+  return SummaryReader(*parsed, path).read();
 }
 
 GeneratedCluster openb_like_cluster(const OpenbSummary& summary, std::int64_t nodes, std::int64_t racks,

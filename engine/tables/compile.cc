@@ -27,6 +27,25 @@ void set_allowed(CompiledDistinctProperty& out, const std::string& rtarget) {
               (digits ? ": value out of range" : ": invalid syntax");
 }
 
+void sort_unique(std::vector<std::string>& words) {
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+}
+
+CompiledTask ask_of(const model::Resources& r) {
+  CompiledTask out;
+  out.cpu_mhz = r.cpu;
+  out.memory_mb = add_saturating(r.memory_mb, r.secrets_mb);
+  if (r.memory_max_mb > 0)
+    out.memory_max_mb = add_saturating(r.memory_max_mb, r.secrets_mb);
+  else if (r.memory_max_mb == -1)
+    out.memory_max_mb = -1;  // R-MODEL-375
+  out.cores = static_cast<std::uint32_t>(std::max<std::int64_t>(r.cores, 0));
+  out.network = !r.networks.empty();
+  out.devices = !r.devices.empty();
+  return out;
+}
+
 }  // namespace
 
 ColumnId StateStore::column_of(const match::Target& target) {
@@ -81,6 +100,40 @@ ConstraintId StateStore::constraint_id(const std::string& ltarget, const std::st
   return id;
 }
 
+void StateStore::compile_constraints(const std::vector<model::Constraint>& list, std::vector<ConstraintId>& ids,
+                                     bool& escapes) {
+  for (const model::Constraint& c : list) {
+    const ConstraintId id = constraint_id(c.ltarget, c.operand, c.rtarget);
+    ids.push_back(id);
+    escapes = escapes || current_.constraints[id]->escapes;
+  }
+}
+
+void StateStore::compile_affinities(const std::vector<model::Affinity>& list, std::vector<CompiledAffinity>& out) {
+  for (const model::Affinity& a : list) out.push_back({constraint_id(a.ltarget, a.operand, a.rtarget), a.weight});
+}
+
+void StateStore::compile_spreads(const std::vector<model::Spread>& list, std::vector<CompiledSpread>& out) {
+  for (const model::Spread& s : list) {
+    CompiledSpread& spread = out.emplace_back();
+    spread.attribute = symbols_.intern(s.attribute);
+    spread.target = column_target(s.attribute);
+    spread.weight = s.weight;
+    for (const model::SpreadTarget& t : s.targets) spread.targets.push_back({symbols_.intern(t.value), t.percent});
+  }
+}
+
+void StateStore::compile_distinct(const std::vector<model::Constraint>& list,
+                                  std::vector<CompiledDistinctProperty>& out) {
+  for (const model::Constraint& c : list) {
+    if (c.operand != "distinct_property") continue;
+    CompiledDistinctProperty& property = out.emplace_back();
+    property.target = column_target(c.ltarget);
+    property.target_text = symbols_.intern(c.ltarget);
+    set_allowed(property, c.rtarget);
+  }
+}
+
 std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<const model::Job>& job) {
   auto out = std::make_shared<CompiledJob>();
   out->spec = job;
@@ -92,113 +145,74 @@ std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<con
   out->stopped = job->stop;
   out->version = job->version;
   out->base_set = base_set_id(*job);
-
-  auto constraints = [&](const std::vector<model::Constraint>& list, std::vector<ConstraintId>& ids, bool& escapes) {
-    for (const model::Constraint& c : list) {
-      const ConstraintId id = constraint_id(c.ltarget, c.operand, c.rtarget);
-      ids.push_back(id);
-      escapes = escapes || current_.constraints[id]->escapes;
-    }
-  };
-  auto affinities = [&](const std::vector<model::Affinity>& list, std::vector<CompiledAffinity>& ids) {
-    for (const model::Affinity& a : list) ids.push_back({constraint_id(a.ltarget, a.operand, a.rtarget), a.weight});
-  };
-  auto spreads = [&](const std::vector<model::Spread>& list, std::vector<CompiledSpread>& compiled) {
-    for (const model::Spread& s : list) {
-      CompiledSpread& spread = compiled.emplace_back();
-      spread.attribute = symbols_.intern(s.attribute);
-      spread.target = column_target(s.attribute);
-      spread.weight = s.weight;
-      for (const model::SpreadTarget& t : s.targets) spread.targets.push_back({symbols_.intern(t.value), t.percent});
-    }
-  };
-  auto distinct = [&](const std::vector<model::Constraint>& list, std::vector<CompiledDistinctProperty>& compiled) {
-    for (const model::Constraint& c : list) {
-      if (c.operand != "distinct_property") continue;
-      CompiledDistinctProperty& property = compiled.emplace_back();
-      property.target = column_target(c.ltarget);
-      property.target_text = symbols_.intern(c.ltarget);
-      set_allowed(property, c.rtarget);
-    }
-  };
-
-  constraints(job->constraints, out->constraints, out->escapes);
-  spreads(job->spreads, out->spreads);
-  distinct(job->constraints, out->distinct_properties);
+  compile_constraints(job->constraints, out->constraints, out->escapes);
+  compile_spreads(job->spreads, out->spreads);
+  compile_distinct(job->constraints, out->distinct_properties);
   out->distinct_hosts = match::has_distinct_hosts(job->constraints);
-
   out->groups.reserve(job->task_groups.size());
-  for (const model::TaskGroup& spec : job->task_groups) {
-    CompiledGroup& group = out->groups.emplace_back();
-    group.spec = &spec;
-    group.name = symbols_.intern(spec.name);
-    group.count = spec.count;
-    constraints(spec.constraints, group.constraints, group.escapes);
-    affinities(job->affinities, group.affinities);
-    affinities(spec.affinities, group.affinities);
-    spreads(spec.spreads, group.spreads);
-    distinct(spec.constraints, group.distinct_properties);
-    group.distinct_hosts = match::has_distinct_hosts(spec.constraints);
-    group.has_network = !spec.networks.empty();
-    group.dynamic_ports_only =
-        group.has_network && spec.networks.front().reserved_ports.empty() &&
-        std::none_of(spec.networks.front().dynamic_ports.begin(), spec.networks.front().dynamic_ports.end(),
-                     [](const model::Port& port) { return port.host_network.find('$') != std::string::npos; });
-    for (const auto& [alias, volume] : spec.volumes) {
-      if (!volume) continue;
-      group.has_host_volumes = group.has_host_volumes || volume->type == "host";
-      group.has_csi_volumes = group.has_csi_volumes || volume->type == "csi";
-    }
-    group.escapes = group.escapes || group.has_csi_volumes;  // R-FEAS-406
-    auto plain = std::make_shared<model::AllocatedResources>();
-    plain->shared.disk_mb = spec.ephemeral_disk ? spec.ephemeral_disk->size_mb : 0;
-    auto oversubscribed = std::make_shared<model::AllocatedResources>();
-    oversubscribed->shared.disk_mb = plain->shared.disk_mb;
-    for (const model::Task& task : spec.tasks) {
-      constraints(task.constraints, group.constraints, group.escapes);
-      affinities(task.affinities, group.affinities);
-      group.drivers.push_back(task.driver);
-      for (const json::Value& secret : task.secrets.items()) group.secrets.push_back(secret["Provider"].as_string());
-      CompiledTask& compiled = group.tasks.emplace_back();
-      model::AllocatedTask allocated, allocated_over;
-      if (task.resources) {
-        const model::Resources& r = *task.resources;
-        compiled.cpu_mhz = r.cpu;
-        compiled.memory_mb = add_saturating(r.memory_mb, r.secrets_mb);
-        compiled.memory_max_mb = r.memory_max_mb > 0 ? add_saturating(r.memory_max_mb, r.secrets_mb)
-                                                     : (r.memory_max_mb == -1 ? -1 : 0);  // R-MODEL-375
-        compiled.cores = static_cast<std::uint32_t>(std::max<std::int64_t>(r.cores, 0));
-        compiled.network = !r.networks.empty();
-        compiled.devices = !r.devices.empty();
-      }
-      group.has_task_network = group.has_task_network || compiled.network;
-      group.has_devices = group.has_devices || compiled.devices;
-      group.has_cores = group.has_cores || compiled.cores > 0;
-      allocated.cpu.cpu_shares = compiled.cpu_mhz;
-      allocated.memory.memory_mb = compiled.memory_mb;
-      allocated_over = allocated;
-      allocated_over.memory.memory_max_mb = compiled.memory_max_mb;
-      plain->tasks[task.name] = allocated;
-      oversubscribed->tasks[task.name] = allocated_over;
-      plain->task_lifecycles[task.name] = task.lifecycle;
-      oversubscribed->task_lifecycles[task.name] = task.lifecycle;
-    }
-    std::sort(group.drivers.begin(), group.drivers.end());
-    group.drivers.erase(std::unique(group.drivers.begin(), group.drivers.end()), group.drivers.end());
-    for (const std::string& driver : group.drivers) group.driver_symbols.push_back(symbols_.intern(driver));
-    std::sort(group.secrets.begin(), group.secrets.end());
-    group.secrets.erase(std::unique(group.secrets.begin(), group.secrets.end()), group.secrets.end());
-    if (std::string ask = ask_text(*out, group); !ask.empty())
-      group.ask = ask_ids_.try_emplace(std::move(ask), static_cast<std::uint32_t>(ask_ids_.size())).first->second;
-    group.shape = make_shape(plain);
-    group.shape_oversubscribed = make_shape(oversubscribed);
-    group.shape_id = shape_id(group.shape);
-    group.shape_oversubscribed_id = shape_id(group.shape_oversubscribed);
-    group.cpu_mhz = group.shape->cpu_mhz;
-    group.memory_mb = group.shape->memory_mb;
-    group.disk_mb = group.shape->disk_mb;
-  }
+  for (const model::TaskGroup& spec : job->task_groups) compile_group(*out, spec, out->groups.emplace_back());
   return out;
+}
+
+void StateStore::compile_group(const CompiledJob& job, const model::TaskGroup& spec, CompiledGroup& group) {
+  group.spec = &spec;
+  group.name = symbols_.intern(spec.name);
+  group.count = spec.count;
+  compile_constraints(spec.constraints, group.constraints, group.escapes);
+  compile_affinities(job.spec->affinities, group.affinities);
+  compile_affinities(spec.affinities, group.affinities);
+  compile_spreads(spec.spreads, group.spreads);
+  compile_distinct(spec.constraints, group.distinct_properties);
+  group.distinct_hosts = match::has_distinct_hosts(spec.constraints);
+  group.has_network = !spec.networks.empty();
+  group.dynamic_ports_only =
+      group.has_network && spec.networks.front().reserved_ports.empty() &&
+      std::none_of(spec.networks.front().dynamic_ports.begin(), spec.networks.front().dynamic_ports.end(),
+                   [](const model::Port& port) { return port.host_network.find('$') != std::string::npos; });
+  for (const auto& [alias, volume] : spec.volumes) {
+    if (!volume) continue;
+    group.has_host_volumes = group.has_host_volumes || volume->type == "host";
+    group.has_csi_volumes = group.has_csi_volumes || volume->type == "csi";
+  }
+  group.escapes = group.escapes || group.has_csi_volumes;  // R-FEAS-406
+  compile_tasks(spec, group);
+  sort_unique(group.drivers);
+  for (const std::string& driver : group.drivers) group.driver_symbols.push_back(symbols_.intern(driver));
+  sort_unique(group.secrets);
+  if (std::string ask = ask_text(job, group); !ask.empty())
+    group.ask = ask_ids_.try_emplace(std::move(ask), static_cast<std::uint32_t>(ask_ids_.size())).first->second;
+  group.shape_id = shape_id(group.shape);
+  group.shape_oversubscribed_id = shape_id(group.shape_oversubscribed);
+  group.cpu_mhz = group.shape->cpu_mhz;
+  group.memory_mb = group.shape->memory_mb;
+  group.disk_mb = group.shape->disk_mb;
+}
+
+void StateStore::compile_tasks(const model::TaskGroup& spec, CompiledGroup& group) {
+  auto plain = std::make_shared<model::AllocatedResources>();
+  plain->shared.disk_mb = spec.ephemeral_disk ? spec.ephemeral_disk->size_mb : 0;
+  auto oversubscribed = std::make_shared<model::AllocatedResources>();
+  oversubscribed->shared.disk_mb = plain->shared.disk_mb;
+  for (const model::Task& task : spec.tasks) {
+    compile_constraints(task.constraints, group.constraints, group.escapes);
+    compile_affinities(task.affinities, group.affinities);
+    group.drivers.push_back(task.driver);
+    for (const json::Value& secret : task.secrets.items()) group.secrets.push_back(secret["Provider"].as_string());
+    const CompiledTask& compiled = group.tasks.emplace_back(task.resources ? ask_of(*task.resources) : CompiledTask{});
+    group.has_task_network = group.has_task_network || compiled.network;
+    group.has_devices = group.has_devices || compiled.devices;
+    group.has_cores = group.has_cores || compiled.cores > 0;
+    model::AllocatedTask allocated;
+    allocated.cpu.cpu_shares = compiled.cpu_mhz;
+    allocated.memory.memory_mb = compiled.memory_mb;
+    plain->tasks[task.name] = allocated;
+    allocated.memory.memory_max_mb = compiled.memory_max_mb;
+    oversubscribed->tasks[task.name] = allocated;
+    plain->task_lifecycles[task.name] = task.lifecycle;
+    oversubscribed->task_lifecycles[task.name] = task.lifecycle;
+  }
+  group.shape = make_shape(plain);
+  group.shape_oversubscribed = make_shape(oversubscribed);
 }
 
 }  // namespace berth::tables

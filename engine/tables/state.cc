@@ -18,6 +18,35 @@ constexpr std::size_t kLeastUseLog = 1024;
 constexpr std::size_t kUsualProfile = 128;  ///< bytes
 constexpr std::size_t kLeastReadyLog = 64;  ///< whoever fell behind by more looks at all nodes
 
+/// What the node has, less what it reserves. What the columns say of it (class, profile) is added by the caller.
+NodeCapacity capacity_of(const model::Node& node) {
+  NodeCapacity capacity;
+  if (node.node_resources) {
+    const model::NodeResources& r = *node.node_resources;
+    const model::Topology* topology = model::topology_of(node);
+    const auto cpu = static_cast<std::int64_t>(topology ? model::total_compute_mhz(*topology) : 0);
+    std::int64_t reserved_cpu = 0, reserved_memory = 0, reserved_disk = 0;
+    if (node.reserved_resources) {
+      reserved_cpu = node.reserved_resources->cpu.cpu_shares;
+      reserved_memory = node.reserved_resources->memory.memory_mb;
+      reserved_disk = node.reserved_resources->disk.disk_mb;
+    }
+    capacity.cpu_mhz = base::wrap_sub(cpu, reserved_cpu);
+    capacity.memory_mb = base::wrap_sub(r.memory.memory_mb, reserved_memory);
+    capacity.disk_mb = base::wrap_sub(r.disk.disk_mb, reserved_disk);
+    capacity.cpu_score = static_cast<double>(cpu);
+    capacity.memory_score = static_cast<double>(r.memory.memory_mb);
+    if (node.reserved_resources) {
+      capacity.cpu_score -= static_cast<double>(reserved_cpu);
+      capacity.memory_score -= static_cast<double>(reserved_memory);
+    }
+  }
+  using Limit = std::numeric_limits<std::int32_t>;
+  capacity.max_allocs =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(node.node_max_allocs, Limit::min(), Limit::max()));
+  return capacity;
+}
+
 }  // namespace
 
 StateStore::StateStore()
@@ -143,50 +172,21 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
   set_code(kNameColumn, row, code_for(kNameColumn, variant ? variant->name : std::string_view(node.name)));
   for (ColumnId column = kFirstKeyColumn; column < current_.nodes.fixed->columns.size(); ++column)
     set_code(column, row, 0);
-  for (const auto& [key, value] : node.attributes) {
-    const ColumnId column = column_for(KeyKind::attribute, key);
-    set_code(column, row, code_for(column, value));
-  }
-  for (const auto& [key, value] : node.meta) {
-    const ColumnId column = column_for(KeyKind::meta, key);
-    set_code(column, row, code_for(column, value));
-  }
+  const auto set_all = [&](KeyKind kind, const auto& values) {
+    for (const auto& [key, value] : values) {
+      const ColumnId column = column_for(kind, key);
+      set_code(column, row, code_for(column, value));
+    }
+  };
+  set_all(KeyKind::attribute, node.attributes);
+  set_all(KeyKind::meta, node.meta);
   if (variant) {
-    for (const auto& [key, value] : variant->attributes) {
-      const ColumnId column = column_for(KeyKind::attribute, key);
-      set_code(column, row, code_for(column, value));
-    }
-    for (const auto& [key, value] : variant->meta) {
-      const ColumnId column = column_for(KeyKind::meta, key);
-      set_code(column, row, code_for(column, value));
-    }
+    set_all(KeyKind::attribute, variant->attributes);
+    set_all(KeyKind::meta, variant->meta);
   }
   NodeStatic& fixed = own_static();
   fixed.spec.edit(row) = spec;
-  NodeCapacity capacity;
-  if (node.node_resources) {
-    const model::NodeResources& r = *node.node_resources;
-    const model::Topology* topology = model::topology_of(node);
-    const auto cpu = static_cast<std::int64_t>(topology ? model::total_compute_mhz(*topology) : 0);
-    std::int64_t reserved_cpu = 0, reserved_memory = 0, reserved_disk = 0;
-    if (node.reserved_resources) {
-      reserved_cpu = node.reserved_resources->cpu.cpu_shares;
-      reserved_memory = node.reserved_resources->memory.memory_mb;
-      reserved_disk = node.reserved_resources->disk.disk_mb;
-    }
-    capacity.cpu_mhz = base::wrap_sub(cpu, reserved_cpu);
-    capacity.memory_mb = base::wrap_sub(r.memory.memory_mb, reserved_memory);
-    capacity.disk_mb = base::wrap_sub(r.disk.disk_mb, reserved_disk);
-    capacity.cpu_score = static_cast<double>(cpu);
-    capacity.memory_score = static_cast<double>(r.memory.memory_mb);
-    if (node.reserved_resources) {
-      capacity.cpu_score -= static_cast<double>(reserved_cpu);
-      capacity.memory_score -= static_cast<double>(reserved_memory);
-    }
-  }
-  using Limit = std::numeric_limits<std::int32_t>;
-  capacity.max_allocs =
-      static_cast<std::int32_t>(std::clamp<std::int64_t>(node.node_max_allocs, Limit::min(), Limit::max()));
+  NodeCapacity capacity = capacity_of(node);
   capacity.class_code = current_.nodes.code(kClassColumn, row);
   capacity.computed_class_code = current_.nodes.code(kComputedClassColumn, row);
   if (profiles_.spec != spec)  // generated clusters share few

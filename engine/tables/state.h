@@ -299,6 +299,13 @@ class StateStore {
   JobKeyRow key_row(std::string_view job_namespace, std::string_view job_id);
   VersionRow job_row(const std::shared_ptr<const model::Job>& job, bool current, bool stored);
   std::shared_ptr<const CompiledJob> compile(const std::shared_ptr<const model::Job>& job);
+  /// The parts of `compile`. Lists are added to: a group's affinities are its job's, its own, its tasks'.
+  void compile_group(const CompiledJob& job, const model::TaskGroup& spec, CompiledGroup& group);
+  void compile_tasks(const model::TaskGroup& spec, CompiledGroup& group);
+  void compile_constraints(const std::vector<model::Constraint>& list, std::vector<ConstraintId>& ids, bool& escapes);
+  void compile_affinities(const std::vector<model::Affinity>& list, std::vector<CompiledAffinity>& out);
+  void compile_spreads(const std::vector<model::Spread>& list, std::vector<CompiledSpread>& out);
+  void compile_distinct(const std::vector<model::Constraint>& list, std::vector<CompiledDistinctProperty>& out);
   ColumnTarget column_target(std::string_view target);
   ColumnId column_of(const match::Target& target);
   ConstraintId constraint_id(const std::string& ltarget, const std::string& operand, const std::string& rtarget);

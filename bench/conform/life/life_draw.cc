@@ -92,6 +92,53 @@ model::ClusterState draw_cluster(Draw& draw) {
   return state;
 }
 
+namespace {
+
+void draw_rescheduling(Draw& draw, bool service, model::TaskGroup& group) {
+  model::ReschedulePolicy& policy = group.reschedule_policy.emplace();
+  policy.unlimited = service && draw.chance(70);
+  policy.attempts = policy.unlimited ? 0 : static_cast<std::int64_t>(draw.below(3));
+  policy.interval = 3600 * kSecond;
+  policy.delay = static_cast<std::int64_t>(5 + draw.below(30)) * kSecond;
+  policy.max_delay = 300 * kSecond;
+  policy.delay_function = draw.one_of<const char*>({"constant", "exponential", "fibonacci"});
+  if (draw.chance(40)) {
+    model::DisconnectStrategy& disconnect = group.disconnect.emplace();
+    disconnect.lost_after = 300 * kSecond;
+    disconnect.replace = draw.chance(70);
+    disconnect.reconcile =
+        draw.one_of<const char*>({"best_score", "keep_original", "keep_replacement", "longest_running"});
+  }
+}
+
+void draw_task(Draw& draw, model::TaskGroup& group) {
+  model::Task& task = group.tasks.emplace_back();
+  task.name = "t";
+  task.driver = "exec";
+  task.restart_policy = group.restart_policy;
+  model::Resources& ask = task.resources.emplace();
+  ask.memory_mb = draw.one_of<std::int64_t>({64, 256, 512});
+  if (draw.chance(10))
+    ask.cores = 1;
+  else
+    ask.cpu = draw.one_of<std::int64_t>({100, 300, 600});
+  if (draw.chance(15)) {
+    model::RequestedDevice& device = ask.devices.emplace_back();
+    device.name = draw.one_of<const char*>({"gpu", "nvidia/gpu", "nvidia/gpu/t4"});
+    device.count = 1 + draw.below(2);
+    if (draw.chance(30)) device.constraints.push_back({"${device.attr.memory}", "10 GiB", ">="});
+    if (draw.chance(30)) device.affinities.push_back({"${device.attr.memory}", "16 GiB", ">=", 60});
+  }
+  if (draw.chance(8)) {  // the form of before group networks: bandwidth, and ports of the task's own
+    model::NetworkResource& network = ask.networks.emplace_back();
+    network.mbits = draw.one_of<std::int64_t>({100, 400, 700});
+    if (draw.chance(60)) network.reserved_ports.push_back({.label = "admin", .value = 9090});
+    if (draw.chance(40)) network.dynamic_ports.push_back({.label = "extra"});
+  }
+}
+
+}  // namespace
+
 std::shared_ptr<model::Job> draw_job(Draw& draw, const std::string& name_space, const std::string& id, bool large) {
   auto job = std::make_shared<model::Job>();
   job->region = "global";
@@ -111,22 +158,7 @@ std::shared_ptr<model::Job> draw_job(Draw& draw, const std::string& name_space, 
     group.restart_policy.emplace().mode = "fail";
     group.ephemeral_disk.emplace().size_mb = 100;
     group.ephemeral_disk->sticky = draw.chance(20);
-    if (service || batch) {
-      model::ReschedulePolicy& policy = group.reschedule_policy.emplace();
-      policy.unlimited = service && draw.chance(70);
-      policy.attempts = policy.unlimited ? 0 : static_cast<std::int64_t>(draw.below(3));
-      policy.interval = 3600 * kSecond;
-      policy.delay = static_cast<std::int64_t>(5 + draw.below(30)) * kSecond;
-      policy.max_delay = 300 * kSecond;
-      policy.delay_function = draw.one_of<const char*>({"constant", "exponential", "fibonacci"});
-      if (draw.chance(40)) {
-        model::DisconnectStrategy& disconnect = group.disconnect.emplace();
-        disconnect.lost_after = 300 * kSecond;
-        disconnect.replace = draw.chance(70);
-        disconnect.reconcile =
-            draw.one_of<const char*>({"best_score", "keep_original", "keep_replacement", "longest_running"});
-      }
-    }
+    if (service || batch) draw_rescheduling(draw, service, group);
     if (service) {
       group.migrate.emplace().max_parallel = 1;
       if (draw.chance(30)) group.spreads.push_back({"${meta.rack}", 50, {}});
@@ -157,29 +189,7 @@ std::shared_ptr<model::Job> draw_job(Draw& draw, const std::string& name_space, 
         network.reserved_ports.push_back(
             {.label = "http", .value = static_cast<std::int64_t>(8080 + draw.below(2)), .host_network = "default"});
     }
-    model::Task& task = group.tasks.emplace_back();
-    task.name = "t";
-    task.driver = "exec";
-    task.restart_policy = group.restart_policy;
-    model::Resources& ask = task.resources.emplace();
-    ask.memory_mb = draw.one_of<std::int64_t>({64, 256, 512});
-    if (draw.chance(10))
-      ask.cores = 1;
-    else
-      ask.cpu = draw.one_of<std::int64_t>({100, 300, 600});
-    if (draw.chance(15)) {
-      model::RequestedDevice& device = ask.devices.emplace_back();
-      device.name = draw.one_of<const char*>({"gpu", "nvidia/gpu", "nvidia/gpu/t4"});
-      device.count = 1 + draw.below(2);
-      if (draw.chance(30)) device.constraints.push_back({"${device.attr.memory}", "10 GiB", ">="});
-      if (draw.chance(30)) device.affinities.push_back({"${device.attr.memory}", "16 GiB", ">=", 60});
-    }
-    if (draw.chance(8)) {  // the form of before group networks: bandwidth, and ports of the task's own
-      model::NetworkResource& network = ask.networks.emplace_back();
-      network.mbits = draw.one_of<std::int64_t>({100, 400, 700});
-      if (draw.chance(60)) network.reserved_ports.push_back({.label = "admin", .value = 9090});
-      if (draw.chance(40)) network.dynamic_ports.push_back({.label = "extra"});
-    }
+    draw_task(draw, group);
   }
   return job;
 }
