@@ -141,7 +141,7 @@ Result<CapacityResult> measure_capacities(const sim::Workload& workload, const S
     if (finished && i > 0) return {};  // the first one says how many nodes there are
     Seed& seed = seeds[at];
     std::call_once(seed.once, [&] {
-      seed.problem = problem_of(workload, out.seeds[at]);
+      seed.problem = sim::packing_problem(workload, out.seeds[at]);
       if (!seed.problem) return;
       seed.context = seed.problem->context();
       seed.order = sim::visiting_order(seed.problem->nodes.size(), out.seeds[at]);

@@ -15,7 +15,6 @@
 #include "compare/tables.h"
 #include "run/interrupt.h"
 #include "run/runner.h"
-#include "sim/inputs.h"
 
 namespace berth::compare {
 namespace {
@@ -166,13 +165,6 @@ Result<void> refuse_grid(const sim::Workload& workload) {
                                    "compare strategies on another workload"});
 }
 
-Result<sim::PackingProblem> problem_of(sim::Workload workload, std::int64_t seed) {
-  workload.seed = static_cast<std::uint64_t>(seed);
-  const auto inputs = sim::make_inputs(workload);
-  if (!inputs) return tl::unexpected(inputs.error());
-  return sim::packing_problem(inputs->cluster, inputs->jobs, workload.cluster.gpu_shares, workload.path);
-}
-
 namespace {
 
 /// One seed's inputs.
@@ -293,7 +285,7 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
       if (auto same = kept_run(*before, *out.set)) run = std::move(*same);
     if (!run.done || at == 0)
       std::call_once(seed.once, [&] {
-        auto problem = problem_of(workload, out.seeds[at]);
+        auto problem = sim::packing_problem(workload, out.seeds[at]);
         if (!problem) {
           seed.error = problem.error();
           return;

@@ -68,8 +68,6 @@ struct GridResult {
 
 /// An error for a workload whose evaluations are independent of each other: no strategy has a cluster to fill.
 [[nodiscard]] Result<void> refuse_grid(const sim::Workload& workload);
-/// The problem of one seed: inputs of the workload under that seed.
-[[nodiscard]] Result<sim::PackingProblem> problem_of(sim::Workload workload, std::int64_t seed);
 
 [[nodiscard]] std::string grid_table(const GridResult& result, std::size_t width = 0);
 [[nodiscard]] std::string grid_markdown(const GridResult& result);

@@ -92,7 +92,7 @@ struct ClassProblem {
 
   void make(const sim::Workload& workload, const std::string& node_class, std::int64_t seed,
             strategy::OfflineOrder order, bool departures) {
-    const auto whole = problem_of(workload, seed);
+    const auto whole = sim::packing_problem(workload, seed);
     if (!whole) {
       error = whole.error();
       return;
@@ -128,7 +128,7 @@ Result<void> search(const ClassProblem& in, bool departures, std::int64_t seed, 
 
 /// All nodes as one class, then each class where there are several.
 Result<std::vector<std::string>> classes_of(const sim::Workload& workload, std::int64_t seed) {
-  const auto problem = problem_of(workload, seed);
+  const auto problem = sim::packing_problem(workload, seed);
   if (!problem) return tl::unexpected(problem.error());
   const std::set<std::string> names(problem->node_classes.begin(), problem->node_classes.end());
   std::vector<std::string> out(1);

@@ -13,6 +13,7 @@
 #include "feasible/drivers.h"
 #include "match/device_match.h"
 #include "model/registration/node_canonical.h"
+#include "sim/inputs.h"
 #include "strategy/fragments.h"
 
 namespace berth::sim {
@@ -299,6 +300,13 @@ strategy::Fleet fleet_of(const PackingProblem& problem, const std::vector<std::u
                   strategy::choose_devices(fleet.node(row), fleet.task_class(load.task), strategy::DeviceRule::best));
     }
   return fleet;
+}
+
+Result<PackingProblem> packing_problem(Workload workload, std::int64_t seed) {
+  workload.seed = static_cast<std::uint64_t>(seed);
+  const auto inputs = make_inputs(workload);
+  if (!inputs) return tl::unexpected(inputs.error());
+  return packing_problem(inputs->cluster, inputs->jobs, workload.cluster.gpu_shares, workload.path);
 }
 
 std::vector<std::uint32_t> visiting_order(std::size_t n, std::int64_t seed) {

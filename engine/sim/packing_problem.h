@@ -21,6 +21,7 @@
 #include "berth/strategy.h"
 #include "sim/generated_cluster.h"
 #include "sim/job_stream.h"
+#include "sim/workload.h"
 
 namespace berth::sim {
 
@@ -62,6 +63,9 @@ struct PackingProblem {
 /// a node's device groups after the first are left out.
 [[nodiscard]] Result<PackingProblem> packing_problem(const GeneratedCluster& cluster, const JobStream& jobs,
                                                      std::int64_t gpu_shares, const std::string& path);
+
+/// The problem of one seed: inputs of the workload under that seed. For all but nomad-grid.
+[[nodiscard]] Result<PackingProblem> packing_problem(Workload workload, std::int64_t seed);
 
 /// A fleet whose row r is node order[r]; nodes that `order` does not name are not there. Classes are added, eligible
 /// bits moved to rows; the load is placed where it fits.

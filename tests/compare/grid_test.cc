@@ -89,7 +89,7 @@ TEST(Lives, AreRankedByRecoveryOnAnyNumberOfThreads) {
 }
 
 TEST(Problem, IsWhatTheWorkloadAsks) {
-  const auto problem = problem_of(workload_of(kWorkload), 7);
+  const auto problem = sim::packing_problem(workload_of(kWorkload), 7);
   ASSERT_TRUE(problem) << problem.error().line();
   ASSERT_EQ(problem->nodes.size(), 40U);
   std::size_t with_gpus = 0;
@@ -111,7 +111,7 @@ TEST(Problem, IsWhatTheWorkloadAsks) {
       EXPECT_EQ(task.may_run_on(node), problem->node_classes[node] == "gpu");
   }
   // Another seed, another problem: but the same one for the same seed.
-  EXPECT_EQ(problem_of(workload_of(kWorkload), 7)->asked(), problem->asked());
+  EXPECT_EQ(sim::packing_problem(workload_of(kWorkload), 7)->asked(), problem->asked());
 }
 
 TEST(Quality, ByHand) {

@@ -55,6 +55,14 @@ def test_arrays_are_read_only_and_outlive_the_cluster():
         nodes["cpu"]
 
 
+def test_tables_are_gathered_once_per_view():
+    cluster = cluster_of(4)
+    view = cluster.view()
+    assert view.nodes is view.nodes and view.allocs is view.allocs and view.nodes is not cluster.view().nodes
+    memory = view.nodes["cpu_used_mhz"]
+    assert np.shares_memory(memory, view.nodes["cpu_used_mhz"]) and not memory.flags.owndata and not memory.flags.writeable
+
+
 def test_what_does_not_fit_says_why():
     cluster = cluster_of(5)
     cluster.register(berth.job("big", count=2, cpu=9000))
@@ -264,3 +272,40 @@ def test_run_and_compare_are_frames():
     assert again["digest"][1] == frame["digest"][1]
     compared = berth.compare("quickstart", ["nomad-binpack", "first-fit"], label="smoke", seeds=2)
     assert compared.index.names == ["strategy", "seed"] and len(compared) == 4 and "fragmentation" in " ".join(compared.columns)
+
+
+def test_functions_take_part_in_comparisons():
+    pytest.importorskip("pandas")
+
+    def fullest(nodes, task):
+        return 1 - nodes.free[:, 1] / nodes.capacity[:, 1]
+
+    def first(nodes, task):
+        return np.zeros(len(nodes.tasks))
+
+    frame = berth.compare("openb-like", ["nomad-binpack", first, "first-fit", fullest], label="smoke", seeds=2)
+    assert frame.index.get_level_values("strategy").unique().tolist() == ["nomad-binpack", "first", "first-fit", "fullest"]
+    assert frame.index.get_level_values("seed").tolist() == frame.loc["nomad-binpack"].index.tolist() * 4
+    assert not frame.isna().any().any(), "functions have every metric that the program has"
+    # The same score everywhere takes the first feasible node, as first-fit does: the same placements, to every metric that is no speed.
+    digests, seeds = frame.attrs["digests"], frame.loc["first"].index
+    assert [digests["first", seed] for seed in seeds] == [digests["first-fit", seed] for seed in seeds]
+    same = [name for name in frame.columns if not name.startswith(("decisions", "latency"))]
+    assert (frame.loc["first", same] == frame.loc["first-fit", same]).all().all()
+    assert [digests["fullest", seed] for seed in seeds] != [digests["first", seed] for seed in seeds]
+
+    def wrong(nodes, task):
+        raise RuntimeError("not today")
+
+    with pytest.raises(RuntimeError, match="not today"):
+        berth.compare("openb-like", ["first-fit", wrong], label="smoke", seeds=1)
+    with pytest.raises(ValueError, match="one of berth's own"):
+        berth.compare("openb-like", [first], label="smoke")
+    with pytest.raises(ValueError, match="two are called 'first'"):
+        berth.compare("openb-like", ["first-fit", first, first], label="smoke")
+    with pytest.raises(ValueError, match="with preemption only"):
+        berth.compare("saturated", ["best-fit", first], label="smoke", preemption="nomad")
+    with pytest.raises(TypeError, match="5 is no name"):
+        berth.compare("openb-like", ["best-fit", 5], label="smoke")
+    with pytest.raises(berth.Error, match="is not packed"):
+        berth.compare("recover-lost", ["nomad-binpack", first], seeds=1)

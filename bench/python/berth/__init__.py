@@ -22,5 +22,5 @@ __all__ = [
     "program", "run", "strategies",
 ]
 
-View.nodes = property(Table.of_nodes, doc="Table of the nodes, ascending by ID; read-only arrays over one copy of the state.")
+View.nodes = property(Table.of_nodes, doc="Table of the nodes, ascending by ID; gathered once, then read-only arrays without a copy.")
 View.allocs = property(Table.of_allocs, doc="Table of the allocations, oldest first, ended ones included; as `nodes`.")

@@ -108,3 +108,6 @@ class LivingCluster:
     def view(self) -> View: ...
 
 def strategies() -> list[dict[str, Any]]: ...
+def pack(workload: str, label: str, seed: int, strategy: Strategy) -> tuple[dict[str, float], str]:
+    """A workload packed by one strategy alone, as a run of `berth compare`: its metrics by name, and the digest of all placements. The
+    same seed has the same cluster, jobs and visiting order for every strategy."""

@@ -7,9 +7,12 @@ import os
 import shutil
 import subprocess
 import tempfile
-from typing import Any, Iterable, Sequence
+from typing import Any, Callable, Iterable, Sequence, Union
 
-from ._berth import Error
+from ._berth import Error, pack
+
+
+Strategy = Union[str, Callable[..., Any]]
 
 
 def program() -> str:
@@ -84,14 +87,38 @@ def run(workload: str, *, label: str = "full", seeds: Iterable[int] = (1,), **op
     return frame
 
 
-def compare(workload: str, strategies: Sequence[str], *, label: str = "full", seeds: int = 5, **options: Any):
-    """`berth compare --strategies`: one row per strategy and seed as a pandas.DataFrame, indexed by both, one column per metric. What the
-    program wrote, with its tests and intervals, is in `frame.attrs["report"]`. Raises berth.Error with the program's line."""
+def compare(workload: str, strategies: Sequence[Strategy], *, label: str = "full", seeds: int = 5, **options: Any):
+    """`berth compare --strategies`: one row per strategy and seed as a pandas.DataFrame, indexed by both, one column per metric.
+
+    Functions of (nodes, task), as for `Cluster.score_by`, may stand among the names, and at least one name has to: the program runs the
+    names, this process the functions, over the same clusters, jobs and visiting orders, so rows of one seed are pairs. A function is
+    called once per 64 feasible nodes of every decision; it is named by its `__name__`. What the program wrote of its strategies, with tests
+    and intervals, is in `frame.attrs["report"]`; `frame.attrs["digests"]` has the digest of the placements of every row.
+    Raises berth.Error with the program's line, and what a function raises."""
     import pandas
 
-    report = _call(["compare", workload, "--label", label, "--strategies", ",".join(strategies), "--seeds", str(seeds), "--quiet",
-                    *_flags(options)])
-    rows = [{"strategy": one["strategy"], "seed": single["seed"], **single["metrics"]} for one in report["strategies"] for single in one["runs"]]
+    functions = [one for one in strategies if callable(one)]
+    named = [one for one in strategies if not callable(one)]
+    for one in named:
+        if not isinstance(one, str):
+            raise TypeError(f"strategies: {one!r} is no name and no function of (nodes, task)")
+    if functions and not named:
+        raise ValueError("strategies: one of berth's own has to be among them, to compare with; nomad-binpack is what Nomad does")
+    names = [one if isinstance(one, str) else getattr(one, "__name__", repr(one)) for one in strategies]
+    if len(set(names)) < len(names):
+        raise ValueError(f"strategies: two are called {next(name for name in names if names.count(name) > 1)!r}; give each function a name")
+    if functions and (others := [name for name in ("preemption", "rebalance", "capacity", "minimum_nodes", "experiment") if options.get(name)]):
+        raise ValueError(f"strategies: functions place tasks; with {others[0]} only berth's own can be compared")
+    report = _call(["compare", workload, "--label", label, "--strategies", ",".join(named), "--seeds", str(seeds), "--quiet", *_flags(options)])
+    runs = {(one["strategy"], single["seed"]): (single["metrics"], single["digest"]) for one in report["strategies"] for single in one["runs"]}
+    used = [single["seed"] for single in report["strategies"][0]["runs"]]
+    if functions and pack(workload, label, used[0], named[0])[1] != runs[named[0], used[0]][1]:
+        raise Error(f"{program()} packs {workload} in another way than this package: they are of different versions, or find different files")
+    for function, name in ((one, name) for one, name in zip(strategies, names) if callable(one)):
+        for seed in used:
+            runs[name, seed] = pack(workload, label, seed, function)
+    rows = [{"strategy": name, "seed": seed, **runs[name, seed][0]} for name in names for seed in used if (name, seed) in runs]
     frame = pandas.DataFrame(rows).set_index(["strategy", "seed"])
     frame.attrs["report"] = report
+    frame.attrs["digests"] = {key: digest for key, (_, digest) in runs.items()}
     return frame

@@ -15,7 +15,10 @@ CLIENT = np.array(["pending", "running", "complete", "failed", "lost", "unknown"
 class Table:
     """Columns of equal length by name: `table["cpu_used_mhz"]` is a NumPy array of shape (len(table),).
 
-    Numbers are read-only arrays over the engine's memory, in MHz and MiB. `status`, `desired` and `client` are small integers (see
+    A table is gathered the first time that a view is asked for it, in one pass over the state, and kept with the view. A snapshot holds its
+    rows as records in chunks of 256, in the order of their making and with holes where nodes have gone, so a column over all nodes does not
+    exist before that pass. From then on nothing is copied: numbers are read-only arrays over the gathered memory, in MHz and MiB, and keep it
+    alive. `status`, `desired` and `client` are small integers (see
     NODE_STATUS, DESIRED and CLIENT of this module), `id` is 16 bytes. Texts that repeat are numbers too; `text(column)` turns any column
     into texts.
     """
@@ -29,15 +32,19 @@ class Table:
 
     @staticmethod
     def of_nodes(view) -> "Table":
-        columns = view.node_columns()
-        words = columns.pop("words")
-        columns["name"] = np.array(columns["name"], dtype=object)
-        return Table(columns, words, {"status": NODE_STATUS})
+        if not hasattr(view, "_nodes"):
+            columns = view.node_columns()
+            words = columns.pop("words")
+            columns["name"] = np.array(columns["name"], dtype=object)
+            view._nodes = Table(columns, words, {"status": NODE_STATUS})
+        return view._nodes
 
     @staticmethod
     def of_allocs(view) -> "Table":
-        columns = view.alloc_columns()
-        return Table(columns, columns.pop("words"), {"desired": DESIRED, "client": CLIENT}, columns.pop("jobs"))
+        if not hasattr(view, "_allocs"):
+            columns = view.alloc_columns()
+            view._allocs = Table(columns, columns.pop("words"), {"desired": DESIRED, "client": CLIENT}, columns.pop("jobs"))
+        return view._allocs
 
     def __len__(self) -> int:
         return len(self._columns["id"])

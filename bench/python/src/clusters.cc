@@ -90,7 +90,8 @@ py::array ids(const std::vector<IdBytes>& values, const py::object& owner) {
   return out;
 }
 
-/// The columns of a View, made once and kept by the handle that arrays refer to.
+/// The columns of a View, kept by the handle that arrays refer to. The state itself has no columns to look at: its rows
+/// are structs of several fields in chunks of 256 that snapshots share, in the order of their making, with holes.
 py::dict node_columns(const View& view) {
   auto kept = std::make_unique<NodeColumns>(view.node_columns());
   const NodeColumns& n = *kept;
@@ -189,7 +190,7 @@ void bind_values(py::module_& module) {
       .def_property_readonly("stops", &stops_of)
       .def("explain", &Plan::explain)
       .def("__len__", [](const Plan& plan) { return plan.placements.size(); });
-  py::class_<View>(module, "View")
+  py::class_<View>(module, "View", py::dynamic_attr())  // tables keep what they gathered
       .def_property_readonly("index", &View::index)
       .def("node_columns", &node_columns)
       .def("alloc_columns", &alloc_columns)

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 
+#include "berth/packing.h"
 #include "module.h"
 #include "strategies.h"
 
@@ -171,6 +172,37 @@ py::list list_strategies() {
   return out;
 }
 
+/// One run of a comparison: metrics by the names that `berth compare` gives them, and the digest of the placements.
+py::tuple pack_workload(const std::string& workload, const std::string& label, std::int64_t seed,
+                        const py::object& strategy) {
+  const bool named = py::isinstance<py::str>(strategy);
+  if (!named && !PyCallable_Check(strategy.ptr()))
+    throw py::type_error("strategy: has to be a name or a function of (nodes, task)");
+  const std::string name =
+      named ? strategy.cast<std::string>() : add_function(py::reinterpret_borrow<py::function>(strategy));
+  const auto run = [&] {
+    const py::gil_scoped_release release;
+    return pack(workload, label, seed, name);
+  }();
+  rethrow_raised();
+  if (!run) fail(run.error());
+  using berth::strategy::kCpu, berth::strategy::kDisk, berth::strategy::kGpu, berth::strategy::kMemory;
+  py::dict metrics;
+  metrics["placed_percent"] = run->placed_percent;
+  metrics["priority_placed_percent"] = run->priority_placed_percent;
+  metrics["cpu_percent"] = run->used_percent[kCpu], metrics["memory_percent"] = run->used_percent[kMemory];
+  metrics["disk_percent"] = run->used_percent[kDisk], metrics["gpu_percent"] = run->used_percent[kGpu];
+  metrics["fragmentation_percent"] = run->fragmentation_percent;
+  metrics["gpu_fragment_percent"] = run->gpu_fragment_percent;
+  metrics["stranded_cpu_percent"] = run->stranded_percent[kCpu];
+  metrics["stranded_memory_percent"] = run->stranded_percent[kMemory];
+  metrics["nodes_used_percent"] = run->nodes_used_percent, metrics["balance_points"] = run->balance_points;
+  metrics["decisions_per_s"] = run->decisions_per_s;
+  metrics["latency_p50_ns"] = run->latency_p50_ns, metrics["latency_p99_ns"] = run->latency_p99_ns;
+  metrics["latency_p999_ns"] = run->latency_p999_ns;
+  return py::make_tuple(metrics, run->digest);
+}
+
 }  // namespace
 
 std::string add_function(const py::function& function) {
@@ -197,6 +229,9 @@ void rethrow_raised() {
   std::rethrow_exception(error);
 }
 
-void bind_strategies(py::module_& module) { module.def("strategies", &list_strategies); }
+void bind_strategies(py::module_& module) {
+  module.def("strategies", &list_strategies);
+  module.def("pack", &pack_workload, py::arg("workload"), py::arg("label"), py::arg("seed"), py::arg("strategy"));
+}
 
 }  // namespace berth::python

@@ -1,0 +1,40 @@
+// A workload packed by one strategy, for include/berth/packing.h.
+#include "berth/packing.h"
+
+#include "sim/datasets.h"
+#include "sim/fit_strategy.h"
+#include "sim/packing_replay.h"
+
+namespace berth {
+
+Result<PackingResult> pack(const std::string& name, const std::string& label, std::int64_t seed,
+                           const std::string& strategy) {
+  const auto path = sim::find_workload(name);
+  if (!path) return tl::unexpected(path.error());
+  const auto workload = sim::read_workload(*path, label);
+  if (!workload) return tl::unexpected(workload.error());
+  if (workload->life || workload->cluster.source == sim::Source::nomad_grid)
+    return tl::unexpected(InputError{workload->path, "", "is not packed: its evaluations are not one stream of tasks",
+                                     "name another workload, e.g. quickstart"});
+  const auto spec = sim::named_strategy(*workload, strategy);
+  if (!spec) return tl::unexpected(spec.error());
+  const auto problem = sim::packing_problem(*workload, seed);
+  if (!problem) return tl::unexpected(problem.error());
+  const auto run = sim::replay_packing(*problem, problem->context(), sim::visiting_order(problem->nodes.size(), seed),
+                                       {.seed = seed, .departures = workload->departures, .moments = true},
+                                       strategy::registry(), *spec);
+  if (!run) return tl::unexpected(run.error());
+  PackingResult out;
+  out.placed_percent = run->placed_percent(), out.priority_placed_percent = run->priority_placed_percent;
+  out.used_percent = run->quality.used_percent, out.stranded_percent = run->quality.stranded_percent;
+  out.fragmentation_percent = run->quality.fragmentation_percent;
+  out.gpu_fragment_percent = run->quality.gpu_fragment_percent;
+  out.nodes_used_percent = run->quality.nodes_used_percent, out.balance_points = run->quality.balance;
+  out.decisions_per_s = run->decide_s == 0 ? 0 : static_cast<double>(run->latency.count()) / run->decide_s;
+  out.latency_p50_ns = run->latency.percentile(50), out.latency_p99_ns = run->latency.percentile(99);
+  out.latency_p999_ns = run->latency.percentile(99.9);
+  out.digest = run->digest;
+  return out;
+}
+
+}  // namespace berth
