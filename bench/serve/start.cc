@@ -134,6 +134,7 @@ model::Node made_up_node(std::uint64_t number, std::uint64_t seed) {
 
 // From an allocation's arrival at its client until a task runs: what a client needs for its folders and hooks.
 constexpr std::int64_t kStartDelay = 150'000'000;
+constexpr std::int64_t kRestartDelay = 10'000'000;  // where they are there already
 
 Result<Start> prepare(const StartOptions& options) {
   Start out;
@@ -171,9 +172,15 @@ Result<Start> prepare(const StartOptions& options) {
   out.config.watchers.heartbeats.grace_ns = options.heartbeat_grace_ns;
   out.config.watchers.heartbeats.min_ttl_ns = options.min_heartbeat_ttl_ns;
   out.config.drivers.emplace();
-  out.config.drivers->start_delay_ns = kStartDelay;
+  out.config.drivers->start_delay_ns = kStartDelay, out.config.drivers->restart_delay_ns = kRestartDelay;
   out.config.drivers->seed = options.seed;
   out.config.journal = out.config.resume = true;
+  // Reports of neighbours are a quarter of a tick apart and so never in one batch of a small cluster (R-CTRL-749).
+  out.config.clients.own_ticks = true;
+  out.config.server.client_batch_ns = out.config.clients.report_tick_ns / 4 - 1'000;
+  // No node is taken for lost before its first heartbeat: no recording has that.
+  std::int64_t& first_heartbeat = out.config.clients.first_heartbeat_ns;
+  first_heartbeat = std::min(first_heartbeat, options.min_heartbeat_ttl_ns);
   // Nomad keeps 15,000 pending evaluations of 10,000 nodes easily; a row costs little.
   out.config.server.broker.evals = 1U << 20;
   out.config.server.broker.jobs = 1U << 20;

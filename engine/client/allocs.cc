@@ -189,7 +189,12 @@ void Clients::update(std::uint32_t run, const ServerAlloc& s, std::int64_t now) 
   }
   if (a.phase == Phase::done) return;
   if (a.server_terminal) {
-    end_watch(run);
+    // Its tasks end while it is watched for its health, which it had not come to: recorded so, against R-CTRL-1576.
+    if (a.health_row != kNo) {
+      const bool counts = a.phase == Phase::running && a.health == Health::unknown;
+      end_watch(run);
+      if (counts) a.health = Health::unhealthy, a.health_at = now, a.health_known = true;
+    }
     return kill(run, a.phase == Phase::blocked ? KillScope::all : KillScope::tasks, TaskEvent::killed, now);
   }
   const bool counts = specs_[a.spec].stop_after_ns > 0;
@@ -279,7 +284,7 @@ void Clients::restore_tasks(std::uint32_t run, Recovery recovery, std::int64_t n
     }
     t.kill_at = kNever;
     if (recovery == Recovery::all || (recovery == Recovery::by_model && t.recovered)) {
-      t.phase = TaskPhase::running;
+      t.phase = TaskPhase::running, t.reattached = true;
       t.detached |= detaches(a, task);                                    // R-SEED-20
       if (t.exit_at != kNever) arm_task(task, std::max(now, t.exit_at));  // what ended meanwhile is seen now
       continue;
@@ -366,6 +371,7 @@ void Clients::log_reason(std::uint32_t run, std::size_t place, TaskEvent why, st
 /// Its deployment finds the allocation unhealthy.
 void Clients::log_unhealthy(std::uint32_t run, std::int64_t now) {
   const AllocRun& a = runs_[run];
+  if (a.deployment == tables::kNoRow) return;
   for (std::uint32_t i = 0; i < task_count(a) && config_.journal; ++i) {
     const TaskStatus& status = statuses_[a.tasks + i];
     if (status.failed)

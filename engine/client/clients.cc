@@ -85,6 +85,13 @@ void Clients::open(NodeRow node, std::int64_t now) {
   ClientRow& c = clients_[node];
   c.up = true;
   c.process_start = c.last_ok = c.report_base = now;
+  if (const std::int64_t quarter = config_.timing.report_tick_ns / 4; config_.timing.own_ticks && quarter > 0) {
+    // Neighbours are a quarter of a tick apart, the next four begin half a turn later; with more nodes the quarters are
+    // spread evenly.
+    const std::uint64_t between = std::uint64_t{node / 8} * 0x9e3779b97f4a7c15U >> 44U;
+    c.report_base -= quarter * (3 - (node + node / 4 * 2) % 4);
+    c.report_base -= static_cast<std::int64_t>(between) * quarter >> 20U;
+  }
   arm(c.beat, now, kRegister, node);
 }
 
@@ -325,9 +332,7 @@ bool Clients::is_news(const AllocRun& a) const { return !a.gone && !a.row_is_fre
 
 void Clients::schedule_report(ClientRow& c, NodeRow node, const AllocRun& a, std::int64_t now) {
   if (!c.up || !c.contacted || c.retrying || c.awaits_report) return;
-  const bool urgent = a.was_acknowledged ? a.status.status != a.acknowledged_status
-                                         : a.status.status == tables::Client::failed;  // R-CTRL-1531
-  const std::int64_t tick = config_.timing.report_tick_ns * (urgent ? 1 : config_.timing.ticks_per_report);
+  const std::int64_t tick = config_.timing.report_tick_ns * (is_urgent(a) ? 1 : config_.timing.ticks_per_report);
   std::int64_t due = tick == 0 ? now : c.report_base + ((now - c.report_base) / tick + 1) * tick;  // R-CTRL-1532
   due += c.report_lag_ns;
   if (c.report != kNoTimer && c.report_due <= due) return;
@@ -340,8 +345,30 @@ void Clients::schedule_reports(ClientRow& c, NodeRow node, std::int64_t now) {
     schedule_report(c, node, runs_[run], now);
 }
 
+/// R-CTRL-1531, at the tick: a status that changed and changed back is not urgent.
+bool Clients::is_urgent(const AllocRun& a) {
+  return a.was_acknowledged ? a.status.status != a.acknowledged_status : a.status.status == tables::Client::failed;
+}
+
+bool Clients::has_urgent(const ClientRow& c) const {
+  for (std::uint32_t run = c.pending_head; run != kNo; run = runs_[run].next_pending)
+    if (is_news(runs_[run]) && is_urgent(runs_[run])) return true;
+  return false;
+}
+
+/// What is left to report can wait for the fifth tick; false: this is one.
+bool Clients::put_off_report(ClientRow& c, NodeRow node, std::int64_t now) {
+  const std::int64_t round = config_.timing.report_tick_ns * config_.timing.ticks_per_report;
+  const std::int64_t since = now - c.report_lag_ns - c.report_base;
+  if (round <= 0 || since % round == 0) return false;
+  c.report_due = c.report_base + (since / round + 1) * round + c.report_lag_ns;
+  arm(c.report, c.report_due, kReport, node);
+  return true;
+}
+
 void Clients::on_report(NodeRow node, std::int64_t now, Outbox& out) {
   ClientRow& c = clients_[node];
+  if (config_.timing.own_ticks && !c.retrying && !has_urgent(c) && put_off_report(c, node, now)) return;
   c.retrying = false;
   const auto begin = static_cast<std::uint32_t>(out.reports.size());
   std::uint32_t run = std::exchange(c.pending_head, kNo);
@@ -398,7 +425,11 @@ void Clients::report_answered(NodeRow node, bool ok, std::int64_t now) {
   if (!c.present || !c.awaits_report) return;
   c.awaits_report = false;
   if (!ok) return report_failed(c, node, now);
-  c.report_base = now;
+  const std::int64_t tick = config_.timing.report_tick_ns;
+  if (config_.timing.own_ticks && tick > 0)
+    c.report_base += (now - c.report_base) / tick * tick;
+  else
+    c.report_base = now;
   for (std::uint32_t run = std::exchange(c.flight_head, kNo); run != kNo;) {
     AllocRun& a = runs_[run];
     const std::uint32_t next = a.next_flight;

@@ -35,7 +35,8 @@ using tables::NodeRow;
 
 /// Intervals of clients; a collapsed run sets those of batching and polling to 0 (R-CTRL-1707).
 struct Timing {
-  std::int64_t report_tick_ns = 200'000'000;              ///< R-CTRL-1530; 0: reports leave at once
+  std::int64_t report_tick_ns = 200'000'000;  ///< R-CTRL-1530; 0: reports leave at once
+  bool own_ticks = false;  ///< a client's ticks keep a phase of their own; else they are counted from its last report
   std::int64_t ticks_per_report = 5;                      ///< R-CTRL-1532
   std::int64_t report_retry_ns = 5 * base::kSecond;       ///< and as much jitter (R-CTRL-1533)
   std::int64_t register_retry_ns = 15 * base::kSecond;    ///< and as much jitter (R-CTRL-1540)
@@ -204,6 +205,7 @@ class Clients {
     bool recovered = true, detached = false;
     bool exit_fails = false;     ///< an exit code, a signal or an error
     bool restart_asked = false;  ///< stops in order to start again
+    bool reattached = false;     ///< found again by a restarted process, which does not log that it was killed
     bool has_handle = false;     ///< from the server: to be recovered before a first start (R-SEED-19)
   };
 
@@ -237,6 +239,9 @@ class Clients {
   void schedule_report(ClientRow& c, NodeRow node, const AllocRun& a, std::int64_t now);
   void schedule_reports(ClientRow& c, NodeRow node, std::int64_t now);
   [[nodiscard]] bool is_news(const AllocRun& a) const;
+  [[nodiscard]] static bool is_urgent(const AllocRun& a);
+  [[nodiscard]] bool has_urgent(const ClientRow& c) const;
+  bool put_off_report(ClientRow& c, NodeRow node, std::int64_t now);
   void push_pending(ClientRow& c, std::uint32_t run);
   void write_report(std::uint32_t run, Outbox& out);
   [[nodiscard]] std::int64_t uniform(base::Random& stream, std::int64_t bound) const;

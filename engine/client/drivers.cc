@@ -41,9 +41,13 @@ std::string_view text(const json::Value& config, std::string_view key) {
   return value == nullptr ? std::string_view() : std::string_view(value->as_string());
 }
 
-Outcome mock(const json::Value& config, const DriverDefaults& defaults) {
+std::int64_t delay_of(const TaskStart& start, const DriverDefaults& defaults) {
+  return start.run == 0 ? defaults.start_delay_ns : defaults.restart_delay_ns;
+}
+
+Outcome mock(const json::Value& config, const TaskStart& start, const DriverDefaults& defaults) {
   Outcome out;
-  out.start_delay_ns = defaults.start_delay_ns + std::max<std::int64_t>(duration(config, "start_block_for"), 0);
+  out.start_delay_ns = delay_of(start, defaults) + std::max<std::int64_t>(duration(config, "start_block_for"), 0);
   out.run_ns = std::max<std::int64_t>(duration(config, "run_for"), 0);
   out.kill_ns = std::max<std::int64_t>(duration(config, "kill_after"), 0);
   out.exit_code = number(config, "exit_code");
@@ -69,9 +73,9 @@ std::optional<std::int64_t> stated_run_time(const model::Job& job, const model::
 Outcome driver_outcome(const model::Job& job, const TaskStart& start, const DriverDefaults& defaults) {
   const model::TaskGroup& group = job.task_groups[start.group];
   const Task& task = group.tasks[start.task];
-  if (task.driver == "mock_driver") return mock(task.config, defaults);
+  if (task.driver == "mock_driver") return mock(task.config, start, defaults);
   Outcome out;
-  out.start_delay_ns = defaults.start_delay_ns;
+  out.start_delay_ns = delay_of(start, defaults);
   if (const auto stated = stated_run_time(job, group, task); stated && *stated >= 0) {
     out.run_ns = *stated;
   } else if (is_of_batch(start.type)) {

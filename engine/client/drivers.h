@@ -11,6 +11,7 @@
 namespace berth::client {
 
 struct DriverDefaults {
+  std::int64_t restart_delay_ns = 0;               ///< the same where it ran before: its folder and hooks are there
   std::int64_t start_delay_ns = 0;                 ///< from the decision to start until a task runs
   std::int64_t batch_run_ns = 60 * base::kSecond;  ///< mean length of batch tasks that say nothing of it
   std::uint64_t seed = 1;

@@ -51,7 +51,8 @@ void read_group(const model::Job& job, const model::TaskGroup& group, const Grou
   out.max_run_ns = batch ? group.max_run_duration.value_or(0) : 0;
   out.stop_after_ns = group.disconnect ? group.disconnect->stop_on_client_after.value_or(0) : 0;
   out.watched = !batch;
-  out.watched_in_deployment = !batch && group.update && group.update->health_check != "manual";
+  out.watched_in_deployment =
+      !batch && group.update && group.update->max_parallel != 0 && group.update->health_check != "manual";
   const model::MigrateStrategy defaults{1, "checks", 10 * base::kSecond, 300 * base::kSecond};
   const model::MigrateStrategy& migrate = group.migrate ? *group.migrate : defaults;
   out.migration = read_health(migrate.min_healthy_time, migrate.healthy_deadline, migrate.health_check, checks);

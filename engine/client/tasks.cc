@@ -63,7 +63,7 @@ void Clients::start_task(std::uint32_t task, std::int64_t now) {
   if (t.run++ == 0) log(t.alloc, place(a, task), {TaskLogEvent::Kind::setup, 0, now, 0, ""});
   t.run_ns = outcome.run_ns, t.exit_code = outcome.exit_code, t.start_error = outcome.start_error;
   t.exit_fails = outcome.exit_code != 0 || outcome.exit_signal != 0 || !outcome.exit_message.empty();
-  t.phase = TaskPhase::starting;
+  t.phase = TaskPhase::starting, t.reattached = false;
   if (outcome.start_delay_ns > 0)
     arm_task(task, now + outcome.start_delay_ns);
   else
@@ -141,7 +141,7 @@ void Clients::die(std::uint32_t task, bool failed, TaskEvent event, std::int64_t
   if (t.phase == TaskPhase::uncontacted) --clients_[runs_[t.alloc].client].uncontacted;
   if (event == TaskEvent::killed && statuses_[task].state == TaskState::running) {
     log_end(task, 0, now);
-    log(t.alloc, place(runs_[t.alloc], task), {TaskLogEvent::Kind::killed, 0, now, 0, ""});
+    if (!t.reattached) log(t.alloc, place(runs_[t.alloc], task), {TaskLogEvent::Kind::killed, 0, now, 0, ""});
   }
   t.phase = TaskPhase::dead, t.work = 0, t.restart_asked = false;
   statuses_[task].state = TaskState::dead, statuses_[task].finished_at = now;

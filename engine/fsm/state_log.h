@@ -97,6 +97,9 @@ class StateLog {
   /// ever is, so that the store need not keep its history.
   explicit StateLog(tables::StateStore& store, const model::Quirks& quirks = {}, bool writes = true);
 
+  /// Allocations keep the job as the plan knew it, for whoever shows them.
+  void keep_planned_jobs(bool keep) { keeps_planned_jobs_ = keep; }
+
   // --- loading: after StateStore::load(state) ---
   void load(const model::ClusterState& state);
   void set_summary(std::string_view name_space, std::string_view job_id, JobSummary summary);
@@ -216,6 +219,7 @@ class StateLog {
   void count_health(Change& change, tables::AllocRow row, std::uint8_t health, const tables::ClientReport& report);
   /// Evaluations that reconnecting allocations no longer need (R-CTRL-766).
   void cancel_followups(Change& change);
+  void keep_planned_job(tables::Commit& commit, const WrittenAlloc& written);
   void count_in_summary(Change& change, const WrittenAlloc& written);
   void set_job_status(Change& change, tables::JobKeyRow key, std::string_view forced, bool evals_deleted);
   [[nodiscard]] std::string_view derive_status(tables::JobKeyRow key, bool evals_deleted) const;
@@ -250,7 +254,8 @@ class StateLog {
   std::array<std::uint64_t, kTables> table_index_{};
   std::uint64_t last_index_ = 0;
   EntryListener* entry_listener_ = nullptr;
-  EntryRows entry_rows_;                                      // of the entry that is being applied
+  EntryRows entry_rows_;  // of the entry that is being applied
+  bool keeps_planned_jobs_ = false;
   std::vector<std::pair<tables::JobKeyRow, bool>> affected_;  // jobs of a plan: does the last written allocation live?
   // Of an entry of reports; kept for their memory.
   std::vector<tables::JobKeyRow> reported_jobs_;

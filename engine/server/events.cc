@@ -38,6 +38,7 @@ Server::Server(const Config& config, const Clock& clock, Listener* listener)
       book_(config.broker.evals),
       next_failed_ns_(clock.now_ns() + kMinute) {
   if (keeps_objects()) applier_.keep_records(log_);
+  log_.keep_planned_jobs(config.keep_details);
   if (config.rejections) applier_.track_rejections(*config.rejections);
   broker_.enable();
   tracker_.enable(clock.now_ns());

@@ -17,6 +17,7 @@
 //   cold               8  rest of the API object, null for plain ones      insert, updates
 //   stamp             16  evaluation and time of the last change           with a history only: every change
 //   logs               8  events of tasks; empty unless they are kept      client reports
+//   planned_jobs      16  the job as the last plan knew it                 plan applier, where it is kept
 //   reported          64  what its client said last, see Reported          client reports
 //   details           24  metrics of its placement, see AllocDetail         plan applier, where somebody asks for them
 //
@@ -117,6 +118,8 @@ struct AllocTable {
   CowVector<Reported> reported;       ///< rows past its end: nothing reported
   CowVector<AllocDetail> details;     ///< rows past its end: none
   CowVector<TaskLogRef, 1024> logs;   ///< events of tasks, where they are kept; rows past its end: none
+  /// The job as its last plan knew it, with its status of then, where that is kept; null or past its end: not known.
+  CowVector<std::shared_ptr<const model::Job>, 1024> planned_jobs;
   CowVector<std::shared_ptr<const ResourceShape>> shapes;
   std::uint32_t port_count_max = 0;  ///< of all shapes
   std::uint64_t index = 0;           ///< of the last commit that changed an allocation (R-CTRL-617)

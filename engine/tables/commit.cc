@@ -386,6 +386,12 @@ void Commit::set_task_log(AllocRow row, TaskLogRef log) {
   a.logs.edit(row) = std::move(log);
 }
 
+void Commit::set_planned_job(AllocRow row, std::shared_ptr<const model::Job> job) {
+  AllocTable& a = store_.current_.allocs;
+  if (row >= a.planned_jobs.size()) a.planned_jobs.resize(a.size());
+  a.planned_jobs.edit(row) = std::move(job);
+}
+
 void Commit::note_server_change(AllocRow row) {
   if (index_ == 0) return;
   AllocTable& a = store_.current_.allocs;

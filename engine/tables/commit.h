@@ -69,6 +69,7 @@ class Commit {
   void set_detail(AllocRow row, AllocDetail detail);
   /// The events of its tasks, with what its client reports next. No change by itself: no index moves.
   void set_task_log(AllocRow row, TaskLogRef log);
+  void set_planned_job(AllocRow row, std::shared_ptr<const model::Job> job);
   /// What a client says of a row without an API object: its status, what stands in `reported` (but for its index), and
   /// how healthy its deployment has to take it for (AllocLinks::health).
   void write_report(AllocRow row, Client status, const Reported& said, std::uint8_t health, std::int64_t modified_ns);

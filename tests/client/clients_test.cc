@@ -628,7 +628,7 @@ TEST_P(HealthTable, IsReportedWithItsTime) {  // R-CTRL-1570 to 1576; min_health
   job.group().migrate = model::MigrateStrategy{1, "checks", 20 * kSecond, 90 * kSecond};
   if (*c.health_check != 0) {
     job.group().update.emplace();
-    job.group().update->health_check = c.health_check;
+    job.group().update->health_check = c.health_check, job.group().update->max_parallel = 1;
     job.group().update->min_healthy_time = 10 * kSecond, job.group().update->healthy_deadline = 60 * kSecond;
   }
   world.otherwise.start_delay_ns = c.start_delay_ms * kMs, world.otherwise.checks = c.checks;
@@ -682,6 +682,7 @@ TEST_F(HealthOf, ANewDeploymentIsWatchedAgain) {  // R-CTRL-1570, 1572
   TestJob job;
   job.task("a");
   job.group().update.emplace();
+  job.group().update->max_parallel = 1;
   job.group().update->min_healthy_time = 10 * kSecond, job.group().update->healthy_deadline = 60 * kSecond;
   place(1, 0, job).deployment = 3;
   run_for(30 * kSecond);
@@ -692,6 +693,72 @@ TEST_F(HealthOf, ANewDeploymentIsWatchedAgain) {  // R-CTRL-1570, 1572
   change(1, [](ServerAlloc& s) { s.deployment = 4, s.has_health = false; });
   run_for(30 * kSecond);
   EXPECT_EQ(since(last(1)->report.health_at), 70 * kSecond);
+}
+
+TEST_F(HealthOf, AStopBeforeAnAnswerIsUnhealthy) {  // recorded so, against R-CTRL-1576
+  TestJob job, batch("batch");
+  job.task("a"), batch.task("a");
+  place(1, 0, job, 1), place(2, 0, batch, 2);
+  run_for(3 * kSecond);
+  place(3, 0, job, 1), stop(1), stop(2);
+  run_for(30 * kSecond);
+  EXPECT_EQ(last(1)->report.health, Health::unhealthy);
+  EXPECT_EQ(since(last(1)->report.health_at), 3 * kSecond);
+  EXPECT_EQ(last(2)->report.health, Health::unknown);  // never watched
+  stop(3);
+  run_for(3 * kSecond);
+  EXPECT_EQ(last(3)->report.health, Health::healthy);  // known before
+}
+
+TEST_F(HealthOf, GroupsThatUpdateAllAtOnceAreNotWatchedInADeployment) {
+  TestJob job;
+  job.task("a");
+  job.group().update.emplace();
+  job.group().update->max_parallel = 0, job.group().update->min_healthy_time = kSecond;
+  job.group().update->healthy_deadline = 60 * kSecond;
+  place(1, 0, job).deployment = 3;
+  run_for(100 * kSecond);
+  EXPECT_EQ(last(1)->report.health, Health::unknown);
+}
+
+// --- ticks ---
+
+/// Clients whose ticks keep phases of their own.
+struct OwnTicks : ::testing::Test, World {
+  OwnTicks() {
+    client::ClientsConfig made = config(1);
+    made.timing.own_ticks = true;
+    clients = client::Clients(std::move(made));
+    for (NodeRow node = 0; node < 4; ++node) clients.start(node, now);
+  }
+};
+
+TEST_F(OwnTicks, NeighboursReportAQuarterApart) {
+  TestJob job("batch");
+  job.task("a");
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    run(AllocRow(i), 0, 0) = {.run_ns = 20 * kMs, .exit_code = 1};
+    place(AllocRow(i), NodeRow(i), job);
+  }
+  run_for(kSecond);
+  ASSERT_EQ(seen.size(), 4u);
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(seen[i].at - seen[i - 1].at, 50 * kMs);
+}
+
+TEST_F(OwnTicks, AStatusThatComesBackIsNotUrgent) {  // R-CTRL-1531
+  TestJob job;
+  job.task("a");
+  run(1, 0, 1).start_delay_ns = 10 * kMs;  // the second run
+  place(1, 0, job);
+  run_for(5 * kSecond + 20 * kMs);
+  const std::size_t before = seen.size();
+  EXPECT_EQ(clients.restart_tasks(1, "a", false, now), "");
+  run_for(500 * kMs);
+  EXPECT_EQ(seen.size(), before);  // pending and running again between two ticks
+  run_for(600 * kMs);
+  ASSERT_EQ(seen.size(), before + 1);
+  EXPECT_EQ(last(1)->report.status.status, Client::running);
+  EXPECT_EQ(last(1)->tasks[0].restarts, 1u);
 }
 
 // --- remote tasks ---

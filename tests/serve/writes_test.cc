@@ -227,6 +227,37 @@ TEST_F(WritesTest, AJobScalesPlansAndRestarts) {  // R-API-224, 248, 263, 360, 7
   EXPECT_EQ(done("PUT", "/v1/allocation/" + alloc + "/stop")["EvalID"].as_string().size(), 36U);
 }
 
+TEST_F(WritesTest, RunningAllocationsRegisterTheirServices) {  // R-API-249
+  const std::string group = R"({"Name": "app", "Count": 2, "Networks": [{"DynamicPorts": [{"Label": "http"}]}],
+    "Services": [{"Name": "shop", "Provider": "nomad", "PortLabel": "http", "Tags": ["b", "a"]}],
+    "Tasks": [{"Name": "main", "Driver": "mock_driver", "Config": {"run_for": "1h"},
+               "Services": [{"Name": "plain", "Provider": "nomad"}]}]})";
+  run(R"({"ID": "web", "Type": "service", "Datacenters": ["*"], "TaskGroups": [)" + group + "]}");
+  EXPECT_EQ(running("web", 2).size(), 2u);
+  const json::Value stubs = get("/v1/services");
+  ASSERT_EQ(stubs.size(), 1u);
+  EXPECT_EQ(stubs.items()[0]["Namespace"].as_string(), "default");
+  const json::Array services = stubs.items()[0]["Services"].items();
+  ASSERT_EQ(services.size(), 2u);
+  EXPECT_EQ(services[0]["ServiceName"].as_string(), "plain");
+  EXPECT_EQ(services[1]["ServiceName"].as_string(), "shop");
+  EXPECT_EQ(json::to_text(services[1]["Tags"]), R"(["a","b"])");
+  const json::Value shop = get("/v1/service/shop");
+  ASSERT_EQ(shop.size(), 2u);
+  const json::Value& one = shop.items()[0];
+  const std::string id = one["AllocID"].as_string();
+  EXPECT_EQ(one["ID"].as_string(), "_nomad-task-" + id + "-group-app-shop-http");
+  const json::Value alloc = get("/v1/allocation/" + id);
+  const json::Value& port = alloc["AllocatedResources"]["Shared"]["Ports"].items()[0];
+  EXPECT_EQ(one["Port"].as_int(), port["Value"].as_int());
+  EXPECT_EQ(one["Address"].as_string(), port["HostIP"].as_string());
+  EXPECT_EQ(one["NodeID"].as_string(), alloc["NodeID"].as_string());
+  EXPECT_EQ(get("/v1/job/web/services").size(), 4u);
+  EXPECT_EQ(get("/v1/allocation/" + id + "/services").size(), 2u);
+  EXPECT_EQ(get("/v1/service/other").size(), 0u);
+  EXPECT_EQ(get("/v1/services?namespace=elsewhere").size(), 0u);
+}
+
 TEST_F(WritesTest, NodesDrainAndTheConfigurationChanges) {  // R-API-310 to 313, 500, 501
   const std::string node = get("/v1/nodes")[0]["ID"].as_string();
   const std::string at = "/v1/node/" + node;

@@ -140,7 +140,8 @@ tables::AllocRow asked_alloc(Simulation& simulation, const std::string& id, Repl
   const tables::NodeRow node = simulation.state().allocs.node[row];
   if (node == tables::kNoRow || !simulation.state().nodes.exists(node))
     return reply.fail(404, "Unknown node \"" + simulation.log().stored_alloc(row).node_id + "\""), tables::kNoRow;
-  if (simulation.state().nodes.status(node) != tables::NodeStatus::down) return row;
+  const tables::NodeStatus status = simulation.state().nodes.status(node);
+  if (status != tables::NodeStatus::down && status != tables::NodeStatus::disconnected) return row;
   return reply.fail(404, "No path to node"), tables::kNoRow;
 }
 

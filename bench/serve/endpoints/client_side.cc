@@ -198,27 +198,13 @@ void refuse_files(Simulation& simulation, const Request& request, Reply& reply) 
   if (asked_alloc(simulation, request.captures[0], reply) != tables::kNoRow) reply.fail(404, kSimulated);
 }
 
-// ---------------------------------------------------------------- services, checks, actions: there are none
+// ---------------------------------------------------------------- checks, actions: there are none
 
 void read_alloc_checks(Simulation& simulation, const Request& request, Reply& reply) {  // R-API-361
   if (!is_whole_id(request.captures[0], "alloc lookup failed: ", reply)) return;
   if (simulation.store().find_alloc(request.captures[0]) == tables::kNoRow)
     return reply.fail(404, "allocation not found");
   reply.json({});
-}
-
-void read_alloc_services(Simulation& simulation, const Request& request, Reply& reply) {
-  if (!is_whole_id(request.captures[0], "alloc lookup failed: ", reply)) return;
-  if (simulation.store().find_alloc(request.captures[0]) == tables::kNoRow)
-    return reply.fail(404, "allocation not found");
-  reply.index(1);
-  reply.json(json::Value::array());
-}
-
-void read_job_services(Simulation& simulation, const Request& request, Reply& reply) {  // R-API-249
-  if (!simulation.log().job(request.name_space, request.captures[0])) return reply.fail(404, "job not found");
-  reply.index(1);
-  reply.json(json::Value::array());
 }
 
 void read_job_actions(Simulation& simulation, const Request& request, Reply& reply) {  // R-API-250
@@ -254,8 +240,6 @@ void add_client_side_routes(Router& router) {
   for (const char* files : {"ls", "stat", "cat", "readat", "stream", "logs"})
     router.plain(std::string("/v1/client/fs/") + files + "/*", refuse_files);
   any("/v1/allocation/*/checks", read_alloc_checks);
-  router.read("/v1/allocation/*/services", read_alloc_services);
-  router.read("/v1/job/*/services", read_job_services);
   router.read("/v1/job/*/actions", read_job_actions);
 }
 

@@ -30,6 +30,7 @@ void add_page_routes(Router& router);
 void add_pool_routes(Router& router);
 void add_scaling_routes(Router& router);
 void add_search_routes(Router& router);
+void add_service_routes(Router& router);
 void add_status_list_routes(Router& router);
 
 // Lists that pools have as well; `pool` empty: of all pools.

@@ -1,5 +1,8 @@
 #include "serve/endpoints/entities.h"
 
+#include <snappy.h>
+
+#include "base/base64.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -102,10 +105,13 @@ void set_missing(json::Value& object, const char* key, json::Value value) {
 
 void fill_services(json::Value* services) {
   if (!services || !services->is_array()) return;
-  for (json::Value& service : services->items())
+  for (json::Value& service : services->items()) {
     for (const char* key :
          {"CanaryMeta", "CanaryTags", "Checks", "Connect", "Identity", "Meta", "TaggedAddresses", "Tags", "Weights"})
       set_missing(service, key, nullptr);
+    if (const json::Value* restart = service.find("CheckRestart"); restart && restart->is_null())
+      service.erase("CheckRestart");
+  }
 }
 
 void fill_identity(json::Value* identity) {
@@ -115,10 +121,20 @@ void fill_identity(json::Value* identity) {
   set_missing(*identity, "ExtraClaims", nullptr), set_missing(*identity, "TTL", 0);
 }
 
+/// A payload is stored compressed and shown as it was given (R-API-240).
+std::string plain_payload(const std::string& stored) {
+  const auto bytes = base::from_base64(stored);
+  std::string plain;
+  if (!bytes || !snappy::Uncompress(bytes->data(), bytes->size(), &plain)) return stored;
+  return base::to_base64(plain);
+}
+
 /// What the model keeps as it came, as a server prints it.
 void fill_job(json::Value& job) {
-  if (const json::Value* payload = job.find("Payload"); payload && payload->as_string().empty())
-    job.set("Payload", nullptr);
+  if (json::Value* payload = job.find("Payload")) {
+    const std::string& text = payload->as_string();
+    *payload = text.empty() ? json::Value() : json::Value(plain_payload(text));
+  }
   json::Value* groups = job.find("TaskGroups");
   if (!groups || !groups->is_array()) return;
   for (json::Value& group : groups->items()) {
@@ -190,7 +206,10 @@ std::string display_message(const json::Value& event) {
 // ---------------------------------------------------------------- allocations
 
 json::Value alloc_json(const tables::Snapshot& state, tables::AllocRow row) {
-  return alloc_json(tables::to_alloc(state, row));
+  model::Allocation alloc = tables::to_alloc(state, row);
+  const auto& jobs = state.allocs.planned_jobs;
+  if (row < jobs.size() && jobs[row]) alloc.job = jobs[row];
+  return alloc_json(alloc);
 }
 
 json::Value alloc_json(const model::Allocation& alloc) {
@@ -276,6 +295,23 @@ json::Value alloc_stub(const tables::Snapshot& state, tables::AllocRow row, cons
 
 // ---------------------------------------------------------------- evaluations
 
+void fill_annotations(json::Value& annotations) {
+  json::Value* victims = annotations.find("PreemptedAllocs");
+  if (!victims || !victims->is_array()) return;
+  for (json::Value& victim : victims->items()) {
+    // As the plan met it, whatever became of it since.
+    if (victim["DesiredStatus"].as_string() == "evict")
+      victim.set("DesiredStatus", "run"), victim.set("DesiredDescription", ""), victim.set("PreemptedByAllocation", "");
+    for (const char* key :
+         {"DesiredDescription", "ClientDescription", "FollowupEvalID", "NextAllocation", "PreemptedByAllocation"})
+      set_missing(victim, key, "");
+    for (const char* key : {"DeploymentStatus", "RescheduleTracker", "PreemptedAllocations", "TaskStates"})
+      set_missing(victim, key, nullptr);
+    set_missing(victim, "DesiredTransition", model::to_json(model::DesiredTransition()));
+    fill_task_states(*victim.find("TaskStates"));
+  }
+}
+
 json::Value eval_json(const model::Evaluation& eval) {
   json::Value out = model::to_json(eval);
   if (const json::Value* classes = out.find("ClassEligibility"); classes && classes->size() == 0)
@@ -284,7 +320,12 @@ json::Value eval_json(const model::Evaluation& eval) {
   const auto made = [](json::Value* of, const char* key) {
     if (json::Value* map = of ? of->find(key) : nullptr; map && map->is_null()) *map = json::Value::object();
   };
-  made(out.find("PlanAnnotations"), "DesiredTGUpdates");
+  if (json::Value* annotations = out.find("PlanAnnotations")) {
+    made(annotations, "DesiredTGUpdates");
+    fill_annotations(*annotations);
+  }
+  if (const json::Value* queued = out.find("QueuedAllocations"); queued && queued->size() == 0)
+    out.erase("QueuedAllocations");
   if (json::Value* failed = out.find("FailedTGAllocs"); failed && failed->is_object())
     for (json::Member& group : failed->members()) made(&group.value, "NodesAvailable");
   return out;

@@ -16,6 +16,8 @@ struct AllocStubFields {
 };
 [[nodiscard]] json::Value alloc_stub(const tables::Snapshot& state, tables::AllocRow row,
                                      const AllocStubFields& fields = {});
+/// The stubs of victims in a plan's annotations, with all their keys (R-API-350).
+void fill_annotations(json::Value& annotations);
 [[nodiscard]] json::Value eval_json(const model::Evaluation& eval);
 [[nodiscard]] json::Value eval_stub(const model::Evaluation& eval);  ///< R-API-402
 /// In registered form (R-API-240), with what a server fills in of services and identities.

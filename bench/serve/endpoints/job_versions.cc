@@ -102,7 +102,8 @@ void read_submission(Simulation& simulation, const Request& request, Reply& repl
   if (!submission) return reply.fail(404, "job source not found");
   json::Value out = json::Value::object();
   out.set("Source", submission->source), out.set("Format", submission->format);
-  out.set("VariableFlags", submission->variable_flags), out.set("Variables", submission->variables);
+  const json::Value& flags = submission->variable_flags;
+  out.set("VariableFlags", flags.size() == 0 ? json::Value() : flags), out.set("Variables", submission->variables);
   out.set("Namespace", request.name_space), out.set("JobID", request.captures[0]);
   out.set("Version", submission->version), out.set("JobModifyIndex", submission->job_modify_index);
   reply.json(out);

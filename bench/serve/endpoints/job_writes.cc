@@ -156,8 +156,11 @@ struct PlanQuestion {
 std::string plan_answer(const PlanQuestion& question) {
   model::ClusterState state = tables::to_cluster(*question.state);
   server::DryRun dry_run(state, question.registration, question.now_ns);
-  server::DryRunAnswer answer = dry_run.answer();
+  // Every plan draws identifiers of its own.
+  server::DryRunAnswer answer =
+      dry_run.answer(base::mix64(static_cast<std::uint64_t>(question.now_ns) ^ question.state->index));
   json::Value out = dryrun::to_json(answer);
+  if (json::Value* annotations = out.find("Annotations")) fill_annotations(*annotations);
   if (!question.diff) out.set("Diff", nullptr);
   if (out["FailedTGAllocs"].size() == 0) out.set("FailedTGAllocs", nullptr);
   return json::to_text(out);

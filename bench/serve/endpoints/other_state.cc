@@ -55,8 +55,6 @@ void own_token(Simulation&, const Request&, Reply& reply) {  // R-API-469
 void add_other_routes(Router& router) {
   router.plain("/v1/volumes", empty_typed_list);
   router.plain("/v1/plugins", empty_typed_list);
-  router.read("/v1/services", empty_list);
-  router.read("/v1/service/*", empty_list);
   router.read("/v1/vars", empty_list);
   router.read("/v1/volume/*", missing("volume", 0));
   router.read("/v1/plugin/*", missing("plugin", 0));

@@ -212,8 +212,9 @@ std::vector<model::Namespace> namespaces_of(const tables::Snapshot& state) {
   if (own == out.end()) {
     own = out.insert(out.end(), model::Namespace{});
     own->name = "default";
-    own->extra.set("Description", "Default shared namespace");
   }
+  if (own->extra["Description"].is_null() || own->extra["CreateIndex"].as_uint() == 0)
+    own->extra.set("Description", "Default shared namespace");
   if (own->extra["CreateIndex"].as_uint() == 0) own->extra.set("CreateIndex", 1), own->extra.set("ModifyIndex", 1);
   for (model::Namespace& name_space : out)
     if (name_space.extra["Hash"].is_null()) name_space.extra.set("Hash", namespace_hash(name_space));

@@ -45,6 +45,7 @@ Router make_router() {
   add_pool_routes(router);
   add_scaling_routes(router);
   add_search_routes(router);
+  add_service_routes(router);
   add_status_list_routes(router);
   return router;
 }

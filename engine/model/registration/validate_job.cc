@@ -158,11 +158,11 @@ ErrorList validate_names(const Job& job, const std::vector<Namespace>& namespace
   const auto space =
       std::find_if(namespaces.begin(), namespaces.end(), [&](const Namespace& n) { return n.name == job.namespace_; });
   if (space == namespaces.end() && job.namespace_ != "default")  // `default` always exists (R-MODEL-32)
-    errors.add("nonexistent namespace " + base::go_quote(job.namespace_));
+    errors.add("job " + base::go_quote(job.id) + " is in nonexistent namespace " + base::go_quote(job.namespace_));
   const bool built_in = job.node_pool == "default" || job.node_pool == "all";
   if (!built_in &&
       std::none_of(pools.begin(), pools.end(), [&](const NodePool& pool) { return pool.name == job.node_pool; }))
-    errors.add("job must be in an existing node pool, got " + base::go_quote(job.node_pool));
+    errors.add("job " + base::go_quote(job.id) + " is in nonexistent node pool " + base::go_quote(job.node_pool));
   if (space == namespaces.end() || !space->capabilities.is_object()) return errors;
   std::vector<std::string> drivers, modes;
   const auto keep = [](std::vector<std::string>& list, const std::string& name) {

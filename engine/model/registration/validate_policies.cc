@@ -78,10 +78,8 @@ AttemptFit attempts_that_fit(const ReschedulePolicy& policy) {
 
 ErrorList validate_restart(const RestartPolicy& policy) {
   ErrorList errors;
-  if (policy.mode != "delay" && policy.mode != "fail") {
+  if (policy.mode != "delay" && policy.mode != "fail")
     errors.add("Unsupported restart mode: " + base::go_quote(policy.mode));
-    return errors;
-  }
   if (policy.attempts == 0 && policy.mode != "fail")
     errors.add("Restart policy " + base::go_quote(policy.mode) + " with " + std::to_string(policy.attempts) +
                " attempts is ambiguous");

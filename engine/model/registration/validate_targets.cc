@@ -18,20 +18,26 @@ bool any_of(const auto& list, const std::string& text) {
   return std::any_of(list.begin(), list.end(), [&](const char* entry) { return text == entry; });
 }
 
-bool is_regexp(const std::string& text) {
+/// "" or what is wrong with a regular expression.
+std::string regexp_problem(const std::string& text) {
   RE2::Options options;
   options.set_log_errors(false);
-  return RE2(text, options).ok();
+  const RE2 compiled(text, options);
+  if (compiled.ok()) return "";
+  std::string problem = compiled.error();
+  const std::string& part = compiled.error_arg();
+  if (!part.empty() && problem.ends_with(": " + part)) problem.resize(problem.size() - part.size() - 2);
+  return "error parsing regexp: " + problem + ": `" + part + "`";
 }
 
 /// RTarget of the operands that constraints and affinities share.
 void check_rtarget(const std::string& operand, const std::string& rtarget, ErrorList& errors) {
   if ((any_of(kComparisons, operand) || any_of(kSets, operand)) && rtarget.empty())
     errors.add("Operator " + base::go_quote(operand) + " requires an RTarget");
-  else if (operand == "regexp" && !is_regexp(rtarget))
-    errors.add("Regular expression failed to compile: " + base::go_quote(rtarget));
+  else if (const std::string problem = operand == "regexp" ? regexp_problem(rtarget) : ""; !problem.empty())
+    errors.add("Regular expression failed to compile: " + problem);
   else if (operand == "version" && !is_version_constraint(rtarget))
-    errors.add("Version constraint is invalid: Malformed constraint: " + rtarget);
+    errors.add("Version constraint is invalid: malformed constraint: " + rtarget);
   else if (operand == "semver" && !is_semver_constraint(rtarget))
     errors.add("Semver constraint is invalid: Malformed constraint: " + rtarget);
 }

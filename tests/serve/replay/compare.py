@@ -19,7 +19,7 @@ import re
 
 UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 CLASS = r"v1:\d{15,20}"  # a computed class: the order of signals in it differs from start to start
-CHILD = r"(?:dispatch-\d+-[0-9a-f]{8}|periodic-\d+)"
+CHILD = r"(?:(?<=-)\d{9,11}-[0-9a-f]{8}(?![0-9a-f-])|periodic-\d+)"  # a dispatched child: its time and a random word
 TOKEN = re.compile(f"({UUID}|{CHILD}|{CLASS})")
 ONE_UUID = re.compile(f"^{UUID}$")
 DURATION = re.compile(r"(?<![\w.])(?:\d+(?:\.\d+)?(?:h|ms|µs|us|ns|m|s))+(?![\w])")
@@ -50,6 +50,8 @@ POOL_OF = {"client-1": "default", "client-2": "default", "client-3": "default", 
 # A delay carries up to a quarter more by chance.
 # Objects that change at the same time are numbered in any order; so are the indexes of a node's watchers.
 AT_ONCE = 8
+KNOWN = 1e6   # the likeness of two objects that are known to be the same one
+TRIED = 1500  # so many pairs of a list are tried at most
 UNRELATED = {"SnapshotIndex", "LastAllocUpdateIndex", "LastMissedHeartbeatIndex"}
 JITTERED = {"StartDelay", "start_delay"}
 
@@ -86,11 +88,18 @@ class Matching:
         self.indexes = {}     # recorded JobModifyIndex -> the one here
         self.configurations = {}  # recorded ModifyIndex of the scheduler configuration -> the one here
         self.tokens = {}      # recorded page token -> the one here
+        self.names = {}       # recorded name of an allocation -> the name here of the one that plays its part
+        self.told = {}        # recorded allocation -> (job and group, name, identifiers of its follow-up evaluation)
+        self.chains = {}      # recorded evaluation -> those that it names
         self.trail = None     # what a trial has added, so that it can be taken back
 
     # --- identifiers ---
     def known(self, recorded):
         return self.there.get(recorded.lower())
+
+    def pairs(self, recorded, here):
+        """Whether the two are known to be the same one."""
+        return isinstance(recorded, str) and isinstance(here, str) and self.known(recorded) == here.lower()
 
     def agrees(self, recorded, here):
         """Whether the two may be the same one; no new pair is learnt."""
@@ -132,17 +141,54 @@ class Matching:
     def node_here(self, recorded):
         return self.stands_for.get(recorded, recorded)
 
+    # --- which of equals ---
+    def note(self, recorded):
+        """An allocation or evaluation of the recording: which others have to be exchanged with it."""
+        if "TaskGroup" in recorded and "ClientStatus" in recorded:
+            self.told[recorded["ID"]] = ((recorded.get("JobID"), recorded["TaskGroup"]), recorded.get("Name"),
+                                         recorded.get("FollowupEvalID"))
+        elif "TriggeredBy" in recorded:
+            self.chains[recorded["ID"]] = [recorded[k] for k in ("PreviousEval", "NextEval") if recorded.get(k)]
+
+    def name_here(self, recorded):
+        return self.names.get(recorded, recorded)
+
+    def state(self):
+        return dict(self.there), dict(self.here), dict(self.names)
+
+    def restore(self, state):
+        self.there, self.here, self.names = (dict(part) for part in state)
+
+    def exchange(self, first, second):
+        """Two allocations of one group change their parts; who they are is to be found out anew."""
+        self.names[first], self.names[second] = self.name_here(second), self.name_here(first)
+        forgotten = set()
+        for identifier, (_, name, followup) in self.told.items():
+            if name in (first, second):
+                forgotten.update((identifier, followup))
+        more = {e for e, named in self.chains.items() if forgotten & {e, *named} and forgotten & set(named)}
+        for e in list(forgotten):
+            more.update(self.chains.get(e, ()))
+        self.forget(forgotten | {e for e in more if self.chains.get(e)})
+
+    def forget(self, identifiers, of_here=()):
+        for identifier in identifiers:
+            here = self.there.pop((identifier or "").lower(), None)
+            self.here.pop(here, None)
+        for identifier in of_here:
+            recorded = self.here.pop(identifier.lower(), None)
+            self.there.pop(recorded, None)
+
     # --- trials ---
     def begin(self):
-        self.trail = []
+        """The beginning of a trial within this one, to be handed to undo()."""
+        outer, self.trail = self.trail, []
+        return outer
 
-    def undo(self):
+    def undo(self, outer):
         for recorded, here in self.trail:
             del self.there[recorded], self.here[here]
-        self.trail = None
-
-    def keep(self):
-        self.trail = None
+        self.trail = outer
 
     # --- what is sent ---
     def translate(self, text):
@@ -185,6 +231,25 @@ def masked_text(text):
     return DURATION.sub("<duration>", text)
 
 
+def settled_events(events):
+    """Events without those whose number or presence chance decides.
+
+    How often a node is missed while it is away depends on the TTLs, which are drawn. Whether a task that a restarted client
+    found again logs that it is being killed before it ends differs between two recordings.
+    """
+    kept = []
+    for position, event in enumerate(events):
+        if not isinstance(event, dict):
+            return events
+        after = [e.get("Type") for e in events[position + 1:position + 3] if isinstance(e, dict)]
+        if event.get("Message") == "Node heartbeat missed" and kept and kept[-1].get("Message") == event["Message"]:
+            continue
+        if event.get("Type") == "Killing" and after == ["Terminated"]:
+            continue
+        kept.append(event)
+    return kept
+
+
 class Comparison:
     """One pair of answers."""
 
@@ -218,6 +283,11 @@ class Comparison:
         if isinstance(recorded, list) and isinstance(here, list):
             return self.lists(recorded, here, where, key)
         if isinstance(recorded, str) and isinstance(here, str):
+            if key == "Name" and recorded in self.matching.names:
+                recorded = self.matching.name_here(recorded)
+            if key == "ComputedClass" and re.fullmatch(CLASS, recorded) and re.fullmatch(CLASS, here):
+                self.matching.bind(recorded, here)  # another one after each start of a client
+                return
             if key == "os.signals" and sorted(recorded.split(",")) == sorted(here.split(",")):
                 return
             if key in ADDRESS_KEYS and ADDRESS.fullmatch(recorded) and ADDRESS.fullmatch(here):
@@ -264,6 +334,8 @@ class Comparison:
     # --- objects ---
     def objects(self, recorded, here, where, key):
         life_only = False
+        if isinstance(recorded.get("ID"), str):
+            self.matching.note(recorded)
         if "SchedulingEligibility" in recorded and "Datacenter" in recorded and "ID" in recorded:
             if recorded.get("ID") != here.get("ID"):
                 life_only = True
@@ -338,6 +410,8 @@ class Comparison:
     def lists(self, recorded, here, where, key):
         if key == "ScoreMetaData":
             return self.scores(recorded, here, where)
+        if key == "Events":
+            recorded, here = settled_events(recorded), settled_events(here)
         place = f"{where}[]"
         if recorded and isinstance(recorded[0], dict) and self.is_unordered(recorded):
             return self.unordered(recorded, here, place)
@@ -381,20 +455,23 @@ class Comparison:
         if any(not isinstance(x, dict) for x in here):
             return self.differ(where, "type", recorded, here)
         self.order(recorded, here, where)
-        left_over, right_over = list(recorded), list(here)
         ranks = [self.ranks(recorded), self.ranks(here)]
-        candidates = []
-        for i, left in enumerate(recorded):
-            for j, right in enumerate(here):
-                candidates.append((-self.likeness(left, right), abs(ranks[0][i] - ranks[1][j]), i, j))
+        scores = {(i, j): self.likeness(left, right) for i, left in enumerate(recorded) for j, right in enumerate(here)}
+        scores = {pair: score for pair, score in scores.items() if score >= 0}
+        costs = {pair: self.cost(recorded[pair[0]], here[pair[1]], where) for pair in scores} if (
+            len(scores) <= TRIED) else {}
+        candidates = sorted(scores, key=lambda pair: (-(scores[pair] >= KNOWN), costs.get(pair, 0), -scores[pair],
+                                                      abs(ranks[0][pair[0]] - ranks[1][pair[1]]), pair))
         taken_left, taken_right, pairs = set(), set(), []
-        for score, _, i, j in sorted(candidates):
-            if i in taken_left or j in taken_right or score > 0:
-                continue
+        while candidates:
+            # What the last pair said of other identifiers settles those first.
+            i, j = next((pair for pair in candidates if self.matching.pairs(
+                recorded[pair[0]].get("ID"), here[pair[1]].get("ID"))), candidates[0])
             taken_left.add(i), taken_right.add(j)
             pairs.append((i, j))
-        for i, j in sorted(pairs):
             self.values(recorded[i], here[j], where, "")
+            candidates = [pair for pair in candidates if pair[0] != i and pair[1] != j and self.may_pair(
+                recorded[pair[0]], here[pair[1]])]
         self.ages_in_list([(recorded[i], here[j]) for i, j in pairs], where)
         for i, left in enumerate(recorded):
             if i not in taken_left:
@@ -403,10 +480,25 @@ class Comparison:
             if j not in taken_right:
                 self.differ(where, "extra", here=self.in_short(right))
 
+    def may_pair(self, recorded, here):
+        left, right = recorded.get("ID"), here.get("ID")
+        return not (isinstance(left, str) and TOKEN.fullmatch(left)) or left in self.matching.nodes or (
+            self.matching.agrees(left, right))
+
+    def cost(self, recorded, here, where):
+        """How much two objects differ; nothing is learnt."""
+        trial = Comparison(self.matching, self.path)
+        outer = self.matching.begin()
+        trial.values(recorded, here, where, "")
+        self.matching.undo(outer)
+        return len(trial.differences)
+
     @staticmethod
     def ranks(objects):
-        """The position of each by its age."""
-        by_age = sorted(range(len(objects)), key=lambda i: (objects[i].get("CreateIndex") or 0, i))
+        """The position of each by its age, of equal ones by that of what came after it."""
+        ages = {x.get("ID"): x.get("CreateIndex") or 0 for x in objects}
+        by_age = sorted(range(len(objects)), key=lambda i: (objects[i].get("CreateIndex") or 0, ages.get(
+            objects[i].get("NextAllocation") or objects[i].get("NextEval"), 0), i))
         return {i: rank for rank, i in enumerate(by_age)}
 
     @staticmethod
@@ -417,7 +509,7 @@ class Comparison:
     def order(self, recorded, here, where):
         """Lists by CreateIndex must be so here as well; others are by an identifier, which is random."""
         head = self.path.split("?")[0]
-        if head not in ("/v1/allocations", "/v1/evaluations", "/v1/deployments"):
+        if where != "[]" or head not in ("/v1/allocations", "/v1/evaluations", "/v1/deployments"):
             return
         step = -1 if "reverse=true" in self.path else 1
         found = [x.get("CreateIndex", 0) * step for x in here]
@@ -429,9 +521,9 @@ class Comparison:
         if isinstance(left, str) and isinstance(right, str) and TOKEN.search(left) and TOKEN.search(right):
             known = self.matching.known(left) if TOKEN.fullmatch(left) else None
             if left in self.matching.nodes or right in self.matching.nodes:
-                return 1e6 if self.matching.node_here(left) == right else -1
+                return KNOWN if self.matching.node_here(left) == right else -1
             if known == right.lower():
-                return 1e6
+                return KNOWN
             if TOKEN.fullmatch(left) and not self.matching.agrees(left, right):
                 return -1
         elif left != right:
@@ -443,7 +535,7 @@ class Comparison:
                 if isinstance(value, str) and isinstance(other, str) and TOKEN.fullmatch(value) and k != "NodeID":
                     known = self.matching.known(value)
                     score += 8 if known == other.lower() else (-4 if known is not None else 0)
-                elif value == other:
+                elif other == (self.matching.name_here(value) if k == "Name" else value):
                     score += {"Name": 16, "JobID": 16, "TriggeredBy": 8, "JobVersion": 8}.get(k, 2)
         return max(score, 0.0)
 
@@ -460,12 +552,14 @@ class Comparison:
 
     def ages_in_list(self, pairs, where):
         """Of two objects the one that is clearly older there is not the younger one here."""
-        pairs = [(left["CreateIndex"], right["CreateIndex"]) for left, right in pairs
-                 if isinstance(left.get("CreateIndex"), int) and isinstance(right.get("CreateIndex"), int) and
+        # On which of its nodes a system job comes first follows from the order in which nodes are visited.
+        pairs = [(left["CreateIndex"], right["CreateIndex"], left.get("Name") if "TaskGroup" in left else None)
+                 for left, right in pairs if isinstance(left.get("CreateIndex"), int) and isinstance(right.get("CreateIndex"), int) and
                  "SchedulingEligibility" not in left]
         for older in pairs:
             for younger in pairs:
-                if younger[0] - older[0] > AT_ONCE and younger[1] < older[1]:
+                if younger[0] - older[0] > AT_ONCE and younger[1] < older[1] and (
+                        older[2] is None or older[2] != younger[2]):
                     return self.differ(f"{where}.CreateIndex", "order of indexes", [older[0], younger[0]],
                                        [older[1], younger[1]])
 
@@ -479,6 +573,107 @@ AGENT = re.compile(r"^/v1/agent/self")
 
 def compare(matching, path, recorded, here):
     """The differences of two answers {status, headers, body | body_text}."""
+    before = matching.state()
+    found = compare_once(matching, path, recorded, here)
+    if not found or recorded.get("status") != here.get("status"):
+        return found
+    # Objects that looked the same when they were first seen may be one another.
+    after = matching.state()
+    matching.restore(before)
+    matching.forget(identities_in(recorded.get("body")), identities_in(here.get("body")))
+    other = compare_once(matching, path, recorded, here)
+    if len(other) < len(found):
+        found, before = other, before_again(matching, before, recorded, here)
+    else:
+        matching.restore(after)
+    if not found:
+        return found
+    # Of equal allocations chance decides which one a node gets: those that something happened to there may be others.
+    for first, second in exchangeable(matching, recorded.get("body"), here.get("body")):
+        after = matching.state()
+        matching.restore(before)
+        matching.exchange(first, second)
+        other = compare_once(matching, path, recorded, here)
+        if len(other) < len(found):
+            found, before = other, before[:2] + (dict(matching.names),)
+            if not found:
+                break
+        else:
+            matching.restore(after)
+    return found
+
+
+# Which allocations a smaller count stops is decided by their names.
+BY_NAME = "alloc not needed due to job update"
+EXCHANGED = 28  # pairs that are tried at most
+
+
+def identities_in(value):
+    """The allocations and evaluations of an answer, and the evaluations that its allocations are of."""
+    if isinstance(value, dict):
+        if ("TaskGroup" in value and "ClientStatus" in value) or "TriggeredBy" in value:
+            yield from (value[k] for k in ("ID", "EvalID", "FollowupEvalID", "NextAllocation", "PreviousAllocation",
+                                           "NextEval", "PreviousEval", "BlockedEval") if value.get(k))
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else ():
+        if isinstance(inner, (dict, list)):
+            yield from identities_in(inner)
+
+
+def before_again(matching, before, recorded, here):
+    """What was known before, but for the identities of this answer."""
+    after = matching.state()
+    matching.restore(before)
+    matching.forget(identities_in(recorded.get("body")), identities_in(here.get("body")))
+    again = matching.state()
+    matching.restore(after)
+    return again
+
+
+def allocations_in(value):
+    if isinstance(value, dict):
+        if "TaskGroup" in value and "ClientStatus" in value:
+            yield value
+            return
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else ():
+        if isinstance(inner, (dict, list)):
+            yield from allocations_in(inner)
+
+
+def victims_in(value):
+    """The allocations that were evicted for those of an answer."""
+    for alloc in allocations_in(value):
+        yield from alloc.get("PreemptedAllocations") or ()
+        if alloc.get("PreemptedByAllocation"):
+            yield alloc["PreemptedByAllocation"]
+
+
+def exchangeable(matching, recorded, here):
+    """Pairs of recorded names of one group, none of which was stopped for its name."""
+    groups, barred = {}, set()
+    original = {name: recorded_name for recorded_name, name in matching.names.items()}
+    for is_here, side in ((False, recorded), (True, here)):
+        found = [((alloc.get("JobID"), alloc["TaskGroup"]), alloc.get("Name"), alloc.get("DesiredDescription"))
+                 for alloc in allocations_in(side)]
+        found = [(group, original.get(name, name) if is_here else name, why) for group, name, why in found]
+        for identifier in victims_in(side):
+            told = matching.told.get(matching.here.get(identifier) if is_here else identifier)
+            if told:
+                found.append((told[0], told[1], None))
+        for group, name, why in found:
+            if why == BY_NAME:
+                barred.add(name)
+            if isinstance(name, str):
+                groups.setdefault(group, {})[name] = True
+    pairs = []
+    for names in groups.values():
+        free = sorted(name for name in names if name not in barred)
+        pairs += [(a, b) for i, a in enumerate(free) for b in free[i + 1:]]
+    return pairs[:EXCHANGED]
+
+
+def compare_once(matching, path, recorded, here):
     c = Comparison(matching, path)
     if recorded.get("status") != here.get("status"):
         c.differ("status", "status", [recorded.get("status"), recorded.get("body_text", "")[:200]],

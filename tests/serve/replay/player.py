@@ -94,7 +94,8 @@ class Player:
         if "path_t" not in step:
             path = self.matching.translate(path)
         body = self.request_of(step)
-        here = self.client.request(step["method"], self.with_token(path), body, step.get("request_text"))
+        text = recording.whole_text(step["request_text"]) if "request_text" in step else None
+        here = self.client.request(step["method"], self.with_token(path), body, text)
         self.note(step, step["method"], step["path"], compare(self.matching, step["path"], step, here))
         self.advance_to(end)
 
@@ -143,11 +144,12 @@ class Player:
             return self.monitor_that_was_interrupted(step, begin, end)
         calls = step["calls"]
         counts = recording.last_of_each(calls)
+        moments = recording.moments(calls, begin, end)
         for position, call in enumerate(calls):
-            self.advance_to(begin + (end - begin) * (position + 0.5) / len(calls))
+            self.advance_to(moments[position])
             if position not in counts:
                 continue
-            repeated = recording.repeats(calls, position) > 1
+            repeated = recording.repeats(calls, position) > 1 or recording.blocks(call)
             self.note(step, call["method"], call["path"], self.one_call(call, repeated, end))
         self.drift = max(self.drift, self.now - end)
         self.advance_to(end)
@@ -171,13 +173,12 @@ class Player:
         limit = max(self.now, end + self.drift) + MONITOR_LIMIT
         while True:
             here = self.send(call)
-            self.matching.begin()
+            before = self.matching.state()
             differences = compare(self.matching, call["path"], call, here)
             waits = repeated and self.now < limit and any(may_pass(difference) for difference in differences)
             if not waits:
-                self.matching.keep()
                 return differences
-            self.matching.undo()
+            self.matching.restore(before)
             self.advance(STEP)
 
     def run_command(self, step):
@@ -215,6 +216,8 @@ class Player:
         rows = answer.get("body")
         rows = rows if isinstance(rows, list) else [rows] if isinstance(rows, dict) else []
         where = {k: self.fill(v) if isinstance(v, str) else v for k, v in (select.get("where") or {}).items()}
+        if "Name" in where:
+            where["Name"] = self.matching.name_here(where["Name"])
         rows = [row for row in rows if all(dig(row, k) == v for k, v in where.items())]
         for key in reversed(select.get("order_by") or []):
             rows.sort(key=lambda row: (dig(row, key) is not None, dig(row, key)))
@@ -239,7 +242,9 @@ class Player:
             self.advance(STEP)
             waited += STEP
         self.drift = max(0.0, self.now - end)
-        if step["what"] != "settled":
+        if step["what"] == "node has these field values":
+            self.drift = self.now - end  # when a node is missed is drawn: what follows is as long after that as recorded
+        elif step["what"] != "settled":
             self.advance_to(end)
 
     LISTS = ("allocations", "evaluations", "deployments", "nodes", "jobs")

@@ -69,3 +69,50 @@ def repeats(calls, position):
     call = calls[position]
     return sum(1 for other in calls if is_poll(call) and other["method"] == "GET" and
                without_index(other["path"]) == without_index(call["path"]))
+
+
+START_UP = 0.3   # seconds that the command line takes before its first request
+ONE_CALL = 0.02  # and for a request
+POLLING = 1.0    # between two rounds of reads that do not block
+
+
+def blocks(call):
+    """A read that is answered when something changed."""
+    return re.search(r"[?&]index=[1-9]", call["path"]) is not None
+
+
+def moments(calls, begin, end):
+    """When each call of a command was made: the first ones as soon as it ran, rounds of polling a second apart, and what
+    is left went by in reads that block."""
+    seen, waits, leader = set(), [], None
+    for call in calls:
+        key = (call["method"], without_index(call["path"]))
+        again = key in seen
+        if again and not blocks(call):
+            leader = leader or key
+        waits.append("blocks" if again and blocks(call) else "polls" if again and key == leader else "")
+        seen.add(key)
+    spent = ONE_CALL * len(calls)
+    start = begin + START_UP if any(waits) else end - spent
+    start = max(begin, min(start, end - spent))
+    left = max(0.0, end - start - spent)
+    polls, blocked = waits.count("polls"), waits.count("blocks")
+    poll = min(POLLING, left / polls) if polls else 0.0
+    if polls and not blocked:
+        poll = left / polls
+    block = (left - poll * polls) / blocked if blocked else 0.0
+    times, now = [], start
+    for wait in waits:
+        now += ONE_CALL + {"polls": poll, "blocks": block, "": 0.0}[wait]
+        times.append(min(now, end))
+    return times
+
+
+def whole_text(text):
+    """A request's text; very long ones were recorded by their beginning, whose last letter goes on."""
+    short = re.fullmatch(r"\((\d+) bytes: '(.*)' repeated\)", text, re.DOTALL)
+    if not short:
+        return text
+    length, begin = int(short.group(1)), short.group(2)
+    end = '"}}' if '"ID"' in begin else '"},"ID":"long"}}'
+    return begin + begin[-1] * (length - len(begin) - len(end)) + end
