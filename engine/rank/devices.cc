@@ -84,12 +84,17 @@ bool DeviceAccounter::add(const model::AllocatedDevice& reserved) {
                                       [](const Group& g, const auto& r) { return key(*g.device) < key(r); });
   if (group == groups_.end() || key(*group->device) != key(reserved)) return false;
   bool collides = false;
+  const auto end = group->instances.end();
+  auto instance = group->instances.begin();
   for (const std::string& id : reserved.device_ids) {
-    const auto instance = std::lower_bound(group->instances.begin(), group->instances.end(), id,
-                                           [](const Instance& i, const std::string& wanted) { return i.id < wanted; });
-    if (instance == group->instances.end() || instance->id != id) continue;
+    // Offers list instances ascending, often neighbours: the one after the last is tried first.
+    if (instance == end || instance->id != id)
+      instance = std::lower_bound(group->instances.begin(), end, id,
+                                  [](const Instance& i, const std::string& wanted) { return i.id < wanted; });
+    if (instance == end || instance->id != id) continue;
     collides |= instance->use_count > 0;
     ++instance->use_count;
+    ++instance;
   }
   return collides;
 }

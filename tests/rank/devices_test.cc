@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
+
 namespace berth::rank {
 namespace {
 
@@ -25,6 +28,35 @@ TEST(DeviceAccounter, CountsHealthyInstancesOnly) {  // R-MODEL-520 to 524
   EXPECT_FALSE(accounter.add(model::AllocatedDevice{"nvidia", "gpu", "gone", {"3"}}));
   EXPECT_TRUE(accounter.add(model::AllocatedDevice{"nvidia", "gpu", "b", {"3"}}));
   EXPECT_EQ(accounter.groups()[1].instances[0].use_count, 2u);
+}
+
+TEST(DeviceAccounter, CountsUseInAnyOrder) {  // R-MODEL-522, 523, against one counter per ID
+  std::mt19937 random(7);
+  model::NodeDevice device = group("a", {});
+  std::vector<std::string> ids = {"broken", "unknown"};
+  for (int i = 0; i < 12; ++i) {
+    ids.push_back("gpu-" + std::to_string(i));
+    device.instances.push_back({ids.back(), true, "", std::nullopt});
+  }
+  const std::vector<model::NodeDevice> devices = {device};
+  for (int round = 0; round < 300; ++round) {
+    DeviceAccounter accounter(devices);
+    std::map<std::string, std::uint32_t> used;
+    for (int held = 0; held < 4; ++held) {
+      model::AllocatedDevice reserved{"nvidia", "gpu", "a", {}};
+      std::size_t at = random() % ids.size();
+      for (std::size_t i = 0, count = random() % 6; i < count; ++i) {
+        reserved.device_ids.push_back(ids[at]);
+        at = random() % 2 ? (at + 1) % ids.size() : random() % ids.size();  // neighbours, holes, repeats
+      }
+      bool collides = false;
+      for (const std::string& id : reserved.device_ids)
+        if (id != "broken" && id != "unknown") collides |= used[id]++ > 0;
+      EXPECT_EQ(accounter.add(reserved), collides);
+    }
+    for (const DeviceAccounter::Instance& instance : accounter.groups()[0].instances)
+      EXPECT_EQ(instance.use_count, used[std::string(instance.id)]) << instance.id;
+  }
 }
 
 TEST(DeviceAccounter, OffersInOrderOfIds) {  // R-RANK-633, 635; R-MODEL-526
