@@ -5,6 +5,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/assert.h"
 #include "model/predicates.h"
 
 namespace berth::rank {
@@ -105,6 +106,19 @@ bool DeviceAccounter::add(const model::Allocation& alloc) {
   for (const auto& [name, task] : alloc.allocated_resources->tasks)
     for (const model::AllocatedDevice& device : task.devices) collides |= add(device);
   return collides;
+}
+
+void DeviceAccounter::read_use_counts(std::vector<std::uint32_t>& out) const {
+  out.clear();
+  for (const Group& group : groups_)
+    for (const Instance& instance : group.instances) out.push_back(instance.use_count);
+}
+
+void DeviceAccounter::set_use_counts(std::span<const std::uint32_t> counts) {
+  std::size_t next = 0;
+  for (Group& group : groups_)
+    for (Instance& instance : group.instances) instance.use_count = counts[next++];
+  BERTH_ASSERT(next == counts.size());
 }
 
 double total_affinity_weight(const match::DeviceRequest& request) {

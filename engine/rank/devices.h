@@ -49,6 +49,10 @@ class DeviceAccounter {
   /// One reservation, as above (R-MODEL-523).
   bool add(const model::AllocatedDevice& reserved);
 
+  /// The use counts of all instances, group by group; `counts` are those of an accounter of the same devices.
+  void read_use_counts(std::vector<std::uint32_t>& out) const;
+  void set_use_counts(std::span<const std::uint32_t> counts);
+
   /// Instances for one request; nothing is marked as used (R-RANK-633 to 635).
   [[nodiscard]] Result<DeviceOffer, DeviceProblem> offer(const match::DeviceRequest& request,
                                                          match::Patterns& patterns) const;

@@ -40,7 +40,12 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, Option& 
   }
   option.resources.shared.disk_mb = group.disk_mb;
   if (group.has_network && !assign_group_network(spec->node, ports, v, evict, option)) return false;
-  if (group.has_devices) proposed.enter_devices(row);
+  if (group.has_devices) {
+    if (evict)
+      proposed.enter_devices(row);
+    else
+      proposed.enter_all_devices(row);
+  }
   if (group.has_cores) {
     cores_.clear();
     proposed.merge_cores(row, cores_);

@@ -72,6 +72,14 @@ void Proposed::enter_devices(NodeRow row) {
         for (const model::AllocatedDevice& device : task.devices) accounter->add(device);
 }
 
+void Proposed::enter_all_devices(NodeRow row) {
+  if (scratch_.overlay(row)) return enter_devices(row);
+  accounter = scratch_.node_devices(attempt_.snapshot->nodes.fixed->spec[row]);
+  if (scratch_.device_use.load(*attempt_.snapshot, row, *accounter)) return;
+  enter_devices(row);
+  scratch_.device_use.keep(row, *accounter);
+}
+
 void Proposed::merge_cores(NodeRow row, std::vector<std::uint16_t>& cores) const {
   for (const tables::ResourceShape* shape : shapes) model::merge_cores(cores, shape->cores);
   effects_.each_relisted(

@@ -26,6 +26,9 @@ class Proposed {
   bool enter_ports(const rank::NodePorts& ports);
   /// Starts `accounter` with the node's devices and the allocations' use of them.
   void enter_devices(tables::NodeRow row);
+  /// The same, where none of the allocations was removed: from what is known of the state when no plan touches the
+  /// node.
+  void enter_all_devices(tables::NodeRow row);
   /// Their cores and those of finished ones that the plan lists again.
   void merge_cores(tables::NodeRow row, std::vector<std::uint16_t>& cores) const;
   /// Asks for what choosing victims reads of an allocation.

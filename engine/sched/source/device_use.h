@@ -1,0 +1,37 @@
+// Which device instances the allocations of a node use, as the state has it: entering them by their IDs is most of what
+// a group with devices costs on a node that is looked at, and few nodes change between two looks.
+//
+//   counts   4 B per healthy instance of a node that was looked at, in the order of its DeviceAccounter
+// From one state to the next what is known of nodes whose use changed is dropped. One worker's own, like all scratch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "rank/devices.h"
+#include "tables/state.h"
+
+namespace berth::sched {
+
+class DeviceUse {
+ public:
+  /// Marks in `unused`, an accounter of the node's devices, what is used in that state; false when it is not known.
+  [[nodiscard]] bool load(const tables::Snapshot& snapshot, tables::NodeRow row, rank::DeviceAccounter& unused);
+  /// Remembers it. The accounter must hold what load() would have marked, and nothing of a plan.
+  void keep(tables::NodeRow row, const rank::DeviceAccounter& used);
+
+ private:
+  void follow(const tables::Snapshot& snapshot);
+
+  struct OfNode {
+    bool known = false;
+    std::vector<std::uint32_t> counts;
+  };
+  std::vector<OfNode> nodes_;  // by node row
+  std::uint64_t changes_ = 0;  // of the log, that are in
+  std::shared_ptr<const tables::RowLog> log_;
+  std::vector<tables::NodeRow> changed_;
+};
+
+}  // namespace berth::sched
