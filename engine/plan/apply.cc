@@ -1,6 +1,7 @@
 #include "plan/apply.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/stages.h"
 #include "model/flatten.h"
@@ -19,6 +20,14 @@ namespace {
 
 const tables::CompiledGroup& planned_group(const Snapshot& state, const PlanRows& plan, const PlannedAlloc& alloc) {
   return state.jobs.versions[alloc.job == kNoRow ? plan.job : alloc.job]->groups[alloc.group];
+}
+
+/// The last eight bytes, in which the IDs of the devices of a node differ most.
+std::uint64_t mark_of(std::string_view id) {
+  std::uint64_t mark = 0;
+  const std::string_view end = id.substr(id.size() - std::min(id.size(), sizeof(mark)));
+  std::memcpy(&mark, end.data(), end.size());
+  return mark;
 }
 
 }  // namespace
@@ -82,6 +91,7 @@ bool Applier::may_collide(const Snapshot& state, const PlanRows& plan, NodeRow n
 bool Applier::may_share(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
   const tables::NodeUse& use = state.nodes.use[node];
   instances_.clear();
+  marks_.clear();
   cores_.clear();
   const auto takes = [&](const tables::ResourceShape& shape) {
     if (!shape.cores.empty() && model::cores_overlap(cores_, shape.cores)) return false;
@@ -90,10 +100,15 @@ bool Applier::may_share(const Snapshot& state, const PlanRows& plan, NodeRow nod
     for (const auto& [name, task] : shape.resources->tasks)
       for (const model::AllocatedDevice& device : task.devices)
         for (const std::string& id : device.device_ids) {
-          for (const auto& [other, other_id] : instances_)
+          const std::uint64_t mark = mark_of(id);
+          for (std::size_t i = 0; i < marks_.size(); ++i) {
+            if (marks_[i] != mark) continue;
+            const auto& [other, other_id] = instances_[i];
             if (*other_id == id && other->name == device.name && other->type == device.type &&
                 other->vendor == device.vendor)
               return false;
+          }
+          marks_.push_back(mark);
           instances_.emplace_back(&device, &id);
         }
     return true;

@@ -174,7 +174,8 @@ class Applier {
   std::vector<NodeEntry> entries_;
   std::vector<const tables::ResourceShape*> shapes_;
   std::vector<std::pair<const model::AllocatedDevice*, const std::string*>> instances_;  // held on the node
-  std::vector<std::uint16_t> cores_;                                                     // likewise, ascending
+  std::vector<std::uint64_t> marks_;  // by instance: the end of its ID
+  std::vector<std::uint16_t> cores_;  // likewise, ascending
   std::vector<base::Uuid> leaving_;
   std::vector<std::pair<tables::NodeRow, std::uint32_t>> updates_;  // (node, position of the update), ascending
   const std::vector<tables::NodeRow>* rejected_ = nullptr;
