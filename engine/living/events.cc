@@ -157,7 +157,7 @@ fsm::Answer Cluster::happen(const DeploymentOp& event) {
   lifecycle::DeploymentWatcher& deployments = watchers_->deployments();
   switch (event.kind) {
     case DeploymentOp::Kind::promote:
-      return deployments.promote(event.deployment_id, event.groups, now(), now());
+      return deployments.promote(event.deployment_id, event.groups, 0, now());  // nobody gives a PromotedAt
     case DeploymentOp::Kind::fail:
       return deployments.fail(event.deployment_id, now());
     case DeploymentOp::Kind::pause:
