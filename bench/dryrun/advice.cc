@@ -142,7 +142,7 @@ model::SchedulerConfiguration without_preemption(std::optional<model::SchedulerC
 model::Registration only(const model::Registration& registration, const std::string& group) {
   model::Registration out = registration;
   auto job = std::make_shared<model::Job>(*registration.job);
-  std::erase_if(job->task_groups, [&](const model::TaskGroup& other) { return other.name != group; });
+  job->task_groups.erase_if([&](const model::TaskGroup& other) { return other.name != group; });
   out.job = std::move(job);
   return out;
 }

@@ -72,7 +72,7 @@ json::Value sample_json(const Sample& s, const Profile& p) {
 
 }  // namespace
 
-std::string stage_lines(const StageTable& table) {
+std::string stage_lines(const StageTable& table, bool is_life) {
   bool roofline = false;
   for (const StageRow& row : table.rows) roofline |= row.roofline_ns > 0;
   std::string out =
@@ -96,9 +96,10 @@ std::string stage_lines(const StageTable& table) {
       out += fmt::format(" {:>6.1f} ns {:>7}", row.roofline_ns, short_number(row.ns_per_unit() / row.roofline_ns));
     out += "\n";
   }
-  out += fmt::format("  {:<10} {:>7} {:>10}   beside it: {} waiting, {} idle, {} in the run's own books\n", "all",
-                     "100 %", ns_words(table.engine_ns), ns_words(table.wait_ns), ns_words(table.idle_ns),
-                     ns_words(table.harness_ns));
+  out += fmt::format("  {:<10} {:>7} {:>10}   beside it: {} waiting, {} idle, {} in {}\n", "all", "100 %",
+                     ns_words(table.engine_ns), ns_words(table.wait_ns), ns_words(table.idle_ns),
+                     ns_words(table.harness_ns),
+                     is_life ? "clients, their reports, the leader and the run's own books" : "the run's own books");
   return out;
 }
 
@@ -158,7 +159,7 @@ std::string to_table(const Profile& p) {
                        p.stages.detail_ratio);
   if (!p.stacks_from.empty()) out += fmt::format("  flame       stacks from {}\n", p.stacks_from);
   out += fmt::format("  decisions   {}\n\n", p.run.decisions_digest);
-  out += stage_lines(p.stages);
+  out += stage_lines(p.stages, p.run.life.has_value());
   out += "  p50 to p99: per evaluation that has the stage; ~: divided as in the detailed evaluations\n";
   bool bytes = false;
   for (const StageRow& row : p.stages.rows) {

@@ -15,7 +15,8 @@ inline constexpr int kProfileVersion = 1;
 [[nodiscard]] json::Value to_json(const Profile& profile);
 
 /// The rows of a stage table alone, for reports that have one beside other things.
-[[nodiscard]] std::string stage_lines(const StageTable& table);
+/// `is_life`: what is beside the stages is what clients and leader do, too.
+[[nodiscard]] std::string stage_lines(const StageTable& table, bool is_life = false);
 [[nodiscard]] json::Value stages_json(const StageTable& table);
 [[nodiscard]] std::string roofline_lines(const Roofline& roofline);
 

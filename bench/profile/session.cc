@@ -74,6 +74,8 @@ Result<Profile> profile_workload(const sim::Workload& workload, const Options& o
 
   if (options.overhead_rounds == 0 || options.only) {
     out.no_overhead = options.only ? "one evaluation is too little to tell" : "not asked for";
+  } else if (workload.life) {
+    out.no_overhead = "a life is lived once";
   } else if (out.run.partial) {
     out.no_overhead = "the run ended early";
   } else {

@@ -103,7 +103,7 @@ json::Value chart_json(const Chart& chart) {
                                 {"points", list_json(series.points, point_json)}};
           }));
   out.set("marks", list_json(chart.marks, [](const Mark& mark) {
-            return json::Array{number(mark.x), number(mark.until), mark.name};
+            return json::Array{number(mark.x), number(mark.until), mark.name, mark.main};
           }));
   return out;
 }

@@ -57,6 +57,7 @@ struct Axis {
 struct Mark {
   double x = 0, until = kNone;
   std::string name;
+  bool main = true;  ///< drawn in full; else as a tick at the upper edge
 };
 enum class ChartKind { line, points, bars, heat };
 struct Chart {

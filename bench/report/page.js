@@ -208,7 +208,8 @@
     },
   };
 
-  // What happened meanwhile: a line where it began, a band while it lasted, its name where there is room.
+  // What happened meanwhile: a line where it began, a band while it lasted, its name where there is room. Of many things
+  // only the main ones; the others are ticks at the upper edge.
   const eventMarks = (c) => ({
     id: "eventMarks",
     beforeDatasetsDraw(chart) {
@@ -219,8 +220,14 @@
       ctx.font = "10px " + Chart.defaults.font.family;
       ctx.textBaseline = "top";
       let free = area.left;
-      for (const [from, until, name] of c.marks) {
+      const ticks = c.marks.some((mark) => !mark[3]) ? 7 : 0;
+      for (const [from, until, name, main] of c.marks) {
         const at = place(from);
+        if (!main) {
+          ctx.globalAlpha = 0.6;
+          ctx.fillRect(at, area.top, 1, ticks - 1);
+          continue;
+        }
         ctx.globalAlpha = 0.12;
         if (until !== null) ctx.fillRect(at, area.top, Math.max(1, place(until) - at), area.bottom - area.top);
         ctx.globalAlpha = 0.6;
@@ -229,7 +236,7 @@
         if (at < free || at + width + 3 > area.right) continue;
         ctx.globalAlpha = 1;
         ctx.fillStyle = color("soft");
-        ctx.fillText(name, at + 3, area.top);
+        ctx.fillText(name, at + 3, area.top + ticks);
         ctx.fillStyle = color("s1");
         free = at + width + 8;
       }

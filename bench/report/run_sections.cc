@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "base/text.h"
 #include "report/kinds.h"
@@ -390,6 +391,21 @@ void add_life(const json::Value& life, const std::string& of, Section& out) {
   std::vector<Mark> marks;
   for (const json::Value& fault : life["faults"].items())
     marks.push_back({fault["at_seconds"].as_double(), value_at(fault, "until_seconds"), fault["what"].as_string()});
+  // Of many faults those that hit most allocations are drawn in full; of a hundred bands nothing else would be seen.
+  constexpr std::size_t kMainMarks = 8;
+  const bool many = marks.size() > 2 * kMainMarks;
+  if (many) {
+    std::vector<std::size_t> order(marks.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto hit = [&](std::size_t i) { return life["faults"].items()[i]["hit"].as_double(); };
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return hit(a) > hit(b); });
+    for (std::size_t i = kMainMarks; i < order.size(); ++i) marks[order[i]].main = false;
+  }
+  const std::string marked =
+      marks.empty() ? "no faults"
+      : many ? fmt::format("{} faults are ticks at the top, the {} that hit most are marked in full", marks.size(),
+                           kMainMarks)
+             : fmt::format("{} marked", marks.size() == 1 ? "1 fault is" : fmt::format("{} faults are", marks.size()));
   const json::Value& over = life["over_time"];
   const auto seconds = numbers_of(over["seconds"]);
   const double step = seconds.size() > 1 ? seconds[1] - seconds[0] : 1;
@@ -407,12 +423,12 @@ void add_life(const json::Value& life, const std::string& of, Section& out) {
     out.charts.push_back(std::move(one));
   };
   chart("Missing allocations, and the faults",
-        fmt::format("Wanted and not running; {} faults are marked. Recovery p50 {}, p99 {}, max {}.", marks.size(),
+        fmt::format("Wanted and not running; {}. Recovery p50 {}, p99 {}, max {}.", marked,
                     shown(value_at(life, "recovery_ns/p50"), "ns"), shown(value_at(life, "recovery_ns/p99"), "ns"),
                     shown(value_at(life, "recovery_ns/max"), "ns")),
         "allocations", {series("missing", "missing", 1)});
   chart("Evaluations and placements over time",
-        fmt::format("Per second; usual are {} evaluations/s, {} storms.",
+        fmt::format("Per second; the median of times with any is {} evaluations/s; {} storms.",
                     shown(value_at(life, "base_evaluations_per_second"), ""), life["storms"].size()),
         "per second", {series("evaluations", "evaluations", 1 / step), series("placements", "placed", 1 / step)});
   out.tables.push_back(table_of_list(("Faults" + of).c_str(), life["faults"],

@@ -33,9 +33,12 @@ std::string counts_words(const std::vector<std::pair<std::string, std::uint64_t>
 std::vector<const FaultResult*> by_recovery(const LifeResult& life) {
   std::vector<const FaultResult*> out;
   for (const FaultResult& fault : life.faults) out.push_back(&fault);
-  std::stable_sort(out.begin(), out.end(), [](const FaultResult* a, const FaultResult* b) {
+  const auto longest = [](const FaultResult& fault) {
+    return fault.recovery_ns.empty() ? 0 : *std::max_element(fault.recovery_ns.begin(), fault.recovery_ns.end());
+  };
+  std::stable_sort(out.begin(), out.end(), [&](const FaultResult* a, const FaultResult* b) {
     if (a->away != b->away) return a->away > b->away;
-    return a->recovery_ns.max() > b->recovery_ns.max();
+    return longest(*a) > longest(*b);
   });
   return out;
 }
@@ -49,13 +52,15 @@ void fault_rows(const LifeResult& life, std::string& out) {
   faults.resize(faults.size() - left);
   std::stable_sort(faults.begin(), faults.end(),
                    [](const FaultResult* a, const FaultResult* b) { return a->at_s < b->at_s; });
-  const auto time = [](const FaultResult& fault, double percent) {
-    return fault.recovered == 0 ? std::string("-") : time_words(fault.recovery_ns.percentile(percent));
-  };
-  for (const FaultResult* fault : faults)
+  for (const FaultResult* fault : faults) {
+    const sim::Histogram recovery = fault->recovery();
+    const auto time = [&](double percent) {
+      return fault->recovered == 0 ? std::string("-") : time_words(recovery.percentile(percent));
+    };
     out += fmt::format("  {:<40} {:>9} {:>6} {:>6} {:>9} {:>9} {:>9} {:>5}\n", fault->what.substr(0, 40),
-                       clock_words(fault->at_s), grouped(fault->nodes), grouped(fault->hit), time(*fault, 50),
-                       time(*fault, 99), time(*fault, 100), grouped(fault->away));
+                       clock_words(fault->at_s), grouped(fault->nodes), grouped(fault->hit), time(50), time(99),
+                       time(100), grouped(fault->away));
+  }
   if (left > 0) out += fmt::format("  and {} that recovered sooner\n", grouped(left));
   if (life.recovery_ns.count() > 0)
     out += fmt::format("  recovery    p50 {}, p90 {}, p99 {}, max {} over {} allocations of all faults\n",
@@ -95,6 +100,64 @@ json::Value outages_json(const std::vector<Outage>& outages) {
     one.set("missing_at_end", o.missing_at_end);
     out.push(std::move(one));
   }
+  return out;
+}
+
+/// Triggers and job types of the evaluations that are compared, those that took longest in the last hour first, with
+/// their sums over all sizes.
+std::vector<EvaluationCost> kinds_of_evaluations(const LifeResult& life) {
+  std::vector<EvaluationCost> out;
+  for (const EvaluationCost& cost : life.costs) {
+    const auto same = [&](const EvaluationCost& other) { return other.what == cost.what; };
+    auto at = std::find_if(out.begin(), out.end(), same);
+    if (at == out.end()) out.push_back({.what = cost.what}), at = out.end() - 1;
+    at->first += cost.first, at->last += cost.last;
+    at->first_s += cost.first_s, at->last_s += cost.last_s;
+  }
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.last_s > b.last_s; });
+  return out;
+}
+
+void rate_rows(const LifeResult& life, std::string& out) {
+  const LifeResult::Alike alike = life.alike();
+  if (alike.rate > 0)
+    out += fmt::format(
+        "  rate        {:.2f} in the last hour of that of like evaluations in the first, by processor time\n",
+        alike.rate);
+  const auto us = [](std::uint64_t count, double seconds) {
+    return count == 0 ? std::string("-") : fmt::format("{:.1f} us", seconds * 1e6 / static_cast<double>(count));
+  };
+  out += fmt::format("\n  {:<32} {:>10} {:>10} {:>11} {:>11} {:>9} {:>6}\n", "evaluations, by what asked", "first hour",
+                     "last hour", "each", "each", "with like", "rate");
+  for (const EvaluationCost& kind : kinds_of_evaluations(life)) {
+    const LifeResult::Alike of_kind = life.alike(kind.what);
+    out += fmt::format("  {:<32} {:>10} {:>10} {:>11} {:>11} {:>9} {:>6}\n", kind.what.substr(0, 32),
+                       grouped(kind.first), grouped(kind.last), us(kind.first, kind.first_s),
+                       us(kind.last, kind.last_s), kind.last == 0 ? "-" : fmt::format("{:.0f} %", 100 * of_kind.share),
+                       of_kind.rate > 0 ? fmt::format("{:.2f}", of_kind.rate) : "-");
+  }
+  out += fmt::format("  all else takes {:.1f} us per message of a client in the first hour, {:.1f} us in the last\n\n",
+                     alike.rest_first_us, alike.rest_last_us);
+}
+
+json::Value rates_json(const LifeResult& life) {
+  json::Value out = json::Value::object();
+  out.set("first_hour", life.evaluations_per_cpu_s(0, LifeResult::kHour));
+  out.set("last_hour", life.evaluations_per_cpu_s(life.duration_s - LifeResult::kHour, life.duration_s));
+  const LifeResult::Alike alike = life.alike();
+  out.set("like_for_like", alike.rate > 0 ? json::Value(alike.rate) : json::Value());
+  out.set("share_with_like", alike.share);
+  out.set("rest_us_per_message_first_hour", alike.rest_first_us);
+  out.set("rest_us_per_message_last_hour", alike.rest_last_us);
+  json::Value kinds = json::Value::array();
+  for (const EvaluationCost& cost : life.costs) {
+    json::Value one = json::Value::object();
+    one.set("what", cost.what), one.set("placements", cost.placements);
+    one.set("first_hour", cost.first), one.set("first_hour_seconds", cost.first_s);
+    one.set("last_hour", cost.last), one.set("last_hour_seconds", cost.last_s);
+    kinds.push(std::move(one));
+  }
+  out.set("evaluations", std::move(kinds));
   return out;
 }
 
@@ -150,13 +213,7 @@ std::string life_text(const LifeResult& life) {
   out += fmt::format("  allocations {} placed, {} done, {} failed, {} lost, {} evicted\n", grouped(life.allocs),
                      grouped(life.completed), grouped(life.failed), grouped(life.lost), grouped(life.evicted));
   out += fmt::format("  evaluations {}\n", counts_words(life.triggers));
-  if (life.duration_s >= 7200 && life.reached_s >= life.duration_s) {
-    const double first = life.evaluations_per_cpu_s(0, 3600),
-                 last = life.evaluations_per_cpu_s(life.duration_s - 3600, life.duration_s);
-    out += fmt::format(
-        "  rate        {} evaluations per second of processor time in the first hour, {} in the last: {:.2f}\n",
-        grouped(static_cast<std::uint64_t>(first)), grouped(static_cast<std::uint64_t>(last)), share(last, first));
-  }
+  if (life.has_hours()) rate_rows(life, out);
   out += fmt::format("  clients     {} heartbeats, {} pulls, {} requests with {} reports\n", grouped(life.heartbeats),
                      grouped(life.pulls), grouped(life.requests), grouped(life.reports));
   if (life.lost_runs > 0)
@@ -206,7 +263,7 @@ json::Value life_json(const LifeResult& life) {
     one.set("until_seconds", fault.until_s < 0 ? json::Value() : json::Value(fault.until_s));
     one.set("nodes", fault.nodes), one.set("hit", fault.hit), one.set("unharmed", fault.unharmed);
     one.set("recovered", fault.recovered), one.set("ended", fault.ended), one.set("away", fault.away);
-    one.set("recovery_ns", percentiles(fault.recovery_ns));
+    one.set("recovery_ns", percentiles(fault.recovery()));
     faults.push(std::move(one));
   }
   out.set("faults", std::move(faults));
@@ -244,10 +301,7 @@ json::Value life_json(const LifeResult& life) {
   clients.set("heartbeats", life.heartbeats), clients.set("pulls", life.pulls);
   clients.set("requests", life.requests), clients.set("reports", life.reports);
   out.set("clients", std::move(clients));
-  json::Value rates = json::Value::object();
-  rates.set("first_hour", life.evaluations_per_cpu_s(0, 3600));
-  rates.set("last_hour", life.evaluations_per_cpu_s(life.duration_s - 3600, life.duration_s));
-  out.set("evaluations_per_second_of_work", std::move(rates));
+  out.set("evaluations_per_second_of_work", rates_json(life));
   out.set("over_time", series_json(life));
   json::Value story = json::Value::array();
   for (const StoryLine& line : life.story) {

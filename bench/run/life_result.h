@@ -24,8 +24,10 @@ struct FaultResult {
   std::string what;
   double at_s = 0, until_s = -1;  ///< until_s < 0: for good
   std::uint64_t nodes = 0, hit = 0, unharmed = 0, recovered = 0, ended = 0, away = 0;
-  sim::Histogram
-      recovery_ns;  ///< per allocation of a service or batch job: from the fault until it or its replacement ran
+  /// Per allocation of a service or batch job: from the fault until it or its replacement ran. There may be hundreds of
+  /// faults, and a histogram takes 440 KiB: recovery() makes one when it is asked for.
+  std::vector<std::int64_t> recovery_ns;
+  [[nodiscard]] sim::Histogram recovery() const;
 };
 
 struct DeploymentResult {
@@ -53,12 +55,21 @@ struct StoryLine {
   std::vector<std::string> where;  ///< nodes
 };
 
+/// Evaluations of one trigger, job type and size, in the first and in the last hour of a life.
+struct EvaluationCost {
+  std::string what;              ///< "job-register batch"
+  std::uint64_t placements = 0;  ///< 2^k: so many, and less than twice as many; 0: none
+  std::uint64_t first = 0, last = 0;
+  double first_s = 0, last_s = 0;  ///< of processor time, from the first look at the state until all is written
+};
+
 struct LifeResult {
   double duration_s = 0, reached_s = 0, bucket_s = 1;
   // By bucket.
   std::vector<double> wanted, missing;  ///< allocations, mean
   std::vector<std::uint64_t> evaluations, placed;
-  std::vector<double> cpu_s;  ///< processor time that it took berth
+  std::vector<double> cpu_s;            ///< processor time that it took berth
+  std::vector<std::uint64_t> messages;  ///< of clients: heartbeats, pulls and requests
 
   std::vector<Outage> kinds, worst_jobs;
   std::vector<FaultResult> faults;
@@ -81,8 +92,19 @@ struct LifeResult {
   std::vector<StoryLine> story;
   bool story_cut = false;
 
+  std::vector<EvaluationCost> costs;  ///< of a life of two hours and more that went to its end
+  /// Whether the first and the last hour can be held against each other.
+  [[nodiscard]] bool has_hours() const { return duration_s >= 2 * kHour && reached_s >= duration_s; }
+  static constexpr double kHour = 3600;
   /// Evaluations per second of berth's processor time, over a part of the life.
   [[nodiscard]] double evaluations_per_cpu_s(double from_s, double until_s) const;
+  struct Alike {
+    double share = 0;  ///< of the last hour's evaluations: those whose like came in the first hour as well
+    double rate = 0;   ///< of these, against the rate of their like in the first hour; 0: there are none
+    double rest_first_us = 0, rest_last_us = 0;  ///< all other work, per message of a client
+  };
+  /// `what`: of one trigger and job type; empty: of all.
+  [[nodiscard]] Alike alike(std::string_view what = {}) const;
 };
 
 }  // namespace berth::run

@@ -28,14 +28,15 @@ std::string seconds_words(std::int64_t ns) { return fmt::format("{} s", static_c
 }  // namespace
 
 LifeRun::LifeRun(const sim::Workload& workload, sim::Inputs inputs, sim::LifePlan plan,
-                 std::optional<sim::FitStrategy> fit, RunResult& result)
+                 std::optional<sim::FitStrategy> fit, Observer* observer, RunResult& result)
     : workload_(workload),
       life_(*workload.life),
       inputs_(std::move(inputs)),
       plan_(std::move(plan)),
       fit_(std::move(fit)),
+      observer_(observer),
       result_(result),
-      measuring_(workload, inputs_, fit_ ? &*fit_ : nullptr, nullptr, clock_, result),
+      measuring_(workload, inputs_, fit_ ? &*fit_ : nullptr, observer, clock_, result),
       watch_(workload, inputs_, plan_, measuring_, clock_, result.life.emplace()),
       tasks_(workload, inputs_),
       cluster_(config(), &watch_) {
@@ -97,6 +98,7 @@ bool LifeRun::over_limit() {
     return over("limit of placements");
   if (limits.seconds > 0 && static_cast<double>(clock_.elapsed_ns()) / 1e9 >= limits.seconds)
     return over("limit of seconds");
+  if (observer_ && observer_->finished()) return over("limit of evaluations");
   return interrupted() && over("interrupted");
 }
 
@@ -113,7 +115,13 @@ void LifeRun::run(const RunOptions& options) {
   std::clock_t work = std::clock();
   result_.ended = "complete";
   for (std::int64_t at = 0;;) {
-    cluster_.run_before(life_.start_unix_ns + at);
+    {
+      const base::UseStageClock marks(observer_ && observer_->begin() ? cluster_.server().lane().stages : nullptr);
+      if (base::stage_clock) base::stage_clock->start(base::Stage::harness);
+      cluster_.run_before(life_.start_unix_ns + at);
+      if (base::stage_clock) base::stage_clock->flush();
+    }
+    if (observer_) observer_->end();
     if (at == static_cast<std::int64_t>(bucket + 1) * bucket_ns || at == life_.duration_ns) {
       watch_.tick();
       life.cpu_s[bucket++] = static_cast<double>(std::clock() - work) / CLOCKS_PER_SEC;

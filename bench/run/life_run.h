@@ -16,7 +16,7 @@ namespace berth::run {
 class LifeRun {
  public:
   LifeRun(const sim::Workload& workload, sim::Inputs inputs, sim::LifePlan plan, std::optional<sim::FitStrategy> fit,
-          RunResult& result);
+          Observer* observer, RunResult& result);
   void run(const RunOptions& options);
 
  private:
@@ -38,6 +38,7 @@ class LifeRun {
   sim::Inputs inputs_;
   const sim::LifePlan plan_;
   const std::optional<sim::FitStrategy> fit_;  // in place of Nomad's fit component
+  Observer* const observer_;
   RunResult& result_;
   sim::RunClock clock_{sim::Clock::skip};
   Measuring measuring_;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <ctime>
 
 #include "lifecycle/alloc_facts.h"
 #include "tables/export.h"
@@ -23,6 +25,13 @@ constexpr std::size_t kStoryNodes = 60, kStoryLines = 400, kListed = 200;
 constexpr std::size_t kBuckets = 1440;  // of a day: minutes
 constexpr std::size_t kStormEvaluations = 20;
 constexpr double kStormTimes = 10;
+constexpr std::int64_t kHourNs = 3600 * base::kSecond;
+
+std::int64_t cpu_ns() {
+  timespec at{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
+  return at.tv_sec * base::kSecond + at.tv_nsec;
+}
 
 std::int64_t bucket_of(std::int64_t duration_ns) {
   const std::int64_t even = duration_ns / static_cast<std::int64_t>(kBuckets);
@@ -36,6 +45,40 @@ void count(std::vector<std::pair<std::string, std::uint64_t>>& list, std::string
 }
 
 }  // namespace
+
+sim::Histogram FaultResult::recovery() const {
+  sim::Histogram out;
+  for (const std::int64_t ns : recovery_ns) out.record(ns);
+  return out;
+}
+
+LifeResult::Alike LifeResult::alike(std::string_view what) const {
+  constexpr std::uint64_t kLeast = 5;  // fewer say nothing
+  Alike out;
+  double expected = 0, took = 0, all = 0, matched = 0, first_s = 0, last_s = 0;
+  for (const EvaluationCost& cost : costs) {
+    first_s += cost.first_s, last_s += cost.last_s;
+    if (!what.empty() && cost.what != what) continue;
+    all += static_cast<double>(cost.last);
+    if (cost.first < kLeast || cost.last < kLeast) continue;
+    matched += static_cast<double>(cost.last);
+    expected += static_cast<double>(cost.last) * cost.first_s / static_cast<double>(cost.first);
+    took += cost.last_s;
+  }
+  if (all > 0) out.share = matched / all;
+  if (took > 0) out.rate = expected / took;
+  const auto rest = [&](double from_s, double evaluations_s) {
+    double work = -evaluations_s, told = 0;
+    for (std::size_t b = 0; b < cpu_s.size(); ++b) {
+      const double at = (static_cast<double>(b) + 0.5) * bucket_s;
+      if (at < from_s || at >= from_s + kHour) continue;
+      work += cpu_s[b], told += static_cast<double>(messages[b]);
+    }
+    return told == 0 ? 0 : work / told * 1e6;
+  };
+  out.rest_first_us = rest(0, first_s), out.rest_last_us = rest(duration_s - kHour, last_s);
+  return out;
+}
 
 double LifeResult::evaluations_per_cpu_s(double from_s, double until_s) const {
   double done = 0, took = 0;
@@ -62,7 +105,7 @@ LifeWatch::LifeWatch(const sim::Workload& workload, const sim::Inputs& inputs, c
   result_.duration_s = static_cast<double>(workload.life->duration_ns) / 1e9;
   result_.bucket_s = static_cast<double>(bucket_ns_) / 1e9;
   result_.wanted.assign(buckets, 0), result_.missing.assign(buckets, 0), result_.cpu_s.assign(buckets, 0);
-  result_.evaluations.assign(buckets, 0), result_.placed.assign(buckets, 0);
+  result_.evaluations.assign(buckets, 0), result_.placed.assign(buckets, 0), result_.messages.assign(buckets, 0);
   std::vector<std::uint32_t> kind_of_template(inputs.jobs.templates.size(), 0);
   std::size_t t = 0;
   for (std::uint32_t k = 0; k < workload.jobs.kinds.size(); ++k) {
@@ -213,7 +256,9 @@ void LifeWatch::alloc_changed(const living::AllocChange& change) {
     ++result_.allocs;
     AllocRow before = previous_of(row);
     if (before == kNoRow && !hits_.empty())
-      if (const auto named = hit_names_.find(name_of(row)); named != hit_names_.end()) before = named->second;
+      if (const auto named = hit_names_.find(name_of(row)); named != hit_names_.end())
+        if (const auto hit = hits_.find(named->second); hit != hits_.end() && hit->second.name == named->first)
+          before = named->second;
     if (before != kNoRow) {
       const Seen& old = seen(before);
       if (job.batch) {
@@ -222,7 +267,7 @@ void LifeWatch::alloc_changed(const living::AllocChange& change) {
       }
       if (const auto hit = hits_.find(before); hit != hits_.end()) {
         Hit moved = hit->second;
-        moved.harmed = true;
+        moved.harmed = true, moved.name = name_of(row);
         hits_.erase(before);
         hits_[row] = moved;
         hit_names_[name_of(row)] = row;
@@ -277,7 +322,7 @@ void LifeWatch::hit(NodeRow node, const sim::Happening& happening) {
       reckon(job);
     }
     if (job.per_node || hits_.find(row) != hits_.end()) return;
-    hits_[row] = {happening.fault, now(), happening.machine_lost};
+    hits_[row] = {happening.fault, now(), happening.machine_lost, name_of(row)};
     hit_names_[name_of(row)] = row;
     ++fault.hit;
     if (happening.machine_lost && happening.deed == sim::Deed::client_restart)
@@ -296,7 +341,7 @@ void LifeWatch::follow_hit(AllocRow row, bool runs, bool ended) {
     return;
   } else if (found->second.harmed) {
     ++fault.recovered;
-    fault.recovery_ns.record(now() - found->second.at_ns);
+    fault.recovery_ns.push_back(now() - found->second.at_ns);
     result_.recovery_ns.record(now() - found->second.at_ns);
   } else {
     return;
@@ -308,6 +353,10 @@ void LifeWatch::follow_hit(AllocRow row, bool runs, bool ended) {
 /// Tasks that were back before their servers noticed run again, though no status has changed.
 void LifeWatch::tick() {
   flow_to(now());
+  const living::Cluster::Counts& counts = cluster_->counts();
+  const std::size_t bucket = std::min(bucket_at(now() - 1), result_.messages.size() - 1);
+  result_.messages[bucket] += counts.heartbeats + counts.pulls + counts.requests - messages_;
+  messages_ = counts.heartbeats + counts.pulls + counts.requests;
   while (!returns_.empty() && returns_.begin()->first + bucket_ns_ < now()) {
     const AllocRow row = returns_.begin()->second;
     returns_.erase(returns_.begin());
@@ -342,7 +391,14 @@ void LifeWatch::refused(const std::string& words, const std::string& error) {
 
 // ---------------------------------------------------------------- evaluations
 
+int LifeWatch::compared_hour() const {
+  const std::int64_t at = now() - start_ns_, duration = workload_.life->duration_ns;
+  if (duration < 2 * kHourNs) return -1;
+  return at < kHourNs ? 0 : at >= duration - kHourNs ? 1 : -1;
+}
+
 void LifeWatch::attempt(server::Lane& lane) {
+  if (began_cpu_ns_ < 0 && compared_hour() >= 0) began_cpu_ns_ = cpu_ns(), cost_ = nullptr;
   // Waiting passes on the virtual clock, deciding on the machine's.
   clock_.leave_out(clock_.now_ns() - now());
   measuring_.attempt(lane);
@@ -360,11 +416,23 @@ void LifeWatch::applied(server::Lane& lane) {
 void LifeWatch::evaluation_decided(const living::DecidedEval& eval) {
   ++result_.evaluations[std::min(bucket_at(now()), result_.evaluations.size() - 1)];
   count(result_.triggers, eval.trigger);
+  if (const int hour = compared_hour(); hour >= 0) {
+    static constexpr const char* kTypes[] = {"service", "batch", "system", "sysbatch"};  // by model::JobType
+    const std::string what = fmt::format("{} {}", eval.trigger, kTypes[static_cast<std::size_t>(eval.lane.facts.type)]);
+    cost_ = &costs_[{what, std::bit_floor<std::uint64_t>(eval.lane.placed)}];
+    ++(hour == 0 ? cost_->first : cost_->last);
+  }
   if (!tells_) return;
   for (const sched::GroupResult& group : eval.lane.result.groups)
     if (group.failed)
       tell(state().text(state().jobs.keys[eval.lane.record->job].job_id),
            fmt::format("no room for {} (evaluation after {})", 1 + group.failure.coalesced, eval.trigger));
+}
+
+void LifeWatch::evaluation_over() {
+  if (began_cpu_ns_ >= 0 && cost_)
+    (compared_hour() == 0 ? cost_->first_s : cost_->last_s) += static_cast<double>(cpu_ns() - began_cpu_ns_) / 1e9;
+  began_cpu_ns_ = -1, cost_ = nullptr;
 }
 
 void LifeWatch::deployment_ended(const model::Deployment& deployment) {
@@ -519,6 +587,11 @@ void LifeWatch::finish() {
   std::stable_sort(result_.triggers.begin(), result_.triggers.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   find_storms();
+  if (result_.has_hours())
+    for (auto& [key, cost] : costs_) {
+      cost.what = key.first, cost.placements = key.second;
+      result_.costs.push_back(std::move(cost));
+    }
   const living::Cluster::Counts& counts = cluster_->counts();
   result_.heartbeats = counts.heartbeats, result_.pulls = counts.pulls;
   result_.requests = counts.requests, result_.reports = counts.reports;

@@ -16,6 +16,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/bit_hash.h"
 #include "living/living.h"
 #include "run/life_result.h"
 #include "run/measuring.h"
@@ -48,6 +49,7 @@ class LifeWatch final : public living::Listener {
   void settled(server::Lane& lane) override { measuring_.settled(lane); }
   void failed(const server::EvalRecord& record, std::string_view why) override { measuring_.failed(record, why); }
   void evaluation_decided(const living::DecidedEval& eval) override;
+  void evaluation_over() override;
   void alloc_changed(const living::AllocChange& change) override;
   void node_changed(const living::NodeChange& change) override;
   void job_changed(tables::JobKeyRow job) override;
@@ -73,6 +75,7 @@ class LifeWatch final : public living::Listener {
     std::uint32_t fault = 0;
     std::int64_t at_ns = 0;
     bool harmed = false;
+    std::uint64_t name = 0;  ///< of the allocation; a row may be another one's by the time it is looked up by name
   };
 
   [[nodiscard]] double seconds(std::int64_t at) const { return static_cast<double>(at - start_ns_) / 1e9; }
@@ -98,6 +101,8 @@ class LifeWatch final : public living::Listener {
   [[nodiscard]] std::string node_words(tables::NodeRow row) const;
   void tell_alloc(const living::AllocChange& change);
   void find_storms();
+  /// 0: the first hour, 1: the last one; -1: neither.
+  [[nodiscard]] int compared_hour() const;
 
   const sim::Workload& workload_;
   const sim::LifePlan& plan_;
@@ -111,11 +116,17 @@ class LifeWatch final : public living::Listener {
   std::vector<Seen> allocs_;
   std::vector<JobRow> jobs_;
   tsl::robin_map<tables::AllocRow, Hit> hits_;
-  tsl::robin_map<std::uint64_t, tables::AllocRow> hit_names_;  // (job, name index): what takes the place without a link
-  std::multimap<std::int64_t, tables::AllocRow> returns_;      // when clients of lost tasks are back
+  tsl::robin_map<std::uint64_t, tables::AllocRow, base::BitHash>
+      hit_names_;                                          // (job, name index): what takes the place without a link
+  std::multimap<std::int64_t, tables::AllocRow> returns_;  // when clients of lost tasks are back
   std::int64_t flowed_to_, wanted_ = 0, missing_ = 0;
   std::vector<std::pair<std::int64_t, std::string>> causes_;  // of storms
   std::vector<Outage> outages_;
+  // What evaluations of the first and the last hour take.
+  std::int64_t began_cpu_ns_ = -1;  // of the one under way; -1: none is timed
+  EvaluationCost* cost_ = nullptr;  // where it counts, once it is decided
+  std::map<std::pair<std::string, std::uint64_t>, EvaluationCost> costs_;
+  std::uint64_t messages_ = 0;  // of clients, until the last tick
 };
 
 }  // namespace berth::run

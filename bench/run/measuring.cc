@@ -76,7 +76,8 @@ void Measuring::attempt(server::Lane& lane) {
   book.started_ns = clock_.now_ns();
   ++book.snapshots;
   if (book.began_ns < 0) book.began_ns = book.started_ns;
-  if (observer_ && lane.stages) lane.stages->set_detailed(observer_->detailed(lane.record->tag, lane.record->round));
+  if (observer_ && lane.stages)
+    lane.stages->set_detailed(observer_->detailed(number_of(lane, result_.evaluations + 1), lane.record->round));
 }
 
 // ---------------------------------------------------------------- a plan
@@ -245,7 +246,7 @@ void Measuring::observe(const server::Lane& lane, Book& book, const Work& work) 
     book.elsewhere = {};
     record.detailed = stages->detailed();
   }
-  record.number = lane.record->tag;
+  record.number = number_of(lane, result_.evaluations);
   record.round = lane.record->round;
   record.lane = lane.number;
   record.applier = book.applier;

@@ -82,6 +82,10 @@ class Measuring final : public server::Listener {
     base::StageClock::Counts elsewhere{};           ///< ticks of its plan on another lane's clock, modulo 2^64
   };
 
+  /// What an observer knows an evaluation by: its arrival; in a life, the how manyth it is.
+  [[nodiscard]] std::uint64_t number_of(const server::Lane& lane, std::uint64_t nth) const {
+    return workload_.life ? nth : lane.record->tag;
+  }
   void measure_commit(const server::Lane& lane, Book& book);
   void observe_applied(const server::Lane& lane, Book& book);
   void observe(const server::Lane& lane, Book& book, const Work& work);

@@ -12,7 +12,8 @@ namespace berth::run {
 
 /// One evaluation from its due time to its end. Times in ns on the run's clock, stages in ticks.
 struct EvalRecord {
-  std::uint64_t number = 0;   ///< of its job in the order of arrival, from 1; of its cell for nomad-grid
+  std::uint64_t number =
+      0;  ///< of its job in the order of arrival, from 1; of its cell for nomad-grid; its own in a life
   std::uint32_t round = 0;    ///< how often it was unblocked; the repetition for nomad-grid
   std::uint32_t lane = 0;     ///< which clock its stages were marked on
   std::uint32_t applier = 0;  ///< on which its plan was applied

@@ -20,12 +20,10 @@ using Steady = std::chrono::steady_clock;
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 /// What the workload asks for and this build does not do.
-std::optional<InputError> refused(const sim::Workload& workload, bool observed) {
+std::optional<InputError> refused(const sim::Workload& workload) {
   if (workload.life && (workload.workers > 1 || workload.commits != sim::CommitOrder::deterministic))
     return InputError{workload.path, "workers", "a life has one worker, whose plans are committed in turn",
                       "leave out --workers and --order"};
-  if (workload.life && observed)
-    return InputError{workload.path, "life", "a life is not measured stage by stage", "name another workload"};
   if (workload.cluster.source == sim::Source::nomad_grid && workload.strategy != "nomad")
     return InputError{workload.path, "strategy", "nomad-grid is compared with what Nomad decided",
                       "leave out the strategy"};
@@ -53,7 +51,7 @@ Result<void> find_nomad_times(const sim::Workload& workload, std::size_t arrival
 }  // namespace
 
 Result<RunResult> run_workload(const sim::Workload& workload, const RunOptions& options) {
-  if (const auto error = refused(workload, options.observer != nullptr)) return tl::unexpected(*error);
+  if (const auto error = refused(workload)) return tl::unexpected(*error);
   const auto start = Steady::now();
   RunResult result;
   result.workload = workload;
@@ -96,7 +94,7 @@ Result<RunResult> run_workload(const sim::Workload& workload, const RunOptions& 
     if (workload.life) {
       auto plan = sim::plan_life(workload, inputs->cluster, inputs->jobs);
       if (!plan) return tl::unexpected(plan.error());
-      LifeRun life(workload, std::move(*inputs), std::move(*plan), std::move(*fit), result);
+      LifeRun life(workload, std::move(*inputs), std::move(*plan), std::move(*fit), options.observer, result);
       measure(life);
     } else {
       Replay replay(workload, std::move(*inputs), std::move(*fit), options.observer, result);
@@ -117,7 +115,7 @@ Result<model::ClusterState> state_at(const sim::Workload& given, std::int64_t at
   workload.commits = sim::CommitOrder::deterministic;
   workload.arrivals.clock = sim::Clock::skip;
   workload.limits.seconds = 0;  // the state must not depend on the speed of the machine
-  if (auto problem = refused(workload, false)) return tl::unexpected(std::move(*problem));
+  if (auto problem = refused(workload)) return tl::unexpected(std::move(*problem));
   if (workload.cluster.source == sim::Source::nomad_grid)
     return tl::unexpected(
         InputError{workload.path, "cluster", "has no cluster that lives on", "name another workload"});

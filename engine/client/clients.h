@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bit_hash.h"
 #include "base/random.h"
 #include "client/messages.h"
 #include "client/task_journal.h"
@@ -326,10 +327,10 @@ class Clients {
   std::vector<GroupSpec> specs_;
   std::vector<Wait> wait_rows_;
   std::vector<std::uint32_t> free_runs_, free_specs_, free_waits_, free_health_;
-  std::vector<std::vector<std::uint32_t>> free_tasks_;     // by length of the block
-  std::vector<std::uint32_t> by_alloc_;                    // AllocRun, by AllocRow
-  tsl::robin_map<std::uint64_t, std::uint32_t> by_group_;  // (job row, group) -> GroupSpec
-  tsl::robin_map<AllocRow, std::uint32_t> waits_;          // upstream -> first Wait
+  std::vector<std::vector<std::uint32_t>> free_tasks_;                    // by length of the block
+  std::vector<std::uint32_t> by_alloc_;                                   // AllocRun, by AllocRow
+  tsl::robin_map<std::uint64_t, std::uint32_t, base::BitHash> by_group_;  // (job row, group) -> GroupSpec
+  tsl::robin_map<AllocRow, std::uint32_t> waits_;                         // upstream -> first Wait
   std::size_t present_ = 0, live_tasks_ = 0, known_allocs_ = 0;
   TaskJournal journal_;
   base::Random retries_, first_beats_, restarts_;  // streams of R-CTRL-1704

@@ -41,6 +41,7 @@ void read_upstream(tables::StateStore& store, AllocRow row, const model::Allocat
   }
   const NodeRow node = state.allocs.node[row];
   for (AllocRow up = state.nodes.use[node].alloc_head; up != kNoRow; up = state.allocs.next_on_node[up]) {
+    if (state.allocs.desired[up] == tables::Desired::run) continue;  // nobody evicted it
     const model::Allocation* victim = state.allocs.cold[up].get();
     const AllocRow by = victim == nullptr                         ? state.allocs.links[up].preempted_by
                         : victim->preempted_by_allocation.empty() ? kNoRow

@@ -233,11 +233,12 @@ StoredEvalRow StateLog::store_eval(Change& change, StoredEvalRow row, base::Uuid
 void StateLog::store_job_object(Change& change, JobKeyRow key, std::shared_ptr<const model::Job> job) {
   touch(change, Table::jobs);
   JobRecord& record = record_of(key);
-  change.commit.alias_job(job, store_.current().jobs.keys[key].current);
   for (auto& version : record.versions)
     if (version->version == job->version) version = job;
-  set_current(key, std::move(job));
+  set_current(key, job);
   change.note(&EntryRows::jobs, key);
+  // Last: an object that nobody has any more is forgotten then.
+  change.commit.alias_job(job, store_.current().jobs.keys[key].current);
 }
 
 void StateLog::hold(JobKeyRow key, bool more) {

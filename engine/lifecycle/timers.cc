@@ -1,11 +1,13 @@
 #include "lifecycle/timers.h"
 
+#include <algorithm>
+
 namespace berth::lifecycle {
 
 void Timers::up(std::size_t place) {
   const Timer timer = heap_[place];
   while (place > 0) {
-    const std::size_t parent = (place - 1) / 2;
+    const std::size_t parent = (place - 1) / kChildren;
     if (!(timer < heap_[parent])) break;
     put(place, heap_[parent]);
     place = parent;
@@ -16,9 +18,11 @@ void Timers::up(std::size_t place) {
 void Timers::down(std::size_t place) {
   const Timer timer = heap_[place];
   for (;;) {
-    std::size_t child = 2 * place + 1;
-    if (child >= heap_.size()) break;
-    if (child + 1 < heap_.size() && heap_[child + 1] < heap_[child]) ++child;
+    const std::size_t first = kChildren * place + 1;
+    if (first >= heap_.size()) break;
+    std::size_t child = first;
+    for (std::size_t other = first + 1; other < std::min(first + kChildren, heap_.size()); ++other)
+      if (heap_[other] < heap_[child]) child = other;
     if (!(heap_[child] < timer)) break;
     put(place, heap_[child]);
     place = child;

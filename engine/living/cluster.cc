@@ -185,7 +185,8 @@ bool Cluster::step() {
   } else if (const auto at = server_->next_deadline(); at && *at <= now()) {
     server_->advance();
   } else {
-    return server_->step();
+    if (!server_->step()) return false;
+    recorder_->evaluation_over();
   }
   return true;
 }

@@ -47,6 +47,7 @@ class Listener : public server::Listener {
  public:
   virtual void entry_written(const WrittenEntry&) {}
   virtual void evaluation_decided(const DecidedEval&) {}
+  virtual void evaluation_over() {}  ///< what it came to is written, too
   virtual void alloc_changed(const AllocChange&) {}
   virtual void node_changed(const NodeChange&) {}
   virtual void job_changed(tables::JobKeyRow) {}  ///< another current version, or purged

@@ -25,6 +25,9 @@ class Recorder final : public server::Listener {
   std::function<void(const server::Lane&)> check;  ///< called after each plan, if set
 
   void written(const WrittenEntry& entry);
+  void evaluation_over() {
+    if (listener_) listener_->evaluation_over();
+  }
   void changed(const tables::Changes& changes);
   /// What is there at the beginning is not news.
   void loaded();

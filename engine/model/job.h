@@ -4,6 +4,7 @@
 // whether a specification changed (R-MODEL-276) and whether an update is destructive (R-SCHED-103).
 #pragma once
 
+#include "base/shared_vector.h"
 #include "base/time.h"
 #include "model/codec/out_of_line.h"
 #include "model/resources.h"
@@ -245,7 +246,7 @@ struct Job {
   std::vector<Constraint> constraints;
   std::vector<Affinity> affinities;
   std::vector<Spread> spreads;
-  std::vector<TaskGroup> task_groups;
+  base::SharedVector<TaskGroup> task_groups;  ///< shared by the copies of a job that differ in status or index
   UpdateStrategy update;
   json::Value multiregion;
   std::optional<PeriodicConfig> periodic;

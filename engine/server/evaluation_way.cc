@@ -268,10 +268,12 @@ bool Server::check_and_commit(Lane& lane, bool only_whole) {
   facts.index = next_index();
   lane.all_at_once = state.jobs.versions[key.current]->spec->all_at_once;
   facts.all_at_once = lane.all_at_once || only_whole;
-  if (keeps_objects())
+  if (keeps_objects()) {
+    const base::StageScope committing(lane.stages, base::Stage::commit);  // with the log entry that it is
     commit_objects(lane, facts);
-  else
+  } else {
     applier_.apply(lane.result.plan, facts, applied);
+  }
   if (only_whole && (!applied.error.empty() || applied.partial())) return false;
   ++stats_.plans;
   stats_.conflicts += applied.partial();

@@ -67,11 +67,18 @@ VersionRow Commit::upsert_job(const std::shared_ptr<const model::Job>& job, bool
 
 void Commit::alias_job(const std::shared_ptr<const model::Job>& job, VersionRow row) {
   if (!store_.job_rows_.emplace(job.get(), row).second) return;
-  store_.job_aliases_[row].push_back(job);  // keeps the address its own
   const JobKeyRow key = store_.current_.jobs.versions[row]->key;
-  if (store_.current_.jobs.keys[key].current != row) return;
-  touch();
-  store_.current_.jobs.objects.edit(key) = job;
+  if (store_.current_.jobs.keys[key].current == row) {
+    touch();
+    store_.current_.jobs.objects.edit(key) = job;
+  }
+  auto& aliases = store_.job_aliases_[row];
+  std::erase_if(aliases, [&](const std::shared_ptr<const model::Job>& alias) {
+    if (alias.use_count() != 1) return false;  // somebody may still name the version by it
+    store_.job_rows_.erase(alias.get());
+    return true;
+  });
+  aliases.push_back(job);  // keeps the address its own
 }
 
 void Commit::alias_version(const std::shared_ptr<const model::Job>& job, const model::Job& known) {

@@ -138,8 +138,8 @@ std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<con
   auto out = std::make_shared<CompiledJob>();
   out->spec = job;
   out->key = key_row(job->namespace_, job->id);
-  out->job_id = symbols_.intern(job->id);
-  out->job_namespace = symbols_.intern(job->namespace_);
+  out->job_id = current_.jobs.keys[out->key].job_id;
+  out->job_namespace = current_.jobs.keys[out->key].job_namespace;
   out->priority = job->priority;
   out->type = model::parse_job_type(job->type);
   out->stopped = job->stop;

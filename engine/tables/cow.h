@@ -21,37 +21,11 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/ref.h"
 
 namespace berth::tables {
 
-/// Intrusive reference to an object with `std::atomic<std::uint32_t> references`.
-template <class T>
-class Ref {
- public:
-  Ref() = default;
-  explicit Ref(T* owned) : object_(owned) {}  ///< takes over one reference
-  Ref(const Ref& other) : object_(other.object_) {
-    if (object_) object_->references.fetch_add(1, std::memory_order_relaxed);
-  }
-  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  Ref& operator=(Ref other) noexcept {
-    std::swap(object_, other.object_);
-    return *this;
-  }
-  ~Ref() {
-    // Release our reads and writes; the last owner acquires everybody's before it frees.
-    if (object_ && object_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete object_;
-  }
-  [[nodiscard]] T* get() const { return object_; }
-  T* operator->() const { return object_; }
-  T& operator*() const { return *object_; }
-  explicit operator bool() const { return object_ != nullptr; }
-  /// True if nobody else holds the object; pairs with the release in ~Ref() of the last other holder.
-  [[nodiscard]] bool unique() const { return object_->references.load(std::memory_order_acquire) == 1; }
-
- private:
-  T* object_ = nullptr;
-};
+using base::Ref;
 
 template <class T, std::size_t kChunk = 256>
 class CowVector {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "model/predicates.h"
 #include "tables/commit.h"
@@ -307,7 +309,14 @@ void StateStore::free_waiting() {
     }
     current_.jobs.versions.edit(row) = nullptr;
   }
+  for (const JobKeyRow row : h.waiting.keys) symbols_.release(std::exchange(h.jobs[row].released, kEmptySymbol));
+  // The lowest rows are used again first, one beside the other: a plan's allocations share cache lines of every column,
+  // as in a table that only grows.
+  std::vector<AllocRow>& allocs = h.free.allocs;
+  const auto known = static_cast<std::ptrdiff_t>(allocs.size());
   h.free.take(h.waiting);
+  std::sort(allocs.begin() + known, allocs.end(), std::greater<>());
+  std::inplace_merge(allocs.begin(), allocs.begin() + known, allocs.end(), std::greater<>());
 }
 
 bool StateStore::release_key(JobKeyRow row) {
@@ -328,6 +337,7 @@ bool StateStore::release_key(JobKeyRow row) {
   JobKey none;
   none.next_same_id = row;
   current_.jobs.keys.edit(row) = none;
+  history_->jobs[row].released = key.job_id;
   removed_rows().keys.push_back(row);
   return true;
 }

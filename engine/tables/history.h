@@ -54,7 +54,8 @@ struct History {
     StoredEvalRow eval_head = kNoRow;
     std::uint32_t live_allocs = 0;  ///< not terminal (R-CTRL-107)
     std::uint32_t evals = 0, open_evals = 0, blocked_evals = 0, active_deployments = 0;
-    std::uint32_t versions = 0;  ///< rows
+    std::uint32_t versions = 0;      ///< rows
+    Symbol released = kEmptySymbol;  ///< of a row on its way to being used again: the ID of the job that it was
   };
 
   std::vector<Alloc> allocs;                   // by AllocRow
@@ -66,9 +67,9 @@ struct History {
   std::vector<ShapeId> free_shapes;
 
   // Rows on their way to being used again, by what they wait for.
-  RowLists fresh, told, waiting, free;
-  std::uint64_t fresh_round = 0;     // of Changes: when the newest of `fresh` was removed
-  std::weak_ptr<const int> holders;  // of rows in `waiting`
+  RowLists fresh, told, waiting, free;  // free.allocs: descending
+  std::uint64_t fresh_round = 0;        // of Changes: when the newest of `fresh` was removed
+  std::weak_ptr<const int> holders;     // of rows in `waiting`
 };
 
 }  // namespace berth::tables

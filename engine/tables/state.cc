@@ -377,8 +377,8 @@ JobKeyRow StateStore::find_job_key(std::string_view job_namespace, std::string_v
 }
 
 JobKeyRow StateStore::key_row(std::string_view job_namespace, std::string_view job_id) {
-  const Symbol ns = symbols_.intern(job_namespace), id = symbols_.intern(job_id);
-  if (const auto found = job_keys_.find(key_pair(ns, id)); found != job_keys_.end()) return found->second;
+  if (const JobKeyRow known = find_job_key(job_namespace, job_id); known != kNoRow) return known;
+  const Symbol ns = symbols_.intern(job_namespace), id = symbols_.intern_use(job_id);
   JobKeyRow row = take_row(&RowLists::keys);
   if (row == kNoRow) {
     row = static_cast<JobKeyRow>(current_.jobs.keys.size());

@@ -67,7 +67,7 @@ TEST(LifeStories, ClientsThatRestartAndOneThatIsLost) {  // R-SEED: R-CTRL-1562 
   ASSERT_EQ(life.faults.size(), 3U);
   EXPECT_EQ(life.faults[0].unharmed, 1U);   // found again: nothing happens to it
   EXPECT_EQ(life.faults[1].recovered, 1U);  // started anew where it is
-  EXPECT_NEAR(static_cast<double>(life.faults[1].recovery_ns.max()) / 1e9, 3.6, 0.5);
+  EXPECT_NEAR(static_cast<double>(life.faults[1].recovery().max()) / 1e9, 3.6, 0.5);
   EXPECT_EQ(told(result, "restarted[0]", "in place of"), -1);
   EXPECT_EQ(life.faults[2].recovered, 1U);  // a heartbeat is missed after TTL and grace of 10 s each, with jitter
   EXPECT_GT(told(result, "lost[0]", "is lost on"), 190);
@@ -208,7 +208,7 @@ for_s = 60
   std::uint64_t hit = 0, recovered = 0;
   for (const FaultResult& fault : result.life->faults) {
     EXPECT_EQ(fault.hit, fault.unharmed + fault.recovered + fault.ended + fault.away) << fault.what;
-    EXPECT_EQ(fault.recovery_ns.count(), fault.recovered);
+    EXPECT_EQ(fault.recovery_ns.size(), fault.recovered);
     hit += fault.hit, recovered += fault.recovered;
   }
   EXPECT_GT(hit, 5U);

@@ -147,6 +147,32 @@ TEST(History, RowsStayFewHoweverManyCameAndWent) {
   EXPECT_LE(now.jobs.versions.size(), 2 * 3 * kAtOnce);
   EXPECT_LE(now.jobs.keys.size(), 2 * kAtOnce);
   EXPECT_LE(now.allocs.shapes.size(), 2 * 2 * 3 * kAtOnce);
+  EXPECT_LE(now.symbols->size(), 2 * kAtOnce + 100) << "the IDs of jobs, and names that stay";
+}
+
+TEST(History, OnlyTheFirstAndTheNewestObjectOfAVersionAreKept) {  // statuses make a new object each
+  Churn churn(1);
+  churn.come();
+  const Churn::Life& life = churn.lives.front();
+  const VersionRow row = churn.store.current().jobs.keys[life.key].current;
+  std::vector<std::weak_ptr<const model::Job>> before;
+  auto held = std::make_shared<const model::Job>(*life.versions.back());
+  churn.store.begin_commit(++churn.index).alias_job(held, row);
+  for (int i = 0; i < 5; ++i) {
+    const auto next = std::make_shared<const model::Job>(*life.versions.back());
+    EXPECT_TRUE(next->task_groups.shares(life.versions.back()->task_groups));
+    churn.store.begin_commit(++churn.index).alias_job(next, row);
+    EXPECT_EQ(churn.store.current().jobs.objects[life.key], next);
+    before.push_back(next);
+  }
+  // The one before the newest is let go of with the next.
+  for (std::size_t i = 0; i + 2 < before.size(); ++i) EXPECT_TRUE(before[i].expired()) << i;
+  EXPECT_FALSE(before.back().expired());
+  // The version is still known by what somebody has, and by its first object.
+  churn.store.begin_commit(++churn.index).alias_version(std::make_shared<const model::Job>(*held), *held);
+  EXPECT_NE(churn.store.current().jobs.objects[life.key], before.back().lock());
+  EXPECT_EQ(churn.store.current().jobs.versions[row]->spec, life.versions.back());
+  EXPECT_EQ(churn.store.begin_commit(++churn.index).upsert_job(life.versions.back(), true), row);
 }
 
 /// What a snapshot shows of its allocations, to be compared later.
@@ -155,8 +181,10 @@ std::vector<std::string> shown(const Snapshot& state) {
   for (AllocRow row = 0; row < state.allocs.size(); ++row) {
     if (!state.allocs.exists(row)) continue;
     const auto& version = *state.jobs.versions[state.allocs.job[row]];
-    out.push_back(base::to_text(state.allocs.id[row]) + " " + version.spec->id + " " + std::to_string(version.version) +
-                  " " + to_text(state.allocs.client[row]) + " " + std::to_string(state.allocs.shape_of(row).cpu_mhz));
+    const std::string& job = state.text(state.jobs.keys[state.allocs.job_key[row]].job_id);
+    out.push_back(base::to_text(state.allocs.id[row]) + " " + job + " " + version.spec->id + " " +
+                  std::to_string(version.version) + " " + to_text(state.allocs.client[row]) + " " +
+                  std::to_string(state.allocs.shape_of(row).cpu_mhz));
   }
   return out;
 }

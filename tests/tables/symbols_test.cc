@@ -27,6 +27,28 @@ TEST(SymbolTable, EqualTextsShareOneSymbol) {
   EXPECT_NE(table.intern("a"), zero_inside);
 }
 
+TEST(SymbolTable, CountedNamesMakeRoomForOthers) {
+  SymbolTable table;
+  const Symbol job = table.intern_use("job-1");
+  EXPECT_EQ(table.intern_use("job-1"), job);  // in two namespaces
+  table.release(job);
+  EXPECT_EQ(table.find("job-1"), job);
+  table.release(job);
+  EXPECT_EQ(table.find("job-1"), SymbolTable::kUnknown);
+  EXPECT_EQ(table.intern_use("job-2"), job);
+  EXPECT_EQ(table.text(job), "job-2");
+  EXPECT_EQ(table.size(), 2u);
+  EXPECT_EQ(table.intern("job-2"), job);  // somebody else has it, and for ever
+  table.release(job);
+  EXPECT_EQ(table.find("job-2"), job);
+  const Symbol group = table.intern("web");
+  EXPECT_EQ(table.intern_use("web"), group);
+  table.release(group);
+  EXPECT_EQ(table.find("web"), group);
+  for (int i = 0; i < 10'000; ++i) table.release(table.intern_use("job-" + std::to_string(100 + i)));
+  EXPECT_EQ(table.size(), 4u);
+}
+
 TEST(SymbolTable, TextsStayAcrossSegments) {  // segments end at 1,024, 2,048, 4,096, ... symbols
   SymbolTable table;
   std::vector<const std::string*> places;

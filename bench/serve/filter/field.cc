@@ -15,6 +15,8 @@ struct is_vector : std::false_type {};
 template <class T>
 struct is_vector<std::vector<T>> : std::true_type {};
 template <class T>
+struct is_vector<base::SharedVector<T>> : std::true_type {};
+template <class T>
 struct is_map : std::false_type {};
 template <class T>
 struct is_map<std::map<std::string, T>> : std::true_type {};
