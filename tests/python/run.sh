@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the package into a virtual environment against an installation of this build, runs its tests and its notebook.
+# Installs the package into a virtual environment against an installation of this build, runs its tests, what the
+# README shows, and its notebook.
 #   run.sh BUILD [PYTEST_ARGUMENT...]
 # Exit code 77 (skipped) where no package index can be reached.
 set -euo pipefail
@@ -22,4 +23,7 @@ CMAKE_PREFIX_PATH="$work/prefix" "$work/venv/bin/pip" wheel --quiet --disable-pi
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps "$work"/berth-*.whl
 export BERTH_PROGRAM="$work/prefix/bin/berth"
 "$work/venv/bin/python" -m pytest -q -p no:cacheprovider tests/python "$@"
+sed -n '/^```python$/,/^```$/{/^```/d;p}' README.md > "$work/readme.py"
+[ -s "$work/readme.py" ] || { echo "README.md shows no Python"; exit 1; }
+"$work/venv/bin/python" "$work/readme.py"
 "$work/venv/bin/python" tests/python/run_tour.py bench/python/tour.ipynb
