@@ -139,7 +139,12 @@ bool equal_ignoring_member_order(const Value& a, const Value& b) {
 void append_quoted(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out += '"';
-  for (const char c : text) {
+  std::size_t copied = 0;  // what needs no escape is appended run by run
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20) continue;
+    out.append(text, copied, i - copied);
+    copied = i + 1;
     switch (c) {
       case '"':
         out += "\\\"";
@@ -157,15 +162,12 @@ void append_quoted(std::string& out, std::string_view text) {
         out += "\\t";
         break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          out += "\\u00";
-          out += kHex[static_cast<unsigned char>(c) >> 4];
-          out += kHex[c & 15];
-        } else {
-          out += c;
-        }
+        out += "\\u00";
+        out += kHex[static_cast<unsigned char>(c) >> 4];
+        out += kHex[c & 15];
     }
   }
+  out.append(text, copied);
   out += '"';
 }
 

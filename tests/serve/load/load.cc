@@ -93,6 +93,8 @@ void read(Client& client, const std::string& path, Times& times, Results& result
 
 void work(const Options& options, int number, Clock::time_point until, Results& results) {
   Client client(options.address);
+  // Clients come one after the other, not all in one instant.
+  std::this_thread::sleep_for(std::chrono::milliseconds(number * options.pause_ms / std::max(1, options.clients)));
   for (int round = 0; Clock::now() < until; ++round) {
     register_one(client, "load-" + std::to_string(number) + "-" + std::to_string(round), 2, results);
     std::this_thread::sleep_for(
@@ -120,7 +122,8 @@ void read_all(const Options& options, Clock::time_point until, Results& results)
   while (Clock::now() < until) read(client, "/v1/allocations", results.all, results);
 }
 
-/// So many allocations to begin with, 1,000 a job.
+/// So many allocations to begin with, 1,000 a job. Returns when all are placed and their deployments have ended: they
+/// all become healthy at one moment, which is no cluster that anybody has.
 void fill(const Options& options) {
   Client client(options.address);
   for (int done = 0; done < options.fill; done += 1000)
@@ -129,7 +132,8 @@ void fill(const Options& options) {
       std::printf("filling: a job was refused\n");
   for (int round = 0; round < 600; ++round) {
     const json::Value counted = parsed(client.get("/v1/evaluations/count?filter=Status%20==%20%22pending%22"));
-    if (counted["Count"].as_int() == 0) break;
+    if (counted["Count"].as_int() == 0 && client.get("/v1/deployments?filter=Status%20==%20%22running%22").body == "[]")
+      break;
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
   }
 }
