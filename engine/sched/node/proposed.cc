@@ -66,6 +66,10 @@ bool Proposed::enter_ports(const rank::NodePorts& ports) {
 
 void Proposed::enter_devices(NodeRow row) {
   accounter = scratch_.node_devices(attempt_.snapshot->nodes.fixed->spec[row]);
+  add_devices();
+}
+
+void Proposed::add_devices() {
   for (const tables::ResourceShape* shape : shapes)
     if (shape->devices)
       for (const auto& [name, task] : shape->resources->tasks)
@@ -76,7 +80,7 @@ void Proposed::enter_all_devices(NodeRow row) {
   if (scratch_.overlay(row)) return enter_devices(row);
   accounter = scratch_.node_devices(attempt_.snapshot->nodes.fixed->spec[row]);
   if (scratch_.device_use.load(*attempt_.snapshot, row, *accounter)) return;
-  enter_devices(row);
+  add_devices();
   scratch_.device_use.keep(row, *accounter);
 }
 

@@ -39,6 +39,9 @@ class Proposed {
   std::optional<rank::DeviceAccounter> accounter;
 
  private:
+  /// Adds the use of the allocations to `accounter`.
+  void add_devices();
+
   Attempt& attempt_;
   PlanEffects& effects_;
   Scratch& scratch_;

@@ -18,17 +18,13 @@ void DeviceUse::keep(NodeRow row, const rank::DeviceAccounter& used) {
 }
 
 void DeviceUse::follow(const tables::Snapshot& snapshot) {
-  const tables::NodeTable& nodes = snapshot.nodes;
-  if (log_ == nodes.fixed->use_log && changes_ == nodes.use_changes && nodes_.size() == nodes.size()) return;
-  changed_.clear();
-  nodes_.resize(nodes.size());
-  if (log_ == nodes.fixed->use_log && log_->read(changes_, nodes.use_changes, changed_)) {
-    for (const NodeRow row : changed_) nodes_[row].known = false;
+  const std::vector<NodeRow>* changed = follower_.advance(snapshot);
+  nodes_.resize(snapshot.nodes.size());
+  if (changed) {
+    for (const NodeRow row : *changed) nodes_[row].known = false;
   } else {
-    log_ = nodes.fixed->use_log;
     for (OfNode& node : nodes_) node.known = false;
   }
-  changes_ = nodes.use_changes;
 }
 
 }  // namespace berth::sched

@@ -6,10 +6,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "rank/devices.h"
+#include "sched/source/use_follower.h"
 #include "tables/state.h"
 
 namespace berth::sched {
@@ -29,9 +29,7 @@ class DeviceUse {
     std::vector<std::uint32_t> counts;
   };
   std::vector<OfNode> nodes_;  // by node row
-  std::uint64_t changes_ = 0;  // of the log, that are in
-  std::shared_ptr<const tables::RowLog> log_;
-  std::vector<tables::NodeRow> changed_;
+  UseFollower follower_;
 };
 
 }  // namespace berth::sched

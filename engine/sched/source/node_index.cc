@@ -41,12 +41,11 @@ rank::IndexColumns NodeIndex::columns() const {
 
 bool NodeIndex::sync(const Snapshot& snapshot, const ReadyNodes& ready) {
   const tables::NodeTable& nodes = snapshot.nodes;
-  changed_.clear();
-  if (epoch_ != nodes.epoch || log_ != nodes.fixed->use_log || !log_->read(changes_, nodes.use_changes, changed_)) {
+  const std::vector<NodeRow>* changed = follower_.advance(snapshot);
+  if (epoch_ != nodes.epoch || !changed) {
     build(snapshot, ready);
     return served_;
   }
-  changes_ = nodes.use_changes;
   if (!served_) return false;
   const auto bring = [&](std::uint32_t position, NodeRow row) {
     read_use(snapshot, position, row);
@@ -54,15 +53,13 @@ bool NodeIndex::sync(const Snapshot& snapshot, const ReadyNodes& ready) {
   };
   for (const std::uint32_t position : left_out_) bring(position, ready.candidates[position].row);
   left_out_.clear();
-  for (const NodeRow row : changed_)
+  for (const NodeRow row : *changed)
     if (position_[row] != kNoRow) bring(position_[row], row);
   return true;
 }
 
 void NodeIndex::build(const Snapshot& snapshot, const ReadyNodes& ready) {
   epoch_ = snapshot.nodes.epoch;
-  log_ = snapshot.nodes.fixed->use_log;
-  changes_ = snapshot.nodes.use_changes;
   left_out_.clear();
   is_answered_ = false;
   served_ = std::all_of(ready.capacities.begin(), ready.capacities.end(), is_plain);

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "rank/fit_index.h"
+#include "sched/source/use_follower.h"
 #include "tables/state.h"
 
 namespace berth::sched {
@@ -64,7 +65,6 @@ class NodeIndex {
   std::vector<double> cpu_capacity_, memory_capacity_;
   std::vector<std::uint32_t> class_, kind_, position_;
   std::vector<std::uint32_t> left_out_;  // positions
-  std::vector<tables::NodeRow> changed_;
   std::vector<std::uint32_t> kind_of_class_;
   std::vector<std::uint32_t> asked_;  // for whom kind_passes_ stands
   bool is_answered_ = false;
@@ -73,8 +73,7 @@ class NodeIndex {
 
   bool served_ = false;
   std::uint64_t epoch_ = ~0ULL;  // of the node table
-  std::uint64_t changes_ = 0;    // of the log, that are in
-  std::shared_ptr<const tables::RowLog> log_;
+  UseFollower follower_;
 };
 
 }  // namespace berth::sched

@@ -13,17 +13,15 @@ using tables::NodeRow;
 
 void PortConflicts::update(const tables::Snapshot& snapshot, Scratch& scratch) {
   const tables::NodeTable& nodes = snapshot.nodes;
-  changed_.clear();
-  if (log_ != nodes.fixed->use_log || !log_->read(changes_, nodes.use_changes, changed_)) {
-    log_ = nodes.fixed->use_log;
+  const std::vector<NodeRow>* changed = follower_.advance(snapshot);
+  if (!changed) {
     bad_.assign(nodes.size(), 0);
     bad_count_ = 0;
     for (NodeRow row = 0; row < nodes.size(); ++row) look_at(snapshot, row, scratch);
   } else {
     bad_.resize(nodes.size(), 0);
-    for (const NodeRow row : changed_) look_at(snapshot, row, scratch);
+    for (const NodeRow row : *changed) look_at(snapshot, row, scratch);
   }
-  changes_ = nodes.use_changes;
 }
 
 void PortConflicts::look_at(const tables::Snapshot& snapshot, NodeRow row, Scratch& scratch) {

@@ -8,10 +8,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
-#include "tables/state.h"
+#include "sched/source/use_follower.h"
 
 namespace berth::sched {
 
@@ -27,16 +26,14 @@ class PortConflicts {
   [[nodiscard]] bool at(tables::NodeRow row) const { return bad_[row] != 0; }
   [[nodiscard]] const std::uint8_t* by_row() const { return bad_.data(); }
   /// Whether update() costs what changed since the last one, not the whole cluster.
-  [[nodiscard]] bool follows(const tables::Snapshot& snapshot) const { return log_ == snapshot.nodes.fixed->use_log; }
+  [[nodiscard]] bool follows(const tables::Snapshot& snapshot) const { return follower_.follows(snapshot); }
 
  private:
   void look_at(const tables::Snapshot& snapshot, tables::NodeRow row, Scratch& scratch);
 
   std::vector<std::uint8_t> bad_;
   std::size_t bad_count_ = 0;
-  std::uint64_t changes_ = 0;  // of the log, that are in
-  std::shared_ptr<const tables::RowLog> log_;
-  std::vector<tables::NodeRow> changed_;
+  UseFollower follower_;
   std::vector<tables::AllocRow> holders_;
 };
 
