@@ -7,18 +7,7 @@ command=run
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command_test.sh"
 
 small="$scratch/small.toml"
-cat > "$small" << 'EOF'
-name = "small"
-[cluster]
-nodes = 50
-[[cluster.shapes]]
-name = "std"
-[jobs]
-count = 20
-[[jobs.mix]]
-name = "web"
-count = 3
-EOF
+small_workload 3 > "$small"
 
 # Bad input: file, place, problem and remedy in one line; nothing written.
 expect 2 'no-such: there is no such file' no-such --json "$scratch/none.json"

@@ -7,18 +7,7 @@ command=run
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command_test.sh"
 
 small="$scratch/small.toml"
-cat > "$small" << 'END'
-name = "small"
-[cluster]
-nodes = 50
-[[cluster.shapes]]
-name = "std"
-[jobs]
-count = 20
-[[jobs.mix]]
-name = "web"
-count = 3
-END
+small_workload 3 > "$small"
 
 # Bad input: one line, nothing written, nothing run.
 expect 2 '--vary: .workers. is not KEY=VALUE' "$small" --vary workers

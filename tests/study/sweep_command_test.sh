@@ -14,19 +14,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 trap 'slurm_stop; rm -rf "$scratch"' EXIT
 berth=$(readlink -f "$berth")
 
-cat > "$scratch/small.toml" << 'END'
-name = "small"
-[cluster]
-nodes = 50
-[[cluster.shapes]]
-name = "std"
-[jobs]
-count = 20
-[[jobs.mix]]
-name = "web"
-count = 30
-cpu_mhz = 2000
-END
+small_workload 30 'cpu_mhz = 2000' > "$scratch/small.toml"
 cat > "$scratch/plan.toml" << 'END'
 name = "two hundred"
 [[runs]]
