@@ -54,17 +54,19 @@ END
 CTEST_STATUS=8 closing "no test" "0 passed, 1 failed, 0 skipped" 1 <<< "No tests were found!!!"
 grep -q '^--build .*build/release$' "$CALLS" || broken "tests/run.sh does not build everything"
 
-# quickstart builds the program and nothing else; a slow build tells how far it is, as there is no terminal here.
+# quickstart builds what the main job needs, runs it, then builds the whole program and nothing else; a slow build tells how far it is, as there is no terminal here.
 : > "$CALLS"
 mkdir -p "$work/checkout/build/release"
-stand_in_berth="$work/checkout/build/release/berth"
+stand_in_berth="$work/checkout/build/release/berth_main_job"
 printf '#!/usr/bin/env bash\necho "report of $*"\n' > "$stand_in_berth" && chmod +x "$stand_in_berth"
 BUILD='echo "[3/70] Building"; /bin/sleep 1.5; echo "[64/70] Building"; /bin/sleep 1.5' \
   bash "$work/checkout/bench/quickstart.sh" > "$work/printed" 2>&1 || broken "quickstart.sh fails: $(cat "$work/printed")"
-same "what quickstart builds" "--build $work/checkout/build/release --target berth_program" "$(grep -e '^--build' "$CALLS")"
+same "what quickstart builds" "$(printf -- "--build $work/checkout/build/release --target %s\n" berth_main_job berth_program)" \
+  "$(grep -e '^--build' "$CALLS")"
 grep -qE '^   3 of 70 steps, [0-9]+ s$' "$work/printed" || broken "no progress after ten seconds: $(cat "$work/printed")"
 grep -qE '^   64 of 70 steps, [0-9]+ s$' "$work/printed" || broken "no progress after twenty seconds: $(cat "$work/printed")"
-grep -q '^report of run quickstart ' "$work/printed" || broken "quickstart.sh does not run the main job"
+same "report and second build" "$(printf 'report\n== building')" \
+  "$(grep -oE '^(report|== building)' "$work/printed" | sed 1d)"
 
 # A failed build: its errors, where the rest is, exit code 1.
 BUILD='echo "[1/2] Building"; echo "a.cc:3: error: no such thing"; exit 1' bash "$work/checkout/bench/quickstart.sh" > "$work/printed" 2>&1
