@@ -13,7 +13,7 @@
 #include "cli/common.h"
 #include "cli/html_output.h"
 #include "cli/outputs.h"
-#include "dryrun/advice.h"
+#include "dryrun/advice_text.h"
 #include "dryrun/request.h"
 #include "dryrun/text.h"
 #include "dryrun/where.h"
@@ -36,7 +36,7 @@ struct PlanArguments {
   std::string cluster, name_space, at, now, explain, html;
   std::vector<std::string> jobs, options;
   std::uint64_t order = 0, orders = 0;
-  std::size_t advice = dryrun::kAdvised;
+  std::size_t advice = advice::kAdvised;
   bool json = false, verbose = false, no_diff = false, nomad_exit_codes = false, together = false;
 };
 
@@ -244,7 +244,7 @@ class PlanRun {
     if (dryrun::is_cluster(*document))
       return bad_input(InputError{path, "", "is a cluster, not a job", "the cluster comes first, jobs follow"}.line());
     print_warnings(dryrun::key_warnings(*document, path));
-    auto registration = dryrun::read_job(state, *document, path, arguments_.name_space, options_);
+    auto registration = advice::read_job(state, *document, path, arguments_.name_space, options_);
     if (!registration) return bad_input(io::with_line(registration.error(), *text).line());
     if (!registration->job) {  // Nomad's own text has lines
       fmt::print(stderr, "{}: {}\n", base::printable(path, false),
@@ -264,16 +264,16 @@ class PlanRun {
     }
     std::string explanation;
     if (!arguments_.explain.empty()) {
-      auto explained = dryrun::explain(state, *registration, arguments_.explain, now, arguments_.order);
+      auto explained = advice::explain(state, *registration, arguments_.explain, now, arguments_.order);
       if (!explained) return bad_input("berth plan:--explain: " + explained.error());
       explanation = std::move(*explained);
     }
     Told told{.path = path, .now = now, .answer = answer, .explanation = std::move(explanation)};
     told.where = dryrun::where_of(state, answer.plan);
-    told.advice = dryrun::advise({state, *document, path, arguments_.name_space, options_, now, arguments_.order},
+    told.advice = advice::advise({state, *document, path, arguments_.name_space, options_, now, arguments_.order},
                                  *registration, dry_run, answer, arguments_.advice);
     const auto failed_advised = std::count_if(told.advice.begin(), told.advice.end(),
-                                              [](const dryrun::GroupAdvice& one) { return one.failed > 0; });
+                                              [](const advice::GroupAdvice& one) { return one.failed > 0; });
     told.not_advised = answer.failed.size() - static_cast<std::size_t>(failed_advised);
     if (arguments_.orders > 0) told.orders = try_orders(dry_run, arguments_.orders);
     model::ClusterState after;
@@ -298,7 +298,7 @@ class PlanRun {
     std::string explanation;
     std::shared_ptr<const model::Job> job = {};
     dryrun::Where where = {};
-    std::vector<dryrun::GroupAdvice> advice = {};
+    std::vector<advice::GroupAdvice> advice = {};
     std::size_t not_advised = 0;
     Orders orders = {};
     server::Rehearsal rehearsal = {};

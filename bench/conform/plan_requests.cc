@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 
+#include "advice/question.h"
 #include "base/text.h"
 #include "conform/compare.h"
 #include "dryrun/request.h"
@@ -133,7 +134,7 @@ struct Part {
 };
 
 Result<std::vector<Difference>> replay_request(const Request& request, const model::ClusterState& state) {
-  auto accepted = dryrun::read_job(state, request.job, request.stem + std::string(kRequest), request.name_space);
+  auto accepted = advice::read_job(state, request.job, request.stem + std::string(kRequest), request.name_space);
   if (!accepted) return tl::unexpected(accepted.error());
   if (!accepted->job) return std::vector<Difference>{{"", "an accepted job", accepted->error, ""}};
   server::DryRun dry_run(state, *accepted, request.unix_ns);

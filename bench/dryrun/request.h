@@ -1,4 +1,4 @@
-// A dry run's inputs: the cluster, the job, the clock.
+// A dry run's inputs: the cluster and the clock; what tells a job from a cluster.
 #pragma once
 
 #include <optional>
@@ -20,12 +20,6 @@ struct Cluster {
 /// as it is when all that is due by `at_ns` of the workload's time has happened; absent: before its first job.
 [[nodiscard]] Result<Cluster> read_cluster(const std::string& name, const model::Options& options = {},
                                            std::optional<std::int64_t> at_ns = {});
-
-/// The job of `document`, {"Job": ...} or the bare object, as the server of that cluster takes or refuses it.
-/// `name_space` "": the job's own.
-[[nodiscard]] Result<model::Registration> read_job(const model::ClusterState& state, const json::Value& document,
-                                                   const std::string& path, const std::string& name_space,
-                                                   const model::Options& options = {});
 
 /// The newest time that a state tells of.
 struct Newest {

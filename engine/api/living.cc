@@ -25,6 +25,11 @@ struct LivingCluster::Impl {
       return tl::unexpected(Error{Errc::unknown_object, 0, "no node " + std::string(node_id)});
     return happen(event);
   }
+  [[nodiscard]] Result<void, Error> on_deployment(const living::DeploymentOp& event) {
+    const tables::DeploymentRow row = cluster.server().store().find_deployment(event.deployment_id);
+    if (row == kNoRow) return tl::unexpected(Error{Errc::unknown_object, 0, "no deployment " + event.deployment_id});
+    return happen(event);
+  }
   [[nodiscard]] tables::JobKeyRow find_job(std::string_view job_namespace, std::string_view job_id) {
     const tables::JobKeyRow key = cluster.server().store().find_job_key(job_namespace, job_id);
     return key != kNoRow && cluster.state().jobs.keys[key].current != kNoRow ? key : kNoRow;
@@ -131,6 +136,25 @@ Result<void, Error> LivingCluster::stop_alloc(std::string_view alloc_id) {
   if (!id || impl_->cluster.server().store().find_alloc(*id) == kNoRow)
     return tl::unexpected(Error{Errc::unknown_object, 0, "no allocation " + std::string(alloc_id)});
   return impl_->happen(living::AllocStop{std::string(alloc_id)});
+}
+
+Result<void, Error> LivingCluster::promote(std::string_view deployment_id, const std::vector<std::string>& groups) {
+  return impl_->on_deployment({std::string(deployment_id), living::DeploymentOp::Kind::promote, groups, {}, {}});
+}
+
+Result<void, Error> LivingCluster::fail_deployment(std::string_view deployment_id) {
+  return impl_->on_deployment({std::string(deployment_id), living::DeploymentOp::Kind::fail, {}, {}, {}});
+}
+
+Result<void, Error> LivingCluster::pause_deployment(std::string_view deployment_id, bool paused) {
+  using Kind = living::DeploymentOp::Kind;
+  return impl_->on_deployment({std::string(deployment_id), paused ? Kind::pause : Kind::resume, {}, {}, {}});
+}
+
+Result<void, Error> LivingCluster::set_health(std::string_view deployment_id, const std::vector<std::string>& healthy,
+                                              const std::vector<std::string>& unhealthy) {
+  return impl_->on_deployment(
+      {std::string(deployment_id), living::DeploymentOp::Kind::set_health, {}, healthy, unhealthy});
 }
 
 Result<void, Error> LivingCluster::drain_node(std::string_view node_id, std::int64_t deadline_ns,

@@ -41,6 +41,7 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/advice.h"
 #include "berth/columns.h"
 #include "berth/config.h"
 #include "berth/error.h"
@@ -180,6 +181,10 @@ class Cluster {
   /// What would be decided if the job were registered now: the cluster stays as it is, and the plan cannot be
   /// committed. Costs a copy of the cluster. Errors: what register_job() and schedule() say.
   [[nodiscard]] Result<Plan> dry_run(const Job& job, std::int64_t now_ns = 0) const;
+  /// What keeps a job's groups from fitting if it were registered now, and which edits of it would make them fit
+  /// (advice.h); empty when all of it fits. By Nomad's own fit, whatever score_by() said. Costs a copy of the cluster
+  /// and a dry run per edit that is tried. Errors: what register_job() says, and the scheduler's.
+  [[nodiscard]] Result<std::vector<GroupAdvice>> advise(const Job& job, std::int64_t now_ns = 0) const;
   /// Commits what still fits of a plan; each node's share is taken whole or not at all. Errors: already_used, or
   /// processing_failed when the whole plan was refused (a node's allocation limit).
   [[nodiscard]] Result<CommitResult, Error> commit(const Plan& plan);

@@ -5,6 +5,8 @@
 //   cluster.add_node(node_json);
 //   cluster.register_job(*job);
 //   cluster.advance(10'000'000'000);           // ten seconds, done in microseconds
+//   for (const berth::DeploymentInfo& each : cluster.view().deployments())
+//     if (auto done = cluster.promote(each.id); !done) std::puts(done.error().text.c_str());
 //   cluster.set_reachable(node_id, false);
 //   cluster.advance(60'000'000'000);
 //   for (const auto& alloc : cluster.view().allocs_of("default", "web")) ...
@@ -17,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "berth/cluster.h"
 
@@ -59,13 +62,23 @@ class LivingCluster {
   /// Registers a job as Nomad's server does. Returns the ID of its evaluation, "" for periodic and parameterized jobs.
   [[nodiscard]] Result<std::string> register_job(const Job& job);
 
-  // What an operator or the world does now. Error unknown_object: no such node, job or allocation; processing_failed:
-  // Nomad's server refuses it, the text is Nomad's.
+  // What an operator or the world does now. Error unknown_object: no such node, job, allocation or deployment;
+  // processing_failed: Nomad's server refuses it, the text is Nomad's.
   [[nodiscard]] Result<void, Error> stop_job(std::string_view job_namespace, std::string_view job_id,
                                              bool purge = false);
   [[nodiscard]] Result<void, Error> scale_job(std::string_view job_namespace, std::string_view job_id,
                                               std::string_view group, std::int64_t count);
   [[nodiscard]] Result<void, Error> stop_alloc(std::string_view alloc_id);
+  // A deployment, by its ID as View::deployments() tells it.
+  /// Its canaries are good: the rest of these groups follows; no group named: of all groups.
+  [[nodiscard]] Result<void, Error> promote(std::string_view deployment_id,
+                                            const std::vector<std::string>& groups = {});
+  /// It has failed; a group with auto_revert goes back to the last stable version.
+  [[nodiscard]] Result<void, Error> fail_deployment(std::string_view deployment_id);
+  [[nodiscard]] Result<void, Error> pause_deployment(std::string_view deployment_id, bool paused = true);
+  /// Tells the health of allocations whose group leaves that to the operator (health_check = "manual").
+  [[nodiscard]] Result<void, Error> set_health(std::string_view deployment_id, const std::vector<std::string>& healthy,
+                                               const std::vector<std::string>& unhealthy = {});
   /// Drains a node. `deadline_ns`: 0 none, negative at once.
   [[nodiscard]] Result<void, Error> drain_node(std::string_view node_id, std::int64_t deadline_ns = 0,
                                                bool ignore_system_jobs = false);

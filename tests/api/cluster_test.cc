@@ -433,6 +433,28 @@ TEST(Cluster, ADryRunChangesNothing) {
   ASSERT_FALSE(refused) << "Nomad lets no job change its type";
 }
 
+TEST(Cluster, AdviceMakesAJobFit) {
+  Cluster cluster = cluster_of(2);
+  const Job job = make_job(job_json("big", 11));
+  const std::string before = cluster.view().to_json();
+  const auto advice = cluster.advise(job);
+  ASSERT_TRUE(advice) << advice.error().line();
+  ASSERT_EQ(advice->size(), 1u);
+  EXPECT_EQ((*advice)[0].task_group, "work");
+  EXPECT_EQ((*advice)[0].failed, 3);
+  ASSERT_FALSE((*advice)[0].nearest.empty());
+  EXPECT_EQ((*advice)[0].nearest[0].reason, "cpu");
+  EXPECT_GT((*advice)[0].nearest[0].cpu_mhz, 0);
+  EXPECT_EQ(cluster.view().to_json(), before);
+  bool fewer = false;
+  for (const JobEdit& edit : (*advice)[0].edits)
+    fewer |= edit.text.starts_with("count: 8 instead of 11") && edit.patch.find("/Count") != std::string::npos;
+  EXPECT_TRUE(fewer);
+  EXPECT_TRUE(cluster.advise(make_job(job_json("big", 8)))->empty());
+  ASSERT_TRUE(cluster.register_job(job));
+  EXPECT_FALSE(cluster.advise(make_job(job_json("big", 1, "service")))) << "Nomad lets no job change its type";
+}
+
 TEST(Cluster, WorkersDecideAsOneDoes) {
   std::vector<std::string> expected;
   for (const std::uint32_t workers : {1u, 2u, 8u}) {

@@ -80,6 +80,72 @@ TEST(Living, RunsDrainsFailsAndReturns) {
   EXPECT_GT(cluster.counts().heartbeats, 0u);
 }
 
+/// Three services, of which one is updated at first: its canary has to be promoted.
+Job with_canary(const char* command, bool manual = false) {
+  const std::string text = R"({"Job": {"ID": "web", "Name": "web", "Type": "service", "Datacenters": ["dc1"],
+    "Update": {"MaxParallel": 1, "Canary": 1, "MinHealthyTime": 1000000000, "HealthyDeadline": 60000000000,
+      "ProgressDeadline": 120000000000, "HealthCheck": ")" +
+                           std::string(manual ? "manual" : "task_states") + R"("},
+    "TaskGroups": [{"Name": "work", "Count": 3, "EphemeralDisk": {"SizeMB": 300}, "Tasks": [{"Name": "main",
+      "Driver": "exec", "Config": {"command": ")" +
+                           command + R"("}, "Resources": {"CPU": 1000, "MemoryMB": 512}}]}]}})";
+  return Job::from_json(text).value();
+}
+DeploymentInfo last_deployment(const View& view) {
+  DeploymentInfo out;
+  for (DeploymentInfo& each : view.deployments())
+    if (out.id.empty() || each.job_version >= out.job_version) out = std::move(each);
+  return out;
+}
+
+TEST(Living, DeploymentsArePromotedPausedAndFailed) {
+  LivingCluster cluster = life_of(3);
+  ASSERT_TRUE(cluster.register_job(with_canary("/bin/one")));
+  cluster.advance(60 * kSecond);
+  EXPECT_EQ(last_deployment(cluster.view()).status, "successful");
+  ASSERT_TRUE(cluster.register_job(with_canary("/bin/two")));
+  cluster.advance(30 * kSecond);
+  DeploymentInfo second = last_deployment(cluster.view());
+  ASSERT_EQ(second.status, "running");
+  EXPECT_EQ(second.groups[0].desired_canaries, 1);
+  EXPECT_FALSE(second.groups[0].promoted);
+  ASSERT_TRUE(cluster.pause_deployment(second.id));
+  EXPECT_EQ(last_deployment(cluster.view()).status, "paused");
+  ASSERT_TRUE(cluster.pause_deployment(second.id, false));
+  ASSERT_TRUE(cluster.promote(second.id, {"work"}));
+  cluster.advance(120 * kSecond);
+  second = last_deployment(cluster.view());
+  EXPECT_EQ(second.status, "successful");
+  EXPECT_TRUE(second.groups[0].promoted);
+  EXPECT_EQ(second.groups[0].healthy, 3);
+
+  ASSERT_TRUE(cluster.register_job(with_canary("/bin/three")));
+  cluster.advance(kSecond);
+  ASSERT_TRUE(cluster.fail_deployment(last_deployment(cluster.view()).id));
+  EXPECT_EQ(last_deployment(cluster.view()).status, "failed");
+  const auto over = cluster.promote(last_deployment(cluster.view()).id);
+  ASSERT_FALSE(over);
+  EXPECT_EQ(over.error().code, Errc::processing_failed);
+  EXPECT_EQ(cluster.promote("nope").error().code, Errc::unknown_object);
+  EXPECT_EQ(cluster.fail_deployment("00000000-0000-4000-8000-00000000000f").error().code, Errc::unknown_object);
+}
+
+TEST(Living, HealthIsToldByHand) {
+  LivingCluster cluster = life_of(3);
+  ASSERT_TRUE(cluster.register_job(with_canary("/bin/one", true)));
+  cluster.advance(30 * kSecond);
+  const DeploymentInfo first = last_deployment(cluster.view());
+  ASSERT_EQ(first.status, "running");
+  EXPECT_EQ(first.groups[0].healthy, 0);
+  std::vector<std::string> ids;
+  for (const AllocInfo& alloc : cluster.view().allocs_of("default", "web")) ids.push_back(alloc.id);
+  ASSERT_EQ(ids.size(), 3u);
+  ASSERT_TRUE(cluster.set_health(first.id, ids));
+  cluster.advance(10 * kSecond);
+  EXPECT_EQ(last_deployment(cluster.view()).status, "successful");
+  EXPECT_EQ(last_deployment(cluster.view()).groups[0].healthy, 3);
+}
+
 TEST(Living, SameSeedSameLife) {
   std::uint64_t digests[3];
   for (int i = 0; i < 3; ++i) {

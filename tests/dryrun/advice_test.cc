@@ -1,6 +1,6 @@
 // What `berth plan` says of a group that does not fit, over random clusters and jobs: every change that it offers is
 // made in the job file, and the file planned again.
-#include "dryrun/advice.h"
+#include "advice/advice.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,16 +9,19 @@
 #include <random>
 #include <set>
 
+#include "advice/trial.h"
 #include "base/text.h"
+#include "dryrun/advice_text.h"
 #include "dryrun/request.h"
 #include "dryrun/text.h"
-#include "dryrun/trial.h"
 #include "io/export_import.h"
 #include "io/json_parse.h"
 #include "support/sanitized.h"
 
 namespace berth::dryrun {
 namespace {
+
+using namespace advice;
 
 constexpr std::int64_t kNow = 1'795'309'000'000'000'000;
 

@@ -72,6 +72,23 @@ def test_what_does_not_fit_says_why():
     assert failure["task_group"] == "group" and failure["count"] == 2 and failure["exhausted_by"] == {"cpu": 5}
 
 
+def test_dry_runs_and_advice_change_nothing():
+    cluster = cluster_of(5)
+    before = cluster.view().to_json()
+    job = berth.job("big", count=2, cpu=9000)
+    plan = cluster.dry_run(job)
+    assert not plan.complete
+    advice, = cluster.advise(job)
+    assert (advice["task_group"], advice["failed"]) == ("group", 2)
+    assert advice["nearest"][0]["cpu_mhz"] == 5000 and advice["nearest"][0]["reason"] == "cpu"
+    patches = [json.loads(edit["patch"]) for edit in advice["edits"] if edit["text"].startswith("cpu of task")]
+    assert patches and patches[0][0]["value"] <= 4000
+    assert cluster.advise(berth.job("small", count=2, cpu=100)) == []
+    assert cluster.view().to_json() == before
+    cluster.remove_node(cluster.view().nodes.text("id")[0])
+    assert len(cluster.view().nodes) == 4
+
+
 def test_same_seed_same_decisions():
     def names(**config):
         cluster = cluster_of(50, **config)
@@ -222,6 +239,36 @@ def test_a_cluster_lives():
     cluster.stop_job("web")
     cluster.advance(30)
     assert running(cluster) == 0 and cluster.heartbeats > 0
+
+
+def test_deployments():
+    def job(command):
+        value = berth.job("web", count=3)
+        value["Job"]["Update"] = {"Canary": 1, "MaxParallel": 1, "MinHealthyTime": 10**9, "HealthyDeadline": 60 * 10**9,
+                                  "ProgressDeadline": 120 * 10**9}
+        value["Job"]["TaskGroups"][0]["Tasks"][0]["Config"] = {"command": command}
+        return value
+
+    def last():
+        return max(cluster.view().deployments(), key=lambda each: each["job_version"])
+
+    cluster = living_of()
+    cluster.register(job("/bin/one"))
+    cluster.advance(60)
+    assert last()["status"] == "successful"
+    cluster.register(job("/bin/two"))
+    cluster.advance(30)
+    assert last()["status"] == "running" and last()["groups"][0]["desired_canaries"] == 1
+    cluster.pause_deployment(last()["id"])
+    assert last()["status"] == "paused"
+    cluster.pause_deployment(last()["id"], False)
+    cluster.promote(last()["id"], ["group"])
+    cluster.advance(60)
+    assert last()["status"] == "successful" and last()["groups"][0]["promoted"]
+    with pytest.raises(berth.Error):
+        cluster.fail_deployment(last()["id"])
+    with pytest.raises(berth.UnknownObject, match="no deployment nope"):
+        cluster.set_health("nope", [])
 
 
 def test_lives_repeat():

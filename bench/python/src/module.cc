@@ -23,6 +23,8 @@ PYBIND11_MODULE(_berth, module) {
   module.attr("__version__") = berth_version();
   const auto error = pybind11::register_exception<python::Failure>(module, "Error", PyExc_ValueError);
   pybind11::register_exception<python::Unknown>(module, "UnknownObject", error.ptr());
-  python::bind_clusters(module);
+  python::bind_values(module);
+  python::bind_cluster(module);
+  python::bind_living_cluster(module);
   python::bind_strategies(module);
 }

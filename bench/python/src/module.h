@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/job.h"
 #include "berth/result.h"
 
 namespace berth::python {
@@ -47,7 +48,12 @@ py::array column(const std::vector<T>& values, const py::object& owner) {
   return out;
 }
 
-void bind_clusters(py::module_& module);
+/// A Job, or what makes one: a dict or JSON text.
+[[nodiscard]] Job job_of(const py::object& value);
+
+void bind_values(py::module_& module);
+void bind_cluster(py::module_& module);
+void bind_living_cluster(py::module_& module);
 void bind_strategies(py::module_& module);
 
 }  // namespace berth::python

@@ -3,8 +3,8 @@
 // dry runs on a snapshot, on another thread; the cluster goes on meanwhile.
 #include <fmt/format.h>
 
-#include "dryrun/advice.h"
-#include "dryrun/request.h"
+#include "advice/advice.h"
+#include "dryrun/advice_text.h"
 #include "dryrun/text.h"
 #include "model/codec/codec.h"
 #include "serve/endpoints/answers.h"
@@ -91,7 +91,7 @@ json::Value refusals_json(const server::DryRunAnswer& answer, const server::DryR
 
 json::Value explain_answer(const BerthQuestion& asked) {
   const model::ClusterState state = tables::to_cluster(*asked.state);
-  const auto registration = dryrun::read_job(state, asked.document, "request", asked.name_space, asked.options);
+  const auto registration = advice::read_job(state, asked.document, "request", asked.name_space, asked.options);
   if (!registration) return no_answer(registration.error().problem);
   if (!registration->job) return no_answer(registration->error);
   server::DryRun dry_run(state, *registration, asked.now_ns);
@@ -102,11 +102,11 @@ json::Value explain_answer(const BerthQuestion& asked) {
   out.set("JobID", dry_run.job()->id), out.set("Namespace", dry_run.job()->namespace_);
   out.set("Fits", answer.failed.empty() && answer.refusals.empty());
   out.set("FailedTGAllocs", std::move(failed));
-  const dryrun::Question question{state, asked.document, "request", asked.name_space, asked.options, asked.now_ns, 0};
-  out.set("Advice", dryrun::to_json(dryrun::advise(question, *registration, dry_run, answer)));
+  const advice::Question question{state, asked.document, "request", asked.name_space, asked.options, asked.now_ns, 0};
+  out.set("Advice", dryrun::to_json(advice::advise(question, *registration, dry_run, answer)));
   out.set("Applier", refusals_json(answer, dry_run));
   if (asked.node.empty()) return out;
-  const auto node = dryrun::explain(state, *registration, asked.node, asked.now_ns, 0);
+  const auto node = advice::explain(state, *registration, asked.node, asked.now_ns, 0);
   if (!node) return no_answer(node.error());
   out.set("Node", *node);
   return out;
@@ -172,7 +172,7 @@ model::ClusterState state_before(const BerthQuestion& asked) {
 
 json::Value counterfactual_answer(const BerthQuestion& asked) {
   const model::ClusterState state = state_before(asked);
-  const auto registration = dryrun::read_job(state, asked.document, "request", asked.name_space, asked.options);
+  const auto registration = advice::read_job(state, asked.document, "request", asked.name_space, asked.options);
   if (!registration) return no_answer(registration.error().problem);
   if (!registration->job) return no_answer(registration->error);
   server::DryRun dry_run(state, *registration, asked.now_ns);

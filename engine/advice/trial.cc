@@ -1,11 +1,10 @@
-#include "dryrun/trial.h"
+#include "advice/trial.h"
 
 #include <algorithm>
 
-#include "dryrun/place.h"
-#include "dryrun/request.h"
+#include "advice/place.h"
 
-namespace berth::dryrun {
+namespace berth::advice {
 namespace {
 
 constexpr std::size_t kGroupsKept = 20'000;  ///< of job forms in the tables before they are loaded anew
@@ -110,4 +109,4 @@ bool Trial::fits_with(const model::SchedulerConfiguration& config) {
   return placed(loaded_.about(base_, {}, config).answer(loaded_.question().order));
 }
 
-}  // namespace berth::dryrun
+}  // namespace berth::advice

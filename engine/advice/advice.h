@@ -2,7 +2,7 @@
 // most, and which smallest changes would make it fit. Each change is an edit of the job file and is tried by a dry run
 // of the file so edited, from its registration to the plan applier's check, so it is true for this state, not a guess.
 //
-//   advice.cc   what is missing, what filtered, explain(), text and JSON
+//   advice.cc   what is missing, what filtered, explain()
 //   changes.cc  the changes
 //   trial.h     how they are tried
 #pragma once
@@ -11,22 +11,13 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "advice/question.h"
 #include "server/dry_run.h"
 
-namespace berth::dryrun {
+namespace berth::advice {
 
 /// Failed groups that get advice unless the user says how many.
 inline constexpr std::size_t kAdvised = 16;
-
-/// A dry run as it was asked for. What it refers to must outlive it.
-struct Question {
-  const model::ClusterState& state;
-  const json::Value& document;   ///< the job file
-  std::string path, name_space;  ///< of the file; "" or the namespace to register in
-  model::Options options;
-  std::int64_t now_ns = 0;
-  std::uint64_t order = 0;
-};
 
 /// What a node lacks for one more allocation of the group, after what the plan itself does there. MHz and MiB.
 struct Shortage {
@@ -69,10 +60,6 @@ class Loaded;  // trial.h
 /// `document` after a JSON Patch of operations `add` and `remove`; null when a place is not there.
 [[nodiscard]] json::Value patched(const json::Value& document, const json::Value& patch);
 
-/// `left_out`: failed groups beyond the first ones, which got no advice; a line tells of them.
-[[nodiscard]] std::string to_text(const std::vector<GroupAdvice>& advice, std::size_t left_out = 0);
-[[nodiscard]] json::Value to_json(const std::vector<GroupAdvice>& advice);
-
 /// Scores, components and reasons of one node, group by group, as lines. `node`: its ID, the beginning of it, or its
 /// name; an error text when there is no such node or several.
 [[nodiscard]] tl::expected<std::string, std::string> explain(const model::ClusterState& state,
@@ -80,4 +67,4 @@ class Loaded;  // trial.h
                                                              const std::string& node, std::int64_t now_ns,
                                                              std::uint64_t order);
 
-}  // namespace berth::dryrun
+}  // namespace berth::advice

@@ -5,12 +5,12 @@
 #include <optional>
 #include <set>
 
+#include "advice/advice.h"
+#include "advice/place.h"
+#include "advice/trial.h"
 #include "base/text.h"
-#include "dryrun/advice.h"
-#include "dryrun/place.h"
-#include "dryrun/trial.h"
 
-namespace berth::dryrun {
+namespace berth::advice {
 namespace {
 
 constexpr std::size_t kPlacesTried = 32;  ///< datacenters, and pools, that are tried one by one
@@ -396,4 +396,4 @@ std::vector<Change> changes_that_fit(Loaded& loaded, const model::Registration& 
   return of ? Changes(loaded, registration, *of, idle).all(failed) : std::vector<Change>();
 }
 
-}  // namespace berth::dryrun
+}  // namespace berth::advice

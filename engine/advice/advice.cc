@@ -1,4 +1,4 @@
-#include "dryrun/advice.h"
+#include "advice/advice.h"
 
 #include <fmt/format.h>
 
@@ -9,13 +9,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include "advice/trial.h"
 #include "base/text.h"
-#include "dryrun/text.h"
-#include "dryrun/trial.h"
 #include "model/flatten.h"
 #include "model/predicates.h"
 
-namespace berth::dryrun {
+namespace berth::advice {
 namespace {
 
 constexpr std::size_t kNearest = 3;    ///< nodes shown
@@ -380,67 +379,6 @@ std::vector<GroupAdvice> advise(const Question& question, const model::Registrat
   return out;
 }
 
-std::string to_text(const std::vector<GroupAdvice>& advice, std::size_t left_out) {
-  std::string out;
-  for (const GroupAdvice& a : advice) {
-    if (a.failed > 0)
-      out += fmt::format("Why {} of group \"{}\" found no node:\n", a.failed, a.group);
-    else
-      out += fmt::format("What would help group \"{}\", {} of whose allocations the applier would refuse:\n", a.group,
-                         a.refused);
-    if (!a.filtered_most.empty())
-      out += fmt::format("  filtered most: \"{}\", {} node{}\n", a.filtered_most, a.filtered_nodes,
-                         a.filtered_nodes == 1 ? "" : "s");
-    if (!a.nearest.empty()) {
-      std::vector<std::vector<std::string>> rows = {
-          {"  nearest node", "cpu missing", "memory missing", "disk missing", "cores missing", "refused for"}};
-      const auto cell = [](std::int64_t missing, const char* unit) {
-        return missing == 0 ? std::string("-") : fmt::format("{}{}", missing, unit);
-      };
-      for (const Shortage& s : a.nearest)
-        rows.push_back({"  " + s.node_name, cell(s.cpu_mhz, " MHz"), cell(s.memory_mb, " MiB"), cell(s.disk_mb, " MiB"),
-                        cell(s.cores, ""), s.reason.empty() ? "-" : s.reason});
-      out += table_text(rows);
-    }
-    if (a.changes.empty())
-      out +=
-          "  no single change of count, resources, constraints, ports, volumes, datacenters, pool or preemption makes "
-          "it "
-          "fit\n";
-    for (std::size_t i = 0; i < a.changes.size(); ++i)
-      out += fmt::format("  {} {}\n", i == 0 ? "would fit with" : "or with       ", a.changes[i].text);
-  }
-  if (left_out > 0)
-    out += fmt::format("No advice for {}{} failed group{}; --advice {} gives it for all.\n", left_out,
-                       advice.empty() ? "" : " more", left_out == 1 ? "" : "s", advice.size() + left_out);
-  return out;
-}
-
-json::Value to_json(const std::vector<GroupAdvice>& advice) {
-  json::Value out = json::Value::array();
-  for (const GroupAdvice& a : advice) {
-    json::Value entry = json::Value::object();
-    entry.set("group", a.group), entry.set("failed", a.failed), entry.set("refused", a.refused);
-    entry.set("filtered_most", a.filtered_most), entry.set("filtered_nodes", a.filtered_nodes);
-    json::Value& nearest = entry.set("nearest", json::Value::array());
-    for (const Shortage& s : a.nearest) {
-      json::Value node = json::Value::object();
-      node.set("node", s.node_name), node.set("cpu_missing_mhz", s.cpu_mhz);
-      node.set("memory_missing_mb", s.memory_mb), node.set("disk_missing_mb", s.disk_mb);
-      node.set("cores_missing", s.cores), node.set("reason", s.reason);
-      nearest.push(std::move(node));
-    }
-    json::Value& changes = entry.set("changes", json::Value::array());
-    for (const Change& change : a.changes) {
-      json::Value one = json::Value::object();
-      one.set("text", change.text), one.set("patch", change.patch);
-      changes.push(std::move(one));
-    }
-    out.push(std::move(entry));
-  }
-  return out;
-}
-
 tl::expected<std::string, std::string> explain(const model::ClusterState& state,
                                                const model::Registration& registration, const std::string& node,
                                                std::int64_t now_ns, std::uint64_t order) {
@@ -505,4 +443,4 @@ tl::expected<std::string, std::string> explain(const model::ClusterState& state,
   return out;
 }
 
-}  // namespace berth::dryrun
+}  // namespace berth::advice

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "dryrun/advice.h"
+#include "advice/advice.h"
 
-namespace berth::dryrun {
+namespace berth::advice {
 
 /// The cluster of a question, loaded once: loading costs far more than an answer.
 class Loaded {
@@ -67,4 +67,4 @@ class Trial {
   json::Value own_;        // that file; null where the group is not the same in it
 };
 
-}  // namespace berth::dryrun
+}  // namespace berth::advice

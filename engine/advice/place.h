@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 
-namespace berth::dryrun {
+namespace berth::advice {
 
 /// A value of the job file and where it stands (RFC 6901).
 struct Place {
@@ -41,4 +41,4 @@ struct Place {
   return document.find_ignoring_case("Job") ? whole.at("Job") : whole;
 }
 
-}  // namespace berth::dryrun
+}  // namespace berth::advice
