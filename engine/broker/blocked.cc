@@ -36,11 +36,13 @@ void BlockedTracker::disable() {
   enabled_ = false;
   captured_.clear(), escaped_.clear(), jobs_.clear(), unblocks_.clear(), system_by_node_.clear();
   resource_unblocks_.clear();
+  newest_unblock_ = 0;
   system_by_job_.clear(), duplicates_.clear(), by_job_.clear(), by_class_.clear();
   stats_ = {};
 }
 
 bool BlockedTracker::missed_unblock(const BlockedEval& blocked) const {  // R-CTRL-810
+  if (newest_unblock_ <= blocked.snapshot_index) return false;           // as nearly always
   std::uint64_t newest = 0;
   for (const auto& [key, unblock] : unblocks_) {
     newest = std::max(newest, unblock.index);
@@ -259,7 +261,10 @@ void BlockedTracker::untrack(JobKeyRow job, std::int64_t now_ns) {  // R-CTRL-82
   }
 }
 
-void BlockedTracker::note(Symbol key, std::uint64_t index, std::int64_t now_ns) { unblocks_[key] = {index, now_ns}; }
+void BlockedTracker::note(Symbol key, std::uint64_t index, std::int64_t now_ns) {
+  unblocks_[key] = {index, now_ns};
+  newest_unblock_ = std::max(newest_unblock_, index);
+}
 
 void BlockedTracker::release(Symbol node_class, Symbol quota, std::int64_t now_ns, std::vector<Eval>& released) {
   const std::size_t from = released.size();
@@ -326,7 +331,7 @@ void BlockedTracker::unblock_resources(std::span<const Symbol> resources, std::u
     if (quirks_.unblock_keys_shared)
       note(resource, index, now_ns);
     else
-      resource_unblocks_[resource] = {index, now_ns};
+      resource_unblocks_[resource] = {index, now_ns}, newest_unblock_ = std::max(newest_unblock_, index);
   }
   const std::size_t from = released.size();
   release_if(escaped_, now_ns, released, [&](const BlockedEval& blocked) {

@@ -157,6 +157,7 @@ class BlockedTracker {
   std::map<LackKey, Booked> by_class_;
   Stats stats_;  // as Nomad counts
   std::int64_t next_prune_ns_ = 0;
+  std::uint64_t newest_unblock_ = 0;  // no index of an unblock is above
 };
 
 }  // namespace berth::broker

@@ -175,6 +175,7 @@ AttemptEnd GenericScheduler::attempt(Planner& planner) {  // R-SCHED-38
   result.plan.job = key.current;
   reconciled_.followups.clear();
   stack_.start(*state_, result.plan);
+  if (fails_again()) return AttemptEnd::done;
 
   const bool is_new = job_ && key.alloc_head == kNoRow && key.deployment_head == kNoRow;
   was_new_ = is_new;
@@ -194,8 +195,11 @@ AttemptEnd GenericScheduler::attempt(Planner& planner) {  // R-SCHED-38
     }
   }
   result.plan.drop_taken_back();
-  if (result.plan.is_no_op() && !eval_->annotate) return AttemptEnd::done;  // R-SCHED-39
-  if (eval_->wait_until.is_zero())                                          // R-SCHED-54
+  if (result.plan.is_no_op() && !eval_->annotate) {  // R-SCHED-39
+    keep_failure();
+    return AttemptEnd::done;
+  }
+  if (eval_->wait_until.is_zero())  // R-SCHED-54
     for (std::size_t i = 0; i < reconciled_.followups.size(); ++i) {
       CreatedEval created;
       created.id = result.plan.followups[i];

@@ -48,6 +48,9 @@ class GenericScheduler {
   struct Placing;
 
   AttemptEnd attempt(Planner& planner);
+  bool fails_again();
+  void keep_failure();
+  [[nodiscard]] bool nothing_gets_due() const;
   bool place_new();
   bool reconcile_job();
   void apply_result();

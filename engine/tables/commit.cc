@@ -478,7 +478,7 @@ void Commit::upsert_deployment(const model::Deployment& deployment) {
       s == "running" || s == "paused" || s == "blocked" || s == "unblocking" || s == "initializing" || s == "pending";
   d.object.edit(row) = std::make_shared<const model::Deployment>(deployment);
   if (store_.history_) store_.history_->jobs[job].active_deployments += d.active[row] - std::uint32_t{was_active};
-  note_deployment(row);
+  note_deployment(row, job);
 }
 
 void Commit::remove_deployment(DeploymentRow row) {
@@ -489,7 +489,7 @@ void Commit::remove_deployment(DeploymentRow row) {
   d.job_key.edit(row) = kNoRow;
   d.active.edit(row) = 0;
   d.object.edit(row) = nullptr;
-  note_deployment(row);
+  note_deployment(row, job);
   if (!store_.history_) return;
   store_.history_->jobs[job].active_deployments -= was_active;
   if (DeploymentRow& head = store_.current_.jobs.keys.edit(job).deployment_head; head == row) {

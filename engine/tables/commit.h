@@ -141,13 +141,16 @@ class Commit {
     if (store_.changes_) store_.changes_->nodes.push_back(row);
   }
   void note_job(JobKeyRow key) {
+    ++store_.current_.jobs.keys.edit(key).changes;
     if (store_.changes_) store_.changes_->jobs.push_back(key);
   }
   AllocRow note_alloc(AllocRow row) {
+    ++store_.current_.jobs.keys.edit(store_.current_.allocs.job_key[row]).changes;
     if (store_.changes_) store_.changes_->allocs.push_back(row);
     return row;
   }
-  void note_deployment(DeploymentRow row) {
+  void note_deployment(DeploymentRow row, JobKeyRow job) {
+    ++store_.current_.jobs.keys.edit(job).changes;
     if (store_.changes_) store_.changes_->deployments.push_back(row);
   }
 

@@ -336,6 +336,7 @@ bool StateStore::release_key(JobKeyRow row) {
   job_keys_.erase(key_pair(key.job_namespace, key.job_id));
   JobKey none;
   none.next_same_id = row;
+  none.changes = key.changes + 1;
   current_.jobs.keys.edit(row) = none;
   history_->jobs[row].released = key.job_id;
   removed_rows().keys.push_back(row);

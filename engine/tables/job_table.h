@@ -108,6 +108,7 @@ struct JobKey {
   AllocRow alloc_head = kNoRow;            ///< newest first
   DeploymentRow deployment_head = kNoRow;  ///< newest first
   JobKeyRow next_same_id = kNoRow;         ///< ring of the jobs with this ID in all namespaces (R-RANK-711)
+  std::uint64_t changes = 0;               ///< of its current version, allocations and deployments; grows only
 };
 
 struct JobTable {

@@ -116,6 +116,13 @@ std::string decisions(const Naming& naming, const EvalResult& result, const mode
   return out + json::to_text(model::to_json(updated_eval(naming, result, eval)));
 }
 
+/// What goes back to the blocked ones: classes ascending.
+Eligibility waits_for(const EvalResult& result) {
+  Eligibility out = result.eligibility;
+  std::sort(out.classes.begin(), out.classes.end());
+  return out;
+}
+
 /// Nomad's bin-packing as a strategy of one's own.
 struct BinPack {
   double score(const strategy::Node& node, const strategy::TaskClass& task) const {
@@ -200,7 +207,7 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
 
 TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS-305, 1103, 1104
   std::size_t with_ports = 0, by_number = 0, with_volumes = 0, by_columns = 0, failed = 0, ended = 0, collisions = 0,
-              again = 0;
+              again = 0, whole = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(120, 30); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -252,6 +259,11 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       ASSERT_EQ(decisions({snapshot, scratch}, a, world.eval), decisions({snapshot, general_scratch}, b, world.eval))
           << "round " << round;
       ASSERT_EQ(a.port_collision_events, b.port_collision_events) << "round " << round;
+      ASSERT_EQ(a.reblocked, b.reblocked) << "round " << round;
+      ASSERT_EQ(a.plan.deployment_ids, b.plan.deployment_ids) << "round " << round;
+      ASSERT_EQ(waits_for(a).classes, waits_for(b).classes) << "round " << round;
+      ASSERT_EQ(a.eligibility.escaped, b.eligibility.escaped) << "round " << round;
+      ASSERT_EQ(a.eligibility.missing_resources, b.eligibility.missing_resources) << "round " << round;
       failed += a.any_failed(), collisions += a.port_collision_events;
       plan::ApplyResult applied;
       plan::apply(world.store, a.plan, snapshot.index + 4, false, applied);
@@ -261,6 +273,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       if (!waiting.empty() && pick(random, 0, 2) != 0) {  // one of them once more, more often than something leaves
         std::tie(world.eval, world.facts) = waiting[random() % waiting.size()];
         world.facts.id_text = world.eval.id;
+        world.facts.blocked = pick(random, 0, 3) != 0;
         if (pick(random, 0, 3) == 0)
           world.store.set_node_state(tables::NodeRow(random() % count),
                                      pick(random, 0, 1) ? tables::NodeStatus::ready : tables::NodeStatus::down,
@@ -318,9 +331,11 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       world.store.begin_commit(world.store.index() + 1).upsert_node(changed);
     }
     again += scratch.paths.selects[static_cast<std::size_t>(Path::failed_before)];
+    whole += scratch.paths.selects[static_cast<std::size_t>(Path::failed_attempt)];
     by_columns += scratch.paths.selects[static_cast<std::size_t>(Path::columns)];
   }
   EXPECT_GT(again, 10U);
+  EXPECT_GT(whole, 10U);
   EXPECT_GT(with_ports, 0U);
   EXPECT_GT(by_number, 0U);
   EXPECT_GT(with_volumes, 0U);

@@ -29,37 +29,59 @@ bool FailedBefore::holds(GroupView& v) {
     scratch_.failures.drop(*memo);
     return false;
   }
-  count(*memo, v);
+  list_filtered(*memo, v);
+  count(*memo);
+  last_ = memo;
   return true;
 }
 
-/// Whether the node, whose use changed, is short of the same figure as before: most are, and then nothing is to be
-/// done.
-bool FailedBefore::is_still_short(const FailureMemo& memo, NodeRow row, const CompiledGroup& group) const {
-  if (memo.shorts[row] == 0 || group.has_network) return false;
+bool FailedBefore::holds_by_figures(FailureMemo& memo, const CompiledGroup& group) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  const tables::NodeUse& use = nodes.use[row];
-  const tables::NodeCapacity& capacity = nodes.capacity(row);
-  return (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0 &&
-         plain_fit(capacity, use, kUntouched, group).dimension == memo.counts[memo.shorts[row]].dimension;
+  const bool alike = memo.filtered.evaluated != 0 && memo.filtered.epoch == nodes.epoch &&
+                     memo.filtered.kinds_left == nodes.kinds_left && memo.ready_changes == nodes.ready_changes;
+  if (!alike || !read_changes(memo)) return false;
+  for (const NodeRow row : changed_)
+    if (memo.shorts[row] != 0 && !is_short_by_figures(memo, row, group)) return false;
+  memo.use_changes = nodes.use_changes;
+  count(memo);
+  return true;
 }
 
-/// Looks at what changed. False: somebody may have room now, or too much changed.
-bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
+/// Whether it follows from figures that the node, one of those that pass and whose use changed, has no room; then the
+/// memo has it.
+bool FailedBefore::is_short_by_figures(FailureMemo& memo, NodeRow row, const CompiledGroup& group) {
+  if (!fit_.figures_do(row, group)) return false;
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  const tables::NodeCapacity& capacity = nodes.capacity(row);
+  const std::uint32_t dimension = plain_fit(capacity, nodes.use[row], kUntouched, group).dimension;
+  if (dimension == kReasonNone) return false;
+  if (dimension == memo.counts[memo.shorts[row]].dimension) return true;  // as most are
+  memo.leave(row);
+  return memo.enter(row, capacity.class_code, dimension);
+}
+
+/// False: too much changed.
+bool FailedBefore::read_changes(const FailureMemo& memo) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   changed_.clear();
   if (memo.use_log != nodes.fixed->use_log || memo.ready_log != nodes.fixed->ready_log ||
       nodes.use_changes - memo.use_changes > nodes.size() / 4 ||
       !memo.use_log->read(memo.use_changes, nodes.use_changes, changed_))
     return false;
-  const std::size_t used = changed_.size();  // then those whose state or registration changed
-  if (!memo.ready_log->read(memo.ready_changes, nodes.ready_changes, changed_)) return false;
+  used_ = changed_.size();
+  return memo.ready_log->read(memo.ready_changes, nodes.ready_changes, changed_);
+}
+
+/// Looks at what changed. False: somebody may have room now, or too much changed.
+bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  if (!read_changes(memo)) return false;
   memo.use_changes = nodes.use_changes;
   memo.ready_changes = nodes.ready_changes;
   memo.shorts.resize(nodes.size(), 0);
   for (std::size_t i = 0; i < changed_.size(); ++i) {
     const NodeRow row = changed_[i];
-    if (i < used && is_still_short(memo, row, *v.group)) continue;
+    if (i < used_ && memo.shorts[row] != 0 && is_short_by_figures(memo, row, *v.group)) continue;
     memo.leave(row);
     if (!candidates_.nodes->has(row) || checks_.first_failing_known(row, v) != kReasonNone) continue;
     Cell cell;
@@ -69,18 +91,34 @@ bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
   return attempt_.error.empty();
 }
 
-void FailedBefore::count(const FailureMemo& memo, GroupView& v) {
+/// What classes tell of nodes as they are now, unless it is known.
+void FailedBefore::list_filtered(FailureMemo& memo, GroupView& v) {
   const ReadyNodes& ready = *candidates_.nodes;
-  counts_.evaluated = static_cast<std::int32_t>(ready.size());
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  auto& filtered = memo.filtered;
+  if (filtered.evaluated != 0 && filtered.epoch == nodes.epoch && filtered.kinds_left == nodes.kinds_left) return;
+  filtered.epoch = nodes.epoch, filtered.kinds_left = nodes.kinds_left;
+  filtered.evaluated = static_cast<std::int32_t>(ready.size());
+  filtered.counts.clear();
+  const auto add = [&](std::uint32_t node_class, std::uint32_t reason, std::int32_t times) {
+    for (FailureMemo::Short& known : filtered.counts)
+      if (known.node_class == node_class && known.dimension == reason) return static_cast<void>(known.count += times);
+    filtered.counts.push_back({node_class, reason, times});
+  };
   for (std::size_t i = 0; i < ready.of_class.size(); ++i) {
     const ReadyNodes::Candidate& candidate = ready.of_class[i];
     const std::uint32_t reason = checks_.first_failing_of_class(candidate.row, candidate.computed_class, v);
     if (reason == kReasonNone) continue;
     // The first one of a class tells why, the others that their class does not do (R-FEAS-410).
-    counts_.filter(candidate.node_class, reason);
+    add(candidate.node_class, reason, 1);
     if (const auto others = static_cast<std::int32_t>(ready.class_count(i)) - 1; others > 0)
-      counts_.filter(candidate.node_class, kReasonClassIneligible, others);
+      add(candidate.node_class, kReasonClassIneligible, others);
   }
+}
+
+void FailedBefore::count(const FailureMemo& memo) {
+  counts_.evaluated = memo.filtered.evaluated;
+  for (const FailureMemo::Short& f : memo.filtered.counts) counts_.filter(f.node_class, f.dimension, f.count);
   for (const FailureMemo::Short& s : memo.counts)
     if (s.count > 0) counts_.exhaust(s.node_class, s.dimension, s.count);
 }
@@ -93,11 +131,13 @@ void FailedBefore::remember(const GroupView& v) {
   memo.use_changes = nodes.use_changes, memo.ready_changes = nodes.ready_changes;
   memo.shorts.assign(nodes.size(), 0);
   memo.counts.assign(1, {});
+  memo.attempt.known = false;
   bool fine = true;
   columns_.each_exhausted([&](NodeRow row, std::uint32_t node_class, std::uint32_t dimension) {
     fine = fine && memo.enter(row, node_class, dimension);
   });
-  if (!fine) scratch_.failures.drop(memo);
+  if (!fine) return scratch_.failures.drop(memo);
+  last_ = &memo;
 }
 
 }  // namespace berth::sched

@@ -21,20 +21,29 @@ class FailedBefore : Source {
  public:
   FailedBefore(SelectParts& parts, const Columns& columns) : Source(parts), columns_(columns) {}
 
+  void start() { last_ = nullptr; }
   /// Whether the Select under way fails for certain; then it is counted.
   [[nodiscard]] bool holds(GroupView& view);
   /// The columns found nobody; they hold on to why.
   void remember(const GroupView& view);
+  /// The memo that the last Select of this attempt used or left; null: none.
+  [[nodiscard]] FailureMemo* last() const { return last_; }
+  /// Whether the Select that left the memo fails again as figures and no other node's state tell; then it is counted.
+  /// No Select need be under way. False says nothing.
+  [[nodiscard]] bool holds_by_figures(FailureMemo& memo, const tables::CompiledGroup& group);
 
  private:
   [[nodiscard]] bool serves(const GroupView& view) const;
+  bool read_changes(const FailureMemo& memo);
   bool follow(FailureMemo& memo, GroupView& view);
-  [[nodiscard]] bool is_still_short(const FailureMemo& memo, tables::NodeRow row,
-                                    const tables::CompiledGroup& group) const;
-  void count(const FailureMemo& memo, GroupView& view);
+  [[nodiscard]] bool is_short_by_figures(FailureMemo& memo, tables::NodeRow row, const tables::CompiledGroup& group);
+  void list_filtered(FailureMemo& memo, GroupView& view);
+  void count(const FailureMemo& memo);
 
   const Columns& columns_;
   std::vector<tables::NodeRow> changed_;
+  std::size_t used_ = 0;  // so many of them by their use, then those whose state or registration changed
+  FailureMemo* last_ = nullptr;
 };
 
 }  // namespace berth::sched

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/bit_hash.h"
+#include "sched/failures.h"
 #include "tables/state.h"
 
 namespace berth::sched {
@@ -22,6 +23,25 @@ struct FailureMemo {
   std::uint64_t use_changes = 0, ready_changes = 0;  ///< of the logs, that are in
   std::vector<std::uint8_t> shorts;                  ///< by node row: position in `counts`
   std::vector<Short> counts;                         ///< the first one is of nobody
+
+  /// Who is filtered, by node class and reason, in the order in which a pass counts them.
+  struct {
+    std::uint64_t epoch = 0, kinds_left = 0;  ///< of the nodes that it is of
+    std::int32_t evaluated = 0;               ///< 0: not known
+    std::vector<Short> counts;                ///< `dimension` is the reason
+  } filtered;
+
+  /// What the whole attempt came to that ended with this Select, its only one, and planned nothing.
+  struct {
+    bool known = false;
+    std::uint64_t job_changes = 0;             ///< JobKey::changes
+    std::shared_ptr<const model::Job> object;  ///< JobTable::objects
+    std::shared_ptr<const tables::ColdState> surroundings;
+    std::vector<GroupResult> groups;  ///< but for the counts of the failure
+    std::size_t failed = 0;           ///< position of the group that did
+    Eligibility eligibility;
+    base::Uuid deployment;
+  } attempt;
 
   /// False: there are too many kinds of them.
   bool enter(tables::NodeRow row, std::uint32_t node_class, std::uint32_t dimension) {
@@ -56,6 +76,7 @@ class FailureMemos {
     else
       next_ = (next_ + 1) % memos_.size();
     drop(memos_[next_]);
+    memos_[next_].attempt = {}, memos_[next_].filtered = {};
     memos_[next_].job = job;
     of_job_[job.get()] = next_;
     return memos_[next_];

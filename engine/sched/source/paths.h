@@ -7,8 +7,8 @@
 
 namespace berth::sched {
 
-enum class Path : std::uint8_t { index, full, failed_before, bounds, columns, general };
-inline constexpr std::array<const char*, 6> kPathNames = {"index",  "full",    "failed before",
+enum class Path : std::uint8_t { index, full, failed_before, failed_attempt, bounds, columns, general };
+inline constexpr std::array<const char*, 7> kPathNames = {"index",  "full",    "failed before", "attempt failed before",
                                                           "bounds", "columns", "general"};
 
 /// Why the columns do not serve a Select.

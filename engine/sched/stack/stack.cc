@@ -15,7 +15,9 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   parts_.start(snapshot, plan, false);
   columns_.start();
   index_.forget();
+  failed_before_.start();
   full_group_ = nullptr;
+  selects_ = 0;
   probed_ = all_read_ = by_index_ = false;
 }
 
@@ -84,6 +86,7 @@ std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t grou
 std::optional<Selected> GenericStack::select(std::uint32_t group, const SelectOptions& options) {
   parts_.detail = options.evict ? nullptr : base::detailed_clock();
   const base::StageScope selecting(parts_.detail, base::Stage::filter);
+  ++selects_;
   GroupView& v = begin_select(group, options);
   const std::optional<Found> found = find(v);
   return found ? std::optional(parts_.fit.select(*found, v)) : std::nullopt;
@@ -138,6 +141,20 @@ bool GenericStack::fails_for_certain(GroupView& v) {
   parts_.checks.give_class_verdicts(*parts_.candidates.nodes, v);
   all_read_ = true;
   return true;
+}
+
+bool GenericStack::fails_again(FailureMemo& memo, const CompiledJob& job) {
+  parts_.counts.clear();
+  parts_.top.clear();
+  if (!failed_before_.holds_by_figures(memo, job.groups.front())) return false;
+  parts_.attempt.scratch.paths.add(Path::failed_attempt);
+  parts_.candidates.size = static_cast<std::uint32_t>(parts_.counts.evaluated);
+  parts_.candidates.base_set = job.base_set;
+  return true;
+}
+
+FailureMemo* GenericStack::only_failure() const {
+  return selects_ == 1 && !probed_ && parts_.attempt.given.size() == 1 ? failed_before_.last() : nullptr;
 }
 
 SelectMetrics GenericStack::take_metrics() {

@@ -32,6 +32,11 @@ class GenericStack {
   /// cursor is where it was; whoever prefers a node rewinds it.
   [[nodiscard]] std::optional<Selected> select_one(tables::NodeRow row, std::uint32_t group,
                                                    const SelectOptions& options);
+  /// Whether the only Select of an attempt that left `memo` would fail again for certain on this state; then it counts
+  /// as made. Right after start(), without a job or candidates. False says nothing.
+  [[nodiscard]] bool fails_again(FailureMemo& memo, const tables::CompiledJob& job);
+  /// What the only Select of this attempt, which failed, left behind for the next try; null: nothing, or not the only.
+  [[nodiscard]] FailureMemo* only_failure() const;
   void rewind() { parts_.candidates.offset = 0; }  ///< R-FEAS-212
   /// Metrics of the last Select, copied into the attempt's arena.
   [[nodiscard]] SelectMetrics take_metrics();
@@ -75,6 +80,7 @@ class GenericStack {
   BestByBounds bounds_{parts_, walk_};
   FullCheck full_{parts_, columns_};
   const tables::CompiledGroup* full_group_ = nullptr;  // for whom the last Select found no room by full_
+  std::uint32_t selects_ = 0;                          // of this attempt
   bool probed_ = false;                    // verdicts were stored by select_one(), which the columns do not know
   bool all_read_ = false;                  // what was decided depends on every node's use
   bool by_index_ = false;                  // the last Select was answered by index_
