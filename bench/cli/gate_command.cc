@@ -340,89 +340,103 @@ gate::Outcome<int> gate_by_options(const GateArguments& arguments) {
   return arguments.baseline.empty() ? gate_sides(arguments) : gate_baseline(arguments);
 }
 
+/// What is measured, how it is judged, and where the verdict goes.
+void add_options(CLI::App* command, GateArguments& a) {
+  command->add_option("--base", a.base, "a program, or a command with options of `berth run`, or one with {json}");
+  command->add_option("--base-rev", a.base_rev, "build this commit in a work tree of its own and take it as base");
+  command->add_option("--baseline", a.baseline, "compare with what `berth gate record` wrote");
+  command->add_option("--head", a.head, "likewise; this program when left out");
+  command->add_option("--workloads", a.workloads, "workloads, NAME or NAME:LABEL, separated by commas")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--label", a.label, "label of workloads that name none")->capture_default_str();
+  command->add_option("--workload-seed", a.workload_seed, "seed of the workloads instead of their own")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--effect", a.effect, "smaller changes of times do not matter")->capture_default_str();
+  command->add_option("--limit", a.limits, "METRIC=CHANGE or METRIC=any, several with commas")->delimiter(',');
+  command->add_option("--metrics", a.metrics, "judge only these times, separated by commas")->delimiter(',');
+  command->add_flag("--list-metrics", a.list_metrics, "list metrics, directions and limits");
+  command->add_option("--alpha", a.alpha, "chance of a false regression among all tests")->capture_default_str();
+  command->add_option("--repetitions", a.repetitions, "to start with; as many as the test needs when left out")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
+  command->add_option("--max-repetitions", a.repetitions_max, "per side and case")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))
+      ->capture_default_str();
+  command->add_option("--max-time", a.max_time, "seconds for all of it, building not counted")->capture_default_str();
+  command->add_option("--timeout", a.timeout, "seconds for one repetition")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--stages", a.stages,
+                    "measure the time of each stage as well (--stages of `berth run`), and name the one that grew");
+  command->add_flag("--instructions", a.instructions, "count instructions as well, through valgrind");
+  command->add_option("--seed", a.seed, "of the order and of the noise estimate")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--no-pin", a.no_pin, "do not pin repetitions to cores");
+  command->add_option("--allow", a.allow, "fields of a fingerprint that may differ, separated by commas")
+      ->delimiter(',');
+  command->add_option("--json", a.json, "write the verdict to this file");
+  command->add_option("--html", a.html, "write it as one self-contained page to this file");
+  command->add_option("--markdown", a.markdown, "write it for a pull request to this file");
+  command->add_option("--history", a.history, "append one line per case to this file");
+  command->add_option("--profile", a.profile, "where times regress, profile the head with perf into this folder");
+  command->add_flag("--quiet", a.quiet, "no progress");
+
+  command->add_flag("--counters-only", a.counters_only,
+                    "judge counters and quality, no times: the same on every machine, in seconds");
+}
+
+struct Subcommands {
+  CLI::App *record, *show, *compare, *drift;
+};
+
+Subcommands add_subcommands(CLI::App* command, GateArguments& a) {
+  Subcommands out{};
+  out.record = command->add_subcommand("record", "measure one program and write a baseline")->fallthrough();
+  out.record->add_option("-o,--output", a.output, "the baseline to write")->required();
+  out.record->add_option("--binary", a.binary, "a program or command as for --base; this program when left out");
+  out.show = command->add_subcommand("show", "print a baseline")->fallthrough();
+  out.show->add_option("file", a.shown, "a baseline")->required();
+  out.compare =
+      command->add_subcommand("compare", "compare two baselines or reports of `berth run` off-line")->fallthrough();
+  out.compare->add_option("base", a.compare_base, "a baseline or report")->required();
+  out.compare->add_option("head", a.compare_head, "a baseline or report")->required();
+  out.drift = command->add_subcommand("drift", "find where a metric of a history changed its level")->fallthrough();
+  out.drift->add_option("file", a.drift_file, "a history")->required();
+  out.drift->add_option("--least-change", a.least_change, "leave out smaller steps")->capture_default_str();
+  return out;
+}
+
+gate::Outcome<int> gate_show(const GateArguments& arguments) {
+  const auto baseline = gate::read_baseline(arguments.shown);
+  if (!baseline) return tl::unexpected(baseline.error());
+  print("{}", gate::baseline_table(*baseline));
+  return gate::kPass;
+}
+
 }  // namespace
 
 void add_gate(CLI::App& app, int& exit_code) {
   auto a = std::make_shared<GateArguments>();
   CLI::App* command = app.add_subcommand("gate", "fail a change that made scheduling slower, worse or different");
-  command->add_option("--base", a->base, "a program, or a command with options of `berth run`, or one with {json}");
-  command->add_option("--base-rev", a->base_rev, "build this commit in a work tree of its own and take it as base");
-  command->add_option("--baseline", a->baseline, "compare with what `berth gate record` wrote");
-  command->add_option("--head", a->head, "likewise; this program when left out");
-  CLI::Option* workloads =
-      command->add_option("--workloads", a->workloads, "workloads, NAME or NAME:LABEL, separated by commas")
-          ->delimiter(',')
-          ->capture_default_str();
-  command->add_option("--label", a->label, "label of workloads that name none")->capture_default_str();
-  command->add_option("--workload-seed", a->workload_seed, "seed of the workloads instead of their own")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--effect", a->effect, "smaller changes of times do not matter")->capture_default_str();
-  command->add_option("--limit", a->limits, "METRIC=CHANGE or METRIC=any, several with commas")->delimiter(',');
-  command->add_option("--metrics", a->metrics, "judge only these times, separated by commas")->delimiter(',');
-  command->add_flag("--list-metrics", a->list_metrics, "list metrics, directions and limits");
-  command->add_option("--alpha", a->alpha, "chance of a false regression among all tests")->capture_default_str();
-  command->add_option("--repetitions", a->repetitions, "to start with; as many as the test needs when left out")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
-  command->add_option("--max-repetitions", a->repetitions_max, "per side and case")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))
-      ->capture_default_str();
-  command->add_option("--max-time", a->max_time, "seconds for all of it, building not counted")->capture_default_str();
-  command->add_option("--timeout", a->timeout, "seconds for one repetition")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_flag("--stages", a->stages,
-                    "measure the time of each stage as well (--stages of `berth run`), and name the one that grew");
-  command->add_flag("--instructions", a->instructions, "count instructions as well, through valgrind");
-  command->add_option("--seed", a->seed, "of the order and of the noise estimate")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_flag("--no-pin", a->no_pin, "do not pin repetitions to cores");
-  command->add_option("--allow", a->allow, "fields of a fingerprint that may differ, separated by commas")
-      ->delimiter(',');
-  command->add_option("--json", a->json, "write the verdict to this file");
-  command->add_option("--html", a->html, "write it as one self-contained page to this file");
-  command->add_option("--markdown", a->markdown, "write it for a pull request to this file");
-  command->add_option("--history", a->history, "append one line per case to this file");
-  command->add_option("--profile", a->profile, "where times regress, profile the head with perf into this folder");
-  command->add_flag("--quiet", a->quiet, "no progress");
-
-  command->add_flag("--counters-only", a->counters_only,
-                    "judge counters and quality, no times: the same on every machine, in seconds");
-
-  CLI::App* record = command->add_subcommand("record", "measure one program and write a baseline")->fallthrough();
-  record->add_option("-o,--output", a->output, "the baseline to write")->required();
-  record->add_option("--binary", a->binary, "a program or command as for --base; this program when left out");
-  CLI::App* show = command->add_subcommand("show", "print a baseline")->fallthrough();
-  show->add_option("file", a->shown, "a baseline")->required();
-  CLI::App* compare =
-      command->add_subcommand("compare", "compare two baselines or reports of `berth run` off-line")->fallthrough();
-  compare->add_option("base", a->compare_base, "a baseline or report")->required();
-  compare->add_option("head", a->compare_head, "a baseline or report")->required();
-  CLI::App* drift =
-      command->add_subcommand("drift", "find where a metric of a history changed its level")->fallthrough();
-  drift->add_option("file", a->drift_file, "a history")->required();
-  drift->add_option("--least-change", a->least_change, "leave out smaller steps")->capture_default_str();
+  add_options(command, *a);
+  const Subcommands subcommands = add_subcommands(command, *a);
   command->require_subcommand(0, 1);
   command->footer(
       "Exit code: 0 pass, 1 the gate or a side failed, 2 usage or bad input, 3 regression, 4 inconclusive or not "
       "comparable.");
 
-  command->callback([a, workloads, record, show, compare, drift, &exit_code] {
-    a->workloads_named = workloads->count() > 0;
+  command->callback([a, command, subcommands, &exit_code] {
+    a->workloads_named = command->count("--workloads") > 0;
     if (a->counters_only) a->allow.insert(a->allow.end(), gate::machine_fields().begin(), gate::machine_fields().end());
     const run::InterruptGuard guard;
     const auto held = [&]() -> gate::Outcome<int> {
       if (a->list_metrics) return list_metrics();
       if (auto fine = check_outputs(*a); !fine) return tl::unexpected(fine.error());
-      if (record->parsed()) return gate_record(*a);
-      if (show->parsed()) {
-        const auto baseline = gate::read_baseline(a->shown);
-        if (!baseline) return tl::unexpected(baseline.error());
-        print("{}", gate::baseline_table(*baseline));
-        return gate::kPass;
-      }
-      if (compare->parsed()) return gate_compare(*a);
-      if (drift->parsed()) return gate_drift(*a);
+      if (subcommands.record->parsed()) return gate_record(*a);
+      if (subcommands.show->parsed()) return gate_show(*a);
+      if (subcommands.compare->parsed()) return gate_compare(*a);
+      if (subcommands.drift->parsed()) return gate_drift(*a);
       return gate_by_options(*a);
     }();
     exit_code = held ? *held : report_error(held.error().error, held.error().exit_code);

@@ -284,6 +284,44 @@ std::string LifeRun::to_nodes(const Happening& happening, std::span<const NodeRo
   return error;
 }
 
+/// The job as it is now, or `form`, with what the step changes.
+std::shared_ptr<const model::Job> LifeRun::updated(const model::Job& form, const sim::LifeStep& step) {
+  const auto before = current(form.id);
+  auto job = std::make_shared<model::Job>(before ? *before : form);
+  job->stable = false, job->status = "pending", job->status_description.clear();
+  ++revision_;
+  for (model::TaskGroup& group : job->task_groups) {
+    if (step.count >= 0) group.count = step.count;
+    if (step.canary >= 0 && group.update) group.update->canary = step.canary;
+    for (model::Task& task : group.tasks) {
+      task.meta["revision"] = std::to_string(revision_);  // what it runs is new: in place is not enough
+      if (step.cpu_mhz > 0) task.resources->cpu = step.cpu_mhz;
+      if (step.memory_mb > 0) task.resources->memory_mb = step.memory_mb;
+    }
+  }
+  if (step.canary >= 0) job->update.canary = step.canary;
+  job->meta.erase(kHealthMeta);
+  if (!step.health.empty()) job->meta[kHealthMeta] = step.health;
+  return job;
+}
+
+/// To the newest deployment of a job.
+fsm::Answer LifeRun::to_deployment(const std::string& job, Deed deed) {
+  using Kind = living::DeploymentOp::Kind;
+  const tables::JobKeyRow key = cluster_.server().store().find_job_key(kNamespace, job);
+  const tables::DeploymentRow deployment =
+      key == kNoRow ? tables::DeploymentRow(kNoRow) : cluster_.state().jobs.keys[key].deployment_head;
+  fsm::Answer none;
+  none.error = "it has no deployment";
+  if (deployment == kNoRow) return none;
+  const Kind kind = deed == Deed::promote ? Kind::promote
+                    : deed == Deed::fail  ? Kind::fail
+                    : deed == Deed::pause ? Kind::pause
+                                          : Kind::resume;
+  return cluster_.apply(
+      living::DeploymentOp{.deployment_id = base::to_text(cluster_.state().deployments.id[deployment]), .kind = kind});
+}
+
 std::string LifeRun::to_jobs(const Happening& happening) {
   const sim::LifeStep& step = life_.steps[happening.step];
   std::string error;
@@ -297,26 +335,9 @@ std::string LifeRun::to_jobs(const Happening& happening) {
       case Deed::register_job:
         answer = cluster_.apply(living::JobRegister{.job = form});
         break;
-      case Deed::update: {
-        const auto before = current(id);
-        auto job = std::make_shared<model::Job>(before ? *before : *form);
-        job->stable = false, job->status = "pending", job->status_description.clear();
-        for (model::TaskGroup& group : job->task_groups) {
-          if (step.count >= 0) group.count = step.count;
-          if (step.canary >= 0 && group.update) group.update->canary = step.canary;
-          for (model::Task& task : group.tasks) {
-            task.meta["revision"] = std::to_string(revision_ + 1);  // what it runs is new: in place is not enough
-            if (step.cpu_mhz > 0) task.resources->cpu = step.cpu_mhz;
-            if (step.memory_mb > 0) task.resources->memory_mb = step.memory_mb;
-          }
-        }
-        if (step.canary >= 0) job->update.canary = step.canary;
-        job->meta.erase(kHealthMeta);
-        if (!step.health.empty()) job->meta[kHealthMeta] = step.health;
-        ++revision_;
-        answer = cluster_.apply(living::JobRegister{.job = job});
+      case Deed::update:
+        answer = cluster_.apply(living::JobRegister{.job = updated(*form, step)});
         break;
-      }
       case Deed::scale: {
         const bool by_curve = step.deed == Deed::scale_curve;
         const auto count = by_curve
@@ -349,22 +370,8 @@ std::string LifeRun::to_jobs(const Happening& happening) {
                                                     step.reschedule.value_or(form->type == "batch"), false});
         break;
       }
-      default: {
-        using Kind = living::DeploymentOp::Kind;
-        const tables::JobKeyRow key = cluster_.server().store().find_job_key(kNamespace, id);
-        const tables::DeploymentRow deployment =
-            key == kNoRow ? tables::DeploymentRow(kNoRow) : cluster_.state().jobs.keys[key].deployment_head;
-        if (deployment == kNoRow) {
-          answer.error = "it has no deployment";
-          break;
-        }
-        const Kind kind = happening.deed == Deed::promote ? Kind::promote
-                          : happening.deed == Deed::fail  ? Kind::fail
-                          : happening.deed == Deed::pause ? Kind::pause
-                                                          : Kind::resume;
-        answer = cluster_.apply(living::DeploymentOp{
-            .deployment_id = base::to_text(cluster_.state().deployments.id[deployment]), .kind = kind});
-      }
+      default:
+        answer = to_deployment(id, happening.deed);
     }
     if (!answer.error.empty()) error = id + ": " + answer.error;
   }

@@ -397,102 +397,126 @@ class Planner {
     return static_cast<std::uint32_t>(out_.faults.size() - 1);
   }
 
+  /// A step at one of its times, with the nodes it hits.
+  struct Hit {
+    std::int64_t at;
+    std::uint32_t step_index;
+    const LifeStep& step;
+    std::vector<std::uint32_t> nodes;
+    std::int64_t for_ns = kForGood, until = kLater;
+    bool is_fault = false;
+    std::uint32_t fault = kNoFault;
+  };
+  Happening& add(const Hit& hit, std::int64_t at, Deed deed) {
+    return add(at, deed, hit.step_index, hit.fault, hit.nodes);
+  }
+  Happening& add_first(const Hit& hit, Deed deed) {
+    Happening& h = add(hit, hit.at, deed);
+    h.begins = hit.is_fault;
+    return h;
+  }
+  void end_fault(const Hit& hit, std::int64_t at) { out_.faults[hit.fault].until_ns = at; }
+  void keep_away(const Hit& hit, std::int64_t until) {
+    for (const std::uint32_t n : hit.nodes) nodes_[n].away_until = until;
+  }
+
   void happen_to_nodes(std::int64_t at, std::uint32_t s, const LifeStep& step) {
     const bool sets = step.deed == Deed::drain || step.deed == Deed::eligibility;
     const bool disturbs = !sets && step.deed != Deed::deregister && step.deed != Deed::reachable;
     if (!step.node_of.empty() && !job_of(step, step.node_of, at)) return;
-    const std::vector<std::uint32_t> nodes = nodes_of(step, at, disturbs);
+    Hit hit{.at = at, .step_index = s, .step = step, .nodes = nodes_of(step, at, disturbs)};
     if (error_) return;
-    const std::int64_t for_ns = step.for_s ? step.for_s->draw(random_) * 1'000'000'000 : kForGood;
-    const std::int64_t until = for_ns == kForGood ? kLater : at + for_ns;
-    const bool is_fault = step.fault || step.deed == Deed::unreachable || step.deed == Deed::client_restart ||
-                          step.deed == Deed::deregister || (step.deed == Deed::drain && !step.clear);
-    const std::uint32_t fault = is_fault ? new_fault(at, s, step.node_of.empty() ? nodes.size() : 1, 0) : kNoFault;
-    const auto ends = [&](std::int64_t ns) { out_.faults[fault].until_ns = ns; };
-    const auto away = [&](std::int64_t ns) {
-      for (const std::uint32_t n : nodes) nodes_[n].away_until = ns;
-    };
-    const auto first = [&](Deed deed) -> Happening& {
-      Happening& h = add(at, deed, s, fault, nodes);
-      h.begins = is_fault;
-      return h;
-    };
+    if (step.for_s) hit.for_ns = step.for_s->draw(random_) * 1'000'000'000;
+    if (hit.for_ns != kForGood) hit.until = at + hit.for_ns;
+    hit.is_fault = step.fault || step.deed == Deed::unreachable || step.deed == Deed::client_restart ||
+                   step.deed == Deed::deregister || (step.deed == Deed::drain && !step.clear);
+    if (hit.is_fault) hit.fault = new_fault(at, s, step.node_of.empty() ? hit.nodes.size() : 1, 0);
     if (sets)
-      for (const std::uint32_t n : nodes) {
+      for (const std::uint32_t n : hit.nodes) {
         nodes_[n].set_at = at, nodes_[n].set_line = step.line;
         if (step.deed == Deed::drain) nodes_[n].drained = !step.clear;
       }
     switch (step.deed) {
-      case Deed::loss: {
-        Happening& h = first(for_ns == kForGood ? Deed::unreachable : Deed::client_restart);
-        h.machine_lost = true, h.length_ns = for_ns;
-        away(until);
-        if (for_ns != kForGood) ends(until);
-        break;
-      }
+      case Deed::loss:
+        return lose(hit);
+      case Deed::partition:
+        add_first(hit, Deed::unreachable);
+        add(hit, hit.until, Deed::reachable);
+        return keep_away(hit, hit.until), end_fault(hit, hit.until);
+      case Deed::flapping:
+        return flap(hit);
+      case Deed::rolling_reboot:
+        return reboot_in_batches(hit);
+      case Deed::slow_clients:
+        add_first(hit, Deed::report_lag).length_ns = step.lag_ns;
+        add(hit, hit.until, Deed::report_lag).length_ns = 0;
+        return end_fault(hit, hit.until);
+      default:
+        happen_once(hit);
+    }
+  }
+
+  /// What is one event on the nodes, and ends by itself at most.
+  void happen_once(const Hit& hit) {
+    Happening& h = add_first(hit, hit.step.deed);
+    switch (hit.step.deed) {
       case Deed::client_restart: {
-        Happening& h = first(step.deed);
-        h.length_ns = step.down_ns, h.machine_lost = !step.recovered;
-        away(at + step.down_ns), ends(at + step.down_ns);
+        const std::int64_t back = hit.at + hit.step.down_ns;
+        h.length_ns = hit.step.down_ns, h.machine_lost = !hit.step.recovered;
+        keep_away(hit, back), end_fault(hit, back);
         break;
       }
       case Deed::unreachable:
-        first(step.deed);
-        for (const std::uint32_t n : nodes) nodes_[n].unreachable = true;
-        break;
       case Deed::reachable:
-        first(step.deed);
-        for (const std::uint32_t n : nodes) nodes_[n].unreachable = false;
+        for (const std::uint32_t n : hit.nodes) nodes_[n].unreachable = hit.step.deed == Deed::unreachable;
         break;
-      case Deed::partition:
-        first(Deed::unreachable);
-        add(until, Deed::reachable, s, fault, nodes);
-        away(until), ends(until);
-        break;
-      case Deed::flapping: {
-        bool begins = true;
-        std::int64_t t = at;
-        for (; t < until; t += step.down_ns + step.up_ns) {
-          add(t, Deed::unreachable, s, fault, nodes).begins = std::exchange(begins, false);
-          add(t + step.down_ns, Deed::reachable, s, fault, nodes);
-        }
-        away(t), ends(t - step.up_ns);
-        break;
-      }
-      case Deed::slow_clients:
-        first(Deed::report_lag).length_ns = step.lag_ns;
-        add(until, Deed::report_lag, s, fault, nodes).length_ns = 0;
-        ends(until);
-        break;
-      case Deed::rolling_reboot: {
-        std::int64_t t = at;
-        for (std::size_t begin = 0; begin < nodes.size(); begin += static_cast<std::size_t>(step.batch)) {
-          const std::size_t end = std::min(nodes.size(), begin + static_cast<std::size_t>(step.batch));
-          const std::vector<std::uint32_t> batch(nodes.begin() + static_cast<long>(begin),
-                                                 nodes.begin() + static_cast<long>(end));
-          if (step.deadline_ns > 0) {
-            add(t, Deed::drain, s, fault, batch).begins = true;
-            t += step.deadline_ns;
-          }
-          Happening& h = add(t, Deed::client_restart, s, fault, batch);
-          h.length_ns = step.down_ns, h.machine_lost = true, h.begins = step.deadline_ns == 0;
-          if (step.deadline_ns > 0) add(t + step.down_ns, Deed::eligibility, s, fault, batch);
-          t += step.down_ns + step.pause_ns;
-        }
-        away(t), ends(t - step.pause_ns);
-        break;
-      }
       case Deed::drain:
-        first(step.deed);
-        if (for_ns != kForGood) add(until, Deed::eligibility, s, fault, nodes);
+        if (hit.for_ns != kForGood) add(hit, hit.until, Deed::eligibility);
         break;
       case Deed::deregister:
-        first(step.deed).machine_lost = true;
-        for (const std::uint32_t n : nodes) nodes_[n].gone = true;
+        h.machine_lost = true;
+        for (const std::uint32_t n : hit.nodes) nodes_[n].gone = true;
         break;
       default:
-        first(step.deed);
+        break;
     }
+  }
+
+  void lose(const Hit& hit) {
+    const bool for_good = hit.for_ns == kForGood;
+    Happening& h = add_first(hit, for_good ? Deed::unreachable : Deed::client_restart);
+    h.machine_lost = true, h.length_ns = hit.for_ns;
+    keep_away(hit, hit.until);
+    if (!for_good) end_fault(hit, hit.until);
+  }
+
+  void flap(const Hit& hit) {
+    bool begins = true;
+    std::int64_t t = hit.at;
+    for (; t < hit.until; t += hit.step.down_ns + hit.step.up_ns) {
+      add(hit, t, Deed::unreachable).begins = std::exchange(begins, false);
+      add(hit, t + hit.step.down_ns, Deed::reachable);
+    }
+    keep_away(hit, t), end_fault(hit, t - hit.step.up_ns);
+  }
+
+  void reboot_in_batches(const Hit& hit) {
+    const LifeStep& step = hit.step;
+    std::int64_t t = hit.at;
+    for (std::size_t begin = 0; begin < hit.nodes.size(); begin += static_cast<std::size_t>(step.batch)) {
+      const std::size_t end = std::min(hit.nodes.size(), begin + static_cast<std::size_t>(step.batch));
+      const std::vector<std::uint32_t> batch(hit.nodes.begin() + static_cast<long>(begin),
+                                             hit.nodes.begin() + static_cast<long>(end));
+      if (step.deadline_ns > 0) {
+        add(t, Deed::drain, hit.step_index, hit.fault, batch).begins = true;
+        t += step.deadline_ns;
+      }
+      Happening& h = add(t, Deed::client_restart, hit.step_index, hit.fault, batch);
+      h.length_ns = step.down_ns, h.machine_lost = true, h.begins = step.deadline_ns == 0;
+      if (step.deadline_ns > 0) add(t + step.down_ns, Deed::eligibility, hit.step_index, hit.fault, batch);
+      t += step.down_ns + step.pause_ns;
+    }
+    keep_away(hit, t), end_fault(hit, t - step.pause_ns);
   }
 
   const Workload& workload_;

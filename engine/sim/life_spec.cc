@@ -114,26 +114,8 @@ void read_for(TomlSection& in, LifeStep& step, bool needed) {
   if (needed && !step.for_s) in.fail("", "it is not said how long it lasts", "write for_s = ...");
 }
 
-void read_how(TomlSection& in, LifeStep& step) {
+void read_how_to_jobs(TomlSection& in, LifeStep& step) {
   switch (step.deed) {
-    case Deed::client_restart:
-      step.down_ns = seconds(in, "down_s", 0);
-      step.recovered = in.boolean("recovered", true);
-      break;
-    case Deed::eligibility:
-      step.eligible = in.boolean("eligible", false);
-      if (!in.has("eligible")) in.fail("", "'eligible' is missing", "write eligible = true or false");
-      break;
-    case Deed::drain:
-      step.clear = in.boolean("clear", false);
-      if (step.clear) {
-        step.eligible = in.boolean("mark_eligible", false);
-        break;
-      }
-      step.deadline_ns = seconds(in, "deadline_s", 0, -1);
-      step.ignore_system_jobs = in.boolean("ignore_system_jobs", false);
-      read_for(in, step, false);
-      break;
     case Deed::update:
       step.count = in.integer("count", -1, 0, 1'000'000);
       step.cpu_mhz = in.integer("cpu_mhz", 0, 1, kMaxAmount);
@@ -157,16 +139,17 @@ void read_how(TomlSection& in, LifeStep& step) {
       step.index = in.integer("index", 0, 0, 1'000'000);
       if (in.has("reschedule")) step.reschedule = in.boolean("reschedule", true);
       break;
-    case Deed::configure: {
-      step.algorithm = word(in, "algorithm", {"binpack", "spread"});
-      const auto flag = [&](const char* key, std::optional<bool>& value) {
-        if (in.has(key)) value = in.boolean(key, false);
-      };
-      flag("preempt_system", step.preempt_system), flag("preempt_sysbatch", step.preempt_sysbatch);
-      flag("preempt_batch", step.preempt_batch), flag("preempt_service", step.preempt_service);
-      flag("pause", step.pause_broker);
+    case Deed::scale_curve:
+      step.curve = curve_of(in, "curve", 1000);
+      if (step.curve.empty()) in.fail("", "'curve' is missing", "write curve = [[0, 1.0], [3600, 2.0]]");
       break;
-    }
+    default:
+      break;
+  }
+}
+
+void read_how_it_fails(TomlSection& in, LifeStep& step) {
+  switch (step.deed) {
     case Deed::task_failures:
       step.fail_percent = in.number("fail_percent", 100, 0, 100);
       step.fail_after_ns = seconds(in, "after_s", 0);
@@ -193,12 +176,44 @@ void read_how(TomlSection& in, LifeStep& step) {
       step.up_ns = seconds(in, "up_s", 60'000'000'000, 1e-3);
       read_for(in, step, true);
       break;
-    case Deed::scale_curve:
-      step.curve = curve_of(in, "curve", 1000);
-      if (step.curve.empty()) in.fail("", "'curve' is missing", "write curve = [[0, 1.0], [3600, 2.0]]");
-      break;
     default:
       break;
+  }
+}
+
+/// What is said of a step beside its time and whom it hits.
+void read_how(TomlSection& in, LifeStep& step) {
+  switch (step.deed) {
+    case Deed::client_restart:
+      step.down_ns = seconds(in, "down_s", 0);
+      step.recovered = in.boolean("recovered", true);
+      break;
+    case Deed::eligibility:
+      step.eligible = in.boolean("eligible", false);
+      if (!in.has("eligible")) in.fail("", "'eligible' is missing", "write eligible = true or false");
+      break;
+    case Deed::drain:
+      step.clear = in.boolean("clear", false);
+      if (step.clear) {
+        step.eligible = in.boolean("mark_eligible", false);
+        break;
+      }
+      step.deadline_ns = seconds(in, "deadline_s", 0, -1);
+      step.ignore_system_jobs = in.boolean("ignore_system_jobs", false);
+      read_for(in, step, false);
+      break;
+    case Deed::configure: {
+      step.algorithm = word(in, "algorithm", {"binpack", "spread"});
+      const auto flag = [&](const char* key, std::optional<bool>& value) {
+        if (in.has(key)) value = in.boolean(key, false);
+      };
+      flag("preempt_system", step.preempt_system), flag("preempt_sysbatch", step.preempt_sysbatch);
+      flag("preempt_batch", step.preempt_batch), flag("preempt_service", step.preempt_service);
+      flag("pause", step.pause_broker);
+      break;
+    }
+    default:
+      read_how_to_jobs(in, step), read_how_it_fails(in, step);
   }
 }
 

@@ -73,6 +73,108 @@ std::vector<ClassCounts> busiest(const PackingProblem& problem, bool departures)
   return out;
 }
 
+/// Volumes of the tasks that are there at one moment.
+using Demand = std::array<std::uint64_t, kDimensions>;
+using Sizes = std::map<std::int64_t, std::uint64_t>;  ///< size -> tasks of it
+
+std::vector<SizeCount> list(const Sizes& from) {
+  std::vector<SizeCount> items;
+  for (const auto& [size, count] : from) items.push_back({size, count});
+  return items;
+}
+
+/// Nodes in the order in which they are taken; when all are, the order begins anew.
+class NodesInOrder {
+ public:
+  NodesInOrder(const PackingProblem& problem, std::span<const std::uint32_t> nodes) : problem_(problem), nodes_(nodes) {
+    for (const std::uint32_t node : nodes)
+      for (std::size_t d = 0; d < kDimensions; ++d) {
+        greatest_[d] = std::max(greatest_[d], capacity(node, d));
+        all_[d] += static_cast<std::uint64_t>(capacity(node, d));
+      }
+  }
+  [[nodiscard]] std::int64_t greatest(std::size_t d) const { return greatest_[d]; }
+
+  /// Nodes from the front until their capacities reach `demand`; 0 when they never do.
+  [[nodiscard]] std::uint64_t reach(std::size_t d, std::uint64_t demand) const {
+    return reach_where(d, demand, all_[d], [](std::uint32_t) { return true; });
+  }
+  /// The same, where only the nodes that `may` hold it count.
+  template <class May>
+  [[nodiscard]] std::uint64_t reach_of(std::size_t d, std::uint64_t demand, May may) const {
+    std::uint64_t all = 0;
+    for (const std::uint32_t node : nodes_)
+      if (demand > 0 && may(node)) all += static_cast<std::uint64_t>(capacity(node, d));
+    return reach_where(d, demand, all, may);
+  }
+  /// Nodes up to the first that could hold the task empty; 0: none could.
+  [[nodiscard]] std::uint64_t up_to_holder(const strategy::TaskClass& task) const {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      bool holds = task.may_run_on(nodes_[i]) && task.gpus <= problem_.nodes[nodes_[i]].devices;
+      for (std::size_t d = 0; d < kGpu; ++d) holds &= task.ask[d] <= problem_.nodes[nodes_[i]].capacity[d];
+      if (holds) return i + 1;
+    }
+    return 0;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t capacity(std::uint32_t node, std::size_t d) const {
+    const auto& spec = problem_.nodes[node];
+    return d == kGpu ? std::int64_t{kWholeDevice} * spec.devices : spec.capacity[d];
+  }
+  template <class May>
+  [[nodiscard]] std::uint64_t reach_where(std::size_t d, std::uint64_t demand, std::uint64_t of_cycle, May may) const {
+    if (demand == 0 || of_cycle == 0) return 0;
+    const std::uint64_t rounds = (demand - 1) / of_cycle;
+    std::uint64_t sum = rounds * of_cycle, n = rounds * nodes_.size();
+    for (std::size_t i = 0; sum < demand; ++i, ++n)
+      if (may(nodes_[i])) sum += static_cast<std::uint64_t>(capacity(nodes_[i], d));
+    return n;
+  }
+
+  const PackingProblem& problem_;
+  const std::span<const std::uint32_t> nodes_;
+  std::array<std::int64_t, kDimensions> greatest_{};
+  Demand all_{};
+};
+
+/// Raises the bounds to what the tasks of one moment need.
+void raise(NodeBound& bound, const PackingProblem& problem, const NodesInOrder& nodes, const ClassCounts& counts) {
+  std::array<Sizes, kDimensions> sizes;
+  Sizes parts;
+  Demand demand{};
+  // Of tasks with the same eligible nodes; the class stands for the set.
+  std::map<std::vector<std::uint64_t>, std::pair<std::size_t, Demand>> of_set;
+  for (std::size_t id = 0; id < counts.size(); ++id) {
+    if (counts[id] == 0) continue;
+    const strategy::TaskClass& task = problem.classes[id];
+    const auto amounts = amounts_of(task);
+    for (std::size_t d = 0; d < kDimensions; ++d) {
+      demand[d] += static_cast<std::uint64_t>(amounts[d]) * counts[id];
+      if (amounts[d] > 0 && amounts[d] <= nodes.greatest(d)) sizes[d][amounts[d]] += counts[id];
+    }
+    if (!task.eligible.empty()) {
+      auto& [any, sum] = of_set[task.eligible];
+      any = id;
+      for (std::size_t d = 0; d < kDimensions; ++d) sum[d] += static_cast<std::uint64_t>(amounts[d]) * counts[id];
+    }
+    if (task.gpus > 0) parts[task.gpu_milli] += counts[id] * static_cast<std::uint64_t>(task.gpus);
+  }
+  for (std::size_t d = 0; d < kDimensions; ++d) {
+    bound.by_volume[d] = std::max(bound.by_volume[d], nodes.reach(d, demand[d]));
+    bound.by_dual_feasible[d] =
+        std::max(bound.by_dual_feasible[d], dual_feasible_bound(list(sizes[d]), nodes.greatest(d)));
+  }
+  for (const auto& [set, entry] : of_set) {
+    const auto& [any, sum] = entry;
+    const auto may = [&, any = any](std::uint32_t node) { return problem.classes[any].may_run_on(node); };
+    for (std::size_t d = 0; d < kDimensions; ++d)
+      bound.by_eligible = std::max(bound.by_eligible, nodes.reach_of(d, sum[d], may));
+  }
+  const std::uint64_t devices = dual_feasible_bound(list(parts), kWholeDevice);
+  bound.by_devices = std::max(bound.by_devices, nodes.reach(kGpu, devices * kWholeDevice));
+}
+
 }  // namespace
 
 std::uint64_t dual_feasible_bound(std::vector<SizeCount> items, std::int64_t capacity) {
@@ -133,91 +235,19 @@ std::string NodeBound::by() const {
 NodeBound bound_nodes(const PackingProblem& problem, std::span<const std::uint32_t> nodes, bool departures) {
   NodeBound out;
   if (nodes.empty()) return out;
-  std::array<std::int64_t, kDimensions> most{};
-  std::array<std::uint64_t, kDimensions> cycle{};
-  const auto capacity_of = [&](std::uint32_t node, std::size_t d) -> std::int64_t {
-    const auto& spec = problem.nodes[node];
-    return d == kGpu ? std::int64_t{kWholeDevice} * spec.devices : spec.capacity[d];
-  };
-  for (const std::uint32_t node : nodes)
-    for (std::size_t d = 0; d < kDimensions; ++d) {
-      most[d] = std::max(most[d], capacity_of(node, d));
-      cycle[d] += static_cast<std::uint64_t>(capacity_of(node, d));
-    }
-  /// Nodes from the front until the capacities of those that `may` hold it reach `demand`; 0 when they never do.
-  const auto reach_where = [&](std::size_t d, std::uint64_t demand, std::uint64_t of_cycle, auto may) -> std::uint64_t {
-    if (demand == 0 || of_cycle == 0) return 0;
-    const std::uint64_t rounds = (demand - 1) / of_cycle;
-    std::uint64_t sum = rounds * of_cycle, n = rounds * nodes.size();
-    for (std::size_t i = 0; sum < demand; ++i, ++n)
-      if (may(nodes[i])) sum += static_cast<std::uint64_t>(capacity_of(nodes[i], d));
-    return n;
-  };
-  const auto reach = [&](std::size_t d, std::uint64_t demand) {
-    return reach_where(d, demand, cycle[d], [](std::uint32_t) { return true; });
-  };
-  for (const ClassCounts& counts : busiest(problem, departures)) {
-    std::array<std::map<std::int64_t, std::uint64_t>, kDimensions> sizes;
-    std::map<std::int64_t, std::uint64_t> parts;
-    std::array<std::uint64_t, kDimensions> demand{};
-    // Of tasks with the same eligible nodes; the class stands for the set.
-    std::map<std::vector<std::uint64_t>, std::pair<std::size_t, std::array<std::uint64_t, kDimensions>>> of_set;
-    for (std::size_t id = 0; id < counts.size(); ++id) {
-      if (counts[id] == 0) continue;
-      const strategy::TaskClass& task = problem.classes[id];
-      const auto amounts = amounts_of(task);
-      for (std::size_t d = 0; d < kDimensions; ++d) {
-        demand[d] += static_cast<std::uint64_t>(amounts[d]) * counts[id];
-        if (amounts[d] > 0 && amounts[d] <= most[d]) sizes[d][amounts[d]] += counts[id];
-      }
-      if (!task.eligible.empty()) {
-        auto& [any, sum] = of_set[task.eligible];
-        any = id;
-        for (std::size_t d = 0; d < kDimensions; ++d) sum[d] += static_cast<std::uint64_t>(amounts[d]) * counts[id];
-      }
-      if (task.gpus > 0) parts[task.gpu_milli] += counts[id] * static_cast<std::uint64_t>(task.gpus);
-    }
-    const auto list = [](const std::map<std::int64_t, std::uint64_t>& from) {
-      std::vector<SizeCount> items;
-      for (const auto& [size, count] : from) items.push_back({size, count});
-      return items;
-    };
-    for (std::size_t d = 0; d < kDimensions; ++d) {
-      out.by_volume[d] = std::max(out.by_volume[d], reach(d, demand[d]));
-      out.by_dual_feasible[d] = std::max(out.by_dual_feasible[d], dual_feasible_bound(list(sizes[d]), most[d]));
-    }
-    for (const auto& [set, entry] : of_set) {
-      const auto& [any, sum] = entry;
-      const auto may = [&](std::uint32_t node) { return problem.classes[any].may_run_on(node); };
-      for (std::size_t d = 0; d < kDimensions; ++d) {
-        std::uint64_t of_cycle = 0;
-        for (const std::uint32_t node : nodes)
-          if (sum[d] > 0 && may(node)) of_cycle += static_cast<std::uint64_t>(capacity_of(node, d));
-        out.by_eligible = std::max(out.by_eligible, reach_where(d, sum[d], of_cycle, may));
-      }
-    }
-    const std::uint64_t devices = dual_feasible_bound(list(parts), kWholeDevice);
-    out.by_devices = std::max(out.by_devices, reach(kGpu, devices * kWholeDevice));
-  }
+  const NodesInOrder in_order(problem, nodes);
+  for (const ClassCounts& counts : busiest(problem, departures)) raise(out, problem, in_order, counts);
   // Whenever it comes: a task needs the first node that could hold it empty.
   std::vector<bool> seen(problem.classes.size(), false);
-  for (const PackingArrival& arrival : problem.arrivals) {
-    if (arrival.count == 0 || seen[arrival.task]) continue;
-    seen[arrival.task] = true;
-    const strategy::TaskClass& task = problem.classes[arrival.task];
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      bool holds = task.may_run_on(nodes[i]) && task.gpus <= problem.nodes[nodes[i]].devices;
-      for (std::size_t d = 0; d < kGpu; ++d) holds &= task.ask[d] <= problem.nodes[nodes[i]].capacity[d];
-      if (!holds) continue;
-      out.by_eligible = std::max<std::uint64_t>(out.by_eligible, i + 1);
-      break;
-    }
-  }
   std::map<std::uint32_t, std::uint64_t> hosts;
-  for (const PackingArrival& arrival : problem.arrivals)
-    if (arrival.distinct_hosts && arrival.count > 0) {
+  for (const PackingArrival& arrival : problem.arrivals) {
+    if (arrival.count == 0) continue;
+    if (!seen[arrival.task])
+      out.by_eligible = std::max(out.by_eligible, in_order.up_to_holder(problem.classes[arrival.task]));
+    seen[arrival.task] = true;
+    if (arrival.distinct_hosts)
       out.by_distinct_hosts = std::max(out.by_distinct_hosts, hosts[arrival.job] += arrival.count);
-    }
+  }
   return out;
 }
 

@@ -1,0 +1,128 @@
+#include "sim/workload_parts.h"
+#include "sim/workload_words.h"
+
+namespace berth::sim {
+namespace {
+
+constexpr std::int64_t kMaxNodes = 10'000'000;
+
+DeviceSpec read_device(TomlReader& reader, const toml::table* table, const std::string& name) {
+  TomlSection in(reader, table, name, 0);
+  DeviceSpec out;
+  const std::string id = in.text("name", "");
+  const std::size_t first = id.find('/'), last = id.rfind('/');
+  if (first == std::string::npos || first == last || first == 0 || last + 1 == id.size() || last == first + 1)
+    in.fail("name", "'name' of a device is '" + id.substr(0, 40) + "'", "write vendor/type/name");
+  else
+    out.vendor = id.substr(0, first), out.type = id.substr(first + 1, last - first - 1), out.name = id.substr(last + 1);
+  out.count = in.integer("count", 1, 1, 10'000);
+  for (const auto& [key, values] : in.text_map("attributes")) out.attributes[key] = values.empty() ? "" : values[0];
+  in.finish();
+  return out;
+}
+
+ShapeSpec read_shape(TomlReader& reader, const toml::table* table) {
+  const std::string name = "[[cluster.shapes]]";
+  TomlSection in(reader, table, name, 0);
+  ShapeSpec out;
+  out.name = in.text("name", "");
+  check_name(in, "name", out.name);
+  out.weight = in.number("weight", 1, 0, 1e9);
+  out.variants = in.integer("variants", 1, 1, 100'000);
+  out.cores = in.integer("cores", 8, 1, 4096);
+  out.mhz_per_core = in.integer("mhz_per_core", 2500, 1, 100'000);
+  out.memory_mb = amount(in, "memory_mb", 32'768, 1);
+  out.disk_mb = amount(in, "disk_mb", 102'400);
+  out.network_mbits = amount(in, "network_mbits", 1'000);
+  out.reserved_cpu_mhz = amount(in, "reserved_cpu_mhz", 0);
+  out.reserved_memory_mb = amount(in, "reserved_memory_mb", 0);
+  out.reserved_disk_mb = amount(in, "reserved_disk_mb", 0);
+  if (out.reserved_cpu_mhz > out.cores * out.mhz_per_core)
+    in.fail("reserved_cpu_mhz", "more cpu is reserved than there is", "lower it");
+  if (out.reserved_memory_mb > out.memory_mb)
+    in.fail("reserved_memory_mb", "more memory is reserved than there is", "lower it");
+  if (out.reserved_disk_mb > out.disk_mb)
+    in.fail("reserved_disk_mb", "more disk is reserved than there is", "lower it");
+  out.reserved_ports = in.text("reserved_ports", "22");
+  out.node_class = in.text("node_class", out.name);
+  out.pool = in.text("pool", "default");
+  check_name(in, "pool", out.pool);
+  if (out.pool == "all") in.fail("pool", "a node cannot be in the pool 'all'", "name another pool");
+  out.attributes = in.text_map("attributes");
+  out.meta = in.text_map("meta");
+  if (out.meta.count("rack")) in.fail("meta", "'rack' is set by the generator", "use [cluster] racks");
+  out.drivers = in.texts("drivers");
+  if (out.drivers.empty()) out.drivers = {"exec"};
+  out.host_volumes = in.texts("host_volumes");
+  for (const toml::table* device : in.tables("devices"))
+    out.devices.push_back(read_device(reader, device, name + " devices"));
+  in.finish();
+  return out;
+}
+
+LoadSpec read_load(TomlReader& reader, const toml::table* table) {
+  TomlSection in(reader, table, "[cluster.load]", 0);
+  LoadSpec out;
+  out.percent = in.quantity("percent", 0, 0, 100);
+  out.cpu_mhz = in.quantity("cpu_mhz", out.cpu_mhz, 1, kMaxAmount);
+  out.memory_mb = in.quantity("memory_mb", out.memory_mb, 1, kMaxAmount);
+  out.disk_mb = in.quantity("disk_mb", out.disk_mb, 0, kMaxAmount);
+  out.priority = in.quantity("priority", out.priority, 1, 100);
+  out.jobs = in.integer("jobs", out.jobs, 1, 100'000);
+  in.finish();
+  return out;
+}
+
+JoinSpec read_joins(TomlReader& reader, const toml::table* table, std::int64_t nodes) {
+  TomlSection in(reader, table, "[cluster.joins]", 0);
+  JoinSpec out;
+  out.nodes = in.integer("nodes", 0, 1, kMaxNodes);
+  out.start_s = in.number("start_s", 0, 0, 1e9);
+  out.rate_per_s = in.number("rate_per_s", 1, 1e-6, 1e9);
+  if (out.nodes == 0) in.fail("", "[cluster.joins] has no 'nodes'", "write e.g. nodes = 10");
+  if (out.nodes >= nodes) in.fail("nodes", "all nodes of the cluster would join later", "keep some at the start");
+  in.finish();
+  return out;
+}
+
+}  // namespace
+
+ClusterSpec read_cluster(TomlReader& reader, const toml::table* table, std::size_t line) {
+  TomlSection in(reader, table, "[cluster]", line);
+  ClusterSpec out;
+  out.source = in.choice("generator", Source::mix, list_of(kSources));
+  const std::string why = fmt::format("generator = \"{}\"", to_text(out.source));
+  out.nodes = in.integer("nodes", 0, 1, kMaxNodes);
+  out.racks = in.integer("racks", 0, 0, 1'000'000);
+  out.datacenters = in.texts("datacenters");
+  for (const toml::table* shape : in.tables("shapes")) out.shapes.push_back(read_shape(reader, shape));
+  if (const toml::table* load = in.table("load")) out.load = read_load(reader, load);
+  if (const toml::table* joins = in.table("joins")) out.joins = read_joins(reader, joins, out.nodes);
+  out.nodes_file = in.text("file", "");
+  out.list = in.choice<std::string>("list", "gpu_node", {{"gpu_node", "gpu_node"}, {"all_node", "all_node"}});
+  out.gpu_shares = in.choice<std::int64_t>("gpu_sharing", 1, {{"whole", 1}, {"tenths", 10}, {"hundredths", 100}});
+  if (out.source != Source::mix) refuse(in, {"shapes", "load", "joins", "datacenters"}, why);
+  if (out.source != Source::mix && out.source != Source::openb_like) refuse(in, {"nodes", "racks"}, why);
+  if (out.source != Source::files) refuse(in, {"file"}, why);
+  if (out.source != Source::openb) refuse(in, {"list"}, why);
+  if (out.source != Source::openb && out.source != Source::openb_like) refuse(in, {"gpu_sharing"}, why);
+  if ((out.source == Source::mix || out.source == Source::openb_like) && out.nodes == 0)
+    in.fail("", "[cluster] has no 'nodes'", "write e.g. nodes = 1000");
+  if (out.source == Source::mix) {
+    if (out.shapes.empty()) in.fail("", "[cluster] has no shapes", "write [[cluster.shapes]] tables");
+    double sum = 0;
+    for (const ShapeSpec& shape : out.shapes) sum += shape.weight;
+    if (sum == 0 && !out.shapes.empty()) in.fail("shapes", "the weights of the shapes add up to 0", "raise one");
+    for (std::size_t i = 0; i < out.shapes.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (out.shapes[i].name == out.shapes[j].name)
+          in.fail("shapes", "two shapes are called '" + out.shapes[i].name + "'", "rename one");
+    if (out.datacenters.empty()) out.datacenters = {"dc1"};
+  }
+  if (out.source == Source::files && out.nodes_file.empty())
+    in.fail("", "[cluster] has no 'file'", "name a JSON file with a list of nodes");
+  in.finish();
+  return out;
+}
+
+}  // namespace berth::sim
