@@ -88,20 +88,6 @@ void LifeRun::load() {
   cluster_.load(state);
 }
 
-bool LifeRun::over_limit() {
-  const auto over = [&](const char* what) {
-    result_.ended = what;
-    return true;
-  };
-  const sim::LimitSpec& limits = workload_.limits;
-  if (limits.placements > 0 && result_.placed >= static_cast<std::uint64_t>(limits.placements))
-    return over("limit of placements");
-  if (limits.seconds > 0 && static_cast<double>(clock_.elapsed_ns()) / 1e9 >= limits.seconds)
-    return over("limit of seconds");
-  if (observer_ && observer_->finished()) return over("limit of evaluations");
-  return interrupted() && over("interrupted");
-}
-
 void LifeRun::run(const RunOptions& options) {
   LifeResult& life = *result_.life;
   Progress progress("seconds of its life", static_cast<std::uint64_t>(life.duration_s), options.quiet);
@@ -129,7 +115,7 @@ void LifeRun::run(const RunOptions& options) {
       work = std::clock();
       progress.update(static_cast<std::uint64_t>(at / 1'000'000'000), true);
     }
-    if (over_limit()) {
+    if (measuring_.over_limit()) {
       result_.partial = true;
       break;
     }

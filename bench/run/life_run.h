@@ -22,7 +22,6 @@ class LifeRun {
  private:
   [[nodiscard]] living::Config config() const;
   void load();
-  [[nodiscard]] bool over_limit();
   void arrive(const sim::JobArrival& arrival);
   void happen(const sim::Happening& happening);
   [[nodiscard]] std::string to_nodes(const sim::Happening& happening, std::span<const tables::NodeRow> nodes);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/build_info.h"
+#include "run/interrupt.h"
 #include "run/work.h"
 #include "sim/load_store.h"
 
@@ -53,6 +54,20 @@ Measuring::Measuring(const sim::Workload& workload, const sim::Inputs& inputs, c
 void Measuring::watch(const tables::StateStore& store, std::size_t things) {
   store_ = &store;
   sampler_.emplace(store.current(), typical_ask(inputs_.jobs), things);
+}
+
+bool Measuring::over_limit() {
+  const auto over = [&](const char* what) {
+    result_.ended = what;
+    return true;
+  };
+  const sim::LimitSpec& limits = workload_.limits;
+  if (limits.placements > 0 && result_.placed >= static_cast<std::uint64_t>(limits.placements))
+    return over("limit of placements");
+  if (limits.seconds > 0 && static_cast<double>(clock_.elapsed_ns()) / 1e9 >= limits.seconds)
+    return over("limit of seconds");
+  if (observer_ && observer_->finished()) return over("limit of evaluations");
+  return interrupted() && over("interrupted");
 }
 
 HdrLog Measuring::hdr_log_of(const sim::Workload& workload) {

@@ -61,6 +61,8 @@ class Measuring final : public server::Listener {
   /// Idle time that passed on the machine's clock.
   void waited(std::int64_t ns) { waited_ns_ += ns; }
   void count_asked(const tables::CompiledJob& job);
+  /// A limit of the workload or of the observer is reached, or somebody interrupts: the result says which.
+  [[nodiscard]] bool over_limit();
   void finish(server::Server& server);
 
   [[nodiscard]] static HdrLog hdr_log_of(const sim::Workload& workload);

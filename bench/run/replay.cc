@@ -95,20 +95,6 @@ void Replay::run(const RunOptions& options) {
   measuring_.finish(server_);
 }
 
-bool Replay::over_limit() {
-  const auto over = [&](const char* what) {
-    result_.ended = what;
-    return true;
-  };
-  const sim::LimitSpec& limits = workload_.limits;
-  if (limits.placements > 0 && result_.placed >= static_cast<std::uint64_t>(limits.placements))
-    return over("limit of placements");
-  if (limits.seconds > 0 && static_cast<double>(clock_.elapsed_ns()) / 1e9 >= limits.seconds)
-    return over("limit of seconds");
-  if (observer_ && observer_->finished()) return over("limit of evaluations");
-  return interrupted() && over("interrupted");
-}
-
 /// Jobs that have their answer, and nodes that have joined: a job that is registered only is still to do.
 std::uint64_t Replay::done() const { return measuring_.jobs_done() + next_join_; }
 
@@ -150,7 +136,7 @@ void Replay::run_in_turn(Progress& progress) {
       result_.ended = "complete";
       break;
     }
-    if (over_limit() || full_) {
+    if (measuring_.over_limit() || full_) {
       result_.partial = true;
       break;
     }
@@ -215,7 +201,7 @@ void Replay::run_free(Progress& progress) {
     Due next{};
     {
       const server::Server::Turn turn(server_);
-      if (over_limit() || full_) {
+      if (measuring_.over_limit() || full_) {
         result_.partial = true;
         break;
       }

@@ -66,7 +66,6 @@ class Replay {
   void release(std::int64_t due_ns);
   void end_allocs(const Departure& departure);
   void depart_later(const server::Lane& lane);
-  [[nodiscard]] bool over_limit();
   [[nodiscard]] std::uint64_t done() const;
   [[nodiscard]] std::size_t happened() const;
   void show(Progress& progress);
