@@ -135,10 +135,11 @@ void Dispatcher::serve(std::shared_ptr<http::Exchange> exchange) {
     reply.fail(400, "malformed path");
     return send(call, std::move(reply));
   }
-  if (const std::string clean = cleaned(request.path); clean != request.path) {
-    const std::size_t mark = message.target.find('?');
+  const std::size_t mark = std::min(message.target.find('?'), message.target.size());
+  const std::string_view path = std::string_view(message.target).substr(0, mark);
+  if (const std::string clean = cleaned(path); clean != path) {  // as it was sent: "%2F" is no slash here
     reply.text(307, "", "");
-    reply.header("Location", clean + (mark == std::string::npos ? "" : message.target.substr(mark)));
+    reply.header("Location", clean + message.target.substr(mark));
     return send(call, std::move(reply));
   }
   Router::Match match = router_.find(request.method, request.path);

@@ -29,6 +29,15 @@ model::NodePool built_in_pool(const char* name, const char* description) {  // R
   return pool;
 }
 
+/// Of a pool: it comes with its first node, unless it was there before all nodes.
+std::uint64_t first_index(const model::ClusterState& state, const std::string& pool) {
+  std::uint64_t index = 0;
+  for (const model::Node& node : state.nodes)
+    if (pool != "default" && node.node_pool == pool && (index == 0 || node.create_index < index))
+      index = node.create_index;
+  return std::max<std::uint64_t>(index, 1);
+}
+
 json::Value registered_event(std::int64_t now_ns) {
   json::Value event = json::Value::object();
   event.set("Message", "Node registered"), event.set("Subsystem", "Cluster"), event.set("Details", nullptr);
@@ -144,7 +153,8 @@ Result<Start> prepare(const StartOptions& options) {
   state.index = std::max<std::uint64_t>(state.index, 1);
   for (std::int64_t number = 0; number < options.nodes; ++number) {
     state.nodes.push_back(made_up_node(static_cast<std::uint64_t>(number), options.seed));
-    state.nodes.back().create_index = state.nodes.back().modify_index = state.index;
+    state.nodes.back().create_index = ++state.index;  // it registers, and becomes ready
+    state.nodes.back().modify_index = ++state.index;
     state.nodes.back().status_updated_at = options.now_ns / base::kSecond;
     state.nodes.back().events = registered_event(options.now_ns);
     for (auto& driver : state.nodes.back().drivers) driver.second->update_time.ns = options.now_ns;
@@ -156,7 +166,7 @@ Result<Start> prepare(const StartOptions& options) {
     state.node_pools.push_back(built_in_pool("all", "Node pool with all nodes in the cluster."));
   if (!has(state.node_pools, "default")) state.node_pools.push_back(built_in_pool("default", "Default node pool."));
   for (model::NodePool& pool : state.node_pools) {
-    if (pool.create_index == 0) pool.create_index = pool.modify_index = 1;
+    if (pool.create_index == 0) pool.create_index = pool.modify_index = first_index(state, pool.name);
     if (pool.name == "all" && pool.description.empty()) pool.description = "Node pool with all nodes in the cluster.";
     if (pool.name == "default" && pool.description.empty()) pool.description = "Default node pool.";
   }

@@ -133,7 +133,7 @@ void Clients::restart(NodeRow node, std::int64_t now, std::int64_t down_ns, Reco
   close(node);
   c.recovery = recovery;
   for (std::uint32_t run = c.allocs; run != kNo; run = runs_[run].next_of_client) forget_timers(run);  // R-CTRL-1562
-  arm(c.process, now + down_ns, kProcessUp, node);
+  if (down_ns != kNever) arm(c.process, now + down_ns, kProcessUp, node);
 }
 
 void Clients::on_process_up(NodeRow node, std::int64_t now) {

@@ -75,6 +75,7 @@ class Clients {
   void start(NodeRow node, std::int64_t now);  ///< a client process that never ran before
   void remove(NodeRow node);                   ///< the machine is gone with everything on it
   void set_reachable(NodeRow node, bool reachable, std::int64_t now);
+  /// `down_ns` kNever: until it is told to restart again.
   void restart(NodeRow node, std::int64_t now, std::int64_t down_ns, Recovery recovery = Recovery::by_model);
   void change_fingerprint(NodeRow node, std::int64_t now);  ///< R-CTRL-1543
   void set_report_lag(NodeRow node, std::int64_t lag_ns);   ///< a slow client: reports leave that much later
@@ -206,6 +207,7 @@ class Clients {
     bool recovered = true, detached = false;
     bool exit_fails = false;     ///< an exit code, a signal or an error
     bool restart_asked = false;  ///< stops in order to start again
+    bool killed_twice = false;   ///< by its allocation's end and by that of the main tasks before it
     bool reattached = false;     ///< found again by a restarted process, which does not log that it was killed
     bool has_handle = false;     ///< from the server: to be recovered before a first start (R-SEED-19)
   };
@@ -283,6 +285,7 @@ class Clients {
   [[nodiscard]] bool stage_is_open(const AllocRun& a, std::size_t task) const;
   [[nodiscard]] AllocFailure failure_of(const AllocRun& a) const;
   bool kill_step(std::uint32_t run, std::int64_t now);
+  void outlive_main_tasks(std::uint32_t task, std::int64_t now);
   void start_task(std::uint32_t task, std::int64_t now);
   void run_task(std::uint32_t task, std::int64_t now);
   void end_task(std::uint32_t task, TaskEnd end, std::int64_t now);

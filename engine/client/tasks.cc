@@ -141,7 +141,11 @@ void Clients::die(std::uint32_t task, bool failed, TaskEvent event, std::int64_t
   if (t.phase == TaskPhase::uncontacted) --clients_[runs_[t.alloc].client].uncontacted;
   if (event == TaskEvent::killed && statuses_[task].state == TaskState::running) {
     log_end(task, 0, now);
-    if (!t.reattached) log(t.alloc, place(runs_[t.alloc], task), {TaskLogEvent::Kind::killed, 0, now, 0, ""});
+    const AllocRun& a = runs_[t.alloc];
+    const std::uint32_t at = place(a, task);
+    if (!t.reattached) log(t.alloc, at, {TaskLogEvent::Kind::killed, 0, now, 0, ""});
+    if (t.killed_twice)
+      log(t.alloc, at, {TaskLogEvent::Kind::killing, 0, now, specs_[a.spec].tasks[at].kill_timeout_ns, ""});
   }
   t.phase = TaskPhase::dead, t.work = 0, t.restart_asked = false;
   statuses_[task].state = TaskState::dead, statuses_[task].finished_at = now;
@@ -158,13 +162,16 @@ bool Clients::kill_step(std::uint32_t run, std::int64_t now) {
     if (role.hook == Hook::poststop) return 3;
     return role.leader ? 0 : role.sidecar ? 2 : 1;
   };
-  bool changed = false;
+  bool changed = false, mains = false;
   for (int stage = 0; stage <= (a.kill == KillScope::all ? 3 : 2); ++stage) {
     bool alive = false;
     for (std::uint32_t i = 0; i < spec.tasks.size(); ++i) {
       const TaskRun& t = task_runs_[a.tasks + i];
-      if (stage_of(spec.roles[i]) != stage || t.phase == TaskPhase::dead) continue;
+      if (stage_of(spec.roles[i]) != stage) continue;
+      mains |= stage < 2;
+      if (t.phase == TaskPhase::dead) continue;
       if (t.phase != TaskPhase::shutting_down && t.phase != TaskPhase::killing) {
+        if (stage == 2 && mains) outlive_main_tasks(a.tasks + i, now);
         signal(a.tasks + i, now);
         changed = true;
       }
@@ -173,6 +180,15 @@ bool Clients::kill_step(std::uint32_t run, std::int64_t now) {
     if (alive) break;
   }
   return changed;
+}
+
+/// A sidecar whose turn comes when the server stops its allocation: by then the main tasks are dead, and that kills it,
+/// too (R-CTRL-1515). It tells of both.
+void Clients::outlive_main_tasks(std::uint32_t task, std::int64_t now) {
+  TaskRun& t = task_runs_[task];
+  if (t.phase != TaskPhase::running || t.reattached || statuses_[task].event != TaskEvent::killed) return;
+  log_reason(t.alloc, place(runs_[t.alloc], task), TaskEvent::main_tasks_dead, now);
+  t.killed_twice = true;
 }
 
 void Clients::signal(std::uint32_t task, std::int64_t now) {

@@ -106,8 +106,7 @@ void StateLog::update_deployment_status(Change& change, const model::DeploymentS
 
 // ---------------------------------------------------------------- plans
 
-/// A plan carries its job as it was stored when the plan was made: what is placed, updated in place or came back shows
-/// that one.
+/// A plan carries its job as it was stored when the plan was made: what is placed or updated shows that one.
 void StateLog::keep_planned_job(tables::Commit& commit, const WrittenAlloc& written) {
   const tables::Snapshot& now = store_.current();
   const tables::AllocTable& allocs = now.allocs;
@@ -115,8 +114,7 @@ void StateLog::keep_planned_job(tables::Commit& commit, const WrittenAlloc& writ
   const model::Job* before = written.row < known.size() ? known[written.row].get() : nullptr;
   const tables::VersionRow row = allocs.job[written.row];
   const std::uint64_t version = row == kNoRow ? 0 : now.jobs.versions[row]->version;
-  const bool came_back = written.before == Client::unknown && allocs.client[written.row] != Client::unknown;
-  if (!written.is_new && !came_back && before && before->version == version) return;
+  if (!written.is_new && !written.takes_job && before && before->version == version) return;
   const auto& stored = now.jobs.objects[allocs.job_key[written.row]];
   commit.set_planned_job(written.row, stored && row != kNoRow && version == stored->version ? stored : nullptr);
 }

@@ -70,6 +70,7 @@ struct WrittenAlloc {
   tables::AllocRow row = tables::kNoRow;
   tables::Client before = tables::Client::pending;  ///< its client status until then
   bool is_new = false;
+  bool takes_job = false;  ///< its entry has no job and gets the plan's (R-CTRL-710)
 };
 
 /// What the commit of a plan wrote, for the job records.

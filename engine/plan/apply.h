@@ -149,8 +149,8 @@ class Applier {
   tables::AllocRow write_alloc(Writing& w, const PlannedAlloc& planned, bool evicts);
   tables::AllocRow write_given(Writing& w, const model::Allocation& given, tables::AllocRow row);
   void write_preemption_evals(Writing& w);
-  void note_change(tables::AllocRow row, tables::Client before, bool is_new = false) {
-    if (log_) changes_.allocs.push_back({row, before, is_new});
+  void note_change(const fsm::WrittenAlloc& written) {
+    if (log_) changes_.allocs.push_back(written);
   }
   void written(const tables::Snapshot& state, tables::AllocRow row);
   void link_previous(Writing& w);

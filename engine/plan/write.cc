@@ -30,6 +30,14 @@ bool makes_unknown(const PlanRows& plan, const PlannedUpdate& update) {
   return plan.given[update.given]->client_status == "unknown";
 }
 
+/// R-SCHED-47: its entry has no job.
+bool takes_job(const Snapshot& state, const PlannedUpdate& update) {
+  using Kind = PlannedUpdate::Kind;
+  const bool has_none =
+      update.kind == Kind::in_place || update.kind == Kind::reconnects || update.kind == Kind::annotated;
+  return has_none && !state.allocs.terminal(update.alloc);
+}
+
 }  // namespace
 
 bool Applier::refuses(NodeRow node) const {
@@ -195,7 +203,7 @@ void Applier::write_updates(Writing& w) {
     }
     // The change of one that is told to stop as well is that of its stop.
     if (!std::binary_search(stopped_.begin(), stopped_.end(), update.alloc))
-      note_change(update.alloc, state.allocs.client[update.alloc]);
+      note_change({update.alloc, state.allocs.client[update.alloc], false, takes_job(state, update)});
     if (!overwritten(plan, i))
       write_update(w, update);
     else if (makes_unknown(plan, update))
@@ -222,7 +230,7 @@ void Applier::write_placements(Writing& w) {
     const AllocRow row =
         given == kNoRow ? write_alloc(w, plan.allocs[i], evicts) : write_given(w, *plan.given[given], kNoRow);
     if (row != kNoRow) {
-      note_change(row, tables::Client::pending, true);
+      note_change({row, tables::Client::pending, true, true});
       written(w.state, row);
     }
     if (any_evicts) inserted_[i] = row;

@@ -136,6 +136,10 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
     w.commit.update_in_place(row, current, shape);
     w.commit.set_modified(row, w.facts.now_ns);
     w.commit.set_eval(row, eval_);
+    if (update.metrics && w.facts.metrics) {
+      const tables::AllocDetail* detail = state.allocs.detail_of(row);
+      w.commit.set_detail(row, {(*w.facts.metrics)(*update.metrics), detail ? detail->create_time : 0});
+    }
     if (update.to_deployment) {
       AllocLinks links = state.allocs.links[row];
       links.deployment = joins;
@@ -151,6 +155,7 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
       case Kind::in_place:
         if (!w.facts.eval.is_nil()) alloc.eval_id = base::to_text(w.facts.eval);
         if (update.held) alloc.allocated_resources = *update.held->resources;
+        if (update.metrics && w.facts.metrics) alloc.metrics = *(*w.facts.metrics)(*update.metrics);
         if (update.to_deployment) {
           const base::Uuid id = w.plan.deployment_ids.front();
           alloc.deployment_id = id.is_nil() ? std::string() : base::to_text(id);
@@ -327,7 +332,7 @@ void Applier::write_eviction(Writing& w, const PlannedStop& stop) {  // R-CTRL-7
   const Snapshot& state = w.state;
   const AllocRow row = stop.alloc;
   ++w.result.stopped;
-  note_change(row, state.allocs.client[row]);
+  note_change({row, state.allocs.client[row]});
   const AllocRow by = stop.by < inserted_.size() ? inserted_[stop.by] : kNoRow;
   const auto before = std::find_if(twice_.begin(), twice_.end(), [&](const model::Allocation& alloc) {
     return base::parse_uuid(alloc.id) == state.allocs.id[row];

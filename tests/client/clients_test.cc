@@ -511,6 +511,26 @@ TEST_F(Restarts, BeginAFreshCountOfRestarts) {  // R-CTRL-1524
   EXPECT_EQ(last(1)->tasks[0].restarts, 2u);
 }
 
+TEST_F(Restarts, AKilledProcessWatchesNothingUntilItStartsAgain) {  // R-CTRL-1562, 1570 to 1573
+  TestJob job;
+  job.task("a");
+  job.group().update.emplace();
+  job.group().update->health_check = "task_states", job.group().update->max_parallel = 1;
+  job.group().update->min_healthy_time = 10 * kSecond, job.group().update->healthy_deadline = 60 * kSecond;
+  ServerAlloc& s = place(1, 0, job);
+  s.deployment = 4;
+  run_for(5 * kSecond);
+  clients.restart(0, now, kNever, Recovery::all);
+  run_for(20 * kSecond);
+  EXPECT_EQ(clients.counts().watched, 0u);
+  clients.restart(0, now, 0, Recovery::all);
+  run_for(8 * kSecond);
+  EXPECT_EQ(last(1)->report.health, Health::unknown);  // as if it had begun anew
+  run_for(8 * kSecond);
+  EXPECT_EQ(last(1)->report.health, Health::healthy);
+  EXPECT_EQ(since(last(1)->report.health_at), 35 * kSecond);
+}
+
 TEST_F(Restarts, ReportsOutliveTheProcess) {
   TestJob job("batch");
   job.task("a");

@@ -78,6 +78,11 @@ INSTANTIATE_TEST_SUITE_P(
         JobDiffCase{"Constraint", "\"ID\":\"j\"",
                     "\"ID\":\"j\",\"Constraints\":[{\"LTarget\":\"${attr.a}\",\"RTarget\":\"1\",\"Operand\":\"=\"}]",
                     "Edited [Added Constraint LTarget:>${attr.a} Operand:>= RTarget:>1]; None g; None t"},
+        JobDiffCase{"RestartPolicyOfTask", "\"Driver\"",
+                    "\"RestartPolicy\":{\"Attempts\":7,\"Mode\":\"delay\"},\"Driver\"", "Edited; Edited g; Edited t"},
+        JobDiffCase{"SpreadOfGroup", "\"Count\":2",
+                    "\"Count\":2,\"Spreads\":[{\"Attribute\":\"${node.datacenter}\",\"Weight\":50}]",
+                    "Edited; Edited g; None t"},
         JobDiffCase{"Renamed", "\"Name\":\"t\"", "\"Name\":\"u\"",
                     "Edited; Edited g; Deleted t Driver:exec> KillTimeout:5000000000> Leader:false> "
                     "ShutdownDelay:0> [Deleted Config command:a> tries:1>] [Deleted Resources CPU:100> Cores:0> "

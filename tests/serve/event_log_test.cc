@@ -120,6 +120,31 @@ TEST_F(EventLogTest, TellsReadersWhatComes) {
   EXPECT_EQ(events_.readers(), 0u);
 }
 
+TEST(EventLogStart, AnEmptyClusterBeginsWithItsNodes) {
+  model::ClusterState state;
+  model::NodePool pool;
+  pool.name = "edge", pool.create_index = pool.modify_index = 8;
+  state.node_pools.push_back(pool);
+  model::Node node = edge_node();
+  node.create_index = 8, node.modify_index = 9;
+  state.nodes.push_back(node);
+  state.index = 9;
+  tables::StateStore store;
+  store.load(state);
+  fsm::StateLog log(store);
+  log.load(state);
+  EventLog events;
+  events.attach(log);
+  ASSERT_EQ(events.frames().size(), 2u);
+  EXPECT_EQ(events.frames()[0].index, 8u);
+  EXPECT_EQ(std::string(events.frames()[0].type), "NodeRegistration");
+  ASSERT_EQ(events.frames()[0].events.size(), 2u);
+  EXPECT_EQ(events.frames()[0].events[0].key, "edge");
+  EXPECT_EQ(std::get<std::shared_ptr<const model::Node>>(events.frames()[0].events[1].object)->status, "initializing");
+  EXPECT_EQ(events.frames()[1].index, 9u);
+  EXPECT_EQ(std::string(events.frames()[1].type), "NodeStreamEvent");
+}
+
 TEST_F(EventLogTest, KeepsTheLastHundred) {
   for (int i = 0; i < 200; ++i)
     write(fsm::NodePoolUpsertEntry{{[&] {

@@ -58,6 +58,7 @@ TEST_F(ServerTest, AnswersAndHeaders) {
   answer = client.get("//v1/jobs?pretty");
   EXPECT_EQ(answer.status, 307);
   EXPECT_EQ(answer.headers["location"], "/v1/jobs?pretty");
+  EXPECT_EQ(client.get("/v1/job/%2F").body, "job not found");  // no second slash, but a job of that name
   client.ask("DELETE", "/v1/jobs");
   answer = client.receive();
   EXPECT_EQ(answer.status, 405);

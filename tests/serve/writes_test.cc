@@ -185,7 +185,7 @@ TEST_F(WritesTest, VersionsSourcesAndTags) {  // R-API-218, 242, 243, 264, 266
   EXPECT_EQ(get("/v1/job/web/submission?version=0")["Source"].as_string(), "first");
   EXPECT_EQ(done("PUT", "/v1/job/web/versions/gold/tag", R"({"Version": 0, "Description": "d"})")["Name"].as_string(),
             "gold");
-  EXPECT_EQ(get("/v1/job/web/versions?diffs=true&diff_tag=gold")["Diffs"].size(), 1U);
+  EXPECT_EQ(get("/v1/job/web/versions?diffs=true&diff_tag=gold")["Diffs"].size(), 2U);
   done("PUT", "/v1/job/web/revert", R"({"JobID": "web", "JobVersion": 0})");
   EXPECT_EQ(get("/v1/job/web")["Version"].as_int(), 2);
   EXPECT_TRUE(get("/v1/job/web")["VersionTag"].is_null());

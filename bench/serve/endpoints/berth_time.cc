@@ -72,7 +72,9 @@ std::vector<living::Event> events_of(Simulation& simulation, const json::Value& 
     return {};
   }
   // The process dies and is not heard of: what it runs is found again when it starts.
-  if (kind == "kill" || kind == "partition") return {living::NodeUnreachable{id}};
+  if (kind == "kill")
+    return {living::ClientRestart{id, client::kNever, client::Recovery::all}, living::NodeUnreachable{id}};
+  if (kind == "partition") return {living::NodeUnreachable{id}};
   if (kind == "heal") return {living::NodeReachable{id}};
   if (kind == "start") return {living::ClientRestart{id, 0, client::Recovery::all}, living::NodeReachable{id}};
   if (kind == "restart") {

@@ -51,7 +51,6 @@ std::optional<const model::Job*> compared_with(const Versions& versions, const R
 json::Value diffs_of(const Versions& versions, const model::Job* with) {
   json::Value out = json::Value::array();
   for (std::size_t i = 0; i + (with ? 0 : 1) < versions.size(); ++i) {
-    if (with == versions[i].get()) continue;
     const auto diff = model::job_diff(with ? with : versions[i + 1].get(), versions[i].get());
     json::Value one = diff ? *diff : json::Value();
     if (json::Value* groups = one.find("TaskGroups"); groups && groups->is_array())

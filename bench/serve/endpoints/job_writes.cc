@@ -42,7 +42,7 @@ Result<model::Registration> registration_of(Simulation& simulation, const Reques
   std::vector<model::Namespace> namespaces = cold.namespaces;
   if (namespaces.empty()) namespaces.emplace_back().name = "default";
   model::RegistrationRequest asked;
-  asked.path = "request";
+  asked.path = "request", asked.over_http = true;
   if (!own_namespace) {
     if (request.find("namespace")) asked.name_space = request.name_space;
     if (asked.name_space.empty()) asked.name_space = body_member(body, "Namespace").as_string();

@@ -155,6 +155,34 @@ void EventLog::attach(fsm::StateLog& log) {
   log_ = &log;
   frames_.clear();
   log.set_entry_listener(this);
+  begin_with_nodes();
+}
+
+void EventLog::begin_with_nodes() {
+  const tables::Snapshot& state = log_->store().current();
+  if (state.jobs.keys.size() > 0 || state.evals.size() > 0) return;
+  std::vector<tables::NodeRow> rows;
+  for (tables::NodeRow row = 0; row < state.nodes.size(); ++row)
+    if (state.nodes.exists(row)) rows.push_back(row);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](auto a, auto b) { return log_->node_modify_index(a) > log_->node_modify_index(b); });
+  rows.resize(std::min(rows.size(), kFrames));
+  std::vector<StreamFrame> frames;
+  for (const tables::NodeRow row : rows) {
+    auto ready = std::make_shared<const model::Node>(*log_->node(base::to_text(state.nodes.id(row))));
+    auto first = std::make_shared<model::Node>(*ready);
+    first->status = "initializing", first->modify_index = first->create_index;
+    StreamFrame frame{first->create_index, type_of(EntryKind::node_register), {}};
+    for (const model::NodePool& pool : state.cold->node_pools)
+      if (pool.name == first->node_pool && pool.create_index == first->create_index)
+        frame.events.push_back(pool_event(pool, false));
+    frame.events.push_back(node_event(std::move(first), false));
+    frames.push_back(std::move(frame));
+    if (ready->status != "ready") continue;
+    frames.push_back({ready->modify_index, type_of(EntryKind::node_status), {node_event(std::move(ready), false)}});
+  }
+  std::stable_sort(frames.begin(), frames.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+  for (StreamFrame& frame : frames) add(std::move(frame));
 }
 
 void EventLog::entry_applied(EntryKind kind, std::uint64_t index, const fsm::EntryRows& rows) {

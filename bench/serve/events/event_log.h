@@ -63,7 +63,8 @@ class EventLog final : public fsm::EntryListener {
   /// Where readers' lines go; false: nobody reads them any more. "" only asks that.
   using Reader = std::function<bool(std::string text)>;
 
-  /// Must be called again when another log takes the place of this one; what was kept of that is forgotten.
+  /// Must be called again when another log takes the place of this one; what was kept of that is forgotten. A cluster
+  /// in which nothing ran yet begins with its nodes: each registers, and becomes ready.
   void attach(fsm::StateLog& log);
   void entry_applied(fsm::EntryKind kind, std::uint64_t index, const fsm::EntryRows& rows) override;
   /// Sends what is kept from `index` on (R-API-584), and from now on what comes.
@@ -76,6 +77,7 @@ class EventLog final : public fsm::EntryListener {
     EventTopics topics;
     Reader reader;
   };
+  void begin_with_nodes();
   void add(StreamFrame frame);
   void take_jobs(const fsm::EntryRows& rows, StreamFrame& frame) const;
   void take_rest(const fsm::EntryRows& rows, StreamFrame& frame) const;

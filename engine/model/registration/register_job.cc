@@ -55,7 +55,7 @@ Result<Registration> register_job(const json::Value& input, const RegistrationRe
                                      "write {\"Job\": {...}} as `nomad job run -output` does"});
   Registration out;
   out.options = request.options;
-  out.registered_form = is_registered_form(given);
+  out.registered_form = !request.over_http && is_registered_form(given);
   out.job = std::make_shared<Job>();
   Job& job = *out.job;
   ReadOptions read;

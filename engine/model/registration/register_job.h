@@ -16,6 +16,7 @@ struct RegistrationRequest {
   const std::vector<NodePool>* pools = nullptr;        ///< when set, the pool must be one of them or built in
   const Job* stored = nullptr;                         ///< current version, if there is one (R-MODEL-258)
   Options options;                                     ///< R-SEED-70 counts here
+  bool over_http = false;  ///< as a server takes it: a stored job that is sent again is validated like any other
 };
 
 struct Registration {

@@ -420,14 +420,14 @@ const Value& by_name(const Value& list, const std::string& name) {
 Value task_diff(const std::string& name, const Value& before, const Value& after) {
   static constexpr std::array<std::string_view, 7> kFields = {"Driver", "KillSignal",    "KillTimeout", "Kind",
                                                               "Leader", "ShutdownDelay", "User"};
-  // What Nomad does not show of a task: its lifecycle and its restart policy.
+  // A task is edited, though nothing is listed, when its lifecycle or its restart policy differs.
   static constexpr std::array<std::string_view, 17> kObjects = {
       "Constraints", "Affinities",   "Config",          "Resources", "LogConfig", "DispatchPayload",
       "Artifacts",   "Services",     "Vault",           "Consul",    "Templates", "Identity",
       "Identities",  "VolumeMounts", "CSIPluginConfig", "Actions",   "Schedule"};
   Value fields = own_fields(kFields, before, after), objects = Value::array();
   add_objects(kObjects, before, after, objects);
-  const std::string_view type = change(before, after, differs(fields) || objects.size() > 0);
+  const std::string_view type = change(before, after, !same_block("Task", before, after));
   Value out = Value::object();
   out.set("Annotations", Value());
   out.set("Fields", null_if_empty(std::move(fields)));
@@ -441,12 +441,13 @@ Value group_diff(const std::string& name, const Value& before, const Value& afte
   static constexpr std::array<std::string_view, 6> kFields = {"Count",          "MaxClientDisconnect",
                                                               "MaxRunDuration", "PreventRescheduleOnLost",
                                                               "ShutdownDelay",  "StopAfterClientDisconnect"};
-  static constexpr std::array<std::string_view, 14> kObjects = {
-      "Constraints", "Affinities", "Spreads",  "RestartPolicy", "Migrate", "ReschedulePolicy", "EphemeralDisk",
-      "Update",      "Disconnect", "Networks", "Volumes",       "Scaling", "Consul",           "Services"};
+  // Nomad does not show the spreads of a group, nor those of a job.
+  static constexpr std::array<std::string_view, 13> kObjects = {
+      "Constraints", "Affinities", "RestartPolicy", "Migrate", "ReschedulePolicy", "EphemeralDisk", "Update",
+      "Disconnect",  "Networks",   "Volumes",       "Scaling", "Consul",           "Services"};
   Value fields = own_fields(kFields, before, after), objects = Value::array(), tasks = Value::array();
   add_objects(kObjects, before, after, objects);
-  bool edited = differs(fields) || objects.size() > 0;
+  bool edited = differs(fields) || objects.size() > 0 || !same_block("Spreads", before["Spreads"], after["Spreads"]);
   for (const std::string& task : names_of(before["Tasks"], after["Tasks"])) {
     Value diff = task_diff(task, by_name(before["Tasks"], task), by_name(after["Tasks"], task));
     edited |= diff["Type"].as_string() != "None";
@@ -477,7 +478,6 @@ tl::expected<Value, std::string> job_diff(const Job* old_job, const Job* new_job
                                                                "Stop",
                                                                "Type",
                                                                "VaultNamespace"};
-  // Nomad does not show the spreads of a job.
   static constexpr std::array<std::string_view, 7> kObjects = {
       "Datacenters", "Constraints", "Affinities", "Periodic", "ParameterizedJob", "Multiregion", "UI"};
   if (old_job && new_job && old_job->id != new_job->id)
@@ -485,7 +485,7 @@ tl::expected<Value, std::string> job_diff(const Job* old_job, const Job* new_job
   const Value before = old_job ? to_json(*old_job) : Value(), after = new_job ? to_json(*new_job) : Value();
   Value fields = own_fields(kFields, before, after), objects = Value::array(), groups = Value::array();
   add_objects(kObjects, before, after, objects);
-  bool edited = differs(fields) || objects.size() > 0;
+  bool edited = differs(fields) || objects.size() > 0 || !same_block("Spreads", before["Spreads"], after["Spreads"]);
   for (const std::string& group : names_of(before["TaskGroups"], after["TaskGroups"])) {
     Value diff = group_diff(group, by_name(before["TaskGroups"], group), by_name(after["TaskGroups"], group));
     edited |= diff["Type"].as_string() != "None";

@@ -36,9 +36,19 @@ def compare_frames(matching, recorded, stream):
             yield "/".join(map(str, kind)), [] + compare_nothing(matching, recorded, kind)
             continue
         c = Comparison(matching, recorded["path"])
+        same = same_object(matching, left[0], right)
         c.values({k: v for k, v in left[0].items() if k != "FilterKeys"},
-                 {k: v for k, v in right[0].items() if k != "FilterKeys"}, "Events[]")
+                 {k: v for k, v in same.items() if k != "FilterKeys"}, "Events[]")
         yield "/".join(map(str, kind)), c.differences
+
+
+def same_object(matching, left, right):
+    """The first event of the same object: nodes register in any order, and rows of one entry have none."""
+    def name_of(event):
+        payload = event["Payload"].get("Allocation")
+        return (payload["JobID"], payload["Name"]) if payload else event["Key"]
+    wanted = matching.node_here(left["Key"]) if left["Topic"] == "Node" else name_of(left)
+    return next((event for event in right if name_of(event) == wanted), right[0])
 
 
 def compare_nothing(matching, recorded, kind):

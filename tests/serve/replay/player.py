@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import os
+from urllib.parse import unquote
 
 import recording
 from client import Client, Stream
@@ -266,7 +267,8 @@ class Player:
 
     def holds(self, what, args):
         if what.startswith("allocations of the job"):
-            rows = self.rows(f"/v1/job/{quoted(args['job'])}/allocations?namespace={args['namespace']}")
+            job = self.matching.translate(unquote(args["job"]))  # recorded as it stood in a path
+            rows = self.rows(f"/v1/job/{quoted(job)}/allocations?namespace={args['namespace']}")
             found = [row for row in rows if row["ClientStatus"] == args["status"] and
                      args["version"] in (None, row["JobVersion"]) and args["desired"] in (None, row["DesiredStatus"])]
             return len(found) >= args["count"] if args["at_least"] else len(found) == args["count"]
