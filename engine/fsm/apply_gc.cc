@@ -15,15 +15,14 @@ std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, H
   tables::Commit commit = store_.begin_commit(index);
   Change change{commit, this, EntryKind::silent};
   std::vector<JobKeyRow> jobs;
-  for (const std::string& id : entry.evals) {
-    const StoredEvalRow row = store_.find_eval(id);
-    if (row == kNoRow) continue;
+  // Before their evaluations: an allocation that stays behind its evaluation becomes an object.
+  for (const tables::AllocRow row : entry.allocs) change.commit.remove_alloc(row);
+  for (const StoredEvalRow row : entry.evals) {
+    if (!store_.current().evals.object[row]) continue;  // named twice
     const JobKeyRow key = store_.current().evals.job_key[row];
     change.commit.remove_eval(row);
     if (jobs.empty() || jobs.back() != key) jobs.push_back(key);
   }
-  for (const std::string& id : entry.allocs)
-    if (const tables::AllocRow row = alloc_row(id); row != kNoRow) change.commit.remove_alloc(row);
   if (!entry.evals.empty()) touch(change, Table::evals);
   if (!entry.allocs.empty()) touch(change, Table::allocs);
   std::sort(jobs.begin(), jobs.end());

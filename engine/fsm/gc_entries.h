@@ -5,10 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/rows.h"
+
 namespace berth::fsm {
 
+/// Rows of now: an entry is applied as soon as it is made.
 struct EvalDeleteEntry {
-  std::vector<std::string> allocs, evals;
+  std::vector<base::AllocRow> allocs;
+  std::vector<base::StoredEvalRow> evals;
 };
 
 struct DeploymentDeleteEntry {

@@ -93,7 +93,7 @@ Answer Requests::delete_evals(const std::vector<std::string>& ids) {
     const tables::StoredEvalRow row = log_.store().find_eval(id);
     if (row == tables::kNoRow) return refused_on_version("eval not found");
     if (!is_safe_to_delete(row)) return refused_on_version(fmt::format("eval {} is not safe to delete", id));
-    entry.evals.push_back(id);
+    entry.evals.push_back(row);
   }
   Answer answer;
   if (!entry.evals.empty()) write(answer, "eval_delete", entry);

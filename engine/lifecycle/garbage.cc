@@ -1,7 +1,6 @@
 #include "lifecycle/garbage.h"
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 
 #include "base/text.h"
@@ -42,35 +41,29 @@ bool is_collectable(const tables::Snapshot& state, AllocRow row, const model::Jo
 }  // namespace
 
 struct GarbageCollector::Garbage {
-  std::vector<std::string> allocs, evals;
+  std::vector<AllocRow> allocs;
+  std::vector<StoredEvalRow> evals;
 };
 
 namespace {
 
-struct EvalVerdict {
-  bool collect = false;
-  std::vector<AllocRow> allocs;  ///< that go, whether or not the evaluation does
-};
-
-/// R-CTRL-1407, 1408.
-EvalVerdict judge_eval(const tables::Snapshot& state, const tables::History& history, StoredEvalRow row,
-                       const model::Job* job, std::int64_t cutoff, std::int64_t now, bool with_job) {
+/// Whether the evaluation goes; appends those of its allocations that go, whether or not it does (R-CTRL-1407, 1408).
+bool judge_eval(const tables::Snapshot& state, const tables::History& history, StoredEvalRow row, const model::Job* job,
+                std::int64_t cutoff, std::int64_t now, bool with_job, std::vector<AllocRow>& allocs) {
   const tables::History::Eval& eval = history.evals[row];
-  EvalVerdict out;
-  if (eval.open || eval.modify_time > cutoff) return out;
-  out.collect = true;
+  if (eval.open || eval.modify_time > cutoff) return false;
+  if (eval.ended_allocs == 0) return eval.alloc_head == kNoRow;
+  bool all = true;
   const bool present_stay = eval.batch && job && !(job->status == "dead" && (job->stop || with_job));
   for (AllocRow alloc = eval.alloc_head; alloc != kNoRow; alloc = history.allocs[alloc].next_of_eval) {
     const bool goes = present_stay
                           ? state.allocs.terminal(alloc) && state.allocs.create_index[alloc] < job->job_modify_index &&
                                 state.allocs.stamp[alloc].modify_time < cutoff
                           : is_collectable(state, alloc, job, cutoff, now);
-    if (goes)
-      out.allocs.push_back(alloc);
-    else
-      out.collect = false;
+    if (goes) allocs.push_back(alloc);
+    all = all && goes;
   }
-  return out;
+  return all;
 }
 
 }  // namespace
@@ -120,12 +113,12 @@ void GarbageCollector::reap(Garbage& garbage, std::int64_t now, Outbox& out) {  
     entry = {};
   };
   const auto full = [&] { return entry.allocs.size() + entry.evals.size() >= config_.ids_per_entry_max; };
-  for (std::string& id : garbage.allocs) {
-    entry.allocs.push_back(std::move(id));
+  for (const AllocRow row : garbage.allocs) {
+    entry.allocs.push_back(row);
     if (full()) write();
   }
-  for (std::string& id : garbage.evals) {
-    entry.evals.push_back(std::move(id));
+  for (const StoredEvalRow row : garbage.evals) {
+    entry.evals.push_back(row);
     if (full()) write();
   }
   write();
@@ -139,11 +132,10 @@ void GarbageCollector::collect_evals(const GcThresholds& thresholds, std::int64_
   for (StoredEvalRow row = 0; row < history.evals.size(); ++row) {
     const tables::History::Eval& eval = history.evals[row];
     const std::int64_t oldest = eval.batch ? batch : cutoff;
-    if (eval.open || eval.modify_time > oldest || !state.evals.object[row]) continue;
-    const auto job = log_.record(state.evals.job_key[row])->current;
-    const EvalVerdict verdict = judge_eval(state, history, row, job.get(), oldest, now, false);
-    for (const AllocRow alloc : verdict.allocs) garbage.allocs.push_back(base::to_text(state.allocs.id[alloc]));
-    if (verdict.collect) garbage.evals.push_back(state.evals.object[row]->id);
+    if (eval.open || eval.modify_time > oldest || (eval.ended_allocs == 0 && eval.alloc_head != kNoRow)) continue;
+    if (!state.evals.object[row]) continue;
+    const model::Job* job = log_.record(state.evals.job_key[row])->current.get();
+    if (judge_eval(state, history, row, job, oldest, now, false, garbage.allocs)) garbage.evals.push_back(row);
   }
   reap(garbage, now, out);
 }
@@ -161,18 +153,16 @@ void GarbageCollector::collect_jobs(const GcThresholds& thresholds, std::int64_t
     const model::Job& job = *record.current;
     const auto tagged = [](const auto& version) { return !version->version_tag.is_null(); };
     if (std::any_of(record.versions.begin(), record.versions.end(), tagged)) continue;
-    Garbage of_job;
+    const std::size_t allocs = garbage.allocs.size(), evals = garbage.evals.size();
     bool all = true;
     for (const StoredEvalRow row : log_.evals_of(key)) {
-      const EvalVerdict verdict = judge_eval(state, history, row, &job, cutoff, now, true);
-      if (!(all = verdict.collect)) break;
-      for (const AllocRow alloc : verdict.allocs) of_job.allocs.push_back(base::to_text(state.allocs.id[alloc]));
-      of_job.evals.push_back(state.evals.object[row]->id);
+      if (!(all = judge_eval(state, history, row, &job, cutoff, now, true, garbage.allocs))) break;
+      garbage.evals.push_back(row);
     }
-    if (!all) continue;
-    jobs.emplace_back(job.namespace_, job.id);
-    std::move(of_job.allocs.begin(), of_job.allocs.end(), std::back_inserter(garbage.allocs));
-    std::move(of_job.evals.begin(), of_job.evals.end(), std::back_inserter(garbage.evals));
+    if (all)
+      jobs.emplace_back(job.namespace_, job.id);
+    else
+      garbage.allocs.resize(allocs), garbage.evals.resize(evals);
   }
   reap(garbage, now, out);
   std::sort(jobs.begin(), jobs.end());

@@ -3,8 +3,8 @@
 //
 // In Nomad each run is a core evaluation of its kind, serialised by the broker and carried out by a worker; here a run
 // takes no time, so that advance() carries out what is due, in the order of the table of section 14.
-// Cost of a run: a look at a few bytes of every row of its table, and at the allocations of evaluations that are old.
-// Threads: the writer's only.
+// Cost of a run: a look at a few bytes of every row of its table, and at the allocations of evaluations that are old
+// and some of whose allocations have ended. Threads: the writer's only.
 #pragma once
 
 #include "fsm/node_requests.h"

@@ -342,7 +342,10 @@ void Commit::remove_alloc(AllocRow row) {
 void Commit::count_live(AllocRow row, bool before) {
   if (!store_.history_) return;
   const AllocTable& a = store_.current_.allocs;
-  store_.history_->jobs[a.job_key[row]].live_allocs += static_cast<std::uint32_t>(!a.terminal(row)) - before;
+  const bool live = !a.terminal(row);
+  if (live == before) return;
+  store_.history_->jobs[a.job_key[row]].live_allocs += static_cast<std::uint32_t>(live) - before;
+  if (const StoredEvalRow eval = a.stamp[row].eval; eval != kNoRow) store_.count_ended(eval, !before, !live);
 }
 
 void Commit::set_desired_status(AllocRow row, Desired status) {

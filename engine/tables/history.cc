@@ -92,6 +92,8 @@ StateStore::AllocRefs StateStore::refs_of(AllocRow row) const {
 void StateStore::move_refs(AllocRow row, const AllocRefs& before, StoredEvalRow eval, DeploymentRow deployment) {
   if (!history_) return;
   History& h = *history_;
+  if (before.eval != kNoRow && current_.allocs.exists(row))
+    count_ended(before.eval, !before.live, current_.allocs.terminal(row));
   set_alloc_eval(row, eval);
   h.allocs[row].deployment = deployment;
   const AllocRefs after = refs_of(row);
@@ -114,7 +116,9 @@ void StateStore::set_alloc_eval(AllocRow row, StoredEvalRow eval) {
   History::Alloc& alloc = h.allocs[row];
   const StoredEvalRow before = current_.allocs.stamp[row].eval;
   if (before == eval) return;
+  const bool ended = current_.allocs.terminal(row);  // the columns of a row that is removed keep that
   if (before != kNoRow) {
+    count_ended(before, ended, false);
     if (alloc.next_of_eval != kNoRow) h.allocs[alloc.next_of_eval].prev_of_eval = alloc.prev_of_eval;
     (alloc.prev_of_eval != kNoRow ? h.allocs[alloc.prev_of_eval].next_of_eval : h.evals[before].alloc_head) =
         alloc.next_of_eval;
@@ -122,10 +126,15 @@ void StateStore::set_alloc_eval(AllocRow row, StoredEvalRow eval) {
   current_.allocs.stamp.edit(row).eval = eval;
   alloc.next_of_eval = alloc.prev_of_eval = kNoRow;
   if (eval == kNoRow) return;
+  count_ended(eval, false, ended);
   AllocRow& head = h.evals[eval].alloc_head;
   alloc.next_of_eval = head;
   if (head != kNoRow) h.allocs[head].prev_of_eval = row;
   head = row;
+}
+
+void StateStore::count_ended(StoredEvalRow eval, bool before, bool after) {
+  count(history_->evals[eval].ended_allocs, before, after);
 }
 
 void StateStore::link_eval(StoredEvalRow row) {
@@ -226,6 +235,7 @@ std::vector<std::string> StateStore::check_history() {
   for (StoredEvalRow eval = 0; eval < is.evals.size(); ++eval) {
     for (AllocRow row = is.evals[eval].alloc_head; row != kNoRow; row = is.allocs[row].next_of_eval, ++chained[eval])
       same("eval of an allocation", row, current_.allocs.stamp[row].eval, eval);
+    same("ended_allocs", eval, is.evals[eval].ended_allocs, should.evals[eval].ended_allocs);
     same("chained allocations", eval, chained[eval], of_evals[eval]);
   }
   std::vector<char> seen(current_.allocs.size());

@@ -45,6 +45,7 @@ struct History {
   struct Eval {
     AllocRow alloc_head = kNoRow;
     StoredEvalRow next_of_job = kNoRow, prev_of_job = kNoRow;  ///< newest first
+    std::uint32_t ended_allocs = 0;                            ///< terminal ones of its chain
     std::int64_t modify_time = 0;
     bool open = false;     ///< not terminal
     bool blocked = false;  ///< status `blocked`

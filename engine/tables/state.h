@@ -267,6 +267,7 @@ class StateStore {
   [[nodiscard]] AllocRefs refs_of(AllocRow row) const;
   void move_refs(AllocRow row, const AllocRefs& before, StoredEvalRow eval, DeploymentRow deployment);
   void set_alloc_eval(AllocRow row, StoredEvalRow eval);
+  void count_ended(StoredEvalRow eval, bool before, bool after);
   void link_eval(StoredEvalRow row);
   void read_eval(StoredEvalRow row);
   void unlink_eval(StoredEvalRow row);
