@@ -140,6 +140,13 @@ class BasicBroker {
   /// Drops every queue, timer and count; tokens given before stay invalid (R-CTRL-344).
   void disable();
   [[nodiscard]] bool enabled() const { return enabled_.load(std::memory_order_acquire); }
+  /// False: no evaluation is ready, of no type. With ReadyOrder::concurrent only a dequeue can tell: true.
+  [[nodiscard]] bool may_have_ready() const {
+    if (!exact_) return true;
+    bool any = false;
+    for (const std::vector<Eval>& heap : heaps_) any |= !heap.empty();
+    return any;
+  }
 
   /// Enqueues in the given order (R-CTRL-316, 317, 320: the caller sorts by create index, then ID). A row that is known
   /// already is ignored, or requeued after its ack when it carries its outstanding token. Fault: full.

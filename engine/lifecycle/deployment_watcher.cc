@@ -77,11 +77,6 @@ void DeploymentWatcher::changed(const tables::Changes& changes) {
   }
 }
 
-std::int64_t DeploymentWatcher::next_deadline() const {
-  if (!dirty_.empty()) return std::numeric_limits<std::int64_t>::min();
-  return std::min({deadlines_.next(), eval_batches_.next(), requests_at_});
-}
-
 void DeploymentWatcher::advance(std::int64_t now, Outbox& out) {
   if (!dirty_.empty()) {
     const DeploymentRow row = dirty_.front();

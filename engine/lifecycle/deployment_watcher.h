@@ -9,6 +9,7 @@
 // unless that one is deleted or canceled. Threads: the writer's.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <set>
@@ -34,7 +35,10 @@ class DeploymentWatcher {
   void become_leader();
   void changed(const tables::Changes& changes);
   /// What changed is due at once: the least instant there is.
-  [[nodiscard]] std::int64_t next_deadline() const;
+  [[nodiscard]] std::int64_t next_deadline() const {
+    if (!dirty_.empty()) return std::numeric_limits<std::int64_t>::min();
+    return std::min({deadlines_.next(), eval_batches_.next(), requests_at_});
+  }
   /// Does one thing that is due at `now`; its own changes have to be handed in before the next.
   void advance(std::int64_t now, Outbox& out);
 

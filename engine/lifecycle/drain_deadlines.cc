@@ -20,9 +20,8 @@ void DrainDeadlines::remove(tables::NodeRow node) {
   std::erase(forced_, node);
 }
 
-std::int64_t DrainDeadlines::next_deadline() const {
+std::int64_t DrainDeadlines::due_together() const {
   if (!forced_.empty()) return std::numeric_limits<std::int64_t>::min();
-  if (deadlines_.empty()) return kNever;
   std::int64_t due = deadlines_.front().at;
   const std::int64_t end = due > kNever - coalesce_ns_ ? kNever : due + coalesce_ns_;
   for (const Deadline& deadline : deadlines_) {

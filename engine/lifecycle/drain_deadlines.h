@@ -25,7 +25,9 @@ class DrainDeadlines {
   void remove(tables::NodeRow node);
 
   /// When the next nodes are due; kNever without any. Forced ones are due since the beginning of time.
-  [[nodiscard]] std::int64_t next_deadline() const;
+  [[nodiscard]] std::int64_t next_deadline() const {
+    return forced_.empty() && deadlines_.empty() ? kNever : due_together();
+  }
   /// Removes the nodes that are due together at `now` into `nodes`, in no order; false when none are.
   [[nodiscard]] bool take_due(std::int64_t now, std::vector<tables::NodeRow>& nodes);
 
@@ -35,6 +37,8 @@ class DrainDeadlines {
     tables::NodeRow node;
     friend bool operator<(const Deadline& a, const Deadline& b) { return a.at != b.at ? a.at < b.at : a.node < b.node; }
   };
+  [[nodiscard]] std::int64_t due_together() const;
+
   std::int64_t coalesce_ns_;
   std::vector<Deadline> deadlines_;      // ascending
   std::vector<tables::NodeRow> forced_;  // in the order of watching

@@ -25,8 +25,6 @@ bool is_plugin_job(const model::Job& job) {
 /// Whether drains move the job's allocations group by group: not those of system and plugin jobs (R-CTRL-1011, 1012).
 bool is_drained_by_group(const model::Job& job) { return job.type != "system" && !is_plugin_job(job); }
 
-constexpr std::int64_t kNow = std::numeric_limits<std::int64_t>::min();
-
 }  // namespace
 
 // ---------------------------------------------------------------- being told
@@ -52,13 +50,6 @@ void NodeDrainer::changed(const tables::Changes& changes) {
             return state.allocs.exists(row) && is_registered(state.allocs.job_key[row]) &&
                    state.allocs.modify_index[row] > last_handled_;
           });
-}
-
-std::int64_t NodeDrainer::next_deadline() const {
-  const bool busy = batch_at_ != kNever;
-  if (!to_follow_.empty() || (look_ && !waiting_)) return kNow;
-  if (!busy && (!queue_.empty() || !to_report_.empty())) return kNow;
-  return std::min(batch_at_, deadlines_.next_deadline());
 }
 
 void NodeDrainer::advance(std::int64_t now, Outbox& out) {

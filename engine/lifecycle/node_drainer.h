@@ -7,6 +7,7 @@
 // Told of rows that changed, it looks at those that concern a draining node and at nothing else. Threads: the writer's.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 
 #include "lifecycle/drain_deadlines.h"
@@ -32,7 +33,11 @@ class NodeDrainer {
   /// Rows that entries wrote. What has to be done about them is due at once.
   void changed(const tables::Changes& changes);
   /// The present moment is the least instant there is.
-  [[nodiscard]] std::int64_t next_deadline() const;
+  [[nodiscard]] std::int64_t next_deadline() const {
+    if (!to_follow_.empty() || (look_ && !waiting_)) return kNow;
+    if (batch_at_ == kNever && (!queue_.empty() || !to_report_.empty())) return kNow;
+    return std::min(batch_at_, deadlines_.next_deadline());
+  }
   /// Does one thing that is due at `now`, if anything is; its own changes have to be handed in before the next.
   void advance(std::int64_t now, Outbox& out);
 
@@ -40,6 +45,7 @@ class NodeDrainer {
   [[nodiscard]] std::size_t watched_jobs() const { return jobs_.size(); }
 
  private:
+  static constexpr std::int64_t kNow = std::numeric_limits<std::int64_t>::min();
   struct Tracked {
     tables::NodeRow node;
     model::DrainStrategy strategy;

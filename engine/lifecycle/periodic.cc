@@ -88,8 +88,6 @@ void PeriodicDispatcher::changed(const tables::Changes& changes, std::int64_t no
   for (const JobKeyRow key : changes.jobs) follow(key, now);
 }
 
-std::int64_t PeriodicDispatcher::next_deadline() const { return heap_.empty() ? kNever : heap_.front().at; }
-
 void PeriodicDispatcher::advance(std::int64_t now, Outbox& out) {
   while (next_deadline() <= now) {
     const Launch due = heap_.front();

@@ -21,7 +21,7 @@ class PeriodicDispatcher {
   /// Tracks every periodic job, and launches what became due since its last launch (R-CTRL-1308).
   void become_leader(std::int64_t now, Outbox& out);
   void changed(const tables::Changes& changes, std::int64_t now);
-  [[nodiscard]] std::int64_t next_deadline() const;
+  [[nodiscard]] std::int64_t next_deadline() const { return heap_.empty() ? kNever : heap_.front().at; }
   /// Launches what is due, each with its own instant.
   void advance(std::int64_t now, Outbox& out);
   /// Launches the job now, whatever else runs of it (R-CTRL-1307).

@@ -62,6 +62,7 @@ class Server::Later final : public sched::Planner {
 // ---------------------------------------------------------------- dequeue
 
 bool Server::step() {
+  if (!broker_.may_have_ready()) return false;
   const std::int64_t now = clock_.now_ns();
   auto delivery = broker_.dequeue(broker::kSchedulers, now);
   if (!delivery || !*delivery) {

@@ -93,6 +93,13 @@ class CowVector {
   /// The element for writing; copies what is shared on the way to it.
   T& edit(std::size_t row) {
     BERTH_ASSERT(row < size_);
+    if (root_.unique()) {  // most often nothing on the way is shared
+      const Ref<Page>& page = root_->pages[row / (kChunk * kFan)];
+      if (page.unique()) {
+        const Ref<Chunk>& chunk = page->chunks[row / kChunk % kFan];
+        if (chunk.unique()) return chunk->data[row % kChunk];
+      }
+    }
     return own_chunk(row / kChunk).data[row % kChunk];
   }
   void push_back(T value) {
