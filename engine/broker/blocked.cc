@@ -34,6 +34,7 @@ void BlockedTracker::enable(std::int64_t now_ns) {
 
 void BlockedTracker::disable() {
   enabled_ = false;
+  recent_.fill({});
   captured_.clear(), escaped_.clear(), jobs_.clear(), unblocks_.clear(), system_by_node_.clear();
   resource_unblocks_.clear();
   newest_unblock_ = 0;
@@ -262,7 +263,9 @@ void BlockedTracker::untrack(JobKeyRow job, std::int64_t now_ns) {  // R-CTRL-82
 }
 
 void BlockedTracker::note(Symbol key, std::uint64_t index, std::int64_t now_ns) {
-  unblocks_[key] = {index, now_ns};
+  Recent& recent = recent_[key % recent_.size()];
+  if (!recent.at || recent.key != key) recent = {key, &unblocks_[key]};
+  *recent.at = {index, now_ns};
   newest_unblock_ = std::max(newest_unblock_, index);
 }
 
@@ -361,6 +364,7 @@ void BlockedTracker::advance(std::int64_t now_ns) {
   if (!enabled_) return;
   for (; next_prune_ns_ <= now_ns; next_prune_ns_ += kPruneEvery) {
     const std::int64_t oldest = next_prune_ns_ - kPruneOlder;
+    recent_.fill({});
     for (auto* unblocks : {&unblocks_, &resource_unblocks_})
       std::erase_if(*unblocks, [&](const auto& entry) { return entry.second.at_ns < oldest; });
     const auto idle = [&](const auto& entry) {

@@ -14,6 +14,7 @@
 // Threads: one at a time, in the order of the requests (R-CTRL-801).
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -143,12 +144,19 @@ class BlockedTracker {
   void count(const BlockedEval& blocked, std::int64_t now_ns);
   void forget(const BlockedEval& blocked, std::int64_t now_ns);
 
+  /// Places of `unblocks_` that were written lately, by key: most allocations end on nodes of few classes.
+  struct Recent {
+    Symbol key = tables::kEmptySymbol;
+    Unblock* at = nullptr;
+  };
+
   const tables::SymbolTable& symbols_;
   const model::Quirks quirks_;
   bool enabled_ = false;
   Tracked captured_, escaped_;
   std::map<JobKeyRow, EvalRow> jobs_;
   std::map<Symbol, Unblock, ByText> unblocks_;
+  std::array<Recent, 256> recent_{};                     // forgotten whenever one of `unblocks_` goes
   std::map<Symbol, Unblock, ByText> resource_unblocks_;  // without unblock_keys_shared
   std::map<Symbol, Tracked> system_by_node_;
   std::map<JobKeyRow, std::map<Symbol, EvalRow>> system_by_job_;  // an empty entry means: seen before (R-CTRL-820)

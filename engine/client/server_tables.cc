@@ -144,7 +144,7 @@ std::optional<tables::ClientReport> to_row(tables::StateStore& store, NodeRow no
                                            const Outbox& out) {
   const Snapshot& state = store.current();
   const tables::CompiledJob& job = *state.jobs.versions[state.allocs.job[report.alloc]];
-  const model::TaskGroup& group = job.spec->task_groups[group_index(job, state.allocs.group[report.alloc])];
+  const tables::CompiledGroup& group = job.groups[group_index(job, state.allocs.group[report.alloc])];
   const std::size_t tasks = std::min<std::size_t>(report.tasks_count, group.tasks.size());
   if (tasks > 1) return std::nullopt;
   tables::ClientReport row;
@@ -158,8 +158,7 @@ std::optional<tables::ClientReport> to_row(tables::StateStore& store, NodeRow no
   if (tasks == 0) return row;
   const TaskStatus& status = out.tasks[report.tasks_begin];
   const bool early = status.successful() && !tables::client_terminal(row.status);
-  if (early || out.handles[report.tasks_begin].work != 0 ||
-      !row.said.take(store.symbols().intern(group.tasks.front().name), status))
+  if (early || out.handles[report.tasks_begin].work != 0 || !row.said.take(group.tasks.front().name, status))
     return std::nullopt;
   return row;
 }

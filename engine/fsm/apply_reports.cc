@@ -48,13 +48,16 @@ std::string StateLog::apply(std::uint64_t index, ClientUpdateEntry& entry, Hooks
   std::sort(reported_jobs_.begin(), reported_jobs_.end());
   reported_jobs_.erase(std::unique(reported_jobs_.begin(), reported_jobs_.end()), reported_jobs_.end());
   for (const JobKeyRow key : reported_jobs_) set_job_status(change, key, "", false);
+  bool any_node = false;
   for (const tables::ClientReport& report : entry.reports) {  // R-CTRL-769
     if (report.node == kNoRow) continue;
     if (report.node >= last_alloc_update_.size()) last_alloc_update_.resize(report.node + 1);
     last_alloc_update_[report.node] = index;
     change.note(&EntryRows::nodes, report.node);
-    touch(change, Table::nodes);
+    any_node = true;
   }
+  if (any_node) touch(change, Table::nodes);
+  touch_summaries(change);
   for (const StoredEvalRow row : written_evals_) queue_stored(row, hooks);
   for (const tables::ClientReport& report : entry.reports) {  // R-CTRL-770
     if (report.status != Client::complete && report.status != Client::failed) continue;
@@ -83,10 +86,9 @@ void StateLog::write_report(Change& change, AllocRow row, const tables::ClientRe
   const WrittenAlloc written{row, now.allocs.client[row], false};
   if (const JobKeyRow key = now.allocs.job_key[row]; reported_jobs_.empty() || reported_jobs_.back() != key)
     reported_jobs_.push_back(key);
-  touch(change, Table::allocs);
   change.commit.write_report(row, report.status, said, health, report.modify_time);
   change.note(&EntryRows::allocs, row);
-  count_in_summary(change, written);
+  count_in_summary(change.index, written);
 }
 
 /// Another health of a row, for its deployment: what counted() reads of the allocation.
@@ -156,7 +158,7 @@ void StateLog::write_report(Change& change, AllocRow row, model::Allocation&& re
   if (reported_jobs_.empty() || reported_jobs_.back() != key) reported_jobs_.push_back(key);
   const Client was = store_.current().allocs.client[row];
   store_alloc(change, row, std::move(object));
-  count_in_summary(change, {row, was, false});
+  count_in_summary(change.index, {row, was, false});
 }
 
 void StateLog::cancel_followups(Change& change) {

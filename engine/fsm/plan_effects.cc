@@ -34,15 +34,17 @@ Bin bin_of(Client client) {
 
 }  // namespace
 
-void StateLog::count_in_summary(Change& change, const WrittenAlloc& written) {
+void StateLog::count_in_summary(std::uint64_t index, const WrittenAlloc& written) {
   const tables::Snapshot& now = store_.current();
   const tables::AllocTable& allocs = now.allocs;
   JobRecord& record = record_of(allocs.job_key[written.row]);
   if (!record.current || !record.summary || allocs.job[written.row] == kNoRow) return;
   // An allocation of an earlier job of this name (R-CTRL-724).
   if (record.summary->create_index != now.jobs.versions[allocs.job[written.row]]->spec->create_index) return;
-  const auto found = record.summary->groups.find(now.text(allocs.group[written.row]));
-  if (found == record.summary->groups.end()) return;
+  auto& groups = record.summary->groups;
+  const std::string& name = now.text(allocs.group[written.row]);
+  const auto found = groups.size() == 1 && groups.begin()->first == name ? groups.begin() : groups.find(name);
+  if (found == groups.end()) return;
   GroupSummary& group = found->second;
   const Client client = allocs.client[written.row];
   if (written.is_new) {  // R-CTRL-722
@@ -55,8 +57,12 @@ void StateLog::count_in_summary(Change& change, const WrittenAlloc& written) {
     const Bin left = bin_of(written.before);
     if (left != Bin::failed && left != Bin::complete && group[left] > 0) --group[left];
   }
-  record.summary->modify_index = change.index;
-  touch(change, Table::job_summary);
+  record.summary->modify_index = index;
+  summaries_changed_ = true;
+}
+
+void StateLog::touch_summaries(Change& change) {
+  if (std::exchange(summaries_changed_, false)) touch(change, Table::job_summary);
 }
 
 void StateLog::count_in_deployment(Change& change, model::Allocation& alloc, const model::Allocation& before) {
@@ -133,7 +139,7 @@ void StateLog::adopt(tables::Commit& commit, const PlanCommit& plan, Hooks& hook
   touch(change, Table::allocs);  // also when no allocation changed
   affected_.clear();
   for (const WrittenAlloc& written : plan.allocs) {
-    count_in_summary(change, written);
+    count_in_summary(change.index, written);
     change.note(&EntryRows::allocs, written.row);
     if (keeps_planned_jobs_) keep_planned_job(commit, written);
     const JobKeyRow key = now.allocs.job_key[written.row];
@@ -145,6 +151,7 @@ void StateLog::adopt(tables::Commit& commit, const PlanCommit& plan, Hooks& hook
     else
       known->second = live;
   }
+  touch_summaries(change);
   for (const auto& [key, live] : affected_) set_job_status(change, key, live ? "running" : "", false);  // R-CTRL-715
   std::vector<tables::StoredEvalRow> evals;
   for (const model::Evaluation& eval : plan.preemption_evals) evals.push_back(upsert_eval(change, eval));  // R-CTRL-709

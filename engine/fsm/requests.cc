@@ -87,21 +87,25 @@ std::string Requests::receive_reports(std::vector<model::Allocation> reports, st
   if (node_id.empty()) return "missing node ID";
   const tables::NodeRow node = log_.store().find_node(node_id);
   if (node == tables::kNoRow || !log_.store().current().nodes.exists(node)) return "node " + node_id + " not found";
-  if (std::string why = why_no_reports(node); !why.empty()) return why;
+  if (!takes_reports(node)) return why_no_reports(node);
   for (model::Allocation& report : reports) receive(std::move(report), now, batch);
   return "";
+}
+
+bool Requests::takes_reports(tables::NodeRow node) const {
+  const tables::NodeTable& nodes = log_.store().current().nodes;
+  if (!nodes.exists(node)) return false;
+  const tables::NodeStatus status = nodes.status(node);
+  if (strict_ready_updates_) return status == tables::NodeStatus::ready;
+  return status != tables::NodeStatus::down && status != tables::NodeStatus::disconnected;
 }
 
 std::string Requests::why_no_reports(tables::NodeRow node) const {
   const tables::Snapshot& state = log_.store().current();
   if (!state.nodes.exists(node)) return "node not found";
-  const auto name = [&] { return "node " + tables::node_id(state, node); };
-  const tables::NodeStatus status = state.nodes.status(node);
-  if (strict_ready_updates_ && status != tables::NodeStatus::ready)
-    return name() + " is " + tables::to_text(status) + ", not ready";
-  if (status == tables::NodeStatus::down || status == tables::NodeStatus::disconnected)
-    return name() + " is not allowed to update allocs while in status " + tables::to_text(status);
-  return "";
+  const std::string name = "node " + tables::node_id(state, node), status = tables::to_text(state.nodes.status(node));
+  if (strict_ready_updates_) return name + " is " + status + ", not ready";
+  return name + " is not allowed to update allocs while in status " + status;
 }
 
 void Requests::receive(tables::ClientReport report, std::int64_t now, ClientUpdateEntry& batch) {

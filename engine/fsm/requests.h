@@ -120,7 +120,8 @@ class Requests {
   /// Takes one client's report into a batch, or says why not (R-CTRL-746 to 749, 760 to 765).
   [[nodiscard]] std::string receive_reports(std::vector<model::Allocation> reports, std::int64_t now,
                                             ClientUpdateEntry& batch);
-  /// "" or why the server takes no report from the node now.
+  /// Whether the server takes reports from the node now, and why it does not.
+  [[nodiscard]] bool takes_reports(tables::NodeRow node) const;
   [[nodiscard]] std::string why_no_reports(tables::NodeRow node) const;
   /// Takes one report of such a node, a row or an object, into a batch.
   void receive(tables::ClientReport report, std::int64_t now, ClientUpdateEntry& batch);

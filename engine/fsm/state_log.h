@@ -221,7 +221,9 @@ class StateLog {
   /// Evaluations that reconnecting allocations no longer need (R-CTRL-766).
   void cancel_followups(Change& change);
   void keep_planned_job(tables::Commit& commit, const WrittenAlloc& written);
-  void count_in_summary(Change& change, const WrittenAlloc& written);
+  void count_in_summary(std::uint64_t index, const WrittenAlloc& written);
+  /// After the last count_in_summary() of an entry.
+  void touch_summaries(Change& change);
   void set_job_status(Change& change, tables::JobKeyRow key, std::string_view forced, bool evals_deleted);
   [[nodiscard]] std::string_view derive_status(tables::JobKeyRow key, bool evals_deleted) const;
   void count_child(Change& change, const model::Job& child, std::string_view before, std::string_view after);
@@ -257,6 +259,7 @@ class StateLog {
   EntryListener* entry_listener_ = nullptr;
   EntryRows entry_rows_;  // of the entry that is being applied
   bool keeps_planned_jobs_ = false;
+  bool summaries_changed_ = false;                            // by count_in_summary(), since touch_summaries()
   std::vector<std::pair<tables::JobKeyRow, bool>> affected_;  // jobs of a plan: does the last written allocation live?
   // Of an entry of reports; kept for their memory.
   std::vector<tables::JobKeyRow> reported_jobs_;

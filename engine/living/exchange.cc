@@ -80,7 +80,7 @@ void Cluster::take_reports(const client::Outbox::Request& request) {
   counts_.reports += static_cast<std::uint64_t>(there);
   if (there == 0) return clients_->report_answered(request.node, true, now());
   fsm::Requests& requests = server_->requests();
-  if (!requests.why_no_reports(request.node).empty()) return clients_->report_answered(request.node, false, now());
+  if (!requests.takes_reports(request.node)) return clients_->report_answered(request.node, false, now());
   for (const client::AllocReport& report : reports) {
     if (!is_there(report)) continue;
     std::optional<tables::ClientReport> row;

@@ -198,7 +198,8 @@ void StateStore::compile_tasks(const model::TaskGroup& spec, CompiledGroup& grou
     compile_affinities(task.affinities, group.affinities);
     group.drivers.push_back(task.driver);
     for (const json::Value& secret : task.secrets.items()) group.secrets.push_back(secret["Provider"].as_string());
-    const CompiledTask& compiled = group.tasks.emplace_back(task.resources ? ask_of(*task.resources) : CompiledTask{});
+    CompiledTask& compiled = group.tasks.emplace_back(task.resources ? ask_of(*task.resources) : CompiledTask{});
+    compiled.name = symbols_.intern(task.name);
     group.has_task_network = group.has_task_network || compiled.network;
     group.has_devices = group.has_devices || compiled.devices;
     group.has_cores = group.has_cores || compiled.cores > 0;

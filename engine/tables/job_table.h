@@ -53,6 +53,7 @@ struct CompiledDistinctProperty {
 };
 
 struct CompiledTask {
+  Symbol name = kEmptySymbol;
   std::int64_t cpu_mhz = 0, memory_mb = 0, memory_max_mb = 0;  ///< memory includes secrets (R-MODEL-374, 375)
   std::uint32_t cores = 0;
   bool network = false, devices = false;
