@@ -21,6 +21,8 @@ void read_type(std::string type, OptionText& out) {
   out.value = type;
 }
 
+}  // namespace
+
 OptionText option_text(const CLI::Option& option) {
   OptionText out;
   for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);
@@ -36,8 +38,6 @@ OptionText option_text(const CLI::Option& option) {
   out.repeats = option.get_items_expected_max() > 1;
   return out;
 }
-
-}  // namespace
 
 CommandText command_text(const CLI::App& app, const std::string& words) {
   CommandText out;

@@ -2,6 +2,7 @@
 // written from, so that they say what `--help` says.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ struct CommandText {
   std::vector<OptionText> options;
   std::vector<CommandText> commands;
 };
+
+[[nodiscard]] OptionText option_text(const CLI::Option& option);
+
+/// Writes `--help`, in lines of at most 100 columns.
+[[nodiscard]] std::shared_ptr<CLI::FormatterBase> plain_help();
 
 /// `app` and all commands below it, without hidden options.
 [[nodiscard]] CommandText command_text(const CLI::App& app, const std::string& words = "");

@@ -13,10 +13,11 @@
 namespace berth::cli {
 
 void add_decision_options(CLI::App& command, std::vector<std::string>& options, const std::string& about) {
-  command.add_option("--option", options,
-                     about +
-                         "NAME=VALUE: compat=fixed decides without Nomad's quirks, quirk.NAME=off without one of them, "
-                         "others as earlier versions did (--list-options); may be repeated, the later one counts");
+  command.add_option(
+      "--option", options,
+      about +
+          "NAME=VALUE: decide differently from today's Nomad: compat=fixed without its quirks, quirk.NAME=off without "
+          "one of them, others as earlier versions did (see --list-options); may be repeated, the last one counts");
   const auto list = [] {
     print(
         "options, their values (the default first) and rules\n  compat   nomad or fixed\n    all quirks on, or off\n");

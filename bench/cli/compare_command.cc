@@ -443,33 +443,36 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_option("workload", arguments->workload, "a file, or the name of one in bench/macro");
   command->add_option("--label", arguments->label, "size of the workload: smoke, full or what its file lists")
       ->capture_default_str();
-  command->add_option("--resume", arguments->resume, "folder of finished runs: read from there, and written there");
+  command->add_option("--resume", arguments->resume,
+                      "folder of finished runs: those in it are not repeated, new ones are added");
   command
-      ->add_option("--preemption", arguments->preemption,
-                   "compare whom to evict instead, e.g. nomad,kubernetes,exact-lexicographic; see --list-strategies")
+      ->add_option(
+          "--preemption", arguments->preemption,
+          "compare these preemption rules instead, e.g. nomad,kubernetes,exact-lexicographic; see --list-strategies")
       ->delimiter(',');
   command->add_option("--eligible", arguments->eligible, "with --preemption: whom a task may evict")
       ->capture_default_str()
       ->check(CLI::IsMember({"nomad", "kubernetes"}));
   command
       ->add_option("--budget", arguments->budget,
-                   "with --preemption: how many tasks of a group may be away at a time, for the rules of Kubernetes: "
-                   "none, migrate (as its migrate block says), or a number")
+                   "with --preemption: disruption budget of a group, for the rules of Kubernetes: none, migrate (as "
+                   "its migrate block says), or a number of tasks")
       ->capture_default_str();
   command
       ->add_option("--rebalance", arguments->rebalance,
-                   "compare which tasks to move once all are placed: cosine, fragments-one, fragments-many")
+                   "compare these rules for moving tasks once all are placed: cosine, fragments-one, fragments-many")
       ->delimiter(',');
-  command->add_option("--ratio", arguments->ratio, "with --rebalance: how many of the placed tasks may be moved")
+  command->add_option("--ratio", arguments->ratio, "with --rebalance: share of the placed tasks that may be moved")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
-  command->add_flag("--capacity", arguments->capacity, "how many more tasks fit behind the workload");
-  command->add_option("--task", arguments->task, "with --capacity: of this one, e.g. cpu=1000,memory=512,gpus=1");
+  command->add_flag("--capacity", arguments->capacity, "how many more tasks fit after the workload");
+  command->add_option("--task", arguments->task, "with --capacity: the task to add, e.g. cpu=1000,memory=512,gpus=1");
   command->add_flag("--minimum-nodes", arguments->minimum_nodes,
-                    "how few nodes of each class hold the workload, and what no strategy could do better");
+                    "how few nodes of each class hold the workload, beside a lower bound for any strategy");
   command
       ->add_option("--packing-order", arguments->packing_order,
-                   "with --minimum-nodes: in which tasks are packed; all but arrival sort them first, greatest first")
+                   "with --minimum-nodes: order in which tasks are packed: as they arrive, or largest first by sum, "
+                   "product or max")
       ->capture_default_str()
       ->check(CLI::IsMember({"arrival", "sum", "product", "max"}));
   command->add_option("--experiment", arguments->experiment, "a published experiment: openb-atc23");
@@ -478,22 +481,23 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_option("--seeds", arguments->seeds, "a number of seeds, a range 42..51, or a list 1,5,9");
   command->add_option("--list", arguments->lists, "openb lists: default, cpu050, gpushare40, gpuspec33, multigpu20")
       ->delimiter(',');
-  command->add_option("--pods", arguments->pods, "a task list of openb's format instead");
-  command->add_option("--nodes", arguments->nodes, "a node list of openb's format instead");
-  command->add_option("--tune", arguments->tune, "arrived GPU demand in parts of the capacity; 0 = the list as it is")
+  command->add_option("--pods", arguments->pods, "your own task list in openb's format");
+  command->add_option("--nodes", arguments->nodes, "your own node list in openb's format");
+  command
+      ->add_option("--tune", arguments->tune,
+                   "GPU demand of all arrivals as a multiple of the capacity; 0: the list as it is")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 100.0));
   command->add_flag("--placements-digest", arguments->placements_digest,
                     "print only: list, strategy, seed, SHA-256 (16 digits) of all placements");
-  command->add_option("--threads", arguments->threads, "cores to use; 0 = all")->check(CLI::Range(0, 1024));
+  command->add_option("--threads", arguments->threads, "threads to use; 0: one per core")->check(CLI::Range(0, 1024));
   command->add_option("--json", arguments->json, "write the report to this file");
   command->add_option("--html", arguments->html, "write the report as one self-contained page to this file");
   command->add_option("--csv", arguments->csv, "write one line per run to this file; of the experiment, its curves");
   command->add_option("--markdown", arguments->markdown, "write a table for a pull request to this file");
   command->add_flag("--list-strategies", arguments->list_strategies,
                     "list the strategies with formula, source and cost");
-  command->add_flag("--wide", arguments->wide,
-                    "tables as wide as they are; else those columns that fit a terminal of 100");
+  command->add_flag("--wide", arguments->wide, "show all columns; otherwise only those that fit 100 characters");
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer(
       "Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 differs from the published rows, 4 interrupted.");

@@ -48,13 +48,12 @@ int print_man(const CommandText& program, const std::vector<std::string>& words,
 }  // namespace
 
 void add_completion(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("completion", "print what completes commands and options in a shell");
+  CLI::App* command =
+      app.add_subcommand("completion", "print the script that completes commands and options in a shell");
   auto shell = std::make_shared<std::string>();
-  command->add_option("shell", *shell, "whose script: bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command->add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
   command->footer(
-      "For this shell alone: source <(berth completion bash). Installed packages bring the scripts.\n"
+      "For the running shell: source <(berth completion bash). Installed packages include the scripts.\n"
       "Exit code: 0 fine, 2 usage.");
   command->callback([&app, &exit_code, shell] {
     print_raw(completion_script(command_text(app), *shell));

@@ -343,33 +343,33 @@ gate::Outcome<int> gate_by_options(const GateArguments& arguments) {
 /// What is measured, how it is judged, and where the verdict goes.
 void add_options(CLI::App* command, GateArguments& a) {
   command->add_option("--base", a.base, "a program, or a command with options of `berth run`, or one with {json}");
-  command->add_option("--base-rev", a.base_rev, "build this commit in a work tree of its own and take it as base");
+  command->add_option("--base-rev", a.base_rev, "build this commit in its own work tree and use it as the base");
   command->add_option("--baseline", a.baseline, "compare with what `berth gate record` wrote");
-  command->add_option("--head", a.head, "likewise; this program when left out");
+  command->add_option("--head", a.head, "a program or command, as for --base (default: this program)");
   command->add_option("--workloads", a.workloads, "workloads, NAME or NAME:LABEL, separated by commas")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--label", a.label, "label of workloads that name none")->capture_default_str();
   command->add_option("--workload-seed", a.workload_seed, "seed of the workloads instead of their own")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--effect", a.effect, "smaller changes of times do not matter")->capture_default_str();
-  command->add_option("--limit", a.limits, "METRIC=CHANGE or METRIC=any, several with commas")->delimiter(',');
+  command->add_option("--effect", a.effect, "changes of times below this share do not matter")->capture_default_str();
+  command->add_option("--limit", a.limits, "METRIC=CHANGE or METRIC=any, separated by commas")->delimiter(',');
   command->add_option("--metrics", a.metrics, "judge only these times, separated by commas")->delimiter(',');
   command->add_flag("--list-metrics", a.list_metrics, "list metrics, directions and limits");
   command->add_option("--alpha", a.alpha, "chance of a false regression among all tests")->capture_default_str();
-  command->add_option("--repetitions", a.repetitions, "to start with; as many as the test needs when left out")
+  command->add_option("--repetitions", a.repetitions, "repetitions to start with (default: as many as the test needs)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
-  command->add_option("--max-repetitions", a.repetitions_max, "per side and case")
+  command->add_option("--max-repetitions", a.repetitions_max, "most repetitions per side and case")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))
       ->capture_default_str();
-  command->add_option("--max-time", a.max_time, "seconds for all of it, building not counted")->capture_default_str();
+  command->add_option("--max-time", a.max_time, "time limit in seconds, building not counted")->capture_default_str();
   command->add_option("--timeout", a.timeout, "seconds for one repetition")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--stages", a.stages,
                     "measure the time of each stage as well (--stages of `berth run`), and name the one that grew");
   command->add_flag("--instructions", a.instructions, "count instructions as well, through valgrind");
-  command->add_option("--seed", a.seed, "of the order and of the noise estimate")
+  command->add_option("--seed", a.seed, "seed of the order of runs and of the noise estimate")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_flag("--no-pin", a.no_pin, "do not pin repetitions to cores");
@@ -394,7 +394,7 @@ Subcommands add_subcommands(CLI::App* command, GateArguments& a) {
   Subcommands out{};
   out.record = command->add_subcommand("record", "measure one program and write a baseline")->fallthrough();
   out.record->add_option("-o,--output", a.output, "the baseline to write")->required();
-  out.record->add_option("--binary", a.binary, "a program or command as for --base; this program when left out");
+  out.record->add_option("--binary", a.binary, "a program or command, as for --base (default: this program)");
   out.show = command->add_subcommand("show", "print a baseline")->fallthrough();
   out.show->add_option("file", a.shown, "a baseline")->required();
   out.compare =

@@ -80,11 +80,12 @@ int load(const LoadArguments& arguments) {
 
 void add_load(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<LoadArguments>();
-  CLI::App* command = app.add_subcommand("load", "find the highest rate of arrivals that a workload's latency bears");
+  CLI::App* command =
+      app.add_subcommand("load", "find the highest rate of arrivals at which latency stays within a limit");
   arguments->chosen.add_to(*command);
   command->add_option("--workers", arguments->workers, "numbers of workers to search for, e.g. 1,2")
       ->capture_default_str();
-  command->add_option("--limit", arguments->limit, "most that p99 of a placement, from its due time, may take")
+  command->add_option("--limit", arguments->limit, "limit for p99 of a placement, counted from its due time")
       ->capture_default_str();
   command->add_option("--from", arguments->from, "first rate, jobs per second; default: a quarter of the workload's")
       ->check(CLI::PositiveNumber);
@@ -92,10 +93,10 @@ void add_load(CLI::App& app, int& exit_code) {
   command->add_option("--seconds", arguments->seconds, "seconds of arrivals in one trial, at least 200 jobs")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--resolution", arguments->resolution, "percent between the two last rates")
+  command->add_option("--resolution", arguments->resolution, "stop when the last two rates differ by this many percent")
       ->check(CLI::Range(0.1, 100.0))
       ->capture_default_str();
-  command->add_option("--max-time", arguments->max_time, "seconds for everything")
+  command->add_option("--max-time", arguments->max_time, "time limit in seconds for the whole search")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--json", arguments->json,

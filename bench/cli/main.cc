@@ -16,6 +16,7 @@
 
 #include "base/build_info.h"
 #include "base/text.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/outputs.h"
@@ -108,11 +109,13 @@ int main(int argc, char** argv) {
   std::set_terminate(on_terminate);
   berth::run::catch_signals();
   CLI::App app("berth: Nomad's scheduling semantics as an in-process engine, and a benchmark", "berth");
+  app.set_help_flag("-h,--help", "print this help and exit");
+  app.formatter(berth::cli::plain_help());  // which the commands inherit
   app.require_subcommand(1);
   app.set_version_flag("--version", berth::base::version_text(), "print version, commit, compiler and ISA paths");
   app.add_option_function<std::string>(
          "--max-input", set_read_limit,
-         "most bytes that one file may have, unpacked ones too, e.g. 500M or 4G; 1G when left out")
+         "largest size of an input file, also once unpacked, e.g. 500M or 4G (default: 1G)")
       ->trigger_on_parse();
   int exit_code = 0;
   berth::cli::add_run(app, exit_code);

@@ -355,31 +355,32 @@ void add_plan(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("plan", "what would happen if a job were registered in a cluster now");
   command
       ->add_option("cluster", arguments->cluster,
-                   "a file or folder as `berth import` reads, or a workload, before its first job or --at a time")
+                   "a file or folder that `berth import` can read, or a workload: its cluster before the first job, or "
+                   "--at a time")
       ->required();
   command
       ->add_option("jobs", arguments->jobs,
-                   "job files as JSON (`nomad job run -output FILE.hcl` makes them), each planned by itself unless "
-                   "--together")
+                   "job files as JSON (`nomad job run -output FILE.hcl` writes them); each is planned by itself unless "
+                   "--together is given")
       ->required();
-  command->add_flag("--together", arguments->together,
-                    "plan the jobs in this order, each on what those before it leave");
+  command->add_flag("--together", arguments->together, "plan the jobs in this order, each on top of those before it");
   command->add_option("--html", arguments->html, "write the plans as one self-contained page to this file");
-  command->add_option("--namespace", arguments->name_space, "register there, whatever the job says");
-  command->add_option("--at", arguments->at, "the workload's cluster after so much of its time, e.g. 500ms or 20s");
+  command->add_option("--namespace", arguments->name_space, "namespace to register in, whatever the job says");
+  command->add_option("--at", arguments->at, "take the workload's cluster as it is after this time, e.g. 500ms or 20s");
   command->add_option("--now", arguments->now,
-                      "the time of the dry run (RFC 3339); else the newest one in the cluster");
-  command->add_option("--order", arguments->order, "which of Nomad's random visiting orders")->capture_default_str();
-  command->add_option("--orders", arguments->orders, "also show what varies over the first N orders")
+                      "time of the dry run (RFC 3339); default: the latest timestamp in the cluster");
+  command->add_option("--order", arguments->order, "number of the random visiting order to use")->capture_default_str();
+  command->add_option("--orders", arguments->orders, "also show what differs over the first N visiting orders")
       ->check(CLI::Range(std::uint64_t{0}, kOrdersMost));
   command
-      ->add_option("--advice", arguments->advice,
-                   "say of the first N groups that do not fit what is missing and what would do; 0: of none")
+      ->add_option(
+          "--advice", arguments->advice,
+          "advice for the first N groups that do not fit: what is missing, and which change would help; 0: no advice")
       ->check(CLI::Range(std::size_t{0}, kAdviceMost))
       ->capture_default_str();
   command->add_option("--explain", arguments->explain, "also show scores and reasons of this node (name or ID)");
   add_decision_options(*command, arguments->options);
-  command->add_flag("--verbose", arguments->verbose, "expand what is added and deleted, and list all placements");
+  command->add_flag("--verbose", arguments->verbose, "show added and deleted parts in full, and list all placements");
   command->add_flag("--no-diff", arguments->no_diff, "leave out the difference");
   command->add_flag("--json", arguments->json, "the answer of Nomad's plan endpoint, with berth's part under Berth");
   command->add_flag("--nomad-exit-codes", arguments->nomad_exit_codes,

@@ -115,7 +115,7 @@ void add_profile(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("profile", "show where the time of a workload's evaluations goes");
   arguments->chosen.add_to(*command);
   add_workers(*command, arguments->workers);
-  command->add_option("--slowest", arguments->slowest, "list so many of the slowest evaluations, and why they were")
+  command->add_option("--slowest", arguments->slowest, "list the N slowest evaluations and why they were slow")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   command->add_option(
@@ -124,15 +124,16 @@ void add_profile(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--detail", arguments->detail,
-          "divide one evaluation in so many by filter, rank and plan; 1: all (more overhead); default: 4 to 32")
+          "time filter, rank and plan of one evaluation in N; 1: of all, with more overhead (default: 4 to 32)")
       ->check(CLI::Range(1, 1'000'000));
   command
       ->add_option("--overhead-rounds", arguments->overhead_rounds,
-                   "measure in so many pairs of runs what profiling costs; 0: not")
+                   "pairs of runs that measure what profiling itself costs; 0: do not measure it")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
-  command->add_flag("--roofline", arguments->roofline,
-                    "measure this machine's memory and hold the stages against it; without a workload: that alone");
+  command->add_flag(
+      "--roofline", arguments->roofline,
+      "measure this machine's memory bandwidth and compare the stages with it; without a workload: measure it only");
   command->add_option("--json", arguments->json,
                       "write the profile to this file (bench/profile/README.md has the format)");
   command->add_option("--html", arguments->html, "write the profile as one self-contained page to this file");

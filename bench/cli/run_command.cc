@@ -204,8 +204,8 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("--google-benchmark", arguments->google_benchmark,
                       "write the times as google-benchmark's programs do to this file, for its compare.py");
   command->add_flag("--stages", arguments->stages,
-                    "report the time of each stage per evaluation; marks every evaluation inside, which costs a few "
-                    "percent (`berth profile` says more and costs less)");
+                    "report the time of each stage per evaluation; measuring costs a few percent (`berth profile` says "
+                    "more and costs less)");
   add_slowdown(*command, arguments->slowdown);
   command->add_flag("--list", arguments->list, "list the workloads of bench/macro");
   command->add_flag("--quiet", arguments->quiet, "no progress");

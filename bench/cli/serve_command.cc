@@ -86,23 +86,25 @@ void add_serve(CLI::App& app, int& exit_code) {
                       "a cluster (a file or folder of an export, CLUSTER.json) or a workload's name or file");
   command
       ->add_option("--nodes", arguments->nodes,
-                   fmt::format("nodes to make up; default: {}, none beside a source", kNodesByDefault))
+                   fmt::format("nodes to make up (default: {}, or none if a source is given)", kNodesByDefault))
       ->check(CLI::Range(std::int64_t{0}, kNodesMost));
   command->add_option("--speed", arguments->speed, "virtual time against real time: a number, max, or step")
       ->capture_default_str();
   command->add_option("--listen", arguments->listen, "address and port")->capture_default_str();
   command
       ->add_option("--snapshots", arguments->snapshots,
-                   "the folder where POST /v1/berth/snapshot writes and restore reads; default: none")
+                   "folder in which POST /v1/berth/snapshot writes files and restore reads them (default: none)")
       ->check(CLI::ExistingDirectory);
-  command->add_option("--seed", arguments->seed, "of everything that is drawn")->capture_default_str();
+  command->add_option("--seed", arguments->seed, "seed of all random draws")->capture_default_str();
   command
       ->add_option("--heartbeat-grace", arguments->heartbeat_grace,
-                   "what a server waits beyond the time in which a node has to call")
+                   "how long a server waits for an overdue heartbeat before the node is down")
       ->capture_default_str();
-  command->add_option("--min-heartbeat-ttl", arguments->min_heartbeat_ttl, "the least such time")
+  command
+      ->add_option("--min-heartbeat-ttl", arguments->min_heartbeat_ttl,
+                   "shortest interval between the heartbeats of a node")
       ->capture_default_str();
-  command->add_flag("--quiet", arguments->quiet, "do not say where it listens");
+  command->add_flag("--quiet", arguments->quiet, "do not print the address");
   command->footer("Ends at Ctrl-C or SIGTERM. Exit code: 0 ended, 1 berth failed, 2 usage or bad input.");
   command->callback([arguments, &exit_code] { exit_code = serve(*arguments); });
 }

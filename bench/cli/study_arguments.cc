@@ -36,14 +36,13 @@ Result<study::StudySpec> spec_of(const WorkloadArguments& chosen, std::optional<
 
 void StudyArguments::add_to(CLI::App& command) {
   command
-      .add_option("--repeat", repetitions,
-                  "run it so many times, each in a process of its own, and report medians with intervals")
+      .add_option("--repeat", repetitions, "run it N times, each in its own process, and report medians with intervals")
       ->check(CLI::Range(1, 100'000));
   command
       .add_option("--warm-up", warm_ups,
-                  "with --repeat or --vary: runs before that are not counted (1 with --repeat, else 0)")
+                  "with --repeat or --vary: first runs that do not count (default: 1 with --repeat, else 0)")
       ->check(CLI::Range(0, 1'000));
-  command.add_flag("--wide", wide, "tables of --repeat and --vary as wide as they are");
+  command.add_flag("--wide", wide, "do not shorten the tables of --repeat and --vary to fit the terminal");
   command.add_option("--vary", varied,
                      "KEY=VALUE,...: run it with every value of a key of the workload, e.g. workers=1,2,4, "
                      "cluster.nodes=100..500..100 or jobs.mix.web.count=1,5; several are crossed");

@@ -282,32 +282,29 @@ void add_sweep(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("sweep", "run a plan of many runs, here or on other machines, and gather the results");
   command->add_option("plan", a->plan, "a file that names workloads, settings and repetitions (bench/study/README.md)");
-  command->add_option("-o,--out", a->out, "folder of the results; PLAN-results unless named");
-  command->add_flag("--dry-run", a->dry_run,
-                    "only say how many runs there are, and estimate time and memory from a few");
-  command->add_flag("--resume", a->resume, "go on in a folder that has results: finished runs are not repeated");
-  command->add_flag("--retry", a->retry, "run again what has failed");
+  command->add_option("-o,--out", a->out, "folder for the results (default: PLAN-results)");
+  command->add_flag("--dry-run", a->dry_run, "only count the runs, and estimate time and memory from a few of them");
+  command->add_flag("--resume", a->resume, "continue in a folder that has results: finished runs are not repeated");
+  command->add_flag("--retry", a->retry, "repeat failed runs");
   command
-      ->add_option("--on", a->on,
-                   "where: local, slurm (an array job), mpi (mpirun), nomad or kubernetes (a job file is printed)")
+      ->add_option(
+          "--on", a->on,
+          "where to run: local, slurm (an array job), mpi (mpirun), nomad or kubernetes (these two print a job file)")
       ->check(CLI::IsMember({"local", "slurm", "mpi", "nomad", "kubernetes"}))
       ->capture_default_str();
   command
       ->add_option("-j,--processes", a->processes,
-                   "so many runs at a time; as many as there are cores, or as the engine gives, unless named")
+                   "runs at a time (default: one per core, or what Slurm or MPI provides)")
       ->check(CLI::Range(0, 100'000));
-  command
-      ->add_option("--elements", a->elements,
-                   "so many elements of an array job; one per run unless named, at most 1,000")
+  command->add_option("--elements", a->elements, "elements of the array job (default: one per run, at most 1,000)")
       ->check(CLI::Range(1, 1'000));
   command->add_flag("--print", a->print, "print the job that would be submitted, and submit nothing");
   command->add_flag("--wait", a->wait, "with --on slurm: wait for the job, then gather");
   command->add_option("--sbatch", a->sbatch, "a line for the job script, e.g. '--time=10'; may be repeated");
-  command->add_option("--image", a->image,
-                      "with --on kubernetes: the container image that has berth; berth:latest unless named");
-  command->add_flag("--gather", a->gather, "run nothing, gather what is there");
-  command->add_option("--results", a->results, "gather into this SQLite file; FOLDER/results.db unless named");
-  command->add_option("--csv", a->csv, "gather into this CSV file; FOLDER/results.csv unless named");
+  command->add_option("--image", a->image, "with --on kubernetes: container image with berth (default: berth:latest)");
+  command->add_flag("--gather", a->gather, "run nothing, only gather the results that are there");
+  command->add_option("--results", a->results, "SQLite file to gather into (default: FOLDER/results.db)");
+  command->add_option("--csv", a->csv, "CSV file to gather into (default: FOLDER/results.csv)");
   command->add_option("--task", a->task, "for job scripts: run element I of N, as I/N");
   command->add_option("--plan-digest", a->plan_digest, "for job scripts: refuse any other plan");
   command->add_flag("--quiet", a->quiet, "no progress");

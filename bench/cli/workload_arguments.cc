@@ -15,21 +15,21 @@ void WorkloadArguments::add_to(CLI::App& command) {
   command.add_option("workload", workload, "a file, or the name of one in bench/macro");
   command.add_option("--label", label, "size of the workload: smoke, full or what its file lists")
       ->capture_default_str();
-  command.add_option("--seed", seed, "use this seed instead of the file's")->check(CLI::NonNegativeNumber);
+  command.add_option("--seed", seed, "seed to use instead of the file's")->check(CLI::NonNegativeNumber);
   command
       .add_option("--order", commits,
                   "how plans of several workers are committed: free (as they come, like Nomad) or deterministic "
                   "(the decisions of one worker)")
       ->check(CLI::IsMember({"free", "deterministic"}));
   command.add_option("--strategy", strategy,
-                     "score the fit of nodes by this ranking strategy, name or name:key=value (berth compare "
-                     "--list-strategies), and all else as Nomad; nomad: the fit as well");
+                     "ranking strategy that scores the fit of nodes, NAME or NAME:KEY=VALUE (see berth compare "
+                     "--list-strategies); everything else is decided as Nomad does. nomad: the fit too");
   add_decision_options(command, options);
-  command.add_option("--isa", isa, "take this instruction set path (berth --version lists them), not the best");
+  command.add_option("--isa", isa, "instruction set to use instead of the best one (berth --version lists them)");
 }
 
 void add_workers(CLI::App& command, std::optional<std::int64_t>& workers) {
-  command.add_option("--workers", workers, "this many workers instead of the file's; more than cores are allowed")
+  command.add_option("--workers", workers, "number of workers instead of the file's; may exceed the number of cores")
       ->check(CLI::Range(1, 1024));
 }
 

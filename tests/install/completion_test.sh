@@ -24,7 +24,7 @@ for command in $commands; do
   cmp -s "$page" <(berth man "$command") || broken "berth man $command prints another page than it writes"
   while read -r option; do
     grep -qF -- "\\fB${option//-/\\-}\\fR" "$page" || broken "the man page of $command lacks $option"
-  done < <(berth "$command" --help | grep -oE '^  (-[a-z],)?--[a-z0-9-]+' | tr -d ' ' | tr ',' '\n')
+  done < <(berth "$command" --help | grep -oE '^  (-[a-z], )?--[a-z0-9-]+' | tr -d ' ' | tr ',' '\n')
 done
 [ -e "$work/man/berth-gate-record.1" ] || broken "no man page of gate record"
 if command -v groff > /dev/null; then
