@@ -305,6 +305,7 @@ class Clients {
     if (config_.journal && !runs_[run].row_is_free && !runs_[run].gone)
       journal_.add(runs_[run].alloc, place, std::move(event));
   }
+  void log_no_start(std::uint32_t task, std::int64_t now);
   void log_end(std::uint32_t task, std::int32_t exit_code, std::int64_t now);
   void log_decision(std::uint32_t task, const RestartDecision& decision, std::int64_t now);
   void log_reason(std::uint32_t run, std::size_t place, TaskEvent why, std::int64_t now);

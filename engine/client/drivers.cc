@@ -1,5 +1,7 @@
 #include "client/drivers.h"
 
+#include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "base/duration.h"
@@ -45,6 +47,35 @@ std::int64_t delay_of(const TaskStart& start, const DriverDefaults& defaults) {
   return start.run == 0 ? defaults.start_delay_ns : defaults.restart_delay_ns;
 }
 
+/// The first key that `mock_driver` does not have; "": it knows all.
+std::string_view unknown_key(const json::Value& config) {
+  static constexpr std::array<std::string_view, 22> kKeys = {"start_error",
+                                                             "start_error_recoverable",
+                                                             "start_block_for",
+                                                             "kill_after",
+                                                             "run_for",
+                                                             "exit_code",
+                                                             "exit_signal",
+                                                             "exit_err_msg",
+                                                             "signal_error",
+                                                             "stdout_string",
+                                                             "stdout_repeat",
+                                                             "stdout_repeat_duration",
+                                                             "stderr_string",
+                                                             "stderr_repeat",
+                                                             "stderr_repeat_duration",
+                                                             "driver_ip",
+                                                             "driver_advertise",
+                                                             "driver_port_map",
+                                                             "plugin_exit_after",
+                                                             "exec_command",
+                                                             "fs_isolation",
+                                                             "shutdown_periodic_after"};
+  for (const json::Member& member : config.members())
+    if (std::find(kKeys.begin(), kKeys.end(), member.key) == kKeys.end()) return member.key;
+  return "";
+}
+
 Outcome mock(const json::Value& config, const TaskStart& start, const DriverDefaults& defaults) {
   Outcome out;
   out.start_delay_ns = delay_of(start, defaults) + std::max<std::int64_t>(duration(config, "start_block_for"), 0);
@@ -54,6 +85,10 @@ Outcome mock(const json::Value& config, const TaskStart& start, const DriverDefa
   out.exit_signal = number(config, "exit_signal");
   out.exit_message = text(config, "exit_err_msg");
   out.start_message = text(config, "start_error");
+  if (const std::string_view key = unknown_key(config); !key.empty()) {
+    out.start_error = StartError::refused, out.start_message = key;
+    return out;
+  }
   if (!out.start_message.empty())
     out.start_error = flag(config, "start_error_recoverable") ? StartError::recoverable : StartError::fatal;
   return out;

@@ -16,7 +16,12 @@ struct TaskStart {
   JobType type = JobType::service;
 };
 
-enum class StartError : std::uint8_t { none, recoverable, fatal };
+enum class StartError : std::uint8_t {
+  none,
+  recoverable,
+  fatal,
+  refused,  ///< fatal: the driver does not know a key of its configuration, which is the message
+};
 enum class CheckOutcome : std::uint8_t {
   automatic,  ///< healthy by the rules: every check passes
   never,      ///< some check fails for ever: unhealthy at the deadline

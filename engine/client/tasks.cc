@@ -74,10 +74,8 @@ void Clients::run_task(std::uint32_t task, std::int64_t now) {
   TaskRun& t = task_runs_[task];
   if (t.start_error != StartError::none) {
     mark(task, TaskEvent::not_started, now);
-    const std::size_t at = place(runs_[t.alloc], task);
-    log(t.alloc, at,
-        {TaskLogEvent::Kind::driver_failure, 0, now, 0, journal_.texts(runs_[t.alloc].alloc, at).start_message});
-    return end_task(task, t.start_error == StartError::fatal ? TaskEnd::never_starts : TaskEnd::not_started, now);
+    log_no_start(task, now);
+    return end_task(task, t.start_error == StartError::recoverable ? TaskEnd::not_started : TaskEnd::never_starts, now);
   }
   const AllocRun& a = runs_[t.alloc];
   t.phase = TaskPhase::running;
@@ -88,6 +86,21 @@ void Clients::run_task(std::uint32_t task, std::int64_t now) {
   mark(task, TaskEvent::started, now);
   log(t.alloc, place(a, task), {TaskLogEvent::Kind::started, 0, now, 0, ""});
   if (t.exit_at != kNever) arm_task(task, t.exit_at);
+}
+
+void Clients::log_no_start(std::uint32_t task, std::int64_t now) {
+  if (!config_.journal) return;
+  const TaskRun& t = task_runs_[task];
+  const std::size_t at = place(runs_[t.alloc], task);
+  const std::string& why = journal_.texts(runs_[t.alloc].alloc, at).start_message;
+  TaskLogEvent event{TaskLogEvent::Kind::driver_failure, 0, now, 0, why};
+  if (t.start_error == StartError::refused) {
+    event.kind = TaskLogEvent::Kind::failed_validation;
+    event.text =
+        "2 errors occurred:\n\t* failed to parse config: \n\t* Invalid label: No argument or block type is named \"" +
+        why + "\".\n\n";
+  }
+  log(t.alloc, at, std::move(event));
 }
 
 /// A run of the task ended.

@@ -9,7 +9,7 @@ namespace berth::tables {
 namespace {
 
 using Kind = TaskLogEvent::Kind;
-constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::max_run_exceeded) + 1;
+constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::failed_validation) + 1;
 
 const char* type_of(Kind kind) {
   static constexpr const char* kTypes[] = {"Received",
@@ -30,7 +30,8 @@ const char* type_of(Kind kind) {
                                            "Reconnected",
                                            "Failed Restoring Task",
                                            "Setup Failure",
-                                           "Max Run Duration Exceeded"};
+                                           "Max Run Duration Exceeded",
+                                           "Failed Validation"};
   return kTypes[static_cast<std::size_t>(kind)];
 }
 
@@ -49,6 +50,9 @@ void set_details(const TaskLogEvent& event, json::Value& out) {
       break;
     case Kind::driver_failure:
       own("DriverError", "driver_error");
+      break;
+    case Kind::failed_validation:
+      own("ValidationError", "validation_error");
       break;
     case Kind::terminated:
       out.set("ExitCode", event.number), out.set("Signal", std::int64_t{event.signal});
@@ -96,7 +100,7 @@ std::vector<TaskLogEvent> read_task_log(const json::Value& events) {
     read.signal = static_cast<std::int32_t>(event["Signal"].as_int());
     for (const char* number : {"ExitCode", "StartDelay", "KillTimeout"})
       if (event[number].as_int() != 0) read.number = event[number].as_int();
-    for (const char* text : {"DriverError", "RestartReason", "FailedSibling", "TaskSignal"})
+    for (const char* text : {"DriverError", "ValidationError", "RestartReason", "FailedSibling", "TaskSignal"})
       if (read.text.empty()) read.text = event[text].as_string();
     if (read.text.empty() && read.kind != Kind::setup) read.text = event["Message"].as_string();
     if (read.kind == Kind::signaling) read.text = event["Details"]["signal"].as_string();

@@ -31,6 +31,7 @@ struct TaskLogEvent {
     restoring_failed,
     setup_failure,
     max_run_exceeded,
+    failed_validation,  ///< text: why
   };
   Kind kind = Kind::received;
   std::int32_t signal = 0;

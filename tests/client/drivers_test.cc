@@ -74,6 +74,12 @@ TEST(Drivers, NumbersMayBeTexts) {
     EXPECT_EQ(outcome(job_of("mock_driver", config({{"exit_code", bad}}))).exit_code, 0) << bad;
 }
 
+TEST(Drivers, AnUnknownKeyKeepsTheTaskFromStarting) {
+  const model::Job job = job_of("mock_driver", config({{"run_for", "1s"}, {"zzz", "1"}}));
+  EXPECT_EQ(outcome(job).start_error, StartError::refused);
+  EXPECT_EQ(outcome(job).start_message, "zzz");
+}
+
 TEST(Drivers, OtherDriversRunForEverOrAsLongAsTheMetaSays) {
   model::Job job = job_of("docker", config({{"run_for", "1s"}}));
   EXPECT_EQ(outcome(job).run_ns, kEndless);

@@ -194,6 +194,7 @@ std::string display_message(const json::Value& event) {
   if (type == "Sibling Task Failed")
     return text("FailedSibling").empty() ? "Task's sibling failed"
                                          : "Task's sibling " + base::go_quote(text("FailedSibling")) + " failed";
+  if (type == "Failed Validation") return either("ValidationError", "Validation of task failed");
   if (type == "Driver Failure") return either("DriverError", "Failed to start task");
   if (type == "Restart Signaled") return either("RestartReason", "Task signaled to restart");
   if (type == "Leader Task Dead") return "Leader Task in Group dead";
