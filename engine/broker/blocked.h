@@ -24,16 +24,12 @@
 
 #include "broker/eval.h"
 #include "model/quirks.h"
-#include "tables/symbols.h"
+#include "tables/class_verdict.h"
 
 namespace berth::broker {
 
+using tables::ClassVerdict;
 using tables::Symbol;
-
-struct ClassVerdict {
-  Symbol node_class = 0;
-  bool eligible = false;
-};
 
 /// What an evaluation lacks in one (datacenter, exhausted node class, pool): statistics only (R-CTRL-830).
 struct Lack {
@@ -48,7 +44,7 @@ struct BlockedEval {
   bool max_plan_attempts = false;    ///< triggered by exhausted plan attempts (R-CTRL-819)
   Symbol quota = 0;                  ///< QuotaLimitReached; the empty symbol when none was
   Symbol node = 0;                   ///< NodeID of a system evaluation
-  std::vector<ClassVerdict> classes;
+  tables::ClassVerdicts classes;
   std::vector<Symbol> missing_resources;
   std::int64_t cpu_mhz = 0, memory_mb = 0;  ///< sum over the failed groups (R-CTRL-830)
   std::vector<Lack> lacks;

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "model/eval.h"
 #include "model/job.h"
 #include "plan/metrics.h"
+#include "tables/class_verdict.h"
 
 namespace berth::sched {
 
@@ -55,8 +55,8 @@ struct GroupResult {
 /// What a blocked evaluation remembers of the feasibility checks (R-FEAS-1701 to 1706).
 struct Eligibility {
   bool escaped = false;
-  std::vector<std::pair<std::uint32_t, bool>> classes;  ///< by code of the computed class
-  std::vector<std::string> missing_resources;           ///< sorted
+  tables::ClassVerdicts classes;               ///< by computed class
+  std::vector<std::string> missing_resources;  ///< sorted
 };
 
 }  // namespace berth::sched

@@ -334,9 +334,7 @@ void write_eligibility(const Naming& naming, const Eligibility& eligibility, boo
   out.escaped_computed_class = eligibility.escaped;
   if (always || !eligibility.escaped) {
     auto& classes = out.class_eligibility.emplace();
-    const tables::KeyedColumn& column = naming.snapshot.nodes.column(tables::kComputedClassColumn);
-    for (const auto& [code, eligible] : eligibility.classes)
-      classes[naming.snapshot.text(column.value(code))] = eligible;
+    for (const auto& [node_class, eligible] : eligibility.classes) classes[naming.snapshot.text(node_class)] = eligible;
   }
   out.missing_non_node_resources = eligibility.missing_resources;
 }

@@ -24,10 +24,7 @@ tables::Symbol Server::class_of(tables::NodeRow node) const {
 broker::BlockedEval Server::blocked_by(const sched::Eligibility& eligibility, bool with_classes) {
   broker::BlockedEval out;
   out.escaped = eligibility.escaped;
-  const tables::KeyedColumn& column = store_.current().nodes.column(tables::kComputedClassColumn);
-  if (!eligibility.escaped || with_classes)
-    for (const auto& [code, eligible] : eligibility.classes)
-      out.classes.push_back({code == 0 ? tables::kEmptySymbol : column.value(code), eligible});
+  if (!eligibility.escaped || with_classes) out.classes = eligibility.classes;
   for (const std::string& resource : eligibility.missing_resources)
     out.missing_resources.push_back(store_.symbols().intern(resource));
   return out;

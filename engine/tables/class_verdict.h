@@ -1,0 +1,17 @@
+// Which computed classes an evaluation that waits for capacity found to do, and which not (R-FEAS-1701). One list is
+// shared by all who carry it on: the result of a retry, the tracker's entry, the result of the next one.
+#pragma once
+
+#include "base/shared_vector.h"
+#include "tables/symbols.h"
+
+namespace berth::tables {
+
+struct ClassVerdict {
+  Symbol node_class = kEmptySymbol;
+  bool eligible = false;
+  friend bool operator==(const ClassVerdict&, const ClassVerdict&) = default;
+};
+using ClassVerdicts = base::SharedVector<ClassVerdict>;
+
+}  // namespace berth::tables
