@@ -156,12 +156,7 @@ void GenericScheduler::complete_metrics(const EvalFacts& eval, rank::OrderProvid
 void GenericScheduler::write_eligibility() {
   Eligibility& out = result_->eligibility;
   out.escaped = stack_.has_escaped();
-  stack_.class_map(class_codes_);
-  const tables::KeyedColumn& column = state_->nodes.column(tables::kComputedClassColumn);
-  out.classes.clear();
-  out.classes.reserve(class_codes_.size());
-  for (const auto& [code, eligible] : class_codes_)
-    out.classes.push_back({code == 0 ? tables::kEmptySymbol : column.value(code), eligible});
+  stack_.class_verdicts(out.classes);
   out.missing_resources = stack_.missing_resources();
   std::sort(out.missing_resources.begin(), out.missing_resources.end());
 }

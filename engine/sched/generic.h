@@ -102,7 +102,6 @@ class GenericScheduler {
   reconcile::ClusterResult reconciled_;
   std::vector<std::pair<const tables::ResourceShape*, std::shared_ptr<const tables::ResourceShape>>> in_place_;
   std::uint16_t placing_deployment_ = 0;  // position in the plan's deployment_ids (R-SCHED-59, 72)
-  std::vector<std::pair<std::uint32_t, bool>> class_codes_;
   std::vector<tables::NodeRow> penalty_nodes_;
   std::string name_;
 };

@@ -208,7 +208,7 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
 
 TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS-305, 1103, 1104
   std::size_t with_ports = 0, by_number = 0, with_volumes = 0, by_columns = 0, failed = 0, ended = 0, collisions = 0,
-              again = 0, whole = 0;
+              again = 0, whole = 0, few = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(120, 30); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -333,9 +333,11 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
     }
     again += scratch.paths.selects[static_cast<std::size_t>(Path::failed_before)];
     whole += scratch.paths.selects[static_cast<std::size_t>(Path::failed_attempt)];
+    few += scratch.paths.selects[static_cast<std::size_t>(Path::few)];
     by_columns += scratch.paths.selects[static_cast<std::size_t>(Path::columns)];
   }
   EXPECT_GT(again, 10U);
+  EXPECT_GT(few, 10U);
   EXPECT_GT(whole, 10U);
   EXPECT_GT(with_ports, 0U);
   EXPECT_GT(by_number, 0U);

@@ -7,7 +7,8 @@ namespace berth::sched {
 using tables::CompiledGroup;
 using tables::NodeRow;
 
-/// Whether classes tell who is filtered, and figures of the state who is exhausted: the plan changes nothing yet.
+/// Whether classes tell who is filtered, and figures of the state who is exhausted: the plan places, if it does
+/// anything to nodes.
 bool FailedBefore::serves(const GroupView& v) const {
   const CompiledGroup& group = *v.group;
   const SelectOptions& options = parts_.options;
@@ -16,23 +17,47 @@ bool FailedBefore::serves(const GroupView& v) const {
          !group.has_devices && !group.has_cores && !group.has_host_volumes &&
          (v.network || checks_.network_ask.is_default()) &&
          std::all_of(scratch_.overlays.begin(), scratch_.overlays.end(), [](const NodeOverlay& overlay) {
-           return overlay.first_alloc == tables::kNoRow && overlay.first_stop == tables::kNoRow &&
-                  overlay.first_update == tables::kNoRow && overlay.relisted == 0;
+           return overlay.first_stop == tables::kNoRow && overlay.first_update == tables::kNoRow &&
+                  overlay.relisted == 0;
          });
 }
 
-bool FailedBefore::holds(GroupView& v) {
+FailedBefore::Room FailedBefore::look(GroupView& v, bool first) {
   FailureMemo* const memo = scratch_.failures.find(attempt_.job->spec.get());
-  if (!memo || !serves(v)) return false;
-  if (!follow(*memo, v)) {
+  if (!memo || attempt_.config.exhaustive || !serves(v)) return Room::unknown;
+  const bool followed = first ? attempt_.plan->allocs.empty() && follow(*memo, v) : is_current(*memo);
+  if (!followed || !find_few(*memo, v)) {
     attempt_.error.clear();  // of a node that has room but for its addresses: who looks at all meets it again
     scratch_.failures.drop(*memo);
-    return false;
+    return Room::unknown;
   }
   list_filtered(*memo, v);
-  count(*memo);
+  count(*memo, first);
+  for (const Few& full : full_)
+    counts_.exhaust(attempt_.snapshot->nodes.capacity(full.row).class_code, full.cell.dimension);
   last_ = memo;
-  return true;
+  return few_.empty() ? Room::nobody : Room::few;
+}
+
+bool FailedBefore::is_current(const FailureMemo& memo) const {
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  return memo.use_log == nodes.fixed->use_log && memo.ready_log == nodes.fixed->ready_log &&
+         memo.use_changes == nodes.use_changes && memo.ready_changes == nodes.ready_changes &&
+         std::all_of(scratch_.overlays.begin(), scratch_.overlays.end(), [&](const NodeOverlay& overlay) {
+           return overlay.first_alloc == tables::kNoRow || memo.shorts[overlay.row] == FailureMemo::kRoomy;
+         });
+}
+
+/// Which of the memo's nodes with room have some beside what the plan placed. False: too many, or an error.
+bool FailedBefore::find_few(const FailureMemo& memo, GroupView& v) {
+  few_.clear(), full_.clear();
+  for (const NodeRow row : memo.roomy) {
+    Few node{row, {}};
+    fit_.decide(row, v, node.cell);
+    if (!attempt_.error.empty()) return false;
+    (node.cell.fit == kPass ? few_ : full_).push_back(node);
+  }
+  return static_cast<std::int64_t>(few_.size()) < candidates_.limit;
 }
 
 bool FailedBefore::holds_by_figures(FailureMemo& memo, const CompiledGroup& group) {
@@ -42,8 +67,13 @@ bool FailedBefore::holds_by_figures(FailureMemo& memo, const CompiledGroup& grou
   if (!alike || !read_changes(memo)) return false;
   for (const NodeRow row : changed_)
     if (memo.shorts[row] != 0 && !is_short_by_figures(memo, row, group)) return false;
+  while (!memo.roomy.empty()) {
+    const NodeRow row = memo.roomy.back();
+    if (memo.shorts[row] == FailureMemo::kRoomy && !is_short_by_figures(memo, row, group)) return false;
+    memo.roomy.pop_back();
+  }
   memo.use_changes = nodes.use_changes;
-  count(memo);
+  count(memo, true);
   return true;
 }
 
@@ -55,7 +85,8 @@ bool FailedBefore::is_short_by_figures(FailureMemo& memo, NodeRow row, const Com
   const tables::NodeCapacity& capacity = nodes.capacity(row);
   const std::uint32_t dimension = plain_fit(capacity, nodes.use[row], kUntouched, group).dimension;
   if (dimension == kReasonNone) return false;
-  if (dimension == memo.counts[memo.shorts[row]].dimension) return true;  // as most are
+  const std::uint8_t before = memo.shorts[row];
+  if (before != FailureMemo::kRoomy && dimension == memo.counts[before].dimension) return true;  // as most are
   memo.leave(row);
   return memo.enter(row, capacity.class_code, dimension);
 }
@@ -72,23 +103,31 @@ bool FailedBefore::read_changes(const FailureMemo& memo) {
   return memo.ready_log->read(memo.ready_changes, nodes.ready_changes, changed_);
 }
 
-/// Looks at what changed. False: somebody may have room now, or too much changed.
+/// Looks at what changed. False: too many have room now, or too much changed.
 bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   if (!read_changes(memo)) return false;
   memo.use_changes = nodes.use_changes;
   memo.ready_changes = nodes.ready_changes;
   memo.shorts.resize(nodes.size(), 0);
+  for (const NodeRow row : memo.roomy)
+    if (memo.shorts[row] == FailureMemo::kRoomy) memo.shorts[row] = 0, changed_.push_back(row);
+  memo.roomy.clear();
   for (std::size_t i = 0; i < changed_.size(); ++i) {
     const NodeRow row = changed_[i];
+    if (memo.shorts[row] == FailureMemo::kRoomy) continue;  // it changed more than once
     if (i < used_ && memo.shorts[row] != 0 && is_short_by_figures(memo, row, *v.group)) continue;
     memo.leave(row);
     if (!candidates_.nodes->has(row) || checks_.first_failing_known(row, v) != kReasonNone) continue;
     Cell cell;
     fit_.decide(row, v, cell);
-    if (cell.fit == kPass || !memo.enter(row, nodes.capacity(row).class_code, cell.dimension)) return false;
+    if (!attempt_.error.empty()) return false;
+    if (cell.fit == kPass)
+      memo.enter_roomy(row);
+    else if (!memo.enter(row, nodes.capacity(row).class_code, cell.dimension))
+      return false;
   }
-  return attempt_.error.empty();
+  return static_cast<std::int64_t>(memo.roomy.size()) < candidates_.limit;
 }
 
 /// What classes tell of nodes as they are now, unless it is known.
@@ -99,7 +138,7 @@ void FailedBefore::list_filtered(FailureMemo& memo, GroupView& v) {
   if (filtered.evaluated != 0 && filtered.epoch == nodes.epoch && filtered.kinds_left == nodes.kinds_left) return;
   filtered.epoch = nodes.epoch, filtered.kinds_left = nodes.kinds_left;
   filtered.evaluated = static_cast<std::int32_t>(ready.size());
-  filtered.counts.clear();
+  filtered.counts.clear(), filtered.classes.clear();
   const auto add = [&](std::uint32_t node_class, std::uint32_t reason, std::int32_t times) {
     for (FailureMemo::Short& known : filtered.counts)
       if (known.node_class == node_class && known.dimension == reason) return static_cast<void>(known.count += times);
@@ -116,9 +155,11 @@ void FailedBefore::list_filtered(FailureMemo& memo, GroupView& v) {
   }
 }
 
-void FailedBefore::count(const FailureMemo& memo) {
+/// `first`: of the attempt; later ones know the verdicts of classes.
+void FailedBefore::count(const FailureMemo& memo, bool first) {
   counts_.evaluated = memo.filtered.evaluated;
-  for (const FailureMemo::Short& f : memo.filtered.counts) counts_.filter(f.node_class, f.dimension, f.count);
+  for (const FailureMemo::Short& f : memo.filtered.counts)
+    counts_.filter(f.node_class, first ? f.dimension : kReasonClassIneligible, f.count);
   for (const FailureMemo::Short& s : memo.counts)
     if (s.count > 0) counts_.exhaust(s.node_class, s.dimension, s.count);
 }
@@ -131,10 +172,14 @@ void FailedBefore::remember(const GroupView& v) {
   memo.use_changes = nodes.use_changes, memo.ready_changes = nodes.ready_changes;
   memo.shorts.assign(nodes.size(), 0);
   memo.counts.assign(1, {});
+  memo.roomy.clear();
   memo.attempt.known = false;
   bool fine = true;
   columns_.each_exhausted([&](NodeRow row, std::uint32_t node_class, std::uint32_t dimension) {
-    fine = fine && memo.enter(row, node_class, dimension);
+    if (scratch_.overlay(row))
+      memo.enter_roomy(row);  // what the plan placed there may not come to pass
+    else
+      fine = fine && memo.enter(row, node_class, dimension);
   });
   if (!fine) return scratch_.failures.drop(memo);
   last_ = &memo;

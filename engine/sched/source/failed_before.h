@@ -4,13 +4,15 @@
 // A memo per failed group says of each candidate that passes the checks which figure was short. It follows the state by
 // the logs of the node table. As long as no node that changed has room, the Select fails again and counts what a pass
 // over all nodes would: who is filtered follows from the verdicts of the classes, who is exhausted is kept as counts.
+// Where fewer nodes have room than a Select may return, it goes round once and looks at these alone (few_with_room.h).
 //
-//   shorts     1 B per node row: position in `counts`, 0: not among those that pass
+//   shorts     1 B per node row: position in `counts`, 0: not among those that pass, kRoomy: among `roomy`
 //   counts     12 B per (node class, dimension)
 // Memos of a worker take 32 MiB at most, or those of four jobs; the oldest goes. O(changed nodes + classes) a Select.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "sched/source/columns.h"
@@ -21,9 +23,19 @@ class FailedBefore : Source {
  public:
   FailedBefore(SelectParts& parts, const Columns& columns) : Source(parts), columns_(columns) {}
 
+  enum class Room : std::uint8_t { unknown, nobody, few };
+  struct Few {
+    tables::NodeRow row;
+    Cell cell;
+  };
+
   void start() { last_ = nullptr; }
-  /// Whether the Select under way fails for certain; then it is counted.
-  [[nodiscard]] bool holds(GroupView& view);
+  /// Who has room for the Select under way. Nobody: it fails for certain, and is counted. Few: these and nobody else,
+  /// fewer than the Select may return; the others are counted. Asked in an attempt of whose Selects it answered all;
+  /// `first`: this is its first one.
+  [[nodiscard]] Room look(GroupView& view, bool first);
+  /// Of look(): those with room, in no order.
+  [[nodiscard]] std::span<Few> few() { return few_; }
   /// The columns found nobody; they hold on to why.
   void remember(const GroupView& view);
   /// The memo that the last Select of this attempt used or left; null: none.
@@ -36,14 +48,17 @@ class FailedBefore : Source {
   [[nodiscard]] bool serves(const GroupView& view) const;
   bool read_changes(const FailureMemo& memo);
   bool follow(FailureMemo& memo, GroupView& view);
+  [[nodiscard]] bool is_current(const FailureMemo& memo) const;
+  bool find_few(const FailureMemo& memo, GroupView& view);
   [[nodiscard]] bool is_short_by_figures(FailureMemo& memo, tables::NodeRow row, const tables::CompiledGroup& group);
   void list_filtered(FailureMemo& memo, GroupView& view);
-  void count(const FailureMemo& memo);
+  void count(const FailureMemo& memo, bool first);
 
   const Columns& columns_;
   std::vector<tables::NodeRow> changed_;
   std::size_t used_ = 0;  // so many of them by their use, then those whose state or registration changed
   FailureMemo* last_ = nullptr;
+  std::vector<Few> few_, full_;  // of memo.roomy: who has room, and who has none after what the plan placed
 };
 
 }  // namespace berth::sched

@@ -21,14 +21,17 @@ struct FailureMemo {
   std::shared_ptr<const model::Job> job;  ///< pinned, so that it stays its own; null: a memo of nobody
   std::shared_ptr<const tables::RowLog> use_log, ready_log;
   std::uint64_t use_changes = 0, ready_changes = 0;  ///< of the logs, that are in
-  std::vector<std::uint8_t> shorts;                  ///< by node row: position in `counts`
+  std::vector<std::uint8_t> shorts;                  ///< by node row: position in `counts`, or kRoomy
   std::vector<Short> counts;                         ///< the first one is of nobody
+  static constexpr std::uint8_t kRoomy = 255;
+  std::vector<tables::NodeRow> roomy;  ///< those that pass and had room, or may have; in no order
 
   /// Who is filtered, by node class and reason, in the order in which a pass counts them.
   struct {
     std::uint64_t epoch = 0, kinds_left = 0;  ///< of the nodes that it is of
     std::int32_t evaluated = 0;               ///< 0: not known
     std::vector<Short> counts;                ///< `dimension` is the reason
+    tables::ClassVerdicts classes;            ///< of a pass over all; empty: not known
   } filtered;
 
   /// What the whole attempt came to that ended with this Select, its only one, and planned nothing.
@@ -47,15 +50,19 @@ struct FailureMemo {
   bool enter(tables::NodeRow row, std::uint32_t node_class, std::uint32_t dimension) {
     std::size_t at = 1;
     while (at < counts.size() && (counts[at].node_class != node_class || counts[at].dimension != dimension)) ++at;
-    if (at > 255) return false;
+    if (at >= kRoomy) return false;
     if (at == counts.size()) counts.push_back({node_class, dimension, 0});
     ++counts[at].count;
     shorts[row] = static_cast<std::uint8_t>(at);
     return true;
   }
   void leave(tables::NodeRow row) {
-    if (shorts[row] != 0) --counts[shorts[row]].count;
+    if (shorts[row] != 0 && shorts[row] != kRoomy) --counts[shorts[row]].count;
     shorts[row] = 0;
+  }
+  void enter_roomy(tables::NodeRow row) {
+    shorts[row] = kRoomy;
+    roomy.push_back(row);
   }
 };
 

@@ -7,9 +7,9 @@
 
 namespace berth::sched {
 
-enum class Path : std::uint8_t { index, full, failed_before, failed_attempt, bounds, columns, general };
-inline constexpr std::array<const char*, 7> kPathNames = {"index",  "full",    "failed before", "attempt failed before",
-                                                          "bounds", "columns", "general"};
+enum class Path : std::uint8_t { index, full, failed_before, failed_attempt, few, bounds, columns, general };
+inline constexpr std::array<const char*, 8> kPathNames = {
+    "index", "full", "failed before", "attempt failed before", "few with room", "bounds", "columns", "general"};
 
 /// Why the columns do not serve a Select.
 enum class NotByColumns : std::uint8_t {

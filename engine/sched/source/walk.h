@@ -34,8 +34,8 @@ struct Best {
   double score = 0;
   std::int64_t returned = 0;
   std::uint32_t aside_count = 0;
-  std::uint32_t aside[kSetAside];
-  double aside_score[kSetAside];
+  std::uint32_t aside[kSetAside] = {};
+  double aside_score[kSetAside] = {};
 
   /// `exhaustive`: nobody waits.
   explicit Best(bool exhaustive) : aside_count(exhaustive ? kSetAside : 0) {}

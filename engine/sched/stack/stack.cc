@@ -18,11 +18,13 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   failed_before_.start();
   full_group_ = nullptr;
   selects_ = 0;
-  probed_ = all_read_ = by_index_ = false;
+  few_.set_active(false);
+  probed_ = verdicts_due_ = all_read_ = by_index_ = false;
 }
 
 void GenericStack::set_job(const CompiledJob& job, const StackConfig& config) {
   if (!parts_.is_new_version(job)) return;
+  give_verdicts();
   if (parts_.attempt.job) columns_.leave();
   index_.leave();
   parts_.set_job(job, config);
@@ -68,8 +70,15 @@ GroupView& GenericStack::begin_select(std::uint32_t group_index, const SelectOpt
   return v;
 }
 
+/// What a pass over all candidates leaves behind, now that somebody may look.
+void GenericStack::give_verdicts() {
+  if (!std::exchange(verdicts_due_, false)) return;
+  parts_.checks.give_class_verdicts(*parts_.candidates.nodes, *parts_.view);
+}
+
 /// What comes next, none of them sees.
 void GenericStack::leave_sources() {
+  give_verdicts();
   columns_.leave();
   index_.leave();
 }
@@ -103,6 +112,7 @@ std::optional<Found> GenericStack::find(GroupView& v) {
   if (index_.leave()) columns_.leave();  // they know only verdicts of their own
   const bool was_full = std::exchange(full_group_, nullptr) == v.group;
   if (fails_for_certain(v)) return std::nullopt;
+  if (few_.active()) return few_.select(failed_before_.few());
   if (was_full && parts_.options.evict && bounds_.serves(v)) {
     columns_.leave();
     paths.add(Path::bounds);
@@ -132,15 +142,23 @@ bool GenericStack::fails_for_certain(GroupView& v) {
   if (parts_.options.then_evict && full_.holds(v)) {
     full_group_ = v.group;
     paths.add(Path::full);
-  } else if (parts_.attempt.plan->allocs.empty() && failed_before_.holds(v)) {
-    paths.add(Path::failed_before);
-  } else {
+    few_.set_active(false);
+    columns_.leave();
+    parts_.checks.give_class_verdicts(*parts_.candidates.nodes, v);
+    all_read_ = true;
+    return true;
+  }
+  const bool first = selects_ == 1;
+  const auto room = first || few_.active() ? failed_before_.look(v, first) : FailedBefore::Room::unknown;
+  few_.set_active(room == FailedBefore::Room::few);
+  if (room == FailedBefore::Room::unknown) {
+    give_verdicts();
     return false;
   }
+  paths.add(room == FailedBefore::Room::few ? Path::few : Path::failed_before);
   columns_.leave();
-  parts_.checks.give_class_verdicts(*parts_.candidates.nodes, v);
-  all_read_ = true;
-  return true;
+  verdicts_due_ = all_read_ = true;
+  return room == FailedBefore::Room::nobody;
 }
 
 bool GenericStack::fails_again(FailureMemo& memo, const CompiledJob& job) {
@@ -154,7 +172,8 @@ bool GenericStack::fails_again(FailureMemo& memo, const CompiledJob& job) {
 }
 
 FailureMemo* GenericStack::only_failure() const {
-  return selects_ == 1 && !probed_ && parts_.attempt.given.size() == 1 ? failed_before_.last() : nullptr;
+  return selects_ == 1 && !few_.active() && !probed_ && parts_.attempt.given.size() == 1 ? failed_before_.last()
+                                                                                         : nullptr;
 }
 
 SelectMetrics GenericStack::take_metrics() {
@@ -178,7 +197,10 @@ SelectMetrics GenericStack::take_metrics() {
     node = {};
     node.first = stored;
     node.norm = best[i].score;
-    if (columns_.active()) {
+    if (few_.active()) {
+      node.node = few_.ranked(best[i].id).row;
+      node.log(few_.ranked(best[i].id).cell.score, rank::kLoggedAlways, values, stored);
+    } else if (columns_.active()) {
       rank::ScoreRow score;
       node.node = columns_.ranked(best[i].id, score);
       node.log(score, rank::kLoggedAlways, values, stored);
@@ -192,9 +214,21 @@ SelectMetrics GenericStack::take_metrics() {
   return out;
 }
 
-void GenericStack::class_map(std::vector<std::pair<std::uint32_t, bool>>& out) {
+void GenericStack::class_verdicts(tables::ClassVerdicts& out) {
+  // A pass over all nodes by a memo's word leaves the same whenever nodes are the same.
+  FailureMemo* const memo = verdicts_due_ && parts_.attempt.given.size() == 1 ? failed_before_.last() : nullptr;
+  if (memo && !memo->filtered.classes.empty()) {
+    out = memo->filtered.classes;
+    return;
+  }
   leave_sources();
-  parts_.checks.class_map(out);
+  parts_.checks.class_map(class_codes_);
+  const tables::KeyedColumn& column = parts_.attempt.snapshot->nodes.column(tables::kComputedClassColumn);
+  out.clear();
+  out.reserve(class_codes_.size());
+  for (const auto& [code, eligible] : class_codes_)
+    out.push_back({code == 0 ? tables::kEmptySymbol : column.value(code), eligible});
+  if (memo) memo->filtered.classes = out;
 }
 
 /// The verdicts of this attempt on the node hold no longer.

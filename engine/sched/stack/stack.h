@@ -8,7 +8,7 @@
 
 #include "sched/source/best_by_bounds.h"
 #include "sched/source/best_by_index.h"
-#include "sched/source/failed_before.h"
+#include "sched/source/few_with_room.h"
 #include "sched/source/full_check.h"
 
 namespace berth::sched {
@@ -55,8 +55,8 @@ class GenericStack {
   void forget_last_stop() { parts_.effects.forget_last_stop(); }
   [[nodiscard]] plan::PlannedUpdate* update_of(tables::AllocRow alloc) const { return parts_.effects.update_of(alloc); }
 
-  /// Class verdicts merged over job and groups (R-FEAS-1701): code of the computed class column -> eligible.
-  void class_map(std::vector<std::pair<std::uint32_t, bool>>& out);
+  /// Class verdicts merged over job and groups (R-FEAS-1701).
+  void class_verdicts(tables::ClassVerdicts& out);
   [[nodiscard]] bool has_escaped() const { return parts_.checks.has_escaped(); }
   /// Why processing must end (R-FEAS-933, R-RANK-618); empty when nothing happened.
   [[nodiscard]] const std::string& error() const { return parts_.attempt.error; }
@@ -69,6 +69,7 @@ class GenericStack {
   GroupView& begin_select(std::uint32_t group, const SelectOptions& options);
   [[nodiscard]] std::optional<Found> find(GroupView& view);
   [[nodiscard]] bool fails_for_certain(GroupView& view);
+  void give_verdicts();
   void leave_sources();
   void touch(tables::NodeRow row);
 
@@ -76,14 +77,17 @@ class GenericStack {
   Walk walk_{parts_};
   Columns columns_{parts_};
   FailedBefore failed_before_{parts_, columns_};
+  FewWithRoom few_{parts_};
   BestByIndex index_{parts_, columns_};
   BestByBounds bounds_{parts_, walk_};
   FullCheck full_{parts_, columns_};
   const tables::CompiledGroup* full_group_ = nullptr;  // for whom the last Select found no room by full_
   std::uint32_t selects_ = 0;                          // of this attempt
-  bool probed_ = false;                    // verdicts were stored by select_one(), which the columns do not know
-  bool all_read_ = false;                  // what was decided depends on every node's use
-  bool by_index_ = false;                  // the last Select was answered by index_
+  bool probed_ = false;        // verdicts were stored by select_one(), which the columns do not know
+  bool verdicts_due_ = false;  // those of a pass over all nodes, which nobody has asked for yet
+  bool all_read_ = false;      // what was decided depends on every node's use
+  bool by_index_ = false;      // the last Select was answered by index_
+  std::vector<std::pair<std::uint32_t, bool>> class_codes_;
   std::vector<Count> first_pass_reasons_;  // of the pass before the evicting ones (R-FEAS-1605)
 };
 
