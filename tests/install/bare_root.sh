@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The package on a bare Debian 12: makes such a root by debootstrap, installs berth's .deb with apt, which brings what it
-# depends on, and runs the main job there. Needs root, Debian's packages and a minute; exits with 77 where they are not
-# to be had. Without a second argument the root is made anew and removed.
+# depends on, and runs the main job there. Needs root, Debian's packages and a minute or two; exits with 77 where they
+# are not to be had. Without a second argument the root is made anew and removed.
 #   tests/install/bare_root.sh BUILD_DIR [ROOT]
 set -euo pipefail
 build=$1
@@ -14,7 +14,7 @@ skip() { echo "skipped: $*"; exit 77; }
 [ "$(id -u)" -eq 0 ] || skip "only root can make a root"
 command -v debootstrap > /dev/null || skip "debootstrap is not installed; apt-get install debootstrap"
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | head -n 1)
-[ -x "$root/usr/bin/dpkg" ] || debootstrap --variant=minbase bookworm "$root" $mirror > "$work/debootstrap.log" 2>&1 ||
+[ -x "$root/usr/bin/dpkg" ] || timeout 240 debootstrap --variant=minbase bookworm "$root" $mirror > "$work/debootstrap.log" 2>&1 ||
   { tail -n 3 "$work/debootstrap.log"; skip "debootstrap could not make a root"; }
 
 cpack --config "$build/CPackConfig.cmake" -B "$work/packages" > "$work/cpack.log" 2>&1 || { tail -n 20 "$work/cpack.log"; fail "cpack failed"; }
@@ -24,8 +24,12 @@ cp /etc/resolv.conf "$root/etc/resolv.conf" 2> /dev/null || true
 mount -t proc proc "$root/proc" 2> /dev/null || true
 inside() { chroot "$root" /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/nonexistent DEBIAN_FRONTEND=noninteractive "$@"; }
 
-inside apt-get update -q > "$work/apt.log" 2>&1 || { tail -n 3 "$work/apt.log"; skip "no package lists in the new root"; }
-inside apt-get install -y -q --no-install-recommends /tmp/berth.deb > "$work/apt.log" 2>&1 || { tail -n 20 "$work/apt.log"; fail "the package does not install"; }
+inside timeout 120 apt-get update -q > "$work/apt.log" 2>&1 || { tail -n 3 "$work/apt.log"; skip "no package lists in the new root"; }
+if ! inside timeout 200 apt-get install -y -q --no-install-recommends /tmp/berth.deb > "$work/apt.log" 2>&1; then
+  tail -n 20 "$work/apt.log"
+  grep -qE 'Failed to fetch|Could not resolve|Temporary failure|Could not connect' "$work/apt.log" && skip "Debian's packages cannot be fetched"
+  fail "the package does not install"
+fi
 inside berth run --list | grep '^quickstart ' > /dev/null || fail "berth run --list does not name quickstart"
 inside berth run quickstart --label smoke --quiet > "$work/run.log" 2>&1 || { cat "$work/run.log"; fail "berth run quickstart failed"; }
 grep -q 'placed .*(100.00 %)' "$work/run.log" || { cat "$work/run.log"; fail "berth run quickstart did not place everything"; }
