@@ -250,6 +250,69 @@ for_s = 100
   EXPECT_NEAR(missing, web.missing_s, 0.01);
 }
 
+TEST(Life, WorkDoneAgainIsThatOfItsOwnJob) {  // also when the row of what a fault hit is another job's by then
+  const RunResult result = live_text(R"(
+name = "again"
+[life]
+duration_s = 600
+[cluster]
+nodes = 2
+[[cluster.shapes]]
+name = "std"
+[jobs]
+[[jobs.mix]]
+name = "keep"
+named = true
+type = "batch"
+run_time_s = 5000
+[[jobs.mix]]
+name = "work"
+named = true
+type = "batch"
+count = 2
+run_time_s = 5000
+[[jobs.mix]]
+name = "other"
+named = true
+at_s = 200
+type = "batch"
+run_time_s = 5000
+[[faults]]
+at_s = 50
+do = "partition"
+percent = 100
+for_s = 1
+[[events]]
+at_s = 100
+do = "scale"
+job = "work"
+count = 1
+[[events]]
+at_s = [150, 160]
+do = "gc"
+[[faults]]
+at_s = 300
+do = "loss"
+node_of = "other"
+[[events]]
+at_s = 310
+do = "scale"
+job = "work"
+count = 2
+)");
+  const LifeResult& life = *result.life;
+  ASSERT_EQ(life.faults.size(), 2U);
+  EXPECT_EQ(life.faults[0].hit, 3U);
+  EXPECT_EQ(life.faults[1].hit, 1U);  // other, in the row that work[1] had; the rest are hits already
+  EXPECT_EQ(life.faults[1].recovered, 1U);
+  // keep and work[0] are lost after 300 s, other after 100 s, and all three begin again; work[1] is stopped after 100
+  // s, and what has its name later does not go on from there.
+  EXPECT_EQ(life.lost_runs, 4U);
+  EXPECT_NEAR(life.lost_s, 800, 10);
+  EXPECT_NEAR(life.repeated_s, 700, 10);
+  EXPECT_GT(life.faults[1].recovery_ns.front(), 20 * base::kSecond);  // other is placed when heartbeats are missed
+}
+
 TEST(Life, AnEmptyClusterBlocks) {  // as Nomad's would: evaluations that wait, no error
   const RunResult result = live_text(kSmallLife + "[[faults]]\nat_s = 60\ndo = \"loss\"\npercent = 100\n");
   EXPECT_EQ(result.ended, "complete");
