@@ -62,16 +62,14 @@ class TimerWheel {
 
   /// Time of the earliest timer, or kNone.
   [[nodiscard]] std::int64_t next() {
-    for (std::size_t level = 0; level < kLevels; ++level) {
-      if (occupied_[level] == 0) continue;
-      Slot& slot = slots_[level][static_cast<std::size_t>(std::countr_zero(occupied_[level]))];
-      if (slot.earliest == kNone) {  // the earliest one was cancelled
-        for (TimerId id = slot.head; id != kNoTimer; id = nodes_[id].next)
-          slot.earliest = std::min(slot.earliest, nodes_[id].at);
-      }
-      return slot.earliest;
+    if (levels_ == 0) return kNone;
+    const std::size_t level = lowest_level();
+    Slot& slot = slots_[level][static_cast<std::size_t>(std::countr_zero(occupied_[level]))];
+    if (slot.earliest == kNone) {  // the earliest one was cancelled
+      for (TimerId id = slot.head; id != kNoTimer; id = nodes_[id].next)
+        slot.earliest = std::min(slot.earliest, nodes_[id].at);
     }
-    return kNone;
+    return slot.earliest;
   }
 
   /// Takes the earliest timer if it is due at `now`.
@@ -109,6 +107,15 @@ class TimerWheel {
     TimerId head = kNoTimer, tail = kNoTimer;
   };
 
+  /// The lowest level that holds anything; there is one.
+  [[nodiscard]] std::size_t lowest_level() const { return static_cast<std::size_t>(std::countr_zero(levels_)); }
+
+  /// The slot's list is empty.
+  void vacate(std::size_t level, std::size_t slot) {
+    occupied_[level] &= ~(std::uint64_t{1} << slot);
+    if (occupied_[level] == 0) levels_ &= ~(1u << level);
+  }
+
   static std::size_t digit(std::int64_t at, std::size_t level) {
     return static_cast<std::size_t>(at >> (kBits * level)) & (kSlots - 1);
   }
@@ -124,6 +131,7 @@ class TimerWheel {
     if (slot.tail == kNoTimer) {
       slot.head = id, slot.earliest = node.at;
       occupied_[level] |= std::uint64_t{1} << at;
+      levels_ |= 1u << level;
     } else {
       nodes_[slot.tail].next = id;
       if (slot.earliest != kNone) slot.earliest = std::min(slot.earliest, node.at);
@@ -138,7 +146,7 @@ class TimerWheel {
     (node.next == kNoTimer ? slot.tail : nodes_[node.next].prev) = node.prev;
     if (slot.head == kNoTimer) {
       slot.earliest = kNone;
-      occupied_[node.level] &= ~(std::uint64_t{1} << node.slot);
+      vacate(node.level, node.slot);
     } else if (node.level > 0 && slot.earliest == node.at) {
       slot.earliest = kNone;
     }
@@ -152,22 +160,20 @@ class TimerWheel {
 
   /// The earliest timer, if no other one lies in its slot; of timers that are spread out most are.
   [[nodiscard]] TimerId alone_in_first_slot() const {
-    std::size_t level = 0;
-    while (occupied_[level] == 0) ++level;
+    const std::size_t level = lowest_level();
     const Slot& slot = slots_[level][static_cast<std::size_t>(std::countr_zero(occupied_[level]))];
     return slot.head == slot.tail ? slot.head : kNoTimer;
   }
 
   /// Moves `base_` to the earliest timer and that timer's slot to lower levels, in the order of the list.
   void hand_down(std::int64_t at) {
-    std::size_t level = 0;
-    while (occupied_[level] == 0) ++level;
+    const std::size_t level = lowest_level();
     base_ = at;
     if (level == 0) return;
     const std::size_t from = digit(at, level);
     TimerId id = slots_[level][from].head;
     slots_[level][from] = {};
-    occupied_[level] &= ~(std::uint64_t{1} << from);
+    vacate(level, from);
     while (id != kNoTimer) {
       const TimerId next = nodes_[id].next;
       link(id);
@@ -178,6 +184,7 @@ class TimerWheel {
   std::vector<Node> nodes_;
   std::array<std::array<Slot, kSlots>, kLevels> slots_{};
   std::array<std::uint64_t, kLevels> occupied_{};
+  std::uint32_t levels_ = 0;  // a bit per level that is occupied
   TimerId free_ = kNoTimer;
   std::int64_t base_ = 0;
   std::size_t size_ = 0;

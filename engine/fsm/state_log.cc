@@ -76,16 +76,14 @@ void StateLog::set_table_index(Table table, std::uint64_t index) {
   }
 }
 
-JobRecord& StateLog::record_of(JobKeyRow key) {
+JobRecord& StateLog::new_record(JobKeyRow key) {
   if (key >= records_.size()) records_.resize(key + 1);
   JobRecord& record = records_[key];
-  if (!record.folded) {
-    const tables::Snapshot& now = store_.current();
-    const tables::JobKey& names = now.jobs.keys[key];
-    auto& same = folded_[folded_key(now.text(names.job_namespace), now.text(names.job_id))];
-    same.push_back(key);
-    record.folded = &same;
-  }
+  const tables::Snapshot& now = store_.current();
+  const tables::JobKey& names = now.jobs.keys[key];
+  auto& same = folded_[folded_key(now.text(names.job_namespace), now.text(names.job_id))];
+  same.push_back(key);
+  record.folded = &same;
   return record;
 }
 

@@ -189,7 +189,12 @@ class StateLog {
   struct Change;  // one entry while it is applied
   void tell(const Change& change);
 
-  JobRecord& record_of(tables::JobKeyRow key);
+  JobRecord& record_of(tables::JobKeyRow key) {
+    if (key < records_.size())
+      if (JobRecord& record = records_[key]; record.folded) return record;
+    return new_record(key);
+  }
+  JobRecord& new_record(tables::JobKeyRow key);
   JobRecord* find_record(std::string_view name_space, std::string_view job_id);
   tables::AllocRow alloc_row(std::string_view id);
   std::vector<tables::AllocRow> allocs_of(tables::JobKeyRow key) const;

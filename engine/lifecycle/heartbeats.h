@@ -4,8 +4,8 @@
 // does to the node is Nodes' (nodes.h). Threads: one.
 #pragma once
 
+#include "lifecycle/heartbeat_timers.h"
 #include "lifecycle/random_stream.h"
-#include "lifecycle/timers.h"
 #include "tables/node_table.h"
 
 namespace berth::lifecycle {
@@ -28,7 +28,9 @@ class Heartbeats {
   /// Starts the node's timer, or starts it again (R-CTRL-916); the TTL that the client is told.
   std::int64_t reset(tables::NodeRow node, std::int64_t now);
   /// Of a new leader: exactly the failover TTL (R-CTRL-917).
-  void reset_for_failover(tables::NodeRow node, std::int64_t now) { timers_.set(node, now + config_.failover_ttl_ns); }
+  void reset_for_failover(tables::NodeRow node, std::int64_t now) {
+    timers_.set(node, now + config_.failover_ttl_ns, now);
+  }
   void clear(tables::NodeRow node) { timers_.clear(node); }
   void clear_all() { timers_.clear_all(); }
 
@@ -44,7 +46,7 @@ class Heartbeats {
  private:
   HeartbeatConfig config_;
   RandomStream jitter_;
-  Timers timers_;
+  HeartbeatTimers timers_;
 };
 
 }  // namespace berth::lifecycle

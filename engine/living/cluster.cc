@@ -112,7 +112,7 @@ std::int64_t Cluster::next_deadline() {
 
 void Cluster::run_until(std::int64_t t) {
   step_until_idle();
-  for (std::int64_t at = next_deadline(); at <= t; at = next_deadline()) {
+  for (std::int64_t at = next_due_; at <= t; at = next_due_) {
     BERTH_ASSERT(at >= now());  // R-CTRL-1735
     clock_.set(at);
     step_until_idle();
@@ -171,18 +171,24 @@ void Cluster::check_plan(const server::Lane& lane) {
   check_commit(state(), lane.result.plan, lane.applied, server_->store(), problems_);
 }
 
-/// One thing of the lowest class that is due; false: nothing is.
+/// One thing of the lowest class that is due; false: nothing is before `next_due_`.
 bool Cluster::step() {
-  if (leader_due_ <= now()) {
+  const std::int64_t now = this->now();
+  next_due_ = kNever;
+  const auto is_due = [&](std::int64_t at) {
+    next_due_ = std::min(next_due_, at);
+    return at <= now;
+  };
+  if (is_due(leader_due_)) {
     begin_leading();
-  } else if (clients_->next_deadline() <= now()) {
+  } else if (is_due(clients_->next_deadline())) {
     exchange();
-  } else if (batch_due_ <= now()) {
+  } else if (is_due(batch_due_)) {
     flush_reports();
-  } else if (watchers_->next_deadline() <= now()) {
-    watchers_->advance(now(), written_);
+  } else if (is_due(watchers_->next_deadline())) {
+    watchers_->advance(now, written_);
     take(written_);
-  } else if (const auto at = server_->next_deadline(); at && *at <= now()) {
+  } else if (is_due(server_->next_deadline().value_or(kNever))) {
     server_->advance();
   } else {
     if (!server_->step()) return false;

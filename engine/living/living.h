@@ -167,6 +167,7 @@ class Cluster {
   bool by_clients_ = false;  // the rows that changed are what clients reported: no news to them
   bool has_leader_ = true;
   std::int64_t leader_due_ = lifecycle::kNever;  // when the next one begins
+  std::int64_t next_due_ = lifecycle::kNever;    // after a step that found nothing to do: when there is something
   Counts counts_;
   // Config::check.
   std::vector<std::string> problems_;

@@ -66,6 +66,40 @@ TEST(HeartbeatTimers, AgreeWithASortedListOverRandomOperations) {
   }
 }
 
+TEST(HeartbeatTimers, ThatAreMovedOnComeInTheOrderOfTheirInstants) {
+  std::mt19937_64 random(12);
+  HeartbeatTimers moved;
+  Timers timers;
+  std::int64_t now = 1'700'000'000 * kS;
+  for (int step = 0; step < 50'000; ++step) {
+    const auto row = static_cast<std::uint32_t>(random() % 97);
+    now += static_cast<std::int64_t>(random() % (step % 1000 == 0 ? 2000 * kS : kS / 10));
+    const auto ahead = static_cast<std::int64_t>(random() % (random() % 50 == 0 ? 3000 * kS : 20 * kS));
+    switch (random() % 8) {
+      case 0:
+        moved.clear(row), timers.clear(row);
+        break;
+      case 1:
+        if (random() % 100 != 0) break;
+        moved.clear_all(), timers.clear_all();
+        break;
+      case 2:
+        for (auto due = timers.take_due(now); due; due = timers.take_due(now)) {
+          ASSERT_EQ(moved.take_due(now), due);
+        }
+        ASSERT_FALSE(moved.take_due(now));
+        break;
+      default:
+        moved.set(row, now + ahead / kS * kS, now), timers.set(row, now + ahead / kS * kS);
+    }
+    if (random() % 2 == 0) {
+      ASSERT_EQ(moved.next(), timers.next()) << step;
+    }
+    ASSERT_EQ(moved.size(), timers.size());
+    ASSERT_EQ(moved.has(row), timers.has(row));
+  }
+}
+
 TEST(Heartbeat, OfAReadyNodeMovesItsTimerAndNothingElse) {
   SmallCluster cluster;
   cluster.add_nodes(64);
