@@ -34,7 +34,7 @@ void BlockedTracker::enable(std::int64_t now_ns) {
 
 void BlockedTracker::disable() {
   enabled_ = false;
-  recent_.fill({});
+  std::fill(recent_.begin(), recent_.end(), Recent());
   captured_.clear(), escaped_.clear(), jobs_.clear(), unblocks_.clear(), system_by_node_.clear();
   resource_unblocks_.clear();
   newest_unblock_ = 0;
@@ -364,7 +364,7 @@ void BlockedTracker::advance(std::int64_t now_ns) {
   if (!enabled_) return;
   for (; next_prune_ns_ <= now_ns; next_prune_ns_ += kPruneEvery) {
     const std::int64_t oldest = next_prune_ns_ - kPruneOlder;
-    recent_.fill({});
+    std::fill(recent_.begin(), recent_.end(), Recent());
     for (auto* unblocks : {&unblocks_, &resource_unblocks_})
       std::erase_if(*unblocks, [&](const auto& entry) { return entry.second.at_ns < oldest; });
     const auto idle = [&](const auto& entry) {

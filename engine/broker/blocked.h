@@ -14,7 +14,6 @@
 // Threads: one at a time, in the order of the requests (R-CTRL-801).
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -152,7 +151,7 @@ class BlockedTracker {
   Tracked captured_, escaped_;
   std::map<JobKeyRow, EvalRow> jobs_;
   std::map<Symbol, Unblock, ByText> unblocks_;
-  std::array<Recent, 256> recent_{};                     // forgotten whenever one of `unblocks_` goes
+  std::vector<Recent> recent_{1024};                     // forgotten whenever one of `unblocks_` goes
   std::map<Symbol, Unblock, ByText> resource_unblocks_;  // without unblock_keys_shared
   std::map<Symbol, Tracked> system_by_node_;
   std::map<JobKeyRow, std::map<Symbol, EvalRow>> system_by_job_;  // an empty entry means: seen before (R-CTRL-820)
