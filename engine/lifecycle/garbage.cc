@@ -47,24 +47,41 @@ struct GarbageCollector::Garbage {
 
 namespace {
 
-/// Whether the evaluation goes; appends those of its allocations that go, whether or not it does (R-CTRL-1407, 1408).
-bool judge_eval(const tables::Snapshot& state, const tables::History& history, StoredEvalRow row, const model::Job* job,
-                std::int64_t cutoff, std::int64_t now, bool with_job, std::vector<AllocRow>& allocs) {
-  const tables::History::Eval& eval = history.evals[row];
-  if (eval.open || eval.modify_time > cutoff) return false;
-  if (eval.ended_allocs == 0) return eval.alloc_head == kNoRow;
-  bool all = true;
-  const bool present_stay = eval.batch && job && !(job->status == "dead" && (job->stop || with_job));
-  for (AllocRow alloc = eval.alloc_head; alloc != kNoRow; alloc = history.allocs[alloc].next_of_eval) {
-    const bool goes = present_stay
-                          ? state.allocs.terminal(alloc) && state.allocs.create_index[alloc] < job->job_modify_index &&
-                                state.allocs.stamp[alloc].modify_time < cutoff
-                          : is_collectable(state, alloc, job, cutoff, now);
-    if (goes) allocs.push_back(alloc);
-    all = all && goes;
+/// What a run thinks of the allocations of an evaluation (R-CTRL-1407, 1408).
+struct Judge {
+  const tables::Snapshot& state;
+  const tables::History& history;
+  std::int64_t cutoff, now;
+  bool with_job;  ///< the job goes with them, if all of them do
+
+  [[nodiscard]] bool goes(AllocRow alloc, const model::Job* job) const {
+    const bool present_stay = history.evals[state.allocs.stamp[alloc].eval].batch && job &&
+                              !(job->status == "dead" && (job->stop || with_job));
+    if (!present_stay) return is_collectable(state, alloc, job, cutoff, now);
+    return state.allocs.terminal(alloc) && state.allocs.create_index[alloc] < job->job_modify_index &&
+           state.allocs.stamp[alloc].modify_time < cutoff;
   }
-  return all;
-}
+  /// Whether the evaluation goes; appends those of its allocations that do. `stays` is one that does not; if all have
+  /// to go, the first of these ends the search.
+  [[nodiscard]] bool goes(StoredEvalRow row, const model::Job* job, std::vector<AllocRow>& allocs,
+                          AllocRow& stays) const {
+    const tables::History::Eval& eval = history.evals[row];
+    stays = kNoRow;
+    if (eval.open || eval.modify_time > cutoff) return false;
+    if (eval.ended_allocs == 0) {
+      stays = eval.alloc_head;
+      return stays == kNoRow;
+    }
+    for (AllocRow alloc = eval.alloc_head; alloc != kNoRow; alloc = history.allocs[alloc].next_of_eval) {
+      if (goes(alloc, job))
+        allocs.push_back(alloc);
+      else
+        stays = alloc;
+      if (with_job && stays != kNoRow) return false;
+    }
+    return stays == kNoRow;
+  }
+};
 
 }  // namespace
 
@@ -129,13 +146,15 @@ void GarbageCollector::collect_evals(const GcThresholds& thresholds, std::int64_
   const tables::History& history = *log_.store().history();
   const std::int64_t cutoff = now - thresholds.age_ns, batch = now - thresholds.batch_eval_age_ns;
   Garbage garbage;
+  AllocRow stays = kNoRow;
   for (StoredEvalRow row = 0; row < history.evals.size(); ++row) {
     const tables::History::Eval& eval = history.evals[row];
     const std::int64_t oldest = eval.batch ? batch : cutoff;
     if (eval.open || eval.modify_time > oldest || (eval.ended_allocs == 0 && eval.alloc_head != kNoRow)) continue;
     if (!state.evals.object[row]) continue;
     const model::Job* job = log_.record(state.evals.job_key[row])->current.get();
-    if (judge_eval(state, history, row, job, oldest, now, false, garbage.allocs)) garbage.evals.push_back(row);
+    const Judge judge{state, history, oldest, now, false};
+    if (judge.goes(row, job, garbage.allocs, stays)) garbage.evals.push_back(row);
   }
   reap(garbage, now, out);
 }
@@ -147,16 +166,25 @@ void GarbageCollector::collect_jobs(const GcThresholds& thresholds, std::int64_t
   Garbage garbage;
   std::vector<std::pair<std::string, std::string>> jobs;
   const std::span<const std::int64_t> submitted = log_.collectable_jobs();
+  const Judge judge{state, history, cutoff, now, true};
+  keeps_job_.resize(submitted.size(), kNoRow);
   for (JobKeyRow key = 0; key < submitted.size(); ++key) {
     if (submitted[key] > cutoff) continue;
     const fsm::JobRecord& record = *log_.record(key);
     const model::Job& job = *record.current;
     const auto tagged = [](const auto& version) { return !version->version_tag.is_null(); };
     if (std::any_of(record.versions.begin(), record.versions.end(), tagged)) continue;
+    // Most jobs that stay do so for the same allocation as at the last run: one that ended later than the rest.
+    AllocRow& stays = keeps_job_[key];
+    const auto is_of_job = [&](AllocRow row) {
+      const StoredEvalRow eval = state.allocs.exists(row) ? state.allocs.stamp[row].eval : StoredEvalRow(kNoRow);
+      return eval != kNoRow && state.evals.job_key[eval] == key;
+    };
+    if (stays != kNoRow && is_of_job(stays) && !judge.goes(stays, &job)) continue;
     const std::size_t allocs = garbage.allocs.size(), evals = garbage.evals.size();
     bool all = true;
     for (const StoredEvalRow row : log_.evals_of(key)) {
-      if (!(all = judge_eval(state, history, row, &job, cutoff, now, true, garbage.allocs))) break;
+      if (!(all = judge.goes(row, &job, garbage.allocs, stays))) break;
       garbage.evals.push_back(row);
     }
     if (all)

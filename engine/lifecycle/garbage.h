@@ -59,7 +59,8 @@ class GarbageCollector {
   fsm::StateLog& log_;
   fsm::NodeRequests nodes_;
   GcConfig config_;
-  Timers timers_;  // by GcKind
+  Timers timers_;                            // by GcKind
+  std::vector<tables::AllocRow> keeps_job_;  // by JobKeyRow: an allocation that did not go at the last run
 };
 
 }  // namespace berth::lifecycle
