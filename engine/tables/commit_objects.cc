@@ -1,0 +1,181 @@
+// Deployments, evaluations, node pools, namespaces and settings: what a commit writes of objects that are no rows of
+// nodes, jobs or allocations.
+#include "tables/commit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "tables/export.h"
+
+namespace berth::tables {
+
+void Commit::upsert_deployment(const model::Deployment& deployment) {
+  const base::Uuid id = base::parse_uuid(deployment.id).value_or(base::Uuid{});
+  if (id.is_nil()) return;
+  touch();
+  DeploymentTable& d = store_.current_.deployments;
+  DeploymentRow row = store_.deployment_rows_.find(id);
+  const JobKeyRow job = store_.key_row(deployment.namespace_, deployment.job_id);
+  if (row == kNoRow) {
+    row = store_.take_row(&RowLists::deployments);
+    if (row == kNoRow) {
+      row = static_cast<DeploymentRow>(d.size());
+      d.id.push_back(id);
+      d.job_key.push_back(kNoRow);
+      d.job_version.push_back(0);
+      d.create_index.push_back(0);
+      d.active.push_back(0);
+      d.object.push_back(nullptr);
+      d.next_of_job.push_back(kNoRow);
+      if (store_.history_) store_.history_->deployment_refs.push_back(0);
+    } else {
+      d.id.edit(row) = id;
+      store_.deployment_rows_.reused(row);
+    }
+    d.next_of_job.edit(row) = std::exchange(store_.current_.jobs.keys.edit(job).deployment_head, row);
+  }
+  const std::string& s = deployment.status;
+  const bool was_active = d.active[row] != 0;
+  d.job_key.edit(row) = job;
+  d.job_version.edit(row) = deployment.job_version;
+  d.create_index.edit(row) = deployment.create_index;
+  d.active.edit(row) =
+      s == "running" || s == "paused" || s == "blocked" || s == "unblocking" || s == "initializing" || s == "pending";
+  d.object.edit(row) = std::make_shared<const model::Deployment>(deployment);
+  if (store_.history_) store_.history_->jobs[job].active_deployments += d.active[row] - std::uint32_t{was_active};
+  note_deployment(row, job);
+}
+
+void Commit::remove_deployment(DeploymentRow row) {
+  touch();
+  DeploymentTable& d = store_.current_.deployments;
+  const JobKeyRow job = d.job_key[row];
+  const bool was_active = d.active[row] != 0;
+  d.job_key.edit(row) = kNoRow;
+  d.active.edit(row) = 0;
+  d.object.edit(row) = nullptr;
+  note_deployment(row, job);
+  if (!store_.history_) return;
+  store_.history_->jobs[job].active_deployments -= was_active;
+  if (DeploymentRow& head = store_.current_.jobs.keys.edit(job).deployment_head; head == row) {
+    head = d.next_of_job[row];
+  } else {
+    DeploymentRow newer = head;
+    while (d.next_of_job[newer] != row) newer = d.next_of_job[newer];
+    d.next_of_job.edit(newer) = d.next_of_job[row];
+  }
+  store_.deployment_rows_.forget(row);
+  store_.give_up_deployment(row);
+}
+
+void Commit::remove_eval(StoredEvalRow row) {
+  touch();
+  EvalTable& e = store_.current_.evals;
+  if (store_.history_) {
+    // Who stays still names the evaluation (a purged job's allocations do).
+    const std::vector<History::Alloc>& allocs = store_.history_->allocs;
+    for (AllocRow alloc = store_.history_->evals[row].alloc_head; alloc != kNoRow; alloc = allocs[alloc].next_of_eval)
+      if (!store_.current_.allocs.cold[alloc])
+        put_object(alloc, std::make_shared<const model::Allocation>(to_alloc(alloc)));
+    store_.unlink_eval(row);
+    store_.eval_rows_.forget(row);
+    store_.removed_rows().evals.push_back(row);
+  }
+  e.job_key.edit(row) = kNoRow;
+  e.object.edit(row) = nullptr;
+}
+
+void Commit::upsert_eval(const model::Evaluation& eval) {
+  if (const base::Uuid id = base::parse_uuid(eval.id).value_or(base::Uuid{}); !id.is_nil())
+    upsert_eval(store_.eval_rows_.find(id), id, std::make_shared<const model::Evaluation>(eval));
+}
+
+StoredEvalRow Commit::upsert_eval(StoredEvalRow row, base::Uuid id, std::shared_ptr<const model::Evaluation> object) {
+  touch();
+  const model::Evaluation& eval = *object;
+  EvalTable& e = store_.current_.evals;
+  const bool is_new = row == kNoRow || !e.object[row];
+  if (row == kNoRow) row = store_.take_row(&RowLists::evals);
+  if (row == kNoRow) {
+    row = static_cast<StoredEvalRow>(e.size());
+    e.id.push_back(id);
+    e.job_key.push_back(kNoRow);
+    e.priority.push_back(0);
+    e.status.push_back(0);
+    e.create_index.push_back(0);
+    e.modify_index.push_back(0);
+    e.object.push_back(nullptr);
+    if (store_.history_) store_.history_->evals.emplace_back();
+  } else if (is_new && store_.history_) {
+    e.id.edit(row) = id;
+    store_.eval_rows_.reused(row);
+  }
+  if (is_new) e.job_key.edit(row) = store_.key_row(eval.namespace_, eval.job_id);
+  e.priority.edit(row) = static_cast<std::int32_t>(eval.priority);
+  const auto known = std::find(std::begin(kEvalStatuses), std::end(kEvalStatuses), eval.status);
+  e.status.edit(row) =
+      static_cast<std::uint8_t>(known == std::end(kEvalStatuses) ? 1 : known - std::begin(kEvalStatuses));
+  e.create_index.edit(row) = eval.create_index;
+  e.modify_index.edit(row) = eval.modify_index;
+  e.object.edit(row) = std::move(object);
+  if (!store_.history_) return row;
+  if (is_new)
+    store_.link_eval(row);
+  else
+    store_.read_eval(row);
+  return row;
+}
+
+bool Commit::release_key(JobKeyRow key) {
+  touch();
+  return store_.release_key(key);
+}
+
+void Commit::set_scheduler_config(std::optional<model::SchedulerConfiguration> config) {
+  touch();
+  auto cold = std::make_shared<ColdState>(*store_.current_.cold);
+  cold->scheduler_config = std::move(config);
+  store_.current_.cold = std::move(cold);
+  if (store_.current_.nodes.eviction.empty() && store_.may_rank_victims()) store_.keep_eviction(kNoRow);
+}
+
+bool Commit::add_node_pool(const std::string& name) {
+  const auto& known = store_.current_.cold->node_pools;
+  if (std::any_of(known.begin(), known.end(), [&](const auto& pool) { return pool.name == name; })) return false;
+  model::NodePool pool;
+  pool.name = name, pool.create_index = pool.modify_index = index_;
+  upsert_node_pool(pool);
+  return true;
+}
+
+/// One list of the rest, with `object` in it, or without the one named `gone`.
+template <class Object>
+void Commit::write_named(std::vector<Object> ColdState::*list, const Object* object, std::string_view gone) {
+  touch();
+  auto cold = std::make_shared<ColdState>(*store_.current_.cold);
+  std::vector<Object>& all = (*cold).*list;
+  const std::string_view name = object ? std::string_view(object->name) : gone;
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Object& known) { return known.name == name; });
+  if (!object) {
+    if (at != all.end()) all.erase(at);
+  } else if (at != all.end()) {
+    *at = *object;
+  } else {
+    all.insert(std::find_if(all.begin(), all.end(), [&](const Object& known) { return known.name > name; }), *object);
+  }
+  store_.current_.cold = std::move(cold);
+}
+
+void Commit::upsert_node_pool(const model::NodePool& pool) { write_named(&ColdState::node_pools, &pool, {}); }
+void Commit::remove_node_pool(const std::string& name) {
+  write_named<model::NodePool>(&ColdState::node_pools, nullptr, name);
+}
+void Commit::upsert_namespace(const model::Namespace& name_space) {
+  write_named(&ColdState::namespaces, &name_space, {});
+}
+void Commit::remove_namespace(const std::string& name) {
+  write_named<model::Namespace>(&ColdState::namespaces, nullptr, name);
+}
+
+}  // namespace berth::tables

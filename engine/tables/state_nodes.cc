@@ -1,0 +1,345 @@
+// The node table of a StateStore: registration, columns by attribute, classes, kinds, lists of nodes.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/text.h"
+#include "base/wrap.h"
+#include "model/computed_class.h"
+#include "model/registration/node_canonical.h"
+#include "tables/commit.h"
+#include "tables/kinds.h"
+#include "tables/state.h"
+
+namespace berth::tables {
+namespace {
+
+constexpr std::size_t kUsualProfile = 128;  ///< bytes
+
+/// What the node has, less what it reserves. What the columns say of it (class, profile) is added by the caller.
+NodeCapacity capacity_of(const model::Node& node) {
+  NodeCapacity capacity;
+  if (node.node_resources) {
+    const model::NodeResources& r = *node.node_resources;
+    const model::Topology* topology = model::topology_of(node);
+    const auto cpu = static_cast<std::int64_t>(topology ? model::total_compute_mhz(*topology) : 0);
+    std::int64_t reserved_cpu = 0, reserved_memory = 0, reserved_disk = 0;
+    if (node.reserved_resources) {
+      reserved_cpu = node.reserved_resources->cpu.cpu_shares;
+      reserved_memory = node.reserved_resources->memory.memory_mb;
+      reserved_disk = node.reserved_resources->disk.disk_mb;
+    }
+    capacity.cpu_mhz = base::wrap_sub(cpu, reserved_cpu);
+    capacity.memory_mb = base::wrap_sub(r.memory.memory_mb, reserved_memory);
+    capacity.disk_mb = base::wrap_sub(r.disk.disk_mb, reserved_disk);
+    capacity.cpu_score = static_cast<double>(cpu);
+    capacity.memory_score = static_cast<double>(r.memory.memory_mb);
+    if (node.reserved_resources) {
+      capacity.cpu_score -= static_cast<double>(reserved_cpu);
+      capacity.memory_score -= static_cast<double>(reserved_memory);
+    }
+  }
+  using Limit = std::numeric_limits<std::int32_t>;
+  capacity.max_allocs =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(node.node_max_allocs, Limit::min(), Limit::max()));
+  return capacity;
+}
+
+}  // namespace
+
+NodeStatic& StateStore::own_static() {
+  Ref<NodeStatic>& fixed = current_.nodes.fixed;
+  if (!fixed.unique()) fixed = Ref<NodeStatic>(new NodeStatic(*fixed));
+  return *fixed;
+}
+
+ColumnId StateStore::column_for(KeyKind kind, std::string_view key) {
+  const Symbol symbol = symbols_.intern(key);
+  const std::uint64_t id = key_pair(static_cast<std::uint32_t>(kind), symbol);
+  if (const auto found = column_ids_.find(id); found != column_ids_.end()) return found->second;
+  NodeStatic& fixed = own_static();
+  const auto column = static_cast<ColumnId>(fixed.columns.size());
+  fixed.columns.push_back({kind, symbol, {}, {}});
+  codes_.emplace_back();
+  column_ids_.emplace(id, column);
+  return column;
+}
+
+std::uint32_t StateStore::code_for(ColumnId column, std::string_view value) {
+  const Symbol symbol = symbols_.intern(value);
+  auto& codes = codes_[column];
+  if (const auto found = codes.find(symbol); found != codes.end()) return found->second;
+  KeyedColumn& c = own_static().columns[column];
+  c.values.push_back(symbol);
+  const auto code = static_cast<std::uint32_t>(c.values.size());
+  codes.emplace(symbol, code);
+  return code;
+}
+
+void StateStore::set_code(ColumnId column, NodeRow row, std::uint32_t code) {
+  KeyedColumn& c = own_static().columns[column];
+  if (row >= c.codes.size()) {
+    if (code == 0) return;
+    c.codes.resize(row + 1);
+  }
+  if (c.codes[row] != code) c.codes.edit(row) = code;
+}
+
+NodeRow StateStore::new_node_row(base::Uuid id) {
+  const auto row = static_cast<NodeRow>(current_.nodes.size());
+  NodeStatic& fixed = own_static();
+  fixed.id.push_back(id);
+  fixed.spec.push_back(nullptr);
+  fixed.capacity.push_back({});
+  if (fixed.capacity.size() > 2 * fixed.use_log->size())
+    fixed.use_log = std::make_shared<RowLog>(2 * fixed.use_log->size(), current_.nodes.use_changes);
+  if (fixed.capacity.size() > 16 * fixed.ready_log->size())
+    fixed.ready_log = std::make_shared<RowLog>(2 * fixed.ready_log->size(), current_.nodes.ready_changes);
+  current_.nodes.state.push_back(kGone);
+  current_.nodes.use.push_back({});
+  if (!current_.nodes.eviction.empty()) current_.nodes.eviction.push_back({});
+  current_.nodes.fit.cpu_free.push_back(0);
+  current_.nodes.fit.memory_free.push_back(0);
+  current_.nodes.fit.disk_free.push_back(0);
+  current_.nodes.fit.cpu_scale.push_back(0);
+  current_.nodes.fit.memory_scale.push_back(0);
+  node_rows_[id] = row;
+  return row;
+}
+
+std::shared_ptr<const NodeSpec> StateStore::make_spec(const model::Node& node, bool shared) {
+  auto spec = std::make_shared<NodeSpec>();
+  spec->node = node;
+  spec->shared = shared;
+  spec->profile.reserve(kUsualProfile);
+  append_check_profile(node, spec->profile);
+  spec->check_profile_size = spec->profile.size();
+  spec->profile += '\0';
+  append_other_profile(node, spec->profile);
+  if (const model::Topology* topology = model::topology_of(node)) {
+    std::vector<std::pair<std::uint16_t, std::uint32_t>> cores;
+    for (const model::Core& core : topology->cores)
+      if (!core.disable) cores.emplace_back(core.id, static_cast<std::uint32_t>(model::core_speed_mhz(core)));
+    std::sort(cores.begin(), cores.end());
+    for (const auto& [id, speed] : cores) {
+      spec->usable_core_ids.push_back(id);
+      spec->core_speeds.push_back(speed);
+      const auto reserved =
+          node.reserved_resources ? node.reserved_resources->cpu.reserved_cpu_cores : std::vector<std::uint16_t>{};
+      if (std::find(reserved.begin(), reserved.end(), id) == reserved.end()) spec->cores.push_back(id);
+    }
+  }
+  return spec;
+}
+
+void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& spec, const NodeVariant* variant) {
+  const model::Node& node = spec->node;
+  std::vector<std::uint32_t> before;  // where it registers again
+  if (current_.nodes.fixed->spec[row])
+    for (const KeyedColumn& column : current_.nodes.fixed->columns) before.push_back(column.code(row));
+  set_code(
+      kDatacenterColumn, row,
+      code_for(kDatacenterColumn, variant && !variant->datacenter.empty() ? variant->datacenter : node.datacenter));
+  set_code(kPoolColumn, row, code_for(kPoolColumn, node.node_pool));
+  set_code(kClassColumn, row, code_for(kClassColumn, node.node_class));
+  set_code(kComputedClassColumn, row,
+           code_for(kComputedClassColumn, variant ? variant_class(spec, *variant) : node.computed_class));
+  set_code(kNameColumn, row, code_for(kNameColumn, variant ? variant->name : std::string_view(node.name)));
+  for (ColumnId column = kFirstKeyColumn; column < current_.nodes.fixed->columns.size(); ++column)
+    set_code(column, row, 0);
+  const auto set_all = [&](KeyKind kind, const auto& values) {
+    for (const auto& [key, value] : values) {
+      const ColumnId column = column_for(kind, key);
+      set_code(column, row, code_for(column, value));
+    }
+  };
+  set_all(KeyKind::attribute, node.attributes);
+  set_all(KeyKind::meta, node.meta);
+  if (variant) {
+    set_all(KeyKind::attribute, variant->attributes);
+    set_all(KeyKind::meta, variant->meta);
+  }
+  NodeStatic& fixed = own_static();
+  fixed.spec.edit(row) = spec;
+  NodeCapacity capacity = capacity_of(node);
+  capacity.class_code = current_.nodes.code(kClassColumn, row);
+  capacity.computed_class_code = current_.nodes.code(kComputedClassColumn, row);
+  if (profiles_.spec != spec)  // generated clusters share few
+    profiles_ = {spec, symbols_.intern(std::string_view(spec->profile).substr(0, spec->check_profile_size)),
+                 symbols_.intern(spec->profile)};
+  capacity.check_profile = profiles_.check;
+  capacity.kind = kind_of(profiles_.both, capacity.computed_class_code);
+  const NodeCapacity earlier = fixed.capacity[row];
+  if (!current_.nodes.exists(row)) {
+    count_kind(capacity, 1);
+  } else if (earlier.kind != capacity.kind) {
+    count_kind(capacity, 1);
+    count_kind(earlier, -1);
+  }
+  if (!before.empty() && earlier.computed_class_code == capacity.computed_class_code &&
+      earlier.check_profile != capacity.check_profile)
+    current_.nodes.class_profiles_exact = false;
+  capacity.has_cores = !spec->cores.empty();
+  capacity.network_invalid = network_invalid(node);
+  fixed.capacity.edit(row) = capacity;
+  current_.nodes.invalid_nodes += capacity.network_invalid;
+  current_.nodes.state.edit(row) =
+      state_bits(parse_node_status(node.status).value_or(NodeStatus::initializing),
+                 node.scheduling_eligibility == "eligible", node.drain_strategy.has_value());
+  refresh_scale(row);
+  refresh_free(row, current_.nodes.use[row]);
+  if (node.node_class.empty()) current_.nodes.empty_class_code = capacity.class_code;
+  check_class(row, capacity.computed_class_code, before);
+  ++current_.nodes.epoch;
+  ++current_.nodes.static_epoch;
+}
+
+std::uint32_t StateStore::kind_of(Symbol profiles, std::uint32_t computed_class) {
+  return kind_ids_.try_emplace(key_pair(computed_class, profiles), static_cast<std::uint32_t>(kind_ids_.size()))
+      .first->second;
+}
+
+void StateStore::count_kind(const NodeCapacity& of, std::int32_t sign) {
+  if (nodes_of_kind_.size() <= of.kind) nodes_of_kind_.resize(of.kind + 1, 0);
+  if (kinds_of_class_.size() <= of.computed_class_code) kinds_of_class_.resize(of.computed_class_code + 1, 0);
+  std::uint32_t& nodes = nodes_of_kind_[of.kind];
+  std::uint32_t& kinds = kinds_of_class_[of.computed_class_code];
+  if (sign > 0) {
+    if (nodes++ == 0 && ++kinds == 2) ++mixed_classes_;
+  } else if (--nodes == 0) {
+    if (--kinds == 1) --mixed_classes_;
+    ++current_.nodes.kinds_left;
+  }
+  current_.nodes.class_kinds_exact = mixed_classes_ == 0;
+}
+
+void StateStore::check_class(NodeRow row, std::uint32_t computed_class, const std::vector<std::uint32_t>& before) {
+  if (class_sample_.size() <= computed_class) class_sample_.resize(computed_class + 1, kNoRow);
+  NodeRow& sample = class_sample_[computed_class];
+  const std::vector<KeyedColumn>& columns = current_.nodes.fixed->columns;
+  const auto compare = [&](auto code_of_other) {
+    for (ColumnId id = 0; id < columns.size() && current_.nodes.classes_exact; ++id) {
+      if (id == kNameColumn || symbols_.text(columns[id].key).starts_with("unique.")) continue;
+      if (columns[id].code(row) != code_of_other(id)) current_.nodes.classes_exact = false;
+    }
+  };
+  if (!before.empty() && before[kComputedClassColumn] == computed_class)  // of the class it was of, as it was
+    compare([&](ColumnId id) { return id < before.size() ? before[id] : 0; });
+  if (sample == kNoRow) {
+    sample = row;
+    return;
+  }
+  if (current_.nodes.capacity(row).check_profile != current_.nodes.capacity(sample).check_profile)
+    current_.nodes.class_profiles_exact = false;
+  compare([&](ColumnId id) { return columns[id].code(sample); });
+}
+
+void StateStore::refresh_scale(NodeRow row) {
+  const NodeCapacity& capacity = current_.nodes.capacity(row);
+  FitColumns& fit = current_.nodes.fit;
+  fit.cpu_scale.edit(row) = capacity.cpu_score > 0 ? static_cast<float>(1.0 / capacity.cpu_score) : 0.0f;
+  fit.memory_scale.edit(row) = capacity.memory_score > 0 ? static_cast<float>(1.0 / capacity.memory_score) : 0.0f;
+}
+
+void StateStore::refresh_free(NodeRow row, const NodeUse& use) {
+  current_.nodes.fixed->use_log->append(row);
+  ++current_.nodes.use_changes;
+  const NodeCapacity& capacity = current_.nodes.capacity(row);
+  FitColumns& fit = current_.nodes.fit;
+  fit.cpu_free.edit(row) = static_cast<float>(base::wrap_sub(capacity.cpu_mhz, use.cpu_mhz));
+  fit.memory_free.edit(row) = static_cast<float>(base::wrap_sub(capacity.memory_mb, use.memory_mb));
+  fit.disk_free.edit(row) = static_cast<float>(base::wrap_sub(capacity.disk_mb, use.disk_mb));
+}
+
+std::string StateStore::variant_class(const std::shared_ptr<const NodeSpec>& spec, const NodeVariant& variant) {
+  if (!variant.computed_class.empty()) return std::string(variant.computed_class);
+  // Attributes and meta named `unique.` are no part of the class (R-MODEL-541): most variants share theirs.
+  const auto unique = [](const auto& entry) { return entry.first.starts_with("unique."); };
+  if (variant.datacenter.empty() && !spec->node.computed_class.empty() &&
+      std::all_of(variant.attributes.begin(), variant.attributes.end(), unique) &&
+      std::all_of(variant.meta.begin(), variant.meta.end(), unique))
+    return spec->node.computed_class;
+  std::string key = std::to_string(reinterpret_cast<std::uintptr_t>(spec.get()));
+  key += '\0';
+  key += variant.datacenter;
+  for (const auto* list : {&variant.attributes, &variant.meta}) {
+    key += '\0';
+    for (const auto& [name, value] : *list) {
+      if (name.starts_with("unique.")) continue;
+      key += name;
+      key += '\1';
+      key += value;
+      key += '\1';
+    }
+  }
+  if (const auto found = variant_classes_.find(key); found != variant_classes_.end()) return found->second;
+  model::Node node = spec->node;
+  if (!variant.datacenter.empty()) node.datacenter = variant.datacenter;
+  for (const auto& [name, value] : variant.attributes) node.attributes[std::string(name)] = value;
+  for (const auto& [name, value] : variant.meta) node.meta[std::string(name)] = value;
+  std::string computed = model::computed_class(node);
+  variant_classes_.emplace(std::move(key), computed);
+  return computed;
+}
+
+void StateStore::list_node(NodeRow row) {
+  // One node at a time keeps the order by a sorted insert; bulk loading sorts once in sort_nodes().
+  auto by_id = std::make_shared<std::vector<NodeRow>>(*current_.nodes.fixed->by_id);
+  const auto at = std::lower_bound(by_id->begin(), by_id->end(), current_.nodes.id(row),
+                                   [&](NodeRow r, base::Uuid wanted) { return current_.nodes.id(r) < wanted; });
+  by_id->insert(at, row);
+  own_static().by_id = std::move(by_id);
+}
+
+void StateStore::unlist_node(NodeRow row) {
+  auto by_id = std::make_shared<std::vector<NodeRow>>(*current_.nodes.fixed->by_id);
+  std::erase(*by_id, row);
+  own_static().by_id = std::move(by_id);
+}
+
+NodeRow StateStore::add_variant(const std::shared_ptr<const NodeSpec>& spec, const NodeVariant& variant) {
+  Commit commit = begin_commit();
+  commit.touch();
+  const NodeRow row = new_node_row(variant.id);
+  fill_node(row, spec, &variant);
+  return row;
+}
+
+void StateStore::sort_nodes() {
+  Commit commit = begin_commit();
+  commit.touch();
+  sort_rows();
+}
+
+void StateStore::sort_rows() {
+  auto by_id = std::make_shared<std::vector<NodeRow>>();
+  by_id->reserve(current_.nodes.size());
+  for (NodeRow row = 0; row < current_.nodes.size(); ++row)
+    if (current_.nodes.exists(row)) by_id->push_back(row);
+  std::sort(by_id->begin(), by_id->end(),
+            [&](NodeRow a, NodeRow b) { return current_.nodes.id(a) < current_.nodes.id(b); });
+  NodeStatic& fixed = own_static();
+  fixed.by_id = std::move(by_id);
+  fixed.ready_log = std::make_shared<RowLog>(fixed.ready_log->size(), current_.nodes.ready_changes);
+  ++current_.nodes.epoch;
+  CowVector<std::shared_ptr<const BaseSet>>& sets = current_.base_sets;
+  for (std::size_t i = 0; i < sets.size(); ++i) sets.edit(i) = list_ready(sets[i]->key);
+}
+
+void StateStore::note_ready(NodeRow row) {
+  current_.nodes.fixed->ready_log->append(row);
+  ++current_.nodes.ready_changes;
+  ++current_.nodes.epoch;
+}
+
+NodeRow StateStore::find_node(base::Uuid id) const {
+  const auto found = node_rows_.find(id);
+  return found == node_rows_.end() ? kNoRow : found->second;
+}
+
+NodeRow StateStore::find_node(std::string_view id) const {
+  const auto uuid = base::parse_uuid(id);
+  return uuid ? find_node(*uuid) : kNoRow;
+}
+
+}  // namespace berth::tables
