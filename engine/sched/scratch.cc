@@ -26,7 +26,8 @@ Reasons::Reasons() {
                                                         "disk",
                                                         "max allocation exceeded",
                                                         "network: invalid node",
-                                                        "network: port collision"};
+                                                        "network: port collision",
+                                                        "devices: no devices match request"};
   for (const char* text : kTexts) {
     ids_.emplace(text, static_cast<std::uint32_t>(texts_.size()));
     texts_.emplace_back(text);

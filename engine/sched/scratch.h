@@ -103,6 +103,7 @@ enum FixedReason : std::uint32_t {
   kDimensionMaxAllocs,
   kDimensionInvalidNode,
   kDimensionPortCollision,
+  kDimensionNoDevices,
   kFixedReasons,
 };
 

@@ -208,7 +208,7 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
 
 TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS-305, 1103, 1104
   std::size_t with_ports = 0, by_number = 0, with_volumes = 0, by_columns = 0, failed = 0, ended = 0, collisions = 0,
-              again = 0, whole = 0, few = 0;
+              again = 0, whole = 0, few = 0, with_devices = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(120, 30); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -225,6 +225,15 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
         model::NodeNetworkAddress& address = network.addresses.emplace_back();
         address.alias = alias, address.address = *alias == 'p' ? "10.0.0.2" : "10.0.0.1", address.family = "ipv4";
         if (pick(random, 0, 4) == 0) address.reserved_ports = "20001-20002,8080";
+      }
+      resources.devices.clear();
+      for (const char* name : {"a100", "t4"}) {
+        if (alike ? node.meta.at("rack") < "r3" : pick(random, 0, 1) != 0) continue;
+        model::NodeDevice& device = resources.devices.emplace_back();
+        device.vendor = std::string("nvidia"), device.type = std::string("gpu"), device.name = std::string(name);
+        device.attributes["memory"] = model::Attribute{.int_value = *name == 'a' ? 40 : 16};
+        for (std::int64_t i = alike ? 4 : pick(random, 1, 5); i > 0; --i)
+          device.instances.push_back({name + std::to_string(i), alike || pick(random, 0, 5) != 0, "", {}});
       }
       node.host_volumes.clear();
       if (pick(random, 0, 2) != 0)
@@ -309,6 +318,29 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
         ++with_ports;
       }
       if (pick(random, 0, 3) == 0) {
+        std::vector<model::RequestedDevice>& requests = group.tasks.front().resources->devices;
+        for (std::int64_t i = pick(random, 0, 4) == 0 ? 2 : 1; i > 0; --i) {
+          model::RequestedDevice& request = requests.emplace_back();
+          request.name = pick(random, 0, 1) == 0 ? "gpu" : "nvidia/gpu/t4";
+          request.count = static_cast<std::uint64_t>(pick(random, 1, 3));
+          if (pick(random, 0, 3) == 0) {
+            model::Constraint& constraint = request.constraints.emplace_back();
+            constraint.ltarget = "${device.attr.memory}", constraint.operand = ">", constraint.rtarget = "20";
+          }
+          if (pick(random, 0, 5) == 0) {
+            model::Constraint& constraint = request.constraints.emplace_back();
+            constraint.ltarget = "${device.ids}", constraint.operand = "set_contains_any",
+            constraint.rtarget = "t41,a1001";
+          }
+          if (pick(random, 0, 5) == 0) {
+            model::Affinity& affinity = request.affinities.emplace_back();
+            affinity.ltarget = "${device.attr.memory}", affinity.operand = "<", affinity.rtarget = "20";
+            affinity.weight = 60;
+          }
+        }
+        ++with_devices;
+      }
+      if (pick(random, 0, 3) == 0) {
         model::VolumeRequest& volume = group.volumes["v"].emplace();
         volume.name = "v", volume.type = "host", volume.source = "data", volume.read_only = pick(random, 0, 1) == 0;
         volume.sticky = pick(random, 0, 9) == 0, volume.per_alloc = pick(random, 0, 9) == 0;
@@ -340,6 +372,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
   EXPECT_GT(few, 10U);
   EXPECT_GT(whole, 10U);
   EXPECT_GT(with_ports, 0U);
+  EXPECT_GT(with_devices, 0U);
   EXPECT_GT(by_number, 0U);
   EXPECT_GT(with_volumes, 0U);
   EXPECT_GT(by_columns, 100U);

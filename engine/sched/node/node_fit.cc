@@ -31,10 +31,14 @@ bool NodeFit::is_special(NodeRow row, const CompiledGroup& group) const {
 
 bool NodeFit::figures_do(NodeRow row, const CompiledGroup& group) {
   if (!is_special(row, group)) return true;
+  return attempt_.config.plain_path && figures_may_do(group) && ports_do(row, group);
+}
+
+/// Whether what is special about the node are ports at most, which do not collide, and the ports asked for are free for
+/// certain.
+bool NodeFit::ports_do(NodeRow row, const CompiledGroup& group) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  if (!attempt_.config.plain_path || !figures_may_do(group) || nodes.use[row].core_allocs != 0 ||
-      nodes.capacity(row).network_invalid != 0)
-    return false;
+  if (nodes.use[row].core_allocs != 0 || nodes.capacity(row).network_invalid != 0) return false;
   const NodeOverlay* overlay = scratch_.overlay(row);
   if (overlay && (overlay->complex_allocs != 0 || overlay->first_update != kNoRow)) return false;
   return knows_port_conflicts() && !scratch_.port_conflicts.at(row) && (!group.has_network || has_ports(row, group));
@@ -153,6 +157,7 @@ PlainFit NodeFit::plain(NodeRow row, const CompiledGroup& group) const {
 }
 
 void NodeFit::decide(NodeRow row, const GroupView& v, Cell& cell) {
+  if (v.group->has_devices && decide_by_free_devices(row, v, cell)) return;
   if (!figures_do(row, *v.group)) return decide_special(row, v, false, cell);
   const PlainFit fit = plain(row, *v.group);
   cell.fit = fit.dimension == kReasonNone ? kPass : kFail;

@@ -85,6 +85,10 @@ class NodeFit {
 
  private:
   void decide_special(tables::NodeRow row, const GroupView& view, bool evict, Cell& cell);
+  [[nodiscard]] bool ports_do(tables::NodeRow row, const tables::CompiledGroup& group);
+  // A group that asks for devices, by how many are free (node_devices.cc).
+  bool decide_by_free_devices(tables::NodeRow row, const GroupView& view, Cell& cell);
+  [[nodiscard]] bool counts_tell(const GroupView& view) const;
   void evict_plain(tables::NodeRow row, const GroupView& view, Cell& cell);
 
   // The option, step by step (node_option.cc). Each step is false when there is none; `option.dimension` says why.

@@ -11,9 +11,18 @@ bool DeviceUse::load(const tables::Snapshot& snapshot, NodeRow row, rank::Device
   return node.known;
 }
 
+std::span<const std::uint32_t> DeviceUse::free(const tables::Snapshot& snapshot, NodeRow row) {
+  follow(snapshot);
+  const OfNode& node = nodes_[row];
+  return node.known ? std::span<const std::uint32_t>(node.free) : std::span<const std::uint32_t>();
+}
+
 void DeviceUse::keep(NodeRow row, const rank::DeviceAccounter& used) {
   OfNode& node = nodes_[row];
   used.read_use_counts(node.counts);
+  node.free.clear();
+  for (const rank::DeviceAccounter::Group& group : used.groups())
+    node.free.push_back(static_cast<std::uint32_t>(group.free_count()));
   node.known = true;
 }
 

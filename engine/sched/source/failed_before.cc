@@ -80,10 +80,12 @@ bool FailedBefore::holds_by_figures(FailureMemo& memo, const CompiledGroup& grou
 /// Whether it follows from figures that the node, one of those that pass and whose use changed, has no room; then the
 /// memo has it.
 bool FailedBefore::is_short_by_figures(FailureMemo& memo, NodeRow row, const CompiledGroup& group) {
-  if (!fit_.figures_do(row, group)) return false;
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   const tables::NodeCapacity& capacity = nodes.capacity(row);
-  const std::uint32_t dimension = plain_fit(capacity, nodes.use[row], kUntouched, group).dimension;
+  const tables::NodeUse& use = nodes.use[row];
+  const bool plain = !group.has_network && (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0;
+  if (!plain && !fit_.figures_do(row, group)) return false;
+  const std::uint32_t dimension = plain_fit(capacity, use, kUntouched, group).dimension;
   if (dimension == kReasonNone) return false;
   const std::uint8_t before = memo.shorts[row];
   if (before != FailureMemo::kRoomy && dimension == memo.counts[before].dimension) return true;  // as most are

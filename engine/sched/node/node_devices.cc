@@ -1,0 +1,59 @@
+// Fit of a group that asks for devices, without the option: what it needs to know of the instances is how many nobody
+// uses, and these counts outlive evaluations (source/device_use.h). Which instances it gets is settled for the chosen
+// node alone (node_option.cc). Same verdicts, dimensions and scores as the option's.
+#include <algorithm>
+
+#include "sched/node/node_fit.h"
+
+namespace berth::sched {
+
+using tables::CompiledGroup;
+using tables::NodeRow;
+
+/// Whether counts of free instances tell: one request, which makes no difference between them, and no score of its own.
+bool NodeFit::counts_tell(const GroupView& v) const {
+  const CompiledGroup& group = *v.group;
+  if (!attempt_.config.plain_path || scratch_.strategy_fit || group.has_task_network || group.has_cores ||
+      (group.has_network && !group.dynamic_ports_only) || v.devices.size() != 1)
+    return false;
+  const match::DeviceRequest& request = v.devices.front();
+  const auto names_instances = [](const match::DeviceConstraint& constraint) {
+    return constraint.left.kind == match::DeviceTargetKind::ids ||
+           constraint.right.kind == match::DeviceTargetKind::ids;
+  };
+  return request.count != 0 && request.affinities.empty() &&
+         std::none_of(request.constraints.begin(), request.constraints.end(), names_instances);
+}
+
+/// False: the option has to be built to tell.
+bool NodeFit::decide_by_free_devices(NodeRow row, const GroupView& v, Cell& cell) {
+  const tables::Snapshot& state = *attempt_.snapshot;
+  const tables::NodeUse& use = state.nodes.use[row];
+  if (!counts_tell(v) || scratch_.overlay(row)) return false;
+  const bool no_ports = use.port_allocs == 0 && use.core_allocs == 0 && !v.group->has_network &&
+                        state.nodes.capacity(row).network_invalid == 0;
+  if (!no_ports && !ports_do(row, *v.group)) return false;
+  const auto& spec = state.nodes.fixed->spec[row];
+  const auto groups = scratch_.node_devices(spec).groups();
+  if (groups.empty()) return false;
+  std::span<const std::uint32_t> free = scratch_.device_use.free(state, row);
+  if (free.empty()) {  // something changed there
+    proposed.collect_special(row);
+    proposed.enter_all_devices(row);
+    free = scratch_.device_use.free(state, row);
+  }
+  const match::DeviceRequest& request = v.devices.front();
+  bool served = false;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const auto matches = match::matches(request, *groups[g].device, scratch_.patterns);
+    if (!matches) return false;
+    served |= *matches && free[g] >= request.count;
+  }
+  const PlainFit fit = plain(row, *v.group);
+  cell.dimension = served ? fit.dimension : kDimensionNoDevices;
+  cell.fit = cell.dimension == kReasonNone ? kPass : kFail;
+  if (cell.fit == kPass) scorer.score(row, *v.group, fit.use, nullptr, cell.score);
+  return true;
+}
+
+}  // namespace berth::sched
