@@ -155,7 +155,8 @@ void Dispatcher::serve(std::shared_ptr<http::Exchange> exchange) {
   request.body = std::move(message.body);
   read_common(request);
   if (match.route->kind == RouteKind::read && !read_options(request, reply)) return send(call, std::move(reply));
-  if (match.route->kind != RouteKind::plain && !own_region(request)) {
+  const bool asks_region = match.route->kind != RouteKind::plain || request.path.starts_with("/v1/status/");
+  if (asks_region && !own_region(request)) {
     reply.fail("No path to region");
     return send(call, std::move(reply));
   }

@@ -1,6 +1,9 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "serve/simulation.h"
 
 namespace berth::serve {
@@ -9,7 +12,9 @@ namespace {
 
 class PoolReaders final : public Readers {
  public:
-  explicit PoolReaders(std::size_t threads) : pool_(threads) {}
+  explicit PoolReaders(std::size_t threads) : pool_(threads) {
+    for (std::size_t i = 0; i < threads; ++i) boost::asio::post(pool_, yield_to_requests);
+  }
   ~PoolReaders() override {
     pool_.stop();
     pool_.join();
@@ -17,6 +22,12 @@ class PoolReaders final : public Readers {
   void post(std::function<void()> work) override { boost::asio::post(pool_, std::move(work)); }
 
  private:
+  /// Where there are fewer cores than threads, long lists leave them to short requests.
+  static void yield_to_requests() {
+    constexpr int kNice = 5;
+    (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
+  }
+
   boost::asio::thread_pool pool_;
 };
 

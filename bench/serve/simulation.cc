@@ -11,7 +11,9 @@ namespace {
 constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kSlice = kMillisecond;             // of the cluster's time, when nothing is asked
 constexpr std::int64_t kCatchUp = kMillisecond / 5;       // before a request is looked at
-constexpr std::int64_t kWakeEvery = 4 * kMillisecond;     // long polls
+constexpr std::int64_t kWakeLeast = kMillisecond / 2;     // between two looks at long polls,
+constexpr std::int64_t kWakeMost = 4 * kMillisecond;      // and as much
+constexpr std::int64_t kWakeShare = 8;                    // of the time, one in so many, is theirs
 constexpr std::int64_t kSweepEvery = 100 * kMillisecond;  // time that is over, clients that are gone
 constexpr std::int64_t kSlowEvery = 5 * kMillisecond;     // time goes by, and streams go on, though requests wait
 constexpr std::int64_t kLagMost = 250 * kMillisecond;     // of real time that virtual time may be behind
@@ -122,6 +124,7 @@ void Simulation::advance(std::int64_t ns, std::function<void()> done) {
 void Simulation::replace(living::Config config, const model::ClusterState& state) {
   config_ = std::move(config);
   cluster_ = std::make_unique<living::Cluster>(config_, &listeners_);
+  node_stubs_ = std::make_shared<TextCache>();
   cluster_->load(state);
   set_indexes(log(), state);
   for (Advance& advance : std::exchange(advances_, {})) advance.done();
@@ -171,7 +174,8 @@ void Simulation::run() {
     note_written();
     if (const std::int64_t real = steady_ns(); real >= next_wake_ns_) {
       wake();
-      next_wake_ns_ = real + kWakeEvery;
+      const std::int64_t over = steady_ns();
+      next_wake_ns_ = over + std::clamp((over - real) * kWakeShare, kWakeLeast, kWakeMost);
     }
     answer_due();
     if (has_tasks() && steady_ns() < next_slow_ns_) continue;

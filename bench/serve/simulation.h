@@ -6,10 +6,9 @@
 //   virtual time      starts at the real time and goes by at `speed`. What the processor cannot keep up with makes it
 //                     go slower, not pile up. `step`: it stands still but for advance(). `max`: it jumps to whatever
 //                     is due next.
-//   long polls        wait in a list here, one row each, no thread (R-API-50 to 56). After entries were written, at
-//   most
-//                     every few milliseconds, those that read a table which was written are asked for their index
-//                     again.
+//   long polls        wait in a list here, one row each, no thread (R-API-50 to 56). After entries were written, those
+//                     that read a table which was written are asked for their index again; the more of them there are,
+//                     the longer is the time to the next look.
 // Threads: post() and stop() any; everything else the simulation's own.
 #pragma once
 
@@ -25,6 +24,7 @@
 #include <vector>
 
 #include "living/living.h"
+#include "serve/text_cache.h"
 
 namespace berth::serve {
 
@@ -166,6 +166,8 @@ class Simulation {
   void replace(living::Config config, const model::ClusterState& state);
   [[nodiscard]] const living::Config& config() const { return config_; }
   [[nodiscard]] const Options& options() const { return options_; }
+  /// Stubs of nodes as lists show them.
+  [[nodiscard]] const std::shared_ptr<TextCache>& node_stubs() const { return node_stubs_; }
 
   /// False: as many wait as may.
   [[nodiscard]] bool wait(Waiter waiter);
@@ -189,6 +191,7 @@ class Simulation {
   Listeners listeners_;
   std::vector<std::function<void(Simulation&)>> attached_;
   std::unique_ptr<living::Cluster> cluster_;
+  std::shared_ptr<TextCache> node_stubs_ = std::make_shared<TextCache>();  // of this cluster
 
   Speed speed_;
   std::int64_t base_real_ns_ = 0, base_virtual_ns_ = 0;

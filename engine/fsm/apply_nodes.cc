@@ -66,9 +66,19 @@ std::int64_t StateLog::status_updated_at(NodeRow row) const {
   return store_.current().nodes.spec(row).node.status_updated_at;
 }
 
+namespace {
+
+std::uint64_t modify_index_of(const std::vector<std::shared_ptr<const NodeLife>>& lives, const tables::Snapshot& state,
+                              NodeRow row) {
+  return row < lives.size() && lives[row] ? lives[row]->modify_index : state.nodes.spec(row).node.modify_index;
+}
+
+}  // namespace
+
+std::uint64_t NodeView::modify_index(NodeRow row) const { return modify_index_of(lives, *state, row); }
+
 std::uint64_t StateLog::node_modify_index(NodeRow row) const {
-  if (row < node_lives_.size() && node_lives_[row]) return node_lives_[row]->modify_index;
-  return store_.current().nodes.spec(row).node.modify_index;
+  return modify_index_of(node_lives_, store_.current(), row);
 }
 
 void StateLog::store_node(Change& change, const model::Node& node) {

@@ -90,6 +90,7 @@ struct NodeView {
 
   /// As StateLog::node() gives it; the node must be there.
   [[nodiscard]] model::Node node(tables::NodeRow row) const;
+  [[nodiscard]] std::uint64_t modify_index(tables::NodeRow row) const;
 };
 
 class StateLog {

@@ -66,6 +66,12 @@ TEST_F(ServerTest, AnswersAndHeaders) {
   client.send("HEAD /v1/jobs HTTP/1.1\r\nHost: test\r\n\r\n");
   EXPECT_EQ(client.head().status, 405);
   EXPECT_EQ(client.get("/v1/jobs?region=elsewhere").body, "No path to region");
+  EXPECT_EQ(client.get("/v1/status/leader?region=elsewhere").body, "No path to region");
+  client.ask("POST", "/v1/job/nope/summary");  // R-API-6
+  EXPECT_EQ(client.receive().body, "job not found");
+  EXPECT_EQ(client.get("/v1/job/nope/action").status, 501);
+  EXPECT_EQ(client.get("/v1/job/nope/tag").body, "invalid job tag endpoint");
+  EXPECT_EQ(client.get("/v1/job/nope/allocations?filter=((").body, "[]");  // R-API-48
   EXPECT_EQ(client.get("/v1/jobs?index=x").body, "Invalid index");
   EXPECT_EQ(client.get("/v1/jobs?wait=x").body, "Invalid wait time");
   EXPECT_EQ(client.get("/v1/node/abc").body, "node lookup failed: index error: UUID must be 36 characters");

@@ -265,6 +265,8 @@ void add_agent_routes(Router& router) {
       {"/v1/operator/raft/transfer-leadership", kPut | kPost, RouteKind::plain, refusal(501, kNoSuchServer), {}});
   router.add({"/v1/operator/raft/*", kAnyMethod, RouteKind::plain, refusal(404, "Invalid method"), {}});
   router.plain("/v1/operator/autopilot/health", autopilot_health);
+  router.add(
+      {"/v1/operator/autopilot/health", kPut | kPost | kDelete, RouteKind::plain, refusal(404, "Invalid method"), {}});
   router.add({"/v1/operator/autopilot/configuration", kGet | kPut, RouteKind::plain, autopilot_settings, {}});
   router.add(
       {"/v1/operator/autopilot/configuration", kPost | kDelete, RouteKind::plain, refusal(404, "Invalid method"), {}});

@@ -198,7 +198,7 @@ void refuse_files(Simulation& simulation, const Request& request, Reply& reply) 
   if (asked_alloc(simulation, request.captures[0], reply) != tables::kNoRow) reply.fail(404, kSimulated);
 }
 
-// ---------------------------------------------------------------- checks, actions: there are none
+// ---------------------------------------------------------------- checks: there are none; actions
 
 void read_alloc_checks(Simulation& simulation, const Request& request, Reply& reply) {  // R-API-361
   if (!is_whole_id(request.captures[0], "alloc lookup failed: ", reply)) return;
@@ -208,10 +208,19 @@ void read_alloc_checks(Simulation& simulation, const Request& request, Reply& re
 }
 
 void read_job_actions(Simulation& simulation, const Request& request, Reply& reply) {  // R-API-250
-  if (!simulation.log().job(request.name_space, request.captures[0]))
-    return reply.fail(500, "Unknown job \"" + request.captures[0] + "\"");
+  const auto job = simulation.log().job(request.name_space, request.captures[0]);
+  if (!job) return reply.fail(500, "Unknown job \"" + request.captures[0] + "\"");
+  json::Value out = json::Value::array();
+  for (const model::TaskGroup& group : job->task_groups)
+    for (const model::Task& task : group.tasks)
+      for (const json::Value& action : task.actions.items()) {
+        json::Value one = json::Value::object();
+        one.set("Name", action["Name"]), one.set("Command", action["Command"]), one.set("Args", action["Args"]);
+        one.set("TaskName", task.name), one.set("TaskGroupName", group.name);
+        out.push(std::move(one));
+      }
   reply.known_leader(false), reply.index(0);
-  reply.json(json::Value::array());
+  reply.json(out);
 }
 
 }  // namespace
@@ -237,6 +246,9 @@ void add_client_side_routes(Router& router) {
   any("/v1/client/allocation/*/gc", collect_alloc_garbage);
   router.plain("/v1/client/allocation/*/checks", read_client_checks);
   router.plain("/v1/client/allocation/*/exec", refuse_session);
+  any("/v1/client/allocation/*/snapshot", refuse_session);
+  any("/v1/client/allocation/*", refusal(404, "resource not found"));
+  any("/v1/job/*/action", refusal(501, kSimulated));
   for (const char* files : {"ls", "stat", "cat", "readat", "stream", "logs"})
     router.plain(std::string("/v1/client/fs/") + files + "/*", refuse_files);
   any("/v1/allocation/*/checks", read_alloc_checks);

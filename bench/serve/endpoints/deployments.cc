@@ -64,7 +64,7 @@ void read_deployment_allocs(Simulation& simulation, const Request& request, Repl
   const tables::DeploymentRow deployment = simulation.store().find_deployment(request.captures[0]);
   if (deployment == kNoRow) return reply.json(json::Value::array());
   const auto state = simulation.store().snapshot();
-  send_list(simulation, request, reply, Where::readers, [state, deployment] {
+  send_list(simulation, whole(request), reply, Where::readers, [state, deployment] {
     ListRows list;
     const tables::AllocTable& allocs = state->allocs;
     const base::Uuid id = state->deployments.id[deployment];

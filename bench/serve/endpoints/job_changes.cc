@@ -2,6 +2,7 @@
 #include "base/base64.h"
 #include "serve/endpoints/answers.h"
 #include "serve/endpoints/endpoints.h"
+#include "serve/endpoints/objects.h"
 
 namespace berth::serve {
 
@@ -203,6 +204,7 @@ void add_job_change_routes(Router& router) {
   router.write("/v1/job/*/scale", scale_job);
   router.write("/v1/job/*/revert", revert_job);
   router.write("/v1/job/*/stable", set_job_stable);
+  router.add({"/v1/job/*/tag", kAnyMethod, RouteKind::plain, refusal(404, "invalid job tag endpoint"), {}});
   router.add({"/v1/job/*/versions/*/tag", kPut | kPost, RouteKind::plain, tag_version, {}});
   router.add({"/v1/job/*/versions/*/tag", kDelete, RouteKind::plain, untag_version, {}});
   router.write("/v1/job/*/dispatch", dispatch_job);

@@ -192,7 +192,11 @@ void read_scale(Simulation& simulation, const Request& request, Reply& reply) {
 
 void add_job_version_routes(Router& router) {
   using fsm::Table;
-  router.read("/v1/job/*/versions", read_versions, {versions_index, tables_of(Table::jobs)});
+  router.add({"/v1/job/*/versions",
+              kAnyMethod,
+              RouteKind::read,
+              read_versions,  // R-API-6
+              {versions_index, tables_of(Table::jobs)}});
   router.read("/v1/job/*/submission", read_submission, {submission_index, tables_of(Table::jobs)});
   router.read("/v1/job/*/scale", read_scale, {scale_index, tables_of(Table::jobs, Table::allocs)});
 }

@@ -66,7 +66,7 @@ void read_job_allocs(Simulation& simulation, const Request& request, Reply& repl
   const auto* record = record_of(simulation, request);
   const std::uint64_t created = record ? record->current->create_index : 0;
   const auto state = simulation.store().snapshot();
-  send_list(simulation, request, reply, Where::readers, [state, key, created, all] {
+  send_list(simulation, whole(request), reply, Where::readers, [state, key, created, all] {
     ListRows list;
     const tables::AllocTable& allocs = state->allocs;
     for (tables::AllocRow row = state->jobs.keys[key].alloc_head; row != kNoRow; row = allocs.next_of_job[row]) {
@@ -154,7 +154,11 @@ void list_jobs(Simulation& simulation, const Request& request, Reply& reply, con
 void add_job_routes(Router& router) {
   router.read("/v1/jobs", list_all_jobs, {jobs_index, tables_of(Table::jobs, Table::job_summary)});
   router.read("/v1/job/*", read_job, {job_index, tables_of(Table::jobs)});
-  router.read("/v1/job/*/summary", read_summary, {summary_index, tables_of(Table::job_summary)});
+  router.add({"/v1/job/*/summary",
+              kAnyMethod,
+              RouteKind::read,
+              read_summary,  // R-API-6
+              {summary_index, tables_of(Table::job_summary)}});
   router.read("/v1/job/*/allocations", read_job_allocs, blocks_on<Table::allocs>());
   router.read("/v1/job/*/evaluations", read_job_evals, blocks_on<Table::evals>());
   router.read("/v1/job/*/deployments", read_job_deployments, blocks_on<Table::deployment>());

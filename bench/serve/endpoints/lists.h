@@ -38,6 +38,13 @@ inline void send_list(Simulation& simulation, const Request& request, Reply& rep
   send_list(simulation, request, reply, where, where, std::move(make));
 }
 
+/// A request for a list under one object, which has neither filter nor pages (R-API-48, 70).
+[[nodiscard]] inline Request whole(Request request) {
+  request.filter.clear(), request.next_token.clear();
+  request.per_page = 0;
+  return request;
+}
+
 /// Filter of a request, none if it has none; the error is a reply's text, status 400 (R-API-79).
 [[nodiscard]] tl::expected<std::optional<Filter>, std::string> filter_of(const Request& request);
 /// What a filter says of an object that it cannot be asked of.

@@ -57,7 +57,7 @@ void read_node_allocs(Simulation& simulation, const Request& request, Reply& rep
   const NodeRow node = simulation.store().find_node(request.captures[0]);
   if (node == kNoRow) return reply.json(json::Value::array());
   const auto state = simulation.store().snapshot();
-  send_list(simulation, request, reply, Where::readers, [state, node] {
+  send_list(simulation, whole(request), reply, Where::readers, [state, node] {
     ListRows list;
     for (const tables::AllocRow row : allocs_on(*state, node)) list.rows.push_back(row);
     list.write = [state](std::uint32_t row, std::string& out) {
@@ -77,6 +77,11 @@ std::optional<bool> node_list_field(const Request& request, std::string_view nam
   return std::nullopt;
 }
 
+/// Differs whenever what a list shows of the node does.
+std::uint64_t version_of(const fsm::NodeView& view, NodeRow row) {
+  return view.modify_index(row) << 8U | view.state->nodes.state[row];
+}
+
 bool is_in_pool(const tables::Snapshot& state, NodeRow row, const std::string& pool) {
   const std::string* name = state.value_text(tables::kPoolColumn, row);
   return name && *name == pool;
@@ -92,7 +97,8 @@ void list_nodes(Simulation& simulation, const Request& request, Reply& reply, co
   if (!prefix) return reply.fail("node lookup failed: " + prefix.error());
   const NodeStubFields fields{*resources, *os};
   const auto view = std::make_shared<const fsm::NodeView>(simulation.log().node_view());
-  send_list(simulation, request, reply, Where::readers, [view, prefix = *prefix, fields, pool] {
+  const auto stubs = *resources || *os ? nullptr : simulation.node_stubs();
+  send_list(simulation, request, reply, Where::readers, [view, prefix = *prefix, fields, pool, stubs] {
     ListRows list;
     const tables::NodeTable& nodes = view->state->nodes;
     for (NodeRow row = 0; row < nodes.size(); ++row)
@@ -101,8 +107,9 @@ void list_nodes(Simulation& simulation, const Request& request, Reply& reply, co
     list.before = [view](std::uint32_t a, std::uint32_t b) {
       return view->state->nodes.id(NodeRow(a)) < view->state->nodes.id(NodeRow(b));
     };
-    list.write = [view, fields](std::uint32_t row, std::string& out) {
-      json::append_text(out, node_stub(view->node(NodeRow(row)), fields));
+    list.write = [view, fields, stubs](std::uint32_t row, std::string& out) {
+      const auto make = [&](std::string& to) { json::append_text(to, node_stub(view->node(NodeRow(row)), fields)); };
+      stubs ? stubs->append(row, version_of(*view, NodeRow(row)), out, make) : make(out);
     };
     list.token = [view](std::uint32_t row) { return base::to_text(view->state->nodes.id(NodeRow(row))); };
     list.passes = [view](std::uint32_t row, const Filter& filter) { return filter.matches(view->node(NodeRow(row))); };
