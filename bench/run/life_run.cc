@@ -41,7 +41,7 @@ LifeRun::LifeRun(const sim::Workload& workload, sim::Inputs inputs, sim::LifePla
       tasks_(workload, inputs_),
       cluster_(config(), &watch_) {
   watch_.bind(cluster_);
-  tasks_.bind(cluster_.server().store(), [this] { return cluster_.now(); });
+  tasks_.bind([this] { return cluster_.now(); });
   load();
   measuring_.watch(cluster_.server().store(), result.life->cpu_s.size());
   measuring_.set_origin(life_.start_unix_ns);

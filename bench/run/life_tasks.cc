@@ -29,7 +29,7 @@ void LifeTasks::fail(const std::vector<std::uint32_t>& jobs, std::int64_t until_
 }
 
 client::Outcome LifeTasks::of(const client::TaskStart& start) const {
-  const model::Job& job = *store_->current().jobs.versions[start.job]->spec;
+  const model::Job& job = *start.spec;
   const sim::LifeSpec& life = *workload_.life;
   const bool ends = is_of_batch(start.type);
   auto found = natures_.find(job.id);

@@ -8,7 +8,6 @@
 
 #include "client/task_model.h"
 #include "sim/inputs.h"
-#include "tables/state.h"
 
 namespace berth::run {
 
@@ -19,10 +18,7 @@ class LifeTasks {
  public:
   LifeTasks(const sim::Workload& workload, const sim::Inputs& inputs);
   LifeTasks(const LifeTasks&) = delete;
-  /// Whose rows clients name, and when it is.
-  void bind(const tables::StateStore& store, std::function<std::int64_t()> now) {
-    store_ = &store, now_ = std::move(now);
-  }
+  void bind(std::function<std::int64_t()> now) { now_ = std::move(now); }
   /// Runs of these jobs (arrivals) that start before `until_ns` fail after `after_ns`, `percent` of them.
   void fail(const std::vector<std::uint32_t>& jobs, std::int64_t until_ns, double percent, std::int64_t after_ns);
   /// Refers to this.
@@ -42,7 +38,6 @@ class LifeTasks {
   [[nodiscard]] client::Outcome of(const client::TaskStart& start) const;
 
   const sim::Workload& workload_;
-  const tables::StateStore* store_ = nullptr;
   std::function<std::int64_t()> now_;
   std::unordered_map<std::string, JobNature> natures_;  // by job ID
   std::vector<std::string> ids_;                        // by arrival

@@ -6,14 +6,16 @@ namespace berth::client {
 AllocFailure Clients::failure_of(const AllocRun& a) const {
   const TaskModel& model = config_.tasks;
   if (model.alloc_failure == nullptr) return AllocFailure::none;
-  return model.alloc_failure(model.context, {a.alloc, a.job, a.group, 0, a.name_index, 0, specs_[a.spec].type});
+  return model.alloc_failure(
+      model.context, {a.alloc, a.job, a.group, 0, a.name_index, 0, specs_[a.spec].type, specs_[a.spec].job.get()});
 }
 
 // --- rows ---
 
 std::uint32_t Clients::spec_of(const ServerAlloc& s) {
   const std::uint64_t key = static_cast<std::uint64_t>(s.job) << 32 | s.group;
-  const auto made_of = std::pair(s.spec->create_index, s.spec->version);
+  const model::Job& job = **s.spec;
+  const auto made_of = std::pair(job.create_index, job.version);
   if (const auto found = by_group_.find(key); found != by_group_.end()) {
     if (specs_[found->second].made_of == made_of) return found->second;
     by_group_.erase(found);  // the row is another version's now; who runs the old one keeps its numbers
@@ -23,7 +25,8 @@ std::uint32_t Clients::spec_of(const ServerAlloc& s) {
     specs_.emplace_back();
   else
     spec = free_specs_.back(), free_specs_.pop_back();
-  read_group(*s.spec, s.spec->task_groups[s.group], config_.groups, specs_[spec]);
+  read_group(job, job.task_groups[s.group], config_.groups, specs_[spec]);
+  specs_[spec].job = *s.spec;
   specs_[spec].migration.check_poll_ns = specs_[spec].deployment.check_poll_ns = config_.timing.check_poll_ns;
   specs_[spec].made_of = made_of;
   specs_[spec].holders = 0;
@@ -35,6 +38,7 @@ void Clients::release_spec(const AllocRun& a) {
   if (--specs_[a.spec].holders > 0) return;
   const auto found = by_group_.find(static_cast<std::uint64_t>(a.job) << 32 | a.group);
   if (found != by_group_.end() && found->second == a.spec) by_group_.erase(found);
+  specs_[a.spec].job.reset();
   free_specs_.push_back(a.spec);
 }
 

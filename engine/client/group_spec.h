@@ -1,6 +1,7 @@
 // GroupSpec: what a client reads of a task group, in numbers; one per job version and group that runs anywhere.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,9 @@ struct GroupSpec {
   bool watched_in_deployment = false;  ///< of those with one
   HealthPolicy migration, deployment;  ///< R-CTRL-1571
   std::uint32_t holders = 0;           ///< allocations that run by it
+  /// The version that it was read of. Kept as long as somebody runs by it: the state may have dropped the version
+  /// before a client hears of the next one.
+  std::shared_ptr<const model::Job> job;
   std::pair<std::uint64_t, std::uint64_t> made_of;  ///< CreateIndex and version of the job
 };
 

@@ -28,7 +28,7 @@ struct ServerAlloc {
   tables::AllocRow alloc = 0;
   tables::VersionRow job = 0;  ///< with `group` the key of the group's numbers
   std::uint32_t group = 0;
-  const model::Job* spec = nullptr;  ///< read during deliver() only
+  const std::shared_ptr<const model::Job>* spec = nullptr;  ///< read during deliver() only
   std::uint32_t name_index = 0;
   std::uint64_t alloc_modify_index = 0;
   std::int64_t create_time = 0;

@@ -109,7 +109,7 @@ void read_alloc(tables::StateStore& store, AllocRow row, ServerAllocs& out) {
   if (job == kNoRow) return;
   const tables::CompiledJob& compiled = *state.jobs.versions[job];
   ServerAlloc s;
-  s.alloc = row, s.job = job, s.spec = compiled.spec.get();
+  s.alloc = row, s.job = job, s.spec = &compiled.spec;
   s.group = group_index(compiled, state.allocs.group[row]);
   if (s.group == kNoRow) return;
   s.name_index = state.allocs.name_index[row];
@@ -117,7 +117,7 @@ void read_alloc(tables::StateStore& store, AllocRow row, ServerAllocs& out) {
   s.client = state.allocs.client[row];
   const model::Allocation* object = state.allocs.cold[row].get();
   if (object != nullptr) {
-    read_object(store, *object, s.spec->task_groups[s.group], s, out);
+    read_object(store, *object, (*s.spec)->task_groups[s.group], s, out);
   } else {
     const AllocLinks& links = state.allocs.links[row];
     // A plain row has one index for all its changes: a client may look at it once more than it had to.
@@ -129,7 +129,7 @@ void read_alloc(tables::StateStore& store, AllocRow row, ServerAllocs& out) {
   if (s.client == tables::Client::pending && !s.terminal()) read_upstream(store, row, object, out);
   s.upstream_count = static_cast<std::uint32_t>(out.upstream.size()) - s.upstream_begin;
   if (out.resume && s.client != tables::Client::pending)
-    read_statuses(state, row, s.spec->task_groups[s.group], s, out);
+    read_statuses(state, row, (*s.spec)->task_groups[s.group], s, out);
   out.allocs.push_back(s);
 }
 

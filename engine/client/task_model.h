@@ -14,6 +14,7 @@ struct TaskStart {
   std::uint32_t name_index = 0;       ///< the number in `job.group[i]`
   std::uint32_t run = 0;              ///< 0 for the first start of this task
   JobType type = JobType::service;
+  const model::Job* spec = nullptr;  ///< the version that the client knows; the state may have another one by now
 };
 
 enum class StartError : std::uint8_t {

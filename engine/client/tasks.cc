@@ -11,7 +11,7 @@ void Clients::arm_task(std::uint32_t task, std::int64_t at) { arm(task_runs_[tas
 
 TaskStart Clients::start_of(const TaskRun& t, std::uint32_t task) const {
   const AllocRun& a = runs_[t.alloc];
-  return {a.alloc, a.job, a.group, place(a, task), a.name_index, t.run, specs_[a.spec].type};
+  return {a.alloc, a.job, a.group, place(a, task), a.name_index, t.run, specs_[a.spec].type, specs_[a.spec].job.get()};
 }
 
 /// A remote task is left running when its allocation moves (R-SEED-20).

@@ -57,7 +57,6 @@ Cluster::Cluster(Config config, Listener* listener)
   server_ = std::make_unique<server::Server>(config_.server, clock_, recorder_.get());
   keep_configuration(server_->store());
   recorder_->bind(server_->log());
-  outcomes_.bind(server_->store());
   if (config_.check) recorder_->check = [this](const server::Lane& lane) { check_plan(lane); };
   const auto next_id = [this] { return base::to_text(base::Uuid{ids_.next(), ids_.next()}); };
   watchers_ = std::make_unique<lifecycle::Watchers>(server_->log(), next_id, config_.watchers);

@@ -171,7 +171,7 @@ fsm::Answer Cluster::happen(const DeploymentOp& event) {
 }
 
 fsm::Answer Cluster::happen(const TaskOutcome& event) {
-  outcomes_.add(server_->store().job_key(event.name_space, event.job_id), event);
+  outcomes_.add(event);
   return {};
 }
 

@@ -2,19 +2,18 @@
 
 namespace berth::living {
 
-void Outcomes::add(tables::JobKeyRow job, const TaskOutcome& outcome) {
-  rules_[{job, outcome.alloc_index.value_or(kEvery)}].push_back(
+void Outcomes::add(const TaskOutcome& outcome) {
+  rules_[{outcome.name_space, outcome.job_id, outcome.alloc_index.value_or(kEvery)}].push_back(
       {++added_, outcome.group, outcome.task, outcome.run, outcome.outcome});
 }
 
 client::Outcome Outcomes::of(const client::TaskStart& start) const {
-  const tables::JobTable& jobs = store_->current().jobs;
-  const tables::CompiledJob& job = *jobs.versions[start.job];
+  const model::Job& job = *start.spec;
   const Rule* found = nullptr;
   if (!rules_.empty()) {
-    const model::TaskGroup& group = job.spec->task_groups[start.group];
+    const model::TaskGroup& group = job.task_groups[start.group];
     for (const std::uint32_t index : {start.name_index, kEvery}) {
-      const auto rules = rules_.find({job.key, index});
+      const auto rules = rules_.find({job.namespace_, job.id, index});
       if (rules == rules_.end()) continue;
       for (auto rule = rules->second.rbegin(); rule != rules->second.rend(); ++rule) {
         if (found && rule->number < found->number) break;
@@ -28,7 +27,7 @@ client::Outcome Outcomes::of(const client::TaskStart& start) const {
   }
   if (found) return found->outcome;
   if (otherwise_.outcome) return otherwise_.outcome(otherwise_.context, start);
-  if (drivers_) return client::driver_outcome(*job.spec, start, *drivers_);
+  if (drivers_) return client::driver_outcome(job, start, *drivers_);
   client::Outcome outcome;
   if (start.type == client::JobType::batch || start.type == client::JobType::sysbatch) outcome.run_ns = batch_run_ns_;
   return outcome;

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <map>
+#include <tuple>
 
 #include "client/drivers.h"
 #include "living/events.h"
-#include "tables/state.h"
 
 namespace berth::living {
 
@@ -16,10 +16,8 @@ class Outcomes {
            const std::optional<client::DriverDefaults>& drivers)
       : otherwise_(otherwise), batch_run_ns_(batch_run_ns), drivers_(drivers) {}
   Outcomes(const Outcomes&) = delete;
-  /// Whose rows clients name.
-  void bind(const tables::StateStore& store) { store_ = &store; }
 
-  void add(tables::JobKeyRow job, const TaskOutcome& outcome);
+  void add(const TaskOutcome& outcome);
   /// What clients ask; refers to this.
   [[nodiscard]] client::TaskModel model() const;
 
@@ -29,8 +27,7 @@ class Outcomes {
   client::TaskModel otherwise_;
   std::int64_t batch_run_ns_;
   std::optional<client::DriverDefaults> drivers_;
-  const tables::StateStore* store_ = nullptr;
-  /// By job and position in `job.group[i]`, those of every allocation under kEvery; the newest last.
+  /// By namespace, job and position in `job.group[i]`, those of every allocation under kEvery; the newest last.
   static constexpr std::uint32_t kEvery = ~0u;
   struct Rule {
     std::uint64_t number = 0;
@@ -38,7 +35,7 @@ class Outcomes {
     std::optional<std::uint32_t> run;
     client::Outcome outcome;
   };
-  std::map<std::pair<tables::JobKeyRow, std::uint32_t>, std::vector<Rule>> rules_;
+  std::map<std::tuple<std::string, std::string, std::uint32_t>, std::vector<Rule>> rules_;
   std::uint64_t added_ = 0;
 };
 

@@ -252,11 +252,33 @@ TEST_F(Tasks, AnUpdateInPlaceBringsTheNumbersOfTheNewVersion) {
   run(1, 0, 0) = {.run_ns = 20 * kSecond, .exit_code = 1};
   place(1, 0, before, 1);
   run_for(10 * kSecond);
-  change(1, [&](ServerAlloc& s) { s.job = 2, s.spec = after.job.get(); });
+  change(1, [&](ServerAlloc& s) { s.job = 2, s.spec = &after.stored; });
   run_for(30 * kSecond);
   EXPECT_EQ(status(1), Client::running);
   EXPECT_EQ(last(1)->tasks[0].restarts, 1u);
   EXPECT_EQ(clients.counts().groups, 1u);
+}
+
+TEST_F(Tasks, AVersionThatTheServerDropsIsKeptUntilTheClientHearsOfTheNextOne) {
+  auto before = std::make_unique<TestJob>();
+  TestJob after;
+  for (TestJob* job : {before.get(), &after})
+    job->task("a").restart_policy = model::RestartPolicy{3, 300 * kSecond, 5 * kSecond, "fail"};
+  before->job->id = "before", after.job->id = "after";
+  run(1, 0, 0) = {.run_ns = 20 * kSecond, .exit_code = 1};
+  run(1, 0, 1) = {.run_ns = 20 * kSecond, .exit_code = 1};
+  place(1, 0, *before, 1);
+  run_for(10 * kSecond);
+  const std::weak_ptr<const model::Job> old = before->job;
+  allocs.at(1).second.spec = &after.stored, allocs.at(1).second.job = 2;  // not a word to the client
+  before.reset();
+  run_for(20 * kSecond);
+  EXPECT_FALSE(old.expired());
+  EXPECT_EQ(asked, (std::vector<std::string>{"before", "before"}));
+  change(1, [](ServerAlloc&) {});
+  run_for(30 * kSecond);
+  EXPECT_EQ(asked.back(), "after");
+  EXPECT_TRUE(old.expired());
 }
 
 TEST(SeededTasks, DoNotDependOnTheOrderOfAsking) {  // R-CTRL-1704, 1710, 1711

@@ -207,7 +207,7 @@ TEST(SteadyState, AllocationsComeAndGoInTheSameMemory) {
     for (NodeRow node = 0; node < kMany; ++node) {
       ServerAlloc& s = quiet.placed[node];
       s = ServerAlloc();
-      s.alloc = next++, s.spec = job.job.get(), s.alloc_modify_index = next, s.create_time = now;
+      s.alloc = next++, s.spec = &job.stored, s.alloc_modify_index = next, s.create_time = now;
       quiet.clients.allocs_changed(node, now);
     }
     now += 600 * kSecond;

@@ -16,6 +16,7 @@ inline constexpr std::int64_t kMs = 1'000'000;
 /// A job of one group; tasks are added by name.
 struct TestJob {
   std::shared_ptr<model::Job> job = std::make_shared<model::Job>();
+  std::shared_ptr<const model::Job> stored = job;
   explicit TestJob(const char* type = "service") {
     job->type = type, job->id = "j";
     job->task_groups.emplace_back();
@@ -48,6 +49,7 @@ struct World {
   std::map<tables::AllocRow, std::vector<client::Upstream>> upstream;
   std::map<tables::AllocRow, std::vector<client::Handle>> handles;
   std::vector<Seen> seen;
+  mutable std::vector<std::string> asked;  // for whose task it was asked what it does
   std::vector<std::pair<std::int64_t, tables::NodeRow>> beats, registrations, pulls;
   bool takes_reports = true, answers_heartbeats = true;
   std::int64_t ttl_ns = 10 * kSecond;
@@ -59,6 +61,7 @@ struct World {
 
   static client::Outcome outcome(const void* context, const client::TaskStart& start) {
     const World& w = *static_cast<const World*>(context);
+    w.asked.push_back(start.spec->id);
     const auto found = w.of.find({start.alloc, static_cast<Key>(start.task) << 32 | start.run});
     return found == w.of.end() ? w.otherwise : found->second;
   }
@@ -86,7 +89,7 @@ struct World {
                              tables::VersionRow version = 0) {
     client::ServerAlloc& s = allocs[alloc].second;
     allocs[alloc].first = node;
-    s.alloc = alloc, s.job = version, s.spec = job.job.get(), s.create_time = now, s.alloc_modify_index = ++index;
+    s.alloc = alloc, s.job = version, s.spec = &job.stored, s.create_time = now, s.alloc_modify_index = ++index;
     clients.allocs_changed(node, now);
     return s;
   }
