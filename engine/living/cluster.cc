@@ -83,7 +83,8 @@ void Cluster::load(const model::ClusterState& state) {
   watchers_->become_leader(now(), written_);
   take(written_);
   server_->disable_queues();
-  server_->enable_queues();
+  const auto& configuration = this->state().cold->scheduler_config;
+  if (!configuration || !configuration->pause_eval_broker) server_->enable_queues();
 }
 
 /// The events of tasks that the state has, for reports to come to go on from.

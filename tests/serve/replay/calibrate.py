@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Tries the comparison itself: two recordings of one scenario must be found equal wherever only chance differs, and any
-answer that was changed on purpose must be found to differ.
+"""Tries the comparison itself: two recordings of one scenario must be found equal wherever only chance differs, so must one
+in which two allocations of a group have exchanged their names, and any answer that was changed on purpose must be found to
+differ.
 
   calibrate.py FOLDER        FOLDER holds NAME.json.gz and NAME-again.json.gz
 """
@@ -12,7 +13,7 @@ import random
 import sys
 
 import recording
-from compare import Matching, compare
+from compare import BY_NAME, Matching, allocations_in, compare
 
 
 def answers(first, second):
@@ -96,9 +97,75 @@ def mutations(answer, draw):
             yield f"value of {name}", changed
 
 
+# What two allocations of one group cannot exchange alone: the rest of them tells whose it is. Those of system jobs have
+# one name, and nothing but their nodes tells them apart.
+HALVES = ("ClientStatus", "DesiredStatus", "TaskStates", "JobVersion", "DeploymentStatus")
+
+
+def groups_of(value):
+    groups = {}
+    for alloc in allocations_in(value):
+        groups.setdefault((alloc.get("JobID"), alloc["TaskGroup"]), []).append(alloc)
+    return groups
+
+
+def shape_of(name, value):
+    """A part of an allocation without what chance decides: times, jitter, which events a restarted client logs."""
+    if name == "TaskStates":
+        return {task: (state["State"], state["Failed"], state["Restarts"]) for task, state in (value or {}).items()}
+    if name == "DeploymentStatus":
+        return (value or {}).get("Healthy"), (value or {}).get("Canary")
+    return value
+
+
+def half_exchanges(answer, draw):
+    """Answers in which two allocations of one group have exchanged one part and nothing else."""
+    for name in HALVES:
+        changed = copy.deepcopy(answer)
+        pairs = [(a, b) for allocs in groups_of(changed.get("body")).values() for i, a in enumerate(allocs)
+                 for b in allocs[i + 1:] if a.get("Name") != b.get("Name") and name in a and name in b and
+                 shape_of(name, a[name]) != shape_of(name, b[name])]
+        if pairs:
+            a, b = draw.choice(pairs)
+            a[name], b[name] = b[name], a[name]
+            yield f"exchange of {name}", changed
+
+
+def exchanged(scenario, draw):
+    """The scenario with two names of one group exchanged everywhere, as chance might have given them; None: it has none."""
+    barred, names = set(), {}
+    for step in scenario["steps"]:
+        for answer in [step] + step.get("calls", []):
+            for group, allocs in groups_of(answer.get("body")).items():
+                names.setdefault(group, set()).update(a["Name"] for a in allocs if a.get("Name"))
+                barred.update(a.get("Name") for a in allocs if a.get("DesiredDescription") == BY_NAME)
+    pairs = [(a, b) for group in sorted(names, key=str) for a in sorted(names[group] - barred)
+             for b in sorted(names[group] - barred) if a < b]
+    if not pairs:
+        return None
+    a, b = draw.choice(pairs)
+    swap = {a: b, b: a}
+
+    def change(value, key=""):
+        if isinstance(value, dict):
+            return {k: change(v, k) for k, v in value.items()}
+        if isinstance(value, list):
+            return [change(v) for v in value]
+        return swap.get(value, value) if key == "Name" else value
+
+    def with_bodies(holder):
+        out = dict(holder)
+        if "body" in out:
+            out["body"] = change(out["body"])
+        if "calls" in out:
+            out["calls"] = [with_bodies(call) for call in out["calls"]]
+        return out
+    return dict(scenario, steps=[with_bodies(step) for step in scenario["steps"]])
+
+
 def calibrate(folder, verbose):
     draw = random.Random(1)
-    total = equal = tried = missed = 0
+    total = equal = tried = missed = unlike = 0
     for path in sorted(glob.glob(os.path.join(folder, "*-again.json.gz"))):
         name = recording.name_of(path)[:-len("-again")]
         second, first = recording.load(path), recording.load(os.path.join(folder, name + ".json.gz"))
@@ -116,7 +183,7 @@ def calibrate(folder, verbose):
         def seeded(matching, step, endpoint, path, left, right):
             if "/v1/agent/self" in path or compare(matching, path, left, left):
                 return
-            for kind, changed in mutations(left, draw):
+            for kind, changed in [*mutations(left, draw), *half_exchanges(left, draw)]:
                 if draw.random() > SEEDED:
                     continue
                 found["tried"] += 1
@@ -125,15 +192,29 @@ def calibrate(folder, verbose):
                     if verbose:
                         print(f"  {name} step {step['n']} {endpoint}: {kind} was changed and nobody noticed")
 
+        parts = {"total": 0, "equal": 0}
+
+        def other_parts(matching, step, endpoint, path, left, right):
+            differences = compare(matching, path, left, right)
+            parts["total"] += 1
+            parts["equal"] += not differences
+            for difference in differences[:4] if verbose else ():
+                print(f"  {name} step {step['n']} {endpoint}, names exchanged: {difference}")
+
         play(first, second, same)
         play(first, first, seeded)
+        other = exchanged(first, draw)
+        if other:
+            play(first, other, other_parts)
         print(f"{name}: {here['equal']} of {here['total']} answers equal in two recordings; "
-              f"{found['tried'] - found['missed']} of {found['tried']} seeded differences found")
+              f"{found['tried'] - found['missed']} of {found['tried']} seeded differences found; "
+              f"{parts['equal']} of {parts['total']} equal with two names exchanged")
         total += here["total"]
         equal += here["equal"]
         tried += found["tried"]
         missed += found["missed"]
-    return total, equal, tried, missed
+        unlike += parts["total"] - parts["equal"]
+    return total, equal, tried, missed, unlike
 
 
 def main():
@@ -142,12 +223,13 @@ def main():
     parser.add_argument("--floor", type=float, default=0.0, help="least share of equal answers of two recordings")
     parser.add_argument("-v", "--verbose", action="store_true")
     arguments = parser.parse_args()
-    total, equal, tried, missed = calibrate(arguments.folder, arguments.verbose)
+    total, equal, tried, missed, unlike = calibrate(arguments.folder, arguments.verbose)
     if not total or not tried:
         sys.exit(f"{arguments.folder}: no scenario was recorded twice")
     share = equal / total
-    print(f"all: {equal} of {total} equal ({100 * share:.2f} %), {missed} of {tried} seeded differences missed")
-    sys.exit(1 if missed or share < arguments.floor else 0)
+    print(f"all: {equal} of {total} equal ({100 * share:.2f} %), {missed} of {tried} seeded differences missed, "
+          f"{unlike} answers differ with two names exchanged")
+    sys.exit(1 if missed or unlike or share < arguments.floor else 0)
 
 
 if __name__ == "__main__":
