@@ -258,6 +258,36 @@ TEST_F(WritesTest, RunningAllocationsRegisterTheirServices) {  // R-API-249
   EXPECT_EQ(get("/v1/services?namespace=elsewhere").size(), 0u);
 }
 
+TEST_F(WritesTest, ListsShowNodesAsTheyAreNow) {  // whatever an earlier list kept of them
+  const json::Value before = get("/v1/nodes");
+  const std::string at = "/v1/node/" + before[1]["ID"].as_string();
+  EXPECT_TRUE(json::equal_ignoring_member_order(get("/v1/nodes"), before));
+  done("PUT", at + "/eligibility", R"({"Eligibility": "ineligible"})");
+  const json::Value after = get("/v1/nodes");
+  EXPECT_EQ(after[0], before[0]);
+  EXPECT_EQ(after[1]["SchedulingEligibility"].as_string(), "ineligible");
+  EXPECT_GT(after[1]["ModifyIndex"].as_int(), before[1]["ModifyIndex"].as_int());
+  EXPECT_TRUE(get("/v1/nodes?resources=true")[1].has("NodeResources"));
+  EXPECT_FALSE(get("/v1/nodes")[1].has("NodeResources"));
+}
+
+TEST_F(WritesTest, APausedBrokerStaysPausedAndLetsGoOfEvaluations) {  // R-API-404, 501
+  const std::string config = "/v1/operator/scheduler/configuration";
+  done("PUT", config, R"({"SchedulerAlgorithm": "binpack", "PauseEvalBroker": true})");
+  done("PUT", "/v1/berth/snapshot", R"({"Name": "paused"})");
+  done("PUT", "/v1/berth/restore", R"({"Name": "paused"})");
+  const std::string first = run(job_text("a", 1, 100))["EvalID"].as_string();
+  const std::string second = run(job_text("b", 1, 100))["EvalID"].as_string();
+  EXPECT_EQ(get("/v1/evaluation/" + first)["Status"].as_string(), "pending");
+  EXPECT_EQ(done("DELETE", "/v1/evaluations", R"({"EvalIDs": [")" + first + R"("]})")["Count"].as_int(), 1);
+  EXPECT_EQ(ask("GET", "/v1/evaluation/" + first).status, 404);
+  done("PUT", config, R"({"SchedulerAlgorithm": "binpack"})");
+  EXPECT_EQ(running("b", 1).size(), 1U);
+  EXPECT_EQ(get("/v1/evaluation/" + second)["Status"].as_string(), "complete");
+  EXPECT_EQ(get("/v1/job/a/allocations").size(), 0U);
+  EXPECT_EQ(ask("DELETE", "/v1/evaluations", R"({"EvalIDs": [")" + second + R"("]})").status, 500) << "not paused";
+}
+
 TEST_F(WritesTest, NodesDrainAndTheConfigurationChanges) {  // R-API-310 to 313, 500, 501
   const std::string node = get("/v1/nodes")[0]["ID"].as_string();
   const std::string at = "/v1/node/" + node;
