@@ -96,6 +96,14 @@ std::uint32_t& KindVerdicts::grow(Table& table, std::uint32_t ask, std::uint32_t
   return known[code];
 }
 
+void Scratch::prepare(std::size_t nodes) {
+  // By node: 130 B of the columns, 90 B of positions and cells, and as much again for several groups. Not more than a
+  // few MiB: on large clusters most Selects look at few nodes.
+  constexpr std::size_t kPerNode = 256, kMost = std::size_t{4} << 20;
+  marks.resize(std::max(marks.size(), nodes));
+  if (nodes > 0) arena.prepare(std::min(nodes * kPerNode, kMost));
+}
+
 void Scratch::start_attempt(const Snapshot& snapshot) {
   if (marks.size() < snapshot.nodes.size()) marks.resize(snapshot.nodes.size());
   overlays.clear();

@@ -65,6 +65,14 @@ class Arena {
     return to;
   }
   void reset() { block_ = 0, used_ = 0; }
+  /// Room for so many bytes whose pages are there already: met one by one in an evaluation, they are most of what the
+  /// first one costs. Nothing was taken yet.
+  void prepare(std::size_t bytes) {
+    constexpr std::size_t kPage = 4096;
+    add_block(bytes);
+    for (std::size_t at = 0; at < blocks_.back().size; at += kPage) blocks_.back().memory[at] = std::byte{1};
+    block_ = 0;
+  }
 
  private:
   struct alignas(64) Line {
@@ -246,6 +254,8 @@ struct Scratch {
   [[nodiscard]] bool passes_over(tables::Symbol group) const {
     return !passed_over.empty() && std::binary_search(passed_over.begin(), passed_over.end(), group);
   }
+  /// Takes and touches what evaluations on so many nodes will need.
+  void prepare(std::size_t nodes);
   /// Starts an attempt: forgets marks and overlays in O(1) (O(nodes) once every 2^32 attempts).
   void start_attempt(const tables::Snapshot& snapshot);
   [[nodiscard]] NodeMark& mark(tables::NodeRow row) {

@@ -51,6 +51,7 @@ std::unique_ptr<Lane> Server::make_lane() {
   auto lane = std::make_unique<Lane>(config_.options);
   lane->number = lanes_++;
   lane->submission.lane = lane.get();
+  lane->scratch.prepare(store_.current().nodes.size());
   if (listener_) listener_->lane_made(*lane);
   return lane;
 }
