@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/duration.h"
 #include "base/text.h"
 #include "serve/pretty.h"
 
@@ -92,7 +93,7 @@ bool read_options(Request& request, Reply& reply) {
     return reply.fail(400, "Expect `true` or `false` for `stale` query string parameter"), false;
   request.wait_ns = kWaitMost;
   if (const std::string wait = text_of(request, "wait"); !wait.empty()) {
-    const auto ns = go_duration(wait);
+    const auto ns = base::parse_duration(wait);
     if (!ns) return reply.fail(400, "Invalid wait time"), false;
     if (*ns > 0) request.wait_ns = std::min(*ns, kWaitMost);
   }

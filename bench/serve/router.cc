@@ -1,7 +1,6 @@
 // Which route a path is, and what all requests have in common: parameters (R-API-17, 40 to 51) and texts of failures.
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include "base/text.h"
 #include "io/json_parse.h"
@@ -202,34 +201,6 @@ std::optional<std::int64_t> int_parameter(const Request& request, std::string_vi
     reply.fail("Failed to parse value of " + base::go_quote(name) + " (" + *text +
                ") as a int: strconv.Atoi: parsing " + base::go_quote(*text) + ": invalid syntax");
   return value;
-}
-
-std::optional<std::int64_t> go_duration(std::string_view text) {
-  bool negative = false;
-  if (!text.empty() && (text.front() == '-' || text.front() == '+')) {
-    negative = text.front() == '-';
-    text.remove_prefix(1);
-  }
-  if (text == "0") return 0;
-  if (text.empty()) return std::nullopt;
-  constexpr std::pair<std::string_view, double> kUnits[] = {
-      {"ns", 1}, {"us", 1e3}, {"\u00b5s", 1e3}, {"\u03bcs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
-  double total = 0;
-  while (!text.empty()) {
-    const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
-    const std::string number(text.substr(0, digits));
-    const auto value = base::parse_double(number);
-    if (digits == 0 || number == "." || !value) return std::nullopt;
-    text.remove_prefix(digits);
-    const std::size_t letters = std::min(text.find_first_of("0123456789."), text.size());
-    const auto unit = std::find_if(std::begin(kUnits), std::end(kUnits),
-                                   [&](const auto& known) { return known.first == text.substr(0, letters); });
-    if (unit == std::end(kUnits)) return std::nullopt;
-    total += *value * unit->second;
-    text.remove_prefix(letters);
-  }
-  if (total > 9.2e18) return std::nullopt;
-  return (negative ? -1 : 1) * std::llround(total);
 }
 
 }  // namespace berth::serve

@@ -216,7 +216,5 @@ class Router {
 [[nodiscard]] std::optional<bool> bool_parameter(const Request& request, std::string_view name, Reply& reply);
 /// An integer parameter, absent: 0.
 [[nodiscard]] std::optional<std::int64_t> int_parameter(const Request& request, std::string_view name, Reply& reply);
-/// "1m30s", "300000ms" in ns (R-API-51).
-[[nodiscard]] std::optional<std::int64_t> go_duration(std::string_view text);
 
 }  // namespace berth::serve

@@ -1,6 +1,7 @@
 // Routes, parameters and texts that need no server.
 #include <gtest/gtest.h>
 
+#include "base/duration.h"
 #include "base/random.h"
 #include "serve/pretty.h"
 #include "serve/serve.h"
@@ -77,8 +78,8 @@ TEST(Durations, AreGos) {  // R-API-51
                {"s", -1},
                {"1x", -1},
                {".s", -1}};
-  for (const auto& test : cases) EXPECT_EQ(go_duration(test.text).value_or(-1), test.ns) << test.text;
-  EXPECT_EQ(go_duration("-2s"), -2'000'000'000);
+  for (const auto& test : cases) EXPECT_EQ(base::parse_duration(test.text).value_or(-1), test.ns) << test.text;
+  EXPECT_EQ(base::parse_duration("-2s"), -2'000'000'000);
 }
 
 /// R-API-10: like json::to_text with four spaces, however the text is cut.

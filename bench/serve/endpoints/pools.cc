@@ -4,6 +4,7 @@
 
 #include "base/base64.h"
 #include "base/blake2b.h"
+#include "base/duration.h"
 #include "base/time.h"
 #include "model/predicates.h"
 #include "model/registration/error_list.h"
@@ -105,7 +106,7 @@ void read_pool(Simulation& simulation, const Request& request, Reply& reply) {
 /// Duration texts and numbers; none: absent (R-API-461).
 std::optional<std::int64_t> identity_ttl(const json::Value& value) {
   if (value.is_int() && value.as_int() != 0) return value.as_int();
-  if (value.is_string() && !value.as_string().empty()) return go_duration(value.as_string());
+  if (value.is_string() && !value.as_string().empty()) return base::parse_duration(value.as_string());
   return std::nullopt;
 }
 
