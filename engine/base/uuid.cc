@@ -1,16 +1,33 @@
 #include "base/uuid.h"
 
+#include <array>
+#include <cstring>
+
 namespace berth::base {
 
+namespace {
+
+/// The two digits of every byte.
+constexpr auto kDigits = [] {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::array<std::array<char, 2>, 256> out{};
+  for (unsigned byte = 0; byte < 256; ++byte) out[byte] = {kHex[byte >> 4], kHex[byte & 15]};
+  return out;
+}();
+
+}  // namespace
+
 void write_text(Uuid id, std::string& out) {
-  static constexpr char kHex[] = "0123456789abcdef";
   out.resize(36);
   char* at = out.data();
-  for (int nibble = 0; nibble < 32; ++nibble) {
-    if (nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20) *at++ = '-';
-    const std::uint64_t half = nibble < 16 ? id.hi : id.lo;
-    *at++ = kHex[half >> (60 - 4 * (nibble % 16)) & 15];
-  }
+  const auto bytes = [&](std::uint64_t half, int from, int to) {  // bits, from the left
+    for (int bit = from; bit < to; bit += 8, at += 2) std::memcpy(at, kDigits[half >> (56 - bit) & 255].data(), 2);
+  };
+  bytes(id.hi, 0, 32), *at++ = '-';
+  bytes(id.hi, 32, 48), *at++ = '-';
+  bytes(id.hi, 48, 64), *at++ = '-';
+  bytes(id.lo, 0, 16), *at++ = '-';
+  bytes(id.lo, 16, 64);
 }
 
 std::string to_text(Uuid id) {

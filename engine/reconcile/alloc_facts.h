@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/rows.h"
+#include "base/uuid.h"
 #include "model/alloc.h"
 #include "model/node.h"
 #include "model/status.h"
@@ -36,6 +37,7 @@ class AllocSource {
  public:
   /// The object of `row`, valid as long as the facts that name the row.
   [[nodiscard]] virtual const model::Allocation& make(base::AllocRow row) = 0;
+  [[nodiscard]] virtual base::Uuid id_of(base::AllocRow row) const = 0;
 
  protected:
   ~AllocSource() = default;
@@ -52,6 +54,19 @@ class AllocRef {
     return *reinterpret_cast<const model::Allocation*>(word_);
   }
   const model::Allocation* operator->() const { return &**this; }
+  /// Its ID, in `scratch` where no object is there: none is made for it.
+  [[nodiscard]] const std::string& id(std::string& scratch) const {
+    if ((word_ & kNotMade) == 0) return (*this)->id;
+    base::write_text(source_->id_of(base::AllocRow(word_ >> 1)), scratch);
+    return scratch;
+  }
+  /// Whether its ID comes before the other's, as texts. Numbers compare as their texts do.
+  [[nodiscard]] bool id_before(const AllocRef& other) const {
+    if ((word_ & other.word_ & kNotMade) != 0)
+      return source_->id_of(base::AllocRow(word_ >> 1)) < other.source_->id_of(base::AllocRow(other.word_ >> 1));
+    std::string scratch, other_scratch;
+    return id(scratch) < other.id(other_scratch);
+  }
 
  private:
   static constexpr std::uintptr_t kNotMade = 1;  // no allocation has an odd address

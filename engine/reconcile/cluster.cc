@@ -14,7 +14,7 @@ bool is_multiregion(const model::Job& job) { return !job.multiregion.is_null(); 
 
 /// Order K (R-RECON-7).
 bool before(const AllocFacts& a, const AllocFacts& b) {
-  return a.name_index != b.name_index ? a.name_index < b.name_index : a.alloc->id < b.alloc->id;
+  return a.name_index != b.name_index ? a.name_index < b.name_index : a.alloc.id_before(b.alloc);
 }
 
 /// Whether the rows have the name indexes 0, 1, 2, ... in this order, which is order K then, and all run undisturbed on

@@ -186,8 +186,9 @@ void GroupRun::cut_places() {  // R-RECON-212
 }
 
 void GroupRun::take_canaries() {  // 6.4
+  std::string scratch;
   const auto listed = [&](const std::vector<std::string_view>& ids, std::uint32_t position) {
-    return std::binary_search(ids.begin(), ids.end(), std::string_view(facts(position).alloc->id));
+    return std::binary_search(ids.begin(), ids.end(), std::string_view(facts(position).alloc.id(scratch)));
   };
   if (!run_.stale_canaries.empty())
     each(kAll, [&](std::uint32_t position) {

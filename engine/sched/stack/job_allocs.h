@@ -62,6 +62,7 @@ class JobAllocs final : private reconcile::AllocSource {
 
  private:
   [[nodiscard]] const model::Allocation& make(tables::AllocRow row) override;
+  [[nodiscard]] base::Uuid id_of(tables::AllocRow row) const override { return snapshot_->allocs.id[row]; }
   [[nodiscard]] reconcile::AllocFacts plain_facts(tables::AllocRow row, std::uint32_t group);
 
   const tables::Snapshot* snapshot_ = nullptr;
