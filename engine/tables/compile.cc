@@ -191,8 +191,7 @@ void StateStore::compile_group(const CompiledJob& job, const model::TaskGroup& s
 void StateStore::compile_tasks(const model::TaskGroup& spec, CompiledGroup& group) {
   auto plain = std::make_shared<model::AllocatedResources>();
   plain->shared.disk_mb = spec.ephemeral_disk ? spec.ephemeral_disk->size_mb : 0;
-  auto oversubscribed = std::make_shared<model::AllocatedResources>();
-  oversubscribed->shared.disk_mb = plain->shared.disk_mb;
+  bool may_hold_more = false;  // with oversubscription
   for (const model::Task& task : spec.tasks) {
     compile_constraints(task.constraints, group.constraints, group.escapes);
     compile_affinities(task.affinities, group.affinities);
@@ -206,13 +205,15 @@ void StateStore::compile_tasks(const model::TaskGroup& spec, CompiledGroup& grou
     model::AllocatedTask allocated;
     allocated.cpu.cpu_shares = compiled.cpu_mhz;
     allocated.memory.memory_mb = compiled.memory_mb;
+    may_hold_more = may_hold_more || compiled.memory_max_mb != allocated.memory.memory_max_mb;
     plain->tasks[task.name] = allocated;
-    allocated.memory.memory_max_mb = compiled.memory_max_mb;
-    oversubscribed->tasks[task.name] = allocated;
     plain->task_lifecycles[task.name] = task.lifecycle;
-    oversubscribed->task_lifecycles[task.name] = task.lifecycle;
   }
-  group.shape = make_shape(plain);
+  group.shape = group.shape_oversubscribed = make_shape(plain);
+  if (!may_hold_more) return;
+  auto oversubscribed = std::make_shared<model::AllocatedResources>(*plain);
+  for (std::size_t i = 0; i < spec.tasks.size(); ++i)
+    oversubscribed->tasks[spec.tasks[i].name].memory.memory_max_mb = group.tasks[i].memory_max_mb;
   group.shape_oversubscribed = make_shape(oversubscribed);
 }
 
