@@ -1,9 +1,9 @@
 // HeartbeatTimers: an instant for each of many rows that is moved on again and again before it comes, and which is
 // first.
 //
-// Layout: a ring of lists of rows, one per half second, and 24 bytes per row. A row that is set to a later instant
-// stays in its list until that list is the first one; only what is left there is compared. So moving an instant on
-// costs a store, and once before it comes a move to another list. No allocation once there is memory for all rows.
+// Layout: a ring of lists of rows, one per eighth of a second, and 24 bytes per row. A row that is set to a later
+// instant stays in its list until that list is the first one; only what is left there is compared. So moving an instant
+// on costs a store, and once before it comes a move to another list. No allocation once there is memory for all rows.
 // Equal instants: the lower row first, as Timers. Threads: one.
 #pragma once
 
@@ -36,8 +36,8 @@ class HeartbeatTimers {
  private:
   static constexpr std::uint32_t kNone = ~0u;
   static constexpr std::int64_t kNoList = -1;
-  static constexpr std::int64_t kLists = 1024;  // the last one also holds what comes later
-  static constexpr unsigned kShift = 29;        // half a second
+  static constexpr std::int64_t kLists = 4096;  // the last one also holds what comes later
+  static constexpr unsigned kShift = 27;        // an eighth of a second
   struct Row {
     std::int64_t at = 0;
     std::int64_t list = kNoList;  // at most that of `at`, unless that is before the first one
