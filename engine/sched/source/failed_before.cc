@@ -7,6 +7,14 @@ namespace berth::sched {
 using tables::CompiledGroup;
 using tables::NodeRow;
 
+namespace {
+
+/// So many nodes with room are put in order one by one; more, which a Select with spreads may return, are a matter for
+/// the columns.
+constexpr std::int64_t kFewMost = 16;
+
+}  // namespace
+
 /// Whether classes tell who is filtered, and figures of the state who is exhausted: the plan places, if it does
 /// anything to nodes.
 bool FailedBefore::serves(const GroupView& v) const {
@@ -51,13 +59,15 @@ bool FailedBefore::is_current(const FailureMemo& memo) const {
 /// Which of the memo's nodes with room have some beside what the plan placed. False: too many, or an error.
 bool FailedBefore::find_few(const FailureMemo& memo, GroupView& v) {
   few_.clear(), full_.clear();
+  const std::int64_t most = std::min(candidates_.limit, kFewMost);
   for (const NodeRow row : memo.roomy) {
     Few node{row, {}};
     fit_.decide(row, v, node.cell);
     if (!attempt_.error.empty()) return false;
     (node.cell.fit == kPass ? few_ : full_).push_back(node);
+    if (static_cast<std::int64_t>(few_.size()) >= most) return false;
   }
-  return static_cast<std::int64_t>(few_.size()) < candidates_.limit;
+  return static_cast<std::int64_t>(few_.size()) < most;
 }
 
 bool FailedBefore::holds_by_figures(FailureMemo& memo, const CompiledGroup& group) {
@@ -129,7 +139,7 @@ bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
     else if (!memo.enter(row, nodes.capacity(row).class_code, cell.dimension))
       return false;
   }
-  return static_cast<std::int64_t>(memo.roomy.size()) < candidates_.limit;
+  return static_cast<std::int64_t>(memo.roomy.size()) < std::min(candidates_.limit, kFewMost);
 }
 
 /// What classes tell of nodes as they are now, unless it is known.
