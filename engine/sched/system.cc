@@ -412,9 +412,7 @@ void SystemScheduler::no_option(const Tuple& tuple, std::uint32_t g) {
   Eligibility& eligibility = result_->eligibility;  // R-SCHED-164, R-FEAS-1705
   eligibility.escaped = stack_.has_escaped();
   const NodeRow node = input_->visits[tuple.visit].handle;
-  const std::uint32_t code = state_->nodes.capacity(node).computed_class_code;
-  eligibility.classes = {
-      {code == 0 ? tables::kEmptySymbol : state_->nodes.column(tables::kComputedClassColumn).value(code), true}};
+  eligibility.classes = {{state_->nodes.computed_class(state_->nodes.capacity(node).computed_class_code), true}};
   eligibility.missing_resources = stack_.missing_resources();
   std::sort(eligibility.missing_resources.begin(), eligibility.missing_resources.end());
   static_cast<void>(create_blocked(*planner_, *result_, ids_->next(), "queued-allocs",

@@ -15,9 +15,8 @@ tables::Symbol node_key(tables::NodeRow node) { return node + 1; }
 }  // namespace
 
 tables::Symbol Server::class_of(tables::NodeRow node) const {
-  const tables::Snapshot& state = store_.current();
-  const std::uint32_t code = state.nodes.capacity(node).computed_class_code;
-  return code == 0 ? tables::kEmptySymbol : state.nodes.column(tables::kComputedClassColumn).value(code);
+  const tables::NodeTable& nodes = store_.current().nodes;
+  return nodes.computed_class(nodes.capacity(node).computed_class_code);
 }
 
 /// What the tracker is told of the feasibility checks. `with_classes`: also of an escaped one (R-SCHED-18, 52).

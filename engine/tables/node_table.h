@@ -181,6 +181,10 @@ struct NodeTable {
   [[nodiscard]] const NodeSpec& spec(NodeRow row) const { return *fixed->spec[row]; }
   [[nodiscard]] base::Uuid id(NodeRow row) const { return fixed->id[row]; }
   [[nodiscard]] const KeyedColumn& column(ColumnId id) const { return fixed->columns[id]; }
+  /// The computed class behind a code of its column; empty for 0, a node without one.
+  [[nodiscard]] Symbol computed_class(std::uint32_t code) const {
+    return code == 0 ? kEmptySymbol : column(kComputedClassColumn).value(code);
+  }
   [[nodiscard]] std::uint32_t code(ColumnId id, NodeRow row) const { return fixed->columns[id].code(row); }
 };
 

@@ -223,11 +223,10 @@ void GenericStack::class_verdicts(tables::ClassVerdicts& out) {
   }
   leave_sources();
   parts_.checks.class_map(class_codes_);
-  const tables::KeyedColumn& column = parts_.attempt.snapshot->nodes.column(tables::kComputedClassColumn);
+  const tables::NodeTable& nodes = parts_.attempt.snapshot->nodes;
   out.clear();
   out.reserve(class_codes_.size());
-  for (const auto& [code, eligible] : class_codes_)
-    out.push_back({code == 0 ? tables::kEmptySymbol : column.value(code), eligible});
+  for (const auto& [code, eligible] : class_codes_) out.push_back({nodes.computed_class(code), eligible});
   if (memo) memo->filtered.classes = out;
 }
 

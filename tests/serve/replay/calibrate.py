@@ -169,14 +169,15 @@ def calibrate(folder, verbose):
     for path in sorted(glob.glob(os.path.join(folder, "*-again.json.gz"))):
         name = recording.name_of(path)[:-len("-again")]
         second, first = recording.load(path), recording.load(os.path.join(folder, name + ".json.gz"))
-        here = {"total": 0, "equal": 0}
-
-        def same(matching, step, endpoint, path, left, right):
-            differences = compare(matching, path, left, right)
-            here["total"] += 1
-            here["equal"] += not differences
-            for difference in differences[:4] if verbose else ():
-                print(f"  {name} step {step['n']} {endpoint}: {difference}")
+        def counting(tally, said):
+            """A judge that counts answers, and those that are equal, in `tally`."""
+            def judge(matching, step, endpoint, path, left, right):
+                differences = compare(matching, path, left, right)
+                tally["total"] += 1
+                tally["equal"] += not differences
+                for difference in differences[:4] if verbose else ():
+                    print(f"  {name} step {step['n']} {endpoint}{said}: {difference}")
+            return judge
 
         found = {"tried": 0, "missed": 0}
 
@@ -192,20 +193,12 @@ def calibrate(folder, verbose):
                     if verbose:
                         print(f"  {name} step {step['n']} {endpoint}: {kind} was changed and nobody noticed")
 
-        parts = {"total": 0, "equal": 0}
-
-        def other_parts(matching, step, endpoint, path, left, right):
-            differences = compare(matching, path, left, right)
-            parts["total"] += 1
-            parts["equal"] += not differences
-            for difference in differences[:4] if verbose else ():
-                print(f"  {name} step {step['n']} {endpoint}, names exchanged: {difference}")
-
-        play(first, second, same)
+        here, parts = {"total": 0, "equal": 0}, {"total": 0, "equal": 0}
+        play(first, second, counting(here, ""))
         play(first, first, seeded)
         other = exchanged(first, draw)
         if other:
-            play(first, other, other_parts)
+            play(first, other, counting(parts, ", names exchanged"))
         print(f"{name}: {here['equal']} of {here['total']} answers equal in two recordings; "
               f"{found['tried'] - found['missed']} of {found['tried']} seeded differences found; "
               f"{parts['equal']} of {parts['total']} equal with two names exchanged")
