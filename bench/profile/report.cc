@@ -130,6 +130,7 @@ std::string path_lines(const sched::PathCounts& paths) {
   std::string out = fmt::format("\n  selects     {}: {}\n", grouped(all), list(sched::kPathNames, paths.selects));
   if (const std::string why = list(sched::kNotByColumnsNames, paths.why_general); !why.empty())
     out += fmt::format("    general for {}\n", why);
+  if (paths.options > 0) out += fmt::format("    {} nodes were looked at step by step\n", grouped(paths.options));
   return out;
 }
 

@@ -26,6 +26,7 @@
 #include "rank/fit.h"
 #include "rank/network_index.h"
 #include "sched/node/strategy_fit.h"
+#include "sched/source/core_use.h"
 #include "sched/source/device_use.h"
 #include "sched/source/failure_memos.h"
 #include "sched/source/node_index.h"
@@ -233,6 +234,7 @@ struct Scratch {
   PathCounts paths;  ///< so far
   PortConflicts port_conflicts;
   DeviceUse device_use;
+  CoreUse core_use;
   std::size_t special_looks = 0;  ///< at nodes with ports, since somebody looked at those of all
   /// What NodeFit::has_ports() knows of nodes: by row, how many dynamic ports are not reserved on the host network, and
   /// one more; 0: not looked at.

@@ -4,6 +4,7 @@
 
 #include "model/codec/codec.h"
 #include "model/plan_predicates.h"
+#include "model/predicates.h"
 #include "tables/export.h"
 
 namespace berth::sched {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "model/flatten.h"
 #include "tables/kinds.h"
 #include "tables/state.h"
 
@@ -202,6 +203,7 @@ void StateStore::compile_tasks(const model::TaskGroup& spec, CompiledGroup& grou
     group.has_task_network = group.has_task_network || compiled.network;
     group.has_devices = group.has_devices || compiled.devices;
     group.has_cores = group.has_cores || compiled.cores > 0;
+    group.cores += compiled.cores;
     model::AllocatedTask allocated;
     allocated.cpu.cpu_shares = compiled.cpu_mhz;
     allocated.memory.memory_mb = compiled.memory_mb;
@@ -210,6 +212,12 @@ void StateStore::compile_tasks(const model::TaskGroup& spec, CompiledGroup& grou
     plain->task_lifecycles[task.name] = task.lifecycle;
   }
   group.shape = group.shape_oversubscribed = make_shape(plain);
+  if (group.has_cores) {
+    model::AllocatedResources others = *plain;
+    for (std::size_t i = 0; i < spec.tasks.size(); ++i)
+      if (group.tasks[i].cores > 0) others.tasks[spec.tasks[i].name].cpu.cpu_shares = 0;
+    group.cpu_beside_cores_mhz = model::flatten(others).cpu_mhz;
+  }
   if (!may_hold_more) return;
   auto oversubscribed = std::make_shared<model::AllocatedResources>(*plain);
   for (std::size_t i = 0; i < spec.tasks.size(); ++i)

@@ -208,10 +208,11 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
 
 TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS-305, 1103, 1104
   std::size_t with_ports = 0, by_number = 0, with_volumes = 0, by_columns = 0, failed = 0, ended = 0, collisions = 0,
-              again = 0, whole = 0, few = 0, with_devices = 0;
+              again = 0, whole = 0, few = 0, with_devices = 0, by_cores = 0, short_of_cores = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(120, 4); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
+    Random of_cores(seed + 1000);
     // Few dynamic ports, so that they run out on some nodes; some of them reserved.
     std::vector<model::Node> nodes;
     const bool alike = seed % 4 >= 2;  // nodes of a class are
@@ -242,6 +243,17 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
                                                           .read_only = pick(random, 0, 3) == 0,
                                                           .id = pick(random, 0, 9) == 0 ? "of the state" : ""};
       if (pick(random, 0, 30) == 0) node.reserved_resources.emplace().networks.reserved_host_ports = "no port";
+      if (seed % 2 == 0) return;
+      std::vector<model::Core>& cores = resources.processors->topology->cores;
+      cores.clear();
+      for (std::int64_t id = pick(of_cores, 0, 6); id > 0; --id)
+        cores.push_back({.id = static_cast<std::uint16_t>(cores.size() * 2),
+                         .disable = pick(of_cores, 0, 5) == 0,
+                         .base_speed = static_cast<std::uint64_t>(pick(of_cores, 1, 3) * 500)});
+      if (!cores.empty() && pick(of_cores, 0, 5) == 0) {
+        if (!node.reserved_resources) node.reserved_resources.emplace();
+        node.reserved_resources->cpu.reserved_cpu_cores = {cores.back().id};
+      }
     };
     const auto count = static_cast<std::uint32_t>(pick(random, 2, 40));
     for (std::uint32_t i = 0; i < count; ++i) with_networks(nodes.emplace_back(node(random, i, 5, alike)));
@@ -264,6 +276,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       const tables::Snapshot snapshot = world.store.snapshot();
       EvalResult a, b;
       IdStream ids_a(seed), ids_b(seed);
+      const std::uint64_t options = scratch.paths.options;
       scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_a, a);
       general.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_b, b);
       ASSERT_EQ(decisions({snapshot, scratch}, a, world.eval), decisions({snapshot, general_scratch}, b, world.eval))
@@ -275,6 +288,10 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       ASSERT_EQ(a.eligibility.escaped, b.eligibility.escaped) << "round " << round;
       ASSERT_EQ(a.eligibility.missing_resources, b.eligibility.missing_resources) << "round " << round;
       failed += a.any_failed(), collisions += a.port_collision_events;
+      if (snapshot.jobs.versions[snapshot.jobs.keys[world.facts.job].current]->groups.front().has_cores) {
+        by_cores += !a.plan.allocs.empty() && scratch.paths.options == options;
+        short_of_cores += a.any_failed() && scratch.paths.options == options;
+      }
       plan::ApplyResult applied;
       plan::apply(world.store, a.plan, snapshot.index + 4, false, applied);
       if (a.any_failed()) waiting.emplace_back(world.eval, world.facts);
@@ -345,6 +362,18 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
         }
         ++with_devices;
       }
+      if (seed % 2 != 0 && pick(of_cores, 0, 2) == 0) {
+        model::Task& task = group.tasks.front();
+        task.resources->cores = pick(of_cores, 1, 3);
+        if (pick(of_cores, 0, 3) == 0) {  // one beside it that shares what cpu is left, or has cores as well
+          model::Task beside = task;
+          beside.name = "beside";
+          beside.resources->devices.clear();
+          beside.resources->cores = pick(of_cores, 0, 1);
+          if (pick(of_cores, 0, 1) == 0) beside.lifecycle.emplace().hook = "prestart";
+          group.tasks.push_back(beside);
+        }
+      }
       if (pick(random, 0, 3) == 0) {
         model::VolumeRequest& volume = group.volumes["v"].emplace();
         volume.name = "v", volume.type = "host", volume.source = "data", volume.read_only = pick(random, 0, 1) == 0;
@@ -378,6 +407,8 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
   EXPECT_GE(whole, testing::rounds(5, 100));
   EXPECT_GT(with_ports, 0U);
   EXPECT_GT(with_devices, 0U);
+  EXPECT_GE(by_cores, testing::rounds(10, 5));
+  EXPECT_GE(short_of_cores, testing::rounds(5, 5));
   EXPECT_GT(by_number, 0U);
   EXPECT_GT(with_volumes, 0U);
   EXPECT_GT(by_columns, 100U);
@@ -573,6 +604,7 @@ TEST(Select, LooksAtNodesWithoutHeapAllocation) {
        }},
       {"devices",
        [](model::TaskGroup& group) { group.tasks.front().resources->devices.push_back({.name = "gpu", .count = 1}); }},
+      {"cores", [](model::TaskGroup& group) { group.tasks.front().resources->cores = 1; }},
       {"devices and a dynamic port",
        [](model::TaskGroup& group) {
          with_network(group).dynamic_ports.push_back({.label = "http", .host_network = "default"});
@@ -595,6 +627,8 @@ TEST(Select, LooksAtNodesWithoutHeapAllocation) {
         model::NodeDevice& device = each.node_resources->devices.emplace_back();
         device.vendor = std::string("nvidia"), device.type = std::string("gpu"), device.name = std::string("t4");
         for (const char* id : {"gpu-0", "gpu-1", "gpu-2", "gpu-3"}) device.instances.push_back({id, true, "", {}});
+        for (std::uint16_t id = 0; id < 4; ++id)
+          each.node_resources->processors->topology->cores.push_back({.id = id, .base_speed = 500});
         if (i % 2 == 0) each.host_volumes["data"] = model::HostVolumeInfo{.name = "data", .path = "/srv"};
       }
       world.store.load(state);

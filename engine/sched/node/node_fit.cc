@@ -34,13 +34,14 @@ bool NodeFit::figures_do(NodeRow row, const CompiledGroup& group) {
   return attempt_.config.plain_path && figures_may_do(group) && ports_do(row, group);
 }
 
-/// Whether what is special about the node are ports at most, which do not collide, and the ports asked for are free for
-/// certain.
+/// Whether what is special about the node are ports and cores at most, which do not collide, and the ports asked for
+/// are free for certain.
 bool NodeFit::ports_do(NodeRow row, const CompiledGroup& group) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  if (nodes.use[row].core_allocs != 0 || nodes.capacity(row).network_invalid != 0) return false;
+  if (nodes.capacity(row).network_invalid != 0 || !scratch_.core_use.held_well(*attempt_.snapshot, row)) return false;
   const NodeOverlay* overlay = scratch_.overlay(row);
   if (overlay && (overlay->complex_allocs != 0 || overlay->first_update != kNoRow)) return false;
+  if (nodes.use[row].port_allocs == 0 && !group.has_network) return true;
   return knows_port_conflicts() && !scratch_.port_conflicts.at(row) && (!group.has_network || has_ports(row, group));
 }
 
@@ -60,7 +61,8 @@ void NodeFit::learn_port_conflicts() {
 }
 
 bool NodeFit::is_dear(const CompiledGroup& group) const {
-  return !figures_may_do(group) || (group.has_network && !scratch_.port_conflicts.follows(*attempt_.snapshot));
+  return (!figures_may_do(group) && !cores_tell(group)) ||
+         (group.has_network && !scratch_.port_conflicts.follows(*attempt_.snapshot));
 }
 
 /// Scratch::port_room for the group's host network. False: it asks for ports on several.
@@ -158,14 +160,17 @@ PlainFit NodeFit::plain(NodeRow row, const CompiledGroup& group) const {
 
 void NodeFit::decide(NodeRow row, const GroupView& v, Cell& cell) {
   if (v.group->has_devices && decide_by_free_devices(row, v, cell)) return;
-  if (!figures_do(row, *v.group)) return decide_special(row, v, false, cell);
-  const PlainFit fit = plain(row, *v.group);
+  std::optional<PlainFit> by_cores;
+  if (cores_tell(*v.group)) by_cores = fit_by_cores(row, *v.group);
+  if (!by_cores && !figures_do(row, *v.group)) return decide_special(row, v, false, cell);
+  const PlainFit fit = by_cores ? *by_cores : plain(row, *v.group);
   cell.fit = fit.dimension == kReasonNone ? kPass : kFail;
   cell.dimension = fit.dimension;
   if (cell.fit == kPass) scorer.score(row, *v.group, fit.use, nullptr, cell.score);
 }
 
 void NodeFit::decide_special(NodeRow row, const GroupView& v, bool evict, Cell& cell) {
+  ++scratch_.paths.options;
   if (!build_option(row, v, evict, option_)) {
     cell.fit = kFail;
     cell.dimension = option_.dimension;

@@ -51,8 +51,16 @@ class NodeFit {
   void decide_evicting(tables::NodeRow row, const GroupView& view, Cell& cell);
   /// What the group asks of the figures of a node, before anything else does.
   [[nodiscard]] PlainFit plain(tables::NodeRow row, const tables::CompiledGroup& group) const;
-  /// Whether figures do for the node, but for what the chosen one is given: nothing is special there, or ports are all
-  /// that is, and those asked for are free for certain.
+  /// What a group that asks for cores makes of a node's figures, the speed of the cores that it gets there with them
+  /// (node_cores.cc). Nothing: the option has to be built to tell.
+  [[nodiscard]] std::optional<PlainFit> fit_by_cores(tables::NodeRow row, const tables::CompiledGroup& group);
+  /// Whether they can tell of such a group at all.
+  [[nodiscard]] bool cores_tell(const tables::CompiledGroup& group) const {
+    return attempt_.config.plain_path && !scratch_.strategy_fit && group.has_cores && !group.has_task_network &&
+           !group.has_devices && (!group.has_network || group.dynamic_ports_only);
+  }
+  /// Whether figures do for the node, but for what the chosen one is given: nothing is special there, or ports and
+  /// cores are all that is, and those asked for are free for certain.
   [[nodiscard]] bool figures_do(tables::NodeRow row, const tables::CompiledGroup& group);
   /// figures_do() for nodes that the plan does not touch, of which the caller has read use and capacity: what it takes
   /// to know of their ports, looked up once for many nodes.
@@ -89,6 +97,7 @@ class NodeFit {
   // A group that asks for devices, by how many are free (node_devices.cc).
   bool decide_by_free_devices(tables::NodeRow row, const GroupView& view, Cell& cell);
   [[nodiscard]] bool counts_tell(const GroupView& view) const;
+  [[nodiscard]] std::optional<CoreOffer> offered_cores(tables::NodeRow row, const tables::CompiledGroup& group);
   void evict_plain(tables::NodeRow row, const GroupView& view, Cell& cell);
 
   // The option, step by step (node_option.cc). Each step is false when there is none; `option.dimension` says why.

@@ -172,15 +172,19 @@ inline std::optional<FitUse> Columns::use_by_figures(std::uint32_t entry, GroupV
   const tables::NodeUse& use = attempt_.snapshot->nodes.use[row_[entry]];
   const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
   const bool plain = (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0 && !group.has_network;
-  if (!figures || (of_devices && use.device_allocs != 0) ||
-      (!plain && !(capacity.network_invalid == 0 && port_figures_.do_for(row_[entry], use)) &&
-       !fit_.figures_do(row_[entry], group))) {
+  std::optional<PlainFit> fit;
+  if (figures && group.has_cores)
+    fit = fit_.fit_by_cores(row_[entry], group);
+  else if (figures && !(of_devices && use.device_allocs != 0) &&
+           (plain || (capacity.network_invalid == 0 && port_figures_.do_for(row_[entry], use)) ||
+            fit_.figures_do(row_[entry], group)))
+    fit = plain_fit(capacity, use, kUntouched, group);
+  if (!fit)
     decide_entry(entry, v);
-    return std::nullopt;
-  }
-  const PlainFit fit = plain_fit(capacity, use, kUntouched, group);
-  if (fit.dimension == kReasonNone) return fit.use;
-  exhaust_entry(entry, fit.dimension);
+  else if (fit->dimension == kReasonNone)
+    return fit->use;
+  else
+    exhaust_entry(entry, fit->dimension);
   return std::nullopt;
 }
 

@@ -27,6 +27,7 @@ void DeviceUse::keep(NodeRow row, const rank::DeviceAccounter& used) {
 }
 
 void DeviceUse::follow(const tables::Snapshot& snapshot) {
+  if (follower_.is_at(snapshot)) return;
   const std::vector<NodeRow>* changed = follower_.advance(snapshot);
   nodes_.resize(snapshot.nodes.size());
   if (changed) {

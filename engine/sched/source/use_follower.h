@@ -21,6 +21,10 @@ class UseFollower {
     changes_ = nodes.use_changes;
     return known ? &changed_ : nullptr;
   }
+  /// Whether advance() was there already.
+  [[nodiscard]] bool is_at(const tables::Snapshot& snapshot) const {
+    return follows(snapshot) && changes_ == snapshot.nodes.use_changes;
+  }
   /// Whether advance() may cost what changed since the last one, not the whole cluster.
   [[nodiscard]] bool follows(const tables::Snapshot& snapshot) const { return log_ == snapshot.nodes.fixed->use_log; }
 

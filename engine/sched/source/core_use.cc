@@ -1,0 +1,101 @@
+#include "sched/source/core_use.h"
+
+#include <algorithm>
+
+namespace berth::sched {
+
+using tables::kNoRow;
+using tables::NodeRow;
+using tables::Snapshot;
+
+bool CoreUse::held_well(const Snapshot& snapshot, NodeRow row) {
+  if (snapshot.nodes.use[row].core_allocs == 0) return true;
+  follow(snapshot);
+  if (held_[row] == kUnknown) held_[row] = collect(snapshot, row) ? kWell : kUnfit;
+  return held_[row] == kWell;
+}
+
+CoreOffer CoreUse::offer(const Snapshot& snapshot, NodeRow row, std::uint64_t cores) {
+  follow(snapshot);
+  auto ask = std::find_if(asks_.begin(), asks_.end(), [&](const Ask& a) { return a.cores == cores; });
+  if (ask == asks_.end()) {
+    if (asks_.size() == kAsksMost) asks_.erase(asks_.begin());
+    asks_.push_back({cores, std::vector<std::uint32_t>(snapshot.nodes.size(), kNotKnown)});
+    ask = asks_.end() - 1;
+  }
+  std::uint32_t& gets = ask->gets[row];
+  if (gets == kNotKnown) {
+    static_cast<void>(collect(snapshot, row));
+    gets = first_free(snapshot.nodes.spec(row), cores);
+  }
+  return as_offer(gets);
+}
+
+CoreOffer CoreUse::offer_beside(const Snapshot& snapshot, NodeRow row, std::uint64_t cores,
+                                const std::vector<std::uint16_t>& more) {
+  static_cast<void>(collect(snapshot, row));
+  model::merge_cores(taken_, more);
+  return as_offer(first_free(snapshot.nodes.spec(row), cores));
+}
+
+CoreOffer CoreUse::as_offer(std::uint32_t gets) {
+  if (gets == kNotKnown) return {.unknown = true};
+  if (gets == kTooFew) return {.too_few = true};
+  return {.mhz = gets & ~kRefused, .refused = (gets & kRefused) != 0};
+}
+
+void CoreUse::follow(const Snapshot& snapshot) {
+  if (follower_.is_at(snapshot)) return;
+  const std::vector<NodeRow>* changed = follower_.advance(snapshot);
+  const std::size_t size = snapshot.nodes.size();
+  if (!changed) {
+    held_.assign(size, kUnknown);
+    for (Ask& ask : asks_) ask.gets.assign(size, kNotKnown);
+    return;
+  }
+  held_.resize(size, kUnknown);
+  for (const NodeRow row : *changed) held_[row] = kUnknown;
+  for (Ask& ask : asks_) {
+    ask.gets.resize(size, kNotKnown);
+    for (const NodeRow row : *changed) ask.gets[row] = kNotKnown;
+  }
+}
+
+/// What the node's allocations hold, into `taken_`; whether the fit has nothing against it (R-RANK-524, 535).
+bool CoreUse::collect(const Snapshot& snapshot, NodeRow row) {
+  const tables::NodeUse& use = snapshot.nodes.use[row];
+  taken_.clear();
+  std::uint32_t left = use.core_allocs;
+  for (tables::AllocRow a = use.alloc_head; a != kNoRow && left > 0; a = snapshot.allocs.next_on_node[a]) {
+    const std::vector<std::uint16_t>& cores = snapshot.allocs.shape_of(a).cores;
+    if (cores.empty()) continue;
+    taken_.insert(taken_.end(), cores.begin(), cores.end());
+    --left;
+  }
+  std::sort(taken_.begin(), taken_.end());
+  const auto last = std::unique(taken_.begin(), taken_.end());
+  const bool twice = last != taken_.end();
+  taken_.erase(last, taken_.end());
+  const std::vector<std::uint16_t>& usable = snapshot.nodes.spec(row).cores;
+  return !twice && (usable.empty() || std::includes(usable.begin(), usable.end(), taken_.begin(), taken_.end()));
+}
+
+/// What somebody gets on the node who asks for so many cores while `taken_` are held.
+std::uint32_t CoreUse::first_free(const tables::NodeSpec& spec, std::uint64_t cores) const {
+  std::uint64_t mhz = 0, found = 0;
+  bool refused = false;
+  auto taken = taken_.begin();
+  for (std::size_t i = 0; i < spec.usable_core_ids.size() && found < cores; ++i) {
+    const std::uint16_t id = spec.usable_core_ids[i];
+    while (taken != taken_.end() && *taken < id) ++taken;
+    if (taken != taken_.end() && *taken == id) continue;
+    mhz += spec.core_speeds[i];
+    refused = refused || (!spec.cores.empty() && !std::binary_search(spec.cores.begin(), spec.cores.end(), id));
+    ++found;
+  }
+  if (found < cores) return kTooFew;
+  if (mhz >= (kTooFew & ~kRefused)) return kNotKnown;
+  return static_cast<std::uint32_t>(mhz) | (refused ? kRefused : 0);
+}
+
+}  // namespace berth::sched
