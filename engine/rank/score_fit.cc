@@ -64,4 +64,9 @@ double fit_score(FitAlgorithm algorithm, std::int64_t cpu_used, double cpu_capac
   return clamped(algorithm, total);
 }
 
+void fit_components(FitAlgorithm algorithm, std::span<double> free, std::span<double> out) noexcept {
+  exact_pow10(free, free);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = clamped(algorithm, free[2 * i] + free[2 * i + 1]) / 18.0;
+}
+
 }  // namespace berth::rank

@@ -44,4 +44,8 @@ struct FitColumns {
   [[nodiscard]] std::size_t size() const noexcept { return cpu_used_mhz.size(); }
 };
 
+/// fit_component() of many nodes at vector speed, to the same bits. `free`: free_fraction() of cpu and of memory, two
+/// per node; overwritten. `out`: one per node.
+void fit_components(FitAlgorithm algorithm, std::span<double> free, std::span<double> out) noexcept;
+
 }  // namespace berth::rank

@@ -73,6 +73,10 @@ class NodeFit {
       return known && use.core_allocs == 0 && bad[row] == 0 &&
              (!free || free[row] > std::uint64_t{use.port_allocs} * ports_most + asked);
     }
+    void prefetch(tables::NodeRow row) const {
+      if (bad) __builtin_prefetch(bad + row);
+      if (free) __builtin_prefetch(free + row);
+    }
   };
   [[nodiscard]] PortFigures port_figures(const tables::CompiledGroup& group);
   /// Whether the fit of such a group is more than a look at figures on most nodes, as far as is known so far.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "rank/score_fit.h"
+
 namespace berth::sched {
 
 using tables::CompiledGroup;
@@ -47,6 +49,8 @@ void Columns::begin(GroupView& v) {
   first_reasons_.clear();
   node_reasons_.clear();
   next_reason_ = 0;
+  stale_.clear();
+  last_stale_ = 0;
   Arena& arena = scratch_.arena;
   const std::uint32_t size = candidates_.size;
   for (auto* column : {&position_, &dimension_, &capacity_, &class_of_}) *column = arena.take<std::uint32_t>(size);
@@ -95,6 +99,8 @@ bool Columns::passes_by_node(std::uint32_t index, NodeRow row, std::uint32_t com
 template <bool kPerClass>
 void Columns::find_entries(std::uint32_t end, GroupView& v) {
   const std::vector<ReadyNodes::Candidate>& candidates = candidates_.nodes->candidates;
+  for (std::uint32_t index = prepared_; index < end; ++index)
+    __builtin_prefetch(&candidates[candidates_.order.at(index)]);
   for (std::uint32_t index = prepared_; index < end; ++index) {
     const ReadyNodes::Candidate& candidate = candidates[candidates_.order.at(index)];
     const NodeRow row = candidate.row;
@@ -152,13 +158,16 @@ void Columns::prepare_block(GroupView& v) {
   if (asks_volumes_) drop_without_volumes(first_entry);
   prepared_ = end;
   if (parts_.detail) parts_.detail->enter(base::Stage::rank);
-  for (std::uint32_t entry = first_entry; entry < count_; ++entry) attempt_.snapshot->nodes.use.prefetch(row_[entry]);
+  const bool figures = !dear && no_own_allocs_;
+  if (figures) port_figures_ = fit_.port_figures(group);
+  for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
+    attempt_.snapshot->nodes.use.prefetch(row_[entry]);
+    if (figures) port_figures_.prefetch(row_[entry]);
+  }
   for (std::size_t s = 0; s < spread_sets_; ++s)
     for (std::uint32_t entry = first_entry; entry < count_; ++entry)
       codes_[s][entry] = std::min(fit_.scorer.spread_group()->sets()[s].code_of_row(row_[entry]),
                                   static_cast<std::uint32_t>(spread_tables_[s].size() - 1));
-  const bool figures = !dear && no_own_allocs_;
-  if (figures) port_figures_ = fit_.port_figures(group);
   if (scratch_.strategy_fit)
     score_by_strategy(first_entry, v, figures && group.affinities.empty());
   else
@@ -192,6 +201,11 @@ inline std::optional<FitUse> Columns::use_by_figures(std::uint32_t entry, GroupV
 void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool figures) {
   const CompiledGroup& group = *v.group;
   rank::ScoreRow score;
+  std::array<std::uint32_t, kBlock> entries;  // whose component is not known from a node of their capacity
+  std::array<std::int64_t, kBlock> cpu, memory;
+  std::array<double, 2 * kBlock> free;
+  std::array<double, kBlock> components;
+  std::size_t count = 0;
   for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
     const std::optional<FitUse> use = use_by_figures(entry, v, figures, false);
     if (!use) continue;
@@ -200,12 +214,23 @@ void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool figures)
       set_score(entry, score);
       continue;
     }
+    const CapacityMemo& memo = memo_[capacity_[entry]];
+    if (memo.cpu == use->cpu_mhz && memo.memory == use->memory_mb) {
+      set_binpack(entry, memo.component);
+      continue;
+    }
     const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
-    const std::int64_t cpu = use->cpu_mhz, memory = use->memory_mb;
-    CapacityMemo& memo = memo_[capacity_[entry]];
-    if (memo.cpu != cpu || memo.memory != memory)
-      memo = {cpu, memory, fit_.scorer.fit_component(cpu, capacity.cpu_score, memory, capacity.memory_score)};
-    set_binpack(entry, memo.component);
+    free[2 * count] = rank::free_fraction(use->cpu_mhz, capacity.cpu_score);
+    free[2 * count + 1] = rank::free_fraction(use->memory_mb, capacity.memory_score);
+    entries[count] = entry;
+    cpu[count] = use->cpu_mhz;
+    memory[count++] = use->memory_mb;
+  }
+  if (count == 0) return;
+  rank::fit_components(attempt_.config.algorithm, std::span(free).first(2 * count), std::span(components).first(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    set_binpack(entries[i], components[i]);
+    memo_[capacity_[entries[i]]] = {cpu[i], memory[i], components[i]};
   }
 }
 
@@ -269,8 +294,22 @@ void Columns::set_score(std::uint32_t entry, const rank::ScoreRow& score) {
 
 void Columns::placed(NodeRow node) {
   BERTH_ASSERT(active_ && row_[chosen_] == node);
-  decide_entry(chosen_, *view_);
-  reindex(chosen_);
+  if (indexed_ == Indexed::yes) {
+    decide_entry(chosen_, *view_);
+    return reindex(chosen_);
+  }
+  stale_.push_back(chosen_);
+  last_stale_ = std::max(last_stale_, chosen_);
+}
+
+/// Decides anew which of the entries [first, last) hold more than when they were decided: a Select comes back to them.
+void Columns::freshen(std::uint32_t first, std::uint32_t last) {
+  if (stale_.empty() || first > last_stale_) return;
+  std::erase_if(stale_, [&](std::uint32_t entry) {
+    if (entry < first || entry >= last) return false;
+    decide_entry(entry, *view_);
+    return true;
+  });
 }
 
 void Columns::leave() {

@@ -88,6 +88,7 @@ class Columns : Source {
   void set_binpack(std::uint32_t entry, double component);
   void exhaust_entry(std::uint32_t entry, std::uint32_t dimension);
   void decide_entry(std::uint32_t entry, GroupView& view);
+  void freshen(std::uint32_t first, std::uint32_t last);
   // Going through them (columns_select.cc).
   bool fill_spread_tables();
   [[nodiscard]] std::optional<Found> select_window(GroupView& view);
@@ -108,7 +109,9 @@ class Columns : Source {
   bool active_ = false;
   bool left_ = false;  // this attempt went over to the Walk
   std::uint32_t prepared_ = 0, count_ = 0, cursor_ = 0, visited_ = 0;
-  std::uint32_t chosen_ = 0;  // entry of the last Select's node
+  std::uint32_t chosen_ = 0;          // entry of the last Select's node
+  std::vector<std::uint32_t> stale_;  // entries with a placement since they were decided; a Select seldom comes back
+  std::uint32_t last_stale_ = 0;      // none is above
   bool no_own_allocs_ = true, distinct_hosts_ = false, asks_volumes_ = false;
 
   // By entry.

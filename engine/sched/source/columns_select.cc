@@ -30,6 +30,7 @@ std::optional<Found> Columns::select(GroupView& v) {
 /// Entries [first, last), as many as the limit takes: runs without a decision by vector, the others one by one. Returns
 /// the first one that was not looked at.
 std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best& best, std::uint32_t& exhausted) {
+  freshen(first, last);
   const std::int64_t limit = candidates_.limit;
   const std::size_t sets = spread_sets_;
   const bool one = sets == 1, by_vector = sets <= 1 && limit >= 32;
@@ -136,6 +137,7 @@ NodeRow Columns::ranked(std::uint32_t entry, rank::ScoreRow& score) const {
 /// not finite, as on a node without capacity (R-RANK-104), and comparisons with it depend on the order of visits.
 bool Columns::build_index(GroupView& v) {
   if (indexed_ == Indexed::yes) return true;
+  freshen(0, count_);
   while (prepared_ < candidates_.size) prepare_block(v);
   exhausted_count_ = 0;
   scores_.resize(count_);
