@@ -79,11 +79,13 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
 /// leaves is counted as staying.
 bool Applier::may_collide(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
   shapes_.clear();
-  tables::each_port_holder(state, node,
-                           [&](AllocRow, const tables::ResourceShape& shape) { shapes_.push_back(&shape); });
+  const tables::HeldPorts* const held = state.nodes.held_ports(node);
+  if (!held)
+    tables::each_port_holder(state, node,
+                             [&](AllocRow, const tables::ResourceShape& shape) { shapes_.push_back(&shape); });
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node)
     if (plan.allocs[i].held->ports) shapes_.push_back(plan.allocs[i].held);
-  return node_check_.may_collide(state.nodes.fixed->spec[node], shapes_);
+  return node_check_.may_collide(state.nodes.fixed->spec[node], held, shapes_);
 }
 
 /// Whether two of them may hold one device instance or one core, or one a core that the node does not have; false is

@@ -20,9 +20,10 @@ const rank::NodePorts& NodeCheck::node_ports(const std::shared_ptr<const tables:
   return *entry.ports;
 }
 
-bool NodeCheck::may_collide(const std::shared_ptr<const tables::NodeSpec>& spec,
+bool NodeCheck::may_collide(const std::shared_ptr<const tables::NodeSpec>& spec, const tables::HeldPorts* held,
                             std::span<const tables::ResourceShape* const> holders) {
   network_index_.start(node_ports(spec));
+  if (held && network_index_.add_ports(held->address(), held->ports())) return true;
   return std::any_of(holders.begin(), holders.end(), [&](const tables::ResourceShape* shape) {
     return shape->shares_ports || network_index_.add(*shape->resources, "");
   });

@@ -38,8 +38,9 @@ class NodeCheck {
   [[nodiscard]] NodeVerdict check(const tables::Snapshot& state, tables::NodeRow row,
                                   std::span<const NodeEntry> entries, std::span<const base::Uuid> leaving);
 
-  /// Whether two of the holders of ports may hold the same on a node; false is certain.
-  [[nodiscard]] bool may_collide(const std::shared_ptr<const tables::NodeSpec>& spec,
+  /// Whether two of the holders of ports, or one and `held` (may be null), may hold the same on a node; false is
+  /// certain.
+  [[nodiscard]] bool may_collide(const std::shared_ptr<const tables::NodeSpec>& spec, const tables::HeldPorts* held,
                                  std::span<const tables::ResourceShape* const> holders);
 
  private:

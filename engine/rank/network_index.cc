@@ -304,6 +304,17 @@ bool NetworkIndex::add_ports(std::span<const model::AllocatedPort> ports, std::v
   return collided;
 }
 
+bool NetworkIndex::add_ports(std::string_view ip, std::span<const std::uint16_t> ports) {
+  if (ports.empty()) return false;
+  PortSet& used = ports_of(slot(ip));
+  bool collided = false;
+  for (const std::uint16_t port : ports) {
+    collided = collided || used.contains(port);
+    used.insert(port);
+  }
+  return collided;
+}
+
 bool NetworkIndex::add(const model::AllocatedResources& resources, std::string_view alloc_id, std::string* reason) {
   std::vector<std::string> reasons;
   std::vector<std::string>* wanted = reason ? &reasons : nullptr;

@@ -115,6 +115,9 @@ class NetworkIndex {
   /// R-MODEL-482, likewise.
   bool add_ports(std::span<const model::AllocatedPort> ports, std::vector<std::string>* reasons = nullptr);
 
+  /// As add_ports() of ports on one address that do not ignore collisions.
+  bool add_ports(std::string_view ip, std::span<const std::uint16_t> ports);
+
   /// Offers the ports of a group network whose host networks are resolved (R-MODEL-485, R-RANK-613 to 616) into
   /// `offer`, reserved ports first. Marks nothing. Dynamic ports are the smallest free ones (R-MODEL-491).
   [[nodiscard]] Result<void, PortFailure> assign_ports(const model::NetworkResource& ask,

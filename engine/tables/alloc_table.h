@@ -64,18 +64,6 @@ enum class Description : std::uint8_t {
 
 inline constexpr std::uint32_t kOddName = ~0u;
 
-/// What one allocation holds, flattened over the task life cycle (R-MODEL-380). Shared and immutable.
-struct ResourceShape {
-  std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
-  std::vector<std::uint16_t> cores;
-  bool ports = false;            ///< holds networks or ports
-  std::uint32_t port_count = 0;  ///< at most so many ports
-  bool devices = false;          ///< holds devices
-  bool shares_ports = false;  ///< some port mapping ignores collisions: the order of allocations decides (R-MODEL-411)
-  [[nodiscard]] bool special() const { return ports || devices || !cores.empty(); }
-  std::shared_ptr<const model::AllocatedResources> resources;  ///< null only for allocations without any
-};
-
 /// How an allocation without an API object stands to others and to its roll-out.
 struct AllocLinks {
   AllocRow previous = kNoRow, next = kNoRow;  ///< the one it replaces, and the one that replaces it

@@ -87,6 +87,24 @@ void check_eviction(const Snapshot& state, NodeRow node, Problems& problems) {
         noted.largest_disk_mb);
 }
 
+/// The list of held ports, where it tells: those that the node's allocations hold, one by one.
+void check_ports(const Snapshot& state, NodeRow node, Problems& problems) {
+  const HeldPorts* const held = state.nodes.held_ports(node);
+  if (!held) return;
+  std::vector<std::uint16_t> noted(held->ports().begin(), held->ports().end()), should;
+  for (AllocRow row = state.nodes.use[node].alloc_head; row != kNoRow; row = state.allocs.next_on_node[row]) {
+    const ResourceShape& shape = state.allocs.shape_of(row);
+    if (shape.ports && (shape.plain().empty() || shape.resources->shared.ports.front().host_ip != held->address()))
+      add(problems, "node row {}: alloc row {} holds ports that the list of {} cannot hold", node, row,
+          held->address());
+    should.insert(should.end(), shape.plain().begin(), shape.plain().end());
+  }
+  std::sort(noted.begin(), noted.end());
+  std::sort(should.begin(), should.end());
+  if (noted != should)
+    add(problems, "node row {}: {} ports are listed, {} are held, or they differ", node, noted.size(), should.size());
+}
+
 template <class Column>
 void check_length(const char* table, const char* column, const Column& values, std::size_t size, Problems& problems) {
   if (values.size() != size) add(problems, "{}: column {} has {} rows, not {}", table, column, values.size(), size);
@@ -117,6 +135,7 @@ void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
     add(problems, "node row {}: an allocation has priority {}, at most {} is noted", row, sum.most_priority,
         use.most_priority);
   check_eviction(state, row, problems);
+  check_ports(state, row, problems);
   const NodeCapacity& capacity = n.capacity(row);
   same("fit.cpu_free", n.fit.cpu_free[row], static_cast<float>(base::wrap_sub(capacity.cpu_mhz, use.cpu_mhz)));
   same("fit.memory_free", n.fit.memory_free[row],
@@ -138,6 +157,7 @@ Problems check_node_table(const Snapshot& state) {
   check_length("nodes", "spec", n.fixed->spec, size, problems);
   check_length("nodes", "capacity", n.fixed->capacity, size, problems);
   check_length("nodes", "use", n.use, size, problems);
+  if (!n.ports.empty()) check_length("nodes", "ports", n.ports, size, problems);
   if (!n.eviction.empty()) check_length("nodes", "eviction", n.eviction, size, problems);
   for (const auto* column :
        {&n.fit.cpu_free, &n.fit.memory_free, &n.fit.disk_free, &n.fit.cpu_scale, &n.fit.memory_scale})

@@ -3,6 +3,7 @@
 //   column          unit        bytes  read by                    written by
 //   capacity        see below      64  rank (sampled), plan       node upsert
 //   use             see below      64  rank (sampled), plan       plan applier, client updates
+//   ports           see header    128  options, collisions        plan applier, client updates
 //   eviction        see header    128  sched (preemption)         plan applier, client updates
 //   id              UUID           16  reports, order by id       node upsert
 //   name            symbol          4  reports, targets           node upsert
@@ -31,6 +32,7 @@
 #include "model/node.h"
 #include "tables/cow.h"
 #include "tables/eviction_levels.h"
+#include "tables/held_ports.h"
 #include "tables/row_log.h"
 #include "tables/symbols.h"
 
@@ -143,6 +145,7 @@ struct NodeTable {
   CowVector<std::uint8_t, 1024> state;
   CowVector<NodeUse> use;
   FitColumns fit;
+  CowVector<HeldPorts, 64> ports;      ///< empty until somebody holds ports
   CowVector<EvictionLevels> eviction;  ///< empty until it says more than `use` or the configuration asks for it
   std::uint64_t use_changes = 0;       ///< entries of `use_log` when this state was current
   std::uint64_t ready_changes = 0;     ///< likewise of `ready_log`
@@ -177,6 +180,12 @@ struct NodeTable {
     const NodeUse& u = use[row];
     if (u.least_priority != kNoPriority) out.add(u.least_priority, {u.cpu_mhz, u.memory_mb, u.disk_mb});
     return out;
+  }
+  /// The list of the ports held there; null where it does not tell and the allocations have to be looked at.
+  [[nodiscard]] const HeldPorts* held_ports(NodeRow row) const {
+    static constexpr HeldPorts kNone;
+    if (ports.empty()) return &kNone;
+    return ports[row].unlisted ? nullptr : &ports[row];
   }
   [[nodiscard]] const NodeSpec& spec(NodeRow row) const { return *fixed->spec[row]; }
   [[nodiscard]] base::Uuid id(NodeRow row) const { return fixed->id[row]; }

@@ -3,6 +3,20 @@
 #include "tables/state.h"
 
 namespace berth::tables {
+namespace {
+
+/// ResourceShape::plain_ports of what holds ports, or none. Ports of the group hide all other networks (R-MODEL-480).
+void note_plain_ports(ResourceShape& shape, const std::vector<model::AllocatedPort>& ports) {
+  if (ports.empty() || ports.size() > shape.plain_ports.size() || ports.front().host_ip.size() > 15) return;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const model::AllocatedPort& port = ports[i];
+    if (port.ignore_collision || port.value < 0 || port.value > 65'535 || port.host_ip != ports.front().host_ip) return;
+    shape.plain_ports[i] = static_cast<std::uint16_t>(port.value);
+  }
+  shape.plain_count = static_cast<std::uint8_t>(ports.size());
+}
+
+}  // namespace
 
 std::shared_ptr<const ResourceShape> make_shape(const std::shared_ptr<const model::AllocatedResources>& resources) {
   auto out = std::make_shared<ResourceShape>();
@@ -24,6 +38,7 @@ std::shared_ptr<const ResourceShape> make_shape(const std::shared_ptr<const mode
   }
   for (const model::AllocatedPort& port : resources->shared.ports)
     out->shares_ports = out->shares_ports || port.ignore_collision;
+  note_plain_ports(*out, resources->shared.ports);
   out->resources = resources;
   return out;
 }

@@ -158,7 +158,7 @@ void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
   use.disk_mb = base::wrap_add(use.disk_mb, base::wrap_mul(sign, shape.disk_mb));
   const auto step = static_cast<std::uint32_t>(sign);
   use.alloc_count += step;
-  if (shape.ports) use.port_allocs += step;
+  if (shape.ports) count_ports(use, row, sign);
   if (shape.devices) use.device_allocs += step;
   if (!shape.cores.empty()) use.core_allocs += step;
   if ((sign > 0 || use.claim_allocs > 0) && claims_volumes(job, a.group[row])) use.claim_allocs += step;
@@ -174,6 +174,20 @@ void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
   }
   if (!current_.nodes.eviction.empty() || use.least_priority < use.most_priority || may_rank_victims())
     count_eviction(use, row, sign);
+}
+
+void StateStore::count_ports(NodeUse& use, AllocRow row, int sign) {
+  use.port_allocs += static_cast<std::uint32_t>(sign);
+  CowVector<HeldPorts, 64>& ports = current_.nodes.ports;
+  if (ports.empty()) ports.resize(current_.nodes.size());
+  HeldPorts& held = ports.edit(current_.allocs.node[row]);
+  const ResourceShape& shape = current_.allocs.shape_of(row);
+  if (sign > 0)
+    held.add(shape);
+  else if (use.port_allocs == 0)
+    held = {};
+  else
+    held.remove(shape);
 }
 
 bool StateStore::may_rank_victims() const {
@@ -391,8 +405,8 @@ JobKeyRow StateStore::job_key(std::string_view job_namespace, std::string_view j
 std::size_t StateStore::bytes() const {
   const NodeTable& n = current_.nodes;
   const AllocTable& a = current_.allocs;
-  std::size_t out = n.state.bytes() + n.use.bytes() + n.eviction.bytes() + n.fixed->id.bytes() + n.fixed->spec.bytes() +
-                    n.fixed->capacity.bytes() + n.fit.cpu_free.bytes() * 5 +
+  std::size_t out = n.state.bytes() + n.use.bytes() + n.ports.bytes() + n.eviction.bytes() + n.fixed->id.bytes() +
+                    n.fixed->spec.bytes() + n.fixed->capacity.bytes() + n.fit.cpu_free.bytes() * 5 +
                     n.fixed->by_id->capacity() * sizeof(NodeRow);
   for (const KeyedColumn& column : n.fixed->columns) out += column.codes.bytes() + column.values.bytes();
   out += a.id.bytes() + a.node.bytes() + a.job.bytes() + a.job_key.bytes() + a.group.bytes() + a.name_index.bytes() +

@@ -223,6 +223,8 @@ class StateStore {
   void refresh_free(NodeRow row, const NodeUse& use);
   /// One live allocation more (1) or less (-1) on its node, with what its row says; less: before the row changes.
   void count_use(NodeUse& use, AllocRow row, int sign);
+  /// As count_use(), for those that hold ports: NodeUse::port_allocs and NodeTable::ports.
+  void count_ports(NodeUse& use, AllocRow row, int sign);
   void add_priority(NodeUse& use, VersionRow job) const;
   /// As count_use(), for NodeTable::eviction.
   void count_eviction(const NodeUse& use, AllocRow row, int sign);
@@ -349,9 +351,5 @@ class StateStore {
 
 /// True when a reserved-port text of the node does not parse, so that no port index can be built (R-RANK-604).
 [[nodiscard]] bool network_invalid(const model::Node& node);
-
-/// Flattened resources of an allocation as a shape.
-[[nodiscard]] std::shared_ptr<const ResourceShape> make_shape(
-    const std::shared_ptr<const model::AllocatedResources>& resources);
 
 }  // namespace berth::tables

@@ -38,7 +38,7 @@ bool NodeFit::decide_by_free_devices(NodeRow row, const GroupView& v, Cell& cell
   if (groups.empty()) return false;
   std::span<const std::uint32_t> free = scratch_.device_use.free(state, row);
   if (free.empty()) {  // something changed there
-    proposed.collect_special(row);
+    proposed.collect_special(row, true);
     proposed.enter_all_devices(row);
     free = scratch_.device_use.free(state, row);
   }

@@ -108,6 +108,8 @@ bool NodeFit::has_static_ports(NodeRow row, const CompiledGroup& group) {
         ports.reserves(alias->addresses.front(), static_cast<std::uint32_t>(port.value)))
       return false;
   }
+  if (const tables::HeldPorts* const held = state.nodes.held_ports(row))
+    return std::none_of(asked.begin(), asked.end(), [&](const model::Port& port) { return held->holds(port.value); });
   bool free = true;
   tables::each_port_holder(state, row, [&](tables::AllocRow, const tables::ResourceShape& shape) {
     for (const model::Port& port : asked) free = free && !tables::holds_port(*shape.resources, port.value);
@@ -235,7 +237,7 @@ bool NodeFit::ports_are_silent(const GroupView& v) {
   for (const NodeOverlay& overlay : scratch_.overlays) {
     if (overlay.first_update != kNoRow) return false;  // may have changed what it holds
     if (overlay.complex_allocs == 0) continue;         // who leaves makes nobody collide
-    proposed.collect_special(overlay.row);
+    proposed.collect_special(overlay.row, false);
     if (proposed.enter_ports(scratch_.node_ports(nodes.fixed->spec[overlay.row]))) return false;
   }
   learn_port_conflicts();

@@ -29,11 +29,12 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, Option& 
     option.dimension = kDimensionInvalidNode;
     return false;
   }
-  // Choosing victims needs every allocation, everything else only those that hold ports, devices or cores.
+  // Choosing victims needs every allocation, everything else only those that hold ports, devices or cores; a strategy
+  // is told of the devices in use.
   if (evict)
     proposed.collect(row);
   else
-    proposed.collect_special(row);
+    proposed.collect_special(row, group.has_devices || group.has_cores || scratch_.strategy_fit);
   if (proposed.enter_ports(ports)) {  // R-RANK-607
     option.dimension = kDimensionPortCollision;
     return false;

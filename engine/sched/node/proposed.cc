@@ -11,6 +11,7 @@ void Proposed::collect(NodeRow row) {  // R-RANK-501 to 504
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
   const NodeOverlay* const overlay = scratch_.overlay(row);
   rows.clear();
+  held_ = nullptr;
   for (tables::AllocRow a = attempt_.snapshot->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a]) {
     prefetch(a);  // the chain is followed one after the other, the rest need not wait for it
     if (effects_.stays(overlay, a)) rows.push_back(a);
@@ -28,15 +29,18 @@ void Proposed::collect(NodeRow row) {  // R-RANK-501 to 504
     shapes.push_back(attempt_.plan->allocs[i].held);
 }
 
-void Proposed::collect_special(NodeRow row) {
+void Proposed::collect_special(NodeRow row, bool instances) {
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
   const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
   const NodeOverlay* const overlay = scratch_.overlay(row);
   shapes.clear();
   rows.clear();
+  const bool untouched = !overlay || (overlay->first_stop == kNoRow && overlay->first_update == kNoRow);
+  held_ = !instances && use.core_allocs == 0 && untouched ? attempt_.snapshot->nodes.held_ports(row) : nullptr;
   bool in_order = false;
   // The walk ends when all of them were met.
   std::uint32_t ports = use.port_allocs, devices = use.device_allocs, cores = use.core_allocs;
+  if (held_) ports = devices = 0;
   for (tables::AllocRow a = use.alloc_head; a != kNoRow && (ports | devices | cores) != 0; a = allocs.next_on_node[a]) {
     const tables::ResourceShape& shape = allocs.shape_of(a);
     ports -= shape.ports;
@@ -58,7 +62,7 @@ void Proposed::collect_special(NodeRow row) {
 bool Proposed::enter_ports(const rank::NodePorts& ports) {
   rank::NetworkIndex& index = scratch_.network_index;
   index.start(ports);
-  bool collision = false;
+  bool collision = held_ && index.add_ports(held_->address(), held_->ports());
   for (const tables::ResourceShape* shape : shapes)
     if (shape->ports) collision = index.add(*shape->resources, "") || collision;
   return collision;

@@ -17,8 +17,10 @@ class Proposed {
   Proposed(Attempt& attempt, PlanEffects& effects) : attempt_(attempt), effects_(effects), scratch_(attempt.scratch) {}
 
   void collect(tables::NodeRow row);
-  /// Only those that hold ports, devices or cores; the others matter by their sums, which the columns have.
-  void collect_special(tables::NodeRow row);
+  /// Only those that hold ports, devices or cores; the others matter by their sums, which the columns have. Where
+  /// nobody asks for `instances`, devices or cores, those of the snapshot are left out as well if the list of their
+  /// ports tells.
+  void collect_special(tables::NodeRow row, bool instances);
   /// Takes victims out (R-PREEMPT-303).
   void remove(std::span<const tables::AllocRow> victims);
 
@@ -45,6 +47,7 @@ class Proposed {
   Attempt& attempt_;
   PlanEffects& effects_;
   Scratch& scratch_;
+  const tables::HeldPorts* held_ = nullptr;  // of the snapshot's allocations, in their place
   std::vector<std::pair<base::Uuid, tables::AllocRow>> ordered_;
 };
 

@@ -28,7 +28,11 @@ void PortConflicts::look_at(const tables::Snapshot& snapshot, NodeRow row, Scrat
   const tables::AllocTable& allocs = snapshot.allocs;
   const rank::NodePorts& ports = scratch.node_ports(snapshot.nodes.fixed->spec[row]);
   bool bad = ports.host_without_address;
-  if (!bad && snapshot.nodes.use[row].port_allocs > 0) {
+  if (bad || snapshot.nodes.use[row].port_allocs == 0) {
+  } else if (const tables::HeldPorts* const held = snapshot.nodes.held_ports(row)) {
+    scratch.network_index.start(ports);
+    bad = scratch.network_index.add_ports(held->address(), held->ports());
+  } else {
     holders_.clear();
     tables::each_port_holder(snapshot, row, [&](AllocRow a, const tables::ResourceShape&) { holders_.push_back(a); });
     // R-RANK-504: where ports are shared, which of two holders comes first decides.
