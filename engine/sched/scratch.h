@@ -188,6 +188,11 @@ class KindVerdicts {
     if (kinds_left_ != nodes.kinds_left) classes_ = {}, kinds_left_ = nodes.kinds_left;
     return at(classes_, ask, computed_class);
   }
+  /// As far as they are remembered, by computed class. Until the next call.
+  [[nodiscard]] std::span<const std::uint32_t> of_classes(const tables::NodeTable& nodes, std::uint32_t ask) const {
+    if (kinds_left_ != nodes.kinds_left || ask >= classes_.asks.size()) return {};
+    return classes_.asks[ask];
+  }
 
  private:
   struct Table {

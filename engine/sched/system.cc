@@ -359,6 +359,7 @@ bool SystemScheduler::place_one(const Tuple& tuple) {
   const NodeRow node = input_->visits[tuple.visit].handle;
   const auto [group, index] = name_of(tuple);
   if (scratch_.passes_over(job_->groups[group].name)) return true;
+  if (fails_again(tuple, group)) return true;
   auto selected = stack_.select(node, group, index);
   if (!stack_.error().empty()) {  // R-SCHED-5, R-FEAS-933
     result_->description = "failed to process eval: " + stack_.error();
@@ -387,9 +388,24 @@ bool SystemScheduler::place_one(const Tuple& tuple) {
   return true;
 }
 
-void SystemScheduler::no_option(const Tuple& tuple, std::uint32_t g) {
+/// A node that is known to fail a check is counted like those of its group that a Select found failing, without one.
+bool SystemScheduler::fails_again(const Tuple& tuple, std::uint32_t g) {
   Group& group = groups_[g];
-  GroupResult& out = result_->groups[g];
+  if (!group.has_filtered) return false;
+  const NodeRow node = input_->visits[tuple.visit].handle;
+  const std::uint32_t reason = stack_.known_failure(node, g);
+  if (reason == kReasonNone) return false;
+  give_up(tuple, group);
+  --result_->groups[g].queued;
+  ++group.filtered.evaluated, ++group.filtered.filtered;
+  SelectCounts::add(group.reasons, reason);
+  stack_.add_class(group.classes, node);
+  report_filtered(result_->groups[g], group);
+  return true;
+}
+
+/// There is no place on the tuple's node.
+void SystemScheduler::give_up(const Tuple& tuple, Group& group) {
   if (!is_of_batch(eval_->type)) {  // R-SCHED-157
     --group.candidates;
     if (tuple.alloc != reconcile::kNoRow) --group.destructive;
@@ -398,6 +414,12 @@ void SystemScheduler::no_option(const Tuple& tuple, std::uint32_t g) {
   if (!quirks().system_stop_leaves_hole && tuple.alloc != reconcile::kNoRow &&
       !stack_.places_on(input_->visits[tuple.visit].handle))
     stack_.pop_stop(row_of(tuple));
+}
+
+void SystemScheduler::no_option(const Tuple& tuple, std::uint32_t g) {
+  Group& group = groups_[g];
+  GroupResult& out = result_->groups[g];
+  give_up(tuple, group);
   if (stack_.was_filtered()) return add_filtered(out, group);
   if (out.failed) {  // R-SCHED-163
     out.coalesce(job_->groups[g].spec);
@@ -437,6 +459,10 @@ void SystemScheduler::add_filtered(GroupResult& out, Group& group) {  // R-SCHED
   }
   add_counts(group.reasons, metrics.reasons);
   add_counts(group.classes, metrics.classes_filtered);
+  report_filtered(out, group);
+}
+
+void SystemScheduler::report_filtered(GroupResult& out, Group& group) {  // R-SCHED-158, 159, 161
   if (out.queued <= 0 && !group.exists) {
     if (!group.reported) out.exhausted.clear();
     group.filtered.coalesced = group.reported ? out.failure.coalesced : 0;

@@ -59,8 +59,11 @@ class SystemScheduler {
   [[nodiscard]] bool continue_later();
   bool place();
   bool place_one(const Tuple& tuple);
+  bool fails_again(const Tuple& tuple, std::uint32_t group);
   void no_option(const Tuple& tuple, std::uint32_t group);
+  void give_up(const Tuple& tuple, Group& group);
   void add_filtered(GroupResult& out, Group& group);
+  void report_filtered(GroupResult& out, Group& group);
   void deploy();
   void add_status(base::Uuid deployment, std::string_view status, std::string_view description);
   void add_statuses();

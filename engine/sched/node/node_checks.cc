@@ -213,6 +213,18 @@ std::uint32_t NodeChecks::first_failing_of_class(NodeRow row, std::uint32_t comp
   return reason;
 }
 
+std::span<const std::uint32_t> NodeChecks::known_of_classes(const GroupView& v) const {
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  if (!nodes.class_kinds_exact || !kind_tells(v)) return {};
+  return scratch_.kind_verdicts.of_classes(nodes, v.group->ask);
+}
+
+std::uint32_t NodeChecks::known_failure(NodeRow row, const GroupView& v) {
+  if (!kind_tells(v)) return kReasonNone;
+  const std::uint32_t known = scratch_.kind_verdicts.of(v.group->ask, attempt_.snapshot->nodes.capacity(row).kind);
+  return known == KindVerdicts::kUnknown ? std::uint32_t{kReasonNone} : known;
+}
+
 void NodeChecks::give_class_verdicts(const ReadyNodes& nodes, GroupView& v) {
   for (const ReadyNodes::Candidate& candidate : nodes.of_class) {
     const std::uint32_t class_id = candidate.computed_class;

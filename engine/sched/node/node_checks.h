@@ -40,6 +40,10 @@ class NodeChecks {
   std::uint32_t first_failing_known(tables::NodeRow row, GroupView& view);
   /// Of a node of that class; without a look at the node where all of a class are of one kind.
   std::uint32_t first_failing_of_class(tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
+  /// What that remembers, by computed class: a reason id or KindVerdicts::kUnknown. Until somebody asks it.
+  [[nodiscard]] std::span<const std::uint32_t> known_of_classes(const GroupView& view) const;
+  /// What first_failing_known() remembers of the node: the check that it fails, kReasonNone if none is known.
+  [[nodiscard]] std::uint32_t known_failure(tables::NodeRow row, const GroupView& view);
   [[nodiscard]] bool job_holds(tables::NodeRow row) const;  ///< the job's constraints
   /// What a pass over all candidates leaves behind where the nodes of a class cannot be told apart: the verdicts of
   /// their classes (R-FEAS-410), from one node of each.

@@ -109,12 +109,7 @@ void Scorer::score(NodeRow row, const CompiledGroup& group, const FitUse& use, c
   if (attempt_.system) return;  // R-RANK-202
   if (const std::int32_t same = effects_.collisions(row, group.name); same > 0)
     out.append(Component::anti_affinity, rank::anti_affinity(same, group.count));
-  if (!group.affinities.empty()) {
-    rank::AffinitySum sum;
-    for (const tables::CompiledAffinity& a : group.affinities)
-      sum.add(a.weight, scratch_.verdicts.holds(*attempt_.snapshot, a.constraint, row));
-    out.append(Component::affinity, sum.component());
-  }
+  if (!group.affinities.empty()) out.append(Component::affinity, affinity(row, group));
 }
 
 double Scorer::final_score(NodeRow row, rank::ScoreRow& score) {

@@ -37,6 +37,13 @@ class Scorer {
 
   /// Component `binpack` by Nomad's formula.
   double fit_component(std::int64_t cpu, double cpu_capacity, std::int64_t memory, double memory_capacity);
+  /// Component `node-affinity` of a group with affinities.
+  [[nodiscard]] double affinity(tables::NodeRow row, const tables::CompiledGroup& group) {
+    rank::AffinitySum sum;
+    for (const tables::CompiledAffinity& a : group.affinities)
+      sum.add(a.weight, scratch_.verdicts.holds(*attempt_.snapshot, a.constraint, row));
+    return sum.component();
+  }
   [[nodiscard]] bool is_penalised(tables::NodeRow row) const {
     return std::find(penalty_nodes_.begin(), penalty_nodes_.end(), row) != penalty_nodes_.end();
   }

@@ -58,6 +58,7 @@ void Columns::begin(GroupView& v) {
   sum_ = arena.take<double>(size);
   appended_ = arena.take<double>(size);
   score_ = arena.take<rank::ScoreRow>(size);
+  if (!v.group->affinities.empty()) binpack_ = arena.take<double>(size);
   passes_ = arena.take<std::uint8_t>(size);
   memo_.assign(candidates_.nodes->capacities.size(), {});
   class_state_.assign(attempt_.snapshot->nodes.column(tables::kComputedClassColumn).values.size() + 1, kClassUnknown);
@@ -101,6 +102,7 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
   const std::vector<ReadyNodes::Candidate>& candidates = candidates_.nodes->candidates;
   for (std::uint32_t index = prepared_; index < end; ++index)
     __builtin_prefetch(&candidates[candidates_.order.at(index)]);
+  std::span<const std::uint32_t> known;
   for (std::uint32_t index = prepared_; index < end; ++index) {
     const ReadyNodes::Candidate& candidate = candidates[candidates_.order.at(index)];
     const NodeRow row = candidate.row;
@@ -111,7 +113,13 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
     if constexpr (kPerClass) {
       ClassState& state = class_state_[candidate.computed_class];
       if (state == kClassUnknown) {
-        const std::uint32_t reason = checks_.first_failing_of_class(row, candidate.computed_class, v);
+        if (known.empty()) known = checks_.known_of_classes(v);
+        std::uint32_t reason =
+            candidate.computed_class < known.size() ? known[candidate.computed_class] : KindVerdicts::kUnknown;
+        if (reason == KindVerdicts::kUnknown) {
+          reason = checks_.first_failing_of_class(row, candidate.computed_class, v);
+          known = {};  // they may have moved
+        }
         state = reason == kReasonNone ? kClassPasses : kClassFails;
         if (reason != kReasonNone) first_reasons_.push_back({index, reason});
       }
@@ -197,40 +205,38 @@ inline std::optional<FitUse> Columns::use_by_figures(std::uint32_t entry, GroupV
   return std::nullopt;
 }
 
-/// The job holds nothing on nodes whose figures tell: affinities are all that is appended beside binpack.
+/// The job holds nothing on nodes whose figures tell: affinities are all that is appended beside binpack. Those used
+/// like none of their capacity before them are scored together, by vector.
 void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool figures) {
-  const CompiledGroup& group = *v.group;
-  rank::ScoreRow score;
-  std::array<std::uint32_t, kBlock> entries;  // whose component is not known from a node of their capacity
-  std::array<std::int64_t, kBlock> cpu, memory;
+  std::array<std::uint32_t, kBlock> entries, score_of;
   std::array<double, 2 * kBlock> free;
   std::array<double, kBlock> components;
-  std::size_t count = 0;
+  std::uint32_t count = 0, scores = 0;
   for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
     const std::optional<FitUse> use = use_by_figures(entry, v, figures, false);
     if (!use) continue;
-    if (!group.affinities.empty()) {
-      fit_.scorer.score(row_[entry], group, *use, nullptr, score);
-      set_score(entry, score);
+    CapacityMemo& memo = memo_[capacity_[entry]];
+    if (memo.cpu != use->cpu_mhz || memo.memory != use->memory_mb) {
+      const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
+      free[2 * scores] = rank::free_fraction(use->cpu_mhz, capacity.cpu_score);
+      free[2 * scores + 1] = rank::free_fraction(use->memory_mb, capacity.memory_score);
+      memo = {use->cpu_mhz, use->memory_mb, 0, scores++};
+    }
+    if (memo.pending == kKnown) {
+      set_fit(entry, *v.group, memo.component);
       continue;
     }
-    const CapacityMemo& memo = memo_[capacity_[entry]];
-    if (memo.cpu == use->cpu_mhz && memo.memory == use->memory_mb) {
-      set_binpack(entry, memo.component);
-      continue;
-    }
-    const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
-    free[2 * count] = rank::free_fraction(use->cpu_mhz, capacity.cpu_score);
-    free[2 * count + 1] = rank::free_fraction(use->memory_mb, capacity.memory_score);
     entries[count] = entry;
-    cpu[count] = use->cpu_mhz;
-    memory[count++] = use->memory_mb;
+    score_of[count++] = memo.pending;
   }
   if (count == 0) return;
-  rank::fit_components(attempt_.config.algorithm, std::span(free).first(2 * count), std::span(components).first(count));
-  for (std::size_t i = 0; i < count; ++i) {
-    set_binpack(entries[i], components[i]);
-    memo_[capacity_[entries[i]]] = {cpu[i], memory[i], components[i]};
+  rank::fit_components(attempt_.config.algorithm, std::span(free).first(2 * scores),
+                       std::span(components).first(scores));
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const double component = components[score_of[i]];
+    set_fit(entries[i], *v.group, component);
+    CapacityMemo& memo = memo_[capacity_[entries[i]]];
+    if (memo.pending == score_of[i]) memo.component = component, memo.pending = kKnown;
   }
 }
 
@@ -259,7 +265,16 @@ void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool fi
   for (std::size_t i = 0; i < count; ++i) set_binpack(entries[i], 0.0 + components[i]);
 }
 
-/// The only appended component: its own sum, and the row need not be written.
+/// Binpack and, with affinities, theirs: the row need not be written.
+inline void Columns::set_fit(std::uint32_t entry, const CompiledGroup& group, double component) {
+  if (group.affinities.empty()) return set_binpack(entry, component);
+  binpack_[entry] = component;
+  sum_[entry] = component + fit_.scorer.affinity(row_[entry], group);
+  appended_[entry] = 2.0;
+  dimension_[entry] = kByColumns;
+}
+
+/// The only appended component: its own sum.
 void Columns::set_binpack(std::uint32_t entry, double component) {
   sum_[entry] = component;
   appended_[entry] = 1.0;
@@ -289,7 +304,7 @@ void Columns::decide_entry(std::uint32_t entry, GroupView& v) {
 void Columns::set_score(std::uint32_t entry, const rank::ScoreRow& score) {
   sum_[entry] = score.sum();
   appended_[entry] = static_cast<double>(score.count());
-  if (score.count() > 1) score_[entry] = score;
+  if (score.count() > 1) score_[entry] = score, dimension_[entry] = kByRow;
 }
 
 void Columns::placed(NodeRow node) {

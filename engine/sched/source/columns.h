@@ -11,9 +11,12 @@
 //   row        4 B   node row
 //   sum        8 B   of the appended components before spread (ScoreRow::sum)
 //   appended   8 B   how many these are, as double; 0 while the node is exhausted
-//   dimension  4 B   exhausted: reason id; of a node that is filtered until the plan changes there (distinct_hosts),
-//   why capacity   4 B   which of the few distinct capacities score     64 B   the components, where more than binpack
-//   is appended codes      4 B   per spread set: value code
+//   dimension  4 B   exhausted, or filtered until the plan changes there (distinct_hosts): reason id; of several
+//                    components: where they are
+//   capacity   4 B   which of the few distinct capacities
+//   binpack    8 B   with affinities: the first of two components; the other is asked for again when it is reported
+//   score     64 B   the components, of nodes that were decided one by one and have several
+//   codes      4 B   per spread set: value code
 //
 // Nodes are prepared in blocks ahead of the cursor. That a node was prepared is not visible: what counts as visited is
 // where the cursor has been, and leave() rebuilds the Walk's state from exactly that.
@@ -68,8 +71,11 @@ class Columns : Source {
   struct CapacityMemo {
     std::int64_t cpu = -1, memory = -1;  // with the ask; -1: none yet
     double component = 0;
+    std::uint32_t pending = 0;  // kKnown: the component is; else its place among those of the block under way
   };
+  static constexpr std::uint32_t kKnown = ~0u;
   enum class Indexed : std::uint8_t { not_yet, yes, never };
+  enum : std::uint32_t { kByColumns, kByRow };  // where the components of an entry with several are
   enum ClassState : std::uint8_t { kClassUnknown, kClassPasses, kClassFails };
   enum Passes : std::uint8_t { kFails, kPasses, kLacksVolumes };  // checks of job and group; then volumes
 
@@ -85,6 +91,7 @@ class Columns : Source {
   void score_block(std::uint32_t first_entry, GroupView& view, bool figures);
   void score_by_strategy(std::uint32_t first_entry, GroupView& view, bool figures);
   void set_score(std::uint32_t entry, const rank::ScoreRow& score);
+  void set_fit(std::uint32_t entry, const tables::CompiledGroup& group, double component);
   void set_binpack(std::uint32_t entry, double component);
   void exhaust_entry(std::uint32_t entry, std::uint32_t dimension);
   void decide_entry(std::uint32_t entry, GroupView& view);
@@ -117,7 +124,7 @@ class Columns : Source {
   // By entry.
   std::span<std::uint32_t> position_;
   std::span<tables::NodeRow> row_;
-  std::span<double> sum_, appended_, spread_;
+  std::span<double> sum_, appended_, spread_, binpack_;
   std::span<std::uint32_t> dimension_, capacity_;
   std::span<rank::ScoreRow> score_;
   std::vector<std::span<std::uint32_t>> codes_;  // by spread set

@@ -123,10 +123,14 @@ std::optional<Found> Columns::found(std::uint32_t entry, double score) {
 }
 
 NodeRow Columns::ranked(std::uint32_t entry, rank::ScoreRow& score) const {
-  if (appended_[entry] > 1)
-    score = score_[entry];
-  else
+  if (appended_[entry] == 1) {
     score.append(Component::binpack, sum_[entry]);
+  } else if (dimension_[entry] == kByRow) {
+    score = score_[entry];
+  } else {
+    score.append(Component::binpack, binpack_[entry]);
+    score.append(Component::affinity, fit_.scorer.affinity(row_[entry], *view_->group));
+  }
   if (spread_sets_ != 0) score.set(Component::spread, spread_[entry], spread_[entry] != 0.0);
   return row_[entry];
 }

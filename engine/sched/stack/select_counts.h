@@ -17,7 +17,7 @@ struct SelectCounts {
 
   void clear();
   static void add(std::vector<Count>& counts, std::uint32_t what, std::int32_t times = 1);
-  void add_class(std::vector<Count>& classes, std::uint32_t node_class, std::int32_t times = 1) {
+  void add_class(std::vector<Count>& classes, std::uint32_t node_class, std::int32_t times = 1) const {
     if (node_class != empty_class) add(classes, node_class, times);
   }
   void filter(std::uint32_t node_class, std::uint32_t reason, std::int32_t times = 1);

@@ -33,6 +33,15 @@ bool SystemStack::passes(Position& position, GroupView& v) {
   return checks.volumes.passes(position) && (!checks.distinct.has_properties() || checks.distinct.passes(position, v));
 }
 
+std::uint32_t SystemStack::known_failure(NodeRow row, std::uint32_t group) {
+  const std::vector<GroupView>& views = parts_.candidates.views;
+  const Attempt& attempt = parts_.attempt;
+  if (group >= views.size() || views[group].group != &attempt.job->groups[group]) return kReasonNone;
+  const GroupView& v = views[group];
+  if (network_group_ != v.group && (v.network || !attempt.quirks.group_inherits_network)) return kReasonNone;
+  return parts_.checks.known_failure(row, v);
+}
+
 std::optional<Selected> SystemStack::select(NodeRow row, std::uint32_t group_index, std::uint32_t name_index,
                                             bool probe) {
   const Attempt& attempt = parts_.attempt;

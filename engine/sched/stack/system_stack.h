@@ -27,6 +27,12 @@ class SystemStack {
   /// victims nobody evicts (R-PREEMPT-807); without the quirk it looks for none.
   [[nodiscard]] std::optional<Selected> select(tables::NodeRow row, std::uint32_t group, std::uint32_t name_index,
                                                bool probe = false);
+  /// The check that the node is known to fail, which a Select would find as well: a reason id, kReasonNone if none is.
+  [[nodiscard]] std::uint32_t known_failure(tables::NodeRow row, std::uint32_t group);
+  /// Counts a node by its class.
+  void add_class(std::vector<Count>& classes, tables::NodeRow row) const {
+    parts_.counts.add_class(classes, parts_.attempt.snapshot->nodes.capacity(row).class_code);
+  }
   /// Whether the last Select's node failed a check.
   [[nodiscard]] bool was_filtered() const { return parts_.counts.filtered > 0; }
   /// What the last Select counted; the lists are valid until the next one.
