@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "model/codec/codec.h"
 #include "sched/small_world.h"
 #include "tables/commit.h"
 
@@ -79,6 +80,69 @@ TEST(DeviceUse, FollowsTheState) {  // R-MODEL-522
   other.load(world.state);
   rank::DeviceAccounter accounter(world.state.nodes[0].node_resources->devices);
   EXPECT_FALSE(use.load(*other.snapshot(), tables::NodeRow(0), accounter));
+}
+
+TEST(DeviceUse, CountsDecideLikeInstances) {  // R-RANK-631 to 637, 654
+  std::size_t placed = 0, failed = 0, with_affinities = 0;
+  std::uint64_t by_counts = 0, step_by_step = 0;
+  for (std::uint32_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    const auto any = [&](std::uint32_t least, std::uint32_t most) { return least + random() % (most - least + 1); };
+    SmallWorld world;
+    world.exhaustive = seed % 2 == 0;
+    for (std::uint32_t i = 0; i < 12; ++i) {
+      model::Node& node = world.add_node();
+      for (const char* name : {"a100", "h100", "t4"}) {
+        if (any(0, 2) == 0) continue;
+        model::NodeDevice& device = node.node_resources->devices.emplace_back();
+        device.vendor = std::string("nvidia"), device.type = std::string("gpu"), device.name = std::string(name);
+        device.attributes["memory"] = model::Attribute{.int_value = *name == 't' ? 16 : 80};
+        for (std::uint32_t k = any(1, 5); k > 0; --k)
+          device.instances.push_back({name + std::to_string(k), any(0, 5) != 0, "", {}});
+      }
+    }
+    const auto other = SmallWorld::job("service", 20);
+    for (std::uint32_t i = 0; i < 20; ++i) {
+      model::Allocation& alloc = world.add(other, any(0, 11), i);
+      const char* name = any(0, 1) == 0 ? "a100" : "t4";
+      alloc.allocated_resources->tasks["t"].devices.push_back(
+          {"nvidia", "gpu", name, {name + std::to_string(any(1, 5))}});
+    }
+    world.store(other);
+    const auto job = SmallWorld::job("service", any(1, 6));
+    job->id = job->name = world.eval.job_id = "asking";
+    model::TaskGroup& group = job->task_groups.front();
+    if (any(0, 1) == 0) group.tasks.emplace_back(group.tasks.front()).name = "u";
+    for (model::Task& task : group.tasks)
+      for (std::uint32_t i = any(1, 3); i > 0; --i) {
+        model::RequestedDevice& request = task.resources->devices.emplace_back();
+        request.name = any(0, 2) == 0 ? "nvidia/gpu/t4" : "gpu";
+        request.count = any(1, 2);
+        if (any(0, 3) == 0)
+          request.constraints.push_back({.ltarget = "${device.attr.memory}", .rtarget = "20", .operand = ">"});
+        for (std::uint32_t k = any(0, 2); k > 0; --k, ++with_affinities)
+          request.affinities.push_back({.ltarget = "${device.model}",
+                                        .rtarget = any(0, 1) == 0 ? "a100" : "t4",
+                                        .operand = "=",
+                                        .weight = static_cast<std::int8_t>(any(0, 1) == 0 ? 60 : -40)});
+      }
+    world.store(job);
+    std::string decided[2];
+    for (const bool plain_path : {true, false}) {
+      world.plain_path = plain_path;
+      world.run();
+      for (const model::Allocation& alloc : world.placed()) decided[plain_path] += json::to_text(model::to_json(alloc));
+      decided[plain_path] += json::to_text(model::to_json(world.updated));
+      (plain_path ? by_counts : step_by_step) += world.paths().options;
+    }
+    ASSERT_EQ(decided[1], decided[0]);
+    placed += world.result.plan.allocs.size(), failed += world.result.any_failed();
+  }
+  EXPECT_GT(placed, 200U);
+  EXPECT_GT(failed, 20U);
+  EXPECT_GT(with_affinities, 100U);
+  EXPECT_LT(by_counts * 2, step_by_step) << "nodes that both ways look at step by step: those the plan has changed";
 }
 
 }  // namespace

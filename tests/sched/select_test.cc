@@ -604,6 +604,13 @@ TEST(Select, LooksAtNodesWithoutHeapAllocation) {
        }},
       {"devices",
        [](model::TaskGroup& group) { group.tasks.front().resources->devices.push_back({.name = "gpu", .count = 1}); }},
+      {"several devices, some rather than others",
+       [](model::TaskGroup& group) {
+         std::vector<model::RequestedDevice>& requests = group.tasks.front().resources->devices;
+         requests.push_back({.name = "nvidia/gpu", .count = 1});
+         requests.push_back({.name = "gpu", .count = 1});
+         requests.back().affinities.push_back({"${device.model}", "t4", "=", 50});
+       }},
       {"cores", [](model::TaskGroup& group) { group.tasks.front().resources->cores = 1; }},
       {"devices and a dynamic port",
        [](model::TaskGroup& group) {

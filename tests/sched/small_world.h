@@ -223,6 +223,7 @@ struct SmallWorld {
     return plans.empty() ? std::vector<model::Allocation>() : entries(plans.back().node_allocation);
   }
   [[nodiscard]] const tables::Snapshot& snapshot() const { return *snapshot_; }
+  [[nodiscard]] const PathCounts& paths() const { return scratch_->paths; }
 
  private:
   std::unique_ptr<tables::StateStore> store_;

@@ -2,6 +2,7 @@
 // uses, and these counts outlive evaluations (source/device_use.h). Which instances it gets is settled for the chosen
 // node alone (node_option.cc). Same verdicts, dimensions and scores as the option's.
 #include <algorithm>
+#include <array>
 
 #include "sched/node/node_fit.h"
 
@@ -10,19 +11,55 @@ namespace berth::sched {
 using tables::CompiledGroup;
 using tables::NodeRow;
 
-/// Whether counts of free instances tell: one request, which makes no difference between them, and no score of its own.
+namespace {
+
+constexpr std::size_t kGroupsMost = 32;  // of devices on a node; more are for the option
+
+/// What DeviceAccounter::offer() chooses where it makes no difference between instances (R-RANK-633, 636).
+struct Choice {
+  std::size_t group = kGroupsMost;  ///< kGroupsMost: none serves the request
+  double matched_weight = 0;
+};
+
+/// Nothing: a number is none, which the option has to tell.
+std::optional<Choice> choose(const match::DeviceRequest& request, std::span<const rank::DeviceAccounter::Group> groups,
+                             std::span<const std::uint32_t> free, match::Patterns& patterns) {
+  const double total_weight = rank::total_affinity_weight(request);
+  Choice best;
+  double best_score = 0;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const auto matches = match::matches(request, *groups[g].device, patterns);
+    if (!matches) return std::nullopt;
+    if (!*matches || free[g] < request.count) continue;
+    double matched_weight = 0;
+    for (const match::DeviceAffinity& affinity : request.affinities) {
+      const auto holds = match::holds(affinity.constraint, *groups[g].device, patterns);
+      if (!holds) return std::nullopt;
+      if (*holds) matched_weight += affinity.weight;
+    }
+    const double score = request.affinities.empty() ? 0 : matched_weight / total_weight;
+    if (best.group != kGroupsMost && score < best_score) continue;
+    best = {g, matched_weight};
+    best_score = score;
+  }
+  return best;
+}
+
+}  // namespace
+
+/// Whether counts of free instances tell: no request makes a difference between them.
 bool NodeFit::counts_tell(const GroupView& v) const {
   const CompiledGroup& group = *v.group;
   if (!attempt_.config.plain_path || scratch_.strategy_fit || group.has_task_network || group.has_cores ||
-      (group.has_network && !group.dynamic_ports_only) || v.devices.size() != 1)
+      (group.has_network && !group.dynamic_ports_only))
     return false;
-  const match::DeviceRequest& request = v.devices.front();
   const auto names_instances = [](const match::DeviceConstraint& constraint) {
     return constraint.left.kind == match::DeviceTargetKind::ids ||
            constraint.right.kind == match::DeviceTargetKind::ids;
   };
-  return request.count != 0 && request.affinities.empty() &&
-         std::none_of(request.constraints.begin(), request.constraints.end(), names_instances);
+  return std::all_of(v.devices.begin(), v.devices.end(), [&](const match::DeviceRequest& request) {
+    return request.count != 0 && std::none_of(request.constraints.begin(), request.constraints.end(), names_instances);
+  });
 }
 
 /// False: the option has to be built to tell.
@@ -35,24 +72,31 @@ bool NodeFit::decide_by_free_devices(NodeRow row, const GroupView& v, Cell& cell
   if (!no_ports && !ports_do(row, *v.group)) return false;
   const auto& spec = state.nodes.fixed->spec[row];
   const auto groups = scratch_.node_devices(spec).groups();
-  if (groups.empty()) return false;
+  if (groups.empty() || groups.size() > kGroupsMost) return false;
   std::span<const std::uint32_t> free = scratch_.device_use.free(state, row);
   if (free.empty()) {  // something changed there
     proposed.collect_special(row, true);
     proposed.enter_all_devices(row);
     free = scratch_.device_use.free(state, row);
   }
-  const match::DeviceRequest& request = v.devices.front();
-  bool served = false;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    const auto matches = match::matches(request, *groups[g].device, scratch_.patterns);
-    if (!matches) return false;
-    served |= *matches && free[g] >= request.count;
+  std::array<std::uint32_t, kGroupsMost> left;  // of each group, as the requests are served one after the other
+  std::copy(free.begin(), free.end(), left.begin());
+  option_.device_weight = option_.device_matched = 0;
+  bool served = true;
+  for (const match::DeviceRequest& request : v.devices) {
+    const auto choice = choose(request, groups, left, scratch_.patterns);
+    if (!choice) return false;
+    served = choice->group != kGroupsMost;
+    if (!served) break;
+    left[choice->group] -= static_cast<std::uint32_t>(request.count);
+    if (request.affinities.empty()) continue;
+    option_.device_weight += rank::total_affinity_weight(request);
+    option_.device_matched += choice->matched_weight;
   }
   const PlainFit fit = plain(row, *v.group);
   cell.dimension = served ? fit.dimension : kDimensionNoDevices;
   cell.fit = cell.dimension == kReasonNone ? kPass : kFail;
-  if (cell.fit == kPass) scorer.score(row, *v.group, fit.use, nullptr, cell.score);
+  if (cell.fit == kPass) scorer.score(row, *v.group, fit.use, &option_, cell.score);
   return true;
 }
 
