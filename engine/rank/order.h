@@ -56,6 +56,9 @@ class VisitingOrder {
     return order_[k];
   }
 
+  /// How many entries are known: what at() gives without work.
+  [[nodiscard]] std::size_t fixed() const noexcept { return fixed_; }
+
   /// The whole order; makes a lazy one complete. Valid until the next set.
   [[nodiscard]] std::span<const std::uint32_t> all() noexcept {
     if (fixed_ < size_) extend(size_);

@@ -139,24 +139,24 @@ std::uint32_t NodeChecks::first_failing(NodeRow row, GroupView& v, bool* of_node
   return first_failing_of_group(row, v, false, of_node);
 }
 
-bool NodeChecks::has_driver(const model::Node& node, tables::Symbol profile, const CompiledGroup& group,
-                            std::size_t driver) {
+bool NodeChecks::has_driver(NodeRow row, tables::Symbol profile, const CompiledGroup& group, std::size_t driver) {
   const std::uint64_t key = static_cast<std::uint64_t>(profile) << 32 | group.driver_symbols[driver];
   auto known = scratch_.driver_answers.find(key);
   if (known == scratch_.driver_answers.end())
-    known = scratch_.driver_answers.emplace(key, feasible::has_driver(node, group.drivers[driver])).first;
+    known = scratch_.driver_answers.emplace(key, feasible::has_driver(node_of(row), group.drivers[driver])).first;
   return known->second;
 }
 
-std::uint32_t NodeChecks::network_failure(const model::Node& node, tables::Symbol profile) {
+std::uint32_t NodeChecks::network_failure(NodeRow row, tables::Symbol profile) {
   if (network_ask.is_default()) {
     auto known = scratch_.host_network_answers.find(profile);
     if (known == scratch_.host_network_answers.end())
-      known = scratch_.host_network_answers.emplace(profile, !feasible::network_failure(network_ask, node).has_value())
+      known = scratch_.host_network_answers
+                  .emplace(profile, !feasible::network_failure(network_ask, node_of(row)).has_value())
                   .first;
     return known->second ? kReasonNone : kReasonNetwork;
   }
-  const auto reason = feasible::network_failure(network_ask, node);
+  const auto reason = feasible::network_failure(network_ask, node_of(row));
   return reason ? scratch_.reasons.id(*reason) : std::uint32_t{kReasonNone};
 }
 
@@ -164,27 +164,27 @@ std::uint32_t NodeChecks::first_failing_of_group(NodeRow row, GroupView& v, bool
                                                  bool* of_node) {  // R-FEAS-304
   if (of_node) *of_node = true;
   const CompiledGroup& group = *v.group;
-  const model::Node& node = attempt_.snapshot->nodes.spec(row).node;
   const tables::Symbol profile = attempt_.snapshot->nodes.capacity(row).check_profile;
   for (std::size_t i = 0; i < group.drivers.size(); ++i)
-    if (!has_driver(node, profile, group, i)) return kReasonDrivers;
+    if (!has_driver(row, profile, group, i)) return kReasonDrivers;
   for (const tables::ConstraintId id : group.constraints) {
     if (class_passes || scratch_.verdicts.holds(*attempt_.snapshot, id, row)) continue;
     if (of_node) *of_node = false;
     return scratch_.reason_of(*attempt_.snapshot, id);
   }
   if (group.has_devices) {
-    auto found = feasible::has_devices(node.node_resources->devices, v.devices, scratch_.patterns);
+    auto found = feasible::has_devices(node_of(row).node_resources->devices, v.devices, scratch_.patterns);
     if (!found) {
       attempt_.error = "a device attribute is not a number";  // R-FEAS-933
       return kReasonDevices;
     }
     if (!*found) return kReasonDevices;
   }
-  if (const std::uint32_t reason = network_failure(node, profile); reason != kReasonNone) return reason;
+  if (const std::uint32_t reason = network_failure(row, profile); reason != kReasonNone) return reason;
   if (of_node) *of_node = false;
   for (const std::string& provider : group.secrets)
-    if (!class_passes && !node.attributes.contains("plugins.secrets." + provider + ".version")) return kReasonSecrets;
+    if (!class_passes && !node_of(row).attributes.contains("plugins.secrets." + provider + ".version"))
+      return kReasonSecrets;
   return kReasonNone;
 }
 

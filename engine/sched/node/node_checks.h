@@ -63,9 +63,13 @@ class NodeChecks {
   bool group_checks(const Position& position, GroupView& view, Cell& cell, feasible::ClassStatus status);
   void change_version(const tables::CompiledJob& from);
   [[nodiscard]] bool kind_tells(const GroupView& view) const;
-  [[nodiscard]] bool has_driver(const model::Node& node, tables::Symbol profile, const tables::CompiledGroup& group,
+  /// Its object: where the checks of its kind are decided, nobody needs it.
+  [[nodiscard]] const model::Node& node_of(tables::NodeRow row) const {
+    return attempt_.snapshot->nodes.spec(row).node;
+  }
+  [[nodiscard]] bool has_driver(tables::NodeRow row, tables::Symbol profile, const tables::CompiledGroup& group,
                                 std::size_t driver);
-  std::uint32_t network_failure(const model::Node& node, tables::Symbol profile);
+  std::uint32_t network_failure(tables::NodeRow row, tables::Symbol profile);
 
   /// Without verdicts_outlive_version: what the attempt knows of a version that was given before and is not now.
   struct OtherVersion {

@@ -1,5 +1,6 @@
 #include "sched/source/candidates.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "feasible/devices.h"
@@ -10,7 +11,7 @@ using tables::NodeRow;
 
 void Candidates::start(Scratch& scratch) {
   nodes = nullptr;
-  size = offset = frontier = 0;
+  size = offset = frontier = asked = 0;
   limit = list_limit = 2;
   positions = scratch.arena.take<Position>(1);
   for (GroupView& v : views) v.group = nullptr;
@@ -22,7 +23,7 @@ Result<void> Candidates::set(const Attempt& attempt, const ReadyNodes& ready, st
   nodes = &ready;
   base_set = base;
   size = static_cast<std::uint32_t>(ready.size());
-  offset = frontier = 0;
+  offset = frontier = asked = 0;
   // R-FEAS-216: ceil(log2 n) is the bit length of n - 1.
   limit = 2;
   if (attempt.job->type != model::JobType::batch && size > 0)
@@ -66,6 +67,20 @@ void Candidates::take(Attempt& attempt, std::uint32_t position) {
   attempt.scratch.mark(row).position = position;
   for (GroupView& v : views)
     if (v.group) v.cells[position].group_checks = v.cells[position].fit = kUnknown;
+}
+
+void Candidates::ask_ahead(Attempt& attempt, std::uint32_t position) {
+  constexpr std::uint32_t kAhead = 4;
+  // Further entries of a shuffle are dear, and maybe nobody looks at them.
+  const auto known = static_cast<std::uint32_t>(std::min<std::size_t>(size, order.fixed()));
+  const tables::NodeTable& table = attempt.snapshot->nodes;
+  for (const std::uint32_t end = std::min(known, position + kAhead); asked < end; ++asked) {
+    if (asked + kAhead < known) __builtin_prefetch(&nodes->candidates[order.at(asked + kAhead)]);
+    const NodeRow row = nodes->candidates[order.at(asked)].row;
+    table.fixed->capacity.prefetch(row);
+    table.use.prefetch(row);
+    __builtin_prefetch(&attempt.scratch.marks[row], 1);
+  }
 }
 
 void Candidates::forget_fit(Scratch& scratch, NodeRow row) {

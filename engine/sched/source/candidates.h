@@ -52,6 +52,7 @@ struct Candidates {
   std::uint32_t size = 0;                  ///< of the candidates
   std::uint32_t offset = 0;                ///< the cursor
   std::uint32_t frontier = 0;              ///< where the cursor has not been yet
+  std::uint32_t asked = 0;                 ///< the nodes before it were asked for
   std::int64_t limit = 2, list_limit = 2;  ///< now, and as the list of candidates sets it
   std::vector<GroupView> views;            ///< by position of the group in the job's list
 
@@ -66,9 +67,12 @@ struct Candidates {
   void take(Attempt& attempt, std::uint32_t position);
   /// The cursor is there for the first time.
   void reach(Attempt& attempt, std::uint32_t position) {
+    ask_ahead(attempt, position);
     take(attempt, position);
     frontier = position + 1;
   }
+  /// Asks for what the visits of the next nodes read, as these lie all over the tables.
+  void ask_ahead(Attempt& attempt, std::uint32_t position);
   /// The plan changed the node: its fit is unknown again.
   void forget_fit(Scratch& scratch, tables::NodeRow row);
 };
