@@ -40,6 +40,7 @@ void Watchers::tell(std::int64_t now) {
   }
   if (follower_) follower_(changes_);
   changes_.clear();
+  log_.store().let_go();  // here nobody waits for it
 }
 
 void Watchers::advance(std::int64_t now, Outbox& out) {

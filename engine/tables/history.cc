@@ -290,24 +290,35 @@ void StateStore::give_up_version(VersionRow row) {
 void StateStore::settle() {
   History& h = *history_;
   if (!h.waiting.empty() && h.holders.expired()) free_waiting();
+  if (collect_waiting()) free_waiting();
+}
+
+/// Whether nobody holds what was told of by now and waits from now on.
+bool StateStore::collect_waiting() {
+  History& h = *history_;
   if (!h.fresh.empty() && (!changes_ || changes_->rounds > h.fresh_round)) h.told.take(h.fresh);
-  if (!h.waiting.empty() || h.told.empty()) return;
+  if (!h.waiting.empty() || h.told.empty()) return false;
   h.waiting.take(h.told);
   h.holders = current_.hold;
   current_.hold = std::make_shared<const int>(0);
-  if (h.holders.expired()) free_waiting();
+  return h.holders.expired();
 }
 
-void StateStore::free_waiting() {
+void StateStore::let_go() {
+  if (!history_ || (history_->fresh.versions.empty() && history_->told.versions.empty())) return;
+  const std::lock_guard lock(mutex_);
+  published_.reset();
+  if (collect_waiting()) drop_versions();
+}
+
+/// The objects of versions that wait, which nobody can find any more.
+void StateStore::drop_versions() {
   History& h = *history_;
-  const auto still = [](std::uint32_t& refs, bool used) {
-    refs &= ~kQueued;
-    return refs != 0 || used;
-  };
-  std::erase_if(h.waiting.allocs,
-                [&](AllocRow row) { return still(h.allocs[row].links, current_.allocs.exists(row)); });
-  std::erase_if(h.waiting.deployments, [&](DeploymentRow row) { return still(h.deployment_refs[row], false); });
-  std::erase_if(h.waiting.versions, [&](VersionRow row) { return still(h.version_refs[row], needs_version(row)); });
+  if (std::exchange(h.dropped, true)) return;
+  std::erase_if(h.waiting.versions, [&](VersionRow row) {
+    h.version_refs[row] &= ~kQueued;
+    return h.version_refs[row] != 0 || needs_version(row);
+  });
   for (const VersionRow row : h.waiting.versions) {
     const CompiledJob& version = *current_.jobs.versions[row];
     count_shapes(version, false);
@@ -319,6 +330,19 @@ void StateStore::free_waiting() {
     }
     current_.jobs.versions.edit(row) = nullptr;
   }
+}
+
+void StateStore::free_waiting() {
+  History& h = *history_;
+  const auto still = [](std::uint32_t& refs, bool used) {
+    refs &= ~kQueued;
+    return refs != 0 || used;
+  };
+  std::erase_if(h.waiting.allocs,
+                [&](AllocRow row) { return still(h.allocs[row].links, current_.allocs.exists(row)); });
+  std::erase_if(h.waiting.deployments, [&](DeploymentRow row) { return still(h.deployment_refs[row], false); });
+  drop_versions();
+  h.dropped = false;
   for (const JobKeyRow row : h.waiting.keys) symbols_.release(std::exchange(h.jobs[row].released, kEmptySymbol));
   // The lowest rows are used again first, one beside the other: a plan's allocations share cache lines of every column,
   // as in a table that only grows.

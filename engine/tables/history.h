@@ -69,6 +69,7 @@ struct History {
 
   // Rows on their way to being used again, by what they wait for.
   RowLists fresh, told, waiting, free;  // free.allocs: descending
+  bool dropped = false;                 // the objects of versions in `waiting` are gone
   std::uint64_t fresh_round = 0;        // of Changes: when the newest of `fresh` was removed
   std::weak_ptr<const int> holders;     // of rows in `waiting`
 };

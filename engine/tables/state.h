@@ -198,6 +198,9 @@ class StateStore {
   [[nodiscard]] const History* history() const { return history_.get(); }  ///< null: none is kept
   /// What does not agree with the tables, or between rows that are used again; empty is right. Reads everything.
   [[nodiscard]] std::vector<std::string> check_history();
+  /// Versions that were removed are destroyed now, if nothing holds them, and not by the next commit that changes
+  /// something. When rows are used again stays as it is.
+  void let_go();
   /// For whoever keeps row numbers from now on until later. Only with a history.
   [[nodiscard]] RowHold hold_rows() const { return current_.hold; }
   /// Memory of the tables' columns and indexes; API objects (specs, jobs, cold allocations) are not counted.
@@ -281,6 +284,8 @@ class StateStore {
   void give_up_version(VersionRow row);
   [[nodiscard]] bool needs_version(VersionRow row) const;
   void settle();
+  [[nodiscard]] bool collect_waiting();
+  void drop_versions();
   void free_waiting();
   [[nodiscard]] bool release_key(JobKeyRow row);
   /// A row to be used again; kNoRow: there is none.
