@@ -47,9 +47,12 @@ class CowVector {
   };
   struct Root {
     std::atomic<std::uint32_t> references{1};
+    /// It is a copy, or has one: pages and chunks may be another root's as well. Else whoever has the root has them,
+    /// and a write need not read their counts, each on a cache line of its own.
+    mutable std::atomic<bool> shares{false};
     std::vector<Ref<Page>> pages;
     Root() = default;
-    Root(const Root& other) : pages(other.pages) {}
+    Root(const Root& other) : shares(true), pages(other.pages) { other.shares.store(true, std::memory_order_relaxed); }
   };
 
  public:
@@ -93,11 +96,12 @@ class CowVector {
   /// The element for writing; copies what is shared on the way to it.
   T& edit(std::size_t row) {
     BERTH_ASSERT(row < size_);
-    if (root_.unique()) {  // most often nothing on the way is shared
+    if (root_.unique()) {                                                   // most often nothing on the way is shared
+      const bool all_own = !root_->shares.load(std::memory_order_relaxed);  // a copy was made before it was let go of
       const Ref<Page>& page = root_->pages[row / (kChunk * kFan)];
-      if (page.unique()) {
+      if (all_own || page.unique()) {
         const Ref<Chunk>& chunk = page->chunks[row / kChunk % kFan];
-        if (chunk.unique()) return chunk->data[row % kChunk];
+        if (all_own || chunk.unique()) return chunk->data[row % kChunk];
       }
     }
     return own_chunk(row / kChunk).data[row % kChunk];
