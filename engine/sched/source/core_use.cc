@@ -16,19 +16,28 @@ bool CoreUse::held_well(const Snapshot& snapshot, NodeRow row) {
 }
 
 CoreOffer CoreUse::offer(const Snapshot& snapshot, NodeRow row, std::uint64_t cores) {
-  follow(snapshot);
-  auto ask = std::find_if(asks_.begin(), asks_.end(), [&](const Ask& a) { return a.cores == cores; });
-  if (ask == asks_.end()) {
-    if (asks_.size() == kAsksMost) asks_.erase(asks_.begin());
-    asks_.push_back({cores, std::vector<std::uint32_t>(snapshot.nodes.size(), kNotKnown)});
-    ask = asks_.end() - 1;
-  }
-  std::uint32_t& gets = ask->gets[row];
+  const bool empty = snapshot.nodes.use[row].core_allocs == 0;
+  if (!empty) follow(snapshot);
+  Ask& known = ask(snapshot, cores);
+  std::uint32_t& gets = empty ? known.of_empty[row] : known.gets[row];
   if (gets == kNotKnown) {
     static_cast<void>(collect(snapshot, row));
     gets = first_free(snapshot.nodes.spec(row), cores);
   }
   return as_offer(gets);
+}
+
+CoreUse::Ask& CoreUse::ask(const Snapshot& snapshot, std::uint64_t cores) {
+  const std::size_t size = snapshot.nodes.size();
+  if (static_epoch_ != snapshot.nodes.static_epoch) {
+    static_epoch_ = snapshot.nodes.static_epoch;
+    asks_.clear();
+  }
+  for (Ask& known : asks_)
+    if (known.cores == cores) return known;
+  if (asks_.size() == kAsksMost) asks_.erase(asks_.begin());
+  return asks_.emplace_back(
+      Ask{cores, std::vector<std::uint32_t>(size, kNotKnown), std::vector<std::uint32_t>(size, kNotKnown)});
 }
 
 CoreOffer CoreUse::offer_beside(const Snapshot& snapshot, NodeRow row, std::uint64_t cores,
@@ -50,15 +59,14 @@ void CoreUse::follow(const Snapshot& snapshot) {
   const std::size_t size = snapshot.nodes.size();
   if (!changed) {
     held_.assign(size, kUnknown);
-    for (Ask& ask : asks_) ask.gets.assign(size, kNotKnown);
+    asks_.clear();
     return;
   }
   held_.resize(size, kUnknown);
   for (const NodeRow row : *changed) held_[row] = kUnknown;
-  for (Ask& ask : asks_) {
-    ask.gets.resize(size, kNotKnown);
-    for (const NodeRow row : *changed) ask.gets[row] = kNotKnown;
-  }
+  for (Ask& ask : asks_)
+    for (const NodeRow row : *changed)
+      if (row < ask.gets.size()) ask.gets[row] = kNotKnown;  // else it is of an older set of nodes
 }
 
 /// What the node's allocations hold, into `taken_`; whether the fit has nothing against it (R-RANK-524, 535).
