@@ -135,6 +135,7 @@ TEST(History, RowsStayFewHoweverManyCameAndWent) {
     churn.go(false);
     if (churn.lives.size() > kAtOnce) churn.go(true);
     churn.changes.clear();
+    if (i % 2 == 0) churn.store.let_go();
     if (i % 100 == 0) {
       ASSERT_EQ(churn.store.check_history(), std::vector<std::string>());
       ASSERT_EQ(check_tables(churn.store.current()), std::vector<std::string>());
@@ -203,6 +204,7 @@ TEST(History, SnapshotsShowWhatTheyShowed) {
       if (random() % 2) churn.go(false);
       if (churn.lives.size() > 8) churn.go(true);
       if (random() % 3 == 0) churn.changes.clear();
+      if (random() % 2) churn.store.let_go();
       if (random() % 8 == 0) {
         const SnapshotRef snapshot = churn.store.snapshot();
         held.emplace_back(snapshot, shown(snapshot));
@@ -233,6 +235,24 @@ TEST(History, RowsWaitUntilWhoeverListensWasTold) {
   churn.changes.clear();
   for (int i = 0; i < 10; ++i) churn.come();
   EXPECT_TRUE(churn.store.current().allocs.exists(row));
+}
+
+TEST(History, VersionsGoAtOnceUnlessSomebodyHoldsThem) {
+  for (const bool held : {false, true}) {
+    SCOPED_TRACE(held);
+    Churn churn(1);
+    churn.come();
+    const VersionRow row = churn.store.current().jobs.keys[churn.lives.front().key].current;
+    RowHold hold;
+    if (held) hold = churn.store.hold_rows();
+    churn.go(true);
+    churn.store.let_go();
+    EXPECT_NE(churn.store.current().jobs.versions[row], nullptr) << "nobody was told";
+    churn.changes.clear();
+    churn.store.let_go();
+    EXPECT_EQ(churn.store.current().jobs.versions[row] == nullptr, !held);
+    EXPECT_EQ(churn.store.check_history(), std::vector<std::string>());
+  }
 }
 
 TEST(History, ARowIsKeptAsLongAsAnotherNamesIt) {
