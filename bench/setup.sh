@@ -58,11 +58,8 @@ berth_install() {
 
 # berth_configure PRESET [CMAKE_ARGUMENT...]
 berth_configure() {
-  local preset=$1 log="$BERTH_ROOT/build/$1-configure.log" memory
+  local preset=$1 log="$BERTH_ROOT/build/$1-configure.log"
   shift
-  # The largest files take 2 GiB so, and as many compilers run at a time as there are cores.
-  memory=$(awk '/^MemAvailable:/ {print int($2 / 1024)}' /proc/meminfo 2> /dev/null) || memory=0
-  if [ "${memory:-0}" -ge $(($(nproc) * 2560)) ]; then set -- -DBERTH_COMPILER_HEAP=1024 "$@"; fi
   mkdir -p "$BERTH_ROOT/build"
   say "configuring build/$preset"
   (cd "$BERTH_ROOT" && cmake --preset "$preset" "$@") > "$log" 2>&1 || {
