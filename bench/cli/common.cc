@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdio>
 
 #include "base/printable.h"
 #include "base/text.h"
@@ -32,18 +31,6 @@ void add_decision_options(CLI::App& command, std::vector<std::string>& options, 
       ->trigger_on_parse();
 }
 
-namespace {
-
-/// A line on standard error. One that cannot be written is lost: an error about it would be, too.
-void say(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
-
-}  // namespace
-
-int report_error(const InputError& error, int exit_code) {
-  say(base::printable(error.line(), false));
-  return exit_code;
-}
-
 std::int64_t clock_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
@@ -52,8 +39,8 @@ std::int64_t clock_ns() {
 void print_warnings(const std::vector<std::string>& warnings) {
   constexpr std::size_t kShown = 20;
   for (std::size_t i = 0; i < warnings.size() && i < kShown; ++i)
-    say("warning: " + base::printable(warnings[i], false));
-  if (warnings.size() > kShown) say(fmt::format("warning: and {} more", warnings.size() - kShown));
+    say_line("warning: " + base::printable(warnings[i], false));
+  if (warnings.size() > kShown) say_line(fmt::format("warning: and {} more", warnings.size() - kShown));
 }
 
 std::optional<std::int64_t> duration_ns(std::string_view text) {

@@ -1,4 +1,4 @@
-// What the commands share: how an error is told, options that several have.
+// What the commands share: options that several have, times, warnings.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,13 @@
 
 #include <CLI/CLI.hpp>
 
-#include "berth/result.h"
+#include "cli/outputs.h"
 
 namespace berth::cli {
 
 /// `--option NAME=VALUE`, kept in `options`, with `about` before what all commands say of it; and `--list-options`,
 /// which prints the options and quirks and ends the program.
 void add_decision_options(CLI::App& command, std::vector<std::string>& options, const std::string& about = "");
-
-/// Prints the error as one line on standard error and returns `exit_code`.
-int report_error(const InputError& error, int exit_code);
 
 /// This machine's clock, in unix ns.
 [[nodiscard]] std::int64_t clock_ns();

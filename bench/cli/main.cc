@@ -1,18 +1,10 @@
-// What holds for all commands: exit codes, signals, what happens when memory or threads run out, limits of input.
-#include <fcntl.h>
-#include <unistd.h>
-
+// What holds for all commands: exit codes, numbers, limits of input.
 #include <fmt/format.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <exception>
-#include <new>
-#include <stdexcept>
 #include <string_view>
-#include <system_error>
 
 #include "base/build_info.h"
 #include "base/text.h"
@@ -20,54 +12,10 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/outputs.h"
+#include "cli/whole_program.h"
 #include "io/files.h"
-#include "run/interrupt.h"
 
 namespace {
-
-constexpr char kOutOfMemory[] = "berth: out of memory; give it more, or a smaller input\n";
-
-std::atomic_flag ending = ATOMIC_FLAG_INIT;
-
-/// Says one line without asking for memory and ends the program; other threads may hold any lock.
-template <std::size_t kSize>
-[[noreturn]] void end_with(const char (&line)[kSize]) {
-  while (ending.test_and_set()) pause();  // another thread is about to end the program
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, kSize - 1);
-  _exit(1);
-}
-
-int failed(const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error) || dynamic_cast<const std::length_error*>(&error))
-    end_with(kOutOfMemory);
-  const auto* system = dynamic_cast<const std::system_error*>(&error);
-  const bool no_thread = std::string_view(error.what()).find("pthread_create") != std::string_view::npos;  // oneTBB's
-  if (no_thread || (system && system->code() == std::errc::resource_unavailable_try_again))
-    end_with(
-        "berth: cannot start a thread; use fewer workers, or allow more threads or memory (ulimit -u, ulimit -v)\n");
-  return berth::cli::report_error({"berth", "", error.what(), ""}, 1);
-}
-
-/// What nobody catches: it came out of a thread, or out of a function that promised to throw nothing.
-[[noreturn]] void on_terminate() {
-  if (const std::exception_ptr current = std::current_exception()) {
-    try {
-      std::rethrow_exception(current);
-    } catch (const std::exception& error) {
-      failed(error);
-      _exit(1);
-    } catch (...) {
-      end_with("berth: ended by an unknown exception, which is an error of berth\n");
-    }
-  }
-  std::abort();
-}
-
-/// Standard streams that are closed: the next file that is opened would take their place.
-void open_standard_streams() {
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
-}
 
 void set_read_limit(const std::string& text) {
   const auto bytes = berth::io::parse_size(text);
@@ -104,10 +52,7 @@ void check_numbers(CLI::App& app) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  open_standard_streams();
-  std::set_new_handler([] { end_with(kOutOfMemory); });
-  std::set_terminate(on_terminate);
-  berth::run::catch_signals();
+  berth::cli::begin_program();
   CLI::App app("berth: Nomad's scheduling semantics as an in-process engine, and a benchmark", "berth");
   app.set_help_flag("-h,--help", "print this help and exit");
   app.formatter(berth::cli::plain_help());  // which the commands inherit
@@ -140,7 +85,7 @@ int main(int argc, char** argv) {
     exit_code = app.exit(error) == 0 ? 0 : 2;
     berth::cli::note_text_error();
   } catch (const std::exception& error) {
-    exit_code = failed(error);
+    exit_code = berth::cli::failed(error);
   }
   return berth::cli::end_text(exit_code);
 }

@@ -7,7 +7,6 @@
 #include <iostream>
 
 #include "base/printable.h"
-#include "cli/common.h"
 #include "io/output.h"
 
 namespace berth::cli {
@@ -26,6 +25,13 @@ void print_raw(std::string_view text) {
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), g_text_to ? g_text_to : stdout) != text.size() && g_text_error == 0)
     g_text_error = errno;
+}
+
+void say_line(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
+
+int report_error(const InputError& error, int exit_code) {
+  say_line(base::printable(error.line(), false));
+  return exit_code;
 }
 
 void set_failure_code(int code) { g_failure_code = code; }

@@ -23,6 +23,11 @@ void print(fmt::format_string<T...> format, T&&... arguments) {
   print_text(fmt::format(format, std::forward<T>(arguments)...));
 }
 
+/// A line on standard error. One that cannot be written is lost: an error about it would be, too.
+void say_line(const std::string& line);
+/// Prints the error as one line on standard error and returns `exit_code`.
+int report_error(const InputError& error, int exit_code);
+
 /// After others wrote to standard output: keeps the reason while it is known. `errno` was 0 before.
 void note_text_error();
 /// At the end of the program: whether everything reached standard output. If not, that is told, and the exit code is 1

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "fsm/change.h"
-#include "model/registration/validate_job.h"
+#include "model/predicates.h"
 
 namespace berth::fsm {
 

@@ -111,5 +111,7 @@ void note_client_status(Allocation& alloc, std::int64_t now);
 void become_unknown(Allocation& alloc, std::int64_t now);
 /// R-MODEL-362; `task` may have no state.
 [[nodiscard]] base::Time last_start(const Allocation& alloc, const std::string& task);
+/// EnforceIndex of a registration request (R-MODEL-259); "" when it holds.
+[[nodiscard]] std::string check_enforced_index(const Job* stored, std::uint64_t index);
 
 }  // namespace berth::model

@@ -1,23 +1,8 @@
 #include "sim/fit_strategy.h"
 
-#include <utility>
-
 #include "sim/packing_problem.h"
 
 namespace berth::sim {
-
-Result<strategy::StrategySpec> named_strategy(const Workload& workload, const std::string& text) {
-  const auto sum = workload.strategies.find(text);
-  auto spec = strategy::registry().parse(sum == workload.strategies.end() ? text : sum->second);
-  if (!spec) {
-    const char* before = "; in the workload: ";
-    for (const auto& [name, unused] : workload.strategies) {
-      spec.error().remedy += std::exchange(before, ", ");
-      spec.error().remedy += name;
-    }
-  }
-  return spec;
-}
 
 Result<FitStrategy> fit_strategy(const Workload& workload, const GeneratedCluster& cluster, const JobStream& jobs) {
   const auto spec = named_strategy(workload, workload.strategy);

@@ -1,4 +1,4 @@
-// Which strategies a workload names, and one of them as the fit component of its run (R-STRAT-007).
+// A strategy that a workload names as the fit component of its run (R-STRAT-007).
 #pragma once
 
 #include <memory>
@@ -8,12 +8,9 @@
 #include "berth/strategy.h"
 #include "sim/generated_cluster.h"
 #include "sim/job_stream.h"
-#include "sim/workload.h"
+#include "sim/named_strategy.h"
 
 namespace berth::sim {
-
-/// A sum that the workload file defines, or a strategy of the registry, "name:key=value". Errors list both.
-[[nodiscard]] Result<strategy::StrategySpec> named_strategy(const Workload& workload, const std::string& text);
 
 struct FitStrategy {
   std::shared_ptr<const strategy::Ranker> ranker;  ///< its fit() is not empty

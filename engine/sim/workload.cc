@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "io/files.h"
-#include "sim/fit_strategy.h"
 #include "sim/life_reader.h"
 #include "sim/toml_changes.h"
 #include "sim/toml_section.h"
@@ -84,7 +83,7 @@ void apply_label(toml::table& root, const std::string& label) {
 }
 
 /// [strategies], and that the one that is named exists.
-void read_strategies(TomlReader& reader, TomlSection& in, Workload& out) {
+void read_strategies(TomlReader& reader, TomlSection& in, StrategyCheck check, Workload& out) {
   if (const toml::table* sums = in.table("strategies"))
     for (const auto& [name, parts] : *sums) {
       const auto line = static_cast<std::size_t>(name.source().begin.line);
@@ -106,10 +105,10 @@ void read_strategies(TomlReader& reader, TomlSection& in, Workload& out) {
       check_name(in, "strategies", std::string(name.str()));
       out.strategies.emplace(name.str(), sum);
     }
-  if (out.strategy != "nomad")
-    if (const auto spec = named_strategy(out, out.strategy); !spec)
-      in.fail("strategy", spec.error().path + ": " + spec.error().problem,
-              spec.error().remedy + "; or nomad, its own fit");
+  if (out.strategy == "nomad") return;
+  if (auto fine = check(out); !fine)
+    in.fail("strategy", fine.error().path + ": " + fine.error().problem,
+            fine.error().remedy + "; or nomad, its own fit");
 }
 
 void read_options(TomlReader& reader, const toml::table* options, model::Options& out) {
@@ -177,7 +176,7 @@ const char* to_text(Clock v) { return word_of(kClocks, v); }
 const char* to_text(CommitOrder v) { return word_of(kCommits, v); }
 
 Result<Workload> parse_workload(std::string_view text, const std::string& path, const std::string& label,
-                                const std::vector<Change>& changes) {
+                                const std::vector<Change>& changes, StrategyCheck check) {
   TomlReader reader{path, {}};
   toml::table root;
   try {
@@ -212,7 +211,7 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
   out.algorithm = in.choice("algorithm", out.algorithm, list_of(kAlgorithms));
   out.strategy = in.text("strategy", "nomad");
   out.order = in.choice("order", out.order, list_of(kOrders));
-  read_strategies(reader, in, out);
+  read_strategies(reader, in, check, out);
   out.workers = in.integer("workers", 1, 1, 1024);
   out.commits = in.choice("commits", out.commits, list_of(kCommits));
   out.departures = in.boolean("departures", false);
@@ -252,11 +251,13 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
   check_together(in, out);
   if (!reader.error) return out;
   // The file alone may be fine: then the changes are what is wrong, and lines of the file would mislead.
-  if (!changes.empty() && parse_workload(text, path, label)) reader.error->place = "with " + to_text(changes);
+  if (!changes.empty() && parse_workload(text, path, label, {}, check))
+    reader.error->place = "with " + to_text(changes);
   return tl::unexpected(*reader.error);
 }
 
-Result<Workload> read_workload(const std::string& path, const std::string& label, const std::vector<Change>& changes) {
+Result<Workload> read_workload(const std::string& path, const std::string& label, const std::vector<Change>& changes,
+                               StrategyCheck check) {
   const tl::unexpected<InputError> refused(
       InputError{path, "", "is not a workload file", "name a TOML file below 4 MiB"});
   struct stat info {};
@@ -267,7 +268,7 @@ Result<Workload> read_workload(const std::string& path, const std::string& label
   auto text = io::read_file(path);
   if (!text) return tl::unexpected(text.error());
   if (text->size() > kMaxWorkloadBytes) return refused;
-  return parse_workload(*text, path, label, changes);
+  return parse_workload(*text, path, label, changes, check);
 }
 
 }  // namespace berth::sim

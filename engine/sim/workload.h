@@ -196,4 +196,12 @@ struct Workload {
                                               const std::string& label = "full",
                                               const std::vector<Change>& changes = {});
 
+/// Whether there is the strategy that a workload names, which is not "nomad".
+using StrategyCheck = Result<void> (*)(const Workload& workload);
+/// The same for a program without all the strategies, which are much code.
+[[nodiscard]] Result<Workload> read_workload(const std::string& path, const std::string& label,
+                                             const std::vector<Change>& changes, StrategyCheck check);
+[[nodiscard]] Result<Workload> parse_workload(std::string_view text, const std::string& path, const std::string& label,
+                                              const std::vector<Change>& changes, StrategyCheck check);
+
 }  // namespace berth::sim

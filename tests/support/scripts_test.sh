@@ -68,6 +68,13 @@ grep -qE '^   64 of 70 steps, [0-9]+ s$' "$work/printed" || broken "no progress 
 same "report and second build" "$(printf 'report\n== building')" \
   "$(grep -oE '^(report|== building)' "$work/printed" | sed 1d)"
 
+# Other arguments than the main job's own program knows: the whole program runs it.
+: > "$CALLS"
+mv "$stand_in_berth" "$work/checkout/build/release/berth"
+BUILD=: bash "$work/checkout/bench/quickstart.sh" --label smoke --workers 2 > "$work/printed" 2>&1 || broken "quickstart.sh fails: $(cat "$work/printed")"
+same "what quickstart with arguments builds first" "--build $work/checkout/build/release --target berth_program" "$(grep -e '^--build' "$CALLS" | head -n 1)"
+grep -q '^report of run quickstart .*--label smoke --workers 2$' "$work/printed" || broken "arguments do not reach the program: $(cat "$work/printed")"
+
 # A failed build: its errors, where the rest is, exit code 1.
 BUILD='echo "[1/2] Building"; echo "a.cc:3: error: no such thing"; exit 1' bash "$work/checkout/bench/quickstart.sh" > "$work/printed" 2>&1
 same "exit code of a failed build" 1 $?

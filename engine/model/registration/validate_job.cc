@@ -206,13 +206,4 @@ ErrorList validate_update(const Job* stored, const Job& submitted) {
   return errors;
 }
 
-std::string check_enforced_index(const Job* stored, std::uint64_t index) {
-  const std::string text = "Enforcing job modify index " + std::to_string(index);
-  if (stored && index == 0) return text + ": job already exists";
-  if (!stored && index != 0) return text + ": job does not exist";
-  if (stored && index != stored->job_modify_index)
-    return text + ": job exists with conflicting job modify index: " + std::to_string(stored->job_modify_index);
-  return "";
-}
-
 }  // namespace berth::model

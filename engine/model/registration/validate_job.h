@@ -40,8 +40,6 @@ struct RegistrationLimits {
                                        const std::vector<NodePool>& pools);
 /// What may not change between versions (R-MODEL-258). `stored` is null for a new job.
 [[nodiscard]] ErrorList validate_update(const Job* stored, const Job& submitted);
-/// EnforceIndex of a registration request (R-MODEL-259); "" when it holds.
-[[nodiscard]] std::string check_enforced_index(const Job* stored, std::uint64_t index);
 /// Accepted, but worth a word: the texts in Nomad's order (R-MODEL-257).
 [[nodiscard]] std::vector<std::string> job_warnings(const Job& job, const RegistrationLimits& limits);
 /// "2 warnings:\n\n* a\n* b"; "" when there are none.

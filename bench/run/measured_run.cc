@@ -1,0 +1,109 @@
+#include "run/measured_run.h"
+
+#include <sys/resource.h>
+
+#include "run/replay.h"
+#include "run/work.h"
+#include "sim/datasets.h"
+
+namespace berth::run {
+namespace {
+
+/// Where the real Nomad was timed with such a workload, all of it, its times go beside berth's.
+Result<void> find_nomad_times(const sim::Workload& workload, std::size_t arrivals, RunResult& result) {
+  const auto path = sim::committed_data(workload.path, "nomad-" + workload.name + ".csv.gz");
+  if (workload.label != "full" || !path) return {};
+  auto times = read_nomad_times(*path);
+  if (!times) return tl::unexpected(times.error());
+  if (times->evaluations.size() == arrivals) result.nomad = std::move(*times);
+  return {};
+}
+
+InputError not_here(const sim::Workload& workload) {
+  return {workload.path, "", "is more than a plain replay, which is all that this program can do",
+          "use the whole program, build/release/berth"};
+}
+
+}  // namespace
+
+void Meter::begin() {
+  result_.setup_s = seconds_since(start_);
+  if (options_.allocations) before_ = options_.allocations();
+  cpu_before_ = std::clock();
+}
+
+void Meter::end() {
+  result_.cpu_s = static_cast<double>(std::clock() - cpu_before_) / CLOCKS_PER_SEC;
+  if (!options_.allocations) return;
+  const AllocationCount now = options_.allocations();
+  result_.allocations = AllocationCount{now.count - before_.count, now.bytes - before_.bytes};
+}
+
+std::optional<InputError> refused(const sim::Workload& workload) {
+  if (workload.life && (workload.workers > 1 || workload.commits != sim::CommitOrder::deterministic))
+    return InputError{workload.path, "workers", "a life has one worker, whose plans are committed in turn",
+                      "leave out --workers and --order"};
+  if (workload.cluster.source == sim::Source::nomad_grid && workload.strategy != "nomad")
+    return InputError{workload.path, "strategy", "nomad-grid is compared with what Nomad decided",
+                      "leave out the strategy"};
+  return std::nullopt;
+}
+
+Result<RunParts> run_parts(const sim::Workload& workload, const OtherRuns& others, std::size_t arrivals_max) {
+  auto inputs = sim::make_inputs(workload);
+  if (!inputs) return tl::unexpected(inputs.error());
+  std::vector<sim::JobArrival>& arrivals = inputs->jobs.arrivals;
+  if (arrivals_max > 0 && arrivals.size() > arrivals_max) arrivals.resize(arrivals_max);
+  RunParts out{std::move(*inputs), std::nullopt};
+  if (workload.strategy != "nomad") {
+    auto fit = others.strategy(workload, out.inputs.cluster, out.inputs.jobs);
+    if (!fit) return tl::unexpected(fit.error());
+    out.fit = std::move(*fit);
+  }
+  return out;
+}
+
+Result<RunResult> measured_run(const sim::Workload& workload, const RunOptions& options, const OtherRuns& others) {
+  if (const auto error = refused(workload)) return tl::unexpected(*error);
+  const bool grid = workload.cluster.source == sim::Source::nomad_grid;
+  if ((grid && !others.grid) || (workload.life && !others.life) || (workload.strategy != "nomad" && !others.strategy))
+    return tl::unexpected(not_here(workload));
+  RunResult result;
+  result.workload = workload;
+  std::vector<std::string> data_files;
+  Meter meter(options, result);
+  if (grid) {
+    meter.begin();
+    if (auto done = others.grid(workload, options, result); !done) return tl::unexpected(done.error());
+    meter.end();
+    if (const auto path = sim::committed_data(workload.path, "nomad-grid.jsonl.gz")) data_files.push_back(*path);
+    if (options.hdr_log) {  // its evaluations are timed side by side: one interval
+      HdrLog log = Measuring::hdr_log_of(workload);
+      log.record_all(result.evaluation_latency);
+      result.hdr_log = log.finish(result.elapsed_s);
+    }
+  } else {
+    auto parts = run_parts(workload, others, options.arrivals_max);
+    if (!parts) return tl::unexpected(parts.error());
+    data_files = std::move(parts->inputs.data_files);
+    if (auto done = find_nomad_times(workload, parts->inputs.jobs.arrivals.size(), result); !done)
+      return tl::unexpected(done.error());
+    if (workload.life) {
+      if (auto done = others.life(workload, std::move(*parts), options, meter, result); !done)
+        return tl::unexpected(done.error());
+    } else {
+      Replay replay(workload, std::move(parts->inputs), std::move(parts->fit), options.observer, result);
+      meter.begin();
+      replay.run(options);
+      meter.end();
+    }
+  }
+  struct rusage usage {};
+  getrusage(RUSAGE_SELF, &usage);
+  result.peak_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  result.workload_sha256 = sha256_of_files({workload.path});
+  result.data_sha256 = sha256_of_files(data_files);
+  return result;
+}
+
+}  // namespace berth::run

@@ -1,0 +1,37 @@
+#include "sim/named_strategy.h"
+
+#include <utility>
+
+namespace berth::sim {
+namespace {
+
+Result<void> check_strategy(const Workload& workload) {
+  if (const auto spec = named_strategy(workload, workload.strategy); !spec) return tl::unexpected(spec.error());
+  return {};
+}
+
+}  // namespace
+
+Result<strategy::StrategySpec> named_strategy(const Workload& workload, const std::string& text) {
+  const auto sum = workload.strategies.find(text);
+  auto spec = strategy::registry().parse(sum == workload.strategies.end() ? text : sum->second);
+  if (!spec) {
+    const char* before = "; in the workload: ";
+    for (const auto& [name, unused] : workload.strategies) {
+      spec.error().remedy += std::exchange(before, ", ");
+      spec.error().remedy += name;
+    }
+  }
+  return spec;
+}
+
+Result<Workload> read_workload(const std::string& path, const std::string& label, const std::vector<Change>& changes) {
+  return read_workload(path, label, changes, check_strategy);
+}
+
+Result<Workload> parse_workload(std::string_view text, const std::string& path, const std::string& label,
+                                const std::vector<Change>& changes) {
+  return parse_workload(text, path, label, changes, check_strategy);
+}
+
+}  // namespace berth::sim
