@@ -78,9 +78,11 @@ void StateLog::upsert_deployment(Change& change, model::Deployment deployment) {
   deployment.create_index = before ? before->create_index : change.index;
   deployment.modify_index = change.index;
   touch(change, Table::deployment);
-  change.commit.upsert_deployment(deployment);
-  change.note(&EntryRows::deployments, store_.find_deployment(deployment.id));
-  mark_stable(change, deployment);
+  const tables::DeploymentRow row = change.commit.upsert_deployment(std::move(deployment));
+  change.note(&EntryRows::deployments, row);
+  if (row == kNoRow) return;
+  const auto stored = store_.current().deployments.object[row];  // stays while the job is written
+  mark_stable(change, *stored);
 }
 
 void StateLog::mark_stable(Change& change, const model::Deployment& deployment) {  // R-CTRL-730

@@ -39,8 +39,7 @@ void Applier::write_deployment(Writing& w, model::Deployment deployment) {
 
 void Applier::store_deployment(Writing& w, model::Deployment deployment) {
   deployment.modify_index = w.facts.index;
-  w.commit.upsert_deployment(deployment);
-  if (const tables::DeploymentRow row = store_.find_deployment(deployment.id); log_ && row != kNoRow)
+  if (const tables::DeploymentRow row = w.commit.upsert_deployment(std::move(deployment)); log_ && row != kNoRow)
     changes_.deployments.push_back(row);
 }
 

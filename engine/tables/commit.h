@@ -81,7 +81,7 @@ class Commit {
   std::uint32_t end_job(JobKeyRow key, Client status = Client::complete);
 
   // --- the rest; an object whose ID is known is replaced; the nil UUID stands for "none" and is no object's ---
-  void upsert_deployment(const model::Deployment& deployment);
+  DeploymentRow upsert_deployment(model::Deployment deployment);  ///< kNoRow: its ID is no UUID
   void upsert_eval(const model::Evaluation& eval);
   /// As above for who knows the row, kNoRow: a new one. The object's job must stay what it was. Returns the row.
   StoredEvalRow upsert_eval(StoredEvalRow row, base::Uuid id, std::shared_ptr<const model::Evaluation> object);

@@ -10,9 +10,9 @@
 
 namespace berth::tables {
 
-void Commit::upsert_deployment(const model::Deployment& deployment) {
+DeploymentRow Commit::upsert_deployment(model::Deployment deployment) {
   const base::Uuid id = base::parse_uuid(deployment.id).value_or(base::Uuid{});
-  if (id.is_nil()) return;
+  if (id.is_nil()) return kNoRow;
   touch();
   DeploymentTable& d = store_.current_.deployments;
   DeploymentRow row = store_.deployment_rows_.find(id);
@@ -42,9 +42,10 @@ void Commit::upsert_deployment(const model::Deployment& deployment) {
   d.create_index.edit(row) = deployment.create_index;
   d.active.edit(row) =
       s == "running" || s == "paused" || s == "blocked" || s == "unblocking" || s == "initializing" || s == "pending";
-  d.object.edit(row) = std::make_shared<const model::Deployment>(deployment);
+  d.object.edit(row) = std::make_shared<const model::Deployment>(std::move(deployment));
   if (store_.history_) store_.history_->jobs[job].active_deployments += d.active[row] - std::uint32_t{was_active};
   note_deployment(row, job);
+  return row;
 }
 
 void Commit::remove_deployment(DeploymentRow row) {
