@@ -140,13 +140,18 @@ inline constexpr std::uint8_t kStatusMask = 3, kEligible = 4, kDraining = 8, kGo
                                    (draining ? kDraining : 0u));
 }
 
+/// Rows of a chunk in columns of whole cache lines that placements write all over. A commit copies the chunks it writes
+/// while somebody holds a snapshot, as another worker does nearly always: 2 to 4 KiB a node then, not 16 to 32.
+inline constexpr std::size_t kWideChunk = 32;
+
 struct NodeTable {
   Ref<NodeStatic> fixed;
   CowVector<std::uint8_t, 1024> state;
-  CowVector<NodeUse> use;
+  CowVector<NodeUse, kWideChunk> use;
   FitColumns fit;
-  CowVector<HeldPorts, 64> ports;      ///< empty until somebody holds ports
-  CowVector<EvictionLevels> eviction;  ///< empty until it says more than `use` or the configuration asks for it
+  CowVector<HeldPorts, kWideChunk> ports;  ///< empty until somebody holds ports
+  CowVector<EvictionLevels, kWideChunk>
+      eviction;                        ///< empty until it says more than `use` or the configuration asks for it
   std::uint64_t use_changes = 0;       ///< entries of `use_log` when this state was current
   std::uint64_t ready_changes = 0;     ///< likewise of `ready_log`
   std::uint64_t epoch = 0;             ///< changes whenever the set of ready nodes or a static column changes

@@ -178,7 +178,7 @@ void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
 
 void StateStore::count_ports(NodeUse& use, AllocRow row, int sign) {
   use.port_allocs += static_cast<std::uint32_t>(sign);
-  CowVector<HeldPorts, 64>& ports = current_.nodes.ports;
+  CowVector<HeldPorts, kWideChunk>& ports = current_.nodes.ports;
   if (ports.empty()) ports.resize(current_.nodes.size());
   HeldPorts& held = ports.edit(current_.allocs.node[row]);
   const ResourceShape& shape = current_.allocs.shape_of(row);
@@ -214,7 +214,7 @@ void StateStore::keep_eviction(AllocRow without) {
 
 void StateStore::count_eviction(const NodeUse& use, AllocRow row, int sign) {
   const AllocTable& a = current_.allocs;
-  CowVector<EvictionLevels>& eviction = current_.nodes.eviction;
+  CowVector<EvictionLevels, kWideChunk>& eviction = current_.nodes.eviction;
   const AllocRow leaving = sign < 0 ? row : kNoRow;
   if (eviction.empty()) return keep_eviction(leaving);
   if (a.job[row] == kNoRow) return;
