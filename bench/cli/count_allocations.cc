@@ -1,6 +1,5 @@
 // operator new of the program: mimalloc's, with a counter in front. Under a sanitizer its own operator new stays and
-// nothing is counted. Memory is asked for in huge pages: a placement reads rows all over the tables, and with pages of
-// 4 KiB a good part of its time is looking up where they are.
+// nothing is counted.
 //
 // Layout: one cache line per thread; the owner stores, others load. Threads beyond kSlots share the last line and add
 // atomically. A line is never given back: the counts of a thread that ended stay.
@@ -24,9 +23,6 @@ constinit std::atomic<std::size_t> slots_taken{0};
 [[maybe_unused]] constinit thread_local Slot* own_slot = nullptr;
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-/// A default: MIMALLOC_LARGE_OS_PAGES in the environment has the last word.
-[[maybe_unused]] const bool huge_pages = (mi_option_set_enabled_default(mi_option_large_os_pages, true), true);
-
 void count(std::size_t bytes) noexcept {
   // Relaxed: the reader wants the sum only, and reads it when the threads it cares about have ended (their join
   // orders).
