@@ -80,19 +80,20 @@ berth_progress() {
   done
 }
 
-# berth_build PRESET [TARGET...]: progress, on a terminal ninja's own; on failure the errors, not the whole log.
+# berth_build PRESET [TARGET...]: progress, on a terminal ninja's own; on failure the errors, not the whole log. One compiler
+# per core: with two more, as ninja starts by itself, they take each other's caches.
 berth_build() {
   local preset=$1 log="$BERTH_ROOT/build/$1-build.log" started=$SECONDS status=0 progress
   shift
   say "building build/$preset${*:+ ($*)}"
   if [ -t 1 ]; then
-    cmake --build "$BERTH_ROOT/build/$preset" ${*:+--target "$@"} ||
+    cmake --build "$BERTH_ROOT/build/$preset" -j "$(nproc)" ${*:+--target "$@"} ||
       die "building build/$preset failed" "see the errors above"
   else
     : > "$log"
     berth_progress "$log" &
     progress=$!
-    cmake --build "$BERTH_ROOT/build/$preset" ${*:+--target "$@"} > "$log" 2>&1 || status=$?
+    cmake --build "$BERTH_ROOT/build/$preset" -j "$(nproc)" ${*:+--target "$@"} > "$log" 2>&1 || status=$?
     kill "$progress" 2> /dev/null || true
     wait "$progress" 2> /dev/null || true
     if [ "$status" -ne 0 ]; then
