@@ -84,16 +84,17 @@ berth_progress() {
 # per core: with two more, as ninja starts by itself, they take each other's caches.
 berth_build() {
   local preset=$1 log="$BERTH_ROOT/build/$1-build.log" started=$SECONDS status=0 progress
+  export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
   shift
   say "building build/$preset${*:+ ($*)}"
   if [ -t 1 ]; then
-    cmake --build "$BERTH_ROOT/build/$preset" -j "$(nproc)" ${*:+--target "$@"} ||
+    cmake --build "$BERTH_ROOT/build/$preset" ${*:+--target "$@"} ||
       die "building build/$preset failed" "see the errors above"
   else
     : > "$log"
     berth_progress "$log" &
     progress=$!
-    cmake --build "$BERTH_ROOT/build/$preset" -j "$(nproc)" ${*:+--target "$@"} > "$log" 2>&1 || status=$?
+    cmake --build "$BERTH_ROOT/build/$preset" ${*:+--target "$@"} > "$log" 2>&1 || status=$?
     kill "$progress" 2> /dev/null || true
     wait "$progress" 2> /dev/null || true
     if [ "$status" -ne 0 ]; then
