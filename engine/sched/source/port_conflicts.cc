@@ -25,23 +25,26 @@ void PortConflicts::update(const tables::Snapshot& snapshot, Scratch& scratch) {
 }
 
 void PortConflicts::look_at(const tables::Snapshot& snapshot, NodeRow row, Scratch& scratch) {
-  const tables::AllocTable& allocs = snapshot.allocs;
-  const rank::NodePorts& ports = scratch.node_ports(snapshot.nodes.fixed->spec[row]);
-  bool bad = ports.host_without_address;
-  if (bad || snapshot.nodes.use[row].port_allocs == 0) {
-  } else if (const tables::HeldPorts* const held = snapshot.nodes.held_ports(row)) {
-    scratch.network_index.start(ports);
-    bad = scratch.network_index.add_ports(held->address(), held->ports());
-  } else {
-    holders_.clear();
-    tables::each_port_holder(snapshot, row, [&](AllocRow a, const tables::ResourceShape&) { holders_.push_back(a); });
-    // R-RANK-504: where ports are shared, which of two holders comes first decides.
-    std::sort(holders_.begin(), holders_.end(), [&](AllocRow a, AllocRow b) { return allocs.id[a] < allocs.id[b]; });
-    scratch.network_index.start(ports);
-    for (const AllocRow a : holders_) bad = scratch.network_index.add(*allocs.shape_of(a).resources, "") || bad;
-  }
+  const bool bad = collide(snapshot, row, scratch);
   bad_count_ += static_cast<std::size_t>(bad) - bad_[row];
   bad_[row] = bad;
+}
+
+bool PortConflicts::collide(const tables::Snapshot& snapshot, NodeRow row, Scratch& scratch) {
+  const tables::AllocTable& allocs = snapshot.allocs;
+  const rank::NodePorts& ports = scratch.node_ports(snapshot.nodes.fixed->spec[row]);
+  if (ports.host_without_address) return true;
+  if (snapshot.nodes.use[row].port_allocs == 0) return false;
+  scratch.network_index.start(ports);
+  if (const tables::HeldPorts* const held = snapshot.nodes.held_ports(row))
+    return scratch.network_index.add_ports(held->address(), held->ports());
+  holders_.clear();
+  tables::each_port_holder(snapshot, row, [&](AllocRow a, const tables::ResourceShape&) { holders_.push_back(a); });
+  // R-RANK-504: where ports are shared, which of two holders comes first decides.
+  std::sort(holders_.begin(), holders_.end(), [&](AllocRow a, AllocRow b) { return allocs.id[a] < allocs.id[b]; });
+  bool bad = false;
+  for (const AllocRow a : holders_) bad = scratch.network_index.add(*allocs.shape_of(a).resources, "") || bad;
+  return bad;
 }
 
 }  // namespace berth::sched

@@ -30,6 +30,7 @@ class PortConflicts {
 
  private:
   void look_at(const tables::Snapshot& snapshot, tables::NodeRow row, Scratch& scratch);
+  [[nodiscard]] bool collide(const tables::Snapshot& snapshot, tables::NodeRow row, Scratch& scratch);
 
   std::vector<std::uint8_t> bad_;
   std::size_t bad_count_ = 0;
