@@ -133,38 +133,27 @@ Result<DeviceOffer, DeviceProblem> DeviceAccounter::offer(const match::DeviceReq
   if (groups_.empty()) return tl::unexpected(DeviceProblem{"no devices available"});
   if (request.count == 0) return tl::unexpected(DeviceProblem{"invalid request of zero devices"});
 
-  const double total_weight = total_affinity_weight(request);
-  std::optional<DeviceOffer> best;
-  double best_score = 0;
-  for (const Group& group : groups_) {
-    const auto fits = match::matches(request, *group.device, patterns);
-    if (!fits) return tl::unexpected(kNotANumber);
-    if (!*fits) continue;
-
-    DeviceOffer offered{{group.device->vendor, group.device->type, group.device->name, {}}, 0};
-    const InstanceFilter filter(request, *group.device);
-    for (const Instance& instance : group.instances) {
+  // The first free instances that pass, as many as asked for; into `ids` where given.
+  const auto take = [&](std::size_t g, std::vector<std::string>* ids) -> std::optional<bool> {
+    const InstanceFilter filter(request, *groups_[g].device);
+    std::uint64_t found = 0;
+    for (const Instance& instance : groups_[g].instances) {
       if (instance.use_count > 0) continue;
       const auto passes = filter.passes(instance.id, patterns);
-      if (!passes) return tl::unexpected(kNotANumber);
+      if (!passes) return std::nullopt;
       if (!*passes) continue;
-      offered.device.device_ids.emplace_back(instance.id);
-      if (offered.device.device_ids.size() == request.count) break;
+      if (ids) ids->emplace_back(instance.id);
+      if (++found == request.count) return true;
     }
-    if (offered.device.device_ids.size() < request.count) continue;
-
-    for (const match::DeviceAffinity& affinity : request.affinities) {
-      const auto holds = match::holds(affinity.constraint, *group.device, patterns);
-      if (!holds) return tl::unexpected(kNotANumber);
-      if (*holds) offered.matched_weight += affinity.weight;
-    }
-    const double score = request.affinities.empty() ? 0 : offered.matched_weight / total_weight;
-    if (best && score < best_score) continue;  // among equals the last one wins (R-RANK-633)
-    best = std::move(offered);
-    best_score = score;
-  }
-  if (!best) return tl::unexpected(DeviceProblem{"no devices match request"});
-  return std::move(*best);
+    return false;
+  };
+  const auto choice = choose_devices(request, groups_, patterns, [&](std::size_t g) { return take(g, nullptr); });
+  if (!choice) return tl::unexpected(kNotANumber);
+  if (choice->group == DeviceChoice::kNone) return tl::unexpected(DeviceProblem{"no devices match request"});
+  const model::NodeDevice& device = *groups_[choice->group].device;
+  DeviceOffer offered{{device.vendor, device.type, device.name, {}}, choice->matched_weight};
+  take(choice->group, &offered.device.device_ids);
+  return offered;
 }
 
 }  // namespace berth::rank

@@ -67,4 +67,40 @@ class DeviceAccounter {
 /// Sum of the absolute affinity weights of a request, the W of R-RANK-636.
 [[nodiscard]] double total_affinity_weight(const match::DeviceRequest& request);
 
+/// Which group of devices serves a request, and what its affinities weigh there.
+struct DeviceChoice {
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  std::size_t group = kNone;
+  double matched_weight = 0;
+};
+/// Of the groups that match, and of which serves(position) finds enough instances, the one whose affinities hold most,
+/// among equals the last one (R-RANK-633, 636). Nothing: a number is none, which serves() tells so as well.
+template <class Serves>
+[[nodiscard]] std::optional<DeviceChoice> choose_devices(const match::DeviceRequest& request,
+                                                         std::span<const DeviceAccounter::Group> groups,
+                                                         match::Patterns& patterns, Serves serves) {
+  const double total_weight = total_affinity_weight(request);
+  DeviceChoice best;
+  double best_score = 0;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const auto matches = match::matches(request, *groups[g].device, patterns);
+    if (!matches) return std::nullopt;
+    if (!*matches) continue;
+    const std::optional<bool> enough = serves(g);
+    if (!enough) return std::nullopt;
+    if (!*enough) continue;
+    double matched_weight = 0;
+    for (const match::DeviceAffinity& affinity : request.affinities) {
+      const auto holds = match::holds(affinity.constraint, *groups[g].device, patterns);
+      if (!holds) return std::nullopt;
+      if (*holds) matched_weight += affinity.weight;
+    }
+    const double score = request.affinities.empty() ? 0 : matched_weight / total_weight;
+    if (best.group != DeviceChoice::kNone && score < best_score) continue;
+    best = {g, matched_weight};
+    best_score = score;
+  }
+  return best;
+}
+
 }  // namespace berth::rank

@@ -79,11 +79,9 @@ static_assert(sizeof(NodeUse) == 64);
 struct NodeSpec {
   model::Node node;     ///< canonical; of a shared spec the fields that differ per node are those of the first node
   std::string profile;  ///< what checks read of it beside its class, as text (kinds.h)
-  std::size_t check_profile_size = 0;      ///< its first part: drivers, driver attributes and network modes
-  bool shared = false;                     ///< id, name and keyed columns of the row override `node`
-  std::vector<std::uint16_t> cores;        ///< usable core ids minus reserved, ascending
-  std::vector<std::uint32_t> core_speeds;  ///< MHz, beside `usable_core_ids`
-  std::vector<std::uint16_t> usable_core_ids;
+  std::size_t check_profile_size = 0;  ///< its first part: drivers, driver attributes and network modes
+  bool shared = false;                 ///< id, name and keyed columns of the row override `node`
+  std::vector<std::uint16_t> cores;    ///< usable core ids minus reserved, ascending
 };
 
 /// Columns of the exhaustive scan: single-precision mirrors of what is free and its scale, one element per row.

@@ -118,17 +118,12 @@ std::shared_ptr<const NodeSpec> StateStore::make_spec(const model::Node& node, b
   spec->profile += '\0';
   append_other_profile(node, spec->profile);
   if (const model::Topology* topology = model::topology_of(node)) {
-    std::vector<std::pair<std::uint16_t, std::uint32_t>> cores;
+    const auto reserved =
+        node.reserved_resources ? node.reserved_resources->cpu.reserved_cpu_cores : std::vector<std::uint16_t>{};
     for (const model::Core& core : topology->cores)
-      if (!core.disable) cores.emplace_back(core.id, static_cast<std::uint32_t>(model::core_speed_mhz(core)));
-    std::sort(cores.begin(), cores.end());
-    for (const auto& [id, speed] : cores) {
-      spec->usable_core_ids.push_back(id);
-      spec->core_speeds.push_back(speed);
-      const auto reserved =
-          node.reserved_resources ? node.reserved_resources->cpu.reserved_cpu_cores : std::vector<std::uint16_t>{};
-      if (std::find(reserved.begin(), reserved.end(), id) == reserved.end()) spec->cores.push_back(id);
-    }
+      if (!core.disable && std::find(reserved.begin(), reserved.end(), core.id) == reserved.end())
+        spec->cores.push_back(core.id);
+    std::sort(spec->cores.begin(), spec->cores.end());
   }
   return spec;
 }

@@ -15,36 +15,6 @@ namespace {
 
 constexpr std::size_t kGroupsMost = 32;  // of devices on a node; more are for the option
 
-/// What DeviceAccounter::offer() chooses where it makes no difference between instances (R-RANK-633, 636).
-struct Choice {
-  std::size_t group = kGroupsMost;  ///< kGroupsMost: none serves the request
-  double matched_weight = 0;
-};
-
-/// Nothing: a number is none, which the option has to tell.
-std::optional<Choice> choose(const match::DeviceRequest& request, std::span<const rank::DeviceAccounter::Group> groups,
-                             std::span<const std::uint32_t> free, match::Patterns& patterns) {
-  const double total_weight = rank::total_affinity_weight(request);
-  Choice best;
-  double best_score = 0;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    const auto matches = match::matches(request, *groups[g].device, patterns);
-    if (!matches) return std::nullopt;
-    if (!*matches || free[g] < request.count) continue;
-    double matched_weight = 0;
-    for (const match::DeviceAffinity& affinity : request.affinities) {
-      const auto holds = match::holds(affinity.constraint, *groups[g].device, patterns);
-      if (!holds) return std::nullopt;
-      if (*holds) matched_weight += affinity.weight;
-    }
-    const double score = request.affinities.empty() ? 0 : matched_weight / total_weight;
-    if (best.group != kGroupsMost && score < best_score) continue;
-    best = {g, matched_weight};
-    best_score = score;
-  }
-  return best;
-}
-
 }  // namespace
 
 /// Whether counts of free instances tell: no request makes a difference between them.
@@ -84,9 +54,11 @@ bool NodeFit::decide_by_free_devices(NodeRow row, const GroupView& v, Cell& cell
   option_.device_weight = option_.device_matched = 0;
   bool served = true;
   for (const match::DeviceRequest& request : v.devices) {
-    const auto choice = choose(request, groups, left, scratch_.patterns);
+    const auto choice =
+        rank::choose_devices(request, groups, scratch_.patterns,
+                             [&](std::size_t g) -> std::optional<bool> { return left[g] >= request.count; });
     if (!choice) return false;
-    served = choice->group != kGroupsMost;
+    served = choice->group != rank::DeviceChoice::kNone;
     if (!served) break;
     left[choice->group] -= static_cast<std::uint32_t>(request.count);
     if (request.affinities.empty()) continue;

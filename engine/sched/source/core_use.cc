@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "model/registration/node_canonical.h"
+#include "rank/fit.h"
+
 namespace berth::sched {
 
 using tables::kNoRow;
@@ -89,20 +92,14 @@ bool CoreUse::collect(const Snapshot& snapshot, NodeRow row) {
 }
 
 /// What somebody gets on the node who asks for so many cores while `taken_` are held.
-std::uint32_t CoreUse::first_free(const tables::NodeSpec& spec, std::uint64_t cores) const {
-  std::uint64_t mhz = 0, found = 0;
-  bool refused = false;
-  auto taken = taken_.begin();
-  for (std::size_t i = 0; i < spec.usable_core_ids.size() && found < cores; ++i) {
-    const std::uint16_t id = spec.usable_core_ids[i];
-    while (taken != taken_.end() && *taken < id) ++taken;
-    if (taken != taken_.end() && *taken == id) continue;
-    mhz += spec.core_speeds[i];
-    refused = refused || (!spec.cores.empty() && !std::binary_search(spec.cores.begin(), spec.cores.end(), id));
-    ++found;
-  }
-  if (found < cores) return kTooFew;
-  if (mhz >= (kTooFew & ~kRefused)) return kNotKnown;
+std::uint32_t CoreUse::first_free(const tables::NodeSpec& spec, std::uint64_t cores) {
+  const model::Topology* const topology = model::topology_of(spec.node);
+  std::int64_t mhz = 0;
+  if (!topology || !rank::assign_cores(*topology, taken_, static_cast<std::int64_t>(cores), given_, mhz))
+    return kTooFew;
+  if (mhz < 0 || mhz >= (kTooFew & ~kRefused)) return kNotKnown;
+  const bool refused =
+      !spec.cores.empty() && !std::includes(spec.cores.begin(), spec.cores.end(), given_.begin(), given_.end());
   return static_cast<std::uint32_t>(mhz) | (refused ? kRefused : 0);
 }
 

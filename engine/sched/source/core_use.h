@@ -49,12 +49,13 @@ class CoreUse {
   void follow(const tables::Snapshot& snapshot);
   Ask& ask(const tables::Snapshot& snapshot, std::uint64_t cores);
   bool collect(const tables::Snapshot& snapshot, tables::NodeRow row);
-  [[nodiscard]] std::uint32_t first_free(const tables::NodeSpec& spec, std::uint64_t cores) const;
+  [[nodiscard]] std::uint32_t first_free(const tables::NodeSpec& spec, std::uint64_t cores);
   [[nodiscard]] static CoreOffer as_offer(std::uint32_t gets);
 
   std::vector<std::uint8_t> held_;  // by node row
   std::vector<Ask> asks_;
   std::vector<std::uint16_t> taken_;  // on the node under way, ascending
+  std::vector<std::uint16_t> given_;  // of its free ones, likewise
   UseFollower follower_;
   std::uint64_t static_epoch_ = 0;  // of the nodes that of_empty knows
 };
