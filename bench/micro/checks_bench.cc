@@ -1,5 +1,6 @@
 // What is asked of a node before it is scored, and the scores of a window of prepared nodes. One item is one node, or
 // one value that a constraint is held against.
+#include <bit>
 #include <map>
 #include <random>
 #include <string>
@@ -25,9 +26,9 @@ void time_passing(benchmark::State& state, std::size_t expected, const Count& co
 // ---------------------------------------------------------------- final scores of a window
 
 struct Window {
-  std::vector<double> prefix, appended, spread, spread_total;
+  std::vector<double> prefix, appended, spread, spread_total, value;
   std::vector<std::uint32_t> code;
-  explicit Window(std::size_t n) : prefix(n), appended(n), spread(64), spread_total(n), code(n) {
+  explicit Window(std::size_t n) : prefix(n), appended(n), spread(64), spread_total(n), value(n), code(n) {
     std::mt19937_64 random(13);
     std::uniform_real_distribution<double> uniform(0, 1);
     for (double& s : spread) s = uniform(random);
@@ -37,19 +38,29 @@ struct Window {
   rank::WindowColumns columns() {
     return {prefix.data(), appended.data(), code.data(), spread.data(), spread_total.data()};
   }
-  /// One after the other, as long as nothing is above 2: the same counts.
-  rank::WindowRun loop() {
-    rank::WindowRun out;
-    for (; out.next < prefix.size(); ++out.next) {
-      const double total = spread[code[out.next]];
-      spread_total[out.next] = total;
-      if (appended[out.next] == 0) {
+  /// One after the other: the same counts.
+  rank::WindowScores loop() {
+    rank::WindowScores out;
+    for (std::size_t i = 0; i < prefix.size(); ++i) {
+      const double total = spread[code[i]];
+      spread_total[i] = total;
+      if (appended[i] == 0) {
         ++out.exhausted;
         continue;
       }
-      const double score = (prefix[out.next] + total) / (appended[out.next] + (total != 0 ? 1 : 0));
-      if (score > 2) break;
-      ++out.live;
+      value[i] = (prefix[i] + total) / (appended[i] + (total != 0 ? 1 : 0));
+      out.decisive += !(value[i] <= 0.5 && value[i] > 0);
+    }
+    return out;
+  }
+  /// The same by vector, in steps as a Select makes them. `decisive`: how many.
+  rank::WindowScores steps() {
+    rank::WindowScores out;
+    for (std::size_t i = 0; i < prefix.size(); i += rank::kWindowMost) {
+      const rank::WindowScores step =
+          rank::score_window(columns(), i, std::min(prefix.size(), i + rank::kWindowMost), 0.5, value.data());
+      out.exhausted += step.exhausted;
+      out.decisive += static_cast<std::uint64_t>(std::popcount(step.decisive));
     }
     return out;
   }
@@ -58,17 +69,16 @@ struct Window {
 void BM_WindowVector(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   Window window(n), other(n);
-  const auto columns = window.columns();
-  const rank::WindowRun run = rank::score_run(columns, 0, n, 2, false, n + 1), expected = other.loop();
-  if (run.next > n || run.next + 64 < n || run.live > expected.live || run.exhausted > expected.exhausted ||
-      run.live + run.exhausted != run.next)
+  const rank::WindowScores scores = window.steps(), expected = other.loop();
+  if (scores.decisive != expected.decisive || scores.exhausted != expected.exhausted)
     return wrong_answer(state, "differs from the loop");
-  for (std::size_t i = 0; i < run.next; ++i)
-    if (window.appended[i] != 0 && window.spread_total[i] != other.spread_total[i])
-      return wrong_answer(state, "another spread total than the loop's");
-  for (auto _ : state) benchmark::DoNotOptimize(rank::score_run(columns, 0, n, 2, false, n + 1));
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(run.next));
-  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(run.next) * 28);
+  for (std::size_t i = 0; i < n; ++i)
+    if (window.appended[i] != 0 &&
+        (window.spread_total[i] != other.spread_total[i] || window.value[i] != other.value[i]))
+      return wrong_answer(state, "another spread total or score than the loop's");
+  for (auto _ : state) benchmark::DoNotOptimize(window.steps());
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+  state.SetBytesProcessed(state.iterations() * state.range(0) * 36);
 }
 BENCHMARK(BM_WindowVector)->ArgName("nodes")->ArgsProduct({sizes()});
 
@@ -76,7 +86,7 @@ void BM_WindowLoop(benchmark::State& state) {
   Window window(static_cast<std::size_t>(state.range(0)));
   for (auto _ : state) benchmark::DoNotOptimize(window.loop());
   state.SetItemsProcessed(state.iterations() * state.range(0));
-  state.SetBytesProcessed(state.iterations() * state.range(0) * 28);
+  state.SetBytesProcessed(state.iterations() * state.range(0) * 36);
 }
 BENCHMARK(BM_WindowLoop)->ArgName("nodes")->ArgsProduct({sizes()});
 

@@ -56,14 +56,17 @@ class VisitingOrder {
     return order_[k];
   }
 
+  /// The first `count` <= size() of them. Valid until the next call.
+  [[nodiscard]] std::span<const std::uint32_t> first(std::size_t count) noexcept {
+    if (count > fixed_) extend(count);
+    return {order_.data(), count};
+  }
+
   /// How many entries are known: what at() gives without work.
   [[nodiscard]] std::size_t fixed() const noexcept { return fixed_; }
 
   /// The whole order; makes a lazy one complete. Valid until the next set.
-  [[nodiscard]] std::span<const std::uint32_t> all() noexcept {
-    if (fixed_ < size_) extend(size_);
-    return {order_.data(), size_};
-  }
+  [[nodiscard]] std::span<const std::uint32_t> all() noexcept { return first(size_); }
 
  private:
   // Entry i of a lazy permutation that a swap moved; a stamp of an earlier order means "still i".

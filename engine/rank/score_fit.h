@@ -23,8 +23,9 @@ enum class FitAlgorithm : std::uint8_t { binpack, spread };
 }
 
 /// One axis: 1 - used / capacity.
+[[nodiscard]] inline double free_fraction(double used, double capacity) noexcept { return 1.0 - used / capacity; }
 [[nodiscard]] inline double free_fraction(std::int64_t used, double capacity) noexcept {
-  return 1.0 - static_cast<double>(used) / capacity;
+  return free_fraction(static_cast<double>(used), capacity);
 }
 
 /// Score in [0, 18] of one node (R-RANK-652 before the division by 18). cpu in MHz, memory in MiB, both with the ask.

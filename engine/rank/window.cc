@@ -1,5 +1,7 @@
 #include "rank/window.h"
 
+#include "base/assert.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rank/window.cc"
 #include <hwy/foreach_target.h>
@@ -11,36 +13,47 @@ namespace berth::rank {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-WindowRun run(const WindowColumns& c, std::size_t first, std::size_t last, double threshold, bool stop_at_nonpositive,
-              std::size_t max_live) {
-  const hn::ScalableTag<double> d;
+WindowScores run(const WindowColumns& c, std::size_t first, std::size_t last, double threshold, double* values) {
+  const hn::CappedTag<double, 8> d;
   const hn::RebindToSigned<decltype(d)> di;
   const hn::Rebind<std::int32_t, decltype(d)> di32;
   const std::size_t lanes = hn::Lanes(d);
   const auto zero = hn::Zero(d);
   const auto one = hn::Set(d, 1.0);
   const auto limit = hn::Set(d, threshold);
-  WindowRun out;
-  out.next = first;
-  for (; out.next + lanes <= last; out.next += lanes) {
-    auto sum = hn::LoadU(d, c.prefix + out.next);
-    auto count = hn::LoadU(d, c.appended + out.next);
+  WindowScores out;
+  std::size_t i = first;
+  for (; i + lanes <= last; i += lanes) {
+    auto sum = hn::LoadU(d, c.prefix + i);
+    auto count = hn::LoadU(d, c.appended + i);
     const auto has_room = hn::Gt(count, zero);
     if (c.code) {
-      const auto code = hn::LoadU(di32, reinterpret_cast<const std::int32_t*>(c.code) + out.next);
+      const auto code = hn::LoadU(di32, reinterpret_cast<const std::int32_t*>(c.code) + i);
       const auto total = hn::GatherIndex(d, c.spread, hn::PromoteTo(di, code));
-      hn::StoreU(total, d, c.spread_total + out.next);
+      hn::StoreU(total, d, c.spread_total + i);
       sum = hn::Add(sum, total);
       count = hn::Add(count, hn::IfThenElseZero(hn::Ne(total, zero), one));
     }
     const auto value = hn::Div(sum, count);
-    auto decisive = hn::Gt(value, limit);
-    if (stop_at_nonpositive) decisive = hn::Or(decisive, hn::Le(value, zero));
-    decisive = hn::And(decisive, has_room);
-    const std::size_t live = hn::CountTrue(d, has_room);
-    if (!hn::AllFalse(d, decisive) || out.live + live >= max_live) return out;
-    out.live += live;
-    out.exhausted += lanes - live;
+    hn::StoreU(value, d, values + i);
+    const auto is_counted = hn::And(hn::Le(value, limit), hn::Gt(value, zero));  // NaN is decisive
+    std::uint8_t bits[8] = {};
+    hn::StoreMaskBits(d, hn::AndNot(is_counted, has_room), bits);
+    out.decisive |= std::uint64_t{bits[0]} << (i - first);
+    out.exhausted += lanes - hn::CountTrue(d, has_room);
+  }
+  for (; i < last; ++i) {
+    double sum = c.prefix[i], count = c.appended[i];
+    if (count == 0) {
+      ++out.exhausted;
+      continue;
+    }
+    if (c.code) {
+      const double total = c.spread_total[i] = c.spread[c.code[i]];
+      if (total != 0.0) sum += total, count += 1.0;
+    }
+    const double value = values[i] = sum / count;
+    out.decisive |= std::uint64_t{!(value <= threshold && value > 0.0)} << (i - first);
   }
   return out;
 }
@@ -54,9 +67,10 @@ namespace berth::rank {
 
 HWY_EXPORT(run);
 
-WindowRun score_run(const WindowColumns& columns, std::size_t first, std::size_t last, double threshold,
-                    bool stop_at_nonpositive, std::size_t max_live) noexcept {
-  return HWY_DYNAMIC_DISPATCH(run)(columns, first, last, threshold, stop_at_nonpositive, max_live);
+WindowScores score_window(const WindowColumns& columns, std::size_t first, std::size_t last, double threshold,
+                          double* values) noexcept {
+  BERTH_ASSERT(last - first <= kWindowMost);
+  return HWY_DYNAMIC_DISPATCH(run)(columns, first, last, threshold, values);
 }
 
 }  // namespace berth::rank

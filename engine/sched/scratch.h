@@ -248,6 +248,12 @@ struct Scratch {
     std::string host_network;
     std::vector<std::uint32_t> free;
   } port_room;
+  /// Whether the ports that a group asked for by number last are reserved nowhere: a CheckState by row.
+  struct {
+    std::uint64_t epoch = 0;
+    std::string asked;
+    std::vector<std::uint8_t> of_row;
+  } static_room;
   /// Who has the host volumes that a group asked for last, as VolumeCheck looks at nodes: a CheckState by row.
   struct VolumeAnswers {
     std::uint64_t epoch = 0;

@@ -105,6 +105,17 @@ void check_ports(const Snapshot& state, NodeRow node, Problems& problems) {
     add(problems, "node row {}: {} ports are listed, {} are held, or they differ", node, noted.size(), should.size());
 }
 
+/// The set of held cores, where it tells: those that the node's allocations hold.
+void check_cores(const Snapshot& state, NodeRow node, Problems& problems) {
+  const HeldCores* const held = state.nodes.held_cores(node);
+  if (!held) return;
+  HeldCores should;
+  for (AllocRow row = state.nodes.use[node].alloc_head; row != kNoRow; row = state.allocs.next_on_node[row])
+    should.add(state.allocs.shape_of(row).cores);
+  if (should.unlisted || held->word != should.word)
+    add(problems, "node row {}: the set of held cores is not what its allocations hold", node);
+}
+
 template <class Column>
 void check_length(const char* table, const char* column, const Column& values, std::size_t size, Problems& problems) {
   if (values.size() != size) add(problems, "{}: column {} has {} rows, not {}", table, column, values.size(), size);
@@ -136,6 +147,7 @@ void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
         use.most_priority);
   check_eviction(state, row, problems);
   check_ports(state, row, problems);
+  check_cores(state, row, problems);
   const NodeCapacity& capacity = n.capacity(row);
   same("fit.cpu_free", n.fit.cpu_free[row], static_cast<float>(base::wrap_sub(capacity.cpu_mhz, use.cpu_mhz)));
   same("fit.memory_free", n.fit.memory_free[row],

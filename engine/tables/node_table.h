@@ -32,6 +32,7 @@
 #include "model/node.h"
 #include "tables/cow.h"
 #include "tables/eviction_levels.h"
+#include "tables/held_cores.h"
 #include "tables/held_ports.h"
 #include "tables/row_log.h"
 #include "tables/symbols.h"
@@ -148,6 +149,7 @@ struct NodeTable {
   CowVector<NodeUse, kWideChunk> use;
   FitColumns fit;
   CowVector<HeldPorts, kWideChunk> ports;  ///< empty until somebody holds ports
+  CowVector<HeldCores, kWideChunk> cores;  ///< empty until somebody holds cores
   CowVector<EvictionLevels, kWideChunk>
       eviction;                        ///< empty until it says more than `use` or the configuration asks for it
   std::uint64_t use_changes = 0;       ///< entries of `use_log` when this state was current
@@ -189,6 +191,12 @@ struct NodeTable {
     static constexpr HeldPorts kNone;
     if (ports.empty()) return &kNone;
     return ports[row].unlisted ? nullptr : &ports[row];
+  }
+  /// The set of the cores held there; null where it does not tell and the allocations have to be looked at.
+  [[nodiscard]] const HeldCores* held_cores(NodeRow row) const {
+    static constexpr HeldCores kNone;
+    if (cores.empty()) return &kNone;
+    return cores[row].unlisted ? nullptr : &cores[row];
   }
   [[nodiscard]] const NodeSpec& spec(NodeRow row) const { return *fixed->spec[row]; }
   [[nodiscard]] base::Uuid id(NodeRow row) const { return fixed->id[row]; }

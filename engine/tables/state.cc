@@ -160,7 +160,7 @@ void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
   use.alloc_count += step;
   if (shape.ports) count_ports(use, row, sign);
   if (shape.devices) use.device_allocs += step;
-  if (!shape.cores.empty()) use.core_allocs += step;
+  if (!shape.cores.empty()) count_cores(use, row, sign);
   if ((sign > 0 || use.claim_allocs > 0) && claims_volumes(job, a.group[row])) use.claim_allocs += step;
   if (shape.ports || !shape.cores.empty()) current_.nodes.special_allocs += step;
 
@@ -188,6 +188,20 @@ void StateStore::count_ports(NodeUse& use, AllocRow row, int sign) {
     held = {};
   else
     held.remove(shape);
+}
+
+void StateStore::count_cores(NodeUse& use, AllocRow row, int sign) {
+  use.core_allocs += static_cast<std::uint32_t>(sign);
+  CowVector<HeldCores, kWideChunk>& cores = current_.nodes.cores;
+  if (cores.empty()) cores.resize(current_.nodes.size());
+  HeldCores& held = cores.edit(current_.allocs.node[row]);
+  const ResourceShape& shape = current_.allocs.shape_of(row);
+  if (sign > 0)
+    held.add(shape.cores);
+  else if (use.core_allocs == 0)
+    held = {};
+  else
+    held.remove(shape.cores);
 }
 
 bool StateStore::may_rank_victims() const {

@@ -228,6 +228,7 @@ class StateStore {
   void count_use(NodeUse& use, AllocRow row, int sign);
   /// As count_use(), for those that hold ports: NodeUse::port_allocs and NodeTable::ports.
   void count_ports(NodeUse& use, AllocRow row, int sign);
+  void count_cores(NodeUse& use, AllocRow row, int sign);
   void add_priority(NodeUse& use, VersionRow job) const;
   /// As count_use(), for NodeTable::eviction.
   void count_eviction(const NodeUse& use, AllocRow row, int sign);

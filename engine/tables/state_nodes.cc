@@ -99,6 +99,7 @@ NodeRow StateStore::new_node_row(base::Uuid id) {
   current_.nodes.use.push_back({});
   if (!current_.nodes.eviction.empty()) current_.nodes.eviction.push_back({});
   if (!current_.nodes.ports.empty()) current_.nodes.ports.push_back({});
+  if (!current_.nodes.cores.empty()) current_.nodes.cores.push_back({});
   current_.nodes.fit.cpu_free.push_back(0);
   current_.nodes.fit.memory_free.push_back(0);
   current_.nodes.fit.disk_free.push_back(0);

@@ -9,10 +9,24 @@ using tables::CompiledGroup;
 using tables::kNoRow;
 using tables::NodeRow;
 
+namespace {
+
+PlainFit fit_with_cores(const tables::NodeCapacity& capacity, const tables::NodeUse& use, NodeOverlay with,
+                        const CompiledGroup& group, const CoreOffer& offer) {
+  if (offer.too_few) return PlainFit{{}, kDimensionCores};
+  with.cpu_mhz += group.cpu_beside_cores_mhz + offer.mhz - group.cpu_mhz;
+  PlainFit fit = plain_fit(capacity, use, with, group);
+  // R-RANK-535: behind cpu, ahead of memory.
+  if (offer.refused && fit.dimension != kDimensionMaxAllocs && fit.dimension != kDimensionCpu)
+    fit.dimension = kDimensionCores;
+  return fit;
+}
+
+}  // namespace
+
 std::optional<CoreOffer> NodeFit::offered_cores(NodeRow row, const CompiledGroup& group) {
   const tables::Snapshot& state = *attempt_.snapshot;
   CoreUse& use = scratch_.core_use;
-  if (!use.held_well(state, row)) return std::nullopt;
   CoreOffer offer;
   const NodeOverlay* const overlay = scratch_.overlay(row);
   if (!overlay || overlay->complex_allocs == 0) {
@@ -42,14 +56,15 @@ std::optional<PlainFit> NodeFit::fit_by_cores(NodeRow row, const CompiledGroup& 
   if (!no_ports && !ports_do(row, group)) return std::nullopt;
   const std::optional<CoreOffer> offer = offered_cores(row, group);
   if (!offer) return std::nullopt;
-  if (offer->too_few) return PlainFit{{}, kDimensionCores};
-  NodeOverlay with = overlay ? *overlay : kUntouched;
-  with.cpu_mhz += group.cpu_beside_cores_mhz + offer->mhz - group.cpu_mhz;
-  PlainFit fit = plain_fit(capacity, use, with, group);
-  // R-RANK-535: behind cpu, ahead of memory.
-  if (offer->refused && fit.dimension != kDimensionMaxAllocs && fit.dimension != kDimensionCpu)
-    fit.dimension = kDimensionCores;
-  return fit;
+  return fit_with_cores(capacity, use, overlay ? *overlay : kUntouched, group, *offer);
+}
+
+std::optional<PlainFit> NodeFit::fit_untouched_by_cores(NodeRow row, const tables::NodeCapacity& capacity,
+                                                        const CompiledGroup& group) {
+  const tables::Snapshot& state = *attempt_.snapshot;
+  const CoreOffer offer = scratch_.core_use.offer(state, row, group.cores);
+  if (offer.unknown) return std::nullopt;
+  return fit_with_cores(capacity, state.nodes.use[row], kUntouched, group, offer);
 }
 
 }  // namespace berth::sched

@@ -14,7 +14,7 @@ using tables::NodeRow;
 
 void NodeFit::start() {
   no_port_conflicts_ = port_conflicts_known_ = false;
-  static_ports_of_ = nullptr;
+  statics_.of = nullptr;
   scorer.start();
   victims.start();
 }
@@ -83,38 +83,86 @@ bool NodeFit::follow_port_room(const CompiledGroup& group) {
 
 /// Whether all addresses of its network are named by the job, and ports asked for by number can be looked up: which are
 /// in range, and collide.
-bool NodeFit::asks_static_ports(const CompiledGroup& group) const {
-  if (static_ports_of_ == &group) return static_ports_;
-  static_ports_of_ = &group;
+void NodeFit::read_static_ports(const CompiledGroup& group) const {
+  statics_.of = &group;
+  statics_.numbers.clear();
+  statics_.asked.clear();
   const model::NetworkResource& network = group.spec->networks.front();
   const auto is_named = [](const model::Port& port) { return port.host_network.find('$') == std::string::npos; };
-  static_ports_ = !network.reserved_ports.empty() &&
+  statics_.tell = !network.reserved_ports.empty() &&
                   std::all_of(network.dynamic_ports.begin(), network.dynamic_ports.end(), is_named) &&
                   std::all_of(network.reserved_ports.begin(), network.reserved_ports.end(), [&](const auto& port) {
                     return is_named(port) && port.value > 0 && port.value <= 65'535 && !port.ignore_collision;
                   });
-  return static_ports_;
+  if (!statics_.tell) return;
+  for (const model::Port& port : network.reserved_ports) {
+    statics_.numbers.push_back(static_cast<std::uint16_t>(port.value));
+    statics_.asked += std::to_string(port.value) + ' ' + port.host_network + '\n';
+  }
+  statics_.reasons.assign(statics_.numbers.size(), kReasonNone);
+}
+
+/// Scratch::static_room of the node: whether the first address of each host network reserves none of them.
+std::uint8_t NodeFit::static_room(NodeRow row, const CompiledGroup& group) {
+  BERTH_ASSERT(statics_.of == &group && statics_.tell);
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  auto& room = scratch_.static_room;
+  if (room.epoch != nodes.static_epoch || room.asked != statics_.asked) {
+    room.epoch = nodes.static_epoch;
+    room.asked = statics_.asked;
+    room.of_row.assign(nodes.size(), kUnknown);
+  }
+  std::uint8_t& known = room.of_row[row];
+  if (known != kUnknown) return known;
+  const rank::NodePorts& ports = scratch_.node_ports(nodes.fixed->spec[row]);
+  const auto& asked = group.spec->networks.front().reserved_ports;
+  const bool free = std::all_of(asked.begin(), asked.end(), [&](const model::Port& port) {
+    const rank::NodePorts::Alias* const alias = ports.alias(port.host_network);
+    return alias && !alias->addresses.empty() &&
+           !ports.reserves(alias->addresses.front(), static_cast<std::uint32_t>(port.value));
+  });
+  return known = free ? kPass : kFail;
 }
 
 /// Whether the ports that the group asks for by number are free for certain: not reserved on the first address of their
 /// host network, and held by nobody there on any address.
 bool NodeFit::has_static_ports(NodeRow row, const CompiledGroup& group) {
   const tables::Snapshot& state = *attempt_.snapshot;
-  const rank::NodePorts& ports = scratch_.node_ports(state.nodes.fixed->spec[row]);
-  const std::vector<model::Port>& asked = group.spec->networks.front().reserved_ports;
-  for (const model::Port& port : asked) {
-    const rank::NodePorts::Alias* const alias = ports.alias(port.host_network);
-    if (!alias || alias->addresses.empty() ||
-        ports.reserves(alias->addresses.front(), static_cast<std::uint32_t>(port.value)))
-      return false;
-  }
+  if (static_room(row, group) != kPass) return false;
+  const auto& numbers = statics_.numbers;
   if (const tables::HeldPorts* const held = state.nodes.held_ports(row))
-    return std::none_of(asked.begin(), asked.end(), [&](const model::Port& port) { return held->holds(port.value); });
+    return std::ranges::none_of(numbers, [&](std::uint16_t number) { return held->holds(number); });
   bool free = true;
   tables::each_port_holder(state, row, [&](tables::AllocRow, const tables::ResourceShape& shape) {
-    for (const model::Port& port : asked) free = free && !tables::holds_port(*shape.resources, port.value);
+    for (const std::uint16_t number : numbers) free = free && !tables::holds_port(*shape.resources, number);
   });
   return free;
+}
+
+/// Why the group does not fit on the node, where that is for certain that somebody there holds a port that it asks for
+/// by number, on the only address of its host network (R-RANK-613); else kReasonNone.
+std::uint32_t NodeFit::static_port_held(NodeRow row, const CompiledGroup& group) {
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  if (!attempt_.config.plain_path || !group.has_network || group.dynamic_ports_only || !asks_static_ports(group) ||
+      scratch_.overlay(row) || nodes.capacity(row).network_invalid != 0 || !knows_port_conflicts() ||
+      scratch_.port_conflicts.at(row) || static_room(row, group) != kPass)
+    return kReasonNone;
+  const tables::HeldPorts* const held = nodes.held_ports(row);
+  if (!held) return kReasonNone;
+  const rank::NodePorts& ports = scratch_.node_ports(nodes.fixed->spec[row]);
+  const auto& asked = group.spec->networks.front().reserved_ports;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const std::vector<std::uint32_t>& addresses = ports.alias(asked[i].host_network)->addresses;
+    if (addresses.size() != 1 || ports.addresses[addresses.front()].ip != held->address()) return kReasonNone;
+    if (!held->holds(asked[i].value)) continue;
+    std::uint32_t& reason = statics_.reasons[i];
+    if (reason == kReasonNone)
+      reason = scratch_.reasons.id(
+          "network: " +
+          rank::PortFailure{rank::PortFailure::Kind::reserved_port_collision, asked[i].label, asked[i].value}.text());
+    return reason;
+  }
+  return kReasonNone;
 }
 
 /// Whether the ports of the group's network are free whatever those there hold of others (R-RANK-613 to 616).
@@ -139,15 +187,25 @@ bool NodeFit::has_ports(NodeRow row, const CompiledGroup& group) {
 
 NodeFit::PortFigures NodeFit::port_figures(const CompiledGroup& group) {
   PortFigures out;
-  if (!attempt_.config.plain_path || !figures_may_do(group) || !port_conflicts_known_) return out;
-  if (group.has_network && !group.dynamic_ports_only) return out;  // ports by number: node by node
+  if (!attempt_.config.plain_path || !(figures_may_do(group) || cores_tell(group))) return out;
+  if (!port_conflicts_known_) {
+    if (!scratch_.port_conflicts.follows(*attempt_.snapshot)) return out;
+    learn_port_conflicts();
+  }
+  out.nodes = &attempt_.snapshot->nodes;
   out.bad = scratch_.port_conflicts.by_row();
   out.ports_most = attempt_.snapshot->allocs.port_count_max;
   if (group.has_network) {
-    out.asked = group.spec->networks.front().dynamic_ports.size();
-    if (out.asked > 0) {
+    const model::NetworkResource& network = group.spec->networks.front();
+    if (!network.dynamic_ports.empty()) {
       if (!follow_port_room(group)) return out;
       out.free = scratch_.port_room.free.data();
+      out.asked = network.dynamic_ports.size() + network.reserved_ports.size();
+    }
+    if (!group.dynamic_ports_only) {
+      static_cast<void>(static_room(tables::NodeRow{0}, group));  // of these ports from now on
+      out.statics = scratch_.static_room.of_row.data();
+      out.numbers = statics_.numbers;
     }
   }
   out.known = true;
@@ -164,7 +222,13 @@ void NodeFit::decide(NodeRow row, const GroupView& v, Cell& cell) {
   if (v.group->has_devices && decide_by_free_devices(row, v, cell)) return;
   std::optional<PlainFit> by_cores;
   if (cores_tell(*v.group)) by_cores = fit_by_cores(row, *v.group);
-  if (!by_cores && !figures_do(row, *v.group)) return decide_special(row, v, false, cell);
+  if (!by_cores && !figures_do(row, *v.group)) {
+    const std::uint32_t held = static_port_held(row, *v.group);
+    if (held == kReasonNone) return decide_special(row, v, false, cell);
+    cell.fit = kFail;
+    cell.dimension = held;
+    return;
+  }
   const PlainFit fit = by_cores ? *by_cores : plain(row, *v.group);
   cell.fit = fit.dimension == kReasonNone ? kPass : kFail;
   cell.dimension = fit.dimension;

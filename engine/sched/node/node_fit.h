@@ -5,6 +5,8 @@
 // (node_option.cc), and with `evict` each step that fails takes victims and is made again. Which one: is_special().
 #pragma once
 
+#include <algorithm>
+
 #include "sched/node/scorer.h"
 #include "sched/node/victim_search.h"
 
@@ -54,6 +56,13 @@ class NodeFit {
   /// What a group that asks for cores makes of a node's figures, the speed of the cores that it gets there with them
   /// (node_cores.cc). Nothing: the option has to be built to tell.
   [[nodiscard]] std::optional<PlainFit> fit_by_cores(tables::NodeRow row, const tables::CompiledGroup& group);
+  /// The same of a node that the plan does not touch, whose ports leave it to figures.
+  [[nodiscard]] std::optional<PlainFit> fit_untouched_by_cores(tables::NodeRow row,
+                                                               const tables::NodeCapacity& capacity,
+                                                               const tables::CompiledGroup& group);
+  [[nodiscard]] bool cores_held_well(tables::NodeRow row) {
+    return scratch_.core_use.held_well(*attempt_.snapshot, row);
+  }
   /// Whether they can tell of such a group at all.
   [[nodiscard]] bool cores_tell(const tables::CompiledGroup& group) const {
     return attempt_.config.plain_path && !scratch_.strategy_fit && group.has_cores && !group.has_task_network &&
@@ -68,14 +77,27 @@ class NodeFit {
     const std::uint8_t* bad = nullptr;        ///< by row: its ports collide as they are
     const std::uint32_t* free = nullptr;      ///< by row, as Scratch::port_room; null: no port is asked for
     std::uint64_t ports_most = 0, asked = 0;  ///< of an allocation; of the group
-    bool known = false;                       ///< else figures_do() is to be asked
+    const std::uint8_t* statics = nullptr;    ///< by row, as Scratch::static_room; null: none asked for by number
+    std::span<const std::uint16_t> numbers;   ///< those that are
+    const tables::NodeTable* nodes = nullptr;
+    bool known = false;  ///< else figures_do() is to be asked
+    /// But for the cores that are held there.
     [[nodiscard]] bool do_for(tables::NodeRow row, const tables::NodeUse& use) const {
-      return known && use.core_allocs == 0 && bad[row] == 0 &&
-             (!free || free[row] > std::uint64_t{use.port_allocs} * ports_most + asked);
+      return bad[row] == 0 && (!free || free[row] > std::uint64_t{use.port_allocs} * ports_most + asked) &&
+             (!statics || (statics[row] == kPass && (use.port_allocs == 0 || holds_none(row))));
     }
     void prefetch(tables::NodeRow row) const {
       if (bad) __builtin_prefetch(bad + row);
       if (free) __builtin_prefetch(free + row);
+      if (!statics) return;
+      __builtin_prefetch(statics + row);
+      if (!nodes->ports.empty()) nodes->ports.prefetch(row);
+    }
+
+   private:
+    [[nodiscard]] bool holds_none(tables::NodeRow row) const {
+      const tables::HeldPorts* const held = nodes->held_ports(row);
+      return held && std::ranges::none_of(numbers, [&](std::uint16_t number) { return held->holds(number); });
     }
   };
   [[nodiscard]] PortFigures port_figures(const tables::CompiledGroup& group);
@@ -123,8 +145,14 @@ class NodeFit {
     return !group.has_task_network && !group.has_devices && !group.has_cores &&
            (!group.has_network || group.dynamic_ports_only || asks_static_ports(group));
   }
-  [[nodiscard]] bool asks_static_ports(const tables::CompiledGroup& group) const;
+  [[nodiscard]] bool asks_static_ports(const tables::CompiledGroup& group) const {
+    if (statics_.of != &group) read_static_ports(group);
+    return statics_.tell;
+  }
+  void read_static_ports(const tables::CompiledGroup& group) const;
   [[nodiscard]] bool has_static_ports(tables::NodeRow row, const tables::CompiledGroup& group);
+  [[nodiscard]] std::uint8_t static_room(tables::NodeRow row, const tables::CompiledGroup& group);
+  [[nodiscard]] std::uint32_t static_port_held(tables::NodeRow row, const tables::CompiledGroup& group);
   bool knows_port_conflicts();
   void learn_port_conflicts();
   [[nodiscard]] bool has_ports(tables::NodeRow row, const tables::CompiledGroup& group);
@@ -135,9 +163,16 @@ class NodeFit {
   Option option_;
   std::vector<std::uint16_t> cores_;  // taken on the node, the option's own included
   bool no_port_conflicts_ = false;
-  bool port_conflicts_known_ = false;                               // of this attempt's state
-  mutable const tables::CompiledGroup* static_ports_of_ = nullptr;  // of which asks_static_ports() knows the answer
-  mutable bool static_ports_ = false;
+  bool port_conflicts_known_ = false;  // of this attempt's state
+  /// What asks_static_ports() knows of a group.
+  struct StaticPorts {
+    const tables::CompiledGroup* of = nullptr;
+    bool tell = false;
+    std::vector<std::uint16_t> numbers;
+    std::vector<std::uint32_t> reasons;  // by number: id of the text that it is held; kReasonNone: not asked for yet
+    std::string asked;                   // with their host networks, as text
+  };
+  mutable StaticPorts statics_;
 };
 
 }  // namespace berth::sched

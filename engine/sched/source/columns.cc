@@ -57,6 +57,7 @@ void Columns::begin(GroupView& v) {
   row_ = arena.take<NodeRow>(size);
   sum_ = arena.take<double>(size);
   appended_ = arena.take<double>(size);
+  score_value_ = arena.take<double>(size);
   score_ = arena.take<rank::ScoreRow>(size);
   if (!v.group->affinities.empty()) binpack_ = arena.take<double>(size);
   passes_ = arena.take<std::uint8_t>(size);
@@ -100,11 +101,11 @@ bool Columns::passes_by_node(std::uint32_t index, NodeRow row, std::uint32_t com
 template <bool kPerClass>
 void Columns::find_entries(std::uint32_t end, GroupView& v) {
   const std::vector<ReadyNodes::Candidate>& candidates = candidates_.nodes->candidates;
-  for (std::uint32_t index = prepared_; index < end; ++index)
-    __builtin_prefetch(&candidates[candidates_.order.at(index)]);
-  std::span<const std::uint32_t> known;
+  const std::span<const std::uint32_t> order = candidates_.order.first(end);
+  for (std::uint32_t index = prepared_; index < end; ++index) __builtin_prefetch(&candidates[order[index]]);
+  std::span<const std::uint32_t> known = checks_.known_of_classes(v);
   for (std::uint32_t index = prepared_; index < end; ++index) {
-    const ReadyNodes::Candidate& candidate = candidates[candidates_.order.at(index)];
+    const ReadyNodes::Candidate& candidate = candidates[order[index]];
     const NodeRow row = candidate.row;
     const std::uint32_t node_class = candidate.node_class;
     class_of_[index] = node_class;
@@ -112,18 +113,16 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
     bool passes;
     if constexpr (kPerClass) {
       ClassState& state = class_state_[candidate.computed_class];
-      if (state == kClassUnknown) {
-        if (known.empty()) known = checks_.known_of_classes(v);
-        std::uint32_t reason =
-            candidate.computed_class < known.size() ? known[candidate.computed_class] : KindVerdicts::kUnknown;
-        if (reason == KindVerdicts::kUnknown) {
-          reason = checks_.first_failing_of_class(row, candidate.computed_class, v);
-          known = {};  // they may have moved
-        }
-        state = reason == kReasonNone ? kClassPasses : kClassFails;
-        if (reason != kReasonNone) first_reasons_.push_back({index, reason});
+      std::uint32_t reason =
+          candidate.computed_class < known.size() ? known[candidate.computed_class] : KindVerdicts::kUnknown;
+      if (reason == KindVerdicts::kUnknown && state == kClassUnknown) {
+        reason = checks_.first_failing_of_class(row, candidate.computed_class, v);
+        known = checks_.known_of_classes(v);  // they may have moved
       }
-      passes = state == kClassPasses;
+      // Whether it is the first of a class that passes does not matter, and is as good as random.
+      passes = reason == kReasonNone || (reason == KindVerdicts::kUnknown && state == kClassPasses);
+      if (!passes && state == kClassUnknown) first_reasons_.push_back({index, reason});
+      state = passes ? kClassPasses : kClassFails;
     } else {
       passes = passes_by_node(index, row, candidate.computed_class, v);
     }
@@ -167,10 +166,12 @@ void Columns::prepare_block(GroupView& v) {
   prepared_ = end;
   if (parts_.detail) parts_.detail->enter(base::Stage::rank);
   const bool figures = !dear && no_own_allocs_;
-  if (figures) port_figures_ = fit_.port_figures(group);
+  port_figures_ = figures ? fit_.port_figures(group) : NodeFit::PortFigures{};
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
-    attempt_.snapshot->nodes.use.prefetch(row_[entry]);
+    nodes.use.prefetch(row_[entry]);
     if (figures) port_figures_.prefetch(row_[entry]);
+    if (!nodes.cores.empty()) nodes.cores.prefetch(row_[entry]);
   }
   for (std::size_t s = 0; s < spread_sets_; ++s)
     for (std::uint32_t entry = first_entry; entry < count_; ++entry)
@@ -182,45 +183,65 @@ void Columns::prepare_block(GroupView& v) {
     score_block(first_entry, v, figures);
 }
 
-/// What the group makes of the use of the entry's node, where figures tell of most nodes (`figures`) and of this one.
-/// Otherwise the entry is done with. `of_devices`: its devices count as well.
-inline std::optional<FitUse> Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool figures, bool of_devices) {
+/// What the group makes of the use of the entry's node, where figures tell of most nodes (`figures`) and of this one,
+/// into `use`. False: the entry is done with. `of_devices`: its devices count as well.
+inline bool Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool figures, bool of_devices, FitUse& use) {
   const CompiledGroup& group = *v.group;
-  const tables::NodeUse& use = attempt_.snapshot->nodes.use[row_[entry]];
+  const NodeRow row = row_[entry];
+  const tables::NodeUse& held = attempt_.snapshot->nodes.use[row];
   const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
-  const bool plain = (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0 && !group.has_network;
+  if (figures && !group.has_cores && !(of_devices && held.device_allocs != 0) && capacity.network_invalid == 0 &&
+      held.core_allocs == 0 &&
+      (port_figures_.known ? port_figures_.do_for(row, held) : held.port_allocs == 0 && !group.has_network))
+      [[likely]] {
+    const PlainFit fit = plain_fit(capacity, held, kUntouched, group);
+    use = fit.use;
+    if (fit.dimension == kReasonNone) [[likely]]
+      return true;
+    exhaust_entry(entry, fit.dimension);
+    return false;
+  }
+  return use_of_special(entry, v, figures && !(of_devices && held.device_allocs != 0), use);
+}
+
+/// The same where ports, devices or cores are to be looked at.
+bool Columns::use_of_special(std::uint32_t entry, GroupView& v, bool figures, FitUse& use) {
+  const CompiledGroup& group = *v.group;
+  const NodeRow row = row_[entry];
+  const tables::NodeUse& held = attempt_.snapshot->nodes.use[row];
+  const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
+  const bool ports_do = capacity.network_invalid == 0 && port_figures_.known && port_figures_.do_for(row, held);
   std::optional<PlainFit> fit;
   if (figures && group.has_cores)
-    fit = fit_.fit_by_cores(row_[entry], group);
-  else if (figures && !(of_devices && use.device_allocs != 0) &&
-           (plain || (capacity.network_invalid == 0 && port_figures_.do_for(row_[entry], use)) ||
-            fit_.figures_do(row_[entry], group)))
-    fit = plain_fit(capacity, use, kUntouched, group);
-  if (!fit)
+    fit = ports_do ? fit_.fit_untouched_by_cores(row, capacity, group) : fit_.fit_by_cores(row, group);
+  else if (figures && ((ports_do && fit_.cores_held_well(row)) || fit_.figures_do(row, group)))
+    fit = plain_fit(capacity, held, kUntouched, group);
+  if (!fit) {
     decide_entry(entry, v);
-  else if (fit->dimension == kReasonNone)
-    return fit->use;
-  else
-    exhaust_entry(entry, fit->dimension);
-  return std::nullopt;
+    return false;
+  }
+  use = fit->use;
+  if (fit->dimension == kReasonNone) return true;
+  exhaust_entry(entry, fit->dimension);
+  return false;
 }
 
 /// The job holds nothing on nodes whose figures tell: affinities are all that is appended beside binpack. Those used
 /// like none of their capacity before them are scored together, by vector.
 void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool figures) {
   std::array<std::uint32_t, kBlock> entries, score_of;
-  std::array<double, 2 * kBlock> free;
+  std::array<double, 2 * kBlock> free, scale;
   std::array<double, kBlock> components;
   std::uint32_t count = 0, scores = 0;
   for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
-    const std::optional<FitUse> use = use_by_figures(entry, v, figures, false);
-    if (!use) continue;
+    FitUse use;
+    if (!use_by_figures(entry, v, figures, false, use)) continue;
     CapacityMemo& memo = memo_[capacity_[entry]];
-    if (memo.cpu != use->cpu_mhz || memo.memory != use->memory_mb) {
+    if (memo.cpu != use.cpu_mhz || memo.memory != use.memory_mb) {
       const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
-      free[2 * scores] = rank::free_fraction(use->cpu_mhz, capacity.cpu_score);
-      free[2 * scores + 1] = rank::free_fraction(use->memory_mb, capacity.memory_score);
-      memo = {use->cpu_mhz, use->memory_mb, 0, scores++};
+      free[2 * scores] = static_cast<double>(use.cpu_mhz), scale[2 * scores] = capacity.cpu_score;
+      free[2 * scores + 1] = static_cast<double>(use.memory_mb), scale[2 * scores + 1] = capacity.memory_score;
+      memo.cpu = use.cpu_mhz, memo.memory = use.memory_mb, memo.pending = scores++;
     }
     if (memo.pending == kKnown) {
       set_fit(entry, *v.group, memo.component);
@@ -230,6 +251,7 @@ void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool figures)
     score_of[count++] = memo.pending;
   }
   if (count == 0) return;
+  for (std::uint32_t i = 0; i < 2 * scores; ++i) free[i] = rank::free_fraction(free[i], scale[i]);
   rank::fit_components(attempt_.config.algorithm, std::span(free).first(2 * scores),
                        std::span(components).first(scores));
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -250,10 +272,10 @@ void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool fi
   std::array<FitUse, kBlock> uses;
   std::size_t count = 0;
   for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
-    const std::optional<FitUse> use = use_by_figures(entry, v, figures, true);
-    if (!use) continue;
+    FitUse use;
+    if (!use_by_figures(entry, v, figures, true, use)) continue;
     entries[count] = entry;
-    uses[count++] = *use;
+    uses[count++] = use;
   }
   StrategyFit& strategy = scratch_.strategy_fit;
   strategy.begin(group, attempt_.job->priority);

@@ -24,6 +24,7 @@
 #pragma once
 
 #include "rank/best_index.h"
+#include "rank/window.h"
 #include "sched/source/walk.h"
 
 namespace berth::sched {
@@ -87,7 +88,8 @@ class Columns : Source {
   void find_entries(std::uint32_t end, GroupView& view);
   void drop_without_volumes(std::uint32_t first_entry);
   bool passes_by_node(std::uint32_t position, tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
-  std::optional<FitUse> use_by_figures(std::uint32_t entry, GroupView& view, bool figures, bool of_devices);
+  bool use_by_figures(std::uint32_t entry, GroupView& view, bool figures, bool of_devices, FitUse& use);
+  bool use_of_special(std::uint32_t entry, GroupView& view, bool figures, FitUse& use);
   void score_block(std::uint32_t first_entry, GroupView& view, bool figures);
   void score_by_strategy(std::uint32_t first_entry, GroupView& view, bool figures);
   void set_score(std::uint32_t entry, const rank::ScoreRow& score);
@@ -99,6 +101,7 @@ class Columns : Source {
   // Going through them (columns_select.cc).
   bool fill_spread_tables();
   [[nodiscard]] std::optional<Found> select_window(GroupView& view);
+  rank::WindowScores score_by_spreads(std::uint32_t first, std::uint32_t last);
   std::uint32_t visit_range(std::uint32_t first, std::uint32_t last, Best& best, std::uint32_t& exhausted);
   void move_cursor(std::uint32_t start, std::uint32_t end, std::uint32_t entry);
   [[nodiscard]] std::uint32_t entry_at(std::uint32_t position) const;
@@ -124,7 +127,7 @@ class Columns : Source {
   // By entry.
   std::span<std::uint32_t> position_;
   std::span<tables::NodeRow> row_;
-  std::span<double> sum_, appended_, spread_, binpack_;
+  std::span<double> sum_, appended_, spread_, binpack_, score_value_;
   std::span<std::uint32_t> dimension_, capacity_;
   std::span<rank::ScoreRow> score_;
   std::vector<std::span<std::uint32_t>> codes_;  // by spread set

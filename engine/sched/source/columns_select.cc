@@ -1,8 +1,8 @@
 // A Select over the columns: from the cursor as far as the limit goes, or by the index of all entries.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
-#include "rank/window.h"
 #include "sched/source/columns.h"
 
 namespace berth::sched {
@@ -27,43 +27,51 @@ std::optional<Found> Columns::select(GroupView& v) {
   return select_window(v);
 }
 
-/// Entries [first, last), as many as the limit takes: runs without a decision by vector, the others one by one. Returns
-/// the first one that was not looked at.
+/// Entries [first, last), as many as the limit takes. Returns the first one that was not looked at.
 std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best& best, std::uint32_t& exhausted) {
   freshen(first, last);
   const std::int64_t limit = candidates_.limit;
-  const std::size_t sets = spread_sets_;
-  const bool one = sets == 1, by_vector = sets <= 1 && limit >= 32;
+  const bool one = spread_sets_ == 1;
   const rank::WindowColumns columns{sum_.data(), appended_.data(), one ? codes_[0].data() : nullptr,
                                     one ? spread_tables_[0].data() : nullptr, one ? spread_.data() : nullptr};
-  // One entry: its final score (ScoreRow::mean), or counted as exhausted.
-  const auto visit = [&](std::uint32_t entry) {
-    double sum = columns.prefix[entry], appended = columns.appended[entry];
-    if (appended == 0) {
-      ++exhausted;
-      return;
-    }
-    if (sets != 0) {
-      double total = 0.0;
-      for (std::size_t s = 0; s < sets; ++s) total += spread_tables_[s][codes_[s][entry]];
-      spread_[entry] = total;
-      if (total != 0.0) sum += total, appended += 1.0;
-    }
-    const double value = sum / appended;
-    top_.push(entry, value);
-    best.offer(entry, value);
-  };
+  // The first few enter the list of the best one by one; later ones seldom do.
+  std::uint64_t step = 8;
   while (first < last && best.returned < limit) {
-    if (by_vector && best.id != kNoRow) {
-      const rank::WindowRun run = rank::score_run(columns, first, last, top_.floor(), best.sets_aside(),
-                                                  static_cast<std::size_t>(limit - best.returned));
-      best.returned += static_cast<std::int64_t>(run.live);
-      exhausted += static_cast<std::uint32_t>(run.exhausted);
-      first = static_cast<std::uint32_t>(run.next);
+    // None returns more than one, so the limit takes these at least.
+    const auto wanted = std::min(step, static_cast<std::uint64_t>(limit - best.returned));
+    const auto end = static_cast<std::uint32_t>(std::min<std::uint64_t>(last, first + wanted));
+    const rank::WindowScores scores = spread_sets_ <= 1
+                                          ? rank::score_window(columns, first, end, top_.floor(), score_value_.data())
+                                          : score_by_spreads(first, end);
+    exhausted += static_cast<std::uint32_t>(scores.exhausted);
+    best.returned += end - first - static_cast<std::int64_t>(scores.exhausted) - std::popcount(scores.decisive);
+    for (std::uint64_t rest = scores.decisive; rest != 0; rest &= rest - 1) {
+      const std::uint32_t entry = first + static_cast<std::uint32_t>(std::countr_zero(rest));
+      top_.push(entry, score_value_[entry]);
+      best.offer(entry, score_value_[entry]);
     }
-    for (std::uint32_t step = 0; step < 8 && first < last && best.returned < limit; ++step) visit(first++);
+    first = end;
+    step = std::min<std::uint64_t>(2 * step, rank::kWindowMost);
   }
   return first;
+}
+
+/// As rank::score_window() with several sets of spreads, whose totals add up; all that have room are decisive.
+rank::WindowScores Columns::score_by_spreads(std::uint32_t first, std::uint32_t last) {
+  rank::WindowScores out;
+  for (std::uint32_t entry = first; entry < last; ++entry) {
+    double sum = sum_[entry], appended = appended_[entry], total = 0.0;
+    if (appended == 0) {
+      ++out.exhausted;
+      continue;
+    }
+    for (std::size_t s = 0; s < spread_sets_; ++s) total += spread_tables_[s][codes_[s][entry]];
+    spread_[entry] = total;
+    if (total != 0.0) sum += total, appended += 1.0;
+    score_value_[entry] = sum / appended;
+    out.decisive |= std::uint64_t{1} << (entry - first);
+  }
+  return out;
 }
 
 std::optional<Found> Columns::select_window(GroupView& v) {
