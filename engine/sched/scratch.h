@@ -32,6 +32,7 @@
 #include "sched/source/node_index.h"
 #include "sched/source/paths.h"
 #include "sched/source/port_conflicts.h"
+#include "sched/source/port_profiles.h"
 
 namespace berth::sched {
 
@@ -241,19 +242,7 @@ struct Scratch {
   DeviceUse device_use;
   CoreUse core_use;
   std::size_t special_looks = 0;  ///< at nodes with ports, since somebody looked at those of all
-  /// What NodeFit::has_ports() knows of nodes: by row, how many dynamic ports are not reserved on the host network, and
-  /// one more; 0: not looked at.
-  struct {
-    std::uint64_t epoch = 0;
-    std::string host_network;
-    std::vector<std::uint32_t> free;
-  } port_room;
-  /// Whether the ports that a group asked for by number last are reserved nowhere: a CheckState by row.
-  struct {
-    std::uint64_t epoch = 0;
-    std::string asked;
-    std::vector<std::uint8_t> of_row;
-  } static_room;
+  PortProfiles port_profiles;
   /// Who has the host volumes that a group asked for last, as VolumeCheck looks at nodes: a CheckState by row.
   struct VolumeAnswers {
     std::uint64_t epoch = 0;
@@ -288,6 +277,12 @@ struct Scratch {
   std::uint32_t reason_of(const tables::Snapshot& snapshot, tables::ConstraintId id);
   const ColumnMirror& mirror(const tables::Snapshot& snapshot, const tables::ColumnTarget& target);
   const rank::NodePorts& node_ports(const std::shared_ptr<const tables::NodeSpec>& spec);
+  /// Of PortProfiles; looks at the node if nobody did.
+  std::uint32_t port_profile(const tables::Snapshot& snapshot, tables::NodeRow row) {
+    const std::uint32_t known = port_profiles.by_row(snapshot.nodes)[row];
+    return known != PortProfiles::kUnknown ? known
+                                           : port_profiles.set(row, node_ports(snapshot.nodes.fixed->spec[row]));
+  }
   /// The devices of a node, none of them used.
   const rank::DeviceAccounter& node_devices(const std::shared_ptr<const tables::NodeSpec>& spec);
 

@@ -208,7 +208,8 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
 
 TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS-305, 1103, 1104
   std::size_t with_ports = 0, by_number = 0, with_volumes = 0, by_columns = 0, failed = 0, ended = 0, collisions = 0,
-              again = 0, whole = 0, few = 0, with_devices = 0, by_cores = 0, short_of_cores = 0;
+              again = 0, again_for_devices = 0, again_for_cores = 0, whole = 0, few = 0, with_devices = 0, by_cores = 0,
+              short_of_cores = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(120, 4); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -277,6 +278,11 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       EvalResult a, b;
       IdStream ids_a(seed), ids_b(seed);
       const std::uint64_t options = scratch.paths.options;
+      const auto remembered = [&] {
+        return scratch.paths.selects[static_cast<std::size_t>(Path::failed_before)] +
+               scratch.paths.selects[static_cast<std::size_t>(Path::few)];
+      };
+      const std::uint64_t before = remembered();
       scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_a, a);
       general.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_b, b);
       ASSERT_EQ(decisions({snapshot, scratch}, a, world.eval), decisions({snapshot, general_scratch}, b, world.eval))
@@ -288,7 +294,11 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       ASSERT_EQ(a.eligibility.escaped, b.eligibility.escaped) << "round " << round;
       ASSERT_EQ(a.eligibility.missing_resources, b.eligibility.missing_resources) << "round " << round;
       failed += a.any_failed(), collisions += a.port_collision_events;
-      if (snapshot.jobs.versions[snapshot.jobs.keys[world.facts.job].current]->groups.front().has_cores) {
+      const tables::CompiledGroup& asked =
+          snapshot.jobs.versions[snapshot.jobs.keys[world.facts.job].current]->groups.front();
+      if (asked.has_devices) again_for_devices += remembered() - before;
+      if (asked.has_cores) again_for_cores += remembered() - before;
+      if (asked.has_cores) {
         by_cores += !a.plan.allocs.empty() && scratch.paths.options == options;
         short_of_cores += a.any_failed() && scratch.paths.options == options;
       }
@@ -403,6 +413,8 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
     by_columns += scratch.paths.selects[static_cast<std::size_t>(Path::columns)];
   }
   EXPECT_GE(again, testing::rounds(10, 100));
+  EXPECT_GE(again_for_devices, testing::rounds(10, 10));
+  EXPECT_GE(again_for_cores, testing::rounds(10, 10));
   EXPECT_GE(few, testing::rounds(10, 100));
   EXPECT_GE(whole, testing::rounds(5, 100));
   EXPECT_GT(with_ports, 0U);

@@ -65,20 +65,11 @@ bool NodeFit::is_dear(const CompiledGroup& group) const {
          (group.has_network && !scratch_.port_conflicts.follows(*attempt_.snapshot));
 }
 
-/// Scratch::port_room for the group's host network. False: it asks for ports on several.
-bool NodeFit::follow_port_room(const CompiledGroup& group) {
+/// Whether the dynamic ports that the group asks for are all on one host network.
+bool NodeFit::one_network(const CompiledGroup& group) const {
   const std::vector<model::Port>& asked = group.spec->networks.front().dynamic_ports;
-  const std::string& network = asked.front().host_network;
-  if (std::any_of(asked.begin(), asked.end(), [&](const model::Port& port) { return port.host_network != network; }))
-    return false;
-  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  auto& room = scratch_.port_room;
-  if (room.epoch != nodes.static_epoch || room.host_network != network) {
-    room.epoch = nodes.static_epoch;
-    room.host_network = network;
-    room.free.assign(nodes.size(), 0);
-  }
-  return true;
+  return std::all_of(asked.begin(), asked.end(),
+                     [&](const model::Port& port) { return port.host_network == asked.front().host_network; });
 }
 
 /// Whether all addresses of its network are named by the job, and ports asked for by number can be looked up: which are
@@ -102,19 +93,15 @@ void NodeFit::read_static_ports(const CompiledGroup& group) const {
   statics_.reasons.assign(statics_.numbers.size(), kReasonNone);
 }
 
-/// Scratch::static_room of the node: whether the first address of each host network reserves none of them.
+/// Of the node, as PortProfiles::reserved_of(): whether the first address of each host network reserves none of them.
 std::uint8_t NodeFit::static_room(NodeRow row, const CompiledGroup& group) {
   BERTH_ASSERT(statics_.of == &group && statics_.tell);
-  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  auto& room = scratch_.static_room;
-  if (room.epoch != nodes.static_epoch || room.asked != statics_.asked) {
-    room.epoch = nodes.static_epoch;
-    room.asked = statics_.asked;
-    room.of_row.assign(nodes.size(), kUnknown);
-  }
-  std::uint8_t& known = room.of_row[row];
+  PortProfiles& profiles = scratch_.port_profiles;
+  const std::uint32_t profile = scratch_.port_profile(*attempt_.snapshot, row);
+  static_cast<void>(profiles.reserved_of(statics_.asked));
+  std::uint8_t& known = profiles.reserved(profile);
   if (known != kUnknown) return known;
-  const rank::NodePorts& ports = scratch_.node_ports(nodes.fixed->spec[row]);
+  const rank::NodePorts& ports = scratch_.node_ports(attempt_.snapshot->nodes.fixed->spec[row]);
   const auto& asked = group.spec->networks.front().reserved_ports;
   const bool free = std::all_of(asked.begin(), asked.end(), [&](const model::Port& port) {
     const rank::NodePorts::Alias* const alias = ports.alias(port.host_network);
@@ -172,17 +159,12 @@ bool NodeFit::has_ports(NodeRow row, const CompiledGroup& group) {
   const model::NetworkResource& network = group.spec->networks.front();
   const std::vector<model::Port>& asked = network.dynamic_ports;
   if (asked.empty()) return true;
-  if (!follow_port_room(group)) return false;
-  std::uint32_t& free = scratch_.port_room.free[row];
-  if (free == 0) {
-    const rank::NodePorts& ports = scratch_.node_ports(state.nodes.fixed->spec[row]);
-    free = 1;
-    if (const rank::NodePorts::Alias* alias = ports.alias(asked.front().host_network))
-      for (const std::uint32_t address : alias->addresses)
-        free = std::max(free, ports.addresses[address].dynamic_free + 1);
-  }
-  return free > std::uint64_t{state.nodes.use[row].port_allocs} * state.allocs.port_count_max + asked.size() +
-                    network.reserved_ports.size();
+  if (!one_network(group)) return false;
+  const std::uint32_t profile = scratch_.port_profile(state, row);
+  static_cast<void>(scratch_.port_profiles.free_on(asked.front().host_network));
+  return scratch_.port_profiles.count_free(profile) >
+         std::uint64_t{state.nodes.use[row].port_allocs} * state.allocs.port_count_max + asked.size() +
+             network.reserved_ports.size();
 }
 
 NodeFit::PortFigures NodeFit::port_figures(const CompiledGroup& group) {
@@ -197,16 +179,17 @@ NodeFit::PortFigures NodeFit::port_figures(const CompiledGroup& group) {
   out.ports_most = attempt_.snapshot->allocs.port_count_max;
   if (group.has_network) {
     const model::NetworkResource& network = group.spec->networks.front();
+    PortProfiles& profiles = scratch_.port_profiles;
     if (!network.dynamic_ports.empty()) {
-      if (!follow_port_room(group)) return out;
-      out.free = scratch_.port_room.free.data();
+      if (!one_network(group)) return out;
+      out.free = &profiles.free_on(network.dynamic_ports.front().host_network);
       out.asked = network.dynamic_ports.size() + network.reserved_ports.size();
     }
     if (!group.dynamic_ports_only) {
-      static_cast<void>(static_room(tables::NodeRow{0}, group));  // of these ports from now on
-      out.statics = scratch_.static_room.of_row.data();
+      out.statics = &profiles.reserved_of(statics_.asked);
       out.numbers = statics_.numbers;
     }
+    if (out.free || out.statics) out.profile = profiles.by_row(attempt_.snapshot->nodes);
   }
   out.known = true;
   return out;

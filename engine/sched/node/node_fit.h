@@ -74,24 +74,27 @@ class NodeFit {
   /// figures_do() for nodes that the plan does not touch, of which the caller has read use and capacity: what it takes
   /// to know of their ports, looked up once for many nodes.
   struct PortFigures {
-    const std::uint8_t* bad = nullptr;        ///< by row: its ports collide as they are
-    const std::uint32_t* free = nullptr;      ///< by row, as Scratch::port_room; null: no port is asked for
-    std::uint64_t ports_most = 0, asked = 0;  ///< of an allocation; of the group
-    const std::uint8_t* statics = nullptr;    ///< by row, as Scratch::static_room; null: none asked for by number
-    std::span<const std::uint16_t> numbers;   ///< those that are
+    const std::uint8_t* bad = nullptr;                   ///< by row: its ports collide as they are
+    const std::uint32_t* profile = nullptr;              ///< by row, of PortProfiles; null: no port is asked for
+    const std::vector<std::uint32_t>* free = nullptr;    ///< by profile; null: no dynamic port is asked for
+    const std::vector<std::uint8_t>* statics = nullptr;  ///< by profile; null: none is asked for by number
+    std::span<const std::uint16_t> numbers;              ///< those that are
+    std::uint64_t ports_most = 0, asked = 0;             ///< of an allocation; of the group
     const tables::NodeTable* nodes = nullptr;
     bool known = false;  ///< else figures_do() is to be asked
     /// But for the cores that are held there.
     [[nodiscard]] bool do_for(tables::NodeRow row, const tables::NodeUse& use) const {
-      return bad[row] == 0 && (!free || free[row] > std::uint64_t{use.port_allocs} * ports_most + asked) &&
-             (!statics || (statics[row] == kPass && (use.port_allocs == 0 || holds_none(row))));
+      if (bad[row] != 0) return false;
+      if (!profile) return true;
+      const std::uint32_t of = profile[row];
+      return of != PortProfiles::kUnknown &&
+             (!free || (*free)[of] > std::uint64_t{use.port_allocs} * ports_most + asked) &&
+             (!statics || ((*statics)[of] == kPass && (use.port_allocs == 0 || holds_none(row))));
     }
     void prefetch(tables::NodeRow row) const {
       if (bad) __builtin_prefetch(bad + row);
-      if (free) __builtin_prefetch(free + row);
-      if (!statics) return;
-      __builtin_prefetch(statics + row);
-      if (!nodes->ports.empty()) nodes->ports.prefetch(row);
+      if (profile) __builtin_prefetch(profile + row);
+      if (statics && !nodes->ports.empty()) nodes->ports.prefetch(row);
     }
 
    private:
@@ -105,6 +108,14 @@ class NodeFit {
   [[nodiscard]] bool is_dear(const tables::CompiledGroup& group) const;
   /// Whether ports, devices or cores are asked for or held on the node.
   [[nodiscard]] bool is_special(tables::NodeRow row, const tables::CompiledGroup& group) const;
+  /// Asks for what select() will read of the node.
+  void ask_ahead(tables::NodeRow row) const {
+    const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+    nodes.fixed->spec.prefetch(row);
+    nodes.fixed->capacity.prefetch(row);
+    if (!nodes.ports.empty()) nodes.ports.prefetch(row);
+    __builtin_prefetch(&scratch_.marks[row], 1);
+  }
   /// The allocation that goes to the best node.
   [[nodiscard]] Selected select(const Found& best, const GroupView& view);
   /// Whether no node's ports make a pass leave anything behind where no node has room: no event of a collision
@@ -156,7 +167,7 @@ class NodeFit {
   bool knows_port_conflicts();
   void learn_port_conflicts();
   [[nodiscard]] bool has_ports(tables::NodeRow row, const tables::CompiledGroup& group);
-  [[nodiscard]] bool follow_port_room(const tables::CompiledGroup& group);
+  [[nodiscard]] bool one_network(const tables::CompiledGroup& group) const;
 
   Attempt& attempt_;
   Scratch& scratch_;

@@ -171,7 +171,7 @@ void Columns::prepare_block(GroupView& v) {
   for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
     nodes.use.prefetch(row_[entry]);
     if (figures) port_figures_.prefetch(row_[entry]);
-    if (!nodes.cores.empty()) nodes.cores.prefetch(row_[entry]);
+    if (!nodes.cores.empty()) nodes.cores.prefetch(row_[entry]), nodes.fixed->spec.prefetch(row_[entry]);
   }
   for (std::size_t s = 0; s < spread_sets_; ++s)
     for (std::uint32_t entry = first_entry; entry < count_; ++entry)
@@ -210,7 +210,9 @@ bool Columns::use_of_special(std::uint32_t entry, GroupView& v, bool figures, Fi
   const NodeRow row = row_[entry];
   const tables::NodeUse& held = attempt_.snapshot->nodes.use[row];
   const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
-  const bool ports_do = capacity.network_invalid == 0 && port_figures_.known && port_figures_.do_for(row, held);
+  const bool ports_do =
+      capacity.network_invalid == 0 &&
+      (port_figures_.known ? port_figures_.do_for(row, held) : held.port_allocs == 0 && !group.has_network);
   std::optional<PlainFit> fit;
   if (figures && group.has_cores)
     fit = ports_do ? fit_.fit_untouched_by_cores(row, capacity, group) : fit_.fit_by_cores(row, group);

@@ -97,6 +97,7 @@ std::optional<Found> Columns::select_window(GroupView& v) {
   }
   if (!attempt_.config.exhaustive) best.take_aside(limit);
 
+  if (best.id != kNoRow) fit_.ask_ahead(row_[best.id]);
   counts_.evaluated = static_cast<std::int32_t>(end - start);
   counts_.filtered = counts_.evaluated - static_cast<std::int32_t>(entries);
   counts_.exhausted = static_cast<std::int32_t>(exhausted);

@@ -22,8 +22,7 @@ bool FailedBefore::serves(const GroupView& v) const {
   const SelectOptions& options = parts_.options;
   return columns_.serve(v, options) && !options.then_evict && attempt_.quirks.verdicts_per_class &&
          attempt_.snapshot->nodes.class_kinds_exact && !checks_.distinct.asks(v) && !group.has_task_network &&
-         !group.has_devices && !group.has_cores && !group.has_host_volumes &&
-         (v.network || checks_.network_ask.is_default()) &&
+         !group.has_host_volumes && (v.network || checks_.network_ask.is_default()) &&
          std::all_of(scratch_.overlays.begin(), scratch_.overlays.end(), [](const NodeOverlay& overlay) {
            return overlay.first_stop == tables::kNoRow && overlay.first_update == tables::kNoRow &&
                   overlay.relisted == 0;
@@ -90,6 +89,7 @@ bool FailedBefore::holds_by_figures(FailureMemo& memo, const CompiledGroup& grou
 /// Whether it follows from figures that the node, one of those that pass and whose use changed, has no room; then the
 /// memo has it.
 bool FailedBefore::is_short_by_figures(FailureMemo& memo, NodeRow row, const CompiledGroup& group) {
+  if (group.has_devices || group.has_cores) return false;  // they come first, or say how much is asked
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   const tables::NodeCapacity& capacity = nodes.capacity(row);
   const tables::NodeUse& use = nodes.use[row];

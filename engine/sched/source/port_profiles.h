@@ -1,0 +1,49 @@
+// What nodes have in common of their ports: the host networks, and what is reserved on the addresses of each. Most
+// nodes differ in the addresses alone, so what a group finds there is known by profile after a look at a few of them.
+//
+//   of_row    4 B   per node row: its profile, from 1 on; 0: not looked at
+//   free      4 B   per profile: how many dynamic ports are not reserved on the host network asked for last, and one
+//                   more; 0: not counted
+//   statics   1 B   per profile: a CheckState: whether the ports asked for by number last are reserved nowhere
+//
+// One worker's own, like all scratch.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rank/network_index.h"
+#include "tables/state.h"
+
+namespace berth::sched {
+
+class PortProfiles {
+ public:
+  static constexpr std::uint32_t kUnknown = 0;
+
+  /// The nodes are those of the table from now on; by row, what is known of them.
+  const std::uint32_t* by_row(const tables::NodeTable& nodes);
+  /// A node's profile becomes known. `ports` are its own and stay where they are.
+  std::uint32_t set(tables::NodeRow row, const rank::NodePorts& ports);
+
+  /// How many dynamic ports are free on the host network, by profile. Until the next call.
+  const std::vector<std::uint32_t>& free_on(const std::string& host_network);
+  std::uint32_t count_free(std::uint32_t profile);
+  /// Whether ports are reserved, of which `asked` is the text: by profile. Until the next call.
+  const std::vector<std::uint8_t>& reserved_of(const std::string& asked);
+  std::uint8_t& reserved(std::uint32_t profile) { return statics_[profile]; }
+
+ private:
+  std::uint64_t epoch_ = 0;  // of the nodes that of_row_ knows
+  std::vector<std::uint32_t> of_row_;
+  std::map<std::string, std::uint32_t> ids_;                  // by what all nodes of it have in common, as text
+  std::vector<const rank::NodePorts*> ports_{nullptr};        // by profile, of one of its nodes
+  std::map<const rank::NodePorts*, std::uint32_t> by_ports_;  // nodes may share theirs
+  std::string host_network_, asked_;
+  std::vector<std::uint32_t> free_;
+  std::vector<std::uint8_t> statics_;
+};
+
+}  // namespace berth::sched
