@@ -1,7 +1,8 @@
 // CowVector<T>: a chunked vector whose copies are O(1) and share chunks until one side writes.
 //
-// Layout: root -> pages of 64 chunk pointers -> chunks of kChunk elements. Copying the vector copies one reference to
-// the root. A write copies the root, one page and one chunk, each only if somebody else still holds it, so a commit
+// Layout: root -> pages of 64 references to chunks -> chunks of kChunk elements. A chunk's count of references lies
+// beside it: a chunk of 16 KiB and a bit would take 20 KiB from the allocator. Copying the vector copies one reference
+// to the root. A write copies the root, one page and one chunk, each only if somebody else still holds it, so a commit
 // costs O(rows changed), whatever the table's size; with no snapshot alive it writes in place.
 //   read      three dependent loads, or chunk_at() for a contiguous span of a whole chunk
 //   append    one store: rows past a copy's size() are invisible to it, so the shared tail chunk is extended in place
@@ -33,15 +34,39 @@ class CowVector {
   static constexpr std::size_t kFan = 64;
 
   struct Chunk {
-    std::atomic<std::uint32_t> references{1};
     alignas(64) T data[kChunk];
     Chunk() : data{} {}
     // The rows past the copying vector's size may be under construction by another one.
     Chunk(const Chunk& other, std::size_t rows) : data{} { std::copy(other.data, other.data + rows, data); }
   };
+  /// A reference to a chunk, counted as base::Ref counts.
+  class ChunkRef {
+   public:
+    ChunkRef() = default;
+    explicit ChunkRef(Chunk* owned) : chunk_(owned), references_(new std::atomic<std::uint32_t>(1)) {}
+    ChunkRef(const ChunkRef& other) : chunk_(other.chunk_), references_(other.references_) {
+      if (chunk_) references_->fetch_add(1, std::memory_order_relaxed);
+    }
+    ChunkRef& operator=(ChunkRef other) noexcept {
+      std::swap(chunk_, other.chunk_), std::swap(references_, other.references_);
+      return *this;
+    }
+    ~ChunkRef() {
+      // Release our reads and writes; the last owner acquires everybody's before it frees.
+      if (chunk_ && references_->fetch_sub(1, std::memory_order_acq_rel) == 1) delete chunk_, delete references_;
+    }
+    Chunk* operator->() const { return chunk_; }
+    Chunk& operator*() const { return *chunk_; }
+    /// Pairs with the release in the destructor of the last other holder.
+    [[nodiscard]] bool unique() const { return references_->load(std::memory_order_acquire) == 1; }
+
+   private:
+    Chunk* chunk_ = nullptr;
+    std::atomic<std::uint32_t>* references_ = nullptr;
+  };
   struct Page {
     std::atomic<std::uint32_t> references{1};
-    Ref<Chunk> chunks[kFan];
+    ChunkRef chunks[kFan];
     Page() = default;
     Page(const Page& other) { std::copy(other.chunks, other.chunks + kFan, chunks); }
   };
@@ -100,7 +125,7 @@ class CowVector {
       const bool all_own = !root_->shares.load(std::memory_order_relaxed);  // a copy was made before it was let go of
       const Ref<Page>& page = root_->pages[row / (kChunk * kFan)];
       if (all_own || page.unique()) {
-        const Ref<Chunk>& chunk = page->chunks[row / kChunk % kFan];
+        const ChunkRef& chunk = page->chunks[row / kChunk % kFan];
         if (all_own || chunk.unique()) return chunk->data[row % kChunk];
       }
     }
@@ -137,8 +162,8 @@ class CowVector {
     return *page;
   }
   Chunk& own_chunk(std::size_t index) {
-    Ref<Chunk>& chunk = own_page(own_root(), index / kFan).chunks[index % kFan];
-    if (!chunk.unique()) chunk = Ref<Chunk>(new Chunk(*chunk, std::min(kChunk, size_ - index * kChunk)));
+    ChunkRef& chunk = own_page(own_root(), index / kFan).chunks[index % kFan];
+    if (!chunk.unique()) chunk = ChunkRef(new Chunk(*chunk, std::min(kChunk, size_ - index * kChunk)));
     if (index == size_ / kChunk) tail_ = chunk->data;  // the chunk that the next append goes to
     return *chunk;
   }
@@ -146,8 +171,8 @@ class CowVector {
     const std::size_t index = size_ / kChunk;
     Root& root = own_root();
     if (index % kFan == 0) root.pages.emplace_back(new Page());
-    Ref<Chunk>& chunk = own_page(root, index / kFan).chunks[index % kFan];
-    chunk = Ref<Chunk>(new Chunk());
+    ChunkRef& chunk = own_page(root, index / kFan).chunks[index % kFan];
+    chunk = ChunkRef(new Chunk());
     tail_ = chunk->data;
   }
 
