@@ -20,9 +20,21 @@ void Clients::arm(TimerId& timer, std::int64_t at, TimerKind kind, std::uint32_t
   timer = timers_.set(at, kind, subject);
 }
 
+/// What on_heartbeat(), on_pull(), on_report() and on_task() read first: ten thousand clients are not in the cache.
+void Clients::ask_ahead(TimerKind kind, std::uint32_t subject) const {
+  const auto ask = [](const void* row, std::size_t bytes) {
+    for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(static_cast<const char*>(row) + at);
+  };
+  if (kind == kTask)
+    ask(&task_runs_[subject], sizeof(TaskRun));
+  else if (kind == kHeartbeat || kind == kPull || kind == kReport)
+    ask(&clients_[subject], sizeof(ClientRow));
+}
+
 void Clients::advance(std::int64_t now, Outbox& out) {
+  const auto near = [this](std::uint8_t kind, std::uint32_t subject) { ask_ahead(TimerKind(kind), subject); };
   TimerWheel::Fired fired;
-  while (timers_.pop(now, fired)) {
+  while (timers_.pop(now, fired, near)) {
     const std::uint32_t subject = fired.subject;
     switch (static_cast<TimerKind>(fired.kind)) {
       case kRegister:
