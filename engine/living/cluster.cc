@@ -38,6 +38,16 @@ void keep_configuration(tables::StateStore& store) {
   store.set_scheduler_config(configuration);
 }
 
+/// What the node's client registers with: the table's own object where that says it all, so that there is no second one
+/// of each node.
+std::shared_ptr<const model::Node> machine_of(const fsm::StateLog& log, const tables::Snapshot& state,
+                                              tables::NodeRow row) {
+  model::Node node = *log.node(base::to_text(state.nodes.id(row)));
+  const auto& spec = state.nodes.fixed->spec[row];
+  if (!spec->shared && spec->node == node) return {spec, &spec->node};
+  return std::make_shared<const model::Node>(std::move(node));
+}
+
 }  // namespace
 
 void collapse(Config& config) {
@@ -78,7 +88,7 @@ void Cluster::load(const model::ClusterState& state) {
   if (config_.journal) keep_logs(state);
   for (tables::NodeRow row = 0; row < nodes.size(); ++row) {
     if (!nodes.exists(row) || nodes.status(row) != tables::NodeStatus::ready) continue;
-    start_client(row, std::make_shared<const model::Node>(*server_->log().node(base::to_text(nodes.id(row)))));
+    start_client(row, machine_of(server_->log(), this->state(), row));
   }
   watchers_->become_leader(now(), written_);
   take(written_);
