@@ -142,6 +142,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentHealthEntry& en
   };
   for (const std::string& id : entry.healthy) mark(id, true);
   for (const std::string& id : entry.unhealthy) mark(id, false);
+  write_counted(change);
   if (entry.update) update_deployment_status(change, *entry.update);
   if (entry.job) upsert_job(change, *entry.job, false);
   if (entry.eval) queue_stored(upsert_eval(change, *entry.eval), hooks);

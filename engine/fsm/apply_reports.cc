@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "fsm/change.h"
+#include "fsm/deployment_counts.h"
 #include "model/predicates.h"
 #include "tables/export.h"
 
@@ -40,6 +41,7 @@ std::string StateLog::apply(std::uint64_t index, ClientUpdateEntry& entry, Hooks
     report.status = tables::parse_client(object.client_status).value_or(Client::pending);
     if (const AllocRow row = alloc_row(object.id); row != kNoRow) write_report(change, row, std::move(object));
   }
+  write_counted(change);
   cancel_followups(change);
   for (const model::Evaluation& eval : entry.evals) {
     written_evals_.push_back(upsert_eval(change, eval));
@@ -62,8 +64,10 @@ std::string StateLog::apply(std::uint64_t index, ClientUpdateEntry& entry, Hooks
   for (const tables::ClientReport& report : entry.reports) {  // R-CTRL-770
     if (report.status != Client::complete && report.status != Client::failed) continue;
     if (report.node == kNoRow || !store_.current().nodes.exists(report.node)) break;
-    hooks.push_back({HookKind::unblock_class_and_quota, nullptr, {}, {}, index, report.node});
-    hooks.push_back({HookKind::unblock_node, nullptr, {}, {}, index, report.node});
+    for (const HookKind kind : {HookKind::unblock_class_and_quota, HookKind::unblock_node}) {
+      Hook& hook = hooks.emplace_back();
+      hook.kind = kind, hook.index = index, hook.node = report.node;
+    }
   }
   for (auto& eval : dropped_) hooks.push_back({HookKind::drop_waiting, std::move(eval), {}, {}, 0});
   return "";
@@ -79,7 +83,7 @@ void StateLog::write_report(Change& change, AllocRow row, const tables::ClientRe
   if (report.health != 0 && (links.health & kKnown) != report.health) {  // R-CTRL-768
     health = static_cast<std::uint8_t>((links.health & ~kKnown) | AllocLinks::kHasStatus | report.health);
     said.health_at = report.said.health_at, said.health_index = change.index;
-    if (links.deployment != kNoRow) count_health(change, row, health, report);
+    if (links.deployment != kNoRow) count_health(row, health, report);
   } else if (const tables::Reported* before = now.allocs.report_of(row)) {
     said.health_at = before->health_at, said.health_index = before->health_index;
   }
@@ -91,27 +95,24 @@ void StateLog::write_report(Change& change, AllocRow row, const tables::ClientRe
   count_in_summary(change.index, written);
 }
 
-/// Another health of a row, for its deployment: what counted() reads of the allocation.
-void StateLog::count_health(Change& change, AllocRow row, std::uint8_t health, const tables::ClientReport& report) {
+/// Another health of a row, for its deployment: as count_in_deployment() counts an object.
+void StateLog::count_health(AllocRow row, std::uint8_t health, const tables::ClientReport& report) {
   const tables::Snapshot& now = store_.current();
   const AllocLinks& links = now.allocs.links[row];
   if (!now.deployments.object[links.deployment]) return;
-  const auto status = [](std::uint8_t bits) {
-    std::optional<model::DeploymentStatus> out;
-    if ((bits & AllocLinks::kHasStatus) == 0) return out;
-    out.emplace().canary = (bits & AllocLinks::kCanary) != 0;
-    if ((bits & (AllocLinks::kHealthy | AllocLinks::kUnhealthy)) != 0)
-      out->healthy = (bits & AllocLinks::kHealthy) != 0;
+  const auto known = [](std::uint8_t bits) {
+    std::optional<bool> out;
+    if ((bits & (AllocLinks::kHealthy | AllocLinks::kUnhealthy)) != 0) out = (bits & AllocLinks::kHealthy) != 0;
     return out;
   };
-  model::Allocation alloc, before;
-  alloc.id = base::to_text(now.allocs.id[row]);
-  alloc.deployment_id = before.deployment_id = now.deployments.object[links.deployment]->id;
-  alloc.task_group = now.text(now.allocs.group[row]);
-  alloc.modify_time = report.modify_time;
-  alloc.deployment_status = status(health), before.deployment_status = status(links.health);
-  alloc.deployment_status->timestamp.ns = report.said.health_at;
-  count_in_deployment(change, alloc, before);
+  const HealthCounts counts = health_counts(false, known(links.health), known(health));
+  const std::string& group = now.text(now.allocs.group[row]);
+  const auto& groups = counted_so_far(links.deployment).task_groups;
+  if (const auto listed = groups.find(group); counts.none() || listed == groups.end() || !listed->second) return;
+  model::Deployment& deployment = count_in(links.deployment);
+  deployment.modify_time = report.modify_time;
+  const std::string canary = (health & AllocLinks::kCanary) != 0 ? base::to_text(now.allocs.id[row]) : std::string();
+  add(counts, {canary, report.modify_time, base::Time{report.said.health_at}}, *deployment.task_groups[group]);
 }
 
 /// The way of every allocation with an API object.

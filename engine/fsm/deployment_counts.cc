@@ -6,38 +6,51 @@
 
 namespace berth::fsm {
 
+HealthCounts health_counts(bool placed, std::optional<bool> before, std::optional<bool> now) {  // R-CTRL-727
+  HealthCounts out;
+  if (placed)
+    out.placed = 1;
+  else if (now && !before)
+    ++(*now ? out.healthy : out.unhealthy);
+  else if (now && *before && !*now)
+    out.healthy = -1, out.unhealthy = 1;
+  return out;
+}
+
+void add(const HealthCounts& counts, const CountedAlloc& alloc, model::DeploymentState& group) {
+  group.placed_allocs += counts.placed;
+  group.healthy_allocs += counts.healthy;
+  group.unhealthy_allocs += counts.unhealthy;
+  auto& canaries = group.placed_canaries;
+  if (!alloc.canary.empty() && std::find(canaries.begin(), canaries.end(), alloc.canary) == canaries.end())
+    canaries.emplace_back(alloc.canary);
+  if (group.progress_deadline == 0) return;  // R-CTRL-729
+  if (counts.placed != 0) {
+    if (group.require_progress_by.is_zero())
+      group.require_progress_by = base::Time{alloc.modify_time + group.progress_deadline};
+  } else if (counts.healthy != 0 && !alloc.health_at.is_zero()) {
+    const base::Time by{alloc.health_at.ns + group.progress_deadline};
+    if (by > group.require_progress_by) group.require_progress_by = by;
+  }
+}
+
 std::optional<model::Deployment> counted(const model::Deployment& stored, model::Allocation& alloc,
                                          const model::Allocation* before, std::uint64_t index) {
   const auto listed = stored.task_groups.find(alloc.task_group);
   if (listed == stored.task_groups.end() || !listed->second) return std::nullopt;
-  int placed = 0, healthy = 0, unhealthy = 0;  // R-CTRL-727
-  const bool had_health = before && model::has_health(*before), has_health = model::has_health(alloc);
-  if (!before || before->deployment_id != alloc.deployment_id)
-    placed = 1;
-  else if (has_health && !had_health)
-    *alloc.deployment_status->healthy ? ++healthy : ++unhealthy;
-  else if (has_health && had_health && *before->deployment_status->healthy && !*alloc.deployment_status->healthy)
-    --healthy, ++unhealthy;
-  if (placed == 0 && healthy == 0 && unhealthy == 0) return std::nullopt;
+  const auto health = [](const model::Allocation& of) {
+    return model::has_health(of) ? of.deployment_status->healthy : std::nullopt;
+  };
+  const HealthCounts counts = health_counts(!before || before->deployment_id != alloc.deployment_id,
+                                            before ? health(*before) : std::nullopt, health(alloc));
+  if (counts.none()) return std::nullopt;
   model::Deployment changed = stored;
+  if (counts.healthy != 0 || counts.unhealthy != 0) alloc.deployment_status->modify_index = index;  // R-CTRL-728
   changed.modify_time = alloc.modify_time;
-  model::DeploymentState& group = *changed.task_groups[alloc.task_group];
-  group.placed_allocs += placed;
-  group.healthy_allocs += healthy;
-  group.unhealthy_allocs += unhealthy;
-  if (healthy != 0 || unhealthy != 0) alloc.deployment_status->modify_index = index;  // R-CTRL-728
-  if (model::is_canary(alloc) &&
-      std::find(group.placed_canaries.begin(), group.placed_canaries.end(), alloc.id) == group.placed_canaries.end())
-    group.placed_canaries.push_back(alloc.id);
-  if (group.progress_deadline != 0) {  // R-CTRL-729
-    if (placed != 0) {
-      if (group.require_progress_by.is_zero())
-        group.require_progress_by = base::Time{alloc.modify_time + group.progress_deadline};
-    } else if (healthy != 0 && !alloc.deployment_status->timestamp.is_zero()) {
-      const base::Time by{alloc.deployment_status->timestamp.ns + group.progress_deadline};
-      if (by > group.require_progress_by) group.require_progress_by = by;
-    }
-  }
+  add(counts,
+      {model::is_canary(alloc) ? std::string_view(alloc.id) : std::string_view(), alloc.modify_time,
+       alloc.deployment_status ? alloc.deployment_status->timestamp : base::Time{}},
+      *changed.task_groups[alloc.task_group]);
   return changed;
 }
 

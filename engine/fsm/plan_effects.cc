@@ -66,22 +66,52 @@ void StateLog::touch_summaries(Change& change) {
 }
 
 void StateLog::count_in_deployment(Change& change, model::Allocation& alloc, const model::Allocation& before) {
-  const auto stored = deployment(alloc.deployment_id);
-  if (!stored) return;
-  if (auto changed = counted(*stored, alloc, &before, change.index)) upsert_deployment(change, std::move(*changed));
+  const tables::DeploymentRow row = store_.find_deployment(alloc.deployment_id);
+  if (row == kNoRow || !store_.current().deployments.object[row]) return;
+  if (auto changed = counted(counted_so_far(row), alloc, &before, change.index)) count_in(row) = std::move(*changed);
+}
+
+const model::Deployment& StateLog::counted_so_far(tables::DeploymentRow row) const {
+  const std::uint32_t at = row < counted_at_.size() ? counted_at_[row] : 0;
+  return at != 0 ? counted_[at - 1].second : *store_.current().deployments.object[row];
+}
+
+model::Deployment& StateLog::count_in(tables::DeploymentRow row) {
+  if (row >= counted_at_.size()) counted_at_.resize(row + 1);
+  if (counted_at_[row] == 0) {
+    counted_.emplace_back(row, *store_.current().deployments.object[row]);
+    counted_at_[row] = static_cast<std::uint32_t>(counted_.size());
+  }
+  return counted_[counted_at_[row] - 1].second;
+}
+
+void StateLog::write_counted(Change& change) {
+  for (auto& [row, deployment] : counted_) {
+    counted_at_[row] = 0;
+    write_deployment(change, row, std::move(deployment));
+  }
+  counted_.clear();
 }
 
 // ---------------------------------------------------------------- deployments
 
 void StateLog::upsert_deployment(Change& change, model::Deployment deployment) {
-  const auto before = this->deployment(deployment.id);
-  deployment.create_index = before ? before->create_index : change.index;
+  const tables::DeploymentRow row = store_.find_deployment(deployment.id);
+  write_deployment(change, row, std::move(deployment));
+}
+
+void StateLog::write_deployment(Change& change, tables::DeploymentRow row, model::Deployment deployment) {
+  const tables::DeploymentTable& deployments = store_.current().deployments;
+  deployment.create_index = row != kNoRow ? deployments.object[row]->create_index : change.index;
   deployment.modify_index = change.index;
   touch(change, Table::deployment);
-  const tables::DeploymentRow row = change.commit.upsert_deployment(std::move(deployment));
+  if (row != kNoRow)
+    change.commit.rewrite_deployment(row, std::move(deployment));
+  else
+    row = change.commit.upsert_deployment(std::move(deployment));
   change.note(&EntryRows::deployments, row);
   if (row == kNoRow) return;
-  const auto stored = store_.current().deployments.object[row];  // stays while the job is written
+  const auto stored = deployments.object[row];  // stays while the job is written
   mark_stable(change, *stored);
 }
 

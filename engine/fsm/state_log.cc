@@ -371,9 +371,11 @@ std::string StateLog::apply(std::uint64_t index, std::vector<model::Evaluation> 
 std::string_view StateLog::derive_status(JobKeyRow key, bool evals_deleted) const {  // R-CTRL-716
   const model::Job& job = *records_[key].current;
   const tables::History::Job& own = store_.history()->jobs[key];
+  const bool lives = own.active_deployments != 0 || own.live_allocs != 0;
+  if (lives && !job.stop) return "running";  // of any type, and by far most often
   const bool parent = job.parameterized_job && !job.dispatched;
   if (job.type == "system" || parent || job.periodic) return job.stop ? "dead" : "running";
-  if (own.active_deployments != 0 || own.live_allocs != 0) return "running";
+  if (lives) return "running";
   if (own.open_evals != 0) return "pending";
   return own.evals != 0 || job.stop || evals_deleted ? "dead" : "pending";
 }

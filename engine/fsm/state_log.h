@@ -214,16 +214,23 @@ class StateLog {
   /// Deletes the job with all that is its own (R-CTRL-742). `purged` keeps the object alive meanwhile.
   void purge_job(Change& change, const std::shared_ptr<const model::Job>& purged, Hooks& hooks);
   void upsert_deployment(Change& change, model::Deployment deployment);
+  /// `row` kNoRow: it is new.
+  void write_deployment(Change& change, tables::DeploymentRow row, model::Deployment deployment);
   /// The version of a successful deployment is stable (R-CTRL-730).
   void mark_stable(Change& change, const model::Deployment& deployment);
   void update_deployment_status(Change& change, const model::DeploymentStatusUpdate& update);
   /// Why the deployment can no longer change: unknown or terminal (R-CTRL-1217); "" when it can.
   [[nodiscard]] std::string why_not_active(const std::string& deployment_id);
+  // Health of allocations in their deployments: what an entry counts is written once, by write_counted().
   void count_in_deployment(Change& change, model::Allocation& alloc, const model::Allocation& before);
+  /// The deployment as the entry has counted it so far.
+  [[nodiscard]] const model::Deployment& counted_so_far(tables::DeploymentRow row) const;
+  model::Deployment& count_in(tables::DeploymentRow row);
+  void write_counted(Change& change);
   // A client's report (R-CTRL-766 to 768): of an allocation with an API object, or of a row that needs none.
   void write_report(Change& change, tables::AllocRow row, const tables::ClientReport& report);
   void write_report(Change& change, tables::AllocRow row, model::Allocation&& report);
-  void count_health(Change& change, tables::AllocRow row, std::uint8_t health, const tables::ClientReport& report);
+  void count_health(tables::AllocRow row, std::uint8_t health, const tables::ClientReport& report);
   /// Evaluations that reconnecting allocations no longer need (R-CTRL-766).
   void cancel_followups(Change& change);
   void keep_planned_job(tables::Commit& commit, const WrittenAlloc& written);
@@ -269,6 +276,8 @@ class StateLog {
   std::vector<std::pair<tables::JobKeyRow, bool>> affected_;  // jobs of a plan: does the last written allocation live?
   // Of an entry of reports; kept for their memory.
   std::vector<tables::JobKeyRow> reported_jobs_;
+  std::vector<std::pair<tables::DeploymentRow, model::Deployment>> counted_;
+  std::vector<std::uint32_t> counted_at_;  // by DeploymentRow: place in counted_ + 1; 0: not there
   std::vector<std::string> cancelled_;
   std::vector<std::shared_ptr<const model::Evaluation>> dropped_;
   std::vector<tables::StoredEvalRow> written_evals_;

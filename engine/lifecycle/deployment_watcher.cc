@@ -131,15 +131,19 @@ std::vector<AllocRow> DeploymentWatcher::allocs_of(DeploymentRow row) const {
 void DeploymentWatcher::set_deadline(DeploymentRow row, Watch& watch) {  // R-CTRL-1208, 1209
   const tables::Snapshot& state = log_.store().current();
   const model::Deployment& deployment = *state.deployments.object[row];
-  std::map<std::string_view, std::int64_t> healthy;
-  for (const AllocRow alloc : allocs_of(row))
-    if (!state.allocs.terminal(alloc) && health_of(state, alloc) == Health::healthy)
-      ++healthy[group_name(state, alloc)];
+  const auto healthy = [&](const std::string& group) {
+    std::int64_t count = 0;
+    for (AllocRow alloc = state.jobs.keys[state.deployments.job_key[row]].alloc_head; alloc != kNoRow;
+         alloc = state.allocs.next_of_job[alloc])
+      count += !state.allocs.terminal(alloc) && deployment_of(log_.store(), alloc) == row &&
+               health_of(state, alloc) == Health::healthy && group_name(state, alloc) == group;
+    return count;
+  };
   std::int64_t deadline = kNever;
   for (const auto& [name, group] : deployment.task_groups) {
     if (!group || group->require_progress_by.is_zero()) continue;
     const bool canaries = group->desired_canaries > 0 && !group->promoted;
-    if (!canaries && healthy[name] >= group->desired_total) continue;  // done
+    if (!canaries && healthy(name) >= group->desired_total) continue;  // done
     deadline = std::min(deadline, group->require_progress_by.ns);
   }
   if (deadline == watch.deadline) return;
@@ -318,8 +322,23 @@ void DeploymentWatcher::fail_deployment(const Watch& watch, bool roll_back, std:
   out.write(log_, now, "deployment_status", entry);
 }
 
-void DeploymentWatcher::promote_automatically(const Watch& watch, std::int64_t now, Outbox& out) {
+/// Allocations of the deployment's job are looked through: an index of all IDs would be kept for this alone.
+std::int64_t DeploymentWatcher::healthy_canaries(const model::Deployment& deployment,
+                                                 const std::vector<std::string>& ids) const {
   const tables::Snapshot& state = log_.store().current();
+  const tables::JobKeyRow key = log_.store().find_job_key(deployment.namespace_, deployment.job_id);
+  if (key == kNoRow) return 0;
+  std::vector<base::Uuid> canaries;
+  for (const std::string& id : ids)
+    if (const auto canary = base::parse_uuid(id)) canaries.push_back(*canary);
+  std::int64_t healthy = 0;
+  for (AllocRow alloc = state.jobs.keys[key].alloc_head; alloc != kNoRow; alloc = state.allocs.next_of_job[alloc])
+    if (health_of(state, alloc) == Health::healthy)
+      healthy += std::count(canaries.begin(), canaries.end(), state.allocs.id[alloc]);
+  return healthy;
+}
+
+void DeploymentWatcher::promote_automatically(const Watch& watch, std::int64_t now, Outbox& out) {
   const auto& deployment = watch.deployment;
   if (deployment->status != "running" || !model::requires_promotion(*deployment) ||  // R-CTRL-1212
       !model::has_placed_canaries(*deployment))
@@ -330,12 +349,7 @@ void DeploymentWatcher::promote_automatically(const Watch& watch, std::int64_t n
     if (!group || group->desired_canaries < 1) continue;
     if (!group->auto_promote || static_cast<std::int64_t>(group->placed_canaries.size()) < group->desired_canaries)
       return;
-    std::int64_t healthy = 0;
-    for (const std::string& id : group->placed_canaries) {
-      const AllocRow alloc = log_.store().find_alloc(id);
-      if (alloc != kNoRow && health_of(state, alloc) == Health::healthy) ++healthy;
-    }
-    if (healthy != group->desired_canaries) return;
+    if (healthy_canaries(*deployment, group->placed_canaries) != group->desired_canaries) return;
   }
   fsm::DeploymentPromoteEntry entry;
   entry.deployment_id = deployment->id;

@@ -84,6 +84,8 @@ class DeploymentWatcher {
   void end_eval_batch(tables::DeploymentRow row, std::int64_t now);
   void write_requests(std::int64_t now, Outbox& out);
   void fail_deployment(const Watch& watch, bool roll_back, std::string description, std::int64_t now, Outbox& out);
+  [[nodiscard]] std::int64_t healthy_canaries(const model::Deployment& deployment,
+                                              const std::vector<std::string>& ids) const;
   void promote_automatically(const Watch& watch, std::int64_t now, Outbox& out);
   [[nodiscard]] Rollback rollback_of(const model::Job& watched, bool silent_without_stable) const;
   [[nodiscard]] std::uint64_t latest_eval_index(const model::Deployment& deployment) const;

@@ -35,6 +35,17 @@ DeploymentRow Commit::upsert_deployment(model::Deployment deployment) {
     }
     d.next_of_job.edit(row) = std::exchange(store_.current_.jobs.keys.edit(job).deployment_head, row);
   }
+  write_deployment(row, job, std::move(deployment));
+  return row;
+}
+
+void Commit::rewrite_deployment(DeploymentRow row, model::Deployment deployment) {
+  touch();
+  write_deployment(row, store_.current_.deployments.job_key[row], std::move(deployment));
+}
+
+void Commit::write_deployment(DeploymentRow row, JobKeyRow job, model::Deployment deployment) {
+  DeploymentTable& d = store_.current_.deployments;
   const std::string& s = deployment.status;
   const bool was_active = d.active[row] != 0;
   d.job_key.edit(row) = job;
@@ -45,7 +56,6 @@ DeploymentRow Commit::upsert_deployment(model::Deployment deployment) {
   d.object.edit(row) = std::make_shared<const model::Deployment>(std::move(deployment));
   if (store_.history_) store_.history_->jobs[job].active_deployments += d.active[row] - std::uint32_t{was_active};
   note_deployment(row, job);
-  return row;
 }
 
 void Commit::remove_deployment(DeploymentRow row) {
