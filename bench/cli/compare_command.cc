@@ -285,8 +285,13 @@ Result<Prepared> prepare(const Arguments& arguments, const std::vector<std::stri
   if (!html) return tl::unexpected(html.error());
   auto text = io::read_file(*path);
   if (!text) return tl::unexpected(text.error());
-  auto strategies =
-      named_strategies(*workload, arguments.strategies.empty() ? default_strategies : arguments.strategies);
+  std::vector<std::string> names = arguments.strategies.empty() ? default_strategies : arguments.strategies;
+  if (workload->life && arguments.strategies.empty())  // there a strategy scores the fit, which a drawing one cannot
+    std::erase_if(names, [](const std::string& name) {
+      const strategy::StrategyInfo* info = strategy::registry().find(name);
+      return info && info->samples;
+    });
+  auto strategies = named_strategies(*workload, names);
   if (!strategies) return tl::unexpected(strategies.error());
   auto seeds =
       compare::parse_seeds(arguments.seeds.empty() ? "5" : arguments.seeds, static_cast<std::int64_t>(workload->seed));

@@ -540,6 +540,7 @@ void LifeWatch::finish() {
     FaultResult& fault = result_.faults[hit.fault];
     ++(hit.harmed ? fault.away : fault.unharmed);
   }
+  std::erase_if(result_.faults, [&](const FaultResult& fault) { return fault.at_s > result_.reached_s; });
   std::stable_sort(result_.triggers.begin(), result_.triggers.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   find_storms();

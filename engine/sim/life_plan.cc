@@ -75,8 +75,9 @@ class Planner {
     std::int64_t joins_ns = 0;
     std::int64_t away_until = 0;  ///< not to be disturbed again before; kLater: never back by itself
     bool gone = false, unreachable = false, drained = false;
-    std::int64_t set_at = -1;  ///< when its eligibility or drain was last set
-    std::uint32_t set_line = 0;
+    std::int64_t set_at = -1;   ///< when its eligibility or drain was last set
+    std::int64_t link_at = -1;  ///< when an event last cut it off or brought it back
+    std::uint32_t set_line = 0, link_line = 0;
   };
   struct JobState {
     std::uint32_t arrival = 0;
@@ -85,6 +86,8 @@ class Planner {
     std::int64_t set_at = -1;
     std::uint32_t set_line = 0;
     Deed set = Deed::gc;
+    std::int64_t ordered_at = -1;  ///< when its deployment was last promoted, failed, paused or resumed
+    std::uint32_t ordered_line = 0;
   };
 
   void fail(std::uint32_t line, std::string problem, std::string remedy) {
@@ -209,6 +212,11 @@ class Planner {
     from.resize(count);
   }
 
+  void contradicts(const LifeStep& step, std::uint32_t line, const char* what) {
+    fail(step.line, fmt::format("contradicts line {}: the same {} at the same time", line, what),
+         "keep one of the two");
+  }
+
   /// Whether the step can be done to a node that it names.
   bool can(std::uint32_t n, const LifeStep& step, std::int64_t at, bool disturbs) {
     NodeState& node = nodes_[n];
@@ -227,9 +235,11 @@ class Planner {
     else if (step.deed == Deed::drain && step.clear && !node.drained)
       fail(step.line, fmt::format("node '{}' is not drained at {}", name, seconds_words(at)),
            "let a drain come before");
-    else if ((step.deed == Deed::drain || step.deed == Deed::eligibility) && node.set_at == at)
-      fail(step.line, fmt::format("contradicts line {}: the same node at the same time", node.set_line),
-           "keep one of the two");
+    const bool goes = step.deed == Deed::deregister;
+    if ((goes || step.deed == Deed::drain || step.deed == Deed::eligibility) && node.set_at == at)
+      contradicts(step, node.set_line, "node");
+    if ((goes || step.deed == Deed::unreachable || step.deed == Deed::reachable) && node.link_at == at)
+      contradicts(step, node.link_line, "node");
     return !error_;
   }
 
@@ -306,8 +316,11 @@ class Planner {
       fail(step.line, fmt::format("job '{}' runs once on every node", form.id), "remove 'count'");
     if (job.set_at == at && job.set != Deed::gc &&
         (job.set == step.deed || step.deed == Deed::stop || job.set == Deed::stop))
-      fail(step.line, fmt::format("contradicts line {}: the same job at the same time", job.set_line),
-           "keep one of the two");
+      contradicts(step, job.set_line, "job");
+    const bool orders =
+        step.deed == Deed::promote || step.deed == Deed::fail || step.deed == Deed::pause || step.deed == Deed::resume;
+    if ((orders || step.deed == Deed::stop) && job.ordered_at == at) contradicts(step, job.ordered_line, "job");
+    if (orders) job.ordered_at = at, job.ordered_line = step.line;
     if (step.deed == Deed::scale || step.deed == Deed::stop || step.deed == Deed::update)
       job.set_at = at, job.set_line = step.line, job.set = step.deed;
     if (step.deed == Deed::stop) job.stopped = true;
@@ -352,12 +365,29 @@ class Planner {
     return h;
   }
 
+  /// Two events may set different parts of the scheduler's configuration at one time.
+  void check_configuration(const LifeStep& step, std::int64_t at) {
+    if (at != configured_at_) configured_.clear();
+    configured_at_ = at;
+    const auto differ = [](const std::optional<bool>& a, const std::optional<bool>& b) { return a && b && *a != *b; };
+    for (const LifeStep* before : configured_)
+      if ((!before->algorithm.empty() && !step.algorithm.empty() && before->algorithm != step.algorithm) ||
+          differ(before->preempt_system, step.preempt_system) ||
+          differ(before->preempt_sysbatch, step.preempt_sysbatch) ||
+          differ(before->preempt_batch, step.preempt_batch) || differ(before->preempt_service, step.preempt_service) ||
+          differ(before->pause_broker, step.pause_broker))
+        contradicts(step, before->line, "setting");
+    configured_.push_back(&step);
+  }
+
   void happen(std::int64_t at, std::uint32_t s) {
     const LifeStep& step = life_.steps[s];
     switch (step.deed) {
+      case Deed::configure:
+        check_configuration(step, at);
+        [[fallthrough]];
       case Deed::gc:
       case Deed::leader_change:
-      case Deed::configure:
         add(at, step.deed, s, kNoFault, {});
         return;
       case Deed::unreachable:
@@ -468,7 +498,10 @@ class Planner {
       }
       case Deed::unreachable:
       case Deed::reachable:
-        for (const std::uint32_t n : hit.nodes) nodes_[n].unreachable = hit.step.deed == Deed::unreachable;
+        for (const std::uint32_t n : hit.nodes) {
+          nodes_[n].unreachable = hit.step.deed == Deed::unreachable;
+          nodes_[n].link_at = hit.at, nodes_[n].link_line = hit.step.line;
+        }
         break;
       case Deed::drain:
         if (hit.for_ns != kForGood) add(hit, hit.until, Deed::eligibility);
@@ -525,6 +558,8 @@ class Planner {
   const JobStream& jobs_;
   Random random_;
   LifePlan out_;
+  std::int64_t configured_at_ = -1;
+  std::vector<const LifeStep*> configured_;  // at that time
   std::optional<InputError> error_;
   std::vector<NodeState> nodes_;
   std::unordered_map<std::string, std::uint32_t> by_name_;

@@ -62,6 +62,10 @@ expect 2 "there is no rule 'cosin'.*did you mean 'cosine'" "$small" --rebalance 
 expect 2 'rebalance at once' "$small" --rebalance cosine --preemption nomad
 expect 2 'several strategies that place' "$small" --rebalance cosine --strategies best-fit,worst-fit
 
+# A life's strategies score the fit: those that draw are no default there, and refused where they are named.
+"$berth" compare --quiet recover-lost --label smoke --seeds 1 > "$scratch/out" || broken "a life with the strategies there are by default"
+grep -q worst-fit "$scratch/out" || broken "a life is not compared with worst-fit"
+expect 2 "'random': is not a score" recover-lost --strategies random
 run() { "$berth" compare --quiet "$small" --strategies mine,first-fit,random --seeds 3 "$@"; }
 run --threads 1 --json "$scratch/a.json" --csv "$scratch/a.csv" --markdown "$scratch/a.md" > "$scratch/a" || broken "a good comparison failed with $?"
 run --threads 3 --resume "$scratch/kept" > "$scratch/b" || broken "three threads failed with $?"

@@ -259,6 +259,26 @@ INSTANTIATE_TEST_SUITE_P(
                 "[[events]]\nat_s = 310\ndo = \"eligibility\"\neligible = true\nnodes = \"node-1\"\n[[events]]\nat_s = "
                 "310\ndo = \"eligibility\"\neligible = false\nnodes = \"node-1\"",
                 "contradicts line"},
+        BadLife{"CutOffAndBack",
+                "[[events]]\nat_s = 310\ndo = \"unreachable\"\nnodes = \"node-1\"\n[[events]]\nat_s = 310\ndo = "
+                "\"reachable\"\nnodes = \"node-1\"",
+                "contradicts line"},
+        BadLife{"DrainedAndGone",
+                "[[events]]\nat_s = 310\ndo = \"drain\"\nnodes = \"node-1\"\n[[events]]\nat_s = 310\ndo = "
+                "\"deregister\"\nnodes = \"node-1\"",
+                "contradicts line"},
+        BadLife{"PromotedAndFailed",
+                "[[events]]\nat_s = 20\ndo = \"promote\"\njob = \"web\"\n[[events]]\nat_s = 20\ndo = "
+                "\"fail\"\njob = \"web\"",
+                "contradicts line"},
+        BadLife{"PausedAndStopped",
+                "[[events]]\nat_s = 20\ndo = \"pause\"\njob = \"web\"\n[[events]]\nat_s = 20\ndo = "
+                "\"stop\"\njob = \"web\"",
+                "contradicts line"},
+        BadLife{"TwoSettings",
+                "[[events]]\nat_s = 20\ndo = \"configure\"\nalgorithm = \"spread\"\n[[events]]\nat_s = 20\ndo = "
+                "\"configure\"\nalgorithm = \"binpack\"",
+                "the same setting"},
         BadLife{"NoSuchJob", "[[events]]\nat_s = 20\ndo = \"stop\"\njob = \"wob\"", "no job 'wob'"},
         BadLife{"NoSuchKind", "[[events]]\nat_s = 20\ndo = \"stop\"\nkind = \"wob\"", "no kind of job 'wob'"},
         BadLife{"JobNotYet", "[[events]]\nat_s = 9\ndo = \"evaluate\"\njob = \"web\"", "registered at 10 s only"},
@@ -288,6 +308,47 @@ INSTANTIATE_TEST_SUITE_P(
         BadLife{"TraceNoTask", "[[tasks]]\njob = \"web\"\ntask = 1", "has 1 tasks"},
         BadLife{"TraceNoEnd", "[[tasks]]\njob = \"web\"\nexit_code = 1", "never ends"}),
     [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Life, SeveralEventsAtOneTimeNeedNotContradict) {
+  const auto planned =
+      plan_of(kLife +
+              "\n[[events]]\nat_s = 20\ndo = \"configure\"\nalgorithm = \"spread\"\n[[events]]\nat_s = 20\ndo = "
+              "\"configure\"\npreempt_batch = true\n[[events]]\nat_s = [20, 21]\ndo = \"pause\"\njob = \"web\"\n"
+              "[[events]]\nat_s = 310\ndo = \"unreachable\"\nnodes = \"node-1\"\n[[events]]\nat_s = 310\ndo = "
+              "\"drain\"\nnodes = \"node-1\"\n[[events]]\nat_s = 311\ndo = \"reachable\"\nnodes = \"node-1\"\n");
+  EXPECT_TRUE(planned) << planned.error().line();
+}
+
+TEST(Life, GarbageCollectionIsThatOfAnAgent) {  // R-CTRL-1401 to 1404: Nomad's defaults, each settable
+  const auto with = [](const std::string& keys) {
+    std::string text = kLife;
+    text.insert(text.find("duration_s = 600"), keys);
+    return plan_of(text);
+  };
+  const auto plain = with("");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->workload.life->job_age_ns, 14'400'000'000'000);
+  EXPECT_EQ(plain->workload.life->deployment_age_ns, 3'600'000'000'000);
+  EXPECT_EQ(plain->workload.life->node_age_ns, 86'400'000'000'000);
+  const auto planned = with(
+      "gc_interval_s = 30\neval_age_s = 1\nbatch_eval_age_s = 2\njob_age_s = 3\ndeployment_age_s = 4.5\n"
+      "node_age_s = 5\n");
+  ASSERT_TRUE(planned) << planned.error().line();
+  const LifeSpec& life = *planned->workload.life;
+  EXPECT_EQ(life.gc_interval_ns, 30'000'000'000);
+  EXPECT_EQ(life.eval_age_ns, 1'000'000'000);
+  EXPECT_EQ(life.batch_eval_age_ns, 2'000'000'000);
+  EXPECT_EQ(life.job_age_ns, 3'000'000'000);
+  EXPECT_EQ(life.deployment_age_ns, 4'500'000'000);
+  EXPECT_EQ(life.node_age_ns, 5'000'000'000);
+  for (const char* wrong : {"node_age_s = -1\n", "deployment_age_s = nan\n", "deployment_age_s = \"1h\"\n"}) {
+    const auto refused = with(wrong);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_NE(refused.error().problem.find(std::string(wrong).substr(0, 8)), std::string::npos)
+        << refused.error().line();
+    EXPECT_FALSE(refused.error().place.empty());
+  }
+}
 
 TEST(Life, NeedsItsOwnTable) {
   for (const char* changed : {"[life]\nduration_s = 600\ncollapsed = true\nstart_ms = [100, 300]\n"}) {
