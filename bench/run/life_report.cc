@@ -170,7 +170,8 @@ json::Value counts_json(const std::vector<std::pair<std::string, std::uint64_t>>
 /// Neighbouring buckets are put together until few enough are left.
 json::Value series_json(const LifeResult& life) {
   json::Value seconds = json::Value::array(), wanted = json::Value::array(), missing = json::Value::array(),
-              evaluations = json::Value::array(), placed = json::Value::array(), cpu = json::Value::array();
+              evaluations = json::Value::array(), placed = json::Value::array(), cpu = json::Value::array(),
+              memory = json::Value::array();
   const auto used = std::min(life.wanted.size(), static_cast<std::size_t>(std::ceil(life.reached_s / life.bucket_s)));
   const std::size_t step = std::max<std::size_t>(1, (used + kPoints - 1) / kPoints);
   for (std::size_t b = 0; b < used; b += step) {
@@ -183,12 +184,14 @@ json::Value series_json(const LifeResult& life) {
     seconds.push(static_cast<double>(b) * life.bucket_s);
     wanted.push(std::round(w / buckets * 100) / 100), missing.push(std::round(m / buckets * 100) / 100);
     evaluations.push(e), placed.push(p), cpu.push(t);
+    const std::size_t known = std::min(end, life.memory_bytes.size());
+    memory.push(known == 0 ? std::uint64_t{0} : life.memory_bytes[known - 1]);
   }
   json::Value out = json::Value::object();
   out.set("seconds", std::move(seconds));
   out.set("wanted", std::move(wanted)), out.set("missing", std::move(missing));
   out.set("evaluations", std::move(evaluations)), out.set("placed", std::move(placed));
-  out.set("cpu_seconds", std::move(cpu));
+  out.set("cpu_seconds", std::move(cpu)), out.set("memory_bytes", std::move(memory));
   return out;
 }
 
@@ -302,6 +305,8 @@ json::Value life_json(const LifeResult& life) {
   clients.set("requests", life.requests), clients.set("reports", life.reports);
   out.set("clients", std::move(clients));
   out.set("evaluations_per_second_of_work", rates_json(life));
+  const std::uint64_t settled = life.memory_when_settled();
+  out.set("memory_bytes_after_two_hours", settled > 0 ? json::Value(settled) : json::Value());
   out.set("over_time", series_json(life));
   json::Value story = json::Value::array();
   for (const StoryLine& line : life.story) {

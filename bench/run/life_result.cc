@@ -1,5 +1,7 @@
 #include "run/life_result.h"
 
+#include <cmath>
+
 namespace berth::run {
 
 sim::Histogram FaultResult::recovery() const {
@@ -34,6 +36,11 @@ LifeResult::Alike LifeResult::alike(std::string_view what) const {
   };
   out.rest_first_us = rest(0, first_s), out.rest_last_us = rest(duration_s - kHour, last_s);
   return out;
+}
+
+std::uint64_t LifeResult::memory_when_settled() const {
+  const auto buckets = static_cast<std::size_t>(std::ceil(kSettled / bucket_s));
+  return duration_s <= kSettled || buckets > memory_bytes.size() ? 0 : memory_bytes[buckets - 1];
 }
 
 double LifeResult::evaluations_per_cpu_s(double from_s, double until_s) const {

@@ -68,8 +68,9 @@ struct LifeResult {
   // By bucket.
   std::vector<double> wanted, missing;  ///< allocations, mean
   std::vector<std::uint64_t> evaluations, placed;
-  std::vector<double> cpu_s;            ///< processor time that it took berth
-  std::vector<std::uint64_t> messages;  ///< of clients: heartbeats, pulls and requests
+  std::vector<double> cpu_s;                ///< processor time that it took berth
+  std::vector<std::uint64_t> messages;      ///< of clients: heartbeats, pulls and requests
+  std::vector<std::uint64_t> memory_bytes;  ///< of the process, at the bucket's end; as far as the life went
 
   std::vector<Outage> kinds, worst_jobs;
   std::vector<FaultResult> faults;
@@ -96,6 +97,10 @@ struct LifeResult {
   /// Whether the first and the last hour can be held against each other.
   [[nodiscard]] bool has_hours() const { return duration_s >= 2 * kHour && reached_s >= duration_s; }
   static constexpr double kHour = 3600;
+  /// From then on a life's memory can be asked to stay what it is.
+  static constexpr double kSettled = 2 * kHour;
+  /// 0: it was shorter than that, or is over then.
+  [[nodiscard]] std::uint64_t memory_when_settled() const;
   /// Evaluations per second of berth's processor time, over a part of the life.
   [[nodiscard]] double evaluations_per_cpu_s(double from_s, double until_s) const;
   struct Alike {

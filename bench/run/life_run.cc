@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "run/interrupt.h"
+#include "run/machine.h"
 #include "run/server_settings.h"
 #include "sim/load_store.h"
 #include "tables/export.h"
@@ -64,7 +65,8 @@ living::Config LifeRun::config() const {
   garbage.interval_ns = life_.gc_interval_ns;
   garbage.evals = {life_.eval_age_ns, life_.batch_eval_age_ns};
   garbage.jobs.age_ns = life_.job_age_ns;
-  garbage.deployments.age_ns = life_.eval_age_ns;
+  garbage.deployments.age_ns = life_.deployment_age_ns;
+  garbage.nodes.age_ns = life_.node_age_ns;
   out.clients.report_tick_ns = life_.report_tick_ns;
   out.clients.ticks_per_report = life_.ticks_per_report;
   if (life_.collapsed) living::collapse(out);
@@ -111,6 +113,7 @@ void LifeRun::run(const RunOptions& options) {
     if (at == static_cast<std::int64_t>(bucket + 1) * bucket_ns || at == life_.duration_ns) {
       watch_.tick();
       life.cpu_s[bucket++] = static_cast<double>(std::clock() - work) / CLOCKS_PER_SEC;
+      note_memory(bucket);
       if (measuring_.look_due(bucket)) measuring_.waited(measuring_.look(bucket));
       work = std::clock();
       progress.update(static_cast<std::uint64_t>(at / 1'000'000'000), true);
@@ -149,6 +152,18 @@ void LifeRun::run(const RunOptions& options) {
   for (const Outage& kind : life.kinds) result_.failed += static_cast<std::uint64_t>(kind.missing_at_end);
   result_.asked = result_.placed + result_.failed;
   result_.decisions_digest = fmt::format("{:016x}", cluster_.digest());
+}
+
+/// Of a few hundred buckets, as each asks the system; the others show what the one before had.
+void LifeRun::note_memory(std::size_t buckets) {
+  LifeResult& life = *result_.life;
+  const auto mark = [&](std::size_t bucket, double mark_s) {
+    return std::floor(static_cast<double>(bucket) * life.bucket_s / mark_s);
+  };
+  const double apart_s = std::max(life.bucket_s, life.duration_s / 300);
+  const bool due = mark(buckets, apart_s) != mark(buckets - 1, apart_s) ||
+                   mark(buckets, LifeResult::kSettled) != mark(buckets - 1, LifeResult::kSettled);
+  life.memory_bytes.push_back(due || life.memory_bytes.empty() ? memory_now() : life.memory_bytes.back());
 }
 
 void LifeRun::arrive(const sim::JobArrival& arrival) {

@@ -22,6 +22,7 @@ class LifeRun {
  private:
   [[nodiscard]] living::Config config() const;
   void load();
+  void note_memory(std::size_t buckets);
   void arrive(const sim::JobArrival& arrival);
   void happen(const sim::Happening& happening);
   [[nodiscard]] std::string to_nodes(const sim::Happening& happening, std::span<const tables::NodeRow> nodes);

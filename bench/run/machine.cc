@@ -27,6 +27,12 @@ Machine machine() {
   return out;
 }
 
+std::uint64_t memory_now() {
+  std::ifstream statm("/proc/self/statm");
+  std::uint64_t size = 0, resident = 0;
+  return statm >> size >> resident ? resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
+}
+
 json::Value machine_json() {
   const Machine here = machine();
   json::Value out = json::Value::object();

@@ -15,6 +15,9 @@ struct Machine {
 };
 [[nodiscard]] Machine machine();
 
+/// What this process takes now; 0 where the system does not say.
+[[nodiscard]] std::uint64_t memory_now();
+
 /// `machine` and `build` of a report (bench/schema/berth-run.json).
 [[nodiscard]] json::Value machine_json();
 [[nodiscard]] json::Value build_json();

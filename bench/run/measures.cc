@@ -29,6 +29,7 @@ constexpr Measure kMeasures[] = {
     {"recovery p50", "life/recovery_ns/p50", "ns", -1},
     {"recovery p99", "life/recovery_ns/p99", "ns", -1, false, 1, true},
     {"batch work lost", "life/batch_work/lost_alloc_seconds", "s", -1},
+    {"memory after 2 h", "life/memory_bytes_after_two_hours", "bytes", -1, false, 1, true},
     {"nodes evaluated", "work/nodes_evaluated", "", -1},
     {"allocations of memory", "work/allocations", "", -1},
     {"memory at most", "peak_rss_bytes", "bytes", -1, false, 1, true},

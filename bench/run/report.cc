@@ -317,8 +317,10 @@ std::string to_table(const RunResult& r) {
         100 * sim::Packing::share(p.stranded.cpu_mhz, p.usable.cpu_mhz),
         100 * sim::Packing::share(p.stranded.memory_mb, p.usable.memory_mb));
   }
-  out +=
-      fmt::format("  memory      {} at most, tables {}\n", bytes_words(r.peak_rss_bytes), bytes_words(r.table_bytes));
+  const std::uint64_t settled = r.life ? r.life->memory_when_settled() : 0;
+  out += fmt::format("  memory      {}{} at most, tables {}\n",
+                     settled > 0 ? bytes_words(settled) + " after two hours, " : std::string(),
+                     bytes_words(r.peak_rss_bytes), bytes_words(r.table_bytes));
   out += fmt::format("  decisions   {}\n", r.decisions_digest);
   if (grid) grid_table(out, r);
   out += r.nomad ? nomad_table(*r.nomad, r.decisions_digest) : kinds_table(r.kinds.kinds());

@@ -312,6 +312,8 @@ LifeSpec read_life(TomlReader& reader, TomlSection& root) {
   out.eval_age_ns = seconds(in, "eval_age_s", out.eval_age_ns);
   out.batch_eval_age_ns = seconds(in, "batch_eval_age_s", out.batch_eval_age_ns);
   out.job_age_ns = seconds(in, "job_age_s", out.job_age_ns);
+  out.deployment_age_ns = seconds(in, "deployment_age_s", out.deployment_age_ns);
+  out.node_age_ns = seconds(in, "node_age_s", out.node_age_ns);
   in.finish();
   for (const toml::table* step : root.tables("events"))
     out.steps.push_back(read_step(reader, step, kEvents, out.duration_ns));

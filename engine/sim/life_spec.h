@@ -117,6 +117,7 @@ struct LifeSpec {
   double recovered_percent = 100;      ///< of the tasks of a restarted client
   std::int64_t gc_interval_ns = 300'000'000'000;
   std::int64_t eval_age_ns = 3'600'000'000'000, batch_eval_age_ns = 86'400'000'000'000, job_age_ns = 14'400'000'000'000;
+  std::int64_t deployment_age_ns = 3'600'000'000'000, node_age_ns = 86'400'000'000'000;
   std::vector<LifeStep> steps;  ///< in the order of the file, events first
   std::vector<TaskTrace> tasks;
 };

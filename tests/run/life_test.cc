@@ -313,6 +313,20 @@ count = 2
   EXPECT_GT(life.faults[1].recovery_ns.front(), 20 * base::kSecond);  // other is placed when heartbeats are missed
 }
 
+TEST(Life, MemoryAfterTwoHours) {
+  LifeResult life;
+  life.duration_s = 3 * LifeResult::kHour, life.bucket_s = 1800;
+  EXPECT_EQ(life.memory_when_settled(), 0U);  // it was cut before anything was known
+  life.memory_bytes = {1, 2, 3};
+  EXPECT_EQ(life.memory_when_settled(), 0U);
+  life.memory_bytes = {1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(life.memory_when_settled(), 4U);
+  life.bucket_s = 7000;  // the bucket that holds the moment
+  EXPECT_EQ(life.memory_when_settled(), 2U);
+  life.bucket_s = 1800, life.duration_s = 2 * LifeResult::kHour;
+  EXPECT_EQ(life.memory_when_settled(), 0U);  // it is over then
+}
+
 TEST(Life, AnEmptyClusterBlocks) {  // as Nomad's would: evaluations that wait, no error
   const RunResult result = live_text(kSmallLife + "[[faults]]\nat_s = 60\ndo = \"loss\"\npercent = 100\n");
   EXPECT_EQ(result.ended, "complete");
@@ -400,8 +414,9 @@ reschedule = { attempts = 0, unlimited = false }
 TEST(Life, ReportsWhatItHasWhenCut) {
   const InterruptGuard guard;
   std::raise(SIGINT);
-  const RunResult result = live_text(kSmallLife);
+  const RunResult result = live_text(kSmallLife + "[[faults]]\nat_s = 300\ndo = \"loss\"\nsome = 1\n");
   EXPECT_TRUE(result.partial);
+  EXPECT_TRUE(result.life->faults.empty());  // it was cut before
   EXPECT_EQ(result.ended, "interrupted");
   EXPECT_NE(to_table(result).find("PARTIAL"), std::string::npos);
   const InterruptGuard for_the_next_test;
