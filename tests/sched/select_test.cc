@@ -208,8 +208,8 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
 
 TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS-305, 1103, 1104
   std::size_t with_ports = 0, by_number = 0, with_volumes = 0, by_columns = 0, failed = 0, ended = 0, collisions = 0,
-              again = 0, again_for_devices = 0, again_for_cores = 0, whole = 0, few = 0, with_devices = 0, by_cores = 0,
-              short_of_cores = 0;
+              again = 0, again_for_devices = 0, again_for_cores = 0, again_for_volumes = 0, again_for_hosts = 0,
+              whole = 0, few = 0, with_devices = 0, by_cores = 0, short_of_cores = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(120, 4); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -296,6 +296,9 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       failed += a.any_failed(), collisions += a.port_collision_events;
       const tables::CompiledGroup& asked =
           snapshot.jobs.versions[snapshot.jobs.keys[world.facts.job].current]->groups.front();
+      if (asked.has_host_volumes) again_for_volumes += remembered() - before;
+      if (asked.distinct_hosts || snapshot.jobs.versions[snapshot.jobs.keys[world.facts.job].current]->distinct_hosts)
+        again_for_hosts += remembered() - before;
       if (asked.has_devices) again_for_devices += remembered() - before;
       if (asked.has_cores) again_for_cores += remembered() - before;
       if (asked.has_cores) {
@@ -415,6 +418,8 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
   EXPECT_GE(again, testing::rounds(10, 100));
   EXPECT_GE(again_for_devices, testing::rounds(10, 10));
   EXPECT_GE(again_for_cores, testing::rounds(10, 10));
+  EXPECT_GE(again_for_volumes, testing::rounds(10, 10));
+  EXPECT_GE(again_for_hosts, testing::rounds(10, 10));
   EXPECT_GE(few, testing::rounds(10, 100));
   EXPECT_GE(whole, testing::rounds(5, 100));
   EXPECT_GT(with_ports, 0U);

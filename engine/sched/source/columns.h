@@ -50,11 +50,17 @@ class Columns : Source {
   void placed(tables::NodeRow node);
   /// Node and components of an entry that the last Select ranked.
   [[nodiscard]] tables::NodeRow ranked(std::uint32_t entry, rank::ScoreRow& score) const;
-  /// Calls visit(row, node class, dimension) for every entry that is exhausted.
+  /// Calls visit(row, node class, why) for every node that passes the checks of its class and does not do: a dimension
+  /// that is exhausted, or the reason why the node itself is filtered.
   template <class Visit>
-  void each_exhausted(Visit visit) const {
+  void each_that_fails(Visit visit) const {
     for (std::uint32_t entry = 0; entry < count_; ++entry)
       if (appended_[entry] == 0) visit(row_[entry], class_of_[position_[entry]], dimension_[entry]);
+    if (!asks_volumes_) return;
+    const std::span<const std::uint32_t> order = candidates_.order.first(prepared_);
+    for (std::uint32_t position = 0; position < prepared_; ++position)
+      if (passes_[position] == kLacksVolumes)
+        visit(candidates_.nodes->candidates[order[position]].row, class_of_[position], kReasonHostVolumes);
   }
   /// Appends the rows of the nodes that were looked at.
   void rows_read(std::vector<tables::NodeRow>& out) const {

@@ -21,8 +21,8 @@ bool FailedBefore::serves(const GroupView& v) const {
   const CompiledGroup& group = *v.group;
   const SelectOptions& options = parts_.options;
   return columns_.serve(v, options) && !options.then_evict && attempt_.quirks.verdicts_per_class &&
-         attempt_.snapshot->nodes.class_kinds_exact && !checks_.distinct.asks(v) && !group.has_task_network &&
-         !group.has_host_volumes && (v.network || checks_.network_ask.is_default()) &&
+         attempt_.snapshot->nodes.class_kinds_exact && !group.has_task_network &&
+         (v.network || checks_.network_ask.is_default()) &&
          std::all_of(scratch_.overlays.begin(), scratch_.overlays.end(), [](const NodeOverlay& overlay) {
            return overlay.first_stop == tables::kNoRow && overlay.first_update == tables::kNoRow &&
                   overlay.relisted == 0;
@@ -41,7 +41,7 @@ FailedBefore::Room FailedBefore::look(GroupView& v, bool first) {
   list_filtered(*memo, v);
   count(*memo, first);
   for (const Few& full : full_)
-    counts_.exhaust(attempt_.snapshot->nodes.capacity(full.row).class_code, full.cell.dimension);
+    count_failing(attempt_.snapshot->nodes.capacity(full.row).class_code, full.cell.dimension, 1);
   last_ = memo;
   return few_.empty() ? Room::nobody : Room::few;
 }
@@ -55,13 +55,31 @@ bool FailedBefore::is_current(const FailureMemo& memo) const {
          });
 }
 
+/// Of a node that passes the checks of its class: whether it does, or why not.
+void FailedBefore::decide(NodeRow row, GroupView& v, Cell& cell) {
+  cell.fit = kFail;
+  if (v.group->has_host_volumes && !checks_.volumes.node_has(row))
+    cell.dimension = kReasonHostVolumes;
+  else if (checks_.distinct.asks_hosts(v) && checks_.distinct.shares_host(row, v))
+    cell.dimension = kReasonDistinctHosts;
+  else
+    fit_.decide(row, v, cell);
+}
+
+void FailedBefore::count_failing(std::uint32_t node_class, std::uint32_t why, std::int32_t times) {
+  if (why == kReasonHostVolumes || why == kReasonDistinctHosts)
+    counts_.filter(node_class, why, times);
+  else
+    counts_.exhaust(node_class, why, times);
+}
+
 /// Which of the memo's nodes with room have some beside what the plan placed. False: too many, or an error.
 bool FailedBefore::find_few(const FailureMemo& memo, GroupView& v) {
   few_.clear(), full_.clear();
   const std::int64_t most = std::min(candidates_.limit, kFewMost);
   for (const NodeRow row : memo.roomy) {
     Few node{row, {}};
-    fit_.decide(row, v, node.cell);
+    decide(row, v, node.cell);
     if (!attempt_.error.empty()) return false;
     (node.cell.fit == kPass ? few_ : full_).push_back(node);
     if (static_cast<std::int64_t>(few_.size()) >= most) return false;
@@ -69,11 +87,13 @@ bool FailedBefore::find_few(const FailureMemo& memo, GroupView& v) {
   return static_cast<std::int64_t>(few_.size()) < most;
 }
 
-bool FailedBefore::holds_by_figures(FailureMemo& memo, const CompiledGroup& group) {
+bool FailedBefore::holds_by_figures(FailureMemo& memo, const tables::CompiledJob& job) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  const CompiledGroup& group = job.groups.front();
   const bool alike = memo.filtered.evaluated != 0 && memo.filtered.epoch == nodes.epoch &&
                      memo.filtered.kinds_left == nodes.kinds_left && memo.ready_changes == nodes.ready_changes;
   if (!alike || !read_changes(memo)) return false;
+  if ((job.distinct_hosts || group.distinct_hosts) && !changed_.empty()) return false;
   for (const NodeRow row : changed_)
     if (memo.shorts[row] != 0 && !is_short_by_figures(memo, row, group)) return false;
   while (!memo.roomy.empty()) {
@@ -89,6 +109,8 @@ bool FailedBefore::holds_by_figures(FailureMemo& memo, const CompiledGroup& grou
 /// Whether it follows from figures that the node, one of those that pass and whose use changed, has no room; then the
 /// memo has it.
 bool FailedBefore::is_short_by_figures(FailureMemo& memo, NodeRow row, const CompiledGroup& group) {
+  const std::uint8_t before = memo.shorts[row];
+  if (before != FailureMemo::kRoomy && memo.counts[before].dimension == kReasonHostVolumes) return true;  // as it was
   if (group.has_devices || group.has_cores) return false;  // they come first, or say how much is asked
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   const tables::NodeCapacity& capacity = nodes.capacity(row);
@@ -97,7 +119,6 @@ bool FailedBefore::is_short_by_figures(FailureMemo& memo, NodeRow row, const Com
   if (!plain && !fit_.figures_do(row, group)) return false;
   const std::uint32_t dimension = plain_fit(capacity, use, kUntouched, group).dimension;
   if (dimension == kReasonNone) return false;
-  const std::uint8_t before = memo.shorts[row];
   if (before != FailureMemo::kRoomy && dimension == memo.counts[before].dimension) return true;  // as most are
   memo.leave(row);
   return memo.enter(row, capacity.class_code, dimension);
@@ -119,6 +140,9 @@ bool FailedBefore::read_changes(const FailureMemo& memo) {
 bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   if (!read_changes(memo)) return false;
+  const bool hosts = checks_.distinct.asks_hosts(v);
+  if (hosts && memo.job_changes != attempt_.snapshot->jobs.keys[attempt_.job->key].changes) add_nodes_of_job();
+  memo.job_changes = attempt_.snapshot->jobs.keys[attempt_.job->key].changes;
   memo.use_changes = nodes.use_changes;
   memo.ready_changes = nodes.ready_changes;
   memo.shorts.resize(nodes.size(), 0);
@@ -128,11 +152,11 @@ bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
   for (std::size_t i = 0; i < changed_.size(); ++i) {
     const NodeRow row = changed_[i];
     if (memo.shorts[row] == FailureMemo::kRoomy) continue;  // it changed more than once
-    if (i < used_ && memo.shorts[row] != 0 && is_short_by_figures(memo, row, *v.group)) continue;
+    if (i < used_ && memo.shorts[row] != 0 && !hosts && is_short_by_figures(memo, row, *v.group)) continue;
     memo.leave(row);
     if (!candidates_.nodes->has(row) || checks_.first_failing_known(row, v) != kReasonNone) continue;
     Cell cell;
-    fit_.decide(row, v, cell);
+    decide(row, v, cell);
     if (!attempt_.error.empty()) return false;
     if (cell.fit == kPass)
       memo.enter_roomy(row);
@@ -140,6 +164,14 @@ bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
       return false;
   }
   return static_cast<std::int64_t>(memo.roomy.size()) < std::min(candidates_.limit, kFewMost);
+}
+
+/// Those that hold allocations of the job, whatever became of them: which of these count may have changed.
+void FailedBefore::add_nodes_of_job() {
+  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
+  for (tables::AllocRow row = attempt_.snapshot->jobs.keys[attempt_.job->key].alloc_head; row != tables::kNoRow;
+       row = allocs.next_of_job[row])
+    if (allocs.node[row] != tables::kNoRow) changed_.push_back(allocs.node[row]);
 }
 
 /// What classes tell of nodes as they are now, unless it is known.
@@ -173,7 +205,7 @@ void FailedBefore::count(const FailureMemo& memo, bool first) {
   for (const FailureMemo::Short& f : memo.filtered.counts)
     counts_.filter(f.node_class, first ? f.dimension : kReasonClassIneligible, f.count);
   for (const FailureMemo::Short& s : memo.counts)
-    if (s.count > 0) counts_.exhaust(s.node_class, s.dimension, s.count);
+    if (s.count > 0) count_failing(s.node_class, s.dimension, s.count);
 }
 
 void FailedBefore::remember(const GroupView& v) {
@@ -182,16 +214,17 @@ void FailedBefore::remember(const GroupView& v) {
   FailureMemo& memo = scratch_.failures.add(attempt_.job->spec, nodes.size());
   memo.use_log = nodes.fixed->use_log, memo.ready_log = nodes.fixed->ready_log;
   memo.use_changes = nodes.use_changes, memo.ready_changes = nodes.ready_changes;
+  memo.job_changes = attempt_.snapshot->jobs.keys[attempt_.job->key].changes;
   memo.shorts.assign(nodes.size(), 0);
   memo.counts.assign(1, {});
   memo.roomy.clear();
   memo.attempt.known = false;
   bool fine = true;
-  columns_.each_exhausted([&](NodeRow row, std::uint32_t node_class, std::uint32_t dimension) {
-    if (scratch_.overlay(row))
+  columns_.each_that_fails([&](NodeRow row, std::uint32_t node_class, std::uint32_t why) {
+    if (const NodeOverlay* const overlay = scratch_.overlay(row); overlay && overlay->first_alloc != tables::kNoRow)
       memo.enter_roomy(row);  // what the plan placed there may not come to pass
     else
-      fine = fine && memo.enter(row, node_class, dimension);
+      fine = fine && memo.enter(row, node_class, why);
   });
   if (!fine) return scratch_.failures.drop(memo);
   last_ = &memo;

@@ -6,6 +6,8 @@
 // over all nodes would: who is filtered follows from the verdicts of the classes, who is exhausted is kept as counts.
 // Where fewer nodes have room than a Select may return, it goes round once and looks at these alone (few_with_room.h).
 //
+// Nodes that are filtered for what they hold themselves, host volumes or allocations of the job, are kept likewise.
+//
 //   shorts     1 B per node row: position in `counts`, 0: not among those that pass, kRoomy: among `roomy`
 //   counts     12 B per (node class, dimension)
 // Memos of a worker take 32 MiB at most, or those of four jobs; the oldest goes. O(changed nodes + classes) a Select.
@@ -42,7 +44,7 @@ class FailedBefore : Source {
   [[nodiscard]] FailureMemo* last() const { return last_; }
   /// Whether the Select that left the memo fails again as figures and no other node's state tell; then it is counted.
   /// No Select need be under way. False says nothing.
-  [[nodiscard]] bool holds_by_figures(FailureMemo& memo, const tables::CompiledGroup& group);
+  [[nodiscard]] bool holds_by_figures(FailureMemo& memo, const tables::CompiledJob& job);
 
  private:
   [[nodiscard]] bool serves(const GroupView& view) const;
@@ -50,6 +52,9 @@ class FailedBefore : Source {
   bool follow(FailureMemo& memo, GroupView& view);
   [[nodiscard]] bool is_current(const FailureMemo& memo) const;
   bool find_few(const FailureMemo& memo, GroupView& view);
+  void decide(tables::NodeRow row, GroupView& view, Cell& cell);
+  void count_failing(std::uint32_t node_class, std::uint32_t why, std::int32_t times);
+  void add_nodes_of_job();
   [[nodiscard]] bool is_short_by_figures(FailureMemo& memo, tables::NodeRow row, const tables::CompiledGroup& group);
   void list_filtered(FailureMemo& memo, GroupView& view);
   void count(const FailureMemo& memo, bool first);

@@ -21,6 +21,7 @@ struct FailureMemo {
   std::shared_ptr<const model::Job> job;  ///< pinned, so that it stays its own; null: a memo of nobody
   std::shared_ptr<const tables::RowLog> use_log, ready_log;
   std::uint64_t use_changes = 0, ready_changes = 0;  ///< of the logs, that are in
+  std::uint64_t job_changes = 0;                     ///< JobKey::changes, whose allocations are in
   std::vector<std::uint8_t> shorts;                  ///< by node row: position in `counts`, or kRoomy
   std::vector<Short> counts;                         ///< the first one is of nobody
   static constexpr std::uint8_t kRoomy = 255;

@@ -164,7 +164,7 @@ bool GenericStack::fails_for_certain(GroupView& v) {
 bool GenericStack::fails_again(FailureMemo& memo, const CompiledJob& job) {
   parts_.counts.clear();
   parts_.top.clear();
-  if (!failed_before_.holds_by_figures(memo, job.groups.front())) return false;
+  if (!failed_before_.holds_by_figures(memo, job)) return false;
   parts_.attempt.scratch.paths.add(Path::failed_attempt);
   parts_.candidates.size = static_cast<std::uint32_t>(parts_.counts.evaluated);
   parts_.candidates.base_set = job.base_set;
