@@ -151,10 +151,12 @@ void Columns::drop_without_volumes(std::uint32_t first_entry) {
 }
 
 void Columns::prepare_block(GroupView& v) {
-  // Where a node's fit is more than a look at its figures, no further ahead than a Select will hardly go.
+  // Where a node's fit is more than a look at its figures, no further ahead than a Select will hardly go: a few nodes
+  // that pass.
   const CompiledGroup& group = *v.group;
   const bool dear = fit_.is_dear(group);
-  const std::uint32_t block = dear ? kDearBlock : prepared_ == 0 ? kFirstBlock : kBlock;
+  const std::uint32_t dear_block = std::clamp(kDearBlock * prepared_ / std::max(1U, count_), kDearBlock, kBlock);
+  const std::uint32_t block = dear ? dear_block : prepared_ == 0 ? kFirstBlock : kBlock;
   const std::uint32_t end = std::min(candidates_.size, prepared_ + block);
   const std::uint32_t first_entry = count_;
   if (parts_.detail) parts_.detail->enter(base::Stage::filter);

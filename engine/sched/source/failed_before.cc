@@ -21,7 +21,9 @@ bool FailedBefore::serves(const GroupView& v) const {
   const CompiledGroup& group = *v.group;
   const SelectOptions& options = parts_.options;
   return columns_.serve(v, options) && !options.then_evict && attempt_.quirks.verdicts_per_class &&
-         attempt_.snapshot->nodes.class_kinds_exact && !group.has_task_network &&
+         attempt_.snapshot->nodes.class_kinds_exact && attempt_.job->groups.size() == 1 &&
+         !checks_.distinct.has_properties() && group.distinct_properties.empty() && !group.has_csi_volumes &&
+         (!group.has_host_volumes || checks_.volumes.node_tells(v)) && !group.has_task_network &&
          (v.network || checks_.network_ask.is_default()) &&
          std::all_of(scratch_.overlays.begin(), scratch_.overlays.end(), [](const NodeOverlay& overlay) {
            return overlay.first_stop == tables::kNoRow && overlay.first_update == tables::kNoRow &&
