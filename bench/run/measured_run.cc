@@ -50,7 +50,7 @@ std::optional<InputError> refused(const sim::Workload& workload) {
 }
 
 Result<RunParts> run_parts(const sim::Workload& workload, const OtherRuns& others, std::size_t arrivals_max) {
-  auto inputs = sim::make_inputs(workload);
+  auto inputs = others.inputs ? others.inputs(workload) : sim::generate_inputs(workload);
   if (!inputs) return tl::unexpected(inputs.error());
   std::vector<sim::JobArrival>& arrivals = inputs->jobs.arrivals;
   if (arrivals_max > 0 && arrivals.size() > arrivals_max) arrivals.resize(arrivals_max);
@@ -66,7 +66,9 @@ Result<RunParts> run_parts(const sim::Workload& workload, const OtherRuns& other
 Result<RunResult> measured_run(const sim::Workload& workload, const RunOptions& options, const OtherRuns& others) {
   if (const auto error = refused(workload)) return tl::unexpected(*error);
   const bool grid = workload.cluster.source == sim::Source::nomad_grid;
-  if ((grid && !others.grid) || (workload.life && !others.life) || (workload.strategy != "nomad" && !others.strategy))
+  const bool mixes = workload.cluster.source == sim::Source::mix && workload.jobs.source == sim::Source::mix;
+  if ((grid && !others.grid) || (workload.life && !others.life) || (!mixes && !others.inputs) ||
+      (workload.strategy != "nomad" && !others.strategy))
     return tl::unexpected(not_here(workload));
   RunResult result;
   result.workload = workload;

@@ -33,6 +33,7 @@ struct RunParts {
 };
 /// What plain replays with Nomad's own ranking do without. Null: not in this program, which refuses it.
 struct OtherRuns {
+  Result<sim::Inputs> (*inputs)(const sim::Workload& workload) = nullptr;  ///< that are more than mixes
   Result<sim::FitStrategy> (*strategy)(const sim::Workload& workload, const sim::GeneratedCluster& cluster,
                                        const sim::JobStream& jobs) = nullptr;
   Result<void> (*grid)(const sim::Workload& workload, const RunOptions& options, RunResult& result) = nullptr;

@@ -19,7 +19,7 @@ Result<void> run_life(const sim::Workload& workload, RunParts parts, const RunOp
   return {};
 }
 
-constexpr OtherRuns kAll{sim::fit_strategy, run_grid, run_life};
+constexpr OtherRuns kAll{sim::make_inputs, sim::fit_strategy, run_grid, run_life};
 
 }  // namespace
 

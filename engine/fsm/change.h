@@ -5,6 +5,8 @@
 
 namespace berth::fsm {
 
+inline bool is_eligible(const model::Node& node) { return node.scheduling_eligibility == "eligible"; }
+
 struct StateLog::Change {
   tables::Commit& commit;
   StateLog* log = nullptr;  ///< whose listener is told at the end; null: nobody is

@@ -1,10 +1,8 @@
 #include "sched/to_model.h"
 
-#include <algorithm>
-
 #include "model/codec/codec.h"
 #include "model/plan_predicates.h"
-#include "model/predicates.h"
+#include "sched/planned.h"
 #include "tables/export.h"
 
 namespace berth::sched {
@@ -15,89 +13,13 @@ using tables::Snapshot;
 
 namespace {
 
-const CompiledJob* job_of(const Naming& naming, const PlanRows& plan) {
-  return plan.job == kNoRow ? nullptr : naming.snapshot.jobs.versions[plan.job].get();
-}
-
-/// The plan's job as it is stored: its ModifyIndex and status are those of now (R-CTRL-720).
-const std::shared_ptr<const model::Job>& stored_object(const Naming& naming, const CompiledJob& job) {
-  return naming.snapshot.jobs.objects[job.key];
-}
-
 /// R-SCHED-191: list stub of an allocation, without resources.
 json::Value stub(const Naming& naming, tables::AllocRow row) {
-  static constexpr const char* kKeys[] = {"ID",
-                                          "EvalID",
-                                          "Name",
-                                          "Namespace",
-                                          "NodeID",
-                                          "NodeName",
-                                          "JobID",
-                                          "TaskGroup",
-                                          "DesiredStatus",
-                                          "DesiredDescription",
-                                          "DesiredTransition",
-                                          "ClientStatus",
-                                          "ClientDescription",
-                                          "TaskStates",
-                                          "DeploymentStatus",
-                                          "FollowupEvalID",
-                                          "NextAllocation",
-                                          "RescheduleTracker",
-                                          "PreemptedAllocations",
-                                          "PreemptedByAllocation",
-                                          "CreateIndex",
-                                          "ModifyIndex",
-                                          "CreateTime",
-                                          "ModifyTime"};
-  const json::Value whole = model::to_json(tables::to_alloc(naming.snapshot, row));
-  json::Value out = json::Value::object();
-  for (const char* key : kKeys)
-    if (const json::Value* value = whole.find(key)) out.set(key, *value);
+  json::Value out = model::alloc_stub(tables::to_alloc(naming.snapshot, row));
   const tables::VersionRow job = naming.snapshot.allocs.job[row];
   if (job != kNoRow) {
     out.set("JobType", naming.snapshot.jobs.versions[job]->spec->type);
     out.set("JobVersion", naming.snapshot.jobs.versions[job]->spec->version);
-  }
-  return out;
-}
-
-/// R-PREEMPT-802: what the plan says of a victim.
-model::Allocation evicted(const Naming& naming, tables::AllocRow row, const std::string& by) {
-  const tables::AllocTable& allocs = naming.snapshot.allocs;
-  const tables::JobKey& key = naming.snapshot.jobs.keys[allocs.job_key[row]];
-  model::Allocation out;
-  out.id = base::to_text(allocs.id[row]);
-  out.namespace_ = naming.snapshot.text(key.job_namespace);
-  out.job_id = naming.snapshot.text(key.job_id);
-  out.desired_status = "evict";
-  out.desired_description = "Preempted by alloc ID " + by;
-  out.preempted_by_allocation = by;
-  if (const auto& resources = allocs.shape_of(row).resources) out.allocated_resources = *resources;
-  return out;
-}
-
-std::string id_text(base::Uuid id) { return id.is_nil() ? std::string() : base::to_text(id); }
-
-/// `asked`: system jobs tell of preemptions only in plans made for their annotations (R-SCHED-102).
-model::PlanAnnotations annotations(const Naming& naming, const EvalResult& result, bool asked) {
-  model::PlanAnnotations out;
-  for (const GroupResult& group : result.groups)
-    if (group.has_updates) out.desired_tg_updates[naming.snapshot.text(group.name)] = group.updates;
-  const CompiledJob* job = job_of(naming, result.plan);
-  if (!job || (is_of_system(job->type) && !asked)) return out;
-  for (const plan::PlannedStop& stop : result.plan.stops) {
-    if (!stop.evict) continue;
-    if (out.preempted_allocs.is_null()) out.preempted_allocs = json::Value::array();
-    out.preempted_allocs.push(stub(naming, stop.alloc));
-    if (stop.by >= plan::kDroppedBy) {
-      ++out.desired_tg_updates[job->groups[result.plan.dropped[stop.by - plan::kDroppedBy].group].spec->name]
-            .preemptions;
-      continue;
-    }
-    const PlannedAlloc& alloc = result.plan.allocs[stop.by];
-    const CompiledJob& of = alloc.job == kNoRow ? *job : *naming.snapshot.jobs.versions[alloc.job];
-    ++out.desired_tg_updates[of.groups[alloc.group].spec->name].preemptions;
   }
   return out;
 }
@@ -109,11 +31,6 @@ std::map<std::string, model::AllocMetric> failures(const Naming& naming, const E
     if (group.failed)
       out[naming.snapshot.text(group.name)] = failure_metric(naming, group, job ? job->spec->node_pool : std::string());
   return out;
-}
-
-void note_in_tracker(model::Allocation& alloc, const char* note) {
-  if (!alloc.reschedule_tracker) alloc.reschedule_tracker.emplace();
-  alloc.reschedule_tracker->last_reschedule = note;
 }
 
 /// A new deployment of which only the groups are known.
@@ -130,68 +47,6 @@ model::Deployment new_deployment(const Naming& naming, const EvalResult& result,
     state.desired_total = desired_total;
   }
   return d;
-}
-
-/// An entry of NodeUpdate (R-SCHED-23, 94).
-model::Allocation stopped(const Naming& naming, const PlanRows& plan, const plan::PlannedStop& stop, std::int64_t now) {
-  model::Allocation out = tables::to_alloc(naming.snapshot, stop.alloc);
-  if (stop.replaced) {
-    note_in_tracker(out, "ok");
-    if (stop.keeps_description) out.desired_status = "stop", out.desired_description = to_text(stop.description);
-    return out;
-  }
-  out.job.reset();
-  out.resources = {};
-  out.desired_status = "stop";
-  out.desired_description = to_text(stop.description);
-  if (stop.came_back) out.alloc_states.push_back({0, out.client_status, base::Time{now}});
-  if (stop.client) {
-    out.client_status = to_text(*stop.client);
-    out.alloc_states.push_back({0, out.client_status, base::Time{now}});
-  }
-  if (stop.followup != kNoRow) out.followup_eval_id = base::to_text(plan.followups[stop.followup]);
-  return out;
-}
-
-/// An existing allocation in NodeAllocation.
-model::Allocation updated(const Naming& naming, const PlanRows& plan, const plan::PlannedUpdate& update,
-                          const model::Evaluation& eval, std::int64_t now) {
-  using Kind = plan::PlannedUpdate::Kind;
-  using Note = plan::PlannedUpdate::Note;
-  model::Allocation out = tables::to_alloc(naming.snapshot, update.alloc);
-  if (update.followup != kNoRow) out.followup_eval_id = base::to_text(plan.followups[update.followup]);
-  switch (update.kind) {
-    case Kind::in_place:
-      out.eval_id = eval.id;
-      out.resources = {};
-      if (update.held) out.allocated_resources = *update.held->resources;
-      if (update.to_deployment) {
-        out.deployment_id = id_text(plan.deployment_ids.front());
-        out.deployment_status.reset();
-      }
-      if (update.came_back) model::note_client_status(out, now);
-      if (update.metrics) out.metrics = to_model(naming, *update.metrics, "");
-      out.job.reset();
-      break;
-    case Kind::unknown:
-      out.resources = {};
-      model::become_unknown(out, now);
-      break;
-    case Kind::reconnects:
-      model::note_client_status(out, now);
-      out.job.reset();
-      break;
-    case Kind::annotated:
-      out.job.reset();
-      break;
-    case Kind::not_placed:
-      if (const CompiledJob* job = job_of(naming, plan)) out.job = stored_object(naming, *job);
-      break;
-    case Kind::given:
-      BERTH_ASSERT(false);  // no scheduler makes such ones
-  }
-  if (update.note != Note::none) note_in_tracker(out, update.note == Note::ok ? "ok" : "no placement");
-  return out;
 }
 
 }  // namespace
@@ -252,81 +107,26 @@ std::optional<model::Deployment> planned_deployment(const Naming& naming, const 
   return new_deployment(naming, result, *job_of(naming, result.plan), priority, now);
 }
 
-model::Plan to_model(const Naming& naming, const EvalResult& result, const model::Evaluation& eval, std::int64_t now) {
-  const PlanRows& rows = result.plan;
-  const Snapshot& snapshot = naming.snapshot;
-  model::Plan plan;
-  plan.eval_id = eval.id;
-  plan.priority = eval.priority;
-  const CompiledJob* job = job_of(naming, rows);
-  if (job) {
-    plan.job = stored_object(naming, *job);
-    plan.all_at_once = job->spec->all_at_once;
-    plan.job_namespace = job->spec->namespace_;
-    plan.job_id = job->spec->id;
-  }
-  plan.deployment = planned_deployment(naming, result, eval.priority, now);
-  for (const plan::PlannedStatus& update : rows.deployment_updates)
-    plan.deployment_updates.push_back(
-        {base::to_text(update.deployment), std::string(update.status), std::string(update.description), 0});
-  for (const plan::PlannedStop& stop : rows.stops) {
-    if (stop.evict || stop.dropped) continue;
-    const tables::VersionRow version = snapshot.allocs.job[stop.alloc];
-    if (plan.job_id.empty() && version != kNoRow) {  // R-SCHED-23
-      plan.job = snapshot.jobs.versions[version]->spec;
-      plan.job_namespace = plan.job->namespace_;
-      plan.job_id = plan.job->id;
+model::PlanAnnotations annotations(const Naming& naming, const EvalResult& result, bool asked) {
+  model::PlanAnnotations out;
+  for (const GroupResult& group : result.groups)
+    if (group.has_updates) out.desired_tg_updates[naming.snapshot.text(group.name)] = group.updates;
+  const CompiledJob* job = job_of(naming, result.plan);
+  if (!job || (is_of_system(job->type) && !asked)) return out;
+  for (const plan::PlannedStop& stop : result.plan.stops) {
+    if (!stop.evict) continue;
+    if (out.preempted_allocs.is_null()) out.preempted_allocs = json::Value::array();
+    out.preempted_allocs.push(stub(naming, stop.alloc));
+    if (stop.by >= plan::kDroppedBy) {
+      ++out.desired_tg_updates[job->groups[result.plan.dropped[stop.by - plan::kDroppedBy].group].spec->name]
+            .preemptions;
+      continue;
     }
-    model::Allocation out = stopped(naming, rows, stop, now);
-    auto& list = plan.node_update[out.node_id];
-    list.push_back(std::move(out));
+    const PlannedAlloc& alloc = result.plan.allocs[stop.by];
+    const CompiledJob& of = alloc.job == kNoRow ? *job : *naming.snapshot.jobs.versions[alloc.job];
+    ++out.desired_tg_updates[of.groups[alloc.group].spec->name].preemptions;
   }
-  for (const plan::PlannedUpdate& update : rows.updates) {
-    if (update.dropped) continue;
-    model::Allocation out = updated(naming, rows, update, eval, now);
-    auto& list = plan.node_allocation[out.node_id];
-    list.push_back(std::move(out));
-  }
-  auto stop = rows.stops.begin();
-  // The evictions up to those of the allocation at `position`; they ascend but for those of dropped ones.
-  const auto evict_until = [&](std::uint32_t position, model::Allocation* by) {
-    for (; stop != rows.stops.end() && (!stop->evict || stop->by >= plan::kDroppedBy || stop->by == position); ++stop) {
-      if (!stop->evict) continue;
-      if (by && stop->by == position)
-        by->preempted_allocations.push_back(base::to_text(snapshot.allocs.id[stop->alloc]));
-      plan.node_preemptions[base::to_text(snapshot.nodes.id(snapshot.allocs.node[stop->alloc]))].push_back(
-          evicted(naming, stop->alloc,
-                  by && stop->by == position ? by->id : base::to_text(rows.dropped[stop->by - plan::kDroppedBy].id)));
-    }
-  };
-  for (const PlannedAlloc& alloc : rows.allocs) {
-    const CompiledJob& of = alloc.job == kNoRow ? *job : *snapshot.jobs.versions[alloc.job];
-    model::Allocation out;
-    out.id = base::to_text(alloc.id);
-    out.namespace_ = job->spec->namespace_;
-    out.eval_id = eval.id;
-    out.name = planned_name(snapshot, rows, alloc);
-    out.node_id = base::to_text(snapshot.nodes.id(alloc.node));
-    out.node_name = *snapshot.value_text(tables::kNameColumn, alloc.node);
-    out.job_id = job->spec->id;
-    if (alloc.job != kNoRow) out.job = of.spec;
-    out.task_group = of.groups[alloc.group].spec->name;
-    out.allocated_resources = *alloc.held->resources;
-    out.metrics = to_model(naming, alloc.metrics, job->spec->node_pool);
-    out.desired_status = "run";
-    out.client_status = "pending";
-    out.deployment_id = id_text(rows.deployment_ids[alloc.deployment]);
-    if (alloc.canary) out.deployment_status.emplace().canary = true;
-    if (alloc.previous != kNoRow) out.previous_allocation = base::to_text(snapshot.allocs.id[alloc.previous]);
-    if (alloc.tracker != kNoRow) out.reschedule_tracker = rows.trackers[alloc.tracker];
-    if (alloc.task_states != kNoRow) out.task_states = rows.task_states[alloc.task_states];
-    const auto position = static_cast<std::uint32_t>(&alloc - rows.allocs.data());
-    evict_until(position, &out);
-    plan.node_allocation[out.node_id].push_back(std::move(out));
-  }
-  evict_until(kNoRow, nullptr);
-  if (eval.annotate_plan) plan.annotations = annotations(naming, result, true);
-  return plan;
+  return out;
 }
 
 namespace {

@@ -43,6 +43,13 @@ void set_due_times(JobStream& stream, const ArrivalSpec& spec, std::uint64_t see
   }
 }
 
+void order_arrivals(JobStream& stream) {
+  std::stable_sort(stream.arrivals.begin(), stream.arrivals.end(), [&](const auto& a, const auto& b) {
+    if (a.due_ns != b.due_ns) return a.due_ns < b.due_ns;
+    return stream.templates[a.template_index]->priority > stream.templates[b.template_index]->priority;
+  });
+}
+
 void RunClock::idle_until(std::int64_t due_ns, std::int64_t max_sleep_ns) {
   const std::int64_t gap = due_ns - now_ns();
   if (gap <= 0) return;

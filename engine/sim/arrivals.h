@@ -15,6 +15,9 @@ namespace berth::sim {
 /// order of the stream except for recorded times, which it sorts by (time, number).
 void set_due_times(JobStream& stream, const ArrivalSpec& spec, std::uint64_t seed);
 
+/// Into the order in which arrivals happen: by due time, at equal times priority, then number.
+void order_arrivals(JobStream& stream);
+
 /// The clock of a run, in ns since its start. It runs with the machine's monotonic clock while there is work. When
 /// there is none until `due`, Clock::skip jumps there and Clock::wait lets the caller sleep: either way an evaluation
 /// that was due while berth was busy has waited since its due time (no coordinated omission). Not shared between

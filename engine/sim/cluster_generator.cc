@@ -7,9 +7,6 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "io/files.h"
-#include "io/json_parse.h"
-#include "model/codec/codec.h"
 
 namespace berth::sim {
 namespace {
@@ -196,50 +193,6 @@ GeneratedCluster grid_cluster(std::uint32_t nodes, std::uint32_t racks) {
   out.nodes.resize(nodes);
   for (std::uint32_t i = 0; i < nodes; ++i)
     out.nodes[i] = {.id = generated_id(kNodeKind, i), .shape = 0, .datacenter = i % 2, .rack = i % racks};
-  return out;
-}
-
-Result<GeneratedCluster> read_cluster_file(const std::string& path) {
-  auto text = io::read_file(path);
-  if (!text) return tl::unexpected(text.error());
-  auto parsed = io::parse_json(*text, path);
-  if (!parsed) return tl::unexpected(parsed.error());
-  const json::Value* list = parsed->is_array() ? &*parsed : parsed->find("Nodes");
-  const std::string prefix = parsed->is_array() ? "" : "/Nodes";
-  if (!list || !list->is_array() || list->size() == 0)
-    return tl::unexpected(
-        InputError{path, prefix, "holds no list of nodes", "write a JSON list of nodes as Nomad's API shows them"});
-  GeneratedCluster out;
-  std::unordered_map<base::Uuid, std::size_t, base::UuidHash> seen;
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    const std::string place = prefix + "/" + std::to_string(i);
-    model::Node node;
-    if (auto read = model::from_json((*list)[i], node, {.path = path, .place = place}); !read)
-      return tl::unexpected(read.error());
-    const auto id = base::parse_uuid(node.id);
-    if (!id) return tl::unexpected(InputError{path, place + "/ID", "is not a UUID", "give every node its ID"});
-    if (!seen.emplace(*id, i).second)
-      return tl::unexpected(InputError{path, place + "/ID", "is the ID of an earlier node", "remove one of them"});
-    if (!node.node_resources)
-      return tl::unexpected(InputError{path, place + "/NodeResources", "is missing",
-                                       "export nodes one by one (GET /v1/node/ID), the list leaves resources out"});
-    if (node.node_pool.empty()) node.node_pool = "default";
-    NodeRecord record{.id = *id, .shape = static_cast<std::uint32_t>(i)};
-    const auto dc = std::find(out.datacenters.begin(), out.datacenters.end(), node.datacenter);
-    record.datacenter = static_cast<std::uint32_t>(dc - out.datacenters.begin());
-    if (dc == out.datacenters.end()) out.datacenters.push_back(node.datacenter);
-    out.names.push_back(node.name);
-    if (node.node_pool != "default" &&
-        std::none_of(out.pools.begin(), out.pools.end(), [&](const auto& pool) { return pool.name == node.node_pool; }))
-      out.pools.push_back({.name = node.node_pool});
-    node.id.clear(), node.name.clear();
-    // Equal nodes share a shape; files list them in runs, so looking at the last one finds most.
-    if (!out.shapes.empty() && out.shapes.back() == node)
-      record.shape = static_cast<std::uint32_t>(out.shapes.size() - 1);
-    else
-      record.shape = static_cast<std::uint32_t>(out.shapes.size()), out.shapes.push_back(std::move(node));
-    out.nodes.push_back(record);
-  }
   return out;
 }
 

@@ -1,6 +1,5 @@
 #include "sim/inputs.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -119,11 +118,7 @@ Result<Inputs> make_inputs(const Workload& workload) {
   if (!out) return out;
   set_due_times(out->jobs, workload.arrivals, workload.seed);
   if (workload.life) add_life_arrivals(out->jobs, workload);
-  // Order of events at equal times: priority, then number.
-  std::stable_sort(out->jobs.arrivals.begin(), out->jobs.arrivals.end(), [&](const auto& a, const auto& b) {
-    if (a.due_ns != b.due_ns) return a.due_ns < b.due_ns;
-    return out->jobs.templates[a.template_index]->priority > out->jobs.templates[b.template_index]->priority;
-  });
+  order_arrivals(out->jobs);
   return out;
 }
 

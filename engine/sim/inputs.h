@@ -20,4 +20,7 @@ struct Inputs {
 /// Generates, or reads the data of, everything but nomad-grid, which has neither. Errors are those of the data.
 [[nodiscard]] Result<Inputs> make_inputs(const Workload& workload);
 
+/// The same, for a workload without a life whose nodes and jobs are mixes.
+[[nodiscard]] Inputs generate_inputs(const Workload& workload);
+
 }  // namespace berth::sim

@@ -34,6 +34,9 @@ struct RowLists {
 /// While it lives, rows that were removed since it was taken are not used again.
 using RowHold = std::shared_ptr<const int>;
 
+/// In a count of references: the row is on its way to being used again, unless it is referred to anew meanwhile.
+inline constexpr std::uint32_t kQueued = 1U << 31;
+
 struct History {
   struct Alloc {
     AllocRow next_of_eval = kNoRow, prev_of_eval = kNoRow;  ///< chain of its evaluation's allocations (AllocStamp)

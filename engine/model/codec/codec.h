@@ -38,7 +38,7 @@ template <class T>
 
 // clang-format off
 #define BERTH_MODEL_TYPES(X) \
-  X(Constraint) X(Affinity) X(Spread) X(SpreadTarget) X(Port) X(NetworkResource) X(RequestedDevice) X(Resources) \
+  X(Constraint) X(Affinity) X(Spread) X(SpreadTarget) X(Port) X(RequestedDevice) X(Resources) \
   X(Lifecycle) X(AllocatedTask) X(AllocatedPort) X(AllocatedDevice) X(AllocatedResources) X(Topology) \
   X(NodeNetworkResource) X(Attribute) X(DeviceInstance) X(NodeDevice) X(NodeResources) X(NodeReserved) X(DriverInfo) \
   X(DrainStrategy) X(Node) X(NodePool) X(UpdateStrategy) X(ReschedulePolicy) X(RestartPolicy) X(MigrateStrategy) \
@@ -53,6 +53,10 @@ template <class T>
   extern template Result<void> from_json<T>(const json::Value& value, T& out, const ReadOptions& opts); \
   extern template json::Value to_json<T>(const T& value, WriteMode mode, const JobTable* jobs);
 BERTH_MODEL_TYPES(BERTH_X)
+BERTH_X(NetworkResource)
 #undef BERTH_X
+
+/// What a list of victims shows of an allocation, without its resources (R-SCHED-191).
+[[nodiscard]] json::Value alloc_stub(const Allocation& alloc);
 
 }  // namespace berth::model

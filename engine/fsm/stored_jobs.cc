@@ -1,0 +1,84 @@
+// What a version of a job that is written does to the job's record (R-CTRL-735 to 739).
+#include <algorithm>
+#include <utility>
+
+#include "fsm/change.h"
+
+namespace berth::fsm {
+
+using tables::JobKeyRow;
+
+namespace {
+
+constexpr std::size_t kVersionsMax = 6;  // R-CTRL-739
+
+/// R-CTRL-739: takes out what is too many after a new version came in front, and returns it.
+std::shared_ptr<const model::Job> trim_versions(std::vector<std::shared_ptr<const model::Job>>& versions) {
+  std::vector<std::size_t> untagged;
+  for (std::size_t i = 0; i < versions.size(); ++i)
+    if (versions[i]->version_tag.is_null()) untagged.push_back(i);
+  if (untagged.size() <= kVersionsMax) return nullptr;
+  std::size_t dropped = untagged[kVersionsMax];
+  const auto stable = std::find_if(versions.begin(), versions.end(), [](const auto& job) { return job->stable; });
+  if (stable != versions.end() && static_cast<std::size_t>(stable - versions.begin()) == dropped)
+    dropped = untagged[kVersionsMax - 1];
+  const auto out = versions[dropped];
+  versions.erase(versions.begin() + static_cast<std::ptrdiff_t>(dropped));
+  return out;
+}
+
+}  // namespace
+
+void StateLog::upsert_job(Change& change, model::Job job, bool keep_version) {
+  const JobKeyRow key = change.commit.job_key(job.namespace_, job.id);
+  const auto before = record_of(key).current;
+  const std::string status_before = before ? before->status : "";
+  job.modify_index = change.index;
+  if (before) {
+    job.create_index = before->create_index;
+    if (!keep_version) {
+      job.job_modify_index = change.index;
+      if (job.version <= before->version) job.version = before->version + 1;  // R-CTRL-736
+    }
+  } else {
+    job.create_index = job.job_modify_index = change.index;
+  }
+  job.status = status_before;
+  touch(change, Table::jobs);
+
+  // The new object first, so that its status is derived from itself.
+  const auto stored = std::make_shared<model::Job>(std::move(job));
+  JobRecord& record = record_of(key);
+  set_current(key, stored);
+  stored->status = derive_status(key, false);
+  note_collectable(key);
+  change.note(&EntryRows::jobs, key);
+  const std::shared_ptr<const model::Job> object = stored;
+  const bool same_row = before && keep_version && before->version == object->version;
+  if (same_row)
+    change.commit.alias_job(object, store_.current().jobs.keys[key].current);
+  else
+    change.commit.upsert_job(object, true);
+  count_child(change, *object, status_before, object->status);
+
+  const auto at = std::find_if(record.versions.begin(), record.versions.end(),
+                               [&](const auto& version) { return version->version <= object->version; });
+  if (at != record.versions.end() && (*at)->version == object->version) {
+    if (!same_row) change.commit.forget_version(**at);
+    *at = object;
+  } else {
+    record.versions.insert(at, object);
+  }
+  if (const auto dropped = trim_versions(record.versions)) change.commit.forget_version(*dropped);
+
+  bool changed = !record.summary.has_value();
+  if (changed) record.summary.emplace().create_index = change.index;
+  for (const model::TaskGroup& group : object->task_groups)  // R-CTRL-726
+    changed |= record.summary->groups.try_emplace(group.name).second;
+  if (changed) {
+    record.summary->modify_index = change.index;
+    touch(change, Table::job_summary);
+  }
+}
+
+}  // namespace berth::fsm

@@ -1,0 +1,22 @@
+// What the two files that turn plans and evaluations into API objects share.
+#pragma once
+
+#include "sched/to_model.h"
+
+namespace berth::sched {
+
+inline const tables::CompiledJob* job_of(const Naming& naming, const PlanRows& plan) {
+  return plan.job == tables::kNoRow ? nullptr : naming.snapshot.jobs.versions[plan.job].get();
+}
+
+/// The plan's job as it is stored: its ModifyIndex and status are those of now (R-CTRL-720).
+inline const std::shared_ptr<const model::Job>& stored_object(const Naming& naming, const tables::CompiledJob& job) {
+  return naming.snapshot.jobs.objects[job.key];
+}
+
+inline std::string id_text(base::Uuid id) { return id.is_nil() ? std::string() : base::to_text(id); }
+
+/// `asked`: system jobs tell of preemptions only in plans made for their annotations (R-SCHED-102).
+[[nodiscard]] model::PlanAnnotations annotations(const Naming& naming, const EvalResult& result, bool asked);
+
+}  // namespace berth::sched
