@@ -137,7 +137,7 @@ void add_conform(CLI::App& app, int& exit_code) {
       return;
     }
     if (report->equal + report->differ + report->unsupported == 0) {
-      fmt::print(stderr, "no vector in these paths is meant: nothing was compared; see --name and --step\n");
+      fmt::print(stderr, "these paths hold no vector that --name and --step ask for: nothing was compared\n");
       exit_code = 2;
       return;
     }

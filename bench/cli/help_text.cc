@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <sstream>
+
 #include "cli/command_line.h"
 
 namespace berth::cli {
@@ -9,8 +11,8 @@ namespace {
 
 constexpr std::size_t kWidth = 100, kIndent = 30;
 
-/// `text` in lines of at most kWidth columns, of which each but the first begins at kIndent, as `first` must end.
-std::string wrapped(std::string first, const std::string& text) {
+/// `text` in lines of at most kWidth columns, of which each but the first begins at `indent`, as `first` must end.
+std::string wrapped(std::string first, const std::string& text, std::size_t indent = kIndent) {
   std::string out, line = std::move(first);
   bool empty = true;  // of text
   for (std::size_t at = 0; at < text.size();) {
@@ -18,7 +20,7 @@ std::string wrapped(std::string first, const std::string& text) {
     const std::string word = text.substr(at, end - at);
     if (!empty && line.size() + 1 + word.size() > kWidth) {
       out += line + "\n";
-      line.assign(kIndent, ' ');
+      line.assign(indent, ' ');
       empty = true;
     }
     line += (empty ? "" : " ") + word;
@@ -66,6 +68,12 @@ class PlainHelp final : public CLI::Formatter {
     }
     head.resize(kIndent, ' ');
     return wrapped(std::move(head), about_of(text));
+  }
+  std::string make_footer(const CLI::App* app) const override {
+    std::string out;
+    std::stringstream notes(app->get_footer());
+    for (std::string line; std::getline(notes, line);) out += wrapped("", line, 0);
+    return out;
   }
 };
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/build_info.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
@@ -27,16 +28,15 @@ void set_read_limit(const std::string& text) {
 /// number there is, 010 for 8 and inf for a time.
 std::string number_problem(const std::string& type, const std::string& text) {
   const auto refused = [&](const char* what) { return fmt::format("'{}' {}", berth::base::shown(text), what); };
-  if (type.starts_with("UINT")) {
-    if (text.starts_with('-')) return refused("cannot be negative");
-    return berth::base::parse_uint64(text) ? "" : refused("is no whole number from 0 to 18446744073709551615");
-  }
-  if (type.starts_with("INT"))
-    return berth::base::parse_int64(text)
-               ? ""
-               : refused("is no whole number from -9223372036854775808 to 9223372036854775807");
+  if (type.starts_with("UINT") && text.starts_with('-')) return refused("cannot be negative");
+  if (type.starts_with("UINT") && !berth::base::parse_uint64(text))
+    return refused("is no whole number from 0 to 18446744073709551615");
+  if (type.starts_with("INT") && !berth::base::parse_int64(text))
+    return refused("is no whole number from -9223372036854775808 to 9223372036854775807");
   const auto number = berth::base::parse_double(text);
-  return number && std::isfinite(*number) ? "" : refused("is no number");
+  if (!number || !std::isfinite(*number)) return refused("is no number");
+  if (*number < 0 && type.ends_with(":NONNEGATIVE")) return refused("cannot be negative");
+  return *number <= 0 && type.ends_with(":POSITIVE") ? refused("is not above 0") : "";
 }
 
 void check_numbers(CLI::App& app) {
@@ -78,6 +78,11 @@ int main(int argc, char** argv) {
   berth::cli::add_man(app, exit_code);
   check_numbers(app);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
+  const std::string_view word = argc > 1 ? argv[1] : "-";
+  if (!word.starts_with('-') &&
+      app.get_subcommands([&](const CLI::App* one) { return one->get_name() == word; }).empty())
+    return berth::cli::report_error(
+        {"berth", "", fmt::format("there is no command '{}'", berth::base::shown(word)), "see `berth --help`"}, 2);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -94,7 +94,7 @@ constexpr auto kOptions = std::to_array<OptionInfo>({
 
 constexpr std::string_view kQuirkPrefix = "quirk.";
 
-/// "option 'X' is unknown", and the valid name that comes closest to it.
+/// "option 'X' is unknown", and the valid name that comes close to it, if one does.
 std::string unknown_option(std::string_view name) {
   std::vector<std::string> valid = {"compat"};
   for (const OptionInfo& option : kOptions) valid.emplace_back(option.name);
@@ -105,8 +105,9 @@ std::string unknown_option(std::string_view name) {
   });
   std::string all = "compat";
   for (const OptionInfo& option : kOptions) all.append(", ").append(option.name);
-  return "option '" + base::shown(name) + "' is unknown (did you mean '" + *nearest + "'?); valid: " + all +
-         ", quirk.NAME";
+  const bool close = base::edit_distance(said, *nearest) * 3 <= nearest->size();
+  return "option '" + base::shown(name) + "' is unknown" + (close ? " (did you mean '" + *nearest + "'?)" : "") +
+         "; valid: " + all + ", quirk.NAME";
 }
 
 }  // namespace
