@@ -431,6 +431,8 @@ void add_life(const json::Value& life, const std::string& of, Section& out) {
         fmt::format("Per second; the median of times with any is {} evaluations/s; {} storms.",
                     shown(value_at(life, "base_evaluations_per_second"), ""), life["storms"].size()),
         "per second", {series("evaluations", "evaluations", 1 / step), series("placements", "placed", 1 / step)});
+  if (Series memory = series("memory", "memory_bytes", 1 / 1048576.0); memory.points.size() > 1)
+    chart("Memory over time", "Of the whole process, with what it keeps to report.", "MiB", {std::move(memory)});
   out.tables.push_back(table_of_list(("Faults" + of).c_str(), life["faults"],
                                      {{"fault", "what", nullptr},
                                       {"at", "at_seconds", "s"},

@@ -113,7 +113,7 @@ class TimerWheel {
     TimerId ahead = 0;  // a hint; any node there is
   };
   static_assert(sizeof(Node) == 32);
-  static constexpr std::uint32_t kAhead = 8;
+  static constexpr std::uint32_t kAhead = 16;
   struct Slot {
     std::int64_t earliest = kNone;  // kNone in a list that is not empty: to be looked up
     TimerId head = kNoTimer, tail = kNoTimer;

@@ -35,7 +35,11 @@ TEST(TimerWheel, AgreesWithASortedList) {
     std::set<std::tuple<std::int64_t, std::uint32_t>> expected;  // time, number
     std::vector<std::pair<std::int64_t, TimerId>> timers;        // by number
     std::int64_t now = 1'700'000'000'000'000'000;
-    std::size_t most = 0;
+    std::size_t most = 0, near_calls = 0;
+    const auto near = [&](std::uint8_t, std::uint32_t number) {
+      ++near_calls;
+      EXPECT_TRUE(expected.contains({timers[number].first, number}));
+    };
     for (int step = 0; step < 5000; ++step) {
       const std::uint64_t what = draw.below(10);
       if (what < 5) {
@@ -52,14 +56,19 @@ TEST(TimerWheel, AgreesWithASortedList) {
         if (expected.empty()) continue;
         now = next;
         TimerWheel::Fired fired;
-        ASSERT_TRUE(wheel.pop(now, fired));
+        ASSERT_TRUE(wheel.pop(now, fired, near));
         ASSERT_EQ(fired.subject, std::get<1>(*expected.begin())) << "seed " << seed;
         ASSERT_EQ(fired.at, now);
         expected.erase(expected.begin());
       }
+      TimerWheel::Fired hint;
+      const bool any = wheel.likely_next(hint);
+      ASSERT_EQ(any, !expected.empty());
+      ASSERT_TRUE(!any || expected.contains({hint.at, hint.subject}));  // one that is there
       most = std::max(most, expected.size());
       ASSERT_EQ(wheel.size(), expected.size());
     }
+    EXPECT_GT(near_calls, 0u);
     EXPECT_EQ(wheel.capacity(), most);  // memory of the largest number at once
   }
 }
