@@ -155,7 +155,7 @@ void Columns::prepare_block(GroupView& v) {
   // that pass.
   const CompiledGroup& group = *v.group;
   const bool dear = fit_.is_dear(group);
-  const std::uint32_t dear_block = std::clamp(kDearBlock * prepared_ / std::max(1U, count_), kDearBlock, kBlock);
+  const std::uint32_t dear_block = std::clamp(2 * prepared_ / std::max(1U, count_), kDearBlock, kBlock);
   const std::uint32_t block = dear ? dear_block : prepared_ == 0 ? kFirstBlock : kBlock;
   const std::uint32_t end = std::min(candidates_.size, prepared_ + block);
   const std::uint32_t first_entry = count_;
@@ -188,11 +188,15 @@ void Columns::prepare_block(GroupView& v) {
 /// What the group makes of the use of the entry's node, where figures tell of most nodes (`figures`) and of this one,
 /// into `use`. False: the entry is done with. `of_devices`: its devices count as well.
 inline bool Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool figures, bool of_devices, FitUse& use) {
+  if (!figures) {
+    decide_entry(entry, v);
+    return false;
+  }
   const CompiledGroup& group = *v.group;
   const NodeRow row = row_[entry];
   const tables::NodeUse& held = attempt_.snapshot->nodes.use[row];
   const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
-  if (figures && !group.has_cores && !(of_devices && held.device_allocs != 0) && capacity.network_invalid == 0 &&
+  if (!group.has_cores && !(of_devices && held.device_allocs != 0) && capacity.network_invalid == 0 &&
       held.core_allocs == 0 &&
       (port_figures_.known ? port_figures_.do_for(row, held) : held.port_allocs == 0 && !group.has_network))
       [[likely]] {
@@ -203,7 +207,7 @@ inline bool Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool figu
     exhaust_entry(entry, fit.dimension);
     return false;
   }
-  return use_of_special(entry, v, figures && !(of_devices && held.device_allocs != 0), use);
+  return use_of_special(entry, v, !(of_devices && held.device_allocs != 0), use);
 }
 
 /// The same where ports, devices or cores are to be looked at.

@@ -107,7 +107,7 @@ class Columns : Source {
   // Going through them (columns_select.cc).
   bool fill_spread_tables();
   [[nodiscard]] std::optional<Found> select_window(GroupView& view);
-  rank::WindowScores score_by_spreads(std::uint32_t first, std::uint32_t last);
+  rank::WindowScores score_one_by_one(std::uint32_t first, std::uint32_t last);
   std::uint32_t visit_range(std::uint32_t first, std::uint32_t last, Best& best, std::uint32_t& exhausted);
   void move_cursor(std::uint32_t start, std::uint32_t end, std::uint32_t entry);
   [[nodiscard]] std::uint32_t entry_at(std::uint32_t position) const;

@@ -40,9 +40,9 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
     // None returns more than one, so the limit takes these at least.
     const auto wanted = std::min(step, static_cast<std::uint64_t>(limit - best.returned));
     const auto end = static_cast<std::uint32_t>(std::min<std::uint64_t>(last, first + wanted));
-    const rank::WindowScores scores = spread_sets_ <= 1
+    const rank::WindowScores scores = spread_sets_ <= 1 && end - first >= 8
                                           ? rank::score_window(columns, first, end, top_.floor(), score_value_.data())
-                                          : score_by_spreads(first, end);
+                                          : score_one_by_one(first, end);
     exhausted += static_cast<std::uint32_t>(scores.exhausted);
     best.returned += end - first - static_cast<std::int64_t>(scores.exhausted) - std::popcount(scores.decisive);
     for (std::uint64_t rest = scores.decisive; rest != 0; rest &= rest - 1) {
@@ -56,8 +56,9 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
   return first;
 }
 
-/// As rank::score_window() with several sets of spreads, whose totals add up; all that have room are decisive.
-rank::WindowScores Columns::score_by_spreads(std::uint32_t first, std::uint32_t last) {
+/// As rank::score_window(), for few entries or several sets of spreads, whose totals add up; all that have room are
+/// decisive.
+rank::WindowScores Columns::score_one_by_one(std::uint32_t first, std::uint32_t last) {
   rank::WindowScores out;
   for (std::uint32_t entry = first; entry < last; ++entry) {
     double sum = sum_[entry], appended = appended_[entry], total = 0.0;
@@ -66,7 +67,7 @@ rank::WindowScores Columns::score_by_spreads(std::uint32_t first, std::uint32_t 
       continue;
     }
     for (std::size_t s = 0; s < spread_sets_; ++s) total += spread_tables_[s][codes_[s][entry]];
-    spread_[entry] = total;
+    if (spread_sets_ != 0) spread_[entry] = total;
     if (total != 0.0) sum += total, appended += 1.0;
     score_value_[entry] = sum / appended;
     out.decisive |= std::uint64_t{1} << (entry - first);
