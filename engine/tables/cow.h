@@ -1,6 +1,6 @@
 // CowVector<T>: a chunked vector whose copies are O(1) and share chunks until one side writes.
 //
-// Layout: root -> pages of 64 references to chunks -> chunks of kChunk elements. A chunk's count of references lies
+// Layout: root -> pages of 32 references to chunks -> chunks of kChunk elements. A chunk's count of references lies
 // beside it: a chunk of 16 KiB and a bit would take 20 KiB from the allocator. Copying the vector copies one reference
 // to the root. A write copies the root, one page and one chunk, each only if somebody else still holds it, so a commit
 // costs O(rows changed), whatever the table's size; with no snapshot alive it writes in place.
@@ -31,7 +31,7 @@ using base::Ref;
 template <class T, std::size_t kChunk = 256>
 class CowVector {
   static_assert((kChunk & (kChunk - 1)) == 0);
-  static constexpr std::size_t kFan = 64;
+  static constexpr std::size_t kFan = 32;
 
   struct Chunk {
     alignas(64) T data[kChunk];
