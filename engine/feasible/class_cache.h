@@ -41,6 +41,8 @@ class ClassCache {
   void set_job(std::uint32_t class_id, bool eligible);
   void set_group(std::uint32_t group, std::uint32_t class_id, bool eligible);
 
+  [[nodiscard]] bool knows_any() const { return !touched_.empty(); }
+
   struct ClassVerdict {
     std::uint32_t class_id;
     bool eligible;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace berth::feasible {
 namespace {
@@ -54,29 +55,57 @@ CsiVolumeCheck::CsiVolumeCheck(const model::Job& job, const model::TaskGroup& gr
       missing_reason_ += wanted.source;
       missing_resources_.push_back("csi-volume:" + job.namespace_ + ":" + wanted.source);
     }
-    requests_.push_back({std::move(wanted.source), wanted.request, volume});
+    requests_.push_back({std::move(wanted.source), wanted.request, volume, false, std::nullopt});
   }
 }
 
 std::optional<std::string> CsiVolumeCheck::failure(const model::Node& node) const {
   if (!missing_reason_.empty()) return missing_reason_;
-  for (const Request& wanted : requests_)
-    if (auto reason = failure(wanted, node)) return reason;
+  for (const Request& wanted : requests_) {
+    const std::string plugin_text = "CSI plugin " + wanted.volume->plugin_id;
+    switch (problem(wanted, node)) {
+      case Problem::none:
+        break;
+      case Problem::no_plugin:
+        return plugin_text + " is missing from client " + node.id;
+      case Problem::unhealthy:
+        return plugin_text + " is unhealthy on client " + node.id;
+      case Problem::too_many:
+        return plugin_text + " has the maximum number of volumes on client " + node.id;
+      case Problem::unreachable:
+        return "did not meet topology requirement";
+      case Problem::of_volume:
+        return claim_problem(wanted);
+    }
+  }
   return std::nullopt;
 }
 
-std::optional<std::string> CsiVolumeCheck::failure(const Request& wanted, const model::Node& node) const {
-  const model::CsiVolume& volume = *wanted.volume;
-  const std::string plugin_text = "CSI plugin " + volume.plugin_id;
-  const auto it = node.csi_node_plugins.find(volume.plugin_id);
-  if (it == node.csi_node_plugins.end() || !it->second) return plugin_text + " is missing from client " + node.id;
-  const model::CsiInfo& plugin = *it->second;
-  if (!plugin.healthy) return plugin_text + " is unhealthy on client " + node.id;
-  const std::int64_t max_volumes = plugin.node_info ? plugin.node_info->max_volumes : 0;
-  if (count_on_node(volume.plugin_id, node.id) >= max_volumes)  // R-FEAS-1209, 1215
-    return plugin_text + " has the maximum number of volumes on client " + node.id;
-  if (!is_reachable(volume, plugin)) return "did not meet topology requirement";
+bool CsiVolumeCheck::passes(const model::Node& node) const {
+  return missing_reason_.empty() && std::all_of(requests_.begin(), requests_.end(), [&](const Request& wanted) {
+           return problem(wanted, node) == Problem::none;
+         });
+}
 
+CsiVolumeCheck::Problem CsiVolumeCheck::problem(const Request& wanted, const model::Node& node) const {
+  const model::CsiVolume& volume = *wanted.volume;
+  const auto it = node.csi_node_plugins.find(volume.plugin_id);
+  if (it == node.csi_node_plugins.end() || !it->second) return Problem::no_plugin;
+  const model::CsiInfo& plugin = *it->second;
+  if (!plugin.healthy) return Problem::unhealthy;
+  const std::int64_t max_volumes = plugin.node_info ? plugin.node_info->max_volumes : 0;
+  if (count_on_node(volume.plugin_id, node.id) >= max_volumes) return Problem::too_many;  // R-FEAS-1209, 1215
+  if (!is_reachable(volume, plugin)) return Problem::unreachable;
+  return claim_problem(wanted) ? Problem::of_volume : Problem::none;
+}
+
+const std::optional<std::string>& CsiVolumeCheck::claim_problem(const Request& wanted) const {
+  if (!std::exchange(wanted.is_known, true)) wanted.claim_problem = find_claim_problem(wanted);
+  return wanted.claim_problem;
+}
+
+std::optional<std::string> CsiVolumeCheck::find_claim_problem(const Request& wanted) const {
+  const model::CsiVolume& volume = *wanted.volume;
   const std::string volume_text = "CSI volume " + wanted.volume_id;
   if (wanted.request->read_only) {  // R-FEAS-1211, 1218
     if (is_schedulable(volume)) return std::nullopt;
@@ -120,7 +149,7 @@ std::optional<std::string> CsiVolumeCheck::foreign_writer(const model::CsiVolume
 /// Volumes of a plugin that allocations of the snapshot use on a node (R-FEAS-1205, 1906).
 std::int64_t CsiVolumeCheck::count_on_node(std::string_view plugin_id, std::string_view node_id) const {
   std::map<std::string, std::string_view> namespace_of_volume;
-  const auto allocs = state_.node_allocs(node_id);
+  const auto allocs = state_.csi_allocs(node_id);
   for (const AllocView& alloc : allocs) {
     if (!alloc.group || !(alloc.desired_run || alloc.client_running)) continue;
     for (const auto& [alias, request] : alloc.group->volumes)

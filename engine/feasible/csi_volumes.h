@@ -23,14 +23,22 @@ class CsiVolumeCheck {
 
   /// The reason `node` is filtered with, or nothing when it passes.
   [[nodiscard]] std::optional<std::string> failure(const model::Node& node) const;
+  /// Whether there is none.
+  [[nodiscard]] bool passes(const model::Node& node) const;
 
  private:
+  /// What of a node fails first, in this order (R-FEAS-1207 to 1210); then what of the volume does, on any node.
+  enum class Problem : std::uint8_t { none, no_plugin, unhealthy, too_many, unreachable, of_volume };
   struct Request {
     std::string volume_id;
     const model::VolumeRequest* request;
     const model::CsiVolume* volume;
+    mutable bool is_known = false;                     // the following, asked for by the first node
+    mutable std::optional<std::string> claim_problem;  // of the volume and its claims
   };
-  [[nodiscard]] std::optional<std::string> failure(const Request& wanted, const model::Node& node) const;
+  [[nodiscard]] Problem problem(const Request& wanted, const model::Node& node) const;
+  [[nodiscard]] const std::optional<std::string>& claim_problem(const Request& wanted) const;
+  [[nodiscard]] std::optional<std::string> find_claim_problem(const Request& wanted) const;
   [[nodiscard]] bool is_schedulable(const model::CsiVolume& volume) const;
   [[nodiscard]] bool is_write_schedulable(const model::CsiVolume& volume) const;
   [[nodiscard]] std::optional<std::string> foreign_writer(const model::CsiVolume& volume) const;

@@ -102,6 +102,13 @@ class PropertySets {
       for (PropertySet& set : sets) f(set);
   }
 
+  /// Those that the nodes of a task group have to pass, in list order: the job's, then the group's.
+  template <class F>
+  void each_of(std::uint32_t group, F f) const {
+    for (const PropertySet& set : job_) f(set);
+    for (const PropertySet& set : groups_[group]) f(set);
+  }
+
   /// First set that a node fails for a task group: the job's sets, then the group's, in list order; null if it passes.
   /// `code_of(set)` is the node's code in the dictionary of the set's target.
   template <class CodeOf>

@@ -35,8 +35,8 @@ struct VolumeState {
   std::function<const model::Job*(std::string_view job_namespace, std::string_view id)> job;
   /// An allocation of the snapshot.
   std::function<std::optional<AllocView>(std::string_view id)> alloc;
-  /// The snapshot's allocations on a node, ascending by ID.
-  std::function<std::vector<AllocView>(std::string_view node_id)> node_allocs;
+  /// The snapshot's allocations on a node whose groups ask for CSI volumes, ascending by ID; others change nothing.
+  std::function<std::vector<AllocView>(std::string_view node_id)> csi_allocs;
   /// The proposed allocations of a node (R-FEAS-1301) in the order of R-RANK-504.
   std::function<std::vector<AllocView>(std::string_view node_id)> proposed;
 };

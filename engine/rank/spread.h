@@ -93,6 +93,8 @@ class PropertySet {
   /// incomplete.
   [[nodiscard]] bool table(std::vector<double>& by_code) const;
   [[nodiscard]] std::uint32_t code_of_row(std::uint32_t row) const noexcept { return code_of_row_[row]; }
+  /// Without targets: what it adds is no boost.
+  [[nodiscard]] bool is_even() const noexcept { return even_; }
 
  private:
   struct Cell {
@@ -194,6 +196,8 @@ class SpreadState {
     for (const PropertySet& set : group.sets_) total += set.score(row, lowest_boost_);
     return total;
   }
+  /// For who takes what sets with targets add from table(): the boosts of the nodes scored.
+  void note_boost(double boost) noexcept { lowest_boost_ = boost < lowest_boost_ ? boost : lowest_boost_; }
 
  private:
   struct Prepared {

@@ -31,7 +31,7 @@ struct VolumeWorld {
         if (alloc.id == id) return alloc;
       return std::nullopt;
     };
-    out.proposed = out.node_allocs = [this](std::string_view node_id) {
+    out.proposed = out.csi_allocs = [this](std::string_view node_id) {
       std::vector<AllocView> on_node;
       for (const AllocView& alloc : allocs)
         if (alloc.node_id == node_id) on_node.push_back(alloc);

@@ -3,164 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
-#include <random>
 #include <tuple>
 
-#include "berth/strategy.h"
 #include "plan/apply.h"
-#include "sched/generic.h"
-#include "sched/to_model.h"
+#include "select_world.h"
 #include "support/heap_count.h"
 #include "support/sanitized.h"
 
 namespace berth::sched {
 namespace {
-
-using Random = std::mt19937_64;
-
-std::int64_t pick(Random& random, std::int64_t least, std::int64_t most) {
-  return std::uniform_int_distribution<std::int64_t>(least, most)(random);
-}
-
-/// `alike`: a class tells everything that checks read.
-model::Node node(Random& random, std::uint32_t number, std::uint32_t classes, bool alike = false) {
-  model::Node out;
-  out.id = base::to_text(base::Uuid{random(), random()});
-  out.name = "node-" + std::to_string(number);
-  out.datacenter = pick(random, 0, 1) ? "dc1" : "dc2";
-  out.node_pool = "default";
-  const auto rack = static_cast<std::uint32_t>(pick(random, 0, classes - 1));
-  out.meta["rack"] = "r" + std::to_string(rack);
-  out.node_class = rack % 3 == 0 ? "" : "class-" + std::to_string(rack % 3);
-  out.computed_class = "v1:" + out.datacenter + std::to_string(rack);
-  out.attributes["kernel.name"] = "linux";
-  out.attributes["driver.exec"] = rack % 5 == 4 ? "0" : "1";
-  if (number % 7 == 3 && !alike) {  // what a class does not tell
-    auto& driver = out.drivers["exec"].emplace();
-    driver.detected = true, driver.healthy = number % 2 == 0;
-  }
-  out.status = "ready";
-  out.scheduling_eligibility = "eligible";
-  model::NodeResources& r = out.node_resources.emplace();
-  r.memory.memory_mb = 1024 * pick(random, 2, 8);
-  r.disk.disk_mb = 20000;
-  model::Topology& topology = r.processors.emplace().topology.emplace();
-  topology.override_total_compute = static_cast<std::uint64_t>(1000 * pick(random, 2, 8));
-  if (alike) {  // of few sizes
-    r.memory.memory_mb = number % 5 == 0 ? 8192 : 4096;
-    topology.override_total_compute = number % 5 == 0 ? 8000 : 4000 + number % 2 * 2000;
-  }
-  model::NetworkResource network;
-  network.mode = "host";
-  network.device = "eth0";
-  r.networks.push_back(network);
-  return out;
-}
-
-std::shared_ptr<const model::Job> job(Random& random, const std::string& id, bool spread, std::int64_t count,
-                                      std::int64_t priority = 50) {
-  auto out = std::make_shared<model::Job>();
-  out->id = out->name = id;
-  out->namespace_ = "default";
-  out->type = pick(random, 0, 3) == 0 ? "batch" : "service";
-  out->priority = priority;
-  out->datacenters = {"*"};
-  out->node_pool = "default";
-  model::TaskGroup& group = out->task_groups.emplace_back();
-  group.name = "g";
-  group.count = count;
-  group.ephemeral_disk = model::EphemeralDisk{false, false, 10};
-  model::Task& task = group.tasks.emplace_back();
-  task.name = "t";
-  task.driver = "exec";
-  model::Resources& ask = task.resources.emplace();
-  ask.cpu = pick(random, 1, 8) * 100;
-  ask.memory_mb = pick(random, 1, 8) * 64;
-  if (pick(random, 0, 1)) {
-    model::Constraint c;
-    c.ltarget = "${meta.rack}", c.operand = "!=", c.rtarget = "r1";
-    out->constraints.push_back(c);
-  }
-  if (pick(random, 0, 2) == 0) {
-    model::Affinity a;
-    a.ltarget = "${node.datacenter}", a.operand = "=", a.rtarget = "dc1", a.weight = 50;
-    group.affinities.push_back(a);
-  }
-  if (spread) {
-    model::Spread s;
-    s.attribute = "${meta.rack}";
-    s.weight = 50;
-    if (pick(random, 0, 1)) s.targets = {{"r0", 50}, {"r2", 30}};
-    out->spreads.push_back(s);
-    if (pick(random, 0, 2) == 0) {
-      s.attribute = "${node.datacenter}";
-      s.targets.clear();
-      group.spreads.push_back(s);
-    }
-  }
-  return out;
-}
-
-std::string decisions(const Naming& naming, const EvalResult& result, const model::Evaluation& eval) {
-  const model::Plan plan = to_model(naming, result, eval, 0);
-  std::string out;
-  for (const auto& [id, allocs] : plan.node_allocation)
-    for (const model::Allocation& alloc : allocs) out += json::to_text(model::to_json(alloc)) + "\n";
-  if (result.has_blocked) {
-    CreatedEval created;
-    created.id = result.blocked_id;
-    created.triggered_by = "queued-allocs";
-    created.eligibility = &result.eligibility;
-    out += json::to_text(model::to_json(created_eval(naming, result, created, eval, 0))) + "\n";
-  }
-  return out + json::to_text(model::to_json(updated_eval(naming, result, eval)));
-}
-
-/// By which classes it goes back to the blocked ones.
-std::map<tables::Symbol, bool> waits_for(const EvalResult& result) {
-  std::map<tables::Symbol, bool> out;
-  for (const auto& [node_class, eligible] : result.eligibility.classes) out[node_class] = eligible;
-  return out;
-}
-
-/// Nomad's bin-packing as a strategy of one's own.
-struct BinPack {
-  double score(const strategy::Node& node, const strategy::TaskClass& task) const {
-    using strategy::kCpu, strategy::kMemory;
-    return rank::fit_component(rank::FitAlgorithm::binpack, node.used(kCpu) + task.ask[kCpu], node.capacity(kCpu),
-                               node.used(kMemory) + task.ask[kMemory], node.capacity(kMemory));
-  }
-};
-
-struct World {
-  tables::StateStore store;
-  model::Evaluation eval;
-  EvalFacts facts;
-
-  World(Random& random, std::uint32_t nodes, std::uint32_t classes, bool preempts = false, bool alike = false) {
-    model::ClusterState state;
-    state.scheduler_config.emplace().preemption_config = {false, false, preempts, preempts};
-    for (std::uint32_t i = 0; i < nodes; ++i) state.nodes.push_back(node(random, i, classes, alike));
-    state.index = random() % 100000;
-    store.load(state);
-  }
-  void ask(Random& random, const std::shared_ptr<const model::Job>& job) {
-    const tables::VersionRow row = store.upsert_job(job, true);
-    eval = {};
-    eval.id = base::to_text(base::Uuid{random(), random()});
-    eval.namespace_ = job->namespace_;
-    eval.job_id = job->id;
-    eval.priority = job->priority;
-    eval.triggered_by = "job-register";
-    facts = {};
-    facts.id_text = eval.id;
-    facts.job = store.current().jobs.versions[row]->key;
-    facts.priority = static_cast<std::int64_t>(job->priority);
-    facts.triggered_by = "job-register";
-    facts.type = model::parse_job_type(job->type);
-  }
-};
 
 TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 10xx, R-PREEMPT-105
   std::size_t evicted = 0;
@@ -187,8 +38,8 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
     plain.set_exhaustive(exhaustive);
     general.set_exhaustive(exhaustive);
     for (int round = 0; round < (preempts ? 5 : 3); ++round) {
-      world.ask(random, job(random, "job" + std::to_string(round), pick(random, 0, 1) != 0, pick(random, 1, 200),
-                            preempts ? 10 + 20 * round : 50));
+      world.ask(random, random_job(random, "job" + std::to_string(round), pick(random, 0, 1) != 0, pick(random, 1, 200),
+                                   preempts ? 10 + 20 * round : 50));
       const tables::Snapshot snapshot = world.store.snapshot();
       EvalResult a, b;
       IdStream ids_a(seed), ids_b(seed);
@@ -257,7 +108,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       }
     };
     const auto count = static_cast<std::uint32_t>(pick(random, 2, 40));
-    for (std::uint32_t i = 0; i < count; ++i) with_networks(nodes.emplace_back(node(random, i, 5, alike)));
+    for (std::uint32_t i = 0; i < count; ++i) with_networks(nodes.emplace_back(random_node(random, i, 5, alike)));
     World world(random, 0, 1);
     model::ClusterState state;
     state.nodes = nodes;
@@ -330,7 +181,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
         continue;
       }
       auto asked = std::make_shared<model::Job>(
-          *job(random, "job" + std::to_string(round % 12), pick(random, 0, 2) == 0, pick(random, 1, 30)));
+          *random_job(random, "job" + std::to_string(round % 12), pick(random, 0, 2) == 0, pick(random, 1, 30)));
       model::TaskGroup& group = asked->task_groups.front();
       if (pick(random, 0, 3) == 0)  // R-FEAS-1313
         (pick(random, 0, 1) == 0 ? asked->constraints : group.constraints).emplace_back().operand = "distinct_hosts";
@@ -445,7 +296,7 @@ TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-20
     config.scheduler_algorithm = seed % 3 == 0 ? "spread" : "binpack";
     const auto nodes = static_cast<std::uint32_t>(pick(random, 5, 90));
     for (std::uint32_t i = 0; i < nodes; ++i) {
-      state.nodes.push_back(node(random, i, 7, true));
+      state.nodes.push_back(random_node(random, i, 7, true));
       if (seed % 4 == 0 && i % 9 == 2) state.nodes.back().node_max_allocs = pick(random, 1, 4);
     }
     state.index = random() % 100000;
@@ -472,7 +323,7 @@ TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-20
       const bool fills = round < 14;
       const std::int64_t priority = fills ? pick(random, 1, priorities) * 5 : 60 + pick(random, 0, 40);
       auto asked = std::make_shared<model::Job>(
-          *job(random, "job" + std::to_string(round), false, fills ? nodes : pick(random, 1, 4), priority));
+          *random_job(random, "job" + std::to_string(round), false, fills ? nodes : pick(random, 1, 4), priority));
       asked->type = "service";
       model::TaskGroup& group = asked->task_groups.front();
       if (pick(random, 0, 3) != 0) group.affinities.clear();
@@ -517,8 +368,8 @@ TEST(Select, TheIndexAnswersLikeAPassOverAllNodes) {
     for (int round = 0; round < 12; ++round) {
       // Now and then a job once more, larger or otherwise: its allocations are there, some are replaced.
       const std::string id = "job" + std::to_string(pick(random, 0, 8));
-      auto asked =
-          std::make_shared<model::Job>(*job(random, id, false, pick(random, 1, 9), 10 + 10 * pick(random, 0, 8)));
+      auto asked = std::make_shared<model::Job>(
+          *random_job(random, id, false, pick(random, 1, 9), 10 + 10 * pick(random, 0, 8)));
       if (pick(random, 0, 2) != 0) asked->task_groups.front().affinities.clear();
       if (round % 2 == 0) {  // few nodes are large enough, or even none
         asked->task_groups.front().tasks.front().resources->cpu = 7500;
@@ -555,7 +406,7 @@ TEST(Select, ExhaustiveNeverScoresWorseThanSampled) {
   for (std::uint64_t seed = 1; seed <= testing::rounds(40, 4); ++seed) {
     Random random(seed);
     World world(random, 200, 6);
-    world.ask(random, job(random, "one", false, 1));
+    world.ask(random, random_job(random, "one", false, 1));
     const tables::Snapshot snapshot = world.store.snapshot();
     Scratch scratch;
     GenericScheduler scheduler(scratch);
@@ -577,7 +428,7 @@ TEST(Select, PlacesWithoutHeapAllocationPerPlacement) {
   GenericScheduler scheduler(scratch);
   EvalResult result;
   IdStream ids(1);
-  const auto few = job(random, "few", true, 20), many = job(random, "many", true, 400);
+  const auto few = random_job(random, "few", true, 20), many = random_job(random, "many", true, 400);
   auto allocations = [&](const std::shared_ptr<const model::Job>& asked) {
     world.ask(random, asked);
     const tables::Snapshot snapshot = world.store.snapshot();
@@ -644,7 +495,7 @@ TEST(Select, LooksAtNodesWithoutHeapAllocation) {
       model::ClusterState state;
       state.index = 1000;
       for (std::uint32_t i = 0; i < nodes; ++i) {
-        model::Node& each = state.nodes.emplace_back(node(random, i, 5, true));
+        model::Node& each = state.nodes.emplace_back(random_node(random, i, 5, true));
         model::NodeNetworkResource& host = each.node_resources->node_networks.emplace().emplace_back();
         host.mode = "host", host.device = "eth0";
         host.addresses.push_back({.family = "ipv4", .alias = "default", .address = "10.0.0.1"});
@@ -663,7 +514,7 @@ TEST(Select, LooksAtNodesWithoutHeapAllocation) {
       IdStream ids(1);
       const auto allocations = [&](int number) {
         Random of_job(3);
-        auto asked = std::make_shared<model::Job>(*job(of_job, "job" + std::to_string(number), false, 5));
+        auto asked = std::make_shared<model::Job>(*random_job(of_job, "job" + std::to_string(number), false, 5));
         asked->constraints.clear();
         one.ask(asked->task_groups.front());
         world.ask(random, asked);

@@ -57,14 +57,26 @@ bool DistinctCheck::passes(const Position& position, const GroupView& v) {  // R
   const feasible::PropertySet* failing = properties_.first_failing(
       v.number, [&](const feasible::PropertySet& set) { return property_code(set.target(), position.row); });
   if (!failing) return true;
-  std::string id;
-  const match::Target& target = failing->target();
-  const bool has_column = !target.is_fixed() && target.kind != match::TargetKind::node_id;
-  const match::Side side =
-      resolve(*attempt_.snapshot, target, has_column ? column_of(target) : tables::kNoColumn, position.row, id);
-  counts_.filter(position.node_class, attempt_.scratch.reasons.id(
-                                          failing->reason(property_code(failing->target(), position.row), side.text)));
+  counts_.filter(position.node_class, reason_of(*failing, position.row));
   return false;
+}
+
+std::uint32_t DistinctCheck::reason_of(const feasible::PropertySet& failing, NodeRow row) const {
+  std::string id;
+  const tables::ColumnId column = column_of(failing.target());
+  const match::Side side = resolve(*attempt_.snapshot, failing.target(), column, row, id);
+  return attempt_.scratch.reasons.id(failing.reason(code_of(failing.target(), column, row), side.text));
+}
+
+void DistinctCheck::properties(const GroupView& v, std::vector<Property>& out) const {
+  out.clear();
+  properties_.each_of(v.number, [&](const feasible::PropertySet& set) {
+    out.push_back({&set, column_of(set.target())});
+  });
+}
+
+std::uint32_t DistinctCheck::code_of(const Property& property, NodeRow row) const {
+  return code_of(property.set->target(), property.column, row);
 }
 
 void DistinctCheck::count_existing(feasible::PropertySet& set) {  // R-FEAS-1405, 1406
@@ -77,7 +89,7 @@ void DistinctCheck::count_existing(feasible::PropertySet& set) {  // R-FEAS-1405
   }
 }
 
-std::uint32_t DistinctCheck::property_code(const match::Target& target, NodeRow row) const {
+std::uint32_t DistinctCheck::code_of(const match::Target& target, tables::ColumnId column, NodeRow row) const {
   if (!attempt_.snapshot->nodes.exists(row))
     return feasible::PropertySet::kNoValue;  // R-FEAS-1406: a node that is gone
   switch (target.kind) {
@@ -90,11 +102,12 @@ std::uint32_t DistinctCheck::property_code(const match::Target& target, NodeRow 
     default:
       break;
   }
-  const std::uint32_t code = attempt_.snapshot->nodes.code(column_of(target), row);
+  const std::uint32_t code = attempt_.snapshot->nodes.code(column, row);
   return code == 0 ? feasible::PropertySet::kNoValue : code;
 }
 
 tables::ColumnId DistinctCheck::column_of(const match::Target& target) const {
+  if (target.is_fixed() || target.kind == match::TargetKind::node_id) return tables::kNoColumn;
   // Every target of a job version was given its column at registration, in the list the property sets are made from.
   for (const CompiledJob* job : attempt_.given) {
     for (const tables::CompiledDistinctProperty& p : job->distinct_properties)

@@ -46,20 +46,46 @@ feasible::AllocView VolumeCheck::planned_view(const PlannedAlloc& planned) {
   return out;
 }
 
-std::vector<feasible::AllocView> VolumeCheck::node_views(NodeRow row, bool proposed_only) {
+void VolumeCheck::sort_by_id(std::vector<tables::AllocRow>& rows) const {
+  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
+  std::sort(rows.begin(), rows.end(),
+            [&](tables::AllocRow a, tables::AllocRow b) { return allocs.id[a] < allocs.id[b]; });
+}
+
+bool VolumeCheck::asks_csi(tables::AllocRow row) const {
+  const tables::Snapshot& state = *attempt_.snapshot;
+  const tables::VersionRow version = state.allocs.job[row];
+  if (version == kNoRow) return false;
+  const std::vector<tables::CompiledGroup>& groups = state.jobs.versions[version]->groups;
+  return std::any_of(groups.begin(), groups.end(), [&](const tables::CompiledGroup& group) {
+    return group.has_csi_volumes && group.name == state.allocs.group[row];
+  });
+}
+
+/// Of the state's allocations there, ended or not, those that may use CSI volumes.
+std::vector<feasible::AllocView> VolumeCheck::csi_views(NodeRow row) {
+  std::vector<feasible::AllocView> out;
+  if (row == kNoRow) return out;
+  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
+  const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
+  std::vector<tables::AllocRow> rows;
+  for (const tables::AllocRow head : {use.alloc_head, use.ended_head})
+    for (tables::AllocRow a = head; a != kNoRow; a = allocs.next_on_node[a])
+      if (asks_csi(a)) rows.push_back(a);
+  sort_by_id(rows);
+  for (const tables::AllocRow a : rows) out.push_back(alloc_view(a));
+  return out;
+}
+
+std::vector<feasible::AllocView> VolumeCheck::proposed_views(NodeRow row) {
   std::vector<feasible::AllocView> out;
   if (row == kNoRow) return out;
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
   std::vector<tables::AllocRow> rows;
-  const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
-  for (tables::AllocRow a = use.alloc_head; a != kNoRow; a = allocs.next_on_node[a])
-    if (!proposed_only || effects_.stays(attempt_.scratch.overlay(row), a)) rows.push_back(a);
-  if (!proposed_only)
-    for (tables::AllocRow a = use.ended_head; a != kNoRow; a = allocs.next_on_node[a]) rows.push_back(a);
-  std::sort(rows.begin(), rows.end(),
-            [&](tables::AllocRow a, tables::AllocRow b) { return allocs.id[a] < allocs.id[b]; });
+  for (tables::AllocRow a = attempt_.snapshot->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a])
+    if (effects_.stays(attempt_.scratch.overlay(row), a)) rows.push_back(a);
+  sort_by_id(rows);
   for (const tables::AllocRow a : rows) out.push_back(alloc_view(a));
-  if (!proposed_only) return out;
   effects_.each_relisted(row, [&](tables::AllocRow a) { out.push_back(alloc_view(a)); });
   if (const NodeOverlay* overlay = attempt_.scratch.overlay(row))
     for (std::uint32_t i = overlay->first_alloc; i != kNoRow; i = attempt_.plan->allocs[i].next_on_node)
@@ -89,6 +115,8 @@ void VolumeCheck::begin_select(const GroupView& v, const SelectOptions& options)
   view_ = v.group->has_host_volumes || v.group->has_csi_volumes ? &v : nullptr;
   options_ = &options;
   follows_known_ = false;
+  if (begun_for_ == v.group) return;
+  begun_for_ = nullptr;
   host_.reset();
   csi_.reset();
 }
@@ -98,12 +126,13 @@ void VolumeCheck::begin_checks() {
   const GroupView& v = *view_;
   const SelectOptions& options = *options_;
   kept_texts_.clear();
+  if (node_tells(v)) begun_for_ = v.group;
   const tables::ColdState& cold = *attempt_.snapshot->cold;
   feasible::bind_volume_lists(state_, cold.host_volumes, cold.host_volume_claims, cold.csi_volumes, cold.csi_plugins);
   state_.job = [this](std::string_view job_namespace, std::string_view id) { return current_job(job_namespace, id); };
   state_.alloc = [this](std::string_view id) { return find_alloc(id); };
-  state_.node_allocs = [this](std::string_view id) { return node_views(find_node(*attempt_.snapshot, id), false); };
-  state_.proposed = [this](std::string_view id) { return node_views(find_node(*attempt_.snapshot, id), true); };
+  state_.csi_allocs = [this](std::string_view id) { return csi_views(find_node(*attempt_.snapshot, id)); };
+  state_.proposed = [this](std::string_view id) { return proposed_views(find_node(*attempt_.snapshot, id)); };
   const model::Job& job = *attempt_.job->spec;
   const std::string_view name = !options.name.empty() ? options.name
                                                       : keep(attempt_.job->name_base() + "." + v.group->spec->name +
@@ -120,23 +149,30 @@ bool VolumeCheck::passes(const Position& position) {  // R-FEAS-305
     counts_.filter(position.node_class, kReasonHostVolumes);
     return false;
   }
-  if (csi_) {
-    for (const std::string& missing : csi_->missing_resources())  // R-FEAS-1203: only when a node gets here
-      if (std::find(missing_resources.begin(), missing_resources.end(), missing) == missing_resources.end())
-        missing_resources.push_back(missing);
-    if (const auto reason = csi_->failure(node)) {
-      counts_.filter(position.node_class, attempt_.scratch.reasons.id(*reason));
-      return false;
-    }
+  if (csi_ && !csi_->passes(node)) {  // volumes that are missing fail every node
+    counts_.filter(position.node_class, csi_reason(position.row));
+    return false;
   }
   return true;
 }
 
+bool VolumeCheck::passes_csi(NodeRow row) {
+  begin_checks();
+  return csi_->passes(attempt_.snapshot->nodes.spec(row).node);
+}
+
+std::uint32_t VolumeCheck::csi_reason(NodeRow row) {
+  for (const std::string& missing : csi_->missing_resources())  // R-FEAS-1203: only when a node gets here
+    if (std::find(missing_resources.begin(), missing_resources.end(), missing) == missing_resources.end())
+      missing_resources.push_back(missing);
+  return attempt_.scratch.reasons.id(*csi_->failure(attempt_.snapshot->nodes.spec(row).node));
+}
+
 bool VolumeCheck::node_tells(const GroupView& v) const {
-  if (v.group->has_csi_volumes || !attempt_.snapshot->cold->host_volumes.empty()) return false;
+  if (v.group->has_host_volumes && !attempt_.snapshot->cold->host_volumes.empty()) return false;
   const auto& volumes = v.group->spec->volumes;
   return std::none_of(volumes.begin(), volumes.end(), [](const auto& named) {
-    return named.second && named.second->type == "host" && (named.second->sticky || named.second->per_alloc);
+    return named.second && (named.second->per_alloc || (named.second->type == "host" && named.second->sticky));
   });
 }
 

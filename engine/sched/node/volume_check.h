@@ -20,16 +20,22 @@ class VolumeCheck {
   void start() {
     missing_resources.clear();
     view_ = nullptr;
+    begun_for_ = nullptr;
   }
   /// `view` and `options` stay until the Select is over.
   void begin_select(const GroupView& view, const SelectOptions& options);
   /// Whether the node has what the group asks for; counted if it has not.
   bool passes(const Position& position);
 
-  /// Whether a node's own host volumes tell all: none is sticky, of one allocation, or registered in the state.
+  /// Whether nothing of the plan and of the allocation's name tells: no volume is of one allocation, no host volume
+  /// sticky or registered in the state. CSI claims are those of the state.
   [[nodiscard]] bool node_tells(const GroupView& view) const;
-  /// Where node_tells(): likewise, not counted; remembered for all evaluations.
+  /// Where node_tells(): whether the node has the host volumes, not counted; remembered for all evaluations.
   [[nodiscard]] bool node_has(tables::NodeRow row);
+  /// Where node_tells(): whether it can have the CSI volumes, not counted.
+  [[nodiscard]] bool passes_csi(tables::NodeRow row);
+  /// Id of the reason why not. A Select met the node.
+  [[nodiscard]] std::uint32_t csi_reason(tables::NodeRow row);
 
   std::vector<std::string> missing_resources;  ///< R-FEAS-1203
 
@@ -38,7 +44,10 @@ class VolumeCheck {
   std::string_view keep(std::string text) { return kept_texts_.emplace_back(std::move(text)); }
   feasible::AllocView alloc_view(tables::AllocRow row);
   feasible::AllocView planned_view(const PlannedAlloc& planned);
-  std::vector<feasible::AllocView> node_views(tables::NodeRow row, bool proposed_only);
+  std::vector<feasible::AllocView> proposed_views(tables::NodeRow row);
+  std::vector<feasible::AllocView> csi_views(tables::NodeRow row);
+  [[nodiscard]] bool asks_csi(tables::AllocRow row) const;
+  void sort_by_id(std::vector<tables::AllocRow>& rows) const;
   [[nodiscard]] const model::Job* current_job(std::string_view job_namespace, std::string_view id) const;
   [[nodiscard]] std::optional<feasible::AllocView> find_alloc(std::string_view id);
 
@@ -47,7 +56,8 @@ class VolumeCheck {
   SelectCounts& counts_;
   const GroupView* view_ = nullptr;  // of the Select under way, where it asks for volumes; its checks begin when needed
   const SelectOptions* options_ = nullptr;
-  bool follows_known_ = false;  // the scratch's answers are those of this Select's group
+  const tables::CompiledGroup* begun_for_ = nullptr;  // whose checks hold for every Select of the attempt
+  bool follows_known_ = false;                        // the scratch's answers are those of this Select's group
   feasible::VolumeState state_;
   std::optional<feasible::HostVolumeCheck> host_;
   std::optional<feasible::CsiVolumeCheck> csi_;

@@ -46,7 +46,7 @@ void Candidates::forget_job() {
 
 GroupView& Candidates::view(const Attempt& attempt, std::uint32_t group) {
   BERTH_ASSERT(attempt.job && group < attempt.job->groups.size());
-  if (views.size() <= group) views.resize(group + 1);
+  if (views.size() < attempt.job->groups.size()) views.resize(attempt.job->groups.size());  // they stay where they are
   GroupView& v = views[group];
   if (v.group != &attempt.job->groups[group]) {
     v.group = &attempt.job->groups[group];

@@ -20,61 +20,73 @@ constexpr std::uint32_t kFirstBlock = rank::VisitingOrder::kPrefix;  // what is 
 }  // namespace
 
 void Columns::start() {
-  active_ = left_ = false;
+  active_ = left_ = taken_ = false;
   count_ = 0;
 }
 
 NotByColumns Columns::why_not(const GroupView& v, const SelectOptions& options) const {
   const CompiledGroup& group = *v.group;
   if (!attempt_.config.plain_path) return NotByColumns::switched_off;
-  if (attempt_.job->groups.size() != 1) return NotByColumns::groups;
+  if (attempt_.job->groups.size() != 1 && !attempt_.quirks.verdicts_per_class) return NotByColumns::groups;
   if (options.evict) return NotByColumns::evicting;
   if (!options.penalty_nodes.empty()) return NotByColumns::penalties;
   if (attempt_.job->escapes || group.escapes) return NotByColumns::escaping;
-  if (checks_.distinct.has_properties() || !group.distinct_properties.empty()) return NotByColumns::properties;
-  if (group.has_csi_volumes || (group.has_host_volumes && !checks_.volumes.node_tells(v))) return NotByColumns::volumes;
+  if ((group.has_csi_volumes || group.has_host_volumes) && !checks_.volumes.node_tells(v)) return NotByColumns::volumes;
   return attempt_.snapshot->nodes.classes_exact ? NotByColumns::none : NotByColumns::stale_classes;
 }
 
 NotByColumns Columns::why_not_now(const GroupView& v) {
   if (const NotByColumns why = why_not(v, parts_.options); why != NotByColumns::none) return why;
-  if (left_) return NotByColumns::changed;
+  if (left_) return NotByColumns::left;
   return !fit_.scorer.spread_group() || fill_spread_tables() ? NotByColumns::none : NotByColumns::spread_values;
+}
+
+/// Once per attempt, and later what only this group has.
+void Columns::take_columns(const GroupView& v) {
+  Arena& arena = scratch_.arena;
+  const std::uint32_t size = candidates_.size;
+  if (!std::exchange(taken_, true)) {
+    for (auto* column : {&position_, &dimension_, &capacity_, &class_of_}) *column = arena.take<std::uint32_t>(size);
+    row_ = arena.take<NodeRow>(size);
+    sum_ = arena.take<double>(size);
+    appended_ = arena.take<double>(size);
+    score_value_ = arena.take<double>(size);
+    score_ = arena.take<rank::ScoreRow>(size);
+    passes_ = arena.take<std::uint8_t>(size);
+    binpack_ = spread_ = {};
+    codes_.clear(), property_codes_.clear();
+  }
+  if (!v.group->affinities.empty() && binpack_.empty()) binpack_ = arena.take<double>(size);
+  while (property_codes_.size() < properties_.size()) property_codes_.push_back(arena.take<std::uint32_t>(size));
+  while (codes_.size() < spread_sets_) codes_.push_back(arena.take<std::uint32_t>(size));
+  if (spread_sets_ > 0 && spread_.empty()) spread_ = arena.take<double>(size);
 }
 
 void Columns::begin(GroupView& v) {
   view_ = &v;
   active_ = true;
+  base_ = candidates_.offset;
   prepared_ = count_ = cursor_ = visited_ = 0;
   first_reasons_.clear();
   node_reasons_.clear();
   next_reason_ = 0;
   stale_.clear();
   last_stale_ = 0;
-  Arena& arena = scratch_.arena;
-  const std::uint32_t size = candidates_.size;
-  for (auto* column : {&position_, &dimension_, &capacity_, &class_of_}) *column = arena.take<std::uint32_t>(size);
-  row_ = arena.take<NodeRow>(size);
-  sum_ = arena.take<double>(size);
-  appended_ = arena.take<double>(size);
-  score_value_ = arena.take<double>(size);
-  score_ = arena.take<rank::ScoreRow>(size);
-  if (!v.group->affinities.empty()) binpack_ = arena.take<double>(size);
-  passes_ = arena.take<std::uint8_t>(size);
   memo_.assign(candidates_.nodes->capacities.size(), {});
   class_state_.assign(attempt_.snapshot->nodes.column(tables::kComputedClassColumn).values.size() + 1, kClassUnknown);
-  no_own_allocs_ = !parts_.effects.has_own();
+  untouched_ = scratch_.overlays.empty();
   distinct_hosts_ = checks_.distinct.asks_hosts(v);
-  asks_volumes_ = v.group->has_host_volumes;
+  asks_volumes_ = v.group->has_host_volumes || v.group->has_csi_volumes;
   one_class_ = one_dimension_ = true;
   exhausted_any_ = false;
   indexed_ = Indexed::not_yet;
   const rank::SpreadGroup* const spread = fit_.scorer.spread_group();
   spread_sets_ = spread ? spread->sets().size() : 0;
-  if (!spread) return;
-  codes_.resize(spread_sets_);
-  for (auto& codes : codes_) codes = arena.take<std::uint32_t>(size);
-  spread_ = arena.take<double>(size);
+  notes_boosts_ =
+      spread && attempt_.job->groups.size() > 1 &&
+      std::any_of(spread->sets().begin(), spread->sets().end(), [](const auto& set) { return !set.is_even(); });
+  checks_.distinct.properties(v, properties_);
+  take_columns(v);
 }
 
 /// Without the quirk verdicts_per_class: as NodeChecks::group_checks() would decide, each node once.
@@ -97,15 +109,27 @@ bool Columns::passes_by_node(std::uint32_t index, NodeRow row, std::uint32_t com
   return false;
 }
 
+/// What earlier Selects found of the class holds, whatever group they were for (R-FEAS-410).
+Columns::ClassState Columns::known_state(std::uint32_t class_id, std::uint32_t group) const {
+  const feasible::ClassStatus of_group = checks_.classes.group_status(group, class_id);
+  if (of_group == feasible::ClassStatus::ineligible ||
+      checks_.classes.job_status(class_id) == feasible::ClassStatus::ineligible)
+    return kClassFails;
+  return of_group == feasible::ClassStatus::eligible ? kClassPasses : kClassUnknown;
+}
+
 /// Looks at the classes of the nodes from `prepared_` to `end` and appends those that pass.
 template <bool kPerClass>
 void Columns::find_entries(std::uint32_t end, GroupView& v) {
   const std::vector<ReadyNodes::Candidate>& candidates = candidates_.nodes->candidates;
-  const std::span<const std::uint32_t> order = candidates_.order.first(end);
-  for (std::uint32_t index = prepared_; index < end; ++index) __builtin_prefetch(&candidates[order[index]]);
+  const std::uint32_t size = candidates_.size;
+  const std::span<const std::uint32_t> order = candidates_.order.first(std::min(base_ + end, size));
+  for (std::uint32_t index = prepared_, place = place_of(index); index < end; ++index, place = next(place))
+    __builtin_prefetch(&candidates[order[place]]);
   std::span<const std::uint32_t> known = checks_.known_of_classes(v);
-  for (std::uint32_t index = prepared_; index < end; ++index) {
-    const ReadyNodes::Candidate& candidate = candidates[order[index]];
+  const bool resumed = checks_.classes.knows_any();
+  for (std::uint32_t index = prepared_, place = place_of(index); index < end; ++index, place = next(place)) {
+    const ReadyNodes::Candidate& candidate = candidates[order[place]];
     const NodeRow row = candidate.row;
     const std::uint32_t node_class = candidate.node_class;
     class_of_[index] = node_class;
@@ -115,6 +139,10 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
       ClassState& state = class_state_[candidate.computed_class];
       std::uint32_t reason =
           candidate.computed_class < known.size() ? known[candidate.computed_class] : KindVerdicts::kUnknown;
+      if (resumed) {
+        if (state == kClassUnknown) state = known_state(candidate.computed_class, v.number);
+        if (state != kClassUnknown) reason = KindVerdicts::kUnknown;
+      }
       if (reason == KindVerdicts::kUnknown && state == kClassUnknown) {
         reason = checks_.first_failing_of_class(row, candidate.computed_class, v);
         known = checks_.known_of_classes(v);  // they may have moved
@@ -136,11 +164,15 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
 }
 
 /// Of the nodes found last: who lacks the volumes is no entry, and is counted apart from its class (R-FEAS-305).
-void Columns::drop_without_volumes(std::uint32_t first_entry) {
+void Columns::drop_without_volumes(std::uint32_t first_entry, const GroupView& v) {
   std::uint32_t kept = first_entry;
   for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
-    if (!checks_.volumes.node_has(row_[entry])) {
+    if (v.group->has_host_volumes && !checks_.volumes.node_has(row_[entry])) {
       passes_[position_[entry]] = kLacksVolumes;
+      continue;
+    }
+    if (v.group->has_csi_volumes && !checks_.volumes.passes_csi(row_[entry])) {
+      passes_[position_[entry]] = kLacksCsi;
       continue;
     }
     position_[kept] = position_[entry];
@@ -164,17 +196,21 @@ void Columns::prepare_block(GroupView& v) {
     find_entries<true>(end, v);
   else
     find_entries<false>(end, v);
-  if (asks_volumes_) drop_without_volumes(first_entry);
+  if (asks_volumes_) drop_without_volumes(first_entry, v);
   prepared_ = end;
   if (parts_.detail) parts_.detail->enter(base::Stage::rank);
-  const bool figures = !dear && no_own_allocs_;
+  const bool figures = !dear;
   port_figures_ = figures ? fit_.port_figures(group) : NodeFit::PortFigures{};
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
     nodes.use.prefetch(row_[entry]);
     if (figures) port_figures_.prefetch(row_[entry]);
     if (!nodes.cores.empty()) nodes.cores.prefetch(row_[entry]), nodes.fixed->spec.prefetch(row_[entry]);
+    if (!untouched_) __builtin_prefetch(&scratch_.marks[row_[entry]]);
   }
+  for (std::size_t p = 0; p < properties_.size(); ++p)
+    for (std::uint32_t entry = first_entry; entry < count_; ++entry)
+      property_codes_[p][entry] = checks_.distinct.code_of(properties_[p], row_[entry]);
   for (std::size_t s = 0; s < spread_sets_; ++s)
     for (std::uint32_t entry = first_entry; entry < count_; ++entry)
       codes_[s][entry] = std::min(fit_.scorer.spread_group()->sets()[s].code_of_row(row_[entry]),
@@ -188,12 +224,12 @@ void Columns::prepare_block(GroupView& v) {
 /// What the group makes of the use of the entry's node, where figures tell of most nodes (`figures`) and of this one,
 /// into `use`. False: the entry is done with. `of_devices`: its devices count as well.
 inline bool Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool figures, bool of_devices, FitUse& use) {
-  if (!figures) {
+  const NodeRow row = row_[entry];
+  if (!figures || (!untouched_ && scratch_.overlay(row))) {
     decide_entry(entry, v);
     return false;
   }
   const CompiledGroup& group = *v.group;
-  const NodeRow row = row_[entry];
   const tables::NodeUse& held = attempt_.snapshot->nodes.use[row];
   const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
   if (!group.has_cores && !(of_devices && held.device_allocs != 0) && capacity.network_invalid == 0 &&
@@ -234,7 +270,7 @@ bool Columns::use_of_special(std::uint32_t entry, GroupView& v, bool figures, Fi
   return false;
 }
 
-/// The job holds nothing on nodes whose figures tell: affinities are all that is appended beside binpack. Those used
+/// The job holds nothing on nodes without an overlay: affinities are all that is appended beside binpack. Those used
 /// like none of their capacity before them are scored together, by vector.
 void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool figures) {
   std::array<std::uint32_t, kBlock> entries, score_of;
@@ -347,6 +383,20 @@ void Columns::placed(NodeRow node) {
   last_stale_ = std::max(last_stale_, chosen_);
 }
 
+void Columns::touched(NodeRow node) {
+  untouched_ = false;
+  if (!active_) return;
+  const std::span<NodeRow> rows = row_.first(count_);
+  const auto entry = static_cast<std::uint32_t>(std::find(rows.begin(), rows.end(), node) - rows.begin());
+  if (entry == count_) return;  // decided when it is prepared, with what the plan does there
+  if (indexed_ == Indexed::yes) {
+    decide_entry(entry, *view_);
+    return reindex(entry);
+  }
+  stale_.push_back(entry);
+  last_stale_ = std::max(last_stale_, entry);
+}
+
 /// Decides anew which of the entries [first, last) hold more than when they were decided: a Select comes back to them.
 void Columns::freshen(std::uint32_t first, std::uint32_t last) {
   if (stale_.empty() || first > last_stale_) return;
@@ -357,27 +407,52 @@ void Columns::freshen(std::uint32_t first, std::uint32_t last) {
   });
 }
 
-void Columns::leave() {
-  left_ = true;
-  if (!std::exchange(active_, false)) return;
-  // The Walk's state after the cursor has been everywhere up to `visited_`: the positions reached in order, and the
-  // verdicts that their classes got.
+/// What classes do not tell alone, the Walk knows by node: it goes on then.
+void Columns::pause() {
+  const bool before = left_;
+  leave();
+  left_ = before || !attempt_.quirks.verdicts_per_class;
+}
+
+/// Those that the Walk would have stored on its way to `visited_`, in the same order.
+void Columns::give_class_verdicts() {
+  if (!active_) return;
   feasible::ClassCache& classes = checks_.classes;
-  for (std::uint32_t index = 0; index < visited_; ++index) {
-    candidates_.reach(attempt_, index);
-    Position& position = candidates_.positions[index];
-    const std::uint32_t class_id = position.computed_class;
-    if (classes.job_status(class_id) == feasible::ClassStatus::ineligible) continue;
-    const bool job_passes = checks_.job_holds(position.row);
+  const std::uint32_t group = view_->number;
+  for (std::uint32_t index = 0, place = base_; index < visited_; ++index, place = next(place)) {
+    const ReadyNodes::Candidate& candidate = candidates_.nodes->candidates[candidates_.order.at(place)];
+    const std::uint32_t class_id = candidate.computed_class;
+    const feasible::ClassStatus of_job = classes.job_status(class_id);
+    if (of_job == feasible::ClassStatus::ineligible ||
+        (of_job == feasible::ClassStatus::eligible &&
+         classes.group_status(group, class_id) != feasible::ClassStatus::unknown))
+      continue;
+    const bool job_passes = checks_.job_holds(candidate.row);
     classes.set_job(class_id, job_passes);
     if (!job_passes) continue;
-    position.job_checks = kPass;
-    if (passes_[index] != kFails) view_->cells[index].group_checks = kPass;
     const auto own = std::lower_bound(node_reasons_.begin(), node_reasons_.end(), index,
                                       [](const NodeReason& node, std::uint32_t at) { return node.position < at; });
     if (own != node_reasons_.end() && own->position == index) continue;
-    if (classes.group_status(0, class_id) == feasible::ClassStatus::unknown)
-      classes.set_group(0, class_id, class_state_[class_id] == kClassPasses);
+    classes.set_group(group, class_id, class_state_[class_id] == kClassPasses);
+  }
+}
+
+/// The Walk's state after the cursor has been everywhere up to `visited_`: the verdicts of classes, and the positions
+/// reached.
+void Columns::leave() {
+  left_ = true;
+  if (!active_) return;
+  give_class_verdicts();
+  active_ = false;
+  for (std::uint32_t index = 0, place = base_; index < visited_; ++index, place = next(place)) {
+    if (place >= candidates_.frontier) {
+      candidates_.take(attempt_, place);
+      candidates_.frontier = place + 1;
+    }
+    Position& position = candidates_.positions[place];
+    if (checks_.classes.job_status(position.computed_class) != feasible::ClassStatus::eligible) continue;
+    position.job_checks = kPass;
+    if (passes_[index] != kFails) view_->cells[place].group_checks = kPass;
   }
 }
 

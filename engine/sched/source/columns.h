@@ -1,5 +1,5 @@
-// A fast source for the usual case: one group of a job, no volumes but a node's own, no distinct_property, nothing
-// escapes the computed class, no eviction. Same decisions and metrics as the Walk, under tests/sched/select_test.cc.
+// A fast source for the usual case: no volumes but those of which a node and the state tell all, nothing escapes the
+// computed class, no eviction. Same decisions and metrics as the Walk, under tests/sched/select_test.cc.
 //
 // Two observations carry it. (1) Which nodes pass the checks is settled once the class of each was seen, so the passing
 // nodes form a list in visiting order that a Select walks without looking at the others; how many it passed over
@@ -7,7 +7,7 @@
 // list holds their sum by column and spread is one look-up by the node's value.
 //
 //   by entry (a passing node, in visiting order):
-//   position   4 B   in the visiting order; ascending
+//   position   4 B   in the visiting order, counted from where the columns were begun; ascending
 //   row        4 B   node row
 //   sum        8 B   of the appended components before spread (ScoreRow::sum)
 //   appended   8 B   how many these are, as double; 0 while the node is exhausted
@@ -16,10 +16,13 @@
 //   capacity   4 B   which of the few distinct capacities
 //   binpack    8 B   with affinities: the first of two components; the other is asked for again when it is reported
 //   score     64 B   the components, of nodes that were decided one by one and have several
-//   codes      4 B   per spread set: value code
+//   codes      4 B   per spread set and per distinct_property: value code
 //
 // Nodes are prepared in blocks ahead of the cursor. That a node was prepared is not visible: what counts as visited is
-// where the cursor has been, and leave() rebuilds the Walk's state from exactly that.
+// where the cursor has been, and leave() rebuilds the Walk's state from exactly that. The columns are of one group; for
+// another one of the job they are begun anew where the cursor is, knowing the verdicts of classes so far. A node that
+// the plan changes is decided anew when a Select comes back to it. How often a value of a distinct_property is used
+// changes from Select to Select, so who fails it is decided at each visit.
 // Where every node is taken (exhaustive mode) and nothing spreads, the final scores are in an index instead.
 #pragma once
 
@@ -37,9 +40,15 @@ class Columns : Source {
   void start();
   /// What comes next is not in the columns: the Walk's state is rebuilt, and Selects of this attempt go without them.
   void leave();
-  /// Whether the columns can serve such a Select of the group, whatever this attempt did before.
+  /// Likewise, but later Selects may begin them anew.
+  void pause();
+  /// The verdicts of classes that the visits so far have left, into the cache.
+  void give_class_verdicts();
+  /// Whether the columns can serve such a Select of the group, whatever this attempt did before, and classes and
+  /// figures tell all of its nodes: it is the job's only one, without distinct_property and CSI volumes.
   [[nodiscard]] bool serve(const GroupView& view, const SelectOptions& options) const {
-    return why_not(view, options) == NotByColumns::none;
+    return attempt_.job->groups.size() == 1 && !view.group->has_csi_volumes && !checks_.distinct.has_properties() &&
+           why_not(view, options) == NotByColumns::none;
   }
   /// Why they cannot serve the Select under way; `none`: they can.
   [[nodiscard]] NotByColumns why_not_now(const GroupView& view);
@@ -48,6 +57,8 @@ class Columns : Source {
   [[nodiscard]] bool active() const { return active_; }
   /// The entry chosen last holds one allocation more.
   void placed(tables::NodeRow node);
+  /// The plan changed the node in another way.
+  void touched(tables::NodeRow node);
   /// Node and components of an entry that the last Select ranked.
   [[nodiscard]] tables::NodeRow ranked(std::uint32_t entry, rank::ScoreRow& score) const;
   /// Calls visit(row, node class, why) for every node that passes the checks of its class and does not do: a dimension
@@ -84,15 +95,24 @@ class Columns : Source {
   enum class Indexed : std::uint8_t { not_yet, yes, never };
   enum : std::uint32_t { kByColumns, kByRow };  // where the components of an entry with several are
   enum ClassState : std::uint8_t { kClassUnknown, kClassPasses, kClassFails };
-  enum Passes : std::uint8_t { kFails, kPasses, kLacksVolumes };  // checks of job and group; then volumes
+  enum Passes : std::uint8_t { kFails, kPasses, kLacksVolumes, kLacksCsi };  // checks of job and group; then volumes
 
   [[nodiscard]] NotByColumns why_not(const GroupView& view, const SelectOptions& options) const;
   void begin(GroupView& view);
+  void take_columns(const GroupView& view);
+  /// In the visiting order.
+  [[nodiscard]] std::uint32_t place_of(std::uint32_t position) const {
+    const std::uint32_t place = base_ + position;
+    return place < candidates_.size ? place : place - candidates_.size;
+  }
+  /// The place behind `place`.
+  [[nodiscard]] std::uint32_t next(std::uint32_t place) const { return ++place == candidates_.size ? 0 : place; }
   // Preparing (columns.cc).
   void prepare_block(GroupView& view);
+  [[nodiscard]] ClassState known_state(std::uint32_t class_id, std::uint32_t group) const;
   template <bool kPerClass>
   void find_entries(std::uint32_t end, GroupView& view);
-  void drop_without_volumes(std::uint32_t first_entry);
+  void drop_without_volumes(std::uint32_t first_entry, const GroupView& view);
   bool passes_by_node(std::uint32_t position, tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
   bool use_by_figures(std::uint32_t entry, GroupView& view, bool figures, bool of_devices, FitUse& use);
   bool use_of_special(std::uint32_t entry, GroupView& view, bool figures, FitUse& use);
@@ -106,9 +126,16 @@ class Columns : Source {
   void freshen(std::uint32_t first, std::uint32_t last);
   // Going through them (columns_select.cc).
   bool fill_spread_tables();
+  /// The first that a node fails (R-FEAS-1410), with the plan as it is; null: it passes.
+  [[nodiscard]] const feasible::PropertySet* failing_property(std::uint32_t entry) const {
+    for (std::size_t p = 0; p < properties_.size(); ++p)
+      if (!properties_[p].set->passes(property_codes_[p][entry])) return properties_[p].set;
+    return nullptr;
+  }
   [[nodiscard]] std::optional<Found> select_window(GroupView& view);
   rank::WindowScores score_one_by_one(std::uint32_t first, std::uint32_t last);
   std::uint32_t visit_range(std::uint32_t first, std::uint32_t last, Best& best, std::uint32_t& exhausted);
+  void note_boosts(std::uint32_t entry);
   void move_cursor(std::uint32_t start, std::uint32_t end, std::uint32_t entry);
   [[nodiscard]] std::uint32_t entry_at(std::uint32_t position) const;
   [[nodiscard]] bool build_index(GroupView& view);
@@ -123,12 +150,15 @@ class Columns : Source {
 
   GroupView* view_ = nullptr;  // what they were begun for
   bool active_ = false;
-  bool left_ = false;  // this attempt went over to the Walk
+  bool taken_ = false;      // this attempt has memory for the columns
+  bool left_ = false;       // this attempt went over to the Walk
+  std::uint32_t base_ = 0;  // where the cursor was when they were begun
   std::uint32_t prepared_ = 0, count_ = 0, cursor_ = 0, visited_ = 0;
   std::uint32_t chosen_ = 0;          // entry of the last Select's node
   std::vector<std::uint32_t> stale_;  // entries with a placement since they were decided; a Select seldom comes back
   std::uint32_t last_stale_ = 0;      // none is above
-  bool no_own_allocs_ = true, distinct_hosts_ = false, asks_volumes_ = false;
+  bool untouched_ = true;  // no node but those of entries has an overlay: the plan's changes, the job's allocations
+  bool distinct_hosts_ = false, asks_volumes_ = false;
 
   // By entry.
   std::span<std::uint32_t> position_;
@@ -137,6 +167,8 @@ class Columns : Source {
   std::span<std::uint32_t> dimension_, capacity_;
   std::span<rank::ScoreRow> score_;
   std::vector<std::span<std::uint32_t>> codes_;  // by spread set
+  std::vector<DistinctCheck::Property> properties_;
+  std::vector<std::span<std::uint32_t>> property_codes_;
 
   // By position.
   std::span<std::uint32_t> class_of_;
@@ -147,6 +179,7 @@ class Columns : Source {
   std::vector<CapacityMemo> memo_;       // by position in ReadyNodes::capacities
   std::vector<std::vector<double>> spread_tables_;
   std::size_t spread_sets_ = 0;
+  bool notes_boosts_ = false;  // a group that comes later may ask for the lowest one (R-RANK-832)
 
   // What failed and who is exhausted.
   std::vector<FirstReason> first_reasons_;

@@ -19,10 +19,11 @@ bool Columns::fill_spread_tables() {
 }
 
 std::optional<Found> Columns::select(GroupView& v) {
-  if (!active_) begin(v);
+  if (active_ && view_ != &v) pause();
   if (candidates_.offset == candidates_.size) candidates_.offset = 0;
-  if (attempt_.config.exhaustive && spread_sets_ == 0 && candidates_.offset == 0 && indexed_ != Indexed::never &&
-      build_index(v))
+  if (!active_) begin(v);
+  if (attempt_.config.exhaustive && spread_sets_ == 0 && properties_.empty() && candidates_.offset == 0 && base_ == 0 &&
+      indexed_ != Indexed::never && build_index(v))
     return select_indexed();
   return select_window(v);
 }
@@ -31,7 +32,7 @@ std::optional<Found> Columns::select(GroupView& v) {
 std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best& best, std::uint32_t& exhausted) {
   freshen(first, last);
   const std::int64_t limit = candidates_.limit;
-  const bool one = spread_sets_ == 1;
+  const bool one = spread_sets_ == 1, by_vector = spread_sets_ <= 1 && properties_.empty() && !notes_boosts_;
   const rank::WindowColumns columns{sum_.data(), appended_.data(), one ? codes_[0].data() : nullptr,
                                     one ? spread_tables_[0].data() : nullptr, one ? spread_.data() : nullptr};
   // The first few enter the list of the best one by one; later ones seldom do.
@@ -40,9 +41,9 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
     // None returns more than one, so the limit takes these at least.
     const auto wanted = std::min(step, static_cast<std::uint64_t>(limit - best.returned));
     const auto end = static_cast<std::uint32_t>(std::min<std::uint64_t>(last, first + wanted));
-    const rank::WindowScores scores = spread_sets_ <= 1 && end - first >= 8
-                                          ? rank::score_window(columns, first, end, top_.floor(), score_value_.data())
-                                          : score_one_by_one(first, end);
+    const rank::WindowScores scores =
+        by_vector && end - first >= 8 ? rank::score_window(columns, first, end, top_.floor(), score_value_.data())
+                                      : score_one_by_one(first, end);
     exhausted += static_cast<std::uint32_t>(scores.exhausted);
     best.returned += end - first - static_cast<std::int64_t>(scores.exhausted) - std::popcount(scores.decisive);
     for (std::uint64_t rest = scores.decisive; rest != 0; rest &= rest - 1) {
@@ -56,17 +57,18 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
   return first;
 }
 
-/// As rank::score_window(), for few entries or several sets of spreads, whose totals add up; all that have room are
-/// decisive.
+/// As rank::score_window(), for few entries, several sets of spreads, whose totals add up, properties that nodes may
+/// fail, or where boosts are noted; all that have room are decisive.
 rank::WindowScores Columns::score_one_by_one(std::uint32_t first, std::uint32_t last) {
   rank::WindowScores out;
   for (std::uint32_t entry = first; entry < last; ++entry) {
     double sum = sum_[entry], appended = appended_[entry], total = 0.0;
-    if (appended == 0) {
+    if (appended == 0 || failing_property(entry)) {
       ++out.exhausted;
       continue;
     }
     for (std::size_t s = 0; s < spread_sets_; ++s) total += spread_tables_[s][codes_[s][entry]];
+    if (notes_boosts_) note_boosts(entry);
     if (spread_sets_ != 0) spread_[entry] = total;
     if (total != 0.0) sum += total, appended += 1.0;
     score_value_[entry] = sum / appended;
@@ -75,8 +77,16 @@ rank::WindowScores Columns::score_one_by_one(std::uint32_t first, std::uint32_t 
   return out;
 }
 
+/// Of sets with targets (R-RANK-832).
+void Columns::note_boosts(std::uint32_t entry) {
+  for (std::size_t s = 0; s < spread_sets_; ++s)
+    if (!fit_.scorer.spread_group()->sets()[s].is_even())
+      parts_.effects.spread.note_boost(spread_tables_[s][codes_[s][entry]]);
+}
+
 std::optional<Found> Columns::select_window(GroupView& v) {
-  const std::uint32_t size = candidates_.size, start = candidates_.offset;
+  const std::uint32_t size = candidates_.size;
+  const std::uint32_t start = candidates_.offset - base_ + (candidates_.offset < base_ ? size : 0);
   const std::int64_t limit = candidates_.limit;
   Best best(attempt_.config.exhaustive);
   std::uint32_t exhausted = 0, entry = cursor_, entries = 0;
@@ -118,12 +128,10 @@ std::uint32_t Columns::entry_at(std::uint32_t position) const {
 /// A Select went from position `start` to `end`; `entry` is the first it did not look at.
 void Columns::move_cursor(std::uint32_t start, std::uint32_t end, std::uint32_t entry) {
   const std::uint32_t size = candidates_.size;
-  candidates_.offset = end > size ? end - size : end;
-  cursor_ = candidates_.offset == size ? 0 : entry;
-  if (end - start != size) return;
   // One that took every node leaves the cursor where it was (R-FEAS-210).
-  candidates_.offset = start;
-  cursor_ = entry_at(start);
+  const std::uint32_t stop = end - start == size ? start : end > size ? end - size : end;
+  cursor_ = stop == size ? 0 : stop == end ? entry : entry_at(stop);
+  candidates_.offset = stop == size && base_ == 0 ? size : place_of(stop == size ? 0 : stop);
 }
 
 std::optional<Found> Columns::found(std::uint32_t entry, double score) {
@@ -236,15 +244,21 @@ std::int32_t Columns::count_node_reasons(std::uint32_t start, std::uint32_t end)
 
 /// They are so at every visit.
 std::int32_t Columns::count_without_volumes(std::uint32_t start, std::uint32_t end) {
-  std::int32_t lacking = 0;
-  for (std::uint32_t i = start; i < end; ++i)
-    lacking += static_cast<std::int32_t>(passes_[i < candidates_.size ? i : i - candidates_.size] == kLacksVolumes);
+  std::int32_t lacking = 0, by_csi = 0;
+  for (std::uint32_t i = start; i < end; ++i) {
+    const std::uint32_t position = i < candidates_.size ? i : i - candidates_.size;
+    lacking += static_cast<std::int32_t>(passes_[position] == kLacksVolumes);
+    if (passes_[position] != kLacksCsi) continue;
+    const NodeRow row = candidates_.nodes->candidates[candidates_.order.at(place_of(position))].row;
+    counts_.add(counts_.reasons, checks_.volumes.csi_reason(row));
+    ++by_csi;
+  }
   if (lacking > 0) counts_.add(counts_.reasons, kReasonHostVolumes, lacking);
-  return lacking;
+  return lacking + by_csi;
 }
 
 void Columns::count_exhausted(std::uint32_t start, std::uint32_t end, std::uint32_t exhausted) {
-  if (one_class_ && one_dimension_) {
+  if (one_class_ && one_dimension_ && properties_.empty()) {
     counts_.add(counts_.dimensions, exhausted_dimension_, static_cast<std::int32_t>(exhausted));
     return counts_.add_class(counts_.classes_exhausted, class_of_[0], static_cast<std::int32_t>(exhausted));
   }
@@ -256,11 +270,14 @@ void Columns::count_exhausted(std::uint32_t start, std::uint32_t end, std::uint3
 
 void Columns::count_exhausted_entries(std::uint32_t first, std::uint32_t last) {
   for (std::uint32_t entry = first; entry < last; ++entry) {
-    if (appended_[entry] != 0) continue;
+    const bool exhausted = appended_[entry] == 0;
+    if (!exhausted && properties_.empty()) continue;
     const std::uint32_t position = position_[entry];
-    if (dimension_[entry] == kReasonDistinctHosts)
+    if (exhausted && dimension_[entry] == kReasonDistinctHosts)
       counts_.filter(class_of_[position], kReasonDistinctHosts);
-    else
+    else if (const feasible::PropertySet* const failing = failing_property(entry))
+      counts_.filter(class_of_[position], checks_.distinct.reason_of(*failing, row_[entry]));
+    else if (exhausted)
       counts_.exhaust(class_of_[position], dimension_[entry]);
   }
 }

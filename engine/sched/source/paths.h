@@ -20,13 +20,12 @@ enum class NotByColumns : std::uint8_t {
   evicting,
   penalties,
   escaping,
-  properties,
   volumes,
   stale_classes,
   spread_values,  ///< of a spread that no table holds
-  changed,        ///< the plan stopped or updated allocations, or another version was placed, since they were begun
+  left,           ///< the attempt went over to the general way: another version was placed, or somebody was evicted
 };
-inline constexpr std::array<const char*, 12> kNotByColumnsNames = {
+inline constexpr std::array<const char*, 11> kNotByColumnsNames = {
     "none",
     "switched off",
     "preferred node",
@@ -34,11 +33,10 @@ inline constexpr std::array<const char*, 12> kNotByColumnsNames = {
     "whom to evict",
     "nodes with a penalty",
     "constraint unique to a node",
-    "distinct_property",
     "volumes",
     "stale computed classes",
     "values of a spread",
-    "plan changed nodes",
+    "left before",
 };
 
 struct PathCounts {

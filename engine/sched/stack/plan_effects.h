@@ -68,7 +68,6 @@ class PlanEffects {
     std::int32_t any_namespace = 0, own_namespace = 0;
     std::uint32_t next = tables::kNoRow;
   };
-  [[nodiscard]] bool has_own() const { return !own_counts_.empty(); }
   template <class Visit>
   void each_own(tables::NodeRow row, Visit visit) const {
     if (const NodeOverlay* overlay = scratch_.overlay(row))

@@ -76,15 +76,13 @@ void GenericStack::give_verdicts() {
   parts_.checks.give_class_verdicts(*parts_.candidates.nodes, *parts_.view);
 }
 
-/// What comes next, none of them sees.
-void GenericStack::leave_sources() {
-  give_verdicts();
-  columns_.leave();
-  index_.leave();
-}
-
 std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t group, const SelectOptions& options) {
-  leave_sources();
+  give_verdicts();
+  if (parts_.attempt.config.exhaustive)  // every Select would begin them anew, for all nodes
+    columns_.leave();
+  else
+    columns_.pause();
+  index_.leave();
   probed_ = true;
   parts_.detail = nullptr;  // part of the stage that asks
   GroupView& v = begin_select(group, options);
@@ -118,13 +116,13 @@ std::optional<Found> GenericStack::find(GroupView& v) {
     paths.add(Path::bounds);
     return bounds_.select(v);
   }
-  const NotByColumns why = probed_ ? NotByColumns::one_node : columns_.why_not_now(v);
+  const bool by_node = probed_ && !parts_.attempt.quirks.verdicts_per_class;  // it left verdicts that no class has
+  const NotByColumns why = by_node ? NotByColumns::one_node : columns_.why_not_now(v);
   if (why == NotByColumns::none) {
     paths.add(Path::columns);
     auto found = columns_.select(v);
     if (found || !parts_.attempt.error.empty()) return found;
     failed_before_.remember(v);
-    columns_.leave();
     return found;
   }
   columns_.leave();
@@ -221,7 +219,9 @@ void GenericStack::class_verdicts(tables::ClassVerdicts& out) {
     out = memo->filtered.classes;
     return;
   }
-  leave_sources();
+  give_verdicts();
+  columns_.give_class_verdicts();
+  index_.leave();
   parts_.checks.class_map(class_codes_);
   const tables::NodeTable& nodes = parts_.attempt.snapshot->nodes;
   out.clear();
@@ -234,17 +234,15 @@ void GenericStack::class_verdicts(tables::ClassVerdicts& out) {
 void GenericStack::touch(NodeRow row) {
   if (row == kNoRow || !parts_.candidates.nodes) return;  // no node, or no Select has looked at candidates yet
   index_.touch(row);
-  columns_.leave();
+  columns_.touched(row);
   parts_.candidates.forget_fit(parts_.attempt.scratch, row);
 }
 
 void GenericStack::placed(const PlannedAlloc& alloc) {
   parts_.effects.placed(alloc);
   index_.touch(alloc.node);
-  if (columns_.active())
-    columns_.placed(alloc.node);
-  else
-    parts_.candidates.forget_fit(parts_.attempt.scratch, alloc.node);
+  if (columns_.active()) columns_.placed(alloc.node);
+  parts_.candidates.forget_fit(parts_.attempt.scratch, alloc.node);
 }
 
 void GenericStack::stopped(std::uint32_t index) {

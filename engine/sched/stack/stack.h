@@ -70,7 +70,6 @@ class GenericStack {
   [[nodiscard]] std::optional<Found> find(GroupView& view);
   [[nodiscard]] bool fails_for_certain(GroupView& view);
   void give_verdicts();
-  void leave_sources();
   void touch(tables::NodeRow row);
 
   SelectParts parts_;
