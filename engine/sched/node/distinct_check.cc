@@ -1,5 +1,7 @@
 #include "sched/node/distinct_check.h"
 
+#include <utility>
+
 namespace berth::sched {
 
 using tables::CompiledGroup;
@@ -14,6 +16,7 @@ void DistinctCheck::set_job(bool first, bool counts) {
     properties_.begin_attempt(names);
   else
     properties_.add_groups(names);
+  counted_ = 0;
   if (!counts || job.distinct_properties.empty()) return;
   for (feasible::PropertySet& set : properties_.add_job(job.spec->constraints)) count_existing(set);
 }
@@ -21,12 +24,15 @@ void DistinctCheck::set_job(bool first, bool counts) {
 void DistinctCheck::begin_select(GroupView& v) {
   if (!v.distinct_built && !v.group->distinct_properties.empty()) {
     v.distinct_built = true;
+    counted_ = 0;
     for (feasible::PropertySet& set : properties_.add_group(v.number, v.group->spec->constraints)) count_existing(set);
   }
   if (properties_.empty()) return;
+  const PlanRows& plan = *attempt_.plan;
+  const std::size_t before = std::exchange(counted_, plan.allocs.size());
+  if (!plan.stops.empty() || !plan.updates.empty()) counted_ = 0;  // what they take off is netted anew
   properties_.for_each([&](feasible::PropertySet& set) {
-    set.begin_plan();
-    effects_.each_entry([&](std::uint32_t group, NodeRow node, int change) {
+    const auto count = [&](std::uint32_t group, NodeRow node, int change) {
       if (!set.counts_group(group)) return;
       const std::uint32_t code = property_code(set.target(), node);
       if (code == feasible::PropertySet::kNoValue) return;
@@ -34,7 +40,14 @@ void DistinctCheck::begin_select(GroupView& v) {
         set.add_proposed(code);
       else
         set.add_cleared(code);
-    });
+    };
+    if (before != 0 && counted_ != 0) {
+      for (std::size_t i = before; i < plan.allocs.size(); ++i)
+        count(attempt_.number_in_plan(plan.allocs[i]), plan.allocs[i].node, 1);
+      return;
+    }
+    set.begin_plan();
+    effects_.each_entry(count);
     set.end_plan(attempt_.quirks);
   });
 }

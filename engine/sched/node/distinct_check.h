@@ -14,11 +14,17 @@ class DistinctCheck {
   DistinctCheck(Attempt& attempt, PlanEffects& effects, SelectCounts& counts)
       : attempt_(attempt), effects_(effects), counts_(counts) {}
 
-  void start() { properties_.begin_attempt(0); }
+  void start() {
+    properties_.begin_attempt(0);
+    counted_ = 0;
+  }
   /// `counts`: whether the version's job-level sets are to be added.
   void set_job(bool first, bool counts);
   /// Sets of another version come in, those in use go out.
-  void exchange(feasible::PropertySets& other) { std::swap(other, properties_); }
+  void exchange(feasible::PropertySets& other) {
+    std::swap(other, properties_);
+    counted_ = 0;
+  }
 
   void begin_select(GroupView& view);
   /// Whether nodes are checked at all in this Select.
@@ -55,6 +61,7 @@ class DistinctCheck {
   PlanEffects& effects_;
   SelectCounts& counts_;
   feasible::PropertySets properties_;
+  std::size_t counted_ = 0;  // so many of the plan's placements are, while it does nothing else
 };
 
 }  // namespace berth::sched
