@@ -149,14 +149,11 @@ void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
   check_ports(state, row, problems);
   check_cores(state, row, problems);
   const NodeCapacity& capacity = n.capacity(row);
-  same("fit.cpu_free", n.fit.cpu_free[row], static_cast<float>(base::wrap_sub(capacity.cpu_mhz, use.cpu_mhz)));
-  same("fit.memory_free", n.fit.memory_free[row],
-       static_cast<float>(base::wrap_sub(capacity.memory_mb, use.memory_mb)));
-  same("fit.disk_free", n.fit.disk_free[row], static_cast<float>(base::wrap_sub(capacity.disk_mb, use.disk_mb)));
-  same("fit.cpu_scale", n.fit.cpu_scale[row],
-       capacity.cpu_score > 0 ? static_cast<float>(1.0 / capacity.cpu_score) : 0.0f);
-  same("fit.memory_scale", n.fit.memory_scale[row],
-       capacity.memory_score > 0 ? static_cast<float>(1.0 / capacity.memory_score) : 0.0f);
+  const FreeBlock& free = n.free[row / FreeBlock::kRows];
+  const std::size_t at = row % FreeBlock::kRows;
+  same("free.cpu", free.cpu[at], static_cast<float>(base::wrap_sub(capacity.cpu_mhz, use.cpu_mhz)));
+  same("free.memory", free.memory[at], static_cast<float>(base::wrap_sub(capacity.memory_mb, use.memory_mb)));
+  same("free.disk", free.disk[at], static_cast<float>(base::wrap_sub(capacity.disk_mb, use.disk_mb)));
   same("class_code", capacity.class_code, n.code(kClassColumn, row));
   same("computed_class_code", capacity.computed_class_code, n.code(kComputedClassColumn, row));
 }
@@ -171,9 +168,7 @@ Problems check_node_table(const Snapshot& state) {
   check_length("nodes", "use", n.use, size, problems);
   if (!n.ports.empty()) check_length("nodes", "ports", n.ports, size, problems);
   if (!n.eviction.empty()) check_length("nodes", "eviction", n.eviction, size, problems);
-  for (const auto* column :
-       {&n.fit.cpu_free, &n.fit.memory_free, &n.fit.disk_free, &n.fit.cpu_scale, &n.fit.memory_scale})
-    check_length("nodes", "fit", *column, size, problems);
+  check_length("nodes", "free", n.free, (size + FreeBlock::kRows - 1) / FreeBlock::kRows, problems);
   if (!problems.empty()) return problems;
 
   std::size_t existing = 0, on_chains = 0, with_node = 0, special = 0;

@@ -12,7 +12,7 @@ namespace berth::tables {
 
 /// Use sums and counts equal those over the allocations of each node that are not client-terminal; chains hold each
 /// allocation once, on the right list; by_id is sorted and complete; codes lie in their dictionaries and values are
-/// distinct; FitColumns and capacities mirror what they are made from.
+/// distinct; FreeBlocks and capacities mirror what they are made from.
 [[nodiscard]] std::vector<std::string> check_node_table(const Snapshot& state);
 /// Columns of one length; nodes, jobs, groups and shapes exist; previous and next of a node's chain agree.
 [[nodiscard]] std::vector<std::string> check_alloc_table(const Snapshot& state);

@@ -13,13 +13,14 @@
 //
 // `capacity` and `use` are rows of one cache line on purpose, not columns: Nomad's sampled mode looks at a dozen nodes
 // in random order and needs every figure of each; at 1,000,000 nodes a column per figure costs eight misses a node, a
-// row two. The exhaustive scan reads nodes in order and has columns of its own (FitColumns).
+// row two. The scan for nodes with room reads nodes in order and has columns of its own (FreeBlock).
 //
 // A keyed column is one attribute, meta key, or node field (datacenter, pool, class, computed class) as dictionary
 // codes: 0 = missing, code c = the c-th distinct value seen. Constraints, affinities and spreads are evaluated per
 // code. Threads: one writer (StateStore); readers hold a Snapshot's copy.
 #pragma once
 
+#include <array>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -85,10 +86,11 @@ struct NodeSpec {
   std::vector<std::uint16_t> cores;    ///< usable core ids minus reserved, ascending
 };
 
-/// Columns of the exhaustive scan: single-precision mirrors of what is free and its scale, one element per row.
-struct FitColumns {
-  CowVector<float> cpu_free, memory_free, disk_free;  ///< capacity - use, MHz and MiB
-  CowVector<float> cpu_scale, memory_scale;           ///< 1 / capacity; 0 when the capacity is not positive
+/// Columns of the scan for nodes with room: what so many rows have free, capacity - use, in MHz and MiB and single
+/// precision. They are written together, so they are one column of blocks to a snapshot.
+struct FreeBlock {
+  static constexpr std::size_t kRows = 256;
+  alignas(64) std::array<float, kRows> cpu{}, memory{}, disk{};
 };
 
 enum class KeyKind : std::uint8_t { datacenter, pool, node_class, computed_class, name, attribute, meta };
@@ -147,7 +149,7 @@ struct NodeTable {
   Ref<NodeStatic> fixed;
   CowVector<std::uint8_t, 1024> state;
   CowVector<NodeUse, kWideChunk> use;
-  FitColumns fit;
+  CowVector<FreeBlock, 1> free;            ///< by row / FreeBlock::kRows
   CowVector<HeldPorts, kWideChunk> ports;  ///< empty until somebody holds ports
   CowVector<HeldCores, kWideChunk> cores;  ///< empty until somebody holds cores
   CowVector<EvictionLevels, kWideChunk>

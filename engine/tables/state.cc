@@ -420,7 +420,7 @@ std::size_t StateStore::bytes() const {
   const NodeTable& n = current_.nodes;
   const AllocTable& a = current_.allocs;
   std::size_t out = n.state.bytes() + n.use.bytes() + n.ports.bytes() + n.eviction.bytes() + n.fixed->id.bytes() +
-                    n.fixed->spec.bytes() + n.fixed->capacity.bytes() + n.fit.cpu_free.bytes() * 5 +
+                    n.fixed->spec.bytes() + n.fixed->capacity.bytes() + n.free.bytes() +
                     n.fixed->by_id->capacity() * sizeof(NodeRow);
   for (const KeyedColumn& column : n.fixed->columns) out += column.codes.bytes() + column.values.bytes();
   out += a.id.bytes() + a.node.bytes() + a.job.bytes() + a.job_key.bytes() + a.group.bytes() + a.name_index.bytes() +

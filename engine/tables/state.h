@@ -222,7 +222,6 @@ class StateStore {
   void sort_rows();
   /// The node may have become, or ceased to be, one that jobs use.
   void note_ready(NodeRow row);
-  void refresh_scale(NodeRow row);
   void refresh_free(NodeRow row, const NodeUse& use);
   /// One live allocation more (1) or less (-1) on its node, with what its row says; less: before the row changes.
   void count_use(NodeUse& use, AllocRow row, int sign);

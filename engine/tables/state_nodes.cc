@@ -100,11 +100,7 @@ NodeRow StateStore::new_node_row(base::Uuid id) {
   if (!current_.nodes.eviction.empty()) current_.nodes.eviction.push_back({});
   if (!current_.nodes.ports.empty()) current_.nodes.ports.push_back({});
   if (!current_.nodes.cores.empty()) current_.nodes.cores.push_back({});
-  current_.nodes.fit.cpu_free.push_back(0);
-  current_.nodes.fit.memory_free.push_back(0);
-  current_.nodes.fit.disk_free.push_back(0);
-  current_.nodes.fit.cpu_scale.push_back(0);
-  current_.nodes.fit.memory_scale.push_back(0);
+  if (row % FreeBlock::kRows == 0) current_.nodes.free.push_back({});
   node_rows_[id] = row;
   return row;
 }
@@ -183,7 +179,6 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
   current_.nodes.state.edit(row) =
       state_bits(parse_node_status(node.status).value_or(NodeStatus::initializing),
                  node.scheduling_eligibility == "eligible", node.drain_strategy.has_value());
-  refresh_scale(row);
   refresh_free(row, current_.nodes.use[row]);
   if (node.node_class.empty()) current_.nodes.empty_class_code = capacity.class_code;
   check_class(row, capacity.computed_class_code, before);
@@ -231,21 +226,15 @@ void StateStore::check_class(NodeRow row, std::uint32_t computed_class, const st
   compare([&](ColumnId id) { return columns[id].code(sample); });
 }
 
-void StateStore::refresh_scale(NodeRow row) {
-  const NodeCapacity& capacity = current_.nodes.capacity(row);
-  FitColumns& fit = current_.nodes.fit;
-  fit.cpu_scale.edit(row) = capacity.cpu_score > 0 ? static_cast<float>(1.0 / capacity.cpu_score) : 0.0f;
-  fit.memory_scale.edit(row) = capacity.memory_score > 0 ? static_cast<float>(1.0 / capacity.memory_score) : 0.0f;
-}
-
 void StateStore::refresh_free(NodeRow row, const NodeUse& use) {
   current_.nodes.fixed->use_log->append(row);
   ++current_.nodes.use_changes;
   const NodeCapacity& capacity = current_.nodes.capacity(row);
-  FitColumns& fit = current_.nodes.fit;
-  fit.cpu_free.edit(row) = static_cast<float>(base::wrap_sub(capacity.cpu_mhz, use.cpu_mhz));
-  fit.memory_free.edit(row) = static_cast<float>(base::wrap_sub(capacity.memory_mb, use.memory_mb));
-  fit.disk_free.edit(row) = static_cast<float>(base::wrap_sub(capacity.disk_mb, use.disk_mb));
+  FreeBlock& block = current_.nodes.free.edit(row / FreeBlock::kRows);
+  const std::size_t at = row % FreeBlock::kRows;
+  block.cpu[at] = static_cast<float>(base::wrap_sub(capacity.cpu_mhz, use.cpu_mhz));
+  block.memory[at] = static_cast<float>(base::wrap_sub(capacity.memory_mb, use.memory_mb));
+  block.disk[at] = static_cast<float>(base::wrap_sub(capacity.disk_mb, use.disk_mb));
 }
 
 std::string StateStore::variant_class(const std::shared_ptr<const NodeSpec>& spec, const NodeVariant& variant) {

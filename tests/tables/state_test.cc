@@ -307,7 +307,8 @@ TEST(Check, FindsWhatIsWrong) {
   EXPECT_FALSE(broken([](Snapshot&) {}));
   EXPECT_TRUE(broken([&](Snapshot& s) { s.nodes.use.edit(node).cpu_mhz += 1; }));
   EXPECT_TRUE(broken([&](Snapshot& s) { s.nodes.use.edit(node).port_allocs += 1; }));
-  EXPECT_TRUE(broken([&](Snapshot& s) { s.nodes.fit.disk_free.edit(node) += 1; }));
+  EXPECT_TRUE(
+      broken([&](Snapshot& s) { s.nodes.free.edit(node / FreeBlock::kRows).disk[node % FreeBlock::kRows] += 1; }));
   EXPECT_TRUE(broken([&](Snapshot& s) { s.nodes.use.edit(node).most_priority = -1; }));
   EXPECT_TRUE(broken([&](Snapshot& s) { s.nodes.use.edit(node).alloc_head = kNoRow; }));
   EXPECT_TRUE(broken([&](Snapshot& s) { s.allocs.next_on_node.edit(0) = 1; }));  // a cycle

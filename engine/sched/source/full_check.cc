@@ -46,14 +46,16 @@ bool FullCheck::holds(GroupView& v) {
     for (const float f : free) some |= static_cast<std::uint32_t>(f >= ask);
     return some != 0;
   };
-  const tables::FitColumns& fit = attempt_.snapshot->nodes.fit;
-  for (std::size_t chunk = 0; chunk < fit.cpu_free.chunk_count(); ++chunk) {
-    const std::span<const float> cpus = fit.cpu_free.chunk_at(chunk), memories = fit.memory_free.chunk_at(chunk),
-                                 disks = fit.disk_free.chunk_at(chunk);
+  const auto& blocks = attempt_.snapshot->nodes.free;
+  const std::size_t nodes = attempt_.snapshot->nodes.size();
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const tables::FreeBlock& block = blocks[b];
+    const std::size_t first = b * tables::FreeBlock::kRows, rows = std::min(tables::FreeBlock::kRows, nodes - first);
+    const auto cpus = std::span(block.cpu).first(rows), memories = std::span(block.memory).first(rows),
+               disks = std::span(block.disk).first(rows);
     if (!some_hold(cpus, cpu) || !some_hold(memories, memory) || !some_hold(disks, disk)) continue;
-    for (std::size_t i = 0; i < cpus.size(); ++i)
-      if (cpus[i] >= cpu && memories[i] >= memory && disks[i] >= disk &&
-          may_take(static_cast<NodeRow>(chunk * decltype(fit.cpu_free)::kChunkRows + i), v))
+    for (std::size_t i = 0; i < rows; ++i)
+      if (cpus[i] >= cpu && memories[i] >= memory && disks[i] >= disk && may_take(static_cast<NodeRow>(first + i), v))
         return false;
   }
   // What this pass would find failing is told of a failure (R-FEAS-1605), or is no verdict of a class (R-FEAS-414).
