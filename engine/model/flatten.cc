@@ -76,11 +76,10 @@ bool cores_overlap(const std::vector<std::uint16_t>& a, const std::vector<std::u
 }
 
 void merge_cores(std::vector<std::uint16_t>& into, const std::vector<std::uint16_t>& other) {
-  if (other.empty()) return;
-  const auto middle = static_cast<std::ptrdiff_t>(into.size());
-  into.insert(into.end(), other.begin(), other.end());
-  std::inplace_merge(into.begin(), into.begin() + middle, into.end());
-  into.erase(std::unique(into.begin(), into.end()), into.end());
+  // One by one, as they are few: merging in place would take memory.
+  for (const std::uint16_t core : other)
+    if (const auto at = std::lower_bound(into.begin(), into.end(), core); at == into.end() || *at != core)
+      into.insert(at, core);
 }
 
 void remove_cores(std::vector<std::uint16_t>& from, const std::vector<std::uint16_t>& other) {

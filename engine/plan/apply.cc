@@ -55,7 +55,7 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
   const tables::NodeUse& use = state.nodes.use[row];
   const tables::NodeCapacity& capacity = state.nodes.capacity(row);
   std::int64_t cpu = use.cpu_mhz, memory = use.memory_mb, disk = use.disk_mb, allocs = use.alloc_count;
-  bool special = capacity.network_invalid || use.claim_allocs != 0;
+  bool special = capacity.network_invalid, claims = use.claim_allocs != 0;
   bool ports = use.port_allocs != 0, instances = (use.device_allocs | use.core_allocs) != 0;
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
     const tables::ResourceShape& shape = *plan.allocs[i].held;
@@ -64,12 +64,13 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
     memory += shape.memory_mb;
     disk += shape.disk_mb;
     ++allocs;
-    special |= group.has_host_volumes | group.has_csi_volumes;
+    claims |= group.has_host_volumes | group.has_csi_volumes;
     instances |= shape.devices | !shape.cores.empty();
     ports |= shape.ports;
   }
   const bool room = cpu <= capacity.cpu_mhz && memory <= capacity.memory_mb && disk <= capacity.disk_mb &&
                     (capacity.max_allocs == 0 || allocs <= capacity.max_allocs);
+  special = special || (claims && may_claim_alone(state, plan, row, first));
   return (room && !special && !(ports && may_collide(state, plan, row, first)) &&
           !(instances && may_share(state, plan, row, first))) ||
          check_exactly(state, plan, row, first);
@@ -126,6 +127,28 @@ bool Applier::may_share(const Snapshot& state, const PlanRows& plan, NodeRow nod
     if (!takes(*plan.allocs[i].held)) return true;
   const std::vector<std::uint16_t>& available = state.nodes.spec(node).cores;
   return !available.empty() && !std::includes(available.begin(), available.end(), cores_.begin(), cores_.end());
+}
+
+/// Whether somebody there, or planned, claims a volume for a single writer; false: no claims collide (R-MODEL-403,
+/// 407).
+bool Applier::may_claim_alone(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
+  const auto claims_alone = [](const tables::CompiledGroup& group) {
+    return (group.has_host_volumes || group.has_csi_volumes) &&
+           std::any_of(group.spec->volumes.begin(), group.spec->volumes.end(), [](const auto& named) {
+             return named.second && named.second->access_mode == "single-node-single-writer";
+           });
+  };
+  if (!plan.updates.empty()) return true;  // may change what they claim
+  for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node)
+    if (plan.allocs[i].given != kNoRow || claims_alone(planned_group(state, plan, plan.allocs[i]))) return true;
+  const tables::NodeUse& use = state.nodes.use[node];
+  const tables::AllocTable& allocs = state.allocs;
+  for (AllocRow row = use.claim_allocs == 0 ? kNoRow : use.alloc_head; row != kNoRow; row = allocs.next_on_node[row]) {
+    if (allocs.job[row] == kNoRow) continue;
+    for (const tables::CompiledGroup& group : state.jobs.versions[allocs.job[row]]->groups)
+      if (group.name == allocs.group[row] && claims_alone(group)) return true;
+  }
+  return false;
 }
 
 bool Applier::check_exactly(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <tuple>
 
@@ -14,6 +15,12 @@ namespace {
 template <class Device>
 auto key(const Device& device) {
   return std::tie(device.vendor, device.type, device.name);
+}
+
+/// a < b, in line.
+bool is_before(std::string_view a, std::string_view b) {
+  const int order = std::memcmp(a.data(), b.data(), std::min(a.size(), b.size()));
+  return order != 0 ? order < 0 : a.size() < b.size();
 }
 
 /// The constraints of which one side is `${device.ids}` choose among instances, besides choosing groups (R-RANK-634).
@@ -64,20 +71,38 @@ DeviceAccounter::DeviceAccounter(std::span<const model::NodeDevice> devices) {
   for (const model::NodeDevice& device : devices) {
     const auto at = std::lower_bound(groups_.begin(), groups_.end(), device,
                                      [](const Group& g, const auto& d) { return key(*g.device) < key(d); });
-    Group group{&device, {}};
-    for (const model::DeviceInstance& instance : device.instances)
-      if (instance.healthy) group.instances.push_back({instance.id, 0});
-    std::sort(group.instances.begin(), group.instances.end(),
+    if (at != groups_.end() && key(*at->device) == key(device))
+      at->device = &device;
+    else
+      groups_.insert(at, {&device, {}});
+  }
+  std::size_t most = 0;
+  for (const Group& group : groups_) most += group.device->instances.size();
+  instances_.reserve(most);  // so that they stay where they are
+  for (Group& group : groups_) {
+    const auto first = static_cast<std::ptrdiff_t>(instances_.size());
+    for (const model::DeviceInstance& instance : group.device->instances)
+      if (instance.healthy) instances_.push_back({instance.id, 0});
+    std::sort(instances_.begin() + first, instances_.end(),
               [](const Instance& a, const Instance& b) { return a.id < b.id; });
     // An ID given twice is one instance.
-    const auto repeated = std::unique(group.instances.begin(), group.instances.end(),
+    const auto repeated = std::unique(instances_.begin() + first, instances_.end(),
                                       [](const Instance& a, const Instance& b) { return a.id == b.id; });
-    group.instances.erase(repeated, group.instances.end());
-    if (at != groups_.end() && key(*at->device) == key(device))
-      *at = std::move(group);
-    else
-      groups_.insert(at, std::move(group));
+    instances_.erase(repeated, instances_.end());
+    group.instances = std::span(instances_.begin() + first, instances_.end());
   }
+}
+
+DeviceAccounter& DeviceAccounter::operator=(const DeviceAccounter& other) {
+  if (this == &other) return *this;
+  groups_ = other.groups_;
+  instances_ = other.instances_;
+  std::size_t first = 0;
+  for (Group& group : groups_) {
+    group.instances = std::span(instances_).subspan(first, group.instances.size());
+    first += group.instances.size();
+  }
+  return *this;
 }
 
 bool DeviceAccounter::add(const model::AllocatedDevice& reserved) {
@@ -91,7 +116,7 @@ bool DeviceAccounter::add(const model::AllocatedDevice& reserved) {
     // Offers list instances ascending, often neighbours: the one after the last is tried first.
     if (instance == end || instance->id != id)
       instance = std::lower_bound(group->instances.begin(), end, id,
-                                  [](const Instance& i, const std::string& wanted) { return i.id < wanted; });
+                                  [](const Instance& i, const std::string& wanted) { return is_before(i.id, wanted); });
     if (instance == end || instance->id != id) continue;
     collides |= instance->use_count > 0;
     ++instance->use_count;
@@ -127,8 +152,8 @@ double total_affinity_weight(const match::DeviceRequest& request) {
   return total;
 }
 
-Result<DeviceOffer, DeviceProblem> DeviceAccounter::offer(const match::DeviceRequest& request,
-                                                          match::Patterns& patterns) const {
+Result<double, DeviceProblem> DeviceAccounter::offer(const match::DeviceRequest& request, match::Patterns& patterns,
+                                                     model::AllocatedDevice& out) const {
   constexpr DeviceProblem kNotANumber{"", true};
   if (groups_.empty()) return tl::unexpected(DeviceProblem{"no devices available"});
   if (request.count == 0) return tl::unexpected(DeviceProblem{"invalid request of zero devices"});
@@ -142,7 +167,10 @@ Result<DeviceOffer, DeviceProblem> DeviceAccounter::offer(const match::DeviceReq
       const auto passes = filter.passes(instance.id, patterns);
       if (!passes) return std::nullopt;
       if (!*passes) continue;
-      if (ids) ids->emplace_back(instance.id);
+      if (ids && found < ids->size())
+        (*ids)[found] = instance.id;
+      else if (ids)
+        ids->emplace_back(instance.id);
       if (++found == request.count) return true;
     }
     return false;
@@ -151,9 +179,10 @@ Result<DeviceOffer, DeviceProblem> DeviceAccounter::offer(const match::DeviceReq
   if (!choice) return tl::unexpected(kNotANumber);
   if (choice->group == DeviceChoice::kNone) return tl::unexpected(DeviceProblem{"no devices match request"});
   const model::NodeDevice& device = *groups_[choice->group].device;
-  DeviceOffer offered{{device.vendor, device.type, device.name, {}}, choice->matched_weight};
-  take(choice->group, &offered.device.device_ids);
-  return offered;
+  out.vendor = device.vendor, out.type = device.type, out.name = device.name;
+  if (out.device_ids.size() > request.count) out.device_ids.resize(request.count);
+  take(choice->group, &out.device_ids);
+  return choice->matched_weight;
 }
 
 }  // namespace berth::rank

@@ -15,12 +15,6 @@
 
 namespace berth::rank {
 
-/// A served request: what the task holds, and the sum of the weights of the satisfied affinities (R-RANK-636).
-struct DeviceOffer {
-  model::AllocatedDevice device;
-  double matched_weight = 0;
-};
-
 /// Why a request cannot be served: a verbatim text (R-MODEL-526), or a compared NaN that fails the evaluation.
 struct DeviceProblem {
   std::string_view text;
@@ -35,13 +29,19 @@ class DeviceAccounter {
   };
   struct Group {
     const model::NodeDevice* device;
-    std::vector<Instance> instances;  ///< the healthy ones, ascending by ID
+    std::span<Instance> instances;  ///< the healthy ones, ascending by ID
     [[nodiscard]] std::size_t free_count() const;
   };
 
   /// Every healthy instance unused. A group with the (vendor, type, name) of an earlier one replaces it
   /// (R-MODEL-520). The devices must outlive the accounter.
   explicit DeviceAccounter(std::span<const model::NodeDevice> devices);
+  DeviceAccounter(const DeviceAccounter& other) { *this = other; }
+  /// Keeps its memory.
+  DeviceAccounter& operator=(const DeviceAccounter& other);
+  DeviceAccounter(DeviceAccounter&&) = default;
+  DeviceAccounter& operator=(DeviceAccounter&&) = default;
+  ~DeviceAccounter() = default;
 
   /// Counts what the allocation's tasks hold, unless it is client-terminal. True when an instance was already used:
   /// a collision (R-MODEL-522). Unknown groups and instances are ignored.
@@ -53,15 +53,17 @@ class DeviceAccounter {
   void read_use_counts(std::vector<std::uint32_t>& out) const;
   void set_use_counts(std::span<const std::uint32_t> counts);
 
-  /// Instances for one request; nothing is marked as used (R-RANK-633 to 635).
-  [[nodiscard]] Result<DeviceOffer, DeviceProblem> offer(const match::DeviceRequest& request,
-                                                         match::Patterns& patterns) const;
+  /// Instances for one request into `out`, which keeps its memory; nothing is marked as used (R-RANK-633 to 635).
+  /// Returns the sum of the weights of the satisfied affinities (R-RANK-636).
+  [[nodiscard]] Result<double, DeviceProblem> offer(const match::DeviceRequest& request, match::Patterns& patterns,
+                                                    model::AllocatedDevice& out) const;
 
   /// Ascending by (vendor, type, name).
   [[nodiscard]] std::span<const Group> groups() const { return groups_; }
 
  private:
   std::vector<Group> groups_;
+  std::vector<Instance> instances_;  // group by group
 };
 
 /// Sum of the absolute affinity weights of a request, the W of R-RANK-636.

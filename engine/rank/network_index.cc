@@ -344,7 +344,13 @@ bool NetworkIndex::add(const model::AllocatedResources& resources, std::string_v
 Result<void, PortFailure> NetworkIndex::assign_ports(const model::NetworkResource& ask,
                                                      std::vector<model::AllocatedPort>& offer) const {
   using Kind = PortFailure::Kind;
-  offer.clear();
+  std::size_t count = 0;  // of those offered; what was there before is written over
+  const auto put = [&](const std::string& label, std::int64_t value, std::int64_t to, const std::string& ip,
+                       bool ignore_collision) {
+    if (count == offer.size()) offer.emplace_back();
+    model::AllocatedPort& out = offer[count++];
+    out.label = label, out.value = value, out.to = to, out.host_ip = ip, out.ignore_collision = ignore_collision;
+  };
   for (const model::Port& port : ask.reserved_ports) {
     const NodePorts::Alias* alias = node_->alias(port.host_network);
     PortFailure failure{Kind::no_addresses, port.host_network, 0};
@@ -356,7 +362,7 @@ Result<void, PortFailure> NetworkIndex::assign_ports(const model::NetworkResourc
         failure = {Kind::reserved_port_collision, port.label, port.value};
         continue;
       }
-      offer.push_back({port.label, port.value, port.to, node_->addresses[slot].ip, port.ignore_collision});
+      put(port.label, port.value, port.to, node_->addresses[slot].ip, port.ignore_collision);
       offered = true;
     }
     if (!offered) return tl::unexpected(failure);
@@ -366,7 +372,8 @@ Result<void, PortFailure> NetworkIndex::assign_ports(const model::NetworkResourc
     PortFailure failure{Kind::no_addresses, port.host_network, 0};
     // Values of the offer are excluded on every address, reserved ones of this ask on their host network (R-MODEL-490).
     const auto excluded = [&](std::uint32_t value) {
-      return std::any_of(offer.begin(), offer.end(), [&](const auto& taken) { return taken.value == value; }) ||
+      return std::any_of(offer.begin(), offer.begin() + static_cast<std::ptrdiff_t>(count),
+                         [&](const auto& taken) { return taken.value == value; }) ||
              std::any_of(ask.reserved_ports.begin(), ask.reserved_ports.end(), [&](const model::Port& reserved) {
                return reserved.value == value && reserved.host_network == port.host_network;
              });
@@ -380,11 +387,12 @@ Result<void, PortFailure> NetworkIndex::assign_ports(const model::NetworkResourc
         failure = {Kind::dynamic_ports, {}, 0};
         continue;
       }
-      offer.push_back({port.label, value, port.to == -1 ? value : port.to, node_->addresses[slot].ip, false});
+      put(port.label, value, port.to == -1 ? value : port.to, node_->addresses[slot].ip, false);
       offered = true;
     }
     if (!offered) return tl::unexpected(failure);
   }
+  offer.resize(count);
   return {};
 }
 

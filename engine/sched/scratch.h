@@ -33,6 +33,7 @@
 #include "sched/source/paths.h"
 #include "sched/source/port_conflicts.h"
 #include "sched/source/port_profiles.h"
+#include "tables/shape_pool.h"
 
 namespace berth::sched {
 
@@ -231,6 +232,7 @@ struct Scratch {
   /// Groups of which nothing is placed, ascending: a dry run's look at the others. What they have stays as it is.
   std::vector<tables::Symbol> passed_over;
   Arena arena;
+  tables::ShapePool shapes;  ///< of what chosen nodes give
   Reasons reasons;
   Verdicts verdicts;
   KindVerdicts kind_verdicts;

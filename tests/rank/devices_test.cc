@@ -63,26 +63,32 @@ TEST(DeviceAccounter, OffersInOrderOfIds) {  // R-RANK-633, 635; R-MODEL-526
   const std::vector<model::NodeDevice> devices = {group("a", {"a2", "a1"}), group("b", {"b3", "b1", "b2"})};
   DeviceAccounter accounter(devices);
   match::Patterns patterns;
+  model::AllocatedDevice got;  // reused
   const auto offer = [&](const model::RequestedDevice& ask) {
-    return accounter.offer(match::compile_device(ask), patterns);
+    return accounter.offer(match::compile_device(ask), patterns, got);
+  };
+  const auto ids = [&](const model::RequestedDevice& ask) {
+    EXPECT_TRUE(offer(ask));
+    return got.device_ids;
   };
   using Ids = std::vector<std::string>;
-  EXPECT_EQ(offer(request("gpu", 2))->device.device_ids, (Ids{"b1", "b2"}));  // among equals the last group wins
-  EXPECT_EQ(offer(request("nvidia/gpu/a", 2))->device.device_ids, (Ids{"a1", "a2"}));
+  EXPECT_EQ(ids(request("gpu", 3)), (Ids{"b1", "b2", "b3"}));
+  EXPECT_EQ(ids(request("gpu", 2)), (Ids{"b1", "b2"}));  // among equals the last group wins
+  EXPECT_EQ(ids(request("nvidia/gpu/a", 2)), (Ids{"a1", "a2"}));
   EXPECT_EQ(offer(request("gpu", 4)).error().text, "no devices match request");  // not from two groups
   EXPECT_EQ(offer(request("gpu", 0)).error().text, "invalid request of zero devices");
-  EXPECT_EQ(DeviceAccounter({}).offer(match::compile_device(request("gpu", 0)), patterns).error().text,
+  EXPECT_EQ(DeviceAccounter({}).offer(match::compile_device(request("gpu", 0)), patterns, got).error().text,
             "no devices available");
 
   model::RequestedDevice liked = request("gpu", 1);
   liked.affinities = {{"${device.model}", "a", "=", 50}, {"${device.model}", "b", "=", -50}};
   const auto chosen = offer(liked);
-  EXPECT_EQ(chosen->device.name, "a");
-  EXPECT_EQ(chosen->matched_weight, 50);
+  EXPECT_EQ(got.name, "a");
+  EXPECT_EQ(chosen, 50);
   EXPECT_EQ(total_affinity_weight(match::compile_device(liked)), 100);
 
   accounter.add(model::AllocatedDevice{"nvidia", "gpu", "b", {"b1", "b2"}});
-  EXPECT_EQ(offer(request("gpu", 2))->device.device_ids, (Ids{"a1", "a2"}));
+  EXPECT_EQ(ids(request("gpu", 2)), (Ids{"a1", "a2"}));
 }
 
 TEST(DeviceAccounter, ChoosesInstancesById) {  // R-RANK-634
@@ -92,8 +98,9 @@ TEST(DeviceAccounter, ChoosesInstancesById) {  // R-RANK-634
   const auto ids = [&](model::Constraint constraint) {
     model::RequestedDevice ask = request("gpu", 1);
     ask.constraints = {std::move(constraint)};
-    const auto offer = accounter.offer(match::compile_device(ask), patterns);
-    return offer ? offer->device.device_ids.front() : std::string(offer.error().text);
+    model::AllocatedDevice got;
+    const auto offer = accounter.offer(match::compile_device(ask), patterns, got);
+    return offer ? got.device_ids.front() : std::string(offer.error().text);
   };
   // The group check compares the list with all IDs `a1,a2,a3,broken`, the instance check with each ID.
   EXPECT_EQ(ids({"${device.ids}", "a2", "set_contains"}), "a2");
@@ -108,7 +115,8 @@ TEST(DeviceAccounter, ReportsAComparedNaN) {  // R-FEAS-933
   match::Patterns patterns;
   model::RequestedDevice ask = request("gpu", 1);
   ask.constraints = {{"${device.attr.speed}", "nan", "<"}};
-  const auto offer = DeviceAccounter(devices).offer(match::compile_device(ask), patterns);
+  model::AllocatedDevice got;
+  const auto offer = DeviceAccounter(devices).offer(match::compile_device(ask), patterns, got);
   ASSERT_FALSE(offer);
   EXPECT_TRUE(offer.error().not_a_number);
 }

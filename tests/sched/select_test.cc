@@ -445,79 +445,102 @@ TEST(Select, PlacesWithoutHeapAllocationPerPlacement) {
   EXPECT_LE(for_many, for_few + 8) << "few " << for_few << ", many " << for_many;
 }
 
-/// Nodes looked at cost no heap allocation, whatever is asked: only what the chosen node gives is made.
+/// What a group may ask for that a node gives by number.
+struct Asked {
+  const char* name;
+  void (*ask)(model::TaskGroup&);
+};
+model::NetworkResource& with_network(model::TaskGroup& group) {
+  model::NetworkResource& out = group.networks.emplace_back();
+  out.mode = "host";
+  return out;
+}
+const Asked kAsked[] = {
+    {"plain", [](model::TaskGroup&) {}},
+    {"dynamic ports",
+     [](model::TaskGroup& group) {
+       with_network(group).dynamic_ports.push_back({.label = "http", .host_network = "default"});
+       group.networks.front().dynamic_ports.push_back(
+           {.label = "a label of more than fifteen characters", .host_network = "default"});
+     }},
+    {"static port",
+     [](model::TaskGroup& group) {
+       with_network(group).reserved_ports.push_back({.label = "http", .value = 8080, .host_network = "default"});
+     }},
+    {"host volume",
+     [](model::TaskGroup& group) {
+       group.volumes["v"] = model::VolumeRequest{.name = "v", .type = "host", .source = "data"};
+     }},
+    {"devices",
+     [](model::TaskGroup& group) { group.tasks.front().resources->devices.push_back({.name = "gpu", .count = 1}); }},
+    {"several devices, some rather than others",
+     [](model::TaskGroup& group) {
+       std::vector<model::RequestedDevice>& requests = group.tasks.front().resources->devices;
+       requests.push_back({.name = "nvidia/gpu", .count = 1});
+       requests.push_back({.name = "gpu", .count = 1});
+       requests.back().affinities.push_back({"${device.model}", "t4", "=", 50});
+     }},
+    {"cores", [](model::TaskGroup& group) { group.tasks.front().resources->cores = 1; }},
+    {"devices and a dynamic port",
+     [](model::TaskGroup& group) {
+       with_network(group).dynamic_ports.push_back({.label = "http", .host_network = "default"});
+       group.tasks.front().resources->devices.push_back({.name = "nvidia/gpu", .count = 1});
+     }},
+    {"two tasks, one with cores, and a port",
+     [](model::TaskGroup& group) {
+       model::Task beside = group.tasks.front();
+       beside.name = "beside";
+       group.tasks.push_back(beside);
+       group.tasks.front().resources->cores = 1;
+       with_network(group).dynamic_ports.push_back({.label = "http", .host_network = "default"});
+     }},
+};
+
+/// Nodes that have all of it.
+void load_equipped(Random& random, World& world, std::uint32_t nodes, bool volume_everywhere) {
+  model::ClusterState state;
+  state.index = 1000;
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    model::Node& each = state.nodes.emplace_back(random_node(random, i, 5, true));
+    model::NodeNetworkResource& host = each.node_resources->node_networks.emplace().emplace_back();
+    host.mode = "host", host.device = "eth0";
+    host.addresses.push_back({.family = "ipv4", .alias = "default", .address = "10.0.0.1"});
+    model::NodeDevice& device = each.node_resources->devices.emplace_back();
+    device.vendor = std::string("nvidia"), device.type = std::string("gpu"), device.name = std::string("t4");
+    for (const char* id : {"gpu-0", "gpu-1", "gpu-2", "GPU-4f7a1a9a-1f4c-4a5a-b7c5-7a3b4e5d6c7f"})
+      device.instances.push_back({id, true, "", {}});
+    for (std::uint16_t id = 0; id < 4; ++id)
+      each.node_resources->processors->topology->cores.push_back({.id = id, .base_speed = 500});
+    if (volume_everywhere || i % 2 == 0)
+      each.host_volumes["data"] = model::HostVolumeInfo{.name = "data", .path = "/srv"};
+  }
+  world.store.load(state);
+}
+
+std::shared_ptr<model::Job> asking(const Asked& one, const std::string& id, std::int64_t count) {
+  Random of_job(3);
+  auto out = std::make_shared<model::Job>(*random_job(of_job, id, false, count));
+  out->constraints.clear();
+  one.ask(out->task_groups.front());
+  return out;
+}
+
+/// Nodes looked at cost no heap allocation, whatever is asked.
 TEST(Select, LooksAtNodesWithoutHeapAllocation) {
-  struct Case {
-    const char* name;
-    void (*ask)(model::TaskGroup&);
-  };
-  static const auto with_network = [](model::TaskGroup& group) -> model::NetworkResource& {
-    model::NetworkResource& out = group.networks.emplace_back();
-    out.mode = "host";
-    return out;
-  };
-  const Case cases[] = {
-      {"plain", [](model::TaskGroup&) {}},
-      {"dynamic ports",
-       [](model::TaskGroup& group) {
-         with_network(group).dynamic_ports.push_back({.label = "http", .host_network = "default"});
-       }},
-      {"static port",
-       [](model::TaskGroup& group) {
-         with_network(group).reserved_ports.push_back({.label = "http", .value = 8080, .host_network = "default"});
-       }},
-      {"host volume",
-       [](model::TaskGroup& group) {
-         group.volumes["v"] = model::VolumeRequest{.name = "v", .type = "host", .source = "data"};
-       }},
-      {"devices",
-       [](model::TaskGroup& group) { group.tasks.front().resources->devices.push_back({.name = "gpu", .count = 1}); }},
-      {"several devices, some rather than others",
-       [](model::TaskGroup& group) {
-         std::vector<model::RequestedDevice>& requests = group.tasks.front().resources->devices;
-         requests.push_back({.name = "nvidia/gpu", .count = 1});
-         requests.push_back({.name = "gpu", .count = 1});
-         requests.back().affinities.push_back({"${device.model}", "t4", "=", 50});
-       }},
-      {"cores", [](model::TaskGroup& group) { group.tasks.front().resources->cores = 1; }},
-      {"devices and a dynamic port",
-       [](model::TaskGroup& group) {
-         with_network(group).dynamic_ports.push_back({.label = "http", .host_network = "default"});
-         group.tasks.front().resources->devices.push_back({.name = "nvidia/gpu", .count = 1});
-       }},
-  };
-  for (const Case& one : cases) {
+  for (const Asked& one : kAsked) {
     SCOPED_TRACE(one.name);
     std::uint64_t taken[2];
     for (const std::uint32_t nodes : {200U, 1600U}) {
       Random random(11);
       World world(random, 0, 1);
-      model::ClusterState state;
-      state.index = 1000;
-      for (std::uint32_t i = 0; i < nodes; ++i) {
-        model::Node& each = state.nodes.emplace_back(random_node(random, i, 5, true));
-        model::NodeNetworkResource& host = each.node_resources->node_networks.emplace().emplace_back();
-        host.mode = "host", host.device = "eth0";
-        host.addresses.push_back({.family = "ipv4", .alias = "default", .address = "10.0.0.1"});
-        model::NodeDevice& device = each.node_resources->devices.emplace_back();
-        device.vendor = std::string("nvidia"), device.type = std::string("gpu"), device.name = std::string("t4");
-        for (const char* id : {"gpu-0", "gpu-1", "gpu-2", "gpu-3"}) device.instances.push_back({id, true, "", {}});
-        for (std::uint16_t id = 0; id < 4; ++id)
-          each.node_resources->processors->topology->cores.push_back({.id = id, .base_speed = 500});
-        if (i % 2 == 0) each.host_volumes["data"] = model::HostVolumeInfo{.name = "data", .path = "/srv"};
-      }
-      world.store.load(state);
+      load_equipped(random, world, nodes, false);
       Scratch scratch;
       GenericScheduler scheduler(scratch);
       scheduler.set_exhaustive(true);  // looks at every node
       EvalResult result;
       IdStream ids(1);
       const auto allocations = [&](int number) {
-        Random of_job(3);
-        auto asked = std::make_shared<model::Job>(*random_job(of_job, "job" + std::to_string(number), false, 5));
-        asked->constraints.clear();
-        one.ask(asked->task_groups.front());
-        world.ask(random, asked);
+        world.ask(random, asking(one, "job" + std::to_string(number), 5));
         const tables::Snapshot snapshot = world.store.snapshot();
         const std::uint64_t before = berth::testing::heap_allocations.load();
         scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids, result);
@@ -531,6 +554,53 @@ TEST(Select, LooksAtNodesWithoutHeapAllocation) {
       taken[nodes == 200U ? 0 : 1] = allocations(10);
     }
     EXPECT_LE(taken[1], taken[0] + 24) << "for eight times the nodes; " << taken[0] << " for a few";
+  }
+}
+
+/// Where as many leave as come, placing and checking a plan take no memory from the heap, whatever is held.
+TEST(Select, SteadyPlacementsAndChecksTakeNothingFromTheHeap) {
+  constexpr std::uint32_t kFew = 4, kMany = 40;
+  for (const Asked& one : kAsked) {
+    SCOPED_TRACE(one.name);
+    Random random(11);
+    World world(random, 0, 1);
+    world.store.keep_history();
+    load_equipped(random, world, 100, true);
+    Scratch scratch;
+    GenericScheduler scheduler(scratch);
+    EvalResult result;
+    IdStream ids(1);
+    plan::Applier applier(world.store);
+    plan::ApplyResult applied;
+    struct Taken {
+      std::uint64_t by_placing = 0, by_applying = 0;
+    };
+    const auto allocations = [&](std::uint32_t count) {
+      Taken taken;
+      world.ask(random, asking(one, "job" + std::to_string(count), count));
+      {
+        const tables::Snapshot snapshot = world.store.snapshot();
+        const std::uint64_t before = berth::testing::heap_allocations.load();
+        scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids, result);
+        taken.by_placing = berth::testing::heap_allocations.load() - before;
+      }
+      const std::uint64_t before = berth::testing::heap_allocations.load();
+      applier.apply(result.plan, world.store.index() + 1, false, applied);
+      taken.by_applying = berth::testing::heap_allocations.load() - before;
+      EXPECT_EQ(applied.committed, count);
+      result.plan.clear();
+      tables::Commit commit = world.store.begin_commit(world.store.index() + 1);
+      const tables::AllocTable& allocs = world.store.current().allocs;
+      for (tables::AllocRow row = 0; row < allocs.size(); ++row)
+        if (allocs.exists(row)) commit.remove_alloc(row);
+      return taken;
+    };
+    for (int warm = 0; warm < 20; ++warm) allocations(kMany), allocations(kFew);
+    const Taken few = allocations(kFew), many = allocations(kMany);
+    EXPECT_EQ(many.by_placing, few.by_placing);
+#ifdef NDEBUG  // debug builds check the tables after each plan, which allocates
+    EXPECT_EQ(many.by_applying, few.by_applying);
+#endif
   }
 }
 

@@ -175,11 +175,12 @@ Outcome replay_device_assign(const Vector& v) {
   model::RequestedDevice ask;
   if (auto read = model::from_json(v.in["ask"], ask); !read) return Outcome::failed(read.error().problem);
   match::Patterns patterns;
-  const auto offer = accounter.offer(match::compile_device(ask), patterns);
+  model::AllocatedDevice device;
+  const auto offer = accounter.offer(match::compile_device(ask), patterns, device);
   json::Value got;
   if (offer) {
-    got.set("offer", model::to_json(offer->device));
-    got.set("matched_weight", offer->matched_weight);
+    got.set("offer", model::to_json(device));
+    got.set("matched_weight", *offer);
   } else if (offer.error().not_a_number) {
     return Outcome::failed("a NaN was compared");
   } else {

@@ -270,7 +270,7 @@ Selected NodeFit::select(const Found& best, const GroupView& v) {
   if (!plain && is_special(best.node, group)) {
     [[maybe_unused]] const bool built = build_option(best.node, v, !best.victims.empty(), option_);
     BERTH_ASSERT(built);
-    out.shape = tables::make_shape(std::make_shared<const model::AllocatedResources>(std::move(option_.resources)));
+    out.shape = scratch_.shapes.share(kind_of(group));
   } else if (attempt_.config.memory_oversubscription) {
     out.shape = group.shape_oversubscribed;
   }

@@ -149,9 +149,12 @@ class NodeFit {
                      model::AllocatedTask& task);
   bool assign_cores(const model::Node& node, tables::NodeRow row, std::int64_t cores, Option& option,
                     model::AllocatedTask& task);
+  /// What groups have in common for whose allocations memory is kept together (tables/shape_pool.h).
+  [[nodiscard]] static std::uint8_t kind_of(const tables::CompiledGroup& group);
   bool judge(tables::NodeRow row, bool evict, Option& option);
   void sum_others(tables::NodeRow row, bool count_each);
   bool fail(Option& option, std::string_view prefix, std::string_view text);
+  bool fail(Option& option, const rank::PortFailure& failure);
   [[nodiscard]] bool figures_may_do(const tables::CompiledGroup& group) const {
     return !group.has_task_network && !group.has_devices && !group.has_cores &&
            (!group.has_network || group.dynamic_ports_only || asks_static_ports(group));
@@ -172,6 +175,23 @@ class NodeFit {
   Attempt& attempt_;
   Scratch& scratch_;
   Option option_;
+  /// Why ports were not to be had lately: the texts are long, and the same on many nodes.
+  struct KnownFailure {
+    rank::PortFailure::Kind kind;
+    std::int64_t port;
+    std::string name;
+    std::uint32_t reason;
+  };
+  static constexpr std::size_t kFailuresMost = 16;
+  std::vector<KnownFailure> port_failures_;
+  std::string text_;
+  // Of the option being built, reused.
+  model::AllocatedTask task_;
+  model::NetworkResource network_;
+  std::vector<model::AllocatedPort> ports_;
+  model::AllocatedDevice device_;
+  model::FlatResources flat_;
+  rank::NodeFit room_;
   std::vector<std::uint16_t> cores_;  // taken on the node, the option's own included
   bool no_port_conflicts_ = false;
   bool port_conflicts_known_ = false;  // of this attempt's state

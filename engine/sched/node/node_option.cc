@@ -12,8 +12,52 @@ namespace berth::sched {
 using tables::CompiledGroup;
 using tables::NodeRow;
 
+namespace {
+
+/// Gives `map` the tasks' names as keys. Entries are kept, whatever they were called, for the sake of their memory.
+template <class Map, class Tasks>
+void set_names(Map& map, const Tasks& tasks) {
+  const auto is_other = [&](const auto& entry) {
+    return std::none_of(tasks.begin(), tasks.end(), [&](const model::Task& task) { return task.name == entry.first; });
+  };
+  for (const model::Task& task : tasks) {
+    if (map.find(task.name) != map.end()) continue;
+    const auto other = std::find_if(map.begin(), map.end(), is_other);
+    if (other == map.end()) {
+      map.try_emplace(task.name);
+      continue;
+    }
+    auto entry = map.extract(other);
+    entry.key() = task.name;
+    map.insert(std::move(entry));
+  }
+  std::erase_if(map, is_other);
+}
+
+}  // namespace
+
+std::uint8_t NodeFit::kind_of(const CompiledGroup& group) {
+  const auto tasks = static_cast<unsigned>(std::min<std::size_t>(group.tasks.size(), 15));
+  const unsigned asks = unsigned{group.has_network} | unsigned{group.has_task_network} << 1 |
+                        unsigned{group.has_devices} << 2 | unsigned{group.has_cores} << 3;
+  return static_cast<std::uint8_t>(tasks << 4 | asks);
+}
+
 bool NodeFit::fail(Option& option, std::string_view prefix, std::string_view text) {
-  option.dimension = scratch_.reasons.id(std::string(prefix) + std::string(text));
+  text_.assign(prefix).append(text);
+  option.dimension = scratch_.reasons.id(text_);
+  return false;
+}
+
+bool NodeFit::fail(Option& option, const rank::PortFailure& failure) {
+  for (const KnownFailure& known : port_failures_)
+    if (known.kind == failure.kind && known.port == failure.port && known.name == failure.name) {
+      option.dimension = known.reason;
+      return false;
+    }
+  fail(option, "network: ", failure.text());
+  if (port_failures_.size() == kFailuresMost) port_failures_.clear();
+  port_failures_.push_back({failure.kind, failure.port, std::string(failure.name), option.dimension});
   return false;
 }
 
@@ -21,7 +65,12 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, Option& 
   const std::shared_ptr<const tables::NodeSpec>& spec = attempt_.snapshot->nodes.fixed->spec[row];
   const CompiledGroup& group = *v.group;
   const rank::NodePorts& ports = scratch_.node_ports(spec);
-  option.resources = {};
+  option.resources = &scratch_.shapes.next(kind_of(group));
+  model::AllocatedResources& resources = *option.resources;
+  if (evict) {  // whose search reads what the option has got so far
+    resources.tasks.clear(), resources.task_lifecycles.clear();
+    resources.shared.networks.clear(), resources.shared.ports.clear();
+  }
   option.dimension = kReasonNone;
   option.device_weight = option.device_matched = 0;
   victims.victims.clear();
@@ -39,7 +88,8 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, Option& 
     option.dimension = kDimensionPortCollision;
     return false;
   }
-  option.resources.shared.disk_mb = group.disk_mb;
+  resources.shared.disk_mb = group.disk_mb;
+  if (!evict) set_names(resources.tasks, group.spec->tasks), set_names(resources.task_lifecycles, group.spec->tasks);
   if (group.has_network && !assign_group_network(spec->node, ports, v, evict, option)) return false;
   if (group.has_devices) {
     if (evict)
@@ -55,10 +105,14 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, Option& 
   for (std::size_t t = 0; t < group.tasks.size(); ++t) {
     const model::Task& task = group.spec->tasks[t];
     const tables::CompiledTask& ask = group.tasks[t];
-    model::AllocatedTask allocated;
+    if (evict) task_ = {};
+    model::AllocatedTask& allocated = evict ? task_ : resources.tasks.find(task.name)->second;
     allocated.cpu.cpu_shares = ask.cpu_mhz;
+    allocated.cpu.reserved_cores.clear();
     allocated.memory.memory_mb = ask.memory_mb;
-    if (attempt_.config.memory_oversubscription) allocated.memory.memory_max_mb = ask.memory_max_mb;
+    allocated.memory.memory_max_mb = attempt_.config.memory_oversubscription ? ask.memory_max_mb : 0;
+    allocated.networks.clear();
+    if (!ask.devices) allocated.devices.clear();
     if (ask.network && !assign_task_network(task.resources->networks.front(), ports, evict, option, allocated))
       return false;
     if (ask.devices) {
@@ -67,8 +121,8 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, Option& 
       requests = requests.subspan(count);
     }
     if (ask.cores > 0 && !assign_cores(spec->node, row, ask.cores, option, allocated)) return false;
-    option.resources.task_lifecycles[task.name] = task.lifecycle;
-    option.resources.tasks[task.name] = std::move(allocated);
+    resources.task_lifecycles[task.name] = task.lifecycle;
+    if (evict) resources.tasks[task.name] = std::move(task_);
   }
   return judge(row, evict, option);
 }
@@ -76,28 +130,30 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, Option& 
 bool NodeFit::assign_group_network(const model::Node& node, const rank::NodePorts& ports, const GroupView& v,
                                    bool evict, Option& option) {  // R-RANK-611 to 618
   rank::NetworkIndex& index = scratch_.network_index;
-  model::NetworkResource network = v.group->spec->networks.front();
+  model::NetworkResource& network = network_;
+  network = v.group->spec->networks.front();
   for (auto* list : {&network.dynamic_ports, &network.reserved_ports})
     for (model::Port& port : *list) {
-      if (port.host_network.empty()) continue;
+      if (!port.host_network.starts_with("${")) continue;  // a literal is itself
       const match::Target target = match::parse_target(port.host_network);
       const match::Side side = match::resolve(target, node);
       if (!side.found) return false;  // dropped without a metric (R-RANK-612)
       port.host_network = std::string(side.text);
     }
-  std::vector<model::AllocatedPort> offer;
-  auto offered = index.assign_ports(network, offer);
-  if (!offered && evict && victims.for_network(network, ports, option.resources))
-    offered = index.assign_ports(network, offer);
-  if (!offered) return fail(option, "network: ", offered.error().text());
-  if (auto done = rank::fill_group_network(ports, offer, network); !done) {
+  auto offered = index.assign_ports(network, ports_);
+  if (!offered && evict && victims.for_network(network, ports, *option.resources))
+    offered = index.assign_ports(network, ports_);
+  if (!offered) return fail(option, offered.error());
+  if (auto done = rank::fill_group_network(ports, ports_, network); !done) {
     attempt_.error = done.error().text;
     return false;
   }
   // What is recorded is the ask as written, with host networks resolved and dynamic values filled in.
-  index.add_ports(offer);
-  option.resources.shared.networks.push_back(std::move(network));
-  option.resources.shared.ports = std::move(offer);
+  index.add_ports(ports_);
+  model::AllocatedShared& shared = option.resources->shared;
+  shared.networks.resize(1);
+  std::swap(shared.networks.front(), network);
+  shared.ports.swap(ports_);
   return true;
 }
 
@@ -106,9 +162,9 @@ bool NodeFit::assign_task_network(const model::NetworkResource& ask, const rank:
   rank::NetworkIndex& index = scratch_.network_index;
   model::NetworkResource offer;
   auto offered = index.assign_task_network(ask, offer);
-  if (!offered && evict && victims.for_network(ask, ports, option.resources))
+  if (!offered && evict && victims.for_network(ask, ports, *option.resources))
     offered = index.assign_task_network(ask, offer);
-  if (!offered) return fail(option, "network: ", offered.error().text());
+  if (!offered) return fail(option, offered.error());
   index.add_network(offer);
   task.networks.push_back(std::move(offer));
   return true;
@@ -134,22 +190,25 @@ bool NodeFit::assign_devices(std::span<const match::DeviceRequest> requests, Nod
 bool NodeFit::serve_devices(std::span<const match::DeviceRequest> requests, NodeRow row, bool evict, Option& option,
                             model::AllocatedTask& task) {
   rank::DeviceAccounter& accounter = *proposed.accounter;
+  std::size_t served = 0;
   for (const match::DeviceRequest& request : requests) {
-    auto offer = accounter.offer(request, scratch_.patterns);
-    if (!offer && !offer.error().not_a_number && evict && victims.for_device(request, row, option.resources, task))
-      offer = accounter.offer(request, scratch_.patterns);
+    auto offer = accounter.offer(request, scratch_.patterns, device_);
+    if (!offer && !offer.error().not_a_number && evict && victims.for_device(request, row, *option.resources, task))
+      offer = accounter.offer(request, scratch_.patterns, device_);
     if (!offer) {
       if (!offer.error().not_a_number) return fail(option, "devices: ", offer.error().text);
       attempt_.error = offer.error().text;
       return false;
     }
-    accounter.add(offer->device);
+    accounter.add(device_);
     if (!request.affinities.empty()) {
       option.device_weight += rank::total_affinity_weight(request);
-      option.device_matched += offer->matched_weight;
+      option.device_matched += *offer;
     }
-    task.devices.push_back(std::move(offer->device));
+    if (served == task.devices.size()) task.devices.emplace_back();
+    std::swap(task.devices[served++], device_);
   }
+  task.devices.resize(served);
   return true;
 }
 
@@ -158,7 +217,7 @@ bool NodeFit::assign_cores(const model::Node& node, NodeRow row, std::int64_t co
   if (!victims.victims.empty()) {                         // what the victims so far held is free
     cores_.clear();
     proposed.merge_cores(row, cores_);
-    for (const auto& [name, earlier] : option.resources.tasks) model::merge_cores(cores_, earlier.cpu.reserved_cores);
+    for (const auto& [name, earlier] : option.resources->tasks) model::merge_cores(cores_, earlier.cpu.reserved_cores);
   }
   const model::Topology* topology = model::topology_of(node);
   if (!topology || !rank::assign_cores(*topology, cores_, cores, task.cpu.reserved_cores, task.cpu.cpu_shares)) {
@@ -175,7 +234,8 @@ bool NodeFit::judge(NodeRow row, bool evict, Option& option) {
   rank::FitSum& fit = scratch_.fit;
   fit.clear();
   if (!evict) sum_others(row, capacity.max_allocs != 0);
-  model::FlatResources flat;
+  model::FlatResources& flat = flat_;
+  flat.clear();
   for (const tables::ResourceShape* shape : proposed.shapes) {
     flat.cpu_mhz = shape->cpu_mhz;
     flat.memory_mb = shape->memory_mb;
@@ -183,9 +243,9 @@ bool NodeFit::judge(NodeRow row, bool evict, Option& option) {
     flat.cores = shape->cores;
     fit.add(&flat);
   }
-  flat = model::flatten(option.resources);
+  model::flatten(*option.resources, flat);
   fit.add(&flat);
-  rank::NodeFit room;
+  rank::NodeFit& room = room_;
   room.available.cpu_mhz = capacity.cpu_mhz;
   room.available.memory_mb = capacity.memory_mb;
   room.available.disk_mb = capacity.disk_mb;

@@ -11,9 +11,9 @@ namespace berth::sched {
 
 /// What a placement would hold on one node, built step by step where ports, devices or cores are involved.
 struct Option {
-  model::AllocatedResources resources;
-  FitUse use;                    ///< of the node with it
-  std::int64_t ask_cpu_mhz = 0;  ///< its own part, cores included
+  model::AllocatedResources* resources = nullptr;  ///< in Scratch::shapes, for the kind of the group's ask
+  FitUse use;                                      ///< of the node with it
+  std::int64_t ask_cpu_mhz = 0;                    ///< its own part, cores included
   double device_weight = 0, device_matched = 0;
   std::uint32_t dimension = kReasonNone;  ///< why there is none
 };
