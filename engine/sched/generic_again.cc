@@ -15,8 +15,10 @@ using tables::kNoRow;
 
 /// Tries what was kept; then the result is that of the attempt.
 bool GenericScheduler::fails_again() {
-  if (!job_ || !eval_->blocked || eval_->annotate || !plain_path_ || !eval_->wait_until.is_zero()) return false;
-  FailureMemo* const memo = scratch_.failures.find(job_->spec.get());
+  if (!job_ || job_->groups.size() != 1 || !eval_->blocked || eval_->annotate || !plain_path_ ||
+      !eval_->wait_until.is_zero())
+    return false;
+  FailureMemo* const memo = scratch_.failures.find(job_->spec.get(), 0);
   if (!memo || !memo->attempt.known || !scratch_.passed_over.empty()) return false;
   const auto& before = memo->attempt;
   if (before.job_changes != state_->jobs.keys[eval_->job].changes ||

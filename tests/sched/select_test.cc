@@ -60,11 +60,11 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
 TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS-305, 1103, 1104
   std::size_t with_ports = 0, by_number = 0, with_volumes = 0, by_columns = 0, failed = 0, ended = 0, collisions = 0,
               again = 0, again_for_devices = 0, again_for_cores = 0, again_for_volumes = 0, again_for_hosts = 0,
-              whole = 0, few = 0, with_devices = 0, by_cores = 0, short_of_cores = 0;
+              again_for_groups = 0, whole = 0, few = 0, with_devices = 0, by_cores = 0, short_of_cores = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(120, 4); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    Random of_cores(seed + 1000);
+    Random of_cores(seed + 1000), of_groups(seed + 2000);
     // Few dynamic ports, so that they run out on some nodes; some of them reserved.
     std::vector<model::Node> nodes;
     const bool alike = seed % 4 >= 2;  // nodes of a class are
@@ -145,11 +145,11 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       ASSERT_EQ(a.eligibility.escaped, b.eligibility.escaped) << "round " << round;
       ASSERT_EQ(a.eligibility.missing_resources, b.eligibility.missing_resources) << "round " << round;
       failed += a.any_failed(), collisions += a.port_collision_events;
-      const tables::CompiledGroup& asked =
-          snapshot.jobs.versions[snapshot.jobs.keys[world.facts.job].current]->groups.front();
+      const auto& asked_by = snapshot.jobs.versions[snapshot.jobs.keys[world.facts.job].current];
+      const tables::CompiledGroup& asked = asked_by->groups.front();
       if (asked.has_host_volumes) again_for_volumes += remembered() - before;
-      if (asked.distinct_hosts || snapshot.jobs.versions[snapshot.jobs.keys[world.facts.job].current]->distinct_hosts)
-        again_for_hosts += remembered() - before;
+      if (asked.distinct_hosts || asked_by->distinct_hosts) again_for_hosts += remembered() - before;
+      if (asked_by->groups.size() > 1) again_for_groups += remembered() - before;
       if (asked.has_devices) again_for_devices += remembered() - before;
       if (asked.has_cores) again_for_cores += remembered() - before;
       if (asked.has_cores) {
@@ -244,6 +244,19 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
         volume.sticky = pick(random, 0, 9) == 0, volume.per_alloc = pick(random, 0, 9) == 0;
         ++with_volumes;
       }
+      if (pick(of_groups, 0, 3) == 0) {  // R-FEAS-309, 410: verdicts on classes and networks go from one to the next
+        model::TaskGroup second = asked->task_groups.front();
+        second.name = "second";
+        second.count = pick(of_groups, 1, 12);
+        second.tasks.front().resources->cpu = 100 * pick(of_groups, 1, 30);
+        if (pick(of_groups, 0, 1) == 0) second.networks.clear();
+        if (pick(of_groups, 0, 1) == 0) second.tasks.front().resources->devices.clear();
+        if (pick(of_groups, 0, 2) == 0) {
+          model::Constraint& constraint = second.constraints.emplace_back();
+          constraint.ltarget = "${meta.rack}", constraint.operand = "!=", constraint.rtarget = "r1";
+        }
+        asked->task_groups.push_back(std::move(second));
+      }
       world.ask(random, asked);
       decide(round);
       const std::size_t allocs = world.store.current().allocs.size();
@@ -271,6 +284,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
   EXPECT_GE(again_for_cores, testing::rounds(10, 10));
   EXPECT_GE(again_for_volumes, testing::rounds(10, 10));
   EXPECT_GE(again_for_hosts, testing::rounds(10, 10));
+  EXPECT_GE(again_for_groups, testing::rounds(10, 10));
   EXPECT_GE(few, testing::rounds(10, 100));
   EXPECT_GE(whole, testing::rounds(5, 100));
   EXPECT_GT(with_ports, 0U);

@@ -47,7 +47,11 @@ class Columns : Source {
   /// Whether the columns can serve such a Select of the group, whatever this attempt did before, and classes and
   /// figures tell all of its nodes: it is the job's only one, without distinct_property and CSI volumes.
   [[nodiscard]] bool serve(const GroupView& view, const SelectOptions& options) const {
-    return attempt_.job->groups.size() == 1 && !view.group->has_csi_volumes && !checks_.distinct.has_properties() &&
+    return attempt_.job->groups.size() == 1 && serves_nodes_alone(view, options);
+  }
+  /// The same of one of several groups.
+  [[nodiscard]] bool serves_nodes_alone(const GroupView& view, const SelectOptions& options) const {
+    return !view.group->has_csi_volumes && !checks_.distinct.has_properties() &&
            why_not(view, options) == NotByColumns::none;
   }
   /// Why they cannot serve the Select under way; `none`: they can.

@@ -20,9 +20,9 @@ constexpr std::int64_t kFewMost = 16;
 bool FailedBefore::serves(const GroupView& v) const {
   const CompiledGroup& group = *v.group;
   const SelectOptions& options = parts_.options;
-  return columns_.serve(v, options) && !options.then_evict && attempt_.quirks.verdicts_per_class &&
-         attempt_.snapshot->nodes.class_kinds_exact && attempt_.job->groups.size() == 1 &&
-         !checks_.distinct.has_properties() && group.distinct_properties.empty() && !group.has_csi_volumes &&
+  return columns_.serves_nodes_alone(v, options) && !options.then_evict && attempt_.quirks.verdicts_per_class &&
+         attempt_.snapshot->nodes.class_kinds_exact && !checks_.distinct.has_properties() &&
+         group.distinct_properties.empty() && !group.has_csi_volumes &&
          (!group.has_host_volumes || checks_.volumes.node_tells(v)) && !group.has_task_network &&
          (v.network || checks_.network_ask.is_default()) &&
          std::all_of(scratch_.overlays.begin(), scratch_.overlays.end(), [](const NodeOverlay& overlay) {
@@ -31,8 +31,8 @@ bool FailedBefore::serves(const GroupView& v) const {
          });
 }
 
-FailedBefore::Room FailedBefore::look(GroupView& v, bool first) {
-  FailureMemo* const memo = scratch_.failures.find(attempt_.job->spec.get());
+FailedBefore::Room FailedBefore::look(GroupView& v, bool first_of_job, bool first) {
+  FailureMemo* const memo = scratch_.failures.find(attempt_.job->spec.get(), position_of(v));
   if (!memo || attempt_.config.exhaustive || !serves(v)) return Room::unknown;
   const bool followed = first ? attempt_.plan->allocs.empty() && follow(*memo, v) : is_current(*memo);
   if (!followed || !find_few(*memo, v)) {
@@ -41,7 +41,7 @@ FailedBefore::Room FailedBefore::look(GroupView& v, bool first) {
     return Room::unknown;
   }
   list_filtered(*memo, v);
-  count(*memo, first);
+  count(*memo, first_of_job, first);
   for (const Few& full : full_)
     count_failing(attempt_.snapshot->nodes.capacity(full.row).class_code, full.cell.dimension, 1);
   last_ = memo;
@@ -104,7 +104,7 @@ bool FailedBefore::holds_by_figures(FailureMemo& memo, const tables::CompiledJob
     memo.roomy.pop_back();
   }
   memo.use_changes = nodes.use_changes;
-  count(memo, true);
+  count(memo, true, true);
   return true;
 }
 
@@ -185,27 +185,28 @@ void FailedBefore::list_filtered(FailureMemo& memo, GroupView& v) {
   filtered.epoch = nodes.epoch, filtered.kinds_left = nodes.kinds_left;
   filtered.evaluated = static_cast<std::int32_t>(ready.size());
   filtered.counts.clear(), filtered.classes.clear();
-  const auto add = [&](std::uint32_t node_class, std::uint32_t reason, std::int32_t times) {
-    for (FailureMemo::Short& known : filtered.counts)
-      if (known.node_class == node_class && known.dimension == reason) return static_cast<void>(known.count += times);
-    filtered.counts.push_back({node_class, reason, times});
+  const auto add = [&](std::uint32_t node_class, std::uint32_t reason, bool by_job, std::int32_t times) {
+    for (FailureMemo::Filtered& known : filtered.counts)
+      if (known.node_class == node_class && known.reason == reason && known.by_job == by_job)
+        return static_cast<void>(known.count += times);
+    filtered.counts.push_back({node_class, reason, times, by_job});
   };
   for (std::size_t i = 0; i < ready.of_class.size(); ++i) {
     const ReadyNodes::Candidate& candidate = ready.of_class[i];
     const std::uint32_t reason = checks_.first_failing_of_class(candidate.row, candidate.computed_class, v);
     if (reason == kReasonNone) continue;
     // The first one of a class tells why, the others that their class does not do (R-FEAS-410).
-    add(candidate.node_class, reason, 1);
+    add(candidate.node_class, reason, !checks_.job_holds(candidate.row), 1);
     if (const auto others = static_cast<std::int32_t>(ready.class_count(i)) - 1; others > 0)
-      add(candidate.node_class, kReasonClassIneligible, others);
+      add(candidate.node_class, kReasonClassIneligible, false, others);
   }
 }
 
-/// `first`: of the attempt; later ones know the verdicts of classes.
-void FailedBefore::count(const FailureMemo& memo, bool first) {
+/// `first_of_job`, `first`: of the attempt, of the group; later ones know the verdicts of classes.
+void FailedBefore::count(const FailureMemo& memo, bool first_of_job, bool first) {
   counts_.evaluated = memo.filtered.evaluated;
-  for (const FailureMemo::Short& f : memo.filtered.counts)
-    counts_.filter(f.node_class, first ? f.dimension : kReasonClassIneligible, f.count);
+  for (const FailureMemo::Filtered& f : memo.filtered.counts)
+    counts_.filter(f.node_class, (f.by_job ? first_of_job : first) ? f.reason : kReasonClassIneligible, f.count);
   for (const FailureMemo::Short& s : memo.counts)
     if (s.count > 0) count_failing(s.node_class, s.dimension, s.count);
 }
@@ -213,7 +214,7 @@ void FailedBefore::count(const FailureMemo& memo, bool first) {
 void FailedBefore::remember(const GroupView& v) {
   if (!serves(v)) return;
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  FailureMemo& memo = scratch_.failures.add(attempt_.job->spec, nodes.size());
+  FailureMemo& memo = scratch_.failures.add(attempt_.job->spec, position_of(v), nodes.size());
   memo.use_log = nodes.fixed->use_log, memo.ready_log = nodes.fixed->ready_log;
   memo.use_changes = nodes.use_changes, memo.ready_changes = nodes.ready_changes;
   memo.job_changes = attempt_.snapshot->jobs.keys[attempt_.job->key].changes;

@@ -33,9 +33,9 @@ class FailedBefore : Source {
 
   void start() { last_ = nullptr; }
   /// Who has room for the Select under way. Nobody: it fails for certain, and is counted. Few: these and nobody else,
-  /// fewer than the Select may return; the others are counted. Asked in an attempt of whose Selects it answered all;
-  /// `first`: this is its first one.
-  [[nodiscard]] Room look(GroupView& view, bool first);
+  /// fewer than the Select may return; the others are counted. Asked in an attempt of whose Selects it answered all:
+  /// `first_of_job`, of the attempt; `first`, of the group.
+  [[nodiscard]] Room look(GroupView& view, bool first_of_job, bool first);
   /// Of look(): those with room, in no order.
   [[nodiscard]] std::span<Few> few() { return few_; }
   /// The columns found nobody; they hold on to why.
@@ -57,7 +57,10 @@ class FailedBefore : Source {
   void add_nodes_of_job();
   [[nodiscard]] bool is_short_by_figures(FailureMemo& memo, tables::NodeRow row, const tables::CompiledGroup& group);
   void list_filtered(FailureMemo& memo, GroupView& view);
-  void count(const FailureMemo& memo, bool first);
+  void count(const FailureMemo& memo, bool first_of_job, bool first);
+  [[nodiscard]] std::uint32_t position_of(const GroupView& view) const {
+    return static_cast<std::uint32_t>(view.group - attempt_.job->groups.data());
+  }
 
   const Columns& columns_;
   std::vector<tables::NodeRow> changed_;

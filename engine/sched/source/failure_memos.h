@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/bit_hash.h"
@@ -18,7 +19,14 @@ struct FailureMemo {
     std::uint32_t node_class = 0, dimension = 0;
     std::int32_t count = 0;
   };
+  /// Who is filtered of a node class for one reason.
+  struct Filtered {
+    std::uint32_t node_class = 0, reason = 0;
+    std::int32_t count = 0;
+    bool by_job = false;  ///< by a constraint of the job
+  };
   std::shared_ptr<const model::Job> job;  ///< pinned, so that it stays its own; null: a memo of nobody
+  std::uint32_t group = 0;                ///< position in its list
   std::shared_ptr<const tables::RowLog> use_log, ready_log;
   std::uint64_t use_changes = 0, ready_changes = 0;  ///< of the logs, that are in
   std::uint64_t job_changes = 0;                     ///< JobKey::changes, whose allocations are in
@@ -31,8 +39,9 @@ struct FailureMemo {
   struct {
     std::uint64_t epoch = 0, kinds_left = 0;  ///< of the nodes that it is of
     std::int32_t evaluated = 0;               ///< 0: not known
-    std::vector<Short> counts;                ///< `dimension` is the reason
-    tables::ClassVerdicts classes;            ///< of a pass over all; empty: not known
+    std::vector<Filtered> counts;
+    tables::ClassVerdicts classes;              ///< of passes over all; empty: not known
+    std::vector<std::uint32_t> classes_groups;  ///< for these groups, in order
   } filtered;
 
   /// What the whole attempt came to that ended with this Select, its only one, and planned nothing.
@@ -70,13 +79,13 @@ struct FailureMemo {
 class FailureMemos {
  public:
   /// Null: none.
-  [[nodiscard]] FailureMemo* find(const model::Job* job) {
-    const auto at = of_job_.find(job);
-    return at == of_job_.end() ? nullptr : &memos_[at->second];
+  [[nodiscard]] FailureMemo* find(const model::Job* job, std::uint32_t group) {
+    const auto at = of_group_.find({job, group});
+    return at == of_group_.end() ? nullptr : &memos_[at->second];
   }
-  /// That of the job, or one to be filled in.
-  FailureMemo& add(const std::shared_ptr<const model::Job>& job, std::size_t nodes) {
-    if (FailureMemo* known = find(job.get())) return *known;
+  /// That of the group, or one to be filled in.
+  FailureMemo& add(const std::shared_ptr<const model::Job>& job, std::uint32_t group, std::size_t nodes) {
+    if (FailureMemo* known = find(job.get(), group)) return *known;
     constexpr std::size_t kBytes = std::size_t{32} << 20, kLeast = 4, kMost = 1024;  // kMost: of jobs kept alive
     const std::size_t most = std::clamp(kBytes / (nodes + 1), kLeast, kMost);
     if (memos_.size() < most)
@@ -86,18 +95,23 @@ class FailureMemos {
     drop(memos_[next_]);
     memos_[next_].attempt = {}, memos_[next_].filtered = {};
     memos_[next_].job = job;
-    of_job_[job.get()] = next_;
+    memos_[next_].group = group;
+    of_group_[{job.get(), group}] = next_;
     return memos_[next_];
   }
   void drop(FailureMemo& memo) {
-    if (memo.job) of_job_.erase(memo.job.get());
+    if (memo.job) of_group_.erase({memo.job.get(), memo.group});
     memo.job = nullptr;
   }
 
  private:
   std::vector<FailureMemo> memos_;
   std::size_t next_ = 0;  // filled in last
-  tsl::robin_map<const model::Job*, std::size_t, base::BitHash> of_job_;
+  using Key = std::pair<const model::Job*, std::uint32_t>;
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const noexcept { return base::BitHash()(key.first) + key.second; }
+  };
+  tsl::robin_map<Key, std::size_t, KeyHash> of_group_;
 };
 
 }  // namespace berth::sched

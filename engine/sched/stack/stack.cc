@@ -1,5 +1,6 @@
 #include "sched/stack/stack.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -19,7 +20,9 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   full_group_ = nullptr;
   selects_ = 0;
   few_.set_active(false);
-  probed_ = verdicts_due_ = all_read_ = by_index_ = false;
+  probed_ = all_read_ = by_index_ = false;
+  by_memos_ = true;
+  verdicts_due_.clear();
 }
 
 void GenericStack::set_job(const CompiledJob& job, const StackConfig& config) {
@@ -72,8 +75,9 @@ GroupView& GenericStack::begin_select(std::uint32_t group_index, const SelectOpt
 
 /// What a pass over all candidates leaves behind, now that somebody may look.
 void GenericStack::give_verdicts() {
-  if (!std::exchange(verdicts_due_, false)) return;
-  parts_.checks.give_class_verdicts(*parts_.candidates.nodes, *parts_.view);
+  for (const std::uint32_t group : verdicts_due_)
+    parts_.checks.give_class_verdicts(*parts_.candidates.nodes, parts_.candidates.views[group]);
+  verdicts_due_.clear();
 }
 
 std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t group, const SelectOptions& options) {
@@ -104,6 +108,7 @@ std::optional<Found> GenericStack::find(GroupView& v) {
   if (index_.serves(v))
     if (auto found = index_.select(v)) {
       by_index_ = true;
+      by_memos_ = false;
       paths.add(Path::index);
       return found;  // else a pass counts why there is none
     }
@@ -141,21 +146,27 @@ bool GenericStack::fails_for_certain(GroupView& v) {
     full_group_ = v.group;
     paths.add(Path::full);
     few_.set_active(false);
+    by_memos_ = false;
     columns_.leave();
     parts_.checks.give_class_verdicts(*parts_.candidates.nodes, v);
     all_read_ = true;
     return true;
   }
-  const bool first = selects_ == 1;
-  const auto room = first || few_.active() ? failed_before_.look(v, first) : FailedBefore::Room::unknown;
+  // Within a group it goes on as long as few have room; another group starts while nothing is placed.
+  const auto group = static_cast<std::uint32_t>(&v - parts_.candidates.views.data());
+  const bool first = std::find(verdicts_due_.begin(), verdicts_due_.end(), group) == verdicts_due_.end();
+  const bool asks = by_memos_ && (first ? parts_.attempt.plan->allocs.empty() : few_.active());
+  const auto room = asks ? failed_before_.look(v, selects_ == 1, first) : FailedBefore::Room::unknown;
   few_.set_active(room == FailedBefore::Room::few);
-  if (room == FailedBefore::Room::unknown) {
+  by_memos_ = room != FailedBefore::Room::unknown;
+  if (!by_memos_) {
     give_verdicts();
     return false;
   }
   paths.add(room == FailedBefore::Room::few ? Path::few : Path::failed_before);
-  columns_.leave();
-  verdicts_due_ = all_read_ = true;
+  columns_.pause();
+  if (first) verdicts_due_.push_back(group);
+  all_read_ = true;
   return room == FailedBefore::Room::nobody;
 }
 
@@ -170,8 +181,10 @@ bool GenericStack::fails_again(FailureMemo& memo, const CompiledJob& job) {
 }
 
 FailureMemo* GenericStack::only_failure() const {
-  return selects_ == 1 && !few_.active() && !probed_ && parts_.attempt.given.size() == 1 ? failed_before_.last()
-                                                                                         : nullptr;
+  const Attempt& attempt = parts_.attempt;
+  const bool alone = selects_ == 1 && !few_.active() && !probed_ && attempt.given.size() == 1 && attempt.job &&
+                     attempt.job->groups.size() == 1;
+  return alone ? failed_before_.last() : nullptr;
 }
 
 SelectMetrics GenericStack::take_metrics() {
@@ -214,11 +227,13 @@ SelectMetrics GenericStack::take_metrics() {
 
 void GenericStack::class_verdicts(tables::ClassVerdicts& out) {
   // A pass over all nodes by a memo's word leaves the same whenever nodes are the same.
-  FailureMemo* const memo = verdicts_due_ && parts_.attempt.given.size() == 1 ? failed_before_.last() : nullptr;
-  if (memo && !memo->filtered.classes.empty()) {
+  FailureMemo* const memo =
+      !verdicts_due_.empty() && parts_.attempt.given.size() == 1 ? failed_before_.last() : nullptr;
+  if (memo && !memo->filtered.classes.empty() && memo->filtered.classes_groups == verdicts_due_) {
     out = memo->filtered.classes;
     return;
   }
+  if (memo) memo->filtered.classes_groups = verdicts_due_;
   give_verdicts();
   columns_.give_class_verdicts();
   index_.leave();

@@ -82,10 +82,12 @@ class GenericStack {
   FullCheck full_{parts_, columns_};
   const tables::CompiledGroup* full_group_ = nullptr;  // for whom the last Select found no room by full_
   std::uint32_t selects_ = 0;                          // of this attempt
-  bool probed_ = false;        // verdicts were stored by select_one(), which the columns do not know
-  bool verdicts_due_ = false;  // those of a pass over all nodes, which nobody has asked for yet
-  bool all_read_ = false;      // what was decided depends on every node's use
-  bool by_index_ = false;      // the last Select was answered by index_
+  bool probed_ = false;  // verdicts were stored by select_one(), which the columns do not know
+  // Groups for which a memo answered for a pass over all nodes, whose verdicts nobody has asked for yet; in order.
+  std::vector<std::uint32_t> verdicts_due_;
+  bool by_memos_ = true;   // all Selects of this attempt so far were answered so
+  bool all_read_ = false;  // what was decided depends on every node's use
+  bool by_index_ = false;  // the last Select was answered by index_
   std::vector<std::pair<std::uint32_t, bool>> class_codes_;
   std::vector<Count> first_pass_reasons_;  // of the pass before the evicting ones (R-FEAS-1605)
 };
