@@ -86,7 +86,7 @@ class FailureMemos {
   /// That of the group, or one to be filled in.
   FailureMemo& add(const std::shared_ptr<const model::Job>& job, std::uint32_t group, std::size_t nodes) {
     if (FailureMemo* known = find(job.get(), group)) return *known;
-    constexpr std::size_t kBytes = std::size_t{32} << 20, kLeast = 4, kMost = 1024;  // kMost: of jobs kept alive
+    constexpr std::size_t kBytes = std::size_t{32} << 20, kLeast = 4, kMost = 4096;  // kMost: of jobs kept alive
     const std::size_t most = std::clamp(kBytes / (nodes + 1), kLeast, kMost);
     if (memos_.size() < most)
       memos_.emplace_back(), next_ = memos_.size() - 1;
