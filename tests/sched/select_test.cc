@@ -60,7 +60,8 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
 TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS-305, 1103, 1104
   std::size_t with_ports = 0, by_number = 0, with_volumes = 0, by_columns = 0, failed = 0, ended = 0, collisions = 0,
               again = 0, again_for_devices = 0, again_for_cores = 0, again_for_volumes = 0, again_for_hosts = 0,
-              again_for_groups = 0, whole = 0, few = 0, with_devices = 0, by_cores = 0, short_of_cores = 0;
+              again_for_groups = 0, again_for_properties = 0, whole = 0, few = 0, with_devices = 0, by_cores = 0,
+              short_of_cores = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(120, 4); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -149,6 +150,8 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       const tables::CompiledGroup& asked = asked_by->groups.front();
       if (asked.has_host_volumes) again_for_volumes += remembered() - before;
       if (asked.distinct_hosts || asked_by->distinct_hosts) again_for_hosts += remembered() - before;
+      if (!asked_by->distinct_properties.empty() || !asked.distinct_properties.empty())
+        again_for_properties += remembered() - before;
       if (asked_by->groups.size() > 1) again_for_groups += remembered() - before;
       if (asked.has_devices) again_for_devices += remembered() - before;
       if (asked.has_cores) again_for_cores += remembered() - before;
@@ -244,6 +247,12 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
         volume.sticky = pick(random, 0, 9) == 0, volume.per_alloc = pick(random, 0, 9) == 0;
         ++with_volumes;
       }
+      if (pick(of_groups, 0, 3) == 0) {  // R-FEAS-1401
+        auto& constraint =
+            (pick(of_groups, 0, 1) == 0 ? asked->constraints : asked->task_groups.front().constraints).emplace_back();
+        constraint.operand = "distinct_property", constraint.ltarget = "${meta.rack}";
+        constraint.rtarget = std::to_string(pick(of_groups, 1, 3));
+      }
       if (pick(of_groups, 0, 3) == 0) {  // R-FEAS-309, 410: verdicts on classes and networks go from one to the next
         model::TaskGroup second = asked->task_groups.front();
         second.name = "second";
@@ -285,6 +294,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
   EXPECT_GE(again_for_volumes, testing::rounds(10, 10));
   EXPECT_GE(again_for_hosts, testing::rounds(10, 10));
   EXPECT_GE(again_for_groups, testing::rounds(10, 10));
+  EXPECT_GE(again_for_properties, testing::rounds(10, 10));
   EXPECT_GE(few, testing::rounds(10, 100));
   EXPECT_GE(whole, testing::rounds(5, 100));
   EXPECT_GT(with_ports, 0U);

@@ -47,12 +47,11 @@ class Columns : Source {
   /// Whether the columns can serve such a Select of the group, whatever this attempt did before, and classes and
   /// figures tell all of its nodes: it is the job's only one, without distinct_property and CSI volumes.
   [[nodiscard]] bool serve(const GroupView& view, const SelectOptions& options) const {
-    return attempt_.job->groups.size() == 1 && serves_nodes_alone(view, options);
+    return attempt_.job->groups.size() == 1 && !checks_.distinct.has_properties() && serves_group(view, options);
   }
-  /// The same of one of several groups.
-  [[nodiscard]] bool serves_nodes_alone(const GroupView& view, const SelectOptions& options) const {
-    return !view.group->has_csi_volumes && !checks_.distinct.has_properties() &&
-           why_not(view, options) == NotByColumns::none;
+  /// The same of one of several groups, with distinct_property.
+  [[nodiscard]] bool serves_group(const GroupView& view, const SelectOptions& options) const {
+    return !view.group->has_csi_volumes && why_not(view, options) == NotByColumns::none;
   }
   /// Why they cannot serve the Select under way; `none`: they can.
   [[nodiscard]] NotByColumns why_not_now(const GroupView& view);
@@ -65,17 +64,25 @@ class Columns : Source {
   void touched(tables::NodeRow node);
   /// Node and components of an entry that the last Select ranked.
   [[nodiscard]] tables::NodeRow ranked(std::uint32_t entry, rank::ScoreRow& score) const;
-  /// Calls visit(row, node class, why) for every node that passes the checks of its class and does not do: a dimension
-  /// that is exhausted, or the reason why the node itself is filtered.
+  /// Calls visit(row, node class, why, filtered) for every node that passes the checks of its class and does not do: a
+  /// dimension that is exhausted, or the reason why the node itself is filtered.
   template <class Visit>
   void each_that_fails(Visit visit) const {
-    for (std::uint32_t entry = 0; entry < count_; ++entry)
-      if (appended_[entry] == 0) visit(row_[entry], class_of_[position_[entry]], dimension_[entry]);
+    for (std::uint32_t entry = 0; entry < count_; ++entry) {
+      const tables::NodeRow row = row_[entry];
+      const std::uint32_t node_class = class_of_[position_[entry]];
+      if (appended_[entry] == 0 && dimension_[entry] == kReasonDistinctHosts)
+        visit(row, node_class, kReasonDistinctHosts, true);
+      else if (const feasible::PropertySet* const set = failing_property(entry))
+        visit(row, node_class, checks_.distinct.reason_of(*set, row), true);
+      else if (appended_[entry] == 0)
+        visit(row, node_class, dimension_[entry], false);
+    }
     if (!asks_volumes_) return;
     const std::span<const std::uint32_t> order = candidates_.order.first(prepared_);
     for (std::uint32_t position = 0; position < prepared_; ++position)
       if (passes_[position] == kLacksVolumes)
-        visit(candidates_.nodes->candidates[order[position]].row, class_of_[position], kReasonHostVolumes);
+        visit(candidates_.nodes->candidates[order[position]].row, class_of_[position], kReasonHostVolumes, true);
   }
   /// Appends the rows of the nodes that were looked at.
   void rows_read(std::vector<tables::NodeRow>& out) const {

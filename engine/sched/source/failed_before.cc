@@ -20,9 +20,8 @@ constexpr std::int64_t kFewMost = 16;
 bool FailedBefore::serves(const GroupView& v) const {
   const CompiledGroup& group = *v.group;
   const SelectOptions& options = parts_.options;
-  return columns_.serves_nodes_alone(v, options) && !options.then_evict && attempt_.quirks.verdicts_per_class &&
-         attempt_.snapshot->nodes.class_kinds_exact && !checks_.distinct.has_properties() &&
-         group.distinct_properties.empty() && !group.has_csi_volumes &&
+  return columns_.serves_group(v, options) && !options.then_evict && attempt_.quirks.verdicts_per_class &&
+         attempt_.snapshot->nodes.class_kinds_exact && !group.has_csi_volumes &&
          (!group.has_host_volumes || checks_.volumes.node_tells(v)) && !group.has_task_network &&
          (v.network || checks_.network_ask.is_default()) &&
          std::all_of(scratch_.overlays.begin(), scratch_.overlays.end(), [](const NodeOverlay& overlay) {
@@ -34,8 +33,9 @@ bool FailedBefore::serves(const GroupView& v) const {
 FailedBefore::Room FailedBefore::look(GroupView& v, bool first_of_job, bool first) {
   FailureMemo* const memo = scratch_.failures.find(attempt_.job->spec.get(), position_of(v));
   if (!memo || attempt_.config.exhaustive || !serves(v)) return Room::unknown;
+  checks_.distinct.properties(v, properties_);
   const bool followed = first ? attempt_.plan->allocs.empty() && follow(*memo, v) : is_current(*memo);
-  if (!followed || !find_few(*memo, v)) {
+  if (!followed || !find_few(*memo, v) || (!few_.empty() && !properties_.empty())) {  // a placement takes a value
     attempt_.error.clear();  // of a node that has room but for its addresses: who looks at all meets it again
     scratch_.failures.drop(*memo);
     return Room::unknown;
@@ -43,7 +43,7 @@ FailedBefore::Room FailedBefore::look(GroupView& v, bool first_of_job, bool firs
   list_filtered(*memo, v);
   count(*memo, first_of_job, first);
   for (const Few& full : full_)
-    count_failing(attempt_.snapshot->nodes.capacity(full.row).class_code, full.cell.dimension, 1);
+    count_failing(attempt_.snapshot->nodes.capacity(full.row).class_code, full.cell.dimension, full.filtered, 1);
   last_ = memo;
   return few_.empty() ? Room::nobody : Room::few;
 }
@@ -58,18 +58,22 @@ bool FailedBefore::is_current(const FailureMemo& memo) const {
 }
 
 /// Of a node that passes the checks of its class: whether it does, or why not.
-void FailedBefore::decide(NodeRow row, GroupView& v, Cell& cell) {
-  cell.fit = kFail;
-  if (v.group->has_host_volumes && !checks_.volumes.node_has(row))
-    cell.dimension = kReasonHostVolumes;
-  else if (checks_.distinct.asks_hosts(v) && checks_.distinct.shares_host(row, v))
-    cell.dimension = kReasonDistinctHosts;
-  else
-    fit_.decide(row, v, cell);
+void FailedBefore::decide(NodeRow row, GroupView& v, Few& out) {
+  const auto filter = [&](std::uint32_t reason) {
+    out.filtered = true;
+    out.cell.fit = kFail;
+    out.cell.dimension = reason;
+  };
+  if (v.group->has_host_volumes && !checks_.volumes.node_has(row)) return filter(kReasonHostVolumes);
+  if (checks_.distinct.asks_hosts(v) && checks_.distinct.shares_host(row, v)) return filter(kReasonDistinctHosts);
+  for (const DistinctCheck::Property& property : properties_)
+    if (!property.set->passes(checks_.distinct.code_of(property, row)))
+      return filter(checks_.distinct.reason_of(*property.set, row));
+  fit_.decide(row, v, out.cell);
 }
 
-void FailedBefore::count_failing(std::uint32_t node_class, std::uint32_t why, std::int32_t times) {
-  if (why == kReasonHostVolumes || why == kReasonDistinctHosts)
+void FailedBefore::count_failing(std::uint32_t node_class, std::uint32_t why, bool filtered, std::int32_t times) {
+  if (filtered)
     counts_.filter(node_class, why, times);
   else
     counts_.exhaust(node_class, why, times);
@@ -81,7 +85,7 @@ bool FailedBefore::find_few(const FailureMemo& memo, GroupView& v) {
   const std::int64_t most = std::min(candidates_.limit, kFewMost);
   for (const NodeRow row : memo.roomy) {
     Few node{row, {}};
-    decide(row, v, node.cell);
+    decide(row, v, node);
     if (!attempt_.error.empty()) return false;
     (node.cell.fit == kPass ? few_ : full_).push_back(node);
     if (static_cast<std::int64_t>(few_.size()) >= most) return false;
@@ -112,7 +116,8 @@ bool FailedBefore::holds_by_figures(FailureMemo& memo, const tables::CompiledJob
 /// memo has it.
 bool FailedBefore::is_short_by_figures(FailureMemo& memo, NodeRow row, const CompiledGroup& group) {
   const std::uint8_t before = memo.shorts[row];
-  if (before != FailureMemo::kRoomy && memo.counts[before].dimension == kReasonHostVolumes) return true;  // as it was
+  if (before != FailureMemo::kRoomy && memo.counts[before].filtered && memo.counts[before].why != kReasonDistinctHosts)
+    return true;                                           // as it was
   if (group.has_devices || group.has_cores) return false;  // they come first, or say how much is asked
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   const tables::NodeCapacity& capacity = nodes.capacity(row);
@@ -121,9 +126,9 @@ bool FailedBefore::is_short_by_figures(FailureMemo& memo, NodeRow row, const Com
   if (!plain && !fit_.figures_do(row, group)) return false;
   const std::uint32_t dimension = plain_fit(capacity, use, kUntouched, group).dimension;
   if (dimension == kReasonNone) return false;
-  if (before != FailureMemo::kRoomy && dimension == memo.counts[before].dimension) return true;  // as most are
+  if (before != FailureMemo::kRoomy && dimension == memo.counts[before].why) return true;  // as most are
   memo.leave(row);
-  return memo.enter(row, capacity.class_code, dimension);
+  return memo.enter(row, capacity.class_code, dimension, false);
 }
 
 /// False: too much changed.
@@ -143,6 +148,7 @@ bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   if (!read_changes(memo)) return false;
   const bool hosts = checks_.distinct.asks_hosts(v);
+  if (!properties_.empty() && memo.job_changes != attempt_.snapshot->jobs.keys[attempt_.job->key].changes) return false;
   if (hosts && memo.job_changes != attempt_.snapshot->jobs.keys[attempt_.job->key].changes) add_nodes_of_job();
   memo.job_changes = attempt_.snapshot->jobs.keys[attempt_.job->key].changes;
   memo.use_changes = nodes.use_changes;
@@ -157,12 +163,12 @@ bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
     if (i < used_ && memo.shorts[row] != 0 && !hosts && is_short_by_figures(memo, row, *v.group)) continue;
     memo.leave(row);
     if (!candidates_.nodes->has(row) || checks_.first_failing_known(row, v) != kReasonNone) continue;
-    Cell cell;
-    decide(row, v, cell);
+    Few node{row, {}};
+    decide(row, v, node);
     if (!attempt_.error.empty()) return false;
-    if (cell.fit == kPass)
+    if (node.cell.fit == kPass)
       memo.enter_roomy(row);
-    else if (!memo.enter(row, nodes.capacity(row).class_code, cell.dimension))
+    else if (!memo.enter(row, nodes.capacity(row).class_code, node.cell.dimension, node.filtered))
       return false;
   }
   return static_cast<std::int64_t>(memo.roomy.size()) < std::min(candidates_.limit, kFewMost);
@@ -208,11 +214,14 @@ void FailedBefore::count(const FailureMemo& memo, bool first_of_job, bool first)
   for (const FailureMemo::Filtered& f : memo.filtered.counts)
     counts_.filter(f.node_class, (f.by_job ? first_of_job : first) ? f.reason : kReasonClassIneligible, f.count);
   for (const FailureMemo::Short& s : memo.counts)
-    if (s.count > 0) count_failing(s.node_class, s.dimension, s.count);
+    if (s.count > 0) count_failing(s.node_class, s.why, s.filtered, s.count);
 }
 
 void FailedBefore::remember(const GroupView& v) {
   if (!serves(v)) return;
+  // What the plan placed takes values that other nodes have as well, and may not come to pass.
+  checks_.distinct.properties(v, properties_);
+  if (!properties_.empty() && !attempt_.plan->allocs.empty()) return;
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   FailureMemo& memo = scratch_.failures.add(attempt_.job->spec, position_of(v), nodes.size());
   memo.use_log = nodes.fixed->use_log, memo.ready_log = nodes.fixed->ready_log;
@@ -223,11 +232,11 @@ void FailedBefore::remember(const GroupView& v) {
   memo.roomy.clear();
   memo.attempt.known = false;
   bool fine = true;
-  columns_.each_that_fails([&](NodeRow row, std::uint32_t node_class, std::uint32_t why) {
+  columns_.each_that_fails([&](NodeRow row, std::uint32_t node_class, std::uint32_t why, bool filtered) {
     if (const NodeOverlay* const overlay = scratch_.overlay(row); overlay && overlay->first_alloc != tables::kNoRow)
       memo.enter_roomy(row);  // what the plan placed there may not come to pass
     else
-      fine = fine && memo.enter(row, node_class, why);
+      fine = fine && memo.enter(row, node_class, why, filtered);
   });
   if (!fine) return scratch_.failures.drop(memo);
   last_ = &memo;

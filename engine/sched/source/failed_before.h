@@ -6,7 +6,9 @@
 // over all nodes would: who is filtered follows from the verdicts of the classes, who is exhausted is kept as counts.
 // Where fewer nodes have room than a Select may return, it goes round once and looks at these alone (few_with_room.h).
 //
-// Nodes that are filtered for what they hold themselves, host volumes or allocations of the job, are kept likewise.
+// Nodes that are filtered for what they hold themselves, host volumes or allocations of the job, or for a distinct
+// property, are kept likewise; where properties are to be distinct, as long as the job's allocations are what they
+// were.
 //
 //   shorts     1 B per node row: position in `counts`, 0: not among those that pass, kRoomy: among `roomy`
 //   counts     12 B per (node class, dimension)
@@ -29,6 +31,7 @@ class FailedBefore : Source {
   struct Few {
     tables::NodeRow row;
     Cell cell;
+    bool filtered = false;  ///< it does not do, for what it holds itself
   };
 
   void start() { last_ = nullptr; }
@@ -52,8 +55,8 @@ class FailedBefore : Source {
   bool follow(FailureMemo& memo, GroupView& view);
   [[nodiscard]] bool is_current(const FailureMemo& memo) const;
   bool find_few(const FailureMemo& memo, GroupView& view);
-  void decide(tables::NodeRow row, GroupView& view, Cell& cell);
-  void count_failing(std::uint32_t node_class, std::uint32_t why, std::int32_t times);
+  void decide(tables::NodeRow row, GroupView& view, Few& out);
+  void count_failing(std::uint32_t node_class, std::uint32_t why, bool filtered, std::int32_t times);
   void add_nodes_of_job();
   [[nodiscard]] bool is_short_by_figures(FailureMemo& memo, tables::NodeRow row, const tables::CompiledGroup& group);
   void list_filtered(FailureMemo& memo, GroupView& view);
@@ -66,6 +69,7 @@ class FailedBefore : Source {
   std::vector<tables::NodeRow> changed_;
   std::size_t used_ = 0;  // so many of them by their use, then those whose state or registration changed
   FailureMemo* last_ = nullptr;
+  std::vector<DistinctCheck::Property> properties_;  // of the Select under way
   std::vector<Few> few_, full_;  // of memo.roomy: who has room, and who has none after what the plan placed
 };
 

@@ -16,8 +16,9 @@ namespace berth::sched {
 
 struct FailureMemo {
   struct Short {
-    std::uint32_t node_class = 0, dimension = 0;
+    std::uint32_t node_class = 0, why = 0;
     std::int32_t count = 0;
+    bool filtered = false;  ///< for what the node itself holds; else the dimension is exhausted
   };
   /// Who is filtered of a node class for one reason.
   struct Filtered {
@@ -57,11 +58,11 @@ struct FailureMemo {
   } attempt;
 
   /// False: there are too many kinds of them.
-  bool enter(tables::NodeRow row, std::uint32_t node_class, std::uint32_t dimension) {
+  bool enter(tables::NodeRow row, std::uint32_t node_class, std::uint32_t why, bool is_filtered) {
     std::size_t at = 1;
-    while (at < counts.size() && (counts[at].node_class != node_class || counts[at].dimension != dimension)) ++at;
+    while (at < counts.size() && (counts[at].node_class != node_class || counts[at].why != why)) ++at;
     if (at >= kRoomy) return false;
-    if (at == counts.size()) counts.push_back({node_class, dimension, 0});
+    if (at == counts.size()) counts.push_back({node_class, why, 0, is_filtered});
     ++counts[at].count;
     shorts[row] = static_cast<std::uint8_t>(at);
     return true;
