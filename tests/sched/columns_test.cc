@@ -67,8 +67,9 @@ void ask(Random& random, model::TaskGroup& group, Kind& kind) {
   if (pick(random, 0, 3) == 0) {
     model::Spread& spread = group.spreads.emplace_back();
     spread.attribute = "${node.datacenter}", spread.weight = 70;
-    const std::int64_t part = pick(random, 0, 2) * 40;
-    if (pick(random, 0, 1) == 0) spread.targets = {{"dc1", part}, {"dc2", pick(random, 0, 1) * 60}};
+    const auto part = static_cast<std::uint8_t>(pick(random, 0, 2) * 40);
+    if (pick(random, 0, 1) == 0)
+      spread.targets = {{"dc1", part}, {"dc2", static_cast<std::uint8_t>(pick(random, 0, 1) * 60)}};
     kind.lowest_boost = kind.lowest_boost || !spread.targets.empty();
   }
   if (pick(random, 0, 3) == 0) {
