@@ -3,7 +3,7 @@
 //   column          unit        bytes  read by                    written by
 //   capacity        see below      64  rank (sampled), plan       node upsert
 //   use             see below      64  rank (sampled), plan       plan applier, client updates
-//   ports           see header    128  options, collisions        plan applier, client updates
+//   ports, cores    headers   128, 64  fit, options, collisions   plan applier, client updates
 //   eviction        see header    128  sched (preemption)         plan applier, client updates
 //   id              UUID           16  reports, order by id       node upsert
 //   name            symbol          4  reports, targets           node upsert

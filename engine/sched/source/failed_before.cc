@@ -18,11 +18,9 @@ constexpr std::int64_t kFewMost = 16;
 /// Whether classes tell who is filtered, and figures of the state who is exhausted: the plan places, if it does
 /// anything to nodes.
 bool FailedBefore::serves(const GroupView& v) const {
-  const CompiledGroup& group = *v.group;
   const SelectOptions& options = parts_.options;
   return columns_.serves_group(v, options) && !options.then_evict && attempt_.quirks.verdicts_per_class &&
-         attempt_.snapshot->nodes.class_kinds_exact && !group.has_csi_volumes &&
-         (!group.has_host_volumes || checks_.volumes.node_tells(v)) && !group.has_task_network &&
+         attempt_.snapshot->nodes.class_kinds_exact && !v.group->has_task_network &&
          (v.network || checks_.network_ask.is_default()) &&
          std::all_of(scratch_.overlays.begin(), scratch_.overlays.end(), [](const NodeOverlay& overlay) {
            return overlay.first_stop == tables::kNoRow && overlay.first_update == tables::kNoRow &&
