@@ -41,9 +41,9 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
     // None returns more than one, so the limit takes these at least.
     const auto wanted = std::min(step, static_cast<std::uint64_t>(limit - best.returned));
     const auto end = static_cast<std::uint32_t>(std::min<std::uint64_t>(last, first + wanted));
-    const rank::WindowScores scores =
-        by_vector && end - first >= 8 ? rank::score_window(columns, first, end, top_.floor(), score_value_.data())
-                                      : score_one_by_one(first, end);
+    const rank::WindowScores scores = by_vector && end - first >= 8
+                                          ? rank::score_window(columns, first, end, top_.floor(), score_value_.data())
+                                          : score_one_by_one(first, end);
     exhausted += static_cast<std::uint32_t>(scores.exhausted);
     best.returned += end - first - static_cast<std::int64_t>(scores.exhausted) - std::popcount(scores.decisive);
     for (std::uint64_t rest = scores.decisive; rest != 0; rest &= rest - 1) {
