@@ -42,7 +42,7 @@ TEST(DeploymentCounts, RowsCountAsObjects) {
     std::vector<std::optional<bool>> health(4);
     for (int step = 0; step < 30; ++step) {
       const auto which = static_cast<std::size_t>(draw.below(health.size()));
-      const std::int64_t now = 1'000'000'000 * (step + 1);
+      const std::int64_t now = std::int64_t{1'000'000'000} * (step + 1);
       model::Allocation before, alloc;
       before.deployment_id = alloc.deployment_id = "d";
       alloc.id = std::to_string(which), alloc.task_group = "web", alloc.modify_time = now;
