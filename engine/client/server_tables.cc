@@ -143,7 +143,7 @@ void read_node(tables::StateStore& store, NodeRow node, ServerAllocs& out) {
 
 namespace {
 
-/// The report will be written with its batch: what that touches is asked for now.
+/// Prefetches the rows that writing the report, with its batch, will touch.
 void ask_ahead(const Snapshot& state, AllocRow row, NodeRow node) {
   const tables::AllocTable& allocs = state.allocs;
   allocs.client.prefetch(row), allocs.desired.prefetch(row), allocs.links.prefetch(row);

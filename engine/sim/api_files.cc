@@ -12,23 +12,43 @@
 #include "sim/job_generator.h"
 
 namespace berth::sim {
+namespace {
 
-Result<GeneratedCluster> read_cluster_file(const std::string& path) {
+/// A file that is a list, or an object that holds one.
+struct ListFile {
+  json::Value document;
+  std::string prefix;  ///< place of the list in it, as a JSON pointer
+  [[nodiscard]] const json::Value& list() const {
+    return prefix.empty() ? document : *document.find(std::string_view(prefix).substr(1));
+  }
+};
+
+/// `key`: of the list in an object. Error: none, or an empty one; `remedy` says what to write.
+Result<ListFile> read_list(const std::string& path, const std::string& key, std::string problem, std::string remedy) {
   auto text = io::read_file(path);
   if (!text) return tl::unexpected(text.error());
   auto parsed = io::parse_json(*text, path);
   if (!parsed) return tl::unexpected(parsed.error());
-  const json::Value* list = parsed->is_array() ? &*parsed : parsed->find("Nodes");
-  const std::string prefix = parsed->is_array() ? "" : "/Nodes";
+  const json::Value* const list = parsed->is_array() ? &*parsed : parsed->find(key);
+  std::string prefix = parsed->is_array() ? "" : "/" + key;
   if (!list || !list->is_array() || list->size() == 0)
-    return tl::unexpected(
-        InputError{path, prefix, "holds no list of nodes", "write a JSON list of nodes as Nomad's API shows them"});
+    return tl::unexpected(InputError{path, std::move(prefix), std::move(problem), std::move(remedy)});
+  return ListFile{std::move(*parsed), std::move(prefix)};
+}
+
+}  // namespace
+
+Result<GeneratedCluster> read_cluster_file(const std::string& path) {
+  const auto file =
+      read_list(path, "Nodes", "holds no list of nodes", "write a JSON list of nodes as Nomad's API shows them");
+  if (!file) return tl::unexpected(file.error());
+  const json::Value& list = file->list();
   GeneratedCluster out;
   std::unordered_map<base::Uuid, std::size_t, base::UuidHash> seen;
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    const std::string place = prefix + "/" + std::to_string(i);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string place = file->prefix + "/" + std::to_string(i);
     model::Node node;
-    if (auto read = model::from_json((*list)[i], node, {.path = path, .place = place}); !read)
+    if (auto read = model::from_json(list[i], node, {.path = path, .place = place}); !read)
       return tl::unexpected(read.error());
     const auto id = base::parse_uuid(node.id);
     if (!id) return tl::unexpected(InputError{path, place + "/ID", "is not a UUID", "give every node its ID"});
@@ -84,21 +104,16 @@ std::optional<std::pair<std::string, std::string>> bad_rule(const model::Job& jo
 }  // namespace
 
 Result<JobStream> read_jobs_file(const std::string& path) {
-  auto text = io::read_file(path);
-  if (!text) return tl::unexpected(text.error());
-  auto parsed = io::parse_json(*text, path);
-  if (!parsed) return tl::unexpected(parsed.error());
-  const json::Value* list = parsed->is_array() ? &*parsed : parsed->find("Jobs");
-  const std::string prefix = parsed->is_array() ? "" : "/Jobs";
-  if (!list || !list->is_array() || list->size() == 0)
-    return tl::unexpected(InputError{path, prefix, "holds no list of jobs",
-                                     "write a JSON list of jobs in registered form (GET /v1/job/ID)"});
+  const auto file =
+      read_list(path, "Jobs", "holds no list of jobs", "write a JSON list of jobs in registered form (GET /v1/job/ID)");
+  if (!file) return tl::unexpected(file.error());
+  const json::Value& list = file->list();
   JobStream out;
   std::set<std::pair<std::string, std::string>> seen;
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    const std::string place = prefix + "/" + std::to_string(i);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string place = file->prefix + "/" + std::to_string(i);
     auto job = std::make_shared<model::Job>();
-    if (auto read = model::from_json((*list)[i], *job, {.path = path, .place = place}); !read)
+    if (auto read = model::from_json(list[i], *job, {.path = path, .place = place}); !read)
       return tl::unexpected(read.error());
     if (job->id.empty()) return tl::unexpected(InputError{path, place + "/ID", "is missing", "give every job its ID"});
     if (job->type.empty() || job->task_groups.empty() || job->datacenters.empty() || job->priority == 0)

@@ -13,15 +13,19 @@
 #include <span>
 #include <vector>
 
+#include "tables/shape.h"
+
 namespace berth::tables {
 
 struct alignas(64) HeldCores {
   std::array<std::uint64_t, 7> word{};
   bool unlisted = false;
 
-  /// Whoever holds `cores` runs there from now on, or no longer.
+  /// Whoever holds `cores`, or `shape`, runs there from now on, or no longer.
   void add(std::span<const std::uint16_t> cores);
+  void add(const ResourceShape& shape) { add(shape.cores); }
   void remove(std::span<const std::uint16_t> cores);
+  void remove(const ResourceShape& shape) { remove(shape.cores); }
   [[nodiscard]] bool holds(std::uint16_t core) const {
     return core / 64 < word.size() && (word[core / 64] >> core % 64 & 1) != 0;
   }

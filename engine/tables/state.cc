@@ -149,6 +149,21 @@ void StateStore::add_priority(NodeUse& use, VersionRow job) const {
   if (priority == use.least_priority) ++use.least_count;
 }
 
+/// The allocation is one more or one less of the `holders` on its node, whose `column` says what they hold.
+template <class Held>
+void StateStore::count_held(CowVector<Held, kWideChunk>& column, std::uint32_t& holders, AllocRow row, int sign) {
+  holders += static_cast<std::uint32_t>(sign);
+  if (column.empty()) column.resize(current_.nodes.size());
+  Held& held = column.edit(current_.allocs.node[row]);
+  const ResourceShape& shape = current_.allocs.shape_of(row);
+  if (sign > 0)
+    held.add(shape);
+  else if (holders == 0)
+    held = {};
+  else
+    held.remove(shape);
+}
+
 void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
   const AllocTable& a = current_.allocs;
   const ResourceShape& shape = a.shape_of(row);
@@ -158,9 +173,9 @@ void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
   use.disk_mb = base::wrap_add(use.disk_mb, base::wrap_mul(sign, shape.disk_mb));
   const auto step = static_cast<std::uint32_t>(sign);
   use.alloc_count += step;
-  if (shape.ports) count_ports(use, row, sign);
+  if (shape.ports) count_held(current_.nodes.ports, use.port_allocs, row, sign);
   if (shape.devices) use.device_allocs += step;
-  if (!shape.cores.empty()) count_cores(use, row, sign);
+  if (!shape.cores.empty()) count_held(current_.nodes.cores, use.core_allocs, row, sign);
   if ((sign > 0 || use.claim_allocs > 0) && claims_volumes(job, a.group[row])) use.claim_allocs += step;
   if (shape.ports || !shape.cores.empty()) current_.nodes.special_allocs += step;
 
@@ -174,34 +189,6 @@ void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
   }
   if (!current_.nodes.eviction.empty() || use.least_priority < use.most_priority || may_rank_victims())
     count_eviction(use, row, sign);
-}
-
-void StateStore::count_ports(NodeUse& use, AllocRow row, int sign) {
-  use.port_allocs += static_cast<std::uint32_t>(sign);
-  CowVector<HeldPorts, kWideChunk>& ports = current_.nodes.ports;
-  if (ports.empty()) ports.resize(current_.nodes.size());
-  HeldPorts& held = ports.edit(current_.allocs.node[row]);
-  const ResourceShape& shape = current_.allocs.shape_of(row);
-  if (sign > 0)
-    held.add(shape);
-  else if (use.port_allocs == 0)
-    held = {};
-  else
-    held.remove(shape);
-}
-
-void StateStore::count_cores(NodeUse& use, AllocRow row, int sign) {
-  use.core_allocs += static_cast<std::uint32_t>(sign);
-  CowVector<HeldCores, kWideChunk>& cores = current_.nodes.cores;
-  if (cores.empty()) cores.resize(current_.nodes.size());
-  HeldCores& held = cores.edit(current_.allocs.node[row]);
-  const ResourceShape& shape = current_.allocs.shape_of(row);
-  if (sign > 0)
-    held.add(shape.cores);
-  else if (use.core_allocs == 0)
-    held = {};
-  else
-    held.remove(shape.cores);
 }
 
 bool StateStore::may_rank_victims() const {

@@ -226,8 +226,8 @@ class StateStore {
   /// One live allocation more (1) or less (-1) on its node, with what its row says; less: before the row changes.
   void count_use(NodeUse& use, AllocRow row, int sign);
   /// As count_use(), for those that hold ports: NodeUse::port_allocs and NodeTable::ports.
-  void count_ports(NodeUse& use, AllocRow row, int sign);
-  void count_cores(NodeUse& use, AllocRow row, int sign);
+  template <class Held>
+  void count_held(CowVector<Held, kWideChunk>& column, std::uint32_t& holders, AllocRow row, int sign);
   void add_priority(NodeUse& use, VersionRow job) const;
   /// As count_use(), for NodeTable::eviction.
   void count_eviction(const NodeUse& use, AllocRow row, int sign);

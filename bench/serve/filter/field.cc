@@ -3,23 +3,14 @@
 #include <concepts>
 #include <type_traits>
 
+#include "base/type_kinds.h"
+
 namespace berth::serve {
 namespace {
 
-template <class T>
-struct is_optional : std::false_type {};
-template <class T>
-struct is_optional<std::optional<T>> : std::true_type {};
-template <class T>
-struct is_vector : std::false_type {};
-template <class T>
-struct is_vector<std::vector<T>> : std::true_type {};
-template <class T>
-struct is_vector<base::SharedVector<T>> : std::true_type {};
-template <class T>
-struct is_map : std::false_type {};
-template <class T>
-struct is_map<std::map<std::string, T>> : std::true_type {};
+using base::is_map;
+using base::is_optional;
+using base::is_vector;
 
 template <class T>
 Field field(const T& value);

@@ -5,25 +5,15 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/type_kinds.h"
 #include "model/codec/codec.h"
 
 namespace berth::model {
 namespace codec {
 
-template <class T>
-struct is_optional : std::false_type {};
-template <class T>
-struct is_optional<std::optional<T>> : std::true_type {};
-template <class T>
-struct is_vector : std::false_type {};
-template <class T>
-struct is_vector<std::vector<T>> : std::true_type {};
-template <class T>
-struct is_vector<base::SharedVector<T>> : std::true_type {};
-template <class T>
-struct is_map : std::false_type {};
-template <class T>
-struct is_map<std::map<std::string, T>> : std::true_type {};
+using base::is_map;
+using base::is_optional;
+using base::is_vector;
 
 /// A JSON pointer kept as a chain of stack frames: it costs nothing until an error needs its text.
 struct Place {

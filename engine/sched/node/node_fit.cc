@@ -90,16 +90,13 @@ void NodeFit::read_static_ports(const CompiledGroup& group) const {
     statics_.numbers.push_back(static_cast<std::uint16_t>(port.value));
     statics_.asked += std::to_string(port.value) + ' ' + port.host_network + '\n';
   }
-  statics_.reasons.assign(statics_.numbers.size(), kReasonNone);
 }
 
 /// Of the node, as PortProfiles::reserved_of(): whether the first address of each host network reserves none of them.
 std::uint8_t NodeFit::static_room(NodeRow row, const CompiledGroup& group) {
   BERTH_ASSERT(statics_.of == &group && statics_.tell);
-  PortProfiles& profiles = scratch_.port_profiles;
   const std::uint32_t profile = scratch_.port_profile(*attempt_.snapshot, row);
-  static_cast<void>(profiles.reserved_of(statics_.asked));
-  std::uint8_t& known = profiles.reserved(profile);
+  std::uint8_t& known = scratch_.port_profiles.reserved_of(statics_.asked, profile);
   if (known != kUnknown) return known;
   const rank::NodePorts& ports = scratch_.node_ports(attempt_.snapshot->nodes.fixed->spec[row]);
   const auto& asked = group.spec->networks.front().reserved_ports;
@@ -137,17 +134,11 @@ std::uint32_t NodeFit::static_port_held(NodeRow row, const CompiledGroup& group)
   const tables::HeldPorts* const held = nodes.held_ports(row);
   if (!held) return kReasonNone;
   const rank::NodePorts& ports = scratch_.node_ports(nodes.fixed->spec[row]);
-  const auto& asked = group.spec->networks.front().reserved_ports;
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    const std::vector<std::uint32_t>& addresses = ports.alias(asked[i].host_network)->addresses;
+  for (const model::Port& port : group.spec->networks.front().reserved_ports) {
+    const std::vector<std::uint32_t>& addresses = ports.alias(port.host_network)->addresses;
     if (addresses.size() != 1 || ports.addresses[addresses.front()].ip != held->address()) return kReasonNone;
-    if (!held->holds(asked[i].value)) continue;
-    std::uint32_t& reason = statics_.reasons[i];
-    if (reason == kReasonNone)
-      reason = scratch_.reasons.id(
-          "network: " +
-          rank::PortFailure{rank::PortFailure::Kind::reserved_port_collision, asked[i].label, asked[i].value}.text());
-    return reason;
+    if (!held->holds(port.value)) continue;
+    return reason_of({rank::PortFailure::Kind::reserved_port_collision, port.label, port.value});
   }
   return kReasonNone;
 }
@@ -161,8 +152,7 @@ bool NodeFit::has_ports(NodeRow row, const CompiledGroup& group) {
   if (asked.empty()) return true;
   if (!one_network(group)) return false;
   const std::uint32_t profile = scratch_.port_profile(state, row);
-  static_cast<void>(scratch_.port_profiles.free_on(asked.front().host_network));
-  return scratch_.port_profiles.count_free(profile) >
+  return scratch_.port_profiles.free_on(asked.front().host_network, profile) >
          std::uint64_t{state.nodes.use[row].port_allocs} * state.allocs.port_count_max + asked.size() +
              network.reserved_ports.size();
 }

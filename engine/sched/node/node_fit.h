@@ -154,7 +154,7 @@ class NodeFit {
   bool judge(tables::NodeRow row, bool evict, Option& option);
   void sum_others(tables::NodeRow row, bool count_each);
   bool fail(Option& option, std::string_view prefix, std::string_view text);
-  bool fail(Option& option, const rank::PortFailure& failure);
+  std::uint32_t reason_of(const rank::PortFailure& failure);
   [[nodiscard]] bool figures_may_do(const tables::CompiledGroup& group) const {
     return !group.has_task_network && !group.has_devices && !group.has_cores &&
            (!group.has_network || group.dynamic_ports_only || asks_static_ports(group));
@@ -200,8 +200,7 @@ class NodeFit {
     const tables::CompiledGroup* of = nullptr;
     bool tell = false;
     std::vector<std::uint16_t> numbers;
-    std::vector<std::uint32_t> reasons;  // by number: id of the text that it is held; kReasonNone: not asked for yet
-    std::string asked;                   // with their host networks, as text
+    std::string asked;  // with their host networks, as text
   };
   mutable StaticPorts statics_;
 };

@@ -49,16 +49,13 @@ bool NodeFit::fail(Option& option, std::string_view prefix, std::string_view tex
   return false;
 }
 
-bool NodeFit::fail(Option& option, const rank::PortFailure& failure) {
+std::uint32_t NodeFit::reason_of(const rank::PortFailure& failure) {
   for (const KnownFailure& known : port_failures_)
-    if (known.kind == failure.kind && known.port == failure.port && known.name == failure.name) {
-      option.dimension = known.reason;
-      return false;
-    }
-  fail(option, "network: ", failure.text());
+    if (known.kind == failure.kind && known.port == failure.port && known.name == failure.name) return known.reason;
+  const std::uint32_t reason = scratch_.reasons.id("network: " + failure.text());
   if (port_failures_.size() == kFailuresMost) port_failures_.clear();
-  port_failures_.push_back({failure.kind, failure.port, std::string(failure.name), option.dimension});
-  return false;
+  port_failures_.push_back({failure.kind, failure.port, std::string(failure.name), reason});
+  return reason;
 }
 
 bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, Option& option) {
@@ -143,7 +140,10 @@ bool NodeFit::assign_group_network(const model::Node& node, const rank::NodePort
   auto offered = index.assign_ports(network, ports_);
   if (!offered && evict && victims.for_network(network, ports, *option.resources))
     offered = index.assign_ports(network, ports_);
-  if (!offered) return fail(option, offered.error());
+  if (!offered) {
+    option.dimension = reason_of(offered.error());
+    return false;
+  }
   if (auto done = rank::fill_group_network(ports, ports_, network); !done) {
     attempt_.error = done.error().text;
     return false;
@@ -164,7 +164,10 @@ bool NodeFit::assign_task_network(const model::NetworkResource& ask, const rank:
   auto offered = index.assign_task_network(ask, offer);
   if (!offered && evict && victims.for_network(ask, ports, *option.resources))
     offered = index.assign_task_network(ask, offer);
-  if (!offered) return fail(option, offered.error());
+  if (!offered) {
+    option.dimension = reason_of(offered.error());
+    return false;
+  }
   index.add_network(offer);
   task.networks.push_back(std::move(offer));
   return true;

@@ -232,10 +232,11 @@ inline bool Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool figu
   const CompiledGroup& group = *v.group;
   const tables::NodeUse& held = attempt_.snapshot->nodes.use[row];
   const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
-  if (!group.has_cores && !(of_devices && held.device_allocs != 0) && capacity.network_invalid == 0 &&
-      held.core_allocs == 0 &&
-      (port_figures_.known ? port_figures_.do_for(row, held) : held.port_allocs == 0 && !group.has_network))
-      [[likely]] {
+  const bool no_devices = !of_devices || held.device_allocs == 0;
+  const bool ports_do =
+      capacity.network_invalid == 0 &&
+      (port_figures_.known ? port_figures_.do_for(row, held) : held.port_allocs == 0 && !group.has_network);
+  if (ports_do && no_devices && !group.has_cores && held.core_allocs == 0) [[likely]] {
     const PlainFit fit = plain_fit(capacity, held, kUntouched, group);
     use = fit.use;
     if (fit.dimension == kReasonNone) [[likely]]
@@ -243,18 +244,15 @@ inline bool Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool figu
     exhaust_entry(entry, fit.dimension);
     return false;
   }
-  return use_of_special(entry, v, !(of_devices && held.device_allocs != 0), use);
+  return use_of_special(entry, v, no_devices, ports_do, use);
 }
 
-/// The same where ports, devices or cores are to be looked at.
-bool Columns::use_of_special(std::uint32_t entry, GroupView& v, bool figures, FitUse& use) {
+/// The same where ports, devices or cores are to be looked at; `ports_do`: not the ports.
+bool Columns::use_of_special(std::uint32_t entry, GroupView& v, bool figures, bool ports_do, FitUse& use) {
   const CompiledGroup& group = *v.group;
   const NodeRow row = row_[entry];
   const tables::NodeUse& held = attempt_.snapshot->nodes.use[row];
   const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
-  const bool ports_do =
-      capacity.network_invalid == 0 &&
-      (port_figures_.known ? port_figures_.do_for(row, held) : held.port_allocs == 0 && !group.has_network);
   std::optional<PlainFit> fit;
   if (figures && group.has_cores)
     fit = ports_do ? fit_.fit_untouched_by_cores(row, capacity, group) : fit_.fit_by_cores(row, group);

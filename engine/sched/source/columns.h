@@ -126,7 +126,7 @@ class Columns : Source {
   void drop_without_volumes(std::uint32_t first_entry, const GroupView& view);
   bool passes_by_node(std::uint32_t position, tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
   bool use_by_figures(std::uint32_t entry, GroupView& view, bool figures, bool of_devices, FitUse& use);
-  bool use_of_special(std::uint32_t entry, GroupView& view, bool figures, FitUse& use);
+  bool use_of_special(std::uint32_t entry, GroupView& view, bool figures, bool ports_do, FitUse& use);
   void score_block(std::uint32_t first_entry, GroupView& view, bool figures);
   void score_by_strategy(std::uint32_t first_entry, GroupView& view, bool figures);
   void set_score(std::uint32_t entry, const rank::ScoreRow& score);

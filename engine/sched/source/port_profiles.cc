@@ -53,7 +53,8 @@ const std::vector<std::uint32_t>& PortProfiles::free_on(const std::string& host_
   return free_;
 }
 
-std::uint32_t PortProfiles::count_free(std::uint32_t profile) {
+std::uint32_t PortProfiles::free_on(const std::string& host_network, std::uint32_t profile) {
+  static_cast<void>(free_on(host_network));
   std::uint32_t& free = free_[profile];
   if (free != 0) return free;
   free = 1;

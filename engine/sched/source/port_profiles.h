@@ -30,10 +30,15 @@ class PortProfiles {
 
   /// How many dynamic ports are free on the host network, by profile. Until the next call.
   const std::vector<std::uint32_t>& free_on(const std::string& host_network);
-  std::uint32_t count_free(std::uint32_t profile);
+  /// Of one profile; counted if it was not.
+  std::uint32_t free_on(const std::string& host_network, std::uint32_t profile);
   /// Whether ports are reserved, of which `asked` is the text: by profile. Until the next call.
   const std::vector<std::uint8_t>& reserved_of(const std::string& asked);
-  std::uint8_t& reserved(std::uint32_t profile) { return statics_[profile]; }
+  /// Of one profile, to be set.
+  std::uint8_t& reserved_of(const std::string& asked, std::uint32_t profile) {
+    static_cast<void>(reserved_of(asked));
+    return statics_[profile];
+  }
 
  private:
   std::uint64_t epoch_ = 0;  // of the nodes that of_row_ knows
