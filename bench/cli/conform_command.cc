@@ -33,6 +33,7 @@ class Lives {
     sum_.allocations += life.allocations, sum_.updates += life.updates, sum_.stops += life.stops;
     sum_.preemptions += life.preemptions, sum_.deployments += life.deployments, sum_.at_rest += life.at_rest;
     sum_.twice += life.twice;
+    cut_ += life.cut;
     if (!life.problems.empty() || prints_) {
       cli::print("{}, {}\n", name, kind_);
       for (const std::string& event : life.events) cli::print("    {}\n", event);
@@ -43,9 +44,11 @@ class Lives {
   void print() const {
     cli::print(
         "{}: {} evaluations, {} plans ({} partly refused): {} allocations, {} updates, {} stops, {} preemptions, {} "
-        "deployments, {} jobs at rest, {} evaluations made again on tables loaded anew\n{} lives held, {} broke\n",
+        "deployments, {} jobs at rest, {} evaluations made again on tables loaded anew\n{} lives held{}, {} broke\n",
         kind_, sum_.evaluations, sum_.plans, sum_.refused_plans, sum_.allocations, sum_.updates, sum_.stops,
-        sum_.preemptions, sum_.deployments, sum_.at_rest, sum_.twice, held_, broken_);
+        sum_.preemptions, sum_.deployments, sum_.at_rest, sum_.twice, held_,
+        cut_ == 0 ? "" : fmt::format(" ({} ended after {} evaluations)", cut_, conform::LifeOptions{}.max_evaluations),
+        broken_);
   }
   [[nodiscard]] bool all_held() const { return broken_ == 0; }
 
@@ -53,7 +56,7 @@ class Lives {
   const char* kind_;
   bool prints_;
   conform::LifeReport sum_;
-  std::uint64_t held_ = 0, broken_ = 0;
+  std::uint64_t held_ = 0, broken_ = 0, cut_ = 0;
 };
 
 /// Lives of both kinds with the seeds `first`, `first` + 1, ... ; false when one broke an invariant, which is printed.

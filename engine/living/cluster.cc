@@ -127,6 +127,7 @@ void Cluster::run_until(std::int64_t t) {
     clock_.set(at);
     step_until_idle();
   }
+  check_unchecked();
   clock_.set(std::max(now(), t));
 }
 
@@ -135,8 +136,12 @@ bool Cluster::run_until(std::int64_t t, const std::function<bool()>& enough) {
     if (at > t) break;
     clock_.set(std::max(now(), at));
     while (checked_step())
-      if (enough()) return false;
+      if (enough()) {
+        check_unchecked();
+        return false;
+      }
   }
+  check_unchecked();
   clock_.set(std::max(now(), t));
   return true;
 }
@@ -152,15 +157,27 @@ void Cluster::step_until_idle() {
   }
 }
 
+void Cluster::check_unchecked() {
+  if (unchecked_steps_ > 0 && problems_.empty()) check_state_now();
+}
+
 bool Cluster::checked_step() {
   if (!step()) return false;
-  if (config_.check && problems_.empty()) check_step();
+  if (config_.check && problems_.empty() && check_is_due()) check_state_now();
   return true;
 }
 
+/// The whole state is looked at. So that a life's cost does not grow with the square of its length, one with many rows
+/// is looked at less often.
+bool Cluster::check_is_due() {
+  if (checked_ && checked_->index == state().index) return false;  // it wrote nothing
+  constexpr std::uint64_t kSmall = 500;                            // rows that are looked at after every step
+  return ++unchecked_steps_ * kSmall >= state().allocs.size() + state().evals.size();
+}
+
 /// R-CTRL-1720, 1721, 1723 to 1727, 1729 to 1732, 1734.
-void Cluster::check_step() {
-  if (checked_ && checked_->index == state().index) return;  // it wrote nothing
+void Cluster::check_state_now() {
+  unchecked_steps_ = 0;
   tables::StateStore& store = server_->store();
   if (checked_) exceptions_.note(*checked_, state());
   check_state(state(), checked_ ? checked_->index : 0, exceptions_, problems_);

@@ -121,6 +121,14 @@ TEST(ClusterLives, ComeToTheSameWhetherClientsReportRowsOrObjects) {  // R-CTRL-
   }
 }
 
+TEST(ClusterLives, EndEarlyWhereAJobIsReplacedWithoutEnd) {  // a system job whose tasks fail at once
+  const ClusterLifeReport cut = run_cluster_life({.seed = 2000128, .max_evaluations = 300});
+  EXPECT_TRUE(cut.cut);
+  EXPECT_EQ(cut.evaluations, 300U);
+  EXPECT_EQ(cut.problems, std::vector<std::string>());
+  EXPECT_FALSE(run_cluster_life({.seed = 1, .max_evaluations = 300}).cut);
+}
+
 TEST(ClusterLives, FollowFromTheSeed) {  // section 17.1
   std::set<std::uint64_t> digests;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {

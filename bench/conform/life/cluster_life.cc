@@ -48,6 +48,7 @@ class ClusterLife final : public living::Listener {
  public:
   ClusterLife(const LifeOptions& options, bool object_reports)
       : steps_(options.steps),
+        max_evaluations_(options.max_evaluations),
         draw_(options.seed, "cluster life"),
         cluster_(config_of(options, object_reports), this),
         ways_(options.seed, cluster_.server(),
@@ -99,9 +100,12 @@ class ClusterLife final : public living::Listener {
   [[nodiscard]] double seconds() const { return static_cast<double>(cluster_.now() - start_) / 1e9; }
   [[nodiscard]] bool goes_on() {
     if (report_.problems.empty()) report_.problems = cluster_.problems();
-    return report_.problems.empty();
+    return report_.problems.empty() && !report_.cut;
   }
-  void wait(std::int64_t ns) { cluster_.run_until(cluster_.now() + ns); }
+  void wait(std::int64_t ns) {
+    if (report_.cut) return;
+    report_.cut = !cluster_.run_until(cluster_.now() + ns, [this] { return report_.evaluations >= max_evaluations_; });
+  }
   void settle();
   void attempt(server::Lane& lane) override;
   void applied(server::Lane& lane) override;
@@ -120,6 +124,7 @@ class ClusterLife final : public living::Listener {
   ClusterLifeReport report_;
   LifeLedger ledger_;
   int steps_;
+  std::uint64_t max_evaluations_;
   bool large_ = false;
   Draw draw_;
   std::vector<model::Node> machines_;  // as they are now, also those that went away

@@ -37,6 +37,9 @@ struct CommittedPlan {
 struct LifeOptions {
   std::uint64_t seed = 1;
   int steps = 12;
+  /// A life of a whole cluster ends early after that many evaluations: a system job whose tasks fail at once is
+  /// replaced at every report, ten thousands of times.
+  std::uint64_t max_evaluations = 2'000;
   model::Options decisions;  ///< how they differ from Nomad's of today
   /// Called after each commit; what it returns are problems. Costs an export of the state per plan.
   std::function<std::vector<std::string>(const CommittedPlan&)> on_commit;
@@ -47,6 +50,7 @@ struct LifeReport {
                 deployments = 0;
   std::uint64_t at_rest = 0;          ///< jobs found at rest with all they ask for
   std::uint64_t twice = 0;            ///< evaluations that were made on tables loaded anew as well
+  bool cut = false;                   ///< ended early, by LifeOptions::max_evaluations
   std::vector<std::string> events;    ///< what happened, one line each
   std::vector<std::string> problems;  ///< the life ends at the first step that has some
 
