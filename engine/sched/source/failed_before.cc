@@ -96,10 +96,17 @@ bool FailedBefore::holds_by_figures(FailureMemo& memo, const tables::CompiledJob
   const CompiledGroup& group = job.groups.front();
   const bool alike = memo.filtered.evaluated != 0 && memo.filtered.epoch == nodes.epoch &&
                      memo.filtered.kinds_left == nodes.kinds_left && memo.ready_changes == nodes.ready_changes;
-  if (!alike || !read_changes(memo)) return false;
-  if ((job.distinct_hosts || group.distinct_hosts) && !changed_.empty()) return false;
-  for (const NodeRow row : changed_)
-    if (memo.shorts[row] != 0 && !is_short_by_figures(memo, row, group)) return false;
+  if (!alike || memo.use_log != nodes.fixed->use_log || memo.ready_log != nodes.fixed->ready_log) return false;
+  ChangedUse::Changes changes;
+  if (changed_use_.since(nodes, memo.use_changes, changes)) {
+    if ((job.distinct_hosts || group.distinct_hosts) && !changes.rows.empty()) return false;
+    if (!are_short_as_before(memo, changes, group)) return false;
+  } else {
+    if (!read_changes(memo)) return false;
+    if ((job.distinct_hosts || group.distinct_hosts) && !changed_.empty()) return false;
+    for (const NodeRow row : changed_)
+      if (memo.shorts[row] != 0 && !is_short_by_figures(memo, row, group)) return false;
+  }
   while (!memo.roomy.empty()) {
     const NodeRow row = memo.roomy.back();
     if (memo.shorts[row] == FailureMemo::kRoomy && !is_short_by_figures(memo, row, group)) return false;
@@ -107,6 +114,26 @@ bool FailedBefore::holds_by_figures(FailureMemo& memo, const tables::CompiledJob
   }
   memo.use_changes = nodes.use_changes;
   count(memo, true, true);
+  return true;
+}
+
+/// As is_short_by_figures() for all of them: mostly each is short of what it was short of.
+bool FailedBefore::are_short_as_before(FailureMemo& memo, const ChangedUse::Changes& changes, const CompiledGroup& group) {
+  const bool plain = !group.has_network && !group.has_devices && !group.has_cores;
+  for (std::size_t i = 0; i < changes.rows.size(); ++i) {
+    const NodeRow row = changes.rows[i];
+    if (row == tables::kNoRow) continue;
+    const std::uint8_t before = memo.shorts[row];
+    if (before == 0) continue;
+    if (plain && before != FailureMemo::kRoomy && changes.figured[i] != 0) {
+      const ChangedUse::Left& left = changes.left[i];
+      std::uint32_t dimension = left.disk_mb < group.disk_mb ? kDimensionDisk : kReasonNone;
+      if (left.memory_mb < group.memory_mb) dimension = kDimensionMemory;
+      if (left.cpu_mhz < group.cpu_mhz) dimension = kDimensionCpu;
+      if (dimension != kReasonNone && dimension == memo.counts[before].why) continue;
+    }
+    if (!is_short_by_figures(memo, row, group)) return false;
+  }
   return true;
 }
 

@@ -19,6 +19,7 @@
 #include <span>
 #include <vector>
 
+#include "sched/source/changed_use.h"
 #include "sched/source/columns.h"
 
 namespace berth::sched {
@@ -58,6 +59,8 @@ class FailedBefore : Source {
   void decide(tables::NodeRow row, GroupView& view, Few& out);
   void count_failing(std::uint32_t node_class, std::uint32_t why, bool filtered, std::int32_t times);
   void add_nodes_of_job();
+  [[nodiscard]] bool are_short_as_before(FailureMemo& memo, const ChangedUse::Changes& changes,
+                                         const tables::CompiledGroup& group);
   [[nodiscard]] bool is_short_by_figures(FailureMemo& memo, tables::NodeRow row, const tables::CompiledGroup& group);
   void list_filtered(FailureMemo& memo, GroupView& view);
   void count(const FailureMemo& memo, bool first_of_job, bool first);
@@ -66,6 +69,7 @@ class FailedBefore : Source {
   }
 
   const Columns& columns_;
+  ChangedUse changed_use_;
   std::vector<tables::NodeRow> changed_;
   std::size_t used_ = 0;  // so many of them by their use, then those whose state or registration changed
   FailureMemo* last_ = nullptr;

@@ -1,0 +1,65 @@
+#include "sched/source/changed_use.h"
+
+#include <algorithm>
+
+namespace berth::sched {
+
+using tables::NodeRow;
+using tables::NodeTable;
+
+bool ChangedUse::since(const NodeTable& nodes, std::uint64_t from, Changes& out) {
+  if (log_ != nodes.fixed->use_log || nodes.use_changes < end_ || !go_on(nodes)) begin(nodes);
+  if (from < first_ || from > end_) return false;
+  const std::size_t start = from - first_;
+  out = {std::span(rows_).subspan(start), std::span(left_).subspan(start), std::span(figured_).subspan(start)};
+  return true;
+}
+
+void ChangedUse::begin(const NodeTable& nodes) {
+  log_ = nodes.fixed->use_log;
+  first_ = end_ = nodes.use_changes;
+  epoch_ = nodes.epoch, ready_changes_ = nodes.ready_changes;
+  rows_.clear(), left_.clear(), figured_.clear();
+  last_.assign(nodes.size(), 0);
+}
+
+/// False: too much changed.
+bool ChangedUse::go_on(const NodeTable& nodes) {
+  const std::size_t most = std::max<std::size_t>(nodes.size() / 4, 64);
+  if (nodes.use_changes - end_ > most) return false;
+  fresh_.clear();
+  if (!log_->read(end_, nodes.use_changes, fresh_)) return false;
+  end_ = nodes.use_changes;
+  last_.resize(nodes.size(), 0);
+  if (epoch_ != nodes.epoch || ready_changes_ != nodes.ready_changes) {
+    epoch_ = nodes.epoch, ready_changes_ = nodes.ready_changes;
+    for (std::size_t at = 0; at < rows_.size(); ++at)
+      if (rows_[at] != tables::kNoRow) gather(nodes, at);
+  }
+  if (rows_.size() + fresh_.size() > 2 * most) forget_oldest(rows_.size() - most);
+  for (const NodeRow row : fresh_) {
+    const std::uint64_t at = first_ + rows_.size();
+    if (last_[row] > first_) rows_[last_[row] - 1 - first_] = tables::kNoRow;
+    last_[row] = at + 1;
+    rows_.push_back(row), left_.emplace_back(), figured_.push_back(0);
+  }
+  for (std::size_t at = rows_.size() - fresh_.size(); at < rows_.size(); ++at)
+    if (rows_[at] != tables::kNoRow) gather(nodes, at);
+  return true;
+}
+
+void ChangedUse::forget_oldest(std::size_t count) {
+  const auto drop = [count](auto& column) { column.erase(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(count)); };
+  drop(rows_), drop(left_), drop(figured_);
+  first_ += count;
+}
+
+void ChangedUse::gather(const NodeTable& nodes, std::size_t at) {
+  const tables::NodeCapacity& capacity = nodes.capacity(rows_[at]);
+  const tables::NodeUse& use = nodes.use[rows_[at]];
+  left_[at] = {capacity.cpu_mhz - use.cpu_mhz, capacity.memory_mb - use.memory_mb, capacity.disk_mb - use.disk_mb};
+  const bool full = capacity.max_allocs != 0 && capacity.max_allocs <= static_cast<std::int64_t>(use.alloc_count);
+  figured_[at] = !full && (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0;
+}
+
+}  // namespace berth::sched

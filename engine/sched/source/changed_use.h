@@ -1,0 +1,51 @@
+// The nodes whose use changed lately, as columns of what is left of their figures. Many jobs wait on a full cluster, and each
+// is tried again after the same changes: the first one gathers them from the tables, the others stream through these.
+//
+//   rows      4 B per change: the node; kNoRow where it changed again later
+//   left      24 B: usable cpu, memory and disk that nobody uses
+//   figured   1 B: no allocation there holds ports or cores, and there is no limit of allocations that is reached: the
+//             figures tell whether a group that asks for them alone fits (R-RANK-532, 533)
+//   last      8 B per node: its last change, + 1
+//
+// Follows the log of the table (tables/row_log.h); keeps as many changes as a quarter of the nodes. Threads: one worker's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tables/state.h"
+
+namespace berth::sched {
+
+class ChangedUse {
+ public:
+  struct Left {
+    std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
+  };
+  struct Changes {
+    std::span<const tables::NodeRow> rows;
+    std::span<const Left> left;
+    std::span<const std::uint8_t> figured;
+  };
+
+  /// The changes from `from`, of the log, up to the state; each node once. False: they are not kept.
+  [[nodiscard]] bool since(const tables::NodeTable& nodes, std::uint64_t from, Changes& out);
+
+ private:
+  void begin(const tables::NodeTable& nodes);
+  bool go_on(const tables::NodeTable& nodes);
+  void forget_oldest(std::size_t count);
+  void gather(const tables::NodeTable& nodes, std::size_t at);
+
+  std::shared_ptr<const tables::RowLog> log_;
+  std::uint64_t first_ = 0, end_ = 0;                // of the log, that are in
+  std::uint64_t epoch_ = 0, ready_changes_ = 0;      // of the capacities
+  std::vector<tables::NodeRow> rows_, fresh_;
+  std::vector<Left> left_;
+  std::vector<std::uint8_t> figured_;
+  std::vector<std::uint64_t> last_;
+};
+
+}  // namespace berth::sched
