@@ -49,7 +49,9 @@ bool ChangedUse::go_on(const NodeTable& nodes) {
 }
 
 void ChangedUse::forget_oldest(std::size_t count) {
-  const auto drop = [count](auto& column) { column.erase(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(count)); };
+  const auto drop = [count](auto& column) {
+    column.erase(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(count));
+  };
   drop(rows_), drop(left_), drop(figured_);
   first_ += count;
 }

@@ -1,5 +1,6 @@
-// The nodes whose use changed lately, as columns of what is left of their figures. Many jobs wait on a full cluster, and each
-// is tried again after the same changes: the first one gathers them from the tables, the others stream through these.
+// The nodes whose use changed lately, as columns of what is left of their figures. Many jobs wait on a full cluster,
+// and each is tried again after the same changes: the first one gathers them from the tables, the others stream through
+// these.
 //
 //   rows      4 B per change: the node; kNoRow where it changed again later
 //   left      24 B: usable cpu, memory and disk that nobody uses
@@ -7,7 +8,8 @@
 //             figures tell whether a group that asks for them alone fits (R-RANK-532, 533)
 //   last      8 B per node: its last change, + 1
 //
-// Follows the log of the table (tables/row_log.h); keeps as many changes as a quarter of the nodes. Threads: one worker's.
+// Follows the log of the table (tables/row_log.h); keeps as many changes as a quarter of the nodes. Threads: one
+// worker's.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +42,8 @@ class ChangedUse {
   void gather(const tables::NodeTable& nodes, std::size_t at);
 
   std::shared_ptr<const tables::RowLog> log_;
-  std::uint64_t first_ = 0, end_ = 0;                // of the log, that are in
-  std::uint64_t epoch_ = 0, ready_changes_ = 0;      // of the capacities
+  std::uint64_t first_ = 0, end_ = 0;            // of the log, that are in
+  std::uint64_t epoch_ = 0, ready_changes_ = 0;  // of the capacities
   std::vector<tables::NodeRow> rows_, fresh_;
   std::vector<Left> left_;
   std::vector<std::uint8_t> figured_;

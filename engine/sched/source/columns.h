@@ -79,10 +79,11 @@ class Columns : Source {
         visit(row, node_class, dimension_[entry], false);
     }
     if (!asks_volumes_) return;
-    const std::span<const std::uint32_t> order = candidates_.order.first(prepared_);
-    for (std::uint32_t position = 0; position < prepared_; ++position)
-      if (passes_[position] == kLacksVolumes)
-        visit(candidates_.nodes->candidates[order[position]].row, class_of_[position], kReasonHostVolumes, true);
+    for (std::uint32_t position = 0; position < prepared_; ++position) {
+      if (passes_[position] != kLacksVolumes) continue;
+      const ReadyNodes::Candidate& candidate = candidates_.nodes->candidates[candidates_.order.at(place_of(position))];
+      visit(candidate.row, class_of_[position], kReasonHostVolumes, true);
+    }
   }
   /// Appends the rows of the nodes that were looked at.
   void rows_read(std::vector<tables::NodeRow>& out) const {

@@ -118,7 +118,8 @@ bool FailedBefore::holds_by_figures(FailureMemo& memo, const tables::CompiledJob
 }
 
 /// As is_short_by_figures() for all of them: mostly each is short of what it was short of.
-bool FailedBefore::are_short_as_before(FailureMemo& memo, const ChangedUse::Changes& changes, const CompiledGroup& group) {
+bool FailedBefore::are_short_as_before(FailureMemo& memo, const ChangedUse::Changes& changes,
+                                       const CompiledGroup& group) {
   const bool plain = !group.has_network && !group.has_devices && !group.has_cores;
   for (std::size_t i = 0; i < changes.rows.size(); ++i) {
     const NodeRow row = changes.rows[i];
@@ -173,7 +174,9 @@ bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   if (!read_changes(memo)) return false;
   const bool hosts = checks_.distinct.asks_hosts(v);
-  if (!properties_.empty() && memo.job_changes != attempt_.snapshot->jobs.keys[attempt_.job->key].changes) return false;
+  if (!properties_.empty() && (memo.job_changes != attempt_.snapshot->jobs.keys[attempt_.job->key].changes ||
+                               memo.static_epoch != nodes.static_epoch))  // a value that is left may be taken
+    return false;
   if (hosts && memo.job_changes != attempt_.snapshot->jobs.keys[attempt_.job->key].changes) add_nodes_of_job();
   memo.job_changes = attempt_.snapshot->jobs.keys[attempt_.job->key].changes;
   memo.use_changes = nodes.use_changes;
@@ -252,6 +255,7 @@ void FailedBefore::remember(const GroupView& v) {
   memo.use_log = nodes.fixed->use_log, memo.ready_log = nodes.fixed->ready_log;
   memo.use_changes = nodes.use_changes, memo.ready_changes = nodes.ready_changes;
   memo.job_changes = attempt_.snapshot->jobs.keys[attempt_.job->key].changes;
+  memo.static_epoch = nodes.static_epoch;
   memo.shorts.assign(nodes.size(), 0);
   memo.counts.assign(1, {});
   memo.roomy.clear();

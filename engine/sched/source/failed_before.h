@@ -7,8 +7,8 @@
 // Where fewer nodes have room than a Select may return, it goes round once and looks at these alone (few_with_room.h).
 //
 // Nodes that are filtered for what they hold themselves, host volumes or allocations of the job, or for a distinct
-// property, are kept likewise; where properties are to be distinct, as long as the job's allocations are what they
-// were.
+// property, are kept likewise; where properties are to be distinct, as long as the job's allocations and the values of
+// nodes are what they were.
 //
 //   shorts     1 B per node row: position in `counts`, 0: not among those that pass, kRoomy: among `roomy`
 //   counts     12 B per (node class, dimension)

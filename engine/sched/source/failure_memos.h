@@ -31,6 +31,7 @@ struct FailureMemo {
   std::shared_ptr<const tables::RowLog> use_log, ready_log;
   std::uint64_t use_changes = 0, ready_changes = 0;  ///< of the logs, that are in
   std::uint64_t job_changes = 0;                     ///< JobKey::changes, whose allocations are in
+  std::uint64_t static_epoch = 0;                    ///< of the nodes' values that distinct properties compare
   std::vector<std::uint8_t> shorts;                  ///< by node row: position in `counts`, or kRoomy
   std::vector<Short> counts;                         ///< the first one is of nobody
   static constexpr std::uint8_t kRoomy = 255;
