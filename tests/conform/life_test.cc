@@ -121,6 +121,14 @@ TEST(ClusterLives, ComeToTheSameWhetherClientsReportRowsOrObjects) {  // R-CTRL-
   }
 }
 
+/// Of ten thousand lives these decided another way than a scheduler that came anew.
+TEST(Lives, HoldWhereTheyOnceBroke) {
+  // Nodes without the host volume, of the second group of a job, were remembered by the places of another group.
+  EXPECT_EQ(run_life({.seed = 2000559}).problems, std::vector<std::string>());
+  // A node left its value of a distinct property to the others (R-FEAS-1406), which were remembered as filtered.
+  EXPECT_EQ(run_cluster_life({.seed = 2002457}).problems, std::vector<std::string>());
+}
+
 TEST(ClusterLives, EndEarlyWhereAJobIsReplacedWithoutEnd) {  // a system job whose tasks fail at once
   const ClusterLifeReport cut = run_cluster_life({.seed = 2000128, .max_evaluations = 300});
   EXPECT_TRUE(cut.cut);
