@@ -414,7 +414,7 @@ void Server::give_up(const broker::Delivery& delivery) {
   }
   if (!broker_.ack(delivery.row, delivery.token, clock_.now_ns())) return;
   const Turn turn(*this);
-  forget(delivery.row);
+  if (!tracks(book_[delivery.row])) forget(delivery.row);  // a system job's waits for its node all the same
 }
 
 /// Evaluations that a newer one of their job made superfluous (R-CTRL-336). Nomad's broker goes on knowing them, so

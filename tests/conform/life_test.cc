@@ -127,6 +127,8 @@ TEST(Lives, HoldWhereTheyOnceBroke) {
   EXPECT_EQ(run_life({.seed = 2000559}).problems, std::vector<std::string>());
   // A node left its value of a distinct property to the others (R-FEAS-1406), which were remembered as filtered.
   EXPECT_EQ(run_cluster_life({.seed = 2002457}).problems, std::vector<std::string>());
+  // An evaluation of a system job reached the delivery limit while the tracker still held it for a node.
+  EXPECT_EQ(run_cluster_life({.seed = 2003680}).problems, std::vector<std::string>());
 }
 
 TEST(ClusterLives, EndEarlyWhereAJobIsReplacedWithoutEnd) {  // a system job whose tasks fail at once
