@@ -127,6 +127,9 @@ TEST(Lives, HoldWhereTheyOnceBroke) {
   EXPECT_EQ(run_life({.seed = 2000559}).problems, std::vector<std::string>());
   // A node left its value of a distinct property to the others (R-FEAS-1406), which were remembered as filtered.
   EXPECT_EQ(run_cluster_life({.seed = 2002457}).problems, std::vector<std::string>());
+  // Nodes joined between a failure that was kept whole and one that was not: the verdicts of the classes were the older
+  // ones.
+  EXPECT_EQ(run_cluster_life({.seed = 2007668}).problems, std::vector<std::string>());
   // An evaluation of a system job reached the delivery limit while the tracker still held it for a node.
   EXPECT_EQ(run_cluster_life({.seed = 2003680}).problems, std::vector<std::string>());
 }

@@ -38,6 +38,7 @@ FailedBefore::Room FailedBefore::look(GroupView& v, bool first_of_job, bool firs
     scratch_.failures.drop(*memo);
     return Room::unknown;
   }
+  memo->attempt.known = false;  // of an older state, unless this attempt is kept as well
   list_filtered(*memo, v);
   count(*memo, first_of_job, first);
   for (const Few& full : full_)
