@@ -125,6 +125,8 @@ TEST(ClusterLives, ComeToTheSameWhetherClientsReportRowsOrObjects) {  // R-CTRL-
 TEST(Lives, HoldWhereTheyOnceBroke) {
   // Nodes without the host volume, of the second group of a job, were remembered by the places of another group.
   EXPECT_EQ(run_life({.seed = 2000559}).problems, std::vector<std::string>());
+  // The last stop of a node is taken back, not that of another node that is gone.
+  EXPECT_EQ(run_life({.seed = 2009625}).problems, std::vector<std::string>());
   // A node left its value of a distinct property to the others (R-FEAS-1406), which were remembered as filtered.
   EXPECT_EQ(run_cluster_life({.seed = 2002457}).problems, std::vector<std::string>());
   // Nodes joined between a failure that was kept whole and one that was not: the verdicts of the classes were the older

@@ -165,9 +165,13 @@ bool PlanEffects::pop_stop(AllocRow alloc) {
   };
   PlannedStop* last = nullptr;
   if (node == kNoRow) {
-    // Without a node row there is no chain: the nodes that are gone are few.
+    // Without a node row there is no chain: the nodes that are gone are few. The list is that of the node's ID.
+    const auto node_id = [&](AllocRow row) {
+      return allocs.cold[row] ? std::string_view(allocs.cold[row]->node_id) : std::string_view();
+    };
     for (PlannedStop& stop : attempt_.plan->stops)
-      if (allocs.node[stop.alloc] == kNoRow && is_candidate(stop)) last = &stop;
+      if (allocs.node[stop.alloc] == kNoRow && is_candidate(stop) && node_id(stop.alloc) == node_id(alloc))
+        last = &stop;
   } else if (const NodeOverlay* overlay = scratch_.overlay(node)) {
     for (std::uint32_t i = overlay->first_stop; i != kNoRow && !last; i = attempt_.plan->stops[i].next_on_node)
       if (is_candidate(attempt_.plan->stops[i])) last = &attempt_.plan->stops[i];
