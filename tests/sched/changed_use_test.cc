@@ -55,6 +55,7 @@ TEST(ChangedUse, SaysWhatTheLogAndTheTablesSay) {  // R-RANK-532, 533
         std::vector<tables::NodeRow> logged;
         ASSERT_TRUE(nodes.fixed->use_log->read(start, nodes.use_changes, logged));
         std::set<tables::NodeRow> once;
+        bool all_figured = true;
         for (std::size_t i = 0; i < changes.rows.size(); ++i) {
           const tables::NodeRow row = changes.rows[i];
           if (row == tables::kNoRow) continue;
@@ -64,10 +65,15 @@ TEST(ChangedUse, SaysWhatTheLogAndTheTablesSay) {  // R-RANK-532, 533
           ASSERT_EQ(changes.left[i].cpu_mhz, capacity.cpu_mhz - use.cpu_mhz);
           ASSERT_EQ(changes.left[i].memory_mb, capacity.memory_mb - use.memory_mb);
           ASSERT_EQ(changes.left[i].disk_mb, capacity.disk_mb - use.disk_mb);
+          ASSERT_GE(changes.most_cpu_mhz, changes.left[i].cpu_mhz);
+          ASSERT_LE(changes.least_cpu_mhz, changes.left[i].cpu_mhz);
+          ASSERT_GE(changes.most_memory_mb, changes.left[i].memory_mb);
+          all_figured &= changes.figured[i] != 0;
           if (changes.figured[i] != 0) {
             ASSERT_EQ(use.port_allocs + use.core_allocs + capacity.network_invalid, 0U);
           }
         }
+        ASSERT_LE(changes.all_figured, all_figured);
         ASSERT_EQ(once, std::set<tables::NodeRow>(logged.begin(), logged.end()));
       }
     }

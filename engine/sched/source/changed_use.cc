@@ -12,6 +12,10 @@ bool ChangedUse::since(const NodeTable& nodes, std::uint64_t from, Changes& out)
   if (from < first_ || from > end_) return false;
   const std::size_t start = from - first_;
   out = {std::span(rows_).subspan(start), std::span(left_).subspan(start), std::span(figured_).subspan(start)};
+  out.all_figured = unfigured_ <= from;
+  if (out.rows.empty()) return true;
+  out.most_cpu_mhz = cpu_.from(from), out.least_cpu_mhz = -cpu_negated_.from(from);
+  out.most_memory_mb = memory_.from(from);
   return true;
 }
 
@@ -20,6 +24,8 @@ void ChangedUse::begin(const NodeTable& nodes) {
   first_ = end_ = nodes.use_changes;
   epoch_ = nodes.epoch, ready_changes_ = nodes.ready_changes;
   rows_.clear(), left_.clear(), figured_.clear();
+  for (Peaks* peaks : {&cpu_, &cpu_negated_, &memory_}) peaks->clear();
+  unfigured_ = 0;
   last_.assign(nodes.size(), 0);
 }
 
@@ -33,8 +39,9 @@ bool ChangedUse::go_on(const NodeTable& nodes) {
   last_.resize(nodes.size(), 0);
   if (epoch_ != nodes.epoch || ready_changes_ != nodes.ready_changes) {
     epoch_ = nodes.epoch, ready_changes_ = nodes.ready_changes;
-    for (std::size_t at = 0; at < rows_.size(); ++at)
-      if (rows_[at] != tables::kNoRow) gather(nodes, at);
+    for (Peaks* peaks : {&cpu_, &cpu_negated_, &memory_}) peaks->clear();
+    unfigured_ = 0;
+    gather_from(nodes, 0);
   }
   if (rows_.size() + fresh_.size() > 2 * most) forget_oldest(rows_.size() - most);
   for (const NodeRow row : fresh_) {
@@ -43,9 +50,20 @@ bool ChangedUse::go_on(const NodeTable& nodes) {
     last_[row] = at + 1;
     rows_.push_back(row), left_.emplace_back(), figured_.push_back(0);
   }
-  for (std::size_t at = rows_.size() - fresh_.size(); at < rows_.size(); ++at)
-    if (rows_[at] != tables::kNoRow) gather(nodes, at);
+  gather_from(nodes, rows_.size() - fresh_.size());
   return true;
+}
+
+void ChangedUse::gather_from(const NodeTable& nodes, std::size_t first) {
+  for (std::size_t at = first; at < rows_.size(); ++at) {
+    if (rows_[at] == tables::kNoRow) continue;
+    gather(nodes, at);
+    const std::uint64_t change = first_ + at;
+    cpu_.add(change, left_[at].cpu_mhz);
+    cpu_negated_.add(change, -left_[at].cpu_mhz);
+    memory_.add(change, left_[at].memory_mb);
+    if (figured_[at] == 0) unfigured_ = change + 1;
+  }
 }
 
 void ChangedUse::forget_oldest(std::size_t count) {
@@ -54,6 +72,16 @@ void ChangedUse::forget_oldest(std::size_t count) {
   };
   drop(rows_), drop(left_), drop(figured_);
   first_ += count;
+  for (Peaks* peaks : {&cpu_, &cpu_negated_, &memory_}) peaks->forget_before(first_);
+}
+
+void ChangedUse::Peaks::forget_before(std::uint64_t first) {
+  std::erase_if(peaks_, [first](const Peak& peak) { return peak.at < first; });
+}
+
+std::int64_t ChangedUse::Peaks::from(std::uint64_t at) const {
+  return std::lower_bound(peaks_.begin(), peaks_.end(), at, [](const Peak& p, std::uint64_t a) { return p.at < a; })
+      ->value;
 }
 
 void ChangedUse::gather(const NodeTable& nodes, std::size_t at) {

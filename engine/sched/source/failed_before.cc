@@ -118,10 +118,25 @@ bool FailedBefore::holds_by_figures(FailureMemo& memo, const tables::CompiledJob
   return true;
 }
 
+/// Whether all nodes of the memo are short of one dimension, and whoever changed is so for certain. False says nothing.
+bool FailedBefore::all_are_short_of_one(const FailureMemo& memo, const ChangedUse::Changes& changes,
+                                        const CompiledGroup& group) {
+  std::uint32_t why = kReasonNone;
+  for (const FailureMemo::Short& each : memo.counts) {
+    if (each.count == 0 || each.filtered) continue;
+    if (why != kReasonNone && why != each.why) return false;
+    why = each.why;
+  }
+  if (changes.rows.empty()) return true;
+  if (why == kDimensionCpu) return changes.most_cpu_mhz < group.cpu_mhz;
+  return why == kDimensionMemory && changes.least_cpu_mhz >= group.cpu_mhz && changes.most_memory_mb < group.memory_mb;
+}
+
 /// As is_short_by_figures() for all of them: mostly each is short of what it was short of.
 bool FailedBefore::are_short_as_before(FailureMemo& memo, const ChangedUse::Changes& changes,
                                        const CompiledGroup& group) {
   const bool plain = !group.has_network && !group.has_devices && !group.has_cores;
+  if (plain && changes.all_figured && all_are_short_of_one(memo, changes, group)) return true;
   for (std::size_t i = 0; i < changes.rows.size(); ++i) {
     const NodeRow row = changes.rows[i];
     if (row == tables::kNoRow) continue;

@@ -59,6 +59,8 @@ class FailedBefore : Source {
   void decide(tables::NodeRow row, GroupView& view, Few& out);
   void count_failing(std::uint32_t node_class, std::uint32_t why, bool filtered, std::int32_t times);
   void add_nodes_of_job();
+  [[nodiscard]] static bool all_are_short_of_one(const FailureMemo& memo, const ChangedUse::Changes& changes,
+                                                 const tables::CompiledGroup& group);
   [[nodiscard]] bool are_short_as_before(FailureMemo& memo, const ChangedUse::Changes& changes,
                                          const tables::CompiledGroup& group);
   [[nodiscard]] bool is_short_by_figures(FailureMemo& memo, tables::NodeRow row, const tables::CompiledGroup& group);
