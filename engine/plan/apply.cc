@@ -55,23 +55,22 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
   const tables::NodeUse& use = state.nodes.use[row];
   const tables::NodeCapacity& capacity = state.nodes.capacity(row);
   std::int64_t cpu = use.cpu_mhz, memory = use.memory_mb, disk = use.disk_mb, allocs = use.alloc_count;
-  bool special = capacity.network_invalid, claims = use.claim_allocs != 0;
+  const bool special = capacity.network_invalid;
+  bool claims = use.sole_claims != 0;  // nobody there is updated
   bool ports = use.port_allocs != 0, instances = (use.device_allocs | use.core_allocs) != 0;
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
     const tables::ResourceShape& shape = *plan.allocs[i].held;
-    const tables::CompiledGroup& group = planned_group(state, plan, plan.allocs[i]);
     cpu += shape.cpu_mhz;
     memory += shape.memory_mb;
     disk += shape.disk_mb;
     ++allocs;
-    claims |= group.has_host_volumes | group.has_csi_volumes;
+    claims |= planned_group(state, plan, plan.allocs[i]).claims_alone;
     instances |= shape.devices | !shape.cores.empty();
     ports |= shape.ports;
   }
   const bool room = cpu <= capacity.cpu_mhz && memory <= capacity.memory_mb && disk <= capacity.disk_mb &&
                     (capacity.max_allocs == 0 || allocs <= capacity.max_allocs);
-  special = special || (claims && may_claim_alone(state, plan, row, first));
-  return (room && !special && !(ports && may_collide(state, plan, row, first)) &&
+  return (room && !special && !claims && !(ports && may_collide(state, plan, row, first)) &&
           !(instances && may_share(state, plan, row, first))) ||
          check_exactly(state, plan, row, first);
 }
@@ -92,6 +91,20 @@ bool Applier::may_collide(const Snapshot& state, const PlanRows& plan, NodeRow n
 /// Whether two of them may hold one device instance or one core, or one a core that the node does not have; false is
 /// certain (R-MODEL-384, 404, 407). Who leaves is counted as staying.
 bool Applier::may_share(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
+  const tables::NodeSpec& spec = state.nodes.spec(node);
+  const tables::HeldCores* const held_cores = state.nodes.held_cores(node);
+  const tables::HeldDevices* const held_devices = state.nodes.held_devices(node);
+  if (held_cores && held_devices && spec.core_table.tells &&
+      spec.devices.ids.size() <= 64 * held_devices->word.size()) {
+    tables::HeldCores cores = *held_cores;
+    tables::HeldDevices devices = *held_devices;
+    for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
+      const tables::ResourceShape& shape = *plan.allocs[i].held;
+      cores.add(shape);
+      if (shape.devices) devices.add(shape, spec.devices);
+    }
+    return cores.unlisted || devices.unlisted || spec.core_table.exceeded_by(cores.word);
+  }
   const tables::NodeUse& use = state.nodes.use[node];
   instances_.clear();
   marks_.clear();
@@ -127,28 +140,6 @@ bool Applier::may_share(const Snapshot& state, const PlanRows& plan, NodeRow nod
     if (!takes(*plan.allocs[i].held)) return true;
   const std::vector<std::uint16_t>& available = state.nodes.spec(node).cores;
   return !available.empty() && !std::includes(available.begin(), available.end(), cores_.begin(), cores_.end());
-}
-
-/// Whether somebody there, or planned, claims a volume for a single writer; false: no claims collide (R-MODEL-403,
-/// 407).
-bool Applier::may_claim_alone(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
-  const auto claims_alone = [](const tables::CompiledGroup& group) {
-    return (group.has_host_volumes || group.has_csi_volumes) &&
-           std::any_of(group.spec->volumes.begin(), group.spec->volumes.end(), [](const auto& named) {
-             return named.second && named.second->access_mode == "single-node-single-writer";
-           });
-  };
-  if (!plan.updates.empty()) return true;  // may change what they claim
-  for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node)
-    if (plan.allocs[i].given != kNoRow || claims_alone(planned_group(state, plan, plan.allocs[i]))) return true;
-  const tables::NodeUse& use = state.nodes.use[node];
-  const tables::AllocTable& allocs = state.allocs;
-  for (AllocRow row = use.claim_allocs == 0 ? kNoRow : use.alloc_head; row != kNoRow; row = allocs.next_on_node[row]) {
-    if (allocs.job[row] == kNoRow) continue;
-    for (const tables::CompiledGroup& group : state.jobs.versions[allocs.job[row]]->groups)
-      if (group.name == allocs.group[row] && claims_alone(group)) return true;
-  }
-  return false;
 }
 
 bool Applier::check_exactly(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {

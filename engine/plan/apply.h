@@ -116,8 +116,6 @@ class Applier {
   bool check(const tables::Snapshot& state, const PlanRows& plan, std::uint32_t first);
   [[nodiscard]] bool may_collide(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node,
                                  std::uint32_t first);
-  [[nodiscard]] bool may_claim_alone(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node,
-                                     std::uint32_t first);
   [[nodiscard]] bool may_share(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node,
                                std::uint32_t first);
   /// The same by the rules themselves; `first` kNoRow: the plan only updates on the node.

@@ -2,26 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
-#include <tuple>
 
 #include "base/assert.h"
 #include "model/predicates.h"
 
 namespace berth::rank {
 namespace {
-
-template <class Device>
-auto key(const Device& device) {
-  return std::tie(device.vendor, device.type, device.name);
-}
-
-/// a < b, in line.
-bool is_before(std::string_view a, std::string_view b) {
-  const int order = std::memcmp(a.data(), b.data(), std::min(a.size(), b.size()));
-  return order != 0 ? order < 0 : a.size() < b.size();
-}
 
 /// The constraints of which one side is `${device.ids}` choose among instances, besides choosing groups (R-RANK-634).
 class InstanceFilter {
@@ -67,34 +54,17 @@ std::size_t DeviceAccounter::Group::free_count() const {
       std::count_if(instances.begin(), instances.end(), [](const Instance& i) { return i.use_count == 0; }));
 }
 
-DeviceAccounter::DeviceAccounter(std::span<const model::NodeDevice> devices) {
-  for (const model::NodeDevice& device : devices) {
-    const auto at = std::lower_bound(groups_.begin(), groups_.end(), device,
-                                     [](const Group& g, const auto& d) { return key(*g.device) < key(d); });
-    if (at != groups_.end() && key(*at->device) == key(device))
-      at->device = &device;
-    else
-      groups_.insert(at, {&device, {}});
-  }
-  std::size_t most = 0;
-  for (const Group& group : groups_) most += group.device->instances.size();
-  instances_.reserve(most);  // so that they stay where they are
-  for (Group& group : groups_) {
-    const auto first = static_cast<std::ptrdiff_t>(instances_.size());
-    for (const model::DeviceInstance& instance : group.device->instances)
-      if (instance.healthy) instances_.push_back({instance.id, 0});
-    std::sort(instances_.begin() + first, instances_.end(),
-              [](const Instance& a, const Instance& b) { return a.id < b.id; });
-    // An ID given twice is one instance.
-    const auto repeated = std::unique(instances_.begin() + first, instances_.end(),
-                                      [](const Instance& a, const Instance& b) { return a.id == b.id; });
-    instances_.erase(repeated, instances_.end());
-    group.instances = std::span(instances_.begin() + first, instances_.end());
-  }
+DeviceAccounter::DeviceAccounter(std::span<const model::NodeDevice> devices)
+    : table_(std::make_shared<const model::DeviceTable>(model::DeviceTable::of(devices))) {
+  instances_.reserve(table_->ids.size());
+  for (const std::string_view id : table_->ids) instances_.push_back({id, 0});
+  for (const model::DeviceTable::Group& group : table_->groups)
+    groups_.push_back({group.device, std::span(instances_).subspan(group.first, group.count)});
 }
 
 DeviceAccounter& DeviceAccounter::operator=(const DeviceAccounter& other) {
   if (this == &other) return *this;
+  table_ = other.table_;
   groups_ = other.groups_;
   instances_ = other.instances_;
   std::size_t first = 0;
@@ -106,22 +76,8 @@ DeviceAccounter& DeviceAccounter::operator=(const DeviceAccounter& other) {
 }
 
 bool DeviceAccounter::add(const model::AllocatedDevice& reserved) {
-  const auto group = std::lower_bound(groups_.begin(), groups_.end(), reserved,
-                                      [](const Group& g, const auto& r) { return key(*g.device) < key(r); });
-  if (group == groups_.end() || key(*group->device) != key(reserved)) return false;
   bool collides = false;
-  const auto end = group->instances.end();
-  auto instance = group->instances.begin();
-  for (const std::string& id : reserved.device_ids) {
-    // Offers list instances ascending, often neighbours: the one after the last is tried first.
-    if (instance == end || instance->id != id)
-      instance = std::lower_bound(group->instances.begin(), end, id,
-                                  [](const Instance& i, const std::string& wanted) { return is_before(i.id, wanted); });
-    if (instance == end || instance->id != id) continue;
-    collides |= instance->use_count > 0;
-    ++instance->use_count;
-    ++instance;
-  }
+  table_->each(reserved, [&](std::uint32_t number) { collides |= instances_[number].use_count++ > 0; });
   return collides;
 }
 

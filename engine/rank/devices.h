@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "match/device_match.h"
 #include "model/alloc.h"
+#include "model/device_table.h"
 
 namespace berth::rank {
 
@@ -52,6 +54,8 @@ class DeviceAccounter {
   /// The use counts of all instances, group by group; `counts` are those of an accounter of the same devices.
   void read_use_counts(std::vector<std::uint32_t>& out) const;
   void set_use_counts(std::span<const std::uint32_t> counts);
+  /// The instance of that number in a DeviceTable of the same devices is used once.
+  void mark(std::size_t number) { instances_[number].use_count = 1; }
 
   /// Instances for one request into `out`, which keeps its memory; nothing is marked as used (R-RANK-633 to 635).
   /// Returns the sum of the weights of the satisfied affinities (R-RANK-636).
@@ -62,8 +66,9 @@ class DeviceAccounter {
   [[nodiscard]] std::span<const Group> groups() const { return groups_; }
 
  private:
+  std::shared_ptr<const model::DeviceTable> table_;
   std::vector<Group> groups_;
-  std::vector<Instance> instances_;  // group by group
+  std::vector<Instance> instances_;  // by number in the table
 };
 
 /// Sum of the absolute affinity weights of a request, the W of R-RANK-636.
@@ -77,9 +82,8 @@ struct DeviceChoice {
 };
 /// Of the groups that match, and of which serves(position) finds enough instances, the one whose affinities hold most,
 /// among equals the last one (R-RANK-633, 636). Nothing: a number is none, which serves() tells so as well.
-template <class Serves>
-[[nodiscard]] std::optional<DeviceChoice> choose_devices(const match::DeviceRequest& request,
-                                                         std::span<const DeviceAccounter::Group> groups,
+template <class Groups, class Serves>
+[[nodiscard]] std::optional<DeviceChoice> choose_devices(const match::DeviceRequest& request, const Groups& groups,
                                                          match::Patterns& patterns, Serves serves) {
   const double total_weight = total_affinity_weight(request);
   DeviceChoice best;

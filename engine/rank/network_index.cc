@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/assert.h"
 #include "base/wrap.h"
 
 namespace berth::rank {
@@ -193,6 +194,7 @@ void NetworkIndex::start(const NodePorts& node) {
   node_ = &node;
   for (std::size_t i = 0; i < pool_used_; ++i) pool_[i]->clear();
   pool_used_ = foreign_count_ = use_count_ = 0;
+  listed_ = {}, listed_slot_ = kNoSlot;
   slot_ports_.assign(node.addresses.size(), nullptr);
 }
 
@@ -220,6 +222,8 @@ PortSet& NetworkIndex::ports_of(std::size_t slot) {
     for (const PortRange range : node_->reserved) ports.insert(range);
     for (const PortRange range : node_->addresses[slot].reserved) ports.insert(range);
   }
+  if (slot == listed_slot_)
+    for (const std::uint16_t port : listed_) ports.insert(port);
   slot_ports_[slot] = &ports;
   return ports;
 }
@@ -227,6 +231,7 @@ PortSet& NetworkIndex::ports_of(std::size_t slot) {
 bool NetworkIndex::is_used(std::size_t slot, std::uint32_t port) const {
   if (slot == kNoSlot) return false;
   if (slot_ports_[slot]) return slot_ports_[slot]->contains(port);
+  if (slot == listed_slot_ && std::ranges::find(listed_, port) != listed_.end()) return true;
   if (slot >= node_->addresses.size()) return false;
   return node_->reserves(slot, port);
 }
@@ -237,17 +242,22 @@ bool NetworkIndex::is_used(std::string_view ip, std::uint32_t port) const { retu
 std::uint32_t NetworkIndex::first_free(std::size_t slot, std::uint32_t from) const {
   const std::uint32_t last = std::max(node_->dynamic_min, node_->dynamic_max);
   if (slot != kNoSlot && slot_ports_[slot]) return slot_ports_[slot]->first_free(from, last);
-  std::uint32_t port = from;
-  if (slot < node_->addresses.size()) {  // behind every reserved range that holds the port, until none does
-    const auto skip = [&](const std::vector<PortRange>& ranges) {
-      bool moved = false;
-      for (const PortRange range : ranges)
-        if (range.begin <= port && port <= range.end) port = range.end + 1, moved = true;
-      return moved;
-    };
-    while (skip(node_->reserved) | skip(node_->addresses[slot].reserved)) continue;
+  for (std::uint32_t base = from; base <= last; base += 64) {
+    std::uint64_t used = 0;  // bit i: base + i is
+    if (slot == listed_slot_)
+      for (const std::uint16_t port : listed_)
+        if (const std::uint32_t i = port - base; i < 64) used |= std::uint64_t{1} << i;
+    if (slot < node_->addresses.size())
+      for (const auto* ranges : {&node_->reserved, &node_->addresses[slot].reserved})
+        for (const PortRange range : *ranges) {
+          const std::uint32_t begin = std::max(range.begin, base), end = std::min(range.end, base + 63);
+          if (begin <= end) used |= ~std::uint64_t{0} >> (63 - (end - begin)) << (begin - base);
+        }
+    if (used == ~std::uint64_t{0}) continue;
+    const std::uint32_t port = base + static_cast<std::uint32_t>(std::countr_one(used));
+    return port <= last ? port : kNoPort;
   }
-  return port <= last ? port : kNoPort;
+  return kNoPort;
 }
 
 std::int64_t NetworkIndex::used_mbits(std::string_view device) const {
@@ -313,6 +323,14 @@ bool NetworkIndex::add_ports(std::string_view ip, std::span<const std::uint16_t>
     used.insert(port);
   }
   return collided;
+}
+
+void NetworkIndex::list_ports(std::string_view ip, std::span<const std::uint16_t> ports) {
+  if (ports.empty()) return;
+  const std::size_t at = slot(ip);
+  BERTH_ASSERT(listed_slot_ == kNoSlot && !slot_ports_[at]);
+  listed_slot_ = at;
+  listed_ = ports;
 }
 
 bool NetworkIndex::add(const model::AllocatedResources& resources, std::string_view alloc_id, std::string* reason) {

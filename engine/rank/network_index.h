@@ -117,6 +117,9 @@ class NetworkIndex {
 
   /// As add_ports() of ports on one address that do not ignore collisions.
   bool add_ports(std::string_view ip, std::span<const std::uint16_t> ports);
+  /// The same of ports that are known not to collide, once per visit: they are looked up where they are, and stay there
+  /// until the next start().
+  void list_ports(std::string_view ip, std::span<const std::uint16_t> ports);
 
   /// Offers the ports of a group network whose host networks are resolved (R-MODEL-485, R-RANK-613 to 616) into
   /// `offer`, reserved ports first. Marks nothing. Dynamic ports are the smallest free ones (R-MODEL-491).
@@ -147,7 +150,9 @@ class NetworkIndex {
   };
   const NodePorts* node_;
   // A slot is an address: the node's own first, then foreign ones that allocations name.
-  std::vector<PortSet*> slot_ports_;  // null until a port is marked there
+  std::vector<PortSet*> slot_ports_;       // null until a port is marked there
+  std::span<const std::uint16_t> listed_;  // used on an address without a set
+  std::size_t listed_slot_ = kNoSlot;
   std::vector<std::string> foreign_;  // the first foreign_count_ are in use
   std::size_t foreign_count_ = 0;
   std::vector<std::unique_ptr<PortSet>> pool_;  // the first pool_used_ are in use, the others are empty

@@ -37,15 +37,16 @@ WindowScores run(const WindowColumns& c, std::size_t first, std::size_t last, do
     const auto value = hn::Div(sum, count);
     hn::StoreU(value, d, values + i);
     const auto is_counted = hn::And(hn::Le(value, limit), hn::Gt(value, zero));  // NaN is decisive
-    std::uint8_t bits[8] = {};
+    std::uint8_t bits[8] = {}, room[8] = {};
     hn::StoreMaskBits(d, hn::AndNot(is_counted, has_room), bits);
+    hn::StoreMaskBits(d, hn::Not(has_room), room);
     out.decisive |= std::uint64_t{bits[0]} << (i - first);
-    out.exhausted += lanes - hn::CountTrue(d, has_room);
+    out.exhausted |= std::uint64_t{room[0]} << (i - first);
   }
   for (; i < last; ++i) {
     double sum = c.prefix[i], count = c.appended[i];
     if (count == 0) {
-      ++out.exhausted;
+      out.exhausted |= std::uint64_t{1} << (i - first);
       continue;
     }
     if (c.code) {

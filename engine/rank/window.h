@@ -25,7 +25,7 @@ inline constexpr std::size_t kWindowMost = 64;
 struct WindowScores {
   std::uint64_t decisive =
       0;  ///< bit i: entry first + i has room, and a score that is above the threshold or not above 0
-  std::size_t exhausted = 0;  ///< how many have none
+  std::uint64_t exhausted = 0;  ///< likewise: it has none
 };
 
 /// Writes the final scores of entries [first, last) to `values`, by entry as well; of exhausted ones nothing that means

@@ -78,7 +78,8 @@ base::Uuid uuid(const std::string& text) { return base::parse_uuid(text).value_o
 class GenericScheduler::Updates final : public reconcile::UpdateJudge {
  public:
   explicit Updates(GenericScheduler& scheduler)
-      : scheduler_(scheduler), check_(*scheduler.state_, *scheduler.job_, scheduler.quirks()) {}
+      : scheduler_(scheduler),
+        check_(*scheduler.state_, *scheduler.job_, scheduler.quirks(), scheduler.scratch_.shapes) {}
 
   void judge(std::span<const std::uint32_t> positions, std::span<reconcile::UpdateKind> kinds) override {
     using reconcile::UpdateKind;

@@ -6,6 +6,7 @@
 #include "model/codec/codec.h"
 #include "model/predicates.h"
 #include "model/update/tasks_updated.h"
+#include "sched/node/set_keys.h"
 
 namespace berth::sched {
 
@@ -107,30 +108,50 @@ void InPlaceCheck::merge(AllocRow alloc, std::uint32_t group, Selected selected,
     shape_ = std::move(selected.shape);
     return;
   }
-  auto resources = std::make_shared<model::AllocatedResources>(*selected.held->resources);
-  const auto& old = before.resources;
-  for (auto& [name, task] : resources->tasks) {
+  const model::AllocatedResources& chosen = *selected.held->resources;
+  const model::AllocatedResources* const old = before.resources.get();
+  const std::uint8_t kind = NodeFit::kind_of(compiled);
+  model::AllocatedResources& out = shapes_.next(kind);  // as somebody left it: everything is written over
+  const auto name = [](const auto& entry) -> const std::string& { return entry.first; };
+  set_keys(out.tasks, chosen.tasks, name);
+  for (auto& [key, task] : out.tasks) {
+    const model::AllocatedTask& offered = chosen.tasks.find(key)->second;
+    const auto entry = old ? old->tasks.find(key) : chosen.tasks.end();
+    const model::AllocatedTask* const theirs = old && entry != old->tasks.end() ? &entry->second : nullptr;
+    task.memory = offered.memory;
+    task.cpu.cpu_shares = offered.cpu.cpu_shares;
+    if (!keeps_cores)
+      task.cpu.reserved_cores = offered.cpu.reserved_cores;
+    else if (theirs)
+      task.cpu.reserved_cores = theirs->cpu.reserved_cores;
+    else
+      task.cpu.reserved_cores.clear();
+    if (theirs) {
+      task.networks = theirs->networks;
+      task.devices = theirs->devices;
+      continue;
+    }
     task.networks.clear();
     task.devices.clear();
-    if (keeps_cores) task.cpu.reserved_cores.clear();
-    if (old) {
-      const auto theirs = old->tasks.find(name);
-      if (theirs == old->tasks.end()) continue;
-      task.networks = theirs->second.networks;
-      task.devices = theirs->second.devices;
-      if (keeps_cores) task.cpu.reserved_cores = theirs->second.cpu.reserved_cores;
-    } else if (const auto& cold = snapshot_.allocs.cold[alloc]) {
-      if (const json::Value* legacy = cold->task_resources.find(name))
-        for (const json::Value& network : (*legacy)["Networks"].items()) {
-          model::NetworkResource read;
-          if (model::from_json(network, read)) task.networks.push_back(std::move(read));
-        }
-    }
+    const auto& cold = snapshot_.allocs.cold[alloc];
+    if (old || !cold) continue;
+    if (const json::Value* legacy = cold->task_resources.find(key))
+      for (const json::Value& network : (*legacy)["Networks"].items()) {
+        model::NetworkResource read;
+        if (model::from_json(network, read)) task.networks.push_back(std::move(read));
+      }
   }
-  resources->shared.networks = old ? old->shared.networks : std::vector<model::NetworkResource>();
-  resources->shared.ports = old ? old->shared.ports : std::vector<model::AllocatedPort>();
-  resources->shared.disk_mb = compiled.disk_mb;
-  shape_ = tables::make_shape(std::move(resources));
+  set_keys(out.task_lifecycles, chosen.task_lifecycles, name);
+  for (auto& [key, lifecycle] : out.task_lifecycles) lifecycle = chosen.task_lifecycles.find(key)->second;
+  if (old) {
+    out.shared.networks = old->shared.networks;
+    out.shared.ports = old->shared.ports;
+  } else {
+    out.shared.networks.clear();
+    out.shared.ports.clear();
+  }
+  out.shared.disk_mb = compiled.disk_mb;
+  shape_ = shapes_.share(kind);
   held_ = shape_.get();
 }
 

@@ -11,8 +11,10 @@ namespace berth::sched {
 
 class InPlaceCheck {
  public:
-  InPlaceCheck(const tables::Snapshot& snapshot, const tables::CompiledJob& job, const model::Quirks& quirks)
-      : snapshot_(snapshot), job_(job), quirks_(quirks) {}
+  /// What updates hold comes from `shapes`.
+  InPlaceCheck(const tables::Snapshot& snapshot, const tables::CompiledJob& job, const model::Quirks& quirks,
+               tables::ShapePool& shapes)
+      : snapshot_(snapshot), job_(job), quirks_(quirks), shapes_(shapes) {}
 
   enum class Answer : std::uint8_t { ignore, in_place, destructive };
 
@@ -47,6 +49,7 @@ class InPlaceCheck {
   const tables::Snapshot& snapshot_;
   const tables::CompiledJob& job_;
   const model::Quirks quirks_;
+  tables::ShapePool& shapes_;
   std::vector<Verdict> verdicts_;
   std::size_t last_verdict_ = 0;
   tables::VersionRow last_version_ = tables::kNoRow;

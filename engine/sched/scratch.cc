@@ -73,9 +73,14 @@ bool Verdicts::evaluate(const Snapshot& snapshot, const tables::CompiledConstrai
   return match::holds(c.test, left, right, patterns_);
 }
 
+tables::ColumnId Verdicts::column_of(const Snapshot& snapshot, tables::ConstraintId id) {
+  const tables::CompiledConstraint& c = *snapshot.constraints[id];
+  return c.test.right.is_fixed() ? c.left : tables::kNoColumn;
+}
+
 bool Verdicts::ask(const Snapshot& snapshot, tables::ConstraintId id, NodeRow row) {
   const tables::CompiledConstraint& c = *snapshot.constraints[id];
-  if (!c.test.right.is_fixed() || c.left == tables::kNoColumn) return evaluate(snapshot, c, row);
+  if (column_of(snapshot, id) == tables::kNoColumn) return evaluate(snapshot, c, row);
   if (id >= entries_.size()) entries_.resize(snapshot.constraints.size());
   Entry& entry = entries_[id];
   entry.column = c.left;

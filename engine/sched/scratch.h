@@ -160,6 +160,8 @@ class Verdicts {
     }
     return ask(snapshot, id, row);
   }
+  /// The column whose value alone decides it, or kNoColumn.
+  [[nodiscard]] static tables::ColumnId column_of(const tables::Snapshot& snapshot, tables::ConstraintId id);
   /// How often a constraint was evaluated, remembered answers not counted: the work that the answers cost.
   [[nodiscard]] std::uint64_t evaluations() const { return evaluations_; }
 

@@ -202,7 +202,7 @@ void SystemScheduler::update_in_place() {  // R-SCHED-115
   std::size_t i = 0, end = updates_.size();
   destructive_count_ = 0;
   if (end == 0) return;
-  InPlaceCheck check(*state_, *job_, quirks());
+  InPlaceCheck check(*state_, *job_, quirks(), scratch_.shapes);
   while (i < end) {
     if (try_in_place(updates_[i], check))
       std::swap(updates_[i], updates_[--end]);

@@ -20,7 +20,7 @@ void add(Problems& problems, fmt::format_string<Args...> format, Args&&... args)
 bool claims(const Snapshot& state, AllocRow row) {
   if (state.allocs.job[row] == kNoRow) return false;
   for (const CompiledGroup& group : state.jobs.versions[state.allocs.job[row]]->groups)
-    if (group.name == state.allocs.group[row]) return group.has_host_volumes || group.has_csi_volumes;
+    if (group.name == state.allocs.group[row]) return group.claims_alone;
   return false;
 }
 
@@ -47,7 +47,7 @@ bool walk(const Snapshot& state, NodeRow node, AllocRow head, bool ended, NodeUs
     use.port_allocs += shape.ports;
     use.device_allocs += shape.devices;
     use.core_allocs += !shape.cores.empty();
-    use.claim_allocs += claims(state, row);
+    use.sole_claims += claims(state, row);
     if (a.job[row] == kNoRow) {
       use.most_priority = kNoPriority;
       continue;
@@ -116,6 +116,17 @@ void check_cores(const Snapshot& state, NodeRow node, Problems& problems) {
     add(problems, "node row {}: the set of held cores is not what its allocations hold", node);
 }
 
+/// The set of held device instances, where it tells: those that the node's allocations hold.
+void check_devices(const Snapshot& state, NodeRow node, Problems& problems) {
+  const HeldDevices* const held = state.nodes.held_devices(node);
+  if (!held) return;
+  HeldDevices should;
+  for (AllocRow row = state.nodes.use[node].alloc_head; row != kNoRow; row = state.allocs.next_on_node[row])
+    if (state.allocs.shape_of(row).devices) should.add(state.allocs.shape_of(row), state.nodes.spec(node).devices);
+  if (should.unlisted || held->word != should.word)
+    add(problems, "node row {}: the set of held devices is not what its allocations hold", node);
+}
+
 template <class Column>
 void check_length(const char* table, const char* column, const Column& values, std::size_t size, Problems& problems) {
   if (values.size() != size) add(problems, "{}: column {} has {} rows, not {}", table, column, values.size(), size);
@@ -139,7 +150,7 @@ void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
   same("port_allocs", use.port_allocs, sum.port_allocs);
   same("device_allocs", use.device_allocs, sum.device_allocs);
   same("core_allocs", use.core_allocs, sum.core_allocs);
-  same("claim_allocs", use.claim_allocs, sum.claim_allocs);
+  same("sole_claims", use.sole_claims, sum.sole_claims);
   same("least_priority", use.least_priority, sum.least_priority);
   if (sum.least_priority != kNoPriority) same("least_count", use.least_count, sum.least_count);
   if (use.most_priority < sum.most_priority)
@@ -148,6 +159,7 @@ void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
   check_eviction(state, row, problems);
   check_ports(state, row, problems);
   check_cores(state, row, problems);
+  check_devices(state, row, problems);
   const NodeCapacity& capacity = n.capacity(row);
   const FreeBlock& free = n.free[row / FreeBlock::kRows];
   const std::size_t at = row % FreeBlock::kRows;

@@ -174,6 +174,7 @@ void StateStore::compile_group(const CompiledJob& job, const model::TaskGroup& s
     if (!volume) continue;
     group.has_host_volumes = group.has_host_volumes || volume->type == "host";
     group.has_csi_volumes = group.has_csi_volumes || volume->type == "csi";
+    group.claims_alone = group.claims_alone || volume->access_mode == "single-node-single-writer";
   }
   group.escapes = group.escapes || group.has_csi_volumes;  // R-FEAS-406
   compile_tasks(spec, group);

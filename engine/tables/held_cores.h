@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "model/node.h"
 #include "tables/shape.h"
 
 namespace berth::tables {
@@ -38,5 +39,38 @@ struct alignas(64) HeldCores {
   }
 };
 static_assert(sizeof(HeldCores) == 64);
+
+/// The cores of a node as HeldCores has them: what somebody gets who asks for some, without a look at its topology.
+struct CoreTable {
+  using Words = std::array<std::uint64_t, 7>;
+  Words enabled{}, usable{};       ///< not disabled; of these, not reserved
+  std::vector<std::uint32_t> mhz;  ///< by id
+  bool has_usable = false;
+  bool tells = false;  ///< ids and speeds are small enough to be here
+
+  [[nodiscard]] static CoreTable of(const model::Topology* topology, std::span<const std::uint16_t> usable);
+  /// Whether some core of the set is not usable, where any is (R-RANK-524).
+  [[nodiscard]] bool exceeded_by(const Words& held) const {
+    std::uint64_t beyond = 0;
+    for (std::size_t i = 0; i < held.size(); ++i) beyond |= held[i] & ~usable[i];
+    return has_usable && beyond != 0;
+  }
+  struct Gift {
+    std::uint64_t mhz = 0;
+    bool too_few = false;
+    bool exceeds = false;  ///< as exceeded_by()
+  };
+  /// The first `count` cores that are enabled and not `held` (R-RANK-641, 642).
+  [[nodiscard]] Gift give(const Words& held, std::uint64_t count) const {
+    Gift out;
+    for (std::size_t i = 0; i < held.size() && count > 0; ++i)
+      for (std::uint64_t free = enabled[i] & ~held[i]; free != 0 && count > 0; free &= free - 1, --count) {
+        out.mhz += mhz[64 * i + static_cast<std::size_t>(std::countr_zero(free))];
+        out.exceeds |= has_usable && (usable[i] & free & -free) == 0;
+      }
+    out.too_few = count > 0;
+    return out;
+  }
+};
 
 }  // namespace berth::tables

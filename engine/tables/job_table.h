@@ -75,7 +75,7 @@ struct CompiledGroup {
   std::vector<std::string> secrets;
   bool dynamic_ports_only = false;  ///< its network asks for no static port, and for no address that a node names
   bool has_network = false, has_task_network = false, has_devices = false, has_cores = false, has_host_volumes = false,
-       has_csi_volumes = false;
+       has_csi_volumes = false, claims_alone = false;
   /// What a placement holds when it asks no ports, devices or cores: flattened, and the shared shape.
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
   std::uint64_t cores = 0;                ///< of all its tasks

@@ -3,7 +3,8 @@
 //   column          unit        bytes  read by                    written by
 //   capacity        see below      64  rank (sampled), plan       node upsert
 //   use             see below      64  rank (sampled), plan       plan applier, client updates
-//   ports, cores    headers   128, 64  fit, options, collisions   plan applier, client updates
+//   ports, cores,
+//   devices         headers   128, 64  fit, options, collisions   plan applier, client updates
 //   eviction        see header    128  sched (preemption)         plan applier, client updates
 //   id              UUID           16  reports, order by id       node upsert
 //   name            symbol          4  reports, targets           node upsert
@@ -34,6 +35,7 @@
 #include "tables/cow.h"
 #include "tables/eviction_levels.h"
 #include "tables/held_cores.h"
+#include "tables/held_devices.h"
 #include "tables/held_ports.h"
 #include "tables/row_log.h"
 #include "tables/symbols.h"
@@ -70,7 +72,7 @@ struct alignas(64) NodeUse {
   std::uint32_t port_allocs = 0;              ///< of these, with networks or ports
   std::uint32_t device_allocs = 0;            ///< of these, with devices
   std::uint32_t core_allocs = 0;              ///< of these, with reserved cores
-  std::uint32_t claim_allocs = 0;             ///< of these, whose group asks for volumes
+  std::uint32_t sole_claims = 0;              ///< of these, whose group asks for a volume for a single writer
   std::int32_t least_priority = kNoPriority;  ///< of these, of jobs that are known: bounds what could be evicted
   std::uint32_t least_count = 0;              ///< how many of these have it
   std::int32_t most_priority = -kNoPriority;  ///< none is above; kNoPriority where the job of one is not known
@@ -84,6 +86,8 @@ struct NodeSpec {
   std::size_t check_profile_size = 0;  ///< its first part: drivers, driver attributes and network modes
   bool shared = false;                 ///< id, name and keyed columns of the row override `node`
   std::vector<std::uint16_t> cores;    ///< usable core ids minus reserved, ascending
+  CoreTable core_table;                ///< all of them
+  model::DeviceTable devices;          ///< of `node`
 };
 
 /// Columns of the scan for nodes with room: what so many rows have free, capacity - use, in MHz and MiB and single
@@ -149,9 +153,10 @@ struct NodeTable {
   Ref<NodeStatic> fixed;
   CowVector<std::uint8_t, 1024> state;
   CowVector<NodeUse, kWideChunk> use;
-  CowVector<FreeBlock, 1> free;            ///< by row / FreeBlock::kRows
-  CowVector<HeldPorts, kWideChunk> ports;  ///< empty until somebody holds ports
-  CowVector<HeldCores, kWideChunk> cores;  ///< empty until somebody holds cores
+  CowVector<FreeBlock, 1> free;                ///< by row / FreeBlock::kRows
+  CowVector<HeldPorts, kWideChunk> ports;      ///< empty until somebody holds ports
+  CowVector<HeldCores, kWideChunk> cores;      ///< empty until somebody holds cores
+  CowVector<HeldDevices, kWideChunk> devices;  ///< empty until somebody holds devices
   CowVector<EvictionLevels, kWideChunk>
       eviction;                        ///< empty until it says more than `use` or the configuration asks for it
   std::uint64_t use_changes = 0;       ///< entries of `use_log` when this state was current
@@ -199,6 +204,12 @@ struct NodeTable {
     static constexpr HeldCores kNone;
     if (cores.empty()) return &kNone;
     return cores[row].unlisted ? nullptr : &cores[row];
+  }
+  /// The set of the device instances held there; null where it does not tell and the allocations have to be looked at.
+  [[nodiscard]] const HeldDevices* held_devices(NodeRow row) const {
+    static constexpr HeldDevices kNone;
+    if (devices.empty()) return &kNone;
+    return devices[row].unlisted ? nullptr : &devices[row];
   }
   [[nodiscard]] const NodeSpec& spec(NodeRow row) const { return *fixed->spec[row]; }
   [[nodiscard]] base::Uuid id(NodeRow row) const { return fixed->id[row]; }

@@ -150,18 +150,19 @@ void StateStore::add_priority(NodeUse& use, VersionRow job) const {
 }
 
 /// The allocation is one more or one less of the `holders` on its node, whose `column` says what they hold.
-template <class Held>
-void StateStore::count_held(CowVector<Held, kWideChunk>& column, std::uint32_t& holders, AllocRow row, int sign) {
+template <class Held, class... Of>
+void StateStore::count_held(CowVector<Held, kWideChunk>& column, std::uint32_t& holders, AllocRow row, int sign,
+                            const Of&... of) {
   holders += static_cast<std::uint32_t>(sign);
   if (column.empty()) column.resize(current_.nodes.size());
   Held& held = column.edit(current_.allocs.node[row]);
   const ResourceShape& shape = current_.allocs.shape_of(row);
   if (sign > 0)
-    held.add(shape);
+    held.add(shape, of...);
   else if (holders == 0)
     held = {};
   else
-    held.remove(shape);
+    held.remove(shape, of...);
 }
 
 void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
@@ -174,9 +175,10 @@ void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
   const auto step = static_cast<std::uint32_t>(sign);
   use.alloc_count += step;
   if (shape.ports) count_held(current_.nodes.ports, use.port_allocs, row, sign);
-  if (shape.devices) use.device_allocs += step;
+  if (shape.devices)
+    count_held(current_.nodes.devices, use.device_allocs, row, sign, current_.nodes.spec(a.node[row]).devices);
   if (!shape.cores.empty()) count_held(current_.nodes.cores, use.core_allocs, row, sign);
-  if ((sign > 0 || use.claim_allocs > 0) && claims_volumes(job, a.group[row])) use.claim_allocs += step;
+  if ((sign > 0 || use.sole_claims > 0) && claims_alone(job, a.group[row])) use.sole_claims += step;
   if (shape.ports || !shape.cores.empty()) current_.nodes.special_allocs += step;
 
   if (sign > 0) {
@@ -250,10 +252,10 @@ void StateStore::unlink_on_node(NodeUse& use, AllocRow row) {
     use.ended_head = next;
 }
 
-bool StateStore::claims_volumes(VersionRow job, Symbol group) const {
+bool StateStore::claims_alone(VersionRow job, Symbol group) const {
   if (job == kNoRow) return false;
   for (const CompiledGroup& g : current_.jobs.versions[job]->groups)
-    if (g.name == group) return g.has_host_volumes || g.has_csi_volumes;
+    if (g.name == group) return g.claims_alone;
   return false;
 }
 
@@ -406,9 +408,9 @@ JobKeyRow StateStore::job_key(std::string_view job_namespace, std::string_view j
 std::size_t StateStore::bytes() const {
   const NodeTable& n = current_.nodes;
   const AllocTable& a = current_.allocs;
-  std::size_t out = n.state.bytes() + n.use.bytes() + n.ports.bytes() + n.eviction.bytes() + n.fixed->id.bytes() +
-                    n.fixed->spec.bytes() + n.fixed->capacity.bytes() + n.free.bytes() +
-                    n.fixed->by_id->capacity() * sizeof(NodeRow);
+  std::size_t out = n.state.bytes() + n.use.bytes() + n.ports.bytes() + n.cores.bytes() + n.devices.bytes() +
+                    n.eviction.bytes() + n.fixed->id.bytes() + n.fixed->spec.bytes() + n.fixed->capacity.bytes() +
+                    n.free.bytes() + n.fixed->by_id->capacity() * sizeof(NodeRow);
   for (const KeyedColumn& column : n.fixed->columns) out += column.codes.bytes() + column.values.bytes();
   out += a.id.bytes() + a.node.bytes() + a.job.bytes() + a.job_key.bytes() + a.group.bytes() + a.name_index.bytes() +
          a.desired.bytes() + a.client.bytes() + a.shape.bytes() + a.next_on_node.bytes() + a.prev_on_node.bytes() +

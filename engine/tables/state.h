@@ -225,9 +225,12 @@ class StateStore {
   void refresh_free(NodeRow row, const NodeUse& use);
   /// One live allocation more (1) or less (-1) on its node, with what its row says; less: before the row changes.
   void count_use(NodeUse& use, AllocRow row, int sign);
-  /// As count_use(), for those that hold ports: NodeUse::port_allocs and NodeTable::ports.
-  template <class Held>
-  void count_held(CowVector<Held, kWideChunk>& column, std::uint32_t& holders, AllocRow row, int sign);
+  /// As count_use(), for those that hold ports, cores or devices: a count of NodeUse and the column of NodeTable that
+  /// says what they hold, `of` the node.
+  template <class Held, class... Of>
+  void count_held(CowVector<Held, kWideChunk>& column, std::uint32_t& holders, AllocRow row, int sign, const Of&... of);
+  /// The node registers again: its device instances may be other ones.
+  void recount_devices(NodeRow row);
   void add_priority(NodeUse& use, VersionRow job) const;
   /// As count_use(), for NodeTable::eviction.
   void count_eviction(const NodeUse& use, AllocRow row, int sign);
@@ -240,7 +243,7 @@ class StateStore {
   [[nodiscard]] std::int32_t priority_of(VersionRow job) const;
   void link_on_node(NodeUse& use, AllocRow row, bool ended);
   void unlink_on_node(NodeUse& use, AllocRow row);
-  [[nodiscard]] bool claims_volumes(VersionRow job, Symbol group) const;
+  [[nodiscard]] bool claims_alone(VersionRow job, Symbol group) const;
   struct NewAlloc {
     base::Uuid id;
     NodeRow node;

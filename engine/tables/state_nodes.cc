@@ -100,6 +100,7 @@ NodeRow StateStore::new_node_row(base::Uuid id) {
   if (!current_.nodes.eviction.empty()) current_.nodes.eviction.push_back({});
   if (!current_.nodes.ports.empty()) current_.nodes.ports.push_back({});
   if (!current_.nodes.cores.empty()) current_.nodes.cores.push_back({});
+  if (!current_.nodes.devices.empty()) current_.nodes.devices.push_back({});
   if (row % FreeBlock::kRows == 0) current_.nodes.free.push_back({});
   node_rows_[id] = row;
   return row;
@@ -122,6 +123,8 @@ std::shared_ptr<const NodeSpec> StateStore::make_spec(const model::Node& node, b
         spec->cores.push_back(core.id);
     std::sort(spec->cores.begin(), spec->cores.end());
   }
+  spec->core_table = CoreTable::of(model::topology_of(spec->node), spec->cores);
+  if (spec->node.node_resources) spec->devices = model::DeviceTable::of(spec->node.node_resources->devices);
   return spec;
 }
 
@@ -154,6 +157,7 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
   }
   NodeStatic& fixed = own_static();
   fixed.spec.edit(row) = spec;
+  recount_devices(row);
   NodeCapacity capacity = capacity_of(node);
   capacity.class_code = current_.nodes.code(kClassColumn, row);
   capacity.computed_class_code = current_.nodes.code(kComputedClassColumn, row);
@@ -184,6 +188,16 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
   check_class(row, capacity.computed_class_code, before);
   ++current_.nodes.epoch;
   ++current_.nodes.static_epoch;
+}
+
+void StateStore::recount_devices(NodeRow row) {
+  const NodeUse& use = current_.nodes.use[row];
+  if (use.device_allocs == 0) return;
+  HeldDevices& held = current_.nodes.devices.edit(row);
+  held = {};
+  for (AllocRow alloc = use.alloc_head; alloc != kNoRow; alloc = current_.allocs.next_on_node[alloc])
+    if (const ResourceShape& shape = current_.allocs.shape_of(alloc); shape.devices)
+      held.add(shape, current_.nodes.spec(row).devices);
 }
 
 std::uint32_t StateStore::kind_of(Symbol profiles, std::uint32_t computed_class) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -117,6 +118,49 @@ TEST(NetworkIndex, AHugeBlockDoesNotBlock) {  // R-MODEL-495: a /8 has 16 millio
   EXPECT_EQ(offer.device, "eth0");
   ask.dynamic_ports.resize(12002);  // more than the range holds: no address at all can give them
   EXPECT_EQ(index.assign_task_network(ask, offer).error().text(), "dynamic port selection failed");
+}
+
+TEST(NetworkIndex, ListedPortsCountAsEnteredOnes) {  // R-MODEL-490, 491
+  std::mt19937 random(5);
+  const auto any = [&](std::uint32_t least, std::uint32_t most) { return least + random() % (most - least + 1); };
+  NetworkIndex listed, entered;
+  int offered = 0, failed = 0;
+  for (int round = 0; round < 3'000; ++round) {
+    model::Node node = node_with({"10.0.0.1", "10.0.0.2"}, 20000, 20000 + any(0, 150));
+    std::string& reserved = node.node_resources->node_networks->front().addresses[0].reserved_ports;
+    for (std::uint32_t i = any(0, 3); i > 0; --i) {
+      const std::uint32_t begin = any(19990, 20140);
+      reserved += (reserved.empty() ? "" : ",") + std::to_string(begin) + "-" + std::to_string(begin + any(0, 60));
+    }
+    const NodePorts ports = read_node_ports(node);
+    ASSERT_EQ(ports.error, "");
+    std::vector<std::uint16_t> used;
+    for (std::uint32_t i = any(0, 54); i > 0; --i) {
+      const auto value = static_cast<std::uint16_t>(any(0, 1) == 0 ? any(20000, 20060) : any(1, 65'535));
+      if (!ports.reserves(0, value) && std::find(used.begin(), used.end(), value) == used.end()) used.push_back(value);
+    }
+    const char* const address = any(0, 9) == 0 ? "192.168.0.9" : "10.0.0.1";  // or one that the node does not have
+    listed.start(ports), entered.start(ports);
+    listed.list_ports(address, used);
+    EXPECT_FALSE(entered.add_ports(address, used));
+    for (int step = 0; step < 3; ++step) {
+      model::NetworkResource ask;
+      for (std::uint32_t i = any(0, 2); i > 0; --i) ask.reserved_ports.push_back(port("s", any(20000, 20060)));
+      for (std::uint32_t i = any(0, 3); i > 0; --i) ask.dynamic_ports.push_back(port("d", 0, -1));
+      std::vector<model::AllocatedPort> one, other;
+      const auto first = listed.assign_ports(ask, one), second = entered.assign_ports(ask, other);
+      ASSERT_EQ(first.has_value(), second.has_value()) << "round " << round;
+      ++(first ? offered : failed);
+      if (!first) {
+        EXPECT_EQ(first.error().text(), second.error().text());
+        continue;
+      }
+      ASSERT_EQ(one, other) << "round " << round;
+      EXPECT_EQ(listed.add_ports(one), entered.add_ports(other));  // from here on both have a set there
+    }
+  }
+  EXPECT_GT(offered, 1'000);
+  EXPECT_GT(failed, 50);
 }
 
 TEST(PortSet, AgreesWithASetOfNumbers) {

@@ -1,5 +1,5 @@
 // Fit of a group that asks for reserved cores, without the option: what it needs to know of them is how fast the first
-// free ones are, which outlives evaluations (source/core_use.h). Which cores it gets is settled for the chosen node
+// free ones are (source/core_use.h). Which cores it gets is settled for the chosen node
 // alone (node_option.cc). Same verdicts and dimensions as the option's.
 #include "sched/node/node_fit.h"
 
@@ -35,7 +35,7 @@ std::optional<CoreOffer> NodeFit::offered_cores(NodeRow row, const CompiledGroup
     cores_.clear();
     for (std::uint32_t i = overlay->first_alloc; i != kNoRow; i = attempt_.plan->allocs[i].next_on_node)
       model::merge_cores(cores_, attempt_.plan->allocs[i].held->cores);
-    offer = use.offer_beside(state, row, group.cores, cores_);
+    offer = use.offer(state, row, group.cores, cores_);
   }
   if (offer.unknown) return std::nullopt;
   return offer;

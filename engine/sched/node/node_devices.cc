@@ -1,6 +1,7 @@
 // Fit of a group that asks for devices, without the option: what it needs to know of the instances is how many nobody
-// uses, and these counts outlive evaluations (source/device_use.h). Which instances it gets is settled for the chosen
-// node alone (node_option.cc). Same verdicts, dimensions and scores as the option's.
+// uses. A column of the state tells (tables/held_devices.h), else they are counted and the counts outlive evaluations
+// (source/device_use.h). Which instances it gets is settled for the chosen node alone (node_option.cc). Same verdicts,
+// dimensions and scores as the option's.
 #include <algorithm>
 #include <array>
 
@@ -40,17 +41,10 @@ bool NodeFit::decide_by_free_devices(NodeRow row, const GroupView& v, Cell& cell
   const bool no_ports = use.port_allocs == 0 && use.core_allocs == 0 && !v.group->has_network &&
                         state.nodes.capacity(row).network_invalid == 0;
   if (!no_ports && !ports_do(row, *v.group)) return false;
-  const auto& spec = state.nodes.fixed->spec[row];
-  const auto groups = scratch_.node_devices(spec).groups();
+  const std::vector<model::DeviceTable::Group>& groups = state.nodes.spec(row).devices.groups;
   if (groups.empty() || groups.size() > kGroupsMost) return false;
-  std::span<const std::uint32_t> free = scratch_.device_use.free(state, row);
-  if (free.empty()) {  // something changed there
-    proposed.collect_special(row, true);
-    proposed.enter_all_devices(row);
-    free = scratch_.device_use.free(state, row);
-  }
   std::array<std::uint32_t, kGroupsMost> left;  // of each group, as the requests are served one after the other
-  std::copy(free.begin(), free.end(), left.begin());
+  count_free_devices(row, left);
   option_.device_weight = option_.device_matched = 0;
   bool served = true;
   for (const match::DeviceRequest& request : v.devices) {
@@ -70,6 +64,23 @@ bool NodeFit::decide_by_free_devices(NodeRow row, const GroupView& v, Cell& cell
   cell.fit = cell.dimension == kReasonNone ? kPass : kFail;
   if (cell.fit == kPass) scorer.score(row, *v.group, fit.use, &option_, cell.score);
   return true;
+}
+
+/// How many instances of each group of the node's devices nobody uses.
+void NodeFit::count_free_devices(NodeRow row, std::span<std::uint32_t> out) {
+  const tables::Snapshot& state = *attempt_.snapshot;
+  if (const tables::HeldDevices* const held = state.nodes.held_devices(row)) {
+    const std::vector<model::DeviceTable::Group>& groups = state.nodes.spec(row).devices.groups;
+    for (std::size_t g = 0; g < groups.size(); ++g) out[g] = held->free_of(groups[g]);
+    return;
+  }
+  std::span<const std::uint32_t> free = scratch_.device_use.free(state, row);
+  if (free.empty()) {  // something changed there
+    proposed.collect_special(row, Proposed::Devices::each);
+    proposed.enter_all_devices(row);
+    free = scratch_.device_use.free(state, row);
+  }
+  std::copy(free.begin(), free.end(), out.begin());
 }
 
 }  // namespace berth::sched

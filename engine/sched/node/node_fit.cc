@@ -210,7 +210,7 @@ void NodeFit::decide(NodeRow row, const GroupView& v, Cell& cell) {
 
 void NodeFit::decide_special(NodeRow row, const GroupView& v, bool evict, Cell& cell) {
   ++scratch_.paths.options;
-  if (!build_option(row, v, evict, option_)) {
+  if (!build_option(row, v, evict, false, option_)) {
     cell.fit = kFail;
     cell.dimension = option_.dimension;
     return;
@@ -258,7 +258,8 @@ Selected NodeFit::select(const Found& best, const GroupView& v) {
   Selected out{best};
   const bool plain = best.victims.empty() && !group.has_network && figures_do(best.node, group);
   if (!plain && is_special(best.node, group)) {
-    [[maybe_unused]] const bool built = build_option(best.node, v, !best.victims.empty(), option_);
+    const bool evicts = !best.victims.empty();
+    [[maybe_unused]] const bool built = build_option(best.node, v, evicts, !evicts, option_);
     BERTH_ASSERT(built);
     out.shape = scratch_.shapes.share(kind_of(group));
   } else if (attempt_.config.memory_oversubscription) {
@@ -274,7 +275,7 @@ bool NodeFit::ports_are_silent(const GroupView& v) {
   for (const NodeOverlay& overlay : scratch_.overlays) {
     if (overlay.first_update != kNoRow) return false;  // may have changed what it holds
     if (overlay.complex_allocs == 0) continue;         // who leaves makes nobody collide
-    proposed.collect_special(overlay.row, false);
+    proposed.collect_special(overlay.row, Proposed::Devices::none);
     if (proposed.enter_ports(scratch_.node_ports(nodes.fixed->spec[overlay.row]))) return false;
   }
   learn_port_conflicts();

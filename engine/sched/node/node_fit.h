@@ -124,6 +124,9 @@ class NodeFit {
   /// What ports_are_silent() found last: of stored allocations, who holds ports matters to port asks only.
   [[nodiscard]] bool no_port_conflicts() const { return no_port_conflicts_; }
 
+  /// What groups have in common for whose allocations memory is kept together (tables/shape_pool.h).
+  [[nodiscard]] static std::uint8_t kind_of(const tables::CompiledGroup& group);
+
   Proposed proposed;
   Scorer scorer;
   VictimSearch victims;
@@ -133,12 +136,15 @@ class NodeFit {
   [[nodiscard]] bool ports_do(tables::NodeRow row, const tables::CompiledGroup& group);
   // A group that asks for devices, by how many are free (node_devices.cc).
   bool decide_by_free_devices(tables::NodeRow row, const GroupView& view, Cell& cell);
+  void count_free_devices(tables::NodeRow row, std::span<std::uint32_t> out);
   [[nodiscard]] bool counts_tell(const GroupView& view) const;
   [[nodiscard]] std::optional<CoreOffer> offered_cores(tables::NodeRow row, const tables::CompiledGroup& group);
   void evict_plain(tables::NodeRow row, const GroupView& view, Cell& cell);
 
   // The option, step by step (node_option.cc). Each step is false when there is none; `option.dimension` says why.
-  bool build_option(tables::NodeRow row, const GroupView& view, bool evict, Option& option);
+  /// What the group would hold on the node; false where it does not fit. `chosen`: it is known to.
+  bool build_option(tables::NodeRow row, const GroupView& view, bool evict, bool chosen, Option& option);
+  [[nodiscard]] bool ports_are_clear(tables::NodeRow row);
   bool assign_group_network(const model::Node& node, const rank::NodePorts& ports, const GroupView& view, bool evict,
                             Option& option);
   bool assign_task_network(const model::NetworkResource& ask, const rank::NodePorts& ports, bool evict, Option& option,
@@ -149,10 +155,8 @@ class NodeFit {
                      model::AllocatedTask& task);
   bool assign_cores(const model::Node& node, tables::NodeRow row, std::int64_t cores, Option& option,
                     model::AllocatedTask& task);
-  /// What groups have in common for whose allocations memory is kept together (tables/shape_pool.h).
-  [[nodiscard]] static std::uint8_t kind_of(const tables::CompiledGroup& group);
   bool judge(tables::NodeRow row, bool evict, Option& option);
-  void sum_others(tables::NodeRow row, bool count_each);
+  bool sum_others(tables::NodeRow row, bool count_each);
   bool fail(Option& option, std::string_view prefix, std::string_view text);
   std::uint32_t reason_of(const rank::PortFailure& failure);
   [[nodiscard]] bool figures_may_do(const tables::CompiledGroup& group) const {
@@ -190,7 +194,7 @@ class NodeFit {
   model::NetworkResource network_;
   std::vector<model::AllocatedPort> ports_;
   model::AllocatedDevice device_;
-  model::FlatResources flat_;
+  model::FlatResources flat_, rest_;
   rank::NodeFit room_;
   std::vector<std::uint16_t> cores_;  // taken on the node, the option's own included
   bool no_port_conflicts_ = false;

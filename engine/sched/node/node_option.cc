@@ -6,6 +6,7 @@
 #include "model/flatten.h"
 #include "model/registration/node_canonical.h"
 #include "sched/node/node_fit.h"
+#include "sched/node/set_keys.h"
 
 namespace berth::sched {
 
@@ -14,24 +15,8 @@ using tables::NodeRow;
 
 namespace {
 
-/// Gives `map` the tasks' names as keys. Entries are kept, whatever they were called, for the sake of their memory.
-template <class Map, class Tasks>
-void set_names(Map& map, const Tasks& tasks) {
-  const auto is_other = [&](const auto& entry) {
-    return std::none_of(tasks.begin(), tasks.end(), [&](const model::Task& task) { return task.name == entry.first; });
-  };
-  for (const model::Task& task : tasks) {
-    if (map.find(task.name) != map.end()) continue;
-    const auto other = std::find_if(map.begin(), map.end(), is_other);
-    if (other == map.end()) {
-      map.try_emplace(task.name);
-      continue;
-    }
-    auto entry = map.extract(other);
-    entry.key() = task.name;
-    map.insert(std::move(entry));
-  }
-  std::erase_if(map, is_other);
+void add_cores(const tables::HeldCores& held, std::vector<std::uint16_t>& out) {
+  held.each([&](std::uint16_t core) { out.push_back(core); });
 }
 
 }  // namespace
@@ -58,7 +43,7 @@ std::uint32_t NodeFit::reason_of(const rank::PortFailure& failure) {
   return reason;
 }
 
-bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, Option& option) {
+bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool chosen, Option& option) {
   const std::shared_ptr<const tables::NodeSpec>& spec = attempt_.snapshot->nodes.fixed->spec[row];
   const CompiledGroup& group = *v.group;
   const rank::NodePorts& ports = scratch_.node_ports(spec);
@@ -80,13 +65,19 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, Option& 
   if (evict)
     proposed.collect(row);
   else
-    proposed.collect_special(row, group.has_devices || group.has_cores || scratch_.strategy_fit);
-  if (proposed.enter_ports(ports)) {  // R-RANK-607
+    proposed.collect_special(row, scratch_.strategy_fit ? Proposed::Devices::each
+                                  : group.has_devices   ? Proposed::Devices::by_column
+                                                        : Proposed::Devices::none);
+  const bool clear = !evict && ports_are_clear(row);
+  if ((!clear || group.has_network || group.has_task_network) && proposed.enter_ports(ports, clear)) {  // R-RANK-607
     option.dimension = kDimensionPortCollision;
     return false;
   }
   resources.shared.disk_mb = group.disk_mb;
-  if (!evict) set_names(resources.tasks, group.spec->tasks), set_names(resources.task_lifecycles, group.spec->tasks);
+  if (!evict) {
+    const auto name = [](const model::Task& task) -> const std::string& { return task.name; };
+    set_keys(resources.tasks, group.spec->tasks, name), set_keys(resources.task_lifecycles, group.spec->tasks, name);
+  }
   if (group.has_network && !assign_group_network(spec->node, ports, v, evict, option)) return false;
   if (group.has_devices) {
     if (evict)
@@ -121,7 +112,18 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, Option& 
     resources.task_lifecycles[task.name] = task.lifecycle;
     if (evict) resources.tasks[task.name] = std::move(task_);
   }
-  return judge(row, evict, option);
+  if (!chosen) return judge(row, evict, option);
+  BERTH_ASSERT(judge(row, evict, option));  // that it has room is known
+  return true;
+}
+
+/// Whether nobody's ports collide on the node, for certain: nobody there holds any, or the state's do not and the plan
+/// brings none.
+bool NodeFit::ports_are_clear(NodeRow row) {
+  const NodeOverlay* const overlay = scratch_.overlay(row);
+  if (overlay && (overlay->complex_allocs != 0 || overlay->first_update != kNoRow)) return false;
+  if (attempt_.snapshot->nodes.use[row].port_allocs == 0) return true;
+  return attempt_.config.plain_path && knows_port_conflicts() && !scratch_.port_conflicts.at(row);
 }
 
 bool NodeFit::assign_group_network(const model::Node& node, const rank::NodePorts& ports, const GroupView& v,
@@ -236,14 +238,21 @@ bool NodeFit::judge(NodeRow row, bool evict, Option& option) {
   const tables::NodeCapacity& capacity = attempt_.snapshot->nodes.capacity(row);
   rank::FitSum& fit = scratch_.fit;
   fit.clear();
-  if (!evict) sum_others(row, capacity.max_allocs != 0);
+  bool cores_are_in = !proposed.held_cores();
+  if (!evict) cores_are_in = sum_others(row, capacity.max_allocs != 0) || cores_are_in;
   model::FlatResources& flat = flat_;
   flat.clear();
-  for (const tables::ResourceShape* shape : proposed.shapes) {
+  for (std::size_t i = 0; i < proposed.shapes.size(); ++i) {
+    const tables::ResourceShape* const shape = proposed.shapes[i];
     flat.cpu_mhz = shape->cpu_mhz;
     flat.memory_mb = shape->memory_mb;
     flat.disk_mb = shape->disk_mb;
-    flat.cores = shape->cores;
+    if (proposed.held_cores() && i < proposed.rows.size()) {  // they are all in one entry
+      flat.cores.clear();
+      if (!std::exchange(cores_are_in, true)) add_cores(*proposed.held_cores(), flat.cores);
+    } else {
+      flat.cores = shape->cores;
+    }
     fit.add(&flat);
   }
   model::flatten(*option.resources, flat);
@@ -266,11 +275,13 @@ bool NodeFit::judge(NodeRow row, bool evict, Option& option) {
   return true;
 }
 
-/// Enters what `proposed` left out into the fit sum: one entry with their sums, and, where the number of allocations is
-/// limited, empty ones for the rest of them.
-void NodeFit::sum_others(NodeRow row, bool count_each) {
+/// Enters what `proposed` left out into the fit sum: one entry with their sums and all cores of the state, where these
+/// are known as a set, and, where the number of allocations is limited, empty ones for the rest of them.
+/// False: nobody was left out.
+bool NodeFit::sum_others(NodeRow row, bool count_each) {
   const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
-  model::FlatResources rest;
+  model::FlatResources& rest = rest_;
+  rest.clear();
   rest.cpu_mhz = use.cpu_mhz;
   rest.memory_mb = use.memory_mb;
   rest.disk_mb = use.disk_mb;
@@ -286,9 +297,11 @@ void NodeFit::sum_others(NodeRow row, bool count_each) {
     rest.memory_mb -= shape->memory_mb;
     rest.disk_mb -= shape->disk_mb;
   }
-  if (entries <= 0) return;
+  if (entries <= 0) return false;
+  if (proposed.held_cores()) add_cores(*proposed.held_cores(), rest.cores);
   scratch_.fit.add(&rest);
   for (std::int64_t i = 1; count_each && i < entries; ++i) scratch_.fit.add(nullptr);
+  return true;
 }
 
 }  // namespace berth::sched

@@ -11,7 +11,7 @@ void Proposed::collect(NodeRow row) {  // R-RANK-501 to 504
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
   const NodeOverlay* const overlay = scratch_.overlay(row);
   rows.clear();
-  held_ = nullptr;
+  held_ports_ = nullptr, held_cores_ = nullptr, held_devices_ = nullptr;
   for (tables::AllocRow a = attempt_.snapshot->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a]) {
     prefetch(a);  // the chain is followed one after the other, the rest need not wait for it
     if (effects_.stays(overlay, a)) rows.push_back(a);
@@ -29,24 +29,31 @@ void Proposed::collect(NodeRow row) {  // R-RANK-501 to 504
     shapes.push_back(attempt_.plan->allocs[i].held);
 }
 
-void Proposed::collect_special(NodeRow row, bool instances) {
+void Proposed::collect_special(NodeRow row, Devices devices) {
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
-  const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  const tables::NodeUse& use = nodes.use[row];
   const NodeOverlay* const overlay = scratch_.overlay(row);
   shapes.clear();
   rows.clear();
-  const bool untouched = !overlay || (overlay->first_stop == kNoRow && overlay->first_update == kNoRow);
-  held_ = !instances && use.core_allocs == 0 && untouched ? attempt_.snapshot->nodes.held_ports(row) : nullptr;
+  const bool untouched =
+      attempt_.config.plain_path && (!overlay || (overlay->first_stop == kNoRow && overlay->first_update == kNoRow));
+  held_ports_ = untouched ? nodes.held_ports(row) : nullptr;
+  held_cores_ = untouched ? nodes.held_cores(row) : nullptr;
+  held_devices_ = untouched && devices == Devices::by_column ? nodes.held_devices(row) : nullptr;
+  const bool by_shape = devices != Devices::none && !held_devices_;
   bool in_order = false;
   // The walk ends when all of them were met.
-  std::uint32_t ports = use.port_allocs, devices = use.device_allocs, cores = use.core_allocs;
-  if (held_) ports = devices = 0;
-  for (tables::AllocRow a = use.alloc_head; a != kNoRow && (ports | devices | cores) != 0; a = allocs.next_on_node[a]) {
+  std::uint32_t of_ports = held_ports_ ? 0 : use.port_allocs, of_cores = held_cores_ ? 0 : use.core_allocs;
+  std::uint32_t of_devices = by_shape ? use.device_allocs : 0;
+  for (tables::AllocRow a = use.alloc_head; a != kNoRow && (of_ports | of_devices | of_cores) != 0;
+       a = allocs.next_on_node[a]) {
     const tables::ResourceShape& shape = allocs.shape_of(a);
-    ports -= shape.ports;
-    devices -= shape.devices;
-    cores -= !shape.cores.empty();
-    if (!shape.special() || !effects_.stays(overlay, a)) continue;
+    const bool ports = shape.ports && !held_ports_, cores = !shape.cores.empty() && !held_cores_;
+    of_ports -= ports;
+    of_cores -= cores;
+    of_devices -= shape.devices && by_shape;
+    if (!(ports || cores || (shape.devices && by_shape)) || !effects_.stays(overlay, a)) continue;
     in_order = in_order || shape.shares_ports;
     rows.push_back(a);
   }
@@ -59,12 +66,16 @@ void Proposed::collect_special(NodeRow row, bool instances) {
       if (attempt_.plan->allocs[i].held->special()) shapes.push_back(attempt_.plan->allocs[i].held);
 }
 
-bool Proposed::enter_ports(const rank::NodePorts& ports) {
+bool Proposed::enter_ports(const rank::NodePorts& ports, bool clear) {
   rank::NetworkIndex& index = scratch_.network_index;
   index.start(ports);
-  bool collision = held_ && index.add_ports(held_->address(), held_->ports());
-  for (const tables::ResourceShape* shape : shapes)
-    if (shape->ports) collision = index.add(*shape->resources, "") || collision;
+  bool collision = false;
+  if (held_ports_ && clear)
+    index.list_ports(held_ports_->address(), held_ports_->ports());
+  else if (held_ports_)
+    collision = index.add_ports(held_ports_->address(), held_ports_->ports());
+  for (std::size_t i = held_ports_ ? rows.size() : 0; i < shapes.size(); ++i)
+    if (shapes[i]->ports) collision = index.add(*shapes[i]->resources, "") || collision;
   return collision;
 }
 
@@ -74,22 +85,29 @@ void Proposed::enter_devices(NodeRow row) {
 }
 
 void Proposed::add_devices() {
-  for (const tables::ResourceShape* shape : shapes)
-    if (shape->devices)
-      for (const auto& [name, task] : shape->resources->tasks)
+  for (std::size_t i = held_devices_ ? rows.size() : 0; i < shapes.size(); ++i)
+    if (shapes[i]->devices)
+      for (const auto& [name, task] : shapes[i]->resources->tasks)
         for (const model::AllocatedDevice& device : task.devices) accounter->add(device);
 }
 
 void Proposed::enter_all_devices(NodeRow row) {
-  if (scratch_.overlay(row)) return enter_devices(row);
+  if (!held_devices_ && scratch_.overlay(row)) return enter_devices(row);
   accounter = scratch_.node_devices(attempt_.snapshot->nodes.fixed->spec[row]);
+  if (held_devices_) {
+    held_devices_->each([&](std::size_t number) { accounter->mark(number); });
+    return add_devices();
+  }
   if (scratch_.device_use.load(*attempt_.snapshot, row, *accounter)) return;
   add_devices();
   scratch_.device_use.keep(row, *accounter);
 }
 
 void Proposed::merge_cores(NodeRow row, std::vector<std::uint16_t>& cores) const {
-  for (const tables::ResourceShape* shape : shapes) model::merge_cores(cores, shape->cores);
+  BERTH_ASSERT(cores.empty());
+  if (held_cores_) held_cores_->each([&](std::uint16_t core) { cores.push_back(core); });
+  for (std::size_t i = held_cores_ ? rows.size() : 0; i < shapes.size(); ++i)
+    model::merge_cores(cores, shapes[i]->cores);
   effects_.each_relisted(
       row, [&](tables::AllocRow a) { model::merge_cores(cores, attempt_.snapshot->allocs.shape_of(a).cores); });
 }

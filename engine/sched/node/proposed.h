@@ -17,22 +17,26 @@ class Proposed {
   Proposed(Attempt& attempt, PlanEffects& effects) : attempt_(attempt), effects_(effects), scratch_(attempt.scratch) {}
 
   void collect(tables::NodeRow row);
-  /// Only those that hold ports, devices or cores; the others matter by their sums, which the columns have. Where
-  /// nobody asks for `instances`, devices or cores, those of the snapshot are left out as well if the list of their
-  /// ports tells.
-  void collect_special(tables::NodeRow row, bool instances);
+  /// Only those that hold ports, devices or cores; the others matter by their sums, which the columns have. Of the
+  /// snapshot's, holders of ports and of cores are left out as well where the node's columns tell what they hold.
+  /// Holders of devices: those too, or all where each is of interest, or none.
+  enum class Devices : std::uint8_t { none, by_column, each };
+  void collect_special(tables::NodeRow row, Devices devices);
   /// Takes victims out (R-PREEMPT-303).
   void remove(std::span<const tables::AllocRow> victims);
 
-  /// Enters the ports of the node and of the allocations into Scratch::network_index; true when two collide.
-  bool enter_ports(const rank::NodePorts& ports);
+  /// Enters the ports of the node and of the allocations into Scratch::network_index; true when two collide. `clear`:
+  /// none do, which spares looking.
+  bool enter_ports(const rank::NodePorts& ports, bool clear = false);
   /// Starts `accounter` with the node's devices and the allocations' use of them.
   void enter_devices(tables::NodeRow row);
-  /// The same, where none of the allocations was removed: from what is known of the state when no plan touches the
-  /// node.
+  /// The same, where none of the allocations was removed: by the node's column, or from what is known of the state
+  /// when no plan touches the node.
   void enter_all_devices(tables::NodeRow row);
-  /// Their cores and those of finished ones that the plan lists again.
+  /// Their cores and those of finished ones that the plan lists again, into an empty list.
   void merge_cores(tables::NodeRow row, std::vector<std::uint16_t>& cores) const;
+  /// The cores of the snapshot's allocations, where these were left out for it.
+  [[nodiscard]] const tables::HeldCores* held_cores() const { return held_cores_; }
   /// Asks for what choosing victims reads of an allocation.
   void prefetch(tables::AllocRow alloc) const;
 
@@ -47,7 +51,10 @@ class Proposed {
   Attempt& attempt_;
   PlanEffects& effects_;
   Scratch& scratch_;
-  const tables::HeldPorts* held_ = nullptr;  // of the snapshot's allocations, in their place
+  // What the snapshot's allocations hold, in the place of those that were left out.
+  const tables::HeldPorts* held_ports_ = nullptr;
+  const tables::HeldCores* held_cores_ = nullptr;
+  const tables::HeldDevices* held_devices_ = nullptr;
   std::vector<std::pair<base::Uuid, tables::AllocRow>> ordered_;
 };
 

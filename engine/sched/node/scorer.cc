@@ -13,6 +13,7 @@ using tables::NodeRow;
 void Scorer::start() {
   spread_group_ = nullptr;
   penalty_nodes_ = {};
+  affinity_codes_ = nullptr;
 }
 
 void Scorer::set_job(bool first, bool same_algorithm) {
@@ -29,6 +30,18 @@ void Scorer::begin_select(const GroupView& v, const SelectOptions& options) {
   spread_group_ = effects_.spread.find(v.number);
   if (!spread_group_) spread_group_ = &prepare_spread(v);
   effects_.spread.begin_select(*spread_group_);
+}
+
+void Scorer::begin_affinities(const CompiledGroup& group) {
+  affinity_codes_ = nullptr;
+  if (group.affinities.size() != 1) return;
+  const tables::ColumnId column = scratch_.verdicts.column_of(*attempt_.snapshot, group.affinities.front().constraint);
+  if (column == tables::kNoColumn) return;
+  tables::ColumnTarget target;
+  target.column = column;
+  const ColumnMirror& mirror = scratch_.mirror(*attempt_.snapshot, target);
+  affinity_codes_ = mirror.code_of_row.data();
+  affinity_of_value_.assign(mirror.text.size() + 1, std::numeric_limits<double>::quiet_NaN());
 }
 
 /// The first Select of the group: what is there already, and what the plan says so far.
@@ -89,7 +102,7 @@ double Scorer::strategy_component(NodeRow row, const CompiledGroup& group, const
   const NodeOverlay* const overlay = scratch_.overlay(row);
   const std::int64_t allocs = static_cast<std::int64_t>(stored.alloc_count) + (overlay ? overlay->allocs : 0);
   if ((stored.device_allocs > 0 || (overlay && overlay->complex_allocs > 0)) && fit.devices(state, row) > 0) {
-    if (!option) proposed_.collect_special(row, true);
+    if (!option) proposed_.collect_special(row, Proposed::Devices::each);
     fit.add(state, row, use, allocs, scratch_.node_devices(state.nodes.fixed->spec[row]), proposed_.shapes);
   } else {
     fit.add(state, row, use, allocs);

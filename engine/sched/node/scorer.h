@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 
 #include "sched/node/proposed.h"
 #include "sched/source/candidates.h"
@@ -44,6 +45,16 @@ class Scorer {
       sum.add(a.weight, scratch_.verdicts.holds(*attempt_.snapshot, a.constraint, row));
     return sum.component();
   }
+  /// The same of the group of the Select under way, which begin_affinities() was told of: of one affinity about one
+  /// column, it is kept by value.
+  [[nodiscard]] double affinity_here(tables::NodeRow row, const tables::CompiledGroup& group) {
+    if (!affinity_codes_) return affinity(row, group);
+    const std::uint32_t value = affinity_codes_[row] + 1;  // 0: none
+    double& known = affinity_of_value_[value];
+    if (std::isnan(known)) known = affinity(row, group);
+    return known;
+  }
+  void begin_affinities(const tables::CompiledGroup& group);
   [[nodiscard]] bool is_penalised(tables::NodeRow row) const {
     return std::find(penalty_nodes_.begin(), penalty_nodes_.end(), row) != penalty_nodes_.end();
   }
@@ -68,6 +79,8 @@ class Scorer {
   std::span<const tables::NodeRow> penalty_nodes_;
   rank::SpreadGroup* spread_group_ = nullptr;
   std::vector<rank::SpreadProperty> spread_properties_;
+  const std::uint32_t* affinity_codes_ = nullptr;  // by row: code of the value, less 1; null: they differ otherwise
+  std::vector<double> affinity_of_value_;          // by code; not a number: unknown
   std::array<FitMemo, 64> fit_memo_{};
   bool fit_memo_valid_ = false;
 };

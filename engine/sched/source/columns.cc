@@ -86,6 +86,7 @@ void Columns::begin(GroupView& v) {
       spread && attempt_.job->groups.size() > 1 &&
       std::any_of(spread->sets().begin(), spread->sets().end(), [](const auto& set) { return !set.is_even(); });
   checks_.distinct.properties(v, properties_);
+  fit_.scorer.begin_affinities(*v.group);
   take_columns(v);
 }
 
@@ -333,7 +334,7 @@ void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool fi
 inline void Columns::set_fit(std::uint32_t entry, const CompiledGroup& group, double component) {
   if (group.affinities.empty()) return set_binpack(entry, component);
   binpack_[entry] = component;
-  sum_[entry] = component + fit_.scorer.affinity(row_[entry], group);
+  sum_[entry] = component + fit_.scorer.affinity_here(row_[entry], group);
   appended_[entry] = 2.0;
   dimension_[entry] = kByColumns;
 }

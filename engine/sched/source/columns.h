@@ -146,7 +146,7 @@ class Columns : Source {
   }
   [[nodiscard]] std::optional<Found> select_window(GroupView& view);
   rank::WindowScores score_one_by_one(std::uint32_t first, std::uint32_t last);
-  std::uint32_t visit_range(std::uint32_t first, std::uint32_t last, Best& best, std::uint32_t& exhausted);
+  std::uint32_t visit_range(std::uint32_t first, std::uint32_t last, Best& best);
   void note_boosts(std::uint32_t entry);
   void move_cursor(std::uint32_t start, std::uint32_t end, std::uint32_t entry);
   [[nodiscard]] std::uint32_t entry_at(std::uint32_t position) const;
@@ -157,8 +157,8 @@ class Columns : Source {
   void count_window(std::uint32_t start, std::uint32_t end);
   std::int32_t count_node_reasons(std::uint32_t start, std::uint32_t end);
   std::int32_t count_without_volumes(std::uint32_t start, std::uint32_t end);
-  void count_exhausted(std::uint32_t start, std::uint32_t end, std::uint32_t exhausted);
-  void count_exhausted_entries(std::uint32_t first, std::uint32_t last);
+  void count_exhausted();
+  void count_exhausted(std::uint32_t entry);
 
   GroupView* view_ = nullptr;  // what they were begun for
   bool active_ = false;
@@ -199,6 +199,12 @@ class Columns : Source {
   std::vector<NodeReason> node_reasons_;  // of nodes that fail a check of their own, ascending
   bool one_class_ = true, exhausted_any_ = false, one_dimension_ = true;
   std::uint32_t exhausted_dimension_ = kReasonNone;
+  /// Entries first + i of a window that are exhausted or fail a property, as bits.
+  struct Exhausted {
+    std::uint32_t first;
+    std::uint64_t entries;
+  };
+  std::vector<Exhausted> exhausted_;  // of the last Select, in the order of its visits
 
   // Exhaustive, without spreads: the final scores of all entries by an index.
   Indexed indexed_ = Indexed::not_yet;

@@ -29,7 +29,7 @@ std::optional<Found> Columns::select(GroupView& v) {
 }
 
 /// Entries [first, last), as many as the limit takes. Returns the first one that was not looked at.
-std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best& best, std::uint32_t& exhausted) {
+std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best& best) {
   freshen(first, last);
   const std::int64_t limit = candidates_.limit;
   const bool one = spread_sets_ == 1, by_vector = spread_sets_ <= 1 && properties_.empty() && !notes_boosts_;
@@ -44,8 +44,14 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
     const rank::WindowScores scores = by_vector && end - first >= 8
                                           ? rank::score_window(columns, first, end, top_.floor(), score_value_.data())
                                           : score_one_by_one(first, end);
-    exhausted += static_cast<std::uint32_t>(scores.exhausted);
-    best.returned += end - first - static_cast<std::int64_t>(scores.exhausted) - std::popcount(scores.decisive);
+    best.returned += end - first;
+    if (scores.exhausted != 0) {
+      const int count = std::popcount(scores.exhausted);
+      best.returned -= count;
+      counts_.exhausted += count;
+      exhausted_.push_back({first, scores.exhausted});
+    }
+    if (scores.decisive != 0) best.returned -= std::popcount(scores.decisive);
     for (std::uint64_t rest = scores.decisive; rest != 0; rest &= rest - 1) {
       const std::uint32_t entry = first + static_cast<std::uint32_t>(std::countr_zero(rest));
       top_.push(entry, score_value_[entry]);
@@ -64,7 +70,7 @@ rank::WindowScores Columns::score_one_by_one(std::uint32_t first, std::uint32_t 
   for (std::uint32_t entry = first; entry < last; ++entry) {
     double sum = sum_[entry], appended = appended_[entry], total = 0.0;
     if (appended == 0 || failing_property(entry)) {
-      ++out.exhausted;
+      out.exhausted |= std::uint64_t{1} << (entry - first);
       continue;
     }
     for (std::size_t s = 0; s < spread_sets_; ++s) total += spread_tables_[s][codes_[s][entry]];
@@ -89,9 +95,11 @@ std::optional<Found> Columns::select_window(GroupView& v) {
   const std::uint32_t start = candidates_.offset - base_ + (candidates_.offset < base_ ? size : 0);
   const std::int64_t limit = candidates_.limit;
   Best best(attempt_.config.exhaustive);
-  std::uint32_t exhausted = 0, entry = cursor_, entries = 0;
+  std::uint32_t entry = cursor_, entries = 0;
+  exhausted_.clear();
+  counts_.exhausted = 0;
   for (;;) {  // from the cursor to the end of the order
-    const std::uint32_t reached = visit_range(entry, count_, best, exhausted);
+    const std::uint32_t reached = visit_range(entry, count_, best);
     entries += reached - entry;
     entry = reached;
     if (best.returned == limit || prepared_ == size) break;
@@ -102,7 +110,7 @@ std::optional<Found> Columns::select_window(GroupView& v) {
   if (best.returned == limit) {
     end = position_[entry - 1] + 1;
   } else {
-    entry = visit_range(0, entry_at(start), best, exhausted);
+    entry = visit_range(0, entry_at(start), best);
     entries += entry;
     end = size + (best.returned == limit ? position_[entry - 1] + 1 : start);
   }
@@ -111,9 +119,8 @@ std::optional<Found> Columns::select_window(GroupView& v) {
   if (best.id != kNoRow) fit_.ask_ahead(row_[best.id]);
   counts_.evaluated = static_cast<std::int32_t>(end - start);
   counts_.filtered = counts_.evaluated - static_cast<std::int32_t>(entries);
-  counts_.exhausted = static_cast<std::int32_t>(exhausted);
   count_window(start, end);
-  if (exhausted > 0) count_exhausted(start, end, exhausted);
+  if (!exhausted_.empty()) count_exhausted();
   visited_ = std::max(visited_, std::min(end, size));
   move_cursor(start, end, entry);
   return found(best.id, best.score);
@@ -199,7 +206,12 @@ std::optional<Found> Columns::select_indexed() {
   counts_.filtered = static_cast<std::int32_t>(size - count_);
   counts_.exhausted = static_cast<std::int32_t>(exhausted_count_);
   count_window(0, size);
-  if (exhausted_count_ > 0) count_exhausted(0, size, exhausted_count_);
+  if (exhausted_count_ > 0) {
+    exhausted_.clear();
+    for (std::uint32_t entry = 0; entry < count_; ++entry)
+      if (appended_[entry] == 0) exhausted_.push_back({entry, 1});
+    count_exhausted();
+  }
   visited_ = size;
   cursor_ = 0;
   const rank::BestIndex::Best best = index_.best();
@@ -257,29 +269,26 @@ std::int32_t Columns::count_without_volumes(std::uint32_t start, std::uint32_t e
   return lacking + by_csi;
 }
 
-void Columns::count_exhausted(std::uint32_t start, std::uint32_t end, std::uint32_t exhausted) {
+void Columns::count_exhausted() {
   if (one_class_ && one_dimension_ && properties_.empty()) {
-    counts_.add(counts_.dimensions, exhausted_dimension_, static_cast<std::int32_t>(exhausted));
-    return counts_.add_class(counts_.classes_exhausted, class_of_[0], static_cast<std::int32_t>(exhausted));
+    counts_.add(counts_.dimensions, exhausted_dimension_, counts_.exhausted);
+    return counts_.add_class(counts_.classes_exhausted, class_of_[0], counts_.exhausted);
   }
   counts_.exhausted = 0;
-  const std::uint32_t size = candidates_.size;
-  count_exhausted_entries(entry_at(start), end < size ? entry_at(end) : count_);
-  if (end > size) count_exhausted_entries(0, entry_at(end - size));
+  for (const Exhausted& window : exhausted_)
+    for (std::uint64_t rest = window.entries; rest != 0; rest &= rest - 1)
+      count_exhausted(window.first + static_cast<std::uint32_t>(std::countr_zero(rest)));
 }
 
-void Columns::count_exhausted_entries(std::uint32_t first, std::uint32_t last) {
-  for (std::uint32_t entry = first; entry < last; ++entry) {
-    const bool exhausted = appended_[entry] == 0;
-    if (!exhausted && properties_.empty()) continue;
-    const std::uint32_t position = position_[entry];
-    if (exhausted && dimension_[entry] == kReasonDistinctHosts)
-      counts_.filter(class_of_[position], kReasonDistinctHosts);
-    else if (const feasible::PropertySet* const failing = failing_property(entry))
-      counts_.filter(class_of_[position], checks_.distinct.reason_of(*failing, row_[entry]));
-    else if (exhausted)
-      counts_.exhaust(class_of_[position], dimension_[entry]);
-  }
+void Columns::count_exhausted(std::uint32_t entry) {
+  const bool exhausted = appended_[entry] == 0;
+  const std::uint32_t node_class = class_of_[position_[entry]];
+  if (exhausted && dimension_[entry] == kReasonDistinctHosts)
+    counts_.filter(node_class, kReasonDistinctHosts);
+  else if (const feasible::PropertySet* const failing = failing_property(entry))
+    counts_.filter(node_class, checks_.distinct.reason_of(*failing, row_[entry]));
+  else if (exhausted)
+    counts_.exhaust(node_class, dimension_[entry]);
 }
 
 }  // namespace berth::sched

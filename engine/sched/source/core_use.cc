@@ -1,6 +1,7 @@
 #include "sched/source/core_use.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "model/registration/node_canonical.h"
 #include "rank/fit.h"
@@ -13,45 +14,29 @@ using tables::Snapshot;
 
 bool CoreUse::held_well(const Snapshot& snapshot, NodeRow row) {
   if (snapshot.nodes.use[row].core_allocs == 0) return true;
-  return collect(snapshot, row);
+  const tables::HeldCores* const held = snapshot.nodes.held_cores(row);
+  const tables::CoreTable& table = snapshot.nodes.spec(row).core_table;
+  return held && table.tells ? !table.exceeded_by(held->word) : collect(snapshot, row);
 }
 
-CoreOffer CoreUse::offer(const Snapshot& snapshot, NodeRow row, std::uint64_t cores) {
-  if (snapshot.nodes.use[row].core_allocs != 0) {
+CoreOffer CoreUse::offer(const Snapshot& snapshot, NodeRow row, std::uint64_t cores,
+                         const std::vector<std::uint16_t>& more) {
+  const tables::NodeSpec& spec = snapshot.nodes.spec(row);
+  const tables::HeldCores* const held = snapshot.nodes.held_cores(row);
+  const tables::CoreTable& table = spec.core_table;
+  if (!held || !table.tells) {
     if (!collect(snapshot, row)) return {.unknown = true};
-    return as_offer(first_free(snapshot.nodes.spec(row), cores));
+    model::merge_cores(taken_, more);
+    return first_free(spec, cores);
   }
-  std::uint32_t& gets = of_empty(snapshot, cores)[row];
-  if (gets == kNotKnown) {
-    taken_.clear();
-    gets = first_free(snapshot.nodes.spec(row), cores);
-  }
-  return as_offer(gets);
-}
-
-std::vector<std::uint32_t>& CoreUse::of_empty(const Snapshot& snapshot, std::uint64_t cores) {
-  const std::size_t size = snapshot.nodes.size();
-  if (static_epoch_ != snapshot.nodes.static_epoch) {
-    static_epoch_ = snapshot.nodes.static_epoch;
-    asks_.clear();
-  }
-  for (Ask& known : asks_)
-    if (known.cores == cores) return known.of_empty;
-  if (asks_.size() == kAsksMost) asks_.erase(asks_.begin());
-  return asks_.emplace_back(Ask{cores, std::vector<std::uint32_t>(size, kNotKnown)}).of_empty;
-}
-
-CoreOffer CoreUse::offer_beside(const Snapshot& snapshot, NodeRow row, std::uint64_t cores,
-                                const std::vector<std::uint16_t>& more) {
-  if (!collect(snapshot, row)) return {.unknown = true};
-  model::merge_cores(taken_, more);
-  return as_offer(first_free(snapshot.nodes.spec(row), cores));
-}
-
-CoreOffer CoreUse::as_offer(std::uint32_t gets) {
-  if (gets == kNotKnown) return {.unknown = true};
-  if (gets == kTooFew) return {.too_few = true};
-  return {.mhz = gets & ~kRefused, .refused = (gets & kRefused) != 0};
+  if (table.exceeded_by(held->word)) return {.unknown = true};
+  const auto as_offer = [](const tables::CoreTable::Gift& gift) {
+    return CoreOffer{static_cast<std::uint32_t>(gift.mhz), gift.too_few, gift.exceeds};
+  };
+  if (more.empty()) return as_offer(table.give(held->word, cores));
+  tables::CoreTable::Words taken = held->word;
+  for (const std::uint16_t core : more) taken[core / 64] |= std::uint64_t{1} << core % 64;
+  return as_offer(table.give(taken, cores));
 }
 
 /// What the node's allocations hold, into `taken_`; whether the fit has nothing against it (R-RANK-524, 535).
@@ -79,15 +64,16 @@ bool CoreUse::collect(const Snapshot& snapshot, NodeRow row) {
 }
 
 /// What somebody gets on the node who asks for so many cores while `taken_` are held.
-std::uint32_t CoreUse::first_free(const tables::NodeSpec& spec, std::uint64_t cores) {
+CoreOffer CoreUse::first_free(const tables::NodeSpec& spec, std::uint64_t cores) {
+  constexpr std::int64_t kMhzMost = std::numeric_limits<std::int32_t>::max();
   const model::Topology* const topology = model::topology_of(spec.node);
   std::int64_t mhz = 0;
   if (!topology || !rank::assign_cores(*topology, taken_, static_cast<std::int64_t>(cores), given_, mhz))
-    return kTooFew;
-  if (mhz < 0 || mhz >= (kTooFew & ~kRefused)) return kNotKnown;
+    return {.too_few = true};
+  if (mhz < 0 || mhz > kMhzMost) return {.unknown = true};
   const bool refused =
       !spec.cores.empty() && !std::includes(spec.cores.begin(), spec.cores.end(), given_.begin(), given_.end());
-  return static_cast<std::uint32_t>(mhz) | (refused ? kRefused : 0);
+  return {.mhz = static_cast<std::uint32_t>(mhz), .refused = refused};
 }
 
 }  // namespace berth::sched
