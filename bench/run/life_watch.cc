@@ -192,7 +192,7 @@ void LifeWatch::fold(JobKeyRow key) {
 
 AllocRow LifeWatch::previous_of(AllocRow row) const {
   const auto& object = state().allocs.cold[row];
-  if (!object) return state().allocs.links[row].previous;
+  if (!object) return state().allocs.relations[row].previous;
   return object->previous_allocation.empty() ? kNoRow
                                              : cluster_->server().store().find_alloc(object->previous_allocation);
 }
@@ -468,7 +468,7 @@ void LifeWatch::tell_alloc(const living::AllocChange& change) {
     if (allocs.desired[row] == Desired::run) {
       why = "is to run again on";
     } else if (allocs.desired[row] == Desired::evict) {
-      const AllocRow by = allocs.links[row].preempted_by;
+      const AllocRow by = allocs.relations[row].preempted_by;
       why = by != kNoRow && allocs.exists(by) ? "is to give way to " + alloc_words(by) + ", on" : "is to give way, on";
     } else {
       why = fmt::format("is to stop{}{}, on", why.empty() ? "" : ": ", why);

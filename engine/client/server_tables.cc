@@ -35,7 +35,7 @@ void read_upstream(tables::StateStore& store, AllocRow row, const model::Allocat
       out.upstream.push_back({up, state.allocs.client[up], false});
   };
   if (object == nullptr) {
-    if (const AllocRow previous = state.allocs.links[row].previous; previous != kNoRow) add(previous);
+    if (const AllocRow previous = state.allocs.relations[row].previous; previous != kNoRow) add(previous);
   } else if (!object->previous_allocation.empty()) {
     add(store.find_alloc(object->previous_allocation));
   }
@@ -44,7 +44,7 @@ void read_upstream(tables::StateStore& store, AllocRow row, const model::Allocat
   for (AllocRow up = state.nodes.use[node].alloc_head; up != kNoRow; up = state.allocs.next_on_node[up]) {
     if (state.allocs.desired[up] == tables::Desired::run) continue;  // nobody evicted it
     const model::Allocation* victim = state.allocs.cold[up].get();
-    const AllocRow by = victim == nullptr                         ? state.allocs.links[up].preempted_by
+    const AllocRow by = victim == nullptr                         ? state.allocs.relations[up].preempted_by
                         : victim->preempted_by_allocation.empty() ? kNoRow
                                                                   : store.find_alloc(victim->preempted_by_allocation);
     if (by == row) add(up);
@@ -120,7 +120,7 @@ void read_alloc(tables::StateStore& store, AllocRow row, ServerAllocs& out) {
   if (object != nullptr) {
     read_object(store, *object, (*s.spec)->task_groups[s.group], s, out);
   } else {
-    const AllocLinks& links = state.allocs.links[row];
+    const tables::AllocLink& links = state.allocs.links[row];
     // A plain row has one index for all its changes: a client may look at it once more than it had to.
     s.alloc_modify_index = state.allocs.modify_index[row];
     s.has_health = (links.health & (AllocLinks::kHealthy | AllocLinks::kUnhealthy)) != 0;

@@ -18,7 +18,7 @@ std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, H
   // Before their evaluations: an allocation that stays behind its evaluation becomes an object.
   for (const tables::AllocRow row : entry.allocs) change.commit.remove_alloc(row);
   for (const StoredEvalRow row : entry.evals) {
-    if (!store_.current().evals.object[row]) continue;  // named twice
+    if (!store_.current().evals.exists(row)) continue;  // named twice
     const JobKeyRow key = store_.current().evals.job_key[row];
     change.commit.remove_eval(row);
     if (jobs.empty() || jobs.back() != key) jobs.push_back(key);

@@ -95,14 +95,13 @@ void StateLog::purge_job(Change& change, const std::shared_ptr<const model::Job>
   change.commit.purge_job(key);
   if (!std::exchange(record.gone, true)) gone_.push_back(key);
   for (const StoredEvalRow row : evals_of(key)) {
-    const auto& stored = store_.current().evals.object[row];
+    const auto stored = store_.current().eval(row);
     if (stored->status != "pending") continue;
     model::Evaluation eval = *stored;
     eval.status = "complete";
     eval.status_description = "job " + job.id + " deleted";
     store_eval(change, row, store_.current().evals.id[row], std::move(eval));
-    if (!quirks_.cancelled_evals_linger)
-      hooks.push_back({HookKind::drop, store_.current().evals.object[row], {}, {}, 0});
+    if (!quirks_.cancelled_evals_linger) hooks.push_back({HookKind::drop, store_.current().eval(row), {}, {}, 0});
   }
 }
 

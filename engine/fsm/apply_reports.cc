@@ -76,7 +76,7 @@ std::string StateLog::apply(std::uint64_t index, ClientUpdateEntry& entry, Hooks
 /// A row keeps what such an allocation reports, and no object is made of it.
 void StateLog::write_report(Change& change, AllocRow row, const tables::ClientReport& report) {
   const tables::Snapshot& now = store_.current();
-  const tables::AllocLinks& links = now.allocs.links[row];
+  const tables::AllocLink& links = now.allocs.links[row];
   tables::Reported said = report.said;
   std::uint8_t health = links.health;
   constexpr std::uint8_t kKnown = AllocLinks::kHealthy | AllocLinks::kUnhealthy;
@@ -84,7 +84,7 @@ void StateLog::write_report(Change& change, AllocRow row, const tables::ClientRe
     health = static_cast<std::uint8_t>((links.health & ~kKnown) | AllocLinks::kHasStatus | report.health);
     said.health_at = report.said.health_at, said.health_index = change.index;
     if (links.deployment != kNoRow) count_health(row, health, report);
-  } else if (const tables::Reported* before = now.allocs.report_of(row)) {
+  } else if (const auto before = now.allocs.report_of(row)) {
     said.health_at = before->health_at, said.health_index = before->health_index;
   }
   const WrittenAlloc written{row, now.allocs.client[row], false};
@@ -98,7 +98,7 @@ void StateLog::write_report(Change& change, AllocRow row, const tables::ClientRe
 /// Another health of a row, for its deployment: as count_in_deployment() counts an object.
 void StateLog::count_health(AllocRow row, std::uint8_t health, const tables::ClientReport& report) {
   const tables::Snapshot& now = store_.current();
-  const AllocLinks& links = now.allocs.links[row];
+  const tables::AllocLink& links = now.allocs.links[row];
   if (!now.deployments.object[links.deployment]) return;
   const auto known = [](std::uint8_t bits) {
     std::optional<bool> out;
@@ -165,13 +165,13 @@ void StateLog::write_report(Change& change, AllocRow row, model::Allocation&& re
 void StateLog::cancel_followups(Change& change) {
   for (const std::string& id : cancelled_) {
     const StoredEvalRow row = store_.find_eval(id);
-    if (row == kNoRow || model::is_terminal_evaluation(store_.current().evals.object[row]->status)) continue;
-    model::Evaluation gone = *store_.current().evals.object[row];
+    if (row == kNoRow || !store_.history()->evals[row].open) continue;
+    model::Evaluation gone = *store_.current().eval(row);
     gone.status = "canceled";
     gone.status_description = "allocs reconnected";
     gone.modify_index = change.index;
     store_eval(change, row, store_.current().evals.id[row], std::move(gone));
-    dropped_.push_back(store_.current().evals.object[row]);
+    dropped_.push_back(store_.current().eval(row));
   }
 }
 

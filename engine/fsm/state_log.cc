@@ -56,7 +56,7 @@ void StateLog::load(const model::ClusterState& state) {
               [](const auto& a, const auto& b) { return a->version > b->version; });
   const tables::EvalTable& evals = store_.current().evals;
   for (StoredEvalRow row = 0; row < evals.size(); ++row)
-    if (evals.object[row]) record_of(evals.job_key[row]);
+    if (evals.exists(row)) record_of(evals.job_key[row]);
   last_index_ = std::max(last_index_, state.index);
 }
 
@@ -123,7 +123,7 @@ std::optional<model::Allocation> StateLog::alloc(std::string_view id) {
 
 std::shared_ptr<const model::Evaluation> StateLog::eval(std::string_view id) {
   const tables::StoredEvalRow row = store_.find_eval(id);
-  return row == kNoRow ? nullptr : store_.current().evals.object[row];
+  return row == kNoRow ? nullptr : store_.current().eval(row);
 }
 
 std::shared_ptr<const model::Deployment> StateLog::deployment(std::string_view id) {
@@ -299,14 +299,19 @@ void StateLog::queue_hook(const std::shared_ptr<const model::Evaluation>& eval, 
 }
 
 void StateLog::queue_stored(StoredEvalRow row, Hooks& hooks) const {
-  if (row != kNoRow) queue_hook(store_.current().evals.object[row], hooks);  // an ID that is no UUID is not stored
+  if (row == kNoRow) return;  // an ID that is no UUID is not stored
+  const tables::Snapshot& now = store_.current();
+  if (now.evals.object[row])
+    queue_hook(now.evals.object[row], hooks);
+  else if (now.evals.status[row] == tables::kEvalComplete)  // one without failures, which is over
+    hooks.push_back({HookKind::untrack, nullptr, now.namespace_of_eval(row), now.job_of_eval(row), 0});
 }
 
 StoredEvalRow StateLog::upsert_eval(Change& change, model::Evaluation eval) {  // R-CTRL-731
   const base::Uuid id = base::parse_uuid(eval.id).value_or(base::Uuid{});
   const StoredEvalRow row = store_.find_eval(id);
   const tables::EvalTable& evals = store_.current().evals;
-  eval.create_index = row != kNoRow ? evals.object[row]->create_index : change.index;
+  eval.create_index = row != kNoRow ? evals.create_index[row] : change.index;
   eval.modify_index = change.index;
   const JobKeyRow key = store_.find_job_key(eval.namespace_, eval.job_id);
   JobRecord* record = key == kNoRow ? nullptr : &record_of(key);
@@ -339,7 +344,7 @@ void StateLog::cancel_blocked(Change& change, JobKeyRow key, const model::Evalua
   if (store_.history()->jobs[key].blocked_evals == 0) return;
   for (const StoredEvalRow row : evals_of(key)) {
     if (!store_.history()->evals[row].blocked) continue;
-    model::Evaluation cancelled = *store_.current().evals.object[row];
+    model::Evaluation cancelled = *store_.current().eval(row);
     cancelled.status = "canceled";
     cancelled.status_description = "evaluation \"" + successful.id + "\" successful";
     cancelled.modify_index = change.index;

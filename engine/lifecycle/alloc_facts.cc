@@ -19,7 +19,7 @@ Health health_of(const tables::Snapshot& state, AllocRow row) {
 
 std::uint64_t health_index(const tables::Snapshot& state, AllocRow row) {
   if (const auto& object = state.allocs.cold[row]) return object->deployment_status->modify_index;
-  const tables::Reported* report = state.allocs.report_of(row);
+  const auto report = state.allocs.report_of(row);
   return report ? report->health_index : 0;
 }
 

@@ -162,22 +162,22 @@ std::uint64_t DeploymentWatcher::latest_eval_index(const model::Deployment& depl
   std::uint64_t most = 0;
   bool in_order = true;  // no evaluation has seen less than itself: then their order does not matter
   for (tables::StoredEvalRow row = history.jobs[key].eval_head; row != kNoRow; row = history.evals[row].next_of_job) {
-    const model::Evaluation& eval = *evals.object[row];
-    if (eval.status == "canceled") continue;
-    in_order = in_order && (eval.snapshot_index == 0 || eval.snapshot_index >= eval.create_index);
-    most = std::max(most, eval.snapshot_index != 0 ? eval.snapshot_index : eval.create_index);
+    if (evals.status[row] == tables::kEvalCanceled) continue;
+    const std::uint64_t snapshot_index = evals.snapshot_index(row), create_index = evals.create_index[row];
+    in_order = in_order && (snapshot_index == 0 || snapshot_index >= create_index);
+    most = std::max(most, snapshot_index != 0 ? snapshot_index : create_index);
   }
   if (in_order) return most;
   std::vector<tables::StoredEvalRow> rows = log_.evals_of(key);
-  std::erase_if(rows, [&](tables::StoredEvalRow row) { return evals.object[row]->status == "canceled"; });
+  std::erase_if(rows, [&](tables::StoredEvalRow row) { return evals.status[row] == tables::kEvalCanceled; });
   std::sort(rows.begin(), rows.end(), [&](auto a, auto b) { return evals.id[a] < evals.id[b]; });
   std::uint64_t latest = 0;
   for (const tables::StoredEvalRow row : rows) {
-    const model::Evaluation& eval = *evals.object[row];
-    if (eval.snapshot_index != 0 && eval.snapshot_index > latest)
-      latest = eval.snapshot_index;
-    else if (eval.create_index > latest)
-      latest = eval.create_index;
+    const std::uint64_t snapshot_index = evals.snapshot_index(row), create_index = evals.create_index[row];
+    if (snapshot_index != 0 && snapshot_index > latest)
+      latest = snapshot_index;
+    else if (create_index > latest)
+      latest = create_index;
   }
   return latest;
 }

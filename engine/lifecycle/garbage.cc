@@ -31,7 +31,7 @@ bool is_collectable(const tables::Snapshot& state, AllocRow row, const model::Jo
   const model::TaskGroup* group = job->group(group_name(state, row));
   if (!group || !group->reschedule_policy || !group->reschedule_policy->enabled()) return true;
   const model::Allocation* object = allocs.cold[row].get();
-  if (object ? !object->next_allocation.empty() : allocs.links[row].next != kNoRow) return true;
+  if (object ? !object->next_allocation.empty() : allocs.relations[row].next != kNoRow) return true;
   if (group->reschedule_policy->unlimited) return false;
   const auto* tracker = object && object->reschedule_tracker ? &*object->reschedule_tracker : nullptr;
   if (!tracker || !tracker->events || tracker->events->empty()) return false;
@@ -151,7 +151,7 @@ void GarbageCollector::collect_evals(const GcThresholds& thresholds, std::int64_
     const tables::History::Eval& eval = history.evals[row];
     const std::int64_t oldest = eval.batch ? batch : cutoff;
     if (eval.open || eval.modify_time > oldest || (eval.ended_allocs == 0 && eval.alloc_head != kNoRow)) continue;
-    if (!state.evals.object[row]) continue;
+    if (!state.evals.exists(row)) continue;
     const model::Job* job = log_.record(state.evals.job_key[row])->current.get();
     const Judge judge{state, history, oldest, now, false};
     if (judge.goes(row, job, garbage.allocs, stays)) garbage.evals.push_back(row);

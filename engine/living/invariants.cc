@@ -335,8 +335,8 @@ void check_queue(server::Server& server, Problems& problems) {
   for (const auto& [node, rows] : tracker.system_by_node())
     for (const auto& [row, eval] : rows) blocked.insert(book[row].id);
   const tables::Snapshot& state = server.store().current();
-  for (std::uint32_t row = 0; row < state.evals.size(); ++row) {
-    const auto& eval = state.evals.object[row];
+  for (tables::StoredEvalRow row = 0; row < state.evals.size(); ++row) {
+    const auto eval = state.eval(row);
     if (!eval) continue;
     const auto at = places.find(state.evals.id[row]);
     const int count = at == places.end() ? 0 : at->second;

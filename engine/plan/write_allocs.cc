@@ -84,8 +84,8 @@ void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 
   }
   const bool adds_states = !quirks_.stop_erases_states && (stop.client || stop.came_back);
   const bool has_more = adds_states || (!quirks_.reschedule_loses_description && stop.replaced);  // states, a tracker
-  if (!has_more && !allocs.cold[row] && stop.followup == kNoRow && allocs.links[row].preempted_by == kNoRow) {
-    AllocLinks links = allocs.links[row];
+  if (!has_more && !allocs.cold[row] && stop.followup == kNoRow && allocs.relations[row].preempted_by == kNoRow) {
+    AllocLinks links = allocs.links_of(row);
     if (!stop.replaced || stop.keeps_description) links.description = stop.description;
     w.commit.set_links(row, links);
     w.commit.set_desired_status(row, tables::Desired::stop);
@@ -141,7 +141,7 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
       w.commit.set_detail(row, {(*w.facts.metrics)(*update.metrics), detail ? detail->create_time : 0});
     }
     if (update.to_deployment) {
-      AllocLinks links = state.allocs.links[row];
+      AllocLinks links = state.allocs.links_of(row);
       links.deployment = joins;
       links.health = 0;
       w.commit.set_links(row, links);
@@ -278,7 +278,8 @@ AllocRow Applier::write_given(Writing& w, const model::Allocation& given, AllocR
 /// Whatever is written of an allocation, its predecessor learns of it (R-CTRL-714).
 void Applier::written(const Snapshot& state, AllocRow row) {
   const auto& cold = state.allocs.cold[row];
-  if (cold ? !cold->previous_allocation.empty() : state.allocs.links[row].previous != kNoRow) written_.push_back(row);
+  if (cold ? !cold->previous_allocation.empty() : state.allocs.relations[row].previous != kNoRow)
+    written_.push_back(row);
 }
 
 /// Links what a list of the plan wrote, by ascending node (R-CTRL-705): the last one of a predecessor stays.
@@ -287,7 +288,7 @@ void Applier::link_previous(Writing& w) {
   std::stable_sort(written_.begin(), written_.end(),
                    [&](AllocRow a, AllocRow b) { return home_of(w.state, a) < home_of(w.state, b); });
   for (const AllocRow row : written_) {
-    AllocRow previous = allocs.links[row].previous;
+    AllocRow previous = allocs.relations[row].previous;
     if (const auto& cold = allocs.cold[row]) previous = store_.find_alloc(cold->previous_allocation);
     if (previous == kNoRow || !allocs.exists(previous)) continue;
     if (allocs.cold[previous]) {
@@ -296,7 +297,7 @@ void Applier::link_previous(Writing& w) {
       object->modify_index = w.facts.index;
       w.commit.replace_alloc(previous, std::move(object));
     } else {
-      AllocLinks links = allocs.links[previous];
+      AllocLinks links = allocs.links_of(previous);
       links.next = row;
       w.commit.set_links(previous, links);
       w.commit.set_modify_index(previous);
@@ -338,7 +339,7 @@ void Applier::write_eviction(Writing& w, const PlannedStop& stop) {  // R-CTRL-7
     return base::parse_uuid(alloc.id) == state.allocs.id[row];
   });
   if (by != kNoRow && !state.allocs.cold[row] && before == twice_.end()) {
-    AllocLinks links = state.allocs.links[row];
+    AllocLinks links = state.allocs.links_of(row);
     links.preempted_by = by;
     w.commit.set_links(row, links);
     w.commit.set_desired_status(row, tables::Desired::evict);

@@ -11,18 +11,22 @@
 //   shape              4  resource shape (what it holds)                   insert; in-place update
 //   next/prev_on_node  8  chain of the node's live or ended allocations    insert; end of the allocation
 //   next_of_job        4  chain of the job's allocations, newest first     insert
-//   links             32  replaced and replacing allocation, evictor, deployment, description, score; see AllocLinks
+//   links             16  deployment, description, health, score; see AllocLink
+//   relations          -  replaced and replacing allocation, evictor       insert; plan applier
 //   create_index       8  index of the commit that made it                 insert
 //   modify_index       8  index of the last change                         every change
-//   cold               8  rest of the API object, null for plain ones      insert, updates
+//   cold               -  rest of the API object, null for plain ones      insert, updates
 //   stamp             16  evaluation and time of the last change           with a history only: every change
 //   logs               8  events of tasks; empty unless they are kept      client reports
 //   planned_jobs      16  the job as the last plan knew it                 plan applier, where it is kept
-//   reported          64  what its client said last, see Reported          client reports
+//   reported          32  what its client said last, see ReportRow         client reports
+//   reported_more      -  and what few of these say, see ReportMore        client reports
 //   details           24  metrics of its placement, see AllocDetail         plan applier, where somebody asks for them
 //
+// Columns without a number of bytes are sparse (sparse_column.h): they cost what the rows with an entry cost.
+//
 // What an allocation holds is a *resource shape*: allocations of one group without ports, devices or cores share one.
-// 10,000,000 plain allocations take about 110 bytes each, as long as no client reports: the column `reported` ends
+// 10,000,000 plain allocations take about 90 bytes each, as long as no client reports: the column `reported` ends
 // behind the last row whose client did, and `details` behind the last row that has some. Threads as NodeTable.
 //
 // A row with a cold object is that object, but for the statuses, indexes, node and shape, which are always the
@@ -32,6 +36,7 @@
 
 #include "model/alloc.h"
 #include "tables/node_table.h"
+#include "tables/sparse_column.h"
 #include "tables/task_log.h"
 #include "tables/task_status.h"
 
@@ -64,17 +69,25 @@ enum class Description : std::uint8_t {
 
 inline constexpr std::uint32_t kOddName = ~0u;
 
-/// How an allocation without an API object stands to others and to its roll-out.
-struct AllocLinks {
+/// How an allocation without an API object stands to others: a row of AllocTable::relations.
+struct AllocRelations {
   AllocRow previous = kNoRow, next = kNoRow;  ///< the one it replaces, and the one that replaces it
   AllocRow preempted_by = kNoRow;
-  DeploymentRow deployment = kNoRow;
+  friend bool operator==(const AllocRelations&, const AllocRelations&) = default;
+};
+
+/// How it stands to its roll-out, and how it came to be or to end: a row of AllocTable::links.
+struct AllocLink {
   double score = 0;  ///< final score of its node when it was placed; 0 = not known
+  DeploymentRow deployment = kNoRow;
   Description description = Description::none;
   std::uint8_t health = 0;  ///< bits below
   static constexpr std::uint8_t kHasStatus = 1, kCanary = 2, kHealthy = 4, kUnhealthy = 8;
 };
-static_assert(sizeof(AllocLinks) == 32);
+static_assert(sizeof(AllocLink) == 16);
+
+/// Both.
+struct AllocLinks : AllocRelations, AllocLink {};
 
 /// What nobody decides by, for those who show or collect allocations, with an object or without.
 struct AllocStamp {
@@ -99,13 +112,15 @@ struct AllocTable {
   CowVector<Client, 1024> client;
   CowVector<ShapeId, 1024> shape;
   CowVector<AllocRow, 1024> next_on_node, prev_on_node, next_of_job;
-  CowVector<AllocLinks, 1024> links;
+  CowVector<AllocLink, 1024> links;
+  SparseColumn<AllocRelations> relations;
   CowVector<std::uint64_t, 1024> create_index, modify_index;
-  CowVector<std::shared_ptr<const model::Allocation>, 1024> cold;
-  CowVector<AllocStamp, 1024> stamp;  ///< empty where no history is kept
-  CowVector<Reported> reported;       ///< rows past its end: nothing reported
-  CowVector<AllocDetail> details;     ///< rows past its end: none
-  CowVector<TaskLogRef, 1024> logs;   ///< events of tasks, where they are kept; rows past its end: none
+  SparseColumn<std::shared_ptr<const model::Allocation>> cold;
+  CowVector<AllocStamp, 1024> stamp;   ///< empty where no history is kept
+  CowVector<ReportRow, 512> reported;  ///< rows past its end: nothing reported
+  SparseColumn<ReportMore> reported_more;
+  CowVector<AllocDetail> details;    ///< rows past its end: none
+  CowVector<TaskLogRef, 1024> logs;  ///< events of tasks, where they are kept; rows past its end: none
   /// The job as its last plan knew it, with its status of then, where that is kept; null or past its end: not known.
   CowVector<std::shared_ptr<const model::Job>, 1024> planned_jobs;
   CowVector<std::shared_ptr<const ResourceShape>> shapes;
@@ -118,10 +133,20 @@ struct AllocTable {
   [[nodiscard]] bool terminal(AllocRow row) const {
     return server_terminal(desired[row]) || client_terminal(client[row]);
   }
-  /// What the client of a row without an API object said; null: nothing yet.
-  [[nodiscard]] const Reported* report_of(AllocRow row) const {
-    return row < reported.size() && reported[row].present ? &reported[row] : nullptr;
+  [[nodiscard]] AllocLinks links_of(AllocRow row) const { return {relations[row], links[row]}; }
+  void set_links(AllocRow row, const AllocLinks& to) {
+    links.edit(row) = to;
+    relations.set(row, to);
   }
+  /// The client of a row without an API object has said something.
+  [[nodiscard]] bool has_report(AllocRow row) const { return row < reported.size() && reported[row].present; }
+  /// What it said.
+  [[nodiscard]] std::optional<Reported> report_of(AllocRow row) const {
+    if (!has_report(row)) return std::nullopt;
+    return to_report(reported[row], reported[row].has_more ? reported_more[row] : ReportMore());
+  }
+  void set_report(AllocRow row, const Reported& said);
+  void clear_report(AllocRow row);
   [[nodiscard]] const AllocDetail* detail_of(AllocRow row) const {
     return row < details.size() && details[row].create_time != 0 ? &details[row] : nullptr;
   }

@@ -238,7 +238,6 @@ Problems check_alloc_table(const Snapshot& state) {
   check_length("allocs", "next_of_job", a.next_of_job, size, problems);
   check_length("allocs", "create_index", a.create_index, size, problems);
   check_length("allocs", "modify_index", a.modify_index, size, problems);
-  check_length("allocs", "cold", a.cold, size, problems);
   if (!problems.empty()) return problems;
   check_length("allocs", "links", a.links, size, problems);
   if (!a.stamp.empty()) check_length("allocs", "stamp", a.stamp, size, problems);
@@ -247,7 +246,7 @@ Problems check_alloc_table(const Snapshot& state) {
     add(problems, "allocs: column {} has {} rows, not {} at most", "reported", a.reported.size(), size);
   for (AllocRow row = 0; row < size && problems.empty(); ++row) {
     if (!a.exists(row)) continue;
-    const AllocLinks& links = a.links[row];
+    const AllocLinks links = a.links_of(row);
     for (const AllocRow other : {links.previous, links.next, links.preempted_by})
       if (other != kNoRow && other >= size) add(problems, "alloc row {}: a link leads to row {}", row, other);
     if (links.deployment != kNoRow && links.deployment >= state.deployments.size())
@@ -258,7 +257,7 @@ Problems check_alloc_table(const Snapshot& state) {
     if (a.job_key[row] >= state.jobs.keys.size()) add(problems, "alloc row {}: its job key does not exist", row);
     if (a.next_on_node[row] != kNoRow && (a.next_on_node[row] >= size || a.prev_on_node[a.next_on_node[row]] != row))
       add(problems, "alloc row {}: its successor on the node does not point back", row);
-    if (a.cold[row] && a.report_of(row)) add(problems, "alloc row {}: has an object and a report beside it", row);
+    if (a.cold[row] && a.has_report(row)) add(problems, "alloc row {}: has an object and a report beside it", row);
     if (a.job[row] == kNoRow) {
       if (!a.cold[row]) add(problems, "alloc row {}: neither a job nor an object", row);
       continue;
@@ -338,14 +337,19 @@ Problems check_eval_table(const Snapshot& state) {
   check_length("evals", "create_index", e.create_index, size, problems);
   check_length("evals", "modify_index", e.modify_index, size, problems);
   check_length("evals", "object", e.object, size, problems);
+  check_length("evals", "packed", e.packed, size, problems);
   if (!problems.empty()) return problems;
   for (std::size_t row = 0; row < size; ++row) {
-    if (!e.object[row] && e.job_key[row] == kNoRow) continue;  // removed
+    const StoredEvalRow eval(static_cast<std::uint32_t>(row));
+    if (!e.exists(eval) && e.job_key[row] == kNoRow) continue;  // removed
     if (e.job_key[row] >= state.jobs.keys.size()) add(problems, "eval row {}: its job key does not exist", row);
     if (e.status[row] >= std::size(kEvalStatuses)) add(problems, "eval row {}: unknown status", row);
-    if (!e.object[row])
+    if (!e.exists(eval))
       add(problems, "eval row {}: no object", row);
-    else if (e.object[row]->priority != e.priority[row] || e.object[row]->modify_index != e.modify_index[row])
+    else if (e.object[row] && e.packed[row].present)
+      add(problems, "eval row {}: an object and its numbers beside it", row);
+    else if (e.object[row] &&
+             (e.object[row]->priority != e.priority[row] || e.object[row]->modify_index != e.modify_index[row]))
       add(problems, "eval row {}: columns and object differ", row);
   }
   return problems;

@@ -183,7 +183,7 @@ void Commit::set_links(AllocRow row, const AllocLinks& links) {
   touch_allocs();
   note_alloc(row);
   const StateStore::AllocRefs before = store_.refs_of(row);
-  store_.current_.allocs.links.edit(row) = links;
+  store_.current_.allocs.set_links(row, links);
   store_.move_refs(row, before, before.eval, links.deployment);
 }
 
@@ -252,7 +252,7 @@ void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation
   const DeploymentRow deployment = old && old->deployment_id == alloc->deployment_id
                                        ? before.deployment
                                        : store_.find_deployment(alloc->deployment_id);
-  if (!old) a.links.edit(row) = {};  // they are the object's from now on
+  if (!old) a.set_links(row, {});  // they are the object's from now on
   a.stamp.edit(row).modify_time = alloc->modify_time;
   a.cold.edit(row) = std::move(alloc);
   store_.move_refs(row, before, eval, deployment);
@@ -293,11 +293,11 @@ void Commit::rewrite_alloc(AllocRow row, std::shared_ptr<const model::Allocation
 void Commit::put_object(AllocRow row, std::shared_ptr<const model::Allocation> object) {
   AllocTable& a = store_.current_.allocs;
   forget_report(row);
-  if (const AllocLinks links = a.links[row];
+  if (const AllocLinks links = a.links_of(row);
       store_.history_ && (links.previous != kNoRow || links.next != kNoRow || links.preempted_by != kNoRow ||
                           links.deployment != kNoRow)) {
     const StateStore::AllocRefs before = store_.refs_of(row);
-    a.links.edit(row) = {};
+    a.set_links(row, {});
     store_.move_refs(row, before, before.eval, before.deployment);
   }
   a.cold.edit(row) = std::move(object);
@@ -329,7 +329,7 @@ void Commit::remove_alloc(AllocRow row) {
   const StateStore::AllocRefs before = store_.refs_of(row);
   a.node.edit(row) = kNoRow;
   a.job_key.edit(row) = kNoRow;  // AllocTable::exists()
-  a.cold.edit(row) = nullptr;
+  a.cold.set(row, nullptr);
   forget_report(row);
   if (row < a.logs.size() && a.logs[row]) a.logs.edit(row) = nullptr;
   if (!store_.history_) return;
@@ -380,12 +380,9 @@ void Commit::write_report(AllocRow row, Client status, const Reported& said, std
     count_live(row, live);
   }
   if (health != a.links[row].health) a.links.edit(row).health = health;
-  if (row >= a.reported.size()) a.reported.resize(a.size());
-  Reported& kept = a.reported.edit(row);
-  const std::uint64_t server = kept.present ? kept.alloc_modify_index : a.modify_index[row];
-  kept = said;
-  kept.present = true;
-  kept.alloc_modify_index = server;
+  Reported kept = said;
+  kept.alloc_modify_index = a.has_report(row) ? a.reported[row].alloc_modify_index : a.modify_index[row];
+  a.set_report(row, kept);
   if (index_ != 0) a.modify_index.edit(row) = index_;
   set_modified(row, modified_ns);
 }
@@ -406,12 +403,12 @@ void Commit::note_server_change(AllocRow row) {
   if (index_ == 0) return;
   AllocTable& a = store_.current_.allocs;
   a.modify_index.edit(row) = index_;
-  if (a.report_of(row)) a.reported.edit(row).alloc_modify_index = index_;
+  if (a.has_report(row)) a.reported.edit(row).alloc_modify_index = index_;
 }
 
 void Commit::forget_report(AllocRow row) {
   AllocTable& a = store_.current_.allocs;
-  if (a.report_of(row)) a.reported.edit(row) = Reported();
+  a.clear_report(row);
   if (a.detail_of(row)) a.details.edit(row) = AllocDetail();
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/predicates.h"
 #include "tables/export.h"
 
 namespace berth::tables {
@@ -95,6 +96,7 @@ void Commit::remove_eval(StoredEvalRow row) {
   }
   e.job_key.edit(row) = kNoRow;
   e.object.edit(row) = nullptr;
+  if (e.packed[row].present) e.packed.edit(row) = {};
 }
 
 void Commit::upsert_eval(const model::Evaluation& eval) {
@@ -106,7 +108,7 @@ StoredEvalRow Commit::upsert_eval(StoredEvalRow row, base::Uuid id, std::shared_
   touch();
   const model::Evaluation& eval = *object;
   EvalTable& e = store_.current_.evals;
-  const bool is_new = row == kNoRow || !e.object[row];
+  const bool is_new = row == kNoRow || !e.exists(row);
   if (row == kNoRow) row = store_.take_row(&RowLists::evals);
   if (row == kNoRow) {
     row = static_cast<StoredEvalRow>(e.size());
@@ -117,6 +119,7 @@ StoredEvalRow Commit::upsert_eval(StoredEvalRow row, base::Uuid id, std::shared_
     e.create_index.push_back(0);
     e.modify_index.push_back(0);
     e.object.push_back(nullptr);
+    e.packed.push_back({});
     if (store_.history_) store_.history_->evals.emplace_back();
   } else if (is_new && store_.history_) {
     e.id.edit(row) = id;
@@ -129,12 +132,16 @@ StoredEvalRow Commit::upsert_eval(StoredEvalRow row, base::Uuid id, std::shared_
       static_cast<std::uint8_t>(known == std::end(kEvalStatuses) ? 1 : known - std::begin(kEvalStatuses));
   e.create_index.edit(row) = eval.create_index;
   e.modify_index.edit(row) = eval.modify_index;
-  e.object.edit(row) = std::move(object);
+  PackedEval packed;
+  const bool over = model::is_terminal_evaluation(eval.status);
+  const bool packs = over && pack(eval, store_.current_.eval_columns(row), store_.symbols_, packed);
+  if (packs || e.packed[row].present) e.packed.edit(row) = packs ? packed : PackedEval();
+  e.object.edit(row) = packs ? nullptr : object;
   if (!store_.history_) return row;
   if (is_new)
-    store_.link_eval(row);
+    store_.link_eval(row, eval);
   else
-    store_.read_eval(row);
+    store_.read_eval(row, eval);
   return row;
 }
 

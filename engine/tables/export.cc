@@ -73,8 +73,8 @@ void write_name(const Snapshot& state, AllocRow row, std::string& out) {
   out += ']';
 }
 
-/// What the client said, `report` null: nothing.
-void write_report(const Snapshot& state, const Reported* report, model::Allocation& out) {
+/// What the client said, if anything.
+void write_report(const Snapshot& state, const std::optional<Reported>& report, model::Allocation& out) {
   if (!report) {
     out.client_description.clear();
     out.task_states.clear();
@@ -132,10 +132,10 @@ void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out) {
   out.modify_time = stamp.modify_time;
   const AllocDetail* detail = a.detail_of(row);
   out.create_time = detail ? detail->create_time : 0;
-  const Reported* report = a.report_of(row);
+  const std::optional<Reported> report = a.report_of(row);
   out.alloc_modify_index = report ? report->alloc_modify_index : out.modify_index;
   write_report(state, report, out);
-  const AllocLinks& links = a.links[row];
+  const AllocLinks links = a.links_of(row);
   write_id(out.previous_allocation, links.previous);
   write_id(out.next_allocation, links.next);
   write_id(out.preempted_by_allocation, links.preempted_by);
@@ -169,7 +169,7 @@ model::Allocation to_update(const Snapshot& state, const ClientReport& report) {
   out.id = base::to_text(report.id);
   out.node_id = base::to_text(state.nodes.id(report.node));
   out.client_status = to_text(report.status);
-  write_report(state, &report.said, out);
+  write_report(state, report.said, out);
   if (report.said.task != kEmptySymbol)
     out.task_states.begin()->second->events = task_events(report.said.event, report.said.event_at);
   if (report.health != 0) {
@@ -220,10 +220,16 @@ model::Allocation to_alloc(const Snapshot& state, AllocRow row) {
   if (a.node[row] != kNoRow)
     if (const std::string* name = state.value_text(kNameColumn, a.node[row])) out.node_name = *name;
   if (const auto& resources = a.shape_of(row).resources) out.allocated_resources = *resources;
-  if (const Reported* report = a.report_of(row); report && report->task != kEmptySymbol)
+  if (const std::optional<Reported> report = a.report_of(row); report && report->task != kEmptySymbol)
     out.task_states.begin()->second->events = task_events(report->event, report->event_at);
   write_logs(state, row, out);
   return out;
+}
+
+std::shared_ptr<const model::Evaluation> Snapshot::eval(StoredEvalRow row) const {
+  if (const auto& object = evals.object[row]) return object;
+  if (!evals.packed[row].present) return nullptr;
+  return std::make_shared<const model::Evaluation>(unpack(evals.packed[row], eval_columns(row), *symbols));
 }
 
 model::ClusterState to_cluster(const Snapshot& state) {
@@ -252,7 +258,7 @@ model::ClusterState to_cluster(const Snapshot& state) {
   for (std::size_t row = 0; row < state.deployments.size(); ++row)
     if (state.deployments.object[row]) out.deployments.push_back(*state.deployments.object[row]);
   for (std::size_t row = 0; row < state.evals.size(); ++row)
-    if (state.evals.object[row]) out.evals.push_back(*state.evals.object[row]);
+    if (const auto eval = state.eval(static_cast<StoredEvalRow>(row))) out.evals.push_back(*eval);
   return out;
 }
 

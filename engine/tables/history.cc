@@ -51,7 +51,7 @@ void StateStore::rebuild_history() {
     if (const auto& version = current_.jobs.versions[row])
       count_shapes(*version, true), ++h.jobs[version->key].versions;
   for (StoredEvalRow row = 0; row < current_.evals.size(); ++row)
-    if (current_.evals.object[row]) link_eval(row);
+    if (const auto eval = current_.eval(row)) link_eval(row, *eval);
   for (DeploymentRow row = 0; row < current_.deployments.size(); ++row)
     if (current_.deployments.active[row]) ++h.jobs[current_.deployments.job_key[row]].active_deployments;
   for (JobKeyRow key = 0; key < current_.jobs.keys.size(); ++key) {
@@ -77,7 +77,7 @@ StateStore::AllocRefs StateStore::refs_of(AllocRow row) const {
   const AllocTable& a = current_.allocs;
   if (!history_ || !a.exists(row)) return out;
   out.version = a.job[row], out.shape = a.shape[row];
-  if (!a.cold[row]) out.links = {a.links[row].previous, a.links[row].next, a.links[row].preempted_by};
+  if (!a.cold[row]) out.links = {a.relations[row].previous, a.relations[row].next, a.relations[row].preempted_by};
   out.eval = a.stamp[row].eval, out.deployment = history_->allocs[row].deployment;
   out.key = a.job_key[row];
   out.live = !a.terminal(row);
@@ -134,7 +134,7 @@ void StateStore::count_ended(StoredEvalRow eval, bool before, bool after) {
   count(history_->evals[eval].ended_allocs, before, after);
 }
 
-void StateStore::link_eval(StoredEvalRow row) {
+void StateStore::link_eval(StoredEvalRow row, const model::Evaluation& object) {
   History& h = *history_;
   History::Eval& eval = h.evals[row];
   History::Job& job = h.jobs[current_.evals.job_key[row]];
@@ -143,13 +143,12 @@ void StateStore::link_eval(StoredEvalRow row) {
   if (job.eval_head != kNoRow) h.evals[job.eval_head].prev_of_job = row;
   job.eval_head = row;
   ++job.evals;
-  read_eval(row);
+  read_eval(row, object);
 }
 
 /// What is kept of its object; after link_eval() and whenever it is written.
-void StateStore::read_eval(StoredEvalRow row) {
+void StateStore::read_eval(StoredEvalRow row, const model::Evaluation& object) {
   History::Eval& eval = history_->evals[row];
-  const model::Evaluation& object = *current_.evals.object[row];
   const bool open = !model::is_terminal_evaluation(object.status);
   const bool blocked = object.status == "blocked";
   History::Job& job = history_->jobs[current_.evals.job_key[row]];

@@ -289,10 +289,12 @@ AllocRow StateStore::append_alloc(const NewAlloc& alloc, const AllocLinks& links
   put(a.shape, alloc.shape_id);
   put(a.create_index, alloc.create_index);
   put(a.modify_index, alloc.modify_index);
-  put(a.links, links);
-  if (a.report_of(row)) a.reported.edit(row) = Reported();
+  put(a.links, AllocLink(links));
+  const bool has_relations = links.previous != kNoRow || links.next != kNoRow || links.preempted_by != kNoRow;
+  if (again != kNoRow || has_relations) a.relations.set(row, links);
+  if (a.has_report(row)) a.clear_report(row);
   if (a.detail_of(row)) a.details.edit(row) = AllocDetail();
-  put(a.cold, std::move(object));
+  if (again != kNoRow || object) a.cold.set(row, std::move(object));
   put(a.prev_on_node, kNoRow);
   if (alloc.node != kNoRow) {
     NodeUse& use = current_.nodes.use.edit(alloc.node);
@@ -332,7 +334,7 @@ AllocRow StateStore::find_alloc(std::string_view id) {
 StoredEvalRow StateStore::find_eval(base::Uuid id) {
   if (id.is_nil()) return kNoRow;
   const StoredEvalRow row = eval_rows_.find(id);
-  return row == kNoRow || !current_.evals.object[row] ? kNoRow : row;
+  return row == kNoRow || !current_.evals.exists(row) ? kNoRow : row;
 }
 
 StoredEvalRow StateStore::find_eval(std::string_view id) {
@@ -415,7 +417,8 @@ std::size_t StateStore::bytes() const {
   out += a.id.bytes() + a.node.bytes() + a.job.bytes() + a.job_key.bytes() + a.group.bytes() + a.name_index.bytes() +
          a.desired.bytes() + a.client.bytes() + a.shape.bytes() + a.next_on_node.bytes() + a.prev_on_node.bytes() +
          a.next_of_job.bytes() + a.create_index.bytes() + a.modify_index.bytes() + a.cold.bytes() + a.links.bytes() +
-         a.stamp.bytes() + a.reported.bytes() + a.details.bytes() + a.shapes.bytes();
+         a.relations.bytes() + a.stamp.bytes() + a.reported.bytes() + a.reported_more.bytes() + a.details.bytes() +
+         a.shapes.bytes();
   out += node_rows_.bucket_count() * 32 + alloc_rows_.bytes() + symbols_.bytes();
   for (const auto& codes : codes_) out += codes.bucket_count() * 12;
   if (history_) out += history_->allocs.capacity() * sizeof(History::Alloc);

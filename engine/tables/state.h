@@ -17,11 +17,13 @@
 #include "tables/history.h"
 #include "tables/id_index.h"
 #include "tables/job_table.h"
+#include "tables/packed_eval.h"
 #include "tables/ready_nodes.h"
 
 namespace berth::tables {
 
-/// Deployments and evaluations: the columns that schedulers filter by, and the API object behind each row.
+/// Deployments and evaluations: the columns that schedulers filter by, and the API object behind each row. Evaluations
+/// that are over have none if a row of numbers says the same (packed_eval.h): Snapshot::eval() makes it.
 struct DeploymentTable {
   CowVector<base::Uuid> id;
   CowVector<JobKeyRow> job_key;
@@ -38,10 +40,16 @@ struct EvalTable {
   CowVector<std::int32_t> priority;
   CowVector<std::uint8_t> status;  ///< index into kEvalStatuses
   CowVector<std::uint64_t> create_index, modify_index;
-  CowVector<std::shared_ptr<const model::Evaluation>> object;
+  CowVector<std::shared_ptr<const model::Evaluation>> object;  ///< null where there is none or `packed` has it
+  CowVector<PackedEval> packed;
   [[nodiscard]] std::size_t size() const { return id.size(); }
+  [[nodiscard]] bool exists(StoredEvalRow row) const { return object[row] || packed[row].present; }
+  [[nodiscard]] std::uint64_t snapshot_index(StoredEvalRow row) const {
+    return object[row] ? object[row]->snapshot_index : packed[row].snapshot_index;
+  }
 };
 inline constexpr const char* kEvalStatuses[] = {"blocked", "pending", "complete", "failed", "canceled"};
+inline constexpr std::uint8_t kEvalBlocked = 0, kEvalComplete = 2, kEvalCanceled = 4;
 
 /// What is small, rarely changes and is read as API objects: volumes, claims, pools, configuration.
 struct ColdState {
@@ -73,6 +81,23 @@ struct Snapshot {
     const KeyedColumn& c = nodes.column(column);
     const std::uint32_t code = c.code(row);
     return code == 0 ? nullptr : &symbols->text(c.value(code));
+  }
+
+  /// The evaluation as an API object, made of numbers where it is kept as such; null: there is none.
+  [[nodiscard]] std::shared_ptr<const model::Evaluation> eval(StoredEvalRow row) const;
+  /// Of one that exists.
+  [[nodiscard]] const std::string& namespace_of_eval(StoredEvalRow row) const {
+    return evals.object[row] ? evals.object[row]->namespace_ : text(jobs.keys[evals.job_key[row]].job_namespace);
+  }
+  [[nodiscard]] const std::string& job_of_eval(StoredEvalRow row) const {
+    return evals.object[row] ? evals.object[row]->job_id : text(jobs.keys[evals.job_key[row]].job_id);
+  }
+  /// What the columns say of it.
+  [[nodiscard]] EvalColumns eval_columns(StoredEvalRow row) const {
+    const JobKey& key = jobs.keys[evals.job_key[row]];
+    return {evals.id[row],          text(key.job_namespace),          text(key.job_id),
+            evals.priority[row],    kEvalStatuses[evals.status[row]], evals.create_index[row],
+            evals.modify_index[row]};
   }
 
   // What an allocation says, with an API object or without one.
@@ -276,8 +301,8 @@ class StateStore {
   void move_refs(AllocRow row, const AllocRefs& before, StoredEvalRow eval, DeploymentRow deployment);
   void set_alloc_eval(AllocRow row, StoredEvalRow eval);
   void count_ended(StoredEvalRow eval, bool before, bool after);
-  void link_eval(StoredEvalRow row);
-  void read_eval(StoredEvalRow row);
+  void link_eval(StoredEvalRow row, const model::Evaluation& object);
+  void read_eval(StoredEvalRow row, const model::Evaluation& object);
   void unlink_eval(StoredEvalRow row);
   void count_shapes(const CompiledJob& job, bool more);
   void drop_shape(ShapeId shape);

@@ -34,4 +34,20 @@ std::string_view to_text(Description description) { return kDescriptions[static_
 std::optional<Desired> parse_desired(std::string_view text) { return parse<Desired>(kDesired, text); }
 std::optional<Client> parse_client(std::string_view text) { return parse<Client>(kClient, text); }
 
+void AllocTable::set_report(AllocRow row, const Reported& said) {
+  if (row >= reported.size()) reported.resize(size());
+  ReportMore more;
+  ReportRow& kept = reported.edit(row);
+  const bool had_more = kept.has_more;
+  kept = to_row(said, more);
+  if (kept.has_more || had_more) reported_more.set(row, more);
+}
+
+void AllocTable::clear_report(AllocRow row) {
+  if (!has_report(row)) return;
+  ReportRow& kept = reported.edit(row);
+  if (kept.has_more) reported_more.set(row, {});
+  kept = ReportRow();
+}
+
 }  // namespace berth::tables

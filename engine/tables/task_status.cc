@@ -86,6 +86,43 @@ bool Reported::take(Symbol name, const TaskStatus& status) {
   return true;
 }
 
+ReportRow to_row(const Reported& said, ReportMore& more) {
+  using EventAt = ReportRow::EventAt;
+  ReportRow row;
+  row.started_at = said.started_at, row.finished_at = said.finished_at;
+  row.alloc_modify_index = said.alloc_modify_index;
+  row.task = said.task, row.restarts = said.restarts;
+  row.state = said.state, row.failed = said.failed, row.present = true;
+  row.description = said.description, row.event = said.event;
+  row.event_at = said.event_at == kNoTime            ? EventAt::none
+                 : said.event_at == said.started_at  ? EventAt::started
+                 : said.event_at == said.finished_at ? EventAt::finished
+                                                     : EventAt::more;
+  row.has_more =
+      row.event_at == EventAt::more || said.last_restart != kNoTime || said.health_at != 0 || said.health_index != 0;
+  more = {};
+  if (row.has_more)
+    more = {said.last_restart, row.event_at == EventAt::more ? said.event_at : 0, said.health_at, said.health_index};
+  return row;
+}
+
+Reported to_report(const ReportRow& row, const ReportMore& more) {
+  using EventAt = ReportRow::EventAt;
+  Reported said;
+  said.started_at = row.started_at, said.finished_at = row.finished_at;
+  said.last_restart = row.has_more ? more.last_restart : kNoTime;
+  said.event_at = row.event_at == EventAt::none       ? kNoTime
+                  : row.event_at == EventAt::started  ? row.started_at
+                  : row.event_at == EventAt::finished ? row.finished_at
+                                                      : more.event_at;
+  said.health_at = more.health_at, said.health_index = more.health_index;
+  said.alloc_modify_index = row.alloc_modify_index;
+  said.task = row.task, said.restarts = row.restarts;
+  said.state = row.state, said.failed = row.failed;
+  said.description = row.description, said.event = row.event;
+  return said;
+}
+
 TaskStatus Reported::status() const {
   TaskStatus out;
   out.started_at = started_at, out.finished_at = finished_at, out.last_restart = last_restart;

@@ -63,8 +63,7 @@ void write_task(const TaskStatus& status, model::TaskState& out);
 /// The newest event of a task, as the list of its events; null where there is none.
 [[nodiscard]] json::Value task_events(TaskEvent event, std::int64_t at);
 
-/// What a client said last of an allocation that has no API object and one task at most: a row of AllocTable::reported,
-/// one cache line. All zero: its client has said nothing yet.
+/// What a client said last of an allocation that has no API object and one task at most.
 struct Reported {
   std::int64_t started_at = 0, finished_at = 0, last_restart = 0,
                event_at = 0;       ///< unix ns, kNoTime where there is none
@@ -73,16 +72,45 @@ struct Reported {
   std::uint64_t alloc_modify_index = 0;  ///< the last change that was no report: what clients compare (R-CTRL-1504)
   Symbol task = kEmptySymbol;            ///< name of the task; empty: no task has a state
   std::uint16_t restarts = 0;
-  TaskState state : 4 = TaskState::pending;
-  bool failed : 1 = false;
-  bool present : 1 = false;  ///< its client has reported
-  ClientDescription description : 4 = ClientDescription::none;
-  TaskEvent event : 4 = TaskEvent::none;
+  TaskState state = TaskState::pending;
+  bool failed = false;
+  ClientDescription description = ClientDescription::none;
+  TaskEvent event = TaskEvent::none;
 
   /// False: the status does not fit into a row.
   [[nodiscard]] bool take(Symbol name, const TaskStatus& status);
   [[nodiscard]] TaskStatus status() const;
 };
-static_assert(sizeof(Reported) == 64);
+
+/// A row of AllocTable::reported: Reported without what few have, which stands in AllocTable::reported_more. All zero:
+/// its client has said nothing yet.
+struct ReportRow {
+  /// Which time the event has. Most often it is the one at which the task started or ended.
+  enum class EventAt : std::uint8_t { none, started, finished, more };
+
+  std::int64_t started_at = 0, finished_at = 0;
+  std::uint64_t alloc_modify_index = 0;
+  Symbol task = kEmptySymbol;
+  std::uint16_t restarts = 0;
+  TaskState state : 2 = TaskState::pending;
+  bool failed : 1 = false;
+  bool present : 1 = false;   ///< its client has reported
+  bool has_more : 1 = false;  ///< there is a row in `reported_more`
+  EventAt event_at : 2 = EventAt::none;
+  ClientDescription description : 4 = ClientDescription::none;
+  TaskEvent event : 4 = TaskEvent::none;
+};
+static_assert(sizeof(ReportRow) == 32);
+
+/// What a report says of tasks that were restarted or ended otherwise, and of health in a deployment.
+struct ReportMore {
+  std::int64_t last_restart = 0, event_at = 0, health_at = 0;
+  std::uint64_t health_index = 0;
+  friend bool operator==(const ReportMore&, const ReportMore&) = default;
+};
+
+/// A report as its row; `more` gets the rest, where the row has_more.
+[[nodiscard]] ReportRow to_row(const Reported& said, ReportMore& more);
+[[nodiscard]] Reported to_report(const ReportRow& row, const ReportMore& more);
 
 }  // namespace berth::tables

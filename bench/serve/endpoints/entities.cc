@@ -234,7 +234,7 @@ const model::Allocation& object_of(const tables::Snapshot& state, tables::AllocR
   const tables::NodeRow node = state.allocs.node[row];
   const std::string* name = node == tables::kNoRow ? nullptr : state.value_text(tables::kNameColumn, node);
   plain.node_name = name ? *name : "";
-  const tables::Reported* report = state.allocs.report_of(row);
+  const auto report = state.allocs.report_of(row);
   if (report && report->task != tables::kEmptySymbol)
     plain.task_states.begin()->second->events = tables::task_events(report->event, report->event_at);
   return plain;

@@ -31,7 +31,7 @@ void list_evaluations(Simulation& simulation, const Request& request, Reply& rep
     ListRows list;
     const tables::EvalTable& evals = state->evals;
     for (tables::StoredEvalRow row = 0; row < evals.size(); ++row) {
-      const auto& eval = evals.object[row];
+      const auto eval = state->eval(row);
       if (!eval || !(request.all_namespaces() || eval->namespace_ == request.name_space)) continue;
       if (!(status.empty() || eval->status == status) || !(job.empty() || eval->job_id == job)) continue;
       if (prefix.matches(evals.id[row])) list.rows.push_back(row);
@@ -45,14 +45,14 @@ void list_evaluations(Simulation& simulation, const Request& request, Reply& rep
     list.descends = request.reverse;
     list.tokens = by_id ? TokenKind::text : TokenKind::creation;
     list.write = [state](std::uint32_t row, std::string& out) {
-      json::append_text(out, eval_json(*state->evals.object[row]));
+      json::append_text(out, eval_json(*state->eval(tables::StoredEvalRow(row))));
     };
     list.token = [state, by_id](std::uint32_t row) {
       return by_id ? base::to_text(state->evals.id[row])
                    : creation_token(state->evals.create_index[row], state->evals.id[row]);
     };
     list.passes = [state](std::uint32_t row, const Filter& filter) {
-      return filter.matches(*state->evals.object[row]);
+      return filter.matches(*state->eval(tables::StoredEvalRow(row)));
     };
     return list;
   });
@@ -66,7 +66,7 @@ void count_evaluations(Simulation& simulation, const Request& request, Reply& re
   const tables::EvalTable& evals = simulation.state().evals;
   std::uint64_t count = 0;
   for (tables::StoredEvalRow row = 0; row < evals.size(); ++row) {
-    const auto& eval = evals.object[row];
+    const auto eval = simulation.state().eval(row);
     if (!eval || !(request.all_namespaces() || eval->namespace_ == request.name_space)) continue;
     if (!prefix->matches(evals.id[row])) continue;
     if (*filter) {

@@ -85,8 +85,7 @@ void read_job_evals(Simulation& simulation, const Request& request, Reply& reply
   const tables::JobKeyRow key = key_of(simulation, request);
   if (key == kNoRow) return reply.json(json::Value::array());
   std::vector<std::shared_ptr<const model::Evaluation>> evals;
-  for (const tables::StoredEvalRow row : simulation.log().evals_of(key))
-    evals.push_back(simulation.state().evals.object[row]);
+  for (const tables::StoredEvalRow row : simulation.log().evals_of(key)) evals.push_back(simulation.state().eval(row));
   std::sort(evals.begin(), evals.end(),
             [](const auto& a, const auto& b) { return std::tie(a->status, a->id) < std::tie(b->status, b->id); });
   json::Value out = json::Value::array();

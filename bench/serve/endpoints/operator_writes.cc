@@ -72,7 +72,7 @@ std::optional<std::vector<std::string>> selected_evals(Simulation& simulation, c
   std::vector<std::string> ids;
   const tables::EvalTable& evals = simulation.state().evals;
   for (tables::StoredEvalRow row = 0; row < evals.size(); ++row) {
-    const auto& eval = evals.object[row];
+    const auto eval = simulation.state().eval(row);
     if (!eval || !(request.all_namespaces() || eval->namespace_ == request.name_space)) continue;
     const auto matches = filter->matches(*eval);
     if (!matches) return reply.fail(500, matches.error()), std::nullopt;

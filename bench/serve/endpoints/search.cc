@@ -121,8 +121,9 @@ void search_context(const Search& search, std::string_view context, Found& out) 
     search.ids(
         "evals", state.evals.size(),
         [&](std::size_t row) {
-          const auto& eval = state.evals.object[row];
-          return eval && search.in_scope(eval->namespace_) ? state.evals.id[row] : none;
+          const auto eval = static_cast<tables::StoredEvalRow>(row);
+          return state.evals.exists(eval) && search.in_scope(state.namespace_of_eval(eval)) ? state.evals.id[row]
+                                                                                            : none;
         },
         out);
   if (asked("allocs"))

@@ -213,7 +213,7 @@ void EventLog::take_rest(const fsm::EntryRows& rows, StreamFrame& frame) const {
   for (const tables::NodeRow row : once(rows.nodes))
     if (state.nodes.exists(row)) frame.late_nodes.emplace_back(state.nodes.id(row), row);
   for (const tables::StoredEvalRow row : once(rows.evals)) {
-    const auto& eval = row == kNoRow ? nullptr : state.evals.object[row];
+    const auto eval = row == kNoRow ? nullptr : state.eval(row);
     if (!eval) continue;
     StreamEvent& event = frame.events.emplace_back();
     event.topic = "Evaluation", event.key = eval->id, event.name_space = eval->namespace_;

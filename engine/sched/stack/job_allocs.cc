@@ -24,7 +24,7 @@ AllocFacts JobAllocs::plain_facts(AllocRow row, std::uint32_t group) {
   // The index is read behind the job's ID, the name made of its name (R-RECON-41): of other lengths, it is another one.
   if (job.name_base().size() != job.spec->id.size())
     return reconcile::read_facts(make(row), group, taint_of(*snapshot_, allocs.node[row]), deployment_text_);
-  const tables::AllocLinks& links = allocs.links[row];
+  const tables::AllocLink& links = allocs.links[row];
   AllocFacts out;
   out.alloc = {*this, row};
   out.group = group;
@@ -42,7 +42,8 @@ AllocFacts JobAllocs::plain_facts(AllocRow row, std::uint32_t group) {
       bit(health(tables::AllocLinks::kCanary), AllocFacts::kCanary) |
       bit(health(tables::AllocLinks::kHealthy), AllocFacts::kHealthy) |
       bit(health(tables::AllocLinks::kUnhealthy) && !health(tables::AllocLinks::kHealthy), AllocFacts::kUnhealthy) |
-      bit(job.type == model::JobType::batch, AllocFacts::kBatchJob) | bit(links.next != kNoRow, AllocFacts::kHasNext) |
+      bit(job.type == model::JobType::batch, AllocFacts::kBatchJob) |
+      bit(allocs.relations[row].next != kNoRow, AllocFacts::kHasNext) |
       bit(links.deployment != kNoRow && !deployment_id_.is_nil() &&
               snapshot_->deployments.id[links.deployment] == deployment_id_,
           AllocFacts::kOfDeployment));
