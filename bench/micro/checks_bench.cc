@@ -38,9 +38,12 @@ struct Window {
   rank::WindowColumns columns() {
     return {prefix.data(), appended.data(), code.data(), spread.data(), spread_total.data()};
   }
+  struct Counts {
+    std::size_t exhausted = 0, decisive = 0;
+  };
   /// One after the other: the same counts.
-  rank::WindowScores loop() {
-    rank::WindowScores out;
+  Counts loop() {
+    Counts out;
     for (std::size_t i = 0; i < prefix.size(); ++i) {
       const double total = spread[code[i]];
       spread_total[i] = total;
@@ -54,13 +57,13 @@ struct Window {
     return out;
   }
   /// The same by vector, in steps as a Select makes them. `decisive`: how many.
-  rank::WindowScores steps() {
-    rank::WindowScores out;
+  Counts steps() {
+    Counts out;
     for (std::size_t i = 0; i < prefix.size(); i += rank::kWindowMost) {
       const rank::WindowScores step =
           rank::score_window(columns(), i, std::min(prefix.size(), i + rank::kWindowMost), 0.5, value.data());
-      out.exhausted += step.exhausted;
-      out.decisive += static_cast<std::uint64_t>(std::popcount(step.decisive));
+      out.exhausted += static_cast<std::size_t>(std::popcount(step.exhausted));
+      out.decisive += static_cast<std::size_t>(std::popcount(step.decisive));
     }
     return out;
   }
@@ -69,7 +72,7 @@ struct Window {
 void BM_WindowVector(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   Window window(n), other(n);
-  const rank::WindowScores scores = window.steps(), expected = other.loop();
+  const Window::Counts scores = window.steps(), expected = other.loop();
   if (scores.decisive != expected.decisive || scores.exhausted != expected.exhausted)
     return wrong_answer(state, "differs from the loop");
   for (std::size_t i = 0; i < n; ++i)

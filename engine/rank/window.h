@@ -23,9 +23,10 @@ struct WindowColumns {
 inline constexpr std::size_t kWindowMost = 64;
 
 struct WindowScores {
-  std::uint64_t decisive =
-      0;  ///< bit i: entry first + i has room, and a score that is above the threshold or not above 0
-  std::uint64_t exhausted = 0;  ///< likewise: it has none
+  /// Bit i: entry first + i has room, and a score that is above the threshold or not above 0.
+  std::uint64_t decisive = 0;
+  /// Bit i: entry first + i has no room.
+  std::uint64_t exhausted = 0;
 };
 
 /// Writes the final scores of entries [first, last) to `values`, by entry as well; of exhausted ones nothing that means
