@@ -47,7 +47,9 @@ TEST_P(PackedEvals, ComeBackOrKeepTheirObject) {
   GetParam().change(eval);
   const std::optional<Evaluation> back = packed_and_back(eval);
   ASSERT_EQ(back.has_value(), GetParam().packs);
-  if (back) EXPECT_EQ(*back, eval);
+  if (back) {
+    EXPECT_EQ(*back, eval);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

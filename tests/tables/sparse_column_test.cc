@@ -89,7 +89,9 @@ TEST(ReportRows, SayWhatTheReportSays) {
   }
   for (AllocRow row = 0; row < model.size(); ++row) {
     ASSERT_EQ(allocs.has_report(row), model[row].has_value()) << row;
-    if (model[row]) ASSERT_TRUE(same(*allocs.report_of(row), *model[row])) << row;
+    if (model[row]) {
+      ASSERT_TRUE(same(*allocs.report_of(row), *model[row])) << row;
+    }
   }
 }
 

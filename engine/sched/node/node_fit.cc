@@ -45,8 +45,8 @@ bool NodeFit::ports_do(NodeRow row, const CompiledGroup& group) {
   return knows_port_conflicts() && !scratch_.port_conflicts.at(row) && (!group.has_network || has_ports(row, group));
 }
 
-/// Looking at the ports of the whole cluster pays once an eighth of the nodes was looked at one by one, which costs some
-/// seven times as much a node.
+/// Looking at the ports of the whole cluster pays once an eighth of the nodes was looked at one by one, which costs
+/// some seven times as much a node.
 bool NodeFit::knows_port_conflicts() {
   if (port_conflicts_known_) return true;
   const tables::Snapshot& state = *attempt_.snapshot;
