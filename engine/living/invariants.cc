@@ -95,8 +95,9 @@ void check_deployments(const Snapshot& state, Problems& problems) {
     for (const auto& [name, group] : deployment->task_groups)
       // Not their sum: a flip counts an allocation on the other side without placing it (R-RECON-236). System jobs only
       // from below: what is updated in place in the same deployment, as in a failed one that stays (R-SCHED-138), loses
-      // its health and gains it again (R-SCHED-118).
-      if (group && (group->healthy_allocs < 0 || group->unhealthy_allocs < 0 ||
+      // its health and gains it again (R-SCHED-118). Healthy ones may be fewer than none: who is unhealthy, then
+      // healthy and unhealthy again is taken from them and was never added (R-CTRL-727).
+      if (group && (group->healthy_allocs + group->unhealthy_allocs < 0 || group->unhealthy_allocs < 0 ||
                     (!is_system &&
                      (group->healthy_allocs > group->placed_allocs || group->unhealthy_allocs > group->placed_allocs))))
         problems.push_back(fmt::format("R-CTRL-1734: deployment of {}, group {}: {} placed, {} healthy, {} unhealthy",

@@ -129,6 +129,8 @@ TEST(Lives, HoldWhereTheyOnceBroke) {
   EXPECT_EQ(run_life({.seed = 2009625}).problems, std::vector<std::string>());
   // A node left its value of a distinct property to the others (R-FEAS-1406), which were remembered as filtered.
   EXPECT_EQ(run_cluster_life({.seed = 2002457}).problems, std::vector<std::string>());
+  // An unhealthy allocation that an operator calls healthy, and its client unhealthy again (R-CTRL-727).
+  EXPECT_EQ(run_cluster_life({.seed = 6005839}).problems, std::vector<std::string>());
   // Nodes joined between a failure that was kept whole and one that was not: the verdicts of the classes were the older
   // ones.
   EXPECT_EQ(run_cluster_life({.seed = 2007668}).problems, std::vector<std::string>());
