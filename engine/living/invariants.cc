@@ -93,12 +93,14 @@ void check_deployments(const Snapshot& state, Problems& problems) {
     const tables::VersionRow version = state.jobs.keys[key].current;
     const bool is_system = version != kNoRow && state.jobs.versions[version]->type == model::JobType::system;
     for (const auto& [name, group] : deployment->task_groups)
-      // Not their sum: a flip counts an allocation on the other side without placing it (R-RECON-236). System jobs only
+      // A flip counts an allocation on the other side without placing it (R-RECON-236), so their sum may be above what
+      // was placed. Who is unhealthy, then healthy and unhealthy again is taken from the healthy ones, to whom it was
+      // never added (R-CTRL-727): these may be fewer than none, and the others more than were placed. System jobs only
       // from below: what is updated in place in the same deployment, as in a failed one that stays (R-SCHED-138), loses
-      // its health and gains it again (R-SCHED-118). Healthy ones may be fewer than none: who is unhealthy, then
-      // healthy and unhealthy again is taken from them and was never added (R-CTRL-727).
-      if (group && (group->healthy_allocs + group->unhealthy_allocs < 0 || group->unhealthy_allocs < 0 ||
-                    (!is_system &&
+      // its health and gains it again (R-SCHED-118).
+      if (const std::int64_t sum = group ? group->healthy_allocs + group->unhealthy_allocs : 0;
+          group && (sum < 0 || group->unhealthy_allocs < 0 ||
+                    (!is_system && sum > group->placed_allocs &&
                      (group->healthy_allocs > group->placed_allocs || group->unhealthy_allocs > group->placed_allocs))))
         problems.push_back(fmt::format("R-CTRL-1734: deployment of {}, group {}: {} placed, {} healthy, {} unhealthy",
                                        deployment->job_id, name, group->placed_allocs, group->healthy_allocs,
