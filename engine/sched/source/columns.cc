@@ -399,8 +399,12 @@ void Columns::touched(NodeRow node) {
 /// Decides anew which of the entries [first, last) hold more than when they were decided: a Select comes back to them.
 void Columns::freshen(std::uint32_t first, std::uint32_t last) {
   if (stale_.empty() || first > last_stale_) return;
+  last_stale_ = 0;
   std::erase_if(stale_, [&](std::uint32_t entry) {
-    if (entry < first || entry >= last) return false;
+    if (entry < first || entry >= last) {
+      last_stale_ = std::max(last_stale_, entry);
+      return false;
+    }
     decide_entry(entry, *view_);
     return true;
   });

@@ -35,8 +35,8 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
   const bool one = spread_sets_ == 1, by_vector = spread_sets_ <= 1 && properties_.empty() && !notes_boosts_;
   const rank::WindowColumns columns{sum_.data(), appended_.data(), one ? codes_[0].data() : nullptr,
                                     one ? spread_tables_[0].data() : nullptr, one ? spread_.data() : nullptr};
-  // The first few enter the list of the best one by one; later ones seldom do.
-  std::uint64_t step = 8;
+  // The first few enter the list of the best one by one; later ones seldom do. A small limit is one step.
+  std::uint64_t step = limit <= 16 ? 16 : 8;
   while (first < last && best.returned < limit) {
     // None returns more than one, so the limit takes these at least.
     const auto wanted = std::min(step, static_cast<std::uint64_t>(limit - best.returned));
@@ -51,9 +51,9 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
       counts_.exhausted += count;
       exhausted_.push_back({first, scores.exhausted});
     }
-    if (scores.decisive != 0) best.returned -= std::popcount(scores.decisive);
     for (std::uint64_t rest = scores.decisive; rest != 0; rest &= rest - 1) {
       const std::uint32_t entry = first + static_cast<std::uint32_t>(std::countr_zero(rest));
+      --best.returned;  // it is counted where it is offered
       top_.push(entry, score_value_[entry]);
       best.offer(entry, score_value_[entry]);
     }
