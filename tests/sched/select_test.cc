@@ -581,47 +581,62 @@ TEST(Select, LooksAtNodesWithoutHeapAllocation) {
   }
 }
 
+/// A cluster in which as many allocations leave as come, and what serving a job takes from the heap.
+struct Steady {
+  struct Taken {
+    std::uint64_t by_scheduling = 0, by_applying = 0;
+  };
+  Random random{11};
+  World world{random, 0, 1};
+  Scratch scratch;
+  GenericScheduler scheduler{scratch};
+  EvalResult result;
+  IdStream ids{1};
+  plan::Applier applier{world.store};
+  plan::ApplyResult applied;
+
+  Steady() {
+    world.store.keep_history();
+    load_equipped(random, world, 100, true);
+  }
+  Taken serve(const std::shared_ptr<const model::Job>& job) {
+    Taken taken;
+    world.ask(random, job);
+    {
+      const tables::Snapshot snapshot = world.store.snapshot();
+      const std::uint64_t before = berth::testing::heap_allocations.load();
+      scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids, result);
+      taken.by_scheduling = berth::testing::heap_allocations.load() - before;
+    }
+    const std::uint64_t before = berth::testing::heap_allocations.load();
+    applier.apply(result.plan, world.store.index() + 1, false, applied);
+    taken.by_applying = berth::testing::heap_allocations.load() - before;
+    return taken;
+  }
+  void empty() {
+    result.plan.clear();
+    tables::Commit commit = world.store.begin_commit(world.store.index() + 1);
+    const tables::AllocTable& allocs = world.store.current().allocs;
+    for (tables::AllocRow row = 0; row < allocs.size(); ++row)
+      if (allocs.exists(row)) commit.remove_alloc(row);
+  }
+};
+
 /// Where as many leave as come, placing and checking a plan take no memory from the heap, whatever is held.
 TEST(Select, SteadyPlacementsAndChecksTakeNothingFromTheHeap) {
   constexpr std::uint32_t kFew = 4, kMany = 40;
   for (const Asked& one : kAsked) {
     SCOPED_TRACE(one.name);
-    Random random(11);
-    World world(random, 0, 1);
-    world.store.keep_history();
-    load_equipped(random, world, 100, true);
-    Scratch scratch;
-    GenericScheduler scheduler(scratch);
-    EvalResult result;
-    IdStream ids(1);
-    plan::Applier applier(world.store);
-    plan::ApplyResult applied;
-    struct Taken {
-      std::uint64_t by_placing = 0, by_applying = 0;
-    };
+    Steady steady;
     const auto allocations = [&](std::uint32_t count) {
-      Taken taken;
-      world.ask(random, asking(one, "job" + std::to_string(count), count));
-      {
-        const tables::Snapshot snapshot = world.store.snapshot();
-        const std::uint64_t before = berth::testing::heap_allocations.load();
-        scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids, result);
-        taken.by_placing = berth::testing::heap_allocations.load() - before;
-      }
-      const std::uint64_t before = berth::testing::heap_allocations.load();
-      applier.apply(result.plan, world.store.index() + 1, false, applied);
-      taken.by_applying = berth::testing::heap_allocations.load() - before;
-      EXPECT_EQ(applied.committed, count);
-      result.plan.clear();
-      tables::Commit commit = world.store.begin_commit(world.store.index() + 1);
-      const tables::AllocTable& allocs = world.store.current().allocs;
-      for (tables::AllocRow row = 0; row < allocs.size(); ++row)
-        if (allocs.exists(row)) commit.remove_alloc(row);
+      const Steady::Taken taken = steady.serve(asking(one, "job" + std::to_string(count), count));
+      EXPECT_EQ(steady.applied.committed, count);
+      steady.empty();
       return taken;
     };
     for (int warm = 0; warm < 20; ++warm) allocations(kMany), allocations(kFew);
-    const Taken few = allocations(kFew), many = allocations(kMany);
-    EXPECT_EQ(many.by_placing, few.by_placing);
+    const Steady::Taken few = allocations(kFew), many = allocations(kMany);
+    EXPECT_EQ(many.by_scheduling, few.by_scheduling);
 #ifdef NDEBUG  // debug builds check the tables after each plan, which allocates
     EXPECT_EQ(many.by_applying, few.by_applying);
 #endif
@@ -634,54 +649,27 @@ TEST(Select, SteadyUpdatesInPlaceTakeNothingFromTheHeap) {
   constexpr std::uint32_t kFew = 4, kMany = 40;
   for (const Asked& one : kAsked) {
     SCOPED_TRACE(one.name);
-    Random random(11);
-    World world(random, 0, 1);
-    world.store.keep_history();
-    load_equipped(random, world, 100, true);
-    Scratch scratch;
-    GenericScheduler scheduler(scratch);
-    EvalResult result;
-    IdStream ids(1);
-    plan::Applier applier(world.store);
-    plan::ApplyResult applied;
-    struct Taken {
-      std::uint64_t by_updating = 0, by_applying = 0;
-    };
+    Steady steady;
     std::uint64_t version = 0;
     const auto serve = [&](std::uint32_t count, std::int64_t priority) {
       auto job = asking(one, "job" + std::to_string(count), count);
       job->version = ++version;
       job->job_modify_index = job->modify_index = version;
       job->priority = priority;
-      world.ask(random, job);
-      Taken taken;
-      {
-        const tables::Snapshot snapshot = world.store.snapshot();
-        const std::uint64_t before = berth::testing::heap_allocations.load();
-        scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids, result);
-        taken.by_updating = berth::testing::heap_allocations.load() - before;
-      }
-      const std::uint64_t before = berth::testing::heap_allocations.load();
-      applier.apply(result.plan, world.store.index() + 1, false, applied);
-      taken.by_applying = berth::testing::heap_allocations.load() - before;
-      return taken;
+      return steady.serve(job);
     };
     const auto allocations = [&](std::uint32_t count) {
       serve(count, 50);
-      EXPECT_EQ(applied.committed, count);
-      const Taken taken = serve(count, 60);
-      EXPECT_EQ(result.plan.updates.size(), count);
-      EXPECT_EQ(result.plan.allocs.size(), 0U);
-      result.plan.clear();
-      tables::Commit commit = world.store.begin_commit(world.store.index() + 1);
-      const tables::AllocTable& allocs = world.store.current().allocs;
-      for (tables::AllocRow row = 0; row < allocs.size(); ++row)
-        if (allocs.exists(row)) commit.remove_alloc(row);
+      EXPECT_EQ(steady.applied.committed, count);
+      const Steady::Taken taken = serve(count, 60);
+      EXPECT_EQ(steady.result.plan.updates.size(), count);
+      EXPECT_EQ(steady.result.plan.allocs.size(), 0U);
+      steady.empty();
       return taken;
     };
     for (int warm = 0; warm < 20; ++warm) allocations(kMany), allocations(kFew);
-    const Taken few = allocations(kFew), many = allocations(kMany);
-    EXPECT_LT(many.by_updating, few.by_updating + (kMany - kFew) / 2) << "lists of the evaluation grow by doubling";
+    const Steady::Taken few = allocations(kFew), many = allocations(kMany);
+    EXPECT_LT(many.by_scheduling, few.by_scheduling + (kMany - kFew) / 2) << "lists of the evaluation grow by doubling";
 #ifdef NDEBUG  // debug builds check the tables after each plan, which allocates
     EXPECT_EQ(many.by_applying, few.by_applying);
 #endif

@@ -24,8 +24,7 @@ void ChangedUse::begin(const NodeTable& nodes) {
   first_ = end_ = nodes.use_changes;
   epoch_ = nodes.epoch, ready_changes_ = nodes.ready_changes;
   rows_.clear(), left_.clear(), figured_.clear();
-  for (Peaks* peaks : {&cpu_, &cpu_negated_, &memory_}) peaks->clear();
-  unfigured_ = 0;
+  clear_peaks();
   last_.assign(nodes.size(), 0);
 }
 
@@ -39,8 +38,7 @@ bool ChangedUse::go_on(const NodeTable& nodes) {
   last_.resize(nodes.size(), 0);
   if (epoch_ != nodes.epoch || ready_changes_ != nodes.ready_changes) {
     epoch_ = nodes.epoch, ready_changes_ = nodes.ready_changes;
-    for (Peaks* peaks : {&cpu_, &cpu_negated_, &memory_}) peaks->clear();
-    unfigured_ = 0;
+    clear_peaks();
     gather_from(nodes, 0);
   }
   if (rows_.size() + fresh_.size() > 2 * most) forget_oldest(rows_.size() - most);
@@ -52,6 +50,11 @@ bool ChangedUse::go_on(const NodeTable& nodes) {
   }
   gather_from(nodes, rows_.size() - fresh_.size());
   return true;
+}
+
+void ChangedUse::clear_peaks() {
+  for (Peaks* peaks : {&cpu_, &cpu_negated_, &memory_}) peaks->clear();
+  unfigured_ = 0;
 }
 
 void ChangedUse::gather_from(const NodeTable& nodes, std::size_t first) {

@@ -7,11 +7,11 @@
 //   figured   1 B: no allocation there holds ports or cores, and there is no limit of allocations that is reached: the
 //             figures tell whether a group that asks for them alone fits (R-RANK-532, 533)
 //   last      8 B per node: its last change, + 1
-//   peaks     16 B per change at most: the greatest cpu and memory, and the least cpu, from a change on. Who is short
-//   of the
-//             greatest is short of all: most retries end there
+//   peaks     16 B per change at most: the greatest cpu and memory, and the least cpu, from a change on
 //
-// Follows the log of the table (tables/row_log.h); keeps as many changes as a quarter of the nodes. Threads: one
+// Who is short of the greatest is short of all: most retries end there.
+//
+// Follows the log of the table (tables/row_log.h); keeps as many changes as half of the nodes at most. Threads: one
 // worker's.
 #pragma once
 
@@ -45,6 +45,7 @@ class ChangedUse {
   void begin(const tables::NodeTable& nodes);
   bool go_on(const tables::NodeTable& nodes);
   void forget_oldest(std::size_t count);
+  void clear_peaks();
   void gather_from(const tables::NodeTable& nodes, std::size_t first);
   void gather(const tables::NodeTable& nodes, std::size_t at);
 

@@ -79,11 +79,8 @@ class Columns : Source {
         visit(row, node_class, dimension_[entry], false);
     }
     if (!asks_volumes_) return;
-    for (std::uint32_t position = 0; position < prepared_; ++position) {
-      if (passes_[position] != kLacksVolumes) continue;
-      const ReadyNodes::Candidate& candidate = candidates_.nodes->candidates[candidates_.order.at(place_of(position))];
-      visit(candidate.row, class_of_[position], kReasonHostVolumes, true);
-    }
+    for (std::uint32_t position = 0; position < prepared_; ++position)
+      if (passes_[position] == kLacksVolumes) visit(row_at(position), class_of_[position], kReasonHostVolumes, true);
   }
   /// Appends the rows of the nodes that were looked at.
   void rows_read(std::vector<tables::NodeRow>& out) const {
@@ -116,6 +113,9 @@ class Columns : Source {
   [[nodiscard]] std::uint32_t place_of(std::uint32_t position) const {
     const std::uint32_t place = base_ + position;
     return place < candidates_.size ? place : place - candidates_.size;
+  }
+  [[nodiscard]] tables::NodeRow row_at(std::uint32_t position) const {
+    return candidates_.nodes->candidates[candidates_.order.at(place_of(position))].row;
   }
   /// The place behind `place`.
   [[nodiscard]] std::uint32_t next(std::uint32_t place) const { return ++place == candidates_.size ? 0 : place; }

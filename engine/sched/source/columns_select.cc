@@ -261,8 +261,7 @@ std::int32_t Columns::count_without_volumes(std::uint32_t start, std::uint32_t e
     const std::uint32_t position = i < candidates_.size ? i : i - candidates_.size;
     lacking += static_cast<std::int32_t>(passes_[position] == kLacksVolumes);
     if (passes_[position] != kLacksCsi) continue;
-    const NodeRow row = candidates_.nodes->candidates[candidates_.order.at(place_of(position))].row;
-    counts_.add(counts_.reasons, checks_.volumes.csi_reason(row));
+    counts_.add(counts_.reasons, checks_.volumes.csi_reason(row_at(position)));
     ++by_csi;
   }
   if (lacking > 0) counts_.add(counts_.reasons, kReasonHostVolumes, lacking);
