@@ -300,7 +300,7 @@ std::shared_ptr<const model::Job> LifeRun::updated(const model::Job& form, const
       if (step.memory_mb > 0) task.resources->memory_mb = step.memory_mb;
     }
   }
-  if (step.canary >= 0) job->update.canary = step.canary;
+  if (step.canary >= 0) job->update.own().canary = step.canary;
   job->meta.erase(kHealthMeta);
   if (!step.health.empty()) job->meta[kHealthMeta] = step.health;
   return job;

@@ -17,6 +17,7 @@
 #include <unordered_map>
 
 #include "base/bit_hash.h"
+#include "base/chunked.h"
 #include "living/living.h"
 #include "run/life_result.h"
 #include "run/measuring.h"
@@ -113,7 +114,7 @@ class LifeWatch final : public living::Listener {
   const std::int64_t start_ns_, bucket_ns_;
   const bool tells_;                                      // small enough for a story
   std::unordered_map<std::string, std::uint32_t> kinds_;  // by job ID
-  std::vector<Seen> allocs_;
+  base::Chunked<Seen> allocs_;
   std::vector<JobRow> jobs_;
   tsl::robin_map<tables::AllocRow, Hit> hits_;
   tsl::robin_map<std::uint64_t, tables::AllocRow, base::BitHash>

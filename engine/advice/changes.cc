@@ -352,7 +352,7 @@ class Changes {
     if (others.empty() || job_.node_pool == "all") return;
     const auto in = [&](const std::string& pool) { return patch_of(add(job_place_.at("NodePool"), pool)); };
     const auto text = [&](const std::string& pool) {
-      return fmt::format("node pool \"{}\" instead of \"{}\"", pool, job_.node_pool);
+      return fmt::format("node pool \"{}\" instead of \"{}\"", pool, *job_.node_pool);
     };
     std::size_t tried = 0;
     for (const std::string& pool : others)

@@ -28,6 +28,14 @@ class SharedVector {
 
   SharedVector() = default;
   SharedVector(std::initializer_list<T> items) { own().assign(items); }
+  SharedVector(std::vector<T> items) { *this = std::move(items); }  // NOLINT: it stands for one
+  SharedVector& operator=(std::initializer_list<T> items) { return *this = std::vector<T>(items); }
+  SharedVector& operator=(std::vector<T> items) {
+    list_ = items.empty() ? Ref<List>() : Ref<List>(new List{1, std::move(items)});
+    return *this;
+  }
+  [[nodiscard]] const std::vector<T>& list() const { return items(); }
+  operator const std::vector<T>&() const { return items(); }  // NOLINT: likewise
 
   [[nodiscard]] std::size_t size() const { return items().size(); }
   [[nodiscard]] bool empty() const { return items().empty(); }
@@ -48,6 +56,7 @@ class SharedVector {
   T& emplace_back() { return own().emplace_back(); }
   void resize(std::size_t size) { own().resize(size); }
   void reserve(std::size_t size) { own().reserve(size); }
+  void pop_back() { own().pop_back(); }
   void clear() { list_ = {}; }
   template <class Predicate>
   void erase_if(Predicate predicate) {

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/shared.h"
 #include "base/shared_vector.h"
 
 namespace berth::base {
@@ -15,6 +16,12 @@ template <class T>
 struct is_optional : std::false_type {};
 template <class T>
 struct is_optional<std::optional<T>> : std::true_type {};
+template <class T>
+struct is_optional<SharedOptional<T>> : std::true_type {};
+template <class T>
+struct is_shared : std::false_type {};  ///< its value is behind `*`
+template <class T>
+struct is_shared<Shared<T>> : std::true_type {};
 template <class T>
 struct is_vector : std::false_type {};
 template <class T>

@@ -43,7 +43,7 @@ std::string StateLog::apply(std::uint64_t index, const JobRegisterEntry& entry, 
   const auto& pools = store_.current().cold->node_pools;
   if (job.node_pool != "default" && job.node_pool != "all" &&
       std::none_of(pools.begin(), pools.end(), [&](const auto& pool) { return pool.name == job.node_pool; }))
-    return "job \"" + job.id + "\" is in nonexistent node pool \"" + job.node_pool + "\"";
+    return "job \"" + job.id + "\" is in nonexistent node pool \"" + *job.node_pool + "\"";
 
   if (before && (entry.preserve_counts || entry.preserve_resources))  // R-CTRL-738
     for (model::TaskGroup& group : job.task_groups) {

@@ -85,7 +85,7 @@ void NodeRequests::evaluate_node(NodeAnswer& answer, const model::Node& node, st
   const std::vector<AllocRow> allocs = allocs_of_node(state, log_.store().find_node(node.id));
   std::vector<const model::Job*> system_jobs;  // R-CTRL-952
   for (const auto& [name, job] : log_.system_jobs())
-    if (!job->stop && (job->node_pool == "all" || model::is_in_pool(node, job->node_pool)) &&
+    if (!job->stop && (job->node_pool == "all" || model::is_in_pool(node, *job->node_pool)) &&
         model::is_in_datacenters(node, job->datacenters))
       system_jobs.push_back(job.get());
   if (allocs.empty() && system_jobs.empty()) return;  // R-CTRL-955

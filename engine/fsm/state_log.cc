@@ -166,7 +166,7 @@ std::shared_ptr<const model::Job> StateLog::dispatched(const model::Job& parent,
   for (const JobRecord& record : records_) {
     const auto& job = record.current;
     if (job && job->dispatched && job->namespace_ == parent.namespace_ && job->parent_id == parent.id &&
-        job->dispatch_idempotency_token == token)
+        *job->dispatch_idempotency_token == token)
       return job;
   }
   return nullptr;
@@ -400,7 +400,7 @@ void StateLog::set_job_status(Change& change, JobKeyRow key, std::string_view fo
 
 void StateLog::count_child(Change& change, const model::Job& child, std::string_view before, std::string_view after) {
   if (child.parent_id.empty()) return;
-  JobRecord* parent = find_record(child.namespace_, child.parent_id);
+  JobRecord* parent = find_record(child.namespace_, *child.parent_id);
   if (!parent || !parent->summary || before == after) return;
   const auto bin = [&](std::string_view status) -> std::int64_t* {
     if (status == "pending") return &parent->summary->children_pending;

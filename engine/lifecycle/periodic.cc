@@ -49,7 +49,7 @@ void PeriodicDispatcher::remove(JobKeyRow key) {
 void PeriodicDispatcher::follow(JobKeyRow key, std::int64_t now) {  // R-CTRL-1301
   const auto job = job_of(key);
   if (job && !job->parent_id.empty() && !job->dispatched) {
-    const JobKeyRow parent = log_.store().find_job_key(job->namespace_, job->parent_id);
+    const JobKeyRow parent = log_.store().find_job_key(job->namespace_, *job->parent_id);
     std::vector<JobKeyRow>& known = children_of(parent);
     if (std::find(known.begin(), known.end(), key) == known.end()) known.push_back(key);
   }

@@ -4,6 +4,7 @@
 // whether a specification changed (R-MODEL-276) and whether an update is destructive (R-SCHED-103).
 #pragma once
 
+#include "base/shared.h"
 #include "base/shared_vector.h"
 #include "base/time.h"
 #include "model/codec/out_of_line.h"
@@ -235,33 +236,31 @@ struct ParameterizedJob {
   friend bool operator==(const ParameterizedJob&, const ParameterizedJob&) = default;
 };
 
+/// What many copies of a job have alike, they share: a job that is stored exists as it was registered and as it stands
+/// now, and a state keeps thousands that were made from few forms.
 struct Job {
   BERTH_DECLARE_COPIES(Job);
-  bool stop = false;
-  std::string region, namespace_, id, parent_id, name, type;
+  std::string namespace_, id, name, type, status;
+  base::Shared<std::string> region, parent_id, node_pool, status_description;
   std::int64_t priority = 0;
-  bool all_at_once = false;
-  std::vector<std::string> datacenters;
-  std::string node_pool;
-  std::vector<Constraint> constraints;
-  std::vector<Affinity> affinities;
-  std::vector<Spread> spreads;
-  base::SharedVector<TaskGroup> task_groups;  ///< shared by the copies of a job that differ in status or index
-  UpdateStrategy update;
-  json::Value multiregion;
-  std::optional<PeriodicConfig> periodic;
-  std::optional<ParameterizedJob> parameterized_job;
-  bool dispatched = false;
-  std::string dispatch_idempotency_token;
-  std::string payload;  ///< base64, as in the API
+  bool stop = false, all_at_once = false, dispatched = false, stable = false;
+  base::SharedVector<std::string> datacenters;
+  base::SharedVector<Constraint> constraints;
+  base::SharedVector<Affinity> affinities;
+  base::SharedVector<Spread> spreads;
+  base::SharedVector<TaskGroup> task_groups;
+  base::Shared<UpdateStrategy> update;
+  base::SharedOptional<PeriodicConfig> periodic;
+  base::SharedOptional<ParameterizedJob> parameterized_job;
+  base::Shared<std::string> dispatch_idempotency_token;
+  base::Shared<std::string> payload;  ///< base64, as in the API
   std::map<std::string, std::string> meta;
-  std::string consul_namespace, vault_namespace, nomad_token_id, status, status_description;
-  bool stable = false;
+  base::Shared<std::string> consul_namespace, vault_namespace, nomad_token_id;
   std::uint64_t version = 0;
   std::int64_t submit_time = 0;
   std::uint64_t create_index = 0, modify_index = 0, job_modify_index = 0;
-  json::Value ui, version_tag;
-  json::Value extra;
+  json::Value version_tag;
+  base::Shared<json::Value> multiregion, ui, extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("Stop", s.stop), v("Region", s.region), v("Namespace", s.namespace_), v("ID", s.id), v("ParentID", s.parent_id);

@@ -32,7 +32,7 @@ Deployment new_deployment(const Job& job, std::string id, std::int64_t eval_prio
   out.job_modify_index = job.modify_index;
   out.job_spec_modify_index = job.job_modify_index;
   out.job_create_index = job.create_index;
-  out.is_multiregion = !job.multiregion.is_null();
+  out.is_multiregion = !job.multiregion->is_null();
   out.status = "running";
   out.status_description = "Deployment is running";
   out.eval_priority = eval_priority;

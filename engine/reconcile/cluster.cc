@@ -10,7 +10,7 @@
 namespace berth::reconcile {
 namespace {
 
-bool is_multiregion(const model::Job& job) { return !job.multiregion.is_null(); }
+bool is_multiregion(const model::Job& job) { return !job.multiregion->is_null(); }
 
 /// Order K (R-RECON-7).
 bool before(const AllocFacts& a, const AllocFacts& b) {

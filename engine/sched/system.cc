@@ -330,7 +330,7 @@ bool SystemScheduler::continue_later() {  // R-SEED-34, 35: once per evaluation
   next.triggered_by = "rolling-update";
   next.job_id = job_->spec->id;
   next.status = "pending";
-  next.wait = job_->spec->update.stagger;
+  next.wait = job_->spec->update->stagger;
   next.create_time = next.modify_time = eval_->now_ns;
   created.followup = &next;
   result_->description = planner_->create(*result_, created);

@@ -217,7 +217,7 @@ void Server::commit_objects(Lane& lane, plan::CommitFacts& facts) {
       [&lane](const plan::SelectMetrics& metrics) {
         const tables::Snapshot& state = *lane.result.state;
         const tables::VersionRow job = lane.result.plan.job;
-        const std::string pool = job == tables::kNoRow ? std::string() : state.jobs.versions[job]->spec->node_pool;
+        const std::string pool = job == tables::kNoRow ? std::string() : *state.jobs.versions[job]->spec->node_pool;
         return std::make_shared<const model::AllocMetric>(sched::to_model({state, lane.scratch}, metrics, pool));
       };
   if (config_.keep_details) facts.metrics = &in_words;

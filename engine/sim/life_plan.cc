@@ -118,7 +118,7 @@ class Planner {
       if (!firsts.empty()) of_kind_[kind_of[t]].push_back(a);
       if (!jobs_.single[t]) continue;
       const model::Job& job = *jobs_.templates[t];
-      named_[job.id] = {.arrival = a, .canaries = job.update.canary > 0, .count = job.task_groups.front().count};
+      named_[job.id] = {.arrival = a, .canaries = job.update->canary > 0, .count = job.task_groups.front().count};
       if (jobs_.arrivals[a].due_ns > life_.duration_ns && !firsts.empty())
         fail(workload_.jobs.kinds[kind_of[t]].life.line, fmt::format("job '{}' is registered after the end", job.id),
              "lower 'at_s' or raise 'duration_s'");

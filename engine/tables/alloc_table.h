@@ -16,7 +16,7 @@
 //   create_index       8  index of the commit that made it                 insert
 //   modify_index       8  index of the last change                         every change
 //   cold               -  rest of the API object, null for plain ones      insert, updates
-//   stamp             16  evaluation and time of the last change           with a history only: every change
+//   stamp             12  evaluation and time of the last change           with a history only: every change
 //   logs               8  events of tasks; empty unless they are kept      client reports
 //   planned_jobs      16  the job as the last plan knew it                 plan applier, where it is kept
 //   reported          32  what its client said last, see ReportRow         client reports
@@ -90,10 +90,13 @@ static_assert(sizeof(AllocLink) == 16);
 struct AllocLinks : AllocRelations, AllocLink {};
 
 /// What nobody decides by, for those who show or collect allocations, with an object or without.
+#pragma pack(push, 4)  // no gap behind the row
 struct AllocStamp {
   std::int64_t modify_time = 0;  ///< unix ns
   StoredEvalRow eval = kNoRow;   ///< that placed it, or updated it last
 };
+#pragma pack(pop)
+static_assert(sizeof(AllocStamp) == 12);
 
 /// What only those who show allocations read, of one without an API object.
 struct AllocDetail {

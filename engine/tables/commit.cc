@@ -70,15 +70,10 @@ void Commit::alias_job(const std::shared_ptr<const model::Job>& job, VersionRow 
   const JobKeyRow key = store_.current_.jobs.versions[row]->key;
   if (store_.current_.jobs.keys[key].current == row) {
     touch();
-    store_.current_.jobs.objects.edit(key) = job;
+    store_.set_object(key, job);
+  } else {
+    store_.keep_alias(row, job);
   }
-  auto& aliases = store_.job_aliases_[row];
-  std::erase_if(aliases, [&](const std::shared_ptr<const model::Job>& alias) {
-    if (alias.use_count() != 1) return false;  // somebody may still name the version by it
-    store_.job_rows_.erase(alias.get());
-    return true;
-  });
-  aliases.push_back(job);  // keeps the address its own
 }
 
 void Commit::alias_version(const std::shared_ptr<const model::Job>& job, const model::Job& known) {
@@ -96,7 +91,7 @@ void Commit::forget_version(const model::Job& job) {
 void Commit::purge_job(JobKeyRow key) {
   touch();
   const VersionRow before = std::exchange(store_.current_.jobs.keys.edit(key).current, kNoRow);
-  store_.current_.jobs.objects.edit(key) = nullptr;
+  store_.set_object(key, nullptr);
   if (before != kNoRow) store_.give_up_version(before);
   note_job(key);
 }

@@ -86,7 +86,7 @@ void Commit::remove_eval(StoredEvalRow row) {
   EvalTable& e = store_.current_.evals;
   if (store_.history_) {
     // Who stays still names the evaluation (a purged job's allocations do).
-    const std::vector<History::Alloc>& allocs = store_.history_->allocs;
+    const base::Chunked<History::Alloc>& allocs = store_.history_->allocs;
     for (AllocRow alloc = store_.history_->evals[row].alloc_head; alloc != kNoRow; alloc = allocs[alloc].next_of_eval)
       if (!store_.current_.allocs.cold[alloc])
         put_object(alloc, std::make_shared<const model::Allocation>(to_alloc(alloc)));

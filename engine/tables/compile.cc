@@ -150,9 +150,28 @@ std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<con
   compile_spreads(job->spreads, out->spreads);
   compile_distinct(job->constraints, out->distinct_properties);
   out->distinct_hosts = match::has_distinct_hosts(job->constraints);
-  out->groups.reserve(job->task_groups.size());
-  for (const model::TaskGroup& spec : job->task_groups) compile_group(*out, spec, out->groups.emplace_back());
+  if (const CompiledJob* like = compiled_like(*out)) {
+    out->group_list = like->group_list;
+  } else {
+    auto groups = std::make_shared<std::vector<CompiledGroup>>();
+    groups->reserve(job->task_groups.size());
+    for (const model::TaskGroup& spec : job->task_groups) compile_group(*out, spec, groups->emplace_back());
+    out->group_list = std::move(groups);
+  }
+  out->groups = *out->group_list;
   return out;
+}
+
+/// A version whose groups are those of `job`, compiled to the same: jobs of one form share their task groups.
+const CompiledJob* StateStore::compiled_like(const CompiledJob& job) const {
+  const model::Job& spec = *job.spec;
+  const auto known = group_lists_.find(spec.task_groups.list().data());
+  if (spec.task_groups.empty() || known == group_lists_.end()) return nullptr;
+  const CompiledJob& other = *current_.jobs.versions[known->second];
+  const bool alike = other.spec->task_groups.shares(spec.task_groups) && other.priority == job.priority &&
+                     other.type == job.type && other.base_set == job.base_set && other.constraints == job.constraints &&
+                     other.spec->affinities == spec.affinities && other.spec->spreads == spec.spreads;
+  return alike ? &other : nullptr;
 }
 
 void StateStore::compile_group(const CompiledJob& job, const model::TaskGroup& spec, CompiledGroup& group) {

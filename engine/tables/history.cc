@@ -263,6 +263,9 @@ void StateStore::drop_versions() {
     count_shapes(version, false);
     --h.jobs[version.key].versions;
     job_rows_.erase(version.spec.get());
+    if (const auto known = group_lists_.find(version.spec->task_groups.list().data());
+        known != group_lists_.end() && known->second == row)
+      group_lists_.erase(known);
     if (const auto known = job_aliases_.find(row); known != job_aliases_.end()) {
       for (const auto& alias : known->second) job_rows_.erase(alias.get());
       job_aliases_.erase(known);

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/chunked.h"
 #include "tables/job_table.h"
 
 namespace berth::tables {
@@ -62,8 +63,8 @@ struct History {
     Symbol released = kEmptySymbol;  ///< of a row on its way to being used again: the ID of the job that it was
   };
 
-  std::vector<Alloc> allocs;                   // by AllocRow
-  std::vector<Eval> evals;                     // by StoredEvalRow
+  base::Chunked<Alloc> allocs;                 // by AllocRow
+  base::Chunked<Eval> evals;                   // by StoredEvalRow
   std::vector<Job> jobs;                       // by JobKeyRow
   std::vector<std::uint32_t> version_refs;     // by VersionRow: allocations that carry it
   std::vector<std::uint32_t> deployment_refs;  // by DeploymentRow: allocations that name it

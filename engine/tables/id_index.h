@@ -2,66 +2,86 @@
 // nothing for it, and a bulk run in which nobody asks by ID never builds it. Of rows that are used again it is told,
 // and takes them in then as well: one after the other they wait for memory together, between two rows of a plan alone.
 //
-// Layout: a hash set of row numbers with 32 bits of hash beside each (12 bytes a slot); the IDs stay in the column.
+// Layout: linear hashing. A row number per bucket and one per row, which chain the rows of a bucket, newest first: 8
+// bytes a row. The IDs stay in the column. There are as many buckets as rows; each new row splits one bucket, so that
+// the index grows with the table and never doubles at once.
 // Threads: the writer's only.
 #pragma once
 
-#include <tsl/robin_set.h>
-
+#include <bit>
 #include <vector>
 
+#include "base/chunked.h"
 #include "base/rows.h"
 #include "base/uuid.h"
-#include "tables/cow.h"
 
 namespace berth::tables {
 
 template <class Row, class Ids>
 class IdIndex {
  public:
-  explicit IdIndex(const Ids& ids) : ids_(ids), rows_(0, Hash{&ids}, Equal{&ids}) { rows_.max_load_factor(0.7f); }
+  explicit IdIndex(const Ids& ids) : ids_(ids) {}
 
   /// Row of the ID, the newest if several have it. Costs what was appended since the last call.
   [[nodiscard]] Row find(base::Uuid id) {
-    for (const std::uint32_t row : again_) insert(row);
-    again_.clear();
-    for (; done_ < ids_.size(); ++done_) insert(done_);
-    const auto found = rows_.find(id);
-    return found == rows_.end() ? Row(base::kNoRow) : Row(*found);
+    catch_up();
+    if (heads_.size() == 0) return Row(base::kNoRow);
+    std::uint32_t row = heads_[bucket_of(id)];
+    while (row != base::kNoRow && ids_[row] != id) row = next_[row];
+    return Row(row);
   }
   /// The row's object is gone; its ID is in the column still.
   void forget(std::uint32_t row) {
-    if (find(ids_[row]) == row) rows_.erase(row);
+    catch_up();
+    std::uint32_t* link = &heads_[bucket_of(ids_[row])];
+    while (*link != base::kNoRow && *link != row) link = &next_[*link];
+    if (*link == row) *link = next_[row];
   }
   /// The row has another ID now than the one that was forgotten.
   void reused(std::uint32_t row) { again_.push_back(row); }
-  [[nodiscard]] std::size_t bytes() const { return rows_.bucket_count() * 12; }
+  [[nodiscard]] std::size_t bytes() const { return heads_.bytes() + next_.bytes(); }
 
  private:
-  void insert(std::uint32_t row) {
-    if (const auto [at, added] = rows_.insert(row); !added) {
-      rows_.erase(at);
-      rows_.insert(row);
+  void catch_up() {
+    for (const std::uint32_t row : again_) insert(row);
+    again_.clear();
+    for (; next_.size() < ids_.size();) {
+      const auto row = static_cast<std::uint32_t>(next_.size());
+      next_.emplace_back();
+      add_bucket();
+      insert(row);
     }
   }
-
-  struct Hash {
-    const Ids* ids;
-    std::size_t operator()(base::Uuid id) const { return base::UuidHash()(id); }
-    std::size_t operator()(std::uint32_t row) const { return base::UuidHash()((*ids)[row]); }
-  };
-  struct Equal {
-    using is_transparent = void;
-    const Ids* ids;
-    bool operator()(std::uint32_t a, std::uint32_t b) const { return (*ids)[a] == (*ids)[b]; }
-    bool operator()(std::uint32_t row, base::Uuid id) const { return (*ids)[row] == id; }
-    bool operator()(base::Uuid id, std::uint32_t row) const { return (*ids)[row] == id; }
-  };
+  [[nodiscard]] std::uint32_t bucket_of(base::Uuid id) const {
+    const auto hash = static_cast<std::uint32_t>(base::UuidHash()(id));
+    const auto buckets = static_cast<std::uint32_t>(heads_.size());
+    const std::uint32_t mask = std::bit_ceil(buckets) - 1, bucket = hash & mask;
+    return bucket < buckets ? bucket : bucket & (mask >> 1);  // not split yet
+  }
+  void insert(std::uint32_t row) {
+    std::uint32_t& head = heads_[bucket_of(ids_[row])];
+    next_[row] = head;
+    head = row;
+  }
+  /// The last bucket takes what is its own from the one that it was a part of. Both keep their order.
+  void add_bucket() {
+    heads_.push_back(base::kNoRow);
+    const auto added = static_cast<std::uint32_t>(heads_.size() - 1);
+    if (added == 0) return;
+    std::uint32_t* stays = &heads_[added & ((std::bit_ceil(added + 1) - 1) >> 1)];
+    std::uint32_t* moves = &heads_[added];
+    for (std::uint32_t row = *stays; row != base::kNoRow; row = next_[row]) {
+      std::uint32_t*& link = bucket_of(ids_[row]) == added ? moves : stays;
+      *link = row;
+      link = &next_[row];
+    }
+    *stays = *moves = base::kNoRow;
+  }
 
   const Ids& ids_;
-  tsl::robin_set<std::uint32_t, Hash, Equal, std::allocator<std::uint32_t>, true> rows_;
-  std::uint32_t done_ = 0;
-  std::vector<std::uint32_t> again_;  // rows below it that have another ID, not taken in yet
+  base::Chunked<std::uint32_t> heads_;  // by bucket
+  base::Chunked<std::uint32_t> next_;   // by row that was taken in
+  std::vector<std::uint32_t> again_;    // rows below its end that have another ID, not taken in yet
 };
 
 }  // namespace berth::tables

@@ -4,6 +4,8 @@
 // ids. The rows are immutable; a job's key row says which version is current and chains the job's allocations.
 #pragma once
 
+#include <span>
+
 #include "match/operand.h"
 #include "match/target.h"
 #include "model/eval.h"
@@ -98,7 +100,8 @@ struct CompiledJob {
   std::vector<CompiledDistinctProperty> distinct_properties;
   bool distinct_hosts = false, escapes = false;
   std::uint32_t base_set = 0;  ///< interned (datacenters, pool): key of the ready-node list cache
-  std::vector<CompiledGroup> groups;
+  std::shared_ptr<const std::vector<CompiledGroup>> group_list;  ///< one for versions that share their task groups
+  std::span<const CompiledGroup> groups;                         ///< of it
 
   /// What the names of its allocations begin with: the job's Name for system and sysbatch, else its ID (R-MODEL-591,
   /// 592, R-SCHED-127).

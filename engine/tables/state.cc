@@ -106,15 +106,36 @@ VersionRow StateStore::job_row(const std::shared_ptr<const model::Job>& job, boo
     if (history_) ++history_->jobs[compiled->key].versions, count_shapes(*compiled, true);
     current_.jobs.versions.edit(row) = std::move(compiled);
     job_rows_.emplace(job.get(), row);
+    if (!job->task_groups.empty()) group_lists_[job->task_groups.list().data()] = row;
   }
   if (stored && !current_.jobs.stored[row]) current_.jobs.stored.edit(row) = 1;
   if (current) {
     const JobKeyRow key = current_.jobs.versions[row]->key;
     const VersionRow before = std::exchange(current_.jobs.keys.edit(key).current, row);
-    current_.jobs.objects.edit(key) = job;
+    set_object(key, job);
     if (before != kNoRow && before != row) give_up_version(before);
   }
   return row;
+}
+
+void StateStore::set_object(JobKeyRow key, std::shared_ptr<const model::Job> job) {
+  std::shared_ptr<const model::Job> before = std::exchange(current_.jobs.objects.edit(key), std::move(job));
+  if (!before || before == current_.jobs.objects[key]) return;
+  const auto row = job_rows_.find(before.get());
+  if (row != job_rows_.end() && current_.jobs.versions[row->second]->spec != before)
+    keep_alias(row->second, std::move(before));
+}
+
+/// A further object of the version, whose address stays its own. Those that nobody else has any more go.
+void StateStore::keep_alias(VersionRow row, std::shared_ptr<const model::Job> job) {
+  auto& aliases = job_aliases_[row];
+  aliases.push_back(std::move(job));
+  std::erase_if(aliases, [&](const std::shared_ptr<const model::Job>& alias) {
+    if (alias.use_count() != 1) return false;  // somebody may still name the version by it
+    job_rows_.erase(alias.get());
+    return true;
+  });
+  if (aliases.empty()) job_aliases_.erase(row);
 }
 
 // ---------------------------------------------------------------- allocations
@@ -421,7 +442,7 @@ std::size_t StateStore::bytes() const {
          a.shapes.bytes();
   out += node_rows_.bucket_count() * 32 + alloc_rows_.bytes() + symbols_.bytes();
   for (const auto& codes : codes_) out += codes.bucket_count() * 12;
-  if (history_) out += history_->allocs.capacity() * sizeof(History::Alloc);
+  if (history_) out += history_->allocs.bytes();
   return out;
 }
 

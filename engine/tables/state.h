@@ -336,6 +336,10 @@ class StateStore {
   VersionRow job_row(const std::shared_ptr<const model::Job>& job, bool current, bool stored);
   std::shared_ptr<const CompiledJob> compile(const std::shared_ptr<const model::Job>& job);
   /// The parts of `compile`. Lists are added to: a group's affinities are its job's, its own, its tasks'.
+  [[nodiscard]] const CompiledJob* compiled_like(const CompiledJob& job) const;
+  /// JobTable::objects; what stood there may still be named by somebody.
+  void set_object(JobKeyRow key, std::shared_ptr<const model::Job> job);
+  void keep_alias(VersionRow row, std::shared_ptr<const model::Job> job);
   void compile_group(const CompiledJob& job, const model::TaskGroup& spec, CompiledGroup& group);
   void compile_tasks(const model::TaskGroup& spec, CompiledGroup& group);
   void compile_constraints(const std::vector<model::Constraint>& list, std::vector<ConstraintId>& ids, bool& escapes);
@@ -363,12 +367,13 @@ class StateStore {
   tsl::robin_map<Symbol, JobKeyRow> same_id_;                              // job ID -> oldest key row with it
   tsl::robin_map<const model::Job*, VersionRow, base::BitHash> job_rows_;  // versions by identity
   tsl::robin_map<VersionRow, std::vector<std::shared_ptr<const model::Job>>>
-      job_aliases_;                                                    // further objects of versions
-  tsl::robin_map<std::uint64_t, ColumnId, base::BitHash> column_ids_;  // kind << 32 | key symbol
-  std::vector<tsl::robin_map<Symbol, std::uint32_t>> codes_;           // per column: value symbol -> code
-  tsl::robin_map<std::string, std::string> variant_classes_;           // spec and overrides -> computed class
-  tsl::robin_map<std::string, ConstraintId> constraint_ids_;           // "left\0operand\0right"
-  match::Patterns patterns_;                                           // compiled regexps and versions of constraints
+      job_aliases_;  // objects of versions beside the one compiled and the one in JobTable::objects
+  tsl::robin_map<const model::TaskGroup*, VersionRow, base::BitHash> group_lists_;  // newest version with that list
+  tsl::robin_map<std::uint64_t, ColumnId, base::BitHash> column_ids_;               // kind << 32 | key symbol
+  std::vector<tsl::robin_map<Symbol, std::uint32_t>> codes_;                        // per column: value symbol -> code
+  tsl::robin_map<std::string, std::string> variant_classes_;  // spec and overrides -> computed class
+  tsl::robin_map<std::string, ConstraintId> constraint_ids_;  // "left\0operand\0right"
+  match::Patterns patterns_;                                  // compiled regexps and versions of constraints
   tsl::robin_map<const ResourceShape*, ShapeId, base::BitHash> shape_ids_;
   std::vector<NodeRow> class_sample_;                                     // one node per computed class code
   tsl::robin_map<std::uint64_t, std::uint32_t, base::BitHash> kind_ids_;  // class << 32 | symbol of both profiles

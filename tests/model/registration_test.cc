@@ -71,7 +71,7 @@ TEST(Registration, MatchesKeysWithoutCaseAsAFallback) {  // R-MODEL-608
   ASSERT_TRUE(done.job) << done.error;
   EXPECT_EQ(done.job->priority, 70);
   EXPECT_EQ(done.job->task_groups[0].tasks[0].driver, "exec");
-  EXPECT_TRUE(done.job->extra.is_null());
+  EXPECT_TRUE(done.job->extra->is_null());
 }
 
 TEST(Registration, TellsTheRegisteredFormApart) {  // R-MODEL-621

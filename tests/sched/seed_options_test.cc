@@ -125,7 +125,7 @@ SmallWorld staggered_world(bool on) {
     model::Constraint& c = group.constraints.emplace_back();
     c.ltarget = "${meta.group}", c.operand = "=", c.rtarget = group.name;
   }
-  after->update.max_parallel = 3, after->update.stagger = 30 * base::kSecond;
+  after->update.own().max_parallel = 3, after->update.own().stagger = 30 * base::kSecond;
   w.store(before), w.store(after);
   for (std::size_t i = 0; i < 7; ++i) {
     const char* const group = i % 2 ? "b" : "a";
@@ -168,7 +168,7 @@ TEST(SeedOptions, SystemJobsAreUpdatedByStagger) {  // R-SEED-30 to 36, worked e
 
   w = staggered_world(true);  // no stagger: all at once, no continuation (R-SEED-39)
   auto job = std::make_shared<model::Job>(*w.state.jobs[0]);
-  job->update.stagger = 0;
+  job->update.own().stagger = 0;
   w.store(job);
   w.run();
   EXPECT_EQ(w.calls, std::vector<std::string>{"submit"});

@@ -187,7 +187,8 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
           *random_job(random, "job" + std::to_string(round % 12), pick(random, 0, 2) == 0, pick(random, 1, 30)));
       model::TaskGroup& group = asked->task_groups.front();
       if (pick(random, 0, 3) == 0)  // R-FEAS-1313
-        (pick(random, 0, 1) == 0 ? asked->constraints : group.constraints).emplace_back().operand = "distinct_hosts";
+        (pick(random, 0, 1) == 0 ? asked->constraints.emplace_back() : group.constraints.emplace_back()).operand =
+            "distinct_hosts";
       if (const std::int64_t ports = pick(random, 0, 3); ports > 0) {
         model::NetworkResource& network = group.networks.emplace_back();
         network.mode = "host";
@@ -248,8 +249,8 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
         ++with_volumes;
       }
       if (pick(of_groups, 0, 3) == 0) {  // R-FEAS-1401
-        auto& constraint =
-            (pick(of_groups, 0, 1) == 0 ? asked->constraints : asked->task_groups.front().constraints).emplace_back();
+        auto& constraint = pick(of_groups, 0, 1) == 0 ? asked->constraints.emplace_back()
+                                                      : asked->task_groups.front().constraints.emplace_back();
         constraint.operand = "distinct_property", constraint.ltarget = "${meta.rack}";
         constraint.rtarget = std::to_string(pick(of_groups, 1, 3));
       }

@@ -241,7 +241,7 @@ TEST(UntoldSched, WhatIsLostBesideCanariesComesBackAsTheLatestPromotedVersion) {
     CanaryWorld w(1);  // none is promoted: the version that was lost, unless its job-level update block says otherwise
     w.run();
     EXPECT_EQ(w.placed_as("web"), "v1 d-");
-    w.versions[1]->update.max_parallel = 1;
+    w.versions[1]->update.own().max_parallel = 1;
     w.run();
     EXPECT_EQ(w.placed_as("web"), "v3 d0");
   }

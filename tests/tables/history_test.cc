@@ -16,10 +16,17 @@ std::shared_ptr<model::Job> churned_job(const std::string& id, std::uint64_t ver
   auto job = std::make_shared<model::Job>();
   job->id = job->name = id, job->namespace_ = "default", job->type = "service", job->version = version;
   job->datacenters = {"dc1"}, job->node_pool = "default";
-  job->task_groups.emplace_back().name = "g";
-  model::Task& task = job->task_groups[0].tasks.emplace_back();
-  task.name = "t", task.driver = "exec";
-  task.resources.emplace().cpu = 100;
+  static const base::SharedVector<model::TaskGroup> kForm = [] {
+    base::SharedVector<model::TaskGroup> groups;
+    groups.emplace_back().name = "g";
+    model::Task& task = groups[0].tasks.emplace_back();
+    task.name = "t", task.driver = "exec";
+    task.resources.emplace().cpu = 100;
+    return groups;
+  }();
+  job->task_groups = kForm;  // most jobs are of one form and share what it is compiled to
+  if (version == 1) job->task_groups[0].count = 2;
+  if (version == 2) job->priority = 60;
   return job;
 }
 

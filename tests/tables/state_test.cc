@@ -441,6 +441,70 @@ TEST(Memory, AMillionNodesAndTenMillionAllocationsFitInFourGiB) {
   EXPECT_GT(per_alloc, 80);  // or bytes() forgot columns
 }
 
+TEST(CompiledJob, VersionsThatShareTheirGroupsShareWhatTheyAreCompiledTo) {
+  StateStore store;
+  const auto compiled = [&](std::shared_ptr<model::Job> job, const std::string& id) {
+    job->id = job->name = id;
+    return store.current().jobs.versions[store.upsert_job(job, true)];
+  };
+  const auto form = std::make_shared<model::Job>(*job_of("form"));
+  model::TaskGroup& group = form->task_groups.emplace_back();
+  group.name = "h", group.constraints = {{"${attr.arch}", "x86", "="}}, group.count = 3;
+  group.tasks.emplace_back().driver = "exec";
+  const auto first = compiled(form, "first");
+  const auto like_form = [&] { return std::make_shared<model::Job>(*first->spec); };
+
+  const auto second = compiled(like_form(), "second");
+  EXPECT_EQ(second->group_list, first->group_list);
+  EXPECT_EQ(second->key, store.job_key("default", "second"));
+
+  const auto own = like_form();
+  own->task_groups[0].count = 1;  // as before, in a list of its own
+  const auto third = compiled(own, "third");
+  ASSERT_NE(third->group_list, first->group_list);
+  ASSERT_EQ(third->groups.size(), second->groups.size());
+  for (std::size_t g = 0; g < third->groups.size(); ++g) {
+    const CompiledGroup &a = second->groups[g], &b = third->groups[g];
+    EXPECT_EQ(a.name, b.name);
+    EXPECT_EQ(a.count, b.count);
+    EXPECT_EQ(a.constraints, b.constraints);
+    EXPECT_EQ(a.ask, b.ask);
+    EXPECT_EQ(a.drivers, b.drivers);
+    EXPECT_EQ(a.cpu_mhz, b.cpu_mhz);
+    EXPECT_EQ(a.memory_mb, b.memory_mb);
+    EXPECT_EQ(*a.shape->resources, *b.shape->resources);
+    EXPECT_EQ(b.spec, &third->spec->task_groups[g]);
+  }
+
+  // What a group is compiled to hangs on these of its job.
+  const std::pair<const char*, void (*)(model::Job&)> kinds[] = {
+      {"constraint",
+       [](model::Job& job) {
+         job.constraints = {{"${attr.arch}", "arm", "="}};
+       }},
+      {"affinity",
+       [](model::Job& job) {
+         job.affinities = {{"${attr.arch}", "arm", "=", 10}};
+       }},
+      {"spread",
+       [](model::Job& job) {
+         job.spreads = {{"${node.datacenter}", 10, {}}};
+       }},
+      {"priority", [](model::Job& job) { job.priority = 60; }},
+      {"type", [](model::Job& job) { job.type = "service"; }},
+      {"datacenters", [](model::Job& job) { job.datacenters = {"dc1"}; }},
+      {"pool", [](model::Job& job) { job.node_pool = "other"; }},
+  };
+  for (const auto& [name, change] : kinds) {
+    SCOPED_TRACE(name);
+    const auto job = like_form();
+    change(*job);
+    EXPECT_TRUE(job->task_groups.shares(first->spec->task_groups));
+    EXPECT_NE(compiled(job, name)->group_list, compiled(like_form(), std::string(name) + "-plain")->group_list);
+  }
+  expect_sound(store.current());
+}
+
 TEST(CompiledJob, EscapesByTasksAndCsiVolumes) {  // R-FEAS-405, 406
   const auto escapes = [](auto change) {
     auto job = job_of("job");

@@ -374,12 +374,12 @@ json::Value job_json(const model::Job& job) {
 json::Value job_stub(const model::Job& job, const fsm::JobSummary* summary, bool with_meta) {
   json::Value out = json::Value::object(), datacenters = json::Value::array();
   for (const std::string& datacenter : job.datacenters) datacenters.push(datacenter);
-  out.set("ID", job.id), out.set("ParentID", job.parent_id), out.set("Name", job.name);
+  out.set("ID", job.id), out.set("ParentID", *job.parent_id), out.set("Name", job.name);
   out.set("Namespace", job.namespace_), out.set("Datacenters", std::move(datacenters));
-  out.set("NodePool", job.node_pool), out.set("Multiregion", nullptr), out.set("Type", job.type);
+  out.set("NodePool", *job.node_pool), out.set("Multiregion", nullptr), out.set("Type", job.type);
   out.set("Priority", job.priority), out.set("Periodic", job.periodic.has_value());
   out.set("ParameterizedJob", model::is_parameterized(job)), out.set("Stop", job.stop);
-  out.set("Status", job.status), out.set("StatusDescription", job.status_description);
+  out.set("Status", job.status), out.set("StatusDescription", *job.status_description);
   out.set("JobSummary", job_summary_json(job, summary)), out.set("CreateIndex", job.create_index);
   out.set("ModifyIndex", job.modify_index), out.set("JobModifyIndex", job.job_modify_index);
   out.set("SubmitTime", job.submit_time);

@@ -68,10 +68,10 @@ json::Value job_status(Simulation& simulation, tables::JobKeyRow key, const mode
   std::int64_t count = 0;
   for (const model::TaskGroup& group : job.task_groups) count += group.count;
   out.set("ID", job.id), out.set("Namespace", job.namespace_), out.set("Name", job.name), out.set("Type", job.type);
-  out.set("NodePool", job.node_pool), out.set("Datacenters", std::move(datacenters));
+  out.set("NodePool", *job.node_pool), out.set("Datacenters", std::move(datacenters));
   out.set("Priority", job.priority), out.set("Version", job.version), out.set("SubmitTime", job.submit_time);
   out.set("ModifyIndex", job.modify_index), out.set("Allocs", std::move(allocs)), out.set("GroupCountSum", count);
-  out.set("ChildStatuses", child_statuses(simulation, job)), out.set("ParentID", job.parent_id);
+  out.set("ChildStatuses", child_statuses(simulation, job)), out.set("ParentID", *job.parent_id);
   out.set("LatestDeployment", deployment_status(simulation.log().latest_deployment(job.namespace_, job.id).get()));
   out.set("Stop", job.stop), out.set("IsPack", false), out.set("Status", job.status);
   return out;

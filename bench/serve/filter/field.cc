@@ -105,6 +105,8 @@ template <class T>
 Field field(const T& value) {
   if constexpr (std::same_as<T, json::Value>) {
     return json_field(value);
+  } else if constexpr (base::is_shared<T>::value) {
+    return field(*value);
   } else if constexpr (is_optional<T>::value) {
     return value ? field(*value) : Field();
   } else if constexpr (std::same_as<T, base::Time>) {

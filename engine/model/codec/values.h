@@ -13,6 +13,7 @@ namespace codec {
 
 using base::is_map;
 using base::is_optional;
+using base::is_shared;
 using base::is_vector;
 
 /// A JSON pointer kept as a chain of stack frames: it costs nothing until an error needs its text.
@@ -48,7 +49,11 @@ class Reader {
   template <class T>
   void read(const json::Value& value, T& out, const Place& place) {
     if (error_) return;
-    if constexpr (std::same_as<T, json::Value>) {
+    if constexpr (is_shared<T>::value) {
+      typename T::value_type read_value{};
+      read(value, read_value, place);
+      out = std::move(read_value);
+    } else if constexpr (std::same_as<T, json::Value>) {
       out = value;
     } else if constexpr (is_optional<T>::value) {
       if (value.is_null())
@@ -123,6 +128,11 @@ class Reader {
         for (const std::string_view key : known) named = named || key == member.key;
         if (!named && !member.value.is_null()) out.set(member.key, member.value);
       }
+    }
+    void extra(base::Shared<json::Value>& out) {
+      json::Value members;
+      extra(members);
+      out = std::move(members);
     }
     void job(std::string_view key, std::shared_ptr<const Job>& out) {
       known.push_back(key);
@@ -201,7 +211,9 @@ class Writer {
 
   template <class T>
   json::Value write(const T& value) {
-    if constexpr (std::same_as<T, json::Value>) {
+    if constexpr (is_shared<T>::value) {
+      return write(*value);
+    } else if constexpr (std::same_as<T, json::Value>) {
       return value;
     } else if constexpr (is_optional<T>::value) {
       return value ? write(*value) : json::Value();
@@ -240,6 +252,10 @@ class Writer {
     json::Value out;
     bool omit_zero;
 
+    template <class T>
+    void operator()(std::string_view key, const base::Shared<T>& value) {
+      (*this)(key, *value);
+    }
     template <class T>
     void operator()(std::string_view key, const T& value) {
       json::Value text = writer.write(value);

@@ -133,7 +133,7 @@ ErrorList validate(const Job& job, const EmptyContainers& empty) {
 
 ErrorList validate_limits(const Job& job, const RegistrationLimits& limits) {
   ErrorList errors;
-  if (!job.multiregion.is_null()) errors.add("Multiregion jobs are unlicensed");
+  if (!job.multiregion->is_null()) errors.add("Multiregion jobs are unlicensed");
   if (!job.payload.empty()) errors.add("job can't be submitted with a payload");
   if (job.priority < 1 || job.priority > limits.priority_max)
     errors.add("job priority must be between [1, " + std::to_string(limits.priority_max) + "]");
@@ -162,7 +162,7 @@ ErrorList validate_names(const Job& job, const std::vector<Namespace>& namespace
   const bool built_in = job.node_pool == "default" || job.node_pool == "all";
   if (!built_in &&
       std::none_of(pools.begin(), pools.end(), [&](const NodePool& pool) { return pool.name == job.node_pool; }))
-    errors.add("job " + base::go_quote(job.id) + " is in nonexistent node pool " + base::go_quote(job.node_pool));
+    errors.add("job " + base::go_quote(job.id) + " is in nonexistent node pool " + base::go_quote(*job.node_pool));
   if (space == namespaces.end() || !space->capabilities.is_object()) return errors;
   std::vector<std::string> drivers, modes;
   const auto keep = [](std::vector<std::string>& list, const std::string& name) {

@@ -56,7 +56,7 @@ bool VolumeCheck::asks_csi(tables::AllocRow row) const {
   const tables::Snapshot& state = *attempt_.snapshot;
   const tables::VersionRow version = state.allocs.job[row];
   if (version == kNoRow) return false;
-  const std::vector<tables::CompiledGroup>& groups = state.jobs.versions[version]->groups;
+  const std::span<const tables::CompiledGroup> groups = state.jobs.versions[version]->groups;
   return std::any_of(groups.begin(), groups.end(), [&](const tables::CompiledGroup& group) {
     return group.has_csi_volumes && group.name == state.allocs.group[row];
   });
