@@ -131,6 +131,7 @@ std::string path_lines(const sched::PathCounts& paths) {
   if (const std::string why = list(sched::kNotByColumnsNames, paths.why_general); !why.empty())
     out += fmt::format("    general for {}\n", why);
   if (paths.options > 0) out += fmt::format("    {} nodes were looked at step by step\n", grouped(paths.options));
+  if (paths.known > 0) out += fmt::format("    {} nodes were known from before\n", grouped(paths.known));
   return out;
 }
 

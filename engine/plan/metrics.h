@@ -37,6 +37,15 @@ struct ScoredNode {
       values[count++] = value;
     }
   }
+  /// The same of a row with one component.
+  void log_one(Component c, double value, std::uint8_t always, double* values, std::uint16_t& count) {
+    const std::uint8_t bit = rank::component_bit(c);
+    logged = bit | always;
+    const bool stores = std::bit_cast<std::uint64_t>(value) != 0;
+    if (stores) stored = bit;
+    values[count] = value;
+    count += stores;
+  }
 };
 
 /// A small counter: `what` is a reason id, a dimension id or a node class code.

@@ -280,10 +280,13 @@ bool GenericScheduler::place_new() {
       options.name_index = i;
       auto selected = select(g, options, kNoRow, may_evict);
       if (failed_to_process()) return false;
-      if (selected)
+      if (selected) {
         stack_.placed(add_alloc(*selected, g, i));
-      else
-        group.fail(stack_.take_metrics(), job.groups[g].spec);
+        continue;
+      }
+      SelectMetrics metrics;
+      stack_.take_metrics(metrics);
+      group.fail(metrics, job.groups[g].spec);
     }
   }
   return true;

@@ -29,7 +29,8 @@ bool GenericScheduler::fails_again() {
   result.groups = before.groups;
   const std::int32_t coalesced = result.groups[before.failed].failure.coalesced;
   plan::SelectMetrics& failure = result.groups[before.failed].failure;
-  failure = stack_.take_metrics();
+  failure = {};
+  stack_.take_metrics(failure);
   failure.coalesced = coalesced;
   result.eligibility = before.eligibility;
   result.deployment_id = before.deployment;

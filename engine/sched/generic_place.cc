@@ -183,7 +183,7 @@ PlannedAlloc& GenericScheduler::add_alloc(Selected& selected, std::uint32_t grou
   alloc.score = selected.score;
   alloc.held = selected.held;
   alloc.shape = std::move(selected.shape);
-  alloc.metrics = stack_.take_metrics();
+  stack_.take_metrics(alloc.metrics);
   return alloc;
 }
 
@@ -271,7 +271,7 @@ bool GenericScheduler::place(const Missing& missing) {
   if (selected)
     add_placed(missing, placing, position, *selected);
   else
-    metrics = stack_.take_metrics();
+    stack_.take_metrics(metrics);
   if (placing.downgraded && !use_version(*job_, reload, 1)) return false;
   if (!selected) {  // R-SCHED-66
     group.fail(metrics, compiled.spec);

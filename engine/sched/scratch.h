@@ -4,6 +4,7 @@
 //   Reasons       texts of filter reasons and exhausted dimensions, as ids
 //   Verdicts      per constraint and column code: does it hold? evaluated at most once per distinct value
 //   KindVerdicts  per ask of a group and kind of node: which check fails first?
+//   AskScores     per ask for figures: the fit score of nodes that no plan touches
 //   ReadyNodes    per (datacenters, pool): the snapshot's list of ready nodes, or one of its own once nodes changed
 //   NodeIndex     per base set, exhaustive mode on request: the candidates by what they have free
 //   StrategyFit   nodes as a ranking strategy sees them, where one scores the fit
@@ -26,6 +27,7 @@
 #include "rank/fit.h"
 #include "rank/network_index.h"
 #include "sched/node/strategy_fit.h"
+#include "sched/source/ask_scores.h"
 #include "sched/source/core_use.h"
 #include "sched/source/device_use.h"
 #include "sched/source/failure_memos.h"
@@ -243,6 +245,7 @@ struct Scratch {
   FailureMemos failures;
   PathCounts paths;  ///< so far
   PortConflicts port_conflicts;
+  AskScores ask_scores;
   DeviceUse device_use;
   CoreUse core_use;
   std::size_t special_looks = 0;  ///< at nodes with ports, since somebody looked at those of all

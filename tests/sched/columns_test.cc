@@ -193,5 +193,70 @@ TEST(Columns, EveryKindOfJobIsDecidedAsByTheGeneralWay) {  // R-FEAS-3xx, 4xx, 1
   EXPECT_GT(left, 0U);
 }
 
+/// Few asks again and again, on nodes that change meanwhile: what is kept of them (ask_scores.h) against the general
+/// way, which keeps nothing.
+TEST(Columns, AsksThatComeAgainAreDecidedAsByTheGeneralWay) {  // R-FEAS-4xx, R-RANK-5xx, 6xx, 10xx
+  std::uint64_t known = 0;
+  std::size_t placed = 0, failed = 0, left = 0, registered = 0;
+  for (std::uint64_t seed = 1; seed <= testing::rounds(60, 3); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const auto nodes = static_cast<std::uint32_t>(pick(random, 5, 200));
+    World world(random, nodes, 6, false, true);
+    std::vector<std::shared_ptr<const model::Job>> asks;
+    for (int i = 0; i < 4; ++i) asks.push_back(random_job(random, "", i == 3, pick(random, 1, 30)));
+    Scratch scratch, general_scratch;
+    GenericScheduler scheduler(scratch), general(general_scratch);
+    general.set_plain_path(false);
+    for (GenericScheduler* each : {&scheduler, &general}) each->set_exhaustive(seed % 9 == 0);
+    for (int round = 0; round < 40; ++round) {
+      auto job = std::make_shared<model::Job>(*asks[random() % asks.size()]);
+      job->id = job->name = "job" + std::to_string(random() % 20);
+      job->task_groups.front().count = pick(random, 1, 30);
+      if (pick(random, 0, 9) == 0) {  // who holds cores or ports is looked at more closely
+        job->task_groups.front().tasks.front().resources->cores = pick(random, 0, 1);
+        model::NetworkResource& network = job->task_groups.front().networks.emplace_back();
+        network.mode = "host";
+        network.dynamic_ports.emplace_back() = {.label = "http", .host_network = "default"};
+      }
+      if (pick(random, 0, 5) == 0) job->task_groups.front().constraints.emplace_back().operand = "distinct_hosts";
+      world.ask(random, job);
+      const tables::Snapshot snapshot = world.store.snapshot();
+      EvalResult a, b;
+      IdStream ids_a(seed), ids_b(seed);
+      scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_a, a);
+      general.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_b, b);
+      ASSERT_EQ(decisions({snapshot, scratch}, a, world.eval), decisions({snapshot, general_scratch}, b, world.eval))
+          << "round " << round;
+      ASSERT_EQ(waits_for(a), waits_for(b)) << "round " << round;
+      placed += a.plan.allocs.size(), failed += a.any_failed();
+      plan::ApplyResult applied;
+      plan::apply(world.store, a.plan, snapshot.index + 4, false, applied);
+      const std::size_t allocs = world.store.current().allocs.size();
+      for (std::int64_t i = pick(random, 0, 40); allocs > 0 && i > 0; --i, ++left)
+        world.store.set_client_status(tables::AllocRow(random() % allocs), tables::Client::complete,
+                                      world.store.index() + 1);
+      if (pick(random, 0, 4) == 0)
+        world.store.set_node_state(tables::NodeRow(random() % nodes),
+                                   pick(random, 0, 2) ? tables::NodeStatus::ready : tables::NodeStatus::down,
+                                   pick(random, 0, 3) != 0, false, world.store.index() + 1);
+      if (pick(random, 0, 4) == 0) {  // another class and capacity
+        const tables::NodeRow row(random() % nodes);
+        model::Node node = random_node(random, static_cast<std::uint32_t>(random() % nodes), 6, true);
+        node.id = base::to_text(world.store.current().nodes.id(row));
+        world.store.begin_commit(world.store.index() + 1).upsert_node(node);
+        ++registered;
+      }
+    }
+    known += scratch.paths.known;
+    EXPECT_EQ(general_scratch.paths.known, 0U);
+  }
+  EXPECT_GE(known, testing::rounds(10'000, 100));
+  EXPECT_GE(placed, testing::rounds(5'000, 100));
+  EXPECT_GT(failed, 0U);
+  EXPECT_GT(left, 0U);
+  EXPECT_GT(registered, 0U);
+}
+
 }  // namespace
 }  // namespace berth::sched

@@ -42,6 +42,10 @@ class NodeChecks {
   std::uint32_t first_failing_of_class(tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
   /// What that remembers, by computed class: a reason id or KindVerdicts::kUnknown. Until somebody asks it.
   [[nodiscard]] std::span<const std::uint32_t> known_of_classes(const GroupView& view) const;
+  /// Whether what a node fails of them is a matter of its kind, whatever becomes of the others of its class.
+  [[nodiscard]] bool verdicts_last(const GroupView& view) const {
+    return attempt_.snapshot->nodes.class_kinds_exact && kind_tells(view);
+  }
   /// What first_failing_known() remembers of the node: the check that it fails, kReasonNone if none is known.
   [[nodiscard]] std::uint32_t known_failure(tables::NodeRow row, const GroupView& view);
   [[nodiscard]] bool job_holds(tables::NodeRow row) const;  ///< the job's constraints

@@ -192,7 +192,24 @@ PlainFit NodeFit::plain(NodeRow row, const CompiledGroup& group) const {
                    overlay ? *overlay : kUntouched, group);
 }
 
+/// decide() of the usual node for the usual group: figures are all there is to it. False: they are not.
+inline bool NodeFit::decide_by_figures(NodeRow row, const CompiledGroup& group, Cell& cell) {
+  if (group.has_network || group.has_task_network || group.has_devices || group.has_cores) return false;
+  const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
+  const tables::NodeCapacity& capacity = attempt_.snapshot->nodes.capacity(row);
+  const NodeOverlay* const overlay = scratch_.overlay(row);
+  if ((use.port_allocs != 0 && !no_port_conflicts_) || use.core_allocs != 0 || capacity.network_invalid != 0 ||
+      (overlay && overlay->complex_allocs != 0))
+    return false;
+  const PlainFit fit = plain_fit(capacity, use, overlay ? *overlay : kUntouched, group);
+  cell.fit = fit.dimension == kReasonNone ? kPass : kFail;
+  cell.dimension = fit.dimension;
+  if (cell.fit == kPass) scorer.score(row, capacity, overlay, group, fit.use, nullptr, cell.score);
+  return true;
+}
+
 void NodeFit::decide(NodeRow row, const GroupView& v, Cell& cell) {
+  if (decide_by_figures(row, *v.group, cell)) return;
   if (v.group->has_devices && decide_by_free_devices(row, v, cell)) return;
   std::optional<PlainFit> by_cores;
   if (cores_tell(*v.group)) by_cores = fit_by_cores(row, *v.group);
@@ -257,8 +274,9 @@ Selected NodeFit::select(const Found& best, const GroupView& v) {
   BERTH_ASSERT(best.node != kNoRow);
   const CompiledGroup& group = *v.group;
   Selected out{best};
-  const bool plain = best.victims.empty() && !group.has_network && figures_do(best.node, group);
-  if (!plain && is_special(best.node, group)) {
+  // Who asks for nothing but figures gets these, whatever the node's others hold.
+  const bool asks_more = group.has_network || group.has_task_network || group.has_devices || group.has_cores;
+  if (asks_more || (!best.victims.empty() && is_special(best.node, group))) {
     const bool evicts = !best.victims.empty();
     [[maybe_unused]] const bool built = build_option(best.node, v, evicts, !evicts, option_);
     BERTH_ASSERT(built);

@@ -132,6 +132,7 @@ class NodeFit {
   VictimSearch victims;
 
  private:
+  bool decide_by_figures(tables::NodeRow row, const tables::CompiledGroup& group, Cell& cell);
   void decide_special(tables::NodeRow row, const GroupView& view, bool evict, Cell& cell);
   [[nodiscard]] bool ports_do(tables::NodeRow row, const tables::CompiledGroup& group);
   // A group that asks for devices, by how many are free (node_devices.cc).

@@ -110,9 +110,8 @@ double Scorer::strategy_component(NodeRow row, const CompiledGroup& group, const
   return fit.take().front();
 }
 
-void Scorer::score(NodeRow row, const CompiledGroup& group, const FitUse& use, const Option* option,
-                   rank::ScoreRow& out) {
-  const tables::NodeCapacity& capacity = attempt_.snapshot->nodes.capacity(row);
+void Scorer::score(NodeRow row, const tables::NodeCapacity& capacity, const NodeOverlay* overlay,
+                   const CompiledGroup& group, const FitUse& use, const Option* option, rank::ScoreRow& out) {
   out.appended = 0;
   out.append(Component::binpack, scratch_.strategy_fit ? strategy_component(row, group, use, option)
                                                        : fit_component(use.cpu_mhz, capacity.cpu_score, use.memory_mb,
@@ -120,7 +119,7 @@ void Scorer::score(NodeRow row, const CompiledGroup& group, const FitUse& use, c
   if (option && option->device_weight != 0)  // R-RANK-654
     out.append(Component::devices, option->device_matched / option->device_weight);
   if (attempt_.system) return;  // R-RANK-202
-  if (const std::int32_t same = effects_.collisions(row, group.name); same > 0)
+  if (const std::int32_t same = effects_.collisions(overlay, group.name); same > 0)
     out.append(Component::anti_affinity, rank::anti_affinity(same, group.count));
   if (!group.affinities.empty()) out.append(Component::affinity, affinity(row, group));
 }

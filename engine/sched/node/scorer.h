@@ -32,7 +32,12 @@ class Scorer {
   /// Binpack, devices, anti-affinity and affinity of a node on which the group fits; `use` with the group.
   /// `option`: what was built for the node; then `proposed` holds at least those of its allocations that hold devices.
   void score(tables::NodeRow row, const tables::CompiledGroup& group, const FitUse& use, const Option* option,
-             rank::ScoreRow& out);
+             rank::ScoreRow& out) {
+    score(row, attempt_.snapshot->nodes.capacity(row), scratch_.overlay(row), group, use, option, out);
+  }
+  /// The same with the node's capacity and overlay, if it has one.
+  void score(tables::NodeRow row, const tables::NodeCapacity& capacity, const NodeOverlay* overlay,
+             const tables::CompiledGroup& group, const FitUse& use, const Option* option, rank::ScoreRow& out);
   /// Penalty and spread of this Select, and the mean of all (R-RANK-901).
   double final_score(tables::NodeRow row, rank::ScoreRow& score);
 

@@ -29,11 +29,10 @@ Result<void> Candidates::set(const Attempt& attempt, const ReadyNodes& ready, st
   if (attempt.job->type != model::JobType::batch && size > 0)
     limit = std::max<std::int64_t>(2, std::bit_width(size - 1));
   list_limit = limit;
+  const std::size_t looks = attempt.config.exhaustive ? size : placements * static_cast<std::size_t>(limit);
+  expected = static_cast<std::uint32_t>(std::min<std::size_t>(size, looks));
   const std::uint64_t index = order_index != 0 ? order_index : attempt.snapshot->index;
-  if (auto done = order.set(attempt.config.provider, eval_id, index, size,
-                            attempt.config.exhaustive ? size : placements * static_cast<std::size_t>(limit));
-      !done)
-    return done;
+  if (auto done = order.set(attempt.config.provider, eval_id, index, size, looks); !done) return done;
   positions = attempt.scratch.arena.take<Position>(size + 1);
   for (GroupView& v : views) v.group = nullptr;
   return {};

@@ -53,6 +53,7 @@ struct Candidates {
   std::uint32_t offset = 0;                ///< the cursor
   std::uint32_t frontier = 0;              ///< where the cursor has not been yet
   std::uint32_t asked = 0;                 ///< the nodes before it were asked for
+  std::uint32_t expected = 0;              ///< a guess at how many nodes are looked at
   std::int64_t limit = 2, list_limit = 2;  ///< now, and as the list of candidates sets it
   std::vector<GroupView> views;            ///< by position of the group in the job's list
 

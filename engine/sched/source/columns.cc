@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <limits>
+#include <utility>
 
 #include "rank/score_fit.h"
 
 namespace berth::sched {
 
+using rank::Known;
 using tables::CompiledGroup;
 using tables::kNoRow;
 using tables::NodeRow;
@@ -15,6 +19,7 @@ using tables::NodeRow;
 namespace {
 
 constexpr std::uint32_t kBlock = 64, kDearBlock = 4;
+constexpr int kUnknownMost = 8;                                      // of a block, that are found one by one
 constexpr std::uint32_t kFirstBlock = rank::VisitingOrder::kPrefix;  // what is cheap to know of a shuffle
 
 }  // namespace
@@ -48,9 +53,7 @@ void Columns::take_columns(const GroupView& v) {
   if (!std::exchange(taken_, true)) {
     for (auto* column : {&position_, &dimension_, &capacity_, &class_of_}) *column = arena.take<std::uint32_t>(size);
     row_ = arena.take<NodeRow>(size);
-    sum_ = arena.take<double>(size);
-    appended_ = arena.take<double>(size);
-    score_value_ = arena.take<double>(size);
+    for (auto* column : {&sum_, &appended_, &score_value_}) *column = arena.take<double>(size);
     score_ = arena.take<rank::ScoreRow>(size);
     passes_ = arena.take<std::uint8_t>(size);
     binpack_ = spread_ = {};
@@ -86,8 +89,20 @@ void Columns::begin(GroupView& v) {
       spread && attempt_.job->groups.size() > 1 &&
       std::any_of(spread->sets().begin(), spread->sets().end(), [](const auto& set) { return !set.is_even(); });
   checks_.distinct.properties(v, properties_);
+  settled_ = spread_sets_ == 0 && properties_.empty();
   fit_.scorer.begin_affinities(*v.group);
   take_columns(v);
+  known_ = find_known(v);
+}
+
+/// What earlier evaluations found of nodes that no plan touches, where figures and kind are all there is to them.
+std::uint64_t* Columns::find_known(const GroupView& v) {
+  const CompiledGroup& group = *v.group;
+  if (!attempt_.quirks.verdicts_per_class || scratch_.strategy_fit || asks_volumes_ || group.has_network ||
+      !group.affinities.empty() || fit_.is_dear(group) || !checks_.verdicts_last(v))
+    return nullptr;
+  const AskScores::Ask ask{group.ask, attempt_.config.algorithm, group.cpu_mhz, group.memory_mb, group.disk_mb};
+  return scratch_.ask_scores.find(attempt_.snapshot->nodes, ask, candidates_.expected);
 }
 
 /// Without the quirk verdicts_per_class: as NodeChecks::group_checks() would decide, each node once.
@@ -190,9 +205,14 @@ void Columns::prepare_block(GroupView& v) {
   const bool dear = fit_.is_dear(group);
   const std::uint32_t dear_block = std::clamp(2 * prepared_ / std::max(1U, count_), kDearBlock, kBlock);
   const std::uint32_t block = dear ? dear_block : prepared_ == 0 ? kFirstBlock : kBlock;
-  const std::uint32_t end = std::min(candidates_.size, prepared_ + block);
+  const std::uint32_t first = prepared_, end = std::min(candidates_.size, first + block);
   const std::uint32_t first_entry = count_;
   if (parts_.detail) parts_.detail->enter(base::Stage::filter);
+  const bool knows = known_ && !checks_.classes.knows_any();
+  if (knows && enter_known(end, v)) {
+    prepared_ = end;
+    return read_codes(first_entry);
+  }
   if (attempt_.quirks.verdicts_per_class)
     find_entries<true>(end, v);
   else
@@ -209,6 +229,16 @@ void Columns::prepare_block(GroupView& v) {
     if (!nodes.cores.empty()) nodes.cores.prefetch(row_[entry]), nodes.fixed->spec.prefetch(row_[entry]);
     if (!untouched_) __builtin_prefetch(&scratch_.marks[row_[entry]]);
   }
+  read_codes(first_entry);
+  if (scratch_.strategy_fit)
+    score_by_strategy(first_entry, v, figures && group.affinities.empty());
+  else
+    score_block(first_entry, v, figures);
+  if (knows && attempt_.error.empty()) learn(first, end, first_entry);
+}
+
+/// Of the properties and spreads.
+void Columns::read_codes(std::uint32_t first_entry) {
   for (std::size_t p = 0; p < properties_.size(); ++p)
     for (std::uint32_t entry = first_entry; entry < count_; ++entry)
       property_codes_[p][entry] = checks_.distinct.code_of(properties_[p], row_[entry]);
@@ -216,10 +246,128 @@ void Columns::prepare_block(GroupView& v) {
     for (std::uint32_t entry = first_entry; entry < count_; ++entry)
       codes_[s][entry] = std::min(fit_.scorer.spread_group()->sets()[s].code_of_row(row_[entry]),
                                   static_cast<std::uint32_t>(spread_tables_[s].size() - 1));
-  if (scratch_.strategy_fit)
-    score_by_strategy(first_entry, v, figures && group.affinities.empty());
-  else
-    score_block(first_entry, v, figures);
+}
+
+/// Keeps what was found of the nodes from position `first` to `end`, of which the entries from `first_entry` pass.
+void Columns::learn(std::uint32_t first, std::uint32_t end, std::uint32_t first_entry) {
+  for (std::uint32_t index = first, place = place_of(first); index < end; ++index, place = next(place)) {
+    if (passes_[index] != kFails) continue;
+    const ReadyNodes::Candidate& candidate = candidates_.nodes->candidates[candidates_.order.at(place)];
+    known_[candidate.row] = Known::kFails | candidate.computed_class;
+  }
+  for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
+    const NodeRow row = row_[entry];
+    if (!untouched_ && scratch_.overlay(row)) continue;
+    BERTH_ASSERT(appended_[entry] <= 1);
+    known_[row] =
+        appended_[entry] == 0 ? Known::kExhausted | dimension_[entry] : std::bit_cast<std::uint64_t>(sum_[entry]);
+  }
+}
+
+/// What is known of a node that the plan does not touch, found where it is not.
+std::uint64_t Columns::know(const ReadyNodes::Candidate& candidate, GroupView& v) {
+  std::uint64_t& known = known_[candidate.row];
+  if (known != Known::kUnknown) return known;
+  if (checks_.first_failing_of_class(candidate.row, candidate.computed_class, v) != kReasonNone)
+    return known = Known::kFails | candidate.computed_class;
+  Cell cell;
+  fit_.decide(candidate.row, v, cell);
+  return known =
+             cell.fit == kFail ? Known::kExhausted | cell.dimension : std::bit_cast<std::uint64_t>(cell.score.sum());
+}
+
+/// find_entries() and score_block() of what is known from earlier evaluations. False, and nothing is entered: too much
+/// is not.
+bool Columns::enter_known(std::uint32_t end, GroupView& v) {
+  static_assert(kBlock <= 64);
+  std::array<const ReadyNodes::Candidate*, kBlock> of;
+  std::array<std::uint64_t, kBlock> known;
+  const std::uint32_t first = prepared_, size = end - first;
+  // Bit i: node first + i has a tag.
+  std::uint64_t tagged = look_up(first, size, of.data(), known.data());
+  std::uint64_t unknown = 0;
+  for (std::uint64_t rest = tagged; rest != 0; rest &= rest - 1) {
+    const int i = std::countr_zero(rest);
+    unknown |= std::uint64_t{known[i] == Known::kUnknown} << i;
+  }
+  if (std::popcount(unknown) > kUnknownMost) return false;
+  for (; unknown != 0; unknown &= unknown - 1) {
+    const int i = std::countr_zero(unknown);
+    const NodeRow row = of[i]->row;
+    if (!untouched_ && scratch_.overlay(row)) return false;
+    known[i] = know(*of[i], v);
+    if (!attempt_.error.empty()) {
+      known_[row] = Known::kUnknown;
+      return false;
+    }
+    if (Known::is_component(known[i])) tagged &= ~(std::uint64_t{1} << i);
+  }
+  std::uint64_t failing = 0;
+  for (std::uint64_t rest = tagged; rest != 0; rest &= rest - 1) {
+    const int i = std::countr_zero(rest);
+    if (!Known::fails(known[i])) continue;
+    failing |= std::uint64_t{1} << i;
+    if (std::exchange(class_state_[Known::detail(known[i])], kClassFails) == kClassFails) continue;
+    first_reasons_.push_back({first + static_cast<std::uint32_t>(i),  // as the first of its class
+                              checks_.first_failing_of_class(of[i]->row, of[i]->computed_class, v)});
+  }
+  const std::uint32_t first_entry = count_;
+  scratch_.paths.known += size;
+  append_passing(first, size, failing, of.data(), known.data());
+  for (std::uint64_t rest = tagged & ~failing; rest != 0; rest &= rest - 1) {
+    const int i = std::countr_zero(rest), failing_before = std::popcount(failing << (63 - i));
+    exhaust_entry(first_entry + static_cast<std::uint32_t>(i - failing_before), Known::detail(known[i]));
+  }
+  if (!untouched_)
+    for (std::uint32_t entry = first_entry; entry < count_; ++entry)
+      if (scratch_.overlay(row_[entry])) decide_entry(entry, v);
+  return true;
+}
+
+/// The candidates at `size` positions from `first` on, and what is known of each. As bits, which have a tag.
+std::uint64_t Columns::look_up(std::uint32_t first, std::uint32_t size, const ReadyNodes::Candidate** of,
+                               std::uint64_t* known) {
+  // Copies: stores to the columns might be to the members that say where they are.
+  const ReadyNodes::Candidate* const candidates = candidates_.nodes->candidates.data();
+  const std::uint32_t* const order = candidates_.order.first(std::min(base_ + first + size, candidates_.size)).data();
+  const std::uint64_t* const by_row = known_;
+  std::uint32_t* const class_of = class_of_.data() + first;
+  const std::uint32_t a_class = first == 0 ? candidates[order[place_of(0)]].node_class : class_of_[0];
+  std::uint32_t other_classes = 0;
+  std::uint64_t tagged = 0;
+  const auto look = [&](std::uint32_t from, std::uint32_t to, const std::uint32_t* at) {
+    for (std::uint32_t i = to; i-- > from;) {  // from the last on, so that the bits come by doubling
+      const ReadyNodes::Candidate& candidate = candidates[at[i - from]];
+      of[i] = &candidate;
+      known[i] = by_row[candidate.row];
+      tagged += tagged + !Known::is_component(known[i]);
+      class_of[i] = candidate.node_class;
+      other_classes |= candidate.node_class ^ a_class;
+    }
+  };
+  const std::uint32_t place = place_of(first), before_wrap = std::min(size, candidates_.size - place);
+  look(before_wrap, size, order);
+  look(0, before_wrap, order + place);
+  one_class_ = one_class_ && other_classes == 0;
+  return tagged;
+}
+
+/// Those of `size` nodes from position `first` on that do not fail, with the component that is known of them.
+void Columns::append_passing(std::uint32_t first, std::uint32_t size, std::uint64_t failing,
+                             const ReadyNodes::Candidate* const* of, const std::uint64_t* known) {
+  std::uint32_t* position = position_.data() + count_;
+  NodeRow* row = row_.data() + count_;
+  double *sum = sum_.data() + count_, *score = score_value_.data() + count_, *appended = appended_.data() + count_;
+  for (std::uint64_t rest = ~failing & (~0ULL >> (64 - size)); rest != 0; rest &= rest - 1) {
+    const auto i = static_cast<std::uint32_t>(std::countr_zero(rest));
+    *position++ = first + i;
+    *row++ = of[i]->row;
+    *sum++ = *score++ = std::bit_cast<double>(known[i]);
+    *appended++ = 1.0;
+  }
+  count_ = static_cast<std::uint32_t>(position - position_.data());
+  std::uint8_t* const passes = passes_.data() + first;
+  for (std::uint32_t i = 0; i < size; ++i) passes[i] = (failing >> i & 1) != 0 ? kFails : kPasses;
 }
 
 /// What the group makes of the use of the entry's node, where figures tell of most nodes (`figures`) and of this one,
@@ -336,18 +484,20 @@ inline void Columns::set_fit(std::uint32_t entry, const CompiledGroup& group, do
   binpack_[entry] = component;
   sum_[entry] = component + fit_.scorer.affinity_here(row_[entry], group);
   appended_[entry] = 2.0;
+  score_value_[entry] = sum_[entry] / 2.0;
   dimension_[entry] = kByColumns;
 }
 
 /// The only appended component: its own sum.
 void Columns::set_binpack(std::uint32_t entry, double component) {
-  sum_[entry] = component;
+  sum_[entry] = score_value_[entry] = component;
   appended_[entry] = 1.0;
 }
 
 void Columns::exhaust_entry(std::uint32_t entry, std::uint32_t dimension) {
   sum_[entry] = 0;
   appended_[entry] = 0;
+  score_value_[entry] = std::numeric_limits<double>::quiet_NaN();
   dimension_[entry] = dimension;
   if (exhausted_any_ && dimension != exhausted_dimension_) one_dimension_ = false;
   exhausted_any_ = true;
@@ -369,6 +519,7 @@ void Columns::decide_entry(std::uint32_t entry, GroupView& v) {
 void Columns::set_score(std::uint32_t entry, const rank::ScoreRow& score) {
   sum_[entry] = score.sum();
   appended_[entry] = static_cast<double>(score.count());
+  score_value_[entry] = sum_[entry] / appended_[entry];
   if (score.count() > 1) score_[entry] = score, dimension_[entry] = kByRow;
 }
 
@@ -378,8 +529,13 @@ void Columns::placed(NodeRow node) {
     decide_entry(chosen_, *view_);
     return reindex(chosen_);
   }
-  stale_.push_back(chosen_);
-  last_stale_ = std::max(last_stale_, chosen_);
+  mark_stale(chosen_);
+}
+
+void Columns::mark_stale(std::uint32_t entry) {
+  if (stale_.size() <= entry / 64) stale_.resize(count_ / 64 + 1);
+  stale_[entry / 64] |= std::uint64_t{1} << entry % 64;
+  last_stale_ = std::max(last_stale_, entry);
 }
 
 void Columns::touched(NodeRow node) {
@@ -392,22 +548,21 @@ void Columns::touched(NodeRow node) {
     decide_entry(entry, *view_);
     return reindex(entry);
   }
-  stale_.push_back(entry);
-  last_stale_ = std::max(last_stale_, entry);
+  mark_stale(entry);
 }
 
 /// Decides anew which of the entries [first, last) hold more than when they were decided: a Select comes back to them.
 void Columns::freshen(std::uint32_t first, std::uint32_t last) {
-  if (stale_.empty() || first > last_stale_) return;
-  last_stale_ = 0;
-  std::erase_if(stale_, [&](std::uint32_t entry) {
-    if (entry < first || entry >= last) {
-      last_stale_ = std::max(last_stale_, entry);
-      return false;
-    }
-    decide_entry(entry, *view_);
-    return true;
-  });
+  last = std::min({last, last_stale_ + 1, static_cast<std::uint32_t>(64 * stale_.size())});
+  while (first < last) {
+    const std::uint32_t word = first / 64, end = std::min(last, 64 * (word + 1));
+    const std::uint64_t asked = (~0ULL >> (64 - (end - first))) << first % 64;
+    std::uint64_t rest = stale_[word] & asked;
+    stale_[word] &= ~asked;
+    for (; rest != 0; rest &= rest - 1)
+      decide_entry(64 * word + static_cast<std::uint32_t>(std::countr_zero(rest)), *view_);
+    first = end;
+  }
 }
 
 /// What classes do not tell alone, the Walk knows by node: it goes on then.
@@ -436,7 +591,7 @@ void Columns::give_class_verdicts() {
     const auto own = std::lower_bound(node_reasons_.begin(), node_reasons_.end(), index,
                                       [](const NodeReason& node, std::uint32_t at) { return node.position < at; });
     if (own != node_reasons_.end() && own->position == index) continue;
-    classes.set_group(group, class_id, class_state_[class_id] == kClassPasses);
+    classes.set_group(group, class_id, class_state_[class_id] != kClassFails);
   }
 }
 

@@ -15,13 +15,15 @@
 //                    components: where they are
 //   capacity   4 B   which of the few distinct capacities
 //   binpack    8 B   with affinities: the first of two components; the other is asked for again when it is reported
+//   value      8 B   without spreads: the final score; not a number while the node is exhausted
 //   score     64 B   the components, of nodes that were decided one by one and have several
 //   codes      4 B   per spread set and per distinct_property: value code
 //
 // Nodes are prepared in blocks ahead of the cursor. That a node was prepared is not visible: what counts as visited is
 // where the cursor has been, and leave() rebuilds the Walk's state from exactly that. The columns are of one group; for
 // another one of the job they are begun anew where the cursor is, knowing the verdicts of classes so far. A node that
-// the plan changes is decided anew when a Select comes back to it. How often a value of a distinct_property is used
+// the plan changes is decided anew when a Select comes back to it. Where an ask for figures was met before, most of a
+// block is read from AskScores instead of being decided. How often a value of a distinct_property is used
 // changes from Select to Select, so who fails it is decided at each visit.
 // Where every node is taken (exhaustive mode) and nothing spreads, the final scores are in an index instead.
 #pragma once
@@ -58,12 +60,15 @@ class Columns : Source {
   [[nodiscard]] std::optional<Found> select(GroupView& view);
 
   [[nodiscard]] bool active() const { return active_; }
+  /// Final scores and who has room change with a node alone, and no volume is asked for.
+  [[nodiscard]] bool settled() const { return active_ && settled_ && !asks_volumes_; }
   /// The entry chosen last holds one allocation more.
   void placed(tables::NodeRow node);
   /// The plan changed the node in another way.
   void touched(tables::NodeRow node);
-  /// Node and components of an entry that the last Select ranked.
-  [[nodiscard]] tables::NodeRow ranked(std::uint32_t entry, rank::ScoreRow& score) const;
+  /// What the best entries of the last Select logged, to `out`, and the components of all side by side to `values`. How
+  /// many these are.
+  std::uint16_t log(std::span<const rank::ScoredNode> best, std::span<plan::ScoredNode> out, double* values) const;
   /// Calls visit(row, node class, why, filtered) for every node that passes the checks of its class and does not do: a
   /// dimension that is exhausted, or the reason why the node itself is filtered.
   template <class Visit>
@@ -125,6 +130,16 @@ class Columns : Source {
   template <bool kPerClass>
   void find_entries(std::uint32_t end, GroupView& view);
   void drop_without_volumes(std::uint32_t first_entry, const GroupView& view);
+  // With what earlier evaluations found.
+  [[nodiscard]] std::uint64_t* find_known(const GroupView& view);
+  bool enter_known(std::uint32_t end, GroupView& view);
+  std::uint64_t look_up(std::uint32_t first, std::uint32_t size, const ReadyNodes::Candidate** of,
+                        std::uint64_t* known);
+  void append_passing(std::uint32_t first, std::uint32_t size, std::uint64_t failing,
+                      const ReadyNodes::Candidate* const* of, const std::uint64_t* known);
+  std::uint64_t know(const ReadyNodes::Candidate& candidate, GroupView& view);
+  void learn(std::uint32_t first, std::uint32_t end, std::uint32_t first_entry);
+  void read_codes(std::uint32_t first_entry);
   bool passes_by_node(std::uint32_t position, tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
   bool use_by_figures(std::uint32_t entry, GroupView& view, bool figures, bool of_devices, FitUse& use);
   bool use_of_special(std::uint32_t entry, GroupView& view, bool figures, bool ports_do, FitUse& use);
@@ -135,6 +150,7 @@ class Columns : Source {
   void set_binpack(std::uint32_t entry, double component);
   void exhaust_entry(std::uint32_t entry, std::uint32_t dimension);
   void decide_entry(std::uint32_t entry, GroupView& view);
+  void mark_stale(std::uint32_t entry);
   void freshen(std::uint32_t first, std::uint32_t last);
   // Going through them (columns_select.cc).
   bool fill_spread_tables();
@@ -147,6 +163,8 @@ class Columns : Source {
   [[nodiscard]] std::optional<Found> select_window(GroupView& view);
   rank::WindowScores score_one_by_one(std::uint32_t first, std::uint32_t last);
   std::uint32_t visit_range(std::uint32_t first, std::uint32_t last, Best& best);
+  std::uint32_t visit_settled(std::uint32_t first, std::uint32_t last, Best& best);
+  void components(std::uint32_t entry, rank::ScoreRow& score) const;
   void note_boosts(std::uint32_t entry);
   void move_cursor(std::uint32_t start, std::uint32_t end, std::uint32_t entry);
   [[nodiscard]] std::uint32_t entry_at(std::uint32_t position) const;
@@ -167,10 +185,12 @@ class Columns : Source {
   std::uint32_t base_ = 0;  // where the cursor was when they were begun
   std::uint32_t prepared_ = 0, count_ = 0, cursor_ = 0, visited_ = 0;
   std::uint32_t chosen_ = 0;          // entry of the last Select's node
-  std::vector<std::uint32_t> stale_;  // entries with a placement since they were decided; a Select seldom comes back
+  std::vector<std::uint64_t> stale_;  // bits of entries with a change since they were decided; none past the end
   std::uint32_t last_stale_ = 0;      // none is above
   bool untouched_ = true;  // no node but those of entries has an overlay: the plan's changes, the job's allocations
   bool distinct_hosts_ = false, asks_volumes_ = false;
+  bool settled_ = false;            // no spread and no property
+  std::uint64_t* known_ = nullptr;  // by row, of AskScores; null: no help from earlier evaluations
 
   // By entry.
   std::span<std::uint32_t> position_;

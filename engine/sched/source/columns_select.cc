@@ -10,6 +10,12 @@ namespace berth::sched {
 using tables::kNoRow;
 using tables::NodeRow;
 
+namespace {
+
+constexpr std::int64_t kSmallLimit = 16;
+
+}  // namespace
+
 bool Columns::fill_spread_tables() {
   const auto& sets = fit_.scorer.spread_group()->sets();
   spread_tables_.resize(sets.size());
@@ -30,17 +36,18 @@ std::optional<Found> Columns::select(GroupView& v) {
 
 /// Entries [first, last), as many as the limit takes. Returns the first one that was not looked at.
 std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best& best) {
-  freshen(first, last);
   const std::int64_t limit = candidates_.limit;
+  if (settled_ && limit <= kSmallLimit) return visit_settled(first, last, best);
   const bool one = spread_sets_ == 1, by_vector = spread_sets_ <= 1 && properties_.empty() && !notes_boosts_;
   const rank::WindowColumns columns{sum_.data(), appended_.data(), one ? codes_[0].data() : nullptr,
                                     one ? spread_tables_[0].data() : nullptr, one ? spread_.data() : nullptr};
   // The first few enter the list of the best one by one; later ones seldom do. A small limit is one step.
-  std::uint64_t step = limit <= 16 ? 16 : 8;
+  std::uint64_t step = limit <= kSmallLimit ? kSmallLimit : 8;
   while (first < last && best.returned < limit) {
     // None returns more than one, so the limit takes these at least.
     const auto wanted = std::min(step, static_cast<std::uint64_t>(limit - best.returned));
     const auto end = static_cast<std::uint32_t>(std::min<std::uint64_t>(last, first + wanted));
+    freshen(first, end);
     const rank::WindowScores scores = by_vector && end - first >= 8
                                           ? rank::score_window(columns, first, end, top_.floor(), score_value_.data())
                                           : score_one_by_one(first, end);
@@ -59,6 +66,36 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
     }
     first = end;
     step = std::min<std::uint64_t>(2 * step, rank::kWindowMost);
+  }
+  return first;
+}
+
+/// Few, whose final scores are those of when they were decided.
+std::uint32_t Columns::visit_settled(std::uint32_t first, std::uint32_t last, Best& best) {
+  const std::int64_t limit = candidates_.limit;
+  const double* const values = score_value_.data();
+  while (first < last && best.returned < limit) {
+    const auto end = static_cast<std::uint32_t>(std::min<std::int64_t>(last, first + (limit - best.returned)));
+    if (first <= last_stale_) freshen(first, end);
+    std::uint64_t exhausted = 0;
+    double floor = top_.floor();
+    for (std::uint32_t entry = first; entry < end; ++entry) {
+      const double value = values[entry];
+      if (value <= floor && value > 0.0) {  // neither among the best nor set aside
+        ++best.returned;
+      } else if (appended_[entry] == 0) {
+        exhausted |= std::uint64_t{1} << (entry - first);
+      } else {
+        top_.push(entry, value);
+        best.offer(entry, value);
+        floor = top_.floor();
+      }
+    }
+    if (exhausted != 0) {
+      counts_.exhausted += std::popcount(exhausted);
+      exhausted_.push_back({first, exhausted});
+    }
+    first = end;
   }
   return first;
 }
@@ -147,7 +184,25 @@ std::optional<Found> Columns::found(std::uint32_t entry, double score) {
   return Found{row_[entry], score, {}};
 }
 
-NodeRow Columns::ranked(std::uint32_t entry, rank::ScoreRow& score) const {
+std::uint16_t Columns::log(std::span<const rank::ScoredNode> best, std::span<plan::ScoredNode> out,
+                           double* values) const {
+  std::uint16_t stored = 0;
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    const std::uint32_t entry = best[i].id;
+    plan::ScoredNode node{.node = row_[entry], .first = stored, .norm = best[i].score};
+    if (appended_[entry] == 1 && spread_sets_ == 0) [[likely]] {
+      node.log_one(Component::binpack, sum_[entry], rank::kLoggedAlways, values, stored);
+    } else {
+      rank::ScoreRow score;
+      components(entry, score);
+      node.log(score, rank::kLoggedAlways, values, stored);
+    }
+    out[i] = node;
+  }
+  return stored;
+}
+
+void Columns::components(std::uint32_t entry, rank::ScoreRow& score) const {
   if (appended_[entry] == 1) {
     score.append(Component::binpack, sum_[entry]);
   } else if (dimension_[entry] == kByRow) {
@@ -157,7 +212,6 @@ NodeRow Columns::ranked(std::uint32_t entry, rank::ScoreRow& score) const {
     score.append(Component::affinity, fit_.scorer.affinity(row_[entry], *view_->group));
   }
   if (spread_sets_ != 0) score.set(Component::spread, spread_[entry], spread_[entry] != 0.0);
-  return row_[entry];
 }
 
 // ---------------------------------------------------------------- the best of all, by an index

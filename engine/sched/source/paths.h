@@ -43,6 +43,7 @@ struct PathCounts {
   std::array<std::uint64_t, kPathNames.size()> selects{};
   std::array<std::uint64_t, kNotByColumnsNames.size()> why_general{};
   std::uint64_t options = 0;  ///< looks at nodes that had to build what the group would hold there to tell if it fits
+  std::uint64_t known = 0;    ///< looks at nodes of which earlier evaluations told all (ask_scores.h)
 
   void add(Path path) { ++selects[static_cast<std::size_t>(path)]; }
   void add_general(NotByColumns why) {
@@ -53,6 +54,7 @@ struct PathCounts {
     for (std::size_t i = 0; i < selects.size(); ++i) selects[i] += other.selects[i];
     for (std::size_t i = 0; i < why_general.size(); ++i) why_general[i] += other.why_general[i];
     options += other.options;
+    known += other.known;
     return *this;
   }
 };

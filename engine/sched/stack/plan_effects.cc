@@ -31,7 +31,7 @@ void PlanEffects::load_own_allocs() {
     for (tables::AllocRow row = attempt_.snapshot->jobs.keys[key].alloc_head; row != kNoRow;
          row = allocs.next_of_job[row]) {
       if (tables::client_terminal(allocs.client[row]) || allocs.node[row] == kNoRow) continue;
-      OwnCount& own = own_count(allocs.node[row], allocs.group[row]);
+      OwnCount& own = own_count(scratch_.own_overlay(allocs.node[row]), allocs.group[row]);
       ++own.any_namespace;
       if (key == attempt_.job->key) ++own.own_namespace;
     }
@@ -57,26 +57,17 @@ bool PlanEffects::is_own(AllocRow alloc) const {
 void PlanEffects::count_own(AllocRow alloc, int sign) {
   if (attempt_.system || !is_own(alloc)) return;
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
-  OwnCount& own = own_count(allocs.node[alloc], allocs.group[alloc]);
+  OwnCount& own = own_count(scratch_.own_overlay(allocs.node[alloc]), allocs.group[alloc]);
   own.any_namespace += sign;
   if (allocs.job_key[alloc] == attempt_.job->key) own.own_namespace += sign;
 }
 
-PlanEffects::OwnCount& PlanEffects::own_count(NodeRow row, tables::Symbol group) {
-  NodeOverlay& overlay = scratch_.own_overlay(row);
+PlanEffects::OwnCount& PlanEffects::own_count(NodeOverlay& overlay, tables::Symbol group) {
   for (std::uint32_t i = overlay.first_own; i != kNoRow; i = own_counts_[i].next)
     if (own_counts_[i].group == group) return own_counts_[i];
   own_counts_.push_back({group, 0, 0, overlay.first_own});
   overlay.first_own = static_cast<std::uint32_t>(own_counts_.size() - 1);
   return own_counts_.back();
-}
-
-std::int32_t PlanEffects::collisions(NodeRow row, tables::Symbol group) const {
-  const NodeOverlay* overlay = scratch_.overlay(row);
-  if (!overlay) return 0;
-  for (std::uint32_t i = overlay->first_own; i != kNoRow; i = own_counts_[i].next)
-    if (own_counts_[i].group == group) return own_counts_[i].any_namespace;
-  return 0;
 }
 
 bool PlanEffects::leaves(NodeRow row, AllocRow alloc) const {
@@ -247,7 +238,7 @@ void PlanEffects::placed(const PlannedAlloc& alloc) {
   ++overlay.allocs;
   if (shape.ports || shape.devices || !shape.cores.empty()) ++overlay.complex_allocs;
   if (attempt_.system) return;
-  OwnCount& own = own_count(alloc.node, attempt_.job->groups[alloc.group].name);
+  OwnCount& own = own_count(overlay, attempt_.job->groups[alloc.group].name);
   ++own.any_namespace;
   ++own.own_namespace;
 }

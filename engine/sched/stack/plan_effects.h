@@ -74,7 +74,12 @@ class PlanEffects {
       for (std::uint32_t i = overlay->first_own; i != tables::kNoRow; i = own_counts_[i].next) visit(own_counts_[i]);
   }
   /// Allocations of the group's name that anti-affinity counts.
-  [[nodiscard]] std::int32_t collisions(tables::NodeRow row, tables::Symbol group) const;
+  [[nodiscard]] std::int32_t collisions(const NodeOverlay* overlay, tables::Symbol group) const {
+    if (!overlay) return 0;
+    for (std::uint32_t i = overlay->first_own; i != tables::kNoRow; i = own_counts_[i].next)
+      if (own_counts_[i].group == group) return own_counts_[i].any_namespace;
+    return 0;
+  }
 
   rank::SpreadState spread;
 
@@ -83,7 +88,7 @@ class PlanEffects {
   void change_use(tables::NodeRow row, const tables::ResourceShape& shape, int sign);
   [[nodiscard]] bool is_own(tables::AllocRow alloc) const;
   void count_own(tables::AllocRow alloc, int sign);
-  OwnCount& own_count(tables::NodeRow row, tables::Symbol group);
+  OwnCount& own_count(NodeOverlay& overlay, tables::Symbol group);
   [[nodiscard]] bool takes_away(std::uint32_t stop) const;
 
   Attempt& attempt_;

@@ -43,18 +43,22 @@ SelectMetrics SelectCounts::metrics() const {
   return out;
 }
 
-SelectMetrics SelectCounts::metrics(Arena& arena) const {
-  SelectMetrics out = metrics();
-  if (filtered + exhausted == 0) return out;
-  // One piece of memory for all four lists.
-  std::span<Count> counts =
-      arena.take<Count>(reasons.size() + classes_filtered.size() + dimensions.size() + classes_exhausted.size());
-  for (auto* list : {&out.reasons, &out.classes_filtered, &out.dimensions, &out.classes_exhausted}) {
-    std::copy(list->begin(), list->end(), counts.begin());
-    *list = counts.first(list->size());
-    counts = counts.subspan(list->size());
-  }
-  return out;
+void SelectCounts::metrics(Arena& arena, SelectMetrics& out) const {
+  out.evaluated = evaluated;
+  out.filtered = filtered;
+  out.exhausted = exhausted;
+  if (filtered + exhausted == 0) return;
+  // One piece of memory for all four lists, which are short.
+  Count* to =
+      arena.take<Count>(reasons.size() + classes_filtered.size() + dimensions.size() + classes_exhausted.size()).data();
+  const auto copy = [&to](const std::vector<Count>& from, std::span<const Count>& list) {
+    list = {to, from.size()};
+    for (const Count& count : from) *to++ = count;
+  };
+  copy(reasons, out.reasons);
+  copy(classes_filtered, out.classes_filtered);
+  copy(dimensions, out.dimensions);
+  copy(classes_exhausted, out.classes_exhausted);
 }
 
 }  // namespace berth::sched

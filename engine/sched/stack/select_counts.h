@@ -24,9 +24,9 @@ struct SelectCounts {
   /// Also of a dimension without a metric (R-RANK-612), which counts nothing.
   void exhaust(std::uint32_t node_class, std::uint32_t dimension, std::int32_t times = 1);
 
-  /// Spans of the lists here, or, with an arena, of copies there.
+  /// Spans of the lists here, or, with an arena, of copies there; then into metrics that are empty.
   [[nodiscard]] SelectMetrics metrics() const;
-  [[nodiscard]] SelectMetrics metrics(Arena& arena) const;
+  void metrics(Arena& arena, SelectMetrics& out) const;
 };
 
 }  // namespace berth::sched

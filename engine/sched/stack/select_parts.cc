@@ -26,10 +26,7 @@ void SelectParts::set_job(const tables::CompiledJob& job, const StackConfig& con
 }
 
 GroupView& SelectParts::begin_select(std::uint32_t group_index, const SelectOptions& asked) {
-  options = asked;
-  evicting.clear();
-  counts.clear();
-  top.clear();
+  begin_again(asked);
   GroupView& v = candidates.view(attempt, group_index);
   view = &v;
   return v;

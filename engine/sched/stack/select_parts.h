@@ -47,6 +47,13 @@ struct SelectParts {
   void set_job(const tables::CompiledJob& job, const StackConfig& config);
   /// Nothing is counted yet.
   GroupView& begin_select(std::uint32_t group, const SelectOptions& asked);
+  /// The same, for the group of the last one.
+  void begin_again(const SelectOptions& asked) {
+    options = asked;
+    evicting.clear();
+    counts.clear();
+    top.clear();
+  }
   /// Puts the victims of a Select into the plan, for the allocation that is appended next (R-PREEMPT-801).
   void preempt(const Selected& selected);
 };

@@ -21,6 +21,7 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   selects_ = 0;
   few_.set_active(false);
   probed_ = all_read_ = by_index_ = false;
+  again_ = nullptr;
   by_memos_ = true;
   verdicts_due_.clear();
 }
@@ -30,6 +31,7 @@ void GenericStack::set_job(const CompiledJob& job, const StackConfig& config) {
   give_verdicts();
   if (parts_.attempt.job) columns_.leave();
   index_.leave();
+  again_ = nullptr;
   parts_.set_job(job, config);
 }
 
@@ -38,6 +40,7 @@ Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base
   if (auto done = parts_.candidates.set(parts_.attempt, nodes, base_set, eval_id, placements); !done) return done;
   columns_.start();
   index_.forget();
+  again_ = nullptr;
   return {};
 }
 
@@ -88,6 +91,7 @@ std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t grou
     columns_.pause();
   index_.leave();
   probed_ = true;
+  again_ = nullptr;
   parts_.detail = nullptr;  // part of the stage that asks
   GroupView& v = begin_select(group, options);
   const std::optional<Found> found = walk_.select_one(row, v);
@@ -98,13 +102,28 @@ std::optional<Selected> GenericStack::select(std::uint32_t group, const SelectOp
   parts_.detail = options.evict ? nullptr : base::detailed_clock();
   const base::StageScope selecting(parts_.detail, base::Stage::filter);
   ++selects_;
+  if (again_ == &parts_.attempt.job->groups[group] && !parts_.detail && !options.evict && !options.then_evict &&
+      options.penalty_nodes.empty())
+    return select_again(options);
   GroupView& v = begin_select(group, options);
   const std::optional<Found> found = find(v);
   return found ? std::optional(parts_.fit.select(*found, v)) : std::nullopt;
 }
 
+/// As select(), without what it would find as it is.
+std::optional<Selected> GenericStack::select_again(const SelectOptions& options) {
+  GroupView& v = *parts_.view;
+  parts_.begin_again(options);
+  parts_.attempt.scratch.paths.add(Path::columns);
+  if (const std::optional<Found> found = columns_.select(v)) return parts_.fit.select(*found, v);
+  again_ = nullptr;
+  if (parts_.attempt.error.empty()) failed_before_.remember(v);
+  return std::nullopt;
+}
+
 std::optional<Found> GenericStack::find(GroupView& v) {
   PathCounts& paths = parts_.attempt.scratch.paths;
+  again_ = nullptr;
   if (index_.serves(v))
     if (auto found = index_.select(v)) {
       by_index_ = true;
@@ -126,6 +145,7 @@ std::optional<Found> GenericStack::find(GroupView& v) {
   if (why == NotByColumns::none) {
     paths.add(Path::columns);
     auto found = columns_.select(v);
+    if (found && columns_.settled()) again_ = v.group;
     if (found || !parts_.attempt.error.empty()) return found;
     failed_before_.remember(v);
     return found;
@@ -187,42 +207,39 @@ FailureMemo* GenericStack::only_failure() const {
   return alone ? failed_before_.last() : nullptr;
 }
 
-SelectMetrics GenericStack::take_metrics() {
+void GenericStack::take_metrics(SelectMetrics& out) {
   Arena& arena = parts_.attempt.scratch.arena;
-  SelectMetrics out;
   if (by_index_)
     out.evaluated = parts_.counts.evaluated;
   else
-    out = parts_.counts.metrics(arena);
+    parts_.counts.metrics(arena, out);
   out.in_pool = static_cast<std::int32_t>(parts_.candidates.size);
   out.base_set = parts_.candidates.base_set;
   out.has_pool = true;
   out.deferred = by_index_;
-  if (by_index_) return out;
+  if (by_index_) return;
   const auto best = parts_.top.take();
   const std::span<ScoredNode> list = arena.take<ScoredNode>(best.size());
+  out.top = list;
   double values[rank::TopScores::kCapacity * kComponents];
   std::uint16_t stored = 0;
-  for (std::size_t i = 0; i < best.size(); ++i) {
-    ScoredNode& node = list[i];
-    node = {};
-    node.first = stored;
-    node.norm = best[i].score;
-    if (few_.active()) {
-      node.node = few_.ranked(best[i].id).row;
-      node.log(few_.ranked(best[i].id).cell.score, rank::kLoggedAlways, values, stored);
-    } else if (columns_.active()) {
-      rank::ScoreRow score;
-      node.node = columns_.ranked(best[i].id, score);
-      node.log(score, rank::kLoggedAlways, values, stored);
-    } else {
-      node.node = parts_.candidates.positions[best[i].id].row;
-      node.log(walk_.ranked(best[i].id).score, rank::kLoggedAlways, values, stored);
+  if (columns_.active() && !few_.active()) {
+    stored = columns_.log(best, list, values);
+  } else {
+    for (std::size_t i = 0; i < best.size(); ++i) {
+      ScoredNode& node = list[i];
+      node = {};
+      node.first = stored;
+      node.norm = best[i].score;
+      const bool few = few_.active();
+      node.node = few ? few_.ranked(best[i].id).row : parts_.candidates.positions[best[i].id].row;
+      node.log(few ? few_.ranked(best[i].id).cell.score : walk_.ranked(best[i].id).score, rank::kLoggedAlways, values,
+               stored);
     }
   }
-  out.values = arena.copy(std::span<const double>(values, stored)).data();
-  out.top = list;
-  return out;
+  double* const kept = arena.take<double>(stored).data();
+  for (std::uint16_t i = 0; i < stored; ++i) kept[i] = values[i];
+  out.values = kept;
 }
 
 void GenericStack::class_verdicts(tables::ClassVerdicts& out) {
@@ -248,6 +265,7 @@ void GenericStack::class_verdicts(tables::ClassVerdicts& out) {
 /// The verdicts of this attempt on the node hold no longer.
 void GenericStack::touch(NodeRow row) {
   if (row == kNoRow || !parts_.candidates.nodes) return;  // no node, or no Select has looked at candidates yet
+  again_ = nullptr;
   index_.touch(row);
   columns_.touched(row);
   parts_.candidates.forget_fit(parts_.attempt.scratch, row);

@@ -38,8 +38,8 @@ class GenericStack {
   /// What the only Select of this attempt, which failed, left behind for the next try; null: nothing, or not the only.
   [[nodiscard]] FailureMemo* only_failure() const;
   void rewind() { parts_.candidates.offset = 0; }  ///< R-FEAS-212
-  /// Metrics of the last Select, copied into the attempt's arena.
-  [[nodiscard]] SelectMetrics take_metrics();
+  /// Metrics of the last Select, copied into the attempt's arena; into `out`, which is empty.
+  void take_metrics(SelectMetrics& out);
 
   /// State index that seeds the visiting order from the next set_nodes() on; 0: the snapshot's.
   void set_order_index(std::uint64_t index) { parts_.candidates.order_index = index; }
@@ -68,6 +68,7 @@ class GenericStack {
  private:
   GroupView& begin_select(std::uint32_t group, const SelectOptions& options);
   [[nodiscard]] std::optional<Found> find(GroupView& view);
+  [[nodiscard]] std::optional<Selected> select_again(const SelectOptions& options);
   [[nodiscard]] bool fails_for_certain(GroupView& view);
   void give_verdicts();
   void touch(tables::NodeRow row);
@@ -88,6 +89,9 @@ class GenericStack {
   bool by_memos_ = true;   // all Selects of this attempt so far were answered so
   bool all_read_ = false;  // what was decided depends on every node's use
   bool by_index_ = false;  // the last Select was answered by index_
+  // The last Select found a node by the columns, and but for their own state another one for the group is the same:
+  // no spread, property or volume. Null once anything but a placement followed.
+  const tables::CompiledGroup* again_ = nullptr;
   std::vector<std::pair<std::uint32_t, bool>> class_codes_;
   std::vector<Count> first_pass_reasons_;  // of the pass before the evicting ones (R-FEAS-1605)
 };

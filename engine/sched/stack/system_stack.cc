@@ -83,7 +83,11 @@ std::optional<Selected> SystemStack::select(NodeRow row, std::uint32_t group_ind
   return parts_.fit.select(found, v);
 }
 
-SelectMetrics SystemStack::take_metrics() { return parts_.counts.metrics(parts_.attempt.scratch.arena); }
+SelectMetrics SystemStack::take_metrics() {
+  SelectMetrics out;
+  parts_.counts.metrics(parts_.attempt.scratch.arena, out);
+  return out;
+}
 
 void SystemStack::add_candidates(SelectMetrics& metrics, bool names_pool) const {
   metrics.has_pool = true;

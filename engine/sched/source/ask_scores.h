@@ -1,0 +1,49 @@
+// What nodes make of an ask for figures alone, as long as no plan touches them: kept from evaluation to evaluation, as
+// asks come again and most nodes stay as they were. A Select's preparation reads 8 B per node then, instead of the
+// node's class, use and capacity.
+//
+//   of_row   8 B   per node row, as rank::Known; kUnknown: nobody looked, or the node changed since
+//
+// Who uses a table follows the log of the node table, which a registration is in as well. A verdict of a kind of node
+// is right for ever. The first time an ask is met it is only noted: many come once. One worker's own, like all scratch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "rank/known.h"
+#include "rank/score_fit.h"
+#include "tables/state.h"
+
+namespace berth::sched {
+
+class AskScores {
+ public:
+  /// Figures in MHz and MiB. Asks that are equal here are so to every node.
+  struct Ask {
+    std::uint32_t checks = 0;  ///< CompiledGroup::ask
+    rank::FitAlgorithm algorithm = rank::FitAlgorithm::binpack;
+    std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
+    friend bool operator==(const Ask&, const Ask&) = default;
+  };
+  /// What is known of the ask on such nodes, by row, to be read and written until the next call. Null: nothing, or to
+  /// find out costs more than it saves on so many looks at nodes.
+  [[nodiscard]] std::uint64_t* find(const tables::NodeTable& nodes, const Ask& ask, std::size_t looks);
+
+ private:
+  struct Table {
+    Ask ask;
+    std::uint64_t used = 0;     // the last time
+    std::uint64_t changes = 0;  // of the log, that are in
+    std::shared_ptr<const tables::RowLog> log;
+    std::vector<std::uint64_t> of_row;  // empty: the ask was met once
+  };
+  bool follow(Table& table, const tables::NodeTable& nodes, std::size_t looks);
+
+  std::vector<Table> tables_;
+  std::uint64_t finds_ = 0;
+  std::vector<tables::NodeRow> changed_;
+};
+
+}  // namespace berth::sched
