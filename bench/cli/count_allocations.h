@@ -2,7 +2,7 @@
 // include nothing of this pay nothing but an increment of a thread's own counter per allocation.
 #pragma once
 
-#include "run/result.h"
+#include "run/allocation_count.h"
 
 namespace berth::cli {
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "run/allocation_count.h"
 #include "run/cluster_samples.h"
 #include "run/kind_times.h"
 #include "run/life_result.h"
@@ -79,11 +80,6 @@ struct BlockedResult {
   std::uint64_t reblocked = 0;                             ///< runs that found no room again
   std::uint64_t duplicates = 0;                            ///< replaced by another one of their job
   std::uint64_t batches = 0;                               ///< of client reports (R-CTRL-749)
-};
-
-/// Calls of C++'s operator new, of all threads.
-struct AllocationCount {
-  std::uint64_t count = 0, bytes = 0;
 };
 
 struct RunResult {

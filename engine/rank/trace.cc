@@ -1,118 +1,13 @@
 #include "rank/trace.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <utility>
 
 #include "base/assert.h"
+#include "rank/kernels.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "rank/trace.cc"
-#include <hwy/foreach_target.h>
-// After foreach_target, or the first pass misses it.
-#include <hwy/highway.h>
-
-HWY_BEFORE_NAMESPACE();
 namespace berth::rank {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-#if HWY_TARGET == HWY_SCALAR
-
-void undo_swaps(const std::uint32_t* picks, std::size_t n, std::size_t from, std::uint32_t* places) {
-  for (std::size_t i = from; i < n; ++i)
-    for (std::size_t t = 0; t < kMaxTraced; ++t)
-      if (places[t] == picks[n - 1 - i]) places[t] = static_cast<std::uint32_t>(i);
-}
-
-#else
-
-/// Which places may hold a traced entry: a register full of bits, looked up by a few bits of the place. Two of them, by
-/// different bits, leave about one place in a hundred that passes and holds none.
-template <int kShift>
-struct PlaceFilter {
-  static constexpr hn::ScalableTag<std::uint32_t> d{};
-  using V = hn::VFromD<decltype(d)>;
-
-  V bits;  // set where used: the compiler's own constructor would not be of the target's instructions
-
-  void add(std::uint32_t place) {
-    const std::uint32_t hash = place >> kShift;
-    const auto word = hn::Set(d, hash / 32 % static_cast<std::uint32_t>(hn::Lanes(d)));
-    bits = hn::Or(bits, hn::IfThenElseZero(hn::Eq(hn::Iota(d, 0), word), hn::Set(d, 1u << hash % 32)));
-  }
-
-  /// Bit 0 of each lane: whether the place may hold one.
-  [[nodiscard]] HWY_INLINE V test(V places) const {
-    const V hash = hn::ShiftRight<kShift>(places);
-    const V word = hn::And(hn::ShiftRight<5>(hash), hn::Set(d, static_cast<std::uint32_t>(hn::Lanes(d) - 1)));
-    const V looked_up = hn::TableLookupLanes(bits, hn::IndicesFromVec(d, word));
-    return hn::Shr(looked_up, hn::And(hash, hn::Set(d, 31)));
-  }
-};
-
-/// Undoes swaps from, from+1, ..., n-1, in this order. `places`: where the traced entries are, kMaxTraced of them,
-/// those that are not in use at ~0. None is at `from` or beyond.
-void undo_swaps(const std::uint32_t* picks, std::size_t n, std::size_t from, std::uint32_t* places) {
-  const hn::ScalableTag<std::uint32_t> d;
-  const std::size_t lanes = hn::Lanes(d);
-  PlaceFilter<0> low;
-  PlaceFilter<5> high;
-  std::size_t stale = 0;  // places that the filters know and nobody is at any more
-  const auto fill = [&] {
-    low.bits = high.bits = hn::Zero(d);
-    for (std::size_t t = 0; t < kMaxTraced; ++t)
-      if (places[t] != ~0u) low.add(places[t]), high.add(places[t]);
-    stale = 0;
-  };
-  // Moves the entry that is at `pick` to i, if there is one.
-  const auto undo = [&](std::uint32_t pick, std::size_t i) {
-    for (std::size_t t = 0; t < kMaxTraced; t += lanes) {
-      const auto found = hn::Eq(hn::Load(d, places + t), hn::Set(d, pick));
-      if (hn::AllFalse(d, found)) continue;
-      const auto place = static_cast<std::uint32_t>(i);
-      places[t + static_cast<std::size_t>(hn::FindFirstTrue(d, found))] = place;
-      low.add(place), high.add(place);
-      if (++stale == 8) fill();
-      return true;
-    }
-    return false;
-  };
-  fill();
-  std::size_t i = from;
-  for (; i + lanes <= n; i += lanes) {
-    const std::uint32_t* const first = picks + (n - i - lanes);  // pick of swap i + k at first[lanes - 1 - k]
-    const auto block = hn::LoadU(d, first);
-    const auto maybe = hn::And(hn::And(low.test(block), high.test(block)), hn::Set(d, 1));
-    const auto mask = hn::Ne(maybe, hn::Zero(d));
-    if (HWY_LIKELY(hn::AllFalse(d, mask))) continue;
-    std::uint8_t bytes[8] = {};
-    hn::StoreMaskBits(d, mask, bytes);
-    std::uint32_t open = bytes[0] | static_cast<std::uint32_t>(bytes[1]) << 8;
-    while (open != 0) {
-      const int lane = 31 - std::countl_zero(open);
-      open &= ~(1u << lane);
-      const std::size_t swap = i + lanes - 1 - static_cast<std::size_t>(lane);
-      if (!undo(first[lane], swap)) continue;
-      // A later swap of this block may fetch it from there.
-      hn::StoreMaskBits(d, hn::Eq(block, hn::Set(d, static_cast<std::uint32_t>(swap))), bytes);
-      open |= (bytes[0] | static_cast<std::uint32_t>(bytes[1]) << 8) & ((1u << lane) - 1);
-    }
-  }
-  for (; i < n; ++i) undo(picks[n - 1 - i], i);
-}
-
-#endif  // HWY_TARGET == HWY_SCALAR
-
-}  // namespace HWY_NAMESPACE
-}  // namespace berth::rank
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace berth::rank {
-
-HWY_EXPORT(undo_swaps);
 
 void trace_back(std::span<const std::uint32_t> picks, std::span<std::uint32_t> entries) noexcept {
   const std::size_t n = picks.size() + 1, count = entries.size();
@@ -126,9 +21,8 @@ void trace_back(std::span<const std::uint32_t> picks, std::span<std::uint32_t> e
   for (std::uint32_t place = 0; place < first; ++place) place_of[at[place]] = place;
   alignas(64) std::uint32_t places[kMaxTraced];
   std::fill(std::copy(place_of, place_of + count, places), std::end(places), ~0u);
-  HWY_DYNAMIC_DISPATCH(undo_swaps)(picks.data(), n, first, places);
+  kernels::undo_swaps(picks.data(), n, first, places);
   std::copy(places, places + count, entries.begin());
 }
 
 }  // namespace berth::rank
-#endif  // HWY_ONCE

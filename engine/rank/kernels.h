@@ -1,0 +1,24 @@
+// The vector kernels of this folder, each compiled for several instruction sets and chosen when the program runs. One
+// file compiles them all, as Highway's headers cost more than they do. For the files beside it only: what they compute
+// and their preconditions stand at the functions that call them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "rank/window.h"
+
+namespace berth::rank::kernels {
+
+/// rank/number_arrays-inl.h; `scalar` computes the values that leave the fast domain.
+void exp_array(const double* x, double* out, std::size_t n, double (*scalar)(double)) noexcept;
+void pow10_array(const double* y, double* out, std::size_t n, double (*scalar)(double)) noexcept;
+
+/// rank/trace-inl.h.
+void undo_swaps(const std::uint32_t* picks, std::size_t n, std::size_t from, std::uint32_t* places) noexcept;
+
+/// rank/window-inl.h.
+[[nodiscard]] WindowScores score_columns(const WindowColumns& columns, std::size_t first, std::size_t last,
+                                         double threshold, double* values) noexcept;
+
+}  // namespace berth::rank::kernels
