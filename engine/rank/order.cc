@@ -123,12 +123,24 @@ void VisitingOrder::shuffle() noexcept {
   fixed_ = size_;
 }
 
+/// What becomes of the entries from `count` on is left out, so that a swap with one of them is a move.
+void VisitingOrder::shuffle_front(std::size_t count) noexcept {
+  fill_ascending();
+  std::uint32_t* const order = order_.data();
+  const std::uint32_t* pick = picks_.data();
+  for (std::size_t i = size_; i-- > count; ++pick) order[*pick] = order[i];
+  for (std::size_t i = count; i-- > 1; ++pick) std::swap(order[i], order[*pick]);
+  fixed_ = count;
+}
+
 void VisitingOrder::extend(std::size_t count) noexcept {
   BERTH_ASSERT(count <= size_);
   if (provider_ == OrderProvider::nomad || provider_ == OrderProvider::mix) {
     const base::StageScope ordering(base::Stage::order);
     if (!drawn_) draw_picks();
-    if (fixed_ > 0 || std::max(count, expected_) > kPrefix || size_ < kWorthTracing) return shuffle();
+    const std::size_t wanted = std::max(count, expected_);
+    if (fixed_ > 0 || size_ < kWorthTracing || wanted > size_ / 2) return shuffle();
+    if (wanted > kPrefix) return shuffle_front(wanted);
     trace_back(std::span(picks_).first(size_ - 1), std::span(order_).first(kPrefix));
     fixed_ = kPrefix;
     return;

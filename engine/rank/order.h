@@ -3,8 +3,8 @@
 // A VisitingOrder is set to one permutation per node list and then read by cursor: at(k) is the position, in the
 // candidate list (ascending node ID), of the k-th node to visit. `order_` holds the entries that are fixed so far:
 //   explicit         all n when the order is set
-//   nomad, mix       none when it is set, nor are any draws made; then the first kPrefix, or all n at once where more
-//                    are expected; then all n
+//   nomad, mix       none when it is set, nor are any draws made; then the first kPrefix, or as many as are expected,
+//                    for half of what all cost; where more are asked for, all n
 //   lazy, identity   as far as at() has asked; setting one costs nothing per node
 //
 // Most Selects look at few nodes, and the first entries of a shuffle are to be had for less than all of it (trace.h).
@@ -77,6 +77,7 @@ class VisitingOrder {
   void extend(std::size_t count) noexcept;
   void draw_picks() noexcept;
   void shuffle() noexcept;
+  void shuffle_front(std::size_t count) noexcept;
   void fill_ascending();
   void grow(std::size_t n);
 

@@ -54,13 +54,19 @@ class Arena {
   /// Uninitialised memory for `count` objects of a trivially destructible type; lives until reset().
   template <class T>
   std::span<T> take(std::size_t count) {
-    static_assert(std::is_trivially_destructible_v<T>);
     if (count == 0) return {};
-    const std::size_t bytes = (count * sizeof(T) + 63) & ~std::size_t{63};
-    while (block_ < blocks_.size() && used_ + bytes > blocks_[block_].size) next_block();
-    if (block_ == blocks_.size()) add_block(bytes);
-    auto* at = reinterpret_cast<T*>(blocks_[block_].memory.get() + used_);
-    used_ += bytes;
+    next_ += static_cast<std::size_t>(end_ - next_) % 64;  // blocks end where a line does
+    return pack<T>(count);
+  }
+  /// The same, for a few: right behind what was taken before, as lists of a placement are read together.
+  template <class T>
+  std::span<T> pack(std::size_t count) {
+    static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= 8);
+    const std::size_t bytes = (count * sizeof(T) + 7) & ~std::size_t{7};
+    if (bytes > static_cast<std::size_t>(end_ - next_)) [[unlikely]]
+      find_room(bytes);
+    auto* const at = reinterpret_cast<T*>(next_);
+    next_ += bytes;
     return {at, count};
   }
   template <class T>
@@ -69,14 +75,16 @@ class Arena {
     std::copy(from.begin(), from.end(), to.begin());
     return to;
   }
-  void reset() { block_ = 0, used_ = 0; }
+  void reset() {
+    if (!blocks_.empty()) use_block(0);
+  }
   /// Room for so many bytes whose pages are there already: met one by one in an evaluation, they are most of what the
   /// first one costs. Nothing was taken yet.
   void prepare(std::size_t bytes) {
     constexpr std::size_t kPage = 4096;
     add_block(bytes);
     for (std::size_t at = 0; at < blocks_.back().size; at += kPage) blocks_.back().memory[at] = std::byte{1};
-    block_ = 0;
+    use_block(0);
   }
 
  private:
@@ -87,16 +95,24 @@ class Arena {
     std::unique_ptr<std::byte[], void (*)(std::byte*)> memory;
     std::size_t size;
   };
-  void next_block() { ++block_, used_ = 0; }
+  void use_block(std::size_t block) {
+    block_ = block;
+    next_ = blocks_[block].memory.get(), end_ = next_ + blocks_[block].size;
+  }
+  void find_room(std::size_t bytes) {
+    const auto lacks = [&] { return bytes > static_cast<std::size_t>(end_ - next_); };
+    while (lacks() && block_ + 1 < blocks_.size()) use_block(block_ + 1);
+    if (lacks()) add_block(bytes);
+  }
   void add_block(std::size_t at_least) {
-    const std::size_t size = std::max<std::size_t>(at_least, std::size_t{1} << 20);
+    const std::size_t size = std::max<std::size_t>((at_least + 63) & ~std::size_t{63}, std::size_t{1} << 20);
     auto* memory = static_cast<std::byte*>(::operator new[](size, std::align_val_t{64}));
     blocks_.push_back({{memory, [](std::byte* p) { ::operator delete[](p, std::align_val_t{64}); }}, size});
-    block_ = blocks_.size() - 1;
-    used_ = 0;
+    use_block(blocks_.size() - 1);
   }
   std::vector<Block> blocks_;
-  std::size_t block_ = 0, used_ = 0;
+  std::size_t block_ = 0;  // the one in use
+  std::byte *next_ = nullptr, *end_ = nullptr;
 };
 
 /// Texts of reasons and dimensions. Ids below kFixed are known beforehand.

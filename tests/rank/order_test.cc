@@ -64,6 +64,23 @@ TEST(VisitingOrder, FirstEntriesOfAShuffleAreFoundWithoutTheOthers) {  // R-FEAS
       }
 }
 
+TEST(VisitingOrder, AsManyEntriesAsAreExpectedAreThoseOfTheWholeShuffle) {  // R-FEAS-203, R-RANK-307
+  VisitingOrder order, whole;
+  std::uint64_t index = 0;
+  for (const OrderProvider provider : {OrderProvider::nomad, OrderProvider::mix})
+    for (const std::size_t n : {std::size_t{2'047}, std::size_t{2'048}, std::size_t{5'001}, std::size_t{10'000}})
+      for (const std::size_t expected : {std::size_t{21}, n / 7, n / 2, n / 2 + 1, n}) {
+        index += 4;
+        ASSERT_TRUE(whole.set(provider, kEval, index, n, n));
+        ASSERT_TRUE(order.set(provider, kEval, index, n, expected));
+        for (std::size_t k = 0; k < expected; ++k)
+          ASSERT_EQ(order.at(k), whole.at(k)) << "entry " << k << " of " << n << ", expected " << expected;
+        EXPECT_EQ(order.fixed(), expected <= n / 2 && n >= 2'048 ? expected : n);
+        if (index % 8 != 0) continue;  // else the next order follows on one that nobody finished
+        for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(order.at(k), whole.at(k)) << "entry " << k << " of " << n;
+      }
+}
+
 TEST(VisitingOrder, SwitchesProvidersOnOneObject) {
   VisitingOrder order;
   for (int round = 0; round < 2; ++round) {

@@ -20,7 +20,7 @@ void NodeFit::start() {
 }
 
 bool NodeFit::is_special(NodeRow row, const CompiledGroup& group) const {
-  if (group.has_network || group.has_task_network || group.has_devices || group.has_cores) return true;
+  if (asks_more(group)) return true;
   const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
   if ((use.port_allocs && !no_port_conflicts_) || use.core_allocs ||
       attempt_.snapshot->nodes.capacity(row).network_invalid)
@@ -194,7 +194,7 @@ PlainFit NodeFit::plain(NodeRow row, const CompiledGroup& group) const {
 
 /// decide() of the usual node for the usual group: figures are all there is to it. False: they are not.
 inline bool NodeFit::decide_by_figures(NodeRow row, const CompiledGroup& group, Cell& cell) {
-  if (group.has_network || group.has_task_network || group.has_devices || group.has_cores) return false;
+  if (asks_more(group)) return false;
   const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
   const tables::NodeCapacity& capacity = attempt_.snapshot->nodes.capacity(row);
   const NodeOverlay* const overlay = scratch_.overlay(row);
@@ -275,8 +275,7 @@ Selected NodeFit::select(const Found& best, const GroupView& v) {
   const CompiledGroup& group = *v.group;
   Selected out{best};
   // Who asks for nothing but figures gets these, whatever the node's others hold.
-  const bool asks_more = group.has_network || group.has_task_network || group.has_devices || group.has_cores;
-  if (asks_more || (!best.victims.empty() && is_special(best.node, group))) {
+  if (asks_more(group) || (!best.victims.empty() && is_special(best.node, group))) {
     const bool evicts = !best.victims.empty();
     [[maybe_unused]] const bool built = build_option(best.node, v, evicts, !evicts, option_);
     BERTH_ASSERT(built);

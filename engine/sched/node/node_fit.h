@@ -109,12 +109,13 @@ class NodeFit {
   /// Whether ports, devices or cores are asked for or held on the node.
   [[nodiscard]] bool is_special(tables::NodeRow row, const tables::CompiledGroup& group) const;
   /// Asks for what select() will read of the node.
-  void ask_ahead(tables::NodeRow row) const {
+  void ask_ahead(tables::NodeRow row, const tables::CompiledGroup& group) const {
+    __builtin_prefetch(&scratch_.marks[row], 1);
+    if (!asks_more(group)) return;
     const tables::NodeTable& nodes = attempt_.snapshot->nodes;
     nodes.fixed->spec.prefetch(row);
     nodes.fixed->capacity.prefetch(row);
     if (!nodes.ports.empty()) nodes.ports.prefetch(row);
-    __builtin_prefetch(&scratch_.marks[row], 1);
   }
   /// The allocation that goes to the best node.
   [[nodiscard]] Selected select(const Found& best, const GroupView& view);
@@ -124,6 +125,10 @@ class NodeFit {
   /// What ports_are_silent() found last: of stored allocations, who holds ports matters to port asks only.
   [[nodiscard]] bool no_port_conflicts() const { return no_port_conflicts_; }
 
+  /// Than figures.
+  [[nodiscard]] static bool asks_more(const tables::CompiledGroup& group) {
+    return group.has_network || group.has_task_network || group.has_devices || group.has_cores;
+  }
   /// What groups have in common for whose allocations memory is kept together (tables/shape_pool.h).
   [[nodiscard]] static std::uint8_t kind_of(const tables::CompiledGroup& group);
 

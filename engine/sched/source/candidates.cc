@@ -29,10 +29,16 @@ Result<void> Candidates::set(const Attempt& attempt, const ReadyNodes& ready, st
   if (attempt.job->type != model::JobType::batch && size > 0)
     limit = std::max<std::int64_t>(2, std::bit_width(size - 1));
   list_limit = limit;
-  const std::size_t looks = attempt.config.exhaustive ? size : placements * static_cast<std::size_t>(limit);
+  std::int64_t most = limit;
+  for (const tables::CompiledGroup& group : attempt.job->groups)  // R-RANK-403
+    if (!group.affinities.empty() || !group.spreads.empty() || attempt.spread_job)
+      most = std::max({most, attempt.config.node_limit, group.count});
+  const std::size_t looks = attempt.config.exhaustive ? size : placements * static_cast<std::size_t>(most);
   expected = static_cast<std::uint32_t>(std::min<std::size_t>(size, looks));
+  // Some are filtered, and blocks are prepared ahead. One Select of a small limit may do with the first few.
+  const std::size_t ordered = looks <= rank::VisitingOrder::kPrefix ? looks : 3 * looks + 64;
   const std::uint64_t index = order_index != 0 ? order_index : attempt.snapshot->index;
-  if (auto done = order.set(attempt.config.provider, eval_id, index, size, looks); !done) return done;
+  if (auto done = order.set(attempt.config.provider, eval_id, index, size, ordered); !done) return done;
   positions = attempt.scratch.arena.take<Position>(size + 1);
   for (GroupView& v : views) v.group = nullptr;
   return {};

@@ -73,7 +73,7 @@ void Columns::begin(GroupView& v) {
   first_reasons_.clear();
   node_reasons_.clear();
   next_reason_ = 0;
-  stale_.clear();
+  stale_.assign(candidates_.size / 64 + 1, 0);
   last_stale_ = 0;
   memo_.assign(candidates_.nodes->capacities.size(), {});
   class_state_.assign(attempt_.snapshot->nodes.column(tables::kComputedClassColumn).values.size() + 1, kClassUnknown);
@@ -283,16 +283,23 @@ bool Columns::enter_known(std::uint32_t end, GroupView& v) {
   std::array<const ReadyNodes::Candidate*, kBlock> of;
   std::array<std::uint64_t, kBlock> known;
   const std::uint32_t first = prepared_, size = end - first;
-  // Bit i: node first + i has a tag.
+  // Bits of nodes first + i: with a tag; that fail, of these those that may be the first of their class; unknown.
   std::uint64_t tagged = look_up(first, size, of.data(), known.data());
-  std::uint64_t unknown = 0;
-  for (std::uint64_t rest = tagged; rest != 0; rest &= rest - 1) {
-    const int i = std::countr_zero(rest);
-    unknown |= std::uint64_t{known[i] == Known::kUnknown} << i;
-  }
+  std::uint64_t failing = 0, fresh = 0, unknown = 0;
+  const ClassState* const states = class_state_.data();
+  const auto sort_tag = [&](int i) {
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    if (Known::fails(known[i])) {
+      failing |= bit;
+      if (states[Known::detail(known[i])] != kClassFails) fresh |= bit;
+    } else if (known[i] == Known::kUnknown) {
+      unknown |= bit;
+    }
+  };
+  for (std::uint64_t rest = tagged; rest != 0; rest &= rest - 1) sort_tag(std::countr_zero(rest));
   if (std::popcount(unknown) > kUnknownMost) return false;
-  for (; unknown != 0; unknown &= unknown - 1) {
-    const int i = std::countr_zero(unknown);
+  for (std::uint64_t rest = std::exchange(unknown, 0); rest != 0; rest &= rest - 1) {
+    const int i = std::countr_zero(rest);
     const NodeRow row = of[i]->row;
     if (!untouched_ && scratch_.overlay(row)) return false;
     known[i] = know(*of[i], v);
@@ -301,15 +308,13 @@ bool Columns::enter_known(std::uint32_t end, GroupView& v) {
       return false;
     }
     if (Known::is_component(known[i])) tagged &= ~(std::uint64_t{1} << i);
+    sort_tag(i);
   }
-  std::uint64_t failing = 0;
-  for (std::uint64_t rest = tagged; rest != 0; rest &= rest - 1) {
+  for (std::uint64_t rest = fresh; rest != 0; rest &= rest - 1) {
     const int i = std::countr_zero(rest);
-    if (!Known::fails(known[i])) continue;
-    failing |= std::uint64_t{1} << i;
     if (std::exchange(class_state_[Known::detail(known[i])], kClassFails) == kClassFails) continue;
-    first_reasons_.push_back({first + static_cast<std::uint32_t>(i),  // as the first of its class
-                              checks_.first_failing_of_class(of[i]->row, of[i]->computed_class, v)});
+    first_reasons_.push_back(
+        {first + static_cast<std::uint32_t>(i), checks_.first_failing_of_class(of[i]->row, of[i]->computed_class, v)});
   }
   const std::uint32_t first_entry = count_;
   scratch_.paths.known += size;
@@ -533,7 +538,6 @@ void Columns::placed(NodeRow node) {
 }
 
 void Columns::mark_stale(std::uint32_t entry) {
-  if (stale_.size() <= entry / 64) stale_.resize(count_ / 64 + 1);
   stale_[entry / 64] |= std::uint64_t{1} << entry % 64;
   last_stale_ = std::max(last_stale_, entry);
 }
@@ -553,7 +557,7 @@ void Columns::touched(NodeRow node) {
 
 /// Decides anew which of the entries [first, last) hold more than when they were decided: a Select comes back to them.
 void Columns::freshen(std::uint32_t first, std::uint32_t last) {
-  last = std::min({last, last_stale_ + 1, static_cast<std::uint32_t>(64 * stale_.size())});
+  last = std::min(last, last_stale_ + 1);
   while (first < last) {
     const std::uint32_t word = first / 64, end = std::min(last, 64 * (word + 1));
     const std::uint64_t asked = (~0ULL >> (64 - (end - first))) << first % 64;
@@ -562,6 +566,17 @@ void Columns::freshen(std::uint32_t first, std::uint32_t last) {
     for (; rest != 0; rest &= rest - 1)
       decide_entry(64 * word + static_cast<std::uint32_t>(std::countr_zero(rest)), *view_);
     first = end;
+  }
+  // Those of the next Select: what they are decided by lies all over the tables.
+  const std::uint32_t word = last / 64, skipped = last % 64;
+  std::uint64_t ahead = stale_[word] >> skipped;
+  if (skipped != 0 && word + 1 < stale_.size()) ahead |= stale_[word + 1] << (64 - skipped);
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  for (ahead &= 0xffff; ahead != 0; ahead &= ahead - 1) {
+    const NodeRow row = row_[last + static_cast<std::uint32_t>(std::countr_zero(ahead))];
+    nodes.use.prefetch(row);
+    nodes.fixed->capacity.prefetch(row);
+    __builtin_prefetch(&scratch_.marks[row]);
   }
 }
 

@@ -185,7 +185,7 @@ class Columns : Source {
   std::uint32_t base_ = 0;  // where the cursor was when they were begun
   std::uint32_t prepared_ = 0, count_ = 0, cursor_ = 0, visited_ = 0;
   std::uint32_t chosen_ = 0;          // entry of the last Select's node
-  std::vector<std::uint64_t> stale_;  // bits of entries with a change since they were decided; none past the end
+  std::vector<std::uint64_t> stale_;  // bits of entries with a change since they were decided
   std::uint32_t last_stale_ = 0;      // none is above
   bool untouched_ = true;  // no node but those of entries has an overlay: the plan's changes, the job's allocations
   bool distinct_hosts_ = false, asks_volumes_ = false;

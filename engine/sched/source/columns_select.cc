@@ -37,7 +37,6 @@ std::optional<Found> Columns::select(GroupView& v) {
 /// Entries [first, last), as many as the limit takes. Returns the first one that was not looked at.
 std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best& best) {
   const std::int64_t limit = candidates_.limit;
-  if (settled_ && limit <= kSmallLimit) return visit_settled(first, last, best);
   const bool one = spread_sets_ == 1, by_vector = spread_sets_ <= 1 && properties_.empty() && !notes_boosts_;
   const rank::WindowColumns columns{sum_.data(), appended_.data(), one ? codes_[0].data() : nullptr,
                                     one ? spread_tables_[0].data() : nullptr, one ? spread_.data() : nullptr};
@@ -132,11 +131,15 @@ std::optional<Found> Columns::select_window(GroupView& v) {
   const std::uint32_t start = candidates_.offset - base_ + (candidates_.offset < base_ ? size : 0);
   const std::int64_t limit = candidates_.limit;
   Best best(attempt_.config.exhaustive);
+  const bool settled = settled_ && limit <= kSmallLimit;
+  const auto visit = [&](std::uint32_t first, std::uint32_t last) {
+    return settled ? visit_settled(first, last, best) : visit_range(first, last, best);
+  };
   std::uint32_t entry = cursor_, entries = 0;
   exhausted_.clear();
   counts_.exhausted = 0;
   for (;;) {  // from the cursor to the end of the order
-    const std::uint32_t reached = visit_range(entry, count_, best);
+    const std::uint32_t reached = visit(entry, count_);
     entries += reached - entry;
     entry = reached;
     if (best.returned == limit || prepared_ == size) break;
@@ -147,13 +150,13 @@ std::optional<Found> Columns::select_window(GroupView& v) {
   if (best.returned == limit) {
     end = position_[entry - 1] + 1;
   } else {
-    entry = visit_range(0, entry_at(start), best);
+    entry = visit(0, entry_at(start));
     entries += entry;
     end = size + (best.returned == limit ? position_[entry - 1] + 1 : start);
   }
   if (!attempt_.config.exhaustive) best.take_aside(limit);
 
-  if (best.id != kNoRow) fit_.ask_ahead(row_[best.id]);
+  if (best.id != kNoRow) fit_.ask_ahead(row_[best.id], *v.group);
   counts_.evaluated = static_cast<std::int32_t>(end - start);
   counts_.filtered = counts_.evaluated - static_cast<std::int32_t>(entries);
   count_window(start, end);

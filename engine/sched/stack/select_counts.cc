@@ -7,15 +7,6 @@ void SelectCounts::clear() {
   for (auto* list : {&reasons, &classes_filtered, &dimensions, &classes_exhausted}) list->clear();
 }
 
-void SelectCounts::add(std::vector<Count>& counts, std::uint32_t what, std::int32_t times) {
-  for (Count& c : counts) {
-    if (c.what != what) continue;
-    c.count += times;
-    return;
-  }
-  counts.push_back({what, times});
-}
-
 void SelectCounts::filter(std::uint32_t node_class, std::uint32_t reason, std::int32_t times) {
   filtered += times;
   add_class(classes_filtered, node_class, times);
@@ -50,7 +41,7 @@ void SelectCounts::metrics(Arena& arena, SelectMetrics& out) const {
   if (filtered + exhausted == 0) return;
   // One piece of memory for all four lists, which are short.
   Count* to =
-      arena.take<Count>(reasons.size() + classes_filtered.size() + dimensions.size() + classes_exhausted.size()).data();
+      arena.pack<Count>(reasons.size() + classes_filtered.size() + dimensions.size() + classes_exhausted.size()).data();
   const auto copy = [&to](const std::vector<Count>& from, std::span<const Count>& list) {
     list = {to, from.size()};
     for (const Count& count : from) *to++ = count;

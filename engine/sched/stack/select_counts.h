@@ -16,7 +16,14 @@ struct SelectCounts {
   std::uint32_t port_events = 0;                     ///< port collisions met in the attempt (R-RANK-608)
 
   void clear();
-  static void add(std::vector<Count>& counts, std::uint32_t what, std::int32_t times = 1);
+  static void add(std::vector<Count>& counts, std::uint32_t what, std::int32_t times = 1) {
+    for (Count& c : counts) {
+      if (c.what != what) continue;
+      c.count += times;
+      return;
+    }
+    counts.push_back({what, times});
+  }
   void add_class(std::vector<Count>& classes, std::uint32_t node_class, std::int32_t times = 1) const {
     if (node_class != empty_class) add(classes, node_class, times);
   }

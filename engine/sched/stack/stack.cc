@@ -219,7 +219,7 @@ void GenericStack::take_metrics(SelectMetrics& out) {
   out.deferred = by_index_;
   if (by_index_) return;
   const auto best = parts_.top.take();
-  const std::span<ScoredNode> list = arena.take<ScoredNode>(best.size());
+  const std::span<ScoredNode> list = arena.pack<ScoredNode>(best.size());
   out.top = list;
   double values[rank::TopScores::kCapacity * kComponents];
   std::uint16_t stored = 0;
@@ -237,7 +237,7 @@ void GenericStack::take_metrics(SelectMetrics& out) {
                stored);
     }
   }
-  double* const kept = arena.take<double>(stored).data();
+  double* const kept = arena.pack<double>(stored).data();
   for (std::uint16_t i = 0; i < stored; ++i) kept[i] = values[i];
   out.values = kept;
 }

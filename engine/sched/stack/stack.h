@@ -47,7 +47,9 @@ class GenericStack {
   [[nodiscard]] bool rows_read(std::vector<tables::NodeRow>& out) const;
 
   // What the scheduler does to the plan (PlanEffects).
-  void preempt(const Selected& selected) { parts_.preempt(selected); }
+  void preempt(const Selected& selected) {
+    if (!selected.victims.empty()) parts_.preempt(selected);
+  }
   void placed(const PlannedAlloc& alloc);
   void stopped(std::uint32_t index);
   void updated(std::uint32_t index);
