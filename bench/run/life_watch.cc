@@ -218,7 +218,7 @@ void LifeWatch::alloc_changed(const living::AllocChange& change) {
     if (before != kNoRow) {
       const Seen& old = seen(before);
       if (job.batch) {
-        const double lost = old.running_since != 0 ? static_cast<double>(now() - old.running_since) / 1e9 : old.lost_s;
+        const double lost = old.runs() ? static_cast<double>(now() - old.run) / 1e9 : old.lost_s();
         result_.repeated_s += lost;
       }
       if (const auto hit = hits_.find(before); hit != hits_.end()) {
@@ -240,14 +240,15 @@ void LifeWatch::alloc_changed(const living::AllocChange& change) {
   if (completes) ++job.completed;
   reckon(job);
 
-  if (client == Client::running && now_seen.running_since == 0) now_seen.running_since = now();
-  if (now_seen.running_since != 0 && (ends || client == Client::pending)) {
+  if (client == Client::running && !now_seen.runs()) now_seen.run = now();
+  if (now_seen.runs() && (ends || client == Client::pending)) {
     if (job.batch && !(client == Client::complete && wanted) && !change.removed) {
-      now_seen.lost_s = static_cast<double>(now() - now_seen.running_since) / 1e9;
-      result_.lost_s += now_seen.lost_s, ++result_.lost_runs;
-      if (client == Client::pending) result_.repeated_s += now_seen.lost_s;  // begins again where it is
+      const double lost = now_seen.lose(now());
+      result_.lost_s += lost, ++result_.lost_runs;
+      if (client == Client::pending) result_.repeated_s += lost;  // begins again where it is
+    } else {
+      now_seen.run = 0;
     }
-    now_seen.running_since = 0;
   }
   if (!change.removed && !change.is_new) {
     result_.completed += completes;
@@ -268,11 +269,7 @@ void LifeWatch::hit(NodeRow node, const sim::Happening& happening) {
     if (alloc.job == kNoRow || !alloc.live) return;
     JobRow& job = job_row(alloc.job);
     if (happening.machine_lost) {
-      if (job.batch && alloc.running_since != 0) {
-        alloc.lost_s = static_cast<double>(now() - alloc.running_since) / 1e9;
-        result_.lost_s += alloc.lost_s, ++result_.lost_runs;
-        alloc.running_since = 0;
-      }
+      if (job.batch && alloc.runs()) result_.lost_s += alloc.lose(now()), ++result_.lost_runs;
       settle(job);
       set_running(alloc, job, false);
       reckon(job);
@@ -323,7 +320,7 @@ void LifeWatch::tick() {
     settle(job);
     set_running(allocs_[row], job, true);
     reckon(job);
-    if (job.batch) allocs_[row].running_since = now();
+    if (job.batch) allocs_[row].run = now();
     follow_hit(row, true, false);
   }
 }

@@ -6,7 +6,7 @@
 // from that moment on. A fault's hits are the allocations of service and batch jobs that run on its nodes when it
 // begins; each is recovered when it, or what replaces it, runs again. Those that nothing happened to are unharmed.
 //
-//   Seen      24 bytes per allocation row    what was last seen of it
+//   Seen      16 bytes per allocation row    what was last seen of it
 //   JobRow    96 bytes per job row           wanted, running, integrals
 // Threads: the run's.
 #pragma once
@@ -60,10 +60,17 @@ class LifeWatch final : public living::Listener {
  private:
   static constexpr std::uint32_t kNoKind = ~0u;
   struct Seen {
-    std::int64_t running_since = 0;  ///< 0: does not run
-    double lost_s = 0;               ///< of a batch run that ended without success
+    /// When its run began; 0: it does not run. Below 0: how long a batch run took that ended without success.
+    std::int64_t run = 0;
     tables::JobKeyRow job = tables::kNoRow;
     bool counted = false, live = false;
+    [[nodiscard]] bool runs() const { return run > 0; }
+    /// The run ends now, and was for nothing; its seconds.
+    double lose(std::int64_t now) {
+      run -= now;
+      return lost_s();
+    }
+    [[nodiscard]] double lost_s() const { return run < 0 ? static_cast<double>(-run) / 1e9 : 0; }
   };
   struct JobRow {
     std::uint32_t kind = kNoKind;

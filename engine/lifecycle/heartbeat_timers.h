@@ -1,15 +1,15 @@
-// HeartbeatTimers: an instant for each of many rows that is moved on again and again before it comes, and which is
-// first.
+// HeartbeatTimers: an instant for each of many rows that is moved on again and again before it comes.
 //
-// Layout: a ring of lists of rows, one per eighth of a second, and 24 bytes per row. A row that is set to a later
-// instant stays in its list until that list is the first one; only what is left there is compared. So moving an instant
-// on costs a store, and once before it comes a move to another list. No allocation once there is memory for all rows.
-// Equal instants: the lower row first, as Timers. Threads: one.
+// Layout: an array of instants by row, kNever where there is none, and an instant before which none of them comes. So
+// moving one on is a store; rows are looked through, eight bytes each, when that instant has come, and the earliest one
+// there is then becomes the next. As heartbeats come long before their timers, that is once in a TTL's half or so.
+// No allocation once there is memory for all rows. Equal instants: the lower row first, as Timers. Threads: one.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "lifecycle/timers.h"
@@ -18,44 +18,34 @@ namespace berth::lifecycle {
 
 class HeartbeatTimers {
  public:
-  /// Sets the row's timer, whether it had one or not; `at` is not before `now`, which never goes back.
-  void set(std::uint32_t row, std::int64_t at, std::int64_t now);
-  void clear(std::uint32_t row);
+  /// Sets the row's timer, whether it had one or not; at kNever it is there and never due.
+  void set(std::uint32_t row, std::int64_t at) {
+    if (row >= at_.size()) at_.resize(row + std::size_t{1}, kNever);
+    size_ += at_[row] == kNever;
+    at_[row] = std::min(at, kNever - 1);
+    bound_ = std::min(bound_, at_[row]);
+  }
+  void clear(std::uint32_t row) {
+    if (has(row)) at_[row] = kNever, --size_;
+  }
   void clear_all();
-  [[nodiscard]] bool has(std::uint32_t row) const { return row < rows_.size() && rows_[row].list != kNoList; }
+  [[nodiscard]] bool has(std::uint32_t row) const { return row < at_.size() && at_[row] != kNever; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// The earliest instant; kNever without timers.
+  /// No timer comes before; kNever without timers. The earliest one may come later, if others were moved on or cleared:
+  /// take_due() finds nothing then, and knows better afterwards.
   [[nodiscard]] std::int64_t next() const {
     if (size_ == 0) return kNever;
-    if (first_ == kNone) find_first();
-    return rows_[first_].at;
+    return due_.empty() ? bound_ : std::min(bound_, due_.back().first);
   }
-  /// Removes and returns the first row whose instant is not after `now`.
+  /// Removes and returns the first row whose instant is not after `now`, which never goes back.
   [[nodiscard]] std::optional<std::uint32_t> take_due(std::int64_t now);
 
  private:
-  static constexpr std::uint32_t kNone = ~0u;
-  static constexpr std::int64_t kNoList = -1;
-  static constexpr std::int64_t kLists = 4096;  // the last one also holds what comes later
-  static constexpr unsigned kShift = 27;        // an eighth of a second
-  struct Row {
-    std::int64_t at = 0;
-    std::int64_t list = kNoList;  // at most that of `at`, unless that is before the first one
-    std::uint32_t next = kNone, prev = kNone;
-  };
-  [[nodiscard]] static std::int64_t list_of(std::int64_t at) { return at >> kShift; }
-  [[nodiscard]] static std::size_t place(std::int64_t list) { return static_cast<std::size_t>(list & (kLists - 1)); }
-  [[nodiscard]] std::int64_t first_list() const;
-  void link(std::uint32_t row) const;
-  void unlink(std::uint32_t row) const;
-  void find_first() const;
+  void look(std::int64_t now);
 
-  // What next() puts in order is no change for whoever looks on.
-  mutable std::vector<Row> rows_;
-  mutable std::array<std::uint32_t, kLists> heads_{};          // row + 1; 0: empty
-  mutable std::array<std::uint64_t, kLists / 64> occupied_{};  // a bit per list
-  mutable std::uint32_t first_ = kNone;                        // the earliest row, if it is known
-  std::int64_t floor_ = 0;                                     // no list before it
+  std::vector<std::int64_t> at_;                             // by row
+  std::vector<std::pair<std::int64_t, std::uint32_t>> due_;  // found by the last look and not taken yet, first one last
+  std::int64_t bound_ = kNever;                              // of all that are not in it
   std::size_t size_ = 0;
 };
 

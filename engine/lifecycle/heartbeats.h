@@ -28,9 +28,7 @@ class Heartbeats {
   /// Starts the node's timer, or starts it again (R-CTRL-916); the TTL that the client is told.
   std::int64_t reset(tables::NodeRow node, std::int64_t now);
   /// Of a new leader: exactly the failover TTL (R-CTRL-917).
-  void reset_for_failover(tables::NodeRow node, std::int64_t now) {
-    timers_.set(node, now + config_.failover_ttl_ns, now);
-  }
+  void reset_for_failover(tables::NodeRow node, std::int64_t now) { timers_.set(node, now + config_.failover_ttl_ns); }
   void clear(tables::NodeRow node) { timers_.clear(node); }
   void clear_all() { timers_.clear_all(); }
 

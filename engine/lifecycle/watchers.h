@@ -37,6 +37,7 @@ class Watchers {
   void become_leader(std::int64_t now, Outbox& out);
   /// Until the next become_leader() nothing is due any more (R-CTRL-1602).
   void stop_leading() { leads_ = false; }
+  /// Nothing is due before; at that time there may be nothing to do either (HeartbeatTimers::next()).
   [[nodiscard]] std::int64_t next_deadline() const;
   /// Does everything that is due at `now`, what follows from it at once included.
   void advance(std::int64_t now, Outbox& out);

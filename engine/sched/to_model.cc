@@ -29,7 +29,8 @@ std::map<std::string, model::AllocMetric> failures(const Naming& naming, const E
   const CompiledJob* job = job_of(naming, result.plan);
   for (const GroupResult& group : result.groups)
     if (group.failed)
-      out[naming.snapshot.text(group.name)] = failure_metric(naming, group, job ? *job->spec->node_pool : std::string());
+      out[naming.snapshot.text(group.name)] =
+          failure_metric(naming, group, job ? *job->spec->node_pool : std::string());
   return out;
 }
 

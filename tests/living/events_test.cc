@@ -471,6 +471,39 @@ TEST(Living, AReportLeavesTheHeapAlone) {  // R-CTRL-749, 766 to 770
   EXPECT_EQ(after, before);
 }
 
+TEST(Living, AReportOfARestartLeavesTheHeapAlone) {  // R-CTRL-1522, 766 to 770
+  Config config = small_config();
+  config.check = false;
+  config.watchers.garbage.interval_ns = 0;
+  static const client::TaskModel kCrashes{nullptr,
+                                          [](const void*, const client::TaskStart& start) {
+                                            client::Outcome out;
+                                            out.start_delay_ns = kSecond / 2;
+                                            out.run_ns = (600 + 7 * std::int64_t{start.name_index}) * kSecond;
+                                            out.exit_code = 1;
+                                            return out;
+                                          },
+                                          nullptr};
+  config.tasks = kCrashes;
+  SmallWorld w(40, config);
+  w.run(small_job("web", "service", 200,
+                  R"("RestartPolicy":{"Attempts":3,"Interval":60000000000,"Delay":15000000000,"Mode":"delay"})"));
+  w.entries.reserve(100'000);
+  w.run_for(8000);  // every task has been restarted, and every row has room for that
+  const auto restarts = [&] {
+    std::uint64_t sum = 0;
+    for (const AllocRow row : w.allocs("web")) sum += w.state().allocs.report_of(row)->restarts;
+    return sum;
+  };
+  const std::uint64_t restarted = restarts();
+  const std::int64_t until = w.cluster.now() + 3600 * kSecond;
+  const std::uint64_t before = testing::heap_allocations;
+  w.cluster.run_until(until);
+  const std::uint64_t after = testing::heap_allocations;
+  EXPECT_GT(restarts(), restarted + 300);
+  EXPECT_EQ(after, before);
+}
+
 // ---------------------------------------------------------------- errors
 
 TEST(Living, InSlicesOrInOneGoItIsTheSameLife) {

@@ -56,8 +56,8 @@ rank::SpreadGroup& Scorer::prepare_spread(const GroupView& v) {
       const ColumnMirror& mirror = scratch_.mirror(*attempt_.snapshot, spread.target);
       spread_properties_.push_back({mirror.code_of_row, mirror.text, mirror.ascending});
     }
-  rank::SpreadGroup& out = effects_.spread.prepare(v.number, job ? job->spec->spreads.list() : kNoSpecs, group.spec->spreads,
-                                                   group.count, spread_properties_);
+  rank::SpreadGroup& out = effects_.spread.prepare(v.number, job ? job->spec->spreads.list() : kNoSpecs,
+                                                   group.spec->spreads, group.count, spread_properties_);
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
   for (tables::AllocRow row = attempt_.snapshot->jobs.keys[attempt_.job->key].alloc_head; row != kNoRow;
        row = allocs.next_of_job[row])
