@@ -187,40 +187,56 @@ void Measuring::settled(server::Lane& lane) {
   if (first) jobs_done_.fetch_add(1, std::memory_order_relaxed);
 }
 
-namespace {
+std::string Measuring::Missing::text() const {
+  switch (kind) {
+    case Kind::no_node:
+      return "no node in the datacenters and pool";
+    case Kind::no_reason:
+      return "no reason given";
+    case Kind::exhausted:
+      return "exhausted: " + reasons->text(what);
+    case Kind::filtered:
+      return "filtered: " + reasons->text(what);
+  }
+  return {};
+}
 
-/// Every placement that failed, under what ruled out most nodes.
-void add_failures(const server::Lane& lane, std::map<std::string, std::uint64_t>& out) {
+/// Every placement of the evaluation that failed.
+void Measuring::list_failures(const server::Lane& lane, std::vector<Missing>& out) {
+  using Kind = Missing::Kind;
+  out.clear();
   for (const sched::GroupResult& group : lane.result.groups) {
     if (!group.failed) continue;
-    std::string reason = group.failure.evaluated == 0 ? "no node in the datacenters and pool" : "no reason given";
+    Missing missing{group.failure.evaluated == 0 ? Kind::no_node : Kind::no_reason, 0, &lane.scratch.reasons,
+                    failed_count(group)};
     std::int32_t most = 0;
-    const auto look = [&](std::span<const sched::Count> counts, const char* kind) {
+    const auto look = [&](std::span<const sched::Count> counts, Kind kind) {
       for (const sched::Count& count : counts)
-        if (count.count > most) most = count.count, reason = kind + lane.scratch.reasons.text(count.what);
+        if (count.count > most) most = count.count, missing.kind = kind, missing.what = count.what;
     };
-    look(group.failure.dimensions, "exhausted: ");
-    look(group.failure.reasons, "filtered: ");
-    out[reason] += failed_count(group);
+    look(group.failure.dimensions, Kind::exhausted);
+    look(group.failure.reasons, Kind::filtered);
+    out.push_back(missing);
   }
 }
 
-}  // namespace
+void Measuring::add_failures(const std::vector<Missing>& failures) {
+  for (const Missing& missing : failures) result_.failed_reasons[missing.text()] += missing.placements;
+}
 
 /// An evaluation looks at all of its job, so its last one knows what is missing; one of a system job may look at the
 /// nodes that changed only, so there the first one counts.
 void Measuring::note_failures(const server::Lane& lane, bool failed, bool first) {
   if (of_system(*lane.record)) {
-    if (failed && first) add_failures(lane, result_.failed_reasons);
-    return;
+    if (!failed || !first) return;
+    std::vector<Missing> failures;
+    list_failures(lane, failures);
+    add_failures(failures);
+  } else if (failed) {
+    list_failures(lane, failing_[lane.record->job]);
+  } else {
+    failing_.erase(lane.record->job);
   }
-  if (!failed) {
-    if (!failing_.empty()) failing_.erase(lane.record->job);
-    return;
-  }
-  auto& reasons = failing_[lane.record->job];
-  reasons.clear();
-  add_failures(lane, reasons);
 }
 
 /// What a job asks for, but for those that ask for as many as there are nodes.
@@ -304,8 +320,7 @@ void Measuring::finish(server::Server& server) {
   result_.retries = stats.retried;
   result_.blocked_at_end = server.blocked_count();
   result_.blocked = {stats.unblocked, stats.reblocked, stats.duplicates, stats.batches};
-  for (const auto& [job, reasons] : failing_)
-    for (const auto& [reason, count] : reasons) result_.failed_reasons[reason] += count;
+  for (const auto& [job, failures] : failing_) add_failures(failures);
   for (const auto& [reason, count] : result_.failed_reasons) result_.failed += count;
   // Without an answer: those of a run that was cut short, and of evaluations that gave up. In a life jobs end and
   // change.

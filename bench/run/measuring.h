@@ -7,12 +7,11 @@
 
 #include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 
+#include "base/row_map.h"
 #include "run/cluster_samples.h"
 #include "run/hdr_log.h"
 #include "run/observer.h"
@@ -84,6 +83,19 @@ class Measuring final : public server::Listener {
     base::StageClock::Counts elsewhere{};           ///< ticks of its plan on another lane's clock, modulo 2^64
   };
 
+  /// Placements of a group that found no node, and what ruled out most nodes. A full cluster tells so at every retry:
+  /// the text is made when the run ends.
+  struct Missing {
+    enum class Kind : std::uint8_t { no_node, no_reason, exhausted, filtered } kind = Kind::no_reason;
+    std::uint32_t what = 0;  ///< of `reasons`
+    const sched::Reasons* reasons = nullptr;
+    std::uint64_t placements = 0;
+
+    [[nodiscard]] std::string text() const;
+  };
+  static void list_failures(const server::Lane& lane, std::vector<Missing>& out);
+  void add_failures(const std::vector<Missing>& failures);
+
   /// What an observer knows an evaluation by: its arrival; in a life, the how manyth it is.
   [[nodiscard]] std::uint64_t number_of(const server::Lane& lane, std::uint64_t nth) const {
     return workload_.life ? nth : lane.record->tag;
@@ -103,9 +115,8 @@ class Measuring final : public server::Listener {
   std::vector<std::unique_ptr<Book>> books_;  // by number of the lane
   base::StageClock::Counts before_{};         // on the applier's clock, when a check began
   sim::DecisionDigest digest_;
-  /// By job, what its last evaluation found no node for: reason -> placements.
-  std::unordered_map<tables::JobKeyRow, std::map<std::string, std::uint64_t>> failing_;
-  std::atomic<std::uint64_t> jobs_done_ = 0;  // read by the run's thread for its progress
+  base::RowMap<tables::JobKeyRow, std::vector<Missing>> failing_;  ///< what a job's last evaluation found no node for
+  std::atomic<std::uint64_t> jobs_done_ = 0;                       // read by the run's thread for its progress
   std::optional<ClusterSampler> sampler_;
   std::optional<HdrLog> hdr_log_;
   std::int64_t origin_ns_ = 0;

@@ -1,6 +1,7 @@
 #include "broker/blocked.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace berth::broker {
 namespace {
@@ -125,11 +126,14 @@ void BlockedTracker::unlink(const BlockedEval& blocked) {
 
 /// Takes a tracked evaluation out, with its place and what is counted for it.
 BlockedEval BlockedTracker::take(EvalRow row, std::int64_t now_ns) {
-  auto entry = captured_.extract(row);
-  if (!entry) entry = escaped_.extract(row), --stats_.escaped;
-  unlink(entry.mapped());
-  forget(entry.mapped(), now_ns);
-  return std::move(entry.mapped());
+  Tracked* set = &captured_;
+  if (!set->contains(row)) set = &escaped_, --stats_.escaped;
+  const auto at = set->find(row);
+  BlockedEval out = std::move(at->second);
+  set->erase(at);
+  unlink(out);
+  forget(out, now_ns);
+  return out;
 }
 
 /// Releases those of the set that are wanted.
@@ -191,7 +195,7 @@ bool BlockedTracker::replace_duplicate(const BlockedEval& blocked, std::int64_t 
   return false;  // an entry of a replaced one stays when the new one is released at once: R-CTRL-804 deals with it
 }
 
-void BlockedTracker::block(const BlockedEval& blocked, std::int64_t now_ns, std::vector<Eval>& released) {
+void BlockedTracker::block(BlockedEval blocked, std::int64_t now_ns, std::vector<Eval>& released) {
   if (!enabled_) return;
   if (replace_duplicate(blocked, now_ns)) return;
   if (missed_unblock(blocked)) {  // R-CTRL-805
@@ -205,23 +209,21 @@ void BlockedTracker::block(const BlockedEval& blocked, std::int64_t now_ns, std:
     jobs_[blocked.eval.job] = row;
   count(blocked, now_ns);
   if (blocked.escaped) {
-    escaped_.insert_or_assign(row, blocked);
+    escaped_.insert_or_assign(row, std::move(blocked));
     ++stats_.escaped;
     return;
   }
-  captured_.insert_or_assign(row, blocked);
   if (has_place_of_its_own(blocked)) {
     system_by_node_[blocked.node].insert_or_assign(row, blocked);
-    return;
+  } else if (quirks_.one_blocked_per_group && blocked.eval.type == Queue::system) {
+    const auto [at, added] = system_by_job_[blocked.eval.job].try_emplace(blocked.node, row);
+    if (!added) {
+      system_by_node_[blocked.node].erase(at->second);
+      at->second = row;
+    }
+    system_by_node_[blocked.node].insert_or_assign(row, blocked);
   }
-  if (!quirks_.one_blocked_per_group) return;
-  if (blocked.eval.type != Queue::system) return;
-  const auto [at, added] = system_by_job_[blocked.eval.job].try_emplace(blocked.node, row);
-  if (!added) {
-    system_by_node_[blocked.node].erase(at->second);
-    at->second = row;
-  }
-  system_by_node_[blocked.node].insert_or_assign(row, blocked);
+  captured_.insert_or_assign(row, std::move(blocked));
 }
 
 /// Takes out all evaluations of the job that have places by node.
@@ -312,7 +314,7 @@ void BlockedTracker::unblock_node(Symbol node, std::int64_t now_ns, std::vector<
   if (at == system_by_node_.end()) return;
   const std::size_t from = released.size();
   if (!quirks_.one_blocked_per_group) {
-    const Tracked of_node = at->second;
+    const TrackedOfNode of_node = at->second;
     for (const auto& [row, blocked] : of_node) released.push_back(take(row, now_ns).eval);
     stats_.escaped = 0;
     return sort_released(released, from);
@@ -371,7 +373,7 @@ void BlockedTracker::advance(std::int64_t now_ns) {
       const Booked& row = entry.second;
       return row.cpu_mhz == 0 && row.memory_mb == 0 && row.changed_ns < oldest;
     };
-    std::erase_if(by_job_, idle);
+    by_job_.erase_if(idle);
     std::erase_if(by_class_, idle);
   }
 }

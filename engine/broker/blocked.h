@@ -7,9 +7,10 @@
 // them into the broker with their tokens: an evaluation that is still outstanding is then requeued after its ack
 // (R-CTRL-316).
 //
-// Data. One Tracked per evaluation in `captured`, `escaped` and, for system jobs, once more in `system`; all keyed by
-// the caller's rows. Classes, nodes, quotas, volumes, datacenters and pools are symbols; their text is only read to put
-// unblock keys into bytewise order (R-CTRL-812). Time is handed in.
+// Data. One BlockedEval per evaluation, side by side, in `captured` or `escaped` and, for system jobs, once more by its
+// node; all keyed by the caller's rows, which are numbers of arrays: a full cluster lets hundreds go and blocks them
+// again after every few allocations that end. Classes, nodes, quotas, volumes, datacenters and pools are symbols; their
+// text is only read to put unblock keys into bytewise order (R-CTRL-812). Time is handed in.
 //
 // Threads: one at a time, in the order of the requests (R-CTRL-801).
 #pragma once
@@ -21,6 +22,7 @@
 #include <span>
 #include <vector>
 
+#include "base/row_map.h"
 #include "broker/eval.h"
 #include "model/quirks.h"
 #include "tables/class_verdict.h"
@@ -65,7 +67,7 @@ class BlockedTracker {
 
   /// Tracks an evaluation, or releases it at once when an unblock since its snapshot may help it (R-CTRL-803 to 811).
   /// Releases of this and the next functions are appended to `released`, ascending (create index, row).
-  void block(const BlockedEval& blocked, std::int64_t now_ns, std::vector<Eval>& released);
+  void block(BlockedEval blocked, std::int64_t now_ns, std::vector<Eval>& released);
   /// An evaluation of the job placed everything (R-CTRL-820).
   void untrack(JobKeyRow job, std::int64_t now_ns);
   void unblock_class(Symbol node_class, std::uint64_t index, std::int64_t now_ns, std::vector<Eval>& released);
@@ -108,17 +110,18 @@ class BlockedTracker {
     const tables::SymbolTable* symbols;
     bool operator()(Symbol a, Symbol b) const { return symbols->text(a) < symbols->text(b); }
   };
-  using Tracked = std::map<EvalRow, BlockedEval>;
+  using Tracked = base::RowMap<EvalRow, BlockedEval>;
+  using TrackedOfNode = std::map<EvalRow, BlockedEval>;
   // What is held, for checks and reports.
   [[nodiscard]] const Tracked& captured() const { return captured_; }
   [[nodiscard]] const Tracked& escaped() const { return escaped_; }
-  [[nodiscard]] const std::map<JobKeyRow, EvalRow>& jobs() const {
+  [[nodiscard]] const base::RowMap<JobKeyRow, EvalRow>& jobs() const {
     return jobs_;
   }  ///< without one_blocked_per_group: those without a node
   [[nodiscard]] const std::map<Symbol, Unblock, ByText>& unblocks() const { return unblocks_; }
-  [[nodiscard]] const std::map<Symbol, Tracked>& system_by_node() const { return system_by_node_; }
+  [[nodiscard]] const std::map<Symbol, TrackedOfNode>& system_by_node() const { return system_by_node_; }
   [[nodiscard]] const std::map<JobKeyRow, std::map<Symbol, EvalRow>>& system_by_job() const { return system_by_job_; }
-  [[nodiscard]] const std::map<JobKeyRow, Booked>& booked_by_job() const { return by_job_; }
+  [[nodiscard]] const base::RowMap<JobKeyRow, Booked>& booked_by_job() const { return by_job_; }
   [[nodiscard]] const std::map<LackKey, Booked>& booked_by_class() const { return by_class_; }
 
  private:
@@ -149,14 +152,14 @@ class BlockedTracker {
   const model::Quirks quirks_;
   bool enabled_ = false;
   Tracked captured_, escaped_;
-  std::map<JobKeyRow, EvalRow> jobs_;
+  base::RowMap<JobKeyRow, EvalRow> jobs_;
   std::map<Symbol, Unblock, ByText> unblocks_;
   std::vector<Recent> recent_{1024};                     // forgotten whenever one of `unblocks_` goes
   std::map<Symbol, Unblock, ByText> resource_unblocks_;  // without unblock_keys_shared
-  std::map<Symbol, Tracked> system_by_node_;
+  std::map<Symbol, TrackedOfNode> system_by_node_;
   std::map<JobKeyRow, std::map<Symbol, EvalRow>> system_by_job_;  // an empty entry means: seen before (R-CTRL-820)
   std::vector<EvalRow> duplicates_;
-  std::map<JobKeyRow, Booked> by_job_;
+  base::RowMap<JobKeyRow, Booked> by_job_;
   std::map<LackKey, Booked> by_class_;
   Stats stats_;  // as Nomad counts
   std::int64_t next_prune_ns_ = 0;

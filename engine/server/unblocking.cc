@@ -1,5 +1,6 @@
 // Who waits for capacity, and what lets them run again: the server's side of the tracker (R-CTRL-801 to 831).
 #include <algorithm>
+#include <utility>
 
 #include "server/server.h"
 
@@ -40,7 +41,7 @@ void Server::block(EvalRecord& record, broker::BlockedEval blocked) {
   blocked.max_plan_attempts = store_.symbols().text(record.trigger) == "max-plan-attempts";
   if (record.node != kNoRow) blocked.node = node_key(record.node);
   if (blocked.max_plan_attempts) refused_blocked_ = true;
-  tracker_.block(blocked, clock_.now_ns(), released_);
+  tracker_.block(std::move(blocked), clock_.now_ns(), released_);
   release(Cause::missed);
   cancel_duplicates();
 }

@@ -137,7 +137,15 @@ bool FailedBefore::are_short_as_before(FailureMemo& memo, const ChangedUse::Chan
                                        const CompiledGroup& group) {
   const bool plain = !group.has_network && !group.has_devices && !group.has_cores;
   if (plain && changes.all_figured && all_are_short_of_one(memo, changes, group)) return true;
-  for (std::size_t i = 0; i < changes.rows.size(); ++i) {
+  // The memos of all who wait are larger than the caches: their bytes of the changed nodes are asked for ahead.
+  constexpr std::size_t kAhead = 16;
+  const std::size_t count = changes.rows.size();
+  const auto fetch = [&](std::size_t i) {
+    if (changes.rows[i] != tables::kNoRow) __builtin_prefetch(memo.shorts.data() + changes.rows[i]);
+  };
+  for (std::size_t i = 0; i < std::min(kAhead, count); ++i) fetch(i);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) fetch(i + kAhead);
     const NodeRow row = changes.rows[i];
     if (row == tables::kNoRow) continue;
     const std::uint8_t before = memo.shorts[row];
