@@ -128,6 +128,10 @@ void StateStore::set_object(JobKeyRow key, std::shared_ptr<const model::Job> job
 
 /// A further object of the version, whose address stays its own. Those that nobody else has any more go.
 void StateStore::keep_alias(VersionRow row, std::shared_ptr<const model::Job> job) {
+  if (job.use_count() == 1 && !job_aliases_.contains(row)) {  // most often
+    job_rows_.erase(job.get());
+    return;
+  }
   auto& aliases = job_aliases_[row];
   aliases.push_back(std::move(job));
   std::erase_if(aliases, [&](const std::shared_ptr<const model::Job>& alias) {
