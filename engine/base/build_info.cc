@@ -1,7 +1,5 @@
 #include "base/build_info.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <hwy/targets.h>
 
 namespace berth::base {
@@ -44,8 +42,12 @@ bool use_isa_path(std::string_view name) {
 
 std::string version_text() {
   const BuildInfo& info = build_info();
-  return fmt::format("berth {}\ncommit    {}\ncompiler  {}\nflags     {}\nISA paths {}; in use {}", info.version,
-                     info.commit, info.compiler, info.flags, fmt::join(isa_paths_compiled(), " "), isa_path_used());
+  std::string out = "berth ";
+  out.append(info.version).append("\ncommit    ").append(info.commit);
+  out.append("\ncompiler  ").append(info.compiler).append("\nflags     ").append(info.flags).append("\nISA paths ");
+  for (const std::string& path : isa_paths_compiled()) out.append(path).append(" ");
+  out.back() = ';';
+  return out.append(" in use ").append(isa_path_used());
 }
 
 }  // namespace berth::base

@@ -22,8 +22,10 @@ function(berth_unity target)
 endfunction()
 
 # berth_add_folder(rank SOURCES a.cc b.cc PUBLIC berth::tables PRIVATE hwy::hwy): one static library per folder of engine/.
-# COLD: no placement runs through it. Compiled as one with -O1, which takes a quarter less time and, counted in instructions
-# of the smoke workloads, costs nothing. -Og would take another quarter less, and 3 to 7 % more instructions, a life 28 %.
+# COLD: compiled as one with -O1, which takes a quarter less time. So are the folders through which no placement runs, and
+# those where placements spend their time on memory and calls, such as the tables: counted in instructions of the smoke
+# workloads it costs half a percent there at most. -Og would take another quarter less, and 3 to 7 % more instructions, a
+# life 28 %.
 # HOT: -O3, as without it quickstart takes 0.7 % and openb-like 1.2 % more instructions. The others have -O2: with -O3 they
 # take up to a sixth more of the compiler's time, and no fewer instructions.
 function(berth_add_folder name)
