@@ -187,18 +187,28 @@ void Measuring::settled(server::Lane& lane) {
   if (first) jobs_done_.fetch_add(1, std::memory_order_relaxed);
 }
 
-std::string Measuring::Missing::text() const {
-  switch (kind) {
-    case Kind::no_node:
+std::string Measuring::text_of(const Missing& missing) const {
+  switch (missing.kind) {
+    case Missing::Kind::no_node:
       return "no node in the datacenters and pool";
-    case Kind::no_reason:
+    case Missing::Kind::no_reason:
       return "no reason given";
-    case Kind::exhausted:
-      return "exhausted: " + reasons->text(what);
-    case Kind::filtered:
-      return "filtered: " + reasons->text(what);
+    case Missing::Kind::exhausted:
+      return "exhausted: " + reasons_[missing.what];
+    case Missing::Kind::filtered:
+      return "filtered: " + reasons_[missing.what];
   }
   return {};
+}
+
+std::uint32_t Measuring::reason_of(const server::Lane& lane, std::uint32_t what) {
+  std::vector<std::uint32_t>& known = books_[lane.number]->reasons;
+  if (what >= known.size()) known.resize(what + std::size_t{1}, kNoReason);
+  if (known[what] == kNoReason) {
+    known[what] = static_cast<std::uint32_t>(reasons_.size());
+    reasons_.push_back(lane.scratch.reasons.text(what));
+  }
+  return known[what];
 }
 
 /// Every placement of the evaluation that failed.
@@ -207,8 +217,7 @@ void Measuring::list_failures(const server::Lane& lane, std::vector<Missing>& ou
   out.clear();
   for (const sched::GroupResult& group : lane.result.groups) {
     if (!group.failed) continue;
-    Missing missing{group.failure.evaluated == 0 ? Kind::no_node : Kind::no_reason, 0, &lane.scratch.reasons,
-                    failed_count(group)};
+    Missing missing{group.failure.evaluated == 0 ? Kind::no_node : Kind::no_reason, 0, failed_count(group)};
     std::int32_t most = 0;
     const auto look = [&](std::span<const sched::Count> counts, Kind kind) {
       for (const sched::Count& count : counts)
@@ -216,12 +225,13 @@ void Measuring::list_failures(const server::Lane& lane, std::vector<Missing>& ou
     };
     look(group.failure.dimensions, Kind::exhausted);
     look(group.failure.reasons, Kind::filtered);
+    if (most > 0) missing.what = reason_of(lane, missing.what);
     out.push_back(missing);
   }
 }
 
 void Measuring::add_failures(const std::vector<Missing>& failures) {
-  for (const Missing& missing : failures) result_.failed_reasons[missing.text()] += missing.placements;
+  for (const Missing& missing : failures) result_.failed_reasons[text_of(missing)] += missing.placements;
 }
 
 /// An evaluation looks at all of its job, so its last one knows what is missing; one of a system job may look at the

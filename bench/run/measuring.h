@@ -73,6 +73,7 @@ class Measuring final : public server::Listener {
     std::int64_t commit_ns = 0;                   ///< of its plans, since the last evaluation that was settled
     std::uint64_t snapshots = 0;                  ///< likewise
     std::uint64_t constraint_evaluations = 0;     ///< of the scratch, counted so far
+    std::vector<std::uint32_t> reasons;           ///< by the lane's reason: position in `reasons_`, or kNoReason
     // For an observer.
     base::StageClock* stages = nullptr;
     std::uint32_t applier = 0;                      ///< of whose thread applied its plan
@@ -87,13 +88,12 @@ class Measuring final : public server::Listener {
   /// the text is made when the run ends.
   struct Missing {
     enum class Kind : std::uint8_t { no_node, no_reason, exhausted, filtered } kind = Kind::no_reason;
-    std::uint32_t what = 0;  ///< of `reasons`
-    const sched::Reasons* reasons = nullptr;
+    std::uint32_t what = 0;  ///< position in `reasons_`
     std::uint64_t placements = 0;
-
-    [[nodiscard]] std::string text() const;
   };
-  static void list_failures(const server::Lane& lane, std::vector<Missing>& out);
+  [[nodiscard]] std::string text_of(const Missing& missing) const;
+  [[nodiscard]] std::uint32_t reason_of(const server::Lane& lane, std::uint32_t what);
+  void list_failures(const server::Lane& lane, std::vector<Missing>& out);
   void add_failures(const std::vector<Missing>& failures);
 
   /// What an observer knows an evaluation by: its arrival; in a life, the how manyth it is.
@@ -115,8 +115,10 @@ class Measuring final : public server::Listener {
   std::vector<std::unique_ptr<Book>> books_;  // by number of the lane
   base::StageClock::Counts before_{};         // on the applier's clock, when a check began
   sim::DecisionDigest digest_;
-  base::RowMap<tables::JobKeyRow, std::vector<Missing>> failing_;  ///< what a job's last evaluation found no node for
-  std::atomic<std::uint64_t> jobs_done_ = 0;                       // read by the run's thread for its progress
+  base::RowMap<tables::JobKeyRow, std::vector<Missing>> failing_;  // what a job's last evaluation found no node for
+  static constexpr std::uint32_t kNoReason = ~0u;
+  std::vector<std::string> reasons_;          // of all lanes, which are gone when the run ends
+  std::atomic<std::uint64_t> jobs_done_ = 0;  // read by the run's thread for its progress
   std::optional<ClusterSampler> sampler_;
   std::optional<HdrLog> hdr_log_;
   std::int64_t origin_ns_ = 0;

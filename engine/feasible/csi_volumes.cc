@@ -1,7 +1,6 @@
 #include "feasible/csi_volumes.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -148,15 +147,21 @@ std::optional<std::string> CsiVolumeCheck::foreign_writer(const model::CsiVolume
 
 /// Volumes of a plugin that allocations of the snapshot use on a node (R-FEAS-1205, 1906).
 std::int64_t CsiVolumeCheck::count_on_node(std::string_view plugin_id, std::string_view node_id) const {
-  std::map<std::string, std::string_view> namespace_of_volume;
-  const auto allocs = state_.csi_allocs(node_id);
-  for (const AllocView& alloc : allocs) {
+  used_.clear();
+  for (const AllocView& alloc : state_.csi_allocs(node_id)) {
     if (!alloc.group || !(alloc.desired_run || alloc.client_running)) continue;
-    for (const auto& [alias, request] : alloc.group->volumes)
-      if (request && request->type == "csi") namespace_of_volume[request->source] = alloc.namespace_;
+    for (const auto& [alias, request] : alloc.group->volumes) {
+      if (!request || request->type != "csi") continue;
+      const auto known = std::find_if(used_.begin(), used_.end(),
+                                      [&source = request->source](const Used& used) { return used.source == source; });
+      if (known != used_.end())
+        known->namespace_ = alloc.namespace_;
+      else
+        used_.push_back({request->source, alloc.namespace_});
+    }
   }
-  return std::count_if(namespace_of_volume.begin(), namespace_of_volume.end(), [&](const auto& entry) {
-    const model::CsiVolume* volume = state_.csi_volume(entry.second, entry.first);
+  return std::count_if(used_.begin(), used_.end(), [&](const Used& used) {
+    const model::CsiVolume* volume = state_.csi_volume(used.namespace_, used.source);
     return volume && volume->plugin_id == plugin_id;
   });
 }

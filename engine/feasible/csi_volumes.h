@@ -49,6 +49,10 @@ class CsiVolumeCheck {
   std::vector<Request> requests_;  // ascending by alias
   std::string missing_reason_;     // not empty when a volume does not exist
   std::vector<std::string> missing_resources_;
+  struct Used {
+    std::string_view source, namespace_;
+  };
+  mutable std::vector<Used> used_;  // of count_on_node(), kept from node to node
 };
 
 }  // namespace berth::feasible

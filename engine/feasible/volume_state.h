@@ -36,7 +36,8 @@ struct VolumeState {
   /// An allocation of the snapshot.
   std::function<std::optional<AllocView>(std::string_view id)> alloc;
   /// The snapshot's allocations on a node whose groups ask for CSI volumes, ascending by ID; others change nothing.
-  std::function<std::vector<AllocView>(std::string_view node_id)> csi_allocs;
+  /// Valid until the next call. Their own IDs and names, and that of the node, may be left empty.
+  std::function<std::span<const AllocView>(std::string_view node_id)> csi_allocs;
   /// The proposed allocations of a node (R-FEAS-1301) in the order of R-RANK-504.
   std::function<std::vector<AllocView>(std::string_view node_id)> proposed;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,11 +32,15 @@ struct VolumeWorld {
         if (alloc.id == id) return alloc;
       return std::nullopt;
     };
-    out.proposed = out.csi_allocs = [this](std::string_view node_id) {
+    out.proposed = [this](std::string_view node_id) {
       std::vector<AllocView> on_node;
       for (const AllocView& alloc : allocs)
         if (alloc.node_id == node_id) on_node.push_back(alloc);
       return on_node;
+    };
+    out.csi_allocs = [proposed = out.proposed, last = std::vector<AllocView>()](std::string_view node_id) mutable {
+      last = proposed(node_id);
+      return std::span<const AllocView>(last);
     };
     return out;
   }

@@ -496,6 +496,11 @@ const Asked kAsked[] = {
      [](model::TaskGroup& group) {
        group.volumes["v"] = model::VolumeRequest{.name = "v", .type = "host", .source = "data"};
      }},
+    {"a CSI volume",
+     [](model::TaskGroup& group) {
+       group.volumes["shared by all who read"] = model::VolumeRequest{
+           .name = "shared by all who read", .type = "csi", .source = "a source of some length", .read_only = true};
+     }},
     {"devices",
      [](model::TaskGroup& group) { group.tasks.front().resources->devices.push_back({.name = "gpu", .count = 1}); }},
     {"several devices, some rather than others",
@@ -538,7 +543,14 @@ void load_equipped(Random& random, World& world, std::uint32_t nodes, bool volum
       each.node_resources->processors->topology->cores.push_back({.id = id, .base_speed = 500});
     if (volume_everywhere || i % 2 == 0)
       each.host_volumes["data"] = model::HostVolumeInfo{.name = "data", .path = "/srv"};
+    model::CsiInfo& plugin = each.csi_node_plugins["ebs"].emplace();
+    plugin.plugin_id = "ebs", plugin.healthy = true;
+    plugin.node_info.emplace().max_volumes = 8;
   }
+  model::CsiVolume& volume = state.csi_volumes.emplace_back();
+  volume.namespace_ = std::string("default"), volume.id = "a source of some length", volume.plugin_id = "ebs";
+  volume.access_mode = "multi-node-reader-only";
+  state.csi_plugins = {{.id = "ebs", .nodes_healthy = static_cast<std::int64_t>(nodes)}};
   world.store.load(state);
 }
 

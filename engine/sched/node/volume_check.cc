@@ -1,6 +1,7 @@
 #include "sched/node/volume_check.h"
 
 #include <algorithm>
+
 #include "base/text.h"
 #include "tables/export.h"
 
@@ -52,29 +53,38 @@ void VolumeCheck::sort_by_id(std::vector<tables::AllocRow>& rows) const {
             [&](tables::AllocRow a, tables::AllocRow b) { return allocs.id[a] < allocs.id[b]; });
 }
 
-bool VolumeCheck::asks_csi(tables::AllocRow row) const {
+/// The allocation's group in its job version, if it asks for CSI volumes; else null.
+const model::TaskGroup* VolumeCheck::csi_group(tables::AllocRow row) const {
   const tables::Snapshot& state = *attempt_.snapshot;
   const tables::VersionRow version = state.allocs.job[row];
-  if (version == kNoRow) return false;
-  const std::span<const tables::CompiledGroup> groups = state.jobs.versions[version]->groups;
-  return std::any_of(groups.begin(), groups.end(), [&](const tables::CompiledGroup& group) {
-    return group.has_csi_volumes && group.name == state.allocs.group[row];
-  });
+  if (version == kNoRow) return nullptr;
+  for (const tables::CompiledGroup& group : state.jobs.versions[version]->groups)
+    if (group.has_csi_volumes && group.name == state.allocs.group[row]) return group.spec;
+  return nullptr;
 }
 
 /// Of the state's allocations there, ended or not, those that may use CSI volumes.
-std::vector<feasible::AllocView> VolumeCheck::csi_views(NodeRow row) {
-  std::vector<feasible::AllocView> out;
-  if (row == kNoRow) return out;
-  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
-  const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
-  std::vector<tables::AllocRow> rows;
+std::span<const feasible::AllocView> VolumeCheck::csi_views(NodeRow row) {
+  csi_rows_.clear(), csi_views_.clear();
+  if (row == kNoRow) return csi_views_;
+  const tables::Snapshot& state = *attempt_.snapshot;
+  const tables::AllocTable& allocs = state.allocs;
+  const tables::NodeUse& use = state.nodes.use[row];
   for (const tables::AllocRow head : {use.alloc_head, use.ended_head})
     for (tables::AllocRow a = head; a != kNoRow; a = allocs.next_on_node[a])
-      if (asks_csi(a)) rows.push_back(a);
-  sort_by_id(rows);
-  for (const tables::AllocRow a : rows) out.push_back(alloc_view(a));
-  return out;
+      if (csi_group(a)) csi_rows_.push_back(a);
+  sort_by_id(csi_rows_);
+  for (const tables::AllocRow a : csi_rows_) {
+    feasible::AllocView& view = csi_views_.emplace_back();
+    const tables::JobKey& key = state.jobs.keys[allocs.job_key[a]];
+    view.namespace_ = state.text(key.job_namespace), view.job_id = state.text(key.job_id);
+    view.desired_run = allocs.desired[a] == tables::Desired::run;
+    view.client_running = allocs.client[a] == tables::Client::running;
+    view.is_terminal = allocs.terminal(a);
+    view.group = csi_group(a);
+    view.task_group = view.group->name;
+  }
+  return csi_views_;
 }
 
 std::vector<feasible::AllocView> VolumeCheck::proposed_views(NodeRow row) {

@@ -3,6 +3,9 @@
 
 #include <deque>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "feasible/csi_volumes.h"
 #include "feasible/host_volumes.h"
@@ -45,8 +48,8 @@ class VolumeCheck {
   feasible::AllocView alloc_view(tables::AllocRow row);
   feasible::AllocView planned_view(const PlannedAlloc& planned);
   std::vector<feasible::AllocView> proposed_views(tables::NodeRow row);
-  std::vector<feasible::AllocView> csi_views(tables::NodeRow row);
-  [[nodiscard]] bool asks_csi(tables::AllocRow row) const;
+  std::span<const feasible::AllocView> csi_views(tables::NodeRow row);
+  [[nodiscard]] const model::TaskGroup* csi_group(tables::AllocRow row) const;
   void sort_by_id(std::vector<tables::AllocRow>& rows) const;
   [[nodiscard]] const model::Job* current_job(std::string_view job_namespace, std::string_view id) const;
   [[nodiscard]] std::optional<feasible::AllocView> find_alloc(std::string_view id);
@@ -62,6 +65,8 @@ class VolumeCheck {
   std::optional<feasible::HostVolumeCheck> host_;
   std::optional<feasible::CsiVolumeCheck> csi_;
   std::deque<std::string> kept_texts_;  // what the views of this Select point to
+  std::vector<tables::AllocRow> csi_rows_;
+  std::vector<feasible::AllocView> csi_views_;  // of the node that was asked for last
 };
 
 }  // namespace berth::sched
