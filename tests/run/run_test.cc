@@ -255,14 +255,16 @@ TEST(Run, DecisionsDoNotDependOnTheNumberOfWorkers) {
     ASSERT_TRUE(workload) << workload.error().line();
     workload->commits = sim::CommitOrder::deterministic;
     std::string digest;
+    std::map<std::string, std::uint64_t> reasons;
     for (const std::int64_t workers : {1, 2, 3, 8}) {
       workload->workers = workers;
       const auto result = run_workload(*workload, {.quiet = true});
       ASSERT_TRUE(result) << result.error().line();
       EXPECT_GT(result->placed, 50U);
       EXPECT_EQ(result->refused, 0U);
-      if (workers == 1) digest = result->decisions_digest;
+      if (workers == 1) digest = result->decisions_digest, reasons = result->failed_reasons;
       EXPECT_EQ(result->decisions_digest, digest) << name << ", " << workers << " workers";
+      EXPECT_EQ(result->failed_reasons, reasons) << name << ", " << workers << " workers";  // who found them is gone
     }
   }
 }
