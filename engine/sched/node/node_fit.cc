@@ -21,12 +21,8 @@ void NodeFit::start() {
 
 bool NodeFit::is_special(NodeRow row, const CompiledGroup& group) const {
   if (asks_more(group)) return true;
-  const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
-  if ((use.port_allocs && !no_port_conflicts_) || use.core_allocs ||
-      attempt_.snapshot->nodes.capacity(row).network_invalid)
-    return true;
-  const NodeOverlay* overlay = scratch_.overlay(row);
-  return overlay && overlay->complex_allocs;
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  return holds_more(nodes.use[row], nodes.capacity(row), scratch_.overlay(row));
 }
 
 bool NodeFit::figures_do(NodeRow row, const CompiledGroup& group) {
@@ -198,9 +194,7 @@ inline bool NodeFit::decide_by_figures(NodeRow row, const CompiledGroup& group, 
   const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
   const tables::NodeCapacity& capacity = attempt_.snapshot->nodes.capacity(row);
   const NodeOverlay* const overlay = scratch_.overlay(row);
-  if ((use.port_allocs != 0 && !no_port_conflicts_) || use.core_allocs != 0 || capacity.network_invalid != 0 ||
-      (overlay && overlay->complex_allocs != 0))
-    return false;
+  if (holds_more(use, capacity, overlay)) return false;
   const PlainFit fit = plain_fit(capacity, use, overlay ? *overlay : kUntouched, group);
   cell.fit = fit.dimension == kReasonNone ? kPass : kFail;
   cell.dimension = fit.dimension;

@@ -137,6 +137,12 @@ class NodeFit {
   VictimSearch victims;
 
  private:
+  /// Whether a node holds more than figures, or its ports are invalid.
+  [[nodiscard]] bool holds_more(const tables::NodeUse& use, const tables::NodeCapacity& capacity,
+                                const NodeOverlay* overlay) const {
+    return (use.port_allocs != 0 && !no_port_conflicts_) || use.core_allocs != 0 || capacity.network_invalid != 0 ||
+           (overlay && overlay->complex_allocs != 0);
+  }
   bool decide_by_figures(tables::NodeRow row, const tables::CompiledGroup& group, Cell& cell);
   void decide_special(tables::NodeRow row, const GroupView& view, bool evict, Cell& cell);
   [[nodiscard]] bool ports_do(tables::NodeRow row, const tables::CompiledGroup& group);

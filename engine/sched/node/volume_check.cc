@@ -10,24 +10,34 @@ namespace berth::sched {
 using tables::kNoRow;
 using tables::NodeRow;
 
-feasible::AllocView VolumeCheck::alloc_view(tables::AllocRow row) {
-  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
-  const tables::JobKey& key = attempt_.snapshot->jobs.keys[allocs.job_key[row]];
+/// What of a view takes no text to be made: no IDs, no name.
+feasible::AllocView VolumeCheck::bare_view(tables::AllocRow row, const model::TaskGroup* group) const {
+  const tables::Snapshot& state = *attempt_.snapshot;
+  const tables::AllocTable& allocs = state.allocs;
+  const tables::JobKey& key = state.jobs.keys[allocs.job_key[row]];
   feasible::AllocView out;
-  out.id = keep(base::to_text(allocs.id[row]));
-  out.namespace_ = attempt_.snapshot->text(key.job_namespace);
-  out.job_id = attempt_.snapshot->text(key.job_id);
-  out.task_group = attempt_.snapshot->text(allocs.group[row]);
-  if (const auto& cold = allocs.cold[row])
-    out.name = cold->name;
-  else
-    out.name = keep(tables::alloc_name(*attempt_.snapshot, row));
-  if (allocs.node[row] != kNoRow) out.node_id = keep(base::to_text(attempt_.snapshot->nodes.id(allocs.node[row])));
+  out.namespace_ = state.text(key.job_namespace);
+  out.job_id = state.text(key.job_id);
+  out.task_group = state.text(allocs.group[row]);
   out.desired_run = allocs.desired[row] == tables::Desired::run;
   out.client_running = allocs.client[row] == tables::Client::running;
   out.is_terminal = allocs.terminal(row);
+  out.group = group;
+  return out;
+}
+
+feasible::AllocView VolumeCheck::alloc_view(tables::AllocRow row) {
+  const tables::Snapshot& state = *attempt_.snapshot;
+  const tables::AllocTable& allocs = state.allocs;
+  feasible::AllocView out = bare_view(row, nullptr);
+  out.id = keep(base::to_text(allocs.id[row]));
+  if (const auto& cold = allocs.cold[row])
+    out.name = cold->name;
+  else
+    out.name = keep(tables::alloc_name(state, row));
+  if (allocs.node[row] != kNoRow) out.node_id = keep(base::to_text(state.nodes.id(allocs.node[row])));
   if (allocs.job[row] != kNoRow)
-    out.group = attempt_.snapshot->jobs.versions[allocs.job[row]]->spec->group(std::string(out.task_group));
+    out.group = state.jobs.versions[allocs.job[row]]->spec->group(std::string(out.task_group));
   return out;
 }
 
@@ -67,23 +77,13 @@ const model::TaskGroup* VolumeCheck::csi_group(tables::AllocRow row) const {
 std::span<const feasible::AllocView> VolumeCheck::csi_views(NodeRow row) {
   csi_rows_.clear(), csi_views_.clear();
   if (row == kNoRow) return csi_views_;
-  const tables::Snapshot& state = *attempt_.snapshot;
-  const tables::AllocTable& allocs = state.allocs;
-  const tables::NodeUse& use = state.nodes.use[row];
+  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
+  const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
   for (const tables::AllocRow head : {use.alloc_head, use.ended_head})
     for (tables::AllocRow a = head; a != kNoRow; a = allocs.next_on_node[a])
       if (csi_group(a)) csi_rows_.push_back(a);
   sort_by_id(csi_rows_);
-  for (const tables::AllocRow a : csi_rows_) {
-    feasible::AllocView& view = csi_views_.emplace_back();
-    const tables::JobKey& key = state.jobs.keys[allocs.job_key[a]];
-    view.namespace_ = state.text(key.job_namespace), view.job_id = state.text(key.job_id);
-    view.desired_run = allocs.desired[a] == tables::Desired::run;
-    view.client_running = allocs.client[a] == tables::Client::running;
-    view.is_terminal = allocs.terminal(a);
-    view.group = csi_group(a);
-    view.task_group = view.group->name;
-  }
+  for (const tables::AllocRow a : csi_rows_) csi_views_.push_back(bare_view(a, csi_group(a)));
   return csi_views_;
 }
 

@@ -45,6 +45,7 @@ class VolumeCheck {
  private:
   void begin_checks();
   std::string_view keep(std::string text) { return kept_texts_.emplace_back(std::move(text)); }
+  [[nodiscard]] feasible::AllocView bare_view(tables::AllocRow row, const model::TaskGroup* group) const;
   feasible::AllocView alloc_view(tables::AllocRow row);
   feasible::AllocView planned_view(const PlannedAlloc& planned);
   std::vector<feasible::AllocView> proposed_views(tables::NodeRow row);

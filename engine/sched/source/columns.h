@@ -163,6 +163,7 @@ class Columns : Source {
   [[nodiscard]] std::optional<Found> select_window(GroupView& view);
   rank::WindowScores score_one_by_one(std::uint32_t first, std::uint32_t last);
   std::uint32_t visit_range(std::uint32_t first, std::uint32_t last, Best& best);
+  int note_exhausted(std::uint32_t first, std::uint64_t entries);
   std::uint32_t visit_settled(std::uint32_t first, std::uint32_t last, Best& best);
   void components(std::uint32_t entry, rank::ScoreRow& score) const;
   void note_boosts(std::uint32_t entry);

@@ -34,6 +34,14 @@ std::optional<Found> Columns::select(GroupView& v) {
   return select_window(v);
 }
 
+/// Bit i: entry first + i has no room. How many they are.
+inline int Columns::note_exhausted(std::uint32_t first, std::uint64_t entries) {
+  const int count = std::popcount(entries);
+  counts_.exhausted += count;
+  exhausted_.push_back({first, entries});
+  return count;
+}
+
 /// Entries [first, last), as many as the limit takes. Returns the first one that was not looked at.
 std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best& best) {
   const std::int64_t limit = candidates_.limit;
@@ -51,12 +59,7 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
                                           ? rank::score_window(columns, first, end, top_.floor(), score_value_.data())
                                           : score_one_by_one(first, end);
     best.returned += end - first;
-    if (scores.exhausted != 0) {
-      const int count = std::popcount(scores.exhausted);
-      best.returned -= count;
-      counts_.exhausted += count;
-      exhausted_.push_back({first, scores.exhausted});
-    }
+    if (scores.exhausted != 0) best.returned -= note_exhausted(first, scores.exhausted);
     for (std::uint64_t rest = scores.decisive; rest != 0; rest &= rest - 1) {
       const std::uint32_t entry = first + static_cast<std::uint32_t>(std::countr_zero(rest));
       --best.returned;  // it is counted where it is offered
@@ -90,10 +93,7 @@ std::uint32_t Columns::visit_settled(std::uint32_t first, std::uint32_t last, Be
         floor = top_.floor();
       }
     }
-    if (exhausted != 0) {
-      counts_.exhausted += std::popcount(exhausted);
-      exhausted_.push_back({first, exhausted});
-    }
+    if (exhausted != 0) note_exhausted(first, exhausted);
     first = end;
   }
   return first;
