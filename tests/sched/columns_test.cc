@@ -152,10 +152,9 @@ TEST(Columns, EveryKindOfJobIsDecidedAsByTheGeneralWay) {  // R-FEAS-3xx, 4xx, 1
       world.ask(random, job_of_any_kind(random, "job" + std::to_string(random() % 6), kind));
       const tables::Snapshot snapshot = world.store.snapshot();
       EvalResult a, b;
-      IdStream ids_a(seed), ids_b(seed);
       const PathCounts before = scratch.paths;
-      scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_a, a);
-      general.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_b, b);
+      world.decide(scheduler, snapshot, seed, a);
+      world.decide(general, snapshot, seed, b);
       ASSERT_EQ(decisions({snapshot, scratch}, a, world.eval), decisions({snapshot, general_scratch}, b, world.eval))
           << "round " << round;
       ASSERT_EQ(a.port_collision_events, b.port_collision_events) << "round " << round;
@@ -223,9 +222,8 @@ TEST(Columns, AsksThatComeAgainAreDecidedAsByTheGeneralWay) {  // R-FEAS-4xx, R-
       world.ask(random, job);
       const tables::Snapshot snapshot = world.store.snapshot();
       EvalResult a, b;
-      IdStream ids_a(seed), ids_b(seed);
-      scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_a, a);
-      general.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_b, b);
+      world.decide(scheduler, snapshot, seed, a);
+      world.decide(general, snapshot, seed, b);
       ASSERT_EQ(decisions({snapshot, scratch}, a, world.eval), decisions({snapshot, general_scratch}, b, world.eval))
           << "round " << round;
       ASSERT_EQ(waits_for(a), waits_for(b)) << "round " << round;

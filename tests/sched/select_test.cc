@@ -42,9 +42,8 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
                                    preempts ? 10 + 20 * round : 50));
       const tables::Snapshot snapshot = world.store.snapshot();
       EvalResult a, b;
-      IdStream ids_a(seed), ids_b(seed);
-      plain.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_a, a);
-      general.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_b, b);
+      world.decide(plain, snapshot, seed, a);
+      world.decide(general, snapshot, seed, b);
       ASSERT_EQ(decisions({snapshot, plain_scratch}, a, world.eval),
                 decisions({snapshot, general_scratch}, b, world.eval));
       plan::ApplyResult applied;
@@ -358,9 +357,8 @@ TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-20
       world.ask(random, asked);
       const tables::Snapshot snapshot = world.store.snapshot();
       EvalResult a, b;
-      IdStream ids_a(seed), ids_b(seed);
-      scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_a, a);
-      general.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_b, b);
+      world.decide(scheduler, snapshot, seed, a);
+      world.decide(general, snapshot, seed, b);
       ASSERT_EQ(decisions({snapshot, scratch}, a, world.eval), decisions({snapshot, general_scratch}, b, world.eval))
           << "round " << round;
       ASSERT_EQ(a.port_collision_events, b.port_collision_events) << "round " << round;
@@ -407,9 +405,8 @@ TEST(Select, TheIndexAnswersLikeAPassOverAllNodes) {
                                    pick(random, 0, 1) != 0, false, world.store.index() + 1);
       const tables::Snapshot snapshot = world.store.snapshot();
       EvalResult a, b;
-      IdStream ids_a(seed), ids_b(seed);
-      scheduler.process(snapshot, world.facts, rank::OrderProvider::identity, ids_a, a);
-      plain.process(snapshot, world.facts, rank::OrderProvider::identity, ids_b, b);
+      world.decide(scheduler, snapshot, seed, a, rank::OrderProvider::identity);
+      world.decide(plain, snapshot, seed, b, rank::OrderProvider::identity);
       for (const PlannedAlloc& alloc : a.plan.allocs) deferred += alloc.metrics.deferred;
       failed += a.any_failed();
       replaced += a.plan.stops.size();

@@ -156,6 +156,12 @@ struct World {
     facts.triggered_by = "job-register";
     facts.type = model::parse_job_type(job->type);
   }
+  /// What a scheduler whose IDs come from `seed` decides of what was asked for last, on a state.
+  void decide(GenericScheduler& scheduler, const tables::Snapshot& snapshot, std::uint64_t seed, EvalResult& out,
+              rank::OrderProvider provider = rank::OrderProvider::nomad) const {
+    IdStream ids(seed);
+    scheduler.process(snapshot, facts, provider, ids, out);
+  }
 };
 
 }  // namespace berth::sched
