@@ -183,26 +183,26 @@ std::string PortFailure::text() const {
 
 NetworkIndex::NetworkIndex() {
   static const NodePorts kNothing;
-  node_ = &kNothing;
+  node_ = like_ = &kNothing;
 }
 
 bool NodePorts::reserves(std::size_t address, std::uint32_t port) const {
   return contains(reserved, port) || contains(addresses[address].reserved, port);
 }
 
-void NetworkIndex::start(const NodePorts& node) {
-  node_ = &node;
+void NetworkIndex::start(const NodePorts& node, const NodePorts& like) {
+  node_ = &node, like_ = &like;
   for (std::size_t i = 0; i < pool_used_; ++i) pool_[i]->clear();
   pool_used_ = foreign_count_ = use_count_ = 0;
   listed_ = {}, listed_slot_ = kNoSlot;
-  slot_ports_.assign(node.addresses.size(), nullptr);
+  slot_ports_.assign(like.addresses.size(), nullptr);
 }
 
 std::size_t NetworkIndex::find_slot(std::string_view ip) const {
-  for (std::size_t i = 0; i < node_->addresses.size(); ++i)
+  for (std::size_t i = 0; i < like_->addresses.size(); ++i)
     if (node_->addresses[i].ip == ip) return i;
   for (std::size_t i = 0; i < foreign_count_; ++i)
-    if (foreign_[i] == ip) return node_->addresses.size() + i;
+    if (foreign_[i] == ip) return like_->addresses.size() + i;
   return kNoSlot;
 }
 
@@ -218,9 +218,9 @@ PortSet& NetworkIndex::ports_of(std::size_t slot) {
   if (slot_ports_[slot]) return *slot_ports_[slot];
   if (pool_used_ == pool_.size()) pool_.push_back(std::make_unique<PortSet>());
   PortSet& ports = *pool_[pool_used_++];
-  if (slot < node_->addresses.size()) {
-    for (const PortRange range : node_->reserved) ports.insert(range);
-    for (const PortRange range : node_->addresses[slot].reserved) ports.insert(range);
+  if (slot < like_->addresses.size()) {
+    for (const PortRange range : like_->reserved) ports.insert(range);
+    for (const PortRange range : like_->addresses[slot].reserved) ports.insert(range);
   }
   if (slot == listed_slot_)
     for (const std::uint16_t port : listed_) ports.insert(port);
@@ -232,23 +232,23 @@ bool NetworkIndex::is_used(std::size_t slot, std::uint32_t port) const {
   if (slot == kNoSlot) return false;
   if (slot_ports_[slot]) return slot_ports_[slot]->contains(port);
   if (slot == listed_slot_ && std::ranges::find(listed_, port) != listed_.end()) return true;
-  if (slot >= node_->addresses.size()) return false;
-  return node_->reserves(slot, port);
+  if (slot >= like_->addresses.size()) return false;
+  return like_->reserves(slot, port);
 }
 
 bool NetworkIndex::is_used(std::string_view ip, std::uint32_t port) const { return is_used(find_slot(ip), port); }
 
 /// Smallest port of the dynamic range from `from` on that is free on the address (R-MODEL-491).
 std::uint32_t NetworkIndex::first_free(std::size_t slot, std::uint32_t from) const {
-  const std::uint32_t last = std::max(node_->dynamic_min, node_->dynamic_max);
+  const std::uint32_t last = std::max(like_->dynamic_min, like_->dynamic_max);
   if (slot != kNoSlot && slot_ports_[slot]) return slot_ports_[slot]->first_free(from, last);
   for (std::uint32_t base = from; base <= last; base += 64) {
     std::uint64_t used = 0;  // bit i: base + i is
     if (slot == listed_slot_)
       for (const std::uint16_t port : listed_)
         if (const std::uint32_t i = port - base; i < 64) used |= std::uint64_t{1} << i;
-    if (slot < node_->addresses.size())
-      for (const auto* ranges : {&node_->reserved, &node_->addresses[slot].reserved})
+    if (slot < like_->addresses.size())
+      for (const auto* ranges : {&like_->reserved, &like_->addresses[slot].reserved})
         for (const PortRange range : *ranges) {
           const std::uint32_t begin = std::max(range.begin, base), end = std::min(range.end, base + 63);
           if (begin <= end) used |= ~std::uint64_t{0} >> (63 - (end - begin)) << (begin - base);
@@ -370,7 +370,7 @@ Result<void, PortFailure> NetworkIndex::assign_ports(const model::NetworkResourc
     out.label = label, out.value = value, out.to = to, out.host_ip = ip, out.ignore_collision = ignore_collision;
   };
   for (const model::Port& port : ask.reserved_ports) {
-    const NodePorts::Alias* alias = node_->alias(port.host_network);
+    const NodePorts::Alias* alias = like_->alias(port.host_network);
     PortFailure failure{Kind::no_addresses, port.host_network, 0};
     bool offered = false;
     for (std::size_t i = 0; alias && i < alias->addresses.size() && !offered; ++i) {
@@ -386,7 +386,7 @@ Result<void, PortFailure> NetworkIndex::assign_ports(const model::NetworkResourc
     if (!offered) return tl::unexpected(failure);
   }
   for (const model::Port& port : ask.dynamic_ports) {
-    const NodePorts::Alias* alias = node_->alias(port.host_network);
+    const NodePorts::Alias* alias = like_->alias(port.host_network);
     PortFailure failure{Kind::no_addresses, port.host_network, 0};
     // Values of the offer are excluded on every address, reserved ones of this ask on their host network (R-MODEL-490).
     const auto excluded = [&](std::uint32_t value) {
@@ -399,7 +399,7 @@ Result<void, PortFailure> NetworkIndex::assign_ports(const model::NetworkResourc
     bool offered = false;
     for (std::size_t i = 0; alias && i < alias->addresses.size() && !offered; ++i) {
       const std::size_t slot = alias->addresses[i];
-      std::uint32_t value = first_free(slot, node_->dynamic_min);
+      std::uint32_t value = first_free(slot, like_->dynamic_min);
       while (value != kNoPort && excluded(value)) value = first_free(slot, value + 1);
       if (value == kNoPort) {
         failure = {Kind::dynamic_ports, {}, 0};
@@ -429,7 +429,7 @@ bool NetworkIndex::try_address(const IpAddress& address, const model::NetworkRes
     }
   }
   offer.dynamic_ports = ask.dynamic_ports;
-  std::uint32_t value = node_->dynamic_min;
+  std::uint32_t value = like_->dynamic_min;
   for (model::Port& port : offer.dynamic_ports) {
     const auto excluded = [&](std::uint32_t candidate) {
       return std::any_of(ask.reserved_ports.begin(), ask.reserved_ports.end(),

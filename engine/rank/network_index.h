@@ -103,8 +103,11 @@ struct PortFailure {
 class NetworkIndex {
  public:
   NetworkIndex();  ///< of a node without addresses and networks
-  /// Forgets everything and turns to `node`, which must outlive the visit.
-  void start(const NodePorts& node);
+  /// Forgets everything and turns to `node`, which must outlive the visit. `like`: a node that differs from it in the
+  /// IPs of its addresses and in task networks at most. Aliases and reserved ports are read there, which many visits
+  /// share.
+  void start(const NodePorts& node, const NodePorts& like);
+  void start(const NodePorts& node) { start(node, node); }
   [[nodiscard]] const NodePorts& node() const { return *node_; }
 
   /// Marks what an allocation holds, whatever its status: the caller leaves out client-terminal ones (R-MODEL-480).
@@ -148,7 +151,7 @@ class NetworkIndex {
     std::string device;
     std::int64_t mbits = 0;
   };
-  const NodePorts* node_;
+  const NodePorts *node_, *like_;
   // A slot is an address: the node's own first, then foreign ones that allocations name.
   std::vector<PortSet*> slot_ports_;       // null until a port is marked there
   std::span<const std::uint16_t> listed_;  // used on an address without a set

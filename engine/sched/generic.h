@@ -57,7 +57,7 @@ class GenericScheduler {
   bool place_all();
   bool place(const Missing& missing);
   [[nodiscard]] Placing placing_of(const Missing& missing);
-  void heed_previous(std::uint32_t previous, SelectOptions& options);
+  void heed_previous(std::uint32_t previous, const tables::CompiledGroup& group, SelectOptions& options);
   void add_placed(const Missing& missing, const Placing& placing, std::uint32_t group, Selected& selected);
   [[nodiscard]] std::optional<Selected> select(std::uint32_t group, SelectOptions& options, tables::NodeRow preferred,
                                                bool may_evict);

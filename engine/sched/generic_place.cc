@@ -200,15 +200,20 @@ GenericScheduler::Placing GenericScheduler::placing_of(const Missing& missing) {
   return out;
 }
 
-/// What a Select heeds of the allocation that is replaced: its name, and the nodes where it failed (R-SCHED-79).
-void GenericScheduler::heed_previous(std::uint32_t previous, SelectOptions& options) {
+/// What a Select of the group heeds of the allocation that is replaced: its name, where volumes are told by it, and the
+/// nodes where it failed (R-SCHED-79).
+void GenericScheduler::heed_previous(std::uint32_t previous, const CompiledGroup& group, SelectOptions& options) {
   const reconcile::AllocFacts& facts = allocs_.facts()[previous];
-  name_ = facts.alloc->name;
-  options.name = name_;
+  const tables::AllocRow row = allocs_.rows()[previous];
+  if (group.has_host_volumes || group.has_csi_volumes) {
+    name_ = facts.alloc->name;
+    options.name = name_;
+  }
   penalty_nodes_.clear();
-  const NodeRow node = state_->allocs.node[allocs_.rows()[previous]];
+  const NodeRow node = state_->allocs.node[row];
   if (facts.client == model::ClientStatus::failed && node != kNoRow) penalty_nodes_.push_back(node);
-  if (facts.alloc->reschedule_tracker && facts.alloc->reschedule_tracker->events)
+  // Those that the tables hold by columns were never rescheduled.
+  if (state_->allocs.cold[row] && facts.alloc->reschedule_tracker && facts.alloc->reschedule_tracker->events)
     for (const model::RescheduleEvent& event : *facts.alloc->reschedule_tracker->events)
       if (const NodeRow before = find_node(*state_, event.prev_node_id); before != kNoRow)
         penalty_nodes_.push_back(before);
@@ -261,7 +266,7 @@ bool GenericScheduler::place(const Missing& missing) {
 
   SelectOptions options;
   options.name_index = missing.name_index;
-  if (missing.previous != kNoRow) heed_previous(missing.previous, options);
+  if (missing.previous != kNoRow) heed_previous(missing.previous, compiled, options);
   const NodeRow preferred = preferred_node(missing);
   if (missing.destructive) stop(missing.previous, Description::updating);
 

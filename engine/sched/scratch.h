@@ -5,6 +5,7 @@
 //   Verdicts      per constraint and column code: does it hold? evaluated at most once per distinct value
 //   KindVerdicts  per ask of a group and kind of node: which check fails first?
 //   AskScores     per ask for figures: the fit score of nodes that no plan touches
+//   LooksPerNode  per ask of a group: how far Selects had to go in the visiting order
 //   ReadyNodes    per (datacenters, pool): the snapshot's list of ready nodes, or one of its own once nodes changed
 //   NodeIndex     per base set, exhaustive mode on request: the candidates by what they have free
 //   StrategyFit   nodes as a ranking strategy sees them, where one scores the fit
@@ -31,6 +32,7 @@
 #include "sched/source/core_use.h"
 #include "sched/source/device_use.h"
 #include "sched/source/failure_memos.h"
+#include "sched/source/looks_per_node.h"
 #include "sched/source/node_index.h"
 #include "sched/source/paths.h"
 #include "sched/source/port_conflicts.h"
@@ -262,6 +264,7 @@ struct Scratch {
   PathCounts paths;  ///< so far
   PortConflicts port_conflicts;
   AskScores ask_scores;
+  LooksPerNode looks_per_node;
   DeviceUse device_use;
   CoreUse core_use;
   std::size_t special_looks = 0;  ///< at nodes with ports, since somebody looked at those of all
@@ -301,10 +304,11 @@ struct Scratch {
   const ColumnMirror& mirror(const tables::Snapshot& snapshot, const tables::ColumnTarget& target);
   const rank::NodePorts& node_ports(const std::shared_ptr<const tables::NodeSpec>& spec);
   /// Of PortProfiles; looks at the node if nobody did.
-  std::uint32_t port_profile(const tables::Snapshot& snapshot, tables::NodeRow row) {
-    const std::uint32_t known = port_profiles.by_row(snapshot.nodes)[row];
-    return known != PortProfiles::kUnknown ? known
-                                           : port_profiles.set(row, node_ports(snapshot.nodes.fixed->spec[row]));
+  const PortProfiles::OfNode& port_profile(const tables::Snapshot& snapshot, tables::NodeRow row) {
+    const PortProfiles::OfNode& known = port_profiles.by_row(snapshot.nodes)[row];
+    return known.profile != PortProfiles::kUnknown
+               ? known
+               : port_profiles.set(row, node_ports(snapshot.nodes.fixed->spec[row]));
   }
   /// The devices of a node, none of them used.
   const rank::DeviceAccounter& node_devices(const std::shared_ptr<const tables::NodeSpec>& spec);

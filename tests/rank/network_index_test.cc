@@ -163,6 +163,45 @@ TEST(NetworkIndex, ListedPortsCountAsEnteredOnes) {  // R-MODEL-490, 491
   EXPECT_GT(failed, 50);
 }
 
+TEST(NetworkIndex, ANodeOfOtherAddressesTellsTheRest) {  // NetworkIndex::start()
+  std::mt19937 random(6);
+  const auto any = [&](std::uint32_t least, std::uint32_t most) { return least + random() % (most - least + 1); };
+  NetworkIndex alone, beside;
+  int offered = 0, failed = 0;
+  for (int round = 0; round < 2'000; ++round) {
+    const std::uint32_t last = 20000 + any(0, 60);
+    model::Node node = node_with({"10.0.0.1", "10.0.0.2"}, 20000, last);
+    for (auto& address : node.node_resources->node_networks->front().addresses)
+      if (any(0, 1) == 0) address.reserved_ports = std::to_string(any(20000, 20040)) + ",20050-20055";
+    model::Node other = node;
+    auto& addresses = other.node_resources->node_networks->front().addresses;
+    for (auto& address : addresses) address.address = "172.16.0." + std::to_string(&address - addresses.data());
+    const NodePorts ports = read_node_ports(node), like = read_node_ports(other);
+    alone.start(ports), beside.start(ports, like);
+    std::vector<std::uint16_t> used;
+    for (std::uint32_t i = any(0, 40); i > 0; --i) used.push_back(static_cast<std::uint16_t>(any(20000, 20060)));
+    const char* const address = any(0, 1) == 0 ? "10.0.0.1" : any(0, 4) == 0 ? "172.16.0.1" : "10.0.0.2";
+    EXPECT_EQ(alone.add_ports(address, used), beside.add_ports(address, used));
+    for (int step = 0; step < 2; ++step) {
+      model::NetworkResource ask;
+      for (std::uint32_t i = any(0, 2); i > 0; --i) ask.reserved_ports.push_back(port("s", any(20000, 20060)));
+      for (std::uint32_t i = any(0, 3); i > 0; --i) ask.dynamic_ports.push_back(port("d", 0, -1));
+      std::vector<model::AllocatedPort> one, two;
+      const auto first = alone.assign_ports(ask, one), second = beside.assign_ports(ask, two);
+      ASSERT_EQ(first.has_value(), second.has_value()) << "round " << round;
+      ++(first ? offered : failed);
+      if (!first) {
+        EXPECT_EQ(first.error().text(), second.error().text());
+        continue;
+      }
+      ASSERT_EQ(one, two) << "round " << round;
+      EXPECT_EQ(alone.add_ports(one), beside.add_ports(two));
+    }
+  }
+  EXPECT_GT(offered, 1'000);
+  EXPECT_GT(failed, 50);
+}
+
 TEST(PortSet, AgreesWithASetOfNumbers) {
   constexpr std::uint32_t kSeed = 470;
   std::mt19937 engine(kSeed);

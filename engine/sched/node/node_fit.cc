@@ -92,10 +92,10 @@ void NodeFit::read_static_ports(const CompiledGroup& group) const {
 /// Of the node, as PortProfiles::reserved_of(): whether the first address of each host network reserves none of them.
 std::uint8_t NodeFit::static_room(NodeRow row, const CompiledGroup& group) {
   BERTH_ASSERT(statics_.of == &group && statics_.tell);
-  const std::uint32_t profile = scratch_.port_profile(*attempt_.snapshot, row);
-  std::uint8_t& known = scratch_.port_profiles.reserved_of(statics_.asked, profile);
+  const PortProfiles::OfNode& ports_of = scratch_.port_profile(*attempt_.snapshot, row);
+  std::uint8_t& known = scratch_.port_profiles.reserved_of(statics_.asked, ports_of.profile);
   if (known != kUnknown) return known;
-  const rank::NodePorts& ports = scratch_.node_ports(attempt_.snapshot->nodes.fixed->spec[row]);
+  const rank::NodePorts& ports = scratch_.port_profiles.of(ports_of.profile);
   const auto& asked = group.spec->networks.front().reserved_ports;
   const bool free = std::all_of(asked.begin(), asked.end(), [&](const model::Port& port) {
     const rank::NodePorts::Alias* const alias = ports.alias(port.host_network);
@@ -148,7 +148,7 @@ bool NodeFit::has_ports(NodeRow row, const CompiledGroup& group) {
   const std::vector<model::Port>& asked = network.dynamic_ports;
   if (asked.empty()) return true;
   if (!one_network(group)) return false;
-  const std::uint32_t profile = scratch_.port_profile(state, row);
+  const std::uint32_t profile = scratch_.port_profile(state, row).profile;
   return scratch_.port_profiles.free_on(asked.front().host_network, profile) >
          std::uint64_t{state.nodes.use[row].port_allocs} * state.allocs.port_count_max + asked.size() +
              network.reserved_ports.size();

@@ -75,7 +75,7 @@ class NodeFit {
   /// to know of their ports, looked up once for many nodes.
   struct PortFigures {
     const std::uint8_t* bad = nullptr;                   ///< by row: its ports collide as they are
-    const std::uint32_t* profile = nullptr;              ///< by row, of PortProfiles; null: no port is asked for
+    const PortProfiles::OfNode* profile = nullptr;       ///< by row, of PortProfiles; null: no port is asked for
     const std::vector<std::uint32_t>* free = nullptr;    ///< by profile; null: no dynamic port is asked for
     const std::vector<std::uint8_t>* statics = nullptr;  ///< by profile; null: none is asked for by number
     std::span<const std::uint16_t> numbers;              ///< those that are
@@ -86,7 +86,7 @@ class NodeFit {
     [[nodiscard]] bool do_for(tables::NodeRow row, const tables::NodeUse& use) const {
       if (bad[row] != 0) return false;
       if (!profile) return true;
-      const std::uint32_t of = profile[row];
+      const std::uint32_t of = profile[row].profile;
       return of != PortProfiles::kUnknown &&
              (!free || (*free)[of] > std::uint64_t{use.port_allocs} * ports_most + asked) &&
              (!statics || ((*statics)[of] == kPass && (use.port_allocs == 0 || holds_none(row))));
@@ -116,6 +116,12 @@ class NodeFit {
     nodes.fixed->spec.prefetch(row);
     nodes.fixed->capacity.prefetch(row);
     if (!nodes.ports.empty()) nodes.ports.prefetch(row);
+    scratch_.port_profiles.ask_ahead(row);
+    scratch_.shapes.ask_ahead(kind_of(group));
+  }
+  /// Asks for what is found by what ask_ahead() asked for.
+  void ask_further(tables::NodeRow row, const tables::CompiledGroup& group) const {
+    if (asks_more(group)) scratch_.port_profiles.ask_further(row);
   }
   /// The allocation that goes to the best node.
   [[nodiscard]] Selected select(const Found& best, const GroupView& view);
@@ -203,7 +209,6 @@ class NodeFit {
   std::string text_;
   // Of the option being built, reused.
   model::AllocatedTask task_;
-  model::NetworkResource network_;
   std::vector<model::AllocatedPort> ports_;
   model::AllocatedDevice device_;
   model::FlatResources flat_, rest_;

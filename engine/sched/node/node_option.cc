@@ -46,7 +46,10 @@ std::uint32_t NodeFit::reason_of(const rank::PortFailure& failure) {
 bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool chosen, Option& option) {
   const std::shared_ptr<const tables::NodeSpec>& spec = attempt_.snapshot->nodes.fixed->spec[row];
   const CompiledGroup& group = *v.group;
-  const rank::NodePorts& ports = scratch_.node_ports(spec);
+  const bool asks_ports = group.has_network || group.has_task_network;
+  const PortProfiles::OfNode ports_of =
+      asks_ports ? scratch_.port_profile(*attempt_.snapshot, row) : PortProfiles::OfNode{};
+  const rank::NodePorts& ports = asks_ports ? *ports_of.own : scratch_.node_ports(spec);
   option.resources = &scratch_.shapes.next(kind_of(group));
   model::AllocatedResources& resources = *option.resources;
   if (evict) {  // whose search reads what the option has got so far
@@ -69,7 +72,8 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool cho
                                   : group.has_devices   ? Proposed::Devices::by_column
                                                         : Proposed::Devices::none);
   const bool clear = !evict && ports_are_clear(row);
-  if ((!clear || group.has_network || group.has_task_network) && proposed.enter_ports(ports, clear)) {  // R-RANK-607
+  const rank::NodePorts& like = asks_ports ? scratch_.port_profiles.of(ports_of.profile) : ports;
+  if ((!clear || asks_ports) && proposed.enter_ports(ports, like, clear)) {  // R-RANK-607
     option.dimension = kDimensionPortCollision;
     return false;
   }
@@ -129,7 +133,9 @@ bool NodeFit::ports_are_clear(NodeRow row) {
 bool NodeFit::assign_group_network(const model::Node& node, const rank::NodePorts& ports, const GroupView& v,
                                    bool evict, Option& option) {  // R-RANK-611 to 618
   rank::NetworkIndex& index = scratch_.network_index;
-  model::NetworkResource& network = network_;
+  model::AllocatedShared& shared = option.resources->shared;
+  shared.networks.resize(1);
+  model::NetworkResource& network = shared.networks.front();
   network = v.group->spec->networks.front();
   for (auto* list : {&network.dynamic_ports, &network.reserved_ports})
     for (model::Port& port : *list) {
@@ -151,10 +157,7 @@ bool NodeFit::assign_group_network(const model::Node& node, const rank::NodePort
     return false;
   }
   // What is recorded is the ask as written, with host networks resolved and dynamic values filled in.
-  index.add_ports(ports_);
-  model::AllocatedShared& shared = option.resources->shared;
-  shared.networks.resize(1);
-  std::swap(shared.networks.front(), network);
+  if (v.group->has_task_network) index.add_ports(ports_);
   shared.ports.swap(ports_);
   return true;
 }

@@ -66,9 +66,9 @@ void Proposed::collect_special(NodeRow row, Devices devices) {
       if (attempt_.plan->allocs[i].held->special()) shapes.push_back(attempt_.plan->allocs[i].held);
 }
 
-bool Proposed::enter_ports(const rank::NodePorts& ports, bool clear) {
+bool Proposed::enter_ports(const rank::NodePorts& ports, const rank::NodePorts& like, bool clear) {
   rank::NetworkIndex& index = scratch_.network_index;
-  index.start(ports);
+  index.start(ports, like);
   bool collision = false;
   if (held_ports_ && clear)
     index.list_ports(held_ports_->address(), held_ports_->ports());

@@ -26,8 +26,9 @@ class Proposed {
   void remove(std::span<const tables::AllocRow> victims);
 
   /// Enters the ports of the node and of the allocations into Scratch::network_index; true when two collide. `clear`:
-  /// none do, which spares looking.
-  bool enter_ports(const rank::NodePorts& ports, bool clear = false);
+  /// none do, which spares looking. `like`: as NetworkIndex::start().
+  bool enter_ports(const rank::NodePorts& ports, const rank::NodePorts& like, bool clear);
+  bool enter_ports(const rank::NodePorts& ports) { return enter_ports(ports, ports, false); }
   /// Starts `accounter` with the node's devices and the allocations' use of them.
   void enter_devices(tables::NodeRow row);
   /// The same, where none of the allocations was removed: by the node's column, or from what is known of the state

@@ -30,13 +30,17 @@ Result<void> Candidates::set(const Attempt& attempt, const ReadyNodes& ready, st
     limit = std::max<std::int64_t>(2, std::bit_width(size - 1));
   list_limit = limit;
   std::int64_t most = limit;
-  for (const tables::CompiledGroup& group : attempt.job->groups)  // R-RANK-403
+  double looks_per_node = 0;
+  for (const tables::CompiledGroup& group : attempt.job->groups) {  // R-RANK-403
     if (!group.affinities.empty() || !group.spreads.empty() || attempt.spread_job)
       most = std::max({most, attempt.config.node_limit, group.count});
+    looks_per_node = std::max(looks_per_node, attempt.scratch.looks_per_node.of(group));
+  }
   const std::size_t looks = attempt.config.exhaustive ? size : placements * static_cast<std::size_t>(most);
   expected = static_cast<std::uint32_t>(std::min<std::size_t>(size, looks));
   // Some are filtered, and blocks are prepared ahead. One Select of a small limit may do with the first few.
-  const std::size_t ordered = looks <= rank::VisitingOrder::kPrefix ? looks : 3 * looks + 64;
+  const auto further = static_cast<std::size_t>(1.25 * looks_per_node * static_cast<double>(looks)) + 64;
+  const std::size_t ordered = looks <= rank::VisitingOrder::kPrefix ? looks : std::min<std::size_t>(size, further);
   const std::uint64_t index = order_index != 0 ? order_index : attempt.snapshot->index;
   if (auto done = order.set(attempt.config.provider, eval_id, index, size, ordered); !done) return done;
   positions = attempt.scratch.arena.take<Position>(size + 1);

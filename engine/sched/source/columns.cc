@@ -26,7 +26,7 @@ constexpr std::uint32_t kFirstBlock = rank::VisitingOrder::kPrefix;  // what is 
 
 void Columns::start() {
   active_ = left_ = taken_ = false;
-  count_ = 0;
+  count_ = reached_ = 0;
 }
 
 NotByColumns Columns::why_not(const GroupView& v, const SelectOptions& options) const {
@@ -70,6 +70,7 @@ void Columns::begin(GroupView& v) {
   active_ = true;
   base_ = candidates_.offset;
   prepared_ = count_ = cursor_ = visited_ = 0;
+  looked_ = wanted_ = 0;
   first_reasons_.clear();
   node_reasons_.clear();
   next_reason_ = 0;
@@ -580,12 +581,16 @@ void Columns::freshen(std::uint32_t first, std::uint32_t last) {
   }
 }
 
-/// What classes do not tell alone, the Walk knows by node: it goes on then.
+/// What classes do not tell alone, the Walk knows by node: it goes on then. Else it gets the positions when it does.
 void Columns::pause() {
-  const bool before = left_;
-  leave();
-  left_ = before || !attempt_.quirks.verdicts_per_class;
+  if (!attempt_.quirks.verdicts_per_class) return leave();
+  if (!active_) return;
+  give_class_verdicts();
+  note_reached();
+  active_ = false;
 }
+
+void Columns::note_reached() { reached_ = std::max(reached_, std::min(base_ + visited_, candidates_.size)); }
 
 /// Those that the Walk would have stored on its way to `visited_`, in the same order.
 void Columns::give_class_verdicts() {
@@ -614,14 +619,13 @@ void Columns::give_class_verdicts() {
 /// reached.
 void Columns::leave() {
   left_ = true;
-  if (!active_) return;
-  give_class_verdicts();
-  active_ = false;
+  if (active_) {
+    give_class_verdicts();
+    note_reached();
+  }
+  for (; candidates_.frontier < reached_; ++candidates_.frontier) candidates_.take(attempt_, candidates_.frontier);
+  if (!std::exchange(active_, false)) return;
   for (std::uint32_t index = 0, place = base_; index < visited_; ++index, place = next(place)) {
-    if (place >= candidates_.frontier) {
-      candidates_.take(attempt_, place);
-      candidates_.frontier = place + 1;
-    }
     Position& position = candidates_.positions[place];
     if (checks_.classes.job_status(position.computed_class) != feasible::ClassStatus::eligible) continue;
     position.job_checks = kPass;

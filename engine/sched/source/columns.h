@@ -90,6 +90,8 @@ class Columns : Source {
   /// Appends the rows of the nodes that were looked at.
   void rows_read(std::vector<tables::NodeRow>& out) const {
     out.insert(out.end(), row_.begin(), row_.begin() + count_);
+    for (std::uint32_t place = candidates_.frontier; place < reached_; ++place)
+      out.push_back(candidates_.nodes->candidates[candidates_.order.at(place)].row);
   }
 
  private:
@@ -150,6 +152,7 @@ class Columns : Source {
   void set_binpack(std::uint32_t entry, double component);
   void exhaust_entry(std::uint32_t entry, std::uint32_t dimension);
   void decide_entry(std::uint32_t entry, GroupView& view);
+  void note_reached();
   void mark_stale(std::uint32_t entry);
   void freshen(std::uint32_t first, std::uint32_t last);
   // Going through them (columns_select.cc).
@@ -185,9 +188,11 @@ class Columns : Source {
   bool left_ = false;       // this attempt went over to the Walk
   std::uint32_t base_ = 0;  // where the cursor was when they were begun
   std::uint32_t prepared_ = 0, count_ = 0, cursor_ = 0, visited_ = 0;
-  std::uint32_t chosen_ = 0;          // entry of the last Select's node
-  std::vector<std::uint64_t> stale_;  // bits of entries with a change since they were decided
-  std::uint32_t last_stale_ = 0;      // none is above
+  std::uint64_t looked_ = 0, wanted_ = 0;  // LooksPerNode::note(), of their group
+  std::uint32_t reached_ = 0;              // in the visiting order, by those that were paused
+  std::uint32_t chosen_ = 0;               // entry of the last Select's node
+  std::vector<std::uint64_t> stale_;       // bits of entries with a change since they were decided
+  std::uint32_t last_stale_ = 0;           // none is above
   bool untouched_ = true;  // no node but those of entries has an overlay: the plan's changes, the job's allocations
   bool distinct_hosts_ = false, asks_volumes_ = false;
   bool settled_ = false;            // no spread and no property

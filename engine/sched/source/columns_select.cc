@@ -158,11 +158,14 @@ std::optional<Found> Columns::select_window(GroupView& v) {
 
   if (best.id != kNoRow) fit_.ask_ahead(row_[best.id], *v.group);
   counts_.evaluated = static_cast<std::int32_t>(end - start);
+  looked_ += end - start, wanted_ += static_cast<std::uint64_t>(limit);
+  if (!attempt_.config.exhaustive) scratch_.looks_per_node.note(*v.group, looked_, wanted_);
   counts_.filtered = counts_.evaluated - static_cast<std::int32_t>(entries);
   count_window(start, end);
   if (!exhausted_.empty()) count_exhausted();
   visited_ = std::max(visited_, std::min(end, size));
   move_cursor(start, end, entry);
+  if (best.id != kNoRow) fit_.ask_further(row_[best.id], *v.group);
   return found(best.id, best.score);
 }
 

@@ -26,15 +26,15 @@ std::string text_of(const rank::NodePorts& ports) {
 
 }  // namespace
 
-const std::uint32_t* PortProfiles::by_row(const tables::NodeTable& nodes) {
+const PortProfiles::OfNode* PortProfiles::by_row(const tables::NodeTable& nodes) {
   if (epoch_ != nodes.static_epoch) {
     epoch_ = nodes.static_epoch;
-    of_row_.assign(nodes.size(), kUnknown);
+    of_row_.assign(nodes.size(), {});
   }
   return of_row_.data();
 }
 
-std::uint32_t PortProfiles::set(tables::NodeRow row, const rank::NodePorts& ports) {
+const PortProfiles::OfNode& PortProfiles::set(tables::NodeRow row, const rank::NodePorts& ports) {
   std::uint32_t& known = by_ports_[&ports];
   if (known == kUnknown) {
     known = ids_.try_emplace(text_of(ports), static_cast<std::uint32_t>(ports_.size())).first->second;
@@ -42,7 +42,7 @@ std::uint32_t PortProfiles::set(tables::NodeRow row, const rank::NodePorts& port
     free_.resize(ports_.size());
     statics_.resize(ports_.size());
   }
-  return of_row_[row] = known;
+  return of_row_[row] = {known, &ports};
 }
 
 const std::vector<std::uint32_t>& PortProfiles::free_on(const std::string& host_network) {

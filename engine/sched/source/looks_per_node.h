@@ -1,0 +1,37 @@
+// How far the Selects of an ask had to go in the visiting order, lately: where few nodes have what is asked for, much
+// of it is wanted, and to order more later costs as much as all of it. A guess, for speed alone. One worker's own.
+//
+//   looks   4 B   by ask (CompiledGroup::ask), without host volumes and with: nodes looked at for each that was to be
+//                 returned; 0: unknown
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tables/job_table.h"
+
+namespace berth::sched {
+
+class LooksPerNode {
+ public:
+  [[nodiscard]] double of(const tables::CompiledGroup& group) const {
+    const std::size_t at = place_of(group);
+    return at < looks_.size() && looks_[at] > 0 ? looks_[at] : kUnknown;
+  }
+  /// Selects of the group looked at so many nodes, and might have returned so many.
+  void note(const tables::CompiledGroup& group, std::uint64_t looked, std::uint64_t wanted) {
+    if (group.ask == tables::kNoRow || wanted == 0) return;
+    const std::size_t at = place_of(group);
+    if (at >= looks_.size()) looks_.resize(at + 1, 0);
+    looks_[at] = static_cast<float>(looked) / static_cast<float>(wanted);
+  }
+
+ private:
+  static constexpr double kUnknown = 2.5;
+  static std::size_t place_of(const tables::CompiledGroup& group) {
+    return 2 * std::size_t{group.ask} + static_cast<std::size_t>(group.has_host_volumes);
+  }
+  std::vector<float> looks_;
+};
+
+}  // namespace berth::sched
