@@ -150,12 +150,9 @@ void Measuring::measure_commit(const server::Lane& lane, Book& book) {
 void Measuring::settled(server::Lane& lane) {
   Book& book = *books_[lane.number];
   ++result_.evaluations;
-  Work work;
-  add_nodes(lane.result, work);
-  work.snapshots = std::exchange(book.snapshots, 0);
+  const std::uint64_t snapshots = std::exchange(book.snapshots, 0);
   const std::uint64_t evaluations = lane.scratch.verdicts.evaluations();
-  work.constraint_evaluations = evaluations - std::exchange(book.constraint_evaluations, evaluations);
-  work.paths = std::exchange(lane.scratch.paths, {});
+  const std::uint64_t constraint_evaluations = evaluations - std::exchange(book.constraint_evaluations, evaluations);
   const std::int64_t commit_ns = std::exchange(book.commit_ns, 0);
   const bool first = lane.record->round == 0 && lane.record->previous.is_nil();
   if (first) {
@@ -164,14 +161,27 @@ void Measuring::settled(server::Lane& lane) {
     if (const std::size_t arrival = lane.record->tag - 1; !workload_.life && arrival < inputs_.jobs.arrivals.size())
       result_.kinds.add(inputs_.jobs.arrivals[arrival], lane.placed, schedule_ns, commit_ns);
   }
-  if (observer_) observe(lane, book, work);
+  const auto add_work = [&](Work& work) {
+    add_nodes(lane.result, work);
+    work.snapshots += snapshots;
+    work.constraint_evaluations += constraint_evaluations;
+    work.paths += lane.scratch.paths;
+  };
+  if (observer_) {
+    Work work;
+    add_work(work);
+    observe(lane, book, work);
+  }
   book.began_ns = -1;
-  if (lane.result.status == sched::EvalStatus::failed && !lane.exhausted()) {
+  const bool unsupported = lane.result.status == sched::EvalStatus::failed && !lane.exhausted();
+  if (!unsupported) add_work(result_.work);
+  lane.scratch.paths = {};
+  if (unsupported) {
     ++result_.unsupported_reasons[lane.result.description];
     return;
   }
-  result_.evaluation_latency.record(clock_.now_ns() - lane.record->due_ns);
-  add_work(work, result_.work);
+  // Without a plan nothing was done since the decision.
+  result_.evaluation_latency.record((lane.plans == 0 ? book.decided_ns : clock_.now_ns()) - lane.record->due_ns);
   if (lane.plans == 0) digest_.begin_evaluation(lane.record->tag);
   // A system job asks for as many as there are nodes for it: its first evaluation knows.
   const bool first_of_system = first && of_system(*lane.record);
