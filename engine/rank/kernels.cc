@@ -6,6 +6,7 @@
 // After foreach_target, or the first pass misses it.
 #include <hwy/highway.h>
 
+#include "rank/crossings-inl.h"
 #include "rank/number_arrays-inl.h"
 #include "rank/trace-inl.h"
 #include "rank/window-inl.h"
@@ -17,6 +18,7 @@ HWY_EXPORT(exp_array);
 HWY_EXPORT(pow10_array);
 HWY_EXPORT(undo_swaps);
 HWY_EXPORT(score_columns);
+HWY_EXPORT(list_crossings);
 
 namespace kernels {
 
@@ -35,6 +37,10 @@ void undo_swaps(const std::uint32_t* picks, std::size_t n, std::size_t from, std
 WindowScores score_columns(const WindowColumns& columns, std::size_t first, std::size_t last, double threshold,
                            double* values) noexcept {
   return HWY_DYNAMIC_DISPATCH(score_columns)(columns, first, last, threshold, values);
+}
+
+std::size_t list_crossings(const LeftRanges& ranges, std::size_t n, const LeftAsk& ask, std::uint32_t* out) noexcept {
+  return HWY_DYNAMIC_DISPATCH(list_crossings)(ranges, n, ask, out);
 }
 
 }  // namespace kernels

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "rank/crossings.h"
 #include "rank/window.h"
 
 namespace berth::rank::kernels {
@@ -20,5 +21,9 @@ void undo_swaps(const std::uint32_t* picks, std::size_t n, std::size_t from, std
 /// rank/window-inl.h.
 [[nodiscard]] WindowScores score_columns(const WindowColumns& columns, std::size_t first, std::size_t last,
                                          double threshold, double* values) noexcept;
+
+/// rank/crossings-inl.h.
+[[nodiscard]] std::size_t list_crossings(const LeftRanges& ranges, std::size_t n, const LeftAsk& ask,
+                                         std::uint32_t* out) noexcept;
 
 }  // namespace berth::rank::kernels

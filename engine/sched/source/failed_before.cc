@@ -1,6 +1,7 @@
 #include "sched/source/failed_before.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace berth::sched {
 
@@ -118,48 +119,22 @@ bool FailedBefore::holds_by_figures(FailureMemo& memo, const tables::CompiledJob
   return true;
 }
 
-/// Whether all nodes of the memo are short of one dimension, and whoever changed is so for certain. False says nothing.
-bool FailedBefore::all_are_short_of_one(const FailureMemo& memo, const ChangedUse::Changes& changes,
-                                        const CompiledGroup& group) {
-  std::uint32_t why = kReasonNone;
-  for (const FailureMemo::Short& each : memo.counts) {
-    if (each.count == 0 || each.filtered) continue;
-    if (why != kReasonNone && why != each.why) return false;
-    why = each.why;
-  }
-  if (changes.rows.empty()) return true;
-  if (why == kDimensionCpu) return changes.most_cpu_mhz < group.cpu_mhz;
-  return why == kDimensionMemory && changes.least_cpu_mhz >= group.cpu_mhz && changes.most_memory_mb < group.memory_mb;
-}
-
-/// As is_short_by_figures() for all of them: mostly each is short of what it was short of.
+/// As is_short_by_figures() for all of them: mostly each is short of what it was short of, as no change crosses the
+/// ask.
 bool FailedBefore::are_short_as_before(FailureMemo& memo, const ChangedUse::Changes& changes,
                                        const CompiledGroup& group) {
-  const bool plain = !group.has_network && !group.has_devices && !group.has_cores;
-  if (plain && changes.all_figured && all_are_short_of_one(memo, changes, group)) return true;
-  // The memos of all who wait are larger than the caches: their bytes of the changed nodes are asked for ahead.
-  constexpr std::size_t kAhead = 16;
   const std::size_t count = changes.rows.size();
-  const auto fetch = [&](std::size_t i) {
-    if (changes.rows[i] != tables::kNoRow) __builtin_prefetch(memo.shorts.data() + changes.rows[i]);
-  };
-  for (std::size_t i = 0; i < std::min(kAhead, count); ++i) fetch(i);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i + kAhead < count) fetch(i + kAhead);
-    const NodeRow row = changes.rows[i];
-    if (row == tables::kNoRow) continue;
-    const std::uint8_t before = memo.shorts[row];
-    if (before == 0) continue;
-    if (plain && before != FailureMemo::kRoomy && changes.figured[i] != 0) {
-      const ChangedUse::Left& left = changes.left[i];
-      std::uint32_t dimension = left.disk_mb < group.disk_mb ? kDimensionDisk : kReasonNone;
-      if (left.memory_mb < group.memory_mb) dimension = kDimensionMemory;
-      if (left.cpu_mhz < group.cpu_mhz) dimension = kDimensionCpu;
-      if (dimension != kReasonNone && dimension == memo.counts[before].why) continue;
-    }
-    if (!is_short_by_figures(memo, row, group)) return false;
-  }
-  return true;
+  const auto is_short = [&](NodeRow row) { return memo.shorts[row] == 0 || is_short_by_figures(memo, row, group); };
+  // Of nodes that hold no ports, which those of a network ask are is the same before and after.
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  if (group.has_devices || group.has_cores || std::max({group.cpu_mhz, group.memory_mb, group.disk_mb}) > kMost)
+    return std::all_of(changes.rows.begin(), changes.rows.end(), is_short);
+  const rank::LeftAsk ask{static_cast<std::int32_t>(group.cpu_mhz), static_cast<std::int32_t>(group.memory_mb),
+                          static_cast<std::int32_t>(group.disk_mb)};
+  if (crossing_.size() < count) crossing_.resize(count);
+  const std::size_t crossing = rank::crossings(changes.ranges, count, ask, crossing_.data());
+  return std::all_of(crossing_.begin(), crossing_.begin() + static_cast<std::ptrdiff_t>(crossing),
+                     [&](std::uint32_t i) { return is_short(changes.rows[i]); });
 }
 
 /// Whether it follows from figures that the node, one of those that pass and whose use changed, has no room; then the
@@ -203,6 +178,7 @@ bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
     return false;
   if (hosts && memo.job_changes != attempt_.snapshot->jobs.keys[attempt_.job->key].changes) add_nodes_of_job();
   memo.job_changes = attempt_.snapshot->jobs.keys[attempt_.job->key].changes;
+  changed_use_.catch_up(nodes);
   memo.use_changes = nodes.use_changes;
   memo.ready_changes = nodes.ready_changes;
   memo.shorts.resize(nodes.size(), 0);
@@ -275,6 +251,7 @@ void FailedBefore::remember(const GroupView& v) {
   checks_.distinct.properties(v, properties_);
   if (!properties_.empty() && !attempt_.plan->allocs.empty()) return;
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  changed_use_.catch_up(nodes);
   FailureMemo& memo = scratch_.failures.add(attempt_.job->spec, position_of(v), nodes.size());
   memo.use_log = nodes.fixed->use_log, memo.ready_log = nodes.fixed->ready_log;
   memo.use_changes = nodes.use_changes, memo.ready_changes = nodes.ready_changes;

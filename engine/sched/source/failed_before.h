@@ -59,8 +59,6 @@ class FailedBefore : Source {
   void decide(tables::NodeRow row, GroupView& view, Few& out);
   void count_failing(std::uint32_t node_class, std::uint32_t why, bool filtered, std::int32_t times);
   void add_nodes_of_job();
-  [[nodiscard]] static bool all_are_short_of_one(const FailureMemo& memo, const ChangedUse::Changes& changes,
-                                                 const tables::CompiledGroup& group);
   [[nodiscard]] bool are_short_as_before(FailureMemo& memo, const ChangedUse::Changes& changes,
                                          const tables::CompiledGroup& group);
   [[nodiscard]] bool is_short_by_figures(FailureMemo& memo, tables::NodeRow row, const tables::CompiledGroup& group);
@@ -72,9 +70,11 @@ class FailedBefore : Source {
 
   const Columns& columns_;
   ChangedUse changed_use_;
+  std::vector<std::uint32_t> crossing_;  // positions of changes
   std::vector<tables::NodeRow> changed_;
   std::size_t used_ = 0;  // so many of them by their use, then those whose state or registration changed
   FailureMemo* last_ = nullptr;
+  const FailureMemo* next_ = nullptr;                // soon to be tried
   std::vector<DistinctCheck::Property> properties_;  // of the Select under way
   std::vector<Few> few_, full_;  // of memo.roomy: who has room, and who has none after what the plan placed
 };
