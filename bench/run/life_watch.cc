@@ -197,6 +197,10 @@ AllocRow LifeWatch::previous_of(AllocRow row) const {
                                              : cluster_->server().store().find_alloc(object->previous_allocation);
 }
 
+void LifeWatch::alloc_expected(AllocRow row) {
+  if (row < allocs_.size()) base::prefetch(&allocs_[row]);
+}
+
 void LifeWatch::alloc_changed(const living::AllocChange& change) {
   const AllocRow row = change.row;
   if (change.is_new) seen(row) = {.job = state().allocs.job_key[row]};

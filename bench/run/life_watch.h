@@ -52,6 +52,7 @@ class LifeWatch final : public living::Listener {
   void evaluation_decided(const living::DecidedEval& eval) override;
   void evaluation_over() override;
   void alloc_changed(const living::AllocChange& change) override;
+  void alloc_expected(tables::AllocRow row) override;
   void node_changed(const living::NodeChange& change) override;
   void job_changed(tables::JobKeyRow job) override;
   void deployment_ended(const model::Deployment& deployment) override;

@@ -23,7 +23,7 @@ void Clients::arm(TimerId& timer, std::int64_t at, TimerKind kind, std::uint32_t
 /// What on_heartbeat(), on_pull(), on_report() and on_task() read first: ten thousand clients are not in the cache.
 void Clients::ask_ahead(TimerKind kind, std::uint32_t subject) const {
   const auto ask = [](const void* row, std::size_t bytes) {
-    for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(static_cast<const char*>(row) + at);
+    for (std::size_t at = 0; at < bytes; at += 64) base::prefetch(static_cast<const char*>(row) + at);
   };
   if (kind == kTask)
     ask(&task_runs_[subject], sizeof(TaskRun));
@@ -33,6 +33,8 @@ void Clients::ask_ahead(TimerKind kind, std::uint32_t subject) const {
 
 void Clients::advance(std::int64_t now, Outbox& out) {
   const auto near = [this](std::uint8_t kind, std::uint32_t subject) { ask_ahead(TimerKind(kind), subject); };
+  out.expected.insert(out.expected.end(), expected_.begin(), expected_.end());
+  expected_.clear();
   TimerWheel::Fired fired;
   while (timers_.pop(now, fired, near)) {
     const std::uint32_t subject = fired.subject;
@@ -336,6 +338,7 @@ void Clients::push_pending(ClientRow& c, std::uint32_t run) {
   AllocRun& a = runs_[run];
   if (a.is_pending) return;
   a.is_pending = true, a.next_pending = kNo;
+  expected_.push_back({a.alloc, a.client});
   (c.pending_head == kNo ? c.pending_head : runs_[c.pending_tail].next_pending) = run;
   c.pending_tail = run;
 }

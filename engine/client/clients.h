@@ -337,6 +337,7 @@ class Clients {
   tsl::robin_map<std::uint64_t, std::uint32_t, base::BitHash> by_group_;  // (job row, group) -> GroupSpec
   tsl::robin_map<AllocRow, std::uint32_t> waits_;                         // upstream -> first Wait
   std::size_t present_ = 0, live_tasks_ = 0, known_allocs_ = 0;
+  std::vector<Expected> expected_;  // what became news since advance() looked last
   TaskJournal journal_;
   base::Random retries_, first_beats_, restarts_;  // streams of R-CTRL-1704
 };

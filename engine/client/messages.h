@@ -70,6 +70,12 @@ struct AllocReport {
   std::uint32_t tasks_begin = 0, tasks_count = 0;  ///< in Outbox::tasks and, of remote tasks, Outbox::handles
 };
 
+/// An allocation that its node's client is about to report of.
+struct Expected {
+  tables::AllocRow alloc = 0;
+  tables::NodeRow node = 0;
+};
+
 struct Outbox {
   struct Pull {
     tables::NodeRow node = 0;
@@ -85,9 +91,11 @@ struct Outbox {
   std::vector<AllocReport> reports;
   std::vector<TaskStatus> tasks;
   std::vector<Handle> handles;  ///< as `tasks`
+  /// No messages: what the next reports will most likely be of, so that their rows can be asked for in time.
+  std::vector<Expected> expected;
   void clear() {
     registrations.clear(), heartbeats.clear(), pulls.clear(), requests.clear();
-    reports.clear(), tasks.clear(), handles.clear();
+    reports.clear(), tasks.clear(), handles.clear(), expected.clear();
   }
 };
 

@@ -141,21 +141,6 @@ void read_node(tables::StateStore& store, NodeRow node, ServerAllocs& out) {
     for (AllocRow row = head; row != kNoRow; row = state.allocs.next_on_node[row]) read_alloc(store, row, out);
 }
 
-namespace {
-
-/// Prefetches the rows that writing the report, with its batch, will touch.
-void ask_ahead(const Snapshot& state, AllocRow row, NodeRow node) {
-  const tables::AllocTable& allocs = state.allocs;
-  allocs.client.prefetch(row), allocs.desired.prefetch(row), allocs.links.prefetch(row);
-  allocs.modify_index.prefetch(row), allocs.job_key.prefetch(row);
-  allocs.next_on_node.prefetch(row), allocs.prev_on_node.prefetch(row);
-  if (row < allocs.stamp.size()) allocs.stamp.prefetch(row);
-  if (row < allocs.reported.size()) allocs.reported.prefetch(row);
-  if (node != kNoRow) state.nodes.use.prefetch(node);
-}
-
-}  // namespace
-
 std::optional<tables::ClientReport> to_row(tables::StateStore& store, NodeRow node, const AllocReport& report,
                                            const Outbox& out) {
   const Snapshot& state = store.current();
@@ -163,7 +148,6 @@ std::optional<tables::ClientReport> to_row(tables::StateStore& store, NodeRow no
   const tables::CompiledGroup& group = job.groups[group_index(job, state.allocs.group[report.alloc])];
   const std::size_t tasks = std::min<std::size_t>(report.tasks_count, group.tasks.size());
   if (tasks > 1) return std::nullopt;
-  ask_ahead(state, report.alloc, node);
   tables::ClientReport row;
   row.id = state.allocs.id[report.alloc], row.row = report.alloc, row.node = node;
   row.status = report.status.status;

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/prefetch.h"
 
 namespace berth::client {
 
@@ -121,7 +122,7 @@ class TimerWheel {
     std::array<TimerId, kAhead> last{};
   };
 
-  void ask_ahead(const Node& node) const { __builtin_prefetch(&nodes_[node.ahead]); }
+  void ask_ahead(const Node& node) const { base::prefetch(&nodes_[node.ahead]); }
 
   /// The lowest level that holds anything; there is one.
   [[nodiscard]] std::size_t lowest_level() const { return static_cast<std::size_t>(std::countr_zero(levels_)); }

@@ -20,12 +20,32 @@ void ClientUpdateEntry::add(model::Allocation report) {
   allocs.push_back(std::move(report));
 }
 
+void StateLog::ask_for(const tables::ClientReport& report) const {
+  const tables::Snapshot& now = store_.current();
+  const JobKeyRow key = now.allocs.job_key[report.row];
+  tables::ask_for_neighbours(store_, report);
+  now.jobs.keys.prefetch(key);
+  base::prefetch(&store_.history()->jobs[key]);
+  if (key < records_.size()) base::prefetch_all(static_cast<const JobProgress&>(records_[key]));
+  if (const tables::VersionRow job = now.allocs.job[report.row]; job != kNoRow)
+    base::prefetch(now.jobs.versions[job].get());
+}
+
+/// What is left to ask for when the batch is written.
+void StateLog::ask_further(const tables::ClientReport& report) const {
+  const JobKeyRow key = store_.current().allocs.job_key[report.row];
+  if (key >= records_.size() || !records_[key].summary || records_[key].summary->groups.empty()) return;
+  base::prefetch_all(*records_[key].summary->groups.begin());
+}
+
 std::string StateLog::apply(std::uint64_t index, ClientUpdateEntry& entry, Hooks& hooks) {
   seen(index);
   tables::Commit commit = store_.begin_commit(index);
   Change change{commit, this, EntryKind::client_update};
   reported_jobs_.clear(), cancelled_.clear(), dropped_.clear(), written_evals_.clear();
   touch(change, Table::allocs);
+  for (const tables::ClientReport& report : entry.reports)
+    if (report.object == kNoRow) ask_further(report);
   for (tables::ClientReport& report : entry.reports) {
     if (report.object == kNoRow) {
       const tables::AllocTable& allocs = store_.current().allocs;
@@ -111,8 +131,9 @@ void StateLog::count_health(AllocRow row, std::uint8_t health, const tables::Cli
   if (const auto listed = groups.find(group); counts.none() || listed == groups.end() || !listed->second) return;
   model::Deployment& deployment = count_in(links.deployment);
   deployment.modify_time = report.modify_time;
-  const std::string canary = (health & AllocLinks::kCanary) != 0 ? base::to_text(now.allocs.id[row]) : std::string();
-  add(counts, {canary, report.modify_time, base::Time{report.said.health_at}}, *deployment.task_groups[group]);
+  canary_.clear();
+  if ((health & AllocLinks::kCanary) != 0) base::write_text(now.allocs.id[row], canary_);
+  add(counts, {canary_, report.modify_time, base::Time{report.said.health_at}}, *deployment.task_groups[group]);
 }
 
 /// The way of every allocation with an API object.

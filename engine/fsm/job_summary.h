@@ -1,10 +1,13 @@
 // The job summary: per task group, how many allocations are in which client status (R-CTRL-721 to 726).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace berth::fsm {
 
@@ -17,11 +20,50 @@ struct GroupSummary {
   std::int64_t& operator[](Bin bin) { return counts[static_cast<std::size_t>(bin)]; }
 };
 
+/// By the group's name, ascending. Most jobs have one group: all of them stand in one block.
+class GroupSummaries {
+ public:
+  using value_type = std::pair<std::string, GroupSummary>;
+
+  [[nodiscard]] std::size_t size() const { return list_.size(); }
+  [[nodiscard]] bool empty() const { return list_.empty(); }
+  [[nodiscard]] auto begin() const { return list_.begin(); }
+  [[nodiscard]] auto end() const { return list_.end(); }
+  /// Null: there is none.
+  [[nodiscard]] GroupSummary* find(std::string_view name) {
+    const auto at = place(name);
+    return at != list_.end() && at->first == name ? &at->second : nullptr;
+  }
+  [[nodiscard]] const GroupSummary* find(std::string_view name) const {
+    return const_cast<GroupSummaries*>(this)->find(name);
+  }
+  /// Whether the group is new.
+  bool add(std::string_view name) {
+    const auto at = place(name);
+    if (at != list_.end() && at->first == name) return false;
+    list_.emplace(at, name, GroupSummary{});
+    return true;
+  }
+  /// The group's, which is there afterwards.
+  GroupSummary& operator[](std::string_view name) {
+    add(name);
+    return *find(name);
+  }
+
+ private:
+  [[nodiscard]] std::vector<value_type>::iterator place(std::string_view name) {
+    return std::lower_bound(list_.begin(), list_.end(), name,
+                            [](const value_type& one, std::string_view than) { return one.first < than; });
+  }
+
+  std::vector<value_type> list_;
+};
+
 struct JobSummary {
-  std::map<std::string, GroupSummary> groups;  ///< never loses a group while the job lives
+  GroupSummaries groups;  ///< never loses a group while the job lives
+  std::uint64_t create_index = 0, modify_index = 0;
   std::int64_t children_pending = 0, children_running = 0,
                children_dead = 0;  ///< of a periodic or parameterized parent
-  std::uint64_t create_index = 0, modify_index = 0;
 };
 
 }  // namespace berth::fsm

@@ -14,6 +14,8 @@ using tables::kNoRow;
 
 namespace {
 
+constexpr std::size_t kReplaced = 64;  // objects of deployments that are kept to be written again
+
 Bin bin_of(Client client) {
   switch (client) {
     case Client::pending:
@@ -40,12 +42,10 @@ void StateLog::count_in_summary(std::uint64_t index, const WrittenAlloc& written
   JobRecord& record = record_of(allocs.job_key[written.row]);
   if (!record.current || !record.summary || allocs.job[written.row] == kNoRow) return;
   // An allocation of an earlier job of this name (R-CTRL-724).
-  if (record.summary->create_index != now.jobs.versions[allocs.job[written.row]]->spec->create_index) return;
-  auto& groups = record.summary->groups;
-  const std::string& name = now.text(allocs.group[written.row]);
-  const auto found = groups.size() == 1 && groups.begin()->first == name ? groups.begin() : groups.find(name);
-  if (found == groups.end()) return;
-  GroupSummary& group = found->second;
+  if (record.summary->create_index != now.jobs.versions[allocs.job[written.row]]->create_index) return;
+  GroupSummary* const found = record.summary->groups.find(now.text(allocs.group[written.row]));
+  if (found == nullptr) return;
+  GroupSummary& group = *found;
   const Client client = allocs.client[written.row];
   if (written.is_new) {  // R-CTRL-722
     if (client != Client::pending) return;
@@ -73,21 +73,33 @@ void StateLog::count_in_deployment(Change& change, model::Allocation& alloc, con
 
 const model::Deployment& StateLog::counted_so_far(tables::DeploymentRow row) const {
   const std::uint32_t at = row < counted_at_.size() ? counted_at_[row] : 0;
-  return at != 0 ? counted_[at - 1].second : *store_.current().deployments.object[row];
+  return at != 0 ? *counted_[at - 1].second : *store_.current().deployments.object[row];
 }
 
 model::Deployment& StateLog::count_in(tables::DeploymentRow row) {
   if (row >= counted_at_.size()) counted_at_.resize(row + 1);
   if (counted_at_[row] == 0) {
-    counted_.emplace_back(row, *store_.current().deployments.object[row]);
+    counted_.emplace_back(row, copy_of(*store_.current().deployments.object[row]));
     counted_at_[row] = static_cast<std::uint32_t>(counted_.size());
   }
-  return counted_[counted_at_[row] - 1].second;
+  return *counted_[counted_at_[row] - 1].second;
+}
+
+std::shared_ptr<model::Deployment> StateLog::copy_of(const model::Deployment& stored) {
+  const auto free =
+      std::find_if(replaced_.begin(), replaced_.end(), [](const auto& one) { return one.use_count() == 1; });
+  if (free == replaced_.end()) return std::make_shared<model::Deployment>(stored);
+  const auto copy = std::const_pointer_cast<model::Deployment>(*free);
+  *free = std::move(replaced_.back());
+  replaced_.pop_back();
+  *copy = stored;
+  return copy;
 }
 
 void StateLog::write_counted(Change& change) {
   for (auto& [row, deployment] : counted_) {
     counted_at_[row] = 0;
+    if (replaced_.size() < kReplaced) replaced_.push_back(store_.current().deployments.object[row]);
     write_deployment(change, row, std::move(deployment));
   }
   counted_.clear();
@@ -97,18 +109,19 @@ void StateLog::write_counted(Change& change) {
 
 void StateLog::upsert_deployment(Change& change, model::Deployment deployment) {
   const tables::DeploymentRow row = store_.find_deployment(deployment.id);
-  write_deployment(change, row, std::move(deployment));
+  write_deployment(change, row, std::make_shared<model::Deployment>(std::move(deployment)));
 }
 
-void StateLog::write_deployment(Change& change, tables::DeploymentRow row, model::Deployment deployment) {
+void StateLog::write_deployment(Change& change, tables::DeploymentRow row,
+                                std::shared_ptr<model::Deployment> deployment) {
   const tables::DeploymentTable& deployments = store_.current().deployments;
-  deployment.create_index = row != kNoRow ? deployments.object[row]->create_index : change.index;
-  deployment.modify_index = change.index;
+  deployment->create_index = row != kNoRow ? deployments.object[row]->create_index : change.index;
+  deployment->modify_index = change.index;
   touch(change, Table::deployment);
   if (row != kNoRow)
     change.commit.rewrite_deployment(row, std::move(deployment));
   else
-    row = change.commit.upsert_deployment(std::move(deployment));
+    row = change.commit.upsert_deployment(std::move(*deployment));
   change.note(&EntryRows::deployments, row);
   if (row == kNoRow) return;
   const auto stored = deployments.object[row];  // stays while the job is written

@@ -115,6 +115,7 @@ void Requests::receive(tables::ClientReport report, std::int64_t now, ClientUpda
   add_eval(
       eval_of_report(there ? report.row : tables::kNoRow, report.status, tables::client_terminal(report.status), now),
       batch);
+  if (there) log_.ask_for(report);
   batch.reports.push_back(report);
 }
 

@@ -51,9 +51,11 @@ void StateLog::load(const model::ClusterState& state) {
     else
       record.versions.push_back(job);
   }
-  for (JobRecord& record : records_)
+  for (JobKeyRow key = 0; key < records_.size(); ++key) {
+    JobRecord& record = records_[key];
     std::sort(record.versions.begin(), record.versions.end(),
               [](const auto& a, const auto& b) { return a->version > b->version; });
+  }
   const tables::EvalTable& evals = store_.current().evals;
   for (StoredEvalRow row = 0; row < evals.size(); ++row)
     if (evals.exists(row)) record_of(evals.job_key[row]);
@@ -163,7 +165,8 @@ std::shared_ptr<const model::Deployment> StateLog::latest_deployment(std::string
 }
 
 std::shared_ptr<const model::Job> StateLog::dispatched(const model::Job& parent, std::string_view token) const {
-  for (const JobRecord& record : records_) {
+  for (JobKeyRow key = 0; key < records_.size(); ++key) {
+    const JobRecord& record = records_[key];
     const auto& job = record.current;
     if (job && job->dispatched && job->namespace_ == parent.namespace_ && job->parent_id == parent.id &&
         *job->dispatch_idempotency_token == token)
@@ -177,7 +180,8 @@ model::ClusterState StateLog::state() const {
   for (model::Node& node : out.nodes) show_life(store_.find_node(node.id), node);
   out.jobs.clear();
   out.job_versions.clear();
-  for (const JobRecord& record : records_) {
+  for (JobKeyRow key = 0; key < records_.size(); ++key) {
+    const JobRecord& record = records_[key];
     if (record.current) out.jobs.push_back(record.current);
     out.job_versions.insert(out.job_versions.end(), record.versions.begin(), record.versions.end());
   }
@@ -266,11 +270,14 @@ void StateLog::release_keys(Change& change) {
   });
 }
 
-void StateLog::note_collectable(JobKeyRow key) {  // R-CTRL-1410
+/// What is known of the current object without looking at it.
+void StateLog::note_current(JobKeyRow key) {  // R-CTRL-1410
   if (key >= collectable_.size()) collectable_.resize(key + 1, kNeverCollectable);
   collectable_[key] = kNeverCollectable;
+  records_[key].is_running = false;
   if (!records_[key].current) return;
   const model::Job& job = *records_[key].current;
+  records_[key].is_running = job.status == "running" && !job.stop;
   const bool launches = (job.periodic && job.periodic->enabled) || model::is_parameterized(job);
   const bool short_lived = job.type == "batch" || job.type == "sysbatch";
   if (launches ? job.stop : job.status == "dead" && (job.stop || short_lived)) collectable_[key] = job.submit_time;
@@ -284,7 +291,7 @@ void StateLog::set_current(JobKeyRow key, std::shared_ptr<const model::Job> job)
   else if (const auto& old = job ? job : record.current; old && !system_jobs_.empty())
     system_jobs_.erase(name(*old));
   record.current = std::move(job);
-  note_collectable(key);
+  note_current(key);
 }
 
 // ---------------------------------------------------------------- evaluations
@@ -318,9 +325,9 @@ StoredEvalRow StateLog::upsert_eval(Change& change, model::Evaluation eval) {  /
   if (record && record->summary && eval.queued_allocations) {
     bool changed = false;  // R-CTRL-725
     for (const auto& [name, count] : *eval.queued_allocations) {
-      const auto group = record->summary->groups.find(name);
-      if (group == record->summary->groups.end() || group->second[Bin::queued] == count) continue;
-      group->second[Bin::queued] = count;
+      GroupSummary* group = record->summary->groups.find(name);
+      if (group == nullptr || (*group)[Bin::queued] == count) continue;
+      (*group)[Bin::queued] = count;
       changed = true;
     }
     if (changed) {
@@ -377,7 +384,7 @@ std::string_view StateLog::derive_status(JobKeyRow key, bool evals_deleted) cons
   const model::Job& job = *records_[key].current;
   const tables::History::Job& own = store_.history()->jobs[key];
   const bool lives = own.active_deployments != 0 || own.live_allocs != 0;
-  if (lives && !job.stop) return "running";  // of any type, and by far most often
+  if (lives && !job.stop) return "running";  // of any type
   const bool parent = job.parameterized_job && !job.dispatched;
   if (job.type == "system" || parent || job.periodic) return job.stop ? "dead" : "running";
   if (lives) return "running";
@@ -389,6 +396,10 @@ void StateLog::set_job_status(Change& change, JobKeyRow key, std::string_view fo
   if (key == kNoRow) return;
   JobRecord& record = record_of(key);
   if (!record.current) return;
+  // By far most often a job that runs goes on running, as derive_status() would say.
+  if (const tables::History::Job& own = store_.history()->jobs[key];
+      forced.empty() && record.is_running && (own.active_deployments != 0 || own.live_allocs != 0))
+    return;
   const std::string_view status = forced.empty() ? derive_status(key, evals_deleted) : forced;
   if (record.current->status == status) return;
   auto job = std::make_shared<model::Job>(*record.current);

@@ -17,7 +17,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <map>
 #include <memory>
 #include <span>
@@ -26,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/chunked.h"
 #include "fsm/config_entries.h"
 #include "fsm/entries.h"
 #include "fsm/entry_listener.h"
@@ -49,13 +49,18 @@ struct Kept {
   std::map<std::string, std::vector<ScalingEvent>> scaling;    ///< by group, newest first (R-API-248)
 };
 
-/// What is stored about one job beyond the tables.
-struct JobRecord : Kept {
-  std::shared_ptr<const model::Job> current;                ///< null: purged or never there
-  std::vector<std::shared_ptr<const model::Job>> versions;  ///< version descending (R-CTRL-104), the current one first
+/// What a job's progress changes, or is measured by.
+struct JobProgress {
   std::optional<JobSummary> summary;
+  std::shared_ptr<const model::Job> current;               ///< null: purged or never there
   const std::vector<tables::JobKeyRow>* folded = nullptr;  ///< jobs with this ID but for its case (R-CTRL-105)
   bool gone = false;                                       ///< purged, its row not free yet
+  bool is_running = false;                                 ///< `current` has this status, and nobody stopped it
+};
+
+/// What is stored about one job beyond the tables.
+struct JobRecord : JobProgress, Kept {
+  std::vector<std::shared_ptr<const model::Job>> versions;  ///< version descending (R-CTRL-104), the current one first
 };
 
 /// The source of a version, or null.
@@ -133,6 +138,8 @@ class StateLog {
   [[nodiscard]] std::string apply(std::uint64_t index, const NodePoolDeleteEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const NamespaceUpsertEntry& entry, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const NamespaceDeleteEntry& entry, Hooks& hooks);
+  /// A report was received and will be written with its batch: asks for what that touches.
+  void ask_for(const tables::ClientReport& report) const;
   /// From now on it is told of every entry; null: nobody. It must live until then.
   void set_entry_listener(EntryListener* listener) { entry_listener_ = listener; }
 
@@ -215,7 +222,9 @@ class StateLog {
   void purge_job(Change& change, const std::shared_ptr<const model::Job>& purged, Hooks& hooks);
   void upsert_deployment(Change& change, model::Deployment deployment);
   /// `row` kNoRow: it is new.
-  void write_deployment(Change& change, tables::DeploymentRow row, model::Deployment deployment);
+  void write_deployment(Change& change, tables::DeploymentRow row, std::shared_ptr<model::Deployment> deployment);
+  /// A copy in an object that was replaced and that nobody has any more, where there is one.
+  std::shared_ptr<model::Deployment> copy_of(const model::Deployment& stored);
   /// The version of a successful deployment is stable (R-CTRL-730).
   void mark_stable(Change& change, const model::Deployment& deployment);
   void update_deployment_status(Change& change, const model::DeploymentStatusUpdate& update);
@@ -230,6 +239,7 @@ class StateLog {
   // A client's report (R-CTRL-766 to 768): of an allocation with an API object, or of a row that needs none.
   void write_report(Change& change, tables::AllocRow row, const tables::ClientReport& report);
   void write_report(Change& change, tables::AllocRow row, model::Allocation&& report);
+  void ask_further(const tables::ClientReport& report) const;
   void count_health(tables::AllocRow row, std::uint8_t health, const tables::ClientReport& report);
   /// Evaluations that reconnecting allocations no longer need (R-CTRL-766).
   void cancel_followups(Change& change);
@@ -242,7 +252,7 @@ class StateLog {
   void count_child(Change& change, const model::Job& child, std::string_view before, std::string_view after);
   /// Makes `job` the current one of the record; null: there is none any more.
   void set_current(tables::JobKeyRow key, std::shared_ptr<const model::Job> job);
-  void note_collectable(tables::JobKeyRow key);
+  void note_current(tables::JobKeyRow key);
   void show_life(tables::NodeRow row, model::Node& node) const;
   /// Writes the whole node: a registration.
   void store_node(Change& change, const model::Node& node);
@@ -259,7 +269,7 @@ class StateLog {
 
   tables::StateStore& store_;
   const model::Quirks quirks_;
-  std::deque<JobRecord> records_;                                           // by JobKeyRow; references stay valid
+  base::Chunked<JobRecord> records_;                                        // by JobKeyRow; references stay valid
   std::unordered_map<std::string, std::vector<tables::JobKeyRow>> folded_;  // namespace NUL lower-case ID (R-CTRL-105)
   std::vector<std::int64_t> collectable_;                                   // by JobKeyRow
   std::vector<std::uint32_t> holds_;                                        // by JobKeyRow
@@ -276,8 +286,10 @@ class StateLog {
   std::vector<std::pair<tables::JobKeyRow, bool>> affected_;  // jobs of a plan: does the last written allocation live?
   // Of an entry of reports; kept for their memory.
   std::vector<tables::JobKeyRow> reported_jobs_;
-  std::vector<std::pair<tables::DeploymentRow, model::Deployment>> counted_;
+  std::vector<std::pair<tables::DeploymentRow, std::shared_ptr<model::Deployment>>> counted_;
   std::vector<std::uint32_t> counted_at_;  // by DeploymentRow: place in counted_ + 1; 0: not there
+  std::vector<std::shared_ptr<const model::Deployment>> replaced_;  // by others; some may have them still
+  std::string canary_;
   std::vector<std::string> cancelled_;
   std::vector<std::shared_ptr<const model::Evaluation>> dropped_;
   std::vector<tables::StoredEvalRow> written_evals_;

@@ -51,7 +51,7 @@ void StateLog::upsert_job(Change& change, model::Job job, bool keep_version) {
   JobRecord& record = record_of(key);
   set_current(key, stored);
   stored->status = derive_status(key, false);
-  note_collectable(key);
+  note_current(key);
   change.note(&EntryRows::jobs, key);
   const std::shared_ptr<const model::Job> object = stored;
   const bool same_row = before && keep_version && before->version == object->version;
@@ -74,7 +74,7 @@ void StateLog::upsert_job(Change& change, model::Job job, bool keep_version) {
   bool changed = !record.summary.has_value();
   if (changed) record.summary.emplace().create_index = change.index;
   for (const model::TaskGroup& group : object->task_groups)  // R-CTRL-726
-    changed |= record.summary->groups.try_emplace(group.name).second;
+    changed |= record.summary->groups.add(group.name);
   if (changed) {
     record.summary->modify_index = change.index;
     touch(change, Table::job_summary);

@@ -23,6 +23,10 @@ void Cluster::start_client(NodeRow node, std::shared_ptr<const model::Node> mach
 void Cluster::exchange() {
   sent_.clear();
   clients_->advance(now(), sent_);
+  for (const client::Expected& next : sent_.expected) {
+    tables::ask_for_rows(state(), next.alloc, next.node);
+    recorder_->expected(next.alloc);
+  }
   for (const NodeRow node : sent_.registrations) answer_registration(node);
   for (const NodeRow node : sent_.heartbeats) answer_heartbeat(node);
   for (const client::Outbox::Pull& pull : sent_.pulls) answer_pull(pull);

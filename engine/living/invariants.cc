@@ -156,8 +156,7 @@ void check_summaries(const Snapshot& state, const fsm::StateLog& log, const Exce
     std::map<std::string, fsm::GroupSummary> counted;
     for (AllocRow row = state.jobs.keys[key].alloc_head; row != kNoRow; row = allocs.next_of_job[row]) {
       const tables::VersionRow version = allocs.job[row];
-      if (version == kNoRow || state.jobs.versions[version]->spec->create_index != record->summary->create_index)
-        continue;
+      if (version == kNoRow || state.jobs.versions[version]->create_index != record->summary->create_index) continue;
       static constexpr fsm::Bin kBins[] = {fsm::Bin::starting, fsm::Bin::running, fsm::Bin::complete,
                                            fsm::Bin::failed,   fsm::Bin::lost,    fsm::Bin::unknown};
       ++counted[state.text(allocs.group[row])][kBins[static_cast<std::size_t>(allocs.client[row])]];

@@ -49,6 +49,8 @@ class Listener : public server::Listener {
   virtual void evaluation_decided(const DecidedEval&) {}
   virtual void evaluation_over() {}  ///< what it came to is written, too
   virtual void alloc_changed(const AllocChange&) {}
+  /// It will change soon, most likely: who keeps a row of it may ask the cache for it.
+  virtual void alloc_expected(tables::AllocRow) {}
   virtual void node_changed(const NodeChange&) {}
   virtual void job_changed(tables::JobKeyRow) {}  ///< another current version, or purged
   virtual void deployment_ended(const model::Deployment&) {}

@@ -63,6 +63,12 @@ void Recorder::changed(const tables::Changes& changes) {
   for (const std::uint32_t row : changes.deployments) deployment_changed(row);
 }
 
+void Recorder::expected(AllocRow row) const {
+  if (!listener_) return;
+  if (row < allocs_.size()) base::prefetch(&allocs_[row]);
+  listener_->alloc_expected(row);
+}
+
 void Recorder::alloc_changed(AllocRow row) {
   const tables::AllocTable& allocs = log_->store().current().allocs;
   if (row >= allocs_.size()) allocs_.resize(allocs.size());

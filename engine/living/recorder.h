@@ -29,6 +29,8 @@ class Recorder final : public server::Listener {
     if (listener_) listener_->evaluation_over();
   }
   void changed(const tables::Changes& changes);
+  /// A client is about to report of the allocation.
+  void expected(tables::AllocRow row) const;
   /// What is there at the beginning is not news.
   void loaded();
 

@@ -83,7 +83,7 @@ class Commit {
   // --- the rest; an object whose ID is known is replaced; the nil UUID stands for "none" and is no object's ---
   DeploymentRow upsert_deployment(model::Deployment deployment);  ///< kNoRow: its ID is no UUID
   /// Another object of the deployment in `row`, of the same ID and job.
-  void rewrite_deployment(DeploymentRow row, model::Deployment deployment);
+  void rewrite_deployment(DeploymentRow row, std::shared_ptr<const model::Deployment> deployment);
   void upsert_eval(const model::Evaluation& eval);
   /// As above for who knows the row, kNoRow: a new one. The object's job must stay what it was. Returns the row.
   StoredEvalRow upsert_eval(StoredEvalRow row, base::Uuid id, std::shared_ptr<const model::Evaluation> object);
@@ -151,7 +151,7 @@ class Commit {
     if (store_.changes_) store_.changes_->allocs.push_back(row);
     return row;
   }
-  void write_deployment(DeploymentRow row, JobKeyRow job, model::Deployment deployment);
+  void write_deployment(DeploymentRow row, JobKeyRow job, std::shared_ptr<const model::Deployment> deployment);
   void note_deployment(DeploymentRow row, JobKeyRow job) {
     ++store_.current_.jobs.keys.edit(job).changes;
     if (store_.changes_) store_.changes_->deployments.push_back(row);

@@ -36,25 +36,25 @@ DeploymentRow Commit::upsert_deployment(model::Deployment deployment) {
     }
     d.next_of_job.edit(row) = std::exchange(store_.current_.jobs.keys.edit(job).deployment_head, row);
   }
-  write_deployment(row, job, std::move(deployment));
+  write_deployment(row, job, std::make_shared<model::Deployment>(std::move(deployment)));
   return row;
 }
 
-void Commit::rewrite_deployment(DeploymentRow row, model::Deployment deployment) {
+void Commit::rewrite_deployment(DeploymentRow row, std::shared_ptr<const model::Deployment> deployment) {
   touch();
   write_deployment(row, store_.current_.deployments.job_key[row], std::move(deployment));
 }
 
-void Commit::write_deployment(DeploymentRow row, JobKeyRow job, model::Deployment deployment) {
+void Commit::write_deployment(DeploymentRow row, JobKeyRow job, std::shared_ptr<const model::Deployment> deployment) {
   DeploymentTable& d = store_.current_.deployments;
-  const std::string& s = deployment.status;
+  const std::string& s = deployment->status;
   const bool was_active = d.active[row] != 0;
   d.job_key.edit(row) = job;
-  d.job_version.edit(row) = deployment.job_version;
-  d.create_index.edit(row) = deployment.create_index;
+  d.job_version.edit(row) = deployment->job_version;
+  d.create_index.edit(row) = deployment->create_index;
   d.active.edit(row) =
       s == "running" || s == "paused" || s == "blocked" || s == "unblocking" || s == "initializing" || s == "pending";
-  d.object.edit(row) = std::make_shared<const model::Deployment>(std::move(deployment));
+  d.object.edit(row) = std::move(deployment);
   if (store_.history_) store_.history_->jobs[job].active_deployments += d.active[row] - std::uint32_t{was_active};
   note_deployment(row, job);
 }

@@ -144,7 +144,7 @@ std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<con
   out->priority = job->priority;
   out->type = model::parse_job_type(job->type);
   out->stopped = job->stop;
-  out->version = job->version;
+  out->version = job->version, out->create_index = job->create_index;
   out->base_set = base_set_id(*job);
   compile_constraints(job->constraints, out->constraints, out->escapes);
   compile_spreads(job->spreads, out->spreads);

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/prefetch.h"
 #include "base/ref.h"
 
 namespace berth::tables {
@@ -111,7 +112,7 @@ class CowVector {
   }
   /// Asks for the cache line of an element that will be read soon.
   void prefetch(std::size_t row) const {
-    __builtin_prefetch(&root_->pages[row / (kChunk * kFan)]->chunks[row / kChunk % kFan]->data[row % kChunk]);
+    base::prefetch(&root_->pages[row / (kChunk * kFan)]->chunks[row / kChunk % kFan]->data[row % kChunk]);
   }
   /// The rows [index * kChunk, ...) of chunk `index` that exist.
   [[nodiscard]] std::span<const T> chunk_at(std::size_t index) const {

@@ -94,7 +94,7 @@ struct CompiledJob {
   std::int64_t priority = 0;
   model::JobType type = model::JobType::service;
   bool stopped = false;
-  std::uint64_t version = 0;
+  std::uint64_t version = 0, create_index = 0;
   std::vector<ConstraintId> constraints;
   std::vector<CompiledSpread> spreads;
   std::vector<CompiledDistinctProperty> distinct_properties;

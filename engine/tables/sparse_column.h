@@ -44,6 +44,10 @@ class SparseColumn {
     if (chunk >= chunks_.size() || !chunks_[chunk]) return kNone;
     return chunks_[chunk]->data[row % kRows];
   }
+  /// Asks for the cache line that leads to the element's chunk.
+  void prefetch(std::size_t row) const {
+    if (row / kRows < chunks_.size()) chunks_.prefetch(row / kRows);
+  }
   void set(std::size_t row, T value) {
     const bool is_none = value == T{};
     if (is_none && (*this)[row] == T{}) return;

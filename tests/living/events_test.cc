@@ -1,4 +1,6 @@
 // Each event of R-CTRL-E1 to E19 on a few nodes, and that nothing but configuration, seed and events decides.
+#include <algorithm>
+
 #include "living/small_world.h"
 #include "support/heap_count.h"
 
@@ -500,6 +502,45 @@ TEST(Living, AReportOfARestartLeavesTheHeapAlone) {  // R-CTRL-1522, 766 to 770
   const std::uint64_t restarted = restarts();
   EXPECT_EQ(heap_taken(w, 3600), 0U);
   EXPECT_GT(restarts(), restarted + 300);
+}
+
+TEST(Living, AReportOfHealthLeavesTheHeapAlone) {  // R-CTRL-727, 768
+  SmallWorld w(40, steady_config());
+  w.run(small_job("web", "service", 200,
+                  R"("Update":{"HealthCheck":"task_states","MinHealthyTime":7200000000000,)"
+                  R"("HealthyDeadline":10800000000000,"ProgressDeadline":14400000000000})"));
+  w.run_for(60);
+  std::vector<AllocRow> rows = w.allocs("web");
+  ASSERT_EQ(rows.size(), 200U);
+  // Those with even numbers first: a row beside each has room for what few say.
+  std::stable_partition(rows.begin(), rows.end(), [](AllocRow row) { return row % 2 == 0; });
+  const tables::DeploymentRow deployment = w.state().allocs.links[rows[0]].deployment;
+  ASSERT_NE(deployment, tables::kNoRow);
+  fsm::ClientUpdateEntry batch;
+  fsm::Answer answer;
+  const auto report = [&](AllocRow row) {  // what the server takes from the heap for it, without its watchers
+    tables::ClientReport said;
+    said.id = w.state().allocs.id[row], said.row = row, said.node = w.state().allocs.node[row];
+    said.status = tables::Client::running;
+    said.said = *w.state().allocs.report_of(row);
+    said.health = tables::AllocLinks::kHealthy, said.said.health_at = w.cluster.now();
+    const std::uint64_t before = testing::heap_allocations;
+    w.cluster.server().requests().receive(said, w.cluster.now(), batch);
+    w.cluster.server().requests().write_reports(batch, w.cluster.now(), answer);
+    const std::uint64_t taken = testing::heap_allocations - before;
+    EXPECT_EQ(answer.error, "");
+    w.run_for(1);
+    return taken;
+  };
+  const auto healthy = [&] { return w.state().deployments.object[deployment]->task_groups.at("g")->healthy_allocs; };
+  const auto held = w.state().deployments.object[deployment];
+  for (std::size_t i = 0; i < 100; ++i) (void)report(rows[i]);
+  ASSERT_EQ(healthy(), 100);
+  std::uint64_t taken = 0;
+  for (std::size_t i = 100; i < 150; ++i) taken += report(rows[i]);
+  EXPECT_EQ(healthy(), 150);
+  EXPECT_EQ(taken, 0U);
+  EXPECT_EQ(held->task_groups.at("g")->healthy_allocs, 0) << "an object that somebody has is not written again";
 }
 
 // ---------------------------------------------------------------- errors

@@ -1,0 +1,23 @@
+// Asks for a cache line ahead of its use.
+//
+// GCC takes a function that does nothing but prefetch for one without effects, and drops calls of it that it has not
+// inlined by then. So no such function may call __builtin_prefetch alone: the empty statement beside it is an effect
+// that costs no instruction.
+#pragma once
+
+#include <cstddef>
+
+namespace berth::base {
+
+inline void prefetch(const void* at) {
+  __builtin_prefetch(at);
+  asm volatile("");
+}
+
+/// All lines of an object.
+template <class T>
+void prefetch_all(const T& object) {
+  for (std::size_t at = 0; at < sizeof(T); at += 64) prefetch(reinterpret_cast<const char*>(&object) + at);
+}
+
+}  // namespace berth::base
