@@ -26,8 +26,9 @@ endfunction()
 # those where placements spend their time on memory and calls, such as the tables: counted in instructions of the smoke
 # workloads it costs half a percent there at most. -Og would take another quarter less, and 3 to 7 % more instructions, a
 # life 28 %.
-# HOT: -O3, as without it quickstart takes 0.7 % and openb-like 1.2 % more instructions. The others have -O2: with -O3 they
-# take up to a sixth more of the compiler's time, and no fewer instructions.
+# HOT: functions may be inlined into others of their file although the library's objects are position independent: half a
+# percent to one percent fewer instructions. And -O3, as without it quickstart takes 0.7 % and openb-like 1.2 % more
+# instructions. The others have -O2: with -O3 they take up to a sixth more of the compiler's time, and no fewer instructions.
 function(berth_add_folder name)
   cmake_parse_arguments(ARG "COLD;HOT" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(berth_${name} STATIC ${ARG_SOURCES})
@@ -37,7 +38,9 @@ function(berth_add_folder name)
     target_compile_options(berth_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   else()
     berth_unity(berth_${name} ${ARG_SOURCES})
-    if(NOT ARG_HOT)
+    if(ARG_HOT)
+      target_compile_options(berth_${name} PRIVATE -fno-semantic-interposition)
+    else()
       target_compile_options(berth_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
     endif()
   endif()

@@ -21,7 +21,9 @@ std::size_t list_crossings(const LeftRanges& ranges, std::size_t n, const LeftAs
   const auto cpu = hn::Set(d, ask.cpu_mhz), memory = hn::Set(d, ask.memory_mb), disk = hn::Set(d, ask.disk_mb);
   std::size_t count = 0, i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const auto reached = [&](const std::int32_t* most, auto asked) { return hn::Not(hn::Lt(hn::LoadU(d, most + i), asked)); };
+    const auto reached = [&](const std::int32_t* most, auto asked) {
+      return hn::Not(hn::Lt(hn::LoadU(d, most + i), asked));
+    };
     const auto missed = [&](const std::int32_t* least, auto asked) { return hn::Lt(hn::LoadU(d, least + i), asked); };
     const auto by_cpu = reached(ranges.most_cpu, cpu);
     if (hn::AllFalse(d, by_cpu)) continue;
