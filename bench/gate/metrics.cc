@@ -49,6 +49,7 @@ constexpr Metric kMetrics[] = {
     {"evaluation_latency_ns.p99", "evaluation_latency_ns.p99", Kind::time, Better::lower, Unit::ns, 2},
     {"cell_ns", "cells.*.berth_ns", Kind::time, Better::lower, Unit::ns, 1},
     {"cell_first_ns", "cells.*.berth_first_ns", Kind::time, Better::lower, Unit::ns, 1},
+    {"cell_new_worker_ns", "cells.*.berth_new_worker_ns", Kind::time, Better::lower, Unit::ns, 1},
     {"peak_rss_bytes", "peak_rss_bytes", Kind::time, Better::lower, Unit::bytes, 1},
     // Of reports with stages (`berth run --stages`): mean time per evaluation.
     {"stage.dequeue", "stages_ns.dequeue", Kind::time, Better::lower, Unit::ns, 1, false, "dequeue"},

@@ -208,13 +208,13 @@ void workers_table(std::string& out, const RunResult& r) {
 }
 
 void grid_table(std::string& out, const RunResult& result) {
-  out += fmt::format("\n  {:>4} {:>6} {:>5} {:>6} {:>6} {:>11} {:>11} {:>11} {:>9}  {}\n", "cell", "nodes", "racks",
-                     "allocs", "spread", "Nomad", "berth", "first", "ratio", "decisions");
+  out += fmt::format("\n  {:>4} {:>6} {:>5} {:>6} {:>6} {:>11} {:>11} {:>11} {:>11} {:>9}  {}\n", "cell", "nodes",
+                     "racks", "allocs", "spread", "Nomad", "berth", "new worker", "first", "ratio", "decisions");
   for (const CellResult& cell : result.cells)
-    out += fmt::format("  {:>4} {:>6} {:>5} {:>6} {:>6} {:>11} {:>11} {:>11} {:>8.1f}x  {}\n", cell.cell, cell.nodes,
-                       cell.racks, cell.allocs, cell.spread ? "yes" : "no", time_words(cell.nomad_ns),
-                       time_words(cell.berth_ns), time_words(cell.berth_first_ns), ratio_of(cell),
-                       cell.decisions_equal ? "equal" : "DIFFER: " + cell.difference);
+    out += fmt::format("  {:>4} {:>6} {:>5} {:>6} {:>6} {:>11} {:>11} {:>11} {:>11} {:>8.1f}x  {}\n", cell.cell,
+                       cell.nodes, cell.racks, cell.allocs, cell.spread ? "yes" : "no", time_words(cell.nomad_ns),
+                       time_words(cell.berth_ns), time_words(cell.berth_new_worker_ns), time_words(cell.berth_first_ns),
+                       ratio_of(cell), cell.decisions_equal ? "equal" : "DIFFER: " + cell.difference);
   const GridSummary summary = summary_of(result.cells);
   out += fmt::format(
       "\n  {} of {} cells decide as Nomad did, to the last score bit\n"
@@ -486,6 +486,7 @@ void set_grid(const RunResult& r, json::Value& out) {
     item.set("nomad_ns", cell.nomad_ns);
     item.set("berth_ns", cell.berth_ns);
     item.set("berth_first_ns", cell.berth_first_ns);
+    item.set("berth_new_worker_ns", cell.berth_new_worker_ns);
     item.set("ratio", ratio_of(cell));
     item.set("decisions_equal", cell.decisions_equal);
     item.set("difference", cell.difference.empty() ? json::Value() : json::Value(cell.difference));
@@ -528,11 +529,13 @@ json::Value to_json(const RunResult& r) {
 std::string to_csv(const RunResult& r) {
   // One line per run; for nomad-grid one line per cell.
   if (!r.cells.empty()) {
-    std::string out = "cell,nodes,racks,allocs,spread,placed,nomad_ns,berth_ns,berth_first_ns,ratio,decisions_equal\n";
+    std::string out =
+        "cell,nodes,racks,allocs,spread,placed,nomad_ns,berth_ns,berth_first_ns,berth_new_worker_ns,ratio,"
+        "decisions_equal\n";
     for (const CellResult& cell : r.cells)
-      out += fmt::format("{},{},{},{},{},{},{},{},{},{:.3f},{}\n", cell.cell, cell.nodes, cell.racks, cell.allocs,
-                         cell.spread, cell.placed, cell.nomad_ns, cell.berth_ns, cell.berth_first_ns, ratio_of(cell),
-                         cell.decisions_equal);
+      out += fmt::format("{},{},{},{},{},{},{},{},{},{},{:.3f},{}\n", cell.cell, cell.nodes, cell.racks, cell.allocs,
+                         cell.spread, cell.placed, cell.nomad_ns, cell.berth_ns, cell.berth_first_ns,
+                         cell.berth_new_worker_ns, ratio_of(cell), cell.decisions_equal);
     return out;
   }
   const sim::Histogram& latency = r.latency.total;

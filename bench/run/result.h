@@ -30,9 +30,11 @@ struct CellResult {
   bool spread = false;
   std::int64_t nomad_ns = 0;        ///< Nomad's fastest repetition
   std::int64_t berth_ns = 0;        ///< berth's fastest repetition, with a worker that has run before
-  std::int64_t berth_first_ns = 0;  ///< with a new worker, whose memory and caches are empty
-  bool decisions_equal = false;     ///< every node and every score bit
-  std::string difference;           ///< the first difference in words
+  std::int64_t berth_first_ns = 0;  ///< with a new worker, right after the job came: the state is in no cache either
+  std::int64_t berth_new_worker_ns =
+      0;                         ///< the fastest of a few other new workers, whose own memory is all that is new
+  bool decisions_equal = false;  ///< every node and every score bit
+  std::string difference;        ///< the first difference in words
 };
 
 struct Latencies {

@@ -106,6 +106,8 @@ void Scratch::prepare(std::size_t nodes) {
   // few MiB: on large clusters most Selects look at few nodes.
   constexpr std::size_t kPerNode = 256, kMost = std::size_t{4} << 20;
   marks.resize(std::max(marks.size(), nodes));
+  overlays.resize(std::min(nodes, kPreparedAllocs));
+  overlays.clear();
   if (nodes > 0) arena.prepare(std::min(nodes * kPerNode, kMost));
 }
 

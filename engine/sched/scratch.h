@@ -282,6 +282,8 @@ struct Scratch {
   [[nodiscard]] bool passes_over(tables::Symbol group) const {
     return !passed_over.empty() && std::binary_search(passed_over.begin(), passed_over.end(), group);
   }
+  /// Of evaluations that place more, the first one takes the memory for the rest.
+  static constexpr std::size_t kPreparedAllocs = 1024;
   /// Takes and touches what evaluations on so many nodes will need.
   void prepare(std::size_t nodes);
   /// Starts an attempt: forgets marks and overlays in O(1) (O(nodes) once every 2^32 attempts).

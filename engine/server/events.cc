@@ -51,7 +51,10 @@ std::unique_ptr<Lane> Server::make_lane() {
   auto lane = std::make_unique<Lane>(config_.options);
   lane->number = lanes_++;
   lane->submission.lane = lane.get();
-  lane->scratch.prepare(store_.current().nodes.size());
+  const std::size_t nodes = store_.current().nodes.size();
+  lane->scratch.prepare(nodes);
+  lane->result.plan.allocs.resize(std::min(nodes, sched::Scratch::kPreparedAllocs));
+  lane->result.plan.allocs.clear();
   if (listener_) listener_->lane_made(*lane);
   return lane;
 }

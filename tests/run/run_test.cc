@@ -479,6 +479,7 @@ TEST(Run, TheFirstCellsOfTheGridDecideAsNomad) {
     EXPECT_TRUE(cell.decisions_equal) << "cell " << cell.cell << ": " << cell.difference;
     EXPECT_GT(cell.berth_ns, 0);
     EXPECT_GT(cell.berth_first_ns, 0);
+    EXPECT_GT(cell.berth_new_worker_ns, 0);
   }
   for (const std::int64_t workers : {2, 3, 8}) {  // cells side by side: the same, in the same order
     workload->workers = workers;
