@@ -1,5 +1,7 @@
 #include "base/go_rand.h"
 
+#include "base/prefetch.h"
+
 #include <algorithm>
 
 #include "base/assert.h"
@@ -242,9 +244,9 @@ void GoRand::shuffle(std::span<std::uint32_t> items) noexcept {
     const std::uint32_t* const picks = picks_.data();
     std::uint32_t* const last = data + (m - 1);
     if (m >= kPrefetchFrom) {
-      for (std::size_t k = 0; k < std::min(kAhead, accepted); ++k) __builtin_prefetch(data + picks[k], 1);
+      for (std::size_t k = 0; k < std::min(kAhead, accepted); ++k) base::prefetch_to_write(data + picks[k]);
       for (std::size_t k = 0; k < accepted; ++k) {
-        if (k + kAhead < accepted) __builtin_prefetch(data + picks[k + kAhead], 1);
+        if (k + kAhead < accepted) base::prefetch_to_write(data + picks[k + kAhead]);
         std::swap(last[-static_cast<std::ptrdiff_t>(k)], data[picks[k]]);
       }
     } else {

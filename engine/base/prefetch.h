@@ -14,6 +14,11 @@ inline void prefetch(const void* at) {
   asm volatile("");
 }
 
+inline void prefetch_to_write(const void* at) {
+  __builtin_prefetch(at, 1);
+  asm volatile("");
+}
+
 /// All lines of an object.
 template <class T>
 void prefetch_all(const T& object) {

@@ -1,5 +1,7 @@
 #include "tables/shape_pool.h"
 
+#include "base/prefetch.h"
+
 #include <utility>
 
 #include "base/assert.h"
@@ -83,7 +85,7 @@ void ShapePool::refill(std::uint8_t kind) {
 std::shared_ptr<const ResourceShape> ShapePool::share(std::uint8_t kind) {
   Held* const held = std::exchange(free_[kind], free_[kind]->next);
   if (const auto* const after = reinterpret_cast<const char*>(free_[kind]))  // for the next placement
-    for (std::size_t line = 0; line < sizeof(Held); line += 64) __builtin_prefetch(after + line, 1);
+    for (std::size_t line = 0; line < sizeof(Held); line += 64) base::prefetch_to_write(after + line);
   fill_shape(held->resources, held->shape);
   returned_->owners.fetch_add(1, std::memory_order_relaxed);
   return {&held->shape, [](const ResourceShape*) {}, InHeld<ResourceShape>(held, [](Held& of) { of.home->push(of); })};

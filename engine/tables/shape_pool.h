@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 
+#include "base/prefetch.h"
 #include "tables/shape.h"
 
 namespace berth::tables {
@@ -49,11 +50,11 @@ class ShapePool {
   void ask_ahead(std::uint8_t kind) const {
     const Held* const held = free_[kind];
     if (!held) return;
-    if (!held->resources.tasks.empty()) __builtin_prefetch(&*held->resources.tasks.begin(), 1);
-    if (!held->resources.task_lifecycles.empty()) __builtin_prefetch(&*held->resources.task_lifecycles.begin(), 1);
+    if (!held->resources.tasks.empty()) base::prefetch_to_write(&*held->resources.tasks.begin());
+    if (!held->resources.task_lifecycles.empty()) base::prefetch_to_write(&*held->resources.task_lifecycles.begin());
     const model::AllocatedShared& shared = held->resources.shared;
-    if (!shared.networks.empty()) __builtin_prefetch(shared.networks.data(), 1);
-    if (!shared.ports.empty()) __builtin_prefetch(shared.ports.data(), 1);
+    if (!shared.networks.empty()) base::prefetch_to_write(shared.networks.data());
+    if (!shared.ports.empty()) base::prefetch_to_write(shared.ports.data());
   }
   /// The resources that next() gave, as a shape.
   [[nodiscard]] std::shared_ptr<const ResourceShape> share(std::uint8_t kind);

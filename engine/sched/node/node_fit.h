@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/prefetch.h"
 #include "sched/node/scorer.h"
 #include "sched/node/victim_search.h"
 
@@ -92,8 +93,8 @@ class NodeFit {
              (!statics || ((*statics)[of] == kPass && (use.port_allocs == 0 || holds_none(row))));
     }
     void prefetch(tables::NodeRow row) const {
-      if (bad) __builtin_prefetch(bad + row);
-      if (profile) __builtin_prefetch(profile + row);
+      if (bad) base::prefetch(bad + row);
+      if (profile) base::prefetch(profile + row);
       if (statics && !nodes->ports.empty()) nodes->ports.prefetch(row);
     }
 
@@ -110,7 +111,7 @@ class NodeFit {
   [[nodiscard]] bool is_special(tables::NodeRow row, const tables::CompiledGroup& group) const;
   /// Asks for what select() will read of the node.
   void ask_ahead(tables::NodeRow row, const tables::CompiledGroup& group) const {
-    __builtin_prefetch(&scratch_.marks[row], 1);
+    base::prefetch_to_write(&scratch_.marks[row]);
     if (!asks_more(group)) return;
     const tables::NodeTable& nodes = attempt_.snapshot->nodes;
     nodes.fixed->spec.prefetch(row);

@@ -1,5 +1,7 @@
 #include "sched/source/candidates.h"
 
+#include "base/prefetch.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -84,11 +86,11 @@ void Candidates::ask_ahead(Attempt& attempt, std::uint32_t position) {
   const auto known = static_cast<std::uint32_t>(std::min<std::size_t>(size, order.fixed()));
   const tables::NodeTable& table = attempt.snapshot->nodes;
   for (const std::uint32_t end = std::min(known, position + kAhead); asked < end; ++asked) {
-    if (asked + kAhead < known) __builtin_prefetch(&nodes->candidates[order.at(asked + kAhead)]);
+    if (asked + kAhead < known) base::prefetch(&nodes->candidates[order.at(asked + kAhead)]);
     const NodeRow row = nodes->candidates[order.at(asked)].row;
     table.fixed->capacity.prefetch(row);
     table.use.prefetch(row);
-    __builtin_prefetch(&attempt.scratch.marks[row], 1);
+    base::prefetch_to_write(&attempt.scratch.marks[row]);
   }
 }
 

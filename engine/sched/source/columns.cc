@@ -1,6 +1,8 @@
 // What the columns hold and how they are filled.
 #include "sched/source/columns.h"
 
+#include "base/prefetch.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -142,7 +144,7 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
   const std::uint32_t size = candidates_.size;
   const std::span<const std::uint32_t> order = candidates_.order.first(std::min(base_ + end, size));
   for (std::uint32_t index = prepared_, place = place_of(index); index < end; ++index, place = next(place))
-    __builtin_prefetch(&candidates[order[place]]);
+    base::prefetch(&candidates[order[place]]);
   std::span<const std::uint32_t> known = checks_.known_of_classes(v);
   const bool resumed = checks_.classes.knows_any();
   for (std::uint32_t index = prepared_, place = place_of(index); index < end; ++index, place = next(place)) {
@@ -228,7 +230,7 @@ void Columns::prepare_block(GroupView& v) {
     nodes.use.prefetch(row_[entry]);
     if (figures) port_figures_.prefetch(row_[entry]);
     if (!nodes.cores.empty()) nodes.cores.prefetch(row_[entry]), nodes.fixed->spec.prefetch(row_[entry]);
-    if (!untouched_) __builtin_prefetch(&scratch_.marks[row_[entry]]);
+    if (!untouched_) base::prefetch(&scratch_.marks[row_[entry]]);
   }
   read_codes(first_entry);
   if (scratch_.strategy_fit)
@@ -577,7 +579,7 @@ void Columns::freshen(std::uint32_t first, std::uint32_t last) {
     const NodeRow row = row_[last + static_cast<std::uint32_t>(std::countr_zero(ahead))];
     nodes.use.prefetch(row);
     nodes.fixed->capacity.prefetch(row);
-    __builtin_prefetch(&scratch_.marks[row]);
+    base::prefetch(&scratch_.marks[row]);
   }
 }
 

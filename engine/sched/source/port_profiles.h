@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "rank/network_index.h"
 #include "tables/state.h"
 
@@ -38,10 +39,10 @@ class PortProfiles {
   void ask_ahead(tables::NodeRow row) const {
     if (row >= of_row_.size()) return;
     const auto* const own = reinterpret_cast<const char*>(of_row_[row].own);
-    for (std::size_t line = 0; own && line < sizeof(rank::NodePorts); line += 64) __builtin_prefetch(own + line);
+    for (std::size_t line = 0; own && line < sizeof(rank::NodePorts); line += 64) base::prefetch(own + line);
   }
   void ask_further(tables::NodeRow row) const {
-    if (row < of_row_.size() && of_row_[row].own) __builtin_prefetch(of_row_[row].own->addresses.data());
+    if (row < of_row_.size() && of_row_[row].own) base::prefetch(of_row_[row].own->addresses.data());
   }
 
   /// How many dynamic ports are free on the host network, by profile. Until the next call.
