@@ -1,6 +1,7 @@
 #include "match/operand.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/text.h"
@@ -103,6 +104,7 @@ Matcher::Matcher(Operand operand, Side right, Patterns& patterns)
     regexp_ = patterns.regexp(right_);
   } else if (operand == Operand::set_contains_all || operand == Operand::set_contains_any) {
     for (const std::string_view element : set_elements(right_)) set_.emplace_back(element);
+    std::sort(set_.begin(), set_.end());
   }
 }
 
@@ -134,8 +136,14 @@ bool Matcher::operator()(Side left) const {
     case Operand::regexp:
       return left.found && regexp_ && regexp_->matches(left.text);
     case Operand::set_contains_all:
-    case Operand::set_contains_any:
       return left.found && right_found_ && contains(operand_, left.text, set_);
+    case Operand::set_contains_any: {  // a node has one element or few, an ask may list many
+      if (!left.found || !right_found_) return false;
+      const auto elements = set_elements(left.text);
+      return std::any_of(elements.begin(), elements.end(), [&](std::string_view element) {
+        return std::binary_search(set_.begin(), set_.end(), element, std::less<std::string_view>());
+      });
+    }
     case Operand::distinct_hosts:
     case Operand::distinct_property:
       return true;

@@ -70,7 +70,7 @@ class Matcher {
   std::optional<double> right_double_;              // likewise
   std::shared_ptr<const Regexp> regexp_;            // regexp
   std::shared_ptr<const VersionConstraints> list_;  // version, semver
-  std::vector<std::string> set_;                    // set_contains_*: trimmed elements of the right side
+  std::vector<std::string> set_;                    // set_contains_*: trimmed elements of the right side, sorted
 };
 
 /// One evaluation with both sides varying. Prefer Matcher where the right side stays.

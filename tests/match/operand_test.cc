@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <random>
+#include <string>
+
 namespace berth::match {
 namespace {
 
@@ -71,6 +75,28 @@ TEST(Operand, ComparesSetsElementwise) {  // R-FEAS-651, 652
   EXPECT_TRUE(asks("set_contains", "a,,b", ""));
   EXPECT_FALSE(asks("set_contains", "a,b", ""));
   EXPECT_TRUE(asks("set_contains", "\u00a0a\u2003", "a"));
+}
+
+/// A Matcher looks the left elements up among sorted ones; here each is compared with each.
+TEST(Operand, FindsOneOfASetAsAComparisonOfAllDoes) {  // R-FEAS-652
+  std::mt19937 random(3);
+  const auto draw = [&](std::size_t most) {
+    std::string out;
+    for (std::size_t n = random() % most; n > 0; --n) {
+      static constexpr const char* kElements[] = {"", "a", " b", "b ", "ab", "B", "aa", "c,d", "\u00e9", " "};
+      out += (out.empty() ? "" : ",") + std::string(kElements[random() % std::size(kElements)]);
+    }
+    return out;
+  };
+  int held = 0;
+  for (int round = 0; round < 2000; ++round) {
+    const std::string left = draw(4), right = draw(12);
+    const bool wanted = set_contains(Operand::set_contains_any, left, right);
+    EXPECT_EQ(asks("set_contains_any", left, right), wanted) << '[' << left << "] [" << right << ']';
+    held += wanted;
+  }
+  EXPECT_GT(held, 300);
+  EXPECT_LT(held, 1900);
 }
 
 struct RegexpCase {
