@@ -16,6 +16,7 @@ namespace berth::rank {
 
 HWY_EXPORT(exp_array);
 HWY_EXPORT(pow10_array);
+HWY_EXPORT(fit_array);
 HWY_EXPORT(undo_swaps);
 HWY_EXPORT(score_columns);
 HWY_EXPORT(list_crossings);
@@ -28,6 +29,11 @@ void exp_array(const double* x, double* out, std::size_t n, double (*scalar)(dou
 
 void pow10_array(const double* y, double* out, std::size_t n, double (*scalar)(double)) noexcept {
   HWY_DYNAMIC_DISPATCH(pow10_array)(y, out, n, scalar);
+}
+
+void fit_array(const FitFigures& of, std::size_t n, bool binpack, double* out,
+               double (*scalar)(bool, double, double)) noexcept {
+  HWY_DYNAMIC_DISPATCH(fit_array)(of, n, binpack, out, scalar);
 }
 
 void undo_swaps(const std::uint32_t* picks, std::size_t n, std::size_t from, std::uint32_t* places) noexcept {

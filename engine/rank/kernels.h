@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "rank/crossings.h"
+#include "rank/score_fit.h"
 #include "rank/window.h"
 
 namespace berth::rank::kernels {
@@ -14,6 +15,9 @@ namespace berth::rank::kernels {
 /// rank/number_arrays-inl.h; `scalar` computes the values that leave the fast domain.
 void exp_array(const double* x, double* out, std::size_t n, double (*scalar)(double)) noexcept;
 void pow10_array(const double* y, double* out, std::size_t n, double (*scalar)(double)) noexcept;
+
+void fit_array(const FitFigures& of, std::size_t n, bool binpack, double* out,
+               double (*scalar)(bool, double, double)) noexcept;
 
 /// rank/trace-inl.h.
 void undo_swaps(const std::uint32_t* picks, std::size_t n, std::size_t from, std::uint32_t* places) noexcept;

@@ -325,6 +325,19 @@ bool NetworkIndex::add_ports(std::string_view ip, std::span<const std::uint16_t>
   return collided;
 }
 
+bool NetworkIndex::collide(const NodePorts& node, const NodePorts& like, std::string_view ip,
+                           std::span<const std::uint16_t> ports) {
+  std::size_t slot = 0;
+  while (slot < node.addresses.size() && node.addresses[slot].ip != ip) ++slot;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (slot < node.addresses.size() && like.reserves(slot, ports[i])) return true;
+    bool twice = false;
+    for (std::size_t other = 0; other < i; ++other) twice |= ports[other] == ports[i];
+    if (twice) return true;
+  }
+  return false;
+}
+
 void NetworkIndex::list_ports(std::string_view ip, std::span<const std::uint16_t> ports) {
   if (ports.empty()) return;
   const std::size_t at = slot(ip);

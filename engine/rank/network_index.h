@@ -120,6 +120,9 @@ class NetworkIndex {
 
   /// As add_ports() of ports on one address that do not ignore collisions.
   bool add_ports(std::string_view ip, std::span<const std::uint16_t> ports);
+  /// What that would say of a node without allocations, which is not looked at otherwise.
+  [[nodiscard]] static bool collide(const NodePorts& node, const NodePorts& like, std::string_view ip,
+                                    std::span<const std::uint16_t> ports);
   /// The same of ports that are known not to collide, once per visit: they are looked up where they are, and stay there
   /// until the next start().
   void list_ports(std::string_view ip, std::span<const std::uint16_t> ports);

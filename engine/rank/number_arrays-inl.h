@@ -9,6 +9,7 @@
 #include <hwy/highway.h>
 
 #include "rank/numbers-inl.h"
+#include "rank/score_fit.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace berth::rank {
@@ -67,6 +68,38 @@ void pow10_array(const double* y, double* out, std::size_t n, double (*scalar)(d
     }
   }
   for (; i < n; ++i) out[i] = scalar(y[i]);
+}
+
+/// As fit_columns() says; n is a multiple of kFitStep. `scalar`: of the free fractions, for lanes outside of [-1, 1].
+void fit_array(const FitFigures& of, std::size_t n, bool binpack, double* out, double (*scalar)(bool, double, double)) {
+  const hn::CappedTag<double, kFitStep> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto zero = hn::Zero(d), one = hn::Set(d, 1.0), most = hn::Set(d, 18.0);
+  const auto free = [&](const double* used, const double* capacity) {
+    return hn::Sub(one, hn::Div(hn::LoadU(d, used), hn::LoadU(d, capacity)));
+  };
+  const auto pow10 = [&](auto y) {
+    const auto negative = hn::Lt(y, zero);
+    const auto result = pow10_unit(d, hn::Abs(y));
+    if (HWY_LIKELY(hn::AllFalse(d, negative))) return result;
+    return hn::IfThenElse(negative, hn::Div(one, result), result);  // as pow10_array()
+  };
+  for (std::size_t i = 0; i < n; i += lanes) {
+    const auto cpu = free(of.cpu_used + i, of.cpu_capacity + i);
+    const auto memory = free(of.memory_used + i, of.memory_capacity + i);
+    const auto total = hn::Add(pow10(cpu), pow10(memory));
+    const auto score = binpack ? hn::Sub(hn::Set(d, 20.0), total) : hn::Sub(total, hn::Set(d, 2.0));
+    // NaN passes both (R-RANK-104).
+    const auto least = hn::IfThenElse(hn::Lt(score, zero), zero, score);
+    hn::StoreU(hn::Div(hn::IfThenElse(hn::Gt(score, most), most, least), most), d, out + i);
+    const auto in_domain = hn::And(hn::Le(hn::Abs(cpu), one), hn::Le(hn::Abs(memory), one));
+    if (HWY_LIKELY(hn::AllTrue(d, in_domain))) continue;
+    alignas(64) double cpus[kFitStep], memories[kFitStep];
+    hn::Store(cpu, d, cpus), hn::Store(memory, d, memories);
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+      if (!(std::fabs(cpus[lane]) <= 1.0 && std::fabs(memories[lane]) <= 1.0))
+        out[i + lane] = scalar(binpack, cpus[lane], memories[lane]);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,5 +1,6 @@
 #include "rank/score_fit.h"
 
+#include "rank/kernels.h"
 #include "rank/numbers.h"
 #include "rank/numbers_constants.h"
 
@@ -64,9 +65,12 @@ double fit_score(FitAlgorithm algorithm, std::int64_t cpu_used, double cpu_capac
   return clamped(algorithm, total);
 }
 
-void fit_components(FitAlgorithm algorithm, std::span<double> free, std::span<double> out) noexcept {
-  exact_pow10(free, free);
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = clamped(algorithm, free[2 * i] + free[2 * i + 1]) / 18.0;
+void fit_columns(FitAlgorithm algorithm, const FitFigures& of, std::size_t n, double* out) noexcept {
+  kernels::fit_array(of, (n + kFitStep - 1) & ~(kFitStep - 1), algorithm == FitAlgorithm::binpack, out,
+                     [](bool binpack, double free_cpu, double free_memory) {
+                       const double total = exact_pow10(free_cpu) + exact_pow10(free_memory);
+                       return clamped(binpack ? FitAlgorithm::binpack : FitAlgorithm::spread, total) / 18.0;
+                     });
 }
 
 }  // namespace berth::rank

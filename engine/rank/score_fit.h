@@ -45,8 +45,14 @@ struct FitColumns {
   [[nodiscard]] std::size_t size() const noexcept { return cpu_used_mhz.size(); }
 };
 
-/// fit_component() of many nodes at vector speed, to the same bits. `free`: free_fraction() of cpu and of memory, two
-/// per node; overwritten. `out`: one per node.
-void fit_components(FitAlgorithm algorithm, std::span<double> free, std::span<double> out) noexcept;
+/// Figures of nodes that are scored, by column: use with the group, in MHz and MiB, and fit_capacity() of both axes.
+struct FitFigures {
+  const double *cpu_used, *cpu_capacity, *memory_used, *memory_capacity;
+};
+inline constexpr std::size_t kFitStep = 8;
+
+/// fit_component() of n nodes at vector speed, to the same bits. Columns are read and `out` is written up to the next
+/// multiple of kFitStep; what stands there behind n does not matter.
+void fit_columns(FitAlgorithm algorithm, const FitFigures& of, std::size_t n, double* out) noexcept;
 
 }  // namespace berth::rank

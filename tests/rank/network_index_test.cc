@@ -167,7 +167,7 @@ TEST(NetworkIndex, ANodeOfOtherAddressesTellsTheRest) {  // NetworkIndex::start(
   std::mt19937 random(6);
   const auto any = [&](std::uint32_t least, std::uint32_t most) { return least + random() % (most - least + 1); };
   NetworkIndex alone, beside;
-  int offered = 0, failed = 0;
+  int offered = 0, failed = 0, collisions = 0, clear = 0;
   for (int round = 0; round < 2'000; ++round) {
     const std::uint32_t last = 20000 + any(0, 60);
     model::Node node = node_with({"10.0.0.1", "10.0.0.2"}, 20000, last);
@@ -180,8 +180,12 @@ TEST(NetworkIndex, ANodeOfOtherAddressesTellsTheRest) {  // NetworkIndex::start(
     alone.start(ports), beside.start(ports, like);
     std::vector<std::uint16_t> used;
     for (std::uint32_t i = any(0, 40); i > 0; --i) used.push_back(static_cast<std::uint16_t>(any(20000, 20060)));
+    if (any(0, 1) == 0) used.resize(std::min<std::size_t>(used.size(), 3));
     const char* const address = any(0, 1) == 0 ? "10.0.0.1" : any(0, 4) == 0 ? "172.16.0.1" : "10.0.0.2";
-    EXPECT_EQ(alone.add_ports(address, used), beside.add_ports(address, used));
+    const bool collided = alone.add_ports(address, used);
+    EXPECT_EQ(collided, beside.add_ports(address, used));
+    EXPECT_EQ(collided, NetworkIndex::collide(ports, like, address, used));
+    ++(collided ? collisions : clear);
     for (int step = 0; step < 2; ++step) {
       model::NetworkResource ask;
       for (std::uint32_t i = any(0, 2); i > 0; --i) ask.reserved_ports.push_back(port("s", any(20000, 20060)));
@@ -200,6 +204,8 @@ TEST(NetworkIndex, ANodeOfOtherAddressesTellsTheRest) {  // NetworkIndex::start(
   }
   EXPECT_GT(offered, 1'000);
   EXPECT_GT(failed, 50);
+  EXPECT_GT(collisions, 200);
+  EXPECT_GT(clear, 200);
 }
 
 TEST(PortSet, AgreesWithASetOfNumbers) {

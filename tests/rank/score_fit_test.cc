@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <random>
+#include <vector>
 
 #include "on_every_target.h"
 #include "rank/numbers.h"
@@ -64,6 +65,33 @@ TEST(FitComponent, HasTheBitsOfTheFormulaWithFusedInstructionsAndWithout) {
       detail::hardware_fma = hardware;
     }
   }
+}
+
+TEST(FitColumns, HaveTheBitsOfOneNodeAtATime) {  // in their domain and beside it; what stands behind n does not matter
+  on_every_target([] {
+    std::mt19937_64 random(651);
+    for (int round = 0; round < 400; ++round) {
+      const std::size_t n = random() % 65, size = 72;
+      std::vector<std::int64_t> cpu_used(size), memory_used(size);
+      std::vector<double> cpu(size), cpu_of(size), memory(size), memory_of(size), out(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        const std::uint64_t kind = random() % 24;  // 0: no capacity; 1: far over it; 2: no use of none
+        cpu_of[i] = kind == 0 || kind == 2 ? 0 : static_cast<double>(1 + random() % 64) * 500;
+        memory_of[i] = static_cast<double>(1 + random() % 64) * 1024;
+        cpu_used[i] = kind == 2 ? 0 : static_cast<std::int64_t>(random() % (kind == 1 ? 900'000 : 34'000));
+        memory_used[i] =
+            static_cast<std::int64_t>(kind == 3 ? memory_of[i] / 2 : static_cast<double>(random() % 70'000));
+        cpu[i] = static_cast<double>(cpu_used[i]), memory[i] = static_cast<double>(memory_used[i]);
+      }
+      for (const FitAlgorithm algorithm : {FitAlgorithm::binpack, FitAlgorithm::spread}) {
+        fit_columns(algorithm, {cpu.data(), cpu_of.data(), memory.data(), memory_of.data()}, n, out.data());
+        for (std::size_t i = 0; i < n; ++i)
+          ASSERT_EQ(bits_of(out[i]),
+                    bits_of(fit_component(algorithm, cpu_used[i], cpu_of[i], memory_used[i], memory_of[i])))
+              << "round " << round << ", node " << i;
+      }
+    }
+  });
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ class NodeFit {
   /// figures_do() for nodes that the plan does not touch, of which the caller has read use and capacity: what it takes
   /// to know of their ports, looked up once for many nodes.
   struct PortFigures {
-    const std::uint8_t* bad = nullptr;                   ///< by row: its ports collide as they are
+    const std::uint8_t* bad = nullptr;                   ///< by row: what is held there is in the way as it is
     const PortProfiles::OfNode* profile = nullptr;       ///< by row, of PortProfiles; null: no port is asked for
     const std::vector<std::uint32_t>* free = nullptr;    ///< by profile; null: no dynamic port is asked for
     const std::vector<std::uint8_t>* statics = nullptr;  ///< by profile; null: none is asked for by number
@@ -83,7 +83,6 @@ class NodeFit {
     std::uint64_t ports_most = 0, asked = 0;             ///< of an allocation; of the group
     const tables::NodeTable* nodes = nullptr;
     bool known = false;  ///< else figures_do() is to be asked
-    /// But for the cores that are held there.
     [[nodiscard]] bool do_for(tables::NodeRow row, const tables::NodeUse& use) const {
       if (bad[row] != 0) return false;
       if (!profile) return true;

@@ -1,14 +1,13 @@
 // What the columns hold and how they are filled.
 #include "sched/source/columns.h"
 
-#include "base/prefetch.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
 #include <utility>
 
+#include "base/prefetch.h"
 #include "rank/score_fit.h"
 
 namespace berth::sched {
@@ -78,7 +77,6 @@ void Columns::begin(GroupView& v) {
   next_reason_ = 0;
   stale_.assign(candidates_.size / 64 + 1, 0);
   last_stale_ = 0;
-  memo_.assign(candidates_.nodes->capacities.size(), {});
   class_state_.assign(attempt_.snapshot->nodes.column(tables::kComputedClassColumn).values.size() + 1, kClassUnknown);
   untouched_ = scratch_.overlays.empty();
   distinct_hosts_ = checks_.distinct.asks_hosts(v);
@@ -143,8 +141,11 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
   const std::vector<ReadyNodes::Candidate>& candidates = candidates_.nodes->candidates;
   const std::uint32_t size = candidates_.size;
   const std::span<const std::uint32_t> order = candidates_.order.first(std::min(base_ + end, size));
-  for (std::uint32_t index = prepared_, place = place_of(index); index < end; ++index, place = next(place))
-    base::prefetch(&candidates[order[place]]);
+  // Those of the next block, as far as the order is known; the first ones are read at once.
+  const std::span<const std::uint32_t> ahead = candidates_.order.first(candidates_.order.fixed());
+  for (std::uint32_t index = prepared_ == 0 ? 0 : end, last = std::min(2 * end - prepared_, size); index < last;
+       ++index)
+    if (const std::uint32_t place = place_of(index); place < ahead.size()) base::prefetch(&candidates[ahead[place]]);
   std::span<const std::uint32_t> known = checks_.known_of_classes(v);
   const bool resumed = checks_.classes.knows_any();
   for (std::uint32_t index = prepared_, place = place_of(index); index < end; ++index, place = next(place)) {
@@ -226,18 +227,30 @@ void Columns::prepare_block(GroupView& v) {
   const bool figures = !dear;
   port_figures_ = figures ? fit_.port_figures(group) : NodeFit::PortFigures{};
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  // Else what is held of them is told by a byte, once collisions of ports are followed.
+  const bool asks_cores = !nodes.cores.empty() && (group.has_cores || !port_figures_.known);
   for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
     nodes.use.prefetch(row_[entry]);
     if (figures) port_figures_.prefetch(row_[entry]);
-    if (!nodes.cores.empty()) nodes.cores.prefetch(row_[entry]), nodes.fixed->spec.prefetch(row_[entry]);
+    if (asks_cores) nodes.cores.prefetch(row_[entry]), nodes.fixed->spec.prefetch(row_[entry]);
     if (!untouched_) base::prefetch(&scratch_.marks[row_[entry]]);
   }
+  if (asks_cores && group.has_cores) ask_core_tables(first_entry);
   read_codes(first_entry);
   if (scratch_.strategy_fit)
     score_by_strategy(first_entry, v, figures && group.affinities.empty());
   else
     score_block(first_entry, v, figures);
   if (knows && attempt_.error.empty()) learn(first, end, first_entry);
+}
+
+/// What a node's cores give lies behind two pointers; each is followed for the whole block at a time.
+void Columns::ask_core_tables(std::uint32_t first_entry) const {
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  for (std::uint32_t entry = first_entry; entry < count_; ++entry)
+    base::prefetch_all(nodes.spec(row_[entry]).core_table);
+  for (std::uint32_t entry = first_entry; entry < count_; ++entry)
+    base::prefetch(nodes.spec(row_[entry]).core_table.mhz.data());
 }
 
 /// Of the properties and spreads.
@@ -393,7 +406,7 @@ inline bool Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool figu
   const bool ports_do =
       capacity.network_invalid == 0 &&
       (port_figures_.known ? port_figures_.do_for(row, held) : held.port_allocs == 0 && !group.has_network);
-  if (ports_do && no_devices && !group.has_cores && held.core_allocs == 0) [[likely]] {
+  if (ports_do && no_devices && !group.has_cores && (port_figures_.known || held.core_allocs == 0)) [[likely]] {
     const PlainFit fit = plain_fit(capacity, held, kUntouched, group);
     use = fit.use;
     if (fit.dimension == kReasonNone) [[likely]]
@@ -425,39 +438,101 @@ bool Columns::use_of_special(std::uint32_t entry, GroupView& v, bool figures, bo
   return false;
 }
 
-/// The job holds nothing on nodes without an overlay: affinities are all that is appended beside binpack. Those used
-/// like none of their capacity before them are scored together, by vector.
-void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool figures) {
-  std::array<std::uint32_t, kBlock> entries, score_of;
-  std::array<double, 2 * kBlock> free, scale;
-  std::array<double, kBlock> components;
-  std::uint32_t count = 0, scores = 0;
-  for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
-    FitUse use;
-    if (!use_by_figures(entry, v, figures, false, use)) continue;
-    CapacityMemo& memo = memo_[capacity_[entry]];
-    if (memo.cpu != use.cpu_mhz || memo.memory != use.memory_mb) {
-      const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
-      free[2 * scores] = static_cast<double>(use.cpu_mhz), scale[2 * scores] = capacity.cpu_score;
-      free[2 * scores + 1] = static_cast<double>(use.memory_mb), scale[2 * scores + 1] = capacity.memory_score;
-      memo.cpu = use.cpu_mhz, memo.memory = use.memory_mb, memo.pending = scores++;
-    }
-    if (memo.pending == kKnown) {
-      set_fit(entry, *v.group, memo.component);
-      continue;
-    }
-    entries[count] = entry;
-    score_of[count++] = memo.pending;
+/// Of the entries of a block, use with the group and capacity of both axes.
+struct Columns::Figures {
+  alignas(64) std::array<double, kBlock> cpu_used, cpu_capacity, memory_used, memory_capacity;
+  /// So many are in use; the rest of the last step of rank::fit_columns() is that of an empty node.
+  void fill(std::uint32_t count) {
+    for (std::uint32_t i = count; i % rank::kFitStep != 0; ++i)
+      cpu_used[i] = memory_used[i] = 0, cpu_capacity[i] = memory_capacity[i] = 1;
   }
-  if (count == 0) return;
-  for (std::uint32_t i = 0; i < 2 * scores; ++i) free[i] = rank::free_fraction(free[i], scale[i]);
-  rank::fit_components(attempt_.config.algorithm, std::span(free).first(2 * scores),
-                       std::span(components).first(scores));
+};
+/// Bit i: the block's entry i is to be looked at by itself; some figure of it is short.
+struct Columns::FigureBits {
+  std::uint64_t special = 0, lacking = 0;
+};
+
+/// plain_fit() of the entries from `first_entry` on, without branches: it is as good as random who fits.
+Columns::FigureBits Columns::gather_figures(std::uint32_t first_entry, const CompiledGroup& group, Figures& out) const {
+  const NodeFit::PortFigures ports = port_figures_;
+  const auto& use = attempt_.snapshot->nodes.use;
+  const tables::NodeCapacity* const capacities = candidates_.nodes->capacities.data();
+  const NodeRow* const rows = row_.data() + first_entry;
+  const std::uint32_t* const capacity_of = capacity_.data() + first_entry;
+  const std::uint32_t count = count_ - first_entry;
+  const std::int64_t cpu_asked = group.cpu_mhz, memory_asked = group.memory_mb, disk_asked = group.disk_mb;
+  const bool touched = !untouched_;
+  FigureBits bits;
   for (std::uint32_t i = 0; i < count; ++i) {
-    const double component = components[score_of[i]];
-    set_fit(entries[i], *v.group, component);
-    CapacityMemo& memo = memo_[capacity_[entries[i]]];
-    if (memo.pending == score_of[i]) memo.component = component, memo.pending = kKnown;
+    const NodeRow row = rows[i];
+    const tables::NodeUse& held = use[row];
+    const tables::NodeCapacity& capacity = capacities[capacity_of[i]];
+    const std::int64_t cpu = held.cpu_mhz + cpu_asked, memory = held.memory_mb + memory_asked;
+    const bool lacks =
+        (capacity.cpu_mhz < cpu) | (capacity.memory_mb < memory) | (capacity.disk_mb < held.disk_mb + disk_asked) |
+        ((capacity.max_allocs != 0) & (capacity.max_allocs <= static_cast<std::int64_t>(held.alloc_count)));
+    const bool tell =
+        ports.known ? ports.do_for(row, held) : !group.has_network && (held.port_allocs | held.core_allocs) == 0;
+    const bool special = !tell || capacity.network_invalid != 0 || (touched && scratch_.overlay(row));
+    bits.lacking |= std::uint64_t{lacks} << i;
+    bits.special |= std::uint64_t{special} << i;
+    out.cpu_used[i] = static_cast<double>(cpu), out.cpu_capacity[i] = capacity.cpu_score;
+    out.memory_used[i] = static_cast<double>(memory), out.memory_capacity[i] = capacity.memory_score;
+  }
+  out.fill(count);
+  return bits;
+}
+
+void Columns::gather_capacity(std::uint32_t first_entry, Figures& out) const {
+  for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
+    const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
+    const std::uint32_t i = entry - first_entry;
+    out.cpu_used[i] = out.memory_used[i] = 0;
+    out.cpu_capacity[i] = capacity.cpu_score, out.memory_capacity[i] = capacity.memory_score;
+  }
+  out.fill(count_ - first_entry);
+}
+
+/// The job holds nothing on nodes without an overlay: affinities are all that is appended beside binpack.
+void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool figures) {
+  const CompiledGroup& group = *v.group;
+  const std::uint32_t count = count_ - first_entry;
+  if (count == 0) return;
+  if (!figures) {
+    for (std::uint32_t entry = first_entry; entry < count_; ++entry) decide_entry(entry, v);
+    return;
+  }
+  Figures of;
+  std::array<double, kBlock> components;
+  std::uint64_t decided = 0;  // bits of those that are done with
+  FigureBits bits;
+  if (group.has_cores)  // which it gets differs from node to node
+    bits.special = ~0ULL >> (64 - count), gather_capacity(first_entry, of);
+  else
+    bits = gather_figures(first_entry, group, of);
+  for (std::uint64_t rest = bits.special | bits.lacking; rest != 0; rest &= rest - 1) {
+    const int i = std::countr_zero(rest);
+    const std::uint32_t entry = first_entry + static_cast<std::uint32_t>(i);
+    FitUse use;
+    if (use_by_figures(entry, v, true, false, use)) {
+      of.cpu_used[i] = static_cast<double>(use.cpu_mhz);
+      of.memory_used[i] = static_cast<double>(use.memory_mb);
+    } else {
+      decided |= std::uint64_t{1} << i;
+    }
+  }
+  rank::fit_columns(attempt_.config.algorithm,
+                    {of.cpu_used.data(), of.cpu_capacity.data(), of.memory_used.data(), of.memory_capacity.data()},
+                    count, components.data());
+  if (decided == 0 && group.affinities.empty()) {
+    std::copy_n(components.data(), count, sum_.data() + first_entry);
+    std::copy_n(components.data(), count, score_value_.data() + first_entry);
+    std::fill_n(appended_.data() + first_entry, count, 1.0);
+    return;
+  }
+  for (std::uint64_t rest = ~decided & (~0ULL >> (64 - count)); rest != 0; rest &= rest - 1) {
+    const int i = std::countr_zero(rest);
+    set_fit(first_entry + static_cast<std::uint32_t>(i), group, components[static_cast<std::size_t>(i)]);
   }
 }
 

@@ -101,13 +101,6 @@ class Columns : Source {
   struct NodeReason {
     std::uint32_t position, reason, computed_class;
   };
-  /// The last fit score of a capacity: most nodes of one capacity are used alike, empty ones above all.
-  struct CapacityMemo {
-    std::int64_t cpu = -1, memory = -1;  // with the ask; -1: none yet
-    double component = 0;
-    std::uint32_t pending = 0;  // kKnown: the component is; else its place among those of the block under way
-  };
-  static constexpr std::uint32_t kKnown = ~0u;
   enum class Indexed : std::uint8_t { not_yet, yes, never };
   enum : std::uint32_t { kByColumns, kByRow };  // where the components of an entry with several are
   enum ClassState : std::uint8_t { kClassUnknown, kClassPasses, kClassFails };
@@ -141,10 +134,15 @@ class Columns : Source {
                       const ReadyNodes::Candidate* const* of, const std::uint64_t* known);
   std::uint64_t know(const ReadyNodes::Candidate& candidate, GroupView& view);
   void learn(std::uint32_t first, std::uint32_t end, std::uint32_t first_entry);
+  void ask_core_tables(std::uint32_t first_entry) const;
   void read_codes(std::uint32_t first_entry);
   bool passes_by_node(std::uint32_t position, tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
   bool use_by_figures(std::uint32_t entry, GroupView& view, bool figures, bool of_devices, FitUse& use);
   bool use_of_special(std::uint32_t entry, GroupView& view, bool figures, bool ports_do, FitUse& use);
+  struct Figures;
+  struct FigureBits;
+  FigureBits gather_figures(std::uint32_t first_entry, const tables::CompiledGroup& group, Figures& out) const;
+  void gather_capacity(std::uint32_t first_entry, Figures& out) const;
   void score_block(std::uint32_t first_entry, GroupView& view, bool figures);
   void score_by_strategy(std::uint32_t first_entry, GroupView& view, bool figures);
   void set_score(std::uint32_t entry, const rank::ScoreRow& score);
@@ -214,7 +212,6 @@ class Columns : Source {
 
   std::vector<ClassState> class_state_;  // by computed class
   NodeFit::PortFigures port_figures_;    // of the block under way
-  std::vector<CapacityMemo> memo_;       // by position in ReadyNodes::capacities
   std::vector<std::vector<double>> spread_tables_;
   std::size_t spread_sets_ = 0;
   bool notes_boosts_ = false;  // a group that comes later may ask for the lowest one (R-RANK-832)
@@ -230,6 +227,7 @@ class Columns : Source {
     std::uint32_t first;
     std::uint64_t entries;
   };
+  SelectCounts::Tally classes_, dimensions_;
   std::vector<Exhausted> exhausted_;  // of the last Select, in the order of its visits
 
   // Exhaustive, without spreads: the final scores of all entries by an index.

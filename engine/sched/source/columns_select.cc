@@ -215,7 +215,7 @@ void Columns::components(std::uint32_t entry, rank::ScoreRow& score) const {
     score = score_[entry];
   } else {
     score.append(Component::binpack, binpack_[entry]);
-    score.append(Component::affinity, fit_.scorer.affinity(row_[entry], *view_->group));
+    score.append(Component::affinity, fit_.scorer.affinity_here(row_[entry], *view_->group));
   }
   if (spread_sets_ != 0) score.set(Component::spread, spread_[entry], spread_[entry] != 0.0);
 }
@@ -297,8 +297,16 @@ void Columns::count_window(std::uint32_t start, std::uint32_t end) {
   if (one_class_) return counts_.add_class(counts_.classes_filtered, class_of_[0], filtered);
   for (std::uint32_t i = start; i < end; ++i) {
     const std::uint32_t position = i < size ? i : i - size;
-    if (passes_[position] != kPasses) counts_.add_class(counts_.classes_filtered, class_of_[position]);
+    if (passes_[position] == kPasses) continue;
+    const std::uint32_t node_class = class_of_[position];
+    if (SelectCounts::Tally::takes(node_class))
+      classes_.add(node_class);
+    else
+      counts_.add_class(counts_.classes_filtered, node_class);
   }
+  classes_.take([&](std::uint32_t node_class, std::int32_t times) {
+    counts_.add_class(counts_.classes_filtered, node_class, times);
+  });
 }
 
 /// A node that fails a check of its own does so at every visit, unless its class was found to fail since the
@@ -334,9 +342,30 @@ void Columns::count_exhausted() {
     return counts_.add_class(counts_.classes_exhausted, class_of_[0], counts_.exhausted);
   }
   counts_.exhausted = 0;
+  // By figures, of an early class, is the usual way; the others are counted one by one.
+  const auto by_figures = [](std::uint32_t dimension) {
+    return dimension >= kDimensionCpu && dimension <= kDimensionMaxAllocs;
+  };
+  static_assert(SelectCounts::Tally::takes(kDimensionMaxAllocs));
+  std::int32_t tallied = 0;
   for (const Exhausted& window : exhausted_)
-    for (std::uint64_t rest = window.entries; rest != 0; rest &= rest - 1)
-      count_exhausted(window.first + static_cast<std::uint32_t>(std::countr_zero(rest)));
+    for (std::uint64_t rest = window.entries; rest != 0; rest &= rest - 1) {
+      const std::uint32_t entry = window.first + static_cast<std::uint32_t>(std::countr_zero(rest));
+      const std::uint32_t node_class = class_of_[position_[entry]];
+      if (!properties_.empty() || !by_figures(dimension_[entry]) || !SelectCounts::Tally::takes(node_class)) {
+        count_exhausted(entry);
+        continue;
+      }
+      classes_.add(node_class);
+      dimensions_.add(dimension_[entry]);
+      ++tallied;
+    }
+  counts_.exhausted += tallied;
+  classes_.take([&](std::uint32_t node_class, std::int32_t times) {
+    counts_.add_class(counts_.classes_exhausted, node_class, times);
+  });
+  dimensions_.take(
+      [&](std::uint32_t dimension, std::int32_t times) { counts_.add(counts_.dimensions, dimension, times); });
 }
 
 void Columns::count_exhausted(std::uint32_t entry) {

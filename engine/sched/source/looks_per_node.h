@@ -14,6 +14,7 @@ namespace berth::sched {
 
 class LooksPerNode {
  public:
+  static constexpr double kUnknown = 2.5;
   [[nodiscard]] double of(const tables::CompiledGroup& group) const {
     const std::size_t at = place_of(group);
     return at < looks_.size() && looks_[at] > 0 ? looks_[at] : kUnknown;
@@ -27,7 +28,6 @@ class LooksPerNode {
   }
 
  private:
-  static constexpr double kUnknown = 2.5;
   static std::size_t place_of(const tables::CompiledGroup& group) {
     return 2 * std::size_t{group.ask} + static_cast<std::size_t>(group.has_host_volumes);
   }

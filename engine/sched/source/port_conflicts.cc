@@ -25,19 +25,23 @@ void PortConflicts::update(const tables::Snapshot& snapshot, Scratch& scratch) {
 }
 
 void PortConflicts::look_at(const tables::Snapshot& snapshot, NodeRow row, Scratch& scratch) {
-  const bool bad = collide(snapshot, row, scratch);
-  bad_count_ += static_cast<std::size_t>(bad) - bad_[row];
-  bad_[row] = bad;
+  const bool ports = collide(snapshot, row, scratch);
+  bad_count_ += static_cast<std::size_t>(ports) - static_cast<std::size_t>(at(row));
+  bad_[row] = static_cast<std::uint8_t>(ports ? kPorts : 0) |
+              static_cast<std::uint8_t>(scratch.core_use.held_well(snapshot, row) ? 0 : kCores);
 }
 
 bool PortConflicts::collide(const tables::Snapshot& snapshot, NodeRow row, Scratch& scratch) {
   const tables::AllocTable& allocs = snapshot.allocs;
-  const rank::NodePorts& ports = scratch.node_ports(snapshot.nodes.fixed->spec[row]);
+  // A profile is found for who asks for ports, not for all nodes.
+  const PortProfiles::OfNode& known = scratch.port_profiles.by_row(snapshot.nodes)[row];
+  const rank::NodePorts& ports = known.own ? *known.own : scratch.node_ports(snapshot.nodes.fixed->spec[row]);
   if (ports.host_without_address) return true;
   if (snapshot.nodes.use[row].port_allocs == 0) return false;
-  scratch.network_index.start(ports);
   if (const tables::HeldPorts* const held = snapshot.nodes.held_ports(row))
-    return scratch.network_index.add_ports(held->address(), held->ports());
+    return rank::NetworkIndex::collide(ports, known.own ? scratch.port_profiles.of(known.profile) : ports,
+                                       held->address(), held->ports());
+  scratch.network_index.start(ports);
   holders_.clear();
   tables::each_port_holder(snapshot, row, [&](AllocRow a, const tables::ResourceShape&) { holders_.push_back(a); });
   // R-RANK-504: where ports are shared, which of two holders comes first decides.

@@ -37,9 +37,7 @@ class PortProfiles {
 
   /// Asks for the node's own ports as far as they are known; then for its addresses.
   void ask_ahead(tables::NodeRow row) const {
-    if (row >= of_row_.size()) return;
-    const auto* const own = reinterpret_cast<const char*>(of_row_[row].own);
-    for (std::size_t line = 0; own && line < sizeof(rank::NodePorts); line += 64) base::prefetch(own + line);
+    if (row < of_row_.size() && of_row_[row].own) base::prefetch_all(*of_row_[row].own);
   }
   void ask_further(tables::NodeRow row) const {
     if (row < of_row_.size() && of_row_[row].own) base::prefetch(of_row_[row].own->addresses.data());

@@ -2,6 +2,7 @@
 // A Select meets few distinct reasons, so each list is searched from its beginning.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "sched/scratch.h"
@@ -16,6 +17,30 @@ struct SelectCounts {
   std::uint32_t port_events = 0;                     ///< port collisions met in the attempt (R-RANK-608)
 
   void clear();
+  /// Times by code, of the first codes: which one comes next is as good as random, so a list is not searched each time.
+  class Tally {
+   public:
+    static constexpr std::uint32_t kCodes = 64;
+    [[nodiscard]] static constexpr bool takes(std::uint32_t code) { return code < kCodes; }
+    void add(std::uint32_t code) {
+      if (times_[code]++ == 0) met_[met_count_++] = static_cast<std::uint8_t>(code);
+    }
+    /// Calls visit(code, times) in the order in which they were met, and begins anew.
+    template <class Visit>
+    void take(Visit visit) {
+      for (std::uint32_t i = 0; i < met_count_; ++i) {
+        const std::uint32_t code = met_[i];
+        visit(code, times_[code]);
+        times_[code] = 0;
+      }
+      met_count_ = 0;
+    }
+
+   private:
+    std::array<std::int32_t, kCodes> times_{};
+    std::array<std::uint8_t, kCodes> met_{};
+    std::uint32_t met_count_ = 0;
+  };
   static void add(std::vector<Count>& counts, std::uint32_t what, std::int32_t times = 1) {
     for (Count& c : counts) {
       if (c.what != what) continue;
