@@ -103,6 +103,10 @@ class Clients {
   NodeRow row_freed(AllocRow alloc, std::int64_t now);
 
   // --- looking ---
+  /// Asks the cache for the client that allocs_changed() will be about.
+  void ask_for(NodeRow node) const {
+    if (node < clients_.size()) base::prefetch_all(clients_[node]);
+  }
   [[nodiscard]] bool has(NodeRow node) const { return node < clients_.size() && clients_[node].present; }
   [[nodiscard]] bool has_runner(AllocRow alloc) const { return run_of(alloc) != kNo; }
   [[nodiscard]] bool awaits_upstream(AllocRow alloc) const { return waits_.find(alloc) != waits_.end(); }

@@ -10,13 +10,26 @@ using tables::JobKeyRow;
 using tables::kNoRow;
 using tables::StoredEvalRow;
 
+/// An allocation that goes soon.
+void StateLog::ask_for(tables::AllocRow row) const {
+  tables::ask_for_rows(store_.current(), row, kNoRow);
+  store_.current().allocs.next_of_job.prefetch(row);
+  base::prefetch(&store_.history()->allocs[row]);
+}
+
 std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, Hooks&) {
   seen(index);
   tables::Commit commit = store_.begin_commit(index);
   Change change{commit, this, EntryKind::silent};
   std::vector<JobKeyRow> jobs;
   // Before their evaluations: an allocation that stays behind its evaluation becomes an object.
-  for (const tables::AllocRow row : entry.allocs) change.commit.remove_alloc(row);
+  constexpr std::size_t kAhead = 6;
+  const std::size_t count = entry.allocs.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + 2 * kAhead < count) ask_for(entry.allocs[i + 2 * kAhead]);
+    if (i + kAhead < count) store_.ask_to_remove(entry.allocs[i + kAhead]);
+    change.commit.remove_alloc(entry.allocs[i]);
+  }
   for (const StoredEvalRow row : entry.evals) {
     if (!store_.current().evals.exists(row)) continue;  // named twice
     const JobKeyRow key = store_.current().evals.job_key[row];

@@ -239,6 +239,7 @@ class StateLog {
   // A client's report (R-CTRL-766 to 768): of an allocation with an API object, or of a row that needs none.
   void write_report(Change& change, tables::AllocRow row, const tables::ClientReport& report);
   void write_report(Change& change, tables::AllocRow row, model::Allocation&& report);
+  void ask_for(tables::AllocRow row) const;
   void ask_further(const tables::ClientReport& report) const;
   void count_health(tables::AllocRow row, std::uint8_t health, const tables::ClientReport& report);
   /// Evaluations that reconnecting allocations no longer need (R-CTRL-766).

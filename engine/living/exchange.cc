@@ -128,6 +128,9 @@ void Cluster::answer_senders(bool ok) {
 /// What a server's long polls return with.
 void Cluster::tell_clients(const tables::Changes& changes) {
   const tables::AllocTable& allocs = state().allocs;
+  if (!by_clients_ && changes.allocs.size() > 1)
+    for (const AllocRow row : changes.allocs)
+      if (allocs.exists(row)) clients_->ask_for(allocs.node[row]);
   for (const AllocRow row : changes.allocs) {
     const bool exists = allocs.exists(row);
     clients_->upstream_changed({row, allocs.client[row], !exists}, now());

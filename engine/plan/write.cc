@@ -215,10 +215,20 @@ void Applier::write_updates(Writing& w) {
 
 void Applier::write_placements(Writing& w) {
   const PlanRows& plan = w.plan;
+  // What one more allocation changes of its node beside its use, which the check has just read.
+  const tables::NodeTable& nodes = w.state.nodes;
+  const auto ask_for = [&](std::size_t at) {
+    if (at >= plan.allocs.size() || plan.allocs[at].node >= nodes.eviction.size()) return;
+    nodes.eviction.prefetch(plan.allocs[at].node), nodes.priorities.prefetch(plan.allocs[at].node);
+  };
+  constexpr std::size_t kAhead = 4;
+  if (!nodes.eviction.empty())
+    for (std::size_t at = 0; at < kAhead; ++at) ask_for(at);
   const bool any_evicts =
       std::any_of(plan.stops.begin(), plan.stops.end(), [](const PlannedStop& stop) { return stop.evict; });
   if (any_evicts) inserted_.assign(plan.allocs.size(), kNoRow);
   for (std::uint32_t i = 0; i < plan.allocs.size(); ++i) {
+    if (!nodes.eviction.empty()) ask_for(i + kAhead);
     if (refuses(plan.allocs[i])) {
       ++w.result.refused;
       continue;

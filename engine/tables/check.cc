@@ -60,6 +60,18 @@ bool walk(const Snapshot& state, NodeRow node, AllocRow head, bool ended, NodeUs
   return true;
 }
 
+/// Counts by priority: as a walk over what runs gives them.
+void check_priorities(const Snapshot& state, NodeRow node, Problems& problems) {
+  if (state.nodes.priorities.empty() || !state.nodes.priorities[node].listed()) return;
+  PriorityCounts sum;
+  for (AllocRow row = state.nodes.use[node].alloc_head; row != kNoRow; row = state.allocs.next_on_node[row]) {
+    const VersionRow job = state.allocs.job[row];
+    sum.add(job == kNoRow ? kNoPriority : static_cast<std::int32_t>(state.jobs.versions[job]->priority));
+  }
+  const PriorityCounts& noted = state.nodes.priorities[node];
+  if (!noted.same(sum)) add(problems, "node row {}: what runs there is counted wrong by priority", node);
+}
+
 /// Levels of what evicting would free: as a walk over what runs gives them. The last one's priority is a bound.
 void check_eviction(const Snapshot& state, NodeRow node, Problems& problems) {
   EvictionLevels sum;
@@ -157,6 +169,7 @@ void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
     add(problems, "node row {}: an allocation has priority {}, at most {} is noted", row, sum.most_priority,
         use.most_priority);
   check_eviction(state, row, problems);
+  check_priorities(state, row, problems);
   check_ports(state, row, problems);
   check_cores(state, row, problems);
   check_devices(state, row, problems);
@@ -180,6 +193,7 @@ Problems check_node_table(const Snapshot& state) {
   check_length("nodes", "use", n.use, size, problems);
   if (!n.ports.empty()) check_length("nodes", "ports", n.ports, size, problems);
   if (!n.eviction.empty()) check_length("nodes", "eviction", n.eviction, size, problems);
+  if (!n.eviction.empty()) check_length("nodes", "priorities", n.priorities, size, problems);
   check_length("nodes", "free", n.free, (size + FreeBlock::kRows - 1) / FreeBlock::kRows, problems);
   if (!problems.empty()) return problems;
 

@@ -4,13 +4,13 @@ namespace berth::tables {
 
 void ask_for_rows(const Snapshot& state, AllocRow row, NodeRow node) {
   const AllocTable& a = state.allocs;
-  if (row >= a.size() || node >= state.nodes.size()) return;
+  if (row >= a.size()) return;
   a.id.prefetch(row), a.node.prefetch(row), a.job.prefetch(row), a.job_key.prefetch(row), a.group.prefetch(row);
   a.desired.prefetch(row), a.client.prefetch(row), a.shape.prefetch(row), a.links.prefetch(row);
   a.next_on_node.prefetch(row), a.prev_on_node.prefetch(row), a.modify_index.prefetch(row), a.cold.prefetch(row);
   if (row < a.stamp.size()) a.stamp.prefetch(row);
   if (row < a.reported.size()) a.reported.prefetch(row);
-  state.nodes.use.prefetch(node);
+  if (node < state.nodes.size()) state.nodes.use.prefetch(node);
 }
 
 void ask_for_neighbours(const StateStore& store, const ClientReport& report) {
@@ -27,7 +27,10 @@ void ask_for_neighbours(const StateStore& store, const ClientReport& report) {
   const FreeBlock& block = state.nodes.free[report.node / FreeBlock::kRows];
   const std::size_t at = report.node % FreeBlock::kRows;
   base::prefetch(&block.cpu[at]), base::prefetch(&block.memory[at]), base::prefetch(&block.disk[at]);
-  if (!state.nodes.eviction.empty()) base::prefetch_all(state.nodes.eviction[report.node]);
+  if (!state.nodes.eviction.empty()) {
+    base::prefetch_all(state.nodes.eviction[report.node]);
+    state.nodes.priorities.prefetch(report.node);
+  }
   base::prefetch_all(a.shape_of(row));
   if (const AllocStamp stamp = a.stamp_of(row); store.history() != nullptr && stamp.eval != kNoRow)
     base::prefetch_all(store.history()->evals[stamp.eval]);

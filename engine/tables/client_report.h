@@ -19,7 +19,7 @@ struct ClientReport {
 // To write a report is to touch some thirty cache lines that lie apart, and some are known by what stands in others. So
 // the cache is asked for them in steps, each when the lines of the one before have come. Nothing is changed.
 
-/// What the rows' numbers alone tell: when a client is about to report.
+/// What the rows' numbers alone tell, `node` kNoRow: not known. When a client is about to report.
 void ask_for_rows(const Snapshot& state, AllocRow row, NodeRow node);
 /// What these rows lead to: when the report is received, to be written with its batch.
 void ask_for_neighbours(const StateStore& store, const ClientReport& report);

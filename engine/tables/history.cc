@@ -198,6 +198,17 @@ RowLists& StateStore::removed_rows() {
   return h.fresh;
 }
 
+void StateStore::ask_to_remove(AllocRow row) const {
+  const AllocTable& a = current_.allocs;
+  const History::Alloc& own = history_->allocs[row];
+  alloc_rows_.ask_for(row);
+  if (a.node[row] != kNoRow) current_.nodes.use.prefetch(a.node[row]);
+  if (const AllocRow next = a.next_on_node[row]; next != kNoRow) a.prev_on_node.prefetch(next);
+  if (const AllocRow prev = a.prev_on_node[row]; prev != kNoRow) a.next_on_node.prefetch(prev);
+  if (own.next_of_eval != kNoRow) base::prefetch(&history_->allocs[own.next_of_eval]);
+  if (own.prev_of_eval != kNoRow) base::prefetch(&history_->allocs[own.prev_of_eval]);
+}
+
 void StateStore::give_up_alloc(AllocRow row) {
   std::uint32_t& refs = history_->allocs[row].links;
   if (refs != 0 || current_.allocs.exists(row)) return;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/chunked.h"
+#include "base/prefetch.h"
 #include "base/rows.h"
 #include "base/uuid.h"
 
@@ -36,6 +37,12 @@ class IdIndex {
     std::uint32_t* link = &heads_[bucket_of(ids_[row])];
     while (*link != base::kNoRow && *link != row) link = &next_[*link];
     if (*link == row) *link = next_[row];
+  }
+  /// Asks for what forget() will look at first; the row's ID has to be in the cache.
+  void ask_for(std::uint32_t row) const {
+    if (row >= next_.size()) return;
+    base::prefetch(&heads_[bucket_of(ids_[row])]);
+    base::prefetch(&next_[row]);
   }
   /// The row has another ID now than the one that was forgotten.
   void reused(std::uint32_t row) { again_.push_back(row); }

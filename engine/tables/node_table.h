@@ -6,6 +6,7 @@
 //   ports, cores,
 //   devices         headers   128, 64  fit, options, collisions   plan applier, client updates
 //   eviction        see header    128  sched (preemption)         plan applier, client updates
+//   priorities      see header     32  count_use()                plan applier, client updates
 //   id              UUID           16  reports, order by id       node upsert
 //   name            symbol          4  reports, targets           node upsert
 //   spec            pointer        16  cold checks, export        node upsert
@@ -37,6 +38,7 @@
 #include "tables/held_cores.h"
 #include "tables/held_devices.h"
 #include "tables/held_ports.h"
+#include "tables/priority_counts.h"
 #include "tables/row_log.h"
 #include "tables/symbols.h"
 
@@ -158,9 +160,10 @@ struct NodeTable {
   CowVector<HeldCores, kWideChunk> cores;      ///< empty until somebody holds cores
   CowVector<HeldDevices, kWideChunk> devices;  ///< empty until somebody holds devices
   CowVector<EvictionLevels, kWideChunk>
-      eviction;                        ///< empty until it says more than `use` or the configuration asks for it
-  std::uint64_t use_changes = 0;       ///< entries of `use_log` when this state was current
-  std::uint64_t ready_changes = 0;     ///< likewise of `ready_log`
+      eviction;  ///< empty until it says more than `use` or the configuration asks for it
+  CowVector<PriorityCounts, kWideChunk> priorities;  ///< as long as `eviction`
+  std::uint64_t use_changes = 0;                     ///< entries of `use_log` when this state was current
+  std::uint64_t ready_changes = 0;                   ///< likewise of `ready_log`
   std::uint64_t epoch = 0;             ///< changes whenever the set of ready nodes or a static column changes
   std::uint64_t static_epoch = 0;      ///< changes whenever a static column changes or a node goes
   std::uint32_t empty_class_code = 0;  ///< code of the node class ""; 0 if no node has it

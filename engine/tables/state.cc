@@ -166,10 +166,10 @@ std::int32_t StateStore::priority_of(VersionRow job) const {
       std::clamp<std::int64_t>(current_.jobs.versions[job]->priority, -kNoPriority, kNoPriority - 1));
 }
 
-void StateStore::add_priority(NodeUse& use, VersionRow job) const {
-  const std::int32_t priority = job == kNoRow ? kNoPriority : priority_of(job);
+/// kNoPriority: the job is not known.
+void StateStore::add_priority(NodeUse& use, std::int32_t priority) {
   use.most_priority = std::max(use.most_priority, priority);
-  if (job == kNoRow) return;
+  if (priority == kNoPriority) return;
   if (priority < use.least_priority) use.least_priority = priority, use.least_count = 0;
   if (priority == use.least_priority) ++use.least_count;
 }
@@ -206,16 +206,37 @@ void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
   if ((sign > 0 || use.sole_claims > 0) && claims_alone(job, a.group[row])) use.sole_claims += step;
   if (shape.ports || !shape.cores.empty()) current_.nodes.special_allocs += step;
 
-  if (sign > 0) {
-    add_priority(use, job);
-  } else if (job != kNoRow && priority_of(job) == use.least_priority && --use.least_count == 0) {
-    // The highest one is a bound: it is looked for anew only when the lowest one is.
-    use.least_priority = kNoPriority, use.most_priority = -kNoPriority;
-    for (AllocRow other = use.alloc_head; other != kNoRow; other = a.next_on_node[other])
-      if (other != row) add_priority(use, a.job[other]);
+  const std::int32_t priority = job == kNoRow ? kNoPriority : priority_of(job);
+  PriorityCounts* counts = nullptr;
+  if (!current_.nodes.priorities.empty()) {
+    counts = &current_.nodes.priorities.edit(a.node[row]);
+    sign > 0 ? counts->add(priority) : counts->remove(priority);
   }
+  if (sign > 0)
+    add_priority(use, priority);
+  else if (job != kNoRow && priority == use.least_priority && --use.least_count == 0)
+    find_priorities(use, row, counts);
   if (!current_.nodes.eviction.empty() || use.least_priority < use.most_priority || may_rank_victims())
     count_eviction(use, row, sign);
+}
+
+/// The last allocation of the lowest priority leaves the node. The highest one is a bound: it is looked for anew only
+/// when the lowest one is.
+void StateStore::find_priorities(NodeUse& use, AllocRow leaving, PriorityCounts* counts) {
+  if (counts && counts->listed()) {
+    const PriorityCounts::Count least = counts->least();
+    use.least_priority = least.priority, use.least_count = least.allocs, use.most_priority = counts->most();
+    return;
+  }
+  const AllocTable& a = current_.allocs;
+  use.least_priority = kNoPriority, use.most_priority = -kNoPriority;
+  if (counts) *counts = {};
+  for (AllocRow other = use.alloc_head; other != kNoRow; other = a.next_on_node[other]) {
+    if (other == leaving) continue;
+    const std::int32_t priority = a.job[other] == kNoRow ? kNoPriority : priority_of(a.job[other]);
+    add_priority(use, priority);
+    if (counts) counts->add(priority);
+  }
 }
 
 bool StateStore::may_rank_victims() const {
@@ -236,8 +257,15 @@ EvictionLevels StateStore::eviction_levels(const NodeUse& use, AllocRow without)
 }
 
 void StateStore::keep_eviction(AllocRow without) {
-  for (NodeRow node = 0; node < current_.nodes.size(); ++node)
-    current_.nodes.eviction.push_back(eviction_levels(current_.nodes.use[node], without));
+  const AllocTable& a = current_.allocs;
+  for (NodeRow node = 0; node < current_.nodes.size(); ++node) {
+    const NodeUse& use = current_.nodes.use[node];
+    current_.nodes.eviction.push_back(eviction_levels(use, without));
+    PriorityCounts counts;
+    for (AllocRow row = use.alloc_head; row != kNoRow; row = a.next_on_node[row])
+      if (row != without) counts.add(a.job[row] == kNoRow ? kNoPriority : priority_of(a.job[row]));
+    current_.nodes.priorities.push_back(counts);
+  }
 }
 
 void StateStore::count_eviction(const NodeUse& use, AllocRow row, int sign) {
@@ -436,8 +464,8 @@ std::size_t StateStore::bytes() const {
   const NodeTable& n = current_.nodes;
   const AllocTable& a = current_.allocs;
   std::size_t out = n.state.bytes() + n.use.bytes() + n.ports.bytes() + n.cores.bytes() + n.devices.bytes() +
-                    n.eviction.bytes() + n.fixed->id.bytes() + n.fixed->spec.bytes() + n.fixed->capacity.bytes() +
-                    n.free.bytes() + n.fixed->by_id->capacity() * sizeof(NodeRow);
+                    n.eviction.bytes() + n.priorities.bytes() + n.fixed->id.bytes() + n.fixed->spec.bytes() +
+                    n.fixed->capacity.bytes() + n.free.bytes() + n.fixed->by_id->capacity() * sizeof(NodeRow);
   for (const KeyedColumn& column : n.fixed->columns) out += column.codes.bytes() + column.values.bytes();
   out += a.id.bytes() + a.node.bytes() + a.job.bytes() + a.job_key.bytes() + a.group.bytes() + a.name_index.bytes() +
          a.desired.bytes() + a.client.bytes() + a.shape.bytes() + a.next_on_node.bytes() + a.prev_on_node.bytes() +

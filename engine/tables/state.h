@@ -1,6 +1,6 @@
 // StateStore: all tables, and the only writer of them. Snapshot: an immutable view of all tables at one commit.
 //
-// Reading a snapshot needs no lock. The first snapshot() after a commit copies one reference per column (46 of them);
+// Reading a snapshot needs no lock. The first snapshot() after a commit copies one reference per column (47 of them);
 // until the next commit every further one shares that copy. Committing copies only the chunks that it touches, and only
 // while a snapshot holds them (cow.h). All changes go through a Commit (commit.h), which holds the store's mutex from
 // its beginning to its end, so a snapshot never shows half a commit.
@@ -226,6 +226,8 @@ class StateStore {
   /// Versions that were removed are destroyed now, if nothing holds them, and not by the next commit that changes
   /// something. When rows are used again stays as it is.
   void let_go();
+  /// Asks for what leads on from a row that was asked for (ask_for_rows()) and will be removed soon. With a history.
+  void ask_to_remove(AllocRow row) const;
   /// For whoever keeps row numbers from now on until later. Only with a history.
   [[nodiscard]] RowHold hold_rows() const { return current_.hold; }
   /// Memory of the tables' columns and indexes; API objects (specs, jobs, cold allocations) are not counted.
@@ -256,10 +258,11 @@ class StateStore {
   void count_held(CowVector<Held, kWideChunk>& column, std::uint32_t& holders, AllocRow row, int sign, const Of&... of);
   /// The node registers again: its device instances may be other ones.
   void recount_devices(NodeRow row);
-  void add_priority(NodeUse& use, VersionRow job) const;
+  static void add_priority(NodeUse& use, std::int32_t priority);
+  void find_priorities(NodeUse& use, AllocRow leaving, PriorityCounts* counts);
   /// As count_use(), for NodeTable::eviction.
   void count_eviction(const NodeUse& use, AllocRow row, int sign);
-  /// Makes that column, from all live allocations but `without`.
+  /// Makes that column and NodeTable::priorities, from all live allocations but `without`.
   void keep_eviction(AllocRow without);
   /// Whether the configuration lets service or batch jobs evict, who choose between nodes by whom they evict there.
   [[nodiscard]] bool may_rank_victims() const;

@@ -97,7 +97,7 @@ NodeRow StateStore::new_node_row(base::Uuid id) {
     fixed.ready_log = std::make_shared<RowLog>(2 * fixed.ready_log->size(), current_.nodes.ready_changes);
   current_.nodes.state.push_back(kGone);
   current_.nodes.use.push_back({});
-  if (!current_.nodes.eviction.empty()) current_.nodes.eviction.push_back({});
+  if (!current_.nodes.eviction.empty()) current_.nodes.eviction.push_back({}), current_.nodes.priorities.push_back({});
   if (!current_.nodes.ports.empty()) current_.nodes.ports.push_back({});
   if (!current_.nodes.cores.empty()) current_.nodes.cores.push_back({});
   if (!current_.nodes.devices.empty()) current_.nodes.devices.push_back({});
