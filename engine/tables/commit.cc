@@ -304,9 +304,10 @@ void Commit::remove_alloc(AllocRow row) {
   AllocTable& a = store_.current_.allocs;
   if (const NodeRow node = a.node[row]; node != kNoRow) {
     NodeUse& use = store_.current_.nodes.use.edit(node);
-    if (!client_terminal(a.client[row])) store_.count_use(use, row, -1);
+    const bool counts = !client_terminal(a.client[row]);
+    if (counts) store_.count_use(use, row, -1);
     store_.unlink_on_node(use, row);
-    store_.refresh_free(node, use);
+    if (counts) store_.refresh_free(node, use);  // what has ended held nothing
   }
   const AllocRow older = a.next_of_job[row];
   if (AllocRow& head = store_.current_.jobs.keys.edit(a.job_key[row]).alloc_head; head == row) {
