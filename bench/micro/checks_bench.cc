@@ -62,8 +62,8 @@ struct Window {
     for (std::size_t i = 0; i < prefix.size(); i += rank::kWindowMost) {
       const rank::WindowScores step =
           rank::score_window(columns(), i, std::min(prefix.size(), i + rank::kWindowMost), 0.5, value.data());
-      out.exhausted += static_cast<std::size_t>(std::popcount(step.exhausted));
-      out.decisive += static_cast<std::size_t>(std::popcount(step.decisive));
+      for (const std::uint64_t word : step.exhausted) out.exhausted += static_cast<std::size_t>(std::popcount(word));
+      for (const std::uint64_t word : step.decisive) out.decisive += static_cast<std::size_t>(std::popcount(word));
     }
     return out;
   }

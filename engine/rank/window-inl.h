@@ -43,13 +43,13 @@ WindowScores score_columns(const WindowColumns& c, std::size_t first, std::size_
     std::uint8_t bits[8] = {}, room[8] = {};
     hn::StoreMaskBits(d, hn::AndNot(is_counted, has_room), bits);
     hn::StoreMaskBits(d, hn::Not(has_room), room);
-    out.decisive |= std::uint64_t{bits[0]} << (i - first);
-    out.exhausted |= std::uint64_t{room[0]} << (i - first);
+    out.decisive[(i - first) / 64] |= std::uint64_t{bits[0]} << (i - first) % 64;
+    out.exhausted[(i - first) / 64] |= std::uint64_t{room[0]} << (i - first) % 64;
   }
   for (; i < last; ++i) {
     double sum = c.prefix[i], count = c.appended[i];
     if (count == 0) {
-      out.exhausted |= std::uint64_t{1} << (i - first);
+      out.exhausted[(i - first) / 64] |= std::uint64_t{1} << (i - first) % 64;
       continue;
     }
     if (c.code) {
@@ -57,7 +57,7 @@ WindowScores score_columns(const WindowColumns& c, std::size_t first, std::size_
       if (total != 0.0) sum += total, count += 1.0;
     }
     const double value = values[i] = sum / count;
-    out.decisive |= std::uint64_t{!(value <= threshold && value > 0.0)} << (i - first);
+    out.decisive[(i - first) / 64] |= std::uint64_t{!(value <= threshold && value > 0.0)} << (i - first) % 64;
   }
   return out;
 }

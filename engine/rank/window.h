@@ -20,13 +20,13 @@ struct WindowColumns {
 };
 
 /// At most so many entries at a time.
-inline constexpr std::size_t kWindowMost = 64;
+inline constexpr std::size_t kWindowMost = 256;
 
+/// Bit i % 64 of word i / 64 is of entry first + i.
 struct WindowScores {
-  /// Bit i: entry first + i has room, and a score that is above the threshold or not above 0.
-  std::uint64_t decisive = 0;
-  /// Bit i: entry first + i has no room.
-  std::uint64_t exhausted = 0;
+  static constexpr std::size_t kWords = kWindowMost / 64;
+  std::uint64_t decisive[kWords] = {};   ///< has room, and a score that is above the threshold or not above 0
+  std::uint64_t exhausted[kWords] = {};  ///< has no room
 };
 
 /// Writes the final scores of entries [first, last) to `values`, by entry as well; of exhausted ones nothing that means

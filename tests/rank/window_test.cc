@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <random>
@@ -37,12 +38,14 @@ TEST(Window, HasTheScoresOfRowsAndMarksThoseThatMatter) {
                                       spreads ? totals.data() : nullptr};
           const std::size_t first = 3;
           const WindowScores scores = score_window(columns, first, first + length, threshold, values.data());
-          std::uint64_t without_room = 0;
+          std::uint64_t without_room[WindowScores::kWords] = {};
           for (std::size_t i = first; i < first + length; ++i) {
-            const bool marked = scores.decisive >> (i - first) & 1;
+            const std::size_t word = (i - first) / 64, bit = (i - first) % 64;
+            const bool marked = scores.decisive[word] >> bit & 1;
             if (appended[i] == 0) {
               EXPECT_FALSE(marked);
-              without_room |= std::uint64_t{1} << (i - first);
+              without_room[word] |= std::uint64_t{1} << bit;
+              ++exhausted;
               continue;
             }
             const double total = spreads ? spread[code[i]] : 0.0;
@@ -54,9 +57,11 @@ TEST(Window, HasTheScoresOfRowsAndMarksThoseThatMatter) {
             EXPECT_EQ(marked, !(score <= threshold && score > 0)) << score;
             ++(marked ? decisive : counted);
           }
-          EXPECT_EQ(scores.exhausted, without_room);
-          EXPECT_EQ(length < kWindowMost ? scores.decisive >> length : 0, 0U);
-          exhausted += static_cast<std::size_t>(std::popcount(without_room));
+          for (std::size_t word = 0; word < WindowScores::kWords; ++word) {
+            EXPECT_EQ(scores.exhausted[word], without_room[word]);
+            const std::size_t before = std::min<std::size_t>(length - std::min(length, 64 * word), 64);
+            EXPECT_EQ(before < 64 ? scores.decisive[word] >> before : 0, 0U) << "bits behind the window";
+          }
         });
   }
   EXPECT_GT(decisive, 100U);

@@ -633,8 +633,7 @@ void Columns::touched(NodeRow node) {
   mark_stale(entry);
 }
 
-/// Decides anew which of the entries [first, last) hold more than when they were decided: a Select comes back to them.
-void Columns::freshen(std::uint32_t first, std::uint32_t last) {
+void Columns::decide_stale(std::uint32_t first, std::uint32_t last) {
   last = std::min(last, last_stale_ + 1);
   while (first < last) {
     const std::uint32_t word = first / 64, end = std::min(last, 64 * (word + 1));
@@ -650,7 +649,7 @@ void Columns::freshen(std::uint32_t first, std::uint32_t last) {
   std::uint64_t ahead = stale_[word] >> skipped;
   if (skipped != 0 && word + 1 < stale_.size()) ahead |= stale_[word + 1] << (64 - skipped);
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  for (ahead &= 0xffff; ahead != 0; ahead &= ahead - 1) {
+  for (ahead &= (1U << kStaleAhead) - 1; ahead != 0; ahead &= ahead - 1) {
     const NodeRow row = row_[last + static_cast<std::uint32_t>(std::countr_zero(ahead))];
     nodes.use.prefetch(row);
     nodes.fixed->capacity.prefetch(row);

@@ -152,7 +152,17 @@ class Columns : Source {
   void decide_entry(std::uint32_t entry, GroupView& view);
   void note_reached();
   void mark_stale(std::uint32_t entry);
-  void freshen(std::uint32_t first, std::uint32_t last);
+  /// Decides anew which of the entries [first, last) hold more than when they were decided: a Select comes back to
+  /// them. One in a thousand does where a Select takes many.
+  void freshen(std::uint32_t first, std::uint32_t last) {
+    if (first > last_stale_) return;
+    std::uint64_t stale = 0;
+    const std::uint32_t end = std::min(last + kStaleAhead - 1, last_stale_) / 64;
+    for (std::uint32_t word = first / 64; word <= end; ++word) stale |= stale_[word];
+    if (stale != 0) decide_stale(first, last);
+  }
+  void decide_stale(std::uint32_t first, std::uint32_t last);
+  static constexpr std::uint32_t kStaleAhead = 16;  // entries that are asked for
   // Going through them (columns_select.cc).
   bool fill_spread_tables();
   /// The first that a node fails (R-FEAS-1410), with the plan as it is; null: it passes.

@@ -59,12 +59,14 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
                                           ? rank::score_window(columns, first, end, top_.floor(), score_value_.data())
                                           : score_one_by_one(first, end);
     best.returned += end - first;
-    if (scores.exhausted != 0) best.returned -= note_exhausted(first, scores.exhausted);
-    for (std::uint64_t rest = scores.decisive; rest != 0; rest &= rest - 1) {
-      const std::uint32_t entry = first + static_cast<std::uint32_t>(std::countr_zero(rest));
-      --best.returned;  // it is counted where it is offered
-      top_.push(entry, score_value_[entry]);
-      best.offer(entry, score_value_[entry]);
+    for (std::size_t word = 0; first < end; ++word, first += 64) {
+      if (scores.exhausted[word] != 0) best.returned -= note_exhausted(first, scores.exhausted[word]);
+      for (std::uint64_t rest = scores.decisive[word]; rest != 0; rest &= rest - 1) {
+        const std::uint32_t entry = first + static_cast<std::uint32_t>(std::countr_zero(rest));
+        --best.returned;  // it is counted where it is offered
+        top_.push(entry, score_value_[entry]);
+        best.offer(entry, score_value_[entry]);
+      }
     }
     first = end;
     step = std::min<std::uint64_t>(2 * step, rank::kWindowMost);
@@ -78,7 +80,7 @@ std::uint32_t Columns::visit_settled(std::uint32_t first, std::uint32_t last, Be
   const double* const values = score_value_.data();
   while (first < last && best.returned < limit) {
     const auto end = static_cast<std::uint32_t>(std::min<std::int64_t>(last, first + (limit - best.returned)));
-    if (first <= last_stale_) freshen(first, end);
+    freshen(first, end);
     std::uint64_t exhausted = 0;
     double floor = top_.floor();
     for (std::uint32_t entry = first; entry < end; ++entry) {
@@ -106,7 +108,7 @@ rank::WindowScores Columns::score_one_by_one(std::uint32_t first, std::uint32_t 
   for (std::uint32_t entry = first; entry < last; ++entry) {
     double sum = sum_[entry], appended = appended_[entry], total = 0.0;
     if (appended == 0 || failing_property(entry)) {
-      out.exhausted |= std::uint64_t{1} << (entry - first);
+      out.exhausted[(entry - first) / 64] |= std::uint64_t{1} << (entry - first) % 64;
       continue;
     }
     for (std::size_t s = 0; s < spread_sets_; ++s) total += spread_tables_[s][codes_[s][entry]];
@@ -114,7 +116,7 @@ rank::WindowScores Columns::score_one_by_one(std::uint32_t first, std::uint32_t 
     if (spread_sets_ != 0) spread_[entry] = total;
     if (total != 0.0) sum += total, appended += 1.0;
     score_value_[entry] = sum / appended;
-    out.decisive |= std::uint64_t{1} << (entry - first);
+    out.decisive[(entry - first) / 64] |= std::uint64_t{1} << (entry - first) % 64;
   }
   return out;
 }
