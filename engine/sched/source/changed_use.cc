@@ -10,8 +10,8 @@ using tables::NodeTable;
 
 namespace {
 
-constexpr std::int32_t kLeast = std::numeric_limits<std::int32_t>::min();
-constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+constexpr std::int32_t kUntoldLeast = std::numeric_limits<std::int32_t>::min();
+constexpr std::int32_t kUntoldMost = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
 
@@ -86,8 +86,8 @@ void ChangedUse::append(const NodeTable& nodes, NodeRow row) {
   untold_ += before.stamp / 2 != generation_;
   const auto add = [tells](std::vector<std::int32_t>& least, std::vector<std::int32_t>& most, std::int32_t a,
                            std::int32_t b) {
-    least.push_back(tells ? std::min(a, b) : kLeast);
-    most.push_back(tells ? std::max(a, b) : kMost);
+    least.push_back(tells ? std::min(a, b) : kUntoldLeast);
+    most.push_back(tells ? std::max(a, b) : kUntoldMost);
   };
   rows_.push_back(row);
   add(least_cpu_, most_cpu_, before.cpu_mhz, now.cpu_mhz);
@@ -104,7 +104,7 @@ ChangedUse::Known ChangedUse::look(const NodeTable& nodes, NodeRow row) const {
   const bool full = capacity.max_allocs != 0 && capacity.max_allocs <= static_cast<std::int64_t>(use.alloc_count);
   const bool tells =
       !full && (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0 &&
-      std::all_of(std::begin(left), std::end(left), [](std::int64_t x) { return x > kLeast && x < kMost; });
+      std::all_of(std::begin(left), std::end(left), [](std::int64_t x) { return x > kUntoldLeast && x < kUntoldMost; });
   const auto narrow = [tells](std::int64_t x) { return tells ? static_cast<std::int32_t>(x) : 0; };
   return {narrow(left[0]), narrow(left[1]), narrow(left[2]), 2 * generation_ + (tells ? 1U : 0U)};
 }
