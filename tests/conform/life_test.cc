@@ -136,6 +136,8 @@ TEST(Lives, HoldWhereTheyOnceBroke) {
   EXPECT_EQ(run_cluster_life({.seed = 2007668}).problems, std::vector<std::string>());
   // An evaluation of a system job reached the delivery limit while the tracker still held it for a node.
   EXPECT_EQ(run_cluster_life({.seed = 2003680}).problems, std::vector<std::string>());
+  // Groups that ask for different numbers of reserved cores were one ask to the scores that are kept.
+  EXPECT_EQ(run_cluster_life({.seed = 10001668}).problems, std::vector<std::string>());
 }
 
 TEST(ClusterLives, EndEarlyWhereAJobIsReplacedWithoutEnd) {  // a system job whose tasks fail at once

@@ -100,8 +100,8 @@ void Columns::begin(GroupView& v) {
 std::uint64_t* Columns::find_known(const GroupView& v) {
   const CompiledGroup& group = *v.group;
   if (!attempt_.quirks.verdicts_per_class || scratch_.strategy_fit || asks_volumes_ || group.has_network ||
-      !group.affinities.empty() || fit_.is_dear(group) || !checks_.verdicts_last(v))
-    return nullptr;
+      group.has_cores || !group.affinities.empty() || fit_.is_dear(group) || !checks_.verdicts_last(v))
+    return nullptr;  // cores are no figures: what they come to differs from node to node
   const AskScores::Ask ask{group.ask, attempt_.config.algorithm, group.cpu_mhz, group.memory_mb, group.disk_mb};
   return scratch_.ask_scores.find(attempt_.snapshot->nodes, ask, candidates_.expected);
 }
