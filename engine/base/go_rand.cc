@@ -1,10 +1,9 @@
 #include "base/go_rand.h"
 
-#include "base/prefetch.h"
-
 #include <algorithm>
 
 #include "base/assert.h"
+#include "base/prefetch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "base/go_rand.cc"

@@ -1,10 +1,9 @@
 #include "tables/shape_pool.h"
 
-#include "base/prefetch.h"
-
 #include <utility>
 
 #include "base/assert.h"
+#include "base/prefetch.h"
 
 namespace berth::tables {
 

@@ -161,12 +161,13 @@ ShapeId StateStore::shape_id(const std::shared_ptr<const ResourceShape>& shape) 
   return id;
 }
 
+/// kNoPriority: the job is not known.
 std::int32_t StateStore::priority_of(VersionRow job) const {
+  if (job == kNoRow) return kNoPriority;
   return static_cast<std::int32_t>(
       std::clamp<std::int64_t>(current_.jobs.versions[job]->priority, -kNoPriority, kNoPriority - 1));
 }
 
-/// kNoPriority: the job is not known.
 void StateStore::add_priority(NodeUse& use, std::int32_t priority) {
   use.most_priority = std::max(use.most_priority, priority);
   if (priority == kNoPriority) return;
@@ -206,7 +207,7 @@ void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
   if ((sign > 0 || use.sole_claims > 0) && claims_alone(job, a.group[row])) use.sole_claims += step;
   if (shape.ports || !shape.cores.empty()) current_.nodes.special_allocs += step;
 
-  const std::int32_t priority = job == kNoRow ? kNoPriority : priority_of(job);
+  const std::int32_t priority = priority_of(job);
   PriorityCounts* counts = nullptr;
   if (!current_.nodes.priorities.empty()) {
     counts = &current_.nodes.priorities.edit(a.node[row]);
@@ -233,7 +234,7 @@ void StateStore::find_priorities(NodeUse& use, AllocRow leaving, PriorityCounts*
   if (counts) *counts = {};
   for (AllocRow other = use.alloc_head; other != kNoRow; other = a.next_on_node[other]) {
     if (other == leaving) continue;
-    const std::int32_t priority = a.job[other] == kNoRow ? kNoPriority : priority_of(a.job[other]);
+    const std::int32_t priority = priority_of(a.job[other]);
     add_priority(use, priority);
     if (counts) counts->add(priority);
   }
@@ -263,7 +264,7 @@ void StateStore::keep_eviction(AllocRow without) {
     current_.nodes.eviction.push_back(eviction_levels(use, without));
     PriorityCounts counts;
     for (AllocRow row = use.alloc_head; row != kNoRow; row = a.next_on_node[row])
-      if (row != without) counts.add(a.job[row] == kNoRow ? kNoPriority : priority_of(a.job[row]));
+      if (row != without) counts.add(priority_of(a.job[row]));
     current_.nodes.priorities.push_back(counts);
   }
 }

@@ -120,6 +120,26 @@ TEST(NetworkIndex, AHugeBlockDoesNotBlock) {  // R-MODEL-495: a /8 has 16 millio
   EXPECT_EQ(index.assign_task_network(ask, offer).error().text(), "dynamic port selection failed");
 }
 
+/// What two indexes of the same state offer for the same random asks, each taken. Counts what was offered and what not.
+void expect_same_offers(NetworkIndex& a, NetworkIndex& b, int asks, std::mt19937& random, int& offered, int& failed) {
+  const auto any = [&](std::uint32_t least, std::uint32_t most) { return least + random() % (most - least + 1); };
+  for (int step = 0; step < asks; ++step) {
+    model::NetworkResource ask;
+    for (std::uint32_t i = any(0, 2); i > 0; --i) ask.reserved_ports.push_back(port("s", any(20000, 20060)));
+    for (std::uint32_t i = any(0, 3); i > 0; --i) ask.dynamic_ports.push_back(port("d", 0, -1));
+    std::vector<model::AllocatedPort> one, other;
+    const auto first = a.assign_ports(ask, one), second = b.assign_ports(ask, other);
+    ASSERT_EQ(first.has_value(), second.has_value());
+    ++(first ? offered : failed);
+    if (!first) {
+      EXPECT_EQ(first.error().text(), second.error().text());
+      continue;
+    }
+    ASSERT_EQ(one, other);
+    EXPECT_EQ(a.add_ports(one), b.add_ports(other));
+  }
+}
+
 TEST(NetworkIndex, ListedPortsCountAsEnteredOnes) {  // R-MODEL-490, 491
   std::mt19937 random(5);
   const auto any = [&](std::uint32_t least, std::uint32_t most) { return least + random() % (most - least + 1); };
@@ -143,21 +163,9 @@ TEST(NetworkIndex, ListedPortsCountAsEnteredOnes) {  // R-MODEL-490, 491
     listed.start(ports), entered.start(ports);
     listed.list_ports(address, used);
     EXPECT_FALSE(entered.add_ports(address, used));
-    for (int step = 0; step < 3; ++step) {
-      model::NetworkResource ask;
-      for (std::uint32_t i = any(0, 2); i > 0; --i) ask.reserved_ports.push_back(port("s", any(20000, 20060)));
-      for (std::uint32_t i = any(0, 3); i > 0; --i) ask.dynamic_ports.push_back(port("d", 0, -1));
-      std::vector<model::AllocatedPort> one, other;
-      const auto first = listed.assign_ports(ask, one), second = entered.assign_ports(ask, other);
-      ASSERT_EQ(first.has_value(), second.has_value()) << "round " << round;
-      ++(first ? offered : failed);
-      if (!first) {
-        EXPECT_EQ(first.error().text(), second.error().text());
-        continue;
-      }
-      ASSERT_EQ(one, other) << "round " << round;
-      EXPECT_EQ(listed.add_ports(one), entered.add_ports(other));  // from here on both have a set there
-    }
+    SCOPED_TRACE("round " + std::to_string(round));
+    expect_same_offers(listed, entered, 3, random, offered, failed);  // from the first one on both have a set there
+    if (HasFatalFailure()) return;
   }
   EXPECT_GT(offered, 1'000);
   EXPECT_GT(failed, 50);
@@ -186,21 +194,9 @@ TEST(NetworkIndex, ANodeOfOtherAddressesTellsTheRest) {  // NetworkIndex::start(
     EXPECT_EQ(collided, beside.add_ports(address, used));
     EXPECT_EQ(collided, NetworkIndex::collide(ports, like, address, used));
     ++(collided ? collisions : clear);
-    for (int step = 0; step < 2; ++step) {
-      model::NetworkResource ask;
-      for (std::uint32_t i = any(0, 2); i > 0; --i) ask.reserved_ports.push_back(port("s", any(20000, 20060)));
-      for (std::uint32_t i = any(0, 3); i > 0; --i) ask.dynamic_ports.push_back(port("d", 0, -1));
-      std::vector<model::AllocatedPort> one, two;
-      const auto first = alone.assign_ports(ask, one), second = beside.assign_ports(ask, two);
-      ASSERT_EQ(first.has_value(), second.has_value()) << "round " << round;
-      ++(first ? offered : failed);
-      if (!first) {
-        EXPECT_EQ(first.error().text(), second.error().text());
-        continue;
-      }
-      ASSERT_EQ(one, two) << "round " << round;
-      EXPECT_EQ(alone.add_ports(one), beside.add_ports(two));
-    }
+    SCOPED_TRACE("round " + std::to_string(round));
+    expect_same_offers(alone, beside, 2, random, offered, failed);
+    if (HasFatalFailure()) return;
   }
   EXPECT_GT(offered, 1'000);
   EXPECT_GT(failed, 50);

@@ -42,7 +42,7 @@ class ChangedUse {
  private:
   struct Known {
     std::int32_t cpu_mhz, memory_mb, disk_mb;
-    std::uint32_t stamp = 0;  // of now: see gather(); else it is not known
+    std::uint32_t stamp = 0;  // of now: see generation_; else it is not known
   };
 
   void begin(const tables::NodeTable& nodes);

@@ -125,7 +125,7 @@ bool FailedBefore::are_short_as_before(FailureMemo& memo, const ChangedUse::Chan
                                        const CompiledGroup& group) {
   const std::size_t count = changes.rows.size();
   const auto is_short = [&](NodeRow row) { return memo.shorts[row] == 0 || is_short_by_figures(memo, row, group); };
-  // Of nodes that hold no ports, which those of a network ask are is the same before and after.
+  // Figures are told of nodes that hold no ports: whether ports asked for are free there does not change either.
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (group.has_devices || group.has_cores || std::max({group.cpu_mhz, group.memory_mb, group.disk_mb}) > kMost)
     return std::all_of(changes.rows.begin(), changes.rows.end(), is_short);
