@@ -44,13 +44,15 @@ json::Value simplified(const json::Value& v, bool name_map) {
 
 constexpr char kMark = '\x01';  // a fresh ID is written as \x01 token \x01 on both sides
 
-/// Rewrites every fresh ID inside texts (and map keys) of berth's side.
-std::string mark_ids(const std::string& text, const std::set<std::string>& ids) {
+/// Rewrites every fresh ID inside texts (and map keys); as another one where `renamed` names it.
+std::string mark_ids(const std::string& text, const std::set<std::string>& ids,
+                     const std::map<std::string, std::string>& renamed = {}) {
   if (ids.empty() || text.size() < 36) return text;
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
-    if (i + 36 <= text.size() && ids.contains(text.substr(i, 36))) {
-      out += kMark + text.substr(i, 36) + kMark;
+    if (const std::string id = i + 36 <= text.size() ? text.substr(i, 36) : std::string(); ids.contains(id)) {
+      const auto other = renamed.find(id);
+      out += kMark + (other == renamed.end() ? id : other->second) + kMark;
       i += 36;
     } else {
       out += text[i++];
@@ -197,12 +199,12 @@ void hide_dynamic_ports(json::Value& alloc) {
 }
 
 json::Value flat(const std::map<std::string, std::vector<model::Allocation>>& by_node, const model::JobTable& jobs,
-                 const std::set<std::string>& fresh) {
+                 const std::set<std::string>& fresh, bool hides_ports) {
   json::Value out = json::Value::array();
   for (const auto& [node, allocs] : by_node)
     for (const model::Allocation& alloc : allocs) {
       json::Value v = model::to_json(alloc, model::WriteMode::sparse, &jobs);
-      if (fresh.contains(alloc.id)) hide_dynamic_ports(v);
+      if (hides_ports && fresh.contains(alloc.id)) hide_dynamic_ports(v);
       out.push(std::move(v));
     }
   return out;
@@ -218,7 +220,8 @@ std::size_t job_index(const model::Job& job, const model::JobTable& jobs) {
   return jobs.size();
 }
 
-json::Value plan_json(const model::Plan& plan, const model::JobTable& jobs, const std::set<std::string>& fresh) {
+json::Value plan_json(const model::Plan& plan, const model::JobTable& jobs, const std::set<std::string>& fresh,
+                      bool hides_ports) {
   json::Value out = json::Value::object();
   out.set("EvalID", plan.eval_id);
   out.set("Priority", plan.priority);
@@ -229,9 +232,9 @@ json::Value plan_json(const model::Plan& plan, const model::JobTable& jobs, cons
     info.set("ID", plan.job_id), info.set("Namespace", plan.job_namespace);
     out.set("JobInfo", std::move(info));
   }
-  out.set("NodeUpdate", flat(plan.node_update, jobs, fresh));
-  out.set("NodeAllocation", flat(plan.node_allocation, jobs, fresh));
-  out.set("NodePreemptions", flat(plan.node_preemptions, jobs, fresh));
+  out.set("NodeUpdate", flat(plan.node_update, jobs, fresh, hides_ports));
+  out.set("NodeAllocation", flat(plan.node_allocation, jobs, fresh, hides_ports));
+  out.set("NodePreemptions", flat(plan.node_preemptions, jobs, fresh, hides_ports));
   if (plan.deployment) out.set("Deployment", model::to_json(*plan.deployment, model::WriteMode::sparse));
   json::Value& updates = out.set("DeploymentUpdates", json::Value::array());
   for (const auto& update : plan.deployment_updates) updates.push(model::to_json(update, model::WriteMode::sparse));
@@ -261,18 +264,20 @@ void shift_job_indexes(json::Value& v) {
 
 }  // namespace
 
-std::vector<Difference> compare_recording(const json::Value& expect, const Recording& r, const model::JobTable& jobs) {
+std::vector<Difference> compare_recording(const json::Value& expect, const Recording& r, const model::JobTable& jobs,
+                                          const std::set<std::string>& recorded_fresh, bool tokens) {
   json::Value got = json::Value::object();
   json::Value& attempts = got.set("Attempts", json::Value::array());
   for (const Recording::Attempt& attempt : r.attempts) {
     json::Value a = json::Value::object();
-    json::Value plan = plan_json(attempt.plan, jobs, r.fresh_ids);
+    json::Value plan = plan_json(attempt.plan, jobs, r.fresh_ids, tokens);
     for (const char* list : {"NodeUpdate", "NodeAllocation", "NodePreemptions"})
       for (json::Value& alloc : plan.find(list)->items())
         if (json::Value* job = alloc.find("Job"); job && job->is_int()) *job = json::Value(job->as_int() + 1);
     a.set("Plan", std::move(plan));
     a.set("Full", attempt.full);
     a.set("Refused", attempt.refused);
+    a.set("PlanError", attempt.error);
     json::Value& nodes = a.set("RefusedNodes", json::Value::array());
     for (const std::string& node : attempt.refused_nodes) nodes.push(node);
     attempts.push(std::move(a));
@@ -289,8 +294,11 @@ std::vector<Difference> compare_recording(const json::Value& expect, const Recor
 
   json::Value want = expect;
   shift_job_indexes(want);
-  want = marked(simplified(want, false), mark_tokens);
-  got = marked(simplified(got, false), [&](const std::string& text) { return mark_ids(text, r.fresh_ids); });
+  want = marked(simplified(want, false),
+                [&](const std::string& text) { return tokens ? mark_tokens(text) : mark_ids(text, recorded_fresh); });
+  std::set<std::string> fresh = r.fresh_ids;
+  for (const auto& [drawn, recorded] : r.recorded_as) fresh.insert(recorded);
+  got = marked(simplified(got, false), [&](const std::string& text) { return mark_ids(text, fresh, r.recorded_as); });
   sort_lists(want);
   sort_lists(got);
   Renamer want_names, got_names;

@@ -2,6 +2,7 @@
 // (FORMAT-evals.md, sections 4 and 5).
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,15 +18,20 @@ struct Recording {
     model::Plan plan;
     bool full = true, refused = false;
     std::vector<std::string> refused_nodes;
+    std::string error;  ///< with which the plan was answered
   };
   std::vector<Attempt> attempts;
   std::vector<model::Evaluation> created, updated, reblocked;
   std::size_t port_collision_events = 0;
   std::string error;
-  std::set<std::string> fresh_ids;  ///< IDs generated while processing
+  std::set<std::string> fresh_ids;                 ///< IDs generated while processing
+  std::map<std::string, std::string> recorded_as;  ///< of these: recorded IDs, of what the state holds under them since
 };
 
+/// `tokens`: `expect` has tokens for fresh IDs and dynamic ports; else IDs and numbers, fresh are `recorded_fresh`.
 [[nodiscard]] std::vector<Difference> compare_recording(const json::Value& expect, const Recording& recording,
-                                                        const model::JobTable& jobs);
+                                                        const model::JobTable& jobs,
+                                                        const std::set<std::string>& recorded_fresh = {},
+                                                        bool tokens = true);
 
 }  // namespace berth::conform

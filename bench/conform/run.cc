@@ -7,6 +7,7 @@
 
 #include "conform/plan_requests.h"
 #include "conform/registry.h"
+#include "conform/streams/stream_replay.h"
 #include "io/files.h"
 #include "io/json_parse.h"
 
@@ -93,18 +94,40 @@ Result<Report> run(const RunOptions& options) {
     std::optional<InputError> error;
     const std::string kind = stem(path);
     std::size_t lines = 0;
+    std::unique_ptr<StreamReplay> stream;
     auto done = io::read_lines(path, [&](std::string_view line, std::size_t number) {
-      if (lines++ % options.every != 0) return true;
+      const bool chosen = lines++ % options.every == 0;
+      if (!chosen && !stream) return true;
       auto value = io::parse_json(line, path, std::to_string(number));
       if (!value) {
         error = value.error();
         return false;
       }
+      if (number == 1 && StreamReplay::begins(*value)) {
+        auto begun = StreamReplay::begin(*value, path, number);
+        if (begun)
+          stream = std::move(*begun);
+        else
+          error = begun.error();
+        return !error;
+      }
       if (options.step && (*value)["step"].as_string() != *options.step) return true;
       const std::string& name = (*value)["name"].as_string();
-      if (!options.name.empty() && name.find(options.name) == std::string::npos) return true;
+      const bool named = options.name.empty() || name.find(options.name) != std::string::npos;
+      if (!named && !stream) return true;
       if (kind == "job_bases") return true;  // inputs of other files, nothing to decide
-      Outcome outcome = replay(*value, path, kind);
+      Outcome outcome;
+      if (stream) {  // each line moves the state on
+        auto replayed = stream->next(*value, number, chosen && named);
+        if (!replayed) {
+          error = replayed.error();
+          return false;
+        }
+        if (!named) return true;
+        outcome = std::move(*replayed);
+      } else {
+        outcome = replay(*value, path, kind);
+      }
       switch (outcome.kind) {
         case Outcome::Kind::equal:
           ++file.equal;

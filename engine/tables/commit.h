@@ -100,6 +100,16 @@ class Commit {
   void remove_node_pool(const std::string& name);
   void upsert_namespace(const model::Namespace& name_space);
   void remove_namespace(const std::string& name);
+  // Host volumes by ID, CSI volumes by namespace and ID, which is their name, plugins by ID.
+  void upsert_host_volume(const model::HostVolume& volume);
+  void remove_host_volume(std::string_view id);
+  void upsert_csi_volume(const model::CsiVolume& volume);
+  void remove_csi_volume(std::string_view name_space, std::string_view id);
+  void upsert_csi_plugin(const model::CsiPlugin& plugin);
+  void remove_csi_plugin(std::string_view id);
+  /// The claim of that job, group and volume, or one more (R-STORE-222).
+  void upsert_claim(const model::HostVolumeClaim& claim);
+  void remove_claim(std::string_view id);
   void set_scheduler_config(std::optional<model::SchedulerConfiguration> config);
   /// Makes the commit's index the latest one even if nothing else changed.
   void raise_index() { touch(); }
@@ -115,8 +125,9 @@ class Commit {
 
  private:
   friend class StateStore;
-  template <class Object>
-  void write_named(std::vector<Object> ColdState::*list, const Object* object, std::string_view gone);
+  template <class Object, class Key>
+  void write_listed(std::vector<Object> ColdState::*list, const Object* object, const Key& gone,
+                    Key (*key_of)(const Object&));
   Commit(StateStore& store, std::uint64_t index);
   /// Called before every change: whoever takes a snapshot from now on needs a new copy.
   void touch() {

@@ -167,33 +167,92 @@ bool Commit::add_node_pool(const std::string& name) {
   return true;
 }
 
-/// One list of the rest, with `object` in it, or without the one named `gone`.
-template <class Object>
-void Commit::write_named(std::vector<Object> ColdState::*list, const Object* object, std::string_view gone) {
+/// One list of the rest, with `object` in it, or without the one whose key is `gone`. It is in the order of the keys.
+template <class Object, class Key>
+void Commit::write_listed(std::vector<Object> ColdState::*list, const Object* object, const Key& gone,
+                          Key (*key_of)(const Object&)) {
   touch();
   auto cold = std::make_shared<ColdState>(*store_.current_.cold);
   std::vector<Object>& all = (*cold).*list;
-  const std::string_view name = object ? std::string_view(object->name) : gone;
-  const auto at = std::find_if(all.begin(), all.end(), [&](const Object& known) { return known.name == name; });
+  const Key key = object ? key_of(*object) : gone;
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Object& known) { return key_of(known) == key; });
   if (!object) {
     if (at != all.end()) all.erase(at);
   } else if (at != all.end()) {
     *at = *object;
   } else {
-    all.insert(std::find_if(all.begin(), all.end(), [&](const Object& known) { return known.name > name; }), *object);
+    all.insert(std::find_if(all.begin(), all.end(), [&](const Object& known) { return key_of(known) > key; }), *object);
   }
   store_.current_.cold = std::move(cold);
 }
 
-void Commit::upsert_node_pool(const model::NodePool& pool) { write_named(&ColdState::node_pools, &pool, {}); }
+namespace {
+
+template <class Object>
+std::string_view name_of(const Object& object) {
+  return object.name;
+}
+template <class Object>
+std::string_view id_of(const Object& object) {
+  return object.id;
+}
+std::pair<std::string_view, std::string_view> space_and_id_of(const model::CsiVolume& volume) {
+  return {volume.namespace_, volume.id};
+}
+
+}  // namespace
+
+void Commit::upsert_node_pool(const model::NodePool& pool) {
+  write_listed<model::NodePool, std::string_view>(&ColdState::node_pools, &pool, {}, name_of);
+}
 void Commit::remove_node_pool(const std::string& name) {
-  write_named<model::NodePool>(&ColdState::node_pools, nullptr, name);
+  write_listed<model::NodePool, std::string_view>(&ColdState::node_pools, nullptr, name, name_of);
 }
 void Commit::upsert_namespace(const model::Namespace& name_space) {
-  write_named(&ColdState::namespaces, &name_space, {});
+  write_listed<model::Namespace, std::string_view>(&ColdState::namespaces, &name_space, {}, name_of);
 }
 void Commit::remove_namespace(const std::string& name) {
-  write_named<model::Namespace>(&ColdState::namespaces, nullptr, name);
+  write_listed<model::Namespace, std::string_view>(&ColdState::namespaces, nullptr, name, name_of);
+}
+void Commit::upsert_host_volume(const model::HostVolume& volume) {
+  write_listed<model::HostVolume, std::string_view>(&ColdState::host_volumes, &volume, {}, id_of);
+}
+void Commit::remove_host_volume(std::string_view id) {
+  write_listed<model::HostVolume, std::string_view>(&ColdState::host_volumes, nullptr, id, id_of);
+}
+void Commit::upsert_csi_volume(const model::CsiVolume& volume) {
+  write_listed(&ColdState::csi_volumes, &volume, {}, space_and_id_of);
+}
+void Commit::remove_csi_volume(std::string_view name_space, std::string_view id) {
+  write_listed<model::CsiVolume>(&ColdState::csi_volumes, nullptr, {name_space, id}, space_and_id_of);
+}
+void Commit::upsert_csi_plugin(const model::CsiPlugin& plugin) {
+  write_listed<model::CsiPlugin, std::string_view>(&ColdState::csi_plugins, &plugin, {}, id_of);
+}
+void Commit::remove_csi_plugin(std::string_view id) {
+  write_listed<model::CsiPlugin, std::string_view>(&ColdState::csi_plugins, nullptr, id, id_of);
+}
+
+void Commit::upsert_claim(const model::HostVolumeClaim& claim) {
+  touch();
+  auto cold = std::make_shared<ColdState>(*store_.current_.cold);
+  std::vector<model::HostVolumeClaim>& all = cold->host_volume_claims;
+  const auto at = std::find_if(all.begin(), all.end(), [&](const model::HostVolumeClaim& known) {
+    return known.namespace_ == claim.namespace_ && known.job_id == claim.job_id &&
+           known.task_group_name == claim.task_group_name && known.volume_id == claim.volume_id;
+  });
+  if (at == all.end())
+    all.push_back(claim);
+  else
+    *at = claim;
+  store_.current_.cold = std::move(cold);
+}
+
+void Commit::remove_claim(std::string_view id) {
+  touch();
+  auto cold = std::make_shared<ColdState>(*store_.current_.cold);
+  std::erase_if(cold->host_volume_claims, [&](const model::HostVolumeClaim& claim) { return claim.id == id; });
+  store_.current_.cold = std::move(cold);
 }
 
 }  // namespace berth::tables

@@ -116,8 +116,9 @@ const model::Job* VolumeCheck::current_job(std::string_view job_namespace, std::
 std::optional<feasible::AllocView> VolumeCheck::find_alloc(std::string_view id) {
   const auto wanted = base::parse_uuid(id);
   if (!wanted) return std::nullopt;
-  for (tables::AllocRow row = 0; row < attempt_.snapshot->allocs.size(); ++row)
-    if (attempt_.snapshot->allocs.id[row] == *wanted) return alloc_view(row);
+  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
+  for (tables::AllocRow row = 0; row < allocs.size(); ++row)
+    if (allocs.id[row] == *wanted && allocs.exists(row)) return alloc_view(row);  // a row outlives what was removed
   return std::nullopt;
 }
 

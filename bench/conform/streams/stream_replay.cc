@@ -1,0 +1,230 @@
+#include "conform/streams/stream_replay.h"
+
+#include <span>
+#include <vector>
+
+#include "conform/evaluation_compare.h"
+#include "sched/to_model.h"
+#include "server/server.h"
+
+namespace berth::conform {
+namespace {
+
+using json::Value;
+
+server::Config config_of_replay() {
+  server::Config config;
+  config.history = server::History::objects;
+  config.broker.evals = config.broker.jobs = 1;  // nothing is queued
+  return config;
+}
+
+/// Answers plans as the recorded planner did: takes what it took, and moves the tables on by the recorded delta.
+class StreamPlanner final : public sched::Planner {
+ public:
+  StreamPlanner(const Value& attempts, std::span<const StreamDelta> deltas, const StreamState& state,
+                const std::set<std::string>& fresh, const model::Evaluation& eval, std::int64_t now,
+                server::Server& server, Recording& recording)
+      : attempts_(attempts),
+        deltas_(deltas),
+        state_(state),
+        fresh_(fresh),
+        eval_(eval),
+        now_(now),
+        server_(server),
+        recording_(recording) {}
+
+  sched::Submission submit(const sched::EvalResult& result) override {
+    Recording::Attempt& attempt = recording_.attempts.emplace_back();
+    attempt.plan = to_model(naming(result), result, eval_, now_);
+    if (attempt.plan.job) attempt.plan.job = stored(attempt.plan.job);
+    for (const sched::PlannedAlloc& alloc : result.plan.allocs) add_fresh(alloc.id);
+    for (const plan::DroppedAlloc& dropped : result.plan.dropped) add_fresh(dropped.id);
+    for (const base::Uuid id : result.plan.followups) add_fresh(id);
+    if (attempt.plan.deployment && server_.store().find_deployment(attempt.plan.deployment->id) == tables::kNoRow)
+      recording_.fresh_ids.insert(attempt.plan.deployment->id);
+
+    for (auto& [node, allocs] : attempt.plan.node_allocation)
+      for (model::Allocation& alloc : allocs)
+        if (alloc.job && recording_.fresh_ids.contains(alloc.id)) alloc.job = stored(alloc.job);
+
+    const std::size_t number = recording_.attempts.size() - 1;
+    const Value& recorded = attempts_[number];
+    sched::Submission out;
+    out.error = attempt.error = recorded["PlanError"].as_string();
+    attempt.full = recorded["Full"].as_bool(out.error.empty() && recorded.is_null());
+    attempt.refused = recorded["Refused"].as_bool();
+    if (!attempt.refused) return out;
+    out.nothing_committed = recorded["NothingCommitted"].as_bool();
+    for (const Value& node : recorded["RefusedNodes"].items()) {
+      attempt.refused_nodes.push_back(node.as_string());
+      refused_.push_back(server_.store().find_node(node.as_string()));
+    }
+    out.refused_nodes = std::span(refused_).last(attempt.refused_nodes.size());
+    if (!out.nothing_committed) identify(attempt.plan, recorded["Plan"]);
+    if (number < deltas_.size()) commit(deltas_[number]);
+    states_.push_back(server_.store().snapshot());
+    out.refreshed = &*states_.back();
+    return out;
+  }
+
+  std::string create(const sched::EvalResult& result, const sched::CreatedEval& created) override {
+    recording_.created.push_back(created_eval(naming(result), result, created, eval_, now_));
+    add_fresh(created.id);
+    return {};
+  }
+
+  /// The tables are where the next line begins, however many plans were submitted.
+  void commit_rest() {
+    while (committed_ < deltas_.size()) commit(deltas_[committed_]);
+  }
+
+ private:
+  [[nodiscard]] sched::Naming naming(const sched::EvalResult& result) const {
+    return {*result.state, server_.lane().scratch};
+  }
+  /// The tables keep a version's first object; what is recorded is the one that is stored now.
+  [[nodiscard]] std::shared_ptr<const model::Job> stored(const std::shared_ptr<const model::Job>& job) const {
+    for (std::size_t i = committed_; i-- > 0;)
+      if (auto changed = StreamState::find_version(deltas_[i].objects.job_versions, *job)) return changed;
+    auto known = state_.version_of(*job);
+    return known ? known : job;
+  }
+  /// What a plan in part commits is in the state under the recorded IDs, by which later plans name it.
+  void identify(const model::Plan& plan, const Value& recorded) {
+    const auto note = [&](const std::string& drawn, const Value& as) {
+      if (!drawn.empty() && drawn != as.as_string() && recording_.fresh_ids.contains(drawn))
+        recording_.recorded_as.emplace(drawn, as.as_string());
+    };
+    if (plan.deployment) note(plan.deployment->id, recorded["Deployment"]["ID"]);
+    const auto list = [&](const auto& by_node, const Value& entries) {
+      std::vector<bool> taken(entries.size());
+      for (const auto& [node, allocs] : by_node)
+        for (const model::Allocation& alloc : allocs)
+          for (std::size_t i = 0; i < entries.size(); ++i) {
+            const bool is_new = recording_.fresh_ids.contains(alloc.id);
+            if (taken[i] || entries[i]["NodeID"].as_string() != alloc.node_id ||
+                (is_new ? entries[i]["Name"].as_string() != alloc.name || !fresh_.contains(entries[i]["ID"].as_string())
+                        : entries[i]["ID"].as_string() != alloc.id))
+              continue;
+            taken[i] = true;
+            note(alloc.id, entries[i]["ID"]);
+            note(alloc.followup_eval_id, entries[i]["FollowupEvalID"]);
+            break;
+          }
+    };
+    list(plan.node_allocation, recorded["NodeAllocation"]);
+    list(plan.node_update, recorded["NodeUpdate"]);
+  }
+  void add_fresh(base::Uuid id) { recording_.fresh_ids.insert(base::to_text(id)); }
+  void commit(const StreamDelta& delta) {
+    state_.commit(delta, server_.store());
+    ++committed_;
+  }
+
+  const Value& attempts_;
+  const std::span<const StreamDelta> deltas_;
+  const StreamState& state_;
+  const std::set<std::string>& fresh_;  // the recorded ones
+  const model::Evaluation& eval_;
+  const std::int64_t now_;
+  server::Server& server_;
+  Recording& recording_;
+  std::vector<tables::SnapshotRef> states_;  // rows of earlier plans are read in them
+  std::vector<tables::NodeRow> refused_;
+  std::size_t committed_ = 0;
+};
+
+/// One evaluation as the server decides it; what was handed out.
+Recording decide(const Value& line, const std::shared_ptr<const model::Evaluation>& asked,
+                 const model::Evaluation& eval, std::span<const StreamDelta> deltas, const StreamState& state,
+                 const std::set<std::string>& fresh, server::ManualClock& clock, server::Server& server) {
+  clock.set(line["now"].as_int());
+  Recording out;
+  StreamPlanner planner(line["expect"]["Attempts"], deltas, state, fresh, eval, clock.now_ns(), server, out);
+  server.decide(asked, server.lane(), planner);
+  const sched::EvalResult& result = server.lane().result;
+  const sched::Naming naming{*result.state, server.lane().scratch};
+  if (result.has_blocked) out.fresh_ids.insert(base::to_text(result.blocked_id));
+  if (result.status == sched::EvalStatus::error)
+    out.error = result.description;
+  else if (result.reblocked)
+    out.reblocked.push_back(sched::reblocked_eval(naming, result, eval));
+  else
+    out.updated.push_back(sched::updated_eval(naming, result, eval));
+  out.port_collision_events = result.port_collision_events;
+  planner.commit_rest();
+  server.lane().held[0].reset();  // rows of what is removed may be used again
+  return out;
+}
+
+/// What is compared of `expect`: without what only the replay needs.
+Value compared(const Value& expect) {
+  Value out = expect;
+  if (Value* attempts = out.find("Attempts"))
+    for (Value& attempt : attempts->items()) attempt.erase("Delta"), attempt.erase("NothingCommitted");
+  return out;
+}
+
+}  // namespace
+
+struct StreamReplay::Live {
+  server::ManualClock clock;
+  server::Server server{config_of_replay(), clock};
+};
+
+StreamReplay::StreamReplay(std::string path) : path_(std::move(path)), live_(std::make_unique<Live>()) {}
+StreamReplay::~StreamReplay() = default;
+
+Result<std::unique_ptr<StreamReplay>> StreamReplay::begin(const Value& line, const std::string& path,
+                                                          std::size_t number) {
+  std::unique_ptr<StreamReplay> out(new StreamReplay(path));
+  auto state = out->state_.read(line["init"], path, std::to_string(number) + ":/init");
+  if (!state) return tl::unexpected(state.error());
+  out->state_.apply(*state);
+  out->live_->server.load(out->state_.state());
+  return out;
+}
+
+Result<Outcome> StreamReplay::next(const Value& line, std::size_t number, bool loads) {
+  const std::string place = std::to_string(number) + ":";
+  auto delta = state_.read(line["delta"], path_, place + "/delta");
+  if (!delta) return tl::unexpected(delta.error());
+  std::vector<StreamDelta> between;
+  const json::Array& attempts = line["expect"]["Attempts"].items();
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    if (attempts[i]["Delta"].is_null()) continue;
+    auto read = state_.read(attempts[i]["Delta"], path_, place + "/expect/Attempts/" + std::to_string(i) + "/Delta");
+    if (!read) return tl::unexpected(read.error());
+    between.push_back(std::move(*read));
+  }
+  model::Evaluation eval;
+  model::ReadOptions options;
+  options.path = path_, options.place = place + "/eval";
+  if (auto done = model::from_json(line["eval"], eval, options); !done) return tl::unexpected(done.error());
+  const auto asked = std::make_shared<model::Evaluation>(eval);
+  asked->type = line["scheduler"].as_string();
+
+  state_.commit(*delta, live_->server.store());
+  state_.apply(*delta);
+  std::set<std::string> fresh;
+  for (const Value& id : line["fresh"].items()) fresh.insert(id.as_string());
+  const Value expect = compared(line["expect"]);
+  std::vector<Difference> differences;
+  const auto compare = [&](const Recording& recording, const char* where) {
+    for (Difference& difference : compare_recording(expect, recording, state_.jobs(), fresh, false)) {
+      difference.place.insert(0, where);
+      differences.push_back(std::move(difference));
+    }
+  };
+  compare(decide(line, asked, eval, between, state_, fresh, live_->clock, live_->server), "live");
+  if (loads) {
+    Live loaded;
+    loaded.server.load(state_.state());
+    compare(decide(line, asked, eval, between, state_, fresh, loaded.clock, loaded.server), "loaded");
+  }
+  for (const StreamDelta& change : between) state_.apply(change);
+  return Outcome::from(std::move(differences));
+}
+
+}  // namespace berth::conform

@@ -1,0 +1,48 @@
+// The state that a recorded stream evolves: as plain values, to be loaded anew, and as changes of living tables.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "berth/result.h"
+#include "model/codec/codec.h"
+#include "tables/state.h"
+
+namespace berth::conform {
+
+/// What changed since the line before: whole objects, and what was removed.
+struct StreamDelta {
+  model::ClusterState objects;  ///< `Jobs` and `JobVersions` are those that are new or changed
+  struct Removed {
+    std::string kind, id;  ///< "Nodes", its ID; "JobVersions", the index into the job table; "Jobs", namespace/ID
+  };
+  std::vector<Removed> gone;
+};
+
+class StreamState {
+ public:
+  /// Reads a delta in state form. Its `NewJobs` join the job table.
+  [[nodiscard]] Result<StreamDelta> read(const json::Value& delta, const std::string& path, const std::string& place);
+  /// Applies it to the plain values.
+  void apply(const StreamDelta& delta);
+  /// Applies it to tables that hold the state before it, in one commit, as the state machine writes such changes.
+  void commit(const StreamDelta& delta, tables::StateStore& store) const;
+
+  /// The object that the state holds of the job's version, or null.
+  [[nodiscard]] std::shared_ptr<const model::Job> version_of(const model::Job& job) const {
+    return find_version(state_.job_versions, job);
+  }
+  [[nodiscard]] static std::shared_ptr<const model::Job> find_version(const model::JobTable& versions,
+                                                                      const model::Job& job);
+  [[nodiscard]] const model::ClusterState& state() const { return state_; }
+  [[nodiscard]] const model::JobTable& jobs() const { return jobs_; }
+
+ private:
+  void commit_jobs(const StreamDelta& delta, tables::Commit& commit, const tables::StateStore& store) const;
+  static void commit_nodes(const StreamDelta& delta, tables::Commit& commit, const tables::StateStore& store);
+
+  model::JobTable jobs_;
+  model::ClusterState state_;
+};
+
+}  // namespace berth::conform
