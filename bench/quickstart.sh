@@ -24,5 +24,5 @@ cd "$BERTH_ROOT"
 say "files:"
 find build/quickstart -type f | sort | sed 's/^/   /'
 
-say "the report is complete; now the other commands, for build/release/berth"
-berth_build release berth_program
+say "the report is complete; now the other commands, for build/release/berth and cmake --install build/release"
+berth_build release berth_install_files

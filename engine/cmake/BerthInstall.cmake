@@ -34,9 +34,19 @@ if(BERTH_SANITIZE)
 endif()
 # An archive hands on what it uses to whoever links it.
 set(BERTH_REQUIRES "tbb fmt libhwy libcrypto re2 simdjson snappy tomlplusplus zlib")
+set(BERTH_LIBS "-lberth -lstdc++ -lm")  # a C compiler links the C++ library only where it is named
 if(BERTH_SHARED)
   set(BERTH_REQUIRES "")
+  set(BERTH_LIBS "-lberth")
 endif()
+
+# One line before anything is copied, instead of an error in the middle of an installation.
+install(CODE "
+  foreach(file IN ITEMS \"$<TARGET_FILE:berth_library>\" $<$<TARGET_EXISTS:berth_program>:\"$<TARGET_FILE:berth_program>\" \"${PROJECT_BINARY_DIR}/generated/man1\">)
+    if(NOT EXISTS \"\${file}\")
+      message(FATAL_ERROR \"\${file} is not built; run: cmake --build ${PROJECT_BINARY_DIR} --target berth_install_files\")
+    endif()
+  endforeach()" ALL_COMPONENTS)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/berth)
 install(TARGETS berth_library EXPORT berth-targets
@@ -71,6 +81,8 @@ if(TARGET berth_program)
     COMMENT "Writing man pages and completion")
   add_custom_target(berth_documentation ALL DEPENDS ${completion}/berth.fish)
 
+  add_custom_target(berth_install_files DEPENDS berth_documentation berth_library)  # what `cmake --install` needs
+
   install(TARGETS berth_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
   install(DIRECTORY ${man} DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT program)
   install(FILES ${completion}/berth DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
@@ -86,7 +98,7 @@ if(TARGET berth_program)
 endif()
 if(TARGET berth_mpi)
   # A package of its own, as it brings Open MPI; `berth sweep --on mpi` looks for it beside itself.
-  install(TARGETS berth_mpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT mpi)
+  install(TARGETS berth_mpi OPTIONAL RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT mpi)
 endif()
 
 # Debian packages: cpack --config build/release/CPackConfig.cmake

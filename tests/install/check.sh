@@ -57,6 +57,12 @@ export PKG_CONFIG_PATH
 "$cxx" -std=c++20 -O1 "$consumer/main.cc" -o "$work/by_pkg_config" $(pkg-config --cflags --libs berth) || fail "the consumer does not build by pkg-config"
 LD_LIBRARY_PATH=$(pkg-config --variable=libdir berth) "$work/by_pkg_config" > /dev/null || fail "the consumer built by pkg-config does not run"
 
+# A C compiler, which does not link the C++ library by itself.
+# shellcheck disable=SC2046
+"${CC:-cc}" -O1 "$consumer/example.c" -o "$work/by_c" $(pkg-config --cflags --libs berth) || fail "a C program does not link by pkg-config"
+LD_LIBRARY_PATH=$(pkg-config --variable=libdir berth) "$work/by_c" > "$work/by_c.txt" || fail "the C program does not run"
+grep -q 'placed 3 of 3' "$work/by_c.txt" || fail "the C program says: $(cat "$work/by_c.txt")"
+
 # The packages: the program runs from where its package puts it.
 "${cmake%cmake}cpack" --config "$build/CPackConfig.cmake" -B "$work/packages" > "$work/cpack.log" 2>&1 || { cat "$work/cpack.log"; fail "cpack failed"; }
 dpkg-deb -x "$work"/packages/berth_*.deb "$work/unpacked"
