@@ -38,7 +38,7 @@ for ((trial = 1; trial <= trials; ++trial)); do
     done
   fi
   status=0 began=$SECONDS
-  "$berth" gate --base "$berth" --head "$berth" --seed "$trial" --quiet "$@" > "$said" 2>&1 || status=$?
+  "$berth" gate --base "$berth" --head "$berth" --shuffle-seed "$trial" --quiet "$@" > "$said" 2>&1 || status=$?
   quiet_again
   case $status in
     0) passed=$((passed + 1)) word=pass ;;

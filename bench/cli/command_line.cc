@@ -23,6 +23,18 @@ void read_type(std::string type, OptionText& out) {
 
 }  // namespace
 
+bool OptionText::takes_path() const {
+  if (flag() || !values.empty()) return false;
+  return !positional.empty() || value == "FILE" || value == "FOLDER" || value == "PREFIX" || value == "COMMAND";
+}
+
+std::string OptionText::words() const {
+  if (positional == "workload" || value.starts_with("WORKLOAD")) return "workloads";
+  if (value == "LABEL") return "labels";
+  if (value.starts_with("STRATEGY")) return "strategies";
+  return value.starts_with("RULE") ? "rules" : "";
+}
+
 OptionText option_text(const CLI::Option& option) {
   OptionText out;
   for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);

@@ -20,8 +20,12 @@ struct OptionText {
   bool required = false, repeats = false;
 
   [[nodiscard]] bool flag() const { return value.empty(); }
-  /// Whether any text may follow: of these most are paths of files.
-  [[nodiscard]] bool takes_text() const { return !flag() && values.empty() && value.starts_with("TEXT"); }
+  /// True if a path may follow; positionals other than a workload are paths.
+  [[nodiscard]] bool takes_path() const;
+  /// What `berth completion --words` lists for this option: "workloads", "labels", "strategies" or "rules"; "" for
+  /// none.
+  [[nodiscard]] std::string words() const;
+  [[nodiscard]] bool takes_list() const { return value.ends_with(",..."); }
 };
 
 struct CommandText {

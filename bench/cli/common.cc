@@ -12,11 +12,14 @@
 namespace berth::cli {
 
 void add_decision_options(CLI::App& command, std::vector<std::string>& options, const std::string& about) {
-  command.add_option(
-      "--option", options,
-      about +
-          "NAME=VALUE: decide differently from today's Nomad: compat=fixed without its quirks, quirk.NAME=off without "
-          "one of them, others as earlier versions did (see --list-options); may be repeated, the last one counts");
+  command
+      .add_option(
+          "--option", options,
+          about +
+              "NAME=VALUE: decide differently from today's Nomad: compat=fixed without its quirks, quirk.NAME=off "
+              "without "
+              "one of them, others as earlier versions did (see --list-options); may be repeated, the last one counts")
+      ->type_name("NAME=VALUE");
   const auto list = [] {
     print(
         "options, their values (the default first) and rules\n  compat   nomad or fixed\n    all quirks on, or off\n");

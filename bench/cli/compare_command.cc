@@ -9,6 +9,7 @@
 #include "cli/common.h"
 #include "cli/html_output.h"
 #include "cli/outputs.h"
+#include "cli/terminal.h"
 #include "compare/choices.h"
 #include "compare/experiment.h"
 #include "compare/grid.h"
@@ -35,7 +36,7 @@ struct Arguments {
   double tune = 1.3;
   bool placements_digest = false, capacity = false, minimum_nodes = false, list_strategies = false, quiet = false,
        wide = false;
-  [[nodiscard]] std::size_t width() const { return wide ? 0 : compare::kTerminalWidth; }
+  [[nodiscard]] std::size_t width() const { return wide ? 0 : terminal_width(); }
 };
 
 int list_strategies() {
@@ -447,13 +448,17 @@ void add_compare(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("compare", "compare strategies side by side, with their spread over seeds");
   command->add_option("workload", arguments->workload, "a file, or the name of one in bench/macro");
   command->add_option("--label", arguments->label, "size of the workload: smoke, full or what its file lists")
+      ->type_name("LABEL")
       ->capture_default_str();
-  command->add_option("--resume", arguments->resume,
-                      "folder of finished runs: those in it are not repeated, new ones are added");
+  command
+      ->add_option("--resume", arguments->resume,
+                   "folder of finished runs: those in it are not repeated, new ones are added")
+      ->type_name("FOLDER");
   command
       ->add_option(
           "--preemption", arguments->preemption,
           "compare these preemption rules instead, e.g. nomad,kubernetes,exact-lexicographic; see --list-strategies")
+      ->type_name("RULE,...")
       ->delimiter(',');
   command->add_option("--eligible", arguments->eligible, "with --preemption: whom a task may evict")
       ->capture_default_str()
@@ -462,16 +467,19 @@ void add_compare(CLI::App& app, int& exit_code) {
       ->add_option("--budget", arguments->budget,
                    "with --preemption: disruption budget of a group, for the rules of Kubernetes: none, migrate (as "
                    "its migrate block says), or a number of tasks")
+      ->type_name("TASKS")
       ->capture_default_str();
   command
       ->add_option("--rebalance", arguments->rebalance,
                    "compare these rules for moving tasks once all are placed: cosine, fragments-one, fragments-many")
+      ->type_name("MOVES,...")
       ->delimiter(',');
   command->add_option("--ratio", arguments->ratio, "with --rebalance: share of the placed tasks that may be moved")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
   command->add_flag("--capacity", arguments->capacity, "how many more tasks fit after the workload");
-  command->add_option("--task", arguments->task, "with --capacity: the task to add, e.g. cpu=1000,memory=512,gpus=1");
+  command->add_option("--task", arguments->task, "with --capacity: the task to add, e.g. cpu=1000,memory=512,gpus=1")
+      ->type_name("RESOURCES");
   command->add_flag("--minimum-nodes", arguments->minimum_nodes,
                     "how few nodes of each class hold the workload, beside a lower bound for any strategy");
   command
@@ -480,14 +488,17 @@ void add_compare(CLI::App& app, int& exit_code) {
                    "product or max")
       ->capture_default_str()
       ->check(CLI::IsMember({"arrival", "sum", "product", "max"}));
-  command->add_option("--experiment", arguments->experiment, "a published experiment: openb-atc23");
+  command->add_option("--experiment", arguments->experiment, "a published experiment: openb-atc23")->type_name("NAME");
   command->add_option("--strategies", arguments->strategies, "names, e.g. fgd,best-fit:norm=max; see --list-strategies")
+      ->type_name("STRATEGY,...")
       ->delimiter(',');
-  command->add_option("--seeds", arguments->seeds, "a number of seeds, a range 42..51, or a list 1,5,9");
+  command->add_option("--seeds", arguments->seeds, "a number of seeds, a range 42..51, or a list 1,5,9")
+      ->type_name("SEEDS");
   command->add_option("--list", arguments->lists, "openb lists: default, cpu050, gpushare40, gpuspec33, multigpu20")
+      ->type_name("LIST,...")
       ->delimiter(',');
-  command->add_option("--pods", arguments->pods, "your own task list in openb's format");
-  command->add_option("--nodes", arguments->nodes, "your own node list in openb's format");
+  command->add_option("--pods", arguments->pods, "your own task list in openb's format")->type_name("FILE");
+  command->add_option("--nodes", arguments->nodes, "your own node list in openb's format")->type_name("FILE");
   command
       ->add_option("--tune", arguments->tune,
                    "GPU demand of all arrivals as a multiple of the capacity; 0: the list as it is")
@@ -496,13 +507,16 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_flag("--placements-digest", arguments->placements_digest,
                     "print only: list, strategy, seed, SHA-256 (16 digits) of all placements");
   command->add_option("--threads", arguments->threads, "threads to use; 0: one per core")->check(CLI::Range(0, 1024));
-  command->add_option("--json", arguments->json, "write the report to this file");
-  command->add_option("--html", arguments->html, "write the report as one self-contained page to this file");
-  command->add_option("--csv", arguments->csv, "write one line per run to this file; of the experiment, its curves");
-  command->add_option("--markdown", arguments->markdown, "write a table for a pull request to this file");
+  command->add_option("--json", arguments->json, "write the report to this file")->type_name("FILE");
+  command->add_option("--html", arguments->html, "write the report as one self-contained page to this file")
+      ->type_name("FILE");
+  command->add_option("--csv", arguments->csv, "write one line per run to this file; of the experiment, its curves")
+      ->type_name("FILE");
+  command->add_option("--markdown", arguments->markdown, "write a table for a pull request to this file")
+      ->type_name("FILE");
   command->add_flag("--list-strategies", arguments->list_strategies,
                     "list the strategies with formula, source and cost");
-  command->add_flag("--wide", arguments->wide, "show all columns; otherwise only those that fit 100 characters");
+  command->add_flag("--wide", arguments->wide, "do not break tables that are wider than the terminal");
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer(
       "Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 differs from the published rows, 4 interrupted.");

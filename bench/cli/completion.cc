@@ -1,5 +1,5 @@
-// Completion scripts. All three know the commands, their options, the values that are a list, the names of workloads
-// (asked of `berth run --list` when a key is pressed), and files everywhere else where a text is wanted.
+// Completion scripts. All three complete commands, options, values that are a list, and paths. Workloads, labels,
+// strategies and rules are asked of `berth completion --words` when a key is pressed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -47,15 +47,20 @@ std::string in_quotes(std::string_view text) {
 
 // --- bash -----------------------------------------------------------------------------------------------------------
 
-constexpr const char* kBashBegin = R"(# bash completion of berth; written by `berth completion bash`.
-_berth_workloads() { berth run --list 2> /dev/null | awk '{print $1}'; }
+constexpr const char* kBashBegin = R"sh(# bash completion of berth; written by `berth completion bash`.
+# _berth_words KIND: completes the last part of a list separated by commas; labels depend on the workload of the line.
+_berth_words() {
+  local before=""
+  [[ $cur == *,* ]] && before=${cur%,*},
+  mapfile -t COMPREPLY < <(compgen -P "$before" -W "$(berth completion --words "$1" --line="${COMP_WORDS[*]}" 2> /dev/null)" -- "${cur##*,}")
+}
 _berth() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command="" words="" i
   if [[ $cur == "=" ]]; then cur=""; elif [[ $prev == "=" ]]; then prev=${COMP_WORDS[COMP_CWORD - 2]}; fi
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "$command ${COMP_WORDS[i]}" in
-)";
+)sh";
 
 std::string bash(const CommandText& program) {
   std::string out = kBashBegin;
@@ -74,8 +79,10 @@ std::string bash(const CommandText& program) {
       if (!option.values.empty())
         out += fmt::format("mapfile -t COMPREPLY < <(compgen -W {} -- \"$cur\")",
                            in_quotes(fmt::format("{}", fmt::join(option.values, " "))));
+      else if (!option.words().empty())
+        out += "_berth_words " + option.words();
       else
-        out += option.takes_text() ? "compopt -o default" : ":";
+        out += option.takes_path() ? "compopt -o default" : ":";
       out += "; return ;;\n";
     }
   out += "  esac\n  case \"$command\" in\n";
@@ -87,7 +94,7 @@ std::string bash(const CommandText& program) {
     out += fmt::format("    '{}')\n      if [[ $cur == -* ]]; then words={}\n", command->words,
                        in_quotes(fmt::format("{}", fmt::join(options, " "))));
     if (takes_workload(*command))
-      out += "      else words=$(_berth_workloads); compopt -o default; fi ;;\n";
+      out += "      else _berth_words workloads; compopt -o default; return; fi ;;\n";
     else if (takes_files(*command))
       out += "      else compopt -o default; fi ;;\n";
     else
@@ -110,8 +117,10 @@ std::string zsh_text(std::string_view text) {
 
 std::string zsh_action(const OptionText& option) {
   if (!option.values.empty()) return fmt::format("({})", fmt::join(option.values, " "));
-  if (option.positional == "workload") return "_berth_workloads";
-  return option.takes_text() ? "_files" : " ";
+  const std::string words = option.words();
+  if (option.positional == "workload") return "_berth_workload_or_file";
+  if (!words.empty()) return (option.takes_list() ? "_sequence _berth_" : "_berth_") + words;
+  return option.takes_path() ? "_files" : " ";
 }
 
 void zsh_command(const CommandText& command, std::string& out) {
@@ -136,11 +145,12 @@ void zsh_command(const CommandText& command, std::string& out) {
 
 constexpr const char* kZshBegin = R"zsh(#compdef berth
 # zsh completion of berth; written by `berth completion zsh`.
-_berth_workloads() {
-  local -a names
-  names=(${(f)"$(berth run --list 2> /dev/null | awk '{print $1}')"})
-  _alternative 'workloads:workload:compadd -a names' 'files:file:_files'
-}
+_berth_words() { compadd "${@:2}" -- ${(f)"$(berth completion --words $1 --line="${words[*]}" 2> /dev/null)"} }
+_berth_workloads() { _berth_words workloads "$@" }
+_berth_labels() { _berth_words labels "$@" }
+_berth_strategies() { _berth_words strategies "$@" }
+_berth_rules() { _berth_words rules "$@" }
+_berth_workload_or_file() { _alternative 'workloads:workload:_berth_workloads' 'files:file:_files' }
 _berth() {
   local command="" word
   local -a below
@@ -193,8 +203,12 @@ std::string fish_option(const std::string& condition, const OptionText& option) 
     out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   if (!option.values.empty())
     out += " -x -a " + in_quotes(fmt::format("{}", fmt::join(option.values, " ")));
+  else if (const std::string words = option.words(); !words.empty())
+    out += option.takes_list()
+               ? fmt::format(" -x -a '(__fish_complete_list , \"berth completion --words {}\")'", words)
+               : fmt::format(" -x -a '(berth completion --words {} --line=(commandline -p | string collect))'", words);
   else if (!option.flag())
-    out += option.takes_text() ? " -r -F" : " -x";
+    out += option.takes_path() ? " -r -F" : " -x";
   return out + " -d " + in_quotes(option.about) + "\n";
 }
 
@@ -208,8 +222,8 @@ std::string fish(const CommandText& program) {
     for (const OptionText& option : command->options)
       if (!option.names.empty()) out += fish_option(condition, option);
     if (takes_workload(*command))
-      out += fmt::format("complete -c berth -n {} -F -a \"(berth run --list 2> /dev/null | awk '{{print \\$1}}')\"\n",
-                         in_quotes(condition));
+      out +=
+          fmt::format("complete -c berth -n {} -F -a '(berth completion --words workloads)'\n", in_quotes(condition));
     else if (takes_files(*command))
       out += fmt::format("complete -c berth -n {} -F\n", in_quotes(condition));
   }

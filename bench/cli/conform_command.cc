@@ -100,10 +100,11 @@ void add_conform(CLI::App& app, int& exit_code) {
   command->add_option("--steps", arguments->steps, "events in a life")->check(CLI::Range(1, 100'000))->needs(seed);
   add_decision_options(*command, arguments->options, "with --seed: ");
   command->add_option("--step", arguments->step, "only vectors of this step of the specification: 1e, 2b, 3 or 4")
+      ->type_name("STEP")
       ->excludes(seed);
   command->add_option("--name", arguments->run.name, "only vectors whose name contains this text")->excludes(seed);
   command->add_option("--diff", arguments->run.diff_count, "show the first N differing vectors")->excludes(seed);
-  command->add_option("--json", arguments->json, "write the report to this file")->excludes(seed);
+  command->add_option("--json", arguments->json, "write the report to this file")->type_name("FILE")->excludes(seed);
   command->callback([arguments, &exit_code] {
     if (arguments->seed) {
       model::Options decisions;

@@ -342,19 +342,31 @@ gate::Outcome<int> gate_by_options(const GateArguments& arguments) {
 
 /// What is measured, how it is judged, and where the verdict goes.
 void add_options(CLI::App* command, GateArguments& a) {
-  command->add_option("--base", a.base, "a program, or a command with options of `berth run`, or one with {json}");
-  command->add_option("--base-rev", a.base_rev, "build this commit in its own work tree and use it as the base");
-  command->add_option("--baseline", a.baseline, "compare with what `berth gate record` wrote");
-  command->add_option("--head", a.head, "a program or command, as for --base (default: this program)");
+  command->add_option("--base", a.base, "a program, or a command with options of `berth run`, or one with {json}")
+      ->type_name("COMMAND");
+  command->add_option("--base-rev", a.base_rev, "build this commit in its own work tree and use it as the base")
+      ->type_name("COMMIT");
+  command->add_option("--baseline", a.baseline, "compare with what `berth gate record` wrote")->type_name("FILE");
+  command->add_option("--head", a.head, "a program or command, as for --base (default: this program)")
+      ->type_name("COMMAND");
   command->add_option("--workloads", a.workloads, "workloads, NAME or NAME:LABEL, separated by commas")
+      ->type_name("WORKLOAD,...")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--label", a.label, "label of workloads that name none")->capture_default_str();
-  command->add_option("--workload-seed", a.workload_seed, "seed of the workloads instead of their own")
+  command->add_option("--label", a.label, "label of workloads that name none")
+      ->type_name("LABEL")
+      ->capture_default_str();
+  command->add_option("--seed", a.workload_seed, "seed of the workloads instead of their own")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--effect", a.effect, "changes of times below this share do not matter")->capture_default_str();
-  command->add_option("--limit", a.limits, "METRIC=CHANGE or METRIC=any, separated by commas")->delimiter(',');
-  command->add_option("--metrics", a.metrics, "judge only these times, separated by commas")->delimiter(',');
+  command->add_option("--effect", a.effect, "changes of times below this share do not matter")
+      ->type_name("SHARE")
+      ->capture_default_str();
+  command->add_option("--limit", a.limits, "METRIC=CHANGE or METRIC=any, separated by commas")
+      ->type_name("METRIC=CHANGE,...")
+      ->delimiter(',');
+  command->add_option("--metrics", a.metrics, "judge only these times, separated by commas")
+      ->type_name("METRIC,...")
+      ->delimiter(',');
   command->add_flag("--list-metrics", a.list_metrics, "list metrics, directions and limits");
   command->add_option("--alpha", a.alpha, "chance of a false regression among all tests")->capture_default_str();
   command->add_option("--repetitions", a.repetitions, "repetitions to start with (default: as many as the test needs)")
@@ -369,17 +381,19 @@ void add_options(CLI::App* command, GateArguments& a) {
   command->add_flag("--stages", a.stages,
                     "measure the time of each stage as well (--stages of `berth run`), and name the one that grew");
   command->add_flag("--instructions", a.instructions, "count instructions as well, through valgrind");
-  command->add_option("--seed", a.seed, "seed of the order of runs and of the noise estimate")
+  command->add_option("--shuffle-seed", a.seed, "seed of the order of runs and of the noise estimate")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_flag("--no-pin", a.no_pin, "do not pin repetitions to cores");
   command->add_option("--allow", a.allow, "fields of a fingerprint that may differ, separated by commas")
+      ->type_name("FIELD,...")
       ->delimiter(',');
-  command->add_option("--json", a.json, "write the verdict to this file");
-  command->add_option("--html", a.html, "write it as one self-contained page to this file");
-  command->add_option("--markdown", a.markdown, "write it for a pull request to this file");
-  command->add_option("--history", a.history, "append one line per case to this file");
-  command->add_option("--profile", a.profile, "where times regress, profile the head with perf into this folder");
+  command->add_option("--json", a.json, "write the verdict to this file")->type_name("FILE");
+  command->add_option("--html", a.html, "write it as one self-contained page to this file")->type_name("FILE");
+  command->add_option("--markdown", a.markdown, "write it for a pull request to this file")->type_name("FILE");
+  command->add_option("--history", a.history, "append one line per case to this file")->type_name("FILE");
+  command->add_option("--profile", a.profile, "where times regress, profile the head with perf into this folder")
+      ->type_name("FOLDER");
   command->add_flag("--quiet", a.quiet, "no progress");
 
   command->add_flag("--counters-only", a.counters_only,
@@ -393,8 +407,9 @@ struct Subcommands {
 Subcommands add_subcommands(CLI::App* command, GateArguments& a) {
   Subcommands out{};
   out.record = command->add_subcommand("record", "measure one program and write a baseline")->fallthrough();
-  out.record->add_option("-o,--output", a.output, "the baseline to write")->required();
-  out.record->add_option("--binary", a.binary, "a program or command, as for --base (default: this program)");
+  out.record->add_option("-o,--output", a.output, "the baseline to write")->type_name("FILE")->required();
+  out.record->add_option("--binary", a.binary, "a program or command, as for --base (default: this program)")
+      ->type_name("COMMAND");
   out.show = command->add_subcommand("show", "print a baseline")->fallthrough();
   out.show->add_option("file", a.shown, "a baseline")->required();
   out.compare =

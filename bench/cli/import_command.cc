@@ -21,7 +21,7 @@ void add_import(CLI::App& app, int& exit_code) {
       ->add_option("export", arguments->from,
                    "an object {path: answer}, a folder or file of API answers, or a CLUSTER.json; plain or gzip")
       ->required();
-  command->add_option("-o,--output", arguments->to, "the CLUSTER.json to write")->required();
+  command->add_option("-o,--output", arguments->to, "the CLUSTER.json to write")->type_name("FILE")->required();
   command->add_flag("--strict", arguments->options.strict, "refuse an export that contradicts itself");
   command->callback([arguments, &exit_code] {
     Outputs outputs;

@@ -84,8 +84,10 @@ void add_load(CLI::App& app, int& exit_code) {
       app.add_subcommand("load", "find the highest rate of arrivals at which latency stays within a limit");
   arguments->chosen.add_to(*command);
   command->add_option("--workers", arguments->workers, "numbers of workers to search for, e.g. 1,2")
+      ->type_name("N,...")
       ->capture_default_str();
   command->add_option("--limit", arguments->limit, "limit for p99 of a placement, counted from its due time")
+      ->type_name("DURATION")
       ->capture_default_str();
   command->add_option("--from", arguments->from, "first rate, jobs per second; default: a quarter of the workload's")
       ->check(CLI::PositiveNumber);
@@ -99,9 +101,11 @@ void add_load(CLI::App& app, int& exit_code) {
   command->add_option("--max-time", arguments->max_time, "time limit in seconds for the whole search")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--json", arguments->json,
-                      "write the result to this file (bench/profile/README.md has the format)");
-  command->add_option("--html", arguments->html, "write the result as one self-contained page to this file");
+  command
+      ->add_option("--json", arguments->json, "write the result to this file (bench/profile/README.md has the format)")
+      ->type_name("FILE");
+  command->add_option("--html", arguments->html, "write the result as one self-contained page to this file")
+      ->type_name("FILE");
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer("Exit code: 0 found, 1 berth failed, 2 usage or bad input, 4 no time to find it.");
   command->callback([arguments, &exit_code] { exit_code = load(*arguments); });

@@ -1,18 +1,23 @@
 // What holds for all commands: exit codes, numbers, limits of input.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <exception>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/build_info.h"
+#include "base/edit_distance.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/outputs.h"
+#include "cli/terminal.h"
 #include "cli/whole_program.h"
 #include "io/files.h"
 
@@ -49,6 +54,70 @@ void check_numbers(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands({})) check_numbers(*command);
 }
 
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> out;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); }))
+    out.push_back(command->get_name());
+  return out;
+}
+
+/// The deepest command that was named, and its words: "berth gate record".
+std::pair<const CLI::App*, std::string> named_command(const CLI::App& app) {
+  const CLI::App* command = &app;
+  std::string words = app.get_name();
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    words += " " + command->get_name();
+  }
+  return {command, words};
+}
+
+/// Words that no command or option takes: one line with the nearest name.
+int unexpected_words(const CLI::App& app) {
+  const auto [command, words] = named_command(app);
+  const std::vector<std::string> left = app.remaining(true);
+  std::string word = left.empty() ? "" : left.front();
+  const bool is_option = word.starts_with('-');
+  std::vector<std::string> names;
+  if (is_option) {
+    word.resize(std::min(word.find('='), word.size()));
+    for (const CLI::App* one = command; one; one = one->get_parent())
+      for (const CLI::Option* option : one->get_options())
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  } else {
+    names = command_names(*command);
+  }
+  return berth::cli::report_error(
+      {words, "",
+       fmt::format("{} '{}'", is_option ? "there is no option" : "does not expect", berth::base::shown(word)),
+       fmt::format("{}`{} --help` lists what there is", berth::base::did_you_mean(word, names), words)},
+      2);
+}
+
+/// `berth help gate record` is `berth gate record --help`, `berth version` is `berth --version`.
+std::vector<std::string> plain_words(std::vector<std::string> words) {
+  if (words.empty()) return words;
+  if (words.front() == "version") words.front() = "--version";
+  if (words.front() != "help") return words;
+  words.erase(words.begin());
+  words.push_back("--help");
+  return words;
+}
+
+void add_colour(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--color",
+         [](const std::string& when) {
+           using berth::cli::ColourChoice;
+           berth::cli::choose_colours(when == "always"  ? ColourChoice::always
+                                      : when == "never" ? ColourChoice::never
+                                                        : ColourChoice::automatic);
+         },
+         "colour warnings, differences and verdicts; auto: on a terminal, unless NO_COLOR is set (default: auto)")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->trigger_on_parse();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -61,7 +130,9 @@ int main(int argc, char** argv) {
   app.add_option_function<std::string>(
          "--max-input", set_read_limit,
          "largest size of an input file, also once unpacked, e.g. 500M or 4G (default: 1G)")
+      ->type_name("SIZE")
       ->trigger_on_parse();
+  add_colour(app);
   int exit_code = 0;
   berth::cli::add_run(app, exit_code);
   berth::cli::add_sweep(app, exit_code);
@@ -78,13 +149,21 @@ int main(int argc, char** argv) {
   berth::cli::add_man(app, exit_code);
   check_numbers(app);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
-  const std::string_view word = argc > 1 ? argv[1] : "-";
-  if (!word.starts_with('-') &&
-      app.get_subcommands([&](const CLI::App* one) { return one->get_name() == word; }).empty())
-    return berth::cli::report_error(
-        {"berth", "", fmt::format("there is no command '{}'", berth::base::shown(word)), "see `berth --help`"}, 2);
+  app.footer("`berth help COMMAND` is `berth COMMAND --help`; `berth version` is `berth --version`.");
+  std::vector<std::string> words = plain_words({argv + 1, argv + argc});
+  if (!words.empty() && !words.front().starts_with('-')) {
+    const std::vector<std::string> names = command_names(app);
+    if (std::find(names.begin(), names.end(), words.front()) == names.end())
+      return berth::cli::report_error(
+          {"berth", "", fmt::format("there is no command '{}'", berth::base::shown(words.front())),
+           berth::base::did_you_mean(words.front(), names) + "see `berth --help`"},
+          2);
+  }
   try {
-    app.parse(argc, argv);
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app.parse(std::move(words));
+  } catch (const CLI::ExtrasError&) {
+    exit_code = unexpected_words(app);
   } catch (const CLI::ParseError& error) {
     errno = 0;
     exit_code = app.exit(error) == 0 ? 0 : 2;

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "base/printable.h"
+#include "cli/terminal.h"
 #include "io/output.h"
 
 namespace berth::cli {
@@ -17,9 +18,15 @@ int g_failure_code = 1;
 bool g_told = false;   // that standard output is full
 int g_text_error = 0;  // of the first text that was not written
 
+void print_coloured(std::string_view text, bool diff) {
+  const std::string shown = base::printable(text, true);
+  print_raw(has_colours(g_text_to ? g_text_to : stdout) ? coloured(shown, diff) : shown);
+}
+
 }  // namespace
 
-void print_text(std::string_view text) { print_raw(base::printable(text, true)); }
+void print_text(std::string_view text) { print_coloured(text, false); }
+void print_diff(std::string_view text) { print_coloured(text, true); }
 
 void print_raw(std::string_view text) {
   errno = 0;
@@ -27,7 +34,9 @@ void print_raw(std::string_view text) {
     g_text_error = errno;
 }
 
-void say_line(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
+void say_line(const std::string& line) {
+  std::fputs(((has_colours(stderr) ? coloured(line, false) : line) + "\n").c_str(), stderr);
+}
 
 int report_error(const InputError& error, int exit_code) {
   say_line(base::printable(error.line(), false));

@@ -16,6 +16,8 @@ namespace berth::cli {
 /// Text for people: to standard output, or to standard error where a file is written to standard output. Control
 /// characters of names are escaped. A full disk is not noticed here but in end_text().
 void print_text(std::string_view text);
+/// The text of a plan: its added, deleted and edited lines are coloured on a terminal.
+void print_diff(std::string_view text);
 /// Text for programs, as it is: JSON escapes by itself.
 void print_raw(std::string_view text);
 template <class... T>

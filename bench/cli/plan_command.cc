@@ -33,11 +33,11 @@ constexpr std::size_t kAdviceMost = 100'000;
 constexpr int kNomadError = 255;  // --nomad-exit-codes
 
 struct PlanArguments {
-  std::string cluster, name_space, at, now, explain, html;
+  std::string cluster, name_space, at, now, explain, html, json;
   std::vector<std::string> jobs, options;
   std::uint64_t order = 0, orders = 0;
   std::size_t advice = advice::kAdvised;
-  bool json = false, verbose = false, no_diff = false, nomad_exit_codes = false, together = false;
+  bool verbose = false, no_diff = false, nomad_exit_codes = false, together = false;
 };
 
 /// Least and most of a number over several orders.
@@ -204,17 +204,23 @@ class PlanRun {
     for (const std::string& job : arguments_.jobs) outputs.input(job);
     outputs.input(arguments_.cluster);
     outputs.output("--html", arguments_.html);
+    outputs.output("--json", arguments_.json);
     if (auto fine = outputs.check(); !fine) return bad_input(fine.error().line());
     const auto html = HtmlOutput::prepare(arguments_.html);
     if (!html) return bad_input(html.error().line());
     int code = 0;
     for (const std::string& job : arguments_.jobs) {
-      if (&job != &arguments_.jobs.front() && !arguments_.json) print("\n");
+      if (&job != &arguments_.jobs.front()) print("\n");
       code = std::max(code, plan(cluster->state, job, now));
       if (arguments_.together && code == bad_code()) break;  // the jobs behind it would be planned on another state
     }
-    if (!arguments_.html.empty() && !answers_.empty())
-      if (html->write(std::move(answers_)) != 0) return arguments_.nomad_exit_codes ? kNomadError : 1;
+    const int failed = arguments_.nomad_exit_codes ? kNomadError : 1;
+    if (!answers_.empty()) {
+      std::string documents;  // one a job, as the plan endpoint answers one a job
+      for (const json::Value& answer : answers_) documents += json::to_text(answer, 2) + "\n";
+      if (Outputs::write(arguments_.json, documents) != 0) return failed;
+      if (!arguments_.html.empty() && html->write(std::move(answers_)) != 0) return failed;
+    }
     return code;
   }
 
@@ -280,12 +286,8 @@ class PlanRun {
     if (!answer.refusals.empty() || arguments_.together)
       told.rehearsal = dry_run.rehearse(arguments_.order, arguments_.together ? &after : nullptr);
     told.job = dry_run.job();
-    if (arguments_.json || !arguments_.html.empty()) {
-      json::Value whole = as_json(told);
-      if (arguments_.json) print_raw(json::to_text(whole, 2) + "\n");
-      answers_.push_back(std::move(whole));
-    }
-    if (!arguments_.json) print_told(told);
+    if (!arguments_.json.empty() || !arguments_.html.empty()) answers_.push_back(as_json(told));
+    print_told(told);
     if (arguments_.together) state = std::move(after);
     return arguments_.nomad_exit_codes && answer.changes_allocs() ? 1 : 0;
   }
@@ -330,7 +332,7 @@ class PlanRun {
     options.diff = !arguments_.no_diff;
     options.now_ns = told.now;
     options.id_length = static_cast<std::size_t>(options_.plan_id_length);
-    print("{}", dryrun::to_text(told.answer, told.job->type, options));
+    print_diff(dryrun::to_text(told.answer, told.job->type, options));
     const std::string where = dryrun::to_text(told.where, options.id_length, arguments_.verbose);
     if (!where.empty()) print("\n{}", where);
     if (!told.answer.refusals.empty()) print("\n{}", refusal_text(told.answer, told.rehearsal));
@@ -364,13 +366,19 @@ void add_plan(CLI::App& app, int& exit_code) {
                    "--together is given")
       ->required();
   command->add_flag("--together", arguments->together, "plan the jobs in this order, each on top of those before it");
-  command->add_option("--html", arguments->html, "write the plans as one self-contained page to this file");
-  command->add_option("--namespace", arguments->name_space, "namespace to register in, whatever the job says");
-  command->add_option("--at", arguments->at, "take the workload's cluster as it is after this time, e.g. 500ms or 20s");
-  command->add_option("--now", arguments->now,
-                      "time of the dry run (RFC 3339); default: the latest timestamp in the cluster");
-  command->add_option("--order", arguments->order, "number of the random visiting order to use")->capture_default_str();
-  command->add_option("--orders", arguments->orders, "also show what differs over the first N visiting orders")
+  command->add_option("--html", arguments->html, "write the plans as one self-contained page to this file")
+      ->type_name("FILE");
+  command->add_option("--namespace", arguments->name_space, "namespace to register in, whatever the job says")
+      ->type_name("NAME");
+  command->add_option("--at", arguments->at, "take the workload's cluster as it is after this time, e.g. 500ms or 20s")
+      ->type_name("TIME");
+  command
+      ->add_option("--now", arguments->now,
+                   "time of the dry run (RFC 3339); default: the latest timestamp in the cluster")
+      ->type_name("TIME");
+  command->add_option("--visiting-order", arguments->order, "number of the random visiting order to use")
+      ->capture_default_str();
+  command->add_option("--visiting-orders", arguments->orders, "also show what differs over the first N visiting orders")
       ->check(CLI::Range(std::uint64_t{0}, kOrdersMost));
   command
       ->add_option(
@@ -378,11 +386,15 @@ void add_plan(CLI::App& app, int& exit_code) {
           "advice for the first N groups that do not fit: what is missing, and which change would help; 0: no advice")
       ->check(CLI::Range(std::size_t{0}, kAdviceMost))
       ->capture_default_str();
-  command->add_option("--explain", arguments->explain, "also show scores and reasons of this node (name or ID)");
+  command->add_option("--explain", arguments->explain, "also show scores and reasons of this node (name or ID)")
+      ->type_name("NODE");
   add_decision_options(*command, arguments->options);
   command->add_flag("--verbose", arguments->verbose, "show added and deleted parts in full, and list all placements");
   command->add_flag("--no-diff", arguments->no_diff, "leave out the difference");
-  command->add_flag("--json", arguments->json, "the answer of Nomad's plan endpoint, with berth's part under Berth");
+  command
+      ->add_option("--json", arguments->json,
+                   "write the answer of Nomad's plan endpoint, with berth's part under Berth, to this file")
+      ->type_name("FILE");
   command->add_flag("--nomad-exit-codes", arguments->nomad_exit_codes,
                     "0 nothing created or destroyed, 1 something is, 255 error");
   command->footer("Exit code: 0 fine, 1 berth failed, 2 usage, bad input or a job that Nomad refuses.");

@@ -118,9 +118,10 @@ void add_profile(CLI::App& app, int& exit_code) {
   command->add_option("--slowest", arguments->slowest, "list the N slowest evaluations and why they were slow")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  command->add_option(
-      "--only", arguments->only,
-      "replay up to this evaluation, NUMBER or NUMBER.ROUND as --slowest lists them, and profile it alone");
+  command
+      ->add_option("--only", arguments->only,
+                   "replay up to this evaluation, NUMBER or NUMBER.ROUND as --slowest lists them, and profile it alone")
+      ->type_name("NAME");
   command
       ->add_option(
           "--detail", arguments->detail,
@@ -134,16 +135,23 @@ void add_profile(CLI::App& app, int& exit_code) {
   command->add_flag(
       "--roofline", arguments->roofline,
       "measure this machine's memory bandwidth and compare the stages with it; without a workload: measure it only");
-  command->add_option("--json", arguments->json,
-                      "write the profile to this file (bench/profile/README.md has the format)");
-  command->add_option("--html", arguments->html, "write the profile as one self-contained page to this file");
-  command->add_option("--trace", arguments->trace,
-                      "write a trace of workers, applier and queue to this file, for ui.perfetto.dev");
-  command->add_option("--flame", arguments->flame,
-                      "write collapsed stacks to this file and a flame graph to FILE.svg; by perf where it can sample");
+  command
+      ->add_option("--json", arguments->json, "write the profile to this file (bench/profile/README.md has the format)")
+      ->type_name("FILE");
+  command->add_option("--html", arguments->html, "write the profile as one self-contained page to this file")
+      ->type_name("FILE");
+  command
+      ->add_option("--trace", arguments->trace,
+                   "write a trace of workers, applier and queue to this file, for ui.perfetto.dev")
+      ->type_name("FILE");
+  command
+      ->add_option("--flame", arguments->flame,
+                   "write collapsed stacks to this file and a flame graph to FILE.svg; by perf where it can sample")
+      ->type_name("PREFIX");
   command
       ->add_option("--counters", arguments->counters,
                    "hardware events to count beside the usual ones, by libpfm's names, separated by commas")
+      ->type_name("EVENT,...")
       ->delimiter(',');
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 4 interrupted.");

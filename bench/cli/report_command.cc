@@ -9,6 +9,7 @@
 #include "cli/common.h"
 #include "cli/html_output.h"
 #include "cli/outputs.h"
+#include "cli/terminal.h"
 #include "report/kinds.h"
 
 namespace berth::cli {
@@ -39,7 +40,7 @@ int report_files(const ReportArguments& arguments) {
     inputs.push_back(std::move(*input));
   }
   const report::Document document = report::make_document(inputs);
-  if (!arguments.quiet) print("{}", report::to_terminal(document, arguments.wide ? 0 : compare::kTerminalWidth));
+  if (!arguments.quiet) print("{}", report::to_terminal(document, arguments.wide ? 0 : terminal_width()));
   return html->write(document);
 }
 
@@ -51,8 +52,8 @@ void add_report(CLI::App& app, int& exit_code) {
   command->add_option("files", arguments->files,
                       "files that --json of run, compare, profile, load and gate wrote, baselines, histories, "
                       "databases of --results or berth sweep; runs of one workload are compared with the first");
-  command->add_option("--html", arguments->html, "write one self-contained page to this file");
-  command->add_flag("--wide", arguments->wide, "show all columns; otherwise only those that fit 100 characters");
+  command->add_option("--html", arguments->html, "write one self-contained page to this file")->type_name("FILE");
+  command->add_flag("--wide", arguments->wide, "do not break tables that are wider than the terminal");
   command->add_flag("--quiet", arguments->quiet, "print nothing");
   command->footer(
       "Charts need Chart.js: Debian's package libjs-chart.js, or the file that BERTH_CHART_JS names.\n"

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "cli/commands.h"
@@ -22,8 +21,6 @@
 namespace berth::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct RunArguments {
   WorkloadArguments chosen;
   std::optional<std::int64_t> workers;
@@ -34,18 +31,13 @@ struct RunArguments {
 };
 
 int list_workloads() {
-  const auto one = sim::find_workload("quickstart");
-  if (!one) {
+  const std::vector<std::string> paths = sim::workload_files();
+  if (paths.empty())
     return report_error(
         InputError{"bench/macro", "", "is not there", "run berth in a checkout, or let BERTH_DATA name one"}, 2);
-  }
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(fs::path(*one).parent_path()))
-    if (entry.path().extension() == ".toml") paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
   int code = 0;
-  for (const fs::path& path : paths) {
-    const auto workload = sim::read_workload(path.string());
+  for (const std::string& path : paths) {
+    const auto workload = sim::read_workload(path);
     if (!workload) {
       code = report_error(workload.error(), 2);
       continue;
@@ -192,17 +184,24 @@ void add_run(CLI::App& app, int& exit_code) {
   arguments->chosen.add_to(*command);
   add_workers(*command, arguments->workers);
   arguments->study.add_to(*command);
-  command->add_option("--json", arguments->json,
-                      "write the report to this file (bench/macro/README.md has the format)");
-  command->add_option("--html", arguments->html, "write the report as one self-contained page to this file");
-  command->add_option("--csv", arguments->csv, "write one line per run, for nomad-grid per cell, to this file");
-  command->add_option("--hdr", arguments->hdr, "write the latency in HdrHistogram's percentile format to this file");
-  command->add_option("--hdr-log", arguments->hdr_log,
-                      "write the latency second by second as HdrHistogram's log to this file");
-  command->add_option("--prometheus", arguments->prometheus,
-                      "write the report in Prometheus' text format to this file");
-  command->add_option("--google-benchmark", arguments->google_benchmark,
-                      "write the times as google-benchmark's programs do to this file, for its compare.py");
+  command->add_option("--json", arguments->json, "write the report to this file (bench/macro/README.md has the format)")
+      ->type_name("FILE");
+  command->add_option("--html", arguments->html, "write the report as one self-contained page to this file")
+      ->type_name("FILE");
+  command->add_option("--csv", arguments->csv, "write one line per run, for nomad-grid per cell, to this file")
+      ->type_name("FILE");
+  command->add_option("--hdr", arguments->hdr, "write the latency in HdrHistogram's percentile format to this file")
+      ->type_name("FILE");
+  command
+      ->add_option("--hdr-log", arguments->hdr_log,
+                   "write the latency second by second as HdrHistogram's log to this file")
+      ->type_name("FILE");
+  command->add_option("--prometheus", arguments->prometheus, "write the report in Prometheus' text format to this file")
+      ->type_name("FILE");
+  command
+      ->add_option("--google-benchmark", arguments->google_benchmark,
+                   "write the times as google-benchmark's programs do to this file, for its compare.py")
+      ->type_name("FILE");
   command->add_flag("--stages", arguments->stages,
                     "report the time of each stage per evaluation; measuring costs a few percent (`berth profile` says "
                     "more and costs less)");

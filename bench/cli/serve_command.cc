@@ -89,20 +89,26 @@ void add_serve(CLI::App& app, int& exit_code) {
                    fmt::format("nodes to make up (default: {}, or none if a source is given)", kNodesByDefault))
       ->check(CLI::Range(std::int64_t{0}, kNodesMost));
   command->add_option("--speed", arguments->speed, "virtual time against real time: a number, max, or step")
+      ->type_name("FACTOR")
       ->capture_default_str();
-  command->add_option("--listen", arguments->listen, "address and port")->capture_default_str();
+  command->add_option("--listen", arguments->listen, "address and port")
+      ->type_name("ADDRESS:PORT")
+      ->capture_default_str();
   command
       ->add_option("--snapshots", arguments->snapshots,
                    "folder in which POST /v1/berth/snapshot writes files and restore reads them (default: none)")
+      ->type_name("FOLDER")
       ->check(CLI::ExistingDirectory);
   command->add_option("--seed", arguments->seed, "seed of all random draws")->capture_default_str();
   command
       ->add_option("--heartbeat-grace", arguments->heartbeat_grace,
                    "how long a server waits for an overdue heartbeat before the node is down")
+      ->type_name("DURATION")
       ->capture_default_str();
   command
       ->add_option("--min-heartbeat-ttl", arguments->min_heartbeat_ttl,
                    "shortest interval between the heartbeats of a node")
+      ->type_name("DURATION")
       ->capture_default_str();
   command->add_flag("--quiet", arguments->quiet, "do not print the address");
   command->footer("Ends at Ctrl-C or SIGTERM. Exit code: 0 ended, 1 berth failed, 2 usage or bad input.");

@@ -4,6 +4,7 @@
 
 #include "cli/common.h"
 #include "cli/outputs.h"
+#include "cli/terminal.h"
 #include "report/kinds.h"
 #include "run/interrupt.h"
 #include "sim/datasets.h"
@@ -42,13 +43,16 @@ void StudyArguments::add_to(CLI::App& command) {
       .add_option("--warm-up", warm_ups,
                   "with --repeat or --vary: first runs that do not count (default: 1 with --repeat, else 0)")
       ->check(CLI::Range(0, 1'000));
-  command.add_flag("--wide", wide, "do not shorten the tables of --repeat and --vary to fit the terminal");
-  command.add_option("--vary", varied,
-                     "KEY=VALUE,...: run it with every value of a key of the workload, e.g. workers=1,2,4, "
-                     "cluster.nodes=100..500..100 or jobs.mix.web.count=1,5; several are crossed");
-  command.add_option(
-      "--results", results,
-      "add parameters and results of every run to this SQLite file (bench/study/README.md has its tables)");
+  command.add_flag("--wide", wide, "do not break tables that are wider than the terminal");
+  command
+      .add_option("--vary", varied,
+                  "KEY=VALUE,...: run it with every value of a key of the workload, e.g. workers=1,2,4, "
+                  "cluster.nodes=100..500..100 or jobs.mix.web.count=1,5; several are crossed")
+      ->type_name("KEY=VALUES");
+  command
+      .add_option("--results", results,
+                  "add parameters and results of every run to this SQLite file (bench/study/README.md has its tables)")
+      ->type_name("FILE");
 }
 
 int run_study_command(const WorkloadArguments& chosen, std::optional<std::int64_t> workers,
@@ -89,7 +93,7 @@ int run_study_command(const WorkloadArguments& chosen, std::optional<std::int64_
   if (!input) return report_error(input.error(), 1);
   inputs.push_back(std::move(*input));
   const report::Document document = report::make_document(inputs);
-  print("{}", report::to_terminal(document));
+  print("{}", report::to_terminal(document, arguments.wide ? 0 : terminal_width()));
   if (const int code = html->write(document); code != 0) exit_code = code;
   return exit_code;
 }

@@ -153,7 +153,7 @@ int submit_slurm(const Sweep& sweep, const study::ArrayJob& job, const SweepArgu
   const std::string number = id->substr(0, id->find(';'));
   print("submitted as job {}: {} elements\n", number, job.elements);
   if (!arguments.wait) {
-    print("its state: squeue -j {}\nits results: berth sweep {} --out {} --gather\n", number, arguments.plan,
+    print("its state: squeue -j {}\nits results: berth sweep {} --output {} --gather\n", number, arguments.plan,
           sweep.folder());
     return 0;
   }
@@ -204,9 +204,10 @@ int run_mpi(const Sweep& sweep, const study::ArrayJob& job, const SweepArguments
 
 int print_job(const std::string& text, const std::string& submit, const SweepArguments& arguments) {
   print_raw(text);
-  fmt::print(stderr,
-             "submit: berth sweep {} --out {} --on {} --print > FILE && {}\ngather: berth sweep {} --out {} --gather\n",
-             arguments.plan, arguments.folder(), arguments.on, submit, arguments.plan, arguments.folder());
+  fmt::print(
+      stderr,
+      "submit: berth sweep {} --output {} --on {} --print > FILE && {}\ngather: berth sweep {} --output {} --gather\n",
+      arguments.plan, arguments.folder(), arguments.on, submit, arguments.plan, arguments.folder());
   return 0;
 }
 
@@ -266,7 +267,7 @@ int sweep(const SweepArguments& arguments) {
     return report_error(
         {sweep.folder(), "",
          fmt::format("has {} of the {} runs", sweep.keys().size() - missing.size(), sweep.keys().size()),
-         "add --resume to go on with the others, or name another folder with --out"},
+         "add --resume to go on with the others, or name another folder with --output"},
         2);
   if (missing.empty()) return gather_results(sweep, arguments);
   if (arguments.on == "slurm") return submit_slurm(sweep, job, arguments);
@@ -282,7 +283,7 @@ void add_sweep(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("sweep", "run a plan of many runs, here or on other machines, and gather the results");
   command->add_option("plan", a->plan, "a file that names workloads, settings and repetitions (bench/study/README.md)");
-  command->add_option("-o,--out", a->out, "folder for the results (default: PLAN-results)");
+  command->add_option("-o,--output", a->out, "folder for the results (default: PLAN-results)")->type_name("FOLDER");
   command->add_flag("--dry-run", a->dry_run, "only count the runs, and estimate time and memory from a few of them");
   command->add_flag("--resume", a->resume, "continue in a folder that has results: finished runs are not repeated");
   command->add_flag("--retry", a->retry, "repeat failed runs");
@@ -300,13 +301,16 @@ void add_sweep(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 1'000));
   command->add_flag("--print", a->print, "print the job that would be submitted, and submit nothing");
   command->add_flag("--wait", a->wait, "with --on slurm: wait for the job, then gather");
-  command->add_option("--sbatch", a->sbatch, "a line for the job script, e.g. '--time=10'; may be repeated");
-  command->add_option("--image", a->image, "with --on kubernetes: container image with berth (default: berth:latest)");
+  command->add_option("--sbatch", a->sbatch, "a line for the job script, e.g. '--time=10'; may be repeated")
+      ->type_name("LINE");
+  command->add_option("--image", a->image, "with --on kubernetes: container image with berth (default: berth:latest)")
+      ->type_name("NAME");
   command->add_flag("--gather", a->gather, "run nothing, only gather the results that are there");
-  command->add_option("--results", a->results, "SQLite file to gather into (default: FOLDER/results.db)");
-  command->add_option("--csv", a->csv, "CSV file to gather into (default: FOLDER/results.csv)");
-  command->add_option("--task", a->task, "for job scripts: run element I of N, as I/N");
-  command->add_option("--plan-digest", a->plan_digest, "for job scripts: refuse any other plan");
+  command->add_option("--results", a->results, "SQLite file to gather into (default: FOLDER/results.db)")
+      ->type_name("FILE");
+  command->add_option("--csv", a->csv, "CSV file to gather into (default: FOLDER/results.csv)")->type_name("FILE");
+  command->add_option("--task", a->task, "for job scripts: run element I of N, as I/N")->type_name("I/N");
+  command->add_option("--plan-digest", a->plan_digest, "for job scripts: refuse any other plan")->type_name("DIGEST");
   command->add_flag("--quiet", a->quiet, "no progress");
   command->footer(
       "Exit code: 0 all runs are fine, 1 some failed, 2 usage or bad input, 4 some are missing (interrupted).");

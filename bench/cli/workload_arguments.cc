@@ -14,6 +14,7 @@ namespace berth::cli {
 void WorkloadArguments::add_to(CLI::App& command) {
   command.add_option("workload", workload, "a file, or the name of one in bench/macro");
   command.add_option("--label", label, "size of the workload: smoke, full or what its file lists")
+      ->type_name("LABEL")
       ->capture_default_str();
   command.add_option("--seed", seed, "seed to use instead of the file's")->check(CLI::NonNegativeNumber);
   command
@@ -21,11 +22,14 @@ void WorkloadArguments::add_to(CLI::App& command) {
                   "how plans of several workers are committed: free (as they come, like Nomad) or deterministic "
                   "(the decisions of one worker)")
       ->check(CLI::IsMember({"free", "deterministic"}));
-  command.add_option("--strategy", strategy,
-                     "ranking strategy that scores the fit of nodes, NAME or NAME:KEY=VALUE (see berth compare "
-                     "--list-strategies); everything else is decided as Nomad does. nomad: the fit too");
+  command
+      .add_option("--strategy", strategy,
+                  "ranking strategy that scores the fit of nodes, NAME or NAME:KEY=VALUE (see berth compare "
+                  "--list-strategies); everything else is decided as Nomad does. nomad: the fit too")
+      ->type_name("STRATEGY");
   add_decision_options(command, options);
-  command.add_option("--isa", isa, "instruction set to use instead of the best one (berth --version lists them)");
+  command.add_option("--isa", isa, "instruction set to use instead of the best one (berth --version lists them)")
+      ->type_name("NAME");
 }
 
 void add_workers(CLI::App& command, std::optional<std::int64_t>& workers) {

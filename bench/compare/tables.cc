@@ -25,32 +25,24 @@ std::string text_table(const TableRows& rows, std::size_t width) {
       if (c >= widths.size()) widths.push_back(0);
       widths[c] = std::max(widths[c], shown_width(row[c]));
     }
-  std::size_t shown = 0;
-  for (std::size_t column = 0; shown < widths.size(); ++shown) {
-    column += 2 + widths[shown];
-    if (width > 0 && shown > 1 && column > width) break;
-  }
+  const auto cell = [&](const std::vector<std::string>& row, std::size_t c) {
+    const std::string gap(widths[c] - shown_width(row[c]), ' ');
+    return c == 0 ? fmt::format("  {}{}", row[c], gap) : fmt::format("  {}{}", gap, row[c]);
+  };
   std::string out;
-  for (const auto& row : rows) {
-    std::string line = " ";
-    for (std::size_t c = 0; c < std::min(shown, row.size()); ++c) {
-      const std::string gap(widths[c] - shown_width(row[c]), ' ');
-      line += c == 0 ? fmt::format(" {}{}", row[c], gap) : fmt::format("  {}{}", gap, row[c]);
+  for (std::size_t begin = std::min<std::size_t>(1, widths.size()), end = begin;; begin = end) {
+    for (std::size_t column = widths.empty() ? 0 : 2 + widths[0]; end < widths.size(); ++end) {
+      column += 2 + widths[end];
+      if (width > 0 && end > begin && column > width) break;
     }
-    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  std::string left_out;
-  for (std::size_t c = shown; c < rows[0].size(); ++c) {
-    if (rows[0][c].empty()) continue;
-    const std::string next = (left_out.empty() ? "" : ", ") + rows[0][c];
-    if (left_out.size() + next.size() > 60) {
-      left_out += ", ...";
-      break;
+    if (begin > 1) out += "\n";
+    for (const auto& row : rows) {
+      std::string line = row.empty() ? "" : cell(row, 0);
+      for (std::size_t c = begin; c < std::min(end, row.size()); ++c) line += cell(row, c);
+      out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
     }
-    left_out += next;
+    if (end >= widths.size()) return out;
   }
-  if (shown < widths.size()) out += fmt::format("  not shown for want of room (--wide): {}\n", left_out);
-  return out;
 }
 
 std::string markdown_table(const TableRows& rows) {

@@ -11,8 +11,8 @@ namespace berth::compare {
 
 using TableRows = std::vector<std::vector<std::string>>;
 
-/// Rows and columns with a head, columns padded to their widest cell, the first to the left. `width`: columns that go
-/// beyond are left out, and named in a line below; 0: none is.
+/// Rows and columns with a head, columns padded to their widest cell, the first to the left. A table wider than `width` is
+/// broken: the columns that do not fit follow in a block of their own, beside the first column again. 0: never broken.
 [[nodiscard]] std::string text_table(const TableRows& rows, std::size_t width = 0);
 [[nodiscard]] std::string markdown_table(const TableRows& rows);
 
@@ -30,7 +30,7 @@ using TableRows = std::vector<std::vector<std::string>>;
 [[nodiscard]] json::Value test_json(const PairedTest& test, int direction);
 [[nodiscard]] json::Value summary_json(const Summary& s);
 
-/// A terminal's width that tables are made for.
+/// Width of tables where the terminal's is unknown.
 inline constexpr std::size_t kTerminalWidth = 100;
 
 /// How the tests in tables are made.

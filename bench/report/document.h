@@ -99,8 +99,8 @@ struct Document {
 
 /// What page.js reads.
 [[nodiscard]] json::Value to_json(const Document& document);
-/// Facts and tables for the terminal, at most `width` wide (0: as wide as they are): columns that do not fit are named
-/// below their table.
+/// Facts and tables for the terminal, at most `width` wide (0: as wide as they are): wider tables
+/// are broken, see compare::text_table().
 [[nodiscard]] std::string to_terminal(const Document& document, std::size_t width = compare::kTerminalWidth);
 
 }  // namespace berth::report

@@ -1,4 +1,4 @@
-// Sweeps on other engines: the job files that each of them takes. What runs there is `berth sweep PLAN --out FOLDER
+// Sweeps on other engines: the job files that each of them takes. What runs there is `berth sweep PLAN --output FOLDER
 // --task I/N`, so nothing is passed around but the number of an element; the folder is shared by all of them.
 #pragma once
 

@@ -20,4 +20,18 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+const std::string* nearest_name(std::string_view text, const std::vector<std::string>& names) {
+  text = text.substr(0, 64);
+  std::size_t least = std::min<std::size_t>(2, (text.size() + 2) / 3) + 1;
+  const std::string* nearest = nullptr;
+  for (const std::string& name : names)
+    if (const std::size_t distance = edit_distance(text, name); distance < least) least = distance, nearest = &name;
+  return nearest;
+}
+
+std::string did_you_mean(std::string_view text, const std::vector<std::string>& names) {
+  const std::string* nearest = nearest_name(text, names);
+  return nearest ? "did you mean '" + *nearest + "'? " : "";
+}
+
 }  // namespace berth::base

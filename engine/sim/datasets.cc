@@ -1,9 +1,12 @@
 #include "sim/datasets.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <system_error>
+
+#include "base/edit_distance.h"
 
 namespace berth::sim {
 namespace {
@@ -76,8 +79,22 @@ Result<std::string> find_workload(const std::string& name) {
   if (bare)
     if (const auto found = find({}, {"bench/macro" / file, "workloads" / file}))
       return found->lexically_normal().string();
-  return tl::unexpected(InputError{name, "", "there is no such file, nor a workload of that name",
-                                   "check the path; `berth run --list` names the workloads"});
+  std::vector<std::string> names;
+  for (const std::string& shipped : workload_files()) names.push_back(fs::path(shipped).stem().string());
+  return tl::unexpected(
+      InputError{name, "", "there is no such file, nor a workload of that name",
+                 base::did_you_mean(name, names) + "check the path; `berth run --list` names the workloads"});
+}
+
+std::vector<std::string> workload_files() {
+  std::vector<std::string> out;
+  const auto one = find({}, {"bench/macro/quickstart.toml", "workloads/quickstart.toml"});
+  if (!one) return out;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(one->parent_path(), error))
+    if (entry.path().extension() == ".toml") out.push_back(entry.path().string());
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 std::vector<std::string> files_of(const Workload& workload) {

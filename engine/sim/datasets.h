@@ -25,6 +25,9 @@ namespace berth::sim {
 /// `name` as given when it is a file or "-", else the workload of that name, found in the same way.
 [[nodiscard]] Result<std::string> find_workload(const std::string& name);
 
+/// The paths of the shipped workloads, sorted by name; empty where none are found.
+[[nodiscard]] std::vector<std::string> workload_files();
+
 /// The files that a workload is read from: its own, and those that it names.
 [[nodiscard]] std::vector<std::string> files_of(const Workload& workload);
 

@@ -54,7 +54,8 @@ void read_labels(TomlReader& reader, const toml::table& root, Workload& out) {
   for (const std::string& name : out.labels) check_name(in, "labels", name);
   if (std::find(out.labels.begin(), out.labels.end(), out.label) == out.labels.end())
     in.fail(
-        "labels", "there is no label '" + out.label.substr(0, 40) + "'", "use one of: " + [&] {
+        "labels", "there is no label '" + out.label.substr(0, 40) + "'",
+        base::did_you_mean(out.label, out.labels) + "use one of: " + [&] {
           std::string all;
           for (const std::string& name : out.labels) all += (all.empty() ? "" : ", ") + name.substr(0, 40);
           return all;

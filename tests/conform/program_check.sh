@@ -32,7 +32,7 @@ expect "a name that no vector has exits with 2" [ $? -eq 2 ]
 expect "and says that nothing was compared" grep -q "hold no vector that --name and --step ask for: nothing was compared" "$work/error"
 
 for wrong in "conform --seed -1" "conform --seed 1 --lives -1" "conform --seed 1 --lives 0" "conform --seed 1 --steps -5" \
-  "conform --seed 1 --json $work/lives.json" "conform --lives 3 $golden" "plan a.json b.json --orders -1" \
+  "conform --seed 1 --json $work/lives.json" "conform --lives 3 $golden" "plan a.json b.json --visiting-orders -1" \
   "run quickstart --seed -1"; do
   timeout 20 "$berth" $wrong > "$work/table" 2> "$work/error"
   expect "$wrong exits with 2" [ $? -eq 2 ]

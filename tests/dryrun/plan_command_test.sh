@@ -59,7 +59,7 @@ says 'no single change'
 expect 1 --nomad-exit-codes $here/small.json $here/jobs/low.json
 
 # Surprising behaviour of Nomad: success is announced, the plan applier refuses (R-PREEMPT-202, R-CTRL-610).
-expect 0 $here/small.json $here/jobs/urgent.json --orders 3 --explain alone
+expect 0 $here/small.json $here/jobs/urgent.json --visiting-orders 3 --explain alone
 says '- All tasks successfully allocated.'
 says 'Warning: Nomad reports success, but its plan applier would refuse this plan:'
 says 'node "alone": cpu'
@@ -68,23 +68,36 @@ says 'Over 3 visiting orders:'
 says 'Node "alone" (11111111-1111-4111-8111-111111111111), as if it were the only one:'
 says 'group "first": takes 1'
 says 'binpack'
-expect 0 $here/small.json $here/jobs/urgent.json --json
+expect 0 $here/small.json $here/jobs/urgent.json --json -
 says '"FailedTGAllocs": {}'
 says '"reason": "cpu"'
 cp "$scratch/out" "$scratch/plan-1.json"
-expect 0 $here/small.json $here/jobs/urgent.json --json --orders 3 --explain alone
+expect 0 $here/small.json $here/jobs/urgent.json --json - --visiting-orders 3 --explain alone
 cp "$scratch/out" "$scratch/plan-2.json"
-expect 0 $here/small.json $here/jobs/low.json --json --no-diff
+expect 0 $here/small.json $here/jobs/low.json --json - --no-diff
 cp "$scratch/out" "$scratch/plan-3.json"
 expect 0 $here/small.json $here/jobs/urgent.json --no-diff
 silent '+ Job: "urgent"'
+
+# Colours: where they are asked for, never in a file, and not with NO_COLOR.
+expect 0 --color always $here/small.json $here/jobs/urgent.json
+says "$(printf '\033[32m+ Job: "urgent"\033[0m')"
+says "$(printf '\033[33mWarning: ')"
+NO_COLOR=1 expect 0 $here/small.json $here/jobs/urgent.json
+silent "$(printf '\033[')"
+if command -v script > /dev/null; then  # a terminal of 70 columns
+  TERM=xterm script -qec "$berth plan $here/small.json $here/jobs/urgent.json" /dev/null > "$scratch/out" < /dev/null
+  says "$(printf '\033[32m+ Job: "urgent"\033[0m')"
+  TERM=xterm NO_COLOR=1 script -qec "$berth plan $here/small.json $here/jobs/urgent.json" /dev/null > "$scratch/out" < /dev/null
+  silent "$(printf '\033[')"
+fi
 
 # Where: the node and score of every placement, the node of every eviction; what helps where the applier would refuse.
 expect 0 $here/small.json $here/jobs/urgent.json
 grep -qE '^urgent\.first\[0\] +first +alone +[01]\.[0-9]{4} ' "$scratch/out" || broken "no node and score: $(cat "$scratch/out")"
 grep -qE '^aaaaaaaa[-0-9a-f]* +filler +fill +alone$' "$scratch/out" || broken "no node of an eviction: $(cat "$scratch/out")"
 says 'What would help group "'
-expect 0 $here/small.json $here/jobs/urgent.json --json
+expect 0 $here/small.json $here/jobs/urgent.json --json -
 python3 - "$scratch/out" << 'PYTHON' || broken "the JSON does not say where: $(cat "$scratch/out")"
 import json, sys
 berth = json.load(open(sys.argv[1]))["Berth"]
@@ -126,7 +139,7 @@ if [ -e /usr/share/javascript/chart.js/chart.min.js ] || [ -n "${BERTH_CHART_JS:
   expect 0 "$scratch/empty.json" "$scratch/one.json" "$scratch/two.json" --together --html "$scratch/plan.html"
   grep -q 'Plan of two' "$scratch/plan.html" || broken "the page does not have the second plan"
 fi
-"$berth" plan "$scratch/empty.json" "$scratch/one.json" --json > "$scratch/one-plan.json"
+"$berth" plan "$scratch/empty.json" "$scratch/one.json" --json - > "$scratch/one-plan.json"
 "$berth" report "$scratch/one-plan.json" > "$scratch/out" || broken "berth report does not take a plan"
 says 'Plan of one'
 
@@ -145,7 +158,7 @@ says 'failed to place'
 silent 'Preemptions:'
 expect 0 $here/small.json $here/jobs/urgent.json --option plan_id_length=8
 says 'aaaaaaaa  filler  fill'
-expect 0 $here/small.json $here/jobs/urgent.json --json --option system_reporting=seed
+expect 0 $here/small.json $here/jobs/urgent.json --json - --option system_reporting=seed
 says '"system_reporting": "seed"'
 refuses 2 "option 'nothing' is unknown" $here/small.json $here/jobs/low.json --option nothing=1
 
@@ -172,7 +185,7 @@ silent 'No advice for'
 expect 0 $here/small.json "$scratch/twenty.json" --no-diff --advice 0
 says 'No advice for 20 failed groups; --advice 20 gives it for all.'
 silent 'found no node'
-expect 0 $here/small.json "$scratch/twenty.json" --json --advice 1
+expect 0 $here/small.json "$scratch/twenty.json" --json - --advice 1
 says '"advice_left_out": 19'
 cp "$scratch/out" "$scratch/plan-4.json"
 groups 400 > "$scratch/many.json"
@@ -242,7 +255,7 @@ sed -n '/^"Jobs": \[$/,/\],*$/p' "$scratch/cluster.json" | grep '"Version":0[,}]
 [ "$(wc -l < "$scratch/cut")" -eq 4 ] || broken "no jobs to cut out of CLUSTER.json"
 while read -r job; do
   echo "$job" > "$scratch/job.json"
-  expect 0 "$scratch/cluster.json" "$scratch/job.json" --json
+  expect 0 "$scratch/cluster.json" "$scratch/job.json" --json -
   grep -qE '"Type": ?"None"' "$scratch/out" || broken "a job of CLUSTER.json is not the stored one: $(cat "$scratch/out")"
 done < "$scratch/cut"
 

@@ -49,6 +49,9 @@ same "bash: berth run --order=d" deterministic "$(bash_reply berth run --order =
 same "bash: berth gate re" record "$(bash_reply berth gate re)"
 same "bash: workloads" "$workloads" "$(bash_reply berth run "" | tr ' ' '\n' | sort | xargs)"
 same "bash: every command" "$(echo $commands)" "$(bash_reply berth "")"
+same "bash: labels of a workload" "full smoke" "$(bash_reply berth run quickstart --label "" | tr ' ' '\n' | sort | xargs)"
+same "bash: a strategy after a comma" nomad-binpack,tetris "$(bash_reply berth compare --strategies nomad-binpack,tet)"
+same "bash: a preemption rule" exact-lexicographic "$(bash_reply berth compare --preemption exact-lex)"
 case " $(bash_reply berth gate record --) " in
   *" --base "*) broken "bash: berth gate record -- offers options of berth gate" ;;
 esac
@@ -61,6 +64,8 @@ if command -v fish > /dev/null; then
   same "fish: berth run --order" "deterministic free" "$(fish_reply 'berth run --order ' .)"
   same "fish: berth run --ord" --order "$(fish_reply 'berth run --ord' .)"
   same "fish: berth gate re" record "$(fish_reply 'berth gate re' .)"
+  same "fish: labels of a workload" "full smoke" "$(fish_reply 'berth run quickstart --label ' '^(full|smoke)$')"
+  same "fish: a strategy after a comma" nomad-binpack,tetris "$(fish_reply 'berth compare --strategies nomad-binpack,tet' .)"
   same "fish: a workload" quickstart "$(fish_reply 'berth run quick' '^quickstart$')"
 else
   broken "fish is not there; apt-get install fish"
@@ -78,7 +83,8 @@ if command -v zsh > /dev/null; then
   }
   same "zsh: every command" "$(echo $commands)" "$(zsh_reply berth "" | cut -d : -f 1 | xargs)"
   zsh_reply berth run --order "" | grep -qE '^--order\[.*\]:TEXT:\(free deterministic\)$' || broken "zsh: berth run --order has no list of values"
-  zsh_reply berth run "" | grep -qx ':workload:_berth_workloads' || broken "zsh: berth run completes no workload"
+  zsh_reply berth run "" | grep -qx ':workload:_berth_workload_or_file' || broken "zsh: berth run completes no workload"
+  zsh_reply berth compare "" | grep -qE '^--strategies\[.*:_sequence _berth_strategies$|^\*--strategies\[.*:_sequence _berth_strategies$' || broken "zsh: --strategies completes no strategy"
   same "zsh: below gate" "$(berth gate --help | awk '/^Subcommands:/ {on = 1; next} on && /^  [a-z]/ {print $1}' | xargs)" "$(zsh_reply berth gate "" | cut -d : -f 1 | xargs)"
 else
   broken "zsh is not there; apt-get install zsh"

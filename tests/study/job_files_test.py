@@ -25,7 +25,7 @@ seed = "1..24"
 
 
 def job_file(berth, folder, *arguments):
-    printed = subprocess.run([berth, "sweep", os.path.join(folder, "plan.toml"), "--out", os.path.join(folder, "out"), "--print", *arguments],
+    printed = subprocess.run([berth, "sweep", os.path.join(folder, "plan.toml"), "--output", os.path.join(folder, "out"), "--print", *arguments],
                              capture_output=True, text=True, check=True)
     assert "submit: berth sweep" in printed.stderr and "gather: berth sweep" in printed.stderr, printed.stderr
     return json.loads(printed.stdout)

@@ -10,11 +10,11 @@ slurmd_start() {
   slurm_pids+=("$slurmd_pid")
 }
 
-# elements_of FOLDER: the processes of `berth sweep --out FOLDER` that Slurm has started. The runs that they fork look like them, but
+# elements_of FOLDER: the processes of `berth sweep --output FOLDER` that Slurm has started. The runs that they fork look like them, but
 # are no children of slurmstepd.
 elements_of() {
   local pid
-  for pid in $(pgrep -f -- "--out $1 --plan-digest"); do
+  for pid in $(pgrep -f -- "--output $1 --plan-digest"); do
     [ "$(cat "/proc/$(awk '{ print $4 }' "/proc/$pid/stat" 2> /dev/null)/comm" 2> /dev/null)" = slurmstepd ] && echo "$pid"
   done
 }

@@ -28,7 +28,7 @@ labels = ["smoke"]
 seed = "1..60"
 END
 plan=$scratch/plan.toml
-"$berth" sweep "$plan" --out "$scratch/local" --quiet > "$scratch/local.txt" || broken "the runs here failed: $(cat "$scratch/local.txt")"
+"$berth" sweep "$plan" --output "$scratch/local" --quiet > "$scratch/local.txt" || broken "the runs here failed: $(cat "$scratch/local.txt")"
 digest=$(digest_of "$scratch/local.txt")
 
 # A requeued job waits until its old credential has expired; a node is down when it was not heard of for SlurmdTimeout.
@@ -62,7 +62,7 @@ check() {
 }
 
 # An element is requeued while it runs.
-"$berth" sweep "$plan" --out "$scratch/requeued" --quiet --on slurm --elements 2 --wait > "$scratch/requeued.txt" 2>&1 &
+"$berth" sweep "$plan" --output "$scratch/requeued" --quiet --on slurm --elements 2 --wait > "$scratch/requeued.txt" 2>&1 &
 pid=$!
 if stop_element "$scratch/requeued" "$pid"; then
   job=$(tr '\0' '\n' < "/proc/$element/environ" | sed -n 's/^SLURM_JOB_ID=//p')
@@ -74,7 +74,7 @@ wait "$pid"
 check requeued $?
 
 # The node vanishes, with all that runs on it, and comes back.
-"$berth" sweep "$plan" --out "$scratch/vanished" --quiet --on slurm --elements 1 --wait > "$scratch/vanished.txt" 2>&1 &
+"$berth" sweep "$plan" --output "$scratch/vanished" --quiet --on slurm --elements 1 --wait > "$scratch/vanished.txt" 2>&1 &
 pid=$!
 if stop_element "$scratch/vanished" "$pid"; then
   step=$(awk '{ print $4 }' "/proc/$element/stat")
