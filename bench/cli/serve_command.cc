@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/duration.h"
+#include "base/time.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/outputs.h"
@@ -22,7 +23,8 @@ constexpr std::int64_t kNodesByDefault = 1000, kNodesMost = 1'000'000;
 struct ServeArguments {
   std::string source, speed = "1", listen = "127.0.0.1:4646", snapshots;
   std::optional<std::int64_t> nodes;
-  std::string heartbeat_grace = "10s", min_heartbeat_ttl = "10s";
+  std::string heartbeat_grace = "10s", min_heartbeat_ttl = "10s", now;
+  bool keep_addresses = false;
   std::uint64_t seed = 1;
   bool quiet = false;
 };
@@ -54,6 +56,16 @@ int serve(const ServeArguments& arguments) {
   options.start.nodes = arguments.nodes.value_or(arguments.source.empty() ? kNodesByDefault : 0);
   options.start.seed = arguments.seed;
   options.start.now_ns = clock_ns();
+  if (!arguments.now.empty()) {
+    const auto now = base::parse_rfc3339(arguments.now);
+    if (!now)
+      return report_error(
+          {"berth serve", "--now", "'" + base::shown(arguments.now) + "' " + base::rfc3339_problem(arguments.now),
+           "write for example 2026-11-22T01:00:00Z"},
+          2);
+    options.start.begin_ns = now->ns;
+  }
+  options.start.keep_addresses = arguments.keep_addresses;
   options.simulation.speed = *speed;
   options.listen = arguments.listen;
   options.simulation.snapshots = arguments.snapshots;
@@ -99,6 +111,12 @@ void add_serve(CLI::App& app, int& exit_code) {
                    "folder in which POST /v1/berth/snapshot writes files and restore reads them (default: none)")
       ->type_name("FOLDER")
       ->check(CLI::ExistingDirectory);
+  command->add_option("--now", arguments->now,
+                      "virtual time at the start, 2026-11-22T01:00:00Z (default: the latest time in a cluster that is "
+                      "served, else the real time)");
+  command->add_flag("--keep-addresses", arguments->keep_addresses,
+                    "serve the addresses of nodes and allocations unchanged; clients may connect to them (default: "
+                    "reserved ones in their place)");
   command->add_option("--seed", arguments->seed, "seed of all random draws")->capture_default_str();
   command
       ->add_option("--heartbeat-grace", arguments->heartbeat_grace,

@@ -11,7 +11,10 @@ Result<std::unique_ptr<Service>> Service::make(const ServiceOptions& options) {
   if (!start) return tl::unexpected(start.error());
   std::unique_ptr<Service> out(new Service);
   out->warnings_ = std::move(start->warnings);
-  out->simulation_ = std::make_unique<Simulation>(std::move(start->config), start->state, options.simulation);
+  Simulation::Options simulation = options.simulation;
+  simulation.keep_addresses = options.start.keep_addresses;
+  simulation.http_address = (*server)->address();
+  out->simulation_ = std::make_unique<Simulation>(std::move(start->config), start->state, simulation);
   Router router = make_router();
   for (const Router::Attach& attach : router.attached()) out->simulation_->attach(attach);
   out->dispatcher_ = std::make_unique<Dispatcher>(*out->simulation_, std::move(router));

@@ -60,7 +60,12 @@ void set_indexes(fsm::StateLog& log, const model::ClusterState& state) {
 Simulation::Simulation(living::Config config, const model::ClusterState& state, const Options& options)
     : config_(std::move(config)), options_(options), speed_(options.speed), readers_(Readers::make(options.readers)) {
   cluster_ = std::make_unique<living::Cluster>(config_, &listeners_);
+  load(state);
+}
+
+void Simulation::load(const model::ClusterState& state) {
   cluster_->load(state);
+  log().recount_summaries(true);
   set_indexes(log(), state);
 }
 
@@ -125,8 +130,7 @@ void Simulation::replace(living::Config config, const model::ClusterState& state
   config_ = std::move(config);
   cluster_ = std::make_unique<living::Cluster>(config_, &listeners_);
   node_stubs_ = std::make_shared<TextCache>();
-  cluster_->load(state);
-  set_indexes(log(), state);
+  load(state);
   for (Advance& advance : std::exchange(advances_, {})) advance.done();
   for (Waiter& waiter : std::exchange(waiters_, {})) waiter.end();
   seen_ = {}, seen_index_ = 0, written_ = 0;

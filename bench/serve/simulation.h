@@ -124,6 +124,8 @@ class Simulation {
     std::size_t long_polls = 65'536;
     std::string snapshots;  ///< the folder where snapshots are written; "": none are
     std::size_t readers = 1;
+    bool keep_addresses = false;  ///< those of nodes that join and of snapshots stay as they are (addresses.h)
+    std::string http_address;     ///< where the server listens
   };
 
   Simulation(living::Config config, const model::ClusterState& state, const Options& options);
@@ -174,6 +176,7 @@ class Simulation {
   [[nodiscard]] std::size_t waiting() const { return waiters_.size(); }
 
  private:
+  void load(const model::ClusterState& state);
   void run();
   void run_tasks();
   void run_time();

@@ -5,6 +5,7 @@
 #include "io/export_import.h"
 #include "io/files.h"
 #include "io/json_parse.h"
+#include "serve/addresses.h"
 #include "serve/simulation.h"
 #include "tables/export.h"
 
@@ -138,9 +139,10 @@ Result<Restored> read_snapshot(const std::string& path) {
   return out;
 }
 
-void restore(Simulation& simulation, const Restored& restored) {
+void restore(Simulation& simulation, Restored restored) {
   living::Config config = simulation.config();
   config.start_ns = restored.now_ns;
+  replace_addresses(restored.state, simulation.options().keep_addresses);  // of a snapshot that an older version wrote
   simulation.replace(config, restored.state);
   fsm::StateLog& log = simulation.log();
   for (const json::Value& job : restored.rest["Jobs"].items()) {

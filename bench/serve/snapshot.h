@@ -35,6 +35,6 @@ struct Restored {
 };
 [[nodiscard]] Result<Restored> read_snapshot(const std::string& path);
 /// The simulation becomes what was stored; on its thread.
-void restore(Simulation& simulation, const Restored& restored);
+void restore(Simulation& simulation, Restored restored);
 
 }  // namespace berth::serve

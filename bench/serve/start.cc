@@ -6,10 +6,12 @@
 #include <filesystem>
 
 #include "base/random.h"
+#include "dryrun/request.h"
 #include "io/export_import.h"
 #include "model/computed_class.h"
 #include "model/registration/node_canonical.h"
 #include "run/server_settings.h"
+#include "serve/addresses.h"
 #include "sim/datasets.h"
 #include "sim/inputs.h"
 #include "sim/load_store.h"
@@ -108,7 +110,7 @@ Result<void> take_workload(const std::string& path, Start& out) {
 Result<void> take_source(const StartOptions& options, Start& out) {
   const bool exists = std::filesystem::exists(options.source);
   if (exists && !options.source.ends_with(".toml")) {
-    auto cluster = io::import_cluster(options.source, {.now_ns = options.now_ns});
+    auto cluster = io::import_cluster(options.source, {.now_ns = options.begin_ns});
     if (!cluster) return tl::unexpected(cluster.error());
     out.state = std::move(cluster->state);
     out.warnings = std::move(cluster->warnings);
@@ -133,7 +135,8 @@ model::Node made_up_node(std::uint64_t number, std::uint64_t seed) {
   node.node_pool = "default", node.node_class = "general";
   node.meta["rack"] = fmt::format("r{}", rack + 1);
   node.status = "ready", node.scheduling_eligibility = "eligible";
-  const std::string address = fmt::format("10.{}.{}.{}", number >> 16 & 255, number >> 8 & 255, number & 255);
+  // Reserved addresses (addresses.h): those of a private network could be machines of whoever runs this.
+  const std::string address = fmt::format("240.{}.{}.{}", number >> 16 & 255, number >> 8 & 255, number & 255);
   set_attributes(node, address);
   set_resources(node, address);
   model::canonicalize(node);
@@ -150,14 +153,21 @@ Result<Start> prepare(const StartOptions& options) {
   if (!options.source.empty())
     if (auto taken = take_source(options, out); !taken) return tl::unexpected(taken.error());
   model::ClusterState& state = out.state;
+  if (!options.source.empty() && state.nodes.empty() && options.nodes == 0)
+    return tl::unexpected(InputError{options.source, "", "holds no nodes, so that nothing could be placed",
+                                     "name the export of a whole cluster, or make nodes up with --nodes N"});
+  replace_addresses(state, options.keep_addresses);
+  std::int64_t now_ns = options.begin_ns;
+  if (now_ns == 0) now_ns = dryrun::newest_time(state).ns;
+  if (now_ns == 0) now_ns = options.now_ns;
   state.index = std::max<std::uint64_t>(state.index, 1);
   for (std::int64_t number = 0; number < options.nodes; ++number) {
     state.nodes.push_back(made_up_node(static_cast<std::uint64_t>(number), options.seed));
     state.nodes.back().create_index = ++state.index;  // it registers, and becomes ready
     state.nodes.back().modify_index = ++state.index;
-    state.nodes.back().status_updated_at = options.now_ns / base::kSecond;
-    state.nodes.back().events = registered_event(options.now_ns);
-    for (auto& driver : state.nodes.back().drivers) driver.second->update_time.ns = options.now_ns;
+    state.nodes.back().status_updated_at = now_ns / base::kSecond;
+    state.nodes.back().events = registered_event(now_ns);
+    for (auto& driver : state.nodes.back().drivers) driver.second->update_time.ns = now_ns;
   }
   const auto has = [](const auto& list, const char* name) {
     return std::any_of(list.begin(), list.end(), [&](const auto& one) { return one.name == name; });
@@ -177,7 +187,7 @@ Result<Start> prepare(const StartOptions& options) {
     configuration.create_index = configuration.modify_index = 1;
   }
   out.config.seed = options.seed;
-  out.config.start_ns = options.now_ns;
+  out.config.start_ns = now_ns;
   out.config.server.keep_details = true;
   out.config.watchers.heartbeats.grace_ns = options.heartbeat_grace_ns;
   out.config.watchers.heartbeats.min_ttl_ns = options.min_heartbeat_ttl_ns;

@@ -61,6 +61,56 @@ void StateLog::count_in_summary(std::uint64_t index, const WrittenAlloc& written
   summaries_changed_ = true;
 }
 
+/// The counters of R-CTRL-721 from the job's allocations; `Queued` is that of the newest evaluation that has it
+/// (R-CTRL-725), or of `before`.
+JobSummary StateLog::counted_summary(JobKeyRow key, const std::optional<JobSummary>& before) const {
+  const tables::Snapshot& now = store_.current();
+  const model::Job& job = *records_[key].current;
+  JobSummary out;
+  out.create_index = before ? before->create_index : job.create_index;
+  out.modify_index = before ? before->modify_index : job.modify_index;
+  for (const model::TaskGroup& group : job.task_groups) out.groups.add(group.name);
+  if (before)
+    for (auto [name, counts] : before->groups) out.groups[name][Bin::queued] = counts[Bin::queued];
+  for (tables::AllocRow row = now.jobs.keys[key].alloc_head; row != kNoRow; row = now.allocs.next_of_job[row]) {
+    const tables::VersionRow version = now.allocs.job[row];
+    if (version == kNoRow || now.jobs.versions[version]->create_index != out.create_index) continue;  // R-CTRL-724
+    if (GroupSummary* group = out.groups.find(now.text(now.allocs.group[row])))
+      ++(*group)[bin_of(now.allocs.client[row])];
+  }
+  if (before) return out;
+  for (const tables::StoredEvalRow row : evals_of(key))  // oldest first
+    if (const auto eval = now.eval(row); eval && eval->queued_allocations)
+      for (const auto& [name, queued] : *eval->queued_allocations)
+        if (GroupSummary* group = out.groups.find(name)) (*group)[Bin::queued] = queued;
+  return out;
+}
+
+void StateLog::recount_summaries(bool only_missing) {
+  std::vector<JobKeyRow> counted;
+  std::uint64_t newest = 0;
+  for (JobKeyRow key = 0; key < records_.size(); ++key) {
+    JobRecord& record = records_[key];
+    if (!record.current || (only_missing && record.summary)) continue;
+    record.summary = counted_summary(key, record.summary);
+    record.summary->children_pending = record.summary->children_running = record.summary->children_dead = 0;
+    newest = std::max(newest, record.summary->modify_index);
+    counted.push_back(key);
+  }
+  std::sort(counted.begin(), counted.end());
+  for (JobKeyRow key = 0; key < records_.size(); ++key) {
+    const JobRecord& child = records_[key];
+    if (!child.current || child.current->parent_id.empty()) continue;
+    const JobKeyRow parent = store_.find_job_key(child.current->namespace_, *child.current->parent_id);
+    if (!std::binary_search(counted.begin(), counted.end(), parent)) continue;
+    JobSummary& summary = *records_[parent].summary;
+    if (child.current->status == "pending") ++summary.children_pending;
+    if (child.current->status == "running") ++summary.children_running;
+    if (child.current->status == "dead") ++summary.children_dead;
+  }
+  if (table_index(Table::job_summary) < newest) set_table_index(Table::job_summary, newest);
+}
+
 void StateLog::touch_summaries(Change& change) {
   if (std::exchange(summaries_changed_, false)) touch(change, Table::job_summary);
 }

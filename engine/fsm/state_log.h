@@ -176,6 +176,9 @@ class StateLog {
   [[nodiscard]] std::uint64_t table_index(Table table) const { return table_index_[static_cast<std::size_t>(table)]; }
   /// Log index the next entry gets: one past the highest seen.
   [[nodiscard]] std::uint64_t next_index() const { return last_index_ + 1; }
+  /// Counts the summaries of all jobs again from what is stored (R-API-502); `only_missing`: of jobs without one, which
+  /// a state from elsewhere brings. Cost: O(jobs + allocations).
+  void recount_summaries(bool only_missing);
   /// Says that an entry used up `index`, failed ones included.
   void seen(std::uint64_t index) { last_index_ = std::max(last_index_, index); }
   /// What a plan means for job records, under the commit that wrote it: summaries, statuses, stable versions, table
@@ -246,6 +249,7 @@ class StateLog {
   void cancel_followups(Change& change);
   void keep_planned_job(tables::Commit& commit, const WrittenAlloc& written);
   void count_in_summary(std::uint64_t index, const WrittenAlloc& written);
+  [[nodiscard]] JobSummary counted_summary(tables::JobKeyRow key, const std::optional<JobSummary>& before) const;
   /// After the last count_in_summary() of an entry.
   void touch_summaries(Change& change);
   void set_job_status(Change& change, tables::JobKeyRow key, std::string_view forced, bool evals_deleted);

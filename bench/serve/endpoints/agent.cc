@@ -70,6 +70,8 @@ json::Value settings(Simulation& simulation) {
   const auto addresses = [](json::Value http, json::Value rpc, json::Value serf) {
     return object_of({{"HTTP", std::move(http)}, {"RPC", std::move(rpc)}, {"Serf", std::move(serf)}});
   };
+  const std::string& http = simulation.options().http_address;  // not that of an agent that runs here as well
+  const std::int64_t http_port = base::parse_int64(http.substr(http.rfind(':') + 1)).value_or(4646);
   json::Value ui = enabled(true);
   ui.set("ShowCLIHints", true);  // the status page is what the hints lead to
   json::Value server = enabled(true);
@@ -87,8 +89,8 @@ json::Value settings(Simulation& simulation) {
                         {"NodeName", kName},
                         {"BindAddr", "127.0.0.1"},
                         {"Addresses", addresses("127.0.0.1", "127.0.0.1", "127.0.0.1")},
-                        {"AdvertiseAddrs", addresses("127.0.0.1:4646", kRpcAddress, "127.0.0.1:4648")},
-                        {"Ports", addresses(4646, 4647, 4648)},
+                        {"AdvertiseAddrs", addresses(http, kRpcAddress, "127.0.0.1:4648")},
+                        {"Ports", addresses(http_port, 4647, 4648)},
                         {"Version", object_of({{"Version", kVersion},
                                                {"VersionPrerelease", "dev"},
                                                {"VersionMetadata", ""},

@@ -65,9 +65,9 @@ void write_snapshot(Simulation& simulation, const Request& request, Reply& reply
 void read_back(Simulation& simulation, const Request& request, Reply& reply) {
   const auto path = snapshot_path(simulation, request, reply);
   if (!path) return;
-  const auto restored = read_snapshot(*path);
+  auto restored = read_snapshot(*path);
   if (!restored) return reply.fail(400, restored.error().line());
-  restore(simulation, *restored);
+  restore(simulation, std::move(*restored));
   json::Value answer = json::Value::object();
   answer.set("Name", std::filesystem::path(*path).stem().string());
   answer.set("Index", simulation.state().index), answer.set("Now", simulation.now());

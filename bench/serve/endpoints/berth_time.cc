@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/export_import.h"
 #include "model/codec/codec.h"
 #include "model/computed_class.h"
 #include "model/registration/node_canonical.h"
+#include "serve/addresses.h"
 #include "serve/endpoints/endpoints.h"
 
 namespace berth::serve {
@@ -47,6 +49,24 @@ void write_speed(Simulation& simulation, const Request& request, Reply& reply) {
   reply.json(time_json(simulation));
 }
 
+/// Checks a node that joins as the import of a cluster with this node would, and completes it; why it is refused, or
+/// "".
+std::string check_joining(model::Node& node) {
+  if (node.id.empty() || node.name.empty()) return "Node must be a node as GET /v1/node/:id gives it, with ID and Name";
+  model::canonicalize(node);
+  node.computed_class = model::computed_class(node);
+  if (node.status.empty()) node.status = "ready";
+  model::ClusterState alone;
+  alone.nodes.push_back(std::move(node));
+  auto checked = io::import_cluster_json(io::cluster_to_json(alone), "Node", {.strict = true});
+  if (!checked) {
+    const InputError& error = checked.error();
+    return "Node: " + error.problem + (error.remedy.empty() ? "" : "; " + error.remedy);
+  }
+  node = std::move(checked->state.nodes.front());
+  return "";
+}
+
 /// What happens to a machine, by the fault's kind; nothing: the reply says what is wrong.
 std::vector<living::Event> events_of(Simulation& simulation, const json::Value& body, Reply& reply) {
   const std::string& kind = body["Kind"].as_string();
@@ -58,12 +78,14 @@ std::vector<living::Event> events_of(Simulation& simulation, const json::Value& 
       reply.fail(400, "Node: " + read.error().problem);
       return {};
     }
-    if (event.node.id.size() != 36 || event.node.name.empty()) {
-      reply.fail(400, "Node must be a node as GET /v1/node/:id gives it, with ID and Name");
+    if (const std::string problem = check_joining(event.node); !problem.empty()) {
+      reply.fail(400, problem);
       return {};
     }
-    model::canonicalize(event.node);
-    event.node.computed_class = model::computed_class(event.node);
+    if (simulation.options().keep_addresses)
+      remove_client_address(event.node);
+    else
+      replace_addresses(event.node);
     return {event};
   }
   const std::string& id = body["NodeID"].as_string();

@@ -411,12 +411,12 @@ json::Value node_events(json::Value events) {
   return events;
 }
 
-/// The host at which its client answers; without one the node's own address.
+/// The node's own address, as its resources have it. The attribute may still be that of a real machine.
 std::string address_of(const model::Node& node) {
-  if (const auto colon = node.http_addr.rfind(':'); colon != std::string::npos && colon > 0)
-    return node.http_addr.substr(0, colon);
-  const auto found = node.attributes.find("unique.network.ip-address");
-  return found == node.attributes.end() ? std::string() : found->second;
+  if (!node.node_resources) return "";
+  for (const model::NetworkResource& network : node.node_resources->networks)
+    if (!network.ip.empty()) return network.ip;
+  return "";
 }
 
 }  // namespace

@@ -60,7 +60,9 @@ void collect_garbage(Simulation& simulation, const Request&, Reply& reply) {
 }
 
 /// Summaries are brought up to date with every entry: there is nothing to reconcile.
-void reconcile_summaries(Simulation&, const Request&, Reply&) {}
+void reconcile_summaries(Simulation& simulation, const Request&, Reply&) {  // R-API-502
+  simulation.log().recount_summaries(false);
+}
 
 // ---------------------------------------------------------------- evaluations
 

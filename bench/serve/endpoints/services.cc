@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "serve/addresses.h"
 #include "serve/endpoints/endpoints.h"
 #include "serve/endpoints/objects.h"
 #include "tables/export.h"
@@ -42,7 +43,7 @@ void find_port(const model::Allocation& alloc, const std::string& label, Registr
 
 /// What `services` of a group or task register.
 void add_services(const model::Allocation& alloc, const json::Value& services, const std::string& owner,
-                  std::vector<Registration>& out) {
+                  bool keep_addresses, std::vector<Registration>& out) {
   if (!services.is_array()) return;
   for (const json::Value& service : services.items()) {
     if (service["Provider"].as_string() != "nomad") continue;
@@ -55,7 +56,8 @@ void add_services(const model::Allocation& alloc, const json::Value& services, c
     one.tags = canary && own.size() > 0 ? own : service["Tags"];
     if (one.tags.is_null()) one.tags = json::Value::array();
     find_port(alloc, label, one);
-    if (!service["Address"].as_string().empty()) one.address = service["Address"].as_string();
+    if (const std::string& own = service["Address"].as_string(); !own.empty())
+      one.address = keep_addresses ? own : replaced_address(own);  // of the job, which may be a real cluster's
     out.push_back(std::move(one));
   }
 }
@@ -67,7 +69,9 @@ bool has_services(const model::TaskGroup& group) {
 }
 
 /// What an allocation has registered: those of its group, and of its tasks that run.
-std::vector<Registration> registrations_of(const tables::Snapshot& state, AllocRow row) {
+std::vector<Registration> registrations_of(const Simulation& simulation, AllocRow row) {
+  const tables::Snapshot& state = simulation.state();
+  const bool keep = simulation.options().keep_addresses;
   std::vector<Registration> out;
   const tables::AllocTable& allocs = state.allocs;
   if (!allocs.exists(row) || allocs.job[row] == kNoRow || allocs.client[row] != tables::Client::running ||
@@ -76,17 +80,18 @@ std::vector<Registration> registrations_of(const tables::Snapshot& state, AllocR
   const model::TaskGroup* group = state.jobs.versions[allocs.job[row]]->spec->group(state.text(allocs.group[row]));
   if (!group || !has_services(*group)) return out;
   const model::Allocation alloc = tables::to_alloc(state, row);
-  add_services(alloc, group->services, "group-" + group->name, out);
+  add_services(alloc, group->services, "group-" + group->name, keep, out);
   for (const model::Task& task : group->tasks) {
     const auto told = alloc.task_states.find(task.name);
     if (told != alloc.task_states.end() && told->second && told->second->state == "running")
-      add_services(alloc, task.services, task.name, out);
+      add_services(alloc, task.services, task.name, keep, out);
   }
   return out;
 }
 
-void push_registrations(const tables::Snapshot& state, AllocRow row, const std::string* name, json::Value& out) {
-  for (Registration& one : registrations_of(state, row)) {
+void push_registrations(const Simulation& simulation, AllocRow row, const std::string* name, json::Value& out) {
+  const tables::Snapshot& state = simulation.state();
+  for (Registration& one : registrations_of(simulation, row)) {
     if (name && one.name != *name) continue;
     const tables::AllocTable& allocs = state.allocs;
     const tables::JobKey& key = state.jobs.keys[allocs.job_key[row]];
@@ -124,7 +129,7 @@ void list_services(Simulation& simulation, const Request& request, Reply& reply)
   const tables::Snapshot& state = simulation.state();
   std::map<std::string, std::map<std::string, std::set<std::string>>> found;
   visit_allocs(state, request, nullptr, [&](AllocRow row) {
-    for (const Registration& one : registrations_of(state, row)) {
+    for (const Registration& one : registrations_of(simulation, row)) {
       auto& tags = found[state.text(state.jobs.keys[state.allocs.job_key[row]].job_namespace)][one.name];
       for (const json::Value& tag : one.tags.items()) tags.insert(tag.as_string());
     }
@@ -148,7 +153,7 @@ void list_services(Simulation& simulation, const Request& request, Reply& reply)
 void read_service(Simulation& simulation, const Request& request, Reply& reply) {
   json::Value out = json::Value::array();
   visit_allocs(simulation.state(), request, nullptr,
-               [&](AllocRow row) { push_registrations(simulation.state(), row, &request.captures[0], out); });
+               [&](AllocRow row) { push_registrations(simulation, row, &request.captures[0], out); });
   reply.json(sorted(std::move(out)));
 }
 
@@ -156,7 +161,7 @@ void read_job_services(Simulation& simulation, const Request& request, Reply& re
   if (!simulation.log().job(request.name_space, request.captures[0])) return reply.fail(404, "job not found");
   json::Value out = json::Value::array();
   visit_allocs(simulation.state(), request, &request.captures[0],
-               [&](AllocRow row) { push_registrations(simulation.state(), row, nullptr, out); });
+               [&](AllocRow row) { push_registrations(simulation, row, nullptr, out); });
   reply.json(sorted(std::move(out)));
 }
 
@@ -165,7 +170,7 @@ void read_alloc_services(Simulation& simulation, const Request& request, Reply& 
   const AllocRow row = simulation.store().find_alloc(request.captures[0]);
   if (row == kNoRow) return reply.fail(404, "allocation not found");
   json::Value out = json::Value::array();
-  push_registrations(simulation.state(), row, nullptr, out);
+  push_registrations(simulation, row, nullptr, out);
   reply.json(sorted(std::move(out)));
 }
 

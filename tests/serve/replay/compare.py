@@ -34,8 +34,8 @@ NOT_TIMES = {"ProgressDeadlineAt"}
 INDEX_KEYS = re.compile(r"Index$")
 ADDRESS_KEYS = {"IP", "HostIP", "Address"}
 NODE_KEYS = {"NodeID", "NodeName"}
-# What is never compared: measurements, key material, addresses of the recorder's proxies.
-IGNORED = {"IdentitySigningKeyID", "AllocationTime", "took_s", "MacAddress", "SigningKeyID", "SignedIdentities"}
+# What is never compared: measurements, key material, addresses of the recorder's proxies. No HTTPAddr is served (R-API-303).
+IGNORED = {"HTTPAddr", "IdentitySigningKeyID", "AllocationTime", "took_s", "MacAddress", "SigningKeyID", "SignedIdentities"}
 # Where only the presence and the kind of the value count.
 SHAPE_ONLY = {"Scores"}
 # Which nodes an evaluation looked at depends on the order in which it visits them, which is drawn from its identifier.

@@ -25,7 +25,7 @@ class Server:
     """`berth serve` on a free port."""
 
     def __init__(self, berth, cluster):
-        self.process = subprocess.Popen([berth, "serve", cluster, "--speed", "step", "--listen", "127.0.0.1:0",
+        self.process = subprocess.Popen([berth, "serve", cluster, "--speed", "step", "--keep-addresses", "--listen", "127.0.0.1:0",
                                          "--heartbeat-grace", "2s", "--min-heartbeat-ttl", "3s"],
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.lines = []

@@ -1,0 +1,36 @@
+// Addresses of machines, replaced before they are served (R-API-303).
+//
+// A served import describes a real cluster. A client that read an address of it would connect to the real machine: the
+// command line runs `alloc exec` at the node's HTTPAddr, a proxy sends requests to the address of a service. So every
+// address is replaced where a node or an allocation comes in: at the start, when a node joins, when a snapshot is read.
+// What is not in the state cannot be served by any endpoint.
+//
+//   HTTPAddr                  removed: clients then go through the server
+//   IPv4                      the first 4 bits become 1111: 10.0.0.7 is 250.0.0.7. 240.0.0.0/4 is reserved (RFC 1112)
+//   IPv6                      the first 32 bits become 2001:db8: addresses of documentation (RFC 3849)
+//   host names                `simulated.invalid`: .invalid never resolves (RFC 2606)
+//   loopback, unspecified     unchanged: they name no machine of a cluster
+// The other bits stay, so that blocks of addresses (CIDR) and the comparison of addresses mean what they did: decisions
+// are the same. Replacing twice changes nothing.
+//
+// Left as documentation, because constraints, jobs or operators read them and no client connects to them: attributes
+// (`unique.network.ip-address`), metadata, links, names, job specifications, messages of events.
+#pragma once
+
+#include <string>
+
+#include "model/cluster.h"
+
+namespace berth::serve {
+
+[[nodiscard]] std::string replaced_address(const std::string& address);
+/// Keeps the length of the prefix.
+[[nodiscard]] std::string replaced_block(const std::string& cidr);
+
+void remove_client_address(model::Node& node);  ///< HTTPAddr alone
+void replace_addresses(model::Node& node);
+void replace_addresses(model::Allocation& alloc);
+/// Of all nodes and allocations; with `keep` only the HTTPAddr of each node goes.
+void replace_addresses(model::ClusterState& state, bool keep);
+
+}  // namespace berth::serve
