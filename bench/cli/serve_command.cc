@@ -113,7 +113,8 @@ void add_serve(CLI::App& app, int& exit_code) {
       ->check(CLI::ExistingDirectory);
   command->add_option("--now", arguments->now,
                       "virtual time at the start, 2026-11-22T01:00:00Z (default: the latest time in a cluster that is "
-                      "served, else the real time)");
+                      "served, else the real time)")
+      ->type_name("TIME");
   command->add_flag("--keep-addresses", arguments->keep_addresses,
                     "serve the addresses of nodes and allocations unchanged; clients may connect to them (default: "
                     "reserved ones in their place)");
