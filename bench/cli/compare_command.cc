@@ -87,7 +87,7 @@ Result<std::vector<List>> lists_of(const Arguments& arguments) {
        arguments.lists.empty() ? std::vector<std::string>{"default", "cpu050"} : arguments.lists) {
     const std::vector<std::string> valid = {"default", "cpu050", "gpushare40", "gpuspec33", "multigpu20"};
     if (std::find(valid.begin(), valid.end(), name) == valid.end())
-      return tl::unexpected(InputError{"--list", "", fmt::format("there is no list '{}'", name.substr(0, 40)),
+      return tl::unexpected(InputError{"--lists", "", fmt::format("there is no list '{}'", name.substr(0, 40)),
                                        strategy::nearest_and_valid(name, valid)});
     const std::string file = "openb_pod_list_" + name;
     auto path = sim::fetched_data("", "openb", file + ".csv");
@@ -415,9 +415,9 @@ Result<void> check_together(const CLI::App& command) {
                                      {"--ratio", {"--rebalance"}},
                                      {"--task", {"--capacity"}},
                                      {"--packing-order", {"--minimum-nodes"}},
-                                     {"--list", {"--experiment"}},
-                                     {"--pods", {"--experiment"}},
-                                     {"--nodes", {"--experiment"}},
+                                     {"--lists", {"--experiment"}},
+                                     {"--pod-list", {"--experiment"}},
+                                     {"--node-list", {"--experiment"}},
                                      {"--tune", {"--experiment"}},
                                      {"--placements-digest", {"--experiment"}}};
   for (const Belongs& one : kBelongs)
@@ -426,8 +426,8 @@ Result<void> check_together(const CLI::App& command) {
           InputError{one.option, "",
                      fmt::format("says nothing {} {}", chosen ? "with" : "without", chosen ? chosen : one.with.front()),
                      one.with.front().empty() ? "leave it out" : fmt::format("add {}", one.with.front())});
-  if (given("--pods") && given("--list"))
-    return tl::unexpected(InputError{"berth compare", "", "--pods and --list at once", "name one of them"});
+  if (given("--pod-list") && given("--lists"))
+    return tl::unexpected(InputError{"berth compare", "", "--pod-list and --lists at once", "name one of them"});
   return {};
 }
 
@@ -494,11 +494,11 @@ void add_compare(CLI::App& app, int& exit_code) {
       ->delimiter(',');
   command->add_option("--seeds", arguments->seeds, "a number of seeds, a range 42..51, or a list 1,5,9")
       ->type_name("SEEDS");
-  command->add_option("--list", arguments->lists, "openb lists: default, cpu050, gpushare40, gpuspec33, multigpu20")
+  command->add_option("--lists", arguments->lists, "openb lists: default, cpu050, gpushare40, gpuspec33, multigpu20")
       ->type_name("LIST,...")
       ->delimiter(',');
-  command->add_option("--pods", arguments->pods, "your own task list in openb's format")->type_name("FILE");
-  command->add_option("--nodes", arguments->nodes, "your own node list in openb's format")->type_name("FILE");
+  command->add_option("--pod-list", arguments->pods, "your own task list in openb's format")->type_name("FILE");
+  command->add_option("--node-list", arguments->nodes, "your own node list in openb's format")->type_name("FILE");
   command
       ->add_option("--tune", arguments->tune,
                    "GPU demand of all arrivals as a multiple of the capacity; 0: the list as it is")

@@ -40,7 +40,7 @@ int load(const LoadArguments& arguments) {
   }
   const auto limit = duration_ns(arguments.limit);
   if (!limit)
-    return refuse("--limit", "'" + arguments.limit + "' is not a time above 0", "write e.g. 500us, 10ms or 1s");
+    return refuse("--p99-limit", "'" + arguments.limit + "' is not a time above 0", "write e.g. 500us, 10ms or 1s");
   options.limit_ns = *limit;
   if (arguments.from > arguments.to)
     return refuse("--from", "the first rate is above the highest, --to", "exchange them");
@@ -86,7 +86,7 @@ void add_load(CLI::App& app, int& exit_code) {
   command->add_option("--workers", arguments->workers, "numbers of workers to search for, e.g. 1,2")
       ->type_name("N,...")
       ->capture_default_str();
-  command->add_option("--limit", arguments->limit, "limit for p99 of a placement, counted from its due time")
+  command->add_option("--p99-limit", arguments->limit, "limit for p99 of a placement, counted from its due time")
       ->type_name("DURATION")
       ->capture_default_str();
   command->add_option("--from", arguments->from, "first rate, jobs per second; default: a quarter of the workload's")

@@ -102,7 +102,7 @@ int run_element(const Sweep& sweep, const SweepArguments& arguments) {
   const auto number = base::parse_uint64(words[0]), count = base::parse_uint64(words.size() == 2 ? words[1] : "");
   if (!number || !count || *number < 1 || *number > *count)
     return report_error(
-        {"berth sweep", "--task", fmt::format("'{}' is not I/N", base::shown(arguments.task)), "write e.g. 3/8"}, 2);
+        {"berth sweep", "--element", fmt::format("'{}' is not I/N", base::shown(arguments.task)), "write e.g. 3/8"}, 2);
   if (!arguments.plan_digest.empty() && arguments.plan_digest != sweep.plan_digest())
     return report_error({arguments.plan, "", "is another plan, or another berth, than when the job was submitted",
                          "submit it again with --resume"},
@@ -309,7 +309,7 @@ void add_sweep(CLI::App& app, int& exit_code) {
   command->add_option("--results", a->results, "SQLite file to gather into (default: FOLDER/results.db)")
       ->type_name("FILE");
   command->add_option("--csv", a->csv, "CSV file to gather into (default: FOLDER/results.csv)")->type_name("FILE");
-  command->add_option("--task", a->task, "for job scripts: run element I of N, as I/N")->type_name("I/N");
+  command->add_option("--element", a->task, "for job scripts: run element I of N, as I/N")->type_name("I/N");
   command->add_option("--plan-digest", a->plan_digest, "for job scripts: refuse any other plan")->type_name("DIGEST");
   command->add_flag("--quiet", a->quiet, "no progress");
   command->footer(

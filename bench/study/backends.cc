@@ -36,7 +36,7 @@ std::string shell_word(const std::string& text) {
 }
 
 std::string element_command(const ArrayJob& job, const std::string& element) {
-  return fmt::format("{} sweep {} --output {} --plan-digest {} --quiet{} --task {}/{}", shell_word(job.program),
+  return fmt::format("{} sweep {} --output {} --plan-digest {} --quiet{} --element {}/{}", shell_word(job.program),
                      shell_word(job.plan), shell_word(job.folder), job.plan_digest, job.retry ? " --retry" : "",
                      element, job.elements);
 }

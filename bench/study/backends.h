@@ -1,5 +1,5 @@
 // Sweeps on other engines: the job files that each of them takes. What runs there is `berth sweep PLAN --output FOLDER
-// --task I/N`, so nothing is passed around but the number of an element; the folder is shared by all of them.
+// --element I/N`, so nothing is passed around but the number of an element; the folder is shared by all of them.
 #pragma once
 
 #include <cstddef>

@@ -45,14 +45,14 @@ expect 2 '--experiment and --capacity at once' --capacity --experiment openb-atc
 
 # An option that would say nothing is not passed over in silence.
 for words in '--task cpu=1|add --capacity' '--ratio 0.2|add --rebalance' '--eligible kubernetes|add --preemption' '--budget 1|add --preemption' \
-  '--packing-order sum|add --minimum-nodes' '--pods p.csv|add --experiment' '--tune 1|add --experiment' \
+  '--packing-order sum|add --minimum-nodes' '--pod-list p.csv|add --experiment' '--tune 1|add --experiment' \
   '--rebalance cosine --budget 1|add --preemption'; do
   # shellcheck disable=SC2086  # several words
   expect 2 "${words#*|}" "$small" ${words%|*}
 done
 expect 2 'says nothing with --experiment' --experiment openb-atc23 --resume "$scratch"
-expect 2 "there is no list 'cpu05'; did you mean 'cpu050'" --experiment openb-atc23 --list cpu05
-expect 2 '--pods and --list at once' --experiment openb-atc23 --pods p.csv --list default
+expect 2 "there is no list 'cpu05'; did you mean 'cpu050'" --experiment openb-atc23 --lists cpu05
+expect 2 '--pod-list and --lists at once' --experiment openb-atc23 --pod-list p.csv --lists default
 
 expect 2 "there is no such rule; did you mean 'nomad'\? valid: exact-fewest" "$small" --preemption nomat
 expect 2 'several strategies that place' "$small" --preemption nomad --strategies best-fit,worst-fit

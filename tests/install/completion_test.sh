@@ -38,6 +38,18 @@ same "exit code of berth man nonsense" 2 $?
 berth completion tcsh > /dev/null 2>&1
 same "exit code of berth completion tcsh" 2 $?
 
+# --- one meaning per option: the same name takes the same kind of value in every command. --resume and
+# --output name a folder in one command.
+for command in $commands "gate record"; do
+  # shellcheck disable=SC2086  # a command of two words
+  berth $command --help | sed -nE 's/^  (-[a-z], )?(--[a-z0-9-]+) ?([^ ]*).*/\2 \3/p'
+done | sed -E 's/(,?\.\.\.)$//' | grep -vE '^--(resume|output)' | sort -u | awk '{print $1}' | uniq -d > "$work/twice"
+[ ! -s "$work/twice" ] || broken "options with two meanings: $(xargs < "$work/twice")"
+for command in $commands "gate record"; do
+  # shellcheck disable=SC2086
+  berth $command --help | grep -qE '^  (-[a-z], )?--[a-z0-9-]+ TEXT' && [ "$command" != conform ] && broken "berth $command --help does not say what an option takes"
+done
+
 # --- bash: what COMPREPLY holds after these words.
 bash_reply() {
   bash -c 'source <(berth completion bash); compopt() { :; }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _berth; echo "${COMPREPLY[*]}"' bash "$@"

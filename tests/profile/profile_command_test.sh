@@ -76,14 +76,14 @@ expect 2 'nomad-grid has no arrivals' nomad-grid --label smoke
 expect 2 'none/a.json: its folder does not exist' quickstart --label smoke --json "$scratch/none/a.json"
 expect 2 "'0' is not a number of workers" quickstart --label smoke --workers 0
 expect 2 "'two' is not a number of workers" quickstart --label smoke --workers 1,two
-expect 2 "'10' is not a time above 0" quickstart --label smoke --limit 10
-expect 2 "'0ms' is not a time above 0" quickstart --label smoke --limit 0ms
+expect 2 "'10' is not a time above 0" quickstart --label smoke --p99-limit 10
+expect 2 "'0ms' is not a time above 0" quickstart --label smoke --p99-limit 0ms
 expect 2 'first rate is above the highest' quickstart --label smoke --from 100 --to 10
 expect 2 'is shorter than one trial' quickstart --label smoke --max-time 0.5
 option_refused --from 0
 option_refused --seconds 0
 option_refused --resolution 0
-"$berth" load quickstart --label smoke --quiet --limit 1000s --from 1 --to 2 --seconds 0.1 --workers 1,2 \
+"$berth" load quickstart --label smoke --quiet --p99-limit 1000s --from 1 --to 2 --seconds 0.1 --workers 1,2 \
   --json "$scratch/load-1.json" > "$scratch/out" || broken "a good load failed with $?"
 [ "$(grep -c 'highest rate sustained' "$scratch/out")" -eq 2 ] || broken "load does not tell the rate of both numbers of workers"
 

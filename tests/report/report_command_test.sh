@@ -139,7 +139,7 @@ expect 2 "is of the format 'berth-run\?\[2J'" "$scratch/escape.json"
 "$berth" gate drift "$scratch/history.jsonl" --html "$scratch/drift.html" > "$scratch/out" || broken "berth gate drift --html failed"
 "$berth" profile quickstart --label smoke --quiet --overhead-rounds 0 --html "$scratch/profile.html" > "$scratch/out" ||
   broken "berth profile --html failed"
-"$berth" load quickstart --label smoke --quiet --limit 1000s --from 1 --to 1 --seconds 0.1 --html "$scratch/load.html" > "$scratch/out" ||
+"$berth" load quickstart --label smoke --quiet --p99-limit 1000s --from 1 --to 1 --seconds 0.1 --html "$scratch/load.html" > "$scratch/out" ||
   broken "berth load --html failed"
 for page in run compare gate drift profile load; do
   grep -q '"sections":\[{"title":"' "$scratch/$page.html" || broken "$page.html holds no section"

@@ -22,7 +22,7 @@ make_results() {
   { echo "sn,cpu_milli,memory_mib,gpu,model"; for i in 1 2; do echo "n$i,32000,65536,2,T4"; done; } > "$scratch/nodes.csv"
   { echo "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time"
     for i in 1 2 3 4 5 6 7 8; do echo "p$i,4000,4096,1,$((i % 2 * 300 + 300)),,LS,Running,$i,$((i + 100)),$i"; done; } > "$scratch/pods.csv"
-  "$berth" compare --quiet --experiment openb-atc23 --pods "$scratch/pods.csv" --nodes "$scratch/nodes.csv" --seeds 2 \
+  "$berth" compare --quiet --experiment openb-atc23 --pod-list "$scratch/pods.csv" --node-list "$scratch/nodes.csv" --seeds 2 \
     --strategies fgd,gpu-best-fit --json "$scratch/experiment.json" > "$scratch/out" || broken "the experiment failed: $(cat "$scratch/out")"
   for _ in 1 2 3; do
     "$berth" gate record -o "$scratch/baseline.json" --repetitions 2 --history "$scratch/history.jsonl" --quiet > "$scratch/out" ||
@@ -32,7 +32,7 @@ make_results() {
     broken "berth gate compare failed"
   "$berth" profile quickstart --label smoke --quiet --overhead-rounds 0 --roofline --json "$scratch/measured.json" > "$scratch/out" ||
     broken "berth profile failed"
-  "$berth" load quickstart --label smoke --quiet --limit 1000s --from 1 --to 2 --seconds 0.1 --workers 1,2 \
+  "$berth" load quickstart --label smoke --quiet --p99-limit 1000s --from 1 --to 2 --seconds 0.1 --workers 1,2 \
     --json "$scratch/loaded.json" > "$scratch/out" || broken "berth load failed"
   # What these two write once more, by hand: with numbers that a test can look for.
   local head='"version": 1, "workload": "w", "label": "smoke", "partial": false, "ended": "complete",

@@ -31,8 +31,8 @@ expect 2 'no plan was named'
 expect 2 'none.toml: No such file' "$scratch/none.toml"
 echo 'runs = 3' > "$scratch/bad.toml"
 expect 2 "bad.toml:1: 'runs' is not a list of tables" "$scratch/bad.toml" --output "$scratch/none"
-expect 2 "'3' is not I/N" "$plan" --output "$scratch/task" --task 3
-expect 2 "is another plan, or another berth" "$plan" --output "$scratch/task" --task 1/2 --plan-digest 0123456789abcdef
+expect 2 "'3' is not I/N" "$plan" --output "$scratch/task" --element 3
+expect 2 "is another plan, or another berth" "$plan" --output "$scratch/task" --element 1/2 --plan-digest 0123456789abcdef
 expect 2 'cannot be a folder of results' "$plan" --output "$scratch/small.toml/x"
 [ ! -e "$scratch/none" ] || broken "bad input made a folder"
 "$berth" sweep "$plan" --output "$scratch/dry" --dry-run > "$scratch/out" || broken "--dry-run failed"

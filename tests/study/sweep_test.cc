@@ -295,7 +295,7 @@ TEST(JobFiles, QuoteWhatAShellWouldTakeApart) {
   EXPECT_NE(slurm.find("#SBATCH --array=1-7%3\n"), std::string::npos) << slurm;
   EXPECT_NE(slurm.find("#SBATCH --job-name=berth-my-plan\n"), std::string::npos) << slurm;
   EXPECT_NE(slurm.find("--requeue"), std::string::npos);
-  EXPECT_NE(slurm.find("exec /opt/berth sweep '/a b/it'\\''s.toml' --output /out --plan-digest 0123 --quiet --task "
+  EXPECT_NE(slurm.find("exec /opt/berth sweep '/a b/it'\\''s.toml' --output /out --plan-digest 0123 --quiet --element "
                        "\"$SLURM_ARRAY_TASK_ID\"/7\n"),
             std::string::npos)
       << slurm;
