@@ -14,31 +14,54 @@ using model::PortRange;
 
 bool is_port(std::int64_t value) { return value >= 0 && value < model::kPortCount; }  // R-MODEL-471
 
+/// `ranges` ascending, none touch.
 bool contains(const std::vector<PortRange>& ranges, std::uint32_t port) {
-  return std::any_of(ranges.begin(), ranges.end(), [&](PortRange r) { return r.begin <= port && port <= r.end; });
+  const auto after = std::upper_bound(ranges.begin(), ranges.end(), port,
+                                      [](std::uint32_t wanted, PortRange range) { return wanted < range.begin; });
+  return after != ranges.begin() && port <= std::prev(after)->end;
 }
 
+/// Sorts the ranges and joins those that touch: as many as an address has, never as many as a text repeats.
+void join_ranges(std::vector<PortRange>& ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](PortRange a, PortRange b) { return a.begin < b.begin; });
+  std::size_t count = 0;
+  for (const PortRange range : ranges) {
+    if (count > 0 && range.begin <= ranges[count - 1].end + 1)
+      ranges[count - 1].end = std::max(ranges[count - 1].end, range.end);
+    else
+      ranges[count++] = range;
+  }
+  ranges.resize(count);
+}
+
+constexpr auto kIp = [](const NodePorts::Address& address) -> const std::string& { return address.ip; };
+constexpr auto kName = [](const NodePorts::Alias& alias) -> const std::string& { return alias.name; };
+constexpr auto kDevice = [](const auto& of) -> const std::string& { return of.device; };
+constexpr auto kText = [](const std::string& text) -> const std::string& { return text; };
+
 std::uint32_t add_address(NodePorts& out, const std::string& ip) {
-  for (std::size_t i = 0; i < out.addresses.size(); ++i)
-    if (out.addresses[i].ip == ip) return static_cast<std::uint32_t>(i);
+  if (const std::size_t known = out.address(ip); known != NameIndex::kNone) return static_cast<std::uint32_t>(known);
   out.addresses.push_back({ip, {}});
+  out.address_names.note(out.addresses, out.addresses.size(), kIp);
   return static_cast<std::uint32_t>(out.addresses.size() - 1);
 }
 
 NodePorts::Alias& add_alias(NodePorts& out, const std::string& name) {
-  for (NodePorts::Alias& alias : out.aliases)
-    if (alias.name == name) return alias;
+  const std::size_t known = out.alias_names.find(out.aliases, out.aliases.size(), name, kName);
+  if (known != NameIndex::kNone) return out.aliases[known];
   out.aliases.push_back({name, {}});
+  out.alias_names.note(out.aliases, out.aliases.size(), kName);
   return out.aliases.back();
 }
 
 void set_available(NodePorts& out, const std::string& device, std::int64_t mbits) {
-  for (NodePorts::Bandwidth& bandwidth : out.available)
-    if (bandwidth.device == device) {
-      bandwidth.mbits = mbits;
-      return;
-    }
+  const std::size_t known = out.device_names.find(out.available, out.available.size(), device, kDevice);
+  if (known != NameIndex::kNone) {
+    out.available[known].mbits = mbits;
+    return;
+  }
   out.available.push_back({device, mbits});
+  out.device_names.note(out.available, out.available.size(), kDevice);
 }
 
 void find_host_ip(const model::NodeResources& resources, NodePorts& out) {  // R-MODEL-488
@@ -102,16 +125,30 @@ std::uint32_t PortSet::first_free(std::uint32_t from, std::uint32_t to) const {
   return kNoPort;
 }
 
+std::uint32_t PortSet::first_free(const PortSet& other, std::uint32_t from, std::uint32_t to) const {
+  for (std::uint32_t port = from; port <= to && port < model::kPortCount;) {
+    const std::uint64_t free = ~(words_[port / 64] | other.words_[port / 64]) >> (port % 64);
+    if (free != 0) {
+      const std::uint32_t found = port + static_cast<std::uint32_t>(std::countr_zero(free));
+      return found <= to ? found : kNoPort;
+    }
+    port = (port | 63) + 1;
+  }
+  return kNoPort;
+}
+
+std::size_t NodePorts::address(std::string_view ip) const {
+  return address_names.find(addresses, addresses.size(), ip, kIp);
+}
+
 const NodePorts::Alias* NodePorts::alias(std::string_view name) const {
-  for (const Alias& alias : aliases)
-    if (alias.name == name) return &alias;
-  return nullptr;
+  const std::size_t found = alias_names.find(aliases, aliases.size(), name, kName);
+  return found == NameIndex::kNone ? nullptr : &aliases[found];
 }
 
 std::int64_t NodePorts::available_mbits(std::string_view device) const {
-  for (const Bandwidth& bandwidth : available)
-    if (bandwidth.device == device) return bandwidth.mbits;
-  return 0;
+  const std::size_t found = device_names.find(available, available.size(), device, kDevice);
+  return found == NameIndex::kNone ? 0 : available[found].mbits;
 }
 
 NodePorts read_node_ports(const model::Node& node) {
@@ -123,6 +160,7 @@ NodePorts read_node_ports(const model::Node& node) {
       return out;
     }
     out.reserved = std::move(*ranges);
+    join_ranges(out.reserved);
   }
   if (!node.node_resources) return out;
   const model::NodeResources& resources = *node.node_resources;
@@ -152,6 +190,7 @@ NodePorts read_node_ports(const model::Node& node) {
   out.dynamic_min = bound(resources.min_dynamic_port, out.dynamic_min);
   out.dynamic_max = bound(resources.max_dynamic_port, out.dynamic_max);
   find_host_ip(resources, out);
+  for (NodePorts::Address& address : out.addresses) join_ranges(address.reserved);
   const std::uint32_t first = out.dynamic_min, last = std::max(out.dynamic_min, out.dynamic_max);
   for (NodePorts::Address& address : out.addresses) {
     std::int64_t free = std::int64_t{last} - first + 1;
@@ -194,22 +233,22 @@ void NetworkIndex::start(const NodePorts& node, const NodePorts& like) {
   node_ = &node, like_ = &like;
   for (std::size_t i = 0; i < pool_used_; ++i) pool_[i]->clear();
   pool_used_ = foreign_count_ = use_count_ = 0;
+  foreign_names_.clear(), use_names_.clear();
   listed_ = {}, listed_slot_ = kNoSlot;
   slot_ports_.assign(like.addresses.size(), nullptr);
 }
 
 std::size_t NetworkIndex::find_slot(std::string_view ip) const {
-  for (std::size_t i = 0; i < like_->addresses.size(); ++i)
-    if (node_->addresses[i].ip == ip) return i;
-  for (std::size_t i = 0; i < foreign_count_; ++i)
-    if (foreign_[i] == ip) return like_->addresses.size() + i;
-  return kNoSlot;
+  if (const std::size_t own = node_->address(ip); own < like_->addresses.size()) return own;
+  const std::size_t foreign = foreign_names_.find(foreign_, foreign_count_, ip, kText);
+  return foreign == NameIndex::kNone ? kNoSlot : like_->addresses.size() + foreign;
 }
 
 std::size_t NetworkIndex::slot(std::string_view ip) {
   if (const std::size_t found = find_slot(ip); found != kNoSlot) return found;
   if (foreign_count_ == foreign_.size()) foreign_.emplace_back();
   foreign_[foreign_count_++] = ip;
+  foreign_names_.note(foreign_, foreign_count_, kText);
   slot_ports_.push_back(nullptr);
   return slot_ports_.size() - 1;
 }
@@ -239,8 +278,11 @@ bool NetworkIndex::is_used(std::size_t slot, std::uint32_t port) const {
 bool NetworkIndex::is_used(std::string_view ip, std::uint32_t port) const { return is_used(find_slot(ip), port); }
 
 /// Smallest port of the dynamic range from `from` on that is free on the address (R-MODEL-491).
-std::uint32_t NetworkIndex::first_free(std::size_t slot, std::uint32_t from) const {
+std::uint32_t NetworkIndex::first_free(std::size_t slot, std::uint32_t from) {
   const std::uint32_t last = std::max(like_->dynamic_min, like_->dynamic_max);
+  if (slot < like_->addresses.size() && !slot_ports_[slot] &&
+      like_->reserved.size() + like_->addresses[slot].reserved.size() > kFewPorts)
+    static_cast<void>(ports_of(slot));
   if (slot != kNoSlot && slot_ports_[slot]) return slot_ports_[slot]->first_free(from, last);
   for (std::uint32_t base = from; base <= last; base += 64) {
     std::uint64_t used = 0;  // bit i: base + i is
@@ -261,9 +303,8 @@ std::uint32_t NetworkIndex::first_free(std::size_t slot, std::uint32_t from) con
 }
 
 std::int64_t NetworkIndex::used_mbits(std::string_view device) const {
-  for (std::size_t i = 0; i < use_count_; ++i)
-    if (use_[i].device == device) return use_[i].mbits;
-  return 0;
+  const std::size_t found = use_names_.find(use_, use_count_, device, kDevice);
+  return found == NameIndex::kNone ? 0 : use_[found].mbits;
 }
 
 bool NetworkIndex::add_network(const model::NetworkResource& network, std::vector<std::string>* reasons) {
@@ -284,14 +325,14 @@ bool NetworkIndex::add_network(const model::NetworkResource& network, std::vecto
         ports->insert(value);
       }
     }
-  for (std::size_t i = 0; i < use_count_; ++i)
-    if (use_[i].device == network.device) {
-      use_[i].mbits = wrap_add(use_[i].mbits, network.mbits);
-      return collided;
-    }
+  if (const std::size_t known = use_names_.find(use_, use_count_, network.device, kDevice); known != NameIndex::kNone) {
+    use_[known].mbits = wrap_add(use_[known].mbits, network.mbits);
+    return collided;
+  }
   if (use_count_ == use_.size()) use_.emplace_back();
   use_[use_count_].device = network.device;
   use_[use_count_++].mbits = network.mbits;
+  use_names_.note(use_, use_count_, kDevice);
   return collided;
 }
 
@@ -327,10 +368,15 @@ bool NetworkIndex::add_ports(std::string_view ip, std::span<const std::uint16_t>
 
 bool NetworkIndex::collide(const NodePorts& node, const NodePorts& like, std::string_view ip,
                            std::span<const std::uint16_t> ports) {
-  std::size_t slot = 0;
-  while (slot < node.addresses.size() && node.addresses[slot].ip != ip) ++slot;
+  const std::size_t slot = node.address(ip);
+  std::unique_ptr<PortSet> seen = ports.size() > kFewPorts ? std::make_unique<PortSet>() : nullptr;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     if (slot < node.addresses.size() && like.reserves(slot, ports[i])) return true;
+    if (seen) {
+      if (seen->contains(ports[i])) return true;
+      seen->insert(ports[i]);
+      continue;
+    }
     bool twice = false;
     for (std::size_t other = 0; other < i; ++other) twice |= ports[other] == ports[i];
     if (twice) return true;
@@ -342,6 +388,11 @@ void NetworkIndex::list_ports(std::string_view ip, std::span<const std::uint16_t
   if (ports.empty()) return;
   const std::size_t at = slot(ip);
   BERTH_ASSERT(listed_slot_ == kNoSlot && !slot_ports_[at]);
+  if (ports.size() > kFewPorts) {
+    PortSet& used = ports_of(at);
+    for (const std::uint16_t port : ports) used.insert(port);
+    return;
+  }
   listed_slot_ = at;
   listed_ = ports;
 }
@@ -372,21 +423,30 @@ bool NetworkIndex::add(const model::AllocatedResources& resources, std::string_v
   return collided;
 }
 
+PortSet& NetworkIndex::offered_ports() {
+  if (!offered_) offered_ = std::make_unique<PortSet>();
+  offered_->clear();
+  return *offered_;
+}
+
 Result<void, PortFailure> NetworkIndex::assign_ports(const model::NetworkResource& ask,
-                                                     std::vector<model::AllocatedPort>& offer) const {
+                                                     std::vector<model::AllocatedPort>& offer) {
   using Kind = PortFailure::Kind;
+  PortSet* const offered = is_long(ask) ? &offered_ports() : nullptr;
+  if (offered) cursors_.assign(like_->aliases.size(), {0, like_->dynamic_min});
   std::size_t count = 0;  // of those offered; what was there before is written over
   const auto put = [&](const std::string& label, std::int64_t value, std::int64_t to, const std::string& ip,
                        bool ignore_collision) {
     if (count == offer.size()) offer.emplace_back();
     model::AllocatedPort& out = offer[count++];
     out.label = label, out.value = value, out.to = to, out.host_ip = ip, out.ignore_collision = ignore_collision;
+    if (offered) offered->insert(static_cast<std::uint32_t>(value));
   };
   for (const model::Port& port : ask.reserved_ports) {
     const NodePorts::Alias* alias = like_->alias(port.host_network);
     PortFailure failure{Kind::no_addresses, port.host_network, 0};
-    bool offered = false;
-    for (std::size_t i = 0; alias && i < alias->addresses.size() && !offered; ++i) {
+    bool found = false;
+    for (std::size_t i = 0; alias && i < alias->addresses.size() && !found; ++i) {
       const std::size_t slot = alias->addresses[i];
       if (!is_port(port.value)) return tl::unexpected(PortFailure{Kind::invalid_port, {}, port.value});
       if (!port.ignore_collision && is_used(slot, static_cast<std::uint32_t>(port.value))) {
@@ -394,34 +454,39 @@ Result<void, PortFailure> NetworkIndex::assign_ports(const model::NetworkResourc
         continue;
       }
       put(port.label, port.value, port.to, node_->addresses[slot].ip, port.ignore_collision);
-      offered = true;
+      found = true;
     }
-    if (!offered) return tl::unexpected(failure);
+    if (!found) return tl::unexpected(failure);
   }
+  // Ports of the offer are excluded on every address; the reserved ones of this request are among them (R-MODEL-490).
+  const auto excluded = [&](std::uint32_t value) {
+    return std::any_of(offer.begin(), offer.begin() + static_cast<std::ptrdiff_t>(count),
+                       [&](const auto& taken) { return taken.value == value; });
+  };
+  const std::uint32_t last = std::max(like_->dynamic_min, like_->dynamic_max);
   for (const model::Port& port : ask.dynamic_ports) {
     const NodePorts::Alias* alias = like_->alias(port.host_network);
     PortFailure failure{Kind::no_addresses, port.host_network, 0};
-    // Values of the offer are excluded on every address, reserved ones of this ask on their host network (R-MODEL-490).
-    const auto excluded = [&](std::uint32_t value) {
-      return std::any_of(offer.begin(), offer.begin() + static_cast<std::ptrdiff_t>(count),
-                         [&](const auto& taken) { return taken.value == value; }) ||
-             std::any_of(ask.reserved_ports.begin(), ask.reserved_ports.end(), [&](const model::Port& reserved) {
-               return reserved.value == value && reserved.host_network == port.host_network;
-             });
-    };
-    bool offered = false;
-    for (std::size_t i = 0; alias && i < alias->addresses.size() && !offered; ++i) {
-      const std::size_t slot = alias->addresses[i];
-      std::uint32_t value = first_free(slot, like_->dynamic_min);
-      while (value != kNoPort && excluded(value)) value = first_free(slot, value + 1);
-      if (value == kNoPort) {
-        failure = {Kind::dynamic_ports, {}, 0};
-        continue;
+    Cursor start{0, like_->dynamic_min};
+    Cursor& cursor = offered && alias ? cursors_[static_cast<std::size_t>(alias - like_->aliases.data())] : start;
+    bool found = false;
+    for (; alias && cursor.address < alias->addresses.size(); cursor = {cursor.address + 1, like_->dynamic_min}) {
+      const std::size_t slot = alias->addresses[cursor.address];
+      std::uint32_t value;
+      if (offered) {
+        value = ports_of(slot).first_free(*offered, cursor.port, last);
+      } else {
+        value = first_free(slot, like_->dynamic_min);
+        while (value != kNoPort && excluded(value)) value = first_free(slot, value + 1);
       }
+      if (value == kNoPort) continue;
       put(port.label, value, port.to == -1 ? value : port.to, node_->addresses[slot].ip, false);
-      offered = true;
+      cursor.port = value + 1;
+      found = true;
+      break;
     }
-    if (!offered) return tl::unexpected(failure);
+    if (alias && !alias->addresses.empty()) failure = {Kind::dynamic_ports, {}, 0};
+    if (!found) return tl::unexpected(failure);
   }
   offer.resize(count);
   return {};
@@ -429,7 +494,7 @@ Result<void, PortFailure> NetworkIndex::assign_ports(const model::NetworkResourc
 
 /// One address of R-MODEL-495; on success the ports and the address stand in `offer`.
 bool NetworkIndex::try_address(const IpAddress& address, const model::NetworkResource& ask, std::size_t slot,
-                               PortFailure& failure, model::NetworkResource& offer) const {
+                               PortFailure& failure, model::NetworkResource& offer) {
   using Kind = PortFailure::Kind;
   for (const model::Port& port : ask.reserved_ports) {
     if (!is_port(port.value)) {
@@ -443,11 +508,13 @@ bool NetworkIndex::try_address(const IpAddress& address, const model::NetworkRes
   }
   offer.dynamic_ports = ask.dynamic_ports;
   std::uint32_t value = like_->dynamic_min;
+  const bool in_a_set = is_long(ask);  // assign_task_network() put the reserved ports there
+  const auto excluded = [&](std::uint32_t candidate) {
+    if (in_a_set) return offered_->contains(candidate);
+    return std::any_of(ask.reserved_ports.begin(), ask.reserved_ports.end(),
+                       [&](const model::Port& reserved) { return reserved.value == candidate; });
+  };
   for (model::Port& port : offer.dynamic_ports) {
-    const auto excluded = [&](std::uint32_t candidate) {
-      return std::any_of(ask.reserved_ports.begin(), ask.reserved_ports.end(),
-                         [&](const model::Port& reserved) { return reserved.value == candidate; });
-    };
     value = first_free(slot, value);
     while (value != kNoPort && excluded(value)) value = first_free(slot, value + 1);
     if (value == kNoPort) {
@@ -463,9 +530,14 @@ bool NetworkIndex::try_address(const IpAddress& address, const model::NetworkRes
 }
 
 Result<void, PortFailure> NetworkIndex::assign_task_network(const model::NetworkResource& ask,
-                                                            model::NetworkResource& offer) const {
+                                                            model::NetworkResource& offer) {
   PortFailure failure;
   offer = {};
+  if (is_long(ask)) {
+    PortSet& reserved = offered_ports();
+    for (const model::Port& port : ask.reserved_ports)
+      if (is_port(port.value)) reserved.insert(static_cast<std::uint32_t>(port.value));
+  }
   for (const NodePorts::TaskNetwork& network : node_->task_networks) {
     if (!network.cidr) continue;
     if (wrap_add(used_mbits(network.device), ask.mbits) > node_->available_mbits(network.device)) {
@@ -496,13 +568,14 @@ Result<void, PortFailure> NetworkIndex::assign_task_network(const model::Network
 
 Result<void, Error> fill_group_network(const NodePorts& node, std::span<const model::AllocatedPort> offer,
                                        model::NetworkResource& network) {
+  const auto label = [](const model::AllocatedPort& port) -> const std::string& { return port.label; };
+  NameIndex labels;
+  labels.note(offer, offer.size(), label);
   for (model::Port& port : network.dynamic_ports)
-    for (const model::AllocatedPort& offered : offer)
-      if (offered.label == port.label) {
-        port.value = offered.value;
-        port.to = offered.to;
-        break;
-      }
+    if (const std::size_t at = labels.find(offer, offer.size(), port.label, label); at != NameIndex::kNone) {
+      port.value = offer[at].value;
+      port.to = offer[at].to;
+    }
   if (node.host_without_address)
     return tl::unexpected(Error{Errc::processing_failed, 0, "the node's host network has no address"});
   if (node.host_ip) network.ip = *node.host_ip;

@@ -10,11 +10,13 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "berth/result.h"
@@ -39,17 +41,55 @@ class PortSet {
   void clear();
   /// Smallest port of [from, to] that is not in the set, or kNoPort.
   [[nodiscard]] std::uint32_t first_free(std::uint32_t from, std::uint32_t to) const;
+  /// The same of a port that is in neither set.
+  [[nodiscard]] std::uint32_t first_free(const PortSet& other, std::uint32_t from, std::uint32_t to) const;
 
  private:
   std::array<std::uint64_t, 1024> words_{};
   std::array<std::uint64_t, 16> touched_{};
 };
 
+/// Positions of names in a list. Up to kFewNames are compared one by one, as on any real node; more are hashed, so that
+/// a lookup costs the same however many addresses or devices an imported node has.
+class NameIndex {
+ public:
+  static constexpr std::size_t kFewNames = 16;
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  /// Position of `name` among the first `count` entries of `list`, all of which were noted; `text` reads an entry.
+  template <class List, class Text>
+  [[nodiscard]] std::size_t find(const List& list, std::size_t count, std::string_view name, Text text) const {
+    if (count <= kFewNames) {
+      for (std::size_t i = 0; i < count; ++i)
+        if (text(list[i]) == name) return i;
+      return kNone;
+    }
+    const auto found = positions_.find(name);
+    return found == positions_.end() ? kNone : found->second;
+  }
+  /// Call after each entry that was appended; `count`: entries with it.
+  template <class List, class Text>
+  void note(const List& list, std::size_t count, Text text) {
+    if (count <= kFewNames) return;
+    for (std::size_t i = positions_.empty() ? 0 : count - 1; i < count; ++i)
+      positions_.try_emplace(std::string(text(list[i])), static_cast<std::uint32_t>(i));
+  }
+  void clear() {
+    if (!positions_.empty()) positions_.clear();
+  }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> positions_;
+};
+
 /// Ports and networks of a node as fingerprinted (R-MODEL-474, R-RANK-602 to 605).
 struct NodePorts {
   struct Address {
     std::string ip;
-    std::vector<model::PortRange> reserved;  ///< its own, besides the node-wide ones
+    std::vector<model::PortRange> reserved;  ///< its own, besides the node-wide ones; ascending, none touch
     std::uint32_t dynamic_free = 0;          ///< so many dynamic ports are not reserved, at least
   };
   struct Alias {
@@ -65,16 +105,18 @@ struct NodePorts {
     std::int64_t mbits = 0;
   };
 
-  std::vector<model::PortRange> reserved;  ///< node-wide, on every address below
+  std::vector<model::PortRange> reserved;  ///< node-wide, on every address below; ascending, none touch
   std::vector<Address> addresses;          ///< distinct, in order of appearance
   std::vector<Alias> aliases;
   std::vector<TaskNetwork> task_networks;
   std::vector<Bandwidth> available;  ///< per device of a task network
   std::uint32_t dynamic_min = 20000, dynamic_max = 32000;
-  std::optional<std::string> host_ip;  ///< what a group network gets as IP (R-MODEL-488)
-  bool host_without_address = false;   ///< the case in which the reference crashes (R-RANK-618)
-  std::string error;                   ///< not empty: the node is invalid (R-RANK-604)
+  std::optional<std::string> host_ip;                  ///< what a group network gets as IP (R-MODEL-488)
+  bool host_without_address = false;                   ///< the case in which the reference crashes (R-RANK-618)
+  std::string error;                                   ///< not empty: the node is invalid (R-RANK-604)
+  NameIndex address_names, alias_names, device_names;  ///< of addresses, aliases, available
 
+  [[nodiscard]] std::size_t address(std::string_view ip) const;  ///< position, or NameIndex::kNone
   [[nodiscard]] const Alias* alias(std::string_view name) const;
   /// Whether the port is reserved on the address, for it or for all (R-MODEL-475).
   [[nodiscard]] bool reserves(std::size_t address, std::uint32_t port) const;
@@ -129,26 +171,35 @@ class NetworkIndex {
 
   /// Offers the ports of a group network whose host networks are resolved (R-MODEL-485, R-RANK-613 to 616) into
   /// `offer`, reserved ports first. Marks nothing. Dynamic ports are the smallest free ones (R-MODEL-491).
+  /// Linear in the ports of the request, the aliases of the node and their addresses.
   [[nodiscard]] Result<void, PortFailure> assign_ports(const model::NetworkResource& ask,
-                                                       std::vector<model::AllocatedPort>& offer) const;
+                                                       std::vector<model::AllocatedPort>& offer);
 
   /// Offers a deprecated task network (R-MODEL-495, R-RANK-623) into `offer`. Marks nothing. The walk over a block ends
   /// with the first address on which nothing is recorded, so its size does not matter.
   [[nodiscard]] Result<void, PortFailure> assign_task_network(const model::NetworkResource& ask,
-                                                              model::NetworkResource& offer) const;
+                                                              model::NetworkResource& offer);
 
   [[nodiscard]] bool is_used(std::string_view ip, std::uint32_t port) const;
   [[nodiscard]] std::int64_t used_mbits(std::string_view device) const;
 
  private:
-  static constexpr std::size_t kNoSlot = ~std::size_t{0};
+  static constexpr std::size_t kNoSlot = NameIndex::kNone;
+  /// Requests, lists and ranges of at most so many ports are compared port by port; above it they become a PortSet,
+  /// which costs 8 KiB to set up and one step per port.
+  static constexpr std::size_t kFewPorts = 64;
   [[nodiscard]] std::size_t find_slot(std::string_view ip) const;
   [[nodiscard]] std::size_t slot(std::string_view ip);
   [[nodiscard]] bool is_used(std::size_t slot, std::uint32_t port) const;
-  [[nodiscard]] std::uint32_t first_free(std::size_t slot, std::uint32_t from) const;
+  [[nodiscard]] std::uint32_t first_free(std::size_t slot, std::uint32_t from);
   [[nodiscard]] PortSet& ports_of(std::size_t slot);
   [[nodiscard]] bool try_address(const IpAddress& address, const model::NetworkResource& ask, std::size_t slot,
-                                 PortFailure& failure, model::NetworkResource& offer) const;
+                                 PortFailure& failure, model::NetworkResource& offer);
+  [[nodiscard]] bool is_long(const model::NetworkResource& ask) const {
+    return ask.reserved_ports.size() + ask.dynamic_ports.size() > kFewPorts;
+  }
+  /// A set for the ports of one long request, empty.
+  [[nodiscard]] PortSet& offered_ports();
 
   struct DeviceUse {
     std::string device;
@@ -161,10 +212,19 @@ class NetworkIndex {
   std::size_t listed_slot_ = kNoSlot;
   std::vector<std::string> foreign_;  // the first foreign_count_ are in use
   std::size_t foreign_count_ = 0;
+  NameIndex foreign_names_;
   std::vector<std::unique_ptr<PortSet>> pool_;  // the first pool_used_ are in use, the others are empty
   std::size_t pool_used_ = 0;
   std::vector<DeviceUse> use_;  // the first use_count_ are in use
   std::size_t use_count_ = 0;
+  NameIndex use_names_;
+  // Of a long request: its ports so far, and per alias the first address and port that may still be free. Both only
+  // grow during one request, so that no search starts again.
+  std::unique_ptr<PortSet> offered_;
+  struct Cursor {
+    std::uint32_t address = 0, port = 0;
+  };
+  std::vector<Cursor> cursors_;
 };
 
 /// Turns `network`, a copy of the ask, into what is recorded with the allocation: dynamic values from `offer` by label,

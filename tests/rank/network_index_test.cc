@@ -7,6 +7,8 @@
 #include <random>
 #include <set>
 
+#include "support/growth.h"
+
 namespace berth::rank {
 namespace {
 
@@ -169,6 +171,143 @@ TEST(NetworkIndex, ListedPortsCountAsEnteredOnes) {  // R-MODEL-490, 491
   }
   EXPECT_GT(offered, 1'000);
   EXPECT_GT(failed, 50);
+}
+
+/// What R-MODEL-485, 490 and 491 say, port by port.
+std::vector<model::AllocatedPort> offer_by_definition(const NetworkIndex& index, const model::NetworkResource& ask,
+                                                      std::string& error) {
+  std::vector<model::AllocatedPort> out;
+  const NodePorts& node = index.node();
+  for (const auto* list : {&ask.reserved_ports, &ask.dynamic_ports})
+    for (const model::Port& port : *list) {
+      const NodePorts::Alias* alias = node.alias(port.host_network);
+      error = "no addresses available for " + port.host_network + " network";
+      bool found = false;
+      for (std::size_t i = 0; alias && i < alias->addresses.size() && !found; ++i) {
+        const std::string& ip = node.addresses[alias->addresses[i]].ip;
+        std::int64_t value = list == &ask.reserved_ports ? port.value : node.dynamic_min;
+        if (list == &ask.reserved_ports) {
+          error = "reserved port collision " + port.label + "=" + std::to_string(value);
+          found = !index.is_used(ip, static_cast<std::uint32_t>(value));
+        } else {
+          error = "dynamic port selection failed";
+          const auto taken = [&] {
+            return index.is_used(ip, static_cast<std::uint32_t>(value)) ||
+                   std::any_of(out.begin(), out.end(), [&](const auto& other) { return other.value == value; });
+          };
+          while (value <= node.dynamic_max && taken()) ++value;
+          found = value <= node.dynamic_max;
+        }
+        if (found) out.push_back({port.label, value, port.to == -1 && port.value == 0 ? value : port.to, ip, false});
+      }
+      if (!found) return {};
+    }
+  error.clear();
+  return out;
+}
+
+TEST(NetworkIndex, ALongRequestGetsWhatTheDefinitionSays) {  // R-MODEL-485, 490, 491
+  std::mt19937 random(9);
+  const auto any = [&](std::uint32_t least, std::uint32_t most) { return least + random() % (most - least + 1); };
+  int offered = 0, failed = 0;
+  for (int round = 0; round < 300; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    model::Node node = node_with({"10.0.0.1", "10.0.0.2", "10.0.0.3"}, 20000, 20000 + any(20, 260));
+    auto& addresses = node.node_resources->node_networks->front().addresses;
+    addresses[2].alias = "other";
+    for (auto& address : addresses)
+      for (std::uint32_t i = any(0, 2) == 0 ? any(0, 90) : 0; i > 0; --i)  // more than 64 ranges are a set
+        address.reserved_ports += (address.reserved_ports.empty() ? "" : ",") + std::to_string(20000 + 3 * any(0, 90));
+    const NodePorts ports = read_node_ports(node);
+    ASSERT_EQ(ports.error, "");
+    NetworkIndex index;
+    index.start(ports);
+    std::vector<std::uint16_t> used;
+    for (std::uint32_t i = any(0, 100); i > 0; --i) used.push_back(static_cast<std::uint16_t>(any(20000, 20200)));
+    index.add_ports("10.0.0.1", used);
+    model::NetworkResource ask;
+    for (std::uint32_t i = any(0, 1) * any(0, 4); i > 0; --i)
+      ask.reserved_ports.push_back(port("s", any(20000, 20400)));
+    for (std::uint32_t i = any(1, 200); i > 0; --i) {
+      ask.dynamic_ports.push_back(port("d", 0, any(0, 1) == 0 ? -1 : 80));
+      if (any(0, 2) == 0) ask.dynamic_ports.back().host_network = "other";
+    }
+    std::string error;
+    const auto expected = offer_by_definition(index, ask, error);
+    std::vector<model::AllocatedPort> offer;
+    const auto done = index.assign_ports(ask, offer);
+    EXPECT_EQ(done ? "" : done.error().text(), error);
+    if (done) EXPECT_EQ(offer, expected);
+    ++(done ? offered : failed);
+  }
+  EXPECT_GT(offered, 50);
+  EXPECT_GT(failed, 50);
+}
+
+TEST(NetworkIndex, CostsGrowWithPortsAddressesAndRanges) {  // not with their squares or products
+  using testing::growth_of, testing::kLinearAtMost;
+  model::Node node = node_with({"10.0.0.1", "10.0.0.2"}, 20000, 60000);
+  node.node_resources->node_networks->front().addresses[1].alias = "other";
+  const NodePorts ports = read_node_ports(node);
+  NetworkIndex index;
+  std::vector<model::AllocatedPort> offer;
+  const auto dynamic = [&](std::size_t count) {
+    model::NetworkResource ask;
+    for (std::size_t i = 0; i < count; ++i) {
+      ask.dynamic_ports.push_back(port(("d" + std::to_string(i)).c_str(), 0, -1));
+      if (i % 2 == 1) ask.dynamic_ports.back().host_network = "other";
+    }
+    index.start(ports);
+    ASSERT_TRUE(index.assign_ports(ask, offer));
+    ASSERT_TRUE(fill_group_network(ports, offer, ask));
+    ASSERT_EQ(ask.dynamic_ports.back().value, 20000 + static_cast<std::int64_t>(count) - 1);
+  };
+  EXPECT_LT(growth_of(dynamic, 1'500), kLinearAtMost) << "dynamic ports of one network";
+  const auto mixed = [&](std::size_t count) {
+    model::NetworkResource ask;
+    for (std::size_t i = 0; i < count; ++i) {
+      ask.reserved_ports.push_back(port("s", 20000 + static_cast<std::int64_t>(2 * i)));
+      ask.dynamic_ports.push_back(port("d", 0));
+    }
+    index.start(ports);
+    ASSERT_TRUE(index.assign_ports(ask, offer));
+  };
+  EXPECT_LT(growth_of(mixed, 1'500), kLinearAtMost) << "static and dynamic ports of one network";
+  const auto ranges = [&](std::size_t count) {
+    model::Node other = node_with({"10.0.0.1"}, 20000, 60000);
+    std::string& reserved = other.node_resources->node_networks->front().addresses[0].reserved_ports;
+    for (std::size_t i = 0; i < count; ++i)
+      reserved += (i > 0 ? "," : "") + std::to_string(20000 + 2 * (i * 7919 % 20000));
+    const NodePorts of = read_node_ports(other);
+    model::NetworkResource ask;
+    for (int i = 0; i < 20; ++i) ask.dynamic_ports.push_back(port("d", 0));
+    index.start(of);
+    ASSERT_TRUE(index.assign_ports(ask, offer));
+  };
+  EXPECT_LT(growth_of(ranges, 2'000), kLinearAtMost) << "ranges of reserved ports";
+  const auto many_addresses = [&](std::size_t count) {
+    std::vector<std::string> list;
+    for (std::size_t i = 0; i < count; ++i)
+      list.push_back("10." + std::to_string(i >> 16) + "." + std::to_string(i >> 8 & 255) + "." +
+                     std::to_string(i & 255));
+    model::Node other = node_with(list, 20000, 60000);
+    for (std::size_t i = 0; i < count; ++i)
+      other.node_resources->node_networks->front().addresses[i].alias = "a" + std::to_string(i);
+    const NodePorts of = read_node_ports(other);
+    index.start(of);
+    for (const std::string& ip : list) EXPECT_FALSE(index.is_used(ip, 80));
+    for (const std::string& ip : list) ASSERT_FALSE(index.add_network({.device = ip, .ip = "x", .mbits = 1}));
+  };
+  EXPECT_LT(growth_of(many_addresses, 1'500), kLinearAtMost) << "addresses, aliases and devices";
+  const auto held = [&](std::size_t count) {
+    std::vector<std::uint16_t> list;
+    for (std::size_t i = 0; i < count; ++i) list.push_back(static_cast<std::uint16_t>(1 + i));
+    EXPECT_FALSE(NetworkIndex::collide(ports, ports, "10.0.0.1", list));
+    index.start(ports);
+    index.list_ports("10.0.0.1", list);
+    for (const std::uint16_t number : list) EXPECT_TRUE(index.is_used("10.0.0.1", number));
+  };
+  EXPECT_LT(growth_of(held, 2'000), kLinearAtMost) << "ports that one allocation holds";
 }
 
 TEST(NetworkIndex, ANodeOfOtherAddressesTellsTheRest) {  // NetworkIndex::start()
