@@ -1,4 +1,5 @@
 #include "base/json.h"
+#include "base/json_members.h"
 
 #include <algorithm>
 #include <charconv>
@@ -121,11 +122,38 @@ std::size_t Value::size() const {
 
 bool operator==(const Value& a, const Value& b) { return a.data_ == b.data_; }
 
+namespace {
+
+constexpr std::size_t kFewMembers = 16;  ///< found by comparing; more are sorted first
+
+/// Members by key; of a repeated key the last one comes last.
+std::vector<const Member*> sorted_members(const Value& object) {
+  std::vector<const Member*> out;
+  out.reserve(object.size());
+  for (const Member& member : object.members()) out.push_back(&member);
+  std::stable_sort(out.begin(), out.end(), [](const Member* a, const Member* b) { return a->key < b->key; });
+  return out;
+}
+
+}  // namespace
+
+MemberIndex::MemberIndex(const Value& object) : object_(object) {
+  if (object.size() > kFewMembers) sorted_ = sorted_members(object);
+}
+
+const Value* MemberIndex::find(std::string_view key) const {
+  if (sorted_.empty()) return object_.find(key);
+  const auto after = std::upper_bound(sorted_.begin(), sorted_.end(), key,
+                                      [](std::string_view wanted, const Member* m) { return wanted < m->key; });
+  return after != sorted_.begin() && (*std::prev(after))->key == key ? &(*std::prev(after))->value : nullptr;
+}
+
 bool equal_ignoring_member_order(const Value& a, const Value& b) {
   if (a.is_object() && b.is_object()) {
     if (a.size() != b.size()) return false;
+    const MemberIndex others(b);
     return std::all_of(a.members().begin(), a.members().end(), [&](const Member& m) {
-      const Value* other = b.find(m.key);
+      const Value* other = others.find(m.key);
       return other && equal_ignoring_member_order(m.value, *other);
     });
   }
@@ -178,6 +206,32 @@ std::string double_text(double value) {
   std::string text(buffer, end);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
+}
+
+void append_canonical(std::string& out, const Value& value) {
+  if (value.is_object()) {
+    out += '{';
+    for (const Member* member : sorted_members(value)) {
+      append_quoted(out, member->key);
+      out += ':';
+      append_canonical(out, member->value);
+      out += ',';
+    }
+    out += '}';
+  } else if (value.is_array()) {
+    out += '[';
+    for (const Value& item : value.items()) {
+      append_canonical(out, item);
+      out += ',';
+    }
+    out += ']';
+  } else if (value.is_number()) {
+    out += double_text(value.as_double());
+    if (value.is_int() && static_cast<std::int64_t>(value.as_double()) != value.as_int())
+      out += '/' + std::to_string(value.as_int());  // more digits than a double has
+  } else {
+    append_text(out, value, 0, 0);
+  }
 }
 
 void append_text(std::string& out, const Value& value, int indent, int depth) {

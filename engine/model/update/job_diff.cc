@@ -5,8 +5,11 @@
 #include <cmath>
 #include <span>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
+#include "base/json_members.h"
 #include "model/codec/codec.h"
 #include "model/update/diff_annotations.h"
 #include "model/update/spec_changed.h"
@@ -191,18 +194,21 @@ Value object(std::string_view name, std::string_view type, Value fields, Value o
 /// `always`: equal lists are listed too, unless empty.
 Value text_list(std::string_view name, const Value& before, const Value& after, bool always) {
   std::vector<std::pair<std::string, std::string>> entries;
-  const auto has = [](const Value& list, const std::string& text) {
-    return std::any_of(list.items().begin(), list.items().end(), [&](const Value& v) { return text_of(v) == text; });
+  const auto texts_of = [](const Value& list) {
+    std::unordered_set<std::string> out;
+    for (const Value& v : list.items()) out.insert(text_of(v));
+    return out;
   };
+  const std::unordered_set<std::string> had = texts_of(before), has = texts_of(after);
   bool added = false, deleted = false;
   for (const Value& v : before.items()) {
     const std::string text = text_of(v);
-    const bool kept = has(after, text);
+    const bool kept = has.contains(text);
     entries.emplace_back(text, kept ? text : "");
     deleted |= !kept;
   }
   for (const Value& v : after.items())
-    if (std::string text = text_of(v); !has(before, text)) {
+    if (std::string text = text_of(v); !had.contains(text)) {
       entries.emplace_back("", std::move(text));
       added = true;
     }
@@ -245,45 +251,84 @@ bool same_block(std::string_view name, const Value& a, const Value& b) {
   return json::equal_ignoring_member_order(x, y);
 }
 
+/// A text that two blocks share exactly if they are the same_block(); not of a disconnect block, which is in no list.
+std::string block_key(std::string_view name, const Value& v) {
+  Value stripped = without_zeros(v);
+  if (name == "Scaling") stripped.erase("ID");
+  std::string out;
+  json::append_canonical(out, stripped);
+  return out;
+}
+
+/// Positions of a list by a key of each entry; the first one that is left is taken each time.
+class Positions {
+ public:
+  void add(std::string key, std::size_t position) { by_key_[std::move(key)].list.push_back(position); }
+  /// kNone when no entry with this key is left. `gone`: positions that something else took.
+  std::size_t take(const std::string& key, const std::vector<bool>& gone) {
+    const auto found = by_key_.find(key);
+    if (found == by_key_.end()) return kNone;
+    Entries& entries = found->second;
+    while (entries.next < entries.list.size() && gone[entries.list[entries.next]]) ++entries.next;
+    return entries.next < entries.list.size() ? entries.list[entries.next++] : kNone;
+  }
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+ private:
+  struct Entries {
+    std::vector<std::size_t> list;
+    std::size_t next = 0;
+  };
+  std::unordered_map<std::string, Entries> by_key_;
+};
+
 /// The blocks of a list. Equal ones are not listed; of the rest those of one name (Device, Identity) or else of one
 /// position are a pair, but constraints, affinities, spreads, ports and networks are never edited, only exchanged.
 void block_list(std::string_view name, const Value& before, const Value& after, Value& out) {
-  std::vector<const Value*> gone, come;
-  for (const Value& v : before.items()) gone.push_back(&v);
+  const json::Array& old = before.items();
+  std::vector<bool> gone(old.size());  // paired with an entry of `after`
+  std::vector<const Value*> come;
+  Positions equal;
+  if (!old.empty() && !after.items().empty())
+    for (std::size_t i = 0; i < old.size(); ++i) equal.add(block_key(name, old[i]), i);
   for (const Value& v : after.items()) {
-    const auto same =
-        std::find_if(gone.begin(), gone.end(), [&](const Value* old) { return same_block(name, *old, v); });
-    if (same != gone.end())
-      gone.erase(same);
+    const std::size_t same = old.empty() ? Positions::kNone : equal.take(block_key(name, v), gone);
+    if (same != Positions::kNone)
+      gone[same] = true;
     else
       come.push_back(&v);
   }
   static constexpr std::array<std::string_view, 6> kExchanged = {"Constraint", "Affinity",     "Spread",
                                                                  "Network",    "Dynamic Port", "Static Port"};
-  const bool by_name = name == "Device" || name == "Identity";
-  std::vector<Value> edited;
-  if (std::find(kExchanged.begin(), kExchanged.end(), name) == kExchanged.end())
-    for (auto it = come.begin(); it != come.end();) {
-      const auto pair = by_name ? std::find_if(gone.begin(), gone.end(),
-                                               [&](const Value* old) { return (*old)["Name"] == (**it)["Name"]; })
-                                : gone.begin();
-      if (pair == gone.end()) {
-        ++it;
+  std::vector<Value> edited, added, deleted;
+  if (std::find(kExchanged.begin(), kExchanged.end(), name) == kExchanged.end()) {
+    Positions pairs;  // under one key where any two are a pair
+    const bool by_name = name == "Device" || name == "Identity";
+    const auto key = [&](const Value& v) { return by_name ? json::to_text(v["Name"]) : std::string(); };
+    for (std::size_t i = 0; i < old.size(); ++i)
+      if (!gone[i]) pairs.add(key(old[i]), i);
+    std::vector<const Value*> left;
+    for (const Value* v : come) {
+      const std::size_t pair = pairs.take(key(*v), gone);
+      if (pair == Positions::kNone) {
+        left.push_back(v);
         continue;
       }
-      edited.push_back(block(name, **pair, **it));
-      gone.erase(pair);
-      it = come.erase(it);
+      edited.push_back(block(name, old[pair], *v));
+      gone[pair] = true;
     }
+    come = std::move(left);
+  }
   const auto sorted = [&](std::vector<Value> list) {
-    std::stable_sort(list.begin(), list.end(),
-                     [](const Value& a, const Value& b) { return json::to_text(a) < json::to_text(b); });
+    std::vector<std::pair<std::string, Value>> by_text;
     for (Value& v : list)
-      if (!v.is_null()) out.push(std::move(v));
+      if (!v.is_null()) by_text.emplace_back(json::to_text(v), std::move(v));
+    std::stable_sort(by_text.begin(), by_text.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [text, v] : by_text) out.push(std::move(v));
   };
-  std::vector<Value> added, deleted;
   for (const Value* v : come) added.push_back(block(name, {}, *v));
-  for (const Value* v : gone) deleted.push_back(block(name, *v, {}));
+  for (std::size_t i = 0; i < old.size(); ++i)
+    if (!gone[i]) deleted.push_back(block(name, old[i], {}));
   sorted(std::move(edited)), sorted(std::move(added)), sorted(std::move(deleted));
 }
 
@@ -410,12 +455,21 @@ std::vector<std::string> names_of(const Value& before, const Value& after) {
   return out;
 }
 
-const Value& by_name(const Value& list, const std::string& name) {
-  static const Value kNull;
-  for (const Value& v : list.items())
-    if (v["Name"].as_string() == name) return v;
-  return kNull;
-}
+/// Finds the first entry of a name.
+class ByName {
+ public:
+  explicit ByName(const Value& list) {
+    for (const Value& v : list.items()) first_.try_emplace(v["Name"].as_string(), &v);
+  }
+  const Value& operator[](const std::string& name) const {
+    static const Value kNull;
+    const auto found = first_.find(name);
+    return found == first_.end() ? kNull : *found->second;
+  }
+
+ private:
+  std::unordered_map<std::string_view, const Value*> first_;
+};
 
 Value task_diff(const std::string& name, const Value& before, const Value& after) {
   static constexpr std::array<std::string_view, 7> kFields = {"Driver", "KillSignal",    "KillTimeout", "Kind",
@@ -448,8 +502,9 @@ Value group_diff(const std::string& name, const Value& before, const Value& afte
   Value fields = own_fields(kFields, before, after), objects = Value::array(), tasks = Value::array();
   add_objects(kObjects, before, after, objects);
   bool edited = differs(fields) || objects.size() > 0 || !same_block("Spreads", before["Spreads"], after["Spreads"]);
+  const ByName tasks_before(before["Tasks"]), tasks_after(after["Tasks"]);
   for (const std::string& task : names_of(before["Tasks"], after["Tasks"])) {
-    Value diff = task_diff(task, by_name(before["Tasks"], task), by_name(after["Tasks"], task));
+    Value diff = task_diff(task, tasks_before[task], tasks_after[task]);
     edited |= diff["Type"].as_string() != "None";
     tasks.push(std::move(diff));
   }
@@ -486,8 +541,9 @@ tl::expected<Value, std::string> job_diff(const Job* old_job, const Job* new_job
   Value fields = own_fields(kFields, before, after), objects = Value::array(), groups = Value::array();
   add_objects(kObjects, before, after, objects);
   bool edited = differs(fields) || objects.size() > 0 || !same_block("Spreads", before["Spreads"], after["Spreads"]);
+  const ByName groups_before(before["TaskGroups"]), groups_after(after["TaskGroups"]);
   for (const std::string& group : names_of(before["TaskGroups"], after["TaskGroups"])) {
-    Value diff = group_diff(group, by_name(before["TaskGroups"], group), by_name(after["TaskGroups"], group));
+    Value diff = group_diff(group, groups_before[group], groups_after[group]);
     edited |= diff["Type"].as_string() != "None";
     groups.push(std::move(diff));
   }

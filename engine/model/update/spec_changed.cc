@@ -1,5 +1,6 @@
 #include "model/update/spec_changed.h"
 
+#include "base/json_members.h"
 #include "model/codec/codec.h"
 
 namespace berth::model {
@@ -53,9 +54,11 @@ json::Value without_zeros(const json::Value& block) {
   }
   if (!block.is_object()) return block;
   json::Value out = json::Value::object();
+  const json::MemberIndex last(block);           // of a repeated key the last one counts
   for (const json::Member& m : block.members())  // a template's user and group may be absent, and 0 is root
-    if (!is_zero(m.value) || ((m.key == "Uid" || m.key == "Gid") && !m.value.is_null()))
-      out.set(m.key, without_zeros(m.value));
+    if (last.find(m.key) == &m.value &&
+        (!is_zero(m.value) || ((m.key == "Uid" || m.key == "Gid") && !m.value.is_null())))
+      out.members().push_back({m.key, without_zeros(m.value)});
   return out;
 }
 

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <tuple>
+#include <unordered_map>
+
+#include "base/json_members.h"
 
 namespace berth::model {
 namespace {
@@ -20,10 +24,14 @@ bool same(const Value& a, const Value& b) {
   if (a.is_array() && b.is_array())
     return std::equal(a.items().begin(), a.items().end(), b.items().begin(), b.items().end(), same);
   if (!a.is_object() || !b.is_object()) return a == b;
-  for (const json::Member& member : a.members())
-    if (!same(member.value, b[member.key])) return false;
+  static const Value kNull;
+  const json::MemberIndex in_a(a), in_b(b);
+  for (const json::Member& member : a.members()) {
+    const Value* const other = in_b.find(member.key);
+    if (!same(member.value, other ? *other : kNull)) return false;
+  }
   for (const json::Member& member : b.members())
-    if (!a.has(member.key) && !same(Value(), member.value)) return false;
+    if (!in_a.find(member.key) && !same(Value(), member.value)) return false;
   return true;
 }
 
@@ -111,9 +119,21 @@ bool same_networks(const std::vector<NetworkResource>& a, const std::vector<Netw
   });
 }
 
+auto key_of(const Constraint& c) { return std::tie(c.ltarget, c.rtarget, c.operand); }
+auto key_of(const Affinity& a) { return std::tie(a.ltarget, a.rtarget, a.operand, a.weight); }
+
+/// The same entries as often, in whatever order.
 template <class T>
 bool same_set(const std::vector<T>& a, const std::vector<T>& b) {
-  return std::is_permutation(a.begin(), a.end(), b.begin(), b.end());
+  if (a.size() != b.size()) return false;
+  const auto sorted = [](const std::vector<T>& list) {
+    std::vector<const T*> out;
+    for (const T& entry : list) out.push_back(&entry);
+    std::sort(out.begin(), out.end(), [](const T* x, const T* y) { return key_of(*x) < key_of(*y); });
+    return out;
+  };
+  const std::vector<const T*> x = sorted(a), y = sorted(b);
+  return std::equal(x.begin(), x.end(), y.begin(), [](const T* p, const T* q) { return *p == *q; });
 }
 
 bool same_device(const RequestedDevice& a, const RequestedDevice& b) {
@@ -126,9 +146,11 @@ bool same_devices(const std::vector<RequestedDevice>& a, const std::vector<Reque
     return std::is_permutation(a.begin(), a.end(), b.begin(), [](const RequestedDevice& x, const RequestedDevice& y) {
       return x.name == y.name && same_device(x, y);
     });
+  std::unordered_map<std::string_view, const RequestedDevice*> last;
+  for (const RequestedDevice& device : b) last[device.name] = &device;
   return std::all_of(a.begin(), a.end(), [&](const RequestedDevice& device) {
-    const auto last = std::find_if(b.rbegin(), b.rend(), [&](const auto& other) { return other.name == device.name; });
-    return last != b.rend() && same_device(device, *last);
+    const auto found = last.find(device.name);
+    return found != last.end() && same_device(device, *found->second);
   });
 }
 
@@ -174,13 +196,14 @@ bool same_sidecar_task(const Value& a, const Value& b) {
 }
 
 bool same_connect(const Value& old_services, const Value& new_services) {  // R-SCHED-106
+  std::unordered_map<std::string_view, const Value*> first;
+  for (const Value& service : old_services.items()) first.try_emplace(service["Name"].as_string(), &service);
   return std::all_of(new_services.items().begin(), new_services.items().end(), [&](const Value& service) {
     const Value& connect = service["Connect"];
     if (!connect.is_object()) return true;
-    const auto found = std::find_if(old_services.items().begin(), old_services.items().end(), [&](const Value& other) {
-      return other["Name"].as_string() == service["Name"].as_string();
-    });
-    if (found == old_services.items().end()) return true;
+    const auto named = first.find(service["Name"].as_string());
+    if (named == first.end()) return true;
+    const Value* const found = named->second;
     const Value& before = (*found)["Connect"];
     const Value &sidecar = connect["SidecarService"], &sidecar_before = before["SidecarService"];
     return before.is_object() && same(connect["Native"], before["Native"]) &&
@@ -216,10 +239,11 @@ bool tasks_updated(const Job& old_job, const Job& new_job, const std::string& gr
       !same_consul(a->consul, b->consul) || !same_connect(a->services, b->services) || !same_volumes(*a, *b) ||
       renders_templates(a->restart_policy) != renders_templates(b->restart_policy))
     return true;
+  std::unordered_map<std::string_view, const Task*> first;
+  for (const Task& task : b->tasks) first.try_emplace(task.name, &task);
   return std::any_of(a->tasks.begin(), a->tasks.end(), [&](const Task& task) {
-    const auto found =
-        std::find_if(b->tasks.begin(), b->tasks.end(), [&](const Task& other) { return other.name == task.name; });
-    return found == b->tasks.end() || !same_task(old_job, *a, task, new_job, *b, *found, quirks);
+    const auto found = first.find(task.name);
+    return found == first.end() || !same_task(old_job, *a, task, new_job, *b, *found->second, quirks);
   });
 }
 
