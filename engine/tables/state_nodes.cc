@@ -1,6 +1,7 @@
 // The node table of a StateStore: registration, columns by attribute, classes, kinds, lists of nodes.
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "base/text.h"
@@ -15,6 +16,27 @@ namespace berth::tables {
 namespace {
 
 constexpr std::size_t kUsualProfile = 128;  ///< bytes
+/// A column takes 6 KiB and more. Registrations of nodes make columns for the first keys only, those of real clusters:
+/// nodes there have 100 to 200 attributes and meta keys, mostly alike. A key beyond gets its column when a job first
+/// names it. From so many columns on, keys of nodes may have none.
+constexpr std::size_t kColumnsOfNodes = 512;
+/// Read by system jobs, whether a job names it or not (R-SCHED-145): it always has a column.
+constexpr std::string_view kVersionKey = "nomad.version";
+
+const std::map<std::string, std::string>& values_of(const model::Node& node, KeyKind kind) {
+  return kind == KeyKind::attribute ? node.attributes : node.meta;
+}
+
+/// Whether two nodes agree on all that is part of a computed class by its key (R-MODEL-541).
+bool same_shared_values(const std::map<std::string, std::string>& a, const std::map<std::string, std::string>& b) {
+  const auto unique = [](const auto& entry) { return entry.first.starts_with("unique."); };
+  auto x = a.begin(), y = b.begin();
+  for (;; ++x, ++y) {
+    x = std::find_if_not(x, a.end(), unique), y = std::find_if_not(y, b.end(), unique);
+    if (x == a.end() || y == b.end()) return x == a.end() && y == b.end();
+    if (*x != *y) return false;
+  }
+}
 
 /// What the node has, less what it reserves. What the columns say of it (class, profile) is added by the caller.
 NodeCapacity capacity_of(const model::Node& node) {
@@ -45,6 +67,12 @@ NodeCapacity capacity_of(const model::Node& node) {
   return capacity;
 }
 
+/// The part of "of one class, so equal in each key" that columns cannot tell.
+bool same_without_columns(const NodeTable& nodes, const NodeSpec& a, const NodeSpec& b) {
+  return &a == &b || nodes.fixed->columns.size() < kColumnsOfNodes ||
+         (same_shared_values(a.node.attributes, b.node.attributes) && same_shared_values(a.node.meta, b.node.meta));
+}
+
 }  // namespace
 
 NodeStatic& StateStore::own_static() {
@@ -62,6 +90,15 @@ ColumnId StateStore::column_for(KeyKind kind, std::string_view key) {
   fixed.columns.push_back({kind, symbol, {}, {}});
   codes_.emplace_back();
   column_ids_.emplace(id, column);
+  if (column < kColumnsOfNodes || (kind != KeyKind::attribute && kind != KeyKind::meta)) return column;
+  const std::string name(key);  // nodes that registered before may have it
+  for (NodeRow row = 0; row < current_.nodes.size(); ++row) {
+    const NodeSpec* const spec = current_.nodes.fixed->spec[row].get();
+    if (!spec || !current_.nodes.exists(row)) continue;
+    const auto& values = values_of(spec->node, kind);
+    if (const auto value = values.find(name); value != values.end())
+      set_code(column, row, code_for(column, value->second));
+  }
   return column;
 }
 
@@ -131,6 +168,7 @@ std::shared_ptr<const NodeSpec> StateStore::make_spec(const model::Node& node, b
 void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& spec, const NodeVariant* variant) {
   const model::Node& node = spec->node;
   std::vector<std::uint32_t> before;  // where it registers again
+  const std::shared_ptr<const NodeSpec> spec_before = current_.nodes.fixed->spec[row];
   if (current_.nodes.fixed->spec[row])
     for (const KeyedColumn& column : current_.nodes.fixed->columns) before.push_back(column.code(row));
   set_code(
@@ -143,10 +181,19 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
   set_code(kNameColumn, row, code_for(kNameColumn, variant ? variant->name : std::string_view(node.name)));
   for (ColumnId column = kFirstKeyColumn; column < current_.nodes.fixed->columns.size(); ++column)
     set_code(column, row, 0);
+  // kNoColumn: of a key that gets none yet. A shared spec does not have the values of its nodes: columns have all.
+  const auto column_of = [&](KeyKind kind, std::string_view key) {
+    if (spec->shared || current_.nodes.fixed->columns.size() < kColumnsOfNodes || key == kVersionKey)
+      return column_for(kind, key);
+    const Symbol symbol = symbols_.find(key);
+    if (symbol == SymbolTable::kUnknown) return kNoColumn;
+    const auto found = column_ids_.find(key_pair(static_cast<std::uint32_t>(kind), symbol));
+    return found == column_ids_.end() ? kNoColumn : found->second;
+  };
   const auto set_all = [&](KeyKind kind, const auto& values) {
     for (const auto& [key, value] : values) {
-      const ColumnId column = column_for(kind, key);
-      set_code(column, row, code_for(column, value));
+      const ColumnId column = column_of(kind, key);
+      if (column != kNoColumn) set_code(column, row, code_for(column, value));
     }
   };
   set_all(KeyKind::attribute, node.attributes);
@@ -185,6 +232,9 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
                  node.scheduling_eligibility == "eligible", node.drain_strategy.has_value());
   refresh_free(row, current_.nodes.use[row]);
   if (node.node_class.empty()) current_.nodes.empty_class_code = capacity.class_code;
+  if (spec_before && before[kComputedClassColumn] == capacity.computed_class_code &&
+      !same_without_columns(current_.nodes, *spec_before, *spec))
+    current_.nodes.classes_exact = false;
   check_class(row, capacity.computed_class_code, before);
   ++current_.nodes.epoch;
   ++current_.nodes.static_epoch;
@@ -230,7 +280,10 @@ void StateStore::check_class(NodeRow row, std::uint32_t computed_class, const st
     }
   };
   if (!before.empty() && before[kComputedClassColumn] == computed_class)  // of the class it was of, as it was
-    compare([&](ColumnId id) { return id < before.size() ? before[id] : 0; });
+    compare([&](ColumnId id) {
+      if (id < before.size()) return before[id];
+      return id < kColumnsOfNodes ? 0 : columns[id].code(row);  // the node may have had the key without a column
+    });
   if (sample == kNoRow) {
     sample = row;
     return;
@@ -238,6 +291,8 @@ void StateStore::check_class(NodeRow row, std::uint32_t computed_class, const st
   if (current_.nodes.capacity(row).check_profile != current_.nodes.capacity(sample).check_profile)
     current_.nodes.class_profiles_exact = false;
   compare([&](ColumnId id) { return columns[id].code(sample); });
+  if (!same_without_columns(current_.nodes, current_.nodes.spec(row), current_.nodes.spec(sample)))
+    current_.nodes.classes_exact = false;
 }
 
 void StateStore::refresh_free(NodeRow row, const NodeUse& use) {

@@ -247,6 +247,70 @@ TEST(StateStore, AClassIsOfOneKindOrItIsToldThatItsKindLeft) {  // what verdicts
   EXPECT_EQ(at(), std::pair(true, std::uint64_t{2}));  // healthy alone: what was known of the class is not
 }
 
+constexpr std::size_t kColumnsOfNodes = 512;  // of state_nodes.cc
+
+/// A node with so many attributes of its own kind: the last ones have no column before a job names them.
+model::Node node_with_attributes(std::uint64_t number, std::size_t count, const std::string& value) {
+  model::Node node = node_of(number);
+  for (std::size_t i = 0; i < count; ++i) node.attributes["z" + std::to_string(100'000 + i)] = value;
+  return node;
+}
+
+std::string value_on(const StateStore& store, ConstraintId id, NodeRow row) {
+  const ColumnId column = store.current().constraints[id]->left;
+  const std::string* value = column == kNoColumn ? nullptr : store.current().value_text(column, row);
+  return value ? *value : "";
+}
+
+TEST(StateStore, AKeyWithoutAColumnGetsOneWhenAJobNamesIt) {  // kColumnsOfNodes
+  StateStore store;
+  const std::size_t count = 2 * kColumnsOfNodes;
+  const NodeRow a = store.begin_commit().upsert_node(node_with_attributes(1, count, "a"));
+  const NodeRow b = store.begin_commit().upsert_node(node_with_attributes(2, 0, ""));
+  const NodeRow c = store.begin_commit().upsert_node(node_with_attributes(3, count, "c"));
+  EXPECT_EQ(store.current().nodes.fixed->columns.size(), kColumnsOfNodes);
+  const std::string last = "z" + std::to_string(100'000 + count - 1);
+  const auto job = job_of("j");
+  job->constraints = {{"${attr." + last + "}", "a", "="}, {"${attr.z100000}", "a", "="}, {"${attr.none}", "a", "="}};
+  const VersionRow version = store.begin_commit().upsert_job(job, true);
+  const std::vector<ConstraintId> ids = store.current().jobs.versions[version]->constraints;
+  ASSERT_EQ(ids.size(), 3U);
+  for (const std::size_t i : {0, 1}) {
+    EXPECT_EQ(value_on(store, ids[i], a), "a");
+    EXPECT_EQ(value_on(store, ids[i], b), "");
+    EXPECT_EQ(value_on(store, ids[i], c), "c");
+  }
+  EXPECT_EQ(value_on(store, ids[2], a), "");
+  const NodeRow d = store.begin_commit().upsert_node(node_with_attributes(4, count, "d"));
+  EXPECT_EQ(value_on(store, ids[0], d), "d");
+  store.begin_commit().upsert_node(node_with_attributes(1, 10, "new"));  // registers again, without the last
+  EXPECT_EQ(value_on(store, ids[0], a), "");
+  EXPECT_EQ(value_on(store, ids[1], a), "new");
+  expect_sound(store.current());
+}
+
+TEST(StateStore, NodesOfAClassThatDifferInAKeyWithoutAColumnAreTold) {  // R-FEAS-402
+  for (const bool differs : {false, true}) {
+    StateStore store;
+    for (std::uint64_t number : {2, 4}) {
+      model::Node node = node_with_attributes(number, 2 * kColumnsOfNodes, "x");
+      node.computed_class = "v1:1", node.datacenter = "dc1";
+      node.attributes["zz"] = differs ? std::to_string(number) : "same";
+      node.attributes["unique.zz"] = std::to_string(number);
+      store.begin_commit().upsert_node(node);
+    }
+    EXPECT_EQ(store.current().nodes.classes_exact, !differs);
+  }
+}
+
+TEST(StateStore, AttributesOfANodeTakeMemoryByTheirNumberOnly) {  // 21 KB each before
+  for (const std::size_t count : {1'000, 20'000}) {
+    StateStore store;
+    store.begin_commit().upsert_node(node_with_attributes(1, count, "x"));
+    EXPECT_LT(store.bytes(), (kColumnsOfNodes + 100) * 8'192) << count;
+  }
+}
+
 TEST(StateStore, OnlyUuidsAreStoredAndFound) {  // R-MODEL-590
   const char *nil = "00000000-0000-0000-0000-000000000000", *id = "ab000000-0000-4000-8000-000000000001",
              *shouted = "AB000000-0000-4000-8000-000000000001";
