@@ -1,5 +1,6 @@
 #include "sched/to_model.h"
 
+#include "base/wrap_sums.h"
 #include "model/codec/codec.h"
 #include "model/plan_predicates.h"
 #include "sched/planned.h"
@@ -89,8 +90,8 @@ model::AllocMetric failure_metric(const Naming& naming, const GroupResult& resul
     for (const model::Task& task : exhausted.group->tasks) {
       model::Resources& sum = out.resources_exhausted[task.name];
       if (!task.resources) continue;
-      if (memory) sum.memory_mb += exhausted.times * task.resources->memory_mb;
-      if (cpu) sum.cpu += exhausted.times * task.resources->cpu;
+      if (memory) base::wrap_add_to(sum.memory_mb, base::wrap_mul(exhausted.times, task.resources->memory_mb));
+      if (cpu) base::wrap_add_to(sum.cpu, base::wrap_mul(exhausted.times, task.resources->cpu));
     }
   return out;
 }

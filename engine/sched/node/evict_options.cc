@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/wrap.h"
 #include "rank/components.h"
 
 namespace berth::sched {
@@ -51,7 +52,8 @@ bool EvictOptions::is_outdone(NodeRow row, const GroupView& v, const Cell& cell,
     return false;
   FitUse full;
   if (cell.dimension != kDimensionMaxAllocs)
-    full = {use.cpu_mhz + group.cpu_mhz, use.memory_mb + group.memory_mb, use.disk_mb + group.disk_mb};
+    full = {base::wrap_add(use.cpu_mhz, group.cpu_mhz), base::wrap_add(use.memory_mb, group.memory_mb),
+            base::wrap_add(use.disk_mb, group.disk_mb)};
   rank::ScoreRow score;
   fit_.scorer.score(row, group, full, nullptr, score);
   const bool sure_above_zero =

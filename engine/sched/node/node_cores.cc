@@ -1,6 +1,7 @@
 // Fit of a group that asks for reserved cores, without the option: what it needs to know of them is how fast the first
 // free ones are (source/core_use.h). Which cores it gets is settled for the chosen node
 // alone (node_option.cc). Same verdicts and dimensions as the option's.
+#include "base/wrap_sums.h"
 #include "sched/node/node_fit.h"
 
 namespace berth::sched {
@@ -14,7 +15,8 @@ namespace {
 PlainFit fit_with_cores(const tables::NodeCapacity& capacity, const tables::NodeUse& use, NodeOverlay with,
                         const CompiledGroup& group, const CoreOffer& offer) {
   if (offer.too_few) return PlainFit{{}, kDimensionCores};
-  with.cpu_mhz += group.cpu_beside_cores_mhz + offer.mhz - group.cpu_mhz;
+  base::wrap_add_to(with.cpu_mhz,
+                    base::wrap_sub(base::wrap_add(group.cpu_beside_cores_mhz, offer.mhz), group.cpu_mhz));
   PlainFit fit = plain_fit(capacity, use, with, group);
   // R-RANK-535: behind cpu, ahead of memory.
   if (offer.refused && fit.dimension != kDimensionMaxAllocs && fit.dimension != kDimensionCpu)

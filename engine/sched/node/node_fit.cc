@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/wrap_sums.h"
 #include "rank/components.h"
 #include "tables/port_holders.h"
 
@@ -255,8 +256,11 @@ void NodeFit::evict_plain(NodeRow row, const GroupView& v, Cell& cell) {
     victims.sum_staying(use);
   } else if (cell.dimension != kDimensionMaxAllocs) {
     use = {ask.cpu_mhz, ask.memory_mb, ask.disk_mb};
-    for (const tables::ResourceShape* shape : proposed.shapes)
-      use.cpu_mhz += shape->cpu_mhz, use.memory_mb += shape->memory_mb, use.disk_mb += shape->disk_mb;
+    for (const tables::ResourceShape* shape : proposed.shapes) {
+      base::wrap_add_to(use.cpu_mhz, shape->cpu_mhz);
+      base::wrap_add_to(use.memory_mb, shape->memory_mb);
+      base::wrap_add_to(use.disk_mb, shape->disk_mb);
+    }
   }
   cell.fit = kPass;
   option_.ask_cpu_mhz = ask.cpu_mhz;

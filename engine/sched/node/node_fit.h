@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/prefetch.h"
+#include "base/wrap.h"
 #include "sched/node/scorer.h"
 #include "sched/node/victim_search.h"
 
@@ -22,8 +23,10 @@ struct PlainFit {
 inline constexpr NodeOverlay kUntouched{};
 inline PlainFit plain_fit(const tables::NodeCapacity& capacity, const tables::NodeUse& use, const NodeOverlay& overlay,
                           const tables::CompiledGroup& group) {
-  PlainFit out{{use.cpu_mhz + overlay.cpu_mhz + group.cpu_mhz, use.memory_mb + overlay.memory_mb + group.memory_mb,
-                use.disk_mb + overlay.disk_mb + group.disk_mb},
+  using base::wrap_add;  // sums wrap (R-MODEL-3)
+  PlainFit out{{wrap_add(wrap_add(use.cpu_mhz, overlay.cpu_mhz), group.cpu_mhz),
+                wrap_add(wrap_add(use.memory_mb, overlay.memory_mb), group.memory_mb),
+                wrap_add(wrap_add(use.disk_mb, overlay.disk_mb), group.disk_mb)},
                kReasonNone};
   if (capacity.max_allocs != 0 && capacity.max_allocs <= static_cast<std::int64_t>(use.alloc_count) + overlay.allocs)
     out.dimension = kDimensionMaxAllocs;

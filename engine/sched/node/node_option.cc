@@ -3,6 +3,7 @@
 // where needed; its verdict is kept in the cell like any other.
 //
 //   node valid, ports of those there   ->  group network  ->  per task: network, devices, cores  ->  cpu, memory, disk
+#include "base/wrap_sums.h"
 #include "model/flatten.h"
 #include "model/registration/node_canonical.h"
 #include "sched/node/node_fit.h"
@@ -290,15 +291,15 @@ bool NodeFit::sum_others(NodeRow row, bool count_each) {
   rest.disk_mb = use.disk_mb;
   std::int64_t entries = static_cast<std::int64_t>(use.alloc_count) - static_cast<std::int64_t>(proposed.shapes.size());
   if (const NodeOverlay* overlay = scratch_.overlay(row)) {
-    rest.cpu_mhz += overlay->cpu_mhz;
-    rest.memory_mb += overlay->memory_mb;
-    rest.disk_mb += overlay->disk_mb;
+    base::wrap_add_to(rest.cpu_mhz, overlay->cpu_mhz);
+    base::wrap_add_to(rest.memory_mb, overlay->memory_mb);
+    base::wrap_add_to(rest.disk_mb, overlay->disk_mb);
     entries += overlay->allocs;
   }
   for (const tables::ResourceShape* shape : proposed.shapes) {
-    rest.cpu_mhz -= shape->cpu_mhz;
-    rest.memory_mb -= shape->memory_mb;
-    rest.disk_mb -= shape->disk_mb;
+    base::wrap_sub_from(rest.cpu_mhz, shape->cpu_mhz);
+    base::wrap_sub_from(rest.memory_mb, shape->memory_mb);
+    base::wrap_sub_from(rest.disk_mb, shape->disk_mb);
   }
   if (entries <= 0) return false;
   if (proposed.held_cores()) add_cores(*proposed.held_cores(), rest.cores);

@@ -2,6 +2,7 @@
 #include "sched/node/victim_search.h"
 
 #include <algorithm>
+#include "base/wrap_sums.h"
 #include "rank/components.h"
 
 namespace berth::sched {
@@ -123,9 +124,9 @@ bool VictimSearch::for_resources(NodeRow row, const model::FlatResources& ask, c
     for (std::size_t i = 0; i < proposed_.shapes.size(); ++i) {
       if (i < proposed_.rows.size() && attempt_.snapshot->allocs.job_key[proposed_.rows[i]] != attempt_.job->key)
         continue;
-      left.cpu_mhz -= proposed_.shapes[i]->cpu_mhz;
-      left.memory_mb -= proposed_.shapes[i]->memory_mb;
-      left.disk_mb -= proposed_.shapes[i]->disk_mb;
+      base::wrap_sub_from(left.cpu_mhz, proposed_.shapes[i]->cpu_mhz);
+      base::wrap_sub_from(left.memory_mb, proposed_.shapes[i]->memory_mb);
+      base::wrap_sub_from(left.disk_mb, proposed_.shapes[i]->disk_mb);
       model::remove_cores(left.cores, proposed_.shapes[i]->cores);
     }
   std::int64_t fewest = 1;
@@ -141,8 +142,9 @@ bool VictimSearch::for_resources(NodeRow row, const model::FlatResources& ask, c
 void VictimSearch::sum_staying(FitUse& use) const {
   for (std::size_t i = 0; i < proposed_.shapes.size(); ++i) {
     if (is_victim(i)) continue;
-    use.cpu_mhz += proposed_.shapes[i]->cpu_mhz, use.memory_mb += proposed_.shapes[i]->memory_mb;
-    use.disk_mb += proposed_.shapes[i]->disk_mb;
+    base::wrap_add_to(use.cpu_mhz, proposed_.shapes[i]->cpu_mhz);
+    base::wrap_add_to(use.memory_mb, proposed_.shapes[i]->memory_mb);
+    base::wrap_add_to(use.disk_mb, proposed_.shapes[i]->disk_mb);
   }
 }
 

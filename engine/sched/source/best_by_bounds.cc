@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "base/wrap.h"
 #include "rank/fit_bound.h"
 
 namespace berth::sched {
@@ -80,10 +81,11 @@ double BestByBounds::bound_option(NodeRow row, const ReadyNodes::Candidate& cand
   if (room.room != tables::Room::sure || use.least_priority < 1) return kInfinity;
   const auto& [cpu_inverse, memory_inverse] = inverses_[candidate.capacity];
   // Where there are too many allocations, the use does not count (R-RANK-647).
-  const double binpack = capacity.max_allocs != 0
-                             ? 1.0
-                             : kFit.component(attempt_.config.algorithm, use.cpu_mhz + group.cpu_mhz, cpu_inverse,
-                                              use.memory_mb + group.memory_mb, memory_inverse);
+  const double binpack =
+      capacity.max_allocs != 0
+          ? 1.0
+          : kFit.component(attempt_.config.algorithm, base::wrap_add(use.cpu_mhz, group.cpu_mhz), cpu_inverse,
+                           base::wrap_add(use.memory_mb, group.memory_mb), memory_inverse);
   return (binpack + parts_.evicting.best_preemption(room, use.least_priority)) * 0.5;  // as / 2, to the bit
 }
 

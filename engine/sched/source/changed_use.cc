@@ -1,4 +1,5 @@
 #include "sched/source/changed_use.h"
+#include "base/wrap.h"
 
 #include <algorithm>
 #include <limits>
@@ -99,8 +100,9 @@ void ChangedUse::append(const NodeTable& nodes, NodeRow row) {
 ChangedUse::Known ChangedUse::look(const NodeTable& nodes, NodeRow row) const {
   const tables::NodeCapacity& capacity = nodes.capacity(row);
   const tables::NodeUse& use = nodes.use[row];
-  const std::int64_t left[] = {capacity.cpu_mhz - use.cpu_mhz, capacity.memory_mb - use.memory_mb,
-                               capacity.disk_mb - use.disk_mb};
+  const std::int64_t left[] = {base::wrap_sub(capacity.cpu_mhz, use.cpu_mhz),
+                               base::wrap_sub(capacity.memory_mb, use.memory_mb),
+                               base::wrap_sub(capacity.disk_mb, use.disk_mb)};
   const bool full = capacity.max_allocs != 0 && capacity.max_allocs <= static_cast<std::int64_t>(use.alloc_count);
   const bool tells =
       !full && (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0 &&

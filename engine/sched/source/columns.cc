@@ -467,9 +467,11 @@ Columns::FigureBits Columns::gather_figures(std::uint32_t first_entry, const Com
     const NodeRow row = rows[i];
     const tables::NodeUse& held = use[row];
     const tables::NodeCapacity& capacity = capacities[capacity_of[i]];
-    const std::int64_t cpu = held.cpu_mhz + cpu_asked, memory = held.memory_mb + memory_asked;
+    const std::int64_t cpu = base::wrap_add(held.cpu_mhz, cpu_asked);
+    const std::int64_t memory = base::wrap_add(held.memory_mb, memory_asked);
     const bool lacks =
-        (capacity.cpu_mhz < cpu) | (capacity.memory_mb < memory) | (capacity.disk_mb < held.disk_mb + disk_asked) |
+        (capacity.cpu_mhz < cpu) | (capacity.memory_mb < memory) |
+        (capacity.disk_mb < base::wrap_add(held.disk_mb, disk_asked)) |
         ((capacity.max_allocs != 0) & (capacity.max_allocs <= static_cast<std::int64_t>(held.alloc_count)));
     const bool tell =
         ports.known ? ports.do_for(row, held) : !group.has_network && (held.port_allocs | held.core_allocs) == 0;

@@ -1,4 +1,5 @@
 #include "sched/stack/plan_effects.h"
+#include "base/wrap_sums.h"
 
 namespace berth::sched {
 
@@ -41,9 +42,9 @@ void PlanEffects::load_own_allocs() {
 
 void PlanEffects::change_use(NodeRow row, const tables::ResourceShape& shape, int sign) {
   NodeOverlay& overlay = scratch_.own_overlay(row);
-  overlay.cpu_mhz += sign * shape.cpu_mhz;
-  overlay.memory_mb += sign * shape.memory_mb;
-  overlay.disk_mb += sign * shape.disk_mb;
+  base::wrap_add_to(overlay.cpu_mhz, sign * shape.cpu_mhz);
+  base::wrap_add_to(overlay.memory_mb, sign * shape.memory_mb);
+  base::wrap_add_to(overlay.disk_mb, sign * shape.disk_mb);
 }
 
 bool PlanEffects::is_own(AllocRow alloc) const {
@@ -232,9 +233,9 @@ void PlanEffects::placed(const PlannedAlloc& alloc) {
   overlay.last_alloc = index;
   if (rank::SpreadGroup* group = spread.find(attempt_.number_in_plan(alloc))) group->count_proposed(alloc.node, 1);
   const tables::ResourceShape& shape = *alloc.held;
-  overlay.cpu_mhz += shape.cpu_mhz;
-  overlay.memory_mb += shape.memory_mb;
-  overlay.disk_mb += shape.disk_mb;
+  base::wrap_add_to(overlay.cpu_mhz, shape.cpu_mhz);
+  base::wrap_add_to(overlay.memory_mb, shape.memory_mb);
+  base::wrap_add_to(overlay.disk_mb, shape.disk_mb);
   ++overlay.allocs;
   if (shape.ports || shape.devices || !shape.cores.empty()) ++overlay.complex_allocs;
   if (attempt_.system) return;
