@@ -10,6 +10,8 @@
 #include "model/names.h"
 #include "model/predicates.h"
 #include "model/registration/error_list.h"
+#include "model/registration/job_canonical.h"
+#include "model/registration/register_job.h"
 #include "model/registration/validate_job.h"
 #include "model/update/spec_changed.h"
 
@@ -103,6 +105,7 @@ Answer Requests::register_job(const RegisterJob& request, std::int64_t now) {
   }
   if (!stored || model::spec_changed(*stored, job)) {
     auto submitted = std::make_shared<model::Job>(job);
+    model::canonicalize(*submitted);  // as every job entry is when it is applied (R-REG-7)
     submitted->submit_time = now;
     JobRegisterEntry entry;
     entry.job = std::move(submitted);
@@ -229,6 +232,7 @@ Answer Requests::revert_job(const RevertJob& request, std::int64_t now) {
   auto job = std::make_shared<model::Job>(**found);
   job->stable = false;
   job->version_tag = {};  // a tag names one version, which keeps it
+  if (std::string problem = model::submit_again(*job); !problem.empty()) return refused(std::move(problem));
   RegisterJob registration;
   registration.job = std::move(job);
   if (const Submission* source = submission_of(*record, request.version)) registration.submission = *source;

@@ -168,7 +168,7 @@ TEST(Registration, WarnsInOrder) {  // R-MODEL-258
   ASSERT_EQ(update.warnings.size(), 3U);
   EXPECT_TRUE(update.warnings[0].starts_with("Group \"a\" has warnings")) << update.warnings[0];
   EXPECT_TRUE(update.warnings[1].starts_with("task \"t\" in group")) << update.warnings[1];
-  EXPECT_EQ(update.warnings[2], "auto_promote is not set for all groups");
+  EXPECT_EQ(update.warnings[2], "auto_promote must be true for all groups to enable automatic promotion");
 }
 
 TEST(Registration, NamesThePlaceOfAMistypedValue) {  // R-MODEL-608: a text is no duration
@@ -212,18 +212,23 @@ TEST(ImpliedConstraints, AreAddedOnce) {  // R-MODEL-244
   EXPECT_TRUE(job.task_groups[0].services.is_null());
 }
 
-TEST(Names, MustExist) {  // R-MODEL-215, 250
+TEST(Names, MustExist) {  // R-MODEL-215, R-REG-302, 303
   Job job = *registered(parsed(kMinimal)).job;
   Namespace team;
   team.name = "team";
   team.capabilities = parsed(R"({"EnabledTaskDrivers":["docker"],"DisabledNetworkModes":["host"]})");
-  EXPECT_TRUE(validate_names(job, {team}, {}).empty());
+  EXPECT_EQ(validate_namespace(job, {team}), "");
   job.namespace_ = "team";
-  EXPECT_EQ(validate_names(job, {team}, {}).items().size(), 1u);  // exec is not enabled
-  job.task_groups[0].networks.emplace_back();
-  EXPECT_EQ(validate_names(job, {team}, {}).items().size(), 2u);  // and mode "" is host
+  EXPECT_EQ(validate_namespace(job, {team}), R"(used task driver "exec" is not allowed in namespace "team")");
+  job.task_groups[0].tasks.push_back(job.task_groups[0].tasks[0]);
+  EXPECT_EQ(validate_namespace(job, {team}),
+            R"(used task drivers ["exec" "exec"] are not allowed in namespace "team")");
+  for (Task& task : job.task_groups[0].tasks) task.driver = "docker";
+  job.task_groups[0].networks.emplace_back();  // mode "" is host
+  EXPECT_EQ(validate_namespace(job, {team}), R"(used group network mode "host" is not allowed in namespace "team")");
   job.namespace_ = "other", job.node_pool = "gone";
-  EXPECT_EQ(validate_names(job, {team}, {}).items().size(), 2u);
+  EXPECT_EQ(validate_namespace(job, {team}), R"(job "j" is in nonexistent namespace "other")");
+  EXPECT_EQ(validate_pool(job, {}), R"(job "j" is in nonexistent node pool "gone")");
 }
 
 TEST(EnforcedIndex, MustBeTheStoredOne) {  // R-MODEL-259

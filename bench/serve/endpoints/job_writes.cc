@@ -22,10 +22,12 @@ const json::Value* submitted_job(const json::Value& body, Reply& reply) {
   return &job;
 }
 
-/// Of jobs there is one region (R-API-40).
+/// Of jobs there is one region (R-API-40); one of several regions goes to its first (R-REG-312).
 bool is_elsewhere(const json::Value& job) {
-  const std::string& region = body_member(job, "Region").as_string();
-  return !region.empty() && region != "global";
+  const auto other = [](const std::string& region) { return !region.empty() && region != "global"; };
+  if (other(body_member(job, "Region").as_string())) return true;
+  const json::Array& regions = body_member(body_member(job, "Multiregion"), "Regions").items();
+  return !regions.empty() && other(body_member(regions.front(), "Name").as_string());
 }
 
 bool scales_system_job(const json::Value& job) {
@@ -50,6 +52,7 @@ Result<model::Registration> registration_of(Simulation& simulation, const Reques
   asked.namespaces = &namespaces;
   asked.pools = &cold.node_pools;
   asked.options = simulation.server().config().options;
+  asked.limits.vault = false;  // as on an agent without Vault
   if (cold.scheduler_config)
     asked.limits.memory_oversubscription = cold.scheduler_config->memory_oversubscription_enabled;
   return model::register_job(body, asked);
@@ -102,44 +105,16 @@ void register_from_body(Simulation& simulation, const Request& request, Reply& r
   send_answer(reply, answer, job_answer(answer, model::warnings_text(registration->warnings)));
 }
 
-/// Where the list of errors that begins at `at` ends (R-API-13); each of its items is handed to `item`. npos: no list.
-std::size_t walk_errors(const std::string& text, std::size_t at, const std::function<void(std::string)>& item) {
-  std::size_t digits = at;
-  std::size_t count = 0;
-  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9')
-    count = count * 10 + static_cast<std::size_t>(text[digits++] - '0');
-  const std::string head = count == 1 ? " error occurred:\n" : " errors occurred:\n";
-  if (digits == at || text.compare(digits, head.size(), head) != 0) return std::string::npos;
-  at = digits + head.size();
-  for (; count > 0 && text.compare(at, 3, "\t* ") == 0; --count) {
-    const std::size_t begin = at += 3;
-    while (at < text.size() && text[at] != '\n') {
-      const bool number = text[at] >= '0' && text[at] <= '9' && text[at - 1] == ' ';
-      const std::size_t end = number ? walk_errors(text, at, [](std::string) {}) : std::string::npos;
-      at = end == std::string::npos ? at + 1 : end;
-    }
-    item(text.substr(begin, at - begin));
-    ++at;
-  }
-  return at + 1;
-}
-
-std::vector<std::string> items_of(const std::string& error) {
-  std::vector<std::string> out;
-  (void)walk_errors(error, 0, [&](std::string item) { out.push_back(std::move(item)); });
-  return out;
-}
-
 void validate_job(Simulation& simulation, const Request& request, Reply& reply) {  // R-API-222
   const auto body = object_body(request, "JobValidateRequest", reply);
   if (!body || !submitted_job(*body, reply)) return;
   const auto registration = registration_of(simulation, request, *body, true);
   if (!registration) return reply.fail(400, registration.error().problem);
+  const std::string& error = registration->error;
+  if (!error.empty() && registration->errors.empty()) return reply.fail(error);  // not a matter of validation
   json::Value out = json::Value::object(), errors;
   out.set("DriverConfigValidated", true);
-  const std::string& error = registration->error;
-  for (const std::string& one : items_of(error)) errors.push(one);
-  if (errors.is_null() && !error.empty()) errors.push(error);
+  for (const std::string& one : registration->errors) errors.push(one);
   out.set("ValidationErrors", std::move(errors)), out.set("Error", error);
   out.set("Warnings", model::warnings_text(registration->warnings));
   reply.json(out);
@@ -178,6 +153,7 @@ void plan_job(Simulation& simulation, const Request& request, Reply& reply) {  /
   const json::Value& id = body_member(*given, "ID");
   if (id.is_null()) return reply.fail(400, "Job must have a valid ID");
   if (id.as_string() != request.captures[0]) return reply.fail(400, "Job ID does not match");
+  if (is_elsewhere(*given)) return reply.fail(500, "No path to region");
   if (!registration->error.empty()) return reply.fail(registration->error);
   const model::Job& job = *registration->job;
   const auto stored = simulation.log().job(job.namespace_, job.id);

@@ -3,20 +3,15 @@
 #include <string>
 
 #include "base/time.h"
+#include "model/codec/api_blocks.h"
+#include "model/codec/fill.h"
+#include "model/registration/blocks.h"
 
 namespace berth::model {
 namespace {
 
 using base::kSecond;
 using json::Value;
-
-void fill(Value& object, std::string_view key, Value value) {
-  if (!object.has(key)) object.set(key, std::move(value));
-}
-
-void fill_empty(Value& object, std::string_view key, std::string_view text) {
-  if (object[key].as_string().empty()) object.set(key, text);
-}
 
 /// Absent members of `object` from `defaults`.
 void fill_from(Value& object, const Value& defaults) {
@@ -91,72 +86,29 @@ bool says_something(const Value& block) {
   return false;
 }
 
-void fill_weights(Value& object, std::string_view key) {
-  if (Value* list = object.find(key))
-    for (Value& entry : list->items()) fill(entry, "Weight", 50);
-}
+struct JobNames {
+  std::string job, vault_namespace, consul_namespace;
+};
 
-void fill_services(Value& owner) {
-  Value* services = owner.find("Services");
-  if (!services) return;
-  for (Value& service : services->items()) {
-    fill_empty(service, "AddressMode", "auto");
-    fill_empty(service, "OnUpdate", "require_healthy");
-    fill_empty(service, "Provider", "consul");
-    fill_empty(service, "Cluster", "default");
-  }
-}
-
-void fill_resources(Value& task) {
-  fill(task, "Resources", Value::object());
-  Value& resources = *task.find("Resources");
-  if (!resources.has("Cores")) {
-    fill(resources, "CPU", 100);
-    resources.set("Cores", 0);
-  } else {
-    fill(resources, "CPU", 0);
-  }
-  fill(resources, "MemoryMB", 300);
-  resources.erase("DiskMB");
-  if (Value* devices = resources.find("Devices"))
-    for (Value& device : devices->items()) {
-      fill(device, "Count", 1);
-      fill_weights(device, "Affinities");
-    }
-  if (Value* numa = resources.find("NUMA")) fill_empty(*numa, "Affinity", "none");
-}
-
-void fill_task(const Value& group, Value& task) {
-  fill_resources(task);
+void fill_task(const JobNames& names, const Value& group, Value& task) {
+  fill_api_resources(task);
   task.set("RestartPolicy", overlay(group["RestartPolicy"], task["RestartPolicy"]));
   fill(task, "KillTimeout", 5 * kSecond);
-  fill(task, "LogConfig", Value::object());
-  fill_from(*task.find("LogConfig"), object({{"MaxFiles", 10}, {"MaxFileSizeMB", 10}, {"Disabled", false}}));
+  fill_api_logs(task);
   fill_weights(task, "Affinities");
-  fill_services(task);
-  if (Value* mounts = task.find("VolumeMounts"))
-    for (Value& mount : mounts->items()) fill(mount, "PropagationMode", "private");
-  if (Value* templates = task.find("Templates"))
-    for (Value& entry : templates->items()) {
-      fill(entry, "ChangeMode", "restart");
-      fill(entry, "ChangeSignal", entry["ChangeMode"].as_string() == "signal" ? "SIGHUP" : "");
-      fill_from(entry, object({{"Splay", 5 * kSecond}, {"Perms", "0644"}, {"LeftDelim", "{{"}, {"RightDelim", "}}"}}));
-    }
-  if (Value* vault = task.find("Vault")) {
-    fill(*vault, "ChangeMode", "restart");
-    fill(*vault, "ChangeSignal", "SIGHUP");
-    fill_empty(*vault, "Cluster", "default");
-  }
+  fill_api_services(names.job, group["Name"].as_string(), task["Name"].as_string(), task);
+  fill_api_task_blocks(names.vault_namespace, task);
 }
 
-void fill_group(const Value& job, const std::string& type, Value& group) {
+void fill_group(const Value& job, const std::string& type, const JobNames& names, Value& group) {
   fill(group, "Name", "");
   Value* scaling = group.find("Scaling");
   fill(group, "Count", scaling && scaling->has("Min") ? (*scaling)["Min"] : Value(1));
   if ((scaling = group.find("Scaling"))) {
     fill(*scaling, "Min", group["Count"]);
+    fill(*scaling, "Max", -1);  // refused later
     fill(*scaling, "Enabled", true);
-    fill_empty(*scaling, "Type", "horizontal");
+    default_text(*scaling, "Type", "horizontal");
   }
   fill(group, "EphemeralDisk", Value::object());
   fill(*group.find("EphemeralDisk"), "SizeMB", 300);
@@ -198,9 +150,10 @@ void fill_group(const Value& job, const std::string& type, Value& group) {
   // Accepted and without effect (R-MODEL-101, trap 16).
   for (const char* key : {"StopAfterClientDisconnect", "MaxClientDisconnect", "PreventRescheduleOnLost"})
     group.erase(key);
-  fill_services(group);
+  fill_api_services(names.job, group["Name"].as_string(), "", group);
+  fill_api_consul(names.consul_namespace, group);
   if (Value* tasks = group.find("Tasks"))
-    for (Value& task : tasks->items()) fill_task(group, task);
+    for (Value& task : tasks->items()) fill_task(names, group, task);
   fill_weights(group, "Spreads");
   fill_weights(group, "Affinities");
 }
@@ -217,15 +170,18 @@ void fill_api_defaults(Value& job) {
   if (Value* periodic = job.find("Periodic")) {
     fill(*periodic, "Enabled", true);
     fill(*periodic, "SpecType", "cron");
-    fill_empty(*periodic, "TimeZone", "UTC");
+    default_text(*periodic, "TimeZone", "UTC");
   }
   if (Value* update = job.find("Update"))
     fill_from(*update, default_update());
   else if (type == "service" || type == "system")
     job.set("Update", default_update());
 
+  const JobNames names{job["Name"].as_string(), job["VaultNamespace"].as_string(), job["ConsulNamespace"].as_string()};
+  job.erase("ConsulNamespace");  // it lives on in the groups' blocks (R-REG-201)
+  fill_api_job_blocks(job);
   if (Value* groups = job.find("TaskGroups"))
-    for (Value& group : groups->items()) fill_group(job, type, group);
+    for (Value& group : groups->items()) fill_group(job, type, names, group);
   fill_weights(job, "Spreads");
   fill_weights(job, "Affinities");
 

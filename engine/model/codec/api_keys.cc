@@ -5,15 +5,22 @@
 
 #include "base/edit_distance.h"
 #include "base/text.h"
+#include "model/registration/blocks.h"
 
 namespace berth::model {
 namespace {
 
 enum class How : std::uint8_t {
-  value,   // a scalar, a map of texts, or anything whose keys are the user's
-  object,  // an object of the shape
-  list,    // a list of objects of the shape
-  map,     // an object whose values have the shape
+  value,    // a scalar that the codec checks, or anything whose keys are the user's
+  text,     // of blocks that the model retains as JSON, which the codec does not see
+  number,   // a whole one
+  boolean,  //
+  texts,    // a list of texts
+  numbers,  // a list of whole numbers
+  dict,     // an object of texts
+  object,   // an object of the shape
+  list,     // a list of objects of the shape
+  map,      // an object whose values have the shape
 };
 
 struct Shape;
@@ -54,38 +61,98 @@ BERTH_SHAPE(kDisk, {"Sticky"}, {"Migrate"}, {"SizeMB"});
 BERTH_SHAPE(kMountOptions, {"FSType"}, {"MountFlags"});
 BERTH_SHAPE(kVolume, {"Name"}, {"Type"}, {"Source"}, {"ReadOnly"}, {"Sticky"}, {"AccessMode"}, {"AttachmentMode"},
             {"MountOptions", How::object, &kMountOptions}, {"PerAlloc"});
-BERTH_SHAPE(kMount, {"Volume"}, {"Destination"}, {"ReadOnly"}, {"PropagationMode"}, {"SELinuxLabel"});
+BERTH_SHAPE(kMount, {"Volume", How::text}, {"Destination", How::text}, {"ReadOnly", How::boolean},
+            {"PropagationMode", How::text}, {"SELinuxLabel", How::text});
 BERTH_SHAPE(kLog, {"MaxFiles"}, {"MaxFileSizeMB"}, {"Disabled"});
 BERTH_SHAPE(kLifecycle, {"Hook"}, {"Sidecar"});
 BERTH_SHAPE(kScaling, {"ID"}, {"Namespace"}, {"Type"}, {"Target"}, {"Policy"}, {"Min"}, {"Max"}, {"Enabled"},
             {"CreateIndex"}, {"ModifyIndex"});
-BERTH_SHAPE(kIdentity, {"Name"}, {"Audience"}, {"ChangeMode"}, {"ChangeSignal"}, {"Env"}, {"File"}, {"Filepath"},
-            {"ServiceName"}, {"TTL"}, {"ExtraClaims"});
-BERTH_SHAPE(kCheckRestart, {"Limit"}, {"Grace"}, {"IgnoreWarnings"});
-BERTH_SHAPE(kCheck, {"Name"}, {"Type"}, {"Command"}, {"Args"}, {"Path"}, {"Protocol"}, {"PortLabel"}, {"Expose"},
-            {"AddressMode"}, {"Advertise"}, {"Interval"}, {"Timeout"}, {"InitialStatus"}, {"Notes"}, {"TLSServerName"},
-            {"TLSSkipVerify"}, {"Header"}, {"Method"}, {"CheckRestart", How::object, &kCheckRestart}, {"GRPCService"},
-            {"GRPCUseTLS"}, {"TaskName"}, {"SuccessBeforePassing"}, {"FailuresBeforeCritical"},
-            {"FailuresBeforeWarning"}, {"Body"}, {"OnUpdate"});
-// Connect blocks are not expanded (R-MODEL-246) and keep whatever stands in them.
-BERTH_SHAPE(kService, {"Name"}, {"Tags"}, {"CanaryTags"}, {"EnableTagOverride"}, {"PortLabel"}, {"AddressMode"},
-            {"Address"}, {"Checks", How::list, &kCheck}, {"CheckRestart", How::object, &kCheckRestart}, {"Connect"},
-            {"Meta"}, {"CanaryMeta"}, {"TaggedAddresses"}, {"TaskName"}, {"OnUpdate"}, {"Identity"}, {"Weights"},
-            {"Provider"}, {"Cluster"}, {"Kind"}, {"Namespace"});
-BERTH_SHAPE(kVault, {"Role"}, {"Namespace"}, {"Cluster"}, {"Env"}, {"DisableFile"}, {"ChangeMode"}, {"ChangeSignal"},
-            {"AllowTokenExpiration"}, {"Policies"});
-BERTH_SHAPE(kConsul, {"Cluster"}, {"Namespace"}, {"Partition"});
-BERTH_SHAPE(kChangeScript, {"Command"}, {"Args"}, {"Timeout"}, {"FailOnError"}, {"RunOnFirstRender"});
-BERTH_SHAPE(kWait, {"Min"}, {"Max"});
-BERTH_SHAPE(kTemplate, {"SourcePath"}, {"DestPath"}, {"EmbeddedTmpl"}, {"ChangeMode"},
-            {"ChangeScript", How::object, &kChangeScript}, {"ChangeSignal"}, {"Once"}, {"Splay"}, {"Perms"}, {"Uid"},
-            {"Gid"}, {"LeftDelim"}, {"RightDelim"}, {"Envvars"}, {"VaultGrace"}, {"Wait", How::object, &kWait},
-            {"ErrMissingKey"});
-BERTH_SHAPE(kArtifact, {"GetterSource"}, {"GetterOptions"}, {"GetterHeaders"}, {"GetterMode"}, {"GetterInsecure"},
-            {"RelativeDest"}, {"Chown"});
-BERTH_SHAPE(kSecret, {"Name"}, {"Provider"}, {"Path"}, {"Config"}, {"Env"});
-BERTH_SHAPE(kCsiPlugin, {"ID"}, {"Type"}, {"MountDir"}, {"StagePublishBaseDir"}, {"HealthTimeout"});
-BERTH_SHAPE(kDispatchPayload, {"File"});
+BERTH_SHAPE(kIdentity, {"Name", How::text}, {"Audience", How::texts}, {"ChangeMode", How::text},
+            {"ChangeSignal", How::text}, {"Env", How::boolean}, {"File", How::boolean}, {"Filepath", How::text},
+            {"ServiceName", How::text}, {"TTL", How::number}, {"ExtraClaims", How::dict});
+BERTH_SHAPE(kCheckRestart, {"Limit", How::number}, {"Grace", How::number}, {"IgnoreWarnings", How::boolean});
+BERTH_SHAPE(kCheck, {"Name", How::text}, {"Type", How::text}, {"Command", How::text}, {"Args", How::texts},
+            {"Path", How::text}, {"Protocol", How::text}, {"PortLabel", How::text}, {"Expose", How::boolean},
+            {"AddressMode", How::text}, {"Advertise", How::text}, {"Interval", How::number}, {"Timeout", How::number},
+            {"InitialStatus", How::text}, {"Notes", How::text}, {"TLSServerName", How::text},
+            {"TLSSkipVerify", How::boolean}, {"Header"}, {"Method", How::text},
+            {"CheckRestart", How::object, &kCheckRestart}, {"GRPCService", How::text}, {"GRPCUseTLS", How::boolean},
+            {"TaskName", How::text}, {"SuccessBeforePassing", How::number}, {"FailuresBeforeCritical", How::number},
+            {"FailuresBeforeWarning", How::number}, {"Body", How::text}, {"OnUpdate", How::text});
+
+// Connect: sidecars and gateways (R-REG sections 1 and 2).
+BERTH_SHAPE(kExposePath, {"Path", How::text}, {"Protocol", How::text}, {"LocalPathPort", How::number},
+            {"ListenerPort", How::text});
+BERTH_SHAPE(kExpose, {"Paths", How::list, &kExposePath}, {"Path", How::list, &kExposePath});
+BERTH_SHAPE(kMeshGateway, {"Mode", How::text});
+BERTH_SHAPE(kUpstream, {"DestinationName", How::text}, {"DestinationNamespace", How::text},
+            {"DestinationPeer", How::text}, {"DestinationPartition", How::text}, {"DestinationType", How::text},
+            {"LocalBindPort", How::number}, {"Datacenter", How::text}, {"LocalBindAddress", How::text},
+            {"LocalBindSocketPath", How::text}, {"LocalBindSocketMode", How::text},
+            {"MeshGateway", How::object, &kMeshGateway}, {"Config"});
+BERTH_SHAPE(kTransparentProxy, {"UID", How::text}, {"OutboundPort", How::number}, {"ExcludeInboundPorts", How::texts},
+            {"ExcludeOutboundPorts", How::numbers}, {"ExcludeOutboundCIDRs", How::texts}, {"ExcludeUIDs", How::texts},
+            {"NoDNS", How::boolean});
+BERTH_SHAPE(kProxy, {"LocalServiceAddress", How::text}, {"LocalServicePort", How::number},
+            {"Expose", How::object, &kExpose}, {"ExposeConfig", How::object, &kExpose},
+            {"Upstreams", How::list, &kUpstream}, {"TransparentProxy", How::object, &kTransparentProxy}, {"Config"});
+BERTH_SHAPE(kSidecarService, {"Tags", How::texts}, {"Port", How::text}, {"Proxy", How::object, &kProxy},
+            {"DisableDefaultTCPCheck", How::boolean}, {"Meta", How::dict});
+BERTH_SHAPE(kSidecarTask, {"Name", How::text}, {"Driver", How::text}, {"User", How::text}, {"Config"},
+            {"Env", How::dict}, {"Resources", How::object, &kResources}, {"Meta", How::dict},
+            {"KillTimeout", How::number}, {"LogConfig", How::object, &kLog}, {"ShutdownDelay", How::number},
+            {"KillSignal", How::text}, {"VolumeMounts", How::list, &kMount}, {"Identities", How::list, &kIdentity});
+BERTH_SHAPE(kBindAddress, {"Name", How::text}, {"Address", How::text}, {"Port", How::number});
+BERTH_SHAPE(kGatewayProxy, {"ConnectTimeout", How::number}, {"EnvoyGatewayBindTaggedAddresses", How::boolean},
+            {"EnvoyGatewayBindAddresses", How::map, &kBindAddress}, {"EnvoyGatewayNoDefaultBind", How::boolean},
+            {"EnvoyDNSDiscoveryType", How::text}, {"Config"});
+BERTH_SHAPE(kSds, {"ClusterName", How::text}, {"CertResource", How::text});
+BERTH_SHAPE(kGatewayTls, {"Enabled", How::boolean}, {"TLSMinVersion", How::text}, {"TLSMaxVersion", How::text},
+            {"CipherSuites", How::texts}, {"SDS", How::object, &kSds});
+BERTH_SHAPE(kHeaders, {"Add", How::dict}, {"Set", How::dict}, {"Remove", How::texts});
+BERTH_SHAPE(kIngressService, {"Name", How::text}, {"Hosts", How::texts}, {"TLS", How::object, &kGatewayTls},
+            {"RequestHeaders", How::object, &kHeaders}, {"ResponseHeaders", How::object, &kHeaders},
+            {"MaxConnections", How::number}, {"MaxPendingRequests", How::number},
+            {"MaxConcurrentRequests", How::number});
+BERTH_SHAPE(kListener, {"Port", How::number}, {"Protocol", How::text}, {"Services", How::list, &kIngressService});
+BERTH_SHAPE(kIngress, {"TLS", How::object, &kGatewayTls}, {"Listeners", How::list, &kListener});
+BERTH_SHAPE(kLinkedService, {"Name", How::text}, {"CAFile", How::text}, {"CertFile", How::text}, {"KeyFile", How::text},
+            {"SNI", How::text});
+BERTH_SHAPE(kTerminating, {"Services", How::list, &kLinkedService});
+constexpr Shape kMesh{};
+BERTH_SHAPE(kGateway, {"Proxy", How::object, &kGatewayProxy}, {"Ingress", How::object, &kIngress},
+            {"Terminating", How::object, &kTerminating}, {"Mesh", How::object, &kMesh});
+BERTH_SHAPE(kConnect, {"Native", How::boolean}, {"Gateway", How::object, &kGateway},
+            {"SidecarService", How::object, &kSidecarService}, {"SidecarTask", How::object, &kSidecarTask});
+
+BERTH_SHAPE(kWeights, {"Passing", How::number}, {"Warning", How::number});
+BERTH_SHAPE(kService, {"Name", How::text}, {"Tags", How::texts}, {"CanaryTags", How::texts},
+            {"EnableTagOverride", How::boolean}, {"PortLabel", How::text}, {"AddressMode", How::text},
+            {"Address", How::text}, {"Checks", How::list, &kCheck}, {"CheckRestart", How::object, &kCheckRestart},
+            {"Connect", How::object, &kConnect}, {"Meta", How::dict}, {"CanaryMeta", How::dict},
+            {"TaggedAddresses", How::dict}, {"TaskName", How::text}, {"OnUpdate", How::text},
+            {"Identity", How::object, &kIdentity}, {"Weights", How::object, &kWeights}, {"Provider", How::text},
+            {"Cluster", How::text}, {"Kind", How::text}, {"Namespace", How::text});
+BERTH_SHAPE(kVault, {"Role", How::text}, {"Namespace", How::text}, {"Cluster", How::text}, {"Env", How::boolean},
+            {"DisableFile", How::boolean}, {"ChangeMode", How::text}, {"ChangeSignal", How::text},
+            {"AllowTokenExpiration", How::boolean}, {"Policies", How::texts});
+BERTH_SHAPE(kConsul, {"Cluster", How::text}, {"Namespace", How::text}, {"Partition", How::text});
+BERTH_SHAPE(kChangeScript, {"Command", How::text}, {"Args", How::texts}, {"Timeout", How::number},
+            {"FailOnError", How::boolean}, {"RunOnFirstRender", How::boolean});
+BERTH_SHAPE(kWait, {"Min", How::number}, {"Max", How::number});
+BERTH_SHAPE(kTemplate, {"SourcePath", How::text}, {"DestPath", How::text}, {"EmbeddedTmpl", How::text},
+            {"ChangeMode", How::text}, {"ChangeScript", How::object, &kChangeScript}, {"ChangeSignal", How::text},
+            {"Once", How::boolean}, {"Splay", How::number}, {"Perms", How::text}, {"Uid", How::number},
+            {"Gid", How::number}, {"LeftDelim", How::text}, {"RightDelim", How::text}, {"Envvars", How::boolean},
+            {"VaultGrace", How::number}, {"Wait", How::object, &kWait}, {"ErrMissingKey", How::boolean});
+BERTH_SHAPE(kArtifact, {"GetterSource", How::text}, {"GetterOptions", How::dict}, {"GetterHeaders", How::dict},
+            {"GetterMode", How::text}, {"GetterInsecure", How::boolean}, {"RelativeDest", How::text},
+            {"Chown", How::boolean});
+BERTH_SHAPE(kSecret, {"Name", How::text}, {"Provider", How::text}, {"Path", How::text}, {"Config"}, {"Env", How::dict});
+BERTH_SHAPE(kCsiPlugin, {"ID", How::text}, {"Type", How::text}, {"MountDir", How::text},
+            {"StagePublishBaseDir", How::text}, {"HealthTimeout", How::number});
+BERTH_SHAPE(kDispatchPayload, {"File", How::text});
+BERTH_SHAPE(kAction, {"Name", How::text}, {"Command", How::text}, {"Args", How::texts});
 BERTH_SHAPE(kTask, {"Name"}, {"Driver"}, {"User"}, {"Config"}, {"Env"}, {"Services", How::list, &kService},
             {"Vault", How::object, &kVault}, {"Consul", How::object, &kConsul}, {"Templates", How::list, &kTemplate},
             {"Secrets", How::list, &kSecret}, {"Constraints", How::list, &kConstraint},
@@ -94,8 +161,8 @@ BERTH_SHAPE(kTask, {"Name"}, {"Driver"}, {"User"}, {"Config"}, {"Env"}, {"Servic
             {"Lifecycle", How::object, &kLifecycle}, {"Meta"}, {"KillTimeout"}, {"LogConfig", How::object, &kLog},
             {"Artifacts", How::list, &kArtifact}, {"Leader"}, {"ShutdownDelay"}, {"VolumeMounts", How::list, &kMount},
             {"ScalingPolicies", How::list, &kScaling}, {"CSIPluginConfig", How::object, &kCsiPlugin}, {"KillSignal"},
-            {"Kind"}, {"Identity", How::object, &kIdentity}, {"Identities", How::list, &kIdentity}, {"Actions"},
-            {"Schedule"});
+            {"Kind"}, {"Identity", How::object, &kIdentity}, {"Identities", How::list, &kIdentity},
+            {"Actions", How::list, &kAction}, {"Schedule"});
 BERTH_SHAPE(kGroup, {"Name"}, {"Count"}, {"Constraints", How::list, &kConstraint},
             {"Affinities", How::list, &kAffinity}, {"Spreads", How::list, &kSpread}, {"Tasks", How::list, &kTask},
             {"RestartPolicy", How::object, &kRestart}, {"ReschedulePolicy", How::object, &kReschedule},
@@ -109,16 +176,20 @@ BERTH_SHAPE(kPeriodic, {"Enabled"}, {"Spec"}, {"Specs"}, {"SpecType"}, {"Prohibi
 BERTH_SHAPE(kParameterized, {"Payload"}, {"MetaRequired"}, {"MetaOptional"});
 BERTH_SHAPE(kLink, {"Label"}, {"Url"});
 BERTH_SHAPE(kUi, {"Description"}, {"Links", How::list, &kLink});
+BERTH_SHAPE(kRegionStrategy, {"MaxParallel", How::number}, {"OnFailure", How::text});
+BERTH_SHAPE(kRegion, {"Name", How::text}, {"Count", How::number}, {"Datacenters", How::texts}, {"NodePool", How::text},
+            {"Meta", How::dict});
+BERTH_SHAPE(kMultiregion, {"Strategy", How::object, &kRegionStrategy}, {"Regions", How::list, &kRegion});
 BERTH_SHAPE(kVersionTag, {"Name"}, {"Description"}, {"TaggedTime"});
 BERTH_SHAPE(kJob, {"ID"}, {"Name"}, {"Namespace"}, {"Region"}, {"ParentID"}, {"Type"}, {"Priority"}, {"AllAtOnce"},
             {"Datacenters"}, {"NodePool"}, {"Constraints", How::list, &kConstraint},
             {"Affinities", How::list, &kAffinity}, {"Spreads", How::list, &kSpread}, {"TaskGroups", How::list, &kGroup},
             {"Update", How::object, &kUpdate}, {"Reschedule", How::object, &kReschedule},
             {"Migrate", How::object, &kMigrate}, {"Periodic", How::object, &kPeriodic},
-            {"ParameterizedJob", How::object, &kParameterized}, {"Multiregion"}, {"Dispatched"},
-            {"DispatchIdempotencyToken"}, {"Payload"}, {"Meta"}, {"Stop"}, {"ConsulNamespace"}, {"VaultNamespace"},
-            {"NomadTokenID"}, {"Status"}, {"StatusDescription"}, {"Stable"}, {"Version"}, {"SubmitTime"},
-            {"CreateIndex"}, {"ModifyIndex"}, {"JobModifyIndex"}, {"UI", How::object, &kUi},
+            {"ParameterizedJob", How::object, &kParameterized}, {"Multiregion", How::object, &kMultiregion},
+            {"Dispatched"}, {"DispatchIdempotencyToken"}, {"Payload"}, {"Meta"}, {"Stop"}, {"ConsulNamespace"},
+            {"VaultNamespace"}, {"NomadTokenID"}, {"Status"}, {"StatusDescription"}, {"Stable"}, {"Version"},
+            {"SubmitTime"}, {"CreateIndex"}, {"ModifyIndex"}, {"JobModifyIndex"}, {"UI", How::object, &kUi},
             {"VersionTag", How::object, &kVersionTag});
 
 #undef BERTH_SHAPE
@@ -140,16 +211,17 @@ struct Normaliser {
   }
 
   Result<json::Value> member(const json::Value& value, const Key& key, const std::string& place) const {
-    if (key.how == How::value) return value;
+    if (key.shape == nullptr) return leaf(value, key.how, place);
     if (key.how == How::object) return object(value, *key.shape, place);
     if (key.how == How::map) {
       if (!value.is_object()) return mistyped(value, "an object", place);
       json::Value out = json::Value::object();
+      MemberWriter writer(out);
       for (const json::Member& entry : value.members()) {
         if (entry.value.is_null()) continue;
         auto inner = object(entry.value, *key.shape, place + "/" + entry.key);
         if (!inner) return inner;
-        out.set(entry.key, std::move(*inner));
+        writer.set(entry.key, std::move(*inner));
       }
       return out;
     }
@@ -162,6 +234,35 @@ struct Normaliser {
       out.push(std::move(*inner));
     }
     return out;
+  }
+
+  static bool all_of(const json::Array& items, bool (json::Value::*kind)() const) {
+    return std::all_of(items.begin(), items.end(),
+                       [&](const json::Value& item) { return item.is_null() || (item.*kind)(); });
+  }
+  Result<json::Value> leaf(const json::Value& value, How how, const std::string& place) const {
+    const auto unless = [&](bool good, const char* wanted) -> Result<json::Value> {
+      return good ? Result<json::Value>(value) : mistyped(value, wanted, place);
+    };
+    switch (how) {
+      case How::text:
+        return unless(value.is_string(), "a string");
+      case How::number:
+        return unless(value.is_int64(), "an integer");
+      case How::boolean:
+        return unless(value.is_bool(), "true or false");
+      case How::texts:
+        return unless(value.is_array() && all_of(value.items(), &json::Value::is_string), "a list of strings");
+      case How::numbers:
+        return unless(value.is_array() && all_of(value.items(), &json::Value::is_int64), "a list of integers");
+      case How::dict:
+        return unless(value.is_object() &&
+                          std::all_of(value.members().begin(), value.members().end(),
+                                      [](const json::Member& m) { return m.value.is_null() || m.value.is_string(); }),
+                      "an object of strings");
+      default:
+        return value;
+    }
   }
 
   Result<json::Value> mistyped(const json::Value& value, const char* wanted, const std::string& place) const {
@@ -188,7 +289,7 @@ struct KeyChecker {
 
  private:
   void inside(const json::Value& value, const Key& key, const std::string& place) {
-    if (key.how == How::value) return within_value(value, place);
+    if (key.shape == nullptr) return within_value(value, place);
     if (key.how == How::object) return object(value, *key.shape, place);
     if (key.how == How::map) twice(value, place);
     for (const json::Member& entry : value.members())
@@ -230,7 +331,7 @@ struct KeyChecker {
     const auto distance = [&](const Key& key) { return base::edit_distance(said, std::string(key.name)); };
     const auto best = std::min_element(shape.keys.begin(), shape.keys.end(),
                                        [&](const Key& a, const Key& b) { return distance(a) < distance(b); });
-    return distance(*best) <= 3 ? "; did you mean " + std::string(best->name) + "?" : "";
+    return best != shape.keys.end() && distance(*best) <= 3 ? "; did you mean " + std::string(best->name) + "?" : "";
   }
 };
 

@@ -12,22 +12,6 @@ void canonicalize_ports(std::vector<NetworkResource>& networks) {
         if (port.host_network.empty()) port.host_network = "default";
 }
 
-void canonicalize_task(const Job& job, const TaskGroup& group, Task& task) {
-  if (task.config.size() == 0) task.config = json::Value();
-  if (task.env.size() == 0) task.env = json::Value();
-  if (task.volume_mounts.size() == 0) task.volume_mounts = json::Value();
-  if (!task.resources) {
-    task.resources.emplace();
-    task.resources->cpu = 100, task.resources->memory_mb = 300;
-  } else {
-    canonicalize_ports(task.resources->networks);
-    if (task.resources->numa && task.resources->numa->affinity.empty()) task.resources->numa->affinity = "none";
-  }
-  if (!task.restart_policy) task.restart_policy = group.restart_policy;
-  if (task.kill_timeout == 0) task.kill_timeout = 5 * kSecond;
-  canonicalize_task_blocks(job, group, task);
-}
-
 void canonicalize_group(const Job& job, TaskGroup& group) {
   if (!group.restart_policy) group.restart_policy = default_restart_policy(job.type);
   if (!group.reschedule_policy) group.reschedule_policy = default_reschedule_policy(job.type);
@@ -43,6 +27,22 @@ void canonicalize_group(const Job& job, TaskGroup& group) {
 }
 
 }  // namespace
+
+void canonicalize_task(const Job& job, const TaskGroup& group, Task& task) {
+  if (task.config.size() == 0) task.config = json::Value();
+  if (task.env.size() == 0) task.env = json::Value();
+  if (task.volume_mounts.size() == 0) task.volume_mounts = json::Value();
+  if (!task.resources) {
+    task.resources.emplace();
+    task.resources->cpu = 100, task.resources->memory_mb = 300;
+  } else {
+    canonicalize_ports(task.resources->networks);
+    if (task.resources->numa && task.resources->numa->affinity.empty()) task.resources->numa->affinity = "none";
+  }
+  if (!task.restart_policy) task.restart_policy = group.restart_policy;
+  if (task.kill_timeout == 0) task.kill_timeout = 5 * kSecond;
+  canonicalize_task_blocks(job, group, task);
+}
 
 std::optional<ReschedulePolicy> default_reschedule_policy(const std::string& job_type) {
   if (job_type == "service")

@@ -2,6 +2,10 @@
 // 246).
 #pragma once
 
+#include <functional>
+#include <string>
+#include <unordered_map>
+
 #include "model/job.h"
 #include "model/quirks.h"
 
@@ -13,14 +17,37 @@ void canonicalize(Job& job);
 /// What registration adds after canonicalising: Priority 0 becomes 50, an empty pool `default` (R-MODEL-240, 243).
 void fill_server_defaults(Job& job);
 
+/// Vault and Consul blocks name their cluster; a partition becomes a constraint (R-REG-201, 202).
+void fill_clusters(Job& job);
+
+/// Tasks, ports and constraints of Connect sidecars, gateways and native services; ports and paths of exposed checks
+/// (R-REG sections 1 and 2). Returns why it cannot be done, in Nomad's words; "" otherwise. `new_id` gives the ID whose
+/// first characters tell a proxy from a task of its name. Idempotent but for that.
+[[nodiscard]] std::string expand_connect(Job& job, const std::function<std::string()>& new_id);
+[[nodiscard]] std::string expand_exposed_checks(Job& job);
+/// The task behind a native service, or Nomad's words for none (R-REG-80).
+struct NativeTask {
+  const Task* task = nullptr;
+  std::string problem;
+};
+using TasksByName = std::unordered_map<std::string, std::size_t>;  ///< position of the first task of a name
+[[nodiscard]] NativeTask native_task(const TaskGroup& group, const TasksByName& tasks, const json::Value& service);
+
 /// Constraints that follow from what groups use, appended where they are not there yet (R-MODEL-244). The secret
 /// providers of all groups bind every group (R-MODEL-245), but without the quirk secrets_constrain_all_groups.
 void add_implied_constraints(Job& job, const Quirks& quirks = {});
+
+/// Workload identities that the server's settings imply, and the constraint that follows from any (R-REG-203, 223 to
+/// 225). `vault_identity`: null without such a setting.
+void add_identities(Job& job, const json::Value& vault_identity);
 
 /// Defaults by job type (R-MODEL-225, 226); absent for types that have none.
 [[nodiscard]] std::optional<ReschedulePolicy> default_reschedule_policy(const std::string& job_type);
 [[nodiscard]] std::optional<RestartPolicy> default_restart_policy(const std::string& job_type);
 [[nodiscard]] MigrateStrategy default_migrate_strategy();
+
+/// One task in canonical form, as canonicalize() does it for all.
+void canonicalize_task(const Job& job, const TaskGroup& group, Task& task);
 
 /// Retained blocks of a task (identities, services, Vault, templates), R-MODEL-242. Part of canonicalize().
 void canonicalize_task_blocks(const Job& job, const TaskGroup& group, Task& task);

@@ -1,26 +1,14 @@
 // Canonical form of the blocks that the model retains as JSON: identities, services, Vault, templates, scaling. They
 // count for "did the specification change" and for the update decision (R-MODEL-242, 276).
+#include "model/registration/blocks.h"
 #include "model/registration/job_canonical.h"
 
 namespace berth::model {
 namespace {
 
-void default_text(json::Value& object, std::string_view key, std::string_view text) {
-  if (object[key].as_string().empty()) object.set(key, text);
-}
-
-void drop_empty(json::Value& object, std::string_view key) {
-  const json::Value* value = object.find(key);
-  if (value && value->size() == 0) object.erase(key);
-}
-
-void upper_case(json::Value& object, std::string_view key) {
+void put_upper_case(json::Value& object, std::string_view key) {
   json::Value* value = object.find(key);
-  if (!value || !value->is_string()) return;
-  std::string text = value->as_string();
-  for (char& c : text)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  *value = std::move(text);
+  if (value && value->is_string()) *value = upper_case(value->as_string());
 }
 
 void replace_all(std::string& text, std::string_view from, const std::string& to) {
@@ -53,6 +41,9 @@ void canonicalize_service(const Job& job, const TaskGroup& group, const std::str
       if (const std::string& owner = service["TaskName"].as_string(); !owner.empty())
         default_text(check, "TaskName", owner);
       default_text(check, "OnUpdate", "require_healthy");
+      if (json::Value* header = check.find("Header"))
+        for (json::Member& values : header->members())
+          if (values.value.size() == 0) values.value = json::Value();
     }
 }
 
@@ -68,12 +59,12 @@ void canonicalize_identity(json::Value& identity) {
   default_text(identity, "Name", "default");
   if (identity["Name"].as_string() == "default")
     identity.set("Audience", json::Value(json::Array{json::Value("nomadproject.io")}));
-  upper_case(identity, "ChangeSignal");
+  put_upper_case(identity, "ChangeSignal");
 }
 
 void canonicalize_identities(Task& task) {
-  if (task.identities.size() == 0) task.identities = json::Value();
-  if (task.identities.is_array()) {
+  // A list that becomes empty is stored as `[]`, which is not an absent one (R-REG-220).
+  if (task.identities.size() > 0) {
     json::Array kept;
     for (json::Value& identity : task.identities.items()) {
       if (!identity.is_object()) continue;
@@ -83,7 +74,7 @@ void canonicalize_identities(Task& task) {
       else
         kept.push_back(std::move(identity));
     }
-    task.identities = kept.empty() ? json::Value() : json::Value(std::move(kept));
+    task.identities = json::Value(std::move(kept));
   }
   if (!task.identity.is_object()) task.identity = json::Value::object();
   canonicalize_identity(task.identity);
@@ -96,11 +87,11 @@ void canonicalize_task_blocks(const Job& job, const TaskGroup& group, Task& task
   canonicalize_services(job, group, task.name, false, task.services);
   if (task.vault.is_object()) {
     default_text(task.vault, "ChangeMode", "restart");
-    upper_case(task.vault, "ChangeSignal");
+    put_upper_case(task.vault, "ChangeSignal");
   }
   if (task.templates.is_array())
     for (json::Value& entry : task.templates.items())
-      if (entry.is_object()) upper_case(entry, "ChangeSignal");
+      if (entry.is_object()) put_upper_case(entry, "ChangeSignal");
 }
 
 void canonicalize_group_blocks(const Job& job, TaskGroup& group) {

@@ -1,5 +1,7 @@
 #include "model/registration/register_job.h"
 
+#include "base/random.h"
+#include "model/codec/api_blocks.h"
 #include "model/codec/api_defaults.h"
 #include "model/codec/api_keys.h"
 #include "model/codec/codec.h"
@@ -29,6 +31,46 @@ std::string api_refusal(const Job& job) {
   return "";
 }
 
+/// What registration makes of the job in place (R-REG-2). Returns Nomad's text where it cannot.
+std::string mutate(Job& job, const RegistrationRequest& request) {
+  canonicalize(job);
+  if (job.priority == 0) job.priority = 50;
+  fill_clusters(job);
+  base::Random draws(1, job.namespace_ + "/" + job.id);  // equal jobs get equal IDs
+  const std::function<std::string()> own_id = [&] {
+    const std::uint64_t hi = draws.next();
+    return base::to_text(base::Uuid{hi, draws.next()});
+  };
+  const auto& new_id = request.new_id ? request.new_id : own_id;
+  if (const std::string problem = expand_connect(job, new_id); !problem.empty())
+    return "error in job mutator connect: " + problem;
+  if (const std::string problem = expand_exposed_checks(job); !problem.empty())
+    return "error in job mutator expose-check: " + problem;
+  add_implied_constraints(job, request.options.quirks);
+  if (job.node_pool->empty()) job.node_pool = "default";
+  add_identities(job, request.limits.vault ? request.limits.vault_identity : json::Value());
+  return "";
+}
+
+/// All validators in Nomad's order (R-REG-4).
+ErrorList validate_all(const Job& job, const RegistrationRequest& request) {
+  ErrorList errors;
+  const auto first = [&](std::string problem) {
+    if (!problem.empty()) errors.add(std::move(problem));
+  };
+  first(validate_connect(job));
+  first(validate_exposed_checks(job));
+  first(validate_vault(job, request.limits));
+  first(validate_consul(job));
+  if (request.namespaces) first(validate_namespace(job, *request.namespaces));
+  if (request.pools) first(validate_pool(job, *request.pools));
+  errors.append(validate(job));
+  errors.append(validate_limits(job, request.limits));
+  first(validate_numa(job));
+  first(validate_schedule(job));
+  return errors;
+}
+
 }  // namespace
 
 bool is_registered_form(const json::Value& job) {
@@ -45,6 +87,8 @@ std::string initial_status(const Job& job) {
   if (job.type == "system" || job.periodic || parameterized) return job.stop ? "dead" : "running";
   return job.stop ? "dead" : "pending";
 }
+
+std::string submit_again(Job& job, const RegistrationRequest& request) { return mutate(job, request); }
 
 Result<Registration> register_job(const json::Value& input, const RegistrationRequest& request) {
   const json::Value* wrapped = input.find_ignoring_case("Job");
@@ -78,6 +122,8 @@ Result<Registration> register_job(const json::Value& input, const RegistrationRe
 
   auto api = normalise_job_keys(given, request.path, place);
   if (!api) return tl::unexpected(api.error());
+  if (std::string problem = mount_problem(*api); !problem.empty())  // Nomad's request handler crashes
+    return tl::unexpected(InputError{request.path, place, std::move(problem), "name the mount's destination"});
   // The defaults drop the older fields and fill the block that they stand for (R-SEED-70).
   const json::Value groups_given = request.options.legacy_disconnect_fields ? (*api)["TaskGroups"] : json::Value();
   fill_api_defaults(*api);
@@ -88,6 +134,7 @@ Result<Registration> register_job(const json::Value& input, const RegistrationRe
           api->find("TaskGroups")->items()[g].set(key, *value);
   if (auto done = from_json(*api, job, read); !done) return tl::unexpected(done.error());
   job.dispatched = false;  // read-only for clients, as the rest of these (R-MODEL-622)
+  job.dispatch_idempotency_token.clear(), job.nomad_token_id.clear();
   job.parent_id.clear(), job.status.clear(), job.status_description.clear();
   job.stable = false;
   job.submit_time = 0;
@@ -109,14 +156,14 @@ Result<Registration> register_job(const json::Value& input, const RegistrationRe
         job.task_groups[g].disconnect->replace.reset();
     if (std::string refusal = take_legacy_disconnect_fields(job); !refusal.empty()) return reject(std::move(refusal));
   }
-  canonicalize(job);
-  fill_server_defaults(job);
-  add_implied_constraints(job, request.options.quirks);
-  ErrorList errors = validate(job);
-  errors.append(validate_limits(job, request.limits));
-  if (request.namespaces && request.pools) errors.append(validate_names(job, *request.namespaces, *request.pools));
-  errors.append(validate_update(request.stored, job));
-  if (!errors.empty()) return reject(errors.text());
+  if (std::string problem = mutate(job, request); !problem.empty()) return reject(std::move(problem));
+  const ErrorList errors = validate_all(job, request);
+  if (!errors.empty()) {
+    out.errors = errors.items();
+    return reject(errors.text());
+  }
+  if (const ErrorList refused = validate_update(request.stored, job); !refused.empty())
+    return reject(refused.items().size() == 1 ? refused.items().front() : refused.text());
   if (auto problem = uncountable(job, request.path, place)) return tl::unexpected(std::move(*problem));
   out.warnings = job_warnings(job, request.limits);
   job.status = initial_status(job);

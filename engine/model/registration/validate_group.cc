@@ -1,4 +1,4 @@
-// A task group: its blocks, volumes, scaling, and its tasks (R-MODEL-251, 255).
+// A task group: its blocks, volumes, scaling, and its tasks (R-MODEL-251, 255, R-REG-320 to 327).
 #include <map>
 
 #include "base/text.h"
@@ -25,16 +25,25 @@ void validate_disconnect(const Job& job, const DisconnectStrategy& disconnect, E
     errors.add("reconcile option is invalid: " + how);
 }
 
-ErrorList validate_scaling(const TaskGroup& group) {
+ErrorList validate_scaling(const TaskGroup& group) {  // R-REG-327
   const Scaling& scaling = *group.scaling;
   ErrorList errors;
-  const auto add = [&](const char* text) { errors.add(std::string("Scaling policy invalid: ") + text); };
-  if (scaling.extra["Type"].as_string().empty()) add("missing scaling policy type");
-  if (scaling.max < 0) add("maximum count must be specified and non-negative");
-  if (scaling.max < scaling.min) add("maximum count must not be less than minimum count");
+  const auto add = [&](const std::string& text) { errors.add("Scaling policy invalid: " + text); };
+  const std::string& type = scaling.extra["Type"].as_string();
+  if (type.empty())
+    add("missing scaling policy type");
+  else if (type != "horizontal")
+    add("scaling policy type " + base::go_quote(type) + " is not valid");
+  const json::Value& target = scaling.extra["Target"];
+  for (const auto& [key, word] : {std::pair{"Namespace", "namespace"}, {"Job", "job"}, {"Group", "group"}})
+    if (target.is_object() && target[key].as_string().empty()) add(std::string("missing target ") + word);
+  if (scaling.max < 0)
+    add("maximum count must be specified and non-negative");
+  else if (scaling.max < scaling.min)
+    add("maximum count must not be less than minimum count");
+  if (scaling.min < 0) add("minimum count must be specified and non-negative");
   if (scaling.max < group.count) add("task group count must not be greater than maximum count in scaling policy");
   if (group.count < scaling.min) add("task group count must not be less than minimum count in scaling policy");
-  if (scaling.min < 0) add("minimum count must be non-negative");
   return errors;
 }
 
@@ -42,7 +51,7 @@ void validate_host_volume(const VolumeRequest& v, ErrorList& errors) {
   if (!v.mount_options.is_null()) errors.add("host volumes cannot have mount options");
   const std::string& mode = v.access_mode;
   if (mode == "single-node-reader-only") {
-    if (!v.read_only) errors.add(base::go_quote(mode) + " volumes must be read-only");
+    if (!v.read_only) errors.add(mode + " volumes must be read-only");
   } else if (!mode.empty() && mode != "single-node-writer" && mode != "single-node-single-writer" &&
              mode != "single-node-multi-writer") {
     errors.add("host volumes cannot be mounted with " + mode + " access mode");
@@ -59,13 +68,13 @@ void validate_csi_volume(const TaskGroup& group, const VolumeRequest& v, ErrorLi
   } else if (mode == "single-node-reader-only" || mode == "multi-node-reader-only") {
     if (!v.read_only) errors.add(mode + " volumes must be read-only");
     if (mode == "single-node-reader-only" && group.count > 1 && !v.per_alloc)
-      errors.add("volume with " + mode + " access mode allows only one allocation: use per_alloc");
+      errors.add("volume with " + mode + " access mode allows only one reader");
   } else if (mode == "single-node-writer") {
     if (group.count > 1 && !v.per_alloc)
-      errors.add("volume with " + mode + " access mode allows only one allocation: use per_alloc");
+      errors.add("volume with " + mode + " access mode allows only one reader or writer");
   } else if (mode == "multi-node-single-writer") {
     if (!v.read_only && group.count > 1 && !v.per_alloc)
-      errors.add("volume with " + mode + " access mode allows only one writer: use per_alloc or read_only");
+      errors.add("volume with " + mode + " access mode allows only one writer");
   }
   // Other modes are let through: the recorded registrations accept even a host volume's mode here.
 }
@@ -105,9 +114,9 @@ void validate_task_names(const TaskGroup& group, ErrorList& errors) {
     leaders += task.leader;
     main_tasks += !task.lifecycle || task.lifecycle->hook.empty();
   }
+  if (leaders > 1) errors.add("Only one task may be marked as leader");
   if (!group.tasks.empty() && main_tasks == 0)
     errors.add("Task group " + group.name + " must have at least one main task");
-  if (leaders > 1) errors.add("Only one task may be marked as leader");
 }
 
 }  // namespace
@@ -120,12 +129,11 @@ ErrorList validate_group(const Job& job, const TaskGroup& group, const std::stri
   if (has_nul(group.name)) errors.add("Task group name contains null character");
   if (group.count < 0) errors.add("Task group count can't be negative");
   if (group.tasks.empty()) errors.add("Missing tasks for task group");
-  if (group.shutdown_delay && *group.shutdown_delay < 0) errors.add("ShutdownDelay must be a positive value");
+  if (group.disconnect) validate_disconnect(job, *group.disconnect, errors);
   if (group.max_run_duration) {
     if (*group.max_run_duration <= 0) errors.add("MaxRunDuration must be greater than zero");
     if (!is_batch(job.type)) errors.add("Job type " + quoted_type + " does not allow max_run_duration");
   }
-  if (group.disconnect) validate_disconnect(job, *group.disconnect, errors);
   validate_constraints(group.constraints, errors);
   if (job.type == "system") {
     if (!group.affinities.empty() || empty.contains(place + "/Affinities"))
@@ -160,16 +168,21 @@ ErrorList validate_group(const Job& job, const TaskGroup& group, const std::stri
     errors.append(validate_update_strategy(*group.update));
   }
   if (group.migrate) {
-    if (job.type != "service") errors.add("Job type " + quoted_type + " does not allow migrate block");
-    errors.append(validate_migrate(*group.migrate));
+    if (job.type != "service")
+      errors.add("Job type " + quoted_type + " does not allow migrate block");
+    else
+      errors.append(validate_migrate(*group.migrate));
   }
   validate_task_names(group, errors);
   validate_volumes(job, group, errors);
   errors.add_nested("Task group network validation failed: ", validate_networks(group));
+  errors.add_nested("Task group service validation failed: ", validate_group_services(group));
+  errors.add_nested("Task group service check validation failed: ", validate_script_checks(group));
   if (group.scaling) errors.add_nested("Task group scaling policy validation failed: ", validate_scaling(group));
+  const GroupNames names{connect_services(group), port_labels(group)};
   for (std::size_t i = 0; i < group.tasks.size(); ++i)
     errors.add_nested("Task " + group.tasks[i].name + " validation failed: ",
-                      validate_task(job, group, group.tasks[i], place + "/Tasks/" + std::to_string(i), empty));
+                      validate_task(job, group, names, group.tasks[i], place + "/Tasks/" + std::to_string(i), empty));
   return errors;
 }
 

@@ -1,17 +1,19 @@
-// Validation of a job in its concrete form (R-MODEL-250 to 259), with the texts that Nomad reports.
-//
-// Blocks that the model retains as JSON (services, templates, artifacts, identities, Vault, ...; R-MODEL-7) are not
-// validated: only their mounts and names that other rules refer to are looked at.
+// Validation of a job in its concrete form (R-MODEL-250 to 259, R-REG sections 3, 4, 8 and 9), with the texts that
+// Nomad reports, in its order.
 //
 //   validate_job.cc       the job itself, its update against the stored version, server limits, known names
 //   validate_group.cc     a group, its scaling, disconnect and volumes
 //   validate_network.cc   ports and networks of a group
 //   validate_policies.cc  restart, reschedule, update and migrate blocks
 //   validate_task.cc      a task, its resources, devices and logs
+//   validate_services.cc  services and checks of groups and tasks
+//   validate_connect.cc   Connect blocks, and what a group with one has to be like
+//   validate_blocks.cc    artifacts, templates, actions, identities, secrets, Vault and CSI plugins of a task
+//   validate_server.cc    what the server's settings, namespaces and pools decide
 //   validate_targets.cc   constraints, affinities and spreads
 #pragma once
 
-#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,16 +30,28 @@ struct RegistrationLimits {
   bool memory_oversubscription = false;
   bool reject_jobs = false;  ///< RejectJobRegistration of the scheduler configuration
   std::string region = "global";
+  /// Vault is enabled on the server, so that jobs may use it on the cluster `default` (R-REG-300). A plan against a
+  /// cluster whose settings are unknown takes it to be.
+  bool vault = true;
+  /// The server's default identity for Vault, which each task with a Vault block is given; null: none (R-REG-225).
+  json::Value vault_identity;
 };
 
 /// The rules that look only at the job. `region` of R-MODEL-222 is already set. `empty` matters only for a job that is
 /// not canonical.
 [[nodiscard]] ErrorList validate(const Job& job, const EmptyContainers& empty = {});
-/// Priority, total count and what only the enterprise edition accepts (R-MODEL-250, last rows).
+/// Type and payload that only the server makes, priority, named identities, total count (R-REG-311).
 [[nodiscard]] ErrorList validate_limits(const Job& job, const RegistrationLimits& limits);
-/// Namespace and node pool exist, and the namespace allows the drivers and network modes (R-MODEL-215, 250).
-[[nodiscard]] ErrorList validate_names(const Job& job, const std::vector<Namespace>& namespaces,
-                                       const std::vector<NodePool>& pools);
+/// Of these validators each stops at its first failure, whose text it returns; "" for none (R-REG-4).
+[[nodiscard]] std::string validate_connect(const Job& job);
+[[nodiscard]] std::string validate_exposed_checks(const Job& job);
+[[nodiscard]] std::string validate_vault(const Job& job, const RegistrationLimits& limits);
+[[nodiscard]] std::string validate_consul(const Job& job);
+/// The namespace exists, and allows the drivers and network modes (R-MODEL-215, R-REG-302).
+[[nodiscard]] std::string validate_namespace(const Job& job, const std::vector<Namespace>& namespaces);
+[[nodiscard]] std::string validate_pool(const Job& job, const std::vector<NodePool>& pools);
+[[nodiscard]] std::string validate_numa(const Job& job);
+[[nodiscard]] std::string validate_schedule(const Job& job);
 /// What may not change between versions (R-MODEL-258). `stored` is null for a new job.
 [[nodiscard]] ErrorList validate_update(const Job* stored, const Job& submitted);
 /// Accepted, but worth a word: the texts in Nomad's order (R-MODEL-257).
@@ -50,8 +64,35 @@ struct RegistrationLimits {
 [[nodiscard]] ErrorList validate_group(const Job& job, const TaskGroup& group, const std::string& place,
                                        const EmptyContainers& empty);
 [[nodiscard]] ErrorList validate_networks(const TaskGroup& group);
-[[nodiscard]] ErrorList validate_task(const Job& job, const TaskGroup& group, const Task& task,
+/// What tasks of a group refer to in it.
+struct ConnectServices {
+  std::vector<std::string> names;  ///< with a sidecar, in list order
+  std::set<std::string> known;     ///< the same
+};
+struct GroupNames {
+  ConnectServices connect;
+  std::set<std::string> port_labels;  ///< of the first network
+};
+[[nodiscard]] ConnectServices connect_services(const TaskGroup& group);
+[[nodiscard]] std::set<std::string> port_labels(const TaskGroup& group);
+[[nodiscard]] ErrorList validate_task(const Job& job, const TaskGroup& group, const GroupNames& names, const Task& task,
                                       const std::string& place, const EmptyContainers& empty);
+[[nodiscard]] ErrorList validate_group_services(const TaskGroup& group);
+/// Script checks of a group's services, which have to name the task they run in (R-REG-163).
+[[nodiscard]] ErrorList validate_script_checks(const TaskGroup& group);
+[[nodiscard]] ErrorList validate_task_services(const std::set<std::string>& group_labels, const Task& task);
+/// "" or what is wrong with a service's connect block (R-REG-117).
+[[nodiscard]] std::string connect_block_problem(const json::Value& connect);
+/// "" or why the group's network does not serve Connect; `what` begins the text (R-REG-110).
+[[nodiscard]] std::string connect_network_problem(const std::string& what, const TaskGroup& group, bool host_allowed);
+/// "" or what Go says of a network prefix such as 10.0.0.0/8.
+[[nodiscard]] std::string prefix_problem(const std::string& text);
+void validate_connect_proxy(const ConnectServices& services, const Task& task, ErrorList& errors);
+/// Artifacts, Vault, templates, actions, dispatch payload.
+void validate_fetched(const Task& task, ErrorList& errors);
+void validate_csi_plugin(const json::Value& plugin, ErrorList& errors);
+void validate_identities(const Task& task, ErrorList& errors);
+void validate_secrets(const Task& task, ErrorList& errors);
 [[nodiscard]] ErrorList validate_resources(const Resources& resources);
 [[nodiscard]] ErrorList validate_restart(const RestartPolicy& policy);
 [[nodiscard]] ErrorList validate_reschedule(const ReschedulePolicy& policy);

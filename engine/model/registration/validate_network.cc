@@ -40,17 +40,19 @@ void check_values(const NetworkResource& network, const Port& port, bool is_stat
     errors.add("Port " + base::go_quote(port.label) + " cannot be mapped to a port (" + std::to_string(port.to) +
                ") greater than 65535");
   if (is_static && port.ignore_collision && !network.mode.empty() && network.mode != "host")
-    errors.add("Port " + base::go_quote(port.label) + " cannot use ignore_collision with network mode " +
+    errors.add("Port " + base::go_quote(port.label) + " collision may not be ignored on non-host network mode " +
                base::go_quote(network.mode));
 }
 
-void check_cni(const NetworkResource& network, ErrorList& errors) {
-  std::set<std::string> seen;
-  for (const json::Member& arg : network.cni["Args"].members()) {
-    const std::string& value = arg.value.as_string();
-    if (arg.key.find(';') != std::string::npos || value.find(';') != std::string::npos)
-      errors.add("CNI argument " + base::go_quote(arg.key) + " contains a semicolon");
-    if (!seen.insert(arg.key).second) errors.add("CNI argument " + base::go_quote(arg.key) + " is given twice");
+void check_cni(const NetworkResource& network, std::set<std::string>& seen, ErrorList& errors) {
+  std::map<std::string_view, const std::string*> args;  // Nomad goes through them in random order
+  for (const json::Member& arg : network.cni["Args"].members()) args[arg.key] = &arg.value.as_string();
+  for (const auto& [key, value] : args) {
+    if (!seen.emplace(key).second) errors.add("duplicate CNI arg " + base::go_quote(key));
+    if (key.find(';') != std::string_view::npos)
+      errors.add("invalid ';' character in CNI arg key " + base::go_quote(key));
+    if (value->find(';') != std::string::npos)
+      errors.add("invalid ';' character in CNI arg value " + base::go_quote(*value));
   }
 }
 
@@ -62,6 +64,7 @@ ErrorList validate_networks(const TaskGroup& group) {
   ErrorList errors;
   std::map<std::string, std::string> labels;
   StaticPorts ports;
+  std::set<std::string> cni_args;
   for (const NetworkResource& network : group.networks) {
     for (const Port& port : network.reserved_ports) {
       check_label(port, "taskgroup network", labels, errors);
@@ -72,7 +75,7 @@ ErrorList validate_networks(const TaskGroup& group) {
       check_label(port, "taskgroup network", labels, errors);
       check_values(network, port, false, errors);
     }
-    check_cni(network, errors);
+    check_cni(network, cni_args, errors);
     if (!network.hostname.empty() && network.hostname.find("${") == std::string::npos &&
         (network.hostname.size() > 254 || !RE2::FullMatch(network.hostname, host_name)))
       errors.add("Hostname is not a valid DNS name");

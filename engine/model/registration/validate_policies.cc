@@ -27,14 +27,14 @@ struct AttemptFit {
   Duration recommended = 0;
 };
 
-/// The slots from index `from` on rise by `step` each, the one before them was `last`: counts those below the interval
+/// The slots from index `from` on rise by `step` each, the one before them was `last`: counts those of at most `limit`
 /// without visiting them, since a job may ask for any number of attempts.
-void add_steady_slots(const ReschedulePolicy& policy, std::int64_t from, Duration last, Duration step,
+void add_steady_slots(const ReschedulePolicy& policy, Duration limit, std::int64_t from, Duration last, Duration step,
                       AttemptFit& out) {
   const std::int64_t count = policy.attempts - from;
   if (count <= 0) return;
   out.recommended = saturating_add(last, saturating_mul(count, step));
-  if (policy.interval > last) out.possible += std::min(count, (policy.interval - last - 1) / step);
+  if (limit > last) out.possible += std::min(count, (limit - last) / step);
 }
 
 AttemptFit attempts_that_fit(const ReschedulePolicy& policy) {
@@ -51,11 +51,11 @@ AttemptFit attempts_that_fit(const ReschedulePolicy& policy) {
       if (next < policy.interval) ++out.possible;
       if (next == std::numeric_limits<Duration>::max()) break;
     }
-    add_steady_slots(policy, i, out.recommended, policy.max_delay, out);
+    add_steady_slots(policy, policy.interval - 1, i, out.recommended, policy.max_delay, out);
     out.fits = out.possible >= policy.attempts;
   } else if (policy.delay_function == "fibonacci") {
     Duration before = policy.delay, last = policy.delay;
-    out.possible = last < policy.interval ? std::min<std::int64_t>(policy.attempts, 2) : 0;
+    out.possible = last <= policy.interval ? std::min<std::int64_t>(policy.attempts, 2) : 0;
     std::int64_t i = 2;
     for (bool ceiling = false; i < policy.attempts && !ceiling; ++i) {
       Duration next = saturating_add(before, last);
@@ -65,10 +65,10 @@ AttemptFit attempts_that_fit(const ReschedulePolicy& policy) {
       }
       before = last;
       last = next;
-      if (last < policy.interval) ++out.possible;
+      if (last <= policy.interval) ++out.possible;
     }
     out.recommended = last;
-    add_steady_slots(policy, i, last, policy.max_delay, out);
+    add_steady_slots(policy, policy.interval, i, last, policy.max_delay, out);
     out.fits = policy.interval >= out.recommended;
   }
   return out;
@@ -140,7 +140,10 @@ ErrorList validate_reschedule(const ReschedulePolicy& policy) {
     text += ", delay function " + base::go_quote(policy.delay_function) + ", and delay ceiling " +
             duration_text(policy.max_delay);
   errors.add(std::move(text));
-  errors.add("Set the interval to at least " + duration_text(fit.recommended) + " to accommodate " +
+  // Rounded to whole seconds, half of one up; the largest duration stays.
+  const Duration half = kSecond / 2, spare = std::numeric_limits<Duration>::max() - half;
+  const Duration rounded = fit.recommended > spare ? fit.recommended : (fit.recommended + half) / kSecond * kSecond;
+  errors.add("Set the interval to at least " + duration_text(rounded) + " to accommodate " +
              std::to_string(policy.attempts) + " attempts");
   return errors;
 }

@@ -18,6 +18,8 @@ bool any_of(const auto& list, const std::string& text) {
   return std::any_of(list.begin(), list.end(), [&](const char* entry) { return text == entry; });
 }
 
+bool is_digits(const std::string& text) { return text.find_first_not_of("0123456789") == std::string::npos; }
+
 /// "" or what is wrong with a regular expression.
 std::string regexp_problem(const std::string& text) {
   RE2::Options options;
@@ -32,16 +34,27 @@ std::string regexp_problem(const std::string& text) {
   return "error parsing regexp: " + problem + ": `" + part + "`";
 }
 
+/// How constraints and affinities word what is wrong with a right-hand side (R-REG-345, 346).
+struct Words {
+  const char *sets, *version, *semver;
+};
+constexpr Words kConstraintWords{"Set contains constraint requires an RTarget",
+                                 "Version constraint is invalid: ", "Semver constraint is invalid: "};
+constexpr Words kAffinityWords{"Set contains operators require an RTarget",
+                               "Version affinity is invalid: ", "Semver affinity is invalid: "};
+
 /// RTarget of the operands that constraints and affinities share.
-void check_rtarget(const std::string& operand, const std::string& rtarget, ErrorList& errors) {
-  if ((any_of(kComparisons, operand) || any_of(kSets, operand)) && rtarget.empty())
+void check_rtarget(const Words& words, const std::string& operand, const std::string& rtarget, ErrorList& errors) {
+  if (any_of(kSets, operand) && rtarget.empty())
+    errors.add(words.sets);
+  else if (any_of(kComparisons, operand) && rtarget.empty())
     errors.add("Operator " + base::go_quote(operand) + " requires an RTarget");
   else if (const std::string problem = operand == "regexp" ? regexp_problem(rtarget) : ""; !problem.empty())
     errors.add("Regular expression failed to compile: " + problem);
   else if (operand == "version" && !is_version_constraint(rtarget))
-    errors.add("Version constraint is invalid: malformed constraint: " + rtarget);
+    errors.add(words.version + ("malformed constraint: " + rtarget));
   else if (operand == "semver" && !is_semver_constraint(rtarget))
-    errors.add("Semver constraint is invalid: Malformed constraint: " + rtarget);
+    errors.add(words.semver + ("Malformed constraint: " + rtarget));
 }
 
 /// "" or what is wrong with the form of a target.
@@ -93,7 +106,9 @@ ErrorList validate_constraint(const Constraint& c) {
     if (!c.rtarget.empty()) {
       const auto count = base::parse_uint64(c.rtarget);
       if (!count)
-        errors.add("Failed to convert RTarget " + base::go_quote(c.rtarget) + " to uint64");
+        errors.add("Failed to convert RTarget " + base::go_quote(c.rtarget) +
+                   " to uint64: strconv.ParseUint: parsing " + base::go_quote(c.rtarget) + ": " +
+                   (is_digits(c.rtarget) ? "value out of range" : "invalid syntax"));
       else if (*count < 1)
         errors.add("Distinct Property must have an allowed count of 1 or greater: " + c.rtarget + " < 1");
     }
@@ -101,7 +116,7 @@ ErrorList validate_constraint(const Constraint& c) {
     if (!c.rtarget.empty()) errors.add("Operator " + base::go_quote(c.operand) + " does not support an RTarget");
   } else if (any_of(kComparisons, c.operand) || any_of(kSets, c.operand) || c.operand == "regexp" ||
              c.operand == "version" || c.operand == "semver") {
-    check_rtarget(c.operand, c.rtarget, errors);
+    check_rtarget(kConstraintWords, c.operand, c.rtarget, errors);
   } else {
     errors.add("Unknown constraint type " + base::go_quote(c.operand));
   }
@@ -117,7 +132,7 @@ ErrorList validate_affinity(const Affinity& a) {
   if (a.operand.empty()) errors.add("Missing affinity operand");
   if (any_of(kComparisons, a.operand) || any_of(kSets, a.operand) || a.operand == "regexp" || a.operand == "version" ||
       a.operand == "semver")
-    check_rtarget(a.operand, a.rtarget, errors);
+    check_rtarget(kAffinityWords, a.operand, a.rtarget, errors);
   else
     errors.add("Unknown affinity operator " + base::go_quote(a.operand));
   if (a.ltarget.empty()) errors.add("No LTarget provided but is required");

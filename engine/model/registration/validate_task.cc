@@ -1,6 +1,6 @@
 // A task: names, times, resources, devices, logs (R-MODEL-252).
 #include <algorithm>
-#include <map>
+#include <set>
 
 #include "base/text.h"
 #include "model/registration/validate_job.h"
@@ -16,8 +16,9 @@ ErrorList validate_device(const RequestedDevice& device) {
     const Constraint& constraint = device.constraints[i];
     const std::string place = "Constraint " + std::to_string(static_cast<std::int64_t>(i) + 1);
     if (constraint.operand == "distinct_hosts" || constraint.operand == "distinct_property")
-      errors.add(place + " has disallowed Operand: " + constraint.operand);
-    errors.add_nested(place + " validation failed: ", validate_constraint(constraint));
+      errors.add(place + " validation failed: using unsupported operand " + base::go_quote(constraint.operand));
+    else
+      errors.add_nested(place + " validation failed: ", validate_constraint(constraint));
   }
   validate_affinities(device.affinities, errors);
   return errors;
@@ -49,17 +50,9 @@ void validate_mounts(const TaskGroup& group, const Task& task, ErrorList& errors
       inner.add("volume mount has an invalid propagation mode: " + base::go_quote(mode));
     if (const std::string& label = mounts[i]["SELinuxLabel"].as_string();
         !label.empty() && label != "z" && label != "Z")
-      inner.add("volume mount has an invalid SELinux label: \"" + label + "\"");
+      inner.add("volume mount has an invalid SELinux label: " + base::go_quote(label));
     if (!inner.empty()) errors.add(place + " is invalid: \"" + inner.text() + "\"");
   }
-}
-
-void validate_templates(const Task& task, ErrorList& errors) {
-  const json::Array& templates = task.templates.items();
-  std::map<std::string_view, std::size_t> first;  // position by destination, from 1
-  for (std::size_t i = 0; i < templates.size(); ++i)
-    if (const auto [at, fresh] = first.emplace(templates[i]["DestPath"].as_string(), i + 1); !fresh)
-      errors.add("Template " + std::to_string(i + 1) + " has same destination as " + std::to_string(at->second));
 }
 
 }  // namespace
@@ -78,13 +71,14 @@ ErrorList validate_resources(const Resources& r) {
     errors.add_nested("device " + std::to_string(static_cast<std::int64_t>(i) + 1) + " failed validation: ",
                       validate_device(r.devices[i]));
   if (r.numa) {
+    std::set<std::string_view> requested;
+    for (const RequestedDevice& device : r.devices) requested.insert(device.name);
+    for (const std::string& name : r.numa->devices)
+      if (!requested.contains(name))
+        errors.add("numa device " + base::go_quote(name) + " not requested as task resource");
     const std::string& affinity = r.numa->affinity;
     if (affinity != "none" && affinity != "prefer" && affinity != "require")
       errors.add("numa affinity must be one of none, prefer, or require");
-    for (const std::string& name : r.numa->devices)
-      if (std::none_of(r.devices.begin(), r.devices.end(),
-                       [&](const RequestedDevice& device) { return device.name == name; }))
-        errors.add("numa device " + base::go_quote(name) + " not requested as task resource");
   }
   if (r.memory_max_mb != 0 && r.memory_max_mb != -1 && r.memory_max_mb < r.memory_mb)
     errors.add("MemoryMaxMB value (" + std::to_string(r.memory_max_mb) + ") should be larger than MemoryMB value (" +
@@ -96,13 +90,15 @@ ErrorList validate_resources(const Resources& r) {
   return errors;
 }
 
-ErrorList validate_task(const Job& job, const TaskGroup& group, const Task& task, const std::string& place,
-                        const EmptyContainers& empty) {
+ErrorList validate_task(const Job& job, const TaskGroup& group, const GroupNames& names, const Task& task,
+                        const std::string& place, const EmptyContainers& empty) {
   ErrorList errors;
   if (task.name.empty()) errors.add("Missing task name");
-  if (task.name.find_first_of("/\\") != std::string::npos) errors.add("Task name cannot include slashes");
-  if (has_nul(task.name)) errors.add("Task name cannot include null characters");
-  if (task.name == "alloc") errors.add("Task name cannot be \"alloc\": it is the name of the shared directory");
+  if (task.name == "alloc") errors.add("Task cannot be named \"alloc\"");
+  if (task.name.find_first_of("/\\") != std::string::npos)
+    errors.add("Task name cannot include slashes");
+  else if (has_nul(task.name))
+    errors.add("Task name cannot include null characters");
   if (task.driver.empty()) errors.add("Missing task driver");
   if (task.kill_timeout < 0)
     errors.add("KillTimeout must be a positive value");
@@ -133,6 +129,8 @@ ErrorList validate_task(const Job& job, const TaskGroup& group, const Task& task
   } else {
     validate_affinities(task.affinities, errors);
   }
+  errors.add_nested("", validate_task_services(names.port_labels, task));
+  validate_fetched(task, errors);
   if (task.lifecycle) {
     const std::string& hook = task.lifecycle->hook;
     if (hook.empty())
@@ -140,8 +138,11 @@ ErrorList validate_task(const Job& job, const TaskGroup& group, const Task& task
     else if (hook != "prestart" && hook != "poststart" && hook != "poststop")
       errors.add("Lifecycle validation failed: invalid hook: " + hook);
   }
-  validate_templates(task, errors);
+  validate_connect_proxy(names.connect, task, errors);
   validate_mounts(group, task, errors);
+  validate_csi_plugin(task.csi_plugin_config, errors);
+  validate_identities(task, errors);
+  validate_secrets(task, errors);
   return errors;
 }
 

@@ -1,0 +1,82 @@
+// Helpers over the blocks that a job retains as JSON: services, Connect, templates, identities. Part of registration.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/json.h"
+
+namespace berth::model {
+
+inline const std::string& text_at(const json::Value& block, std::string_view key) { return block[key].as_string(); }
+
+inline void default_text(json::Value& block, std::string_view key, std::string_view text) {
+  if (block[key].as_string().empty()) block.set(key, text);
+}
+/// An empty list or object, or null, becomes an absent one.
+inline void drop_empty(json::Value& block, std::string_view key) {
+  const json::Value* value = block.find(key);
+  if (value && (value->is_null() || value->is_array() || value->is_object()) && value->size() == 0) block.erase(key);
+}
+/// The member of that name, which becomes an object if it is none.
+inline json::Value& object_at(json::Value& block, std::string_view key) {
+  json::Value* value = block.find(key);
+  return value && value->is_object() ? *value : block.set(key, json::Value::object());
+}
+inline std::string upper_case(std::string text) {
+  for (char& c : text)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return text;
+}
+inline std::string lower_case(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+[[nodiscard]] inline bool has_upper_case(std::string_view text) {
+  for (const char c : text)
+    if (c >= 'A' && c <= 'Z') return true;
+  return false;
+}
+inline bool is_default_cluster(const std::string& cluster) { return cluster.empty() || cluster == "default"; }
+/// Of a service: an absent provider is Consul.
+inline bool is_provider(const json::Value& service, std::string_view provider) {
+  const std::string& given = text_at(service, "Provider");
+  return given == provider || (given.empty() && provider == "consul");
+}
+inline bool is_netns(std::string_view network_mode) {
+  return network_mode == "bridge" || network_mode.starts_with("cni/");
+}
+
+/// Members of an object by key, so that an object of many members is written in linear time.
+class MemberWriter {
+ public:
+  explicit MemberWriter(json::Value& object) : members_(object.members()) {
+    for (std::size_t i = 0; i < members_.size(); ++i) at_.insert_or_assign(members_[i].key, i);
+  }
+  void set(const std::string& key, json::Value value) {
+    const auto [at, fresh] = at_.emplace(key, members_.size());
+    if (fresh)
+      members_.push_back({key, std::move(value)});
+    else
+      members_[at->second].value = std::move(value);
+  }
+
+ private:
+  json::Object& members_;
+  std::unordered_map<std::string, std::size_t> at_;
+};
+/// The members of `over` replace or join those of `into`.
+inline void merge_members(const json::Value& over, json::Value& into) {
+  if (over.members().empty()) return;
+  MemberWriter writer(into);
+  for (const json::Member& member : over.members()) writer.set(member.key, member.value);
+}
+
+/// `host:port`, the host in brackets if it is an IPv6 address.
+[[nodiscard]] std::string join_host_port(const std::string& host, const std::string& port);
+/// A path without `.`, `..` and double slashes, as text; "" becomes ".". `..` above the start stays.
+[[nodiscard]] std::string clean_path(std::string_view path);
+
+}  // namespace berth::model
