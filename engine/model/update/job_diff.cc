@@ -1,581 +1,513 @@
+// Jobs, groups and tasks (R-REG-520 to 537, 545); services are in job_diff_services.cc.
 #include "model/update/job_diff.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <span>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <vector>
+#include <set>
+#include <utility>
 
-#include "base/json_members.h"
 #include "model/codec/codec.h"
 #include "model/update/diff_annotations.h"
+#include "model/update/diff_objects.h"
+#include "model/update/job_diff_blocks.h"
 #include "model/update/spec_changed.h"
 
 namespace berth::model {
+namespace diff {
 namespace {
 
-using json::Value;
-using Names = std::span<const std::string_view>;
-
-/// What is listed of a kind of block whose fields do not follow from its JSON alone.
-struct Kind {
-  std::string_view name;
-  std::vector<std::pair<std::string_view, std::string_view>> fields;  ///< name, text when the JSON lacks it
-  bool equal_fields = true;                                           ///< equal fields are listed when others differ
-  bool nested = true;
-};
-
-const Kind* find_kind(std::string_view name) {
-  static const std::array kKinds = {
-      Kind{"Scaling", {{"Enabled", ""}, {"Max", ""}, {"Min", ""}}, false, false},
-      Kind{"Network", {{"Hostname", ""}, {"Mode", ""}}},
-      Kind{"Dynamic Port", {{"HostNetwork", ""}, {"Label", ""}, {"To", "0"}}},
-      Kind{"Static Port",
-           {{"HostNetwork", ""}, {"IgnoreCollision", "false"}, {"Label", ""}, {"To", "0"}, {"Value", "0"}}},
-      Kind{"Update",
-           {{"AutoPromote", "false"},
-            {"AutoRevert", "false"},
-            {"Canary", "0"},
-            {"HealthCheck", ""},
-            {"HealthyDeadline", "0"},
-            {"MaxParallel", "0"},
-            {"MinHealthyTime", "0"},
-            {"ProgressDeadline", "0"}}},
-      Kind{"Disconnect", {{"LostAfter", "0"}, {"Reconcile", ""}, {"Replace", "nil"}, {"StopOnClientAfter", "nil"}}},
-      Kind{"Service",
-           {{"Address", ""},
-            {"AddressMode", ""},
-            {"Cluster", ""},
-            {"EnableTagOverride", "false"},
-            {"Kind", ""},
-            {"Name", ""},
-            {"Namespace", ""},
-            {"OnUpdate", ""},
-            {"PortLabel", ""},
-            {"Provider", ""},
-            {"TaskName", ""}}},
-      Kind{"Identity",
-           {{"ChangeMode", ""},
-            {"ChangeSignal", ""},
-            {"Env", "false"},
-            {"File", "false"},
-            {"Filepath", ""},
-            {"Name", ""},
-            {"ServiceName", ""},
-            {"TTL", "0"}}},
-      Kind{"Resources",
-           {{"CPU", "0"},
-            {"Cores", "0"},
-            {"DiskMB", "0"},
-            {"IOPS", "0"},
-            {"MemoryMB", "0"},
-            {"MemoryMaxMB", "0"},
-            {"SecretsMB", "0"}}},
-      Kind{"Device", {{"Count", "0"}, {"Name", ""}}},
-      Kind{"Template",
-           {{"ChangeMode", ""},
-            {"ChangeSignal", ""},
-            {"DestPath", ""},
-            {"EmbeddedTmpl", ""},
-            {"Envvars", "false"},
-            {"ErrMissingKey", "false"},
-            {"LeftDelim", ""},
-            {"Once", "false"},
-            {"Perms", ""},
-            {"RightDelim", ""},
-            {"SourcePath", ""},
-            {"Splay", "0"},
-            {"VaultGrace", "0"}}},
-      Kind{"Wait", {{"Max", "nil"}, {"Min", "nil"}}},
-      Kind{"ParameterizedJob", {{"Payload", ""}}},
-      Kind{"Volume",
-           {{"AccessMode", ""},
-            {"AttachmentMode", ""},
-            {"Name", ""},
-            {"PerAlloc", "false"},
-            {"ReadOnly", "false"},
-            {"Source", ""},
-            {"Sticky", "false"},
-            {"Type", ""}}},
-  };
-  for (const Kind& kind : kKinds)
-    if (kind.name == name) return &kind;
-  return nullptr;
+Value constraint_pair(const Value& a, const Value& b) {
+  static constexpr auto fields = {std::pair{"LTarget", ""}, std::pair{"Operand", ""}, std::pair{"RTarget", ""}};
+  return by_fields("Constraint", scalars(a, fields), scalars(b, fields));
 }
 
-/// Names of the objects that the blocks of a JSON key become.
-std::string_view object_name(std::string_view key) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kNames = {
-      {{"Constraints", "Constraint"},
-       {"Affinities", "Affinity"},
-       {"Spreads", "Spread"},
-       {"Networks", "Network"},
-       {"ReservedPorts", "Static Port"},
-       {"DynamicPorts", "Dynamic Port"},
-       {"Devices", "Device"},
-       {"Services", "Service"},
-       {"Checks", "Check"},
-       {"Connect", "ConsulConnect"},
-       {"Templates", "Template"},
-       {"Artifacts", "Artifact"},
-       {"VolumeMounts", "VolumeMount"},
-       {"Identities", "Identity"},
-       {"Volumes", "Volume"},
-       {"Secrets", "Secret"}}};
-  for (const auto& [from, to] : kNames)
-    if (from == key) return to;
-  return key;
+Value affinity_pair(const Value& a, const Value& b) {
+  static constexpr auto fields = {std::pair{"LTarget", ""}, std::pair{"Operand", ""}, std::pair{"RTarget", ""},
+                                  std::pair{"Weight", "0"}};
+  return by_fields("Affinity", scalars(a, fields), scalars(b, fields));
 }
 
-bool is_primitive(const Value& v) { return v.is_bool() || v.is_number() || v.is_string(); }
-
-std::string text_of(const Value& v) {
-  if (v.is_bool()) return v.as_bool() ? "true" : "false";
-  if (v.is_string()) return v.as_string();
-  if (v.is_double() && std::abs(v.as_double()) < 1e15 && v.as_double() == std::trunc(v.as_double()))
-    return std::to_string(static_cast<std::int64_t>(v.as_double()));
-  return is_primitive(v) ? json::to_text(v) : std::string();
+std::string by_content(const Value& v) { return json::to_text(v); }
+std::string by_name(const Value& v) { return v["Name"].as_string(); }
+std::string by_printed_form(const Value& v) {  // R-MODEL-107
+  return v["LTarget"].as_string() + " " + v["Operand"].as_string() + " " + v["RTarget"].as_string();
 }
 
-const char* type_of(const std::string& before, const std::string& after) {
-  if (before == after) return "None";
-  return before.empty() ? "Added" : after.empty() ? "Deleted" : "Edited";
+void add_targets(const Value& a, const Value& b, Value& out) {
+  keyed(a["Constraints"], b["Constraints"], by_printed_form, constraint_pair, out);
+  keyed(a["Affinities"], b["Affinities"], by_content, affinity_pair, out);
 }
 
-Value field(const std::string& name, const std::string& before, const std::string& after) {
-  Value out = Value::object();
-  out.set("Annotations", Value());
-  out.set("Name", name), out.set("New", after), out.set("Old", before), out.set("Type", type_of(before, after));
-  return out;
+/// A block whose type follows from its fields.
+Value plain(const char* name, const Value& a, const Value& b, Fields fields) {
+  return by_fields(name, scalars(a, fields), scalars(b, fields));
 }
 
-/// "args[0]", "logging[driver]": the leaves of a value as named texts.
-void flatten(const std::string& name, const Value& v, std::map<std::string, std::string>& out) {
-  if (is_primitive(v)) out[name] = text_of(v);
-  for (const json::Member& m : v.members()) flatten(name + "[" + m.key + "]", m.value, out);
-  for (std::size_t i = 0; i < v.items().size(); ++i) flatten(name + "[" + std::to_string(i) + "]", v.items()[i], out);
-}
+Value port_pair(const char* name, Fields fields, const Value& a, const Value& b) { return plain(name, a, b, fields); }
 
-/// Fields of two maps of texts, by name.
-void add_fields(const std::map<std::string, std::string>& before, const std::map<std::string, std::string>& after,
-                bool equal_fields, Value& out) {
-  static const std::string kNone;
-  std::map<std::string, std::pair<const std::string*, const std::string*>> both;
-  for (const auto& [name, text] : before) both[name] = {&text, &kNone};
-  for (const auto& [name, text] : after) {
-    auto& entry = both[name];
-    if (!entry.first) entry.first = &kNone;
-    entry.second = &text;
-  }
-  for (const auto& [name, texts] : both)
-    if (equal_fields || *texts.first != *texts.second) out.push(field(name, *texts.first, *texts.second));
-}
-
-bool differs(const Value& fields) {
-  return std::any_of(fields.items().begin(), fields.items().end(),
-                     [](const Value& f) { return f["Type"].as_string() != "None"; });
-}
-
-Value null_if_empty(Value list) { return list.size() == 0 ? Value() : list; }
-
-Value object(std::string_view name, std::string_view type, Value fields, Value objects) {
-  Value out = Value::object();
-  out.set("Fields", null_if_empty(std::move(fields)));
-  out.set("Name", name);
-  out.set("Objects", null_if_empty(std::move(objects)));
-  out.set("Type", type);
-  return out;
-}
-
-/// A list of texts as one object with a field per text, sorted by old and new text. Null when there is nothing to say;
-/// `always`: equal lists are listed too, unless empty.
-Value text_list(std::string_view name, const Value& before, const Value& after, bool always) {
-  std::vector<std::pair<std::string, std::string>> entries;
-  const auto texts_of = [](const Value& list) {
-    std::unordered_set<std::string> out;
-    for (const Value& v : list.items()) out.insert(text_of(v));
+/// Options, searches and servers, each in one text (R-REG-530).
+Value dns(const Value& a, const Value& b) {
+  const auto texts = [](const Value& block) {
+    Texts out;
+    for (const char* key : {"Options", "Searches", "Servers"}) {
+      std::string joined;
+      for (const Value& item : block[key].items()) joined += (joined.empty() ? "" : ",") + item.as_string();
+      if (!joined.empty()) out[key] = std::move(joined);
+    }
     return out;
   };
-  const std::unordered_set<std::string> had = texts_of(before), has = texts_of(after);
-  bool added = false, deleted = false;
-  for (const Value& v : before.items()) {
-    const std::string text = text_of(v);
-    const bool kept = has.contains(text);
-    entries.emplace_back(text, kept ? text : "");
-    deleted |= !kept;
-  }
-  for (const Value& v : after.items())
-    if (std::string text = text_of(v); !had.contains(text)) {
-      entries.emplace_back("", std::move(text));
-      added = true;
-    }
-  if (entries.empty() || (!added && !deleted && !always)) return {};
-  std::sort(entries.begin(), entries.end());
-  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
-  Value fields = Value::array();
-  for (const auto& [from, to] : entries) fields.push(field(std::string(name), from, to));
-  return object(name,
-                added && deleted ? "Edited"
-                : added          ? "Added"
-                : deleted        ? "Deleted"
-                                 : "None",
-                std::move(fields), {});
+  return deep("DNS", a, b, fields_of(texts(a), texts(b), Equal::listed));
 }
 
-Value block(std::string_view name, const Value& before, const Value& after);
-
-bool is_text_list(const Value& v) {
-  return v.is_array() && v.size() > 0 && std::all_of(v.items().begin(), v.items().end(), is_primitive);
-}
-bool is_block_list(const Value& v) {
-  return v.is_array() && v.size() > 0 &&
-         std::all_of(v.items().begin(), v.items().end(), [](const Value& item) { return item.is_object(); });
-}
-
-/// Maps whose entries are fields of the block itself, `GetterOptions[depth]`.
-bool is_field_map(std::string_view key) {
-  return key == "Meta" || key == "Env" || key == "GetterOptions" || key == "GetterHeaders" || key == "CanaryMeta" ||
-         key == "Options";
-}
-
-/// Absent members of a block are zero, and the ID of a scaling policy is the server's; a disconnect block tells an
-/// absent Replace from a false one.
-bool same_block(std::string_view name, const Value& a, const Value& b) {
-  if (json::equal_ignoring_member_order(a, b)) return true;
-  if (name == "Disconnect") return false;
-  Value x = without_zeros(a), y = without_zeros(b);
-  if (name == "Scaling") x.erase("ID"), y.erase("ID");
-  return json::equal_ignoring_member_order(x, y);
+Value network_pair(const Value& a, const Value& b) {
+  static constexpr auto fields = {std::pair{"Hostname", ""}, std::pair{"Mode", ""}};
+  Value objects = Value::array();
+  const auto label = [](const Value& port) { return port["Label"].as_string(); };
+  keyed(
+      a["ReservedPorts"], b["ReservedPorts"], label,
+      [](const Value& x, const Value& y) {
+        return port_pair(
+            "Static Port",
+            {{"HostNetwork", ""}, {"IgnoreCollision", "false"}, {"Label", ""}, {"To", "0"}, {"Value", "0"}}, x, y);
+      },
+      objects);
+  keyed(
+      a["DynamicPorts"], b["DynamicPorts"], label,
+      [](const Value& x, const Value& y) {
+        return port_pair("Dynamic Port", {{"HostNetwork", ""}, {"Label", ""}, {"To", "0"}}, x, y);
+      },
+      objects);
+  append(dns(a["DNS"], b["DNS"]), objects);
+  append(by_fields("CNIConfig", flattened(a["CNI"]["Args"]), flattened(b["CNI"]["Args"])), objects);
+  return deep("Network", a, b, fields_of(scalars(a, fields), scalars(b, fields), Equal::listed), std::move(objects));
 }
 
-/// A text that two blocks share exactly if they are the same_block(); not of a disconnect block, which is in no list.
-std::string block_key(std::string_view name, const Value& v) {
-  Value stripped = without_zeros(v);
-  if (name == "Scaling") stripped.erase("ID");
-  std::string out;
-  json::append_canonical(out, stripped);
-  return out;
+void add_networks(const Value& a, const Value& b, Value& out) {
+  keyed(a["Networks"], b["Networks"], by_content, network_pair, out);
 }
 
-/// Positions of a list by a key of each entry; the first one that is left is taken each time.
-class Positions {
- public:
-  void add(std::string key, std::size_t position) { by_key_[std::move(key)].list.push_back(position); }
-  /// kNone when no entry with this key is left. `gone`: positions that something else took.
-  std::size_t take(const std::string& key, const std::vector<bool>& gone) {
-    const auto found = by_key_.find(key);
-    if (found == by_key_.end()) return kNone;
-    Entries& entries = found->second;
-    while (entries.next < entries.list.size() && gone[entries.list[entries.next]]) ++entries.next;
-    return entries.next < entries.list.size() ? entries.list[entries.next++] : kNone;
-  }
-  static constexpr std::size_t kNone = ~std::size_t{0};
-
- private:
-  struct Entries {
-    std::vector<std::size_t> list;
-    std::size_t next = 0;
-  };
-  std::unordered_map<std::string, Entries> by_key_;
-};
-
-/// The blocks of a list. Equal ones are not listed; of the rest those of one name (Device, Identity) or else of one
-/// position are a pair, but constraints, affinities, spreads, ports and networks are never edited, only exchanged.
-void block_list(std::string_view name, const Value& before, const Value& after, Value& out) {
-  const json::Array& old = before.items();
-  std::vector<bool> gone(old.size());  // paired with an entry of `after`
-  std::vector<const Value*> come;
-  Positions equal;
-  if (!old.empty() && !after.items().empty())
-    for (std::size_t i = 0; i < old.size(); ++i) equal.add(block_key(name, old[i]), i);
-  for (const Value& v : after.items()) {
-    const std::size_t same = old.empty() ? Positions::kNone : equal.take(block_key(name, v), gone);
-    if (same != Positions::kNone)
-      gone[same] = true;
-    else
-      come.push_back(&v);
-  }
-  static constexpr std::array<std::string_view, 6> kExchanged = {"Constraint", "Affinity",     "Spread",
-                                                                 "Network",    "Dynamic Port", "Static Port"};
-  std::vector<Value> edited, added, deleted;
-  if (std::find(kExchanged.begin(), kExchanged.end(), name) == kExchanged.end()) {
-    Positions pairs;  // under one key where any two are a pair
-    const bool by_name = name == "Device" || name == "Identity";
-    const auto key = [&](const Value& v) { return by_name ? json::to_text(v["Name"]) : std::string(); };
-    for (std::size_t i = 0; i < old.size(); ++i)
-      if (!gone[i]) pairs.add(key(old[i]), i);
-    std::vector<const Value*> left;
-    for (const Value* v : come) {
-      const std::size_t pair = pairs.take(key(*v), gone);
-      if (pair == Positions::kNone) {
-        left.push_back(v);
-        continue;
-      }
-      edited.push_back(block(name, old[pair], *v));
-      gone[pair] = true;
-    }
-    come = std::move(left);
-  }
-  const auto sorted = [&](std::vector<Value> list) {
-    std::vector<std::pair<std::string, Value>> by_text;
-    for (Value& v : list)
-      if (!v.is_null()) by_text.emplace_back(json::to_text(v), std::move(v));
-    std::stable_sort(by_text.begin(), by_text.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (auto& [text, v] : by_text) out.push(std::move(v));
-  };
-  for (const Value* v : come) added.push_back(block(name, {}, *v));
-  for (std::size_t i = 0; i < old.size(); ++i)
-    if (!gone[i]) deleted.push_back(block(name, old[i], {}));
-  sorted(std::move(edited)), sorted(std::move(added)), sorted(std::move(deleted));
+Value scaling(const Value& a, const Value& b) {
+  static constexpr auto fields = {std::pair{"Enabled", "false"}, std::pair{"Max", "0"}, std::pair{"Min", "0"}};
+  Value x = a, y = b;  // without the ID, which is the server's own
+  if (is_there(x)) x.erase("ID");
+  if (is_there(y)) y.erase("ID");
+  Value objects = Value::array();
+  append(deep("Policy", a["Policy"], b["Policy"],
+              fields_of(flattened(a["Policy"]), flattened(b["Policy"]), Equal::left_out)),
+         objects);
+  return deep("Scaling", x, y, fields_of(scalars(a, fields), scalars(b, fields), Equal::left_out), std::move(objects));
 }
 
-std::map<std::string, std::string> fields_of(std::string_view name, const Value& v) {
-  std::map<std::string, std::string> out;
-  if (!v.is_object()) return out;
-  const Kind* kind = find_kind(name);
-  for (const json::Member& m : v.members()) {
-    if (is_field_map(m.key)) flatten(m.key, m.value, out);
-    if (!kind && is_primitive(m.value)) out[m.key] = text_of(m.value);
-  }
-  if (!kind) return out;
-  for (const auto& [key, absent] : kind->fields) {
-    const Value& value = v[key];
-    out[std::string(key)] = is_primitive(value) ? text_of(value) : std::string(absent);
-  }
-  for (const char* key : {"Gid", "Uid"})
-    if (const Value* id = v.find(key); id && is_primitive(*id)) out[key] = text_of(*id);
-  return out;
-}
-
-/// Members that are blocks or lists, of either side: first those of `order`, then the others by name.
-std::vector<std::string> nested_keys(const Value& before, const Value& after) {
-  static constexpr std::array<std::string_view, 4> kFirst = {"ReservedPorts", "DynamicPorts", "CanaryTags", "Tags"};
-  std::vector<std::string> keys;
-  for (const Value* side : {&before, &after})
-    for (const json::Member& m : side->members())
-      if ((m.value.is_object() || m.value.is_array()) && !is_field_map(m.key)) keys.push_back(m.key);
-  const auto rank = [](const std::string& key) {
-    return std::find(kFirst.begin(), kFirst.end(), key) - kFirst.begin();
-  };
-  std::sort(keys.begin(), keys.end(),
-            [&](const std::string& a, const std::string& b) { return rank(a) != rank(b) ? rank(a) < rank(b) : a < b; });
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  return keys;
-}
-
-/// A member that is a block, a list of blocks or a list of texts.
-void add_nested(std::string_view key, const Value& before, const Value& after, bool always, Value& out) {
-  const std::string_view name = object_name(key);
-  if (is_block_list(before) || is_block_list(after)) {
-    block_list(name, before, after, out);
-  } else if (is_text_list(before) || is_text_list(after)) {
-    if (Value list = text_list(name, before, after, always); !list.is_null()) out.push(std::move(list));
-  } else if (before.is_object() || after.is_object()) {
-    if (Value inner = block(name, before, after); !inner.is_null()) out.push(std::move(inner));
-  }
-}
-
-/// Null when the two are equal or both absent.
-Value block(std::string_view name, const Value& before, const Value& after) {
-  const bool had = before.is_object(), has = after.is_object();
-  if (!had && !has) return {};
-  if (had && has && same_block(name, before, after)) return {};
-  const Kind* kind = find_kind(name);
-  Value fields = Value::array(), objects = Value::array();
-  add_fields(fields_of(name, before), fields_of(name, after), !kind || kind->equal_fields, fields);
-  if (!kind || kind->nested)
-    for (const std::string& key : nested_keys(before, after))
-      add_nested(key, before[key], after[key], name == "Service", objects);
-  // The two bounds of a template's wait go by the template's name.
-  return object(name == "Wait" ? "Template" : name,
+Value disconnect(const Value& a, const Value& b) {
+  const bool had = is_there(a), has = is_there(b);
+  if (had == has && json::equal_ignoring_member_order(a, b)) return {};
+  return object("Disconnect",
                 !had   ? "Added"
                 : !has ? "Deleted"
                        : "Edited",
-                std::move(fields), std::move(objects));
+                fields_of(flattened(a, true), flattened(b, true), Equal::listed));
 }
 
-Value config(const Value& before, const Value& after) {
-  const bool had = before.is_object() && before.size() > 0, has = after.is_object() && after.size() > 0;
-  if (!had && !has) return {};
-  std::map<std::string, std::string> from, to;
-  for (const json::Member& m : before.members()) flatten(m.key, m.value, from);
-  for (const json::Member& m : after.members()) flatten(m.key, m.value, to);
-  if (from == to) return {};
-  Value fields = Value::array();
-  add_fields(from, to, false, fields);
-  return object("Config", !had ? "Added" : !has ? "Deleted" : "Edited", std::move(fields), {});
+Value mount_options(const Value& a, const Value& b) {
+  Value objects = Value::array();
+  append(text_set("MountFlags", a["MountFlags"], b["MountFlags"], Equal::listed), objects);
+  return deep("MountOptions", a, b,
+              fields_of(scalars(a, {{"FSType", ""}}), scalars(b, {{"FSType", ""}}), Equal::listed), std::move(objects));
 }
 
-/// Fields at the level of job, group and task: only those that differ.
-Value own_fields(Names names, const Value& before, const Value& after) {
-  std::map<std::string, std::string> from, to;
-  const auto collect = [&](const Value& v, std::map<std::string, std::string>& out) {
-    if (!v.is_object()) return;
-    for (const std::string_view name : names) {
-      const Value& value = v[name];
-      if (is_primitive(value)) out[std::string(name)] = text_of(value);
-    }
-    for (const char* map : {"Meta", "Env"}) flatten(map, v[map], out);
-  };
-  collect(before, from), collect(after, to);
-  Value fields = Value::array();
-  add_fields(from, to, false, fields);
-  return fields;
+Value volume(const Value& a, const Value& b) {
+  static constexpr auto fields = {std::pair{"AccessMode", ""},    std::pair{"AttachmentMode", ""},
+                                  std::pair{"Name", ""},          std::pair{"PerAlloc", "false"},
+                                  std::pair{"ReadOnly", "false"}, std::pair{"Source", ""},
+                                  std::pair{"Sticky", "false"},   std::pair{"Type", ""}};
+  Value objects = Value::array();
+  append(mount_options(a["MountOptions"], b["MountOptions"]), objects);
+  return deep("Volume", a, b, fields_of(scalars(a, fields), scalars(b, fields), Equal::listed), std::move(objects));
 }
 
-void add_objects(Names keys, const Value& before, const Value& after, Value& out) {
-  for (const std::string_view key : keys) {
-    if (key == "Config") {
-      if (Value inner = config(before[key], after[key]); !inner.is_null()) out.push(std::move(inner));
-    } else if (key == "Volumes") {  // a map by name; its blocks name themselves
-      Value from = Value::array(), to = Value::array();
-      for (const json::Member& m : before[key].members()) from.push(m.value);
-      for (const json::Member& m : after[key].members()) to.push(m.value);
-      add_nested(key, from, to, false, out);
-    } else {
-      add_nested(key, before[key], after[key], false, out);
-    }
+/// Old aliases, then new ones, ascending; Nomad's order is that of a map (R-REG-526).
+void add_volumes(const Value& a, const Value& b, Value& out) {
+  std::map<std::string, const Value*> olds, news;
+  for (const json::Member& m : a.members()) olds[m.key] = &m.value;
+  for (const json::Member& m : b.members()) news[m.key] = &m.value;
+  for (const auto& [alias, block] : olds) {
+    const auto other = news.find(alias);
+    append(volume(*block, other == news.end() ? Value() : *other->second), out);
   }
+  for (const auto& [alias, block] : news)
+    if (!olds.contains(alias)) append(volume({}, *block), out);
 }
 
-std::string_view change(const Value& before, const Value& after, bool edited) {
-  return before.is_null() ? "Added" : after.is_null() ? "Deleted" : edited ? "Edited" : "None";
+Value numa(const Value& a, const Value& b) {
+  return deep("NUMA", a, b, fields_of(scalars(a, {{"Affinity", ""}}), scalars(b, {{"Affinity", ""}}), Equal::listed));
 }
 
-/// Names in either list, ascending.
-std::vector<std::string> names_of(const Value& before, const Value& after) {
-  std::vector<std::string> out;
-  for (const Value* list : {&before, &after})
-    for (const Value& v : list->items()) out.push_back(v["Name"].as_string());
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
+Value artifact_pair(const Value& a, const Value& b) {
+  static constexpr auto fields = {std::pair{"Chown", "false"}, std::pair{"GetterInsecure", "false"},
+                                  std::pair{"GetterMode", ""}, std::pair{"GetterSource", ""},
+                                  std::pair{"RelativeDest", ""}};
+  return by_fields("Artifact", scalars(a, fields, {"GetterHeaders", "GetterOptions"}),
+                   scalars(b, fields, {"GetterHeaders", "GetterOptions"}));
+}
+
+Value wait(const Value& a, const Value& b) {  // goes by the template's name
+  const auto texts = [](const Value& block) { return scalars(block, {{"Max", "nil"}, {"Min", "nil"}}); };
+  return deep("Template", a, b, fields_of(texts(a), texts(b), Equal::listed));
+}
+
+Value change_script(const Value& a, const Value& b) {
+  static constexpr auto fields = {std::pair{"Command", ""}, std::pair{"FailOnError", "false"},
+                                  std::pair{"RunOnFirstRender", "false"}, std::pair{"Timeout", "0"}};
+  Value objects = Value::array();
+  append(text_set("Args", a["Args"], b["Args"], Equal::listed), objects);
+  return deep("ChangeScript", a, b, fields_of(scalars(a, fields), scalars(b, fields), Equal::listed),
+              std::move(objects));
+}
+
+Value template_pair(const Value& a, const Value& b) {
+  const auto texts = [](const Value& block) {
+    Texts out = scalars(block, {{"ChangeMode", ""},
+                                {"ChangeSignal", ""},
+                                {"DestPath", ""},
+                                {"EmbeddedTmpl", ""},
+                                {"Envvars", "false"},
+                                {"ErrMissingKey", "false"},
+                                {"LeftDelim", ""},
+                                {"Once", "false"},
+                                {"Perms", ""},
+                                {"RightDelim", ""},
+                                {"SourcePath", ""},
+                                {"Splay", "0"},
+                                {"VaultGrace", "0"}});
+    for (const char* key : {"Gid", "Uid"})
+      if (!block[key].is_null()) flatten(key, block[key], out);
+    return out;
+  };
+  Value objects = Value::array();
+  append(wait(a["Wait"], b["Wait"]), objects);
+  append(change_script(a["ChangeScript"], b["ChangeScript"]), objects);
+  return deep("Template", a, b, fields_of(texts(a), texts(b), Equal::listed), std::move(objects));
+}
+
+/// One on each side are a pair; else those of one destination (R-REG-545).
+void add_templates(const Value& a, const Value& b, Value& out) {
+  if (a.size() == 1 && b.size() == 1) return append(template_pair(a.items()[0], b.items()[0]), out);
+  std::map<std::string_view, std::vector<const Value*>> by_path;  // of the new ones, the first at the back
+  for (std::size_t i = b.size(); i-- > 0;) by_path[b.items()[i]["DestPath"].as_string()].push_back(&b.items()[i]);
+  std::set<const Value*> taken;
+  Array list;
+  for (const Value& old : a.items()) {
+    auto& candidates = by_path[old["DestPath"].as_string()];
+    if (candidates.empty()) {
+      list.push_back(template_pair(old, {}));
+      continue;
+    }
+    list.push_back(template_pair(old, *candidates.back()));
+    taken.insert(candidates.back());
+    candidates.pop_back();
+  }
+  for (const Value& fresh : b.items())
+    if (!taken.contains(&fresh)) list.push_back(template_pair({}, fresh));
+  append(std::move(list), out);
+}
+
+Value secret_pair(const Value& a, const Value& b) {
+  const auto texts = [](const Value& block) {
+    return scalars(block, {{"Name", ""}, {"Path", ""}, {"Provider", ""}}, {"Config", "Env"});
+  };
+  return deep("Secret", a, b, fields_of(texts(a), texts(b), Equal::listed));
+}
+
+Value action_pair(const Value& a, const Value& b) {
+  Value objects = Value::array();
+  append(text_set("Args", a["Args"], b["Args"], Equal::listed), objects);
+  static constexpr auto fields = {std::pair{"Command", ""}, std::pair{"Name", ""}};
+  return deep("Action", a, b, fields_of(scalars(a, fields), scalars(b, fields), Equal::listed), std::move(objects));
+}
+
+Value vault(const Value& a, const Value& b) {
+  static constexpr auto fields = {std::pair{"AllowTokenExpiration", "false"},
+                                  std::pair{"ChangeMode", ""},
+                                  std::pair{"ChangeSignal", ""},
+                                  std::pair{"Cluster", ""},
+                                  std::pair{"DisableFile", "false"},
+                                  std::pair{"Env", "false"},
+                                  std::pair{"Namespace", ""},
+                                  std::pair{"Role", ""}};
+  return deep("Vault", a, b, fields_of(scalars(a, fields), scalars(b, fields), Equal::listed));
+}
+
+Value consul(const Value& a, const Value& b) {
+  return plain("Consul", a, b, {{"Cluster", ""}, {"Namespace", ""}, {"Partition", ""}});
+}
+
+std::string_view change(const Value& a, const Value& b, bool edited) {
+  return a.is_null() ? "Added" : b.is_null() ? "Deleted" : edited ? "Edited" : "None";
+}
+
+/// The last of each name, on both sides, by name (R-REG-507).
+std::map<std::string, std::pair<const Value*, const Value*>> pairs_by_name(const Value& a, const Value& b) {
+  static const Value kNone;
+  std::map<std::string, std::pair<const Value*, const Value*>> out;
+  for (const Value& v : a.items()) out[v["Name"].as_string()] = {&v, &kNone};
+  for (const Value& v : b.items()) {
+    auto& entry = out[v["Name"].as_string()];
+    if (!entry.first) entry.first = &kNone;
+    entry.second = &v;
+  }
   return out;
 }
 
-/// Finds the first entry of a name.
-class ByName {
- public:
-  explicit ByName(const Value& list) {
-    for (const Value& v : list.items()) first_.try_emplace(v["Name"].as_string(), &v);
-  }
-  const Value& operator[](const std::string& name) const {
-    static const Value kNull;
-    const auto found = first_.find(name);
-    return found == first_.end() ? kNull : *found->second;
-  }
-
- private:
-  std::unordered_map<std::string_view, const Value*> first_;
-};
-
-Value task_diff(const std::string& name, const Value& before, const Value& after) {
-  static constexpr std::array<std::string_view, 7> kFields = {"Driver", "KillSignal",    "KillTimeout", "Kind",
-                                                              "Leader", "ShutdownDelay", "User"};
-  // A task is edited, though nothing is listed, when its lifecycle or its restart policy differs.
-  static constexpr std::array<std::string_view, 17> kObjects = {
-      "Constraints", "Affinities",   "Config",          "Resources", "LogConfig", "DispatchPayload",
-      "Artifacts",   "Services",     "Vault",           "Consul",    "Templates", "Identity",
-      "Identities",  "VolumeMounts", "CSIPluginConfig", "Actions",   "Schedule"};
-  Value fields = own_fields(kFields, before, after), objects = Value::array();
-  add_objects(kObjects, before, after, objects);
-  const std::string_view type = change(before, after, !same_block("Task", before, after));
+Value task_diff(const std::string& name, const Value& a, const Value& b) {
+  static constexpr auto fields = {std::pair{"Driver", ""},       std::pair{"KillSignal", ""},
+                                  std::pair{"KillTimeout", "0"}, std::pair{"Kind", ""},
+                                  std::pair{"Leader", "false"},  std::pair{"ShutdownDelay", "0"},
+                                  std::pair{"User", ""}};
+  Value objects = Value::array();
+  add_targets(a, b, objects);
+  append(config_block("Config", a["Config"], b["Config"]), objects);
+  append(resources(a["Resources"], b["Resources"]), objects);
+  append(logs(a["LogConfig"], b["LogConfig"]), objects);
+  append(plain("DispatchPayload", a["DispatchPayload"], b["DispatchPayload"], {{"File", ""}}), objects);
+  keyed(
+      a["Artifacts"], b["Artifacts"],
+      [](const Value& v) {
+        const std::string& to = v["RelativeDest"].as_string();
+        return to.empty() ? '\0' + json::to_text(v) : to;
+      },
+      artifact_pair, objects);
+  add_services(a["Services"], b["Services"], objects);
+  append(vault(a["Vault"], b["Vault"]), objects);
+  keyed(a["Secrets"], b["Secrets"], by_name, secret_pair, objects);
+  append(consul(a["Consul"], b["Consul"]), objects);
+  add_templates(a["Templates"], b["Templates"], objects);
+  append(identity(a["Identity"], b["Identity"]), objects);
+  keyed(a["Identities"], b["Identities"], by_name, identity, objects);
+  positional(a["Actions"], b["Actions"], action_pair, objects);
+  positional(a["VolumeMounts"], b["VolumeMounts"], mount, objects);
   Value out = Value::object();
   out.set("Annotations", Value());
-  out.set("Fields", null_if_empty(std::move(fields)));
+  out.set("Fields", null_if_empty(fields_of(scalars(a, fields, {"Env", "Meta"}), scalars(b, fields, {"Env", "Meta"}),
+                                            Equal::left_out)));
   out.set("Name", name);
   out.set("Objects", null_if_empty(std::move(objects)));
-  out.set("Type", type);
+  out.set("Type", change(a, b, !same(a, b)));
   return out;
 }
 
-Value group_diff(const std::string& name, const Value& before, const Value& after) {
-  static constexpr std::array<std::string_view, 6> kFields = {"Count",          "MaxClientDisconnect",
-                                                              "MaxRunDuration", "PreventRescheduleOnLost",
-                                                              "ShutdownDelay",  "StopAfterClientDisconnect"};
-  // Nomad does not show the spreads of a group, nor those of a job.
-  static constexpr std::array<std::string_view, 13> kObjects = {
-      "Constraints", "Affinities", "RestartPolicy", "Migrate", "ReschedulePolicy", "EphemeralDisk", "Update",
-      "Disconnect",  "Networks",   "Volumes",       "Scaling", "Consul",           "Services"};
-  Value fields = own_fields(kFields, before, after), objects = Value::array(), tasks = Value::array();
-  add_objects(kObjects, before, after, objects);
-  bool edited = differs(fields) || objects.size() > 0 || !same_block("Spreads", before["Spreads"], after["Spreads"]);
-  const ByName tasks_before(before["Tasks"]), tasks_after(after["Tasks"]);
-  for (const std::string& task : names_of(before["Tasks"], after["Tasks"])) {
-    Value diff = task_diff(task, tasks_before[task], tasks_after[task]);
-    edited |= diff["Type"].as_string() != "None";
-    tasks.push(std::move(diff));
-  }
+Value group_diff(const std::string& name, const Value& a, const Value& b) {
+  const bool both = is_there(a) && is_there(b);
+  const auto texts = [&](const Value& group) {
+    Texts out = scalars(group, {{"Count", "0"}, {"PreventRescheduleOnLost", "false"}}, {"Meta"});
+    if (both) out["ShutdownDelay"] = scalars(group, {{"ShutdownDelay", ""}})["ShutdownDelay"];
+    return out;
+  };
+  Value objects = Value::array(), tasks = Value::array();
+  add_targets(a, b, objects);
+  append(plain("RestartPolicy", a["RestartPolicy"], b["RestartPolicy"],
+               {{"Attempts", "0"}, {"Delay", "0"}, {"Interval", "0"}, {"Mode", ""}, {"RenderTemplates", "false"}}),
+         objects);
+  append(plain("Migrate", a["Migrate"], b["Migrate"],
+               {{"HealthCheck", ""}, {"HealthyDeadline", "0"}, {"MaxParallel", "0"}, {"MinHealthyTime", "0"}}),
+         objects);
+  append(plain("ReschedulePolicy", a["ReschedulePolicy"], b["ReschedulePolicy"],
+               {{"Attempts", "0"},
+                {"Delay", "0"},
+                {"DelayFunction", ""},
+                {"Interval", "0"},
+                {"MaxDelay", "0"},
+                {"Unlimited", "false"}}),
+         objects);
+  append(plain("EphemeralDisk", a["EphemeralDisk"], b["EphemeralDisk"],
+               {{"Migrate", "false"}, {"SizeMB", "0"}, {"Sticky", "false"}}),
+         objects);
+  append(consul(a["Consul"], b["Consul"]), objects);
+  append(plain("Update", a["Update"], b["Update"],
+               {{"AutoPromote", "false"},
+                {"AutoRevert", "false"},
+                {"Canary", "0"},
+                {"HealthCheck", ""},
+                {"HealthyDeadline", "0"},
+                {"MaxParallel", "0"},
+                {"MinHealthyTime", "0"},
+                {"ProgressDeadline", "0"}}),
+         objects);
+  append(disconnect(a["Disconnect"], b["Disconnect"]), objects);
+  add_networks(a, b, objects);
+  append(scaling(a["Scaling"], b["Scaling"]), objects);
+  add_services(a["Services"], b["Services"], objects);
+  add_volumes(a["Volumes"], b["Volumes"], objects);
+  for (const auto& [task, pair] : pairs_by_name(a["Tasks"], b["Tasks"]))
+    tasks.push(task_diff(task, *pair.first, *pair.second));
+  Value x = a, y = b;  // the ID of a scaling policy is the server's own
+  for (Value* side : {&x, &y})
+    if (Value* block = side->find("Scaling"); block && block->is_object()) block->erase("ID");
   Value out = Value::object();
-  out.set("Fields", null_if_empty(std::move(fields)));
+  out.set("Fields", null_if_empty(fields_of(texts(a), texts(b), Equal::left_out)));
   out.set("Name", name);
   out.set("Objects", null_if_empty(std::move(objects)));
   out.set("Tasks", null_if_empty(std::move(tasks)));
-  out.set("Type", change(before, after, edited));
+  out.set("Type", change(a, b, !same(x, y)));
   return out;
+}
+
+Value periodic(const Value& a, const Value& b) {
+  static constexpr auto fields = {std::pair{"Enabled", "false"}, std::pair{"ProhibitOverlap", "false"},
+                                  std::pair{"Spec", ""}, std::pair{"SpecType", ""}, std::pair{"TimeZone", ""}};
+  Value objects = Value::array();
+  append(text_set("Specs", a["Specs"], b["Specs"], Equal::left_out), objects);
+  return deep("Periodic", a, b, fields_of(scalars(a, fields), scalars(b, fields), Equal::listed), std::move(objects));
+}
+
+Value parameterized(const Value& a, const Value& b) {
+  Value objects = Value::array();
+  for (const char* list : {"MetaOptional", "MetaRequired"})
+    append(text_set(list, a[list], b[list], Equal::listed), objects);
+  return deep("ParameterizedJob", a, b,
+              fields_of(scalars(a, {{"Payload", ""}}), scalars(b, {{"Payload", ""}}), Equal::listed),
+              std::move(objects));
+}
+
+Value region_pair(const Value& a, const Value& b) {
+  static constexpr auto fields = {std::pair{"Count", "0"}, std::pair{"Name", ""}, std::pair{"NodePool", ""}};
+  Value objects = Value::array();
+  append(text_set("Datacenters", a["Datacenters"], b["Datacenters"], Equal::listed), objects);
+  return deep("Region", a, b, fields_of(scalars(a, fields, {"Meta"}), scalars(b, fields, {"Meta"}), Equal::listed),
+              std::move(objects));
+}
+
+Value multiregion(const Value& a, const Value& b) {
+  Value objects = Value::array();
+  append(plain("Strategy", a["Strategy"], b["Strategy"], {{"MaxParallel", "0"}, {"OnFailure", ""}}), objects);
+  keyed(a["Regions"], b["Regions"], by_name, region_pair, objects);
+  if (objects.size() > 0) sort_objects(objects.items());
+  return deep("Multiregion", a, b, {}, std::move(objects));
+}
+
+Value ui(const Value& a, const Value& b) {
+  Value objects = Value::array();
+  positional(
+      a["Links"], b["Links"],
+      [](const Value& x, const Value& y) {
+        static constexpr auto fields = {std::pair{"Label", ""}, std::pair{"Url", ""}};
+        return deep("Link", x, y, fields_of(scalars(x, fields), scalars(y, fields), Equal::listed));
+      },
+      objects);
+  return deep("UI", a, b,
+              fields_of(scalars(a, {{"Description", ""}}), scalars(b, {{"Description", ""}}), Equal::listed),
+              std::move(objects));
 }
 
 }  // namespace
 
-tl::expected<Value, std::string> job_diff(const Job* old_job, const Job* new_job) {
-  static constexpr std::array<std::string_view, 13> kFields = {"AllAtOnce",
-                                                               "ConsulNamespace",
-                                                               "DispatchIdempotencyToken",
-                                                               "Dispatched",
-                                                               "Name",
-                                                               "Namespace",
-                                                               "NodePool",
-                                                               "ParentID",
-                                                               "Priority",
-                                                               "Region",
-                                                               "Stop",
-                                                               "Type",
-                                                               "VaultNamespace"};
-  static constexpr std::array<std::string_view, 7> kObjects = {
-      "Datacenters", "Constraints", "Affinities", "Periodic", "ParameterizedJob", "Multiregion", "UI"};
+Value config_block(const char* name, const Value& a, const Value& b) {
+  const bool had = a.size() > 0, has = b.size() > 0;
+  if (!had && !has) return {};
+  const Texts from = flattened(a, true), to = flattened(b, true);
+  if (from == to) return {};
+  return object(name, !had ? "Added" : !has ? "Deleted" : "Edited", fields_of(from, to, Equal::listed));
+}
+
+Value resources(const Value& a, const Value& b) {
+  static constexpr auto fields = {std::pair{"CPU", "0"},      std::pair{"Cores", "0"},    std::pair{"DiskMB", "0"},
+                                  std::pair{"IOPS", "0"},     std::pair{"MemoryMB", "0"}, std::pair{"MemoryMaxMB", "0"},
+                                  std::pair{"SecretsMB", "0"}};
+  Value objects = Value::array();
+  add_networks(a, b, objects);
+  keyed(
+      a["Devices"], b["Devices"], by_name,
+      [](const Value& x, const Value& y) {
+        static constexpr auto device = {std::pair{"Count", "0"}, std::pair{"Name", ""}};
+        return deep("Device", x, y, fields_of(scalars(x, device), scalars(y, device), Equal::listed));
+      },
+      objects);
+  append(numa(a["NUMA"], b["NUMA"]), objects);
+  return deep("Resources", a, b, fields_of(scalars(a, fields), scalars(b, fields), Equal::listed), std::move(objects));
+}
+
+Value logs(const Value& a, const Value& b) {
+  return plain("LogConfig", a, b, {{"Disabled", "false"}, {"MaxFileSizeMB", "0"}, {"MaxFiles", "0"}});
+}
+
+Value identity(const Value& a, const Value& b) {
+  static constexpr auto fields = {std::pair{"ChangeMode", ""},  std::pair{"ChangeSignal", ""},
+                                  std::pair{"Env", "false"},    std::pair{"File", "false"},
+                                  std::pair{"Filepath", ""},    std::pair{"Name", ""},
+                                  std::pair{"ServiceName", ""}, std::pair{"TTL", "0"}};
+  Value objects = Value::array();
+  append(text_set("Audience", a["Audience"], b["Audience"], Equal::listed), objects);
+  return deep("Identity", a, b, fields_of(scalars(a, fields), scalars(b, fields), Equal::listed), std::move(objects));
+}
+
+Value mount(const Value& a, const Value& b) {
+  static constexpr auto fields = {std::pair{"Destination", ""}, std::pair{"PropagationMode", ""},
+                                  std::pair{"ReadOnly", "false"}, std::pair{"SELinuxLabel", ""},
+                                  std::pair{"Volume", ""}};
+  return deep("VolumeMount", a, b, fields_of(scalars(a, fields), scalars(b, fields), Equal::listed));
+}
+
+}  // namespace diff
+
+tl::expected<json::Value, std::string> job_diff(const Job* old_job, const Job* new_job) {
+  using json::Value;
   if (old_job && new_job && old_job->id != new_job->id)
     return tl::unexpected("can not diff jobs with different IDs: \"" + old_job->id + "\" and \"" + new_job->id + "\"");
-  const Value before = old_job ? to_json(*old_job) : Value(), after = new_job ? to_json(*new_job) : Value();
-  Value fields = own_fields(kFields, before, after), objects = Value::array(), groups = Value::array();
-  add_objects(kObjects, before, after, objects);
-  bool edited = differs(fields) || objects.size() > 0 || !same_block("Spreads", before["Spreads"], after["Spreads"]);
-  const ByName groups_before(before["TaskGroups"]), groups_after(after["TaskGroups"]);
-  for (const std::string& group : names_of(before["TaskGroups"], after["TaskGroups"])) {
-    Value diff = group_diff(group, groups_before[group], groups_after[group]);
-    edited |= diff["Type"].as_string() != "None";
-    groups.push(std::move(diff));
+  static constexpr auto fields = {std::pair{"AllAtOnce", "false"},
+                                  std::pair{"ConsulNamespace", ""},
+                                  std::pair{"DispatchIdempotencyToken", ""},
+                                  std::pair{"Dispatched", "false"},
+                                  std::pair{"Name", ""},
+                                  std::pair{"Namespace", ""},
+                                  std::pair{"NodePool", ""},
+                                  std::pair{"ParentID", ""},
+                                  std::pair{"Priority", "0"},
+                                  std::pair{"Region", ""},
+                                  std::pair{"Stop", "false"},
+                                  std::pair{"Type", ""},
+                                  std::pair{"VaultNamespace", ""}};
+  const Value a = old_job ? to_json(*old_job) : Value(), b = new_job ? to_json(*new_job) : Value();
+  Value own =
+      diff::fields_of(diff::scalars(a, fields, {"Meta"}), diff::scalars(b, fields, {"Meta"}), diff::Equal::left_out);
+  Value objects = Value::array(), groups = Value::array();
+  diff::append(diff::text_set("Datacenters", a["Datacenters"], b["Datacenters"], diff::Equal::left_out), objects);
+  diff::add_targets(a, b, objects);
+  diff::append(diff::periodic(a["Periodic"], b["Periodic"]), objects);
+  diff::append(diff::parameterized(a["ParameterizedJob"], b["ParameterizedJob"]), objects);
+  diff::append(diff::multiregion(a["Multiregion"], b["Multiregion"]), objects);
+  diff::append(diff::ui(a["UI"], b["UI"]), objects);
+  bool edited = own.size() > 0 || objects.size() > 0;  // spreads do not count (R-REG-506)
+  for (const auto& [name, pair] : diff::pairs_by_name(a["TaskGroups"], b["TaskGroups"])) {
+    Value group = diff::group_diff(name, *pair.first, *pair.second);
+    edited |= std::as_const(group)["Type"].as_string() != "None";
+    groups.push(std::move(group));
   }
   Value out = Value::object();
-  out.set("Fields", null_if_empty(std::move(fields)));
+  out.set("Fields", diff::null_if_empty(std::move(own)));
   out.set("ID", new_job ? new_job->id : old_job ? old_job->id : std::string());
-  out.set("Objects", null_if_empty(std::move(objects)));
-  out.set("TaskGroups", null_if_empty(std::move(groups)));
-  out.set("Type", change(before, after, edited));
+  out.set("Objects", diff::null_if_empty(std::move(objects)));
+  out.set("TaskGroups", diff::null_if_empty(std::move(groups)));
+  out.set("Type", diff::change(a, b, edited));
   return out;
 }
 
-Result<void> write_annotations(Value& diff, const std::map<std::string, DesiredUpdates>& updates) {
+Result<void> write_annotations(json::Value& diff, const std::map<std::string, DesiredUpdates>& updates) {
   auto annotations = annotate_diff(diff, updates);
   if (!annotations) return tl::unexpected(annotations.error());
   const auto list = [](const std::vector<std::string>& texts) {
-    Value out = Value::array();
+    json::Value out = json::Value::array();
     for (const std::string& text : texts) out.push(text);
-    return null_if_empty(std::move(out));
+    return diff::null_if_empty(std::move(out));
   };
-  Value* groups = diff.find("TaskGroups");
+  json::Value* groups = diff.find("TaskGroups");
   if (!groups || !groups->is_array()) return {};
   for (std::size_t i = 0; i < groups->size(); ++i) {
-    Value& group = groups->items()[i];
+    json::Value& group = groups->items()[i];
     const GroupAnnotations& of = (*annotations)[i];
-    Value& counts = group.set("Updates", Value::object());
+    json::Value& counts = group.set("Updates", json::Value::object());
     for (const auto& [name, count] : of.updates) counts.set(name, count);
-    if (Value* fields = group.find("Fields"); fields && fields->is_array())
-      for (Value& f : fields->items())
+    if (json::Value* fields = group.find("Fields"); fields && fields->is_array())
+      for (json::Value& f : fields->items())
         if (f["Name"].as_string() == "Count" && f["Type"].as_string() != "None") f.set("Annotations", list(of.count));
-    if (Value* tasks = group.find("Tasks"); tasks && tasks->is_array())
-      for (Value& task : tasks->items())
+    if (json::Value* tasks = group.find("Tasks"); tasks && tasks->is_array())
+      for (json::Value& task : tasks->items())
         if (const auto found = of.tasks.find(task["Name"].as_string()); found != of.tasks.end())
           task.set("Annotations", list(found->second));
   }

@@ -1,12 +1,10 @@
 // The difference of two versions of a job, in the form of the plan endpoint (input of R-SCHED-197 to 200).
 //
-// The specification leaves this form open; the names, the order and what is listed follow recorded answers of a running
-// Nomad. Blocks that none of them shows (Spread, Multiregion, Actions, ...) are listed by the general rules of a block.
-//
 //   object = {Type, Name, Fields, Objects}   Type: Added, Deleted, Edited, None
 //   field  = {Type, Name, Old, New}          texts; "" where there is none; durations in ns
-// A field is Added when its old text is "", Deleted when the new one is. Inside a block that differs the equal fields
-// are listed as well (None), but not inside Scaling and Config and not at the level of job, group and task.
+//
+// Which members show, in which order and under which names, is R-REG section 12; diff_objects.h has the ways of
+// comparing.
 #pragma once
 
 #include <map>
