@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
     Jobs, Rejects,
     ::testing::Values(
         RejectCase{"Type", R"("Type":"other")", "", "", "Invalid job type: \"other\""},
-        RejectCase{"Core", R"("Type":"_core")", "", "", "Job type cannot be core"},
+        RejectCase{"Core", R"("Type":"_core")", "", "", "job type cannot be core"},
         RejectCase{"Priority", R"("Priority":101)", "", "", "job priority must be between [1, 100]"},
         RejectCase{"Payload", R"("Payload":"aGk=")", "", "", "payload"},
         RejectCase{"TotalCount", "", R"("Count":50001)", "", "job_max_count"},
@@ -135,7 +135,8 @@ INSTANTIATE_TEST_SUITE_P(
         RejectCase{"Version", R"("Constraints":[{"LTarget":"${meta.a}","RTarget":"x","Operand":"version"}])", "", "",
                    "Constraint 1 validation failed"},
         RejectCase{"SameDestination", "", "",
-                   R"("Templates":[{"DestPath":"a"},{"DestPath":"b"},{"DestPath":"a"},{"DestPath":"a"}])",
+                   R"("Templates":[{"DestPath":"a","EmbeddedTmpl":"x"},{"DestPath":"b","EmbeddedTmpl":"x"},
+                        {"DestPath":"a","EmbeddedTmpl":"x"},{"DestPath":"a","EmbeddedTmpl":"x"}])",
                    "Template 3 has same destination as 1\n\t* Template 4 has same destination as 1"},
         RejectCase{"Brace", R"("Constraints":[{"LTarget":"$bad","RTarget":"x","Operand":"="}])", "", "",
                    "attribute \"$bad\" is missing an opening brace"}),

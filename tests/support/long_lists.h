@@ -163,6 +163,7 @@ inline const Lists& job_lists() {
       {"checks",
        [](std::size_t n) {
          return with_service([&](auto& s) {
+           s.set("PortLabel", "80");
            s.set("Checks", list(n, [](std::size_t i) -> json::Value {
                    return json::Object{{"Name", numbered("c", i)},
                                        {"Type", "http"},
