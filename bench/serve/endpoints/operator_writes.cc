@@ -37,8 +37,12 @@ void write_configuration(Simulation& simulation, const Request& request, Reply& 
   if (const auto read = model::from_json(*body, event.configuration, options); !read) return bad(read.error().problem);
   if (body_member(*body, "PreemptionConfig").is_null())  // replaced as a whole: what is absent is off
     event.configuration.preemption_config = {false, false, false, false};
-  const std::string& algorithm = event.configuration.scheduler_algorithm;
-  if (!algorithm.empty() && algorithm != "binpack" && algorithm != "spread")
+  if (const std::int64_t limit = event.configuration.node_limit_for_feasibility_checks; limit < 0)
+    return bad("json: cannot unmarshal number " + std::to_string(limit) +
+               " into Go struct field SchedulerConfiguration.NodeLimitForFeasibilityChecks of type uint");
+  std::string& algorithm = event.configuration.scheduler_algorithm;
+  if (algorithm.empty()) algorithm = "binpack";  // replaced as a whole, too
+  if (algorithm != "binpack" && algorithm != "spread")
     return reply.fail(400, "invalid scheduler algorithm: " + algorithm);
   if (const std::string* cas = request.find("cas"); cas && !cas->empty()) {
     event.only_after = base::parse_uint64(*cas);

@@ -141,7 +141,7 @@ void delete_pool(Simulation& simulation, const Request& request, Reply& reply) {
   for (tables::JobKeyRow key = 0; key < state.jobs.keys.size(); ++key)
     if (const auto& job = state.jobs.objects[key]) jobs |= job->node_pool == name && job->status != "dead";
   for (tables::NodeRow row = 0; row < state.nodes.size(); ++row)
-    nodes |= state.nodes.exists(row) && (name == "all" || state.nodes.spec(row).node.node_pool == name);
+    nodes |= state.nodes.exists(row) && state.nodes.spec(row).node.node_pool == name;
   model::ErrorList errors;
   if (jobs) errors.add("node pool \"" + name + "\" has non-terminal jobs in regions: [global]");
   if (nodes) errors.add("node pool \"" + name + "\" has nodes in regions: [global]");
@@ -214,7 +214,7 @@ std::vector<model::Namespace> namespaces_of(const tables::Snapshot& state) {
     own = out.insert(out.end(), model::Namespace{});
     own->name = "default";
   }
-  if (own->extra["Description"].is_null() || own->extra["CreateIndex"].as_uint() == 0)
+  if (own->extra["Description"].as_string().empty() && own->extra["CreateIndex"].as_uint() == 0)
     own->extra.set("Description", "Default shared namespace");
   if (own->extra["CreateIndex"].as_uint() == 0) own->extra.set("CreateIndex", 1), own->extra.set("ModifyIndex", 1);
   for (model::Namespace& name_space : out)
