@@ -23,7 +23,7 @@ constexpr std::int64_t kNodesByDefault = 1000, kNodesMost = 1'000'000;
 struct ServeArguments {
   std::string source, speed = "1", listen = "127.0.0.1:4646", snapshots;
   std::optional<std::int64_t> nodes;
-  std::string heartbeat_grace = "10s", min_heartbeat_ttl = "10s", now;
+  std::string heartbeat_grace = "10s", min_heartbeat_ttl = "10s", now, vault;
   bool keep_addresses = false;
   std::uint64_t seed = 1;
   bool quiet = false;
@@ -67,6 +67,7 @@ int serve(const ServeArguments& arguments) {
   }
   options.start.keep_addresses = arguments.keep_addresses;
   options.simulation.speed = *speed;
+  options.simulation.vault_audience = arguments.vault;
   options.listen = arguments.listen;
   options.simulation.snapshots = arguments.snapshots;
   raise_descriptors();
@@ -118,6 +119,11 @@ void add_serve(CLI::App& app, int& exit_code) {
   command->add_flag("--keep-addresses", arguments->keep_addresses,
                     "serve the addresses of nodes and allocations unchanged; clients may connect to them (default: "
                     "reserved ones in their place)");
+  command
+      ->add_option("--vault", arguments->vault,
+                   "accept jobs that use Vault; their tasks get an identity for this audience, for example vault.io "
+                   "(default: such jobs are refused, as by an agent without Vault)")
+      ->type_name("AUDIENCE");
   command->add_option("--seed", arguments->seed, "seed of all random draws")->capture_default_str();
   command
       ->add_option("--heartbeat-grace", arguments->heartbeat_grace,

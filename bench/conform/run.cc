@@ -66,6 +66,8 @@ Outcome replay(const json::Value& line, const std::string& path, const std::stri
     if (!replay) return Outcome::unsupported("reconciler " + line["kind"].as_string());
     return replay({line, line, line["expect"], path, name});
   }
+  if (line.has("topic") && line.has("steps"))
+    return Outcome::unsupported("registrations: tests/serve/replay/registration.py replays them");
   const Replay replay = find_component(kind);
   if (!replay) return Outcome::unsupported("control script " + kind);
   return replay({line, line, kNull, path, name});

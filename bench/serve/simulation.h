@@ -126,6 +126,7 @@ class Simulation {
     std::size_t readers = 1;
     bool keep_addresses = false;  ///< those of nodes that join and of snapshots stay as they are (addresses.h)
     std::string http_address;     ///< where the server listens
+    std::string vault_audience;   ///< Vault is enabled, and tasks with it get an identity for this audience; "": not
   };
 
   Simulation(living::Config config, const model::ClusterState& state, const Options& options);

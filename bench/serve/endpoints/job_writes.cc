@@ -52,9 +52,15 @@ Result<model::Registration> registration_of(Simulation& simulation, const Reques
   asked.namespaces = &namespaces;
   asked.pools = &cold.node_pools;
   asked.options = simulation.server().config().options;
-  asked.limits.vault = false;  // as on an agent without Vault
+  const std::string& audience = simulation.options().vault_audience;
+  asked.limits.vault = !audience.empty();
+  if (!audience.empty()) {
+    asked.limits.vault_identity.set("Audience", json::Value(json::Array{json::Value(audience)}));
+    asked.limits.vault_identity.set("TTL", 3600 * base::kSecond);
+  }
   if (cold.scheduler_config)
     asked.limits.memory_oversubscription = cold.scheduler_config->memory_oversubscription_enabled;
+  asked.new_id = [&simulation] { return base::to_text(simulation.server().draw_id()); };
   return model::register_job(body, asked);
 }
 

@@ -24,9 +24,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 class Server:
     """`berth serve` on a free port."""
 
-    def __init__(self, berth, cluster):
+    def __init__(self, berth, cluster, options=()):
         self.process = subprocess.Popen([berth, "serve", cluster, "--speed", "step", "--keep-addresses", "--listen", "127.0.0.1:0",
-                                         "--heartbeat-grace", "2s", "--min-heartbeat-ttl", "3s"],
+                                         "--heartbeat-grace", "2s", "--min-heartbeat-ttl", "3s", *options],
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.lines = []
         self.url = None
