@@ -8,6 +8,7 @@
 #include "plan/apply.h"
 #include "tables/check.h"
 #include "tables/commit.h"
+#include "tables/worker_view.h"
 
 namespace berth::micro {
 namespace {
@@ -220,28 +221,32 @@ void BM_RegisterNodes(benchmark::State& state) {
 }
 BENCHMARK(BM_RegisterNodes)->ArgName("nodes")->ArgsProduct({sizes()});
 
-/// Plans of `placements` on as many nodes; `held` = 1 keeps a snapshot alive, so that what is touched is copied.
+/// Plans of `placements` on as many nodes; `held` = 1 keeps a snapshot alive, so that what is touched is copied; 2
+/// brings a worker's view up to date after each plan, and nothing is copied.
 void BM_Apply(benchmark::State& state) {
   TablesCluster cluster(static_cast<std::uint64_t>(state.range(0)));
   const auto count = static_cast<std::uint32_t>(state.range(1));
-  const bool held = state.range(2) != 0;
+  const bool held = state.range(2) == 1, view = state.range(2) == 2;
   plan::Applier applier(cluster.store);
   plan::PlanRows rows;
   plan::ApplyResult result;
   tables::SnapshotRef snapshot;
+  tables::WorkerView worker;
   for (auto _ : state) {
     state.PauseTiming();
     cluster.plan(rows, count);
     if (held) snapshot = cluster.store.snapshot();
     state.ResumeTiming();
     applier.apply(rows, cluster.store.index() + 1, false, result);
+    if (view) static_cast<void>(cluster.store.bring_up(worker));
     if (result.committed != count) return wrong_answer(state, "a placement was refused");
   }
+  if (view && cluster.store.use_chunks_copied() != 0) return wrong_answer(state, "a commit copied chunks");
   snapshot.reset();
   if (cluster.store.current().allocs.size() != cluster.next) return wrong_answer(state, "allocations are missing");
   state.SetItemsProcessed(state.iterations() * count);
 }
-BENCHMARK(BM_Apply)->ArgNames({"nodes", "placements", "held"})->ArgsProduct({sizes(), {1, 100}, {0, 1}});
+BENCHMARK(BM_Apply)->ArgNames({"nodes", "placements", "held"})->ArgsProduct({sizes(), {1, 100}, {0, 1, 2}});
 
 }  // namespace
 }  // namespace berth::micro

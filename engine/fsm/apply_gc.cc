@@ -12,7 +12,7 @@ using tables::StoredEvalRow;
 
 /// An allocation that goes soon.
 void StateLog::ask_for(tables::AllocRow row) const {
-  tables::ask_for_rows(store_.current(), row, kNoRow);
+  tables::ask_for_rows(store_, row, kNoRow);
   store_.current().allocs.next_of_job.prefetch(row);
   base::prefetch(&store_.history()->allocs[row]);
 }

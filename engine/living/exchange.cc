@@ -24,7 +24,7 @@ void Cluster::exchange() {
   sent_.clear();
   clients_->advance(now(), sent_);
   for (const client::Expected& next : sent_.expected) {
-    tables::ask_for_rows(state(), next.alloc, next.node);
+    tables::ask_for_rows(server_->store(), next.alloc, next.node);
     recorder_->expected(next.alloc);
   }
   for (const NodeRow node : sent_.registrations) answer_registration(node);

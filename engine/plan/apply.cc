@@ -296,7 +296,7 @@ void Applier::apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult&
 #ifndef NDEBUG
   std::vector<std::string> problems;
   if (state.nodes.size() + state.allocs.size() < 4096)
-    problems = tables::check_tables(state);
+    problems = tables::check_tables(store_);
   else
     for (const PlannedAlloc& planned : plan.allocs)
       if (planned.node < state.nodes.size()) tables::check_node(state, planned.node, problems);

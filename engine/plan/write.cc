@@ -219,7 +219,8 @@ void Applier::write_placements(Writing& w) {
   const tables::NodeTable& nodes = w.state.nodes;
   const auto ask_for = [&](std::size_t at) {
     if (at >= plan.allocs.size() || plan.allocs[at].node >= nodes.eviction.size()) return;
-    nodes.eviction.prefetch(plan.allocs[at].node), nodes.priorities.prefetch(plan.allocs[at].node);
+    nodes.eviction.prefetch(plan.allocs[at].node);
+    base::prefetch(&store_.writer_columns().priorities[plan.allocs[at].node]);
   };
   constexpr std::size_t kAhead = 4;
   if (!nodes.eviction.empty())

@@ -9,7 +9,7 @@
 //   desired, client    2  statuses                                         plan applier; client updates
 //   flags              2  kHas... bits below                               insert, updates
 //   shape              4  resource shape (what it holds)                   insert; in-place update
-//   next/prev_on_node  8  chain of the node's live or ended allocations    insert; end of the allocation
+//   next_on_node       4  chain of the node's live or ended allocations    insert; end of the allocation
 //   next_of_job        4  chain of the job's allocations, newest first     insert
 //   links             16  deployment, description, health, score; see AllocLink
 //   relations          -  replaced and replacing allocation, evictor       insert; plan applier
@@ -114,7 +114,7 @@ struct AllocTable {
   CowVector<Desired, 1024> desired;
   CowVector<Client, 1024> client;
   CowVector<ShapeId, 1024> shape;
-  CowVector<AllocRow, 1024> next_on_node, prev_on_node, next_of_job;
+  CowVector<AllocRow, 1024> next_on_node, next_of_job;
   CowVector<AllocLink, 1024> links;
   SparseColumn<AllocRelations> relations;
   CowVector<std::uint64_t, 1024> create_index, modify_index;

@@ -27,15 +27,13 @@ bool claims(const Snapshot& state, AllocRow row) {
 /// Adds a chain of a node to `use`; false when it does not end within the table's size.
 bool walk(const Snapshot& state, NodeRow node, AllocRow head, bool ended, NodeUse& use, Problems& problems) {
   const AllocTable& a = state.allocs;
-  AllocRow previous = kNoRow;
   std::size_t steps = 0;
-  for (AllocRow row = head; row != kNoRow; previous = row, row = a.next_on_node[row]) {
+  for (AllocRow row = head; row != kNoRow; row = a.next_on_node[row]) {
     if (row >= a.size() || ++steps > a.size()) {
       add(problems, "node row {}: its {} chain does not end", node, ended ? "ended" : "live");
       return false;
     }
     if (a.node[row] != node) add(problems, "node row {}: its chain holds alloc row {} of another node", node, row);
-    if (a.prev_on_node[row] != previous) add(problems, "alloc row {}: its predecessor on the node is wrong", row);
     if (client_terminal(a.client[row]) != ended)
       add(problems, "alloc row {}: client status {} on the wrong chain", row, to_text(a.client[row]));
     if (ended) continue;
@@ -61,14 +59,15 @@ bool walk(const Snapshot& state, NodeRow node, AllocRow head, bool ended, NodeUs
 }
 
 /// Counts by priority: as a walk over what runs gives them.
-void check_priorities(const Snapshot& state, NodeRow node, Problems& problems) {
-  if (state.nodes.priorities.empty() || !state.nodes.priorities[node].listed()) return;
+void check_priorities(const StateStore& store, NodeRow node, Problems& problems) {
+  const Snapshot& state = store.current();
+  const PriorityCounts& noted = store.writer_columns().priorities[node];
+  if (!noted.listed()) return;
   PriorityCounts sum;
   for (AllocRow row = state.nodes.use[node].alloc_head; row != kNoRow; row = state.allocs.next_on_node[row]) {
     const VersionRow job = state.allocs.job[row];
     sum.add(job == kNoRow ? kNoPriority : static_cast<std::int32_t>(state.jobs.versions[job]->priority));
   }
-  const PriorityCounts& noted = state.nodes.priorities[node];
   if (!noted.same(sum)) add(problems, "node row {}: what runs there is counted wrong by priority", node);
 }
 
@@ -169,7 +168,6 @@ void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
     add(problems, "node row {}: an allocation has priority {}, at most {} is noted", row, sum.most_priority,
         use.most_priority);
   check_eviction(state, row, problems);
-  check_priorities(state, row, problems);
   check_ports(state, row, problems);
   check_cores(state, row, problems);
   check_devices(state, row, problems);
@@ -193,7 +191,6 @@ Problems check_node_table(const Snapshot& state) {
   check_length("nodes", "use", n.use, size, problems);
   if (!n.ports.empty()) check_length("nodes", "ports", n.ports, size, problems);
   if (!n.eviction.empty()) check_length("nodes", "eviction", n.eviction, size, problems);
-  if (!n.eviction.empty()) check_length("nodes", "priorities", n.priorities, size, problems);
   check_length("nodes", "free", n.free, (size + FreeBlock::kRows - 1) / FreeBlock::kRows, problems);
   if (!problems.empty()) return problems;
 
@@ -248,7 +245,6 @@ Problems check_alloc_table(const Snapshot& state) {
   check_length("allocs", "client", a.client, size, problems);
   check_length("allocs", "shape", a.shape, size, problems);
   check_length("allocs", "next_on_node", a.next_on_node, size, problems);
-  check_length("allocs", "prev_on_node", a.prev_on_node, size, problems);
   check_length("allocs", "next_of_job", a.next_of_job, size, problems);
   check_length("allocs", "create_index", a.create_index, size, problems);
   check_length("allocs", "modify_index", a.modify_index, size, problems);
@@ -269,8 +265,8 @@ Problems check_alloc_table(const Snapshot& state) {
       add(problems, "alloc row {}: node row {} does not exist", row, a.node[row]);
     if (a.shape[row] >= a.shapes.size()) add(problems, "alloc row {}: its shape does not exist", row);
     if (a.job_key[row] >= state.jobs.keys.size()) add(problems, "alloc row {}: its job key does not exist", row);
-    if (a.next_on_node[row] != kNoRow && (a.next_on_node[row] >= size || a.prev_on_node[a.next_on_node[row]] != row))
-      add(problems, "alloc row {}: its successor on the node does not point back", row);
+    if (a.next_on_node[row] != kNoRow && a.next_on_node[row] >= size)
+      add(problems, "alloc row {}: its successor on the node does not exist", row);
     if (a.cold[row] && a.has_report(row)) add(problems, "alloc row {}: has an object and a report beside it", row);
     if (a.job[row] == kNoRow) {
       if (!a.cold[row]) add(problems, "alloc row {}: neither a job nor an object", row);
@@ -399,6 +395,31 @@ Problems check_tables(const Snapshot& state) {
     if (!all.empty()) return all;  // later checks follow links that the earlier ones vouch for
   }
   return all;
+}
+
+Problems check_writer_columns(const StateStore& store) {
+  Problems problems;
+  const Snapshot& state = store.current();
+  const WriterColumns& writer = store.writer_columns();
+  check_length("writer", "prev_on_node", writer.prev_on_node, state.allocs.size(), problems);
+  check_length("writer", "priorities", writer.priorities, state.nodes.eviction.size(), problems);
+  if (!problems.empty()) return problems;
+  for (NodeRow node = 0; node < state.nodes.size(); ++node) {
+    const NodeUse& use = state.nodes.use[node];
+    for (const AllocRow head : {use.alloc_head, use.ended_head}) {
+      AllocRow previous = kNoRow;
+      for (AllocRow row = head; row != kNoRow; previous = row, row = state.allocs.next_on_node[row])
+        if (writer.prev_on_node[row] != previous)
+          add(problems, "alloc row {}: its predecessor on the node is wrong", row);
+    }
+    if (writer.priorities.size() != 0) check_priorities(store, node, problems);
+  }
+  return problems;
+}
+
+Problems check_tables(const StateStore& store) {
+  Problems problems = check_tables(store.current());
+  return problems.empty() ? check_writer_columns(store) : problems;
 }
 
 }  // namespace berth::tables

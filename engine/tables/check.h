@@ -14,7 +14,7 @@ namespace berth::tables {
 /// allocation once, on the right list; by_id is sorted and complete; codes lie in their dictionaries and values are
 /// distinct; FreeBlocks and capacities mirror what they are made from.
 [[nodiscard]] std::vector<std::string> check_node_table(const Snapshot& state);
-/// Columns of one length; nodes, jobs, groups and shapes exist; previous and next of a node's chain agree.
+/// Columns of one length; nodes, jobs, groups and shapes exist.
 [[nodiscard]] std::vector<std::string> check_alloc_table(const Snapshot& state);
 /// Current versions belong to their key; the job chain holds each allocation of the job once, newest first; jobs with
 /// one ID form one ring; compiled groups agree with the specification and their shapes are interned.
@@ -23,6 +23,10 @@ namespace berth::tables {
 [[nodiscard]] std::vector<std::string> check_deployment_table(const Snapshot& state);
 /// All of the above.
 [[nodiscard]] std::vector<std::string> check_tables(const Snapshot& state);
+/// Previous and next of a node's chain agree; counts by priority are those of what runs. Of sound tables.
+[[nodiscard]] std::vector<std::string> check_writer_columns(const StateStore& store);
+/// Tables and columns of the writer.
+[[nodiscard]] std::vector<std::string> check_tables(const StateStore& store);
 
 /// The part of check_node_table that concerns one node: sums, counts, chains, mirrors. Costs what ran on the node.
 void check_node(const Snapshot& state, NodeRow row, std::vector<std::string>& problems);

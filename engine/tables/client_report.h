@@ -20,7 +20,7 @@ struct ClientReport {
 // the cache is asked for them in steps, each when the lines of the one before have come. Nothing is changed.
 
 /// What the rows' numbers alone tell, `node` kNoRow: not known. When a client is about to report.
-void ask_for_rows(const Snapshot& state, AllocRow row, NodeRow node);
+void ask_for_rows(const StateStore& store, AllocRow row, NodeRow node);
 /// What these rows lead to: when the report is received, to be written with its batch.
 void ask_for_neighbours(const StateStore& store, const ClientReport& report);
 

@@ -8,7 +8,9 @@
 
 namespace berth::tables {
 
-Commit::Commit(StateStore& store, std::uint64_t index) : store_(store), lock_(store.mutex_), index_(index) {}
+Commit::Commit(StateStore& store, std::uint64_t index) : store_(store), lock_(store.mutex_), index_(index) {
+  store.noted_key_ = kNoRow;
+}
 
 Commit::~Commit() {
   if (!changed_) return;
@@ -90,7 +92,7 @@ void Commit::forget_version(const model::Job& job) {
 
 void Commit::purge_job(JobKeyRow key) {
   touch();
-  const VersionRow before = std::exchange(store_.current_.jobs.keys.edit(key).current, kNoRow);
+  const VersionRow before = std::exchange(store_.edit_key(key).current, kNoRow);
   store_.set_object(key, nullptr);
   if (before != kNoRow) store_.give_up_version(before);
   note_job(key);
@@ -307,10 +309,13 @@ void Commit::remove_alloc(AllocRow row) {
     const bool counts = !client_terminal(a.client[row]);
     if (counts) store_.count_use(use, row, -1);
     store_.unlink_on_node(use, row);
-    if (counts) store_.refresh_free(node, use);  // what has ended held nothing
+    if (counts)
+      store_.refresh_free(node, use);
+    else  // what has ended held nothing
+      store_.note_ended(node);
   }
   const AllocRow older = a.next_of_job[row];
-  if (AllocRow& head = store_.current_.jobs.keys.edit(a.job_key[row]).alloc_head; head == row) {
+  if (AllocRow& head = store_.edit_key(a.job_key[row]).alloc_head; head == row) {
     head = older;
     if (store_.history_ && older != kNoRow) store_.history_->allocs[older].prev_of_job = kNoRow;
   } else {

@@ -154,17 +154,17 @@ class Commit {
     if (store_.changes_) store_.changes_->nodes.push_back(row);
   }
   void note_job(JobKeyRow key) {
-    ++store_.current_.jobs.keys.edit(key).changes;
+    ++store_.edit_key(key).changes;
     if (store_.changes_) store_.changes_->jobs.push_back(key);
   }
   AllocRow note_alloc(AllocRow row) {
-    ++store_.current_.jobs.keys.edit(store_.current_.allocs.job_key[row]).changes;
+    ++store_.edit_key(store_.current_.allocs.job_key[row]).changes;
     if (store_.changes_) store_.changes_->allocs.push_back(row);
     return row;
   }
   void write_deployment(DeploymentRow row, JobKeyRow job, std::shared_ptr<const model::Deployment> deployment);
   void note_deployment(DeploymentRow row, JobKeyRow job) {
-    ++store_.current_.jobs.keys.edit(job).changes;
+    ++store_.edit_key(job).changes;
     if (store_.changes_) store_.changes_->deployments.push_back(row);
   }
 

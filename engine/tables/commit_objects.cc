@@ -34,7 +34,7 @@ DeploymentRow Commit::upsert_deployment(model::Deployment deployment) {
       d.id.edit(row) = id;
       store_.deployment_rows_.reused(row);
     }
-    d.next_of_job.edit(row) = std::exchange(store_.current_.jobs.keys.edit(job).deployment_head, row);
+    d.next_of_job.edit(row) = std::exchange(store_.edit_key(job).deployment_head, row);
   }
   write_deployment(row, job, std::make_shared<model::Deployment>(std::move(deployment)));
   return row;
@@ -70,7 +70,7 @@ void Commit::remove_deployment(DeploymentRow row) {
   note_deployment(row, job);
   if (!store_.history_) return;
   store_.history_->jobs[job].active_deployments -= was_active;
-  if (DeploymentRow& head = store_.current_.jobs.keys.edit(job).deployment_head; head == row) {
+  if (DeploymentRow& head = store_.edit_key(job).deployment_head; head == row) {
     head = d.next_of_job[row];
   } else {
     DeploymentRow newer = head;

@@ -135,10 +135,10 @@ void StateStore::compile_distinct(const std::vector<model::Constraint>& list,
   }
 }
 
-std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<const model::Job>& job) {
+std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<const model::Job>& job, bool current) {
   auto out = std::make_shared<CompiledJob>();
   out->spec = job;
-  out->key = key_row(job->namespace_, job->id);
+  out->key = key_row(job->namespace_, job->id, current ? job : nullptr);
   out->job_id = current_.jobs.keys[out->key].job_id;
   out->job_namespace = current_.jobs.keys[out->key].job_namespace;
   out->priority = job->priority;

@@ -93,7 +93,10 @@ class CowVector {
         size_(std::exchange(other.size_, 0)),
         tail_(std::exchange(other.tail_, nullptr)) {}
   CowVector& operator=(const CowVector& other) {
-    if (this != &other) root_ = other.root_, size_ = other.size_, tail_ = nullptr;
+    if (this == &other) return *this;
+    // A column that was only appended to since the copy: no count of references moves.
+    if (root_.get() != other.root_.get()) root_ = other.root_;
+    size_ = other.size_, tail_ = nullptr;
     return *this;
   }
   CowVector& operator=(CowVector&& other) noexcept {
@@ -146,6 +149,20 @@ class CowVector {
     BERTH_ASSERT(size >= size_);
     while (size_ < size) push_back(T{});
   }
+  /// Becomes as `other`, with chunks of its own: those that it has, where the sizes are equal.
+  void copy_rows(const CowVector& other) {
+    if (size_ != other.size_) {
+      CowVector out;
+      out.resize(other.size_);
+      *this = std::move(out);
+    }
+    for (std::size_t index = 0; index < chunk_count(); ++index) {
+      const std::span<const T> from = other.chunk_at(index);
+      std::copy(from.begin(), from.end(), &edit(index * kChunk));
+    }
+  }
+  /// Chunks that this vector has copied because another holder shared them.
+  [[nodiscard]] std::uint64_t chunks_copied() const { return chunks_copied_; }
   /// Memory of chunks and pages; what copies share is counted in each of them.
   [[nodiscard]] std::size_t bytes() const {
     return chunk_count() * sizeof(Chunk) + (chunk_count() + kFan - 1) / kFan * sizeof(Page);
@@ -166,7 +183,10 @@ class CowVector {
   }
   Chunk& own_chunk(std::size_t index) {
     ChunkRef& chunk = own_page(own_root(), index / kFan).chunks[index % kFan];
-    if (!chunk.unique()) chunk = ChunkRef(new Chunk(*chunk, std::min(kChunk, size_ - index * kChunk)));
+    if (!chunk.unique()) {
+      chunk = ChunkRef(new Chunk(*chunk, std::min(kChunk, size_ - index * kChunk)));
+      ++chunks_copied_;
+    }
     if (index == size_ / kChunk) tail_ = chunk->data;  // the chunk that the next append goes to
     return *chunk;
   }
@@ -181,6 +201,7 @@ class CowVector {
 
   Ref<Root> root_;
   std::size_t size_ = 0;
+  std::uint64_t chunks_copied_ = 0;
   T* tail_ = nullptr;  ///< data of the chunk that holds row size(), if this vector may extend it in place
 };
 

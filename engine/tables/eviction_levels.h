@@ -41,12 +41,14 @@ struct alignas(64) EvictionLevels {
     std::int32_t priority = kNoPriority;  ///< kNoPriority: not in use, nor are those after it
     std::int32_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
 
+    friend bool operator==(const Level&, const Level&) = default;
     [[nodiscard]] bool holds_nothing() const { return (cpu_mhz | memory_mb | disk_mb) == 0; }
   };
   std::int32_t largest_cpu_mhz = 0, largest_memory_mb = 0, largest_disk_mb = 0;
   std::uint32_t unsure = 0;  ///< 1: something is held that is negative or beyond an int32; the levels say nothing
   std::array<Level, kLevels> levels;
 
+  friend bool operator==(const EvictionLevels&, const EvictionLevels&) = default;
   [[nodiscard]] bool full() const { return levels.back().priority != kNoPriority; }
 
   /// One allocation of a known job more.

@@ -22,6 +22,7 @@ struct alignas(64) HeldCores {
   std::array<std::uint64_t, 7> word{};
   bool unlisted = false;
 
+  friend bool operator==(const HeldCores&, const HeldCores&) = default;
   /// Whoever holds `cores`, or `shape`, runs there from now on, or no longer.
   void add(std::span<const std::uint16_t> cores);
   void add(const ResourceShape& shape) { add(shape.cores); }

@@ -20,6 +20,7 @@ struct alignas(64) HeldDevices {
   std::array<std::uint64_t, 7> word{};
   bool unlisted = false;
 
+  friend bool operator==(const HeldDevices&, const HeldDevices&) = default;
   /// `shape` holds devices of `node` and runs there from now on, or no longer.
   void add(const ResourceShape& shape, const model::DeviceTable& node);
   void remove(const ResourceShape& shape, const model::DeviceTable& node);

@@ -27,6 +27,7 @@ struct alignas(64) HeldPorts {
   bool unlisted = false;
   std::array<std::uint16_t, 54> port{};
 
+  friend bool operator==(const HeldPorts&, const HeldPorts&) = default;
   [[nodiscard]] std::string_view address() const { return {ip.data()}; }
   [[nodiscard]] std::span<const std::uint16_t> ports() const { return std::span(port).first(count); }
   [[nodiscard]] bool holds(std::int64_t value) const { return std::ranges::find(ports(), value) != ports().end(); }

@@ -203,8 +203,8 @@ void StateStore::ask_to_remove(AllocRow row) const {
   const History::Alloc& own = history_->allocs[row];
   alloc_rows_.ask_for(row);
   if (a.node[row] != kNoRow) current_.nodes.use.prefetch(a.node[row]);
-  if (const AllocRow next = a.next_on_node[row]; next != kNoRow) a.prev_on_node.prefetch(next);
-  if (const AllocRow prev = a.prev_on_node[row]; prev != kNoRow) a.next_on_node.prefetch(prev);
+  if (const AllocRow next = a.next_on_node[row]; next != kNoRow) base::prefetch(&writer_.prev_on_node[next]);
+  if (const AllocRow prev = writer_.prev_on_node[row]; prev != kNoRow) a.next_on_node.prefetch(prev);
   if (own.next_of_eval != kNoRow) base::prefetch(&history_->allocs[own.next_of_eval]);
   if (own.prev_of_eval != kNoRow) base::prefetch(&history_->allocs[own.prev_of_eval]);
 }
@@ -317,14 +317,14 @@ bool StateStore::release_key(JobKeyRow row) {
   if (before == row) {
     same_id_.erase(key.job_id);
   } else {
-    current_.jobs.keys.edit(before).next_same_id = key.next_same_id;
+    edit_key(before).next_same_id = key.next_same_id;
     same_id_[key.job_id] = key.next_same_id;
   }
   job_keys_.erase(key_pair(key.job_namespace, key.job_id));
   JobKey none;
   none.next_same_id = row;
   none.changes = key.changes + 1;
-  current_.jobs.keys.edit(row) = none;
+  edit_key(row) = none;
   history_->jobs[row].released = key.job_id;
   removed_rows().keys.push_back(row);
   return true;

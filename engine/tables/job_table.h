@@ -115,15 +115,21 @@ struct JobKey {
   DeploymentRow deployment_head = kNoRow;  ///< newest first
   JobKeyRow next_same_id = kNoRow;         ///< ring of the jobs with this ID in all namespaces (R-RANK-711)
   std::uint64_t changes = 0;               ///< of its current version, allocations and deployments; grows only
+  friend bool operator==(const JobKey&, const JobKey&) = default;
 };
 
-struct JobTable {
+/// What changes when a job is registered. Copies share it.
+struct JobVersions {
   CowVector<std::shared_ptr<const CompiledJob>> versions;  ///< by VersionRow
   CowVector<std::uint8_t, 1024> stored;  ///< by VersionRow: listed as a version, not only carried by allocs
-  CowVector<JobKey> keys;                ///< by JobKeyRow
   /// By JobKeyRow: the job as it is stored now, null without one. A version's row stays what it was when it came; the
   /// stored object's status, stability and ModifyIndex move on (R-CTRL-720).
-  CowVector<std::shared_ptr<const model::Job>> objects;
+  CowVector<std::shared_ptr<const model::Job>, 32> objects;
+};
+
+struct JobTable : JobVersions {
+  /// By JobKeyRow. Each plan writes a row: beside a snapshot that is 1 KiB to copy. A worker's view has its own copy.
+  CowVector<JobKey, 32> keys;
 };
 
 }  // namespace berth::tables

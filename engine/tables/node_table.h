@@ -6,7 +6,6 @@
 //   ports, cores,
 //   devices         headers   128, 64  fit, options, collisions   plan applier, client updates
 //   eviction        see header    128  sched (preemption)         plan applier, client updates
-//   priorities      see header     32  count_use()                plan applier, client updates
 //   id              UUID           16  reports, order by id       node upsert
 //   name            symbol          4  reports, targets           node upsert
 //   spec            pointer        16  cold checks, export        node upsert
@@ -38,7 +37,6 @@
 #include "tables/held_cores.h"
 #include "tables/held_devices.h"
 #include "tables/held_ports.h"
-#include "tables/priority_counts.h"
 #include "tables/row_log.h"
 #include "tables/symbols.h"
 
@@ -78,6 +76,7 @@ struct alignas(64) NodeUse {
   std::int32_t least_priority = kNoPriority;  ///< of these, of jobs that are known: bounds what could be evicted
   std::uint32_t least_count = 0;              ///< how many of these have it
   std::int32_t most_priority = -kNoPriority;  ///< none is above; kNoPriority where the job of one is not known
+  friend bool operator==(const NodeUse&, const NodeUse&) = default;
 };
 static_assert(sizeof(NodeUse) == 64);
 
@@ -126,6 +125,7 @@ struct NodeStatic {
   std::vector<KeyedColumn> columns;
   std::shared_ptr<const std::vector<NodeRow>> by_id;  ///< existing rows, ascending ID (R-FEAS-103)
   std::shared_ptr<RowLog> use_log;                    ///< rows whose use changed; room for half of all nodes or more
+  std::shared_ptr<RowLog> ended_log;  ///< rows whose chain of ended allocations changed and their use did not
   std::shared_ptr<RowLog> ready_log;  ///< rows whose state or registration changed; another one where all may have
 
   NodeStatic() = default;
@@ -136,6 +136,7 @@ struct NodeStatic {
         columns(o.columns),
         by_id(o.by_id),
         use_log(o.use_log),
+        ended_log(o.ended_log),
         ready_log(o.ready_log) {}
 };
 
@@ -151,19 +152,33 @@ inline constexpr std::uint8_t kStatusMask = 3, kEligible = 4, kDraining = 8, kGo
 /// while somebody holds a snapshot, as another worker does nearly always: 2 to 4 KiB a node then, not 16 to 32.
 inline constexpr std::size_t kWideChunk = 32;
 
-struct NodeTable {
-  Ref<NodeStatic> fixed;
-  CowVector<std::uint8_t, 1024> state;
+/// What every placement and every end of an allocation writes. A worker has its own copy of these columns, which
+/// follows `use_log` and `ended_log` (worker_view.h): whoever writes one of them appends the node's row to a log.
+struct NodeUseColumns {
   CowVector<NodeUse, kWideChunk> use;
   CowVector<FreeBlock, 1> free;                ///< by row / FreeBlock::kRows
-  CowVector<HeldPorts, kWideChunk> ports;      ///< empty until somebody holds ports
-  CowVector<HeldCores, kWideChunk> cores;      ///< empty until somebody holds cores
-  CowVector<HeldDevices, kWideChunk> devices;  ///< empty until somebody holds devices
+  CowVector<HeldPorts, kWideChunk> ports;      ///< empty until an allocation holds ports
+  CowVector<HeldCores, kWideChunk> cores;      ///< empty until an allocation holds cores
+  CowVector<HeldDevices, kWideChunk> devices;  ///< empty until an allocation holds devices
   CowVector<EvictionLevels, kWideChunk>
       eviction;  ///< empty until it says more than `use` or the configuration asks for it
-  CowVector<PriorityCounts, kWideChunk> priorities;  ///< as long as `eviction`
-  std::uint64_t use_changes = 0;                     ///< entries of `use_log` when this state was current
-  std::uint64_t ready_changes = 0;                   ///< likewise of `ready_log`
+
+  /// Calls visit(column of `a`, the same column of `b`) for each of them but `free`.
+  template <class A, class B, class Visit>
+  static void each_pair(A& a, B& b, Visit visit) {
+    visit(a.use, b.use), visit(a.ports, b.ports), visit(a.cores, b.cores), visit(a.devices, b.devices);
+    visit(a.eviction, b.eviction);
+  }
+};
+static_assert(sizeof(NodeUseColumns) == 6 * sizeof(CowVector<FreeBlock, 1>), "each_pair() lists all columns");
+
+/// The rest: it changes rarely, or is a number. Copies share it.
+struct NodeSharedColumns {
+  Ref<NodeStatic> fixed;
+  CowVector<std::uint8_t, 1024> state;
+  std::uint64_t use_changes = 0;       ///< entries of `use_log` when this state was current
+  std::uint64_t ended_changes = 0;     ///< likewise of `ended_log`
+  std::uint64_t ready_changes = 0;     ///< likewise of `ready_log`
   std::uint64_t epoch = 0;             ///< changes whenever the set of ready nodes or a static column changes
   std::uint64_t static_epoch = 0;      ///< changes whenever a static column changes or a node goes
   std::uint32_t empty_class_code = 0;  ///< code of the node class ""; 0 if no node has it
@@ -178,7 +193,9 @@ struct NodeTable {
   std::uint32_t invalid_nodes = 0;   ///< rows that had, or have, reserved ports that do not parse
   std::uint32_t special_allocs = 0;  ///< live allocations on nodes that hold ports or cores
   std::uint64_t index = 0;           ///< of the last commit that changed a node (R-CTRL-617)
+};
 
+struct NodeTable : NodeUseColumns, NodeSharedColumns {
   [[nodiscard]] std::size_t size() const { return state.size(); }
   [[nodiscard]] NodeStatus status(NodeRow row) const { return static_cast<NodeStatus>(state[row] & kStatusMask); }
   [[nodiscard]] bool exists(NodeRow row) const { return row < size() && !(state[row] & kGone); }

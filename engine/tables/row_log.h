@@ -19,14 +19,15 @@
 
 namespace berth::tables {
 
-class RowLog {
+template <class Row>
+class BasicRowLog {
  public:
   /// Entries before `first` were appended to an earlier, smaller log.
-  RowLog(std::size_t size, std::uint64_t first) : ring_(size), first_(first), end_(first) {
+  BasicRowLog(std::size_t size, std::uint64_t first) : ring_(size), first_(first), end_(first) {
     BERTH_ASSERT(std::has_single_bit(size));
   }
 
-  void append(base::NodeRow row) noexcept {
+  void append(Row row) noexcept {
     const std::uint64_t end = end_.load(std::memory_order_relaxed);
     ring_[end & (ring_.size() - 1)].store(row, std::memory_order_release);  // pairs with the load in read()
     end_.store(end + 1, std::memory_order_release);
@@ -37,7 +38,7 @@ class RowLog {
 
   /// Appends the entries [from, to) to `out`, oldest first; to <= end(). False when some are no longer, or never were,
   /// in this log: then what was appended to `out` means nothing.
-  [[nodiscard]] bool read(std::uint64_t from, std::uint64_t to, std::vector<base::NodeRow>& out) const {
+  [[nodiscard]] bool read(std::uint64_t from, std::uint64_t to, std::vector<Row>& out) const {
     if (from < first_ || to < from || to - from > ring_.size()) return false;
     for (std::uint64_t i = from; i < to; ++i)
       out.push_back(ring_[i & (ring_.size() - 1)].load(std::memory_order_acquire));
@@ -46,9 +47,10 @@ class RowLog {
   }
 
  private:
-  std::vector<std::atomic<base::NodeRow>> ring_;
+  std::vector<std::atomic<Row>> ring_;
   std::uint64_t first_;
   std::atomic<std::uint64_t> end_;
 };
+using RowLog = BasicRowLog<base::NodeRow>;
 
 }  // namespace berth::tables

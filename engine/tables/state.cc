@@ -14,6 +14,7 @@ namespace berth::tables {
 namespace {
 
 constexpr std::size_t kLeastUseLog = 1024;
+constexpr std::size_t kLeastEndedLog = 1024;
 constexpr std::size_t kLeastReadyLog = 64;  ///< whoever fell behind by more looks at all nodes
 
 }  // namespace
@@ -24,6 +25,7 @@ StateStore::StateStore()
   current_.nodes.fixed = Ref<NodeStatic>(new NodeStatic());
   current_.nodes.fixed->by_id = std::make_shared<std::vector<NodeRow>>();
   current_.nodes.fixed->use_log = std::make_shared<RowLog>(kLeastUseLog, 0);
+  current_.nodes.fixed->ended_log = std::make_shared<RowLog>(kLeastEndedLog, 0);
   current_.nodes.fixed->ready_log = std::make_shared<RowLog>(kLeastReadyLog, 0);
   current_.cold = std::make_shared<ColdState>();
   for (const KeyKind kind :
@@ -48,25 +50,27 @@ JobKeyRow StateStore::find_job_key(std::string_view job_namespace, std::string_v
   return found == job_keys_.end() ? kNoRow : found->second;
 }
 
-JobKeyRow StateStore::key_row(std::string_view job_namespace, std::string_view job_id) {
+JobKeyRow StateStore::key_row(std::string_view job_namespace, std::string_view job_id,
+                              const std::shared_ptr<const model::Job>& object) {
   if (const JobKeyRow known = find_job_key(job_namespace, job_id); known != kNoRow) return known;
   const Symbol ns = symbols_.intern(job_namespace), id = symbols_.intern_use(job_id);
   JobKeyRow row = take_row(&RowLists::keys);
   if (row == kNoRow) {
     row = static_cast<JobKeyRow>(current_.jobs.keys.size());
     current_.jobs.keys.push_back({});
-    current_.jobs.objects.push_back(nullptr);
+    note_key(row);
+    current_.jobs.objects.push_back(object);
     if (history_) history_->jobs.emplace_back();
   }
   JobKey key{ns, id, kNoRow, kNoRow, kNoRow, row};
   if (const auto same = same_id_.find(id); same != same_id_.end()) {
-    JobKey& other = current_.jobs.keys.edit(same->second);
+    JobKey& other = edit_key(same->second);
     key.next_same_id = other.next_same_id;
     other.next_same_id = row;
   } else {
     same_id_.emplace(id, row);
   }
-  current_.jobs.keys.edit(row) = key;
+  edit_key(row) = key;
   job_keys_.emplace(key_pair(ns, id), row);
   return row;
 }
@@ -95,23 +99,25 @@ VersionRow StateStore::job_row(const std::shared_ptr<const model::Job>& job, boo
   if (const auto found = job_rows_.find(job.get()); found != job_rows_.end()) {
     row = found->second;
   } else {
-    auto compiled = compile(job);
+    const std::shared_ptr<const CompiledJob> compiled = compile(job, current);
     row = take_row(&RowLists::versions);
     if (row == kNoRow) {
       row = static_cast<VersionRow>(current_.jobs.versions.size());
-      current_.jobs.versions.push_back(nullptr);
-      current_.jobs.stored.push_back(0);
+      // With its value at once: to edit it beside a view would copy its chunk, up to 256 counts of references.
+      current_.jobs.versions.push_back(compiled);
+      current_.jobs.stored.push_back(stored);
       if (history_) history_->version_refs.push_back(0);
+    } else {
+      current_.jobs.versions.edit(row) = compiled;
     }
     if (history_) ++history_->jobs[compiled->key].versions, count_shapes(*compiled, true);
-    current_.jobs.versions.edit(row) = std::move(compiled);
     job_rows_.emplace(job.get(), row);
     if (!job->task_groups.empty()) group_lists_[job->task_groups.list().data()] = row;
   }
   if (stored && !current_.jobs.stored[row]) current_.jobs.stored.edit(row) = 1;
   if (current) {
     const JobKeyRow key = current_.jobs.versions[row]->key;
-    const VersionRow before = std::exchange(current_.jobs.keys.edit(key).current, row);
+    const VersionRow before = std::exchange(edit_key(key).current, row);
     set_object(key, job);
     if (before != kNoRow && before != row) give_up_version(before);
   }
@@ -119,8 +125,9 @@ VersionRow StateStore::job_row(const std::shared_ptr<const model::Job>& job, boo
 }
 
 void StateStore::set_object(JobKeyRow key, std::shared_ptr<const model::Job> job) {
+  if (current_.jobs.objects[key] == job) return;
   std::shared_ptr<const model::Job> before = std::exchange(current_.jobs.objects.edit(key), std::move(job));
-  if (!before || before == current_.jobs.objects[key]) return;
+  if (!before) return;
   const auto row = job_rows_.find(before.get());
   if (row != job_rows_.end() && current_.jobs.versions[row->second]->spec != before)
     keep_alias(row->second, std::move(before));
@@ -209,8 +216,8 @@ void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
 
   const std::int32_t priority = priority_of(job);
   PriorityCounts* counts = nullptr;
-  if (!current_.nodes.priorities.empty()) {
-    counts = &current_.nodes.priorities.edit(a.node[row]);
+  if (writer_.priorities.size() != 0) {
+    counts = &writer_.priorities[a.node[row]];
     sign > 0 ? counts->add(priority) : counts->remove(priority);
   }
   if (sign > 0)
@@ -265,7 +272,7 @@ void StateStore::keep_eviction(AllocRow without) {
     PriorityCounts counts;
     for (AllocRow row = use.alloc_head; row != kNoRow; row = a.next_on_node[row])
       if (row != without) counts.add(priority_of(a.job[row]));
-    current_.nodes.priorities.push_back(counts);
+    writer_.priorities.push_back(counts);
   }
 }
 
@@ -289,15 +296,15 @@ void StateStore::link_on_node(NodeUse& use, AllocRow row, bool ended) {
   AllocTable& a = current_.allocs;
   AllocRow& head = ended ? use.ended_head : use.alloc_head;
   a.next_on_node.edit(row) = head;
-  a.prev_on_node.edit(row) = kNoRow;
-  if (head != kNoRow) a.prev_on_node.edit(head) = row;
+  writer_.prev_on_node[row] = kNoRow;
+  if (head != kNoRow) writer_.prev_on_node[head] = row;
   head = row;
 }
 
 void StateStore::unlink_on_node(NodeUse& use, AllocRow row) {
   AllocTable& a = current_.allocs;
-  const AllocRow next = a.next_on_node[row], prev = a.prev_on_node[row];
-  if (next != kNoRow) a.prev_on_node.edit(next) = prev;
+  const AllocRow next = a.next_on_node[row], prev = writer_.prev_on_node[row];
+  if (next != kNoRow) writer_.prev_on_node[next] = prev;
   if (prev != kNoRow)
     a.next_on_node.edit(prev) = next;
   else if (use.alloc_head == row)
@@ -349,22 +356,25 @@ AllocRow StateStore::append_alloc(const NewAlloc& alloc, const AllocLinks& links
   if (a.has_report(row)) a.clear_report(row);
   if (a.detail_of(row)) a.details.edit(row) = AllocDetail();
   if (again != kNoRow || object) a.cold.set(row, std::move(object));
-  put(a.prev_on_node, kNoRow);
+  if (again == kNoRow) writer_.prev_on_node.resize(row + std::size_t{1});
+  writer_.prev_on_node[row] = kNoRow;
   if (alloc.node != kNoRow) {
     NodeUse& use = current_.nodes.use.edit(alloc.node);
     const bool ended = client_terminal(alloc.client);
     AllocRow& head = ended ? use.ended_head : use.alloc_head;
     put(a.next_on_node, head);
-    if (head != kNoRow) a.prev_on_node.edit(head) = row;
+    if (head != kNoRow) writer_.prev_on_node[head] = row;
     head = row;
     if (!ended) {
       count_use(use, row, 1);
       refresh_free(alloc.node, use);
+    } else {
+      note_ended(alloc.node);
     }
   } else {
     put(a.next_on_node, kNoRow);
   }
-  JobKey& job_key = current_.jobs.keys.edit(alloc.key);
+  JobKey& job_key = edit_key(alloc.key);
   const AllocRow older = std::exchange(job_key.alloc_head, row);
   put(a.next_of_job, older);
   if (again != kNoRow) alloc_rows_.reused(row);
@@ -465,14 +475,14 @@ std::size_t StateStore::bytes() const {
   const NodeTable& n = current_.nodes;
   const AllocTable& a = current_.allocs;
   std::size_t out = n.state.bytes() + n.use.bytes() + n.ports.bytes() + n.cores.bytes() + n.devices.bytes() +
-                    n.eviction.bytes() + n.priorities.bytes() + n.fixed->id.bytes() + n.fixed->spec.bytes() +
+                    n.eviction.bytes() + writer_.priorities.bytes() + n.fixed->id.bytes() + n.fixed->spec.bytes() +
                     n.fixed->capacity.bytes() + n.free.bytes() + n.fixed->by_id->capacity() * sizeof(NodeRow);
   for (const KeyedColumn& column : n.fixed->columns) out += column.codes.bytes() + column.values.bytes();
   out += a.id.bytes() + a.node.bytes() + a.job.bytes() + a.job_key.bytes() + a.group.bytes() + a.name_index.bytes() +
-         a.desired.bytes() + a.client.bytes() + a.shape.bytes() + a.next_on_node.bytes() + a.prev_on_node.bytes() +
-         a.next_of_job.bytes() + a.create_index.bytes() + a.modify_index.bytes() + a.cold.bytes() + a.links.bytes() +
-         a.relations.bytes() + a.stamp.bytes() + a.reported.bytes() + a.reported_more.bytes() + a.details.bytes() +
-         a.shapes.bytes();
+         a.desired.bytes() + a.client.bytes() + a.shape.bytes() + a.next_on_node.bytes() +
+         writer_.prev_on_node.bytes() + a.next_of_job.bytes() + a.create_index.bytes() + a.modify_index.bytes() +
+         a.cold.bytes() + a.links.bytes() + a.relations.bytes() + a.stamp.bytes() + a.reported.bytes() +
+         a.reported_more.bytes() + a.details.bytes() + a.shapes.bytes();
   out += node_rows_.bucket_count() * 32 + alloc_rows_.bytes() + symbols_.bytes();
   for (const auto& codes : codes_) out += codes.bucket_count() * 12;
   if (history_) out += history_->allocs.bytes();

@@ -1,6 +1,6 @@
 // StateStore: all tables, and the only writer of them. Snapshot: an immutable view of all tables at one commit.
 //
-// Reading a snapshot needs no lock. The first snapshot() after a commit copies one reference per column (47 of them);
+// Reading a snapshot needs no lock. The first snapshot() after a commit copies one reference per column (45 of them);
 // until the next commit every further one shares that copy. Committing copies only the chunks that it touches, and only
 // while a snapshot holds them (cow.h). All changes go through a Commit (commit.h), which holds the store's mutex from
 // its beginning to its end, so a snapshot never shows half a commit.
@@ -12,12 +12,14 @@
 #include <vector>
 
 #include "base/bit_hash.h"
+#include "base/chunked.h"
 #include "model/cluster.h"
 #include "tables/changes.h"
 #include "tables/history.h"
 #include "tables/id_index.h"
 #include "tables/job_table.h"
 #include "tables/packed_eval.h"
+#include "tables/priority_counts.h"
 #include "tables/ready_nodes.h"
 
 namespace berth::tables {
@@ -62,10 +64,9 @@ struct ColdState {
   std::vector<model::CsiPlugin> csi_plugins;
 };
 
-struct Snapshot {
-  NodeTable nodes;
+/// All of a state but its nodes and jobs.
+struct StateTables {
   AllocTable allocs;
-  JobTable jobs;
   DeploymentTable deployments;
   EvalTable evals;
   CowVector<std::shared_ptr<const CompiledConstraint>> constraints;
@@ -74,6 +75,11 @@ struct Snapshot {
   const SymbolTable* symbols = nullptr;  ///< outlives every snapshot
   RowHold hold;                          ///< rows that go after this state are not used again while it is there
   std::uint64_t index = 0;               ///< latest index of the state (R-FEAS-202)
+};
+
+struct Snapshot : StateTables {
+  NodeTable nodes;
+  JobTable jobs;
 
   [[nodiscard]] const std::string& text(Symbol symbol) const { return symbols->text(symbol); }
   /// Text of a keyed column's value on a node, or null when the key is missing.
@@ -140,6 +146,14 @@ class SnapshotRef {
   std::shared_ptr<const Snapshot> tables_;
 };
 
+/// Columns that only the writer reads: they are in no Snapshot, so that no commit copies them.
+struct WriterColumns {
+  base::Chunked<AllocRow> prev_on_node;      ///< by AllocRow: AllocTable::next_on_node backwards
+  base::Chunked<PriorityCounts> priorities;  ///< by NodeRow; as long as NodeTable::eviction
+};
+
+class WorkerView;
+
 /// The overrides of a node that shares its spec with others (generated clusters).
 struct NodeVariant {
   base::Uuid id;
@@ -179,6 +193,9 @@ class StateStore {
   StateStore& operator=(const StateStore&) = delete;
 
   [[nodiscard]] SnapshotRef snapshot() const;
+  /// Makes the view one of the state as it is now (worker_view.h); any thread, the view's owner. False, and the view is
+  /// of no state: its columns would take more than `bytes_max`.
+  [[nodiscard]] bool bring_up(WorkerView& view, std::size_t bytes_max = SIZE_MAX) const;
 
   /// Starts a commit at `index`; 0 leaves the latest index as it is. One at a time: it holds the mutex.
   [[nodiscard]] Commit begin_commit(std::uint64_t index = 0);
@@ -215,6 +232,9 @@ class StateStore {
 
   /// The tables as they are now, for the writer's own thread: costs nothing and makes no commit copy anything.
   [[nodiscard]] const Snapshot& current() const { return current_; }
+  [[nodiscard]] const WriterColumns& writer_columns() const { return writer_; }
+  /// Chunks of job keys and of the columns that placements write which commits have copied, as a snapshot held them.
+  [[nodiscard]] std::uint64_t use_chunks_copied() const;
   /// From now on commits list in `changes` which rows they write; null: nowhere. It must live until then.
   void set_changes(Changes* changes) { changes_ = changes; }
   /// From now on the writer knows who belongs to whom (history.h), and rows of what is removed are used again. Costs
@@ -237,6 +257,16 @@ class StateStore {
   friend class Commit;
 
   // What follows expects the mutex to be held.
+  /// The only way to write a row of JobTable::keys: views are told.
+  JobKey& edit_key(JobKeyRow row) {
+    note_key(row);
+    return current_.jobs.keys.edit(row);
+  }
+  void note_key(JobKeyRow row) {
+    if (row == noted_key_) return;  // by this commit
+    key_log_.append(row);
+    noted_key_ = row;
+  }
   NodeStatic& own_static();
   ColumnId column_for(KeyKind kind, std::string_view key);
   std::uint32_t code_for(ColumnId column, std::string_view value);
@@ -250,6 +280,8 @@ class StateStore {
   /// The node may have become, or ceased to be, one that jobs use.
   void note_ready(NodeRow row);
   void refresh_free(NodeRow row, const NodeUse& use);
+  /// NodeUse::ended_head changed and nothing else of the node's use.
+  void note_ended(NodeRow row);
   /// One live allocation more (1) or less (-1) on its node, with what its row says; less: before the row changes.
   void count_use(NodeUse& use, AllocRow row, int sign);
   /// As count_use(), for those that hold ports, cores or devices: a count of NodeUse and the column of NodeTable that
@@ -262,7 +294,7 @@ class StateStore {
   void find_priorities(NodeUse& use, AllocRow leaving, PriorityCounts* counts);
   /// As count_use(), for NodeTable::eviction.
   void count_eviction(const NodeUse& use, AllocRow row, int sign);
-  /// Makes that column and NodeTable::priorities, from all live allocations but `without`.
+  /// Makes that column and WriterColumns::priorities, from all live allocations but `without`.
   void keep_eviction(AllocRow without);
   /// Whether the configuration lets service or batch jobs evict, who choose between nodes by whom they evict there.
   [[nodiscard]] bool may_rank_victims() const;
@@ -335,9 +367,11 @@ class StateStore {
   /// A node of that class and kind more (1) or less (-1).
   void count_kind(const NodeCapacity& of, std::int32_t sign);
   ShapeId shape_id(const std::shared_ptr<const ResourceShape>& shape);
-  JobKeyRow key_row(std::string_view job_namespace, std::string_view job_id);
+  /// `object`: that a new row begins with.
+  JobKeyRow key_row(std::string_view job_namespace, std::string_view job_id,
+                    const std::shared_ptr<const model::Job>& object = nullptr);
   VersionRow job_row(const std::shared_ptr<const model::Job>& job, bool current, bool stored);
-  std::shared_ptr<const CompiledJob> compile(const std::shared_ptr<const model::Job>& job);
+  std::shared_ptr<const CompiledJob> compile(const std::shared_ptr<const model::Job>& job, bool current);
   /// The parts of `compile`. Lists are added to: a group's affinities are its job's, its own, its tasks'.
   [[nodiscard]] const CompiledJob* compiled_like(const CompiledJob& job) const;
   /// JobTable::objects; what stood there may still be named by somebody.
@@ -360,6 +394,9 @@ class StateStore {
   Changes* changes_ = nullptr;
   SymbolTable symbols_;
   Snapshot current_;
+  WriterColumns writer_;
+  BasicRowLog<JobKeyRow> key_log_{4096, 0};  // rows of JobTable::keys that commits wrote
+  JobKeyRow noted_key_ = kNoRow;             // the last one, of the commit under way
   std::unique_ptr<History> history_;
   mutable std::shared_ptr<const Snapshot> published_;  // copy of current_ that snapshots share; null after a change
   tsl::robin_map<base::Uuid, NodeRow, base::UuidHash> node_rows_;

@@ -134,7 +134,7 @@ NodeRow StateStore::new_node_row(base::Uuid id) {
     fixed.ready_log = std::make_shared<RowLog>(2 * fixed.ready_log->size(), current_.nodes.ready_changes);
   current_.nodes.state.push_back(kGone);
   current_.nodes.use.push_back({});
-  if (!current_.nodes.eviction.empty()) current_.nodes.eviction.push_back({}), current_.nodes.priorities.push_back({});
+  if (!current_.nodes.eviction.empty()) current_.nodes.eviction.push_back({}), writer_.priorities.push_back({});
   if (!current_.nodes.ports.empty()) current_.nodes.ports.push_back({});
   if (!current_.nodes.cores.empty()) current_.nodes.cores.push_back({});
   if (!current_.nodes.devices.empty()) current_.nodes.devices.push_back({});
@@ -304,6 +304,11 @@ void StateStore::refresh_free(NodeRow row, const NodeUse& use) {
   block.cpu[at] = static_cast<float>(base::wrap_sub(capacity.cpu_mhz, use.cpu_mhz));
   block.memory[at] = static_cast<float>(base::wrap_sub(capacity.memory_mb, use.memory_mb));
   block.disk[at] = static_cast<float>(base::wrap_sub(capacity.disk_mb, use.disk_mb));
+}
+
+void StateStore::note_ended(NodeRow row) {
+  current_.nodes.fixed->ended_log->append(row);
+  ++current_.nodes.ended_changes;
 }
 
 std::string StateStore::variant_class(const std::shared_ptr<const NodeSpec>& spec, const NodeVariant& variant) {

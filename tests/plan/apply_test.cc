@@ -77,7 +77,7 @@ class Apply : public ::testing::Test {
     applier_.apply(plan_, store_.index() + 1, all_at_once, result_);
     plan_.clear();
     plan_.job = job_;
-    for (const std::string& problem : tables::check_tables(store_.current())) ADD_FAILURE() << problem;
+    for (const std::string& problem : tables::check_tables(store_)) ADD_FAILURE() << problem;
   }
   std::shared_ptr<const tables::ResourceShape> with_port(std::int64_t port) {
     auto resources = std::make_shared<model::AllocatedResources>();

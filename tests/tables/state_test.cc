@@ -60,6 +60,9 @@ std::shared_ptr<model::Job> job_of(const std::string& id, std::int64_t cpu_mhz =
 void expect_sound(const Snapshot& state) {
   for (const std::string& problem : check_tables(state)) ADD_FAILURE() << problem;
 }
+void expect_sound(const StateStore& store) {
+  for (const std::string& problem : check_tables(store)) ADD_FAILURE() << problem;
+}
 
 TEST(StateStore, RandomCommitsKeepTheInvariants) {
   for (std::uint32_t seed = 1; seed <= 10; ++seed) {
@@ -133,7 +136,7 @@ TEST(StateStore, RandomCommitsKeepTheInvariants) {
       if (random() % 3 == 0 && !held.empty()) held.erase(held.begin() + static_cast<long>(random() % held.size()));
       if (random() % 2) held.push_back(store.snapshot());
       const Snapshot& state = store.current();
-      expect_sound(state);
+      expect_sound(store);
       std::map<NodeRow, std::int64_t> cpu;
       for (AllocRow row = 0; row < oracle.size(); ++row) {
         ASSERT_EQ(state.allocs.client[row], oracle[row].client);
@@ -199,7 +202,7 @@ TEST(StateStore, ReadersNeverSeeHalfACommit) {
   }
   done.store(true, std::memory_order_release);
   for (std::thread& reader : readers) reader.join();
-  expect_sound(store.current());
+  expect_sound(store);
 }
 
 TEST(StateStore, EndedAllocationsLeaveTheLiveChain) {
@@ -216,7 +219,7 @@ TEST(StateStore, EndedAllocationsLeaveTheLiveChain) {
   store.set_client_status(1, Client::running, 3);  // a client may come back
   EXPECT_EQ(store.current().nodes.use[node].alloc_head, 1u);
   EXPECT_EQ(store.current().nodes.use[node].ended_head, kNoRow);
-  expect_sound(store.current());
+  expect_sound(store);
 }
 
 TEST(StateStore, AClassIsOfOneKindOrItIsToldThatItsKindLeft) {  // what verdicts by class hang on (kinds.h)
@@ -331,7 +334,7 @@ TEST(StateStore, OnlyUuidsAreStoredAndFound) {  // R-MODEL-590
   }
   StateStore store;
   store.load(state);
-  expect_sound(store.current());
+  expect_sound(store);
   EXPECT_EQ(store.current().nodes.size(), 2u);
   EXPECT_EQ(store.current().allocs.size(), 2u);
   EXPECT_EQ(store.current().evals.size(), 1u);  // nil is no evaluation and no deployment
@@ -417,7 +420,7 @@ TEST_P(RecordedStates, ComeOutAsTheyWentIn) {
     EXPECT_TRUE(state);
     StateStore store;
     store.load(*state);
-    expect_sound(store.current());
+    expect_sound(store);
     EXPECT_EQ(json::to_text(comparable(to_cluster(store.current()))), json::to_text(comparable(*state)))
         << path << " line " << number;
     return ++states < 8 && !::testing::Test::HasFailure();
@@ -464,7 +467,7 @@ TEST(Export, MaterialisesNodesAndPlainAllocations) {
   EXPECT_EQ(state.allocs[0].create_index, 8u);
   ASSERT_TRUE(state.allocs[0].allocated_resources);
   EXPECT_EQ(state.allocs[0].allocated_resources->tasks.at("t").cpu.cpu_shares, 250);
-  expect_sound(store.current());
+  expect_sound(store);
 }
 
 TEST(Memory, AMillionNodesAndTenMillionAllocationsFitInFourGiB) {
@@ -566,7 +569,7 @@ TEST(CompiledJob, VersionsThatShareTheirGroupsShareWhatTheyAreCompiledTo) {
     EXPECT_TRUE(job->task_groups.shares(first->spec->task_groups));
     EXPECT_NE(compiled(job, name)->group_list, compiled(like_form(), std::string(name) + "-plain")->group_list);
   }
-  expect_sound(store.current());
+  expect_sound(store);
 }
 
 TEST(CompiledJob, EscapesByTasksAndCsiVolumes) {  // R-FEAS-405, 406

@@ -2,6 +2,7 @@
 // stands in life_events.h.
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "fsm/node_requests.h"
@@ -63,6 +64,7 @@ class LifeServer final : private server::Listener {
   void evaluate_all();
 
  private:
+  void compare_views();
   void attempt(server::Lane& lane) override;
   void decided(server::Lane& lane) override;
   void applying(server::Lane& lane) override;
@@ -74,8 +76,10 @@ class LifeServer final : private server::Listener {
   server::ManualClock clock_;
   server::Server server_;
   fsm::NodeRequests nodes_;
-  tables::SnapshotRef before_;  // the plan that is being committed, at
-  std::uint64_t index_ = 0;     // this index
+  tables::SnapshotRef before_;               // the plan that is being committed, at
+  std::uint64_t index_ = 0;                  // this index
+  std::array<tables::WorkerView, 3> views_;  // as workers have them that take every, every 4th, every 16th state
+  std::uint64_t attempts_ = 0;
 };
 
 }  // namespace berth::conform

@@ -1,0 +1,133 @@
+#include "tables/worker_view.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace berth::tables {
+namespace {
+
+/// A row costs about three times as much when it is copied alone.
+constexpr std::size_t kRowsOfAll = 3;
+/// Nodes up to which debug builds compare a view with the state after each bring_up().
+[[maybe_unused]] constexpr std::size_t kComparedMax = 4096;
+
+/// In the order of NodeUseColumns::each_pair().
+constexpr std::array kColumns = {"use", "ports", "cores", "devices", "eviction"};
+
+void copy_free(const NodeUseColumns& from, NodeRow row, NodeUseColumns& to) {
+  const FreeBlock& now = from.free[row / FreeBlock::kRows];
+  FreeBlock& own = to.free.edit(row / FreeBlock::kRows);
+  const std::size_t at = row % FreeBlock::kRows;
+  own.cpu[at] = now.cpu[at], own.memory[at] = now.memory[at], own.disk[at] = now.disk[at];
+}
+
+}  // namespace
+
+void WorkerView::copy_row(const NodeTable& now, NodeRow row) {
+  NodeUseColumns::each_pair(state_.nodes, now, [&](auto& own, const auto& column) {
+    if (row < column.size()) own.edit(row) = column[row];
+  });
+  copy_free(now, row, state_.nodes);
+}
+
+void WorkerView::follow(const NodeTable& now) {
+  NodeTable& own = state_.nodes;
+  changed_.clear(), ended_.clear();
+  bool known = own.fixed && own.fixed->use_log == now.fixed->use_log && own.fixed->ended_log == now.fixed->ended_log &&
+               now.fixed->use_log->read(own.use_changes, now.use_changes, changed_) &&
+               now.fixed->ended_log->read(own.ended_changes, now.ended_changes, ended_) &&
+               kRowsOfAll * changed_.size() <= now.size();
+  const auto bring = [&](auto& view, const auto& column) {
+    if (known && view.size() == column.size()) return;
+    view.copy_rows(column);  // its first rows came at once, or nodes joined
+    ++columns_copied_;
+  };
+  NodeUseColumns::each_pair(own, now, bring);
+  bring(own.free, now.free);
+  if (!known) return;
+  for (const NodeRow row : changed_) copy_row(now, row);
+  for (const NodeRow row : ended_) own.use.edit(row) = now.use[row];
+  rows_copied_ += changed_.size() + ended_.size();
+}
+
+void WorkerView::follow(const CowVector<JobKey, 32>& keys, const BasicRowLog<JobKeyRow>& log) {
+  CowVector<JobKey, 32>& own = state_.jobs.keys;
+  keys_.clear();
+  if (log.read(key_changes_, log.end(), keys_)) {
+    own.resize(keys.size());
+    for (const JobKeyRow key : keys_) own.edit(key) = keys[key];
+  } else {
+    own.copy_rows(keys);
+    ++columns_copied_;
+  }
+  key_changes_ = log.end();
+}
+
+bool StateStore::bring_up(WorkerView& view, std::size_t bytes_max) const {
+  const std::lock_guard lock(mutex_);
+  const NodeTable& now = current_.nodes;
+  if (view_bytes(now) > bytes_max) {
+    view.state_ = {}, view.key_changes_ = 0;
+    return false;
+  }
+  view.follow(now);
+  view.follow(current_.jobs.keys, key_log_);
+  static_cast<NodeSharedColumns&>(view.state_.nodes) = now;
+  static_cast<JobVersions&>(view.state_.jobs) = current_.jobs;
+  static_cast<StateTables&>(view.state_) = current_;
+#ifndef NDEBUG
+  if (now.size() <= kComparedMax) {
+    const std::vector<std::string> problems = view_differences(view.state_, current_);
+    for (const std::string& problem : problems) std::fprintf(stderr, "%s\n", problem.c_str());
+    BERTH_ASSERT(problems.empty());
+  }
+#endif
+  return true;
+}
+
+std::uint64_t StateStore::use_chunks_copied() const {
+  const NodeTable& nodes = current_.nodes;
+  std::uint64_t copied = nodes.free.chunks_copied() + current_.jobs.keys.chunks_copied();
+  NodeUseColumns::each_pair(nodes, nodes, [&](const auto& column, const auto&) { copied += column.chunks_copied(); });
+  return copied;
+}
+
+std::size_t view_bytes(const NodeTable& nodes) {
+  std::size_t bytes = nodes.free.bytes();
+  NodeUseColumns::each_pair(nodes, nodes, [&](const auto& column, const auto&) { bytes += column.bytes(); });
+  return bytes;
+}
+
+std::vector<std::string> view_differences(const Snapshot& viewed, const Snapshot& current) {
+  const NodeTable &view = viewed.nodes, &now = current.nodes;
+  std::vector<std::string> problems;
+  if (viewed.jobs.keys.size() != current.jobs.keys.size()) {
+    problems.push_back("view: too many or too few job keys");
+    return problems;
+  }
+  for (JobKeyRow key = 0; key < current.jobs.keys.size(); ++key)
+    if (!(viewed.jobs.keys[key] == current.jobs.keys[key]))
+      problems.push_back(fmt::format("view: job key {} is old", key));
+  std::size_t at = 0;
+  NodeUseColumns::each_pair(view, now, [&](const auto& own, const auto& column) {
+    const char* const name = kColumns[at++];
+    if (own.size() != column.size())
+      return problems.push_back(fmt::format("view: column {} has {} rows, not {}", name, own.size(), column.size()));
+    for (NodeRow row = 0; row < column.size(); ++row)
+      if (!(own[row] == column[row])) problems.push_back(fmt::format("view: column {}, node row {} is old", name, row));
+  });
+  if (view.free.size() != now.free.size()) {
+    problems.push_back(fmt::format("view: column free has {} blocks, not {}", view.free.size(), now.free.size()));
+    return problems;
+  }
+  for (NodeRow row = 0; row < now.size(); ++row) {
+    const FreeBlock &own = view.free[row / FreeBlock::kRows], &block = now.free[row / FreeBlock::kRows];
+    const std::size_t i = row % FreeBlock::kRows;
+    if (own.cpu[i] != block.cpu[i] || own.memory[i] != block.memory[i] || own.disk[i] != block.disk[i])
+      problems.push_back(fmt::format("view: column free, node row {} is old", row));
+  }
+  return problems;
+}
+
+}  // namespace berth::tables
