@@ -28,6 +28,7 @@
 // held: totals() counts the first, contents() lists the last, and nothing that fails changes either.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -108,6 +109,7 @@ struct Contents {
   struct Held {
     EvalRow row;
     std::uint32_t deliveries;
+    bool cancelled;  ///< taken by take_cancelable(): only its ID is still known (R-CTRL-335)
   };
   struct Outstanding {
     EvalRow row;
@@ -116,6 +118,11 @@ struct Contents {
     std::int64_t nack_deadline_ns;
   };
   std::vector<Held> known;  ///< ascending row
+  /// Those that will still be acked, cancelled or dropped.
+  [[nodiscard]] std::size_t held_count() const {
+    return static_cast<std::size_t>(
+        std::count_if(known.begin(), known.end(), [](const Held& held) { return !held.cancelled; }));
+  }
   std::vector<std::pair<JobKeyRow, EvalRow>> holders;
   std::array<std::vector<EvalRow>, kQueueCount> ready;  ///< `exact`: heap arrays; `concurrent`: as they would come out
   std::vector<std::pair<JobKeyRow, std::vector<EvalRow>>> pending;
@@ -140,10 +147,13 @@ class BasicBroker {
   /// Drops every queue, timer and count; tokens given before stay invalid (R-CTRL-344).
   void disable();
   [[nodiscard]] bool enabled() const { return enabled_.load(std::memory_order_acquire); }
-  /// False: no evaluation is ready, of no type. With ReadyOrder::concurrent only a dequeue can tell: true.
+  /// False: no evaluation is ready, of no type. With ReadyOrder::concurrent that is a hint: others may be at work.
   [[nodiscard]] bool may_have_ready() const {
-    if (!exact_) return true;
     bool any = false;
+    if (!exact_) {
+      for (const auto& queue : ready_) any |= queue->top_level() >= 0;
+      return any;
+    }
     for (const std::vector<Eval>& heap : heaps_) any |= !heap.empty();
     return any;
   }

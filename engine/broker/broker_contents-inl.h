@@ -95,7 +95,7 @@ Contents BasicBroker<Atomic>::contents() {
   for (std::uint32_t i = 0; i < config_.evals; ++i) {
     const auto row = static_cast<EvalRow>(i);
     const std::uint64_t word = rows_[i].state.load(std::memory_order_acquire);
-    if (word & state::kKnown) out.known.push_back({row, state::deliveries(word)});
+    if (word & state::kKnown) out.known.push_back({row, state::deliveries(word), (word & state::kCancelled) != 0});
     if (word & state::kOutstanding)
       out.outstanding.push_back({row, make_token(row, state::serial(word)), (word & state::kTimer) != 0,
                                  nack_deadlines_[i].load(std::memory_order_relaxed)});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/heap.h"
+#include "base/relax.h"
 
 namespace berth::plan {
 
@@ -13,7 +14,10 @@ void Submission::answer() {
   answered_.notify_one();
 }
 
-void Submission::wait() { answered_.wait(0, std::memory_order_acquire); }
+void Submission::wait() {
+  if (base::spin_until([this] { return answered_.load(std::memory_order_acquire) != 0; })) return;
+  answered_.wait(0, std::memory_order_acquire);
+}
 
 void Submission::reset() {
   error.clear();

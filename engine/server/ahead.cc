@@ -1,7 +1,9 @@
 #include "server/ahead.h"
 
 #include <algorithm>
-#include <chrono>
+#include <utility>
+
+#include "base/relax.h"
 
 namespace berth::server {
 
@@ -9,16 +11,29 @@ namespace {
 
 // Decided ahead: what the threads work on and one more. A longer queue would be decided on older state.
 constexpr std::uint32_t kSpareSlots = 1;
-// Posting pauses when more than this many of so many decisions were redone.
-constexpr std::uint32_t kWindow = 32, kRedoneMax = 16;
-constexpr std::uint64_t kPauseMin = 256, kPauseMax = 16'384;
-
-std::int64_t steady_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 }  // namespace
+
+void Pace::count(std::int64_t ns) {
+  sum_ns_ += ns;
+  if (--left_ > 0) return;
+  const std::int64_t sum_ns = std::exchange(sum_ns_, 0);
+  switch (phase_) {
+    case Phase::ahead:
+      ahead_ns_ = sum_ns;
+      phase_ = Phase::in_turn, is_ahead_ = false, left_ = kTrial;
+      return;
+    case Phase::in_turn:
+      is_ahead_ = ahead_ns_ < sum_ns;
+      length_ = is_ahead_ == was_better_ ? std::min(2 * length_, kMost) : kLeast;  // less often while it stays so
+      was_better_ = is_ahead_;
+      phase_ = Phase::chosen, left_ = length_;
+      return;
+    case Phase::chosen:
+      phase_ = Phase::ahead, is_ahead_ = true, left_ = kTrial;
+      return;
+  }
+}
 
 Ahead::Ahead(tables::StateStore& store, std::uint32_t threads, const std::function<std::unique_ptr<Lane>()>& make_lane,
              Decide decide)
@@ -39,7 +54,7 @@ Ahead::~Ahead() {
 }
 
 bool Ahead::wants_more() const {
-  return pause_ == 0 && posted_.load(std::memory_order_relaxed) - taken_ < slots_.size();
+  return pace_.is_ahead() && posted_.load(std::memory_order_relaxed) - taken_ < slots_.size();
 }
 
 void Ahead::post(broker::EvalRow eval, std::uint64_t order_index) {
@@ -59,36 +74,41 @@ void Ahead::loop(Thread& thread) {
     if (stopping_.load(std::memory_order_acquire)) break;
     std::uint64_t n = claimed_.load(std::memory_order_relaxed);
     if (n >= posted) {
-      posted_.wait(posted, std::memory_order_acquire);
+      if (!base::spin_until([&] { return posted_.load(std::memory_order_relaxed) != posted; }))
+        posted_.wait(posted, std::memory_order_acquire);
       continue;
     }
     if (!claimed_.compare_exchange_strong(n, n + 1, std::memory_order_acq_rel)) continue;
     Slot& slot = *slots_[n % slots_.size()];
-    const std::int64_t began = steady_ns();
-    run(slot);
-    thread.busy_ns.fetch_add(steady_ns() - began, std::memory_order_relaxed);
+    const std::int64_t began = measured_ns();
+    run(thread, slot);
+    thread.busy_ns.fetch_add(measured_ns() - began, std::memory_order_relaxed);
     // Publish: pairs with the acquire in take().
     slot.done.store(1, std::memory_order_release);
     slot.done.notify_one();
   }
 }
 
-void Ahead::run(Slot& slot) {
+void Ahead::run(Thread& thread, Slot& slot) {
   const base::UseStageClock marks(slot.lane->stages);
   if (slot.lane->stages) slot.lane->stages->start(base::Stage::idle);
   const base::StageScope looking(slot.lane->stages, base::Stage::snapshot);
   slot.failed = false;
   slot.reads.rows.clear();
   slot.reads.all = false;
-  // Read before the snapshot is taken: a commit between the two counts as a change that was not seen.
+  // Read before the state is taken: a commit between the two counts as a change that was not seen.
   slot.change = change_.load(std::memory_order_acquire);
-  const tables::SnapshotRef state = store_.snapshot();
-  slot.epoch = state->nodes.epoch;
+  tables::SnapshotRef held;  // where the view would be too large
+  const bool views = store_.bring_up(thread.view, kViewBytes / threads_.size());
+  if (!views) held = store_.snapshot();
+  const tables::Snapshot& state = views ? thread.view.state() : *held;
+  slot.epoch = state.nodes.epoch;
   try {
     decide_(slot.eval, state, slot.order_index, *slot.lane, slot.reads);
   } catch (...) {
     slot.failed = true;  // its turn finds out
   }
+  thread.view.release();
 }
 
 bool Ahead::valid(const Slot& slot, std::uint64_t order_index) const {
@@ -102,24 +122,15 @@ bool Ahead::valid(const Slot& slot, std::uint64_t order_index) const {
 bool Ahead::take(broker::EvalRow eval, std::uint64_t order_index) {
   Slot& slot = *slots_[taken_ % slots_.size()];
   BERTH_ASSERT(posted() > 0 && slot.eval == eval);
-  if (pause_ > 0) --pause_;
   std::uint64_t n = taken_;
   if (claimed_.compare_exchange_strong(n, taken_ + 1, std::memory_order_acq_rel)) {
     ++stats_.inline_;
     return false;
   }
-  slot.done.wait(0, std::memory_order_acquire);
+  if (!base::spin_until([&] { return slot.done.load(std::memory_order_acquire) != 0; }))
+    slot.done.wait(0, std::memory_order_acquire);
   const bool used = valid(slot, order_index);
   ++(used ? stats_.used : stats_.redone);
-  recent_redone_ += !used;
-  if (++recent_ == kWindow) {
-    if (recent_redone_ > kRedoneMax) {  // longer each time it does not pay
-      pause_ = pause_length_ = std::clamp(2 * pause_length_, kPauseMin, kPauseMax);
-    } else {
-      pause_length_ = 0;
-    }
-    recent_ = recent_redone_ = 0;
-  }
   return used;
 }
 

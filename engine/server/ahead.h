@@ -3,13 +3,15 @@
 // decisions are those of one worker, whatever the number of threads and however they are scheduled.
 //
 //   post(n)    the server says which evaluation comes n-th and which state index it will see (seed of the visiting
-//   order) threads    decide posted ones in order, each on the newest snapshot, and note the node rows they looked at
+//   order) threads    decide posted ones in order, each on its view of the newest state, and note the node rows they
+//   looked at
 //   take(n)    in its turn: is the n-th decision there, and did nothing it looked at change? Else it is made anew
 //
 // A decision depends on the job, the nodes' static columns, the set of ready nodes, the use of the rows it looked at
 // and the order index; valid() compares all of them. Decisions that look at every node are valid only while nothing
-// changes. When most decisions have to be made anew, posting pauses for a while: then speculation only costs. Threads:
-// everything but the decisions belongs to the server's thread.
+// changes. Where deciding ahead is slower than deciding in turn, as most decisions have to be made anew or as threads
+// take longer to wake up than to decide, it pauses (Pace). Threads: everything but the decisions belongs to the
+// server's thread.
 #pragma once
 
 #include <atomic>
@@ -19,9 +21,28 @@
 
 #include "server/lane.h"
 #include "server/team.h"
-#include "tables/state.h"
+#include "tables/worker_view.h"
 
 namespace berth::server {
+
+/// Chooses between deciding ahead and in turn by the time that evaluations take either way: so several workers are not
+/// slower than one. The decisions are the same.
+class Pace {
+ public:
+  [[nodiscard]] bool is_ahead() const { return is_ahead_; }
+  /// An evaluation took so long, from its turn to its end.
+  void count(std::int64_t ns);
+
+  static constexpr std::uint32_t kTrial = 128;                   ///< evaluations that each way is measured for
+  static constexpr std::uint32_t kLeast = 1024, kMost = 16'384;  ///< that the better one is used for then
+
+ private:
+  enum class Phase : std::uint8_t { ahead, in_turn, chosen };
+  Phase phase_ = Phase::ahead;
+  bool is_ahead_ = true, was_better_ = true;
+  std::uint32_t left_ = kTrial, length_ = kLeast;  // of the phase; of the next choice
+  std::int64_t sum_ns_ = 0, ahead_ns_ = 0;
+};
 
 class Ahead {
  public:
@@ -53,10 +74,8 @@ class Ahead {
   [[nodiscard]] bool take(broker::EvalRow eval, std::uint64_t order_index);
   /// next() is done with.
   void release() { ++taken_; }
-  /// An evaluation was decided in its turn without having been posted.
-  void skip() {
-    if (pause_ > 0) --pause_;
-  }
+  /// An evaluation is over that took so long from its turn on.
+  void count(std::int64_t ns) { pace_.count(ns); }
 
   /// The use of a node's row changed, or the set of ready nodes.
   void changed(tables::NodeRow row);
@@ -80,10 +99,11 @@ class Ahead {
   };
   struct alignas(64) Thread {
     std::atomic<std::int64_t> busy_ns{0};
+    tables::WorkerView view;
   };
 
   void loop(Thread& thread);
-  void run(Slot& slot);
+  void run(Thread& thread, Slot& slot);
   [[nodiscard]] bool valid(const Slot& slot, std::uint64_t order_index) const;
 
   tables::StateStore& store_;
@@ -93,9 +113,7 @@ class Ahead {
   std::vector<std::uint64_t> last_change_;  // by node row: number of the change
   std::uint64_t taken_ = 0;
   Stats stats_;
-  std::uint32_t recent_redone_ = 0, recent_ = 0;
-  std::uint64_t pause_length_ = 0;                     // the last one
-  std::uint64_t pause_ = 0;                            // evaluations until posting goes on
+  Pace pace_;
   alignas(64) std::atomic<std::uint64_t> posted_{0};   // written by the run's thread; threads wait on it
   alignas(64) std::atomic<std::uint64_t> claimed_{0};  // next to be decided; by compare-exchange
   alignas(64) std::atomic<std::uint64_t> change_{0};   // commits so far

@@ -4,10 +4,11 @@
 //   chunks       of 1,024 records, made when they are first needed; records never move
 //
 // A row is used again once its evaluation is over and the broker has let go of it.
-// Threads: add() the writer's; a record belongs to whoever holds the evaluation's delivery, its `queued`, `status` and
-// `cause` to the writer; release() from any thread.
+// Threads: add() the writer's; a record belongs to whoever holds the evaluation's delivery, its `queued`, `status` (but
+// for status_now()) and `cause` to the writer; release() from any thread.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -57,6 +58,9 @@ struct EvalRecord {
   bool annotate = false;
   bool queued = false;                              ///< the broker has it
   std::shared_ptr<const model::Evaluation> object;  ///< History::objects: as it was last written
+
+  /// For whoever was handed it, without the Turn: it may be cancelled meanwhile.
+  [[nodiscard]] EvalState status_now() { return std::atomic_ref(status).load(std::memory_order_acquire); }
 };
 
 class EvalBook {

@@ -71,12 +71,14 @@ bool Server::step() {
     give_up(**delivery);
     return true;
   }
+  const std::int64_t began_ns = ahead_ ? measured_ns() : 0;
   if (Lane* decided = take_decision(**delivery)) {
     settle(*decided);
     ahead_->release();
   } else {
     serve(**delivery, *lane_);
   }
+  if (ahead_) ahead_->count(measured_ns() - began_ns);
   cancel_superfluous();
   return true;
 }
@@ -108,17 +110,22 @@ void Server::put_facts(const EvalRecord& record, Lane& lane) const {
 /// R-CTRL-402, 407. On the only thread that writes, the tables as they are: nobody changes them but this evaluation.
 /// What it writes itself before its plan is of the job's status alone, see commit_objects().
 const tables::Snapshot& Server::take_state(Lane& lane) {
-  const bool own = !team_;
-  if (!own) {
-    lane.held[1] = std::move(lane.held[0]);  // rows of the plan before are still read in it
-    lane.held[0] = store_.snapshot();
-  }
-  const tables::Snapshot& state = own ? store_.current() : *lane.held[0];
+  const tables::Snapshot& state = team_ ? look(lane) : store_.current();
   lane.state_index = state.index;
   if (++lane.attempts == 1) lane.record->snapshot_index = state.index;  // R-CTRL-235: the first one's
   if (keeps_objects()) lane.job_modify_index = job_modify_index(state, lane.record->job);
   if (listener_) listener_->attempt(lane);
   return state;
+}
+
+/// The newest state for a worker beside others: its view, brought up to date. Of the attempt before, job versions and
+/// resource shapes are still read.
+const tables::Snapshot& Server::look(Lane& lane) {
+  if (lane.attempts > 0) lane.view.keep();
+  if (store_.bring_up(lane.view, kViewBytes / config_.workers)) return lane.view.state();
+  lane.held[1] = std::move(lane.held[0]);
+  lane.held[0] = store_.snapshot();
+  return *lane.held[0];
 }
 
 void Server::decide(Lane& lane, const tables::Snapshot& state, std::uint64_t order_index, sched::Planner& planner) {
@@ -159,12 +166,14 @@ void Server::decide(const std::shared_ptr<const model::Evaluation>& eval, Lane& 
 
 void Server::serve(const broker::Delivery& delivery, Lane& lane) {
   begin(delivery, lane);
-  {
-    const Turn turn(*this);
-    lane.over = is_terminal(lane.record->status) && !tracks(*lane.record);
-    if (is_terminal(lane.record->status)) lane.record->queued = false;
+  if (is_terminal(lane.record->status_now())) {  // cancelled while it waited for its turn
+    {
+      const Turn turn(*this);
+      lane.over = !tracks(*lane.record);
+      lane.record->queued = false;
+    }
+    return end(lane);
   }
-  if (is_terminal(lane.record->status)) return end(lane);  // cancelled while it waited for its turn
   {
     const base::StageScope looking(lane.stages, base::Stage::snapshot);
     put_facts(*lane.record, lane);
@@ -178,6 +187,7 @@ void Server::serve(const broker::Delivery& delivery, Lane& lane) {
   }
   if (lane.plans == 0 && listener_) listener_->decided(lane);
   settle(lane);
+  lane.view.release();
   lane.held[0].reset(), lane.held[1].reset();
 }
 
@@ -200,7 +210,7 @@ void Server::decide_ahead(broker::EvalRow row, const tables::Snapshot& state, st
 /// The decision that was made ahead, its plan committed as a whole; null: it is made anew, in its turn.
 Lane* Server::take_decision(const broker::Delivery& delivery) {
   if (!ahead_) return nullptr;
-  if (expected_.empty() || expected_.front() != delivery.row) return ahead_->skip(), nullptr;
+  if (expected_.empty() || expected_.front() != delivery.row) return nullptr;
   expected_.pop_front();
   Lane& lane = ahead_->next();
   if (listener_) listener_->waiting(lane);

@@ -113,7 +113,7 @@ bool Server::enqueue(EvalRecord& record) {
     forget(record.row);
     return false;
   }
-  wake();
+  wake(1);
   return true;
 }
 
@@ -217,7 +217,7 @@ void Server::advance() {
       release(Cause::plan_attempts);
     }
   }
-  wake();
+  if (broker_.may_have_ready()) wake(config_.workers);
 }
 
 }  // namespace berth::server

@@ -3,13 +3,25 @@
 // plan waits in the queue, the applier.
 #pragma once
 
+#include <chrono>
+
 #include "base/stages.h"
 #include "plan/apply.h"
 #include "plan/plan_queue.h"
 #include "sched/scheduler.h"
 #include "server/eval_book.h"
+#include "tables/worker_view.h"
 
 namespace berth::server {
+
+/// For measuring how long something took: a driver's clock may stand still or jump.
+[[nodiscard]] inline std::int64_t measured_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// What the views of all workers may take; beyond it each attempt takes a snapshot, and commits copy chunks.
+inline constexpr std::size_t kViewBytes = std::size_t{256} << 20;
 
 struct Lane {
   explicit Lane(const model::Options& options) { scratch.options = options; }
@@ -41,7 +53,8 @@ struct Lane {
 
   // The server's own.
   std::string id_text;          // what facts.id_text shows
-  tables::SnapshotRef held[2];  // the state of this attempt and of the one before
+  tables::WorkerView view;      // the state of this attempt, of a free worker
+  tables::SnapshotRef held[2];  // where a view would be too large: the states of this attempt and of the one before
   struct : plan::Submission {
     Lane* lane = nullptr;
   } submission;

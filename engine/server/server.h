@@ -77,7 +77,11 @@ struct Stats {
   std::uint64_t cancelled = 0;  ///< evaluations that a newer one of their job made superfluous (R-CTRL-336)
   std::uint64_t ahead_used = 0, ahead_redone = 0, ahead_inline = 0;  ///< decisions made ahead of their turn
   std::int64_t apply_ns = 0;                                         ///< free: in the applier, all threads
-  std::vector<std::int64_t> busy_ns;                                 ///< per worker
+  std::uint64_t driver_woken = 0;                                    ///< free: as nothing was ready any more
+  std::uint64_t turns = 0, turn_waits = 0;                           ///< free: Turns; those that a thread slept for
+  std::int64_t turn_ns = 0;                                          ///< free: how long it was held, all threads
+  std::uint64_t view_rows = 0, view_columns = 0;  ///< free: that workers copied to bring their views up to date
+  std::vector<std::int64_t> busy_ns;              ///< per worker
 };
 
 class Server {
@@ -155,6 +159,8 @@ class Server {
   // --- free workers (workers.cc) ---
   /// The right to change the state; while it is held, plans wait. Inline it costs nothing.
   class Turn;
+  /// Another thread waits for it: whoever has it for a longer time, for one event after the other, lets go.
+  [[nodiscard]] bool turn_wanted() const { return waiting_.load(std::memory_order_relaxed) > 0; }
   /// Starts the threads, if the execution has any.
   void start();
   /// Every worker finishes its evaluation and ends; evaluations that nobody took stay in the broker.
@@ -180,6 +186,7 @@ class Server {
   void put_facts(const EvalRecord& record, Lane& lane) const;
   void decide(Lane& lane, const tables::Snapshot& state, std::uint64_t order_index, sched::Planner& planner);
   const tables::Snapshot& take_state(Lane& lane);
+  const tables::Snapshot& look(Lane& lane);
   void serve(const broker::Delivery& delivery, Lane& lane);
   void decide_ahead(broker::EvalRow row, const tables::Snapshot& state, std::uint64_t order_index, Lane& lane,
                     Ahead::Reads& reads);
@@ -225,9 +232,15 @@ class Server {
   void evaluate_evicted(Lane& lane);
   // workers.cc
   void work(Worker& worker);
+  bool serve_next(Worker& worker);
   void queue_plan(Lane& lane);
   void serve_plans();
-  void wake();
+  void lock_turn();
+  void unlock_turn();
+  void turn_begins();
+  /// `evals` more are ready. In turn; the workers are woken when it ends, since they need it at once.
+  void wake(std::size_t evals) { woken_ += evals; }
+  void wake_workers(std::size_t evals);
 
   const Config config_;
   const Clock& clock_;
@@ -264,10 +277,15 @@ class Server {
   // Free workers.
   std::unique_ptr<Workers> team_;
   std::mutex turn_;
+  std::size_t woken_ = 0;                           // evaluations that became ready under the Turn
+  std::int64_t turn_since_ns_ = 0;                  // measured; of the Turn that is held
+  std::atomic<std::int32_t> waiting_{0};            // threads that found it taken, those whose plan waits included
   alignas(64) std::atomic<std::uint32_t> work_{0};  // bumped when something may be ready; workers wait on it
   std::atomic<bool> stopping_{false};
   alignas(64) std::atomic<std::uint64_t> deliveries_{0};  // begun by workers
-  std::atomic<std::int64_t> busy_{0};                     // workers between dequeue and ack
+  std::atomic<std::int64_t> busy_{0};                     // workers that look for evaluations or serve one
+  std::atomic<bool> served_{false};                       // some, since the driver was woken last
+  std::atomic<std::uint64_t> driver_woken_{0};
   std::mutex idle_mutex_;
   std::condition_variable idle_changed_;
 };
@@ -275,11 +293,11 @@ class Server {
 class Server::Turn {
  public:
   explicit Turn(Server& server) : server_(server.team_ ? &server : nullptr) {
-    if (server_) server_->turn_.lock();
+    if (server_) server_->lock_turn();
   }
   ~Turn() {
     if (!server_) return;
-    server_->turn_.unlock();
+    server_->unlock_turn();
     server_->serve_plans();
   }
   Turn(const Turn&) = delete;

@@ -75,8 +75,8 @@ void Server::release(Cause cause) {
     if (listener_) listener_->released(record);
   }
   static_cast<void>(broker_.enqueue(released_, clock_.now_ns()));
+  wake(released_.size());
   released_.clear();
-  wake();
 }
 
 /// An evaluation of the job placed everything: whoever waited for it waits no longer (R-CTRL-733, 820).
@@ -109,7 +109,8 @@ void Server::cancel_duplicates() {  // R-CTRL-807
 /// A blocked evaluation is cancelled. Its row is free unless the broker or the tracker still refers to it.
 void Server::drop(EvalRecord& record) {
   if (record.status != EvalState::blocked) return;
-  record.status = EvalState::canceled;
+  // Pairs with status_now() of a worker that was just handed it; one that looked before decides it all the same.
+  std::atomic_ref(record.status).store(EvalState::canceled, std::memory_order_release);
   const bool outstanding = broker_.outstanding(record.row).has_value();
   if (!record.queued && !outstanding && !tracks(record)) forget(record.row);
 }

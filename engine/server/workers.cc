@@ -8,21 +8,16 @@
 // The applier is a role, not a thread: a worker that submits a plan takes the Turn if it is free and serves the queue,
 // its own plan included; if it is taken, whoever holds it serves the plan. So a plan needs no second thread to be
 // woken, and there is one applier at a time (R-CTRL-506).
-#include <chrono>
+//
+// What makes several workers pay: each decides on a view of its own (tables/worker_view.h), so that commits copy
+// nothing; whoever finds the Turn taken looks for some microseconds before it sleeps; one worker is woken per
+// evaluation that became ready, and the driver when nothing is ready any more.
+#include <utility>
 
+#include "base/relax.h"
 #include "server/workers.h"
 
 namespace berth::server {
-
-namespace {
-
-/// For measuring: the driver's clock may jump over idle time.
-std::int64_t measured_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-}  // namespace
 
 void Server::start() {
   if (config_.execution == Execution::inline_ || team_ || ahead_) return;
@@ -41,6 +36,7 @@ void Server::start() {
   }
   team_ = std::move(workers);
   stopping_.store(false, std::memory_order_release);
+  woken_ = 0;  // workers look before they sleep
   team_->threads.emplace(config_.workers, [this](std::uint32_t i) { work(*team_->workers[i]); });
 }
 
@@ -56,14 +52,42 @@ void Server::stop() {
   work_.fetch_add(1, std::memory_order_release);
   work_.notify_all();
   team_->threads.reset();
-  for (const auto& worker : team_->workers) stats_.busy_ns.push_back(worker->busy_ns.load(std::memory_order_relaxed));
+  for (const auto& worker : team_->workers) {
+    stats_.busy_ns.push_back(worker->busy_ns.load(std::memory_order_relaxed));
+    stats_.view_rows += worker->lane->view.rows_copied();
+    stats_.view_columns += worker->lane->view.columns_copied();
+  }
   team_.reset();
 }
 
-void Server::wake() {
-  if (!team_) return;
+/// One worker per evaluation: the others would find nothing.
+void Server::wake_workers(std::size_t evals) {
   work_.fetch_add(1, std::memory_order_release);
-  work_.notify_all();
+  if (evals >= config_.workers) return work_.notify_all();
+  for (std::size_t i = 0; i < evals; ++i) work_.notify_one();
+}
+
+/// The Turn is held for microseconds most often: less than it takes to put a thread to sleep and to wake it.
+void Server::lock_turn() {
+  if (turn_.try_lock()) return turn_begins();
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  const bool mine = base::spin_until([this] { return turn_.try_lock(); });
+  if (!mine) turn_.lock();
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  stats_.turn_waits += !mine;
+  turn_begins();
+}
+
+void Server::turn_begins() {
+  ++stats_.turns;
+  turn_since_ns_ = measured_ns();
+}
+
+void Server::unlock_turn() {
+  const std::size_t woken = std::exchange(woken_, 0);
+  stats_.turn_ns += measured_ns() - turn_since_ns_;
+  turn_.unlock();
+  if (woken > 0) wake_workers(woken);
 }
 
 void Server::work(Worker& worker) {
@@ -71,25 +95,33 @@ void Server::work(Worker& worker) {
   const base::UseStageClock marks(clock);
   if (clock) clock->start(base::Stage::idle);
   while (!stopping_.load(std::memory_order_acquire)) {
-    const std::uint32_t seen = work_.load(std::memory_order_acquire);
-    const base::StageScope dequeuing(clock, base::Stage::dequeue);
     busy_.fetch_add(1, std::memory_order_seq_cst);
-    const auto delivery = broker_.dequeue(broker::kSchedulers, clock_.now_ns());
-    const bool found = delivery && *delivery;
-    if (found) {
-      deliveries_.fetch_add(1, std::memory_order_seq_cst);
-      const std::int64_t began = measured_ns();
-      serve(**delivery, *worker.lane);
-      worker.busy_ns.fetch_add(measured_ns() - began, std::memory_order_relaxed);
+    std::uint32_t seen = work_.load(std::memory_order_acquire);
+    while (!stopping_.load(std::memory_order_acquire) && serve_next(worker)) {
+      served_.store(true, std::memory_order_relaxed);  // published by the change of busy_
+      seen = work_.load(std::memory_order_acquire);    // before the look that finds nothing
     }
-    if (busy_.fetch_sub(1, std::memory_order_seq_cst) == 1 && found) {
+    // The driver waits for all of them to find nothing, not for one to be between two evaluations.
+    if (busy_.fetch_sub(1, std::memory_order_seq_cst) == 1 && served_.exchange(false, std::memory_order_relaxed)) {
+      driver_woken_.fetch_add(1, std::memory_order_relaxed);
       { const std::lock_guard lock(idle_mutex_); }
       idle_changed_.notify_all();
     }
-    if (found) continue;
     const base::StageScope resting(clock, base::Stage::idle);
     if (!stopping_.load(std::memory_order_acquire)) work_.wait(seen, std::memory_order_acquire);
   }
+}
+
+/// False: nothing is ready.
+bool Server::serve_next(Worker& worker) {
+  const base::StageScope dequeuing(worker.lane->stages, base::Stage::dequeue);
+  const auto delivery = broker_.dequeue(broker::kSchedulers, clock_.now_ns());
+  if (!delivery || !*delivery) return false;
+  deliveries_.fetch_add(1, std::memory_order_seq_cst);
+  const std::int64_t began = measured_ns();
+  serve(**delivery, *worker.lane);
+  worker.busy_ns.fetch_add(measured_ns() - began, std::memory_order_relaxed);
+  return true;
 }
 
 // ---------------------------------------------------------------- the plan queue and its applier
@@ -103,7 +135,9 @@ void Server::queue_plan(Lane& lane) {
   submission.enqueued_ns = clock_.now_ns();
   if (plans_.enqueue(submission)) {
     serve_plans();
+    waiting_.fetch_add(1, std::memory_order_relaxed);
     submission.wait();
+    waiting_.fetch_sub(1, std::memory_order_relaxed);
   }
   if (!submission.error.empty()) lane.applied.error = submission.error;
 }
@@ -112,8 +146,8 @@ void Server::queue_plan(Lane& lane) {
 /// held and whose worker found it taken is never left behind.
 void Server::serve_plans() {
   while (plans_.depth() > 0) {
-    const std::unique_lock lock(turn_, std::try_to_lock);
-    if (!lock) return;  // its holder looks again after letting go
+    if (!turn_.try_lock()) return;  // its holder looks again after letting go
+    turn_begins();
     while (plan::Submission* next = plans_.dequeue().plan) {
       const std::int64_t began = measured_ns();
       try {
@@ -126,6 +160,7 @@ void Server::serve_plans() {
       stats_.apply_ns += measured_ns() - began;
       next->answer();
     }
+    unlock_turn();
   }
 }
 
@@ -159,11 +194,15 @@ bool Server::wait_idle(std::int64_t timeout_ns) {
   return idle_changed_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), [this] { return idle(); });
 }
 
-Stats Server::stats() const { return stats_; }
+Stats Server::stats() const {
+  Stats out = stats_;
+  out.driver_woken = driver_woken_.load(std::memory_order_relaxed);
+  return out;
+}
 
 std::int64_t Server::lost() {
   const broker::Totals totals = broker_.totals();
-  const auto held = static_cast<std::int64_t>(broker_.contents().known.size());
+  const auto held = static_cast<std::int64_t>(broker_.contents().held_count());
   const auto gone = totals.acked + totals.cancelled + totals.dropped + totals.flushed;
   return static_cast<std::int64_t>(totals.accepted) - static_cast<std::int64_t>(gone) - held;
 }

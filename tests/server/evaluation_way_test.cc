@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <random>
 
 #include "server/server.h"
 #include "tables/check.h"
@@ -340,7 +341,7 @@ std::vector<NodeRow> decisions(Execution execution, std::uint32_t workers, Stats
   server.stop();
   stats = server.stats();
   EXPECT_EQ(server.lost(), 0);
-  for (const std::string& problem : tables::check_tables(server.store().current())) ADD_FAILURE() << problem;
+  for (const std::string& problem : tables::check_tables(server.store())) ADD_FAILURE() << problem;
   return c.hooks.nodes;
 }
 
@@ -357,6 +358,23 @@ TEST(Executors, DecideAheadWhatTheyWouldInTurn) {
     EXPECT_EQ(ahead.plans, inline_.plans);
     EXPECT_GT(ahead.ahead_used + ahead.ahead_redone + ahead.ahead_inline, 0U);
   }
+}
+
+TEST(Pace, TriesBothWaysAndKeepsTheFaster) {
+  for (const bool ahead_is_faster : {true, false}) {
+    Pace pace;
+    std::uint64_t ahead = 0;
+    constexpr std::uint64_t kEvals = 100'000;
+    for (std::uint64_t i = 0; i < kEvals; ++i) {
+      ahead += pace.is_ahead();
+      pace.count(pace.is_ahead() == ahead_is_faster ? 50 : 100);
+    }
+    EXPECT_GT(ahead_is_faster ? ahead : kEvals - ahead, kEvals * 98 / 100);
+  }
+  Pace pace;  // which is the faster one may change
+  for (int i = 0; i < 50'000; ++i) pace.count(pace.is_ahead() ? 50 : 100);
+  for (int i = 0; i < 50'000; ++i) pace.count(pace.is_ahead() ? 100 : 50);
+  EXPECT_FALSE(pace.is_ahead());
 }
 
 class FreeWorkers : public ::testing::TestWithParam<std::uint32_t> {};
@@ -389,9 +407,107 @@ TEST_P(FreeWorkers, PlaceEverythingOnceWhateverTheConflicts) {  // more workers 
   if (GetParam() == 1) {
     EXPECT_EQ(stats.conflicts, 0U);
   }
-  for (const std::string& problem : tables::check_tables(server.store().current())) ADD_FAILURE() << problem;
+  for (const std::string& problem : tables::check_tables(server.store())) ADD_FAILURE() << problem;
 }
-INSTANTIATE_TEST_SUITE_P(Workers, FreeWorkers, ::testing::Values(1U, 2U, 3U, 8U));
+
+/// Fires timers until nothing is under way.
+void settle(Control& c) {
+  for (int i = 0; i < 4000 && !c.server().wait_idle(5 * kMs); ++i) {
+    c.clock.set(c.clock.now_ns() + kSecond);
+    c.server().tick();
+  }
+  ASSERT_TRUE(c.server().idle());
+}
+
+TEST_P(FreeWorkers, StoppedInBetweenLoseNothing) {
+  Config config;
+  config.execution = Execution::free;
+  config.workers = GetParam();
+  config.options.quirks = model::Quirks::none();
+  Control c(30, config);
+  Server& server = c.server();
+  for (int round = 0; round < 5; ++round) {
+    server.start();
+    for (int i = 0; i < 30; ++i) {
+      const Server::Turn turn(server);
+      c.evaluate(c.job("job-" + std::to_string(30 * round + i), "service", 2));
+    }
+    server.stop();  // with evaluations that no worker took
+    EXPECT_EQ(server.lost(), 0);
+  }
+  server.start();
+  settle(c);
+  server.stop();
+  EXPECT_EQ(c.allocs(), 300U);
+  EXPECT_EQ(server.lost(), 0);
+  EXPECT_TRUE(server.broker().contents().known.empty());
+}
+
+/// Jobs of several priorities and versions, ends, nodes that go and return, evictions. Debug builds compare each view
+/// with the state.
+TEST_P(FreeWorkers, DecideOnViewsThatFollowTheState) {
+  Config config;
+  config.execution = Execution::free;
+  config.workers = GetParam();
+  Control c(40, config);
+  Server& server = c.server();
+  model::SchedulerConfiguration preemption;
+  preemption.preemption_config.service_scheduler_enabled = true;
+  preemption.preemption_config.batch_scheduler_enabled = true;
+  server.store().set_scheduler_config(preemption);
+  std::mt19937 random(GetParam());
+  server.start();
+  for (int i = 0; i < 400; ++i) {
+    const Server::Turn turn(server);
+    const NodeRow node(random() % 40);
+    const auto allocs = static_cast<tables::AllocRow>(c.allocs());
+    switch (random() % 6) {
+      case 0:
+        if (allocs > 8)
+          server.end_allocs(static_cast<tables::AllocRow>(random() % (allocs - 8)), 8, tables::Client::complete);
+        break;
+      case 1:
+        server.store().set_node_state(node, tables::NodeStatus::down, true, false, server.store().index() + 1);
+        break;
+      case 2:
+        server.node_ready(node);
+        break;
+      default: {
+        auto job = c.job("job-" + std::to_string(random() % 60), random() % 4 == 0 ? "batch" : "service",
+                         static_cast<std::int64_t>(1 + random() % 6));
+        job->priority = 20 + 20 * (random() % 4);
+        job->version = static_cast<std::uint64_t>(i);
+        c.evaluate(job);
+      }
+    }
+  }
+  settle(c);
+  server.stop();
+  EXPECT_EQ(server.lost(), 0);
+  EXPECT_EQ(server.stats().errors, 0U);
+  EXPECT_EQ(server.store().use_chunks_copied(), 0U);
+  for (const std::string& problem : tables::check_tables(server.store())) ADD_FAILURE() << problem;
+}
+
+/// A wake-up costs more than a small evaluation: the driver sleeps until the broker has nothing ready.
+TEST_P(FreeWorkers, WakeTheDriverOnceNothingIsReady) {
+  Config config;
+  config.execution = Execution::free;
+  config.workers = GetParam();
+  config.options.quirks = model::Quirks::none();
+  Control c(100, config);
+  Server& server = c.server();
+  server.start();
+  {
+    const Server::Turn turn(server);
+    for (int i = 0; i < 400; ++i) c.evaluate(c.job("job-" + std::to_string(i), "service", 2));
+  }
+  ASSERT_TRUE(server.wait_idle(60 * kSecond));
+  server.stop();
+  EXPECT_EQ(c.allocs(), 800U);
+  EXPECT_LE(server.stats().driver_woken, 20U);  // 400 if it were after each evaluation
+}
+INSTANTIATE_TEST_SUITE_P(Workers, FreeWorkers, ::testing::Values(1U, 2U, 4U, 8U));
 
 TEST(FreeWorkers, ThatThrowLoseNothing) {
   Config config;
@@ -431,9 +547,9 @@ TEST(FreeWorkers, ServeOneEvaluationOfAJobAtATimeAndCancelTheRest) {  // R-CTRL-
   Server& server = c.server();
   server.start();
   const auto job = c.job("a", "service", 3);
-  for (int i = 0; i < 300; ++i) {
+  {
     const Server::Turn turn(server);
-    c.evaluate(job);
+    for (int i = 0; i < 300; ++i) c.evaluate(job);
   }
   for (int i = 0; i < 4000 && !server.wait_idle(5 * kMs); ++i) server.tick();
   server.tick();
@@ -443,6 +559,8 @@ TEST(FreeWorkers, ServeOneEvaluationOfAJobAtATimeAndCancelTheRest) {  // R-CTRL-
   EXPECT_EQ(totals.acked + totals.cancelled, 300U);
   EXPECT_EQ(server.stats().served, totals.acked);
   EXPECT_EQ(server.stats().cancelled, totals.cancelled);
+  EXPECT_GT(totals.cancelled, 0U);
+  EXPECT_EQ(server.lost(), 0);  // their IDs stay known to the broker (R-CTRL-335), which is no second account of them
   EXPECT_EQ(c.allocs(), 3U);
 }
 
