@@ -19,6 +19,13 @@ Result<void> find_nomad_times(const sim::Workload& workload, std::size_t arrival
   return {};
 }
 
+/// Voluntary ones of all threads so far.
+std::uint64_t context_switches() {
+  struct rusage usage {};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_nvcsw);
+}
+
 InputError not_here(const sim::Workload& workload) {
   return {workload.path, "", "is more than a plain replay, which is all that this program can do",
           "use the whole program, build/release/berth"};
@@ -29,11 +36,13 @@ InputError not_here(const sim::Workload& workload) {
 void Meter::begin() {
   result_.setup_s = seconds_since(start_);
   if (options_.allocations) before_ = options_.allocations();
+  switches_before_ = context_switches();
   cpu_before_ = std::clock();
 }
 
 void Meter::end() {
   result_.cpu_s = static_cast<double>(std::clock() - cpu_before_) / CLOCKS_PER_SEC;
+  result_.parallel.switches = context_switches() - switches_before_;
   if (!options_.allocations) return;
   const AllocationCount now = options_.allocations();
   result_.allocations = AllocationCount{now.count - before_.count, now.bytes - before_.bytes};

@@ -25,6 +25,7 @@ class Meter {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   AllocationCount before_;
   std::clock_t cpu_before_ = 0;
+  std::uint64_t switches_before_ = 0;
 };
 
 struct RunParts {

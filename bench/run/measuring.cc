@@ -173,6 +173,8 @@ void Measuring::settled(server::Lane& lane) {
     observe(lane, book, work);
   }
   book.began_ns = -1;
+  if (const tables::VersionRow version = lane.result.plan.job; version < asked_of_.size())
+    asked_of_[version].decided = true;
   const bool unsupported = lane.result.status == sched::EvalStatus::failed && !lane.exhausted();
   if (!unsupported) add_work(result_.work);
   lane.scratch.paths = {};
@@ -259,11 +261,29 @@ void Measuring::note_failures(const server::Lane& lane, bool failed, bool first)
   }
 }
 
-/// What a job asks for, but for those that ask for as many as there are nodes.
-void Measuring::count_asked(const tables::CompiledJob& job) {
+/// What a version of a job asks for, unless that is as many as there are nodes.
+void Measuring::count_asked(tables::VersionRow version) {
   ++result_.jobs;
+  const tables::CompiledJob& job = *store_->current().jobs.versions[version];
   if (is_of_system(job.type)) return;
-  for (const tables::CompiledGroup& group : job.groups) result_.asked += static_cast<std::uint64_t>(group.count);
+  if (version >= asked_of_.size()) asked_of_.resize(version + std::size_t{1});
+  std::uint64_t placements = 0;
+  for (const tables::CompiledGroup& group : job.groups) placements += static_cast<std::uint64_t>(group.count);
+  asked_of_[version].placements += placements;
+  result_.asked += placements;
+}
+
+/// With free workers a newer version of a job may come before an older one was decided: nothing of the older one is
+/// wanted any more.
+void Measuring::leave_out_replaced() {
+  const tables::JobTable& jobs = store_->current().jobs;
+  for (tables::VersionRow version = 0; version < asked_of_.size(); ++version) {
+    const Asked& asked = asked_of_[version];
+    if (asked.decided || asked.placements == 0 || !jobs.versions[version]) continue;
+    if (jobs.keys[jobs.versions[version]->key].current == version) continue;
+    result_.replaced += asked.placements;
+  }
+  result_.asked -= result_.replaced;
 }
 
 // ---------------------------------------------------------------- an observer
@@ -342,6 +362,7 @@ void Measuring::finish(server::Server& server) {
   result_.blocked = {stats.unblocked, stats.reblocked, stats.duplicates, stats.batches};
   for (const auto& [job, failures] : failing_) add_failures(failures);
   for (const auto& [reason, count] : result_.failed_reasons) result_.failed += count;
+  leave_out_replaced();
   // Without an answer: those of a run that was cut short, and of evaluations that gave up. In a life jobs end and
   // change.
   if (const std::uint64_t known = result_.placed + result_.failed; !result_.life && known < result_.asked) {
@@ -361,7 +382,10 @@ void Measuring::finish(server::Server& server) {
   out.gave_up = stats.gave_up, out.exceptions = stats.exceptions, out.plan_errors = stats.errors;
   out.failed = stats.failed, out.apply_ns = stats.apply_ns, out.busy_ns = stats.busy_ns;
   out.ahead_used = stats.ahead_used, out.ahead_redone = stats.ahead_redone, out.ahead_inline = stats.ahead_inline;
-  out.left = server.broker().contents().known.size();
+  out.turn_ns = stats.turn_ns, out.turns = stats.turns, out.turn_waits = stats.turn_waits;
+  out.view_rows = stats.view_rows, out.view_columns = stats.view_columns;
+  out.chunks_copied = server.store().use_chunks_copied();
+  out.left = server.broker().contents().held_count();
   out.lost = server.lost();
 }
 

@@ -59,7 +59,7 @@ class Measuring final : public server::Listener {
   std::int64_t look(std::size_t happened);
   /// Idle time that passed on the machine's clock.
   void waited(std::int64_t ns) { waited_ns_ += ns; }
-  void count_asked(const tables::CompiledJob& job);
+  void count_asked(tables::VersionRow version);
   /// A limit of the workload or of the observer is reached, or somebody interrupts: the result says which.
   [[nodiscard]] bool over_limit();
   void finish(server::Server& server);
@@ -104,6 +104,7 @@ class Measuring final : public server::Listener {
   void observe_applied(const server::Lane& lane, Book& book);
   void observe(const server::Lane& lane, Book& book, const Work& work);
   void note_failures(const server::Lane& lane, bool failed, bool first);
+  void leave_out_replaced();
 
   const sim::Workload& workload_;
   const sim::Inputs& inputs_;
@@ -116,6 +117,11 @@ class Measuring final : public server::Listener {
   base::StageClock::Counts before_{};         // on the applier's clock, when a check began
   sim::DecisionDigest digest_;
   base::RowMap<tables::JobKeyRow, std::vector<Missing>> failing_;  // what a job's last evaluation found no node for
+  struct Asked {
+    std::uint64_t placements = 0;
+    bool decided = false;  // by an evaluation of its job
+  };
+  std::vector<Asked> asked_of_;  // by job version
   static constexpr std::uint32_t kNoReason = ~0u;
   std::vector<std::string> reasons_;          // of all lanes, which are gone when the run ends
   std::atomic<std::uint64_t> jobs_done_ = 0;  // read by the run's thread for its progress

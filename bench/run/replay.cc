@@ -14,6 +14,9 @@ namespace {
 constexpr std::int64_t kMaxSleepNs = 20'000'000;  // so that a signal is noticed
 constexpr std::size_t kPreparedJobs = 256;
 constexpr std::int64_t kNever = INT64_MAX;
+// Events that are due together: so many at most, or so long, before the workers get at the state again.
+constexpr std::size_t kEventsTogether = 64;
+constexpr std::int64_t kTogetherNs = 200'000;
 
 }  // namespace
 
@@ -233,10 +236,23 @@ void Replay::run_free(Progress& progress) {
       continue;
     }
     if (due_ns == next.arrival_ns) prepare();
+    if (due_ns == next.arrival_ns && idle) ++result_.parallel.arrivals_when_idle;
     const server::Server::Turn turn(server_);
     if (measuring_.look_due(happened())) measuring_.look(happened());  // workers use the clock: it is not left out
-    happen(next);
+    happen_together(next, now);
     show(progress);
+  }
+}
+
+/// One Turn for all that is due by now: each taking of it may put a worker to sleep.
+void Replay::happen_together(Due due, std::int64_t now_ns) {
+  const std::int64_t until_ns = clock_.elapsed_ns() + kTogetherNs;
+  for (std::size_t events = 0; events < kEventsTogether; ++events) {
+    happen(due);
+    if (full_ || measuring_.over_limit() || server_.turn_wanted() || clock_.elapsed_ns() >= until_ns) return;
+    due = this->due(false);
+    const std::int64_t due_ns = due.next_ns();
+    if (due_ns > now_ns || due.timer_ns == due_ns || (due.arrival_ns == due_ns && prepared_.empty())) return;
   }
 }
 
@@ -283,8 +299,7 @@ void Replay::arrive(std::size_t arrival) {
   const server::NewEval eval = registered(arrival);
   tables::StateStore& store = server_.store();
   store.set_index(store.index() + 1);
-  const tables::JobTable& jobs = store.current().jobs;
-  measuring_.count_asked(*jobs.versions[jobs.keys[eval.job].current]);
+  measuring_.count_asked(store.current().jobs.keys[eval.job].current);
   full_ = !server_.evaluate(eval);
   if (full_) ++result_.unsupported_reasons["a server with room for so many evaluations"];
 }

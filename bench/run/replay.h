@@ -61,6 +61,7 @@ class Replay {
   [[nodiscard]] Due due(bool idle);
   void note_timer(std::int64_t due_ns);
   void happen(const Due& due);
+  void happen_together(Due due, std::int64_t now_ns);
   void announce();
   void arrive(std::size_t arrival);
   void release(std::int64_t due_ns);

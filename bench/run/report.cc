@@ -193,13 +193,18 @@ void workers_table(std::string& out, const RunResult& r) {
                        grouped(p.ahead_used), grouped(p.ahead_redone), grouped(p.ahead_inline));
     return;
   }
-  out += fmt::format("; applier {:.0f} %\n", 100 * utilisation(p.apply_ns, r));
+  out += fmt::format("; applier {:.0f} %, state held {:.0f} %\n", 100 * utilisation(p.apply_ns, r),
+                     100 * utilisation(p.turn_ns, r));
   out +=
       fmt::format("  plans       {}: {} conflicts, {} partial commits, {} retries, {} evaluations gave up\n",
                   grouped(p.plans), grouped(p.conflicts), grouped(p.partial), grouped(p.retries), grouped(p.gave_up));
   out += fmt::format("  snapshots   behind by p50 {}, p99 {}, at most {} state indexes; applied after p50 {}, p99 {}\n",
                      p.snapshot_age.percentile(50), p.snapshot_age.percentile(99), p.snapshot_age.max(),
                      time_words(p.submit_wait.percentile(50)), time_words(p.submit_wait.percentile(99)));
+  if (2 * p.arrivals_when_idle > r.jobs)
+    out += fmt::format(
+        "  NOTE        {} of {} jobs came when nothing was under way: the arrivals, not the scheduler, set the rate\n",
+        grouped(p.arrivals_when_idle), grouped(r.jobs));
   if (p.exceptions + p.plan_errors + p.failed > 0)
     out += fmt::format("  FAULTS      {} exceptions, {} failed plans, {} evaluations at their delivery limit\n",
                        grouped(p.exceptions), grouped(p.plan_errors), grouped(p.failed));
@@ -284,6 +289,9 @@ std::string to_table(const RunResult& r) {
   if (!r.life)
     out += fmt::format("  placed      {} of {} ({:.2f} %), failed {}\n", grouped(r.placed), grouped(r.asked),
                        100 * share(r.placed, r.asked), grouped(r.failed));
+  if (r.replaced > 0)
+    out += fmt::format("              and {} of job versions that a newer one replaced before they were decided\n",
+                       grouped(r.replaced));
   if (!grid) {
     out += fmt::format("  blocked     {} evaluations, {} retries, {} at the end; {} allocations departed{}\n",
                        grouped(r.blocked_evaluations), grouped(r.retries), grouped(r.blocked_at_end),
@@ -382,6 +390,7 @@ void set_counts(const RunResult& r, json::Value& out) {
   out.set("departed", r.departed);
   out.set("nodes_joined", r.joined);
   out.set("asked", r.asked);
+  out.set("replaced", r.replaced);
   out.set("placed", r.placed);
   out.set("failed", r.failed);
   out.set("refused", r.refused);
@@ -453,6 +462,14 @@ json::Value workers_json(const RunResult& r) {
   workers.set("ahead_used", parallel.ahead_used);
   workers.set("ahead_redone", parallel.ahead_redone);
   workers.set("ahead_inline", parallel.ahead_inline);
+  workers.set("arrivals_when_idle", parallel.arrivals_when_idle);
+  workers.set("turn_utilisation", utilisation(parallel.turn_ns, r));
+  workers.set("turns", parallel.turns);
+  workers.set("turn_waits", parallel.turn_waits);
+  workers.set("context_switches", parallel.switches);
+  workers.set("chunks_copied", parallel.chunks_copied);
+  workers.set("view_rows_copied", parallel.view_rows);
+  workers.set("view_columns_copied", parallel.view_columns);
   workers.set("snapshot_age", percentiles(parallel.snapshot_age));
   workers.set("submit_to_applied_ns", percentiles(parallel.submit_wait));
   return workers;

@@ -44,23 +44,29 @@ struct Latencies {
 /// What several workers did to each other.
 struct ParallelResult {
   // Commits as they come.
-  std::uint64_t plans = 0;        ///< submitted
-  std::uint64_t conflicts = 0;    ///< plans of which some node was refused
-  std::uint64_t partial = 0;      ///< of these, committed in part
-  std::uint64_t retries = 0;      ///< attempts after a refusal
-  std::uint64_t gave_up = 0;      ///< evaluations whose attempts ran out
-  std::uint64_t exceptions = 0;   ///< evaluations whose worker threw
-  std::uint64_t plan_errors = 0;  ///< plans that failed as a whole
-  std::uint64_t failed = 0;       ///< evaluations that reached the delivery limit
-  std::uint64_t left = 0;         ///< evaluations still in the broker at the end
-  std::int64_t lost = 0;          ///< evaluations that nobody can account for; 0 unless berth is wrong
+  std::uint64_t plans = 0;               ///< submitted
+  std::uint64_t conflicts = 0;           ///< plans of which some node was refused
+  std::uint64_t partial = 0;             ///< of these, committed in part
+  std::uint64_t retries = 0;             ///< attempts after a refusal
+  std::uint64_t gave_up = 0;             ///< evaluations whose attempts ran out
+  std::uint64_t exceptions = 0;          ///< evaluations whose worker threw
+  std::uint64_t plan_errors = 0;         ///< plans that failed as a whole
+  std::uint64_t failed = 0;              ///< evaluations that reached the delivery limit
+  std::uint64_t left = 0;                ///< evaluations still in the broker at the end
+  std::int64_t lost = 0;                 ///< evaluations that nobody can account for; 0 unless berth is wrong
+  std::uint64_t arrivals_when_idle = 0;  ///< jobs that came when nothing was under way
   // Commits in turn.
   std::uint64_t ahead_used = 0, ahead_redone = 0, ahead_inline = 0;  ///< decisions made ahead of their turn
   // Both.
-  std::int64_t apply_ns = 0;          ///< in the applier
-  std::vector<std::int64_t> busy_ns;  ///< per worker
-  sim::Histogram snapshot_age;        ///< state indexes between snapshot and commit, one value per plan
-  sim::Histogram submit_wait;         ///< ns from decided to applied, one value per plan
+  std::int64_t apply_ns = 0;                      ///< in the applier
+  std::vector<std::int64_t> busy_ns;              ///< per worker
+  std::int64_t turn_ns = 0;                       ///< the right to change the state was held
+  std::uint64_t turns = 0, turn_waits = 0;        ///< how often it was taken; times a thread slept for it
+  std::uint64_t switches = 0;                     ///< voluntary context switches of all threads
+  std::uint64_t chunks_copied = 0;                ///< of what placements write, as a snapshot was held
+  std::uint64_t view_rows = 0, view_columns = 0;  ///< copied by workers to bring their views up to date
+  sim::Histogram snapshot_age;                    ///< state indexes between snapshot and commit, one value per plan
+  sim::Histogram submit_wait;                     ///< ns from decided to applied, one value per plan
 };
 
 /// What deciding cost in counts: with one worker the same on every run of one build and one workload.
@@ -102,9 +108,10 @@ struct RunResult {
   std::uint64_t retries = 0;      ///< of these, after an unblock
   std::uint64_t blocked_evaluations = 0, blocked_at_end = 0, departed = 0;
   BlockedResult blocked;
-  std::uint64_t joined = 0;                                  ///< nodes that joined during the run
-  std::uint64_t asked = 0, placed = 0, failed = 0;           ///< placements; failed = asked and not placed at the end
-  std::uint64_t refused = 0;                                 ///< placements that the plan applier refused
+  std::uint64_t joined = 0;                         ///< nodes that joined during the run
+  std::uint64_t asked = 0, placed = 0, failed = 0;  ///< placements; failed = asked and not placed at the end
+  std::uint64_t replaced = 0;  ///< beside these: of versions that a newer one replaced before they were decided
+  std::uint64_t refused = 0;   ///< placements that the plan applier refused
   std::map<std::string, std::uint64_t> failed_reasons;       ///< failed placements by what ruled out most nodes
   std::map<std::string, std::uint64_t> unsupported_reasons;  ///< evaluations this build cannot process
 

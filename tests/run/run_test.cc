@@ -291,6 +291,24 @@ TEST(Run, FreeCommitsAccountForEveryEvaluation) {
     }
 }
 
+/// All due at once, many versions of jobs are replaced before a worker comes to them.
+TEST(Run, WhatANewerVersionReplacedHasNotFailed) {
+  for (const std::int64_t workers : {1, 3}) {
+    auto workload = sim::read_workload(BERTH_SOURCE_DIR "/bench/macro/mixed-real.toml", "smoke");
+    ASSERT_TRUE(workload) << workload.error().line();
+    workload->arrivals.process = sim::Process::backlog;
+    workload->commits = sim::CommitOrder::free;
+    workload->workers = workers;
+    const auto result = run_workload(*workload, {.quiet = true});
+    ASSERT_TRUE(result) << result.error().line();
+    EXPECT_EQ(result->parallel.lost, 0);  // nor are cancelled evaluations
+    EXPECT_EQ(result->parallel.left, 0U);
+    EXPECT_EQ(result->failed_reasons.count("given up after refused plans"), 0U);
+    EXPECT_EQ(result->placed + result->failed, result->asked);
+    EXPECT_GT(result->replaced, 0U);
+  }
+}
+
 TEST(Run, WhatFailedAndWhyAgree) {
   for (const char* name : {"quickstart", "openb-like", "contention", "storm", "saturated"}) {
     const auto workload = sim::read_workload(std::string(BERTH_SOURCE_DIR "/bench/macro/") + name + ".toml", "smoke");
