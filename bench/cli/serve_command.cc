@@ -25,6 +25,9 @@ struct ServeArguments {
   std::optional<std::int64_t> nodes;
   std::string heartbeat_grace = "10s", min_heartbeat_ttl = "10s", now, vault;
   bool keep_addresses = false;
+  std::vector<std::string> allow_hosts;
+  std::string token;
+  std::size_t held_memory_mb = 0;
   std::uint64_t seed = 1;
   bool quiet = false;
 };
@@ -69,6 +72,8 @@ int serve(const ServeArguments& arguments) {
   options.simulation.speed = *speed;
   options.simulation.vault_audience = arguments.vault;
   options.listen = arguments.listen;
+  options.access.hosts = arguments.allow_hosts, options.access.token = arguments.token;
+  options.limits.held_bytes = arguments.held_memory_mb << 20;
   options.simulation.snapshots = arguments.snapshots;
   raise_descriptors();
   const run::InterruptGuard guard;
@@ -80,13 +85,13 @@ int serve(const ServeArguments& arguments) {
   (*service)->start();
   if (!arguments.quiet) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-    print("berth serve: {} nodes after {:.2f} s, speed {}, http://{}\n", nodes, took.count(), speed->text(),
-          (*service)->address());
+    print("berth serve: {} nodes after {:.2f} s, speed {}{}, http://{}\n", nodes, took.count(), speed->text(),
+          arguments.token.empty() ? "" : ", requests need the token", (*service)->address());
     std::fflush(stdout);
   }
   while (!run::interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  (*service)->stop();  // where an evaluation takes long, the program is ended all the same (run/interrupt.h)
   run::stopped();
-  (*service)->stop();
   return 0;
 }
 
@@ -108,13 +113,30 @@ void add_serve(CLI::App& app, int& exit_code) {
       ->type_name("ADDRESS:PORT")
       ->capture_default_str();
   command
+      ->add_option("--allow-host", arguments->allow_hosts,
+                   "name that requests may have as Host, beside loopback and the address listened on; repeatable")
+      ->type_name("NAME");
+  command
+      ->add_option("--token", arguments->token,
+                   "token that every request needs, as X-Nomad-Token or Authorization: Bearer; required where --listen "
+                   "is no loopback address")
+      ->type_name("TOKEN")
+      ->envname("BERTH_SERVE_TOKEN");
+  command
+      ->add_option(
+          "--held-memory", arguments->held_memory_mb,
+          "MiB that all requests together may hold; the slowest are ended (default: a quarter of the machine's)")
+      ->type_name("MIB")
+      ->check(CLI::Range(std::size_t{16}, std::size_t{1} << 24));
+  command
       ->add_option("--snapshots", arguments->snapshots,
                    "folder in which POST /v1/berth/snapshot writes files and restore reads them (default: none)")
       ->type_name("FOLDER")
       ->check(CLI::ExistingDirectory);
-  command->add_option("--now", arguments->now,
-                      "virtual time at the start, 2026-11-22T01:00:00Z (default: the latest time in a cluster that is "
-                      "served, else the real time)")
+  command
+      ->add_option("--now", arguments->now,
+                   "virtual time at the start, 2026-11-22T01:00:00Z (default: the latest time in a cluster that is "
+                   "served, else the real time)")
       ->type_name("TIME");
   command->add_flag("--keep-addresses", arguments->keep_addresses,
                     "serve the addresses of nodes and allocations unchanged; clients may connect to them (default: "
@@ -136,7 +158,9 @@ void add_serve(CLI::App& app, int& exit_code) {
       ->type_name("DURATION")
       ->capture_default_str();
   command->add_flag("--quiet", arguments->quiet, "do not print the address");
-  command->footer("Ends at Ctrl-C or SIGTERM. Exit code: 0 ended, 1 berth failed, 2 usage or bad input.");
+  command->footer(
+      "Ends at Ctrl-C or SIGTERM. Exit code: 0 ended, 1 berth failed, 2 usage or bad input, 4 ended while an "
+      "evaluation was under way.");
   command->callback([arguments, &exit_code] { exit_code = serve(*arguments); });
 }
 

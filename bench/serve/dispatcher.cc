@@ -161,7 +161,11 @@ void Dispatcher::serve(std::shared_ptr<http::Exchange> exchange) {
     reply.fail("No path to region");
     return send(call, std::move(reply));
   }
-  simulation_.post([this, call](Simulation&) { run(call); });
+  if (match.route->any_thread) return handle(call);
+  if (request.method == "GET")
+    simulation_.post_read([this, call](Simulation&) { run(call); });
+  else
+    simulation_.post([this, call](Simulation&) { run(call); });
 }
 
 /// On the simulation's thread: answers, or waits until there is something new to say.
@@ -251,13 +255,11 @@ void Dispatcher::send_pieces(const std::shared_ptr<Call>& call, Reply reply, htt
     if (!piece.empty()) exchange->write(std::move(piece));
     if (last) exchange->finish();
   };
-  const bool on_readers = reply.where_ == Where::readers;
-  auto wants_more = [this, make, source, on_readers] {
+  auto wants_more = [this, make, source, where = reply.where_] {
     if (source->over) return;
-    if (on_readers)
-      simulation_.post_reader(make);
-    else
-      simulation_.post_slow([make](Simulation&) { make(); });
+    if (where == Where::readers) simulation_.post_reader(make);
+    if (where == Where::questions) simulation_.post_question(make);
+    if (where == Where::simulation) simulation_.post_slow([make](Simulation&) { make(); });
   };
   call->exchange->begin(std::move(head), std::move(wants_more));
 }

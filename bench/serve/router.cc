@@ -14,13 +14,18 @@ const std::string* Request::find(std::string_view key) const {
   return nullptr;
 }
 
-bool Channel::send(std::string text) {
+bool Channel::send(const std::vector<http::TextRef>& line) {
   if (exchange_->closed()) return false;
-  if (exchange_->queued() + text.size() > kMost) {
+  std::size_t bytes = 0;
+  for (const http::TextRef& text : line) bytes += text->text().size();
+  const http::Budget& budget = exchange_->budget();
+  const std::size_t waiting = exchange_->queued();
+  constexpr std::size_t kKeepsUp = 64 << 10;  // so much may wait while a text of any size comes
+  if (waiting > kKeepsUp && (waiting + bytes > std::min(kMost, budget.share()) || budget.is_exceeded())) {
     exchange_->abort();
     return false;
   }
-  exchange_->write(std::move(text));
+  for (const http::TextRef& text : line) exchange_->write(text);
   return true;
 }
 

@@ -75,7 +75,8 @@ struct Request {
   [[nodiscard]] bool all_namespaces() const { return name_space == "*"; }
 };
 
-enum class Where : std::uint8_t { readers, simulation };
+/// `questions`: one thread beside the readers, for answers that may take long (plans, explanations, snapshots).
+enum class Where : std::uint8_t { readers, questions, simulation };
 
 /// Appends the next piece of a body to `out`; false: that was the last one.
 using NextPiece = std::function<bool(std::string& out)>;
@@ -84,8 +85,10 @@ using NextPiece = std::function<bool(std::string& out)>;
 class Channel {
  public:
   explicit Channel(std::shared_ptr<http::Exchange> exchange) : exchange_(std::move(exchange)) {}
-  /// False: the reader is gone, or so slow that more than `kMost` bytes wait for it; it hears no more then.
-  bool send(std::string text);
+  /// False: the reader is gone, or so slow that more than `kMost` bytes would wait for it beside one text; it hears no
+  /// more then.
+  bool send(const std::vector<http::TextRef>& line);
+  bool send(std::string text) { return send({std::make_shared<const http::SharedText>(std::move(text))}); }
   [[nodiscard]] bool closed() const { return exchange_->closed(); }
   void end() { exchange_->finish(); }
   static constexpr std::size_t kMost = 4 << 20;
@@ -165,6 +168,7 @@ struct Route {
   RouteKind kind = RouteKind::read;
   Handler handler;
   Blocking blocking;
+  bool any_thread = false;  ///< the handler reads nothing of the cluster, and is called on the transport's thread
 };
 
 class Router {
@@ -183,6 +187,11 @@ class Router {
   /// GET without any X-Nomad header.
   void plain(std::string pattern, Handler handler) {
     add({std::move(pattern), kGet, RouteKind::plain, std::move(handler), {}});
+  }
+
+  /// Likewise, answered at once whatever the simulation is at.
+  void immediate(std::string pattern, Handler handler) {
+    add({std::move(pattern), kGet, RouteKind::plain, std::move(handler), {}, true});
   }
 
   /// Told of the simulation before its first request, and again when another cluster took the place of the one before:

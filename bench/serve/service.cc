@@ -5,11 +5,14 @@
 namespace berth::serve {
 
 Result<std::unique_ptr<Service>> Service::make(const ServiceOptions& options) {
+  auto guard = Guard::make(options.access, options.listen);
+  if (!guard) return tl::unexpected(guard.error());
   auto server = http::Server::listen(options.listen, options.limits);
   if (!server) return tl::unexpected(server.error());
   auto start = prepare(options.start);
   if (!start) return tl::unexpected(start.error());
   std::unique_ptr<Service> out(new Service);
+  out->guard_ = std::move(*guard);
   out->warnings_ = std::move(start->warnings);
   Simulation::Options simulation = options.simulation;
   simulation.keep_addresses = options.start.keep_addresses;
@@ -26,7 +29,8 @@ Service::~Service() { stop(); }
 
 void Service::start() {
   simulation_->start();
-  server_->start([this](std::shared_ptr<http::Exchange> exchange) { dispatcher_->serve(std::move(exchange)); });
+  server_->start([this](std::shared_ptr<http::Exchange> exchange) { dispatcher_->serve(std::move(exchange)); },
+                 [this](const http::RequestHead& head) { return guard_->check(head); });
 }
 
 void Service::stop() {

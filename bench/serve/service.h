@@ -5,6 +5,7 @@
 #include <string>
 
 #include "serve/dispatcher.h"
+#include "serve/guard.h"
 #include "serve/start.h"
 
 namespace berth::serve {
@@ -13,6 +14,7 @@ struct ServiceOptions {
   StartOptions start;
   Simulation::Options simulation;
   std::string listen = "127.0.0.1:4646";
+  AccessOptions access;
   http::Limits limits;
 };
 
@@ -36,6 +38,7 @@ class Service {
   std::unique_ptr<http::Server> server_;  // goes last: what waits in the simulation holds exchanges of it
   std::unique_ptr<Simulation> simulation_;
   std::unique_ptr<Dispatcher> dispatcher_;
+  std::optional<Guard> guard_;
 };
 
 }  // namespace berth::serve

@@ -16,6 +16,7 @@ constexpr std::int64_t kWakeMost = 4 * kMillisecond;      // and as much
 constexpr std::int64_t kWakeShare = 8;                    // of the time, one in so many, is theirs
 constexpr std::int64_t kSweepEvery = 100 * kMillisecond;  // time that is over, clients that are gone
 constexpr std::int64_t kSlowEvery = 5 * kMillisecond;     // time goes by, and streams go on, though requests wait
+constexpr std::int64_t kLendAfter = 5 * kMillisecond;     // that an evaluation takes until others may read meanwhile
 constexpr std::int64_t kLagMost = 250 * kMillisecond;     // of real time that virtual time may be behind
 
 std::int64_t steady_ns() {
@@ -58,7 +59,12 @@ void set_indexes(fsm::StateLog& log, const model::ClusterState& state) {
 }  // namespace
 
 Simulation::Simulation(living::Config config, const model::ClusterState& state, const Options& options)
-    : config_(std::move(config)), options_(options), speed_(options.speed), readers_(Readers::make(options.readers)) {
+    : config_(std::move(config)),
+      options_(options),
+      speed_(options.speed),
+      readers_(Readers::make(options.readers)),
+      questions_(Readers::make(1)) {
+  listeners_.add(this);
   cluster_ = std::make_unique<living::Cluster>(config_, &listeners_);
   load(state);
 }
@@ -74,6 +80,7 @@ Simulation::~Simulation() { stop(); }
 void Simulation::start() {
   rebase();
   thread_ = std::thread([this] { run(); });
+  stand_in_thread_ = std::thread([this] { stand_in(); });
 }
 
 void Simulation::stop() {
@@ -82,22 +89,81 @@ void Simulation::stop() {
   {
     const std::lock_guard lock(mutex_);
     changed_.notify_one();
+    stand_in_changed_.notify_all();
   }
   thread_.join();
+  stand_in_thread_.join();
   readers_.reset();
+  questions_.reset();
 }
 
-void Simulation::post(Task task) {
+void Simulation::add(Queued queued) {
   const std::lock_guard lock(mutex_);
-  tasks_.push_back(std::move(task));
+  tasks_.push_back(std::move(queued));
   asked_.store(true, std::memory_order_release);
   changed_.notify_one();
+  if (is_lent_) stand_in_changed_.notify_all();
 }
 
 void Simulation::post_slow(Task task) {
   const std::lock_guard lock(mutex_);
   slow_.push_back(std::move(task));
   changed_.notify_one();
+  if (is_lent_) stand_in_changed_.notify_all();
+}
+
+// ---------------------------------------------------------------- while an evaluation is decided
+
+/// The simulation's thread lends the cluster for reading, or takes it back.
+void Simulation::only_reads(bool on) {
+  std::unique_lock lock(mutex_);
+  is_lent_ = on;
+  if (on) {
+    lent_ns_ = steady_ns();
+    stand_in_changed_.notify_all();
+  } else {
+    stand_in_changed_.wait(lock, [&] { return !stand_in_works_; });
+  }
+}
+
+/// The next task that changes nothing; null: there is none. Under the mutex.
+Simulation::Task Simulation::take_reading_task() {
+  const auto found = std::find_if(tasks_.begin(), tasks_.end(), [](const Queued& queued) { return queued.reads; });
+  Task out;
+  if (found != tasks_.end()) {
+    out = std::move(found->task);
+    tasks_.erase(found);
+    asked_.store(!tasks_.empty(), std::memory_order_release);
+  } else if (!slow_.empty()) {
+    out = std::move(slow_.front());
+    slow_.pop_front();
+  }
+  return out;
+}
+
+void Simulation::stand_in() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (!is_lent_) {
+      stand_in_changed_.wait(lock);
+      continue;
+    }
+    if (const std::int64_t wait = lent_ns_ + kLendAfter - steady_ns(); wait > 0) {  // most evaluations end before
+      stand_in_changed_.wait_for(lock, std::chrono::nanoseconds(wait));
+      continue;
+    }
+    const Task task = take_reading_task();
+    if (!task) {
+      stand_in_changed_.wait(lock);
+      continue;
+    }
+    stand_in_works_ = true;
+    lock.unlock();
+    task(*this);
+    lock.lock();
+    stand_in_works_ = false;
+    stand_in_changed_.notify_all();
+  }
 }
 
 // ---------------------------------------------------------------- time
@@ -176,6 +242,7 @@ void Simulation::run() {
   while (!stopping_.load(std::memory_order_acquire)) {
     run_tasks();
     note_written();
+    has_leader_.store(cluster_->has_leader(), std::memory_order_relaxed);
     if (const std::int64_t real = steady_ns(); real >= next_wake_ns_) {
       wake();
       const std::int64_t over = steady_ns();
@@ -200,20 +267,26 @@ void Simulation::run() {
 
 void Simulation::run_tasks() {
   if (!has_tasks()) return;
+  std::size_t count = 0;
   {
     const std::lock_guard lock(mutex_);
-    taken_.swap(tasks_);
-    asked_.store(false, std::memory_order_release);
+    count = tasks_.size();
   }
-  while (!taken_.empty() && !stopping_) {
+  for (; count > 0 && !stopping_; --count) {
     // The clock is where it should be, and what the request before asked for is decided, as far as there is time.
     const std::int64_t real = steady_ns();
     std::uint32_t steps = 0;
     const bool times = speed_.mode == Speed::Mode::times && advances_.empty();
     (void)cluster_->run_until(times ? target(real) : now(),
                               [&] { return (++steps & 1) == 0 && steady_ns() >= real + kCatchUp; });
-    const Task task = std::move(taken_.front());
-    taken_.pop_front();
+    Task task;
+    {
+      const std::lock_guard lock(mutex_);
+      if (tasks_.empty()) return;  // the stand-in did them
+      task = std::move(tasks_.front().task);
+      tasks_.pop_front();
+      asked_.store(!tasks_.empty(), std::memory_order_release);
+    }
     task(*this);
   }
 }

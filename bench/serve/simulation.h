@@ -9,7 +9,11 @@
 //   long polls        wait in a list here, one row each, no thread (R-API-50 to 56). After entries were written, those
 //                     that read a table which was written are asked for their index again; the more of them there are,
 //                     the longer is the time to the next look.
-// Threads: post() and stop() any; everything else the simulation's own.
+//   long evaluations          while an evaluation is decided it only reads the cluster. When that takes longer than a
+//                     few milliseconds, a second thread stands in for the simulation's and does the tasks that change
+//                     nothing (post_read, post_slow); both never write at once, and the first one waits for the second
+//                     before it goes on.
+// Threads: post() and stop() any; everything else the simulation's own, or its stand-in's.
 #pragma once
 
 #include <atomic>
@@ -54,6 +58,9 @@ class Listeners final : public living::Listener {
   }
   void decided(server::Lane& lane) override {
     each([&](auto& to) { to.decided(lane); });
+  }
+  void only_reads(bool on) override {
+    each([&](auto& to) { to.only_reads(on); });
   }
   void applying(server::Lane& lane) override {
     each([&](auto& to) { to.applying(lane); });
@@ -117,7 +124,7 @@ class Readers {
   [[nodiscard]] static std::unique_ptr<Readers> make(std::size_t threads);
 };
 
-class Simulation {
+class Simulation final : private living::Listener {
  public:
   struct Options {
     Speed speed;
@@ -140,12 +147,19 @@ class Simulation {
 
   using Task = std::function<void(Simulation&)>;
   /// To be done on the simulation's thread, after what was posted before. Any thread.
-  void post(Task task);
-  /// Likewise, when nothing else is to be done.
+  void post(Task task) { add({std::move(task), false}); }
+  /// Likewise, for a task that changes nothing: where an evaluation takes long, it is done meanwhile.
+  void post_read(Task task) { add({std::move(task), true}); }
+  /// A task that changes nothing, when nothing else is to be done.
   void post_slow(Task task);
+
+  /// As the cluster's own, a moment ago. Any thread.
+  [[nodiscard]] bool has_leader() const { return has_leader_.load(std::memory_order_relaxed); }
 
   /// On a thread that only reads. Any thread.
   void post_reader(std::function<void()> work) { readers_->post(std::move(work)); }
+  /// On a thread of its own, for work that may take long.
+  void post_question(std::function<void()> work) { questions_->post(std::move(work)); }
 
   // --- on the simulation's thread ---
   [[nodiscard]] living::Cluster& cluster() { return *cluster_; }
@@ -177,7 +191,16 @@ class Simulation {
   [[nodiscard]] std::size_t waiting() const { return waiters_.size(); }
 
  private:
+  struct Queued {
+    Task task;
+    bool reads = false;  // changes nothing
+  };
+
   void load(const model::ClusterState& state);
+  void add(Queued queued);
+  void only_reads(bool on) override;
+  void stand_in();
+  [[nodiscard]] Task take_reading_task();
   void run();
   void run_tasks();
   void run_time();
@@ -207,11 +230,14 @@ class Simulation {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Task> tasks_, slow_;  // under the mutex
-  std::atomic<bool> asked_{false}, stopping_{false};
-  std::deque<Task> taken_;
-  std::thread thread_;
-  std::unique_ptr<Readers> readers_;
+  std::deque<Queued> tasks_;  // under the mutex, as the next ones
+  std::deque<Task> slow_;
+  std::atomic<bool> asked_{false}, stopping_{false}, has_leader_{true};
+  std::thread thread_, stand_in_thread_;
+  bool is_lent_ = false, stand_in_works_ = false;
+  std::int64_t lent_ns_ = 0;
+  std::condition_variable stand_in_changed_;
+  std::unique_ptr<Readers> readers_, questions_;
 
   std::vector<Waiter> waiters_;
   std::deque<std::function<void()>> due_;           // ends of those that are over

@@ -43,6 +43,9 @@ class Recorder final : public server::Listener {
   void decided(server::Lane& lane) override {
     if (listener_) listener_->decided(lane);
   }
+  void only_reads(bool on) override {
+    if (listener_) listener_->only_reads(on);
+  }
   void applying(server::Lane& lane) override {
     if (listener_) listener_->applying(lane);
   }

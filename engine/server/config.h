@@ -73,10 +73,12 @@ class ManualClock final : public Clock {
 class Listener {
  public:
   virtual ~Listener() = default;
-  virtual void lane_made(Lane&) {}                             ///< before it is used; the driver's thread
-  virtual void attempt(Lane&) {}                               ///< a state was taken to decide on
-  virtual void waiting(Lane&) {}                               ///< its turn has come; it may be decided elsewhere still
-  virtual void decided(Lane&) {}                               ///< an attempt ended: with a plan, or with nothing
+  virtual void lane_made(Lane&) {}  ///< before it is used; the driver's thread
+  virtual void attempt(Lane&) {}    ///< a state was taken to decide on
+  virtual void waiting(Lane&) {}    ///< its turn has come; it may be decided elsewhere still
+  virtual void decided(Lane&) {}    ///< an attempt ended: with a plan, or with nothing
+  /// From now on, until it is called with false, the evaluation under way only reads the tables.
+  virtual void only_reads(bool) {}
   virtual void applying(Lane&) {}                              ///< its plan is checked now; in turn
   virtual void applied(Lane&) {}                               ///< and committed as far as it fits; in turn
   virtual void settled(Lane&) {}                               ///< the evaluation is over; in turn

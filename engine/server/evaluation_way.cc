@@ -30,14 +30,35 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
+/// While it lives, an evaluation only reads the tables, or writes for a moment: the listener is told of both ends.
+class Reads {
+ public:
+  Reads(Listener* listener, bool only_reads) : listener_(listener), only_reads_(only_reads) {
+    if (listener_) listener_->only_reads(only_reads_);
+  }
+  ~Reads() {
+    if (listener_) listener_->only_reads(!only_reads_);
+  }
+  Reads(const Reads&) = delete;
+  Reads& operator=(const Reads&) = delete;
+
+ private:
+  Listener* const listener_;
+  const bool only_reads_;
+};
+
 }  // namespace
 
 /// Writes what the scheduler hands out at once.
 class Server::Planner final : public sched::Planner {
  public:
   Planner(Server& server, Lane& lane) : server_(server), lane_(lane) {}
-  sched::Submission submit(const sched::EvalResult&) override { return server_.submit(lane_); }
+  sched::Submission submit(const sched::EvalResult&) override {
+    const Reads writes(server_.listener_, false);
+    return server_.submit(lane_);
+  }
   std::string create(const sched::EvalResult&, const sched::CreatedEval& created) override {
+    const Reads writes(server_.listener_, false);
     return server_.create(lane_, created);
   }
 
@@ -178,8 +199,10 @@ void Server::serve(const broker::Delivery& delivery, Lane& lane) {
     const base::StageScope looking(lane.stages, base::Stage::snapshot);
     put_facts(*lane.record, lane);
     Planner planner(*this, lane);
+    const tables::Snapshot& state = take_state(lane);
+    const Reads reads(listener_, true);
     try {
-      decide(lane, take_state(lane), 0, planner);
+      decide(lane, state, 0, planner);
     } catch (const std::exception& problem) {  // R-SCHED-5
       lane.result.status = sched::EvalStatus::error;
       lane.result.description = std::string("failed to process eval: ") + problem.what();

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <map>
 #include <string>
@@ -55,7 +56,7 @@ class Client {
 
   void ask(const std::string& method, const std::string& target, const std::string& body = "",
            const std::string& headers = "") {
-    send(method + " " + target + " HTTP/1.1\r\nHost: test\r\n" + headers +
+    send(method + " " + target + " HTTP/1.1\r\nHost: localhost\r\n" + headers +
          (body.empty() ? "" : "Content-Length: " + std::to_string(body.size()) + "\r\n") + "\r\n" + body);
   }
 
@@ -116,6 +117,17 @@ class Client {
     if (buffer_.empty() && !more()) return false;
     out += std::exchange(buffer_, "");
     return true;
+  }
+
+  /// Whether the server ends the connection within a moment; throws away what it sent before.
+  bool is_over() {
+    timeval moment{.tv_sec = 0, .tv_usec = 200'000};
+    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &moment, sizeof moment);
+    char bytes[65536];
+    ssize_t got = 0;
+    while ((got = recv(socket_, bytes, sizeof bytes, 0)) > 0) {
+    }
+    return got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
   }
 
   /// Whether the server has ended the connection; waits for that.

@@ -25,6 +25,12 @@ model::Evaluation eval_of(const model::Job& job, const std::string& id) {
   return out;
 }
 
+std::string joined(const EventLog::Line& line) {
+  std::string out;
+  for (const http::TextRef& text : line) out += text->text();
+  return out;
+}
+
 class EventLogTest : public ::testing::Test {
  protected:
   EventLogTest() : log_(store_) { events_.attach(log_); }
@@ -45,7 +51,8 @@ class EventLogTest : public ::testing::Test {
   std::vector<std::string> read(const std::vector<std::string>& topics, std::uint64_t index = 0,
                                 const std::string& name_space = "default") {
     std::vector<std::string> out;
-    events_.subscribe(*EventTopics::parse(topics, name_space), index, [&](const std::string& text) {
+    events_.subscribe(*EventTopics::parse(topics, name_space), index, [&](const EventLog::Line& pieces) {
+      const std::string text = joined(pieces);
       for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = text.find('\n', at);
         const auto frame = io::parse_json(text.substr(at, end - at), "frame");
@@ -76,8 +83,8 @@ TEST_F(EventLogTest, KeepsAFramePerEntry) {
   EXPECT_EQ(read({}), (Lines{std::string("1 NodeRegistration NodePool:edge Node:") + kNode, "2 JobRegistered Job:web",
                              "2 JobRegistered Evaluation:11111111-0000-4000-8000-000000000001"}));
   std::string text;
-  events_.subscribe(*EventTopics::parse({}, "default"), 0, [&](const std::string& line) {
-    text += line;
+  events_.subscribe(*EventTopics::parse({}, "default"), 0, [&](const EventLog::Line& line) {
+    text += joined(line);
     return false;
   });
   EXPECT_EQ(text.find("\"secret\""), std::string::npos);
@@ -101,11 +108,25 @@ TEST_F(EventLogTest, SendsWhatIsAskedFor) {  // R-API-583, 584
             "Invalid topic query: error parsing topics: Invalid key value pair for topic, topic: a:b:c");
 }
 
+TEST_F(EventLogTest, SharesLargeTextsBetweenReaders) {
+  std::vector<EventLog::Line> lines;
+  for (int reader = 0; reader < 2; ++reader)
+    events_.subscribe(*EventTopics::parse({"Job"}, "default"), 0, [&](const EventLog::Line& line) {
+      if (!line.empty()) lines.push_back(line);
+      return true;
+    });
+  register_job(std::string(20'000, 'x'), "11111111-0000-4000-8000-000000000001");
+  ASSERT_EQ(lines.size(), 2u);
+  ASSERT_EQ(lines[0].size(), 3u);
+  EXPECT_EQ(lines[0][1].get(), lines[1][1].get());
+  EXPECT_TRUE(io::parse_json(joined(lines[0]), "frame").has_value());
+}
+
 TEST_F(EventLogTest, TellsReadersWhatComes) {
   Lines lines;
   bool reads = true;
-  events_.subscribe(*EventTopics::parse({"Job"}, "default"), 0, [&](std::string text) {
-    if (!text.empty()) lines.push_back(std::move(text));
+  events_.subscribe(*EventTopics::parse({"Job"}, "default"), 0, [&](const EventLog::Line& line) {
+    if (!line.empty()) lines.push_back(joined(line));
     return reads;
   });
   register_job("web", "11111111-0000-4000-8000-000000000001");

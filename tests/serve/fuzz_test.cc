@@ -42,7 +42,7 @@ std::string converse(int port, const std::string& request) {
 
 std::string http(const std::string& method, const std::string& path, const std::string& body) {
   return method + " " + path +
-         " HTTP/1.1\r\nHost: berth\r\nConnection: close\r\nContent-Length: " + std::to_string(body.size()) +
+         " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " + std::to_string(body.size()) +
          "\r\n\r\n" + body;
 }
 
@@ -230,10 +230,10 @@ TEST_F(Fuzz, DeepAndLong) {
   send(http("PUT", "/v1/jobs", deep));
   send(http("GET", "/v1/jobs?filter=" + std::string(5000, '('), ""));
   send(http("GET", "/v1/jobs?filter=" + std::string(20'000, 'x'), ""));
-  send("GET /" + std::string(200'000, 'a') + " HTTP/1.1\r\n\r\n");
-  send("GET / HTTP/1.1\r\nX: " + std::string(200'000, 'b') + "\r\n\r\n");
-  send("PUT /v1/jobs HTTP/1.1\r\nContent-Length: 99999999999999\r\n\r\n{}");
-  send("PUT /v1/jobs HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n{}\r\n");
+  send("GET /" + std::string(200'000, 'a') + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  send("GET / HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(200'000, 'b') + "\r\n\r\n");
+  send("PUT /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999\r\n\r\n{}");
+  send("PUT /v1/jobs HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n{}\r\n");
   send(std::string(100, '\n'));
   alive();
 }

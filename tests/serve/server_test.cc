@@ -25,6 +25,7 @@ class ServerTest : public testing::Test {
     options.simulation.speed = speed;
     options.listen = "127.0.0.1:0";
     options.limits = limits;
+    options.access = access_;
     service_.reset();
     auto service = Service::make(options);
     ASSERT_TRUE(service) << service.error().line();
@@ -37,8 +38,26 @@ class ServerTest : public testing::Test {
     return value ? *value : json::Value();
   }
 
+  /// How long a small request takes on a new connection.
+  std::chrono::milliseconds time_of_leader() {
+    const auto began = std::chrono::steady_clock::now();
+    Client client(service_->address());
+    EXPECT_EQ(client.get("/v1/status/leader").status, 200);
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+  }
+
+  AccessOptions access_;
   std::unique_ptr<Service> service_;
 };
+
+constexpr std::chrono::milliseconds kSoon{1000};  // 100 ms on a machine that does nothing else
+
+std::string job_text(const std::string& id, std::size_t bytes) {
+  return R"({"Job": {"ID": ")" + id +
+         R"(", "Name": "j", "Type": "service", "Datacenters": ["*"], "Meta": {"large": ")" + std::string(bytes, 'm') +
+         R"("}, "TaskGroups": [{"Name": "app", "Count": 1, "Tasks": [{"Name": "main",
+    "Driver": "mock_driver", "Config": {"run_for": "1h"}, "Resources": {"CPU": 20, "MemoryMB": 10}}]}]}})";
+}
 
 TEST_F(ServerTest, AnswersAndHeaders) {
   Client client(service_->address());
@@ -63,7 +82,7 @@ TEST_F(ServerTest, AnswersAndHeaders) {
   answer = client.receive();
   EXPECT_EQ(answer.status, 405);
   EXPECT_EQ(answer.body, "Invalid method");  // R-API-4
-  client.send("HEAD /v1/jobs HTTP/1.1\r\nHost: test\r\n\r\n");
+  client.send("HEAD /v1/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(client.head().status, 405);
   EXPECT_EQ(client.get("/v1/jobs?region=elsewhere").body, "No path to region");
   EXPECT_EQ(client.get("/v1/status/leader?region=elsewhere").body, "No path to region");
@@ -132,9 +151,11 @@ TEST_F(ServerTest, SendsGzipOnlyWhereAsked) {  // R-API-24
 }
 
 TEST_F(ServerTest, RefusesWhatIsNoHttpInOneLine) {
-  for (const std::string text : {"nonsense\r\n\r\n", "GET /v1/jobs HTTP/9.9\r\n\r\n", "GET /v1/jobs\r\n\r\n",
-                                 "PUT /v1/jobs HTTP/1.1\r\nContent-Length: x\r\n\r\n",
-                                 "PUT /v1/jobs HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"}) {
+  for (const std::string text : {"nonsense\r\n\r\n", "GET /v1/jobs HTTP/9.9\r\nHost: localhost\r\n\r\n",
+                                 "GET /v1/jobs\r\nHost: localhost\r\n\r\n",
+                                 "PUT /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+                                 "PUT /v1/jobs HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+                                 "GET http://localhost/v1/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n"}) {
     Client client(service_->address());
     client.send(text);
     const Answer answer = client.receive();
@@ -147,6 +168,256 @@ TEST_F(ServerTest, RefusesWhatIsNoHttpInOneLine) {
   EXPECT_EQ(client.put("/v1/jobs", "{}").body, "Job must be specified");
   EXPECT_EQ(client.get("/v1/job/%zz").status, 400);
   EXPECT_EQ(client.get("/v1/status/leader").status, 200);  // the connection is still good
+}
+
+// What two programs could read as different requests gets one answer, and the connection ends.
+TEST_F(ServerTest, GivesOneAnswerWhereTheLengthIsUnclear) {
+  const std::string rest = "0\r\n\r\nGET /v1/regions HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  for (const std::string fields : {"Transfer-Encoding: chunked, identity",
+                                   "Transfer-Encoding: identity, chunked",
+                                   "Transfer-Encoding: identity",
+                                   "Transfer-Encoding: xchunked",
+                                   "Transfer-Encoding: chunked;q=1",
+                                   "Transfer-Encoding: chunked,",
+                                   "Transfer-Encoding: gzip, chunked",
+                                   "Transfer-Encoding: chunked, chunked",
+                                   "Transfer-Encoding: \"chunked\"",
+                                   "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+                                   "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
+                                   "Transfer-Encoding: identity\r\nTransfer-Encoding: chunked",
+                                   "Transfer-Encoding: chunked\r\nContent-Length: 5",
+                                   "Content-Length: 5\r\nTransfer-Encoding: chunked",
+                                   "Transfer-Encoding : chunked",
+                                   "Transfer-Encoding\t: chunked",
+                                   "Transfer-Encoding: chunked\r\n , identity",
+                                   "Transfer-Encoding:\r\n chunked",
+                                   " Transfer-Encoding: chunked",
+                                   "X: y\nTransfer-Encoding: chunked",
+                                   "X: y\rTransfer-Encoding: chunked",
+                                   "Transfer-Encoding: \x0b"
+                                   "chunked",
+                                   "Transfer-Encoding:",
+                                   "Transfer_Encoding chunked",
+                                   "Content-Length: 5\r\nContent-Length: 6",
+                                   "Content-Length: 5\r\nContent-Length: 5",
+                                   "Content-Length: 5, 5",
+                                   "Content-Length: +5",
+                                   "Content-Length: -5",
+                                   "Content-Length: 0x5",
+                                   "Content-Length: 5 5",
+                                   "Content-Length:",
+                                   "Content-Length: 99999999999999999999",
+                                   "Host: localhost"}) {
+    Client client(service_->address());
+    client.send("PUT /v1/jobs HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n\r\n" + rest);
+    std::string all;
+    while (client.any(all)) {
+    }
+    EXPECT_TRUE(all.starts_with("HTTP/1.1 400 ")) << fields << "\n" << all;
+    EXPECT_EQ(all.find("HTTP/1.1", 1), std::string::npos) << fields << "\n" << all;
+  }
+  for (const std::string head : {"PUT /v1/jobs HTTP/1.0\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n",
+                                 "GET /v1/regions HTTP/1.1\r\n\r\n"}) {
+    Client client(service_->address());
+    client.send(head + rest);
+    EXPECT_EQ(client.receive().status, 400) << head;
+    EXPECT_TRUE(client.ended());
+  }
+  for (const std::string field : {"Transfer-Encoding: chunked", "transfer-encoding:\tCHUNKED\t"}) {  // these are plain
+    Client client(service_->address());
+    client.send("PUT /v1/jobs HTTP/1.1\r\nHost: localhost\r\n" + field + "\r\n\r\n2\r\n{}\r\n" + rest);
+    EXPECT_EQ(client.receive().body, "Job must be specified");
+    EXPECT_EQ(client.receive().body, "[\"global\"]");
+  }
+}
+
+TEST_F(ServerTest, ServesItsOwnHostAndOrigin) {
+  access_.hosts = {"nomad.example"};
+  begin({});
+  const std::string own = service_->address();
+  const auto status = [&](const std::string& host, const std::string& fields, const std::string& method = "GET") {
+    Client client(own);
+    client.send(method + " /v1/status/leader HTTP/1.1\r\nHost: " + host + "\r\n" + fields + "\r\n");
+    const Answer answer = client.receive();
+    EXPECT_EQ(std::count(answer.body.begin(), answer.body.end(), '\n'), 0) << answer.body;
+    return answer.status;
+  };
+  for (const std::string host : {"localhost", "LOCALHOST:4646", "localhost.:1", "127.0.0.1", "127.9.9.9:80",
+                                 "[::1]:4646", "nomad.example", "Nomad.Example:443"})
+    EXPECT_EQ(status(host, ""), 200) << host;
+  for (const std::string host :
+       {"evil.example", "localhost.evil.example", "evil.example:4646", "127.0.0.1.evil.example", "10.0.0.1", "",
+        "[2001:db8::1]", "0.0.0.0", "xlocalhost", "2130706433", "127.1"})
+    EXPECT_EQ(status(host, ""), 403) << host;
+  EXPECT_EQ(status(own, "Origin: http://" + own + "\r\n"), 200);
+  EXPECT_EQ(status(own, "Origin: https://nomad.example\r\n"), 200);
+  for (const std::string origin :
+       {"http://evil.example", "null", "http://localhost:1", "https://127.0.0.1", "file://", "x"})
+    EXPECT_EQ(status(own, "Origin: " + origin + "\r\n"), 403) << origin;
+  EXPECT_EQ(status(own, "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n"), 403);
+  EXPECT_EQ(status(own, "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n"), 200);
+  EXPECT_EQ(status(own, "Sec-Fetch-Site: same-origin\r\n"), 200);
+  // A form of another site cannot register a job.
+  Client client(own);
+  client.ask("POST", "/v1/jobs", kJob, "Origin: http://evil.example\r\nContent-Type: text/plain\r\n");
+  EXPECT_EQ(client.receive().status, 403);
+  EXPECT_TRUE(client.ended());
+  Client reader(own);
+  EXPECT_EQ(reader.get("/v1/jobs").body, "[]");
+}
+
+TEST_F(ServerTest, WantsItsToken) {
+  access_.token = "0123456789abcdef-token";
+  begin({});
+  const auto get = [&](const std::string& target, const std::string& fields) {
+    Client client(service_->address());
+    return client.get(target, fields);
+  };
+  EXPECT_EQ(get("/v1/jobs", "").status, 403);
+  EXPECT_EQ(get("/ui/", "").status, 403);
+  EXPECT_EQ(get("/v1/jobs", "X-Nomad-Token: 0123456789abcdef-tokem\r\n").status, 403);
+  EXPECT_EQ(get("/v1/jobs", "X-Nomad-Token: 0123456789abcdef-toke\r\n").status, 403);
+  EXPECT_EQ(get("/v1/jobs", "X-Nomad-Token: 0123456789abcdef-token\r\n").status, 200);
+  EXPECT_EQ(get("/v1/jobs", "Authorization: Bearer 0123456789abcdef-token\r\n").status, 200);
+  EXPECT_EQ(get("/ui/?token=wrong", "").status, 403);
+  Answer opened = get("/ui/?token=0123456789abcdef-token", "");
+  EXPECT_EQ(opened.status, 303);
+  const std::string cookie = opened.headers["set-cookie"];
+  EXPECT_NE(cookie.find("SameSite=Strict"), std::string::npos);
+  EXPECT_EQ(get("/ui/", "Cookie: other=1; " + cookie.substr(0, cookie.find(';')) + "\r\n").status, 200);
+}
+
+TEST_F(ServerTest, IsNotOpenToOtherMachinesWithoutAToken) {
+  ServiceOptions options;
+  options.start.nodes = 1;
+  for (const std::string listen : {"0.0.0.0:0", "[::]:0"}) {
+    options.listen = listen;
+    options.access.token = "";
+    const auto refused = Service::make(options);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().line().find("--token"), std::string::npos);
+  }
+  options.listen = "0.0.0.0:0";
+  options.access.token = "short";
+  EXPECT_FALSE(Service::make(options));
+  options.access.token = "0123456789abcdef";
+  EXPECT_TRUE(Service::make(options));
+}
+
+TEST_F(ServerTest, HoldsBodiesWithinItsBudget) {
+  http::Limits limits;
+  limits.held_bytes = 32 << 20;
+  begin(limits);
+  std::vector<std::unique_ptr<Client>> clients;
+  const std::string most(3 << 20, ' ');
+  for (int i = 0; i < 40; ++i) {  // 120 MiB that never become requests
+    clients.push_back(std::make_unique<Client>(service_->address()));
+    clients.back()->send("PUT /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000000\r\n\r\n" + most);
+  }
+  EXPECT_LT(time_of_leader(), kSoon);
+  Client client(service_->address());
+  EXPECT_EQ(client.put("/v1/jobs", kJob).status, 200);
+  EXPECT_EQ(client.put("/v1/jobs", std::string(5 << 20, ' ')).status, 413);  // more than one connection's share
+  int ended = 0;
+  for (const auto& one : clients) ended += one->is_over();
+  EXPECT_GE(ended, 30);
+  EXPECT_LT(ended, 40);
+}
+
+TEST_F(ServerTest, DropsReadersOfEventsThatStall) {
+  http::Limits limits;
+  limits.held_bytes = 64 << 20;
+  begin(limits);
+  std::vector<std::unique_ptr<Client>> stalled;
+  for (int i = 0; i < 200; ++i) {
+    stalled.push_back(std::make_unique<Client>(service_->address()));
+    stalled.back()->ask("GET", "/v1/event/stream?topic=Job:large&topic=Job:x" + std::to_string(i));
+    EXPECT_EQ(stalled.back()->head().status, 200);
+  }
+  Client writer(service_->address());
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_EQ(writer.put("/v1/jobs", job_text("large", 3'000'000 + static_cast<std::size_t>(i))).status, 200);
+    EXPECT_LT(time_of_leader(), kSoon);
+  }
+  Client reader(service_->address());  // who reads gets texts of any size
+  reader.ask("GET", "/v1/event/stream?topic=Job&index=1");
+  EXPECT_EQ(reader.head().status, 200);
+  std::string text;
+  while (text.find("\n", 3) == std::string::npos && reader.chunk(text)) {
+  }
+  EXPECT_GT(text.size(), 3'000'000U);
+  int ended = 0;
+  for (const auto& one : stalled) ended += one->is_over();
+  EXPECT_EQ(ended, 200);
+}
+
+TEST_F(ServerTest, AnswersWhileAnEvaluationTakesLong) {
+  struct Slow final : living::Listener {
+    void only_reads(bool on) override {
+      if (on && sleeps.exchange(false)) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    }
+    std::atomic<bool> sleeps{true};
+  } slow;
+  service_->simulation().listen(&slow);
+  Client writer(service_->address()), reader(service_->address());
+  EXPECT_EQ(writer.put("/v1/jobs", kJob).status, 200);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_FALSE(slow.sleeps);
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(parsed(reader.get("/v1/jobs")).size(), 1U);
+  EXPECT_EQ(parsed(reader.get("/v1/nodes")).size(), 20U);
+  EXPECT_EQ(parsed(reader.get("/v1/job/web"))["ID"].as_string(), "web");
+  EXPECT_LT(time_of_leader(), kSoon);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(1000));
+  EXPECT_EQ(writer.put("/v1/job/web/evaluate", "{\"JobID\": \"web\"}").status, 200);  // writes wait
+  EXPECT_EQ(parsed(reader.get("/v1/job/web/allocations")).size(), 3U);
+  service_.reset();
+}
+
+TEST_F(ServerTest, RefusesNodesThatCannotJoin) {
+  Client client(service_->address());
+  const auto join = [&](const std::string& id, const std::string& more) {
+    return client.put("/v1/berth/fault", R"({"Kind": "join", "Node": {"ID": ")" + id +
+                                             R"(", "Name": "n", "NodeResources":
+      {"Cpu": {"CpuShares": 1000}, "Memory": {"MemoryMB": 512}, "Disk": {"DiskMB": 1024}})" +
+                                             more + "}}");
+  };
+  for (const char* id : {"zzzzzzzz-zzzz-zzzz-zzzz-zzzzzzzzzzzz", "00000000-0000-0000-0000-000000000000", "", "x",
+                         "11111111-1111-1111-1111-11111111111g", "11111111111111111111111111111111-1-1",
+                         "------------------------------------"}) {
+    const Answer answer = join(id, "");
+    EXPECT_EQ(answer.status, 400) << id;
+    EXPECT_EQ(std::count(answer.body.begin(), answer.body.end(), '\n'), 0) << answer.body;
+  }
+  EXPECT_EQ(join("11111111-1111-4111-8111-111111111111", R"(, "Status": "elsewhere")").status, 400);
+  EXPECT_EQ(join("11111111-1111-4111-8111-11111111111A", "").status, 200);
+  EXPECT_EQ(client.get("/v1/node/11111111-1111-4111-8111-11111111111a").status, 200);
+  // IDs of the right length that are none, everywhere else.
+  const std::string none = "zzzzzzzz-zzzz-zzzz-zzzz-zzzzzzzzzzzz";
+  for (const std::string& path : {"/v1/node/" + none, "/v1/allocation/" + none, "/v1/evaluation/" + none,
+                                 "/v1/deployment/" + none, "/v1/client/stats?node_id=" + none})
+    EXPECT_EQ(client.get(path).status, 404) << path;
+  for (const std::string& path :
+       {"/v1/node/" + none + "/drain", "/v1/node/" + none + "/eligibility", "/v1/node/" + none + "/evaluate",
+        "/v1/node/" + none + "/purge", "/v1/allocation/" + none + "/stop", "/v1/deployment/promote/" + none,
+        "/v1/deployment/fail/" + none, "/v1/client/allocation/" + none + "/restart", std::string("/v1/berth/explain"),
+        std::string("/v1/berth/counterfactual")}) {
+    const Answer answer = client.put(path, R"({"NodeID": ")" + none + R"(", "EvalID": ")" + none + R"(", "All": true,
+      "Eligibility": "eligible", "DeploymentID": ")" +
+                                               none + R"("})");
+    EXPECT_GE(answer.status, 400) << path << answer.body;
+  }
+  EXPECT_LT(time_of_leader(), kSoon);
+}
+
+TEST_F(ServerTest, TakesManyKeysOfMetadata) {
+  Client client(service_->address());
+  const std::string node = parsed(client.get("/v1/nodes"))[0]["ID"].as_string();
+  std::string body = R"({"Meta": {)";
+  for (int i = 0; i < 50'000; ++i) body += (i > 0 ? ", \"key" : "\"key") + std::to_string(i) + "\": \"v\"";
+  client.ask("POST", "/v1/client/metadata?node_id=" + node, body + "}}");
+  EXPECT_EQ(parsed(client.receive())["Dynamic"].size(), 50'000U);
+  EXPECT_LT(time_of_leader(), kSoon);
 }
 
 TEST_F(ServerTest, KeepsItsLimits) {

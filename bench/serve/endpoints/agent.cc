@@ -23,7 +23,7 @@ json::Value object_of(std::initializer_list<std::pair<const char*, json::Value>>
 }
 
 void leader(Simulation& simulation, const Request&, Reply& reply) {
-  reply.json(simulation.cluster().has_leader() ? kRpcAddress : "");
+  reply.json(simulation.has_leader() ? kRpcAddress : "");
 }
 void peers(Simulation&, const Request&, Reply& reply) { reply.json(json::Array{kRpcAddress}); }
 void regions(Simulation&, const Request&, Reply& reply) { reply.json(json::Array{"global"}); }
@@ -235,12 +235,12 @@ void monitor(Simulation&, const Request& request, Reply& reply) {  // R-API-517
 }  // namespace
 
 void add_agent_routes(Router& router) {
-  router.plain("/v1/status/leader", leader);
-  router.plain("/v1/status/peers", peers);
-  router.plain("/v1/regions", regions);
-  router.plain("/v1/agent/members", members);
+  router.immediate("/v1/status/leader", leader);
+  router.immediate("/v1/status/peers", peers);
+  router.immediate("/v1/regions", regions);
+  router.immediate("/v1/agent/members", members);
   router.plain("/v1/agent/self", self);
-  router.plain("/v1/agent/health", health);
+  router.immediate("/v1/agent/health", health);
   router.plain("/v1/agent/schedulers", schedulers);
   router.plain("/v1/agent/schedulers/config", scheduler_settings);
   router.plain("/v1/agent/monitor", monitor);

@@ -33,7 +33,7 @@ json::Value no_answer(const std::string& text) {
 /// `answer` is made on another thread; a question that cannot be answered there is {"Error": text}.
 void answer_elsewhere(Reply& reply, std::shared_ptr<const BerthQuestion> asked,
                       json::Value (*answer)(const BerthQuestion&)) {
-  reply.stream(Where::readers, [asked = std::move(asked), answer](std::string& out) {
+  reply.stream(Where::questions, [asked = std::move(asked), answer](std::string& out) {
     out += json::to_text(answer(*asked));
     return false;
   });

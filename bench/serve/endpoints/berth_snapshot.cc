@@ -48,7 +48,7 @@ void write_snapshot(Simulation& simulation, const Request& request, Reply& reply
   const auto path = snapshot_path(simulation, request, reply);
   if (!path || !has_room(*path, reply)) return;
   auto parts = std::make_shared<const SnapshotParts>(take_parts(simulation));
-  reply.stream(Where::readers, [parts, path = *path](std::string& out) {
+  reply.stream(Where::questions, [parts, path = *path](std::string& out) {
     const std::string text = json::to_text(snapshot_json(*parts));
     json::Value answer = json::Value::object();
     if (const auto written = io::write_output(path, text); written) {

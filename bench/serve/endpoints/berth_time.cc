@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/uuid.h"
 #include "io/export_import.h"
 #include "model/codec/codec.h"
 #include "model/computed_class.h"
@@ -53,6 +54,8 @@ void write_speed(Simulation& simulation, const Request& request, Reply& reply) {
 /// "".
 std::string check_joining(model::Node& node) {
   if (node.id.empty() || node.name.empty()) return "Node must be a node as GET /v1/node/:id gives it, with ID and Name";
+  if (base::parse_uuid(node.id).value_or(base::Uuid{}).is_nil())
+    return "Node: its ID is no UUID; write 32 hexadecimal digits as 8-4-4-4-12, not all of them 0";
   model::canonicalize(node);
   node.computed_class = model::computed_class(node);
   if (node.status.empty()) node.status = "ready";

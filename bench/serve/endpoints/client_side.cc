@@ -88,11 +88,11 @@ void read_host_stats(Simulation& simulation, const Request& request, Reply& repl
 using Dynamic = std::map<std::string, std::map<std::string, std::string>>;
 
 json::Value metadata_json(const model::Node& node, const std::map<std::string, std::string>& dynamic) {
-  json::Value out = json::Value::object(), all = json::Value::object(), fixed = json::Value::object(),
-              own = json::Value::object();
+  json::Value out = json::Value::object();
+  json::Object all, fixed, own;  // appended to: set() would look for each key, and a request brings many
   for (const auto& [key, value] : node.meta)
-    if (!dynamic.contains(key)) all.set(key, value), fixed.set(key, value);
-  for (const auto& [key, value] : dynamic) all.set(key, value), own.set(key, value);
+    if (!dynamic.contains(key)) all.push_back({key, value}), fixed.push_back({key, value});
+  for (const auto& [key, value] : dynamic) all.push_back({key, value}), own.push_back({key, value});
   out.set("Meta", std::move(all)), out.set("Dynamic", std::move(own)), out.set("Static", std::move(fixed));
   return out;
 }

@@ -23,8 +23,8 @@ void stream_events(const std::shared_ptr<EventLog>& events, const Request& reque
   if (!asked) return reply.fail(400, asked.error());
   reply.header("Cache-Control", "no-cache");
   reply.push("{}\n", [events, asked = std::move(*asked), index](const std::shared_ptr<Channel>& channel) {
-    events->subscribe(asked, static_cast<std::uint64_t>(index), [channel](std::string text) {
-      return text.empty() ? !channel->closed() : channel->send(std::move(text));
+    events->subscribe(asked, static_cast<std::uint64_t>(index), [channel](const EventLog::Line& line) {
+      return line.empty() ? !channel->closed() : channel->send(line);
     });
   });
 }

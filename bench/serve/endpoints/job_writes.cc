@@ -166,7 +166,7 @@ void plan_job(Simulation& simulation, const Request& request, Reply& reply) {  /
   reply.index(stored ? stored->job_modify_index : 0);
   const auto question = std::make_shared<PlanQuestion>(
       PlanQuestion{simulation.store().snapshot(), std::move(*registration), simulation.now(), *diff});
-  reply.stream(Where::readers, [question](std::string& out) {
+  reply.stream(Where::questions, [question](std::string& out) {
     out += plan_answer(*question);
     return false;
   });

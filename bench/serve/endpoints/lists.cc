@@ -134,7 +134,7 @@ void send_list(Simulation& simulation, const Request& request, Reply& reply, Whe
   auto deliver = reply.later();
   simulation.post_reader(
       [&simulation, request, filter = *filter, writes, make = std::move(make), deliver = std::move(deliver)] {
-        simulation.post([deliver, page = page_of(request, filter, writes, make())](Simulation&) { deliver(page); });
+        simulation.post_read([deliver, page = page_of(request, filter, writes, make())](Simulation&) { deliver(page); });
       });
 }
 

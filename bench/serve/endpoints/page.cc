@@ -43,7 +43,7 @@ void add_page_routes(Router& router) {
     reply.push(
         "",
         [view](const std::shared_ptr<Channel>& channel) {
-          view->subscribe([channel](std::string text) { return channel->send(std::move(text)); });
+          view->subscribe([channel](const http::TextRef& text) { return channel->send({text}); });
         },
         "text/event-stream");
   });

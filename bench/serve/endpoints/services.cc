@@ -56,8 +56,8 @@ void add_services(const model::Allocation& alloc, const json::Value& services, c
     one.tags = canary && own.size() > 0 ? own : service["Tags"];
     if (one.tags.is_null()) one.tags = json::Value::array();
     find_port(alloc, label, one);
-    if (const std::string& own = service["Address"].as_string(); !own.empty())
-      one.address = keep_addresses ? own : replaced_address(own);  // of the job, which may be a real cluster's
+    if (const std::string& named = service["Address"].as_string(); !named.empty())
+      one.address = keep_addresses ? named : replaced_address(named);  // of the job, which may be a real cluster's
     out.push_back(std::move(one));
   }
 }

@@ -85,8 +85,8 @@ json::Value object_json(const StreamEvent& event) {
       event.object);
 }
 
-const std::string& text_of(const StreamFrame& frame, const StreamEvent& event) {
-  if (!event.text.empty()) return event.text;
+const http::TextRef& text_of(const StreamFrame& frame, const StreamEvent& event) {
+  if (event.text) return event.text;
   json::Value out = json::Value::object(), keys, payload = json::Value::object();
   for (const std::string& key : event.filter_keys) keys.push(key);
   payload.set(event.topic, object_json(event));
@@ -94,7 +94,7 @@ const std::string& text_of(const StreamFrame& frame, const StreamEvent& event) {
   out.set("Topic", event.topic), out.set("Type", frame.type), out.set("Key", event.key);
   out.set("Namespace", event.name_space), out.set("FilterKeys", std::move(keys)), out.set("Index", frame.index);
   out.set("Payload", std::move(payload));
-  return event.text = json::to_text(out);
+  return event.text = std::make_shared<const http::SharedText>(json::to_text(out));
 }
 
 StreamEvent job_event(std::shared_ptr<const model::Job> job, bool deleted) {
@@ -258,17 +258,40 @@ void EventLog::add(StreamFrame frame) {
   frames_.push_back(std::move(frame));
   if (frames_.size() > kFrames) frames_.pop_front();
   std::erase_if(readers_, [&](Subscription& to) { return !to.reader(line(frames_.back(), to.topics)); });
+  forget_texts();
 }
 
-std::string EventLog::line(StreamFrame& frame, const EventTopics& topics) const {
+void EventLog::forget_texts() {
+  std::size_t bytes = 0;
+  for (auto frame = frames_.rbegin(); frame != frames_.rend(); ++frame)
+    for (const StreamEvent& event : frame->events) {
+      if (event.text) bytes += event.text->text().size();
+      if (bytes > kTextBytes) event.text.reset();
+    }
+}
+
+EventLog::Line EventLog::line(StreamFrame& frame, const EventTopics& topics) const {
+  constexpr std::size_t kShared = 16 << 10;  // a text from this size on is sent as it is, a smaller one is copied
   make_late(frame);
-  std::string out;
+  Line out;
+  std::string text;
+  bool any = false;
+  const auto cut = [&] {
+    if (!text.empty()) out.push_back(std::make_shared<const http::SharedText>(std::exchange(text, "")));
+  };
   for (const StreamEvent& event : frame.events) {
     if (!topics.pass(event)) continue;
-    out += out.empty() ? "{\"Index\":" + std::to_string(frame.index) + ",\"Events\":[" : ",";
-    out += text_of(frame, event);
+    text += std::exchange(any, true) ? "," : "{\"Index\":" + std::to_string(frame.index) + ",\"Events\":[";
+    const http::TextRef& whole = text_of(frame, event);
+    if (whole->text().size() < kShared) {
+      text += whole->text();
+    } else {
+      cut();
+      out.push_back(whole);
+    }
   }
-  if (!out.empty()) out += "]}\n";
+  if (any) text += "]}\n";
+  cut();
   return out;
 }
 
@@ -277,13 +300,15 @@ std::string EventLog::line(StreamFrame& frame, const EventTopics& topics) const 
 void EventLog::subscribe(EventTopics topics, std::uint64_t index, Reader reader) {
   auto from = std::find_if(frames_.begin(), frames_.end(), [&](const auto& frame) { return frame.index >= index; });
   if (from == frames_.end() && from != frames_.begin()) --from;
-  std::vector<std::string> lines;
+  std::vector<Line> lines;
   std::size_t bytes = 0;
-  for (auto at = frames_.end(); at != from && bytes < kFirstBytes;)  // the newest ones where not all can be sent
-    if (std::string text = line(*--at, topics); !text.empty()) bytes += text.size(), lines.push_back(std::move(text));
-  std::string first;
-  for (auto text = lines.rbegin(); text != lines.rend(); ++text) first += *text;
-  if (first.empty() || reader(std::move(first))) readers_.push_back({std::move(topics), std::move(reader)});
+  for (auto at = frames_.end(); at != from && bytes < kFirstBytes;) {  // the newest ones where not all can be sent
+    lines.push_back(line(*--at, topics));
+    for (const http::TextRef& text : lines.back()) bytes += text->text().size();
+  }
+  Line first;
+  for (auto next = lines.rbegin(); next != lines.rend(); ++next) first.insert(first.end(), next->begin(), next->end());
+  if (first.empty() || reader(first)) readers_.push_back({std::move(topics), std::move(reader)});
 }
 
 }  // namespace berth::serve

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "fsm/state_log.h"
+#include "serve/http/budget.h"
 
 namespace berth::serve {
 
@@ -30,7 +31,7 @@ struct StreamEvent {
                std::shared_ptr<const model::Node>, model::NodePool>
       object;
   bool deleted = false;
-  mutable std::string text;  ///< of the whole event; empty: not made yet
+  mutable http::TextRef text;  ///< of the whole event, shared by all who read it; null: not made yet
 };
 
 struct StreamFrame {
@@ -60,8 +61,11 @@ class EventLog final : public fsm::EntryListener {
   static constexpr std::size_t kFrames = 100;
   static constexpr std::size_t kKept = 64;  ///< allocations and nodes of an entry that are kept as they were
 
-  /// Where readers' lines go; false: nobody reads them any more. "" only asks that.
-  using Reader = std::function<bool(std::string text)>;
+  /// Where readers' lines go, in pieces; false: nobody reads them any more. No piece only asks that.
+  using Line = std::vector<http::TextRef>;
+  using Reader = std::function<bool(const Line& line)>;
+  /// Texts of events that are kept at most, in bytes; older ones are made again when they are asked for.
+  static constexpr std::size_t kTextBytes = 64 << 20;
 
   /// Must be called again when another log takes the place of this one; what was kept of that is forgotten. A cluster
   /// in which nothing ran yet begins with its nodes: each registers, and becomes ready.
@@ -83,8 +87,9 @@ class EventLog final : public fsm::EntryListener {
   void take_rest(const fsm::EntryRows& rows, StreamFrame& frame) const;
   void take_pools(const fsm::EntryRows& rows, StreamFrame& frame) const;
   void make_late(StreamFrame& frame) const;
-  /// The frame with those of its events that pass, as a line; "" when none does.
-  [[nodiscard]] std::string line(StreamFrame& frame, const EventTopics& topics) const;
+  /// The frame with those of its events that pass, as a line; empty when none does.
+  [[nodiscard]] Line line(StreamFrame& frame, const EventTopics& topics) const;
+  void forget_texts();
 
   fsm::StateLog* log_ = nullptr;
   std::deque<StreamFrame> frames_;

@@ -5,6 +5,8 @@
 #include <boost/asio/write.hpp>
 #include <chrono>
 
+#include "serve/http/head_check.h"
+
 namespace berth::serve::http {
 
 namespace asio = boost::asio;
@@ -27,12 +29,16 @@ bool takes_gzip(beast::string_view header) {
   return false;
 }
 
-std::string chunk_of(const std::string& text) {
+std::string chunk_head(std::size_t bytes) {
   char size[20];
-  const int length = std::snprintf(size, sizeof size, "%zx\r\n", text.size());
+  const int length = std::snprintf(size, sizeof size, "%zx\r\n", bytes);
+  return {size, static_cast<std::size_t>(length)};
+}
+
+std::string chunk_of(const std::string& text) {
   std::string out;
   out.reserve(text.size() + 24);
-  out.append(size, static_cast<std::size_t>(length)).append(text).append("\r\n");
+  out.append(chunk_head(text.size())).append(text).append("\r\n");
   return out;
 }
 
@@ -42,13 +48,14 @@ std::string chunk_of(const std::string& text) {
 class Connection::Answering final : public Exchange {
  public:
   Answering(std::shared_ptr<Connection> connection, Message request)
-      : Exchange(std::move(request)),
+      : Exchange(std::move(request), connection->owner_.budget()),
         connection_(std::move(connection)),
         executor_(connection_->stream_.get_executor()) {}
 
   void answer(Head head, std::string body) override {
-    tell(
-        [head = std::move(head), body = std::move(body)](Connection& to) mutable { to.answer(head, std::move(body)); });
+    const std::size_t bytes = body.size();
+    auto piece = std::make_shared<Piece>(Piece{std::move(body), nullptr, 0, Charge(budget_, bytes)});
+    tell([head = std::move(head), piece](Connection& to) { to.answer(head, std::move(*piece)); });
   }
   void begin(Head head, std::function<void()> wants_more) override {
     tell([head = std::move(head), wants_more = std::move(wants_more)](Connection& to) mutable {
@@ -56,8 +63,13 @@ class Connection::Answering final : public Exchange {
     });
   }
   void write(std::string text) override {
-    queued_.fetch_add(text.size(), std::memory_order_acq_rel);
-    tell([text = std::move(text)](Connection& to) mutable { to.write(std::move(text)); });
+    const std::size_t bytes = text.size();
+    send(std::make_shared<Piece>(Piece{std::move(text), nullptr, bytes, Charge(budget_, bytes)}));
+  }
+  void write(TextRef text) override {
+    text->charge(budget_);
+    const std::size_t bytes = text->text().size();
+    send(std::make_shared<Piece>(Piece{"", std::move(text), bytes, {}}));
   }
   void finish() override {
     tell([](Connection& to) { to.finish(); });
@@ -77,6 +89,10 @@ class Connection::Answering final : public Exchange {
   }
 
  private:
+  void send(std::shared_ptr<Piece> piece) {
+    queued_.fetch_add(piece->raw, std::memory_order_acq_rel);
+    tell([piece = std::move(piece)](Connection& to) { to.write(std::move(*piece)); });
+  }
   template <class What>
   void tell(What what) {
     asio::post(executor_, [self = shared_from_this(), this, what = std::move(what)]() mutable {
@@ -88,7 +104,8 @@ class Connection::Answering final : public Exchange {
   beast::tcp_stream::executor_type executor_;
 };
 
-Connection::Connection(asio::ip::tcp::socket socket, Owner& owner) : stream_(std::move(socket)), owner_(owner) {
+Connection::Connection(asio::ip::tcp::socket socket, Owner& owner)
+    : stream_(std::move(socket)), owner_(owner), buffer_(owner.limits().header_bytes), charge_(owner.budget(), 0) {
   owner_.opened(this);
 }
 
@@ -96,8 +113,7 @@ Connection::~Connection() { owner_.closed(this); }
 
 void Connection::start(bool full) {
   if (!full) return await_request();
-  keep_alive_ = false;
-  answer({503, "text/plain; charset=utf-8", {}, false}, "too many connections");
+  refuse(Refusal{503, "too many connections", {}});
 }
 
 void Connection::close() {
@@ -109,53 +125,136 @@ void Connection::close() {
   if (exchange_) std::exchange(exchange_, nullptr)->end();
 }
 
+std::size_t Connection::droppable() const {
+  if (dropped_) return 0;
+  if (reading_body_) return charge_.bytes();
+  if (out_.empty()) return 0;
+  std::size_t bytes = exchange_ ? exchange_->queued() : 0;
+  for (const Piece& piece : out_) bytes += piece.raw == 0 ? piece.charge.bytes() : 0;
+  return bytes;
+}
+
+void Connection::drop() {
+  const auto self = shared_from_this();
+  dropped_ = true;
+  if (reading_body_) {
+    static const std::string kText = "the server holds as much for requests as it may (--held-memory); try again later";
+    static const std::string kAnswer =
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
+        "Content-Length: " +
+        std::to_string(kText.size()) + "\r\n\r\n" + kText;
+    Error ignored;
+    stream_.socket().non_blocking(true, ignored);
+    stream_.socket().send(asio::buffer(kAnswer), 0, ignored);
+    std::string().swap(parser_->get().body());  // the parser stays until the read that is under way has ended
+    charge_.resize(0);
+  }
+  close();
+}
+
 // ---------------------------------------------------------------- reading
 
 /// Waits for the first byte of a request as long as an idle connection may; from then on the request has less time.
 void Connection::await_request() {
-  parser_.emplace();
-  parser_->header_limit(static_cast<std::uint32_t>(owner_.limits().header_bytes));
-  parser_->body_limit(owner_.limits().body_bytes);
+  parser_.reset();
+  scanned_ = 0;
+  progress_ = std::chrono::steady_clock::now();
   if (buffer_.size() > 0) return read_request();
   stream_.expires_after(std::chrono::seconds(owner_.limits().idle_seconds));
-  stream_.async_read_some(buffer_.prepare(4096), [self = shared_from_this()](Error error, std::size_t bytes) {
-    if (error) return self->close();
-    self->buffer_.commit(bytes);
-    self->read_request();
-  });
+  stream_.async_read_some(buffer_.prepare(std::min<std::size_t>(owner_.limits().header_bytes, 4096)),
+                          [self = shared_from_this()](Error error, std::size_t bytes) {
+                            if (error) return self->close();
+                            self->buffer_.commit(bytes);
+                            self->read_request();
+                          });
 }
 
 void Connection::read_request() {
   stream_.expires_after(std::chrono::seconds(owner_.limits().request_seconds));
-  bhttp::async_read_header(stream_, buffer_, *parser_, [self = shared_from_this()](Error error, std::size_t) {
-    if (error) return self->refuse(error);
-    if (!beast::iequals(self->parser_->get()[bhttp::field::expect], "100-continue")) return self->read_body();
-    static const std::string kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-    asio::async_write(self->stream_, asio::buffer(kContinue), [self](Error failed, std::size_t) {
-      if (failed) return self->close();
-      self->read_body();
-    });
+  find_head();
+}
+
+/// The head is read as bytes, so that it can be checked before it is parsed.
+void Connection::find_head() {
+  const std::string_view got(static_cast<const char*>(buffer_.data().data()), buffer_.size());
+  const std::size_t end = got.find("\r\n\r\n", scanned_ - std::min<std::size_t>(scanned_, 3));
+  if (end != std::string_view::npos) return read_head(end + 4);
+  scanned_ = got.size();
+  const std::size_t most = owner_.limits().header_bytes;
+  if (got.size() >= most) return refuse(Refusal{400, "malformed HTTP request: the head is too large", {}});
+  stream_.async_read_some(buffer_.prepare(std::min<std::size_t>(most - got.size(), 4096)),
+                          [self = shared_from_this()](Error error, std::size_t bytes) {
+                            if (error == asio::error::eof)
+                              return self->refuse(Refusal{400, "malformed HTTP request: the head ends early", {}});
+                            if (error) return self->close();
+                            self->buffer_.commit(bytes);
+                            self->progress_ = std::chrono::steady_clock::now();
+                            self->find_head();
+                          });
+}
+
+void Connection::read_head(std::size_t bytes) {
+  const std::string_view head(static_cast<const char*>(buffer_.data().data()), bytes);
+  if (std::string problem = head_problem(head); !problem.empty())
+    return refuse(Refusal{400, "malformed HTTP request: " + std::move(problem), {}});
+  parser_.emplace();
+  parser_->header_limit(static_cast<std::uint32_t>(owner_.limits().header_bytes));
+  parser_->body_limit(std::min(owner_.limits().body_bytes, owner_.budget()->share()));
+  Error error;
+  buffer_.consume(parser_->put(asio::const_buffer(head.data(), head.size()), error));
+  if (error) return refuse(error);
+  if (!parser_->is_header_done()) return refuse(Refusal{400, "malformed HTTP request", {}});
+  const auto& from = parser_->get();
+  const auto text = [](beast::string_view value) { return std::string_view(value.data(), value.size()); };
+  RequestHead asked;
+  asked.method = text(from.method_string()), asked.target = text(from.target());
+  asked.host = text(from[bhttp::field::host]), asked.origin = text(from[bhttp::field::origin]);
+  asked.fetch_site = text(from["Sec-Fetch-Site"]), asked.fetch_mode = text(from["Sec-Fetch-Mode"]);
+  asked.nomad_token = text(from["X-Nomad-Token"]), asked.authorization = text(from[bhttp::field::authorization]);
+  asked.cookie = text(from[bhttp::field::cookie]);
+  Error gone;
+  asked.local_address = stream_.socket().local_endpoint(gone).address().to_string();
+  if (auto refusal = owner_.admit(asked)) return refuse(std::move(*refusal));
+  reading_body_ = true;
+  parser_->eager(true);
+  if (!beast::iequals(from[bhttp::field::expect], "100-continue")) return read_body();
+  static const std::string kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  asio::async_write(stream_, asio::buffer(kContinue), [self = shared_from_this()](Error failed, std::size_t) {
+    if (failed) return self->close();
+    self->read_body();
   });
 }
 
 void Connection::read_body() {
   if (parser_->is_done()) return take_request();
-  bhttp::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](Error error, std::size_t) {
+  bhttp::async_read_some(stream_, buffer_, *parser_, [self = shared_from_this()](Error error, std::size_t) {
+    if (self->dropped_) return;
     if (error) return self->refuse(error);
-    self->take_request();
+    self->progress_ = std::chrono::steady_clock::now();
+    if (self->charge_body()) self->read_body();
   });
+}
+
+/// Counts what has arrived of the body; false: this connection was ended for it.
+bool Connection::charge_body() {
+  const std::string& body = parser_->get().body();
+  // The memory for a body of known length is reserved at once, and used as it arrives.
+  charge_.resize(parser_->chunked() ? body.capacity() : body.size());
+  if (owner_.budget()->is_exceeded()) owner_.shed();
+  return !dropped_;
 }
 
 void Connection::take_request() {
   stream_.expires_never();
+  reading_body_ = false;
   auto& from = parser_->get();
   Message message;
   message.method = std::string(from.method_string());
   message.target = std::string(from.target());
   message.body = std::move(from.body());
   message.accepts_gzip = takes_gzip(from[bhttp::field::accept_encoding]);
-  message.origin = std::string(from[bhttp::field::origin]);
-  message.asked_method = std::string(from[bhttp::field::access_control_request_method]);
+  charge_.resize(message.body.capacity() + 4 * message.target.size());  // the target is decoded and split as well
+  message.charge = std::exchange(charge_, Charge(owner_.budget(), 0));
   keep_alive_ = from.keep_alive();
   chunked_ = from.version() >= 11;
   parser_.reset();
@@ -168,10 +267,17 @@ void Connection::refuse(Error error) {
   if (error == bhttp::error::end_of_stream || error == beast::error::timeout ||
       error.category() != bhttp::make_error_code(bhttp::error::bad_method).category())
     return close();
-  keep_alive_ = false;
   const bool large = error == bhttp::error::body_limit;
-  answer({large ? 413 : 400, "text/plain; charset=utf-8", {}, false},
-         large ? "request body is too large" : "malformed HTTP request: " + error.message());
+  refuse(Refusal{
+      large ? 413 : 400, large ? "request body is too large" : "malformed HTTP request: " + error.message(), {}});
+}
+
+void Connection::refuse(Refusal refusal) {
+  keep_alive_ = false, chunked_ = true;
+  reading_body_ = false;
+  charge_.resize(0);
+  answer({refusal.status, "text/plain; charset=utf-8", std::move(refusal.headers), false},
+         Piece{std::move(refusal.text), nullptr, 0, {}});
 }
 
 // ---------------------------------------------------------------- answering
@@ -197,20 +303,22 @@ void Connection::send_head(const Head& head, std::optional<std::size_t> length) 
     });
     if (error) break;
   }
-  out_.push_back(std::move(text));
+  push(std::move(text));
 }
 
-void Connection::answer(const Head& head, std::string body) {
+void Connection::answer(const Head& head, Piece body) {
   gzip_.reset();
-  if (head.compress && body.size() >= kCompressFrom && exchange_ && exchange_->request().accepts_gzip) {
+  if (head.compress && body.text.size() >= kCompressFrom && exchange_ && exchange_->request().accepts_gzip) {
     gzip_ = std::make_unique<Gzip>();
-    body = gzip_->pack(body, true);
+    body.text = gzip_->pack(body.text, true);
+    body.charge.resize(std::min(body.charge.bytes(), body.text.size()));
   }
   streaming_ = false, finished_ = true;
-  send_head(head, head.status == 204 ? std::nullopt : std::optional(body.size()));
+  send_head(head, head.status == 204 ? std::nullopt : std::optional(body.text.size()));
   const bool only_head = exchange_ && exchange_->request().method == "HEAD";
-  if (!body.empty() && !only_head) out_.back() += body;
+  if (!body.text.empty() && !only_head) out_.push_back(std::move(body));
   write_next();
+  if (owner_.budget()->is_exceeded()) owner_.shed();
 }
 
 void Connection::begin(const Head& head, std::function<void()> wants_more) {
@@ -222,45 +330,78 @@ void Connection::begin(const Head& head, std::function<void()> wants_more) {
   write_next();
 }
 
-void Connection::write(std::string text) {
-  raw_ += text.size();
-  if (gzip_) text = gzip_->pack(text, false);
-  if (!text.empty()) out_.push_back(chunked_ ? chunk_of(text) : std::move(text));
+void Connection::write(Piece piece) {
+  if (gzip_) {
+    std::string packed = gzip_->pack(piece.bytes(), false);
+    if (packed.empty() && exchange_) exchange_->sent(std::exchange(piece.raw, 0));  // it is in the packer's window
+    piece = Piece{std::move(packed), nullptr, piece.raw, std::move(piece.charge)};
+  }
+  if (!piece.bytes().empty()) {
+    if (chunked_ && piece.shared) {
+      push(chunk_head(piece.bytes().size()));
+      out_.push_back(std::move(piece));
+      push("\r\n");
+    } else {
+      if (chunked_) piece.text = chunk_of(piece.text);
+      out_.push_back(std::move(piece));
+    }
+  }
   write_next();
+  if (owner_.budget()->is_exceeded()) owner_.shed();
 }
 
 void Connection::finish() {
   if (gzip_)
-    if (std::string rest = gzip_->pack("", true); !rest.empty())
-      out_.push_back(chunked_ ? chunk_of(rest) : std::move(rest));
-  if (chunked_) out_.push_back("0\r\n\r\n");
+    if (std::string rest = gzip_->pack("", true); !rest.empty()) push(chunked_ ? chunk_of(rest) : std::move(rest));
+  if (chunked_) push("0\r\n\r\n");
   finished_ = true;
   write_next();
 }
 
+/// Sends as much as the client takes of the first pieces. A piece has `write_seconds` from its first byte to its last.
 void Connection::write_next() {
   if (writing_) return;
   if (out_.empty()) {
     if (finished_) return done();
-    if (exchange_) exchange_->sent(std::exchange(raw_, 0));
     if (wants_more_) wants_more_();
     return;
   }
+  // Little at once: one large write takes as long as its bytes take to copy, and other connections wait meanwhile.
+  constexpr std::size_t kPiecesAtOnce = 16, kBytesAtOnce = 64 << 10;
+  std::vector<asio::const_buffer> buffers;
+  std::size_t room = kBytesAtOnce;
+  for (const Piece& piece : out_) {
+    if (buffers.size() == kPiecesAtOnce || room == 0) break;
+    asio::const_buffer rest = asio::buffer(piece.bytes());
+    if (buffers.empty()) rest += sent_of_first_;
+    buffers.push_back(asio::buffer(rest, room));
+    room -= buffers.back().size();
+  }
   writing_ = true;
-  stream_.expires_after(std::chrono::seconds(owner_.limits().write_seconds));
-  asio::async_write(stream_, asio::buffer(out_.front()), [self = shared_from_this()](Error error, std::size_t) {
+  if (sent_of_first_ == 0) stream_.expires_after(std::chrono::seconds(owner_.limits().write_seconds));
+  stream_.async_write_some(buffers, [self = shared_from_this()](Error error, std::size_t bytes) {
     self->writing_ = false;
     if (error) return self->close();
-    self->stream_.expires_never();
-    self->out_.pop_front();
+    self->note_sent(bytes);
     self->write_next();
   });
+}
+
+void Connection::note_sent(std::size_t bytes) {
+  progress_ = std::chrono::steady_clock::now();
+  bytes += std::exchange(sent_of_first_, 0);
+  while (!out_.empty() && bytes >= out_.front().bytes().size()) {
+    bytes -= out_.front().bytes().size();
+    if (exchange_) exchange_->sent(out_.front().raw);
+    out_.pop_front();
+  }
+  sent_of_first_ = bytes;
+  if (out_.empty()) stream_.expires_never();
 }
 
 /// The answer has been sent.
 void Connection::done() {
   finished_ = streaming_ = false;
-  raw_ = 0;
   wants_more_ = nullptr;
   gzip_.reset();
   if (exchange_) std::exchange(exchange_, nullptr)->end();
@@ -279,7 +420,8 @@ void Connection::linger() {
 
 void Connection::drain() {
   buffer_.clear();
-  stream_.async_read_some(buffer_.prepare(64 << 10), [self = shared_from_this()](Error error, std::size_t) {
+  const std::size_t most = std::min<std::size_t>(owner_.limits().header_bytes, 64 << 10);
+  stream_.async_read_some(buffer_.prepare(most), [self = shared_from_this()](Error error, std::size_t) {
     if (error) return self->close();
     self->drain();
   });

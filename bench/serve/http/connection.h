@@ -5,9 +5,11 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "serve/http/gzip.h"
 #include "serve/http/server.h"
@@ -22,6 +24,10 @@ class Owner {
   virtual ~Owner() = default;
   [[nodiscard]] virtual const Limits& limits() const = 0;
   virtual void serve(std::shared_ptr<Exchange> exchange) = 0;
+  virtual std::optional<Refusal> admit(const RequestHead& head) = 0;
+  virtual const std::shared_ptr<Budget>& budget() = 0;
+  /// More is held than may be: ends the slowest connections.
+  virtual void shed() = 0;
   virtual void opened(Connection* connection) = 0;
   virtual void closed(Connection* connection) = 0;
 };
@@ -36,24 +42,44 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// `full`: the server has all connections that it may have; it says so and ends this one.
   void start(bool full);
   void close();
+  /// Bytes that drop() would free; 0 while a request is at work.
+  [[nodiscard]] std::size_t droppable() const;
+  [[nodiscard]] std::chrono::steady_clock::time_point last_progress() const { return progress_; }
+  /// Ends the connection for what it holds, with one line where a request was being read.
+  void drop();
 
  private:
   class Answering;
   friend class Answering;
   using Error = boost::beast::error_code;
 
+  /// A part of what is to be sent.
+  struct Piece {
+    std::string text;
+    TextRef shared;       // in place of `text`
+    std::size_t raw = 0;  // bytes as they count for queued()
+    Charge charge;
+    [[nodiscard]] const std::string& bytes() const { return shared ? shared->text() : text; }
+  };
+
   void await_request();
   void read_request();
+  void find_head();
+  void read_head(std::size_t bytes);
   void read_body();
   void take_request();
+  [[nodiscard]] bool charge_body();
   void refuse(Error error);
+  void refuse(Refusal refusal);
   void send_head(const Head& head, std::optional<std::size_t> length);
-  void answer(const Head& head, std::string body);
+  void answer(const Head& head, Piece body);
   void begin(const Head& head, std::function<void()> wants_more);
-  void write(std::string text);
+  void write(Piece piece);
+  void push(std::string text) { out_.push_back(Piece{std::move(text), nullptr, 0, {}}); }
   void finish();
   void watch();
   void write_next();
+  void note_sent(std::size_t bytes);
   void done();
   void linger();
   void drain();
@@ -66,8 +92,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool keep_alive_ = false, chunked_ = false, streaming_ = false, finished_ = false, writing_ = false;
   std::function<void()> wants_more_;
   std::unique_ptr<Gzip> gzip_;
-  std::deque<std::string> out_;  // to be sent, the first under way
-  std::size_t raw_ = 0;          // bytes of out_ as they count for queued()
+  std::deque<Piece> out_;          // to be sent
+  std::size_t sent_of_first_ = 0;  // bytes of its front that have left
+  std::size_t scanned_ = 0;        // bytes of buffer_ in which the head does not end
+  Charge charge_;                  // of the body that arrives
+  bool reading_body_ = false, dropped_ = false;
+  std::chrono::steady_clock::time_point progress_ = std::chrono::steady_clock::now();  // when bytes came or left
 };
 
 }  // namespace berth::serve::http

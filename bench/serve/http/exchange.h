@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "serve/http/budget.h"
+
 namespace berth::serve::http {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
@@ -24,9 +26,13 @@ struct Message {
   std::string target;  ///< path and query as they came
   std::string body;
   bool accepts_gzip = false;
-  std::string origin, asked_method;  ///< of a browser that asks across origins
+  Charge charge;  ///< what the request holds until the answer has been sent
+};
 
-  [[nodiscard]] bool operator==(const Message&) const = default;
+/// What is known of a request before its body is read.
+struct RequestHead {
+  std::string_view method, target, host, origin, fetch_site, fetch_mode, nomad_token, authorization, cookie;
+  std::string local_address;  ///< of this machine, as the client reached it
 };
 
 struct Head {
@@ -36,9 +42,17 @@ struct Head {
   bool compress = true;      ///< may be sent as gzip where the client takes that
 };
 
+/// An answer in place of the one that was asked for; the connection ends with it.
+struct Refusal {
+  int status = 403;
+  std::string text;  ///< one line
+  Headers headers;
+};
+
 class Exchange : public std::enable_shared_from_this<Exchange> {
  public:
-  explicit Exchange(Message request) : request_(std::move(request)) {}
+  Exchange(Message request, std::shared_ptr<Budget> budget)
+      : budget_(std::move(budget)), request_(std::move(request)) {}
   virtual ~Exchange() = default;
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -49,6 +63,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   virtual void answer(Head head, std::string body) = 0;
   virtual void begin(Head head, std::function<void()> wants_more = nullptr) = 0;
   virtual void write(std::string text) = 0;
+  virtual void write(TextRef text) = 0;  ///< one that other streams send as well
   virtual void finish() = 0;
   /// The answer will take a while: notices meanwhile when the client goes away.
   virtual void watch() = 0;
@@ -57,8 +72,10 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   [[nodiscard]] bool closed() const { return closed_.load(std::memory_order_acquire); }
   [[nodiscard]] std::size_t queued() const { return queued_.load(std::memory_order_acquire); }  ///< bytes not yet sent
+  [[nodiscard]] const Budget& budget() const { return *budget_; }
 
  protected:
+  const std::shared_ptr<Budget> budget_;
   std::atomic<bool> closed_{false};
   std::atomic<std::size_t> queued_{0};
 

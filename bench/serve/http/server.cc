@@ -1,5 +1,6 @@
 #include "serve/http/server.h"
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -21,7 +22,11 @@ using tcp = asio::ip::tcp;
 
 class AsioServer final : public Server, public Owner {
  public:
-  AsioServer(const Limits& limits) : limits_(limits), acceptor_(io_), retry_(io_) {}
+  AsioServer(const Limits& limits)
+      : limits_(limits),
+        budget_(std::make_shared<Budget>(limits.held_bytes != 0 ? limits.held_bytes : Budget::quarter_of_memory())),
+        acceptor_(io_),
+        retry_(io_) {}
   ~AsioServer() override { stop(); }
 
   /// "" or why not.
@@ -34,8 +39,8 @@ class AsioServer final : public Server, public Owner {
     return error ? error.message() : "";
   }
 
-  void start(Serve serve) override {
-    serve_ = std::move(serve);
+  void start(Serve serve, Admit admit) override {
+    serve_ = std::move(serve), admit_ = std::move(admit);
     accept();
     thread_ = std::thread([this] { io_.run(); });
   }
@@ -63,6 +68,30 @@ class AsioServer final : public Server, public Owner {
   // Owner.
   const Limits& limits() const override { return limits_; }
   void serve(std::shared_ptr<Exchange> exchange) override { serve_(std::move(exchange)); }
+  std::optional<Refusal> admit(const RequestHead& head) override { return admit_ ? admit_(head) : std::nullopt; }
+  const std::shared_ptr<Budget>& budget() override { return budget_; }
+  /// Ends connections until an eighth of the budget is free: of those that hold more than their part, the ones that got
+  /// on longest ago. Cost: one look at all connections.
+  void shed() override {
+    std::vector<std::pair<std::shared_ptr<Connection>, std::size_t>> holding;
+    std::size_t held = 0;
+    for (Connection* connection : connections_)
+      if (const std::size_t bytes = connection->droppable(); bytes > 0) {
+        holding.emplace_back(connection->shared_from_this(), bytes);
+        held += bytes;
+      }
+    if (holding.empty()) return;
+    const std::size_t part = held / holding.size();
+    std::erase_if(holding, [&](const auto& one) { return one.second < part; });
+    std::sort(holding.begin(), holding.end(),
+              [](const auto& a, const auto& b) { return a.first->last_progress() < b.first->last_progress(); });
+    std::size_t wanted = budget_->used() - std::min(budget_->used(), budget_->bytes() - budget_->share());
+    for (const auto& [connection, bytes] : holding) {
+      if (wanted == 0) return;
+      connection->drop();  // what it was about to send is free as soon as that operation has ended
+      wanted -= std::min(wanted, bytes);
+    }
+  }
   void opened(Connection* connection) override {
     connections_.insert(connection);
     count_.store(connections_.size(), std::memory_order_relaxed);
@@ -92,7 +121,9 @@ class AsioServer final : public Server, public Owner {
   }
 
   const Limits limits_;
+  const std::shared_ptr<Budget> budget_;
   Serve serve_;
+  Admit admit_;
   std::set<Connection*> connections_;  // outlives io_, whose handlers hold them
   std::atomic<std::size_t> count_{0};
   asio::io_context io_{1};

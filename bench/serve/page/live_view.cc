@@ -238,20 +238,29 @@ std::string LiveView::tick_message() {
 
 // ---------------------------------------------------------------- readers
 
+namespace {
+
+http::TextRef event_text(const std::string& message) {
+  return std::make_shared<const http::SharedText>("data: " + message + "\n\n");
+}
+
+}  // namespace
+
 void LiveView::send(const std::string& message) {
-  std::erase_if(readers_, [&](const Reader& reader) { return !reader("data: " + message + "\n\n"); });
+  const http::TextRef text = event_text(message);
+  std::erase_if(readers_, [&](const Reader& reader) { return !reader(text); });
 }
 
 /// Everything as it is now; false: nobody reads it.
 bool LiveView::send_all(const Reader& reader) {
   const tables::NodeTable& nodes = simulation_->state().nodes;
-  bool reads = reader("data: " + state_message() + "\n\n");
+  bool reads = reader(event_text(state_message()));
   json::Value names = json::Value::array();
   const auto flush = [&](std::size_t next) {
     json::Value out = json::Value::object();
     out.set("kind", "nodes"), out.set("nodes", std::exchange(names, json::Value::array()));
     out.set("complete", next >= std::min<std::size_t>(nodes.size(), kNodes));
-    reads = reads && reader("data: " + json::to_text(out) + "\n\n");
+    reads = reads && reader(event_text(json::to_text(out)));
   };
   for (tables::NodeRow row = 0; row < std::min<std::size_t>(nodes.size(), kNodes); ++row) {
     json::Value one = node_json(row);

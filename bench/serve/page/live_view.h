@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "living/listener.h"
+#include "serve/http/budget.h"
 #include "serve/simulation.h"
 
 namespace berth::serve {
@@ -26,7 +27,7 @@ class LiveView final : public living::Listener {
   static constexpr std::size_t kDecisions = 100;
 
   /// False: nobody reads any more.
-  using Reader = std::function<bool(std::string text)>;
+  using Reader = std::function<bool(const http::TextRef& text)>;
 
   void attach(Simulation& simulation);
   /// Sends everything at once, and from now on what changes.

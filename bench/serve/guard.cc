@@ -1,0 +1,128 @@
+#include "serve/guard.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+#include "base/sha256.h"
+#include "base/text.h"
+
+namespace berth::serve {
+
+namespace {
+
+constexpr std::string_view kCookie = "berth_token=";
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+/// The host of "host:port", "[::1]:port" or "host", in lower letters, without brackets and a last dot.
+std::string host_of(std::string_view authority) {
+  if (authority.starts_with('[')) return lower_case(authority.substr(1, authority.find(']') - 1));
+  std::string out = lower_case(authority.substr(0, authority.rfind(':')));
+  if (out.ends_with('.')) out.pop_back();
+  return out;
+}
+
+bool is_loopback(const std::string& host) {
+  if (host == "localhost") return true;
+  if (in_addr four{}; inet_pton(AF_INET, host.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+  in6_addr six{};
+  if (inet_pton(AF_INET6, host.c_str(), &six) != 1) return false;
+  return IN6_IS_ADDR_LOOPBACK(&six) || (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127);
+}
+
+/// The authority of "http://host:port"; "" for anything else, "null" among it.
+std::string_view authority_of(std::string_view origin) {
+  for (const std::string_view scheme : {std::string_view("http://"), std::string_view("https://")})
+    if (lower_case(origin.substr(0, scheme.size())) == scheme) return origin.substr(scheme.size());
+  return "";
+}
+
+std::string digest_of(std::string_view text) {
+  base::Sha256 digest;
+  digest.add(text);
+  return digest.hex();
+}
+
+}  // namespace
+
+Result<Guard> Guard::make(const AccessOptions& options, const std::string& listen) {
+  Guard out;
+  const std::string host = host_of(listen);
+  if (!is_loopback(host) && options.token.empty())
+    return tl::unexpected(InputError{listen, "", "can be reached from other machines, which need a token",
+                                     "add --token TOKEN, or listen on 127.0.0.1"});
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  constexpr std::size_t kLeast = 16, kMost = 128;
+  if (!options.token.empty() && (options.token.size() < kLeast || options.token.size() > kMost ||
+                                 options.token.find_first_not_of(kLetters) != std::string::npos))
+    return tl::unexpected(InputError{"--token", "", "the token is not 16 to 128 letters, digits, _, - or .",
+                                     "take for example what `uuidgen` prints"});
+  if (!options.token.empty()) out.token_digest_ = digest_of(options.token);
+  out.hosts_.push_back(host);
+  for (const std::string& name : options.hosts) out.hosts_.push_back(host_of(name));
+  return out;
+}
+
+bool Guard::is_own(const std::string& host, const std::string& local_address) const {
+  return !host.empty() &&
+         (is_loopback(host) || host == local_address || std::find(hosts_.begin(), hosts_.end(), host) != hosts_.end());
+}
+
+bool Guard::is_token(std::string_view given) const {
+  const std::string digest = digest_of(given);  // both of one length, whatever was given
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < token_digest_.size(); ++i)
+    difference |= static_cast<unsigned char>(digest[i]) ^ static_cast<unsigned char>(token_digest_[i]);
+  return difference == 0;
+}
+
+std::optional<http::Refusal> Guard::check_token(const http::RequestHead& head) const {
+  if (token_digest_.empty() || is_token(head.nomad_token)) return std::nullopt;
+  constexpr std::string_view kBearer = "bearer ";
+  if (lower_case(head.authorization.substr(0, kBearer.size())) == kBearer &&
+      is_token(head.authorization.substr(kBearer.size())))
+    return std::nullopt;
+  for (const std::string_view part : base::split(head.cookie, ';')) {
+    const std::string_view cookie = part.substr(std::min(part.find_first_not_of(' '), part.size()));
+    if (cookie.starts_with(kCookie) && is_token(cookie.substr(kCookie.size()))) return std::nullopt;
+  }
+  constexpr std::string_view kPage = "/ui/?token=";
+  if (head.target.starts_with(kPage) && is_token(head.target.substr(kPage.size())))
+    return http::Refusal{303,
+                         "",
+                         {{"Location", "/ui/"},
+                          {"Set-Cookie", std::string(kCookie) + std::string(head.target.substr(kPage.size())) +
+                                             "; Path=/; HttpOnly; SameSite=Strict"}}};
+  return http::Refusal{403,
+                       "Permission denied: this server wants its token, as X-Nomad-Token or Authorization: Bearer; a "
+                       "browser opens /ui/?token=TOKEN",
+                       {}};
+}
+
+std::optional<http::Refusal> Guard::check(const http::RequestHead& head) const {
+  if (!head.target.starts_with('/') && head.target != "*")
+    return http::Refusal{400, "malformed HTTP request: the target is no path", {}};
+  const std::string host = host_of(head.host);
+  if (!is_own(host, head.local_address))
+    return http::Refusal{
+        403, "Host \"" + base::shown(host) + "\" is not this server's: start it with --allow-host", {}};
+  const std::string_view authority = authority_of(head.origin);
+  const bool own_origin =
+      lower_case(authority) == lower_case(head.host) ||
+      (!authority.empty() && std::find(hosts_.begin() + 1, hosts_.end(), host_of(authority)) != hosts_.end());
+  if (!head.origin.empty() && !own_origin)
+    return http::Refusal{403, "Origin \"" + base::shown(head.origin) + "\" is not this server's", {}};
+  // Browsers that say where a request comes from do so without an Origin as well. A link that leads here is followed.
+  const bool from_elsewhere = !head.fetch_site.empty() && head.fetch_site != "same-origin" && head.fetch_site != "none";
+  if (from_elsewhere && head.origin.empty() && !(head.method == "GET" && head.fetch_mode == "navigate"))
+    return http::Refusal{403, "a page of another site sent this request", {}};
+  return check_token(head);
+}
+
+}  // namespace berth::serve
