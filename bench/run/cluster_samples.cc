@@ -63,13 +63,15 @@ void ClusterSampler::look(const tables::Snapshot& state, double seconds, double 
     }
     const tables::NodeCapacity& capacity = state.nodes.capacity(row);
     const tables::NodeUse& use = state.nodes.use[row];
-    cpu_usable_[row] = capacity.cpu_mhz, cpu_used_[row] = use.cpu_mhz;
-    memory_usable_[row] = capacity.memory_mb, memory_used_[row] = use.memory_mb;
+    cpu_usable_[row] = std::max<std::int64_t>(0, capacity.cpu_mhz);
+    cpu_used_[row] = std::min(use.cpu_mhz, cpu_usable_[row]);
+    memory_usable_[row] = std::max<std::int64_t>(0, capacity.memory_mb);
+    memory_used_[row] = std::min(use.memory_mb, memory_usable_[row]);
     disk_usable_[row] = capacity.disk_mb, disk_used_[row] = use.disk_mb;
     devices_used_[row] = held_.empty() ? 0 : held_[row];
     alloc_count_[row] = use.alloc_count;
-    ++out.nodes_by_use[bin_of(std::max(sim::Packing::share(use.cpu_mhz, capacity.cpu_mhz),
-                                       sim::Packing::share(use.memory_mb, capacity.memory_mb)))];
+    ++out.nodes_by_use[bin_of(std::max(sim::Packing::share(cpu_used_[row], cpu_usable_[row]),
+                                       sim::Packing::share(memory_used_[row], memory_usable_[row])))];
   }
   const sim::Packing packing = sim::measure_packing({.cpu_usable_mhz = cpu_usable_,
                                                      .cpu_used_mhz = cpu_used_,

@@ -14,7 +14,7 @@
 
 namespace berth::run {
 
-inline constexpr std::size_t kUseBins = 20;     ///< 0 to 5 %, ... 95 to 100 %; more than 100 % is in the last
+inline constexpr std::size_t kUseBins = 20;     ///< 0 to 5 %, ... 95 to 100 %
 inline constexpr std::size_t kMapCells = 1024;  ///< at most so many cells in the map of nodes
 
 /// A node's use is that of cpu or memory, whichever is fuller; only ready nodes count.

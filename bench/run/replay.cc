@@ -18,6 +18,20 @@ constexpr std::int64_t kNever = INT64_MAX;
 constexpr std::size_t kEventsTogether = 64;
 constexpr std::int64_t kTogetherNs = 200'000;
 
+/// How long the tasks of a stopped allocation take to end, by its job: leaders, then other tasks, then sidecars, each
+/// with its shutdown delay and its kill timeout in full (R-CTRL-1516).
+std::int64_t kill_time_of(const model::TaskGroup& group) {
+  constexpr std::int64_t kTimeoutDefault = 5 * base::kSecond, kTimeoutMax = 30 * base::kSecond;
+  std::int64_t stages[3] = {0, 0, 0};
+  for (const model::Task& task : group.tasks) {
+    if (task.lifecycle && task.lifecycle->hook == "poststop") continue;
+    std::int64_t& stage = stages[task.leader ? 0 : task.lifecycle && task.lifecycle->sidecar ? 2 : 1];
+    const std::int64_t timeout = task.kill_timeout > 0 ? std::min(task.kill_timeout, kTimeoutMax) : kTimeoutDefault;
+    stage = std::max(stage, std::min(task.shutdown_delay, kNever / 8) + timeout);
+  }
+  return stages[0] + stages[1] + stages[2];
+}
+
 }  // namespace
 
 Replay::Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<sim::FitStrategy> fit,
@@ -34,7 +48,10 @@ Replay::Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<
       jobs_(inputs_.jobs.arrivals.size(), tables::kNoRow) {
   load();
   measuring_.watch(server_.store(), inputs_.jobs.arrivals.size() + joining_.size());
-  if (workload.departures) measuring_.on_commit = [this](const server::Lane& lane) { depart_later(lane); };
+  measuring_.on_commit = [this](const server::Lane& lane) {
+    end_stopped_later(lane);
+    if (workload_.departures) depart_later(lane);
+  };
   result_.nodes = inputs_.cluster.nodes.size();
   result_.load_allocs = inputs_.cluster.load.size();
   result_.templates = inputs_.jobs.templates.size();
@@ -161,7 +178,8 @@ void Replay::run_in_turn(Progress& progress) {
   }
 }
 
-/// After the last arrival room matters only to those that wait for it. `idle`: nothing is being decided.
+/// After the last arrival room matters only to those that wait for it; but what was stopped ends, so that the cluster
+/// is as its clients would leave it. `idle`: nothing is being decided.
 Replay::Due Replay::due(bool idle) {
   Due out{kNever, kNever, kNever};
   const bool more = next_arrival_ < inputs_.jobs.arrivals.size();
@@ -172,6 +190,7 @@ Replay::Due Replay::due(bool idle) {
     if (next_join_ < joining_.size())
       out.release_ns = std::min(out.release_ns, workload_.cluster.joins.due_ns(next_join_));
   }
+  if (!stopping_.empty()) out.release_ns = std::min(out.release_ns, stopping_.top().due_ns);
   if (more || waits || !idle || server_.delays())
     out.timer_ns = server_.next_deadline(placed_at_timer_ != result_.placed).value_or(kNever);
   return out;
@@ -313,7 +332,25 @@ void Replay::depart_later(const server::Lane& lane) {
   departures_.push({lane.record->due_ns + arrival.run_time_ns, lane.first_alloc, lane.alloc_count, arrival.fails});
 }
 
+/// As clients do. From the due time, as departures.
+void Replay::end_stopped_later(const server::Lane& lane) {
+  const tables::Snapshot& state = server_.store().current();
+  for (const plan::PlannedStop& stop : lane.result.plan.stops) {
+    const tables::AllocRow row = stop.alloc;
+    if (!tables::server_terminal(state.allocs.desired[row]) || tables::client_terminal(state.allocs.client[row]))
+      continue;  // its node was refused, or nothing is left to end
+    const model::Job& job = *state.jobs.versions[state.allocs.job[row]]->spec;
+    const model::TaskGroup* group = job.group(state.text(state.allocs.group[row]));
+    stopping_.push({lane.record->due_ns + (group ? kill_time_of(*group) : 0), row});
+  }
+}
+
 void Replay::release(std::int64_t due_ns) {
+  for (; !stopping_.empty() && stopping_.top().due_ns == due_ns; stopping_.pop()) {
+    const tables::AllocRow row = stopping_.top().alloc;
+    server_.end_allocs(row, 1, tables::Client::complete);
+    measuring_.changed(server_.store().current().allocs.node[row]);
+  }
   while (!departures_.empty() && departures_.top().due_ns == due_ns) {
     const Departure departure = departures_.top();
     departures_.pop();

@@ -1,7 +1,9 @@
 // The replay of a workload: its events (arrivals, departures, nodes that join) drive a server, which decides.
 //
-//   events     in the order of their due times; at equal times the server's timers, then departures and joins, then
-//              arrivals in the order of their numbers
+//   events     in the order of their due times; at equal times the server's timers, then ends of allocations and joins,
+//              then arrivals in the order of their numbers
+//   ends       an allocation ends when its run time is over (departures), and one that is stopped or evicted when its
+//              tasks have been killed: nothing here plays a client, and until its end it holds its resources
 //   in turn    the server's clock stands at the event's due time until everything that is ready was served; so the
 //              decisions depend on the workload only, and their digest can be compared
 //   free       the server's clock is the run's; its workers serve while this thread goes on to the next event
@@ -39,6 +41,14 @@ class Replay {
       return due_ns != other.due_ns ? due_ns > other.due_ns : first > other.first;
     }
   };
+  /// An allocation that was stopped or evicted, and when its tasks have ended.
+  struct Stopping {
+    std::int64_t due_ns;
+    tables::AllocRow alloc;
+    bool operator>(const Stopping& other) const {
+      return due_ns != other.due_ns ? due_ns > other.due_ns : alloc > other.alloc;
+    }
+  };
   /// The server's clock with free workers: the run's.
   struct RunTime final : server::Clock {
     explicit RunTime(const sim::RunClock& clock) : run(clock) {}
@@ -67,6 +77,7 @@ class Replay {
   void release(std::int64_t due_ns);
   void end_allocs(const Departure& departure);
   void depart_later(const server::Lane& lane);
+  void end_stopped_later(const server::Lane& lane);
   [[nodiscard]] std::uint64_t done() const;
   [[nodiscard]] std::size_t happened() const;
   void show(Progress& progress);
@@ -87,6 +98,7 @@ class Replay {
   std::size_t next_arrival_ = 0, next_prepared_ = 0, next_registered_ = 0;
   std::vector<tables::JobKeyRow> jobs_;  // by arrival
   std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
+  std::priority_queue<Stopping, std::vector<Stopping>, std::greater<>> stopping_;
   std::vector<tables::NodeRow> joining_;  // rows of the nodes that join during the run, in order
   std::size_t next_join_ = 0;
   std::int64_t until_ns_ = INT64_MAX;  // no event that is due later

@@ -151,9 +151,10 @@ std::uint32_t Server::end_allocs(tables::AllocRow first, std::uint32_t count, ta
   const tables::Snapshot& state = store_.current();
   std::uint32_t ended = 0;
   for (tables::AllocRow row = first; row < first + count; ++row) {
-    if (state.allocs.terminal(row)) continue;
+    if (tables::client_terminal(state.allocs.client[row])) continue;
     const tables::NodeRow node = state.allocs.node[row];
-    store_.set_client_status(row, status, index);
+    const bool killed = tables::server_terminal(state.allocs.desired[row]);  // however its tasks exit (R-CTRL-1517)
+    store_.set_client_status(row, killed ? tables::Client::complete : status, index);
     if (ahead_) ahead_->changed(node);
     if (reported_.empty()) batch_due_ns_ = clock_.now_ns() + config_.client_batch_ns;
     reported_.push_back(node);

@@ -117,8 +117,8 @@ class Server {
   /// in the order of these calls. Only while wants_more().
   void expect(const NewEval& eval);
   [[nodiscard]] bool wants_more() const { return ahead_ && ahead_->wants_more(); }
-  /// Client reports of `count` allocations from row `first`: they ended. Those that had ended before do not count; how
-  /// many there were.
+  /// Client reports of `count` allocations from row `first`: their tasks ended. Those that had ended before do not
+  /// count; how many there were.
   std::uint32_t end_allocs(tables::AllocRow first, std::uint32_t count, tables::Client status);
   void node_ready(tables::NodeRow node);
 

@@ -37,15 +37,17 @@ Packing measure_packing(const PackingColumns& columns, const Amounts& reference)
   Amounts free_total;
   std::int64_t fitting = 0;
   for (std::size_t row = 0; row < n; ++row) {
-    const Amounts usable{columns.cpu_usable_mhz[row], columns.memory_usable_mb[row], columns.disk_usable_mb[row],
-                         columns.devices_usable[row]};
-    const Amounts used{columns.cpu_used_mhz[row], columns.memory_used_mb[row], columns.disk_used_mb[row],
-                       columns.devices_used[row]};
-    // A node may be overdrawn (a client that came back smaller): its free amount is then 0, not negative.
-    const Amounts free{std::max<std::int64_t>(0, usable.cpu_mhz - used.cpu_mhz),
-                       std::max<std::int64_t>(0, usable.memory_mb - used.memory_mb),
-                       std::max<std::int64_t>(0, usable.disk_mb - used.disk_mb),
-                       std::max<std::int64_t>(0, usable.devices - used.devices)};
+    const Amounts usable{std::max<std::int64_t>(0, columns.cpu_usable_mhz[row]),
+                         std::max<std::int64_t>(0, columns.memory_usable_mb[row]),
+                         std::max<std::int64_t>(0, columns.disk_usable_mb[row]), columns.devices_usable[row]};
+    // Reservations may exceed what there is; then nothing is usable. What is held may be more than there is: an evicted
+    // allocation until its client has ended it, with what waits for its place, or a client that came back smaller. More
+    // than all of a node is never in use, and less than 0 not free.
+    const Amounts used{
+        std::min(columns.cpu_used_mhz[row], usable.cpu_mhz), std::min(columns.memory_used_mb[row], usable.memory_mb),
+        std::min(columns.disk_used_mb[row], usable.disk_mb), std::min(columns.devices_used[row], usable.devices)};
+    const Amounts free{usable.cpu_mhz - used.cpu_mhz, usable.memory_mb - used.memory_mb, usable.disk_mb - used.disk_mb,
+                       usable.devices - used.devices};
     add(out.usable, usable), add(out.used, used), add(free_total, free);
     out.nodes_used += columns.alloc_count[row] > 0;
     const std::int64_t here = fits(free, reference);

@@ -1,6 +1,6 @@
 // How well a cluster is packed, from columns of usable and used amounts.
 //
-//   utilisation     used / usable, over all ready nodes
+//   utilisation     used / usable, over all ready nodes; of a node no more than all of it
 //   stranded        free amounts on nodes that cannot hold a reference ask: there, but of no use to a typical task
 //   fragmentation   1 - (reference asks that fit, node by node) / (reference asks the free total could hold if it were
 //                   one node): 0 = all free capacity is usable, 1 = none is

@@ -249,6 +249,156 @@ memory_mb = 100
   }
 }
 
+// ---------------------------------------------------------------- what is stopped or evicted
+
+/// No report says that more than all of something is in use.
+void expect_no_use_above_all(const RunResult& result, const std::string& what) {
+  const sim::Packing& p = result.packing;
+  std::vector<double> shares = {p.cpu_utilisation(), p.memory_utilisation(), p.disk_utilisation(),
+                                p.device_utilisation()};
+  for (const ClusterSample& sample : result.over_time)
+    shares.insert(shares.end(), {sample.cpu, sample.memory, sample.disk, sample.devices});
+  shares.insert(shares.end(), result.map.use.begin(), result.map.use.end());
+  EXPECT_LE(*std::max_element(shares.begin(), shares.end()), 1.0) << what;
+}
+
+// 4 nodes whose 8 places are taken by allocations of priority 20; a job of priority 80 comes every ten seconds.
+const std::string kEvicting = R"(
+name = "evicting"
+[preemption]
+service = true
+[cluster]
+nodes = 4
+[[cluster.shapes]]
+name = "std"
+cores = 2
+mhz_per_core = 1000
+memory_mb = 4000
+[cluster.load]
+percent = 100
+cpu_mhz = 1000
+memory_mb = 100
+priority = 20
+[arrivals]
+process = "fixed"
+rate_per_s = 0.1
+[jobs]
+count = 8
+[[jobs.mix]]
+name = "high"
+priority = 80
+cpu_mhz = 1000
+memory_mb = 100
+)";
+
+TEST(Run, EvictedAllocationsEndAndMakeRoom) {  // R-CTRL-1516, 1517, R-MODEL-402
+  const RunResult result = run(kEvicting);
+  EXPECT_EQ(result.placed, 8U);
+  EXPECT_EQ(result.failed, 0U);
+  EXPECT_EQ(result.work.preempted_allocs, 8U);
+  EXPECT_EQ(result.packing.used.cpu_mhz, 8000) << "those of high priority alone";
+  EXPECT_EQ(result.departed, 0U);
+  expect_no_use_above_all(result, "evicting");
+  for (const char* workers : {"2", "3"}) {
+    std::string more = kEvicting;
+    more.insert(more.find("[preemption]"), std::string("workers = ") + workers + "\n");
+    EXPECT_EQ(run(more).decisions_digest, result.decisions_digest) << workers;
+  }
+}
+
+TEST(Run, EvictedAllocationsEndAfterTheLastArrival) {  // R-CTRL-1516
+  // All due at once, and nothing waits: what was evicted ends all the same, 5 s later.
+  std::string text = kEvicting;
+  const auto from = text.find("[arrivals]");
+  text.erase(from, text.find("[jobs]") - from);
+  const RunResult result = run(text);
+  EXPECT_EQ(result.placed, 8U);
+  EXPECT_EQ(result.packing.used.cpu_mhz, 8000);
+  EXPECT_GE(result.virtual_s, 5);
+  expect_no_use_above_all(result, "evicting at once");
+}
+
+TEST(Run, ReplacedVersionsEndAndMakeRoom) {  // R-CTRL-1516
+  // One job of four allocations, which take half of the cluster, and six new versions of it.
+  std::string text = kEvicting;
+  const auto from = text.find("[cluster.load]");
+  text.erase(from, text.find("[arrivals]") - from);
+  text.replace(text.find("count = 8"), 9, "count = 7");
+  const RunResult result = run(text + "count = 4\nupdate_percent = 100\ntemplates = 1\n");
+  EXPECT_EQ(result.placed, 28U);
+  EXPECT_EQ(result.failed, 0U);
+  EXPECT_EQ(result.packing.used.cpu_mhz, 4000) << "the last version alone";
+  expect_no_use_above_all(result, "updates");
+}
+
+TEST(Run, NothingIsEverMoreThanAllInUse) {
+  // Small nodes, most of what runs may be evicted, new versions, devices, nodes that join, runs that are cut short.
+  const std::string text = R"(
+name = "crowded"
+departures = true
+[preemption]
+service = true
+batch = true
+sysbatch = true
+[cluster]
+nodes = 12
+joins = { nodes = 3, start_s = 20, rate_per_s = 0.1 }
+[[cluster.shapes]]
+name = "gpu"
+cores = 8
+mhz_per_core = 1000
+memory_mb = 16000
+disk_mb = 4000
+devices = [{ name = "nvidia/gpu/t4", count = 4 }]
+[cluster.load]
+percent = [0, 100]
+cpu_mhz = [500, 3000]
+memory_mb = [500, 6000]
+priority = [10, 40]
+[arrivals]
+process = "poisson"
+rate_per_s = 2
+[jobs]
+count = 120
+[[jobs.mix]]
+name = "low"
+priority = [10, 30]
+count = [1, 6]
+cpu_mhz = [200, 2000]
+memory_mb = [200, 3000]
+devices = [{ name = "nvidia/gpu", count = [1, 2], percent = 60 }]
+update_percent = 40
+[[jobs.mix]]
+name = "high"
+type = "batch"
+priority = [60, 90]
+count = [1, 4]
+cpu_mhz = [500, 4000]
+memory_mb = [200, 6000]
+disk_mb = [110, 1500]
+devices = [{ name = "nvidia/gpu", count = [1, 4], percent = 70 }]
+run_time_s = [1, 60]
+[[jobs.mix]]
+name = "agent"
+type = "system"
+weight = 0.05
+priority = 95
+cpu_mhz = 700
+memory_mb = 500
+)";
+  std::uint64_t evicted = 0;
+  for (std::int64_t seed = 0; seed < 20; ++seed) {
+    std::string varied = text;
+    if (seed % 4 == 1) varied.insert(varied.find("[preemption]"), "workers = 2\n");
+    if (seed % 4 == 2) varied.insert(varied.find("[preemption]"), "workers = 2\ncommits = \"free\"\n");
+    if (seed % 4 == 3) varied.insert(varied.find("[preemption]"), "limits = { placements = 90 }\n");
+    const RunResult result = run(varied, seed);
+    evicted += result.work.preempted_allocs;
+    expect_no_use_above_all(result, "seed " + std::to_string(seed));
+  }
+  EXPECT_GT(evicted, 100U);
+}
+
 TEST(Run, DecisionsDoNotDependOnTheNumberOfWorkers) {
   for (const char* name : {"quickstart", "openb-like", "contention", "storm"}) {
     auto workload = sim::read_workload(std::string(BERTH_SOURCE_DIR "/bench/macro/") + name + ".toml", "smoke");

@@ -48,6 +48,7 @@ TEST(Packing, EmptyClustersAndOverdrawnNodes) {
                                            .devices_used = none,
                                            .alloc_count = allocs},
                                           {.cpu_mhz = 10});
+  EXPECT_DOUBLE_EQ(packing.cpu_utilisation(), 1) << "never more than all";
   EXPECT_EQ(packing.stranded.cpu_mhz, 0);
   EXPECT_EQ(packing.stranded.memory_mb, 100);
   EXPECT_EQ(packing.fragmentation, 0);
