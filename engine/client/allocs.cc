@@ -122,7 +122,6 @@ void Clients::add(NodeRow node, const ServerAlloc& s, const ServerAllocs& all, s
     count_stop_after(c);
     arm_stop_after(c, node, now);
   }
-  if (spec.max_run_ns > 0) arm(a.max_run, std::max(now, a.create_time + spec.max_run_ns), kMaxRun, run);
   for (std::uint32_t i = 0; i < s.upstream_count; ++i) {  // R-CTRL-1510
     const Upstream& up = all.upstream[s.upstream_begin + i];
     const std::uint32_t found = run_of(up.alloc);
@@ -161,6 +160,7 @@ void Clients::begin(std::uint32_t run, std::int64_t now) {
   AllocRun& a = runs_[run];
   a.phase = Phase::running;
   --clients_[a.client].blocked;
+  limit_run(run, now);
   if (failure_of(a) == AllocFailure::setup) return fail_all(run, TaskEvent::setup_failed, now);  // R-CTRL-1512
   watch(run, now);
   settle(run, now);
@@ -179,6 +179,7 @@ void Clients::update(std::uint32_t run, const ServerAlloc& s, std::int64_t now) 
     return touch(run, now);
   }
   take(a, s);
+  const std::int64_t max_run_before = specs_[a.spec].max_run_ns, stop_after_before = specs_[a.spec].stop_after_ns;
   if (a.job != s.job || a.group != s.group) {
     const std::uint32_t spec = spec_of(s);
     ++specs_[spec].holders;
@@ -192,6 +193,7 @@ void Clients::update(std::uint32_t run, const ServerAlloc& s, std::int64_t now) 
     }
   }
   if (a.phase == Phase::done) return;
+  if (a.server_terminal || specs_[a.spec].max_run_ns != max_run_before) limit_run(run, now);  // R-REG-481
   if (a.server_terminal) {
     // Its tasks end while it is watched for its health, which it had not come to: recorded so, against R-CTRL-1576.
     if (a.health_row != kNo) {
@@ -202,7 +204,7 @@ void Clients::update(std::uint32_t run, const ServerAlloc& s, std::int64_t now) 
     return kill(run, a.phase == Phase::blocked ? KillScope::all : KillScope::tasks, TaskEvent::killed, now);
   }
   const bool counts = specs_[a.spec].stop_after_ns > 0;
-  if (counts != a.counts_stop_after) {
+  if (counts != a.counts_stop_after || specs_[a.spec].stop_after_ns != stop_after_before) {
     ClientRow& c = clients_[a.client];
     a.counts_stop_after = counts;
     count_stop_after(c);
@@ -266,8 +268,7 @@ void Clients::restore(std::uint32_t run, Recovery recovery, std::int64_t now) {
   restore_tasks(run, recovery, now);
   a.kill = KillScope::none;
   if (a.server_terminal || a.gone) order_kill(run, KillScope::tasks, TaskEvent::killed, now);
-  if (specs_[a.spec].max_run_ns > 0)
-    arm(a.max_run, std::max(now, a.create_time + specs_[a.spec].max_run_ns), kMaxRun, run);
+  limit_run(run, now);  // R-REG-483
   a.counts_stop_after = specs_[a.spec].stop_after_ns > 0;
   watch(run, now);
   settle(run, now);
@@ -424,7 +425,7 @@ void Clients::settle(std::uint32_t run, std::int64_t now) {
   }
   bool all_dead = true;
   for (std::uint32_t i = 0; i < count; ++i) all_dead &= task_runs_[a.tasks + i].phase == TaskPhase::dead;
-  a.status = a.has_forced && all_dead ? a.forced : alloc_status(statuses(a));
+  a.status = a.has_forced ? a.forced : alloc_status(statuses(a));
   observe(run, now);
   if (a.status.status == tables::Client::failed && a.deployment != tables::kNoRow && !a.health_known)
     a.health = Health::unhealthy, a.health_at = kNoTime, a.health_known = true;  // R-CTRL-1518
@@ -449,7 +450,20 @@ void Clients::finish(std::uint32_t run) {
   release_if_over(run);
 }
 
-void Clients::on_max_run(std::uint32_t run, std::int64_t now) {  // R-CTRL-1519
+/// Sets the timer of the group's max_run_duration, or takes it back (R-REG-480, 481). A deadline in the past is due
+/// now.
+void Clients::limit_run(std::uint32_t run, std::int64_t now) {
+  AllocRun& a = runs_[run];
+  timers_.cancel(a.max_run);
+  const std::int64_t limit = specs_[a.spec].max_run_ns;
+  if (limit <= 0 || a.create_time <= 0 || a.create_time > kNever - 1 - limit || a.phase != Phase::running ||
+      a.server_terminal || a.gone)
+    return;
+  if (a.terminal_at != kNoTime && !a.has_forced) return;
+  a.max_run = timers_.set(std::max(now, a.create_time + limit), kMaxRun, run);
+}
+
+void Clients::on_max_run(std::uint32_t run, std::int64_t now) {  // R-CTRL-1519, R-REG-482
   AllocRun& a = runs_[run];
   if (a.terminal_at == kNoTime)
     a.has_forced = true, a.forced = {tables::Client::complete, Description::max_run_exceeded};

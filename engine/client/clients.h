@@ -93,6 +93,8 @@ class Clients {
   void deliver(NodeRow node, const ServerAllocs& allocs, std::int64_t now);
   void pull_failed(NodeRow node, std::int64_t now);
   void report_answered(NodeRow node, bool ok, std::int64_t now);
+  /// The client heartbeats now, not when its TTL is over.
+  void heartbeat_soon(NodeRow node, std::int64_t now);
 
   // --- notices: what a server's long polls would return with ---
   void allocs_changed(NodeRow node, std::int64_t now);  ///< the node's allocations: the client pulls (R-CTRL-1501)
@@ -179,7 +181,7 @@ class Clients {
     CheckOutcome checks = CheckOutcome::automatic;
     bool is_pending = false, in_flight = false, was_acknowledged = false;
     bool server_terminal = false, server_lost = false, migrate = false, no_shutdown_delay = false;
-    bool has_forced = false;         ///< `forced` wins over what the tasks say (R-CTRL-1513)
+    bool has_forced = false;         ///< `forced` wins over what the tasks say, from then on (R-CTRL-1513, R-REG-482)
     bool counts_stop_after = false;  ///< registered for R-CTRL-1550
     bool gone = false;               ///< the server has it no more: nobody to report to
     bool row_is_free = false;        ///< that is so, but the client has not heard of it yet
@@ -272,6 +274,7 @@ class Clients {
   void release_if_over(std::uint32_t run);
   void release(std::uint32_t run);
   void forget_timers(std::uint32_t run);
+  void limit_run(std::uint32_t run, std::int64_t now);
   void on_max_run(std::uint32_t run, std::int64_t now);
   void wait_for(std::uint32_t run, AllocRow upstream);
   void resolve(AllocRow upstream, NodeRow holder, bool local, std::int64_t now);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include "base/duration.h"
@@ -16,16 +17,18 @@ using model::Task;
 std::int64_t duration(const json::Value& config, std::string_view key) {
   const json::Value* value = config.find(key);
   if (value == nullptr) return 0;
-  if (value->is_int()) return value->as_int();
-  return base::parse_duration(value->as_string()).value_or(0);
+  if (value->is_int()) return held_wait(value->as_int());
+  return held_wait(base::parse_duration(value->as_string()).value_or(0));
 }
 
 /// A number, or a text with one in it, as job files often have it.
 std::int32_t number(const json::Value& config, std::string_view key) {
   const json::Value* value = config.find(key);
   if (value == nullptr) return 0;
+  constexpr double kMost = 1e9;  // a code that fits; a larger one is none
   std::int64_t out = value->as_int();
-  if (value->is_double()) out = static_cast<std::int64_t>(value->as_double());
+  if (value->is_double() && std::abs(value->as_double()) <= kMost) out = static_cast<std::int64_t>(value->as_double());
+  if (out > 1'000'000'000 || out < -1'000'000'000) return 0;
   for (const char c : value->as_string()) {
     if (c < '0' || c > '9' || out > 1'000'000'000) return 0;
     out = out * 10 + (c - '0');
@@ -78,9 +81,9 @@ std::string_view unknown_key(const json::Value& config) {
 
 Outcome mock(const json::Value& config, const TaskStart& start, const DriverDefaults& defaults) {
   Outcome out;
-  out.start_delay_ns = delay_of(start, defaults) + std::max<std::int64_t>(duration(config, "start_block_for"), 0);
-  out.run_ns = std::max<std::int64_t>(duration(config, "run_for"), 0);
-  out.kill_ns = std::max<std::int64_t>(duration(config, "kill_after"), 0);
+  out.start_delay_ns = delay_of(start, defaults) + duration(config, "start_block_for");
+  out.run_ns = duration(config, "run_for");
+  out.kill_ns = duration(config, "kill_after");
   out.exit_code = number(config, "exit_code");
   out.exit_signal = number(config, "exit_signal");
   out.exit_message = text(config, "exit_err_msg");
@@ -112,7 +115,7 @@ Outcome driver_outcome(const model::Job& job, const TaskStart& start, const Driv
   Outcome out;
   out.start_delay_ns = delay_of(start, defaults);
   if (const auto stated = stated_run_time(job, group, task); stated && *stated >= 0) {
-    out.run_ns = *stated;
+    out.run_ns = held_wait(*stated);
   } else if (is_of_batch(start.type)) {
     const auto position = static_cast<std::uint64_t>(start.group) << 48 | static_cast<std::uint64_t>(start.task) << 32;
     base::Random draw(defaults.seed ^ base::mix64(position | start.run) ^ base::mix64(start.name_index), job.id);

@@ -6,7 +6,7 @@ namespace {
 constexpr std::int64_t kKillTimeoutDefault = 5 * base::kSecond;  // R-CTRL-1516
 
 RestartPolicy read_policy(const model::RestartPolicy& policy) {
-  return {policy.attempts, policy.interval, policy.delay, policy.mode == "delay"};
+  return {policy.attempts, held_wait(policy.interval), held_wait(policy.delay), policy.mode == "delay"};
 }
 
 bool has_checks(const json::Value& services) {
@@ -19,8 +19,8 @@ bool has_checks(const json::Value& services) {
 HealthPolicy read_health(std::int64_t min_healthy, std::int64_t deadline, const std::string& health_check,
                          bool has_checks) {
   HealthPolicy out;
-  out.min_healthy_ns = min_healthy;
-  out.deadline_ns = deadline;
+  out.min_healthy_ns = held_wait(min_healthy);
+  out.deadline_ns = held_wait(deadline);
   out.checks = has_checks && health_check == "checks";
   return out;
 }
@@ -43,13 +43,13 @@ void read_group(const model::Job& job, const model::TaskGroup& group, const Grou
     spec.restart_on_success = restarts_on_success(out.type, role);
     spec.kill_timeout_ns =
         std::min(task.kill_timeout > 0 ? task.kill_timeout : kKillTimeoutDefault, options.kill_timeout_max_ns);
-    spec.shutdown_delay_ns = task.shutdown_delay;
+    spec.shutdown_delay_ns = held_wait(task.shutdown_delay);
     for (const std::string& driver : options.remote_drivers) spec.remote |= driver == task.driver;
     checks |= has_checks(task.services);
     out.tasks.push_back(spec), out.roles.push_back(role);
   }
-  out.max_run_ns = batch ? group.max_run_duration.value_or(0) : 0;
-  out.stop_after_ns = group.disconnect ? group.disconnect->stop_on_client_after.value_or(0) : 0;
+  out.max_run_ns = batch ? held_wait(group.max_run_duration.value_or(0)) : 0;
+  out.stop_after_ns = group.disconnect ? held_wait(group.disconnect->stop_on_client_after.value_or(0)) : 0;
   out.watched = !batch;
   out.watched_in_deployment =
       !batch && group.update && group.update->max_parallel != 0 && group.update->health_check != "manual";

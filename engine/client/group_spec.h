@@ -1,6 +1,7 @@
 // GroupSpec: what a client reads of a task group, in numbers; one per job version and group that runs anywhere.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -35,6 +36,12 @@ struct GroupSpec {
   std::shared_ptr<const model::Job> job;
   std::pair<std::uint64_t, std::uint64_t> made_of;  ///< CreateIndex and version of the job
 };
+
+/// Clients wait no longer than this for anything, so that an instant plus any wait fits into 64 bits: 100 years.
+inline constexpr std::int64_t kLongestWait = std::int64_t{36'525} * 86'400 * base::kSecond;
+[[nodiscard]] constexpr std::int64_t held_wait(std::int64_t duration) {
+  return std::clamp<std::int64_t>(duration, 0, kLongestWait);
+}
 
 struct GroupSpecOptions {
   std::int64_t kill_timeout_max_ns = 30 * base::kSecond;  ///< R-CTRL-1516

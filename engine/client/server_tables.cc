@@ -123,6 +123,7 @@ void read_alloc(tables::StateStore& store, AllocRow row, ServerAllocs& out) {
     const tables::AllocLink& links = state.allocs.links[row];
     // A plain row has one index for all its changes: a client may look at it once more than it had to.
     s.alloc_modify_index = state.allocs.modify_index[row];
+    s.create_time = state.allocs.stamp_of(row).create_time;
     s.has_health = (links.health & (AllocLinks::kHealthy | AllocLinks::kUnhealthy)) != 0;
     s.deployment = links.deployment;
   }

@@ -1,6 +1,7 @@
 // Desired transitions and deployment changes (R-CTRL-744, 745, 1214 to 1217).
 #include <algorithm>
 
+#include "base/later.h"
 #include "base/text.h"
 #include "fsm/change.h"
 #include "model/predicates.h"
@@ -90,7 +91,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentPromoteEntry& e
     if (!group || !in_scope(name)) continue;
     group->promoted = true;
     if (!group->require_progress_by.is_zero())
-      group->require_progress_by = base::Time{entry.now + group->progress_deadline};
+      group->require_progress_by = base::Time{base::later(entry.now, group->progress_deadline)};
   }
   if (changed.status == "running" && !model::requires_promotion(changed))  // one that is paused says so still
     changed.status_description = "Deployment is running";

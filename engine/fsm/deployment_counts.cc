@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/later.h"
 #include "model/predicates.h"
 
 namespace berth::fsm {
@@ -27,9 +28,9 @@ void add(const HealthCounts& counts, const CountedAlloc& alloc, model::Deploymen
   if (group.progress_deadline == 0) return;  // R-CTRL-729
   if (counts.placed != 0) {
     if (group.require_progress_by.is_zero())
-      group.require_progress_by = base::Time{alloc.modify_time + group.progress_deadline};
+      group.require_progress_by = base::Time{base::later(alloc.modify_time, group.progress_deadline)};
   } else if (counts.healthy != 0 && !alloc.health_at.is_zero()) {
-    const base::Time by{alloc.health_at.ns + group.progress_deadline};
+    const base::Time by{base::later(alloc.health_at.ns, group.progress_deadline)};
     if (by > group.require_progress_by) group.require_progress_by = by;
   }
 }
@@ -63,7 +64,7 @@ model::Deployment with_status(const model::Deployment& stored, std::string_view 
   if (status == "running" || status == "paused")
     for (auto& [name, group] : changed.task_groups)
       if (group && group->progress_deadline != 0)
-        group->require_progress_by = base::Time{now + group->progress_deadline};
+        group->require_progress_by = base::Time{base::later(now, group->progress_deadline)};
   return changed;
 }
 

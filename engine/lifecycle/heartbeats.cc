@@ -14,7 +14,8 @@ std::int64_t base_ttl_ns(const HeartbeatConfig& config, std::size_t timers) {
 }
 
 std::int64_t Heartbeats::reset(tables::NodeRow node, std::int64_t now) {
-  const std::int64_t base = base_ttl_ns(config_, timers_.size());  // before this reset
+  // Before this reset. An eighth of all time, so that jitter, grace and the clock can be added.
+  const std::int64_t base = std::min(base_ttl_ns(config_, timers_.size()), kNever / 8);
   const std::int64_t ttl = base + (config_.jitter ? jitter_.below(base) : 0);
   timers_.set(node, now + ttl + config_.grace_ns);
   return ttl;

@@ -53,7 +53,7 @@ struct CommitFacts {
   /// (R-CTRL-601, 605).
   const tables::Snapshot* view = nullptr;
   const Decided* decided = nullptr;
-  /// The metrics of a placement in words, to be kept with it (AllocDetail); null: they are not.
+  /// The metrics of a placement in words, to be kept with it; null: they are not.
   const std::function<std::shared_ptr<const model::AllocMetric>(const SelectMetrics&)>* metrics = nullptr;
 };
 

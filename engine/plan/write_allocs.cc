@@ -136,10 +136,7 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
     w.commit.update_in_place(row, current, shape);
     w.commit.set_modified(row, w.facts.now_ns);
     w.commit.set_eval(row, eval_);
-    if (update.metrics && w.facts.metrics) {
-      const tables::AllocDetail* detail = state.allocs.detail_of(row);
-      w.commit.set_detail(row, {(*w.facts.metrics)(*update.metrics), detail ? detail->create_time : 0});
-    }
+    if (update.metrics && w.facts.metrics) w.commit.set_metrics(row, (*w.facts.metrics)(*update.metrics));
     if (update.to_deployment) {
       AllocLinks links = state.allocs.links_of(row);
       links.deployment = joins;
@@ -217,7 +214,7 @@ AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evic
     }
   }
   const AllocRow row = w.commit.insert_plain(alloc, planned.shape);
-  if (w.facts.metrics) w.commit.set_detail(row, {(*w.facts.metrics)(planned.metrics), w.facts.now_ns});
+  if (w.facts.metrics) w.commit.set_metrics(row, (*w.facts.metrics)(planned.metrics));
   // The job is taken as it is stored now (R-CTRL-503, 710), unless the plan names another version.
   const bool moves = planned.job == kNoRow && current != version;
   const CompiledJob& now = *state.jobs.versions[moves ? current : version];

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/later.h"
 #include "fsm/deployment_counts.h"
 #include "model/plan_predicates.h"
 #include "model/predicates.h"
@@ -77,7 +78,7 @@ void Applier::write_counts(Writing& w) {
         group.placed_canaries.push_back(std::move(id));
     }
     if (group.progress_deadline != 0 && group.require_progress_by.is_zero())
-      group.require_progress_by = base::Time{w.facts.now_ns + group.progress_deadline};
+      group.require_progress_by = base::Time{base::later(w.facts.now_ns, group.progress_deadline)};
     changed.modify_time = w.facts.now_ns;
     store_deployment(w, std::move(changed));
   }

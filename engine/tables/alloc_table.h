@@ -16,12 +16,12 @@
 //   create_index       8  index of the commit that made it                 insert
 //   modify_index       8  index of the last change                         every change
 //   cold               -  rest of the API object, null for plain ones      insert, updates
-//   stamp             12  evaluation and time of the last change           with a history only: every change
+//   stamp             20  times of making and last change, evaluation      with a history only: insert; every change
 //   logs               8  events of tasks; empty unless they are kept      client reports
 //   planned_jobs      16  the job as the last plan knew it                 plan applier, where it is kept
 //   reported          32  what its client said last, see ReportRow         client reports
 //   reported_more      -  and what few of these say, see ReportMore        client reports
-//   details           24  metrics of its placement, see AllocDetail         plan applier, where somebody asks for them
+//   details           16  metrics of its placement                          plan applier, where somebody asks for them
 //
 // Columns without a number of bytes are sparse (sparse_column.h): they cost what the rows with an entry cost.
 //
@@ -89,20 +89,16 @@ static_assert(sizeof(AllocLink) == 16);
 /// Both.
 struct AllocLinks : AllocRelations, AllocLink {};
 
-/// What nobody decides by, for those who show or collect allocations, with an object or without.
+/// What schedulers do not decide by, of an allocation with an object or without: clients limit its run time by
+/// `create_time` (R-REG-480), garbage collection goes by the rest.
 #pragma pack(push, 4)  // no gap behind the row
 struct AllocStamp {
   std::int64_t modify_time = 0;  ///< unix ns
+  std::int64_t create_time = 0;  ///< unix ns; 0: not known
   StoredEvalRow eval = kNoRow;   ///< that placed it, or updated it last
 };
 #pragma pack(pop)
-static_assert(sizeof(AllocStamp) == 12);
-
-/// What only those who show allocations read, of one without an API object.
-struct AllocDetail {
-  std::shared_ptr<const model::AllocMetric> metrics;  ///< null: not kept
-  std::int64_t create_time = 0;                       ///< unix ns
-};
+static_assert(sizeof(AllocStamp) == 20);
 
 struct AllocTable {
   CowVector<base::Uuid, 1024> id;
@@ -122,7 +118,8 @@ struct AllocTable {
   CowVector<AllocStamp, 1024> stamp;   ///< empty where no history is kept
   CowVector<ReportRow, 512> reported;  ///< rows past its end: nothing reported
   SparseColumn<ReportMore> reported_more;
-  CowVector<AllocDetail> details;    ///< rows past its end: none
+  /// Metrics of placements, where they are kept; null or past its end: none.
+  CowVector<std::shared_ptr<const model::AllocMetric>> details;
   CowVector<TaskLogRef, 1024> logs;  ///< events of tasks, where they are kept; rows past its end: none
   /// The job as its last plan knew it, with its status of then, where that is kept; null or past its end: not known.
   CowVector<std::shared_ptr<const model::Job>, 1024> planned_jobs;
@@ -150,8 +147,9 @@ struct AllocTable {
   }
   void set_report(AllocRow row, const Reported& said);
   void clear_report(AllocRow row);
-  [[nodiscard]] const AllocDetail* detail_of(AllocRow row) const {
-    return row < details.size() && details[row].create_time != 0 ? &details[row] : nullptr;
+  /// The metrics of its placement, of a row without an API object; null: not kept.
+  [[nodiscard]] const model::AllocMetric* metrics_of(AllocRow row) const {
+    return row < details.size() ? details[row].get() : nullptr;
   }
   [[nodiscard]] AllocStamp stamp_of(AllocRow row) const { return row < stamp.size() ? stamp[row] : AllocStamp(); }
   [[nodiscard]] const ResourceShape& shape_of(AllocRow row) const { return *shapes[shape[row]]; }

@@ -188,11 +188,11 @@ void Commit::set_modified(AllocRow row, std::int64_t at_ns) {
   if (store_.history_) store_.current_.allocs.stamp.edit(row).modify_time = at_ns;
 }
 
-void Commit::set_detail(AllocRow row, AllocDetail detail) {
+void Commit::set_metrics(AllocRow row, std::shared_ptr<const model::AllocMetric> metrics) {
   touch_allocs();
-  CowVector<AllocDetail>& details = store_.current_.allocs.details;
+  auto& details = store_.current_.allocs.details;
   if (row >= details.size()) details.resize(row + 1);
-  details.edit(row) = std::move(detail);
+  details.edit(row) = std::move(metrics);
 }
 
 void Commit::set_eval(AllocRow row, StoredEvalRow eval) {
@@ -410,7 +410,7 @@ void Commit::note_server_change(AllocRow row) {
 void Commit::forget_report(AllocRow row) {
   AllocTable& a = store_.current_.allocs;
   a.clear_report(row);
-  if (a.detail_of(row)) a.details.edit(row) = AllocDetail();
+  if (a.metrics_of(row)) a.details.edit(row) = nullptr;
 }
 
 void Commit::write_client(AllocRow row, Client status) {

@@ -66,7 +66,7 @@ class Commit {
   // What a history keeps of a row without an API object; without one nothing.
   void set_modified(AllocRow row, std::int64_t at_ns);
   void set_eval(AllocRow row, StoredEvalRow eval);
-  void set_detail(AllocRow row, AllocDetail detail);
+  void set_metrics(AllocRow row, std::shared_ptr<const model::AllocMetric> metrics);
   /// The events of its tasks, with what its client reports next. No change by itself: no index moves.
   void set_task_log(AllocRow row, TaskLogRef log);
   void set_planned_job(AllocRow row, std::shared_ptr<const model::Job> job);

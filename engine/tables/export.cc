@@ -130,8 +130,7 @@ void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out) {
   else
     base::write_text(state.evals.id[stamp.eval], out.eval_id);
   out.modify_time = stamp.modify_time;
-  const AllocDetail* detail = a.detail_of(row);
-  out.create_time = detail ? detail->create_time : 0;
+  out.create_time = stamp.create_time;
   const std::optional<Reported> report = a.report_of(row);
   out.alloc_modify_index = report ? report->alloc_modify_index : out.modify_index;
   write_report(state, report, out);
@@ -216,7 +215,7 @@ model::Allocation to_alloc(const Snapshot& state, AllocRow row) {
   }
   model::Allocation out;
   write_plain(state, row, out);
-  if (const AllocDetail* detail = a.detail_of(row); detail && detail->metrics) out.metrics = *detail->metrics;
+  if (const model::AllocMetric* metrics = a.metrics_of(row)) out.metrics = *metrics;
   if (a.node[row] != kNoRow)
     if (const std::string* name = state.value_text(kNameColumn, a.node[row])) out.node_name = *name;
   if (const auto& resources = a.shape_of(row).resources) out.allocated_resources = *resources;

@@ -65,7 +65,7 @@ void StateStore::rebuild_history() {
     const StoredEvalRow eval = cold ? find_eval(cold->eval_id) : a.stamp[row].eval;
     AllocStamp& stamp = current_.allocs.stamp.edit(row);
     stamp.eval = kNoRow;
-    if (cold) stamp.modify_time = cold->modify_time;
+    if (cold) stamp.modify_time = cold->modify_time, stamp.create_time = cold->create_time;
     move_refs(row, {}, eval, cold ? find_deployment(cold->deployment_id) : a.links[row].deployment);
   }
 }

@@ -336,7 +336,8 @@ AllocRow StateStore::append_alloc(const NewAlloc& alloc, const AllocLinks& links
   if (history_) {
     if (again == kNoRow) history_->allocs.emplace_back();
     history_->allocs[row] = {};
-    put(a.stamp, AllocStamp{object ? object->modify_time : alloc.modify_time, kNoRow});
+    put(a.stamp, object ? AllocStamp{object->modify_time, object->create_time, kNoRow}
+                        : AllocStamp{alloc.modify_time, alloc.modify_time, kNoRow});
     if (object) deployment = find_deployment(object->deployment_id);
   }
   put(a.id, alloc.id);
@@ -354,7 +355,7 @@ AllocRow StateStore::append_alloc(const NewAlloc& alloc, const AllocLinks& links
   const bool has_relations = links.previous != kNoRow || links.next != kNoRow || links.preempted_by != kNoRow;
   if (again != kNoRow || has_relations) a.relations.set(row, links);
   if (a.has_report(row)) a.clear_report(row);
-  if (a.detail_of(row)) a.details.edit(row) = AllocDetail();
+  if (a.metrics_of(row)) a.details.edit(row) = nullptr;
   if (again != kNoRow || object) a.cold.set(row, std::move(object));
   if (again == kNoRow) writer_.prev_on_node.resize(row + std::size_t{1});
   writer_.prev_on_node[row] = kNoRow;

@@ -181,7 +181,7 @@ TEST_F(Tasks, KillTimeoutsAreCappedAndDelaysSkipped) {  // R-CTRL-1516
   EXPECT_EQ(since(last(1)->tasks[0].finished_at), 40 * kSecond);
 }
 
-TEST_F(Tasks, MaxRunDuration) {  // R-CTRL-1519
+TEST_F(Tasks, MaxRunDuration) {  // R-CTRL-1519, R-REG-480, 482
   TestJob job("batch");
   job.task("a"), job.task("stop", "poststop");
   job.group().max_run_duration = 20 * kSecond;
@@ -194,12 +194,41 @@ TEST_F(Tasks, MaxRunDuration) {  // R-CTRL-1519
   EXPECT_EQ(end.report.status.description, Description::max_run_exceeded);
   EXPECT_EQ(since(end.tasks[0].finished_at), 17 * kSecond);
   EXPECT_EQ(end.tasks[1].started_at, kNoTime);
+  const testing::Seen* fired = first(1, Client::complete);  // R-REG-482: from then on, whatever its tasks do
+  ASSERT_NE(fired, nullptr);
+  EXPECT_GE(since(fired->at), 15 * kSecond);
+  EXPECT_LT(since(fired->at), 16 * kSecond);
+  EXPECT_EQ(fired->report.status.description, Description::max_run_exceeded);
   TestJob service;
   service.task("a");
   service.group().max_run_duration = kSecond;
   place(2, 0, service, 1);
   run_for(30 * kSecond);
   EXPECT_EQ(status(2), Client::running);
+}
+
+TEST_F(Tasks, MaxRunDurationIsArmedAgain) {  // R-REG-480, 481, 483
+  TestJob job("batch"), longer("batch");
+  job.task("a"), longer.task("a");
+  job.group().max_run_duration = 20 * kSecond, longer.group().max_run_duration = 40 * kSecond;
+  longer.job->version = 1;
+  place(1, 0, job), place(2, 0, job), place(3, 0, job);
+  place(4, 0, job).create_time = 0;  // not known: no limit
+  run_for(10 * kSecond);
+  change(2, [&](ServerAlloc& s) { s.job = 1, s.spec = &longer.stored; });
+  stop(3);
+  otherwise.kill_ns = 0;
+  run_for(kSecond);
+  clients.restart(0, now, 30 * kSecond, Recovery::all);  // its deadline of 20 s passes meanwhile
+  run_for(20 * kSecond);
+  EXPECT_EQ(status(1), Client::running);
+  run_for(15 * kSecond);
+  EXPECT_EQ(last(1)->report.status.description, Description::max_run_exceeded);
+  EXPECT_EQ(since(last(1)->tasks[0].finished_at), 41 * kSecond);
+  EXPECT_EQ(last(2)->report.status.description, Description::max_run_exceeded);
+  EXPECT_EQ(since(last(2)->tasks[0].finished_at), 41 * kSecond) << "40 s have passed as well";
+  EXPECT_EQ(last(3)->report.status.description, Description::completed);
+  EXPECT_EQ(status(4), Client::running);
 }
 
 TEST_F(Tasks, StartErrors) {  // R-CTRL-1522, 1527
