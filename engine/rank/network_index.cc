@@ -492,6 +492,54 @@ Result<void, PortFailure> NetworkIndex::assign_ports(const model::NetworkResourc
   return {};
 }
 
+/// Smallest port of the dynamic range from `from` on that is free on the address and not in `taken`, which ascends.
+std::uint32_t NetworkIndex::first_spare(std::size_t slot, std::uint32_t from, std::span<const std::uint32_t> taken) {
+  std::uint32_t value = first_free(slot, from);
+  for (auto at = std::ranges::lower_bound(taken, value); value != kNoPort && at != taken.end() && *at == value;
+       at = std::ranges::lower_bound(at, taken.end(), value))
+    value = first_free(slot, value + 1);
+  return value;
+}
+
+void NetworkIndex::spare_ports(const model::NetworkResource& ask, std::span<const std::uint16_t> spared,
+                               std::vector<model::AllocatedPort>& offer) {
+  const auto is_spared = [&](std::int64_t value) { return std::ranges::binary_search(spared, value); };
+  const std::size_t statics = ask.reserved_ports.size();
+  if (std::none_of(offer.begin() + static_cast<std::ptrdiff_t>(statics), offer.end(),
+                   [&](const auto& port) { return is_spared(port.value); }))
+    return;
+  // As in assign_ports(), with reserved ports of every host network: a few ports less to choose from.
+  std::vector<std::uint32_t> taken(spared.begin(), spared.end());
+  for (const model::AllocatedPort& port : offer) taken.push_back(static_cast<std::uint32_t>(port.value));
+  for (const model::Port& port : ask.reserved_ports) taken.push_back(static_cast<std::uint32_t>(port.value));
+  std::ranges::sort(taken);
+  std::uint32_t from = like_->dynamic_min;  // on every address, so that no value is given twice
+  for (std::size_t i = statics; i < offer.size(); ++i) {
+    model::AllocatedPort& port = offer[i];
+    if (!is_spared(port.value)) continue;
+    const std::uint32_t value = first_spare(find_slot(port.host_ip), from, taken);
+    if (value == kNoPort) continue;
+    if (ask.dynamic_ports[i - statics].to == -1) port.to = value;
+    port.value = value, from = value + 1;
+  }
+}
+
+void NetworkIndex::spare_ports(std::span<const std::uint16_t> spared, model::NetworkResource& offer) {
+  std::vector<std::uint32_t> taken(spared.begin(), spared.end());
+  for (const auto* ports : {&offer.reserved_ports, &offer.dynamic_ports})
+    for (const model::Port& port : *ports) taken.push_back(static_cast<std::uint32_t>(port.value));
+  std::ranges::sort(taken);
+  const std::size_t slot = find_slot(offer.ip);
+  std::uint32_t from = like_->dynamic_min;
+  for (model::Port& port : offer.dynamic_ports) {
+    if (!std::ranges::binary_search(spared, port.value)) continue;
+    const std::uint32_t value = first_spare(slot, from, taken);
+    if (value == kNoPort) return;
+    if (port.to == port.value) port.to = value;
+    port.value = value, from = value + 1;
+  }
+}
+
 /// One address of R-MODEL-495; on success the ports and the address stand in `offer`.
 bool NetworkIndex::try_address(const IpAddress& address, const model::NetworkResource& ask, std::size_t slot,
                                PortFailure& failure, model::NetworkResource& offer) {

@@ -175,6 +175,15 @@ class NetworkIndex {
   [[nodiscard]] Result<void, PortFailure> assign_ports(const model::NetworkResource& ask,
                                                        std::vector<model::AllocatedPort>& offer);
 
+  /// Moves the dynamic ports of an offer off `spared`, port values in ascending order, where others are free. Those
+  /// stay marked on the node until clients have ended the allocations that hold them; one port held twice is a
+  /// collision at every further visit (R-RANK-503, 607). Any free port is right (R-MODEL-490). Cost: one pass over the
+  /// dynamic range.
+  void spare_ports(const model::NetworkResource& ask, std::span<const std::uint16_t> spared,
+                   std::vector<model::AllocatedPort>& offer);
+  /// The same for the offer of a task network.
+  void spare_ports(std::span<const std::uint16_t> spared, model::NetworkResource& offer);
+
   /// Offers a deprecated task network (R-MODEL-495, R-RANK-623) into `offer`. Marks nothing. The walk over a block ends
   /// with the first address on which nothing is recorded, so its size does not matter.
   [[nodiscard]] Result<void, PortFailure> assign_task_network(const model::NetworkResource& ask,
@@ -192,6 +201,7 @@ class NetworkIndex {
   [[nodiscard]] std::size_t slot(std::string_view ip);
   [[nodiscard]] bool is_used(std::size_t slot, std::uint32_t port) const;
   [[nodiscard]] std::uint32_t first_free(std::size_t slot, std::uint32_t from);
+  [[nodiscard]] std::uint32_t first_spare(std::size_t slot, std::uint32_t from, std::span<const std::uint32_t> taken);
   [[nodiscard]] PortSet& ports_of(std::size_t slot);
   [[nodiscard]] bool try_address(const IpAddress& address, const model::NetworkResource& ask, std::size_t slot,
                                  PortFailure& failure, model::NetworkResource& offer);

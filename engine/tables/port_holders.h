@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "tables/state.h"
 
@@ -19,6 +20,22 @@ void each_port_holder(const Snapshot& state, NodeRow node, Visit visit) {
     visit(row, shape);
     --left;
   }
+}
+
+/// Appends the ports that an allocation with such resources holds, as holds_port() counts them.
+inline void list_ports(const model::AllocatedResources& held, std::vector<std::uint16_t>& out) {
+  const auto put = [&](std::int64_t value) {
+    if (value >= 0 && value <= 65'535) out.push_back(static_cast<std::uint16_t>(value));
+  };
+  for (const model::AllocatedPort& port : held.shared.ports) put(port.value);
+  if (!held.shared.ports.empty()) return;
+  const auto list = [&](const model::NetworkResource& network) {
+    for (const auto* ports : {&network.reserved_ports, &network.dynamic_ports})
+      for (const model::Port& port : *ports) put(port.value);
+  };
+  for (const model::NetworkResource& network : held.shared.networks) list(network);
+  for (const auto& [name, task] : held.tasks)
+    if (!task.networks.empty()) list(task.networks.front());
 }
 
 /// Whether an allocation with such resources holds the port on some address, as the network index counts it

@@ -68,6 +68,29 @@ TEST(NetworkIndex, DynamicPortsAreTheSmallestFreeOnes) {  // W-14, R-MODEL-491
   EXPECT_EQ(recorded.ip, "10.0.0.1");
 }
 
+TEST(NetworkIndex, DynamicPortsAreSparedWhereOthersAreFree) {  // R-MODEL-490: any free port is right
+  model::NetworkResource ask;
+  ask.reserved_ports = {port("static", 20003)};
+  ask.dynamic_ports = {port("a", 0, -1), port("b", 0, 80), port("c", 0)};
+  NetworkIndex index;
+  const auto offered = [&](std::int64_t last, std::vector<std::uint16_t> spared) {
+    const NodePorts ports = read_node_ports(node_with({"10.0.0.1", "10.0.0.2"}, 20000, last));
+    index.start(ports);
+    std::vector<model::AllocatedPort> offer;
+    EXPECT_TRUE(index.assign_ports(ask, offer));
+    index.spare_ports(ask, spared, offer);
+    std::vector<std::pair<std::int64_t, std::int64_t>> out;
+    for (const model::AllocatedPort& given : offer) out.emplace_back(given.value, given.to);
+    return out;
+  };
+  using Ports = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  EXPECT_EQ(offered(20010, {}), (Ports{{20003, 0}, {20000, 20000}, {20001, 80}, {20002, 0}}));
+  EXPECT_EQ(offered(20010, {20000, 20001}), (Ports{{20003, 0}, {20004, 20004}, {20005, 80}, {20002, 0}}));
+  EXPECT_EQ(offered(20010, {20003, 20004}), (Ports{{20003, 0}, {20000, 20000}, {20001, 80}, {20002, 0}}));
+  EXPECT_EQ(offered(20004, {20000, 20001}), (Ports{{20003, 0}, {20004, 20004}, {20001, 80}, {20002, 0}}))
+      << "where none is left, the port stays";
+}
+
 TEST(NetworkIndex, StartingAnewForgetsEverything) {
   model::Node node = node_with({"10.0.0.1"}, 0, 0);
   node.reserved_resources.emplace().networks.reserved_host_ports = "20000-20063,20065";

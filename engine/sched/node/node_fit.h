@@ -166,10 +166,11 @@ class NodeFit {
   /// What the group would hold on the node; false where it does not fit. `chosen`: it is known to.
   bool build_option(tables::NodeRow row, const GroupView& view, bool evict, bool chosen, Option& option);
   [[nodiscard]] bool ports_are_clear(tables::NodeRow row);
-  bool assign_group_network(const model::Node& node, const rank::NodePorts& ports, const GroupView& view, bool evict,
+  [[nodiscard]] std::span<const std::uint16_t> leaving_ports(tables::NodeRow row);
+  bool assign_group_network(tables::NodeRow row, const rank::NodePorts& ports, const GroupView& view, bool evict,
                             Option& option);
-  bool assign_task_network(const model::NetworkResource& ask, const rank::NodePorts& ports, bool evict, Option& option,
-                           model::AllocatedTask& task);
+  bool assign_task_network(tables::NodeRow row, const model::NetworkResource& ask, const rank::NodePorts& ports,
+                           bool evict, Option& option, model::AllocatedTask& task);
   bool assign_devices(std::span<const match::DeviceRequest> requests, tables::NodeRow row, bool evict, Option& option,
                       model::AllocatedTask& task);
   bool serve_devices(std::span<const match::DeviceRequest> requests, tables::NodeRow row, bool evict, Option& option,
@@ -213,6 +214,7 @@ class NodeFit {
   // Of the option being built, reused.
   model::AllocatedTask task_;
   std::vector<model::AllocatedPort> ports_;
+  std::vector<std::uint16_t> leaving_;  // leaving_ports()
   model::AllocatedDevice device_;
   model::FlatResources flat_, rest_;
   rank::NodeFit room_;

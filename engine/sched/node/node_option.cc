@@ -8,6 +8,7 @@
 #include "model/registration/node_canonical.h"
 #include "sched/node/node_fit.h"
 #include "sched/node/set_keys.h"
+#include "tables/port_holders.h"
 
 namespace berth::sched {
 
@@ -83,7 +84,7 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool cho
     const auto name = [](const model::Task& task) -> const std::string& { return task.name; };
     set_keys(resources.tasks, group.spec->tasks, name), set_keys(resources.task_lifecycles, group.spec->tasks, name);
   }
-  if (group.has_network && !assign_group_network(spec->node, ports, v, evict, option)) return false;
+  if (group.has_network && !assign_group_network(row, ports, v, evict, option)) return false;
   if (group.has_devices) {
     if (evict)
       proposed.enter_devices(row);
@@ -106,7 +107,7 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool cho
     allocated.memory.memory_max_mb = attempt_.config.memory_oversubscription ? ask.memory_max_mb : 0;
     allocated.networks.clear();
     if (!ask.devices) allocated.devices.clear();
-    if (ask.network && !assign_task_network(task.resources->networks.front(), ports, evict, option, allocated))
+    if (ask.network && !assign_task_network(row, task.resources->networks.front(), ports, evict, option, allocated))
       return false;
     if (ask.devices) {
       const std::size_t count = task.resources->devices.size();
@@ -131,8 +132,25 @@ bool NodeFit::ports_are_clear(NodeRow row) {
   return attempt_.config.plain_path && knows_port_conflicts() && !scratch_.port_conflicts.at(row);
 }
 
-bool NodeFit::assign_group_network(const model::Node& node, const rank::NodePorts& ports, const GroupView& v,
-                                   bool evict, Option& option) {  // R-RANK-611 to 618
+/// Ports that the plan takes from allocations on the node, ascending: their clients still hold them.
+std::span<const std::uint16_t> NodeFit::leaving_ports(NodeRow row) {
+  leaving_.clear();
+  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
+  const auto list = [&](tables::AllocRow alloc) {
+    const tables::ResourceShape& shape = allocs.shape_of(alloc);
+    if (shape.ports && !tables::client_terminal(allocs.client[alloc])) tables::list_ports(*shape.resources, leaving_);
+  };
+  if (const NodeOverlay* const overlay = scratch_.overlay(row))
+    for (std::uint32_t i = overlay->first_stop; i != tables::kNoRow; i = attempt_.plan->stops[i].next_on_node)
+      if (!attempt_.plan->stops[i].dropped) list(attempt_.plan->stops[i].alloc);
+  for (const tables::AllocRow victim : victims.victims) list(victim);
+  std::ranges::sort(leaving_);
+  return leaving_;
+}
+
+bool NodeFit::assign_group_network(NodeRow row, const rank::NodePorts& ports, const GroupView& v, bool evict,
+                                   Option& option) {  // R-RANK-611 to 618
+  const model::Node& node = attempt_.snapshot->nodes.fixed->spec[row]->node;
   rank::NetworkIndex& index = scratch_.network_index;
   model::AllocatedShared& shared = option.resources->shared;
   shared.networks.resize(1);
@@ -153,6 +171,8 @@ bool NodeFit::assign_group_network(const model::Node& node, const rank::NodePort
     option.dimension = reason_of(offered.error());
     return false;
   }
+  if (!network.dynamic_ports.empty())
+    if (const auto leaving = leaving_ports(row); !leaving.empty()) index.spare_ports(network, leaving, ports_);
   if (auto done = rank::fill_group_network(ports, ports_, network); !done) {
     attempt_.error = done.error().text;
     return false;
@@ -163,8 +183,8 @@ bool NodeFit::assign_group_network(const model::Node& node, const rank::NodePort
   return true;
 }
 
-bool NodeFit::assign_task_network(const model::NetworkResource& ask, const rank::NodePorts& ports, bool evict,
-                                  Option& option, model::AllocatedTask& task) {  // R-RANK-623, 624
+bool NodeFit::assign_task_network(NodeRow row, const model::NetworkResource& ask, const rank::NodePorts& ports,
+                                  bool evict, Option& option, model::AllocatedTask& task) {  // R-RANK-623, 624
   rank::NetworkIndex& index = scratch_.network_index;
   model::NetworkResource offer;
   auto offered = index.assign_task_network(ask, offer);
@@ -174,6 +194,8 @@ bool NodeFit::assign_task_network(const model::NetworkResource& ask, const rank:
     option.dimension = reason_of(offered.error());
     return false;
   }
+  if (!offer.dynamic_ports.empty())
+    if (const auto leaving = leaving_ports(row); !leaving.empty()) index.spare_ports(leaving, offer);
   index.add_network(offer);
   task.networks.push_back(std::move(offer));
   return true;
