@@ -73,8 +73,26 @@ fsm::ScalingEvent read_event(const json::Value& value) {
   return out;
 }
 
+json::Value policy_json(const fsm::ScalingPolicy& policy) {
+  json::Value out = json::Value::object();
+  out.set("ID", policy.id), out.set("Type", policy.type), out.set("Group", policy.group), out.set("Task", policy.task);
+  out.set("Min", policy.min), out.set("Max", policy.max), out.set("Enabled", policy.enabled);
+  out.set("Policy", policy.policy), out.set("CreateIndex", policy.create_index);
+  out.set("ModifyIndex", policy.modify_index);
+  return out;
+}
+
+fsm::ScalingPolicy read_policy(const json::Value& value) {
+  return {value["ID"].as_string(),       value["Type"].as_string(), value["Group"].as_string(),
+          value["Task"].as_string(),     value["Min"].as_int(),     value["Max"].as_int(),
+          value["Enabled"].as_bool(),    value["Policy"],           value["CreateIndex"].as_uint(),
+          value["ModifyIndex"].as_uint()};
+}
+
 json::Value record_json(const fsm::JobRecord& record) {
   json::Value out = json::Value::object(), submissions = json::Value::array(), scaling = json::Value::object();
+  json::Value policies = json::Value::array();
+  for (const fsm::ScalingPolicy& policy : record.policies) policies.push(policy_json(policy));
   out.set("Namespace", record.current->namespace_), out.set("ID", record.current->id);
   out.set("Summary", record.summary ? summary_json(*record.summary) : json::Value());
   for (const auto& submission : record.submissions) submissions.push(submission_json(*submission));
@@ -84,6 +102,7 @@ json::Value record_json(const fsm::JobRecord& record) {
     scaling.set(group, std::move(list));
   }
   out.set("Submissions", std::move(submissions)), out.set("Scaling", std::move(scaling));
+  out.set("ScalingPolicies", std::move(policies));
   return out;
 }
 
@@ -153,6 +172,7 @@ void restore(Simulation& simulation, Restored restored) {
       kept.submissions.push_back(std::make_shared<const fsm::Submission>(read_submission(submission)));
     for (const json::Member& group : job["Scaling"].members())
       for (const json::Value& event : group.value.items()) kept.scaling[group.key].push_back(read_event(event));
+    for (const json::Value& policy : job["ScalingPolicies"].items()) kept.policies.push_back(read_policy(policy));
     log.set_kept(space, id, std::move(kept));
     if (!job["Summary"].is_null()) log.set_summary(space, id, summary_from(job["Summary"]));
   }

@@ -15,15 +15,7 @@ using tables::StoredEvalRow;
 
 namespace {
 
-constexpr std::size_t kSubmissionsMax = 6;     // R-API-218
 constexpr std::size_t kScalingEventsMax = 20;  // of a group (R-API-248)
-
-void keep_submission(JobRecord& record, Submission submission) {  // R-API-218
-  submission.version = record.current->version;
-  submission.job_modify_index = record.current->job_modify_index;
-  record.submissions.insert(record.submissions.begin(), std::make_shared<const Submission>(std::move(submission)));
-  if (record.submissions.size() > kSubmissionsMax) record.submissions.pop_back();
-}
 
 }  // namespace
 
@@ -58,8 +50,7 @@ std::string StateLog::apply(std::uint64_t index, const JobRegisterEntry& entry, 
 
   tables::Commit commit = store_.begin_commit(index);
   Change change{commit, this, EntryKind::job_register};
-  upsert_job(change, std::move(job), false);
-  if (entry.submission) keep_submission(*find_record(entry.job->namespace_, entry.job->id), *entry.submission);
+  upsert_job(change, std::move(job), false, entry.submission ? &*entry.submission : nullptr);
   if (!entry.eval) return "";
   model::Evaluation eval = *entry.eval;
   eval.job_modify_index = index;
@@ -80,7 +71,7 @@ void StateLog::purge_job(Change& change, const std::shared_ptr<const model::Job>
   record.summary.reset();
   for (const auto& version : record.versions) change.commit.forget_version(*version);
   record.versions.clear();
-  record.submissions.clear(), record.scaling.clear();
+  record.submissions.clear(), record.scaling.clear(), record.policies.clear();
   set_current(key, nullptr);
   change.note(&EntryRows::deleted_jobs, purged);
   const tables::DeploymentTable& deployments = store_.current().deployments;
@@ -125,9 +116,8 @@ std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry
       model::Job job = *before;
       job.stop = true;
       job.submit_time = entry.submit_time;
+      disable_scaling(job);
       upsert_job(change, std::move(job), false);
-      JobRecord& record = record_of(key);
-      if (const Submission* source = submission_of(record, before->version)) keep_submission(record, *source);
     }
   }
   if (!entry.eval) return "";
@@ -174,7 +164,7 @@ std::string StateLog::apply(std::uint64_t index, const JobStabilityEntry& entry,
     Change change{commit};
     model::Job job = *version;
     job.stable = entry.stable;
-    rewrite_version(change, key, std::move(job));
+    upsert_job(change, std::move(job), true);  // becomes the current one, even if it is older (R-REG-438)
     break;
   }
   return "";

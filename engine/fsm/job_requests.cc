@@ -103,8 +103,9 @@ Answer Requests::register_job(const RegisterJob& request, std::int64_t now) {
     if (request.eval_priority > 0) eval->priority = request.eval_priority;  // R-CTRL-210
     answer.eval_id = eval->id;                                              // stated even when the entry fails
   }
-  if (!stored || model::spec_changed(*stored, job)) {
-    auto submitted = std::make_shared<model::Job>(job);
+  auto submitted = std::make_shared<model::Job>(job);
+  if (has_scaling(job)) fill_policy_ids(stored.get(), next_id_, *submitted);
+  if (!stored || model::spec_changed(*stored, *submitted)) {  // R-REG-430
     model::canonicalize(*submitted);  // as every job entry is when it is applied (R-REG-7)
     submitted->submit_time = now;
     JobRegisterEntry entry;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/sha256.h"
 #include "base/text.h"
 #include "fsm/change.h"
 #include "model/predicates.h"
@@ -19,6 +20,29 @@ using tables::StoredEvalRow;
 namespace {
 
 constexpr std::int64_t kNeverCollectable = std::numeric_limits<std::int64_t>::max();
+
+/// Of a policy in a state made by hand: the same whenever it is loaded.
+std::string id_of_names(const model::Job& job, const ScalingPolicy& policy) {
+  base::Sha256 names;
+  names.add(job.namespace_ + '\n' + job.id + '\n' + policy.group + '\n' + policy.task + '\n' + policy.type);
+  const std::string digest = names.hex();
+  return digest.substr(0, 8) + "-" + digest.substr(8, 4) + "-" + digest.substr(12, 4) + "-" + digest.substr(16, 4) +
+         "-" + digest.substr(20, 12);
+}
+
+/// What a state says of a job's scaling policies: the newest version that wrote one carries its indexes (R-REG-464).
+void load_policies(JobRecord& record) {
+  record.policies = scaling_policies_of(*record.current);
+  for (ScalingPolicy& policy : record.policies) {
+    if (policy.id.empty()) policy.id = id_of_names(*record.current, policy);
+    for (const auto& version : record.versions)
+      for (const ScalingPolicy& written : scaling_policies_of(*version))
+        if (written.has_target_of(policy) && written.modify_index > policy.modify_index)
+          policy.create_index = written.create_index, policy.modify_index = written.modify_index;
+    if (policy.modify_index != 0) continue;
+    policy.create_index = record.current->create_index, policy.modify_index = record.current->job_modify_index;
+  }
+}
 
 /// ASCII only: other letters of job IDs are compared as they are.
 std::string folded_key(std::string_view name_space, std::string_view job_id) {
@@ -53,6 +77,7 @@ void StateLog::load(const model::ClusterState& state) {
   }
   for (JobKeyRow key = 0; key < records_.size(); ++key) {
     JobRecord& record = records_[key];
+    if (record.current) load_policies(record);
     std::sort(record.versions.begin(), record.versions.end(),
               [](const auto& a, const auto& b) { return a->version > b->version; });
   }

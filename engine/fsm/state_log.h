@@ -33,6 +33,7 @@
 #include "fsm/hooks.h"
 #include "fsm/job_summary.h"
 #include "fsm/node_entries.h"
+#include "fsm/scaling_policies.h"
 #include "model/quirks.h"
 #include "tables/commit.h"
 
@@ -47,6 +48,7 @@ inline constexpr std::size_t kTables = 8;
 struct Kept {
   std::vector<std::shared_ptr<const Submission>> submissions;  ///< newest first (R-API-218)
   std::map<std::string, std::vector<ScalingEvent>> scaling;    ///< by group, newest first (R-API-248)
+  std::vector<ScalingPolicy> policies;                         ///< also of a stopped job (R-REG-465)
 };
 
 /// What a job's progress changes, or is measured by.
@@ -218,7 +220,7 @@ class StateLog {
   /// The row; kNoRow: its ID is no UUID.
   tables::StoredEvalRow upsert_eval(Change& change, model::Evaluation eval);
   void cancel_blocked(Change& change, tables::JobKeyRow key, const model::Evaluation& successful);
-  void upsert_job(Change& change, model::Job job, bool keep_version);
+  void upsert_job(Change& change, model::Job job, bool keep_version, const Submission* source = nullptr);
   /// Another object of a stored version, whether it is the current one or not.
   void rewrite_version(Change& change, tables::JobKeyRow key, model::Job job);
   /// Deletes the job with all that is its own (R-CTRL-742). `purged` keeps the object alive meanwhile.

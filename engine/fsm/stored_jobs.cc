@@ -10,7 +10,17 @@ using tables::JobKeyRow;
 
 namespace {
 
-constexpr std::size_t kVersionsMax = 6;  // R-CTRL-739
+constexpr std::size_t kVersionsMax = 6;     // R-CTRL-739
+constexpr std::size_t kSubmissionsMax = 6;  // R-REG-448
+
+/// The source of the current version. One that is there for this number stays (R-REG-445).
+void keep_submission(JobRecord& record, Submission submission) {
+  submission.version = record.current->version;
+  if (submission_of(record, submission.version)) return;
+  submission.job_modify_index = record.current->job_modify_index;
+  record.submissions.insert(record.submissions.begin(), std::make_shared<const Submission>(std::move(submission)));
+  if (record.submissions.size() > kSubmissionsMax) record.submissions.pop_back();
+}
 
 /// R-CTRL-739: takes out what is too many after a new version came in front, and returns it.
 std::shared_ptr<const model::Job> trim_versions(std::vector<std::shared_ptr<const model::Job>>& versions) {
@@ -29,9 +39,11 @@ std::shared_ptr<const model::Job> trim_versions(std::vector<std::shared_ptr<cons
 
 }  // namespace
 
-void StateLog::upsert_job(Change& change, model::Job job, bool keep_version) {
+/// `source`: of the new version; null: none came with it, and it gets that of the version it was made from (R-REG-447).
+void StateLog::upsert_job(Change& change, model::Job job, bool keep_version, const Submission* source) {
   const JobKeyRow key = change.commit.job_key(job.namespace_, job.id);
   const auto before = record_of(key).current;
+  const std::uint64_t made_from = job.version;
   const std::string status_before = before ? before->status : "";
   job.modify_index = change.index;
   if (before) {
@@ -44,6 +56,7 @@ void StateLog::upsert_job(Change& change, model::Job job, bool keep_version) {
     job.create_index = job.job_modify_index = change.index;
   }
   job.status = status_before;
+  store_policies(change.index, job, record_of(key).policies);
   touch(change, Table::jobs);
 
   // The new object first, so that its status is derived from itself.
@@ -70,6 +83,8 @@ void StateLog::upsert_job(Change& change, model::Job job, bool keep_version) {
     record.versions.insert(at, object);
   }
   if (const auto dropped = trim_versions(record.versions)) change.commit.forget_version(*dropped);
+  if (!source && before && !keep_version && made_from <= before->version) source = submission_of(record, made_from);
+  if (source && !keep_version) keep_submission(record, *source);
 
   bool changed = !record.summary.has_value();
   if (changed) record.summary.emplace().create_index = change.index;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fsm/scaling_policies.h"
 #include "model/periodic/cron.h"
 #include "model/update/diff_annotations.h"
 #include "model/update/job_diff.h"
@@ -117,6 +118,12 @@ void DryRun::instead(const model::Registration& registration) {
   warnings_ = model::warnings_text(registration.warnings);
   server_.lane().scratch.options = registration.options;
   index_ = 0;
+  if (stored_ && fsm::has_scaling(*job_)) {  // as a registration would (R-REG-430)
+    auto job = std::make_shared<model::Job>(*job_);
+    fsm::fill_policy_ids(
+        stored_.get(), [] { return std::string(); }, *job);
+    job_ = job;
+  }
   changed_ = !stored_ || model::spec_changed(*stored_, *job_);
   snapshot_ = {};
   if (!changed_) {

@@ -106,7 +106,7 @@ TEST(VersionRequests, RevertMayInsistOnTheCurrentVersion) {  // R-API-264
   EXPECT_EQ(world.requests().revert_job({"default", "j", 0, 1}, kRequestNow).error, "");
 }
 
-TEST(VersionRequests, StabilityIsAVersionsOwn) {  // R-API-265
+TEST(VersionRequests, StabilityMakesAVersionTheCurrentOne) {  // R-API-265, R-REG-438
   RequestWorld world(kAsItIs);
   ASSERT_EQ(submit(world, 60, "x").error, "");
   EXPECT_EQ(world.requests().set_stable("default", "j", 9, true).error,
@@ -115,11 +115,127 @@ TEST(VersionRequests, StabilityIsAVersionsOwn) {  // R-API-265
   ASSERT_EQ(old.error, "");
   const auto& versions = world.log().record("default", "j")->versions;
   ASSERT_EQ(versions.size(), 2u);
-  EXPECT_EQ(world.log().job("default", "j")->version, 1u) << "the current version stays the current one";
+  const auto current = [&] { return world.log().job("default", "j"); };
+  EXPECT_EQ(current()->version, 0u);
+  EXPECT_EQ(current()->job_modify_index, 90u);
   EXPECT_FALSE(versions[1]->stable);
   EXPECT_EQ(versions[1]->modify_index, old.index);
+  ASSERT_EQ(world.requests().set_stable("default", "j", 0, false).error, "");
+  EXPECT_EQ(current()->modify_index, old.index) << "it is so already";
   ASSERT_EQ(world.requests().set_stable("default", "j", 1, false).error, "");
-  EXPECT_FALSE(world.log().job("default", "j")->stable);
+  EXPECT_EQ(current()->version, 1u);
+  EXPECT_FALSE(current()->stable);
+  // A registration compares with the current row and gets the number after it, whatever there is above (R-REG-438).
+  ASSERT_EQ(world.requests().set_stable("default", "j", 0, true).error, "");
+  ASSERT_EQ(submit(world, 61, "y").error, "");
+  EXPECT_EQ(current()->version, 1u);
+  ASSERT_EQ(versions.size(), 2u);
+  EXPECT_EQ(versions[0]->priority, 61);
+  EXPECT_EQ(submission_of(*world.log().record("default", "j"), 1)->source, "x") << "that of the number stays";
+}
+
+// ---------------------------------------------------------------- scaling policies
+
+/// As the API submits it: a block without ID and indexes.
+std::shared_ptr<model::Job> with_scaling(const RequestWorld& world, std::int64_t max) {
+  auto job = std::make_shared<model::Job>(*world.log().job("default", "j"));
+  job->stop = false;
+  model::Scaling& scaling = job->task_groups[0].scaling.emplace();
+  scaling.min = 0, scaling.max = max, scaling.enabled = true;
+  scaling.extra.set("Type", "horizontal");
+  scaling.extra.set("Target", json::Value::object());
+  return job;
+}
+
+TEST(VersionRequests, ScalingBlocksMakeVersionsByTheirIndexes) {  // R-REG-432, 436, 460 to 465, R-REG-642
+  RequestWorld world(kAsItIs);
+  const auto record = [&]() -> const JobRecord& { return *world.log().record("default", "j"); };
+  const auto submit_scaling = [&](std::int64_t max) {
+    RegisterJob request;
+    request.job = with_scaling(world, max);
+    const Answer answer = world.requests().register_job(request, kRequestNow);
+    EXPECT_EQ(answer.error, "");
+    return answer.job_modify_index;
+  };
+  const auto block = [&](const char* key) { return record().current->task_groups[0].scaling->extra[key].as_uint(); };
+  const auto id = [&] { return record().current->task_groups[0].scaling->extra["ID"].as_string(); };
+
+  const std::uint64_t first = submit_scaling(5);
+  EXPECT_EQ(record().current->version, 1u);
+  EXPECT_EQ(block("CreateIndex"), first);
+  EXPECT_EQ(block("ModifyIndex"), first);
+  const std::string own = id();
+  EXPECT_EQ(own.size(), 36u);
+  ASSERT_EQ(record().policies.size(), 1u);
+  EXPECT_EQ(record().policies[0].id, own);
+
+  submit_scaling(5);  // the same: the stored block has indexes, the submitted one has none
+  EXPECT_EQ(record().current->version, 2u);
+  EXPECT_EQ(block("CreateIndex"), 0u);
+  EXPECT_EQ(block("ModifyIndex"), 0u);
+  EXPECT_EQ(id(), own);
+  EXPECT_EQ(record().policies[0].modify_index, first);
+
+  submit_scaling(5);  // and now none of them has any
+  EXPECT_EQ(record().current->version, 2u);
+
+  const std::uint64_t changed = submit_scaling(6);
+  EXPECT_EQ(record().current->version, 3u);
+  EXPECT_EQ(block("CreateIndex"), first);
+  EXPECT_EQ(block("ModifyIndex"), changed);
+
+  const Answer stopped = world.requests().deregister_job({"default", "j", false}, kRequestNow);
+  ASSERT_EQ(stopped.error, "");
+  EXPECT_EQ(record().current->version, 4u);
+  EXPECT_FALSE(record().policies[0].enabled);
+  EXPECT_EQ(block("ModifyIndex"), stopped.index);
+
+  const std::uint64_t again = submit_scaling(6);
+  EXPECT_EQ(record().current->version, 5u);
+  EXPECT_TRUE(record().policies[0].enabled);
+  EXPECT_EQ(block("CreateIndex"), first);
+  EXPECT_EQ(block("ModifyIndex"), again);
+
+  // Scaled: the block is copied with its indexes, and the policy stays as it is (R-REG-464).
+  ASSERT_EQ(world.requests().scale_job({"default", "j", "web", 4}, kRequestNow).error, "");
+  EXPECT_EQ(record().current->version, 6u);
+  EXPECT_EQ(block("ModifyIndex"), again);
+  EXPECT_EQ(record().policies[0].modify_index, again);
+
+  RegisterJob plain;
+  auto job = with_scaling(world, 6);
+  job->task_groups[0].scaling.reset();
+  plain.job = job;
+  ASSERT_EQ(world.requests().register_job(plain, kRequestNow).error, "");
+  EXPECT_TRUE(record().policies.empty());
+  submit_scaling(6);
+  EXPECT_NE(id(), own) << "a block that comes back gets a new ID";
+  ASSERT_EQ(world.requests().deregister_job({"default", "j", true}, kRequestNow).error, "");
+  EXPECT_TRUE(world.log().record("default", "j")->policies.empty());
+}
+
+TEST(VersionRequests, VersionsWithoutASourceGetThatOfTheOneTheyWereMadeFrom) {  // R-REG-445, 447, R-REG-643
+  RequestWorld world(kAsItIs);
+  ASSERT_EQ(submit(world, 60, "one").error, "");  // version 1
+  const auto source = [&](std::uint64_t version) {
+    const Submission* found = submission_of(*world.log().record("default", "j"), version);
+    return found ? found->source : "none";
+  };
+  ASSERT_EQ(world.requests().scale_job({"default", "j", "web", 4}, kRequestNow).error, "");
+  EXPECT_EQ(source(2), "one");
+  ASSERT_EQ(world.requests().deregister_job({"default", "j", false}, kRequestNow).error, "");
+  EXPECT_EQ(source(3), "one");
+  RegisterJob request;  // as over HTTP: version 0, whose source is not there
+  auto job = with_priority(world, 70);
+  job->stop = false, job->version = 0;
+  request.job = job;
+  ASSERT_EQ(world.requests().register_job(request, kRequestNow).error, "");
+  EXPECT_EQ(source(4), "none");
+  auto other = with_priority(world, 71);
+  other->version = 1;
+  request.job = other;
+  ASSERT_EQ(world.requests().register_job(request, kRequestNow).error, "");
+  EXPECT_EQ(source(5), "one");
 }
 
 TEST(VersionRequests, ATagNamesOneVersion) {  // R-API-266

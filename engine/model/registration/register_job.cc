@@ -139,6 +139,15 @@ Result<Registration> register_job(const json::Value& input, const RegistrationRe
   job.stable = false;
   job.submit_time = 0;
   job.create_index = job.modify_index = job.job_modify_index = 0;
+  for (TaskGroup& group : job.task_groups) {  // IDs and indexes of scaling policies are the server's (R-REG-432, 460)
+    const auto own = [](json::Value& policy) {
+      for (const char* key : {"ID", "CreateIndex", "ModifyIndex"}) policy.erase(key);
+    };
+    if (group.scaling) own(group.scaling->extra);
+    for (Task& task : group.tasks)
+      if (task.scaling_policies.is_array())
+        for (json::Value& policy : task.scaling_policies.items()) own(policy);
+  }
   if (!request.name_space.empty()) job.namespace_ = request.name_space;
   if (!request.region.empty()) job.region = request.region;
   if (job.region.empty() || job.region == "global") job.region = request.limits.region;

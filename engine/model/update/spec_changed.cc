@@ -17,10 +17,7 @@ Job without_zeros_in_blocks(Job job) {
   const auto strip = [](json::Value& block) { block = without_zeros(block); };
   for (TaskGroup& group : job.task_groups) {
     strip(group.services), strip(group.consul);
-    if (group.scaling) {
-      strip(group.scaling->extra);
-      group.scaling->extra.erase("ID");  // the server's own, kept from version to version
-    }
+    if (group.scaling) strip(group.scaling->extra);  // with the server's ID and indexes (R-REG-432)
     for (Task& task : group.tasks)
       for (json::Value* block :
            {&task.services, &task.vault, &task.consul, &task.templates, &task.secrets, &task.dispatch_payload,

@@ -13,7 +13,7 @@ namespace berth::model {
                                 EmptyContainers submitted_empty = {});
 
 /// A block that the model retains as JSON, without the members that say nothing: null, "", 0 and false are what an
-/// absent field is, and a scaling policy's ID is the server's own. Empty lists and maps stay (R-MODEL-8).
+/// absent field is. Empty lists and maps stay (R-MODEL-8).
 [[nodiscard]] json::Value without_zeros(const json::Value& block);
 
 }  // namespace berth::model
