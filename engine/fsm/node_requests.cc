@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/later.h"
 #include "base/text.h"
 #include "model/computed_class.h"
 #include "model/predicates.h"
@@ -122,7 +123,7 @@ void NodeRequests::evaluate_node(NodeAnswer& answer, const model::Node& node, st
 
 // ---------------------------------------------------------------- requests
 
-NodeAnswer NodeRequests::register_node(model::Node node, std::int64_t now) {
+NodeAnswer NodeRequests::register_node(model::Node node, std::int64_t now, bool restarted) {
   if (node.status.empty()) node.status = "initializing";  // R-CTRL-901
   if (node.scheduling_eligibility.empty()) node.scheduling_eligibility = "eligible";
   if (node.node_pool.empty()) node.node_pool = "default";
@@ -140,7 +141,8 @@ NodeAnswer NodeRequests::register_node(model::Node node, std::int64_t now) {
   if (!answer.error.empty()) return answer;
   answer.node_modify_index = answer.index;
   const bool joins = !stored && (node.status == "ready" || node.status == "disconnected");
-  if (node.status == "down" || joins || (stored && changes_evaluations(*stored, node)))  // R-CTRL-908
+  const bool changes = stored && ((restarted && !node.drivers.empty()) || changes_evaluations(*stored, node));
+  if (node.status == "down" || joins || changes)  // R-CTRL-908
     evaluate_node(answer, node, answer.index, now);
   answer.resets_timer = node.status != "down";  // R-CTRL-909
   return answer;
@@ -248,7 +250,7 @@ NodeAnswer NodeRequests::drain(const DrainNode& request, std::int64_t now) {
     strategy.deadline = request.deadline;
     strategy.ignore_system_jobs = request.ignore_system_jobs;
     strategy.started_at = was_draining ? stored->drain_strategy->started_at : base::Time{now};  // R-CTRL-1002
-    if (request.deadline > 0) strategy.force_deadline = base::Time{now + request.deadline};
+    if (request.deadline > 0) strategy.force_deadline = base::Time{base::later(now, request.deadline)};
     update.event = drain_event(was_draining ? "Node drain strategy updated" : "Node drain strategy set");
   }
   NodeAnswer answer;

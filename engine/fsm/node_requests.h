@@ -27,8 +27,10 @@ class NodeRequests {
   NodeRequests(StateLog& log, std::function<std::string()> next_id) : log_(log), next_id_(std::move(next_id)) {}
 
   // `now` in unix ns.
-  /// Registers or updates a node; fields that the server decides are filled in (R-CTRL-901 to 909).
-  [[nodiscard]] NodeAnswer register_node(model::Node node, std::int64_t now);
+  /// Registers or updates a node; fields that the server decides are filled in (R-CTRL-901 to 909). `restarted`: by a
+  /// process that has just started and found its drivers anew, at a later UpdateTime, which is compared as well
+  /// (R-CTRL-908, R-MODEL-67). Simulated drivers keep theirs, so that nodes go on sharing what they have in common.
+  [[nodiscard]] NodeAnswer register_node(model::Node node, std::int64_t now, bool restarted = false);
   /// A heartbeat, or an operator's change (R-CTRL-922 to 930).
   [[nodiscard]] NodeAnswer update_status(const std::string& node_id, const std::string& status, std::int64_t now);
   /// What a heartbeat timer that ran out does (R-CTRL-918, 919).

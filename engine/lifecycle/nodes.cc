@@ -7,9 +7,9 @@ std::int64_t Nodes::set_timer(const std::string& node_id, const fsm::NodeAnswer&
   return heartbeats_.reset(log_.store().find_node(node_id), now);
 }
 
-fsm::NodeAnswer Nodes::register_node(model::Node node, std::int64_t now) {
+fsm::NodeAnswer Nodes::register_node(model::Node node, std::int64_t now, bool restarted) {
   const std::string id = node.id;
-  fsm::NodeAnswer answer = requests_.register_node(std::move(node), now);
+  fsm::NodeAnswer answer = requests_.register_node(std::move(node), now, restarted);
   set_timer(id, answer, now);
   return answer;
 }

@@ -17,7 +17,7 @@ class Nodes {
       : log_(log), requests_(log, std::move(next_id)), heartbeats_(config, seed) {}
 
   // `now` in unix ns. Each answers as fsm::NodeRequests.
-  [[nodiscard]] fsm::NodeAnswer register_node(model::Node node, std::int64_t now);
+  [[nodiscard]] fsm::NodeAnswer register_node(model::Node node, std::int64_t now, bool restarted = false);
   [[nodiscard]] fsm::NodeAnswer update_status(const std::string& node_id, const std::string& status, std::int64_t now);
   [[nodiscard]] fsm::NodeAnswer heartbeat_missed(const std::string& node_id, std::int64_t now);
   [[nodiscard]] fsm::NodeAnswer deregister(const std::vector<std::string>& node_ids, std::int64_t now);

@@ -74,6 +74,7 @@ fsm::Answer Cluster::happen(const NodeReachable& event) {
 fsm::Answer Cluster::happen(const ClientRestart& event) {
   const NodeRow node = client_of(event.node_id);
   if (node == kNoRow) return no_client(event.node_id);
+  is_restarted_[node] = true;
   clients_->restart(node, now(), event.down_ns, event.recovery);
   return {};
 }

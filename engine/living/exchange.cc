@@ -13,9 +13,12 @@ using tables::kNoRow;
 using tables::NodeRow;
 
 void Cluster::start_client(NodeRow node, std::shared_ptr<const model::Node> machine) {
-  if (node >= machines_.size()) machines_.resize(node + 1), is_registered_.resize(node + 1), news_.resize(node + 1);
+  if (node >= machines_.size()) {
+    machines_.resize(node + 1), news_.resize(node + 1);
+    is_registered_.resize(node + 1), is_restarted_.resize(node + 1);
+  }
   machines_[node] = std::move(machine);
-  is_registered_[node] = true;
+  is_registered_[node] = true, is_restarted_[node] = false;
   clients_->start(node, now());
 }
 
@@ -38,8 +41,9 @@ void Cluster::answer_registration(NodeRow node) {
   if (!has_leader()) return clients_->registered(node, Answer::no_leader, now());
   bool ok = true;
   if (!is_registered_[node] || !state().nodes.exists(node)) {
-    const fsm::NodeAnswer answer = watchers_->nodes().register_node(*machines_[node], now());
+    const fsm::NodeAnswer answer = watchers_->nodes().register_node(*machines_[node], now(), is_restarted_[node]);
     ok = answer.error.empty();
+    if (ok) is_restarted_[node] = false;
     take(answer);
   }
   is_registered_[node] = false;
@@ -121,7 +125,12 @@ void Cluster::write_logs() {
 }
 
 void Cluster::answer_senders(bool ok) {
-  for (const NodeRow node : senders_) clients_->report_answered(node, ok, now());
+  for (const NodeRow node : senders_) {
+    clients_->report_answered(node, ok, now());
+    // A node that comes back waits for nothing else (R-CTRL-922, 931): recorded clusters have it ready within a second.
+    if (ok && state().nodes.exists(node) && state().nodes.status(node) == tables::NodeStatus::initializing)
+      clients_->heartbeat_soon(node, now());
+  }
   senders_.clear();
 }
 

@@ -156,7 +156,8 @@ class Cluster {
   base::Random ids_;
 
   std::vector<std::shared_ptr<const model::Node>> machines_;  // by NodeRow: what its client registers
-  std::vector<bool> is_registered_;                  // by NodeRow: the answer to its next registration is known
+  std::vector<bool> is_registered_;  // by NodeRow: the answer to its next registration is known
+  std::vector<bool> is_restarted_;   // by NodeRow: its client process started anew and has not registered
   std::vector<std::vector<tables::AllocRow>> news_;  // by NodeRow: what the next pull has to name
   std::vector<bool> resumes_;                        // by NodeRow: its client's first pull goes on with what runs
   client::Outbox sent_;

@@ -1,5 +1,6 @@
 // Each event of R-CTRL-E1 to E19 on a few nodes, and that nothing but configuration, seed and events decides.
 #include <algorithm>
+#include <set>
 
 #include "living/small_world.h"
 #include "support/heap_count.h"
@@ -43,6 +44,76 @@ TEST(Living, ABatchJobEnds) {  // R-CTRL-1710
   EXPECT_EQ(w.show("work"), "run complete@1, run complete@1, run complete@1");
 }
 
+TEST(Living, MaxRunDurationEndsWhatRunsTooLong) {  // R-CTRL-1519, R-REG-480 to 484
+  // Tasks would run for 60 s. Allocations without an API object: when they were placed must be known all the same.
+  SmallWorld w(1);
+  w.run(small_job("short", "batch", 1, R"("MaxRunDuration":30000000000)"));
+  w.run(small_job("sweep", "sysbatch", 1, R"("MaxRunDuration":20000000000)"));
+  w.run(small_job("long", "batch", 1, R"("MaxRunDuration":3600000000000)"));
+  w.run(small_job("endless", "batch", 1, R"("MaxRunDuration":9223372036854775807)"));
+  w.run_for(15);
+  for (const char* job : {"short", "sweep", "long", "endless"}) {
+    EXPECT_EQ(w.show(job), "run running@1") << job;
+    EXPECT_FALSE(w.state().allocs.cold[w.allocs(job).front()]) << job;
+  }
+  w.run_for(8);
+  EXPECT_EQ(w.show("sweep"), "run complete@1");
+  EXPECT_EQ(w.show("short"), "run running@1");
+  w.run_for(10);
+  EXPECT_EQ(w.show("short"), "run complete@1");
+  EXPECT_EQ(w.alloc(w.allocs("short").front()).client_description, "allocation exceeded max_run_duration");
+  EXPECT_EQ(w.show("long"), "run running@1");
+  EXPECT_EQ(w.show("endless"), "run running@1");
+  w.run_for(60);
+  EXPECT_EQ(w.show("long"), "run complete@1");
+  EXPECT_EQ(w.show("endless"), "run complete@1");
+  EXPECT_EQ(w.alloc(w.allocs("endless").front()).client_description, "All tasks have completed");
+  EXPECT_EQ(w.triggers("short"), "job-register");
+}
+
+TEST(Living, MaxRunDurationFollowsTheJob) {  // R-REG-481, 485
+  SmallWorld w(1);
+  const auto limit = [&](const char* job, std::int64_t seconds) {
+    w.run(small_job(job, "batch", 1, seconds == 0 ? "" : fmt::format(R"("MaxRunDuration":{})", seconds * kSecond)));
+  };
+  for (const char* job : {"longer", "shorter", "none", "new"}) limit(job, job == std::string("new") ? 0 : 20);
+  w.run_for(10);
+  limit("longer", 40), limit("shorter", 5), limit("none", 0), limit("new", 30);
+  w.run_for(2);
+  EXPECT_EQ(w.show("shorter"), "run complete@1") << "its deadline had passed";
+  w.run_for(13);
+  EXPECT_EQ(w.show("longer"), "run running@1");
+  EXPECT_EQ(w.show("none"), "run running@1");
+  EXPECT_EQ(w.show("new"), "run running@1");
+  w.run_for(7);
+  EXPECT_EQ(w.show("new"), "run complete@1") << "counted from its placement";
+  w.run_for(10);
+  EXPECT_EQ(w.show("longer"), "run complete@1");
+  EXPECT_EQ(w.show("none"), "run running@1");
+}
+
+TEST(Living, WaitsOfAnyLengthFitIntoTime) {  // durations up to 2^63 - 1 ns, as job files may say
+  SmallWorld w(2);
+  const char* longest = "9223372036854775807";
+  w.run(small_job("web", "service", 2,
+                  fmt::format(R"("RestartPolicy":{{"Attempts":2,"Interval":{0},"Delay":{0},"Mode":"delay"}},)"
+                              R"("Disconnect":{{"StopOnClientAfter":{0}}})",
+                              longest)));
+  w.apply(TaskOutcome{.name_space = "default", .job_id = "web", .alloc_index = 0, .outcome = {.run_ns = kSecond}});
+  w.run_for(30);
+  EXPECT_EQ(w.show("web").substr(0, 3), "run");
+  w.apply(NodeUnreachable{node_id(1)});
+  w.run_for(300);
+  w.apply(NodeDrain{.node_id = node_id(2), .deadline = 9'223'372'036'854'775'807});
+  w.run_for(300);
+  auto updated = small_job("slow", "service", 1,
+                           fmt::format(R"("Update":{{"MaxParallel":1,"HealthyDeadline":1000000000000,)"
+                                       R"("ProgressDeadline":{}}})",
+                                       longest));
+  w.run(updated);
+  w.run_for(300);
+}
+
 // ---------------------------------------------------------------- nodes and their clients
 
 TEST(Living, ANodeThatChangesRegistersAnew) {  // R-CTRL-E1, 1543, 823
@@ -75,7 +146,97 @@ TEST(Living, ARestartedClientFindsItsTasks) {  // R-CTRL-E4, 1562 to 1564
   w.apply(ClientRestart{node_id(1), 2 * kSecond, client::Recovery::all});
   w.run_for(30);
   EXPECT_EQ(w.show("web"), "run running@1, run running@1");
-  EXPECT_EQ(w.triggers("web"), "job-register deployment-watcher") << "nothing comes of the restart";
+  // Its drivers were found anew (R-CTRL-908): an evaluation that changes nothing.
+  EXPECT_EQ(w.triggers("web"), "job-register node-update deployment-watcher");
+}
+
+TEST(Living, AReturningNodeIsReadyWithItsReport) {  // R-CTRL-922, 924, 931
+  SmallWorld w(2);
+  w.run(small_job("web", "service", 4, R"("Disconnect":{"LostAfter":600000000000})"));
+  w.run_for(5);
+  w.apply(NodeUnreachable{node_id(1)});
+  w.run_for(60);
+  ASSERT_EQ(w.node_status(1), "disconnected");
+  w.apply(NodeReachable{node_id(1)});
+  const auto wait_for = [&](const std::string& status) {
+    double waited = 0;
+    for (; w.node_status(1) != status && waited < 120; waited += 0.05) w.run_for(0.05);
+    return waited;
+  };
+  ASSERT_LT(wait_for("initializing"), 60);
+  std::size_t entries = w.entries.size();
+  const auto reported = [&] {
+    return std::any_of(w.entries.begin() + static_cast<std::ptrdiff_t>(entries), w.entries.end(),
+                       [](const char* kind) { return std::string_view(kind) == "alloc_client_update"; });
+  };
+  for (int i = 0; i < 2400 && !reported(); ++i) w.run_for(0.05);
+  EXPECT_LT(wait_for("ready"), 0.2) << "with the report, not with the next heartbeat";
+}
+
+TEST(Living, ANodeChangesItsPool) {  // R-CTRL-907, 908, 822, R-CTRL-1543
+  SmallWorld w(2);
+  model::Node moved = small_node(1);
+  moved.node_pool = "gpu";
+  w.run(small_job("here", "service", 4));
+  w.run(small_job("agent", "system", 1));
+  w.run_for(5);
+  ASSERT_EQ(w.running("here"), 4U);
+  ASSERT_EQ(w.running("agent"), 2U);
+  w.apply(NodeRegister{moved});
+  w.run_for(15);
+  // The pool alone makes no evaluations; it is there, and blocked evaluations of its class are released.
+  EXPECT_EQ(w.triggers("here"), "job-register deployment-watcher");
+  w.run(small_job("there", "service", 3, "", R"("NodePool":"gpu")"));
+  w.run(small_job("agents", "system", 1, "", R"("NodePool":"gpu")"));
+  w.run_for(15);
+  EXPECT_EQ(w.show("there"), "run running@1, run running@1, run running@1");
+  EXPECT_EQ(w.show("agents"), "run running@1");
+  w.run(small_job("here", "service", 8));  // goes where its pool still is
+  w.run_for(30);
+  EXPECT_EQ(w.running("here"), 8U) << w.show("here");
+  w.apply(JobEvaluate{"default", "agent"});
+  w.run_for(5);
+  EXPECT_EQ(w.running("agent"), 1U) << w.show("agent");
+}
+
+TEST(Living, ReplacementsTakeOtherPortsThanThoseThatStop) {  // R-RANK-503, 607, R-MODEL-490, R-CTRL-612
+  SmallWorld w;
+  model::Node node = small_node(1);
+  model::NodeNetworkResource& network = node.node_resources->node_networks.emplace().emplace_back();
+  network.mode = "host", network.device = "eth0";
+  network.addresses.push_back({.family = "ipv4", .alias = "default", .address = "10.0.0.1"});
+  w.apply(NodeRegister{node});
+  w.run_for(15);
+  const char* ports = R"("Networks":[{"Mode":"host","DynamicPorts":[{"Label":"http"},{"Label":"grpc","To":-1}]}])";
+  w.run(small_job("web", "service", 4, ports));
+  w.run(small_job("low", "service", 2, ports));
+  w.run_for(15);
+  ASSERT_EQ(w.running("web"), 4U);
+  // As `job restart -reschedule -batch-size 2` does: two at once, again before the first have ended.
+  for (const char* job : {"web", "low", "web"}) {
+    const auto rows = w.allocs(job);
+    for (std::size_t i = 0; i < 2; ++i)
+      w.apply(AllocStop{.alloc_id = w.alloc_id(rows[rows.size() - 1 - i]), .reschedule = true});
+    w.run_for(0.05);
+  }
+  w.run(small_job("web", "service", 4, ports, R"("Meta":{"a":"1"})", 110));  // all at once, by a new version
+  w.run_for(60);
+  EXPECT_EQ(w.running("web"), 4U) << w.show("web");
+  EXPECT_EQ(w.running("low"), 2U) << w.show("low");
+  std::set<std::int64_t> held;
+  for (const char* job : {"web", "low"})
+    for (const AllocRow row : w.allocs(job)) {
+      if (w.state().allocs.terminal(row)) continue;
+      const model::Allocation alloc = tables::to_alloc(w.state(), row);
+      for (const auto& port : alloc.allocated_resources->shared.ports) {
+        EXPECT_TRUE(held.insert(port.value).second) << port.value;
+        if (port.label == "grpc") {
+          EXPECT_EQ(port.to, port.value);
+        }
+      }
+    }
+  EXPECT_EQ(held.size(), 12U);
+  for (const char* job : {"web", "low"}) EXPECT_EQ(w.triggers(job).find("queued-allocs"), std::string::npos) << job;
 }
 
 TEST(Living, ADeregisteredNodeComesBackWithItsClient) {  // R-CTRL-E5, 963, 1541
@@ -566,7 +727,7 @@ TEST(Living, InSlicesOrInOneGoItIsTheSameLife) {
   EXPECT_EQ(live(true), live(false));
 }
 
-TEST(Living, APlacementKeepsItsTimeAndItsMetricsWhereAsked) {  // R-MODEL-560, R-API-354
+TEST(Living, APlacementKeepsItsTimeAndWhereAskedItsMetrics) {  // R-MODEL-560, R-API-354
   for (const bool keep : {false, true}) {
     Config config = small_config();
     config.server.keep_details = keep;
@@ -577,7 +738,7 @@ TEST(Living, APlacementKeepsItsTimeAndItsMetricsWhereAsked) {  // R-MODEL-560, R
     for (const AllocRow row : w.allocs("web")) {
       ASSERT_FALSE(w.state().allocs.cold[row]);
       const model::Allocation alloc = tables::to_alloc(w.state(), row);
-      EXPECT_EQ(alloc.create_time, keep ? placed_at : 0);
+      EXPECT_EQ(alloc.create_time, placed_at);
       if (!keep) continue;
       ASSERT_TRUE(alloc.metrics);
       EXPECT_EQ(alloc.metrics->nodes_in_pool, 3);
@@ -589,7 +750,7 @@ TEST(Living, APlacementKeepsItsTimeAndItsMetricsWhereAsked) {  // R-MODEL-560, R
     const AllocRow row = w.allocs("web").front();
     w.apply(AllocStop{base::to_text(w.state().allocs.id[row])});
     w.run_for(10);
-    EXPECT_EQ(tables::to_alloc(w.state(), row).create_time, keep ? placed_at : 0);
+    EXPECT_EQ(tables::to_alloc(w.state(), row).create_time, placed_at);
   }
 }
 

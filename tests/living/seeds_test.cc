@@ -83,7 +83,7 @@ TEST(RecoverLost, ARestartedClientStartsAnewWhatItDidNotFind) {  // R-CTRL-1563 
   w.apply(ClientRestart{node_id(1), 3 * kSecond, client::Recovery::none});
   w.run_for(30);
   EXPECT_EQ(w.show("web"), "run running@1, run running@1") << "the same allocations";
-  EXPECT_EQ(w.triggers("web"), before) << "no evaluation: " << w.triggers("web");
+  EXPECT_EQ(w.triggers("web"), before + " node-update") << "of its drivers, which it found anew (R-CTRL-908)";
   const model::Allocation alloc = w.alloc(w.allocs("web")[0]);
   EXPECT_EQ(alloc.task_states.at("t")->restarts, 0) << "no restart is counted";
 }
