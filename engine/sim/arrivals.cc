@@ -7,8 +7,7 @@
 namespace berth::sim {
 namespace {
 
-/// Nanoseconds from a double, held below 292 years.
-std::int64_t to_ns(double ns) { return static_cast<std::int64_t>(std::llround(std::min(ns, 9.2e18))); }
+std::int64_t to_ns(double ns) { return static_cast<std::int64_t>(std::llround(std::min(ns, kLatestNs))); }
 
 }  // namespace
 

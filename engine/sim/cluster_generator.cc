@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -143,16 +144,14 @@ GeneratedCluster generate_cluster(const ClusterSpec& spec, std::uint64_t seed) {
   for (std::int64_t rack = 0; rack < spec.racks; ++rack) out.racks.push_back("r" + std::to_string(rack));
   std::vector<std::int64_t> first_variant, spec_index;
   std::vector<double> weights;
+  std::set<std::string_view> pools;
   for (const ShapeSpec& shape : spec.shapes) {
     spec_index.push_back(static_cast<std::int64_t>(spec_index.size()));
     first_variant.push_back(static_cast<std::int64_t>(out.shapes.size()));
     weights.push_back(shape.weight);
     for (std::int64_t variant = 0; variant < shape.variants; ++variant)
       out.shapes.push_back(node_of(shape, static_cast<std::size_t>(variant)));
-    const bool known =
-        shape.pool == "default" ||
-        std::any_of(out.pools.begin(), out.pools.end(), [&](const auto& pool) { return pool.name == shape.pool; });
-    if (!known) out.pools.push_back({.name = shape.pool});
+    if (shape.pool != "default" && pools.insert(shape.pool).second) out.pools.push_back({.name = shape.pool});
   }
   const Quantity pick = Quantity::choices(spec_index, weights);
   Random random(seed, "nodes");

@@ -1,3 +1,6 @@
+#include <set>
+
+#include "model/port_ranges.h"
 #include "sim/workload_parts.h"
 #include "sim/workload_words.h"
 
@@ -44,6 +47,8 @@ ShapeSpec read_shape(TomlReader& reader, const toml::table* table) {
   if (out.reserved_disk_mb > out.disk_mb)
     in.fail("reserved_disk_mb", "more disk is reserved than there is", "lower it");
   out.reserved_ports = in.text("reserved_ports", "22");
+  if (const auto ports = model::parse_port_ranges(out.reserved_ports); !ports)
+    in.fail("reserved_ports", ports.error(), "write ports and ranges such as 22,8000-8010");
   out.node_class = in.text("node_class", out.name);
   out.pool = in.text("pool", "default");
   check_name(in, "pool", out.pool);
@@ -53,7 +58,9 @@ ShapeSpec read_shape(TomlReader& reader, const toml::table* table) {
   if (out.meta.count("rack")) in.fail("meta", "'rack' is set by the generator", "use [cluster] racks");
   out.drivers = in.texts("drivers");
   if (out.drivers.empty()) out.drivers = {"exec"};
+  for (const std::string& driver : out.drivers) check_name(in, "drivers", driver);
   out.host_volumes = in.texts("host_volumes");
+  for (const std::string& volume : out.host_volumes) check_name(in, "host_volumes", volume);
   for (const toml::table* device : in.tables("devices"))
     out.devices.push_back(read_device(reader, device, name + " devices"));
   in.finish();
@@ -64,6 +71,7 @@ LoadSpec read_load(TomlReader& reader, const toml::table* table) {
   TomlSection in(reader, table, "[cluster.load]", 0);
   LoadSpec out;
   out.percent = in.quantity("percent", 0, 0, 100);
+  if (!in.has("percent")) in.fail("", "[cluster.load] has no 'percent'", "write e.g. percent = 50");
   out.cpu_mhz = in.quantity("cpu_mhz", out.cpu_mhz, 1, kMaxAmount);
   out.memory_mb = in.quantity("memory_mb", out.memory_mb, 1, kMaxAmount);
   out.disk_mb = in.quantity("disk_mb", out.disk_mb, 0, kMaxAmount);
@@ -80,6 +88,8 @@ JoinSpec read_joins(TomlReader& reader, const toml::table* table, std::int64_t n
   out.start_s = in.number("start_s", 0, 0, 1e9);
   out.rate_per_s = in.number("rate_per_s", 1, 1e-6, 1e9);
   if (out.nodes == 0) in.fail("", "[cluster.joins] has no 'nodes'", "write e.g. nodes = 10");
+  if (out.nodes > 0 && static_cast<double>(out.due_ns(static_cast<std::size_t>(out.nodes - 1))) >= kLatestNs)
+    in.fail("rate_per_s", "the last node joins after more than 120 years", "raise it");
   if (out.nodes >= nodes) in.fail("nodes", "all nodes of the cluster would join later", "keep some at the start");
   in.finish();
   return out;
@@ -113,10 +123,11 @@ ClusterSpec read_cluster(TomlReader& reader, const toml::table* table, std::size
     double sum = 0;
     for (const ShapeSpec& shape : out.shapes) sum += shape.weight;
     if (sum == 0 && !out.shapes.empty()) in.fail("shapes", "the weights of the shapes add up to 0", "raise one");
-    for (std::size_t i = 0; i < out.shapes.size(); ++i)
-      for (std::size_t j = 0; j < i; ++j)
-        if (out.shapes[i].name == out.shapes[j].name)
-          in.fail("shapes", "two shapes are called '" + out.shapes[i].name + "'", "rename one");
+    std::set<std::string_view> names;
+    for (const ShapeSpec& shape : out.shapes)
+      if (!names.insert(shape.name).second)
+        in.fail("shapes", "two shapes are called '" + shape.name + "'", "rename one");
+    for (const std::string& datacenter : out.datacenters) check_name(in, "datacenters", datacenter);
     if (out.datacenters.empty()) out.datacenters = {"dc1"};
   }
   if (out.source == Source::files && out.nodes_file.empty())

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "sim/job_generator.h"
 #include "sim/life_reader.h"
 #include "sim/workload_parts.h"
@@ -88,6 +90,7 @@ JobKindSpec read_kind(TomlReader& reader, const toml::table* table, bool lives) 
   const std::string name = "[[jobs.mix]]";
   TomlSection in(reader, table, name, 0);
   JobKindSpec out;
+  out.line = static_cast<std::uint32_t>(in.line());
   out.name = in.text("name", "");
   check_name(in, "name", out.name);
   out.type = in.choice<std::string>(
@@ -109,6 +112,7 @@ JobKindSpec read_kind(TomlReader& reader, const toml::table* table, bool lives) 
   out.static_port = in.quantity("static_port", out.static_port, 0, 65'535);
   out.cores = in.quantity("cores", out.cores, 0, 4096);
   out.host_volumes = in.texts("host_volumes");
+  for (const std::string& volume : out.host_volumes) check_name(in, "host_volumes", volume);
   if (in.has("run_time_s")) out.run_time_s = in.quantity("run_time_s", 0, 0, kMaxAmount);
   if (in.has("run_time_ms")) out.run_time_ms = in.quantity("run_time_ms", 0, 0, kMaxAmount);
   if (out.run_time_s && out.run_time_ms) in.fail("run_time_ms", "'run_time_ms' beside 'run_time_s'", "keep one");
@@ -160,6 +164,8 @@ JobsSpec read_jobs(TomlReader& reader, const toml::table* table, std::size_t lin
   out.count = in.integer("count", 0, 1, kMaxJobs);
   for (const toml::table* kind : in.tables("mix")) out.kinds.push_back(read_kind(reader, kind, lives));
   if (lives) out.rate_scale = in.number("rate_scale", 1, 1e-6, 1e6);
+  if (in.has("rate_scale") && std::ranges::all_of(out.kinds, [](const auto& kind) { return kind.life.rate.empty(); }))
+    in.fail("rate_scale", "no kind of job has a 'rate'", "remove 'rate_scale'");
   out.file = in.text("file", "");
   out.list = in.choice<std::string>("list", "default",
                                     {{"default", "default"},
@@ -183,10 +189,9 @@ JobsSpec read_jobs(TomlReader& reader, const toml::table* table, std::size_t lin
     double sum = 0;
     for (const JobKindSpec& kind : out.kinds) sum += kind.weight;
     if (sum == 0 && counted) in.fail("mix", "the weights of the kinds add up to 0", "raise one");
-    for (std::size_t i = 0; i < out.kinds.size(); ++i)
-      for (std::size_t j = 0; j < i; ++j)
-        if (out.kinds[i].name == out.kinds[j].name)
-          in.fail("mix", "two kinds are called '" + out.kinds[i].name + "'", "rename one");
+    std::set<std::string_view> names;
+    for (const JobKindSpec& kind : out.kinds)
+      if (!names.insert(kind.name).second) in.fail("mix", "two kinds are called '" + kind.name + "'", "rename one");
   }
   if (out.source == Source::files && out.file.empty())
     in.fail("", "[jobs] has no 'file'", "name a JSON file with a list of jobs");

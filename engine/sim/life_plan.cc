@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -13,6 +14,7 @@ namespace berth::sim {
 namespace {
 
 constexpr std::int64_t kLater = INT64_MAX;
+constexpr std::size_t kMostBytes = std::size_t{512} << 20;  // of a plan: some 4,000,000 events
 
 std::string seconds_words(std::int64_t ns) { return fmt::format("{} s", static_cast<double>(ns) / 1e9); }
 
@@ -157,6 +159,7 @@ class Planner {
   /// `disturbs`: only machines that are up can be.
   std::vector<std::uint32_t> nodes_of(const LifeStep& step, std::int64_t at, bool disturbs) {
     std::vector<std::uint32_t> out;
+    std::set<std::string_view> named;
     for (const std::string& name : step.nodes) {
       const auto found = by_name_.find(name);
       if (found == by_name_.end()) {
@@ -165,8 +168,7 @@ class Planner {
         return {};
       }
       if (!can(found->second, step, at, disturbs)) return {};
-      if (std::find(out.begin(), out.end(), found->second) != out.end())
-        fail(step.line, fmt::format("node '{}' is named twice", name), "name it once");
+      if (!named.insert(name).second) fail(step.line, fmt::format("node '{}' is named twice", name), "name it once");
       out.push_back(found->second);
     }
     for (const std::string& rack : step.racks) {
@@ -177,6 +179,7 @@ class Planner {
                               : fmt::format("racks are called r0 to r{}", by_rack_.size() - 1));
         return {};
       }
+      if (!named.insert(rack).second) fail(step.line, fmt::format("rack '{}' is named twice", rack), "name it once");
       add_up(found->second, at, out);
     }
     if (step.some == 0 && (step.percent == 0 || !step.kind.empty())) return out;
@@ -360,6 +363,10 @@ class Planner {
 
   Happening& add(std::int64_t at, Deed deed, std::uint32_t step, std::uint32_t fault,
                  std::vector<std::uint32_t> nodes) {
+    bytes_ += sizeof(Happening) + nodes.size() * sizeof(nodes[0]);
+    if (bytes_ > kMostBytes)
+      fail(life_.steps[step].line, "with this, events and faults take more than 512 MiB",
+           "let it happen less often, or to fewer nodes");
     Happening& h = out_.happenings.emplace_back();
     h.at_ns = at, h.deed = deed, h.step = step, h.fault = fault, h.nodes = std::move(nodes);
     return h;
@@ -367,17 +374,17 @@ class Planner {
 
   /// Two events may set different parts of the scheduler's configuration at one time.
   void check_configuration(const LifeStep& step, std::int64_t at) {
-    if (at != configured_at_) configured_.clear();
+    if (at != configured_at_) configured_ = {};
     configured_at_ = at;
-    const auto differ = [](const std::optional<bool>& a, const std::optional<bool>& b) { return a && b && *a != *b; };
-    for (const LifeStep* before : configured_)
-      if ((!before->algorithm.empty() && !step.algorithm.empty() && before->algorithm != step.algorithm) ||
-          differ(before->preempt_system, step.preempt_system) ||
-          differ(before->preempt_sysbatch, step.preempt_sysbatch) ||
-          differ(before->preempt_batch, step.preempt_batch) || differ(before->preempt_service, step.preempt_service) ||
-          differ(before->pause_broker, step.pause_broker))
-        contradicts(step, before->line, "setting");
-    configured_.push_back(&step);
+    const auto text = [](const std::optional<bool>& value) { return !value ? "" : *value ? "on" : "off"; };
+    const std::string settings[] = {step.algorithm,           text(step.preempt_system),  text(step.preempt_sysbatch),
+                                    text(step.preempt_batch), text(step.preempt_service), text(step.pause_broker)};
+    for (std::size_t i = 0; i < configured_.size(); ++i) {
+      auto& [value, line] = configured_[i];
+      if (settings[i].empty()) continue;
+      if (!value.empty() && value != settings[i]) contradicts(step, line, "setting");
+      value = settings[i], line = step.line;
+    }
   }
 
   void happen(std::int64_t at, std::uint32_t s) {
@@ -526,17 +533,20 @@ class Planner {
   void flap(const Hit& hit) {
     bool begins = true;
     std::int64_t t = hit.at;
-    for (; t < hit.until; t += hit.step.down_ns + hit.step.up_ns) {
+    const std::int64_t round = hit.step.down_ns + hit.step.up_ns;
+    for (; t < std::min(hit.until, life_.duration_ns + 1) && !error_; t += round) {
       add(hit, t, Deed::unreachable).begins = std::exchange(begins, false);
       add(hit, t + hit.step.down_ns, Deed::reachable);
     }
+    if (t < hit.until) t += (hit.until - t + round - 1) / round * round;  // after the end of the life
     keep_away(hit, t), end_fault(hit, t - hit.step.up_ns);
   }
 
   void reboot_in_batches(const Hit& hit) {
     const LifeStep& step = hit.step;
     std::int64_t t = hit.at;
-    for (std::size_t begin = 0; begin < hit.nodes.size(); begin += static_cast<std::size_t>(step.batch)) {
+    for (std::size_t begin = 0; begin < hit.nodes.size() && t <= kLatestNs;
+         begin += static_cast<std::size_t>(step.batch)) {
       const std::size_t end = std::min(hit.nodes.size(), begin + static_cast<std::size_t>(step.batch));
       const std::vector<std::uint32_t> batch(hit.nodes.begin() + static_cast<long>(begin),
                                              hit.nodes.begin() + static_cast<long>(end));
@@ -558,8 +568,10 @@ class Planner {
   const JobStream& jobs_;
   Random random_;
   LifePlan out_;
+  std::size_t bytes_ = 0;  // of its happenings
   std::int64_t configured_at_ = -1;
-  std::vector<const LifeStep*> configured_;  // at that time
+  std::array<std::pair<std::string, std::uint32_t>, 6>
+      configured_;  // at that time: what each setting was set to, where
   std::optional<InputError> error_;
   std::vector<NodeState> nodes_;
   std::unordered_map<std::string, std::uint32_t> by_name_;

@@ -9,7 +9,9 @@
 namespace berth::sim {
 namespace {
 
-constexpr double kLongestSeconds = 1e9;
+constexpr double kLongestSeconds = 1e9;         // 31 years
+constexpr double kLatestStart = 4'102'444'800;  // 2100-01-01: the end of a life and what waits there fit into 64 bits
+constexpr std::int64_t kMostTimes = 1'000'000;  // of all events and faults of a life
 
 enum Section : unsigned { kEvents = 1, kFaults = 2, kInner = 0 };
 struct DeedRow {
@@ -51,8 +53,9 @@ constexpr DeedRow kDeeds[] = {
 
 std::int64_t ns_of(double seconds) { return std::llround(seconds * 1e9); }
 
-std::int64_t seconds(TomlSection& in, const char* key, std::int64_t fallback_ns, double min = 0) {
-  return ns_of(in.number(key, static_cast<double>(fallback_ns) / 1e9, min, kLongestSeconds));
+std::int64_t seconds(TomlSection& in, const char* key, std::int64_t fallback_ns, double min = 0,
+                     double max = kLongestSeconds) {
+  return ns_of(in.number(key, static_cast<double>(fallback_ns) / 1e9, min, max));
 }
 
 std::vector<std::pair<std::int64_t, double>> curve_of(TomlSection& in, const char* key, double max) {
@@ -71,7 +74,7 @@ void read_when(TomlSection& in, LifeStep& step, std::int64_t duration_ns) {
   const double end = static_cast<double>(duration_ns) / 1e9;
   for (const double at : in.numbers("at_s", 0, end)) step.at.push_back(ns_of(at));
   step.every_ns = seconds(in, "every_s", 0, 1e-3);
-  step.times = in.integer("times", 0, 1, 1'000'000);
+  step.times = in.integer("times", 0, 1, kMostTimes);
   step.from_ns = ns_of(in.number("from_s", 0, 0, end));
   step.until_ns = ns_of(in.number("until_s", end, 0, end));
   const int ways = in.has("at_s") + in.has("every_s") + in.has("times");
@@ -80,7 +83,7 @@ void read_when(TomlSection& in, LifeStep& step, std::int64_t duration_ns) {
   if (in.has("at_s") && (in.has("from_s") || in.has("until_s")))
     in.fail(in.has("from_s") ? "from_s" : "until_s", "'from_s' and 'until_s' do not go with 'at_s'", "remove them");
   if (step.until_ns < step.from_ns) in.fail("until_s", "'until_s' comes before 'from_s'", "exchange them");
-  if (step.every_ns > 0 && (step.until_ns - step.from_ns) / step.every_ns > 1'000'000)
+  if (step.every_ns > 0 && (step.until_ns - step.from_ns) / step.every_ns > kMostTimes)
     in.fail("every_s", "it happens more than 1,000,000 times", "raise 'every_s'");
 }
 
@@ -296,7 +299,7 @@ LifeSpec read_life(TomlReader& reader, TomlSection& root) {
   TomlSection in(reader, root.table("life"), "[life]", root.line("life"));
   out.duration_ns = seconds(in, "duration_s", 0, 1e-3);
   if (!in.has("duration_s")) in.fail("", "[life] has no 'duration_s'", "write e.g. duration_s = 3600");
-  out.start_unix_ns = seconds(in, "start_unix_s", out.start_unix_ns, 1);
+  out.start_unix_ns = seconds(in, "start_unix_s", out.start_unix_ns, 1, kLatestStart);
   out.collapsed = in.boolean("collapsed", false);
   out.min_ttl_ns = seconds(in, "min_ttl_s", out.min_ttl_ns, 1e-3);
   out.grace_ns = seconds(in, "grace_s", out.grace_ns);
@@ -320,6 +323,15 @@ LifeSpec read_life(TomlReader& reader, TomlSection& root) {
   for (const toml::table* step : root.tables("faults"))
     out.steps.push_back(read_step(reader, step, kFaults, out.duration_ns));
   for (const toml::table* task : root.tables("tasks")) out.tasks.push_back(read_task(reader, task));
+  std::int64_t times = 0;
+  for (const LifeStep& step : out.steps) {
+    times += static_cast<std::int64_t>(step.at.size()) + step.times;
+    if (step.every_ns > 0) times += (step.until_ns - step.from_ns) / step.every_ns;
+    if (times <= kMostTimes) continue;
+    reader.fail(step.line, "with this, events and faults happen more than 1,000,000 times",
+                "let them happen less often");
+    break;
+  }
   return out;
 }
 
@@ -439,6 +451,7 @@ JobLife read_job_life(TomlReader& reader, TomlSection& in, const std::string& ty
   part("migrate", out.migrate, read_migrate);
   part("disconnect", out.disconnect, read_disconnect);
   part("periodic", out.periodic, read_periodic);
+  out.periodic_line = static_cast<std::uint32_t>(in.line("periodic"));
   const bool ends = !job.service && !job.system;
   if (in.boolean("parameterized", false)) {
     out.parameterized.emplace().payload = "optional";

@@ -124,7 +124,7 @@ struct LifeSpec {
 
 /// What a kind of job has in a life only.
 struct JobLife {
-  std::uint32_t line = 0;
+  std::uint32_t line = 0, periodic_line = 0;
   bool named = false;                                 ///< one job, called like the kind
   std::int64_t at_ns = 0;                             ///< when a named one is registered
   std::vector<std::pair<std::int64_t, double>> rate;  ///< time, jobs per second: it arrives by a curve

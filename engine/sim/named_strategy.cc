@@ -2,12 +2,21 @@
 
 #include <utility>
 
+#include "sim/kind_check.h"
+
 namespace berth::sim {
 namespace {
 
 Result<void> check_strategy(const Workload& workload) {
   if (const auto spec = named_strategy(workload, workload.strategy); !spec) return tl::unexpected(spec.error());
   return {};
+}
+
+/// The workload, unless Nomad would refuse its jobs.
+Result<Workload> with_valid_jobs(Result<Workload> workload) {
+  if (!workload) return workload;
+  if (auto problem = refused_kind(*workload)) return tl::unexpected(std::move(*problem));
+  return workload;
 }
 
 }  // namespace
@@ -26,12 +35,12 @@ Result<strategy::StrategySpec> named_strategy(const Workload& workload, const st
 }
 
 Result<Workload> read_workload(const std::string& path, const std::string& label, const std::vector<Change>& changes) {
-  return read_workload(path, label, changes, check_strategy);
+  return with_valid_jobs(read_workload(path, label, changes, check_strategy));
 }
 
 Result<Workload> parse_workload(std::string_view text, const std::string& path, const std::string& label,
                                 const std::vector<Change>& changes) {
-  return parse_workload(text, path, label, changes, check_strategy);
+  return with_valid_jobs(parse_workload(text, path, label, changes, check_strategy));
 }
 
 }  // namespace berth::sim

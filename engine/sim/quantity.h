@@ -22,6 +22,8 @@ class Quantity {
   static Quantity quantiles(std::vector<double> cumulative, std::vector<std::int64_t> values);
 
   [[nodiscard]] std::int64_t draw(Random& random) const;
+  /// Whether it is a number or a range, all of whose numbers are meant.
+  [[nodiscard]] bool is_range() const { return kind_ == Kind::constant || kind_ == Kind::uniform; }
   [[nodiscard]] std::int64_t min() const;
   [[nodiscard]] std::int64_t max() const;
 

@@ -21,6 +21,17 @@ const char* kind_of(const toml::node& node) {
   return "a date or time";
 }
 
+/// Of a node that is a number. toml++ itself gives a double only where it is exact, which 2^63 - 1 is not.
+double number_of(const toml::node& node) {
+  if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
+  return node.as_floating_point()->get();
+}
+
+bool has_control_characters(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
 }  // namespace
 
 void TomlReader::fail(std::size_t line, std::string problem, std::string remedy, bool is_missing) {
@@ -78,7 +89,7 @@ double TomlSection::number(std::string_view key, double fallback, double min, do
     fail(key, fmt::format("'{}' is {}", key, kind_of(*node)), "write a number");
     return fallback;
   }
-  const double value = *node->value<double>();
+  const double value = number_of(*node);
   if (!(value >= min && value <= max)) {  // NaN included
     fail(key, fmt::format("'{}' is {}", key, value), fmt::format("use {} to {}", min, max));
     return fallback;
@@ -92,7 +103,7 @@ std::vector<double> TomlSection::numbers(std::string_view key, double min, doubl
   std::vector<double> out;
   if (!node) return out;
   for (const toml::node& item : *node->as_array()) {
-    const double value = item.is_number() ? *item.value<double>() : std::nan("");
+    const double value = item.is_number() ? number_of(item) : std::nan("");
     if (!(value >= min && value <= max)) {
       fail(key, fmt::format("'{}' holds something that is no number from {} to {}", key, min, max), "correct it");
       return {};
@@ -113,7 +124,7 @@ std::vector<std::pair<double, double>> TomlSection::curve(std::string_view key, 
     const toml::array* pair = (*points)[i].as_array();
     fine = pair && pair->size() == 2 && (*pair)[0].is_number() && (*pair)[1].is_number();
     if (!fine) break;
-    out.emplace_back(*(*pair)[0].value<double>(), *(*pair)[1].value<double>());
+    out.emplace_back(number_of((*pair)[0]), number_of((*pair)[1]));
     const auto [x, y] = out.back();
     fine = x >= 0 && x <= x_max && y >= 0 && y <= y_max && (i == 0 || x > out[i - 1].first);
   }
@@ -138,17 +149,22 @@ std::string TomlSection::text(std::string_view key, std::string fallback) {
     fail(key, fmt::format("'{}' is {}", key, kind_of(*node)), "write a text in quotes");
     return fallback;
   }
-  if (value->find('\0') != std::string::npos) {
-    fail(key, fmt::format("'{}' holds a zero byte", key), "remove it");
-    return fallback;
-  }
-  return *value;
+  return is_one_line(key, *value) ? *value : fallback;
+}
+
+bool TomlSection::is_one_line(std::string_view key, std::string_view value) {
+  if (!has_control_characters(value)) return true;
+  fail(key, fmt::format("'{}' holds a control character", base::shown(key)), "write one line of plain text");
+  return false;
 }
 
 std::vector<std::string> TomlSection::texts(std::string_view key) {
   const toml::node* node = take(key);
   if (!node) return {};
-  if (const auto one = node->value_exact<std::string>()) return {*one};
+  if (const auto one = node->value_exact<std::string>()) {
+    if (!is_one_line(key, *one)) return {};
+    return {*one};
+  }
   std::vector<std::string> out;
   if (const toml::array* list = node->as_array()) {
     for (const toml::node& item : *list) {
@@ -157,6 +173,7 @@ std::vector<std::string> TomlSection::texts(std::string_view key) {
         fail(key, fmt::format("'{}' holds {}", key, kind_of(item)), "write texts in quotes");
         return {};
       }
+      if (!is_one_line(key, *value)) return {};
       out.push_back(*value);
     }
     if (out.empty()) fail(key, fmt::format("'{}' is an empty list", key), "leave it out or name something");
@@ -202,7 +219,7 @@ Quantity TomlSection::quantity(std::string_view key, Quantity fallback, std::int
     for (const toml::node& point : *points) {
       const toml::array* pair = point.as_array();
       if (!pair || pair->size() != 2 || !(*pair)[0].is_number()) return misshapen("has a quantile that is no pair");
-      const double q = *(*pair)[0].value<double>();
+      const double q = number_of((*pair)[0]);
       const auto value = whole((*pair)[1]);
       if (!value) return misshapen("has a quantile whose value is not a whole number");
       if (!in_range(*value)) return fallback;
@@ -229,7 +246,7 @@ Quantity TomlSection::quantity(std::string_view key, Quantity fallback, std::int
     if (!list || list->size() != values.size()) return misshapen("has not as many weights as values");
     double sum = 0;
     for (std::size_t i = 0; i < weights.size(); ++i) {
-      weights[i] = (*list)[i].is_number() ? *(*list)[i].value<double>() : -1;
+      weights[i] = (*list)[i].is_number() ? number_of((*list)[i]) : -1;
       if (!(weights[i] >= 0 && weights[i] <= 1e12)) return misshapen("has a weight that is not 0 to 1e12");
       sum += weights[i];
     }
@@ -248,7 +265,11 @@ std::map<std::string, std::vector<std::string>> TomlSection::text_map(std::strin
     return out;
   }
   TomlSection inner(reader_, table, name_ + "." + std::string(key), line(key));
-  for (const auto& [name, value] : *table) out[std::string(name.str())] = inner.texts(name.str());
+  for (const auto& [name, value] : *table) {
+    if (name.str().empty() || has_control_characters(name.str()))
+      inner.fail(name.str(), fmt::format("a name in '{}' is empty or holds a control character", key), "name it");
+    out[std::string(name.str())] = inner.texts(name.str());
+  }
   return out;
 }
 

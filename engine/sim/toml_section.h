@@ -36,6 +36,9 @@ class TomlSection {
   [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] std::size_t line(std::string_view key = "") const;  ///< of the key, else of the table
   void fail(std::string_view key, std::string problem, std::string remedy);
+  void fail_at(std::size_t line, std::string problem, std::string remedy) {
+    reader_.fail(line, std::move(problem), std::move(remedy));
+  }
 
   std::int64_t integer(std::string_view key, std::int64_t fallback, std::int64_t min, std::int64_t max);
   double number(std::string_view key, double fallback, double min, double max);
@@ -70,6 +73,8 @@ class TomlSection {
  private:
   const toml::node* take(std::string_view key);
   std::optional<std::int64_t> whole(const toml::node& node) const;
+  /// Whether a text has no control characters; else it is an error.
+  bool is_one_line(std::string_view key, std::string_view value);
 
   TomlReader& reader_;
   const toml::table* table_;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <set>
 
 #include "io/files.h"
 #include "sim/life_reader.h"
@@ -52,7 +53,9 @@ void read_labels(TomlReader& reader, const toml::table& root, Workload& out) {
   out.labels = in.texts("labels");
   if (out.labels.empty()) out.labels = {"full"};
   for (const std::string& name : out.labels) check_name(in, "labels", name);
-  if (std::find(out.labels.begin(), out.labels.end(), out.label) == out.labels.end())
+  const std::set<std::string, std::less<>> known(out.labels.begin(), out.labels.end());
+  if (known.size() != out.labels.size()) in.fail("labels", "a label is named twice", "name it once");
+  if (!known.contains(out.label))
     in.fail(
         "labels", "there is no label '" + out.label.substr(0, 40) + "'",
         base::did_you_mean(out.label, out.labels) + "use one of: " + [&] {
@@ -62,7 +65,7 @@ void read_labels(TomlReader& reader, const toml::table& root, Workload& out) {
         }());
   if (const toml::table* changes = in.table("label"))
     for (const auto& [name, change] : *changes) {
-      if (std::find(out.labels.begin(), out.labels.end(), name.str()) == out.labels.end())
+      if (!known.contains(name.str()))
         reader.fail(name.source().begin.line, fmt::format("[label.{}] is not in 'labels'", name.str().substr(0, 40)),
                     "add it there");
       if (!change.is_table())
@@ -162,6 +165,16 @@ void check_together(TomlSection& in, const Workload& out) {
   if (out.life && (out.workers > 1 || out.commits != CommitOrder::deterministic))
     in.fail(in.has("workers") ? "workers" : "commits", "a life has one worker, whose plans are committed in turn",
             "remove it");
+  if (out.life && out.cluster.joins.nodes > 0 && out.cluster.joins.due_ns(0) > out.life->duration_ns)
+    in.fail("cluster", "nodes join only after the end", "lower 'start_s' of [cluster.joins] or raise 'duration_s'");
+  if (out.cluster.source == Source::mix) {
+    std::set<std::string, std::less<>> pools = {"default", "all"};
+    for (const ShapeSpec& shape : out.cluster.shapes) pools.insert(shape.pool);
+    for (const JobKindSpec& kind : out.jobs.kinds)
+      if (!pools.contains(kind.pool))
+        in.fail_at(kind.line, fmt::format("no node is in the pool '{}' of the kind '{}'", kind.pool, kind.name),
+                   "name a pool of [[cluster.shapes]]");
+  }
   if (out.life && out.arrivals.clock == Clock::wait)
     in.fail("arrivals", "a life has a virtual clock, which nobody waits for", "remove clock = \"wait\"");
 }
@@ -240,6 +253,7 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
   {
     TomlSection part(reader, in.table("grid"), "[grid]", 0);
     const auto cells = part.quantity("cells", Quantity::uniform(1, 120), 1, 120);
+    if (!cells.is_range()) part.fail("cells", "'cells' is neither a number nor a range", "write cells = [1, 120]");
     out.grid.first_cell = cells.min(), out.grid.last_cell = cells.max();
     out.grid.repetitions = part.integer("repetitions", out.grid.repetitions, 1, 1000);
     part.finish();

@@ -2,6 +2,7 @@
 // bench/macro/README.md; every key here has the same name there.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,6 +16,9 @@
 #include "sim/quantity.h"
 
 namespace berth::sim {
+
+/// No event is due later than this, so that a time of a workload plus a run time fits into 64 bits: 127 years.
+inline constexpr double kLatestNs = 4e18;
 
 enum class Mode : std::uint8_t { sampled, exhaustive };
 enum class Algorithm : std::uint8_t { binpack, spread };
@@ -63,7 +67,7 @@ struct JoinSpec {
   std::int64_t nodes = 0;
   double start_s = 0, rate_per_s = 1;
   [[nodiscard]] std::int64_t due_ns(std::size_t n) const {
-    return static_cast<std::int64_t>((start_s + static_cast<double>(n) / rate_per_s) * 1e9);
+    return static_cast<std::int64_t>(std::min((start_s + static_cast<double>(n) / rate_per_s) * 1e9, kLatestNs));
   }
 };
 
@@ -101,6 +105,7 @@ struct DeviceAskSpec {
 
 /// One kind of job of a mix. Quantities are drawn once per template; run times once per arrival.
 struct JobKindSpec {
+  std::uint32_t line = 0;  ///< of the file
   std::string name, type = "service", pool = "default", driver = "exec";
   double weight = 1;
   std::int64_t templates = 16;

@@ -200,6 +200,23 @@ TEST(Life, APartitionOfMoreThanThereIsTakesAll) {
   EXPECT_EQ(planned->plan.faults.back().nodes, 10U);
 }
 
+TEST(Life, BeginsAnyTimeUpTo2100) {
+  const auto at = [](const std::string& start) {
+    std::string text = kLife;
+    return plan_of(text.insert(text.find("collapsed"), "start_unix_s = " + start + "\n"));
+  };
+  for (const char* start : {"1", "978307200", "1767225600", "4070908800"}) {
+    const auto planned = at(start);
+    ASSERT_TRUE(planned) << planned.error().line();
+    EXPECT_EQ(planned->workload.life->start_unix_ns, std::stoll(start) * 1'000'000'000);
+  }
+  for (const char* start : {"0", "4102444801", "9223372036854775807", "nan"}) {
+    const auto planned = at(start);
+    ASSERT_FALSE(planned) << start;
+    EXPECT_EQ(planned.error().place, "5") << planned.error().line();
+  }
+}
+
 struct BadLife {
   const char *name, *added;  ///< at the end of the file
   const char* problem;       ///< a part of what is said; the line is that of the last table
@@ -223,6 +240,25 @@ TEST_P(BadLives, NameLineProblemAndRemedy) {
 INSTANTIATE_TEST_SUITE_P(
     Table, BadLives,
     ::testing::Values(
+        BadLife{"Cron", "[[jobs.mix]]\nname = \"n\"\nnamed = true\ntype = \"batch\"\nperiodic = { cron = \"x\" }",
+                "'cron' cannot be read"},
+        BadLife{"CronNever",
+                "[[jobs.mix]]\nname = \"n\"\nnamed = true\ntype = \"batch\"\nperiodic = { cron = \"0 0 30 2 *\" }",
+                "'cron' never comes"},
+        BadLife{"TimeZone",
+                "[[jobs.mix]]\nname = \"n\"\nnamed = true\ntype = \"batch\"\nperiodic = { cron = \"* * * * *\", "
+                "time_zone = \"Mars/Base\" }",
+                "no time zone 'Mars/Base'"},
+        BadLife{"RefusedByNomad",
+                "[[jobs.mix]]\nname = \"n\"\nnamed = true\nreschedule = { attempts = 3, unlimited = true }",
+                "Nomad refuses jobs of the kind 'n'"},
+        BadLife{"RackTwice", "[[faults]]\nat_s = 310\ndo = \"loss\"\nracks = [\"r1\", \"r1\"]", "named twice"},
+        BadLife{"TooMuchInAll", "[[events]]\ntimes = 600000\ndo = \"gc\"\n[[events]]\ntimes = 600000\ndo = \"gc\"",
+                "more than 1,000,000 times"},
+        BadLife{"FlapsForEver",
+                "[[faults]]\ntimes = 1000\ndo = \"flapping\"\npercent = 100\ndown_s = 0.001\nup_s = "
+                "0.001\nfor_s = 1000000000",
+                "more than 512 MiB"},
         BadLife{"NoDeed", "[[events]]\nat_s = 1\n", "not said what happens"},
         BadLife{"UnknownDeed", "[[events]]\nat_s = 1\ndo = \"explode\"", "'do' is 'explode'"},
         BadLife{"FaultAsEvent", "[[events]]\nat_s = 1\ndo = \"loss\"\nsome = 1", "'do' is 'loss'"},
