@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/html_output.h"
@@ -85,6 +86,7 @@ gate::Outcome<gate::SessionOptions> session_options(const GateArguments& argumen
   out.rules.effect = *effect, out.rules.alpha = arguments.alpha;
   out.rules.counters_only = arguments.counters_only;
   out.rules.stages = arguments.stages;
+  out.rules.instructions = arguments.instructions;
   out.rules.seed = out.seed = static_cast<std::uint64_t>(arguments.seed);
   for (const std::string& limit : arguments.limits)
     if (auto fine = gate::parse_limit(limit, out.rules.limits); !fine) return tl::unexpected(fine.error());
@@ -129,7 +131,13 @@ class Processes {
       if (!count) return tl::unexpected(count.error());
       instructions_[key] = *count;
     }
-    report->set(gate::kInstructions, instructions_[key]);
+    const gate::InstructionCount& counted = instructions_[key];
+    report->set(gate::kInstructions, counted.count);
+    const json::Value& build = (*report)["build"];
+    std::string flags;  // but for those of warnings, which do not change the code
+    for (const std::string_view flag : base::split(build["flags"].as_string(), ' '))
+      if (!flag.starts_with("-W")) flags += fmt::format(" {}", flag);
+    report->set(gate::kInstructionsOf, fmt::format("{}, {},{}", counted.method, build["compiler"].as_string(), flags));
     return report;
   }
 
@@ -137,7 +145,7 @@ class Processes {
   std::optional<gate::Command> base_;
   gate::Command head_;
   std::map<std::string, std::size_t> workers_;  // of a case, known from its first report
-  std::map<std::pair<std::string, gate::Side>, double> instructions_;
+  std::map<std::pair<std::string, gate::Side>, gate::InstructionCount> instructions_;
 };
 
 /// The path of this program differs between machines; what was recorded and printed does not.
@@ -176,10 +184,21 @@ gate::Outcome<void> check_outputs(GateArguments& arguments) {
                                      std::pair("--history", arguments.history), std::pair("-o", arguments.output)})
     outputs.output(option, path);
   if (auto fine = outputs.check(); !fine) return tl::unexpected(gate::Failure{gate::kUsage, fine.error()});
+  if (!arguments.history.empty())
+    if (auto fine = gate::check_history(arguments.history); !fine) return fine;
   auto page = HtmlOutput::prepare(arguments.html);
   if (!page) return tl::unexpected(gate::Failure{gate::kUsage, page.error()});
   arguments.page = std::move(*page);
   return {};
+}
+
+/// Fields of fingerprints that may differ: those asked for, those that no counter depends on, and how instructions were
+/// counted where they are not judged.
+std::vector<std::string> allowed(const GateArguments& arguments) {
+  std::vector<std::string> out = arguments.allow;
+  if (arguments.counters_only) out.insert(out.end(), gate::machine_fields().begin(), gate::machine_fields().end());
+  if (!arguments.instructions) out.emplace_back(gate::kInstructionsOf);
+  return out;
 }
 
 /// Both sides measured now, in turns.
@@ -230,6 +249,7 @@ gate::Outcome<int> gate_baseline(const GateArguments& arguments) {
   const std::size_t repetitions = options->repetitions > 0 ? options->repetitions : most;
   Processes processes(arguments, std::nullopt, *head);
   const gate::World world = processes.world();
+  const gate::Names names{arguments.baseline, shown_command(arguments.head, *head)};
   gate::Session session;
   std::optional<gate::Verdict> first;
   gate::Baseline measured;
@@ -237,9 +257,11 @@ gate::Outcome<int> gate_baseline(const GateArguments& arguments) {
     auto samples = gate::record_side(cases, gate::Side::head, repetitions, *options, world);
     if (!samples) return tl::unexpected(samples.error());
     measured.cases = std::move(*samples);
-    auto pairs = gate::pairs_of(*base, measured, arguments.allow, false);
+    auto pairs = gate::pairs_of(*base, measured, gate::Pairing::head, allowed(arguments), names);
     if (!pairs) return tl::unexpected(pairs.error());
     session.cases = std::move(*pairs);
+    if (auto fine = gate::check_sides(session.cases, options->rules, names.base, names.head); !fine)
+      return tl::unexpected(fine.error());
     session.verdict = gate::judge(session.cases, options->rules);
     ++session.batches;
     if (first) session.verdict = gate::confirmed(std::move(*first), session.verdict);
@@ -250,9 +272,7 @@ gate::Outcome<int> gate_baseline(const GateArguments& arguments) {
     if (world.say) world.say("suspects again");
   }
   session.seconds = world.elapsed_seconds();
-  return print_verdict(
-      arguments, {arguments.baseline, shown_command(arguments.head, *head), &session, options->rules, options->seed},
-      &*head);
+  return print_verdict(arguments, {names.base, names.head, &session, options->rules, options->seed}, &*head);
 }
 
 gate::Outcome<int> gate_record(const GateArguments& arguments) {
@@ -287,13 +307,16 @@ gate::Outcome<int> gate_compare(const GateArguments& arguments) {
   const auto base = gate::read_baseline(arguments.compare_base), head = gate::read_baseline(arguments.compare_head);
   if (!base) return tl::unexpected(base.error());
   if (!head) return tl::unexpected(head.error());
-  auto pairs = gate::pairs_of(*base, *head, arguments.allow, false);
+  const gate::Names names{arguments.compare_base, arguments.compare_head};
+  auto pairs =
+      gate::pairs_of(*base, *head, head->report ? gate::Pairing::head : gate::Pairing::both, allowed(arguments), names);
   if (!pairs) return tl::unexpected(pairs.error());
   gate::Session session;
   session.cases = std::move(*pairs);
+  if (auto fine = gate::check_sides(session.cases, options->rules, names.base, names.head); !fine)
+    return tl::unexpected(fine.error());
   session.verdict = gate::judge(session.cases, options->rules);
-  return print_verdict(
-      arguments, {arguments.compare_base, arguments.compare_head, &session, options->rules, options->seed}, nullptr);
+  return print_verdict(arguments, {names.base, names.head, &session, options->rules, options->seed}, nullptr);
 }
 
 gate::Outcome<int> gate_drift(const GateArguments& arguments) {
@@ -380,7 +403,8 @@ void add_options(CLI::App* command, GateArguments& a) {
       ->capture_default_str();
   command->add_flag("--stages", a.stages,
                     "measure the time of each stage as well (--stages of `berth run`), and name the one that grew");
-  command->add_flag("--instructions", a.instructions, "count instructions as well, through valgrind");
+  command->add_flag("--instructions", a.instructions,
+                    "count instructions as well, with valgrind or perf, once per case and side");
   command->add_option("--shuffle-seed", a.seed, "seed of the order of runs and of the noise estimate")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -397,7 +421,8 @@ void add_options(CLI::App* command, GateArguments& a) {
   command->add_flag("--quiet", a.quiet, "no progress");
 
   command->add_flag("--counters-only", a.counters_only,
-                    "judge counters and quality, no times: the same on every machine, in seconds");
+                    "judge counters and quality, no times: the same on every machine, in seconds; with "
+                    "--instructions also these, where compiler and libraries are those of the baseline");
 }
 
 struct Subcommands {
@@ -443,7 +468,6 @@ void add_gate(CLI::App& app, int& exit_code) {
 
   command->callback([a, command, subcommands, &exit_code] {
     a->workloads_named = command->count("--workloads") > 0;
-    if (a->counters_only) a->allow.insert(a->allow.end(), gate::machine_fields().begin(), gate::machine_fields().end());
     const run::InterruptGuard guard;
     const auto held = [&]() -> gate::Outcome<int> {
       if (a->list_metrics) return list_metrics();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <optional>
 
 #include "gate/metrics.h"
 #include "gate/session.h"
@@ -25,26 +26,54 @@ std::string quoted(const std::string& text) {
   return out;
 }
 
+/// What a fingerprint in a file lacks, or which of its fields is no text.
+std::optional<BadMember> read_fingerprint(const json::Value& value, Fingerprint& out) {
+  for (const json::Member& field : value.members()) {
+    if (!field.value.is_string()) return BadMember{field.key, fmt::format("is {}, not a text", field.value.kind())};
+    out.fields.emplace_back(field.key, field.value.as_string());
+  }
+  const auto is_of_machine = [](const std::string& field) {
+    return std::find(machine_fields().begin(), machine_fields().end(), field) != machine_fields().end();
+  };
+  // A baseline of counters names no machine.
+  const bool machine = std::any_of(machine_fields().begin(), machine_fields().end(),
+                                   [&](const std::string& field) { return value.has(field); });
+  for (const std::string& field : fingerprint_fields())
+    if (!value.has(field) && (machine || !is_of_machine(field))) return BadMember{field, "is missing"};
+  return std::nullopt;
+}
+
 Outcome<std::pair<Case, Samples>> read_case(const json::Value& value, const std::string& path, std::size_t number) {
   const std::string place = fmt::format("cases[{}]", number);
-  const auto bad = [&](std::string problem) {
-    return fail(kUsage, path, std::move(problem), "record it anew with `berth gate record`", place);
+  const auto bad = [&](const std::string& member, const std::string& problem) {
+    return fail(kUsage, path, problem, "a gate judges whole samples: record it anew with `berth gate record`",
+                place + (member.empty() ? "" : "." + member));
   };
   Case what{value["workload"].as_string(), value["label"].as_string(), value["seed"].as_int(-1)};
-  if (what.workload.empty() || what.label.empty()) return bad("names no workload and label");
+  if (what.workload.empty() || what.label.empty()) return bad("", "names no workload and label");
+  if (!value["seed"].is_int() || what.seed < -1)
+    return bad("seed", value.has("seed") ? "is no seed: " + json::to_text(value["seed"]) : "is missing");
   Samples samples;
-  for (const json::Member& field : value["fingerprint"].members())
-    samples.fingerprint.fields.emplace_back(field.key, field.value.as_string());
-  for (const json::Value& digest : value["decisions_digests"].items()) samples.digests.push_back(digest.as_string());
-  if (samples.fingerprint.fields.empty() || samples.digests.empty()) return bad("has no fingerprint or no repetition");
-  for (const json::Member& metric : value["samples"].members()) {
-    if (!find_metric(metric.key)) continue;  // of a newer berth
-    std::vector<double>& into = samples.values[metric.key];
-    for (const json::Value& one : metric.value.items()) {
-      if (!one.is_number()) return bad(fmt::format("a value of {} is {}, not a number", metric.key, one.kind()));
+  if (const auto problem = read_fingerprint(value["fingerprint"], samples.fingerprint))
+    return bad("fingerprint." + problem->place, problem->problem);
+  for (const json::Value& digest : value["decisions_digests"].items()) {
+    if (digest.as_string().empty()) return bad("decisions_digests", "holds something that is no digest");
+    samples.digests.push_back(digest.as_string());
+  }
+  if (samples.digests.empty()) return bad("decisions_digests", "names no digest, so there is no repetition");
+  for (const json::Member& member : value["samples"].members()) {
+    const Metric* const metric = find_metric(member.key);
+    if (!metric) continue;  // of a newer berth
+    const std::string metric_place = "samples." + member.key;
+    if (!member.value.is_array()) return bad(metric_place, fmt::format("is {}, not a list", member.value.kind()));
+    std::vector<double>& into = samples.values[member.key];
+    for (const json::Value& one : member.value.items()) {
+      if (const std::string problem = value_problem(&one, *metric); !problem.empty())
+        return bad(fmt::format("{}[{}]", metric_place, into.size()), problem);
       into.push_back(one.as_double());
     }
   }
+  if (const auto missing = missing_in(samples)) return bad("samples." + missing->place, missing->problem);
   return std::pair(std::move(what), std::move(samples));
 }
 
@@ -100,6 +129,7 @@ Outcome<Baseline> read_baseline(const std::string& path) {
     Samples samples;
     if (auto added = add_report(value, path, samples); !added)
       return tl::unexpected(Failure{kUsage, added.error().error});
+    out.report = true;
     out.cases.emplace_back(Case{value["workload"].as_string(), value["label"].as_string(), -1}, std::move(samples));
     return out;
   }
@@ -112,32 +142,50 @@ Outcome<Baseline> read_baseline(const std::string& path) {
                             json::to_text(value["version"]), kBaselineVersion),
                 "record it anew with this berth");
   out.recorded = value["recorded"].as_string(), out.command = value["command"].as_string();
+  if (!value["recorded"].is_string() || !value["command"].is_string())
+    return fail(kUsage, path, "does not say when and by which command it was recorded", "record it anew");
   for (std::size_t i = 0; i < value["cases"].size(); ++i) {
     auto one = read_case(value["cases"][i], path, i);
     if (!one) return tl::unexpected(one.error());
+    for (const auto& [other, samples] : out.cases)
+      if (other == one->first)
+        return fail(kUsage, path, fmt::format("has the case {} twice", other.name()), "remove one of them",
+                    fmt::format("cases[{}]", i));
     out.cases.push_back(std::move(*one));
   }
   if (out.cases.empty()) return fail(kUsage, path, "has no case", "record it anew with `berth gate record`");
   return out;
 }
 
-Outcome<std::vector<CasePair>> pairs_of(const Baseline& base, const Baseline& head,
-                                        const std::vector<std::string>& allowed, bool builds_may_differ) {
+Outcome<std::vector<CasePair>> pairs_of(const Baseline& base, const Baseline& head, Pairing pairing,
+                                        const std::vector<std::string>& allowed, const Names& names) {
+  using OneCase = std::pair<Case, Samples>;
+  // The seed that ran is in the fingerprint; a report knows no other.
+  const auto counterpart = [](const OneCase& one, const Baseline& side) -> const OneCase* {
+    for (const OneCase& other : side.cases)
+      if (other.first.workload == one.first.workload && other.first.label == one.first.label &&
+          other.second.fingerprint.get("seed") == one.second.fingerprint.get("seed"))
+        return &other;
+    return nullptr;
+  };
+  const auto lacks = [](const OneCase& one, const std::string& side, const std::string& other) {
+    return fail(kUsage, side,
+                fmt::format("lacks the case {} with seed {}, which {} has", one.first.name(),
+                            one.second.fingerprint.get("seed"), other),
+                "measure the same cases on both sides; `berth gate show FILE` lists those of a baseline");
+  };
+  if (pairing == Pairing::both)
+    for (const OneCase& one : base.cases)
+      if (!counterpart(one, head)) return lacks(one, names.head, names.base);
   std::vector<CasePair> out;
-  for (const auto& [what, samples] : base.cases)
-    for (const auto& [other, others] : head.cases) {
-      if (other.workload != what.workload || other.label != what.label) continue;
-      // The seed that ran stands in the fingerprint; a report knows no other.
-      if (samples.fingerprint.get("seed") != others.fingerprint.get("seed")) continue;
-      if (const auto different = differences(samples.fingerprint, others.fingerprint, builds_may_differ, allowed);
-          !different.empty())
-        return mismatch(what.name(), different);
-      out.push_back({what, samples, others});
-      break;
-    }
-  if (out.empty())
-    return fail(kUsage, "berth gate", "the two sides have no case in common",
-                "`berth gate show FILE` lists the cases of a baseline");
+  for (const OneCase& one : head.cases) {
+    const OneCase* const of_base = counterpart(one, base);
+    if (!of_base) return lacks(one, names.base, names.head);
+    if (const auto different = differences(of_base->second.fingerprint, one.second.fingerprint, false, allowed);
+        !different.empty())
+      return mismatch(one.first.name(), different);
+    out.push_back({of_base->first, of_base->second, one.second});
+  }
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "base/sha256.h"
 #include "gate/metrics.h"
@@ -36,7 +37,36 @@ struct Series {
   std::vector<Point> points;
 };
 
+/// What a line of a history lacks or holds that is of another type. Its metrics are those that its build measured.
+std::optional<BadMember> bad_member(const json::Value& line) {
+  for (const char* name : {"time", "case", "commit", "environment", "cpu"})
+    if (!line[name].is_string())
+      return BadMember{name, line.has(name) ? fmt::format("is {}, not a text", line[name].kind()) : "is missing"};
+  if (line["medians"].members().empty()) return BadMember{"medians", "is no object with the medians of metrics"};
+  for (const json::Member& member : line["medians"].members())
+    if (const Metric* const metric = find_metric(member.key))
+      if (std::string wrong = value_problem(&member.value, *metric); !wrong.empty())
+        return BadMember{"medians." + member.key, std::move(wrong)};
+  return std::nullopt;
+}
+
 }  // namespace
+
+Outcome<void> check_history(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::file_size(path, error) == 0 || error) return {};
+  bool is_history = true;
+  const auto read = io::read_lines(path, [&](std::string_view text, std::size_t number) {
+    const auto line = io::parse_json(text, path, std::to_string(number));
+    is_history = line && (*line)["format"].as_string() == "berth-history";
+    return false;
+  });
+  if (!read) return tl::unexpected(Failure{kUsage, read.error()});
+  if (!is_history)
+    return fail(kUsage, path, "is no history, and lines would be added to it", "name another file, or a new one",
+                "--history");
+  return {};
+}
 
 Outcome<void> append_history(const std::string& path, const std::vector<std::pair<Case, Samples>>& cases) {
   std::string lines;
@@ -87,8 +117,13 @@ Outcome<std::string> drift_text(const std::string& path, const DriftOptions& opt
       return false;
     }
     ++lines;
+    if (const auto bad = bad_member(*line)) {
+      problem = InputError{path, fmt::format("{}: {}", number, bad->place), bad->problem,
+                           "remove the line, or start a new history"};
+      return false;
+    }
     for (const json::Member& member : (*line)["medians"].members())
-      if (find_metric(member.key) && member.value.is_number())
+      if (find_metric(member.key))
         series_of((*line)["case"].as_string(), (*line)["environment"].as_string(), member.key)
             .points.push_back({(*line)["time"].as_string(), (*line)["commit"].as_string(), member.value.as_double()});
     return true;

@@ -6,6 +6,10 @@
 
 namespace berth::gate {
 
+/// Before the work: whether lines can be added to the file, which is there and a history, or is not there. Errors
+/// (kUsage) name what it is instead.
+[[nodiscard]] Outcome<void> check_history(const std::string& path);
+
 /// Appends one line per case: time, commit, environment, medians. One write call, so lines of two gates do not mix.
 [[nodiscard]] Outcome<void> append_history(const std::string& path, const std::vector<std::pair<Case, Samples>>& cases);
 

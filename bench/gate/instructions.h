@@ -1,13 +1,20 @@
-// Instructions executed, counted by valgrind: a number that hardly depends on the machine's mood.
+// Instructions executed: a number that hardly depends on the machine's load. They do depend on the build, its libraries
+// and the counting program, so counts compare only where all of these agree.
 #pragma once
 
 #include "gate/measure.h"
 
 namespace berth::gate {
 
-/// Runs a case once under valgrind (about fifty times slower) on the AVX2 path, as valgrind knows no AVX-512. Errors:
-/// valgrind is not installed (kUsage), the program failed under it.
-[[nodiscard]] Outcome<double> count_instructions(const Command& command, const Case& what,
-                                                 const MeasureOptions& options);
+struct InstructionCount {
+  double count = 0;    ///< of the whole process, its start and its report included
+  std::string method;  ///< "valgrind 3.19.0, ISA path AVX2, glibc 2.36"
+};
+
+/// Runs a case once under valgrind (about fifty times slower), or under `perf stat` where valgrind is not installed and
+/// the machine counts instructions. Both on the AVX2 path, as valgrind knows no AVX-512. Errors: neither can count
+/// (kUsage), the program failed.
+[[nodiscard]] Outcome<InstructionCount> count_instructions(const Command& command, const Case& what,
+                                                           const MeasureOptions& options);
 
 }  // namespace berth::gate

@@ -16,53 +16,56 @@ namespace {
 
 constexpr Metric kMetrics[] = {
     // Work: the same on every run of one build and one workload.
-    {"placements", "placed", Kind::counter, Better::higher, Unit::count, 0},
-    {"nodes_scored", "work.nodes_scored", Kind::counter, Better::lower, Unit::count, 0},
-    {"nodes_filtered", "work.nodes_filtered", Kind::counter, Better::lower, Unit::count, 0},
-    {"nodes_exhausted", "work.nodes_exhausted", Kind::counter, Better::lower, Unit::count, 0},
-    {"constraint_evaluations", "work.constraint_evaluations", Kind::counter, Better::lower, Unit::count, 0},
-    {"snapshots", "work.snapshots", Kind::counter, Better::lower, Unit::count, 0},
-    {"conflicts", "workers.conflicts", Kind::counter, Better::lower, Unit::count, 0},
-    {"refused", "refused", Kind::counter, Better::lower, Unit::count, 0},
-    {"cells_equal", "grid.cells_equal", Kind::counter, Better::higher, Unit::count, 0},
-    {"allocations", "work.allocations", Kind::counter, Better::lower, Unit::count, 0.01},
-    {"allocated_bytes", "work.allocated_bytes", Kind::counter, Better::lower, Unit::bytes, 0.01},
-    {"table_bytes", "table_bytes", Kind::counter, Better::lower, Unit::bytes, 0.01},
-    {kInstructions, kInstructions, Kind::counter, Better::lower, Unit::count, 0.01},
+    {"placements", "placed", Kind::counter, Better::higher, Unit::count, In::all, 0},
+    {"nodes_scored", "work.nodes_scored", Kind::counter, Better::lower, Unit::count, In::all, 0},
+    {"nodes_filtered", "work.nodes_filtered", Kind::counter, Better::lower, Unit::count, In::all, 0},
+    {"nodes_exhausted", "work.nodes_exhausted", Kind::counter, Better::lower, Unit::count, In::all, 0},
+    {"constraint_evaluations", "work.constraint_evaluations", Kind::counter, Better::lower, Unit::count, In::all, 0},
+    {"snapshots", "work.snapshots", Kind::counter, Better::lower, Unit::count, In::all, 0},
+    {"conflicts", "workers.conflicts", Kind::counter, Better::lower, Unit::count, In::replays, 0},
+    {"refused", "refused", Kind::counter, Better::lower, Unit::count, In::all, 0},
+    {"cells_equal", "grid.cells_equal", Kind::counter, Better::higher, Unit::count, In::grids, 0},
+    {"allocations", "work.allocations", Kind::counter, Better::lower, Unit::count, In::measured, 0.01},
+    {"allocated_bytes", "work.allocated_bytes", Kind::counter, Better::lower, Unit::bytes, In::measured, 0.01},
+    {"table_bytes", "table_bytes", Kind::counter, Better::lower, Unit::bytes, In::all, 0.01},
+    {kInstructions, kInstructions, Kind::counter, Better::lower, Unit::count, In::measured, 0.02},
     // Quality.
-    {"placed_share", "placed_share", Kind::quality, Better::higher, Unit::share, 0.001, true},
-    {"cpu_utilisation", "packing.cpu_utilisation", Kind::quality, Better::higher, Unit::share, 0.002, true},
-    {"memory_utilisation", "packing.memory_utilisation", Kind::quality, Better::higher, Unit::share, 0.002, true},
-    {"device_utilisation", "packing.device_utilisation", Kind::quality, Better::higher, Unit::share, 0.002, true},
-    {"fragmentation", "packing.fragmentation", Kind::quality, Better::lower, Unit::share, 0.005, true},
-    {"preempted_allocs", "work.preempted_allocs", Kind::quality, Better::lower, Unit::count, 0.01},
-    {"preempted_memory_mb", "work.preempted_memory_mb", Kind::quality, Better::lower, Unit::count, 0.01},
+    {"placed_share", "placed_share", Kind::quality, Better::higher, Unit::share, In::all, 0.001, true},
+    {"cpu_utilisation", "packing.cpu_utilisation", Kind::quality, Better::higher, Unit::share, In::replays, 0.002,
+     true},
+    {"memory_utilisation", "packing.memory_utilisation", Kind::quality, Better::higher, Unit::share, In::replays, 0.002,
+     true},
+    {"device_utilisation", "packing.device_utilisation", Kind::quality, Better::higher, Unit::share, In::replays, 0.002,
+     true},
+    {"fragmentation", "packing.fragmentation", Kind::quality, Better::lower, Unit::share, In::replays, 0.005, true},
+    {"preempted_allocs", "work.preempted_allocs", Kind::quality, Better::lower, Unit::count, In::all, 0.01},
+    {"preempted_memory_mb", "work.preempted_memory_mb", Kind::quality, Better::lower, Unit::count, In::all, 0.01},
     // Times, memory of the process with them. A percentile in the tail is given twice the effect.
-    {"busy_seconds", "busy_seconds", Kind::time, Better::lower, Unit::seconds, 1},
-    {"cpu_seconds", "cpu_seconds", Kind::time, Better::lower, Unit::seconds, 1},
-    {"schedule_ns.mean", "schedule_ns.mean", Kind::time, Better::lower, Unit::ns, 1, false, "schedule"},
-    {"schedule_ns.p50", "schedule_ns.p50", Kind::time, Better::lower, Unit::ns, 1},
-    {"schedule_ns.p99", "schedule_ns.p99", Kind::time, Better::lower, Unit::ns, 2},
-    {"commit_ns.mean", "commit_ns.mean", Kind::time, Better::lower, Unit::ns, 1, false, "commit"},
-    {"commit_ns.p99", "commit_ns.p99", Kind::time, Better::lower, Unit::ns, 2},
-    {"evaluation_latency_ns.p50", "evaluation_latency_ns.p50", Kind::time, Better::lower, Unit::ns, 1},
-    {"evaluation_latency_ns.p99", "evaluation_latency_ns.p99", Kind::time, Better::lower, Unit::ns, 2},
-    {"cell_ns", "cells.*.berth_ns", Kind::time, Better::lower, Unit::ns, 1},
-    {"cell_first_ns", "cells.*.berth_first_ns", Kind::time, Better::lower, Unit::ns, 1},
-    {"cell_new_worker_ns", "cells.*.berth_new_worker_ns", Kind::time, Better::lower, Unit::ns, 1},
-    {"peak_rss_bytes", "peak_rss_bytes", Kind::time, Better::lower, Unit::bytes, 1},
+    {"busy_seconds", "busy_seconds", Kind::time, Better::lower, Unit::seconds, In::all, 1},
+    {"cpu_seconds", "cpu_seconds", Kind::time, Better::lower, Unit::seconds, In::all, 1},
+    {"schedule_ns.mean", "schedule_ns.mean", Kind::time, Better::lower, Unit::ns, In::replays, 1, false, "schedule"},
+    {"schedule_ns.p50", "schedule_ns.p50", Kind::time, Better::lower, Unit::ns, In::replays, 1},
+    {"schedule_ns.p99", "schedule_ns.p99", Kind::time, Better::lower, Unit::ns, In::replays, 2},
+    {"commit_ns.mean", "commit_ns.mean", Kind::time, Better::lower, Unit::ns, In::replays, 1, false, "commit"},
+    {"commit_ns.p99", "commit_ns.p99", Kind::time, Better::lower, Unit::ns, In::replays, 2},
+    {"evaluation_latency_ns.p50", "evaluation_latency_ns.p50", Kind::time, Better::lower, Unit::ns, In::replays, 1},
+    {"evaluation_latency_ns.p99", "evaluation_latency_ns.p99", Kind::time, Better::lower, Unit::ns, In::replays, 2},
+    {"cell_ns", "cells.*.berth_ns", Kind::time, Better::lower, Unit::ns, In::grids, 1},
+    {"cell_first_ns", "cells.*.berth_first_ns", Kind::time, Better::lower, Unit::ns, In::grids, 1},
+    {"cell_new_worker_ns", "cells.*.berth_new_worker_ns", Kind::time, Better::lower, Unit::ns, In::grids, 1},
+    {"peak_rss_bytes", "peak_rss_bytes", Kind::time, Better::lower, Unit::bytes, In::all, 1},
     // Of reports with stages (`berth run --stages`): mean time per evaluation.
-    {"stage.dequeue", "stages_ns.dequeue", Kind::time, Better::lower, Unit::ns, 1, false, "dequeue"},
-    {"stage.snapshot", "stages_ns.snapshot", Kind::time, Better::lower, Unit::ns, 1, false, "snapshot"},
-    {"stage.compile", "stages_ns.compile", Kind::time, Better::lower, Unit::ns, 1, false, "compile"},
-    {"stage.reconcile", "stages_ns.reconcile", Kind::time, Better::lower, Unit::ns, 1, false, "reconcile"},
-    {"stage.order", "stages_ns.order", Kind::time, Better::lower, Unit::ns, 1, false, "order"},
-    {"stage.filter", "stages_ns.filter", Kind::time, Better::lower, Unit::ns, 1, false, "filter"},
-    {"stage.rank", "stages_ns.rank", Kind::time, Better::lower, Unit::ns, 1, false, "rank"},
-    {"stage.preempt", "stages_ns.preempt", Kind::time, Better::lower, Unit::ns, 1, false, "preempt"},
-    {"stage.plan", "stages_ns.plan", Kind::time, Better::lower, Unit::ns, 1, false, "plan"},
-    {"stage.check", "stages_ns.check", Kind::time, Better::lower, Unit::ns, 1, false, "check"},
-    {"stage.commit", "stages_ns.commit", Kind::time, Better::lower, Unit::ns, 1, false, "commit"},
+    {"stage.dequeue", "stages_ns.dequeue", Kind::time, Better::lower, Unit::ns, In::stages, 1, false, "dequeue"},
+    {"stage.snapshot", "stages_ns.snapshot", Kind::time, Better::lower, Unit::ns, In::stages, 1, false, "snapshot"},
+    {"stage.compile", "stages_ns.compile", Kind::time, Better::lower, Unit::ns, In::stages, 1, false, "compile"},
+    {"stage.reconcile", "stages_ns.reconcile", Kind::time, Better::lower, Unit::ns, In::stages, 1, false, "reconcile"},
+    {"stage.order", "stages_ns.order", Kind::time, Better::lower, Unit::ns, In::stages, 1, false, "order"},
+    {"stage.filter", "stages_ns.filter", Kind::time, Better::lower, Unit::ns, In::stages, 1, false, "filter"},
+    {"stage.rank", "stages_ns.rank", Kind::time, Better::lower, Unit::ns, In::stages, 1, false, "rank"},
+    {"stage.preempt", "stages_ns.preempt", Kind::time, Better::lower, Unit::ns, In::stages, 1, false, "preempt"},
+    {"stage.plan", "stages_ns.plan", Kind::time, Better::lower, Unit::ns, In::stages, 1, false, "plan"},
+    {"stage.check", "stages_ns.check", Kind::time, Better::lower, Unit::ns, In::stages, 1, false, "check"},
+    {"stage.commit", "stages_ns.commit", Kind::time, Better::lower, Unit::ns, In::stages, 1, false, "commit"},
 };
 
 std::string_view nearest_metric(std::string_view name) {
@@ -72,15 +75,6 @@ std::string_view nearest_metric(std::string_view name) {
     if (base::edit_distance(name, metric.name) < base::edit_distance(name, best)) best = metric.name;
   }
   return best;
-}
-
-std::optional<double> number_at(const json::Value& report, std::string_view path) {
-  const json::Value* at = &report;
-  for (const std::string_view part : base::split(path, '.')) {
-    at = at->find(part);
-    if (!at) return std::nullopt;
-  }
-  return at->is_number() ? std::optional(at->as_double()) : std::nullopt;
 }
 
 }  // namespace
@@ -93,23 +87,53 @@ const Metric* find_metric(std::string_view name) {
   return found == std::end(kMetrics) ? nullptr : found;
 }
 
-std::optional<double> value_in(const json::Value& report, const Metric& metric) {
+bool is_required(const Metric& metric, bool grid) {
+  return metric.in == In::all || metric.in == (grid ? In::grids : In::replays);
+}
+
+std::string value_problem(const json::Value* value, const Metric& metric) {
+  if (!value) return "is missing";
+  if (!value->is_number()) return fmt::format("is {}, not a number", value->kind());
+  const double number = value->as_double();
+  if (!std::isfinite(number)) return "is not finite";
+  if (number < 0) return fmt::format("is negative: {:g}", number);
+  const bool of_cluster = metric.unit == Unit::share && metric.in == In::replays;
+  return of_cluster && number > 1 ? fmt::format("is more than the whole cluster: {:g}", number) : "";
+}
+
+const json::Value* member_at(const json::Value& report, std::string_view path) {
+  const json::Value* at = &report;
+  for (const std::string_view part : base::split(path, '.')) {
+    at = at->find(part);
+    if (!at) return nullptr;
+  }
+  return at;
+}
+
+tl::expected<std::optional<double>, BadMember> value_in(const json::Value& report, const Metric& metric) {
   constexpr std::string_view kCells = "cells.*.";
+  const bool grid = report.has("cells");
+  // Grid cells are decided and not committed, and have no queue: a grid has no such times, though it lists them.
+  if (metric.in == In::replays && grid) return std::nullopt;
   if (!metric.path.starts_with(kCells)) {
-    // Grid cells are decided and not committed, and have no queue: their times stand in the cells.
-    if (metric.kind == Kind::time && metric.unit == Unit::ns && !is_stage(metric) && report.has("cells"))
-      return std::nullopt;
-    return number_at(report, metric.path);
+    const json::Value* const value = member_at(report, metric.path);
+    if (!value && !is_required(metric, grid)) return std::nullopt;
+    if (std::string problem = value_problem(value, metric); !problem.empty())
+      return tl::unexpected(BadMember{std::string(metric.path), std::move(problem)});
+    return value->as_double();
   }
-  const json::Value* cells = report.find("cells");
-  if (!cells || cells->size() == 0) return std::nullopt;
+  if (!grid) return std::nullopt;
+  const json::Value& cells = report["cells"];
+  if (cells.size() == 0 || !cells.is_array()) return tl::unexpected(BadMember{"cells", "is no list of cells"});
   double logs = 0;
-  for (const json::Value& cell : cells->items()) {
-    const auto value = number_at(cell, metric.path.substr(kCells.size()));
-    if (!value) return std::nullopt;
-    logs += std::log(std::max(1.0, *value));
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string_view name = metric.path.substr(kCells.size());
+    const json::Value* const value = cells[i].find(name);
+    if (std::string problem = value_problem(value, metric); !problem.empty())
+      return tl::unexpected(BadMember{fmt::format("cells.{}.{}", i, name), std::move(problem)});
+    logs += std::log(std::max(1.0, value->as_double()));
   }
-  return std::exp(logs / static_cast<double>(cells->size()));
+  return std::exp(logs / static_cast<double>(cells.size()));
 }
 
 std::optional<double> parse_share(std::string_view text) {

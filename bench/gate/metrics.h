@@ -19,6 +19,14 @@ enum class Kind : std::uint8_t {
   time,     ///< measured, with noise; memory too
 };
 enum class Better : std::uint8_t { lower, higher };
+/// Which reports must have a metric.
+enum class In : std::uint8_t {
+  all,       ///< every report
+  replays,   ///< those of workloads whose plans are committed, that is, without `cells`
+  grids,     ///< those of nomad-grid, with `cells`
+  stages,    ///< none: a stage that takes no time is not listed
+  measured,  ///< none: what only some programs or options measure
+};
 enum class Unit : std::uint8_t { count, bytes, ns, seconds, share };
 
 struct Metric {
@@ -27,6 +35,7 @@ struct Metric {
   Kind kind;
   Better better;
   Unit unit;
+  In in;
   double limit;                 ///< of kind time: how many times the asked effect; else the allowed change
   bool absolute = false;        ///< the limit is a difference (of shares), not a ratio
   std::string_view stage = "";  ///< the stage of a placement whose time this is
@@ -41,8 +50,21 @@ inline constexpr std::string_view kInstructions = "instructions";
 /// The time of one stage per evaluation, "stage.rank", which only runs with `--stages` report.
 [[nodiscard]] inline bool is_stage(const Metric& metric) { return metric.name.starts_with("stage."); }
 
-/// The metric's value in a report; none when the report lacks it.
-[[nodiscard]] std::optional<double> value_in(const json::Value& report, const Metric& metric);
+/// True if samples or reports of a grid (or of a replay) are not whole without the metric.
+[[nodiscard]] bool is_required(const Metric& metric, bool grid);
+
+/// Why a member of a report or baseline is not a value of the metric: missing, no number, negative, not finite, or a
+/// share of the cluster above 1. "" if it is one. Null: there is no such member.
+[[nodiscard]] std::string value_problem(const json::Value* value, const Metric& metric);
+
+/// A member of a report that is not what it must be.
+struct BadMember {
+  std::string place, problem;  ///< "work.snapshots", "is missing"
+};
+/// The metric's value in a report; nothing if the report lacks it and may. A grid's `cells.*.x`: the geometric mean.
+[[nodiscard]] tl::expected<std::optional<double>, BadMember> value_in(const json::Value& report, const Metric& metric);
+/// The member at a path of names separated by '.'; null if there is none.
+[[nodiscard]] const json::Value* member_at(const json::Value& report, std::string_view path);
 
 /// Limits asked for by name: an allowed change (0.05 = 5 % for ratios, a difference for shares), or not gated.
 struct Limit {

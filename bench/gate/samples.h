@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
-#include "gate/failure.h"
+#include "gate/metrics.h"
 
 namespace berth::gate {
 
@@ -26,7 +25,10 @@ struct Fingerprint {
   [[nodiscard]] const std::string& get(std::string_view field) const;  ///< "" when absent
   friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
 };
-[[nodiscard]] Fingerprint fingerprint_of(const json::Value& report);
+/// Names of all fields that a fingerprint has; those that only some have are not among them.
+[[nodiscard]] const std::vector<std::string>& fingerprint_fields();
+/// How and of which build instructions were counted; only where they were.
+inline constexpr std::string_view kInstructionsOf = "instructions_of";
 struct Difference {
   std::string field, base, head;
 };
@@ -42,11 +44,15 @@ struct Samples {
   [[nodiscard]] std::size_t repetitions() const { return digests.size(); }
 };
 
-/// Adds a report of `berth run` as one repetition. `source` is named in errors: another format or version, a run that
-/// ended early, or one whose settings differ from the repetitions before.
+/// Adds a report of `berth run` as one repetition. `source` is named in errors: another format or version, a report
+/// that is not whole (kUsage, naming the member), a run that ended early, or one whose settings differ from the
+/// repetitions before. A whole report has every member that metrics and fingerprint are made of, each of its type.
 [[nodiscard]] Outcome<void> add_report(const json::Value& report, const std::string& source, Samples& samples);
 /// Fields of a fingerprint that say on what it ran; counters and quality do not depend on them.
 [[nodiscard]] const std::vector<std::string>& machine_fields();
+/// Why samples that were read are not whole, and of which metric: each required metric has one value per repetition.
+/// Times are not required where the fingerprint names no machine (keep_counters).
+[[nodiscard]] std::optional<BadMember> missing_in(const Samples& samples);
 /// Leaves counters and quality, and of the fingerprint what they depend on: the same on every machine.
 void keep_counters(Samples& samples);
 

@@ -44,16 +44,19 @@ class Measuring {
   }
 
   /// Runs everything once, unmeasured; the time of one round is kept.
-  Outcome<void> warm_up(std::vector<CasePair>& cases, const std::vector<Side>& sides) {
+  Outcome<void> warm_up(const std::vector<CasePair>& cases, const std::vector<Side>& sides) {
     const double start = world_.elapsed_seconds();
-    for (CasePair& pair : cases) {
-      Samples base, head;
+    std::vector<CasePair> warm;
+    for (const CasePair& pair : cases) {
+      CasePair& one = warm.emplace_back(CasePair{pair.what, {}, {}});
       for (const Side side : sides)
-        if (auto done = once(pair.what, side, side == Side::base ? base : head); !done) return done;
+        if (auto done = once(pair.what, side, side == Side::base ? one.base : one.head); !done) return done;
       if (sides.size() == 2)
-        if (const auto different = differences(base.fingerprint, head.fingerprint, true); !different.empty())
+        if (const auto different = differences(one.base.fingerprint, one.head.fingerprint, true); !different.empty())
           return mismatch(pair.what.name(), different);
     }
+    if (sides.size() == 2)
+      if (auto fine = check_sides(warm, options_.rules, "base", "head"); !fine) return fine;
     round_seconds_ = (world_.elapsed_seconds() - start) / static_cast<double>(sides.size());
     return {};
   }

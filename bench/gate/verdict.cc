@@ -64,6 +64,26 @@ bool is_off(std::string_view name, const Rules& rules) {
   return own != rules.limits.end() && own->second.off;
 }
 
+bool is_judged(const Metric& metric, const Rules& rules) {
+  if (is_off(metric.name, rules)) return false;
+  if (metric.name == kInstructions) return rules.instructions;
+  if (metric.kind != Kind::time) return true;
+  return !rules.counters_only &&
+         (rules.only.empty() || std::find(rules.only.begin(), rules.only.end(), metric.name) != rules.only.end());
+}
+
+/// True if a stage takes too little of both sides to be judged.
+bool is_small_stage(const CasePair& pair, const Metric& metric) {
+  return is_stage(metric) && stage_share(pair.base, metric) < kLeastStageShare &&
+         stage_share(pair.head, metric) < kLeastStageShare;
+}
+
+bool has(const Samples& samples, const Metric& metric) {
+  const std::vector<double>* const values = values_of(samples, metric);
+  // A stage that is not listed took no time; one that takes no time on one side alone is not listed there.
+  return values && !(is_stage(metric) && stats::median(*values) == 0);
+}
+
 class Judge {
  public:
   explicit Judge(const Rules& rules) : rules_(rules) {}
@@ -82,12 +102,16 @@ class Judge {
         return out_.notes.push_back(pair.what.name() +
                                     ": workers race, so decisions and counters vary from run to run and are "
                                     "not gated; quality and times are");
-    if (varies(base))
-      return out_.notes.push_back(pair.what.name() + ": decisions of the base vary from run to run; not gated");
     Finding& finding = add(pair, nullptr, kDigest);
     finding.exact = true;
     finding.n = std::min(base.size(), head.size());
     finding.base_text = base.front();
+    if (varies(base)) {
+      finding.got_text = head.front();
+      finding.result = Judgement::inconclusive;
+      finding.note = "decisions of the base vary from run to run";
+      return;
+    }
     const auto other = std::find_if(head.begin(), head.end(), [&](const auto& one) { return one != base.front(); });
     finding.got_text = other == head.end() ? base.front() : *other;
     if (other == head.end()) return;
@@ -96,18 +120,16 @@ class Judge {
   }
 
   void metric(const CasePair& pair, const Metric& metric) {
-    if (is_off(metric.name, rules_) || (metric.kind == Kind::time && rules_.counters_only)) return;
-    if (metric.kind == Kind::time && !rules_.only.empty() &&
-        std::find(rules_.only.begin(), rules_.only.end(), metric.name) == rules_.only.end())
+    if (!is_judged(metric, rules_) || is_small_stage(pair, metric)) return;
+    const bool in_base = has(pair.base, metric), in_head = has(pair.head, metric);
+    if (!in_base && !in_head) return;
+    if (!in_base || !in_head) {
+      Finding& finding = add(pair, &metric, metric.name);
+      finding.result = Judgement::inconclusive;
+      finding.note = fmt::format("the {} does not report it", in_base ? "head" : "base");
       return;
-    if (is_stage(metric) && stage_share(pair.base, metric) < kLeastStageShare &&
-        stage_share(pair.head, metric) < kLeastStageShare)
-      return;
+    }
     const std::vector<double>*const base = values_of(pair.base, metric), *const head = values_of(pair.head, metric);
-    if (!base && !head) return;
-    if (!base || !head)
-      return out_.notes.push_back(fmt::format("{}: the {} does not report {}; not gated", pair.what.name(),
-                                              base ? "head" : "base", metric.name));
     const std::vector<double>&a = *base, &b = *head;
     const std::size_t n = std::min(a.size(), b.size());
     if (metric.kind == Kind::time) {
@@ -119,9 +141,12 @@ class Judge {
         statistical(pair, metric, a, b, std::max(limit_of(metric, rules_), metric.absolute ? 0 : rules_.effect));
       return;
     }
-    if (!constant(a))
-      return out_.notes.push_back(
-          fmt::format("{}: {} of the base varies from run to run; not gated", pair.what.name(), metric.name));
+    if (!constant(a)) {  // nothing to hold the head against
+      exact(pair, metric, stats::median(a), stats::median(b), n);
+      out_.findings.back().result = Judgement::inconclusive;
+      out_.findings.back().note = "varies from run to run in the base";
+      return;
+    }
     if (constant(b)) return exact(pair, metric, a.front(), b.front(), n);
     // The base repeats exactly, the head does not.
     const auto worst = std::max_element(b.begin(), b.end(), [&](double x, double y) {
@@ -235,6 +260,32 @@ std::size_t Verdict::count(Judgement wanted) const {
 int Verdict::exit_code() const {
   if (result == Judgement::regression) return kRegression;
   return result == Judgement::inconclusive ? kInconclusive : kPass;
+}
+
+Outcome<void> check_sides(const std::vector<CasePair>& cases, const Rules& rules, const std::string& base_name,
+                          const std::string& head_name) {
+  for (const CasePair& pair : cases)
+    for (const Metric& metric : metrics()) {
+      if (!is_judged(metric, rules) || is_small_stage(pair, metric)) continue;
+      const bool in_base = has(pair.base, metric), in_head = has(pair.head, metric);
+      const bool wanted = metric.name == kInstructions;  // asked for, so that neither side may lack them
+      if (in_base == in_head && (in_base || !wanted)) continue;
+      return fail(
+          kUsage, in_base ? head_name : base_name,
+          fmt::format("does not report {}{}", metric.name, in_base || in_head ? ", and the other side does" : ""),
+          fmt::format("measure both sides alike, or do not gate it: {}--limit {}=any",
+                      metric.kind == Kind::time ? "--counters-only or " : "", metric.name),
+          pair.what.name());
+    }
+  if (rules.counters_only) return {};
+  for (const std::string& name : rules.only) {
+    const Metric* const metric = find_metric(name);
+    if (metric &&
+        std::none_of(cases.begin(), cases.end(), [&](const CasePair& pair) { return has(pair.base, *metric); }))
+      return fail(kUsage, "berth gate", fmt::format("no case reports {}", name),
+                  is_stage(*metric) ? "add --stages" : "`berth gate show FILE` lists what a baseline has", "--metrics");
+  }
+  return {};
 }
 
 Verdict judge(const std::vector<CasePair>& cases, const Rules& rules) {

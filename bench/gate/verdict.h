@@ -17,6 +17,7 @@ struct Rules {
   std::uint64_t seed = 1;         ///< of the noise estimate
   bool counters_only = false;     ///< no times: what remains is the same on every machine
   bool stages = false;            ///< samples have times of stages
+  bool instructions = false;      ///< samples have counts of instructions, and they are judged
 };
 
 enum class Judgement : std::uint8_t { pass, improved, inconclusive, regression };
@@ -55,7 +56,12 @@ struct Verdict {
   [[nodiscard]] int exit_code() const;
 };
 
-/// Judges all cases together.
+/// Whether every metric that is judged is there on both sides, and each of `rules.only` in some case: what one side
+/// lacks would pass unseen. Errors (kUsage) name the side, the case and the metric.
+[[nodiscard]] Outcome<void> check_sides(const std::vector<CasePair>& cases, const Rules& rules,
+                                        const std::string& base_name, const std::string& head_name);
+
+/// Judges all cases together. A metric that only one side has is inconclusive.
 [[nodiscard]] Verdict judge(const std::vector<CasePair>& cases, const Rules& rules);
 
 /// Keeps a regression that statistics found only where the judgement of fresh samples found it as well; the others

@@ -2,14 +2,19 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
 
 #include "gate/baseline.h"
 #include "gate/history.h"
 #include "gate/process.h"
 #include "gate/simulated.h"
+#include "io/files.h"
+#include "io/json_parse.h"
 
 namespace berth::gate {
 namespace {
+
+const Names kNames{"BASE", "HEAD"};
 
 Baseline recorded(Simulation& simulation, Side side = Side::base, std::size_t repetitions = 6) {
   auto samples =
@@ -55,7 +60,7 @@ TEST(Baseline, BadFilesAreRefused) {
         std::pair(changed("berth-baseline", "berth-else"), "is no baseline"),
         std::pair(changed("\"label\": \"smoke\"", "\"label\": \"\""), "names no workload and label"),
         std::pair(changed("\"placements\": [1000", "\"placements\": [\"x\""),
-                  "a value of placements is a string, not a number"),
+                  "cases[0].samples.placements[0]: is a string, not a number"),
         std::pair(std::string(R"({"format": "berth-run", "version": 7})"), "has version 7 of the format")}) {
     put(file.path(), text);
     const auto read = read_baseline(file.path());
@@ -70,19 +75,166 @@ TEST(Baseline, BadFilesAreRefused) {
 TEST(Baseline, FingerprintsMustAgree) {
   Simulation simulation(1);
   const Baseline base = recorded(simulation, Side::base);
-  const auto fine = pairs_of(base, recorded(simulation, Side::head), {}, false);
+  const auto fine = pairs_of(base, recorded(simulation, Side::head), Pairing::both, {}, kNames);
   ASSERT_TRUE(fine) << fine.error().error.line();  // commit and dirty flag differ, as they should
   EXPECT_EQ(fine->size(), 2U);
   simulation.head.isa_path = "AVX2";
   const Baseline other = recorded(simulation, Side::head);
-  const auto refused = pairs_of(base, other, {}, false);
+  const auto refused = pairs_of(base, other, Pairing::both, {}, kNames);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().exit_code, kInconclusive);
   EXPECT_NE(refused.error().error.line().find("isa_path: 'AVX3' against 'AVX2'"), std::string::npos);
-  EXPECT_TRUE(pairs_of(base, other, {"isa_path"}, false));
+  EXPECT_TRUE(pairs_of(base, other, Pairing::both, {"isa_path"}, kNames));
   Baseline none = other;
   for (auto& [what, samples] : none.cases) what.workload = "else";
-  EXPECT_EQ(pairs_of(base, none, {}, false).error().exit_code, kUsage);
+  EXPECT_EQ(pairs_of(base, none, Pairing::both, {}, kNames).error().exit_code, kUsage);
+}
+
+TEST(Baseline, CasesWithoutTheirCounterpartAreRefused) {
+  Simulation simulation(1);
+  const Baseline base = recorded(simulation);
+  Baseline head = recorded(simulation, Side::head);
+  head.cases.pop_back();
+  const auto lacks = pairs_of(base, head, Pairing::both, {}, kNames);
+  ASSERT_FALSE(lacks);
+  EXPECT_EQ(lacks.error().exit_code, kUsage);
+  EXPECT_EQ(lacks.error().error.path, "HEAD");
+  EXPECT_NE(lacks.error().error.problem.find("lacks the case storm/smoke/seed 3"), std::string::npos);
+  EXPECT_TRUE(pairs_of(base, head, Pairing::head, {}, kNames)) << "only one of the base's cases was asked for";
+  EXPECT_FALSE(pairs_of(head, base, Pairing::head, {}, kNames));
+}
+
+// ---------------------------------------------------------------- files that are not whole
+
+/// What breaks a member; "deleted" and "nan" are done to the text.
+const std::pair<const char*, json::Value> kBreakages[] = {{"null", json::Value()}, {"a text", "x"},
+                                                          {"an empty text", ""},   {"a list", json::Value::array()},
+                                                          {"negative", -1},        {"an object", json::Value::object()},
+                                                          {"true", true}};
+
+/// Calls `visit` with every member of objects and every item of lists of a value.
+void for_each_member(json::Value& value, const std::string& path,
+                     const std::function<void(json::Value& member, const std::string& path)>& visit) {
+  if (value.is_object())
+    for (std::size_t i = 0; i < value.members().size(); ++i) {
+      const std::string at = path + "/" + value.members()[i].key;
+      visit(value.members()[i].value, at);
+      for_each_member(value.members()[i].value, at, visit);
+    }
+  if (value.is_array())
+    for (std::size_t i = 0; i < value.items().size(); ++i) {
+      const std::string at = path + "/" + std::to_string(i);
+      visit(value.items()[i], at);
+      for_each_member(value.items()[i], at, visit);
+    }
+}
+
+/// Breaks every member of a document in every way, and deletes it. As base and as head of a comparison with the whole
+/// document it must then be refused or at least not pass, unless its path ends with one of `not_compared`: what only
+/// says where a file came from.
+void expect_never_a_pass(const std::string& whole, const std::vector<std::string>& not_compared) {
+  const TemporaryFile good_file, bad_file;
+  put(good_file.path(), whole);
+  const auto good = read_baseline(good_file.path());
+  ASSERT_TRUE(good) << good.error().error.line();
+  Rules counters;  // times of so few repetitions would be inconclusive in any case
+  counters.counters_only = true;
+  ASSERT_EQ(judge(*pairs_of(*good, *good, Pairing::both, {}, kNames), counters).exit_code(), kPass);
+  std::size_t refused = 0;
+  const auto hold = [&](const std::string& text, const std::string& path, const std::string& how) {
+    put(bad_file.path(), text);
+    const auto bad = read_baseline(bad_file.path());
+    if (!bad) {
+      EXPECT_EQ(bad.error().exit_code, kUsage) << path << " " << how;
+      EXPECT_EQ(bad.error().error.path, bad_file.path());
+      ++refused;
+      return;
+    }
+    // What can be read is another run: not comparable, or not what only documents where it came from.
+    for (const bool as_base : {true, false}) {
+      const auto pairs =
+          as_base ? pairs_of(*bad, *good, Pairing::both, {}, kNames) : pairs_of(*good, *bad, Pairing::both, {}, kNames);
+      const bool passes =
+          pairs && check_sides(*pairs, counters, "BASE", "HEAD") && judge(*pairs, counters).exit_code() == kPass;
+      const bool told = std::any_of(not_compared.begin(), not_compared.end(),
+                                    [&](const std::string& end) { return path.ends_with(end); });
+      EXPECT_TRUE(!passes || told) << path << " " << how << ": read and compared as if it were whole";
+    }
+  };
+  const auto parsed = io::parse_json(whole, "whole");
+  ASSERT_TRUE(parsed);
+  json::Value value = *parsed;
+  std::vector<std::string> paths;
+  for_each_member(value, "", [&](json::Value& member, const std::string& path) {
+    paths.push_back(path);
+    const json::Value before = member;
+    for (const auto& [how, broken] : kBreakages) {
+      if (broken == before) continue;
+      member = broken;
+      hold(json::to_text(value), path, how);
+    }
+    member = "NOT-A-NUMBER";
+    std::string text = json::to_text(value);
+    text.replace(text.find("\"NOT-A-NUMBER\""), 14, "NaN");
+    hold(text, path, "NaN");
+    member = before;
+  });
+  for (const std::string& path : paths) {
+    json::Value without = *parsed;
+    json::Value* parent = &without;
+    std::string name = path.substr(1);
+    for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/')) {
+      const std::string key = name.substr(0, slash);
+      parent = parent->is_array() ? &parent->items()[std::stoul(key)] : parent->find(key);
+      name = name.substr(slash + 1);
+    }
+    if (parent->is_array())
+      parent->items().erase(parent->items().begin() + std::stol(name));
+    else
+      parent->erase(name);
+    hold(json::to_text(without), path, "deleted");
+  }
+  EXPECT_GT(refused, 6 * paths.size()) << "most of what was broken is not even read";
+}
+
+TEST(Broken, NoMemberOfABaselineReadsAsSuccess) {
+  Simulation simulation(1);
+  Baseline one = recorded(simulation, Side::base, 3);
+  expect_never_a_pass(baseline_text(one), {"/recorded", "/command", "/seed", "/commit", "/dirty"});
+  for (auto& [what, samples] : one.cases) keep_counters(samples);
+  expect_never_a_pass(baseline_text(one), {"/recorded", "/command", "/seed", "/commit", "/dirty"});
+}
+
+TEST(Broken, NoMemberOfAReportReadsAsSuccess) {
+  for (const bool grid : {false, true})
+    expect_never_a_pass(json::to_text(whole_report(kOneCase.front(), grid)), {"/ended", "/commit"});
+}
+
+TEST(Broken, SamplesMustBeThereForEveryRepetition) {
+  Simulation simulation(1);
+  const std::string good = baseline_text(recorded(simulation, Side::base, 3));
+  const auto parsed = io::parse_json(good, "good");
+  const TemporaryFile file;
+  for (const Metric& metric : metrics()) {
+    json::Value value = *parsed;
+    json::Value& samples = *value.find("cases")->items()[0].find("samples");
+    if (!samples.has(metric.name)) continue;
+    samples.find(metric.name)->items().pop_back();
+    put(file.path(), json::to_text(value));
+    const auto read = read_baseline(file.path());
+    ASSERT_FALSE(read) << metric.name;
+    EXPECT_NE(
+        read.error().error.line().find("samples." + std::string(metric.name) + ": has 2 values for 3 repetitions"),
+        std::string::npos)
+        << read.error().error.line();
+  }
+  json::Value value = *parsed;
+  value.find("cases")->items()[0].set("samples", json::Value::object());
+  put(file.path(), json::to_text(value));
+  EXPECT_EQ(read_baseline(file.path()).error().error.line(),
+            file.path() +
+                ":cases[0].samples.placements: is missing; a gate judges whole samples: record it anew with "
+                "`berth gate record`");
 }
 
 TEST(History, DriftFindsTheCommitThatSlowedIt) {
@@ -115,6 +267,33 @@ TEST(History, BadLinesAreNamed) {
   EXPECT_EQ(text.error().exit_code, kUsage);
   EXPECT_EQ(text.error().error.place, "2:12");
   EXPECT_FALSE(append_history("/no/such/folder/history", *samples));
+}
+
+TEST(History, MembersThatAreNotWhatTheyMustBeAreNamed) {
+  const TemporaryFile good, bad;
+  Simulation simulation(2);
+  ASSERT_TRUE(append_history(good.path(), *record_side(kOneCase, Side::base, 3, {}, simulation.world())));
+  const auto line = io::parse_json(io::read_file(good.path()).value_or(""), "line");
+  ASSERT_TRUE(line);
+  const auto refused = [&](const json::Value& value, const std::string& place) {
+    put(bad.path(), json::to_text(value) + "\n");
+    const auto text = drift_text(bad.path(), {});
+    ASSERT_FALSE(text) << place;
+    EXPECT_EQ(text.error().exit_code, kUsage);
+    EXPECT_NE(text.error().error.place.find(place), std::string::npos) << text.error().error.line();
+  };
+  for (const char* name : {"time", "case", "commit", "environment", "cpu", "medians"})
+    for (const json::Value& broken : {json::Value(), json::Value(3), json::Value::array()}) {
+      json::Value value = *line;
+      value.set(name, broken);
+      refused(value, name);
+    }
+  for (const json::Member& median : (*line)["medians"].members())
+    for (const json::Value& broken : {json::Value(), json::Value("x"), json::Value(-1), json::Value::array()}) {
+      json::Value value = *line;
+      value.find("medians")->set(median.key, broken);
+      refused(value, "medians." + median.key);
+    }
 }
 
 }  // namespace

@@ -145,17 +145,63 @@ PRESETS
   gate 2 'in no git repository' --base-rev HEAD && one_line
 fi
 
-# --instructions: a plain statement without valgrind, counts with it.
+# Reports that are not whole: exit code 2, naming file and metric, as base and as head, measured or recorded.
+gate 2 'placed_share: is a string, not a number' --base "$fake" --head "$fake --share '\"x\"'" && one_line
+gate 2 'placed_share: is null, not a number' --base "$fake --share null" --head "$fake" && one_line
+gate 2 'packing.fragmentation: is negative: -1' record --binary "$fake --fragmentation -1" -o never.json && one_line
+[ ! -e never.json ] || broken "a baseline of broken reports was written"
+gate 3 'placed_share: got 10.00 %, want ≥ 99.90 %' --base "$fake" --head "$fake --share 0.1"
+reports="$source/tests/gate/reports"
+gate 2 'b-x.json:cases\[0\].samples.placed_share: is a string, not a list' compare "$reports/b.json" "$reports/b-x.json" && one_line
+gate 2 'b-del.json:cases\[0\].samples.placed_share: is missing' compare "$reports/b.json" "$reports/b-del.json" && one_line
+gate 2 'b-x.json:cases' compare "$reports/b-x.json" "$reports/c.json" && one_line
+gate 2 'b-del.json:cases' compare "$reports/b-del.json" "$reports/c.json" && one_line
+gate 2 'b-x.json:cases' show "$reports/b-x.json" && one_line
+gate 3 'placed_share: got 10.00 %' compare "$reports/b.json" "$reports/c.json"
+gate 2 'counters.json:.*does not report busy_seconds.*--counters-only' --baseline counters.json --head "$fake" --allow \
+  cpu,cores,isa_path,compiler,flags,sanitize && one_line
+gate 2 'no case reports stage.rank; add --stages' --base "$fake" --head "$fake" --metrics stage.rank && one_line
+
+# --instructions: a plain statement where nothing counts them, else whichever of valgrind and perf is there.
 mkdir bin && for tool in bash cat; do ln -s "$(command -v "$tool")" bin/; done
-status=0
-env PATH="$work/bin" "$berth" gate --base "$fake" --head "$fake" --instructions --quiet > said 2>&1 || status=$?
-[ "$status" -eq 2 ] || broken "--instructions without valgrind: exit code $status instead of 2"
-grep -q 'valgrind is not installed; apt-get install valgrind' said || broken "--instructions without valgrind: $(cat said)"
+without() { # without EXIT_CODE TEXT ARGUMENT...: as gate, with the programs in bin only
+  local want=$1 text=$2 status=0
+  shift 2
+  env PATH="$work/bin" "$berth" gate "$@" --quiet > said 2>&1 || status=$?
+  [ "$status" -eq "$want" ] || broken "gate $* with $(ls -m bin): exit code $status instead of $want: $(tail -n 3 said)"
+  grep -qE -- "$text" said || broken "gate $* with $(ls -m bin): does not say '$text': $(cat said)"
+}
+without 2 'valgrind is not installed, and perf counts no instructions here; apt-get install valgrind' --base "$fake" --head "$fake" --instructions
+# Stand-ins that count 1,000,000 instructions, or COUNT; COUNT is set to a larger one for --scored 26001.
+cat > bin/perf << 'PERF'
+#!/usr/bin/env bash
+while [ "$1" != -- ]; do [ "$1" = -o ] && counts=$2; shift; done
+shift && "$@"
+case "$*" in *26001*) n=${COUNT:-1000000} ;; *) n=1000000 ;; esac
+[ "$n" = none ] && n='<not supported>'
+printf '# started on\n\n%s;;instructions:u;2;100.00;;\n' "$n" > "$counts"
+PERF
+chmod +x bin/perf
+more="--limit nodes_scored=any --counters-only --instructions"
+COUNT=1019000 without 0 '^pass' --base "$fake" --head "$fake --scored 26001" $more
+COUNT=1021000 without 3 'instructions: got 1,021,000, want ≤ 1,020,000' --base "$fake" --head "$fake --scored 26001" $more
+COUNT=none without 2 'perf counts no instructions here' --base "$fake" --head "$fake --scored 26001" $more
+cat > bin/valgrind << 'VALGRIND'
+#!/usr/bin/env bash
+while [[ $1 == --* ]]; do [[ $1 == --log-file=* ]] && counts=${1#*=}; shift; done
+"$@"
+printf '==1== Using Valgrind-%s and LibVEX; rerun with -h\n==1== I   refs:      2,000,000\n' "${VERSION:-9.1}" > "$counts"
+VALGRIND
+chmod +x bin/valgrind
+without 0 'quickstart' record --binary "$fake" --counters-only --instructions -o instructions.json
+grep -q '"instructions_of": "valgrind 9.1, ISA path AVX2, glibc [0-9.]*, GNU 12.2.0, -O3"' instructions.json || broken "the baseline does not say how instructions were counted"
+grep -q '"instructions": \[2000000,2000000\]' instructions.json || broken "the baseline lacks the instructions"
+without 0 '^pass' --baseline instructions.json --head "$fake" --counters-only --instructions
+without 0 '^pass' --baseline instructions.json --head "$fake" --counters-only
+VERSION=9.2 without 4 "instructions_of: 'valgrind 9.1.*' against 'valgrind 9.2" --baseline instructions.json --head "$fake" --counters-only --instructions
+VERSION=9.2 without 0 '^pass' --baseline instructions.json --head "$fake" --counters-only
+without 2 'counters.json:.*does not report instructions' --baseline counters.json --head "$fake" --counters-only --instructions
 if command -v valgrind > /dev/null; then
-  # What is counted is the shell of the stand-in; what matters is that a count arrives on both sides.
-  shell="bash $source/tests/gate/fake_berth.sh run {workload} --label {label} --json {json}"
-  gate 0 '^pass' --base "$shell" --head "$shell" --instructions --limit instructions=50% --json counted.json
-  grep -q '"metric": "instructions"' counted.json || broken "--instructions: no count in the verdict"
   valgrind --tool=none "$berth" --version > said 2>&1 || broken "the program does not start under valgrind: $(tail -n 3 said)"
 fi
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "gate/metrics.h"
 #include "gate/session.h"
 
 namespace berth::gate {
@@ -18,6 +19,60 @@ struct SimulatedSide {
   std::string digest = "28189347284f1fe1", isa_path = "AVX3", workload_sha256 = "aa";
   bool digest_varies = false, allocations_vary = false;
 };
+
+/// Sets a member at a path of names separated by '.', making the objects on the way.
+inline void set_at(json::Value& report, std::string_view path, json::Value value) {
+  const std::size_t dot = path.find('.');
+  if (dot == std::string_view::npos) {
+    report.set(path, std::move(value));
+    return;
+  }
+  const std::string_view name = path.substr(0, dot);
+  if (!report.has(name)) report.set(name, json::Value::object());
+  set_at(*report.find(name), path.substr(dot + 1), std::move(value));
+}
+
+/// A report with every member that a gate reads, of a replay or of a grid with two cells.
+inline json::Value whole_report(const Case& what, bool grid = false) {
+  json::Value out = json::Value::object();
+  for (const auto& [path, value] : {std::pair<const char*, json::Value>{"format", "berth-run"},
+                                    {"version", 1},
+                                    {"workload", what.workload},
+                                    {"label", what.label},
+                                    {"partial", false},
+                                    {"ended", "complete"},
+                                    {"settings.seed", what.seed < 0 ? 1 : what.seed},
+                                    {"settings.mode", "sampled"},
+                                    {"settings.strategy", "nomad"},
+                                    {"settings.algorithm", "binpack"},
+                                    {"settings.order", "nomad"},
+                                    {"settings.workers", 1},
+                                    {"settings.commits", "deterministic"},
+                                    {"settings.workload_sha256", "aa"},
+                                    {"settings.data_sha256", ""},
+                                    {"build.commit", "aaaaaaaaaaaaaaaa"},
+                                    {"build.compiler", "GNU 12.2.0"},
+                                    {"build.flags", "-O3"},
+                                    {"build.sanitize", ""},
+                                    {"build.isa_path", "AVX3"},
+                                    {"machine.cpu", "Simulated"},
+                                    {"machine.cores", 2},
+                                    {"decisions_digest", "28189347284f1fe1"},
+                                    {"decisions_digest_version", 1}})
+    set_at(out, path, value);
+  if (grid) out.set("jobs", 2);
+  if (grid) out.set("cells", json::Array{json::Value::object(), json::Value::object()});
+  for (const Metric& metric : metrics()) {
+    if (!is_required(metric, grid)) continue;
+    const json::Value value = metric.unit == Unit::share ? 0.5 : 1e6;
+    constexpr std::string_view kCells = "cells.*.";
+    if (metric.path.starts_with(kCells))
+      for (json::Value& cell : out.find("cells")->items()) cell.set(metric.path.substr(kCells.size()), value);
+    else
+      set_at(out, metric.path, value);
+  }
+  return out;
+}
 
 class Simulation {
  public:
@@ -45,39 +100,16 @@ class Simulation {
     const double machine = (unit() < disturbed ? 1 + unit() : 1) * (1 + drift * repetitions_);
     const double schedule = 250e3 * side.schedule_factor * machine * around_one();
     const double commit = 150e3 * side.commit_factor * machine * around_one();
-    json::Value settings = json::Value::object();
-    settings.set("seed", what.seed < 0 ? 1 : what.seed);
-    settings.set("workers", workers);
-    settings.set("commits", commits);
-    settings.set("workload_sha256", side.workload_sha256);
-    json::Value build = json::Value::object();
-    build.set("commit", which == Side::base ? "aaaaaaaaaaaaaaaa" : "bbbbbbbbbbbbbbbb-dirty");
-    build.set("compiler", "GNU 12.2.0");
-    build.set("isa_path", side.isa_path);
-    json::Value machine_value = json::Value::object();
-    machine_value.set("cpu", "Simulated");
-    machine_value.set("cores", 2);
-    json::Value work = json::Value::object();
-    work.set("nodes_scored", side.nodes_scored);
-    work.set("allocations", side.allocations + (side.allocations_vary ? std::floor(5000 * unit()) : 0));
-    json::Value packing = json::Value::object();
-    packing.set("cpu_utilisation", 0.37);
-    packing.set("fragmentation", side.fragmentation);
-    json::Value workers_value = json::Value::object();
-    workers_value.set("conflicts", commits == "free" ? std::floor(20 * unit()) : 0);
-
-    json::Value out = json::Value::object();
-    out.set("format", "berth-run");
-    out.set("version", 1);
-    out.set("workload", what.workload);
-    out.set("label", what.label);
-    out.set("partial", false);
-    out.set("settings", std::move(settings));
-    out.set("build", std::move(build));
-    out.set("machine", std::move(machine_value));
-    out.set("work", std::move(work));
-    out.set("packing", std::move(packing));
-    out.set("workers", std::move(workers_value));
+    json::Value out = whole_report(what);
+    set_at(out, "settings.workers", workers);
+    set_at(out, "settings.commits", commits);
+    set_at(out, "settings.workload_sha256", side.workload_sha256);
+    set_at(out, "build.commit", which == Side::base ? "aaaaaaaaaaaaaaaa" : "bbbbbbbbbbbbbbbb-dirty");
+    set_at(out, "build.isa_path", side.isa_path);
+    set_at(out, "work.nodes_scored", side.nodes_scored);
+    set_at(out, "work.allocations", side.allocations + (side.allocations_vary ? std::floor(5000 * unit()) : 0));
+    set_at(out, "packing.fragmentation", side.fragmentation);
+    set_at(out, "workers.conflicts", commits == "free" ? std::floor(20 * unit()) : 0);
     out.set("placed", side.placed);
     out.set("placed_share", side.placed / 1000);
     out.set("busy_seconds", (schedule + commit) * 1000 / 1e9);

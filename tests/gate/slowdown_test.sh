@@ -43,6 +43,27 @@ for slowdown in rank=0.1 check=2; do
   ! grep -qE 'nodes_scored|decisions_digest|fragmentation' "$work/said" || broken "$slowdown: counters differ: $(cat "$work/said")"
 done
 
+# A program four times as expensive on nomad-grid, whose decisions and other counters are the same: instructions tell.
+if command -v valgrind > /dev/null; then
+  status=0
+  "$berth" gate record --binary "$slowed" --workloads nomad-grid --counters-only --instructions --repetitions 1 -o "$work/grid.json" \
+    --quiet > "$work/said" 2>&1 || broken "recording instructions: $(cat "$work/said")"
+  for slowdown in none=0 rank=8; do
+    head=$slowed
+    [ "$slowdown" = none=0 ] || head="$slowed --testing-slowdown $slowdown"
+    status=0
+    "$berth" gate --baseline "$work/grid.json" --head "$head" --counters-only --instructions --repetitions 1 --quiet \
+      --limit allocations=any,allocated_bytes=any > "$work/said" 2>&1 || status=$?
+    echo "nomad-grid, $slowdown: $(grep -E 'instructions: |^pass' "$work/said")"
+    if [ "$slowdown" = none=0 ]; then
+      [ "$status" -eq 0 ] || broken "instructions of one program twice: exit code $status: $(cat "$work/said")"
+    else
+      [ "$status" -eq 3 ] && [ "$(grep -cE '^  nomad-grid/smoke' "$work/said")" -eq 1 ] && grep -q 'instructions: got' "$work/said" ||
+        broken "a more expensive nomad-grid: exit code $status: $(cat "$work/said")"
+    fi
+  done
+fi
+
 # The program against itself, while other processes come and go: never a regression.
 bash bench/ci/aa-trials.sh 3 "$berth" --metrics busy_seconds,schedule_ns.mean --max-repetitions 6 > "$work/said" 2>&1 ||
   broken "trials against itself: $(cat "$work/said")"
