@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,8 +20,6 @@
 #include "io/files.h"
 #include "run/interrupt.h"
 #include "run/interrupt_hook.h"
-
-extern char** environ;
 
 namespace berth::gate {
 namespace {
@@ -122,33 +120,62 @@ std::string ProcessEnd::words() const {
   return fmt::format("ended with exit code {}", exit_code);
 }
 
+namespace {
+
+/// In the child of a fork: becomes the program, or returns. Only calls that are safe there.
+void become(const ProcessOptions& options, char* const* argv) {
+  const char* const log = options.log.empty() ? "/dev/null" : options.log.c_str();
+  const auto open_as = [](const char* path, int flags, int file) {
+    const int opened = open(path, flags | O_CLOEXEC, 0644);
+    return opened >= 0 && dup2(opened, file) == file;
+  };
+  if (!open_as("/dev/null", O_RDONLY, STDIN_FILENO)) return;
+  if (!open_as(log, O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO)) return;
+  if (options.errors ? dup2(STDOUT_FILENO, STDERR_FILENO) < 0 : !open_as("/dev/null", O_WRONLY, STDERR_FILENO)) return;
+  if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) return;
+  execvp(argv[0], argv);
+}
+
+/// Starts a program in a group of its own, so that what it starts can be ended with it. It is killed when this process
+/// ends, however that happens. Returns its pid, or -1 and the reason in `error`.
+pid_t start(const ProcessOptions& options, char* const* argv, int& error) {
+  int ends[2];  // closed by the kernel when the child has become the program; else it gets the reason
+  if (pipe2(ends, O_CLOEXEC) != 0) return error = errno, -1;
+  const pid_t parent = getpid(), pid = fork();
+  if (pid == 0) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == parent) become(options, argv);
+    const int why = errno;
+    [[maybe_unused]] const ssize_t told = write(ends[1], &why, sizeof why);
+    _exit(127);
+  }
+  error = errno;
+  close(ends[1]);
+  int why = 0;
+  ssize_t got = 0;
+  while (pid > 0 && (got = read(ends[0], &why, sizeof why)) < 0 && errno == EINTR) {
+  }
+  close(ends[0]);
+  if (got != sizeof why) return pid;
+  error = why;
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return -1;
+}
+
+}  // namespace
+
 Outcome<ProcessEnd> run_process(const std::vector<std::string>& arguments, const ProcessOptions& options) {
   std::vector<char*> argv;
   for (const std::string& one : arguments) argv.push_back(const_cast<char*>(one.c_str()));
   argv.push_back(nullptr);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  const char* log = options.log.empty() ? "/dev/null" : options.log.c_str();
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_APPEND, 0644);
-  if (options.errors)
-    posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-  else
-    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  if (!options.folder.empty()) posix_spawn_file_actions_addchdir_np(&files, options.folder.c_str());
-  posix_spawnattr_t attributes;  // a group of its own, so that its children can be ended with it
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  pid_t pid = 0;
   int error = 0;
-  {
+  const pid_t pid = [&] {
     const Pinned pinned(options.cores);
-    error = posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), environ);
-  }
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  if (error != 0)
+    return start(options, argv.data(), error);
+  }();
+  if (pid < 0)
     return fail(kUsage, arguments.front(), fmt::format("cannot be run: {}", strerror(error)),
                 "name a program that exists and may be executed");
   run::set_end_hook(end_at_once);

@@ -25,8 +25,9 @@ struct ProcessEnd {
       const;  ///< "ended with exit code 2", "was killed by signal 11 (Segmentation fault)"
 };
 
-/// Runs `arguments[0]` (found in PATH when it has no '/') to its end, in a process group of its own. Errors: there is
-/// no such program (kUsage); a signal came meanwhile: the group is ended (kInconclusive).
+/// Runs `arguments[0]` (found in PATH when it has no '/') to its end, in a process group of its own. It is killed when
+/// this process ends, even by SIGKILL. Errors: there is no such program (kUsage); a signal came meanwhile: the group is
+/// ended (kInconclusive).
 [[nodiscard]] Outcome<ProcessEnd> run_process(const std::vector<std::string>& arguments, const ProcessOptions& options);
 
 /// The same, and its standard output and error as text, without trailing white space.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,8 +66,11 @@ PerfSampler::PerfSampler() {
     return;
   }
   const std::string pid = std::to_string(getpid());
+  const pid_t parent = getpid();
   child_ = fork();
   if (child_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // its samples are of no use without this process
+    if (getppid() != parent) _exit(127);
     dup2(ends[1], STDERR_FILENO);
     const int nothing = open("/dev/null", O_WRONLY);
     dup2(nothing, STDOUT_FILENO);

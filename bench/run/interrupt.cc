@@ -60,6 +60,9 @@ void install(int signal, void (*handler)(int)) {
 void catch_signals() {
   install(SIGINT, on_signal);
   install(SIGTERM, on_signal);
+  // The terminal is closed; under nohup the signal is ignored and stays so.
+  struct sigaction before {};
+  if (sigaction(SIGHUP, nullptr, &before) != 0 || before.sa_handler != SIG_IGN) install(SIGHUP, on_signal);
   install(SIGALRM, on_timer);
 }
 

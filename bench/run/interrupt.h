@@ -1,7 +1,7 @@
-// Ctrl-C and SIGTERM. Where a guard lives, the first signal asks a run to stop and report what it has; a run that does
-// not stop within kPatienceMs is ended, and so is everything that has no guard: in set-up and in short commands there
-// is nothing to report. A second signal ends the program as well. Ended means: exit code 4, one line on standard error,
-// and files that are being written are written first.
+// Ctrl-C, SIGTERM and SIGHUP (the terminal was closed). Where a guard lives, the first signal asks a run to stop and
+// report what it has; a run that does not stop within kPatienceMs is ended, and so is everything that has no guard: in
+// set-up and in short commands there is nothing to report. A second signal ends the program as well. Ended means: exit
+// code 4, one line on standard error, and files that are being written are written first.
 #pragma once
 
 namespace berth::run {

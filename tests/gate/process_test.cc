@@ -2,6 +2,9 @@
 #include "gate/process.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -24,6 +27,34 @@ TEST(Process, EndsAreTold) {
   const auto missing = run_process({"no-such-program-of-berth"}, {});
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().exit_code, kUsage);
+}
+
+TEST(Process, ChildrenDieWithTheirParent) {
+  const TemporaryFile pid_file;
+  const pid_t parent = fork();
+  if (parent == 0) {  // ended below while its child runs
+    static_cast<void>(run_process({"sh", "-c", "echo $$ > " + pid_file.path() + "; exec sleep 60"}, {}));
+    _exit(0);
+  }
+  pid_t child = 0;
+  for (int waited_ms = 0; child == 0 && waited_ms < 10'000; waited_ms += 10) {
+    usleep(10'000);
+    std::ifstream(pid_file.path()) >> child;
+  }
+  ASSERT_GT(child, 0);
+  ASSERT_EQ(kill(child, 0), 0);
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
+  bool gone = false;
+  for (int waited_ms = 0; !gone && waited_ms < 10'000; waited_ms += 10) {
+    usleep(10'000);
+    std::string word, state;  // "123 (sleep) S ...": nothing, or a Z that its new parent has not waited for
+    std::ifstream stat("/proc/" + std::to_string(child) + "/stat");
+    stat >> word >> word >> state;
+    gone = state.empty() || state == "Z";
+  }
+  EXPECT_TRUE(gone) << "process " << child << " outlived the one that started it";
+  if (!gone) kill(child, SIGKILL);
 }
 
 TEST(Process, OutputAndPinningReachTheChild) {
