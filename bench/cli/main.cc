@@ -44,14 +44,21 @@ std::string number_problem(const std::string& type, const std::string& text) {
   return *number <= 0 && type.ends_with(":POSITIVE") ? refused("is not above 0") : "";
 }
 
-void check_numbers(CLI::App& app) {
+/// Numbers must be numbers, and no value may be empty: a script whose variable is not set means something else by it.
+void check_values(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     const std::string type = option->get_type_name();
+    if (option->get_items_expected_max() == 0 || option->get_type_size_max() == 0) continue;  // a flag
+    option->transform(CLI::Validator(
+        [](std::string& text) {
+          return text.empty() ? "the value is empty; write one, or leave the option out" : std::string();
+        },
+        ""));
     if (!type.starts_with("UINT") && !type.starts_with("INT") && !type.starts_with("FLOAT")) continue;
     // Before whatever range it has: that would be held against a number which is not the one that was written.
     option->transform(CLI::Validator([type](std::string& text) { return number_problem(type, text); }, ""));
   }
-  for (CLI::App* command : app.get_subcommands({})) check_numbers(*command);
+  for (CLI::App* command : app.get_subcommands({})) check_values(*command);
 }
 
 std::vector<std::string> command_names(const CLI::App& app) {
@@ -147,7 +154,7 @@ int main(int argc, char** argv) {
   berth::cli::add_serve(app, exit_code);
   berth::cli::add_completion(app, exit_code);
   berth::cli::add_man(app, exit_code);
-  check_numbers(app);
+  check_values(app);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
   app.footer("`berth help COMMAND` is `berth COMMAND --help`; `berth version` is `berth --version`.");
   std::vector<std::string> words = plain_words({argv + 1, argv + argc});

@@ -17,6 +17,7 @@
 #include "run/report.h"
 #include "run/runner.h"
 #include "sim/datasets.h"
+#include "study/results_db.h"
 
 namespace berth::cli {
 namespace {
@@ -122,6 +123,8 @@ int run(const RunArguments& arguments) {
   if (!workload) return report_error(workload.error(), 2);
   if (arguments.workers) workload->workers = *arguments.workers;
   if (auto fine = outputs_of(arguments, sim::files_of(*workload)).check(); !fine) return report_error(fine.error(), 2);
+  if (!arguments.study.results.empty())
+    if (auto fine = study::ResultsDb::check(arguments.study.results); !fine) return report_error(fine.error(), 2);
   const auto html = HtmlOutput::prepare(arguments.html);
   if (!html) return report_error(html.error(), 2);
 

@@ -235,8 +235,6 @@ Result<void> check_together(const SweepArguments& a) {
     if (given && !fine)
       return tl::unexpected(InputError{"berth sweep", option, fmt::format("says nothing with --on {}", a.on),
                                        fmt::format("add --on {}, or leave it out", with)});
-  if (io::is_standard_output(a.results))
-    return tl::unexpected(InputError{a.results, "", "is no place for a database", "name a file"});
   return {};
 }
 
@@ -261,6 +259,7 @@ int sweep(const SweepArguments& arguments) {
   if (auto fine = outputs_of(sweep, arguments, false).check(); !fine) return report_error(fine.error(), 2);
   if (auto made = sweep.make_folder(); !made) return report_error(made.error(), 2);
   if (auto fine = outputs_of(sweep, arguments, true).check(); !fine) return report_error(fine.error(), 2);
+  if (auto fine = study::ResultsDb::check(arguments.results_path()); !fine) return report_error(fine.error(), 2);
   if (!arguments.task.empty()) return run_element(sweep, arguments);
   if (arguments.gather) return gather_results(sweep, arguments);
   if (missing.size() < sweep.keys().size() && !arguments.resume && !arguments.retry)

@@ -14,6 +14,17 @@ namespace berth::compare {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// Of all that a run's file holds but this.
+std::string sum_of(const json::Value& run) {
+  base::Sha256 digest;
+  digest.add(json::to_text(run));
+  return digest.hex().substr(0, 32);
+}
+
+}  // namespace
+
 Result<KeptRuns> KeptRuns::open(const sim::Workload& workload, const std::string& text, const std::string& folder) {
   KeptRuns out;
   if (folder.empty()) return out;
@@ -50,6 +61,9 @@ std::optional<json::Value> KeptRuns::find(const std::string& what, std::int64_t 
   if (!text) return std::nullopt;
   auto value = io::parse_json(*text, path);
   if (!value || (*value)["key"].as_string() != key) return std::nullopt;
+  const std::string sum = (*value)["sum"].as_string();
+  value->erase("sum");
+  if (sum_of(*value) != sum) return std::nullopt;
   return std::move(*value);
 }
 
@@ -58,6 +72,7 @@ Result<void> KeptRuns::keep(const std::string& what, std::int64_t seed, json::Va
   const std::string key = key_of(what, seed);
   run.set("key", key);
   run.set("seed", seed);
+  run.set("sum", sum_of(run));
   return io::write_output(path_of(key), json::to_text(run, 2) + "\n");
 }
 

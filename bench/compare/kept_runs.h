@@ -17,8 +17,8 @@ class KeptRuns {
   [[nodiscard]] static Result<KeptRuns> open(const sim::Workload& workload, const std::string& text,
                                              const std::string& folder);
 
-  /// What was kept of the run; nothing where there is no such file, it is cut off, or it is of another key. `what`
-  /// tells the run from others of the seed.
+  /// What was kept of the run; nothing where there is no such file, it is of another key, or its content is not what
+  /// was kept (its sum differs): the run is then done again. `what` tells the run from others of the seed.
   [[nodiscard]] std::optional<json::Value> find(const std::string& what, std::int64_t seed) const;
   /// Keeps an object. Any thread.
   [[nodiscard]] Result<void> keep(const std::string& what, std::int64_t seed, json::Value run) const;

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <cmath>
+#include <filesystem>
 #include <map>
 
 #include "io/output.h"
@@ -46,6 +47,10 @@ class Statement {
   }
   [[nodiscard]] std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
   [[nodiscard]] double number(int column) const { return sqlite3_column_double(statement_, column); }
+  [[nodiscard]] bool is_number(int column) const {
+    const int type = sqlite3_column_type(statement_, column);
+    return (type == SQLITE_INTEGER || type == SQLITE_FLOAT) && std::isfinite(number(column));
+  }
 
  private:
   sqlite3_stmt* statement_ = nullptr;
@@ -60,6 +65,9 @@ std::string flat_sql() {
     out += fmt::format(", max(case when name = '{0}' then value end) as {0}", run::name_of(measure));
   return out + " from runs left join results on run_id = runs.id group by runs.id";
 }
+
+/// The name of a file for SQLite, to which "" and ":memory:" are no files and "file:..." may be an address.
+std::string file_name(const std::string& path) { return path.starts_with('/') ? path : "./" + path; }
 
 }  // namespace
 
@@ -123,7 +131,7 @@ Result<ResultsDb> ResultsDb::open(const std::string& path) {
   ResultsDb out;
   out.path_ = path;
   sqlite3* db = nullptr;
-  const int opened = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  const int opened = sqlite3_open_v2(file_name(path).c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   out.db_.reset(db);
   if (opened != SQLITE_OK) return tl::unexpected(out.error("cannot be opened"));
   sqlite3_busy_timeout(db, kWaitMs);
@@ -136,11 +144,21 @@ Result<ResultsDb> ResultsDb::open(const std::string& path) {
   return out;
 }
 
+Result<void> ResultsDb::check(const std::string& path) {
+  if (io::is_standard_output(path))
+    return tl::unexpected(InputError{path, "", "is no place for a database", "name a file"});
+  std::error_code error;
+  if (std::filesystem::file_size(path, error) == 0 || error) return {};  // made, or filled, by open()
+  const auto existing = open_existing(path);
+  if (!existing) return tl::unexpected(existing.error());
+  return {};
+}
+
 Result<ResultsDb> ResultsDb::open_existing(const std::string& path) {
   ResultsDb out;
   out.path_ = path;
   sqlite3* db = nullptr;
-  const int opened = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr);
+  const int opened = sqlite3_open_v2(file_name(path).c_str(), &db, SQLITE_OPEN_READONLY, nullptr);
   out.db_.reset(db);
   if (opened != SQLITE_OK) return tl::unexpected(out.error("cannot be opened"));
   sqlite3_busy_timeout(db, kWaitMs);
@@ -216,9 +234,14 @@ Result<std::vector<Record>> ResultsDb::records() const {
       out[at->second].changes.push_back({parameters.text(1), parameters.text(2)});
   if (step != SQLITE_DONE) return tl::unexpected(error("cannot be read"));
   Statement results(db_.get(), "select run_id, name, value from results");
-  while ((step = results.step()) == SQLITE_ROW)
+  while ((step = results.step()) == SQLITE_ROW) {
+    if (!results.is_number(2))
+      return tl::unexpected(InputError{path_, fmt::format("results of run {}", results.integer(0)),
+                                       fmt::format("{} is no number", results.text(1)),
+                                       "it was changed after berth wrote it; remove the run, or write it anew"});
     if (const auto at = by_id.find(results.integer(0)); at != by_id.end())
       out[at->second].results.emplace_back(results.text(1), results.number(2));
+  }
   if (step != SQLITE_DONE) return tl::unexpected(error("cannot be read"));
   return out;
 }

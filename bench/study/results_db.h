@@ -16,6 +16,8 @@ class ResultsDb {
  public:
   /// Opens the file, or makes it. Errors: it cannot be written, is no SQLite file, or holds something else.
   [[nodiscard]] static Result<ResultsDb> open(const std::string& path);
+  /// Before the runs: whether open() can use the file. Errors: as open(), of what is there already.
+  [[nodiscard]] static Result<void> check(const std::string& path);
   /// For reading only. Errors: it is not there, or is not of this format.
   [[nodiscard]] static Result<ResultsDb> open_existing(const std::string& path);
 

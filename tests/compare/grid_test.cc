@@ -228,11 +228,21 @@ TEST(Grid, ResumesFromWhatIsWhole) {
   fs::remove(files[0]);
   std::ofstream(files[1], std::ios::trunc) << "{\"key\": ";  // cut off
   std::ofstream(files[2], std::ios::trunc) << "{\"key\": \"of another run\", \"digest\": \"\", \"metrics\": {}}";
+  // Whole and of the run's key, but with another value: a negative one, or one more.
+  for (const std::size_t changed : {3U, 4U}) {
+    std::ifstream in(files[changed]);
+    std::string text((std::istreambuf_iterator<char>(in)), {});
+    in.close();
+    const std::size_t digit = text.find_first_of("0123456789", text.find("\": ", text.find("\"metrics\"") + 10));
+    ASSERT_NE(digit, std::string::npos) << text;
+    text.insert(digit, changed == 3 ? "-" : "1");
+    std::ofstream(files[changed], std::ios::trunc) << text;
+  }
   const auto second = run_grid(workload, kWorkload, options);
   ASSERT_TRUE(second);
   std::size_t resumed = 0;
   for (const GridRun& run : second->runs) resumed += run.resumed;
-  EXPECT_EQ(resumed, 5U);
+  EXPECT_EQ(resumed, 3U);
   EXPECT_EQ(second->digest(), first->digest());
   for (std::size_t i = 0; i < first->runs.size(); ++i)
     EXPECT_EQ(first->runs[i].measured.curves, second->runs[i].measured.curves);

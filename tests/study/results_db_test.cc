@@ -108,5 +108,32 @@ TEST_F(ResultsFile, OtherFilesAreRefusedAndLeftAlone) {
   EXPECT_FALSE(ResultsDb::open("/no/such/folder/x.db"));
 }
 
+TEST_F(ResultsFile, IsCheckedBeforeTheRuns) {
+  EXPECT_TRUE(ResultsDb::check(path())) << "a new file";
+  EXPECT_FALSE(std::filesystem::exists(path())) << "which checking does not make";
+  std::ofstream(path()) << "";
+  EXPECT_TRUE(ResultsDb::check(path())) << "an empty one";
+  static_cast<void>(*ResultsDb::open(path()));
+  EXPECT_TRUE(ResultsDb::check(path()));
+  std::ofstream(path(), std::ios::trunc) << "{\"format\": \"berth-run\"}";
+  EXPECT_EQ(ResultsDb::check(path()).error().problem, "is no file of results of berth");
+  EXPECT_FALSE(ResultsDb::check("/dev/stdout"));
+}
+
+TEST_F(ResultsFile, WhatIsNoNumberIsNotReadAsOne) {
+  const Record record = record_of(1);
+  EXPECT_EQ(*ResultsDb::open(path())->add(std::span(&record, 1)), 1u);
+  for (const char* value : {"'x'", "x'00'", "9e999"}) {
+    sqlite3* db = nullptr;
+    sqlite3_open(path().c_str(), &db);
+    ASSERT_EQ(sqlite3_exec(db, (std::string("update results set value = ") + value).c_str(), nullptr, nullptr, nullptr),
+              SQLITE_OK);
+    sqlite3_close(db);
+    const auto read = ResultsDb::open_existing(path())->records();
+    ASSERT_FALSE(read) << value;
+    EXPECT_NE(read.error().problem.find("is no number"), std::string::npos) << read.error().line();
+  }
+}
+
 }  // namespace
 }  // namespace berth::study
