@@ -11,6 +11,7 @@
 #include "cli/workload_arguments.h"
 #include "profile/load.h"
 #include "run/interrupt.h"
+#include "sim/datasets.h"
 
 namespace berth::cli {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 struct LoadArguments {
   WorkloadArguments chosen;
   std::string workers = "1", limit = "10ms", json, html;
-  double from = 0, to = 1e6, seconds = 2, max_time = 120, resolution = 5;
+  double from = 0, to = 1e6, seconds = 2, max_time = 120, resolution = 5, placed = 99;
   bool quiet = false;
 };
 
@@ -42,6 +43,7 @@ int load(const LoadArguments& arguments) {
   if (!limit)
     return refuse("--p99-limit", "'" + arguments.limit + "' is not a time above 0", "write e.g. 500us, 10ms or 1s");
   options.limit_ns = *limit;
+  options.least_placed = arguments.placed / 100;
   if (arguments.from > arguments.to)
     return refuse("--from", "the first rate is above the highest, --to", "exchange them");
   options.search.first_rate = arguments.from;
@@ -80,14 +82,19 @@ int load(const LoadArguments& arguments) {
 
 void add_load(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<LoadArguments>();
-  CLI::App* command =
-      app.add_subcommand("load", "find the highest rate of arrivals at which latency stays within a limit");
+  CLI::App* command = app.add_subcommand(
+      "load", "find the highest rate of arrivals at which latency stays within a limit and placements keep up");
   arguments->chosen.add_to(*command);
   command->add_option("--workers", arguments->workers, "numbers of workers to search for, e.g. 1,2")
       ->type_name("N,...")
       ->capture_default_str();
   command->add_option("--p99-limit", arguments->limit, "limit for p99 of a placement, counted from its due time")
       ->type_name("DURATION")
+      ->capture_default_str();
+  command
+      ->add_option("--placed", arguments->placed,
+                   "a rate is sustained only if this percentage of the placements asked for is made")
+      ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
   command->add_option("--from", arguments->from, "first rate, jobs per second; default: a quarter of the workload's")
       ->check(CLI::PositiveNumber);
@@ -107,7 +114,11 @@ void add_load(CLI::App& app, int& exit_code) {
   command->add_option("--html", arguments->html, "write the result as one self-contained page to this file")
       ->type_name("FILE");
   command->add_flag("--quiet", arguments->quiet, "no progress");
-  command->footer("Exit code: 0 found, 1 berth failed, 2 usage or bad input, 4 no time to find it.");
+  command->footer(
+      "A rate is sustained if p99 of a placement from its due time is within --p99-limit, the backlog does not grow, "
+      "and "
+      "--placed percent of the placements are made.\n"
+      "Exit code: 0 found, 1 berth failed, 2 usage or bad input, 4 no time to find it.");
   command->callback([arguments, &exit_code] { exit_code = load(*arguments); });
 }
 

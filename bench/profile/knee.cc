@@ -31,10 +31,12 @@ Backlog backlog_of(Arrivals arrivals) {
   return out;
 }
 
-std::string judge(std::int64_t percentile_ns, std::int64_t limit_ns, const Backlog& backlog, bool complete) {
+std::string judge(std::int64_t percentile_ns, std::int64_t limit_ns, const Backlog& backlog, bool complete,
+                  const Placements& placements, double least_placed) {
   if (!complete) return "the trial did not end in time";
   if (percentile_ns > limit_ns) return fmt::format("p99 {}", run::time_words(percentile_ns));
   if (backlog.grows) return fmt::format("backlog grows: {:.0f} to {:.0f}", backlog.early, backlog.late);
+  if (placements.share() < least_placed) return fmt::format("only {:.1f} % placed", 100 * placements.share());
   return "";
 }
 

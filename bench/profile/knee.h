@@ -2,7 +2,8 @@
 // Pure: the server is a function, so that the search is tested on models with known answers.
 //
 // A trial offers evaluations at times that do not depend on the server (open loop). It is sustained when the asked
-// percentile of latency, counted from when each was due, is within its limit and the backlog does not grow. The search
+// percentile of latency, counted from when each was due, is within its limit, the backlog does not grow, and enough of
+// the placements asked for are made: a full cluster answers quickly. The search
 // doubles the rate until a trial is not sustained (or halves it until one is), then halves the interval by its
 // geometric middle. A rate is given up only when two trials in a row fail: noise makes trials slow, never fast.
 #pragma once
@@ -26,9 +27,16 @@ struct Backlog {
 };
 [[nodiscard]] Backlog backlog_of(Arrivals arrivals);
 
-/// "" when sustained, else why not.
+struct Placements {
+  std::uint64_t asked = 0, placed = 0;
+  [[nodiscard]] double share() const {
+    return asked == 0 ? 1 : static_cast<double>(placed) / static_cast<double>(asked);
+  }
+};
+
+/// "" when sustained, else why not. `least_placed`: the share of the placements asked for that must be made.
 [[nodiscard]] std::string judge(std::int64_t percentile_ns, std::int64_t limit_ns, const Backlog& backlog,
-                                bool complete);
+                                bool complete, const Placements& placements, double least_placed);
 
 struct Attempt {
   double rate = 0;

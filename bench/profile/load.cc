@@ -55,8 +55,9 @@ json::Value trial_json(const LoadTrial& t) {
                       {"sustained", t.why_not.empty()},
                       {"why_not", t.why_not},
                       {"evaluations", t.evaluations},
-                      {"asked", t.asked},
-                      {"placed", t.placed},
+                      {"asked", t.placements.asked},
+                      {"placed", t.placements.placed},
+                      {"placed_share", t.placements.share()},
                       {"seconds", t.seconds},
                       {"busy_seconds", t.busy_s},
                       {"placements_per_second", t.placements_per_s()},
@@ -122,16 +123,18 @@ Result<Load> run_load(const sim::Workload& workload, const LoadOptions& options)
       LoadTrial t;
       t.workers = workers;
       t.rate = rate;
-      t.evaluations = result->evaluations, t.asked = result->asked, t.placed = result->placed;
+      t.evaluations = result->evaluations, t.placements = {result->asked, result->placed};
       // Without what blocked and came back: that waits for departures, however long they take.
       t.seconds = static_cast<double>(watch.last_done_ns) / 1e9, t.busy_s = result->busy_s;
       t.latency = result->latency.total, t.queue = result->latency.queue;
       t.backlog = backlog_of(std::move(watch.arrivals));
-      t.why_not = judge(t.latency.percentile(99), options.limit_ns, t.backlog, !result->partial);
+      t.why_not = judge(t.latency.percentile(99), options.limit_ns, t.backlog, !result->partial, t.placements,
+                        options.least_placed);
       longest_s = std::max(longest_s, run::seconds_since(began));
       if (!options.quiet)
-        fmt::print(stderr, "{} workers, {:.1f} jobs/s: p99 {}{}\n", workers, rate,
-                   run::time_words(t.latency.percentile(99)), t.why_not.empty() ? "" : ", not sustained: " + t.why_not);
+        fmt::print(stderr, "{} workers, {:.1f} jobs/s: p99 {}, {:.1f} % placed{}\n", workers, rate,
+                   run::time_words(t.latency.percentile(99)), 100 * t.placements.share(),
+                   t.why_not.empty() ? "" : ", not sustained: " + t.why_not);
       out.head = std::move(*result);
       out.trials.push_back(std::move(t));
       return out.trials.back().why_not;
@@ -167,10 +170,10 @@ std::string to_table(const Load& load) {
   head.workload.workers = load.options.workers.back();
   std::string out = run::head_lines(head);
   out += fmt::format(
-      "  load        {}, {} s of arrivals a trial; sustained: p99 of a placement from its due time within {}, no "
-      "growing backlog\n",
+      "  load        {}, {} s of arrivals a trial\n"
+      "  sustained   p99 of a placement from its due time within {}, no growing backlog, {:g} % placed\n",
       head.workload.arrivals.process == sim::Process::fixed ? "fixed rate" : "Poisson arrivals",
-      load.options.trial_seconds, run::time_words(load.options.limit_ns));
+      load.options.trial_seconds, run::time_words(load.options.limit_ns), 100 * load.options.least_placed);
   out += fmt::format("  trials      {} in {:.0f} s\n\n", load.trials.size(), load.seconds);
   out +=
       fmt::format("  {:>7} {:>10} {:>12} {:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8} {:>8}  {}\n", "workers",
@@ -181,8 +184,7 @@ std::string to_table(const Load& load) {
                        100 * t->busy_share(), run::time_words(t->latency.percentile(50)),
                        run::time_words(t->latency.percentile(90)), run::time_words(t->latency.percentile(99)),
                        run::time_words(t->latency.max()), run::time_words(t->queue.percentile(99)), t->backlog.at_end,
-                       t->asked == 0 ? 100.0 : 100.0 * static_cast<double>(t->placed) / static_cast<double>(t->asked),
-                       t->why_not.empty() ? "sustained" : "NOT: " + t->why_not);
+                       100 * t->placements.share(), t->why_not.empty() ? "sustained" : "NOT: " + t->why_not);
   for (const LoadKnee& k : load.knees) {
     if (k.search.sustained)
       out += fmt::format("\n  {} worker{}: {:.1f} jobs/s sustained{} ({})\n", k.workers, k.workers == 1 ? "" : "s",
@@ -204,6 +206,7 @@ json::Value to_json(const Load& load) {
   json::Value out = run::report_head(head, "berth-load", kLoadVersion);
   out.set("limit_ns", load.options.limit_ns);
   out.set("percentile", 99);
+  out.set("least_placed_share", load.options.least_placed);
   out.set("trial_seconds", load.options.trial_seconds);
   out.set("max_seconds", load.options.max_seconds);
   out.set("resolution", load.options.search.resolution);

@@ -13,6 +13,7 @@ struct LoadOptions {
   bool quiet = false;
   std::vector<std::int64_t> workers = {1};
   std::int64_t limit_ns = 10'000'000;                          ///< of p99, from due time to commit, per placement
+  double least_placed = 0.99;                                  ///< share of the placements asked for that must be made
   double trial_seconds = 2;                                    ///< of arrivals in one trial
   double max_seconds = 120;                                    ///< of everything
   SearchOptions search{.first_rate = 0, .highest_rate = 1e6};  ///< first rate 0: a quarter of the workload's, or 10/s
@@ -23,11 +24,14 @@ struct LoadTrial {
   std::int64_t workers = 1;
   double rate = 0;      ///< evaluations of new jobs offered per second
   std::string why_not;  ///< "": sustained
-  std::uint64_t evaluations = 0, asked = 0, placed = 0;
+  std::uint64_t evaluations = 0;
+  Placements placements;
   double seconds = 0, busy_s = 0;  ///< until every job was evaluated once; of the whole run, not idle
   sim::Histogram latency, queue;   ///< per placement
   Backlog backlog;
-  [[nodiscard]] double placements_per_s() const { return seconds <= 0 ? 0 : static_cast<double>(placed) / seconds; }
+  [[nodiscard]] double placements_per_s() const {
+    return seconds <= 0 ? 0 : static_cast<double>(placements.placed) / seconds;
+  }
   [[nodiscard]] double busy_share() const { return seconds <= 0 ? 0 : std::min(1.0, busy_s / seconds); }
 };
 

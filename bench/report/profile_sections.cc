@@ -300,7 +300,7 @@ void keep_fastest(Series& series) {
 /// All trials, and the latency of placements against the rate that was offered.
 void add_trials(const json::Value& all, double limit, Section& section) {
   Table table{.title = "Trials",
-              .head = {"workers", "jobs/s", "p50", "p99", "p99.9", "busy", "backlog at the end", "verdict"},
+              .head = {"workers", "jobs/s", "p50", "p99", "p99.9", "busy", "backlog at the end", "placed", "verdict"},
               .rows = {},
               .note = {},
               .folded = true};
@@ -319,6 +319,9 @@ void add_trials(const json::Value& all, double limit, Section& section) {
                           time_of(l["p99"], "ns"), time_of(l["p999"], "ns"),
                           fmt::format("{:.0f} %", 100 * trial["busy_share"].as_double()),
                           time_of(trial["backlog_at_end"], ""),
+                          trial["asked"].as_double() > 0
+                              ? fmt::format("{:.1f} %", 100 * trial["placed"].as_double() / trial["asked"].as_double())
+                              : "-",
                           Cell(sustained ? "sustained" : trial["why_not"].as_string(), sustained ? "good" : "bad")});
     for (const char* percentile : {"p50", "p99"}) {
       Series& series = series_of(curve, workers_words(trial["workers"].as_int()) + ", " + percentile);
@@ -347,7 +350,11 @@ void load_sections(const std::vector<const Input*>& inputs, Document& out) {
     add_head(*input, "load", section);
     const double limit = value["limit_ns"].as_double();
     section.facts.emplace_back(
-        "limit", fmt::format("p{} of a placement at most {}", value["percentile"].as_int(99), shown(limit, "ns")));
+        "sustained", fmt::format("p{} of a placement at most {}, no growing backlog{}", value["percentile"].as_int(99),
+                                 shown(limit, "ns"),
+                                 value["least_placed_share"].is_number()
+                                     ? fmt::format(", {:g} % placed", 100 * value["least_placed_share"].as_double())
+                                     : ""));
     std::vector<Chart> of_knees;  // they stand behind the curve
     add_knees(value["knees"], section, of_knees);
     add_trials(value["trials"], limit, section);

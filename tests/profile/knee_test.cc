@@ -40,7 +40,7 @@ struct Model {
     const Arrivals arrivals = run(rate);
     sim::Histogram latency;
     for (const auto& [began, ended] : arrivals) latency.record(ended - began);
-    return judge(latency.percentile(99), limit_ns, backlog_of(arrivals), true);
+    return judge(latency.percentile(99), limit_ns, backlog_of(arrivals), true, {10, 10}, 0.99);
   }
 };
 
@@ -139,10 +139,15 @@ TEST(Backlog, GrowsWhenServersAreTooSlow) {
 }
 
 TEST(Judge, NamesWhatIsWrong) {
-  EXPECT_EQ(judge(10, 10, {}, true), "");
-  EXPECT_EQ(judge(11, 10, {}, true), "p99 11 ns");
-  EXPECT_EQ(judge(1, 10, {.early = 1, .late = 50, .at_end = 60, .grows = true}, true), "backlog grows: 1 to 50");
-  EXPECT_EQ(judge(1, 10, {}, false), "the trial did not end in time");
+  EXPECT_EQ(judge(10, 10, {}, true, {100, 99}, 0.99), "");
+  EXPECT_EQ(judge(10, 10, {}, true, {0, 0}, 0.99), "") << "nothing was asked for";
+  EXPECT_EQ(judge(10, 10, {}, true, {100, 17}, 0.99), "only 17.0 % placed") << "a full cluster answers quickly";
+  EXPECT_EQ(judge(10, 10, {}, true, {100, 98}, 0.99), "only 98.0 % placed");
+  EXPECT_EQ(judge(10, 10, {}, true, {100, 17}, 0.1), "");
+  EXPECT_EQ(judge(11, 10, {}, true, {100, 100}, 0.99), "p99 11 ns");
+  EXPECT_EQ(judge(1, 10, {.early = 1, .late = 50, .at_end = 60, .grows = true}, true, {100, 100}, 0.99),
+            "backlog grows: 1 to 50");
+  EXPECT_EQ(judge(1, 10, {}, false, {100, 100}, 0.99), "the trial did not end in time");
 }
 
 }  // namespace

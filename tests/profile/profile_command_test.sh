@@ -87,6 +87,16 @@ option_refused --resolution 0
   --json "$scratch/load-1.json" > "$scratch/out" || broken "a good load failed with $?"
 [ "$(grep -c 'highest rate sustained' "$scratch/out")" -eq 2 ] || broken "load does not tell the rate of both numbers of workers"
 
+# A full cluster answers quickly and places little: no rate of it is sustained, unless so little is enough.
+option_refused --placed 101
+small_workload 4000 > "$scratch/full.toml"
+"$berth" load "$scratch/full.toml" --quiet --p99-limit 1000s --from 50 --to 50 --seconds 0.1 --json "$scratch/load-full.json" > "$scratch/out"
+grep -qE 'NOT: only [0-9.]+ % placed' "$scratch/out" && ! grep -qE '% +sustained' "$scratch/out" ||
+  broken "a rate at which little is placed counts as sustained: $(cat "$scratch/out")"
+grep -q 'no growing backlog, 99 % placed' "$scratch/out" || broken "load does not say what sustained means"
+"$berth" load "$scratch/full.toml" --quiet --p99-limit 1000s --from 50 --to 50 --seconds 0.1 --placed 0 > "$scratch/out"
+grep -qE '% +sustained' "$scratch/out" || broken "--placed 0 still asks for placements: $(cat "$scratch/out")"
+
 # What was written follows the schemas, and those refuse another kind or version.
 if python3 -c 'import jsonschema' 2> /dev/null; then
   python3 - "$scratch" << 'PYTHON' || broken "the files above do not follow their schemas"

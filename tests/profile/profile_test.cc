@@ -230,7 +230,7 @@ TEST(Load, TrialsAreCountedAndWritten) {
   EXPECT_EQ(load->knees[0].search.end, SearchEnd::lowest_not_sustained);
   for (const LoadTrial& trial : load->trials) {
     EXPECT_GE(trial.evaluations, 200U);
-    EXPECT_EQ(trial.latency.count(), trial.placed);
+    EXPECT_EQ(trial.latency.count(), trial.placements.placed);
     EXPECT_TRUE(trial.why_not.starts_with("p99 "));
   }
   const json::Value value = to_json(*load);
