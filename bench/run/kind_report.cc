@@ -33,7 +33,7 @@ double beside_first(const KindTimes::Kind& kind, const KindTimes::Kind& first) {
 
 }  // namespace
 
-std::string nomad_table(const NomadTimes& times, const std::string& decisions_digest) {
+std::string nomad_table(const NomadTimes& times, const std::string& decisions_digest, bool paced) {
   if (!times.decided_alike(decisions_digest))
     return fmt::format("\n  beside Nomad: its times were recorded with other decisions ({}): no ratio\n", times.digest);
   std::string out = fmt::format("\n  {:<16} {:>11} {:>11} {:>11} {:>9} {:>14} {:>11} {:>9}\n", "beside Nomad",
@@ -46,10 +46,15 @@ std::string nomad_table(const NomadTimes& times, const std::string& decisions_di
                        whole(per(nomad.apply_ns, nomad.placed)), whole(per(berth.apply_ns, berth.placed)),
                        ratio_of(nomad.apply_ns, berth.apply_ns));
   }
-  return out.append(
-      "  schedule per evaluation, check and apply per placement; the same decisions, to the bits of every score\n"
-      "  Nomad's times, the smaller of two runs, are of a 2 vCPU share of an AMD EPYC that took 2.2 to\n"
-      "  2.8 times as long for nomad-grid as the one in its table: a ratio counts on machines of one kind\n");
+  return out + fmt::format(
+                   "  schedule per evaluation, check and apply per placement; the same decisions, to the bits of every "
+                   "score\n"
+                   "  Nomad: 2.0.6-dev, commit {}, back to back, recorded on another machine; the smaller of two runs\n"
+                   "  berth: {}\n"
+                   "  So a ratio of this table is a hint. README.md has both measured in turn on one machine.\n",
+                   kNomadCommit,
+                   paced ? "this run, waiting for the arrivals of the workload in real time, so with cold caches"
+                         : "this run, back to back as well");
 }
 
 json::Value nomad_json(const NomadTimes& times) {

@@ -10,8 +10,12 @@
 
 namespace berth::run {
 
+/// The version of Nomad whose times are in datasets/.
+inline constexpr const char* kNomadCommit = "aa026cc99c";
+
 /// Nomad's times beside berth's; a line that says so where the decisions are not those that Nomad was timed with.
-[[nodiscard]] std::string nomad_table(const NomadTimes& times, const std::string& decisions_digest);
+/// `paced`: berth waited for the workload's arrivals in real time.
+[[nodiscard]] std::string nomad_table(const NomadTimes& times, const std::string& decisions_digest, bool paced);
 [[nodiscard]] json::Value nomad_json(const NomadTimes& times);
 
 /// Beside the first kind; "" for fewer than two.

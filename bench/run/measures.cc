@@ -51,6 +51,12 @@ double value_at(const json::Value& report, std::string_view path) {
   return at && at->is_number() ? at->as_double() : std::numeric_limits<double>::quiet_NaN();
 }
 
+double value_of(const json::Value& report, const Measure& measure) {
+  const bool of_arrivals = report["rate_set_by"].as_string() == "arrivals";
+  return of_arrivals && measure.unit == std::string_view("/s") ? std::numeric_limits<double>::quiet_NaN()
+                                                               : value_at(report, measure.path);
+}
+
 std::string name_of(const Measure& measure) {
   std::string out = measure.path;
   for (char& c : out)

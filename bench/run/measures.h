@@ -21,6 +21,9 @@ struct Measure {
 
 [[nodiscard]] std::span<const Measure> measures();
 
+/// The value of a measure; NaN where the report has none, and for rates that the arrivals set, not the scheduler.
+[[nodiscard]] double value_of(const json::Value& report, const Measure& measure);
+
 /// The number at `path` of a report; NaN where there is none.
 [[nodiscard]] double value_at(const json::Value& report, std::string_view path);
 

@@ -201,10 +201,6 @@ void workers_table(std::string& out, const RunResult& r) {
   out += fmt::format("  snapshots   behind by p50 {}, p99 {}, at most {} state indexes; applied after p50 {}, p99 {}\n",
                      p.snapshot_age.percentile(50), p.snapshot_age.percentile(99), p.snapshot_age.max(),
                      time_words(p.submit_wait.percentile(50)), time_words(p.submit_wait.percentile(99)));
-  if (2 * p.arrivals_when_idle > r.jobs)
-    out += fmt::format(
-        "  NOTE        {} of {} jobs came when nothing was under way: the arrivals, not the scheduler, set the rate\n",
-        grouped(p.arrivals_when_idle), grouped(r.jobs));
   if (p.exceptions + p.plan_errors + p.failed > 0)
     out += fmt::format("  FAULTS      {} exceptions, {} failed plans, {} evaluations at their delivery limit\n",
                        grouped(p.exceptions), grouped(p.plan_errors), grouped(p.failed));
@@ -279,9 +275,15 @@ std::string to_table(const RunResult& r) {
   out += fmt::format("  replayed    {} of {} {}, {} evaluations in {} ({} busy, set-up {})\n", grouped(r.jobs),
                      grouped(r.arrivals), grid ? "cells" : "jobs", grouped(r.evaluations), duration_words(r.elapsed_s),
                      duration_words(r.busy_s), duration_words(r.setup_s));
-  out += fmt::format("\n  throughput  {} placements/s, {} evaluations/s\n",
+  out += fmt::format("\n  {:<10}  {} placements/s, {} evaluations/s\n", r.arrivals_set_rate() ? "rate" : "throughput",
                      grouped(static_cast<std::uint64_t>(r.placements_per_second())),
                      grouped(static_cast<std::uint64_t>(r.evaluations_per_second())));
+  if (r.arrivals_set_rate())
+    out += fmt::format(
+        "              set by the arrivals, not by the scheduler: {:.0f} % of the jobs came when nothing was under "
+        "way, so\n"
+        "              this is how fast threads wake; --vary arrivals.rate_per_s=1000000 keeps a backlog\n",
+        100 * share(r.parallel.arrivals_when_idle, r.jobs));
   if (const double first = r.rate.rate(0, 0.1), last = r.rate.rate(0.9, 1); first > 0 && last > 0)
     out += fmt::format("              {}/s for the first tenth of the placements, {}/s for the last: {:.2f}\n",
                        grouped(static_cast<std::uint64_t>(first)), grouped(static_cast<std::uint64_t>(last)),
@@ -331,7 +333,8 @@ std::string to_table(const RunResult& r) {
                      bytes_words(r.peak_rss_bytes), bytes_words(r.table_bytes));
   out += fmt::format("  decisions   {}\n", r.decisions_digest);
   if (grid) grid_table(out, r);
-  out += r.nomad ? nomad_table(*r.nomad, r.decisions_digest) : kinds_table(r.kinds.kinds());
+  out += r.nomad ? nomad_table(*r.nomad, r.decisions_digest, r.workload.arrivals.clock == sim::Clock::wait)
+                 : kinds_table(r.kinds.kinds());
   if (r.life) out += life_text(*r.life);
   return out;
 }
@@ -405,6 +408,7 @@ void set_times(const RunResult& r, json::Value& out) {
   out.set("busy_seconds", r.busy_s);
   out.set("cpu_seconds", r.cpu_s);
   out.set("virtual_seconds", r.virtual_s);
+  out.set("rate_set_by", r.arrivals_set_rate() ? "arrivals" : "scheduler");
   out.set("placements_per_second", r.placements_per_second());
   out.set("evaluations_per_second", r.evaluations_per_second());
   if (r.cells.empty()) {
@@ -537,7 +541,14 @@ json::Value to_json(const RunResult& r) {
   out.set("decisions_digest", r.decisions_digest);
   out.set("decisions_digest_version", sim::DecisionDigest::kVersion);
   if (r.life) out.set("life", life_json(*r.life));
-  if (r.nomad && r.nomad->decided_alike(r.decisions_digest)) out.set("nomad", nomad_json(*r.nomad));
+  if (r.nomad && r.nomad->decided_alike(r.decisions_digest)) {
+    out.set("nomad", nomad_json(*r.nomad));
+    out.set("nomad_driven",
+            json::Object{{"nomad", "back to back"},
+                         {"nomad_commit", kNomadCommit},
+                         {"berth", r.workload.arrivals.clock == sim::Clock::wait ? "arrivals" : "back to back"},
+                         {"same_machine", false}});
+  }
   if (const auto kinds = r.kinds.kinds(); kinds.size() > 1) out.set("kinds", kinds_json(kinds));
   if (!r.cells.empty()) set_grid(r, out);
   return out;

@@ -105,7 +105,7 @@ struct RunResult {
 
   std::uint64_t jobs = 0;         ///< registered
   std::uint64_t evaluations = 0;  ///< processed, retries of blocked ones included
-  std::uint64_t retries = 0;      ///< of these, after an unblock
+  std::uint64_t retries = 0;  ///< of these, after an unblock
   std::uint64_t blocked_evaluations = 0, blocked_at_end = 0, departed = 0;
   BlockedResult blocked;
   std::uint64_t joined = 0;                         ///< nodes that joined during the run
@@ -134,6 +134,9 @@ struct RunResult {
   std::optional<LifeResult> life;   ///< of a workload with a life
   std::optional<NomadTimes> nomad;  ///< beside berth's; of a workload that the real Nomad was timed with, whole
 
+  /// True if the workers mostly waited for the next job: rates then tell how fast jobs come and threads wake, not what
+  /// the workers can do.
+  [[nodiscard]] bool arrivals_set_rate() const { return 2 * parallel.arrivals_when_idle > jobs; }
   [[nodiscard]] double placements_per_second() const { return busy_s <= 0 ? 0 : static_cast<double>(placed) / busy_s; }
   [[nodiscard]] double evaluations_per_second() const {
     return busy_s <= 0 ? 0 : static_cast<double>(evaluations) / busy_s;

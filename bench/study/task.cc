@@ -91,7 +91,7 @@ Record record_of(const Task& task, const run::RunResult& result, const json::Val
   out.workload = result.workload.name, out.digest = result.decisions_digest;
   std::tie(out.status, out.message) = status_of(result);
   for (const run::Measure& measure : run::measures())
-    if (const double value = run::value_at(report, measure.path); std::isfinite(value))
+    if (const double value = run::value_of(report, measure); std::isfinite(value))
       out.results.emplace_back(run::name_of(measure), value);
   out.seconds = result.setup_s + result.elapsed_s;
   out.started -= out.seconds;

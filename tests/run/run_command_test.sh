@@ -84,6 +84,40 @@ wait "$pid" || status=$?
 grep -q 'PARTIAL: interrupted' "$scratch/out" || broken "an interrupted run of several workers does not say so"
 grep -q '"lost": 0' "$scratch/partial.json" || broken "an interrupted run of several workers lost evaluations"
 
+# SIGHUP, as of a terminal that is closed, is like Ctrl-C; under nohup it is ignored.
+"$berth" run --quiet "$scratch/slow.toml" --json "$scratch/partial.json" > "$scratch/out" 2> "$scratch/err" &
+pid=$!
+sleep 1
+kill -HUP "$pid"
+status=0
+wait "$pid" || status=$?
+[ "$status" -eq 4 ] || broken "a run whose terminal was closed ended with $status instead of 4"
+grep -q 'PARTIAL: interrupted' "$scratch/out" && grep -q '"partial": true' "$scratch/partial.json" ||
+  broken "a run whose terminal was closed left no partial report"
+sed 's/count = 1000/count = 20/' "$scratch/slow.toml" > "$scratch/two_seconds.toml"
+nohup "$berth" run --quiet "$scratch/two_seconds.toml" > "$scratch/out" 2> "$scratch/err" &
+pid=$!
+sleep 0.7
+kill -HUP "$pid"
+wait "$pid" || broken "nohup did not keep a run from ending at SIGHUP: $?"
+grep -q 'replayed    20 of 20 jobs' "$scratch/out" || broken "SIGHUP cut a run under nohup short"
+
+# What several workers do while they wait for arrivals is not called throughput; what they do with a backlog is.
+for rate in 10 1000000; do
+  sed "s/rate_per_s = .*/rate_per_s = $rate/; s/clock = .*/clock = \"skip\"/; s/count = 1000/count = 200/" "$scratch/slow.toml" > "$scratch/rate.toml"
+  "$berth" run --quiet "$scratch/rate.toml" --workers 2 --order free --json "$scratch/rate.json" > "$scratch/out" || broken "$rate jobs/s with two workers failed"
+  if [ "$rate" = 10 ]; then
+    grep -qE '^  rate  ' "$scratch/out" && grep -qE 'set by the arrivals, not by the scheduler: [0-9]+ % of the jobs' "$scratch/out" &&
+      ! grep -q throughput "$scratch/out" && grep -q '"rate_set_by": "arrivals"' "$scratch/rate.json" ||
+      broken "the rate of arrivals is called throughput: $(grep -A 1 placements/s "$scratch/out")"
+    "$berth" report "$scratch/rate.json" > "$scratch/out" || broken "a report of a run whose arrivals set the rate failed"
+    grep -q 'set by the arrivals' "$scratch/out" && ! grep -qi throughput "$scratch/out" || broken "berth report calls the rate of arrivals throughput"
+  else
+    grep -qE '^  throughput  ' "$scratch/out" && grep -q '"rate_set_by": "scheduler"' "$scratch/rate.json" ||
+      broken "two workers with a backlog have no throughput: $(grep -A 1 placements/s "$scratch/out")"
+  fi
+done
+
 # The provided workloads in their smoke size (quickstart and nomad-grid run in run_test.cc).
 "$berth" run --quiet openb-like --label smoke > "$scratch/out" || broken "openb-like failed with $?"
 grep -qE 'placed +1,216 of 1,240 .*, failed 24$' "$scratch/out" || broken "openb-like did not fill its cluster with 1,216 tasks"

@@ -86,6 +86,17 @@ TEST(NomadTimes, StandBesideThoseOfTheSameDecisions) {
   EXPECT_EQ(web.berth.placed, 5U);
   EXPECT_GT(web.berth.schedule_ns, 0);
   EXPECT_NE(to_table(*result).find("web with spread"), std::string::npos);
+  // Which of the two was driven how: Nomad back to back on another machine, berth back to back or with its arrivals.
+  EXPECT_NE(to_table(*result).find("Nomad: 2.0.6-dev, commit aa026cc99c, back to back, recorded on another machine"),
+            std::string::npos);
+  EXPECT_NE(to_table(*result).find("berth: this run, back to back as well"), std::string::npos);
+  EXPECT_EQ(to_json(*result)["nomad_driven"]["berth"].as_string(), "back to back");
+  EXPECT_FALSE(to_json(*result)["nomad_driven"]["same_machine"].as_bool(true));
+  RunResult paced = *result;
+  paced.workload.arrivals.clock = sim::Clock::wait;
+  EXPECT_NE(to_table(paced).find("berth: this run, waiting for the arrivals of the workload in real time"),
+            std::string::npos);
+  EXPECT_EQ(to_json(paced)["nomad_driven"]["berth"].as_string(), "arrivals");
   EXPECT_EQ(to_json(*result)["nomad"].items().size(), 3U);
 
   const auto other = run_workload(beside("0123456789abcdef", "4,web-3,0,0,4,1,1,1,1,1,1\n"), {.quiet = true});
