@@ -10,6 +10,7 @@
 #include "io/json_fault.h"
 #include "io/json_parse.h"
 #include "report/kinds.h"
+#include "report/schema.h"
 #include "study/analysis.h"
 #include "study/results_db.h"
 
@@ -137,6 +138,7 @@ Result<Input> as_input(json::Value value, const std::string& title) {
   if (!kind) return tl::unexpected(kind.error());
   Input out{title, std::move(*kind), std::move(value)};
   if (auto fine = find_kind(out.kind)->check(out); !fine) return tl::unexpected(fine.error());
+  if (auto fine = check_schema(out.value, out.kind, title); !fine) return tl::unexpected(fine.error());
   return out;
 }
 
@@ -165,7 +167,9 @@ Result<Input> read_input(const std::string& path) {
       if (const auto kind = kind_of(*value, path, std::to_string(number)); !kind) return tl::unexpected(kind.error());
       if ((*value)["format"].as_string() != "berth-history")
         return bad(path, std::to_string(number), "is no line of a history", "remove the line, or start a new history");
-      if (auto fine = check(*value, path, {{"case", 's'}, {"time", 's'}, {"commit", 's'}, {"medians", 'o'}}); !fine) {
+      auto fine = check(*value, path, {{"case", 's'}, {"time", 's'}, {"commit", 's'}, {"medians", 'o'}});
+      if (fine) fine = check_schema(*value, out.kind, path);
+      if (!fine) {
         InputError error = fine.error();
         error.place = fmt::format("{}{}", number, error.place);
         return tl::unexpected(error);

@@ -20,7 +20,7 @@ struct Input {
 };
 
 /// Errors name the file and the place: not JSON, of no or of another format or version, without something that its
-/// schema requires, empty.
+/// report needs, with a member that does not follow its schema, empty.
 [[nodiscard]] Result<Input> read_input(const std::string& path);
 /// A result of this process, under the name `title` where a file's name would stand.
 [[nodiscard]] Result<Input> as_input(json::Value value, const std::string& title);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 namespace berth::report {
@@ -70,6 +72,32 @@ std::string short_name(const std::string& path) {
   return file.extension() == ".json" ? file.stem().string() : file.filename().string();
 }
 
+namespace {
+
+/// True if a chart shows more than an empty area: a line has two points that differ in x, bars and cells are not all 0.
+bool shows_something(const Chart& chart) {
+  const auto of_series = [&](auto&& test) { return std::any_of(chart.series.begin(), chart.series.end(), test); };
+  const auto counts = [](double value) { return std::isfinite(value) && value != 0; };
+  switch (chart.kind) {
+    case ChartKind::line:
+      return of_series([](const Series& series) {
+        return !series.dashed && series.points.size() > 1 && series.points.front().x != series.points.back().x;
+      });
+    case ChartKind::points:
+      return of_series([](const Series& series) { return !series.points.empty(); });
+    case ChartKind::bars:
+      return of_series([&](const Series& series) {
+        return std::any_of(series.points.begin(), series.points.end(), [&](const Point& p) { return counts(p.y); });
+      });
+    case ChartKind::heat:
+      return std::any_of(chart.heat.begin(), chart.heat.end(),
+                         [&](const auto& row) { return std::any_of(row.begin(), row.end(), counts); });
+  }
+  return true;
+}
+
+}  // namespace
+
 Document make_document(const std::vector<Input>& inputs) {
   Document out;
   for (const Kind& kind : kKinds) {
@@ -78,6 +106,9 @@ Document make_document(const std::vector<Input>& inputs) {
       if (input.kind == kind.name) of.push_back(&input);
     if (!of.empty()) kind.sections(of, out);
   }
+  // A run of three placements has no curve to draw; its tables say all there is.
+  for (Section& section : out.sections)
+    std::erase_if(section.charts, [](const Chart& chart) { return !shows_something(chart); });
   out.title = out.sections.size() == 1 ? out.sections.front().title : fmt::format("{} results", out.sections.size());
   return out;
 }

@@ -52,6 +52,8 @@ Result<void> check_baseline(const Input& input);
 void baseline_sections(const std::vector<const Input*>& inputs, Document& out);
 
 // Shared between them.
+/// What `berth run` prints as tables, of one run: latency, kinds of jobs, workers, packing, blocked evaluations.
+void add_run_tables(const json::Value& run, Section& out);
 /// "Intel(R) ..., 2 cores, ISA path AVX3" of `machine` and `build`.
 [[nodiscard]] std::string machine_words(const json::Value& value);
 /// "1d9c2a245bcd, GNU 12.2.0 Release".

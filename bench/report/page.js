@@ -46,6 +46,26 @@
   const onAxis = (axis, value) => (axis.percentile ? percentileName(value) : shown(value, axis.unit));
 
   // ---------------------------------------------------------------- tables
+  // The order of a cell: numbers by size whatever their unit, then texts, then what is empty.
+  const factors = {ns: 1, us: 1e3, ms: 1e6, s: 1e9, min: 60e9, h: 3600e9, B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30};
+  const sortKey = (text) => {
+    if (/^[-–]?$/.test(text)) return [2, 0];
+    const [all, number, unit] = /^[~<≤≥]?\s*([-+–]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*([a-zA-Z]*)/.exec(text) ?? [];
+    return all ? [0, Number(number.replace(/,/g, "").replace("–", "-")) * (factors[unit] ?? 1)] : [1, text.toLowerCase()];
+  };
+  // A click on a column's title, or Enter or the space bar there, sorts by it; again the other way round.
+  const sortable = (title, column, body) => {
+    const button = el("button", {type: "button", class: "sort"}, ...title.childNodes);
+    title.append(button);
+    button.addEventListener("click", () => {
+      const down = title.getAttribute("aria-sort") === "ascending";
+      for (const other of title.parentNode.children) other.removeAttribute("aria-sort");
+      title.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const lines = [...body.children].map((line) => [sortKey(line.children[column]?.textContent ?? ""), line]);
+      const less = (a, b) => (a[0] !== b[0] ? a[0] - b[0] : (a[0] === 2 || a[1] === b[1] ? 0 : a[1] < b[1] ? -1 : 1) * (down ? -1 : 1));
+      body.append(...lines.sort((a, b) => less(a[0], b[0])).map(([, line]) => line));
+    });
+  };
   const table = (head, rows, words) => {
     const parts = (cell) => (Array.isArray(cell) ? cell : [cell, ""]);
     // Columns of words stand to the left, of numbers to the right.
@@ -63,8 +83,12 @@
       body.append(line);
     }
     const top = el("tr");
-    head.forEach((text, i) => top.append(el("th", {scope: "col", class: side[i]}, text)));
     const pairs = head.length === 2 && rows.length > 4 && !words;  // names and values: side by side where there is room
+    head.forEach((text, i) => {
+      const title = el("th", {scope: "col", class: side[i]}, text);
+      if (!pairs && rows.length > 1) sortable(title, i, body);
+      top.append(title);
+    });
     return el("div", {class: "scroll", tabindex: "0"},
       el("table", {class: [words ? "words" : "", pairs ? "pairs" : "", head.length > 3 ? "stack" : ""].join(" ").trim()}, el("thead", {}, top), body));
   };

@@ -49,6 +49,15 @@ std::string retries_words(const json::Value& run) {
          fmt::format("{} found no room again: times and rates are theirs", shown(run["blocked_again"].as_double(), ""));
 }
 
+/// Where the arrivals set the rate of a run, how far; "" elsewhere.
+std::string of_arrivals_words(const json::Value& run) {
+  if (run["rate_set_by"].as_string() != "arrivals") return "";
+  return fmt::format(
+      "{}: set by the arrivals, not by the scheduler; {:.0f} % of the jobs came when nothing was under way",
+      shown(run["placements_per_second"].as_double(), "/s"),
+      100 * run["workers"]["arrivals_when_idle"].as_double() / std::max(1.0, run["jobs"].as_double()));
+}
+
 /// What was run, where, and from what. What agrees is a fact of the section; numbers that differ are rows of the table,
 /// long texts that differ facts of their run.
 void add_facts(const Runs& runs, const std::vector<std::string>& names, Section& out, Table& table) {
@@ -82,6 +91,8 @@ void add_facts(const Runs& runs, const std::vector<std::string>& names, Section&
   if (std::any_of(runs.begin(), runs.end(), [](const Input* run) { return !retries_words(run->value).empty(); }))
     add("WARNING", false, [](const json::Value& v) { return retries_words(v); });
   add("busy", true, [](const json::Value& v) { return shown(v["busy_seconds"].as_double(), "s"); });
+  if (std::any_of(runs.begin(), runs.end(), [](const Input* run) { return !of_arrivals_words(run->value).empty(); }))
+    add("rate", false, of_arrivals_words);
   add("in all", true, [](const json::Value& v) { return shown(v["elapsed_seconds"].as_double(), "s"); });
   add("decisions", true, [](const json::Value& v) { return v["decisions_digest"].as_string(); });
 }
@@ -96,7 +107,7 @@ Table table_of(const Runs& runs, const std::vector<std::string>& names, Section&
   add_facts(runs, names, section, out);
   for (const run::Measure& row : run::measures()) {
     std::vector<double> values;
-    for (const Input* run : runs) values.push_back(row.scale * value_at(run->value, row.path));
+    for (const Input* run : runs) values.push_back(row.scale * run::value_of(run->value, row));
     if (!std::any_of(values.begin(), values.end(),
                      [&](double v) { return std::isfinite(v) && (v != 0 || row.always); }))
       continue;
@@ -183,7 +194,9 @@ void add_latency(const Runs& runs, const std::vector<std::string>& names, Sectio
 }
 
 void add_throughput(const Runs& runs, const std::vector<std::string>& names, Section& out) {
-  Chart chart{.title = "Throughput over time"};
+  const bool of_arrivals =
+      std::any_of(runs.begin(), runs.end(), [](const Input* run) { return of_arrivals_words(run->value) != ""; });
+  Chart chart{.title = of_arrivals ? "Placements over time" : "Throughput over time"};
   chart.x = {"busy time", "s"};
   chart.y = {"placements/s", ""};
   chart.about = "Placements per second of busy time";
@@ -194,7 +207,7 @@ void add_throughput(const Runs& runs, const std::vector<std::string>& names, Sec
                                shown(value_at(runs[i]->value, "placements_per_second"), "/s"));
     chart.series.push_back(std::move(series));
   }
-  chart.about += ".";
+  chart.about += of_arrivals ? "; a rate that the arrivals set, not the scheduler." : ".";
   if (!chart.series.empty()) out.charts.push_back(std::move(chart));
 }
 
@@ -550,6 +563,7 @@ void run_sections(const std::vector<const Input*>& inputs, Document& out) {
         table.rows.push_back({reason.key, shown(reason.value.as_double(), "")});
       section.tables.push_back(std::move(table));
     }
+    if (runs.size() == 1) add_run_tables(runs[0]->value, section);
     if (runs.size() == 1 && runs[0]->value.has("cells")) add_cells(runs[0]->value, section);
     for (std::size_t i = 0; i < std::min<std::size_t>(4, runs.size()); ++i)
       if (runs[i]->value.has("life")) add_life(runs[i]->value["life"], runs.size() > 1 ? ": " + names[i] : "", section);

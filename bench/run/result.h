@@ -105,7 +105,7 @@ struct RunResult {
 
   std::uint64_t jobs = 0;         ///< registered
   std::uint64_t evaluations = 0;  ///< processed, retries of blocked ones included
-  std::uint64_t retries = 0;  ///< of these, after an unblock
+  std::uint64_t retries = 0;      ///< of these, after an unblock
   std::uint64_t blocked_evaluations = 0, blocked_at_end = 0, departed = 0;
   BlockedResult blocked;
   std::uint64_t joined = 0;                         ///< nodes that joined during the run

@@ -59,6 +59,40 @@ document.getElementById("phone").src = "report.html#check,light";
 EOF
 look phone "$artifacts/phone.html" light
 
+# Tables sort: the title of a column is a button, which a keyboard reaches as well. Numbers go by size, whatever their unit.
+cat > "$scratch/sort.html" << 'EOF'
+<script>
+addEventListener("load", () => {
+  const said = [];
+  const numbers = (text) => {
+    const [, number, unit] = /^([\d.,]+) ?(ns|us|ms|s)?$/.exec(text) ?? [];
+    return number === undefined ? null : Number(number.replace(/,/g, "")) * {ns: 1, us: 1e3, ms: 1e6, s: 1e9}[unit ?? "ns"];
+  };
+  let sorted = 0;
+  for (const button of document.querySelectorAll("th button.sort")) {
+    const title = button.parentNode, column = [...title.parentNode.children].indexOf(title);
+    const values = () => [...title.closest("table").querySelectorAll("tbody tr")].map((row) => numbers(row.children[column]?.textContent ?? ""));
+    if (button.tabIndex < 0) said.push("a title that no keyboard reaches");
+    for (const way of ["ascending", "descending"]) {
+      button.click();
+      const found = values();
+      if (title.getAttribute("aria-sort") !== way) said.push(way + " is not told");
+      if (found.includes(null) || found.length < 2) continue;
+      sorted += 1;
+      if (found.some((value, i) => i > 0 && (way === "ascending" ? value < found[i - 1] : value > found[i - 1]))) said.push(way + ": " + found.join(" "));
+    }
+  }
+  document.title = sorted > 20 && said.length === 0 ? "sorted" : "not sorted, " + sorted + ": " + said.slice(0, 3).join("; ");
+});
+</script>
+EOF
+sed "/<\/body>/{
+r $scratch/sort.html
+N
+}" "$page" > "$scratch/sorted.html"
+browse 1280 900 "$scratch/sorted.html#light" --dump-dom > "$scratch/dom"
+grep -q '<title>sorted</title>' "$scratch/dom" || broken "tables do not sort: $(grep -oE '<title>[^<]*' "$scratch/dom")"
+
 # A console that is not empty is noticed, and a chart that does not draw: this page lacks both.
 sed 's/new Chart(entry.canvas, config)/new Chart(entry.canvas, {...config, data: {datasets: []}, plugins: []})/; s/^"use strict";$/"use strict"; console.error("seen");/' \
   "$page" > "$scratch/broken.html"

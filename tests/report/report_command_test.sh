@@ -131,6 +131,27 @@ grep -qE '(src|href)="?(https?:)?//' "$scratch/page.html" && broken "the page as
 printf '{"format":"berth-run\\u001b[2J","version":1}' > "$scratch/escape.json"
 expect 2 "is of the format 'berth-run\?\[2J'" "$scratch/escape.json"
 
+# The page of a run has the tables that the terminal has, and no chart of nothing where there was next to nothing to measure.
+small_workload 1 > "$scratch/tiny.toml"
+sed -i 's/count = 20/count = 1/' "$scratch/tiny.toml"
+"$berth" run "$scratch/tiny.toml" --quiet --html "$scratch/tiny.html" > "$scratch/out" || broken "a page of a tiny run failed"
+for title in Latency Packing; do
+  grep -qF "\"title\":\"$title\"" "$scratch/tiny.html" || broken "the page of a tiny run has no table '$title'"
+done
+for title in 'Throughput over time' 'Latency by percentile'; do
+  grep -qF "\"title\":\"$title\"" "$scratch/tiny.html" && broken "the page of a run of one placement draws '$title'"
+done
+"$berth" report "$scratch/contention.json" --html "$scratch/page.html" > "$scratch/out" || broken "a page of several workers failed"
+for title in Latency Workers Packing 'Throughput over time' 'Latency by percentile'; do
+  grep -qF "\"title\":\"$title\"" "$scratch/page.html" || broken "the page of several workers has no '$title'"
+done
+"$berth" report "$scratch/first.json" > "$scratch/one.txt"
+for row in placement queue schedule commit evaluation; do
+  of_run=$(grep -E "^ +$row  " "$scratch/first.txt" | awk '{print $2}')
+  grep -E "^ +$row  " "$scratch/one.txt" | head -n 1 | awk '{print $2 + 0}' | grep -q '^[1-9]' || broken "the report has no latency of $row ($of_run)"
+done
+grep -qE '^  kind of job +evaluations +placed +p50' "$scratch/one.txt" || broken "the report lacks the kinds of jobs"
+
 # --html of the commands themselves.
 "$berth" run quickstart --label smoke --quiet --html "$scratch/run.html" > "$scratch/out" || broken "berth run --html failed"
 "$berth" compare quickstart --label smoke --seeds 2 --strategies best-fit --quiet --html "$scratch/compare.html" > "$scratch/out" ||

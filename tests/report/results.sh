@@ -44,7 +44,7 @@ make_results() {
       "bytes_per_unit": 86, "roofline_ns_per_unit": 2.5},
     {"stage": "commit", "what": "into the tables", "share": 0.25, "seconds": 0.1, "estimated": false, "evaluations": 100,
       "latency_ns": '$latency', "count": 100, "unit": "placement", "ns_per_unit": 70}]'
-  echo '{"format": "berth-profile", '"$head"', "evaluations": 100, "placed": 200, "busy_seconds": 0.4, "decisions_digest": "0f",
+  echo '{"format": "berth-profile", '"$head"', "evaluations": 100, "placed": 200, "busy_seconds": 0.4, "decisions_digest": "00000000000000ff",
     "overhead": {"share": 0.012, "error": 0.004}, "stages": '"$stages"', "roofline": [{"bytes": 32768, "read_gb_per_s": 64, "random_line_ns": 1.25,
     "dependent_line_ns": 1.5}, {"bytes": 134217728, "read_gb_per_s": 8, "random_line_ns": 20, "dependent_line_ns": 110}], "slowest": [{"evaluation": "7.0", "service_ns": 12000, "queue_ns": 10,
     "placed": 2, "dominated_by": "rank", "why": "rank 90 %", "reproduce": "berth profile w --only 7.0",
