@@ -22,6 +22,8 @@ GroupAdvice to_public(const advice::GroupAdvice& from) {
 }  // namespace
 
 Result<std::vector<GroupAdvice>> Cluster::advise(const Job& job, std::int64_t now_ns) const {
+  const InUse::Turn turn(impl_->use);
+  if (!turn) return tl::unexpected(impl_->use.input_error());
   const model::ClusterState state = tables::to_cluster(impl_->store().current());
   const advice::Question question{state, job.impl_->input, job.impl_->path, "", {}, now_ns, 0};
   auto registration = advice::read_job(state, question.document, question.path, "");

@@ -258,7 +258,7 @@ int64_t berth_life_now_ns(const berth_life* life) { return life ? life->value.no
 berth_code berth_life_advance(berth_life* life, int64_t ns, berth_error** error) {
   if (!life) return missing(error, "life");
   if (ns < 0) return fail(error, BERTH_BAD_ARGUMENT, "ns is negative; time only goes forward");
-  life->value.advance(ns);
+  if (!life->value.advance(ns)) return fail(error, BERTH_PROCESSING_FAILED, "another thread is using this cluster");
   return BERTH_OK;
 }
 

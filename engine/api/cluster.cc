@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <system_error>
 
 #include "api/impl.h"
 #include "base/text.h"
@@ -164,6 +165,8 @@ Result<Cluster> Cluster::from_json(std::string_view text, const Config& config) 
 const std::vector<std::string>& Cluster::load_warnings() const { return impl_->warnings; }
 
 Result<void> Cluster::add_node(std::string_view json) {
+  const InUse::Turn turn(impl_->use);
+  if (!turn) return tl::unexpected(impl_->use.input_error());
   const auto node = read_node(json);
   if (!node) return tl::unexpected(node.error());
   impl_->store().begin_commit(impl_->next_index()).upsert_node(*node);
@@ -171,6 +174,8 @@ Result<void> Cluster::add_node(std::string_view json) {
 }
 
 Result<void, Error> Cluster::set_node(std::string_view node_id, std::string_view status, bool eligible, bool draining) {
+  const InUse::Turn turn(impl_->use);
+  if (!turn) return tl::unexpected(impl_->use.error());
   const auto id = base::parse_uuid(node_id);
   const tables::NodeRow row = id ? impl_->store().find_node(*id) : kNoRow;
   if (row == kNoRow || !impl_->store().current().nodes.exists(row))
@@ -182,6 +187,8 @@ Result<void, Error> Cluster::set_node(std::string_view node_id, std::string_view
 }
 
 Result<void> Cluster::register_job(const Job& job) {
+  const InUse::Turn turn(impl_->use);
+  if (!turn) return tl::unexpected(impl_->use.input_error());
   const tables::Snapshot& state = impl_->store().current();
   const tables::JobKeyRow key = impl_->find_job(job.job_namespace(), job.id());
   const model::Job* stored = key == kNoRow ? nullptr : state.jobs.versions[state.jobs.keys[key].current]->spec.get();
@@ -198,6 +205,8 @@ Result<void> Cluster::register_job(const Job& job) {
 }
 
 Result<std::uint32_t, Error> Cluster::remove_job(std::string_view job_namespace, std::string_view job_id) {
+  const InUse::Turn turn(impl_->use);
+  if (!turn) return tl::unexpected(impl_->use.error());
   const tables::JobKeyRow key = impl_->find_job(job_namespace, job_id);
   if (key == kNoRow) return tl::unexpected(unknown("no job " + std::string(job_id)));
   tables::Commit commit = impl_->store().begin_commit(impl_->next_index());
@@ -207,6 +216,8 @@ Result<std::uint32_t, Error> Cluster::remove_job(std::string_view job_namespace,
 }
 
 Result<void, Error> Cluster::remove_node(std::string_view node_id) {
+  const InUse::Turn turn(impl_->use);
+  if (!turn) return tl::unexpected(impl_->use.error());
   const auto id = base::parse_uuid(node_id);
   const tables::NodeRow row = id ? impl_->store().find_node(*id) : kNoRow;
   if (row == kNoRow || !impl_->store().current().nodes.exists(row))
@@ -273,6 +284,8 @@ void Cluster::Impl::count(const Plan& plan) {
 }
 
 Result<Plan, Error> Cluster::schedule(std::string_view job_namespace, std::string_view job_id, std::int64_t now_ns) {
+  const InUse::Turn turn(impl_->use);
+  if (!turn) return tl::unexpected(impl_->use.error());
   Impl& impl = *impl_;
   const tables::JobKeyRow key = impl.find_job(job_namespace, job_id);
   if (key == kNoRow) return tl::unexpected(unknown("no job " + std::string(job_id)));
@@ -284,6 +297,8 @@ Result<Plan, Error> Cluster::schedule(std::string_view job_namespace, std::strin
 
 std::vector<Result<Plan, Error>> Cluster::schedule_all(const std::vector<Job>& jobs, std::int64_t now_ns) {
   Impl& impl = *impl_;
+  const InUse::Turn turn(impl.use);
+  if (!turn) return std::vector<Result<Plan, Error>>(jobs.size(), tl::unexpected(impl.use.error()));
   std::vector<Result<Plan, Error>> out(jobs.size());
   std::vector<std::pair<std::size_t, Impl::Asked>> asked;  // drawn in order, so that threads do not matter
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -306,7 +321,11 @@ std::vector<Result<Plan, Error>> Cluster::schedule_all(const std::vector<Job>& j
   } else {
     while (impl.lanes.size() < threads) impl.lanes.push_back(impl.server.make_lane());
     for (const auto& lane : impl.lanes) impl.use_fit(*lane);
-    const server::Team team(threads, [&](std::uint32_t i) { work(*impl.lanes[i]); });
+    try {
+      const server::Team team(threads, [&](std::uint32_t i) { work(*impl.lanes[i]); });
+    } catch (const std::system_error&) {
+      work(impl.server.lane());  // no threads are to be had
+    }
   }
   for (const auto& plan : out)
     if (plan) impl.count(*plan);
@@ -314,6 +333,8 @@ std::vector<Result<Plan, Error>> Cluster::schedule_all(const std::vector<Job>& j
 }
 
 Result<Plan> Cluster::dry_run(const Job& job, std::int64_t now_ns) const {
+  const InUse::Turn turn(impl_->use);
+  if (!turn) return tl::unexpected(impl_->use.input_error());
   Cluster copy(impl_->config);
   copy.impl_->load(tables::to_cluster(impl_->store().current()));
   copy.impl_->ranker = impl_->ranker, copy.impl_->models = impl_->models;
@@ -326,6 +347,8 @@ Result<Plan> Cluster::dry_run(const Job& job, std::int64_t now_ns) const {
 }
 
 Result<CommitResult, Error> Cluster::commit(const Plan& plan) {
+  const InUse::Turn turn(impl_->use);
+  if (!turn) return tl::unexpected(impl_->use.error());
   Impl& impl = *impl_;
   if (!plan.rows || plan.rows->used || plan.rows->owner != &impl)
     return tl::unexpected(
@@ -360,6 +383,8 @@ Result<CommitResult, Error> Cluster::commit(const Plan& plan) {
 }
 
 Result<void, Error> Cluster::set_alloc_status(std::string_view alloc_id, std::string_view status) {
+  const InUse::Turn turn(impl_->use);
+  if (!turn) return tl::unexpected(impl_->use.error());
   const auto id = base::parse_uuid(alloc_id);
   const tables::AllocRow row = id ? impl_->store().find_alloc(*id) : kNoRow;
   if (row == kNoRow) return tl::unexpected(unknown("no allocation " + std::string(alloc_id)));
@@ -368,6 +393,8 @@ Result<void, Error> Cluster::set_alloc_status(std::string_view alloc_id, std::st
   impl_->store().set_client_status(row, *parsed, impl_->next_index());
   return {};
 }
+
+bool Cluster::in_use() const { return impl_->use.held(); }
 
 View Cluster::view() const {
   auto impl = std::make_shared<View::Impl>();

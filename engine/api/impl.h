@@ -1,6 +1,7 @@
 // What the public values hold. Not for users of the library.
 #pragma once
 
+#include "api/in_use.h"
 #include "base/json.h"
 #include "berth/cluster.h"
 #include "berth/strategy.h"
@@ -20,6 +21,7 @@ struct Cluster::Impl {
   explicit Impl(const Config& config);
 
   const Config config;
+  InUse use;  ///< a turn for each public function that changes the cluster or decides
   std::vector<std::string> warnings;
   server::ManualClock clock;
   server::Server server;  ///< inline; schedule() decides and commit() commits, nothing is queued

@@ -13,8 +13,11 @@ using tables::kNoRow;
 struct LivingCluster::Impl {
   explicit Impl(living::Config config) : cluster(std::move(config)) {}
   living::Cluster cluster;
+  InUse use;
 
   [[nodiscard]] Result<void, Error> happen(const living::Event& event) {
+    const InUse::Turn turn(use);
+    if (!turn) return tl::unexpected(use.error());
     fsm::Answer answer = cluster.apply(event);
     if (answer.error.empty()) return {};
     return tl::unexpected(Error{Errc::processing_failed, 0, std::move(answer.error)});
@@ -92,12 +95,18 @@ Result<LivingCluster> LivingCluster::from_json(std::string_view text, const Life
 }
 
 std::int64_t LivingCluster::now_ns() const { return impl_->cluster.now(); }
-void LivingCluster::advance(std::int64_t ns) {
+bool LivingCluster::advance(std::int64_t ns) {
+  const InUse::Turn turn(impl_->use);
+  if (!turn) return false;
   impl_->cluster.run_until(impl_->cluster.now() + std::max<std::int64_t>(ns, 0));
+  return true;
 }
+bool LivingCluster::in_use() const { return impl_->use.held(); }
 std::int64_t LivingCluster::next_due_ns() { return impl_->cluster.next_deadline(); }
 
 Result<void> LivingCluster::add_node(std::string_view json) {
+  const InUse::Turn turn(impl_->use);
+  if (!turn) return tl::unexpected(impl_->use.input_error());
   auto node = read_node(json);
   if (!node) return tl::unexpected(node.error());
   const fsm::Answer answer = impl_->cluster.apply(living::NodeRegister{std::move(*node)});
@@ -106,6 +115,8 @@ Result<void> LivingCluster::add_node(std::string_view json) {
 }
 
 Result<std::string> LivingCluster::register_job(const Job& job) {
+  const InUse::Turn turn(impl_->use);
+  if (!turn) return tl::unexpected(impl_->use.input_error());
   const tables::Snapshot& state = impl_->cluster.state();
   const tables::JobKeyRow key = impl_->find_job(job.job_namespace(), job.id());
   const model::Job* stored = key == kNoRow ? nullptr : state.jobs.versions[state.jobs.keys[key].current]->spec.get();

@@ -7,6 +7,8 @@
 namespace berth {
 
 Result<void> Cluster::score_by(std::string_view strategy) {
+  const InUse::Turn turn(impl_->use);
+  if (!turn) return tl::unexpected(impl_->use.input_error());
   if (strategy == "nomad") {
     impl_->ranker.reset(), impl_->models.clear();
     impl_->use_fit(impl_->server.lane());

@@ -1,9 +1,13 @@
 #include "server/team.h"
 
-#ifdef __SANITIZE_THREAD__
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
-#else
+
+#ifndef __SANITIZE_THREAD__
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
@@ -12,6 +16,43 @@
 #endif
 
 namespace berth::server {
+
+namespace {
+
+/// Makes as many threads at once, and ends them. oneTBB would wait for ever for those that the system refuses.
+void make_sure_of(std::uint32_t threads) {
+  static std::mutex busy;
+  static std::uint32_t proven = 0;
+  const std::scoped_lock one_at_a_time(busy);
+  if (threads <= proven) return;
+  std::mutex guard;
+  std::condition_variable ended;
+  bool end = false;
+  std::vector<std::thread> made;
+  std::error_code refused;
+  try {
+    for (std::uint32_t i = 0; i < threads; ++i)
+      made.emplace_back([&] {
+        std::unique_lock lock(guard);
+        ended.wait(lock, [&] { return end; });
+      });
+  } catch (const std::system_error& error) {
+    refused = error.code();
+  }
+  {
+    const std::scoped_lock lock(guard);
+    end = true;
+  }
+  ended.notify_all();
+  for (std::thread& thread : made) thread.join();
+  if (refused)
+    throw std::system_error(refused, "the system makes only " + std::to_string(made.size()) + " of " +
+                                         std::to_string(threads) + " threads; use fewer workers, or raise the limit " +
+                                         "(ulimit -u)");
+  proven = threads;
+}
+
+}  // namespace
 
 #ifdef __SANITIZE_THREAD__
 
@@ -23,6 +64,7 @@ struct Team::Threads {
 
 Team::Team(std::uint32_t threads, std::function<void(std::uint32_t)> body)
     : threads_(new Threads{std::move(body), {}}) {
+  make_sure_of(threads);
   for (std::uint32_t i = 0; i < threads; ++i) threads_->threads.emplace_back([this, i] { threads_->body(i); });
 }
 
@@ -44,7 +86,7 @@ struct Team::Threads {
 };
 
 Team::Team(std::uint32_t threads, std::function<void(std::uint32_t)> body)
-    : threads_(std::make_unique<Threads>(threads, std::move(body))) {
+    : threads_((make_sure_of(threads), std::make_unique<Threads>(threads, std::move(body)))) {
   threads_->arena.execute([&] {
     for (std::uint32_t i = 0; i < threads; ++i)
       threads_->group.run([team = threads_.get(), i] {

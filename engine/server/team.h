@@ -10,7 +10,7 @@ namespace berth::server {
 class Team {
  public:
   /// Starts `threads` calls of `body`, each with its number, each on a thread of its own, and returns. `body` must not
-  /// throw.
+  /// throw. Throws std::system_error, before any call, where the system makes fewer threads.
   Team(std::uint32_t threads, std::function<void(std::uint32_t)> body);
   /// Waits until every call has returned.
   ~Team();

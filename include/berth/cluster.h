@@ -30,8 +30,9 @@
 //
 //   if (auto done = cluster.score_by("best-fit:norm=max"); !done) std::puts(done.error().line().c_str());
 //
-// Threads: a Cluster belongs to one thread at a time. Views may go to any thread and stay as they are while the cluster
-// changes. Nothing here reads a clock, prints, or throws on input.
+// Threads: a Cluster belongs to one thread at a time; a call that meets another thread's, or that a strategy makes
+// while the cluster decides, is refused (Errc::processing_failed). Views may go to any thread and stay as they are
+// while the cluster changes. Nothing here reads a clock, prints, or throws on input.
 #pragma once
 
 #include <cstdint>
@@ -192,6 +193,9 @@ class Cluster {
   /// Reports what an allocation does: pending, running, complete, failed, lost or unknown. The first that ends it frees
   /// its resources. Errors: unknown_object (no such allocation, no such status).
   [[nodiscard]] Result<void, Error> set_alloc_status(std::string_view alloc_id, std::string_view status);
+
+  /// True while a function that changes the cluster or decides is under way, here or on another thread.
+  [[nodiscard]] bool in_use() const;
 
   [[nodiscard]] View view() const;
   [[nodiscard]] const Stats& stats() const;

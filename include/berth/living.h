@@ -52,8 +52,11 @@ class LivingCluster {
   ~LivingCluster();
 
   [[nodiscard]] std::int64_t now_ns() const;
-  /// Lets that much time go by, >= 0: everything due until then happens.
-  void advance(std::int64_t ns);
+  /// Lets that much time go by, >= 0: everything due until then happens. False, and nothing happens, where another
+  /// thread is in the cluster.
+  bool advance(std::int64_t ns);
+  /// True while a call that changes the cluster is under way.
+  [[nodiscard]] bool in_use() const;
   /// When something is due next, unix ns; INT64_MAX: nothing ever will be.
   [[nodiscard]] std::int64_t next_due_ns();
 

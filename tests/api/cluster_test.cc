@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <optional>
@@ -356,6 +357,66 @@ TEST(Cluster, APlanNamesWhatItEndsAndUpdates) {
 }
 
 // ---------------------------------------------------------------- nodes that go, lists, dry runs, settings
+
+/// Calls the cluster that it ranks for.
+struct Reentrant {
+  static inline Cluster* cluster = nullptr;
+  static inline std::set<std::string> said;
+  double score(const strategy::Node&, const strategy::TaskClass&) const {
+    const Job job = make_job(job_json("other", 1));
+    if (const auto plan = cluster->schedule("default", "web"); !plan) said.insert(line(plan.error()));
+    if (const auto plan = cluster->dry_run(job); !plan) said.insert(plan.error().line());
+    if (const auto done = cluster->register_job(job); !done) said.insert(done.error().line());
+    if (const auto done = cluster->remove_job("default", "web"); !done) said.insert(line(done.error()));
+    for (const auto& plan : cluster->schedule_all({job}))
+      if (!plan) said.insert(line(plan.error()));
+    return 0;
+  }
+};
+
+TEST(Cluster, AStrategyMayNotCallTheClusterThatDecides) {
+  Cluster cluster = cluster_of(3);
+  const Job job = make_job(job_json("web", 2, "service"));
+  ASSERT_TRUE(cluster.register_job(job));
+  strategy::registry().add("reentrant", "calls the cluster", Reentrant{});
+  ASSERT_TRUE(cluster.score_by("reentrant"));
+  Reentrant::cluster = &cluster;
+  const auto plan = cluster.schedule(job);
+  ASSERT_TRUE(plan) << line(plan.error());
+  EXPECT_EQ(plan->placements.size(), 2u) << "the decision itself goes on";
+  const std::string text =
+      "a strategy or preemption rule called the cluster that is deciding; it may use what it is "
+      "handed only";
+  EXPECT_EQ(Reentrant::said, (std::set<std::string>{"cluster: " + text, "processing_failed: " + text}));
+  EXPECT_FALSE(cluster.in_use());
+}
+
+TEST(Cluster, BelongsToOneThreadAtATime) {
+  Cluster cluster = cluster_of(20);
+  std::vector<Job> jobs;
+  for (int i = 0; i < 4; ++i) {
+    jobs.push_back(make_job(job_json(("job-" + std::to_string(i)).c_str(), 3, "service")));
+    ASSERT_TRUE(cluster.register_job(jobs.back()));
+  }
+  std::atomic<int> placed{0}, refused{0}, other{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 200; ++i) {
+        const auto plan = cluster.schedule(jobs[static_cast<std::size_t>(t)]);
+        if (plan)
+          ++placed;
+        else if (plan.error().text.find("another thread is using this cluster") != std::string::npos)
+          ++refused;
+        else
+          ++other;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(other, 0);
+  EXPECT_EQ(placed + refused, 800);
+  EXPECT_TRUE(cluster.schedule(jobs[0]));
+}
 
 TEST(Cluster, NodesGoAndTheirJobsMove) {
   Cluster cluster = cluster_of(3);

@@ -1,6 +1,7 @@
 """The Python package as its users meet it. `bash tests/python/run.sh BUILD` installs it into a virtual environment and runs this."""
 
 import json
+import threading
 import uuid
 
 import numpy as np
@@ -177,8 +178,10 @@ def test_blocks_are_what_they_say():
     (lambda nodes, task: ["a"] * len(nodes.tasks), TypeError, "scores: the strategy has to return"),
     (lambda nodes, task: np.zeros(len(nodes.tasks) + 1), ValueError, "scores: shape"),
     (lambda nodes, task: np.zeros((len(nodes.tasks), 1)), ValueError, "scores: shape"),
-    (lambda nodes, task: np.full(len(nodes.tasks), np.nan), ValueError, "scores: element 0 is"),
-    (lambda nodes, task: np.full(len(nodes.tasks), np.inf), ValueError, "scores: element 0 is"),
+    (lambda nodes, task: np.full(len(nodes.tasks), np.nan), ValueError, r"strategy <lambda>: score nan of node 0 of its block .* is outside 0..1"),
+    (lambda nodes, task: np.full(len(nodes.tasks), np.inf), ValueError, r"strategy <lambda>: score inf of node 0 of its block .* is outside 0..1"),
+    (lambda nodes, task: np.full(len(nodes.tasks), 1.5), ValueError, r"strategy <lambda>: score 1.5 of node 0 of its block .*4000 MHz.* is outside 0..1"),
+    (lambda nodes, task: np.full(len(nodes.tasks), -0.01), ValueError, r"score -0.01 of node 0 of its block .* is outside 0..1"),
     (lambda nodes, task: 1 / 0, ZeroDivisionError, "division by zero"),
     (lambda nodes: 1, TypeError, "positional argument"),
 ])
@@ -192,6 +195,96 @@ def test_a_strategy_that_goes_wrong_ends_the_decision(wrong, error, text):
         assert "<lambda>" in str(caught.traceback[-1]), "the traceback names the strategy"
     cluster.score_by("nomad")
     assert cluster.schedule("web").complete, "the cluster goes on"
+
+
+@pytest.mark.parametrize("call", [
+    lambda cluster: cluster.schedule("web"),
+    lambda cluster: cluster.dry_run(berth.job("other")),
+    lambda cluster: cluster.advise(berth.job("other")),
+    lambda cluster: cluster.register(berth.job("other")),
+    lambda cluster: cluster.remove_job("web"),
+    lambda cluster: cluster.add_node(berth.nodes(1, seed=2)[0]),
+    lambda cluster: cluster.score_by("nomad"),
+    lambda cluster: cluster.view(),
+])
+def test_a_strategy_may_not_call_its_cluster(call):
+    cluster = cluster_of(5)
+    cluster.register(berth.job("web", count=2))
+
+    def reentrant(nodes, task):
+        call(cluster)
+        return np.zeros(len(nodes.tasks))
+
+    cluster.score_by(reentrant)
+    with pytest.raises(berth.Error, match="a strategy or preemption rule called the cluster|the cluster is deciding"):
+        cluster.schedule("web")
+    cluster.score_by("nomad")
+    assert cluster.schedule("web").complete, "the cluster goes on"
+
+
+def test_a_cluster_belongs_to_one_thread_at_a_time():
+    cluster = cluster_of(5)
+    cluster.register(berth.job("web", count=2))
+    inside, done = threading.Event(), threading.Event()
+
+    def slow(nodes, task):
+        inside.set()
+        assert done.wait(60)
+        return np.zeros(len(nodes.tasks))
+
+    cluster.score_by(slow)
+    plans = []
+    thread = threading.Thread(target=lambda: plans.append(cluster.schedule("web")))
+    thread.start()
+    assert inside.wait(60)
+    try:
+        for call in (lambda: cluster.schedule("web"), lambda: cluster.register(berth.job("b")), lambda: cluster.remove_job("web")):
+            with pytest.raises(berth.Error, match="another thread is using this cluster"):
+                call()
+    finally:
+        done.set()
+        thread.join()
+    assert len(plans) == 1 and plans[0].complete
+    assert cluster.commit(plans[0])["committed"] == 2
+
+
+def test_threads_on_one_cluster_get_exceptions():
+    cluster = cluster_of(50)
+    living = living_of(4)
+    for i in range(20):
+        cluster.register(berth.job(f"job-{i}", count=5))
+    others = []
+
+    def work(number):
+        for i in range(20):
+            for call in (lambda: cluster.commit(cluster.schedule(f"job-{(number + i) % 20}")), lambda: living.advance(1), lambda: living.view()):
+                try:
+                    call()
+                except berth.Error:
+                    pass
+                except BaseException as error:  # noqa: BLE001
+                    others.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not others
+    assert json.loads(cluster.view().to_json())
+
+
+@pytest.mark.parametrize("keyword, near", [("cpus", "cpu"), ("mem", "memory"), ("Type", "type"), ("Constraint", "Constraints"), ("nodepool", "NodePool")])
+def test_unknown_keywords_of_a_job_are_refused(keyword, near):
+    with pytest.raises(TypeError, match=f"no keyword '{keyword}'; did you mean '{near}'"):
+        berth.job("x", **{keyword: 500})
+
+
+def test_fields_of_a_job_are_those_of_nomads_api():
+    from berth.inputs import JOB_FIELDS
+    assert berth.Job(berth.job("x", **{field: None for field in JOB_FIELDS})).warnings == []
+    assert berth.Job(berth.job("x", Meta={"a": "b"}, NodePool="default")).id == "x"
+    assert any("no job has this key" in text for text in berth.Job({"Job": {**berth.job("x")["Job"], "Nonsense": 1}}).warnings)
 
 
 @pytest.mark.parametrize("strategy", [5, None, 1.5])

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import random
 import uuid
 from typing import Any, Sequence
 
 
+JOB_FIELDS = (
+    "Affinities", "AllAtOnce", "Constraints", "ConsulNamespace", "Meta", "Migrate", "Multiregion", "Namespace", "NodePool", "ParameterizedJob",
+    "Periodic", "Region", "Reschedule", "Spreads", "Stop", "UI", "Update", "VaultNamespace", "VersionTag",
+)
+"""Fields of a job in Nomad's API that `job` passes on as they are."""
+
+
 def job(id: str, *, count: int = 1, cpu: int = 100, memory: int = 300, disk: int = 300, type: str = "service", priority: int = 50,
         datacenters: Sequence[str] = ("*",), driver: str = "exec", group: str = "group", **extra: Any) -> dict:
     """A job of one group with one task. `cpu` in MHz, `memory` and `disk` in MiB; `extra` are further fields of the job, as Nomad's API
-    names them. What Nomad would refuse is refused when the job is registered."""
+    names them (JOB_FIELDS); any other keyword is a TypeError. What Nomad would refuse is refused when the job is registered."""
+    for name in extra:
+        if name not in JOB_FIELDS:
+            known = [one for one in inspect.signature(job).parameters if one != "extra"] + list(JOB_FIELDS)
+            lower = {one.lower(): one for one in known}
+            near = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.4)
+            raise TypeError(f"job() has no keyword {name!r}" + (f"; did you mean {lower[near[0]]!r}?" if near else ""))
     return {"Job": {
         "ID": id, "Name": id, "Type": type, "Priority": priority, "Datacenters": list(datacenters), **extra,
         "TaskGroups": [{"Name": group, "Count": count, "EphemeralDisk": {"SizeMB": disk}, "Tasks": [{

@@ -198,7 +198,10 @@ void bind_decisions(py::class_<Cluster>& cluster) {
             take(c.score_by(name));
           },
           py::arg("strategy"))
-      .def("view", &Cluster::view);
+      .def("view", [](const Cluster& c) {
+        if (c.in_use()) throw Failure("the cluster is deciding; look at it before or afterwards");
+        return c.view();
+      });
 }
 
 }  // namespace

@@ -14,6 +14,12 @@ LifeConfig life_of(std::uint64_t seed, double start_s, double batch_run_s) {
   out.batch_run_ns = static_cast<std::int64_t>(batch_run_s * 1e9);
   return out;
 }
+/// What is only read, while no other thread lets time go by.
+const LivingCluster& at_rest(const LivingCluster& cluster) {
+  if (cluster.in_use())
+    throw Failure("another thread is using this cluster; a cluster belongs to one thread at a time");
+  return cluster;
+}
 std::int64_t ns_of(double seconds) {
   if (!(seconds >= 0) || seconds > 3.2e9) throw py::value_error("seconds: has to be in 0..3.2e9");
   return static_cast<std::int64_t>(seconds * 1e9);
@@ -42,13 +48,17 @@ void bind_life(py::class_<LivingCluster>& cluster) {
           },
           py::arg("name"), py::arg("label") = "full", py::kw_only(), py::arg("seed") = 0, py::arg("start_s") = 1.7e9,
           py::arg("batch_run_s") = 60.0)
-      .def_property_readonly("now_s", [](const LivingCluster& c) { return static_cast<double>(c.now_ns()) / 1e9; })
+      .def_property_readonly("now_s",
+                             [](const LivingCluster& c) { return static_cast<double>(at_rest(c).now_ns()) / 1e9; })
       .def(
           "advance",
           [](LivingCluster& c, double seconds) {
             const std::int64_t ns = ns_of(seconds);
-            const py::gil_scoped_release release;
-            c.advance(ns);
+            const bool done = [&] {
+              const py::gil_scoped_release release;
+              return c.advance(ns);
+            }();
+            if (!done) throw Failure("another thread is using this cluster; a cluster belongs to one thread at a time");
           },
           py::arg("seconds"))
       .def(
@@ -62,9 +72,9 @@ void bind_life(py::class_<LivingCluster>& cluster) {
             return job;
           },
           py::arg("job"))
-      .def_property_readonly("heartbeats", [](const LivingCluster& c) { return c.counts().heartbeats; })
-      .def_property_readonly("digest", &LivingCluster::digest)
-      .def("view", &LivingCluster::view);
+      .def_property_readonly("heartbeats", [](const LivingCluster& c) { return at_rest(c).counts().heartbeats; })
+      .def_property_readonly("digest", [](const LivingCluster& c) { return at_rest(c).digest(); })
+      .def("view", [](const LivingCluster& c) { return at_rest(c).view(); });
 }
 
 /// What becomes of jobs, deployments and allocations.

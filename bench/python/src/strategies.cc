@@ -7,7 +7,6 @@
 #include "berth/strategy.h"
 
 #include <atomic>
-#include <cmath>
 #include <map>
 #include <mutex>
 
@@ -66,7 +65,13 @@ py::object task_of(const strategy::TaskClass& task) {
                                                               py::arg("priority") = task.priority);
 }
 
-/// What a function returned, checked: one finite number per node.
+/// A score outside 0..1 of the node at that position of the block.
+struct BadScore {
+  double score;
+  std::size_t position;
+};
+
+/// What a function returned, checked: one number in 0..1 per node.
 void read_scores(const py::object& returned, std::span<double> out) {
   const auto array = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(returned);
   if (!array || returned.is_none()) {
@@ -79,10 +84,8 @@ void read_scores(const py::object& returned, std::span<double> out) {
                           ", wanted (" + std::to_string(out.size()) + ",), one score per node");
   for (std::size_t i = 0; i < out.size(); ++i) {
     const double score = array.data()[i];
-    if (!std::isfinite(score))
-      throw py::value_error("scores: element " + std::to_string(i) + " is " + std::to_string(score) +
-                            "; scores are finite numbers in 0..1");
-    out[i] = std::min(std::max(score, 0.0), 1.0);
+    if (!(score >= 0 && score <= 1)) throw BadScore{score, i};  // nor a NaN
+    out[i] = score;
   }
 }
 
@@ -148,7 +151,18 @@ class PythonRanker final : public strategy::Ranker {
       task_ = task_of(task);
       ask_ = task.ask, gpus_ = task.gpus, gpu_milli_ = task.gpu_milli, priority_ = task.priority;
     }
-    read_scores(function_(block_->fill(nodes), task_), out);
+    try {
+      read_scores(function_(block_->fill(nodes), task_), out);
+    } catch (const BadScore& bad) {
+      const strategy::Node& node = nodes[bad.position];
+      const py::object name = py::getattr(function_, "__name__", py::repr(function_));
+      throw py::value_error(
+          "strategy " + py::str(name).cast<std::string>() + ": score " +
+          py::str(py::float_(bad.score)).cast<std::string>() + " of node " + std::to_string(bad.position) +
+          " of its block (" + std::to_string(node.free(strategy::kCpu)) + " of " +
+          std::to_string(node.capacity(strategy::kCpu)) + " MHz and " + std::to_string(node.free(strategy::kMemory)) +
+          " of " + std::to_string(node.capacity(strategy::kMemory)) + " MiB free) is outside 0..1; scale the scores");
+    }
   }
 
   py::object function_;

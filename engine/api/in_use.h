@@ -1,0 +1,49 @@
+// Which thread is inside a cluster. A second one is turned away, and so is the same one when it comes back through a
+// strategy or a preemption rule: what it would change is being read.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "berth/result.h"
+
+namespace berth {
+
+class InUse {
+ public:
+  /// One call of a cluster's function; false where another call is under way.
+  class Turn {
+   public:
+    explicit Turn(InUse& use) : use_(use) {
+      std::thread::id none{};
+      // Pairs with the release store of the destructor: what the last call wrote is seen.
+      mine_ = use.thread_.compare_exchange_strong(none, std::this_thread::get_id(), std::memory_order_acquire);
+    }
+    ~Turn() {
+      if (mine_) use_.thread_.store(std::thread::id{}, std::memory_order_release);
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    explicit operator bool() const { return mine_; }
+
+   private:
+    InUse& use_;
+    bool mine_;
+  };
+
+  [[nodiscard]] bool held() const { return thread_.load(std::memory_order_acquire) != std::thread::id{}; }
+  /// Why a call without a turn is refused.
+  [[nodiscard]] std::string problem() const {
+    return thread_.load(std::memory_order_acquire) == std::this_thread::get_id()
+               ? "a strategy or preemption rule called the cluster that is deciding; it may use what it is handed only"
+               : "another thread is using this cluster; a cluster belongs to one thread at a time";
+  }
+  [[nodiscard]] Error error() const { return {Errc::processing_failed, 0, problem()}; }
+  [[nodiscard]] InputError input_error() const { return {"cluster", "", problem(), ""}; }
+
+ private:
+  std::atomic<std::thread::id> thread_{};
+};
+
+}  // namespace berth
