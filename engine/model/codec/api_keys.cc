@@ -273,6 +273,7 @@ struct Normaliser {
 
 /// Walks as Normaliser does, and remarks on what that leaves out.
 struct KeyChecker {
+  static constexpr std::size_t kSuggested = 32;  ///< unknown keys that are compared with all known ones
   std::vector<std::string>& out;
 
   void object(const json::Value& value, const Shape& shape, const std::string& place) {
@@ -283,7 +284,8 @@ struct KeyChecker {
       if (key)
         inside(member.value, *key, at);
       else if (!is_empty(member.value))
-        out.push_back(at + ": no job has this key, so it is ignored" + nearest(shape, member.key));
+        out.push_back(at + ": no job has this key, so it is ignored" +
+                      (out.size() < kSuggested ? nearest(shape, member.key) : ""));
     }
   }
 
