@@ -236,7 +236,19 @@ void Measuring::list_failures(const server::Lane& lane, std::vector<Missing>& ou
         if (count.count > most) most = count.count, missing.kind = kind, missing.what = count.what;
     };
     look(group.failure.dimensions, Kind::exhausted);
-    look(group.failure.reasons, Kind::filtered);
+    // Nodes whose class was refused before were refused for what the metrics name for its first node.
+    const sched::Count* named = nullptr;
+    std::int32_t of_classes = 0;
+    for (const sched::Count& count : group.failure.reasons) {
+      if (count.what == sched::kReasonClassIneligible)
+        of_classes = count.count;
+      else if (!named || count.count > named->count)
+        named = &count;
+    }
+    if (named && named->count + of_classes > most)
+      most = named->count + of_classes, missing.kind = Kind::filtered, missing.what = named->what;
+    else if (!named)
+      look(group.failure.reasons, Kind::filtered);
     if (most > 0) missing.what = reason_of(lane, missing.what);
     out.push_back(missing);
   }
