@@ -58,6 +58,7 @@ base::StageClock* Recorder::new_clock() {
 
 bool Recorder::detailed(std::uint64_t number, std::uint32_t round) {
   if (options_.only) return std::pair(number, round) == *options_.only;
+  if (!options_.among.empty()) return options_.among.contains({number, round});
   // By the number, not by a count: the same evaluations are detailed on every run.
   return options_.detail_every <= 1 || sim::mix64(number * 0x9e3779b97f4a7c15ULL + round) % options_.detail_every == 0;
 }
@@ -66,6 +67,10 @@ void Recorder::evaluation(const run::EvalRecord& r) {
   if (options_.only) {
     if (done_ || std::pair(r.number, r.round) != *options_.only) return;
     done_ = true;
+  }
+  if (!options_.among.empty()) {
+    if (done_ || !options_.among.contains({r.number, r.round})) return;
+    done_ = ++seen_ == options_.among.size();
   }
   Sample s;
   s.number = static_cast<std::uint32_t>(r.number), s.round = r.round;

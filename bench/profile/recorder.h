@@ -11,6 +11,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "run/observer.h"
@@ -56,6 +57,8 @@ struct RecorderOptions {
   bool keep_samples = false;        ///< for a trace
   std::optional<std::pair<std::uint64_t, std::uint32_t>> only =
       std::nullopt;  ///< number and round: records nothing else, then ends
+  /// Numbers and rounds: records nothing else, in detail, and ends after the last one. Empty: all.
+  std::set<std::pair<std::uint64_t, std::uint32_t>> among = {};
 };
 
 class Recorder final : public run::Observer {
@@ -117,6 +120,7 @@ class Recorder final : public run::Observer {
   sim::Histogram service_;
   std::vector<Sample> slowest_, kept_;
   bool done_ = false;
+  std::size_t seen_ = 0;  // of options_.among
 };
 
 }  // namespace berth::profile

@@ -36,7 +36,7 @@ void slow_lines(std::string& out, const Profile& p) {
   for (const Sample& s : p.recorder->slowest())
     out += fmt::format("  {:>10} {:>11} {:>11} {:>7}  {}\n", fmt::format("{}.{}", s.number, s.round),
                        time_words(s.service_ns()), time_words(s.started_ns - s.due_ns), s.placed,
-                       slow_words(s, *p.recorder));
+                       slow_words(s, *p.recorder, repeated(p, s)));
   out += fmt::format("  again: {}\n", reproduce_words(p.recorder->slowest().front(), p.run.workload));
 }
 
@@ -60,8 +60,9 @@ json::Value sample_json(const Sample& s, const Profile& p) {
                                  {"constraint_evaluations", static_cast<std::uint64_t>(s.constraint_evaluations)},
                                  {"first_of_worker", s.first_of_lane},
                                  {"detailed", s.detailed},
-                                 {"dominated_by", base::to_text(dominating(s))},
-                                 {"why", slow_words(s, *p.recorder)}};
+                                 {"dominated_by", base::to_text(dominating(repeated(p, s) ? *repeated(p, s) : s))},
+                                 {"why", slow_words(s, *p.recorder, repeated(p, s))}};
+  if (const Sample* again = repeated(p, s)) out.set("repeated_service_ns", again->service_ns());
   json::Value stages = json::Value::object();
   for (std::size_t i = 0; i < base::kStages; ++i)
     if (s.stage_ns[i] > 0) stages.set(base::to_text(static_cast<Stage>(i)), static_cast<double>(s.stage_ns[i]));

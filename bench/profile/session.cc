@@ -30,6 +30,33 @@ std::uint32_t detail_of(const sim::Workload& w) {
   return static_cast<std::uint32_t>(evaluations == 0 ? kMost : std::clamp(evaluations / kWanted, kLeast, kMost));
 }
 
+/// Runs the workload again for its slowest evaluations, and keeps of each what was least.
+Result<void> repeat_slowest(const sim::Workload& workload, const Calibration& calibration, Profile& out) {
+  RecorderOptions recording;
+  recording.keep_samples = true;
+  for (const Sample& s : out.recorder->slowest()) recording.among.emplace(s.number, s.round);
+  sim::Workload again = workload;
+  again.workers = 1;
+  again.commits = sim::CommitOrder::deterministic;
+  again.arrivals.clock = sim::Clock::skip;
+  for (int round = 0; round < kRepeats && !run::interrupted(); ++round) {
+    Recorder recorder(calibration, recording);
+    run::RunOptions running;
+    running.quiet = true;
+    running.observer = &recorder;
+    if (auto done = run::run_workload(again, running); !done) return tl::unexpected(done.error());
+    recorder.finish();
+    for (const Sample& s : recorder.samples()) {
+      const auto [at, first] = out.repeated.try_emplace({s.number, s.round}, s);
+      Sample& least = at->second;
+      if (first) continue;
+      for (std::size_t i = 0; i < base::kStages; ++i) least.stage_ns[i] = std::min(least.stage_ns[i], s.stage_ns[i]);
+      if (s.service_ns() < least.service_ns()) least.started_ns = s.started_ns, least.done_ns = s.done_ns;
+    }
+  }
+  return {};
+}
+
 /// What is measured again and again takes about so long each time.
 constexpr double kOverheadRunSeconds = 1;
 
@@ -72,6 +99,9 @@ Result<Profile> profile_workload(const sim::Workload& workload, const Options& o
   out.stages = stage_table(*out.recorder, out.run.jobs, out.run.nodes, out.roofline ? &*out.roofline : nullptr);
   if (options.flame && out.stacks.empty()) out.stacks = collapse_stages(out), out.stacks_unit = "us";
 
+  const bool repeatable = options.overhead_rounds > 0 && !options.only && !workload.life && !out.run.partial;
+  if (repeatable && !out.recorder->slowest().empty())
+    if (auto done = repeat_slowest(workload, calibration, out); !done) return tl::unexpected(done.error());
   if (options.overhead_rounds == 0 || options.only) {
     out.no_overhead = options.only ? "one evaluation is too little to tell" : "not asked for";
   } else if (workload.life) {
@@ -109,15 +139,23 @@ base::Stage dominating(const Sample& s) {
   return static_cast<Stage>(most);
 }
 
-std::string slow_words(const Sample& s, const Recorder& recorder) {
+const Sample* repeated(const Profile& profile, const Sample& sample) {
+  const auto found = profile.repeated.find({sample.number, sample.round});
+  return found == profile.repeated.end() ? nullptr : &found->second;
+}
+
+std::string slow_words(const Sample& s, const Recorder& recorder, const Sample* again) {
   const auto& sums = recorder.sums();
-  const Stage stage = dominating(s);
+  const Sample& lasting = again ? *again : s;
+  const Stage stage = dominating(lasting);
   double all = 0;
   for (std::size_t i = 0; i < base::kStages; ++i)
-    if (of_evaluation(static_cast<Stage>(i))) all += static_cast<double>(s.stage_ns[i]);
-  std::string out =
-      fmt::format("{} {:.0f} %", base::to_text(stage), all <= 0 ? 0.0 : 100 * static_cast<double>(s.ns(stage)) / all);
+    if (of_evaluation(static_cast<Stage>(i))) all += static_cast<double>(lasting.stage_ns[i]);
+  std::string out = fmt::format("{} {:.0f} %", base::to_text(stage),
+                                all <= 0 ? 0.0 : 100 * static_cast<double>(lasting.ns(stage)) / all);
   const auto add = [&](const std::string& words) { out += "; " + words; };
+  if (again && 2 * again->service_ns() < s.service_ns())
+    add(fmt::format("{} when repeated, the rest was noise of the machine", run::time_words(again->service_ns())));
   const std::uint64_t results = s.placed + s.failed + s.refused;
   const double mean_placements = static_cast<double>(sums.placed + sums.failed) /
                                  static_cast<double>(std::max<std::uint64_t>(1, sums.evaluations));
@@ -139,7 +177,7 @@ std::string slow_words(const Sample& s, const Recorder& recorder) {
   if (s.first_of_lane) add("the worker's first: its memory and caches were empty");
   // Time on the clock that no stage knows of: the thread did not run, or its books did.
   const double elsewhere = static_cast<double>(s.service_ns()) - all;
-  if (elsewhere > 0.3 * static_cast<double>(s.service_ns()))
+  if (!again && elsewhere > 0.3 * static_cast<double>(s.service_ns()))
     add(fmt::format("{:.0f} % outside all stages: the thread was not running",
                     100 * elsewhere / static_cast<double>(s.service_ns())));
   return out;

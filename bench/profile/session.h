@@ -33,6 +33,9 @@ struct Profile {
   StageTable stages;
   std::optional<Overhead> overhead;
   std::string no_overhead;  ///< why it was not measured
+  /// The slowest evaluations once more, by number and round: per stage and in all the least of kRepeats runs. What does
+  /// not repeat was the machine's. Empty: not repeated (a life, an interrupted run, no overhead rounds).
+  std::map<std::pair<std::uint64_t, std::uint32_t>, Sample> repeated;
   CounterValues counters;
   Stacks stacks;
   std::string stacks_from, stacks_unit;  ///< who took them; what their weights are
@@ -41,8 +44,13 @@ struct Profile {
 /// Errors are those of the workload's data. The decisions are those of `berth run`.
 [[nodiscard]] Result<Profile> profile_workload(const sim::Workload& workload, const Options& options);
 
-/// Why an evaluation took long, in words: what dominated, and what was unusual about it beside all others.
-[[nodiscard]] std::string slow_words(const Sample& sample, const Recorder& recorder);
+inline constexpr int kRepeats = 2;
+
+/// The repeated form of a slow evaluation; null: it was not repeated.
+[[nodiscard]] const Sample* repeated(const Profile& profile, const Sample& sample);
+/// Why an evaluation took long, in words: what dominated, and what was unusual about it beside all others. `again`: the
+/// same one repeated, or null; then only what repeats is named.
+[[nodiscard]] std::string slow_words(const Sample& sample, const Recorder& recorder, const Sample* again = nullptr);
 /// The stage that took most of it.
 [[nodiscard]] base::Stage dominating(const Sample& sample);
 /// The command that profiles this evaluation alone.
