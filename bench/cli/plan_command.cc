@@ -30,10 +30,20 @@ namespace {
 constexpr int kPlanVersion = 3;
 constexpr std::uint64_t kOrdersMost = 100'000;
 constexpr std::size_t kAdviceMost = 100'000;
-constexpr int kNomadError = 255;  // --nomad-exit-codes
+constexpr int kNomadError = 255;                        // --nomad-exit-codes
+constexpr int kDoesNotFit = 3, kOnlyWithEvictions = 5;  // --require
+
+/// The worse of two exit codes: errors before what does not fit, that before what fits only with evictions.
+int worse(int a, int b) {
+  const auto rank = [](int code) {
+    static constexpr std::array<int, 6> kOrder = {0, kOnlyWithEvictions, kDoesNotFit, 1, 2, kNomadError};
+    return std::find(kOrder.begin(), kOrder.end(), code) - kOrder.begin();
+  };
+  return rank(a) < rank(b) ? b : a;
+}
 
 struct PlanArguments {
-  std::string cluster, name_space, at, now, explain, html, json;
+  std::string cluster, name_space, at, now, explain, html, json, require;
   std::vector<std::string> jobs, options;
   std::uint64_t order = 0, orders = 0;
   std::size_t advice = advice::kAdvised;
@@ -127,8 +137,14 @@ std::string refusal_text(const server::DryRunAnswer& answer, const server::Rehea
                        refusal.reason);
   switch (rehearsal.end) {
     case server::Rehearsal::End::complete:
-      out += fmt::format("Rehearsed, the evaluation completes after {} plans, {} of them refused in part; {} placed.\n",
-                         rehearsal.plans, rehearsal.refused, rehearsal.placed);
+      // The index of its registration draws another visiting order than the dry run's (R-RANK-302).
+      out +=
+          rehearsal.refused == 0
+              ? std::string("Rehearsed, the evaluation draws another visiting order and completes; nothing is refused")
+              : fmt::format("Rehearsed, the evaluation completes after {} plan{}, {} of them refused in part",
+                            rehearsal.plans, rehearsal.plans == 1 ? "" : "s", rehearsal.refused);
+      out += fmt::format("; {} placed{}.\n", rehearsal.placed,
+                         rehearsal.failed.empty() ? "" : ", the rest waits for resources");
       break;
     case server::Rehearsal::End::failed:
       out += fmt::format("Rehearsed, the evaluation fails after {} plan{}: {}; {} placed.\n", rehearsal.plans,
@@ -211,7 +227,7 @@ class PlanRun {
     int code = 0;
     for (const std::string& job : arguments_.jobs) {
       if (&job != &arguments_.jobs.front()) print("\n");
-      code = std::max(code, plan(cluster->state, job, now));
+      code = worse(code, plan(cluster->state, job, now));
       if (arguments_.together && code == bad_code()) break;  // the jobs behind it would be planned on another state
     }
     const int failed = arguments_.nomad_exit_codes ? kNomadError : 1;
@@ -249,7 +265,7 @@ class PlanRun {
     if (!document) return bad_input(document.error().line());
     if (dryrun::is_cluster(*document))
       return bad_input(InputError{path, "", "is a cluster, not a job", "the cluster comes first, jobs follow"}.line());
-    print_warnings(dryrun::key_warnings(*document, path));
+    print_warnings(dryrun::key_warnings(*document, path, options_));
     auto registration = advice::read_job(state, *document, path, arguments_.name_space, options_);
     if (!registration) return bad_input(io::with_line(registration.error(), *text).line());
     if (!registration->job) {  // Nomad's own text has lines
@@ -276,19 +292,23 @@ class PlanRun {
     }
     Told told{.path = path, .now = now, .answer = answer, .explanation = std::move(explanation)};
     told.where = dryrun::where_of(state, answer.plan);
-    told.advice = advice::advise({state, *document, path, arguments_.name_space, options_, now, arguments_.order},
-                                 *registration, dry_run, answer, arguments_.advice);
+    model::ClusterState after;
+    const bool rehearses = !answer.refusals.empty() || arguments_.together;
+    if (rehearses) told.rehearsal = dry_run.rehearse(arguments_.order, arguments_.together ? &after : nullptr);
+    told.advice =
+        advice::advise({state, *document, path, arguments_.name_space, options_, now, arguments_.order}, *registration,
+                       dry_run, answer, arguments_.advice, rehearses ? &told.rehearsal : nullptr);
     const auto failed_advised = std::count_if(told.advice.begin(), told.advice.end(),
                                               [](const advice::GroupAdvice& one) { return one.failed > 0; });
     told.not_advised = answer.failed.size() - static_cast<std::size_t>(failed_advised);
     if (arguments_.orders > 0) told.orders = try_orders(dry_run, arguments_.orders);
-    model::ClusterState after;
-    if (!answer.refusals.empty() || arguments_.together)
-      told.rehearsal = dry_run.rehearse(arguments_.order, arguments_.together ? &after : nullptr);
     told.job = dry_run.job();
+    told.warnings = advice::wrapped_sums(state, answer.plan);
+    print_warnings(told.warnings);
     if (!arguments_.json.empty() || !arguments_.html.empty()) answers_.push_back(as_json(told));
     print_told(told);
     if (arguments_.together) state = std::move(after);
+    if (!arguments_.require.empty()) return required(told, rehearses);
     return arguments_.nomad_exit_codes && answer.changes_allocs() ? 1 : 0;
   }
 
@@ -304,7 +324,16 @@ class PlanRun {
     std::size_t not_advised = 0;
     Orders orders = {};
     server::Rehearsal rehearsal = {};
+    std::vector<std::string> warnings = {};  ///< berth's own: Nomad gives none of them
   };
+
+  /// The exit code with --require.
+  [[nodiscard]] int required(const Told& told, bool rehearsed) const {
+    const bool stuck = rehearsed && !told.answer.refusals.empty() &&
+                       (told.rehearsal.end != server::Rehearsal::End::complete || !told.rehearsal.failed.empty());
+    if (!told.answer.failed.empty() || stuck) return kDoesNotFit;
+    return arguments_.require == "no-evictions" && !told.where.evicted.empty() ? kOnlyWithEvictions : 0;
+  }
 
   [[nodiscard]] json::Value as_json(const Told& told) const {
     json::Value out = dryrun::to_json(told.answer);
@@ -316,6 +345,8 @@ class PlanRun {
     more.set("advice", dryrun::to_json(told.advice));
     more.set("advice_left_out", static_cast<std::uint64_t>(told.not_advised));
     if (!told.answer.refusals.empty()) more.set("applier", refusal_json(told.answer, told.rehearsal));
+    json::Value& warnings = more.set("warnings", json::Value::array());
+    for (const std::string& warning : told.warnings) warnings.push(warning);
     if (arguments_.orders > 0) more.set("orders", orders_json(told.orders));
     if (!told.explanation.empty()) more.set("explanation", told.explanation);
     json::Value& options = more.set("options", json::Value::object());
@@ -395,9 +426,18 @@ void add_plan(CLI::App& app, int& exit_code) {
       ->add_option("--json", arguments->json,
                    "write the answer of Nomad's plan endpoint, with berth's part under Berth, to this file")
       ->type_name("FILE");
-  command->add_flag("--nomad-exit-codes", arguments->nomad_exit_codes,
-                    "0 nothing created or destroyed, 1 something is, 255 error");
-  command->footer("Exit code: 0 fine, 1 berth failed, 2 usage, bad input or a job that Nomad refuses.");
+  CLI::Option* nomads = command->add_flag("--nomad-exit-codes", arguments->nomad_exit_codes,
+                                          "0 nothing created or destroyed, 1 something is, 255 error");
+  command
+      ->add_option("--require", arguments->require,
+                   "for CI: end with 3 where a job does not fit in full (fit), and also with 5 where it fits only with "
+                   "evictions (no-evictions)")
+      ->check(CLI::IsMember({"fit", "no-evictions"}))
+      ->excludes(nomads);
+  command->footer(
+      "Exit code: 0 fine, 1 berth failed, 2 usage, bad input or a job that Nomad refuses; with --require also 3 does "
+      "not "
+      "fit in full, 5 fits only with evictions.");
   command->callback([arguments, &exit_code] { exit_code = PlanRun(*arguments).run(); });
 }
 

@@ -6,6 +6,35 @@
 
 namespace berth::dryrun {
 
+namespace {
+
+/// All reasons of a node, in the scheduler's order, each with what it leaves open.
+std::string reasons_text(const advice::Shortage& node) {
+  std::string out;
+  for (std::size_t i = 0; i < node.reasons.size(); ++i) {
+    out += (i == 0 ? "" : "; ") + node.reasons[i];
+    if (!node.details[i].empty()) out += " (" + node.details[i] + ")";
+  }
+  return out.empty() ? "-" : out;
+}
+
+std::string need_text(const advice::Need& need) {
+  std::string out = fmt::format("  no candidate has {}", need.text);
+  if (need.node_count == 0) {
+    out += need.values.empty() ? ", and no other node" : fmt::format(": {}", need.values);
+  } else {
+    out += ": only ";
+    for (std::size_t i = 0; i < need.nodes.size(); ++i) out += (i == 0 ? "" : ", ") + need.nodes[i];
+    const auto more = need.node_count - static_cast<std::int64_t>(need.nodes.size());
+    if (more > 0) out += fmt::format(" and {} more", more);
+    out += need.node_count == 1 ? " has" : " have";
+    out += need.values.empty() ? "" : fmt::format("; {}", need.values);
+  }
+  return out + "\n";
+}
+
+}  // namespace
+
 std::string to_text(const std::vector<advice::GroupAdvice>& advice, std::size_t left_out) {
   std::string out;
   for (const advice::GroupAdvice& a : advice) {
@@ -25,16 +54,21 @@ std::string to_text(const std::vector<advice::GroupAdvice>& advice, std::size_t 
       };
       for (const advice::Shortage& s : a.nearest)
         rows.push_back({"  " + s.node_name, cell(s.cpu_mhz, " MHz"), cell(s.memory_mb, " MiB"), cell(s.disk_mb, " MiB"),
-                        cell(s.cores, ""), s.reason.empty() ? "-" : s.reason});
+                        cell(s.cores, ""), reasons_text(s)});
       out += table_text(rows);
     }
+    for (const advice::Need& need : a.needs) out += need_text(need);
+    if (!a.note.empty()) out += "  " + a.note + "\n";
     if (a.changes.empty())
       out +=
           "  no single change of count, resources, constraints, ports, volumes, datacenters, pool or preemption makes "
-          "it "
-          "fit\n";
-    for (std::size_t i = 0; i < a.changes.size(); ++i)
-      out += fmt::format("  {} {}\n", i == 0 ? "would fit with" : "or with       ", a.changes[i].text);
+          "it fit, nor do several at once\n";
+    for (std::size_t i = 0; i < a.changes.size(); ++i) {
+      const bool on = !a.changes[i].node.empty();
+      out += fmt::format("  {} {}\n",
+                         i == 0 ? (on ? "would fit on" : "would fit with") : (on ? "or on        " : "or with       "),
+                         a.changes[i].text);
+    }
   }
   if (left_out > 0)
     out += fmt::format("No advice for {}{} failed group{}; --advice {} gives it for all.\n", left_out,
@@ -53,13 +87,24 @@ json::Value to_json(const std::vector<advice::GroupAdvice>& advice) {
       json::Value node = json::Value::object();
       node.set("node", s.node_name), node.set("cpu_missing_mhz", s.cpu_mhz);
       node.set("memory_missing_mb", s.memory_mb), node.set("disk_missing_mb", s.disk_mb);
-      node.set("cores_missing", s.cores), node.set("reason", s.reason);
+      node.set("cores_missing", s.cores), node.set("reason", s.reason());
+      json::Value& reasons = node.set("reasons", json::Value::array());
+      for (std::size_t i = 0; i < s.reasons.size(); ++i)
+        reasons.push(json::Object{{"reason", s.reasons[i]}, {"detail", s.details[i]}});
       nearest.push(std::move(node));
     }
+    json::Value& needs = entry.set("needs", json::Value::array());
+    for (const advice::Need& need : a.needs) {
+      json::Value names = json::Value::array();
+      for (const std::string& name : need.nodes) names.push(name);
+      needs.push(json::Object{
+          {"what", need.text}, {"nodes", std::move(names)}, {"node_count", need.node_count}, {"values", need.values}});
+    }
+    entry.set("note", a.note);
     json::Value& changes = entry.set("changes", json::Value::array());
     for (const advice::Change& change : a.changes) {
       json::Value one = json::Value::object();
-      one.set("text", change.text), one.set("patch", change.patch);
+      one.set("text", change.text), one.set("patch", change.patch), one.set("node_id", change.node);
       changes.push(std::move(one));
     }
     out.push(std::move(entry));

@@ -1,5 +1,7 @@
 #include "dryrun/request.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -57,13 +59,49 @@ bool is_cluster(const json::Value& document) {
          });
 }
 
-std::vector<std::string> key_warnings(const json::Value& document, const std::string& path) {
+namespace {
+
+/// Fields that Nomad accepts and reads no more (R-SEED-70, R-MODEL-496).
+void add_dead_fields(const json::Value& job, const std::string& place, const model::Options& options,
+                     std::vector<std::string>& out) {
+  struct Dead {
+    const char *key, *instead;
+  };
+  static constexpr Dead kDisconnect[] = {
+      {"MaxClientDisconnect", "write disconnect { lost_after = ... }, as Disconnect.LostAfter"},
+      {"StopAfterClientDisconnect", "write disconnect { stop_on_client_after = ... }, as Disconnect.StopOnClientAfter"},
+      {"PreventRescheduleOnLost", "write disconnect { replace = false }, as Disconnect.Replace"}};
+  const json::Value* groups = job.find_ignoring_case("TaskGroups");
+  if (!groups || !groups->is_array()) return;
+  for (std::size_t g = 0; g < groups->items().size(); ++g) {
+    const json::Value& group = groups->items()[g];
+    const std::string at = fmt::format("{}/TaskGroups/{}", place, g);
+    if (!options.legacy_disconnect_fields)
+      for (const Dead& dead : kDisconnect)
+        if (const json::Value* value = group.find_ignoring_case(dead.key);
+            value && !value->is_null() && !(value->is_bool() && !value->as_bool()))
+          out.push_back(
+              fmt::format("{}/{}: Nomad 1.10 and later ignore it: allocations on a lost client are lost at "
+                          "once; {}",
+                          at, dead.key, dead.instead));
+    const json::Value* networks = group.find_ignoring_case("Networks");
+    if (!networks || !networks->is_array()) continue;
+    for (std::size_t n = 0; n < networks->items().size(); ++n)
+      if (const json::Value* mbits = networks->items()[n].find_ignoring_case("MBits"); mbits && mbits->as_int() > 0)
+        out.push_back(fmt::format(
+            "{}/Networks/{}/MBits: the bandwidth of a group's network limits nothing; leave it out", at, n));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> key_warnings(const json::Value& document, const std::string& path,
+                                      const model::Options& options) {
   const json::Value* wrapped = document.find_ignoring_case("Job");
-  std::vector<std::string> out;
-  if (wrapped)
-    out = model::job_key_warnings(*wrapped, "/Job");
-  else
-    out = model::job_key_warnings(document, "");
+  const json::Value& job = wrapped ? *wrapped : document;
+  const std::string place = wrapped ? "/Job" : "";
+  std::vector<std::string> out = model::job_key_warnings(job, place);
+  add_dead_fields(job, place, options, out);
   for (std::string& warning : out) warning = path + ":" + warning;
   return out;
 }

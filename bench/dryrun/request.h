@@ -33,7 +33,8 @@ struct Newest {
 [[nodiscard]] bool is_job(const json::Value& document);
 [[nodiscard]] bool is_cluster(const json::Value& document);
 
-/// model::job_key_warnings() of a job's document, each with the file's name before it.
-[[nodiscard]] std::vector<std::string> key_warnings(const json::Value& document, const std::string& path);
+/// model::job_key_warnings() of a job's document and its fields without effect, each with the file's name before it.
+[[nodiscard]] std::vector<std::string> key_warnings(const json::Value& document, const std::string& path,
+                                                    const model::Options& options = {});
 
 }  // namespace berth::dryrun

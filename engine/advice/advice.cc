@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
+#include "advice/obstacles.h"
 #include "advice/trial.h"
 #include "base/text.h"
 #include "model/flatten.h"
@@ -17,14 +19,25 @@
 namespace berth::advice {
 namespace {
 
-constexpr std::size_t kNearest = 3;    ///< nodes shown
-constexpr std::size_t kLookedAt = 16;  ///< nodes that the scheduler is asked about one by one
+constexpr std::size_t kNearest = 3;         ///< nodes shown
+constexpr std::size_t kLookedAt = 16;       ///< candidates that the scheduler is asked about one by one
+constexpr std::size_t kOthersVisited = 12;  ///< and nodes that are none, or not ready
 
-bool in_datacenters(const model::Job& job, const model::Node& node) {
-  return (job.node_pool == "all" || job.node_pool == node.node_pool) &&
-         std::any_of(job.datacenters.begin(), job.datacenters.end(),
-                     [&](const std::string& pattern) { return base::glob_match(pattern, node.datacenter); });
-}
+/// Whether nodes are of the job's pool and datacenters; each datacenter is matched once.
+class Membership {
+ public:
+  explicit Membership(const model::Job& job) : job_(job) {}
+  [[nodiscard]] bool operator()(const model::Node& node) {
+    if (!model::is_in_pool(node, *job_.node_pool)) return false;
+    const auto [at, fresh] = known_.try_emplace(node.datacenter, false);
+    if (fresh) at->second = model::is_in_datacenters(node, job_.datacenters.list());
+    return at->second;
+  }
+
+ private:
+  const model::Job& job_;
+  std::unordered_map<std::string, bool> known_;
+};
 
 /// What the allocations of a node hold, and would hold after the plan.
 class PlannedUse {
@@ -62,31 +75,26 @@ class PlannedUse {
   std::unordered_map<std::string_view, std::vector<const model::Allocation*>> on_node_;
 };
 
-/// Why the scheduler refuses a node that it looks at alone; "" when it would take it.
-std::string refusal_of(const server::DryRunAnswer& answer, const std::string& group) {
-  const auto failed = answer.failed.find(group);
-  if (failed == answer.failed.end()) return "";
-  for (const auto& [constraint, count] : failed->second.constraint_filtered) return constraint;
-  for (const auto& [dimension, count] : failed->second.dimension_exhausted) return dimension;
-  return "";
-}
-
-/// Nodes that a job may use, and what they hold after the plan.
+/// Nodes that a job may use, the other ones, and what they hold after the plan.
 struct Candidates {
   struct Node {
     tables::NodeRow row;
     model::FlatResources use;
   };
-  std::vector<Node> nodes;
+  std::vector<Node> nodes, others;
 
   Candidates(const model::ClusterState& state, const server::DryRun& dry_run, const model::Plan& plan) {
     const tables::Snapshot& tables = dry_run.tables();
     const PlannedUse uses(state, plan);
-    for (tables::NodeRow row = 0; row < tables.nodes.size(); ++row)
-      if (tables.nodes.exists(row) && tables.nodes.ready(row) &&
-          in_datacenters(*dry_run.job(), tables.nodes.spec(row).node))
-        nodes.push_back({row, uses.on(base::to_text(tables.nodes.id(row)))});
+    Membership member(*dry_run.job());
+    for (tables::NodeRow row = 0; row < tables.nodes.size(); ++row) {
+      if (!tables.nodes.exists(row)) continue;
+      const bool usable = tables.nodes.ready(row) && member(tables.nodes.spec(row).node);
+      if (!usable && others.size() >= kOthersMost) continue;
+      (usable ? nodes : others).push_back({row, uses.on(base::to_text(tables.nodes.id(row)))});
+    }
   }
+  static constexpr std::size_t kOthersMost = 10'000;
 };
 
 /// A node and how much of the group's ask is missing there; a dimension that is missing whole counts 1.
@@ -128,31 +136,6 @@ Near near_of(const tables::Snapshot& tables, const Candidates::Node& node, const
 
 bool less_missing(const Near& a, const Near& b) { return a.missing < b.missing; }
 
-/// All that metrics say of a node whose class was refused before, or that is looked at once more with preemption.
-constexpr const char* kClassIneligible = "computed class ineligible";
-
-model::SchedulerConfiguration without_preemption(std::optional<model::SchedulerConfiguration> config) {
-  if (!config) config.emplace();
-  config->preemption_config = {false, false, false, false};
-  return *config;
-}
-
-/// The job with one group only.
-model::Registration only(const model::Registration& registration, const std::string& group) {
-  model::Registration out = registration;
-  auto job = std::make_shared<model::Job>(*registration.job);
-  job->task_groups.erase_if([&](const model::TaskGroup& other) { return other.name != group; });
-  out.job = std::move(job);
-  return out;
-}
-
-std::vector<std::string> all_beside(const std::string& group, const model::Job& job) {
-  std::vector<std::string> out;
-  for (const model::TaskGroup& other : job.task_groups)
-    if (other.name != group) out.push_back(other.name);
-  return out;
-}
-
 /// A group and the failure that the plan reports of it.
 struct Failure {
   const std::string& group;
@@ -168,45 +151,65 @@ std::string as_the_metrics_say(std::string reason, const model::AllocMetric& met
   return reason;
 }
 
-/// Why each node refuses the group when it is looked at alone, with nothing placed of the other groups and without
-/// preemption; where an update in place of another group left the verdict on its class behind, without these, too.
-void look_at_each(std::vector<Near>& nodes, const tables::Snapshot& tables, Loaded& loaded,
-                  const model::Registration& registration, const Failure& failure) {
-  const Question& question = loaded.question();
-  const auto plain = without_preemption(question.state.scheduler_config);
-  const auto look = [&](server::DryRun& alone, bool again) {
-    for (Near& near : nodes)
-      if (!again || near.shortage.reason == kClassIneligible)
-        if (alone.restrict_to(base::to_text(tables.nodes.id(near.row))))
-          near.shortage.reason = refusal_of(alone.decide(question.order), failure.group);
-  };
-  look(loaded.about(registration, all_beside(failure.group, *registration.job), plain), false);
-  if (std::any_of(nodes.begin(), nodes.end(), [](const Near& n) { return n.shortage.reason == kClassIneligible; }))
-    look(loaded.about(only(registration, failure.group), {}, plain), true);
-  for (Near& near : nodes) near.shortage.reason = as_the_metrics_say(std::move(near.shortage.reason), failure.metric);
-}
-
-/// The nodes that lack least.
-std::vector<Shortage> shortages(const Candidates& candidates, const tables::Snapshot& tables, Loaded& loaded,
-                                const model::Registration& registration, const Failure& failure,
-                                const tables::CompiledGroup& group) {
+/// The `most` nodes that lack least.
+std::vector<Near> nearest_of(const std::vector<Candidates::Node>& nodes, const tables::Snapshot& tables,
+                             const tables::CompiledGroup& group, std::size_t most) {
   std::int64_t cores_asked = 0;
   for (const tables::CompiledTask& task : group.tasks) cores_asked += task.cores;
   std::vector<Near> found;
-  found.reserve(candidates.nodes.size());
-  for (const Candidates::Node& node : candidates.nodes) found.push_back(near_of(tables, node, group, cores_asked));
-  const std::size_t looked_at = std::min(found.size(), kLookedAt);
+  found.reserve(nodes.size());
+  for (const Candidates::Node& node : nodes) found.push_back(near_of(tables, node, group, cores_asked));
+  const std::size_t kept = std::min(found.size(), most);
   std::partial_sort(
-      found.begin(), found.begin() + static_cast<std::ptrdiff_t>(looked_at), found.end(),
+      found.begin(), found.begin() + static_cast<std::ptrdiff_t>(kept), found.end(),
       [](const Near& a, const Near& b) { return less_missing(a, b) || (!less_missing(b, a) && a.row < b.row); });
-  found.resize(looked_at);
-  look_at_each(found, tables, loaded, registration, failure);
-  // What no number says, a port, a device, a constraint, counts as one whole thing missing.
-  for (Near& near : found) {
-    const std::string& reason = near.shortage.reason;
-    const bool counted = reason == "cpu" || reason == "memory" || reason == "disk" || reason == "cores";
-    if (!reason.empty() && !(counted && near.missing > 0)) near.missing += 1;
+  found.resize(kept);
+  return found;
+}
+
+/// What is found out about a failed group: its obstacles on the candidates that lack least and on some other nodes.
+struct Survey {
+  std::vector<Near> near;  ///< the candidates, by findings.nodes
+  Findings findings;
+};
+
+Survey survey(const Candidates& candidates, const tables::Snapshot& tables, Loaded& loaded,
+              const model::Registration& registration, const Failure& failure, const tables::CompiledGroup& group) {
+  const model::ClusterState& state = loaded.question().state;
+  std::unordered_map<std::string_view, const model::Node*> by_id;
+  for (const model::Node& node : state.nodes) by_id.emplace(node.id, &node);
+  Survey out;
+  std::vector<const model::Node*> nodes;
+  const auto visit = [&](std::vector<Near> list, bool keep) {
+    for (Near& near : list)
+      if (const auto node = by_id.find(base::to_text(tables.nodes.id(near.row))); node != by_id.end()) {
+        nodes.push_back(node->second);
+        if (keep) out.near.push_back(std::move(near));
+      }
+  };
+  visit(nearest_of(candidates.nodes, tables, group, kLookedAt), true);
+  visit(nearest_of(candidates.others, tables, group, kOthersVisited), false);
+  out.findings.nodes = find_obstacles(loaded, registration, failure.group, nodes);
+  for (NodeObstacles& of : out.findings.nodes)
+    for (Obstacle& obstacle : of.obstacles) {
+      obstacle.reason = as_the_metrics_say(std::move(obstacle.reason), failure.metric);
+      if (obstacle.constraint) out.findings.filters.insert(obstacle.reason);
+    }
+  return out;
+}
+
+/// The nodes that lack least.
+std::vector<Shortage> shortages(const tables::Snapshot& tables, Survey& survey) {
+  for (std::size_t i = 0; i < survey.near.size(); ++i) {
+    Near& near = survey.near[i];
+    for (const Obstacle& obstacle : survey.findings.nodes[i].obstacles) {
+      near.shortage.reasons.push_back(obstacle.reason);
+      near.shortage.details.push_back(obstacle.detail);
+      // What no number says, a port, a device, a constraint, counts as one whole thing missing.
+      if (obstacle.amount == Amount::none || near.missing <= 0) near.missing += 1;
+    }
   }
+  std::vector<Near> found = survey.near;
   std::stable_sort(found.begin(), found.end(), less_missing);
   std::vector<Shortage> out;
   for (const Near& near : found) {
@@ -216,6 +219,22 @@ std::vector<Shortage> shortages(const Candidates& candidates, const tables::Snap
     out.back().node_name = name ? *name : base::to_text(tables.nodes.id(near.row));
   }
   return out;
+}
+
+/// Eviction frees cpu, memory, disk, ports and devices, never cores (R-PREEMPT-109).
+std::string note_on(const model::ClusterState& state, const model::Job& job, const Findings& findings) {
+  const bool cores = std::any_of(findings.nodes.begin(), findings.nodes.end(), [](const NodeObstacles& of) {
+    return std::any_of(of.obstacles.begin(), of.obstacles.end(),
+                       [](const Obstacle& obstacle) { return obstacle.amount == Amount::cores; });
+  });
+  if (!cores) return "";
+  const model::PreemptionConfig on = state.scheduler_config.value_or(model::SchedulerConfiguration{}).preemption_config;
+  const bool evicts = job.type == "batch"      ? on.batch_scheduler_enabled
+                      : job.type == "system"   ? on.system_scheduler_enabled
+                      : job.type == "sysbatch" ? on.sysbatch_scheduler_enabled
+                                               : on.service_scheduler_enabled;
+  return std::string("eviction cannot free cores: preemption, ") + (evicts ? "which is on" : "were it on") + " for " +
+         job.type + " jobs, evicts for cpu, memory, disk, ports and devices only";
 }
 
 /// A constraint and the nodes that it filtered.
@@ -239,8 +258,9 @@ class Namer {
         registration_(registration),
         dry_run_(named(state_), registration, question.now_ns) {}
 
-  /// `most`: what the plan's own metrics name.
-  void name(const std::string& group, Filter& most) {
+  /// `most`: what the plan's own metrics name. All that is named goes into `filters`.
+  void name(const std::string& group, Filter& most, std::set<std::string>& filters) {
+    filters_ = &filters;
     if (!whole_) whole_ = dry_run_.decide(order_);
     if (!take(*whole_, group, most)) return;
     dry_run_.pass_over(all_beside(group, *registration_.job));
@@ -254,10 +274,11 @@ class Namer {
 
  private:
   /// Whether some nodes are still told of by their classes, or nothing is told.
-  static bool take(const server::DryRunAnswer& answer, const std::string& group, Filter& most) {
+  bool take(const server::DryRunAnswer& answer, const std::string& group, Filter& most) {
     const auto failed = answer.failed.find(group);
     if (!answer.error.empty() || failed == answer.failed.end()) return true;
     raise(most, failed->second.constraint_filtered);
+    for (const auto& [constraint, count] : failed->second.constraint_filtered) filters_->insert(constraint);
     return failed->second.constraint_filtered.contains(kClassIneligible);
   }
   static const model::ClusterState& named(model::ClusterState& state) {
@@ -271,6 +292,7 @@ class Namer {
   const model::Registration& registration_;
   server::DryRun dry_run_;
   std::optional<server::DryRunAnswer> whole_;
+  std::set<std::string>* filters_ = nullptr;
 };
 
 /// Whether a group that places nothing leaves nothing behind for the groups after it: ports that they inherit, a wider
@@ -332,6 +354,31 @@ std::string reason_alone(const model::ClusterState& state, const model::Registra
   return out;
 }
 
+bool has_affinities(const model::Job& job, const model::TaskGroup& group) {
+  return !job.affinities.empty() || !group.affinities.empty() ||
+         std::any_of(group.tasks.begin(), group.tasks.end(),
+                     [](const model::Task& task) { return !task.affinities.empty(); });
+}
+
+/// The score and the components that it is the mean of. Nomad's metrics also list components that are 0 because nothing
+/// asked for them; these are no part of the mean (R-RANK-701, 901).
+std::string score_text(const model::ScoreMeta& meta, bool affinities) {
+  std::string out = "score " + json::double_text(meta.norm_score), others;
+  bool any = false;
+  for (const auto& [component, score] : meta.scores) {
+    if (component == "normalized-score") continue;
+    const bool counts = score != 0 || component == "binpack" || component == "devices" || component == "preemption" ||
+                        (component == "node-affinity" && affinities);
+    if (counts)
+      out +=
+          fmt::format("{}{} {}", std::exchange(any, true) ? ", " : " = mean of ", component, json::double_text(score));
+    else
+      others += fmt::format("{}{}", others.empty() ? "" : ", ", component);
+  }
+  if (!others.empty()) out += fmt::format("; not in the mean: {}", others);
+  return out;
+}
+
 std::map<std::string, std::int64_t> refused_groups(const server::DryRunAnswer& answer) {
   std::map<std::string, std::int64_t> out;
   for (const server::Refusal& refusal : answer.refusals)
@@ -343,7 +390,8 @@ std::map<std::string, std::int64_t> refused_groups(const server::DryRunAnswer& a
 }  // namespace
 
 std::vector<GroupAdvice> advise(const Question& question, const model::Registration& registration,
-                                const server::DryRun& dry_run, const server::DryRunAnswer& answer, std::size_t most) {
+                                const server::DryRun& dry_run, const server::DryRunAnswer& answer, std::size_t most,
+                                const server::Rehearsal* rehearsal) {
   std::vector<GroupAdvice> out;
   std::map<std::string, std::int64_t> refused = refused_groups(answer);
   if ((answer.failed.empty() && refused.empty()) || most == 0) return out;
@@ -360,21 +408,66 @@ std::vector<GroupAdvice> advise(const Question& question, const model::Registrat
     Filter filter{"", 0};
     raise(filter, metric.constraint_filtered);
     if (const tables::CompiledGroup* compiled = compiled_group(dry_run, name)) {
+      Survey of = survey(candidates, dry_run.tables(), loaded, registration, {name, metric}, *compiled);
+      for (const auto& [constraint, count] : metric.constraint_filtered) of.findings.filters.insert(constraint);
       if (metric.constraint_filtered.contains(kClassIneligible)) {
         if (!namer) namer.emplace(question, registration);
-        namer->name(name, filter);
+        namer->name(name, filter, of.findings.filters);
         if (filter.second == 0) filter = {kClassIneligible, metric.constraint_filtered.at(kClassIneligible)};
       }
-      advice.nearest = shortages(candidates, dry_run.tables(), loaded, registration, {name, metric}, *compiled);
-      advice.changes = changes_that_fit(loaded, registration, name, advice.failed, idle_beside(name, job, answer));
+      advice.nearest = shortages(dry_run.tables(), of);
+      advice.needs = needs_of(question.state, job, of.findings);
+      advice.note = note_on(question.state, job, of.findings);
+      advice.changes =
+          changes_that_fit(loaded, registration, name, advice.failed, idle_beside(name, job, answer), of.findings);
     }
     std::tie(advice.filtered_most, advice.filtered_nodes) = std::move(filter);
   }
+  const auto placed_in_the_end = [&](const std::string& name) {
+    return rehearsal && rehearsal->end == server::Rehearsal::End::complete && !rehearsal->failed.contains(name);
+  };
   for (const auto& [name, count] : refused) {
-    if (out.size() == most || answer.failed.contains(name)) continue;
+    if (out.size() == most || answer.failed.contains(name) || placed_in_the_end(name)) continue;
     GroupAdvice& advice = out.emplace_back();
     advice.group = name, advice.refused = count;
-    advice.changes = changes_that_fit(loaded, registration, name, count, idle_beside(name, job, answer));
+    advice.changes =
+        changes_that_fit(loaded, registration, name, count, idle_beside(name, job, answer), Findings{{}, {}});
+  }
+  return out;
+}
+
+std::vector<std::string> wrapped_sums(const model::ClusterState& state, const model::Plan& plan) {
+  std::vector<std::string> out;
+  std::unordered_map<std::string_view, std::vector<const model::Allocation*>> on_node;
+  for (const auto& [node, allocs] : plan.node_allocation) on_node[node];
+  for (const model::Allocation& alloc : state.allocs)
+    if (const auto at = on_node.find(alloc.node_id); at != on_node.end() && !model::is_client_terminal(alloc))
+      at->second.push_back(&alloc);
+  std::unordered_map<std::string_view, std::string_view> names;
+  for (const model::Node& node : state.nodes) names.emplace(node.id, node.name);
+  for (const auto& [node, planned] : plan.node_allocation) {
+    std::set<std::string_view> replaced;
+    for (const model::Allocation& alloc : planned) replaced.insert(alloc.id);
+    std::int64_t cpu = 0, memory = 0, disk = 0;
+    bool cpu_wraps = false, memory_wraps = false, disk_wraps = false;
+    const auto count = [&](const model::Allocation& alloc) {
+      if (!alloc.allocated_resources) return;
+      for (const auto& [name, task] : alloc.allocated_resources->tasks) {
+        cpu_wraps |= __builtin_add_overflow(cpu, task.cpu.cpu_shares, &cpu);
+        memory_wraps |= __builtin_add_overflow(memory, task.memory.memory_mb, &memory);
+      }
+      disk_wraps |= __builtin_add_overflow(disk, alloc.allocated_resources->shared.disk_mb, &disk);
+    };
+    for (const model::Allocation* alloc : on_node[node])
+      if (!replaced.contains(alloc->id)) count(*alloc);
+    for (const model::Allocation& alloc : planned) count(alloc);
+    for (const auto& [wraps, what] :
+         {std::pair{cpu_wraps, "cpu"}, std::pair{memory_wraps, "memory"}, std::pair{disk_wraps, "disk"}})
+      if (wraps)
+        out.push_back(
+            fmt::format("node \"{}\": the requested {} exceeds 64 bits; Nomad's sum wraps and is below the "
+                        "node's capacity, so that it plans what cannot run; request less {}",
+                        names[node], what, what));
   }
   return out;
 }
@@ -396,31 +489,30 @@ tl::expected<std::string, std::string> explain(const model::ClusterState& state,
 
   std::string out = fmt::format("Node \"{}\" ({}), as if it were the only one:\n", found->name, found->id);
   const auto placed = answer.plan.node_allocation.find(found->id);
+  std::set<std::string_view> there;  // an update in place is no placement, and its scores are of its first one
+  for (const model::Allocation& alloc : state.allocs)
+    if (alloc.node_id == found->id) there.insert(alloc.id);
   for (const model::TaskGroup& group : dry_run.job()->task_groups) {
     const auto updates = answer.annotations.desired_tg_updates.find(group.name);
     const auto failed = answer.failed.find(group.name);
-    std::int64_t count = 0;
+    std::int64_t count = 0, in_place = 0;
     const model::Allocation* first = nullptr;
     if (placed != answer.plan.node_allocation.end())
-      for (const model::Allocation& alloc : placed->second)
-        if (alloc.task_group == group.name && alloc.metrics && !alloc.metrics->score_meta_data.empty()) {
+      for (const model::Allocation& alloc : placed->second) {
+        if (alloc.task_group != group.name) continue;
+        if (there.contains(alloc.id)) {
+          ++in_place;
+        } else if (alloc.metrics && !alloc.metrics->score_meta_data.empty()) {
           if (!first) first = &alloc;
           ++count;
         }
+      }
     if (first) {
       out += fmt::format("  group \"{}\": takes {}\n", group.name, count);
-      for (const model::ScoreMeta& meta : first->metrics->score_meta_data) {
-        if (meta.node_id != found->id) continue;
-        out += fmt::format("    score {}", json::double_text(meta.norm_score));
-        const char* separator = " = mean of ";
-        for (const auto& [component, score] : meta.scores) {
-          if (component == "normalized-score") continue;
-          out += fmt::format("{}{} {}", separator, component, json::double_text(score));
-          separator = ", ";
-        }
-        out += "\n";
-      }
+      for (const model::ScoreMeta& meta : first->metrics->score_meta_data)
+        if (meta.node_id == found->id) out += "    " + score_text(meta, has_affinities(*dry_run.job(), group)) + "\n";
     }
+    if (in_place > 0) out += fmt::format("  group \"{}\": {} updated in place\n", group.name, in_place);
     if (failed != answer.failed.end()) {
       const model::AllocMetric& m = failed->second;
       out += fmt::format("  group \"{}\": refused{}\n", group.name, first ? " afterwards" : "");
@@ -432,7 +524,7 @@ tl::expected<std::string, std::string> explain(const model::ClusterState& state,
         for (const auto& [constraint, n] : m.constraint_filtered) out += fmt::format("    filtered: {}\n", constraint);
       for (const auto& [dimension, n] : m.dimension_exhausted) out += fmt::format("    exhausted: {}\n", dimension);
     }
-    if (!first && failed == answer.failed.end()) {
+    if (!first && in_place == 0 && failed == answer.failed.end()) {
       const bool asks = updates != answer.annotations.desired_tg_updates.end() &&
                         updates->second.place + updates->second.destructive_update + updates->second.canary > 0;
       out += fmt::format("  group \"{}\": {}\n", group.name,

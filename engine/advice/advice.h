@@ -2,9 +2,12 @@
 // most, and which smallest changes would make it fit. Each change is an edit of the job file and is tried by a dry run
 // of the file so edited, from its registration to the plan applier's check, so it is true for this state, not a guess.
 //
-//   advice.cc   what is missing, what filtered, explain()
-//   changes.cc  the changes
-//   trial.h     how they are tried
+//   advice.cc     what is missing, what filtered, explain()
+//   obstacles.h   all that keeps the group off a node
+//   needs.cc      which nodes have what no candidate has
+//   changes.cc    the changes, alone and in sets
+//   edits.h       how a job file is edited
+//   trial.h       how edits are tried
 #pragma once
 
 #include <string>
@@ -23,13 +26,27 @@ inline constexpr std::size_t kAdvised = 16;
 struct Shortage {
   std::string node_name;
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0, cores = 0;  ///< 0: enough
-  std::string reason;  ///< why the scheduler refuses the node when it looks at it alone: a constraint or a dimension
+  /// Why the scheduler refuses the node when it visits it alone: a constraint or a dimension, then those that it would
+  /// meet next. Empty: it would not.
+  std::vector<std::string> reasons;
+  std::vector<std::string> details;  ///< by reason, what it leaves open: the driver, who holds the port; may be empty
+
+  [[nodiscard]] std::string reason() const { return reasons.empty() ? "" : reasons.front(); }
 };
 
 /// One edit of the job file with which the group fits.
 struct Change {
   std::string text;   ///< "cpu of task "x": 12000 instead of 16000 MHz", ...
   json::Value patch;  ///< of the file as it was given, as JSON Patch (RFC 6902); null: not an edit of the job
+  std::string node;   ///< ID of the node that has to become ready; then `text` begins with its name. "": none
+};
+
+/// Something that a node must have, and that no node has which the group could use.
+struct Need {
+  std::string text;                ///< `driver podman`, `network mode "bridge"`, a constraint
+  std::vector<std::string> nodes;  ///< names of the first nodes that have it, each with why it is no candidate
+  std::int64_t node_count = 0;     ///< all that have it
+  std::string values;              ///< of a constraint "=": what nodes have instead; may be empty
 };
 
 struct GroupAdvice {
@@ -39,23 +56,36 @@ struct GroupAdvice {
   std::string filtered_most;        ///< a constraint as metrics name it; "" when nothing was filtered
   std::int64_t filtered_nodes = 0;  ///< by it
   std::vector<Shortage> nearest;    ///< at most 3, least missing first; only nodes that lack something
+  std::vector<Need> needs;          ///< what no candidate has
+  std::string note;                 ///< what a reader may expect in vain; may be empty
   std::vector<Change> changes;      ///< numbers are the nearest to the present ones that do
 };
 
 /// One entry per failed group of `answer`, and per group that has placements on nodes which would refuse them (`failed`
 /// is then 0, `refused` counts these); the first `most` of them, in order of their names. `dry_run` gave the answer
-/// to `question` of the accepted `registration`.
+/// to `question` of the accepted `registration`. `rehearsal`, if it was made: a refused group that is placed in the end
+/// needs no advice.
 [[nodiscard]] std::vector<GroupAdvice> advise(const Question& question, const model::Registration& registration,
                                               const server::DryRun& dry_run, const server::DryRunAnswer& answer,
-                                              std::size_t most = kAdvised);
+                                              std::size_t most = kAdvised,
+                                              const server::Rehearsal* rehearsal = nullptr);
 
-class Loaded;  // trial.h
+class Loaded;     // trial.h
+struct Findings;  // obstacles.h
 
 /// Changes with which all allocations of `group` that the plan wants are placed and committed. `idle`: other groups
-/// that place nothing, see Trial. changes.cc.
+/// that place nothing, see Trial. `findings`: which constraints and which sets of changes are tried. changes.cc.
 [[nodiscard]] std::vector<Change> changes_that_fit(Loaded& loaded, const model::Registration& registration,
                                                    const std::string& group, std::int64_t failed,
-                                                   const std::vector<std::string>& idle);
+                                                   const std::vector<std::string>& idle, const Findings& findings);
+
+/// What no candidate among the nodes of the state has, of what the obstacles name. needs.cc.
+[[nodiscard]] std::vector<Need> needs_of(const model::ClusterState& state, const model::Job& job,
+                                         const Findings& findings);
+
+/// One warning per node on which the plan places something although the true sum of an amount exceeds 64 bits: Nomad's
+/// sums wrap, and then anything fits (R-MODEL-3).
+[[nodiscard]] std::vector<std::string> wrapped_sums(const model::ClusterState& state, const model::Plan& plan);
 
 /// `document` after a JSON Patch of operations `add` and `remove`; null when a place is not there.
 [[nodiscard]] json::Value patched(const json::Value& document, const json::Value& patch);

@@ -6,32 +6,20 @@
 #include <set>
 
 #include "advice/advice.h"
-#include "advice/place.h"
+#include "advice/edits.h"
+#include "advice/obstacles.h"
 #include "advice/trial.h"
 #include "base/text.h"
 
 namespace berth::advice {
 namespace {
 
-constexpr std::size_t kPlacesTried = 32;  ///< datacenters, and pools, that are tried one by one
-
-json::Value add(const Place& place, json::Value value) {
-  json::Value out = json::Value::object();
-  out.set("op", "add"), out.set("path", place.pointer), out.set("value", std::move(value));
-  return out;
-}
-
-json::Value removal(const Place& place) {
-  json::Value out = json::Value::object();
-  out.set("op", "remove"), out.set("path", place.pointer);
-  return out;
-}
-
-json::Value patch_of(json::Value operation) {
-  json::Value out = json::Value::array();
-  out.push(std::move(operation));
-  return out;
-}
+constexpr std::size_t kPlacesTried = 32;       ///< datacenters, and pools, that are tried one by one
+constexpr std::size_t kConstraintsTried = 64;  ///< of those that filtered some node
+constexpr std::size_t kPartsTried = 64;        ///< ports, devices and volumes
+constexpr std::size_t kSetsTried = 8;          ///< sets of several changes
+constexpr std::size_t kSetsOffered = 3;        ///< of these
+constexpr std::size_t kNodesTried = 16;        ///< that are not ready
 
 std::vector<std::string> steps(std::string_view pointer) {
   std::vector<std::string> out;
@@ -97,8 +85,9 @@ struct Number {
 class Changes {
  public:
   Changes(Loaded& loaded, const model::Registration& registration, const model::TaskGroup& group,
-          const std::vector<std::string>& idle)
-      : question_(loaded.question()),
+          const std::vector<std::string>& idle, const Findings& findings)
+      : findings_(findings),
+        question_(loaded.question()),
         job_(*registration.job),
         group_(group),
         trial_(loaded, registration, group.name, idle),
@@ -121,11 +110,17 @@ class Changes {
     try_datacenters();
     try_pools();
     try_preemption();
+    try_readiness();
+    if (out_.empty()) try_sets();
     return std::move(out_);
   }
 
  private:
-  void offer(std::string text, json::Value patch) { out_.push_back({std::move(text), std::move(patch)}); }
+  void offer(std::string text, json::Value patch) { out_.push_back({std::move(text), std::move(patch), ""}); }
+  /// One of many parts alike, of which so many are tried.
+  bool try_part(std::string text, json::Value patch) {
+    return parts_tried_++ < kPartsTried && try_patch(std::move(text), std::move(patch));
+  }
   bool try_patch(std::string text, json::Value patch) {
     if (!trial_.fits(patch) || !trial_.fits_as_a_whole(patch)) return false;
     offer(std::move(text), std::move(patch));
@@ -175,44 +170,60 @@ class Changes {
             number.patch(*found));
   }
 
-  void try_count(std::int64_t failed) {
-    try_number({"count", "", group_.count, 1,
-                [place = place_.at("Count")](std::int64_t n) { return patch_of(add(place, n)); }},
-               group_.count - failed);
-  }
+  void try_count(std::int64_t failed) { try_number(count(), group_.count - failed); }
 
-  /// The task that asks for most is changed; "" of `unit` counts.
-  void try_of_tasks(const char* name, const char* unit, std::int64_t least, const char* key,
-                    const std::function<std::int64_t(const model::Resources&)>& ask) {
+  /// Of the task that requests most. Nothing where that is the least that a job may request.
+  [[nodiscard]] std::optional<Number> of_tasks(const char* name, const char* unit, std::int64_t least, const char* key,
+                                               const std::function<std::int64_t(const model::Resources&)>& ask) const {
     std::size_t largest = 0;
     std::int64_t most = 0;
     for (std::size_t t = 0; t < group_.tasks.size(); ++t)
       if (const auto& r = group_.tasks[t].resources; r && ask(*r) > most) largest = t, most = ask(*r);
-    if (most <= least) return;
+    if (most <= least) return std::nullopt;
     const Place resources = tasks_[largest].at("Resources"), field = resources.at(key);
     const bool there = resources.value && resources.value->is_object();
-    try_number(
-        {fmt::format("{} of task \"{}\"", name, group_.tasks[largest].name), unit, most, least, [=](std::int64_t n) {
-           if (there) return patch_of(add(field, n));
-           json::Value block = json::Value::object();
-           block.set(key, n);
-           return patch_of(add(resources, std::move(block)));
-         }});
+    return Number{fmt::format("{} of task \"{}\"", name, group_.tasks[largest].name), unit, most, least,
+                  [=](std::int64_t n) {
+                    if (there) return patch_of(add(field, n));
+                    json::Value block = json::Value::object();
+                    block.set(key, n);
+                    return patch_of(add(resources, std::move(block)));
+                  }};
+  }
+
+  [[nodiscard]] Number count() const {
+    return {"count", "", group_.count, 1,
+            [place = place_.at("Count")](std::int64_t n) { return patch_of(add(place, n)); }};
+  }
+
+  [[nodiscard]] std::optional<Number> number_of(Amount amount) const {
+    switch (amount) {
+      case Amount::cpu:
+        return of_tasks("cpu", " MHz", 1, "CPU", [](const model::Resources& r) { return r.cores > 0 ? 0 : r.cpu; });
+      case Amount::cores:
+        return of_tasks("cores", "", 1, "Cores", [](const model::Resources& r) { return r.cores; });
+      case Amount::memory:
+        return of_tasks("memory", " MiB", 10, "MemoryMB", [](const model::Resources& r) { return r.memory_mb; });
+      case Amount::disk: {
+        if (!group_.ephemeral_disk) return std::nullopt;
+        const Place disk = place_.at("EphemeralDisk"), size = disk.at("SizeMB");
+        const bool there = disk.value && disk.value->is_object();
+        return Number{"disk of the group", " MiB", group_.ephemeral_disk->size_mb, 10, [=](std::int64_t n) {
+                        if (there) return patch_of(add(size, n));
+                        json::Value block = json::Value::object();
+                        block.set("SizeMB", n);
+                        return patch_of(add(disk, std::move(block)));
+                      }};
+      }
+      case Amount::none:
+        break;
+    }
+    return std::nullopt;
   }
 
   void try_resources() {
-    try_of_tasks("cpu", " MHz", 1, "CPU", [](const model::Resources& r) { return r.cores > 0 ? 0 : r.cpu; });
-    try_of_tasks("cores", "", 1, "Cores", [](const model::Resources& r) { return r.cores; });
-    try_of_tasks("memory", " MiB", 10, "MemoryMB", [](const model::Resources& r) { return r.memory_mb; });
-    if (!group_.ephemeral_disk) return;
-    const Place disk = place_.at("EphemeralDisk"), size = disk.at("SizeMB");
-    const bool there = disk.value && disk.value->is_object();
-    try_number({"disk of the group", " MiB", group_.ephemeral_disk->size_mb, 10, [=](std::int64_t n) {
-                  if (there) return patch_of(add(size, n));
-                  json::Value block = json::Value::object();
-                  block.set("SizeMB", n);
-                  return patch_of(add(disk, std::move(block)));
-                }});
+    for (const Amount amount : {Amount::cpu, Amount::cores, Amount::memory, Amount::disk})
+      if (const auto number = number_of(amount)) try_number(*number);
   }
 
   void try_devices() {
@@ -224,42 +235,37 @@ class Changes {
       for (std::size_t d = 0; d < asks.size(); ++d) {
         const std::string text = fmt::format("device \"{}\" of task \"{}\"", asks[d].name, group_.tasks[t].name);
         const std::size_t before = out_.size();
-        if (asks[d].count > 1 && asks[d].count < 1U << 31)
+        if (asks[d].count > 1 && asks[d].count < 1U << 31 && parts_tried_++ < kPartsTried)
           try_number({"count of " + text, "", static_cast<std::int64_t>(asks[d].count), 1,
                       [place = devices.at(d).at("Count")](std::int64_t n) { return patch_of(add(place, n)); }});
         for (std::size_t c = 0; c < asks[d].constraints.size(); ++c)
           if (const Place constraints = devices.at(d).at("Constraints");
               constraints.size() == asks[d].constraints.size())
-            try_patch(fmt::format("no constraint \"{}\" of {}", base::trim_space(asks[d].constraints[c].text()), text),
-                      patch_of(removal(constraints.at(c))));
-        if (out_.size() == before) try_patch("no " + text, patch_of(removal(devices.at(d))));
+            try_part(fmt::format("no constraint \"{}\" of {}", base::trim_space(asks[d].constraints[c].text()), text),
+                     patch_of(removal(constraints.at(c))));
+        if (out_.size() == before) try_part("no " + text, patch_of(removal(devices.at(d))));
       }
     }
   }
 
-  /// Only constraints that stand in the file: those that registration adds would come back (R-MODEL-240 to 246).
+  /// A change that helps alone takes away what a node is filtered for, so that metrics or obstacles name it. Trying all
+  /// constraints of the file would cost their square.
   void try_constraints() {
-    struct Standing {
-      model::Constraint constraint;
-      Place place;
-    };
-    std::vector<Standing> all;
-    const auto collect = [&](const std::vector<model::Constraint>& constraints, const Place& list) {
-      for (std::size_t i = 0; i < std::min(constraints.size(), list.size()); ++i)
-        all.push_back({constraints[i], list.at(i)});
-    };
-    collect(job_.constraints, job_place_.at("Constraints"));
-    collect(group_.constraints, place_.at("Constraints"));
-    for (std::size_t t = 0; t < tasks_.size(); ++t) collect(group_.tasks[t].constraints, tasks_[t].at("Constraints"));
+    const JobFile file(question_.document, job_, group_.name);
     std::set<std::string> done;
-    for (const Standing& standing : all) {
-      const std::string text(base::trim_space(standing.constraint.text()));
-      if (!done.insert(text).second) continue;
-      json::Value patch = json::Value::array();
-      for (std::size_t i = all.size(); i-- > 0;)  // from behind, so that the places stay right
-        if (all[i].constraint == standing.constraint) patch.push(removal(all[i].place));
-      try_patch("no constraint \"" + text + "\"", std::move(patch));
-    }
+    const auto attempt = [&](const model::Constraint& constraint) {
+      const std::string text = constraint.text();
+      const bool distinct = constraint.operand == "distinct_hosts" || constraint.operand == "distinct_property";
+      if ((!distinct && !findings_.filters.contains(text)) || done.size() >= kConstraintsTried ||
+          !done.insert(text).second)
+        return;
+      if (json::Value patch = file.without_constraint(text); !patch.is_null())
+        try_patch(fmt::format("no constraint \"{}\"", base::trim_space(text)), std::move(patch));
+    };
+    for (const model::Constraint& constraint : job_.constraints.list()) attempt(constraint);
+    for (const model::Constraint& constraint : group_.constraints) attempt(constraint);
+    for (const model::Task& task : group_.tasks)
+      for (const model::Constraint& constraint : task.constraints) attempt(constraint);
   }
 
   void try_ports() {
@@ -272,15 +278,15 @@ class Changes {
       for (std::size_t n = 0; n < list.size(); ++n) {
         const Place network = list.at(n);
         if (const std::string mode = network.text("Mode"); !mode.empty() && mode != "host")
-          try_patch(fmt::format("network mode \"host\" instead of \"{}\"", mode),
-                    patch_of(add(network.at("Mode"), "host")));
+          try_part(fmt::format("network mode \"host\" instead of \"{}\"", mode),
+                   patch_of(add(network.at("Mode"), "host")));
         for (const char* kind : {"ReservedPorts", "DynamicPorts"})
           for (std::size_t p = 0; p < network.at(kind).size(); ++p)
             if (const std::string host_network = network.at(kind).at(p).text("HostNetwork");
                 !host_network.empty() && host_network != "default")
-              try_patch(fmt::format("port \"{}\" in host network \"default\" instead of \"{}\"",
-                                    network.at(kind).at(p).text("Label"), host_network),
-                        patch_of(add(network.at(kind).at(p).at("HostNetwork"), "default")));
+              try_part(fmt::format("port \"{}\" in host network \"default\" instead of \"{}\"",
+                                   network.at(kind).at(p).text("Label"), host_network),
+                       patch_of(add(network.at(kind).at(p).at("HostNetwork"), "default")));
         const Place reserved = network.at("ReservedPorts"), dynamic = network.at("DynamicPorts");
         json::Value ports = dynamic.value && dynamic.value->is_array() ? *dynamic.value : json::Value::array();
         for (std::size_t p = 0; p < reserved.size(); ++p, ++fixed) {
@@ -288,14 +294,18 @@ class Changes {
           json::Value moved = *port.value;
           if (const Place value = port.at("Value"); value.value)
             moved.erase(value.pointer.substr(value.pointer.rfind('/') + 1));
+          if (parts_tried_ >= kPartsTried) {
+            ports.push(std::move(moved));
+            continue;
+          }
           json::Value one = dynamic.value && dynamic.value->is_array() ? *dynamic.value : json::Value::array();
           one.push(moved), ports.push(moved);
           json::Value patch = json::Value::array();
           patch.push(removal(port)), patch.push(add(dynamic, std::move(one)));
           const Place value = port.at("Value");
-          try_patch(fmt::format("port \"{}\" dynamic instead of {}", port.text("Label"),
-                                value.value ? value.value->as_int() : 0),
-                    std::move(patch));
+          try_part(fmt::format("port \"{}\" dynamic instead of {}", port.text("Label"),
+                               value.value ? value.value->as_int() : 0),
+                   std::move(patch));
         }
         if (reserved.size() > 0) {
           all_dynamic.push(add(reserved, json::Value::array()));
@@ -312,7 +322,7 @@ class Changes {
       const Place place = volumes.at(volume.key);
       const Place read_only = place.at("ReadOnly");
       if (!(read_only.value && read_only.value->as_bool()) &&
-          try_patch(fmt::format("volume \"{}\" read only", volume.key), patch_of(add(read_only, true))))
+          try_part(fmt::format("volume \"{}\" read only", volume.key), patch_of(add(read_only, true))))
         continue;
       json::Value patch = patch_of(removal(place));
       for (const Place& task : tasks_) {
@@ -320,16 +330,17 @@ class Changes {
         for (std::size_t m = mounts.size(); m-- > 0;)
           if (mounts.at(m).text("Volume") == volume.key) patch.push(removal(mounts.at(m)));
       }
-      try_patch(fmt::format("no volume \"{}\"", volume.key), std::move(patch));
+      try_part(fmt::format("no volume \"{}\"", volume.key), std::move(patch));
     }
   }
 
   void try_datacenters() {
     std::set<std::string> others;
-    for (const model::Node& node : question_.state.nodes)
-      if (std::none_of(job_.datacenters.begin(), job_.datacenters.end(),
-                       [&](const std::string& pattern) { return base::glob_match(pattern, node.datacenter); }))
-        others.insert(node.datacenter);
+    for (const model::Node& node : question_.state.nodes) others.insert(node.datacenter);
+    std::erase_if(others, [&](const std::string& datacenter) {
+      return std::any_of(job_.datacenters.begin(), job_.datacenters.end(),
+                         [&](const std::string& pattern) { return base::glob_match(pattern, datacenter); });
+    });
     if (others.empty()) return;
     const auto with = [&](const std::string& datacenter) {
       json::Value list = json::Value::array();
@@ -372,9 +383,162 @@ class Changes {
     if (trial_.fits_with(config)) offer("preemption switched on for " + job_.type + " jobs", json::Value());
   }
 
+  static std::string when_ready(const NodeObstacles& of) {
+    std::string state;
+    for (const Obstacle& obstacle : of.obstacles)
+      if (obstacle.readiness) state = obstacle.reason;
+    return fmt::format("{} if it were {}", of.node->name,
+                       state == "ineligible" ? "eligible"
+                       : state == "draining" ? "not draining"
+                                             : "up");
+  }
+
+  /// Nodes that take the group as it is, were they ready: one alone, or else all of them.
+  void try_readiness() {
+    std::vector<const NodeObstacles*> unready;
+    for (const NodeObstacles& of : findings_.nodes)
+      if (of.all && of.obstacles.size() == 1 && of.obstacles.front().readiness && unready.size() < kNodesTried)
+        unready.push_back(&of);
+    const auto fits_with = [&](std::vector<std::string> nodes) {
+      trial_.suppose_ready(std::move(nodes));
+      const bool fits = trial_.fits(json::Value::array()) && trial_.fits_as_a_whole(json::Value::array());
+      trial_.suppose_ready({});
+      return fits;
+    };
+    std::size_t offered = 0;
+    for (const NodeObstacles* of : unready)
+      if (offered < kSetsOffered && fits_with({of->node->id})) {
+        out_.push_back({when_ready(*of), {}, of->node->id});
+        ++offered;
+      }
+    if (offered > 0 || unready.size() < 2) return;
+    std::vector<std::string> ids;
+    std::string text;
+    for (const NodeObstacles* of : unready) {
+      ids.push_back(of->node->id);
+      text += (text.empty() ? "" : ", and ") + when_ready(*of);
+    }
+    if (fits_with(ids)) out_.push_back({text, {}, unready.front()->node->id});
+  }
+
+  /// Obstacles of one node that go away together.
+  struct Set {
+    const NodeObstacles* of = nullptr;
+    std::vector<const Obstacle*> parts;
+    [[nodiscard]] bool needs_readiness() const {
+      return std::any_of(parts.begin(), parts.end(), [](const Obstacle* part) { return part->readiness; });
+    }
+    [[nodiscard]] std::string key() const {
+      std::string out;
+      for (const Obstacle* part : parts) out += part->readiness ? "ready " + of->node->id + '\n' : part->change + '\n';
+      return out;
+    }
+  };
+
+  /// The smallest sets of changes with which some node takes the group, each tried; several nodes may share one.
+  void try_sets() {
+    std::vector<Set> sets;
+    std::set<std::string> known;
+    for (const NodeObstacles& of : findings_.nodes) {
+      Set set{&of, {}};
+      for (const Obstacle& obstacle : of.obstacles) set.parts.push_back(&obstacle);
+      const bool possible = of.all && std::all_of(set.parts.begin(), set.parts.end(), [](const Obstacle* part) {
+                              return part->readiness || !part->change.empty();
+                            });
+      if (possible && !set.parts.empty() && known.insert(set.key()).second) sets.push_back(std::move(set));
+    }
+    std::stable_sort(sets.begin(), sets.end(),
+                     [](const Set& a, const Set& b) { return a.parts.size() < b.parts.size(); });
+    if (sets.size() > kSetsTried) sets.resize(kSetsTried);
+    std::size_t size = 0;
+    for (Set& set : sets) {
+      if (out_.size() >= kSetsOffered || (!out_.empty() && set.parts.size() > size)) break;
+      if (try_set(set)) size = set.parts.size();
+    }
+    trial_.suppose_ready({});
+  }
+
+  bool try_set(Set& set) {
+    std::vector<Number> numbers;
+    const auto build = [&](const std::vector<const Obstacle*>& parts) {
+      numbers.clear();
+      for (const Obstacle* part : parts)
+        if (part->amount != Amount::none)
+          if (auto number = number_of(part->amount)) numbers.push_back(std::move(*number));
+    };
+    std::vector<std::int64_t> values;
+    const auto patch = [&](const std::vector<const Obstacle*>& parts) {
+      std::vector<json::Value> own;
+      for (std::size_t i = 0; i < numbers.size(); ++i)
+        if (values[i] != numbers[i].present) own.push_back(numbers[i].patch(values[i]));
+      std::vector<const json::Value*> all;
+      for (const json::Value& one : own) all.push_back(&one);
+      for (const Obstacle* part : parts)
+        if (part->patch.is_array()) all.push_back(&part->patch);
+      return combined(all);
+    };
+    // With every number at the least that the server takes.
+    const auto at_least = [&](const std::vector<const Obstacle*>& parts) {
+      build(parts);
+      values.clear();
+      for (const Number& number : numbers) {
+        const auto least = least_accepted(number);
+        if (!least) return false;
+        values.push_back(*least);
+      }
+      return trial_.fits(patch(parts));
+    };
+    trial_.suppose_ready(set.needs_readiness() ? std::vector<std::string>{set.of->node->id}
+                                               : std::vector<std::string>());
+    bool fewer = false;  // allocations
+    if (!at_least(set.parts)) {
+      const bool counts = job_.type != "system" && job_.type != "sysbatch" && group_.count > 1;
+      numbers.push_back(count());
+      values.push_back(1);
+      if (!counts || !trial_.fits(patch(set.parts))) return false;
+      fewer = true;
+    }
+    // Of two changes of the job none helps alone: that was tried before.
+    const std::size_t least_parts = set.needs_readiness() ? 1 : 2;
+    for (std::size_t i = set.parts.size(); !fewer && i-- > 0 && set.parts.size() > least_parts;) {
+      if (set.parts[i]->readiness) continue;
+      std::vector<const Obstacle*> others = set.parts;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      if (at_least(others)) set.parts = std::move(others);
+    }
+    if (!fewer) static_cast<void>(at_least(set.parts));
+    // From the last number back, so that the count keeps as many as fit with the least of the others.
+    for (std::size_t i = numbers.size(); i-- > 0;) {
+      std::int64_t low = values[i], high = numbers[i].present;  // low fits
+      values[i] = high;
+      if (trial_.fits(patch(set.parts))) continue;
+      while (high - low > 1) {
+        values[i] = low + (high - low) / 2;
+        (trial_.fits(patch(set.parts)) ? low : high) = values[i];
+      }
+      values[i] = low;
+    }
+    json::Value whole = patch(set.parts);
+    if (!trial_.fits_as_a_whole(whole)) return false;
+    std::string text;
+    const auto join = [&](const std::string& part) { text += (text.empty() ? "" : " and ") + part; };
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (values[i] != numbers[i].present)
+        join(fmt::format("{}: {} instead of {}{}", numbers[i].text, values[i], numbers[i].present, numbers[i].unit));
+    for (const Obstacle* part : set.parts)
+      if (part->amount == Amount::none && !part->readiness) join(part->change);
+    const bool ready = set.needs_readiness();
+    if (ready) text = when_ready(*set.of) + (text.empty() ? "" : ", with " + text);
+    if (whole.size() == 0) whole = {};
+    out_.push_back({std::move(text), std::move(whole), ready ? set.of->node->id : ""});
+    return true;
+  }
+
+  const Findings& findings_;
   const Question& question_;
   const model::Job& job_;
   const model::TaskGroup& group_;
+  std::size_t parts_tried_ = 0;
   Trial trial_;
   Place job_place_, place_;
   std::vector<Place> tasks_;
@@ -391,9 +555,10 @@ json::Value patched(const json::Value& document, const json::Value& patch) {
 }
 
 std::vector<Change> changes_that_fit(Loaded& loaded, const model::Registration& registration, const std::string& group,
-                                     std::int64_t failed, const std::vector<std::string>& idle) {
+                                     std::int64_t failed, const std::vector<std::string>& idle,
+                                     const Findings& findings) {
   const model::TaskGroup* of = registration.job->group(group);
-  return of ? Changes(loaded, registration, *of, idle).all(failed) : std::vector<Change>();
+  return of ? Changes(loaded, registration, *of, idle, findings).all(failed) : std::vector<Change>();
 }
 
 }  // namespace berth::advice

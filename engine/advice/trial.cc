@@ -7,21 +7,35 @@
 namespace berth::advice {
 namespace {
 
-constexpr std::size_t kGroupsKept = 20'000;  ///< of job forms in the tables before they are loaded anew
+/// Parts of job forms in the tables before they are loaded again; 1 KiB each.
+constexpr std::size_t kPartsKept = 100'000;
+
+/// Groups, tasks and what they list.
+std::size_t parts_of(const model::Job& job) {
+  std::size_t out = job.constraints.size() + job.affinities.size() + job.spreads.size() + job.datacenters.size();
+  for (const model::TaskGroup& group : job.task_groups.list()) {
+    out += 4 + group.constraints.size() + group.affinities.size() + group.spreads.size() + group.volumes.size();
+    for (const model::NetworkResource& network : group.networks)
+      out += 1 + network.reserved_ports.size() + network.dynamic_ports.size();
+    for (const model::Task& task : group.tasks)
+      out += 4 + task.constraints.size() + task.affinities.size() + task.templates.size() + task.services.size();
+  }
+  return out;
+}
 
 }  // namespace
 
 server::DryRun& Loaded::about(const model::Registration& registration, const std::vector<std::string>& passed_over,
                               const std::optional<model::SchedulerConfiguration>& config) {
-  if (groups_ > kGroupsKept) dry_run_.reset();
+  if (kept_ > kPartsKept) dry_run_.reset();
   if (dry_run_) {
     dry_run_->unrestrict();
     dry_run_->instead(registration);
   } else {
     dry_run_.emplace(question_.state, registration, question_.now_ns);
-    config_.reset(), groups_ = 0;
+    config_.reset(), kept_ = 0;
   }
-  groups_ += registration.job->task_groups.size();
+  kept_ += parts_of(*registration.job);
   if (config != config_) dry_run_->configure(config), config_ = config;
   dry_run_->pass_over(passed_over);
   return *dry_run_;
@@ -92,17 +106,22 @@ bool Trial::placed(const server::DryRunAnswer& answer) const {
   });
 }
 
+server::DryRun& Trial::about(const model::Registration& registration, const std::vector<std::string>& passed_over) {
+  server::DryRun& out = loaded_.about(registration, passed_over);
+  for (const std::string& node : ready_) static_cast<void>(out.suppose_ready(node));
+  return out;
+}
+
 bool Trial::fits(const json::Value& patch) {
   const auto edited = registration(patch);
   if (!edited) return false;
   const bool leaves_out = !whole_ && !idle_.empty() && own_patch(patch);
-  return placed(
-      loaded_.about(*edited, leaves_out ? idle_ : std::vector<std::string>()).decide(loaded_.question().order));
+  return placed(about(*edited, leaves_out ? idle_ : std::vector<std::string>()).decide(loaded_.question().order));
 }
 
 bool Trial::fits_as_a_whole(const json::Value& patch) {
   const auto edited = read(patched(loaded_.question().document, patch));
-  return edited && placed(loaded_.about(*edited).answer(loaded_.question().order));
+  return edited && placed(about(*edited).answer(loaded_.question().order));
 }
 
 bool Trial::fits_with(const model::SchedulerConfiguration& config) {

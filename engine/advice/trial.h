@@ -26,7 +26,7 @@ class Loaded {
   const Question& question_;
   std::optional<server::DryRun> dry_run_;
   std::optional<model::SchedulerConfiguration> config_;
-  std::size_t groups_ = 0;  // of all forms since the load: the tables keep each of them
+  std::size_t kept_ = 0;  // parts of all forms since the load: the tables keep each of them
 };
 
 /// Tries edits of the job file for one group.
@@ -51,6 +51,9 @@ class Trial {
   /// From now on fits() leaves nothing out either.
   void ask_whole() { whole_ = true; }
 
+  /// From now on these nodes count as ready.
+  void suppose_ready(std::vector<std::string> node_ids) { ready_ = std::move(node_ids); }
+
  private:
   [[nodiscard]] bool placed(const server::DryRunAnswer& answer) const;
   [[nodiscard]] std::optional<model::Registration> registration(const json::Value& patch) const;
@@ -61,7 +64,11 @@ class Trial {
   const model::Registration& base_;
   const std::string group_;
   const std::vector<std::string> idle_;
+  [[nodiscard]] server::DryRun& about(const model::Registration& registration,
+                                      const std::vector<std::string>& passed_over = {});
+
   bool whole_ = false;
+  std::vector<std::string> ready_;
   std::string place_;      // of the group in the file
   std::string own_place_;  // and in the file with this group alone
   json::Value own_;        // that file; null where the group is not the same in it

@@ -13,9 +13,10 @@ GroupAdvice to_public(const advice::GroupAdvice& from) {
   out.failed = from.failed, out.refused = from.refused;
   out.filtered_most = from.filtered_most, out.filtered_nodes = from.filtered_nodes;
   for (const advice::Shortage& node : from.nearest)
-    out.nearest.push_back({node.node_name, node.cpu_mhz, node.memory_mb, node.disk_mb, node.cores, node.reason});
+    out.nearest.push_back({node.node_name, node.cpu_mhz, node.memory_mb, node.disk_mb, node.cores, node.reason()});
   for (const advice::Change& change : from.changes)
-    out.edits.push_back({change.text, change.patch.is_null() ? "" : json::to_text(change.patch)});
+    out.edits.push_back({change.node.empty() ? change.text : "on node " + change.text,
+                         change.patch.is_null() ? "" : json::to_text(change.patch)});
   return out;
 }
 

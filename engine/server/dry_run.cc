@@ -237,6 +237,9 @@ Rehearsal DryRun::rehearse(std::uint64_t order, model::ClusterState* after) cons
     out.description = result.description;
   }
   out.blocked = static_cast<std::uint32_t>(server.stats().blocked);
+  if (const tables::StoredEvalRow row = server.store().find_eval(eval.id); row != kNoRow)
+    if (const auto stored = server.store().current().eval(row))
+      for (const auto& [group, metric] : stored->failed_tg_allocs) out.failed.insert(group);
   if (after) *after = tables::to_cluster(server.store().current());
   return out;
 }
@@ -267,6 +270,7 @@ bool DryRun::restrict_to(std::string_view node_id) {
   const tables::NodeRow row = server_.store().find_node(node_id);
   if (row == kNoRow) return false;
   snapshot_.reset();
+  forget_supposed();
   if (only_node_ == kNoRow) {
     for (tables::NodeRow other = 0; other < server_.store().current().nodes.size(); ++other)
       if (other != row && server_.store().current().nodes.exists(other) &&
@@ -287,9 +291,30 @@ bool DryRun::restrict_to(std::string_view node_id) {
   return true;
 }
 
-void DryRun::unrestrict() {
-  if (only_node_ == kNoRow) return;
+bool DryRun::suppose_ready(std::string_view node_id) {
+  const tables::NodeRow row = server_.store().find_node(node_id);
+  if (row == kNoRow) return false;
+  const tables::NodeTable& nodes = server_.store().current().nodes;
+  if (nodes.ready(row)) return true;
+  supposed_.emplace_back(row, nodes.state[row]);
   snapshot_.reset();
+  server_.store().set_node_state(row, tables::NodeStatus::ready, true, false);
+  snapshot_ = server_.store().snapshot();
+  return true;
+}
+
+void DryRun::forget_supposed() {
+  for (; !supposed_.empty(); supposed_.pop_back()) {
+    const auto [row, bits] = supposed_.back();
+    server_.store().set_node_state(row, static_cast<tables::NodeStatus>(bits & tables::kStatusMask),
+                                   (bits & tables::kEligible) != 0, (bits & tables::kDraining) != 0);
+  }
+}
+
+void DryRun::unrestrict() {
+  if (only_node_ == kNoRow && supposed_.empty()) return;
+  snapshot_.reset();
+  forget_supposed();
   for (const tables::NodeRow other : made_ineligible_) set_eligible(other, true);
   made_ineligible_.clear();
   only_node_ = kNoRow;

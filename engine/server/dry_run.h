@@ -6,6 +6,8 @@
 // comes last. Threads: one owner.
 #pragma once
 
+#include <set>
+
 #include "model/registration/register_job.h"
 #include "server/server.h"
 
@@ -41,6 +43,7 @@ struct Rehearsal {
   std::uint32_t refused = 0;      ///< lost at least one node
   std::uint32_t placed = 0;       ///< allocations that were committed
   std::uint32_t blocked = 0;      ///< blocked evaluations left behind
+  std::set<std::string> failed;   ///< groups of which something found no node in the end
   std::vector<Refusal> refusals;  ///< of the last refused plan
 };
 
@@ -81,6 +84,9 @@ class DryRun {
   /// All other nodes become ineligible, so that the answer tells of this one alone, until the next call; false when
   /// there is no such node.
   [[nodiscard]] bool restrict_to(std::string_view node_id);
+  /// From now on the node counts as ready: up, eligible and not draining. Until unrestrict() or another node is left by
+  /// restrict_to(); false when there is no such node.
+  [[nodiscard]] bool suppose_ready(std::string_view node_id);
   /// All nodes are as the state has them, again.
   void unrestrict();
 
@@ -94,6 +100,7 @@ class DryRun {
   class Recorder;
   [[nodiscard]] model::Evaluation evaluation(std::uint64_t order) const;
   void set_eligible(tables::NodeRow row, bool eligible);
+  void forget_supposed();
 
   ManualClock clock_;
   Server server_;
@@ -103,10 +110,11 @@ class DryRun {
   std::uint64_t index_ = 0;  // at which the job is put in; 0: it is not
   std::string warnings_;
   tables::SnapshotRef snapshot_;
-  std::vector<tables::NodeRow> made_ineligible_;  // by restrict_to
-  tables::NodeRow only_node_ = tables::kNoRow;    // that restrict_to left
-  Rehearsal* rehearsal_ = nullptr;                // under way, with
-  std::uint64_t order_ = 0;                       // this order
+  std::vector<tables::NodeRow> made_ineligible_;                    // by restrict_to
+  tables::NodeRow only_node_ = tables::kNoRow;                      // that restrict_to left
+  std::vector<std::pair<tables::NodeRow, std::uint8_t>> supposed_;  // ready, and their state bits before
+  Rehearsal* rehearsal_ = nullptr;                                  // under way, with
+  std::uint64_t order_ = 0;                                         // this order
 };
 
 }  // namespace berth::server

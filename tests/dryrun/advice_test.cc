@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 
+#include "advice/obstacles.h"
 #include "advice/trial.h"
 #include "base/text.h"
 #include "dryrun/advice_text.h"
@@ -147,7 +148,7 @@ json::Value one_nearer(const json::Value& patch) {
 TEST(Advice, WhatItSaysWouldFitFitsAndOneLessDoesNot) {
   std::map<std::string, int> kinds;
   std::set<std::string> reasons;
-  int groups = 0;
+  int groups = 0, sets = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(220); ++seed) {
     const Case c(seed);
     SCOPED_TRACE(fmt::format("seed {}: {}", seed, json::to_text(c.document)));
@@ -162,8 +163,8 @@ TEST(Advice, WhatItSaysWouldFitFitsAndOneLessDoesNot) {
          advise({c.state, c.document, path, "", {}, kNow, 0}, *registration, dry_run, answer)) {
       ++groups;
       for (const Shortage& s : advice.nearest) {
-        if (!s.reason.empty()) reasons.insert(s.reason.substr(0, s.reason.find(' ')));
-        EXPECT_TRUE(s.cpu_mhz + s.memory_mb + s.disk_mb + s.cores > 0 || !s.reason.empty()) << s.node_name;
+        for (const std::string& reason : s.reasons) reasons.insert(reason.substr(0, reason.find(' ')));
+        EXPECT_TRUE(s.cpu_mhz + s.memory_mb + s.disk_mb + s.cores > 0 || !s.reasons.empty()) << s.node_name;
       }
       for (const Change& change : advice.changes) {
         SCOPED_TRACE(advice.group + ": " + change.text);
@@ -172,6 +173,10 @@ TEST(Advice, WhatItSaysWouldFitFitsAndOneLessDoesNot) {
         const json::Value edited = patched(c.document, change.patch);
         ASSERT_FALSE(edited.is_null());
         EXPECT_TRUE(fits(c, edited, advice.group));
+        if (change.text.find(" and ") != std::string::npos) {
+          ++sets;
+          continue;  // SetsOfChangesAreTheSmallest
+        }
         if (const std::size_t of = change.text.find(" instead of ");
             of != std::string::npos && change.text.find(": ") != std::string::npos) {
           const auto present = base::parse_int64(change.text.substr(of + 12, change.text.find(' ', of + 12) - of - 12));
@@ -185,12 +190,45 @@ TEST(Advice, WhatItSaysWouldFitFitsAndOneLessDoesNot) {
   // The cases must be about something: each kind of change and of reason occurs.
   EXPECT_GT(groups, testing::kSanitized ? 5 : 50);
   if (!testing::kSanitized) {
+    EXPECT_GT(sets, 3);
     for (const char* kind : {"count:", "cpu", "cores", "memory", "disk", "port", "volume", "datacenter", "node"})
       EXPECT_GT(kinds[kind], 0) << kind;
     EXPECT_GT(kinds["no"] + kinds["count"], 0);
     for (const char* reason : {"cpu", "memory", "disk", "cores", "network:", "missing", "distinct_hosts"})
       EXPECT_TRUE(reasons.contains(reason)) << reason;
   }
+}
+
+// Without one of its operations a set of changes does not help.
+TEST(Advice, SetsOfChangesAreTheSmallest) {
+  int sets = 0;
+  for (std::uint64_t seed = 1; seed <= testing::rounds(220); ++seed) {
+    const Case c(seed);
+    const auto registration = read_job(c.state, c.document, "job", "");
+    ASSERT_TRUE(registration && registration->job);
+    server::DryRun dry_run(c.state, *registration, kNow);
+    const server::DryRunAnswer answer = dry_run.answer(0);
+    for (const GroupAdvice& advice :
+         advise({c.state, c.document, "job", "", {}, kNow, 0}, *registration, dry_run, answer))
+      for (const Change& change : advice.changes) {
+        if (change.text.find(" and ") == std::string::npos || change.patch.is_null() || !change.node.empty()) continue;
+        SCOPED_TRACE(fmt::format("seed {}: {}: {}", seed, advice.group, change.text));
+        ++sets;
+        for (std::size_t i = 0; i < change.patch.size(); ++i) {
+          const json::Value& operation = change.patch.items()[i];
+          json::Value others = json::Value::array();
+          const std::string path = operation["path"].as_string();
+          if (path.find("Ports") != std::string::npos || path.find("Mounts") != std::string::npos ||
+              path.find("/Volumes/") != std::string::npos)
+            continue;  // several operations are one change there
+          for (std::size_t k = 0; k < change.patch.size(); ++k)
+            if (k != i) others.push(change.patch.items()[k]);
+          const json::Value edited = patched(c.document, others);
+          EXPECT_FALSE(!edited.is_null() && fits(c, edited, advice.group)) << "without " << path;
+        }
+      }
+  }
+  EXPECT_GT(sets, testing::kSanitized ? -1 : 3);
 }
 
 TEST(Advice, WhatRegistrationWouldRefuseOrPutBackIsNotOffered) {
@@ -221,6 +259,17 @@ TEST(Advice, WhatRegistrationWouldRefuseOrPutBackIsNotOffered) {
   }
 }
 
+/// Other failed groups of which the plan places nothing.
+std::vector<std::string> idle_of(const server::DryRunAnswer& answer, const model::Job& job, const std::string& group) {
+  std::vector<std::string> out;
+  if (job.type == "system" || job.type == "sysbatch") return out;
+  for (const auto& [name, metric] : answer.failed)
+    if (name != group && job.group(name)->networks.empty()) out.push_back(name);
+  for (const auto& [node, allocs] : answer.plan.node_allocation)
+    for (const model::Allocation& alloc : allocs) std::erase(out, alloc.task_group);
+  return out;
+}
+
 TEST(Advice, LeavingOutGroupsThatPlaceNothingChangesNoOffer) {
   int offers = 0, left_out = 0;
   for (std::uint64_t seed = 1000; seed <= 1000 + testing::rounds(120); ++seed) {
@@ -241,10 +290,21 @@ TEST(Advice, LeavingOutGroupsThatPlaceNothingChangesNoOffer) {
     Loaded loaded(question);
     for (const GroupAdvice& advice : advise(question, *registration, dry_run, answer)) {
       left_out += answer.failed.size() > 1;
-      const auto whole = changes_that_fit(loaded, *registration, advice.group, advice.failed, {});
-      ASSERT_EQ(advice.changes.size(), whole.size()) << advice.group;
+      std::vector<const model::Node*> nodes;
+      for (const model::Node& node : c.state.nodes) nodes.push_back(&node);
+      Findings findings{find_obstacles(loaded, *registration, advice.group, nodes), {}};
+      const auto metric = answer.failed.find(advice.group);
+      if (metric != answer.failed.end())
+        for (const auto& [constraint, count] : metric->second.constraint_filtered) findings.filters.insert(constraint);
+      for (const NodeObstacles& of : findings.nodes)
+        for (const Obstacle& obstacle : of.obstacles)
+          if (obstacle.constraint) findings.filters.insert(obstacle.reason);
+      const std::vector<std::string> idle = idle_of(answer, *registration->job, advice.group);
+      const auto left = changes_that_fit(loaded, *registration, advice.group, advice.failed, idle, findings);
+      const auto whole = changes_that_fit(loaded, *registration, advice.group, advice.failed, {}, findings);
+      ASSERT_EQ(left.size(), whole.size()) << advice.group;
       for (std::size_t i = 0; i < whole.size(); ++i) {
-        EXPECT_EQ(advice.changes[i].text, whole[i].text);
+        EXPECT_EQ(left[i].text, whole[i].text);
         ++offers;
       }
     }
@@ -343,7 +403,7 @@ TEST(Advice, AnAllocationOfAnUnchangedJobCountsOnce) {
   EXPECT_EQ(advice[0].filtered_most, used);
   EXPECT_EQ(advice[0].filtered_nodes, 1);
   ASSERT_EQ(advice[0].nearest.size(), 1U);
-  EXPECT_EQ(advice[0].nearest[0].reason, used);
+  EXPECT_EQ(advice[0].nearest[0].reason(), used);
 }
 
 TEST(DryRun, OneLoadedClusterAnswersAsFreshOnesDo) {
@@ -379,6 +439,41 @@ TEST(DryRun, OneLoadedClusterAnswersAsFreshOnesDo) {
         for (const model::Allocation& alloc : allocs) EXPECT_NE(alloc.task_group, "g0");
       shared.pass_over({});
     }
+  }
+}
+
+TEST(DryRun, ASupposedNodeCountsAsReadyUntilItIsForgotten) {
+  for (std::uint64_t seed = 1; seed <= testing::rounds(30); ++seed) {
+    Case c(seed);
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    const auto registration = read_job(c.state, c.document, "job", "");
+    ASSERT_TRUE(registration && registration->job);
+    const auto text = [](const server::DryRunAnswer& answer) {
+      return json::to_text(to_json(answer)["FailedTGAllocs"]) + json::to_text(to_json(answer)["Annotations"]);
+    };
+    const std::string ready = text(server::DryRun(c.state, *registration, kNow).decide(0));
+    model::Node& node = c.state.nodes[seed % c.state.nodes.size()];
+    switch (seed % 3) {
+      case 0:
+        node.scheduling_eligibility = "ineligible";
+        break;
+      case 1:
+        node.status = "down";
+        break;
+      default:
+        node.drain_strategy.emplace(), node.scheduling_eligibility = "ineligible";
+    }
+    server::DryRun dry_run(c.state, *registration, kNow);
+    const std::string as_it_is = text(dry_run.decide(0));
+    ASSERT_TRUE(dry_run.suppose_ready(node.id));
+    EXPECT_EQ(text(dry_run.decide(0)), ready);
+    dry_run.unrestrict();
+    EXPECT_EQ(text(dry_run.decide(0)), as_it_is);
+    ASSERT_TRUE(dry_run.restrict_to(node.id) && dry_run.suppose_ready(node.id));
+    ASSERT_TRUE(dry_run.restrict_to(c.state.nodes[0].id));
+    dry_run.unrestrict();
+    EXPECT_EQ(text(dry_run.decide(0)), as_it_is);
+    EXPECT_FALSE(dry_run.suppose_ready("no node"));
   }
 }
 

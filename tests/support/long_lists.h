@@ -355,7 +355,8 @@ inline const Lists& node_lists() {
       {"attributes",
        [](std::size_t n) {
          json::Value out = node();
-         for (json::Member& m : map(n).members()) out.find("Attributes")->members().push_back(std::move(m));
+         json::Value entries = map(n);
+         for (json::Member& m : entries.members()) out.find("Attributes")->members().push_back(std::move(m));
          return out;
        }},
       {"meta",
@@ -373,10 +374,10 @@ inline const Lists& node_lists() {
       {"drivers",
        [](std::size_t n) {
          json::Value out = node();
-         for (json::Member& m : named(n, [](std::size_t) -> json::Value {
-                                  return json::Object{{"Detected", true}, {"Healthy", true}};
-                                }).members())
-           out.find("Drivers")->members().push_back(std::move(m));
+         json::Value entries = named(n, [](std::size_t) -> json::Value {
+           return json::Object{{"Detected", true}, {"Healthy", true}};
+         });
+         for (json::Member& m : entries.members()) out.find("Drivers")->members().push_back(std::move(m));
          return out;
        }},
       {"host volumes",
