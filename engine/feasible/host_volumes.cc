@@ -15,7 +15,8 @@ HostVolumeCheck::HostVolumeCheck(const model::Job& job, const model::TaskGroup& 
 }
 
 void HostVolumeCheck::list_unmet_claims() {  // R-FEAS-1111
-  for (const model::HostVolumeClaim& claim : state_.claims) {
+  for (const auto& stored : state_.claims) {
+    const model::HostVolumeClaim& claim = *stored;
     if (claim.namespace_ != job_.namespace_ || claim.job_id != job_.id) continue;
     const auto claimant = state_.alloc(claim.alloc_id);
     const model::HostVolume* volume = state_.host_volume(claim.namespace_, claim.volume_id);

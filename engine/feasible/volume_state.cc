@@ -16,9 +16,7 @@ const T* find(std::span<const T> list, Matches matches) {
 }  // namespace
 
 void bind_volume_lists(VolumeState& state, std::span<const model::HostVolume> host_volumes,
-                       std::span<const model::HostVolumeClaim> claims, std::span<const model::CsiVolume> csi_volumes,
-                       std::span<const model::CsiPlugin> csi_plugins) {
-  state.claims = claims;
+                       std::span<const model::CsiVolume> csi_volumes, std::span<const model::CsiPlugin> csi_plugins) {
   state.host_volume = [host_volumes](std::string_view job_namespace, std::string_view id) {
     return find(host_volumes, [&](const auto& v) { return v.id == id && v.namespace_ == job_namespace; });
   };

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -25,7 +26,7 @@ struct AllocView {
 };
 
 struct VolumeState {
-  std::span<const model::HostVolumeClaim> claims;
+  std::span<const std::shared_ptr<const model::HostVolumeClaim>> claims;  ///< of the job at least
 
   // Each gives null, nothing or an empty list for what the snapshot does not have.
   std::function<const model::HostVolume*(std::string_view job_namespace, std::string_view id)> host_volume;
@@ -42,10 +43,9 @@ struct VolumeState {
   std::function<std::vector<AllocView>(std::string_view node_id)> proposed;
 };
 
-/// Binds the four look-ups of volumes, plugins and claims to lists, searched linearly. The lists must outlive it.
+/// Binds the three look-ups of volumes and plugins to lists, searched linearly. The lists must outlive it.
 void bind_volume_lists(VolumeState& state, std::span<const model::HostVolume> host_volumes,
-                       std::span<const model::HostVolumeClaim> claims, std::span<const model::CsiVolume> csi_volumes,
-                       std::span<const model::CsiPlugin> csi_plugins);
+                       std::span<const model::CsiVolume> csi_volumes, std::span<const model::CsiPlugin> csi_plugins);
 
 /// A volume request with its source resolved: per-allocation sources get the index of the allocation's name as suffix
 /// (R-FEAS-1101).

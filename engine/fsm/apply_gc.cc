@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "fsm/change.h"
+#include "fsm/csi_claims.h"
 
 namespace berth::fsm {
 
@@ -28,6 +29,7 @@ std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, H
   for (std::size_t i = 0; i < count; ++i) {
     if (i + 2 * kAhead < count) ask_for(entry.allocs[i + 2 * kAhead]);
     if (i + kAhead < count) store_.ask_to_remove(entry.allocs[i + kAhead]);
+    release_csi_claims(change.commit, entry.allocs[i]);
     change.commit.remove_alloc(entry.allocs[i]);
   }
   for (const StoredEvalRow row : entry.evals) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "fsm/change.h"
+#include "fsm/csi_claims.h"
 #include "model/predicates.h"
 
 namespace berth::fsm {
@@ -82,7 +83,10 @@ void StateLog::purge_job(Change& change, const std::shared_ptr<const model::Job>
     row = older;
   }
   touch(change, Table::allocs);
-  for (const AllocRow row : allocs_of(key)) change.commit.remove_alloc(row);
+  for (const AllocRow row : allocs_of(key)) {
+    release_csi_claims(change.commit, row);
+    change.commit.remove_alloc(row);
+  }
   change.commit.purge_job(key);
   if (!std::exchange(record.gone, true)) gone_.push_back(key);
   for (const StoredEvalRow row : evals_of(key)) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "fsm/change.h"
+#include "fsm/csi_claims.h"
 #include "fsm/deployment_counts.h"
 #include "model/predicates.h"
 #include "tables/export.h"
@@ -54,12 +55,16 @@ std::string StateLog::apply(std::uint64_t index, ClientUpdateEntry& entry, Hooks
         write_report(change, report.row, to_update(store_.current(), report));
       else
         write_report(change, report.row, report);
+      follow_csi_claims(commit, report.row);
       continue;
     }
     model::Allocation& object = entry.allocs[report.object];
     report.node = store_.find_node(object.node_id);
     report.status = tables::parse_client(object.client_status).value_or(Client::pending);
-    if (const AllocRow row = alloc_row(object.id); row != kNoRow) write_report(change, row, std::move(object));
+    if (const AllocRow row = alloc_row(object.id); row != kNoRow) {
+      write_report(change, row, std::move(object));
+      follow_csi_claims(commit, row);
+    }
   }
   write_counted(change);
   cancel_followups(change);

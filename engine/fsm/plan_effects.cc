@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fsm/change.h"
+#include "fsm/csi_claims.h"
 #include "fsm/deployment_counts.h"
 #include "model/predicates.h"
 
@@ -237,6 +238,7 @@ void StateLog::adopt(tables::Commit& commit, const PlanCommit& plan, Hooks& hook
     count_in_summary(change.index, written);
     change.note(&EntryRows::allocs, written.row);
     if (keeps_planned_jobs_) keep_planned_job(commit, written);
+    if (!written.is_new) follow_csi_claims(commit, written.row);  // lost, for one
     const JobKeyRow key = now.allocs.job_key[written.row];
     const bool live = !now.allocs.terminal(written.row);
     const auto known =

@@ -148,6 +148,10 @@ class Applier {
   void write_placements(Writing& w);
   tables::AllocRow write_alloc(Writing& w, const PlannedAlloc& planned, bool evicts);
   tables::AllocRow write_given(Writing& w, const model::Allocation& given, tables::AllocRow row);
+  /// What the plan stops and does not yet see as ended when its placements claim volumes.
+  void note_live_claimants(Writing& w);
+  /// Claims of the new allocation on the sticky host volumes of its node (R-FEAS-1114).
+  void claim_volumes(Writing& w, tables::AllocRow row, const model::TaskGroup& group);
   void write_preemption_evals(Writing& w);
   void note_change(const fsm::WrittenAlloc& written) {
     if (log_) changes_.allocs.push_back(written);
@@ -179,11 +183,12 @@ class Applier {
   std::vector<base::Uuid> leaving_;
   std::vector<std::pair<tables::NodeRow, std::uint32_t>> updates_;  // (node, position of the update), ascending
   const std::vector<tables::NodeRow>* rejected_ = nullptr;
-  std::vector<tables::AllocRow> written_;   // rows with a predecessor, of one list of the plan
-  std::vector<tables::AllocRow> stopped_;   // rows with a stop, ascending; only for plans that update as well
-  std::vector<std::uint32_t> evictions_;    // positions of the stops that evict
-  std::vector<model::Allocation> twice_;    // what the plan evicts and writes otherwise as well, as it was before
-  std::vector<tables::AllocRow> inserted_;  // by planned allocation; only for plans that evict
+  std::vector<tables::AllocRow> written_;         // rows with a predecessor, of one list of the plan
+  std::vector<tables::AllocRow> live_claimants_;  // rows that the plan stops; only for plans that claim volumes
+  std::vector<tables::AllocRow> stopped_;         // rows with a stop, ascending; only for plans that update as well
+  std::vector<std::uint32_t> evictions_;          // positions of the stops that evict
+  std::vector<model::Allocation> twice_;          // what the plan evicts and writes otherwise as well, as it was before
+  std::vector<tables::AllocRow> inserted_;        // by planned allocation; only for plans that evict
   std::vector<tables::DeploymentRow> deployments_;  // rows, by position in PlanRows::deployment_ids
   struct Placed {
     tables::DeploymentRow deployment;

@@ -161,6 +161,8 @@ void Applier::write_content(Writing& w) {
   deployments_.clear();
   for (const base::Uuid id : plan.deployment_ids) deployments_.push_back(store_.find_deployment(id));
 
+  live_claimants_.clear();
+  if (!plan.stops.empty() || !plan.updates.empty()) note_live_claimants(w);
   for (const PlannedStop& stop : plan.stops)
     if (!stop.evict && !stop.dropped && !refuses(node_of(stop.alloc))) write_stop(w, stop);
   write_updates(w);

@@ -41,6 +41,13 @@ std::shared_ptr<const tables::ResourceShape> owner_of(const PlannedUpdate& updat
   return nullptr;
 }
 
+/// One that no other claim has: of the allocation that makes it, so that a run's IDs follow from its allocations'.
+std::string claim_id(base::Uuid alloc, std::string_view volume) {
+  std::uint64_t mixed = 0xcbf29ce484222325;  // FNV-1a
+  for (const char byte : volume) mixed = (mixed ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  return base::to_text(base::Uuid{alloc.hi ^ mixed, alloc.lo ^ ~mixed});
+}
+
 const CompiledGroup* group_of(const CompiledJob& job, tables::Symbol name) {
   for (const CompiledGroup& group : job.groups)
     if (group.name == name) return &group;
@@ -235,6 +242,7 @@ AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evic
           object.preempted_allocations.push_back(base::to_text(state.allocs.id[stop.alloc]));
     });
   if (alloc.links.deployment != kNoRow) count_placed(alloc.links.deployment, group, planned.canary ? row : kNoRow);
+  if (const CompiledGroup& own = job.groups[planned.group]; own.has_host_volumes) claim_volumes(w, row, *own.spec);
   return row;
 }
 
@@ -267,9 +275,64 @@ AllocRow Applier::write_given(Writing& w, const model::Allocation& given, AllocR
   if (const tables::DeploymentRow deployment = store_.find_deployment(alloc.deployment_id); deployment != kNoRow)
     if (auto changed = fsm::counted(*state.deployments.object[deployment], alloc, before ? &*before : nullptr, index))
       store_deployment(w, std::move(*changed));
-  if (row == kNoRow) return w.commit.insert_alloc(alloc);
+  if (row == kNoRow) {
+    const AllocRow inserted = w.commit.insert_alloc(alloc);
+    const model::TaskGroup* group = alloc.job ? alloc.job->group(alloc.task_group) : nullptr;
+    if (inserted != kNoRow && group) claim_volumes(w, inserted, *group);
+    return inserted;
+  }
   w.commit.replace_alloc(row, std::make_shared<model::Allocation>(std::move(alloc)));
   return row;
+}
+
+void Applier::note_live_claimants(Writing& w) {
+  const PlanRows& plan = w.plan;
+  const Snapshot& state = w.state;
+  const auto claims = [&](const PlannedAlloc& alloc) {
+    if (alloc.given != kNoRow) return true;
+    const VersionRow version = alloc.job == kNoRow ? plan.job : alloc.job;
+    return state.jobs.versions[version]->groups[alloc.group].has_host_volumes;
+  };
+  if (std::none_of(plan.allocs.begin(), plan.allocs.end(), claims)) return;
+  const auto note_live = [&](const auto& entry) {
+    if (!entry.dropped && !state.allocs.terminal(entry.alloc)) live_claimants_.push_back(entry.alloc);
+  };
+  for (const PlannedStop& stop : plan.stops) note_live(stop);
+  for (const PlannedUpdate& update : plan.updates) note_live(update);
+  std::sort(live_claimants_.begin(), live_claimants_.end());
+}
+
+void Applier::claim_volumes(Writing& w, AllocRow row, const model::TaskGroup& group) {
+  const Snapshot& state = w.state;
+  const NodeRow node = state.allocs.node[row];
+  if (node == kNoRow) return;
+  const auto& offered = state.nodes.spec(node).node.host_volumes;
+  const tables::JobKeyRow key = state.allocs.job_key[row];
+  const tables::JobKey& names = state.jobs.keys[key];
+  for (const auto& [alias, request] : group.volumes) {
+    if (!request || request->type != "host" || !request->sticky) continue;
+    const auto volume = offered.find(request->source);
+    if (volume == offered.end() || !volume->second || volume->second->id.empty()) continue;
+    const auto known = state.jobs.claims_of(key);
+    const auto before = std::find_if(known.begin(), known.end(), [&](const auto& claim) {
+      return claim->task_group_name == group.name && claim->volume_id == volume->second->id;
+    });
+    model::HostVolumeClaim claim;
+    claim.namespace_ = state.text(names.job_namespace), claim.job_id = state.text(names.job_id);
+    claim.task_group_name = group.name;
+    claim.volume_id = volume->second->id, claim.volume_name = request->source;
+    claim.alloc_id = base::to_text(state.allocs.id[row]);
+    claim.create_index = claim.modify_index = w.facts.index;
+    claim.id = claim_id(state.allocs.id[row], claim.volume_id);
+    if (before != known.end()) {
+      claim.create_index = (*before)->create_index;
+      const AllocRow claimant = store_.find_alloc((*before)->alloc_id);
+      const bool ended = claimant != kNoRow && state.allocs.exists(claimant) && state.allocs.terminal(claimant) &&
+                         !std::binary_search(live_claimants_.begin(), live_claimants_.end(), claimant);
+      if (ended) claim.id = (*before)->id;  // R-STORE-222
+    }
+    w.commit.upsert_claim(std::move(claim));
+  }
 }
 
 /// Whatever is written of an allocation, its predecessor learns of it (R-CTRL-714).

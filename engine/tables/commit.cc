@@ -94,6 +94,7 @@ void Commit::purge_job(JobKeyRow key) {
   touch();
   const VersionRow before = std::exchange(store_.edit_key(key).current, kNoRow);
   store_.set_object(key, nullptr);
+  if (!store_.current_.jobs.claims_of(key).empty()) store_.current_.jobs.claims.edit(key) = nullptr;
   if (before != kNoRow) store_.give_up_version(before);
   note_job(key);
 }
@@ -210,7 +211,8 @@ void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation
   note_alloc(row);
   AllocTable& a = store_.current_.allocs;
   const NodeRow node = a.node[row];
-  BERTH_ASSERT(node == store_.find_node(alloc->node_id));
+  // A node that joined after its allocations, as an import without it may have, does not get their rows.
+  BERTH_ASSERT(node == kNoRow || node == store_.find_node(alloc->node_id));
   const StateStore::AllocRefs before = store_.refs_of(row);
   const VersionRow job = alloc->job ? store_.job_row(alloc->job, false, false) : a.job[row];
   const ResourceShape& held = a.shape_of(row);

@@ -108,7 +108,8 @@ class Commit {
   void upsert_csi_plugin(const model::CsiPlugin& plugin);
   void remove_csi_plugin(std::string_view id);
   /// The claim of that job, group and volume, or one more (R-STORE-222).
-  void upsert_claim(const model::HostVolumeClaim& claim);
+  void upsert_claim(model::HostVolumeClaim claim);
+  /// Cost: O(jobs). The claims of a job that is purged go with it (R-STORE-223).
   void remove_claim(std::string_view id);
   void set_scheduler_config(std::optional<model::SchedulerConfiguration> config);
   /// Makes the commit's index the latest one even if nothing else changed.
@@ -125,6 +126,8 @@ class Commit {
 
  private:
   friend class StateStore;
+  /// The job's claims, to be changed at once.
+  [[nodiscard]] VolumeClaims& edit_claims(JobKeyRow key);
   template <class Object, class Key>
   void write_listed(std::vector<Object> ColdState::*list, const Object* object, const Key& gone,
                     Key (*key_of)(const Object&));

@@ -172,7 +172,10 @@ template <class Object, class Key>
 void Commit::write_listed(std::vector<Object> ColdState::*list, const Object* object, const Key& gone,
                           Key (*key_of)(const Object&)) {
   touch();
-  auto cold = std::make_shared<ColdState>(*store_.current_.cold);
+  // The state itself where no snapshot shows it.
+  auto& held = store_.current_.cold;
+  const auto cold =
+      held.use_count() == 1 ? std::const_pointer_cast<ColdState>(std::move(held)) : std::make_shared<ColdState>(*held);
   std::vector<Object>& all = (*cold).*list;
   const Key key = object ? key_of(*object) : gone;
   const auto at = std::find_if(all.begin(), all.end(), [&](const Object& known) { return key_of(known) == key; });
@@ -183,7 +186,7 @@ void Commit::write_listed(std::vector<Object> ColdState::*list, const Object* ob
   } else {
     all.insert(std::find_if(all.begin(), all.end(), [&](const Object& known) { return key_of(known) > key; }), *object);
   }
-  store_.current_.cold = std::move(cold);
+  held = cold;
 }
 
 namespace {
@@ -233,26 +236,38 @@ void Commit::remove_csi_plugin(std::string_view id) {
   write_listed<model::CsiPlugin, std::string_view>(&ColdState::csi_plugins, nullptr, id, id_of);
 }
 
-void Commit::upsert_claim(const model::HostVolumeClaim& claim) {
+VolumeClaims& Commit::edit_claims(JobKeyRow key) {
+  auto& claims = store_.current_.jobs.claims;
+  if (key >= claims.size()) claims.resize(key + 1);
+  auto& cell = claims.edit(key);  // no snapshot shares it: one that sees the list has a reference of its own
+  if (!cell)
+    cell = std::make_shared<VolumeClaims>();
+  else if (cell.use_count() != 1)
+    cell = std::make_shared<VolumeClaims>(*cell);
+  return *std::const_pointer_cast<VolumeClaims>(cell);
+}
+
+void Commit::upsert_claim(model::HostVolumeClaim claim) {
   touch();
-  auto cold = std::make_shared<ColdState>(*store_.current_.cold);
-  std::vector<model::HostVolumeClaim>& all = cold->host_volume_claims;
-  const auto at = std::find_if(all.begin(), all.end(), [&](const model::HostVolumeClaim& known) {
-    return known.namespace_ == claim.namespace_ && known.job_id == claim.job_id &&
-           known.task_group_name == claim.task_group_name && known.volume_id == claim.volume_id;
+  VolumeClaims& all = edit_claims(store_.key_row(claim.namespace_, claim.job_id));
+  const auto at = std::find_if(all.begin(), all.end(), [&](const auto& known) {
+    return known->task_group_name == claim.task_group_name && known->volume_id == claim.volume_id;
   });
+  auto object = std::make_shared<const model::HostVolumeClaim>(std::move(claim));
   if (at == all.end())
-    all.push_back(claim);
+    all.push_back(std::move(object));
   else
-    *at = claim;
-  store_.current_.cold = std::move(cold);
+    *at = std::move(object);
 }
 
 void Commit::remove_claim(std::string_view id) {
-  touch();
-  auto cold = std::make_shared<ColdState>(*store_.current_.cold);
-  std::erase_if(cold->host_volume_claims, [&](const model::HostVolumeClaim& claim) { return claim.id == id; });
-  store_.current_.cold = std::move(cold);
+  for (JobKeyRow key = 0; key < store_.current_.jobs.claims.size(); ++key) {
+    const auto claims = store_.current_.jobs.claims_of(key);
+    if (std::none_of(claims.begin(), claims.end(), [&](const auto& claim) { return claim->id == id; })) continue;
+    touch();
+    std::erase_if(edit_claims(key), [&](const auto& claim) { return claim->id == id; });
+    note_job(key);
+  }
 }
 
 }  // namespace berth::tables

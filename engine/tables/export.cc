@@ -238,13 +238,14 @@ model::ClusterState to_cluster(const Snapshot& state) {
   out.node_pools = state.cold->node_pools;
   out.namespaces = state.cold->namespaces;
   out.host_volumes = state.cold->host_volumes;
-  out.host_volume_claims = state.cold->host_volume_claims;
   out.csi_volumes = state.cold->csi_volumes;
   out.csi_plugins = state.cold->csi_plugins;
   for (NodeRow row = 0; row < state.nodes.size(); ++row)
     if (state.nodes.exists(row)) out.nodes.push_back(to_node(state, row));
-  for (JobKeyRow row = 0; row < state.jobs.keys.size(); ++row)
+  for (JobKeyRow row = 0; row < state.jobs.keys.size(); ++row) {
     if (const auto& job = state.jobs.objects[row]) out.jobs.push_back(job);
+    for (const auto& claim : state.jobs.claims_of(row)) out.host_volume_claims.push_back(*claim);
+  }
   for (VersionRow row = 0; row < state.jobs.versions.size(); ++row) {
     if (!state.jobs.stored[row]) continue;
     const CompiledJob& version = *state.jobs.versions[row];

@@ -10,6 +10,7 @@
 #include "match/target.h"
 #include "model/eval.h"
 #include "model/status.h"
+#include "model/volume.h"
 #include "tables/alloc_table.h"
 
 namespace berth::tables {
@@ -118,13 +119,22 @@ struct JobKey {
   friend bool operator==(const JobKey&, const JobKey&) = default;
 };
 
-/// What changes when a job is registered. Copies share it.
+/// Claims of a job's groups on sticky host volumes, one for each group and volume (R-STORE-220).
+using VolumeClaims = std::vector<std::shared_ptr<const model::HostVolumeClaim>>;
+
+/// What changes when a job is registered, and the claims of its allocations. Copies share it.
 struct JobVersions {
   CowVector<std::shared_ptr<const CompiledJob>> versions;  ///< by VersionRow
   CowVector<std::uint8_t, 1024> stored;  ///< by VersionRow: listed as a version, not only carried by allocs
   /// By JobKeyRow: the job as it is stored now, null without one. A version's row stays what it was when it came; the
   /// stored object's status, stability and ModifyIndex move on (R-CTRL-720).
   CowVector<std::shared_ptr<const model::Job>, 32> objects;
+  CowVector<std::shared_ptr<const VolumeClaims>, 32> claims;  ///< by JobKeyRow, up to the last with claims; null: none
+
+  [[nodiscard]] std::span<const std::shared_ptr<const model::HostVolumeClaim>> claims_of(JobKeyRow key) const {
+    if (key >= claims.size() || !claims[key]) return {};
+    return *claims[key];
+  }
 };
 
 struct JobTable : JobVersions {

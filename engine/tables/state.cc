@@ -428,7 +428,6 @@ void StateStore::load(const model::ClusterState& state) {
   cold->node_pools = state.node_pools;
   cold->namespaces = state.namespaces;
   cold->host_volumes = state.host_volumes;
-  cold->host_volume_claims = state.host_volume_claims;
   cold->csi_volumes = state.csi_volumes;
   cold->csi_plugins = state.csi_plugins;
   current_.cold = std::move(cold);
@@ -448,6 +447,9 @@ void StateStore::load(const model::ClusterState& state) {
   }
   for (const model::Deployment& deployment : state.deployments) commit.upsert_deployment(deployment);
   for (const model::Evaluation& eval : state.evals) commit.upsert_eval(eval);
+  for (const model::HostVolumeClaim& claim : state.host_volume_claims)
+    commit.edit_claims(key_row(claim.namespace_, claim.job_id))
+        .push_back(std::make_shared<const model::HostVolumeClaim>(claim));
   commit.set_index(state.index);
   if (keeps) rebuild_history();
 }

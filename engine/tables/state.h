@@ -1,6 +1,6 @@
 // StateStore: all tables, and the only writer of them. Snapshot: an immutable view of all tables at one commit.
 //
-// Reading a snapshot needs no lock. The first snapshot() after a commit copies one reference per column (45 of them);
+// Reading a snapshot needs no lock. The first snapshot() after a commit copies one reference per column (46 of them);
 // until the next commit every further one shares that copy. Committing copies only the chunks that it touches, and only
 // while a snapshot holds them (cow.h). All changes go through a Commit (commit.h), which holds the store's mutex from
 // its beginning to its end, so a snapshot never shows half a commit.
@@ -53,13 +53,12 @@ struct EvalTable {
 inline constexpr const char* kEvalStatuses[] = {"blocked", "pending", "complete", "failed", "canceled"};
 inline constexpr std::uint8_t kEvalBlocked = 0, kEvalComplete = 2, kEvalCanceled = 4;
 
-/// What is small, rarely changes and is read as API objects: volumes, claims, pools, configuration.
+/// What is small, rarely changes and is read as API objects: volumes, pools, configuration.
 struct ColdState {
   std::optional<model::SchedulerConfiguration> scheduler_config;
   std::vector<model::NodePool> node_pools;
   std::vector<model::Namespace> namespaces;
   std::vector<model::HostVolume> host_volumes;
-  std::vector<model::HostVolumeClaim> host_volume_claims;
   std::vector<model::CsiVolume> csi_volumes;
   std::vector<model::CsiPlugin> csi_plugins;
 };

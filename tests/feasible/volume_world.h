@@ -13,7 +13,7 @@ namespace berth::feasible {
 /// A small world behind a VolumeState: lists of volumes, jobs by ID, and the same allocations as snapshot and proposed.
 struct VolumeWorld {
   std::vector<model::HostVolume> host_volumes;
-  std::vector<model::HostVolumeClaim> claims;
+  std::vector<std::shared_ptr<const model::HostVolumeClaim>> claims;
   std::vector<model::CsiVolume> csi_volumes;
   std::vector<model::CsiPlugin> csi_plugins;
   std::vector<model::Job> jobs;
@@ -21,7 +21,8 @@ struct VolumeWorld {
 
   VolumeState state() const {
     VolumeState out;
-    bind_volume_lists(out, host_volumes, claims, csi_volumes, csi_plugins);
+    bind_volume_lists(out, host_volumes, csi_volumes, csi_plugins);
+    out.claims = claims;
     out.job = [this](std::string_view job_namespace, std::string_view id) -> const model::Job* {
       for (const model::Job& job : jobs)
         if (job.namespace_ == job_namespace && job.id == id) return &job;

@@ -54,7 +54,7 @@ QUIRK_TEST(looks_use_up_claims, ALookLeavesTheClaimsToTheOthers) {  // R-FEAS-11
   model::HostVolumeClaim claim;
   claim.namespace_ = std::string("default"), claim.job_id = std::string("j"), claim.task_group_name = std::string("g");
   claim.alloc_id = std::string("old"), claim.volume_id = std::string("vC");
-  world.claims = {claim};
+  world.claims = {std::make_shared<const model::HostVolumeClaim>(claim)};
   AllocView old;
   old.id = "old", old.namespace_ = "default", old.job_id = "j", old.task_group = "g", old.node_id = "C";
   old.is_terminal = true;

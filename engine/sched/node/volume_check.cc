@@ -139,7 +139,8 @@ void VolumeCheck::begin_checks() {
   kept_texts_.clear();
   if (node_tells(v)) begun_for_ = v.group;
   const tables::ColdState& cold = *attempt_.snapshot->cold;
-  feasible::bind_volume_lists(state_, cold.host_volumes, cold.host_volume_claims, cold.csi_volumes, cold.csi_plugins);
+  feasible::bind_volume_lists(state_, cold.host_volumes, cold.csi_volumes, cold.csi_plugins);
+  state_.claims = attempt_.snapshot->jobs.claims_of(attempt_.job->key);
   state_.job = [this](std::string_view job_namespace, std::string_view id) { return current_job(job_namespace, id); };
   state_.alloc = [this](std::string_view id) { return find_alloc(id); };
   state_.csi_allocs = [this](std::string_view id) { return csi_views(find_node(*attempt_.snapshot, id)); };
