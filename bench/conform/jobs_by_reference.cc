@@ -55,8 +55,8 @@ void apply_edits(json::Value& target, const json::Value& edits) {
   for (const json::Member& edit : edits.members()) apply_edit(target, edit.key, edit.value);
 }
 
-Result<json::Value> resolve_job(const json::Value& job, const std::string& vector_path) {
-  const json::Value* base = job.find("base");
+Result<json::Value> resolve_job(const Field& job, const std::string& vector_path) {
+  const auto base = job.find("base");
   if (!base || !base->is_string()) return job;
   static std::mutex mutex;
   static std::map<std::string, std::map<std::string, json::Value>> cache;

@@ -8,7 +8,7 @@
 namespace berth::conform {
 
 /// A job given whole, or by reference to a record of job_bases.jsonl(.gz) beside `vector_path` with edits applied.
-[[nodiscard]] Result<json::Value> resolve_job(const json::Value& job, const std::string& vector_path);
+[[nodiscard]] Result<json::Value> resolve_job(const Field& job, const std::string& vector_path);
 
 /// Applies edits {JSON pointer: value, null removes}; pointers into lists that do not exist yet append.
 void apply_edits(json::Value& target, const json::Value& edits);

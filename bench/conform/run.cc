@@ -7,6 +7,7 @@
 
 #include "conform/plan_requests.h"
 #include "conform/registry.h"
+#include "conform/required.h"
 #include "conform/streams/stream_replay.h"
 #include "io/files.h"
 #include "io/json_parse.h"
@@ -48,29 +49,29 @@ Result<std::vector<std::string>> files_of(const std::vector<std::string>& paths)
   return out;
 }
 
+/// Formats that have none of these members are not replayed.
+constexpr std::string_view kOurs[] = {"in", "out", "script", "state", "eval", "expect", "input"};
+
 Outcome replay(const json::Value& line, const std::string& path, const std::string& kind) {
-  static const json::Value kNull;
-  const std::string& name = line["name"].as_string();
-  if (line.has("in")) {
-    const Replay replay = find_component(kind);
-    if (!replay) return Outcome::unsupported("component " + kind);
-    return replay({line, line["in"], line["out"], path, name});
-  }
-  if (line.has("eval") && line.has("state")) {
-    const Replay replay = find_component("@evaluation");
-    if (!replay) return Outcome::unsupported("evaluations");
-    return replay({line, line, line["expect"], path, name});
-  }
-  if (line.has("kind") && line.has("input")) {
-    const Replay replay = find_component("@reconcile");
-    if (!replay) return Outcome::unsupported("reconciler " + line["kind"].as_string());
-    return replay({line, line, line["expect"], path, name});
-  }
-  if (line.has("topic") && line.has("steps"))
+  const Field whole(line);
+  if (whole.has("topic") && whole.has("steps"))
     return Outcome::unsupported("registrations: tests/serve/replay/registration.py replays them");
-  const Replay replay = find_component(kind);
-  if (!replay) return Outcome::unsupported("control script " + kind);
-  return replay({line, line, kNull, path, name});
+  if (std::none_of(std::begin(kOurs), std::end(kOurs), [&](std::string_view member) { return whole.has(member); }))
+    return Outcome::unsupported("vectors of the kind " + kind);
+  const bool evaluation = whole.has("eval"), reconciler = !evaluation && whole.has("input");
+  const std::string name = evaluation ? "@evaluation" : reconciler ? "@reconcile" : kind;
+  const Replay replay = find_component(name);
+  if (!replay) return Outcome::unsupported((whole.has("in") ? "component " : "control script ") + kind);
+  whole.require(required_members(name));
+  return replay({whole, whole.has("in") ? whole["in"] : whole, whole[evaluation || reconciler ? "expect" : "out"], path,
+                 whole["name"].as_string()});
+}
+
+/// What the vector is not, as an error of its line.
+InputError error_of(const Malformed& malformed, const json::Value& line, const std::string& path, std::size_t number) {
+  const std::string place = (malformed.at ? pointer_to(line, malformed.at) : std::string()) + malformed.below;
+  return {path, std::to_string(number) + (place.empty() ? "" : ":" + place), malformed.problem,
+          "take the vector as it was recorded"};
 }
 
 }  // namespace
@@ -97,44 +98,40 @@ Result<Report> run(const RunOptions& options) {
     const std::string kind = stem(path);
     std::size_t lines = 0;
     std::unique_ptr<StreamReplay> stream;
-    auto done = io::read_lines(path, [&](std::string_view line, std::size_t number) {
-      const bool chosen = lines++ % options.every == 0;
-      if (!chosen && !stream) return true;
-      auto value = io::parse_json(line, path, std::to_string(number));
-      if (!value) {
-        error = value.error();
-        return false;
-      }
-      if (number == 1 && StreamReplay::begins(*value)) {
-        auto begun = StreamReplay::begin(*value, path, number);
+    std::string foreign;  // what the first line is, if that is not replayed
+    const auto replay_line = [&](const json::Value& value, std::size_t number, bool chosen) {
+      const Field whole(value);
+      if (number == 1 && StreamReplay::begins(whole)) {
+        auto begun = StreamReplay::begin(whole, path, number);
         if (begun)
           stream = std::move(*begun);
         else
           error = begun.error();
-        return !error;
+        return;
       }
-      if (options.step && (*value)["step"].as_string() != *options.step) return true;
-      const std::string& name = (*value)["name"].as_string();
+      if (options.step && whole["step"].as_string() != *options.step) return;
+      const std::string& name = whole["name"].as_string();
       const bool named = options.name.empty() || name.find(options.name) != std::string::npos;
-      if (!named && !stream) return true;
-      if (kind == "job_bases") return true;  // inputs of other files, nothing to decide
+      if (!named && !stream) return;
+      if (kind == "job_bases") return;  // inputs of other files, nothing to decide
       Outcome outcome;
       if (stream) {  // each line moves the state on
-        auto replayed = stream->next(*value, number, chosen && named);
+        auto replayed = stream->next(whole, number, chosen && named);
         if (!replayed) {
           error = replayed.error();
-          return false;
+          return;
         }
-        if (!named) return true;
+        if (!named) return;
         outcome = std::move(*replayed);
       } else {
-        outcome = replay(*value, path, kind);
+        outcome = replay(value, path, kind);
       }
       switch (outcome.kind) {
         case Outcome::Kind::equal:
           ++file.equal;
           break;
         case Outcome::Kind::unsupported:
+          if (number == 1) foreign = outcome.missing;
           ++file.unsupported[outcome.missing];
           break;
         case Outcome::Kind::differ:
@@ -143,7 +140,28 @@ Result<Report> run(const RunOptions& options) {
             report.kept.push_back({path, name, std::move(outcome.differences)});
           break;
       }
-      return true;
+    };
+    auto done = io::read_lines(path, [&](std::string_view line, std::size_t number) {
+      const bool chosen = lines++ % options.every == 0;
+      if (!chosen && !stream) return true;
+      auto value = io::parse_json(line, path, std::to_string(number));
+      if (!value && !foreign.empty()) {  // another format may have numbers of any size
+        ++file.unsupported[foreign];
+        return true;
+      }
+      if (!value) {
+        error = value.error();
+        return false;
+      }
+      try {
+        replay_line(*value, number, chosen);
+      } catch (const Malformed& malformed) {
+        error = error_of(malformed, *value, path, number);
+      } catch (const std::exception& problem) {
+        error = InputError{path, std::to_string(number), std::string("cannot be replayed: ") + problem.what(),
+                           "take the vector as it was recorded"};
+      }
+      return !error;
     });
     if (!done) return tl::unexpected(done.error());
     if (error) return tl::unexpected(*error);

@@ -5,17 +5,17 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "conform/field.h"
 
 namespace berth::conform {
 
 /// One line of a vector file.
 struct Vector {
-  const json::Value& whole;  ///< the line
-  const json::Value& in;     ///< component vectors: `in`; else the whole line
-  const json::Value& out;    ///< component vectors: `out`; else `expect`
-  const std::string& path;   ///< the file it stands in
-  std::string_view name;     ///< its `name`
+  Field whole;              ///< the line
+  Field in;                 ///< component vectors: `in`; else the whole line
+  Field out;                ///< component vectors: `out`; else `expect`
+  const std::string& path;  ///< the file it stands in
+  std::string_view name;    ///< its `name`
 };
 
 struct Difference {

@@ -1,5 +1,7 @@
 #include "io/cluster_json.h"
 
+#include <limits>
+
 #include "io/cluster_parts.h"
 #include "model/predicates.h"
 
@@ -8,9 +10,16 @@ namespace {
 
 using model::JobTable;
 
+Result<void> expect_list(const json::Value& list, const std::string& path, const std::string& place) {
+  if (list.is_array() || list.is_null()) return {};
+  return tl::unexpected(
+      InputError{path, place, std::string("is ") + list.kind() + " and should be a list", "write a list"});
+}
+
 template <class T>
 Result<void> read_list(const json::Value& list, std::vector<T>& out, const model::ReadOptions& base,
                        const std::string& name) {
+  if (auto done = expect_list(list, base.path, base.place + "/" + name); !done) return done;
   out.resize(list.items().size());
   for (std::size_t i = 0; i < list.items().size(); ++i) {
     model::ReadOptions options = base;
@@ -22,6 +31,7 @@ Result<void> read_list(const json::Value& list, std::vector<T>& out, const model
 
 Result<void> read_references(const json::Value& list, const JobTable& jobs, JobTable& out,
                              const model::ReadOptions& base, const std::string& name) {
+  if (auto done = expect_list(list, base.path, base.place + "/" + name); !done) return done;
   for (std::size_t i = 0; i < list.items().size(); ++i) {
     const std::uint64_t index = list.items()[i].as_uint(~0ULL);
     if (index >= jobs.size())
@@ -34,6 +44,7 @@ Result<void> read_references(const json::Value& list, const JobTable& jobs, JobT
 }
 
 Result<json::Value> expand_nodes(const json::Value& nodes, const model::ReadOptions& base) {
+  if (auto done = expect_list(nodes, base.path, base.place + "/Nodes"); !done) return tl::unexpected(done.error());
   json::Array out;
   out.reserve(nodes.items().size());
   for (std::size_t i = 0; i < nodes.items().size(); ++i) {
@@ -57,7 +68,19 @@ Result<json::Value> expand_nodes(const json::Value& nodes, const model::ReadOpti
 
 }  // namespace
 
+bool is_priority(std::int64_t priority) {
+  return priority >= std::numeric_limits<std::int32_t>::min() && priority <= std::numeric_limits<std::int32_t>::max();
+}
+
+std::string job_problem(const model::Job& job) {
+  if (!is_priority(job.priority)) return "has a priority of more than 32 bits";
+  for (const model::TaskGroup& group : job.task_groups)
+    if (std::string problem = model::count_problem(group); !problem.empty()) return problem;
+  return {};
+}
+
 Result<JobTable> read_job_table(const json::Value& jobs, const std::string& path, const std::string& place) {
+  if (auto done = expect_list(jobs, path, place); !done) return tl::unexpected(done.error());
   JobTable table;
   table.reserve(jobs.items().size());
   for (std::size_t i = 0; i < jobs.items().size(); ++i) {
@@ -70,6 +93,8 @@ Result<JobTable> read_job_table(const json::Value& jobs, const std::string& path
       if (const std::string problem = model::count_problem(job->task_groups[g]); !problem.empty())
         return tl::unexpected(InputError{path, options.place + "/TaskGroups/" + std::to_string(g), problem,
                                          "a count is at most " + std::to_string(model::kCountMax)});
+    if (!is_priority(job->priority))
+      return tl::unexpected(InputError{path, options.place + "/Priority", "is out of range", "write 1 to 32767"});
     table.push_back(std::move(job));
   }
   return table;
@@ -109,6 +134,10 @@ Result<model::ClusterState> read_vector_state(const json::Value& state, const Jo
   if (done) done = read_list(state["HostVolumeClaims"], out.host_volume_claims, options, "HostVolumeClaims");
   if (done) done = read_list(state["CSIVolumes"], out.csi_volumes, options, "CSIVolumes");
   if (done) done = read_list(state["CSIPlugins"], out.csi_plugins, options, "CSIPlugins");
+  for (std::size_t i = 0; done && i < out.evals.size(); ++i)
+    if (!is_priority(out.evals[i].priority))
+      done = tl::unexpected(
+          InputError{path, place + "/Evals/" + std::to_string(i) + "/Priority", "is out of range", "write 1 to 32767"});
   if (!done) return tl::unexpected(done.error());
   return out;
 }

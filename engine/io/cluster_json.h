@@ -15,4 +15,8 @@ namespace berth::io {
 [[nodiscard]] Result<model::JobTable> read_job_table(const json::Value& jobs, const std::string& path,
                                                      const std::string& place);
 
+/// Why such a job cannot be held by the tables: counts and priorities beyond their columns; "" if it can.
+[[nodiscard]] std::string job_problem(const model::Job& job);
+[[nodiscard]] bool is_priority(std::int64_t priority);
+
 }  // namespace berth::io

@@ -16,7 +16,7 @@ class BlockedScript {
  public:
   BlockedScript() : broker_(config()), tracker_(symbols_) { broker_.enable(); }
 
-  tl::expected<Value, std::string> step(const Value& step, bool with_state) {
+  tl::expected<Value, std::string> step(const Field& step, bool with_state) {
     const std::string& op = step["op"].as_string();
     const std::uint64_t index = step["index"].as_uint();
     const auto symbol = [&](std::string_view key) { return symbols_.intern(step[key].as_string()); };
@@ -42,7 +42,7 @@ class BlockedScript {
       tracker_.unblock_node(symbol("node"), now_, released);
     } else if (op == "unblock_resources") {
       std::vector<broker::Symbol> resources;
-      for (const Value& r : step["resources"].items()) resources.push_back(symbols_.intern(r.as_string()));
+      for (const Field& r : step["resources"].items()) resources.push_back(symbols_.intern(r.as_string()));
       tracker_.unblock_resources(resources, index, now_, released);
     } else if (op == "unblock_failed") {
       tracker_.unblock_failed(now_, released);
@@ -96,7 +96,7 @@ class BlockedScript {
     return out;
   }
 
-  broker::BlockedEval read(const Value& eval) {
+  broker::BlockedEval read(const Field& eval) {
     broker::BlockedEval out;
     out.eval = names_.read(eval);
     out.snapshot_index = eval["SnapshotIndex"].as_uint();
@@ -104,26 +104,26 @@ class BlockedScript {
     out.max_plan_attempts = eval["TriggeredBy"].as_string() == "max-plan-attempts";
     out.quota = symbols_.intern(eval["QuotaLimitReached"].as_string());
     out.node = symbols_.intern(eval["NodeID"].as_string());
-    for (const json::Member& m : eval["ClassEligibility"].members())
+    for (const auto& m : eval["ClassEligibility"].members())
       out.classes.push_back({symbols_.intern(m.key), m.value.as_bool()});
-    for (const Value& r : eval["MissingNonNodeResources"].items())
+    for (const Field& r : eval["MissingNonNodeResources"].items())
       out.missing_resources.push_back(symbols_.intern(r.as_string()));
     read_lacks(eval["FailedTGAllocs"], out);
     return out;
   }
 
-  void read_lacks(const Value& groups, broker::BlockedEval& out) {  // R-CTRL-830
+  void read_lacks(const Field& groups, broker::BlockedEval& out) {  // R-CTRL-830
     std::vector<std::string> datacenters, classes, pools;
     const auto add = [](std::vector<std::string>& list, const std::string& text) {
       if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
     };
-    for (const json::Member& group : groups.members()) {
-      for (const json::Member& dc : group.value["NodesAvailable"].members())
+    for (const auto& group : groups.members()) {
+      for (const auto& dc : group.value["NodesAvailable"].members())
         if (dc.value.as_int() > 0) add(datacenters, dc.key);
-      for (const json::Member& c : group.value["ClassExhausted"].members()) add(classes, c.key);
+      for (const auto& c : group.value["ClassExhausted"].members()) add(classes, c.key);
       if (group.value["ClassExhausted"].size() == 0) add(classes, "");
       add(pools, group.value["NodePool"].as_string());
-      for (const json::Member& task : group.value["ResourcesExhausted"].members()) {
+      for (const auto& task : group.value["ResourcesExhausted"].members()) {
         out.cpu_mhz += task.value["CPU"].as_int();
         out.memory_mb += task.value["MemoryMB"].as_int();
       }
@@ -186,11 +186,15 @@ class BlockedScript {
 
 Outcome replay_blocked(const Vector& v) {
   BlockedScript script;
-  const json::Array& answers = v.whole["out"].items();
+  const auto answers = v.whole["out"].items();
   ScriptOptions options;
   options.compare.absent_is_zero = true;
   return replay_script(
-      v, [&](const Value& step, std::size_t i) { return script.step(step, answers[i].has("state")); }, options);
+      v,
+      [&](const Field& step, std::size_t i) {
+        return script.step(step, i < answers.size() && answers[i].has("state"));
+      },
+      options);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ class ScriptNames {
  public:
   /// The broker's row of a recorded evaluation; names not seen before get new rows.
   broker::EvalRow row(const std::string& id) { return static_cast<broker::EvalRow>(evals_.number(id)); }
-  broker::Eval read(const json::Value& eval);
+  broker::Eval read(const Field& eval);
   [[nodiscard]] const std::string& eval(broker::EvalRow row) const {
     return evals_.text(static_cast<std::uint32_t>(row));
   }

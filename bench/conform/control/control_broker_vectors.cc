@@ -19,7 +19,7 @@ class BrokerScript {
  public:
   explicit BrokerScript(const Vector& v) : broker_(config(v.whole["config"])) {}
 
-  tl::expected<Value, std::string> step(const Value& step) {
+  tl::expected<Value, std::string> step(const Field& step) {
     const std::string& op = step["op"].as_string();
     Value out;
     if (op == "enable") {
@@ -30,7 +30,7 @@ class BrokerScript {
       enqueue({{step["eval"], Value()}});
     } else if (op == "enqueue_all") {
       std::vector<std::pair<Value, Value>> list;
-      for (const Value& item : step["evals"].items()) list.emplace_back(item["eval"], item["token"]);
+      for (const Field& item : step["evals"].items()) list.emplace_back(item["eval"], item["token"]);
       std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {  // R-CTRL-320
         const auto ia = a.first["CreateIndex"].as_uint(), ib = b.first["CreateIndex"].as_uint();
         return ia != ib ? ia < ib : a.first["ID"].as_string() < b.first["ID"].as_string();
@@ -95,7 +95,7 @@ class BrokerScript {
     const auto sorted = [&](const std::vector<EvalRow>& rows) {
       Value list = names_.list(rows);
       std::sort(list.items().begin(), list.items().end(),
-                [](const Value& a, const Value& b) { return a.as_string() < b.as_string(); });
+                [](const Field& a, const Field& b) { return a.as_string() < b.as_string(); });
       return list;
     };
     out.set("evals", evals), out.set("job_evals", jobs), out.set("ready", ready), out.set("pending", pending);
@@ -106,7 +106,7 @@ class BrokerScript {
   }
 
  private:
-  static broker::Config config(const Value& v) {
+  static broker::Config config(const Field& v) {
     broker::Config out;
     out.order = broker::ReadyOrder::exact;
     out.evals = out.jobs = 256;
@@ -116,8 +116,8 @@ class BrokerScript {
     out.delivery_limit = static_cast<std::uint32_t>(v["delivery_limit"].as_int());
     return out;
   }
-  EvalRow row(const Value& id) { return names_.row(id.as_string()); }
-  broker::Token token(const Value& step) const { return names_.token(step["token"].as_string()); }
+  EvalRow row(const Field& id) { return names_.row(id.as_string()); }
+  broker::Token token(const Field& step) const { return names_.token(step["token"].as_string()); }
   static void answer(Value& out, const tl::expected<void, broker::Fault>& result) {
     out.set("error", result ? std::string_view() : broker::fault_text(result.error()));
   }
@@ -129,9 +129,9 @@ class BrokerScript {
     }
     static_cast<void>(broker_.enqueue(evals, now_));
   }
-  void dequeue(const Value& step, Value& out) {
+  void dequeue(const Field& step, Value& out) {
     broker::QueueSet queues = 0;
-    for (const Value& type : step["types"].items())
+    for (const Field& type : step["types"].items())
       queues = static_cast<broker::QueueSet>(queues | broker::only(queue_of(type.as_string())));
     const std::int64_t until = now_ + step["timeout"].as_int();
     for (;;) {
@@ -160,7 +160,7 @@ class BrokerScript {
 
 Outcome replay_broker(const Vector& v) {
   BrokerScript script(v);
-  Outcome outcome = replay_script(v, [&](const Value& step, std::size_t) { return script.step(step); });
+  Outcome outcome = replay_script(v, [&](const Field& step, std::size_t) { return script.step(step); });
   if (outcome.kind != Outcome::Kind::equal) return outcome;
   std::vector<Difference> differences = compare(v.whole["end"], script.end(), {.absent_is_zero = false});
   for (Difference& d : differences) d.place = "/end" + d.place;
@@ -180,7 +180,7 @@ Queue queue_of(std::string_view name) {
   return Queue::service;
 }
 
-broker::Eval ScriptNames::read(const Value& eval) {
+broker::Eval ScriptNames::read(const Field& eval) {
   broker::Eval out;
   out.row = row(eval["ID"].as_string());
   out.job =

@@ -16,14 +16,14 @@ Outcome replay_state_effects(const Vector& vector) {
   auto state = ScriptState::read(vector.whole);
   if (!state) return Outcome::failed(state.error());
   return (*state)->replay(vector,
-                          [&](const Value& step, const Value&, Value& got) { return (*state)->carry_out(step, got); });
+                          [&](const Field& step, const Value&, Value& got) { return (*state)->carry_out(step, got); });
 }
 
 // ---------------------------------------------------------------- the plan applier
 
 using NodeAllocs = std::map<std::string, std::vector<model::Allocation>>;
 
-tl::expected<model::Plan, std::string> read_plan(const Value& value, const model::ReadOptions& options) {
+tl::expected<model::Plan, std::string> read_plan(const Field& value, const model::ReadOptions& options) {
   model::Plan plan;
   plan.eval_id = value["EvalID"].as_string();
   plan.priority = value["Priority"].as_int();
@@ -37,15 +37,15 @@ tl::expected<model::Plan, std::string> read_plan(const Value& value, const model
   };
   for (const List& list : {List{"NodeUpdate", &plan.node_update}, List{"NodeAllocation", &plan.node_allocation},
                            List{"NodePreemptions", &plan.node_preemptions}})
-    for (const json::Member& node : value[list.key].members())
-      for (const Value& item : node.value.items())
-        if (auto done = model::from_json(item, (*list.to)[node.key].emplace_back(), options); !done)
+    for (const auto& node : value[list.key].members())
+      for (const Field& item : node.value.items())
+        if (auto done = from_json(item, (*list.to)[node.key].emplace_back(), options); !done)
           return tl::unexpected(done.error().line());
   if (value.has("Deployment"))
-    if (auto done = model::from_json(value["Deployment"], plan.deployment.emplace()); !done)
+    if (auto done = from_json(value["Deployment"], plan.deployment.emplace()); !done)
       return tl::unexpected(done.error().line());
-  for (const Value& item : value["DeploymentUpdates"].items())
-    if (auto done = model::from_json(item, plan.deployment_updates.emplace_back()); !done)
+  for (const Field& item : value["DeploymentUpdates"].items())
+    if (auto done = from_json(item, plan.deployment_updates.emplace_back()); !done)
       return tl::unexpected(done.error().line());
   return plan;
 }
@@ -174,7 +174,10 @@ class AppliedPlan {
     const auto stored = log_.deployment(out.id);
     for (auto& [name, group] : out.task_groups)
       std::erase_if(group->placed_canaries, [&, group_name = name](const std::string& id) {
-        const auto& kept = stored->task_groups.at(group_name)->placed_canaries;
+        if (!stored) return true;
+        const auto known = stored->task_groups.find(group_name);
+        if (known == stored->task_groups.end() || !known->second) return true;
+        const auto& kept = known->second->placed_canaries;
         return std::find(kept.begin(), kept.end(), id) == kept.end();
       });
     return out;
@@ -213,7 +216,7 @@ class PlanScript {
  public:
   explicit PlanScript(ScriptState& state) : state_(state) {}
 
-  void submit(model::Plan plan, std::int64_t now, const Value& recorded, Value& got) {
+  void submit(model::Plan plan, std::int64_t now, const Field& recorded, Value& got) {
     fsm::StateLog& log = state_.log();
     model::normalize(plan);
     plan.job = log.job(plan.job_namespace, plan.job_id);
@@ -225,10 +228,13 @@ class PlanScript {
     const RecordedPlan rows(state_.store(), plan);
     if (!view_ || view_->index < std::max(last_commit_, plan.snapshot_index)) view_ = state_.store().snapshot();
     // Evaluations of preempted jobs get the IDs that were recorded in the commit.
-    const json::Array& evals = recorded["commit"]["PreemptionEvals"].items();
+    const auto evals = recorded["commit"]["PreemptionEvals"].items();
     std::size_t drawn = 0;
     const std::function<base::Uuid()> draw_id = [&] {
-      return drawn < evals.size() ? *base::parse_uuid(evals[drawn++]["ID"].as_string()) : base::Uuid{~0ULL, ~0ULL};
+      if (drawn >= evals.size()) return base::Uuid{~0ULL, ~0ULL};
+      const auto id = base::parse_uuid(evals[drawn]["ID"].as_string());
+      if (!id) evals[drawn].fail("is no UUID", "/ID");
+      return ++drawn, *id;
     };
     plan::CommitFacts facts;
     facts.index = log.next_index();
@@ -263,7 +269,7 @@ class PlanScript {
 Outcome replay_plan_apply(const Vector& vector) {
   auto state = ScriptState::read(vector.whole);
   if (!state) return Outcome::failed(state.error());
-  const Value& config = vector.whole["config"];
+  const Field& config = vector.whole["config"];
   if (config.has("rejection_tracker")) {
     plan::RejectionLimits limits;
     limits.threshold = config["rejection_tracker"]["threshold"].as_int();
@@ -272,11 +278,11 @@ Outcome replay_plan_apply(const Vector& vector) {
   }
   if (config["plan_apply_pipeline"].as_int(1) != 1) return Outcome::unsupported("several commits in flight");
   PlanScript plans(**state);
-  const auto carry_out = [&](const Value& step, const Value& recorded, Value& got) -> tl::expected<void, std::string> {
+  const auto carry_out = [&](const Field& step, const Field& recorded, Value& got) -> tl::expected<void, std::string> {
     if (step["op"].as_string() != "plan") return (*state)->carry_out(step, got);
     auto plan = read_plan(step["plan"], (*state)->read_options());
     if (!plan) return tl::unexpected(plan.error());
-    plans.submit(std::move(*plan), kScriptStartNs + step["at"].as_int(), recorded, got);
+    plans.submit(std::move(*plan), kScriptStartNs + step["at"].as_script_ns(), recorded, got);
     return {};
   };
   return (*state)->replay(vector, carry_out, {"calls"});
@@ -285,30 +291,30 @@ Outcome replay_plan_apply(const Vector& vector) {
 /// One node, judged by the same check.
 Outcome replay_plan_nodes(const Vector& vector) {
   model::JobTable jobs;
-  for (const Value& job : vector.whole["jobs"].items()) {
+  for (const Field& job : vector.whole["jobs"].items()) {
     auto object = std::make_shared<model::Job>();
-    if (auto done = model::from_json(job, *object); !done) return Outcome::failed(done.error().line());
+    if (auto done = from_json(job, *object); !done) return Outcome::failed(done.error().line());
     jobs.push_back(std::move(object));
   }
   model::ReadOptions options;
   options.jobs = &jobs;
   model::ClusterState cluster;
   if (vector.in.has("node"))
-    if (auto done = model::from_json(vector.in["node"], cluster.nodes.emplace_back()); !done)
+    if (auto done = from_json(vector.in["node"], cluster.nodes.emplace_back()); !done)
       return Outcome::failed(done.error().line());
-  for (const Value& item : vector.in["allocs"].items())
-    if (auto done = model::from_json(item, cluster.allocs.emplace_back(), options); !done)
+  for (const Field& item : vector.in["allocs"].items())
+    if (auto done = from_json(item, cluster.allocs.emplace_back(), options); !done)
       return Outcome::failed(done.error().line());
   std::vector<model::Allocation> placed(vector.in["NodeAllocation"].size());
   std::vector<plan::NodeEntry> entries(placed.size());
   for (std::size_t i = 0; i < placed.size(); ++i) {
-    if (auto done = model::from_json(vector.in["NodeAllocation"][i], placed[i], options); !done)
+    if (auto done = from_json(vector.in["NodeAllocation"][i], placed[i], options); !done)
       return Outcome::failed(done.error().line());
     entries[i] = plan::entry_of(placed[i], nullptr);
   }
   std::vector<base::Uuid> leaving;
   for (const char* key : {"NodeUpdate", "NodePreemptions"})
-    for (const Value& item : vector.in[key].items())
+    for (const Field& item : vector.in[key].items())
       leaving.push_back(base::parse_uuid(item["ID"].as_string()).value_or(base::Uuid{}));
   tables::StateStore store;
   store.load(cluster);

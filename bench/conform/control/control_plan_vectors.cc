@@ -20,7 +20,7 @@ Outcome replay_plan_queue(const Vector& vector) {
   std::deque<NamedPlan> plans;
   std::vector<NamedPlan*> waiting;  // in submission order
   std::int64_t now_ns = 0;
-  return replay_script(vector, [&](const Value& step, std::size_t) -> tl::expected<Value, std::string> {
+  return replay_script(vector, [&](const Field& step, std::size_t) -> tl::expected<Value, std::string> {
     const std::string& op = step["op"].as_string();
     Value got = Value::object();
     if (op == "enable") {
@@ -59,7 +59,7 @@ Outcome replay_plan_queue(const Vector& vector) {
 }
 
 Outcome replay_rejection_tracker(const Vector& vector) {
-  const Value& in = vector.whole["in"];
+  const Field& in = vector.whole["in"];
   plan::RejectionLimits limits;
   limits.threshold = in["threshold"].as_int();
   limits.window_ns = in["window"].as_int();
@@ -68,7 +68,7 @@ Outcome replay_rejection_tracker(const Vector& vector) {
   plan::RejectionTracker tracker(limits);
   std::map<std::string, base::Uuid> nodes;
   Value got = Value::array();
-  for (const Value& step : vector.whole["script"].items()) {
+  for (const Field& step : vector.whole["script"].items()) {
     const auto [at, added] = nodes.emplace(step["node"].as_string(), base::Uuid{1, nodes.size() + 1});
     got.push(tracker.add(at->second, step["t"].as_int()));
   }

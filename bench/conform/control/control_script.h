@@ -21,7 +21,7 @@ namespace berth::conform {
 inline constexpr std::int64_t kScriptStartNs = 946'684'800'000'000'000;  ///< 2000-01-01, where script clocks start
 
 /// Carries out script[index] and returns what out[index] should be. An error names an operation that is not supported.
-using ScriptStep = std::function<tl::expected<json::Value, std::string>(const json::Value& step, std::size_t index)>;
+using ScriptStep = std::function<tl::expected<json::Value, std::string>(const Field& step, std::size_t index)>;
 
 struct ScriptOptions {
   CompareOptions compare;                     ///< how answers are compared
@@ -37,14 +37,14 @@ struct ScriptOptions {
 /// The IDs drawn during one operation (`out[i].ids`), handed out in drawing order.
 class DrawnIds {
  public:
-  explicit DrawnIds(const json::Value& answer) : ids_(answer["ids"].items()) {}
+  explicit DrawnIds(const Field& answer) : ids_(answer["ids"]) {}
   /// The next ID, or "" when the recording drew no more.
   [[nodiscard]] std::string_view next() {
     return at_ < ids_.size() ? std::string_view(ids_[at_++].as_string()) : std::string_view();
   }
 
  private:
-  const json::Array& ids_;
+  Field ids_;
   std::size_t at_ = 0;
 };
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <type_traits>
+
 #include "conform/recorded_plan.h"
+#include "io/cluster_json.h"
 
 namespace berth::conform {
 
@@ -12,25 +15,38 @@ namespace {
 
 constexpr std::size_t kRecordedTables = 6;  // those from fsm::Table::node_pools on are not in recordings
 
+/// from_json(), and priorities that the tables can hold.
 template <class T>
-tl::expected<std::vector<T>, std::string> read_list(const Value& list, const model::ReadOptions& options) {
+Result<void> read(const Field& value, T& out, const model::ReadOptions& options) {
+  auto done = from_json(value, out, options);
+  const char* member = nullptr;
+  if constexpr (std::is_same_v<T, model::Evaluation>)
+    if (!io::is_priority(out.priority)) member = "/Priority";
+  if constexpr (std::is_same_v<T, model::Deployment>)
+    if (!io::is_priority(out.eval_priority)) member = "/EvalPriority";
+  if (member) value.fail("is out of range", member);
+  return done;
+}
+
+template <class T>
+tl::expected<std::vector<T>, std::string> read_list(const Field& list, const model::ReadOptions& options) {
   std::vector<T> out(list.size());
   for (std::size_t i = 0; i < out.size(); ++i)
-    if (auto done = model::from_json(list[i], out[i], options); !done) return tl::unexpected(done.error().line());
+    if (auto done = read(list[i], out[i], options); !done) return tl::unexpected(done.error().line());
   return out;
 }
 
 template <class T>
-tl::expected<std::optional<T>, std::string> read_optional(const Value& value, const model::ReadOptions& options) {
+tl::expected<std::optional<T>, std::string> read_optional(const Field& value, const model::ReadOptions& options) {
   std::optional<T> out;
   if (value.is_null()) return out;
-  if (auto done = model::from_json(value, out.emplace(), options); !done) return tl::unexpected(done.error().line());
+  if (auto done = read(value, out.emplace(), options); !done) return tl::unexpected(done.error().line());
   return out;
 }
 
-std::vector<std::string> texts(const Value& list) {
+std::vector<std::string> texts(const Field& list) {
   std::vector<std::string> out;
-  for (const Value& item : list.items()) out.push_back(item.as_string());
+  for (const Field& item : list.items()) out.push_back(item.as_string());
   return out;
 }
 
@@ -49,30 +65,30 @@ Value summary_to_json(const std::string& name_space, const std::string& job_id, 
   return out;
 }
 
-fsm::JobSummary read_summary(const Value& value) {
+fsm::JobSummary read_summary(const Field& value) {
   fsm::JobSummary out;
   out.create_index = value["CreateIndex"].as_uint(), out.modify_index = value["ModifyIndex"].as_uint();
-  const Value& children = value["Children"];
+  const Field& children = value["Children"];
   out.children_pending = children["Pending"].as_int(), out.children_running = children["Running"].as_int();
   out.children_dead = children["Dead"].as_int();
-  for (const json::Member& group : value["Summary"].members())
+  for (const auto& group : value["Summary"].members())
     for (std::size_t bin = 0; bin < fsm::kBins; ++bin)
       out.groups[group.key].counts[bin] = group.value[fsm::kBinNames[bin]].as_int();
   return out;
 }
 
-bool is_zero_of_a_field(const Value& value) {
+bool is_zero_of_a_field(const Field& value) {
   return value.is_null() || (value.is_bool() && !value.as_bool()) || (value.is_int() && value.as_int() == 0) ||
          (value.is_string() && value.as_string().empty()) || ((value.is_array() || value.is_object()) && !value.size());
 }
 
 /// Member of a changed object: fields whose value became another one, null where it became zero.
-Value changed_fields(const Value& before, const Value& after) {
+Value changed_fields(const Field& before, const Field& after) {
   Value out = Value::object();
   const CompareOptions options;
-  for (const json::Member& field : after.members())
+  for (const auto& field : after.members())
     if (!compare(before[field.key], field.value, options).empty()) out.set(field.key, field.value);
-  for (const json::Member& field : before.members())
+  for (const auto& field : before.members())
     if (!after.has(field.key) && !is_zero_of_a_field(field.value)) out.set(field.key, nullptr);
   return out;
 }
@@ -110,25 +126,26 @@ model::ReadOptions ScriptState::read_options() const {
   return options;
 }
 
-std::shared_ptr<const model::Job> ScriptState::job(const Value& index) const {
+std::shared_ptr<const model::Job> ScriptState::job(const Field& index) const {
   if (!index.is_int() || index.as_uint() >= jobs_.size()) return nullptr;
   return jobs_[index.as_uint()];
 }
 
-tl::expected<std::unique_ptr<ScriptState>, std::string> ScriptState::read(const Value& vector) {
+tl::expected<std::unique_ptr<ScriptState>, std::string> ScriptState::read(const Field& vector) {
   auto out = std::unique_ptr<ScriptState>(new ScriptState());
-  for (const Value& job : vector["jobs"].items()) {
+  for (const Field& job : vector["jobs"].items()) {
     auto object = std::make_shared<model::Job>();
-    if (auto done = model::from_json(job, *object); !done) return tl::unexpected(done.error().line());
+    if (auto done = from_json(job, *object); !done) return tl::unexpected(done.error().line());
+    if (const std::string problem = io::job_problem(*object); !problem.empty()) job.fail(problem);
     out->jobs_.push_back(std::move(object));
   }
-  const Value& state = vector["state"];
+  const Field& state = vector["state"];
   const model::ReadOptions options = out->read_options();
   model::ClusterState cluster;
-  for (const Value& index : state["Jobs"].items())
-    if (auto job = out->job(index)) cluster.jobs.push_back(std::move(job));
-  for (const Value& index : state["JobVersions"].items())
-    if (auto job = out->job(index)) cluster.job_versions.push_back(std::move(job));
+  for (const Field& index : state["Jobs"].items())
+    cluster.jobs.push_back(out->jobs_[index.as_index(out->jobs_.size())]);
+  for (const Field& index : state["JobVersions"].items())
+    cluster.job_versions.push_back(out->jobs_[index.as_index(out->jobs_.size())]);
   auto nodes = read_list<model::Node>(state["Nodes"], options);
   auto allocs = read_list<model::Allocation>(state["Allocs"], options);
   auto evals = read_list<model::Evaluation>(state["Evals"], options);
@@ -140,21 +157,21 @@ tl::expected<std::unique_ptr<ScriptState>, std::string> ScriptState::read(const 
   cluster.nodes = std::move(*nodes), cluster.allocs = std::move(*allocs), cluster.evals = std::move(*evals);
   cluster.deployments = std::move(*deployments);
   if (!state.has("Namespaces")) cluster.namespaces.emplace_back().name = "default";
-  for (const Value& name : state["Namespaces"].items()) cluster.namespaces.emplace_back().name = name.as_string();
-  for (const Value& name : state["NodePools"].items()) cluster.node_pools.emplace_back().name = name.as_string();
+  for (const Field& name : state["Namespaces"].items()) cluster.namespaces.emplace_back().name = name.as_string();
+  for (const Field& name : state["NodePools"].items()) cluster.node_pools.emplace_back().name = name.as_string();
   std::uint64_t index = 0;
-  for (const Value& table : state["TableIndexes"].items()) index = std::max(index, table["Index"].as_uint());
+  for (const Field& table : state["TableIndexes"].items()) index = std::max(index, table["Index"].as_uint());
   cluster.index = index;
   out->server_.load(cluster);
-  for (const Value& table : state["TableIndexes"].items())
+  for (const Field& table : state["TableIndexes"].items())
     for (std::size_t i = 0; i < kRecordedTables; ++i)
       if (table["Table"].as_string() == fsm::kTableNames[i])
         out->log_.set_table_index(static_cast<fsm::Table>(i), table["Index"].as_uint());
-  for (const Value& summary : state["JobSummaries"].items())
+  for (const Field& summary : state["JobSummaries"].items())
     out->log_.set_summary(summary["Namespace"].as_string(), summary["JobID"].as_string(), read_summary(summary));
   // The log may have gone on without writing a table; where the first entry says so, that index is the next one.
   std::uint64_t first = 0;
-  for (const Value& answer : vector["out"].items())
+  for (const Field& answer : vector["out"].items())
     if (answer["entries"].size() > 0) {
       first = answer["entries"][0]["index"].as_uint();
       break;
@@ -214,10 +231,11 @@ ScriptState::Tables ScriptState::print() const {
   return out;
 }
 
-Value ScriptState::take_diff(const Value& expected) {
+Value ScriptState::take_diff(const Field& expected) {
+  static const Value nothing;  // of a row that is no object: an index, or null where it is removed
   Tables now = print();
   Value out = Value::object();
-  const auto differs = [](const Value& a, const Value& b) { return !compare(a, b, {}).empty(); };
+  const auto differs = [](const Field& a, const Field& b) { return !compare(a, b, {}).empty(); };
   for (const auto& [name, rows] : now) {
     Value table = Value::object();
     const auto& before = printed_[name];
@@ -243,9 +261,9 @@ Value ScriptState::take_diff(const Value& expected) {
         Value* table = out.find(name);
         (table ? *table : out.set(name, Value::object())).set(key, nullptr);
       }
-  for (const json::Member& table : expected.members())
-    for (const json::Member& row : table.value.members())
-      for (const json::Member& field : row.value["changed"].members()) {
+  for (const auto& table : expected.members())
+    for (const auto& row : table.value.members())
+      for (const auto& field : (row.value.is_object() ? row.value["changed"] : Field(nothing)).members()) {
         const auto stored = now[table.key].find(row.key);
         Value* listed = out.find(table.key);
         Value* entry = listed ? listed->find(row.key) : nullptr;
@@ -315,12 +333,13 @@ void ScriptState::put_answer(const fsm::Answer& answer, Value& got) const {
 Outcome ScriptState::replay(const Vector& vector, const Step& step, std::vector<std::string_view> ignored,
                             void (*normalise)(Value& answer)) {
   Value whole = vector.whole;
+  for (const Field& answer : vector.whole["out"].items()) static_cast<void>(answer["diff"].members());
   for (Value& answer : whole.find("out")->items()) normalise(answer);
   ignored.push_back("ids");
   ScriptOptions options;
   options.ignored = ignored;
-  const auto answer = [&](const Value& operation, std::size_t index) -> tl::expected<Value, std::string> {
-    const Value& recorded = whole["out"][index];
+  const auto answer = [&](const Field& operation, std::size_t index) -> tl::expected<Value, std::string> {
+    const Field& recorded = whole["out"][index];
     DrawnIds ids(recorded);
     ids_ = &ids;
     Value got = Value::object();
@@ -329,12 +348,14 @@ Outcome ScriptState::replay(const Vector& vector, const Step& step, std::vector<
     normalise(got);
     return got;
   };
-  return replay_script({whole, whole, vector.out, vector.path, vector.name}, answer, options);
+  return in_copy(whole, [&] {
+    return replay_script({whole, whole, vector.out, vector.path, vector.name}, answer, options);
+  });
 }
 
-tl::expected<void, std::string> ScriptState::carry_out(const Value& step, Value& got) {
+tl::expected<void, std::string> ScriptState::carry_out(const Field& step, Value& got) {
   const std::string& op = step["op"].as_string();
-  const std::int64_t at = step["at"].as_int(), now = kScriptStartNs + at;
+  const std::int64_t at = step["at"].as_script_ns(), now = kScriptStartNs + at;
   const model::ReadOptions options = read_options();
   fsm::Requests& requests = server_.requests();
   auto eval = read_optional<model::Evaluation>(step["eval"], options);
@@ -350,9 +371,9 @@ tl::expected<void, std::string> ScriptState::carry_out(const Value& step, Value&
     write_entry("eval_update", *evals, got);
   } else if (op == "transition_entry") {
     fsm::TransitionEntry entry;
-    for (const json::Member& member : step["allocs"].members()) {
+    for (const auto& member : step["allocs"].members()) {
       model::DesiredTransition transition;
-      if (auto done = model::from_json(member.value, transition); !done) return tl::unexpected(done.error().line());
+      if (auto done = from_json(member.value, transition); !done) return tl::unexpected(done.error().line());
       entry.allocs.emplace_back(member.key, transition);
     }
     write_entry("alloc_transition", entry, got);
@@ -405,7 +426,7 @@ tl::expected<void, std::string> ScriptState::carry_out(const Value& step, Value&
   return {};
 }
 
-tl::expected<void, std::string> ScriptState::commit_plan(const Value& step, Value& got) {
+tl::expected<void, std::string> ScriptState::commit_plan(const Field& step, Value& got) {
   const model::ReadOptions options = read_options();
   auto updated = read_list<model::Allocation>(step["AllocsUpdated"], options);
   auto stopped = read_list<model::Allocation>(step["AllocsStopped"], options);
@@ -426,7 +447,10 @@ tl::expected<void, std::string> ScriptState::commit_plan(const Value& step, Valu
   const RecordedPlan recorded(store(), plan);
 
   plan::Decided decided;
-  for (const std::string& id : texts(step["IneligibleNodes"])) decided.ineligible.push_back(store().find_node(id));
+  for (const Field& id : step["IneligibleNodes"].items()) {
+    decided.ineligible.push_back(store().find_node(id.as_string()));
+    if (decided.ineligible.back() == tables::kNoRow) id.fail("names no node of the state");
+  }
   decided.evals = std::move(*evals);
   plan::CommitFacts facts;
   facts.index = log_.next_index();
@@ -441,7 +465,7 @@ tl::expected<void, std::string> ScriptState::commit_plan(const Value& step, Valu
   return {};
 }
 
-tl::expected<void, std::string> ScriptState::carry_out_on_job(const Value& step, Value& got) {
+tl::expected<void, std::string> ScriptState::carry_out_on_job(const Field& step, Value& got) {
   fsm::Requests& requests = server_.requests();
   const std::string& op = step["op"].as_string();
   const std::int64_t now = kScriptStartNs + step["at"].as_int();
@@ -488,7 +512,7 @@ tl::expected<void, std::string> ScriptState::carry_out_on_job(const Value& step,
   } else if (op == "job_dispatch") {
     fsm::DispatchJob request;
     request.name_space = name_space, request.job_id = id;
-    for (const json::Member& entry : step["meta"].members()) request.meta[entry.key] = entry.value.as_string();
+    for (const auto& entry : step["meta"].members()) request.meta[entry.key] = entry.value.as_string();
     request.payload = step["payload"].as_string();
     request.priority = step["priority"].as_int();
     request.id_prefix = step["id_prefix"].as_string();

@@ -20,7 +20,7 @@ void drop_summary_indexes(json::Value& answer);
 class ScriptState {
  public:
   /// Reads the vector's `jobs` and `state`; an error says what could not be read.
-  [[nodiscard]] static tl::expected<std::unique_ptr<ScriptState>, std::string> read(const json::Value& vector);
+  [[nodiscard]] static tl::expected<std::unique_ptr<ScriptState>, std::string> read(const Field& vector);
 
   [[nodiscard]] server::Server& server() { return server_; }
   [[nodiscard]] fsm::StateLog& log() { return log_; }
@@ -31,7 +31,7 @@ class ScriptState {
   }
   [[nodiscard]] const model::JobTable& jobs() const { return jobs_; }
   /// Entry `index` of the job table, or null.
-  [[nodiscard]] std::shared_ptr<const model::Job> job(const json::Value& index) const;
+  [[nodiscard]] std::shared_ptr<const model::Job> job(const Field& index) const;
   [[nodiscard]] model::ReadOptions read_options() const;
   /// Status of a stored job; "" when there is none.
   [[nodiscard]] std::string job_status(const std::string& name_space, const std::string& job_id) const {
@@ -41,16 +41,16 @@ class ScriptState {
 
   /// Replays the vector's script: `step` carries out one operation and fills an answer, to which the difference of the
   /// states is added. Members `ids` and those of `ignored` are not compared; `normalise` is done to both answers.
-  using Step = std::function<tl::expected<void, std::string>(const json::Value& step, const json::Value& recorded,
-                                                             json::Value& got)>;
+  using Step =
+      std::function<tl::expected<void, std::string>(const Field& step, const Field& recorded, json::Value& got)>;
   [[nodiscard]] Outcome replay(const Vector& vector, const Step& step, std::vector<std::string_view> ignored = {},
                                void (*normalise)(json::Value& answer) = drop_summary_indexes);
   /// Carries out an operation on the log that any scripted file may hold; an error when `op` is none of them. `got`
   /// gets `entries`, `error`, `reply` and `calls`.
-  [[nodiscard]] tl::expected<void, std::string> carry_out(const json::Value& step, json::Value& got);
+  [[nodiscard]] tl::expected<void, std::string> carry_out(const Field& step, json::Value& got);
   /// The difference since the last call (or since read()). A field that `expected` lists as changed is listed with its
   /// present value even if it did not change: the recorder tells an empty list from an absent one.
-  [[nodiscard]] json::Value take_diff(const json::Value& expected);
+  [[nodiscard]] json::Value take_diff(const Field& expected);
   /// An entry applied directly: fills `entries`, `error` and `calls`.
   template <class Payload>
   void write_entry(const char* kind, const Payload& payload, json::Value& got) {
@@ -65,12 +65,12 @@ class ScriptState {
   void put_answer(const fsm::Answer& answer, json::Value& got) const;
 
  private:
-  [[nodiscard]] tl::expected<void, std::string> carry_out_on_job(const json::Value& step, json::Value& got);
+  [[nodiscard]] tl::expected<void, std::string> carry_out_on_job(const Field& step, json::Value& got);
   using Tables = std::map<std::string, std::map<std::string, json::Value>>;
 
   ScriptState();
   /// A recorded plan commit, as it was decided.
-  [[nodiscard]] tl::expected<void, std::string> commit_plan(const json::Value& step, json::Value& got);
+  [[nodiscard]] tl::expected<void, std::string> commit_plan(const Field& step, json::Value& got);
   static void put_entry(std::uint64_t index, const char* kind, const std::string& error, json::Value& got);
   [[nodiscard]] Tables print() const;
   [[nodiscard]] json::Value job_reference(const std::shared_ptr<const model::Job>& job) const;
@@ -84,6 +84,6 @@ class ScriptState {
 };
 
 /// The operation `node_drain`.
-[[nodiscard]] fsm::DrainNode read_drain(const json::Value& step);
+[[nodiscard]] fsm::DrainNode read_drain(const Field& step);
 
 }  // namespace berth::conform

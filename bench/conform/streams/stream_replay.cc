@@ -1,11 +1,16 @@
 #include "conform/streams/stream_replay.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "conform/evaluation_compare.h"
 #include "sched/to_model.h"
 #include "server/server.h"
+#include "tables/export.h"
 
 namespace berth::conform {
 namespace {
@@ -22,7 +27,7 @@ server::Config config_of_replay() {
 /// Answers plans as the recorded planner did: takes what it took, and moves the tables on by the recorded delta.
 class StreamPlanner final : public sched::Planner {
  public:
-  StreamPlanner(const Value& attempts, std::span<const StreamDelta> deltas, const StreamState& state,
+  StreamPlanner(const Field& attempts, std::span<const StreamDelta> deltas, const StreamState& state,
                 const std::set<std::string>& fresh, const model::Evaluation& eval, std::int64_t now,
                 server::Server& server, Recording& recording)
       : attempts_(attempts),
@@ -49,16 +54,17 @@ class StreamPlanner final : public sched::Planner {
         if (alloc.job && recording_.fresh_ids.contains(alloc.id)) alloc.job = stored(alloc.job);
 
     const std::size_t number = recording_.attempts.size() - 1;
-    const Value& recorded = attempts_[number];
+    const Field& recorded = attempts_[number];
     sched::Submission out;
     out.error = attempt.error = recorded["PlanError"].as_string();
     attempt.full = recorded["Full"].as_bool(out.error.empty() && recorded.is_null());
     attempt.refused = recorded["Refused"].as_bool();
     if (!attempt.refused) return out;
     out.nothing_committed = recorded["NothingCommitted"].as_bool();
-    for (const Value& node : recorded["RefusedNodes"].items()) {
+    for (const Field& node : recorded["RefusedNodes"].items()) {
       attempt.refused_nodes.push_back(node.as_string());
       refused_.push_back(server_.store().find_node(node.as_string()));
+      if (refused_.back() == tables::kNoRow) node.fail("names no node of the state");
     }
     out.refused_nodes = std::span(refused_).last(attempt.refused_nodes.size());
     if (!out.nothing_committed) identify(attempt.plan, recorded["Plan"]);
@@ -91,13 +97,13 @@ class StreamPlanner final : public sched::Planner {
     return known ? known : job;
   }
   /// What a plan in part commits is in the state under the recorded IDs, by which later plans name it.
-  void identify(const model::Plan& plan, const Value& recorded) {
-    const auto note = [&](const std::string& drawn, const Value& as) {
+  void identify(const model::Plan& plan, const Field& recorded) {
+    const auto note = [&](const std::string& drawn, const Field& as) {
       if (!drawn.empty() && drawn != as.as_string() && recording_.fresh_ids.contains(drawn))
         recording_.recorded_as.emplace(drawn, as.as_string());
     };
     if (plan.deployment) note(plan.deployment->id, recorded["Deployment"]["ID"]);
-    const auto list = [&](const auto& by_node, const Value& entries) {
+    const auto list = [&](const auto& by_node, const Field& entries) {
       std::vector<bool> taken(entries.size());
       for (const auto& [node, allocs] : by_node)
         for (const model::Allocation& alloc : allocs)
@@ -122,7 +128,7 @@ class StreamPlanner final : public sched::Planner {
     ++committed_;
   }
 
-  const Value& attempts_;
+  const Field attempts_;
   const std::span<const StreamDelta> deltas_;
   const StreamState& state_;
   const std::set<std::string>& fresh_;  // the recorded ones
@@ -135,10 +141,59 @@ class StreamPlanner final : public sched::Planner {
   std::size_t committed_ = 0;
 };
 
-/// One evaluation as the server decides it; what was handed out.
-Recording decide(const Value& line, const std::shared_ptr<const model::Evaluation>& asked,
+/// A claim in words, its allocation by name and node, as IDs are drawn. `before`: the claim that it takes the place of.
+std::string claim_text(const model::HostVolumeClaim& claim, std::string_view alloc, std::string_view node,
+                       const model::HostVolumeClaim* before) {
+  return fmt::format("{}/{} group {} on volume {} ({}) by {} on {}, created at {}, changed at {}, {} ID",
+                     claim.namespace_, claim.job_id, claim.task_group_name, claim.volume_id, claim.volume_name, alloc,
+                     node, claim.create_index, claim.modify_index,
+                     before && before->id == claim.id ? "the same" : "a new");
+}
+
+/// Of those that were there, the claim of the same job, group and volume.
+template <class Claims>
+const model::HostVolumeClaim* claim_before(const Claims& claims, const model::HostVolumeClaim& claim) {
+  for (const model::HostVolumeClaim& known : claims)
+    if (known.namespace_ == claim.namespace_ && known.job_id == claim.job_id && known.volume_id == claim.volume_id &&
+        known.task_group_name == claim.task_group_name)
+      return &known;
+  return nullptr;
+}
+
+/// Commits the plan; the claims that this makes, in words.
+std::set<std::string> commit_claims(const Field& line, const model::Evaluation& eval, const sched::Naming& naming,
+                                    const sched::EvalResult& result, server::Server& server) {
+  const tables::StateStore& store = server.store();
+  const auto before = tables::to_cluster(store.current()).host_volume_claims;
+  const std::int64_t now = line["now"].as_int();
+  plan::CommitFacts facts;
+  facts.index = line["next_index"].as_uint();
+  facts.now_ns = now;
+  if (server.log().eval(eval.id)) facts.eval = *base::parse_uuid(eval.id);
+  const auto deployment = sched::planned_deployment(naming, result, eval.priority, now);
+  facts.deployment = deployment ? &*deployment : nullptr;
+  plan::ApplyResult applied;
+  server.applier().apply(result.plan, facts, applied);
+  std::set<std::string> out;
+  if (!applied.error.empty()) out.insert("the plan is not committed: " + applied.error);
+  for (std::size_t i = 0; applied.error.empty() && i < applied.rejected_nodes.size(); ++i)
+    out.insert("the plan is not committed on " + base::to_text(store.current().nodes.id(applied.rejected_nodes[i])) +
+               ": " + applied.reasons[i]);
+  for (const model::HostVolumeClaim& claim : tables::to_cluster(store.current()).host_volume_claims) {
+    const model::HostVolumeClaim* const known = claim_before(before, claim);
+    if (known && *known == claim) continue;
+    const auto alloc = server.log().alloc(claim.alloc_id);
+    out.insert(claim_text(claim, alloc ? alloc->name : "", alloc ? alloc->node_id : "", known));
+  }
+  return out;
+}
+
+/// One evaluation as the server decides it; what was handed out. `claims`: commits the plan, if it is the only one and
+/// was committed whole.
+Recording decide(const Field& line, const std::shared_ptr<const model::Evaluation>& asked,
                  const model::Evaluation& eval, std::span<const StreamDelta> deltas, const StreamState& state,
-                 const std::set<std::string>& fresh, server::ManualClock& clock, server::Server& server) {
+                 const std::set<std::string>& fresh, server::ManualClock& clock, server::Server& server,
+                 std::optional<std::set<std::string>>* claims = nullptr) {
   clock.set(line["now"].as_int());
   Recording out;
   StreamPlanner planner(line["expect"]["Attempts"], deltas, state, fresh, eval, clock.now_ns(), server, out);
@@ -153,14 +208,17 @@ Recording decide(const Value& line, const std::shared_ptr<const model::Evaluatio
   else
     out.updated.push_back(sched::updated_eval(naming, result, eval));
   out.port_collision_events = result.port_collision_events;
+  if (claims && deltas.empty() && out.attempts.size() == 1 && out.attempts[0].full)
+    *claims = commit_claims(line, eval, naming, result, server);
   planner.commit_rest();
   server.lane().held[0].reset();  // rows of what is removed may be used again
   return out;
 }
 
 /// What is compared of `expect`: without what only the replay needs.
-Value compared(const Value& expect) {
+Value compared(const Field& expect) {
   Value out = expect;
+  for (const Field& attempt : expect["Attempts"].items()) static_cast<void>(attempt.members());
   if (Value* attempts = out.find("Attempts"))
     for (Value& attempt : attempts->items()) attempt.erase("Delta"), attempt.erase("NothingCommitted");
   return out;
@@ -176,8 +234,9 @@ struct StreamReplay::Live {
 StreamReplay::StreamReplay(std::string path) : path_(std::move(path)), live_(std::make_unique<Live>()) {}
 StreamReplay::~StreamReplay() = default;
 
-Result<std::unique_ptr<StreamReplay>> StreamReplay::begin(const Value& line, const std::string& path,
+Result<std::unique_ptr<StreamReplay>> StreamReplay::begin(const Field& line, const std::string& path,
                                                           std::size_t number) {
+  line.require("init/Index init/Nodes");
   std::unique_ptr<StreamReplay> out(new StreamReplay(path));
   auto state = out->state_.read(line["init"], path, std::to_string(number) + ":/init");
   if (!state) return tl::unexpected(state.error());
@@ -186,12 +245,36 @@ Result<std::unique_ptr<StreamReplay>> StreamReplay::begin(const Value& line, con
   return out;
 }
 
-Result<Outcome> StreamReplay::next(const Value& line, std::size_t number, bool loads) {
+void StreamReplay::compare_claims(const StreamDelta& delta, std::vector<Difference>& differences) {
+  const auto made = std::exchange(claims_, std::nullopt);
+  if (!made) return;
+  std::set<std::string> recorded;
+  for (const model::HostVolumeClaim& claim : delta.objects.host_volume_claims) {
+    const auto& allocs = delta.objects.allocs;
+    const auto alloc =
+        std::find_if(allocs.begin(), allocs.end(), [&](const auto& a) { return a.id == claim.alloc_id; });
+    recorded.insert(claim_text(claim, alloc == allocs.end() ? "" : alloc->name,
+                               alloc == allocs.end() ? "" : alloc->node_id,
+                               claim_before(state_.state().host_volume_claims, claim)));
+  }
+  const auto without = [](const std::set<std::string>& one, const std::set<std::string>& other) {
+    std::string out;
+    for (const std::string& text : one)
+      if (!other.contains(text)) out += (out.empty() ? "" : "; ") + text;
+    return out;
+  };
+  if (recorded != *made)
+    differences.push_back(
+        {"claims of the line before", without(recorded, *made), without(*made, recorded), "R-STORE-222"});
+}
+
+Result<Outcome> StreamReplay::next(const Field& line, std::size_t number, bool loads) {
+  line.require("delta eval expect name now scheduler");
   const std::string place = std::to_string(number) + ":";
   auto delta = state_.read(line["delta"], path_, place + "/delta");
   if (!delta) return tl::unexpected(delta.error());
   std::vector<StreamDelta> between;
-  const json::Array& attempts = line["expect"]["Attempts"].items();
+  const auto attempts = line["expect"]["Attempts"].items();
   for (std::size_t i = 0; i < attempts.size(); ++i) {
     if (attempts[i]["Delta"].is_null()) continue;
     auto read = state_.read(attempts[i]["Delta"], path_, place + "/expect/Attempts/" + std::to_string(i) + "/Delta");
@@ -199,18 +282,17 @@ Result<Outcome> StreamReplay::next(const Value& line, std::size_t number, bool l
     between.push_back(std::move(*read));
   }
   model::Evaluation eval;
-  model::ReadOptions options;
-  options.path = path_, options.place = place + "/eval";
-  if (auto done = model::from_json(line["eval"], eval, options); !done) return tl::unexpected(done.error());
+  if (auto done = from_json(line["eval"], eval); !done) return tl::unexpected(done.error());
   const auto asked = std::make_shared<model::Evaluation>(eval);
   asked->type = line["scheduler"].as_string();
 
+  std::vector<Difference> differences;
+  compare_claims(*delta, differences);
   state_.commit(*delta, live_->server.store());
   state_.apply(*delta);
   std::set<std::string> fresh;
-  for (const Value& id : line["fresh"].items()) fresh.insert(id.as_string());
+  for (const Field& id : line["fresh"].items()) fresh.insert(id.as_string());
   const Value expect = compared(line["expect"]);
-  std::vector<Difference> differences;
   const auto compare = [&](const Recording& recording, const char* where) {
     for (Difference& difference : compare_recording(expect, recording, state_.jobs(), fresh, false)) {
       difference.place.insert(0, where);
@@ -221,7 +303,7 @@ Result<Outcome> StreamReplay::next(const Value& line, std::size_t number, bool l
   if (loads) {
     Live loaded;
     loaded.server.load(state_.state());
-    compare(decide(line, asked, eval, between, state_, fresh, loaded.clock, loaded.server), "loaded");
+    compare(decide(line, asked, eval, between, state_, fresh, loaded.clock, loaded.server, &claims_), "loaded");
   }
   for (const StreamDelta& change : between) state_.apply(change);
   return Outcome::from(std::move(differences));

@@ -88,7 +88,7 @@ tables::VersionRow stored_version(const tables::Snapshot& state, const Job& of) 
 
 }  // namespace
 
-Result<StreamDelta> StreamState::read(const json::Value& delta, const std::string& path, const std::string& place) {
+Result<StreamDelta> StreamState::read(const Field& delta, const std::string& path, const std::string& place) {
   auto jobs = io::read_job_table(delta["NewJobs"], path, place + "/NewJobs");
   if (!jobs) return tl::unexpected(jobs.error());
   std::move(jobs->begin(), jobs->end(), std::back_inserter(jobs_));
@@ -96,7 +96,7 @@ Result<StreamDelta> StreamState::read(const json::Value& delta, const std::strin
   if (!objects) return tl::unexpected(objects.error());
   StreamDelta out;
   out.objects = std::move(*objects);
-  const json::Array& gone = delta["Gone"].items();
+  const auto gone = delta["Gone"].items();
   for (std::size_t i = 0; i < gone.size(); ++i) {
     const std::string& text = gone[i].as_string();
     const std::size_t slash = text.find('/');

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "berth/result.h"
+#include "conform/field.h"
 #include "model/codec/codec.h"
 #include "tables/state.h"
 
@@ -22,7 +23,7 @@ struct StreamDelta {
 class StreamState {
  public:
   /// Reads a delta in state form. Its `NewJobs` join the job table.
-  [[nodiscard]] Result<StreamDelta> read(const json::Value& delta, const std::string& path, const std::string& place);
+  [[nodiscard]] Result<StreamDelta> read(const Field& delta, const std::string& path, const std::string& place);
   /// Applies it to the plain values.
   void apply(const StreamDelta& delta);
   /// Applies it to tables that hold the state before it, in one commit, as the state machine writes such changes.

@@ -11,12 +11,12 @@ namespace {
 
 using json::Value;
 
-client::TaskRole read_role(const Value& task) {
-  const Value& lifecycle = task["lifecycle"];
+client::TaskRole read_role(const Field& task) {
+  const Field& lifecycle = task["lifecycle"];
   return {client::hook(lifecycle["hook"].as_string()), lifecycle["sidecar"].as_bool(), false};
 }
 
-client::TaskStatus read_task(const Value& task) {
+client::TaskStatus read_task(const Field& task) {
   client::TaskStatus out;
   const std::string& state = task["state"].as_string();
   out.state = state == "running" ? client::TaskState::running
@@ -28,7 +28,7 @@ client::TaskStatus read_task(const Value& task) {
   return out;
 }
 
-client::TaskEnd read_end(const Value& step) {
+client::TaskEnd read_end(const Field& step) {
   const std::string& event = step["event"].as_string();
   if (event == "killed") return client::TaskEnd::killed;
   if (event == "start_error")
@@ -54,13 +54,13 @@ std::string_view state_text(client::RestartState state) {
 }
 
 Outcome replay_restarts(const Vector& v) {
-  const Value& in = v.whole["in"];
-  const Value& given = in["policy"];
+  const Field& in = v.whole["in"];
+  const Field& given = in["policy"];
   const client::RestartPolicy policy{given["attempts"].as_int(), given["interval"].as_int(), given["delay"].as_int(),
                                      given["mode"].as_string() == "delay"};
   const bool on_success = client::restarts_on_success(model::parse_job_type(in["type"].as_string()), read_role(in));
   client::RestartCount count;
-  return replay_script(v, [&](const Value& step, std::size_t) -> tl::expected<Value, std::string> {
+  return replay_script(v, [&](const Field& step, std::size_t) -> tl::expected<Value, std::string> {
     const auto decision = client::decide_restart(policy, on_success, count, read_end(step), step["t"].as_int(),
                                                  [&](std::int64_t) { return step["draw"].as_int(); });
     Value out;
@@ -71,22 +71,23 @@ Outcome replay_restarts(const Vector& v) {
 }
 
 Outcome replay_health(const Vector& v) {
-  const Value& in = v.whole["in"];
+  const Field& in = v.whole["in"];
   std::vector<client::TaskRole> roles;
-  for (const Value& task : in["tasks"].items()) roles.push_back(read_role(task));
+  for (const Field& task : in["tasks"].items()) roles.push_back(read_role(task));
   client::HealthPolicy policy;
   policy.min_healthy_ns = in["min_healthy_time"].as_int();
+  if (policy.min_healthy_ns < 0) in["min_healthy_time"].fail("is negative");
   policy.checks = in["use_checks"].as_bool() && in["nomad_checks"].as_int() > 0;
   client::HealthTracker tracker(policy, 0);
   std::map<std::string, std::pair<std::string, bool>> checks;  // by ID: stored status, passes
   std::vector<client::TaskStatus> tasks(roles.size());
   client::Health health = client::Health::unknown;
-  for (const Value& step : v.whole["script"].items()) {
+  for (const Field& step : v.whole["script"].items()) {
     const std::int64_t t = step["t"].as_int();
     health = tracker.advance(t);
     if (health != client::Health::unknown) break;
     if (step.has("check")) {
-      const Value& check = step["check"];
+      const Field& check = step["check"];
       const std::string& status = check["status"].as_string();
       auto [stored, is_new] = checks.try_emplace(check["id"].as_string());
       if (is_new || status != "pending")
@@ -95,7 +96,7 @@ Outcome replay_health(const Vector& v) {
                               t);
       continue;
     }
-    const Value& alloc = step["alloc"];
+    const Field& alloc = step["alloc"];
     for (std::size_t i = 0; i < roles.size(); ++i)
       tasks[i] = read_task(alloc["tasks"][in["tasks"].items()[i]["name"].as_string()]);
     health = tracker.observe(tasks, roles, alloc["client_status"].as_string() == "failed",
@@ -111,7 +112,7 @@ Outcome replay_health(const Vector& v) {
 
 Outcome replay_status(const Vector& v) {
   std::vector<client::TaskStatus> tasks;
-  for (const json::Member& task : v.whole["in"]["tasks"].members()) tasks.push_back(read_task(task.value));
+  for (const auto& task : v.whole["in"]["tasks"].members()) tasks.push_back(read_task(task.value));
   const client::AllocStatus status = client::alloc_status(tasks);
   Value out;
   out.set("client_status", tasks.empty() ? "" : tables::to_text(status.status));

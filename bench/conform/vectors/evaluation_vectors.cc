@@ -97,12 +97,10 @@ class RecordingPlanner final : public sched::Planner {
 Outcome replay_evaluation(const Vector& v) {
   const std::string& scheduler = v.whole["scheduler"].as_string();
   const std::string& planner_name = v.whole["planner"].as_string();
-  auto jobs = io::read_job_table(v.whole["jobs"], v.path, std::string(v.name) + "/jobs");
-  if (!jobs) return Outcome::failed(jobs.error().line());
-  auto state = io::read_vector_state(v.whole["state"], *jobs, v.path, std::string(v.name) + "/state");
-  if (!state) return Outcome::failed(state.error().line());
+  const model::JobTable jobs = or_malformed(io::read_job_table(v.whole["jobs"], v.path, "/jobs"));
+  const model::ClusterState state = or_malformed(io::read_vector_state(v.whole["state"], jobs, v.path, "/state"));
   model::Evaluation eval;
-  if (auto done = model::from_json(v.whole["eval"], eval, {}); !done) return Outcome::failed(done.error().line());
+  if (auto done = from_json(v.whole["eval"], eval, {}); !done) return Outcome::failed(done.error().line());
   const auto asked = std::make_shared<model::Evaluation>(eval);
   asked->type = scheduler;  // the vector's word for it
 
@@ -112,7 +110,7 @@ Outcome replay_evaluation(const Vector& v) {
   config.history = server::History::objects;
   config.broker.evals = config.broker.jobs = 1;  // nothing is queued
   server::Server server(config, clock);
-  server.load(*state);
+  server.load(state);
   if (planner_name == "partial") server.log().seen(v.whole["next_index"].as_uint() - 1);
   Recording recording;
   RecordingPlanner planner(planner_name == "nosubmit"  ? RecordingPlanner::Kind::nosubmit
@@ -132,7 +130,7 @@ Outcome replay_evaluation(const Vector& v) {
   else
     recording.updated.push_back(sched::updated_eval(naming, result, eval));
   recording.port_collision_events = result.port_collision_events;
-  return Outcome::from(compare_recording(v.out, recording, *jobs));
+  return Outcome::from(compare_recording(v.out, recording, jobs));
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ constexpr std::pair<std::string_view, lifecycle::GcKind> kOperations[] = {
 };
 
 /// New evaluations without their generated IDs, in an order that does not depend on these.
-Value without_ids(const Value& evals) {
+Value without_ids(const Field& evals) {
   std::vector<std::pair<std::string, Value>> sorted;
-  for (const json::Member& eval : evals.members()) {
+  for (const auto& eval : evals.members()) {
     Value item = eval.value;
     item.erase("ID");
     sorted.emplace_back(item["NodeID"].as_string() + item["Namespace"].as_string() + "/" + item["JobID"].as_string(),
@@ -32,11 +32,11 @@ Value without_ids(const Value& evals) {
 }
 
 /// `deleted`, `job_status` and `new_evals` from a difference of states.
-void put_gc_lists(const Value& diff, const ScriptState& state, Value& got) {
+void put_gc_lists(const Field& diff, const ScriptState& state, Value& got) {
   Value& deleted = got.set("deleted", Value::object());
   for (const char* table : {"Nodes", "Jobs", "JobVersions", "Allocs", "Evals", "Deployments"}) {
     std::vector<std::string> keys;
-    for (const json::Member& row : diff[table].members())
+    for (const auto& row : diff[table].members())
       if (row.value.is_null()) keys.push_back(row.key);
     if (keys.empty()) continue;
     std::sort(keys.begin(), keys.end());
@@ -44,14 +44,14 @@ void put_gc_lists(const Value& diff, const ScriptState& state, Value& got) {
     for (const std::string& key : keys) list.push(key);
   }
   Value statuses = Value::object();
-  for (const json::Member& row : diff["Jobs"].members()) {
+  for (const auto& row : diff["Jobs"].members()) {
     if (row.value.is_null()) continue;
     const std::size_t slash = row.key.find('/');
     statuses.set(row.key, state.job_status(row.key.substr(0, slash), row.key.substr(slash + 1)));
   }
   if (statuses.size() > 0) got.set("job_status", std::move(statuses));
   Value created = Value::object();
-  for (const json::Member& row : diff["Evals"].members())
+  for (const auto& row : diff["Evals"].members())
     if (!row.value.is_null() && !row.value.has("changed")) created.set(row.key, row.value);
   if (created.size() > 0) got.set("new_evals", without_ids(created));
 }
@@ -60,13 +60,14 @@ Outcome replay_gc(const Vector& vector) {
   auto state = ScriptState::read(vector.whole);
   if (!state) return Outcome::failed(state.error());
   Value whole = vector.whole;
+  for (const Field& answer : vector.whole["out"].items()) static_cast<void>(answer.has("new_evals"));  // an object
   for (Value& answer : whole.find("out")->items())
     if (answer.has("new_evals")) answer.set("new_evals", without_ids(answer["new_evals"]));
   const Vector prepared{whole, whole, vector.out, vector.path, vector.name};
   std::uint64_t drawn = 0;
   lifecycle::GarbageCollector garbage((*state)->log(), [&] { return base::to_text(base::Uuid{++drawn << 32, drawn}); });
   const std::int64_t now = whole["now"].as_int();
-  const ScriptStep step = [&](const Value& operation, std::size_t) -> tl::expected<Value, std::string> {
+  const ScriptStep step = [&](const Field& operation, std::size_t) -> tl::expected<Value, std::string> {
     const std::string& op = operation["op"].as_string();
     const auto* known = std::find_if(std::begin(kOperations), std::end(kOperations),
                                      [&](const auto& listed) { return listed.first == op; });

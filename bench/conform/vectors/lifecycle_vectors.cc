@@ -29,7 +29,7 @@ Outcome replay_periodic_next(const Vector& vector) {
   periodic.enabled = true;
   periodic.spec_type = "cron";
   periodic.spec = vector.in["spec"].as_string();
-  for (const Value& spec : vector.in["specs"].items()) periodic.specs.push_back(spec.as_string());
+  for (const Field& spec : vector.in["specs"].items()) periodic.specs.push_back(spec.as_string());
   periodic.time_zone = vector.in["time_zone"].as_string();
   const auto from = base::parse_rfc3339(vector.in["from"].as_string());
   if (!from) return Outcome::failed("a time that cannot be read");
@@ -51,21 +51,21 @@ Outcome replay_drain_job(const Vector& vector) {
   model::ClusterState cluster;
   auto job = std::make_shared<model::Job>();
   job->id = job->name = "job", job->namespace_ = "default", job->type = vector.in["type"].as_string();
-  for (const Value& item : vector.in["groups"].items()) {
+  for (const Field& item : vector.in["groups"].items()) {
     model::TaskGroup& group = job->task_groups.emplace_back();
     group.name = item["Name"].as_string(), group.count = item["Count"].as_int();
     if (item.has("max_parallel")) group.migrate.emplace().max_parallel = item["max_parallel"].as_int();
   }
   cluster.jobs.push_back(job);
-  for (const Value& item : vector.in["nodes"].items()) {
+  for (const Field& item : vector.in["nodes"].items()) {
     model::Node& node = cluster.nodes.emplace_back();
     node.id = item["ID"].as_string(), node.status = "ready";
     if (item["draining"].as_bool()) node.drain_strategy.emplace();
   }
   std::vector<std::string> recorded;
-  for (const Value& item : vector.in["allocs"].items()) {
+  for (const Field& item : vector.in["allocs"].items()) {
     model::Allocation& alloc = cluster.allocs.emplace_back();
-    if (auto done = model::from_json(item, alloc); !done) return Outcome::failed(done.error().line());
+    if (auto done = from_json(item, alloc); !done) return Outcome::failed(done.error().line());
     alloc.namespace_ = job->namespace_, alloc.job_id = job->id, alloc.job = job;
     recorded.push_back(alloc.id);
     alloc.id = base::to_text(base::Uuid{recorded.size() << 16, 0});
@@ -87,11 +87,11 @@ Outcome replay_drain_job(const Vector& vector) {
 
 Outcome replay_drain_deadlines(const Vector& vector) {
   std::vector<std::string> names;
-  for (const Value& step : vector.whole["script"].items())
+  for (const Field& step : vector.whole["script"].items())
     if (step.has("node")) names.push_back(step["node"].as_string());
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  const auto row = [&](const Value& step) {
+  const auto row = [&](const Field& step) {
     return tables::NodeRow(std::lower_bound(names.begin(), names.end(), step["node"].as_string()) - names.begin());
   };
   lifecycle::DrainDeadlines deadlines;
@@ -111,7 +111,7 @@ Outcome replay_drain_deadlines(const Vector& vector) {
     }
     now = to;
   };
-  for (const Value& step : vector.whole["script"].items()) {
+  for (const Field& step : vector.whole["script"].items()) {
     const std::string& op = step["op"].as_string();
     if (op == "watch" && step["force"].as_bool())
       deadlines.watch_forced(row(step));

@@ -24,7 +24,7 @@
 namespace berth::conform {
 namespace {
 
-Outcome compared(const Vector& v, const json::Value& got, std::string_view rule) {
+Outcome compared(const Vector& v, const Field& got, std::string_view rule) {
   return Outcome::from(compare(v.out, got, {.rule = rule}));
 }
 
@@ -43,7 +43,7 @@ Outcome replay_operand(const Vector& v) {
 
 Outcome replay_resolve_target(const Vector& v) {
   model::Node node;
-  if (auto read = model::from_json(v.in["node"], node); !read) return Outcome::failed(read.error().problem);
+  if (auto read = from_json(v.in["node"], node); !read) return Outcome::failed(read.error().problem);
   const match::Target target = match::parse_target(v.in["target"].as_string());
   const match::Side got = match::resolve(target, node);
   return compared(v, object({{"value", got.text}, {"found", got.found}}), "R-FEAS-501");
@@ -51,25 +51,25 @@ Outcome replay_resolve_target(const Vector& v) {
 
 Outcome replay_constraint_escapes(const Vector& v) {
   model::Constraint constraint;
-  if (auto read = model::from_json(v.in, constraint); !read) return Outcome::failed(read.error().problem);
+  if (auto read = from_json(v.in, constraint); !read) return Outcome::failed(read.error().problem);
   return compared(v, object({{"escapes", match::escapes_class(constraint)}}), "R-FEAS-405");
 }
 
 Outcome replay_computed_class(const Vector& v) {
   model::Node node;
-  if (auto read = model::from_json(v.in["node"], node); !read) return Outcome::failed(read.error().problem);
+  if (auto read = from_json(v.in["node"], node); !read) return Outcome::failed(read.error().problem);
   return compared(v, object({{"class", model::computed_class(node)}}), "R-MODEL-543");
 }
 
 /// An attribute of a vector: as in the API, with `FloatBits` for doubles that JSON cannot say.
-std::optional<model::Attribute> read_attribute(const json::Value& value) {
+std::optional<model::Attribute> read_attribute(const Field& value) {
   if (value.is_null()) return std::nullopt;
   model::Attribute out;
-  if (const json::Value* v = value.find("Int")) out.int_value = v->as_int();
-  if (const json::Value* v = value.find("Float")) out.float_value = v->as_double();
-  if (const json::Value* v = value.find("FloatBits")) out.float_value = parse_bits(v->as_string());
-  if (const json::Value* v = value.find("String")) out.string_value = v->as_string();
-  if (const json::Value* v = value.find("Bool")) out.bool_value = v->as_bool();
+  if (const auto v = value.find("Int")) out.int_value = v->as_int();
+  if (const auto v = value.find("Float")) out.float_value = v->as_double();
+  if (const auto v = value.find("FloatBits")) out.float_value = parse_bits(v->as_string());
+  if (const auto v = value.find("String")) out.string_value = v->as_string();
+  if (const auto v = value.find("Bool")) out.bool_value = v->as_bool();
   out.unit = value["Unit"].as_string();
   return out;
 }
@@ -119,10 +119,10 @@ Outcome replay_device_operand(const Vector& v) {
 }
 
 template <class T>
-Result<std::vector<T>> read_list(const json::Value& list) {
+Result<std::vector<T>> read_list(const Field& list) {
   std::vector<T> out(list.size());
   for (std::size_t i = 0; i < list.size(); ++i)
-    if (auto read = model::from_json(list[i], out[i]); !read) return tl::unexpected(read.error());
+    if (auto read = from_json(list[i], out[i]); !read) return tl::unexpected(read.error());
   return out;
 }
 
@@ -144,7 +144,7 @@ json::Value group_text(const rank::DeviceAccounter::Group& group) {
 
 Outcome replay_device_accounting(const Vector& v) {
   model::Node node;
-  if (auto read = model::from_json(v.in["node"], node); !read) return Outcome::failed(read.error().problem);
+  if (auto read = from_json(v.in["node"], node); !read) return Outcome::failed(read.error().problem);
   const auto allocs = read_list<model::Allocation>(v.in["allocs"]);
   if (!allocs) return Outcome::failed(allocs.error().problem);
   if (!node.node_resources) node.node_resources.emplace();
@@ -165,15 +165,15 @@ Outcome replay_device_accounting(const Vector& v) {
 Outcome replay_device_assign(const Vector& v) {
   std::vector<model::NodeDevice> devices(v.in["devices"].size());
   for (std::size_t i = 0; i < devices.size(); ++i)
-    if (auto read = model::from_json(v.in["devices"][i]["group"], devices[i]); !read)
+    if (auto read = from_json(v.in["devices"][i]["group"], devices[i]); !read)
       return Outcome::failed(read.error().problem);
   rank::DeviceAccounter accounter(devices);
   for (std::size_t i = 0; i < devices.size(); ++i)
-    for (const json::Member& use : v.in["devices"][i]["use_counts"].members())
-      for (std::int64_t n = 0; n < use.value.as_int(); ++n)
+    for (const auto& use : v.in["devices"][i]["use_counts"].members())
+      for (std::size_t n = 0; n < use.value.as_count(10'000); ++n)
         accounter.add(model::AllocatedDevice{devices[i].vendor, devices[i].type, devices[i].name, {use.key}});
   model::RequestedDevice ask;
-  if (auto read = model::from_json(v.in["ask"], ask); !read) return Outcome::failed(read.error().problem);
+  if (auto read = from_json(v.in["ask"], ask); !read) return Outcome::failed(read.error().problem);
   match::Patterns patterns;
   model::AllocatedDevice device;
   const auto offer = accounter.offer(match::compile_device(ask), patterns, device);
@@ -207,11 +207,11 @@ class Numbers {
 
 Outcome replay_class_eligibility(const Vector& v) {
   const auto job = std::make_shared<model::Job>();
-  if (auto read = model::from_json(v.in["job"], *job); !read) return Outcome::failed(read.error().problem);
+  if (auto read = from_json(v.in["job"], *job); !read) return Outcome::failed(read.error().problem);
   tables::StateStore store;
   const tables::CompiledJob& compiled = *store.current().jobs.versions[store.upsert_job(job, true)];
   Numbers classes, groups;
-  for (const json::Value& operation : v.in["operations"].items()) {
+  for (const Field& operation : v.in["operations"].items()) {
     classes.of(operation["class"].as_string());
     if (operation.has("set_group")) groups.of(operation["set_group"].as_string());
   }
@@ -221,7 +221,7 @@ Outcome replay_class_eligibility(const Vector& v) {
     std::uint32_t class_id;
   };
   std::vector<Asked> asked;  // keys of `status`: owner, blank, class
-  for (const json::Member& status : v.out["status"].members()) {
+  for (const auto& status : v.out["status"].members()) {
     const std::size_t blank = status.key.rfind(' ');
     asked.push_back({status.key, status.key.substr(0, blank), classes.of(status.key.substr(blank + 1))});
     if (asked.back().owner != "job") groups.of(asked.back().owner);
@@ -232,7 +232,7 @@ Outcome replay_class_eligibility(const Vector& v) {
   cache.set_job_escapes(compiled.escapes);
   for (const tables::CompiledGroup& group : compiled.groups)
     cache.set_group_escapes(groups.of(group.spec->name), group.escapes);
-  for (const json::Value& operation : v.in["operations"].items()) {
+  for (const Field& operation : v.in["operations"].items()) {
     const std::uint32_t class_id = classes.of(operation["class"].as_string());
     if (operation.has("set_group"))
       cache.set_group(groups.of(operation["set_group"].as_string()), class_id, operation["eligible"].as_bool());
@@ -260,15 +260,14 @@ Outcome replay_class_eligibility(const Vector& v) {
 /// One record of `distinct`: Selects over all nodes and placements into the plan, replayed on the property sets.
 class DistinctReplay {
  public:
-  Result<json::Value> run(const json::Value& in) {
-    if (auto read = model::from_json(in["job"], job_); !read) return tl::unexpected(read.error());
+  Result<json::Value> run(const Field& in) {
+    if (auto read = from_json(in["job"], job_); !read) return tl::unexpected(read.error());
     auto nodes = read_list<model::Node>(in["nodes"]);
     auto allocs = read_list<model::Allocation>(in["allocs"]);
     if (!nodes) return tl::unexpected(nodes.error());
     if (!allocs) return tl::unexpected(allocs.error());
     nodes_ = std::move(*nodes), allocs_ = std::move(*allocs);
-    for (const json::Value& alloc : in["allocs"].items())
-      job_create_index_.push_back(alloc["JobCreateIndex"].as_uint());
+    for (const Field& alloc : in["allocs"].items()) job_create_index_.push_back(alloc["JobCreateIndex"].as_uint());
     if (auto read = read_plan(in["plan"]["NodeAllocation"], placed_); !read) return tl::unexpected(read.error());
     if (auto read = read_plan(in["plan"]["NodeUpdate"], stopped_); !read) return tl::unexpected(read.error());
     if (auto read = read_plan(in["plan"]["NodePreemptions"], preempted_); !read) return tl::unexpected(read.error());
@@ -278,12 +277,13 @@ class DistinctReplay {
     sets_.begin_attempt(group_count);
     fill_existing(sets_.add_job(job_.constraints));
     json::Value steps = json::Value::array();
-    for (const json::Value& step : in["steps"].items()) {
+    for (const Field& step : in["steps"].items()) {
       if (step.has("select")) {
+        if (!job_.group(step["select"].as_string())) step["select"].fail("names no group of the job");
         steps.push(select(groups_.of(step["select"].as_string())));
       } else {
         model::Allocation alloc;
-        if (auto read = model::from_json(step["place"], alloc); !read) return tl::unexpected(read.error());
+        if (auto read = from_json(step["place"], alloc); !read) return tl::unexpected(read.error());
         placed_.push_back(std::move(alloc));
         steps.push(json::Value::object());
       }
@@ -292,8 +292,8 @@ class DistinctReplay {
   }
 
  private:
-  static Result<void> read_plan(const json::Value& map, std::vector<model::Allocation>& out) {
-    for (const json::Member& node : map.members()) {
+  static Result<void> read_plan(const Field& map, std::vector<model::Allocation>& out) {
+    for (const auto& node : map.members()) {
       auto allocs = read_list<model::Allocation>(node.value);
       if (!allocs) return tl::unexpected(allocs.error());
       for (model::Allocation& alloc : *allocs) {

@@ -11,7 +11,7 @@ class NodeScript {
  public:
   explicit NodeScript(ScriptState& state) : state_(state), nodes_(state.log(), state.ids()) {}
 
-  tl::expected<void, std::string> carry_out(const Value& step, Value& got) {
+  tl::expected<void, std::string> carry_out(const Field& step, Value& got) {
     if (auto done = on_node(step, got); !done) return done;
     Value& timers = got.set("heartbeat_timers", Value::array());
     const tables::NodeTable& nodes = state_.store().current().nodes;
@@ -21,13 +21,13 @@ class NodeScript {
   }
 
  private:
-  tl::expected<void, std::string> on_node(const Value& step, Value& got) {
+  tl::expected<void, std::string> on_node(const Field& step, Value& got) {
     const std::string& op = step["op"].as_string();
-    const std::int64_t now = kScriptStartNs + step["at"].as_int();
-    const std::string& id = step["node"].as_string();
+    const std::int64_t now = kScriptStartNs + step["at"].as_script_ns();
+    const std::string& id = step["node"].value().as_string();  // of a registration: a node
     if (op == "node_register") {
       model::Node node;
-      if (auto done = model::from_json(step["node"], node); !done) return tl::unexpected(done.error().line());
+      if (auto done = from_json(step["node"], node); !done) return tl::unexpected(done.error().line());
       put(nodes_.register_node(std::move(node), now), true, got);
     } else if (op == "node_update_status") {
       put(nodes_.update_status(id, step["status"].as_string(), now), true, got);
@@ -39,7 +39,7 @@ class NodeScript {
       put(nodes_.requests().drain(read_drain(step), now), false, got);
     } else if (op == "node_deregister") {
       std::vector<std::string> ids;
-      for (const Value& item : step["nodes"].items()) ids.push_back(item.as_string());
+      for (const Field& item : step["nodes"].items()) ids.push_back(item.as_string());
       put(nodes_.deregister(ids, now), true, got);
     } else if (op == "node_evaluate") {
       put(nodes_.requests().evaluate(id, now), true, got);
@@ -81,16 +81,18 @@ Value with_secrets(Value whole) {
 }
 
 Outcome replay_nodes(const Vector& vector) {
-  auto state = ScriptState::read(with_secrets(vector.whole));
+  static_cast<void>(vector.whole["state"]["Nodes"].items());
+  const Value whole = with_secrets(vector.whole);
+  auto state = in_copy(whole, [&] { return ScriptState::read(whole); });
   if (!state) return Outcome::failed(state.error());
   NodeScript script(**state);
   return (*state)->replay(vector,
-                          [&](const Value& step, const Value&, Value& got) { return script.carry_out(step, got); });
+                          [&](const Field& step, const Value&, Value& got) { return script.carry_out(step, got); });
 }
 
 }  // namespace
 
-fsm::DrainNode read_drain(const json::Value& step) {
+fsm::DrainNode read_drain(const Field& step) {
   fsm::DrainNode request;
   request.node_id = step["node"].as_string();
   request.clear = step["clear"].as_bool();

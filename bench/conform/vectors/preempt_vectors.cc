@@ -19,14 +19,14 @@ struct Candidates {
   std::vector<preempt::Candidate> list;
 };
 
-Result<Candidates, InputError> read_candidates(const Value& in) {
+Result<Candidates, InputError> read_candidates(const Field& in) {
   Candidates out;
-  const json::Array& items = in["candidates"].items();
+  const auto items = in["candidates"].items();
   out.allocs.resize(items.size());
   out.use.resize(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
     model::Allocation& alloc = out.allocs[i];
-    if (auto read = model::from_json(items[i], alloc); !read) return tl::unexpected(read.error());
+    if (auto read = from_json(items[i], alloc); !read) return tl::unexpected(read.error());
     preempt::Candidate& c = out.list.emplace_back();
     if (alloc.allocated_resources) {
       model::FlatResources& use = out.use[i] = model::flatten(*alloc.allocated_resources);
@@ -39,7 +39,7 @@ Result<Candidates, InputError> read_candidates(const Value& in) {
     c.priority = alloc.job->priority;
     const model::TaskGroup* group = alloc.job->group(alloc.task_group);
     if (group && group->migrate) c.max_parallel = group->migrate->max_parallel;
-    for (const Value& k : in["preempted_counts"].items())
+    for (const Field& k : in["preempted_counts"].items())
       if (k["Namespace"].as_string() == alloc.namespace_ && k["JobID"].as_string() == alloc.job_id &&
           k["TaskGroup"].as_string() == alloc.task_group)
         c.preempted = k["count"].as_int();
@@ -47,10 +47,10 @@ Result<Candidates, InputError> read_candidates(const Value& in) {
   return out;
 }
 
-model::FlatResources read_flat(const Value& v) {
+model::FlatResources read_flat(const Field& v) {
   model::FlatResources out;
   out.cpu_mhz = v["CpuShares"].as_int(), out.memory_mb = v["MemoryMB"].as_int(), out.disk_mb = v["DiskMB"].as_int();
-  for (const Value& core : v["ReservedCores"].items()) out.cores.push_back(static_cast<std::uint16_t>(core.as_int()));
+  for (const Field& core : v["ReservedCores"].items()) out.cores.push_back(static_cast<std::uint16_t>(core.as_int()));
   return out;
 }
 
@@ -63,18 +63,18 @@ Outcome replay_preempt(const Vector& v) {
   preempt::Victims victims;
   if (kind == "task_group") {
     model::AllocatedResources ask;
-    if (auto read = model::from_json(v.in["ask"], ask); !read) return Outcome::failed(read.error().line());
+    if (auto read = from_json(v.in["ask"], ask); !read) return Outcome::failed(read.error().line());
     preempt::choose_for_resources(priority, read_flat(v.in["remaining"]), model::flatten(ask), candidates->list,
                                   scratch, victims);
   } else if (kind == "network") {
     model::NetworkResource ask;
-    if (auto read = model::from_json(v.in["ask"], ask); !read) return Outcome::failed(read.error().line());
+    if (auto read = from_json(v.in["ask"], ask); !read) return Outcome::failed(read.error().line());
     rank::NodePorts ports;
-    for (const json::Member& device : v.in["available_bandwidth"].members())
+    for (const auto& device : v.in["available_bandwidth"].members())
       ports.available.push_back({device.key, device.value.as_int()});
     rank::NetworkIndex index;
     index.start(ports);
-    for (const json::Member& device : v.in["used_bandwidth"].members()) {
+    for (const auto& device : v.in["used_bandwidth"].members()) {
       model::NetworkResource used;
       used.device = device.key;
       used.mbits = device.value.as_int();
@@ -84,15 +84,15 @@ Outcome replay_preempt(const Vector& v) {
   } else {
     std::vector<model::NodeDevice> devices(v.in["devices"].size());
     for (std::size_t i = 0; i < devices.size(); ++i)
-      if (auto read = model::from_json(v.in["devices"][i]["group"], devices[i]); !read)
+      if (auto read = from_json(v.in["devices"][i]["group"], devices[i]); !read)
         return Outcome::failed(read.error().line());
     rank::DeviceAccounter accounter(devices);
     for (std::size_t i = 0; i < devices.size(); ++i)
-      for (const json::Member& use : v.in["devices"][i]["use_counts"].members())
-        for (std::int64_t n = 0; n < use.value.as_int(); ++n)
+      for (const auto& use : v.in["devices"][i]["use_counts"].members())
+        for (std::size_t n = 0; n < use.value.as_count(10'000); ++n)
           accounter.add(model::AllocatedDevice{devices[i].vendor, devices[i].type, devices[i].name, {use.key}});
     model::RequestedDevice ask;
-    if (auto read = model::from_json(v.in["ask"], ask); !read) return Outcome::failed(read.error().line());
+    if (auto read = from_json(v.in["ask"], ask); !read) return Outcome::failed(read.error().line());
     match::Patterns patterns;
     if (!preempt::choose_for_device(priority, match::compile_device(ask), accounter, candidates->list, patterns,
                                     scratch, victims))
@@ -102,7 +102,7 @@ Outcome replay_preempt(const Vector& v) {
   Value& ids = got.set("victims", Value::array());
   for (const std::uint32_t victim : victims) ids.push(candidates->allocs[victim].id);
   // Says only how the vector was recorded: whether another candidate order gives the same.
-  if (const Value* any_order = v.out.find("same_in_any_order")) got.set("same_in_any_order", *any_order);
+  if (const auto any_order = v.out.find("same_in_any_order")) got.set("same_in_any_order", *any_order);
   return Outcome::from(compare(v.out, got, {.rule = "R-PREEMPT-401, 501, 601"}));
 }
 
@@ -124,13 +124,14 @@ Outcome replay_distance(const Vector& v) {
 
 Outcome replay_score(const Vector& v) {
   std::vector<std::int64_t> priorities;
-  for (const Value& priority : v.in["priorities"].items()) priorities.push_back(priority.as_int());
+  for (const Field& priority : v.in["priorities"].items()) priorities.push_back(priority.as_int());
+  if (priorities.empty()) v.in["priorities"].fail("names no victims");
   const double net = rank::net_priority(priorities);
   Value got = Value::object();
   got.set("net_priority", bits_text(net));
   got.set("score", bits_text(rank::preemption_score(net)));
   Value expected = Value::object();
-  for (const json::Member& member : v.out.members()) expected.set(member.key, same_nan(member.value));
+  for (const auto& member : v.out.members()) expected.set(member.key, same_nan(member.value));
   return Outcome::from(compare(expected, got, {.rule = "R-PREEMPT-701"}));
 }
 

@@ -37,17 +37,16 @@ class PropertyColumn {
 /// One attempt over the state and plan of a vector, by the parts of the generic stack. Fit and victims are given.
 class Chain {
  public:
-  explicit Chain(const json::Value& in) {
+  explicit Chain(const Field& in) {
     auto job = std::make_shared<model::Job>();
     model::ClusterState state;
-    readable_ = model::from_json(in["job"], *job).has_value();
+    readable_ = from_json(in["job"], *job).has_value();
     state.jobs.push_back(job);
-    for (const json::Value& node : in["nodes"].items())
-      readable_ = readable_ && model::from_json(node, state.nodes.emplace_back());
+    for (const Field& node : in["nodes"].items()) readable_ = readable_ && from_json(node, state.nodes.emplace_back());
     std::uint64_t copies = 0;
-    for (const json::Value& alloc : in["allocs"].items()) {
+    for (const Field& alloc : in["allocs"].items()) {
       model::Allocation& out = state.allocs.emplace_back();
-      readable_ = readable_ && model::from_json(alloc, out);
+      readable_ = readable_ && from_json(alloc, out);
       auto copy = std::make_shared<model::Job>();  // what it was placed with
       copy->namespace_ = out.namespace_;
       copy->id = out.job_id;
@@ -66,35 +65,36 @@ class Chain {
 
   [[nodiscard]] bool readable() const { return readable_; }
 
-  void place(const json::Value& alloc) {
-    const std::optional<std::uint32_t> group = position_of(alloc["TaskGroup"].as_string());
+  void place(const Field& alloc) {
+    const std::uint32_t group = position_of(alloc["TaskGroup"]);
     plan::PlannedAlloc& planned = plan_.allocs.emplace_back();
     planned.id = base::parse_uuid(alloc["ID"].as_string()).value_or(base::Uuid{});
     planned.node = node(alloc["NodeID"]);
-    planned.group = group.value();
-    planned.held = job().groups[*group].shape.get();
+    planned.group = group;
+    planned.held = job().groups[group].shape.get();
     parts_.effects.placed(planned);
   }
 
-  json::Value select(const json::Value& step) {
-    const std::optional<std::uint32_t> position = position_of(step["select"].as_string());
-    if (!position) return {};
+  json::Value select(const Field& step) {
+    const std::uint32_t position = position_of(step["select"]);
     std::vector<tables::NodeRow> penalties;
-    for (const json::Value& penalty : step["penalty_nodes"].items()) penalties.push_back(node(penalty));
+    for (const Field& penalty : step["penalty_nodes"].items()) penalties.push_back(node(penalty));
     sched::SelectOptions options;
     options.penalty_nodes = penalties;
     sched::Scorer& scorer = parts_.fit.scorer;
-    sched::GroupView& group = parts_.begin_select(*position, options);
+    sched::GroupView& group = parts_.begin_select(position, options);
     scorer.begin_select(group, options);
     json::Value out = json::Value::object();
-    for (const json::Value& option : step["options"].items()) {
+    for (const Field& option : step["options"].items()) {
       const tables::NodeRow row = node(option["node"]);
       rank::ScoreRow score;
       scorer.score(row, *group.group, {}, nullptr, score);
-      score.append(rank::Component::binpack, *parse_bits(option["binpack"].as_string()));
-      if (const json::Array& victims = option["victim_priorities"].items(); !victims.empty()) {
+      const auto binpack = parse_bits(option["binpack"].as_string());
+      if (!binpack) option.fail("is no double as 16 hex digits", "/binpack");
+      score.append(rank::Component::binpack, *binpack);
+      if (const auto victims = option["victim_priorities"].items(); !victims.empty()) {
         std::vector<std::int64_t> priorities;
-        for (const json::Value& priority : victims) priorities.push_back(priority.as_int());
+        for (const Field& priority : victims) priorities.push_back(priority.as_int());
         score.append(rank::Component::preemption, rank::preemption_score(rank::net_priority(priorities)));
       }
       const double final_score = scorer.final_score(row, score);
@@ -111,26 +111,38 @@ class Chain {
 
  private:
   [[nodiscard]] const tables::CompiledJob& job() const { return *parts_.attempt.job; }
-  [[nodiscard]] tables::NodeRow node(const json::Value& id) const { return store_.find_node(id.as_string()); }
-  [[nodiscard]] std::optional<std::uint32_t> position_of(std::string_view group) const {
+  [[nodiscard]] tables::NodeRow node(const Field& id) const {
+    const tables::NodeRow row = store_.find_node(id.as_string());
+    if (row == tables::kNoRow) id.fail("names no node of the vector");
+    return row;
+  }
+  [[nodiscard]] tables::AllocRow alloc(const Field& id) {
+    const tables::AllocRow row = store_.find_alloc(id.as_string());
+    if (row == tables::kNoRow) id.fail("names no allocation of the vector");
+    return row;
+  }
+  [[nodiscard]] std::uint32_t position_of(const Field& group) const {
     for (std::uint32_t g = 0; g < job().groups.size(); ++g)
-      if (job().groups[g].spec->name == group) return g;
-    return std::nullopt;
+      if (job().groups[g].spec->name == group.as_string()) return g;
+    group.fail("names no group of the job");
   }
 
   /// The plan at the start: stops, preemptions, and allocations that it lists again.
-  void enter(const json::Value& plan) {
+  void enter(const Field& plan) {
     const auto each = [&](const char* list, auto visit) {
-      for (const json::Member& node : plan[list].members())
-        for (const json::Value& alloc : node.value.items()) visit(store_.find_alloc(alloc["ID"].as_string()));
+      for (const auto& node : plan[list].members())
+        for (const Field& alloc : node.value.items()) visit(this->alloc(alloc["ID"]), alloc["ID"]);
     };
-    each("NodeUpdate", [&](tables::AllocRow alloc) {
+    each("NodeUpdate", [&](tables::AllocRow alloc, const Field&) {
       plan_.stops.emplace_back().alloc = alloc;
       parts_.effects.stopped(static_cast<std::uint32_t>(plan_.stops.size() - 1));
     });
-    each("NodePreemptions",
-         [&](tables::AllocRow alloc) { parts_.effects.preempt(snapshot_.allocs.node[alloc], std::span(&alloc, 1)); });
-    each("NodeAllocation", [&](tables::AllocRow alloc) {
+    each("NodePreemptions", [&](tables::AllocRow alloc, const Field& id) {
+      const tables::NodeRow node = snapshot_.allocs.node[alloc];
+      if (node == tables::kNoRow) id.fail("names an allocation on a node that does not exist");
+      parts_.effects.preempt(node, std::span(&alloc, 1));
+    });
+    each("NodeAllocation", [&](tables::AllocRow alloc, const Field&) {
       plan_.updates.emplace_back().alloc = alloc;
       parts_.effects.updated(static_cast<std::uint32_t>(plan_.updates.size() - 1));
     });
@@ -163,15 +175,15 @@ class Chain {
 // R-RANK-834, 835: a set without targets whose map holds exactly the given counts; 0 = one existing use, cleared.
 Outcome replay_even_spread(const Vector& v) {
   PropertyColumn column;
-  const json::Object& use = v.in["use"].members();
-  for (const json::Member& value : use) column.add_row(value.key);
-  const json::Value* const value = v.in.find("value");
+  const auto use = v.in["use"].members();
+  for (const auto& value : use) column.add_row(value.key);
+  const auto value = v.in.find("value");
   column.add_row(value ? std::optional<std::string_view>(value->as_string()) : std::nullopt);
   rank::SpreadState spread;
   const std::vector<model::Spread> job_spreads = {{"${meta.rack}", 50, {}}};
   rank::SpreadGroup& group = spread.prepare(0, job_spreads, {}, 1, std::vector{column.view()});
   for (std::uint32_t row = 0; row < use.size(); ++row) {
-    const std::uint64_t count = use[row].value.as_uint();
+    const std::uint64_t count = use[row].value.as_count();
     for (std::uint64_t i = 0; i < std::max<std::uint64_t>(count, 1); ++i) group.count_existing(row);
     if (count == 0) group.count_cleared(row, 1);
   }
@@ -186,8 +198,8 @@ Outcome replay_score_chain(const Vector& v) {
   if (!chain.readable()) return Outcome::failed("a node or the job cannot be read");
   json::Value got;
   json::Value& steps = got.set("steps", json::Value::array());
-  for (const json::Value& step : v.in["steps"].items()) {
-    if (const json::Value* alloc = step.find("place")) {
+  for (const Field& step : v.in["steps"].items()) {
+    if (const auto alloc = step.find("place")) {
       chain.place(*alloc);
       steps.push(json::Value());
     } else {

@@ -13,7 +13,11 @@
 namespace berth::conform {
 namespace {
 
-double bits_of(const json::Value& text) { return parse_bits(text.as_string()).value_or(0); }
+double bits_of(const Field& text) {
+  const auto bits = parse_bits(text.as_string());
+  if (!bits) text.fail("is no double as 16 hex digits");
+  return *bits;
+}
 
 // R-RANK-105, 106; the array form must give the same bits as the scalar one.
 Outcome replay_numbers(const Vector& v) {
@@ -39,7 +43,7 @@ Outcome replay_score_fit(const Vector& v) {
   const std::int64_t cpu_used = v.in["used_cpu"].as_int(), memory_used = v.in["used_memory"].as_int();
   const double recorded = rank::fit_component(algorithm, cpu_used, cpu, memory_used, memory);
   json::Value expected, got;
-  for (const json::Member& member : v.out.members()) expected.set(member.key, same_nan(member.value));
+  for (const auto& member : v.out.members()) expected.set(member.key, same_nan(member.value));
   got.set("free_cpu", bits_text(rank::free_fraction(cpu_used, cpu)));
   got.set("free_memory", bits_text(rank::free_fraction(memory_used, memory)));
   got.set("score", bits_text(rank::fit_score(algorithm, cpu_used, cpu, memory_used, memory)));
@@ -50,7 +54,7 @@ Outcome replay_score_fit(const Vector& v) {
 // R-MODEL-565 to 567. A node may be pushed more than once, so the heap counts pushes.
 Outcome replay_top_scores(const Vector& v) {
   rank::TopScores top;
-  const json::Array& pushes = v.in["pushes"].items();
+  const auto pushes = v.in["pushes"].items();
   for (std::size_t i = 0; i < pushes.size(); ++i) top.push(static_cast<std::uint32_t>(i), bits_of(pushes[i][1]));
   json::Value got;
   json::Value& list = got.set("list", json::Value::array());
@@ -63,7 +67,7 @@ Outcome replay_top_scores(const Vector& v) {
 Outcome replay_shuffle(const Vector& v) {
   rank::VisitingOrder order;
   const auto set = order.set(rank::OrderProvider::nomad, v.in["eval_id"].as_string(), v.in["index"].as_uint(),
-                             static_cast<std::size_t>(v.in["count"].as_uint()));
+                             v.in["count"].as_count());
   if (!set) return Outcome::failed(set.error().line());
   json::Value got;
   json::Value& list = got.set("order", json::Value::array());

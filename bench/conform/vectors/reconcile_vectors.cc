@@ -28,7 +28,7 @@ using json::Value;
 /// Reads a model value or makes the vector fail.
 #define BERTH_READ(type, name, value) \
   model::type name;                   \
-  if (auto done = model::from_json(value, name); !done) return Outcome::failed(done.error().line())
+  if (auto done = from_json(value, name); !done) return Outcome::failed(done.error().line())
 
 /// `not tainted`, `gone`, or the status of a tainted node.
 reconcile::NodeTaint taint_of_text(const std::string& text) {
@@ -54,7 +54,7 @@ Outcome classify(const Vector& v) {
 
 Outcome reschedulable(const Vector& v) {
   BERTH_READ(Allocation, alloc, v.in["alloc"]);
-  const Value& deployment = v.in["deployment"];
+  const Field& deployment = v.in["deployment"];
   const std::string& deployment_id = deployment["ID"].as_string();
   const auto facts = reconcile::read_facts(alloc, 0, reconcile::NodeTaint::none, deployment_id);
   const bool is_batch = v.in["is_batch"].as_bool(), disconnecting = v.in["is_disconnecting"].as_bool();
@@ -79,10 +79,14 @@ Outcome reschedulable(const Vector& v) {
 Outcome name_index(const Vector& v) {
   const std::string& job = v.in["job"].as_string();
   const std::string& group = v.in["group"].as_string();
-  const auto indexes = [&](const Value& names) {
+  constexpr std::size_t kIndexMost = 1'000'000;  // an index takes a bit for each name below it
+  const auto indexes = [&](const Field& names) {
     std::vector<std::uint32_t> out;
-    for (const Value& name : names.items())
-      out.push_back(static_cast<std::uint32_t>(model::alloc_index(name.as_string(), job, group)));
+    for (const Field& name : names.items())
+      if (const auto index = model::alloc_index(name.as_string(), job, group); index <= kIndexMost)
+        out.push_back(static_cast<std::uint32_t>(index));
+      else
+        name.fail("has an index of more than " + std::to_string(kIndexMost));
     std::sort(out.begin(), out.end());
     return out;
   };
@@ -91,27 +95,27 @@ Outcome name_index(const Vector& v) {
     for (const std::uint32_t index : taken) out.push(model::alloc_name(job, group, index));
     return out;
   };
-  reconcile::NameIndex index(indexes(v.in["used"]), static_cast<std::uint32_t>(v.in["count"].as_uint()));
+  reconcile::NameIndex index(indexes(v.in["used"]), static_cast<std::uint32_t>(v.in["count"].as_count()));
   Value out = Value::object(), expected = v.out;
   out.set("bits", static_cast<std::int64_t>(index.size_bits()));
   Value& results = out.set("results", Value::array());
   std::size_t position = 0;
-  for (const Value& op : v.in["operations"].items()) {
+  for (const Field& op : v.in["operations"].items()) {
     Value result = Value::object();
     if (op.has("next")) {
-      result.set("names", names(index.next(op["next"].as_uint())));
+      result.set("names", names(index.next(op["next"].as_count())));
     } else if (op.has("highest")) {
-      auto taken = index.highest(op["highest"].as_uint());
+      auto taken = index.highest(op["highest"].as_count());
       std::sort(taken.begin(), taken.end());  // a set: both sides by index
       result.set("names", names(taken));
-      Value& recorded = expected.find("results")->items()[position].set("names", v.out["results"][position]["names"]);
-      recorded = names(indexes(recorded));
+      const Field given = v.out["results"][position]["names"];
+      if (!given.is_null()) expected.find("results")->items()[position].set("names", names(indexes(given)));
     } else if (op.has("unset")) {
-      index.unset(static_cast<std::uint32_t>(op["unset"].as_uint()));
+      index.unset(static_cast<std::uint32_t>(op["unset"].as_count()));
     } else if (op.has("is_duplicate")) {
-      result.set("duplicate", index.is_duplicate(static_cast<std::uint32_t>(op["is_duplicate"].as_uint())));
+      result.set("duplicate", index.is_duplicate(static_cast<std::uint32_t>(op["is_duplicate"].as_count())));
     } else if (op.has("next_canaries")) {
-      result.set("names", names(index.next_canaries(op["next_canaries"].as_uint(), indexes(op["existing"]),
+      result.set("names", names(index.next_canaries(op["next_canaries"].as_count(), indexes(op["existing"]),
                                                     indexes(op["destructive"]))));
     } else {
       return Outcome::unsupported("name index operation " + json::to_text(op));
@@ -126,10 +130,10 @@ Outcome reconnect_pick(const Vector& v) {
   BERTH_READ(Allocation, original, v.in["original"]);
   BERTH_READ(Allocation, replacement, v.in["replacement"]);
   const auto add_scores = [&](const char* key, model::Allocation& alloc) {
-    const Value* scores = v.in[key].find("NormScores");
+    const auto scores = v.in[key].find("NormScores");
     if (!scores) return;
     alloc.metrics.emplace();
-    for (const Value& score : scores->items())
+    for (const Field& score : scores->items())
       alloc.metrics->score_meta_data.emplace_back().norm_score = score.as_double();
   };
   add_scores("original", original);
@@ -154,8 +158,8 @@ class TokenSource : public reconcile::IdSource {
 /// The recorded answers of the update function.
 class RecordedUpdates : public reconcile::UpdateJudge {
  public:
-  RecordedUpdates(const Value& answers, const std::vector<model::Allocation>& allocs) : allocs_(allocs) {
-    for (const json::Member& member : answers.members()) answers_[member.key] = member.value.as_string();
+  RecordedUpdates(const Field& answers, const std::vector<model::Allocation>& allocs) : allocs_(allocs) {
+    for (const auto& member : answers.members()) answers_[member.key] = member.value.as_string();
   }
   void judge(std::span<const std::uint32_t> rows, std::span<reconcile::UpdateKind> kinds) override {
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -171,7 +175,7 @@ class RecordedUpdates : public reconcile::UpdateJudge {
   std::unordered_map<std::string, std::string> answers_;
 };
 
-reconcile::NodeTaint taint_of_entry(const Value* entry) {
+reconcile::NodeTaint taint_of_entry(const std::optional<Field>& entry) {
   if (!entry) return reconcile::NodeTaint::none;
   return (*entry)["Gone"].as_bool() ? reconcile::NodeTaint::gone : taint_of_text((*entry)["Status"].as_string());
 }
@@ -292,10 +296,10 @@ class ClusterPrinter {
 };
 
 /// A group that is there on one side only is a difference, although all its counters may be 0.
-void compare_keys(const Value& expected, const Value& got, const char* key, std::vector<Difference>& out) {
-  const auto list = [](const Value& object) {
+void compare_keys(const Field& expected, const Field& got, const char* key, std::vector<Difference>& out) {
+  const auto list = [](const Field& object) {
     std::vector<std::string> keys;
-    for (const json::Member& member : object.members()) keys.push_back(member.key);
+    for (const auto& member : object.members()) keys.push_back(member.key);
     std::sort(keys.begin(), keys.end());
     return base::join(keys, ", ");
   };
@@ -316,33 +320,30 @@ struct NodeCase {
 };
 
 Result<void> read_node_case(const Vector& v, NodeCase& out) {
-  const Value& in = v.whole["input"];
-  auto jobs = io::read_job_table(v.whole["jobs"], v.path, "/jobs");
-  if (!jobs) return tl::unexpected(jobs.error());
-  out.jobs = std::move(*jobs);
+  const Field& in = v.whole["input"];
+  out.jobs = or_malformed(io::read_job_table(v.whole["jobs"], v.path, "/jobs"));
   model::ReadOptions options;
   options.jobs = &out.jobs;
   const bool one = v.whole["kind"].as_string() == "node-one";
   std::map<std::string, std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>> of_node;  // live, terminal
-  const auto read = [&](const Value& value) -> Result<std::uint32_t> {
-    if (auto done = model::from_json(value, out.objects.emplace_back(), options); !done)
-      return tl::unexpected(done.error());
+  const auto read = [&](const Field& value) -> Result<std::uint32_t> {
+    if (auto done = from_json(value, out.objects.emplace_back(), options); !done) return tl::unexpected(done.error());
     return static_cast<std::uint32_t>(out.objects.size() - 1);
   };
   if (one) of_node[in["node"].as_string()];
-  for (const Value& value : in["live"].items()) {
+  for (const Field& value : in["live"].items()) {
     auto alloc = read(value);
     if (!alloc) return tl::unexpected(alloc.error());
     of_node[one ? in["node"].as_string() : value["NodeID"].as_string()].first.push_back(*alloc);
   }
   std::set<std::string> ready, not_ready;
-  for (const Value& node : in["ready_nodes"].items()) {
+  for (const Field& node : in["ready_nodes"].items()) {
     ready.insert(node["ID"].as_string());
     if (!one) of_node[node["ID"].as_string()];
     out.input.old_servers |= reconcile::is_before_deployments(node["NomadVersion"].as_string());
   }
-  for (const Value& node : in["not_ready_nodes"].items()) not_ready.insert(node.as_string());
-  for (const Value& value : in["terminal"].items()) {
+  for (const Field& node : in["not_ready_nodes"].items()) not_ready.insert(node.as_string());
+  for (const Field& value : in["terminal"].items()) {
     const auto node = of_node.find(value["node"].as_string());
     if (node == of_node.end()) continue;
     auto alloc = read(value["alloc"]);
@@ -351,7 +352,7 @@ Result<void> read_node_case(const Vector& v, NodeCase& out) {
     node->second.second.push_back(*alloc);
   }
   const std::int64_t now = v.whole["now"].as_int();
-  const model::Job* job = in["job"].is_null() ? nullptr : out.jobs[in["job"].as_uint()].get();
+  const model::Job* job = in["job"].is_null() ? nullptr : out.jobs[in["job"].as_index(out.jobs.size())].get();
   reconcile::required_names(job, out.required);
   for (const auto& [id, rows] : of_node) {
     reconcile::NodeVisit& visit = out.visits.emplace_back();
@@ -374,7 +375,7 @@ Result<void> read_node_case(const Vector& v, NodeCase& out) {
   }
   const auto deployment = [&](const char* key, std::optional<model::Deployment>& d) -> Result<void> {
     if (in[key].is_null()) return {};
-    if (auto done = model::from_json(in[key], d.emplace()); !done) return tl::unexpected(done.error());
+    if (auto done = from_json(in[key], d.emplace()); !done) return tl::unexpected(done.error());
     return {};
   };
   if (auto done = deployment("deployment", out.deployment); !done) return done;
@@ -447,22 +448,21 @@ Outcome reconcile_node(const Vector& v) {
 
 Outcome reconcile_cluster(const Vector& v) {
   if (v.whole["kind"].as_string() != "cluster") return reconcile_node(v);
-  auto jobs = io::read_job_table(v.whole["jobs"], v.path, "/jobs");
-  if (!jobs) return Outcome::failed(jobs.error().line());
-  const Value& in = v.whole["input"];
+  const model::JobTable jobs = or_malformed(io::read_job_table(v.whole["jobs"], v.path, "/jobs"));
+  const Field& in = v.whole["input"];
   model::ReadOptions options;
-  options.jobs = &*jobs;
+  options.jobs = &jobs;
   // Sets are keyed by ID: of several allocations with one ID, which no state can hold, the last one stays.
   std::unordered_map<std::string_view, std::size_t> last_of;
   for (std::size_t i = 0; i < in["allocs"].size(); ++i) last_of[in["allocs"][i]["ID"].as_string()] = i;
   std::vector<model::Allocation> allocs;
   for (std::size_t i = 0; i < in["allocs"].size(); ++i)
     if (last_of[in["allocs"][i]["ID"].as_string()] == i)
-      if (auto done = model::from_json(in["allocs"][i], allocs.emplace_back(), options); !done)
+      if (auto done = from_json(in["allocs"][i], allocs.emplace_back(), options); !done)
         return Outcome::failed(done.error().line());
   std::optional<model::Deployment> deployment;
   if (!in["deployment"].is_null())
-    if (auto done = model::from_json(in["deployment"], deployment.emplace()); !done)
+    if (auto done = from_json(in["deployment"], deployment.emplace()); !done)
       return Outcome::failed(done.error().line());
 
   std::vector<std::string> group_names;
@@ -475,7 +475,7 @@ Outcome reconcile_cluster(const Vector& v) {
                                           deployment ? deployment->id : std::string_view()));
   }
   reconcile::ClusterInput input;
-  if (!in["job"].is_null()) input.job = (*jobs)[in["job"].as_uint()].get();
+  if (!in["job"].is_null()) input.job = jobs[in["job"].as_index(jobs.size())].get();
   input.job_id = in["job_id"].as_string();
   input.is_batch = in["batch"].as_bool();
   input.deployment = deployment ? &*deployment : nullptr;

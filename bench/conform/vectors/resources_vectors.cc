@@ -21,7 +21,7 @@ using json::Value;
 /// Reads a model value or makes the vector fail.
 #define BERTH_READ(type, name, value) \
   model::type name;                   \
-  if (auto done = model::from_json(value, name); !done) return Outcome::failed(done.error().line())
+  if (auto done = from_json(value, name); !done) return Outcome::failed(done.error().line())
 
 Value cores_json(const std::vector<std::uint16_t>& cores) {
   Value out = Value::array();
@@ -96,16 +96,18 @@ Outcome names(const Vector& v) {
   return Outcome::from(compare(v.out, out, {.rule = "R-MODEL-591 to 595"}));
 }
 
-void read_lengths(const Value& lengths, std::map<std::string, std::vector<model::Allocation>>& out) {
-  for (const json::Member& entry : lengths.members()) out[entry.key].resize(entry.value.as_uint());
+constexpr std::size_t kMost = 10'000;  // of objects that are made for a recorded length
+
+void read_lengths(const Field& lengths, std::map<std::string, std::vector<model::Allocation>>& out) {
+  for (const auto& entry : lengths.members()) out[entry.key].resize(entry.value.as_count(kMost));
 }
 
 template <class Staged>
-void read_staged(const Value& value, Staged& out) {
+void read_staged(const Field& value, Staged& out) {
   read_lengths(value["NodeUpdate"], out.node_update);
   read_lengths(value["NodeAllocation"], out.node_allocation);
   read_lengths(value["NodePreemptions"], out.node_preemptions);
-  out.deployment_updates.resize(value["deployment_updates"].as_uint());
+  out.deployment_updates.resize(value["deployment_updates"].as_count(kMost));
   if (value["has_deployment"].as_bool()) out.deployment.emplace();
 }
 
@@ -114,8 +116,8 @@ Outcome plan_commit(const Vector& v) {
   read_staged(v.in["plan"], plan);
   model::PlanResult result;
   read_staged(v.in["result"], result);
-  result.ineligible_nodes.resize(v.in["result"]["IneligibleNodes"].as_uint());
-  result.rejected_nodes.resize(v.in["result"]["RejectedNodes"].as_uint());
+  result.ineligible_nodes.resize(v.in["result"]["IneligibleNodes"].as_count(kMost));
+  result.rejected_nodes.resize(v.in["result"]["RejectedNodes"].as_count(kMost));
   const model::Commit commit = model::full_commit(result, plan);
   Value out = Value::object();
   out.set("plan_no_op", model::is_no_op(plan)), out.set("result_no_op", model::is_no_op(result));
@@ -159,7 +161,8 @@ Outcome alloc_times(const Vector& v) {
   // runs: there the recorded answer cannot be derived from the record and is taken over.
   const bool decidable = alloc.previous_allocation.empty() || model::is_server_terminal(alloc) || !group ||
                          group->ephemeral_disk.has_value();
-  out.set("should_migrate_data", decidable ? Value(model::should_migrate_data(alloc)) : v.out["should_migrate_data"]);
+  out.set("should_migrate_data",
+          decidable ? Value(model::should_migrate_data(alloc)) : v.out["should_migrate_data"].value());
   return Outcome::from(compare(v.out, out, {.rule = "R-MODEL-300 to 305, 340 to 362"}));
 }
 
@@ -168,7 +171,7 @@ Outcome allocs_fit(const Vector& v) {
   std::vector<model::Allocation> allocs(v.in["allocs"].size());
   std::vector<const model::Allocation*> list;
   for (std::size_t i = 0; i < allocs.size(); ++i) {
-    if (auto done = model::from_json(v.in["allocs"][i], allocs[i]); !done) return Outcome::failed(done.error().line());
+    if (auto done = from_json(v.in["allocs"][i], allocs[i]); !done) return Outcome::failed(done.error().line());
     list.push_back(&allocs[i]);
   }
   rank::NetworkIndex index;
@@ -189,7 +192,7 @@ Value texts_json(const std::vector<std::string>& texts) {
 class NetworkScript {
  public:
   /// One op; the answer as recorded, or an empty text in `problem` replaced by what went wrong.
-  Value run(const Value& op, std::string& problem) {
+  Value run(const Field& op, std::string& problem) {
     const std::string& name = op["op"].as_string();
     Value out = Value::object();
     if (name == "set_node") {
@@ -201,7 +204,7 @@ class NetworkScript {
     } else if (name == "add_allocs") {
       bool collided = false;
       std::string reason;
-      for (const Value& item : op["allocs"].items()) {
+      for (const Field& item : op["allocs"].items()) {
         model::Allocation alloc;
         if (!read(item, alloc, problem)) return out;
         if (model::is_client_terminal(alloc) || !alloc.allocated_resources) continue;
@@ -216,7 +219,7 @@ class NetworkScript {
     } else if (name == "add_ports") {
       std::vector<model::AllocatedPort> ports(op["ports"].size());
       for (std::size_t i = 0; i < ports.size(); ++i) {
-        const Value& port = op["ports"][i];
+        const Field& port = op["ports"][i];
         ports[i] = {port["Label"].as_string(), port["Value"].as_int(), port["To"].as_int(), port["HostIP"].as_string(),
                     port["IgnoreCollision"].as_bool()};
       }
@@ -261,8 +264,8 @@ class NetworkScript {
 
  private:
   template <class T>
-  static bool read(const Value& value, T& out, std::string& problem) {
-    auto done = model::from_json(value, out);
+  static bool read(const Field& value, T& out, std::string& problem) {
+    auto done = from_json(value, out);
     if (!done) problem = done.error().line();
     return done.has_value();
   }
@@ -291,7 +294,7 @@ Outcome network(const Vector& v) {
   Value out = Value::object();
   Value& results = out.set("results", Value::array());
   std::string problem;
-  for (const Value& op : v.in["ops"].items()) {
+  for (const Field& op : v.in["ops"].items()) {
     results.push(script.run(op, problem));
     if (!problem.empty()) return Outcome::failed(problem);
   }

@@ -27,7 +27,7 @@ void normalise(Value& answer) {
     for (json::Member& group : groups->members())
       if (Value* placed = group.value.find("PlacedCanaries"))
         std::sort(placed->items().begin(), placed->items().end(),
-                  [](const Value& a, const Value& b) { return a.as_string() < b.as_string(); });
+                  [](const Field& a, const Field& b) { return a.as_string() < b.as_string(); });
   }
 }
 
@@ -35,13 +35,13 @@ class TimedScript {
  public:
   explicit TimedScript(ScriptState& state) : state_(state), watchers_(state.log(), state.ids()) {}
 
-  tl::expected<void, std::string> carry_out(const Value& step, const Value& recorded, Value& got) {
+  tl::expected<void, std::string> carry_out(const Field& step, const Field& recorded, Value& got) {
     entries_ = Value::array();
-    now_ = kScriptStartNs + step["at"].as_int();
+    now_ = kScriptStartNs + step["at"].as_script_ns();
     const std::string& op = step["op"].as_string();
     run_until(now_);
     if (op == "advance") {
-      run_until(now_ + step["ns"].as_int());
+      run_until(now_ + step["ns"].as_script_ns());
     } else {
       if (op == "client_update") run_until(now_ + kReportBatchNs);
       if (auto done = on_operation(step, got); !done) return done;
@@ -67,7 +67,7 @@ class TimedScript {
     now_ = to;
   }
 
-  tl::expected<void, std::string> on_operation(const Value& step, Value& got) {
+  tl::expected<void, std::string> on_operation(const Field& step, Value& got) {
     const std::string& op = step["op"].as_string();
     if (op == "node_drain") {
       put(watchers_.nodes().requests().drain(read_drain(step), now_), got);
@@ -93,7 +93,7 @@ class TimedScript {
   }
 
   /// Jobs of deployment_sim are submitted in a form that lacks defaults.
-  tl::expected<void, std::string> register_job(const Value& step, Value& got) {
+  tl::expected<void, std::string> register_job(const Field& step, Value& got) {
     const auto submitted = state_.job(step["job"]);
     if (!submitted) return tl::unexpected(std::string("a registration without a job"));
     auto job = std::make_shared<model::Job>(*submitted);
@@ -106,11 +106,11 @@ class TimedScript {
     return {};
   }
 
-  void on_deployment(const Value& step, Value& got) {
+  void on_deployment(const Field& step, Value& got) {
     const std::string &op = step["op"].as_string(), &id = step["deployment"].as_string();
-    const auto texts = [](const Value& list) {
+    const auto texts = [](const Field& list) {
       std::vector<std::string> out;
-      for (const Value& item : list.items()) out.push_back(item.as_string());
+      for (const Field& item : list.items()) out.push_back(item.as_string());
       return out;
     };
     lifecycle::DeploymentWatcher& deployments = watchers_.deployments();
@@ -151,7 +151,7 @@ Outcome replay_timed(const Vector& vector) {
   TimedScript script(**state);
   return (*state)->replay(
       vector,
-      [&](const Value& step, const Value& recorded, Value& got) { return script.carry_out(step, recorded, got); },
+      [&](const Field& step, const Field& recorded, Value& got) { return script.carry_out(step, recorded, got); },
       {"calls"}, normalise);
 }
 
