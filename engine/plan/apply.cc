@@ -64,7 +64,7 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
     memory += shape.memory_mb;
     disk += shape.disk_mb;
     ++allocs;
-    claims |= planned_group(state, plan, plan.allocs[i]).claims_alone;
+    if (plan.allocs[i].job != kNoRow) claims |= planned_group(state, plan, plan.allocs[i]).claims_alone;
     instances |= shape.devices | !shape.cores.empty();
     ports |= shape.ports;
   }
@@ -159,17 +159,22 @@ bool Applier::check_exactly(const Snapshot& state, const PlanRows& plan, NodeRow
     entry.client = update.kind == PlannedUpdate::Kind::unknown ? tables::Client::unknown : allocs.client[update.alloc];
     entry.consumes = !tables::client_terminal(entry.client);
     entry.resources = (update.held ? *update.held : allocs.shape_of(update.alloc)).resources.get();
-    if (job) entry.group = job->group(state.text(allocs.group[update.alloc]));
+    const bool has_job = update.kind == PlannedUpdate::Kind::unknown || update.kind == PlannedUpdate::Kind::not_placed;
+    if (job && has_job) entry.group = job->group(state.text(allocs.group[update.alloc]));
   }
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
     NodeEntry& entry = entries_.emplace_back();
     if (plan.allocs[i].given != kNoRow) {
-      entry = entry_of(*plan.given[plan.allocs[i].given], job);
+      const model::Allocation& given = *plan.given[plan.allocs[i].given];
+      entry = entry_of(given, job);
+      const bool own_job = given.job && (!job || given.job->version != job->version);
+      if (!own_job && entry.client != tables::Client::unknown) entry.group = nullptr;
       continue;
     }
     entry.id = plan.allocs[i].id;
     entry.resources = plan.allocs[i].held->resources.get();
-    entry.group = planned_group(state, plan, plan.allocs[i]).spec;
+    // An entry without a job of its own claims no volume (R-MODEL-403): one of another version has it.
+    if (plan.allocs[i].job != kNoRow) entry.group = planned_group(state, plan, plan.allocs[i]).spec;
   }
   for (const PlannedStop& stop : plan.stops)
     if (!stop.dropped && node_of(stop.alloc) == node) leaving_.push_back(allocs.id[stop.alloc]);

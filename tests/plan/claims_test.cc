@@ -134,6 +134,16 @@ TEST_F(Claims, AreDroppedByTheirId) {  // R-STORE-221
   EXPECT_EQ(tables::to_cluster(*before).host_volume_claims.size(), 1U);
 }
 
+/// R-MODEL-403 counts requests of allocations with a job attached; a plan's new ones have none. Recorded in streams.
+TEST_F(Claims, OfASingleWriterDoNotStopASecondPlacement) {
+  auto job = std::make_shared<model::Job>(*sticky_job());
+  job->version = 1;
+  job->task_groups[0].volumes["v"]->access_mode = "single-node-single-writer";
+  job_ = store_.upsert_job(job, true);
+  place(1);
+  place(2);
+}
+
 TEST_F(Claims, ComeBackFromAnExport) {
   place(1);
   tables::StateStore other;
