@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "model/codec/codec.h"
 #include "model/predicates.h"
+#include "serve/endpoints/job_blocks.h"
 #include "tables/export.h"
 
 namespace berth::serve {
@@ -103,24 +104,6 @@ void set_missing(json::Value& object, const char* key, json::Value value) {
   if (!object.has(key)) object.set(key, std::move(value));
 }
 
-void fill_services(json::Value* services) {
-  if (!services || !services->is_array()) return;
-  for (json::Value& service : services->items()) {
-    for (const char* key :
-         {"CanaryMeta", "CanaryTags", "Checks", "Connect", "Identity", "Meta", "TaggedAddresses", "Tags", "Weights"})
-      set_missing(service, key, nullptr);
-    if (const json::Value* restart = service.find("CheckRestart"); restart && restart->is_null())
-      service.erase("CheckRestart");
-  }
-}
-
-void fill_identity(json::Value* identity) {
-  if (!identity || !identity->is_object()) return;
-  for (const char* key : {"ChangeMode", "ChangeSignal", "Filepath", "ServiceName"}) set_missing(*identity, key, "");
-  for (const char* key : {"Env", "File"}) set_missing(*identity, key, false);
-  set_missing(*identity, "ExtraClaims", nullptr), set_missing(*identity, "TTL", 0);
-}
-
 /// A payload is stored compressed and shown as it was given (R-API-240).
 std::string plain_payload(const std::string& stored) {
   const auto bytes = base::from_base64(stored);
@@ -135,14 +118,7 @@ void fill_job(json::Value& job) {
     const std::string& text = payload->as_string();
     *payload = text.empty() ? json::Value() : json::Value(plain_payload(text));
   }
-  json::Value* groups = job.find("TaskGroups");
-  if (!groups || !groups->is_array()) return;
-  for (json::Value& group : groups->items()) {
-    fill_services(group.find("Services"));
-    json::Value* tasks = group.find("Tasks");
-    if (!tasks || !tasks->is_array()) continue;
-    for (json::Value& task : tasks->items()) fill_services(task.find("Services")), fill_identity(task.find("Identity"));
-  }
+  fill_job_blocks(job);
 }
 
 void fill_task_states(json::Value& task_states) {

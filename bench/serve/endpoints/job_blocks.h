@@ -1,0 +1,12 @@
+// Members that a job's retained blocks lack, as a server of Nomad prints them: zero texts, numbers and booleans, null
+// for absent lists, maps and blocks.
+#pragma once
+
+#include "base/json.h"
+
+namespace berth::serve {
+
+/// Services, Connect, checks, templates, artifacts, identities, secrets, Vault and Consul blocks of a job.
+void fill_job_blocks(json::Value& job);
+
+}  // namespace berth::serve
