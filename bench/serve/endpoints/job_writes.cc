@@ -1,7 +1,8 @@
 // Registering, validating and planning jobs (R-API-210 to 226).
 #include <fmt/format.h>
 
-#include <functional>
+#include <cmath>
+#include <iterator>
 
 #include "dryrun/text.h"
 #include "model/registration/register_job.h"
@@ -64,6 +65,16 @@ Result<model::Registration> registration_of(Simulation& simulation, const Reques
   return model::register_job(body, asked);
 }
 
+/// `1.0 MB`, `10 MB`: a decimal below 10 only (R-REG-446).
+std::string size_text(std::size_t bytes) {
+  double value = static_cast<double>(bytes);
+  const char* const units[] = {"B", "kB", "MB", "GB"};
+  std::size_t unit = 0;
+  while (value >= 1000 && unit + 1 < std::size(units)) value /= 1000, ++unit;
+  value = std::floor(value * 10 + 0.5) / 10;
+  return fmt::format("{:.{}f} {}", value, value < 10 ? 1 : 0, units[unit]);
+}
+
 std::optional<fsm::Submission> submitted_source(const json::Value& body, std::vector<std::string>& warnings) {
   const json::Value& given = body_member(body, "Submission");
   if (!given.is_object()) return std::nullopt;
@@ -71,10 +82,10 @@ std::optional<fsm::Submission> submitted_source(const json::Value& body, std::ve
   out.source = body_member(given, "Source").as_string(), out.format = body_member(given, "Format").as_string();
   out.variable_flags = body_member(given, "VariableFlags"), out.variables = body_member(given, "Variables").as_string();
   if (out.source.empty() && out.format.empty()) return std::nullopt;
-  const std::size_t size = out.source.size() + out.variables.size();
+  std::size_t size = out.source.size() + out.variables.size();
+  for (const json::Member& flag : out.variable_flags.members()) size += flag.key.size() + flag.value.as_string().size();
   if (size <= kSourceMost) return out;
-  warnings.push_back(fmt::format("job source size of {:.1f} MB exceeds maximum of 1.0 MB and will be discarded",
-                                 static_cast<double>(size) / 1e6));
+  warnings.push_back("job source size of " + size_text(size) + " exceeds maximum of 1.0 MB and will be discarded");
   return std::nullopt;
 }
 
