@@ -99,6 +99,29 @@ type = "system"
   EXPECT_TRUE(ranks);
 }
 
+TEST(Profile, OnlyWhatRepeatsOfASlowEvaluationIsNamed) {
+  const auto done = profile_workload(smoke("quickstart"), {.quiet = true, .slowest = 5, .overhead_rounds = 1});
+  ASSERT_TRUE(done) << done.error().line();
+  const Profile& all = *done;
+  ASSERT_EQ(all.recorder->slowest().size(), 5U);
+  for (const Sample& s : all.recorder->slowest()) {
+    const Sample* const again = repeated(all, s);
+    ASSERT_NE(again, nullptr);
+    EXPECT_EQ(again->evaluated, s.evaluated);
+    EXPECT_EQ(again->placed, s.placed);
+  }
+  Sample noisy = all.recorder->slowest().front(), again = noisy;
+  noisy.stage_ns.fill(0), again.stage_ns.fill(0);
+  noisy.stage_ns[static_cast<std::size_t>(base::Stage::rank)] = 1e9F;
+  noisy.done_ns = noisy.started_ns + 1'000'000'000;
+  again.stage_ns[static_cast<std::size_t>(base::Stage::filter)] = 1e6F;
+  again.done_ns = again.started_ns + 1'000'000;
+  EXPECT_TRUE(slow_words(noisy, *all.recorder).starts_with("rank 100 %"));
+  const std::string words = slow_words(noisy, *all.recorder, &again);
+  EXPECT_TRUE(words.starts_with("filter 100 %")) << words;
+  EXPECT_NE(words.find("noise of the machine"), std::string::npos) << words;
+}
+
 TEST(Profile, OneEvaluationAlone) {
   const sim::Workload workload = smoke("quickstart");
   const Profile all = profiled(workload, {.slowest = 100});
