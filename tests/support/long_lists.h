@@ -461,14 +461,6 @@ inline const Lists& node_lists() {
          out.set("ReservedResources", json::Object{{"Networks", json::Object{{"ReservedHostPorts", text}}}});
          return out;
        }},
-      {"csi plugins",
-       [](std::size_t n) {
-         json::Value out = node();
-         out.set("CSINodePlugins", named(n, [](std::size_t i) -> json::Value {
-                   return json::Object{{"PluginID", numbered("a", i)}, {"Healthy", true}};
-                 }));
-         return out;
-       }},
       {"events",
        [](std::size_t n) {
          json::Value out = node();
