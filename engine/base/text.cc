@@ -261,6 +261,13 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return out;
 }
 
+void append_sized(std::string& out, std::string_view text) {
+  char digits[20];
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), text.size()).ptr;
+  out.append(digits, end) += ':';
+  out += text;
+}
+
 bool glob_match(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) return text.empty();
   if (pattern == "*") return true;

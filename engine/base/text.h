@@ -28,6 +28,9 @@ namespace berth::base {
 /// At every occurrence of `separator`; "" gives one empty piece.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 [[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
+/// Appends a text with its length before it, "4:text". Keys that are made of several texts need it: a separator may
+/// occur in a text that a user wrote, and then two different lists would be one key.
+void append_sized(std::string& out, std::string_view text);
 
 /// `*` matches any run of bytes, everything else itself, anchored at both ends (R-MODEL-287, R-FEAS-107).
 [[nodiscard]] bool glob_match(std::string_view pattern, std::string_view text);

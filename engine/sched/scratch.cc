@@ -148,8 +148,8 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
 
 const ColumnMirror& Scratch::mirror(const Snapshot& snapshot, const tables::ColumnTarget& target) {
   const bool by_column = target.column != tables::kNoColumn;
-  ColumnMirror& out = mirrors_[by_column ? std::to_string(target.column)
-                                         : std::to_string(static_cast<int>(target.target.kind)) + target.target.key];
+  ColumnMirror& out = mirrors_[by_column ? MirrorKey{target.column, {}, {}}
+                                         : MirrorKey{tables::kNoColumn, target.target.kind, target.target.key}];
   if (out.epoch == snapshot.nodes.static_epoch) return out;
   out.epoch = snapshot.nodes.static_epoch;
   const std::size_t nodes = snapshot.nodes.size();
@@ -163,7 +163,7 @@ const ColumnMirror& Scratch::mirror(const Snapshot& snapshot, const tables::Colu
     for (std::size_t code = 1; code <= column.values.size(); ++code)
       out.text.emplace_back(snapshot.text(column.value(static_cast<std::uint32_t>(code))));
   } else {
-    id_texts_.clear();
+    out.own_texts.clear();
     std::string id;
     for (NodeRow row = 0; row < nodes; ++row) {
       if (!snapshot.nodes.exists(row)) continue;
@@ -171,10 +171,10 @@ const ColumnMirror& Scratch::mirror(const Snapshot& snapshot, const tables::Colu
       if (!side.found) continue;
       if (target.target.kind == match::TargetKind::node_id) {
         out.code_of_row[row] = static_cast<std::uint32_t>(out.text.size());
-        out.text.emplace_back(id_texts_.emplace_back(side.text));
+        out.text.emplace_back(out.own_texts.emplace_back(side.text));
       } else {
         out.code_of_row[row] = 0;
-        if (out.text.empty()) out.text.emplace_back(match::fixed_side(target.target).text);
+        if (out.text.empty()) out.text.emplace_back(out.own_texts.emplace_back(side.text));
       }
     }
   }

@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/bit_hash.h"
@@ -240,9 +241,10 @@ class KindVerdicts {
 [[nodiscard]] match::Side resolve(const tables::Snapshot& snapshot, const match::Target& target,
                                   tables::ColumnId column, tables::NodeRow row, std::string& id_text);
 
-/// A keyed column as dense arrays by node row, for spread scoring; made anew when nodes were registered.
+/// A keyed column as dense arrays by node row, for spread scoring; made again when nodes were registered.
 struct ColumnMirror {
   std::uint64_t epoch = ~0ULL;
+  std::deque<std::string> own_texts;       ///< those of `text` that no table holds: IDs of nodes, literals
   std::vector<std::uint32_t> code_of_row;  ///< code - 1, or rank::kNoValue
   std::vector<std::string_view> text;      ///< by code - 1
   std::vector<std::uint32_t> ascending;    ///< codes - 1 in byte order of their texts
@@ -337,8 +339,9 @@ struct Scratch {
   };
   OfSpec& of_spec(const std::shared_ptr<const tables::NodeSpec>& spec);
   tsl::robin_map<const tables::NodeSpec*, OfSpec, base::BitHash> of_specs_;
-  std::deque<std::string> id_texts_;
-  std::map<std::string, ColumnMirror> mirrors_;  ///< by column or fixed target; nodes of the map never move
+  /// A column, or, without one, the target itself.
+  using MirrorKey = std::tuple<tables::ColumnId, match::TargetKind, std::string>;
+  std::map<MirrorKey, ColumnMirror> mirrors_;  // nodes of the map never move
 };
 
 }  // namespace berth::sched

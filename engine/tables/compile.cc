@@ -79,11 +79,8 @@ ColumnTarget StateStore::column_target(std::string_view target) {
 
 ConstraintId StateStore::constraint_id(const std::string& ltarget, const std::string& operand,
                                        const std::string& rtarget) {
-  std::string key = ltarget;
-  key += '\0';
-  key += operand;
-  key += '\0';
-  key += rtarget;
+  std::string key;
+  for (const std::string* part : {&ltarget, &operand, &rtarget}) base::append_sized(key, *part);
   if (const auto found = constraint_ids_.find(key); found != constraint_ids_.end()) return found->second;
   auto compiled = std::make_shared<CompiledConstraint>();
   compiled->test = match::compile(ltarget, operand, rtarget, patterns_);

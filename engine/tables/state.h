@@ -411,7 +411,7 @@ class StateStore {
   tsl::robin_map<std::uint64_t, ColumnId, base::BitHash> column_ids_;               // kind << 32 | key symbol
   std::vector<tsl::robin_map<Symbol, std::uint32_t>> codes_;                        // per column: value symbol -> code
   tsl::robin_map<std::string, std::string> variant_classes_;  // spec and overrides -> computed class
-  tsl::robin_map<std::string, ConstraintId> constraint_ids_;  // "left\0operand\0right"
+  tsl::robin_map<std::string, ConstraintId> constraint_ids_;  // left, operand, right
   match::Patterns patterns_;                                  // compiled regexps and versions of constraints
   tsl::robin_map<const ResourceShape*, ShapeId, base::BitHash> shape_ids_;
   std::vector<NodeRow> class_sample_;                                     // one node per computed class code

@@ -320,16 +320,14 @@ std::string StateStore::variant_class(const std::shared_ptr<const NodeSpec>& spe
       std::all_of(variant.meta.begin(), variant.meta.end(), unique))
     return spec->node.computed_class;
   std::string key = std::to_string(reinterpret_cast<std::uintptr_t>(spec.get()));
-  key += '\0';
-  key += variant.datacenter;
+  key += ' ';
+  base::append_sized(key, variant.datacenter);
   for (const auto* list : {&variant.attributes, &variant.meta}) {
-    key += '\0';
+    key += ';';
     for (const auto& [name, value] : *list) {
       if (name.starts_with("unique.")) continue;
-      key += name;
-      key += '\1';
-      key += value;
-      key += '\1';
+      base::append_sized(key, name);
+      base::append_sized(key, value);
     }
   }
   if (const auto found = variant_classes_.find(key); found != variant_classes_.end()) return found->second;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "base/wrap_sums.h"
 #include "rank/components.h"
 #include "tables/port_holders.h"
@@ -86,7 +87,8 @@ void NodeFit::read_static_ports(const CompiledGroup& group) const {
   if (!statics_.tell) return;
   for (const model::Port& port : network.reserved_ports) {
     statics_.numbers.push_back(static_cast<std::uint16_t>(port.value));
-    statics_.asked += std::to_string(port.value) + ' ' + port.host_network + '\n';
+    statics_.asked += std::to_string(port.value) + ' ';
+    base::append_sized(statics_.asked, port.host_network);
   }
 }
 

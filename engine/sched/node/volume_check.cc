@@ -195,7 +195,7 @@ bool VolumeCheck::node_has(NodeRow row) {
     follows_known_ = true;
     std::string asked;
     for (const auto& [alias, volume] : view_->group->spec->volumes)
-      if (volume && volume->type == "host") asked.append(volume->source).push_back(volume->read_only ? '\1' : '\0');
+      if (volume && volume->type == "host") base::append_sized(asked, volume->source), asked += volume->read_only ? 'r' : 'w';
     if (known.epoch != nodes.static_epoch || known.asked != asked || known.of_row.size() != nodes.size()) {
       known.epoch = nodes.static_epoch;
       known.asked = std::move(asked);

@@ -1,0 +1,156 @@
+// What a scheduler caches from evaluation to evaluation: the key of a cached answer is as good as what it was made of,
+// so that no text of a user makes two questions one.
+#include <gtest/gtest.h>
+
+#include "sched/small_world.h"
+
+namespace berth::sched {
+namespace {
+
+/// One scheduler over several evaluations of a state.
+struct Lived {
+  tables::StateStore store;
+  Scratch scratch;
+  GenericScheduler scheduler{scratch};
+
+  explicit Lived(const SmallWorld& world) { store.load(world.state); }
+  /// The nodes on which the newest version of a job is placed, by name, one per allocation.
+  std::vector<std::string> place(const std::string& job) {
+    const tables::SnapshotRef state = store.snapshot();
+    EvalFacts facts;
+    facts.id_text = "00000000-0000-0000-0000-000000000001";
+    facts.job = store.job_key("default", job);
+    facts.priority = 50;
+    facts.triggered_by = "job-register";
+    facts.now_ns = SmallWorld::kNow;
+    EvalResult result;
+    IdStream ids(1);
+    scheduler.process(*state, facts, rank::OrderProvider::identity, ids, result);
+    std::vector<std::string> out;
+    for (const PlannedAlloc& alloc : result.plan.allocs) out.push_back(state->nodes.spec(alloc.node).node.name);
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+};
+
+std::shared_ptr<model::Job> named_job(const std::string& id, std::int64_t count) {
+  auto out = SmallWorld::job("service", count);
+  out->id = out->name = id;
+  return out;
+}
+
+model::Spread spread_over(const char* attribute) {
+  model::Spread out;
+  out.attribute = attribute;
+  out.weight = 50;
+  return out;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(CachedFacts, ASpreadOverNodesIsNoneOverTheirPool) {  // R-RANK-813
+  for (const bool pool_first : {false, true}) {
+    SCOPED_TRACE(pool_first);
+    SmallWorld w;
+    for (int i = 0; i < 4; ++i) w.add_node();
+    w.state.nodes[0].node_resources->memory.memory_mb = 1024;  // the fullest, where all would go without a spread
+    const auto by_node = named_job("by-node", 4), by_pool = named_job("by-pool", 4), by_both = named_job("by-both", 4);
+    by_node->spreads.push_back(spread_over("${node.unique.id}"));
+    by_pool->spreads.push_back(spread_over("${node.pool}"));
+    by_both->spreads.push_back(spread_over("${node.pool}"));
+    by_both->task_groups[0].spreads.push_back(spread_over("${node.unique.id}"));
+    for (const auto& job : {by_node, by_pool, by_both}) w.store(job);
+    Lived lived(w);
+    if (pool_first) lived.place("by-pool");
+    EXPECT_EQ(lived.place("by-node"), (Names{"n0", "n1", "n2", "n3"}));
+    EXPECT_EQ(lived.place("by-both"), (Names{"n0", "n1", "n2", "n3"}));
+    Lived anew(w);
+    EXPECT_EQ(lived.place("by-pool"), anew.place("by-pool"));
+  }
+}
+
+TEST(CachedFacts, AMirrorKeepsItsTexts) {
+  SmallWorld w;
+  w.add_node(), w.add_node();
+  Lived lived(w);
+  const tables::SnapshotRef state = lived.store.snapshot();
+  const auto of = [&](match::TargetKind kind, const std::string& key) -> const ColumnMirror& {
+    tables::ColumnTarget target;
+    target.target = {kind, key};
+    return lived.scratch.mirror(*state, target);
+  };
+  const ColumnMirror& ids = of(match::TargetKind::node_id, "");
+  tables::ColumnTarget pool;
+  pool.column = tables::kPoolColumn;
+  EXPECT_EQ(lived.scratch.mirror(*state, pool).text.size(), 1U);
+  {
+    const std::string literal = "a literal of a job that is gone when it is asked for again";
+    EXPECT_EQ(of(match::TargetKind::literal, literal).text.size(), 1U);
+  }
+  ASSERT_EQ(ids.text.size(), 2U);  // they were not given up for the literal
+  EXPECT_EQ(ids.text[0], w.state.nodes[0].id);
+  EXPECT_EQ(ids.text[1], w.state.nodes[1].id);
+}
+
+TEST(CachedFacts, DriversThatATextMakesLookAlike) {  // R-FEAS-801 to 812: of nodes that differ in nothing else
+  SmallWorld w;
+  for (int i = 0; i < 2; ++i) w.add_node().computed_class = "v1:same";
+  w.state.nodes[0].attributes["driver.exec"] = "1\ndriver.qemu=1";
+  w.state.nodes[1].attributes["driver.qemu"] = "1";
+  const auto job = named_job("qemu", 1);
+  job->task_groups[0].tasks[0].driver = "qemu";
+  const auto other = named_job("exec", 1);
+  w.store(job), w.store(other);
+  Lived lived(w);
+  const tables::SnapshotRef state = lived.store.snapshot();
+  EXPECT_NE(state->nodes.capacity(0).check_profile, state->nodes.capacity(1).check_profile);
+  EXPECT_NE(state->nodes.capacity(0).kind, state->nodes.capacity(1).kind);
+}
+
+TEST(CachedFacts, VolumesThatATextMakesLookAlike) {  // R-FEAS-1101 to 1104
+  SmallWorld w;
+  for (const char* name : {"x", "y", "z"}) {
+    model::Node& node = w.add_node();
+    node.computed_class = "v1:same";
+    for (const char* volume : {"x", "y"})
+      if (*name == 'z' || *name == 'x') node.host_volumes[volume] = model::HostVolumeInfo{.name = volume, .path = "/srv"};
+  }
+  const auto asks = [](const std::string& id, std::vector<std::pair<std::string, bool>> volumes) {
+    auto job = named_job(id, 1);
+    for (const auto& [source, read_only] : volumes) {
+      auto& request = job->task_groups[0].volumes["v" + std::to_string(job->task_groups[0].volumes.size())].emplace();
+      request.name = "v", request.type = "host", request.source = source, request.read_only = read_only;
+    }
+    return job;
+  };
+  using namespace std::string_literals;
+  w.store(asks("two", {{"x", false}, {"y", true}}));
+  w.store(asks("one", {{"x\0y"s, true}}));
+  Lived lived(w);
+  EXPECT_EQ(lived.place("two").size(), 1U);
+  EXPECT_EQ(lived.place("one"), Names{});
+}
+
+TEST(CachedFacts, ConstraintsThatATextMakesLookAlike) {  // R-FEAS-601
+  SmallWorld w;
+  w.add_node();
+  using namespace std::string_literals;
+  const auto asks = [](const std::string& id, const std::string& left, const std::string& operand,
+                       const std::string& right) {
+    auto job = named_job(id, 1);
+    model::Constraint& c = job->constraints.emplace_back();
+    c.ltarget = left, c.operand = operand, c.rtarget = right;
+    return job;
+  };
+  w.store(asks("never", "a\0"s, "=", "b"));
+  w.store(asks("other", "a", "", "=\0b"s));
+  Lived lived(w);
+  const auto ids_of = [&](const char* job) {
+    const tables::Snapshot& state = lived.store.current();
+    return state.jobs.versions[state.jobs.keys[lived.store.job_key("default", job)].current]->constraints;
+  };
+  EXPECT_NE(ids_of("never"), ids_of("other"));
+}
+
+}  // namespace
+}  // namespace berth::sched
